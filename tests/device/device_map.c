@@ -3,9 +3,8 @@
  *   device_map [cuda:0]
  *
  * Boxes of random tensors of one to five dimensions, at random coordinates, some of them outside,
- * are loaded into shared memory, swizzled or not, and compared byte by byte; then stored, and what
- * was to stay as it was is compared too. Once in this process and once in an isolated one, which is
- * sent descriptions. Exit 0: all fine, 1: something is wrong, 3: no GPU with a TMA. */
+ * are loaded into shared memory, swizzled or not, and compared byte by byte. Once in this process
+ * and once in an isolated one, which is sent descriptions. Exit 0: all fine, 1: something is wrong, 3: no GPU with a TMA. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +18,7 @@
     "    return ((unsigned)__cvta_generic_to_shared(shared) + 1023) / 1024 * 1024;\n"              \
     "}\n"
 
-/* Kernels of one rank: load a box at `at`, copy it out; or the other way round. */
+/* Kernels of one rank: load a box at `at`, copy it out. */
 #define RANK(n, coordinates, operands)                                                             \
     "extern \"C\" __global__ void load_" n "(const __grid_constant__ map m,\n"                     \
     "        unsigned char *data, const int *at, long long bytes) {\n"                             \
@@ -46,21 +45,6 @@
     "        asm volatile(\"ld.shared.u8 %0, [%1];\" : \"=r\"(v) : \"r\"(box + (unsigned)i));\n"   \
     "        data[i] = (unsigned char)v;\n"                                                        \
     "    }\n"                                                                                      \
-    "}\n"                                                                                          \
-    "extern \"C\" __global__ void store_" n "(const __grid_constant__ map m,\n"                    \
-    "        unsigned char *data, const int *at, long long bytes) {\n"                             \
-    "    unsigned box = aligned();\n"                                                              \
-    "    for (long long i = threadIdx.x; i < bytes; i += blockDim.x)\n"                            \
-    "        asm volatile(\"st.shared.u8 [%0], %1;\"\n"                                            \
-    "                     : : \"r\"(box + (unsigned)i), \"r\"((unsigned)data[i]) : \"memory\");\n" \
-    "    asm volatile(\"fence.proxy.async.shared::cta;\" : : : \"memory\");\n"                     \
-    "    __syncthreads();\n"                                                                       \
-    "    if (threadIdx.x != 0) return;\n"                                                          \
-    "    asm volatile(\"cp.async.bulk.tensor." n "d.global.shared::cta.bulk_group\"\n"             \
-    "                 \" [%1, {" coordinates "}], [%0];\"\n"                                       \
-    "                 : : \"r\"(box), \"l\"(&m), \"r\"(0), " operands " : \"memory\");\n"          \
-    "    asm volatile(\"cp.async.bulk.commit_group;\\n cp.async.bulk.wait_group 0;\"\n"            \
-    "                 : : : \"memory\");\n"                                                        \
     "}\n"
 
 static const char SOURCE[] =
@@ -83,7 +67,7 @@ struct test {
     struct device *dev;
     struct module *m;
     dptr tensor, box, at;           /* on the device */
-    unsigned char *memory, *got;    /* TENSOR_BYTES */
+    unsigned char *memory;          /* TENSOR_BYTES */
     unsigned char *loaded, *in_box; /* BOX_BYTES */
     uint64_t random;
     int failures;
@@ -140,15 +124,6 @@ static void load_here(const struct tensor_map *m, const int *at, const unsigned 
     }
 }
 
-static void store_here(const struct tensor_map *m, const int *at, const unsigned char *box,
-                       unsigned char *memory) {
-    int size = dtype_bytes(m->dtype), n = box_bytes(m) / size;
-    for (int i = 0; i < n; i++) {
-        int64_t to = element_at(m, at, i);
-        for (int b = 0; b < size && to >= 0; b++) memory[to + b] = box[swizzled(m, i * size + b)];
-    }
-}
-
 /* ---- random maps ----------------------------------------------------------------------------- */
 
 /* A box as wide as a swizzle, or of any width without one. */
@@ -199,10 +174,9 @@ static struct tensor_map draw_map(struct test *t, int *at) {
 
 /* ---- on the device --------------------------------------------------------------------------- */
 
-static struct launch launch_of(struct test *t, const char *what, const struct tensor_map *m,
-                               int64_t *bytes) {
+static struct launch launch_of(struct test *t, const struct tensor_map *m, int64_t *bytes) {
     return (struct launch){.module = t->m,
-                           .entry = arena_printf(t->arena, "%s_%d", what, m->rank),
+                           .entry = arena_printf(t->arena, "load_%d", m->rank),
                            .grid = {1, 1, 1},
                            .threads = 128,
                            .smem = SHARED,
@@ -211,10 +185,9 @@ static struct launch launch_of(struct test *t, const char *what, const struct te
                            .maps = {m}};
 }
 
-static bool run_map(struct test *t, const char *what, const struct tensor_map *m, const int *at,
-                    struct diag *d) {
+static bool run_map(struct test *t, const struct tensor_map *m, const int *at, struct diag *d) {
     int64_t bytes = box_bytes(m);
-    struct launch l = launch_of(t, what, m, &bytes);
+    struct launch l = launch_of(t, m, &bytes);
     return device_upload(t->dev, t->at, at, sizeof *at * TENSOR_MAP_RANK, d) == WS_OK &&
            device_run(t->dev, &l, 1, d) == WS_OK;
 }
@@ -222,36 +195,21 @@ static bool run_map(struct test *t, const char *what, const struct tensor_map *m
 static bool load_there(struct test *t, const struct tensor_map *m, const int *at, struct diag *d) {
     size_t bytes = (size_t)box_bytes(m);
     load_here(m, at, t->memory, t->in_box);
-    return run_map(t, "load", m, at, d) &&
-           device_download(t->dev, t->loaded, t->box, bytes, d) == WS_OK &&
+    return run_map(t, m, at, d) && device_download(t->dev, t->loaded, t->box, bytes, d) == WS_OK &&
            !memcmp(t->loaded, t->in_box, bytes);
 }
 
-static bool store_there(struct test *t, const struct tensor_map *m, const int *at, struct diag *d) {
-    for (int i = 0; i < BOX_BYTES; i++) t->in_box[i] = (unsigned char)draw(t, 256);
-    store_here(m, at, t->in_box, t->memory);
-    return device_upload(t->dev, t->box, t->in_box, BOX_BYTES, d) == WS_OK &&
-           run_map(t, "store", m, at, d) &&
-           device_download(t->dev, t->got, t->tensor, TENSOR_BYTES, d) == WS_OK &&
-           !memcmp(t->got, t->memory, TENSOR_BYTES);
-}
-
 static void random_maps(struct test *t) {
-    int wrong[2] = {0, 0};
+    int wrong = 0;
     for (int i = 0; i < CASES && !device_is_lost(t->dev); i++) {
         int at[TENSOR_MAP_RANK] = {0};
         struct tensor_map m = draw_map(t, at);
-        bool stores = i % 4 == 3;
         struct diag d = diag_new(t->arena);
-        if ((stores ? store_there : load_there)(t, &m, at, &d)) continue;
-        if (wrong[stores]++ >= TOLD) continue;
-        printf("      %s of %s at %d %d %d %d %d: %s\n", stores ? "store" : "load",
-               tensor_map_str(&m, t->arena), at[0], at[1], at[2], at[3], at[4],
-               d.text ? d.text : "other bytes");
-        device_upload(t->dev, t->tensor, t->memory, TENSOR_BYTES, &d);
+        if (load_there(t, &m, at, &d) || wrong++ >= TOLD) continue;
+        printf("      %s at %d %d %d %d %d: %s\n", tensor_map_str(&m, t->arena), at[0], at[1],
+               at[2], at[3], at[4], d.text ? d.text : "other bytes");
     }
-    check(t, !wrong[0], "boxes are loaded as the host loads them", NULL);
-    check(t, !wrong[1], "boxes are stored as the host stores them", NULL);
+    check(t, !wrong, "boxes are loaded as the host loads them", NULL);
 }
 
 /* Of what the tensor core does not read nothing is left. */
@@ -269,7 +227,7 @@ static void rounds_to_tf32(struct test *t) {
     struct diag d = diag_new(t->arena);
     for (int i = 0; i < 32; i++) x[i] = 1 + (float)i / 3000;
     bool ok = device_upload(t->dev, t->tensor, x, sizeof x, &d) == WS_OK &&
-              run_map(t, "load", &m, at, &d) &&
+              run_map(t, &m, at, &d) &&
               device_download(t->dev, bits, t->box, sizeof bits, &d) == WS_OK;
     for (int i = 0; ok && i < 32; i++) {
         float y;
@@ -367,17 +325,15 @@ int main(int argc, char **argv) {
     worker_main(argc - 1, argv + 1);
     struct test t = {.arena = arena_new(),
                      .memory = malloc(TENSOR_BYTES),
-                     .got = malloc(TENSOR_BYTES),
                      .loaded = malloc(BOX_BYTES),
                      .in_box = malloc(BOX_BYTES),
                      .random = 1};
-    WS_ASSERT(t.memory && t.got && t.loaded && t.in_box);
+    WS_ASSERT(t.memory && t.loaded && t.in_box);
     const char *name = argc > 1 ? argv[1] : "cuda:0";
     enum ws_status s = run_all(&t, name, false);
     if (s == WS_OK) s = run_all(&t, name, true);
     if (s == WS_OK) printf("%s: %d failures\n", t.failures ? "FAILED" : "PASSED", t.failures);
     free(t.memory);
-    free(t.got);
     free(t.loaded);
     free(t.in_box);
     arena_free(t.arena);
