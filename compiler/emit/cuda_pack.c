@@ -10,7 +10,7 @@
  *     }
  *
  * Three planes hold an f32's 24 bits: what is left of x goes to the next plane. tf32 is rounded to.
- * What is beyond the factor's end is 0, and nobody reads it but tensor maps that count it in.
+ * What of a group of eight is beyond the line's end is 0, and nobody reads it.
  *
  * Where the factor runs across the image, blocks turn tiles of it in shared memory, so that what they
  * read lies together, and what they write, too:
@@ -101,19 +101,22 @@ static const char *row_name(const struct operand *o) { return o->axis == AXIS_M 
 
 /* Lines of an image, and what lies along them. */
 static void put_lines(struct emitter *w, const struct operand *o) {
-    int64_t lines = o->along ? o->depth : o->rows, chunks = o->pitch / EACH;
+    int64_t lines = o->along ? o->depth : o->rows, width = o->along ? o->rows : o->depth;
+    int64_t chunks = tile_count(width, EACH);
     open_brace(w,
                "for (long long i = (long long)blockIdx.x * %d + threadIdx.x; i < %lldLL; i += "
                "(long long)gridDim.x * %d)",
-               THREADS, (long long)(o->plane / EACH), THREADS);
+               THREADS, (long long)(chunks * lines * o->batches), THREADS);
     line(w, "const k_idx c = (k_idx)(i %% %lld) * %d, at = (k_idx)(i / %lld %% %lld);",
          (long long)chunks, EACH, (long long)chunks, (long long)lines);
     line(w, "const k_idx z = (k_idx)(i / %lldLL);", (long long)(chunks * lines));
     line(w, "(void)z;");
     line(w, "const k_idx %s = at;", o->along ? "r" : row_name(o));
     line(w, "float x[%d];", EACH);
-    put_neighbours(w, o, o->along ? row_name(o) : "r", "c", o->along ? o->rows : o->depth);
-    put_planes(w, o, arena_printf(w->arena, "i * %d", EACH));
+    put_neighbours(w, o, o->along ? row_name(o) : "r", "c", width);
+    put_planes(
+        w, o,
+        arena_printf(w->arena, "i / %lld * %lld + c", (long long)chunks, (long long)o->pitch));
     close_brace(w);
 }
 
@@ -125,7 +128,7 @@ static void open_share(struct emitter *w, const char *line_of, const char *along
 }
 
 static void put_tiles(struct emitter *w, const struct operand *o) {
-    long long across = tile_count(o->rows, TILE), along = tile_count(o->pitch, TILE);
+    long long across = tile_count(o->rows, TILE), along = tile_count(o->depth, TILE);
     enum { PER = TILE / EACH, BELOW = THREADS / PER };
     const char *eighth = arena_printf(w->arena, "(int)threadIdx.x %% %d * %d", PER, EACH);
     const char *rest = arena_printf(w->arena, "(int)threadIdx.x / %d + u * %d", PER, BELOW);
@@ -148,7 +151,7 @@ static void put_tiles(struct emitter *w, const struct operand *o) {
     close_brace(w);
     line(w, "__syncthreads();");
     open_share(w, rest, eighth);
-    open_brace(w, "if (l0 + l < %lld && c0 + c < %lld)", (long long)o->rows, (long long)o->pitch);
+    open_brace(w, "if (l0 + l < %lld && c0 + c < %lld)", (long long)o->rows, (long long)o->depth);
     line(w, "float x[%d];", EACH);
     line(w, "#pragma unroll");
     line(w, "for (int e = 0; e < %d; e++) x[e] = tile[l][c + e];", EACH);
@@ -162,8 +165,8 @@ static void put_tiles(struct emitter *w, const struct operand *o) {
 }
 
 void emit_cuda_pack(struct emitter *w, const struct operand *o, int64_t image, const char *name) {
-    int64_t work = o->across ? tile_count(o->rows, TILE) * tile_count(o->pitch, TILE) * o->batches
-                             : tile_count(o->plane / EACH, THREADS);
+    int64_t work = o->across ? tile_count(o->rows, TILE) * tile_count(o->depth, TILE) * o->batches
+                             : tile_count(o->plane / EACH, THREADS); /* at most */
     int64_t most = (int64_t)w->k->limits->units * 8;
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
     *l = (struct ws_launch){

@@ -33,8 +33,10 @@ enum {
     MOST_IMAGE = 1 << 30, /* bytes of workspace that a factor may take */
     UNPROMOTED =
         16384,   /* depth that bf16 and f16 may sum up in a unit: its error is below theirs */
-    ALIGNED = 8, /* elements that lines of images are multiples of */
-    PIECE = 16,  /* bytes, which tensor maps count in */
+    ALIGNED = 8, /* elements that lines of images are multiples of; */
+    LINE = 128, /* bytes of a line of memory, which these begin at if that takes little more: a tile
+                    of others is in twice as many */
+    PIECE = 16, /* bytes, which tensor maps count in */
     BARRIERS = 2 * MOST_STAGES * 8,
     MOST_PARTS = 128,
     SMALL = 16, /* times smaller than the other: a factor that many blocks read, and soon packed */
@@ -105,6 +107,12 @@ static bool runs_along_rows(const struct kernel *k, const struct operand *o) {
     return rows;
 }
 
+/* Elements from a line of an image to the next. */
+static int64_t image_pitch(int64_t width, int bytes) {
+    int64_t whole = round_up(width, LINE / bytes);
+    return whole - width <= width / 8 ? whole : round_up(width, ALIGNED);
+}
+
 /* tile, depth: of the tile in shared memory. */
 static struct operand make_operand(const struct kernel *k, value_id factor, enum axis axis,
                                    int tile, int depth, bool by_warp) {
@@ -135,7 +143,7 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     o.across = runs_along_rows(k, &o);
     o.along = o.across && !tf32;
     o.across &= tf32;
-    o.pitch = round_up(o.along ? o.rows : o.depth, ALIGNED);
+    o.pitch = image_pitch(o.along ? o.rows : o.depth, dtype_bytes(o.dtype));
     o.batch = o.pitch * (o.along ? o.depth : o.rows);
     o.plane = o.batch * o.batches;
     o.offset = 0;
