@@ -269,8 +269,15 @@ static bool is_narrow_sum(const struct node *n) {
            (own == expand_sum || own == expand_scan || own == expand_product || own == expand_pow);
 }
 
+/* To be lowered: what judges values, and derivatives, take a convolution as one. */
+static bool is_split(const struct graph *g, const struct node *n, enum keep keep) {
+    return keep != KEEP_LANDINGS && has_phases(g, n);
+}
+
 /* Plain kernels have no reduction whose state is more than a number. */
 static node_id expand_node(struct build *b, const struct node *n, enum keep keep) {
+    bool splits = is_split(b->g, n, keep) && !dtype_is_narrow(n->meta.dtype) && !is_trivial(b, n);
+    if (splits) return expand_phases(b, n);
     bool more = n->op == OP_M2 || n->op == OP_EXPSUM;
     return keep == KEEP_ERRORS && more ? expand_one_pass(b, n) : decompose_node(b, n);
 }
@@ -296,7 +303,7 @@ static struct graph *expand_once(const struct graph *from, enum keep keep, bool 
             const struct node *made = &to->nodes.at[k];
             bool composite = op_info(made->op)->class == COMPOSITE;
             *again |= (composite && !is_kept(keep, made->op)) || is_trivial(&b, made) ||
-                      is_narrow_sum(made);
+                      is_narrow_sum(made) || is_split(to, made, keep);
         }
     }
     for (uint32_t i = 0; i < from->outputs.n; i++)

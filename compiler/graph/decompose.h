@@ -84,6 +84,7 @@ expansion expand_copy, expand_detach, expand_set_data, expand_triangle, expand_f
     expand_random_like;
 
 /* decompose_move.c */
+node_id concat_many(struct build *b, node_id *at, uint32_t n, int dim);
 expansion expand_cat, expand_stack, expand_constant_pad, expand_pad, expand_roll, expand_repeat;
 expansion expand_repeat_interleave, expand_diagonal, expand_diag, expand_eye, expand_gather;
 expansion expand_index_select, expand_embedding, expand_take, expand_take_along_dim;
@@ -100,5 +101,9 @@ expansion expand_error_round, expand_error_product, expand_error_quotient, expan
 
 /* decompose_convolution.c */
 expansion expand_convolution;
+
+/* decompose_phases.c: is n a transposed convolution that has a stride? */
+bool has_phases(const struct graph *g, const struct node *n);
+expansion expand_phases;
 
 #endif

@@ -67,7 +67,7 @@ static node_id concat(struct build *b, node_id *at, uint32_t n, int dim) {
 }
 
 /* At most MAX_PIECES at a time. */
-static node_id concat_many(struct build *b, node_id *at, uint32_t n, int dim) {
+node_id concat_many(struct build *b, node_id *at, uint32_t n, int dim) {
     while (n > MAX_PIECES) {
         uint32_t groups = 0;
         for (uint32_t k = 0; k < n; k += MAX_PIECES)

@@ -125,7 +125,7 @@ void multiply_row(const struct cell *a, int64_t at, const struct cell *b, int64_
                   int64_t n, const struct cell *out, int64_t to);
 void eval_matmul(const struct job *j);
 /* eval_convolution.c: the product alone; what it adds up for element i, in order: x[k] times w[k],
- * where -1 is no element of x but 0; and what users call. */
+ * where -1 is no element of x but 0, and -1 of both is no term; and what users call. */
 void eval_convolve(const struct job *j);
 int64_t convolve_terms(const struct job *j);
 void convolve_sources(const struct job *j, int64_t i, int64_t *x, int64_t *w);

@@ -1,8 +1,8 @@
 /* eval_convolution.c: convolutions by their definition, as sums in double.
  *
  *   y[o] = sum over c and k of w[k] x[i]    where i = o*stride - padding + k*dilation, or where
- *       transposed, i*stride - padding + k*dilation = o; x is 0 where there is no such i, and an
- *       infinite weight makes NaN of that */
+ *       transposed, i*stride - padding + k*dilation = o; x is 0 outside of it, and an infinite weight
+ *       makes NaN of that; where the stride leaves no such i, there is no term at all */
 #include <math.h>
 #include <string.h>
 
@@ -35,12 +35,15 @@ static void set_slides(struct convolution *c, const struct job *j, int n, int fi
     }
 }
 
-/* Which position of dimension d output o and tap k look at; -1: none. */
+enum { OUTSIDE = -1, NO_TERM = -2 };
+
+/* Which position of dimension d output o and tap k look at. */
 static int64_t position(const struct convolution *c, int d, int64_t o, int64_t k) {
     int64_t i = c->transposed ? o + c->padding[d] - k * c->dilation[d]
                               : o * c->stride[d] - c->padding[d] + k * c->dilation[d];
-    if (c->transposed) i = i < 0 || i % c->stride[d] ? -1 : i / c->stride[d];
-    return i < c->in[d] ? i : -1;
+    if (c->transposed && i % c->stride[d]) return NO_TERM;
+    if (c->transposed) i /= c->stride[d];
+    return i < 0 || i >= c->in[d] ? OUTSIDE : i;
 }
 
 /* y += tap * x at the positions that tap k looks at. */
@@ -50,9 +53,10 @@ static void add_tap(const struct convolution *c, const int64_t *k, double tap, c
         for (int64_t b = 0; b < c->out[1]; b++, y += c->out[2]) {
             int64_t i = position(c, 0, a, k[0]), j = position(c, 1, b, k[1]);
             bool outside = i < 0 || j < 0;
-            if (outside && isfinite(tap)) continue;
+            if (i == NO_TERM || j == NO_TERM || (outside && isfinite(tap))) continue;
             for (int64_t e = 0; e < c->out[2]; e++) {
                 int64_t m = position(c, 2, e, k[2]);
+                if (m == NO_TERM) continue;
                 y[e] += tap * (outside || m < 0 ? 0 : x[(i * c->in[1] + j) * c->in[2] + m]);
             }
         }
@@ -119,6 +123,7 @@ void convolve_sources(const struct job *j, int64_t i, int64_t *x, int64_t *w) {
         int64_t in = (p[0] * c.in[1] + p[1]) * c.in[2] + p[2];
         x[t] = outside ? -1 : (image * c.channels + channel) * volume(c.in) + in;
         w[t] = (image % c.groups * c.filters + filter) * c.by_filter + channel * c.by_channel + tap;
+        if (p[0] == NO_TERM || p[1] == NO_TERM || p[2] == NO_TERM) w[t] = -1;
     }
 }
 

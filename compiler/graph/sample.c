@@ -454,7 +454,8 @@ static int64_t terms_of(const struct job *j) {
     return j->node->op == OP_CONVOLVE ? convolve_terms(j) : j->in[0]->size[j->in[0]->rank - 1];
 }
 
-/* Which elements of the two operands element i is the products of; -1: none, but 0. */
+/* Which elements of the two operands element i is the products of; -1: none, but 0. A product of
+ * two such is no term. */
 static void factors(const struct job *j, int64_t i, int64_t *x, int64_t *y) {
     const struct cell *a = j->in[0], *b = j->in[1];
     if (j->node->op == OP_CONVOLVE) return convolve_sources(j, i, x, y);
@@ -474,7 +475,8 @@ static bool need_product(struct walk *k, node_id id, struct need *e) {
     for (uint32_t c = 0; c < e->n; c++) factors(&j, e->element[c], x + c * terms, y + c * terms);
     for (int64_t t = 0; t < e->n * terms; t++)
         read_element(k, e, x[t] < 0 ? NOWHERE : j.node->args[0].node, x[t]);
-    for (int64_t t = 0; t < e->n * terms; t++) read_element(k, e, j.node->args[1].node, y[t]);
+    for (int64_t t = 0; t < e->n * terms; t++)
+        read_element(k, e, y[t] < 0 ? NOWHERE : j.node->args[1].node, y[t]);
     free(x);
     free(y);
     return true;

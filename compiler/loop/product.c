@@ -56,28 +56,24 @@ static void lower_matmul(struct lowering *w, node_id id) {
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
-/* The position that output o and tap k of sliding dimension d look at; *inside: is there one? */
-static ex position(struct lowering *w, const struct node *x, int d, ex o, ex k, ex *inside) {
+/* The position that output o and step k along the taps of sliding dimension d look at, and which tap
+ * that is; *inside: is there such a position? A transposed one's taps run backwards, so that it goes
+ * forward with k like any other; a stride it has no longer (graph/decompose_phases.c). */
+static ex position(struct lowering *w, const struct node *x, int d, ex o, ex k, ex *tap,
+                   ex *inside) {
     struct exprs *p = w->l->ex;
-    ex stride = x->args[2].ints.at[d], padding = x->args[3].ints.at[d];
-    ex size = w->g->nodes.at[x->args[0].node].meta.size[3 + d],
-       tap = ex_mul(p, k, x->args[4].ints.at[d]);
-    ex first = ex_const(p, 0), i;
+    ex stride = x->args[2].ints.at[d], padding = x->args[3].ints.at[d],
+       dilation = x->args[4].ints.at[d];
+    ex size = w->g->nodes.at[x->args[0].node].meta.size[3 + d], first = ex_const(p, 0);
+    *tap = k;
     if (x->args[5].b) {
-        int64_t lo, hi, step = ex_value(p, stride);
-        ex at = ex_sub(p, ex_add(p, o, padding), tap);
-        ex_range(p, at, &lo, &hi);
-        int64_t shift =
-            lo < 0 ? (-lo + step - 1) / step : 0; /* divisions are of what is positive */
-        at = ex_add(p, at, ex_const(p, shift * step));
-        *inside = ex_compare(p, EX_LE, ex_mod(p, at, stride), first);
-        i = ex_sub(p, ex_div(p, at, stride), ex_const(p, shift));
-    } else {
-        *inside = ex_const(p, 1);
-        i = ex_sub(p, ex_add(p, ex_mul(p, o, stride), tap), padding);
+        ex last = ex_sub(p, w->g->nodes.at[x->args[1].node].meta.size[3 + d], ex_const(p, 1));
+        WS_ASSERT(is_one(p, stride));
+        padding = ex_sub(p, ex_mul(p, last, dilation), padding);
+        *tap = ex_sub(p, last, k);
     }
-    *inside = ex_and(p, *inside,
-                     ex_and(p, ex_compare(p, EX_LE, first, i), ex_compare(p, EX_LT, i, size)));
+    ex i = ex_sub(p, ex_add(p, ex_mul(p, o, stride), ex_mul(p, k, dilation)), padding);
+    *inside = ex_and(p, ex_compare(p, EX_LE, first, i), ex_compare(p, EX_LT, i, size));
     return is_one(p, size) ? first : i;
 }
 
@@ -93,9 +89,8 @@ static void lower_convolve(struct lowering *w, node_id id) {
     ex at[WS_MAX_RANK] = {n.out_index[0], n.out_index[1], c};
     ex wi[WS_MAX_RANK] = {n.out_index[1], filter, c};
     for (int d = 0; 3 + d < x->meta.rank; d++) {
-        ex inside;
-        wi[3 + d] = reduced(w, &n, m->size[3 + d]);
-        at[3 + d] = position(w, x, d, n.out_index[3 + d], wi[3 + d], &inside);
+        ex inside, k = reduced(w, &n, m->size[3 + d]);
+        at[3 + d] = position(w, x, d, n.out_index[3 + d], k, &wi[3 + d], &inside);
         condition = ex_and(p, condition, inside);
     }
     inst_id a = convert(w, &n, read_node(w, &n, x->args[1].node, wi, NO_INST), t);

@@ -37,6 +37,8 @@ void cases_products(struct arena *a, case_vec *out);
 void cases_random_products(struct arena *a, uint64_t seed, int n, case_vec *out);
 /* Products by packed panels on the CPU, in a config each. */
 void cases_panels(struct arena *a, case_vec *out);
+/* n transposed convolutions with strides. */
+void cases_phases(struct arena *a, uint64_t seed, int n, case_vec *out);
 /* What differentiation makes of programs. */
 void cases_gradients(struct arena *a, case_vec *out);
 /* By rule: kinds of kernels x sizes around the edges of vectors, warps and blocks x dtypes, in a

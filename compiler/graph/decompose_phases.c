@@ -1,0 +1,173 @@
+/* decompose_phases.c: a transposed convolution with a stride as dense ones, one for each phase.
+ *
+ * Output o takes tap k where (o + padding - k*dilation) mod stride is 0: of 3 taps under a stride of
+ * 2, even outputs take one and odd ones two. So the outputs stride*o + phase, for each phase, are
+ * those of a convolution of stride 1 with these taps alone, a slice of the weight:
+ *
+ *   convolve(x [N, G, C, 8], w [G, F, C, 3], stride=[2], padding=[1], transposed=True, size=[15])
+ *   ->  even = convolve(x, w[..., 1::2], stride=[1], padding=[0], transposed=True, size=[8])
+ *       odd  = convolve(x, w[..., 0::2], stride=[1], padding=[1], transposed=True, size=[8])
+ *       view(stack([even, odd], -1), [N, G, F, 16])[..., :15]
+ *
+ * No tap is multiplied that is not there: neither work is wasted, nor is an infinity made NaN. An
+ * output without a tap, as of a stride that is larger than the weight, is 0.
+ *
+ * Where the stride divides the number of taps, all phases have equally many, and they are one
+ * convolution with stride times as many filters over the same windows:
+ *
+ *   convolve(x [N, G, C, 8], w [G, F, C, 4], stride=[2], padding=[0], transposed=True, size=[18])
+ *   ->  y = convolve(x, w' [G, 2F, C, 2], ..., size=[9])       of filter 2*f + phase, taps phase::2
+ *       view(permute(view(y, [N, G, F, 2, 9]), ...), [N, G, F, 18])
+ *
+ * With a dilation, taps of a phase are stride / gcd(stride, dilation) apart, and only every gcd-th
+ * phase has any. */
+#include "graph/decompose.h"
+
+struct phases {
+    struct build *b;
+    const struct node *n;
+    int dims;                            /* that slide */
+    ex padding[3], dilation[3], size[3]; /* of the dense ones; dimensions that are done */
+};
+
+static ex number(const struct phases *s, int64_t v) { return ex_const(s->b->g->ex, v); }
+
+static int64_t entry(const struct phases *s, int arg, int d) {
+    return ex_value(s->b->g->ex, s->n->args[arg].ints.at[d]);
+}
+
+static int64_t stride_of(const struct phases *s, int d) { return entry(s, 2, d); }
+
+static int64_t common_divisor(int64_t a, int64_t b) { return b ? common_divisor(b, a % b) : a; }
+
+bool has_phases(const struct graph *g, const struct node *n) {
+    bool any = false;
+    if (n->op != OP_CONVOLVE || !n->args[5].b) return false;
+    for (uint32_t d = 0; d < n->args[2].ints.n; d++)
+        any |= ex_value(g->ex, n->args[2].ints.at[d]) > 1;
+    return any;
+}
+
+static node_id split(struct phases *s, int d, node_id w);
+
+/* ---- all phases at once ---------------------------------------------------------------------- */
+
+/* Has every phase of dimension d equally many taps, over the same windows? */
+static bool goes_together(const struct phases *s, int d, node_id w) {
+    int64_t taps, stride = stride_of(s, d);
+    if (stride == 1) return true;
+    return ex_is_const(s->b->g->ex, meta_of(s->b, w)->size[3 + d], &taps) && taps % stride == 0 &&
+           entry(s, 4, d) == 1;
+}
+
+/* x with dimension `dim` of so many rows of `inner` elements as two. */
+static node_id unfold(struct phases *s, node_id x, int dim, ex outer, ex inner) {
+    struct meta m = *meta_of(s->b, x);
+    memmove(&m.size[dim + 1], &m.size[dim], sizeof(ex) * (size_t)(m.rank++ - dim));
+    m.size[dim] = outer;
+    m.size[dim + 1] = inner;
+    return reshape(s->b, x, &m);
+}
+
+/* x with dimensions dim and dim + 1 as one. */
+static node_id fold(struct phases *s, node_id x, int dim) {
+    struct meta m = *meta_of(s->b, x);
+    m.size[dim] = ex_mul(s->b->g->ex, m.size[dim], m.size[dim + 1]);
+    memmove(&m.size[dim + 1], &m.size[dim + 2], sizeof(ex) * (size_t)(m.rank - dim - 2));
+    m.rank--;
+    return reshape(s->b, x, &m);
+}
+
+/* Output o + padding = stride*i + phase takes taps phase + stride*j of positions i - j. */
+static node_id together(struct phases *s, int d, node_id w) {
+    struct exprs *p = s->b->g->ex;
+    ex stride = number(s, stride_of(s, d)), size = s->n->args[6].ints.at[d];
+    ex before = s->n->args[3].ints.at[d], first = ex_div(p, before, stride);
+    ex last = ex_div(p, ex_add(p, ex_sub(p, size, number(s, 1)), before), stride);
+    s->padding[d] = first;
+    s->dilation[d] = s->n->args[4].ints.at[d];
+    s->size[d] = ex_add(p, ex_sub(p, last, first), number(s, 1));
+    if (stride == number(s, 1)) return split(s, d + 1, w);
+    ex filters = meta_of(s->b, w)->size[1], taps = meta_of(s->b, w)->size[3 + d];
+    w = unfold(s, w, 3 + d, ex_div(p, taps, stride), stride);
+    w = fold(s, move_dim(s->b, w, 4 + d, 2), 1);
+    node_id y = unfold(s, split(s, d + 1, w), 2, filters, stride);
+    y = fold(s, move_dim(s->b, y, 3, 4 + d), 3 + d);
+    ex skipped = ex_mod(p, before, stride);
+    return cut(s->b, y, 3 + d, skipped, ex_add(p, skipped, size));
+}
+
+/* ---- each phase for itself ------------------------------------------------------------------- */
+
+/* The first tap that outputs stride*o + phase of dimension d take, which is less than how far taps
+ * are apart; -1: they take none. */
+static int64_t first_tap(const struct phases *s, int d, int64_t phase) {
+    int64_t stride = stride_of(s, d), dilation = entry(s, 4, d), padding = entry(s, 3, d);
+    for (int64_t k = 0; k < stride / common_divisor(stride, dilation); k++)
+        if ((phase + padding - k * dilation) % stride == 0) return k;
+    return -1;
+}
+
+/* The outputs of that phase; KEEP if they take no tap. */
+static node_id one_phase(struct phases *s, int d, node_id w, int64_t phase) {
+    struct exprs *p = s->b->g->ex;
+    int64_t stride = stride_of(s, d), dilation = entry(s, 4, d), taps;
+    int64_t k = first_tap(s, d, phase), common = common_divisor(stride, dilation);
+    ex all = meta_of(s->b, w)->size[3 + d];
+    if (k < 0 || (ex_is_const(p, all, &taps) && taps <= k)) return KEEP;
+    s->padding[d] = number(s, (phase + entry(s, 3, d) - k * dilation) / stride);
+    s->dilation[d] = number(s, dilation / common);
+    return split(s, d + 1,
+                 call(s->b, OP_SLICE, arg_node(w), arg_int(s->b->g, 3 + d), arg_int(s->b->g, k),
+                      arg_ex(all), arg_int(s->b->g, stride / common)));
+}
+
+/* Outputs that take no tap, of so many phases. */
+static node_id nothing(struct phases *s, int d, node_id w, int64_t phases) {
+    struct meta m = s->n->meta;
+    m.size[2] = meta_of(s->b, w)->size[1];
+    for (int k = 0; k <= d; k++) m.size[3 + k] = s->size[k];
+    memmove(&m.size[3 + d + 2], &m.size[3 + d + 1], sizeof(ex) * (size_t)(s->dims - d - 1));
+    m.size[3 + d + 1] = number(s, phases);
+    m.rank++;
+    return full(s->b, &m, 0);
+}
+
+static node_id apart(struct phases *s, int d, node_id w) {
+    struct exprs *p = s->b->g->ex;
+    int64_t stride = stride_of(s, d), phases = stride, outputs, without = 0;
+    ex size = s->n->args[6].ints.at[d];
+    if (ex_is_const(p, size, &outputs) && outputs < phases) phases = outputs;
+    ex each = ex_ceildiv(p, size, number(s, phases));
+    node_id *at = NEW_ARRAY(s->b->g->arena, node_id, phases);
+    uint32_t n = 0;
+    s->size[d] = each;
+    for (int64_t phase = 0; phase < phases; phase++) {
+        node_id y = one_phase(s, d, w, phase);
+        without += y == KEEP;
+        bool ends = y != KEEP || phase + 1 == phases;
+        if (without && ends) at[n++] = nothing(s, d, w, without);
+        if (y == KEEP) continue;
+        without = 0;
+        at[n++] = call(s->b, OP_UNSQUEEZE, arg_node(y), arg_int(s->b->g, 4 + d));
+    }
+    node_id y = fold(s, concat_many(s->b, at, n, 4 + d), 3 + d);
+    return cut(s->b, y, 3 + d, number(s, 0), size);
+}
+
+/* Dimensions d and those behind it; w has the taps that those before it leave. */
+static node_id split(struct phases *s, int d, node_id w) {
+    struct graph *g = s->b->g;
+    uint32_t n = (uint32_t)s->dims;
+    ex ones[3];
+    if (d < s->dims) return (goes_together(s, d, w) ? together : apart)(s, d, w);
+    for (uint32_t k = 0; k < n; k++) ones[k] = number(s, 1);
+    return call(s->b, OP_CONVOLVE, s->n->args[0], arg_node(w), arg_ints(g, ones, n),
+                arg_ints(g, s->padding, n), arg_ints(g, s->dilation, n), arg_bool(true),
+                arg_ints(g, s->size, n));
+}
+
+node_id expand_phases(struct build *b, const struct node *n) {
+    struct phases s = {.b = b, .n = n, .dims = n->meta.rank - 3};
+    return split(&s, 0, n->args[1].node);
+}

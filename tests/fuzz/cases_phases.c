@@ -1,0 +1,91 @@
+/* cases_phases.c: transposed convolutions with strides (graph/decompose_phases.c), as a seed has them:
+ * 1 to 3 dimensions, strides, dilations, paddings, groups, numbers of taps; what users call, with a
+ * bias and an activation behind, and what a strided one's gradient is. */
+#include "tests/fuzz/cases.h"
+#include "tests/fuzz/random.h"
+
+static int one_of(struct rng *r, const int *of, int n) { return of[rng_below(r, n)]; }
+#define ANY(r, ...)                                                                                \
+    one_of(r, (int[]){__VA_ARGS__}, (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)))
+
+enum { MOST = 3 };
+
+struct slide {
+    int n, size[MOST], taps[MOST], stride[MOST], padding[MOST], dilation[MOST], more[MOST];
+};
+
+static struct slide random_slide(struct rng *r) {
+    struct slide s = {.n = ANY(r, 1, 1, 2, 2, 3)};
+    for (int d = 0; d < s.n; d++) {
+        s.taps[d] = ANY(r, 1, 2, 3, 3, 4, 5);
+        s.stride[d] = ANY(r, 1, 2, 2, 3, s.n == 1 ? 5 : 2);
+        s.dilation[d] = ANY(r, 1, 1, 2, 3);
+        s.size[d] = s.n == 1 ? ANY(r, 5, 16, 33) : ANY(r, 3, 4, 7);
+        int span = s.dilation[d] * (s.taps[d] - 1);
+        s.padding[d] = span ? rng_below(r, span < 3 ? span + 1 : 3) : 0;
+        s.more[d] = rng_below(r, s.stride[d]);
+    }
+    return s;
+}
+
+static void put_list(struct buf *b, const int *at, int n) {
+    for (int d = 0; d < n; d++) buf_printf(b, "%s%d", d ? ", " : "[", at[d]);
+    buf_puts(b, "]");
+}
+
+static void put_sizes(struct buf *b, const int *at, int n) {
+    for (int d = 0; d < n; d++) buf_printf(b, ", %d", at[d]);
+}
+
+/* conv_transpose, bias and relu */
+static const char *random_forward(struct arena *a, struct rng *r) {
+    struct slide s = random_slide(r);
+    struct buf b = buf_new(a);
+    const char *type = ANY(r, 0, 0, 1) ? "bf16" : "f32";
+    int groups = ANY(r, 1, 1, 2, 3), c = groups * ANY(r, 1, 2, 5), f = ANY(r, 1, 3, 4);
+    buf_printf(&b, "graph(%%x: %s[%d, %d", type, ANY(r, 1, 2), c);
+    put_sizes(&b, s.size, s.n);
+    buf_printf(&b, "], %%w: %s[%d, %d", type, c, f);
+    put_sizes(&b, s.taps, s.n);
+    buf_printf(&b, "], %%b: %s[%d]) {\n %%y = convolution(%%x, %%w, %%b, ", type, f * groups);
+    put_list(&b, s.stride, s.n), buf_puts(&b, ", ");
+    put_list(&b, s.padding, s.n), buf_puts(&b, ", ");
+    put_list(&b, s.dilation, s.n), buf_puts(&b, ", True, ");
+    put_list(&b, s.more, s.n);
+    buf_printf(&b, ", %d, %d)\n %%z = relu(%%y)\n return %%z\n}\n", groups, s.n);
+    return b.p;
+}
+
+/* The gradient of what is strided, of any size that such a one may have had. */
+static const char *random_gradient(struct arena *a, struct rng *r) {
+    struct slide s = random_slide(r);
+    struct buf b = buf_new(a);
+    int groups = ANY(r, 1, 2), f = ANY(r, 1, 3, 4), c = ANY(r, 1, 2, 5), size[MOST];
+    for (int d = 0; d < s.n; d++) {
+        int most = (s.size[d] - 1) * s.stride[d] + s.dilation[d] * (s.taps[d] - 1) + 1 + s.more[d] -
+                   2 * s.padding[d];
+        size[d] = most > 1 ? most : 1;
+    }
+    buf_printf(&b, "graph(%%x: f32[2, %d, %d", groups, c);
+    put_sizes(&b, s.size, s.n);
+    buf_printf(&b, "], %%w: f32[%d, %d, %d", groups, f, c);
+    put_sizes(&b, s.taps, s.n);
+    buf_puts(&b, "]) {\n %y = convolve(%x, %w, ");
+    put_list(&b, s.stride, s.n), buf_puts(&b, ", ");
+    put_list(&b, s.padding, s.n), buf_puts(&b, ", ");
+    put_list(&b, s.dilation, s.n), buf_puts(&b, ", True, ");
+    put_list(&b, size, s.n);
+    buf_puts(&b, ")\n return %y\n}\n");
+    return b.p;
+}
+
+void cases_phases(struct arena *a, uint64_t seed, int n, case_vec *out) {
+    struct rng r = {seed};
+    for (int i = 0; i < n; i++)
+        vec_push(
+            a, out,
+            ((struct case_graph){.text = i % 3 ? random_forward(a, &r) : random_gradient(a, &r),
+                                 .every = CASES_DEFAULT,
+                                 .eager = i % 4 == 0,
+                                 .old = i % 2}));
+}

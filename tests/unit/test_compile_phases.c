@@ -1,0 +1,14 @@
+/* Random transposed convolutions with strides: generated CUDA on the emulator and generated C on the
+ * CPU against the reference interpreter. SEED=n in the environment makes others than those of make
+ * test. */
+#include "generated_test.h"
+
+static void random_phases(struct arena *a, case_vec *out) {
+    const char *seed = getenv("SEED");
+    cases_phases(a, seed ? strtoull(seed, NULL, 10) : 26, is_long() ? 600 : 40, out);
+}
+
+int main(int argc, char **argv) {
+    return generated_main(argc, argv, random_phases, 1, "test_emulated", test_emulated) |
+           generated_main(argc, argv, random_phases, 1, "test_cpu_device", test_cpu_device);
+}
