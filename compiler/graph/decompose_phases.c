@@ -1,8 +1,8 @@
 /* decompose_phases.c: a transposed convolution with a stride as dense ones, one for each phase.
  *
- * Output o takes tap k where (o + padding - k*dilation) mod stride is 0: of 3 taps under a stride of
- * 2, even outputs take one and odd ones two. So the outputs stride*o + phase, for each phase, are
- * those of a convolution of stride 1 with these taps alone, a slice of the weight:
+ * Output o takes tap k where (o + padding - k*dilation) mod stride is 0: of 3 taps under a stride
+ * of 2, even outputs take one and odd ones two. So the outputs stride*o + phase, for each phase,
+ * are those of a convolution of stride 1 with these taps alone, a slice of the weight:
  *
  *   convolve(x [N, G, C, 8], w [G, F, C, 3], stride=[2], padding=[1], transposed=True, size=[15])
  *   ->  even = convolve(x, w[..., 1::2], stride=[1], padding=[0], transposed=True, size=[8])

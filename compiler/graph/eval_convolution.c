@@ -1,8 +1,8 @@
 /* eval_convolution.c: convolutions by their definition, as sums in double.
  *
  *   y[o] = sum over c and k of w[k] x[i]    where i = o*stride - padding + k*dilation, or where
- *       transposed, i*stride - padding + k*dilation = o; x is 0 outside of it, and an infinite weight
- *       makes NaN of that; where the stride leaves no such i, there is no term at all */
+ *       transposed, i*stride - padding + k*dilation = o; x is 0 outside of it, and an infinite
+ *       weight makes NaN of that; where the stride leaves no such i, there is no term at all */
 #include <math.h>
 #include <string.h>
 

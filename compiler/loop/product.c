@@ -56,9 +56,9 @@ static void lower_matmul(struct lowering *w, node_id id) {
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
-/* The position that output o and step k along the taps of sliding dimension d look at, and which tap
- * that is; *inside: is there such a position? A transposed one's taps run backwards, so that it goes
- * forward with k like any other; a stride it has no longer (graph/decompose_phases.c). */
+/* The position that output o and step k along the taps of sliding dimension d look at, and which
+ * tap that is; *inside: is there such a position? A transposed one's taps run backwards, so that it
+ * goes forward with k like any other; a stride it has no longer (graph/decompose_phases.c). */
 static ex position(struct lowering *w, const struct node *x, int d, ex o, ex k, ex *tap,
                    ex *inside) {
     struct exprs *p = w->l->ex;

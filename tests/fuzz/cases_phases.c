@@ -1,6 +1,6 @@
-/* cases_phases.c: transposed convolutions with strides (graph/decompose_phases.c), as a seed has them:
- * 1 to 3 dimensions, strides, dilations, paddings, groups, numbers of taps; what users call, with a
- * bias and an activation behind, and what a strided one's gradient is. */
+/* cases_phases.c: transposed convolutions with strides (graph/decompose_phases.c), as a seed has
+ * them: 1 to 3 dimensions, strides, dilations, paddings, groups, numbers of taps; what users call,
+ * with a bias and an activation behind, and what a strided one's gradient is. */
 #include "tests/fuzz/cases.h"
 #include "tests/fuzz/random.h"
 

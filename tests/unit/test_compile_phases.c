@@ -1,6 +1,6 @@
-/* Random transposed convolutions with strides: generated CUDA on the emulator and generated C on the
- * CPU against the reference interpreter. SEED=n in the environment makes others than those of make
- * test. */
+/* Random transposed convolutions with strides: generated CUDA on the emulator and generated C on
+ * the CPU against the reference interpreter. SEED=n in the environment makes others than those of
+ * make test. */
 #include "generated_test.h"
 
 static void random_phases(struct arena *a, case_vec *out) {

@@ -1,5 +1,5 @@
-/* test_graph_phases.c: transposed convolutions with strides are dense ones after decomposition, that
- * compute the same from the terms that there are and no others. */
+/* test_graph_phases.c: transposed convolutions with strides are dense ones after decomposition,
+ * that compute the same from the terms that there are and no others. */
 #include "graph_test.h"
 
 /* Some of the numbers are infinite: a term that is not there makes no NaN of them. */
