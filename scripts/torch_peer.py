@@ -13,8 +13,9 @@ sum: it is found by its name, and marks where the next call begins. The columns 
 one definition of the format.
 
 --cases times many in one process, as its start takes longer than most of them: a line of the file is `WORKLOAD DTYPE
-PRECISION name=value ...`, with a precision of `-` if PyTorch's flags are to stay as the workload leaves them. The rows of
-each are appended before the next begins; what fails is said, and the rest goes on.
+PRECISION name=value ...`, with a precision of `-` if PyTorch's flags are to stay as the workload leaves them; what
+workloads/ has is named without a path. The rows of each are appended before the next begins, one that the results have
+already is passed over, and what fails is said.
 
 --compile-only fills the cache of torch.compile's ways (TORCHINDUCTOR_CACHE_DIR), for several programs at a time as cores
 allow, and times nothing; what is timed later finds its code there.
@@ -59,6 +60,7 @@ WAYS = {
     "compile": ("torch_compile", "default"),
     "max-autotune": ("torch_compile", "max-autotune-no-cudagraphs"),
 }
+PRECISIONS = ["strict", "f32", "tf32"]
 TOLERANCE = {"f64": 1e-7, "f32": 1e-3, "f16": 1e-2, "bf16": 4e-2}
 
 
@@ -474,10 +476,12 @@ def read_cases(path):
         raise Failure(2, f"{path}: {error.strerror}")
     for number, line in enumerate(lines, 1):
         words = line.split()
-        workload, dtype, precision = [*words, "", "", ""][:3]
-        if dtype not in TOLERANCE or precision not in ("strict", "f32", "tf32", "-"):
+        name, dtype, precision = [*words, "", "", ""][:3]
+        if dtype not in TOLERANCE or precision not in (*PRECISIONS, "-"):
             raise Failure(2, f"{path}:{number}: a line is WORKLOAD DTYPE PRECISION name=value ..., not '{line}'")
-        cases.append(Case(pathlib.Path(workload), dtype, precision if precision != "-" else None, parse_axes(words[3:])))
+        named = ROOT / "workloads" / f"{name}.py"
+        file = named if named.exists() else pathlib.Path(name)
+        cases.append(Case(file, dtype, precision if precision != "-" else None, parse_axes(words[3:])))
     return cases
 
 
@@ -497,17 +501,30 @@ def run_of(torch, clock):
     }
 
 
+def has_rows(file, case, mode, point, ways):
+    """Do the results have this case, in every way?"""
+    _, axes = load_workload(case.path, point)
+    text = " ".join(f"{name}={axes[name]}" for name in sorted(axes))
+    want = {"mode": mode, "dtype": case.dtype, "precision": case.precision, "axes": text}
+    if not file.exists():
+        return False
+    with file.open(newline="") as opened:
+        found = {(row["role"], row["config"]) for row in csv.DictReader(opened) if all(row.get(k) == v for k, v in want.items())}
+    return all(WAYS[way] in found for way in ways)
+
+
 def bench_case(torch, clock, given, case, run):
     """Its rows, appended to the workload's file. 1 if an output was wrong."""
     if given.compile_only:
         for point in case.points:
             compile_only(torch, case.path, given.mode, case.dtype, given.device, point, given.ways, case.precision)
         return 0
-    rows = []
+    path, rows = given.results / f"{case.path.stem}.csv", []
     for point in case.points:
+        if given.cases and has_rows(path, case, given.mode, point, given.ways):
+            continue
         rows += bench(torch, clock, case.path, given.mode, case.dtype, given.device, point, given.ways, given.samples, case.precision)
     common = {**run, "workload": case.path.stem, "mode": given.mode, "dtype": case.dtype}
-    path = given.results / f"{case.path.stem}.csv"
     append_rows(path, result_columns(), [{**common, **row} for row in rows])
     print(f"{len(rows)} rows appended to {path}", flush=True)
     return 1 if any(row["status"] == "wrong" for row in rows) else 0
@@ -539,7 +556,7 @@ def main():
     what.add_argument("--check", nargs="+", type=pathlib.Path, metavar="FILE", help="compare warpsmith's outputs")
     parser.add_argument("--mode", default="fwd", help="fwd, bwd or train; --check takes fwd,train")
     parser.add_argument("--dtype", default="f32", help="f32, bf16, f16 or f64; --check takes several")
-    parser.add_argument("--precision", choices=["strict", "f32", "tf32"],
+    parser.add_argument("--precision", choices=PRECISIONS,
                         help="of --workload: tf32 sets allow_tf32 of products and convolutions, the others clear it; "
                         "default: PyTorch's flags as the file leaves them")
     parser.add_argument("--axes", nargs="*", default=[], metavar="k=v[,v]")
