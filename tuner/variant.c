@@ -165,8 +165,12 @@ const char *variant_compile_message(const char *log, struct arena *a) {
 
 static bool same_map(const struct ws_map *a, const struct ws_map *b) {
     if (a->dtype != b->dtype || a->tf32 != b->tf32 || a->rank != b->rank ||
-        a->swizzle != b->swizzle)
+        a->swizzle != b->swizzle || a->windows != b->windows)
         return false;
+    for (int i = 0; i < TENSOR_MAP_WINDOWS && a->windows; i++)
+        if (a->window[i].first != b->window[i].first || a->window[i].last != b->window[i].last ||
+            a->window[i].step != b->window[i].step)
+            return false;
     for (int i = 0; i < a->rank; i++)
         if (a->size[i] != b->size[i] || a->stride[i] != b->stride[i] || a->box[i] != b->box[i])
             return false;

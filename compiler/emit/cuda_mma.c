@@ -152,16 +152,84 @@ static void put_draw_tile(struct emitter *w, const struct tile_program *t) {
     if (t->ahead) line(w, "int s = 0;");
 }
 
+static char letter(const struct tile_ring *r) { return r->operand->axis == AXIS_M ? 'a' : 'b'; }
+
+static const char *depth_of_step(struct emitter *w, const struct tile_program *t, int depth) {
+    int parts = t->product->parts;
+    return parts > 1 ? arena_printf(w->arena, "(part + step * %d) * %d", parts, depth)
+                     : arena_printf(w->arena, "step * %d", depth);
+}
+
+/* Where the first window of the block's copies is, as tensor maps count: once for a tile. */
+static void put_first_window(struct emitter *w, const struct tile_ring *r) {
+    const struct im2col *of = r->operand->order;
+    char x = letter(r);
+    if (!r->operand->windows) return;
+    if (r->blocks > 1)
+        line(w, "const int window_%c = %c0 + rank * %d;", x, x == 'a' ? 'm' : 'n',
+             r->rows / r->blocks);
+    else
+        line(w, "const int window_%c = %c0;", x, x == 'a' ? 'm' : 'n');
+    int64_t below = 1;
+    for (int d = 0; d < of->n; d++) {
+        const struct im2col_dim *y = &of->dim[d];
+        line(w, "const int %c_at%d = window_%c / %lld %% %lld * %lld + %lld;", x, d, x,
+             (long long)below, (long long)y->windows, (long long)y->step, (long long)y->first);
+        below *= y->windows;
+    }
+    line(w, "const int %c_picture = window_%c / %lld;", x, x, (long long)below);
+}
+
+/* Of each plane and each line of channels a box; all channels of it are of one tap. */
+static void put_copy_windows(struct emitter *w, const struct tile_program *t,
+                             const struct tile_ring *r) {
+    const struct operand *o = r->operand;
+    const struct im2col *of = o->order;
+    const char x = letter(r);
+    int lines = ring_box_lines(r), elements = ring_line_elements(r);
+    for (int i = 0; i < ring_boxes(r); i++) {
+        struct buf at = buf_new(w->arena), offsets = buf_new(w->arena);
+        open_scope(w);
+        line(w, "const int depth = %s + %d, tap = depth / %lld;", depth_of_step(w, t, r->depth),
+             i * elements, (long long)o->channels);
+        line(w, "const int channel = depth %% %lld%s;", (long long)o->channels,
+             o->batches > 1 ? arena_printf(w->arena, " + z * %lld", (long long)o->batch) : "");
+        line(w, "(void)tap;");
+        int64_t below = 1;
+        for (int d = 0; d < of->n; d++) {
+            const struct im2col_dim *y = &of->dim[d];
+            buf_printf(&at, ", %c_at%d", x, d);
+            if (y->taps > 1)
+                buf_printf(&offsets, ", tap / %lld %% %lld * %lld", (long long)below,
+                           (long long)y->taps, (long long)y->apart);
+            else
+                buf_puts(&offsets, ", 0");
+            below *= y->taps;
+        }
+        for (int p = 0; p < r->planes; p++)
+            line(w,
+                 "k_map_load_windows(stage + %d%s, &map_%c, full + s * 8, %d, channel + %lld%s, "
+                 "%c_picture%s);",
+                 r->offset + p * r->bytes + i * lines * r->line,
+                 r->blocks > 1 ? arena_printf(w->arena, " + rank * %d", lines / r->blocks * r->line)
+                               : "",
+                 x, r->blocks > 1 ? (1 << r->blocks) - 1 : 0, (long long)o->plane * p, at.p, x,
+                 offsets.p);
+        close_brace(w);
+    }
+}
+
 /* What each of the cluster's blocks copies of a ring's tile: boxes, or lines of each box. */
 static void put_copy(struct emitter *w, const struct tile_program *t, const struct tile_ring *r) {
     const struct operand *o = r->operand;
     int boxes = ring_boxes(r), lines = ring_box_lines(r), elements = ring_line_elements(r);
     const char *row = o->axis == AXIS_M ? "m0" : "n0", *map = o->axis == AXIS_M ? "a" : "b";
-    int parts = t->product->parts;
-    const char *depth = parts > 1
-                            ? arena_printf(w->arena, "(part + step * %d) * %d", parts, r->depth)
-                            : arena_printf(w->arena, "step * %d", r->depth);
+    const char *depth = depth_of_step(w, t, r->depth);
     bool shared = r->blocks > 1;
+    if (o->windows) {
+        put_copy_windows(w, t, r);
+        return;
+    }
     for (int p = 0; p < r->planes; p++) {
         const char *batch = o->batches > 1 ? "z" : "0";
         if (p) batch = arena_printf(w->arena, "%lld + %s", (long long)o->batches * p, batch);
@@ -327,6 +395,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
         case TILE_DRAW:
             put_draw_tile(w, t);
             if (!copies) declare_sums(w, t);
+            for (int j = 0; j < RINGS && copies; j++) put_first_window(w, ring(t, j));
             break;
         case TILE_AHEAD:
             line(w, "#pragma unroll");
@@ -402,16 +471,17 @@ static struct ws_arg map_argument(struct emitter *w, const struct tile_program *
     const struct tile_ring *r = ring(t, i);
     const struct operand *o = r->operand;
     struct ws_map *m = NEW(w->arena, struct ws_map);
-    int bytes = dtype_bytes(o->dtype);
-    int64_t width = o->along ? o->rows : o->depth, lines = o->along ? o->depth : o->rows;
-    int shared = o->along ? 1 : r->blocks;
-    *m = (struct ws_map){.dtype = o->dtype,
-                         .tf32 = o->dtype == DT_F32 && o->load != NO_VALUE,
-                         .rank = 3,
-                         .size = {width, lines, o->batches * o->planes},
-                         .stride = {bytes, o->pitch * bytes, o->batch * bytes},
-                         .box = {ring_line_elements(r), ring_box_lines(r) / shared, 1},
-                         .swizzle = r->line};
+    int shared = o->along ? 1 : r->blocks, bytes = dtype_bytes(o->dtype);
+    struct tensor_map x = operand_map(o, r->line, ring_box_lines(r) / shared);
+    *m = (struct ws_map){.dtype = x.dtype,
+                         .tf32 = x.tf32,
+                         .rank = x.rank,
+                         .swizzle = x.swizzle,
+                         .windows = x.windows};
+    memcpy(m->size, x.size, sizeof m->size);
+    memcpy(m->stride, x.stride, sizeof m->stride);
+    memcpy(m->box, x.box, sizeof m->box);
+    memcpy(m->window, x.window, sizeof m->window);
     struct ws_arg arg = {.kind = WS_ARG_MAP, .map = m};
     if (o->load == NO_VALUE) {
         arg.base = WS_ARG_WORKSPACE;

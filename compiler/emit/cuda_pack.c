@@ -22,14 +22,21 @@
  *         for (int e = 0; e < 8; e++) x[e] = tile[l][c + e];          eight neighbours of a line
  *         k_store<k_f32, 8, 0>(image + ..., w);
  *         __syncthreads();
- *     } */
+ *     }
+ *
+ * A factor that is read through windows (kernel/im2col.c) is written pixel by pixel, channels
+ * innermost, as it is inside of its guard: a convolution's input once, not once for each tap.
+ * Neighbouring threads have neighbouring pixels, of which a warp has 32, and a block all channels
+ * soon: lines are written whole while they are in L2. The other factor's depth then is taps, of
+ * each all channels. */
 #include "emit/cuda_mma.h"
 
-enum { EACH = 8, THREADS = 256, TILE = 64 };
+enum { EACH = 8, THREADS = 256, WARP = 32, TILE = 64 };
 
 /* A vector of the load's, for eight neighbours along the image's lines. */
 static bool by_vector(struct emitter *w, const struct operand *o, const struct value_node *x) {
-    return !x->guarded && load_is_vector(w->k, x, o->along || o->across ? o->axis : AXIS_R, EACH);
+    return !o->order && !x->guarded &&
+           load_is_vector(w->k, x, o->along || o->across ? o->axis : AXIS_R, EACH);
 }
 
 static void put_vectors(struct emitter *w, const struct operand *o, const bool *needed) {
@@ -57,6 +64,15 @@ static void put_element(struct emitter *w, const struct operand *o, const bool *
     line(w, "x[e] = (float)%s;", ref(w, o->factor));
 }
 
+/* r of number c + e along an image whose depth is taps, of each all channels. */
+static void put_depth(struct emitter *w, const struct operand *o) {
+    line(w, "const k_idx tap = (c + e) / %lld, channel = (c + e) %% %lld;", (long long)o->channels,
+         (long long)o->channels);
+    line(w, "(void)tap;");
+    open_brace(w, "if (channel < %lld)", (long long)o->order->channels);
+    line(w, "const k_idx r = %s;", ex_text(w, im2col_depth(w->k, o->order)));
+}
+
 /* x[e] of the eight neighbours from `at` on, along the axis of this name and size. */
 static void put_neighbours(struct emitter *w, const struct operand *o, const char *axis,
                            const char *at, int64_t size) {
@@ -72,14 +88,18 @@ static void put_neighbours(struct emitter *w, const struct operand *o, const cha
     line(w, "x[e] = 0;");
     bool whole = size % EACH == 0;
     if (!whole) open_brace(w, "if (%s + e < %lld)", at, (long long)size);
-    line(w, "const k_idx %s = %s + e;", axis, at);
+    if (o->order)
+        put_depth(w, o);
+    else
+        line(w, "const k_idx %s = %s + e;", axis, at);
     put_element(w, o, needed);
+    if (o->order) close_brace(w);
     if (!whole) close_brace(w);
     close_brace(w);
     close_brace(w);
 }
 
-/* The values as planes, from element `to` of the image on. */
+/* The values x[e] as planes, from element `to` of the image on. */
 static void put_planes(struct emitter *w, const struct operand *o, const char *to) {
     const char *t = memory_type(w, o->dtype);
     line(w, "k_pack<%s, %d> w;", t, EACH);
@@ -97,16 +117,23 @@ static void put_planes(struct emitter *w, const struct operand *o, const char *t
     }
 }
 
+/* ---- what is copied as the product has it ---------------------------------------------------- */
+
+/* For so many groups of eight neighbours. */
+static void open_loop(struct emitter *w, int64_t groups) {
+    open_brace(w,
+               "for (long long i = (long long)blockIdx.x * %d + threadIdx.x; i < %lldLL; i += "
+               "(long long)gridDim.x * %d)",
+               THREADS, (long long)groups, THREADS);
+}
+
 static const char *row_name(const struct operand *o) { return o->axis == AXIS_M ? "m" : "n"; }
 
 /* Lines of an image, and what lies along them. */
 static void put_lines(struct emitter *w, const struct operand *o) {
     int64_t lines = o->along ? o->depth : o->rows, width = o->along ? o->rows : o->depth;
     int64_t chunks = tile_count(width, EACH);
-    open_brace(w,
-               "for (long long i = (long long)blockIdx.x * %d + threadIdx.x; i < %lldLL; i += "
-               "(long long)gridDim.x * %d)",
-               THREADS, (long long)(chunks * lines * o->batches), THREADS);
+    open_loop(w, chunks * lines * o->batches);
     line(w, "const k_idx c = (k_idx)(i %% %lld) * %d, at = (k_idx)(i / %lld %% %lld);",
          (long long)chunks, EACH, (long long)chunks, (long long)lines);
     line(w, "const k_idx z = (k_idx)(i / %lldLL);", (long long)(chunks * lines));
@@ -164,9 +191,92 @@ static void put_tiles(struct emitter *w, const struct operand *o) {
     close_brace(w);
 }
 
+/* ---- what windows read ----------------------------------------------------------------------- */
+
+/* By how much a load grows with the channel. */
+static int64_t channel_stride(struct emitter *w, const struct operand *o, value_id load) {
+    ex c, rest, index = im2col_index(w->k, o->order, w->k->values.at[load].index);
+    int64_t stride;
+    bool known = ex_linear(w->k->ex, index, o->order->channel, &c, &rest) &&
+                 ex_is_const(w->k->ex, c, &stride);
+    return known ? stride : -1;
+}
+
+static bool runs_along_channels(struct emitter *w, const struct operand *o, const bool *needed) {
+    for (value_id v = 0; v <= o->factor; v++)
+        if (needed[v] && w->k->values.at[v].kind == INST_LOAD && channel_stride(w, o, v) > 1)
+            return false;
+    return true;
+}
+
+static void put_inside(struct emitter *w, const struct operand *o, const bool *needed) {
+    for (value_id v = 0; v <= o->factor; v++) {
+        const struct value_node *x = &w->k->values.at[v];
+        if (!needed[v]) continue;
+        if (v == o->order->guard)
+            line(w, "const k_flag v%u = (k_flag)1;", v);
+        else if (x->kind == INST_LOAD)
+            line(w, "const %s v%u = k_load1(p%d + (%s));", math_type(x->dtype), v,
+                 argument_of(w, x->buffer), ex_text(w, im2col_index(w->k, o->order, x->index)));
+        else
+            put_local(w, v);
+        if (x->kind != INST_CONST) w->where[v] = LOCAL;
+    }
+    line(w, "x[e] = (float)%s;", ref(w, o->factor));
+}
+
+static void put_pixel(struct emitter *w, const struct operand *o, int64_t pixels, bool along) {
+    const struct im2col *of = o->order;
+    int64_t chunks = o->plane / EACH, below = 1;
+    if (along) {
+        line(w, "const k_idx c = (k_idx)(i %% %lld) * %d;", (long long)chunks, EACH);
+        line(w, "const k_idx pixel = (k_idx)(i / %lld);", (long long)chunks);
+    } else {
+        line(w, "const k_idx c = (k_idx)(i / %d %% %lld) * %d;", WARP, (long long)chunks, EACH);
+        line(w, "const k_idx pixel = (k_idx)(i / %lld * %d + i %% %d);", (long long)chunks * WARP,
+             WARP, WARP);
+        line(w, "if (pixel >= %lld) continue;", (long long)pixels);
+    }
+    for (int d = 0; d < of->n; d++) {
+        line(w, "const k_idx at%d = pixel / %lld %% %lld;", d, (long long)below,
+             (long long)of->dim[d].size);
+        below *= of->dim[d].size;
+    }
+    line(w, "const k_idx picture = pixel / %lld, z = c / %lld;", (long long)below,
+         (long long)o->channels);
+    line(w, "(void)picture, (void)z;");
+}
+
+static void put_windows(struct emitter *w, const struct operand *o) {
+    const struct kernel *k = w->k;
+    int64_t pixels = o->order->images;
+    for (int d = 0; d < o->order->n; d++) pixels *= o->order->dim[d].size;
+    bool *needed = NEW_ARRAY(w->arena, bool, k->values.n);
+    if (o->order->guard != NO_VALUE) needed[o->order->guard] = true;
+    mark_needed(w, o->factor, needed);
+    bool along = runs_along_channels(w, o, needed);
+    open_loop(w, (along ? pixels : tile_count(pixels, WARP) * WARP) * o->plane / EACH);
+    put_pixel(w, o, pixels, along);
+    line(w, "float x[%d];", EACH);
+    for (value_id v = 0; v < k->values.n; v++) w->where[v] = NOWHERE;
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int e = 0; e < %d; e++)", EACH);
+    line(w, "x[e] = 0;");
+    line(w, "const k_idx channel = c %% %lld + e;", (long long)o->channels);
+    open_brace(w, "if (channel < %lld)", (long long)o->order->channels);
+    put_inside(w, o, needed);
+    close_brace(w);
+    close_brace(w);
+    put_planes(w, o, arena_printf(w->arena, "(long long)pixel * %lld + c", (long long)o->pitch));
+    close_brace(w);
+}
+
+/* ---- the launch ------------------------------------------------------------------------------ */
+
 void emit_cuda_pack(struct emitter *w, const struct operand *o, int64_t image, const char *name) {
+    int64_t elements = o->bytes / o->planes / dtype_bytes(o->dtype);
     int64_t work = o->across ? tile_count(o->rows, TILE) * tile_count(o->depth, TILE) * o->batches
-                             : tile_count(o->plane / EACH, THREADS); /* at most */
+                             : tile_count(elements / EACH, THREADS);
     int64_t most = (int64_t)w->k->limits->units * 8;
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
     *l = (struct ws_launch){
@@ -178,6 +288,6 @@ void emit_cuda_pack(struct emitter *w, const struct operand *o, int64_t image, c
     buf_printf(&w->b, ", %s *__restrict__ image) {\n", memory_type(w, o->dtype));
     w->indent++;
     line(w, "k_enter();");
-    (o->across ? put_tiles : put_lines)(w, o);
+    (o->windows ? put_windows : o->across ? put_tiles : put_lines)(w, o);
     close_brace(w);
 }

@@ -62,6 +62,35 @@ void put_places_of_warps(struct emitter *w, const struct tile_program *t) {
     }
 }
 
+/* Each piece is channels of one tap of one window: where in the image that is, if it is in it. */
+static void put_piece_of_window(struct emitter *w, const struct tile_ring *r, int plane,
+                                const char *depth) {
+    const struct operand *o = r->operand;
+    const struct im2col *of = o->order;
+    line(w, "const int window = %c0 + line, depth = %s + piece * %d;",
+         o->axis == AXIS_M ? 'm' : 'n', depth, piece(r));
+    line(w, "const int tap = depth / %lld;", (long long)o->channels);
+    line(w, "(void)tap;");
+    int64_t windows = 1, taps = 1, size = 1;
+    struct buf inside = buf_new(w->arena), pixel = buf_new(w->arena);
+    for (int d = 0; d < of->n; d++) {
+        const struct im2col_dim *y = &of->dim[d];
+        line(w, "const int at%d = window / %lld %% %lld * %lld + tap / %lld %% %lld * %lld + %lld;",
+             d, (long long)windows, (long long)y->windows, (long long)y->step, (long long)taps,
+             (long long)y->taps, (long long)y->apart, (long long)y->first);
+        buf_printf(&inside, " && (unsigned)at%d < %lld", d, (long long)y->size);
+        buf_printf(&pixel, " + (long long)at%d * %lld", d, (long long)(size * o->pitch));
+        windows *= y->windows, taps *= y->taps, size *= y->size;
+    }
+    line(w, "k_copy_piece_if(k_piece<%d>(stage + %d, %d, line, piece), from_%c,", r->line,
+         r->offset + plane * r->bytes, ring_box_lines(r), letter(r));
+    line(w, "                (window / %lld) * %lldLL%s + depth %% %lld + %lld%s,",
+         (long long)windows, (long long)(size * o->pitch), pixel.p, (long long)o->channels,
+         (long long)o->plane * plane,
+         o->batches > 1 ? arena_printf(w->arena, " + z * %lldLL", (long long)o->batch) : "");
+    line(w, "                window < %lld%s);", (long long)o->rows, inside.p);
+}
+
 static void put_plane(struct emitter *w, const struct tile_program *t, const struct tile_ring *r,
                       int plane, const char *step) {
     const struct operand *o = r->operand;
@@ -76,6 +105,11 @@ static void put_plane(struct emitter *w, const struct tile_program *t, const str
     line(w, "const int at = i * %d + tid, line = at / %d, piece = at %% %d;", t->threads, across,
          across);
     if (pieces % t->threads) line(w, "if (at >= %d) break;", pieces);
+    if (o->windows) {
+        put_piece_of_window(w, r, plane, depth);
+        close_brace(w);
+        return;
+    }
     const char *place = makes_planes(r) ? arena_printf(w->arena, "_f32<%s>", along_text(r))
                                         : arena_printf(w->arena, "<%d>", r->line);
     line(w, "k_copy_piece(k_piece%s(stage + %d, %d, line, piece), from_%c + (%lldLL%s), %lld,",

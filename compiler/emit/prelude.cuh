@@ -1909,6 +1909,38 @@ K_DEVICE void k_map_load_multicast(k_shared smem, const k_map *m, k_shared bar, 
                                    int c0, int c1, int c2, int c3, int c4) {
     K_MAP_LOAD_MANY(5, "%3, %4, %5, %6, %7", c0, c1, c2, c3, c4);
 }
+/* Through windows: from that one on, of so many channels from c on, the tap that is o0, o1, o2 from the window's first. */
+#ifdef WS_EMULATOR
+#define K_MAP_LOAD_WINDOWS(rank, at, off, c0, c1, c2, c3, c4, o0, o1, o2)                                \
+    emu_map_load_windows(smem, m, bar, blocks, rank, c0, c1, c2, c3, c4, o0, o1, o2)
+#else
+#define K_MAP_LOAD_WINDOWS(rank, at, off, c0, c1, c2, c3, c4, o0, o1, o2)                                \
+    if (blocks)                                                                                          \
+        asm volatile("cp.async.bulk.tensor." #rank "d.shared::cluster.global.im2col"                     \
+                     ".mbarrier::complete_tx::bytes.multicast::cluster"                                  \
+                     " [%0], [%1, {" at "}], [%2], {" off "}, %11;"                                      \
+                     : : "r"(smem), "l"(m), "r"(bar), "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4),       \
+                     "h"((unsigned short)(o0)), "h"((unsigned short)(o1)), "h"((unsigned short)(o2)),    \
+                     "h"(blocks) : "memory");                                                            \
+    else                                                                                                 \
+        asm volatile("cp.async.bulk.tensor." #rank "d.shared::cluster.global.im2col"                     \
+                     ".mbarrier::complete_tx::bytes [%0], [%1, {" at "}], [%2], {" off "};"              \
+                     : : "r"(smem), "l"(m), "r"(bar), "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4),       \
+                     "h"((unsigned short)(o0)), "h"((unsigned short)(o1)), "h"((unsigned short)(o2))     \
+                     : "memory")
+#endif
+K_DEVICE void k_map_load_windows(k_shared smem, const k_map *m, k_shared bar, unsigned short blocks, int c, int w,
+                                 int image, int o0) {
+    K_MAP_LOAD_WINDOWS(3, "%3, %4, %5", "%8", c, w, image, 0, 0, o0, 0, 0);
+}
+K_DEVICE void k_map_load_windows(k_shared smem, const k_map *m, k_shared bar, unsigned short blocks, int c, int w,
+                                 int h, int image, int o0, int o1) {
+    K_MAP_LOAD_WINDOWS(4, "%3, %4, %5, %6", "%8, %9", c, w, h, image, 0, o0, o1, 0);
+}
+K_DEVICE void k_map_load_windows(k_shared smem, const k_map *m, k_shared bar, unsigned short blocks, int c, int w,
+                                 int h, int d, int image, int o0, int o1, int o2) {
+    K_MAP_LOAD_WINDOWS(5, "%3, %4, %5, %6, %7", "%8, %9, %10", c, w, h, d, image, o0, o1, o2);
+}
 template <typename... C> K_DEVICE void k_map_load(void *smem, const k_map *m, unsigned long long *bar, C... at) {
     k_map_load(k_in_shared(smem), m, k_in_shared(bar), at...);
 }
@@ -2132,6 +2164,10 @@ K_DEVICE void k_copy_piece(void *smem, const T *matrix, long long pitch, int lin
     const int left = line < lines ? width - at : 0, all = 16 / (int)sizeof(T);
     const unsigned valid = left >= all ? 16u : left > 0 ? (unsigned)(left * (int)sizeof(T)) : 0u;
     k_cp_async<16>(smem, matrix + (valid ? line * pitch + at : 0), valid);
+}
+/* 16 bytes of elements into such a place, or as many zeros. */
+template <typename T> K_DEVICE void k_copy_piece_if(void *smem, const T *from, long long at, bool inside) {
+    k_cp_async<16>(smem, from + (inside ? at : 0), inside ? 16u : 0u);
 }
 /* What k_mma takes of such a tile from a row and a depth on: 16 rows by 16 deep of the left factor, of the right one 16
  * rows (columns of the product): two operands. ALONG: lines run along the rows. The depth is counted in elements of two

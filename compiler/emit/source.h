@@ -17,6 +17,8 @@ struct ws_map {
                                                             sizes; EX_NONE where constant */
     int box[WS_MAP_RANK];                                /* elements */
     int swizzle;                                         /* 0, 32, 64, 128 bytes */
+    bool windows;
+    struct tensor_windows window[TENSOR_MAP_WINDOWS];
 };
 
 enum ws_arg_kind {
@@ -43,7 +45,9 @@ static inline struct tensor_map ws_map_at(const struct ws_map *m, uint64_t addre
                            .dtype = m->dtype,
                            .tf32 = m->tf32,
                            .rank = m->rank,
-                           .swizzle = m->swizzle};
+                           .swizzle = m->swizzle,
+                           .windows = m->windows};
+    for (int i = 0; i < TENSOR_MAP_WINDOWS; i++) t.window[i] = m->window[i];
     for (int i = 0; i < WS_MAP_RANK; i++) {
         t.size[i] = m->size[i];
         t.stride[i] = m->stride[i];

@@ -71,6 +71,8 @@ static void flatten(struct kernel *k, enum axis which, const char *name, const e
     for (int i = 0; i < n; i++) size = ex_mul(k->ex, size, ex_symbol(k->ex, axes[i])->bound);
     k->bound[which] = size;
     k->axis[which] = ex_index(k->ex, name, size);
+    k->digits[which].n = n;
+    for (int i = 0; i < n; i++) k->digits[which].size[i] = ex_symbol(k->ex, axes[i])->bound;
     struct rewrite r = {.p = k->ex};
     ex below = ex_const(k->ex, 1);
     for (int i = n - 1; i >= 0; i--) {

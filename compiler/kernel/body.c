@@ -539,6 +539,10 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
     find_arguments(k);
     find_inner(k);
     k->flops = kernel_flops(k);
+    if (k->kind == KERNEL_MATMUL) {
+        k->im2col[0] = im2col_find(k, k->dot_a, AXIS_M);
+        k->im2col[1] = im2col_find(k, k->dot_b, AXIS_N);
+    }
     return k;
 }
 

@@ -134,6 +134,11 @@ struct kernel {
     uint32_t group;       /* of the schedule */
     ex axis[AXIS_COUNT];  /* the flat index symbols; EX_NONE where the kind has none */
     ex bound[AXIS_COUNT]; /* their sizes */
+    struct axis_digits {  /* and those of the axes that an index is made of, outermost first */
+        int n;
+        ex size[GROUP_MAX_AXES];
+    } digits[AXIS_COUNT];
+    const struct im2col *im2col[2]; /* MATMUL: of the factors, read through windows; or NULL */
     VEC(struct value_node) values;
     VEC(struct store_node) stores;
     VEC(struct subscript) subscripts;
@@ -228,6 +233,37 @@ struct folds {
 
 /* ---- products on the matrix units: matrix.c -------------------------------------------------- */
 
+/* im2col.c: a factor that is read through windows: of an image that has, innermost first, channels,
+ * up to three dimensions that windows slide along, and images. The rows (or columns) of the product
+ * are windows, image by image; its depth are taps and channels. Position `first + i * step + t *
+ * apart` of a dimension is that of window i and tap t, and the element is 0 outside of the image. */
+enum { IM2COL_DIMS = 3 };
+struct im2col {
+    int n;
+    struct im2col_dim {
+        int64_t size, windows, taps;
+        int64_t step, apart, first;  /* step, apart > 0 */
+        int window_digit, tap_digit; /* of the axes; tap_digit -1: one tap */
+        bool backward;               /* tap t is number taps - 1 - t of the depth's digit */
+    } dim[IM2COL_DIMS];              /* innermost first */
+    int64_t images, channels, taps;
+    value_id guard;    /* the factor is 0 where it does not hold; NO_VALUE: it always does */
+    enum axis axis;    /* of the windows */
+    ex image, channel; /* where in the image, as symbols, */
+    ex at[IM2COL_DIMS];
+    ex tap; /* and a tap, those of the innermost dimension beside each other */
+    ex window_digit[GROUP_MAX_AXES], depth_digit[GROUP_MAX_AXES]; /* as symbols */
+    uint32_t image_digits, channel_digits; /* bits of those that are neither windows nor taps */
+};
+
+/* NULL if the factor is none, or has but one tap at each element. */
+const struct im2col *im2col_find(const struct kernel *k, value_id factor, enum axis axis);
+/* A load's index in terms of image, at and channel; that of the depth in terms of tap, channel. */
+ex im2col_index(const struct kernel *k, const struct im2col *w, ex index);
+ex im2col_depth(const struct kernel *k, const struct im2col *w);
+/* How far tap `tap` is from the window's first one along dimension d. */
+int64_t im2col_offset(const struct im2col *w, int d, int64_t tap);
+
 /* A factor of a product as tiles of it are copied to shared memory: a matrix [batch][row][depth],
  * or [batch][depth][row] where it runs `along` the rows, which are m of the first factor and n of
  * the second. It is what `load` reads; or, `packed`, an image of the factor's values that a launch
@@ -246,7 +282,13 @@ struct operand {
     int64_t rows, depth, batches; /* batches: 1 if it does not vary with z */
     int64_t pitch, batch, plane;  /* elements from a line, batch, plane to the next */
     int64_t offset;               /* of the first, in what `load` reads */
-    int64_t bytes;                /* of the image */
+    /* Its depth is taps, of each all channels, so many of which are 0 that lines of a tile have one
+     * tap; NULL: it is as the product has it. */
+    const struct im2col *order;
+    int64_t channels;
+    bool windows;  /* the image has each pixel once: [image][position][plane][batch][channel], pitch
+                     apart, and rows are windows of it */
+    int64_t bytes; /* of the image */
 };
 
 /* Sums of products of planes, small ones first; what has summed up `promote` of the depth, if not
@@ -334,6 +376,12 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
                           struct arena *a);
 /* Sums that a thread has of a tile; those that are promoted have a total each beside them. */
 int product_thread_sums(const struct product *p);
+/* What a tensor map is told of an operand whose boxes have so many lines, of `line` bytes; windows:
+ * where the taps of the last one are must be asked beside. Its address is 0. */
+struct tensor_map operand_map(const struct operand *o, int line, int lines);
+/* Where in the image of planes [image][position][plane][batch][channel] of an operand of windows
+ * that element of the product is; -1: it is 0. */
+int64_t operand_element(const struct operand *o, int plane, int64_t z, int64_t row, int64_t depth);
 /* Output tiles along an axis; blocks of the launch, each of which does every so manieth tile. */
 int64_t matrix_tiles(const struct kernel *k, const struct layout *y, enum axis x);
 int64_t matrix_blocks(const struct kernel *k, const struct layout *y);

@@ -8,6 +8,8 @@
  *     a[m, k] f32, in tf32            tiles of p0, which are rounded on their way
  *     a[k, m] f32, in tf32            an image of a, rounded and across: the units take tf32 along
  *                                     the depth alone
+ *     where(inside, x[window, k], 0)  an image of x alone, channels innermost, each element once;
+ *                                     tiles are windows of it (im2col.c)
  *
  * f32. x = x0 + x1 + x2 of 8 bits each; of the nine products of two such the three smallest are
  * less than an f32's last bit. The units add up what is aligned to the largest term and cut off:
@@ -113,6 +115,76 @@ static int64_t image_pitch(int64_t width, int bytes) {
     return whole - width <= width / 8 ? whole : round_up(width, ALIGNED);
 }
 
+/* ---- windows --------------------------------------------------------------------------------- */
+
+struct tensor_map operand_map(const struct operand *o, int line, int lines) {
+    int64_t bytes = dtype_bytes(o->stored);
+    int64_t width = o->along ? o->rows : o->depth, all = o->along ? o->depth : o->rows;
+    struct tensor_map m = {.dtype = o->stored,
+                           .tf32 = o->stored == DT_F32 && o->load != NO_VALUE,
+                           .rank = 3,
+                           .size = {width, all, o->batches * o->planes},
+                           .stride = {bytes, o->pitch * bytes, o->batch * bytes},
+                           .box = {(int)(line / bytes), lines, 1},
+                           .swizzle = line};
+    if (!o->windows) return m;
+    const struct im2col *w = o->order;
+    m.windows = true;
+    m.rank = w->n + 2;
+    m.size[0] = o->pitch;
+    m.size[w->n + 1] = w->images;
+    m.stride[1] = o->pitch * bytes;
+    for (int d = 0; d < w->n; d++) {
+        const struct im2col_dim *x = &w->dim[d];
+        m.size[d + 1] = x->size;
+        m.stride[d + 2] = m.stride[d + 1] * x->size;
+        m.box[d + 1] = d ? 1 : lines;
+        m.window[d] = (struct tensor_windows){x->first, x->first + (x->windows - 1) * x->step,
+                                              (int)(x->step < INT16_MAX ? x->step : INT16_MAX)};
+    }
+    m.box[w->n + 1] = 1;
+    return m;
+}
+
+int64_t operand_element(const struct operand *o, int plane, int64_t z, int64_t row, int64_t depth) {
+    const struct im2col *w = o->order;
+    int64_t tap = depth / o->channels, at = 0, step = 1;
+    for (int d = 0; d < w->n; d++) {
+        const struct im2col_dim *x = &w->dim[d];
+        int64_t position = x->first + row % x->windows * x->step + im2col_offset(w, d, tap);
+        if (position < 0 || position >= x->size) return -1;
+        at += position * step;
+        step *= x->size;
+        row /= x->windows;
+    }
+    if (row >= w->images) return -1;
+    return (row * step + at) * o->pitch + plane * o->plane + z * o->batch + depth % o->channels;
+}
+
+/* The packed image has each pixel once: planes and batches of a pixel lie beside each other, so
+ * that what lies outside of an image along any dimension is outside of the tensor. */
+static void set_windows(struct operand *o, const struct im2col *w) {
+    int64_t pixels = w->images;
+    for (int d = 0; d < w->n; d++) pixels *= w->dim[d].size;
+    o->windows = true;
+    o->along = o->across = false;
+    o->batch = o->channels;
+    o->plane = o->batch * o->batches;
+    o->pitch = o->plane * o->planes;
+    o->bytes = round_up(pixels * o->pitch * dtype_bytes(o->dtype), 1024);
+}
+
+/* Do copies through windows reach all taps? */
+static bool windows_fit(const struct operand *o, int line, int lines, struct arena *a) {
+    struct tensor_map m = operand_map(o, line, lines);
+    if (tensor_map_illegal(&m, a)) return false;
+    for (int d = 0; d < o->order->n; d++) {
+        const struct im2col_dim *x = &o->order->dim[d];
+        if ((x->taps - 1) * x->apart >= tensor_map_offset_end(&m)) return false;
+    }
+    return true;
+}
+
 /* tile, depth: of the tile in shared memory. */
 static struct operand make_operand(const struct kernel *k, value_id factor, enum axis axis,
                                    int tile, int depth, bool by_warp) {
@@ -149,6 +221,36 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     o.offset = 0;
     o.bytes = round_up(o.plane * o.planes * dtype_bytes(o.dtype), 1024);
     return o;
+}
+
+/* The depth of both factors is taps of one that is read through windows, and channels, so many that
+ * a line of a tile is of one tap. Not if most of these were none, or if an image of the product's
+ * own shape, or none, takes fewer bytes. */
+static void choose_windows(const struct kernel *k, struct product *p, int side, int tile, int depth,
+                           bool by_warp, struct arena *a) {
+    enum { MOST_WASTE = 2 };
+    const struct im2col *w = k->im2col[side];
+    struct operand *own = side ? &p->b : &p->a, *other = side ? &p->a : &p->b, o = *own, x = *other;
+    if (!w || own->order || own->load != NO_VALUE) return;
+    o.along = x.along = false;
+    int line = operand_line(&o, tile, depth);
+    if (!line) return;
+    o.order = x.order = w;
+    o.channels = x.channels = round_up(w->channels, line / dtype_bytes(o.dtype));
+    o.depth = x.depth = w->taps * o.channels;
+    if (o.channels > MOST_WASTE * w->channels || o.depth % depth) return;
+    set_windows(&o, w);
+    if (o.bytes >= own->bytes || (!by_warp && !windows_fit(&o, line, tile, a))) return;
+    x.stored = x.dtype;
+    x.load = NO_VALUE;
+    x.across = false;
+    x.pitch = x.depth;
+    x.batch = x.pitch * x.rows;
+    x.plane = x.batch * x.batches;
+    x.offset = 0;
+    x.bytes = round_up(x.plane * x.planes * dtype_bytes(x.dtype), 1024);
+    *own = o;
+    *other = x;
 }
 
 /* Of which plane each is multiplied with which, the smallest products first. */
@@ -293,6 +395,8 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     bool by_warp = c->knob[KNOB_mma] == BY_WARP;
     p->a = make_operand(k, k->dot_a, AXIS_M, m, depth, by_warp);
     p->b = make_operand(k, k->dot_b, AXIS_N, n, depth, by_warp);
+    choose_windows(k, p, 1, n, depth, by_warp, a);
+    choose_windows(k, p, 0, m, depth, by_warp, a);
     choose_passes(p);
     p->band = c->knob[KNOB_band] ? c->knob[KNOB_band] : 8;
     int64_t steps = round_up(p->a.depth, depth) / depth;

@@ -19,15 +19,42 @@ static const char *type_name(const struct operand *o) {
 
 static const char *axis_name(const struct operand *o) { return o->axis == AXIS_M ? "m" : "n"; }
 
+/* "windows of v2, bf16[16 images, 56 x 58, 1 z, 64 k], 3 x 3 taps 1 x 1 apart, from -1 x -1 on by 1
+ * x 1" */
+static void put_windows(struct buf *b, const struct operand *o) {
+    const struct im2col *w = o->order;
+    buf_printf(b, "[%lld images, ", (long long)w->images);
+    for (int d = w->n; d-- > 0;)
+        buf_printf(b, "%lld%s", (long long)w->dim[d].size, d ? " x " : ", ");
+    if (o->planes > 1) buf_printf(b, "%d planes, ", o->planes);
+    buf_printf(b, "%lld z, %lld channels], ", (long long)o->batches, (long long)o->channels);
+    for (int d = w->n; d-- > 0;)
+        buf_printf(b, "%lld%s", (long long)w->dim[d].taps, d ? " x " : " taps ");
+    for (int d = w->n; d-- > 0;)
+        buf_printf(b, "%lld%s", (long long)w->dim[d].apart, d ? " x " : " apart, ");
+    for (int d = w->n; d-- > 0;)
+        buf_printf(b, "%lld%s", (long long)w->dim[d].windows, d ? " x " : " windows from ");
+    for (int d = w->n; d-- > 0;)
+        buf_printf(b, "%lld%s", (long long)w->dim[d].first, d ? " x " : " on by ");
+    for (int d = w->n; d-- > 0;)
+        buf_printf(b, "%lld%s", (long long)w->dim[d].step, d ? " x " : "\n");
+}
+
 static void put_operand(struct buf *b, const struct tile_ring *r) {
     const struct operand *o = r->operand;
     const char *x = axis_name(o);
     buf_printf(b, "%c = ", r->name[0] - 'A' + 'a');
-    if (o->load == NO_VALUE)
+    if (o->windows)
+        buf_printf(b, "windows of v%u, ", o->factor);
+    else if (o->load == NO_VALUE)
         buf_printf(b, "image of v%u, ", o->factor);
     else
         buf_printf(b, "v%u, ", o->load);
     buf_puts(b, type_name(o));
+    if (o->windows) {
+        put_windows(b, o);
+        return;
+    }
     if (o->planes > 1) buf_printf(b, " in %d planes", o->planes);
     if (o->along)
         buf_printf(b, "[%lld z, %lld k, %lld %s]", (long long)o->batches, (long long)o->depth,

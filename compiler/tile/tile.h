@@ -114,7 +114,8 @@ int64_t tile_steps(const struct tile_program *t);
 int64_t tile_part_floats(const struct tile_program *t);
 
 /* run.c: the sums of each output element as the program makes them, out[z][m][n], from planes of
- * the two factors, in[0][plane][z][m][k] and in[1][plane][z][n][k] (z of 1 where it does not vary).
+ * the two factors, in[0][plane][z][m][k] and in[1][plane][z][n][k] (z of 1 where it does not vary);
+ * of one that is read through windows, of the image that operand_element counts in.
  * Copies land, and products are made, as late as they may, or as early, by `seed`. What nobody has
  * written is NaN. NULL, or what went wrong: a wait that never ends, say. */
 const char *tile_run(const struct tile_program *t, const float *const in[RINGS], float *out,

@@ -4,7 +4,10 @@
  *                                                   line 1: 0 0 0 0 0 0 0 0
  *
  * A box's lines, along its innermost dimension, lie one behind the other; of a swizzled one the
- * 16-byte pieces change places within the swizzle's width, by the number of 128 bytes before. */
+ * 16-byte pieces change places within the swizzle's width, by the number of 128 bytes before.
+ *
+ * Through windows, a line is a window's channels, at the tap asked for; windows follow each other
+ * along dimension 1, then the next ones, image by image, and behind the last image all is 0. */
 #include <string.h>
 
 #include "base/base.h"
@@ -21,14 +24,21 @@ static enum dtype type_of(const struct emu_map *m) {
 
 struct emu_map emu_map_of(const struct tensor_map *m) {
     struct emu_map to = {.address = (void *)(uintptr_t)m->address,
-                         .rank = m->rank,
-                         .bytes = dtype_bytes(m->dtype),
-                         .swizzle = m->swizzle,
-                         .tf32 = m->tf32};
+                         .rank = (unsigned char)m->rank,
+                         .bytes = (unsigned char)dtype_bytes(m->dtype),
+                         .swizzle = (unsigned char)m->swizzle,
+                         .tf32 = m->tf32,
+                         .windows = m->windows};
+    _Static_assert(sizeof to <= 128, "what a k_map has");
     for (int i = 0; i < m->rank; i++) {
         to.size[i] = m->size[i];
         to.stride[i] = m->stride[i];
-        to.box[i] = m->box[i];
+        to.box[i] = (unsigned short)m->box[i];
+    }
+    for (int d = 0; d < m->rank - 2 && m->windows; d++) {
+        to.lower[d] = (short)m->window[d].first;
+        to.upper[d] = (short)(m->window[d].last - (m->size[d + 1] - 1));
+        to.step[d] = (unsigned char)m->window[d].step;
     }
     return to;
 }
@@ -37,22 +47,51 @@ static unsigned line_bytes(const struct box *b) { return (unsigned)(b->map.box[0
 
 unsigned box_lines(const struct box *b) {
     unsigned n = 1;
+    if (b->map.windows) return (unsigned)b->map.box[1];
     for (int i = 1; i < b->map.rank; i++) n *= (unsigned)b->map.box[i];
     return n;
 }
 
 unsigned box_bytes(const struct box *b) { return box_lines(b) * line_bytes(b); }
 
+/* Windows of a dimension that are before the position. */
+static long long windows_before(const struct emu_map *m, int d, long long at) {
+    return (at - m->lower[d]) / m->step[d];
+}
+
+static long long last_window(const struct emu_map *m, int d) {
+    return m->size[d + 1] - 1 + m->upper[d];
+}
+
+static void place_of_line(const struct box *b, unsigned line, long long *place) {
+    const struct emu_map *m = &b->map;
+    if (!m->windows) {
+        for (int i = 1; i < m->rank; i++) {
+            place[i] = b->at[i] + (long long)(line % (unsigned)m->box[i]);
+            line /= (unsigned)m->box[i];
+        }
+        return;
+    }
+    long long carry = line;
+    for (int d = 0; d < m->rank - 2; d++) {
+        long long n = windows_before(m, d, last_window(m, d)) + 1;
+        long long at = windows_before(m, d, b->at[d + 1]) + carry;
+        carry = at / n;
+        place[d + 1] = m->lower[d] + at % n * m->step[d] + b->offset[d];
+    }
+    place[m->rank - 1] = b->at[m->rank - 1] + carry;
+}
+
 const unsigned char *box_line(const struct box *b, unsigned line, unsigned *first, unsigned *n) {
     const struct emu_map *m = &b->map;
     const unsigned char *from = m->address;
+    long long place[5];
+    place_of_line(b, line, place);
     long long begin = b->at[0], end = begin + m->box[0];
     *first = *n = 0;
     for (int i = 1; i < m->rank; i++) {
-        long long at = b->at[i] + (long long)(line % (unsigned)m->box[i]);
-        line /= (unsigned)m->box[i];
-        if (at < 0 || at >= m->size[i]) return NULL;
-        from += at * m->stride[i];
+        if (place[i] < 0 || place[i] >= m->size[i]) return NULL;
+        from += place[i] * m->stride[i];
     }
     if (begin < 0) begin = 0;
     if (end > m->size[0]) end = m->size[0];
@@ -103,6 +142,9 @@ static void check_map(struct emu *e, const struct emu_map *m) {
         t.stride[i] = m->stride[i];
         t.box[i] = m->box[i];
     }
+    t.windows = m->windows != 0;
+    for (int d = 0; d < m->rank - 2 && t.windows; d++)
+        t.window[d] = (struct tensor_windows){m->lower[d], last_window(m, d), m->step[d]};
     struct arena *a = arena_new();
     const char *why = tensor_map_illegal(&t, a);
     if (why)
@@ -121,8 +163,25 @@ void box_prefetch(struct emu *e, const void *map) {
     check_map(e, map);
 }
 
+/* A copy begins at a window, and its tap is one that the instruction has bits for. */
+static void check_windows(struct emu *e, const struct box *b) {
+    const struct emu_map *m = &b->map;
+    struct tensor_map t = {.rank = m->rank};
+    for (int d = 0; d < m->rank - 2; d++) {
+        long long at = b->at[d + 1], end = tensor_map_offset_end(&t);
+        if (at < m->lower[d] || at > last_window(m, d) || (at - m->lower[d]) % m->step[d])
+            block_mistake(e, EMU_COPY, "k_map_load_windows: no window is at %lld of dimension %d",
+                          at, d + 1);
+        if (b->offset[d] < 0 || b->offset[d] >= end)
+            block_mistake(e, EMU_COPY,
+                          "k_map_load_windows: a tap %d from the window's first; "
+                          "the instruction has room for less than %lld",
+                          b->offset[d], end);
+    }
+}
+
 void box_load(struct emu *e, void *to, const void *map, void *bar, unsigned blocks, int rank,
-              const int *at) {
+              const int *at, const int *offset) {
     struct box b = {.map = *(const struct emu_map *)map};
     e->frame = __builtin_frame_address(0);
     check_map(e, map);
@@ -134,6 +193,10 @@ void box_load(struct emu *e, void *to, const void *map, void *bar, unsigned bloc
                       "k_map_load: coordinate %d of elements of %d bytes: a box begins at a "
                       "multiple of 16 bytes",
                       at[0], b.map.bytes);
+    if ((offset != NULL) != (b.map.windows != 0))
+        block_mistake(e, EMU_COPY, "k_map_load%s of a k_map that is %s", offset ? "_windows" : "",
+                      offset ? "of boxes" : "through windows");
+    if (offset) memcpy(b.offset, offset, sizeof b.offset), check_windows(e, &b);
     if (!memory_is_shared(e, to)) block_mistake(e, EMU_COPY, "k_map_load: not to shared memory");
     unsigned align = b.map.swizzle ? 8 * (unsigned)b.map.swizzle : 128;
     if ((uintptr_t)to % align)

@@ -81,10 +81,11 @@ void emu_close(struct emu_module *m); /* m may be NULL */
  * where its role is VALUE. As struct tensor_map, whose words see. */
 struct emu_map {
     _Alignas(64) void *address;
-    int rank, bytes; /* of an element */
-    int swizzle, tf32;
     long long size[5], stride[5]; /* stride[0] is `bytes` */
-    int box[5];
+    unsigned short box[5];
+    short lower[3], upper[3]; /* through windows: corners and steps, as the driver has them */
+    unsigned char step[3], windows;
+    unsigned char rank, bytes, swizzle, tf32; /* bytes: of an element */
 };
 struct emu_map emu_map_of(const struct tensor_map *m);
 

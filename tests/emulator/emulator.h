@@ -254,7 +254,13 @@ static EMU_QUIET void emu_map_prefetch(const void *map) {
 static EMU_QUIET void emu_map_load(void *to, const void *map, void *bar, unsigned blocks, int rank,
                                    int c0, int c1, int c2, int c3, int c4) {
     const int at[5] = {c0, c1, c2, c3, c4};
-    emu_host.map_load(emu_host.emu, to, map, bar, blocks, rank, at);
+    emu_host.map_load(emu_host.emu, to, map, bar, blocks, rank, at, nullptr);
+}
+static EMU_QUIET void emu_map_load_windows(void *to, const void *map, void *bar, unsigned blocks,
+                                           int rank, int c0, int c1, int c2, int c3, int c4, int o0,
+                                           int o1, int o2) {
+    const int at[5] = {c0, c1, c2, c3, c4}, offset[3] = {o0, o1, o2};
+    emu_host.map_load(emu_host.emu, to, map, bar, blocks, rank, at, offset);
 }
 static EMU_QUIET void emu_mbar_arrive_at(void *mine, unsigned rank) {
     emu_host.mbar_arrive_at(emu_host.emu, mine, rank);

@@ -89,7 +89,7 @@ struct emu_host {
     /* Tensor maps: the box at `at`, as k_map_load, to the blocks of these bits; 0: to the own. */
     void (*map_prefetch)(struct emu *, const void *map);
     void (*map_load)(struct emu *, void *to, const void *map, void *bar, unsigned blocks, int rank,
-                     const int *at);
+                     const int *at, const int *offset); /* through windows: of the tap, or NULL */
     void (*mbar_arrive_at)(struct emu *, void *mine, unsigned rank);
     /* matrix units */
     void (*registers)(struct emu *, unsigned n, int more);

@@ -70,6 +70,7 @@ enum copy_kind { CP_ASYNC, BULK_LOAD, BULK_STORE, PUT, MAP_LOAD };
 struct box {
     struct emu_map map;
     int at[5];
+    int offset[3]; /* through windows: of the tap */
 };
 
 struct copy {
@@ -367,7 +368,7 @@ void copy_drop_all(struct emu *e); /* at the end of a cluster, whatever it came 
 /* box.c */
 void box_prefetch(struct emu *e, const void *map);
 void box_load(struct emu *e, void *to, const void *map, void *bar, unsigned blocks, int rank,
-              const int *at);
+              const int *at, const int *offset);
 unsigned box_bytes(const struct box *b);
 unsigned box_lines(const struct box *b);
 /* Line i of a box: n bytes of it, from byte `first` on, are in the tensor, here. */

@@ -558,6 +558,83 @@ static void test_tf32(void **state) {
     end(&f);
 }
 
+/* Windows of 3 x 2 taps: 5 x 4 of them, 2 and 1 apart, of 2 images of 9 x 5 pixels of 16 channels,
+ * padded by 1; each is a line of 32 bytes. Offset {1, 2} is the second tap along the first
+ * dimension, and the third along the other one. */
+static const char WINDOW_TEXT[] =
+    "extern \"C\" __global__ void windows(const __grid_constant__ k_map m, k_bf16 *y, int w, int "
+    "h,\n"
+    "                                   int image, int o0, int o1, int tiled) {\n"
+    "    __shared__ __align__(1024) unsigned char s[24 * 32];\n"
+    "    __shared__ unsigned long long bar;\n"
+    "    const int t = (int)threadIdx.x;\n"
+    "    if (t == 0) k_mbar_init(&bar, 1), k_fence_mbar_init();\n"
+    "    __syncthreads();\n"
+    "    if (t == 0) {\n"
+    "        k_mbar_arrive_expect_tx(&bar, 24 * 32);\n"
+    "        if (tiled) k_map_load(s, &m, &bar, 0, w, h, image);\n"
+    "        else k_map_load_windows(k_in_shared(s), &m, k_in_shared(&bar), 0, 0, w, h, image, o0, "
+    "o1);\n"
+    "    }\n"
+    "    k_mbar_wait(&bar, 0);\n"
+    "    for (int i = t; i < 24 * 16; i += 32) {\n"
+    "        const int place = i * 2 ^ ((i * 2 >> 7) % 2 << 4);\n"
+    "        y[i] = *(k_bf16 *)(s + place);\n"
+    "    }\n"
+    "}\n";
+
+static struct emu_map window_map(void *at) {
+    return emu_map_of(&(struct tensor_map){.address = (uintptr_t)at,
+                                           .dtype = DT_BF16,
+                                           .rank = 4,
+                                           .size = {16, 5, 9, 2},
+                                           .stride = {2, 32, 160, 1440},
+                                           .box = {16, 24, 1, 1},
+                                           .windows = true,
+                                           .window = {{-1, 4, 1}, {-1, 7, 2}},
+                                           .swizzle = 32});
+}
+
+static void test_windows(void **state) {
+    enum { WIDE = 6, HIGH = 5 };
+    struct fix f = begin(WINDOW_TEXT, (const char *[]){"windows"}, 1);
+    uint16_t *x = fill(&f, "x", DT_BF16, 2 * 9 * 5 * 16, 1), *y = emu_alloc(f.e, "y", 24 * 32);
+    struct emu_map m = window_map(x);
+    int w = 2, h = 5, image = 1, o0 = 1, o1 = 2, tiled = 0; /* window 3 x 6 + 3 of the last image */
+    void *args[] = {&m, &y, &w, &h, &image, &o0, &o1, &tiled};
+    assert_ok(launch(&f, "windows", 32, args, 8, emu_check));
+    for (int i = 0; i < 24; i++) {
+        int at = 3 * WIDE + 3 + i, px = at % WIDE - 1 + o0, py = at / WIDE % HIGH * 2 - 1 + o1;
+        bool inside = at < WIDE * HIGH && px >= 0 && px < 5 && py >= 0 && py < 9;
+        for (int c = 0; c < 16; c++)
+            assert_int_equal(y[i * 16 + c], inside ? x[((9 + py) * 5 + px) * 16 + c] : 0);
+    }
+    h = 4;
+    assert_found(launch(&f, "windows", 32, args, 8, emu_run), EMU_COPY,
+                 "no window is at 4 of dimension 2");
+    h = 5, w = 5;
+    assert_found(launch(&f, "windows", 32, args, 8, emu_run), EMU_COPY,
+                 "no window is at 5 of dimension 1");
+    w = 2, o1 = 256;
+    assert_found(launch(&f, "windows", 32, args, 8, emu_run), EMU_COPY,
+                 "the instruction has room for less than 256");
+    o1 = 2, tiled = 1;
+    assert_found(launch(&f, "windows", 32, args, 8, emu_run), EMU_COPY,
+                 "k_map_load of a k_map that is through windows");
+    tiled = 0, m.windows = 0;
+    assert_found(launch(&f, "windows", 32, args, 8, emu_run), EMU_COPY,
+                 "k_map_load_windows of a k_map that is of boxes");
+    m = window_map(x);
+    m.step[1] = 9;
+    assert_found(launch(&f, "windows", 32, args, 8, emu_run), EMU_COPY,
+                 "windows are 9 apart, not 1 to 8");
+    m = window_map(x);
+    m.lower[0] = -129;
+    assert_found(launch(&f, "windows", 32, args, 8, emu_run), EMU_COPY,
+                 "corners of -129 and 0; they have 8 bits");
+    end(&f);
+}
+
 static void test_changes(void **state) {
     struct fix f = begin(SINGLE_TEXT, (const char *[]){"enough", "three_warps", "too_many"}, 3);
     float *y = emu_alloc(f.e, "y", 384 * 4);
@@ -616,10 +693,11 @@ static void test_warp_tf32(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rings),    cmocka_unit_test(test_ring_bugs),
-        cmocka_unit_test(test_clusters), cmocka_unit_test(test_registers),
-        cmocka_unit_test(test_tf32),     cmocka_unit_test(test_changes),
-        cmocka_unit_test(test_warps),    cmocka_unit_test(test_warp_tf32),
+        cmocka_unit_test(test_rings),     cmocka_unit_test(test_ring_bugs),
+        cmocka_unit_test(test_clusters),  cmocka_unit_test(test_registers),
+        cmocka_unit_test(test_tf32),      cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_changes),   cmocka_unit_test(test_warps),
+        cmocka_unit_test(test_warp_tf32),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

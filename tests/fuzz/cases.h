@@ -35,6 +35,8 @@ void cases_move(struct arena *a, case_vec *out);
 void cases_products(struct arena *a, case_vec *out);
 /* n products of random sizes, layouts, factors, epilogues and configs of the matrix units. */
 void cases_random_products(struct arena *a, uint64_t seed, int n, case_vec *out);
+/* n convolutions and transposed ones of stride 1. */
+void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out);
 /* Products by packed panels on the CPU, in a config each. */
 void cases_panels(struct arena *a, case_vec *out);
 /* n transposed convolutions with strides. */

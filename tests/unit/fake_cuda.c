@@ -291,6 +291,35 @@ CU(cuTensorMapEncodeTiled, struct cu_tensor_map *out, int type, uint32_t rank, v
     return CU_OK;
 }
 
+CU(cuTensorMapEncodeIm2col, struct cu_tensor_map *out, int type, uint32_t rank, void *address,
+   const uint64_t *size, const uint64_t *stride, const int *lower, const int *upper,
+   uint32_t channels, uint32_t pixels, const uint32_t *step, int interleave, int swizzle,
+   int promotion, int fill) {
+    struct fake_map m = {.address = (uint64_t)(uintptr_t)address,
+                         .type = (uint8_t)type,
+                         .rank = (uint8_t)rank,
+                         .swizzle = (uint8_t)swizzle,
+                         .promotion = (uint8_t)promotion,
+                         .windows = true,
+                         .plain = interleave == 0 && fill == 0 && step[0] == 1,
+                         .box = {(uint16_t)channels, (uint16_t)pixels}};
+    if ((uintptr_t)out % 128) state.misused++;
+    if (state.map_status != CU_OK) return state.map_status;
+    for (uint32_t i = 0; i < rank; i++) {
+        m.size[i] = size[i];
+        if (i + 1 < rank) m.stride[i] = stride[i];
+    }
+    for (uint32_t d = 0; d + 2 < rank; d++) {
+        m.lower[d] = (int16_t)lower[d];
+        m.upper[d] = (int16_t)upper[d];
+        m.step[d] = (uint8_t)step[d + 1];
+    }
+    memset(out, 0, sizeof *out);
+    memcpy(out, &m, sizeof m);
+    state.maps++;
+    return CU_OK;
+}
+
 CU(cuStreamCreate, cu_stream *s, unsigned flags) {
     (void)flags;
     state.leaked++;

@@ -42,6 +42,9 @@ struct fake_map {
     uint64_t address, size[5], stride[4];
     uint16_t box[5];
     uint8_t type, rank, swizzle, promotion;
+    bool windows; /* made by cuTensorMapEncodeIm2col: box is channels and pixels */
+    int16_t lower[3], upper[3];
+    uint8_t step[3];
     bool plain; /* every element, nothing interleaved, zeros outside */
 };
 

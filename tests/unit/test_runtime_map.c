@@ -216,6 +216,59 @@ static void test_illegal_maps(void **state) {
     device_free(f->dev, to);
 }
 
+/* Corners: where the first window is, and the last one from the tensor's last element. */
+static void test_windows(void **state) {
+    struct fixture *f = *state;
+    struct tensor_map map = {.address = 256,
+                             .dtype = DT_BF16,
+                             .rank = 4,
+                             .size = {64, 56, 57, 16},
+                             .stride = {2, 128, 56 * 128, 57 * 56 * 128},
+                             .box = {64, 512, 1, 1},
+                             .windows = true,
+                             .window = {{-1, 54, 1}, {-3, 55, 2}},
+                             .swizzle = 128};
+    struct tensor_map bad[4] = {map, map, map, map};
+    static const char *const why[] = {"windows are 9 apart, not 1 to 8",
+                                      "there is no window along dimension 1",
+                                      "corners of -129 and -1; they have 8 bits",
+                                      "the box is 1025 along dimension 1, not 1 to 1024"};
+    open_device(f);
+    struct module *m = load(f);
+    dptr to = alloc_maps(f);
+    struct launch l = launch_map(m, &map, &map, &to);
+    struct fake_map got;
+    if (device_run(f->dev, &l, 1, &f->diag) != WS_OK) fail_msg("%s", f->diag.text);
+    if (device_download(f->dev, &got, to, sizeof got, &f->diag) != WS_OK)
+        fail_msg("%s", f->diag.text);
+    assert_true(got.windows && got.plain);
+    assert_int_equal(got.rank, 4);
+    assert_int_equal(got.box[0], 64);
+    assert_int_equal(got.box[1], 512);
+    for (int i = 0; i < 4; i++) assert_int_equal(got.size[i], map.size[i]);
+    for (int i = 0; i < 3; i++) assert_int_equal(got.stride[i], map.stride[i + 1]);
+    static const int lower[] = {-1, -3}, upper[] = {-1, -1}, step[] = {1, 2};
+    for (int d = 0; d < 2; d++) {
+        assert_int_equal(got.lower[d], lower[d]);
+        assert_int_equal(got.upper[d], upper[d]);
+        assert_int_equal(got.step[d], step[d]);
+    }
+    assert_string_equal(tensor_map_str(&map, f->arena),
+                        "bf16 64 x 56 x 57 x 16 by 128, 7168, 408576, box 64 x 512, windows -1 to "
+                        "54 by 1 x -3 to 55 by 2, swizzle 128");
+    assert_int_equal(tensor_map_offset_end(&map), 256);
+    bad[0].window[1].step = 9;
+    bad[1].window[1].last = -4;
+    bad[2].window[0].first = -129;
+    bad[3].box[1] = 1025;
+    for (int i = 0; i < 4; i++) assert_string_equal(tensor_map_illegal(&bad[i], f->arena), why[i]);
+    f->kit->fake->map_status = 1;
+    assert_int_equal(device_run(f->dev, &l, 1, &f->diag), WS_MACHINE);
+    assert_non_null(strstr(f->diag.text, "cuTensorMapEncodeIm2col of argument 0 of 'map'"));
+    device_unload(f->dev, m);
+    device_free(f->dev, to);
+}
+
 static void test_driver_that_refuses(void **state) {
     struct fixture *f = *state;
     struct tensor_map map = PLANE;
@@ -256,7 +309,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         TEST(test_launches),  TEST(test_graphs),       TEST(test_isolated),
         TEST(test_types),     TEST(test_illegal_maps), TEST(test_driver_that_refuses),
-        TEST(test_older_gpu),
+        TEST(test_older_gpu), TEST(test_windows),
     };
     return cmocka_run_group_tests_name("runtime_map", tests, make_toolkit, remove_toolkit);
 }

@@ -44,6 +44,16 @@ static const char tf32[] = "graph(%a: f32[130, 200], %b: f32[200, 40]) products 
                            "  %c: f32[130, 40] = mm(%a, %b)\n"
                            "  return %c\n}\n";
 
+/* windows: 3 x 2 taps with holes, paddings, strides; 17 channels are 32 of a line of 64 bytes */
+static const char sliding[] =
+    "graph(%x: bf16[2, 34, 9, 7], %w: bf16[80, 17, 3, 2]) {\n"
+    "  %c: bf16[2, 80, 4, 7] = convolution(%x, %w, None, [2, 1], [1, 1], [2, 2], False, 0, 2)\n"
+    "  return %c\n}\n";
+static const char sliding_wide[] =
+    "graph(%x: f32[3, 40, 30], %w: f32[40, 40, 5]) {\n"
+    "  %c: f32[3, 40, 32] = convolution(%x, %w, None, 1, 3, 1, False, 0, 1, 1)\n"
+    "  return %c\n}\n";
+
 /* ---- text ------------------------------------------------------------------------------------ */
 
 static void test_print(void **state) {
@@ -92,9 +102,25 @@ static void test_print_tf32(void **state) {
     struct buf b = buf_new(a);
     tile_print(&b, t);
     assert_non_null(strstr(b.p, "a = v0, tf32[1 z, 130 m, 200 k], lines 200 apart\n"
-                                "b = image of v1, tf32[1 z, 40 n, 200 k], lines 200 apart\n"
+                                "b = image of v1, tf32[1 z, 40 n, 200 k], lines 224 apart\n"
                                 "A = tf32[2][64 m, 32 k], lines of 128 bytes\n"
                                 "B = tf32[2][64 n, 32 k], lines of 128 bytes\n"));
+    arena_free(a);
+}
+
+/* What windows are read through is copied once, and the other factor is as deep. */
+static void test_print_windows(void **state) {
+    struct arena *a = arena_new();
+    struct tile_program *t =
+        program_of(a, sliding, "mma=1 m=64 n=64 k=32 stages=2 cluster=2 warps=8");
+    struct buf b = buf_new(a);
+    tile_print(&b, t);
+    assert_non_null(
+        strstr(b.p, "a = image of v0, bf16[2 z, 40 m, 192 k], lines 192 apart\n"
+                    "b = windows of v2, bf16[2 images, 9 x 7, 2 z, 32 channels], 3 x 2 taps 2 x 2 "
+                    "apart, 4 x 7 windows from -1 x -1 on by 2 x 1\n"
+                    "A = bf16[2][64 m, 32 k], lines of 64 bytes\n"
+                    "B = bf16[2][64 n, 32 k], lines of 64 bytes, copied by 2 blocks\n"));
     arena_free(a);
 }
 
@@ -142,11 +168,22 @@ static float *numbers(struct arena *a, size_t n, unsigned seed) {
 }
 
 static float *planes_of(struct arena *a, const struct operand *o, unsigned seed) {
-    size_t n = (size_t)(o->batches * o->rows * o->depth);
+    size_t n = (size_t)(o->windows ? o->bytes / dtype_bytes(o->dtype) / o->planes
+                                   : o->batches * o->rows * o->depth);
     float *x = numbers(a, n * (size_t)o->planes, seed);
-    for (int p = 1; p < o->planes; p++)
+    for (size_t i = 0; i < n * (size_t)o->planes && o->windows; i++)
+        x[i] /= 1 << (8 * (i % (size_t)o->pitch / (size_t)o->plane));
+    for (int p = 1; p < o->planes && !o->windows; p++)
         for (size_t i = 0; i < n; i++) x[(size_t)p * n + i] /= 1 << (8 * p);
     return x;
+}
+
+static double element(const struct operand *o, const float *in, int plane, int64_t z, int64_t row,
+                      int64_t k) {
+    if (o->batches == 1) z = 0;
+    if (!o->windows) return in[((plane * o->batches + z) * o->rows + row) * o->depth + k];
+    int64_t at = operand_element(o, plane, z, row, k);
+    return at < 0 ? 0 : in[at];
 }
 
 static double exact(const struct tile_program *t, const float *const in[], int64_t z, int64_t m,
@@ -156,11 +193,8 @@ static double exact(const struct tile_program *t, const float *const in[], int64
     *terms = 0;
     for (int64_t k = 0; k < a->depth; k++)
         for (int q = 0; q < t->product->n_passes; q++) {
-            int64_t za = a->batches > 1 ? z : 0, zb = b->batches > 1 ? z : 0;
-            double x =
-                in[0][((t->product->pass[q].a * a->batches + za) * a->rows + m) * a->depth + k];
-            double y =
-                in[1][((t->product->pass[q].b * b->batches + zb) * b->rows + n) * b->depth + k];
+            double x = element(a, in[0], t->product->pass[q].a, z, m, k);
+            double y = element(b, in[1], t->product->pass[q].b, z, n, k);
             sum += x * y;
             *terms += fabs(x * y);
         }
@@ -200,6 +234,11 @@ static void test_numbers(void **state) {
         {tf32, "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
         {tf32, "mma=1 m=64 n=32 k=16 stages=4 warps=8 split=3"},
         {tf32, "mma=2 m=64 n=32 k=32 tm=32 tn=16 stages=3 warps=4"},
+        {sliding, "mma=1 m=64 n=64 k=32 stages=2 cluster=2 warps=8"},
+        {sliding, "mma=1 m=64 n=32 k=32 stages=3 warps=8 split=2"},
+        {sliding, "mma=2 m=32 n=64 k=64 tm=16 tn=32 stages=2 warps=4"},
+        {sliding_wide, "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+        {sliding_wide, "mma=2 m=32 n=32 k=64 tm=16 tn=16 stages=2 warps=4"},
         {plain, "mma=2 m=64 n=64 k=32 tm=32 tn=32 stages=3 warps=4"},
         {plain, "mma=2 m=128 n=32 k=16 tm=32 tn=32 stages=4 warps=4 split=3"},
         {plain, "mma=2 m=16 n=64 k=128 tm=16 tn=16 stages=2 warps=4"},
@@ -296,9 +335,13 @@ static void test_machine_finds_mistakes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_print),          cmocka_unit_test(test_print_tf32),
-        cmocka_unit_test(test_print_by_warps), cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_mistakes),       cmocka_unit_test(test_machine_finds_mistakes),
+        cmocka_unit_test(test_print),
+        cmocka_unit_test(test_print_tf32),
+        cmocka_unit_test(test_print_windows),
+        cmocka_unit_test(test_print_by_warps),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_machine_finds_mistakes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -189,6 +189,11 @@ enum {
       (struct cu_tensor_map * out, int type, uint32_t rank, void *address, const uint64_t *size,   \
        const uint64_t *stride, const uint32_t *box, const uint32_t *step, int interleave,          \
        int swizzle, int promotion, int fill))                                                      \
+    F(cu_status, map_encode_windows, "cuTensorMapEncodeIm2col",                                    \
+      (struct cu_tensor_map * out, int type, uint32_t rank, void *address, const uint64_t *size,   \
+       const uint64_t *stride, const int *lower, const int *upper, uint32_t channels,              \
+       uint32_t pixels, const uint32_t *step, int interleave, int swizzle, int promotion,          \
+       int fill))                                                                                  \
     F(cu_status, stream_create, "cuStreamCreate", (cu_stream * s, unsigned flags))                 \
     F(cu_status, stream_destroy, "cuStreamDestroy_v2", (cu_stream s))                              \
     F(cu_status, capture_begin, "cuStreamBeginCapture_v2", (cu_stream s, int mode))                \

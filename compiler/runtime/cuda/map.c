@@ -5,6 +5,7 @@
  * They lie with the launch that takes them, and are encoded whenever it is made ready: what was
  * placed elsewhere in between cannot be meant. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/cuda/cuda_device.h"
 
@@ -28,6 +29,39 @@ static int swizzle_mode(int bytes) {
                          : CU_MAP_SWIZZLE_NONE;
 }
 
+/* Up to 13.1 the driver sets a bit for copies through windows of small tensors that must not be set;
+ * CUTLASS clears it, too. */
+static void clear_bit_of_small(struct cuda_device *c, const struct tensor_map *m,
+                               struct cu_tensor_map *out) {
+    enum { DRIVER_13_1 = 13010, SMALL = 131072 };
+    int64_t bytes = dtype_bytes(m->dtype);
+    int driver = 0;
+    uint64_t word[2];
+    for (int i = 0; i < m->rank; i++) bytes += (m->size[i] - 1) * m->stride[i];
+    if (bytes >= SMALL || c->api.driver_version(&driver) != CU_OK || driver > DRIVER_13_1) return;
+    memcpy(word, out, sizeof word);
+    word[1] &= ~((uint64_t)1 << 21);
+    memcpy(out, word, sizeof word);
+}
+
+static cu_status encode_windows(struct cuda_device *c, const struct tensor_map *m,
+                                const uint64_t *size, const uint64_t *stride,
+                                struct cu_tensor_map *out) {
+    int lower[TENSOR_MAP_WINDOWS], upper[TENSOR_MAP_WINDOWS];
+    uint32_t step[TENSOR_MAP_RANK] = {1, 1, 1, 1, 1};
+    for (int d = 0; d < m->rank - 2; d++) {
+        lower[d] = (int)m->window[d].first;
+        upper[d] = (int)(m->window[d].last - (m->size[d + 1] - 1));
+        step[d + 1] = (uint32_t)m->window[d].step;
+    }
+    cu_status s = c->api.map_encode_windows(
+        out, data_type(m), (uint32_t)m->rank, (void *)(uintptr_t)m->address, size, stride, lower,
+        upper, (uint32_t)m->box[0], (uint32_t)m->box[1], step, CU_MAP_INTERLEAVE_NONE,
+        swizzle_mode(m->swizzle), CU_MAP_L2_PROMOTION_L2_256B, CU_MAP_FLOAT_OOB_FILL_NONE);
+    if (s == CU_OK) clear_bit_of_small(c, m, out);
+    return s;
+}
+
 static cu_status encode(struct cuda_device *c, const struct tensor_map *m,
                         struct cu_tensor_map *out) {
     uint64_t size[TENSOR_MAP_RANK], stride[TENSOR_MAP_RANK];
@@ -38,6 +72,7 @@ static cu_status encode(struct cuda_device *c, const struct tensor_map *m,
         box[i] = (uint32_t)m->box[i];
         step[i] = 1;
     }
+    if (m->windows) return encode_windows(c, m, size, stride, out);
     return c->api.map_encode(out, data_type(m), (uint32_t)m->rank, (void *)(uintptr_t)m->address,
                              size, stride, box, step, CU_MAP_INTERLEAVE_NONE,
                              swizzle_mode(m->swizzle), CU_MAP_L2_PROMOTION_L2_256B,
@@ -57,8 +92,10 @@ enum ws_status cuda_encode_maps(struct cuda_device *c, const struct launch *l, s
         out->args[i] = &out->maps[n++];
         cu_status s = encode(c, l->maps[i], out->args[i]);
         if (s != CU_OK)
-            return cuda_fail(c, d, s, "cuTensorMapEncodeTiled of argument %d of '%s' (%s)", i,
-                             l->entry, tensor_map_str(l->maps[i], d->arena));
+            return cuda_fail(c, d, s, "%s of argument %d of '%s' (%s)",
+                             l->maps[i]->windows ? "cuTensorMapEncodeIm2col"
+                                                 : "cuTensorMapEncodeTiled",
+                             i, l->entry, tensor_map_str(l->maps[i], d->arena));
     }
     return WS_OK;
 }

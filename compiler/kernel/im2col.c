@@ -1,0 +1,387 @@
+/* im2col.c: factors of products that are read through windows, found by their indices alone, so
+ * that convolutions, their gradients, and whatever else slides are one thing.
+ *
+ *     n: 16*56*56 are images, rows, columns; r: 64*3*3 channels, taps
+ *     where(0 <= row + kh - 1 < 56 && 0 <= column + kw - 1 < 56,
+ *           b0[image*200704 + c*3136 + (row + kh - 1)*56 + column + kw - 1], 0)
+ *
+ *     images 16, channels 64
+ *     dim 0  size 56  windows 56  taps 3  step 1  apart 1  first -1
+ *     dim 1  size 56  windows 56  taps 3  step 1  apart 1  first -1
+ *
+ * A dimension is a digit of the windows' axis and at most one of the depth's, which move every load
+ * by multiples of the same position. The guard says where that is; a dimension that no guard speaks
+ * of has the positions that are reached. What the factor is 0 outside of can be read as zeros there
+ * then, whatever is computed of the loads. Digits outside of the outermost dimension are images,
+ * the other ones of the depth channels. */
+#include "kernel/kernel.h"
+
+/* An index as a sum of multiples of digits, and the rest. */
+struct linear {
+    int64_t window[GROUP_MAX_AXES], depth[GROUP_MAX_AXES];
+    ex rest;
+};
+
+struct search {
+    const struct kernel *k;
+    struct im2col *out;
+    bool *needed;
+    int64_t window_size[GROUP_MAX_AXES], depth_size[GROUP_MAX_AXES];
+    ex digits[2 * GROUP_MAX_AXES];
+    /* of each digit of the windows: the tap's digit; how both move the position, which is c at
+     * first; known: by the guard */
+    struct slide {
+        int tap;
+        int64_t a, b, c, size;
+        bool known, low, high;
+    } slide[GROUP_MAX_AXES];
+};
+
+static const struct axis_digits *digits_of(const struct kernel *k, enum axis axis) {
+    return &k->digits[axis];
+}
+
+/* The sum of digits that an axis is. */
+static ex axis_of_digits(struct exprs *p, const struct axis_digits *d, const ex *digit) {
+    ex sum = ex_const(p, 0);
+    for (int i = 0; i < d->n; i++) sum = ex_add(p, ex_mul(p, sum, d->size[i]), digit[i]);
+    return sum;
+}
+
+static bool make_digits(const struct kernel *k, enum axis axis, const char *name, ex *symbol,
+                        int64_t *size) {
+    const struct axis_digits *d = digits_of(k, axis);
+    for (int i = 0; i < d->n; i++) {
+        if (!ex_is_const(k->ex, d->size[i], &size[i]) || size[i] < 1) return false;
+        symbol[i] = ex_index(k->ex, name, d->size[i]);
+    }
+    return true;
+}
+
+static ex in_digits(const struct kernel *k, const struct im2col *w, ex e) {
+    const struct axis_digits *windows = digits_of(k, w->axis), *depth = digits_of(k, AXIS_R);
+    ex from[] = {k->axis[w->axis], k->axis[AXIS_R]};
+    ex to[] = {axis_of_digits(k->ex, windows, w->window_digit),
+               axis_of_digits(k->ex, depth, w->depth_digit)};
+    return ex_subst(k->ex, e, from, to, 2);
+}
+
+static bool take_terms(struct exprs *p, ex *rest, const ex *digit, int n, int64_t *c) {
+    for (int i = 0; i < n; i++) {
+        ex coefficient;
+        if (!ex_linear(p, *rest, digit[i], &coefficient, rest) ||
+            !ex_is_const(p, coefficient, &c[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool linear_in_digits(const struct search *s, ex e, struct linear *out) {
+    const struct kernel *k = s->k;
+    const struct im2col *w = s->out;
+    *out = (struct linear){.rest = in_digits(k, w, e)};
+    return take_terms(k->ex, &out->rest, w->window_digit, digits_of(k, w->axis)->n, out->window) &&
+           take_terms(k->ex, &out->rest, w->depth_digit, digits_of(k, AXIS_R)->n, out->depth);
+}
+
+/* ---- the guard ------------------------------------------------------------------------------- */
+
+/* Is v 0 where the guard does not hold? */
+static bool is_zero_without(const struct kernel *k, value_id v, value_id guard) {
+    const struct value_node *x = &k->values.at[v];
+    if (x->kind == INST_LOAD) return x->guarded && x->args[0] == guard;
+    if (x->kind == INST_CAST) return is_zero_without(k, x->args[0], guard);
+    if (x->kind != INST_OP || x->op != OP_WHERE || x->args[0] != guard) return false;
+    const struct value_node *other = &k->values.at[x->args[2]];
+    return other->kind == INST_CONST && other->number == 0 && !other->whole;
+}
+
+/* What the factor is computed of, once the guard holds. */
+static bool mark_inside(struct search *s, value_id v) {
+    const struct kernel *k = s->k;
+    const struct value_node *x = &k->values.at[v];
+    if (v == s->out->guard || s->needed[v]) return true;
+    s->needed[v] = true;
+    bool ok = x->kind == INST_CONST || x->kind == INST_OP || x->kind == INST_CAST ||
+              (x->kind == INST_LOAD && x->n_args == x->guarded &&
+               (!x->guarded || x->args[0] == s->out->guard));
+    for (int i = 0; i < x->n_args && ok; i++) ok = mark_inside(s, x->args[i]);
+    return ok;
+}
+
+/* The only digit that counts; -1: none; -2: there are several. */
+static int only_digit(const int64_t *c, int n) {
+    int found = -1;
+    for (int i = 0; i < n; i++)
+        if (c[i]) found = found == -1 ? i : -2;
+    return found;
+}
+
+/* Where difference >= 0: a bound of one position. */
+static bool take_bound(struct search *s, ex difference) {
+    const struct kernel *k = s->k;
+    struct linear l;
+    int64_t c;
+    if (!linear_in_digits(s, difference, &l) || !ex_is_const(k->ex, l.rest, &c)) return false;
+    int i = only_digit(l.window, digits_of(k, s->out->axis)->n);
+    int t = only_digit(l.depth, digits_of(k, AXIS_R)->n);
+    if (i < 0 || t == -2) return false;
+    struct slide *d = &s->slide[i];
+    int64_t sign = l.window[i] > 0 ? 1 : -1, a = sign * l.window[i],
+            b = t < 0 ? 0 : sign * l.depth[t];
+    if (d->known && (d->a != a || d->b != b || d->tap != t)) return false;
+    if (sign > 0 ? d->low : d->high) return false;
+    d->known = true;
+    d->tap = t;
+    d->a = a;
+    d->b = b;
+    if (sign > 0)
+        d->c = c, d->low = true;
+    else
+        d->size = c, d->high = true; /* size - 1 - c, until both are known */
+    return true;
+}
+
+static bool take_condition(struct search *s, ex e) {
+    struct exprs *p = s->k->ex;
+    enum ex_kind kind = ex_kind(p, e);
+    int64_t v;
+    if (ex_is_const(p, e, &v)) return v != 0;
+    if (kind == EX_AND) return take_condition(s, ex_lhs(p, e)) && take_condition(s, ex_rhs(p, e));
+    if (kind != EX_LE && kind != EX_LT) return false;
+    ex difference = ex_sub(p, ex_rhs(p, e), ex_lhs(p, e));
+    return take_bound(s, ex_sub(p, difference, ex_const(p, kind == EX_LT)));
+}
+
+static bool take_guard(struct search *s, value_id v) {
+    const struct value_node *x = &s->k->values.at[v];
+    if (x->kind == INST_INDEX && !x->n_args) return take_condition(s, x->index);
+    return x->kind == INST_OP && x->op == OP_LOGICAL_AND && take_guard(s, x->args[0]) &&
+           take_guard(s, x->args[1]);
+}
+
+static value_id guard_of(const struct kernel *k, value_id v) {
+    const struct value_node *x = &k->values.at[v];
+    if (x->kind == INST_CAST) return guard_of(k, x->args[0]);
+    if (x->kind == INST_LOAD) return x->guarded ? x->args[0] : NO_VALUE;
+    return x->kind == INST_OP && x->op == OP_WHERE ? x->args[0] : NO_VALUE;
+}
+
+/* ---- dimensions ------------------------------------------------------------------------------ */
+
+static int64_t gcd(int64_t a, int64_t b) {
+    a = a < 0 ? -a : a, b = b < 0 ? -b : b;
+    while (b) {
+        int64_t r = a % b;
+        a = b, b = r;
+    }
+    return a;
+}
+
+/* The dimension of a buffer in which a step of so many elements goes; -1: none. */
+static int dimension_of(const struct kernel *k, const struct meta *m, int64_t step) {
+    int found = -1;
+    int64_t largest = 0, size, stride;
+    if (step < 0) step = -step;
+    for (int d = 0; d < m->rank; d++) {
+        if (!ex_is_const(k->ex, m->size[d], &size) || !ex_is_const(k->ex, m->stride[d], &stride))
+            return -1;
+        if (size > 1 && stride > largest && stride <= step) largest = stride, found = d;
+    }
+    return found;
+}
+
+/* Of what no guard speaks: a digit of the depth that goes along the same dimension of memory as one
+ * of the windows is its tap. */
+static bool pair_digits(struct search *s, const struct value_node *load) {
+    const struct kernel *k = s->k;
+    const struct meta *m = &k->schedule->loops->buffers.at[load->buffer].meta;
+    int windows = digits_of(k, s->out->axis)->n, depth = digits_of(k, AXIS_R)->n;
+    bool *taken = NEW_ARRAY(k->arena, bool, depth + 1);
+    struct linear l;
+    if (!linear_in_digits(s, load->index, &l)) return false;
+    for (int i = 0; i < windows; i++)
+        if (s->slide[i].tap >= 0) taken[s->slide[i].tap] = true;
+    for (int t = 0; t < depth; t++) {
+        int d = taken[t] || !l.depth[t] ? -1 : dimension_of(k, m, l.depth[t]);
+        for (int i = 0; i < windows && d >= 0; i++) {
+            struct slide *x = &s->slide[i];
+            if (!l.window[i] || dimension_of(k, m, l.window[i]) != d) continue;
+            if (x->known || x->tap >= 0) return false;
+            int64_t unit = gcd(l.window[i], l.depth[t]);
+            *x = (struct slide){.tap = t, .a = l.window[i] / unit, .b = l.depth[t] / unit};
+        }
+    }
+    return true;
+}
+
+/* Where the position begins, and ends at the latest. */
+static bool settle(struct search *s, int i, struct im2col_dim *out) {
+    struct slide *x = &s->slide[i];
+    int64_t taps = x->tap < 0 ? 1 : s->depth_size[x->tap], windows = s->window_size[i];
+    int64_t least = x->b < 0 ? x->b * (taps - 1) : 0; /* of all taps, from c */
+    if (!x->a) x->a = 1;
+    if (x->a < 0) return false;
+    if (!x->low) x->c = -least;
+    int64_t size = x->size + x->c + 1, end;
+    *out = (struct im2col_dim){.windows = windows,
+                               .taps = taps,
+                               .step = x->a,
+                               .apart = x->b < 0 ? -x->b
+                                        : x->b   ? x->b
+                                                 : 1,
+                               .first = x->c + least,
+                               .window_digit = i,
+                               .tap_digit = x->tap,
+                               .backward = x->b < 0};
+    end = out->first + (windows - 1) * out->step + (taps - 1) * out->apart + 1;
+    out->size = x->high && size < end ? size : end;
+    return out->size > 0;
+}
+
+/* By how much of memory a position of dimension d moves the load; false: window and tap differ. */
+static bool position_stride(const struct linear *l, const struct im2col_dim *d, int64_t *stride) {
+    int64_t by_window = l->window[d->window_digit];
+    int64_t by_tap = d->tap_digit < 0 ? 0 : l->depth[d->tap_digit];
+    if (d->backward) by_tap = -by_tap;
+    if (by_window % d->step) return false;
+    *stride = by_window / d->step;
+    return d->tap_digit < 0 || by_tap == *stride * d->apart;
+}
+
+/* Every load's digits move it as the dimensions say. */
+static bool loads_agree(const struct search *s) {
+    const struct kernel *k = s->k;
+    for (value_id v = 0; v < k->values.n; v++) {
+        struct linear l;
+        int64_t stride;
+        if (!s->needed[v] || k->values.at[v].kind != INST_LOAD) continue;
+        if (!linear_in_digits(s, k->values.at[v].index, &l)) return false;
+        for (int d = 0; d < s->out->n; d++)
+            if (!position_stride(&l, &s->out->dim[d], &stride)) return false;
+    }
+    return true;
+}
+
+static bool make_dimensions(struct search *s) {
+    struct im2col *w = s->out;
+    int windows = digits_of(s->k, w->axis)->n, depth = digits_of(s->k, AXIS_R)->n, outermost = -1;
+    for (int i = windows - 1; i >= 0; i--)
+        if (s->slide[i].known || s->slide[i].tap >= 0) outermost = i;
+    if (outermost < 0 || windows - outermost > IM2COL_DIMS) return false;
+    w->images = w->channels = w->taps = 1;
+    w->channel_digits = (1u << depth) - 1;
+    for (int i = windows - 1; i >= outermost; i--) {
+        struct im2col_dim *d = &w->dim[w->n++];
+        if (!settle(s, i, d)) return false;
+        w->taps *= d->taps;
+        if (d->tap_digit >= 0) w->channel_digits &= ~(1u << d->tap_digit);
+    }
+    w->image_digits = (1u << outermost) - 1;
+    for (int i = 0; i < outermost; i++) w->images *= s->window_size[i];
+    for (int t = 0; t < depth; t++)
+        if (w->channel_digits >> t & 1) w->channels *= s->depth_size[t];
+    return true;
+}
+
+static void make_symbols(struct search *s) {
+    static const char *const names[] = {"at0", "at1", "at2"};
+    struct im2col *w = s->out;
+    struct exprs *p = s->k->ex;
+    w->image = ex_index(p, "picture", ex_const(p, w->images));
+    w->channel = ex_index(p, "channel", ex_const(p, w->channels));
+    w->tap = ex_index(p, "tap", ex_const(p, w->taps));
+    for (int d = 0; d < w->n; d++) w->at[d] = ex_index(p, names[d], ex_const(p, w->dim[d].size));
+}
+
+static bool search(struct search *s, value_id factor) {
+    const struct kernel *k = s->k;
+    struct im2col *w = s->out;
+    if (!make_digits(k, w->axis, "w", w->window_digit, s->window_size) ||
+        !make_digits(k, AXIS_R, "d", w->depth_digit, s->depth_size))
+        return false;
+    w->guard = guard_of(k, factor);
+    for (int i = 0; i < GROUP_MAX_AXES; i++) s->slide[i].tap = -1;
+    if (w->guard != NO_VALUE && (!is_zero_without(k, factor, w->guard) || !take_guard(s, w->guard)))
+        return false;
+    if (!mark_inside(s, factor)) return false;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (s->needed[v] && x->kind == INST_LOAD && x->mask & MASK_R && x->mask & 1 << w->axis &&
+            !pair_digits(s, x))
+            return false;
+    }
+    if (!make_dimensions(s) || !loads_agree(s)) return false;
+    make_symbols(s);
+    return w->taps > 1;
+}
+
+const struct im2col *im2col_find(const struct kernel *k, value_id factor, enum axis axis) {
+    struct im2col *w = NEW(k->arena, struct im2col);
+    struct search s = {.k = k, .out = w, .needed = NEW_ARRAY(k->arena, bool, k->values.n)};
+    w->axis = axis;
+    return search(&s, factor) ? w : NULL;
+}
+
+/* ---- in terms of the image ------------------------------------------------------------------- */
+
+/* The digits that `bits` are of, of a flat number of them. */
+static int put_flat(struct exprs *p, const struct axis_digits *d, uint32_t bits, const ex *digit,
+                    ex flat, ex *from, ex *to) {
+    int n = 0;
+    ex below = ex_const(p, 1);
+    for (int i = d->n - 1; i >= 0; i--) {
+        if (!(bits >> i & 1)) continue;
+        from[n] = digit[i];
+        to[n++] = ex_mod(p, ex_div(p, flat, below), d->size[i]);
+        below = ex_mul(p, below, d->size[i]);
+    }
+    return n;
+}
+
+ex im2col_index(const struct kernel *k, const struct im2col *w, ex index) {
+    struct exprs *p = k->ex;
+    struct search s = {.k = k, .out = (struct im2col *)w};
+    ex from[2 * GROUP_MAX_AXES], to[2 * GROUP_MAX_AXES], e = in_digits(k, w, index);
+    struct linear l;
+    if (!linear_in_digits(&s, index, &l)) WS_BUG("an index that is not linear");
+    int n =
+        put_flat(p, digits_of(k, w->axis), w->image_digits, w->window_digit, w->image, from, to);
+    n += put_flat(p, digits_of(k, AXIS_R), w->channel_digits, w->depth_digit, w->channel, from + n,
+                  to + n);
+    for (int i = 0; i < w->n; i++) {
+        const struct im2col_dim *d = &w->dim[i];
+        int64_t stride;
+        position_stride(&l, d, &stride);
+        from[n] = w->window_digit[d->window_digit];
+        to[n++] = ex_const(p, 0);
+        if (d->tap_digit >= 0) { /* the tap that is at `first` */
+            from[n] = w->depth_digit[d->tap_digit];
+            to[n++] = ex_const(p, d->backward ? d->taps - 1 : 0);
+        }
+        ex moved = ex_sub(p, w->at[i], ex_const(p, d->first));
+        e = ex_add(p, e, ex_mul(p, moved, ex_const(p, stride)));
+    }
+    return ex_subst(p, e, from, to, n);
+}
+
+ex im2col_depth(const struct kernel *k, const struct im2col *w) {
+    struct exprs *p = k->ex;
+    const struct axis_digits *d = digits_of(k, AXIS_R);
+    ex from[GROUP_MAX_AXES], to[GROUP_MAX_AXES], below = ex_const(p, 1);
+    int n = put_flat(p, d, w->channel_digits, w->depth_digit, w->channel, from, to);
+    for (int i = 0; i < w->n; i++) {
+        const struct im2col_dim *x = &w->dim[i];
+        if (x->tap_digit < 0) continue;
+        ex taps = ex_const(p, x->taps), t = ex_mod(p, ex_div(p, w->tap, below), taps);
+        from[n] = w->depth_digit[x->tap_digit];
+        to[n++] = x->backward ? ex_sub(p, ex_const(p, x->taps - 1), t) : t;
+        below = ex_mul(p, below, taps);
+    }
+    return ex_subst(p, axis_of_digits(p, d, w->depth_digit), from, to, n);
+}
+
+int64_t im2col_offset(const struct im2col *w, int d, int64_t tap) {
+    for (int i = 0; i < d; i++) tap /= w->dim[i].taps;
+    return tap % w->dim[d].taps * w->dim[d].apart;
+}

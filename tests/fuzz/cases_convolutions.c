@@ -1,0 +1,121 @@
+/* cases_convolutions.c: convolutions on the matrix units as a seed has them: 1 to 3 dimensions,
+ * strides, dilations, paddings, groups, channels around the lines of tiles and far below, transposed
+ * ones, channels first and last, what is computed before and behind, and a config that need not be
+ * legal for them. */
+#include "tests/fuzz/cases.h"
+#include "tests/fuzz/random.h"
+
+static int any(struct rng *r, const int *of, size_t n) { return of[rng_below(r, (int)n)]; }
+#define ANY(r, ...) any(r, (const int[]){__VA_ARGS__}, sizeof(int[]){__VA_ARGS__} / sizeof(int))
+
+enum { MOST_DIMS = 3 };
+
+struct convolution_text {
+    struct arena *a;
+    struct rng *r;
+    int dims, images, channels, filters, groups;
+    int size[MOST_DIMS], taps[MOST_DIMS], stride[MOST_DIMS], padding[MOST_DIMS],
+        dilation[MOST_DIMS];
+    bool transposed, last, relu;
+    int type; /* bf16, f16, f32, f32 in tf32 */
+};
+
+static const char *list(struct arena *a, const int *of, int n) {
+    struct buf b = buf_new(a);
+    for (int i = 0; i < n; i++) buf_printf(&b, "%s%d", i ? ", " : "", of[i]);
+    return b.p;
+}
+
+static void draw_dimension(struct convolution_text *t, int d) {
+    struct rng *r = t->r;
+    int most = t->dims == 1 ? 90 : t->dims == 2 ? 13 : 6;
+    t->taps[d] = ANY(r, 1, 2, 3, 3, 3, 5);
+    t->dilation[d] = ANY(r, 1, 1, 1, 2, 3);
+    t->stride[d] = t->transposed ? 1 : ANY(r, 1, 1, 1, 2, 3);
+    int reach = (t->taps[d] - 1) * t->dilation[d];
+    t->padding[d] = rng_below(r, 2) ? reach / 2 : rng_below(r, reach + 2);
+    t->size[d] = 1 + rng_below(r, most);
+    while (t->transposed && t->size[d] + reach <= 2 * t->padding[d]) t->padding[d]--;
+    if (!t->transposed && t->size[d] + 2 * t->padding[d] <= reach) t->size[d] = reach + 1;
+}
+
+static const char *convolution_of(struct convolution_text *t) {
+    static const char *const dtypes[] = {"bf16", "f16", "f32", "f32"};
+    struct arena *a = t->a;
+    const char *dtype = dtypes[t->type], *sizes = list(a, t->size, t->dims), *x = "%x";
+    struct buf b = buf_new(a);
+    buf_printf(&b, "graph(%%x: %s[%d, ", dtype, t->images);
+    if (t->last)
+        buf_printf(&b, "%s, %d]", sizes, t->channels);
+    else
+        buf_printf(&b, "%d, %s]", t->channels, sizes);
+    int rows = t->transposed ? t->channels : t->filters,
+        columns = (t->transposed ? t->filters : t->channels) / t->groups;
+    buf_printf(&b, ", %%w: %s[%d, %d, %s], %%b: %s[%d])%s {\n", dtype, rows, columns,
+               list(a, t->taps, t->dims), dtype, t->filters,
+               t->type == 3 ? " convolutions tf32" : "");
+    if (t->last) {
+        int order[MOST_DIMS + 2] = {0, t->dims + 1, 1, 2, 3};
+        buf_printf(&b, " %%p = permute(%s, [%s])\n", x, list(a, order, t->dims + 2));
+        x = "%p";
+    }
+    if (t->relu) buf_printf(&b, " %%q = relu(%s)\n", x), x = "%q";
+    buf_printf(&b, " %%c = convolution(%s, %%w, %%b, [%s], [%s], [%s], %s, [%s], %d, %d)\n", x,
+               list(a, t->stride, t->dims), list(a, t->padding, t->dims),
+               list(a, t->dilation, t->dims), t->transposed ? "True" : "False",
+               list(a, (int[MOST_DIMS]){0}, t->dims), t->groups, t->dims);
+    buf_printf(&b, " %%r = relu(%%c)\n return %%r\n}\n");
+    return b.p;
+}
+
+static const char *random_convolution(struct arena *a, struct rng *r, int type, int *depth) {
+    struct convolution_text t = {.a = a,
+                                 .r = r,
+                                 .dims = ANY(r, 1, 2, 2, 2, 3),
+                                 .images = 1 + rng_below(r, 3),
+                                 .groups = ANY(r, 1, 1, 1, 2, 3),
+                                 .transposed = rng_below(r, 4) == 0,
+                                 .last = rng_below(r, 4) == 0,
+                                 .relu = rng_below(r, 4) == 0,
+                                 .type = type};
+    t.channels = ANY(r, 1, 3, 17, 33, 48, 64, 64, 70) * t.groups;
+    t.filters = ANY(r, 2, 8, 17, 40, 64) * t.groups;
+    *depth = t.channels / t.groups;
+    for (int d = 0; d < t.dims; d++) draw_dimension(&t, d);
+    return convolution_of(&t);
+}
+
+static const char *config_of(struct arena *a, struct rng *r, int type, bool by_warps) {
+    int k = type == 2 ? 64 : type == 3 ? 32 : ANY(r, 16, 32, 64, 64, by_warps ? 128 : 64);
+    int split = ANY(r, 0, 0, 2, 3), stages = ANY(r, 2, 3);
+    struct buf b = buf_new(a);
+    if (by_warps) {
+        int tm = ANY(r, 16, 32), tn = ANY(r, 16, 32, 64), down = ANY(r, 1, 2),
+            across = ANY(r, 1, 2);
+        buf_printf(&b, "mma=2 m=%d n=%d tm=%d tn=%d warps=%d", tm * down, tn * across, tm, tn,
+                   down * across);
+    } else {
+        int m = ANY(r, 64, 128), cluster = split ? 0 : ANY(r, 0, 2);
+        buf_printf(&b, "mma=1 m=%d n=%d warps=%d", m, ANY(r, 32, 64, 128), m / 16 + 4);
+        if (cluster) buf_printf(&b, " cluster=%d", cluster);
+    }
+    buf_printf(&b, " k=%d stages=%d", k, stages);
+    if (split) buf_printf(&b, " split=%d", split);
+    return b.p;
+}
+
+void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
+    struct rng r = {seed};
+    for (int i = 0; i < n; i++) {
+        int type = rng_below(&r, 4), depth;
+        const char *text = random_convolution(a, &r, type, &depth);
+        bool by_warps = rng_below(&r, 2), old = by_warps && rng_below(&r, 2);
+        vec_push(a, out,
+                 ((struct case_graph){.text = text,
+                                      .every = CASES_DEFAULT,
+                                      .old = old,
+                                      .tiny = !old && i % 2 == 0,
+                                      .maybe = true,
+                                      .config = config_of(a, &r, type, by_warps)}));
+    }
+}
