@@ -48,6 +48,12 @@ void device_set_features(struct device_limits *d) {
     d->tma = d->sm >= 90;
 }
 
+bool device_has_matrix_units(const struct device_limits *d, enum dtype t,
+                             enum precision precision) {
+    if (t == DT_F32 && precision == PRECISION_STRICT) return false;
+    return d->sm >= 80 && (t == DT_BF16 || t == DT_F16 || t == DT_F32);
+}
+
 int64_t device_kept_bytes(const struct device_limits *d) {
     return d->regs_unit * 4 / 2 * d->max_cluster;
 }

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/dtype.h"
+
 enum device_kind { DEVICE_CPU, DEVICE_CUDA };
 enum { DEVICE_KINDS = DEVICE_CUDA + 1 };
 
@@ -36,6 +38,11 @@ struct device_limits {
 
     int simd_registers; /* CPU: vector registers of a core; 0: not known, 16 at least */
 };
+
+/* Do its matrix units multiply numbers of type t, in that precision if they are f32? MATRIX_IMAGE:
+ * bytes that a factor may take which is not copied from where it lies. */
+bool device_has_matrix_units(const struct device_limits *d, enum dtype t, enum precision precision);
+enum { MATRIX_IMAGE = 1 << 30 };
 
 /* Do a block for each of so many rows, or a cluster where it can keep a row of so many bytes, give
  * most of a GPU something to do? Else their reductions are better split over blocks. Where

@@ -35,7 +35,7 @@ bool goes_by_vectors(struct emitter *w, value_id v) {
     const struct value_node *x = at(w, v);
     if (w->k->kind != KERNEL_REDUCE || w->y->rows_inner || w->y->hits || w->y->vec == 1)
         return false;
-    if (!is_pair(x) || x->across) return false;
+    if (!is_pair(x) || goes_across(x)) return false;
     const struct value_node *number = at(w, x->args[1]);
     return number->kind == INST_INDEX && !number->n_args &&
            index_stride(w->k, number->index, AXIS_R) == 1 &&

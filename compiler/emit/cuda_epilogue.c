@@ -33,10 +33,21 @@ static int store_width(struct emitter *w, const struct store_node *s) {
     return index_is_vector(w->k, s->index, AXIS_N, PAIR) ? PAIR : 1;
 }
 
+/* Where nothing is reduced there is one, of all. */
+static struct phase phase_of(struct emitter *w, int n) {
+    struct phase f = {0};
+    if (w->p->phases.n) return w->p->phases.at[n];
+    for (uint32_t i = 0; i < w->p->before.n; i++)
+        vec_push(w->arena, &f.compute, w->p->before.at[i]);
+    for (uint32_t i = 0; i < w->p->row_stores.n; i++)
+        vec_push(w->arena, &f.stores, w->p->row_stores.at[i]);
+    return f;
+}
+
 /* Octets of a row that are stored together. */
-static int chunk_of(struct emitter *w) {
-    for (uint32_t s = 0; s < w->k->stores.n; s++)
-        if (store_width(w, &w->k->stores.at[s]) == OCTET) return QUAD;
+static int chunk_of(struct emitter *w, const struct phase *f) {
+    for (uint32_t s = 0; s < f->stores.n; s++)
+        if (store_width(w, &w->k->stores.at[f->stores.at[s]]) == OCTET) return QUAD;
     return 1;
 }
 
@@ -50,6 +61,7 @@ static bool by_pairs(struct emitter *w, value_id v) {
 static bool stands_on_dot(const struct kernel *k, value_id v) {
     const struct value_node *x = &k->values.at[v];
     if (v == k->dot) return true;
+    if (x->kind == INST_REDUCE) return false; /* it is known by then */
     for (int i = 0; i < x->n_args; i++)
         if (stands_on_dot(k, x->args[i])) return true;
     return false;
@@ -59,10 +71,10 @@ static bool of_row(struct emitter *w, value_id v) {
     return !(w->k->values.at[v].mask & MASK_N) && !stands_on_dot(w->k, v);
 }
 
-static void put_pairs(struct emitter *w) {
+static void put_pairs(struct emitter *w, const struct phase *f) {
     ex n = w->k->axis[AXIS_N], pair = ex_index(w->k->ex, "pair", w->k->bound[AXIS_N]);
-    for (uint32_t i = 0; i < w->p->before.n; i++) {
-        value_id v = w->p->before.at[i];
+    for (uint32_t i = 0; i < f->compute.n; i++) {
+        value_id v = f->compute.at[i];
         const struct value_node *x = &w->k->values.at[v];
         if (!by_pairs(w, v)) continue;
         const char *t = memory_type(w, buffer_dtype(w, x->buffer));
@@ -71,12 +83,14 @@ static void put_pairs(struct emitter *w) {
     }
 }
 
-static void put_element(struct emitter *w, const char *sums, const char *at) {
+static void put_element(struct emitter *w, const struct phase *f, const char *sums,
+                        const char *at) {
     value_id dot = w->k->dot;
     line(w, "const float v%u = %s[%s];", dot, sums, at);
     w->where[dot] = LOCAL;
-    for (uint32_t i = 0; i < w->p->before.n; i++) {
-        value_id v = w->p->before.at[i];
+    for (uint32_t i = 0; i < f->compute.n; i++) {
+        value_id v = f->compute.at[i];
+        if (v == dot) continue;
         if (of_row(w, v)) continue;
         if (!by_pairs(w, v)) {
             put_local(w, v);
@@ -127,21 +141,9 @@ static void put_store(struct emitter *w, uint32_t i, int width, int chunk) {
     close_brace(w);
 }
 
-/* A chunk of a thread's columns in one row by plain arithmetic: an infinity is no sum of planes. A
- * warp whose sums are not all finite does this instead. At most 16 terms are added in a row. */
-void put_again(struct emitter *w, const struct tile_program *t) {
+/* The product's value at z, m and n by plain arithmetic. At most 16 terms are added in a row. */
+static void put_plain_sum(struct emitter *w) {
     const struct kernel *k = w->k;
-    if (t->product->n_passes == 1) return;
-    for (value_id v = 0; v < k->values.n; v++) w->where[v] = NOWHERE;
-    buf_puts(&w->b, "K_FAR void k_again(");
-    put_parameters(w);
-    buf_puts(&w->b, ", k_idx z, k_idx m, k_idx column) {\n");
-    w->indent++;
-    line(w, "#pragma unroll 1");
-    open_brace(w, "for (int i = 0; i < %d; i++)", chunk_of(w) * PAIR);
-    line(w, "const k_idx n = column + i / 2 * 8 + i %% 2;");
-    line(w, "if (m >= %s || n >= %s) continue;", ex_text(w, k->bound[AXIS_M]),
-         ex_text(w, k->bound[AXIS_N]));
     line(w, "float v%u = 0, of_4096 = 0, of_256 = 0, of_16 = 0;", k->dot);
     line(w, "#pragma unroll 1");
     open_brace(w, "for (k_idx r = 0; r < %s; r++)", ex_text(w, k->bound[AXIS_R]));
@@ -158,7 +160,26 @@ void put_again(struct emitter *w, const struct tile_program *t) {
     line(w, "v%u += of_4096 + (of_256 + of_16);", k->dot);
     for (value_id v = 0; v < k->values.n; v++) w->where[v] = NOWHERE;
     w->where[k->dot] = LOCAL;
-    for (uint32_t i = 0; i < w->p->before.n; i++) put_local(w, w->p->before.at[i]);
+}
+
+/* A chunk of a thread's columns in one row by plain arithmetic: an infinity is no sum of planes. A
+ * warp whose sums are not all finite does this instead. */
+void put_again(struct emitter *w, const struct tile_program *t) {
+    const struct kernel *k = w->k;
+    if (t->product->n_passes == 1 || k->over) return;
+    const struct phase f = phase_of(w, 0);
+    for (value_id v = 0; v < k->values.n; v++) w->where[v] = NOWHERE;
+    buf_puts(&w->b, "K_FAR void k_again(");
+    put_parameters(w);
+    buf_puts(&w->b, ", k_idx z, k_idx m, k_idx column) {\n");
+    w->indent++;
+    line(w, "#pragma unroll 1");
+    open_brace(w, "for (int i = 0; i < %d; i++)", chunk_of(w, &f) * PAIR);
+    line(w, "const k_idx n = column + i / 2 * 8 + i %% 2;");
+    line(w, "if (m >= %s || n >= %s) continue;", ex_text(w, k->bound[AXIS_M]),
+         ex_text(w, k->bound[AXIS_N]));
+    put_plain_sum(w);
+    for (uint32_t i = 0; i < f.compute.n; i++) put_local(w, f.compute.at[i]);
     for (uint32_t s = 0; s < k->stores.n; s++) put_store1(w, &k->stores.at[s], "");
     close_brace(w);
     close_brace(w);
@@ -172,12 +193,12 @@ static void put_finite(struct emitter *w, int n, const char *sums) {
     line(w, "finite = __all_sync(0xffffffffu, finite);");
 }
 
-static void put_call_again(struct emitter *w) {
+static void put_call_again(struct emitter *w, int chunk) {
     struct buf b = buf_new(w->arena);
     for (uint32_t i = 0; i < w->k->buffers.n; i++) buf_printf(&b, "p%u, ", i);
     for (uint32_t i = 0; i < w->k->sizes.n; i++)
         buf_printf(&b, "%s, ", ex_text(w, w->k->sizes.at[i]));
-    line(w, "k_again(%sz, row, first_column + g * %d + quad * 2);", b.p, chunk_of(w) * OCTET);
+    line(w, "k_again(%sz, row, first_column + g * %d + quad * 2);", b.p, chunk * OCTET);
 }
 
 /* Chunk i of a thread's, of which a row has so many. */
@@ -189,37 +210,59 @@ static void put_row_number(struct emitter *w) {
     line(w, "const k_idx row = first_row + f * 16 + h * 8;");
 }
 
-static void put_row(struct emitter *w) {
+static void put_row(struct emitter *w, const struct phase *f) {
     put_row_number(w);
     line(w, "const k_idx m = k_clamp(row, nm - 1);");
     for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
-    for (uint32_t i = 0; i < w->p->before.n; i++)
-        if (of_row(w, w->p->before.at[i])) put_local(w, w->p->before.at[i]);
+    w->subscript = "[f][h]";
+    for (value_id v = 0; v < w->k->values.n; v++)
+        if (is_epilogue_reduction(w->k, v)) w->where[v] = ARRAY;
+    for (uint32_t i = 0; i < f->compute.n; i++)
+        if (of_row(w, f->compute.at[i])) put_local(w, f->compute.at[i]);
+}
+
+/* What the element at hand brings to the phase's reductions: of the row, or of the column. */
+static void put_terms(struct emitter *w, const struct phase *f) {
+    const char *of = w->k->over & MASK_N ? "[f][h]" : "[j][e]";
+    const struct layout *y = w->y;
+    bool beyond = kernel_size(w->k, AXIS_M) % ((int64_t)y->bx * y->cluster) ||
+                  kernel_size(w->k, AXIS_N) % y->br;
+    if (!f->reduce.n) return;
+    if (beyond) open_brace(w, "if (row < nm && column + j * %d + quad * %d + e < nn)", OCTET, PAIR);
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        const char *a = arena_printf(w->arena, "a%u%s", v, of);
+        line(w, "%s = %s;", a, combine_text(w, v, a, operand_text(w, v)));
+    }
+    if (beyond) close_brace(w);
 }
 
 /* at: of the sums, which is the chunk's element j, e. */
-static void put_chunk(struct emitter *w, const char *sums, const char *at) {
+static void put_chunk(struct emitter *w, const struct phase *f, const char *sums, const char *at) {
     const struct kernel *k = w->k;
-    int chunk = chunk_of(w);
+    int chunk = chunk_of(w, f);
     line(w, "const k_idx column = first_column + g * %d;", chunk * OCTET);
-    for (uint32_t s = 0; s < k->stores.n; s++)
-        line(w, "%s o%u[%d][%d];", math_type(buffer_dtype(w, k->stores.at[s].buffer)), s, chunk,
-             PAIR);
+    for (uint32_t i = 0; i < f->stores.n; i++)
+        line(w, "%s o%u[%d][%d];", math_type(buffer_dtype(w, k->stores.at[f->stores.at[i]].buffer)),
+             f->stores.at[i], chunk, PAIR);
     line(w, "#pragma unroll");
     open_brace(w, "for (int j = 0; j < %d; j++)", chunk);
     line(w, "const k_idx pair = k_clamp(column + j * %d + quad * %d, (nn - 1) & ~1);", OCTET, PAIR);
-    put_pairs(w);
+    put_pairs(w, f);
     line(w, "#pragma unroll");
     open_brace(w, "for (int e = 0; e < %d; e++)", PAIR);
     line(w, "const k_idx n = k_clamp(pair + e, nn - 1);");
-    put_element(w, sums, at);
-    for (uint32_t s = 0; s < k->stores.n; s++)
-        line(w, "o%u[j][e] = (%s)%s;", s, math_type(buffer_dtype(w, k->stores.at[s].buffer)),
-             ref(w, k->stores.at[s].value));
+    put_element(w, f, sums, at);
+    for (uint32_t i = 0; i < f->stores.n; i++) {
+        const struct store_node *s = &k->stores.at[f->stores.at[i]];
+        line(w, "o%u[j][e] = (%s)%s;", f->stores.at[i], math_type(buffer_dtype(w, s->buffer)),
+             ref(w, s->value));
+    }
+    put_terms(w, f);
     close_brace(w);
     close_brace(w);
-    for (uint32_t s = 0; s < k->stores.n; s++)
-        put_store(w, s, store_width(w, &k->stores.at[s]), chunk);
+    for (uint32_t i = 0; i < f->stores.n; i++)
+        put_store(w, f->stores.at[i], store_width(w, &k->stores.at[f->stores.at[i]]), chunk);
 }
 
 static void open_loop(struct emitter *w, const char *i, int n) {
@@ -227,37 +270,85 @@ static void open_loop(struct emitter *w, const char *i, int n) {
     open_brace(w, "for (int %s = 0; %s < %d; %s++)", i, i, n, i);
 }
 
-static void put_whole(struct emitter *w, const struct tile_program *t, const char *sums) {
+/* Sums that are not all finite are made again. Those of a thread are told by their number. */
+static void put_patch(struct emitter *w, const struct tile_program *t, const char *sums) {
+    int all = product_thread_sums(t->product), octets = t->product->warp_columns / OCTET;
+    put_finite(w, all, sums);
+    line(w, "#pragma unroll 1");
+    open_brace(w, "for (int i = 0; !finite && i < %d; i++)", all);
+    line(w, "const int f = i / %d, g = i / 4 %% %d, h = i / 2 %% 2;", 4 * octets, octets);
+    put_row_number(w);
+    line(w, "const k_idx m = k_clamp(row, nm - 1);");
+    line(w, "const k_idx n = k_clamp(first_column + g * %d + quad * 2 + i %% 2, nn - 1);", OCTET);
+    for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
+    put_plain_sum(w);
+    line(w, "#pragma unroll");
+    line(w, "for (int j = 0; j < %d; j++) %s[j] = i == j ? v%u : %s[j];", all, sums, w->k->dot,
+         sums);
+    close_brace(w);
+}
+
+/* Columns outermost, so that a thread has what it has of a few of them at a time. */
+static void put_columns(struct emitter *w, const struct tile_program *t, const struct phase *f,
+                        const char *sums) {
     int sixteens = t->product->warp_rows / 16, octets = t->product->warp_columns / OCTET,
-        chunk = chunk_of(w);
+        chunk = chunk_of(w, f);
+    open_loop(w, "g", octets / chunk);
+    declare_terms(w, f, arena_printf(w->arena, "[%d][%d]", chunk, PAIR));
+    open_loop(w, "f", sixteens);
+    open_loop(w, "h", 2);
+    put_row(w, f);
+    put_chunk(w, f, sums,
+              arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk));
+    close_brace(w);
+    close_brace(w);
+    put_warp_columns(w, t, f, chunk);
+    close_brace(w);
+}
+
+static void put_rows(struct emitter *w, const struct tile_program *t, const struct phase *f,
+                     const char *sums) {
+    int sixteens = t->product->warp_rows / 16, octets = t->product->warp_columns / OCTET,
+        chunk = chunk_of(w, f);
+    declare_terms(w, f, arena_printf(w->arena, "[%d][2]", sixteens));
+    open_loop(w, "f", sixteens);
+    open_loop(w, "h", 2);
+    put_row(w, f);
+    open_loop(w, "g", octets / chunk);
+    put_chunk(w, f, sums,
+              arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk));
+    close_brace(w);
+    put_warp_rows(w, t, f);
+    close_brace(w);
+    close_brace(w);
+    put_warp_sums(w, t, f);
+}
+
+static void put_whole(struct emitter *w, const struct tile_program *t, const char *sums) {
+    const struct phase f = phase_of(w, 0);
+    int octets = t->product->warp_columns / OCTET, chunk = chunk_of(w, &f);
     bool wide = t->product->n_passes > 1;
     if (wide) {
         put_finite(w, product_thread_sums(t->product), sums);
         line(w, "#pragma unroll 1");
-        open_brace(w, "for (int i = 0; !finite && i < %d; i++)", sixteens * 2 * octets / chunk);
+        open_brace(w, "for (int i = 0; !finite && i < %d; i++)",
+                   t->product->warp_rows / 16 * 2 * octets / chunk);
         put_place_of_chunk(w, octets / chunk);
         put_row_number(w);
-        put_call_again(w);
+        put_call_again(w, chunk);
         close_brace(w);
         open_brace(w, "if (finite)");
     }
-    open_loop(w, "f", sixteens);
-    open_loop(w, "h", 2);
-    put_row(w);
-    open_loop(w, "g", octets / chunk);
-    put_chunk(w, sums,
-              arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk));
-    close_brace(w);
-    close_brace(w);
-    close_brace(w);
+    put_rows(w, t, &f, sums);
     if (wide) close_brace(w);
 }
 
 /* Of the tile's chunks those whose number is this part's, or so many more: sums of all parts, which
  * are added up in their order, the same bits in every run. */
 static void put_share(struct emitter *w, const struct tile_program *t) {
+    const struct phase f = phase_of(w, 0);
     int sixteens = t->product->warp_rows / 16, octets = t->product->warp_columns / OCTET,
-        chunk = chunk_of(w), parts = t->product->parts, all = product_thread_sums(t->product);
+        chunk = chunk_of(w, &f), parts = t->product->parts, all = product_thread_sums(t->product);
     int threads = t->product->warpgroups * t->product->group_threads;
     bool wide = t->product->n_passes > 1;
     line(w, "#pragma unroll 1");
@@ -275,24 +366,33 @@ static void put_share(struct emitter *w, const struct tile_program *t) {
     line(w, "own[j * 2] += x[0], own[j * 2 + 1] += x[1];");
     close_brace(w);
     close_brace(w);
-    put_row(w);
+    put_row(w, &f);
     if (wide) {
         put_finite(w, chunk * PAIR, "own");
         open_brace(w, "if (!finite)");
-        put_call_again(w);
+        put_call_again(w, chunk);
         line(w, "continue;");
         close_brace(w);
     }
-    put_chunk(w, "own", "j * 2 + e");
+    put_chunk(w, &f, "own", "j * 2 + e");
     close_brace(w);
 }
 
-void put_epilogue_of(struct emitter *w, const struct tile_program *t, const char *sums) {
-    line(w, "const k_idx nm = %s, nn = %s;", ex_text(w, w->k->bound[AXIS_M]),
-         ex_text(w, w->k->bound[AXIS_N]));
-    line(w, "const int quad = tid %% 4;");
+void put_epilogue_of(struct emitter *w, const struct tile_program *t, const char *sums, int phase) {
+    const struct phase f = phase_of(w, phase);
+    if (!phase) {
+        line(w, "const k_idx nm = %s, nn = %s;", ex_text(w, w->k->bound[AXIS_M]),
+             ex_text(w, w->k->bound[AXIS_N]));
+        line(w, "const int quad = tid %% 4;");
+        declare_exchange(w, t);
+        if (w->k->over && t->product->n_passes > 1) put_patch(w, t, sums);
+    }
     if (t->product->parts > 1)
         put_share(w, t);
-    else
+    else if (!w->k->over)
         put_whole(w, t, sums);
+    else if (w->k->over & MASK_N)
+        put_rows(w, t, &f, sums);
+    else
+        put_columns(w, t, &f, sums);
 }

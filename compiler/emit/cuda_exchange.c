@@ -20,7 +20,7 @@ bool exchanges(const struct layout *y) { return y->cluster > 1 && !y->rows_inner
 static int reductions(const struct kernel *k) {
     int n = 0;
     for (value_id v = 0; v < k->values.n; v++)
-        n += k->values.at[v].kind == INST_REDUCE && !k->values.at[v].across;
+        n += k->values.at[v].kind == INST_REDUCE && !goes_across(&k->values.at[v]);
     return n;
 }
 

@@ -359,14 +359,16 @@ static void declare_sums(struct emitter *w, const struct tile_program *t) {
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
-static void put_stores(struct emitter *w, const struct tile_program *t) {
-    if (t->ahead) {
+static void put_stores(struct emitter *w, const struct tile_program *t, int phase) {
+    if (phase) {
+        ; /* it is in scope */
+    } else if (t->ahead) {
         line(w, "const int first_row = m0 + warp_m + tid %% 32 / 4, first_column = n0 + warp_n;");
     } else {
         line(w, "const int first_row = m0 + group * 64 + tid / 32 * 16 + tid %% 32 / 4;");
         line(w, "const int first_column = n0;");
     }
-    put_epilogue_of(w, t, t->product->promotes ? "total" : "sums");
+    put_epilogue_of(w, t, t->product->promotes ? "total" : "sums", phase);
 }
 
 /* Sums of planes are so many times too large; to undo that takes no instruction of its own. */
@@ -460,7 +462,9 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             break;
         case TILE_LEAVE: put_leave(w, t); break;
         case TILE_MEET: put_meet(w, t, x->n); break;
-        case TILE_STORE: put_stores(w, t); break;
+        case TILE_STORE: put_stores(w, t, x->n); break;
+        case TILE_REDUCE: put_tile_reduce(w, t, &w->p->phases.at[x->n]); break;
+        case TILE_LEAVE_PARTIALS: put_leave_partials(w, t); break;
         case TILE_OPS: break;
         }
     }
@@ -539,6 +543,7 @@ static void put_product(struct emitter *w, const struct tile_program *t) {
         l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_TICKETS};
         buf_puts(&w->b, ", float *parts, unsigned *tickets");
     }
+    put_partials_parameters(w, t, l);
     buf_puts(&w->b, ") {\n");
     w->indent++;
     line(w, "extern __shared__ __align__(1024) unsigned char k_smem[];");
@@ -572,4 +577,5 @@ void emit_cuda_mma(struct emitter *w) {
     if (!t->ahead) put_wgmma(w, t);
     put_again(w, t);
     put_product(w, t);
+    if (w->k->over) emit_partials_finish(w, t);
 }

@@ -24,11 +24,27 @@ void put_image_parameters(struct emitter *w, const struct tile_program *t);
 /* cuda_mma.c: what was summed up is added to the total. */
 void put_add(struct emitter *w, const struct tile_program *t);
 
-/* cuda_epilogue.c: from the sums of a thread, an array of that name, what the product's block
- * stores of them; in scope are z, m0, n0, tid and the first of the thread's rows and of its warp's
+/* cuda_epilogue.c: from the sums of a thread, an array of that name, a phase of the epilogue; in
+ * scope are z, m0, n0, tid and the first of the thread's rows and of its warp's
  * columns, first_row and first_column. put_again: a function before the kernel that makes one
  * element by plain arithmetic. */
-void put_epilogue_of(struct emitter *w, const struct tile_program *t, const char *sums);
+void put_epilogue_of(struct emitter *w, const struct tile_program *t, const char *sums, int phase);
 void put_again(struct emitter *w, const struct tile_program *t);
+
+/* cuda_partials.c: the reductions of an epilogue. Where warps leave what they have, and where in the
+ * tile the thread's warp is; accumulators a5[..], of which the array's dimensions are given; what a
+ * warp's threads have becomes what the warp has: of a row at hand, of the columns of a chunk, of all
+ * its elements. */
+void declare_exchange(struct emitter *w, const struct tile_program *t);
+void declare_terms(struct emitter *w, const struct phase *f, const char *dims);
+void put_warp_rows(struct emitter *w, const struct tile_program *t, const struct phase *f);
+void put_warp_columns(struct emitter *w, const struct tile_program *t, const struct phase *f,
+                      int chunk);
+void put_warp_sums(struct emitter *w, const struct tile_program *t, const struct phase *f);
+/* REDUCE and LEAVE_PARTIALS; parameters and arguments for these; the launch behind the product. */
+void put_tile_reduce(struct emitter *w, const struct tile_program *t, const struct phase *f);
+void put_leave_partials(struct emitter *w, const struct tile_program *t);
+void put_partials_parameters(struct emitter *w, const struct tile_program *t, struct ws_launch *l);
+void emit_partials_finish(struct emitter *w, const struct tile_program *t);
 
 #endif

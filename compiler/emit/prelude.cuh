@@ -951,6 +951,13 @@ template <typename T> K_DEVICE k_expsum_state<T> k_shfl_xor(k_expsum_state<T> v,
     return k_expsum_state<T>{k_shfl_xor(v.max, lane_mask), k_shfl_xor(v.sum, lane_mask)};
 }
 
+/* What lanes have that are FROM, 2*FROM, ... below TO apart: each gets it of all of them. */
+template <typename OP, int FROM, int TO, typename T> K_DEVICE T k_reduce_lanes(T v) {
+#pragma unroll
+    for (int m = FROM; m < TO; m *= 2) v = OP::of(v, k_shfl_xor(v, m));
+    return v;
+}
+
 /* The two halves of k_reduce_row, between which the caller puts a barrier, one for several reductions. */
 template <typename OP, int T1, typename T> K_DEVICE T k_reduce_warps(T v, T *smem) {
 #pragma unroll

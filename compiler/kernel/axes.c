@@ -105,7 +105,7 @@ static bool value_uses(const struct kernel *k, value_id v, ex sym) {
 static bool find_dot(struct kernel *k) {
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
-        if (x->kind != INST_REDUCE || x->reduction != REDUCTION_SUM) continue;
+        if (x->kind != INST_REDUCE || x->reduction != REDUCTION_SUM || x->over != MASK_R) continue;
         const struct value_node *mul = &k->values.at[x->args[0]];
         if (mul->kind != INST_OP || mul->op != OP_MUL) return false;
         k->dot = v;
@@ -166,6 +166,24 @@ static void sort_by_memory(const struct builder *w, ex *axes, int n) {
         }
 }
 
+/* Do reductions behind the product go along one of these axes of the group? The scheduler has seen
+ * to it that they go along all of them then. */
+static bool reduced_behind(const struct builder *w, const ex *axes, int n) {
+    for (uint32_t i = 0; i < w->g->members.n; i++) {
+        const struct member *M = &w->g->members.at[i];
+        if (!w->l->nests.at[M->nest].matmul && member_is_along(w->s, M, axes, n)) return true;
+    }
+    return false;
+}
+
+static void find_over(struct builder *w, uint8_t over) {
+    struct kernel *k = w->k;
+    k->over = over;
+    for (value_id v = 0; v < k->values.n; v++)
+        if (k->values.at[v].kind == INST_REDUCE && k->values.at[v].over == BEHIND)
+            k->values.at[v].over = over;
+}
+
 ex inner_axis(const struct builder *w) {
     ex x[GROUP_MAX_AXES];
     memcpy(x, w->g->x, sizeof x);
@@ -190,6 +208,9 @@ void choose_axes(struct builder *w) {
             const struct nest *from = &k->schedule->loops->nests.at[g->members.at[i].nest];
             if (from->matmul) k->precision = from->precision;
         }
+        find_over(w, (uint8_t)((reduced_behind(w, z, nz) ? MASK_Z : 0) |
+                               (reduced_behind(w, m, nm) ? MASK_M : 0) |
+                               (reduced_behind(w, n, nn) ? MASK_N : 0)));
         nz = merge_axes(k, z, nz), nm = merge_axes(k, m, nm), nn = merge_axes(k, n, nn),
         nr = merge_axes(k, r, nr);
         flatten(k, AXIS_Z, "z", z, nz);

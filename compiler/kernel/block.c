@@ -40,7 +40,7 @@ static void build_phase(struct block *p, uint32_t index, bool *row_values) {
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
         bool accumulates = x->kind == INST_REDUCE || x->kind == INST_SCAN;
-        int after = (int)index + !x->across; /* a column's sum is no level of its own */
+        int after = (int)index + !goes_across(x); /* a column's sum is no level of its own */
         if (!accumulates || layout_phase(&p->layout, x->level) != after) continue;
         bool online = p->layout.online && x->level == p->layout.online + 1;
         value_id about, f_of = online ? kernel_online_square(k, v, &about) : NO_VALUE;
@@ -49,7 +49,7 @@ static void build_phase(struct block *p, uint32_t index, bool *row_values) {
             mark(p, f_of, need), mark(p, about, need);
             continue;
         }
-        if (x->across)
+        if (goes_across(x))
             vec_push(a, &f.across, v);
         else
             vec_push(a, &f.reduce, v);
@@ -101,8 +101,8 @@ static void build_phases(struct block *p) {
             k->stores.at[s].mask & MASK_R && !is_column_store(k, &k->stores.at[s]) &&
             layout_phase(&p->layout, k->values.at[k->stores.at[s].value].level) == (int)last;
     for (value_id v = 0; v < k->values.n; v++)
-        stores_last |=
-            k->values.at[v].across && layout_phase(&p->layout, k->values.at[v].level) == (int)last;
+        stores_last |= goes_across(&k->values.at[v]) &&
+                       layout_phase(&p->layout, k->values.at[v].level) == (int)last;
     for (uint32_t i = 0; i < last + stores_last; i++) build_phase(p, i, row);
     for (value_id v = 0; v < k->values.n; v++)
         if (row[v]) mark(p, v, early);
@@ -146,7 +146,7 @@ static void build_finish(struct block *p) {
         mark(p, k->stores.at[s].value, need);
     }
     for (value_id v = 0; v < k->values.n; v++) {
-        if (k->values.at[v].across)
+        if (goes_across(&k->values.at[v]))
             vec_push(k->arena, &p->across, v);
         else if (need[v])
             vec_push(k->arena, &p->finish, v);
@@ -154,7 +154,7 @@ static void build_finish(struct block *p) {
 }
 
 size_t partial_bytes(const struct kernel *k, const struct layout *y, value_id v) {
-    bool across = k->values.at[v].across;
+    bool across = goes_across(&k->values.at[v]);
     size_t n = across         ? (size_t)(kernel_size(k, AXIS_R) * y->blocks)
                : y->look_back ? (size_t)(layout_totals(k, y) * y->bx)
                               : (size_t)(kernel_size(k, AXIS_X) * y->split);
@@ -174,6 +174,60 @@ static void build_epilogue(struct block *p) {
         if (need[v] && v != k->dot) vec_push(a, &p->before, v);
 }
 
+/* How many reductions behind the product each value stands on, one on another. */
+static int *find_stages(const struct kernel *k) {
+    int *stage = NEW_ARRAY(k->arena, int, k->values.n);
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        for (int i = 0; i < x->n_args; i++)
+            if (stage[x->args[i]] > stage[v]) stage[v] = stage[x->args[i]];
+        stage[v] += x->kind == INST_REDUCE && v != k->dot;
+    }
+    return stage;
+}
+
+/* Reductions of what the product has summed up: phase i has those that stand on i others, and the
+ * stores that do, but those of the results, which the finish has. */
+static void build_reductions(struct block *p) {
+    const struct kernel *k = p->kernel;
+    struct arena *a = k->arena;
+    int *stage = find_stages(k), phases = 0;
+    for (value_id v = 0; v < k->values.n; v++)
+        if (stage[v] > phases) phases = stage[v];
+    for (uint32_t s = 0; s < k->stores.n; s++)
+        if (k->stores.at[s].mask & k->over && stage[k->stores.at[s].value] == phases) {
+            phases++; /* which only stores */
+            break;
+        }
+    for (int i = 0; i < phases; i++) {
+        struct phase f = {0};
+        bool *need = NEW_ARRAY(a, bool, k->values.n);
+        for (value_id v = 0; v < k->values.n; v++) {
+            const struct value_node *x = &k->values.at[v];
+            if (x->kind != INST_REDUCE || v == k->dot || stage[v] != i + 1) continue;
+            vec_push(a, &f.reduce, v);
+            for (int n = 0; n < x->n_args; n++) mark(p, x->args[n], need);
+        }
+        for (uint32_t s = 0; s < k->stores.n; s++) {
+            const struct store_node *st = &k->stores.at[s];
+            if (!(st->mask & k->over) || stage[st->value] != i) continue;
+            vec_push(a, &f.stores, s);
+            mark(p, st->value, need);
+        }
+        for (value_id v = 0; v < k->values.n; v++)
+            if (need[v] && k->values.at[v].kind != INST_REDUCE) vec_push(a, &f.compute, v);
+        vec_push(a, &p->phases, f);
+    }
+    bool *need = NEW_ARRAY(a, bool, k->values.n);
+    for (uint32_t s = 0; s < k->stores.n; s++) {
+        if (k->stores.at[s].mask & k->over) continue;
+        vec_push(a, &p->column_stores, s);
+        mark(p, k->stores.at[s].value, need);
+    }
+    for (value_id v = 0; v < k->values.n; v++)
+        if (need[v] && k->values.at[v].kind != INST_REDUCE) vec_push(a, &p->finish, v);
+}
+
 static int64_t tiles(int64_t size, int64_t tile) { return (size + tile - 1) / tile; }
 
 struct block *block_build(const struct kernel *k, const struct config *c, struct arena *a) {
@@ -183,7 +237,7 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
     if (bad) WS_BUG("illegal config: %s", bad);
     const struct layout *y = &p->layout;
     if (k->kind == KERNEL_MATMUL) {
-        build_epilogue(p);
+        (k->over ? build_reductions : build_epilogue)(p);
         if (y->product) return p->grid = matrix_blocks(k, y), p;
         p->grid = kernel_size(k, AXIS_Z) * tiles(kernel_size(k, AXIS_M), y->bx) *
                   tiles(kernel_size(k, AXIS_N), y->br);
@@ -206,7 +260,7 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
     if (k->columns) build_finish(p);
     if (y->blocks) p->grid = (int64_t)y->blocks * y->cluster;
     for (uint32_t v = 0; v < k->values.n; v++)
-        if (k->values.at[v].across ||
+        if (goes_across(&k->values.at[v]) ||
             (k->values.at[v].kind == INST_REDUCE && y->split > 1 && !y->in_words) ||
             (k->values.at[v].kind == INST_SCAN && y->look_back))
             p->workspace += partial_bytes(k, y, v);

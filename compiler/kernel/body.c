@@ -23,7 +23,7 @@ value_id number(struct builder *w, struct value_node v) {
     struct value_node key; /* no padding in the key */
     memset(&key, 0, sizeof key);
     key.kind = v.kind, key.op = v.op, key.reduction = v.reduction, key.dtype = v.dtype,
-    key.rounds = v.rounds, key.n_args = v.n_args, key.guarded = v.guarded, key.across = v.across;
+    key.rounds = v.rounds, key.n_args = v.n_args, key.guarded = v.guarded, key.over = v.over;
     memcpy(key.args, v.args, sizeof v.args);
     key.number = v.number, key.whole = v.whole, key.buffer = v.buffer, key.index = v.index;
     if (map_get(&w->numbers, &key, sizeof key, &id)) return (value_id)id;
@@ -135,7 +135,8 @@ static value_id expand_member(struct builder *w, const struct member *M, const s
     if (w->taps && n->n_reduce) return expand_taps(w, n, from, to, count);
     bool row = n->n_reduce || n->scan;
     bool across = w->by_rows || (w->g->columns && member_is_along(w->s, M, w->g->x, w->g->n_x));
-    return expand_nest(w, n, from, to, count, row ? NO_GUARD : guard, across);
+    uint8_t over = across ? MASK_X : w->g->matmul && !n->matmul ? BEHIND : MASK_R;
+    return expand_nest(w, n, from, to, count, row ? NO_GUARD : guard, over);
 }
 
 /* Does nest n choose what it reads, as cat does? */
@@ -183,7 +184,7 @@ static value_id expand_load(struct builder *w, buffer_id b, enum dtype t, const 
 }
 
 value_id expand_nest(struct builder *w, const struct nest *n, const ex *axes, const ex *places,
-                     int count, value_id guard, bool across) {
+                     int count, value_id guard, uint8_t over) {
     value_id *of = NEW_ARRAY(w->k->arena, value_id, n->insts.n);
     ex from[GROUP_MAX_AXES + GROUP_MAX_SUBSCRIPTS], to[GROUP_MAX_AXES + GROUP_MAX_SUBSCRIPTS];
     memcpy(from, axes, sizeof(ex) * (size_t)count);
@@ -207,7 +208,7 @@ value_id expand_nest(struct builder *w, const struct nest *n, const ex *axes, co
                                .reduction = x->reduction,
                                .dtype = x->dtype,
                                .rounds = x->rounds,
-                               .across = across && x->kind == INST_REDUCE,
+                               .over = x->kind == INST_REDUCE ? over : 0,
                                .n_args = x->n_args,
                                .number = x->value,
                                .whole = x->whole};
@@ -277,12 +278,12 @@ static void find_masks(struct kernel *k) {
             if (u->level > v->level) v->level = u->level;
         }
         if (v->kind == INST_SCAN) v->mask |= MASK_R;
-        if (v->across) {
+        if (goes_across(v)) {
             v->mask = MASK_R;
             v->column = k->columns = true;
             continue;
         }
-        if (v->kind == INST_REDUCE) v->mask &= (uint8_t)~MASK_R;
+        if (v->kind == INST_REDUCE) v->mask &= (uint8_t)~v->over;
         if (v->kind == INST_REDUCE || v->kind == INST_SCAN) v->level++;
         if (v->level > k->levels) k->levels = v->level;
     }

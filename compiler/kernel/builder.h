@@ -25,9 +25,11 @@ value_id number(struct builder *w, struct value_node v);
 ex symbol_of(struct builder *w, value_id v);
 
 /* body.c: what nest n computes where its indices axes[] are at places[], in the group's axes; with
- * taps, what it would reduce. `guard`: where it is wanted; NO_VALUE for everywhere. */
+ * taps, what it would reduce. `guard`: where it is wanted; NO_VALUE for everywhere. over: the axes
+ * that a reduction goes along; BEHIND: those that choose_axes finds, of reductions behind a product. */
+enum { BEHIND = MASK_N };
 value_id expand_nest(struct builder *w, const struct nest *n, const ex *axes, const ex *places,
-                     int count, value_id guard, bool across);
+                     int count, value_id guard, uint8_t over);
 
 /* taps.c. reduces_windows needs the group expanded, in its own axes: are all of its reductions over
  * windows that are short, and overlap or are too narrow for vectors? expand_taps: reduction n as

@@ -57,7 +57,7 @@ bool reduction_rounds(const struct kernel *k, value_id v) {
 
 static bool any_rounds(const struct kernel *k, bool across) {
     for (value_id v = 0; v < k->values.n; v++)
-        if (reduction_rounds(k, v) && k->values.at[v].across == across) return true;
+        if (reduction_rounds(k, v) && goes_across(&k->values.at[v]) == across) return true;
     return false;
 }
 
@@ -203,6 +203,18 @@ static int64_t scan_chain(const struct kernel *k, const struct layout *y) {
     return longest;
 }
 
+/* A thread's elements of a row, or its rows of a column, its rows; warps of a tile; and then tiles,
+ * of which a launch behind folds what a thread has of them. */
+static int64_t epilogue_chain(const struct kernel *k, const struct layout *y) {
+    const struct product *p = y->product;
+    if (!k->over || !p) return 0;
+    int64_t longest = p->warp_columns / 4;
+    longest = longer(longest, p->warp_rows / 8);
+    longest = longer(longest, product_warps(y, AXIS_M) * product_warps(y, AXIS_N));
+    struct folds parts = layout_part_folds(k, (int)matrix_partials(k, y));
+    return longer(longest, folds_chain(&parts));
+}
+
 int64_t layout_chain(const struct kernel *k, const struct config *c, const struct layout *y) {
     bool gpu = k->limits->kind == DEVICE_CUDA;
     struct folds of[] = {layout_row_folds(k, y), layout_column_folds(k, y), never(0), never(0)};
@@ -210,6 +222,7 @@ int64_t layout_chain(const struct kernel *k, const struct config *c, const struc
     if (k->kind == KERNEL_MATMUL) {
         of[2] = y->product ? y->product->folds : layout_depth_folds(k, c->knob[KNOB_k]);
         if (y->product) longest = longer(longest, y->product->parts);
+        longest = longer(longest, epilogue_chain(k, y));
         bool rounds = dtype_is_float(k->values.at[k->dot].dtype);
         if (!gpu && rounds) longest = longer(longest, at_most(c->knob[KNOB_k], DEPTH_AT_ONCE));
     }

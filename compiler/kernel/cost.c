@@ -140,7 +140,7 @@ double cost_traffic(const struct kernel *k, const struct layout *y, int64_t bloc
     }
     for (uint32_t i = 0; i < k->values.n; i++) { /* written and read, in L2 */
         const struct value_node *v = &k->values.at[i];
-        if (v->across || (v->kind == INST_REDUCE && y->split > 1) ||
+        if (goes_across(v) || (v->kind == INST_REDUCE && y->split > 1) ||
             (v->kind == INST_SCAN && y->look_back && y->rows_inner))
             total += (double)partial_bytes(k, y, i) * looks(k, y);
     }

@@ -514,7 +514,7 @@ static double blocks_cost(const struct kernel *k, const struct layout *y) {
     const struct device_limits *d = k->limits;
     int words = layout_load_words(k, y), sums = 0;
     for (uint32_t i = 0; i < k->values.n; i++)
-        if (k->values.at[i].across) sums += y->ur * y->vec * reduction_bytes(k, i) / 4;
+        if (goes_across(&k->values.at[i])) sums += y->ur * y->vec * reduction_bytes(k, i) / 4;
     int64_t registers = 28 + words + sums + 4 * y->ur * y->vec / 3,
             at_once = d->regs_unit / (registers * y->threads);
     if (registers > 250 || registers * y->threads > d->regs_unit) return 1e9; /* would spill */

@@ -39,19 +39,31 @@
  *     v3 = reduce sum v2        {x}    level 1     for dx
  *     v4 = reduce sum v2 over x {r}    level 0     dw
  *
+ * Behind a product. What a matrix product has summed up may be reduced along m, along n, or both,
+ * with batches or without: all such reductions of a kernel go along the same axes, `over`. A tile
+ * has a part of each result; another launch adds up the parts and computes what stands on them
+ * (masks without `over`). relu(a @ b).sum(1):
+ *
+ *     v3 = reduce sum v2             {m n}  level 1     the product
+ *     v4 = relu v3                   {m n}  level 1
+ *     v5 = reduce sum v4 over n      {m}    level 2
+ *
  * A scan kernel does both of its phases on one tile after the other; what the rows have so far is
  * carried along. A scan's values vary with r and have the next level.
  *
  * Invariants (kernel_verify reports these numbers):
  *   K1  a value's arguments are values before it;
- *   K2  mask = union of the arguments' masks and of the axes in the index; a reduction removes {r},
- *       a scan adds it, a reduction across has {r}; a subscript in an index is an argument;
- *   K3  level = the largest of the arguments' levels, plus 1 for a reduction along r or scan;
+ *   K2  mask = union of the arguments' masks and of the axes in the index; a reduction removes the
+ *       axes that it goes along, a scan adds {r}; a subscript in an index is an argument;
+ *   K3  level = the largest of the arguments' levels, plus 1 for a reduction, but for one across,
+ *       or scan;
  *   K4  a store's index varies with every axis that its value varies with;
  *   K5  every store's index is injective over its axes, and every element of an output buffer is
  *       stored exactly once, all by one store but for arms (arms.c);
  *   K6  what stands on a reduction across (`column`) does not vary with x, and nothing in the rows
- *       needs it.
+ *       needs it;
+ *   K7  a reduction goes along r, or across along x; behind a product along all of the axes `over`,
+ *       none of which is r.
  *
  * Ownership: in kernel.arena. */
 #ifndef WS_KERNEL_H
@@ -89,7 +101,7 @@ struct value_node {
     enum dtype dtype; /* as the graph sees it; arithmetic in dtype_opmath */
     bool rounds;      /* CAST */
     bool guarded;     /* LOAD: args[0] is the guard */
-    bool across;      /* REDUCE: along x */
+    uint8_t over;     /* REDUCE: the axes that it goes along */
     bool column;      /* it stands on a reduction across */
     uint8_t n_args;
     value_id args[MAX_VALUE_ARGS];
@@ -100,6 +112,9 @@ struct value_node {
                  it indexes */
     uint8_t mask, level;
 };
+
+/* Along x, of columns. */
+static inline bool goes_across(const struct value_node *v) { return v->over == MASK_X; }
 
 struct store_node {
     buffer_id buffer;
@@ -146,6 +161,7 @@ struct kernel {
     VEC(struct update) updates;
     VEC(ex) sizes; /* size symbols the kernel takes as arguments, after the buffers */
     int levels;    /* number of phases with a reduction */
+    uint8_t over;  /* MATMUL: axes along which what the product has summed up is reduced; 0: none */
     value_id dot_a, dot_b,
         dot; /* MATMUL: the two factors (functions of z,m,r and of z,n,r) and the reduction */
     enum precision precision; /* MATMUL of f32 */
@@ -310,6 +326,7 @@ struct product {
     int parts;            /* of the depth, that blocks have; the last to end adds them up */
     struct folds folds;   /* of promoted sums */
     int a_bytes, b_bytes; /* of a stage */
+    int exchange; /* bytes in which warps leave what they have of the epilogue's reductions */
 };
 
 /* Where a tile's elements are: threads, then elements of a thread. In a ROWS layout of a pointwise
@@ -385,6 +402,15 @@ int64_t operand_element(const struct operand *o, int plane, int64_t z, int64_t r
 /* Output tiles along an axis; blocks of the launch, each of which does every so manieth tile. */
 int64_t matrix_tiles(const struct kernel *k, const struct layout *y, enum axis x);
 int64_t matrix_blocks(const struct kernel *k, const struct layout *y);
+/* Warps of a block along m or n, each of which has an equal part of the tile. */
+int product_warps(const struct layout *y, enum axis x);
+/* Of the reductions behind a product: results of each, and parts that a result has, one of each
+ * tile along the axes reduced. */
+int64_t matrix_results(const struct kernel *k);
+int64_t matrix_partials(const struct kernel *k, const struct layout *y);
+/* Results that the warps of a tile have between them, parts of each; bytes of a reduction's. */
+int exchange_results(const struct kernel *k, const struct layout *y);
+int exchange_bytes(const struct kernel *k, const struct layout *y, value_id v);
 /* Bytes of an operand's tile that one line of shared memory has: 32, 64 or 128. */
 /* Warps make its planes of what is stored; planes in shared memory. */
 bool operand_makes_planes(const struct operand *o);

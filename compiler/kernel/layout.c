@@ -31,7 +31,7 @@ bool kernel_reads_twice(const struct kernel *k) {
         if (k->stores.at[i].mask & MASK_R && k->values.at[k->stores.at[i].value].level > 0)
             return true;
     for (value_id v = 0; v < k->values.n; v++)
-        if (k->values.at[v].across && k->values.at[v].level > 0) return true;
+        if (goes_across(&k->values.at[v]) && k->values.at[v].level > 0) return true;
     return false;
 }
 
@@ -95,7 +95,7 @@ static int64_t reduction_smem(const struct kernel *k, const struct layout *y) {
             bytes = (bytes + 2 * slots * size + 15) / 16 * 16;
         if (v->kind == INST_SCAN && y->rows_inner)
             bytes = (bytes + layout_column_slots(k, y) * size + 15) / 16 * 16;
-        if (v->kind != INST_REDUCE || v->across) continue;
+        if (v->kind != INST_REDUCE || goes_across(v)) continue;
         if (y->rows_inner) /* of a cluster, also what this block has, and what all have */
             bytes += (layout_column_slots(k, y) * y->ex * size + 15) / 16 * 16 +
                      (y->cluster > 1 ? 2 * y->t0 * y->vec * y->ex * size : 0);
@@ -106,7 +106,7 @@ static int64_t reduction_smem(const struct kernel *k, const struct layout *y) {
     }
     for (value_id v = 0; v < k->values.n; v++) { /* later, half of the block's sums of columns */
         int64_t half = (int64_t)(y->t0 / 2) * y->br * reduction_bytes(k, v);
-        if (k->values.at[v].across && bytes < half) bytes = half;
+        if (goes_across(&k->values.at[v]) && bytes < half) bytes = half;
     }
     return bytes;
 }
@@ -598,6 +598,7 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n], depth = c->knob[KNOB_k], tm = c->knob[KNOB_tm],
         tn = c->knob[KNOB_tn];
     if (c->knob[KNOB_mma]) return matrix_layout(k, c, y, a);
+    if (k->over) return "reductions behind a product need mma=1 or 2";
     if (c->knob[KNOB_stages] || c->knob[KNOB_cluster] || c->knob[KNOB_band] || c->knob[KNOB_split])
         return "stages, cluster, band and split are knobs of products with mma=1 or 2";
     if (m < 1 || n < 1 || depth < 1 || tm < 1 || tn < 1)

@@ -32,7 +32,6 @@ enum {
     GROUP_THREADS = 128,
     WARP_ROWS = 16, /* of an instruction's sums */
     MOST_STAGES = 8,
-    MOST_IMAGE = 1 << 30, /* bytes of workspace that a factor may take */
     UNPROMOTED =
         16384,   /* depth that bf16 and f16 may sum up in a unit: its error is below theirs */
     ALIGNED = 8, /* elements that lines of images are multiples of; */
@@ -296,9 +295,9 @@ static const char *check_sizes(const struct kernel *k) {
 
 static const char *check_operand(const struct operand *o, int rows, int depth, int blocks,
                                  struct arena *a) {
-    if (o->bytes > MOST_IMAGE)
+    if (o->bytes > MATRIX_IMAGE)
         return arena_printf(a, "a factor's image of %lld bytes; %d is the limit",
-                            (long long)o->bytes, MOST_IMAGE);
+                            (long long)o->bytes, MATRIX_IMAGE);
     int line = operand_line(o, rows, depth);
     if (!line) return "lines of 32, 64 or 128 bytes need more of m, n or k";
     int unit = o->along ? line / dtype_bytes(o->stored) : 8;
@@ -340,7 +339,6 @@ static const char *check_warps(const struct kernel *k, const struct config *c, s
                                struct product *p, struct arena *a) {
     enum { MOST_SUMS = 160 };
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n], tm = c->knob[KNOB_tm], tn = c->knob[KNOB_tn];
-    if (k->limits->sm < 80) return "mma=2 needs sm_80 or later";
     if (tm < 1 || tn < 1 || tm % WARP_ROWS || tn % WARP_ROWS)
         return "mma=2 needs tm and tn of sixteens, which are a warp's";
     if (m < 1 || n < 1 || m % tm || n % tn)
@@ -366,6 +364,44 @@ int product_thread_sums(const struct product *p) {
     return p->warp_rows / WARP_ROWS * p->warp_columns / 2;
 }
 
+int product_warps(const struct layout *y, enum axis x) {
+    return x == AXIS_M ? y->bx / y->product->warp_rows : y->br / y->product->warp_columns;
+}
+
+int64_t matrix_results(const struct kernel *k) {
+    static const enum axis axes[] = {AXIS_Z, AXIS_M, AXIS_N};
+    int64_t n = 1;
+    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
+        if (!(k->over >> axes[i] & 1)) n *= kernel_size(k, axes[i]);
+    return n;
+}
+
+int64_t matrix_partials(const struct kernel *k, const struct layout *y) {
+    int64_t n = 1;
+    if (k->over & MASK_Z) n *= matrix_tiles(k, y, AXIS_Z);
+    if (k->over & MASK_M) n *= matrix_tiles(k, y, AXIS_M) * y->cluster;
+    if (k->over & MASK_N) n *= matrix_tiles(k, y, AXIS_N);
+    return n;
+}
+
+int exchange_results(const struct kernel *k, const struct layout *y) {
+    return (k->over & MASK_M ? 1 : y->bx) * (k->over & MASK_N ? 1 : y->br);
+}
+
+int exchange_bytes(const struct kernel *k, const struct layout *y, value_id v) {
+    int parts = (k->over & MASK_M ? product_warps(y, AXIS_M) : 1) *
+                (k->over & MASK_N ? product_warps(y, AXIS_N) : 1);
+    if (parts == 1) return 0;
+    return (int)round_up(parts * exchange_results(k, y) * reduction_bytes(k, v), PIECE);
+}
+
+static int all_exchanges(const struct kernel *k, const struct layout *y) {
+    int bytes = 0;
+    for (value_id v = 0; v < k->values.n && k->over; v++)
+        if (k->values.at[v].kind == INST_REDUCE && v != k->dot) bytes += exchange_bytes(k, y, v);
+    return bytes;
+}
+
 /* Blocks that a multiprocessor has room for, by an estimate of the registers. */
 static int resident_blocks(const struct kernel *k, const struct layout *y,
                            const struct product *p) {
@@ -384,9 +420,9 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
                           struct arena *a) {
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n], depth = c->knob[KNOB_k];
     enum dtype t = k->values.at[k->dot].dtype;
-    if (t != DT_BF16 && t != DT_F16 && t != DT_F32)
-        return "the matrix units multiply bf16, f16 and f32";
     if (k->precision == PRECISION_STRICT) return "strict products are multiply-adds in f32";
+    if (!device_has_matrix_units(k->limits, t, k->precision))
+        return "the matrix units, of sm_80 and later, multiply bf16, f16 and f32";
     const char *bad = check_sizes(k);
     if (bad) return bad;
     if (m > 256 || n > 256) return "m and n are 256 at most";
@@ -401,6 +437,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     p->band = c->knob[KNOB_band] ? c->knob[KNOB_band] : 8;
     int64_t steps = round_up(p->a.depth, depth) / depth;
     p->parts = y->split;
+    if (p->parts > 1 && k->over) return "parts of the depth have no sums to reduce";
     if (p->parts > steps || p->parts > MOST_PARTS)
         return arena_printf(a, "split=%d of %lld steps; %d is the limit", p->parts,
                             (long long)steps, MOST_PARTS);
@@ -420,7 +457,11 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     y->stages = c->knob[KNOB_stages];
     if (y->stages < 2 || y->stages > MOST_STAGES)
         return arena_printf(a, "mma needs 2 to %d stages", MOST_STAGES);
-    int64_t smem = (int64_t)(p->a_bytes + p->b_bytes) * y->stages + y->smem;
+    y->bx = m;
+    y->br = n;
+    y->product = p;
+    p->exchange = all_exchanges(k, y);
+    int64_t smem = (int64_t)(p->a_bytes + p->b_bytes) * y->stages + y->smem + p->exchange;
     if (smem > k->limits->smem_block)
         return arena_printf(a, "needs %lld bytes of shared memory; %lld is the limit",
                             (long long)smem, (long long)k->limits->smem_block);
@@ -433,11 +474,8 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     if (p->parts > k->limits->units * p->resident)
         return arena_printf(a, "split=%d; %d blocks are at work at a time", p->parts,
                             k->limits->units * p->resident);
-    y->bx = m;
-    y->br = n;
     y->ex = y->ur = 1;
     y->vec = 2;
-    y->product = p;
     return NULL;
 }
 

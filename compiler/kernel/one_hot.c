@@ -46,7 +46,7 @@ static void find_moving(struct pick *p) {
 /* v is sum(where(eq(target, r), value, 0)). */
 static bool is_one_hot(const struct pick *p, value_id v, value_id *target, value_id *value) {
     const struct value_node *x = &p->old[v];
-    if (x->kind != INST_REDUCE || x->reduction != REDUCTION_SUM || x->across) return false;
+    if (x->kind != INST_REDUCE || x->reduction != REDUCTION_SUM || goes_across(x)) return false;
     const struct value_node *choice = &p->old[x->args[0]];
     if (choice->kind != INST_OP || choice->op != OP_WHERE) return false;
     const struct value_node *equal = &p->old[choice->args[0]], *zero = &p->old[choice->args[2]];

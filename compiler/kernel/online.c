@@ -91,7 +91,7 @@ static bool stands_on_sum(const struct kernel *k, value_id u, value_id f) {
 
 value_id kernel_online_square(const struct kernel *k, value_id sum, value_id *about) {
     const struct value_node *x = &k->values.at[sum];
-    if (x->kind != INST_REDUCE || x->reduction != REDUCTION_SUM || x->across) return NO_VALUE;
+    if (x->kind != INST_REDUCE || x->reduction != REDUCTION_SUM || goes_across(x)) return NO_VALUE;
     value_id square = x->args[0];
     const struct value_node *product = plain(k, &square);
     if (product->kind != INST_OP || product->op != OP_MUL) return NO_VALUE;

@@ -9,12 +9,23 @@ static int argument(const struct kernel *k, buffer_id b) {
     WS_BUG("buffer is not an argument");
 }
 
-static void put_mask(struct buf *b, uint8_t mask) {
+static void put_axes(struct buf *b, uint8_t mask) {
     static const char names[] = "xrzmn";
-    buf_puts(b, " {");
     for (int a = 0; a < AXIS_COUNT; a++)
         if (mask >> a & 1) buf_putc(b, names[a]);
+}
+
+static void put_mask(struct buf *b, uint8_t mask) {
+    buf_puts(b, " {");
+    put_axes(b, mask);
     buf_putc(b, '}');
+}
+
+/* Along r goes without saying. */
+static void put_over(struct buf *b, uint8_t over) {
+    if (over == MASK_R) return;
+    buf_puts(b, " over ");
+    put_axes(b, over);
 }
 
 static const char *symbol_name(const struct kernel *k, value_id id) {
@@ -59,7 +70,7 @@ static void put_value(struct buf *b, const struct kernel *k, value_id id) {
     case INST_REDUCE:
         buf_printf(b, "reduce %s v%u", reduction_name(v->reduction), v->args[0]);
         if (v->n_args > 1) buf_printf(b, " at v%u", v->args[1]);
-        if (v->across) buf_puts(b, " over x");
+        put_over(b, v->over);
         break;
     }
     buf_printf(b, " : %s", dtype_name(v->dtype));
@@ -141,6 +152,26 @@ static bool is_online(const struct phase *f, value_id v) {
 
 static bool all_loads_kept(const struct block *p, uint32_t phase) {
     return p->layout.one_read && phase > 0;
+}
+
+/* Of what a product has summed up. */
+static void put_epilogue(struct buf *b, const struct block *p, uint32_t i) {
+    const struct kernel *k = p->kernel;
+    const struct phase *f = &p->phases.at[i];
+    buf_printf(b, "phase %u: of v%u\n", i, k->dot);
+    put_values(b, k, f->compute.at, f->compute.n, 1);
+    for (uint32_t r = 0; r < f->reduce.n; r++) {
+        const struct value_node *v = &k->values.at[f->reduce.at[r]];
+        buf_printf(b, "    accumulate v%u %s= v%u", f->reduce.at[r], reduction_name(v->reduction),
+                   v->args[0]);
+        put_over(b, v->over);
+        buf_putc(b, '\n');
+    }
+    for (uint32_t s = 0; s < f->stores.n; s++) {
+        buf_puts(b, "    ");
+        put_store(b, k, &k->stores.at[f->stores.at[s]]);
+        buf_putc(b, '\n');
+    }
 }
 
 static void put_phase(struct buf *b, const struct block *p, uint32_t i) {
@@ -241,12 +272,14 @@ void block_print(struct buf *b, const struct block *p) {
     }
     for (uint32_t i = 0; y->windows && i < y->windows->all.n; i++) put_window(b, k, y, i);
     put_values(b, k, p->before.at, p->before.n, 0);
-    for (uint32_t i = 0; i < p->phases.n; i++) put_phase(b, p, i);
+    for (uint32_t i = 0; i < p->phases.n; i++) (k->over ? put_epilogue : put_phase)(b, p, i);
     for (uint32_t i = 0; i < p->row_stores.n; i++) {
         put_store(b, k, &k->stores.at[p->row_stores.at[i]]);
         buf_putc(b, '\n');
     }
     if (k->columns) buf_printf(b, "finish: %d parts of each column\n", y->blocks);
+    if (k->over)
+        buf_printf(b, "finish: %lld parts of each result\n", (long long)matrix_partials(k, y));
     put_values(b, k, p->finish.at, p->finish.n, 0);
     for (uint32_t i = 0; i < p->column_stores.n; i++) {
         put_store(b, k, &k->stores.at[p->column_stores.at[i]]);

@@ -178,7 +178,7 @@ static bool is_wide_row(const struct kernel *k) {
     int64_t bytes = 0;
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
-        if (x->across) bytes += reduction_bytes(k, v);
+        if (goes_across(x)) bytes += reduction_bytes(k, v);
         if (x->kind == INST_LOAD && x->mask & MASK_R) bytes += dtype_bytes(x->dtype);
     }
     return bytes * kernel_size(k, AXIS_R) > k->limits->regs_unit;

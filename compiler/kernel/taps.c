@@ -131,7 +131,7 @@ static value_id taps_along(struct builder *w, const struct nest *n, const ex *fr
         ex place[GROUP_MAX_AXES];
         for (int i = 0; i < count; i++)
             place[i] = ex_subst(w->k->ex, to[i], w->g->r, at, w->g->n_r);
-        return expand_nest(w, n, from, place, count, NO_VALUE, false);
+        return expand_nest(w, n, from, place, count, NO_VALUE, MASK_R);
     }
     int64_t size = ex_value(w->k->ex, ex_symbol(w->k->ex, w->g->r[r])->bound);
     for (int64_t i = 0; i < size; i++) {

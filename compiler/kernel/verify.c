@@ -41,14 +41,17 @@ const char *kernel_verify(const struct kernel *k) {
             if (x->args[i] >= v) return arena_printf(a, "K1: v%u uses v%u", v, x->args[i]);
             const struct value_node *u = &k->values.at[x->args[i]];
             if (u->level > level) level = u->level;
-            mask |= x->kind == INST_REDUCE ? u->mask & (uint8_t)~MASK_R : u->mask;
+            mask |= u->mask & (uint8_t)~x->over;
         }
         if (x->kind == INST_SCAN) mask |= MASK_R;
-        if (x->across) mask = MASK_R;
+        if (goes_across(x)) mask = MASK_R;
         if (x->mask != mask) return arena_printf(a, "K2: axes of v%u", v);
         if (!subscripts_listed(k, x)) return arena_printf(a, "K2: a subscript of v%u", v);
-        bool deeper = (x->kind == INST_REDUCE && !x->across) || x->kind == INST_SCAN;
+        bool deeper = (x->kind == INST_REDUCE && !goes_across(x)) || x->kind == INST_SCAN;
         if (x->level != level + deeper) return arena_printf(a, "K3: level of v%u", v);
+        if (x->kind == INST_REDUCE && x->over != MASK_R && x->over != MASK_X &&
+            (x->over != k->over || x->over & MASK_R))
+            return arena_printf(a, "K7: axes that v%u goes along", v);
         if (x->column && x->mask & MASK_X) return arena_printf(a, "K6: a row needs v%u", v);
     }
     for (uint32_t i = 0; i < k->stores.n; i++) {

@@ -14,6 +14,7 @@
  *   - the result could still fill the device (too few rows: kept apart, so that the reduction can
  *     be split);
  *   - a row is reduced, or scanned along once;
+ *   - what a product's rows come to can be had from its tiles (epilogue.c);
  *   - what lands on rows does so by one index (landing.c);
  *   - neither reads what the other computes, if that is to be one number everywhere (once.c);
  *   - a kernel can hold its operators, and a launch its arguments.
@@ -93,9 +94,8 @@ static bool may_bind(struct fuser *f, const struct merge *m, ex g, ex h) {
     if (!is_axis(G, g, &g_reduces) || !is_axis(H, h, &h_reduces)) return false;
     if (bound_of(f, g) != bound_of(f, h) || bound_to(m, g) || taken(f, m, h)) return false;
     if (m->across && g_reduces == h_reduces) return false;
-    if (!m->across && G->n_r && g_reduces != h_reduces)
-        return false;                /* a reducing guest keeps its roles */
-    return !H->matmul || !h_reduces; /* an epilogue has no depth */
+    if (H->matmul) return !h_reduces;                      /* an epilogue has no depth */
+    return m->across || !G->n_r || g_reduces == h_reduces; /* a reducing guest keeps its roles */
 }
 
 static void bind(struct merge *m, ex g, ex h) {
@@ -344,7 +344,7 @@ static bool goes_twice(struct fuser *f, const struct merge *m) {
  * what only takes the finished rows; what reads its result per element may not. */
 static const char *too_few_rows(struct fuser *f, const struct merge *m) {
     const struct group *H = as_split(f, m, m->host);
-    if (!H->n_r) return NULL;
+    if (!H->n_r || H->matmul) return NULL;
     int64_t rows = axes_numel(f->l, H->x, H->n_x), cols = axes_numel(f->l, H->r, H->n_r);
     if (cols < 65536) return NULL;
     bool inner = bytes_along(f, m->host, H->x, H->n_x) > bytes_along(f, m->host, H->r, H->n_r);
@@ -361,9 +361,7 @@ static const char *matmul_reason(struct fuser *f, const struct merge *m) {
     if (H->matmul && G->matmul) return "two matrix products";
     if (depends(f, mm, other))
         return "a producer would be recomputed for every tile of the matrix product";
-    if (!depends(f, other, mm)) return "it shares no result with the matrix product";
-    if (group_at(f, other)->n_r) return "a reduction over the product's columns needs other tiles";
-    return NULL;
+    return depends(f, other, mm) ? NULL : "it shares no result with the matrix product";
 }
 
 static int count_loads(struct fuser *f, uint32_t g) {
@@ -477,9 +475,10 @@ const char *too_big(struct fuser *f, uint32_t a, uint32_t b) {
     return arena_printf(arena, "%d tensors are too many for a kernel", n);
 }
 
-/* More axes, or a reduction, makes the host. */
+/* A product, more axes, or a reduction, makes the host. */
 static bool hosts(struct fuser *f, uint32_t g, uint32_t h) {
     const struct group *G = group_at(f, g), *H = group_at(f, h);
+    if (G->matmul != H->matmul) return G->matmul;
     if (!G->n_r != !H->n_r) return G->n_r != 0;
     return G->n_x + G->n_r >= H->n_x + H->n_r;
 }
@@ -527,6 +526,7 @@ static void plan(struct fuser *f, struct merge *m) {
     if (m->why_not) plan_inlining(f, m);
     if (m->why_not || (!m->inline_guest && !m->across && !they_meet(f, m))) plan_split(f, m);
     if (!m->why_not && !m->across) m->why_not = too_few_rows(f, m);
+    if (!m->why_not) m->why_not = epilogue_reason(f, m);
     if (!m->why_not) m->why_not = copies_reason(f, m);
 }
 

@@ -1,4 +1,5 @@
-/* fuse.h: what fuse.c, partners.c, split.c, copies.c, columns.c, abreast.c and by_rows.c share.
+/* fuse.h: what fuse.c, partners.c, split.c, copies.c, columns.c, abreast.c, epilogue.c and by_rows.c
+ * share.
  * Private to schedule/. */
 #ifndef WS_SCHEDULE_FUSE_H
 #define WS_SCHEDULE_FUSE_H
@@ -133,6 +134,10 @@ ex axis_divisor(const struct exprs *p, ex e, ex axis);
 /* landing.c: why a kernel of both could not list what lands on its rows; NULL if it can, or if that
  * is not asked. */
 const char *landing_reason(struct fuser *f, const struct merge *m);
+
+/* epilogue.c: why a product's kernel could not reduce its tiles as a kernel of both would; NULL if
+ * it can, or if that is not asked. */
+const char *epilogue_reason(struct fuser *f, const struct merge *m);
 
 /* once.c: per buffer: does a program need it to be one number wherever it is read? Needs writers.
  * Why a kernel of both would compute such a value and read it; NULL if it would not. */

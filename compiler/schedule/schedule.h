@@ -7,16 +7,18 @@
  * reads needs no mapping: its readers recompute it at whatever index they read (it is *inlined*).
  *
  * A group may reduce both ways: its rows along R, and along X, over all rows, what a column of them
- * sums up to (columns.c).
+ * sums up to (columns.c). A group with a matrix product may reduce along some of X what the product
+ * has summed up along R (epilogue.c).
  *
  * Invariants (schedule_verify reports these numbers):
  *   S1  every nest is in exactly one group;
  *   S2  groups are in dependency order;
  *   S3  inside a group a reader of a reduction reads it at the group's own X indices, a reader of
  *       a scan at its own X and R indices, and is no scan itself; a reduction along X is read at
- *       the group's own R indices, by what covers none of X;
+ *       the group's own R indices, by what covers none of X; behind a product, at those X that it
+ *       does not reduce;
  *   S4  a stored nest covers all of X and all or none of R; in a group with reductions along X it
- *       may cover R alone;
+ *       may cover R alone, behind a product those of X that nothing reduces;
  *   S5  temporaries that live at the same time do not overlap in the pool.
  *
  * Ownership: everything in schedule.arena. */

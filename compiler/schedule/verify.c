@@ -44,6 +44,22 @@ static bool is_of_columns(const struct schedule *s, const struct group *G, const
     return G->columns;
 }
 
+/* Of X all that no reduction of what a product has summed up goes along. */
+static bool is_of_rows(const struct schedule *s, const struct group *G, const struct member *M) {
+    bool reduces = false;
+    for (int k = 0; k < G->n_x && G->matmul; k++) {
+        bool reduced = false;
+        for (uint32_t m = 0; m < G->members.n; m++) {
+            const struct member *other = &G->members.at[m];
+            reduced |=
+                !s->loops->nests.at[other->nest].matmul && member_is_along(s, other, &G->x[k], 1);
+        }
+        if (!reduced && !has(s, M, G->x[k])) return false;
+        reduces |= reduced;
+    }
+    return reduces;
+}
+
 static const char *check_cover(const struct schedule *s) {
     for (uint32_t g = 0; g < s->groups.n; g++) {
         const struct group *G = &s->groups.at[g];
@@ -56,7 +72,7 @@ static const char *check_cover(const struct schedule *s) {
                 continue;
             }
             int r = 0;
-            if (is_of_columns(s, G, M)) continue;
+            if (is_of_columns(s, G, M) || is_of_rows(s, G, M)) continue;
             for (int k = 0; k < G->n_x; k++)
                 if (!has(s, M, G->x[k]))
                     return arena_printf(s->arena, "S4: %s does not cover X", n->name);

@@ -10,7 +10,7 @@
  *                                       store
  *                                   end
  *
- * Sums that are promoted begin anew in each step, and are added to a total behind it. */
+ * Behind it the epilogue's reductions: see tile.h. Sums that are promoted begin anew in each step, and are added to a total behind it. */
 #include "tile/tile.h"
 
 static void put(struct tile_program *t, enum tile_op op, int ring, int n) {
@@ -38,6 +38,31 @@ int64_t tile_part_floats(const struct tile_program *t) {
     return (int64_t)t->ring[TILE_A].rows * t->ring[TILE_B].rows;
 }
 
+bool is_epilogue_reduction(const struct kernel *k, value_id v) {
+    return k->values.at[v].kind == INST_REDUCE && v != k->dot;
+}
+
+int64_t tile_partial_bytes(const struct tile_program *t, value_id v) {
+    const struct kernel *k = t->block->kernel;
+    int64_t n = matrix_results(k) * matrix_partials(k, &t->block->layout) * reduction_bytes(k, v);
+    return (n + 15) / 16 * 16;
+}
+
+int64_t tile_partials(const struct tile_program *t, value_id v) {
+    int64_t at = t->partials;
+    for (value_id u = 0; u < v; u++)
+        if (is_epilogue_reduction(t->block->kernel, u)) at += tile_partial_bytes(t, u);
+    return at;
+}
+
+int tile_exchange(const struct tile_program *t, value_id v) {
+    const struct kernel *k = t->block->kernel;
+    int at = t->exchange;
+    for (value_id u = 0; u < v; u++)
+        if (is_epilogue_reduction(k, u)) at += exchange_bytes(k, &t->block->layout, u);
+    return at;
+}
+
 static struct tile_ring make_ring(const char *name, const struct operand *o, int rows,
                                   const struct block *p) {
     int depth = p->config.knob[KNOB_k];
@@ -61,8 +86,10 @@ static void place_rings(struct tile_program *t) {
     a->offset = 0;
     b->offset = a->bytes * a->planes;
     t->barriers = a->stage * a->stages;
+    t->exchange = t->barriers + (t->product->by_warp ? 0 : 2 * a->stages * 8);
     t->smem = t->block->layout.smem;
-    WS_ASSERT(t->barriers + (t->product->by_warp ? 0 : 2 * a->stages * 8 + ALIGNMENT) <= t->smem);
+    int aligned = t->product->by_warp ? 0 : ALIGNMENT;
+    WS_ASSERT(t->exchange + t->product->exchange + aligned <= t->smem);
 }
 
 /* A part of each block's tile, and a counter for each of its warpgroups. */
@@ -75,6 +102,16 @@ static void place_parts(struct tile_program *t) {
     t->tickets = tiles * t->product->warpgroups * 4;
 }
 
+static void put_epilogue(struct tile_program *t) {
+    uint32_t phases = t->block->phases.n;
+    put(t, TILE_STORE, 0, 0);
+    for (uint32_t i = 0; i < phases; i++) {
+        if (i) put(t, TILE_STORE, 0, (int)i);
+        if (t->block->phases.at[i].reduce.n) put(t, TILE_REDUCE, 0, (int)i);
+    }
+    if (phases) put(t, TILE_LEAVE_PARTIALS, 0, 0);
+}
+
 struct tile_program *tile_dot(const struct block *p, struct arena *a) {
     struct tile_program *t = NEW(a, struct tile_program);
     const struct product *x = p->layout.product;
@@ -85,8 +122,10 @@ struct tile_program *tile_dot(const struct block *p, struct arena *a) {
     place_rings(t);
     t->image[TILE_B] = x->a.bytes;
     t->parts = x->a.bytes + x->b.bytes;
-    t->workspace = t->parts;
+    t->workspace = t->partials = t->parts;
     if (x->parts > 1) place_parts(t);
+    for (value_id v = 0; v < p->kernel->values.n; v++)
+        if (is_epilogue_reduction(p->kernel, v)) t->workspace += tile_partial_bytes(t, v);
     put(t, TILE_DRAW, 0, 0);
     if (!x->promotes) put(t, TILE_FILL, 0, 0);
     put(t, TILE_LOOP, 0, 0);
@@ -99,7 +138,7 @@ struct tile_program *tile_dot(const struct block *p, struct arena *a) {
     put(t, TILE_END, 0, 0);
     if (x->parts > 1) put(t, TILE_LEAVE, 0, 0);
     if (x->parts > 1) put(t, TILE_MEET, 0, x->parts);
-    put(t, TILE_STORE, 0, 0);
+    put_epilogue(t);
     put(t, TILE_END, 0, 0);
     return t;
 }

@@ -79,6 +79,11 @@ static void put_ring(struct buf *b, const struct tile_ring *r) {
     buf_putc(b, '\n');
 }
 
+/* Reductions of a phase of the epilogue. */
+static void put_reductions(struct buf *b, const struct phase *f) {
+    for (uint32_t i = 0; i < f->reduce.n; i++) buf_printf(b, " v%u", f->reduce.at[i]);
+}
+
 void tile_print(struct buf *b, const struct tile_program *t) {
     int depth = 0;
     const struct product *x = t->product;
@@ -100,6 +105,11 @@ void tile_print(struct buf *b, const struct tile_program *t) {
         if (c->op == TILE_ROLE || c->op == TILE_DRAIN || c->op == TILE_ARRIVE ||
             c->op == TILE_FOLD || c->op == TILE_MEET || c->op == TILE_AHEAD || c->op == TILE_LANDED)
             buf_printf(b, " %d", c->n);
+        const struct block *p = t->block;
+        if (c->op == TILE_REDUCE || (c->op == TILE_STORE && c->n)) buf_printf(b, " %d", c->n);
+        if (c->op == TILE_REDUCE) put_reductions(b, &p->phases.at[c->n]);
+        for (uint32_t f = 0; f < p->phases.n && c->op == TILE_LEAVE_PARTIALS; f++)
+            put_reductions(b, &p->phases.at[f]);
         buf_putc(b, '\n');
         depth += tile_op_opens(c->op);
     }

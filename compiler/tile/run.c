@@ -361,6 +361,8 @@ static bool go_on(struct machine *x, struct agent *g) {
         if (!meet(x, g, c->n)) return false;
         break;
     case TILE_STORE: store(x, g); break;
+    case TILE_REDUCE:
+    case TILE_LEAVE_PARTIALS: break;
     case TILE_OPS: WS_BUG("no instruction");
     }
     g->at++;

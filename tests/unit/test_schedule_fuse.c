@@ -350,8 +350,8 @@ static void test_nested(void **state) {
          " return %t\n}\n",
          2, /* digits are lost between */
          {NULL}},
-        {"graph(%x: f32[8, 6], %w: f32[6, 8]) {\n %m = mm(%x, %w)\n %t = sum(%m)\n"
-         " return %t\n}\n",
+        {"graph(%x: f32[8, 6], %w: f32[6, 8]) products strict {\n %m = mm(%x, %w)\n"
+         " %t = sum(%m)\n return %t\n}\n",
          2,
          {NULL}},
     };
@@ -403,8 +403,8 @@ static void test_by_rows(void **state) {
          " %s = sum(%d)\n return %s\n}\n",
          2, /* rows for some multiprocessors only */
          {"m  with  d+s: not fused"}},
-        {"graph(%x: f32[64, 32], %w: f32[32, 32]) {\n %p = softmax(%x, 1)\n %y = mm(%p, %w)\n"
-         " %q = mul(%p, %y)\n %s = sum(%q)\n return %s\n}\n",
+        {"graph(%x: f32[64, 32], %w: f32[32, 32]) products strict {\n %p = softmax(%x, 1)\n"
+         " %y = mm(%p, %w)\n %q = mul(%p, %y)\n %s = sum(%q)\n return %s\n}\n",
          3, /* a product of the rows is another kernel, before what reads it */
          {NULL}},
         {"graph(%h: bf16[64, 50]) {\n %x = convert(%h, f32)\n %p = softmax(%x, 1)\n"
@@ -545,12 +545,57 @@ static void test_matrix_products(void **state) {
          "%a\n}\n",
          2,
          {"a  with  m: not fused: it shares no result with the matrix product"}},
-        {"graph(%x: f32[8, 6], %w: f32[6, 4]) {\n %m = mm(%x, %w)\n %s = sum(%m, 1)\n return "
-         "%s\n}\n",
-         2,
-         {"m  with  s: not fused: a reduction over the product's columns needs other tiles"}},
     };
     CHECK(cases);
+}
+
+/* What a product has summed up is reduced where it is: along n, m or both, whatever is done to it
+ * before, and the results' own epilogue with it. */
+static void test_reductions_behind_products(void **state) {
+    static const struct fusion cases[] = {
+        {"graph(%x: f32[8, 6], %w: f32[6, 4]) {\n %m = mm(%x, %w)\n %s = sum(%m, 1)\n return "
+         "%s\n}\n",
+         1,
+         {"m  with  s: fused, saves 256 bytes"}},
+        {"graph(%x: bf16[64, 6], %w: bf16[6, 40]) {\n %m = mm(%x, %w)\n %r = gelu(%m)\n"
+         " %s = mean(%r, 0)\n %t = sqrt(%s)\n return %r, %t\n}\n",
+         1,
+         {"fused"}},
+        {"graph(%x: bf16[3, 64, 6], %w: bf16[3, 6, 40]) {\n %m = bmm(%x, %w)\n"
+         " %s = sum(%m, [1, 2])\n %q = mul(%m, %m)\n %t = sum(%q, [1, 2])\n return %s, %t\n}\n",
+         1,
+         {"fused"}},
+    };
+    static const struct fusion apart[] = {
+        {"graph(%x: f32[8, 6], %w: f32[6, 4]) products strict {\n %m = mm(%x, %w)\n"
+         " %s = sum(%m, 1)\n return %s\n}\n",
+         2,
+         {"m  with  s: not fused: the sums of its elements are not in registers, as those of "
+          "matrix "
+          "units are"}},
+        {"graph(%x: f64[8, 6], %w: f64[6, 4]) {\n %m = mm(%x, %w)\n %s = sum(%m, 1)\n"
+         " return %s\n}\n",
+         2,
+         {"m  with  s: not fused: the sums of its elements are not in registers"}},
+        {"graph(%x: bf16[8, 6], %w: bf16[6, 4]) {\n %m = mm(%x, %w)\n %s = sum(%m, 1)\n"
+         " %t = sum(%m, 0)\n return %s, %t\n}\n",
+         2,
+         {"not fused: the product's reductions go along different axes"}},
+        {"graph(%x: bf16[3, 8, 6], %w: bf16[3, 6, 4]) {\n %m = bmm(%x, %w)\n %s = sum(%m, 0)\n"
+         " return %s\n}\n",
+         2,
+         {"m  with  s: not fused: a reduction goes along the product's batches alone"}},
+        {"graph(%x: bf16[8, 32, 6], %w: bf16[6, 64]) {\n %m = matmul(%x, %w)\n"
+         " %s = sum(%m, 1)\n return %s\n}\n",
+         2,
+         {"not fused: a reduction goes along some of the product's rows or columns"}},
+        {"graph(%x: bf16[64, 9000], %w: bf16[9000, 64]) {\n %m = mm(%x, %w)\n"
+         " %s = sum(%m, 1)\n return %s\n}\n",
+         2,
+         {"m  with  s: not fused: 1 tiles cannot fill 132 units, but parts of the depth"}},
+    };
+    CHECK(cases);
+    CHECK(apart);
 }
 
 /* One launch passes a limited number of arguments: a sum of forty tensors is more than one kernel.
@@ -916,6 +961,7 @@ int main(void) {
         cmocka_unit_test(test_landing),
         cmocka_unit_test(test_landing_of_shared_flags),
         cmocka_unit_test(test_matrix_products),
+        cmocka_unit_test(test_reductions_behind_products),
         cmocka_unit_test(test_many_arguments),
         cmocka_unit_test(test_many_operators),
         cmocka_unit_test(test_many_readers),

@@ -1,0 +1,300 @@
+/* cuda_partials.c: what tiles of a product come to along m, n, or both, in CUDA C++. Along n, of a
+ * tile of 128 x 256 that two warpgroups have, relu(a @ b).sum(1):
+ *
+ *     float a5[1][2];                                    a thread's two rows
+ *     ...  a5[f][h] = k_sum::of(a5[f][h], v4);           cuda_epilogue.c
+ *     a5[f][h] = k_reduce_lanes<k_sum, 1, 4>(a5[f][h]);  four threads have a row
+ *     if (quad == 0 && row < nm) part5[part * 4096 + row] = a5[f][h];
+ *
+ * and of all tiles in a launch behind it, a thread for each row:
+ *
+ *     for (int i ...) a5 = k_sum::of(a5, part5[s * 4096 + x]);
+ *     k_store1(p2 + m, a5);
+ *
+ * Where a row, or column, of the tile is several warps', each leaves what it has in shared memory,
+ * x5, and the tile's are had from there. All orders are fixed: the same bits in every run. */
+#include "emit/cuda_mma.h"
+#include "emit/cuda_rows.h"
+
+static const char *op_of(struct emitter *w, value_id v) {
+    return reduction_operator(w->k->values.at[v].reduction);
+}
+
+/* What each row has, or each column, or the tile. */
+static bool of_rows(const struct emitter *w) {
+    return w->k->over & MASK_N && !(w->k->over & MASK_M);
+}
+static bool of_columns(const struct emitter *w) {
+    return w->k->over & MASK_M && !(w->k->over & MASK_N);
+}
+
+static int multipliers(const struct tile_program *t) {
+    return t->product->warpgroups * t->product->group_threads;
+}
+
+/* Warps that have parts of a result. */
+static int sharers(struct emitter *w) {
+    return (w->k->over & MASK_M ? product_warps(w->y, AXIS_M) : 1) *
+           (w->k->over & MASK_N ? product_warps(w->y, AXIS_N) : 1);
+}
+
+void declare_exchange(struct emitter *w, const struct tile_program *t) {
+    const struct product *p = t->product;
+    if (!w->k->over) return;
+    line(w, "const int thread = group * %d + tid;", p->group_threads);
+    line(w, "const int down = (first_row - m0) / %d, across = (first_column - n0) / %d;",
+         p->warp_rows, p->warp_columns);
+    line(w, "(void)thread, (void)down, (void)across;");
+    for (value_id v = 0; v < w->k->values.n && of_columns(w) && sharers(w) == 1; v++)
+        if (is_epilogue_reduction(w->k, v))
+            line(w, "%s r%u[%d];", accumulator_type(w, v), v, p->warp_columns / 4);
+    for (value_id v = 0; v < w->k->values.n && sharers(w) > 1; v++) {
+        if (!is_epilogue_reduction(w->k, v)) continue;
+        const char *type = accumulator_type(w, v);
+        line(w, "%s *const x%u = (%s *)(ring + %d);", type, v, type, tile_exchange(t, v));
+    }
+}
+
+void declare_terms(struct emitter *w, const struct phase *f, const char *dims) {
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        const char *type = accumulator_type(w, v);
+        line(w, "%s a%u%s;", type, v, dims);
+        line(w, "#pragma unroll");
+        line(w, "for (int i = 0; i < (int)(sizeof a%u / sizeof(%s)); i++) (&a%u[0][0])[i] = %s;", v,
+             type, v, identity_text(w, v));
+    }
+}
+
+/* ---- a warp's -------------------------------------------------------------------------------- */
+
+void put_warp_rows(struct emitter *w, const struct tile_program *t, const struct phase *f) {
+    (void)t;
+    for (uint32_t i = 0; i < f->reduce.n && of_rows(w); i++) {
+        value_id v = f->reduce.at[i];
+        line(w, "a%u[f][h] = k_reduce_lanes<%s, 1, 4>(a%u[f][h]);", v, op_of(w, v), v);
+        if (sharers(w) > 1)
+            line(w, "if (quad == 0) x%u[across * %d + (row - m0)] = a%u[f][h];", v, w->y->bx, v);
+    }
+}
+
+void put_warp_columns(struct emitter *w, const struct tile_program *t, const struct phase *f,
+                      int chunk) {
+    (void)t;
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int i = 0; i < %d; i++)", chunk * 2);
+    line(w,
+         "const int j = i / 2, e = i %% 2, at = first_column - n0 + (g * %d + j) * 8 + quad * 2 "
+         "+ e;",
+         chunk);
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        line(w, "a%u[j][e] = k_reduce_lanes<%s, 4, 32>(a%u[j][e]);", v, op_of(w, v), v);
+        if (sharers(w) > 1)
+            line(w, "if (tid %% 32 < 4) x%u[down * %d + at] = a%u[j][e];", v, w->y->br, v);
+        else
+            line(w, "r%u[(g * %d + j) * 2 + e] = a%u[j][e];", v, chunk, v);
+    }
+    close_brace(w);
+}
+
+void put_warp_sums(struct emitter *w, const struct tile_program *t, const struct phase *f) {
+    int rows = t->product->warp_rows / 8;
+    for (uint32_t i = 0; i < f->reduce.n && !of_rows(w); i++) {
+        value_id v = f->reduce.at[i];
+        const char *all = arena_printf(w->arena, "r%u", v);
+        line(w, "%s %s = a%u[0][0];", accumulator_type(w, v), all, v);
+        line(w, "#pragma unroll");
+        line(w, "for (int i = 1; i < %d; i++) %s = %s;", rows, all,
+             combine_text(w, v, all, arena_printf(w->arena, "a%u[i / 2][i %% 2]", v)));
+        line(w, "%s = k_reduce_lanes<%s, 1, 32>(%s);", all, op_of(w, v), all);
+        if (sharers(w) > 1)
+            line(w, "if (tid %% 32 == 0) x%u[down * %d + across] = %s;", v,
+                 product_warps(w->y, AXIS_N), all);
+    }
+}
+
+/* ---- a tile's -------------------------------------------------------------------------------- */
+
+static void put_barrier(struct emitter *w, const struct tile_program *t) {
+    if (t->ahead)
+        line(w, "__syncthreads();");
+    else
+        line(w, "k_barrier_sync(%d, %d);", t->product->warpgroups + 1, multipliers(t));
+}
+
+/* to = x5[first], and what lies `apart` from it. */
+static void put_shared_parts(struct emitter *w, value_id v, const char *to, const char *first,
+                             int apart) {
+    line(w, "%s = x%u[%s];", to, v, first);
+    line(w, "#pragma unroll");
+    line(w, "for (int p = 1; p < %d; p++) %s = %s;", sharers(w), to,
+         combine_text(w, v, to, arena_printf(w->arena, "x%u[p * %d + %s]", v, apart, first)));
+}
+
+void put_tile_reduce(struct emitter *w, const struct tile_program *t, const struct phase *f) {
+    int threads = multipliers(t), each = (w->y->br + threads - 1) / threads;
+    if (sharers(w) == 1) return;
+    put_barrier(w, t);
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        if (of_rows(w)) {
+            line(w, "#pragma unroll");
+            open_brace(w, "for (int i = 0; i < %d; i++)", t->product->warp_rows / 8);
+            line(w, "const int at = first_row - m0 + i * 8;");
+            put_shared_parts(w, v, arena_printf(w->arena, "a%u[i / 2][i %% 2]", v), "at", w->y->bx);
+            close_brace(w);
+        } else if (of_columns(w)) {
+            line(w, "%s r%u[%d];", accumulator_type(w, v), v, each);
+            line(w, "#pragma unroll");
+            open_brace(w, "for (int i = 0; i < %d; i++)", each);
+            line(w, "const int at = k_clamp(i * %d + thread, %d);", threads, w->y->br - 1);
+            put_shared_parts(w, v, arena_printf(w->arena, "r%u[i]", v), "at", w->y->br);
+            close_brace(w);
+        } else {
+            put_shared_parts(w, v, arena_printf(w->arena, "r%u", v), "0", 1);
+        }
+    }
+    put_barrier(w, t);
+}
+
+/* Where the tile's part of result 0, of the batch at hand, lies. */
+static void put_part(struct emitter *w) {
+    const struct kernel *k = w->k;
+    const struct layout *y = w->y;
+    const char *part = k->over & MASK_Z ? "z" : "0";
+    if (k->over & MASK_M)
+        part = arena_printf(w->arena, "(%s * %lld + m0 / %d)", part,
+                            (long long)matrix_tiles(k, y, AXIS_M) * y->cluster, y->bx);
+    if (k->over & MASK_N)
+        part = arena_printf(w->arena, "(%s * %lld + n0 / %d)", part,
+                            (long long)matrix_tiles(k, y, AXIS_N), y->br);
+    long long results = (long long)matrix_results(k);
+    long long of_z = results / (k->over & MASK_Z ? 1 : (long long)kernel_size(k, AXIS_Z));
+    line(w, "const long long part = %s * %lldLL%s;", part, results,
+         k->over & MASK_Z ? "" : arena_printf(w->arena, " + z * %lldLL", of_z));
+}
+
+/* One of a column is the thread's that has it: of a single warp those of its first lanes. */
+static void put_leave_columns(struct emitter *w, const struct tile_program *t, value_id v) {
+    int threads = multipliers(t), each = (w->y->br + threads - 1) / threads;
+    bool alone = sharers(w) == 1;
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int i = 0; i < %d; i++)", alone ? t->product->warp_columns / 4 : each);
+    if (alone)
+        line(w, "const int at = first_column - n0 + i / 2 * 8 + quad * 2 + i %% 2;");
+    else
+        line(w, "const int at = i * %d + thread;", threads);
+    line(w, "if (%s && n0 + at < nn) k_store_parts<1>(part%u + (part + n0 + at), r%u + i);",
+         alone ? "tid % 32 < 4" : arena_printf(w->arena, "at < %d", w->y->br), v, v);
+    close_brace(w);
+}
+
+void put_leave_partials(struct emitter *w, const struct tile_program *t) {
+    put_part(w);
+    for (value_id v = 0; v < w->k->values.n; v++) {
+        if (!is_epilogue_reduction(w->k, v)) continue;
+        if (of_rows(w)) {
+            line(w, "#pragma unroll");
+            open_brace(w, "for (int i = 0; i < %d; i++)", t->product->warp_rows / 8);
+            line(w, "const k_idx row = first_row + i * 8;");
+            line(w,
+                 "if (quad == 0 && across == 0 && row < nm) k_store_parts<1>(part%u + (part + "
+                 "row), &a%u[i / 2][i %% 2]);",
+                 v, v);
+            close_brace(w);
+        } else if (of_columns(w)) {
+            put_leave_columns(w, t, v);
+        } else {
+            line(w, "if (thread == 0) k_store_parts<1>(part%u + part, &r%u);", v, v);
+        }
+    }
+}
+
+/* ---- all tiles' ------------------------------------------------------------------------------ */
+
+void put_partials_parameters(struct emitter *w, const struct tile_program *t, struct ws_launch *l) {
+    for (value_id v = 0; v < w->k->values.n; v++) {
+        if (!is_epilogue_reduction(w->k, v)) continue;
+        l->args[l->n_args++] =
+            (struct ws_arg){.kind = WS_ARG_WORKSPACE, .value = tile_partials(t, v)};
+        buf_printf(&w->b, ", %s *part%u", accumulator_type(w, v), v);
+    }
+}
+
+/* z, m and n of result x. */
+static void put_place(struct emitter *w) {
+    const struct kernel *k = w->k;
+    static const struct {
+        enum axis axis;
+        char name;
+    } axes[] = {{AXIS_N, 'n'}, {AXIS_M, 'm'}, {AXIS_Z, 'z'}};
+    int64_t inner = 1;
+    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {
+        int64_t size = kernel_size(k, axes[i].axis);
+        if (k->over >> axes[i].axis & 1) continue;
+        line(w, "const k_idx %c = x / %lld %% %lld;", axes[i].name, (long long)inner,
+             (long long)size);
+        line(w, "(void)%c;", axes[i].name);
+        inner *= size;
+    }
+}
+
+/* The launch behind the product: t0 results by t1 threads, which share a result's parts. */
+void emit_partials_finish(struct emitter *w, const struct tile_program *t) {
+    enum { THREADS = 256, LINE = 32 /* f32 */ };
+    const struct kernel *k = w->k;
+    int64_t results = matrix_results(k);
+    int t0 = LINE, parts = (int)matrix_partials(k, w->y), smem = 0;
+    while (t0 < THREADS && THREADS / t0 > parts) t0 *= 2;
+    VEC(value_id) all = {0};
+    for (value_id v = 0; v < k->values.n; v++)
+        if (is_epilogue_reduction(k, v)) vec_push(w->arena, &all, v);
+    struct layout y = {.threads = THREADS, .t0 = t0, .t1 = THREADS / t0, .vec = 1};
+    spread_parts(k, all.at, all.n, parts, results, &y);
+    struct ws_launch *l = &w->out->launches[w->out->n_launches++];
+    *l = (struct ws_launch){.entry = arena_printf(w->arena, "%s_finish", k->entry),
+                            .grid = {tile_count(results, t0), 1, 1},
+                            .threads = y.threads};
+    add_arguments(w, l);
+    buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d, 1) %s(", y.threads,
+               l->entry);
+    put_parameters(w);
+    put_partials_parameters(w, t, l);
+    buf_puts(&w->b, ") {\n");
+    w->indent++;
+    line(w, "extern __shared__ __align__(16) unsigned char k_smem[];");
+    line(w, "k_enter();");
+    line(w, "const int tid = (int)threadIdx.x, tr = tid / %d, tx = tid %% %d;", t0, t0);
+    line(w, "const k_idx result = (k_idx)blockIdx.x * %d + tx, x = k_clamp(result, %lld);", t0,
+         (long long)results - 1);
+    line(w, "(void)k_smem;");
+    for (value_id v = 0; v < k->values.n; v++) w->where[v] = NOWHERE;
+    w->subscript = "";
+    for (uint32_t i = 0; i < all.n; i++)
+        line(w, "%s a%u = %s;", accumulator_type(w, all.at[i]), all.at[i],
+             identity_text(w, all.at[i]));
+    struct parts sums = {.sums = all.at,
+                         .n = all.n,
+                         .parts = parts,
+                         .t1 = y.t1,
+                         .width = arena_printf(w->arena, "%lld", (long long)results),
+                         .at = "x",
+                         .subscript = ""};
+    put_parts_sum(w, &sums, y.threads);
+    for (uint32_t i = 0; i < all.n; i++) {
+        value_id v = all.at[i];
+        line(w, "k_reduce_columns<%s, %d, %d, 1>(&a%u, (%s *)(k_smem + %d));", op_of(w, v), t0,
+             y.t1, v, accumulator_type(w, v), smem);
+        smem += (layout_column_slots(k, &y) * reduction_bytes(k, v) + 15) / 16 * 16;
+        w->where[v] = ARRAY;
+    }
+    l->smem = smem;
+    open_brace(w, "if (tr == 0 && result < %lld)", (long long)results);
+    put_place(w);
+    for (uint32_t i = 0; i < w->p->finish.n; i++) put_local(w, w->p->finish.at[i]);
+    for (uint32_t i = 0; i < w->p->column_stores.n; i++)
+        put_store1(w, &k->stores.at[w->p->column_stores.at[i]], "");
+    close_brace(w);
+    close_brace(w);
+}

@@ -1,0 +1,190 @@
+/* epilogue.c: reductions behind a matrix product, of what its kernel has in registers:
+ *
+ *   c = a @ b; y = relu(c).sum(1)
+ *
+ *   mm x[i0: 4096, i1: 4096] r[r0: 4096];  relu x[i0, i1];  sum x[i0: 4096] r[r1: 4096]
+ * ->
+ *   one group x[i0: 4096, i1: 4096] r[r0: 4096], whose sum goes along i1, an axis of x
+ *
+ * A tile of the product has some columns of some rows, so each tile has a part of what a row comes
+ * to, and c need not be in memory. That may be if
+ *   - the device multiplies such numbers on its matrix units, and sizes are known;
+ *   - all reductions go along the same axes, which are all of the left factor's own, or of the
+ *     right one's, or both, or these and the batches;
+ *   - nothing in the group reads, element by element, what its rows come to;
+ *   - there are enough tiles; else parts of the depth fill the device, whose sums are complete
+ *     nowhere before all have come. */
+#include "schedule/fuse.h"
+
+enum { OF_LEFT = 1, OF_RIGHT = 2 };
+enum { TILE = 64, DEEP = 1024 };
+
+static const struct group *side(struct fuser *f, const struct merge *m, bool b) {
+    const struct group *split = m->split[b];
+    return split ? split : group_at(f, b ? m->b : m->a);
+}
+
+static ex in_host(struct fuser *f, const struct merge *m, const struct member *M, ex own) {
+    ex in_group = ex_subst(f->l->ex, own, M->from, M->to, M->n);
+    return ex_subst(f->l->ex, in_group, m->from, m->to, m->n);
+}
+
+/* Both groups' members in nest order: 0 after the last one. */
+struct walk {
+    const struct group *side[2];
+    uint32_t at[2];
+};
+
+static const struct member *next_member(struct walk *w) {
+    const struct group *A = w->side[0], *B = w->side[1];
+    bool none_of_a = w->at[0] == A->members.n, none_of_b = w->at[1] == B->members.n;
+    if (none_of_a && none_of_b) return NULL;
+    bool b =
+        none_of_a || (!none_of_b && B->members.at[w->at[1]].nest < A->members.at[w->at[0]].nest);
+    return &w->side[b]->members.at[w->at[b]++];
+}
+
+static struct walk walk_both(struct fuser *f, const struct merge *m) {
+    return (struct walk){.side = {side(f, m, false), side(f, m, true)}};
+}
+
+static const struct group *host_of(struct fuser *f, const struct merge *m) {
+    return side(f, m, m->host == m->b);
+}
+
+/* Bits of the host's parallel axes that e is made of. */
+static uint32_t axes_in(struct fuser *f, const struct group *H, ex e) {
+    uint32_t axes = 0;
+    for (int k = 0; k < H->n_x; k++)
+        if (ex_uses(f->l->ex, e, H->x[k])) axes |= UINT32_C(1) << k;
+    return axes;
+}
+
+static uint32_t reduced_axes(struct fuser *f, const struct merge *m, const struct member *M) {
+    const struct nest *n = nest_at(f, M->nest);
+    uint32_t axes = 0;
+    for (int i = 0; i < n->n_reduce && !n->matmul; i++)
+        axes |= axes_in(f, host_of(f, m), in_host(f, m, M, n->reduce[i]));
+    return axes;
+}
+
+/* Those that instruction i of the product's nest varies with. */
+static uint32_t factor_axes(struct fuser *f, const struct merge *m, const struct member *M,
+                            inst_id i) {
+    const struct inst *x = &nest_at(f, M->nest)->insts.at[i];
+    uint32_t axes = 0;
+    for (int d = 0; d < x->n_index; d++)
+        axes |= axes_in(f, host_of(f, m), in_host(f, m, M, x->index[d]));
+    for (int a = 0; a < x->n_args; a++) axes |= factor_axes(f, m, M, x->args[a]);
+    return axes;
+}
+
+/* The last instruction, a sum of products. */
+static const struct inst *product_of(struct fuser *f, const struct member *M) {
+    const struct nest *n = nest_at(f, M->nest);
+    const struct inst *sum = &n->insts.at[n->insts.n - 1];
+    return &n->insts.at[sum->args[0]];
+}
+
+struct product_axes {
+    uint32_t left, right, both; /* axes that are one factor's, or both's */
+};
+
+static struct product_axes product_axes(struct fuser *f, const struct merge *m,
+                                        const struct member *M) {
+    const struct inst *mul = product_of(f, M);
+    uint32_t a = factor_axes(f, m, M, mul->args[0]), b = factor_axes(f, m, M, mul->args[1]);
+    return (struct product_axes){.left = a & ~b, .right = b & ~a, .both = a & b};
+}
+
+static int64_t size_of_axes(struct fuser *f, const struct group *H, uint32_t axes) {
+    int64_t n = 1;
+    for (int k = 0; k < H->n_x; k++)
+        if (axes >> k & 1) n *= axes_numel(f->l, &H->x[k], 1);
+    return n;
+}
+
+static bool sizes_known(struct fuser *f, const struct group *H) {
+    int64_t n;
+    for (int k = 0; k < H->n_x + H->n_r; k++) {
+        ex axis = k < H->n_x ? H->x[k] : H->r[k - H->n_x];
+        if (!ex_is_const(f->l->ex, ex_symbol(f->l->ex, axis)->bound, &n) || n < 1) return false;
+    }
+    return true;
+}
+
+/* Can a kernel of the device have the product's tiles in registers, whatever its factors are? */
+static const char *units_reason(struct fuser *f, const struct merge *m, const struct member *M) {
+    const struct group *H = host_of(f, m);
+    const struct nest *n = nest_at(f, M->nest);
+    enum dtype t = n->insts.at[n->insts.n - 1].dtype;
+    if (!device_has_matrix_units(f->limits, t, n->precision))
+        return "the sums of its elements are not in registers, as those of matrix units are";
+    if (!sizes_known(f, H)) return "matrix units need sizes that are known";
+    struct product_axes p = product_axes(f, m, M);
+    if (!p.left || !p.right) return "the product is no product of matrices";
+    int64_t depth = axes_numel(f->l, H->r, H->n_r), of_z = size_of_axes(f, H, p.both),
+            rows = size_of_axes(f, H, p.left), columns = size_of_axes(f, H, p.right),
+            longer = rows > columns ? rows : columns;
+    if (longer * of_z > MATRIX_IMAGE / depth / (t == DT_F32 ? 6 : 2) / 2)
+        return "a factor's image would be too large";
+    int64_t tiles = of_z * ((rows + TILE - 1) / TILE) * ((columns + TILE - 1) / TILE);
+    if (tiles < f->limits->units && depth > DEEP)
+        return arena_printf(f->s->arena, "%lld tiles cannot fill %d units, but parts of the depth",
+                            (long long)tiles, f->limits->units);
+    return NULL;
+}
+
+/* Axes along which all of them reduce: one set. */
+static const char *over_reason(struct fuser *f, const struct merge *m, struct product_axes p,
+                               uint32_t over) {
+    struct walk w = walk_both(f, m);
+    for (const struct member *M; (M = next_member(&w));) {
+        uint32_t axes = reduced_axes(f, m, M);
+        if (axes && axes != over) return "the product's reductions go along different axes";
+    }
+    uint32_t rest = over;
+    if (!(over & (p.left | p.right))) return "a reduction goes along the product's batches alone";
+    if ((rest & p.left) == p.left) rest &= ~p.left;
+    if ((rest & p.right) == p.right) rest &= ~p.right;
+    if ((rest & p.both) == p.both) rest &= ~p.both;
+    return rest ? "a reduction goes along some of the product's rows or columns" : NULL;
+}
+
+/* Does anything that varies with the axes reduced read what they are reduced to? */
+static bool reads_rows(struct fuser *f, const struct merge *m, uint32_t over) {
+    struct walk w = walk_both(f, m);
+    struct map stands = map_new(f->s->arena); /* nests that are reduced along them, or read such */
+    uint64_t yes;
+    for (const struct member *M; (M = next_member(&w));) {
+        const struct nest *n = nest_at(f, M->nest);
+        bool reads = false;
+        for (uint32_t i = 0; i < n->insts.n; i++) {
+            if (n->insts.at[i].kind != INST_LOAD) continue;
+            uint32_t writer = f->s->writer[n->insts.at[i].buffer];
+            reads |= writer != NO_NEST && map_get(&stands, &writer, sizeof writer, &yes);
+        }
+        uint32_t axes = 0;
+        for (int i = 0; i < n->n_axes; i++)
+            axes |= axes_in(f, host_of(f, m), in_host(f, m, M, n->axes[i]));
+        bool reduces = reduced_axes(f, m, M) != 0;
+        if (reads && ((axes & over) || reduces)) return true;
+        if (reads || reduces) map_put(&stands, &M->nest, sizeof M->nest, 1);
+    }
+    return false;
+}
+
+const char *epilogue_reason(struct fuser *f, const struct merge *m) {
+    struct walk w = walk_both(f, m);
+    const struct member *product = NULL;
+    uint32_t over = 0;
+    for (const struct member *M; (M = next_member(&w));) {
+        if (nest_at(f, M->nest)->matmul) product = M;
+        over |= reduced_axes(f, m, M);
+    }
+    if (!product || !over) return NULL;
+    const char *why = units_reason(f, m, product);
+    if (!why) why = over_reason(f, m, product_axes(f, m, product), over);
+    if (!why && reads_rows(f, m, over)) why = "the product's rows are complete in no tile";
+    return why;
+}
