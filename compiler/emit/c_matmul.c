@@ -24,6 +24,7 @@ struct panels {
     int m, n, tm, tn, depth, lanes;
     bool a_along, b_along, turns; /* the factors run along the depth; b is turned by the prelude */
     bool once;                    /* the whole depth is packed at once: a sum is of one block */
+    struct c_runs runs;           /* of columns, as b is packed */
     struct c_folds sums;
 };
 
@@ -81,6 +82,32 @@ static void put_panel_across(struct panels *q, value_id factor, const char *axis
     close_brace(w);
 }
 
+/* The same of columns by runs, in steps of WIDEST: what a step writes behind its run is written
+ * again, or is behind the panel, where the next one will be, or nothing. */
+static void put_panel_by_runs(struct panels *q, const struct c_runs *runs) {
+    struct emitter *w = q->w;
+    open_brace(w, "for (int kk = 0; kk < depth; kk++)");
+    line(w, "const k_idx r = k0 + kk;");
+    line(w, "%s *const row = to + kk * %d;", q->t, q->tn);
+    open_c_runs(w, runs, "at", "wide");
+    open_brace(w, "for (int j = 0; j < run; j += %d)", WIDEST);
+    bool *needed = NEW_ARRAY(w->arena, bool, w->k->values.n);
+    mark_needed(w, w->k->dot_b, needed);
+    put_c_run_loads(w, runs, needed, "begin_n + j");
+    line(w, "#pragma omp simd");
+    open_brace(w, "for (int l = 0; l < %d; l++)", WIDEST);
+    line(w, "const k_idx n_x = begin_n + j + l;");
+    w->load_if = "j + l < run";
+    line(w, "row[i_n + j + l] = (%s)%s;", q->t, put_expression(w, w->k->dot_b));
+    w->load_if = NULL;
+    w->load_at = NULL;
+    close_brace(w);
+    close_brace(w);
+    close_c_runs(w);
+    line(w, "for (int i = wide; i < %d; i++) row[i] = 0;", q->tn);
+    close_brace(w);
+}
+
 /* Rows of a panel, or of what becomes one, which are `apart`. */
 static void put_panel_along(struct panels *q, value_id factor, const char *axis, int width,
                             const char *to, const char *step, bool vectors) {
@@ -134,6 +161,8 @@ static void put_b_panels(struct panels *q) {
     } else if (q->b_along) {
         put_panel_along(q, w->k->dot_b, "n", q->tn, "to",
                         arena_printf(w->arena, "1 + kk * %d", q->tn), false);
+    } else if (q->runs.length) {
+        put_panel_by_runs(q, &q->runs);
     } else {
         put_panel_across(q, w->k->dot_b, "n", q->tn);
     }
@@ -174,18 +203,21 @@ static void put_step(struct panels *q) {
     }
 }
 
+static bool is_begun(const struct panels *q, bool chunks) { return !q->once || chunks; }
+
 /* Registers have subscripts in no language, and compilers keep a small array there or do not: each
- * has a name. Of the depth they sum up as many steps as a chain may have (kernel/chain.c). */
+ * has a name. And all are this function's: what compilers keep of the loops around would leave too
+ * few. Of the depth they sum up as many steps as a chain may have (kernel/chain.c). */
 static void put_block(struct panels *q) {
     struct emitter *w = q->w;
     bool chunks = q->depth > DEPTH_AT_ONCE && dtype_is_float(value_math(w, w->k->dot));
-    open_scope(w);
     line(w, "typedef %s k_part __attribute__((vector_size(%d * sizeof(%s)), may_alias));", q->t,
          q->lanes, q->t);
-    line(w, "const %s *const left = a + i0 * %d;", q->t, a_pitch(q));
-    line(w, "const k_part *const right = (const k_part *)(b + j0 * %d);", q->depth);
-    line(w, "k_part *const total = (k_part *)cells;");
-    if (!q->once || chunks) line(w, "%sint begun = k0 > 0;", chunks ? "" : "const ");
+    line(w,
+         "static __attribute__((noinline)) void k_block(const %s *left, const k_part *right, "
+         "k_part *total, int depth%s)",
+         q->t, is_begun(q, chunks) ? ", int begun" : "");
+    open_scope(w);
     if (chunks) {
         line(w, "int k1 = 0;");
         open_brace(w, "do");
@@ -217,6 +249,12 @@ static void put_block(struct panels *q) {
     close_brace(w);
 }
 
+static void put_call(struct panels *q) {
+    bool chunks = q->depth > DEPTH_AT_ONCE && dtype_is_float(value_math(q->w, q->w->k->dot));
+    line(q->w, "k_block(a + i0 * %d, (const k_part *)(b + j0 * %d), (k_part *)cells, depth%s);",
+         a_pitch(q), q->depth, is_begun(q, chunks) ? ", k0 > 0" : "");
+}
+
 /* ---- a task ---------------------------------------------------------------------------------- */
 
 static void put_panel_folds(struct panels *q) {
@@ -235,8 +273,18 @@ static void put_epilogue(struct panels *q) {
     open_brace(w, "for (int i = 0; i < %d && i0 + i < rows; i++)", q->tm);
     line(w, "const k_idx m = m0 + i0 + i;");
     line(w, "const int wide = columns - j0 < %d ? columns - j0 : %d;", q->tn, q->tn);
-    open_brace(w, "for (int j = 0; j < wide; j++)");
-    line(w, "const k_idx n = n0 + j0 + j;");
+    bool *all = NEW_ARRAY(w->arena, bool, w->k->values.n);
+    for (uint32_t i = 0; i < w->p->before.n; i++) all[w->p->before.at[i]] = true;
+    struct c_runs runs = c_runs_of(w, AXIS_N, "n", all, true);
+    if (runs.length) {
+        open_c_runs(w, &runs, "n0 + j0", "wide");
+        open_brace(w, "for (int l = 0; l < run; l++)");
+        line(w, "const k_idx n_x = begin_n + l;");
+        line(w, "const int j = i_n + l;");
+    } else {
+        open_brace(w, "for (int j = 0; j < wide; j++)");
+        line(w, "const k_idx n = n0 + j0 + j;");
+    }
     for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
     line(w, "const %s v%u = (%s)cells[i * %d + j];", math_type(w->k->values.at[w->k->dot].dtype),
          w->k->dot, math_type(w->k->values.at[w->k->dot].dtype), q->tn);
@@ -244,6 +292,7 @@ static void put_epilogue(struct panels *q) {
     for (uint32_t i = 0; i < w->p->before.n; i++) put_local(w, w->p->before.at[i]);
     for (uint32_t s = 0; s < w->k->stores.n; s++) put_store1(w, &w->k->stores.at[s], "");
     close_brace(w);
+    if (runs.length) close_c_runs(w);
     close_brace(w);
 }
 
@@ -265,7 +314,7 @@ static void close_blocks(struct panels *q) {
 static void put_blocks(struct panels *q) {
     struct emitter *w = q->w;
     open_blocks(q);
-    put_block(q);
+    put_call(q);
     if (!q->sums.f.levels) {
         if (!q->once) open_brace(w, "if (k0 + depth == nr)");
         put_epilogue(q);
@@ -278,7 +327,10 @@ static void put_memory(struct panels *q) {
     struct emitter *w = q->w;
     int cells = q->once ? q->tm * q->tn : q->m * q->n;
     line(w, "_Alignas(64) %s a[%d], b[%d], sum[%d];", q->t, q->m * a_pitch(q),
-         q->n * q->depth + (q->turns ? q->tn * GAP : 0), cells);
+         q->n * q->depth + (q->turns         ? q->tn * GAP
+                            : q->runs.length ? WIDEST
+                                             : 0),
+         cells);
     if (q->turns) line(w, "_Alignas(64) %s turned[%d];", q->t, q->tn * (q->depth + GAP));
     if (!q->sums.f.levels) return;
     line(w, "memset(sum, 0, sizeof sum);");
@@ -324,6 +376,9 @@ static struct panels panels_of(struct emitter *w) {
     q.lanes = layout_block_lanes(k, q.tn);
     q.turns = q.b_along && math == DT_F32 && q.tn % WIDEST == 0;
     q.once = layout_packs_once(k, q.depth);
+    bool *needed = NEW_ARRAY(w->arena, bool, k->values.n);
+    mark_needed(w, k->dot_b, needed);
+    q.runs = c_runs_of(w, AXIS_N, "n", needed, false);
     int cells = q.m * q.n;
     q.sums = (struct c_folds){.f = layout_depth_folds(k, q.depth),
                               .list = &k->dot,
@@ -343,6 +398,7 @@ void emit_c_matmul(struct emitter *w) {
     *l = (struct ws_launch){.entry = k->entry, .grid = {1, 1, 1}, .threads = 1};
     add_arguments(w, l);
     buf_putc(&w->b, '\n');
+    put_block(&q);
     line(w, "void %s(void *const *args);", k->entry);
     open_brace(w, "void %s(void *const *args)", k->entry);
     put_parameters(w);

@@ -52,4 +52,24 @@ void put_vector_scan(struct emitter *w);
 /* Pointwise: a task's tiles of operands that lie across. */
 void put_turned(struct emitter *w);
 
+/* c_runs.c: how long the runs of an axis are in which nothing changes by which these values, and
+ * the stores, divide it; 0: they do not. Inside of a loop over the runs of `count` elements from
+ * `first` on, `run` of them from element i_n on, n is n_is, and n_x is to be declared: begin_n and
+ * on. */
+struct c_runs {
+    enum axis axis;
+    const char *name;
+    int64_t length;
+    ex is, x; /* x: n_x */
+};
+struct c_runs c_runs_of(struct emitter *w, enum axis axis, const char *name, const bool *needed,
+                        bool stores);
+void open_c_runs(struct emitter *w, const struct c_runs *r, const char *first, const char *count);
+void close_c_runs(struct emitter *w);
+/* Inside, before a loop of l from element `first` of the axis on: where loads begin that run along,
+ * 64 bits wide, lest the compiler see a gather in what it loads under a condition. Until load_at is
+ * NULL again. */
+void put_c_run_loads(struct emitter *w, const struct c_runs *r, const bool *needed,
+                     const char *first);
+
 #endif

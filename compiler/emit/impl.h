@@ -23,6 +23,9 @@ struct emitter {
     bool cuda;
     bool vectors; /* C: the text at hand is of whole vectors: what is one number is splat */
     ex x_is;      /* C: what x is, in the scope at hand, if more is known of it; else EX_NONE */
+    ex n_is;      /* C: the same of n */
+    const char *load_if;  /* C: the text at hand loads where this holds, too; NULL */
+    const char **load_at; /* C, of loads: their index in the text at hand, if more is known of it */
     int indent;
     uint8_t *where;        /* per value: enum where */
     uint8_t *forms;        /* C, per value: what c_vector.c has found of it; 0: nothing yet */

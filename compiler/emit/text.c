@@ -119,6 +119,7 @@ static const char *name_subscripts(struct emitter *w, const char *text) {
 const char *ex_text(struct emitter *w, ex e) {
     struct buf b = buf_new(w->arena);
     if (w->x_is) e = ex_subst(w->k->ex, e, &w->k->axis[AXIS_X], &w->x_is, 1);
+    if (w->n_is) e = ex_subst(w->k->ex, e, &w->k->axis[AXIS_N], &w->n_is, 1);
     ex_print_c(&b, w->k->ex, e);
     return strchr(b.p, '$') ? name_subscripts(w, b.p) : b.p;
 }
@@ -391,13 +392,14 @@ enum dtype buffer_dtype(const struct emitter *w, buffer_id b) {
 const char *load_text(struct emitter *w, value_id v) {
     const struct value_node *x = &w->k->values.at[v];
     int arg = argument_of(w, x->buffer);
-    const char *at = ex_text(w, x->index), *t = dtype_name(buffer_dtype(w, x->buffer));
+    const char *at = w->load_at && w->load_at[v] ? w->load_at[v] : ex_text(w, x->index);
+    const char *t = dtype_name(buffer_dtype(w, x->buffer));
     if (w->cuda && x->guarded)
         return arena_printf(w->arena, "k_load1_if(%s, p%d + (%s))", ref(w, x->args[0]), arg, at);
     if (w->cuda) return arena_printf(w->arena, "k_load1(p%d + (%s))", arg, at);
-    if (x->guarded)
-        return arena_printf(w->arena, "(%s ? k_from_%s(p%d[%s]) : 0)", ref(w, x->args[0]), t, arg,
-                            at);
+    const char *where = x->guarded ? ref(w, x->args[0]) : w->load_if;
+    if (x->guarded && w->load_if) where = arena_printf(w->arena, "%s && %s", w->load_if, where);
+    if (where) return arena_printf(w->arena, "(%s ? k_from_%s(p%d[%s]) : 0)", where, t, arg, at);
     return arena_printf(w->arena, "k_from_%s(p%d[%s])", t, arg, at);
 }
 

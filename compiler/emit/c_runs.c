@@ -1,0 +1,76 @@
+/* c_runs.c: a loop along an axis whose indices divide it goes by runs, in which quotients stay:
+ *
+ *     for j in columns:                         for runs of n that have one n / 56:
+ *         p0[n / 56 * 58 + n % 56 + ...]   ->       for j in run:
+ *                                                       p0[n_q * 58 + n_x + ...]
+ *
+ * What is left along a run is linear: loads and stores of neighbours, as compilers make vectors of,
+ * and no division but those at the loop's beginning. The columns of a convolution are the positions
+ * of images, row after row: so its runs are rows. */
+#include "emit/c_rows.h"
+
+static int64_t common_divisor(int64_t a, int64_t b) { return b ? common_divisor(b, a % b) : a; }
+
+/* What divides all numbers by which e divides the axis, and d. */
+static int64_t divisor_in(const struct exprs *p, ex e, ex axis, int64_t d) {
+    enum ex_kind kind = ex_kind(p, e);
+    int64_t by;
+    if (kind == EX_CONST || kind == EX_SYM || !ex_uses(p, e, axis)) return d;
+    bool divides = (kind == EX_DIV || kind == EX_MOD) && ex_lhs(p, e) == axis;
+    if (divides) return ex_is_const(p, ex_rhs(p, e), &by) ? common_divisor(by, d) : 1;
+    return divisor_in(p, ex_rhs(p, e), axis, divisor_in(p, ex_lhs(p, e), axis, d));
+}
+
+struct c_runs c_runs_of(struct emitter *w, enum axis axis, const char *name, const bool *needed,
+                        bool stores) {
+    const struct kernel *k = w->k;
+    struct c_runs out = {.axis = axis, .name = name};
+    if (!k->axis[axis]) return out;
+    for (value_id v = 0; v < k->values.n; v++)
+        if (needed[v] && k->values.at[v].index)
+            out.length = divisor_in(k->ex, k->values.at[v].index, k->axis[axis], out.length);
+    for (uint32_t s = 0; s < k->stores.n && stores; s++)
+        out.length = divisor_in(k->ex, k->stores.at[s].index, k->axis[axis], out.length);
+    if (out.length < 2) return (struct c_runs){0};
+    ex length = ex_const(k->ex, out.length), all = ex_ceildiv(k->ex, k->bound[axis], length);
+    ex q = ex_index(k->ex, arena_printf(w->arena, "%s_q", name), all);
+    ex x = ex_index(k->ex, arena_printf(w->arena, "%s_x", name), length);
+    out.is = ex_add(k->ex, ex_mul(k->ex, q, length), x);
+    out.x = x;
+    return out;
+}
+
+void put_c_run_loads(struct emitter *w, const struct c_runs *r, const bool *needed,
+                     const char *first) {
+    const struct kernel *k = w->k;
+    w->load_at = NEW_ARRAY(w->arena, const char *, k->values.n);
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *load = &k->values.at[v];
+        ex step, rest;
+        int64_t by;
+        if (!needed[v] || load->kind != INST_LOAD) continue;
+        ex index = ex_subst(k->ex, load->index, &k->axis[r->axis], &r->is, 1);
+        if (!ex_linear(k->ex, index, r->x, &step, &rest) || !ex_is_const(k->ex, step, &by) || !by)
+            continue;
+        line(w, "const long long at%u = %s + (long long)(%s) * %lld;", v, ex_text(w, rest), first,
+             (long long)by);
+        w->load_at[v] = by == 1 ? arena_printf(w->arena, "at%u + l", v)
+                                : arena_printf(w->arena, "at%u + l * %lldLL", v, (long long)by);
+    }
+}
+
+void open_c_runs(struct emitter *w, const struct c_runs *r, const char *first, const char *count) {
+    long long length = (long long)r->length;
+    line(w, "k_idx %s_q = (%s) / %lld, begin_%s = (%s) %% %lld;", r->name, first, length, r->name,
+         first, length);
+    open_brace(w, "for (int i_%s = 0, run = 0; i_%s < %s; i_%s += run, %s_q++, begin_%s = 0)",
+               r->name, r->name, count, r->name, r->name, r->name);
+    line(w, "run = (int)(%lld - begin_%s);", length, r->name);
+    line(w, "if (run > %s - i_%s) run = %s - i_%s;", count, r->name, count, r->name);
+    w->n_is = r->is;
+}
+
+void close_c_runs(struct emitter *w) {
+    close_brace(w);
+    w->n_is = EX_NONE;
+}
