@@ -388,6 +388,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
     enum { MOST_REGIONS = 8 };
     enum tile_op open[MOST_REGIONS];
     int depth = 0;
+    int left = 0; /* the phase whose partials have been left */
     bool copies = !t->ahead, fresh = false, in_loop = false;
     for (uint32_t i = 0; i < t->code.n; i++) {
         const struct tile_inst *x = &t->code.at[i];
@@ -464,7 +465,12 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
         case TILE_MEET: put_meet(w, t, x->n); break;
         case TILE_STORE: put_stores(w, t, x->n); break;
         case TILE_REDUCE: put_tile_reduce(w, t, &w->p->phases.at[x->n]); break;
-        case TILE_LEAVE_PARTIALS: put_leave_partials(w, t); break;
+        case TILE_LEAVE_PARTIALS:
+            put_leave_partials(w, t, &w->p->phases.at[x->n]);
+            left = x->n;
+            break;
+        case TILE_MEET_PARTIALS: put_meet_partials(w, t, x->n, left); break;
+        case TILE_RESULTS: put_row_results(w, t); break;
         case TILE_OPS: break;
         }
     }
@@ -522,7 +528,7 @@ static void put_product(struct emitter *w, const struct tile_program *t) {
                             .threads = t->threads,
                             .smem = t->smem,
                             .cluster = w->y->cluster,
-                            .meets = t->product->parts > 1};
+                            .meets = t->product->parts > 1 || t->product->sharing > 1};
     add_arguments(w, l);
     for (int i = 0; i < RINGS && !t->ahead; i++) l->args[l->n_args++] = map_argument(w, t, i);
     if (t->ahead) add_images(w, t, l);
@@ -544,6 +550,10 @@ static void put_product(struct emitter *w, const struct tile_program *t) {
         buf_puts(&w->b, ", float *parts, unsigned *tickets");
     }
     put_partials_parameters(w, t, l);
+    if (t->product->sharing > 1) {
+        l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_TICKETS};
+        buf_puts(&w->b, ", unsigned *tickets");
+    }
     buf_puts(&w->b, ") {\n");
     w->indent++;
     line(w, "extern __shared__ __align__(1024) unsigned char k_smem[];");
@@ -577,5 +587,5 @@ void emit_cuda_mma(struct emitter *w) {
     if (!t->ahead) put_wgmma(w, t);
     put_again(w, t);
     put_product(w, t);
-    if (w->k->over) emit_partials_finish(w, t);
+    if (w->k->over && w->p->phases.n == 1) emit_partials_finish(w, t);
 }

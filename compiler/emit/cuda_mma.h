@@ -41,9 +41,11 @@ void put_warp_rows(struct emitter *w, const struct tile_program *t, const struct
 void put_warp_columns(struct emitter *w, const struct tile_program *t, const struct phase *f,
                       int chunk);
 void put_warp_sums(struct emitter *w, const struct tile_program *t, const struct phase *f);
-/* REDUCE and LEAVE_PARTIALS; parameters and arguments for these; the launch behind the product. */
+/* REDUCE, LEAVE_PARTIALS, MEET_PARTIALS and RESULTS; parameters and arguments for these; the launch behind the product. */
 void put_tile_reduce(struct emitter *w, const struct tile_program *t, const struct phase *f);
-void put_leave_partials(struct emitter *w, const struct tile_program *t);
+void put_leave_partials(struct emitter *w, const struct tile_program *t, const struct phase *f);
+void put_meet_partials(struct emitter *w, const struct tile_program *t, int tiles, int phase);
+void put_row_results(struct emitter *w, const struct tile_program *t);
 void put_partials_parameters(struct emitter *w, const struct tile_program *t, struct ws_launch *l);
 void emit_partials_finish(struct emitter *w, const struct tile_program *t);
 

@@ -190,10 +190,11 @@ static void put_leave_columns(struct emitter *w, const struct tile_program *t, v
     close_brace(w);
 }
 
-void put_leave_partials(struct emitter *w, const struct tile_program *t) {
+void put_leave_partials(struct emitter *w, const struct tile_program *t, const struct phase *f) {
+    open_scope(w);
     put_part(w);
-    for (value_id v = 0; v < w->k->values.n; v++) {
-        if (!is_epilogue_reduction(w->k, v)) continue;
+    for (uint32_t r = 0; r < f->reduce.n; r++) {
+        value_id v = f->reduce.at[r];
         if (of_rows(w)) {
             line(w, "#pragma unroll");
             open_brace(w, "for (int i = 0; i < %d; i++)", t->product->warp_rows / 8);
@@ -209,13 +210,66 @@ void put_leave_partials(struct emitter *w, const struct tile_program *t) {
             line(w, "if (thread == 0) k_store_parts<1>(part%u + part, &r%u);", v, v);
         }
     }
+    close_brace(w);
+}
+
+/* ---- rows in several tiles ------------------------------------------------------------------- */
+
+/* The four threads of a row read a quarter of its tiles' parts each. */
+static void put_row_parts(struct emitter *w, const struct tile_program *t, const struct phase *f,
+                          int tiles) {
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int i = 0; i < %d; i++)", t->product->warp_rows / 8);
+    line(w, "const k_idx row = first_row + i * 8;");
+    line(w, "const long long at = z * %lldLL + row;", (long long)kernel_size(w->k, AXIS_M));
+    for (uint32_t r = 0; r < f->reduce.n; r++) {
+        value_id v = f->reduce.at[r];
+        const char *all = arena_printf(w->arena, "a%u[i / 2][i %% 2]", v);
+        line(w, "%s = %s;", all, identity_text(w, v));
+        line(w, "#pragma unroll");
+        line(w, "for (int p = quad; p < %d && row < nm; p += 4) %s = %s;", tiles, all,
+             combine_text(w, v, all,
+                          arena_printf(w->arena, "k_load_part(part%u + (p * %lldLL + at))", v,
+                                       (long long)matrix_results(w->k))));
+        line(w, "%s = k_reduce_lanes<%s, 1, 4>(%s);", all, op_of(w, v), all);
+    }
+    close_brace(w);
+}
+
+void put_meet_partials(struct emitter *w, const struct tile_program *t, int tiles, int phase) {
+    const struct product *p = t->product;
+    line(w,
+         "k_meet_parts<%d>(tickets + (((z * %lld + m0 / %d) * %d + group) * %u + %d), %d, 1 + "
+         "group);",
+         p->group_threads, (long long)matrix_tiles(w->k, w->y, AXIS_M), w->y->bx, p->warpgroups,
+         w->p->phases.n, phase, tiles);
+    put_row_parts(w, t, &w->p->phases.at[phase], tiles);
+}
+
+void put_row_results(struct emitter *w, const struct tile_program *t) {
+    open_brace(w, "if (quad == 0 && across == 0 && n0 == 0)");
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int f = 0; f < %d; f++)", t->product->warp_rows / 16);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int h = 0; h < 2; h++)");
+    line(w, "const k_idx m = first_row + f * 16 + h * 8;");
+    line(w, "if (m >= nm) continue;");
+    w->subscript = "[f][h]";
+    for (value_id v = 0; v < w->k->values.n; v++)
+        w->where[v] = is_epilogue_reduction(w->k, v) ? ARRAY : NOWHERE;
+    for (uint32_t i = 0; i < w->p->finish.n; i++) put_local(w, w->p->finish.at[i]);
+    for (uint32_t i = 0; i < w->p->column_stores.n; i++)
+        put_store1(w, &w->k->stores.at[w->p->column_stores.at[i]], "");
+    close_brace(w);
+    close_brace(w);
+    close_brace(w);
 }
 
 /* ---- all tiles' ------------------------------------------------------------------------------ */
 
 void put_partials_parameters(struct emitter *w, const struct tile_program *t, struct ws_launch *l) {
     for (value_id v = 0; v < w->k->values.n; v++) {
-        if (!is_epilogue_reduction(w->k, v)) continue;
+        if (!is_epilogue_reduction(w->k, v) || !tile_leaves_partials(t)) continue;
         l->args[l->n_args++] =
             (struct ws_arg){.kind = WS_ARG_WORKSPACE, .value = tile_partials(t, v)};
         buf_printf(&w->b, ", %s *part%u", accumulator_type(w, v), v);

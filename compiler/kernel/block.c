@@ -174,24 +174,12 @@ static void build_epilogue(struct block *p) {
         if (need[v] && v != k->dot) vec_push(a, &p->before, v);
 }
 
-/* How many reductions behind the product each value stands on, one on another. */
-static int *find_stages(const struct kernel *k) {
-    int *stage = NEW_ARRAY(k->arena, int, k->values.n);
-    for (value_id v = 0; v < k->values.n; v++) {
-        const struct value_node *x = &k->values.at[v];
-        for (int i = 0; i < x->n_args; i++)
-            if (stage[x->args[i]] > stage[v]) stage[v] = stage[x->args[i]];
-        stage[v] += x->kind == INST_REDUCE && v != k->dot;
-    }
-    return stage;
-}
-
 /* Reductions of what the product has summed up: phase i has those that stand on i others, and the
  * stores that do, but those of the results, which the finish has. */
 static void build_reductions(struct block *p) {
     const struct kernel *k = p->kernel;
     struct arena *a = k->arena;
-    int *stage = find_stages(k), phases = 0;
+    int *stage = epilogue_stages(k), phases = 0;
     for (value_id v = 0; v < k->values.n; v++)
         if (stage[v] > phases) phases = stage[v];
     for (uint32_t s = 0; s < k->stores.n; s++)

@@ -302,6 +302,7 @@ static void reduce_divisions(struct builder *w) {
     uint32_t n = k->values.n;
     const struct value_node *old = k->values.at;
     value_id *now = NEW_ARRAY(k->arena, value_id, n);
+    uint8_t along = k->kind == KERNEL_MATMUL ? k->over : MASK_R;
     memset(&k->values, 0, sizeof k->values);
     w->numbers = map_new(k->arena);
     for (value_id v = 0; v < n; v++) {
@@ -309,7 +310,8 @@ static void reduce_divisions(struct builder *w) {
         const struct value_node *top = &old[x.args[0]], *below = &old[x.args[1]];
         bool division = x.kind == INST_OP && x.op == OP_DIV && dtype_is_float(x.dtype);
         for (int a = 0; a < x.n_args; a++) x.args[a] = now[x.args[a]];
-        if (division && top->mask & MASK_R && !(below->mask & MASK_R) && below->level > 0) {
+        bool by_row = top->mask & along && !(below->mask & along) && below->level > 0;
+        if (division && by_row) {
             struct value_node r = {.kind = INST_OP,
                                    .op = OP_RECIPROCAL,
                                    .dtype = x.dtype,

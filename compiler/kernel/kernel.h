@@ -48,6 +48,11 @@
  *     v4 = relu v3                   {m n}  level 1
  *     v5 = reduce sum v4 over n      {m}    level 2
  *
+ * If elements read what their rows come to, as softmax does, all is done in one launch: a tile that
+ * has whole rows knows it; else the blocks that share rows are all at work at a time, leave their
+ * parts, wait for each other, and go on with what they have in registers (tile.h). Columns are not
+ * read so.
+ *
  * A scan kernel does both of its phases on one tile after the other; what the rows have so far is
  * carried along. A scan's values vary with r and have the next level.
  *
@@ -326,6 +331,7 @@ struct product {
     int parts;            /* of the depth, that blocks have; the last to end adds them up */
     struct folds folds;   /* of promoted sums */
     int a_bytes, b_bytes; /* of a stage */
+    int sharing; /* tiles whose blocks wait for each other for what their rows come to; 0, 1: none */
     int exchange; /* bytes in which warps leave what they have of the epilogue's reductions */
 };
 
@@ -408,6 +414,10 @@ int product_warps(const struct layout *y, enum axis x);
  * tile along the axes reduced. */
 int64_t matrix_results(const struct kernel *k);
 int64_t matrix_partials(const struct kernel *k, const struct layout *y);
+/* How many reductions behind the product each value stands on, one on another. Does any that varies
+ * along the axes reduced, or another reduction, stand on one? */
+int *epilogue_stages(const struct kernel *k);
+bool epilogue_reads_results(const struct kernel *k);
 /* Results that the warps of a tile have between them, parts of each; bytes of a reduction's. */
 int exchange_results(const struct kernel *k, const struct layout *y);
 int exchange_bytes(const struct kernel *k, const struct layout *y, value_id v);

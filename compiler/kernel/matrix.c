@@ -384,6 +384,28 @@ int64_t matrix_partials(const struct kernel *k, const struct layout *y) {
     return n;
 }
 
+int *epilogue_stages(const struct kernel *k) {
+    int *stage = NEW_ARRAY(k->arena, int, k->values.n);
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        for (int i = 0; i < x->n_args; i++)
+            if (stage[x->args[i]] > stage[v]) stage[v] = stage[x->args[i]];
+        stage[v] += x->kind == INST_REDUCE && v != k->dot;
+    }
+    return stage;
+}
+
+bool epilogue_reads_results(const struct kernel *k) {
+    if (!k->over) return false;
+    int *stage = epilogue_stages(k);
+    bool reads = false;
+    for (value_id v = 0; v < k->values.n; v++)
+        reads |= k->values.at[v].kind == INST_REDUCE && stage[v] > 1;
+    for (uint32_t s = 0; s < k->stores.n; s++)
+        reads |= k->stores.at[s].mask & k->over && stage[k->stores.at[s].value];
+    return reads;
+}
+
 int exchange_results(const struct kernel *k, const struct layout *y) {
     return (k->over & MASK_M ? 1 : y->bx) * (k->over & MASK_N ? 1 : y->br);
 }
@@ -416,6 +438,22 @@ static int resident_blocks(const struct kernel *k, const struct layout *y,
     return n < 1 ? 1 : (int)n;
 }
 
+/* Elements that read what their rows come to wait for the other tiles of these rows, which blocks
+ * have that are at work at the same time, if they are done one after the other. */
+static const char *check_readers(const struct kernel *k, const struct layout *y, struct product *p,
+                                 struct arena *a) {
+    int64_t sharing = matrix_tiles(k, y, AXIS_N), most = (int64_t)k->limits->units * p->resident;
+    p->sharing = 1;
+    if (!epilogue_reads_results(k) || sharing == 1) return NULL;
+    if (y->cluster > 1) return "blocks that wait for each other's rows are no clusters";
+    if (p->band > 1) return "tiles that share rows are done together: band=1";
+    if (sharing > most)
+        return arena_printf(a, "%lld tiles share rows; %lld blocks are at work at a time",
+                            (long long)sharing, (long long)most);
+    p->sharing = (int)sharing;
+    return NULL;
+}
+
 const char *matrix_layout(const struct kernel *k, const struct config *c, struct layout *y,
                           struct arena *a) {
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n], depth = c->knob[KNOB_k];
@@ -434,7 +472,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     choose_windows(k, p, 1, n, depth, by_warp, a);
     choose_windows(k, p, 0, m, depth, by_warp, a);
     choose_passes(p);
-    p->band = c->knob[KNOB_band] ? c->knob[KNOB_band] : 8;
+    p->band = c->knob[KNOB_band] ? c->knob[KNOB_band] : epilogue_reads_results(k) ? 1 : 8;
     int64_t steps = round_up(p->a.depth, depth) / depth;
     p->parts = y->split;
     if (p->parts > 1 && k->over) return "parts of the depth have no sums to reduce";
@@ -470,6 +508,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
                             y->threads / k->limits->warp, c->knob[KNOB_warps]);
     y->smem = (int)smem;
     if (p->by_warp) p->resident = resident_blocks(k, y, p);
+    if (k->over && (bad = check_readers(k, y, p, a))) return bad;
     /* Parts wait for each other: no block may have two of a tile. */
     if (p->parts > k->limits->units * p->resident)
         return arena_printf(a, "split=%d; %d blocks are at work at a time", p->parts,
@@ -489,5 +528,6 @@ int64_t matrix_blocks(const struct kernel *k, const struct layout *y) {
         matrix_tiles(k, y, AXIS_Z) * matrix_tiles(k, y, AXIS_M) * matrix_tiles(k, y, AXIS_N);
     tiles *= y->product->parts;
     int64_t resident = (int64_t)k->limits->units * y->product->resident / y->cluster;
+    if (y->product->sharing > 1) resident -= resident % y->product->sharing;
     return (tiles < resident ? tiles : resident) * y->cluster;
 }

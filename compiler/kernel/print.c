@@ -278,8 +278,10 @@ void block_print(struct buf *b, const struct block *p) {
         buf_putc(b, '\n');
     }
     if (k->columns) buf_printf(b, "finish: %d parts of each column\n", y->blocks);
-    if (k->over)
+    if (k->over && p->phases.n == 1)
         buf_printf(b, "finish: %lld parts of each result\n", (long long)matrix_partials(k, y));
+    else if (k->over)
+        buf_printf(b, "rows are %d tiles\n", y->product->sharing);
     put_values(b, k, p->finish.at, p->finish.n, 0);
     for (uint32_t i = 0; i < p->column_stores.n; i++) {
         put_store(b, k, &k->stores.at[p->column_stores.at[i]]);

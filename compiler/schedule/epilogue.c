@@ -11,7 +11,9 @@
  *   - the device multiplies such numbers on its matrix units, and sizes are known;
  *   - all reductions go along the same axes, which are all of the left factor's own, or of the
  *     right one's, or both, or these and the batches;
- *   - nothing in the group reads, element by element, what its rows come to;
+ *   - what reads, element by element, what its rows come to reads rows, not columns: the blocks
+ *     that share rows are at work at a time, and wait for each other with what they have in
+ *     registers; if there are so many blocks, and not too many of the device's are idle then;
  *   - there are enough tiles; else parts of the depth fill the device, whose sums are complete
  *     nowhere before all have come. */
 #include "schedule/fuse.h"
@@ -174,6 +176,33 @@ static bool reads_rows(struct fuser *f, const struct merge *m, uint32_t over) {
     return false;
 }
 
+/* Tiles of the largest size in turns of so many blocks. */
+static int64_t turns(int64_t tiles, int64_t blocks) { return (tiles + blocks - 1) / blocks; }
+
+/* What waits for the row's other tiles has these at work at the same time. */
+static const char *readers_reason(struct fuser *f, const struct merge *m, const struct member *M,
+                                  uint32_t over) {
+    enum { ROWS = 128, COLUMNS = 128, PERCENT = 115 };
+    const struct group *H = host_of(f, m);
+    struct product_axes p = product_axes(f, m, M);
+    const struct nest *n = nest_at(f, M->nest);
+    bool wide = f->limits->wgmma && n->insts.at[n->insts.n - 1].dtype != DT_F32;
+    int64_t width = wide ? 2 * COLUMNS : COLUMNS, units = f->limits->units;
+    if (over != p.right) return "elements read what columns come to, which many tiles share";
+    int64_t sharing = (size_of_axes(f, H, p.right) + width - 1) / width;
+    int64_t down = size_of_axes(f, H, p.both) * ((size_of_axes(f, H, p.left) + ROWS - 1) / ROWS);
+    if (sharing == 1) return NULL;
+    if (sharing > units)
+        return arena_printf(f->s->arena,
+                            "%lld tiles share a row; %lld blocks are at work at a time",
+                            (long long)sharing, (long long)units);
+    if (turns(down * sharing, units - units % sharing) * 100 >
+        turns(down * sharing, units) * PERCENT)
+        return arena_printf(f->s->arena, "%lld tiles share a row, which leaves %lld units idle",
+                            (long long)sharing, (long long)(units % sharing));
+    return NULL;
+}
+
 const char *epilogue_reason(struct fuser *f, const struct merge *m) {
     struct walk w = walk_both(f, m);
     const struct member *product = NULL;
@@ -185,6 +214,5 @@ const char *epilogue_reason(struct fuser *f, const struct merge *m) {
     if (!product || !over) return NULL;
     const char *why = units_reason(f, m, product);
     if (!why) why = over_reason(f, m, product_axes(f, m, product), over);
-    if (!why && reads_rows(f, m, over)) why = "the product's rows are complete in no tile";
-    return why;
+    return why || !reads_rows(f, m, over) ? why : readers_reason(f, m, product, over);
 }

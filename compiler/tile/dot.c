@@ -42,6 +42,10 @@ bool is_epilogue_reduction(const struct kernel *k, value_id v) {
     return k->values.at[v].kind == INST_REDUCE && v != k->dot;
 }
 
+bool tile_leaves_partials(const struct tile_program *t) {
+    return t->block->phases.n == 1 || t->product->sharing > 1;
+}
+
 int64_t tile_partial_bytes(const struct tile_program *t, value_id v) {
     const struct kernel *k = t->block->kernel;
     int64_t n = matrix_results(k) * matrix_partials(k, &t->block->layout) * reduction_bytes(k, v);
@@ -102,14 +106,20 @@ static void place_parts(struct tile_program *t) {
     t->tickets = tiles * t->product->warpgroups * 4;
 }
 
+/* Phases whose results nobody in the kernel reads, or that are whole in each tile, leave nothing to
+ * meet for. */
 static void put_epilogue(struct tile_program *t) {
     uint32_t phases = t->block->phases.n;
+    int sharing = t->product->sharing;
     put(t, TILE_STORE, 0, 0);
     for (uint32_t i = 0; i < phases; i++) {
         if (i) put(t, TILE_STORE, 0, (int)i);
-        if (t->block->phases.at[i].reduce.n) put(t, TILE_REDUCE, 0, (int)i);
+        if (!t->block->phases.at[i].reduce.n) continue;
+        put(t, TILE_REDUCE, 0, (int)i);
+        if (tile_leaves_partials(t)) put(t, TILE_LEAVE_PARTIALS, 0, (int)i);
+        if (phases > 1 && sharing > 1) put(t, TILE_MEET_PARTIALS, 0, sharing);
     }
-    if (phases) put(t, TILE_LEAVE_PARTIALS, 0, 0);
+    if (phases > 1 && t->block->column_stores.n) put(t, TILE_RESULTS, 0, 0);
 }
 
 struct tile_program *tile_dot(const struct block *p, struct arena *a) {
@@ -125,7 +135,11 @@ struct tile_program *tile_dot(const struct block *p, struct arena *a) {
     t->workspace = t->partials = t->parts;
     if (x->parts > 1) place_parts(t);
     for (value_id v = 0; v < p->kernel->values.n; v++)
-        if (is_epilogue_reduction(p->kernel, v)) t->workspace += tile_partial_bytes(t, v);
+        if (is_epilogue_reduction(p->kernel, v) && tile_leaves_partials(t))
+            t->workspace += tile_partial_bytes(t, v);
+    if (x->sharing > 1)
+        t->tickets = matrix_tiles(p->kernel, &p->layout, AXIS_Z) *
+                     matrix_tiles(p->kernel, &p->layout, AXIS_M) * x->warpgroups * p->phases.n * 4;
     put(t, TILE_DRAW, 0, 0);
     if (!x->promotes) put(t, TILE_FILL, 0, 0);
     put(t, TILE_LOOP, 0, 0);

@@ -106,10 +106,10 @@ void tile_print(struct buf *b, const struct tile_program *t) {
             c->op == TILE_FOLD || c->op == TILE_MEET || c->op == TILE_AHEAD || c->op == TILE_LANDED)
             buf_printf(b, " %d", c->n);
         const struct block *p = t->block;
-        if (c->op == TILE_REDUCE || (c->op == TILE_STORE && c->n)) buf_printf(b, " %d", c->n);
-        if (c->op == TILE_REDUCE) put_reductions(b, &p->phases.at[c->n]);
-        for (uint32_t f = 0; f < p->phases.n && c->op == TILE_LEAVE_PARTIALS; f++)
-            put_reductions(b, &p->phases.at[f]);
+        bool reductions = c->op == TILE_REDUCE || c->op == TILE_LEAVE_PARTIALS;
+        if (reductions || c->op == TILE_MEET_PARTIALS || (c->op == TILE_STORE && c->n))
+            buf_printf(b, " %d", c->n);
+        if (reductions) put_reductions(b, &p->phases.at[c->n]);
         buf_putc(b, '\n');
         depth += tile_op_opens(c->op);
     }

@@ -362,7 +362,9 @@ static bool go_on(struct machine *x, struct agent *g) {
         break;
     case TILE_STORE: store(x, g); break;
     case TILE_REDUCE:
-    case TILE_LEAVE_PARTIALS: break;
+    case TILE_LEAVE_PARTIALS:
+    case TILE_MEET_PARTIALS:
+    case TILE_RESULTS: break;
     case TILE_OPS: WS_BUG("no instruction");
     }
     g->at++;

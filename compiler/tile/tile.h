@@ -39,12 +39,19 @@
  *       block's;
  *   T7  a NEXT stands behind each step of a role;
  *   T8  the phases of an epilogue come in their order, each STORE but the last with a REDUCE behind
- *       it; and partials are left by who has reduced all of them.
+ *       it; partials are left by who has reduced them; and a STORE that reads what rows come to
+ *       stands behind a MEET_PARTIALS of all the tiles that share rows, if there are several.
  *
  * Where the epilogue reduces, the store is followed by
  *
  *     reduce 0 v5
- *     leave partials v5
+ *     leave partials 0 v5
+ *
+ * and a launch behind adds up the tiles' partials; or, where elements read what their rows come to,
+ * blocks do, which hold on to their sums meanwhile:
+ *
+ *     meet partials 16
+ *     store 1
  *
  * Ownership: in tile_program.arena. */
 #ifndef WS_TILE_TILE_H
@@ -121,6 +128,8 @@ int tile_step_bytes(const struct tile_program *t);
  * Floats that a part of a block's tile leaves. */
 int64_t tile_steps(const struct tile_program *t);
 int64_t tile_part_floats(const struct tile_program *t);
+/* Do tiles leave what they have of the epilogue's reductions? Not if rows are whole in each. */
+bool tile_leaves_partials(const struct tile_program *t);
 /* Where the partials of the epilogue's reduction v begin in the workspace, and bytes of them. */
 int64_t tile_partials(const struct tile_program *t, value_id v);
 int64_t tile_partial_bytes(const struct tile_program *t, value_id v);

@@ -16,7 +16,7 @@ struct checker {
     bool left, met; /* its part is where others find it; all parts are */
     bool landed;    /* in the loop: all are there; behind it: and have read the last stage */
     bool ungrouped; /* copies that belong to no group yet */
-    uint32_t stored, reduced; /* phases of the epilogue */
+    uint32_t stored, reduced, left_partials, known; /* phases of the epilogue */
 };
 
 static bool inside(const struct checker *c, enum tile_op op) {
@@ -97,14 +97,25 @@ static const char *check_epilogue(struct checker *c, uint32_t at) {
     if (x->op == TILE_STORE) {
         if (n != c->stored) return fail(c, "T8", at, "it is another phase's turn");
         if (n != c->reduced) return fail(c, "T8", at, "what it stands on is not reduced");
+        if (c->t->product->sharing > 1 && n != c->known)
+            return fail(c, "T8", at, "its rows' other tiles have not been met");
         c->stored++;
     } else if (x->op == TILE_REDUCE) {
         if (n + 1 != c->stored || n != c->reduced)
             return fail(c, "T8", at, "its phase has not just been");
         c->reduced++;
     } else if (x->op == TILE_LEAVE_PARTIALS) {
-        for (uint32_t i = c->reduced; i < p->phases.n; i++)
-            if (p->phases.at[i].reduce.n) return fail(c, "T8", at, "not all is reduced");
+        if (n + 1 != c->reduced || n != c->left_partials || n >= p->phases.n)
+            return fail(c, "T8", at, "what it leaves is not reduced");
+        c->left_partials++;
+    } else if (x->op == TILE_MEET_PARTIALS) {
+        if (x->n != c->t->product->sharing) return fail(c, "T8", at, "other tiles share the rows");
+        if (c->left_partials != c->reduced || c->known == c->reduced)
+            return fail(c, "T8", at, "its own part is not there");
+        c->known = c->left_partials;
+    } else if (x->op == TILE_RESULTS) {
+        if (c->reduced == 0 || (c->t->product->sharing > 1 && c->known != c->reduced))
+            return fail(c, "T8", at, "the rows' other tiles have not been met");
     }
     return NULL;
 }
@@ -147,6 +158,8 @@ static const char *check(struct checker *c, uint32_t at) {
     case TILE_STORE:
     case TILE_REDUCE:
     case TILE_LEAVE_PARTIALS:
+    case TILE_MEET_PARTIALS:
+    case TILE_RESULTS:
         if (c->under_way) return fail(c, "T5", at, "products are under way");
         if (x->op == TILE_MEET && !c->left) return fail(c, "T3", at, "its own part is not there");
         c->left |= x->op == TILE_LEAVE;

@@ -213,6 +213,51 @@ static const struct product_case reduced_by_warps[] = {
      "mma=2 m=64 n=48 k=32 tm=32 tn=48 stages=2 warps=2"},
 };
 
+/* What rows come to, read by their elements: rows that one tile has whole, several tiles that wait
+ * for each other; one meeting and two, batches, edges, results that are stored as well. */
+static const struct product_case read_back[] = {
+    {"graph(%x: bf16[136, 72], %y: bf16[72, 88]) {\n %z = mm(%x, %y)\n"
+     " %s = softmax(%z, 1)\n return %s\n}\n",
+     "mma=1 m=64 n=96 k=64 stages=2 warps=8"},
+    {"graph(%x: bf16[136, 72], %y: bf16[72, 88]) {\n %z = mm(%x, %y)\n"
+     " %s = softmax(%z, 1)\n return %s\n}\n",
+     "mma=1 m=128 n=32 k=64 stages=2 warps=12"},
+    {"graph(%x: f16[3, 72, 40], %y: f16[3, 40, 160]) {\n %z = bmm(%x, %y)\n"
+     " %s = log_softmax(%z, 2)\n return %s\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
+    {"graph(%x: bf16[70, 40], %y: bf16[40, 130], %w: bf16[130], %b: bf16[130]) {\n"
+     " %z = mm(%x, %y)\n %s = layer_norm(%z, [130], %w, %b)\n return %s\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
+    {"graph(%x: bf16[300, 40], %y: bf16[40, 130]) {\n %z = mm(%x, %y)\n %q = mul(%z, %z)\n"
+     " %s = mean(%q, dim=[1], keepdim=True)\n %r = rsqrt(%s)\n %n = mul(%z, %r)\n"
+     " return %n, %s, %z\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
+    {"graph(%x: f32[70, 72], %y: f32[72, 88]) {\n %z = mm(%x, %y)\n"
+     " %s = softmax(%z, 1)\n return %s\n}\n",
+     "mma=1 m=64 n=32 k=64 stages=2 warps=8"},
+    {"graph(%x: bf16[70, 72], %y: bf16[72, 88]) {\n %z = mm(%x, %y)\n"
+     " %m = amax(%z, dim=[1], keepdim=True)\n %e = sub(%z, %m)\n %f = exp(%e)\n"
+     " %s = sum(%f, dim=[1], keepdim=True)\n %l = log(%s)\n %t = add(%l, %m)\n"
+     " return %t\n}\n",
+     "mma=1 m=64 n=32 k=64 stages=2 warps=8"},
+};
+
+static const struct product_case read_back_by_warps[] = {
+    {"graph(%x: bf16[136, 72], %y: bf16[72, 88]) {\n %z = mm(%x, %y)\n"
+     " %s = softmax(%z, 1)\n return %s\n}\n",
+     "mma=2 m=64 n=96 k=64 tm=32 tn=48 stages=2 warps=4"},
+    {"graph(%x: f32[70, 72], %y: f32[72, 88]) {\n %z = mm(%x, %y)\n"
+     " %s = softmax(%z, 1)\n return %s\n}\n",
+     "mma=2 m=32 n=32 k=64 tm=16 tn=16 stages=2 warps=4"},
+    {"graph(%x: bf16[2, 70, 40], %y: bf16[2, 40, 130], %w: bf16[130], %b: bf16[130]) {\n"
+     " %z = bmm(%x, %y)\n %s = layer_norm(%z, [130], %w, %b)\n return %s\n}\n",
+     "mma=2 m=64 n=64 k=32 tm=32 tn=32 stages=3 warps=4"},
+    {"graph(%x: f32[64, 72], %y: f32[72, 64]) {\n %m = gt(%x, 2)\n %a = where(%m, inf, %x)\n"
+     " %z = mm(%a, %y)\n %s = amax(%z, dim=[1], keepdim=True)\n %d = eq(%z, %s)\n"
+     " %f = float(%d)\n return %f, %s\n}\n",
+     "mma=2 m=64 n=32 k=64 tm=32 tn=16 stages=2 warps=4"},
+};
+
 /* By multiply-adds: panels across and along, copied and computed, with edges, in units of four, two
  * and one, warps of 4 by 8 threads and others, folds, types that are not f32. */
 static const struct product_case by_threads[] = {
@@ -264,6 +309,10 @@ void cases_products(struct arena *a, case_vec *out) {
         add(a, out, &reduced[i], false, i % 2 == 0);
     for (size_t i = 0; i < sizeof reduced_by_warps / sizeof *reduced_by_warps; i++)
         add(a, out, &reduced_by_warps[i], i % 3 != 0, i % 3 == 0);
+    for (size_t i = 0; i < sizeof read_back / sizeof *read_back; i++)
+        add(a, out, &read_back[i], false, i % 2 == 0);
+    for (size_t i = 0; i < sizeof read_back_by_warps / sizeof *read_back_by_warps; i++)
+        add(a, out, &read_back_by_warps[i], i % 2 == 0, i % 3 == 0);
     for (size_t i = 0; i < sizeof by_threads / sizeof *by_threads; i++)
         add(a, out, &by_threads[i], i % 2 == 0, false);
 }

@@ -566,6 +566,25 @@ static void test_reductions_behind_products(void **state) {
          1,
          {"fused"}},
     };
+    static const struct fusion read[] = {
+        {"graph(%x: bf16[64, 6], %w: bf16[6, 1000]) {\n %m = mm(%x, %w)\n"
+         " %s = softmax(%m, 1)\n return %s\n}\n",
+         1,
+         {"fused"}},
+        {"graph(%x: bf16[64, 6], %w: bf16[6, 1000]) {\n %m = mm(%x, %w)\n"
+         " %s = softmax(%m, 0)\n return %s\n}\n",
+         2,
+         {"not fused: elements read what columns come to, which many tiles share"}},
+        {"graph(%x: bf16[64, 6], %w: bf16[6, 40000]) {\n %m = mm(%x, %w)\n"
+         " %s = softmax(%m, 1)\n return %s\n}\n",
+         2,
+         {"not fused: 157 tiles share a row; 132 blocks are at work at a time"}},
+        {"graph(%x: bf16[1024, 6], %w: bf16[6, 17500]) {\n %m = mm(%x, %w)\n"
+         " %s = softmax(%m, 1)\n return %s\n}\n",
+         2,
+         {"not fused: 69 tiles share a row, which leaves 63 units idle"}},
+    };
+    CHECK(read);
     static const struct fusion apart[] = {
         {"graph(%x: f32[8, 6], %w: f32[6, 4]) products strict {\n %m = mm(%x, %w)\n"
          " %s = sum(%m, 1)\n return %s\n}\n",
