@@ -35,7 +35,7 @@ static int store_width(struct emitter *w, const struct store_node *s) {
 
 /* Where nothing is reduced there is one, of all. */
 static struct phase phase_of(struct emitter *w, int n) {
-    struct phase f = {0};
+    struct phase f = {.at_hand = w->k->dot};
     if (w->p->phases.n) return w->p->phases.at[n];
     for (uint32_t i = 0; i < w->p->before.n; i++)
         vec_push(w->arena, &f.compute, w->p->before.at[i]);
@@ -85,7 +85,7 @@ static void put_pairs(struct emitter *w, const struct phase *f) {
 
 static void put_element(struct emitter *w, const struct phase *f, const char *sums,
                         const char *at) {
-    value_id dot = w->k->dot;
+    value_id dot = f->at_hand;
     line(w, "const float v%u = %s[%s];", dot, sums, at);
     w->where[dot] = LOCAL;
     for (uint32_t i = 0; i < f->compute.n; i++) {
@@ -376,6 +376,24 @@ static void put_share(struct emitter *w, const struct tile_program *t) {
     }
     put_chunk(w, &f, "own", "j * 2 + e");
     close_brace(w);
+}
+
+void put_keep(struct emitter *w, const struct tile_program *t, const char *sums) {
+    const struct phase *f = &w->p->keep;
+    int octets = t->product->warp_columns / OCTET;
+    const char *at = arena_printf(w->arena, "(f * %d + g) * 4 + h * 2 + e", octets);
+    open_loop(w, "f", t->product->warp_rows / 16);
+    open_loop(w, "h", 2);
+    put_row(w, f);
+    open_loop(w, "g", octets);
+    line(w, "const k_idx pair = k_clamp(first_column + g * %d + quad * %d, (nn - 1) & ~1);", OCTET,
+         PAIR);
+    put_pairs(w, f);
+    open_loop(w, "e", PAIR);
+    line(w, "const k_idx n = k_clamp(pair + e, nn - 1);");
+    put_element(w, f, sums, at);
+    line(w, "%s[%s] = %s;", sums, at, ref(w, w->p->kept));
+    for (int i = 0; i < 4; i++) close_brace(w);
 }
 
 void put_epilogue_of(struct emitter *w, const struct tile_program *t, const char *sums, int phase) {

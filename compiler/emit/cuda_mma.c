@@ -316,10 +316,14 @@ static const char *tile_of_block(struct emitter *w) {
     return n > 1 ? arena_printf(w->arena, "(tile * %d + rank)", n) : "tile";
 }
 
+static const char *sums_name(const struct tile_program *t) {
+    return t->product->promotes ? "total" : "sums";
+}
+
 /* Pairs of neighbours lie beside those of the other threads, first all of a tile's first eight rows
  * of sixteen: what put_share reads. */
 static void put_leave(struct emitter *w, const struct tile_program *t) {
-    const char *sums = t->product->promotes ? "total" : "sums";
+    const char *sums = sums_name(t);
     int all = product_thread_sums(t->product), octets = t->product->warp_columns / 8;
     int group = t->product->group_threads, threads = t->product->warpgroups * group;
     line(w,
@@ -368,7 +372,7 @@ static void put_stores(struct emitter *w, const struct tile_program *t, int phas
         line(w, "const int first_row = m0 + group * 64 + tid / 32 * 16 + tid %% 32 / 4;");
         line(w, "const int first_column = n0;");
     }
-    put_epilogue_of(w, t, t->product->promotes ? "total" : "sums", phase);
+    put_epilogue_of(w, t, sums_name(t), phase);
 }
 
 /* Sums of planes are so many times too large; to undo that takes no instruction of its own. */
@@ -470,6 +474,9 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             left = x->n;
             break;
         case TILE_MEET_PARTIALS: put_meet_partials(w, t, x->n, left); break;
+        case TILE_HOLD: put_hold(w, t); break;
+        case TILE_KEEP: put_keep(w, t, sums_name(t)); break;
+        case TILE_RESCALE: put_rescale(w, t, sums_name(t)); break;
         case TILE_RESULTS: put_row_results(w, t); break;
         case TILE_OPS: break;
         }

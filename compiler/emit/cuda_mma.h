@@ -29,6 +29,7 @@ void put_add(struct emitter *w, const struct tile_program *t);
  * columns, first_row and first_column. put_again: a function before the kernel that makes one
  * element by plain arithmetic. */
 void put_epilogue_of(struct emitter *w, const struct tile_program *t, const char *sums, int phase);
+void put_keep(struct emitter *w, const struct tile_program *t, const char *sums); /* KEEP */
 void put_again(struct emitter *w, const struct tile_program *t);
 
 /* cuda_partials.c: the reductions of an epilogue. Where warps leave what they have, and where in the
@@ -41,10 +42,12 @@ void put_warp_rows(struct emitter *w, const struct tile_program *t, const struct
 void put_warp_columns(struct emitter *w, const struct tile_program *t, const struct phase *f,
                       int chunk);
 void put_warp_sums(struct emitter *w, const struct tile_program *t, const struct phase *f);
-/* REDUCE, LEAVE_PARTIALS, MEET_PARTIALS and RESULTS; parameters and arguments for these; the launch behind the product. */
+/* REDUCE, LEAVE_PARTIALS, MEET_PARTIALS, HOLD, RESCALE and RESULTS; parameters and arguments for these; the launch behind the product. */
 void put_tile_reduce(struct emitter *w, const struct tile_program *t, const struct phase *f);
 void put_leave_partials(struct emitter *w, const struct tile_program *t, const struct phase *f);
 void put_meet_partials(struct emitter *w, const struct tile_program *t, int tiles, int phase);
+void put_hold(struct emitter *w, const struct tile_program *t);
+void put_rescale(struct emitter *w, const struct tile_program *t, const char *sums);
 void put_row_results(struct emitter *w, const struct tile_program *t);
 void put_partials_parameters(struct emitter *w, const struct tile_program *t, struct ws_launch *l);
 void emit_partials_finish(struct emitter *w, const struct tile_program *t);

@@ -215,35 +215,94 @@ void put_leave_partials(struct emitter *w, const struct tile_program *t, const s
 
 /* ---- rows in several tiles ------------------------------------------------------------------- */
 
-/* The four threads of a row read a quarter of its tiles' parts each. */
-static void put_row_parts(struct emitter *w, const struct tile_program *t, const struct phase *f,
-                          int tiles) {
+/* The maximum by which tiles' sums are rescaled; NO_VALUE: as they are. */
+static value_id maximum_of(struct emitter *w, value_id v) {
+    return w->y->product->online ? kernel_online_maximum(w->k, v) : NO_VALUE;
+}
+
+/* All is on its way before any of it is waited for. */
+static void put_load_parts(struct emitter *w, const value_id *sums, uint32_t n, int tiles) {
+    for (uint32_t i = 0; i < n; i++)
+        line(w, "%s l%u[%d];", accumulator_type(w, sums[i]), sums[i], (tiles + 3) / 4);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int j = 0; j < %d; j++)", (tiles + 3) / 4);
+    line(w, "const int p = quad + j * 4;");
+    for (uint32_t i = 0; i < n; i++)
+        line(w, "l%u[j] = p < %d && row < nm ? k_load_part(part%u + (p * %lldLL + at)) : %s;",
+             sums[i], tiles, sums[i], (long long)matrix_results(w->k), identity_text(w, sums[i]));
+    close_brace(w);
+}
+
+/* The four threads of a row have a quarter of its tiles' parts each. */
+static void put_row_parts(struct emitter *w, const struct tile_program *t, const value_id *sums,
+                          uint32_t n, int tiles) {
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = 0; i < %d; i++)", t->product->warp_rows / 8);
     line(w, "const k_idx row = first_row + i * 8;");
     line(w, "const long long at = z * %lldLL + row;", (long long)kernel_size(w->k, AXIS_M));
-    for (uint32_t r = 0; r < f->reduce.n; r++) {
-        value_id v = f->reduce.at[r];
+    put_load_parts(w, sums, n, tiles);
+    for (uint32_t r = 0; r < n; r++) {
+        value_id v = sums[r], max = maximum_of(w, v);
         const char *all = arena_printf(w->arena, "a%u[i / 2][i %% 2]", v);
+        const char *part = arena_printf(w->arena, "l%u[j]", v);
+        if (max != NO_VALUE)
+            part = arena_printf(w->arena, "(%s * k_rescale(l%u[j], a%u[i / 2][i %% 2]))", part, max,
+                                max);
         line(w, "%s = %s;", all, identity_text(w, v));
         line(w, "#pragma unroll");
-        line(w, "for (int p = quad; p < %d && row < nm; p += 4) %s = %s;", tiles, all,
-             combine_text(w, v, all,
-                          arena_printf(w->arena, "k_load_part(part%u + (p * %lldLL + at))", v,
-                                       (long long)matrix_results(w->k))));
+        line(w, "for (int j = 0; j < %d; j++) %s = %s;", (tiles + 3) / 4, all,
+             combine_text(w, v, all, part));
         line(w, "%s = k_reduce_lanes<%s, 1, 4>(%s);", all, op_of(w, v), all);
     }
     close_brace(w);
 }
 
+/* Of online sums both phases are met for at once. */
 void put_meet_partials(struct emitter *w, const struct tile_program *t, int tiles, int phase) {
     const struct product *p = t->product;
+    VEC(value_id) sums = {0};
+    for (int f = p->online ? 0 : phase; f <= phase; f++)
+        for (uint32_t i = 0; i < w->p->phases.at[f].reduce.n; i++)
+            vec_push(w->arena, &sums, w->p->phases.at[f].reduce.at[i]);
     line(w,
          "k_meet_parts<%d>(tickets + (((z * %lld + m0 / %d) * %d + group) * %u + %d), %d, 1 + "
          "group);",
          p->group_threads, (long long)matrix_tiles(w->k, w->y, AXIS_M), w->y->bx, p->warpgroups,
          w->p->phases.n, phase, tiles);
-    put_row_parts(w, t, &w->p->phases.at[phase], tiles);
+    put_row_parts(w, t, sums.at, sums.n, tiles);
+}
+
+/* What the tile's sums are relative to: t5, and a number in its place where there is none. */
+void put_hold(struct emitter *w, const struct tile_program *t) {
+    const struct phase *f = &w->p->phases.at[0];
+    int rows = t->product->warp_rows / 8;
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        bool relative = false;
+        for (uint32_t s = 0; s < w->p->phases.at[1].reduce.n; s++)
+            relative |= maximum_of(w, w->p->phases.at[1].reduce.at[s]) == v;
+        if (!relative) continue;
+        const char *type = accumulator_type(w, v);
+        line(w, "%s t%u[%d];", type, v, rows);
+        line(w, "#pragma unroll");
+        open_brace(w, "for (int i = 0; i < %d; i++)", rows);
+        line(w, "t%u[i] = a%u[i / 2][i %% 2];", v, v);
+        line(w, "if (t%u[i] == -k_inf()) a%u[i / 2][i %% 2] = 0;", v, v);
+        close_brace(w);
+    }
+}
+
+void put_rescale(struct emitter *w, const struct tile_program *t, const char *sums) {
+    int octets = t->product->warp_columns / 8;
+    value_id max = maximum_of(w, w->p->phases.at[1].reduce.at[0]);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int i = 0; i < %d; i++)", t->product->warp_rows / 8);
+    line(w, "const float by = k_rescale(t%u[i], a%u[i / 2][i %% 2]);", max, max);
+    line(w, "#pragma unroll");
+    line(w,
+         "for (int g = 0; g < %d; g++) %s[(i / 2 * %d + g / 2) * 4 + i %% 2 * 2 + g %% 2] *= by;",
+         octets * 2, sums, octets);
+    close_brace(w);
 }
 
 void put_row_results(struct emitter *w, const struct tile_program *t) {

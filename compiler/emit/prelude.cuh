@@ -951,6 +951,9 @@ template <typename T> K_DEVICE k_expsum_state<T> k_shfl_xor(k_expsum_state<T> v,
     return k_expsum_state<T>{k_shfl_xor(v.max, lane_mask), k_shfl_xor(v.sum, lane_mask)};
 }
 
+/* What sums of exp(x - own) are to be multiplied by, to be those of exp(x - max): own is max, less, or -inf. */
+template <typename T> K_DEVICE T k_rescale(T own, T max) { return k_exp(own - max); }
+
 /* What lanes have that are FROM, 2*FROM, ... below TO apart: each gets it of all of them. */
 template <typename OP, int FROM, int TO, typename T> K_DEVICE T k_reduce_lanes(T v) {
 #pragma unroll

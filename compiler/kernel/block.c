@@ -17,6 +17,7 @@
 static void mark(const struct block *p, value_id v, bool *need) {
     if (need[v]) return;
     need[v] = true;
+    if (v == p->kept) return; /* it is at hand */
     const struct value_node *x = &p->kernel->values.at[v];
     if (layout_lands_always(p->kernel, &p->layout, v)) return;
     if (x->kind == INST_REDUCE || x->kind == INST_SCAN)
@@ -187,8 +188,17 @@ static void build_reductions(struct block *p) {
             phases++; /* which only stores */
             break;
         }
+    value_id kept = phases > 1 ? epilogue_kept(k) : NO_VALUE;
+    if (kept != NO_VALUE) {
+        bool *need = NEW_ARRAY(a, bool, k->values.n);
+        p->keep.at_hand = k->dot;
+        mark(p, kept, need);
+        for (value_id v = 0; v < k->values.n; v++)
+            if (need[v] && k->values.at[v].kind != INST_REDUCE) vec_push(a, &p->keep.compute, v);
+    }
     for (int i = 0; i < phases; i++) {
-        struct phase f = {0};
+        if (i == 1) p->kept = kept;
+        struct phase f = {.at_hand = p->kept != NO_VALUE ? p->kept : k->dot};
         bool *need = NEW_ARRAY(a, bool, k->values.n);
         for (value_id v = 0; v < k->values.n; v++) {
             const struct value_node *x = &k->values.at[v];
@@ -203,7 +213,8 @@ static void build_reductions(struct block *p) {
             mark(p, st->value, need);
         }
         for (value_id v = 0; v < k->values.n; v++)
-            if (need[v] && k->values.at[v].kind != INST_REDUCE) vec_push(a, &f.compute, v);
+            if (need[v] && k->values.at[v].kind != INST_REDUCE && v != p->kept)
+                vec_push(a, &f.compute, v);
         vec_push(a, &p->phases, f);
     }
     bool *need = NEW_ARRAY(a, bool, k->values.n);
@@ -220,7 +231,7 @@ static int64_t tiles(int64_t size, int64_t tile) { return (size + tile - 1) / ti
 
 struct block *block_build(const struct kernel *k, const struct config *c, struct arena *a) {
     struct block *p = NEW(a, struct block);
-    *p = (struct block){.kernel = k, .config = *c};
+    *p = (struct block){.kernel = k, .config = *c, .kept = NO_VALUE};
     const char *bad = kernel_layout(k, c, &p->layout, a);
     if (bad) WS_BUG("illegal config: %s", bad);
     const struct layout *y = &p->layout;

@@ -332,6 +332,7 @@ struct product {
     struct folds folds;   /* of promoted sums */
     int a_bytes, b_bytes; /* of a stage */
     int sharing; /* tiles whose blocks wait for each other for what their rows come to; 0, 1: none */
+    bool online;  /* these meet once: epilogue_is_online */
     int exchange; /* bytes in which warps leave what they have of the epilogue's reductions */
 };
 
@@ -418,6 +419,11 @@ int64_t matrix_partials(const struct kernel *k, const struct layout *y);
  * along the axes reduced, or another reduction, stand on one? */
 int *epilogue_stages(const struct kernel *k);
 bool epilogue_reads_results(const struct kernel *k);
+/* Are all reductions that stand on another one sums of exp(x - max), which tiles may have relative
+ * to their own maximum, and nothing else reads a maximum before? epilogue_kept: the terms of such a
+ * sum, if all that comes later reads these instead of the product; NO_VALUE: it does not. */
+bool epilogue_is_online(const struct kernel *k);
+value_id epilogue_kept(const struct kernel *k);
 /* Results that the warps of a tile have between them, parts of each; bytes of a reduction's. */
 int exchange_results(const struct kernel *k, const struct layout *y);
 int exchange_bytes(const struct kernel *k, const struct layout *y, value_id v);
@@ -588,6 +594,7 @@ struct phase {
     VEC(value_id) across;  /* those of columns */
     VEC(uint32_t) stores;  /* stores that vary with r */
     VEC(value_id) after;   /* values that do not vary with r, computed when the phase is over */
+    value_id at_hand;      /* behind a product: it, or what is kept in its place */
 };
 
 struct block {
@@ -597,8 +604,10 @@ struct block {
     VEC(value_id) before; /* values without r of level 0 */
     VEC(struct phase) phases;
     VEC(uint32_t) row_stores; /* stores that do not vary with r, at the end */
-    VEC(value_id) across;     /* all of the phases */
-    VEC(value_id) finish;     /* what the columns' stores need, in order */
+    value_id kept; /* behind a product: takes the place of its sums after phase 0, by what `keep` */
+    struct phase keep;    /* computes; NO_VALUE: nothing does */
+    VEC(value_id) across; /* all of the phases */
+    VEC(value_id) finish; /* what the columns' stores need, in order */
     VEC(uint32_t) column_stores;
     int64_t grid;     /* blocks of the main launch */
     size_t workspace; /* split: bytes of partial results */

@@ -406,6 +406,47 @@ bool epilogue_reads_results(const struct kernel *k) {
     return reads;
 }
 
+bool epilogue_is_online(const struct kernel *k) {
+    int *stage = epilogue_stages(k), sums = 0;
+    for (value_id v = 0; v < k->values.n; v++) {
+        if (k->values.at[v].kind != INST_REDUCE || stage[v] < 2) continue;
+        value_id max = stage[v] == 2 ? kernel_online_maximum(k, v) : NO_VALUE;
+        if (max == NO_VALUE || stage[max] != 1) return false;
+        sums++;
+    }
+    for (uint32_t s = 0; s < k->stores.n; s++)
+        if (k->stores.at[s].mask & k->over && stage[k->stores.at[s].value] == 1) return false;
+    return k->over && sums;
+}
+
+/* Does v stand on the product otherwise than by way of `kept` or a reduction? */
+static bool needs_product(const struct kernel *k, value_id v, value_id kept) {
+    const struct value_node *x = &k->values.at[v];
+    if (v == kept || (x->kind == INST_REDUCE && v != k->dot)) return false;
+    if (v == k->dot) return true;
+    for (int i = 0; i < x->n_args; i++)
+        if (needs_product(k, x->args[i], kept)) return true;
+    return false;
+}
+
+value_id epilogue_kept(const struct kernel *k) {
+    if (!epilogue_is_online(k)) return NO_VALUE;
+    int *stage = epilogue_stages(k);
+    value_id kept = NO_VALUE;
+    for (value_id v = 0; v < k->values.n; v++) {
+        if (k->values.at[v].kind != INST_REDUCE || stage[v] < 2) continue;
+        if (kept != NO_VALUE && kept != k->values.at[v].args[0]) return NO_VALUE;
+        kept = k->values.at[v].args[0];
+    }
+    if (dtype_opmath(k->values.at[kept].dtype) != DT_F32) return NO_VALUE;
+    for (uint32_t s = 0; s < k->stores.n; s++) {
+        value_id v = k->stores.at[s].value;
+        if (k->stores.at[s].mask & k->over && stage[v] && needs_product(k, v, kept))
+            return NO_VALUE;
+    }
+    return kept;
+}
+
 int exchange_results(const struct kernel *k, const struct layout *y) {
     return (k->over & MASK_M ? 1 : y->bx) * (k->over & MASK_N ? 1 : y->br);
 }
@@ -451,6 +492,7 @@ static const char *check_readers(const struct kernel *k, const struct layout *y,
         return arena_printf(a, "%lld tiles share rows; %lld blocks are at work at a time",
                             (long long)sharing, (long long)most);
     p->sharing = (int)sharing;
+    p->online = epilogue_is_online(k);
     return NULL;
 }
 

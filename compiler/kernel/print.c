@@ -158,7 +158,11 @@ static bool all_loads_kept(const struct block *p, uint32_t phase) {
 static void put_epilogue(struct buf *b, const struct block *p, uint32_t i) {
     const struct kernel *k = p->kernel;
     const struct phase *f = &p->phases.at[i];
-    buf_printf(b, "phase %u: of v%u\n", i, k->dot);
+    if (i == 1 && p->kept != NO_VALUE) {
+        buf_printf(b, "keep v%u\n", p->kept);
+        put_values(b, k, p->keep.compute.at, p->keep.compute.n, 1);
+    }
+    buf_printf(b, "phase %u: of v%u\n", i, f->at_hand);
     put_values(b, k, f->compute.at, f->compute.n, 1);
     for (uint32_t r = 0; r < f->reduce.n; r++) {
         const struct value_node *v = &k->values.at[f->reduce.at[r]];
@@ -281,7 +285,8 @@ void block_print(struct buf *b, const struct block *p) {
     if (k->over && p->phases.n == 1)
         buf_printf(b, "finish: %lld parts of each result\n", (long long)matrix_partials(k, y));
     else if (k->over)
-        buf_printf(b, "rows are %d tiles\n", y->product->sharing);
+        buf_printf(b, "rows are %d tiles%s\n", y->product->sharing,
+                   y->product->online ? ", whose sums are relative to their own maxima" : "");
     put_values(b, k, p->finish.at, p->finish.n, 0);
     for (uint32_t i = 0; i < p->column_stores.n; i++) {
         put_store(b, k, &k->stores.at[p->column_stores.at[i]]);

@@ -113,11 +113,15 @@ static void put_epilogue(struct tile_program *t) {
     int sharing = t->product->sharing;
     put(t, TILE_STORE, 0, 0);
     for (uint32_t i = 0; i < phases; i++) {
+        if (i == 1 && t->product->online) put(t, TILE_HOLD, 0, 0);
+        if (i == 1 && t->block->kept != NO_VALUE) put(t, TILE_KEEP, 0, 0);
         if (i) put(t, TILE_STORE, 0, (int)i);
         if (!t->block->phases.at[i].reduce.n) continue;
         put(t, TILE_REDUCE, 0, (int)i);
         if (tile_leaves_partials(t)) put(t, TILE_LEAVE_PARTIALS, 0, (int)i);
-        if (phases > 1 && sharing > 1) put(t, TILE_MEET_PARTIALS, 0, sharing);
+        if (phases > 1 && sharing > 1 && (i || !t->product->online))
+            put(t, TILE_MEET_PARTIALS, 0, sharing);
+        if (i == 1 && t->product->online && t->block->kept != NO_VALUE) put(t, TILE_RESCALE, 0, 0);
     }
     if (phases > 1 && t->block->column_stores.n) put(t, TILE_RESULTS, 0, 0);
 }

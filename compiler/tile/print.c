@@ -110,6 +110,7 @@ void tile_print(struct buf *b, const struct tile_program *t) {
         if (reductions || c->op == TILE_MEET_PARTIALS || (c->op == TILE_STORE && c->n))
             buf_printf(b, " %d", c->n);
         if (reductions) put_reductions(b, &p->phases.at[c->n]);
+        if (c->op == TILE_KEEP) buf_printf(b, " v%u", p->kept);
         buf_putc(b, '\n');
         depth += tile_op_opens(c->op);
     }

@@ -364,6 +364,9 @@ static bool go_on(struct machine *x, struct agent *g) {
     case TILE_REDUCE:
     case TILE_LEAVE_PARTIALS:
     case TILE_MEET_PARTIALS:
+    case TILE_HOLD:
+    case TILE_KEEP:
+    case TILE_RESCALE:
     case TILE_RESULTS: break;
     case TILE_OPS: WS_BUG("no instruction");
     }

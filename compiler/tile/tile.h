@@ -53,6 +53,15 @@
  *     meet partials 16
  *     store 1
  *
+ * Sums of exp(x - max), which softmax has, do not wait for the row's maximum (kernel/online.c): a
+ * tile has them relative to its own, and rescales them behind the one meeting. The exponentials are
+ * kept in place of the sums, which nobody needs any more:
+ *
+ *     reduce 0 v5           hold                  leave partials 1 v8     store 2
+ *     leave partials 0 v5   keep v7               meet partials 16
+ *                           store 1               rescale
+ *                           reduce 1 v8
+ *
  * Ownership: in tile_program.arena. */
 #ifndef WS_TILE_TILE_H
 #define WS_TILE_TILE_H

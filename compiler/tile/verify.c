@@ -17,6 +17,7 @@ struct checker {
     bool landed;    /* in the loop: all are there; behind it: and have read the last stage */
     bool ungrouped; /* copies that belong to no group yet */
     uint32_t stored, reduced, left_partials, known; /* phases of the epilogue */
+    bool held, kept, rescaled;
 };
 
 static bool inside(const struct checker *c, enum tile_op op) {
@@ -97,8 +98,10 @@ static const char *check_epilogue(struct checker *c, uint32_t at) {
     if (x->op == TILE_STORE) {
         if (n != c->stored) return fail(c, "T8", at, "it is another phase's turn");
         if (n != c->reduced) return fail(c, "T8", at, "what it stands on is not reduced");
-        if (c->t->product->sharing > 1 && n != c->known)
+        if (c->t->product->sharing > 1 && n != c->known && !(c->held && n == 1))
             return fail(c, "T8", at, "its rows' other tiles have not been met");
+        if (n > 1 && c->held && c->kept && !c->rescaled)
+            return fail(c, "T8", at, "what is kept is relative to a tile's maximum");
         c->stored++;
     } else if (x->op == TILE_REDUCE) {
         if (n + 1 != c->stored || n != c->reduced)
@@ -113,6 +116,18 @@ static const char *check_epilogue(struct checker *c, uint32_t at) {
         if (c->left_partials != c->reduced || c->known == c->reduced)
             return fail(c, "T8", at, "its own part is not there");
         c->known = c->left_partials;
+    } else if (x->op == TILE_HOLD) {
+        if (c->reduced != 1 || c->left_partials != 1)
+            return fail(c, "T8", at, "the maxima are not there, or not left");
+        c->held = true;
+    } else if (x->op == TILE_KEEP) {
+        if (c->reduced != 1 || (c->t->product->sharing > 1 && !c->held && c->known != 1))
+            return fail(c, "T8", at, "what it stands on is not reduced");
+        c->kept = true;
+    } else if (x->op == TILE_RESCALE) {
+        if (!c->held || !c->kept || c->known != 2)
+            return fail(c, "T8", at, "its rows' other tiles have not been met");
+        c->rescaled = true;
     } else if (x->op == TILE_RESULTS) {
         if (c->reduced == 0 || (c->t->product->sharing > 1 && c->known != c->reduced))
             return fail(c, "T8", at, "the rows' other tiles have not been met");
@@ -159,6 +174,9 @@ static const char *check(struct checker *c, uint32_t at) {
     case TILE_REDUCE:
     case TILE_LEAVE_PARTIALS:
     case TILE_MEET_PARTIALS:
+    case TILE_HOLD:
+    case TILE_KEEP:
+    case TILE_RESCALE:
     case TILE_RESULTS:
         if (c->under_way) return fail(c, "T5", at, "products are under way");
         if (x->op == TILE_MEET && !c->left) return fail(c, "T3", at, "its own part is not there");

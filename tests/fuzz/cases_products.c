@@ -243,6 +243,16 @@ static const struct product_case read_back[] = {
 };
 
 static const struct product_case read_back_by_warps[] = {
+    /* maxima of tiles that are -inf, of whole rows too */
+    {"graph(%x: bf16[70, 40], %y: bf16[40, 90], %k: f32[70, 90]) {\n %z = mm(%x, %y)\n"
+     " %f = float(%z)\n %c = gt(%k, 2)\n %a = where(%c, %f, -inf)\n %s = softmax(%a, 1)\n"
+     " return %s\n}\n",
+     "mma=2 m=32 n=32 k=32 tm=16 tn=32 stages=2 warps=2"},
+    {"graph(%x: bf16[70, 40], %y: bf16[40, 120]) {\n %z = mm(%x, %y)\n %f = float(%z)\n"
+     " %m = amax(%f, dim=[1], keepdim=True)\n %d = sub(%f, %m)\n %e = exp(%d)\n"
+     " %s = sum(%e, dim=[1], keepdim=True)\n %q = div(%e, %s)\n %g = relu(%f)\n"
+     " return %q, %s, %m, %g\n}\n",
+     "mma=2 m=64 n=48 k=32 tm=32 tn=16 stages=2 warps=6"},
     {"graph(%x: bf16[136, 72], %y: bf16[72, 88]) {\n %z = mm(%x, %y)\n"
      " %s = softmax(%z, 1)\n return %s\n}\n",
      "mma=2 m=64 n=96 k=64 tm=32 tn=48 stages=2 warps=4"},
