@@ -4,12 +4,16 @@
  * All blocks run side by side. Of each one agent copies and one for each warpgroup multiplies;
  * where all copy, two do both. Who goes on, until it has to wait, is up to the seed. A copy lands,
  * and a product reads its tiles, as late as it may where the seed is odd, and at once where it is
- * even: a stage that is filled too early, or read, gives wrong numbers. */
+ * even: a stage that is filled too early, or read, gives wrong numbers.
+ *
+ * An epilogue that reduces rows is any other one's stand-in: reductions are sums, what reads them
+ * subtracts the first and adds the second, and `hold` makes it the tile's own. So x becomes
+ * (x - r0) + r1, where r0 is the row's sum, and r1, of a second phase, the sum of x - r0. */
 #include <math.h>
 
 #include "tile/tile.h"
 
-enum { MOST_REGIONS = 4, MOST_STAGES = 8, INSTRUCTION = 16 };
+enum { MOST_REGIONS = 4, MOST_STAGES = 8, INSTRUCTION = 16, MOST_PHASES = 4 };
 
 struct product_at {
     int stage;
@@ -25,6 +29,9 @@ struct agent {
     bool fresh, done, met; /* met: it waits for the others of its block */
     int groups;            /* of copies */
     float *sums, *total;
+    float *result[MOST_PHASES], *own; /* of rows; own: what `hold` found in the first */
+    bool held, kept;
+    int left; /* phase whose partials it left last */
     VEC(struct product_at) under_way;
 };
 
@@ -60,6 +67,8 @@ struct machine {
     VEC(struct agent) agents;
     float *left; /* sums of parts: [tile][rank][warpgroup][element] */
     int *n_left;
+    float *partials; /* what tiles' rows come to: [phase][z and m of a tile][warpgroup][n][row] */
+    int *n_partials; /* [phase][z and m][warpgroup] */
     const char *wrong;
 };
 
@@ -242,7 +251,84 @@ static bool meet(struct machine *x, struct agent *g, int parts) {
     return true;
 }
 
-static void store(struct machine *x, const struct agent *g) {
+/* ---- the epilogue's reductions --------------------------------------------------------------- */
+
+static size_t phases_of(const struct machine *x) { return x->t->block->phases.n; }
+
+/* Of those whose rows the agent has, in a phase. */
+static size_t rows_place(const struct machine *x, const struct agent *g, int phase) {
+    int64_t z, m, n;
+    place(x, g, &z, &m, &n);
+    int64_t down = tiles_along(x, AXIS_M) * x->blocks, tile = m / ring(x, TILE_A)->rows;
+    int64_t of_phase = (int64_t)phase * tiles_along(x, AXIS_Z) * down;
+    return (size_t)((of_phase + z * down + tile) * x->readers + g->group);
+}
+
+static float *partial_of(const struct machine *x, const struct agent *g, int phase, int64_t n) {
+    size_t tiles = (size_t)tiles_along(x, AXIS_N);
+    return x->partials +
+           (rows_place(x, g, phase) * tiles + (size_t)n) * (size_t)group_rows(x);
+}
+
+static int64_t columns_of_tile(const struct machine *x, int64_t n) {
+    int64_t all = kernel_size(x->t->block->kernel, AXIS_N), wide = ring(x, TILE_B)->rows;
+    return all - n * wide < wide ? all - n * wide : wide;
+}
+
+static int64_t column_tile(const struct machine *x, const struct agent *g) {
+    int64_t z, m, n;
+    place(x, g, &z, &m, &n);
+    return n / ring(x, TILE_B)->rows;
+}
+
+static void reduce(struct machine *x, struct agent *g, int phase) {
+    int wide = ring(x, TILE_B)->rows;
+    int64_t columns = columns_of_tile(x, column_tile(x, g));
+    for (int i = 0; i < group_rows(x); i++) {
+        float base = !phase || g->kept ? 0 : g->held ? g->own[i] : g->result[0][i];
+        g->result[phase][i] = 0;
+        for (int j = 0; j < columns; j++)
+            g->result[phase][i] += sums_of(x, g)[i * wide + j] - base;
+    }
+}
+
+static void leave_partials(struct machine *x, const struct agent *g, int phase) {
+    memcpy(partial_of(x, g, phase, column_tile(x, g)), g->result[phase],
+           (size_t)group_rows(x) * sizeof(float));
+    x->n_partials[rows_place(x, g, phase)]++;
+}
+
+/* False: some tiles are not there yet. */
+static bool meet_partials(struct machine *x, struct agent *g, int tiles, int phase) {
+    if (x->n_partials[rows_place(x, g, phase)] < tiles) return false;
+    for (int i = 0; i < group_rows(x); i++)
+        for (int f = g->held ? 0 : phase; f <= phase; f++) {
+            g->result[f][i] = 0;
+            for (int64_t n = 0; n < tiles_along(x, AXIS_N); n++) {
+                float moved = g->held && f ? partial_of(x, g, 0, n)[i] - g->result[0][i] : 0;
+                g->result[f][i] +=
+                    partial_of(x, g, f, n)[i] + moved * (float)columns_of_tile(x, n);
+            }
+        }
+    return true;
+}
+
+static void move_sums(struct machine *x, struct agent *g, const float *from, const float *to) {
+    int wide = ring(x, TILE_B)->rows;
+    for (int i = 0; i < group_rows(x); i++)
+        for (int j = 0; j < wide; j++)
+            sums_of(x, g)[i * wide + j] += (from ? from[i] : 0) - to[i];
+}
+
+/* What an element of row i becomes. */
+static float finished(const struct machine *x, const struct agent *g, float sum, int i) {
+    bool second = phases_of(x) > 1 && x->t->block->phases.at[1].reduce.n;
+    if (phases_of(x) < 2) return sum;
+    return (g->kept ? sum : sum - g->result[0][i]) + (second ? g->result[1][i] : 0);
+}
+
+static void store(struct machine *x, const struct agent *g, int phase) {
+    if (phase + 1 < (int)phases_of(x)) return;
     const struct kernel *k = x->t->block->kernel;
     const struct tile_ring *b = ring(x, TILE_B);
     const float *sums = x->t->product->promotes ? g->total : g->sums;
@@ -257,7 +343,7 @@ static void store(struct machine *x, const struct agent *g) {
             size_t at = (size_t)((z * rows + row) * columns + column);
             if (x->written[at]) x->wrong = "an element is stored twice";
             x->written[at] = true;
-            x->out[at] = sums[i * b->rows + j];
+            x->out[at] = finished(x, g, sums[i * b->rows + j], i);
         }
 }
 
@@ -287,6 +373,7 @@ static void begin_tile(struct machine *x, struct agent *g) {
     g->first = part;
     g->steps = (all - part + parts - 1) / parts;
     for (size_t i = 0; i < n && g->sums; i++) g->sums[i] = NAN, g->total[i] = 0;
+    g->held = g->kept = false;
 }
 
 /* The end of a region: again, or on. */
@@ -360,13 +447,21 @@ static bool go_on(struct machine *x, struct agent *g) {
     case TILE_MEET:
         if (!meet(x, g, c->n)) return false;
         break;
-    case TILE_STORE: store(x, g); break;
-    case TILE_REDUCE:
-    case TILE_LEAVE_PARTIALS:
+    case TILE_STORE: store(x, g, c->n); break;
+    case TILE_REDUCE: reduce(x, g, c->n); break;
+    case TILE_LEAVE_PARTIALS: leave_partials(x, g, g->left = c->n); break;
     case TILE_MEET_PARTIALS:
+        if (!meet_partials(x, g, c->n, g->left)) return false;
+        break;
     case TILE_HOLD:
+        memcpy(g->own, g->result[0], (size_t)group_rows(x) * sizeof(float));
+        g->held = true;
+        break;
     case TILE_KEEP:
-    case TILE_RESCALE:
+        move_sums(x, g, NULL, g->held ? g->own : g->result[0]);
+        g->kept = true;
+        break;
+    case TILE_RESCALE: move_sums(x, g, g->own, g->result[0]); break;
     case TILE_RESULTS: break;
     case TILE_OPS: WS_BUG("no instruction");
     }
@@ -389,6 +484,9 @@ static void add_agents(struct machine *x, int rank, int64_t cluster) {
                 .at = at, .rank = rank, .group = copies ? -1 : g, .tile = cluster};
             if (!copies) agent.sums = NEW_ARRAY(x->arena, float, sums);
             if (!copies) agent.total = NEW_ARRAY(x->arena, float, sums);
+            if (!copies) agent.own = NEW_ARRAY(x->arena, float, group_rows(x));
+            for (int f = 0; f < MOST_PHASES && !copies; f++)
+                agent.result[f] = NEW_ARRAY(x->arena, float, group_rows(x));
             vec_push(x->arena, &x->agents, agent);
         }
     }
@@ -451,6 +549,11 @@ const char *tile_run(const struct tile_program *t, const float *const in[RINGS],
     size_t groups = (size_t)(all_tiles(&x) / t->product->parts * x.blocks * x.readers);
     x.left = NEW_ARRAY(a, float, groups *(size_t)(group_rows(&x) * t->ring[TILE_B].rows));
     x.n_left = NEW_ARRAY(a, int, groups);
+    WS_ASSERT(t->block->phases.n <= MOST_PHASES);
+    size_t rows = groups * MOST_PHASES * (size_t)group_rows(&x);
+    x.partials = NEW_ARRAY(a, float, rows);
+    x.n_partials = NEW_ARRAY(a, int, groups *MOST_PHASES);
+    for (size_t i = 0; i < rows; i++) x.partials[i] = NAN;
     int64_t clusters = t->block->grid / x.blocks;
     struct machine *all = NEW_ARRAY(a, struct machine, clusters);
     for (int64_t c = 0; c < clusters; c++) {

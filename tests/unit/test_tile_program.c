@@ -261,6 +261,99 @@ static const char of_groups[] = "mma=1 m=128 n=64 k=16 stages=2 warps=12";
 static const char of_warps[] = "mma=2 m=64 n=64 k=32 tm=32 tn=32 stages=3 warps=4";
 static const char of_parts[] = "mma=1 m=64 n=64 k=16 stages=2 warps=8 split=3";
 
+/* ---- rows that elements read ----------------------------------------------------------------- */
+
+static const char softmax[] = "graph(%a: bf16[200, 40], %b: bf16[40, 72]) {\n"
+                              "  %c: bf16[200, 72] = mm(%a, %b)\n"
+                              "  %s: bf16[200, 72] = softmax(%c, 1)\n"
+                              "  return %s\n}\n";
+static const char log_softmax[] = "graph(%a: bf16[2, 70, 40], %b: bf16[2, 40, 72]) {\n"
+                                  "  %c: bf16[2, 70, 72] = bmm(%a, %b)\n"
+                                  "  %s: bf16[2, 70, 72] = log_softmax(%c, 2)\n"
+                                  "  return %s\n}\n";
+static const char norm[] = "graph(%a: f32[130, 200], %b: f32[200, 40]) {\n"
+                           "  %c: f32[130, 40] = mm(%a, %b)\n"
+                           "  %s: f32[130, 40] = layer_norm(%c, [40], eps=1e-05)\n"
+                           "  return %s\n}\n";
+
+/* The machine's stand-in for an epilogue: see run.c. */
+static int64_t wrong_rows(struct arena *a, const struct tile_program *t, uint64_t seed,
+                          const char **why) {
+    const struct kernel *k = t->block->kernel;
+    const float *in[] = {planes_of(a, &t->product->a, 1), planes_of(a, &t->product->b, 2)};
+    int64_t rows = kernel_size(k, AXIS_Z) * kernel_size(k, AXIS_M), nm = kernel_size(k, AXIS_M),
+            nn = kernel_size(k, AXIS_N), wrong = 0;
+    float *out = NEW_ARRAY(a, float, (size_t)(rows * nn));
+    double *x = NEW_ARRAY(a, double, (size_t)nn);
+    *why = tile_run(t, in, out, seed, a);
+    for (int64_t r = 0; r < rows; r++) {
+        double first = 0, second = 0, terms, all = 0;
+        for (int64_t n = 0; n < nn; n++)
+            first += x[n] = exact(t, in, r / nm, r % nm, n, &terms), all += terms;
+        for (int64_t n = 0; n < nn; n++) second += x[n] - first;
+        for (int64_t n = 0; n < nn; n++)
+            wrong += !(fabs(out[r * nn + n] - (x[n] - first + second)) <=
+                       all * (double)nn * 0x1p-18);
+    }
+    return wrong;
+}
+
+static const char shared_rows[] = "mma=1 m=64 n=32 k=32 stages=2 warps=8";
+static const char shared_by_warps[] = "mma=2 m=64 n=32 k=64 tm=32 tn=16 stages=2 warps=4";
+
+static void test_rows(void **state) {
+    static const struct {
+        const char *graph, *config;
+    } cases[] = {{softmax, shared_rows},
+                 {softmax, "mma=1 m=128 n=64 k=16 stages=3 warps=12"},
+                 {softmax, "mma=1 m=64 n=96 k=32 stages=2 warps=8"},
+                 {log_softmax, "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
+                 {norm, shared_by_warps},
+                 {norm, "mma=2 m=64 n=64 k=64 tm=32 tn=16 stages=2 warps=8"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (uint64_t seed = 0; seed < 4; seed++) {
+            struct arena *a = arena_new();
+            const char *why;
+            struct tile_program *t = program_of(a, cases[i].graph, cases[i].config);
+            int64_t wrong = wrong_rows(a, t, seed, &why);
+            if (why || wrong)
+                fail_msg("%s, seed %d: %s, %lld wrong", cases[i].config, (int)seed, why ? why : "",
+                         (long long)wrong);
+            arena_free(a);
+        }
+}
+
+static void test_print_rows(void **state) {
+    static const struct {
+        const char *graph, *config, *text;
+    } cases[] = {{softmax, shared_rows,
+                  "        store\n"
+                  "        reduce 0 v5\n"
+                  "        leave partials 0 v5\n"
+                  "        hold\n"
+                  "        keep v7\n"
+                  "        store 1\n"
+                  "        reduce 1 v8\n"
+                  "        leave partials 1 v8\n"
+                  "        meet partials 3\n"
+                  "        rescale\n"
+                  "        store 2\n"},
+                 {softmax, "mma=1 m=64 n=96 k=32 stages=2 warps=8",
+                  "        store\n"
+                  "        reduce 0 v5\n"
+                  "        keep v7\n"
+                  "        store 1\n"
+                  "        reduce 1 v8\n"
+                  "        store 2\n"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        struct buf b = buf_new(a);
+        tile_print(&b, program_of(a, cases[i].graph, cases[i].config));
+        if (!strstr(b.p, cases[i].text)) fail_msg("%s", b.p);
+        arena_free(a);
+    }
+}
+
 /* ---- planted mistakes ------------------------------------------------------------------------ */
 
 static uint32_t find(const struct tile_program *t, enum tile_op op, int nth) {
@@ -333,6 +426,53 @@ static void test_machine_finds_mistakes(void **state) {
     }
 }
 
+/* One instruction is missing, or counts `more` tiles: the verifier says so, and the machine has wrong
+ * numbers or waits for ever. */
+static void test_mistakes_of_rows(void **state) {
+    static const struct {
+        enum tile_op op;
+        int nth, more;
+        const char *graph, *config;
+    } cases[] = {
+        {TILE_MEET_PARTIALS, 0, 0, softmax, shared_rows},
+        {TILE_MEET_PARTIALS, 0, 1, softmax, shared_rows},
+        {TILE_MEET_PARTIALS, 0, -1, softmax, shared_rows},
+        {TILE_LEAVE_PARTIALS, 0, 0, softmax, shared_rows},
+        {TILE_LEAVE_PARTIALS, 1, 0, softmax, shared_rows},
+        {TILE_HOLD, 0, 0, softmax, shared_rows},
+        {TILE_RESCALE, 0, 0, softmax, shared_rows},
+        {TILE_REDUCE, 0, 0, softmax, shared_rows},
+        {TILE_REDUCE, 1, 0, softmax, shared_rows},
+        {TILE_STORE, 2, 0, softmax, shared_rows},
+        {TILE_MEET_PARTIALS, 0, 0, norm, shared_by_warps},
+        {TILE_MEET_PARTIALS, 1, 0, norm, shared_by_warps},
+        {TILE_MEET_PARTIALS, 1, 1, norm, shared_by_warps},
+        {TILE_LEAVE_PARTIALS, 1, 0, norm, shared_by_warps},
+        {TILE_REDUCE, 1, 0, norm, shared_by_warps},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bool found = false;
+        for (uint64_t seed = 0; seed < 16 && !found; seed++) {
+            struct arena *a = arena_new();
+            struct tile_program *t = program_of(a, cases[i].graph, cases[i].config);
+            uint32_t at = find(t, cases[i].op, cases[i].nth);
+            const char *why;
+            if (cases[i].more)
+                t->code.at[at].n += cases[i].more;
+            else
+                take_out(t, at);
+            const char *bad = tile_verify(t, a);
+            /* a last STORE that is missing is another program: elements are never written */
+            if (cases[i].op != TILE_STORE && (!bad || strncmp(bad, "T8", 2)))
+                fail_msg("%s %d: %s", tile_op_name(cases[i].op), cases[i].nth, bad ? bad : "fine");
+            found = wrong_rows(a, t, seed, &why) || why;
+            arena_free(a);
+        }
+        if (!found)
+            fail_msg("nothing is wrong without %s %d", tile_op_name(cases[i].op), cases[i].nth);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_print),
@@ -342,6 +482,9 @@ int main(void) {
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_machine_finds_mistakes),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_print_rows),
+        cmocka_unit_test(test_mistakes_of_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
