@@ -72,6 +72,28 @@ static void put_behind(struct product_text *t, int i) {
     buf_printf(&t->body, " %s = add(%s, %%%s)\n", fresh(t), before, name);
 }
 
+/* What the product's rows or columns, or all of it, come to; perhaps beside the elements, or read by
+ * them. */
+static const char *put_reduced(struct product_text *t) {
+    static const char *const reductions[] = {"sum", "amax", "mean", "sum", "amin"};
+    const char *x = t->value;
+    int last = t->batches ? 2 : 1;
+    switch (rng_below(t->r, 5)) {
+    case 0: buf_printf(&t->body, " %s = softmax(%s, %d)\n", fresh(t), x, last); return t->value;
+    case 1: buf_printf(&t->body, " %s = log_softmax(%s, %d)\n", fresh(t), x, last); return t->value;
+    case 2:
+        buf_printf(&t->body, " %s = layer_norm(%s, [%d], eps=1e-05)\n", fresh(t), x, t->n);
+        return t->value;
+    default: break;
+    }
+    int which = rng_below(t->r, 3);
+    const char *dims = which == 2 ? arena_printf(t->a, "[%d, %d]", last - 1, last)
+                                  : arena_printf(t->a, "[%d]", last - which);
+    buf_printf(&t->body, " %s = %s(%s, dim=%s)\n", fresh(t),
+               reductions[rng_below(t->r, (int)(sizeof reductions / sizeof *reductions))], x, dims);
+    return rng_below(t->r, 3) ? t->value : arena_printf(t->a, "%s, %s", t->value, x);
+}
+
 static const char *random_product(struct arena *a, struct rng *r) {
     static const char *const dtypes[] = {"bf16", "f16", "f32", "f32"};
     int type = rng_below(r, 4); /* the last in tf32 */
@@ -87,12 +109,14 @@ static const char *random_product(struct arena *a, struct rng *r) {
     const char *x = put_factor(&t, "x", t.m, t.k), *y = put_factor(&t, "y", t.k, t.n);
     buf_printf(&t.body, " %s = %s(%s, %s)\n", fresh(&t), t.batches ? "bmm" : "mm", x, y);
     for (int i = 0, n = rng_below(r, 4); i < n; i++) put_behind(&t, i);
-    const char *first = t.value;
-    if (rng_below(r, 5) == 0)
+    const char *first = t.value, *all = NULL;
+    if (rng_below(r, 2) == 0)
+        all = put_reduced(&t);
+    else if (rng_below(r, 5) == 0)
         buf_printf(&t.body, " %s = permute(%s, %s)\n", fresh(&t), first,
                    t.batches ? "[0, 2, 1]" : "[1, 0]");
     return arena_printf(a, "graph(%s)%s {\n%s return %s\n}\n", t.parameters.p,
-                        type == 3 ? " products tf32" : "", t.body.p, t.value);
+                        type == 3 ? " products tf32" : "", t.body.p, all ? all : t.value);
 }
 
 static int any(struct rng *r, const int *of, size_t n) { return of[rng_below(r, (int)n)]; }
