@@ -582,7 +582,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     const double LATENCY = 1400, WAIT = 115, WAIT_ALONE = 170, PROMOTE = 260, PROMOTE_ALONE = 520;
     const double PLANES = 7; /* instructions for an element's planes; four warps issue at a time */
     const double BUSY = 12;  /* warps of a multiprocessor that keep these four busy */
-    const double EPILOGUE = 1500, FILL = 2000, LAUNCH = 3;
+    const double EPILOGUE = 1500, FILL = 2000, LAUNCH = 3, MEETING = 3500;
     const struct device_limits *d = k->limits;
     const struct product *p = y->product;
     double ghz = clock_ghz(k) * LOADED, gbps = d->peak_gbps > 0 ? d->peak_gbps : 1000;
@@ -611,6 +611,9 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     double waves = ceil(tiles * p->parts / floor((double)d->units / y->cluster));
     double us = (waves * (ceil(steps / p->parts) * step + EPILOGUE + output) + FILL) / (ghz * 1e3);
     double least = (k->bytes_read + k->bytes_written) / (gbps * 1e3 * 0.9), before = 0;
+    /* What rows come to: another launch, or a meeting for each phase; not fitted to anything. */
+    if (k->over && !epilogue_reads_results(k)) us += LAUNCH;
+    if (p->sharing > 1) us += waves * MEETING * (p->online ? 1 : k->levels - 1) / (ghz * 1e3);
     if (p->parts > 1) us += 2.5 + 2 * tiles * p->parts * m * n * 4 / (gbps * 1e3); /* by L2 */
     const struct operand *packed[] = {&p->a, &p->b};
     for (int i = 0; i < 2; i++)

@@ -266,8 +266,7 @@ static size_t rows_place(const struct machine *x, const struct agent *g, int pha
 
 static float *partial_of(const struct machine *x, const struct agent *g, int phase, int64_t n) {
     size_t tiles = (size_t)tiles_along(x, AXIS_N);
-    return x->partials +
-           (rows_place(x, g, phase) * tiles + (size_t)n) * (size_t)group_rows(x);
+    return x->partials + (rows_place(x, g, phase) * tiles + (size_t)n) * (size_t)group_rows(x);
 }
 
 static int64_t columns_of_tile(const struct machine *x, int64_t n) {
@@ -287,8 +286,7 @@ static void reduce(struct machine *x, struct agent *g, int phase) {
     for (int i = 0; i < group_rows(x); i++) {
         float base = !phase || g->kept ? 0 : g->held ? g->own[i] : g->result[0][i];
         g->result[phase][i] = 0;
-        for (int j = 0; j < columns; j++)
-            g->result[phase][i] += sums_of(x, g)[i * wide + j] - base;
+        for (int j = 0; j < columns; j++) g->result[phase][i] += sums_of(x, g)[i * wide + j] - base;
     }
 }
 
@@ -306,8 +304,7 @@ static bool meet_partials(struct machine *x, struct agent *g, int tiles, int pha
             g->result[f][i] = 0;
             for (int64_t n = 0; n < tiles_along(x, AXIS_N); n++) {
                 float moved = g->held && f ? partial_of(x, g, 0, n)[i] - g->result[0][i] : 0;
-                g->result[f][i] +=
-                    partial_of(x, g, f, n)[i] + moved * (float)columns_of_tile(x, n);
+                g->result[f][i] += partial_of(x, g, f, n)[i] + moved * (float)columns_of_tile(x, n);
             }
         }
     return true;
@@ -316,8 +313,7 @@ static bool meet_partials(struct machine *x, struct agent *g, int tiles, int pha
 static void move_sums(struct machine *x, struct agent *g, const float *from, const float *to) {
     int wide = ring(x, TILE_B)->rows;
     for (int i = 0; i < group_rows(x); i++)
-        for (int j = 0; j < wide; j++)
-            sums_of(x, g)[i * wide + j] += (from ? from[i] : 0) - to[i];
+        for (int j = 0; j < wide; j++) sums_of(x, g)[i * wide + j] += (from ? from[i] : 0) - to[i];
 }
 
 /* What an element of row i becomes. */

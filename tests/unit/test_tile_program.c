@@ -292,8 +292,8 @@ static int64_t wrong_rows(struct arena *a, const struct tile_program *t, uint64_
             first += x[n] = exact(t, in, r / nm, r % nm, n, &terms), all += terms;
         for (int64_t n = 0; n < nn; n++) second += x[n] - first;
         for (int64_t n = 0; n < nn; n++)
-            wrong += !(fabs(out[r * nn + n] - (x[n] - first + second)) <=
-                       all * (double)nn * 0x1p-18);
+            wrong +=
+                !(fabs(out[r * nn + n] - (x[n] - first + second)) <= all * (double)nn * 0x1p-18);
     }
     return wrong;
 }
