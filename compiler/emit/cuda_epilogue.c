@@ -24,8 +24,31 @@
 
 enum { PAIR = 2, OCTET = 8, QUAD = 4 };
 
+/* Are the operand's rows taps and channels, in an order of their own (kernel/im2col.c)? */
+static bool has_order(const struct operand *o) { return o->windows && o->along; }
+
+/* The product's row, or column, that number `flat` of the operand's is; `end` if it is none. */
+static void put_number(struct emitter *w, const struct operand *o, const char *name,
+                       const char *flat, const char *end) {
+    if (!has_order(o)) {
+        line(w, "const k_idx %s = %s;", name, flat);
+        return;
+    }
+    const struct im2col *of = o->order;
+    struct exprs *p = w->k->ex;
+    ex all = ex_const(p, o->rows), number = ex_index(p, "flat", all),
+       channels = ex_const(p, o->channels);
+    ex from[] = {of->tap, of->channel},
+       to[] = {ex_div(p, number, channels), ex_mod(p, number, channels)};
+    line(w, "k_idx %s = %s;", name, end);
+    line(w, "if (const k_idx flat = %s; flat < %lld && flat %% %lld < %lld) %s = %s;", flat,
+         (long long)o->rows, (long long)o->channels, (long long)of->channels, name,
+         ex_text(w, ex_subst(p, im2col_other(w->k, of), from, to, 2)));
+}
+
 /* Elements that a store puts at once: eight of 16 bits, two, or one. */
 static int store_width(struct emitter *w, const struct store_node *s) {
+    if (has_order(&w->y->product->b)) return 1;
     bool narrow = dtype_bytes(buffer_dtype(w, s->buffer)) == 2;
     if (narrow && w->y->product->warp_columns % (OCTET * QUAD) == 0 &&
         index_is_vector(w->k, s->index, AXIS_N, OCTET))
@@ -54,8 +77,8 @@ static int chunk_of(struct emitter *w, const struct phase *f) {
 /* Of the epilogue: loads of two neighbours, and what does not vary with n. */
 static bool by_pairs(struct emitter *w, value_id v) {
     const struct value_node *x = &w->k->values.at[v];
-    return x->kind == INST_LOAD && x->mask & MASK_N && !x->guarded && !x->n_args &&
-           load_is_vector(w->k, x, AXIS_N, PAIR);
+    return !has_order(&w->y->product->b) && x->kind == INST_LOAD && x->mask & MASK_N &&
+           !x->guarded && !x->n_args && load_is_vector(w->k, x, AXIS_N, PAIR);
 }
 
 static bool stands_on_dot(const struct kernel *k, value_id v) {
@@ -134,7 +157,8 @@ static void put_store(struct emitter *w, uint32_t i, int width, int chunk) {
     } else {
         line(w, "#pragma unroll");
         open_brace(w, "for (int e = 0; e < %d; e++)", PAIR);
-        line(w, "const k_idx n = column + j * %d + quad * %d + e;", OCTET, PAIR);
+        put_number(w, &w->y->product->b, "n",
+                   arena_printf(w->arena, "column + j * %d + quad * %d + e", OCTET, PAIR), "nn");
         line(w, "if (row < nm && n < nn) k_store1(%s + (%s), o%u[j][e]);", p, index, i);
         close_brace(w);
     }
@@ -175,7 +199,7 @@ void put_again(struct emitter *w, const struct tile_program *t) {
     w->indent++;
     line(w, "#pragma unroll 1");
     open_brace(w, "for (int i = 0; i < %d; i++)", chunk_of(w, &f) * PAIR);
-    line(w, "const k_idx n = column + i / 2 * 8 + i %% 2;");
+    put_number(w, &t->product->b, "n", "column + i / 2 * 8 + i % 2", ex_text(w, k->bound[AXIS_N]));
     line(w, "if (m >= %s || n >= %s) continue;", ex_text(w, k->bound[AXIS_M]),
          ex_text(w, k->bound[AXIS_N]));
     put_plain_sum(w);
@@ -207,7 +231,7 @@ static void put_place_of_chunk(struct emitter *w, int of_row) {
 }
 
 static void put_row_number(struct emitter *w) {
-    line(w, "const k_idx row = first_row + f * 16 + h * 8;");
+    put_number(w, &w->y->product->a, "row", "first_row + f * 16 + h * 8", "nm");
 }
 
 static void put_row(struct emitter *w, const struct phase *f) {
@@ -251,7 +275,13 @@ static void put_chunk(struct emitter *w, const struct phase *f, const char *sums
     put_pairs(w, f);
     line(w, "#pragma unroll");
     open_brace(w, "for (int e = 0; e < %d; e++)", PAIR);
-    line(w, "const k_idx n = k_clamp(pair + e, nn - 1);");
+    if (has_order(&w->y->product->b)) {
+        put_number(w, &w->y->product->b, "at",
+                   arena_printf(w->arena, "column + j * %d + quad * %d + e", OCTET, PAIR), "nn");
+        line(w, "const k_idx n = k_clamp(at, nn - 1);");
+    } else {
+        line(w, "const k_idx n = k_clamp(pair + e, nn - 1);");
+    }
     put_element(w, f, sums, at);
     for (uint32_t i = 0; i < f->stores.n; i++) {
         const struct store_node *s = &k->stores.at[f->stores.at[i]];

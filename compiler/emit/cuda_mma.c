@@ -160,17 +160,12 @@ static const char *depth_of_step(struct emitter *w, const struct tile_program *t
                      : arena_printf(w->arena, "step * %d", depth);
 }
 
-/* Where the first window of the block's copies is, as tensor maps count: once for a tile. */
-static void put_first_window(struct emitter *w, const struct tile_ring *r) {
+/* Where a window is, as tensor maps count. */
+static void put_window(struct emitter *w, const struct tile_ring *r, const char *number) {
     const struct im2col *of = r->operand->order;
     char x = letter(r);
-    if (!r->operand->windows) return;
-    if (r->blocks > 1)
-        line(w, "const int window_%c = %c0 + rank * %d;", x, x == 'a' ? 'm' : 'n',
-             r->rows / r->blocks);
-    else
-        line(w, "const int window_%c = %c0;", x, x == 'a' ? 'm' : 'n');
     int64_t below = 1;
+    line(w, "const int window_%c = %s;", x, number);
     for (int d = 0; d < of->n; d++) {
         const struct im2col_dim *y = &of->dim[d];
         line(w, "const int %c_at%d = window_%c / %lld %% %lld * %lld + %lld;", x, d, x,
@@ -180,43 +175,57 @@ static void put_first_window(struct emitter *w, const struct tile_ring *r) {
     line(w, "const int %c_picture = window_%c / %lld;", x, x, (long long)below);
 }
 
+/* Once for a tile, if its rows are windows: the first of those that the block copies. */
+static void put_first_window(struct emitter *w, const struct tile_ring *r) {
+    char row = r->operand->axis == AXIS_M ? 'm' : 'n';
+    if (!r->operand->windows || r->operand->along) return;
+    put_window(w, r,
+               r->blocks > 1 ? arena_printf(w->arena, "%c0 + rank * %d", row, r->rows / r->blocks)
+                             : arena_printf(w->arena, "%c0", row));
+}
+
 /* Of each plane and each line of channels a box; all channels of it are of one tap. */
 static void put_copy_windows(struct emitter *w, const struct tile_program *t,
                              const struct tile_ring *r) {
     const struct operand *o = r->operand;
     const struct im2col *of = o->order;
-    const char x = letter(r);
-    int lines = ring_box_lines(r), elements = ring_line_elements(r);
-    for (int i = 0; i < ring_boxes(r); i++) {
+    const char x = letter(r), *depth = depth_of_step(w, t, r->depth);
+    int lines = ring_box_lines(r), elements = ring_line_elements(r), boxes = ring_boxes(r);
+    int each = o->along ? boxes / r->blocks : boxes; /* boxes of a block */
+    const char *place = "", *first = "";             /* and where they begin */
+    if (r->blocks > 1)
+        place = arena_printf(w->arena, " + rank * %d",
+                             (o->along ? each * lines : lines / r->blocks) * r->line);
+    if (r->blocks > 1 && o->along) first = arena_printf(w->arena, " + rank * %d", each * elements);
+    if (o->along) open_scope(w), put_window(w, r, depth);
+    for (int i = 0; i < each; i++) {
         struct buf at = buf_new(w->arena), offsets = buf_new(w->arena);
         open_scope(w);
-        line(w, "const int depth = %s + %d, tap = depth / %lld;", depth_of_step(w, t, r->depth),
-             i * elements, (long long)o->channels);
-        line(w, "const int channel = depth %% %lld%s;", (long long)o->channels,
+        line(w, "const int number = %s + %d%s, tap = number / %lld;",
+             !o->along           ? depth
+             : o->axis == AXIS_M ? "m0"
+                                 : "n0",
+             i * elements, first, (long long)o->channels);
+        line(w, "const int channel = number %% %lld%s;", (long long)o->channels,
              o->batches > 1 ? arena_printf(w->arena, " + z * %lld", (long long)o->batch) : "");
-        line(w, "(void)tap;");
         int64_t below = 1;
         for (int d = 0; d < of->n; d++) {
             const struct im2col_dim *y = &of->dim[d];
             buf_printf(&at, ", %c_at%d", x, d);
-            if (y->taps > 1)
-                buf_printf(&offsets, ", tap / %lld %% %lld * %lld", (long long)below,
-                           (long long)y->taps, (long long)y->apart);
-            else
-                buf_puts(&offsets, ", 0");
+            buf_printf(&offsets, ", tap / %lld %% %lld * %lld", (long long)below,
+                       (long long)y->taps, (long long)y->apart);
             below *= y->taps;
         }
         for (int p = 0; p < r->planes; p++)
             line(w,
                  "k_map_load_windows(stage + %d%s, &map_%c, full + s * 8, %d, channel + %lld%s, "
                  "%c_picture%s);",
-                 r->offset + p * r->bytes + i * lines * r->line,
-                 r->blocks > 1 ? arena_printf(w->arena, " + rank * %d", lines / r->blocks * r->line)
-                               : "",
-                 x, r->blocks > 1 ? (1 << r->blocks) - 1 : 0, (long long)o->plane * p, at.p, x,
+                 r->offset + p * r->bytes + i * lines * r->line, place, x,
+                 r->blocks > 1 ? (1 << r->blocks) - 1 : 0, (long long)o->plane * p, at.p, x,
                  offsets.p);
         close_brace(w);
     }
+    if (o->along) close_brace(w);
 }
 
 /* What each of the cluster's blocks copies of a ring's tile: boxes, or lines of each box. */

@@ -70,7 +70,7 @@ static void put_depth(struct emitter *w, const struct operand *o) {
          (long long)o->channels);
     line(w, "(void)tap;");
     open_brace(w, "if (channel < %lld)", (long long)o->order->channels);
-    line(w, "const k_idx r = %s;", ex_text(w, im2col_depth(w->k, o->order)));
+    line(w, "const k_idx r = %s;", ex_text(w, im2col_other(w->k, o->order)));
 }
 
 /* x[e] of the eight neighbours from `at` on, along the axis of this name and size. */

@@ -67,10 +67,10 @@ static void put_piece_of_window(struct emitter *w, const struct tile_ring *r, in
                                 const char *depth) {
     const struct operand *o = r->operand;
     const struct im2col *of = o->order;
-    line(w, "const int window = %c0 + line, depth = %s + piece * %d;",
-         o->axis == AXIS_M ? 'm' : 'n', depth, piece(r));
-    line(w, "const int tap = depth / %lld;", (long long)o->channels);
-    line(w, "(void)tap;");
+    const char *row = o->axis == AXIS_M ? "m0" : "n0";
+    line(w, "const int window = %s + line, number = %s + piece * %d;", o->along ? depth : row,
+         o->along ? row : depth, piece(r));
+    line(w, "const int tap = number / %lld;", (long long)o->channels);
     int64_t windows = 1, taps = 1, size = 1;
     struct buf inside = buf_new(w->arena), pixel = buf_new(w->arena);
     for (int d = 0; d < of->n; d++) {
@@ -84,11 +84,12 @@ static void put_piece_of_window(struct emitter *w, const struct tile_ring *r, in
     }
     line(w, "k_copy_piece_if(k_piece<%d>(stage + %d, %d, line, piece), from_%c,", r->line,
          r->offset + plane * r->bytes, ring_box_lines(r), letter(r));
-    line(w, "                (window / %lld) * %lldLL%s + depth %% %lld + %lld%s,",
+    line(w, "                (window / %lld) * %lldLL%s + number %% %lld + %lld%s,",
          (long long)windows, (long long)(size * o->pitch), pixel.p, (long long)o->channels,
          (long long)o->plane * plane,
          o->batches > 1 ? arena_printf(w->arena, " + z * %lldLL", (long long)o->batch) : "");
-    line(w, "                window < %lld%s);", (long long)o->rows, inside.p);
+    line(w, "                window < %lld%s);", (long long)(o->along ? o->depth : o->rows),
+         inside.p);
 }
 
 static void put_plane(struct emitter *w, const struct tile_program *t, const struct tile_ring *r,

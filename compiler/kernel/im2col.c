@@ -9,16 +9,17 @@
  *     dim 0  size 56  windows 56  taps 3  step 1  apart 1  first -1
  *     dim 1  size 56  windows 56  taps 3  step 1  apart 1  first -1
  *
- * A dimension is a digit of the windows' axis and at most one of the depth's, which move every load
+ * A dimension is a digit of the windows' axis and at most one of the other's, which move every load
  * by multiples of the same position. The guard says where that is; a dimension that no guard speaks
  * of has the positions that are reached. What the factor is 0 outside of can be read as zeros there
  * then, whatever is computed of the loads. Digits outside of the outermost dimension are images,
- * the other ones of the depth channels. */
+ * the other ones of the other axis channels. Windows are what there are more of: of a weight's
+ * gradient they are the depth, and taps and channels its columns. */
 #include "kernel/kernel.h"
 
 /* An index as a sum of multiples of digits, and the rest. */
 struct linear {
-    int64_t window[GROUP_MAX_AXES], depth[GROUP_MAX_AXES];
+    int64_t window[GROUP_MAX_AXES], other[GROUP_MAX_AXES];
     ex rest;
 };
 
@@ -26,7 +27,7 @@ struct search {
     const struct kernel *k;
     struct im2col *out;
     bool *needed;
-    int64_t window_size[GROUP_MAX_AXES], depth_size[GROUP_MAX_AXES];
+    int64_t window_size[GROUP_MAX_AXES], other_size[GROUP_MAX_AXES];
     ex digits[2 * GROUP_MAX_AXES];
     /* of each digit of the windows: the tap's digit; how both move the position, which is c at
      * first; known: by the guard */
@@ -59,10 +60,10 @@ static bool make_digits(const struct kernel *k, enum axis axis, const char *name
 }
 
 static ex in_digits(const struct kernel *k, const struct im2col *w, ex e) {
-    const struct axis_digits *windows = digits_of(k, w->axis), *depth = digits_of(k, AXIS_R);
-    ex from[] = {k->axis[w->axis], k->axis[AXIS_R]};
+    const struct axis_digits *windows = digits_of(k, w->axis), *other = digits_of(k, w->other);
+    ex from[] = {k->axis[w->axis], k->axis[w->other]};
     ex to[] = {axis_of_digits(k->ex, windows, w->window_digit),
-               axis_of_digits(k->ex, depth, w->depth_digit)};
+               axis_of_digits(k->ex, other, w->other_digit)};
     return ex_subst(k->ex, e, from, to, 2);
 }
 
@@ -81,7 +82,7 @@ static bool linear_in_digits(const struct search *s, ex e, struct linear *out) {
     const struct im2col *w = s->out;
     *out = (struct linear){.rest = in_digits(k, w, e)};
     return take_terms(k->ex, &out->rest, w->window_digit, digits_of(k, w->axis)->n, out->window) &&
-           take_terms(k->ex, &out->rest, w->depth_digit, digits_of(k, AXIS_R)->n, out->depth);
+           take_terms(k->ex, &out->rest, w->other_digit, digits_of(k, w->other)->n, out->other);
 }
 
 /* ---- the guard ------------------------------------------------------------------------------- */
@@ -124,11 +125,11 @@ static bool take_bound(struct search *s, ex difference) {
     int64_t c;
     if (!linear_in_digits(s, difference, &l) || !ex_is_const(k->ex, l.rest, &c)) return false;
     int i = only_digit(l.window, digits_of(k, s->out->axis)->n);
-    int t = only_digit(l.depth, digits_of(k, AXIS_R)->n);
+    int t = only_digit(l.other, digits_of(k, s->out->other)->n);
     if (i < 0 || t == -2) return false;
     struct slide *d = &s->slide[i];
     int64_t sign = l.window[i] > 0 ? 1 : -1, a = sign * l.window[i],
-            b = t < 0 ? 0 : sign * l.depth[t];
+            b = t < 0 ? 0 : sign * l.other[t];
     if (d->known && (d->a != a || d->b != b || d->tap != t)) return false;
     if (sign > 0 ? d->low : d->high) return false;
     d->known = true;
@@ -191,25 +192,25 @@ static int dimension_of(const struct kernel *k, const struct meta *m, int64_t st
     return found;
 }
 
-/* Of what no guard speaks: a digit of the depth that goes along the same dimension of memory as one
+/* Of what no guard speaks: a digit of the other axis that goes along the same dimension of memory as one
  * of the windows is its tap. */
 static bool pair_digits(struct search *s, const struct value_node *load) {
     const struct kernel *k = s->k;
     const struct meta *m = &k->schedule->loops->buffers.at[load->buffer].meta;
-    int windows = digits_of(k, s->out->axis)->n, depth = digits_of(k, AXIS_R)->n;
-    bool *taken = NEW_ARRAY(k->arena, bool, depth + 1);
+    int windows = digits_of(k, s->out->axis)->n, others = digits_of(k, s->out->other)->n;
+    bool *taken = NEW_ARRAY(k->arena, bool, others + 1);
     struct linear l;
     if (!linear_in_digits(s, load->index, &l)) return false;
     for (int i = 0; i < windows; i++)
         if (s->slide[i].tap >= 0) taken[s->slide[i].tap] = true;
-    for (int t = 0; t < depth; t++) {
-        int d = taken[t] || !l.depth[t] ? -1 : dimension_of(k, m, l.depth[t]);
+    for (int t = 0; t < others; t++) {
+        int d = taken[t] || !l.other[t] ? -1 : dimension_of(k, m, l.other[t]);
         for (int i = 0; i < windows && d >= 0; i++) {
             struct slide *x = &s->slide[i];
             if (!l.window[i] || dimension_of(k, m, l.window[i]) != d) continue;
             if (x->known || x->tap >= 0) return false;
-            int64_t unit = gcd(l.window[i], l.depth[t]);
-            *x = (struct slide){.tap = t, .a = l.window[i] / unit, .b = l.depth[t] / unit};
+            int64_t unit = gcd(l.window[i], l.other[t]);
+            *x = (struct slide){.tap = t, .a = l.window[i] / unit, .b = l.other[t] / unit};
         }
     }
     return true;
@@ -218,7 +219,7 @@ static bool pair_digits(struct search *s, const struct value_node *load) {
 /* Where the position begins, and ends at the latest. */
 static bool settle(struct search *s, int i, struct im2col_dim *out) {
     struct slide *x = &s->slide[i];
-    int64_t taps = x->tap < 0 ? 1 : s->depth_size[x->tap], windows = s->window_size[i];
+    int64_t taps = x->tap < 0 ? 1 : s->other_size[x->tap], windows = s->window_size[i];
     int64_t least = x->b < 0 ? x->b * (taps - 1) : 0; /* of all taps, from c */
     if (!x->a) x->a = 1;
     if (x->a < 0) return false;
@@ -242,7 +243,7 @@ static bool settle(struct search *s, int i, struct im2col_dim *out) {
 /* By how much of memory a position of dimension d moves the load; false: window and tap differ. */
 static bool position_stride(const struct linear *l, const struct im2col_dim *d, int64_t *stride) {
     int64_t by_window = l->window[d->window_digit];
-    int64_t by_tap = d->tap_digit < 0 ? 0 : l->depth[d->tap_digit];
+    int64_t by_tap = d->tap_digit < 0 ? 0 : l->other[d->tap_digit];
     if (d->backward) by_tap = -by_tap;
     if (by_window % d->step) return false;
     *stride = by_window / d->step;
@@ -265,23 +266,25 @@ static bool loads_agree(const struct search *s) {
 
 static bool make_dimensions(struct search *s) {
     struct im2col *w = s->out;
-    int windows = digits_of(s->k, w->axis)->n, depth = digits_of(s->k, AXIS_R)->n, outermost = -1;
+    int windows = digits_of(s->k, w->axis)->n, others = digits_of(s->k, w->other)->n;
+    int64_t all = w->images = w->channels = w->taps = 1;
+    int outermost = -1;
     for (int i = windows - 1; i >= 0; i--)
         if (s->slide[i].known || s->slide[i].tap >= 0) outermost = i;
     if (outermost < 0 || windows - outermost > IM2COL_DIMS) return false;
-    w->images = w->channels = w->taps = 1;
-    w->channel_digits = (1u << depth) - 1;
+    w->channel_digits = (1u << others) - 1;
     for (int i = windows - 1; i >= outermost; i--) {
         struct im2col_dim *d = &w->dim[w->n++];
         if (!settle(s, i, d)) return false;
         w->taps *= d->taps;
+        all *= d->windows;
         if (d->tap_digit >= 0) w->channel_digits &= ~(1u << d->tap_digit);
     }
     w->image_digits = (1u << outermost) - 1;
     for (int i = 0; i < outermost; i++) w->images *= s->window_size[i];
-    for (int t = 0; t < depth; t++)
-        if (w->channel_digits >> t & 1) w->channels *= s->depth_size[t];
-    return true;
+    for (int t = 0; t < others; t++)
+        if (w->channel_digits >> t & 1) w->channels *= s->other_size[t];
+    return w->taps > 1 && w->taps <= all;
 }
 
 static void make_symbols(struct search *s) {
@@ -298,7 +301,7 @@ static bool search(struct search *s, value_id factor) {
     const struct kernel *k = s->k;
     struct im2col *w = s->out;
     if (!make_digits(k, w->axis, "w", w->window_digit, s->window_size) ||
-        !make_digits(k, AXIS_R, "d", w->depth_digit, s->depth_size))
+        !make_digits(k, w->other, "d", w->other_digit, s->other_size))
         return false;
     w->guard = guard_of(k, factor);
     for (int i = 0; i < GROUP_MAX_AXES; i++) s->slide[i].tap = -1;
@@ -313,13 +316,15 @@ static bool search(struct search *s, value_id factor) {
     }
     if (!make_dimensions(s) || !loads_agree(s)) return false;
     make_symbols(s);
-    return w->taps > 1;
+    return true;
 }
 
-const struct im2col *im2col_find(const struct kernel *k, value_id factor, enum axis axis) {
+const struct im2col *im2col_find(const struct kernel *k, value_id factor, enum axis axis,
+                                 enum axis other) {
     struct im2col *w = NEW(k->arena, struct im2col);
     struct search s = {.k = k, .out = w, .needed = NEW_ARRAY(k->arena, bool, k->values.n)};
     w->axis = axis;
+    w->other = other;
     return search(&s, factor) ? w : NULL;
 }
 
@@ -347,8 +352,8 @@ ex im2col_index(const struct kernel *k, const struct im2col *w, ex index) {
     if (!linear_in_digits(&s, index, &l)) WS_BUG("an index that is not linear");
     int n =
         put_flat(p, digits_of(k, w->axis), w->image_digits, w->window_digit, w->image, from, to);
-    n += put_flat(p, digits_of(k, AXIS_R), w->channel_digits, w->depth_digit, w->channel, from + n,
-                  to + n);
+    n += put_flat(p, digits_of(k, w->other), w->channel_digits, w->other_digit, w->channel,
+                  from + n, to + n);
     for (int i = 0; i < w->n; i++) {
         const struct im2col_dim *d = &w->dim[i];
         int64_t stride;
@@ -356,7 +361,7 @@ ex im2col_index(const struct kernel *k, const struct im2col *w, ex index) {
         from[n] = w->window_digit[d->window_digit];
         to[n++] = ex_const(p, 0);
         if (d->tap_digit >= 0) { /* the tap that is at `first` */
-            from[n] = w->depth_digit[d->tap_digit];
+            from[n] = w->other_digit[d->tap_digit];
             to[n++] = ex_const(p, d->backward ? d->taps - 1 : 0);
         }
         ex moved = ex_sub(p, w->at[i], ex_const(p, d->first));
@@ -365,20 +370,20 @@ ex im2col_index(const struct kernel *k, const struct im2col *w, ex index) {
     return ex_subst(p, e, from, to, n);
 }
 
-ex im2col_depth(const struct kernel *k, const struct im2col *w) {
+ex im2col_other(const struct kernel *k, const struct im2col *w) {
     struct exprs *p = k->ex;
-    const struct axis_digits *d = digits_of(k, AXIS_R);
+    const struct axis_digits *d = digits_of(k, w->other);
     ex from[GROUP_MAX_AXES], to[GROUP_MAX_AXES], below = ex_const(p, 1);
-    int n = put_flat(p, d, w->channel_digits, w->depth_digit, w->channel, from, to);
+    int n = put_flat(p, d, w->channel_digits, w->other_digit, w->channel, from, to);
     for (int i = 0; i < w->n; i++) {
         const struct im2col_dim *x = &w->dim[i];
         if (x->tap_digit < 0) continue;
         ex taps = ex_const(p, x->taps), t = ex_mod(p, ex_div(p, w->tap, below), taps);
-        from[n] = w->depth_digit[x->tap_digit];
+        from[n] = w->other_digit[x->tap_digit];
         to[n++] = x->backward ? ex_sub(p, ex_const(p, x->taps - 1), t) : t;
         below = ex_mul(p, below, taps);
     }
-    return ex_subst(p, axis_of_digits(p, d, w->depth_digit), from, to, n);
+    return ex_subst(p, axis_of_digits(p, d, w->other_digit), from, to, n);
 }
 
 int64_t im2col_offset(const struct im2col *w, int d, int64_t tap) {

@@ -158,7 +158,8 @@ struct kernel {
         int n;
         ex size[GROUP_MAX_AXES];
     } digits[AXIS_COUNT];
-    const struct im2col *im2col[2]; /* MATMUL: of the factors, read through windows; or NULL */
+    /* MATMUL: of a factor that is read through windows, how; [1]: these are the depth. Or NULL. */
+    const struct im2col *im2col[2][2];
     VEC(struct value_node) values;
     VEC(struct store_node) stores;
     VEC(struct subscript) subscripts;
@@ -255,9 +256,10 @@ struct folds {
 /* ---- products on the matrix units: matrix.c -------------------------------------------------- */
 
 /* im2col.c: a factor that is read through windows: of an image that has, innermost first, channels,
- * up to three dimensions that windows slide along, and images. The rows (or columns) of the product
- * are windows, image by image; its depth are taps and channels. Position `first + i * step + t *
- * apart` of a dimension is that of window i and tap t, and the element is 0 outside of the image. */
+ * up to three dimensions that windows slide along, and images. The rows (or columns) of the
+ * product are windows, image by image; its depth are taps and channels; or the other way round.
+ * Position `first + i * step + t * apart` of a dimension is that of window i and tap t, and the
+ * element is 0 outside of the image. */
 enum { IM2COL_DIMS = 3 };
 struct im2col {
     int n;
@@ -265,23 +267,25 @@ struct im2col {
         int64_t size, windows, taps;
         int64_t step, apart, first;  /* step, apart > 0 */
         int window_digit, tap_digit; /* of the axes; tap_digit -1: one tap */
-        bool backward;               /* tap t is number taps - 1 - t of the depth's digit */
+        bool backward;               /* tap t is number taps - 1 - t of the other axis's digit */
     } dim[IM2COL_DIMS];              /* innermost first */
     int64_t images, channels, taps;
-    value_id guard;    /* the factor is 0 where it does not hold; NO_VALUE: it always does */
-    enum axis axis;    /* of the windows */
-    ex image, channel; /* where in the image, as symbols, */
+    value_id guard;        /* the factor is 0 where it does not hold; NO_VALUE: it always does */
+    enum axis axis, other; /* of the windows; of taps and channels */
+    ex image, channel;     /* where in the image, as symbols, */
     ex at[IM2COL_DIMS];
     ex tap; /* and a tap, those of the innermost dimension beside each other */
-    ex window_digit[GROUP_MAX_AXES], depth_digit[GROUP_MAX_AXES]; /* as symbols */
+    ex window_digit[GROUP_MAX_AXES], other_digit[GROUP_MAX_AXES]; /* as symbols */
     uint32_t image_digits, channel_digits; /* bits of those that are neither windows nor taps */
 };
 
 /* NULL if the factor is none, or has but one tap at each element. */
-const struct im2col *im2col_find(const struct kernel *k, value_id factor, enum axis axis);
-/* A load's index in terms of image, at and channel; that of the depth in terms of tap, channel. */
+const struct im2col *im2col_find(const struct kernel *k, value_id factor, enum axis axis,
+                                 enum axis other);
+/* A load's index in terms of image, at and channel; that of the other axis in terms of tap and
+ * channel. */
 ex im2col_index(const struct kernel *k, const struct im2col *w, ex index);
-ex im2col_depth(const struct kernel *k, const struct im2col *w);
+ex im2col_other(const struct kernel *k, const struct im2col *w);
 /* How far tap `tap` is from the window's first one along dimension d. */
 int64_t im2col_offset(const struct im2col *w, int d, int64_t tap);
 
@@ -406,6 +410,8 @@ struct tensor_map operand_map(const struct operand *o, int line, int lines);
 /* Where in the image of planes [image][position][plane][batch][channel] of an operand of windows
  * that element of the product is; -1: it is 0. */
 int64_t operand_element(const struct operand *o, int plane, int64_t z, int64_t row, int64_t depth);
+/* Which row (or column) of the product an operand's is; -1: none. */
+int64_t operand_row(const struct kernel *k, const struct operand *o, int64_t row);
 /* Output tiles along an axis; blocks of the launch, each of which does every so manieth tile. */
 int64_t matrix_tiles(const struct kernel *k, const struct layout *y, enum axis x);
 int64_t matrix_blocks(const struct kernel *k, const struct layout *y);

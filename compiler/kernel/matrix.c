@@ -147,6 +147,10 @@ struct tensor_map operand_map(const struct operand *o, int line, int lines) {
 
 int64_t operand_element(const struct operand *o, int plane, int64_t z, int64_t row, int64_t depth) {
     const struct im2col *w = o->order;
+    if (o->along) {
+        int64_t window = depth;
+        depth = row, row = window;
+    }
     int64_t tap = depth / o->channels, at = 0, step = 1;
     for (int d = 0; d < w->n; d++) {
         const struct im2col_dim *x = &w->dim[d];
@@ -166,7 +170,7 @@ static void set_windows(struct operand *o, const struct im2col *w) {
     int64_t pixels = w->images;
     for (int d = 0; d < w->n; d++) pixels *= w->dim[d].size;
     o->windows = true;
-    o->along = o->across = false;
+    o->across = false;
     o->batch = o->channels;
     o->plane = o->batch * o->batches;
     o->pitch = o->plane * o->planes;
@@ -222,34 +226,53 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     return o;
 }
 
-/* The depth of both factors is taps of one that is read through windows, and channels, so many that
- * a line of a tile is of one tap. Not if most of these were none, or if an image of the product's
- * own shape, or none, takes fewer bytes. */
-static void choose_windows(const struct kernel *k, struct product *p, int side, int tile, int depth,
-                           bool by_warp, struct arena *a) {
+/* As much depth as the other factor's image of windows has, in its order. */
+static void set_order(struct operand *o, const struct operand *windows) {
+    o->order = windows->order;
+    o->channels = windows->channels;
+    o->depth = windows->depth;
+    o->stored = o->dtype;
+    o->load = NO_VALUE;
+    o->along = o->across = false;
+    o->pitch = o->depth;
+    o->batch = o->pitch * o->rows;
+    o->plane = o->batch * o->batches;
+    o->offset = 0;
+    o->bytes = round_up(o->plane * o->planes * dtype_bytes(o->dtype), 1024);
+}
+
+/* A factor as windows: so many channels that a line of a tile is of one tap. The depth of both
+ * factors is taps then, of each all channels; or, along, the rows of this one are. Not if most of
+ * the channels were none, or if an image of the product's own shape, or none, takes fewer bytes. */
+static void choose_windows(const struct kernel *k, struct product *p, int side, bool along,
+                           int tile, int depth, struct arena *a) {
     enum { MOST_WASTE = 2 };
-    const struct im2col *w = k->im2col[side];
-    struct operand *own = side ? &p->b : &p->a, *other = side ? &p->a : &p->b, o = *own, x = *other;
-    if (!w || own->order || own->load != NO_VALUE) return;
-    o.along = x.along = false;
+    const struct im2col *w = k->im2col[side][along];
+    struct operand *own = side ? &p->b : &p->a, *other = side ? &p->a : &p->b, o = *own;
+    if (!w || own->order || own->load != NO_VALUE || (along && o.dtype == DT_F32)) return;
+    o.along = along;
     int line = operand_line(&o, tile, depth);
     if (!line) return;
-    o.order = x.order = w;
-    o.channels = x.channels = round_up(w->channels, line / dtype_bytes(o.dtype));
-    o.depth = x.depth = w->taps * o.channels;
-    if (o.channels > MOST_WASTE * w->channels || o.depth % depth) return;
+    o.order = w;
+    o.channels = round_up(w->channels, line / dtype_bytes(o.dtype));
+    *(along ? &o.rows : &o.depth) = w->taps * o.channels;
+    if (o.channels > MOST_WASTE * w->channels || (!along && o.depth % depth)) return;
     set_windows(&o, w);
-    if (o.bytes >= own->bytes || (!by_warp && !windows_fit(&o, line, tile, a))) return;
-    x.stored = x.dtype;
-    x.load = NO_VALUE;
-    x.across = false;
-    x.pitch = x.depth;
-    x.batch = x.pitch * x.rows;
-    x.plane = x.batch * x.batches;
-    x.offset = 0;
-    x.bytes = round_up(x.plane * x.planes * dtype_bytes(x.dtype), 1024);
+    if (o.bytes >= own->bytes) return;
+    if (!p->by_warp && !windows_fit(&o, line, along ? depth : tile, a)) return;
     *own = o;
-    *other = x;
+    if (!along) set_order(other, own);
+}
+
+int64_t operand_row(const struct kernel *k, const struct operand *o, int64_t row) {
+    const struct im2col *w = o->order;
+    if (!o->windows || !o->along) return row < kernel_size(k, o->axis) ? row : -1;
+    int64_t tap = row / o->channels, channel = row % o->channels, number;
+    if (tap >= w->taps || channel >= w->channels) return -1;
+    ex from[] = {w->tap, w->channel}, to[] = {ex_const(k->ex, tap), ex_const(k->ex, channel)};
+    bool known = ex_is_const(k->ex, ex_subst(k->ex, im2col_other(k, w), from, to, 2), &number);
+    WS_ASSERT(known);
+    return number;
 }
 
 /* Of which plane each is multiplied with which, the smallest products first. */
@@ -511,8 +534,12 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     bool by_warp = c->knob[KNOB_mma] == BY_WARP;
     p->a = make_operand(k, k->dot_a, AXIS_M, m, depth, by_warp);
     p->b = make_operand(k, k->dot_b, AXIS_N, n, depth, by_warp);
-    choose_windows(k, p, 1, n, depth, by_warp, a);
-    choose_windows(k, p, 0, m, depth, by_warp, a);
+    p->by_warp = by_warp;
+    /* Where rows or columns are reduced, they are in the product's own order. */
+    for (int along = 0; along < (k->over ? 1 : 2); along++) {
+        choose_windows(k, p, 1, along, n, depth, a);
+        choose_windows(k, p, 0, along, m, depth, a);
+    }
     choose_passes(p);
     p->band = c->knob[KNOB_band] ? c->knob[KNOB_band] : epilogue_reads_results(k) ? 1 : 8;
     int64_t steps = round_up(p->a.depth, depth) / depth;
@@ -561,8 +588,8 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
 }
 
 int64_t matrix_tiles(const struct kernel *k, const struct layout *y, enum axis x) {
-    int tile = x == AXIS_M ? y->bx * y->cluster : x == AXIS_N ? y->br : 1;
-    return round_up(kernel_size(k, x), tile) / tile;
+    if (x == AXIS_M) return round_up(y->product->a.rows, y->bx * y->cluster) / (y->bx * y->cluster);
+    return x == AXIS_N ? round_up(y->product->b.rows, y->br) / y->br : kernel_size(k, x);
 }
 
 int64_t matrix_blocks(const struct kernel *k, const struct layout *y) {

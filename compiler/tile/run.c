@@ -334,7 +334,9 @@ static void store(struct machine *x, const struct agent *g, int phase) {
     for (int i = 0; i < group_rows(x); i++)
         for (int j = 0; j < b->rows; j++) {
             int64_t row = m + g->group * group_rows(x) + i, column = n + j;
-            if (row >= rows || column >= columns) continue;
+            row = operand_row(k, &x->t->product->a, row);
+            column = operand_row(k, &x->t->product->b, column);
+            if (row < 0 || column < 0) continue;
             if ((i + j) % parts != g->tile % parts) continue; /* the share of another */
             size_t at = (size_t)((z * rows + row) * columns + column);
             if (x->written[at]) x->wrong = "an element is stored twice";

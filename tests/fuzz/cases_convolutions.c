@@ -1,7 +1,7 @@
 /* cases_convolutions.c: convolutions on the matrix units as a seed has them: 1 to 3 dimensions,
- * strides, dilations, paddings, groups, channels around the lines of tiles and far below, transposed
- * ones, channels first and last, what is computed before and behind, and a config that need not be
- * legal for them. */
+ * strides, dilations, paddings, groups, channels around the lines of tiles and far below,
+ * transposed ones, gradients of weights, channels first and last, what is computed before and
+ * behind, and a config that need not be legal for them. */
 #include "tests/fuzz/cases.h"
 #include "tests/fuzz/random.h"
 
@@ -68,7 +68,36 @@ static const char *convolution_of(struct convolution_text *t) {
     return b.p;
 }
 
-static const char *random_convolution(struct arena *a, struct rng *r, int type, int *depth) {
+/* The gradient of the weight, as differentiation has it: filters are images of what comes back, and
+ * slide over the input as far apart as its taps. */
+static const char *gradient_of(struct convolution_text *t) {
+    static const char *const dtypes[] = {"bf16", "f16", "f32", "f32"};
+    struct arena *a = t->a;
+    int out[MOST_DIMS], order[] = {2, 1, 0, 3, 4, 5}, back[] = {1, 2, 0, 3, 4, 5};
+    for (int d = 0; d < t->dims; d++)
+        out[d] = (t->size[d] + 2 * t->padding[d] - (t->taps[d] - 1) * t->dilation[d] - 1) /
+                     t->stride[d] +
+                 1;
+    const char *sizes = list(a, t->size, t->dims), *dtype = dtypes[t->type];
+    const char *dims = list(a, order, t->dims + 3), *dims_back = list(a, back, t->dims + 3);
+    struct buf b = buf_new(a);
+    buf_printf(&b, "graph(%%x: %s[%d, %d, %d, %s], %%d: %s[%d, %d, %d, %s])%s {\n", dtype,
+               t->images, t->groups, t->channels / t->groups, sizes, dtype, t->images, t->groups,
+               t->filters / t->groups, list(a, out, t->dims),
+               t->type == 3 ? " convolutions tf32" : "");
+    buf_printf(&b, " %%p = permute(%%x, [%s])\n %%q = permute(%%d, [%s])\n", dims, dims_back);
+    buf_printf(&b, " %%c = convolve(%%p, %%q, [%s], [%s], [%s], False, [%s])\n",
+               list(a, t->dilation, t->dims), list(a, t->padding, t->dims),
+               list(a, t->stride, t->dims), list(a, t->taps, t->dims));
+    buf_printf(&b, " %%w = permute(%%c, [%s])\n", dims_back);
+    if (t->relu)
+        buf_printf(&b, " %%r = relu(%%w)\n return %%r\n}\n");
+    else
+        buf_printf(&b, " return %%w\n}\n");
+    return b.p;
+}
+
+static const char *random_convolution(struct arena *a, struct rng *r, int type) {
     struct convolution_text t = {.a = a,
                                  .r = r,
                                  .dims = ANY(r, 1, 2, 2, 2, 3),
@@ -80,13 +109,13 @@ static const char *random_convolution(struct arena *a, struct rng *r, int type, 
                                  .type = type};
     t.channels = ANY(r, 1, 3, 17, 33, 48, 64, 64, 70) * t.groups;
     t.filters = ANY(r, 2, 8, 17, 40, 64) * t.groups;
-    *depth = t.channels / t.groups;
     for (int d = 0; d < t.dims; d++) draw_dimension(&t, d);
-    return convolution_of(&t);
+    bool gradient = !t.transposed && rng_below(r, 3) == 0;
+    return gradient ? gradient_of(&t) : convolution_of(&t);
 }
 
 static const char *config_of(struct arena *a, struct rng *r, int type, bool by_warps) {
-    int k = type == 2 ? 64 : type == 3 ? 32 : ANY(r, 16, 32, 64, 64, by_warps ? 128 : 64);
+    int k = type == 2 ? 64 : type == 3 ? 32 : ANY(r, 16, 32, 64, by_warps ? 128 : 64);
     int split = ANY(r, 0, 0, 2, 3), stages = ANY(r, 2, 3);
     struct buf b = buf_new(a);
     if (by_warps) {
@@ -107,8 +136,8 @@ static const char *config_of(struct arena *a, struct rng *r, int type, bool by_w
 void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
     struct rng r = {seed};
     for (int i = 0; i < n; i++) {
-        int type = rng_below(&r, 4), depth;
-        const char *text = random_convolution(a, &r, type, &depth);
+        int type = rng_below(&r, 4);
+        const char *text = random_convolution(a, &r, type);
         bool by_warps = rng_below(&r, 2), old = by_warps && rng_below(&r, 2);
         vec_push(a, out,
                  ((struct case_graph){.text = text,

@@ -29,8 +29,8 @@ static int swizzle_mode(int bytes) {
                          : CU_MAP_SWIZZLE_NONE;
 }
 
-/* Up to 13.1 the driver sets a bit for copies through windows of small tensors that must not be set;
- * CUTLASS clears it, too. */
+/* Up to 13.1 the driver sets a bit for copies through windows of small tensors that must not be
+ * set; CUTLASS clears it, too. */
 static void clear_bit_of_small(struct cuda_device *c, const struct tensor_map *m,
                                struct cu_tensor_map *out) {
     enum { DRIVER_13_1 = 13010, SMALL = 131072 };
