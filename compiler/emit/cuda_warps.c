@@ -71,7 +71,7 @@ static void put_piece_of_window(struct emitter *w, const struct tile_ring *r, in
     line(w, "const int window = %s + line, number = %s + piece * %d;", o->along ? depth : row,
          o->along ? row : depth, piece(r));
     line(w, "const int tap = number / %lld;", (long long)o->channels);
-    int64_t windows = 1, taps = 1, size = 1;
+    int64_t windows = 1, taps = 1;
     struct buf inside = buf_new(w->arena), pixel = buf_new(w->arena);
     for (int d = 0; d < of->n; d++) {
         const struct im2col_dim *y = &of->dim[d];
@@ -79,13 +79,16 @@ static void put_piece_of_window(struct emitter *w, const struct tile_ring *r, in
              d, (long long)windows, (long long)y->windows, (long long)y->step, (long long)taps,
              (long long)y->taps, (long long)y->apart, (long long)y->first);
         buf_printf(&inside, " && (unsigned)at%d < %lld", d, (long long)y->size);
-        buf_printf(&pixel, " + (long long)at%d * %lld", d, (long long)(size * o->pitch));
-        windows *= y->windows, taps *= y->taps, size *= y->size;
+        buf_printf(&pixel, " + at%d * %lldLL", d, (long long)o->step[d]);
+        windows *= y->windows, taps *= y->taps;
     }
+    if (!is_image(r) && of->channels != o->channels)
+        buf_printf(&inside, " && number %% %lld < %lld", (long long)o->channels,
+                   (long long)of->channels);
     line(w, "k_copy_piece_if(k_piece<%d>(stage + %d, %d, line, piece), from_%c,", r->line,
          r->offset + plane * r->bytes, ring_box_lines(r), letter(r));
-    line(w, "                (window / %lld) * %lldLL%s + number %% %lld + %lld%s,",
-         (long long)windows, (long long)(size * o->pitch), pixel.p, (long long)o->channels,
+    line(w, "                window / %lld * %lldLL%s + number %% %lld + %lld%s,",
+         (long long)windows, (long long)o->step[of->n], pixel.p, (long long)o->channels,
          (long long)o->plane * plane,
          o->batches > 1 ? arena_printf(w->arena, " + z * %lldLL", (long long)o->batch) : "");
     line(w, "                window < %lld%s);", (long long)(o->along ? o->depth : o->rows),

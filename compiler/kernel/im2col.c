@@ -192,8 +192,8 @@ static int dimension_of(const struct kernel *k, const struct meta *m, int64_t st
     return found;
 }
 
-/* Of what no guard speaks: a digit of the other axis that goes along the same dimension of memory as one
- * of the windows is its tap. */
+/* Of what no guard speaks: a digit of the other axis that goes along the same dimension of memory
+ * as one of the windows is its tap. */
 static bool pair_digits(struct search *s, const struct value_node *load) {
     const struct kernel *k = s->k;
     const struct meta *m = &k->schedule->loops->buffers.at[load->buffer].meta;

@@ -307,13 +307,15 @@ struct operand {
     int64_t rows, depth, batches; /* batches: 1 if it does not vary with z */
     int64_t pitch, batch, plane;  /* elements from a line, batch, plane to the next */
     int64_t offset;               /* of the first, in what `load` reads */
-    /* Its depth is taps, of each all channels, so many of which are 0 that lines of a tile have one
-     * tap; NULL: it is as the product has it. */
+    /* Its depth, or `along` its rows, are taps, of each all channels, so many of which are 0 that
+     * lines of a tile have one tap; NULL: both are as the product has them. */
     const struct im2col *order;
     int64_t channels;
-    bool windows;  /* the image has each pixel once: [image][position][plane][batch][channel], pitch
-                     apart, and rows are windows of it */
-    int64_t bytes; /* of the image */
+    bool windows; /* each pixel is there once, and rows, or the depth, are windows of it: in the
+                     image [image][position][plane][batch][channel], or in what `load` reads */
+    int64_t step[IM2COL_DIMS + 1]; /* elements from a position to the next, along each dimension,
+                                      innermost first; from an image to the next */
+    int64_t bytes;                 /* of the image */
 };
 
 /* Sums of products of planes, small ones first; what has summed up `promote` of the depth, if not

@@ -130,13 +130,13 @@ struct tensor_map operand_map(const struct operand *o, int line, int lines) {
     const struct im2col *w = o->order;
     m.windows = true;
     m.rank = w->n + 2;
-    m.size[0] = o->pitch;
+    m.size[0] = o->load == NO_VALUE ? o->pitch : (o->batches - 1) * o->batch + w->channels;
     m.size[w->n + 1] = w->images;
-    m.stride[1] = o->pitch * bytes;
+    m.stride[w->n + 1] = o->step[w->n] * bytes;
     for (int d = 0; d < w->n; d++) {
         const struct im2col_dim *x = &w->dim[d];
         m.size[d + 1] = x->size;
-        m.stride[d + 2] = m.stride[d + 1] * x->size;
+        m.stride[d + 1] = o->step[d] * bytes;
         m.box[d + 1] = d ? 1 : lines;
         m.window[d] = (struct tensor_windows){x->first, x->first + (x->windows - 1) * x->step,
                                               (int)(x->step < INT16_MAX ? x->step : INT16_MAX)};
@@ -151,30 +151,60 @@ int64_t operand_element(const struct operand *o, int plane, int64_t z, int64_t r
         int64_t window = depth;
         depth = row, row = window;
     }
-    int64_t tap = depth / o->channels, at = 0, step = 1;
+    int64_t tap = depth / o->channels, channel = depth % o->channels;
+    int64_t at = plane * o->plane + z * o->batch + channel;
+    if (o->load != NO_VALUE && channel >= w->channels) return -1;
     for (int d = 0; d < w->n; d++) {
         const struct im2col_dim *x = &w->dim[d];
         int64_t position = x->first + row % x->windows * x->step + im2col_offset(w, d, tap);
         if (position < 0 || position >= x->size) return -1;
-        at += position * step;
-        step *= x->size;
+        at += position * o->step[d];
         row /= x->windows;
     }
-    if (row >= w->images) return -1;
-    return (row * step + at) * o->pitch + plane * o->plane + z * o->batch + depth % o->channels;
+    return row < w->images ? at + row * o->step[w->n] : -1;
 }
 
 /* The packed image has each pixel once: planes and batches of a pixel lie beside each other, so
  * that what lies outside of an image along any dimension is outside of the tensor. */
 static void set_windows(struct operand *o, const struct im2col *w) {
-    int64_t pixels = w->images;
-    for (int d = 0; d < w->n; d++) pixels *= w->dim[d].size;
     o->windows = true;
     o->across = false;
     o->batch = o->channels;
     o->plane = o->batch * o->batches;
-    o->pitch = o->plane * o->planes;
-    o->bytes = round_up(pixels * o->pitch * dtype_bytes(o->dtype), 1024);
+    o->pitch = o->step[0] = o->plane * o->planes;
+    for (int d = 0; d < w->n; d++) o->step[d + 1] = o->step[d] * w->dim[d].size;
+    o->bytes = round_up(o->step[w->n] * w->images * dtype_bytes(o->dtype), 1024);
+}
+
+static bool take_step(const struct kernel *k, ex *index, ex symbol, int64_t *step) {
+    ex c;
+    *step = 0;
+    return symbol == EX_NONE || (ex_linear(k->ex, *index, symbol, &c, index) &&
+                                 ex_is_const(k->ex, c, step) && *step >= 0);
+}
+
+/* Do channels lie beside each other in memory, of the type that is multiplied, as copies want them?
+ * Then o has where. What is beside a batch's channels would be read as its own. */
+static bool set_in_memory(const struct kernel *k, struct operand *o, const struct im2col *w) {
+    value_id load = plain_load(k, o->factor);
+    int64_t channel, unit = PIECE / dtype_bytes(o->dtype);
+    if (load == NO_VALUE || k->values.at[load].dtype != o->dtype) return false;
+    ex rest = im2col_index(k, w, k->values.at[load].index);
+    if (!take_step(k, &rest, w->channel, &channel) || channel != 1) return false;
+    if (!take_step(k, &rest, k->axis[AXIS_Z], &o->batch)) return false;
+    if (!take_step(k, &rest, w->image, &o->step[w->n])) return false;
+    bool whole = o->step[w->n] % unit == 0 && o->batch % unit == 0;
+    for (int d = 0; d < w->n; d++)
+        whole = take_step(k, &rest, w->at[d], &o->step[d]) && whole && o->step[d] % unit == 0;
+    if (!whole || !ex_is_const(k->ex, rest, &o->offset) || o->offset % unit) return false;
+    if (o->batches > 1 ? o->channels != w->channels : w->channels % unit) return false;
+    o->windows = true;
+    o->across = false;
+    o->load = load;
+    o->planes = 1;
+    o->plane = o->bytes = 0;
+    o->pitch = o->step[0];
+    return true;
 }
 
 /* Do copies through windows reach all taps? */
@@ -257,7 +287,12 @@ static void choose_windows(const struct kernel *k, struct product *p, int side, 
     o.channels = round_up(w->channels, line / dtype_bytes(o.dtype));
     *(along ? &o.rows : &o.depth) = w->taps * o.channels;
     if (o.channels > MOST_WASTE * w->channels || (!along && o.depth % depth)) return;
-    set_windows(&o, w);
+    struct operand there = o;
+    if (set_in_memory(k, &there, w) &&
+        (p->by_warp || windows_fit(&there, line, along ? depth : tile, a)))
+        o = there;
+    else
+        set_windows(&o, w);
     if (o.bytes >= own->bytes) return;
     if (!p->by_warp && !windows_fit(&o, line, along ? depth : tile, a)) return;
     *own = o;

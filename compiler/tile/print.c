@@ -45,7 +45,7 @@ static void put_operand(struct buf *b, const struct tile_ring *r) {
     const char *x = axis_name(o);
     buf_printf(b, "%c = ", r->name[0] - 'A' + 'a');
     if (o->windows)
-        buf_printf(b, "windows of v%u, ", o->factor);
+        buf_printf(b, "windows of v%u%s, ", o->factor, o->load == NO_VALUE ? "" : " as it lies");
     else if (o->load == NO_VALUE)
         buf_printf(b, "image of v%u, ", o->factor);
     else

@@ -107,7 +107,7 @@ static const char *random_convolution(struct arena *a, struct rng *r, int type) 
                                  .last = rng_below(r, 4) == 0,
                                  .relu = rng_below(r, 4) == 0,
                                  .type = type};
-    t.channels = ANY(r, 1, 3, 17, 33, 48, 64, 64, 70) * t.groups;
+    t.channels = ANY(r, 1, 3, 17, 33, 40, 48, 64, 64, 70) * t.groups;
     t.filters = ANY(r, 2, 8, 17, 40, 64) * t.groups;
     for (int d = 0; d < t.dims; d++) draw_dimension(&t, d);
     bool gradient = !t.transposed && rng_below(r, 3) == 0;

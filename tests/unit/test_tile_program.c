@@ -54,6 +54,12 @@ static const char sliding_wide[] =
     "  %c: f32[3, 40, 32] = convolution(%x, %w, None, 1, 3, 1, False, 0, 1, 1)\n"
     "  return %c\n}\n";
 
+/* channels last: nothing is packed but the weight */
+static const char lying[] = "graph(%x: bf16[2, 9, 7, 40], %w: bf16[80, 40, 3, 3]) {\n"
+                            "  %p: bf16[2, 40, 9, 7][2520, 1, 280, 40] = "
+                            "permute(%x, [0, 3, 1, 2])\n"
+                            "  %c: bf16[2, 80, 5, 4] = convolution(%p, %w, None, [2, 2], [1, 1])\n"
+                            "  return %c\n}\n";
 /* windows are the depth: 5 x 8 of 2 images; 5 x 3 taps of 40 channels are the columns */
 static const char gradient[] =
     "graph(%x: bf16[40, 1, 2, 9, 10], %d: bf16[1, 34, 2, 5, 8]) {\n"
@@ -127,6 +133,12 @@ static void test_print_windows(void **state) {
                     "apart, 4 x 7 windows from -1 x -1 on by 2 x 1\n"
                     "A = bf16[2][64 m, 32 k], lines of 64 bytes\n"
                     "B = bf16[2][64 n, 32 k], lines of 64 bytes, copied by 2 blocks\n"));
+    t = program_of(a, lying, "mma=1 m=64 n=32 k=64 stages=2 warps=8");
+    b = buf_new(a);
+    tile_print(&b, t);
+    assert_non_null(strstr(b.p, "b = windows of v2 as it lies, bf16[2 images, 9 x 7, 1 z, 64 "
+                                "channels], 3 x 3 taps"));
+    assert_int_equal(t->product->b.bytes, 0);
     arena_free(a);
 }
 
@@ -174,10 +186,11 @@ static float *numbers(struct arena *a, size_t n, unsigned seed) {
 }
 
 static float *planes_of(struct arena *a, const struct operand *o, unsigned seed) {
-    size_t n = (size_t)(o->windows ? o->bytes / dtype_bytes(o->dtype) / o->planes
-                                   : o->batches * o->rows * o->depth);
+    int64_t elements = o->windows ? o->step[o->order->n] * o->order->images / o->planes
+                                  : o->batches * o->rows * o->depth;
+    size_t n = (size_t)elements;
     float *x = numbers(a, n * (size_t)o->planes, seed);
-    for (size_t i = 0; i < n * (size_t)o->planes && o->windows; i++)
+    for (size_t i = 0; i < n * (size_t)o->planes && o->windows && o->planes > 1; i++)
         x[i] /= 1 << (8 * (i % (size_t)o->pitch / (size_t)o->plane));
     for (int p = 1; p < o->planes && !o->windows; p++)
         for (size_t i = 0; i < n; i++) x[(size_t)p * n + i] /= 1 << (8 * p);
@@ -251,6 +264,8 @@ static void test_numbers(void **state) {
         {sliding, "mma=2 m=32 n=64 k=64 tm=16 tn=32 stages=2 warps=4"},
         {sliding_wide, "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
         {sliding_wide, "mma=2 m=32 n=32 k=64 tm=16 tn=16 stages=2 warps=4"},
+        {lying, "mma=1 m=64 n=32 k=64 stages=2 warps=8"},
+        {lying, "mma=2 m=32 n=32 k=64 tm=16 tn=16 stages=2 warps=4"},
         {gradient, "mma=1 m=64 n=128 k=16 stages=2 warps=8 cluster=2"},
         {gradient, "mma=1 m=64 n=64 k=16 stages=2 warps=8 split=3"},
         {gradient, "mma=2 m=16 n=64 k=32 tm=16 tn=16 stages=2 warps=4"},
