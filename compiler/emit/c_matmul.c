@@ -193,7 +193,7 @@ static void put_step(struct panels *q) {
     struct emitter *w = q->w;
     int vectors = q->tn / q->lanes;
     for (int j = 0; j < vectors; j++)
-        line(w, "const k_part b%d = right[kk * %d + %d];", j, vectors, j);
+        line(w, "const k_panel b%d = right[kk * %d + %d];", j, vectors, j);
     for (int i = 0; i < q->tm; i++) {
         if (q->a_along)
             line(w, "const %s a%d = left[%d + kk];", q->t, i, i * a_pitch(q));
@@ -211,11 +211,11 @@ static bool is_begun(const struct panels *q, bool chunks) { return !q->once || c
 static void put_block(struct panels *q) {
     struct emitter *w = q->w;
     bool chunks = q->depth > DEPTH_AT_ONCE && dtype_is_float(value_math(w, w->k->dot));
-    line(w, "typedef %s k_part __attribute__((vector_size(%d * sizeof(%s)), may_alias));", q->t,
+    line(w, "typedef %s k_panel __attribute__((vector_size(%d * sizeof(%s)), may_alias));", q->t,
          q->lanes, q->t);
     line(w,
-         "static __attribute__((noinline)) void k_block(const %s *left, const k_part *right, "
-         "k_part *total, int depth%s)",
+         "static __attribute__((noinline)) void k_block(const %s *left, const k_panel *right, "
+         "k_panel *total, int depth%s)",
          q->t, is_begun(q, chunks) ? ", int begun" : "");
     open_scope(w);
     if (chunks) {
@@ -224,7 +224,7 @@ static void put_block(struct panels *q) {
         line(w, "const int stop = depth - k1 < %d ? depth : k1 + %d;", DEPTH_AT_ONCE,
              DEPTH_AT_ONCE);
     }
-    put_each(q, "k_part @ = {0};");
+    put_each(q, "k_panel @ = {0};");
     if (chunks)
         open_brace(w, "for (int kk = k1; kk < stop; kk++)");
     else
@@ -251,7 +251,7 @@ static void put_block(struct panels *q) {
 
 static void put_call(struct panels *q) {
     bool chunks = q->depth > DEPTH_AT_ONCE && dtype_is_float(value_math(q->w, q->w->k->dot));
-    line(q->w, "k_block(a + i0 * %d, (const k_part *)(b + j0 * %d), (k_part *)cells, depth%s);",
+    line(q->w, "k_block(a + i0 * %d, (const k_panel *)(b + j0 * %d), (k_panel *)cells, depth%s);",
          a_pitch(q), q->depth, is_begun(q, chunks) ? ", k0 > 0" : "");
 }
 
