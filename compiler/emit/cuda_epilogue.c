@@ -309,7 +309,8 @@ static void put_patch(struct emitter *w, const struct tile_program *t, const cha
     line(w, "const int f = i / %d, g = i / 4 %% %d, h = i / 2 %% 2;", 4 * octets, octets);
     put_row_number(w);
     line(w, "const k_idx m = k_clamp(row, nm - 1);");
-    line(w, "const k_idx n = k_clamp(first_column + g * %d + quad * 2 + i %% 2, nn - 1);", OCTET);
+    line(w, "const k_idx column = first_column + g * %d + quad * 2 + i %% 2;", OCTET);
+    line(w, "const k_idx n = k_clamp(column, nn - 1);");
     for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
     put_plain_sum(w);
     line(w, "#pragma unroll");
@@ -416,8 +417,8 @@ void put_keep(struct emitter *w, const struct tile_program *t, const char *sums)
     open_loop(w, "h", 2);
     put_row(w, f);
     open_loop(w, "g", octets);
-    line(w, "const k_idx pair = k_clamp(first_column + g * %d + quad * %d, (nn - 1) & ~1);", OCTET,
-         PAIR);
+    line(w, "const k_idx column = first_column + g * %d + quad * %d;", OCTET, PAIR);
+    line(w, "const k_idx pair = k_clamp(column, (nn - 1) & ~1);");
     put_pairs(w, f);
     open_loop(w, "e", PAIR);
     line(w, "const k_idx n = k_clamp(pair + e, nn - 1);");

@@ -466,9 +466,8 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             line(w, "if (++s == %d) s = 0%s;", ring(t, TILE_A)->stages,
                  t->ahead ? "" : ", phase ^= 1");
             break;
-        case TILE_ADD:
-            if (!makes_planes_of_any(t)) put_add(w, t); /* else DOT has */
-            break;
+        case TILE_DOT_ADD: put_dot_of_made_planes(w, t); break;
+        case TILE_ADD: put_add(w, t); break;
         case TILE_FOLD:
             open_brace(w, "if (step %% %d == %d)", x->n, x->n - 1);
             put_fold(w, t, false);

@@ -13,8 +13,8 @@ void emit_cuda_pack(struct emitter *w, const struct operand *o, int64_t image, c
 void put_copy_by_warps(struct emitter *w, const struct tile_program *t, const struct tile_ring *r,
                        int ahead);
 void put_dot_by_warps(struct emitter *w, const struct tile_program *t);
-/* Its warps make planes of f32 in registers, and add to the total what 16 of the depth come to. */
-bool makes_planes_of_any(const struct tile_program *t);
+/* DOT_ADD: warps make planes of f32 in registers, and add to the total what 16 of the depth come to. */
+void put_dot_of_made_planes(struct emitter *w, const struct tile_program *t);
 /* Before the first tile: where operands begin, where the warp is in the tile. */
 void put_places_of_warps(struct emitter *w, const struct tile_program *t);
 /* Arguments and parameters beside those of every kernel. */

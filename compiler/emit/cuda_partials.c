@@ -379,8 +379,8 @@ void emit_partials_finish(struct emitter *w, const struct tile_program *t) {
     line(w, "extern __shared__ __align__(16) unsigned char k_smem[];");
     line(w, "k_enter();");
     line(w, "const int tid = (int)threadIdx.x, tr = tid / %d, tx = tid %% %d;", t0, t0);
-    line(w, "const k_idx result = (k_idx)blockIdx.x * %d + tx, x = k_clamp(result, %lld);", t0,
-         (long long)results - 1);
+    line(w, "const k_idx result = (k_idx)blockIdx.x * %d + tx, x = k_clamp(result, (k_idx)%lld);",
+         t0, (long long)results - 1);
     line(w, "(void)k_smem;");
     for (value_id v = 0; v < k->values.n; v++) w->where[v] = NOWHERE;
     w->subscript = "";

@@ -180,15 +180,13 @@ static void put_multiply(struct emitter *w, const struct tile_program *t, int a,
         type, 2 * across, a, b);
 }
 
-bool makes_planes_of_any(const struct tile_program *t) {
-    return makes_planes(&t->ring[TILE_A]) || makes_planes(&t->ring[TILE_B]);
-}
-
 /* The sum of an instruction's depth begins with its small products, as that of a whole step does
  * elsewhere: planes are made once, so all are at hand. The total takes it at once. */
-static void put_dot_of_made_planes(struct emitter *w, const struct tile_program *t, int down,
-                                   int across) {
+void put_dot_of_made_planes(struct emitter *w, const struct tile_program *t) {
     const struct tile_ring *a = &t->ring[TILE_A], *b = &t->ring[TILE_B];
+    int down = t->product->warp_rows / FRAGMENT, across = t->product->warp_columns / FRAGMENT;
+    open_scope(w);
+    line(w, "unsigned char *const stage = ring + s * %d;", a->stage);
     line(w, "#pragma unroll 1"); /* registers */
     open_brace(w, "for (int i = 0; i < %d; i += 16)", a->depth);
     put_fragments(w, a, down, 0, a->operand->planes);
@@ -198,6 +196,7 @@ static void put_dot_of_made_planes(struct emitter *w, const struct tile_program 
         put_multiply(w, t, t->product->pass[p].a, t->product->pass[p].b);
     put_add(w, t);
     close_brace(w);
+    close_brace(w);
 }
 
 void put_dot_by_warps(struct emitter *w, const struct tile_program *t) {
@@ -205,8 +204,7 @@ void put_dot_by_warps(struct emitter *w, const struct tile_program *t) {
     int down = t->product->warp_rows / FRAGMENT, across = t->product->warp_columns / FRAGMENT;
     open_scope(w);
     line(w, "unsigned char *const stage = ring + s * %d;", a->stage);
-    if (makes_planes_of_any(t)) put_dot_of_made_planes(w, t, down, across);
-    for (int p = 0; p < t->product->n_passes && !makes_planes_of_any(t); p++) {
+    for (int p = 0; p < t->product->n_passes; p++) {
         line(w, "#pragma unroll 2");
         open_brace(w, "for (int i = 0; i < %d; i += %d)", a->depth,
                    a->operand->dtype == DT_F32 ? 8 : 16);

@@ -149,9 +149,13 @@ struct tile_program *tile_dot(const struct block *p, struct arena *a) {
     put(t, TILE_LOOP, 0, 0);
     put(t, TILE_COPY, TILE_A, 0);
     put(t, TILE_COPY, TILE_B, 0);
-    if (x->promotes) put(t, TILE_FILL, 0, 0);
-    put(t, TILE_DOT, 0, 0);
-    if (x->promotes) put(t, TILE_ADD, 0, 0);
+    if (operand_makes_planes(&x->a) || operand_makes_planes(&x->b)) {
+        put(t, TILE_DOT_ADD, 0, 0);
+    } else {
+        if (x->promotes) put(t, TILE_FILL, 0, 0);
+        put(t, TILE_DOT, 0, 0);
+        if (x->promotes) put(t, TILE_ADD, 0, 0);
+    }
     if (x->folds.levels) put(t, TILE_FOLD, 0, x->folds.block);
     put(t, TILE_END, 0, 0);
     if (x->parts > 1) put(t, TILE_LEAVE, 0, 0);

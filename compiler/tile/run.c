@@ -219,6 +219,10 @@ static void drain(struct machine *x, struct agent *g, int most) {
     g->under_way.n -= n;
 }
 
+static void add(const struct machine *x, struct agent *g) {
+    for (int i = 0; i < group_rows(x) * ring(x, TILE_B)->rows; i++) g->total[i] += g->sums[i];
+}
+
 static void arrive(struct machine *x, const struct agent *g, int stage) {
     int readers = x->readers * x->blocks;
     for (int to = 0; to < x->blocks; to++) {
@@ -420,6 +424,11 @@ static bool go_on(struct machine *x, struct agent *g) {
         if (!has_passed(&x->full[g->rank][g->stage], g->phase)) return false;
         break;
     case TILE_FILL: g->fresh = true; break;
+    case TILE_DOT_ADD:
+        vec_push(x->arena, &g->under_way, ((struct product_at){g->stage, true}));
+        drain(x, g, 0);
+        add(x, g);
+        break;
     case TILE_DOT:
         vec_push(x->arena, &g->under_way, ((struct product_at){g->stage, g->fresh}));
         g->fresh = false;
@@ -437,9 +446,7 @@ static bool go_on(struct machine *x, struct agent *g) {
         g->before = g->stage;
         if (++g->stage == ring(x, TILE_A)->stages) g->stage = 0, g->phase ^= 1;
         break;
-    case TILE_ADD:
-        for (int i = 0; i < group_rows(x) * ring(x, TILE_B)->rows; i++) g->total[i] += g->sums[i];
-        break;
+    case TILE_ADD: add(x, g); break;
     case TILE_FOLD: break; /* how the total is kept is no business of who waits for whom */
     case TILE_LEAVE: leave(x, g); break;
     case TILE_MEET:

@@ -150,6 +150,7 @@ static const char *check(struct checker *c, uint32_t at) {
     case TILE_GROUP: c->ungrouped = false; break;
     case TILE_LANDED: return check_landed(c, at);
     case TILE_FILL: c->filled = true; break;
+    case TILE_DOT_ADD: c->filled = true; /* fallthrough */
     case TILE_DOT:
         if (!inside(c, TILE_LOOP)) return fail(c, "T2", at, "it stands in no loop");
         if (!c->filled) return fail(c, "T5", at, "the sums begin with nothing");
