@@ -13,7 +13,7 @@ void emit_cuda_pack(struct emitter *w, const struct operand *o, int64_t image, c
 void put_copy_by_warps(struct emitter *w, const struct tile_program *t, const struct tile_ring *r,
                        int ahead);
 void put_dot_by_warps(struct emitter *w, const struct tile_program *t);
-/* DOT_ADD: warps make planes of f32 in registers, and add to the total what 16 of the depth come to. */
+/* DOT_ADD: warps make planes of f32 in registers, and add what 16 of the depth come to. */
 void put_dot_of_made_planes(struct emitter *w, const struct tile_program *t);
 /* Before the first tile: where operands begin, where the warp is in the tile. */
 void put_places_of_warps(struct emitter *w, const struct tile_program *t);
@@ -32,17 +32,18 @@ void put_epilogue_of(struct emitter *w, const struct tile_program *t, const char
 void put_keep(struct emitter *w, const struct tile_program *t, const char *sums); /* KEEP */
 void put_again(struct emitter *w, const struct tile_program *t);
 
-/* cuda_partials.c: the reductions of an epilogue. Where warps leave what they have, and where in the
- * tile the thread's warp is; accumulators a5[..], of which the array's dimensions are given; what a
- * warp's threads have becomes what the warp has: of a row at hand, of the columns of a chunk, of all
- * its elements. */
+/* cuda_partials.c: the reductions of an epilogue. Where warps leave what they have, and where in
+ * the tile the thread's warp is; accumulators a5[..], of which the array's dimensions are given;
+ * what a warp's threads have becomes what the warp has: of a row at hand, of the columns of a
+ * chunk, of all its elements. */
 void declare_exchange(struct emitter *w, const struct tile_program *t);
 void declare_terms(struct emitter *w, const struct phase *f, const char *dims);
 void put_warp_rows(struct emitter *w, const struct tile_program *t, const struct phase *f);
 void put_warp_columns(struct emitter *w, const struct tile_program *t, const struct phase *f,
                       int chunk);
 void put_warp_sums(struct emitter *w, const struct tile_program *t, const struct phase *f);
-/* REDUCE, LEAVE_PARTIALS, MEET_PARTIALS, HOLD, RESCALE and RESULTS; parameters and arguments for these; the launch behind the product. */
+/* The instructions from REDUCE on but KEEP; parameters and arguments for these; the launch behind
+ * the product. */
 void put_tile_reduce(struct emitter *w, const struct tile_program *t, const struct phase *f);
 void put_leave_partials(struct emitter *w, const struct tile_program *t, const struct phase *f);
 void put_meet_partials(struct emitter *w, const struct tile_program *t, int tiles, int phase);

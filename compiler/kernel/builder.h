@@ -26,7 +26,7 @@ ex symbol_of(struct builder *w, value_id v);
 
 /* body.c: what nest n computes where its indices axes[] are at places[], in the group's axes; with
  * taps, what it would reduce. `guard`: where it is wanted; NO_VALUE for everywhere. over: the axes
- * that a reduction goes along; BEHIND: those that choose_axes finds, of reductions behind a product. */
+ * that a reduction goes along; BEHIND: of those behind a product, which choose_axes finds. */
 enum { BEHIND = MASK_N };
 value_id expand_nest(struct builder *w, const struct nest *n, const ex *axes, const ex *places,
                      int count, value_id guard, uint8_t over);

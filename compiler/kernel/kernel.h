@@ -337,7 +337,7 @@ struct product {
     int parts;            /* of the depth, that blocks have; the last to end adds them up */
     struct folds folds;   /* of promoted sums */
     int a_bytes, b_bytes; /* of a stage */
-    int sharing; /* tiles whose blocks wait for each other for what their rows come to; 0, 1: none */
+    int sharing;  /* tiles whose blocks wait for each other: what their rows come to; 1: none */
     bool online;  /* these meet once: epilogue_is_online */
     int exchange; /* bytes in which warps leave what they have of the epilogue's reductions */
 };

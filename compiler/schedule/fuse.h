@@ -1,5 +1,5 @@
-/* fuse.h: what fuse.c, partners.c, split.c, copies.c, columns.c, abreast.c, epilogue.c and by_rows.c
- * share.
+/* fuse.h: what fuse.c, partners.c, split.c, copies.c, columns.c, abreast.c, epilogue.c and
+ * by_rows.c share.
  * Private to schedule/. */
 #ifndef WS_SCHEDULE_FUSE_H
 #define WS_SCHEDULE_FUSE_H

@@ -10,7 +10,8 @@
  *                                       store
  *                                   end
  *
- * Behind it the epilogue's reductions: see tile.h. Sums that are promoted begin anew in each step, and are added to a total behind it. */
+ * Behind it come the epilogue's reductions: see tile.h. Sums that are promoted begin anew in each
+ * step, and are added to a total behind it; of planes made in registers DOT_ADD does all that. */
 #include "tile/tile.h"
 
 static void put(struct tile_program *t, enum tile_op op, int ring, int n) {

@@ -72,8 +72,8 @@ static void put_behind(struct product_text *t, int i) {
     buf_printf(&t->body, " %s = add(%s, %%%s)\n", fresh(t), before, name);
 }
 
-/* What the product's rows or columns, or all of it, come to; perhaps beside the elements, or read by
- * them. */
+/* What the product's rows or columns, or all of it, come to; perhaps beside the elements, or read
+ * by them. */
 static const char *put_reduced(struct product_text *t) {
     static const char *const reductions[] = {"sum", "amax", "mean", "sum", "amin"};
     const char *x = t->value;

@@ -454,8 +454,8 @@ static void test_machine_finds_mistakes(void **state) {
     }
 }
 
-/* One instruction is missing, or counts `more` tiles: the verifier says so, and the machine has wrong
- * numbers or waits for ever. */
+/* One instruction is missing, or counts `more` tiles: the verifier says so, and the machine has
+ * wrong numbers or waits for ever. */
 static void test_mistakes_of_rows(void **state) {
     static const struct {
         enum tile_op op;
