@@ -507,8 +507,43 @@ static const char *entry_of(struct builder *w) {
 /* What is not as the group has it, see struct builder. */
 struct form {
     bool by_rows, taps;
+    bool thin; /* a product is a sum like any other */
     ex arm;
 };
+
+/* Is n a product of which one factor has so few rows, or columns, that to pack the other one for
+ * them takes longer than to read it where it lies? */
+static bool is_thin(const struct builder *w, const struct nest *n) {
+    enum { FEW = 8 };
+    const struct inst *loads[2];
+    int64_t alone[2] = {1, 1};
+    int count = 0;
+    for (uint32_t i = 0; i < n->insts.n; i++)
+        if (n->insts.at[i].kind == INST_LOAD) {
+            if (count == 2) return false;
+            loads[count++] = &n->insts.at[i];
+        }
+    for (int a = 0; a < n->n_axes && count == 2; a++) {
+        bool used[2] = {false, false};
+        for (int f = 0; f < 2; f++)
+            for (int d = 0; d < loads[f]->n_index; d++)
+                used[f] |= ex_uses(w->k->ex, loads[f]->index[d], n->axes[a]);
+        int64_t size = ex_hint(w->k->ex, ex_symbol(w->k->ex, n->axes[a])->bound);
+        for (int f = 0; f < 2; f++)
+            if (used[f] && !used[!f]) alone[f] *= size;
+    }
+    return count == 2 && (alone[0] <= FEW || alone[1] <= FEW);
+}
+
+/* On a CPU such a product of windows is better made by their taps (taps.c). */
+static bool is_thin_product(const struct builder *w) {
+    if (w->k->limits->kind != DEVICE_CPU || !w->g->matmul) return false;
+    for (uint32_t m = 0; m < w->g->members.n; m++) {
+        const struct nest *n = &w->l->nests.at[w->g->members.at[m].nest];
+        if (n->matmul && n->n_reduce) return is_thin(w, n);
+    }
+    return false;
+}
 
 static struct kernel *build(const struct schedule *s, uint32_t group,
                             const struct device_limits *limits, struct form form, struct arena *a) {
@@ -524,11 +559,20 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
                         .arm = form.arm,
                         .numbers = map_new(a),
                         .expanded = map_new(a)};
+    struct group sums = s->groups.at[group];
+    sums.matmul = false;
+    if (form.thin) w.g = &sums;
     k->group = group;
     k->name = kernel_name_of(&w);
     k->entry = entry_of(&w);
     expand_group(&w);
     bool plain = !form.by_rows && !form.taps && !form.arm;
+    if (plain && is_thin_product(&w)) {
+        w.g = &sums;
+        if (reduces_windows(&w))
+            return build(s, group, limits, (struct form){.taps = true, .thin = true}, a);
+        w.g = &s->groups.at[group];
+    }
     struct form other = {.taps = plain && reduces_windows(&w),
                          .arm = plain ? find_arm(&w) : EX_NONE};
     if (other.taps || other.arm) return build(s, group, limits, other, a);

@@ -85,6 +85,35 @@ static const struct {
     {"graph(%x: f32[20, 16500], %y: f32[16500, 17], %b: f32[17]) {\n %z = mm(%x, %y)\n"
      " %a = add(%z, %b)\n %r = relu(%a)\n return %r\n}\n",
      "m=12 n=16 k=100 tm=6 tn=16"},
+    /* windows, whose columns go by runs: of rows shorter and longer than a vector and a block,
+     * with strides, dilations and types; by taps, where filters are few */
+    {"graph(%x: f32[3, 5, 7, 7], %w: f32[19, 5, 3, 3], %b: f32[19]) {\n"
+     " %y = convolution(%x, %w, %b, 1, 1)\n %z = relu(%y)\n return %z\n}\n",
+     "m=24 n=48 k=16 tm=6 tn=16"},
+    {"graph(%x: f32[2, 3, 9, 41], %w: f32[17, 3, 3, 5], %r: f32[2, 17, 4, 19]) {\n"
+     " %y = convolution(%x, %w, None, 2)\n %z = add(%y, %r)\n return %z\n}\n",
+     "m=20 n=64 k=20 tm=5 tn=32"},
+    {"graph(%x: f32[2, 4, 100], %w: f32[18, 4, 3]) {\n"
+     " %y = convolution(%x, %w, None, 3, 4, 4, spatial=1)\n return %y\n}\n",
+     "m=18 n=32 k=128 tm=6 tn=16"},
+    {"graph(%x: f64[2, 2, 3, 6, 11], %w: f64[20, 2, 2, 3, 3]) {\n"
+     " %y = convolution(%x, %w, None, 1, [1, 0, 2], spatial=3)\n return %y\n}\n",
+     "m=20 n=48 k=30 tm=5 tn=8"},
+    {"graph(%x: bf16[2, 24, 6, 37], %w: bf16[36, 12, 3, 3]) {\n"
+     " %y = convolution(%x, %w, None, 1, 2, 2, groups=2)\n %z = gelu(%y)\n return %z\n}\n",
+     "m=12 n=48 k=40 tm=6 tn=16"},
+    {"graph(%x: f16[5, 40, 3, 3], %w: f16[30, 40, 1, 1]) {\n %y = convolution(%x, %w)\n"
+     " return %y\n}\n",
+     "m=30 n=16 k=16 tm=6 tn=16"},
+    {"graph(%x: i32[2, 3, 5, 9], %w: i32[18, 3, 2, 2]) {\n %y = convolution(%x, %w)\n"
+     " return %y\n}\n",
+     "m=18 n=16 k=16 tm=6 tn=16"},
+    {"graph(%x: f32[2, 12, 9, 29], %w: f32[12, 4, 3, 3]) {\n"
+     " %y = convolution(%x, %w, None, 1, 1, 1, groups=3)\n %z = relu(%y)\n return %z\n}\n",
+     "x=8 r=256 vec=16"},
+    {"graph(%x: f32[2, 3, 9, 40], %w: f32[5, 3, 3, 3], %b: f32[5]) {\n"
+     " %y = convolution(%x, %w, %b, 2, 1)\n return %y\n}\n",
+     "x=8 r=256 vec=8"},
 };
 
 void cases_panels(struct arena *a, case_vec *out) {
