@@ -17,7 +17,9 @@
  *
  * Two groups are not split for each other
  *   - if they could be fused as they are, and meet in what they share, or one inlined;
- *   - if that would make memory run along different axes, or in pieces of less than a sector.
+ *   - if that would make memory run along different axes, or in pieces of less than a sector;
+ *     unless it is a product's, whose tiles have both axes: the phases of a transposed convolution
+ *     are filters, and what lies between the pixels of one is stored by the same tile.
  * The depth of a matrix product and the axis of a scan stay whole. */
 #include "schedule/fuse.h"
 
@@ -356,7 +358,8 @@ void plan_split(struct fuser *f, struct merge *m) {
     *B = copy_group(f, B);
     split_both(f, &c);
     plan_fit(f, &c);
-    if (!c.why_not) c.why_not = lies_badly(f, &c);
+    bool product = group_at(f, c.host)->matmul;
+    if (!c.why_not && !product) c.why_not = lies_badly(f, &c);
     if (!c.why_not && (m->why_not || they_meet(f, &c))) {
         *m = c;
         for (int side = 0; side < 2; side++) {
