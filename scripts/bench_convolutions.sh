@@ -9,13 +9,17 @@
 # and --precision tf32. Caches are flushed before every sample of all. A case that OUTDIR has is not timed again, so that a call
 # goes on where the last one ended: PyTorch's cases in one process, ours in one each.
 #
-# Written: OUTDIR/results/convolution.csv, all rows; OUTDIR/convolutions.csv, a line a case (scripts/convolution_table.py, which
+# With KERNELBENCH, the path of a checkout of KernelBench, the cases are its files of levels 1 and 2 that have a convolution, as
+# they are, in f32 and in tf32; CASES is all of them or a pattern.
+#
+# Written: OUTDIR/results/*.csv, all rows; OUTDIR/convolutions.csv, a line a case (scripts/convolution_table.py, which
 # prints the geometric means and the worst cases, too).
 #
 # Environment: OUTDIR (convolution-results), WARPSMITH (build/warpsmith), DEVICE (cuda:0), PYTHON (python3)
 #   PARTS  (torch ours)
 #   CASES  (all) the 60 shapes in bf16, f32 and tf32; small: what a CPU does in some milliseconds, in f32; else a pattern:
 #          of all, those whose line `name dtype axis=value ...` matches
+#   KERNELBENCH  a path
 #   WAYS   (eager,compile) of PyTorch
 #   TOTAL  (540) seconds after which no further case is started
 #   ARGS   further arguments of bench
@@ -32,6 +36,7 @@ parts=${PARTS:-torch ours}
 cases=${CASES:-all}
 ways=${WAYS:-eager,compile}
 total=${TOTAL:-540}
+kernelbench=${KERNELBENCH:-}
 more=${ARGS:-} # split into words on purpose
 
 . scripts/script_head.sh
@@ -157,13 +162,28 @@ as_cases() {
     done
 }
 
-all_cases() { shapes | as_cases bf16 f32 tf32; }
+# Their lines are "name path f32 precision".
+kernelbench_cases() {
+    local file precision
+    for file in "$kernelbench"/KernelBench/level[12]/*.py; do
+        grep -q 'nn\.Conv' "$file" || continue
+        for precision in f32 tf32; do
+            echo "$(basename "$(dirname "$file")")/$(basename "$file" .py) $file f32 $precision"
+        done
+    done
+}
+
+all_cases() {
+    if [ -n "$kernelbench" ]; then kernelbench_cases; else shapes | as_cases bf16 f32 tf32; fi
+}
 case $cases in
 all) all_cases ;;
 small) small_shapes | as_cases f32 ;;
-*) all_cases | sed -E 's/^(\S+) convolution f32 tf32 /\1 tf32 &/; t; s/^(\S+) convolution (\S+) \S+ /\1 \2 &/' |
-    awk -v pattern="$cases" '{ line = $0; sub(/[^ ]+ convolution [^ ]+ [^ ]+ /, "", line)
-        if (line ~ pattern) { sub(/^[^ ]+ [^ ]+ /, ""); print } }' ;;
+*) # as `name dtype axis=value ...`
+    all_cases | awk -v pattern="$cases" '{
+        shown = $1 " " ($4 == "tf32" ? "tf32" : $3)
+        for (i = 5; i <= NF; i++) shown = shown " " $i
+        if (shown " " ~ pattern) print }' ;;
 esac >"$out/cases.txt"
 if ! [ -s "$out/cases.txt" ]; then
     echo "bench_convolutions: no case matches CASES='$cases'; it is all, small or a pattern" >&2
@@ -172,7 +192,6 @@ fi
 
 status=0
 finish_by=$((SECONDS + total))
-results=$out/results/convolution.csv
 failed() {
     echo "bench_convolutions: $1" >&2
     status=1
@@ -196,12 +215,13 @@ for part in $parts; do
             failed "no time left for $name $dtype $precision"
             continue
         fi
-        log=$out/logs/${name}_${dtype}_$precision code=0
+        log=$out/logs/${name//\//_}_${dtype}_$precision code=0 file=workloads/$workload.py
+        [ -f "$file" ] || file=$workload
         # shellcheck disable=SC2046,SC2086
-        timeout 300 "$warpsmith" bench "workloads/$workload.py" --device "$device" --dtype "$dtype" --precision "$precision" \
-            $(printf -- '-D %s ' $axes) --results "$out/results" --no-figures $more >"$log" 2>&1 </dev/null || code=$?
+        timeout 300 "$warpsmith" bench "$file" --device "$device" --dtype "$dtype" --precision "$precision" \
+            ${axes:+$(printf -- '-D %s ' $axes)} --results "$out/results" --no-figures $more >"$log" 2>&1 </dev/null || code=$?
         [ $code = 0 ] || failed "$name $dtype $precision: exit code $code ($log)"
-    done < <("$python" scripts/convolution_table.py --missing "$out/cases.txt" "$results")
+    done < <("$python" scripts/convolution_table.py --missing "$out/cases.txt" "$out/results")
 done
-"$python" scripts/convolution_table.py "$out/cases.txt" "$results" >"$out/convolutions.csv" || status=1
+"$python" scripts/convolution_table.py "$out/cases.txt" "$out/results" >"$out/convolutions.csv" || status=1
 exit $status

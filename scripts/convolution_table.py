@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """A line for each convolution that results have: the table of scripts/bench_convolutions.sh.
 
-    scripts/convolution_table.py cases.txt results/convolution.csv >convolutions.csv
-    scripts/convolution_table.py --missing cases.txt results/convolution.csv
+    scripts/convolution_table.py cases.txt results >convolutions.csv
+    scripts/convolution_table.py --missing cases.txt results
 
-cases.txt has lines `name workload dtype precision axis=value ...`. Columns: name, device, date, dtype, precision (f32: PyTorch
+cases.txt has lines `name workload dtype precision axis=value ...`, whose rows are in results/WORKLOAD.csv. Columns: name, device, date, dtype, precision (f32: PyTorch
 with TF32 forbidden; tf32: with TF32 allowed), axes, flops, ours_us and default_us (tuned, and the first guess), eager_us,
 compile_us, best_over_ours (the faster of PyTorch's over ours), tflops (of ours), trials, tuning_s, config. Geometric means and
 the worst case of each dtype and precision go to stderr. --missing prints instead the cases that have no time of ours.
@@ -12,6 +12,7 @@ Exit codes: 0 fine, 1 a file is missing or no result file, 2 wrong call."""
 
 import csv
 import math
+import pathlib
 import sys
 
 COLUMNS = ["name", "device", "date", "dtype", "precision", "axes", "flops", "ours_us", "default_us", "eager_us", "compile_us"]
@@ -31,21 +32,24 @@ def read_cases(path):
             words = [line.split() for line in file if line.strip()]
     except OSError as error:
         stop(error, 1)
-    return [(w[0], tuple(w[1:4]), frozenset(w[4:])) for w in words]
+    return [(w[0], (pathlib.Path(w[1]).stem, w[2], w[3]), frozenset(w[4:])) for w in words]
 
 
-def read_rows(path, must):
-    """The forward's rows with a time, oldest first."""
-    try:
-        with open(path, newline="") as file:
+def read_rows(folder, workloads):
+    """{workload: the forward's rows with a time, oldest first}"""
+    found = {}
+    for name in workloads:
+        path = pathlib.Path(folder) / f"{name}.csv"
+        if not path.exists():
+            found[name] = []
+            continue
+        with path.open(newline="") as file:
             reader = csv.DictReader(file)
             if not {"workload", "role", "median_us", "axes"} <= set(reader.fieldnames or ()):
                 stop(f"'{path}' is no result file", 1)
-            return [row for row in reader if row["role"] in TIMES and row["status"] == "ok" and row["mode"] == "fwd"]
-    except OSError as error:
-        if must:
-            stop(error, 1)
-    return []
+            found[name] = [row for row in reader
+                           if row["role"] in TIMES and row["status"] == "ok" and row["mode"] == "fwd"]
+    return found
 
 
 def line_of(rows, key, axes):
@@ -54,7 +58,7 @@ def line_of(rows, key, axes):
     for row in rows:
         precision = row.get("precision") or "f32"
         alike = precision == key[2]
-        if (row["workload"], row["dtype"]) != key[:2] or not alike or not axes <= set(row["axes"].split()):
+        if row["dtype"] != key[1] or not alike or not axes <= set(row["axes"].split()):
             continue
         line[TIMES[row["role"]]] = float(row["median_us"])
         line.update(device=row["device"], date=row["timestamp"][:10], axes=row["axes"])
@@ -79,17 +83,20 @@ def main():
     if len(given) != 2 or given[0].startswith("-"):
         print(__doc__, file=sys.stdout if given[:1] in (["-h"], ["--help"]) else sys.stderr)
         sys.exit(0 if given[:1] in (["-h"], ["--help"]) else 2)
-    cases, rows = read_cases(given[0]), read_rows(given[1], not missing)
+    cases = read_cases(given[0])
+    rows = read_rows(given[1], {key[0] for _, key, _ in cases})
     if missing:
-        for name, key, axes in cases:
-            if "ours_us" not in line_of(rows, key, axes):
-                print(name, *key, *sorted(axes))
+        with open(given[0]) as file:
+            lines = [line for line in file if line.strip()]
+        for line, (_, key, axes) in zip(lines, cases):
+            if "ours_us" not in line_of(rows[key[0]], key, axes):
+                print(line, end="")
         return
     out = csv.DictWriter(sys.stdout, COLUMNS, lineterminator="\n")
     out.writeheader()
     ratios = {}
     for name, key, axes in cases:
-        line = line_of(rows, key, axes)
+        line = line_of(rows[key[0]], key, axes)
         if not line:
             continue
         finish(line)

@@ -55,7 +55,7 @@ static const struct workload {
     {"layernorm_bwd", "rows=8 dim=128", 0, false, false},
     {"maxpool", "batch=1 channels=2 size=16", 0, false, false},
     {"batchnorm", "batch=4 channels=4 side=8", 0, false, false},
-    {"conv2d", "batch=2 channels=8 filters=16 side=8", 0, false, false},
+    {"convolution", "batch=2 channels=8 filters=16 height=8 width=8", 0, false, false},
     {"linear_gelu", "rows=8 inner=64 outer=16", 0, false, false},
     {"mm_softmax", "n=32", 0, false, false},
     {"mm_relu_sum", "rows=8 inner=64 columns=16", 0, false, false},
