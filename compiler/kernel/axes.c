@@ -5,7 +5,10 @@
  *
  * Before that the parallel ones are put into the order of what is stored in memory: a group has
  * them as one of its nests does, which may be a pool over channels, of what lies channel by
- * channel. */
+ * channel.
+ *
+ * The columns of a product may be images and their pixels: then each image is a batch, if tiles can
+ * be copied of it from where it lies, as of a convolution of 1 x 1. */
 #include "kernel/builder.h"
 
 void each_index(struct kernel *k, void (*f)(void *ctx, ex *index), void *ctx) {
@@ -191,6 +194,34 @@ ex inner_axis(const struct builder *w) {
     return w->g->n_x ? x[w->g->n_x - 1] : EX_NONE;
 }
 
+/* The load that a factor is, of elements of 16 bits. */
+static const struct value_node *narrow_load(const struct kernel *k, value_id v) {
+    const struct value_node *x = &k->values.at[v];
+    if (x->kind == INST_CAST && dtype_is_float(x->dtype)) return narrow_load(k, x->args[0]);
+    bool narrow = x->dtype == DT_BF16 || x->dtype == DT_F16;
+    return x->kind == INST_LOAD && narrow && !x->n_args ? x : NULL;
+}
+
+/* Is the right factor, of columns n[0] and n[1], a matrix for each of n[0], whose lines tensor maps
+ * take, and which tiles of 64 columns do not exceed by much? */
+static bool columns_are_batches(const struct kernel *k, const ex *n, const ex *r, int nr) {
+    enum { TILE = 64, UNIT = 8 };
+    const struct value_node *x = narrow_load(k, k->dot_b);
+    int64_t batch, step, line, size, offset;
+    ex rest, c[3];
+    if (!x || nr != 1 || k->limits->sm < 80) return false;
+    if (!ex_linear(k->ex, x->index, n[0], &c[0], &rest) ||
+        !ex_linear(k->ex, rest, n[1], &c[1], &rest) || !ex_linear(k->ex, rest, r[0], &c[2], &rest))
+        return false;
+    if (!ex_is_const(k->ex, c[0], &batch) || !ex_is_const(k->ex, c[1], &step) ||
+        !ex_is_const(k->ex, c[2], &line) || !ex_is_const(k->ex, rest, &offset) ||
+        !ex_is_const(k->ex, ex_symbol(k->ex, n[1])->bound, &size))
+        return false;
+    int64_t tiles = (size + TILE - 1) / TILE * TILE;
+    return step == 1 && line >= size && batch > 0 && !(batch % UNIT) && !(line % UNIT) &&
+           !(offset % UNIT) && tiles * 4 <= size * 5;
+}
+
 void choose_axes(struct builder *w) {
     struct kernel *k = w->k;
     const struct group *g = w->g;
@@ -213,6 +244,10 @@ void choose_axes(struct builder *w) {
                                (reduced_behind(w, n, nn) ? MASK_N : 0)));
         nz = merge_axes(k, z, nz), nm = merge_axes(k, m, nm), nn = merge_axes(k, n, nn),
         nr = merge_axes(k, r, nr);
+        if (!nz && nn == 2 && columns_are_batches(k, n, r, nr)) {
+            z[nz++] = n[0];
+            n[0] = n[--nn];
+        }
         flatten(k, AXIS_Z, "z", z, nz);
         flatten(k, AXIS_M, "m", m, nm);
         flatten(k, AXIS_N, "n", n, nn);

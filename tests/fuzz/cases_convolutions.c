@@ -39,6 +39,18 @@ static void draw_dimension(struct convolution_text *t, int d) {
     if (!t->transposed && t->size[d] + 2 * t->padding[d] <= reach) t->size[d] = reach + 1;
 }
 
+/* One tap, at each element: products of matrices, whose lines are sometimes whole pieces. */
+static void draw_pointwise(struct convolution_text *t) {
+    for (int d = 0; d < t->dims; d++) {
+        t->taps[d] = t->dilation[d] = t->stride[d] = 1;
+        t->padding[d] = 0;
+    }
+    t->size[t->dims - 1] = ANY(t->r, 7, 8, 16, 24);
+    t->groups = 1;
+    t->channels = ANY(t->r, 17, 40, 64);
+    t->filters = ANY(t->r, 8, 17, 40);
+}
+
 static const char *convolution_of(struct convolution_text *t) {
     static const char *const dtypes[] = {"bf16", "f16", "f32", "f32"};
     struct arena *a = t->a;
@@ -110,6 +122,7 @@ static const char *random_convolution(struct arena *a, struct rng *r, int type) 
     t.channels = ANY(r, 1, 3, 17, 33, 40, 48, 64, 64, 70) * t.groups;
     t.filters = ANY(r, 2, 8, 17, 40, 64) * t.groups;
     for (int d = 0; d < t.dims; d++) draw_dimension(&t, d);
+    if (rng_below(r, 6) == 0) draw_pointwise(&t);
     bool gradient = !t.transposed && rng_below(r, 3) == 0;
     return gradient ? gradient_of(&t) : convolution_of(&t);
 }

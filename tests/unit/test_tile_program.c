@@ -60,6 +60,11 @@ static const char lying[] = "graph(%x: bf16[2, 9, 7, 40], %w: bf16[80, 40, 3, 3]
                             "permute(%x, [0, 3, 1, 2])\n"
                             "  %c: bf16[2, 80, 5, 4] = convolution(%p, %w, None, [2, 2], [1, 1])\n"
                             "  return %c\n}\n";
+/* one tap: each image is a batch of what lies as a product wants it */
+static const char pointwise[] =
+    "graph(%x: bf16[3, 40, 8, 15], %w: bf16[72, 40, 1, 1]) {\n"
+    "  %c: bf16[3, 72, 8, 15] = convolution(%x, %w, None, 1, 0, 1, False, 0, 1, 2)\n"
+    "  return %c\n}\n";
 /* windows are the depth: 5 x 8 of 2 images; 5 x 3 taps of 40 channels are the columns */
 static const char gradient[] =
     "graph(%x: bf16[40, 1, 2, 9, 10], %d: bf16[1, 34, 2, 5, 8]) {\n"
@@ -139,6 +144,11 @@ static void test_print_windows(void **state) {
     assert_non_null(strstr(b.p, "b = windows of v2 as it lies, bf16[2 images, 9 x 7, 1 z, 64 "
                                 "channels], 3 x 3 taps"));
     assert_int_equal(t->product->b.bytes, 0);
+    t = program_of(a, pointwise, "mma=1 m=64 n=64 k=64 stages=2 warps=8");
+    b = buf_new(a);
+    tile_print(&b, t);
+    assert_non_null(strstr(b.p, "a = v0, bf16[1 z, 72 m, 40 k], lines 40 apart\n"
+                                "b = v1, bf16[3 z, 40 k, 120 n], lines 120 apart\n"));
     arena_free(a);
 }
 
@@ -262,6 +272,7 @@ static void test_numbers(void **state) {
         {sliding, "mma=2 m=32 n=64 k=64 tm=16 tn=32 stages=2 warps=4"},
         {sliding_wide, "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
         {sliding_wide, "mma=2 m=32 n=32 k=64 tm=16 tn=16 stages=2 warps=4"},
+        {pointwise, "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
         {lying, "mma=1 m=64 n=32 k=64 stages=2 warps=8"},
         {lying, "mma=2 m=32 n=32 k=64 tm=16 tn=16 stages=2 warps=4"},
         {gradient, "mma=1 m=64 n=128 k=16 stages=2 warps=8 cluster=2"},
