@@ -160,19 +160,42 @@ static const char *depth_of_step(struct emitter *w, const struct tile_program *t
                      : arena_printf(w->arena, "step * %d", depth);
 }
 
+static const char *digit_text(struct emitter *w, const char *number, int64_t below, int64_t size,
+                              int64_t step) {
+    struct buf b = buf_new(w->arena);
+    if (size == 1) return "0";
+    buf_puts(&b, number);
+    if (below > 1) buf_printf(&b, " / %lld", (long long)below);
+    buf_printf(&b, " %% %lld", (long long)size);
+    if (step > 1) buf_printf(&b, " * %lld", (long long)step);
+    return b.p;
+}
+
+const char *window_digit_text(struct emitter *w, const struct im2col *of, int d,
+                              const char *window) {
+    int64_t below = 1;
+    for (int i = 0; i < d; i++) below *= of->dim[i].windows;
+    return digit_text(w, window, below, of->dim[d].windows, of->dim[d].step);
+}
+
+const char *tap_digit_text(struct emitter *w, const struct im2col *of, int d, const char *tap) {
+    int64_t below = 1;
+    for (int i = 0; i < d; i++) below *= of->dim[i].taps;
+    return digit_text(w, tap, below, of->dim[d].taps, of->dim[d].apart);
+}
+
 /* Where a window is, as tensor maps count. */
 static void put_window(struct emitter *w, const struct tile_ring *r, const char *number) {
     const struct im2col *of = r->operand->order;
-    char x = letter(r);
-    int64_t below = 1;
-    line(w, "const int window_%c = %s;", x, number);
+    const char x = letter(r), *window = arena_printf(w->arena, "window_%c", x);
+    int64_t all = 1;
+    line(w, "const int %s = %s;", window, number);
     for (int d = 0; d < of->n; d++) {
-        const struct im2col_dim *y = &of->dim[d];
-        line(w, "const int %c_at%d = window_%c / %lld %% %lld * %lld + %lld;", x, d, x,
-             (long long)below, (long long)y->windows, (long long)y->step, (long long)y->first);
-        below *= y->windows;
+        line(w, "const int %c_at%d = %s + %lld;", x, d, window_digit_text(w, of, d, window),
+             (long long)of->dim[d].first);
+        all *= of->dim[d].windows;
     }
-    line(w, "const int %c_picture = window_%c / %lld;", x, x, (long long)below);
+    line(w, "const int %c_picture = %s / %lld;", x, window, (long long)all);
 }
 
 /* Once for a tile, if its rows are windows: the first of those that the block copies. */
@@ -208,20 +231,21 @@ static void put_copy_windows(struct emitter *w, const struct tile_program *t,
              i * elements, first, (long long)o->channels);
         line(w, "const int channel = number %% %lld%s;", (long long)o->channels,
              o->batches > 1 ? arena_printf(w->arena, " + z * %lld", (long long)o->batch) : "");
-        int64_t below = 1;
+        line(w, "(void)tap;");
         for (int d = 0; d < of->n; d++) {
-            const struct im2col_dim *y = &of->dim[d];
             buf_printf(&at, ", %c_at%d", x, d);
-            buf_printf(&offsets, ", tap / %lld %% %lld * %lld", (long long)below,
-                       (long long)y->taps, (long long)y->apart);
-            below *= y->taps;
+            buf_printf(&offsets, ", %s", tap_digit_text(w, of, d, "tap"));
         }
+        const char *picture = arena_printf(w->arena, "%c_picture", x);
+        if (!o->along && o->depth % r->depth) /* beyond all taps, of no image */
+            picture = arena_printf(w->arena, "%s + (tap < %lld ? 0 : %lld)", picture,
+                                   (long long)of->taps, (long long)of->images);
         for (int p = 0; p < r->planes; p++)
             line(w,
                  "k_map_load_windows(stage + %d%s, &map_%c, full + s * 8, %d, channel + %lld%s, "
-                 "%c_picture%s);",
+                 "%s%s);",
                  r->offset + p * r->bytes + i * lines * r->line, place, x,
-                 r->blocks > 1 ? (1 << r->blocks) - 1 : 0, (long long)o->plane * p, at.p, x,
+                 r->blocks > 1 ? (1 << r->blocks) - 1 : 0, (long long)o->plane * p, at.p, picture,
                  offsets.p);
         close_brace(w);
     }
@@ -271,12 +295,17 @@ static void put_wait_empty(struct emitter *w, const struct tile_program *t) {
     line(w, "const k_shared stage = stages + s * %d;", ring(t, TILE_A)->stage);
 }
 
-/* A wgmma's operand, of a plane: 32 bytes, or of lines along the rows 16 lines, of the depth from
+/* A wgmma's operand, of a plane: 32 bytes of a box's lines, or of lines along the rows 16 lines, of the depth from
  * number i on. */
 static const char *operand_of(struct emitter *w, const struct tile_ring *r, int plane) {
-    int step = r->operand->along ? 16 * r->line : 32;
-    return arena_printf(w->arena, "k_operand_on(of_%c, at + (%d + i * %d) / 16)",
-                        r->name[0] - 'A' + 'a', plane * r->bytes, step);
+    int step = r->operand->along ? 16 * r->line : 32, in_line = r->line / 32;
+    char x = (char)(r->name[0] - 'A' + 'a');
+    if (!r->operand->along && ring_boxes(r) > 1)
+        return arena_printf(w->arena,
+                            "k_operand_on(of_%c, at + (%d + i / %d * %d + i %% %d * %d) / 16)", x,
+                            plane * r->bytes, in_line, ring_box_lines(r) * r->line, in_line, step);
+    return arena_printf(w->arena, "k_operand_on(of_%c, at + (%d + i * %d) / 16)", x,
+                        plane * r->bytes, step);
 }
 
 static void put_dot(struct emitter *w, const struct tile_program *t, bool fresh) {

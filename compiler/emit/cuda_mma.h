@@ -21,6 +21,12 @@ void put_places_of_warps(struct emitter *w, const struct tile_program *t);
 void add_images(struct emitter *w, const struct tile_program *t, struct ws_launch *l);
 void put_image_parameters(struct emitter *w, const struct tile_program *t);
 
+/* cuda_mma.c: digit d of the number of a window, or of a tap, times how far these are apart:
+ * "tap / 3 % 3 * 2". */
+const char *window_digit_text(struct emitter *w, const struct im2col *of, int d,
+                              const char *number);
+const char *tap_digit_text(struct emitter *w, const struct im2col *of, int d, const char *number);
+
 /* cuda_mma.c: what was summed up is added to the total. */
 void put_add(struct emitter *w, const struct tile_program *t);
 

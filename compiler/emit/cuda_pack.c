@@ -26,8 +26,8 @@
  *
  * A factor that is read through windows (kernel/im2col.c) is written pixel by pixel, channels
  * innermost, as it is inside of its guard: a convolution's input once, not once for each tap.
- * Neighbouring threads have neighbouring pixels, of which a warp has 32, and a block all channels
- * soon: lines are written whole while they are in L2. The other factor's depth then is taps, of
+ * A warp has some neighbouring pixels and some neighbouring channels, so that it reads and writes
+ * whole sectors of memory. The other factor's depth then is taps, of
  * each all channels. */
 #include "emit/cuda_mma.h"
 
@@ -202,11 +202,21 @@ static int64_t channel_stride(struct emitter *w, const struct operand *o, value_
     return known ? stride : -1;
 }
 
-static bool runs_along_channels(struct emitter *w, const struct operand *o, const bool *needed) {
-    for (value_id v = 0; v <= o->factor; v++)
-        if (needed[v] && w->k->values.at[v].kind == INST_LOAD && channel_stride(w, o, v) > 1)
-            return false;
-    return true;
+/* Pixels that a warp has beside each other, of as many channels as then are left for its threads:
+ * they read 32 bytes of memory and write the same of lines, which is what memory has at least; 0:
+ * the threads have neighbouring channels, for what is read runs along these. */
+static int neighbours_of_warp(struct emitter *w, const struct operand *o, const bool *needed) {
+    enum { SECTOR = 32 };
+    int bytes = 0;
+    for (value_id v = 0; v <= o->factor; v++) {
+        if (!needed[v] || w->k->values.at[v].kind != INST_LOAD) continue;
+        if (channel_stride(w, o, v) >= 0 && channel_stride(w, o, v) <= 1) continue;
+        int own = dtype_bytes(buffer_dtype(w, w->k->values.at[v].buffer));
+        if (!bytes || own < bytes) bytes = own;
+    }
+    if (!bytes) return 0;
+    int n = SECTOR / bytes;
+    return n < WARP && o->plane / EACH % (WARP / n) == 0 ? n : WARP;
 }
 
 static void put_inside(struct emitter *w, const struct operand *o, const bool *needed) {
@@ -225,16 +235,18 @@ static void put_inside(struct emitter *w, const struct operand *o, const bool *n
     line(w, "x[e] = (float)%s;", ref(w, o->factor));
 }
 
-static void put_pixel(struct emitter *w, const struct operand *o, int64_t pixels, bool along) {
+static void put_pixel(struct emitter *w, const struct operand *o, int64_t pixels, int neighbours) {
     const struct im2col *of = o->order;
     int64_t chunks = o->plane / EACH, below = 1;
-    if (along) {
+    if (!neighbours) {
         line(w, "const k_idx c = (k_idx)(i %% %lld) * %d;", (long long)chunks, EACH);
         line(w, "const k_idx pixel = (k_idx)(i / %lld);", (long long)chunks);
     } else {
-        line(w, "const k_idx c = (k_idx)(i / %d %% %lld) * %d;", WARP, (long long)chunks, EACH);
-        line(w, "const k_idx pixel = (k_idx)(i / %lld * %d + i %% %d);", (long long)chunks * WARP,
-             WARP, WARP);
+        int beside = WARP / neighbours;
+        line(w, "const k_idx c = (k_idx)(i / %d %% %lld * %d + i %% %d) * %d;", WARP,
+             (long long)chunks / beside, beside, beside, EACH);
+        line(w, "const k_idx pixel = (k_idx)(i / %lld * %d + i / %d %% %d);",
+             (long long)chunks * neighbours, neighbours, beside, neighbours);
         line(w, "if (pixel >= %lld) continue;", (long long)pixels);
     }
     for (int d = 0; d < of->n; d++) {
@@ -254,9 +266,10 @@ static void put_windows(struct emitter *w, const struct operand *o) {
     bool *needed = NEW_ARRAY(w->arena, bool, k->values.n);
     if (o->order->guard != NO_VALUE) needed[o->order->guard] = true;
     mark_needed(w, o->factor, needed);
-    bool along = runs_along_channels(w, o, needed);
-    open_loop(w, (along ? pixels : tile_count(pixels, WARP) * WARP) * o->plane / EACH);
-    put_pixel(w, o, pixels, along);
+    int neighbours = neighbours_of_warp(w, o, needed);
+    int64_t all = neighbours ? tile_count(pixels, neighbours) * neighbours : pixels;
+    open_loop(w, all * o->plane / EACH);
+    put_pixel(w, o, pixels, neighbours);
     line(w, "float x[%d];", EACH);
     for (value_id v = 0; v < k->values.n; v++) w->where[v] = NOWHERE;
     line(w, "#pragma unroll");

@@ -71,17 +71,19 @@ static void put_piece_of_window(struct emitter *w, const struct tile_ring *r, in
     line(w, "const int window = %s + line, number = %s + piece * %d;", o->along ? depth : row,
          o->along ? row : depth, piece(r));
     line(w, "const int tap = number / %lld;", (long long)o->channels);
-    int64_t windows = 1, taps = 1;
+    int64_t windows = 1;
     struct buf inside = buf_new(w->arena), pixel = buf_new(w->arena);
+    line(w, "(void)tap;");
     for (int d = 0; d < of->n; d++) {
         const struct im2col_dim *y = &of->dim[d];
-        line(w, "const int at%d = window / %lld %% %lld * %lld + tap / %lld %% %lld * %lld + %lld;",
-             d, (long long)windows, (long long)y->windows, (long long)y->step, (long long)taps,
-             (long long)y->taps, (long long)y->apart, (long long)y->first);
+        line(w, "const int at%d = %s + %s + %lld;", d, window_digit_text(w, of, d, "window"),
+             tap_digit_text(w, of, d, "tap"), (long long)y->first);
         buf_printf(&inside, " && (unsigned)at%d < %lld", d, (long long)y->size);
         buf_printf(&pixel, " + at%d * %lldLL", d, (long long)o->step[d]);
-        windows *= y->windows, taps *= y->taps;
+        windows *= y->windows;
     }
+    if (!o->along && o->depth % r->depth)
+        buf_printf(&inside, " && tap < %lld", (long long)of->taps);
     if (!is_image(r) && of->channels != o->channels)
         buf_printf(&inside, " && number %% %lld < %lld", (long long)o->channels,
                    (long long)of->channels);

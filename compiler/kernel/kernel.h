@@ -311,6 +311,7 @@ struct operand {
      * lines of a tile have one tap; NULL: both are as the product has them. */
     const struct im2col *order;
     int64_t channels;
+    int line;     /* windows: bytes of a tile's lines */
     bool windows; /* each pixel is there once, and rows, or the depth, are windows of it: in the
                      image [image][position][plane][batch][channel], or in what `load` reads */
     int64_t step[IM2COL_DIMS + 1]; /* elements from a position to the next, along each dimension,

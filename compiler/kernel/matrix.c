@@ -271,6 +271,17 @@ static void set_order(struct operand *o, const struct operand *windows) {
     o->bytes = round_up(o->plane * o->planes * dtype_bytes(o->dtype), 1024);
 }
 
+/* Bytes of a tile's lines: narrower ones than could be where they save a quarter of what channels
+ * are filled up to, and those of 32 bytes, which shared memory serves worse, a third. */
+static int line_of_channels(int64_t bytes, int line) {
+    int best = line;
+    for (int l = line / 2; l >= 32; l /= 2) {
+        int of = l == 32 ? 3 : 4;
+        if (round_up(bytes, l) * of <= round_up(bytes, best) * (of - 1)) best = l;
+    }
+    return best;
+}
+
 /* A factor as windows: so many channels that a line of a tile is of one tap. The depth of both
  * factors is taps then, of each all channels; or, along, the rows of this one are. Not if most of
  * the channels were none, or if an image of the product's own shape, or none, takes fewer bytes. */
@@ -283,10 +294,12 @@ static void choose_windows(const struct kernel *k, struct product *p, int side, 
     o.along = along;
     int line = operand_line(&o, tile, depth);
     if (!line) return;
+    if (side || !along) line = line_of_channels(w->channels * dtype_bytes(o.dtype), line);
     o.order = w;
+    o.line = line;
     o.channels = round_up(w->channels, line / dtype_bytes(o.dtype));
     *(along ? &o.rows : &o.depth) = w->taps * o.channels;
-    if (o.channels > MOST_WASTE * w->channels || (!along && o.depth % depth)) return;
+    if (o.channels > MOST_WASTE * w->channels) return;
     struct operand there = o;
     if (set_in_memory(k, &there, w) &&
         (p->by_warp || windows_fit(&there, line, along ? depth : tile, a)))
@@ -322,6 +335,7 @@ static void choose_passes(struct product *p) {
 }
 
 int operand_line(const struct operand *o, int rows, int depth) {
+    if (o->line) return o->line;
     int bytes = (o->along ? rows : depth) * dtype_bytes(o->stored);
     return !(bytes % 128) ? 128 : !(bytes % 64) ? 64 : !(bytes % 32) ? 32 : 0;
 }
