@@ -295,8 +295,8 @@ static void put_wait_empty(struct emitter *w, const struct tile_program *t) {
     line(w, "const k_shared stage = stages + s * %d;", ring(t, TILE_A)->stage);
 }
 
-/* A wgmma's operand, of a plane: 32 bytes of a box's lines, or of lines along the rows 16 lines, of the depth from
- * number i on. */
+/* A wgmma's operand, of a plane: 32 bytes of a box's lines, or of lines along the rows 16 lines, of
+ * the depth from number i on. */
 static const char *operand_of(struct emitter *w, const struct tile_ring *r, int plane) {
     int step = r->operand->along ? 16 * r->line : 32, in_line = r->line / 32;
     char x = (char)(r->name[0] - 'A' + 'a');
