@@ -40,7 +40,8 @@
  *   T7  a NEXT stands behind each step of a role;
  *   T8  the phases of an epilogue come in their order, each STORE but the last with a REDUCE behind
  *       it; partials are left by who has reduced them; and a STORE that reads what rows come to
- *       stands behind a MEET_PARTIALS of all the tiles that share rows, if there are several.
+ *       stands behind a MEET_PARTIALS of all the tiles that share rows, if there are several;
+ *   T9  a line of what is read through windows is of one tap, and there are lines for all taps.
  *
  * Where the epilogue reduces, the store is followed by
  *

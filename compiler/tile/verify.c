@@ -193,6 +193,17 @@ static const char *check(struct checker *c, uint32_t at) {
     return NULL;
 }
 
+/* A box is channels of one tap, and there are so many of all taps. */
+static const char *check_windows(struct checker *c, const struct tile_ring *r) {
+    const struct operand *o = r->operand;
+    if (!o->windows) return NULL;
+    if (o->channels % ring_line_elements(r))
+        return arena_printf(c->arena, "T9: lines of %s are of several taps", r->name);
+    if ((o->along ? o->rows : o->depth) != o->order->taps * o->channels)
+        return arena_printf(c->arena, "T9: %s has not all taps, or more", r->name);
+    return NULL;
+}
+
 static const char *check_rings(struct checker *c) {
     const struct tile_program *t = c->t;
     int end = 0;
@@ -204,6 +215,8 @@ static const char *check_rings(struct checker *c) {
             return arena_printf(c->arena, "T6: ring %s at %d", r->name, r->offset);
         if (r->bytes % aligned)
             return arena_printf(c->arena, "T6: tiles of %s have %d bytes", r->name, r->bytes);
+        const char *bad = check_windows(c, r);
+        if (bad) return bad;
         end = r->offset + r->bytes * r->planes;
         if (end > r->stage) return arena_printf(c->arena, "T6: %s lies in the next stage", r->name);
     }

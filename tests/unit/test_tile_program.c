@@ -438,6 +438,21 @@ static void test_mistakes(void **state) {
     }
 }
 
+/* Windows whose lines are of two taps, or that end before the last tap. */
+static void test_mistakes_of_windows(void **state) {
+    struct arena *a = arena_new();
+    struct tile_program *t = program_of(a, sliding, "mma=1 m=64 n=64 k=32 stages=2 warps=8");
+    struct operand o = *t->ring[TILE_B].operand;
+    t->ring[TILE_B].operand = &o;
+    assert_null(tile_verify(t, a));
+    o.channels += 8;
+    assert_string_equal(tile_verify(t, a), "T9: lines of B are of several taps");
+    o.channels -= 8;
+    o.depth -= o.channels;
+    assert_string_equal(tile_verify(t, a), "T9: B has not all taps, or more");
+    arena_free(a);
+}
+
 /* The machine finds what the verifier does, by numbers or by waiting for ever. */
 static void test_machine_finds_mistakes(void **state) {
     static const struct {
@@ -520,6 +535,7 @@ int main(void) {
         cmocka_unit_test(test_print_by_warps),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_mistakes_of_windows),
         cmocka_unit_test(test_machine_finds_mistakes),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_print_rows),
