@@ -4,20 +4,14 @@ moves x, the weight and the result."""
 import torch
 import torch.nn as nn
 
-dims = 2
 batch = 16
 channels = 64
 filters = 64
 depth = 16
 height = 56
 width = 56
-kernel = 3
-stride = 1
-padding = 1
-dilation = 1
-groups = 1
-transposed = 0
-output_padding = 0
+dims, kernel, stride, padding, dilation, groups = 2, 3, 1, 1, 1, 1
+transposed, output_padding = 0, 0
 
 
 class Model(nn.Module):

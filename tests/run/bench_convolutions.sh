@@ -31,7 +31,8 @@ for name in ("--cases", "--device", "--ways", "--results"):
     parser.add_argument(name)
 given = parser.parse_args(sys.argv[2:])
 for case in peer.read_cases(pathlib.Path(given.cases)):
-    path, ways, point = pathlib.Path(given.results) / f"{case.path.stem}.csv", given.ways.split(","), case.points[0]
+    path, ways = pathlib.Path(given.results) / f"{case.path.stem}.csv", given.ways.split(",")
+    point, = case.points
     if peer.has_rows(path, case, "fwd", point, ways):
         print("passed over")
         continue
