@@ -53,8 +53,8 @@ void buf_indent(struct buf *b, int levels) {
     for (int i = 0; i < levels; i++) buf_puts(b, "    ");
 }
 
-/* Before the last blank that leaves at most `columns` bytes, or, if there is one, the last such that
- * parts more than words; else before the first one. Not in what the line begins with. */
+/* Before the last blank that leaves at most `columns` bytes, or, if there is one, the last such
+ * that parts more than words; else before the first one. Not in what the line begins with. */
 static size_t line_break(const char *line, size_t n, size_t columns) {
     size_t at = n, apart = n;
     if (n <= columns) return n;

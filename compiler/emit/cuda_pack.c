@@ -12,8 +12,8 @@
  * Three planes hold an f32's 24 bits: what is left of x goes to the next plane. tf32 is rounded to.
  * What of a group of eight is beyond the line's end is 0, and nobody reads it.
  *
- * Where the factor runs across the image, blocks turn tiles of it in shared memory, so that what they
- * read lies together, and what they write, too:
+ * Where the factor runs across the image, blocks turn tiles of it in shared memory, so that what
+ * they read lies together, and what they write, too:
  *
  *     for (long long i = blockIdx.x; i < 8192; i += gridDim.x) {     64 lines of 64 each
  *         ...                                     eight neighbouring lines at one place of theirs:
@@ -147,7 +147,8 @@ static void put_lines(struct emitter *w, const struct operand *o) {
     close_brace(w);
 }
 
-/* Of a tile's 64 by 64 elements a thread has eight, twice: first of neighbouring lines, then of one. */
+/* Of a tile's 64 by 64 elements a thread has eight, twice: first of neighbouring lines, then of
+ * one. */
 static void open_share(struct emitter *w, const char *line_of, const char *along) {
     line(w, "#pragma unroll");
     open_brace(w, "for (int u = 0; u < %d; u++)", TILE * TILE / EACH / THREADS);

@@ -4,7 +4,8 @@
  *
  * Boxes of random tensors of one to five dimensions, at random coordinates, some of them outside,
  * are loaded into shared memory, swizzled or not, and compared byte by byte. Once in this process
- * and once in an isolated one, which is sent descriptions. Exit 0: all fine, 1: something is wrong, 3: no GPU with a TMA. */
+ * and once in an isolated one, which is sent descriptions. Exit 0: all fine, 1: something is wrong,
+ * 3: no GPU with a TMA. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
