@@ -244,7 +244,7 @@ void choose_axes(struct builder *w) {
                                (reduced_behind(w, n, nn) ? MASK_N : 0)));
         nz = merge_axes(k, z, nz), nm = merge_axes(k, m, nm), nn = merge_axes(k, n, nn),
         nr = merge_axes(k, r, nr);
-        if (!nz && nn == 2 && columns_are_batches(k, n, r, nr)) {
+        if (!nz && nn == 2 && !k->over && columns_are_batches(k, n, r, nr)) {
             z[nz++] = n[0];
             n[0] = n[--nn];
         }

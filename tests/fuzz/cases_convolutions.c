@@ -16,7 +16,7 @@ struct convolution_text {
     int dims, images, channels, filters, groups;
     int size[MOST_DIMS], taps[MOST_DIMS], stride[MOST_DIMS], padding[MOST_DIMS],
         dilation[MOST_DIMS];
-    bool transposed, last, relu;
+    bool transposed, last, relu, sums;
     int type; /* bf16, f16, f32, f32 in tf32 */
 };
 
@@ -76,7 +76,14 @@ static const char *convolution_of(struct convolution_text *t) {
                list(a, t->stride, t->dims), list(a, t->padding, t->dims),
                list(a, t->dilation, t->dims), t->transposed ? "True" : "False",
                list(a, (int[MOST_DIMS]){0}, t->dims), t->groups, t->dims);
-    buf_printf(&b, " %%r = relu(%%c)\n return %%r\n}\n");
+    buf_printf(&b, " %%r = relu(%%c)\n");
+    if (t->sums) { /* of channels, over images and positions, as batch norm has them */
+        int over[MOST_DIMS + 1] = {0, 2, 3, 4};
+        buf_printf(&b, " %%s = sum(%%r, [%s], False)\n return %%r, %%s\n}\n",
+                   list(a, over, t->dims + 1));
+        return b.p;
+    }
+    buf_puts(&b, " return %r\n}\n");
     return b.p;
 }
 
@@ -118,6 +125,7 @@ static const char *random_convolution(struct arena *a, struct rng *r, int type) 
                                  .transposed = rng_below(r, 4) == 0,
                                  .last = rng_below(r, 4) == 0,
                                  .relu = rng_below(r, 4) == 0,
+                                 .sums = rng_below(r, 4) == 0,
                                  .type = type};
     t.channels = ANY(r, 1, 3, 17, 33, 40, 48, 64, 64, 70) * t.groups;
     t.filters = ANY(r, 2, 8, 17, 40, 64) * t.groups;
@@ -146,8 +154,15 @@ static const char *config_of(struct arena *a, struct rng *r, int type, bool by_w
     return b.p;
 }
 
+/* Images would be batches, but channels are summed up over them. */
+static const char sums_of_pixels[] =
+    "graph(%x: bf16[2, 32, 8, 16], %w: bf16[48, 32, 1, 1]) {\n"
+    " %c = convolution(%x, %w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n"
+    " %s = sum(%c, [0, 2, 3], False)\n return %c, %s\n}\n";
+
 void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
     struct rng r = {seed};
+    vec_push(a, out, ((struct case_graph){.text = sums_of_pixels, .every = CASES_DEFAULT}));
     for (int i = 0; i < n; i++) {
         int type = rng_below(&r, 4);
         const char *text = random_convolution(a, &r, type);
