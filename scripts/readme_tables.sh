@@ -53,6 +53,7 @@ block_torch() { scripts/sample_tables.py torch "$@"; }
 block_repeat() { scripts/sample_tables.py repeat "$@"; }
 block_sizes() { scripts/sample_tables.py sizes "$@"; }
 block_products() { scripts/sample_tables.py products "$@"; }
+block_convolutions() { scripts/sample_tables.py convolutions "$@"; }
 block_slower() { scripts/sample_tables.py slower "$@"; }
 block_overlap() { scripts/sample_tables.py overlap "$@"; }
 block_misses() { scripts/sample_tables.py misses "$@"; }

@@ -6,8 +6,8 @@
     scripts/sample_tables.py figure FILE.svg              a figure, and below it what it shows and where that comes from
 
 KIND names the script that wrote the file: torch (check_torch.sh), cost, lookup and capture (bench_cost.sh, ...), repeat
-(bench_repeat.sh), sizes (bench_sizes.sh), products and slower (bench_products.sh: all of them, and those that are slower
-than PyTorch's), overlap (bench_overlap.sh), misses (bench_suite.sh; FILE, and that of sizes), searches (bench_search.sh)
+(bench_repeat.sh), sizes (bench_sizes.sh), convolutions (bench_convolutions.sh), products and slower (bench_products.sh:
+all of them, and those that are slower than PyTorch's), overlap (bench_overlap.sh), misses (bench_suite.sh; FILE, and that of sizes), searches (bench_search.sh)
 or ordering (cost_model.py). Below each table stands who wrote it, where and when. scripts/readme_tables.sh puts them
 there. A figure is drawn from the CSV of the same name; index.csv of reports/samples has its command.
 Exit codes: 0 fine, 1 a file is missing or foreign, 2 usage."""
@@ -94,16 +94,22 @@ def overlap(path, rows):
     source("`scripts/bench_overlap.sh`", rows[0], path)
 
 
+def kind(row):
+    """The dtype, and where that is f32 by what precision it was multiplied, if not by f32's."""
+    precision = row.get("precision") or "f32"
+    return row["dtype"] if precision == "f32" else precision
+
+
 def products(path, rows):
     def sums():
-        for dtype in sorted({r["dtype"] for r in rows}):
-            some = [float(r["torch_over_ours"]) for r in rows if r["dtype"] == dtype and r["torch_over_ours"]]
+        for dtype in sorted(set(map(kind, rows))):
+            some = [float(r["torch_over_ours"]) for r in rows if kind(r) == dtype and r["torch_over_ours"]]
             yield dtype, len(some), f"{geomean(some):.3f}", f"{min(some):.3f}", sum(x >= 1 for x in some)
 
     table(["dtype<", "products", "PyTorch / ours, geometric mean", "least", "not slower than PyTorch"], sums())
     print()
     table(["product<", "dtype<", "tuned µs", "first guess µs", "PyTorch µs", "PyTorch / ours", "TFLOP/s", "tuning s"],
-          [(f"{r['workload']} {r['axes']}", r["dtype"], f"{float(r['ours_us']):.1f}", f"{float(r['default_us']):.1f}",
+          [(f"{r['workload']} {r['axes']}", kind(r), f"{float(r['ours_us']):.1f}", f"{float(r['default_us']):.1f}",
             f"{float(r['torch_us']):.1f}", r["torch_over_ours"], r["tflops"], f"{float(r['tuning_s']):.1f}")
            for r in rows if r["torch_us"]])
     source("`scripts/bench_products.sh`", rows[0], path)
@@ -111,10 +117,24 @@ def products(path, rows):
 
 def slower(path, rows):
     some = sorted((r for r in rows if r["torch_over_ours"] and float(r["torch_over_ours"]) < 1),
-                  key=lambda r: (r["dtype"], float(r["torch_over_ours"])))
-    table(["product<", "dtype<", "PyTorch / ours"], [(f"{r['workload']} {r['axes']}", r["dtype"], r["torch_over_ours"])
+                  key=lambda r: (kind(r), float(r["torch_over_ours"])))
+    table(["product<", "dtype<", "PyTorch / ours"], [(f"{r['workload']} {r['axes']}", kind(r), r["torch_over_ours"])
                                                      for r in some])
     source("`scripts/bench_products.sh`", rows[0], path)
+
+
+def convolutions(path, rows):
+    def sums():
+        for dtype in sorted(set(map(kind, rows))):
+            some = [float(r["best_over_ours"]) for r in rows if kind(r) == dtype and r["best_over_ours"]]
+            yield dtype, len(some), f"{geomean(some):.3f}", f"{min(some):.3f}", sum(x < 0.9 for x in some)
+
+    table(["dtype<", "convolutions", "PyTorch / ours, geometric mean", "least", "less than 0.9"], sums())
+    print()
+    table(["convolution<", "dtype<", "tuned µs", "first guess µs", "PyTorch eager µs", "PyTorch / ours", "TFLOP/s", "tuning s"],
+          [(r["name"], kind(r), f"{float(r['ours_us']):.1f}", f"{float(r['default_us']):.1f}", f"{float(r['eager_us']):.1f}",
+            r["best_over_ours"], r["tflops"], f"{float(r['tuning_s']):.1f}") for r in rows if r["eager_us"]])
+    source("`scripts/bench_convolutions.sh`", rows[0], path)
 
 
 def between(points, x):
@@ -203,6 +223,7 @@ def figure(path):
 
 KINDS = {"torch": torch, "cost": measures("bench_cost.sh"), "lookup": measures("bench_lookup.sh"),
          "capture": measures("bench_capture.sh"), "repeat": repeat, "sizes": sizes, "products": products, "slower": slower,
+         "convolutions": convolutions,
          "overlap": overlap, "misses": misses, "searches": searches, "ordering": ordering}
 
 
