@@ -301,7 +301,7 @@ static int finish(struct bench_run *r) {
     struct diag d = diag_new(r->arena);
     if (!r->ranges) return WS_OK;
     bench_ladder(r, &d);
-    printf("configs known before:\n    %s\n", range_counts_text(r->ranges, r->arena));
+    bench_print_known(r);
     if (d.status == WS_OK) range_table_keep(r->ranges, r->store, &d);
     if (d.status != WS_OK) command_line_fail("bench", &d);
     return (int)d.status;

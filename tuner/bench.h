@@ -100,5 +100,6 @@ enum ws_status bench_ladder(struct bench_run *r, struct diag *d); /* when all po
 /* bench_print.c: what the user reads. */
 void bench_print_subject(const struct bench_point *b);
 void bench_print_results(const struct bench_point *b);
+void bench_print_known(const struct bench_run *r); /* how many configs the store had, and whence */
 
 #endif

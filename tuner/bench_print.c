@@ -84,3 +84,8 @@ void bench_print_results(const struct bench_point *b) {
     if (!b->run->replay) printf("results: %s\n", b->run->recorder.path);
     fflush(stdout);
 }
+
+void bench_print_known(const struct bench_run *r) {
+    say(r->arena, arena_printf(r->arena, "configs known before: %s\n",
+                               range_counts_text(r->ranges, r->arena)));
+}
