@@ -387,7 +387,7 @@ static bool is_below(struct exprs *p, ex e, ex d) {
 
 static uint64_t magnitude(int64_t a) { return a < 0 ? -(uint64_t)a : (uint64_t)a; }
 
-static int64_t gcd(int64_t x, int64_t y) {
+int64_t common_divisor(int64_t x, int64_t y) {
     uint64_t a = magnitude(x), b = magnitude(y);
     while (b) {
         uint64_t t = a % b;
@@ -445,7 +445,7 @@ static ex divide_in_steps(struct exprs *p, ex a, ex b) {
     struct sum s = unpack(p, a), d = unpack(p, b);
     int64_t c = d.n == 0 ? d.k : d.n == 1 && d.k == 0 ? d.at[0].c : 1;
     for (int i = 0; i < s.n; i++) {
-        int64_t g = gcd(c, s.at[i].c);
+        int64_t g = common_divisor(c, s.at[i].c);
         ex step = ex_const(p, g), q, r;
         if (g == 1 || step == b) continue;
         split(p, a, step, &q, &r);
@@ -472,7 +472,7 @@ ex ex_div(struct exprs *p, ex a, ex b) {
         /* (g*t + k) // (g*m) == (t + k//g) // m */
         struct sum s = unpack(p, a);
         int64_t g = y;
-        for (int i = 0; i < s.n; i++) g = gcd(g, s.at[i].c);
+        for (int i = 0; i < s.n; i++) g = common_divisor(g, s.at[i].c);
         if (g > 1) {
             for (int i = 0; i < s.n; i++) s.at[i].c /= g;
             s.k = floor_div(s.k, g);
@@ -648,7 +648,7 @@ bool ex_divides(const struct exprs *p, int64_t k, ex e) {
     case EX_MAX: return ex_divides(p, k, x->a) && ex_divides(p, k, x->b);
     case EX_MUL: {
         int64_t c;
-        if (ex_is_const(p, x->b, &c)) return ex_divides(p, k / gcd(k, c), x->a);
+        if (ex_is_const(p, x->b, &c)) return ex_divides(p, k / common_divisor(k, c), x->a);
         return ex_divides(p, k, x->a) || ex_divides(p, k, x->b);
     }
     case EX_MOD: return ex_divides(p, k, x->a) && ex_divides(p, k, x->b);

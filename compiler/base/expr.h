@@ -100,6 +100,9 @@ bool ex_linear(struct exprs *p, ex e, ex sym, ex *coeff, ex *rest);
 /* Replace each from[i] (a symbol) by to[i]. */
 ex ex_subst(struct exprs *p, ex e, const ex *from, const ex *to, int n);
 
+/* The greatest of magnitudes; of 0 and x, that of x. */
+int64_t common_divisor(int64_t x, int64_t y);
+
 /* All symbols in e, in first-seen order, appended to out (at most cap); returns how many. */
 int ex_symbols(const struct exprs *p, ex e, ex *out, int cap);
 

@@ -203,20 +203,26 @@ static void put_step(struct panels *q) {
     }
 }
 
-static bool is_begun(const struct panels *q, bool chunks) { return !q->once || chunks; }
+/* Does a sum begin anew within a panel's depth? */
+static bool in_chunks(const struct panels *q) {
+    return q->depth > DEPTH_AT_ONCE && dtype_is_float(value_math(q->w, q->w->k->dot));
+}
+
+/* May there be something in a block's cells that is to be added to? */
+static bool is_begun(const struct panels *q) { return !q->once || in_chunks(q); }
 
 /* Registers have subscripts in no language, and compilers keep a small array there or do not: each
  * has a name. And all are this function's: what compilers keep of the loops around would leave too
  * few. Of the depth they sum up as many steps as a chain may have (kernel/chain.c). */
 static void put_block(struct panels *q) {
     struct emitter *w = q->w;
-    bool chunks = q->depth > DEPTH_AT_ONCE && dtype_is_float(value_math(w, w->k->dot));
+    bool chunks = in_chunks(q);
     line(w, "typedef %s k_panel __attribute__((vector_size(%d * sizeof(%s)), may_alias));", q->t,
          q->lanes, q->t);
     line(w,
          "static __attribute__((noinline)) void k_block(const %s *left, const k_panel *right, "
          "k_panel *total, int depth%s)",
-         q->t, is_begun(q, chunks) ? ", int begun" : "");
+         q->t, is_begun(q) ? ", int begun" : "");
     open_scope(w);
     if (chunks) {
         line(w, "int k1 = 0;");
@@ -250,9 +256,8 @@ static void put_block(struct panels *q) {
 }
 
 static void put_call(struct panels *q) {
-    bool chunks = q->depth > DEPTH_AT_ONCE && dtype_is_float(value_math(q->w, q->w->k->dot));
     line(q->w, "k_block(a + i0 * %d, (const k_panel *)(b + j0 * %d), (k_panel *)cells, depth%s);",
-         a_pitch(q), q->depth, is_begun(q, chunks) ? ", k0 > 0" : "");
+         a_pitch(q), q->depth, is_begun(q) ? ", k0 > 0" : "");
 }
 
 /* ---- a task ---------------------------------------------------------------------------------- */

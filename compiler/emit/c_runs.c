@@ -9,8 +9,6 @@
  * of images, row after row: so its runs are rows. */
 #include "emit/c_rows.h"
 
-static int64_t common_divisor(int64_t a, int64_t b) { return b ? common_divisor(b, a % b) : a; }
-
 /* What divides all numbers by which e divides the axis, and d. */
 static int64_t divisor_in(const struct exprs *p, ex e, ex axis, int64_t d) {
     enum ex_kind kind = ex_kind(p, e);

@@ -24,13 +24,10 @@
 
 enum { PAIR = 2, OCTET = 8, QUAD = 4 };
 
-/* Are the operand's rows taps and channels, in an order of their own (kernel/im2col.c)? */
-static bool has_order(const struct operand *o) { return o->windows && o->along; }
-
 /* The product's row, or column, that number `flat` of the operand's is; `end` if it is none. */
 static void put_number(struct emitter *w, const struct operand *o, const char *name,
                        const char *flat, const char *end) {
-    if (!has_order(o)) {
+    if (!operand_has_order(o)) {
         line(w, "const k_idx %s = %s;", name, flat);
         return;
     }
@@ -48,7 +45,7 @@ static void put_number(struct emitter *w, const struct operand *o, const char *n
 
 /* Elements that a store puts at once: eight of 16 bits, two, or one. */
 static int store_width(struct emitter *w, const struct store_node *s) {
-    if (has_order(&w->y->product->b)) return 1;
+    if (operand_has_order(&w->y->product->b)) return 1;
     bool narrow = dtype_bytes(buffer_dtype(w, s->buffer)) == 2;
     if (narrow && w->y->product->warp_columns % (OCTET * QUAD) == 0 &&
         index_is_vector(w->k, s->index, AXIS_N, OCTET))
@@ -77,7 +74,7 @@ static int chunk_of(struct emitter *w, const struct phase *f) {
 /* Of the epilogue: loads of two neighbours, and what does not vary with n. */
 static bool by_pairs(struct emitter *w, value_id v) {
     const struct value_node *x = &w->k->values.at[v];
-    return !has_order(&w->y->product->b) && x->kind == INST_LOAD && x->mask & MASK_N &&
+    return !operand_has_order(&w->y->product->b) && x->kind == INST_LOAD && x->mask & MASK_N &&
            !x->guarded && !x->n_args && load_is_vector(w->k, x, AXIS_N, PAIR);
 }
 
@@ -275,7 +272,7 @@ static void put_chunk(struct emitter *w, const struct phase *f, const char *sums
     put_pairs(w, f);
     line(w, "#pragma unroll");
     open_brace(w, "for (int e = 0; e < %d; e++)", PAIR);
-    if (has_order(&w->y->product->b)) {
+    if (operand_has_order(&w->y->product->b)) {
         put_number(w, &w->y->product->b, "at",
                    arena_printf(w->arena, "column + j * %d + quad * %d + e", OCTET, PAIR), "nn");
         line(w, "const k_idx n = k_clamp(at, nn - 1);");
@@ -333,7 +330,7 @@ static void put_columns(struct emitter *w, const struct tile_program *t, const s
               arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk));
     close_brace(w);
     close_brace(w);
-    put_warp_columns(w, t, f, chunk);
+    put_warp_columns(w, f, chunk);
     close_brace(w);
 }
 
@@ -349,7 +346,7 @@ static void put_rows(struct emitter *w, const struct tile_program *t, const stru
     put_chunk(w, f, sums,
               arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk));
     close_brace(w);
-    put_warp_rows(w, t, f);
+    put_warp_rows(w, f);
     close_brace(w);
     close_brace(w);
     put_warp_sums(w, t, f);

@@ -152,7 +152,7 @@ static void put_draw_tile(struct emitter *w, const struct tile_program *t) {
     if (t->ahead) line(w, "int s = 0;");
 }
 
-static char letter(const struct tile_ring *r) { return r->operand->axis == AXIS_M ? 'a' : 'b'; }
+char ring_letter(const struct tile_ring *r) { return r->operand->axis == AXIS_M ? 'a' : 'b'; }
 
 static const char *depth_of_step(struct emitter *w, const struct tile_program *t, int depth) {
     int parts = t->product->parts;
@@ -187,7 +187,7 @@ const char *tap_digit_text(struct emitter *w, const struct im2col *of, int d, co
 /* Where a window is, as tensor maps count. */
 static void put_window(struct emitter *w, const struct tile_ring *r, const char *number) {
     const struct im2col *of = r->operand->order;
-    const char x = letter(r), *window = arena_printf(w->arena, "window_%c", x);
+    const char x = ring_letter(r), *window = arena_printf(w->arena, "window_%c", x);
     int64_t all = 1;
     line(w, "const int %s = %s;", window, number);
     for (int d = 0; d < of->n; d++) {
@@ -212,7 +212,7 @@ static void put_copy_windows(struct emitter *w, const struct tile_program *t,
                              const struct tile_ring *r) {
     const struct operand *o = r->operand;
     const struct im2col *of = o->order;
-    const char x = letter(r), *depth = depth_of_step(w, t, r->depth);
+    const char x = ring_letter(r), *depth = depth_of_step(w, t, r->depth);
     int lines = ring_box_lines(r), elements = ring_line_elements(r), boxes = ring_boxes(r);
     int each = o->along ? boxes / r->blocks : boxes; /* boxes of a block */
     const char *place = "", *first = "";             /* and where they begin */
@@ -299,7 +299,7 @@ static void put_wait_empty(struct emitter *w, const struct tile_program *t) {
  * the depth from number i on. */
 static const char *operand_of(struct emitter *w, const struct tile_ring *r, int plane) {
     int step = r->operand->along ? 16 * r->line : 32, in_line = r->line / 32;
-    char x = (char)(r->name[0] - 'A' + 'a');
+    char x = ring_letter(r);
     if (!r->operand->along && ring_boxes(r) > 1)
         return arena_printf(w->arena,
                             "k_operand_on(of_%c, at + (%d + i / %d * %d + i %% %d * %d) / 16)", x,

@@ -21,6 +21,8 @@ void put_places_of_warps(struct emitter *w, const struct tile_program *t);
 void add_images(struct emitter *w, const struct tile_program *t, struct ws_launch *l);
 void put_image_parameters(struct emitter *w, const struct tile_program *t);
 
+/* cuda_mma.c: what names of an operand's end in. */
+char ring_letter(const struct tile_ring *r);
 /* cuda_mma.c: digit d of the number of a window, or of a tap, times how far these are apart:
  * "tap / 3 % 3 * 2". */
 const char *window_digit_text(struct emitter *w, const struct im2col *of, int d,
@@ -44,9 +46,8 @@ void put_again(struct emitter *w, const struct tile_program *t);
  * chunk, of all its elements. */
 void declare_exchange(struct emitter *w, const struct tile_program *t);
 void declare_terms(struct emitter *w, const struct phase *f, const char *dims);
-void put_warp_rows(struct emitter *w, const struct tile_program *t, const struct phase *f);
-void put_warp_columns(struct emitter *w, const struct tile_program *t, const struct phase *f,
-                      int chunk);
+void put_warp_rows(struct emitter *w, const struct phase *f);
+void put_warp_columns(struct emitter *w, const struct phase *f, int chunk);
 void put_warp_sums(struct emitter *w, const struct tile_program *t, const struct phase *f);
 /* The instructions from REDUCE on but KEEP; parameters and arguments for these; the launch behind
  * the product. */

@@ -33,10 +33,7 @@ static int multipliers(const struct tile_program *t) {
 }
 
 /* Warps that have parts of a result. */
-static int sharers(struct emitter *w) {
-    return (w->k->over & MASK_M ? product_warps(w->y, AXIS_M) : 1) *
-           (w->k->over & MASK_N ? product_warps(w->y, AXIS_N) : 1);
-}
+static int sharers(struct emitter *w) { return exchange_parts(w->k, w->y); }
 
 void declare_exchange(struct emitter *w, const struct tile_program *t) {
     const struct product *p = t->product;
@@ -68,8 +65,7 @@ void declare_terms(struct emitter *w, const struct phase *f, const char *dims) {
 
 /* ---- a warp's -------------------------------------------------------------------------------- */
 
-void put_warp_rows(struct emitter *w, const struct tile_program *t, const struct phase *f) {
-    (void)t;
+void put_warp_rows(struct emitter *w, const struct phase *f) {
     for (uint32_t i = 0; i < f->reduce.n && of_rows(w); i++) {
         value_id v = f->reduce.at[i];
         line(w, "a%u[f][h] = k_reduce_lanes<%s, 1, 4>(a%u[f][h]);", v, op_of(w, v), v);
@@ -78,9 +74,7 @@ void put_warp_rows(struct emitter *w, const struct tile_program *t, const struct
     }
 }
 
-void put_warp_columns(struct emitter *w, const struct tile_program *t, const struct phase *f,
-                      int chunk) {
-    (void)t;
+void put_warp_columns(struct emitter *w, const struct phase *f, int chunk) {
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = 0; i < %d; i++)", chunk * 2);
     line(w,

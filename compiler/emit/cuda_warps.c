@@ -29,7 +29,6 @@ static bool is_image(const struct tile_ring *r) { return r->operand->load == NO_
 static const char *along_text(const struct tile_ring *r) {
     return r->operand->along ? "true" : "false";
 }
-static char letter(const struct tile_ring *r) { return r->operand->axis == AXIS_M ? 'a' : 'b'; }
 
 void add_images(struct emitter *w, const struct tile_program *t, struct ws_launch *l) {
     for (int i = 0; i < RINGS; i++)
@@ -41,7 +40,7 @@ void put_image_parameters(struct emitter *w, const struct tile_program *t) {
     for (int i = 0; i < RINGS; i++)
         if (is_image(&t->ring[i]))
             buf_printf(&w->b, ", %s *__restrict__ image_%c",
-                       memory_type(w, t->ring[i].operand->dtype), letter(&t->ring[i]));
+                       memory_type(w, t->ring[i].operand->dtype), ring_letter(&t->ring[i]));
 }
 
 void put_places_of_warps(struct emitter *w, const struct tile_program *t) {
@@ -55,9 +54,9 @@ void put_places_of_warps(struct emitter *w, const struct tile_program *t) {
         const struct operand *o = r->operand;
         const char *type = memory_type(w, o->stored);
         if (is_image(r))
-            line(w, "const %s *const from_%c = image_%c;", type, letter(r), letter(r));
+            line(w, "const %s *const from_%c = image_%c;", type, ring_letter(r), ring_letter(r));
         else
-            line(w, "const %s *const from_%c = p%d + %lldLL;", type, letter(r),
+            line(w, "const %s *const from_%c = p%d + %lldLL;", type, ring_letter(r),
                  argument_of(w, w->k->values.at[o->load].buffer), (long long)o->offset);
     }
 }
@@ -88,7 +87,7 @@ static void put_piece_of_window(struct emitter *w, const struct tile_ring *r, in
         buf_printf(&inside, " && number %% %lld < %lld", (long long)o->channels,
                    (long long)of->channels);
     line(w, "k_copy_piece_if(k_piece<%d>(stage + %d, %d, line, piece), from_%c,", r->line,
-         r->offset + plane * r->bytes, ring_box_lines(r), letter(r));
+         r->offset + plane * r->bytes, ring_box_lines(r), ring_letter(r));
     line(w, "                window / %lld * %lldLL%s + number %% %lld + %lld%s,",
          (long long)windows, (long long)o->step[of->n], pixel.p, (long long)o->channels,
          (long long)o->plane * plane,
@@ -119,7 +118,7 @@ static void put_plane(struct emitter *w, const struct tile_program *t, const str
     const char *place = makes_planes(r) ? arena_printf(w->arena, "_f32<%s>", along_text(r))
                                         : arena_printf(w->arena, "<%d>", r->line);
     line(w, "k_copy_piece(k_piece%s(stage + %d, %d, line, piece), from_%c + (%lldLL%s), %lld,",
-         place, r->offset + plane * r->bytes, ring_box_lines(r), letter(r),
+         place, r->offset + plane * r->bytes, ring_box_lines(r), ring_letter(r),
          (long long)o->plane * plane,
          o->batches > 1 ? arena_printf(w->arena, " + z * %lldLL", (long long)o->batch) : "",
          (long long)o->pitch);
@@ -148,7 +147,7 @@ void put_copy_by_warps(struct emitter *w, const struct tile_program *t, const st
 static void put_fragments(struct emitter *w, const struct tile_ring *r, int n, int first,
                           int planes) {
     bool left = r->operand->axis == AXIS_M, tf32 = r->operand->dtype == DT_F32;
-    char x = letter(r);
+    char x = ring_letter(r);
     const char *at = arena_printf(w->arena, "%d, warp_%c + f * %d, i%s", ring_box_lines(r),
                                   left ? 'm' : 'n', FRAGMENT, tf32 ? " * 2" : "");
     const char *which = left ? "left" : "right";

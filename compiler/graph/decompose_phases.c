@@ -38,8 +38,6 @@ static int64_t entry(const struct phases *s, int arg, int d) {
 
 static int64_t stride_of(const struct phases *s, int d) { return entry(s, 2, d); }
 
-static int64_t common_divisor(int64_t a, int64_t b) { return b ? common_divisor(b, a % b) : a; }
-
 bool has_phases(const struct graph *g, const struct node *n) {
     bool any = false;
     if (n->op != OP_CONVOLVE || !n->args[5].b) return false;

@@ -170,15 +170,6 @@ static value_id guard_of(const struct kernel *k, value_id v) {
 
 /* ---- dimensions ------------------------------------------------------------------------------ */
 
-static int64_t gcd(int64_t a, int64_t b) {
-    a = a < 0 ? -a : a, b = b < 0 ? -b : b;
-    while (b) {
-        int64_t r = a % b;
-        a = b, b = r;
-    }
-    return a;
-}
-
 /* The dimension of a buffer in which a step of so many elements goes; -1: none. */
 static int dimension_of(const struct kernel *k, const struct meta *m, int64_t step) {
     int found = -1;
@@ -209,7 +200,7 @@ static bool pair_digits(struct search *s, const struct value_node *load) {
             struct slide *x = &s->slide[i];
             if (!l.window[i] || dimension_of(k, m, l.window[i]) != d) continue;
             if (x->known || x->tap >= 0) return false;
-            int64_t unit = gcd(l.window[i], l.other[t]);
+            int64_t unit = common_divisor(l.window[i], l.other[t]);
             *x = (struct slide){.tap = t, .a = l.window[i] / unit, .b = l.other[t] / unit};
         }
     }

@@ -435,9 +435,12 @@ bool epilogue_is_online(const struct kernel *k);
 value_id epilogue_kept(const struct kernel *k);
 /* Results that the warps of a tile have between them, parts of each; bytes of a reduction's. */
 int exchange_results(const struct kernel *k, const struct layout *y);
+int exchange_parts(const struct kernel *k, const struct layout *y);
 int exchange_bytes(const struct kernel *k, const struct layout *y, value_id v);
 /* Bytes of an operand's tile that one line of shared memory has: 32, 64 or 128. */
 /* Warps make its planes of what is stored; planes in shared memory. */
+/* Are its rows taps and channels, in an order of their own (im2col.c)? */
+bool operand_has_order(const struct operand *o);
 bool operand_makes_planes(const struct operand *o);
 int stored_planes(const struct operand *o);
 int operand_line(const struct operand *o, int rows, int depth);

@@ -108,6 +108,17 @@ static bool runs_along_rows(const struct kernel *k, const struct operand *o) {
     return rows;
 }
 
+/* An image of the factor in the workspace, its lines so many elements apart. */
+static void set_image(struct operand *o, int64_t pitch) {
+    o->load = NO_VALUE;
+    o->stored = o->dtype;
+    o->pitch = pitch;
+    o->batch = pitch * (o->along ? o->depth : o->rows);
+    o->plane = o->batch * o->batches;
+    o->offset = 0;
+    o->bytes = round_up(o->plane * o->planes * dtype_bytes(o->dtype), 1024);
+}
+
 /* Elements from a line of an image to the next. */
 static int64_t image_pitch(int64_t width, int bytes) {
     int64_t whole = round_up(width, LINE / bytes);
@@ -243,16 +254,10 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
         k->values.at[load].dtype == DT_F32 && is_matrix(k, load, &o) &&
         operand_line(&o, tile, depth) == 128)
         return o;
-    o.stored = o.dtype;
-    o.load = NO_VALUE;
     o.across = runs_along_rows(k, &o);
     o.along = o.across && !tf32;
     o.across &= tf32;
-    o.pitch = image_pitch(o.along ? o.rows : o.depth, dtype_bytes(o.dtype));
-    o.batch = o.pitch * (o.along ? o.depth : o.rows);
-    o.plane = o.batch * o.batches;
-    o.offset = 0;
-    o.bytes = round_up(o.plane * o.planes * dtype_bytes(o.dtype), 1024);
+    set_image(&o, image_pitch(o.along ? o.rows : o.depth, dtype_bytes(o.dtype)));
     return o;
 }
 
@@ -261,14 +266,8 @@ static void set_order(struct operand *o, const struct operand *windows) {
     o->order = windows->order;
     o->channels = windows->channels;
     o->depth = windows->depth;
-    o->stored = o->dtype;
-    o->load = NO_VALUE;
     o->along = o->across = false;
-    o->pitch = o->depth;
-    o->batch = o->pitch * o->rows;
-    o->plane = o->batch * o->batches;
-    o->offset = 0;
-    o->bytes = round_up(o->plane * o->planes * dtype_bytes(o->dtype), 1024);
+    set_image(o, o->depth);
 }
 
 /* Bytes of a tile's lines: narrower ones than could be where they save a quarter of what channels
@@ -314,7 +313,7 @@ static void choose_windows(const struct kernel *k, struct product *p, int side, 
 
 int64_t operand_row(const struct kernel *k, const struct operand *o, int64_t row) {
     const struct im2col *w = o->order;
-    if (!o->windows || !o->along) return row < kernel_size(k, o->axis) ? row : -1;
+    if (!operand_has_order(o)) return row < kernel_size(k, o->axis) ? row : -1;
     int64_t tap = row / o->channels, channel = row % o->channels, number;
     if (tap >= w->taps || channel >= w->channels) return -1;
     ex from[] = {w->tap, w->channel}, to[] = {ex_const(k->ex, tap), ex_const(k->ex, channel)};
@@ -340,6 +339,7 @@ int operand_line(const struct operand *o, int rows, int depth) {
     return !(bytes % 128) ? 128 : !(bytes % 64) ? 64 : !(bytes % 32) ? 32 : 0;
 }
 
+bool operand_has_order(const struct operand *o) { return o->windows && o->along; }
 bool operand_makes_planes(const struct operand *o) { return o->stored != o->dtype; }
 int stored_planes(const struct operand *o) { return operand_makes_planes(o) ? 1 : o->planes; }
 
@@ -523,9 +523,13 @@ int exchange_results(const struct kernel *k, const struct layout *y) {
     return (k->over & MASK_M ? 1 : y->bx) * (k->over & MASK_N ? 1 : y->br);
 }
 
+int exchange_parts(const struct kernel *k, const struct layout *y) {
+    return (k->over & MASK_M ? product_warps(y, AXIS_M) : 1) *
+           (k->over & MASK_N ? product_warps(y, AXIS_N) : 1);
+}
+
 int exchange_bytes(const struct kernel *k, const struct layout *y, value_id v) {
-    int parts = (k->over & MASK_M ? product_warps(y, AXIS_M) : 1) *
-                (k->over & MASK_N ? product_warps(y, AXIS_N) : 1);
+    int parts = exchange_parts(k, y);
     if (parts == 1) return 0;
     return (int)round_up(parts * exchange_results(k, y) * reduction_bytes(k, v), PIECE);
 }
