@@ -12,39 +12,11 @@ fail() {
 # convolutions VARIABLE=VALUE...: sets status and said.
 convolutions() {
     status=0
-    said=$(env DEVICE=cpu OUTDIR="$OUTDIR" PYTHON="$TMP/python" "$@" scripts/bench_convolutions.sh 2>&1) || status=$?
+    said=$(env DEVICE=cpu OUTDIR="$OUTDIR" PYTHON=tests/run/torch_stub/timed "$@" scripts/bench_convolutions.sh 2>&1) || status=$?
 }
 expect() { [ "$status" = "$1" ] || fail "$2: exit status $status, expected $1" "$said"; }
 says() { grep -qE -- "$1" <<<"$said" || fail "expected /$1/ in:" "$said"; }
 says_not() { ! grep -qE -- "$1" <<<"$said" || fail "did not expect /$1/ in:" "$said"; }
-
-# A PyTorch that takes 1000 us for every convolution, and 500 compiled.
-cat >"$TMP/python" <<'END'
-#!/usr/bin/env bash
-[ "$1" = scripts/torch_peer.py ] || exec python3 -B "$@"
-PYTHONPATH=tests/run/torch_stub python3 -B - "$@" <<'PYTHON'
-import argparse, pathlib, sys
-sys.path.insert(0, "scripts")
-import torch_peer as peer
-parser = argparse.ArgumentParser()
-for name in ("--cases", "--device", "--ways", "--results"):
-    parser.add_argument(name)
-given = parser.parse_args(sys.argv[2:])
-for case in peer.read_cases(pathlib.Path(given.cases)):
-    path, ways = pathlib.Path(given.results) / f"{case.path.stem}.csv", given.ways.split(",")
-    point, = case.points
-    if peer.has_rows(path, case, "fwd", point, ways):
-        print("passed over")
-        continue
-    _, axes = peer.load_workload(case.path, point)
-    peer.append_rows(path, peer.result_columns(), [{
-        "schema": peer.result_schemas()[-1][0], "timestamp": "2026-01-02T03:04:05Z", "workload": case.path.stem, "mode": "fwd",
-        "status": "ok", "dtype": case.dtype, "precision": case.precision, "device": "X1", "role": peer.WAYS[way][0],
-        "config": peer.WAYS[way][1], "median_us": 1000.0 if way == "eager" else 500.0,
-        "axes": " ".join(f"{k}={axes[k]}" for k in sorted(axes))} for way in ways])
-PYTHON
-END
-chmod +x "$TMP/python"
 
 # ---- on the CPU --------------------------------------------------------------------------------------------------------
 

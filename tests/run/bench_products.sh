@@ -12,37 +12,11 @@ fail() {
 # products VARIABLE=VALUE...: sets status and said.
 products() {
     status=0
-    said=$(env DEVICE=cpu OUTDIR="$OUTDIR" PYTHON="$TMP/python" "$@" scripts/bench_products.sh 2>&1) || status=$?
+    said=$(env DEVICE=cpu OUTDIR="$OUTDIR" PYTHON=tests/run/torch_stub/timed "$@" scripts/bench_products.sh 2>&1) || status=$?
 }
 expect() { [ "$status" = "$1" ] || fail "$2: exit status $status, expected $1" "$said"; }
 says() { grep -qE -- "$1" <<<"$said" || fail "expected /$1/ in:" "$said"; }
 says_not() { ! grep -qE -- "$1" <<<"$said" || fail "did not expect /$1/ in:" "$said"; }
-
-# A PyTorch that takes 1000 us for every product: in the file that the workload's rows are in, or in one of its own.
-cat >"$TMP/python" <<'END'
-#!/usr/bin/env bash
-[ "$1" = scripts/torch_peer.py ] || exec python3 -B "$@"
-PYTHONPATH=tests/run/torch_stub python3 -B - "$@" <<'PYTHON'
-import argparse, pathlib, sys
-sys.path.insert(0, "scripts")
-import torch_peer as peer
-parser = argparse.ArgumentParser()
-for name in ("--cases", "--device", "--ways", "--results"):
-    parser.add_argument(name)
-given = parser.parse_args(sys.argv[2:])
-for case in peer.read_cases(pathlib.Path(given.cases)):
-    name = case.path.stem
-    path = pathlib.Path(given.results) / f"{name}.csv"
-    _, axes = peer.load_workload(case.path, case.points[0])
-    # The device's name is ours, if we were there before.
-    names = {row["device"] for row in peer.csv.DictReader(path.open())} if path.exists() else {"X1"}
-    peer.append_rows(path, peer.result_columns(), [{
-        "schema": peer.result_schemas()[-1][0], "timestamp": "2026-01-02T03:04:05Z", "workload": name, "mode": "fwd",
-        "status": "ok", "dtype": case.dtype, "precision": case.precision, "device": names.pop(), "role": "torch_eager",
-        "median_us": 1000.0, "axes": " ".join(f"{k}={v}" for k, v in axes.items())}])
-PYTHON
-END
-chmod +x "$TMP/python"
 
 # ---- on the CPU --------------------------------------------------------------------------------------------------------
 
