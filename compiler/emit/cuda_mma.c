@@ -235,11 +235,18 @@ static void put_copy_windows(struct emitter *w, const struct tile_program *t,
         for (int d = 0; d < of->n; d++) {
             buf_printf(&at, ", %c_at%d", x, d);
             buf_printf(&offsets, ", %s", tap_digit_text(w, of, d, "tap"));
+            if (of->dim[d].shift) buf_printf(&offsets, " + %s", ex_text(w, of->dim[d].shift));
         }
         const char *picture = arena_printf(w->arena, "%c_picture", x);
-        if (!o->along && o->depth % r->depth) /* beyond all taps, of no image */
-            picture = arena_printf(w->arena, "%s + (tap < %lld ? 0 : %lld)", picture,
-                                   (long long)of->taps, (long long)of->images);
+        const char *none = ""; /* beyond all taps, and where the phase has none: of no image */
+        if (!o->along && o->depth % r->depth)
+            none = arena_printf(w->arena, "tap < %lld", (long long)of->taps);
+        if (of->there)
+            none =
+                arena_printf(w->arena, "%s%s%s", none, *none ? " && " : "", ex_text(w, of->there));
+        if (*none)
+            picture = arena_printf(w->arena, "%s + (%s ? 0 : %lld)", picture, none,
+                                   (long long)of->images);
         for (int p = 0; p < r->planes; p++)
             line(w,
                  "k_map_load_windows(stage + %d%s, &map_%c, full + s * 8, %d, channel + %lld%s, "

@@ -75,14 +75,16 @@ static void put_piece_of_window(struct emitter *w, const struct tile_ring *r, in
     line(w, "(void)tap;");
     for (int d = 0; d < of->n; d++) {
         const struct im2col_dim *y = &of->dim[d];
-        line(w, "const int at%d = %s + %s + %lld;", d, window_digit_text(w, of, d, "window"),
-             tap_digit_text(w, of, d, "tap"), (long long)y->first);
+        line(w, "const int at%d = %s + %s + %lld%s;", d, window_digit_text(w, of, d, "window"),
+             tap_digit_text(w, of, d, "tap"), (long long)y->first,
+             y->shift ? arena_printf(w->arena, " + %s", ex_text(w, y->shift)) : "");
         buf_printf(&inside, " && (unsigned)at%d < %lld", d, (long long)y->size);
         buf_printf(&pixel, " + at%d * %lldLL", d, (long long)o->step[d]);
         windows *= y->windows;
     }
     if (!o->along && o->depth % r->depth)
         buf_printf(&inside, " && tap < %lld", (long long)of->taps);
+    if (of->there) buf_printf(&inside, " && %s", ex_text(w, of->there));
     if (!is_image(r) && of->channels != o->channels)
         buf_printf(&inside, " && number %% %lld < %lld", (long long)o->channels,
                    (long long)of->channels);

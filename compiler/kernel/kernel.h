@@ -268,7 +268,10 @@ struct im2col {
         int64_t step, apart, first;  /* step, apart > 0 */
         int window_digit, tap_digit; /* of the axes; tap_digit -1: one tap */
         bool backward;               /* tap t is number taps - 1 - t of the other axis's digit */
-    } dim[IM2COL_DIMS];              /* innermost first */
+        ex shift;                    /* of all positions, by the batch z; EX_NONE: none */
+        const int64_t *shift_of;     /* the same for each z, from 0 to most_shift */
+        int64_t most_shift;
+    } dim[IM2COL_DIMS]; /* innermost first */
     int64_t images, channels, taps;
     value_id guard;        /* the factor is 0 where it does not hold; NO_VALUE: it always does */
     enum axis axis, other; /* of the windows; of taps and channels */
@@ -277,6 +280,11 @@ struct im2col {
     ex tap; /* and a tap, those of the innermost dimension beside each other */
     ex window_digit[GROUP_MAX_AXES], other_digit[GROUP_MAX_AXES]; /* as symbols */
     uint32_t image_digits, channel_digits; /* bits of those that are neither windows nor taps */
+    /* Batches are phases, which all look at the same images: by their shift, and, unless EX_NONE, at
+     * those taps alone for which this holds, of z and tap; is_there[z * taps + tap] is the same. */
+    bool phases;
+    ex there;
+    const bool *is_there;
 };
 
 /* NULL if the factor is none, or has but one tap at each element. */
@@ -288,6 +296,9 @@ ex im2col_index(const struct kernel *k, const struct im2col *w, ex index);
 ex im2col_other(const struct kernel *k, const struct im2col *w);
 /* How far tap `tap` is from the window's first one along dimension d. */
 int64_t im2col_offset(const struct im2col *w, int d, int64_t tap);
+/* phases: has batch z the tap, and how far is it from there? */
+bool im2col_is_there(const struct im2col *w, int64_t z, int64_t tap);
+int64_t im2col_shift(const struct im2col *w, int d, int64_t z);
 
 /* A factor of a product as tiles of it are copied to shared memory: a matrix [batch][row][depth],
  * or [batch][depth][row] where it runs `along` the rows, which are m of the first factor and n of

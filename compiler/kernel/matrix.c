@@ -164,11 +164,13 @@ int64_t operand_element(const struct operand *o, int plane, int64_t z, int64_t r
         depth = row, row = window;
     }
     int64_t tap = depth / o->channels, channel = depth % o->channels;
-    int64_t at = plane * o->plane + z * o->batch + channel;
+    int64_t at = plane * o->plane + (o->batches > 1 ? z * o->batch : 0) + channel;
     if (o->load != NO_VALUE && channel >= w->channels) return -1;
+    if (!im2col_is_there(w, z, tap)) return -1;
     for (int d = 0; d < w->n; d++) {
         const struct im2col_dim *x = &w->dim[d];
-        int64_t position = x->first + row % x->windows * x->step + im2col_offset(w, d, tap);
+        int64_t position = x->first + row % x->windows * x->step + im2col_offset(w, d, tap) +
+                           im2col_shift(w, d, z);
         if (position < 0 || position >= x->size) return -1;
         at += position * o->step[d];
         row /= x->windows;
@@ -225,7 +227,7 @@ static bool windows_fit(const struct operand *o, int line, int lines, struct are
     if (tensor_map_illegal(&m, a)) return false;
     for (int d = 0; d < o->order->n; d++) {
         const struct im2col_dim *x = &o->order->dim[d];
-        if ((x->taps - 1) * x->apart >= tensor_map_offset_end(&m)) return false;
+        if ((x->taps - 1) * x->apart + x->most_shift >= tensor_map_offset_end(&m)) return false;
     }
     return true;
 }
@@ -291,6 +293,8 @@ static void choose_windows(const struct kernel *k, struct product *p, int side, 
     const struct im2col *w = k->im2col[side][along];
     struct operand *own = side ? &p->b : &p->a, *other = side ? &p->a : &p->b, o = *own;
     if (!w || own->order || own->load != NO_VALUE || (along && o.dtype == DT_F32)) return;
+    if (along && w->phases) return;
+    if (w->phases) o.batches = 1;
     o.along = along;
     int line = operand_line(&o, tile, depth);
     if (!line) return;

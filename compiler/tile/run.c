@@ -92,11 +92,11 @@ static float *tile_of(struct machine *x, int rank, int i, int stage, int plane) 
 static float element(struct machine *x, int i, int plane, int64_t z, int64_t row, int64_t depth) {
     const struct operand *o = ring(x, i)->operand;
     if (row >= o->rows || depth >= o->depth) return 0; /* as tensor maps have it */
-    if (o->batches == 1) z = 0;
     if (o->windows) {
         int64_t at = operand_element(o, plane, z, row, depth);
         return at < 0 ? 0 : x->in[i][at];
     }
+    if (o->batches == 1) z = 0;
     return x->in[i][((plane * o->batches + z) * o->rows + row) * o->depth + depth];
 }
 

@@ -207,7 +207,7 @@ static float *planes_of(struct arena *a, const struct operand *o, unsigned seed)
 
 static double element(const struct operand *o, const float *in, int plane, int64_t z, int64_t row,
                       int64_t k) {
-    if (o->batches == 1) z = 0;
+    if (!o->windows && o->batches == 1) z = 0;
     if (!o->windows) return in[((plane * o->batches + z) * o->rows + row) * o->depth + k];
     int64_t at = operand_element(o, plane, z, row, k);
     return at < 0 ? 0 : in[at];
