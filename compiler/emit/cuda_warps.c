@@ -104,9 +104,7 @@ static void put_plane(struct emitter *w, const struct tile_program *t, const str
     int width = o->along ? r->rows : r->depth, across = width / piece(r);
     int pieces = ring_box_lines(r) * across, rounds = (pieces + t->threads - 1) / t->threads;
     const char *row = o->axis == AXIS_M ? "m0" : "n0";
-    const char *depth = t->product->parts > 1 ? arena_printf(w->arena, "(part + (%s) * %d) * %d",
-                                                             step, t->product->parts, r->depth)
-                                              : arena_printf(w->arena, "(%s) * %d", step, r->depth);
+    const char *depth = depth_of_step(w, t, arena_printf(w->arena, "(%s)", step), r->depth);
     line(w, "#pragma unroll %d", rounds < MOST_ROUNDS ? rounds : MOST_ROUNDS);
     open_brace(w, "for (int i = 0; i < %d; i++)", rounds);
     line(w, "const int at = i * %d + tid, line = at / %d, piece = at %% %d;", t->threads, across,

@@ -590,6 +590,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     if (p->by_warp && d->wgmma) rate *= 0.6;
     double depth = (double)p->a_bytes / y->bx / dtype_bytes(p->a.stored) / stored_planes(&p->a);
     double steps = ceil((double)p->a.depth / depth), m = y->bx, n = y->br;
+    if (p->steps) steps = (double)p->steps->total / (double)kernel_size(k, AXIS_Z);
     int bytes = dtype_bytes(p->a.dtype); /* tf32 takes twice as long as bf16 */
     double units = m * n * depth * p->n_passes * bytes / 2 / rate;
     double shared = p->n_passes * depth * bytes * p->warpgroups * (64 + n) / SHARED;

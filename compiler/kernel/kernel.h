@@ -330,6 +330,13 @@ struct operand {
     int64_t bytes;                 /* of the image */
 };
 
+/* The steps along the depth that batches have, where these are phases that lack some taps: batch z
+ * has n[z], of which number i is at[z * most + i]; all together are `total`. */
+struct batch_steps {
+    int64_t most, total;
+    const int *n, *at;
+};
+
 /* Sums of products of planes, small ones first; what has summed up `promote` of the depth, if not
  * 0, goes to a total of its own (f32: products of tensor cores are cut off, not rounded). */
 enum { MOST_PASSES = 6, PROMOTE_DEPTH = 64, PROMOTE_TF32 = 32, PLANE_SCALE = 16 };
@@ -346,9 +353,10 @@ struct product {
     int resident;                /* blocks of a multiprocessor */
     int band;                    /* tiles along m that are done before the next ones along n */
     bool promotes;
-    int parts;            /* of the depth, that blocks have; the last to end adds them up */
-    struct folds folds;   /* of promoted sums */
-    int a_bytes, b_bytes; /* of a stage */
+    int parts;          /* of the depth, that blocks have; the last to end adds them up */
+    struct folds folds; /* of promoted sums */
+    const struct batch_steps *steps; /* NULL: batches have all */
+    int a_bytes, b_bytes;            /* of a stage */
     int sharing;  /* tiles whose blocks wait for each other: what their rows come to; 1: none */
     bool online;  /* these meet once: epilogue_is_online */
     int exchange; /* bytes in which warps leave what they have of the epilogue's reductions */

@@ -348,6 +348,42 @@ bool operand_has_order(const struct operand *o) { return o->windows && o->along;
 bool operand_makes_planes(const struct operand *o) { return o->stored != o->dtype; }
 int stored_planes(const struct operand *o) { return operand_makes_planes(o) ? 1 : o->planes; }
 
+/* Is any of these taps of the batch there? */
+static bool has_taps(const struct im2col *w, int64_t z, int64_t from, int64_t to) {
+    for (int64_t tap = from; tap <= to && tap < w->taps; tap++)
+        if (im2col_is_there(w, z, tap)) return true;
+    return false;
+}
+
+/* The steps of so much depth that are not 0 for the batch; NULL if these are all, or too many to
+ * be listed. */
+static const struct batch_steps *list_steps(const struct kernel *k, const struct operand *o,
+                                            int depth, struct arena *a) {
+    enum { MOST = 1 << 13 };
+    const struct im2col *w = o->order;
+    int64_t all = round_up(o->depth, depth) / depth, batches = kernel_size(k, AXIS_Z);
+    if (!o->windows || o->along || !w->there || all * batches > MOST) return NULL;
+    int *n = NEW_ARRAY(a, int, batches), *at = NEW_ARRAY(a, int, batches *all);
+    int64_t total = 0;
+    for (int64_t z = 0; z < batches; z++) {
+        for (int64_t i = 0; i < all; i++)
+            if (has_taps(w, z, i * depth / o->channels, ((i + 1) * depth - 1) / o->channels))
+                at[z * all + n[z]++] = (int)i;
+        if (!n[z]) return NULL; /* sums begin with the first */
+        total += n[z];
+    }
+    if (total == all * batches) return NULL;
+    struct batch_steps *s = NEW(a, struct batch_steps);
+    *s = (struct batch_steps){.most = all, .total = total, .n = n, .at = at};
+    return s;
+}
+
+static int64_t least_steps(const struct kernel *k, const struct product *p, int64_t all) {
+    for (int64_t z = 0; p->steps && z < kernel_size(k, AXIS_Z); z++)
+        if (p->steps->n[z] < all) all = p->steps->n[z];
+    return all;
+}
+
 static struct folds promoted_folds(int64_t depth, int step) {
     enum { RADIX = 32 };
     int64_t terms = (depth + step - 1) / step, n = (terms + RADIX - 1) / RADIX;
@@ -601,11 +637,13 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     choose_passes(p);
     p->band = c->knob[KNOB_band] ? c->knob[KNOB_band] : epilogue_reads_results(k) ? 1 : 8;
     int64_t steps = round_up(p->a.depth, depth) / depth;
+    p->steps = list_steps(k, p->a.windows ? &p->a : &p->b, depth, a);
     p->parts = y->split;
     if (p->parts > 1 && k->over) return "parts of the depth have no sums to reduce";
-    if (p->parts > steps || p->parts > MOST_PARTS)
+    int64_t least = least_steps(k, p, steps);
+    if (p->parts > least || p->parts > MOST_PARTS)
         return arena_printf(a, "split=%d of %lld steps; %d is the limit", p->parts,
-                            (long long)steps, MOST_PARTS);
+                            (long long)least, MOST_PARTS);
     int64_t part = round_up(steps, p->parts) / p->parts * depth;
     p->promotes = p->n_passes > 1 || part > UNPROMOTED;
     int promote = p->a.dtype == DT_F32 ? PROMOTE_TF32 : PROMOTE_DEPTH;

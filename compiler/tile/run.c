@@ -173,12 +173,13 @@ static void start_copy(struct machine *x, const struct agent *g, int i, int ahea
     place(x, g, &z, &m, &n);
     int part = r->rows / r->blocks;
     if (g->step + ahead >= g->steps) return;
+    int64_t number = g->first + (g->step + ahead) * x->t->product->parts;
     struct copy c = {.ring = i,
                      .stage = (g->stage + ahead) % r->stages,
                      .first = r->blocks > 1 ? g->rank * part : 0,
                      .n = part,
                      .row = i == TILE_A ? m : n,
-                     .depth = (g->first + (g->step + ahead) * x->t->product->parts) * r->depth,
+                     .depth = tile_batch_step(x->t, z, number) * r->depth,
                      .z = z,
                      .agent = g->group,
                      .group = g->groups};
@@ -371,7 +372,9 @@ static uint32_t matching_begin(const struct tile_program *t, uint32_t at) {
 
 static void begin_tile(struct machine *x, struct agent *g) {
     size_t n = (size_t)(group_rows(x) * ring(x, TILE_B)->rows);
-    int64_t all = tile_steps(x->t), parts = x->t->product->parts, part = g->tile % parts;
+    int64_t parts = x->t->product->parts, part = g->tile % parts, z, m, row;
+    place(x, g, &z, &m, &row);
+    int64_t all = tile_batch_steps(x->t, z);
     g->first = part;
     g->steps = (all - part + parts - 1) / parts;
     for (size_t i = 0; i < n && g->sums; i++) g->sums[i] = NAN, g->total[i] = 0;

@@ -71,6 +71,12 @@ static const char gradient[] =
     "  %c: bf16[40, 1, 34, 5, 3] = convolve(%x, %d, [1, 1], [0, 0], [1, 1], False, [5, 3])\n"
     "  return %c\n}\n";
 
+/* 4 phases of 9 taps: 1, 2, 2 and 4 of them */
+static const char phases[] =
+    "graph(%x: bf16[2, 1, 40, 5, 6], %w: bf16[1, 72, 40, 3, 3]) {\n"
+    "  %c: bf16[2, 1, 4, 72, 5, 6] = convolve_phases(%x, %w, [2, 2], [1, 1], [1, 1], [5, 6])\n"
+    "  return %c\n}\n";
+
 /* ---- text ------------------------------------------------------------------------------------ */
 
 static void test_print(void **state) {
@@ -275,6 +281,9 @@ static void test_numbers(void **state) {
         {pointwise, "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
         {lying, "mma=1 m=64 n=32 k=64 stages=2 warps=8"},
         {lying, "mma=2 m=32 n=32 k=64 tm=16 tn=16 stages=2 warps=4"},
+        {phases, "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+        {phases, "mma=1 m=64 n=32 k=16 stages=4 warps=8 split=3"},
+        {phases, "mma=2 m=32 n=32 k=32 tm=16 tn=16 stages=3 warps=4"},
         {gradient, "mma=1 m=64 n=128 k=16 stages=2 warps=8 cluster=2"},
         {gradient, "mma=1 m=64 n=64 k=16 stages=2 warps=8 split=3"},
         {gradient, "mma=2 m=16 n=64 k=32 tm=16 tn=16 stages=2 warps=4"},
