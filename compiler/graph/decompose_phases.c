@@ -19,9 +19,10 @@
  *   ->  y = convolve(x, w' [G, 2F, C, 2], ..., size=[9])       of filter 2*f + phase, taps phase::2
  *       view(permute(view(y, [N, G, F, 2, 9]), ...), [N, G, F, 18])
  *
- * Else, on matrix units and of many filters, phases are a dimension of one product, whose taps and
- * positions depend on the phase (ops.def, loop/product.c). Of few filters most of each phase's tiles
- * would be nothing; by plain arithmetic the phases' conditions would cost more than they save.
+ * Else, on matrix units, phases are a dimension of one product, whose taps and positions depend on
+ * the phase (ops.def, loop/product.c). Of few filters they are filters wherever they can be, as most
+ * of a phase's own tiles would be nothing; by plain arithmetic the phases' conditions would cost
+ * more than they save.
  *
  *   convolve(x [N, 1, C, 8], w [1, F, C, 3], stride=[2], padding=[1], transposed=True, size=[16])
  *   ->  y = convolve_phases(x, w, stride=[2], padding=[1], size=[8])               [N, 1, 2, F, 8]
@@ -187,15 +188,19 @@ static bool are_filters(const struct phases *s) {
     return true;
 }
 
-/* A product for each phase has tiles of its own rows: there must be many filters. One group, whose
- * phases then are all batches that there are; each phase has a tap, and positions one apart. */
+/* Tiles are of one phase: where phases could be filters, there must be many of these. One group,
+ * whose phases then are all batches that there are; each phase has a tap, and positions one apart;
+ * channels that lines of tiles are not mostly filled up with. */
 static bool are_a_dimension(const struct phases *s) {
-    enum { FEW = 32 };
+    enum { FEW = 32, FEWEST = 2, CHANNELS = 8 };
     const struct meta *w = meta_of(s->b, s->n->args[1].node);
     struct exprs *p = s->b->g->ex;
-    int64_t groups, filters, taps;
-    if (!ex_is_const(p, w->size[0], &groups) || groups != 1) return false;
-    if (!ex_is_const(p, w->size[1], &filters) || filters < FEW || are_filters(s)) return false;
+    int64_t groups, filters, channels, taps;
+    bool together = true;
+    if (!ex_is_const(p, w->size[0], &groups) || groups != 1 || are_filters(s)) return false;
+    if (!ex_is_const(p, w->size[2], &channels) || channels < CHANNELS) return false;
+    for (int d = 0; d < s->dims; d++) together &= goes_together(s, d, s->n->args[1].node);
+    if (!ex_is_const(p, w->size[1], &filters) || filters < (together ? FEW : FEWEST)) return false;
     for (int d = 0; d < s->dims; d++) {
         if (stride_of(s, d) > 1 && entry(s, 4, d) != 1) return false;
         if (!ex_is_const(p, w->size[3 + d], &taps) || taps < stride_of(s, d)) return false;

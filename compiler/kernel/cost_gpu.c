@@ -581,6 +581,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     const double LOADED = 0.82; /* of the clock */
     const double LATENCY = 1400, WAIT = 115, WAIT_ALONE = 170, PROMOTE = 260, PROMOTE_ALONE = 520;
     const double PLANES = 7; /* instructions for an element's planes; four warps issue at a time */
+    const double PART = 10;  /* for a copy that is smaller than usual; not fitted to anything */
     const double BUSY = 12;  /* warps of a multiprocessor that keep these four busy */
     const double EPILOGUE = 1500, FILL = 2000, LAUNCH = 3, MEETING = 3500;
     const struct device_limits *d = k->limits;
@@ -602,6 +603,11 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
         operand_makes_planes(&p->a) * p->warp_rows + operand_makes_planes(&p->b) * p->warp_columns;
     double warps = (double)y->threads / d->warp, busy = fmin(1, warps * p->resident / BUSY);
     if (p->by_warp) units = fmax(units, made * depth * PLANES / (4.0 * d->warp) * warps / busy);
+    for (int i = 0; i < 2 && p->by_warp; i++) {
+        const struct operand *o = i ? &p->b : &p->a;
+        if (o->piece < 16) /* bytes: the usual ones hide behind products */
+            units += PART * (i ? p->b_bytes : p->a_bytes) / o->piece / (4.0 * d->warp);
+    }
     bool alone = p->warpgroups == 1;
     double wait = p->promotes ? alone ? PROMOTE_ALONE : PROMOTE : alone ? WAIT_ALONE : WAIT;
     if (p->by_warp) wait = BARRIER / p->resident;

@@ -318,6 +318,10 @@ struct operand {
     int64_t rows, depth, batches; /* batches: 1 if it does not vary with z */
     int64_t pitch, batch, plane;  /* elements from a line, batch, plane to the next */
     int64_t offset;               /* of the first, in what `load` reads */
+    /* along, unless 0: so many rows lie side by side, and the next `jump` elements from there: the
+     * pixels of images */
+    int64_t run, jump;
+    int piece; /* bytes that a thread copies at once: less than 16 where these would not be aligned */
     /* Its depth, or `along` its rows, are taps, of each all channels, so many of which are 0 that
      * lines of a tile have one tap; NULL: both are as the product has them. */
     const struct im2col *order;

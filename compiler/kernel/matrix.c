@@ -8,6 +8,7 @@
  *     a[m, k] f32, in tf32            tiles of p0, which are rounded on their way
  *     a[k, m] f32, in tf32            an image of a, rounded and across: the units take tf32 along
  *                                     the depth alone
+ *     a[i, k, pixel], rows i, pixel   an image of a; mma=2: pieces of p0, as large as are aligned
  *     where(inside, x[window, k], 0)  an image of x alone, channels innermost, each element once;
  *                                     tiles are windows of it (im2col.c)
  *
@@ -93,6 +94,49 @@ static bool is_matrix(const struct kernel *k, value_id v, struct operand *o) {
            !(o->offset % unit);
 }
 
+/* Where what axis x reaches lies in runs, of one image's pixels each: how long these are, and how
+ * far apart; 0: all of it is one. False if it does not lie so. */
+static bool find_run(const struct kernel *k, ex index, enum axis x, int64_t *run, int64_t *jump) {
+    struct exprs *p = k->ex;
+    const struct axis_digits *d = &k->digits[x];
+    *run = *jump = 0;
+    if (index_stride(k, index, x) == 1) return true;
+    if (d->n < 2 || !ex_is_const(p, d->size[d->n - 1], run) || *run < 1) return false;
+    ex axis = k->axis[x], zero = ex_const(p, 0), second = ex_const(p, *run);
+    ex first = ex_subst(p, index, &axis, &zero, 1);
+    ex apart = ex_sub(p, ex_subst(p, index, &axis, &second, 1), first);
+    if (!ex_is_const(p, apart, jump) || *jump < *run) return false;
+    ex lies = ex_add(p, ex_mul(p, ex_div(p, axis, second), apart), ex_mod(p, axis, second));
+    return ex_sub(p, index, first) == lies;
+}
+
+/* Can threads copy the load's elements, by pieces that may be smaller than a tensor map's? Then o
+ * has how. */
+static bool lies_in_pieces(const struct kernel *k, value_id v, struct operand *of) {
+    const struct value_node *x = &k->values.at[v];
+    struct operand o = *of;
+    ex from[] = {k->axis[AXIS_Z], k->axis[o.axis], k->axis[AXIS_R]}, zero = ex_const(k->ex, 0);
+    ex first = x->index;
+    for (int i = 0; i < 3; i++)
+        if (from[i]) first = ex_subst(k->ex, first, &from[i], &zero, 1);
+    if (x->n_args || !ex_is_const(k->ex, first, &o.offset) || o.rows < 2 || o.depth < 2)
+        return false;
+    int64_t row = index_stride(k, x->index, o.axis), depth = index_stride(k, x->index, AXIS_R);
+    o.batch = o.batches > 1 ? index_stride(k, x->index, AXIS_Z) : 0;
+    o.along = depth != 1;
+    o.pitch = o.along ? depth : row;
+    if (o.along && !find_run(k, x->index, o.axis, &o.run, &o.jump)) return false;
+    if (o.pitch < 1 || o.batch < 0) return false;
+    int64_t lies[] = {o.pitch, o.batch, o.offset, o.run, o.jump};
+    int bytes = dtype_bytes(o.stored);
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++)
+        while (o.piece >= 4 && lies[i] * bytes % o.piece) o.piece /= 2;
+    o.plane = 0;
+    if (o.piece < 4) return false;
+    *of = o;
+    return true;
+}
+
 /* Does memory run along o's rows, in what the factor reads? So do the pixels of images, if their
  * number is no multiple of a vector: 49 of each, one beside the other. */
 static bool runs_along_rows(const struct kernel *k, const struct operand *o) {
@@ -116,7 +160,8 @@ static void set_image(struct operand *o, int64_t pitch) {
     o->pitch = pitch;
     o->batch = pitch * (o->along ? o->depth : o->rows);
     o->plane = o->batch * o->batches;
-    o->offset = 0;
+    o->offset = o->run = 0;
+    o->piece = PIECE;
     o->bytes = round_up(o->plane * o->planes * dtype_bytes(o->dtype), 1024);
 }
 
@@ -244,6 +289,7 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
                         .axis = axis,
                         .dtype = wide && !tf32 ? DT_BF16 : k->values.at[k->dot].dtype,
                         .planes = 1,
+                        .piece = PIECE,
                         .rows = kernel_size(k, axis),
                         .depth = kernel_size(k, AXIS_R),
                         .batches = batched ? kernel_size(k, AXIS_Z) : 1};
@@ -251,10 +297,14 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     bool is_exact = load != NO_VALUE && k->values.at[load].dtype == o.dtype;
     if (wide && !is_exact && !tf32) o.planes = 3;
     if (is_exact && is_matrix(k, load, &o) && !(tf32 && o.along)) return o;
+    struct operand pieces = o;
+    if (is_exact && by_warp && lies_in_pieces(k, load, &pieces) && !(tf32 && pieces.along))
+        return pieces;
     o.stored = DT_F32;
     int64_t others = kernel_size(k, axis == AXIS_M ? AXIS_N : AXIS_M);
     if (o.planes > 1 && by_warp && o.rows * SMALL > others && load != NO_VALUE &&
-        k->values.at[load].dtype == DT_F32 && is_matrix(k, load, &o) &&
+        k->values.at[load].dtype == DT_F32 &&
+        (is_matrix(k, load, &o) || lies_in_pieces(k, load, &o)) &&
         operand_line(&o, tile, depth) == 128)
         return o;
     o.across = runs_along_rows(k, &o);

@@ -79,12 +79,12 @@ static const char *random_gradient(struct arena *a, struct rng *r) {
     return b.p;
 }
 
-/* One group of many filters: phases are a dimension of one product on the matrix units. */
+/* One group, enough channels: phases are a dimension of one product on the matrix units. */
 static const char *many_filters(struct arena *a, struct rng *r, int type) {
     static const char *const dtypes[] = {"bf16", "f16", "f32", "f32"};
     struct slide s = random_slide(r);
     struct buf b = buf_new(a);
-    int c = ANY(r, 8, 17, 40, 64), f = ANY(r, 32, 40, 48), none[MOST] = {0};
+    int c = ANY(r, 8, 17, 40, 64), f = ANY(r, 5, 32, 40, 48), none[MOST] = {0};
     for (int d = 0; d < s.n; d++) {
         s.dilation[d] = s.stride[d] == 1 ? s.dilation[d] : 1;
         if (s.taps[d] < s.stride[d]) s.taps[d] = s.stride[d];
