@@ -365,11 +365,18 @@ static const char *check_sizes(const struct kernel *k) {
     return NULL;
 }
 
-static const char *check_operand(const struct operand *o, int rows, int depth, int blocks,
-                                 struct arena *a) {
-    if (o->bytes > MATRIX_IMAGE)
-        return arena_printf(a, "a factor's image of %lld bytes; %d is the limit",
-                            (long long)o->bytes, MATRIX_IMAGE);
+/* Reductions behind a product have no kernel but this one: fusion has asked how large images are. */
+static const char *check_image(const struct kernel *k, const struct operand *o, struct arena *a) {
+    int64_t most = device_image_bytes(k->limits);
+    if (o->bytes <= most || k->over) return NULL;
+    return arena_printf(a, "a factor's image of %lld bytes; %lld is the limit", (long long)o->bytes,
+                        (long long)most);
+}
+
+static const char *check_operand(const struct kernel *k, const struct operand *o, int rows,
+                                 int depth, int blocks, struct arena *a) {
+    const char *bad = check_image(k, o, a);
+    if (bad) return bad;
     int line = operand_line(o, rows, depth);
     if (!line) return "lines of 32, 64 or 128 bytes need more of m, n or k";
     int unit = o->along ? line / dtype_bytes(o->stored) : 8;
@@ -612,8 +619,8 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     p->b_bytes = n * depth * dtype_bytes(p->b.stored) * stored_planes(&p->b);
     bad = (by_warp ? check_warps : check_warpgroups)(k, c, y, p, a);
     if (bad) return bad;
-    if ((bad = check_operand(&p->a, m, depth, 1, a))) return bad;
-    if ((bad = check_operand(&p->b, n, depth, y->cluster, a))) return bad;
+    if ((bad = check_operand(k, &p->a, m, depth, 1, a))) return bad;
+    if ((bad = check_operand(k, &p->b, n, depth, y->cluster, a))) return bad;
     y->stages = c->knob[KNOB_stages];
     if (y->stages < 2 || y->stages > MOST_STAGES)
         return arena_printf(a, "mma needs 2 to %d stages", MOST_STAGES);
