@@ -230,22 +230,30 @@ static void put_copy_windows(struct emitter *w, const struct tile_program *t,
                                  : "n0",
              i * elements, first, (long long)o->channels);
         line(w, "const int channel = number %% %lld%s;", (long long)o->channels,
-             o->batches > 1 ? arena_printf(w->arena, " + z * %lld", (long long)o->batch) : "");
+             o->batches > 1 && !of->of ? arena_printf(w->arena, " + z * %lld", (long long)o->batch)
+                                       : "");
         line(w, "(void)tap;");
         for (int d = 0; d < of->n; d++) {
             buf_printf(&at, ", %c_at%d", x, d);
             buf_printf(&offsets, ", %s", tap_digit_text(w, of, d, "tap"));
         }
+        int64_t images = of->images * (of->of ? o->batches * o->planes : 1);
         const char *picture = arena_printf(w->arena, "%c_picture", x);
+        if (o->batches > 1 && of->of)
+            picture = arena_printf(w->arena, "%s + z * %lld", picture, (long long)of->images);
         if (!o->along && o->depth % r->depth) /* beyond all taps, of no image */
             picture = arena_printf(w->arena, "%s + (tap < %lld ? 0 : %lld)", picture,
-                                   (long long)of->taps, (long long)of->images);
+                                   (long long)of->taps, (long long)images);
         for (int p = 0; p < r->planes; p++)
             line(w,
                  "k_map_load_windows(stage + %d%s, &map_%c, full + s * 8, %d, channel + %lld%s, "
-                 "%s%s);",
+                 "%s%s%s);",
                  r->offset + p * r->bytes + i * lines * r->line, place, x,
-                 r->blocks > 1 ? (1 << r->blocks) - 1 : 0, (long long)o->plane * p, at.p, picture,
+                 r->blocks > 1 ? (1 << r->blocks) - 1 : 0, of->of ? 0LL : (long long)o->plane * p,
+                 at.p, picture,
+                 of->of && p
+                     ? arena_printf(w->arena, " + %lld", (long long)(of->images * o->batches * p))
+                     : "",
                  offsets.p);
         close_brace(w);
     }

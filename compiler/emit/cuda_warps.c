@@ -83,17 +83,23 @@ static void put_piece_of_window(struct emitter *w, const struct tile_ring *r, in
     }
     if (!o->along && o->depth % r->depth)
         buf_printf(&inside, " && tap < %lld", (long long)of->taps);
-    if (!is_image(r) && of->channels != o->channels)
+    bool ends = (of->of || !is_image(r)) && of->channels != o->channels,
+         in_piece = ends && of->channels % piece(r);
+    if (ends && !in_piece)
         buf_printf(&inside, " && number %% %lld < %lld", (long long)o->channels,
                    (long long)of->channels);
-    line(w, "k_copy_piece_if(k_piece<%d>(stage + %d, %d, line, piece), from_%c,", r->line,
-         r->offset + plane * r->bytes, ring_box_lines(r), ring_letter(r));
+    line(w, "k_copy_piece_if%s(k_piece<%d>(stage + %d, %d, line, piece), from_%c,",
+         in_piece ? "_of" : "", r->line, r->offset + plane * r->bytes, ring_box_lines(r),
+         ring_letter(r));
     line(w, "                window / %lld * %lldLL%s + number %% %lld + %lld%s,",
          (long long)windows, (long long)o->step[of->n], pixel.p, (long long)o->channels,
          (long long)o->plane * plane,
          o->batches > 1 ? arena_printf(w->arena, " + z * %lldLL", (long long)o->batch) : "");
-    line(w, "                window < %lld%s);", (long long)(o->along ? o->depth : o->rows),
-         inside.p);
+    line(w, "                window < %lld%s%s);", (long long)(o->along ? o->depth : o->rows),
+         inside.p,
+         in_piece ? arena_printf(w->arena, ", %lld - number %% %lld", (long long)of->channels,
+                                 (long long)o->channels)
+                  : "");
 }
 
 static void put_plane(struct emitter *w, const struct tile_program *t, const struct tile_ring *r,

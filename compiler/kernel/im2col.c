@@ -14,7 +14,15 @@
  * of has the positions that are reached. What the factor is 0 outside of can be read as zeros there
  * then, whatever is computed of the loads. Digits outside of the outermost dimension are images,
  * the other ones of the other axis channels. Windows are what there are more of: of a weight's
- * gradient they are the depth, and taps and channels its columns. */
+ * gradient they are the depth, and taps and channels its columns.
+ *
+ * Few channels would be mostly padding of a tile's lines. Then the taps of the innermost dimension
+ * are read together (im2col_runs): of an image with 3 channels, filled up to 4, 7 neighbours are a
+ * run of 28 elements, and the window beside it begins 8 elements on if windows are 2 apart:
+ *
+ *     images 64, channels 28: 7 taps of 4
+ *     dim 0  size 112  windows 112  taps 1  step 1  apart 1  first 0
+ *     dim 1  size 224  windows 112  taps 7  step 2  apart 1  first -3 */
 #include "kernel/kernel.h"
 
 /* An index as a sum of multiples of digits, and the rest. */
@@ -380,4 +388,28 @@ ex im2col_other(const struct kernel *k, const struct im2col *w) {
 int64_t im2col_offset(const struct im2col *w, int d, int64_t tap) {
     for (int i = 0; i < d; i++) tap /= w->dim[i].taps;
     return tap % w->dim[d].taps * w->dim[d].apart;
+}
+
+int64_t im2col_reach(const struct im2col *w) {
+    const struct im2col_dim *d = &w->dim[0];
+    return (d->windows - 1) * d->step + (d->taps - 1) * d->apart + 1;
+}
+
+const struct im2col *im2col_runs(const struct im2col *w, int64_t pixel, struct arena *a) {
+    const struct im2col_dim *d = &w->dim[0];
+    if (w->of || d->taps == 1 || d->apart != 1) return NULL;
+    struct im2col *runs = NEW(a, struct im2col);
+    *runs = *w;
+    runs->of = w;
+    runs->pixel = pixel;
+    runs->channels = d->taps * pixel;
+    runs->taps = w->taps / d->taps;
+    runs->dim[0] = (struct im2col_dim){.size = d->windows,
+                                       .windows = d->windows,
+                                       .taps = 1,
+                                       .step = 1,
+                                       .apart = 1,
+                                       .window_digit = d->window_digit,
+                                       .tap_digit = -1};
+    return runs;
 }

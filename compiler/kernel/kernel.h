@@ -277,6 +277,9 @@ struct im2col {
     ex tap; /* and a tap, those of the innermost dimension beside each other */
     ex window_digit[GROUP_MAX_AXES], other_digit[GROUP_MAX_AXES]; /* as symbols */
     uint32_t image_digits, channel_digits; /* bits of those that are neither windows nor taps */
+    const struct im2col
+        *of; /* im2col_runs: what it is made of, else NULL; and elements of a pixel */
+    int64_t pixel;
 };
 
 /* NULL if the factor is none, or has but one tap at each element. */
@@ -288,6 +291,12 @@ ex im2col_index(const struct kernel *k, const struct im2col *w, ex index);
 ex im2col_other(const struct kernel *k, const struct im2col *w);
 /* How far tap `tap` is from the window's first one along dimension d. */
 int64_t im2col_offset(const struct im2col *w, int d, int64_t tap);
+/* The same windows with all taps of the innermost dimension as channels of one tap, if these lie
+ * side by side: a run of memory, where a pixel has `pixel` elements. Windows then are positions of
+ * the innermost dimension. The symbols are those of w. NULL: they do not, or are but one. */
+const struct im2col *im2col_runs(const struct im2col *w, int64_t pixel, struct arena *a);
+/* Pixels that the windows of the innermost dimension reach, from the first one on. */
+int64_t im2col_reach(const struct im2col *w);
 
 /* A factor of a product as tiles of it are copied to shared memory: a matrix [batch][row][depth],
  * or [batch][depth][row] where it runs `along` the rows, which are m of the first factor and n of
@@ -313,7 +322,8 @@ struct operand {
     int64_t channels;
     int line;     /* windows: bytes of a tile's lines */
     bool windows; /* each pixel is there once, and rows, or the depth, are windows of it: in the
-                     image [image][position][plane][batch][channel], or in what `load` reads */
+                     image [image][position][plane][batch][channel], or [plane][batch][image]
+                     [position][channel] of runs, or in what `load` reads */
     int64_t step[IM2COL_DIMS + 1]; /* elements from a position to the next, along each dimension,
                                       innermost first; from an image to the next */
     int64_t bytes;                 /* of the image */
@@ -410,8 +420,7 @@ int product_thread_sums(const struct product *p);
 /* What a tensor map is told of an operand whose boxes have so many lines, of `line` bytes; windows:
  * where the taps of the last one are must be asked beside. Its address is 0. */
 struct tensor_map operand_map(const struct operand *o, int line, int lines);
-/* Where in the image of planes [image][position][plane][batch][channel] of an operand of windows
- * that element of the product is; -1: it is 0. */
+/* Where in the image of an operand of windows that element of the product is; -1: it is 0. */
 int64_t operand_element(const struct operand *o, int plane, int64_t z, int64_t row, int64_t depth);
 /* Which row (or column) of the product an operand's is; -1: none. */
 int64_t operand_row(const struct kernel *k, const struct operand *o, int64_t row);
@@ -441,6 +450,8 @@ int exchange_bytes(const struct kernel *k, const struct layout *y, value_id v);
 /* Warps make its planes of what is stored; planes in shared memory. */
 /* Are its rows taps and channels, in an order of their own (im2col.c)? */
 bool operand_has_order(const struct operand *o);
+/* Are its windows runs (im2col_runs)? */
+bool operand_has_runs(const struct operand *o);
 bool operand_makes_planes(const struct operand *o);
 int stored_planes(const struct operand *o);
 int operand_line(const struct operand *o, int rows, int depth);

@@ -9,7 +9,9 @@
  *     a[k, m] f32, in tf32            an image of a, rounded and across: the units take tf32 along
  *                                     the depth alone
  *     where(inside, x[window, k], 0)  an image of x alone, channels innermost, each element once;
- *                                     tiles are windows of it (im2col.c)
+ *                                     tiles are windows of it (im2col.c); of few channels
+ *                                     the image has zeros around it, and lines of a tile are runs
+ *                                     of neighbours, which overlap in memory
  *
  * f32. x = x0 + x1 + x2 of 8 bits each; of the nine products of two such the three smallest are
  * less than an f32's last bit. The units add up what is aligned to the largest term and cut off:
@@ -141,8 +143,10 @@ struct tensor_map operand_map(const struct operand *o, int line, int lines) {
     const struct im2col *w = o->order;
     m.windows = true;
     m.rank = w->n + 2;
-    m.size[0] = o->load == NO_VALUE ? o->pitch : (o->batches - 1) * o->batch + w->channels;
-    m.size[w->n + 1] = w->images;
+    m.size[0] = w->of                 ? w->channels
+                : o->load == NO_VALUE ? o->pitch
+                                      : (o->batches - 1) * o->batch + w->channels;
+    m.size[w->n + 1] = w->of ? w->images * o->batches * o->planes : w->images;
     m.stride[w->n + 1] = o->step[w->n] * bytes;
     for (int d = 0; d < w->n; d++) {
         const struct im2col_dim *x = &w->dim[d];
@@ -164,7 +168,7 @@ int64_t operand_element(const struct operand *o, int plane, int64_t z, int64_t r
     }
     int64_t tap = depth / o->channels, channel = depth % o->channels;
     int64_t at = plane * o->plane + z * o->batch + channel;
-    if (o->load != NO_VALUE && channel >= w->channels) return -1;
+    if (channel >= w->channels) return -1;
     for (int d = 0; d < w->n; d++) {
         const struct im2col_dim *x = &w->dim[d];
         int64_t position = x->first + row % x->windows * x->step + im2col_offset(w, d, tap);
@@ -185,6 +189,27 @@ static void set_windows(struct operand *o, const struct im2col *w) {
     o->pitch = o->step[0] = o->plane * o->planes;
     for (int d = 0; d < w->n; d++) o->step[d + 1] = o->step[d] * w->dim[d].size;
     o->bytes = round_up(o->step[w->n] * w->images * dtype_bytes(o->dtype), 1024);
+}
+
+/* Windows overlap in memory: a line of an image has each pixel once, and zeros where windows reach
+ * beyond it, for what a run reads there is inside of the tensor. */
+static void set_runs(struct operand *o, const struct im2col *w) {
+    o->windows = true;
+    o->across = false;
+    o->pitch = o->step[0] = w->of->dim[0].step * w->pixel;
+    o->step[1] = round_up(im2col_reach(w->of) * w->pixel, ALIGNED);
+    for (int d = 1; d < w->n; d++) o->step[d + 1] = o->step[d] * w->dim[d].size;
+    o->batch = o->step[w->n] * w->images;
+    o->plane = o->batch * o->batches;
+    o->bytes = round_up(o->plane * o->planes * dtype_bytes(o->dtype), 1024);
+}
+
+/* Elements that few channels are filled up to, so that windows begin at whole pieces; 0: these are
+ * not few. */
+static int64_t pixel_of_run(const struct im2col *w, int bytes) {
+    for (int64_t n = 1; n * bytes <= PIECE; n *= 2)
+        if (n >= w->channels && n * w->dim[0].step * bytes % PIECE == 0) return n;
+    return 0;
 }
 
 static bool take_step(const struct kernel *k, ex *index, ex symbol, int64_t *step) {
@@ -281,33 +306,48 @@ static int line_of_channels(int64_t bytes, int line) {
     return best;
 }
 
-/* A factor as windows: so many channels that a line of a tile is of one tap. The depth of both
- * factors is taps then, of each all channels; or, along, the rows of this one are. Not if most of
- * the channels were none, or if an image of the product's own shape, or none, takes fewer bytes. */
+/* o as windows w, so many channels of which that a line of a tile is of one tap; false: most of
+ * these would be none, or no copies reach all taps. */
+static bool set_windows_of(const struct kernel *k, struct operand *o, const struct im2col *w,
+                           int tile, int depth, bool by_warp, struct arena *a) {
+    enum { MOST_WASTE = 2 };
+    int lines = o->along ? depth : tile, bytes = dtype_bytes(o->dtype);
+    int line = operand_line(o, tile, depth);
+    if (!line) return false;
+    if (o->axis == AXIS_N || !o->along) line = line_of_channels(w->channels * bytes, line);
+    o->order = w;
+    o->line = line;
+    o->channels = round_up(w->channels, line / bytes);
+    *(o->along ? &o->rows : &o->depth) = w->taps * o->channels;
+    if (o->channels > MOST_WASTE * w->channels) return false;
+    struct operand there = *o;
+    if (!w->of && set_in_memory(k, &there, w) && (by_warp || windows_fit(&there, line, lines, a))) {
+        *o = there;
+        return true;
+    }
+    (w->of ? set_runs : set_windows)(o, w);
+    return by_warp || windows_fit(o, line, lines, a);
+}
+
+/* A factor as windows, or runs of few channels, whatever has fewer bytes. The depth of both factors
+ * is taps then, of each all channels; or, along, the rows of this one are. Not if an image of the
+ * product's own shape, or none, takes fewer bytes. */
 static void choose_windows(const struct kernel *k, struct product *p, int side, bool along,
                            int tile, int depth, struct arena *a) {
-    enum { MOST_WASTE = 2 };
     const struct im2col *w = k->im2col[side][along];
-    struct operand *own = side ? &p->b : &p->a, *other = side ? &p->a : &p->b, o = *own;
-    if (!w || own->order || own->load != NO_VALUE || (along && o.dtype == DT_F32)) return;
-    o.along = along;
-    int line = operand_line(&o, tile, depth);
-    if (!line) return;
-    if (side || !along) line = line_of_channels(w->channels * dtype_bytes(o.dtype), line);
-    o.order = w;
-    o.line = line;
-    o.channels = round_up(w->channels, line / dtype_bytes(o.dtype));
-    *(along ? &o.rows : &o.depth) = w->taps * o.channels;
-    if (o.channels > MOST_WASTE * w->channels) return;
-    struct operand there = o;
-    if (set_in_memory(k, &there, w) &&
-        (p->by_warp || windows_fit(&there, line, along ? depth : tile, a)))
-        o = there;
-    else
-        set_windows(&o, w);
-    if (o.bytes >= own->bytes) return;
-    if (!p->by_warp && !windows_fit(&o, line, along ? depth : tile, a)) return;
-    *own = o;
+    struct operand *own = side ? &p->b : &p->a, *other = side ? &p->a : &p->b, best = *own;
+    if (!w || own->order || own->load != NO_VALUE || (along && own->dtype == DT_F32)) return;
+    int64_t pixel = along ? 0 : pixel_of_run(w, dtype_bytes(own->dtype));
+    const struct im2col *ways[] = {w, pixel ? im2col_runs(w, pixel, a) : NULL};
+    for (int i = 0; i < 2; i++) {
+        struct operand o = *own;
+        o.along = along;
+        if (ways[i] && set_windows_of(k, &o, ways[i], tile, depth, p->by_warp, a) &&
+            o.bytes < best.bytes)
+            best = o;
+    }
+    if (!best.order) return;
+    *own = best;
     if (!along) set_order(other, own);
 }
 
@@ -339,6 +379,7 @@ int operand_line(const struct operand *o, int rows, int depth) {
     return !(bytes % 128) ? 128 : !(bytes % 64) ? 64 : !(bytes % 32) ? 32 : 0;
 }
 
+bool operand_has_runs(const struct operand *o) { return o->windows && o->order->of; }
 bool operand_has_order(const struct operand *o) { return o->windows && o->along; }
 bool operand_makes_planes(const struct operand *o) { return o->stored != o->dtype; }
 int stored_planes(const struct operand *o) { return operand_makes_planes(o) ? 1 : o->planes; }

@@ -1,7 +1,7 @@
 /* cases_convolutions.c: convolutions on the matrix units as a seed has them: 1 to 3 dimensions,
- * strides, dilations, paddings, groups, channels around the lines of tiles and far below,
- * transposed ones, gradients of weights, channels first and last, what is computed before and
- * behind, and a config that need not be legal for them. */
+ * strides, dilations, paddings, groups, channels around the lines of tiles and far below (a third
+ * is as first layers have it), transposed ones, gradients of weights, channels first and last,
+ * what is computed before and behind, and a config that need not be legal for them. */
 #include "tests/fuzz/cases.h"
 #include "tests/fuzz/random.h"
 
@@ -116,7 +116,19 @@ static const char *gradient_of(struct convolution_text *t) {
     return b.p;
 }
 
-static const char *random_convolution(struct arena *a, struct rng *r, int type) {
+/* As first layers have it: few channels, wide windows that are not dilated along the rows. */
+static void draw_first(struct convolution_text *t) {
+    struct rng *r = t->r;
+    int d = t->dims - 1;
+    t->channels = ANY(r, 1, 2, 3, 3, 3, 4, 5, 8) * t->groups;
+    t->taps[d] = 1 + rng_below(r, t->dims == 3 ? 4 : 7);
+    t->dilation[d] = 1;
+    t->padding[d] = rng_below(r, t->taps[d]);
+    t->size[d] = t->taps[d] + rng_below(r, t->dims == 1 ? 90 : 13);
+    while (t->transposed && t->size[d] + t->taps[d] <= 1 + 2 * t->padding[d]) t->padding[d]--;
+}
+
+static const char *random_convolution(struct arena *a, struct rng *r, int type, bool first) {
     struct convolution_text t = {.a = a,
                                  .r = r,
                                  .dims = ANY(r, 1, 2, 2, 2, 3),
@@ -130,7 +142,10 @@ static const char *random_convolution(struct arena *a, struct rng *r, int type) 
     t.channels = ANY(r, 1, 3, 17, 33, 40, 48, 64, 64, 70) * t.groups;
     t.filters = ANY(r, 2, 8, 17, 40, 64) * t.groups;
     for (int d = 0; d < t.dims; d++) draw_dimension(&t, d);
-    if (rng_below(r, 6) == 0) draw_pointwise(&t);
+    if (first)
+        draw_first(&t);
+    else if (rng_below(r, 6) == 0)
+        draw_pointwise(&t);
     bool gradient = !t.transposed && rng_below(r, 3) == 0;
     return gradient ? gradient_of(&t) : convolution_of(&t);
 }
@@ -160,12 +175,28 @@ static const char sums_of_pixels[] =
     " %c = convolution(%x, %w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n"
     " %s = sum(%c, [0, 2, 3], False)\n return %c, %s\n}\n";
 
+/* What lies behind a run of few channels counts for nothing, infinities neither. */
+static const char infinite_neighbours[] =
+    "graph(%x: bf16[2, 3, 9, 31], %w: bf16[8, 3, 3, 3]) {\n"
+    " %h = add(%x, 1.5)\n %r = relu(%h)\n %q = reciprocal(%r)\n"
+    " %c = convolution(%q, %w, None, [1, 2], [1, 1], [1, 1], False, [0, 0], 1)\n"
+    " return %c\n}\n";
+
 void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
     struct rng r = {seed};
     vec_push(a, out, ((struct case_graph){.text = sums_of_pixels, .every = CASES_DEFAULT}));
-    for (int i = 0; i < n; i++) {
+    vec_push(a, out,
+             ((struct case_graph){.text = infinite_neighbours,
+                                  .every = CASES_DEFAULT,
+                                  .config = "mma=1 m=64 n=32 k=64 stages=2 warps=8"}));
+    vec_push(a, out,
+             ((struct case_graph){.text = infinite_neighbours,
+                                  .every = CASES_DEFAULT,
+                                  .old = true,
+                                  .config = "mma=2 m=32 n=32 tm=16 tn=16 warps=4 k=32 stages=2"}));
+    for (int i = 0; i < n + n / 2; i++) {
         int type = rng_below(&r, 4);
-        const char *text = random_convolution(a, &r, type);
+        const char *text = random_convolution(a, &r, type, i >= n);
         bool by_warps = rng_below(&r, 2), old = by_warps && rng_below(&r, 2);
         vec_push(a, out,
                  ((struct case_graph){.text = text,

@@ -71,6 +71,26 @@ static const char gradient[] =
     "  %c: bf16[40, 1, 34, 5, 3] = convolve(%x, %d, [1, 1], [0, 0], [1, 1], False, [5, 3])\n"
     "  return %c\n}\n";
 
+/* few channels: 7 taps of 3, which are 4, in lines of 32 of 64 bytes; windows are 2 apart */
+static const char first[] =
+    "graph(%x: bf16[2, 3, 23, 21], %w: bf16[40, 3, 7, 7]) {\n"
+    "  %c: bf16[2, 40, 12, 11] = convolution(%x, %w, None, [2, 2], [3, 3])\n"
+    "  return %c\n}\n";
+/* 1 channel in pieces of 8, in planes, of 2 groups */
+static const char first_wide[] =
+    "graph(%x: f32[2, 2, 9, 12], %w: f32[16, 1, 3, 5]) {\n"
+    "  %c: f32[2, 16, 7, 12] = convolution(%x, %w, None, 1, [0, 2], [1, 1], False, 0, 2)\n"
+    "  return %c\n}\n";
+static const char first_line[] =
+    "graph(%x: f32[3, 3, 50], %w: f32[24, 3, 4]) convolutions tf32 {\n"
+    "  %c: f32[3, 24, 51] = convolution(%x, %w, None, 1, 2, 1, False, 0, 1, 1)\n"
+    "  return %c\n}\n";
+static const char first_solid[] =
+    "graph(%x: f16[2, 2, 5, 6, 9], %w: f16[24, 2, 3, 2, 3]) {\n"
+    "  %c: f16[2, 24, 5, 4, 4] = convolution(%x, %w, None, [1, 1, 2], [1, 0, 0], [1, 2, 1], False, "
+    "0, 1, 3)\n"
+    "  return %c\n}\n";
+
 /* ---- text ------------------------------------------------------------------------------------ */
 
 static void test_print(void **state) {
@@ -144,6 +164,14 @@ static void test_print_windows(void **state) {
     assert_non_null(strstr(b.p, "b = windows of v2 as it lies, bf16[2 images, 9 x 7, 1 z, 64 "
                                 "channels], 3 x 3 taps"));
     assert_int_equal(t->product->b.bytes, 0);
+    t = program_of(a, first, "mma=1 m=64 n=64 k=64 stages=2 warps=8");
+    b = buf_new(a);
+    tile_print(&b, t);
+    assert_non_null(strstr(
+        b.p, "a = image of v0, bf16[1 z, 40 m, 224 k], lines 224 apart\n"
+             "b = windows of v2, bf16[2 images, 23 x 11, 1 z, 32 channels], runs of 7 pixels "
+             "of 4, 2 apart, 7 x 1 taps 1 x 1 apart, 12 x 11 windows from -3 x 0 on by "
+             "2 x 1\n"));
     t = program_of(a, pointwise, "mma=1 m=64 n=64 k=64 stages=2 warps=8");
     b = buf_new(a);
     tile_print(&b, t);
@@ -193,14 +221,17 @@ static float *numbers(struct arena *a, size_t n, unsigned seed) {
     return x;
 }
 
+/* Elements of a plane; in images of windows, not runs, all planes of a pixel lie side by side. */
 static float *planes_of(struct arena *a, const struct operand *o, unsigned seed) {
-    int64_t elements = o->windows ? o->step[o->order->n] * o->order->images / o->planes
-                                  : o->batches * o->rows * o->depth;
+    bool beside = o->windows && !operand_has_runs(o);
+    int64_t elements = operand_has_runs(o) ? o->plane
+                       : beside            ? o->step[o->order->n] * o->order->images / o->planes
+                                           : o->batches * o->rows * o->depth;
     size_t n = (size_t)elements;
     float *x = numbers(a, n * (size_t)o->planes, seed);
-    for (size_t i = 0; i < n * (size_t)o->planes && o->windows && o->planes > 1; i++)
+    for (size_t i = 0; i < n * (size_t)o->planes && beside && o->planes > 1; i++)
         x[i] /= 1 << (8 * (i % (size_t)o->pitch / (size_t)o->plane));
-    for (int p = 1; p < o->planes && !o->windows; p++)
+    for (int p = 1; p < o->planes && !beside; p++)
         for (size_t i = 0; i < n; i++) x[(size_t)p * n + i] /= 1 << (8 * p);
     return x;
 }
@@ -226,6 +257,23 @@ static double exact(const struct tile_program *t, const float *const in[], int64
             *terms += fabs(x * y);
         }
     return sum;
+}
+
+/* All windows of few channels are runs, however they are copied. */
+static void test_runs(void **state) {
+    static const char *const graphs[] = {first, first_wide, first_line, first_solid};
+    static const char *const configs[] = {"mma=1 m=64 n=32 k=32 stages=2 warps=8",
+                                          "mma=1 m=64 n=32 k=64 stages=2 warps=8",
+                                          "mma=2 m=32 n=32 k=32 tm=16 tn=16 stages=2 warps=4",
+                                          "mma=2 m=32 n=32 k=64 tm=16 tn=16 stages=2 warps=4"};
+    for (int i = 0; i < 8; i++) {
+        struct arena *a = arena_new();
+        const char *graph = graphs[i / 2]; /* f32 is promoted by 64, tf32 by 32 */
+        bool deep = graph == first_wide;
+        struct tile_program *t = program_of(a, graph, configs[i % 2 * 2 + deep]);
+        assert_true(operand_has_runs(&t->product->b));
+        arena_free(a);
+    }
 }
 
 /* How many elements are further from exact than roundings of a float's last bits. */
@@ -273,6 +321,15 @@ static void test_numbers(void **state) {
         {sliding_wide, "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
         {sliding_wide, "mma=2 m=32 n=32 k=64 tm=16 tn=16 stages=2 warps=4"},
         {pointwise, "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+        {first, "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+        {first, "mma=1 m=64 n=64 k=32 stages=2 cluster=2 warps=8"},
+        {first, "mma=2 m=32 n=32 k=64 tm=16 tn=16 stages=2 warps=4"},
+        {first_wide, "mma=1 m=64 n=32 k=64 stages=2 warps=8"},
+        {first_wide, "mma=2 m=16 n=64 k=64 tm=16 tn=16 stages=2 warps=4"},
+        {first_line, "mma=1 m=64 n=32 k=32 stages=2 warps=8"},
+        {first_line, "mma=2 m=32 n=32 k=16 tm=16 tn=16 stages=2 warps=4"},
+        {first_solid, "mma=1 m=64 n=32 k=64 stages=3 warps=8 split=2"},
+        {first_solid, "mma=2 m=32 n=32 k=64 tm=16 tn=16 stages=2 warps=4"},
         {lying, "mma=1 m=64 n=32 k=64 stages=2 warps=8"},
         {lying, "mma=2 m=32 n=32 k=64 tm=16 tn=16 stages=2 warps=4"},
         {gradient, "mma=1 m=64 n=128 k=16 stages=2 warps=8 cluster=2"},
@@ -533,6 +590,7 @@ int main(void) {
         cmocka_unit_test(test_print_tf32),
         cmocka_unit_test(test_print_windows),
         cmocka_unit_test(test_print_by_warps),
+        cmocka_unit_test(test_runs),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_mistakes_of_windows),
