@@ -126,6 +126,11 @@ bench "$TMP/pole.py" --budget 3t || fail "bench failed:" "$(cat "$TMP/out" "$TMP
 [ "$(rows "$results/pole.csv" "r['kernel'] == 'program' and r['role'] != 'roof' and r['unbounded'] == r['unjudged'] == '4'")" = 3 ] ||
     fail "rows do not say that nothing was judged:" "$(cat "$results/pole.csv")"
 
+# A config of several launches has the time of each in its profile.
+bench workloads/full_sum.py -D n=65536 --profile --config 'x=1 r=1024 vec=8 split=4' ||
+    fail "bench failed:" "$(cat "$TMP/out" "$TMP/err")"
+said '^ +launches kernel_sum [0-9.]+ us, kernel_sum_finish [0-9.]+ us$'
+
 # run takes the stored winner.
 "$WARPSMITH" run workloads/softmax.py "${small[@]}" --device cpu --check >"$TMP/out" 2>&1 ||
     fail "run failed:" "$(cat "$TMP/out")"
