@@ -46,8 +46,8 @@ struct search {
     } slide[GROUP_MAX_AXES];
 };
 
-static const struct axis_digits *digits_of(const struct kernel *k, enum axis axis) {
-    return &k->digits[axis];
+static const struct axis_digits *digits_of(const struct im2col *w, enum axis axis) {
+    return &w->digits[axis == w->other];
 }
 
 /* The sum of digits that an axis is. */
@@ -57,9 +57,8 @@ static ex axis_of_digits(struct exprs *p, const struct axis_digits *d, const ex 
     return sum;
 }
 
-static bool make_digits(const struct kernel *k, enum axis axis, const char *name, ex *symbol,
-                        int64_t *size) {
-    const struct axis_digits *d = digits_of(k, axis);
+static bool make_digits(const struct kernel *k, const struct axis_digits *d, const char *name,
+                        ex *symbol, int64_t *size) {
     for (int i = 0; i < d->n; i++) {
         if (!ex_is_const(k->ex, d->size[i], &size[i]) || size[i] < 1) return false;
         symbol[i] = ex_index(k->ex, name, d->size[i]);
@@ -68,7 +67,7 @@ static bool make_digits(const struct kernel *k, enum axis axis, const char *name
 }
 
 static ex in_digits(const struct kernel *k, const struct im2col *w, ex e) {
-    const struct axis_digits *windows = digits_of(k, w->axis), *other = digits_of(k, w->other);
+    const struct axis_digits *windows = digits_of(w, w->axis), *other = digits_of(w, w->other);
     ex from[] = {k->axis[w->axis], k->axis[w->other]};
     ex to[] = {axis_of_digits(k->ex, windows, w->window_digit),
                axis_of_digits(k->ex, other, w->other_digit)};
@@ -89,8 +88,8 @@ static bool linear_in_digits(const struct search *s, ex e, struct linear *out) {
     const struct kernel *k = s->k;
     const struct im2col *w = s->out;
     *out = (struct linear){.rest = in_digits(k, w, e)};
-    return take_terms(k->ex, &out->rest, w->window_digit, digits_of(k, w->axis)->n, out->window) &&
-           take_terms(k->ex, &out->rest, w->other_digit, digits_of(k, w->other)->n, out->other);
+    return take_terms(k->ex, &out->rest, w->window_digit, digits_of(w, w->axis)->n, out->window) &&
+           take_terms(k->ex, &out->rest, w->other_digit, digits_of(w, w->other)->n, out->other);
 }
 
 /* ---- the guard ------------------------------------------------------------------------------- */
@@ -132,8 +131,8 @@ static bool take_bound(struct search *s, ex difference) {
     struct linear l;
     int64_t c;
     if (!linear_in_digits(s, difference, &l) || !ex_is_const(k->ex, l.rest, &c)) return false;
-    int i = only_digit(l.window, digits_of(k, s->out->axis)->n);
-    int t = only_digit(l.other, digits_of(k, s->out->other)->n);
+    int i = only_digit(l.window, digits_of(s->out, s->out->axis)->n);
+    int t = only_digit(l.other, digits_of(s->out, s->out->other)->n);
     if (i < 0 || t == -2) return false;
     struct slide *d = &s->slide[i];
     int64_t sign = l.window[i] > 0 ? 1 : -1, a = sign * l.window[i],
@@ -196,7 +195,7 @@ static int dimension_of(const struct kernel *k, const struct meta *m, int64_t st
 static bool pair_digits(struct search *s, const struct value_node *load) {
     const struct kernel *k = s->k;
     const struct meta *m = &k->schedule->loops->buffers.at[load->buffer].meta;
-    int windows = digits_of(k, s->out->axis)->n, others = digits_of(k, s->out->other)->n;
+    int windows = digits_of(s->out, s->out->axis)->n, others = digits_of(s->out, s->out->other)->n;
     bool *taken = NEW_ARRAY(k->arena, bool, others + 1);
     struct linear l;
     if (!linear_in_digits(s, load->index, &l)) return false;
@@ -265,7 +264,7 @@ static bool loads_agree(const struct search *s) {
 
 static bool make_dimensions(struct search *s) {
     struct im2col *w = s->out;
-    int windows = digits_of(s->k, w->axis)->n, others = digits_of(s->k, w->other)->n;
+    int windows = digits_of(w, w->axis)->n, others = digits_of(w, w->other)->n;
     int64_t all = w->images = w->channels = w->taps = 1;
     int outermost = -1;
     for (int i = windows - 1; i >= 0; i--)
@@ -296,12 +295,52 @@ static void make_symbols(struct search *s) {
     for (int d = 0; d < w->n; d++) w->at[d] = ex_index(p, names[d], ex_const(p, w->dim[d].size));
 }
 
+static bool set_digits(struct search *s) {
+    struct im2col *w = s->out;
+    return make_digits(s->k, &w->digits[0], "w", w->window_digit, s->window_size) &&
+           make_digits(s->k, &w->digits[1], "d", w->other_digit, s->other_size);
+}
+
+/* Does e, or do all that the condition e compares, count digits i and i + 1 of the windows as one
+ * number? */
+static bool counts_as_one(const struct search *s, ex e, int i) {
+    struct exprs *p = s->k->ex;
+    enum ex_kind kind = ex_kind(p, e);
+    struct linear l;
+    if (kind == EX_AND)
+        return counts_as_one(s, ex_lhs(p, e), i) && counts_as_one(s, ex_rhs(p, e), i);
+    if (kind == EX_LE || kind == EX_LT) e = ex_sub(p, ex_rhs(p, e), ex_lhs(p, e));
+    return linear_in_digits(s, e, &l) && l.window[i] == l.window[i + 1] * s->window_size[i + 1];
+}
+
+static bool all_count_as_one(const struct search *s, value_id v, int i) {
+    const struct value_node *x = &s->k->values.at[v];
+    bool ok = x->kind != INST_LOAD && x->kind != INST_INDEX ? true : counts_as_one(s, x->index, i);
+    for (int a = 0; a < x->n_args && ok; a++) ok = all_count_as_one(s, x->args[a], i);
+    return ok;
+}
+
+/* A store, such as one of pooling's windows, may have split what the factor counts in one number:
+ *
+ *     columns 128*2, x[c, 2*w0 + w1 + t]  ->  columns 256, x[c, w0 + t] */
+static bool merge_digits(struct search *s, value_id factor) {
+    struct axis_digits *d = &s->out->digits[0];
+    for (int i = d->n - 2; i >= 0; i--) {
+        if (!all_count_as_one(s, factor, i)) continue;
+        d->size[i] = ex_const(s->k->ex, s->window_size[i] * s->window_size[i + 1]);
+        d->n--;
+        for (int j = i + 1; j < d->n; j++) d->size[j] = d->size[j + 1];
+        if (!set_digits(s)) return false;
+    }
+    return true;
+}
+
 static bool search(struct search *s, value_id factor) {
     const struct kernel *k = s->k;
     struct im2col *w = s->out;
-    if (!make_digits(k, w->axis, "w", w->window_digit, s->window_size) ||
-        !make_digits(k, w->other, "d", w->other_digit, s->other_size))
-        return false;
+    w->digits[0] = k->digits[w->axis];
+    w->digits[1] = k->digits[w->other];
+    if (!set_digits(s) || !merge_digits(s, factor)) return false;
     w->guard = guard_of(k, factor);
     for (int i = 0; i < GROUP_MAX_AXES; i++) s->slide[i].tap = -1;
     if (w->guard != NO_VALUE && (!is_zero_without(k, factor, w->guard) || !take_guard(s, w->guard)))
@@ -350,8 +389,8 @@ ex im2col_index(const struct kernel *k, const struct im2col *w, ex index) {
     struct linear l;
     if (!linear_in_digits(&s, index, &l)) WS_BUG("an index that is not linear");
     int n =
-        put_flat(p, digits_of(k, w->axis), w->image_digits, w->window_digit, w->image, from, to);
-    n += put_flat(p, digits_of(k, w->other), w->channel_digits, w->other_digit, w->channel,
+        put_flat(p, digits_of(w, w->axis), w->image_digits, w->window_digit, w->image, from, to);
+    n += put_flat(p, digits_of(w, w->other), w->channel_digits, w->other_digit, w->channel,
                   from + n, to + n);
     for (int i = 0; i < w->n; i++) {
         const struct im2col_dim *d = &w->dim[i];
@@ -371,7 +410,7 @@ ex im2col_index(const struct kernel *k, const struct im2col *w, ex index) {
 
 ex im2col_other(const struct kernel *k, const struct im2col *w) {
     struct exprs *p = k->ex;
-    const struct axis_digits *d = digits_of(k, w->other);
+    const struct axis_digits *d = digits_of(w, w->other);
     ex from[GROUP_MAX_AXES], to[GROUP_MAX_AXES], below = ex_const(p, 1);
     int n = put_flat(p, d, w->channel_digits, w->other_digit, w->channel, from, to);
     for (int i = 0; i < w->n; i++) {

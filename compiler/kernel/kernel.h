@@ -275,6 +275,7 @@ struct im2col {
     ex image, channel;     /* where in the image, as symbols, */
     ex at[IM2COL_DIMS];
     ex tap; /* and a tap, those of the innermost dimension beside each other */
+    struct axis_digits digits[2]; /* that these axes are made of, of windows perhaps fewer */
     ex window_digit[GROUP_MAX_AXES], other_digit[GROUP_MAX_AXES]; /* as symbols */
     uint32_t image_digits, channel_digits; /* bits of those that are neither windows nor taps */
     const struct im2col

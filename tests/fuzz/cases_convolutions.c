@@ -175,6 +175,12 @@ static const char sums_of_pixels[] =
     " %c = convolution(%x, %w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n"
     " %s = sum(%c, [0, 2, 3], False)\n return %c, %s\n}\n";
 
+/* Pooling behind it splits rows and columns, which are windows all the same. */
+static const char pooled[] =
+    "graph(%x: bf16[2, 32, 8, 12], %w: bf16[48, 32, 3, 3]) {\n"
+    " %c = convolution(%x, %w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)\n"
+    " %p = max_pool(%c, [2, 2], [2, 2], [0, 0])\n return %p\n}\n";
+
 /* What lies behind a run of few channels counts for nothing, infinities neither. */
 static const char infinite_neighbours[] =
     "graph(%x: bf16[2, 3, 9, 31], %w: bf16[8, 3, 3, 3]) {\n"
@@ -185,6 +191,10 @@ static const char infinite_neighbours[] =
 void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
     struct rng r = {seed};
     vec_push(a, out, ((struct case_graph){.text = sums_of_pixels, .every = CASES_DEFAULT}));
+    vec_push(a, out,
+             ((struct case_graph){.text = pooled,
+                                  .every = CASES_DEFAULT,
+                                  .config = "mma=1 m=64 n=32 k=64 stages=2 warps=8"}));
     vec_push(a, out,
              ((struct case_graph){.text = infinite_neighbours,
                                   .every = CASES_DEFAULT,

@@ -60,6 +60,11 @@ static const char lying[] = "graph(%x: bf16[2, 9, 7, 40], %w: bf16[80, 40, 3, 3]
                             "permute(%x, [0, 3, 1, 2])\n"
                             "  %c: bf16[2, 80, 5, 4] = convolution(%p, %w, None, [2, 2], [1, 1])\n"
                             "  return %c\n}\n";
+/* pooling behind it counts rows and columns in pairs */
+static const char pooled[] = "graph(%x: bf16[2, 32, 8, 12], %w: bf16[48, 32, 3, 3]) {\n"
+                             "  %c: bf16[2, 48, 8, 12] = convolution(%x, %w, None, 1, 1)\n"
+                             "  %p: bf16[2, 48, 4, 6] = max_pool(%c, [2, 2], [2, 2])\n"
+                             "  return %p\n}\n";
 /* one tap: each image is a batch of what lies as a product wants it */
 static const char pointwise[] =
     "graph(%x: bf16[3, 40, 8, 15], %w: bf16[72, 40, 1, 1]) {\n"
@@ -164,6 +169,11 @@ static void test_print_windows(void **state) {
     assert_non_null(strstr(b.p, "b = windows of v2 as it lies, bf16[2 images, 9 x 7, 1 z, 64 "
                                 "channels], 3 x 3 taps"));
     assert_int_equal(t->product->b.bytes, 0);
+    t = program_of(a, pooled, "mma=1 m=64 n=32 k=32 stages=2 warps=8");
+    b = buf_new(a);
+    tile_print(&b, t);
+    assert_non_null(strstr(b.p, "b = windows of v2, bf16[2 images, 8 x 12, 1 z, 32 channels], "
+                                "3 x 3 taps 1 x 1 apart, 8 x 12 windows from -1 x -1 on"));
     t = program_of(a, first, "mma=1 m=64 n=64 k=64 stages=2 warps=8");
     b = buf_new(a);
     tile_print(&b, t);
