@@ -211,6 +211,8 @@ bool dtype_takes_vectors(enum dtype t); /* the C prelude loads and stores k_v of
  * cost model. */
 void kernel_configs(const struct kernel *k, struct arena *a, const struct config **out, int *n,
                     int *pruned);
+/* What the cost model has for the default. */
+double kernel_least_cost(const struct kernel *k, struct arena *a);
 
 /* ---- block programs -------------------------------------------------------------------------- */
 

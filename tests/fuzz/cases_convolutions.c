@@ -206,6 +206,20 @@ static const char pooled[] =
     " %c = convolution(%x, %w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)\n"
     " %p = max_pool(%c, [2, 2], [2, 2], [0, 0])\n return %p\n}\n";
 
+/* Few channels and filters a group: threads have a group's filters. */
+static const char *const of_few_filters[] = {
+    "graph(%x: bf16[3, 16, 9, 16], %w: bf16[16, 4, 3, 3], %b: bf16[16]) {\n"
+    " %c = convolution(%x, %w, %b, [1, 1], [1, 1], [1, 1], False, [0, 0], 4)\n"
+    " %r = relu(%c)\n return %r\n}\n",
+    "graph(%x: f32[2, 12, 7, 23], %w: f32[8, 3, 3, 3]) {\n"
+    " %c = convolution(%x, %w, None, [2, 2], [1, 0], [1, 1], False, [0, 0], 4)\n return %c\n}\n",
+    "graph(%x: f16[2, 8, 70], %w: f16[12, 2, 5]) {\n"
+    " %c = convolution(%x, %w, None, [1], [4], [2], False, [0], 4, 1)\n return %c\n}\n",
+    "graph(%x: f32[1, 4, 4, 5, 8], %w: f32[4, 2, 2, 3, 3]) convolutions tf32 {\n"
+    " %c = convolution(%x, %w, None, [1, 1, 1], [1, 1, 1], [1, 1, 1], False, [0, 0, 0], 2, 3)\n"
+    " return %c\n}\n",
+};
+
 /* What lies behind a run of few channels counts for nothing, infinities neither. */
 static const char infinite_neighbours[] =
     "graph(%x: bf16[2, 3, 9, 31], %w: bf16[8, 3, 3, 3]) {\n"
@@ -244,6 +258,8 @@ void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
                                   .every = CASES_DEFAULT,
                                   .old = true,
                                   .config = "mma=2 m=32 n=32 tm=16 tn=16 warps=4 k=32 stages=2"}));
+    for (size_t i = 0; i < sizeof of_few_filters / sizeof *of_few_filters; i++)
+        vec_push(a, out, ((struct case_graph){.text = of_few_filters[i], .every = 3}));
     for (int i = 0; i < n + n / 2; i++) {
         int type = rng_below(&r, 4);
         const char *text = random_convolution(a, &r, type, i >= n);
