@@ -4,8 +4,9 @@
  *     for (long long i = ...; i < 4194304; i += ...) {      eight neighbours each
  *         const k_idx c = i % 512 * 8, line = i / 512 % 4096, z = i / 2097152;
  *         float x[8];
- *         const k_pack<k_f32, 8> l0 = k_load<k_f32, 8>(p0 + (line * 4096 + c));
- *         for (int e = 0; e < 8; e++) x[e] = k_get(l0, e);
+ *         k_pack<k_f32, 8> l0[1];
+ *         l0[0] = k_load<k_f32, 8>(p0 + (line * 4096 + c));
+ *         for (int e = 0; e < 8; e++) x[e] = k_get(l0[e / 8], e % 8);
  *         k_store<k_bf16, 8, 0>(image + i * 8, k_plane(x));
  *     }
  *
@@ -34,20 +35,34 @@
 
 enum { EACH = 8, THREADS = 256, WARP = 32, TILE = 64 };
 
-/* A vector of the load's, for eight neighbours along the image's lines. */
-static bool by_vector(struct emitter *w, const struct operand *o, const struct value_node *x) {
-    return !o->order && !x->guarded &&
-           load_is_vector(w->k, x, o->along || o->across ? o->axis : AXIS_R, EACH);
+/* How many of eight neighbours along the image's lines the load has side by side, and aligned, in
+ * memory: 8, 4 or 2; 1: each is loaded by itself. */
+static int vector_of(struct emitter *w, const struct operand *o, const struct value_node *x) {
+    enum axis along = o->along || o->across ? o->axis : AXIS_R;
+    for (int n = EACH; n > 1 && !o->order && !x->guarded; n /= 2)
+        if (load_is_vector(w->k, x, along, n)) return n;
+    return 1;
 }
 
-static void put_vectors(struct emitter *w, const struct operand *o, const bool *needed) {
+/* Vectors of the eight neighbours from number `at` on, of `size`; the axis of this name is there. */
+static void put_vectors(struct emitter *w, const struct operand *o, const bool *needed,
+                        const char *at, int64_t size) {
+    ex axis = w->k->axis[o->along || o->across ? o->axis : AXIS_R];
     for (value_id v = 0; v <= o->factor; v++) {
         const struct value_node *x = &w->k->values.at[v];
-        if (!needed[v] || x->kind != INST_LOAD || !by_vector(w, o, x)) continue;
-        line(w, "const k_pack<%s, %d> l%u = k_load<%s, %d>(p%d + (%s));",
-             memory_type(w, buffer_dtype(w, x->buffer)), EACH, v,
-             memory_type(w, buffer_dtype(w, x->buffer)), EACH, argument_of(w, x->buffer),
-             ex_text(w, x->index));
+        int n = needed[v] && x->kind == INST_LOAD ? vector_of(w, o, x) : 1;
+        if (n == 1) continue;
+        const char *type = memory_type(w, buffer_dtype(w, x->buffer));
+        line(w, "k_pack<%s, %d> l%u[%d];", type, n, v, EACH / n);
+        for (int i = 0; i < EACH / n; i++) {
+            ex from = axis, to = ex_add(w->k->ex, axis, ex_const(w->k->ex, i * n));
+            const char *inside = "";
+            if (i && size % EACH)
+                inside = arena_printf(w->arena, "if (%s + %d < %lld) ", at, i * n, (long long)size);
+            line(w, "%sl%u[%d] = k_load<%s, %d>(p%d + (%s));", inside, v, i, type, n,
+                 argument_of(w, x->buffer),
+                 ex_text(w, ex_subst(w->k->ex, x->index, &from, &to, 1)));
+        }
     }
 }
 
@@ -55,11 +70,12 @@ static void put_element(struct emitter *w, const struct operand *o, const bool *
     for (value_id v = 0; v <= o->factor; v++) {
         const struct value_node *x = &w->k->values.at[v];
         if (!needed[v]) continue;
-        if (x->kind != INST_LOAD || !by_vector(w, o, x)) {
+        int n = x->kind == INST_LOAD ? vector_of(w, o, x) : 1;
+        if (n == 1) {
             put_local(w, v);
             continue;
         }
-        line(w, "const %s v%u = k_get(l%u, e);", math_type(x->dtype), v, v);
+        line(w, "const %s v%u = k_get(l%u[e / %d], e %% %d);", math_type(x->dtype), v, v, n, n);
         w->where[v] = LOCAL;
     }
     line(w, "x[e] = (float)%s;", ref(w, o->factor));
@@ -93,7 +109,7 @@ static void put_neighbours(struct emitter *w, const struct operand *o, const cha
     for (value_id v = 0; v < k->values.n; v++) w->where[v] = NOWHERE;
     open_scope(w);
     line(w, "const k_idx %s = %s;", axis, at);
-    put_vectors(w, o, needed);
+    put_vectors(w, o, needed, at, size);
     line(w, "#pragma unroll");
     open_brace(w, "for (int e = 0; e < %d; e++)", EACH);
     line(w, "x[e] = 0;");

@@ -122,8 +122,29 @@ bool load_is_uniform(const struct kernel *k, const struct value_node *load, enum
     return index_is_uniform(k, load->index, x, vec) && ex_divides(k->ex, vec, k->bound[x]);
 }
 
-int64_t load_stride(const struct kernel *k, const struct value_node *load, enum axis x) {
+/* Is where it loads from a matter of its index alone, along x? */
+static bool is_indexed(const struct kernel *k, const struct value_node *load, enum axis x) {
     for (int a = load->guarded; a < load->n_args; a++)
-        if (k->values.at[load->args[a]].mask >> x & 1) return -1;
-    return index_local_stride(k, load->index, x);
+        if (k->values.at[load->args[a]].mask >> x & 1) return false;
+    return true;
+}
+
+int64_t load_stride(const struct kernel *k, const struct value_node *load, enum axis x) {
+    return is_indexed(k, load, x) ? index_local_stride(k, load->index, x) : -1;
+}
+
+int64_t load_first_step(const struct kernel *k, const struct value_node *load, enum axis x) {
+    ex from[AXIS_COUNT], first[AXIS_COUNT], second[AXIS_COUNT];
+    int64_t step;
+    int n = 0;
+    if (!k->axis[x] || !is_indexed(k, load, x)) return -1;
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        if (!k->axis[a]) continue;
+        from[n] = k->axis[a];
+        first[n] = ex_const(k->ex, 0);
+        second[n++] = ex_const(k->ex, a == (int)x);
+    }
+    ex grown = ex_sub(k->ex, ex_subst(k->ex, load->index, from, second, n),
+                      ex_subst(k->ex, load->index, from, first, n));
+    return ex_is_const(k->ex, grown, &step) ? step : -1;
 }

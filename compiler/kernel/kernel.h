@@ -694,5 +694,7 @@ bool load_is_vector(const struct kernel *k, const struct value_node *load, enum 
 /* Is it the same for vec neighbours, the first of which is a multiple of vec? */
 bool load_is_uniform(const struct kernel *k, const struct value_node *load, enum axis x, int vec);
 int64_t load_stride(const struct kernel *k, const struct value_node *load, enum axis x);
+/* From the first to the second: where rows of any length lie apart, mostly that. */
+int64_t load_first_step(const struct kernel *k, const struct value_node *load, enum axis x);
 
 #endif

@@ -95,7 +95,8 @@ static bool is_matrix(const struct kernel *k, value_id v, struct operand *o) {
            !(o->offset % unit);
 }
 
-/* Does memory run along o's rows, in what the factor reads? */
+/* Does memory run along o's rows, in what the factor reads? So do the pixels of images, if their
+ * number is no multiple of a vector: 49 of each, one beside the other. */
 static bool runs_along_rows(const struct kernel *k, const struct operand *o) {
     bool *needed = NEW_ARRAY(k->arena, bool, k->values.n), rows = false;
     needed[o->factor] = true;
@@ -105,7 +106,7 @@ static bool runs_along_rows(const struct kernel *k, const struct operand *o) {
         for (int i = 0; i < x->n_args; i++) needed[x->args[i]] = true;
         if (x->kind != INST_LOAD) continue;
         if (load_stride(k, x, AXIS_R) == 1) return false;
-        rows |= load_stride(k, x, o->axis) == 1;
+        rows |= load_first_step(k, x, o->axis) == 1;
     }
     return rows;
 }

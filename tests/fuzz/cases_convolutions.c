@@ -227,8 +227,40 @@ static const char infinite_neighbours[] =
     " %c = convolution(%q, %w, None, [1, 2], [1, 1], [1, 1], False, [0, 0], 1)\n"
     " return %c\n}\n";
 
+/* Filters of one tap, over images whose pixels are no whole vectors: one lies behind the other in
+ * memory, and begins anywhere. */
+static void odd_images(struct arena *a, case_vec *out) {
+    static const int pixels[][2] = {{1, 1}, {1, 3}, {1, 17}, {7, 7}, {14, 14}};
+    for (size_t i = 0; i < 4 * sizeof pixels / sizeof *pixels; i++) {
+        int type = (int)i % 4;
+        struct convolution_text t = {.a = a,
+                                     .dims = 2,
+                                     .images = 3,
+                                     .groups = 1,
+                                     .channels = 72,
+                                     .filters = 24,
+                                     .size = {pixels[i / 4][0], pixels[i / 4][1]},
+                                     .taps = {1, 1},
+                                     .stride = {1, 1},
+                                     .dilation = {1, 1},
+                                     .relu = i % 3 == 0,
+                                     .type = type};
+        const char *text = convolution_of(&t), *depth = type == 3 ? "k=32" : "k=64";
+        for (int old = 0; old < 2; old++)
+            vec_push(a, out,
+                     ((struct case_graph){
+                         .text = text,
+                         .every = CASES_DEFAULT,
+                         .old = old,
+                         .config = arena_printf(a, "%s m=64 n=64 stages=2 %s",
+                                                old ? "mma=2 tm=32 tn=32 warps=4" : "mma=1 warps=8",
+                                                depth)}));
+    }
+}
+
 void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
     struct rng r = {seed};
+    odd_images(a, out);
     vec_push(a, out, ((struct case_graph){.text = sums_of_pixels, .every = CASES_DEFAULT}));
     static const char *const tiles[] = {"mma=1 m=64 n=64 k=64 stages=4 warps=8",
                                         "mma=1 m=128 n=64 k=64 stages=2 warps=12",
