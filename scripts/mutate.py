@@ -423,7 +423,7 @@ def all_tests(build):
 
 
 class Limits:
-    memory = 8 << 30
+    memory = 16 << 30  # of addresses: the emulator has rows for all pairs of threads, of which few are touched
     file = 1 << 30
 
     def __init__(self, cpu, wall):

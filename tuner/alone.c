@@ -17,6 +17,8 @@ struct judging {
     struct ws_alone alone;
     bool *chosen; /* by kernel; those of a batch, once they are judged, no longer */
     bool *batch;
+    bool *right; /* by kernel: has been judged, and everything that is known of it had a bound */
+    bool *known; /* by buffer: has been judged */
     int n_judged, n_buffers, n_too_much;
     const char *message; /* of the first that is wrong */
     struct arena *arena;
@@ -90,6 +92,7 @@ static enum ws_status judge_kernel(struct judging *j, int k, struct diag *d) {
     const struct variant *v = t->plan->chosen[k];
     bool in_place = false, spoilt;
     const char *message;
+    int64_t unbounded = t->unbounded;
     for (int i = 0; i < kernel->n_writes; i++)
         in_place |= program_of(j)->buffers[kernel->writes[i]].in_place >= 0;
     /* The memory of what lies in place has been the input's again since. */
@@ -97,6 +100,7 @@ static enum ws_status judge_kernel(struct judging *j, int k, struct diag *d) {
         in_place ? testbed_check(t, v, &message, &spoilt, d) : testbed_compare(t, v, &message, d);
     if (s == WS_OK && message)
         j->message = arena_printf(j->arena, "kernel %s alone: %s", kernel->name, message);
+    j->right[k] = s == WS_OK && !message && t->unbounded == unbounded;
     return s;
 }
 
@@ -106,7 +110,10 @@ static enum ws_status judge_batch(struct judging *j, struct diag *d) {
     const int *outputs;
     make_references(j, &kernels, &outputs, d);
     int n = d->status == WS_OK && kernels.reference ? kernels.captured->n_outputs : 0;
-    for (int i = 0; i < n; i++) t->expected[outputs[i]] = kernels.expected[i];
+    for (int i = 0; i < n; i++) {
+        t->expected[outputs[i]] = kernels.expected[i];
+        j->known[outputs[i]] = true;
+    }
     for (int k = 0; n && k < program_of(j)->n_kernels && !j->message; k++)
         if (j->batch[k] && judge_kernel(j, k, d) != WS_OK) break;
     for (int i = 0; i < n; i++) t->expected[outputs[i]] = (struct expected){0};
@@ -126,6 +133,26 @@ static const char *remark_of(const struct judging *j) {
         buf_printf(&b, "; %lld of their elements have no bound", (long long)j->bed.unbounded);
     buf_puts(&b, "\n");
     return b.p;
+}
+
+/* ---- are the outputs right by that ----------------------------------------------------------- */
+
+/* Those that no wrong or unjudged kernel is behind. Of what is no tensor of the graph nothing is
+ * known but by who reads it. */
+static void tell_outputs(const struct judging *j, struct data *x) {
+    const struct ws_program *p = program_of(j);
+    bool *wrong = NEW_ARRAY(j->arena, bool, p->n_buffers);
+    for (int k = 0; k < p->n_kernels; k++) { /* each behind what it reads */
+        const struct ws_kernel *kernel = &p->kernels[k];
+        bool bad = !j->right[k] && j->alone.parts[k].n_known;
+        for (int i = 0; i < kernel->n_reads; i++) bad |= wrong[kernel->reads[i]];
+        for (int i = 0; i < kernel->n_writes; i++) wrong[kernel->writes[i]] |= bad;
+    }
+    for (int b = 0; b < p->n_buffers; b++)
+        if (p->buffers[b].kind == WS_BUF_OUTPUT)
+            x->by_kernels[p->buffers[b].index] = j->known[b] && !wrong[b];
+    for (int i = 0; i < x->captured->n_outputs; i++)
+        x->by_kernels[i] = x->by_kernels[p->first_output[i]];
 }
 
 /* Outputs may be wrong. */
@@ -150,8 +177,11 @@ static enum ws_status judge(struct data *x, const struct plan *p, double share, 
         j.alone = ws_alone_of(p->program);
         j.chosen = NEW_ARRAY(a, bool, n);
         j.batch = NEW_ARRAY(a, bool, n);
+        j.right = NEW_ARRAY(a, bool, n);
+        j.known = NEW_ARRAY(a, bool, p->program->n_buffers);
         choose(&j, share * whole > A_MOMENT ? share * whole : A_MOMENT);
         while (!j.message && next_batch(&j) && judge_batch(&j, d) == WS_OK) {}
+        tell_outputs(&j, x);
         *remark = remark_of(&j);
         if (j.message && d->status == WS_OK) diag_fail(d, WS_WRONG, "%s", j.message);
     }

@@ -8,7 +8,12 @@
  *   kernel k_softmax_2 alone: b7[3, 17] is 0.5, expected 0.25, off by more than 2e-07 (...)
  *
  * A program of one kernel is judged as a whole. What is no tensor of the graph, as the parts of a
- * sum, is not judged here. */
+ * sum, is not judged here, but with the kernel that reads it, whose part of the graph goes on to
+ * what it was made of.
+ *
+ * Errors grow from kernel to kernel, and so do bounds: behind 24 norms nothing is known of an
+ * output as a whole. But where each kernel behind it is right from what it has read, it is as right
+ * as can be asked for: such an output is judged, kernel by kernel (data.by_kernels). */
 #ifndef TUNER_ALONE_H
 #define TUNER_ALONE_H
 
@@ -18,7 +23,7 @@
  * judged are those whose references are the least work, which together are at most twice that of
  * the reference of the whole; *remark says how many buffers were judged, how many kernels were too
  * much, and how many elements may be anything. "": there is one kernel. What is in the memory of
- * outputs is lost. */
+ * outputs is lost; x->by_kernels says which of them are right by their kernels. */
 enum ws_status alone_judge(struct data *x, const struct plan *p, struct arena *a,
                            const char **remark, struct diag *d);
 

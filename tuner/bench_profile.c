@@ -62,14 +62,31 @@ static enum ws_status count(struct bench_point *b, struct variant *v, const stru
     return WS_OK;
 }
 
-static void say(struct bench_point *b, const struct pair *p, const struct tune *t,
-                struct buf *out) {
+/* "launches  kernel_mm_pack_b 25.3 us, kernel_mm 43.2 us": of a config that has several. */
+static void say_launches(struct bench_point *b, const struct launches *l, struct buf *out) {
+    enum { SAMPLES = 9 };
+    double *us = NEW_ARRAY(b->arena, double, SAMPLES *(size_t)l->n), of_launch[SAMPLES];
+    if (l->n < 2 ||
+        device_time(b->run->machine.device, l->at, l->n, SAMPLES, true, us, NULL, b->d) != WS_OK)
+        return;
+    buf_puts(out, "    launches");
+    for (int i = 0; i < l->n; i++) {
+        for (int k = 0; k < SAMPLES; k++) of_launch[k] = us[k * l->n + i];
+        buf_printf(out, "%s %s %.1f us", i ? "," : "", l->at[i].entry,
+                   stats_of(of_launch, SAMPLES).median);
+    }
+    buf_puts(out, "\n");
+}
+
+static void say(struct bench_point *b, const struct pair *p, const struct launches *l,
+                const struct tune *t, struct buf *out) {
     struct profile_facts f[2];
     for (int i = 0; i < p->n; i++) f[i] = profile_facts_of(p->v[i], &t->work, &b->run->roof);
     buf_printf(out, "%s%s (%s)\n", out->n ? "\n" : "", f[0].kernel, f[0].kind);
     profile_table(out, p->name, f, p->n);
     for (int i = 0; i < p->n; i++) {
         buf_printf(out, "  %s  %s\n", p->name[i], f[i].config_text);
+        say_launches(b, &l[i], out);
         profile_words(out, &f[i]);
     }
 }
@@ -77,7 +94,7 @@ static void say(struct bench_point *b, const struct pair *p, const struct tune *
 static enum ws_status profile_kernel(struct bench_point *b, int kernel, struct buf *out) {
     struct pair p = pair_of(b, kernel);
     struct tune *t = &b->tunes[kernel];
-    struct launches l[2];
+    struct launches l[2] = {0};
     if (make_ready(b, &p, l) != WS_OK || time_pair(b, &p, l) != WS_OK || interrupted())
         return b->d->status;
     for (int i = 0; i < p.n && b->d->status == WS_OK; i++) {
@@ -85,7 +102,7 @@ static enum ws_status profile_kernel(struct bench_point *b, int kernel, struct b
         if (!b->run->replay)
             recorder_set_counters(&b->run->recorder, p.v[i], &t->work, &b->run->roof);
     }
-    if (b->d->status == WS_OK) say(b, &p, t, out);
+    if (b->d->status == WS_OK) say(b, &p, l, t, out);
     return b->d->status;
 }
 

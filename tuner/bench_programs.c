@@ -90,8 +90,9 @@ static enum ws_status judge_kernels(struct bench_point *b) {
 enum ws_status bench_check_default(struct bench_point *b) {
     if (plan_finish(&b->dflt, &b->builder, b->d) != WS_OK || interrupted()) return b->d->status;
     if (check_program(b, &b->dflt, &b->fused_memory, false) != WS_OK) return b->d->status;
+    if (!b->trusts) judge_kernels(b);
     b->default_worst = data_worst(&b->data);
-    return b->trusts ? WS_OK : judge_kernels(b);
+    return b->d->status;
 }
 
 static enum ws_status check_tuned(struct bench_point *b, struct diag *d) {

@@ -25,6 +25,7 @@ static void open_for(struct data *x, struct machine *m, const struct ws_captured
     x->host_bound = NEW_ARRAY(a, float *, c->n_outputs);
     x->share = NEW_ARRAY(a, double, c->n_outputs);
     x->worst = NEW_ARRAY(a, struct mismatch, c->n_outputs);
+    x->by_kernels = NEW_ARRAY(a, bool, c->n_outputs);
     x->binaries = reference_binaries_new(a);
     for (int i = 0; i < c->n_outputs; i++) x->worst[i].worst = -1;
 }
@@ -346,26 +347,46 @@ static double part_of(const struct mismatch *m) {
 
 const char *data_unjudged(const struct data *x) {
     struct buf b = buf_new(x->arena);
+    int64_t elements = 0;
+    int outputs = 0;
+    const char *first = NULL;
     for (int i = 0; i < x->captured->n_outputs; i++) {
         struct ws_tensor_info t = ws_output_info(x->captured, i);
-        if (x->worst[i].unbounded)
+        int64_t n = x->worst[i].unbounded;
+        if (n && !x->by_kernels[i])
             buf_printf(&b, "check: %lld of %lld elements of %s have no bound: not judged\n",
-                       (long long)x->worst[i].unbounded, (long long)t.numel, t.name);
+                       (long long)n, (long long)t.numel, t.name);
+        if (!n || !x->by_kernels[i]) continue;
+        if (!first) first = t.name;
+        elements += n;
+        outputs++;
     }
+    if (outputs)
+        buf_printf(&b,
+                   "check: %lld elements of %d output%s, the first of them %s, have no bound as a "
+                   "whole: judged kernel by kernel\n",
+                   (long long)elements, outputs, outputs == 1 ? "" : "s", first);
     return b.p;
 }
 
 struct data_worst data_worst(const struct data *x) {
     struct buf b = buf_new(x->arena);
+    struct data_worst w = {0};
     int far = 0;
-    for (int i = 1; i < x->captured->n_outputs; i++)
+    for (int i = 0; i < x->captured->n_outputs; i++) {
         if (part_of(&x->worst[i]) > part_of(&x->worst[far])) far = i;
+        w.unbounded += x->worst[i].unbounded;
+        if (!x->by_kernels[i]) w.unjudged += x->worst[i].unbounded;
+    }
     const struct mismatch *m = &x->worst[far];
     struct ws_tensor_info t = ws_output_info(x->captured, far);
-    if (m->worst < 0 || isinf(m->bound)) return (struct data_worst){0};
+    if (m->worst < 0 || isinf(m->bound)) return w;
     buf_puts(&b, t.name);
     check_print_index(&b, m->worst, t.size, t.rank);
-    return (struct data_worst){b.p, fabs(m->got - m->want), m->bound};
+    w.where = b.p;
+    w.error = fabs(m->got - m->want);
+    w.bound = m->bound;
+    return w;
 }
 
 const char *data_remark(const struct data *x) {

@@ -45,6 +45,7 @@ struct data {
     double *share;                      /* of outputs that are trusted: see expected_take */
     struct reference_binaries binaries; /* of kernels that make inputs and references */
     struct mismatch *worst;             /* of the outputs compared last, the element furthest off */
+    bool *by_kernels; /* of each output: has every kernel behind it been judged alone (alone.h)? */
     const struct data *lender; /* whose inputs come first, of what is lent; NULL: all are its own */
 };
 
@@ -71,11 +72,14 @@ enum ws_status data_check_outputs(struct data *x, const char *what, struct diag 
 struct data_worst {
     const char *where; /* "out0[3, 17]"; NULL: nothing was compared, or all may be anything */
     double error, bound;
+    int64_t unbounded; /* elements that had no bound through the whole program, ... */
+    int64_t unjudged;  /* ... behind which not all kernels have been judged alone, either */
 };
 struct data_worst data_worst(const struct data *x);
 /* The same as a line; "" if all are equal. */
 const char *data_remark(const struct data *x);
-/* A line for each output of the last check with elements of which no bound was known, or "". */
+/* A line for each output of the last check with elements that may be anything, and one for those
+ * that have no bound as a whole but are judged kernel by kernel; or "". */
 const char *data_unjudged(const struct data *x);
 void data_close(struct data *x);
 

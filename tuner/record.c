@@ -237,6 +237,8 @@ void recorder_set_check(struct recorder *r, const struct data *x, const struct d
         for (int i = 0; i < x->captured->n_outputs; i++)
             row->judged_of += (double)ws_output_info(x->captured, i).numel;
     }
+    row->unbounded = (double)worst->unbounded;
+    row->unjudged = (double)worst->unjudged;
     if (!worst->where) return;
     row->error = worst->error;
     row->bound = worst->bound;

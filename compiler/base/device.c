@@ -10,27 +10,29 @@
 #define GPU(...)                                                                                   \
     { DEVICE_CUDA, __VA_ARGS__, 0, false, false, 0 }
 
+#define GB (INT64_C(1) << 30)
 static const struct device_limits table[] = {
-    /* arch, units, warp, thr/blk, thr/sm, blk/sm, regs, smem/blk, smem/sm, L2, vec, GHz, GB/s, f32,
-       matrix */
-    GPU("sm_80", 108, 32, 1024, 2048, 32, 65536, 166912, 167936, 40 << 20, 16, 1, 1.41, 2039, 19.5,
-        312),
-    GPU("sm_86", 72, 32, 1024, 1536, 16, 65536, 101376, 102400, 6 << 20, 16, 1, 1.70, 600, 31.2,
-        125),
-    GPU("sm_89", 142, 32, 1024, 1536, 24, 65536, 101376, 102400, 96 << 20, 16, 1, 2.52, 864, 91.6,
-        362),
-    GPU("sm_90", 132, 32, 1024, 2048, 32, 65536, 232448, 233472, 50 << 20, 16, 8, 1.98, 4800, 67,
-        990),
-    GPU("sm_90a", 132, 32, 1024, 2048, 32, 65536, 232448, 233472, 50 << 20, 16, 8, 1.98, 4800, 67,
-        990),
-    GPU("sm_100", 148, 32, 1024, 2048, 32, 65536, 232448, 233472, 126 << 20, 16, 8, 1.96, 8000, 75,
-        2250),
-    GPU("sm_100a", 148, 32, 1024, 2048, 32, 65536, 232448, 233472, 126 << 20, 16, 8, 1.96, 8000, 75,
-        2250),
-    GPU("sm_120", 170, 32, 1024, 1536, 24, 65536, 101376, 102400, 96 << 20, 16, 8, 2.41, 1792, 105,
-        210),
+    /* arch, units, warp, thr/blk, thr/sm, blk/sm, regs, smem/blk, smem/sm, L2, memory, vec, GHz,
+       GB/s, f32, matrix */
+    GPU("sm_80", 108, 32, 1024, 2048, 32, 65536, 166912, 167936, 40 << 20, 80 * GB, 16, 1, 1.41,
+        2039, 19.5, 312),
+    GPU("sm_86", 72, 32, 1024, 1536, 16, 65536, 101376, 102400, 6 << 20, 24 * GB, 16, 1, 1.70, 600,
+        31.2, 125),
+    GPU("sm_89", 142, 32, 1024, 1536, 24, 65536, 101376, 102400, 96 << 20, 48 * GB, 16, 1, 2.52,
+        864, 91.6, 362),
+    GPU("sm_90", 132, 32, 1024, 2048, 32, 65536, 232448, 233472, 50 << 20, 80 * GB, 16, 8, 1.98,
+        4800, 67, 990),
+    GPU("sm_90a", 132, 32, 1024, 2048, 32, 65536, 232448, 233472, 50 << 20, 80 * GB, 16, 8, 1.98,
+        4800, 67, 990),
+    GPU("sm_100", 148, 32, 1024, 2048, 32, 65536, 232448, 233472, 126 << 20, 180 * GB, 16, 8, 1.96,
+        8000, 75, 2250),
+    GPU("sm_100a", 148, 32, 1024, 2048, 32, 65536, 232448, 233472, 126 << 20, 180 * GB, 16, 8, 1.96,
+        8000, 75, 2250),
+    GPU("sm_120", 170, 32, 1024, 1536, 24, 65536, 101376, 102400, 96 << 20, 32 * GB, 16, 8, 2.41,
+        1792, 105, 210),
 };
 #undef GPU
+#undef GB
 
 bool device_limits_for_arch(const char *arch, struct device_limits *out) {
     for (unsigned i = 0; i < sizeof table / sizeof *table; i++)
@@ -52,6 +54,11 @@ bool device_has_matrix_units(const struct device_limits *d, enum dtype t,
                              enum precision precision) {
     if (t == DT_F32 && precision == PRECISION_STRICT) return false;
     return d->sm >= 80 && (t == DT_BF16 || t == DT_F16 || t == DT_F32);
+}
+
+int64_t device_image_bytes(const struct device_limits *d) {
+    const int64_t least = INT64_C(1) << 30, part = d->memory_bytes / 6;
+    return part > least ? part : least;
 }
 
 int64_t device_kept_bytes(const struct device_limits *d) {

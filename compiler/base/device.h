@@ -24,6 +24,7 @@ struct device_limits {
     int64_t smem_block;    /* bytes of shared memory a block may ask for (opt-in limit) */
     int64_t smem_unit;     /* bytes of shared memory per multiprocessor */
     int64_t l2_bytes;      /* last-level cache */
+    int64_t memory_bytes;  /* GPU: of the device; 0 = unknown */
     int simd_bytes;    /* CPU: width of a vector register; GPU: 16, the widest load of a thread */
     int max_cluster;   /* blocks that may share their shared memory; 1 = no clusters */
     double clock_ghz;  /* boost clock */
@@ -39,10 +40,10 @@ struct device_limits {
     int simd_registers; /* CPU: vector registers of a core; 0: not known, 16 at least */
 };
 
-/* Do its matrix units multiply numbers of type t, in that precision if they are f32? MATRIX_IMAGE:
- * bytes that a factor may take which is not copied from where it lies. */
+/* Do its matrix units multiply numbers of type t, in that precision if they are f32? */
 bool device_has_matrix_units(const struct device_limits *d, enum dtype t, enum precision precision);
-enum { MATRIX_IMAGE = 1 << 30 };
+/* Most bytes of the image of a product's factor that is not copied from where it lies. */
+int64_t device_image_bytes(const struct device_limits *d);
 
 /* Do a block for each of so many rows, or a cluster where it can keep a row of so many bytes, give
  * most of a GPU something to do? Else their reductions are better split over blocks. Where

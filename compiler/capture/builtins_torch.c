@@ -70,6 +70,7 @@ NATIVE(torch_requires_grad_) {
 /* -- dtype --------------------------------------------------------------------------------- */
 
 NATIVE(torch_dtype_is_float) { return py_bool(dtype_is_float(v[0].dtype)); }
+NATIVE(torch_dtype_is_signed) { return py_bool(v[0].dtype != DT_BOOL && v[0].dtype != DT_U8); }
 NATIVE(torch_dtype_itemsize) { return py_int(dtype_bytes(v[0].dtype)); }
 
 /* -- module _warpsmith: what the prelude is written with ----------------------------------- */

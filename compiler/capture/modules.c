@@ -59,6 +59,7 @@ static const struct {
     {"torch.autograd.function", NULL, NULL},
     {"torch.distributions", NULL, NULL},
     {"torch._tensor", NULL, NULL},
+    {"torch._windows", NULL, NULL},
     {"_warpsmith", NULL, support_open},
     {"later", NULL, NULL},
     {"math", NULL, math_open},

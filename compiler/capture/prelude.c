@@ -58,6 +58,7 @@
     FILE(torch_complex, "torch_complex.py")                                                        \
     FILE(torch_linalg, "torch_linalg.py")                                                          \
     FILE(torch_special, "torch_special.py")                                                        \
+    FILE(torch_windows, "torch_windows.py")                                                        \
     FILE(copy, "copy.py")                                                                          \
     FILE(numpy, "numpy.py")                                                                        \
     FILE(numpy_random, "numpy_random.py")                                                          \
@@ -97,6 +98,7 @@ const char *prelude_text(const char *module) {
                                "CUDNN_ATTENTION = -1, 0, 1, 2, 3\n"},
         {"torch.linalg", ws_prelude_torch_linalg},
         {"torch.special", ws_prelude_torch_special},
+        {"torch._windows", ws_prelude_torch_windows},
         {"torch.cuda", ws_prelude_torch_cuda},
         {"torch.backends", ws_prelude_torch_backends},
         {"torch.backends.cudnn",

@@ -29,7 +29,8 @@
  * innermost, as it is inside of its guard: a convolution's input once, not once for each tap.
  * A warp has some neighbouring pixels and some neighbouring channels, so that it reads and writes
  * whole sectors of memory. The other factor's depth then is taps, of
- * each all channels. */
+ * each all channels. Runs of few channels (im2col_runs) have the zeros around the input in their
+ * image, and a thread has some neighbouring pixels with all their channels. */
 #include "emit/cuda_mma.h"
 
 enum { EACH = 8, THREADS = 256, WARP = 32, TILE = 64 };
@@ -80,13 +81,23 @@ static void put_element(struct emitter *w, const struct operand *o, const bool *
     line(w, "x[e] = (float)%s;", ref(w, o->factor));
 }
 
-/* r of number c + e along an image whose depth is taps, of each all channels. */
+/* r of number c + e along an image whose depth is taps, of each all channels, or runs of taps. */
 static void put_depth(struct emitter *w, const struct operand *o) {
-    line(w, "const k_idx tap = (c + e) / %lld, channel = (c + e) %% %lld;", (long long)o->channels,
-         (long long)o->channels);
-    line(w, "(void)tap;");
-    open_brace(w, "if (channel < %lld)", (long long)o->order->channels);
-    line(w, "const k_idx r = %s;", ex_text(w, im2col_other(w->k, o->order)));
+    const struct im2col *of = o->order->of ? o->order->of : o->order;
+    if (o->order->of) {
+        line(w, "const k_idx run = (c + e) / %lld, at = (c + e) %% %lld;", (long long)o->channels,
+             (long long)o->channels);
+        line(w, "const k_idx tap = run * %lld + at / %lld, channel = at %% %lld;",
+             (long long)of->dim[0].taps, (long long)o->order->pixel, (long long)o->order->pixel);
+        open_brace(w, "if (at < %lld && channel < %lld)", (long long)o->order->channels,
+                   (long long)of->channels);
+    } else {
+        line(w, "const k_idx tap = (c + e) / %lld, channel = (c + e) %% %lld;",
+             (long long)o->channels, (long long)o->channels);
+        line(w, "(void)tap;");
+        open_brace(w, "if (channel < %lld)", (long long)of->channels);
+    }
+    line(w, "const k_idx r = %s;", ex_text(w, im2col_other(w->k, of)));
 }
 
 /* x[e] of the eight neighbours from `at` on, along the axis of this name and size. */
@@ -236,15 +247,17 @@ static int neighbours_of_warp(struct emitter *w, const struct operand *o, const 
     return n < WARP && o->plane / EACH % (WARP / n) == 0 ? n : WARP;
 }
 
-static void put_inside(struct emitter *w, const struct operand *o, const bool *needed) {
+/* x[e] where the guard of the windows, which are no runs, holds. */
+static void put_inside(struct emitter *w, const struct operand *o, const struct im2col *of,
+                       const bool *needed) {
     for (value_id v = 0; v <= o->factor; v++) {
         const struct value_node *x = &w->k->values.at[v];
         if (!needed[v]) continue;
-        if (v == o->order->guard)
+        if (v == of->guard)
             line(w, "const k_flag v%u = (k_flag)1;", v);
         else if (x->kind == INST_LOAD)
             line(w, "const %s v%u = k_load1(p%d + (%s));", math_type(x->dtype), v,
-                 argument_of(w, x->buffer), ex_text(w, im2col_index(w->k, o->order, x->index)));
+                 argument_of(w, x->buffer), ex_text(w, im2col_index(w->k, of, x->index)));
         else
             put_local(w, v);
         if (x->kind != INST_CONST) w->where[v] = LOCAL;
@@ -294,10 +307,46 @@ static void put_windows(struct emitter *w, const struct operand *o) {
     line(w, "x[e] = 0;");
     line(w, "const k_idx channel = c %% %lld + e;", (long long)o->channels);
     open_brace(w, "if (channel < %lld)", (long long)o->order->channels);
-    put_inside(w, o, needed);
+    put_inside(w, o, o->order, needed);
     close_brace(w);
     close_brace(w);
     put_planes(w, o, arena_printf(w->arena, "(long long)pixel * %lld + c", (long long)o->pitch));
+    close_brace(w);
+}
+
+/* Of a line, eight elements each: whole pixels, of which some lie outside of the tensor. */
+static void put_runs(struct emitter *w, const struct operand *o) {
+    const struct kernel *k = w->k;
+    const struct im2col *of = o->order->of;
+    int64_t chunks = o->step[1] / EACH, lines = 1;
+    bool *needed = NEW_ARRAY(w->arena, bool, k->values.n);
+    if (of->guard != NO_VALUE) needed[of->guard] = true;
+    mark_needed(w, o->factor, needed);
+    open_loop(w, o->plane / EACH);
+    line(w, "const k_idx c = (k_idx)(i %% %lld) * %d;", (long long)chunks, EACH);
+    line(w, "const k_idx line = (k_idx)(i / %lld);", (long long)chunks);
+    for (int d = 1; d < of->n; d++) {
+        line(w, "const k_idx at%d = line / %lld %% %lld;", d, (long long)lines,
+             (long long)of->dim[d].size);
+        lines *= of->dim[d].size;
+    }
+    line(w, "const k_idx picture = line / %lld %% %lld, z = line / %lld;", (long long)lines,
+         (long long)of->images, (long long)(lines * of->images));
+    line(w, "(void)picture, (void)z;");
+    line(w, "float x[%d];", EACH);
+    for (value_id v = 0; v < k->values.n; v++) w->where[v] = NOWHERE;
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int e = 0; e < %d; e++)", EACH);
+    line(w, "x[e] = 0;");
+    line(w, "const k_idx at0 = c / %lld + e / %lld + %lld, channel = e %% %lld;",
+         (long long)o->order->pixel, (long long)o->order->pixel, (long long)of->dim[0].first,
+         (long long)o->order->pixel);
+    open_brace(w, "if (channel < %lld && at0 >= 0 && at0 < %lld)", (long long)of->channels,
+               (long long)of->dim[0].size);
+    put_inside(w, o, of, needed);
+    close_brace(w);
+    close_brace(w);
+    put_planes(w, o, arena_printf(w->arena, "i * %d", EACH));
     close_brace(w);
 }
 
@@ -318,6 +367,9 @@ void emit_cuda_pack(struct emitter *w, const struct operand *o, int64_t image, c
     buf_printf(&w->b, ", %s *__restrict__ image) {\n", memory_type(w, o->dtype));
     w->indent++;
     line(w, "k_enter();");
-    (o->windows ? put_windows : o->across ? put_tiles : put_lines)(w, o);
+    (operand_has_runs(o) ? put_runs
+     : o->windows        ? put_windows
+     : o->across         ? put_tiles
+                         : put_lines)(w, o);
     close_brace(w);
 }

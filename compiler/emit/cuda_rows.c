@@ -84,6 +84,48 @@ void close_rows(struct emitter *w) {
     close_brace(w);
 }
 
+enum { MOST_NEIGHBOURS = 8, VECTOR_BYTES = 16 };
+
+/* The n elements from the one that load v reads on, by loads of the list. */
+static bool are_loaded(struct emitter *w, const value_id *list, uint32_t n, const bool *there,
+                       value_id v, int many, value_id *of) {
+    const struct value_node *x = at(w, v);
+    int found = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct value_node *y = at(w, list[i]);
+        int64_t apart;
+        if (y->kind != INST_LOAD || y->n_args || y->buffer != x->buffer || y->dtype != x->dtype ||
+            there[list[i]] || !ex_is_const(w->k->ex, ex_sub(w->k->ex, y->index, x->index), &apart))
+            continue;
+        if (apart >= 0 && apart < many) of[apart] = list[i], found++;
+    }
+    return found == many;
+}
+
+/* Of straight-line kernels: what lies side by side in memory, as a window's weights do, as vectors.
+ * there: of which values that was done. */
+static void put_row_vectors(struct emitter *w, const value_id *list, uint32_t n, bool *there) {
+    value_id of[MOST_NEIGHBOURS];
+    for (uint32_t i = 0; i < n && w->k->unrolled && !w->y->rows_inner; i++) {
+        const struct value_node *x = at(w, list[i]);
+        if (x->kind != INST_LOAD || x->n_args || there[list[i]] || !is_row_value(w, list[i]))
+            continue;
+        enum dtype t = buffer_dtype(w, x->buffer);
+        int many = VECTOR_BYTES / dtype_bytes(t);
+        if (many > MOST_NEIGHBOURS) many = MOST_NEIGHBOURS;
+        while (many > 1 && (!ex_divides(w->k->ex, many, x->index) ||
+                            !are_loaded(w, list, n, there, list[i], many, of)))
+            many /= 2;
+        if (many < 2) continue;
+        line(w, "const k_pack<%s, %d> l%u = k_load<%s, %d>(p%d + (%s));", memory_type(w, t), many,
+             list[i], memory_type(w, t), many, argument_of(w, x->buffer), ex_text(w, x->index));
+        for (int j = 0; j < many; j++) {
+            line(w, "a%u%s = k_get(l%u, %d);", of[j], w->subscript, list[i], j);
+            there[of[j]] = true;
+        }
+    }
+}
+
 /* Compute a list of values that do not vary with r; those that vary with x into arrays over the
  * rows. */
 void put_row_values(struct emitter *w, const value_id *list, uint32_t n) {
@@ -101,10 +143,12 @@ void put_row_values(struct emitter *w, const value_id *list, uint32_t n) {
         w->where[list[i]] = ARRAY;
     }
     if (!any) return;
+    bool *there = NEW_ARRAY(w->arena, bool, w->k->values.n);
     open_rows(w);
+    put_row_vectors(w, list, n, there);
     for (uint32_t i = 0; i < n; i++) {
         const struct value_node *x = at(w, list[i]);
-        if (x->kind == INST_CONST || !is_row_value(w, list[i])) continue;
+        if (x->kind == INST_CONST || there[list[i]] || !is_row_value(w, list[i])) continue;
         line(w, "a%u%s = %s;", list[i], w->subscript, source_text(w, list[i]));
     }
     close_rows(w);

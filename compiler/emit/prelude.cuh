@@ -2185,6 +2185,11 @@ template <int BYTES, typename T> K_DEVICE void k_copy_part(void *smem, const T *
 template <typename T> K_DEVICE void k_copy_piece_if(void *smem, const T *from, long long at, bool inside) {
     k_cp_async<16>(smem, from + (inside ? at : 0), inside ? 16u : 0u);
 }
+/* Of which the first n count. */
+template <typename T> K_DEVICE void k_copy_piece_if_of(void *smem, const T *from, long long at, bool inside, int n) {
+    const int valid = inside ? k_clamp(n, 16 / (int)sizeof(T)) : 0;
+    k_cp_async<16>(smem, from + (valid > 0 ? at : 0), valid > 0 ? (unsigned)(valid * (int)sizeof(T)) : 0u);
+}
 /* What k_mma takes of such a tile from a row and a depth on: 16 rows by 16 deep of the left factor, of the right one 16
  * rows (columns of the product): two operands. ALONG: lines run along the rows. The depth is counted in elements of two
  * bytes, of tf32 in halves. */

@@ -749,8 +749,8 @@ static node_id bound_matmul(struct bounds *w, node_id id) {
 
 /* ---- landings -------------------------------------------------------------------------------- */
 
-/* e where something lands, of what lands; sums by how many do. Anything, if an index is in doubt.
- */
+/* e where something lands, of what lands; sums by how many do. What lands times a number has that
+ * number's size, whatever its sign. Anything, if an index is in doubt. */
 static node_id bound_landing(struct bounds *w, node_id id) {
     const struct node n = copy_of(w, id), *old = &w->from->nodes.at[id];
     struct build *b = &w->b;
@@ -759,13 +759,16 @@ static node_id bound_landing(struct bounds *w, node_id id) {
     node_id f = number ? EXACT : w->error[old->args[3].node], off = w->error[old->args[2].node];
     struct arg args[MAX_PARAMS];
     node_id sum = EXACT;
+    double alpha = n.op == OP_INDEX_ADD ? fabs(arg_number(g_of(w), &n.args[4])) : 1;
     for (int i = 0; i < n.n_args; i++) args[i] = n.args[i];
+    if (n.op == OP_INDEX_ADD) args[4] = arg_float(alpha);
     if (adds && dtype_is_float(n.meta.dtype)) { /* how many land, and how much */
         node_id source = n.args[3].node;
         args[0] = arg_node(zeros_like(w, x));
         args[3] = arg_node(scalar(b, OP_ADD, zeros_like(w, source), 1));
-        node_id count = scalar(b, OP_ADD, call(b, n.op, args[0], args[1], args[2], args[3]), 1);
-        double h = sum_depth(w, numel_of(w, meta_at(w, source)));
+        int more = alpha == 1 ? 1 : 3; /* alpha is rounded, and so is the product */
+        node_id count = scalar(b, OP_ADD, call(b, n.op, args[0], args[1], args[2], args[3]), more);
+        double h = sum_depth(w, numel_of(w, meta_at(w, source))) + more - 1;
         count = call(b, OP_MINIMUM, arg_node(count), arg_float(h));
         args[0] = arg_node(largest(w, x, e));
         args[3] = arg_node(largest(w, source, f));

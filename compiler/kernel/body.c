@@ -535,14 +535,16 @@ static bool is_thin(const struct builder *w, const struct nest *n) {
     return count == 2 && (alone[0] <= FEW || alone[1] <= FEW);
 }
 
-/* On a CPU such a product of windows is better made by their taps (taps.c). */
+/* Such a product of windows may be better made by their taps (taps.c): on a CPU it is; elsewhere
+ * the cost model says. */
 static bool is_thin_product(const struct builder *w) {
-    if (w->k->limits->kind != DEVICE_CPU || !w->g->matmul) return false;
-    for (uint32_t m = 0; m < w->g->members.n; m++) {
+    bool thin = false;
+    for (uint32_t m = 0; m < w->g->members.n && w->g->matmul; m++) {
         const struct nest *n = &w->l->nests.at[w->g->members.at[m].nest];
-        if (n->matmul && n->n_reduce) return is_thin(w, n);
+        if (n->n_reduce && !n->matmul) return false;
+        if (n->n_reduce) thin = is_thin(w, n);
     }
-    return false;
+    return thin;
 }
 
 static struct kernel *build(const struct schedule *s, uint32_t group,
@@ -567,10 +569,13 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
     k->entry = entry_of(&w);
     expand_group(&w);
     bool plain = !form.by_rows && !form.taps && !form.arm;
+    struct kernel *by_taps = NULL;
     if (plain && is_thin_product(&w)) {
         w.g = &sums;
         if (reduces_windows(&w))
-            return build(s, group, limits, (struct form){.taps = true, .thin = true}, a);
+            by_taps = build(s, group, limits,
+                            (struct form){.taps = true, .thin = true, .arm = find_filters(&w)}, a);
+        if (by_taps && limits->kind == DEVICE_CPU) return by_taps;
         w.g = &s->groups.at[group];
     }
     struct form other = {.taps = plain && reduces_windows(&w),
@@ -592,6 +597,7 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
         k->im2col[1][0] = im2col_find(k, k->dot_b, AXIS_N, AXIS_R);
         k->im2col[1][1] = im2col_find(k, k->dot_b, AXIS_R, AXIS_N);
     }
+    if (by_taps && kernel_least_cost(by_taps, a) < kernel_least_cost(k, a)) return by_taps;
     return k;
 }
 

@@ -35,6 +35,9 @@ value_id expand_nest(struct builder *w, const struct nest *n, const ex *axes, co
  * windows that are short, and overlap or are too narrow for vectors? expand_taps: reduction n as
  * arithmetic on its elements, its own indices from[] at to[], in the group's axes. */
 bool reduces_windows(const struct builder *w);
+/* Needs that: a short axis along which the same windows are read, with weights that are few enough
+ * for a thread; EX_NONE. */
+ex find_filters(const struct builder *w);
 value_id expand_taps(struct builder *w, const struct nest *n, const ex *from, const ex *to,
                      int count);
 

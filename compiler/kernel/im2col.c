@@ -13,10 +13,19 @@
  * by multiples of the same position. The guard says where that is; a dimension that no guard speaks
  * of has the positions that are reached. What the factor is 0 outside of can be read as zeros there
  * then, whatever is computed of the loads. Digits outside of the outermost dimension are images,
- * the other ones of the other axis channels. Where all of a batch's positions are so far behind
- * those of another, and the guard lets it have some taps only, as the phases of a transposed
- * convolution, batches are phases of the same images. Windows are what there are more of: of a weight's
- * gradient they are the depth, and taps and channels its columns. */
+ * the other ones of the other axis channels. Windows are what there are more of: of a weight's
+ * gradient they are the depth, and taps and channels its columns.
+ *
+ * Where all of a batch's positions are so far behind those of another, and the guard lets it have
+ * some taps only, as the phases of a transposed convolution, batches are phases of the same images.
+ *
+ * Few channels would be mostly padding of a tile's lines. Then the taps of the innermost dimension
+ * are read together (im2col_runs): of an image with 3 channels, filled up to 4, 7 neighbours are a
+ * run of 28 elements, and the window beside it begins 8 elements on if windows are 2 apart:
+ *
+ *     images 64, channels 28: 7 taps of 4
+ *     dim 0  size 112  windows 112  taps 1  step 1  apart 1  first 0
+ *     dim 1  size 224  windows 112  taps 7  step 2  apart 1  first -3 */
 #include "kernel/kernel.h"
 
 /* An index as a sum of multiples of digits, and the rest. */
@@ -41,8 +50,8 @@ struct search {
     } slide[GROUP_MAX_AXES];
 };
 
-static const struct axis_digits *digits_of(const struct kernel *k, enum axis axis) {
-    return &k->digits[axis];
+static const struct axis_digits *digits_of(const struct im2col *w, enum axis axis) {
+    return &w->digits[axis == w->other];
 }
 
 /* The sum of digits that an axis is. */
@@ -52,9 +61,8 @@ static ex axis_of_digits(struct exprs *p, const struct axis_digits *d, const ex 
     return sum;
 }
 
-static bool make_digits(const struct kernel *k, enum axis axis, const char *name, ex *symbol,
-                        int64_t *size) {
-    const struct axis_digits *d = digits_of(k, axis);
+static bool make_digits(const struct kernel *k, const struct axis_digits *d, const char *name,
+                        ex *symbol, int64_t *size) {
     for (int i = 0; i < d->n; i++) {
         if (!ex_is_const(k->ex, d->size[i], &size[i]) || size[i] < 1) return false;
         symbol[i] = ex_index(k->ex, name, d->size[i]);
@@ -63,7 +71,7 @@ static bool make_digits(const struct kernel *k, enum axis axis, const char *name
 }
 
 static ex in_digits(const struct kernel *k, const struct im2col *w, ex e) {
-    const struct axis_digits *windows = digits_of(k, w->axis), *other = digits_of(k, w->other);
+    const struct axis_digits *windows = digits_of(w, w->axis), *other = digits_of(w, w->other);
     ex from[] = {k->axis[w->axis], k->axis[w->other]};
     ex to[] = {axis_of_digits(k->ex, windows, w->window_digit),
                axis_of_digits(k->ex, other, w->other_digit)};
@@ -84,8 +92,8 @@ static bool linear_in_digits(const struct search *s, ex e, struct linear *out) {
     const struct kernel *k = s->k;
     const struct im2col *w = s->out;
     *out = (struct linear){.rest = in_digits(k, w, e)};
-    return take_terms(k->ex, &out->rest, w->window_digit, digits_of(k, w->axis)->n, out->window) &&
-           take_terms(k->ex, &out->rest, w->other_digit, digits_of(k, w->other)->n, out->other);
+    return take_terms(k->ex, &out->rest, w->window_digit, digits_of(w, w->axis)->n, out->window) &&
+           take_terms(k->ex, &out->rest, w->other_digit, digits_of(w, w->other)->n, out->other);
 }
 
 /* ---- the guard ------------------------------------------------------------------------------- */
@@ -152,8 +160,8 @@ static bool take_bound(struct search *s, ex difference) {
     int64_t least, most;
     if (!linear_in_digits(s, difference, &l) || !range_of_batches(k, l.rest, &least, &most))
         return false;
-    int i = only_digit(l.window, digits_of(k, s->out->axis)->n);
-    int t = only_digit(l.other, digits_of(k, s->out->other)->n);
+    int i = only_digit(l.window, digits_of(s->out, s->out->axis)->n);
+    int t = only_digit(l.other, digits_of(s->out, s->out->other)->n);
     if (i < 0 || t == -2) return false;
     struct slide *d = &s->slide[i];
     int64_t sign = l.window[i] > 0 ? 1 : -1, a = sign * l.window[i],
@@ -179,7 +187,7 @@ static bool is_of_taps(const struct search *s, ex difference) {
     struct linear l;
     ex z = s->k->axis[AXIS_Z];
     return z && linear_in_digits(s, difference, &l) && ex_uses(s->k->ex, l.rest, z) &&
-           only_digit(l.window, digits_of(s->k, s->out->axis)->n) == -1;
+           only_digit(l.window, digits_of(s->out, s->out->axis)->n) == -1;
 }
 
 static bool take_condition(struct search *s, ex e) {
@@ -231,7 +239,7 @@ static int dimension_of(const struct kernel *k, const struct meta *m, int64_t st
 static bool pair_digits(struct search *s, const struct value_node *load) {
     const struct kernel *k = s->k;
     const struct meta *m = &k->schedule->loops->buffers.at[load->buffer].meta;
-    int windows = digits_of(k, s->out->axis)->n, others = digits_of(k, s->out->other)->n;
+    int windows = digits_of(s->out, s->out->axis)->n, others = digits_of(s->out, s->out->other)->n;
     bool *taken = NEW_ARRAY(k->arena, bool, others + 1);
     struct linear l;
     if (!linear_in_digits(s, load->index, &l)) return false;
@@ -313,7 +321,7 @@ static bool loads_agree(const struct search *s) {
 
 static bool make_dimensions(struct search *s) {
     struct im2col *w = s->out;
-    int windows = digits_of(s->k, w->axis)->n, others = digits_of(s->k, w->other)->n;
+    int windows = digits_of(w, w->axis)->n, others = digits_of(w, w->other)->n;
     int64_t all = w->images = w->channels = w->taps = 1;
     int outermost = -1;
     for (int i = windows - 1; i >= 0; i--)
@@ -387,12 +395,52 @@ static bool settle_phases(struct search *s) {
     return true;
 }
 
+static bool set_digits(struct search *s) {
+    struct im2col *w = s->out;
+    return make_digits(s->k, &w->digits[0], "w", w->window_digit, s->window_size) &&
+           make_digits(s->k, &w->digits[1], "d", w->other_digit, s->other_size);
+}
+
+/* Does e, or do all that the condition e compares, count digits i and i + 1 of the windows as one
+ * number? */
+static bool counts_as_one(const struct search *s, ex e, int i) {
+    struct exprs *p = s->k->ex;
+    enum ex_kind kind = ex_kind(p, e);
+    struct linear l;
+    if (kind == EX_AND)
+        return counts_as_one(s, ex_lhs(p, e), i) && counts_as_one(s, ex_rhs(p, e), i);
+    if (kind == EX_LE || kind == EX_LT) e = ex_sub(p, ex_rhs(p, e), ex_lhs(p, e));
+    return linear_in_digits(s, e, &l) && l.window[i] == l.window[i + 1] * s->window_size[i + 1];
+}
+
+static bool all_count_as_one(const struct search *s, value_id v, int i) {
+    const struct value_node *x = &s->k->values.at[v];
+    bool ok = x->kind != INST_LOAD && x->kind != INST_INDEX ? true : counts_as_one(s, x->index, i);
+    for (int a = 0; a < x->n_args && ok; a++) ok = all_count_as_one(s, x->args[a], i);
+    return ok;
+}
+
+/* A store, such as one of pooling's windows, may have split what the factor counts in one number:
+ *
+ *     columns 128*2, x[c, 2*w0 + w1 + t]  ->  columns 256, x[c, w0 + t] */
+static bool merge_digits(struct search *s, value_id factor) {
+    struct axis_digits *d = &s->out->digits[0];
+    for (int i = d->n - 2; i >= 0; i--) {
+        if (!all_count_as_one(s, factor, i)) continue;
+        d->size[i] = ex_const(s->k->ex, s->window_size[i] * s->window_size[i + 1]);
+        d->n--;
+        for (int j = i + 1; j < d->n; j++) d->size[j] = d->size[j + 1];
+        if (!set_digits(s)) return false;
+    }
+    return true;
+}
+
 static bool search(struct search *s, value_id factor) {
     const struct kernel *k = s->k;
     struct im2col *w = s->out;
-    if (!make_digits(k, w->axis, "w", w->window_digit, s->window_size) ||
-        !make_digits(k, w->other, "d", w->other_digit, s->other_size))
-        return false;
+    w->digits[0] = k->digits[w->axis];
+    w->digits[1] = k->digits[w->other];
+    if (!set_digits(s) || !merge_digits(s, factor)) return false;
     w->guard = guard_of(k, factor);
     for (int i = 0; i < GROUP_MAX_AXES; i++) s->slide[i].tap = -1;
     if (w->guard != NO_VALUE && (!is_zero_without(k, factor, w->guard) || !take_guard(s, w->guard)))
@@ -436,13 +484,14 @@ static int put_flat(struct exprs *p, const struct axis_digits *d, uint32_t bits,
 
 ex im2col_index(const struct kernel *k, const struct im2col *w, ex index) {
     struct exprs *p = k->ex;
+    if (w->whole) w = w->whole;
     struct search s = {.k = k, .out = (struct im2col *)w};
     ex from[2 * GROUP_MAX_AXES], to[2 * GROUP_MAX_AXES], e = in_digits(k, w, index);
     struct linear l;
     if (!linear_in_digits(&s, index, &l)) WS_BUG("an index that is not linear");
     int n =
-        put_flat(p, digits_of(k, w->axis), w->image_digits, w->window_digit, w->image, from, to);
-    n += put_flat(p, digits_of(k, w->other), w->channel_digits, w->other_digit, w->channel,
+        put_flat(p, digits_of(w, w->axis), w->image_digits, w->window_digit, w->image, from, to);
+    n += put_flat(p, digits_of(w, w->other), w->channel_digits, w->other_digit, w->channel,
                   from + n, to + n);
     for (int i = 0; i < w->n; i++) {
         const struct im2col_dim *d = &w->dim[i];
@@ -463,7 +512,7 @@ ex im2col_index(const struct kernel *k, const struct im2col *w, ex index) {
 
 ex im2col_other(const struct kernel *k, const struct im2col *w) {
     struct exprs *p = k->ex;
-    const struct axis_digits *d = digits_of(k, w->other);
+    const struct axis_digits *d = digits_of(w, w->other);
     ex from[GROUP_MAX_AXES], to[GROUP_MAX_AXES];
     int n = put_flat(p, d, w->channel_digits, w->other_digit, w->channel, from, to);
     n += put_taps(k, w, from + n, to + n);
@@ -481,4 +530,41 @@ int64_t im2col_shift(const struct im2col *w, int d, int64_t z) {
 int64_t im2col_offset(const struct im2col *w, int d, int64_t tap) {
     for (int i = 0; i < d; i++) tap /= w->dim[i].taps;
     return tap % w->dim[d].taps * w->dim[d].apart;
+}
+
+const struct im2col *im2col_strips(const struct im2col *w, int64_t line, struct arena *a) {
+    const struct im2col_dim *d = &w->dim[0];
+    if (w->of || w->whole || w->phases || d->taps == 1 || d->step != 1) return NULL;
+    struct im2col *strips = NEW(a, struct im2col);
+    *strips = *w;
+    strips->whole = w;
+    strips->taps = w->taps / d->taps;
+    strips->dim[0].windows = line;
+    strips->dim[0].taps = 1;
+    strips->dim[0].tap_digit = -1;
+    return strips;
+}
+
+int64_t im2col_reach(const struct im2col *w) {
+    const struct im2col_dim *d = &w->dim[0];
+    return (d->windows - 1) * d->step + (d->taps - 1) * d->apart + 1;
+}
+
+const struct im2col *im2col_runs(const struct im2col *w, int64_t pixel, struct arena *a) {
+    const struct im2col_dim *d = &w->dim[0];
+    if (w->of || w->phases || d->taps == 1 || d->apart != 1) return NULL;
+    struct im2col *runs = NEW(a, struct im2col);
+    *runs = *w;
+    runs->of = w;
+    runs->pixel = pixel;
+    runs->channels = d->taps * pixel;
+    runs->taps = w->taps / d->taps;
+    runs->dim[0] = (struct im2col_dim){.size = d->windows,
+                                       .windows = d->windows,
+                                       .taps = 1,
+                                       .step = 1,
+                                       .apart = 1,
+                                       .window_digit = d->window_digit,
+                                       .tap_digit = -1};
+    return runs;
 }

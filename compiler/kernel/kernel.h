@@ -211,6 +211,8 @@ bool dtype_takes_vectors(enum dtype t); /* the C prelude loads and stores k_v of
  * cost model. */
 void kernel_configs(const struct kernel *k, struct arena *a, const struct config **out, int *n,
                     int *pruned);
+/* What the cost model has for the default. */
+double kernel_least_cost(const struct kernel *k, struct arena *a);
 
 /* ---- block programs -------------------------------------------------------------------------- */
 
@@ -278,8 +280,13 @@ struct im2col {
     ex image, channel;     /* where in the image, as symbols, */
     ex at[IM2COL_DIMS];
     ex tap; /* and a tap, those of the innermost dimension beside each other */
+    struct axis_digits digits[2]; /* that these axes are made of, of windows perhaps fewer */
     ex window_digit[GROUP_MAX_AXES], other_digit[GROUP_MAX_AXES]; /* as symbols */
     uint32_t image_digits, channel_digits; /* bits of those that are neither windows nor taps */
+    const struct im2col
+        *of; /* im2col_runs: what it is made of, else NULL; and elements of a pixel */
+    const struct im2col *whole; /* im2col_strips: what it is made of, else NULL */
+    int64_t pixel;
     /* Batches are phases, which all look at the same images: by their shift, and, unless EX_NONE, at
      * those taps alone for which this holds, of z and tap; is_there[z * taps + tap] is the same. */
     bool phases;
@@ -299,6 +306,16 @@ int64_t im2col_offset(const struct im2col *w, int d, int64_t tap);
 /* phases: has batch z the tap, and how far is it from there? */
 bool im2col_is_there(const struct im2col *w, int64_t z, int64_t tap);
 int64_t im2col_shift(const struct im2col *w, int d, int64_t z);
+/* The same windows with all taps of the innermost dimension as channels of one tap, if these lie
+ * side by side: a run of memory, where a pixel has `pixel` elements. Windows then are positions of
+ * the innermost dimension. The symbols are those of w. NULL: they do not, or are but one. */
+const struct im2col *im2col_runs(const struct im2col *w, int64_t pixel, struct arena *a);
+/* The same windows without the taps of the innermost dimension, along which there are as many more
+ * of them, `line` in all, as these taps reach: tap t of window i is window i + t * apart. NULL: they
+ * are none, or windows lie further apart. */
+const struct im2col *im2col_strips(const struct im2col *w, int64_t line, struct arena *a);
+/* Pixels that the windows of the innermost dimension reach, from the first one on. */
+int64_t im2col_reach(const struct im2col *w);
 
 /* A factor of a product as tiles of it are copied to shared memory: a matrix [batch][row][depth],
  * or [batch][depth][row] where it runs `along` the rows, which are m of the first factor and n of
@@ -327,8 +344,12 @@ struct operand {
     const struct im2col *order;
     int64_t channels;
     int line;     /* windows: bytes of a tile's lines */
+    int strip;    /* windows: taps of the innermost dimension that a tile serves, with as many more
+                     lines as they reach; 1: each tap has a tile of its own */
+    int apart;    /* strip: lines from a tap's first to the next one's */
     bool windows; /* each pixel is there once, and rows, or the depth, are windows of it: in the
-                     image [image][position][plane][batch][channel], or in what `load` reads */
+                     image [image][position][plane][batch][channel], or [plane][batch][image]
+                     [position][channel] of runs, or in what `load` reads */
     int64_t step[IM2COL_DIMS + 1]; /* elements from a position to the next, along each dimension,
                                       innermost first; from an image to the next */
     int64_t bytes;                 /* of the image */
@@ -361,6 +382,7 @@ struct product {
     struct folds folds; /* of promoted sums */
     const struct batch_steps *steps; /* NULL: batches have all */
     int a_bytes, b_bytes;            /* of a stage */
+    int strips;   /* tiles of b under way that serve several steps; 0: one for each stage */
     int sharing;  /* tiles whose blocks wait for each other: what their rows come to; 1: none */
     bool online;  /* these meet once: epilogue_is_online */
     int exchange; /* bytes in which warps leave what they have of the epilogue's reductions */
@@ -433,8 +455,7 @@ int product_thread_sums(const struct product *p);
 /* What a tensor map is told of an operand whose boxes have so many lines, of `line` bytes; windows:
  * where the taps of the last one are must be asked beside. Its address is 0. */
 struct tensor_map operand_map(const struct operand *o, int line, int lines);
-/* Where in the image of planes [image][position][plane][batch][channel] of an operand of windows
- * that element of the product is; -1: it is 0. */
+/* Where in the image of an operand of windows that element of the product is; -1: it is 0. */
 int64_t operand_element(const struct operand *o, int plane, int64_t z, int64_t row, int64_t depth);
 /* Which row (or column) of the product an operand's is; -1: none. */
 int64_t operand_row(const struct kernel *k, const struct operand *o, int64_t row);
@@ -464,9 +485,13 @@ int exchange_bytes(const struct kernel *k, const struct layout *y, value_id v);
 /* Warps make its planes of what is stored; planes in shared memory. */
 /* Are its rows taps and channels, in an order of their own (im2col.c)? */
 bool operand_has_order(const struct operand *o);
+/* Are its windows runs (im2col_runs)? */
+bool operand_has_runs(const struct operand *o);
 bool operand_makes_planes(const struct operand *o);
 int stored_planes(const struct operand *o);
 int operand_line(const struct operand *o, int rows, int depth);
+/* Lines of a tile that serves all taps of a strip, in each of which so many blocks copy a part. */
+int strip_lines(const struct operand *o, int tile, int blocks);
 /* matmul by plain arithmetic: of a thread's tm or tn elements, how many lie side by side. */
 int layout_unit(int elements);
 

@@ -10,7 +10,9 @@
  *                                     the depth alone
  *     a[i, k, pixel], rows i, pixel   an image of a; mma=2: pieces of p0, as large as are aligned
  *     where(inside, x[window, k], 0)  an image of x alone, channels innermost, each element once;
- *                                     tiles are windows of it (im2col.c)
+ *                                     tiles are windows of it (im2col.c); of few channels
+ *                                     the image has zeros around it, and lines of a tile are runs
+ *                                     of neighbours, which overlap in memory
  *
  * f32. x = x0 + x1 + x2 of 8 bits each; of the nine products of two such the three smallest are
  * less than an f32's last bit. The units add up what is aligned to the largest term and cut off:
@@ -187,8 +189,10 @@ struct tensor_map operand_map(const struct operand *o, int line, int lines) {
     const struct im2col *w = o->order;
     m.windows = true;
     m.rank = w->n + 2;
-    m.size[0] = o->load == NO_VALUE ? o->pitch : (o->batches - 1) * o->batch + w->channels;
-    m.size[w->n + 1] = w->images;
+    m.size[0] = w->of                 ? w->channels
+                : o->load == NO_VALUE ? o->pitch
+                                      : (o->batches - 1) * o->batch + w->channels;
+    m.size[w->n + 1] = w->of ? w->images * o->batches * o->planes : w->images;
     m.stride[w->n + 1] = o->step[w->n] * bytes;
     for (int d = 0; d < w->n; d++) {
         const struct im2col_dim *x = &w->dim[d];
@@ -210,7 +214,7 @@ int64_t operand_element(const struct operand *o, int plane, int64_t z, int64_t r
     }
     int64_t tap = depth / o->channels, channel = depth % o->channels;
     int64_t at = plane * o->plane + (o->batches > 1 ? z * o->batch : 0) + channel;
-    if (o->load != NO_VALUE && channel >= w->channels) return -1;
+    if (channel >= w->channels) return -1;
     if (!im2col_is_there(w, z, tap)) return -1;
     for (int d = 0; d < w->n; d++) {
         const struct im2col_dim *x = &w->dim[d];
@@ -233,6 +237,27 @@ static void set_windows(struct operand *o, const struct im2col *w) {
     o->pitch = o->step[0] = o->plane * o->planes;
     for (int d = 0; d < w->n; d++) o->step[d + 1] = o->step[d] * w->dim[d].size;
     o->bytes = round_up(o->step[w->n] * w->images * dtype_bytes(o->dtype), 1024);
+}
+
+/* Windows overlap in memory: a line of an image has each pixel once, and zeros where windows reach
+ * beyond it, for what a run reads there is inside of the tensor. */
+static void set_runs(struct operand *o, const struct im2col *w) {
+    o->windows = true;
+    o->across = false;
+    o->pitch = o->step[0] = w->of->dim[0].step * w->pixel;
+    o->step[1] = round_up(im2col_reach(w->of) * w->pixel, ALIGNED);
+    for (int d = 1; d < w->n; d++) o->step[d + 1] = o->step[d] * w->dim[d].size;
+    o->batch = o->step[w->n] * w->images;
+    o->plane = o->batch * o->batches;
+    o->bytes = round_up(o->plane * o->planes * dtype_bytes(o->dtype), 1024);
+}
+
+/* Elements that few channels are filled up to, so that windows begin at whole pieces; 0: these are
+ * not few. */
+static int64_t pixel_of_run(const struct im2col *w, int bytes) {
+    for (int64_t n = 1; n * bytes <= PIECE; n *= 2)
+        if (n >= w->channels && n * w->dim[0].step * bytes % PIECE == 0) return n;
+    return 0;
 }
 
 static bool take_step(const struct kernel *k, ex *index, ex symbol, int64_t *step) {
@@ -285,6 +310,7 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     value_id load = plain_load(k, factor);
     bool wide = k->values.at[k->dot].dtype == DT_F32, tf32 = is_tf32(k);
     struct operand o = {.factor = factor,
+                        .strip = 1,
                         .load = load,
                         .axis = axis,
                         .dtype = wide && !tf32 ? DT_BF16 : k->values.at[k->dot].dtype,
@@ -334,40 +360,60 @@ static int line_of_channels(int64_t bytes, int line) {
     return best;
 }
 
-/* A factor as windows: so many channels that a line of a tile is of one tap. The depth of both
- * factors is taps then, of each all channels; or, along, the rows of this one are. Not if most of
- * the channels were none, or if an image of the product's own shape, or none, takes fewer bytes. */
+/* o as windows w, so many channels of which that a line of a tile is of one tap; false: most of
+ * these would be none, or no copies reach all taps. */
+static bool set_windows_of(const struct kernel *k, struct operand *o, const struct im2col *w,
+                           int tile, int depth, bool by_warp, struct arena *a) {
+    enum { MOST_WASTE = 2 };
+    int lines = o->along ? depth : tile, bytes = dtype_bytes(o->dtype);
+    int line = operand_line(o, tile, depth);
+    if (!line) return false;
+    if (o->axis == AXIS_N || !o->along) line = line_of_channels(w->channels * bytes, line);
+    o->order = w;
+    o->line = line;
+    o->channels = round_up(w->channels, line / bytes);
+    *(o->along ? &o->rows : &o->depth) = w->taps * o->channels;
+    if (o->channels > MOST_WASTE * w->channels) return false;
+    struct operand there = *o;
+    if (!w->of && set_in_memory(k, &there, w) && (by_warp || windows_fit(&there, line, lines, a))) {
+        *o = there;
+        return true;
+    }
+    (w->of ? set_runs : set_windows)(o, w);
+    return by_warp || windows_fit(o, line, lines, a);
+}
+
+/* A factor as windows, or runs of few channels, whatever has fewer bytes. The depth of both factors
+ * is taps then, of each all channels; or, along, the rows of this one are. Not if an image of the
+ * product's own shape, or none, takes fewer bytes. */
 static void choose_windows(const struct kernel *k, struct product *p, int side, bool along,
                            int tile, int depth, struct arena *a) {
-    enum { MOST_WASTE = 2 };
     const struct im2col *w = k->im2col[side][along];
-    struct operand *own = side ? &p->b : &p->a, *other = side ? &p->a : &p->b, o = *own;
-    if (!w || own->order || own->load != NO_VALUE || (along && o.dtype == DT_F32)) return;
+    struct operand *own = side ? &p->b : &p->a, *other = side ? &p->a : &p->b, best = *own;
+    if (!w || own->order || own->load != NO_VALUE || (along && own->dtype == DT_F32)) return;
     if (along && w->phases) return;
-    if (w->phases) o.batches = 1;
-    o.along = along;
-    int line = operand_line(&o, tile, depth);
-    if (!line) return;
-    if (side || !along) line = line_of_channels(w->channels * dtype_bytes(o.dtype), line);
-    o.order = w;
-    o.line = line;
-    o.channels = round_up(w->channels, line / dtype_bytes(o.dtype));
-    *(along ? &o.rows : &o.depth) = w->taps * o.channels;
-    if (o.channels > MOST_WASTE * w->channels) return;
-    struct operand there = o;
-    if (set_in_memory(k, &there, w) &&
-        (p->by_warp || windows_fit(&there, line, along ? depth : tile, a)))
-        o = there;
-    else
-        set_windows(&o, w);
-    if (o.bytes >= own->bytes) return;
-    if (!p->by_warp && !windows_fit(&o, line, along ? depth : tile, a)) return;
-    *own = o;
+    int64_t pixel = along ? 0 : pixel_of_run(w, dtype_bytes(own->dtype));
+    const struct im2col *ways[] = {w, pixel ? im2col_runs(w, pixel, a) : NULL};
+    for (int i = 0; i < 2; i++) {
+        struct operand o = *own;
+        o.along = along;
+        if (w->phases) o.batches = 1;
+        if (ways[i] && set_windows_of(k, &o, ways[i], tile, depth, p->by_warp, a) &&
+            o.bytes < best.bytes)
+            best = o;
+    }
+    if (!best.order) return;
+    *own = best;
     if (!along) set_order(other, own);
 }
 
 int64_t operand_row(const struct kernel *k, const struct operand *o, int64_t row) {
     const struct im2col *w = o->order;
+    if (o->strip > 1) {
+        int64_t line = w->dim[0].windows, windows = w->whole->dim[0].windows;
+        if (row >= o->rows || row % line >= windows) return -1;
+        return row / line * windows + row % line;
+    }
     if (!operand_has_order(o)) return row < kernel_size(k, o->axis) ? row : -1;
     int64_t tap = row / o->channels, channel = row % o->channels, number;
     if (tap >= w->taps || channel >= w->channels) return -1;
@@ -375,6 +421,58 @@ int64_t operand_row(const struct kernel *k, const struct operand *o, int64_t row
     bool known = ex_is_const(k->ex, ex_subst(k->ex, im2col_other(k, w), from, to, 2), &number);
     WS_ASSERT(known);
     return number;
+}
+
+/* Lines of b's tile: the windows', and those that other taps of the innermost dimension reach; whole
+ * eights of each block's and each copy's. */
+int strip_lines(const struct operand *o, int tile, int blocks) {
+    enum { EIGHT = 8, MOST = 256 };
+    int lines = tile + (o->strip - 1) * o->apart;
+    int each = (int)round_up(lines, EIGHT * blocks) / blocks;
+    return each <= MOST ? each * blocks : (int)round_up(lines, 2 * EIGHT * blocks);
+}
+
+/* Windows beside each other, even, so that pairs of them stay pairs; eights where outputs could be
+ * stored by eights, unless many were none. */
+static int64_t strip_width(const struct im2col *w) {
+    enum { EIGHT = 8, PERCENT = 115 };
+    const struct im2col_dim *d = &w->dim[0];
+    int64_t width = d->windows + (d->taps - 1) * d->apart, eights = round_up(width, EIGHT);
+    return !(d->windows % EIGHT) && eights * 100 <= width * PERCENT ? eights : round_up(width, 2);
+}
+
+/* So many of b's tiles that the one which is filled has been read: a stage of a's is filled again
+ * when the step that had it is over. */
+static int strips_of(const struct operand *o, int stages) { return (stages - 2) / o->strip + 2; }
+
+static int64_t strips_bytes(const struct product *p, const struct operand *o, int lines, int depth,
+                            int stages) {
+    int64_t of_b = (int64_t)lines * depth * dtype_bytes(o->stored) * stored_planes(o);
+    return (int64_t)p->a_bytes * stages + of_b * strips_of(o, stages);
+}
+
+/* Taps along the innermost dimension read one tile of b, each from another line on: what comes from
+ * L2 is a third with three of them. Not if too many windows were none, or no two tiles fit. */
+static void choose_strips(const struct kernel *k, const struct config *c, const struct layout *y,
+                          struct product *p, struct arena *a) {
+    enum { PERCENT = 130, MOST_LINES = 512 };
+    int n = c->knob[KNOB_n], depth = c->knob[KNOB_k], stages = c->knob[KNOB_stages];
+    struct operand o = p->b;
+    if (p->by_warp || !o.windows || o.along || k->over || p->parts > 1 || o.channels % depth)
+        return;
+    const struct im2col *w = o.order, *strips = im2col_strips(w, strip_width(w), a);
+    if (!strips || strips->dim[0].windows * 100 > w->dim[0].windows * PERCENT) return;
+    o.order = strips;
+    o.strip = (int)w->dim[0].taps;
+    o.apart = (int)w->dim[0].apart;
+    o.depth = strips->taps * o.channels;
+    o.rows = o.rows / w->dim[0].windows * strips->dim[0].windows;
+    int lines = strip_lines(&o, n, y->cluster);
+    if (lines > MOST_LINES || !windows_fit(&o, o.line, lines / y->cluster, a)) return;
+    if (strips_bytes(p, &o, lines, depth, 2) + y->smem > k->limits->smem_block) return;
+    p->b = o;
+    p->strips = strips_of(&o, stages);
+    p->b_bytes = lines * depth * dtype_bytes(o.stored) * stored_planes(&o);
 }
 
 /* Of which plane each is multiplied with which, the smallest products first. */
@@ -394,6 +492,7 @@ int operand_line(const struct operand *o, int rows, int depth) {
     return !(bytes % 128) ? 128 : !(bytes % 64) ? 64 : !(bytes % 32) ? 32 : 0;
 }
 
+bool operand_has_runs(const struct operand *o) { return o->windows && o->order->of; }
 bool operand_has_order(const struct operand *o) { return o->windows && o->along; }
 bool operand_makes_planes(const struct operand *o) { return o->stored != o->dtype; }
 int stored_planes(const struct operand *o) { return operand_makes_planes(o) ? 1 : o->planes; }
@@ -456,11 +555,18 @@ static const char *check_sizes(const struct kernel *k) {
     return NULL;
 }
 
-static const char *check_operand(const struct operand *o, int rows, int depth, int blocks,
-                                 struct arena *a) {
-    if (o->bytes > MATRIX_IMAGE)
-        return arena_printf(a, "a factor's image of %lld bytes; %d is the limit",
-                            (long long)o->bytes, MATRIX_IMAGE);
+/* Reductions behind a product have no kernel but this one: fusion has asked how large images are. */
+static const char *check_image(const struct kernel *k, const struct operand *o, struct arena *a) {
+    int64_t most = device_image_bytes(k->limits);
+    if (o->bytes <= most || k->over) return NULL;
+    return arena_printf(a, "a factor's image of %lld bytes; %lld is the limit", (long long)o->bytes,
+                        (long long)most);
+}
+
+static const char *check_operand(const struct kernel *k, const struct operand *o, int rows,
+                                 int depth, int blocks, struct arena *a) {
+    const char *bad = check_image(k, o, a);
+    if (bad) return bad;
     int line = operand_line(o, rows, depth);
     if (!line) return "lines of 32, 64 or 128 bytes need more of m, n or k";
     int unit = o->along ? line / dtype_bytes(o->stored) : 8;
@@ -705,8 +811,9 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     p->b_bytes = n * depth * dtype_bytes(p->b.stored) * stored_planes(&p->b);
     bad = (by_warp ? check_warps : check_warpgroups)(k, c, y, p, a);
     if (bad) return bad;
-    if ((bad = check_operand(&p->a, m, depth, 1, a))) return bad;
-    if ((bad = check_operand(&p->b, n, depth, y->cluster, a))) return bad;
+    choose_strips(k, c, y, p, a);
+    if ((bad = check_operand(k, &p->a, m, depth, 1, a))) return bad;
+    if ((bad = check_operand(k, &p->b, n, depth, y->cluster, a))) return bad;
     y->stages = c->knob[KNOB_stages];
     if (y->stages < 2 || y->stages > MOST_STAGES)
         return arena_printf(a, "mma needs 2 to %d stages", MOST_STAGES);
@@ -714,7 +821,8 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     y->br = n;
     y->product = p;
     p->exchange = all_exchanges(k, y);
-    int64_t smem = (int64_t)(p->a_bytes + p->b_bytes) * y->stages + y->smem + p->exchange;
+    int64_t smem = (int64_t)p->a_bytes * y->stages + y->smem + p->exchange;
+    smem += (int64_t)p->b_bytes * (p->strips ? p->strips : y->stages);
     if (smem > k->limits->smem_block)
         return arena_printf(a, "needs %lld bytes of shared memory; %lld is the limit",
                             (long long)smem, (long long)k->limits->smem_block);

@@ -639,8 +639,8 @@ static void propose_leaving(struct space *s) {
     sort_by_cost(s);
 }
 
-void kernel_configs(const struct kernel *k, struct arena *a, const struct config **out, int *n,
-                    int *pruned) {
+/* All that is worth trying, cheapest first. */
+static struct space all_configs(const struct kernel *k, struct arena *a) {
     struct space s = space_of(k, a);
     if (k->limits->kind == DEVICE_CPU)
         propose_cpu(&s);
@@ -658,6 +658,16 @@ void kernel_configs(const struct kernel *k, struct arena *a, const struct config
         propose_columns(&s);
     if (!s.all.n) WS_BUG("no legal config for %s", k->name);
     sort_by_cost(&s);
+    return s;
+}
+
+double kernel_least_cost(const struct kernel *k, struct arena *a) {
+    return all_configs(k, a).all.at[0].cost;
+}
+
+void kernel_configs(const struct kernel *k, struct arena *a, const struct config **out, int *n,
+                    int *pruned) {
+    struct space s = all_configs(k, a);
     propose_leaving(&s);
     uint32_t keep = s.all.n < MAX_CONFIGS ? s.all.n : MAX_CONFIGS;
     while (keep > 16 && s.all.at[keep - 1].cost > 3 * s.all.at[0].cost) keep--;

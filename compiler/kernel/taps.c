@@ -5,6 +5,10 @@
  *     v5 = reduce amax v1, r: 3 x 3                      v10 = maximum(maximum(v1, v4), v7) ...
  *                                                        v18 = maximum(maximum(v10, v13), v16)
  *
+ * Sums of products with weights are one chain of multiply-adds instead, and products that have few
+ * filters may be such (body.c): of a grouped convolution a thread has all filters of the group
+ * (find_filters), so that it reads a window once for them.
+ *
  * The kernel is pointwise then: its columns are the innermost axis of what is stored, its accesses
  * are vectors along them, and no index is divided by the sides of the window. Taps that lie one
  * above the other are combined first, as the windows to the right and left have them, too.
@@ -15,10 +19,11 @@
 #include "kernel/builder.h"
 
 enum {
-    GPU_TAPS = 64,    /* nvcc takes them in a moment */
-    CPU_TAPS = 128,   /* cc takes a second, but its loop would run 30 times as long */
-    TAP_VALUES = 8,   /* of each tap's own, if it is one of so many */
-    WHOLE_BYTES = 16, /* a run of a row as long is read as a vector already */
+    GPU_TAPS = 64,      /* nvcc takes them in a moment */
+    CPU_TAPS = 128,     /* cc takes a second, but its loop would run 30 times as long */
+    TAP_VALUES = 8,     /* of each tap's own, if it is one of so many */
+    MOST_WEIGHTS = 160, /* of the filters of a thread, in registers */
+    WHOLE_BYTES = 16,   /* a run of a row as long is read as a vector already */
 };
 
 /* Coefficient of axis a in e; 0 if e does not use it or is not linear in it. */
@@ -51,6 +56,30 @@ static bool has_window(const struct builder *w) {
                 if (is_window(w->k, load, w->g->x[x], w->g->r[r])) return true;
     }
     return false;
+}
+
+static bool reads_window_along(const struct builder *w, ex axis) {
+    const struct kernel *k = w->k;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *load = &k->values.at[v];
+        if (load->kind != INST_LOAD || !ex_uses(k->ex, load->index, axis)) continue;
+        for (int x = 0; x < w->g->n_x; x++)
+            for (int r = 0; r < w->g->n_r; r++)
+                if (is_window(k, load, w->g->x[x], w->g->r[r])) return true;
+    }
+    return false;
+}
+
+ex find_filters(const struct builder *w) {
+    const struct kernel *k = w->k;
+    int64_t size, weights = 1;
+    for (int r = 0; r < w->g->n_r; r++)
+        weights *= ex_value(k->ex, ex_symbol(k->ex, w->g->r[r])->bound);
+    for (int i = 0; i + 1 < w->g->n_x && k->limits->kind == DEVICE_CUDA; i++)
+        if (ex_is_const(k->ex, ex_symbol(k->ex, w->g->x[i])->bound, &size) &&
+            size * weights <= MOST_WEIGHTS && !reads_window_along(w, w->g->x[i]))
+            return w->g->x[i];
+    return EX_NONE;
 }
 
 static bool stores_along_window(const struct builder *w) {
@@ -123,21 +152,32 @@ static value_id combined(struct builder *w, const struct inst *reduce, value_id 
                                          .args = {a, b}});
 }
 
-/* The taps along group axis r and those before it, for what `at` says of those behind it. */
+/* Do GPUs add what the reduction takes by the instruction that makes it? Then a chain of them is
+ * all there is: a tap's product is no other window's. */
+static bool sums_products(const struct builder *w, const struct nest *n) {
+    const struct inst *reduce = &n->insts.at[n->insts.n - 1];
+    const struct inst *x = &n->insts.at[reduce->args[0]];
+    return w->k->limits->kind == DEVICE_CUDA && reduce->reduction == REDUCTION_SUM &&
+           x->kind == INST_OP && x->op == OP_MUL && x->args[0] != x->args[1];
+}
+
+/* `all` and the taps along group axis r and those before it, for what `at` says of those behind it:
+ * those along an axis are combined first, unless one after the other is. */
 static value_id taps_along(struct builder *w, const struct nest *n, const ex *from, const ex *to,
-                           int count, int r, ex *at) {
-    value_id all = NO_VALUE;
+                           int count, int r, ex *at, value_id all) {
+    const struct inst *reduce = &n->insts.at[n->insts.n - 1];
+    bool chain = sums_products(w, n);
     if (r < 0) {
         ex place[GROUP_MAX_AXES];
         for (int i = 0; i < count; i++)
             place[i] = ex_subst(w->k->ex, to[i], w->g->r, at, w->g->n_r);
-        return expand_nest(w, n, from, place, count, NO_VALUE, MASK_R);
+        return combined(w, reduce, all, expand_nest(w, n, from, place, count, NO_VALUE, MASK_R));
     }
     int64_t size = ex_value(w->k->ex, ex_symbol(w->k->ex, w->g->r[r])->bound);
     for (int64_t i = 0; i < size; i++) {
         at[r] = ex_const(w->k->ex, i);
-        all = combined(w, &n->insts.at[n->insts.n - 1], all,
-                       taps_along(w, n, from, to, count, r - 1, at));
+        value_id more = taps_along(w, n, from, to, count, r - 1, at, chain ? all : NO_VALUE);
+        all = chain ? more : combined(w, reduce, all, more);
     }
     return all;
 }
@@ -145,5 +185,5 @@ static value_id taps_along(struct builder *w, const struct nest *n, const ex *fr
 value_id expand_taps(struct builder *w, const struct nest *n, const ex *from, const ex *to,
                      int count) {
     ex at[GROUP_MAX_AXES];
-    return taps_along(w, n, from, to, count, w->g->n_r - 1, at);
+    return taps_along(w, n, from, to, count, w->g->n_r - 1, at, NO_VALUE);
 }

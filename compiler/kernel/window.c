@@ -29,7 +29,8 @@ struct finder {
     const struct kernel *k;
     const struct layout *y;
     struct arena *arena;
-    ex first; /* column of a vector: a multiple of its length */
+    ex first;        /* column of a vector: a multiple of its length */
+    int piece_bytes; /* at most */
     struct windows *out;
 };
 
@@ -199,7 +200,8 @@ static int widest_piece(const struct finder *f, buffer_id b, ex e, const int64_t
     const struct kernel *k = f->k;
     int64_t step = even_step(f, lane);
     ex begin = in_first_column(f, e);
-    for (int unit = PIECE_BYTES / bytes_of(k, b); unit * bytes_of(k, b) >= LEAST_BYTES; unit /= 2) {
+    for (int unit = f->piece_bytes / bytes_of(k, b); unit * bytes_of(k, b) >= LEAST_BYTES;
+         unit /= 2) {
         if (step > unit || !ex_divides(k->ex, unit, kernel_extent(k, b))) continue;
         *shift = (int)remainder_of(f, begin, unit);
         if (*shift < 0) continue;
@@ -360,17 +362,30 @@ static void drop_window(struct windows *all, uint32_t window) {
     memset(&all->all.at[window].pieces, 0, sizeof all->all.at[window].pieces);
 }
 
+/* Windows of pieces of so many bytes at most. Returns whether one had to be dropped for all the
+ * registers that it takes. */
+static bool find_windows(struct finder *f) {
+    const struct kernel *k = f->k;
+    int64_t lane[WINDOW_LANES];
+    bool too_wide = false;
+    f->out = NEW(f->arena, struct windows);
+    for (value_id v = 0; v < k->values.n; v++)
+        if (may_be_tap(f, v, lane)) add_tap(f, v, lane);
+    for (uint32_t i = 0; i < f->out->all.n; i++) {
+        bool wide = window_words(k, &f->out->all.at[i]) > MAX_WORDS;
+        if (is_of_vectors(f, i) || wide) drop_window(f->out, i);
+        too_wide |= wide;
+    }
+    return too_wide;
+}
+
+/* Of narrower pieces less is read for the sake of a few elements. */
 const struct windows *windows_find(const struct kernel *k, const struct layout *y,
                                    struct arena *a) {
-    struct finder f = {
-        .k = k, .y = y, .arena = a, .first = first_column(k, y), .out = NEW(a, struct windows)};
-    int64_t lane[WINDOW_LANES];
+    struct finder f = {.k = k, .y = y, .arena = a, .first = first_column(k, y)};
     WS_ASSERT(y->vec <= WINDOW_LANES);
-    for (value_id v = 0; v < k->values.n; v++)
-        if (may_be_tap(&f, v, lane)) add_tap(&f, v, lane);
-    for (uint32_t i = 0; i < f.out->all.n; i++)
-        if (is_of_vectors(&f, i) || window_words(k, &f.out->all.at[i]) > MAX_WORDS)
-            drop_window(f.out, i);
+    f.piece_bytes = PIECE_BYTES;
+    if (find_windows(&f)) f.piece_bytes /= 2, find_windows(&f);
     for (uint32_t i = 0; i < f.out->taps.n; i++) settle(&f, &f.out->taps.at[i]);
     return f.out->taps.n ? f.out : NULL;
 }

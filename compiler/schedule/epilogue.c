@@ -19,7 +19,7 @@
 #include "schedule/fuse.h"
 
 enum { OF_LEFT = 1, OF_RIGHT = 2 };
-enum { TILE = 64, DEEP = 1024 };
+enum { TILE = 64, DEEP = 1024, MOST_SIZE = 1 << 30 };
 
 static const struct group *side(struct fuser *f, const struct merge *m, bool b) {
     const struct group *split = m->split[b];
@@ -115,6 +115,46 @@ static bool sizes_known(struct fuser *f, const struct group *H) {
     return true;
 }
 
+/* Reduced axes of the nest that a load shares dimensions with parallel ones along: taps of windows.
+ * The other ones are the windows' channels. */
+static uint32_t tap_axes(struct fuser *f, const struct nest *n, const struct inst *load) {
+    uint32_t taps = 0;
+    for (int d = 0; d < load->n_index; d++) {
+        uint32_t reduced = 0;
+        bool slides = false;
+        for (int i = 0; i < n->n_reduce; i++)
+            if (ex_uses(f->l->ex, load->index[d], n->reduce[i])) reduced |= UINT32_C(1) << i;
+        for (int i = 0; i < n->n_axes && reduced; i++)
+            slides |= ex_uses(f->l->ex, load->index[d], n->axes[i]);
+        if (slides) taps |= reduced;
+    }
+    return taps;
+}
+
+/* Most elements of the image of a factor, one copy of each that it multiplies (kernel/matrix.c); of
+ * one read through windows of enough channels, of each that is there, filled up with zeros. */
+static int64_t image_elements(struct fuser *f, const struct nest *n, inst_id factor, int64_t own) {
+    enum { ENOUGH = 16 };
+    const struct inst *x = &n->insts.at[factor];
+    int64_t most = 0, size;
+    for (int a = 0; a < x->n_args; a++) {
+        size = image_elements(f, n, x->args[a], own);
+        if (size > most) most = size;
+    }
+    if (x->kind != INST_LOAD) return most;
+    uint32_t taps = tap_axes(f, n, x);
+    const struct meta *m = &f->l->buffers.at[x->buffer].meta;
+    int64_t channels = 1, all = 1;
+    for (int i = 0; i < n->n_reduce; i++)
+        if (!(taps >> i & 1)) channels *= axes_numel(f->l, &n->reduce[i], 1);
+    if (!taps || channels < ENOUGH) return own;
+    for (int d = 0; d < m->rank; d++) {
+        if (!ex_is_const(f->l->ex, m->size[d], &size)) return own;
+        all *= size;
+    }
+    return own < 2 * all ? own : 2 * all;
+}
+
 /* Can a kernel of the device have the product's tiles in registers, whatever its factors are? */
 static const char *units_reason(struct fuser *f, const struct merge *m, const struct member *M) {
     const struct group *H = host_of(f, m);
@@ -126,9 +166,13 @@ static const char *units_reason(struct fuser *f, const struct merge *m, const st
     struct product_axes p = product_axes(f, m, M);
     if (!p.left || !p.right) return "the product is no product of matrices";
     int64_t depth = axes_numel(f->l, H->r, H->n_r), of_z = size_of_axes(f, H, p.both),
-            rows = size_of_axes(f, H, p.left), columns = size_of_axes(f, H, p.right),
-            longer = rows > columns ? rows : columns;
-    if (longer * of_z > MATRIX_IMAGE / depth / (t == DT_F32 ? 6 : 2) / 2)
+            rows = size_of_axes(f, H, p.left), columns = size_of_axes(f, H, p.right);
+    if (depth > MOST_SIZE || of_z > MOST_SIZE || rows > MOST_SIZE || columns > MOST_SIZE)
+        return "the product is larger than matrix units are told of";
+    int64_t most = device_image_bytes(f->limits) / (t == DT_F32 ? 6 : 2) / 2;
+    const struct inst *mul = product_of(f, M);
+    if (image_elements(f, n, mul->args[0], rows * of_z * depth) > most ||
+        image_elements(f, n, mul->args[1], columns * of_z * depth) > most)
         return "a factor's image would be too large";
     int64_t tiles = of_z * ((rows + TILE - 1) / TILE) * ((columns + TILE - 1) / TILE);
     if (tiles < f->limits->units && depth > DEEP)

@@ -28,6 +28,9 @@ static void put_windows(struct buf *b, const struct operand *o) {
         buf_printf(b, "%lld%s", (long long)w->dim[d].size, d ? " x " : ", ");
     if (o->planes > 1) buf_printf(b, "%d planes, ", o->planes);
     buf_printf(b, "%lld z, %lld channels], ", (long long)o->batches, (long long)o->channels);
+    if (w->of)
+        buf_printf(b, "runs of %lld pixels of %lld, %lld apart, ", (long long)w->of->dim[0].taps,
+                   (long long)w->pixel, (long long)w->of->dim[0].step);
     for (int d = w->n; d-- > 0;)
         buf_printf(b, "%lld%s", (long long)w->dim[d].taps, d ? " x " : " taps ");
     for (int d = w->n; d-- > 0;)
@@ -79,6 +82,9 @@ static void put_ring(struct buf *b, const struct tile_ring *r) {
         buf_printf(b, "[%d %s, %d k]", r->rows, axis_name(o), r->depth);
     buf_printf(b, ", lines of %d bytes", r->line);
     if (r->blocks > 1) buf_printf(b, ", copied by %d blocks", r->blocks);
+    if (r->steps > 1)
+        buf_printf(b, ", each with %d lines for %d steps, %d lines apart", r->lines, r->steps,
+                   o->apart);
     buf_putc(b, '\n');
 }
 

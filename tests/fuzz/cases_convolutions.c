@@ -1,7 +1,7 @@
 /* cases_convolutions.c: convolutions on the matrix units as a seed has them: 1 to 3 dimensions,
- * strides, dilations, paddings, groups, channels around the lines of tiles and far below,
- * transposed ones, gradients of weights, channels first and last, what is computed before and
- * behind, and a config that need not be legal for them. */
+ * strides, dilations, paddings, groups, channels around the lines of tiles and far below (a third
+ * is as first layers have it), transposed ones, gradients of weights, channels first and last,
+ * what is computed before and behind, and a config that need not be legal for them. */
 #include "tests/fuzz/cases.h"
 #include "tests/fuzz/random.h"
 
@@ -116,7 +116,19 @@ static const char *gradient_of(struct convolution_text *t) {
     return b.p;
 }
 
-static const char *random_convolution(struct arena *a, struct rng *r, int type) {
+/* As first layers have it: few channels, wide windows that are not dilated along the rows. */
+static void draw_first(struct convolution_text *t) {
+    struct rng *r = t->r;
+    int d = t->dims - 1;
+    t->channels = ANY(r, 1, 2, 3, 3, 3, 4, 5, 8) * t->groups;
+    t->taps[d] = 1 + rng_below(r, t->dims == 3 ? 4 : 7);
+    t->dilation[d] = 1;
+    t->padding[d] = rng_below(r, t->taps[d]);
+    t->size[d] = t->taps[d] + rng_below(r, t->dims == 1 ? 90 : 13);
+    while (t->transposed && t->size[d] + t->taps[d] <= 1 + 2 * t->padding[d]) t->padding[d]--;
+}
+
+static const char *random_convolution(struct arena *a, struct rng *r, int type, bool first) {
     struct convolution_text t = {.a = a,
                                  .r = r,
                                  .dims = ANY(r, 1, 2, 2, 2, 3),
@@ -130,7 +142,10 @@ static const char *random_convolution(struct arena *a, struct rng *r, int type) 
     t.channels = ANY(r, 1, 3, 17, 33, 40, 48, 64, 64, 70) * t.groups;
     t.filters = ANY(r, 2, 8, 17, 40, 64) * t.groups;
     for (int d = 0; d < t.dims; d++) draw_dimension(&t, d);
-    if (rng_below(r, 6) == 0) draw_pointwise(&t);
+    if (first)
+        draw_first(&t);
+    else if (rng_below(r, 6) == 0)
+        draw_pointwise(&t);
     bool gradient = !t.transposed && rng_below(r, 3) == 0;
     return gradient ? gradient_of(&t) : convolution_of(&t);
 }
@@ -159,6 +174,58 @@ static const char sums_of_pixels[] =
     "graph(%x: bf16[2, 32, 8, 16], %w: bf16[48, 32, 1, 1]) {\n"
     " %c = convolution(%x, %w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n"
     " %s = sum(%c, [0, 2, 3], False)\n return %c, %s\n}\n";
+
+/* A tile of the image serves the taps along its rows: even and odd rows, eights of them, taps apart,
+ * outputs of 16 and 32 bits, what is added is read in pairs; one image is narrower than a tile. */
+static const char *const strips[] = {
+    "graph(%x: bf16[2, 64, 7, 24], %w: bf16[70, 64, 3, 3], %b: bf16[70]) {\n"
+    " %c = convolution(%x, %w, %b, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)\n"
+    " return %c\n}\n",
+    "graph(%x: f16[3, 128, 5, 14], %w: f16[64, 128, 3, 3], %y: f16[3, 64, 5, 14]) {\n"
+    " %c = convolution(%x, %w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)\n"
+    " %s = add(%c, %y)\n %r = relu(%s)\n return %r\n}\n",
+    "graph(%x: f32[2, 64, 3, 20], %w: f32[40, 64, 2, 5], %y: f32[2, 40, 2, 20]) {\n"
+    " %c = convolution(%x, %w, None, [1, 1], [0, 2], [1, 1], False, [0, 0], 1)\n"
+    " %s = add(%c, %y)\n return %s\n}\n",
+    "graph(%x: bf16[2, 64, 61], %w: bf16[64, 64, 3]) {\n"
+    " %c = convolution(%x, %w, None, [1], [2], [2], False, [0], 1, 1)\n"
+    " return %c\n}\n",
+    "graph(%x: f16[1, 64, 4, 3, 27], %w: f16[64, 64, 2, 1, 3]) {\n"
+    " %c = convolution(%x, %w, None, [1, 2, 1], [1, 0, 0], [2, 1, 1], False, [0, 0, 0], 1, 3)\n"
+    " return %c\n}\n",
+    "graph(%x: bf16[2, 64, 5, 18], %w: bf16[64, 64, 3, 3]) {\n"
+    " %c = convolution(%x, %w, None, [1, 1], [1, 1], [1, 1], True, [0, 0], 1)\n"
+    " return %c\n}\n",
+    "graph(%x: bf16[2, 128, 5, 17], %w: bf16[64, 64, 3, 3]) {\n"
+    " %c = convolution(%x, %w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 2)\n"
+    " return %c\n}\n"};
+
+/* Pooling behind it splits rows and columns, which are windows all the same. */
+static const char pooled[] =
+    "graph(%x: bf16[2, 32, 8, 12], %w: bf16[48, 32, 3, 3]) {\n"
+    " %c = convolution(%x, %w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)\n"
+    " %p = max_pool(%c, [2, 2], [2, 2], [0, 0])\n return %p\n}\n";
+
+/* Few channels and filters a group: threads have a group's filters. */
+static const char *const of_few_filters[] = {
+    "graph(%x: bf16[3, 16, 9, 16], %w: bf16[16, 4, 3, 3], %b: bf16[16]) {\n"
+    " %c = convolution(%x, %w, %b, [1, 1], [1, 1], [1, 1], False, [0, 0], 4)\n"
+    " %r = relu(%c)\n return %r\n}\n",
+    "graph(%x: f32[2, 12, 7, 23], %w: f32[8, 3, 3, 3]) {\n"
+    " %c = convolution(%x, %w, None, [2, 2], [1, 0], [1, 1], False, [0, 0], 4)\n return %c\n}\n",
+    "graph(%x: f16[2, 8, 70], %w: f16[12, 2, 5]) {\n"
+    " %c = convolution(%x, %w, None, [1], [4], [2], False, [0], 4, 1)\n return %c\n}\n",
+    "graph(%x: f32[1, 4, 4, 5, 8], %w: f32[4, 2, 2, 3, 3]) convolutions tf32 {\n"
+    " %c = convolution(%x, %w, None, [1, 1, 1], [1, 1, 1], [1, 1, 1], False, [0, 0, 0], 2, 3)\n"
+    " return %c\n}\n",
+};
+
+/* What lies behind a run of few channels counts for nothing, infinities neither. */
+static const char infinite_neighbours[] =
+    "graph(%x: bf16[2, 3, 9, 31], %w: bf16[8, 3, 3, 3]) {\n"
+    " %h = add(%x, 1.5)\n %r = relu(%h)\n %q = reciprocal(%r)\n"
+    " %c = convolution(%q, %w, None, [1, 2], [1, 1], [1, 1], False, [0, 0], 1)\n"
+    " return %c\n}\n";
 
 /* Filters of one tap, over images whose pixels are no whole vectors: one lies behind the other in
  * memory, and begins anywhere. */
@@ -195,9 +262,39 @@ void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
     struct rng r = {seed};
     odd_images(a, out);
     vec_push(a, out, ((struct case_graph){.text = sums_of_pixels, .every = CASES_DEFAULT}));
-    for (int i = 0; i < n; i++) {
+    static const char *const tiles[] = {"mma=1 m=64 n=64 k=64 stages=4 warps=8",
+                                        "mma=1 m=128 n=64 k=64 stages=2 warps=12",
+                                        "mma=1 m=64 n=96 k=64 stages=2 cluster=2 warps=8"};
+    for (size_t i = 0; i < sizeof strips / sizeof *strips; i++)
+        for (size_t j = 0; j < sizeof tiles / sizeof *tiles; j++)
+            vec_push(a, out,
+                     ((struct case_graph){.text = strips[i],
+                                          .every = CASES_DEFAULT,
+                                          .tiny = true,
+                                          .maybe = true,
+                                          .config = tiles[j]}));
+    vec_push(a, out,
+             ((struct case_graph){.text = strips[0],
+                                  .every = CASES_DEFAULT,
+                                  .config = "mma=1 m=64 n=256 k=64 stages=2 warps=8"}));
+    vec_push(a, out,
+             ((struct case_graph){.text = pooled,
+                                  .every = CASES_DEFAULT,
+                                  .config = "mma=1 m=64 n=32 k=64 stages=2 warps=8"}));
+    vec_push(a, out,
+             ((struct case_graph){.text = infinite_neighbours,
+                                  .every = CASES_DEFAULT,
+                                  .config = "mma=1 m=64 n=32 k=64 stages=2 warps=8"}));
+    vec_push(a, out,
+             ((struct case_graph){.text = infinite_neighbours,
+                                  .every = CASES_DEFAULT,
+                                  .old = true,
+                                  .config = "mma=2 m=32 n=32 tm=16 tn=16 warps=4 k=32 stages=2"}));
+    for (size_t i = 0; i < sizeof of_few_filters / sizeof *of_few_filters; i++)
+        vec_push(a, out, ((struct case_graph){.text = of_few_filters[i], .every = 3}));
+    for (int i = 0; i < n + n / 2; i++) {
         int type = rng_below(&r, 4);
-        const char *text = random_convolution(a, &r, type);
+        const char *text = random_convolution(a, &r, type, i >= n);
         bool by_warps = rng_below(&r, 2), old = by_warps && rng_below(&r, 2);
         vec_push(a, out,
                  ((struct case_graph){.text = text,

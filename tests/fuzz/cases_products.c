@@ -296,7 +296,7 @@ static const struct product_case by_threads[] = {
      "m=32 n=32 k=32 tm=2 tn=4 warps=4"},
     {"graph(%x: i32[20, 36], %y: i32[36, 24]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "m=48 n=48 k=12 tm=3 tn=3 warps=8"},
-    {"graph(%x: f32[2, 6, 9, 9], %w: f32[8, 6, 3, 3]) convolutions strict {\n"
+    {"graph(%x: f32[2, 6, 9, 9], %w: f32[12, 6, 3, 3]) convolutions strict {\n"
      " %c = convolution(%x, %w, padding=1)\n return %c\n}\n",
      "m=16 n=64 k=16 tm=2 tn=4 warps=4"},
 };

@@ -41,7 +41,7 @@ done
 [ "$(column timer "$csv" | sort -u)" = monotonic ] || fail "wrong timer"
 [ "$(column dtype "$csv" | sort -u)" = f32 ] || fail "wrong dtype"
 # What each program was compared with, and how far off it was.
-judged="r['reference'] == 'eval' and 0 <= float(r['error']) <= float(r['bound']) and r['error_at'].startswith('out0[') and float(r['reference_s']) > 0"
+judged="r['reference'] == 'eval' and 0 <= float(r['error']) <= float(r['bound']) and r['error_at'].startswith('out0[') and float(r['reference_s']) > 0 and r['unbounded'] == r['unjudged'] == '0'"
 [ "$(rows "$csv" "r['kernel'] == 'program' and r['role'] != 'roof' and $judged")" = 3 ] || fail "rows do not say how right they are"
 [ "$(rows "$csv" "r['role'] == 'tuned' and 0 < float(r['reference_s']) < float(r['all_check_s']) and 0 < float(r['all_timing_s']) < float(r['all_s'])")" = 1 ] ||
     fail "the tuned row does not say what checking and timing took"
@@ -113,6 +113,23 @@ said '^each kernel alone: 4 of the 4 buffers that they write are judged'
 [ "$(rows "$results/layers.csv" 'r["is_winner"] == "1"')" = 2 ] || fail "two winners expected"
 bench "$TMP/layers.py" || fail "the second run failed:" "$(cat "$TMP/out" "$TMP/err")"
 said 'cache hit'
+
+# What has no bound as a whole is judged kernel by kernel, of a program of several.
+cat >"$TMP/pole.py" <<'EOF'
+import torch
+def pole(x):
+    return 1 / (x.sum(1) - x.flip(1).sum(1))
+def get_inputs():
+    return [torch.randn(4, 64)]
+EOF
+bench "$TMP/pole.py" --budget 3t || fail "bench failed:" "$(cat "$TMP/out" "$TMP/err")"
+[ "$(rows "$results/pole.csv" "r['kernel'] == 'program' and r['role'] != 'roof' and r['unbounded'] == r['unjudged'] == '4'")" = 3 ] ||
+    fail "rows do not say that nothing was judged:" "$(cat "$results/pole.csv")"
+
+# A config of several launches has the time of each in its profile.
+bench workloads/full_sum.py -D n=65536 --profile --config 'x=1 r=1024 vec=8 split=4' ||
+    fail "bench failed:" "$(cat "$TMP/out" "$TMP/err")"
+said '^ +launches kernel_sum [0-9.]+ us, kernel_sum_finish [0-9.]+ us$'
 
 # run takes the stored winner.
 "$WARPSMITH" run workloads/softmax.py "${small[@]}" --device cpu --check >"$TMP/out" 2>&1 ||

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # What is mathematically zero is right however large its roundings are beside it, in f32 and f64: means of what was
 # normalised, gradients of a bias in front of a norm. And a double is expected as one: 1e300 is not infinite, and products
-# that leave the range of doubles are 0 up to some units of the least. What cannot be judged is counted.
+# that leave the range of doubles are 0 up to some units of the least. What has no bound as a whole is judged kernel by
+# kernel; what cannot be judged is counted.
 set -euo pipefail
 
 cat >"$TMP/bias.py" <<'END'
@@ -54,6 +55,25 @@ def products(x):
 def get_inputs():
     return [torch.randn(64, 2048)]
 END
+cat >"$TMP/norms.py" <<'END'
+import torch
+import torch.nn as nn
+
+depth = 8
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Sequential(nn.Linear(16, 16, bias=False), nn.BatchNorm1d(16)) for _ in range(depth)])
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = torch.relu(layer(x))
+        return x
+
+def get_inputs():
+    return [torch.randn(8, 16)]
+END
 cat >"$TMP/pole.py" <<'END'
 import torch
 
@@ -77,9 +97,15 @@ check means
 check huge --dtype f64
 check products --dtype f64
 check pole
-unjudged='check: 4 of 8 elements of out0 have no bound: not judged'
-grep -qx "$unjudged" "$TMP/out" || {
-    echo "pole: expected '$unjudged', got:"
-    cat "$TMP/out"
-    exit 1
+said() {
+    grep -qx "$2" "$TMP/out" || {
+        echo "$1: expected '$2', got:"
+        cat "$TMP/out"
+        exit 1
+    }
 }
+said pole 'check: 4 of 8 elements of out0 have no bound: not judged'
+check norms
+said norms 'check: [0-9]* elements of [0-9]* outputs, the first of them out0, have no bound as a whole: judged kernel by kernel'
+said norms 'each kernel alone: \([0-9]*\) of the \1 buffers that they write are judged'
+if grep 'not judged' "$TMP/out"; then exit 1; fi

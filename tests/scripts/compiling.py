@@ -112,6 +112,9 @@ for sign in 1, -1:
     y = torch.cond((x * sign).sum() < 0, lambda y: -y, lambda y: y.clone(), (x,))
     chosen = torch.compile(lambda x, s: torch.cond((x * s).sum() < 0, lambda y: -y, lambda y: y.clone(), (x,)), fullgraph=True)
     assert torch.equal(chosen(x, sign), y)
+row = torch.tensor([[1.0, 3.0, 2.0]])
+largest = torch.compile(lambda x, p: torch.cond(p, lambda x: x.max(1), lambda x: (x * 2).max(1), (x,)))
+assert largest(row, torch.tensor(True)).values.item() == 3 and largest(row, torch.tensor(False)).values.item() == 6
 
 # what is said
 torch._logging.set_logs(graph_code=True, dynamo=logging.INFO)

@@ -139,6 +139,10 @@ CU(cuCtxResetPersistingL2Cache, void) {
     state.l2_resets++;
     return state.l2_status;
 }
+CU(cuDeviceTotalMem_v2, size_t *bytes, int dev) {
+    (void)dev;
+    return *bytes = (size_t)141 << 30, CU_OK;
+}
 CU(cuMemGetInfo_v2, size_t *left, size_t *total) { return *left = *total = 1 << 30, CU_OK; }
 CU(cuMemAlloc_v2, uint64_t *p, size_t bytes) {
     void *q = bytes > 1u << 30 ? NULL : aligned_alloc(256, (bytes + 255) / 256 * 256);

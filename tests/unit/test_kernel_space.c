@@ -426,6 +426,37 @@ static void test_taps(void **state) {
     arena_free(a);
 }
 
+/* Of few filters for each element that is read, the matrix units would have little to do: a thread
+ * has all of a group's, if they are few, and reads their windows once. */
+static void test_few_filters(void **state) {
+    static const struct {
+        const char *dtype;
+        int channels, filters, groups;
+        enum kernel_kind kind;
+        uint32_t stores;
+    } cases[] = {
+        {"bf16", 128, 128, 32, KERNEL_POINTWISE, 4}, {"f32", 128, 128, 32, KERNEL_POINTWISE, 4},
+        {"f16", 64, 32, 16, KERNEL_POINTWISE, 2},    {"bf16", 256, 256, 32, KERNEL_MATMUL, 1},
+        {"bf16", 64, 64, 1, KERNEL_MATMUL, 1},       {"bf16", 4, 64, 1, KERNEL_MATMUL, 1},
+    };
+    const struct device_limits gpu = test_gpu("sm_90a");
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        const char *t = cases[i].dtype;
+        int c = cases[i].channels, f = cases[i].filters, g = cases[i].groups;
+        const char *text = arena_printf(
+            a,
+            "graph(%%x: %s[16, %d, 56, 56], %%w: %s[%d, %d, 3, 3]) {\n"
+            " %%y = convolution(%%x, %%w, None, 1, 1, 1, False, 0, %d)\n return %%y\n}\n",
+            t, c, t, f, c / g, g);
+        struct kernel *k = first_kernel(a, text, &gpu);
+        if (k->kind != cases[i].kind || k->stores.n != cases[i].stores)
+            fail_msg("%s: kind %d, %u stores", text, (int)k->kind, k->stores.n);
+        arena_free(a);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shapes),     cmocka_unit_test(test_huge),
@@ -434,7 +465,7 @@ int main(void) {
         cmocka_unit_test(test_symbolic),   cmocka_unit_test(test_tiny_devices),
         cmocka_unit_test(test_verify),     cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_splits),     cmocka_unit_test(test_columns_scanned),
-        cmocka_unit_test(test_taps),
+        cmocka_unit_test(test_taps),       cmocka_unit_test(test_few_filters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

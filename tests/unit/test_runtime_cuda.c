@@ -20,6 +20,7 @@ static void test_facts_and_limits(void **state) {
     assert_int_equal(l->units, 132);
     assert_int_equal(l->smem_block, 232448);
     assert_int_equal(l->l2_bytes, 1 << 20);
+    assert_int_equal(l->memory_bytes, INT64_C(141) << 30);
     assert_int_equal((int)l->peak_gbps, 4916); /* 3201 MHz x 2 x 768 bytes */
     assert_int_equal((int)(l->matrix_tflops + 0.5), 990);
 }

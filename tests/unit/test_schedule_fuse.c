@@ -617,6 +617,32 @@ static void test_reductions_behind_products(void **state) {
     CHECK(apart);
 }
 
+/* A factor that is read through windows of enough channels is written as often as it is there, one
+ * of fewer once for each tap. */
+static void test_images_behind_reductions(void **state) {
+    static const struct fusion cases[] = {
+        {"graph(%x: f32[16, 1, 16, 1024, 1024], %w: f32[1, 64, 16, 3, 3]) {\n"
+         " %c = convolve(%x, %w, [1, 1], [0, 0], [1, 1], False, [1022, 1022])\n"
+         " %m = amin(%c, 2)\n return %m\n}\n",
+         1,
+         {"c  with  m: fused"}},
+        {"graph(%x: f32[16, 1, 8, 1024, 1024], %w: f32[1, 64, 8, 5, 5]) {\n"
+         " %c = convolve(%x, %w, [1, 1], [0, 0], [1, 1], False, [1020, 1020])\n"
+         " %m = amin(%c, 2)\n return %m\n}\n",
+         2,
+         {"c  with  m: not fused: a factor's image would be too large"}},
+        {"graph(%x: f32[60000, 60000], %w: f32[60000, 64]) {\n %c = mm(%x, %w)\n"
+         " %m = amin(%c, 1)\n return %m\n}\n",
+         2,
+         {"c  with  m: not fused: a factor's image would be too large"}},
+        {"graph(%x: bf16[2147483648, 2], %w: bf16[2, 64]) {\n %c = mm(%x, %w)\n"
+         " %m = amin(%c, 1)\n return %m\n}\n",
+         2,
+         {"c  with  m: not fused: the product is larger than matrix units are told of"}},
+    };
+    CHECK(cases);
+}
+
 /* One launch passes a limited number of arguments: a sum of forty tensors is more than one kernel.
  */
 static void test_many_arguments(void **state) {
@@ -981,6 +1007,7 @@ int main(void) {
         cmocka_unit_test(test_landing_of_shared_flags),
         cmocka_unit_test(test_matrix_products),
         cmocka_unit_test(test_reductions_behind_products),
+        cmocka_unit_test(test_images_behind_reductions),
         cmocka_unit_test(test_many_arguments),
         cmocka_unit_test(test_many_operators),
         cmocka_unit_test(test_many_readers),

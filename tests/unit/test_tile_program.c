@@ -60,6 +60,19 @@ static const char lying[] = "graph(%x: bf16[2, 9, 7, 40], %w: bf16[80, 40, 3, 3]
                             "permute(%x, [0, 3, 1, 2])\n"
                             "  %c: bf16[2, 80, 5, 4] = convolution(%p, %w, None, [2, 2], [1, 1])\n"
                             "  return %c\n}\n";
+/* a tile of the image serves the three taps along its rows, two apart, and has two of groups */
+static const char strips[] =
+    "graph(%x: bf16[2, 128, 6, 21], %w: bf16[80, 64, 2, 3]) {\n"
+    "  %c: bf16[2, 80, 5, 21] = convolution(%x, %w, None, 1, [0, 2], [1, 2], False, 0, 2)\n"
+    "  return %c\n}\n";
+static const char strips_wide[] = "graph(%x: f32[2, 64, 5, 22], %w: f32[40, 64, 3, 3]) {\n"
+                                  "  %c: f32[2, 40, 5, 22] = convolution(%x, %w, None, 1, 1)\n"
+                                  "  return %c\n}\n";
+/* pooling behind it counts rows and columns in pairs */
+static const char pooled[] = "graph(%x: bf16[2, 32, 8, 12], %w: bf16[48, 32, 3, 3]) {\n"
+                             "  %c: bf16[2, 48, 8, 12] = convolution(%x, %w, None, 1, 1)\n"
+                             "  %p: bf16[2, 48, 4, 6] = max_pool(%c, [2, 2], [2, 2])\n"
+                             "  return %p\n}\n";
 /* one tap: each image is a batch of what lies as a product wants it */
 static const char pointwise[] =
     "graph(%x: bf16[3, 40, 8, 15], %w: bf16[72, 40, 1, 1]) {\n"
@@ -75,6 +88,25 @@ static const char gradient[] =
 static const char phases[] =
     "graph(%x: bf16[2, 1, 40, 5, 6], %w: bf16[1, 72, 40, 3, 3]) {\n"
     "  %c: bf16[2, 1, 4, 72, 5, 6] = convolve_phases(%x, %w, [2, 2], [1, 1], [1, 1], [5, 6])\n"
+    "  return %c\n}\n";
+/* few channels: 7 taps of 3, which are 4, in lines of 32 of 64 bytes; windows are 2 apart */
+static const char first[] =
+    "graph(%x: bf16[2, 3, 23, 21], %w: bf16[40, 3, 7, 7]) {\n"
+    "  %c: bf16[2, 40, 12, 11] = convolution(%x, %w, None, [2, 2], [3, 3])\n"
+    "  return %c\n}\n";
+/* 1 channel in pieces of 8, in planes, of 2 groups */
+static const char first_wide[] =
+    "graph(%x: f32[2, 2, 9, 12], %w: f32[16, 1, 3, 5]) {\n"
+    "  %c: f32[2, 16, 7, 12] = convolution(%x, %w, None, 1, [0, 2], [1, 1], False, 0, 2)\n"
+    "  return %c\n}\n";
+static const char first_line[] =
+    "graph(%x: f32[3, 3, 50], %w: f32[24, 3, 4]) convolutions tf32 {\n"
+    "  %c: f32[3, 24, 51] = convolution(%x, %w, None, 1, 2, 1, False, 0, 1, 1)\n"
+    "  return %c\n}\n";
+static const char first_solid[] =
+    "graph(%x: f16[2, 2, 5, 6, 9], %w: f16[24, 2, 3, 2, 3]) {\n"
+    "  %c: f16[2, 24, 5, 4, 4] = convolution(%x, %w, None, [1, 1, 2], [1, 0, 0], [1, 2, 1], False, "
+    "0, 1, 3)\n"
     "  return %c\n}\n";
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -150,6 +182,29 @@ static void test_print_windows(void **state) {
     assert_non_null(strstr(b.p, "b = windows of v2 as it lies, bf16[2 images, 9 x 7, 1 z, 64 "
                                 "channels], 3 x 3 taps"));
     assert_int_equal(t->product->b.bytes, 0);
+    t = program_of(a, pooled, "mma=1 m=64 n=32 k=32 stages=2 warps=8");
+    b = buf_new(a);
+    tile_print(&b, t);
+    assert_non_null(strstr(b.p, "b = windows of v2, bf16[2 images, 8 x 12, 1 z, 32 channels], "
+                                "3 x 1 taps 1 x 1 apart, 8 x 14 windows from -1 x -1 on"));
+    t = program_of(a, strips, "mma=1 m=64 n=64 k=64 stages=4 warps=8");
+    b = buf_new(a);
+    tile_print(&b, t);
+    assert_non_null(strstr(
+        b.p, "a = image of v0, bf16[2 z, 40 m, 384 k], lines 384 apart\n"
+             "b = windows of v2, bf16[2 images, 6 x 21, 2 z, 64 channels], 2 x 1 taps 1 x 2 "
+             "apart, 5 x 26 windows from 0 x -2 on by 1 x 1\n"
+             "A = bf16[4][64 m, 64 k], lines of 128 bytes\n"
+             "B = bf16[2][64 n, 64 k], lines of 128 bytes, each with 72 lines for 3 steps, 2 "
+             "lines apart\n"));
+    t = program_of(a, first, "mma=1 m=64 n=64 k=64 stages=2 warps=8");
+    b = buf_new(a);
+    tile_print(&b, t);
+    assert_non_null(strstr(
+        b.p, "a = image of v0, bf16[1 z, 40 m, 224 k], lines 224 apart\n"
+             "b = windows of v2, bf16[2 images, 23 x 11, 1 z, 32 channels], runs of 7 pixels "
+             "of 4, 2 apart, 7 x 1 taps 1 x 1 apart, 12 x 11 windows from -3 x 0 on by "
+             "2 x 1\n"));
     t = program_of(a, pointwise, "mma=1 m=64 n=64 k=64 stages=2 warps=8");
     b = buf_new(a);
     tile_print(&b, t);
@@ -199,14 +254,17 @@ static float *numbers(struct arena *a, size_t n, unsigned seed) {
     return x;
 }
 
+/* Elements of a plane; in images of windows, not runs, all planes of a pixel lie side by side. */
 static float *planes_of(struct arena *a, const struct operand *o, unsigned seed) {
-    int64_t elements = o->windows ? o->step[o->order->n] * o->order->images / o->planes
-                                  : o->batches * o->rows * o->depth;
+    bool beside = o->windows && !operand_has_runs(o);
+    int64_t elements = operand_has_runs(o) ? o->plane
+                       : beside            ? o->step[o->order->n] * o->order->images / o->planes
+                                           : o->batches * o->rows * o->depth;
     size_t n = (size_t)elements;
     float *x = numbers(a, n * (size_t)o->planes, seed);
-    for (size_t i = 0; i < n * (size_t)o->planes && o->windows && o->planes > 1; i++)
+    for (size_t i = 0; i < n * (size_t)o->planes && beside && o->planes > 1; i++)
         x[i] /= 1 << (8 * (i % (size_t)o->pitch / (size_t)o->plane));
-    for (int p = 1; p < o->planes && !o->windows; p++)
+    for (int p = 1; p < o->planes && !beside; p++)
         for (size_t i = 0; i < n; i++) x[(size_t)p * n + i] /= 1 << (8 * p);
     return x;
 }
@@ -215,6 +273,11 @@ static double element(const struct operand *o, const float *in, int plane, int64
                       int64_t k) {
     if (!o->windows && o->batches == 1) z = 0;
     if (!o->windows) return in[((plane * o->batches + z) * o->rows + row) * o->depth + k];
+    if (o->strip > 1) {
+        int64_t tap = k / o->channels;
+        row += tap % o->strip * o->apart;
+        k = tap / o->strip * o->channels + k % o->channels;
+    }
     int64_t at = operand_element(o, plane, z, row, k);
     return at < 0 ? 0 : in[at];
 }
@@ -232,6 +295,23 @@ static double exact(const struct tile_program *t, const float *const in[], int64
             *terms += fabs(x * y);
         }
     return sum;
+}
+
+/* All windows of few channels are runs, however they are copied. */
+static void test_runs(void **state) {
+    static const char *const graphs[] = {first, first_wide, first_line, first_solid};
+    static const char *const configs[] = {"mma=1 m=64 n=32 k=32 stages=2 warps=8",
+                                          "mma=1 m=64 n=32 k=64 stages=2 warps=8",
+                                          "mma=2 m=32 n=32 k=32 tm=16 tn=16 stages=2 warps=4",
+                                          "mma=2 m=32 n=32 k=64 tm=16 tn=16 stages=2 warps=4"};
+    for (int i = 0; i < 8; i++) {
+        struct arena *a = arena_new();
+        const char *graph = graphs[i / 2]; /* f32 is promoted by 64, tf32 by 32 */
+        bool deep = graph == first_wide;
+        struct tile_program *t = program_of(a, graph, configs[i % 2 * 2 + deep]);
+        assert_true(operand_has_runs(&t->product->b));
+        arena_free(a);
+    }
 }
 
 /* How many elements are further from exact than roundings of a float's last bits. */
@@ -279,6 +359,20 @@ static void test_numbers(void **state) {
         {sliding_wide, "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
         {sliding_wide, "mma=2 m=32 n=32 k=64 tm=16 tn=16 stages=2 warps=4"},
         {pointwise, "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+        {first, "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+        {first, "mma=1 m=64 n=64 k=32 stages=2 cluster=2 warps=8"},
+        {first, "mma=2 m=32 n=32 k=64 tm=16 tn=16 stages=2 warps=4"},
+        {first_wide, "mma=1 m=64 n=32 k=64 stages=2 warps=8"},
+        {first_wide, "mma=2 m=16 n=64 k=64 tm=16 tn=16 stages=2 warps=4"},
+        {first_line, "mma=1 m=64 n=32 k=32 stages=2 warps=8"},
+        {first_line, "mma=2 m=32 n=32 k=16 tm=16 tn=16 stages=2 warps=4"},
+        {first_solid, "mma=1 m=64 n=32 k=64 stages=3 warps=8 split=2"},
+        {first_solid, "mma=2 m=32 n=32 k=64 tm=16 tn=16 stages=2 warps=4"},
+        {strips, "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+        {strips, "mma=1 m=64 n=32 k=32 stages=7 warps=8"},
+        {strips, "mma=1 m=64 n=96 k=64 stages=4 warps=8 cluster=2"},
+        {strips, "mma=1 m=128 n=256 k=64 stages=3 warps=12"},
+        {strips_wide, "mma=1 m=64 n=64 k=64 stages=3 warps=8"},
         {lying, "mma=1 m=64 n=32 k=64 stages=2 warps=8"},
         {lying, "mma=2 m=32 n=32 k=64 tm=16 tn=16 stages=2 warps=4"},
         {phases, "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
@@ -462,6 +556,37 @@ static void test_mistakes_of_windows(void **state) {
     arena_free(a);
 }
 
+/* Too few tiles that serve several steps, or too few lines of them: the verifier says so, and the
+ * machine has wrong numbers. */
+static void test_mistakes_of_strips(void **state) {
+    static const struct {
+        int stages, lines;
+        const char *says;
+    } cases[] = {{1, 0, "T10: a strip is filled 5 steps ahead"},
+                 {0, 8, "T10: a strip of 64 lines"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bool found = false;
+        for (uint64_t seed = 0; seed < 4; seed++) {
+            struct arena *a = arena_new();
+            struct tile_program *t = program_of(a, strips, "mma=1 m=64 n=64 k=64 stages=5 warps=8");
+            struct tile_ring *r = &t->ring[TILE_B];
+            const char *why;
+            assert_int_equal(r->stages, 3);
+            assert_int_equal(r->lines, 72);
+            assert_null(tile_verify(t, a));
+            r->stages -= cases[i].stages;
+            r->lines -= cases[i].lines;
+            r->bytes = r->lines * r->depth * 2;
+            const char *bad = tile_verify(t, a);
+            if (!bad || strncmp(bad, cases[i].says, strlen(cases[i].says)))
+                fail_msg("%s: %s", cases[i].says, bad ? bad : "fine");
+            found |= cases[i].lines || wrong_of(a, t, seed, &why) || why;
+            arena_free(a);
+        }
+        if (!found) fail_msg("nothing is wrong with %s", cases[i].says);
+    }
+}
+
 /* The machine finds what the verifier does, by numbers or by waiting for ever. */
 static void test_machine_finds_mistakes(void **state) {
     static const struct {
@@ -542,9 +667,11 @@ int main(void) {
         cmocka_unit_test(test_print_tf32),
         cmocka_unit_test(test_print_windows),
         cmocka_unit_test(test_print_by_warps),
+        cmocka_unit_test(test_runs),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_mistakes_of_windows),
+        cmocka_unit_test(test_mistakes_of_strips),
         cmocka_unit_test(test_machine_finds_mistakes),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_print_rows),

@@ -33,6 +33,12 @@
     "  %f = add(%e, %d)\n  return %f\n}\n"
 #define HIDDEN_INPUTS "graph() {\n  %a = randn([32, 64], index=0)\n  return %a\n}\n"
 
+/* d is 0 up to roundings, so e may be anything; c is added to it where nothing is lost. */
+#define POLE                                                                                       \
+    "graph(%a: f32[4, 64] = L['a']) {\n  %b = sum(%a, dim=[1])\n  %f = flip(%a, dims=[1])\n"       \
+    "  %c = sum(%f, dim=[1])\n  %d = sub(%b, %c)\n  %e = reciprocal(%d)\n  return %e, %b\n}\n"
+#define POLE_INPUTS "graph() {\n  %a = randn([4, 64], index=0)\n  return %a\n}\n"
+
 /* What is added at indices is as much work as its sources to the reference of the whole, and to
  * that of its kernel as there are pairs of a source and a place. */
 #define LANDING                                                                                    \
@@ -211,6 +217,44 @@ static void test_too_much(void **state) {
     close_bed(&b);
 }
 
+/* An output without a bound is judged where all kernels behind it are, and is none where one of
+ * them has no bound itself, or has not been judged. */
+static void test_kernel_by_kernel(void **state) {
+    static const struct {
+        const char *graph, *inputs;
+        enum ws_fusion fusion;
+        int64_t unbounded, unjudged;
+        bool by_kernels;
+        const char *says;
+    } rows[] = {
+        {POLE, POLE_INPUTS, WS_EAGER, 4, 0, true,
+         "check: 4 elements of 1 output, the first of them out0, have no bound as a whole: judged "
+         "kernel by kernel\n"},
+        {POLE, POLE_INPUTS, WS_FUSE, 4, 4, false,
+         "check: 4 of 4 elements of out0 have no bound: not judged\n"},
+        {CHAIN, CHAIN_INPUTS, WS_EAGER, 0, 0, true, ""},
+        {LANDING, LANDING_INPUTS, WS_EAGER, 0, 0, false, ""},
+        {ROWS, ROWS_INPUTS, WS_FUSE, 0, 0, true, ""}, /* parts of the sum are the next kernel's */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct bed b;
+        const char *remark;
+        open_bed(&b, rows[i].graph, rows[i].inputs, rows[i].fusion);
+        build(&b);
+        must_be_right(&b);
+        struct data_worst before = data_worst(&b.data);
+        if (alone_judge(&b.data, &b.plan, b.a, &remark, &b.d) != WS_OK) fail_msg("%s", b.d.text);
+        struct data_worst after = data_worst(&b.data);
+        assert_int_equal(before.unbounded, rows[i].unbounded);
+        assert_int_equal(before.unjudged, rows[i].unbounded);
+        assert_int_equal(after.unbounded, rows[i].unbounded);
+        assert_int_equal(after.unjudged, rows[i].unjudged);
+        assert_int_equal(b.data.by_kernels[0], rows[i].by_kernels);
+        assert_string_equal(data_unjudged(&b.data), rows[i].says);
+        close_bed(&b);
+    }
+}
+
 static void test_parts_of_a_sum(void **state) {
     struct bed b;
     const char *remark;
@@ -287,7 +331,8 @@ int main(void) {
     const struct CMUnitTest all[] = {
         cmocka_unit_test(test_right),          cmocka_unit_test(test_planted),
         cmocka_unit_test(test_parts_of_a_sum), cmocka_unit_test(test_hidden),
-        cmocka_unit_test(test_too_much),       cmocka_unit_test(test_random_graphs)};
+        cmocka_unit_test(test_too_much),       cmocka_unit_test(test_kernel_by_kernel),
+        cmocka_unit_test(test_random_graphs)};
     int failed = cmocka_run_group_tests(all, NULL, NULL);
     machine_close(&machine);
     arena_free(a);

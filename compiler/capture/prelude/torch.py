@@ -10,6 +10,7 @@ from torch._tensor import tensordot, inner, matrix_power, nansum, nanmean, tenso
 from torch._tensor import index_copy, index_fill, index_put, scatter_reduce, masked_select, msort, mode, argwhere, nonzero, diagonal
 from torch._tensor import unique, unique_consecutive, repeat_interleave, inverse, det, logdet, slogdet
 from torch._tensor import erfinv, lgamma
+from torch._tensor import scatter, select_scatter, slice_scatter, diagonal_scatter, nanmedian, histc, cov, corrcoef, ldexp, mvlgamma
 from torch._tensor import logit, sgn, rad2deg, deg2rad, heaviside, float_power, logaddexp2, sinc, dist, renorm
 from torch._complex import complex, polar, view_as_complex, view_as_real, is_complex, conj, resolve_conj, conj_physical
 from torch._complex import imag, angle
@@ -481,8 +482,22 @@ def _sum_unwanted(x, labels, wanted):
     return (x.sum(unwanted) if unwanted else x), ''.join([label for label in labels if label in wanted])
 
 
+def _einsum_words(*operands):
+    """x, [0, 1], y, [1, 2], [0, 2]    ->    'AB,BC->AC', x, y"""
+    def letter(k):
+        if k is ... or 0 <= k < 52:
+            return '...' if k is ... else chr(65 + k if k < 26 else 71 + k)
+        raise ValueError('einsum(): subscript in subscript list is not within the valid range [0, 52)')
+    word = lambda places: ''.join([letter(k) for k in places])
+    n = len(operands) // 2 * 2
+    words = ','.join([word(places) for places in operands[1:n:2]])
+    return words + ('->' + word(operands[n]) if n < len(operands) else ''), *operands[:n:2]
+
+
 def einsum(equation, *operands):
     """From left to right, each pair as one product of matrices."""
+    if isinstance(equation, Tensor):
+        equation, *operands = _einsum_words(equation, *operands)
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = operands[0]
     labels, out = _einsum_terms(equation, operands)
@@ -519,7 +534,8 @@ def _picked(pred, a, b):
     if isinstance(a, dict):
         return {key: _picked(pred, value, b[key]) for key, value in a.items()}
     if isinstance(a, (list, tuple)):
-        return type(a)([_picked(pred, x, y) for x, y in zip(a, b)])
+        parts = [_picked(pred, x, y) for x, y in zip(a, b)]
+        return type(a)(*parts) if type(a) is not tuple and isinstance(a, tuple) else type(a)(parts)
     return a
 
 
@@ -676,13 +692,27 @@ def searchsorted(sorted_sequence, input, out_int32=False, right=False, side=None
     return bucketize(input, sorted_sequence.unsqueeze(-2), out_int32, right)
 
 
-def trapezoid(y, x=None, dx=1.0, dim=-1):
-    n = y.size(dim)
-    pairs = (y.narrow(dim, 1, n - 1) + y.narrow(dim, 0, n - 1)) / 2
-    return (pairs * (dx if x is None else diff(x, dim=dim if x.ndim > 1 else -1))).sum(dim)
+def isin(elements, test_elements, *, assume_unique=False, invert=False):
+    if not isinstance(elements, Tensor):
+        elements = tensor(elements)
+    if isinstance(test_elements, Tensor):
+        found = (elements.unsqueeze(-1) == test_elements.reshape(-1)).any(-1)
+    else:
+        found = elements == test_elements
+    return ~found if invert else found
 
 
-trapz = trapezoid
+def pdist(input, p=2.0):
+    n = input.size(0)
+    pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
+    if not pairs:
+        return input.new_zeros(0)
+    return norm(input[[i for i, _ in pairs]] - input[[j for _, j in pairs]], p, -1)
+
+
+def chain_matmul(*matrices):
+    from torch.linalg import multi_dot
+    return multi_dot(matrices)
 
 
 def save(obj, f, pickle_protocol=2, _use_new_zipfile_serialization=True):
@@ -760,3 +790,8 @@ def _of(dtype):
 FloatTensor, LongTensor, IntTensor, DoubleTensor, HalfTensor, BoolTensor, ShortTensor, CharTensor, ByteTensor = [
     _of(d) for d in (float32, int64, int32, float64, float16, bool, int16, int8, uint8)]
 BFloat16Tensor = _of(bfloat16)
+
+
+from torch._windows import bartlett_window, hann_window, hamming_window, blackman_window, gradient, vander
+from torch._windows import trapezoid, cumulative_trapezoid
+trapz = trapezoid

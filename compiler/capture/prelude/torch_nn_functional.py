@@ -104,6 +104,40 @@ def _reduced(loss, reduction):
     raise ValueError(f'{reduction} is not a valid value for reduction')
 
 
+_mse_loss, _l1_loss, _smooth_l1_loss, _huber_loss = op('mse_loss'), op('l1_loss'), op('smooth_l1_loss'), op('huber_loss')
+
+
+def _weighted(loss, weight, reduction, mean):
+    """loss: of each element."""
+    if weight.shape != loss.shape:
+        raise ValueError('Weights and input must have the same size.')
+    return mean(loss * weight) if reduction == 'mean' else _reduced(loss * weight, reduction)
+
+
+def mse_loss(input, target, size_average=None, reduce=None, reduction='mean', weight=None):
+    reduction = _reduction(size_average, reduce, reduction)
+    if weight is None:
+        return _mse_loss(input, target, reduction=reduction)
+    return _weighted(_mse_loss(input, target, reduction='none'), weight, reduction, lambda loss: loss.sum() / weight.sum())
+
+
+def l1_loss(input, target, size_average=None, reduce=None, reduction='mean', weight=None):
+    reduction = _reduction(size_average, reduce, reduction)
+    if weight is None:
+        return _l1_loss(input, target, reduction=reduction)
+    return _weighted(_l1_loss(input, target, reduction='none'), weight, reduction, lambda loss: loss.sum() / weight.sum())
+
+
+def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction='mean', beta=1.0):
+    return _smooth_l1_loss(input, target, reduction=_reduction(size_average, reduce, reduction), beta=beta)
+
+
+def huber_loss(input, target, reduction='mean', delta=1.0, weight=None):
+    if weight is None:
+        return _huber_loss(input, target, reduction=reduction, delta=delta)
+    return _weighted(_huber_loss(input, target, reduction='none', delta=delta), weight, reduction, lambda loss: loss.mean())
+
+
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     n1 = (x1 * x1).sum(dim).sqrt().clamp_min(eps)
     n2 = (x2 * x2).sum(dim).sqrt().clamp_min(eps)
@@ -312,3 +346,7 @@ from torch.nn._functional import (embedding_bag, channel_shuffle, local_response
                                   triplet_margin_with_distance_loss, max_pool_indices, adaptive_max_indices,
                                   max_unpool1d, max_unpool2d, max_unpool3d, interpolate_linear,
                                   interpolate_nearest, affine_grid, ctc_loss)
+
+
+def pdist(input, p=2.0):
+    return torch.pdist(input, p)

@@ -8,16 +8,20 @@ from _warpsmith import (op, refuse, graph_break, assign, reshaped, item as _item
                         retain_grad as _retain_grad, storage_offset as _storage_offset, data_ptr as _data_ptr,
                         grad_name as _grad_name)
 _range, _reversed, _sorted = range, reversed, sorted
-_diagonal, _least = op('diagonal'), min
+_diagonal, _least, _most = op('diagonal'), min, max
 _squeeze, _var, _std, _max, _min, _norm = op('squeeze'), op('var'), op('std'), op('max'), op('min'), op('norm')
 _softmax, _log_softmax, _to, _slice, _select = op('softmax'), op('log_softmax'), op('to'), op('slice'), op('select')
 _matmul, _amax, _amin, _argmax, _argmin = op('matmul'), op('amax'), op('amin'), op('argmax'), op('argmin')
 _max_dim, _min_dim = op('max_dim'), op('min_dim')
 _cummax, _cummin, _copysign = op('cummax'), op('cummin'), op('copysign')
-_repeat_interleave = op('repeat_interleave')
+_repeat_interleave, _scatter = op('repeat_interleave'), op('scatter')
 
 
 def squeeze(self, dim=None):
+    if isinstance(dim, (tuple, list)):
+        for d in _sorted([d % _most(self.ndim, 1) for d in dim], reverse=True):
+            self = _squeeze(self, d)
+        return self
     if dim is not None:
         return _squeeze(self, dim)
     for d in _reversed(_range(self.ndim)):
@@ -85,23 +89,19 @@ def norm(self, p='fro', dim=None, keepdim=False, dtype=None):
     return _norm(self if dtype is None else self.to(dtype), 2 if p == 'fro' or p is None else p, dim, keepdim)
 
 
-class _Pair:
+class _Pair(tuple):
     """What torch.max over a dimension, sort and topk return: a tuple of two with names."""
 
-    def __init__(self, values, indices, name='max'):
-        self.values, self.indices, self._name = values, indices, name
+    def __new__(cls, values, indices, name='max'):
+        pair = super().__new__(cls, (values, indices))
+        pair._name = name
+        return pair
 
-    def __iter__(self):
-        return iter((self.values, self.indices))
-
-    def __getitem__(self, i):
-        return (self.values, self.indices)[i]
+    values = property(lambda self: self[0])
+    indices = property(lambda self: self[1])
 
     def __repr__(self):
         return f'torch.return_types.{self._name}(\nvalues={self.values!r},\nindices={self.indices!r})'
-
-    def __len__(self):
-        return 2
 
 
 def max(self, dim=None, keepdim=False):
@@ -244,6 +244,63 @@ def median(self, dim=None, keepdim=False):
     bad = (self != self).any(dim, keepdim)
     return _Pair(torch.where(bad, torch.nan, found.values),
                  torch.where(bad, _argmax(self != self, dim, keepdim), found.indices))
+
+
+def nanmedian(self, dim=None, keepdim=False):
+    """The lower of two middle elements of those that are numbers: NaN is sorted behind them."""
+    if dim is None:
+        return nanmedian(self.flatten(), 0).values if self.numel() else torch.full((), torch.nan, dtype=self.dtype)
+    if not self.ndim:
+        return _of_row(nanmedian, self, dim, name='nanmedian')
+    found = sort(self, dim)
+    place = ((self == self).sum(dim, True) - 1).clamp(min=0) // 2
+    values, indices = found.values.gather(dim, place), found.indices.gather(dim, place)
+    if not keepdim:
+        values, indices = _squeeze(values, dim), _squeeze(indices, dim)
+    return _Pair(values, indices, 'nanmedian')
+
+
+def histc(self, bins=100, min=0, max=0):
+    """How many elements lie in each of `bins` parts of the range, the last of which has its end."""
+    x = self.reshape(-1)
+    if min == max and min == 0:
+        min, max = _min(x), _max(x)
+    low, high = (torch.as_tensor(end).to(self.dtype) for end in (min, max))
+    low, high = _where(low == high, low - 1, low), _where(low == high, high + 1, high)
+    place = ((x - low) * bins / (high - low)).floor()
+    place = _where(x == high, bins - 1, place)
+    return ((place.unsqueeze(1) == torch.arange(bins)) & ((x >= low) & (x <= high)).unsqueeze(1)).sum(0).to(self.dtype)
+
+
+def cov(self, *, correction=1, fweights=None, aweights=None):
+    """Rows are variables."""
+    if self.ndim > 2:
+        raise RuntimeError('cov(): expected input to have two or fewer dimensions')
+    x = self.reshape(1, -1) if self.ndim < 2 else self
+    w = 1 if fweights is None else fweights
+    w = w if aweights is None else w * aweights
+    total = w.sum() if isinstance(w, torch.Tensor) else x.size(1)
+    left = total - correction * (1 if aweights is None else (w * aweights).sum() / total)
+    x = x - (x * w).sum(1, keepdim=True) / total
+    out = (x * w) @ x.t() / (left.clamp(min=0) if isinstance(left, torch.Tensor) else _most(left, 0.0))
+    return out.squeeze()
+
+
+def corrcoef(self):
+    c = cov(self)
+    if not c.ndim:
+        return c / c
+    s = c.diagonal().sqrt()
+    return (c / s.unsqueeze(0) / s.unsqueeze(1)).clamp(-1, 1)
+
+
+def ldexp(self, other):
+    return self * 2.0 ** other
+
+
+def mvlgamma(self, p):
+    shifts = torch.arange(p, dtype=self.dtype) / 2
+    return (self.unsqueeze(-1) - shifts).lgamma().sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
 
 
 def quantile(self, q, dim=None, keepdim=False, *, interpolation='linear'):
@@ -617,6 +674,45 @@ def index_put(self, indices, values, accumulate=False):
 
 def index_put_(self, indices, values, accumulate=False):
     return assign(self, index_put(self, indices, values, accumulate))
+
+
+def scatter(self, dim, index, src=None, *, value=None, reduce=None):
+    src = value if src is None else src
+    if reduce is None:
+        return _scatter(self, dim, index, src)
+    if reduce not in ('add', 'multiply'):
+        raise RuntimeError('reduce argument must be either add or multiply.')
+    src = src if isinstance(src, torch.Tensor) else torch.full(index.shape, src, dtype=self.dtype)
+    if reduce == 'add':
+        return self.scatter_add(dim, index, src)
+    return scatter_reduce(self, dim, index, src, 'prod')
+
+
+def scatter_(self, dim, index, src=None, *, value=None, reduce=None):
+    return assign(self, scatter(self, dim, index, src, value=value, reduce=reduce))
+
+
+def _written(self, view, src):
+    """A copy of self, of which view(copy) is src."""
+    out = self.clone()
+    part = view(out)
+    if part.shape != src.shape:
+        raise RuntimeError(f'expected src to have a size equal to the part of self, {list(part.shape)}, got {list(src.shape)}')
+    part.copy_(src)
+    return out
+
+
+def select_scatter(self, src, dim, index):
+    return _written(self, lambda out: _select(out, dim, index), src)
+
+
+def slice_scatter(self, src, dim=0, start=None, end=None, step=1):
+    every = [slice(None)] * (dim % self.ndim) + [slice(start, end, step)]
+    return _written(self, lambda out: out[tuple(every)], src)
+
+
+def diagonal_scatter(self, src, offset=0, dim1=0, dim2=1):
+    return _written(self, lambda out: diagonal(out, offset, dim1, dim2), src)
 
 
 def scatter_reduce(self, dim, index, src, reduce, *, include_self=True):

@@ -157,6 +157,7 @@ enum {
     F(cu_status, device_uuid, "cuDeviceGetUuid", (unsigned char uuid[16], cu_device dev))          \
     F(cu_status, device_attribute, "cuDeviceGetAttribute",                                         \
       (int *value, int attribute, cu_device dev))                                                  \
+    F(cu_status, device_memory, "cuDeviceTotalMem_v2", (size_t * bytes, cu_device dev))            \
     F(cu_status, device_pci_bus_id, "cuDeviceGetPCIBusId", (char *id, int len, cu_device dev))     \
     F(cu_status, primary_retain, "cuDevicePrimaryCtxRetain", (cu_context * ctx, cu_device dev))    \
     F(cu_status, primary_release, "cuDevicePrimaryCtxRelease_v2", (cu_device dev))                 \

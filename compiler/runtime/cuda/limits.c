@@ -59,6 +59,8 @@ enum ws_status cuda_read_limits(struct cuda_device *c, struct diag *d) {
         .peak_gbps =
             2.0 * v[CU_DEV_MEMORY_CLOCK_RATE] * (v[CU_DEV_GLOBAL_MEMORY_BUS_WIDTH] / 8.0) / 1e6,
     };
+    size_t memory;
+    if (c->api.device_memory(&memory, c->dev) == CU_OK) l->memory_bytes = (int64_t)memory;
     if (l->smem_block == 0) l->smem_block = v[CU_DEV_MAX_SHARED_MEMORY_PER_BLOCK];
     name_arch(v[CU_DEV_COMPUTE_CAPABILITY_MAJOR], v[CU_DEV_COMPUTE_CAPABILITY_MINOR], l->arch,
               sizeof l->arch);

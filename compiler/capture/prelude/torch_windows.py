@@ -1,0 +1,79 @@
+"""torch: windows of signals, and differences and sums along lines of samples.
+
+    torch.hann_window(4)    ->    tensor([0.0, 0.5, 1.0, 0.5])
+"""
+import torch
+from _warpsmith import refuse
+
+_arange = torch.arange
+
+
+def _window(window_length, periodic, of, dtype, requires_grad):
+    """of: from parts of a turn; a periodic window is that of one element more, without it."""
+    if window_length < 2:
+        w = torch.ones(window_length, dtype=torch.float64)
+    else:
+        w = of(_arange(window_length, dtype=torch.float64) / (window_length - (0 if periodic else 1)))
+    w = w.to(dtype or torch.float32)
+    return w.requires_grad_() if requires_grad else w
+
+
+def _cosines(factors):
+    return lambda t: sum([c * torch.cos(2 * torch.pi * k * t) for k, c in enumerate(factors)])
+
+
+def bartlett_window(window_length, periodic=True, *, dtype=None, requires_grad=False, **placement):
+    return _window(window_length, periodic, lambda t: 1 - (2 * t - 1).abs(), dtype, requires_grad)
+
+
+def hann_window(window_length, periodic=True, *, dtype=None, requires_grad=False, **placement):
+    return _window(window_length, periodic, _cosines((0.5, -0.5)), dtype, requires_grad)
+
+
+def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None, requires_grad=False, **placement):
+    return _window(window_length, periodic, _cosines((alpha, -beta)), dtype, requires_grad)
+
+
+def blackman_window(window_length, periodic=True, *, dtype=None, requires_grad=False, **placement):
+    return _window(window_length, periodic, _cosines((0.42, -0.5, 0.08)), dtype, requires_grad)
+
+
+def _pairs(y, x, dx, dim):
+    """The areas between neighbours."""
+    n = y.size(dim)
+    steps = dx if x is None else torch.diff(x, dim=dim if x.ndim > 1 else -1)
+    return (y.narrow(dim, 1, n - 1) + y.narrow(dim, 0, n - 1)) / 2 * steps
+
+
+def trapezoid(y, x=None, *, dx=1.0, dim=-1):
+    return _pairs(y, x, dx, dim).sum(dim)
+
+
+def cumulative_trapezoid(y, x=None, *, dx=1.0, dim=-1):
+    return _pairs(y, x, dx, dim).cumsum(dim)
+
+
+def _along(x, step, dim, edge_order):
+    """Half the difference of both neighbours; at the ends that of one, or of the parabola through three."""
+    n = x.size(dim)
+    if n < edge_order + 1:
+        raise RuntimeError('torch.gradient expected each dimension size to be at least edge_order+1')
+    at = lambda i: x.narrow(dim, i % n, 1)
+    inner = (x.narrow(dim, 2, n - 2) - x.narrow(dim, 0, n - 2)) / (2 * step) if n > 2 else x.narrow(dim, 0, 0)
+    first, last = at(1) - at(0), at(-1) - at(-2)
+    if edge_order == 2:
+        first, last = (4 * at(1) - 3 * at(0) - at(2)) / 2, (3 * at(-1) - 4 * at(-2) + at(-3)) / 2
+    return torch.cat([first / step, inner, last / step], dim)
+
+
+def gradient(input, *, spacing=1, dim=None, edge_order=1):
+    dims = list(range(input.ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    steps = list(spacing) if isinstance(spacing, (list, tuple)) else [spacing] * len(dims)
+    if [s for s in steps if isinstance(s, torch.Tensor)]:
+        refuse('torch.gradient takes numbers as spacing')
+    return [_along(input, step, d, edge_order) for step, d in zip(steps, dims)]
+
+
+def vander(x, N=None, increasing=False):
+    powers = _arange(x.size(0) if N is None else N)
+    return x.unsqueeze(1) ** (powers if increasing else powers.flip(0))
