@@ -89,7 +89,8 @@ static void put_piece_of_window(struct emitter *w, const struct tile_ring *r, in
         buf_printf(&inside, " && number %% %lld < %lld", (long long)o->channels,
                    (long long)of->channels);
     line(w, "k_copy_piece_if%s(k_piece<%d>(stage + %d, %d, line, piece), from_%c,",
-         in_piece ? "_of" : "", r->line, r->offset + plane * r->bytes, r->lines, ring_letter(r));
+         in_piece ? "_of" : "", r->line, r->offset + plane * r->bytes, ring_box_lines(r),
+         ring_letter(r));
     line(w, "                window / %lld * %lldLL%s + number %% %lld + %lld%s,",
          (long long)windows, (long long)o->step[of->n], pixel.p, (long long)o->channels,
          (long long)o->plane * plane,
@@ -105,7 +106,7 @@ static void put_plane(struct emitter *w, const struct tile_program *t, const str
                       int plane, const char *step) {
     const struct operand *o = r->operand;
     int width = o->along ? r->rows : r->depth, across = width / piece(r);
-    int pieces = r->lines * across, rounds = (pieces + t->threads - 1) / t->threads;
+    int pieces = ring_box_lines(r) * across, rounds = (pieces + t->threads - 1) / t->threads;
     const char *row = o->axis == AXIS_M ? "m0" : "n0";
     const char *depth = t->product->parts > 1 ? arena_printf(w->arena, "(part + (%s) * %d) * %d",
                                                              step, t->product->parts, r->depth)
@@ -123,7 +124,8 @@ static void put_plane(struct emitter *w, const struct tile_program *t, const str
     const char *place = makes_planes(r) ? arena_printf(w->arena, "_f32<%s>", along_text(r))
                                         : arena_printf(w->arena, "<%d>", r->line);
     line(w, "k_copy_piece(k_piece%s(stage + %d, %d, line, piece), from_%c + (%lldLL%s), %lld,",
-         place, r->offset + plane * r->bytes, r->lines, ring_letter(r), (long long)o->plane * plane,
+         place, r->offset + plane * r->bytes, ring_box_lines(r), ring_letter(r),
+         (long long)o->plane * plane,
          o->batches > 1 ? arena_printf(w->arena, " + z * %lldLL", (long long)o->batch) : "",
          (long long)o->pitch);
     line(w, "             %s + line, %lld, %s + piece * %d, %lld);", o->along ? depth : row,
@@ -152,8 +154,8 @@ static void put_fragments(struct emitter *w, const struct tile_ring *r, int n, i
                           int planes) {
     bool left = r->operand->axis == AXIS_M, tf32 = r->operand->dtype == DT_F32;
     char x = ring_letter(r);
-    const char *at = arena_printf(w->arena, "%d, warp_%c + f * %d, i%s", r->lines, left ? 'm' : 'n',
-                                  FRAGMENT, tf32 ? " * 2" : "");
+    const char *at = arena_printf(w->arena, "%d, warp_%c + f * %d, i%s", ring_box_lines(r),
+                                  left ? 'm' : 'n', FRAGMENT, tf32 ? " * 2" : "");
     const char *which = left ? "left" : "right";
     line(w, "unsigned %c[%d][%d]%s;", x, planes, n, left ? "[4]" : "[2][2]");
     line(w, "#pragma unroll");

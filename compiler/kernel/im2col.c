@@ -384,7 +384,6 @@ static int put_flat(struct exprs *p, const struct axis_digits *d, uint32_t bits,
 
 ex im2col_index(const struct kernel *k, const struct im2col *w, ex index) {
     struct exprs *p = k->ex;
-    if (w->whole) w = w->whole;
     struct search s = {.k = k, .out = (struct im2col *)w};
     ex from[2 * GROUP_MAX_AXES], to[2 * GROUP_MAX_AXES], e = in_digits(k, w, index);
     struct linear l;
@@ -428,19 +427,6 @@ ex im2col_other(const struct kernel *k, const struct im2col *w) {
 int64_t im2col_offset(const struct im2col *w, int d, int64_t tap) {
     for (int i = 0; i < d; i++) tap /= w->dim[i].taps;
     return tap % w->dim[d].taps * w->dim[d].apart;
-}
-
-const struct im2col *im2col_strips(const struct im2col *w, int64_t line, struct arena *a) {
-    const struct im2col_dim *d = &w->dim[0];
-    if (w->of || w->whole || d->taps == 1 || d->step != 1) return NULL;
-    struct im2col *strips = NEW(a, struct im2col);
-    *strips = *w;
-    strips->whole = w;
-    strips->taps = w->taps / d->taps;
-    strips->dim[0].windows = line;
-    strips->dim[0].taps = 1;
-    strips->dim[0].tap_digit = -1;
-    return strips;
 }
 
 int64_t im2col_reach(const struct im2col *w) {

@@ -282,7 +282,6 @@ struct im2col {
     uint32_t image_digits, channel_digits; /* bits of those that are neither windows nor taps */
     const struct im2col
         *of; /* im2col_runs: what it is made of, else NULL; and elements of a pixel */
-    const struct im2col *whole; /* im2col_strips: what it is made of, else NULL */
     int64_t pixel;
 };
 
@@ -299,10 +298,6 @@ int64_t im2col_offset(const struct im2col *w, int d, int64_t tap);
  * side by side: a run of memory, where a pixel has `pixel` elements. Windows then are positions of
  * the innermost dimension. The symbols are those of w. NULL: they do not, or are but one. */
 const struct im2col *im2col_runs(const struct im2col *w, int64_t pixel, struct arena *a);
-/* The same windows without the taps of the innermost dimension, along which there are as many more
- * of them, `line` in all, as these taps reach: tap t of window i is window i + t * apart. NULL: they
- * are none, or windows lie further apart. */
-const struct im2col *im2col_strips(const struct im2col *w, int64_t line, struct arena *a);
 /* Pixels that the windows of the innermost dimension reach, from the first one on. */
 int64_t im2col_reach(const struct im2col *w);
 
@@ -329,9 +324,6 @@ struct operand {
     const struct im2col *order;
     int64_t channels;
     int line;     /* windows: bytes of a tile's lines */
-    int strip;    /* windows: taps of the innermost dimension that a tile serves, with as many more
-                     lines as they reach; 1: each tap has a tile of its own */
-    int apart;    /* strip: lines from a tap's first to the next one's */
     bool windows; /* each pixel is there once, and rows, or the depth, are windows of it: in the
                      image [image][position][plane][batch][channel], or [plane][batch][image]
                      [position][channel] of runs, or in what `load` reads */
@@ -359,7 +351,6 @@ struct product {
     int parts;            /* of the depth, that blocks have; the last to end adds them up */
     struct folds folds;   /* of promoted sums */
     int a_bytes, b_bytes; /* of a stage */
-    int strips;           /* tiles of b under way that serve several steps; 0: one for each stage */
     int sharing;  /* tiles whose blocks wait for each other: what their rows come to; 1: none */
     bool online;  /* these meet once: epilogue_is_online */
     int exchange; /* bytes in which warps leave what they have of the epilogue's reductions */
@@ -467,8 +458,6 @@ bool operand_has_runs(const struct operand *o);
 bool operand_makes_planes(const struct operand *o);
 int stored_planes(const struct operand *o);
 int operand_line(const struct operand *o, int rows, int depth);
-/* Lines of a tile that serves all taps of a strip, in each of which so many blocks copy a part. */
-int strip_lines(const struct operand *o, int tile, int blocks);
 /* matmul by plain arithmetic: of a thread's tm or tn elements, how many lie side by side. */
 int layout_unit(int elements);
 

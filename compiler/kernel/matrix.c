@@ -263,7 +263,6 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     value_id load = plain_load(k, factor);
     bool wide = k->values.at[k->dot].dtype == DT_F32, tf32 = is_tf32(k);
     struct operand o = {.factor = factor,
-                        .strip = 1,
                         .load = load,
                         .axis = axis,
                         .dtype = wide && !tf32 ? DT_BF16 : k->values.at[k->dot].dtype,
@@ -355,11 +354,6 @@ static void choose_windows(const struct kernel *k, struct product *p, int side, 
 
 int64_t operand_row(const struct kernel *k, const struct operand *o, int64_t row) {
     const struct im2col *w = o->order;
-    if (o->strip > 1) {
-        int64_t line = w->dim[0].windows, windows = w->whole->dim[0].windows;
-        if (row >= o->rows || row % line >= windows) return -1;
-        return row / line * windows + row % line;
-    }
     if (!operand_has_order(o)) return row < kernel_size(k, o->axis) ? row : -1;
     int64_t tap = row / o->channels, channel = row % o->channels, number;
     if (tap >= w->taps || channel >= w->channels) return -1;
@@ -367,58 +361,6 @@ int64_t operand_row(const struct kernel *k, const struct operand *o, int64_t row
     bool known = ex_is_const(k->ex, ex_subst(k->ex, im2col_other(k, w), from, to, 2), &number);
     WS_ASSERT(known);
     return number;
-}
-
-/* Lines of b's tile: the windows', and those that other taps of the innermost dimension reach; whole
- * eights of each block's and each copy's. */
-int strip_lines(const struct operand *o, int tile, int blocks) {
-    enum { EIGHT = 8, MOST = 256 };
-    int lines = tile + (o->strip - 1) * o->apart;
-    int each = (int)round_up(lines, EIGHT * blocks) / blocks;
-    return each <= MOST ? each * blocks : (int)round_up(lines, 2 * EIGHT * blocks);
-}
-
-/* Windows beside each other, even, so that pairs of them stay pairs; eights where outputs could be
- * stored by eights, unless many were none. */
-static int64_t strip_width(const struct im2col *w) {
-    enum { EIGHT = 8, PERCENT = 115 };
-    const struct im2col_dim *d = &w->dim[0];
-    int64_t width = d->windows + (d->taps - 1) * d->apart, eights = round_up(width, EIGHT);
-    return !(d->windows % EIGHT) && eights * 100 <= width * PERCENT ? eights : round_up(width, 2);
-}
-
-/* So many of b's tiles that the one which is filled has been read: a stage of a's is filled again
- * when the step that had it is over. */
-static int strips_of(const struct operand *o, int stages) { return (stages - 2) / o->strip + 2; }
-
-static int64_t strips_bytes(const struct product *p, const struct operand *o, int lines, int depth,
-                            int stages) {
-    int64_t of_b = (int64_t)lines * depth * dtype_bytes(o->stored) * stored_planes(o);
-    return (int64_t)p->a_bytes * stages + of_b * strips_of(o, stages);
-}
-
-/* Taps along the innermost dimension read one tile of b, each from another line on: what comes from
- * L2 is a third with three of them. Not if too many windows were none, or no two tiles fit. */
-static void choose_strips(const struct kernel *k, const struct config *c, const struct layout *y,
-                          struct product *p, struct arena *a) {
-    enum { PERCENT = 130, MOST_LINES = 512 };
-    int n = c->knob[KNOB_n], depth = c->knob[KNOB_k], stages = c->knob[KNOB_stages];
-    struct operand o = p->b;
-    if (p->by_warp || !o.windows || o.along || k->over || p->parts > 1 || o.channels % depth)
-        return;
-    const struct im2col *w = o.order, *strips = im2col_strips(w, strip_width(w), a);
-    if (!strips || strips->dim[0].windows * 100 > w->dim[0].windows * PERCENT) return;
-    o.order = strips;
-    o.strip = (int)w->dim[0].taps;
-    o.apart = (int)w->dim[0].apart;
-    o.depth = strips->taps * o.channels;
-    o.rows = o.rows / w->dim[0].windows * strips->dim[0].windows;
-    int lines = strip_lines(&o, n, y->cluster);
-    if (lines > MOST_LINES || !windows_fit(&o, o.line, lines / y->cluster, a)) return;
-    if (strips_bytes(p, &o, lines, depth, 2) + y->smem > k->limits->smem_block) return;
-    p->b = o;
-    p->strips = strips_of(&o, stages);
-    p->b_bytes = lines * depth * dtype_bytes(o.stored) * stored_planes(&o);
 }
 
 /* Of which plane each is multiplied with which, the smallest products first. */
@@ -719,7 +661,6 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     p->b_bytes = n * depth * dtype_bytes(p->b.stored) * stored_planes(&p->b);
     bad = (by_warp ? check_warps : check_warpgroups)(k, c, y, p, a);
     if (bad) return bad;
-    choose_strips(k, c, y, p, a);
     if ((bad = check_operand(k, &p->a, m, depth, 1, a))) return bad;
     if ((bad = check_operand(k, &p->b, n, depth, y->cluster, a))) return bad;
     y->stages = c->knob[KNOB_stages];
@@ -729,8 +670,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     y->br = n;
     y->product = p;
     p->exchange = all_exchanges(k, y);
-    int64_t smem = (int64_t)p->a_bytes * y->stages + y->smem + p->exchange;
-    smem += (int64_t)p->b_bytes * (p->strips ? p->strips : y->stages);
+    int64_t smem = (int64_t)(p->a_bytes + p->b_bytes) * y->stages + y->smem + p->exchange;
     if (smem > k->limits->smem_block)
         return arena_printf(a, "needs %lld bytes of shared memory; %lld is the limit",
                             (long long)smem, (long long)k->limits->smem_block);

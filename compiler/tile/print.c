@@ -79,9 +79,6 @@ static void put_ring(struct buf *b, const struct tile_ring *r) {
         buf_printf(b, "[%d %s, %d k]", r->rows, axis_name(o), r->depth);
     buf_printf(b, ", lines of %d bytes", r->line);
     if (r->blocks > 1) buf_printf(b, ", copied by %d blocks", r->blocks);
-    if (r->steps > 1)
-        buf_printf(b, ", each with %d lines for %d steps, %d lines apart", r->lines, r->steps,
-                   o->apart);
     buf_putc(b, '\n');
 }
 
