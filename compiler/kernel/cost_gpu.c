@@ -581,7 +581,9 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     const double LOADED = 0.82; /* of the clock */
     const double LATENCY = 1400, WAIT = 115, WAIT_ALONE = 170, PROMOTE = 260, PROMOTE_ALONE = 520;
     const double PLANES = 7; /* instructions for an element's planes; four warps issue at a time */
-    const double BUSY = 12;  /* warps of a multiprocessor that keep these four busy */
+    const double BESIDE =
+        0.1; /* of the faster of products and copies, which go on beside each other */
+    const double BUSY = 12; /* warps of a multiprocessor that keep these four busy */
     const double EPILOGUE = 1500, FILL = 2000, LAUNCH = 3, MEETING = 3500;
     const struct device_limits *d = k->limits;
     const struct product *p = y->product;
@@ -604,22 +606,23 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     bool alone = p->warpgroups == 1;
     double wait = p->promotes ? alone ? PROMOTE_ALONE : PROMOTE : alone ? WAIT_ALONE : WAIT;
     if (p->by_warp) wait = BARRIER / p->resident;
-    double step = fmax(fmax(units, shared) + wait, LATENCY / (y->stages - 1) / p->resident);
+    double lines = 0; /* of windows, which tensor maps are slow to bring */
+    if (p->a.windows) lines += p->a_bytes / p->a.line * operand_line_clocks(&p->a, p->by_warp);
+    if (p->b.windows) lines += p->b_bytes / p->b.line * operand_line_clocks(&p->b, p->by_warp);
+    double multiplied = fmax(units, shared) + wait;
+    double step = fmax(multiplied, lines) + BESIDE * fmin(multiplied, lines);
+    step = fmax(step, LATENCY / (y->stages - 1) / p->resident);
     double output = m * n * (kernel_size_of_element(k) > 32 ? 0.5 : 0);
     double tiles = (double)(matrix_tiles(k, y, AXIS_Z) * matrix_tiles(k, y, AXIS_M) *
                             matrix_tiles(k, y, AXIS_N));
     double waves = ceil(tiles * p->parts / floor((double)d->units / y->cluster));
     double us = (waves * (ceil(steps / p->parts) * step + EPILOGUE + output) + FILL) / (ghz * 1e3);
-    double least = (k->bytes_read + k->bytes_written) / (gbps * 1e3 * 0.9), before = 0;
+    double least = (k->bytes_read + k->bytes_written) / (gbps * 1e3 * 0.9);
     /* What rows come to: another launch, or a meeting for each phase; not fitted to anything. */
     if (k->over && !epilogue_reads_results(k)) us += LAUNCH;
     if (p->sharing > 1) us += waves * MEETING * (p->online ? 1 : k->levels - 1) / (ghz * 1e3);
     if (p->parts > 1) us += 2.5 + 2 * tiles * p->parts * m * n * 4 / (gbps * 1e3); /* by L2 */
-    const struct operand *packed[] = {&p->a, &p->b};
-    for (int i = 0; i < 2; i++)
-        if (packed[i]->bytes)
-            before += LAUNCH + (double)packed[i]->bytes * 1.7 / (gbps * 1e3 * 0.7);
-    return fmax(us, least) + before;
+    return fmax(us, least) + operand_pack_us(k, &p->a) + operand_pack_us(k, &p->b);
 }
 
 double cost_on_gpu(const struct kernel *k, const struct layout *y) {

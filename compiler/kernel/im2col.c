@@ -22,7 +22,13 @@
  *
  *     images 64, channels 28: 7 taps of 4
  *     dim 0  size 112  windows 112  taps 1  step 1  apart 1  first 0
- *     dim 1  size 224  windows 112  taps 7  step 2  apart 1  first -3 */
+ *     dim 1  size 224  windows 112  taps 7  step 2  apart 1  first -3
+ *
+ * or, with the 7 taps above each other in a pixel of 24 elements, 21 of which count:
+ *
+ *     images 64, channels 168: 7 taps of 24
+ *     dim 0  size 112  windows 112  taps 1  step 1  apart 1  first 0
+ *     dim 1  size 112  windows 112  taps 1  step 1  apart 1  first 0 */
 #include "kernel/kernel.h"
 
 /* An index as a sum of multiples of digits, and the rest. */
@@ -434,21 +440,35 @@ int64_t im2col_reach(const struct im2col *w) {
     return (d->windows - 1) * d->step + (d->taps - 1) * d->apart + 1;
 }
 
-const struct im2col *im2col_runs(const struct im2col *w, int64_t pixel, struct arena *a) {
+int64_t im2col_folded_taps(const struct im2col *w, int folded) {
+    int64_t taps = 1;
+    for (int d = 1; d <= folded; d++) taps *= w->dim[d].taps;
+    return taps;
+}
+
+/* Each window is a position. */
+static struct im2col_dim positions_of(const struct im2col_dim *d) {
+    return (struct im2col_dim){.size = d->windows,
+                               .windows = d->windows,
+                               .taps = 1,
+                               .step = 1,
+                               .apart = 1,
+                               .window_digit = d->window_digit,
+                               .tap_digit = -1};
+}
+
+const struct im2col *im2col_runs(const struct im2col *w, int folded, int64_t pixel,
+                                 struct arena *a) {
     const struct im2col_dim *d = &w->dim[0];
     if (w->of || d->taps == 1 || d->apart != 1) return NULL;
     struct im2col *runs = NEW(a, struct im2col);
     *runs = *w;
     runs->of = w;
     runs->pixel = pixel;
+    runs->pixel_taps = im2col_folded_taps(w, folded);
+    runs->folded = folded;
     runs->channels = d->taps * pixel;
-    runs->taps = w->taps / d->taps;
-    runs->dim[0] = (struct im2col_dim){.size = d->windows,
-                                       .windows = d->windows,
-                                       .taps = 1,
-                                       .step = 1,
-                                       .apart = 1,
-                                       .window_digit = d->window_digit,
-                                       .tap_digit = -1};
+    runs->taps = w->taps / d->taps / runs->pixel_taps;
+    for (int i = 0; i <= folded; i++) runs->dim[i] = positions_of(&w->dim[i]);
     return runs;
 }

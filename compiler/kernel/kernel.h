@@ -280,9 +280,11 @@ struct im2col {
     struct axis_digits digits[2]; /* that these axes are made of, of windows perhaps fewer */
     ex window_digit[GROUP_MAX_AXES], other_digit[GROUP_MAX_AXES]; /* as symbols */
     uint32_t image_digits, channel_digits; /* bits of those that are neither windows nor taps */
-    const struct im2col
-        *of; /* im2col_runs: what it is made of, else NULL; and elements of a pixel */
-    int64_t pixel;
+    /* Of runs (im2col_runs), what these are made of, else NULL; a pixel's elements, of which the
+     * first pixel_taps * of->channels count; dimensions from 1 on whose taps a pixel has. */
+    const struct im2col *of;
+    int64_t pixel, pixel_taps;
+    int folded;
 };
 
 /* NULL if the factor is none, or has but one tap at each element. */
@@ -296,8 +298,12 @@ ex im2col_other(const struct kernel *k, const struct im2col *w);
 int64_t im2col_offset(const struct im2col *w, int d, int64_t tap);
 /* The same windows with all taps of the innermost dimension as channels of one tap, if these lie
  * side by side: a run of memory, where a pixel has `pixel` elements. Windows then are positions of
- * the innermost dimension. The symbols are those of w. NULL: they do not, or are but one. */
-const struct im2col *im2col_runs(const struct im2col *w, int64_t pixel, struct arena *a);
+ * the innermost dimension, and of so many next ones, `folded`, the taps of which are in a pixel:
+ * [tap][channel]. The symbols are those of w. NULL: taps are apart, or but one. */
+const struct im2col *im2col_runs(const struct im2col *w, int folded, int64_t pixel,
+                                 struct arena *a);
+/* Taps of dimensions 1 to `folded`. */
+int64_t im2col_folded_taps(const struct im2col *w, int folded);
 /* Pixels that the windows of the innermost dimension reach, from the first one on. */
 int64_t im2col_reach(const struct im2col *w);
 
@@ -420,6 +426,11 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
                           struct arena *a);
 /* Sums that a thread has of a tile; those that are promoted have a total each beside them. */
 int product_thread_sums(const struct product *p);
+/* What writing an operand's image takes in us, and its being read once (0: it has none); the clocks that a line of a tile
+ * of windows takes at least. On an H100, tensor maps bring one in 5 clocks, of 32 bytes as of 128.
+ */
+double operand_pack_us(const struct kernel *k, const struct operand *o);
+double operand_line_clocks(const struct operand *o, bool by_warp);
 /* What a tensor map is told of an operand whose boxes have so many lines, of `line` bytes; windows:
  * where the taps of the last one are must be asked beside. Its address is 0. */
 struct tensor_map operand_map(const struct operand *o, int line, int lines);

@@ -25,6 +25,8 @@
  *
  * mma=1: wgmma, where a role of the block copies boxes by tensor maps (sm_90a). mma=2: mma.sync,
  * where each warp multiplies its tm rows by tn columns of the tile, and all copy (sm_80 on). */
+#include <math.h>
+
 #include "kernel/kernel.h"
 
 enum { BY_WARPGROUP = 1, BY_WARP = 2 }; /* the knob mma */
@@ -205,12 +207,12 @@ static void set_runs(struct operand *o, const struct im2col *w) {
     o->bytes = round_up(o->plane * o->planes * dtype_bytes(o->dtype), 1024);
 }
 
-/* Elements that few channels are filled up to, so that windows begin at whole pieces; 0: these are
- * not few. */
-static int64_t pixel_of_run(const struct im2col *w, int bytes) {
-    for (int64_t n = 1; n * bytes <= PIECE; n *= 2)
-        if (n >= w->channels && n * w->dim[0].step * bytes % PIECE == 0) return n;
-    return 0;
+/* Elements that a pixel's n are filled up to, so that windows begin at whole pieces, and a pixel is
+ * part of eight elements, or has whole eights. */
+static int64_t pixel_of_run(const struct im2col *w, int64_t n, int bytes) {
+    for (;; n++)
+        if (n * w->dim[0].step * bytes % PIECE == 0 && (ALIGNED % n == 0 || n % ALIGNED == 0))
+            return n;
 }
 
 static bool take_step(const struct kernel *k, ex *index, ex symbol, int64_t *step) {
@@ -307,18 +309,14 @@ static int line_of_channels(int64_t bytes, int line) {
     return best;
 }
 
-/* o as windows w, so many channels of which that a line of a tile is of one tap; false: most of
- * these would be none, or no copies reach all taps. */
+/* o as windows w in lines of so many bytes, with so many channels that each is of one tap; false:
+ * most of these would be none, or no copies reach all taps. */
 static bool set_windows_of(const struct kernel *k, struct operand *o, const struct im2col *w,
-                           int tile, int depth, bool by_warp, struct arena *a) {
+                           int line, int lines, bool by_warp, struct arena *a) {
     enum { MOST_WASTE = 2 };
-    int lines = o->along ? depth : tile, bytes = dtype_bytes(o->dtype);
-    int line = operand_line(o, tile, depth);
-    if (!line) return false;
-    if (o->axis == AXIS_N || !o->along) line = line_of_channels(w->channels * bytes, line);
     o->order = w;
     o->line = line;
-    o->channels = round_up(w->channels, line / bytes);
+    o->channels = round_up(w->channels, line / dtype_bytes(o->dtype));
     *(o->along ? &o->rows : &o->depth) = w->taps * o->channels;
     if (o->channels > MOST_WASTE * w->channels) return false;
     struct operand there = *o;
@@ -330,26 +328,92 @@ static bool set_windows_of(const struct kernel *k, struct operand *o, const stru
     return by_warp || windows_fit(o, line, lines, a);
 }
 
-/* A factor as windows, or runs of few channels, whatever has fewer bytes. The depth of both factors
- * is taps then, of each all channels; or, along, the rows of this one are. Not if an image of the
- * product's own shape, or none, takes fewer bytes. */
-static void choose_windows(const struct kernel *k, struct product *p, int side, bool along,
-                           int tile, int depth, struct arena *a) {
-    const struct im2col *w = k->im2col[side][along];
-    struct operand *own = side ? &p->b : &p->a, *other = side ? &p->a : &p->b, best = *own;
-    if (!w || own->order || own->load != NO_VALUE || (along && own->dtype == DT_F32)) return;
-    int64_t pixel = along ? 0 : pixel_of_run(w, dtype_bytes(own->dtype));
-    const struct im2col *ways[] = {w, pixel ? im2col_runs(w, pixel, a) : NULL};
-    for (int i = 0; i < 2; i++) {
-        struct operand o = *own;
-        o.along = along;
-        if (ways[i] && set_windows_of(k, &o, ways[i], tile, depth, p->by_warp, a) &&
-            o.bytes < best.bytes)
-            best = o;
+double operand_pack_us(const struct kernel *k, const struct operand *o) {
+    const double LAUNCH = 3, WRITTEN_AND_READ = 1.7, REACHED = 0.7;
+    const double OF_WINDOWS = 77, OF_IMAGE = 20; /* instructions, of an element */
+    const struct device_limits *d = k->limits;
+    double clock = (d->clock_ghz > 0 ? d->clock_ghz : 1.5) * 1e3,
+           gbps = d->peak_gbps > 0 ? d->peak_gbps : 1000, bytes = (double)o->bytes;
+    bool taps = k->im2col[o->axis == AXIS_N][0] && !o->windows && !o->order;
+    double each = taps ? OF_WINDOWS : OF_IMAGE,
+           elements = bytes / o->planes / dtype_bytes(o->dtype);
+    double issued = elements * each / (128.0 * d->units * clock);
+    if (!o->bytes) return 0;
+    return LAUNCH + fmax(issued, bytes * WRITTEN_AND_READ / (gbps * 1e3 * REACHED));
+}
+
+double operand_line_clocks(const struct operand *o, bool by_warp) {
+    const double WINDOW = 5;
+    return o->windows && !by_warp ? WINDOW : 0;
+}
+
+/* What it takes, in us, to write the operand's image, and then to copy or to multiply its rows, of
+ * which each tile of the other factor wants all. */
+static double operand_us(const struct kernel *k, const struct operand *o, int line, int64_t others,
+                         int tile, int passes, bool by_warp) {
+    const double COPIED = 48; /* bytes a clock, at most */
+    const struct device_limits *d = k->limits;
+    double clock = (d->clock_ghz > 0 ? d->clock_ghz : 1.5) * 1e3, bytes = dtype_bytes(o->dtype);
+    double rate = d->matrix_tflops * 1e6 / (2 * clock); /* of the device, a clock */
+    double all =
+        (double)o->rows * (double)kernel_size(k, AXIS_Z) * (double)((others + tile - 1) / tile);
+    double depth = (double)round_up(o->depth, line / dtype_bytes(o->dtype));
+    double of_line = fmax(operand_line_clocks(o, by_warp), line / COPIED);
+    double copies = all * o->planes * depth * bytes / line * of_line / d->units;
+    double products = all * tile * depth * passes * bytes / 2 / rate;
+    return fmax(copies, products) / clock + operand_pack_us(k, o);
+}
+
+/* A factor as windows: pixel by pixel, or runs of these with the taps of more or fewer dimensions in
+ * a pixel, in lines of all widths. */
+static bool cheapest_windows(const struct kernel *k, struct operand *best, const struct im2col *w,
+                             int line, int lines, int64_t others, int tile, bool by_warp,
+                             struct arena *a) {
+    int bytes = dtype_bytes(best->dtype), passes = best->planes > 1 ? MOST_PASSES : 1;
+    double least = operand_us(k, best, line, others, tile, passes, by_warp);
+    const struct operand own = *best;
+    for (int folded = -1; folded < w->n; folded++) {
+        const struct im2col *of = w;
+        if (folded >= 0) {
+            int64_t n = im2col_folded_taps(w, folded) * w->channels;
+            of = im2col_runs(w, folded, pixel_of_run(w, n, bytes), a);
+        }
+        for (int l = line; l >= 32 && of; l /= 2) {
+            struct operand o = own;
+            if (!set_windows_of(k, &o, of, l, lines, by_warp, a)) continue;
+            double us = operand_us(k, &o, l, others, tile, passes, by_warp);
+            if (us < least) least = us, *best = o;
+        }
     }
-    if (!best.order) return;
+    return best->order;
+}
+
+/* The depth of both factors is taps then, of each all channels. Not if an image of the product's
+ * own shape, or none, is better. */
+static void choose_windows(const struct kernel *k, struct product *p, int side, int tile,
+                           int other_tile, int depth, struct arena *a) {
+    const struct im2col *w = k->im2col[side][0];
+    struct operand *own = side ? &p->b : &p->a, *other = side ? &p->a : &p->b, best = *own;
+    if (!w || own->order || own->load != NO_VALUE) return;
+    best.along = false;
+    int line = operand_line(&best, tile, depth);
+    if (!line || !cheapest_windows(k, &best, w, line, tile, other->rows, other_tile, p->by_warp, a))
+        return;
     *own = best;
-    if (!along) set_order(other, own);
+    set_order(other, own);
+}
+
+/* The depth is windows, and the rows are taps, of each all channels. */
+static void choose_windows_along(const struct kernel *k, struct product *p, int side, int tile,
+                                 int depth, struct arena *a) {
+    const struct im2col *w = k->im2col[side][1];
+    struct operand *own = side ? &p->b : &p->a, o = *own;
+    if (!w || own->order || own->load != NO_VALUE || own->dtype == DT_F32) return;
+    o.along = true;
+    int line = operand_line(&o, tile, depth);
+    if (!line) return;
+    if (side) line = line_of_channels(w->channels * dtype_bytes(o.dtype), line);
+    if (set_windows_of(k, &o, w, line, depth, p->by_warp, a) && o.bytes < own->bytes) *own = o;
 }
 
 int64_t operand_row(const struct kernel *k, const struct operand *o, int64_t row) {
@@ -638,10 +702,10 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     p->b = make_operand(k, k->dot_b, AXIS_N, n, depth, by_warp);
     p->by_warp = by_warp;
     /* Where rows or columns are reduced, they are in the product's own order. */
-    for (int along = 0; along < (k->over ? 1 : 2); along++) {
-        choose_windows(k, p, 1, along, n, depth, a);
-        choose_windows(k, p, 0, along, m, depth, a);
-    }
+    choose_windows(k, p, 1, n, m, depth, a);
+    choose_windows(k, p, 0, m, n, depth, a);
+    if (!k->over) choose_windows_along(k, p, 1, n, depth, a);
+    if (!k->over) choose_windows_along(k, p, 0, m, depth, a);
     choose_passes(p);
     p->band = c->knob[KNOB_band] ? c->knob[KNOB_band] : epilogue_reads_results(k) ? 1 : 8;
     int64_t steps = round_up(p->a.depth, depth) / depth;
