@@ -570,6 +570,22 @@ static double matmul_cost(const struct kernel *k, const struct layout *y) {
     return (double)kernel_size(k, AXIS_R) * step * (y->vec > 8 ? WIDE : 1) / (ghz * 1e3);
 }
 
+/* Clocks of a step whose warps copy and multiply both, of which a multiprocessor has `warps`: units
+ * for the products, if these wait for nothing. A warp that is alone waits for the factors of each
+ * 16 of the depth; and where in an image a piece of a window is takes most instructions of a copy.
+ */
+static double by_warp_clocks(const struct product *p, double units, double rate, double warps) {
+    const double WAIT = 70, OF_WINDOW = 60, OF_LINE = 20, ALONE = 0.5;
+    enum { ISSUED = 4, PIECE = 16, FMAS = 16 * 8 * 16, LANES = 32 };
+    double of_scheduler = warps / ISSUED;
+    double products = p->warp_rows / 16.0 * p->warp_columns / 8 * FMAS * ISSUED / rate;
+    double reached = fmin(1, of_scheduler * products / (products + WAIT));
+    double pieces = p->a_bytes * (p->a.windows ? OF_WINDOW : OF_LINE) +
+                    p->b_bytes * (p->b.windows ? OF_WINDOW : OF_LINE);
+    double issued = pieces / PIECE / LANES / ISSUED;
+    return units / reached + issued / fmin(1, of_scheduler * ALONE);
+}
+
 /* Products on the matrix units: a step of a tile takes what the units need for it, or to read it
  * out of shared memory, and what a warpgroup waits for between two steps, which another one hides
  * in part; or as long as its copy is under way, if few are ahead. Factors that are packed before
@@ -602,6 +618,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     double made =
         operand_makes_planes(&p->a) * p->warp_rows + operand_makes_planes(&p->b) * p->warp_columns;
     double warps = (double)y->threads / d->warp, busy = fmin(1, warps * p->resident / BUSY);
+    if (p->by_warp) units = by_warp_clocks(p, units, rate, warps * p->resident);
     if (p->by_warp) units = fmax(units, made * depth * PLANES / (4.0 * d->warp) * warps / busy);
     bool alone = p->warpgroups == 1;
     double wait = p->promotes ? alone ? PROMOTE_ALONE : PROMOTE : alone ? WAIT_ALONE : WAIT;

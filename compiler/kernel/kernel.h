@@ -426,9 +426,9 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
                           struct arena *a);
 /* Sums that a thread has of a tile; those that are promoted have a total each beside them. */
 int product_thread_sums(const struct product *p);
-/* What writing an operand's image takes in us, and its being read once (0: it has none); the clocks that a line of a tile
- * of windows takes at least. On an H100, tensor maps bring one in 5 clocks, of 32 bytes as of 128.
- */
+/* What writing an operand's image takes in us, and its being read once (0: it has none); the clocks
+ * that a line of a tile of windows takes at least: on an H100, tensor maps bring one in 5, of 32
+ * bytes as of 128. */
 double operand_pack_us(const struct kernel *k, const struct operand *o);
 double operand_line_clocks(const struct operand *o, bool by_warp);
 /* What a tensor map is told of an operand whose boxes have so many lines, of `line` bytes; windows:

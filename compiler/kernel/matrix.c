@@ -364,8 +364,8 @@ static double operand_us(const struct kernel *k, const struct operand *o, int li
     return fmax(copies, products) / clock + operand_pack_us(k, o);
 }
 
-/* A factor as windows: pixel by pixel, or runs of these with the taps of more or fewer dimensions in
- * a pixel, in lines of all widths. */
+/* A factor as windows: pixel by pixel, or runs of these with the taps of more or fewer dimensions
+ * in a pixel, in lines of all widths. */
 static bool cheapest_windows(const struct kernel *k, struct operand *best, const struct im2col *w,
                              int line, int lines, int64_t others, int tile, bool by_warp,
                              struct arena *a) {
