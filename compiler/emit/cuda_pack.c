@@ -317,8 +317,8 @@ static void put_windows(struct emitter *w, const struct operand *o) {
     close_brace(w);
 }
 
-/* The line of a run's image that a thread has some of: where in the windows' dimensions, or, of those
- * that pixels have the taps of, which window. */
+/* The line of a run's image that a thread has some of: where in the windows' dimensions, or, of
+ * those that pixels have the taps of, which window. */
 static void put_line_of_runs(struct emitter *w, const struct im2col *runs) {
     long long lines = 1;
     for (int d = 1; d < runs->n; d++) {
@@ -368,7 +368,7 @@ static void open_element_of_run(struct emitter *w, const struct im2col *runs) {
     open_brace(w, "if (%s)", inside.p);
 }
 
-/* Of a line, eight elements each: pixels or parts of one, of which some lie outside of the tensor. */
+/* Of a line, eight elements each: pixels or parts of one, some of which lie outside. */
 static void put_runs(struct emitter *w, const struct operand *o) {
     const struct kernel *k = w->k;
     const struct im2col *of = o->order->of;
