@@ -305,6 +305,8 @@ def mvlgamma(self, p):
 
 def quantile(self, q, dim=None, keepdim=False, *, interpolation='linear'):
     """Between two neighbours of the sorted row; q: a number, or a tensor whose dimension comes first."""
+    if dim is not None and not self.ndim:
+        return quantile(self.reshape(1), q, dim, interpolation=interpolation)
     if dim is None:
         out = quantile(self.flatten(), q, 0, interpolation=interpolation)
         return out.reshape(list(out.shape) + [1] * self.ndim) if keepdim else out
@@ -625,6 +627,8 @@ def _axis(self, dim, index):
 
 
 def index_copy(self, dim, index, source):
+    if not self.ndim:
+        return index_copy(self.reshape(1), dim, index, source.reshape(1)).reshape(())
     hit, place = _axis(self, dim, index)
     return _where(hit, _index(source, [place], [dim % self.ndim]), self)
 
@@ -634,6 +638,8 @@ def index_copy_(self, dim, index, source):
 
 
 def index_fill(self, dim, index, value):
+    if not self.ndim:
+        return index_fill(self.reshape(1), dim, index, value).reshape(())
     hit, _ = _axis(self, dim, index)
     return _where(hit, value, self).to(self.dtype)
 
@@ -670,6 +676,15 @@ def index_put(self, indices, values, accumulate=False):
     places = numbers[indices]
     values = torch.zeros(places.shape, dtype=self.dtype) + values
     return self.reshape(-1).scatter_add(0, places.reshape(-1), values.reshape(-1)).reshape(self.shape)
+
+
+def put(self, index, source, accumulate=False):
+    flat = index_put(self.reshape(-1), (index.reshape(-1),), source.reshape(-1), accumulate)
+    return flat.reshape(self.shape)
+
+
+def put_(self, index, source, accumulate=False):
+    return assign(self, put(self, index, source, accumulate))
 
 
 def index_put_(self, indices, values, accumulate=False):
