@@ -159,6 +159,20 @@ static struct py without_ones(struct vm *vm, struct py v, struct py part) {
     return v;
 }
 
+/* v in the type of x, which it is in already; but one element is filled in wherever a mask is set. */
+static struct py of_type(struct vm *vm, struct py x, struct py i, struct py v) {
+    enum dtype to = x.tensor->meta.dtype, from = tensor_meta(vm, v)->dtype;
+    bool mask = i.kind == PY_TENSOR && tensor_meta(vm, i)->dtype == DT_BOOL;
+    if (from == to) return v;
+    if (!mask || eager_numel(vm, v.tensor) != 1)
+        vm_raise(vm, EXC_RuntimeError,
+                 "Index put requires the source and destination dtypes match, got %s for the "
+                 "destination and %s for the source.",
+                 dtype_name(to), dtype_name(from));
+    struct py cast[2] = {v, py_dtype(to)};
+    return tensor_call(vm, OP_CONVERT, cast, 2);
+}
+
 /* x[i] = v where i looks elements up: the same subscript of the elements' numbers says which. */
 static void scatter(struct vm *vm, struct py x, struct py i, struct py v) {
     struct py n = py_int(eager_numel(vm, x.tensor)), size = py_list(vm->arena, PY_TUPLE, NULL, 0);
@@ -167,7 +181,7 @@ static void scatter(struct vm *vm, struct py x, struct py i, struct py v) {
         vec_push(vm->arena, size.list, py_int(eager_size(vm, x.tensor, k)));
     struct py shape[2] = {tensor_call(vm, OP_ARANGE, bounds, 4), size};
     struct py places = tensor_subscript(vm, tensor_call(vm, OP_VIEW, shape, 2), i);
-    if (v.kind != PY_TENSOR) v = eager_data(vm, v, &x.tensor->meta.dtype);
+    v = v.kind == PY_TENSOR ? of_type(vm, x, i, v) : eager_data(vm, v, &x.tensor->meta.dtype);
     struct py pair[2] = {without_ones(vm, v, places), places};
     v = tensor_call(vm, OP_EXPAND_AS, pair, 2);
     eager_scatter(vm, x.tensor, places.tensor, v.tensor);

@@ -21,6 +21,16 @@ for wrong in 'float32', -1, A, raises, None.__class__, 1.5:
     raises(TypeError, lambda: torch.tensor([1.0], dtype=wrong), "argument 'dtype' must be torch.dtype")
 raises(TypeError, lambda: (i for i in range(3)).throw(5), 'exceptions must be classes or instances')
 
+# x[i] = v of two types: an error, unless v is a number, or one element where a mask says so
+for x, v in ((torch.zeros(4, dtype=torch.int64), torch.tensor([1.5])), (torch.zeros(4), torch.tensor([2])),
+             (torch.zeros(4), torch.tensor(1.5, dtype=torch.float16))):
+    for i in torch.tensor([0]), [1]:
+        raises(RuntimeError, lambda: x.__setitem__(i, v), 'source and destination dtypes match')
+    x[torch.tensor([True, False, False, True])] = v
+    x[[1]] = 3.7
+    assert x.tolist() == [v.item() if x.is_floating_point() else 1, 3.7 if x.is_floating_point() else 3, 0,
+                          v.item() if x.is_floating_point() else 1] or abs(x[1].item() - 3.7) < 1e-6
+
 # scatter to one place from several: each source has the gradient, as PyTorch's has
 place = torch.tensor([[0, 0, 0, 0, 0], [0, 1, 1, 1, 1]])
 for f in (lambda x, s: x.scatter(0, place, s), torch.compile(lambda x, s: x.scatter(0, place, s))):

@@ -493,7 +493,7 @@ def diag_embed(self, offset=0, dim1=-2, dim2=-1):
     hit = rows + offset == torch.arange(n)
     place = (rows if offset >= 0 else rows + offset).clamp(0, self.size(-1) - 1).squeeze(1)
     values = _index(self, [place], [self.ndim - 1])
-    return _where(hit, _unsqueeze(values, -1), 0).movedim((-2, -1), (dim1, dim2))
+    return _where(hit, _unsqueeze(values, -1), 0).to(self.dtype).movedim((-2, -1), (dim1, dim2))
 
 
 def cross(self, other, dim=-1):
