@@ -120,7 +120,7 @@ def reduced(given, path):
 def verdict(code, said):
     """(status, message)"""
     lines = [line for line in said.split("\n") if line.strip()]
-    why = next((line for line in lines if "error" in line.lower() or "wrong" in line), lines[-1] if lines else "")
+    why = next((line for line in lines if line.startswith("warpsmith run:")), lines[-1] if lines else "")
     if code is None:
         return "timeout", ""
     if code == 0 and "all outputs agree" in said:

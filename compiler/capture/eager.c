@@ -197,6 +197,7 @@ struct py eager_nonzero(struct vm *vm, const struct tensor *mask, int dim) {
 void eager_scatter(struct vm *vm, struct tensor *t, const struct tensor *places,
                    const struct tensor *from) {
     int64_t n = eager_numel(vm, places);
+    WS_ASSERT(t->meta.dtype == from->meta.dtype);
     struct value at = eager_values(vm, places), v = eager_values(vm, from),
                  all = eager_values(vm, t);
     for (int64_t i = 0; i < n; i++)

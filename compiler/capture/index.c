@@ -6,6 +6,8 @@
  *
  *   x[:, i]       index(x, [i], dims=[1])    where i is a tensor of integers or a list of them
  *
+ *   x[True]       unsqueeze(x, dim=0)           of which False takes no element; a mask of no dimensions likewise
+ *
  * Tensors are collected on the way and looked up together at the end. */
 #include "capture/vm.h"
 
@@ -15,7 +17,8 @@ static int consumed(struct vm *vm, const struct list *parts) {
     for (uint32_t i = 0; i < parts->n; i++) {
         struct py p = parts->at[i];
         bool mask = p.kind == PY_TENSOR && tensor_meta(vm, p)->dtype == DT_BOOL;
-        n += mask ? tensor_meta(vm, p)->rank : p.kind != PY_NONE && p.kind != PY_ELLIPSIS;
+        bool none = p.kind == PY_NONE || p.kind == PY_ELLIPSIS || p.kind == PY_BOOL;
+        n += mask ? tensor_meta(vm, p)->rank : !none;
     }
     return n;
 }
@@ -29,6 +32,14 @@ static struct py select_at(struct vm *vm, struct py x, int dim, struct py i) {
                  (long long)k, dim, (long long)n);
     struct py args[3] = {x, py_int(dim), py_int(k < 0 ? k + n : k)};
     return tensor_call(vm, OP_SELECT, args, 3);
+}
+
+/* A dimension of one row, or of none. */
+static struct py row_if(struct vm *vm, struct py x, int dim, bool there) {
+    struct py unsqueeze[2] = {x, py_int(dim)};
+    x = tensor_call(vm, OP_UNSQUEEZE, unsqueeze, 2);
+    struct py none[5] = {x, py_int(dim), py_int(0), py_int(0), py_int(1)};
+    return there ? x : tensor_call(vm, OP_SLICE, none, 5);
 }
 
 static struct py bound(struct vm *vm, struct py v) {
@@ -117,6 +128,7 @@ struct py tensor_subscript(struct vm *vm, struct py x, struct py index) {
             x = tensor_call(vm, OP_UNSQUEEZE, args, 2);
             break;
         }
+        case PY_BOOL: x = row_if(vm, x, dim++, p.i); break;
         case PY_SLICE: x = slice_of(vm, x, dim++, p.slice); break;
         case PY_INT:
         case PY_SYMINT:
@@ -125,6 +137,7 @@ struct py tensor_subscript(struct vm *vm, struct py x, struct py index) {
             if (p.kind == PY_LIST) p = index_of_list(vm, p);
             if (p.kind == PY_RANGE) p = index_of_range(vm, p.range);
             if (tensor_is_eager(vm, p) && p.tensor->meta.dtype == DT_BOOL) {
+                if (!p.tensor->meta.rank) x = row_if(vm, x, dim++, eager_truth(vm, p).i);
                 for (int k = 0; k < p.tensor->meta.rank; k++)
                     add_lookup(vm, &found, eager_nonzero(vm, p.tensor, k), dim++);
                 break;
@@ -146,6 +159,20 @@ static struct py without_ones(struct vm *vm, struct py v, struct py part) {
     return v;
 }
 
+/* v in the type of x, which it is in already; but one element is filled in wherever a mask is set. */
+static struct py of_type(struct vm *vm, struct py x, struct py i, struct py v) {
+    enum dtype to = x.tensor->meta.dtype, from = tensor_meta(vm, v)->dtype;
+    bool mask = i.kind == PY_TENSOR && tensor_meta(vm, i)->dtype == DT_BOOL;
+    if (from == to) return v;
+    if (!mask || eager_numel(vm, v.tensor) != 1)
+        vm_raise(vm, EXC_RuntimeError,
+                 "Index put requires the source and destination dtypes match, got %s for the "
+                 "destination and %s for the source.",
+                 dtype_name(to), dtype_name(from));
+    struct py cast[2] = {v, py_dtype(to)};
+    return tensor_call(vm, OP_CONVERT, cast, 2);
+}
+
 /* x[i] = v where i looks elements up: the same subscript of the elements' numbers says which. */
 static void scatter(struct vm *vm, struct py x, struct py i, struct py v) {
     struct py n = py_int(eager_numel(vm, x.tensor)), size = py_list(vm->arena, PY_TUPLE, NULL, 0);
@@ -154,7 +181,7 @@ static void scatter(struct vm *vm, struct py x, struct py i, struct py v) {
         vec_push(vm->arena, size.list, py_int(eager_size(vm, x.tensor, k)));
     struct py shape[2] = {tensor_call(vm, OP_ARANGE, bounds, 4), size};
     struct py places = tensor_subscript(vm, tensor_call(vm, OP_VIEW, shape, 2), i);
-    if (v.kind != PY_TENSOR) v = eager_data(vm, v, &x.tensor->meta.dtype);
+    v = v.kind == PY_TENSOR ? of_type(vm, x, i, v) : eager_data(vm, v, &x.tensor->meta.dtype);
     struct py pair[2] = {without_ones(vm, v, places), places};
     v = tensor_call(vm, OP_EXPAND_AS, pair, 2);
     eager_scatter(vm, x.tensor, places.tensor, v.tensor);

@@ -27,22 +27,11 @@ enum { PAIR = 2, OCTET = 8, QUAD = 4 };
 /* The product's row, or column, that number `flat` of the operand's is; `end` if it is none. */
 static void put_number(struct emitter *w, const struct operand *o, const char *name,
                        const char *flat, const char *end) {
-    const struct im2col *of = o->order;
-    if (o->strip > 1) {
-        long long width = (long long)of->dim[0].windows,
-                  windows = (long long)of->whole->dim[0].windows;
-        line(w, "k_idx %s = %s;", name, end);
-        line(w,
-             "if (const k_idx flat = %s, in_line = flat %% %lld; flat < %lld && in_line < %lld) %s "
-             "= "
-             "flat / %lld * %lld + in_line;",
-             flat, width, (long long)o->rows, windows, name, width, windows);
-        return;
-    }
     if (!operand_has_order(o)) {
         line(w, "const k_idx %s = %s;", name, flat);
         return;
     }
+    const struct im2col *of = o->order;
     struct exprs *p = w->k->ex;
     ex all = ex_const(p, o->rows), number = ex_index(p, "flat", all),
        channels = ex_const(p, o->channels);
@@ -54,18 +43,10 @@ static void put_number(struct emitter *w, const struct operand *o, const char *n
          ex_text(w, ex_subst(p, im2col_other(w->k, of), from, to, 2)));
 }
 
-/* Are so many neighbours among the tile's columns neighbours of the product's, or none of them? */
-static bool stay_together(const struct operand *b, int n) {
-    if (operand_has_order(b)) return false;
-    return b->strip == 1 ||
-           (b->order->dim[0].windows % n == 0 && b->order->whole->dim[0].windows % n == 0);
-}
-
 /* Elements that a store puts at once: eight of 16 bits, two, or one. */
 static int store_width(struct emitter *w, const struct store_node *s) {
-    const struct operand *b = &w->y->product->b;
-    if (!stay_together(b, PAIR)) return 1;
-    bool narrow = dtype_bytes(buffer_dtype(w, s->buffer)) == 2 && stay_together(b, OCTET);
+    if (operand_has_order(&w->y->product->b)) return 1;
+    bool narrow = dtype_bytes(buffer_dtype(w, s->buffer)) == 2;
     if (narrow && w->y->product->warp_columns % (OCTET * QUAD) == 0 &&
         index_is_vector(w->k, s->index, AXIS_N, OCTET))
         return OCTET;
@@ -93,7 +74,7 @@ static int chunk_of(struct emitter *w, const struct phase *f) {
 /* Of the epilogue: loads of two neighbours, and what does not vary with n. */
 static bool by_pairs(struct emitter *w, value_id v) {
     const struct value_node *x = &w->k->values.at[v];
-    return stay_together(&w->y->product->b, PAIR) && x->kind == INST_LOAD && x->mask & MASK_N &&
+    return !operand_has_order(&w->y->product->b) && x->kind == INST_LOAD && x->mask & MASK_N &&
            !x->guarded && !x->n_args && load_is_vector(w->k, x, AXIS_N, PAIR);
 }
 
@@ -148,8 +129,7 @@ static void put_octet(struct emitter *w, uint32_t s, const char *type, const cha
     line(w, "k_pack<%s, %d> x;", type, OCTET);
     line(w, "k_put(x, &o%u[0][0]);", s);
     line(w, "k_transpose_quad(x.w);");
-    put_number(w, &w->y->product->b, "n", arena_printf(w->arena, "column + quad * %d", OCTET),
-               "nn");
+    line(w, "const k_idx n = column + quad * %d;", OCTET);
     line(w, "if (row < nm && n < nn) k_store<%s, %d, %d>(%s + (%s), x);", type, OCTET,
          w->y->streaming, p, index);
     close_brace(w);
@@ -166,8 +146,7 @@ static void put_store(struct emitter *w, uint32_t i, int width, int chunk) {
     line(w, "#pragma unroll");
     open_brace(w, "for (int j = 0; j < %d; j++)", chunk);
     if (width == PAIR) {
-        put_number(w, &w->y->product->b, "n",
-                   arena_printf(w->arena, "column + j * %d + quad * %d", OCTET, PAIR), "nn");
+        line(w, "const k_idx n = column + j * %d + quad * %d;", OCTET, PAIR);
         line(w, "k_pack<%s, %d> x;", type, PAIR);
         line(w, "k_put(x, o%u[j]);", i);
         line(w, "if (row < nm && n < nn) k_store<%s, %d, %d>(%s + (%s), x);", type, PAIR,
@@ -289,18 +268,11 @@ static void put_chunk(struct emitter *w, const struct phase *f, const char *sums
              f->stores.at[i], chunk, PAIR);
     line(w, "#pragma unroll");
     open_brace(w, "for (int j = 0; j < %d; j++)", chunk);
-    const struct operand *b = &w->y->product->b;
-    bool pairs = stay_together(b, PAIR);
-    const char *first = arena_printf(w->arena, "column + j * %d + quad * %d", OCTET, PAIR);
-    if (pairs && b->strip > 1) {
-        put_number(w, b, "of_pair", first, "nn");
-        first = "of_pair";
-    }
-    line(w, "const k_idx pair = k_clamp(%s, (nn - 1) & ~1);", first);
+    line(w, "const k_idx pair = k_clamp(column + j * %d + quad * %d, (nn - 1) & ~1);", OCTET, PAIR);
     put_pairs(w, f);
     line(w, "#pragma unroll");
     open_brace(w, "for (int e = 0; e < %d; e++)", PAIR);
-    if (!pairs) {
+    if (operand_has_order(&w->y->product->b)) {
         put_number(w, &w->y->product->b, "at",
                    arena_printf(w->arena, "column + j * %d + quad * %d + e", OCTET, PAIR), "nn");
         line(w, "const k_idx n = k_clamp(at, nn - 1);");

@@ -114,7 +114,6 @@ static void put_role(struct emitter *w, const struct tile_program *t, bool copie
     }
     line(w, "int s = 0;");
     line(w, "unsigned phase = 0;");
-    if (ring(t, TILE_B)->steps > 1) line(w, "int strip_s = 0;");
 }
 
 static void end_role(struct emitter *w, bool copies) {
@@ -183,20 +182,6 @@ static void put_batch_steps(struct emitter *w, const struct tile_program *t) {
     put_numbers(w, "step_at", s->at, batches * s->most);
 }
 
-/* Where B's tiles serve some taps each, A's depth goes along these, then along the channels of a
- * tap, then along the other taps. */
-static const char *depth_of_ring(struct emitter *w, const struct tile_program *t,
-                                 const struct tile_ring *r) {
-    const struct tile_ring *b = ring(t, TILE_B);
-    int depth = r->depth;
-    long long of_tap = b->steps > 1 ? b->operand->channels / depth : 0;
-    if (of_tap && r == b) return arena_printf(w->arena, "strip * %d", depth);
-    if (of_tap)
-        return arena_printf(w->arena, "((strip / %lld * %d + tap) * %lld + strip %% %lld) * %d",
-                            of_tap, b->steps, of_tap, of_tap, depth);
-    return depth_of_step(w, t, "step", depth);
-}
-
 static const char *digit_text(struct emitter *w, const char *number, int64_t below, int64_t size,
                               int64_t step) {
     struct buf b = buf_new(w->arena);
@@ -221,90 +206,45 @@ const char *tap_digit_text(struct emitter *w, const struct im2col *of, int d, co
     return digit_text(w, tap, below, of->dim[d].taps, of->dim[d].apart);
 }
 
-/* Where a window is, as tensor maps count. x: "b", or "b1" of a second copy's first one. */
-static void put_window(struct emitter *w, const struct tile_ring *r, const char *x,
-                       const char *number) {
+/* Where a window is, as tensor maps count. */
+static void put_window(struct emitter *w, const struct tile_ring *r, const char *number) {
     const struct im2col *of = r->operand->order;
-    const char *window = arena_printf(w->arena, "window_%s", x);
+    const char x = ring_letter(r), *window = arena_printf(w->arena, "window_%c", x);
     int64_t all = 1;
     line(w, "const int %s = %s;", window, number);
     for (int d = 0; d < of->n; d++) {
-        line(w, "const int %s_at%d = %s + %lld;", x, d, window_digit_text(w, of, d, window),
+        line(w, "const int %c_at%d = %s + %lld;", x, d, window_digit_text(w, of, d, window),
              (long long)of->dim[d].first);
         all *= of->dim[d].windows;
     }
-    line(w, "const int %s_picture = %s / %lld;", x, window, (long long)all);
-}
-
-static const char *window_name(struct emitter *w, const struct tile_ring *r, int copy) {
-    return copy ? arena_printf(w->arena, "%c%d", ring_letter(r), copy)
-                : arena_printf(w->arena, "%c", ring_letter(r));
+    line(w, "const int %c_picture = %s / %lld;", x, window, (long long)all);
 }
 
 /* Once for a tile, if its rows are windows: the first of those that the block copies. */
 static void put_first_window(struct emitter *w, const struct tile_ring *r) {
     char row = r->operand->axis == AXIS_M ? 'm' : 'n';
     if (!r->operand->windows || r->operand->along) return;
-    for (int i = 0; i < r->copies; i++) {
-        const char *at = arena_printf(w->arena, "%c0", row);
-        if (r->blocks > 1) at = arena_printf(w->arena, "%s + rank * %d", at, r->lines / r->blocks);
-        if (i) at = arena_printf(w->arena, "%s + %d", at, i * (r->lines / r->copies));
-        put_window(w, r, window_name(w, r, i), at);
-    }
-}
-
-/* A box of each plane: the i-th line of channels. place: of the block's part. */
-static void put_copy_box(struct emitter *w, const struct tile_ring *r, int i, const char *place) {
-    const struct operand *o = r->operand;
-    const struct im2col *of = o->order;
-    struct buf picture = buf_new(w->arena), offsets = buf_new(w->arena);
-    int64_t images = of->images * (of->of ? o->batches * o->planes : 1);
-    if (o->batches > 1 && of->of) buf_printf(&picture, " + z * %lld", (long long)of->images);
-    const char *some = ""; /* beyond all taps, and those that the phase has: of no image */
-    if (!o->along && o->depth % r->depth)
-        some = arena_printf(w->arena, "tap < %lld", (long long)of->taps);
-    if (of->there)
-        some = arena_printf(w->arena, "%s%s%s", some, *some ? " && " : "", ex_text(w, of->there));
-    if (*some) buf_printf(&picture, " + (%s ? 0 : %lld)", some, (long long)images);
-    for (int d = 0; d < of->n; d++) {
-        buf_printf(&offsets, ", %s", tap_digit_text(w, of, d, "tap"));
-        if (of->dim[d].shift) buf_printf(&offsets, " + %s", ex_text(w, of->dim[d].shift));
-    }
-    for (int k = 0; k < r->planes * r->copies; k++) {
-        int plane = k / r->copies, copy = k % r->copies;
-        const char *name = window_name(w, r, copy);
-        int64_t channel = of->of ? 0 : o->plane * plane,
-                image = of->of ? of->images * o->batches * plane : 0;
-        struct buf at = buf_new(w->arena);
-        for (int d = 0; d < of->n; d++) buf_printf(&at, ", %s_at%d", name, d);
-        buf_printf(&at, ", %s_picture%s", name, picture.p ? picture.p : "");
-        if (image) buf_printf(&at, " + %lld", (long long)image);
-        line(w, "k_map_load_windows(stage + %d%s, &map_%c, full + s * 8, %d, channel + %lld%s%s);",
-             r->offset + plane * r->bytes +
-                 (i * r->copies + copy) * (r->lines / r->copies) * r->line,
-             place, ring_letter(r), r->blocks > 1 ? (1 << r->blocks) - 1 : 0, (long long)channel,
-             at.p, offsets.p);
-    }
+    put_window(w, r,
+               r->blocks > 1 ? arena_printf(w->arena, "%c0 + rank * %d", row, r->rows / r->blocks)
+                             : arena_printf(w->arena, "%c0", row));
 }
 
 /* Of each plane and each line of channels a box; all channels of it are of one tap. */
 static void put_copy_windows(struct emitter *w, const struct tile_program *t,
                              const struct tile_ring *r) {
     const struct operand *o = r->operand;
-    const char *depth = depth_of_ring(w, t, r);
-    int elements = ring_line_elements(r), boxes = ring_boxes(r);
+    const struct im2col *of = o->order;
+    const char x = ring_letter(r), *depth = depth_of_step(w, t, "step", r->depth);
+    int lines = ring_box_lines(r), elements = ring_line_elements(r), boxes = ring_boxes(r);
     int each = o->along ? boxes / r->blocks : boxes; /* boxes of a block */
     const char *place = "", *first = "";             /* and where they begin */
     if (r->blocks > 1)
         place = arena_printf(w->arena, " + rank * %d",
-                             (o->along ? each * r->lines : r->lines / r->blocks) * r->line);
+                             (o->along ? each * lines : lines / r->blocks) * r->line);
     if (r->blocks > 1 && o->along) first = arena_printf(w->arena, " + rank * %d", each * elements);
-    if (o->along) open_scope(w), put_window(w, r, window_name(w, r, 0), depth);
-    if (r->steps > 1) {
-        open_brace(w, "if (tap == 0)");
-        line(w, "const k_shared stage = stages + strip_s * %d;", r->stage);
-    }
+    if (o->along) open_scope(w), put_window(w, r, depth);
     for (int i = 0; i < each; i++) {
+        struct buf at = buf_new(w->arena), offsets = buf_new(w->arena);
         open_scope(w);
         line(w, "const int number = %s + %d%s, tap = number / %lld;",
              !o->along           ? depth
@@ -312,22 +252,49 @@ static void put_copy_windows(struct emitter *w, const struct tile_program *t,
                                  : "n0",
              i * elements, first, (long long)o->channels);
         line(w, "const int channel = number %% %lld%s;", (long long)o->channels,
-             o->batches > 1 && !o->order->of
-                 ? arena_printf(w->arena, " + z * %lld", (long long)o->batch)
-                 : "");
+             o->batches > 1 && !of->of ? arena_printf(w->arena, " + z * %lld", (long long)o->batch)
+                                       : "");
         line(w, "(void)tap;");
-        put_copy_box(w, r, i, place);
+        for (int d = 0; d < of->n; d++) {
+            buf_printf(&at, ", %c_at%d", x, d);
+            buf_printf(&offsets, ", %s", tap_digit_text(w, of, d, "tap"));
+            if (of->dim[d].shift) buf_printf(&offsets, " + %s", ex_text(w, of->dim[d].shift));
+        }
+        int64_t images = of->images * (of->of ? o->batches * o->planes : 1);
+        const char *picture = arena_printf(w->arena, "%c_picture", x);
+        if (o->batches > 1 && of->of)
+            picture = arena_printf(w->arena, "%s + z * %lld", picture, (long long)of->images);
+        const char *some = ""; /* others are beyond all taps, or not of the phase: of no image */
+        if (!o->along && o->depth % r->depth)
+            some = arena_printf(w->arena, "tap < %lld", (long long)of->taps);
+        if (of->there)
+            some =
+                arena_printf(w->arena, "%s%s%s", some, *some ? " && " : "", ex_text(w, of->there));
+        if (*some)
+            picture =
+                arena_printf(w->arena, "%s + (%s ? 0 : %lld)", picture, some, (long long)images);
+        for (int p = 0; p < r->planes; p++)
+            line(w,
+                 "k_map_load_windows(stage + %d%s, &map_%c, full + s * 8, %d, channel + %lld%s, "
+                 "%s%s%s);",
+                 r->offset + p * r->bytes + i * lines * r->line, place, x,
+                 r->blocks > 1 ? (1 << r->blocks) - 1 : 0, of->of ? 0LL : (long long)o->plane * p,
+                 at.p, picture,
+                 of->of && p
+                     ? arena_printf(w->arena, " + %lld", (long long)(of->images * o->batches * p))
+                     : "",
+                 offsets.p);
         close_brace(w);
     }
-    if (o->along || r->steps > 1) close_brace(w);
+    if (o->along) close_brace(w);
 }
 
 /* What each of the cluster's blocks copies of a ring's tile: boxes, or lines of each box. */
 static void put_copy(struct emitter *w, const struct tile_program *t, const struct tile_ring *r) {
     const struct operand *o = r->operand;
-    int boxes = ring_boxes(r), lines = r->lines, elements = ring_line_elements(r);
+    int boxes = ring_boxes(r), lines = ring_box_lines(r), elements = ring_line_elements(r);
     const char *row = o->axis == AXIS_M ? "m0" : "n0", *map = o->axis == AXIS_M ? "a" : "b";
-    const char *depth = depth_of_ring(w, t, r);
+    const char *depth = depth_of_step(w, t, "step", r->depth);
     bool shared = r->blocks > 1;
     if (o->windows) {
         put_copy_windows(w, t, r);
@@ -360,37 +327,27 @@ static void put_copy(struct emitter *w, const struct tile_program *t, const stru
 }
 
 static void put_wait_empty(struct emitter *w, const struct tile_program *t) {
-    const struct tile_ring *a = ring(t, TILE_A), *b = ring(t, TILE_B);
     line(w, "k_mbar_wait_block(empty + s * 8, phase ^ 1);");
-    if (b->steps > 1) {
-        line(w, "const int strip = step / %d, tap = step %% %d;", b->steps, b->steps);
-        line(w, "k_mbar_arrive_expect_tx(full + s * 8, tap ? %d : %d);", ring_tile_bytes(a),
-             tile_step_bytes(t));
-    } else {
-        line(w, "k_mbar_arrive_expect_tx(full + s * 8, %d);", tile_step_bytes(t));
-    }
-    line(w, "const k_shared stage = stages + s * %d;", a->stage);
+    line(w, "k_mbar_arrive_expect_tx(full + s * 8, %d);", tile_step_bytes(t));
+    line(w, "const k_shared stage = stages + s * %d;", ring(t, TILE_A)->stage);
 }
 
 /* A wgmma's operand, of a plane: 32 bytes of a box's lines, or of lines along the rows 16 lines, of
  * the depth from number i on. */
 static const char *operand_of(struct emitter *w, const struct tile_ring *r, int plane) {
     int step = r->operand->along ? 16 * r->line : 32, in_line = r->line / 32;
-    const char x = ring_letter(r), *at = r->steps > 1 ? "strip_at" : "at";
+    char x = ring_letter(r);
     if (!r->operand->along && ring_boxes(r) > 1)
         return arena_printf(w->arena,
-                            "k_operand_on(of_%c, %s + (%d + i / %d * %d + i %% %d * %d) / 16)", x,
-                            at, plane * r->bytes, in_line, r->lines * r->line, in_line, step);
-    return arena_printf(w->arena, "k_operand_on(of_%c, %s + (%d + i * %d) / 16)", x, at,
+                            "k_operand_on(of_%c, at + (%d + i / %d * %d + i %% %d * %d) / 16)", x,
+                            plane * r->bytes, in_line, ring_box_lines(r) * r->line, in_line, step);
+    return arena_printf(w->arena, "k_operand_on(of_%c, at + (%d + i * %d) / 16)", x,
                         plane * r->bytes, step);
 }
 
 static void put_dot(struct emitter *w, const struct tile_program *t, bool fresh) {
     const struct tile_ring *a = ring(t, TILE_A), *b = ring(t, TILE_B);
     line(w, "const unsigned at = (unsigned)s * %d;", a->stage / 16);
-    if (b->steps > 1)
-        line(w, "const unsigned strip_at = (unsigned)strip_s * %d + (unsigned)(step %% %d) * %d;",
-             b->stage / 16, b->steps, b->operand->apart * b->line / 16);
     line(w, "k_wgmma_hold(sums);");
     line(w, "k_wgmma_begin();");
     for (int p = 0; p < t->product->n_passes; p++) {
@@ -574,9 +531,6 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             if (!copies && !t->ahead) line(w, "before = s;");
             line(w, "if (++s == %d) s = 0%s;", ring(t, TILE_A)->stages,
                  t->ahead ? "" : ", phase ^= 1");
-            if (ring(t, TILE_B)->steps > 1)
-                line(w, "if (step %% %d == %d && ++strip_s == %d) strip_s = 0;",
-                     ring(t, TILE_B)->steps, ring(t, TILE_B)->steps - 1, ring(t, TILE_B)->stages);
             break;
         case TILE_DOT_ADD: put_dot_of_made_planes(w, t); break;
         case TILE_ADD: put_add(w, t); break;
@@ -609,7 +563,7 @@ static struct ws_arg map_argument(struct emitter *w, const struct tile_program *
     const struct operand *o = r->operand;
     struct ws_map *m = NEW(w->arena, struct ws_map);
     int shared = o->along ? 1 : r->blocks, bytes = dtype_bytes(o->dtype);
-    struct tensor_map x = operand_map(o, r->line, r->lines / shared / r->copies);
+    struct tensor_map x = operand_map(o, r->line, ring_box_lines(r) / shared);
     *m = (struct ws_map){.dtype = x.dtype,
                          .tf32 = x.tf32,
                          .rank = x.rank,

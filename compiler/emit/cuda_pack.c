@@ -87,10 +87,13 @@ static void put_depth(struct emitter *w, const struct operand *o) {
     if (o->order->of) {
         line(w, "const k_idx run = (c + e) / %lld, at = (c + e) %% %lld;", (long long)o->channels,
              (long long)o->channels);
-        line(w, "const k_idx tap = run * %lld + at / %lld, channel = at %% %lld;",
-             (long long)of->dim[0].taps, (long long)o->order->pixel, (long long)o->order->pixel);
-        open_brace(w, "if (at < %lld && channel < %lld)", (long long)o->order->channels,
-                   (long long)of->channels);
+        line(w, "const k_idx part = at %% %lld, channel = part %% %lld;",
+             (long long)o->order->pixel, (long long)of->channels);
+        line(w, "const k_idx tap = (run * %lld + part / %lld) * %lld + at / %lld;",
+             (long long)o->order->pixel_taps, (long long)of->channels, (long long)of->dim[0].taps,
+             (long long)o->order->pixel);
+        open_brace(w, "if (at < %lld && part < %lld)", (long long)o->order->channels,
+                   (long long)(o->order->pixel_taps * of->channels));
     } else {
         line(w, "const k_idx tap = (c + e) / %lld, channel = (c + e) %% %lld;",
              (long long)o->channels, (long long)o->channels);
@@ -314,37 +317,80 @@ static void put_windows(struct emitter *w, const struct operand *o) {
     close_brace(w);
 }
 
-/* Of a line, eight elements each: whole pixels, of which some lie outside of the tensor. */
+/* The line of a run's image that a thread has some of: where in the windows' dimensions, or, of
+ * those that pixels have the taps of, which window. */
+static void put_line_of_runs(struct emitter *w, const struct im2col *runs) {
+    long long lines = 1;
+    for (int d = 1; d < runs->n; d++) {
+        line(w, "const k_idx %s%d = line / %lld %% %lld;", d <= runs->folded ? "window" : "at", d,
+             lines, (long long)runs->dim[d].size);
+        lines *= runs->dim[d].size;
+    }
+    line(w, "const k_idx picture = line / %lld %% %lld, z = line / %lld;", lines,
+         (long long)runs->images, lines * runs->images);
+    line(w, "(void)picture, (void)z;");
+}
+
+/* Where elements begin in a pixel: which channel, of which tap. */
+static void put_first_element(struct emitter *w, const struct im2col *runs) {
+    long long pixel = runs->pixel, channels = runs->of->channels;
+    if (pixel < EACH) return;
+    line(w, "const k_idx at0 = c / %lld + %lld;", pixel, (long long)runs->of->dim[0].first);
+    line(w, "k_idx part = c %% %lld, tap = part / %lld, channel = part %% %lld;", pixel, channels,
+         channels);
+    line(w, "(void)tap;");
+}
+
+/* Opens what is done for element e if it is one of the tensor's: channel, and where that is. */
+static void open_element_of_run(struct emitter *w, const struct im2col *runs) {
+    const struct im2col *of = runs->of;
+    long long pixel = runs->pixel, taps = 1;
+    struct buf inside = buf_new(w->arena);
+    if (pixel < EACH) {
+        line(w, "const k_idx at0 = c / %lld + e / %lld + %lld, part = e %% %lld;", pixel, pixel,
+             (long long)of->dim[0].first, pixel);
+        line(w, "const k_idx tap = part / %lld, channel = part %% %lld;", (long long)of->channels,
+             (long long)of->channels);
+        line(w, "(void)tap;");
+    }
+    buf_printf(&inside, "part < %lld && at0 >= 0 && at0 < %lld",
+               (long long)(runs->pixel_taps * of->channels), (long long)of->dim[0].size);
+    for (int d = 1; d <= runs->folded; d++) {
+        const struct im2col_dim *x = &of->dim[d];
+        const char *below = taps > 1 ? arena_printf(w->arena, " / %lld", taps) : "";
+        const char *in =
+            d < runs->folded ? arena_printf(w->arena, " %% %lld", (long long)x->taps) : "";
+        line(w, "const k_idx at%d = window%d * %lld + tap%s%s * %lld + %lld;", d, d,
+             (long long)x->step, below, in, (long long)x->apart, (long long)x->first);
+        buf_printf(&inside, " && at%d >= 0 && at%d < %lld", d, d, (long long)x->size);
+        taps *= x->taps;
+    }
+    open_brace(w, "if (%s)", inside.p);
+}
+
+/* Of a line, eight elements each: pixels or parts of one, some of which lie outside. */
 static void put_runs(struct emitter *w, const struct operand *o) {
     const struct kernel *k = w->k;
     const struct im2col *of = o->order->of;
-    int64_t chunks = o->step[1] / EACH, lines = 1;
+    int64_t chunks = o->step[1] / EACH;
     bool *needed = NEW_ARRAY(w->arena, bool, k->values.n);
     if (of->guard != NO_VALUE) needed[of->guard] = true;
     mark_needed(w, o->factor, needed);
     open_loop(w, o->plane / EACH);
-    line(w, "const k_idx c = (k_idx)(i %% %lld) * %d;", (long long)chunks, EACH);
-    line(w, "const k_idx line = (k_idx)(i / %lld);", (long long)chunks);
-    for (int d = 1; d < of->n; d++) {
-        line(w, "const k_idx at%d = line / %lld %% %lld;", d, (long long)lines,
-             (long long)of->dim[d].size);
-        lines *= of->dim[d].size;
-    }
-    line(w, "const k_idx picture = line / %lld %% %lld, z = line / %lld;", (long long)lines,
-         (long long)of->images, (long long)(lines * of->images));
-    line(w, "(void)picture, (void)z;");
+    line(w, "const k_idx c = (k_idx)i %% %lld * %d, line = (k_idx)i / %lld;", (long long)chunks,
+         EACH, (long long)chunks);
+    put_line_of_runs(w, o->order);
+    put_first_element(w, o->order);
     line(w, "float x[%d];", EACH);
     for (value_id v = 0; v < k->values.n; v++) w->where[v] = NOWHERE;
     line(w, "#pragma unroll");
     open_brace(w, "for (int e = 0; e < %d; e++)", EACH);
     line(w, "x[e] = 0;");
-    line(w, "const k_idx at0 = c / %lld + e / %lld + %lld, channel = e %% %lld;",
-         (long long)o->order->pixel, (long long)o->order->pixel, (long long)of->dim[0].first,
-         (long long)o->order->pixel);
-    open_brace(w, "if (channel < %lld && at0 >= 0 && at0 < %lld)", (long long)of->channels,
-               (long long)of->dim[0].size);
+    open_element_of_run(w, o->order);
     put_inside(w, o, of, needed);
     close_brace(w);
+    if (o->order->pixel >= EACH)
+        line(w, "if (part++, ++channel == %lld) channel = 0, tap++;", (long long)of->channels);
     close_brace(w);
     put_planes(w, o, arena_printf(w->arena, "i * %d", EACH));
     close_brace(w);

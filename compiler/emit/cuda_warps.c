@@ -91,7 +91,8 @@ static void put_piece_of_window(struct emitter *w, const struct tile_ring *r, in
         buf_printf(&inside, " && number %% %lld < %lld", (long long)o->channels,
                    (long long)of->channels);
     line(w, "k_copy_piece_if%s(k_piece<%d>(stage + %d, %d, line, piece), from_%c,",
-         in_piece ? "_of" : "", r->line, r->offset + plane * r->bytes, r->lines, ring_letter(r));
+         in_piece ? "_of" : "", r->line, r->offset + plane * r->bytes, ring_box_lines(r),
+         ring_letter(r));
     line(w, "                window / %lld * %lldLL%s + number %% %lld + %lld%s,",
          (long long)windows, (long long)o->step[of->n], pixel.p, (long long)o->channels,
          (long long)o->plane * plane,
@@ -114,7 +115,7 @@ static void put_parts(struct emitter *w, const struct tile_program *t, const str
                       const char *depth) {
     const struct operand *o = r->operand;
     int per = PIECE / o->piece, elements = o->piece / dtype_bytes(o->stored);
-    int parts = (o->along ? r->rows : r->depth) / elements, all = r->lines * parts;
+    int parts = (o->along ? r->rows : r->depth) / elements, all = ring_box_lines(r) * parts;
     int rounds = (all + t->threads - 1) / t->threads;
     const char *row = o->axis == AXIS_M ? "m0" : "n0";
     line(w, "#pragma unroll %d", rounds < MOST_ROUNDS ? rounds : MOST_ROUNDS);
@@ -129,7 +130,8 @@ static void put_parts(struct emitter *w, const struct tile_program *t, const str
         lies = arena_printf(w->arena, "at / %lld * %lldLL + at %% %lld", (long long)o->run,
                             (long long)o->jump, (long long)o->run);
     line(w, "k_copy_part<%d>(%s(stage + %d, %d, line, part / %d) + part %% %d * %d, from_%c,",
-         o->piece, place_text(w, r), r->offset, r->lines, per, per, o->piece, ring_letter(r));
+         o->piece, place_text(w, r), r->offset, ring_box_lines(r), per, per, o->piece,
+         ring_letter(r));
     line(w, "               down * %lldLL + %s%s, down < %lld ? %lld - at : 0);",
          (long long)o->pitch, lies,
          o->batches > 1 ? arena_printf(w->arena, " + z * %lldLL", (long long)o->batch) : "",
@@ -141,7 +143,7 @@ static void put_plane(struct emitter *w, const struct tile_program *t, const str
                       int plane, const char *step) {
     const struct operand *o = r->operand;
     int width = o->along ? r->rows : r->depth, across = width / piece(r);
-    int pieces = r->lines * across, rounds = (pieces + t->threads - 1) / t->threads;
+    int pieces = ring_box_lines(r) * across, rounds = (pieces + t->threads - 1) / t->threads;
     const char *row = o->axis == AXIS_M ? "m0" : "n0";
     const char *depth = depth_of_step(w, t, arena_printf(w->arena, "(%s)", step), r->depth);
     if (o->piece < PIECE || o->run) {
@@ -159,7 +161,7 @@ static void put_plane(struct emitter *w, const struct tile_program *t, const str
         return;
     }
     line(w, "k_copy_piece(%s(stage + %d, %d, line, piece), from_%c + (%lldLL%s), %lld,",
-         place_text(w, r), r->offset + plane * r->bytes, r->lines, ring_letter(r),
+         place_text(w, r), r->offset + plane * r->bytes, ring_box_lines(r), ring_letter(r),
          (long long)o->plane * plane,
          o->batches > 1 ? arena_printf(w->arena, " + z * %lldLL", (long long)o->batch) : "",
          (long long)o->pitch);
@@ -189,8 +191,8 @@ static void put_fragments(struct emitter *w, const struct tile_ring *r, int n, i
                           int planes) {
     bool left = r->operand->axis == AXIS_M, tf32 = r->operand->dtype == DT_F32;
     char x = ring_letter(r);
-    const char *at = arena_printf(w->arena, "%d, warp_%c + f * %d, i%s", r->lines, left ? 'm' : 'n',
-                                  FRAGMENT, tf32 ? " * 2" : "");
+    const char *at = arena_printf(w->arena, "%d, warp_%c + f * %d, i%s", ring_box_lines(r),
+                                  left ? 'm' : 'n', FRAGMENT, tf32 ? " * 2" : "");
     const char *which = left ? "left" : "right";
     line(w, "unsigned %c[%d][%d]%s;", x, planes, n, left ? "[4]" : "[2][2]");
     line(w, "#pragma unroll");

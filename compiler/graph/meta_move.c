@@ -396,7 +396,10 @@ bool shape_index_select(const struct infer *in, struct meta *out) {
     if (index->rank > 1) return infer_fail(in, "Index is supposed to be a vector");
     if (!need_index(in, 2) || !need_element(in, m, dim, index)) return false;
     copy_sizes(out, m);
-    if (m->rank) out->size[dim] = index->rank ? index->size[0] : constant(in, 1);
+    ex n = index->rank ? index->size[0] : constant(in, 1);
+    if (!m->rank && n != constant(in, 1))
+        return infer_fail(in, "Index to scalar can have only 1 value");
+    if (m->rank) out->size[dim] = n;
     return true;
 }
 

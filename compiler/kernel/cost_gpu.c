@@ -570,6 +570,22 @@ static double matmul_cost(const struct kernel *k, const struct layout *y) {
     return (double)kernel_size(k, AXIS_R) * step * (y->vec > 8 ? WIDE : 1) / (ghz * 1e3);
 }
 
+/* Clocks of a step whose warps copy and multiply both, of which a multiprocessor has `warps`: units
+ * for the products, if these wait for nothing. A warp that is alone waits for the factors of each
+ * 16 of the depth; and where in an image a piece of a window is takes most instructions of a copy.
+ */
+static double by_warp_clocks(const struct product *p, double units, double rate, double warps) {
+    const double WAIT = 70, OF_WINDOW = 60, OF_LINE = 20, ALONE = 0.5;
+    enum { ISSUED = 4, PIECE = 16, FMAS = 16 * 8 * 16, LANES = 32 };
+    double of_scheduler = warps / ISSUED;
+    double products = p->warp_rows / 16.0 * p->warp_columns / 8 * FMAS * ISSUED / rate;
+    double reached = fmin(1, of_scheduler * products / (products + WAIT));
+    double pieces = p->a_bytes * (p->a.windows ? OF_WINDOW : OF_LINE) +
+                    p->b_bytes * (p->b.windows ? OF_WINDOW : OF_LINE);
+    double issued = pieces / PIECE / LANES / ISSUED;
+    return units / reached + issued / fmin(1, of_scheduler * ALONE);
+}
+
 /* Products on the matrix units: a step of a tile takes what the units need for it, or to read it
  * out of shared memory, and what a warpgroup waits for between two steps, which another one hides
  * in part; or as long as its copy is under way, if few are ahead. Factors that are packed before
@@ -582,7 +598,9 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     const double LATENCY = 1400, WAIT = 115, WAIT_ALONE = 170, PROMOTE = 260, PROMOTE_ALONE = 520;
     const double PLANES = 7; /* instructions for an element's planes; four warps issue at a time */
     const double PART = 10;  /* for a copy that is smaller than usual; not fitted to anything */
-    const double BUSY = 12;  /* warps of a multiprocessor that keep these four busy */
+    const double BESIDE =
+        0.1; /* of the faster of products and copies, which go on beside each other */
+    const double BUSY = 12; /* warps of a multiprocessor that keep these four busy */
     const double EPILOGUE = 1500, FILL = 2000, LAUNCH = 3, MEETING = 3500;
     const struct device_limits *d = k->limits;
     const struct product *p = y->product;
@@ -602,6 +620,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     double made =
         operand_makes_planes(&p->a) * p->warp_rows + operand_makes_planes(&p->b) * p->warp_columns;
     double warps = (double)y->threads / d->warp, busy = fmin(1, warps * p->resident / BUSY);
+    if (p->by_warp) units = by_warp_clocks(p, units, rate, warps * p->resident);
     if (p->by_warp) units = fmax(units, made * depth * PLANES / (4.0 * d->warp) * warps / busy);
     for (int i = 0; i < 2 && p->by_warp; i++) {
         const struct operand *o = i ? &p->b : &p->a;
@@ -611,22 +630,23 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     bool alone = p->warpgroups == 1;
     double wait = p->promotes ? alone ? PROMOTE_ALONE : PROMOTE : alone ? WAIT_ALONE : WAIT;
     if (p->by_warp) wait = BARRIER / p->resident;
-    double step = fmax(fmax(units, shared) + wait, LATENCY / (y->stages - 1) / p->resident);
+    double lines = 0; /* of windows, which tensor maps are slow to bring */
+    if (p->a.windows) lines += p->a_bytes / p->a.line * operand_line_clocks(&p->a, p->by_warp);
+    if (p->b.windows) lines += p->b_bytes / p->b.line * operand_line_clocks(&p->b, p->by_warp);
+    double multiplied = fmax(units, shared) + wait;
+    double step = fmax(multiplied, lines) + BESIDE * fmin(multiplied, lines);
+    step = fmax(step, LATENCY / (y->stages - 1) / p->resident);
     double output = m * n * (kernel_size_of_element(k) > 32 ? 0.5 : 0);
     double tiles = (double)(matrix_tiles(k, y, AXIS_Z) * matrix_tiles(k, y, AXIS_M) *
                             matrix_tiles(k, y, AXIS_N));
     double waves = ceil(tiles * p->parts / floor((double)d->units / y->cluster));
     double us = (waves * (ceil(steps / p->parts) * step + EPILOGUE + output) + FILL) / (ghz * 1e3);
-    double least = (k->bytes_read + k->bytes_written) / (gbps * 1e3 * 0.9), before = 0;
+    double least = (k->bytes_read + k->bytes_written) / (gbps * 1e3 * 0.9);
     /* What rows come to: another launch, or a meeting for each phase; not fitted to anything. */
     if (k->over && !epilogue_reads_results(k)) us += LAUNCH;
     if (p->sharing > 1) us += waves * MEETING * (p->online ? 1 : k->levels - 1) / (ghz * 1e3);
     if (p->parts > 1) us += 2.5 + 2 * tiles * p->parts * m * n * 4 / (gbps * 1e3); /* by L2 */
-    const struct operand *packed[] = {&p->a, &p->b};
-    for (int i = 0; i < 2; i++)
-        if (packed[i]->bytes)
-            before += LAUNCH + (double)packed[i]->bytes * 1.7 / (gbps * 1e3 * 0.7);
-    return fmax(us, least) + before;
+    return fmax(us, least) + operand_pack_us(k, &p->a) + operand_pack_us(k, &p->b);
 }
 
 double cost_on_gpu(const struct kernel *k, const struct layout *y) {

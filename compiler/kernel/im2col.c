@@ -25,7 +25,13 @@
  *
  *     images 64, channels 28: 7 taps of 4
  *     dim 0  size 112  windows 112  taps 1  step 1  apart 1  first 0
- *     dim 1  size 224  windows 112  taps 7  step 2  apart 1  first -3 */
+ *     dim 1  size 224  windows 112  taps 7  step 2  apart 1  first -3
+ *
+ * or, with the 7 taps above each other in a pixel of 24 elements, 21 of which count:
+ *
+ *     images 64, channels 168: 7 taps of 24
+ *     dim 0  size 112  windows 112  taps 1  step 1  apart 1  first 0
+ *     dim 1  size 112  windows 112  taps 1  step 1  apart 1  first 0 */
 #include "kernel/kernel.h"
 
 /* An index as a sum of multiples of digits, and the rest. */
@@ -484,7 +490,6 @@ static int put_flat(struct exprs *p, const struct axis_digits *d, uint32_t bits,
 
 ex im2col_index(const struct kernel *k, const struct im2col *w, ex index) {
     struct exprs *p = k->ex;
-    if (w->whole) w = w->whole;
     struct search s = {.k = k, .out = (struct im2col *)w};
     ex from[2 * GROUP_MAX_AXES], to[2 * GROUP_MAX_AXES], e = in_digits(k, w, index);
     struct linear l;
@@ -532,39 +537,40 @@ int64_t im2col_offset(const struct im2col *w, int d, int64_t tap) {
     return tap % w->dim[d].taps * w->dim[d].apart;
 }
 
-const struct im2col *im2col_strips(const struct im2col *w, int64_t line, struct arena *a) {
-    const struct im2col_dim *d = &w->dim[0];
-    if (w->of || w->whole || w->phases || d->taps == 1 || d->step != 1) return NULL;
-    struct im2col *strips = NEW(a, struct im2col);
-    *strips = *w;
-    strips->whole = w;
-    strips->taps = w->taps / d->taps;
-    strips->dim[0].windows = line;
-    strips->dim[0].taps = 1;
-    strips->dim[0].tap_digit = -1;
-    return strips;
-}
-
 int64_t im2col_reach(const struct im2col *w) {
     const struct im2col_dim *d = &w->dim[0];
     return (d->windows - 1) * d->step + (d->taps - 1) * d->apart + 1;
 }
 
-const struct im2col *im2col_runs(const struct im2col *w, int64_t pixel, struct arena *a) {
+int64_t im2col_folded_taps(const struct im2col *w, int folded) {
+    int64_t taps = 1;
+    for (int d = 1; d <= folded; d++) taps *= w->dim[d].taps;
+    return taps;
+}
+
+/* Each window is a position. */
+static struct im2col_dim positions_of(const struct im2col_dim *d) {
+    return (struct im2col_dim){.size = d->windows,
+                               .windows = d->windows,
+                               .taps = 1,
+                               .step = 1,
+                               .apart = 1,
+                               .window_digit = d->window_digit,
+                               .tap_digit = -1};
+}
+
+const struct im2col *im2col_runs(const struct im2col *w, int folded, int64_t pixel,
+                                 struct arena *a) {
     const struct im2col_dim *d = &w->dim[0];
     if (w->of || w->phases || d->taps == 1 || d->apart != 1) return NULL;
     struct im2col *runs = NEW(a, struct im2col);
     *runs = *w;
     runs->of = w;
     runs->pixel = pixel;
+    runs->pixel_taps = im2col_folded_taps(w, folded);
+    runs->folded = folded;
     runs->channels = d->taps * pixel;
-    runs->taps = w->taps / d->taps;
-    runs->dim[0] = (struct im2col_dim){.size = d->windows,
-                                       .windows = d->windows,
-                                       .taps = 1,
-                                       .step = 1,
-                                       .apart = 1,
-                                       .window_digit = d->window_digit,
-                                       .tap_digit = -1};
+    runs->taps = w->taps / d->taps / runs->pixel_taps;
+    for (int i = 0; i <= folded; i++) runs->dim[i] = positions_of(&w->dim[i]);
     return runs;
 }

@@ -283,10 +283,11 @@ struct im2col {
     struct axis_digits digits[2]; /* that these axes are made of, of windows perhaps fewer */
     ex window_digit[GROUP_MAX_AXES], other_digit[GROUP_MAX_AXES]; /* as symbols */
     uint32_t image_digits, channel_digits; /* bits of those that are neither windows nor taps */
-    const struct im2col
-        *of; /* im2col_runs: what it is made of, else NULL; and elements of a pixel */
-    const struct im2col *whole; /* im2col_strips: what it is made of, else NULL */
-    int64_t pixel;
+    /* Of runs (im2col_runs), what these are made of, else NULL; a pixel's elements, of which the
+     * first pixel_taps * of->channels count; dimensions from 1 on whose taps a pixel has. */
+    const struct im2col *of;
+    int64_t pixel, pixel_taps;
+    int folded;
     /* Batches are phases, which all look at the same images: by their shift, and, unless EX_NONE, at
      * those taps alone for which this holds, of z and tap; is_there[z * taps + tap] is the same. */
     bool phases;
@@ -308,12 +309,12 @@ bool im2col_is_there(const struct im2col *w, int64_t z, int64_t tap);
 int64_t im2col_shift(const struct im2col *w, int d, int64_t z);
 /* The same windows with all taps of the innermost dimension as channels of one tap, if these lie
  * side by side: a run of memory, where a pixel has `pixel` elements. Windows then are positions of
- * the innermost dimension. The symbols are those of w. NULL: they do not, or are but one. */
-const struct im2col *im2col_runs(const struct im2col *w, int64_t pixel, struct arena *a);
-/* The same windows without the taps of the innermost dimension, along which there are as many more
- * of them, `line` in all, as these taps reach: tap t of window i is window i + t * apart. NULL: they
- * are none, or windows lie further apart. */
-const struct im2col *im2col_strips(const struct im2col *w, int64_t line, struct arena *a);
+ * the innermost dimension, and of so many next ones, `folded`, the taps of which are in a pixel:
+ * [tap][channel]. The symbols are those of w. NULL: taps are apart, or but one. */
+const struct im2col *im2col_runs(const struct im2col *w, int folded, int64_t pixel,
+                                 struct arena *a);
+/* Taps of dimensions 1 to `folded`. */
+int64_t im2col_folded_taps(const struct im2col *w, int folded);
 /* Pixels that the windows of the innermost dimension reach, from the first one on. */
 int64_t im2col_reach(const struct im2col *w);
 
@@ -344,9 +345,6 @@ struct operand {
     const struct im2col *order;
     int64_t channels;
     int line;     /* windows: bytes of a tile's lines */
-    int strip;    /* windows: taps of the innermost dimension that a tile serves, with as many more
-                     lines as they reach; 1: each tap has a tile of its own */
-    int apart;    /* strip: lines from a tap's first to the next one's */
     bool windows; /* each pixel is there once, and rows, or the depth, are windows of it: in the
                      image [image][position][plane][batch][channel], or [plane][batch][image]
                      [position][channel] of runs, or in what `load` reads */
@@ -382,7 +380,6 @@ struct product {
     struct folds folds; /* of promoted sums */
     const struct batch_steps *steps; /* NULL: batches have all */
     int a_bytes, b_bytes;            /* of a stage */
-    int strips;   /* tiles of b under way that serve several steps; 0: one for each stage */
     int sharing;  /* tiles whose blocks wait for each other: what their rows come to; 1: none */
     bool online;  /* these meet once: epilogue_is_online */
     int exchange; /* bytes in which warps leave what they have of the epilogue's reductions */
@@ -452,6 +449,11 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
                           struct arena *a);
 /* Sums that a thread has of a tile; those that are promoted have a total each beside them. */
 int product_thread_sums(const struct product *p);
+/* What writing an operand's image takes in us, and its being read once (0: it has none); the clocks
+ * that a line of a tile of windows takes at least: on an H100, tensor maps bring one in 5, of 32
+ * bytes as of 128. */
+double operand_pack_us(const struct kernel *k, const struct operand *o);
+double operand_line_clocks(const struct operand *o, bool by_warp);
 /* What a tensor map is told of an operand whose boxes have so many lines, of `line` bytes; windows:
  * where the taps of the last one are must be asked beside. Its address is 0. */
 struct tensor_map operand_map(const struct operand *o, int line, int lines);
@@ -490,8 +492,6 @@ bool operand_has_runs(const struct operand *o);
 bool operand_makes_planes(const struct operand *o);
 int stored_planes(const struct operand *o);
 int operand_line(const struct operand *o, int rows, int depth);
-/* Lines of a tile that serves all taps of a strip, in each of which so many blocks copy a part. */
-int strip_lines(const struct operand *o, int tile, int blocks);
 /* matmul by plain arithmetic: of a thread's tm or tn elements, how many lie side by side. */
 int layout_unit(int elements);
 

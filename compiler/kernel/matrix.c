@@ -26,6 +26,8 @@
  *
  * mma=1: wgmma, where a role of the block copies boxes by tensor maps (sm_90a). mma=2: mma.sync,
  * where each warp multiplies its tm rows by tn columns of the tile, and all copy (sm_80 on). */
+#include <math.h>
+
 #include "kernel/kernel.h"
 
 enum { BY_WARPGROUP = 1, BY_WARP = 2 }; /* the knob mma */
@@ -252,12 +254,12 @@ static void set_runs(struct operand *o, const struct im2col *w) {
     o->bytes = round_up(o->plane * o->planes * dtype_bytes(o->dtype), 1024);
 }
 
-/* Elements that few channels are filled up to, so that windows begin at whole pieces; 0: these are
- * not few. */
-static int64_t pixel_of_run(const struct im2col *w, int bytes) {
-    for (int64_t n = 1; n * bytes <= PIECE; n *= 2)
-        if (n >= w->channels && n * w->dim[0].step * bytes % PIECE == 0) return n;
-    return 0;
+/* Elements that a pixel's n are filled up to, so that windows begin at whole pieces, and a pixel is
+ * part of eight elements, or has whole eights. */
+static int64_t pixel_of_run(const struct im2col *w, int64_t n, int bytes) {
+    for (;; n++)
+        if (n * w->dim[0].step * bytes % PIECE == 0 && (ALIGNED % n == 0 || n % ALIGNED == 0))
+            return n;
 }
 
 static bool take_step(const struct kernel *k, ex *index, ex symbol, int64_t *step) {
@@ -310,7 +312,6 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     value_id load = plain_load(k, factor);
     bool wide = k->values.at[k->dot].dtype == DT_F32, tf32 = is_tf32(k);
     struct operand o = {.factor = factor,
-                        .strip = 1,
                         .load = load,
                         .axis = axis,
                         .dtype = wide && !tf32 ? DT_BF16 : k->values.at[k->dot].dtype,
@@ -360,18 +361,14 @@ static int line_of_channels(int64_t bytes, int line) {
     return best;
 }
 
-/* o as windows w, so many channels of which that a line of a tile is of one tap; false: most of
- * these would be none, or no copies reach all taps. */
+/* o as windows w in lines of so many bytes, with so many channels that each is of one tap; false:
+ * most of these would be none, or no copies reach all taps. */
 static bool set_windows_of(const struct kernel *k, struct operand *o, const struct im2col *w,
-                           int tile, int depth, bool by_warp, struct arena *a) {
+                           int line, int lines, bool by_warp, struct arena *a) {
     enum { MOST_WASTE = 2 };
-    int lines = o->along ? depth : tile, bytes = dtype_bytes(o->dtype);
-    int line = operand_line(o, tile, depth);
-    if (!line) return false;
-    if (o->axis == AXIS_N || !o->along) line = line_of_channels(w->channels * bytes, line);
     o->order = w;
     o->line = line;
-    o->channels = round_up(w->channels, line / bytes);
+    o->channels = round_up(w->channels, line / dtype_bytes(o->dtype));
     *(o->along ? &o->rows : &o->depth) = w->taps * o->channels;
     if (o->channels > MOST_WASTE * w->channels) return false;
     struct operand there = *o;
@@ -383,37 +380,97 @@ static bool set_windows_of(const struct kernel *k, struct operand *o, const stru
     return by_warp || windows_fit(o, line, lines, a);
 }
 
-/* A factor as windows, or runs of few channels, whatever has fewer bytes. The depth of both factors
- * is taps then, of each all channels; or, along, the rows of this one are. Not if an image of the
- * product's own shape, or none, takes fewer bytes. */
-static void choose_windows(const struct kernel *k, struct product *p, int side, bool along,
-                           int tile, int depth, struct arena *a) {
-    const struct im2col *w = k->im2col[side][along];
-    struct operand *own = side ? &p->b : &p->a, *other = side ? &p->a : &p->b, best = *own;
-    if (!w || own->order || own->load != NO_VALUE || (along && own->dtype == DT_F32)) return;
-    if (along && w->phases) return;
-    int64_t pixel = along ? 0 : pixel_of_run(w, dtype_bytes(own->dtype));
-    const struct im2col *ways[] = {w, pixel ? im2col_runs(w, pixel, a) : NULL};
-    for (int i = 0; i < 2; i++) {
-        struct operand o = *own;
-        o.along = along;
-        if (w->phases) o.batches = 1;
-        if (ways[i] && set_windows_of(k, &o, ways[i], tile, depth, p->by_warp, a) &&
-            o.bytes < best.bytes)
-            best = o;
+double operand_pack_us(const struct kernel *k, const struct operand *o) {
+    const double LAUNCH = 3, WRITTEN_AND_READ = 1.7, REACHED = 0.7;
+    const double OF_WINDOWS = 77, OF_IMAGE = 20; /* instructions, of an element */
+    const struct device_limits *d = k->limits;
+    double clock = (d->clock_ghz > 0 ? d->clock_ghz : 1.5) * 1e3,
+           gbps = d->peak_gbps > 0 ? d->peak_gbps : 1000, bytes = (double)o->bytes;
+    bool taps = k->im2col[o->axis == AXIS_N][0] && !o->windows && !o->order;
+    double each = taps ? OF_WINDOWS : OF_IMAGE,
+           elements = bytes / o->planes / dtype_bytes(o->dtype);
+    double issued = elements * each / (128.0 * d->units * clock);
+    if (!o->bytes) return 0;
+    return LAUNCH + fmax(issued, bytes * WRITTEN_AND_READ / (gbps * 1e3 * REACHED));
+}
+
+double operand_line_clocks(const struct operand *o, bool by_warp) {
+    const double WINDOW = 5;
+    return o->windows && !by_warp ? WINDOW : 0;
+}
+
+/* What it takes, in us, to write the operand's image, and then to copy or to multiply its rows, of
+ * which each tile of the other factor wants all. */
+static double operand_us(const struct kernel *k, const struct operand *o, int line, int64_t others,
+                         int tile, int passes, bool by_warp) {
+    const double COPIED = 48; /* bytes a clock, at most */
+    const struct device_limits *d = k->limits;
+    double clock = (d->clock_ghz > 0 ? d->clock_ghz : 1.5) * 1e3, bytes = dtype_bytes(o->dtype);
+    double rate = d->matrix_tflops * 1e6 / (2 * clock); /* of the device, a clock */
+    double all =
+        (double)o->rows * (double)kernel_size(k, AXIS_Z) * (double)((others + tile - 1) / tile);
+    double depth = (double)round_up(o->depth, line / dtype_bytes(o->dtype));
+    double of_line = fmax(operand_line_clocks(o, by_warp), line / COPIED);
+    double copies = all * o->planes * depth * bytes / line * of_line / d->units;
+    double products = all * tile * depth * passes * bytes / 2 / rate;
+    return fmax(copies, products) / clock + operand_pack_us(k, o);
+}
+
+/* A factor as windows: pixel by pixel, or runs of these with the taps of more or fewer dimensions
+ * in a pixel, in lines of all widths. */
+static bool cheapest_windows(const struct kernel *k, struct operand *best, const struct im2col *w,
+                             int line, int lines, int64_t others, int tile, bool by_warp,
+                             struct arena *a) {
+    int bytes = dtype_bytes(best->dtype), passes = best->planes > 1 ? MOST_PASSES : 1;
+    double least = operand_us(k, best, line, others, tile, passes, by_warp);
+    const struct operand own = *best;
+    for (int folded = -1; folded < w->n; folded++) {
+        const struct im2col *of = w;
+        if (folded >= 0) {
+            int64_t n = im2col_folded_taps(w, folded) * w->channels;
+            of = im2col_runs(w, folded, pixel_of_run(w, n, bytes), a);
+        }
+        for (int l = line; l >= 32 && of; l /= 2) {
+            struct operand o = own;
+            if (w->phases) o.batches = 1;
+            if (!set_windows_of(k, &o, of, l, lines, by_warp, a)) continue;
+            double us = operand_us(k, &o, l, others, tile, passes, by_warp);
+            if (us < least) least = us, *best = o;
+        }
     }
-    if (!best.order) return;
+    return best->order;
+}
+
+/* The depth of both factors is taps then, of each all channels. Not if an image of the product's
+ * own shape, or none, is better. */
+static void choose_windows(const struct kernel *k, struct product *p, int side, int tile,
+                           int other_tile, int depth, struct arena *a) {
+    const struct im2col *w = k->im2col[side][0];
+    struct operand *own = side ? &p->b : &p->a, *other = side ? &p->a : &p->b, best = *own;
+    if (!w || own->order || own->load != NO_VALUE) return;
+    best.along = false;
+    int line = operand_line(&best, tile, depth);
+    if (!line || !cheapest_windows(k, &best, w, line, tile, other->rows, other_tile, p->by_warp, a))
+        return;
     *own = best;
-    if (!along) set_order(other, own);
+    set_order(other, own);
+}
+
+/* The depth is windows, and the rows are taps, of each all channels. */
+static void choose_windows_along(const struct kernel *k, struct product *p, int side, int tile,
+                                 int depth, struct arena *a) {
+    const struct im2col *w = k->im2col[side][1];
+    struct operand *own = side ? &p->b : &p->a, o = *own;
+    if (!w || w->phases || own->order || own->load != NO_VALUE || own->dtype == DT_F32) return;
+    o.along = true;
+    int line = operand_line(&o, tile, depth);
+    if (!line) return;
+    if (side) line = line_of_channels(w->channels * dtype_bytes(o.dtype), line);
+    if (set_windows_of(k, &o, w, line, depth, p->by_warp, a) && o.bytes < own->bytes) *own = o;
 }
 
 int64_t operand_row(const struct kernel *k, const struct operand *o, int64_t row) {
     const struct im2col *w = o->order;
-    if (o->strip > 1) {
-        int64_t line = w->dim[0].windows, windows = w->whole->dim[0].windows;
-        if (row >= o->rows || row % line >= windows) return -1;
-        return row / line * windows + row % line;
-    }
     if (!operand_has_order(o)) return row < kernel_size(k, o->axis) ? row : -1;
     int64_t tap = row / o->channels, channel = row % o->channels, number;
     if (tap >= w->taps || channel >= w->channels) return -1;
@@ -421,58 +478,6 @@ int64_t operand_row(const struct kernel *k, const struct operand *o, int64_t row
     bool known = ex_is_const(k->ex, ex_subst(k->ex, im2col_other(k, w), from, to, 2), &number);
     WS_ASSERT(known);
     return number;
-}
-
-/* Lines of b's tile: the windows', and those that other taps of the innermost dimension reach; whole
- * eights of each block's and each copy's. */
-int strip_lines(const struct operand *o, int tile, int blocks) {
-    enum { EIGHT = 8, MOST = 256 };
-    int lines = tile + (o->strip - 1) * o->apart;
-    int each = (int)round_up(lines, EIGHT * blocks) / blocks;
-    return each <= MOST ? each * blocks : (int)round_up(lines, 2 * EIGHT * blocks);
-}
-
-/* Windows beside each other, even, so that pairs of them stay pairs; eights where outputs could be
- * stored by eights, unless many were none. */
-static int64_t strip_width(const struct im2col *w) {
-    enum { EIGHT = 8, PERCENT = 115 };
-    const struct im2col_dim *d = &w->dim[0];
-    int64_t width = d->windows + (d->taps - 1) * d->apart, eights = round_up(width, EIGHT);
-    return !(d->windows % EIGHT) && eights * 100 <= width * PERCENT ? eights : round_up(width, 2);
-}
-
-/* So many of b's tiles that the one which is filled has been read: a stage of a's is filled again
- * when the step that had it is over. */
-static int strips_of(const struct operand *o, int stages) { return (stages - 2) / o->strip + 2; }
-
-static int64_t strips_bytes(const struct product *p, const struct operand *o, int lines, int depth,
-                            int stages) {
-    int64_t of_b = (int64_t)lines * depth * dtype_bytes(o->stored) * stored_planes(o);
-    return (int64_t)p->a_bytes * stages + of_b * strips_of(o, stages);
-}
-
-/* Taps along the innermost dimension read one tile of b, each from another line on: what comes from
- * L2 is a third with three of them. Not if too many windows were none, or no two tiles fit. */
-static void choose_strips(const struct kernel *k, const struct config *c, const struct layout *y,
-                          struct product *p, struct arena *a) {
-    enum { PERCENT = 130, MOST_LINES = 512 };
-    int n = c->knob[KNOB_n], depth = c->knob[KNOB_k], stages = c->knob[KNOB_stages];
-    struct operand o = p->b;
-    if (p->by_warp || !o.windows || o.along || k->over || p->parts > 1 || o.channels % depth)
-        return;
-    const struct im2col *w = o.order, *strips = im2col_strips(w, strip_width(w), a);
-    if (!strips || strips->dim[0].windows * 100 > w->dim[0].windows * PERCENT) return;
-    o.order = strips;
-    o.strip = (int)w->dim[0].taps;
-    o.apart = (int)w->dim[0].apart;
-    o.depth = strips->taps * o.channels;
-    o.rows = o.rows / w->dim[0].windows * strips->dim[0].windows;
-    int lines = strip_lines(&o, n, y->cluster);
-    if (lines > MOST_LINES || !windows_fit(&o, o.line, lines / y->cluster, a)) return;
-    if (strips_bytes(p, &o, lines, depth, 2) + y->smem > k->limits->smem_block) return;
-    p->b = o;
-    p->strips = strips_of(&o, stages);
-    p->b_bytes = lines * depth * dtype_bytes(o.stored) * stored_planes(&o);
 }
 
 /* Of which plane each is multiplied with which, the smallest products first. */
@@ -786,10 +791,10 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     p->b = make_operand(k, k->dot_b, AXIS_N, n, depth, by_warp);
     p->by_warp = by_warp;
     /* Where rows or columns are reduced, they are in the product's own order. */
-    for (int along = 0; along < (k->over ? 1 : 2); along++) {
-        choose_windows(k, p, 1, along, n, depth, a);
-        choose_windows(k, p, 0, along, m, depth, a);
-    }
+    choose_windows(k, p, 1, n, m, depth, a);
+    choose_windows(k, p, 0, m, n, depth, a);
+    if (!k->over) choose_windows_along(k, p, 1, n, depth, a);
+    if (!k->over) choose_windows_along(k, p, 0, m, depth, a);
     choose_passes(p);
     p->band = c->knob[KNOB_band] ? c->knob[KNOB_band] : epilogue_reads_results(k) ? 1 : 8;
     int64_t steps = round_up(p->a.depth, depth) / depth;
@@ -811,7 +816,6 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     p->b_bytes = n * depth * dtype_bytes(p->b.stored) * stored_planes(&p->b);
     bad = (by_warp ? check_warps : check_warpgroups)(k, c, y, p, a);
     if (bad) return bad;
-    choose_strips(k, c, y, p, a);
     if ((bad = check_operand(k, &p->a, m, depth, 1, a))) return bad;
     if ((bad = check_operand(k, &p->b, n, depth, y->cluster, a))) return bad;
     y->stages = c->knob[KNOB_stages];
@@ -821,8 +825,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     y->br = n;
     y->product = p;
     p->exchange = all_exchanges(k, y);
-    int64_t smem = (int64_t)p->a_bytes * y->stages + y->smem + p->exchange;
-    smem += (int64_t)p->b_bytes * (p->strips ? p->strips : y->stages);
+    int64_t smem = (int64_t)(p->a_bytes + p->b_bytes) * y->stages + y->smem + p->exchange;
     if (smem > k->limits->smem_block)
         return arena_printf(a, "needs %lld bytes of shared memory; %lld is the limit",
                             (long long)smem, (long long)k->limits->smem_block);

@@ -148,7 +148,7 @@ static void lower_flip(struct lowering *w, struct nest *n, const struct node *x)
     struct exprs *p = w->l->ex;
     ex index[WS_MAX_RANK];
     memcpy(index, n->out_index, sizeof index);
-    for (uint32_t k = 0; k < x->args[1].ints.n; k++) {
+    for (uint32_t k = 0; k < x->args[1].ints.n && x->meta.rank; k++) {
         int64_t dim = ex_value(p, x->args[1].ints.at[k]);
         index[dim] = ex_sub(p, ex_sub(p, x->meta.size[dim], ex_const(p, 1)), index[dim]);
     }

@@ -24,11 +24,11 @@ int ring_line_elements(const struct tile_ring *r) {
 int ring_boxes(const struct tile_ring *r) {
     return (r->operand->along ? r->rows : r->depth) / ring_line_elements(r);
 }
-
-int ring_tile_bytes(const struct tile_ring *r) { return r->bytes * r->planes; }
+int ring_box_lines(const struct tile_ring *r) { return r->operand->along ? r->depth : r->rows; }
 
 int tile_step_bytes(const struct tile_program *t) {
-    return ring_tile_bytes(&t->ring[TILE_A]) + ring_tile_bytes(&t->ring[TILE_B]);
+    return t->ring[TILE_A].bytes * t->ring[TILE_A].planes +
+           t->ring[TILE_B].bytes * t->ring[TILE_B].planes;
 }
 
 int64_t tile_steps(const struct tile_program *t) {
@@ -87,39 +87,19 @@ static struct tile_ring make_ring(const char *name, const struct operand *o, int
                               .line = operand_line(o, rows, depth),
                               .stages = p->layout.stages,
                               .planes = stored_planes(o),
-                              .lines = o->along ? depth : rows,
-                              .copies = 1,
-                              .steps = 1,
                               .bytes = rows * depth * dtype_bytes(o->stored),
                               .blocks = 1};
 }
 
-/* B's tiles serve some steps each, and have lines for all of them. */
-static void make_strips(struct tile_ring *r, const struct product *x) {
-    enum { MOST_LINES = 256 };
-    r->stages = x->strips;
-    r->steps = x->b.strip;
-    r->lines = strip_lines(&x->b, r->rows, r->blocks);
-    r->copies = r->lines / r->blocks > MOST_LINES ? 2 : 1;
-    r->bytes = r->lines * r->depth * dtype_bytes(x->b.stored);
-}
-
-/* Stages of both rings lie beside each other: A's planes, then B's; or, where B's serve several
- * steps, behind each other. Tiles begin at multiples of eight lines, which is what a swizzle counts
- * in. */
+/* Stages of both rings lie beside each other: A's planes, then B's. Tiles begin at multiples of
+ * eight lines, which is what a swizzle counts in. */
 static void place_rings(struct tile_program *t) {
     enum { ALIGNMENT = 1024 };
     struct tile_ring *a = &t->ring[TILE_A], *b = &t->ring[TILE_B];
     a->stage = b->stage = tile_step_bytes(t);
     a->offset = 0;
-    b->offset = ring_tile_bytes(a);
+    b->offset = a->bytes * a->planes;
     t->barriers = a->stage * a->stages;
-    if (b->steps > 1) {
-        a->stage = ring_tile_bytes(a);
-        b->stage = ring_tile_bytes(b);
-        b->offset = a->stage * a->stages;
-        t->barriers = b->offset + b->stage * b->stages;
-    }
     t->exchange = t->barriers + (t->product->by_warp ? 0 : 2 * a->stages * 8);
     t->smem = t->block->layout.smem;
     int aligned = t->product->by_warp ? 0 : ALIGNMENT;
@@ -163,7 +143,6 @@ struct tile_program *tile_dot(const struct block *p, struct arena *a) {
     t->ring[TILE_A] = make_ring("A", &x->a, p->layout.bx, p);
     t->ring[TILE_B] = make_ring("B", &x->b, p->layout.br, p);
     t->ring[TILE_B].blocks = p->layout.cluster;
-    if (x->strips) make_strips(&t->ring[TILE_B], x);
     place_rings(t);
     t->image[TILE_B] = x->a.bytes;
     t->parts = x->a.bytes + x->b.bytes;

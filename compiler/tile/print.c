@@ -31,6 +31,7 @@ static void put_windows(struct buf *b, const struct operand *o) {
     if (w->of)
         buf_printf(b, "runs of %lld pixels of %lld, %lld apart, ", (long long)w->of->dim[0].taps,
                    (long long)w->pixel, (long long)w->of->dim[0].step);
+    if (w->pixel_taps > 1) buf_printf(b, "%lld taps each, ", (long long)w->pixel_taps);
     for (int d = w->n; d-- > 0;)
         buf_printf(b, "%lld%s", (long long)w->dim[d].taps, d ? " x " : " taps ");
     for (int d = w->n; d-- > 0;)
@@ -82,9 +83,6 @@ static void put_ring(struct buf *b, const struct tile_ring *r) {
         buf_printf(b, "[%d %s, %d k]", r->rows, axis_name(o), r->depth);
     buf_printf(b, ", lines of %d bytes", r->line);
     if (r->blocks > 1) buf_printf(b, ", copied by %d blocks", r->blocks);
-    if (r->steps > 1)
-        buf_printf(b, ", each with %d lines for %d steps, %d lines apart", r->lines, r->steps,
-                   o->apart);
     buf_putc(b, '\n');
 }
 

@@ -16,8 +16,8 @@
 enum { MOST_REGIONS = 4, MOST_STAGES = 8, INSTRUCTION = 16, MOST_PHASES = 4 };
 
 struct product_at {
-    int stage, slot, tap; /* of a's ring; of b's, and which of the steps that this tile serves */
-    bool fresh;           /* the sums begin with it */
+    int stage;
+    bool fresh; /* the sums begin with it */
 };
 
 struct agent {
@@ -25,7 +25,6 @@ struct agent {
     int rank, group;                  /* block of the cluster; warpgroup, -1: it copies */
     int64_t tile, step, first, steps; /* tile: of all parts; first: step of the depth */
     int stage, before;
-    int tap, slot; /* where b's tiles serve several steps: which of these; whose tile */
     unsigned phase;
     bool fresh, done, met; /* met: it waits for the others of its block */
     int groups;            /* of copies */
@@ -45,7 +44,6 @@ struct barrier {
 
 struct copy {
     int ring, rank, stage, first, n; /* lines of the rows: a part of the tile */
-    int barrier;                     /* the stage that waits for it: of a's ring */
     int agent, group;                /* by_warp: whose copy; of which of its groups */
     int64_t row, depth, z;
     bool landed;
@@ -83,12 +81,10 @@ static const struct tile_ring *ring(const struct machine *x, int i) { return &x-
 
 static int group_rows(const struct machine *x) { return ring(x, TILE_A)->rows / x->readers; }
 
-static int tile_rows(const struct tile_ring *r) { return r->steps > 1 ? r->lines : r->rows; }
-
 static float *tile_of(struct machine *x, int rank, int i, int stage, int plane) {
     const struct tile_ring *r = ring(x, i);
     return x->shared[rank][i] + ((size_t)stage * (size_t)r->operand->planes + (size_t)plane) *
-                                    (size_t)tile_rows(r) * (size_t)r->depth;
+                                    (size_t)r->rows * (size_t)r->depth;
 }
 
 /* ---- copies ---------------------------------------------------------------------------------- */
@@ -112,8 +108,8 @@ static void land(struct machine *x, struct copy *c) {
             for (int d = 0; d < r->depth; d++)
                 to[i * r->depth + d] = element(x, c->ring, p, c->z, c->row + i, c->depth + d);
     }
-    struct barrier *b = &x->full[c->rank][c->barrier];
-    b->there += (int64_t)r->bytes * r->planes / tile_rows(r) * c->n;
+    struct barrier *b = &x->full[c->rank][c->stage];
+    b->there += (int64_t)r->bytes * r->planes / r->rows * c->n;
     c->landed = true;
     if (b->arrivals && b->there == b->due) b->phase++, b->arrivals = 0, b->there = b->due = 0;
 }
@@ -171,31 +167,19 @@ static void place(const struct machine *x, const struct agent *g, int64_t *z, in
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
-/* Where tiles of B serve some taps each, A's depth goes along these, then along the channels of a
- * tap, then along the other taps. */
-static int64_t depth_of(const struct machine *x, const struct agent *g, int i, int ahead,
-                        int64_t z) {
-    const struct tile_ring *r = ring(x, i), *b = ring(x, TILE_B);
-    int64_t number = g->first + (g->step + ahead) * x->t->product->parts;
-    if (b->steps == 1) return tile_batch_step(x->t, z, number) * r->depth;
-    int64_t strip = number / b->steps, of_tap = b->operand->channels / r->depth;
-    if (i == TILE_B) return strip * r->depth;
-    return ((strip / of_tap * b->steps + g->tap) * of_tap + strip % of_tap) * r->depth;
-}
-
 static void start_copy(struct machine *x, const struct agent *g, int i, int ahead) {
     const struct tile_ring *r = ring(x, i);
     int64_t z, m, n;
     place(x, g, &z, &m, &n);
-    int part = tile_rows(r) / r->blocks;
-    if (g->step + ahead >= g->steps || (r->steps > 1 && g->tap)) return;
+    int part = r->rows / r->blocks;
+    if (g->step + ahead >= g->steps) return;
+    int64_t number = g->first + (g->step + ahead) * x->t->product->parts;
     struct copy c = {.ring = i,
-                     .stage = r->steps > 1 ? g->slot : (g->stage + ahead) % r->stages,
-                     .barrier = (g->stage + ahead) % ring(x, TILE_A)->stages,
+                     .stage = (g->stage + ahead) % r->stages,
                      .first = r->blocks > 1 ? g->rank * part : 0,
                      .n = part,
                      .row = i == TILE_A ? m : n,
-                     .depth = depth_of(x, g, i, ahead, z),
+                     .depth = tile_batch_step(x->t, z, number) * r->depth,
                      .z = z,
                      .agent = g->group,
                      .group = g->groups};
@@ -217,8 +201,7 @@ static void multiply(struct machine *x, struct agent *g, const struct product_at
     for (int q = 0; q < of->n_passes; q++) {
         const float *left = tile_of(x, g->rank, TILE_A, p->stage, of->pass[q].a) +
                             g->group * group_rows(x) * a->depth;
-        const float *right = tile_of(x, g->rank, TILE_B, p->slot, of->pass[q].b) +
-                             p->tap * b->operand->apart * b->depth;
+        const float *right = tile_of(x, g->rank, TILE_B, p->stage, of->pass[q].b);
         for (int d = 0; d < a->depth; d += INSTRUCTION)
             for (int i = 0; i < group_rows(x); i++)
                 for (int j = 0; j < b->rows; j++) {
@@ -228,11 +211,6 @@ static void multiply(struct machine *x, struct agent *g, const struct product_at
                     g->sums[i * b->rows + j] = (float)sum;
                 }
     }
-}
-
-static struct product_at product_here(const struct machine *x, const struct agent *g, bool fresh) {
-    bool strips = ring(x, TILE_B)->steps > 1;
-    return (struct product_at){g->stage, strips ? g->slot : g->stage, strips ? g->tap : 0, fresh};
 }
 
 static void drain(struct machine *x, struct agent *g, int most) {
@@ -433,8 +411,7 @@ static bool go_on(struct machine *x, struct agent *g) {
     case TILE_END: turn(x, g); break;
     case TILE_WAIT_EMPTY:
         if (!has_passed(&x->empty[g->rank][g->stage], g->phase ^ 1)) return false;
-        x->full[g->rank][g->stage].due =
-            g->tap ? ring_tile_bytes(ring(x, TILE_A)) : tile_step_bytes(x->t);
+        x->full[g->rank][g->stage].due = tile_step_bytes(x->t);
         x->full[g->rank][g->stage].arrivals = 1;
         break;
     case TILE_COPY:
@@ -451,12 +428,12 @@ static bool go_on(struct machine *x, struct agent *g) {
         break;
     case TILE_FILL: g->fresh = true; break;
     case TILE_DOT_ADD:
-        vec_push(x->arena, &g->under_way, product_here(x, g, true));
+        vec_push(x->arena, &g->under_way, ((struct product_at){g->stage, true}));
         drain(x, g, 0);
         add(x, g);
         break;
     case TILE_DOT:
-        vec_push(x->arena, &g->under_way, product_here(x, g, g->fresh));
+        vec_push(x->arena, &g->under_way, ((struct product_at){g->stage, g->fresh}));
         g->fresh = false;
         if (!x->late || x->t->ahead) drain(x, g, 0);
         break;
@@ -471,10 +448,6 @@ static bool go_on(struct machine *x, struct agent *g) {
     case TILE_NEXT:
         g->before = g->stage;
         if (++g->stage == ring(x, TILE_A)->stages) g->stage = 0, g->phase ^= 1;
-        if (++g->tap == ring(x, TILE_B)->steps) {
-            g->tap = 0;
-            if (++g->slot == ring(x, TILE_B)->stages) g->slot = 0;
-        }
         break;
     case TILE_ADD: add(x, g); break;
     case TILE_FOLD: break; /* how the total is kept is no business of who waits for whom */
@@ -531,7 +504,7 @@ static void begin_cluster(struct machine *x, int64_t cluster) {
     for (int rank = 0; rank < x->blocks; rank++) {
         for (int i = 0; i < RINGS; i++) {
             const struct tile_ring *r = ring(x, i);
-            size_t n = (size_t)(r->stages * r->operand->planes) * (size_t)(tile_rows(r) * r->depth);
+            size_t n = (size_t)(r->stages * r->operand->planes) * (size_t)(r->rows * r->depth);
             x->shared[rank][i] = NEW_ARRAY(x->arena, float, n);
             poison(x->shared[rank][i], n);
         }

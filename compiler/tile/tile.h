@@ -41,9 +41,7 @@
  *   T8  the phases of an epilogue come in their order, each STORE but the last with a REDUCE behind
  *       it; partials are left by who has reduced them; and a STORE that reads what rows come to
  *       stands behind a MEET_PARTIALS of all the tiles that share rows, if there are several;
- *   T9  a line of what is read through windows is of one tap, and there are lines for all taps;
- *   T10 a tile of B that serves several steps has the lines of all of them, and there are so many
- *       that one is filled again only when a stage of A is free whose step came behind all of its.
+ *   T9  a line of what is read through windows is of one tap, and there are lines for all taps.
  *
  * Where the epilogue reduces, the store is followed by
  *
@@ -95,9 +93,6 @@ struct tile_ring {
     int rows, depth;
     int line; /* bytes: 32, 64, 128 */
     int stages, planes;
-    int lines;  /* of a box: rows, with those that other taps reach, or `along` the depth */
-    int copies; /* that bring a box's lines, an equal part each */
-    int steps;  /* that a tile serves: the strip's taps, each of which begins `apart` lines on */
     int offset; /* of the first stage; stages are `stage` bytes apart, planes `bytes` */
     int stage, bytes;
     int blocks; /* of a cluster that copy a part each, for all of them; 1: none */
@@ -133,13 +128,12 @@ void tile_pipeline(struct tile_program *t);
 void tile_print(struct buf *b, const struct tile_program *t);
 const char *tile_verify(const struct tile_program *t, struct arena *a); /* NULL: it is fine */
 
-/* Boxes of which a tile of the ring is made. */
+/* Boxes of which a tile of the ring is made, and rows or steps along the depth that each has. */
 int ring_boxes(const struct tile_ring *r);
+int ring_box_lines(const struct tile_ring *r);
 int ring_line_elements(const struct tile_ring *r);
-/* Bytes that all copies of a step bring into a block; where tiles serve several steps, the first of
- * these brings both rings', each other one's A's alone. */
+/* Bytes that all copies of a step bring into a block. */
 int tile_step_bytes(const struct tile_program *t);
-int ring_tile_bytes(const struct tile_ring *r);
 /* Steps along the depth, of which parts have one in turn: what they read at a time lies together.
  * Floats that a part of a block's tile leaves. */
 int64_t tile_steps(const struct tile_program *t);

@@ -211,48 +211,27 @@ static const char *check_rings(struct checker *c) {
         const struct tile_ring *r = &t->ring[i];
         /* A tensor map's swizzle counts lines from eights of them, ours from a tile's first. */
         int aligned = t->product->by_warp ? BANKS : r->line * LINES;
-        bool apart = t->ring[TILE_B].steps > 1; /* rings lie behind each other */
         if (r->offset < end || r->offset % aligned || r->stage % aligned)
             return arena_printf(c->arena, "T6: ring %s at %d", r->name, r->offset);
         if (r->bytes % aligned)
             return arena_printf(c->arena, "T6: tiles of %s have %d bytes", r->name, r->bytes);
         const char *bad = check_windows(c, r);
         if (bad) return bad;
-        end = (apart ? 0 : r->offset) + r->bytes * r->planes;
+        end = r->offset + r->bytes * r->planes;
         if (end > r->stage) return arena_printf(c->arena, "T6: %s lies in the next stage", r->name);
-        if (apart) end = r->offset + r->stage * r->stages;
     }
     const struct tile_ring *a = &t->ring[TILE_A];
     int barriers = t->product->by_warp ? 0 : 16 * a->stages;
-    if (t->barriers < (t->ring[TILE_B].steps > 1 ? end : a->stage * a->stages) ||
-        t->barriers + barriers > t->smem)
+    if (t->barriers < a->stage * a->stages || t->barriers + barriers > t->smem)
         return arena_printf(c->arena, "T6: barriers at %d", t->barriers);
     if (t->exchange < t->barriers + barriers || t->exchange + t->product->exchange > t->smem)
         return arena_printf(c->arena, "T6: the exchange at %d", t->exchange);
     return NULL;
 }
 
-/* A tile of B's that serves several steps is filled again when a stage of A's is free: the step that
- * had it, and with it all before, is over. */
-static const char *check_strips(struct checker *c) {
-    const struct tile_ring *a = &c->t->ring[TILE_A], *b = &c->t->ring[TILE_B];
-    const struct operand *o = b->operand;
-    if (b->steps == 1) return NULL;
-    if (c->t->ahead || c->t->product->parts > 1) return "T10: strips have no such schedule";
-    if ((b->stages - 1) * b->steps + 1 < a->stages)
-        return arena_printf(
-            c->arena, "T10: a strip is filled %d steps ahead, and may be read still", a->stages);
-    if (b->rows + (b->steps - 1) * o->apart > b->lines ||
-        b->lines % (LINES * b->blocks * b->copies))
-        return arena_printf(c->arena, "T10: a strip of %d lines", b->lines);
-    if (o->channels % b->depth) return "T10: a strip is of several taps";
-    return NULL;
-}
-
 const char *tile_verify(const struct tile_program *t, struct arena *a) {
     struct checker c = {.t = t, .arena = a};
     const char *bad = check_rings(&c);
-    if (!bad) bad = check_strips(&c);
     for (uint32_t i = 0; i < t->code.n && !bad; i++) bad = check(&c, i);
     if (!bad && c.depth) bad = "T1: a region has no end";
     if (!bad && t->copiers && c.all_threads != t->threads) bad = "T1: roles are not the block";

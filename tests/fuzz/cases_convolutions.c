@@ -175,31 +175,6 @@ static const char sums_of_pixels[] =
     " %c = convolution(%x, %w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n"
     " %s = sum(%c, [0, 2, 3], False)\n return %c, %s\n}\n";
 
-/* A tile of the image serves the taps along its rows: even and odd rows, eights of them, taps apart,
- * outputs of 16 and 32 bits, what is added is read in pairs; one image is narrower than a tile. */
-static const char *const strips[] = {
-    "graph(%x: bf16[2, 64, 7, 24], %w: bf16[70, 64, 3, 3], %b: bf16[70]) {\n"
-    " %c = convolution(%x, %w, %b, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)\n"
-    " return %c\n}\n",
-    "graph(%x: f16[3, 128, 5, 14], %w: f16[64, 128, 3, 3], %y: f16[3, 64, 5, 14]) {\n"
-    " %c = convolution(%x, %w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)\n"
-    " %s = add(%c, %y)\n %r = relu(%s)\n return %r\n}\n",
-    "graph(%x: f32[2, 64, 3, 20], %w: f32[40, 64, 2, 5], %y: f32[2, 40, 2, 20]) {\n"
-    " %c = convolution(%x, %w, None, [1, 1], [0, 2], [1, 1], False, [0, 0], 1)\n"
-    " %s = add(%c, %y)\n return %s\n}\n",
-    "graph(%x: bf16[2, 64, 61], %w: bf16[64, 64, 3]) {\n"
-    " %c = convolution(%x, %w, None, [1], [2], [2], False, [0], 1, 1)\n"
-    " return %c\n}\n",
-    "graph(%x: f16[1, 64, 4, 3, 27], %w: f16[64, 64, 2, 1, 3]) {\n"
-    " %c = convolution(%x, %w, None, [1, 2, 1], [1, 0, 0], [2, 1, 1], False, [0, 0, 0], 1, 3)\n"
-    " return %c\n}\n",
-    "graph(%x: bf16[2, 64, 5, 18], %w: bf16[64, 64, 3, 3]) {\n"
-    " %c = convolution(%x, %w, None, [1, 1], [1, 1], [1, 1], True, [0, 0], 1)\n"
-    " return %c\n}\n",
-    "graph(%x: bf16[2, 128, 5, 17], %w: bf16[64, 64, 3, 3]) {\n"
-    " %c = convolution(%x, %w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 2)\n"
-    " return %c\n}\n"};
-
 /* Pooling behind it splits rows and columns, which are windows all the same. */
 static const char pooled[] =
     "graph(%x: bf16[2, 32, 8, 12], %w: bf16[48, 32, 3, 3]) {\n"
@@ -262,21 +237,6 @@ void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
     struct rng r = {seed};
     odd_images(a, out);
     vec_push(a, out, ((struct case_graph){.text = sums_of_pixels, .every = CASES_DEFAULT}));
-    static const char *const tiles[] = {"mma=1 m=64 n=64 k=64 stages=4 warps=8",
-                                        "mma=1 m=128 n=64 k=64 stages=2 warps=12",
-                                        "mma=1 m=64 n=96 k=64 stages=2 cluster=2 warps=8"};
-    for (size_t i = 0; i < sizeof strips / sizeof *strips; i++)
-        for (size_t j = 0; j < sizeof tiles / sizeof *tiles; j++)
-            vec_push(a, out,
-                     ((struct case_graph){.text = strips[i],
-                                          .every = CASES_DEFAULT,
-                                          .tiny = true,
-                                          .maybe = true,
-                                          .config = tiles[j]}));
-    vec_push(a, out,
-             ((struct case_graph){.text = strips[0],
-                                  .every = CASES_DEFAULT,
-                                  .config = "mma=1 m=64 n=256 k=64 stages=2 warps=8"}));
     vec_push(a, out,
              ((struct case_graph){.text = pooled,
                                   .every = CASES_DEFAULT,

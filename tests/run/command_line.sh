@@ -81,6 +81,12 @@ expect 2 "is an int, and '8:16' is not; a range of sizes is" bench known/softmax
 expect 2 "--seed takes a whole number" bench known/softmax.py --seed 1.5
 expect 2 "--samples-max takes a whole number" bench known/softmax.py --samples-max 0
 expect 2 "no axis 'depth'; axes: rows, dim" bench known/softmax.py --device cpu -D depth=3
+# Several constants in one assignment are axes, too.
+printf 'import torch\nb, h = 2, 4\ndef axes(x):\n    return x * h\ndef get_inputs():\n    return [torch.ones(b, h)]\n' >axes.py
+expect 2 "no axis 'depth'; axes: b, h" run axes.py --device cpu -D depth=3
+WARPSMITH_CACHE=$TMP/axes.db "$WARPSMITH" run axes.py --device cpu -D b=3 -D h=5 >out 2>err && grep -q 'out0  f32 \[3, 5\]  min 5' out &&
+    passed=$((passed + 1)) || { cat out err; failed=$((failed + 1)); }
+rm axes.py "$TMP"/axes.db*
 expect 2 '-D dim=.* a value is missing' bench known/softmax.py --device cpu -D dim=1,,2
 expect 2 '-D dim is given twice' bench known/softmax.py --device cpu -D dim=1 -D dim=2
 expect 2 'one value an axis' run known/softmax.py --device cpu -D dim=8,16

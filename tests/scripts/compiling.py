@@ -116,6 +116,21 @@ row = torch.tensor([[1.0, 3.0, 2.0]])
 largest = torch.compile(lambda x, p: torch.cond(p, lambda x: x.max(1), lambda x: (x * 2).max(1), (x,)))
 assert largest(row, torch.tensor(True)).values.item() == 3 and largest(row, torch.tensor(False)).values.item() == 6
 
+# tensors of no dimensions, and their gradients
+for f in (lambda x: x.flip(0) * x, lambda x: x.cumsum(0) * x, lambda x: x.cumprod(-1) * x,
+          lambda x: x.index_fill(0, torch.tensor([0]), 3.0) + x, lambda x: x.index_copy(0, torch.tensor([0]), x * x)):
+    torch._dynamo.reset()
+    a, b = torch.tensor(2.5, requires_grad=True), torch.tensor(2.5, requires_grad=True)
+    y, z = f(a), torch.compile(f)(b)
+    y.backward()
+    z.backward()
+    assert torch.equal(y, z) and torch.equal(a.grad, b.grad)
+try:
+    torch.compile(lambda x: x.index_select(0, torch.tensor([0, 0])))(torch.tensor(2.5))
+    assert False
+except RuntimeError as e:
+    assert 'Index to scalar can have only 1 value' in str(e)
+
 # what is said
 torch._logging.set_logs(graph_code=True, dynamo=logging.INFO)
 torch._logging.set_logs()

@@ -10,7 +10,7 @@ from torch._tensor import tensordot, inner, matrix_power, nansum, nanmean, tenso
 from torch._tensor import index_copy, index_fill, index_put, scatter_reduce, masked_select, msort, mode, argwhere, nonzero, diagonal
 from torch._tensor import unique, unique_consecutive, repeat_interleave, inverse, det, logdet, slogdet
 from torch._tensor import erfinv, lgamma
-from torch._tensor import scatter, select_scatter, slice_scatter, diagonal_scatter, nanmedian, histc, cov, corrcoef, ldexp, mvlgamma
+from torch._tensor import put, scatter, select_scatter, slice_scatter, diagonal_scatter, nanmedian, histc, cov, corrcoef, ldexp, mvlgamma
 from torch._tensor import logit, sgn, rad2deg, deg2rad, heaviside, float_power, logaddexp2, sinc, dist, renorm
 from torch._complex import complex, polar, view_as_complex, view_as_real, is_complex, conj, resolve_conj, conj_physical
 from torch._complex import imag, angle
@@ -659,6 +659,7 @@ def scalar_tensor(s, dtype=None, **placement):
 
 
 def block_diag(*tensors):
+    tensors = [atleast_2d(x) for x in tensors]
     zeros, columns = op('zeros'), sum_([x.shape[1] for x in tensors])
     rows, at = [], 0
     for x in tensors:

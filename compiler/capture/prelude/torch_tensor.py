@@ -45,9 +45,9 @@ def unbind(self, dim=0):
 def split(self, split_size, dim=0):
     n = self.size(dim)
     if isinstance(split_size, int):
-        if split_size < 1:
+        if split_size < 1 and (split_size or n):
             raise ValueError('split size must be positive')
-        sizes = [split_size] * (n // split_size) + ([n % split_size] if n % split_size else [])
+        sizes = [split_size] * (n // split_size) + ([n % split_size] if n % split_size else []) if n else [0]
     else:
         sizes = list(split_size)
         if sum(sizes) != n:
@@ -64,7 +64,8 @@ def split_with_sizes(self, split_sizes, dim=0):
 
 
 def chunk(self, chunks, dim=0):
-    return split(self, -(-self.size(dim) // chunks), dim)
+    n = self.size(dim)
+    return split(self, -(-n // chunks) if n else [0] * chunks, dim)
 
 
 def _correction(unbiased, correction):
@@ -263,7 +264,7 @@ def nanmedian(self, dim=None, keepdim=False):
 def histc(self, bins=100, min=0, max=0):
     """How many elements lie in each of `bins` parts of the range, the last of which has its end."""
     x = self.reshape(-1)
-    if min == max and min == 0:
+    if min == max and min == 0 and x.numel():
         min, max = _min(x), _max(x)
     low, high = (torch.as_tensor(end).to(self.dtype) for end in (min, max))
     low, high = _where(low == high, low - 1, low), _where(low == high, high + 1, high)
@@ -305,6 +306,8 @@ def mvlgamma(self, p):
 
 def quantile(self, q, dim=None, keepdim=False, *, interpolation='linear'):
     """Between two neighbours of the sorted row; q: a number, or a tensor whose dimension comes first."""
+    if dim is not None and not self.ndim:
+        return quantile(self.reshape(1), q, dim, interpolation=interpolation)
     if dim is None:
         out = quantile(self.flatten(), q, 0, interpolation=interpolation)
         return out.reshape(list(out.shape) + [1] * self.ndim) if keepdim else out
@@ -490,7 +493,7 @@ def diag_embed(self, offset=0, dim1=-2, dim2=-1):
     hit = rows + offset == torch.arange(n)
     place = (rows if offset >= 0 else rows + offset).clamp(0, self.size(-1) - 1).squeeze(1)
     values = _index(self, [place], [self.ndim - 1])
-    return _where(hit, _unsqueeze(values, -1), 0).movedim((-2, -1), (dim1, dim2))
+    return _where(hit, _unsqueeze(values, -1), 0).to(self.dtype).movedim((-2, -1), (dim1, dim2))
 
 
 def cross(self, other, dim=-1):
@@ -522,17 +525,23 @@ def matrix_power(self, n):
     return power
 
 
+def _product(sizes):
+    n = 1
+    for size in sizes:
+        n = n * size
+    return n
+
+
 def tensordot(self, other, dims=2):
     if isinstance(dims, int):
         dims = (list(_range(self.ndim - dims, self.ndim)), list(_range(dims)))
     a, b = [[dims[0]] if isinstance(dims[0], int) else list(dims[0]), [dims[1]] if isinstance(dims[1], int) else list(dims[1])]
     a, b = [d % self.ndim for d in a], [d % other.ndim for d in b]
     rows, columns = [d for d in _range(self.ndim) if d not in a], [d for d in _range(other.ndim) if d not in b]
-    depth = 1
-    for d in a:
-        depth = depth * self.size(d)
-    shape = [self.size(d) for d in rows] + [other.size(d) for d in columns]
-    return _matmul(self.permute(rows + a).reshape(-1, depth), other.permute(b + columns).reshape(depth, -1)).reshape(shape)
+    high, wide = [self.size(d) for d in rows], [other.size(d) for d in columns]
+    depth = _product([self.size(d) for d in a])
+    left = self.permute(rows + a).reshape(_product(high), depth)
+    return _matmul(left, other.permute(b + columns).reshape(depth, _product(wide))).reshape(high + wide)
 
 
 def inner(self, other):
@@ -625,6 +634,8 @@ def _axis(self, dim, index):
 
 
 def index_copy(self, dim, index, source):
+    if not self.ndim:
+        return index_copy(self.reshape(1), dim, index, source.reshape(1)).reshape(())
     hit, place = _axis(self, dim, index)
     return _where(hit, _index(source, [place], [dim % self.ndim]), self)
 
@@ -634,6 +645,8 @@ def index_copy_(self, dim, index, source):
 
 
 def index_fill(self, dim, index, value):
+    if not self.ndim:
+        return index_fill(self.reshape(1), dim, index, value).reshape(())
     hit, _ = _axis(self, dim, index)
     return _where(hit, value, self).to(self.dtype)
 
@@ -670,6 +683,15 @@ def index_put(self, indices, values, accumulate=False):
     places = numbers[indices]
     values = torch.zeros(places.shape, dtype=self.dtype) + values
     return self.reshape(-1).scatter_add(0, places.reshape(-1), values.reshape(-1)).reshape(self.shape)
+
+
+def put(self, index, source, accumulate=False):
+    flat = index_put(self.reshape(-1), (index.reshape(-1),), source.reshape(-1), accumulate)
+    return flat.reshape(self.shape)
+
+
+def put_(self, index, source, accumulate=False):
+    return assign(self, put(self, index, source, accumulate))
 
 
 def index_put_(self, indices, values, accumulate=False):
@@ -811,6 +833,9 @@ def mode(self, dim=-1, keepdim=False):
     """The smallest of the most frequent values, and where it is last; nan equals nothing."""
     if not self.ndim:
         return _of_row(mode, self, dim, name='mode')
+    if not self.numel():
+        none = self.sum(dim, keepdim)
+        return _Pair(none.to(self.dtype), none.to(torch.int64), 'mode')
     n = self.size(dim)
     x = self.movedim(dim, -1)
     counts = (x.unsqueeze(-1) == x.unsqueeze(-2)).sum(-1).clamp(min=1)
