@@ -338,7 +338,7 @@ double operand_pack_us(const struct kernel *k, const struct operand *o) {
     double each = taps ? OF_WINDOWS : OF_IMAGE,
            elements = bytes / o->planes / dtype_bytes(o->dtype);
     double issued = elements * each / (128.0 * d->units * clock);
-    if (!o->bytes) return 0;
+    if (!o->bytes || o->at_load) return 0;
     return LAUNCH + fmax(issued, bytes * WRITTEN_AND_READ / (gbps * 1e3 * REACHED));
 }
 
@@ -706,6 +706,8 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     choose_windows(k, p, 0, m, n, depth, a);
     if (!k->over) choose_windows_along(k, p, 1, n, depth, a);
     if (!k->over) choose_windows_along(k, p, 0, m, depth, a);
+    p->a.at_load = k->a_fixed && p->a.bytes;
+    p->b.at_load = k->b_fixed && p->b.bytes;
     choose_passes(p);
     p->band = c->knob[KNOB_band] ? c->knob[KNOB_band] : epilogue_reads_results(k) ? 1 : 8;
     int64_t steps = round_up(p->a.depth, depth) / depth;
