@@ -44,6 +44,8 @@ enum {
     PIECE = 16, /* bytes, which tensor maps count in */
     BARRIERS = 2 * MOST_STAGES * 8,
     MOST_PARTS = 128,
+    FEW = 128, /* rows of the other factor: it reads less of memory as f32 than as three planes, and
+                   not often enough for making these anew to matter */
     SMALL = 16, /* times smaller than the other: a factor that many blocks read, and soon packed */
 };
 
@@ -278,8 +280,9 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     if (is_exact && is_matrix(k, load, &o) && !(tf32 && o.along)) return o;
     o.stored = DT_F32;
     int64_t others = kernel_size(k, axis == AXIS_M ? AXIS_N : AXIS_M);
-    if (o.planes > 1 && by_warp && o.rows * SMALL > others && load != NO_VALUE &&
-        k->values.at[load].dtype == DT_F32 && is_matrix(k, load, &o) &&
+    bool fixed = axis == AXIS_M ? k->a_fixed : k->b_fixed; /* packed in no call's time */
+    if (o.planes > 1 && by_warp && o.rows * SMALL > others && (!fixed || others <= FEW) &&
+        load != NO_VALUE && k->values.at[load].dtype == DT_F32 && is_matrix(k, load, &o) &&
         operand_line(&o, tile, depth) == 128)
         return o;
     o.across = runs_along_rows(k, &o);

@@ -160,12 +160,17 @@ static bool run_variant(struct emulation *s, uint32_t index, bool check, struct 
     char *tickets = n_tickets ? emu_alloc(s->e, "tickets", n_tickets) : NULL;
     if (tickets) memset(tickets, 0, n_tickets);
     bool ok = true;
-    poison_shared(v);
-    for (int l = 0; l < v->source.n_launches && ok; l++) {
-        if (!v->source.launches[l].grid[0]) continue; /* an empty grid */
-        struct emu_report r = run_launch(s, index, l, workspace, kept, tickets, check);
-        ok = r.ok;
-        if (!ok) drive_fail(d, "%s\n  config %s", r.message, config_str(s->a, &v->config));
+    /* What is kept serves two calls. */
+    for (int call = 0; call < (kept ? 2 : 1) && ok; call++) {
+        if (workspace && kept) memset(workspace, 0xff, bytes);
+        poison_shared(v);
+        for (int l = 0; l < v->source.n_launches && ok; l++) {
+            if (!v->source.launches[l].grid[0]) continue; /* an empty grid */
+            if (v->source.launches[l].at_load && call) continue;
+            struct emu_report r = run_launch(s, index, l, workspace, kept, tickets, check);
+            ok = r.ok;
+            if (!ok) drive_fail(d, "%s\n  config %s", r.message, config_str(s->a, &v->config));
+        }
     }
     for (size_t i = 0; i < n_tickets && ok; i++)
         if (tickets[i])
