@@ -58,6 +58,13 @@ static void make_training(void *ctx) {
     differentiate(t->c, t->mode, t->stages, t->d);
 }
 
+/* Are there parameters and buffers that might stay as they are? */
+static bool has_weights(const struct graph *g) {
+    for (uint32_t i = 0; i < g->inputs.n; i++)
+        if (g->inputs.at[i].kind != INPUT_ARG && !g->inputs.at[i].becomes) return true;
+    return false;
+}
+
 struct ws_captured *ws_capture(const struct ws_options *o, struct stages *s, struct diag *d) {
     struct capture_axis *axes = NEW_ARRAY(o->arena, struct capture_axis, o->n_axes);
     for (int i = 0; i < o->n_axes; i++)
@@ -87,6 +94,9 @@ struct ws_captured *ws_capture(const struct ws_options *o, struct stages *s, str
     c->dtype = dtype_name(o->cast ? o->dtype : common_dtype(c->graph));
     c->mode = mode_name(o->mode, o->eval);
     c->precision = c->graph->products;
+    bool may_stay = o->mode == WS_FWD && has_weights(c->graph);
+    c->graph->fixed = may_stay && !o->weights_change;
+    c->weights = !may_stay ? "" : o->weights_change ? "changing" : "fixed";
     c->limits = o->limits ? *o->limits : budget_new(NULL).limits;
     struct training t = {c, o->mode, s, d};
     if (o->mode != WS_FWD && !run_limited(c->arena, c->graph->ex, &c->limits, make_training, &t, d))
@@ -108,6 +118,7 @@ struct ws_captured *ws_captured_of(struct arena *a, struct graph *g, const char 
                               .workload = name,
                               .axes = "",
                               .guards = "",
+                              .weights = "",
                               .graph = g,
                               .seed = g->seed,
                               .precision = g->products,

@@ -87,6 +87,7 @@ static bool fuse(struct compile *c) {
     c->schedule = schedule_fuse(c->loops, c->limits, c->fusion == WS_EAGER, c->arena);
     if (c->fusion == WS_FUSE) schedule_recompute(c->schedule);
     schedule_order(c->schedule);
+    schedule_at_load(c->schedule, c->fusion == WS_EAGER);
     schedule_memory(c->schedule);
     must_hold("schedule", schedule_verify(c->schedule));
     return dump(c, "fusion.txt", LOG_FUSION, print_fusion) &&
@@ -112,6 +113,7 @@ static void list_buffers(struct compile *c) {
                                                    : x->kind == BUFFER_OUTPUT ? WS_BUF_OUTPUT
                                                                               : WS_BUF_TEMP};
         p->buffers[b].in_place = -1;
+        p->buffers[b].fixed = x->kind == BUFFER_TEMP && c->schedule->fixed[b];
         bool in_memory = x->kind != BUFFER_TEMP || c->schedule->stored[b];
         if (!in_memory) p->buffers[b].bytes = 0;
     }
@@ -124,6 +126,7 @@ static struct ws_kernel describe_kernel(struct compile *c, const struct kernel *
     struct ws_kernel out = {.name = k->name,
                             .kind = kernel_kind_name(k->kind),
                             .precision = k->precision,
+                            .at_load = c->schedule->groups.at[k->group].at_load,
                             .guard = "",
                             .ir = k,
                             .bytes = k->bytes_read + k->bytes_written,
@@ -160,14 +163,14 @@ static void find_same(struct compile *c) {
     }
 }
 
-/* Outputs are written once; of an input, what the kernel that wants most of it reads. */
+/* Of a call. Outputs are written once; of an input, or what load has made, what the kernel that wants most of it reads. */
 static double least_bytes(const struct compile *c) {
     const struct ws_program *p = c->program;
     double *most = NEW_ARRAY(c->arena, double, p->n_buffers), sum = 0;
     for (int k = 0; k < p->n_kernels; k++)
-        for (int i = 0; i < p->kernels[k].n_reads; i++) {
+        for (int i = 0; i < p->kernels[k].n_reads && !p->kernels[k].at_load; i++) {
             int b = p->kernels[k].reads[i];
-            if (p->buffers[b].kind != WS_BUF_INPUT) continue;
+            if (p->buffers[b].kind != WS_BUF_INPUT && !p->buffers[b].fixed) continue;
             double bytes = kernel_bytes_of(p->kernels[k].ir, (buffer_id)b);
             if (bytes > most[b]) most[b] = bytes;
         }
@@ -257,7 +260,7 @@ static bool build_kernels(struct compile *c) {
             return false;
         }
         p->kernels[i] = describe_kernel(c, k);
-        p->flops += k->flops;
+        if (!p->kernels[i].at_load) p->flops += k->flops;
     }
     p->bytes = least_bytes(c);
     p->configs = NEW_ARRAY(c->arena, struct ws_configs, p->n_kernels);
@@ -341,8 +344,11 @@ void ws_explain(const struct ws_captured *c, const struct ws_program *p, struct 
     buf_printf(b, "\nKernels: %d\n", p->n_kernels);
     for (int i = 0; i < p->n_kernels; i++) {
         const struct ws_kernel *k = &p->kernels[i];
-        buf_printf(b, "  %s  %s, moves %.4g MB, computes %.4g MFLOP, hash %s\n", k->name, k->kind,
-                   k->bytes / 1e6, k->flops / 1e6, k->hash);
+        buf_printf(b, "  %s  %s%s, moves %.4g MB, computes %.4g MFLOP, hash %s\n", k->name, k->kind,
+                   k->at_load ? ", once at load" : "", k->bytes / 1e6, k->flops / 1e6, k->hash);
+        if (k->ir->a_fixed || k->ir->b_fixed)
+            buf_printf(b, "    a factor is the same in every call: what it is packed into is "
+                          "packed once at load\n");
     }
     for (int i = 0; i < p->n_buffers; i++)
         if (p->buffers[i].in_place >= 0)

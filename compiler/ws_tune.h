@@ -21,6 +21,8 @@ struct ws_captured {
     const char *dtype; /* "bf16": --dtype if given, else the common dtype of the floating inputs */
     const char *mode;  /* "fwd", "bwd", "train"; of a model in evaluation mode "eval", ... */
     enum precision precision; /* of its products of f32 */
+    const char *weights;      /* "fixed", "changing"; "": it has no parameters or buffers, or is no
+                                 forward alone, whose parameters always change */
     const char *graph_hash;   /* 16 hex digits of the canonical text of the graph */
     /* Sizes that are symbols, in the order in which the graph names them: s0, s1, ... in its hash,
      * in those of its kernels, and in guards. */
@@ -129,6 +131,7 @@ struct ws_buffer {
     int64_t numel;
     size_t bytes;
     size_t offset; /* TEMP: place in the pool, from the memory plan */
+    bool fixed;    /* TEMP: made at load, and kept across calls */
     int in_place;  /* OUTPUT: the input, of as many bytes, whose memory it takes; else -1 */
 };
 
@@ -138,6 +141,7 @@ struct ws_kernel {
     const char *kind;         /* "pointwise", "reduce", "matmul" */
     enum precision precision; /* of a product of f32 */
     const char *hash;         /* 16 hex digits of the canonical text of its body, sizes included */
+    bool at_load;             /* it runs once, before all calls: what it writes is fixed */
     int same;                 /* the first kernel of the program with this body and these sizes:
                                  itself, or one whose configs, texts and times are its own, too */
     const char
@@ -162,7 +166,7 @@ struct ws_program {
     int *first_output; /* of each output, the first that is the same tensor: itself, unless what is
                           returned is an updated input, too; others have no buffer */
     double bytes, flops; /* of the whole graph if it were one kernel: inputs read once, outputs
-                            written once */
+                            written once; what runs at load left out */
     struct ws_configs *configs; /* by kernel, of those that were asked for: see ws_configs */
 };
 

@@ -96,8 +96,8 @@ static enum ws_status judge_kernel(struct judging *j, int k, struct diag *d) {
     for (int i = 0; i < kernel->n_writes; i++)
         in_place |= program_of(j)->buffers[kernel->writes[i]].in_place >= 0;
     /* The memory of what lies in place has been the input's again since. */
-    enum ws_status s =
-        in_place ? testbed_check(t, v, &message, &spoilt, d) : testbed_compare(t, v, &message, d);
+    enum ws_status s = in_place ? testbed_check(t, v, false, &message, &spoilt, d)
+                                : testbed_compare(t, v, &message, d);
     if (s == WS_OK && message)
         j->message = arena_printf(j->arena, "kernel %s alone: %s", kernel->name, message);
     j->right[k] = s == WS_OK && !message && t->unbounded == unbounded;

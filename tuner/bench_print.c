@@ -69,6 +69,7 @@ void bench_print_results(const struct bench_point *b) {
                                        {b->tuned.name, &b->tuned_time}};
     buf_puts(&out, "\n");
     table_programs(&out, lines, 3, &w, &b->run->roof);
+    table_load(&out, &b->default_time, &b->tuned_time);
     if (!b->point) table_legend(&out, &w, &b->run->roof);
     for (int k = 0; k < b->fused_program->n_kernels; k++) table_kernel(&out, &b->tunes[k]);
     cost_print(&out, &b->cost, b->eager_time.us.median, b->default_time.us.median,

@@ -95,9 +95,11 @@ enum ws_status bench_check_default(struct bench_point *b) {
     return b->d->status;
 }
 
-static enum ws_status check_tuned(struct bench_point *b, struct diag *d) {
+/* again: what load has left is what calls have left of it, unless the default's was run since. */
+static enum ws_status check_tuned(struct bench_point *b, bool again, struct diag *d) {
     double begun = clock_ms();
-    if (plan_check(&b->tuned, &b->data, &b->fused_memory, false, d) == WS_OK)
+    if ((again ? plan_check_again(&b->tuned, &b->data, &b->fused_memory, d)
+               : plan_check(&b->tuned, &b->data, &b->fused_memory, false, d)) == WS_OK)
         b->tuned_worst = data_worst(&b->data);
     b->tuning.check_ms += clock_ms() - begun;
     return d->status;
@@ -109,6 +111,20 @@ static bool same_plan(const struct plan *a, const struct plan *b) {
     for (int k = 0; k < a->program->n_kernels; k++)
         if (a->chosen[k] != b->chosen[k]) return false;
     return true;
+}
+
+/* Device time of what runs at load, and what that keeps. */
+static enum ws_status time_load(struct bench_point *b, const struct launches *l, struct timing *t,
+                                struct diag *d) {
+    struct measure_rule rule = measure_rule_default(b->run->line.samples_max);
+    struct subject s = {.launches = l->load, .n = l->n_load};
+    t->load_us = 0;
+    t->kept_bytes = (double)l->kept;
+    if (!l->n_load || d->status != WS_OK) return d->status;
+    rule.limit_ms = patience_ms(b->program_ms);
+    if (measure_alone(b->run->machine.device, &s, &rule, d) == WS_OK)
+        t->load_us = isnan(s.timing.kernels_us) ? s.timing.us.median : s.timing.kernels_us;
+    return d->status;
 }
 
 /* If every default won, the tuned program is the default one, and is timed once. */
@@ -132,6 +148,9 @@ static enum ws_status time_in_turns(struct bench_point *b, bool *tuned_failed, s
     b->default_time = s[1].timing;
     b->tuned_time = s[same ? 1 : 2].timing;
     *tuned_failed = s[2].failed;
+    time_load(b, &eager, &b->eager_time, d);
+    time_load(b, &dflt, &b->default_time, d);
+    time_load(b, &tuned, &b->tuned_time, d); /* last: what it has left is what is checked next */
     b->tuning.time_ms += clock_ms() - begun;
     return d->status;
 }
@@ -140,10 +159,11 @@ static enum ws_status time_in_turns(struct bench_point *b, bool *tuned_failed, s
 static enum ws_status time_programs(struct bench_point *b, bool *tuned_failed, struct diag *d) {
     patience_set(b->run->machine.device, b->program_ms);
     *tuned_failed = true;
-    if (check_tuned(b, d) != WS_OK || time_in_turns(b, tuned_failed, d) != WS_OK || interrupted())
+    if (check_tuned(b, false, d) != WS_OK || time_in_turns(b, tuned_failed, d) != WS_OK ||
+        interrupted())
         return d->status;
     *tuned_failed = true;
-    return check_tuned(b, d);
+    return check_tuned(b, true, d);
 }
 
 /* ---- a winner that is none ------------------------------------------------------------------- */

@@ -24,7 +24,7 @@
 
 struct given {
     const char *device, *dtype, *precision, *mode, *arch, *fusion, *results, *dump, *save, *backend;
-    const char *search, *budget, *seed, *samples_max;
+    const char *search, *budget, *seed, *samples_max, *weights;
     const char *base, *now, *threshold, *out, *figure, *run, *older_than, *limit_seconds,
         *limit_memory;
     struct texts axes, configs;
@@ -251,11 +251,13 @@ struct budget_limits command_line_limits(const struct command_line *line, bool s
 static enum ws_status read_values(const struct given *g, struct command_line *out, struct diag *d) {
     static const char *const modes[] = {"fwd", "bwd", "train", NULL};
     static const char *const fusions[] = {"eager", "fuse", NULL};
-    int mode = WS_FWD, fusion = WS_FUSE;
+    static const char *const weights[] = {"fixed", "changing", NULL};
+    int mode = WS_FWD, fusion = WS_FUSE, change = 0;
     double seed = 0, samples_max = 100;
     enum search_strategy search = SEARCH_model;
     read_choice("--mode", g->mode, modes, &mode, d);
     read_choice("--fusion", g->fusion, fusions, &fusion, d);
+    read_choice("--weights", g->weights, weights, &change, d);
     read_number("--seed", g->seed, 0, 9e15, true, &seed, d);
     read_number("--samples-max", g->samples_max, 1, 100000, true, &samples_max, d);
     read_number("--threshold", g->threshold, 1e-6, 1, false, &out->threshold, d);
@@ -275,6 +277,7 @@ static enum ws_status read_values(const struct given *g, struct command_line *ou
     out->cast = g->dtype != NULL;
     out->mode = (enum ws_mode)mode;
     out->fusion = (enum ws_fusion)fusion;
+    out->weights_change = change;
     out->seed = (uint64_t)seed;
     out->samples_max = (int)samples_max;
     return d->status;
@@ -421,6 +424,7 @@ enum ws_status command_line_suits(const struct command_line *line, bool script, 
                 {line->cast, "--dtype", false},
                 {line->mode != WS_FWD, "--mode", false},
                 {line->eval, "--eval", false},
+                {line->weights_change, "--weights", false},
                 {line->configs.n > 0, "--config", false},
                 {line->fusion != WS_FUSE, "--fusion", false},
                 {line->arch, "--arch", false},

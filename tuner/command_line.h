@@ -47,6 +47,7 @@ struct command_line {
     enum precision precision;
     enum ws_mode mode;
     enum ws_fusion fusion;
+    bool weights_change; /* between calls */
     bool check, explain, retune, no_search, profile, compare_searches, in_process, no_figures, json,
         all, eval;
     int search;        /* enum search_strategy */

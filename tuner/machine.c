@@ -101,6 +101,7 @@ struct ws_captured *capture_symbolic(const struct command_line *c, const struct 
                            .dtype = c->dtype,
                            .mode = c->mode,
                            .eval = c->eval,
+                           .weights_change = c->weights_change,
                            .precision = c->precise ? &c->precision : NULL,
                            .seed = c->seed,
                            .symbolic = symbolic,

@@ -57,6 +57,8 @@ struct timing timing_none(void) {
                            .host_us = NAN,
                            .kernels_us = NAN,
                            .span_us = NAN,
+                           .load_us = NAN,
+                           .kept_bytes = NAN,
                            .clock_mhz = NAN,
                            .temp_c = NAN,
                            .throttle = ""};

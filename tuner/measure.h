@@ -18,6 +18,8 @@ struct timing {
     double host_us;           /* median time to submit one repetition; NAN: unknown */
     double kernels_us;        /* median of its launches' times, added up; NAN: unknown */
     double span_us;           /* median time from its first start to its last end; NAN: unknown */
+    double load_us;           /* of a program: of what runs once at load; NAN: unknown */
+    double kept_bytes;        /* and memory that this takes across calls; NAN: unknown */
     double clock_mhz, temp_c; /* medians over the batches; NAN: unknown */
     char throttle[TIMING_THROTTLE]; /* of the last throttled batch, else "none"; "": unknown */
     int n_throttled;                /* samples set aside */

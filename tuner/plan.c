@@ -99,8 +99,23 @@ enum ws_status buffers_check(const struct buffers *b, const char **message, stru
         check_zones(b, b->pool, b->program->temp_bytes, "the temporaries", message, d);
     if (d->status == WS_OK)
         check_zones(b, b->scratch, b->scratch_bytes, "the workspace", message, d);
+    for (uint32_t i = 0; i < b->kept.n && d->status == WS_OK; i++)
+        check_zones(b, b->kept.at[i].at, b->kept.at[i].bytes, "what is kept across calls", message,
+                    d);
     if (d->status == WS_OK) check_zones(b, b->tickets, b->ticket_bytes, "the counters", message, d);
     return d->status;
+}
+
+/* But for those of that kernel. */
+static void forget_kept(struct buffers *b, int kernel) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < b->kept.n; i++) {
+        if (b->kept.at[i].kernel == kernel)
+            b->kept.at[n++] = b->kept.at[i];
+        else
+            guarded_free(b->machine->device, b->kept.at[i].at);
+    }
+    b->kept.n = n;
 }
 
 /* What was placed before a reset is gone, and another's memory may lie there. */
@@ -112,6 +127,7 @@ void buffers_free(struct buffers *b) {
     }
     for (int i = 0; b->apart && b->at && i < b->program->n_buffers; i++)
         if (b->program->buffers[i].kind == WS_BUF_TEMP) guarded_free(dev, b->at[i]);
+    forget_kept(b, -1);
     guarded_free(dev, b->pool);
     guarded_free(dev, b->scratch);
     guarded_free(dev, b->tickets);
@@ -140,16 +156,34 @@ static enum ws_status need_tickets(struct buffers *b, size_t bytes, struct diag 
     return d->status;
 }
 
+/* Where the variant's launches at load write; 0: it has none. */
+static dptr find_kept(const struct variant *v, const struct buffers *b) {
+    for (uint32_t i = 0; i < b->kept.n; i++)
+        if (b->kept.at[i].kernel == v->kernel && b->kept.at[i].load == v->source.load &&
+            b->kept.at[i].bytes == v->source.kept)
+            return b->kept.at[i].at;
+    return 0;
+}
+
+static enum ws_status need_kept(const struct variant *v, struct buffers *b, struct diag *d) {
+    struct kept x = {.kernel = v->kernel, .load = v->source.load, .bytes = v->source.kept};
+    if (!x.bytes || find_kept(v, b)) return WS_OK;
+    if (b->apart) forget_kept(b, v->kernel);
+    if (guarded_alloc(b->machine->device, x.bytes, &x.at, d) == WS_OK)
+        vec_push(b->arena, &b->kept, x);
+    return d->status;
+}
+
 /* Of a map: where its tensor begins. */
-static uint64_t argument_value(const struct ws_arg *arg, const struct buffers *b) {
-    switch (arg->kind) {
-    case WS_ARG_BUFFER: return b->at[arg->buffer];
+static uint64_t argument_value(const struct ws_arg *arg, const struct buffers *b, dptr kept) {
+    switch (arg->kind == WS_ARG_MAP ? arg->base : arg->kind) {
+    case WS_ARG_BUFFER:
+        return b->at[arg->buffer] + (arg->kind == WS_ARG_MAP ? (uint64_t)arg->value : 0);
     case WS_ARG_SIZE: return (uint64_t)arg->value;
     case WS_ARG_WORKSPACE: return b->scratch + (uint64_t)arg->value;
+    case WS_ARG_KEPT: return kept + (uint64_t)arg->value;
     case WS_ARG_TICKETS: return b->tickets;
-    case WS_ARG_MAP:
-        return (uint64_t)arg->value +
-               (arg->base == WS_ARG_BUFFER ? b->at[arg->buffer] : b->scratch);
+    case WS_ARG_MAP: break;
     }
     WS_BUG("no such kind of argument: %d", (int)arg->kind);
 }
@@ -166,7 +200,7 @@ static void bind_launch(const struct variant *v, const struct ws_launch *from,
                           .n_args = from->n_args};
     for (int i = 0; i < from->n_args; i++) {
         const struct ws_arg *arg = &from->args[i];
-        values[i] = argument_value(arg, b);
+        values[i] = argument_value(arg, b, find_kept(v, b));
         to->args[i] = &values[i];
         if (arg->kind != WS_ARG_MAP) continue;
         struct tensor_map *map = NEW(b->arena, struct tensor_map);
@@ -175,22 +209,60 @@ static void bind_launch(const struct variant *v, const struct ws_launch *from,
     }
 }
 
-enum ws_status variant_launches(const struct variant *v, struct buffers *b, struct launches *out,
-                                struct diag *d) {
+/* at_load: the whole kernel is. */
+static void bind(const struct variant *v, const struct buffers *b, bool at_load,
+                 struct launches *out) {
+    for (int i = 0; i < v->source.n_launches; i++) {
+        const struct ws_launch *l = &v->source.launches[i];
+        bind_launch(v, l, b,
+                    at_load || l->at_load ? &out->load[out->n_load++] : &out->at[out->n++]);
+    }
+}
+
+static struct launches launches_new(const struct buffers *b, int kernels) {
+    return (struct launches){.at = NEW_ARRAY(b->arena, struct launch, kernels * WS_MAX_LAUNCHES),
+                             .load = NEW_ARRAY(b->arena, struct launch, kernels * WS_MAX_LAUNCHES)};
+}
+
+enum ws_status variant_launches_again(const struct variant *v, struct buffers *b,
+                                      struct launches *out, struct diag *d) {
     WS_ASSERT(variant_loaded(v, b->machine));
     if (buffers_renew(b, d) != WS_OK || need_scratch(b, v->source.workspace, d) != WS_OK ||
-        need_tickets(b, v->source.tickets, d) != WS_OK)
+        need_tickets(b, v->source.tickets, d) != WS_OK || need_kept(v, b, d) != WS_OK)
         return d->status;
-    *out = (struct launches){NEW_ARRAY(b->arena, struct launch, v->source.n_launches),
-                             v->source.n_launches};
-    for (int i = 0; i < out->n; i++) bind_launch(v, &v->source.launches[i], b, &out->at[i]);
+    *out = launches_new(b, 1);
+    out->kept = v->source.kept;
+    bind(v, b, false, out);
     return WS_OK;
 }
 
-enum ws_status plan_launches(const struct plan *p, struct buffers *b, struct launches *out,
-                             struct diag *d) {
+static enum ws_status poison_kept(const struct variant *v, const struct buffers *b,
+                                  struct diag *d) {
+    dptr kept = find_kept(v, b);
+    return kept ? device_fill(b->machine->device, kept, 0xFF, v->source.kept, d) : WS_OK;
+}
+
+static enum ws_status run_load(const struct buffers *b, const struct launches *l, struct diag *d) {
+    return l->n_load ? device_run(b->machine->device, l->load, l->n_load, d) : WS_OK;
+}
+
+enum ws_status variant_launches(const struct variant *v, struct buffers *b, struct launches *out,
+                                struct diag *d) {
+    if (variant_launches_again(v, b, out, d) != WS_OK || poison_kept(v, b, d) != WS_OK)
+        return d->status;
+    return run_load(b, out, d);
+}
+
+static enum ws_status ready(struct variant *v, struct machine *m, struct diag *d) {
+    if (!variant_loaded(v, m) && variant_load(v, m, d) != WS_OK) return d->status;
+    if (variant_loaded(v, m)) return WS_OK;
+    return diag_fail(d, WS_MACHINE, "'%s' could be run before and cannot now: %s", v->text,
+                     v->message);
+}
+
+static enum ws_status launches_again(const struct plan *p, struct buffers *b, struct launches *out,
+                                     struct diag *d) {
     int n_kernels = p->program->n_kernels;
-    *out = (struct launches){NEW_ARRAY(b->arena, struct launch, n_kernels * WS_MAX_LAUNCHES), 0};
     size_t scratch = 0, tickets = 0; /* of the greediest: kernels run one after the other */
     for (int k = 0; k < n_kernels; k++) {
         const struct ws_source *s = &p->chosen[k]->source;
@@ -200,19 +272,31 @@ enum ws_status plan_launches(const struct plan *p, struct buffers *b, struct lau
     if (buffers_renew(b, d) != WS_OK || need_scratch(b, scratch, d) != WS_OK ||
         need_tickets(b, tickets, d) != WS_OK)
         return d->status;
+    *out = launches_new(b, n_kernels);
     for (int k = 0; k < n_kernels; k++) {
-        struct variant *v = p->chosen[k];
-        struct launches one;
-        if (!variant_loaded(v, b->machine) && variant_load(v, b->machine, d) != WS_OK)
+        if (ready(p->chosen[k], b->machine, d) != WS_OK || need_kept(p->chosen[k], b, d) != WS_OK)
             return d->status;
-        if (!variant_loaded(v, b->machine))
-            return diag_fail(d, WS_MACHINE, "'%s' could be run before and cannot now: %s", v->text,
-                             v->message);
-        if (variant_launches(v, b, &one, d) != WS_OK) return d->status;
-        memcpy(out->at + out->n, one.at, sizeof *one.at * (size_t)one.n);
-        out->n += one.n;
+        bind(p->chosen[k], b, p->program->kernels[k].at_load, out);
+        out->kept += p->chosen[k]->source.kept;
     }
+    for (int i = 0; i < p->program->n_buffers; i++)
+        if (p->program->buffers[i].fixed) out->kept += p->program->buffers[i].bytes;
     return WS_OK;
+}
+
+static enum ws_status poison_load(const struct plan *p, const struct buffers *b, struct diag *d) {
+    for (int k = 0; k < p->program->n_kernels && d->status == WS_OK; k++)
+        poison_kept(p->chosen[k], b, d);
+    for (int i = 0; i < p->program->n_buffers && d->status == WS_OK; i++)
+        if (p->program->buffers[i].fixed) buffers_poison(b, &i, 1, d);
+    return d->status;
+}
+
+enum ws_status plan_launches(const struct plan *p, struct buffers *b, struct launches *out,
+                             struct diag *d) {
+    if (launches_again(p, b, out, d) != WS_OK) return d->status;
+    if (out->n_load && poison_load(p, b, d) != WS_OK) return d->status;
+    return run_load(b, out, d);
 }
 
 /* ---- whole programs -------------------------------------------------------------------------- */
@@ -244,9 +328,11 @@ void plan_unload(const struct plan *p, struct machine *m) {
         if (p->chosen[k]) variant_unload(p->chosen[k], m);
 }
 
+/* What calls write. */
 static enum ws_status poison_written(const struct buffers *b, struct diag *d) {
     for (int i = 0; i < b->program->n_buffers && d->status == WS_OK; i++)
-        if (b->program->buffers[i].kind != WS_BUF_INPUT) buffers_poison(b, &i, 1, d);
+        if (b->program->buffers[i].kind != WS_BUF_INPUT && !b->program->buffers[i].fixed)
+            buffers_poison(b, &i, 1, d);
     return d->status;
 }
 
@@ -259,23 +345,37 @@ static void show_outputs(const struct buffers *b) {
     for (int i = 0; i < x->captured->n_outputs; i++) x->outputs[i] = x->outputs[x->first_output[i]];
 }
 
-enum ws_status plan_run(const struct plan *p, struct buffers *b, struct diag *d) {
+static enum ws_status run(const struct plan *p, struct buffers *b, bool again, struct diag *d) {
     struct diag own = diag_new(d->arena);
     struct launches l;
-    if (plan_launches(p, b, &l, d) != WS_OK) return d->status;
+    if ((again ? launches_again : plan_launches)(p, b, &l, d) != WS_OK) return d->status;
     show_outputs(b);
     if (device_run(b->machine->device, l.at, l.n, &own) == WS_OK) return d->status;
     return diag_fail(d, own.status, "the %s program failed: %s\nits configs: %s", p->name,
                      own.message, plan_text(p, d->arena));
 }
 
-enum ws_status plan_check(const struct plan *p, struct data *x, struct buffers *b, bool trust,
-                          struct diag *d) {
+enum ws_status plan_run(const struct plan *p, struct buffers *b, struct diag *d) {
+    return run(p, b, false, d);
+}
+
+static enum ws_status check(const struct plan *p, struct data *x, struct buffers *b, bool again,
+                            bool trust, struct diag *d) {
     const char *message;
     if (buffers_renew(b, d) != WS_OK || poison_written(b, d) != WS_OK ||
-        plan_run(p, b, d) != WS_OK || buffers_check(b, &message, d) != WS_OK)
+        run(p, b, again, d) != WS_OK || buffers_check(b, &message, d) != WS_OK)
         return d->status;
     if (message) return diag_fail(d, WS_WRONG, "the %s program is wrong: %s", p->name, message);
     if (trust) return data_trust_outputs(x, d);
     return data_check_outputs(x, arena_printf(d->arena, "the %s program", p->name), d);
+}
+
+enum ws_status plan_check(const struct plan *p, struct data *x, struct buffers *b, bool trust,
+                          struct diag *d) {
+    return check(p, x, b, false, trust, d);
+}
+
+enum ws_status plan_check_again(const struct plan *p, struct data *x, struct buffers *b,
+                                struct diag *d) {
+    return check(p, x, b, true, false, d);
 }

@@ -19,6 +19,15 @@ const char *plan_guard(const struct plan *p, struct arena *a);
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
+/* What launches of a kernel at load have written for its calls. Variants whose texts do the same
+ * there share it. */
+struct kept {
+    int kernel;
+    uint64_t load; /* of ws_source */
+    dptr at;
+    size_t bytes;
+};
+
 /* The buffers of a program. Inputs are those of the data, and outputs are, but those that lie where
  * an input does. */
 struct buffers {
@@ -32,7 +41,8 @@ struct buffers {
     dptr pool;
     dptr scratch; /* workspace of whichever variant runs */
     size_t scratch_bytes;
-    dptr tickets; /* counters: 0 between launches */
+    VEC(struct kept) kept; /* apart, of one kernel alone at a time */
+    dptr tickets;          /* counters: 0 between launches */
     size_t ticket_bytes;
 };
 
@@ -46,17 +56,24 @@ void buffers_free(struct buffers *b);
 /* ---- launches -------------------------------------------------------------------------------- */
 
 struct launches {
-    struct launch *at;
+    struct launch *at; /* of a call */
     int n;
+    struct launch *load; /* that run once before all calls */
+    int n_load;
+    size_t kept; /* bytes that these leave for the calls */
 };
 
 /* Of one loaded variant, and of all in a plan. The scratch memory grows as needed, which makes
  * launches taken before invalid: take them one after the other. Buffers that went with a lost
- * device are placed again. */
+ * device are placed again. What runs at load has been run, into poisoned memory. */
 enum ws_status variant_launches(const struct variant *v, struct buffers *b, struct launches *out,
                                 struct diag *d);
 enum ws_status plan_launches(const struct plan *p, struct buffers *b, struct launches *out,
                              struct diag *d);
+/* The same, but what runs at load has been run before, and is not run again: calls must not have
+ * changed what it left. */
+enum ws_status variant_launches_again(const struct variant *v, struct buffers *b,
+                                      struct launches *out, struct diag *d);
 
 /* ---- whole programs -------------------------------------------------------------------------- */
 
@@ -67,9 +84,12 @@ void plan_unload(const struct plan *p, struct machine *m);
 
 /* A failure says which program under which configs. */
 enum ws_status plan_run(const struct plan *p, struct buffers *b, struct diag *d);
-/* Poison outputs and temporaries, run, and compare all outputs unless `trust` takes them as the
- * reference. */
+/* Poison outputs and temporaries, load, run, and compare all outputs unless `trust` takes them as
+ * the reference. */
 enum ws_status plan_check(const struct plan *p, struct data *x, struct buffers *b, bool trust,
                           struct diag *d);
+/* After calls: the same, with what load has left as they have left it. */
+enum ws_status plan_check_again(const struct plan *p, struct data *x, struct buffers *b,
+                                struct diag *d);
 
 #endif

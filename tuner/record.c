@@ -89,6 +89,7 @@ enum ws_status recorder_open(struct recorder *r, const char *folder, const struc
     r->common.workload = c->workload;
     r->common.mode = c->mode;
     r->common.dtype = c->dtype;
+    r->common.weights = c->weights;
     bool in_f32 = c->precision == PRECISION_TF32 && !r->has_tf32;
     r->common.precision = precision_name(in_f32 ? PRECISION_F32 : c->precision);
     r->common.axes = record_axes(c->axes, a);
@@ -136,6 +137,8 @@ static void set_timing(struct result_row *row, const struct timing *t, const str
     row->host_us = t->host_us;
     row->span_us = t->span_us;
     row->kernels_us = t->kernels_us;
+    row->load_us = t->load_us;
+    row->kept_bytes = t->kept_bytes;
     row->clock_mhz = t->clock_mhz;
     row->temp_c = t->temp_c;
     row->throttle = arena_strdup(a, t->throttle);
@@ -219,6 +222,7 @@ void recorder_add_program(struct recorder *r, enum result_role role, const struc
     row->kernel = "program";
     row->guard = plan_guard(p, r->row_arena);
     row->config = role == ROLE_eager ? "" : plan_text(p, r->row_arena);
+    if (role == ROLE_eager && *row->weights) row->weights = "changing"; /* operator by operator */
     row->status = roof_implausible(roof, &w, t->us.median) ? STATUS_implausible : STATUS_ok;
     row->role = role;
     row->is_winner = 0;
@@ -268,6 +272,7 @@ void recorder_add_roof(struct recorder *r, const struct roof *roof) {
     double peak = fmax(l->f32_tflops, l->matrix_tflops);
     struct result_row *row = add_row(r);
     row->kernel = "program";
+    row->weights = "";
     row->status = STATUS_ok;
     row->role = ROLE_roof;
     row->is_winner = 0;

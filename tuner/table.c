@@ -36,6 +36,14 @@ void table_programs(struct buf *b, const struct table_line *lines, int n, const 
     }
 }
 
+void table_load(struct buf *b, const struct timing *dflt, const struct timing *tuned) {
+    if (!(dflt->load_us > 0) && !(tuned->load_us > 0)) return;
+    buf_printf(
+        b, "at load, once: %.*f us for the default, %.*f us tuned; %.4g MB are kept across calls\n",
+        digits_for(dflt->load_us), dflt->load_us, digits_for(tuned->load_us), tuned->load_us,
+        tuned->kept_bytes / 1e6);
+}
+
 void table_legend(struct buf *b, const struct work *w, const struct roof *roof) {
     buf_printf(b,
                "  unfused: one operator a kernel; default: fused, by rule; tuned: fastest config\n"

@@ -31,9 +31,10 @@ enum ws_status testbed_place(struct testbed *t, struct data *x, const struct pla
                              struct arena *a, struct diag *d);
 
 /* Poison what the kernel writes, run it, compare. *message as in check_buffer. *spoilt: it wrote
- * where nothing of its own lies, so nothing in place can be relied on. */
-enum ws_status testbed_check(struct testbed *t, const struct variant *v, const char **message,
-                             bool *spoilt, struct diag *d);
+ * where nothing of its own lies, so nothing in place can be relied on. again: it has been run since
+ * its launches were taken, and what it keeps across calls is not made anew. */
+enum ws_status testbed_check(struct testbed *t, const struct variant *v, bool again,
+                             const char **message, bool *spoilt, struct diag *d);
 /* What the kernel has written, as it is. */
 enum ws_status testbed_compare(struct testbed *t, const struct variant *v, const char **message,
                                struct diag *d);

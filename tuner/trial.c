@@ -38,12 +38,12 @@ enum ws_status trial_blame(struct tune *t, struct variant *v, const char *messag
 /* Refused, or to be tried again from the start. */
 static bool is_out(const struct variant *v) { return variant_refused(v) || v->again; }
 
-static enum ws_status check(struct tune *t, struct variant *v, struct diag *d) {
+static enum ws_status check(struct tune *t, struct variant *v, bool again, struct diag *d) {
     struct diag own = diag_new(t->shared->arena);
     const char *message;
     bool spoilt;
     double begun = clock_ms();
-    enum ws_status s = testbed_check(t->shared->bed, v, &message, &spoilt, &own);
+    enum ws_status s = testbed_check(t->shared->bed, v, again, &message, &spoilt, &own);
     t->shared->check_ms += clock_ms() - begun;
     if (s != WS_OK) return trial_blame(t, v, own.message, d);
     if (message) variant_refuse(v, STATUS_wrong, message);
@@ -54,7 +54,7 @@ static enum ws_status check(struct tune *t, struct variant *v, struct diag *d) {
  * would leave what it wrote then. */
 enum ws_status trial_check_again(struct tune *t, struct variant *v, struct diag *d) {
     int runs = v->timing.us.n;
-    if (check(t, v, d) != WS_OK) return d->status;
+    if (check(t, v, true, d) != WS_OK) return d->status;
     if (v->status == STATUS_wrong) {
         v->message = arena_printf(
             t->shared->arena, "right at first, but not after %d more runs: %s", runs, v->message);
@@ -87,7 +87,7 @@ enum ws_status trial_prove(struct tune *t, struct variant *v, struct diag *d) {
     double end = clock_ms() + 200;
     for (int i = 0; i < RUNS && !is_out(v) && !interrupted(); i++) {
         if (i >= LEAST && clock_ms() > end) break;
-        if (check(t, v, d) != WS_OK) return d->status;
+        if (check(t, v, false, d) != WS_OK) return d->status;
     }
     if (variant_refused(v)) v->timing = timing_none();
     return WS_OK;
@@ -132,7 +132,7 @@ static enum ws_status try_variant(struct tune *t, struct variant *v, int samples
     struct diag own = diag_new(shared->arena);
     if (!variant_loaded(v, shared->machine) && variant_load(v, shared->machine, &own) != WS_OK)
         return trial_blame(t, v, own.message, d);
-    if (!v->glanced && !is_out(v) && check(t, v, d) != WS_OK) return d->status;
+    if (!v->glanced && !is_out(v) && check(t, v, false, d) != WS_OK) return d->status;
     if (!is_out(v) && measure(t, v, samples, d) != WS_OK) return d->status;
     if (!is_out(v) && trial_check_again(t, v, d) != WS_OK) return d->status;
     if (!v->is_default) variant_unload(v, shared->machine);

@@ -32,8 +32,10 @@ static void put_maps(struct buf *b, const struct ws_launch *l, struct arena *a) 
         const struct ws_arg *x = &l->args[i];
         struct tensor_map map = ws_map_at(x->map, 0);
         buf_printf(b, "argument %d maps %s %d + %lld: %s\n", i,
-                   x->base == WS_ARG_BUFFER ? "buffer" : "workspace", x->buffer,
-                   (long long)x->value, tensor_map_str(&map, a));
+                   x->base == WS_ARG_BUFFER      ? "buffer"
+                   : x->base == WS_ARG_WORKSPACE ? "workspace"
+                                                 : "kept",
+                   x->buffer, (long long)x->value, tensor_map_str(&map, a));
     }
 }
 
@@ -42,9 +44,9 @@ const char *source_hash(const struct ws_source *s, struct arena *a) {
     buf_puts(&b, s->text);
     for (int i = 0; i < s->n_launches; i++) {
         const struct ws_launch *l = &s->launches[i];
-        buf_printf(&b, "%s %lld %lld %lld, %d threads, %d bytes, cluster %d\n", l->entry,
+        buf_printf(&b, "%s %lld %lld %lld, %d threads, %d bytes, cluster %d%s\n", l->entry,
                    (long long)l->grid[0], (long long)l->grid[1], (long long)l->grid[2], l->threads,
-                   l->smem, l->cluster);
+                   l->smem, l->cluster, l->at_load ? ", at load" : "");
         put_maps(&b, l, a);
     }
     return arena_printf(a, "%016llx", (unsigned long long)hash_bytes(b.p, b.n));
@@ -184,7 +186,7 @@ static bool same_arg(const struct ws_arg *a, const struct ws_arg *b) {
 
 static bool same_launch(const struct ws_launch *a, const struct ws_launch *b) {
     if (strcmp(a->entry, b->entry) != 0 || a->threads != b->threads || a->smem != b->smem ||
-        a->n_args != b->n_args)
+        a->n_args != b->n_args || a->at_load != b->at_load)
         return false;
     for (int i = 0; i < 3; i++)
         if (a->grid[i] != b->grid[i]) return false;

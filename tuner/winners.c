@@ -30,6 +30,8 @@ struct store_key winner_key(const struct machine *m, const struct ws_captured *c
     struct store_key key = winner_machine_key(m, a);
     key.graph = c->graph_hash;
     key.kernel = kernel >= 0 ? p->kernels[kernel].hash : STORE_PROGRAM;
+    if (kernel < 0 && !strcmp(c->weights, "fixed"))
+        key.graph = arena_printf(a, "%s fixed", c->graph_hash);
     return key;
 }
 

@@ -115,8 +115,9 @@ static node_id input_of(struct vm *vm, struct py t) {
     vec_push(vm->arena, &vm->init_storages, (struct storage *)NULL);
     vec_push(vm->arena, &vm->input_grad, t.tensor->requires_grad);
     const char *source = named ? t.source->text : arena_printf(vm->arena, "T[%u]", init);
-    bool wanted = t.tensor->requires_grad || is_argument(t.source);
-    enum input_kind kind = wanted ? t.tensor->kind : INPUT_BUFFER;
+    enum input_kind kind = is_argument(t.source)     ? INPUT_ARG
+                           : t.tensor->requires_grad ? t.tensor->kind
+                                                     : INPUT_BUFFER;
     struct meta meta = input_meta(vm, node, value);
     return graph_input(vm->graph, input_name(vm->arena, source), kind, source, &meta, init);
 }

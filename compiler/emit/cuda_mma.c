@@ -575,7 +575,7 @@ static struct ws_arg map_argument(struct emitter *w, const struct tile_program *
     memcpy(m->window, x.window, sizeof m->window);
     struct ws_arg arg = {.kind = WS_ARG_MAP, .map = m};
     if (o->load == NO_VALUE) {
-        arg.base = WS_ARG_WORKSPACE;
+        arg.base = o->at_load ? WS_ARG_KEPT : WS_ARG_WORKSPACE;
         arg.value = t->image[i];
     } else {
         arg.base = WS_ARG_BUFFER;
@@ -652,6 +652,15 @@ static void put_product(struct emitter *w, const struct tile_program *t) {
     close_brace(w);
 }
 
+static void pack(struct emitter *w, const struct tile_program *t, bool at_load) {
+    for (int i = 0; i < RINGS; i++) {
+        const struct operand *o = ring(t, i)->operand;
+        if (o->load == NO_VALUE && o->at_load == at_load)
+            emit_cuda_pack(w, o, t->image[i],
+                           arena_printf(w->arena, "%s_pack_%c", w->k->entry, 'a' + i));
+    }
+}
+
 void emit_cuda_mma(struct emitter *w) {
     struct tile_program *t = tile_dot(w->p, w->arena);
     tile_pipeline(t);
@@ -661,11 +670,12 @@ void emit_cuda_mma(struct emitter *w) {
     tile_print(&b, t);
     w->out->block = arena_printf(w->arena, "%s\n%s", w->out->block, b.p);
     w->out->workspace = (size_t)t->workspace;
+    w->out->kept = (size_t)t->kept;
     w->out->tickets = (size_t)t->tickets;
-    for (int i = 0; i < RINGS; i++)
-        if (ring(t, i)->operand->load == NO_VALUE)
-            emit_cuda_pack(w, ring(t, i)->operand, t->image[i],
-                           arena_printf(w->arena, "%s_pack_%c", w->k->entry, 'a' + i));
+    size_t before = w->b.n;
+    pack(w, t, true);
+    w->out->load = hash_bytes(w->b.p + before, w->b.n - before);
+    pack(w, t, false);
     if (!t->ahead) put_wgmma(w, t);
     put_again(w, t);
     put_product(w, t);

@@ -5,8 +5,10 @@
 #include "emit/impl.h"
 #include "tile/tile.h"
 
-/* cuda_pack.c: a launch that writes operand o at byte `image` of the workspace. */
+/* cuda_pack.c: a launch that writes operand o at byte `image` of the workspace, or of what is kept
+ * across calls; and where that is, as an argument. */
 void emit_cuda_pack(struct emitter *w, const struct operand *o, int64_t image, const char *name);
+struct ws_arg image_argument(const struct operand *o, int64_t image);
 
 /* cuda_warps.c: the instructions of a program whose warps multiply by themselves, and copy: the
  * copy of a ring's tile `ahead` steps on, and a step's products. */

@@ -1,5 +1,5 @@
 /* cuda_pack.c: the launch before a product on the matrix units that writes a factor's image into
- * the workspace, where the factor cannot be copied from as it lies in memory (kernel/matrix.c):
+ * the workspace, or, of a factor of constants, once into memory that is kept across calls, where the factor cannot be copied from as it lies in memory (kernel/matrix.c):
  *
  *     for (long long i = ...; i < 4194304; i += ...) {      eight neighbours each
  *         const k_idx c = i % 512 * 8, line = i / 512 % 4096, z = i / 2097152;
@@ -398,16 +398,22 @@ static void put_runs(struct emitter *w, const struct operand *o) {
 
 /* ---- the launch ------------------------------------------------------------------------------ */
 
+struct ws_arg image_argument(const struct operand *o, int64_t image) {
+    return (struct ws_arg){.kind = o->at_load ? WS_ARG_KEPT : WS_ARG_WORKSPACE, .value = image};
+}
+
 void emit_cuda_pack(struct emitter *w, const struct operand *o, int64_t image, const char *name) {
     int64_t elements = o->bytes / o->planes / dtype_bytes(o->dtype);
     int64_t work = o->across ? tile_count(o->rows, TILE) * tile_count(o->depth, TILE) * o->batches
                              : tile_count(elements / EACH, THREADS);
     int64_t most = (int64_t)w->k->limits->units * 8;
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
-    *l = (struct ws_launch){
-        .entry = name, .grid = {work < most ? work : most, 1, 1}, .threads = THREADS};
+    *l = (struct ws_launch){.entry = name,
+                            .grid = {work < most ? work : most, 1, 1},
+                            .threads = THREADS,
+                            .at_load = o->at_load};
     add_arguments(w, l);
-    l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_WORKSPACE, .value = image};
+    l->args[l->n_args++] = image_argument(o, image);
     buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d) %s(", THREADS, name);
     put_parameters(w);
     buf_printf(&w->b, ", %s *__restrict__ image) {\n", memory_type(w, o->dtype));

@@ -33,7 +33,7 @@ static const char *along_text(const struct tile_ring *r) {
 void add_images(struct emitter *w, const struct tile_program *t, struct ws_launch *l) {
     for (int i = 0; i < RINGS; i++)
         if (is_image(&t->ring[i]))
-            l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_WORKSPACE, .value = t->image[i]};
+            l->args[l->n_args++] = image_argument(t->ring[i].operand, t->image[i]);
 }
 
 void put_image_parameters(struct emitter *w, const struct tile_program *t) {

@@ -25,16 +25,18 @@ enum ws_arg_kind {
     WS_ARG_BUFFER,    /* buffer: index into the program's buffers */
     WS_ARG_SIZE,      /* value: the size, an int64_t */
     WS_ARG_WORKSPACE, /* value: byte offset into this variant's workspace */
+    WS_ARG_KEPT,      /* value: byte offset into memory that holds, across calls, what was written
+                         at load */
     WS_ARG_TICKETS,   /* counters that are 0 before the launch; it leaves them 0 */
     WS_ARG_MAP,       /* a tensor map, by value, of a tensor in what base says: value bytes into the
-                         buffer or the workspace */
+                         buffer, the workspace or what is kept */
 };
 struct ws_arg {
     enum ws_arg_kind kind;
     int buffer;
     int64_t value;
     ex expr;                  /* SIZE: what value is of the program's symbolic sizes */
-    enum ws_arg_kind base;    /* MAP: BUFFER or WORKSPACE */
+    enum ws_arg_kind base;    /* MAP: BUFFER, WORKSPACE or KEPT */
     const struct ws_map *map; /* MAP */
 };
 
@@ -61,9 +63,11 @@ struct ws_launch {
     const char *entry;
     int64_t grid[3];
     int threads, smem;
-    int stack;   /* bytes of local memory that a thread has on purpose: no spilled registers */
-    int cluster; /* blocks of a cluster, as the kernel's text declares; 0 or 1: none */
-    bool meets;  /* its blocks wait for each other: there is room for all of them at a time */
+    int stack;    /* bytes of local memory that a thread has on purpose: no spilled registers */
+    int cluster;  /* blocks of a cluster, as the kernel's text declares; 0 or 1: none */
+    bool at_load; /* it runs once, before all calls, and writes what is kept alone; those that run
+                     in each come behind */
+    bool meets;   /* its blocks wait for each other: there is room for all of them at a time */
     int n_args;
     struct ws_arg args[WS_MAX_ARGS];
 };
@@ -75,6 +79,8 @@ struct ws_source {
     int n_launches;
     struct ws_launch launches[WS_MAX_LAUNCHES];
     size_t workspace; /* bytes of scratch memory the launches share */
+    size_t kept;      /* bytes that launches at load write for all calls; */
+    uint64_t load;    /* hash of their texts: of one kernel the same hash leaves the same there */
     size_t tickets;   /* bytes of the counters, which any variants may share */
 };
 

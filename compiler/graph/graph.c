@@ -22,7 +22,12 @@ struct graph *graph_like(const struct graph *from) {
     g->random_base = from->random_base;
     g->products = from->products;
     g->convolutions = from->convolutions;
+    g->fixed = from->fixed;
     return g;
+}
+
+bool graph_input_fixed(const struct graph *g, const struct graph_input *in) {
+    return g->fixed && in->kind != INPUT_ARG && !in->becomes;
 }
 
 bool is_identifier(const char *s) {

@@ -173,6 +173,7 @@ struct graph {
         stores_values; /* eval rounds every node's value to its dtype, as eager PyTorch stores it */
     bool in_doubles;   /* it is lowered for kernels that compute in doubles whatever the types: its
                         numbers are not rounded, and errors are not decomposed */
+    bool fixed;        /* parameters and buffers of the module hold the same in every call */
     bool (*stopped)(void); /* does the user want eval to end? NULL: nobody asks */
 };
 
@@ -208,6 +209,9 @@ uint32_t graph_first_output(const struct graph *g, uint32_t i);
 /* A new leaf. name is a hint; it is made unique. */
 node_id graph_input(struct graph *g, const char *name, enum input_kind kind, const char *source,
                     const struct meta *meta, uint32_t init);
+
+/* Does it hold the same in every call? Not what the program itself updates. */
+bool graph_input_fixed(const struct graph *g, const struct graph_input *in);
 
 /* Apply op. args: one per parameter (missing trailing ones get defaults). Checks kinds, normalises
  * dimensions to 0..rank-1, slice bounds to 0..size and the -1 of view and expand to sizes, infers

@@ -60,6 +60,7 @@ struct graph *graph_substitute(const struct graph *g, const ex *symbols, const e
     out->n_random = g->n_random;
     out->products = g->products;
     out->convolutions = g->convolutions;
+    out->fixed = g->fixed;
     out->random_base = size_of(out, &s, g->random_base);
     for (node_id i = 0; i < g->nodes.n; i++) {
         struct node x = g->nodes.at[i];

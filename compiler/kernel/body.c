@@ -6,6 +6,7 @@
  * Its axes are then flattened (axes.c). */
 #include <math.h>
 
+#include "graph/traits.h"
 #include "kernel/builder.h"
 
 /* 32 bits hold an index below this, and what tiles add to it at the end of an axis. */
@@ -383,6 +384,49 @@ static bool read_apart(const struct kernel *k, const struct value_node *v,
     return apart >= covers[inner] && apart + covers[inner] <= outer;
 }
 
+/* What v is made of, itself included. */
+static bool *parts_of(const struct kernel *k, value_id v) {
+    bool *needed = NEW_ARRAY(k->arena, bool, k->values.n);
+    needed[v] = true;
+    for (value_id i = v + 1; i-- > 0;)
+        for (int a = 0; needed[i] && a < k->values.at[i].n_args; a++)
+            needed[k->values.at[i].args[a]] = true;
+    return needed;
+}
+
+/* Is v, of a kernel that runs in each call, the same in all of them? */
+static bool is_fixed(const struct kernel *k, value_id v) {
+    const bool *needed = parts_of(k, v);
+    bool loads = false;
+    if (k->schedule->groups.at[k->group].at_load) return false;
+    for (value_id i = 0; i <= v; i++) {
+        const struct value_node *x = &k->values.at[i];
+        if (!needed[i]) continue;
+        if (x->kind == INST_OP && op_is_random(x->op)) return false;
+        if (x->kind == INST_LOAD && !k->schedule->fixed[x->buffer]) return false;
+        loads |= x->kind == INST_LOAD;
+    }
+    return loads;
+}
+
+/* Calls need not read what a factor is made of at load, but what is multiplied: where all loads of
+ * b are for such a factor, that many bytes at most, counted at the first buffer that it reads. */
+static double bytes_of_call(const struct kernel *k, buffer_id b, value_id factor, double bytes) {
+    const bool *needed = parts_of(k, factor);
+    buffer_id first = b;
+    bool found = false;
+    for (value_id i = 0; i < k->values.n; i++) {
+        const struct value_node *x = &k->values.at[i];
+        if (x->kind != INST_LOAD) continue;
+        if (x->buffer == b && (i > factor || !needed[i])) return bytes;
+        if (i <= factor && needed[i] && !found) first = x->buffer, found = true;
+    }
+    double image = dtype_bytes(k->values.at[k->dot].dtype);
+    for (int a = 0; a < AXIS_COUNT; a++)
+        if (k->values.at[factor].mask >> a & 1) image *= (double)kernel_size(k, (enum axis)a);
+    return b == first ? fmin(bytes, image) : 0;
+}
+
 /* By its widest load, and those that read nothing of what others do: more may read the same
  * elements. Taps and arms read others. */
 double kernel_bytes_of(const struct kernel *k, buffer_id b) {
@@ -407,7 +451,9 @@ double kernel_bytes_of(const struct kernel *k, buffer_id b) {
         if (!again) sum += points;
     }
     double points = k->unrolled ? sum : fmax(most, distinct);
-    return fmin(points * bytes, (double)buffer_bytes(l, b));
+    double all = fmin(points * bytes, (double)buffer_bytes(l, b));
+    if (k->a_fixed) all = bytes_of_call(k, b, k->dot_a, all);
+    return k->b_fixed ? bytes_of_call(k, b, k->dot_b, all) : all;
 }
 
 /* Does e, or a step on the way to it, leave 32 bits? What depends on an unknown size is judged by
@@ -588,6 +634,10 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
     reduce_divisions(&w);
     find_masks(k);
     find_landing(k);
+    if (k->kind == KERNEL_MATMUL) {
+        k->a_fixed = is_fixed(k, k->dot_a);
+        k->b_fixed = is_fixed(k, k->dot_b);
+    }
     find_arguments(k);
     find_inner(k);
     k->flops = kernel_flops(k);

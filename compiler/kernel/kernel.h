@@ -170,6 +170,7 @@ struct kernel {
     uint8_t over;  /* MATMUL: axes along which what the product has summed up is reduced; 0: none */
     value_id dot_a, dot_b,
         dot; /* MATMUL: the two factors (functions of z,m,r and of z,n,r) and the reduction */
+    bool a_fixed, b_fixed;    /* MATMUL: the factor is the same in every call: of constants alone */
     enum precision precision; /* MATMUL of f32 */
     bool rows_inner; /* most bytes are contiguous along x, not along r: threads and vectors lie
                         along x */
@@ -332,6 +333,7 @@ struct operand {
     enum dtype stored;     /* in shared memory: dtype, or f32 of which planes are made */
     int planes;
     bool along;
+    bool at_load;                 /* packed: once, into memory that is kept across calls */
     bool across;                  /* packed: what is read runs along the rows, unlike the image */
     int64_t rows, depth, batches; /* batches: 1 if it does not vary with z */
     int64_t pitch, batch, plane;  /* elements from a line, batch, plane to the next */

@@ -45,6 +45,8 @@ enum {
     PIECE = 16, /* bytes, which tensor maps count in */
     BARRIERS = 2 * MOST_STAGES * 8,
     MOST_PARTS = 128,
+    FEW = 128, /* rows of the other factor: it reads less of memory as f32 than as three planes, and
+                   not often enough for making these anew to matter */
     SMALL = 16, /* times smaller than the other: a factor that many blocks read, and soon packed */
 };
 
@@ -324,13 +326,15 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     bool is_exact = load != NO_VALUE && k->values.at[load].dtype == o.dtype;
     if (wide && !is_exact && !tf32) o.planes = 3;
     if (is_exact && is_matrix(k, load, &o) && !(tf32 && o.along)) return o;
+    bool fixed = axis == AXIS_M ? k->a_fixed : k->b_fixed; /* packed in no call's time */
     struct operand pieces = o;
-    if (is_exact && by_warp && lies_in_pieces(k, load, &pieces) && !(tf32 && pieces.along))
+    if (is_exact && by_warp && !fixed && lies_in_pieces(k, load, &pieces) &&
+        !(tf32 && pieces.along))
         return pieces;
     o.stored = DT_F32;
     int64_t others = kernel_size(k, axis == AXIS_M ? AXIS_N : AXIS_M);
-    if (o.planes > 1 && by_warp && o.rows * SMALL > others && load != NO_VALUE &&
-        k->values.at[load].dtype == DT_F32 &&
+    if (o.planes > 1 && by_warp && o.rows * SMALL > others && (!fixed || others <= FEW) &&
+        load != NO_VALUE && k->values.at[load].dtype == DT_F32 &&
         (is_matrix(k, load, &o) || lies_in_pieces(k, load, &o)) &&
         operand_line(&o, tile, depth) == 128)
         return o;
@@ -390,7 +394,7 @@ double operand_pack_us(const struct kernel *k, const struct operand *o) {
     double each = taps ? OF_WINDOWS : OF_IMAGE,
            elements = bytes / o->planes / dtype_bytes(o->dtype);
     double issued = elements * each / (128.0 * d->units * clock);
-    if (!o->bytes) return 0;
+    if (!o->bytes || o->at_load) return 0;
     return LAUNCH + fmax(issued, bytes * WRITTEN_AND_READ / (gbps * 1e3 * REACHED));
 }
 
@@ -795,6 +799,8 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     choose_windows(k, p, 0, m, n, depth, a);
     if (!k->over) choose_windows_along(k, p, 1, n, depth, a);
     if (!k->over) choose_windows_along(k, p, 0, m, depth, a);
+    p->a.at_load = k->a_fixed && p->a.bytes;
+    p->b.at_load = k->b_fixed && p->b.bytes;
     choose_passes(p);
     p->band = c->knob[KNOB_band] ? c->knob[KNOB_band] : epilogue_reads_results(k) ? 1 : 8;
     int64_t steps = round_up(p->a.depth, depth) / depth;

@@ -100,6 +100,8 @@ void kernel_print(struct buf *b, const struct kernel *k) {
     buf_printf(b, "kernel %s\n", kernel_kind_name(k->kind));
     if (k->precision != PRECISION_F32)
         buf_printf(b, "  precision %s\n", precision_name(k->precision));
+    if (k->a_fixed) buf_printf(b, "  v%u is the same in every call\n", k->dot_a);
+    if (k->b_fixed) buf_printf(b, "  v%u is the same in every call\n", k->dot_b);
     for (int a = 0; a < AXIS_COUNT; a++) {
         if (!k->axis[a]) continue;
         buf_printf(b, "  axis %s: ", names[a]);

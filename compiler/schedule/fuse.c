@@ -17,6 +17,7 @@
  *   - what a product's rows come to can be had from its tiles (epilogue.c);
  *   - what lands on rows does so by one index (landing.c);
  *   - neither reads what the other computes, if that is to be one number everywhere (once.c);
+ *   - not one is run at load, and the other in each call (at_load.c);
  *   - a kernel can hold its operators, and a launch its arguments.
  *
  * Every refusal is logged with its reason. */
@@ -512,6 +513,7 @@ static void plan(struct fuser *f, struct merge *m) {
         return;
     }
     if ((m->why_not = once_reason(f, m))) return;
+    if ((m->why_not = at_load_reason(f, m))) return;
     if ((m->why_not = too_big(f, m->a, m->b))) return;
     if (third_between(f, m->a, m->b)) {
         m->why_not = "another kernel stands between them";
@@ -663,6 +665,7 @@ struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits,
         f.size[n] = size_of_nest(&l->nests.at[n]);
     }
     s->once = values_made_once(s);
+    s->fixed = values_fixed(l, eager, a);
     find_all_accesses(&f);
     find_partners(&f);
     struct merge m;

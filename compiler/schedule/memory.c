@@ -70,6 +70,7 @@ void schedule_memory(struct schedule *s) {
         struct life x = {.b = b, .bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN};
         x.born = s->group_of[s->writer[b]];
         x.dies = end[b] > x.born ? end[b] : x.born;
+        if (s->fixed[b]) x.born = 0, x.dies = s->groups.n; /* of all calls */
         vec_push(s->arena, &lives, x);
     }
     if (lives.n) qsort(lives.at, lives.n, sizeof *lives.at, by_size);

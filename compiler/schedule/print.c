@@ -23,6 +23,7 @@ void schedule_print(struct buf *b, const struct schedule *s) {
         put_space(b, l, "x", G->x, G->n_x);
         if (G->n_r) put_space(b, l, " r", G->r, G->n_r);
         if (G->columns) buf_puts(b, ", and of x");
+        if (G->at_load) buf_puts(b, ", at load");
         buf_putc(b, '\n');
         for (uint32_t m = 0; m < G->members.n; m++) {
             const struct nest *n = &l->nests.at[G->members.at[m].nest];
@@ -40,8 +41,9 @@ void schedule_print_memory(struct buf *b, const struct schedule *s) {
         const struct buffer *B = &s->loops->buffers.at[x];
         if (B->kind != BUFFER_TEMP) continue;
         if (s->stored[x])
-            buf_printf(b, "%s: %lld bytes at %zu\n", B->name, (long long)buffer_bytes(s->loops, x),
-                       s->offset[x]);
+            buf_printf(b, "%s: %lld bytes at %zu%s\n", B->name,
+                       (long long)buffer_bytes(s->loops, x), s->offset[x],
+                       s->fixed[x] ? ", kept across calls" : "");
         else
             buf_printf(b, "%s: never in memory\n", B->name);
     }

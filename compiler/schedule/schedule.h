@@ -19,7 +19,8 @@
  *       does not reduce;
  *   S4  a stored nest covers all of X and all or none of R; in a group with reductions along X it
  *       may cover R alone, behind a product those of X that nothing reduces;
- *   S5  temporaries that live at the same time do not overlap in the pool.
+ *   S5  temporaries that live at the same time do not overlap in the pool; what is made at load
+ *       lives through all calls.
  *
  * Ownership: everything in schedule.arena. */
 #ifndef WS_SCHEDULE_H
@@ -51,6 +52,7 @@ struct group {
     bool matmul;
     bool scan;                  /* R is scanned along, not reduced: every member may vary with it */
     bool columns;               /* some members reduce along X, what they keep is R */
+    bool at_load;               /* runs once, when the program is loaded (at_load.c) */
     VEC(struct member) members; /* in nest order */
 };
 
@@ -61,6 +63,8 @@ struct schedule {
     uint32_t *group_of;       /* per nest */
     uint32_t *writer;         /* per buffer: the nest that writes it; NO_NEST for inputs */
     bool *once;     /* per buffer of the loops as they were: computed in one place (once.c) */
+    bool *fixed;    /* per buffer: holds the same in every call (at_load.c); while groups are made,
+                       it would, were it made at load */
     bool *stored;   /* per buffer: exists in memory (input, output, or read by another group) */
     size_t *offset; /* per buffer: TEMP and stored: byte offset in the pool */
     size_t pool_bytes;
@@ -73,13 +77,15 @@ enum { NO_NEST = UINT32_MAX };
 void schedule_nested(struct loops *l, bool eager);
 void schedule_unroll(struct loops *l);
 void schedule_by_rows(struct loops *l, const struct device_limits *limits);
-/* fuse.c, recompute.c (not for eager), order.c, memory.c: the passes, in this order.
+/* fuse.c, recompute.c (not for eager), order.c, at_load.c, memory.c: the passes, in this order.
  * eager: fuse only nests that came from the same operator of the captured graph. */
 struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limits, bool eager,
                                struct arena *a);
 void schedule_recompute(struct schedule *s); /* needs groups; adds nests to the loops */
 void schedule_order(struct schedule *s);     /* needs groups; breaks group indices held elsewhere */
-void schedule_memory(struct schedule *s);    /* needs order */
+/* at_load.c: which groups run at load, and what is `fixed`; for eager nothing is. Needs order. */
+void schedule_at_load(struct schedule *s, bool eager);
+void schedule_memory(struct schedule *s); /* needs both */
 
 void schedule_print(struct buf *b, const struct schedule *s); /* groups with their nests */
 void schedule_print_memory(struct buf *b, const struct schedule *s);

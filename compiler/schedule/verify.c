@@ -124,6 +124,7 @@ static const char *check_pool(const struct schedule *s) {
             return arena_printf(s->arena, "S5: %s lies outside the pool",
                                 s->loops->buffers.at[b].name);
         struct life x = {b, s->group_of[s->writer[b]], end[b], from, to};
+        if (s->fixed[b]) x.born = 0, x.dies = s->groups.n;
         vec_push(s->arena, &lives, x);
     }
     if (lives.n) qsort(lives.at, lives.n, sizeof *lives.at, by_birth);

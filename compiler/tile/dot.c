@@ -144,9 +144,13 @@ struct tile_program *tile_dot(const struct block *p, struct arena *a) {
     t->ring[TILE_B] = make_ring("B", &x->b, p->layout.br, p);
     t->ring[TILE_B].blocks = p->layout.cluster;
     place_rings(t);
-    t->image[TILE_B] = x->a.bytes;
-    t->parts = x->a.bytes + x->b.bytes;
-    t->workspace = t->partials = t->parts;
+    for (int i = 0; i < RINGS; i++) {
+        const struct operand *o = t->ring[i].operand;
+        int64_t *bytes = o->at_load ? &t->kept : &t->workspace;
+        t->image[i] = *bytes;
+        *bytes += o->bytes;
+    }
+    t->parts = t->partials = t->workspace;
     if (x->parts > 1) place_parts(t);
     for (value_id v = 0; v < p->kernel->values.n; v++)
         if (is_epilogue_reduction(p->kernel, v) && tile_leaves_partials(t))

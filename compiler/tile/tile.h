@@ -113,7 +113,8 @@ struct tile_program {
     int exchange; /* and what the warps leave of the epilogue's reductions */
     int smem;     /* bytes of shared memory */
     int64_t workspace;
-    int64_t image[RINGS]; /* where packed operands begin in it */
+    int64_t kept;         /* bytes of memory that holds what is packed at load across calls */
+    int64_t image[RINGS]; /* where packed operands begin in the one or the other */
     int64_t parts;        /* and the sums that parts of the depth leave */
     int64_t partials;     /* and what tiles leave of the epilogue's reductions */
     int64_t tickets;      /* bytes of the counters of these */

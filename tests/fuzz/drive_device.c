@@ -79,7 +79,7 @@ bool trial_compile(struct trial *s, struct diag *d) {
 }
 
 /* All launches of a variant at once: they overlap, where the device can. */
-static bool launch_all(struct trial *s, uint32_t index, dptr workspace, dptr tickets,
+static bool launch_all(struct trial *s, uint32_t index, dptr workspace, dptr kept, dptr tickets,
                        struct diag *d) {
     const struct variant *v = &s->variants.at[index];
     struct launch launches[WS_MAX_LAUNCHES];
@@ -99,6 +99,7 @@ static bool launch_all(struct trial *s, uint32_t index, dptr workspace, dptr tic
             enum ws_arg_kind kind = g->kind == WS_ARG_MAP ? g->base : g->kind;
             values[l][i] = kind == WS_ARG_SIZE        ? g->value
                            : kind == WS_ARG_WORKSPACE ? (int64_t)workspace + g->value
+                           : kind == WS_ARG_KEPT      ? (int64_t)kept + g->value
                            : kind == WS_ARG_TICKETS   ? (int64_t)tickets
                                                       : (int64_t)v->program->mem[g->buffer];
             launches[l].args[i] = &values[l][i];
@@ -116,7 +117,7 @@ static bool run_variant(struct trial *s, uint32_t index, struct diag *d) {
     const struct drive *b = v->program;
     const struct ws_kernel *kernel = &b->p->kernels[v->kernel];
     struct diag wrong = diag_new(s->a);
-    dptr workspace = 0, tickets = 0;
+    dptr workspace = 0, kept = 0, tickets = 0;
     for (int i = 0; i < kernel->n_writes; i++) {
         const struct ws_buffer *out = &b->p->buffers[kernel->writes[i]];
         if (out->in_place >= 0) continue;
@@ -124,11 +125,13 @@ static bool run_variant(struct trial *s, uint32_t index, struct diag *d) {
     }
     bool ok = (!v->source.workspace ||
                device_alloc(s->dev, v->source.workspace, &workspace, &wrong) == WS_OK) &&
+              (!v->source.kept || device_alloc(s->dev, v->source.kept, &kept, &wrong) == WS_OK) &&
               (!v->source.tickets ||
                (device_alloc(s->dev, v->source.tickets, &tickets, &wrong) == WS_OK &&
                 device_fill(s->dev, tickets, 0, v->source.tickets, &wrong) == WS_OK)) &&
-              launch_all(s, index, workspace, tickets, &wrong);
+              launch_all(s, index, workspace, kept, tickets, &wrong);
     if (workspace) device_free(s->dev, workspace);
+    if (kept) device_free(s->dev, kept);
     if (tickets) device_free(s->dev, tickets);
     return ok || drive_fail(d, "%s  kernel %s, config %s", wrong.text, kernel->name,
                             config_str(s->a, &v->config));

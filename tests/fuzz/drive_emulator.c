@@ -98,7 +98,7 @@ static bool declares_cluster(struct arena *a, const char *text, const struct ws_
 }
 
 static struct emu_report run_launch(struct emulation *s, uint32_t index, int l, char *workspace,
-                                    char *tickets, bool check) {
+                                    char *kept, char *tickets, bool check) {
     struct variant *v = &s->variants.at[index];
     const struct ws_launch *w = &v->source.launches[l];
     if (!declares_cluster(s->a, v->source.text, w))
@@ -118,6 +118,9 @@ static struct emu_report run_launch(struct emulation *s, uint32_t index, int l, 
         } else if (kind == WS_ARG_WORKSPACE) {
             values[i] = workspace + x->value;
             roles[i] = EMU_INOUT; /* two partial results share it */
+        } else if (kind == WS_ARG_KEPT) {
+            values[i] = kept + x->value;
+            roles[i] = w->at_load ? EMU_INOUT : EMU_IN;
         } else if (kind == WS_ARG_TICKETS) {
             values[i] = tickets;
             roles[i] = EMU_INOUT;
@@ -152,21 +155,29 @@ static bool run_variant(struct emulation *s, uint32_t index, bool check, struct 
     size_t bytes = v->source.workspace;
     char *workspace = bytes ? emu_alloc(s->e, "workspace", bytes) : NULL;
     size_t n_tickets = v->source.tickets;
+    size_t n_kept = v->source.kept;
+    char *kept = n_kept ? emu_alloc(s->e, "kept", n_kept) : NULL;
     char *tickets = n_tickets ? emu_alloc(s->e, "tickets", n_tickets) : NULL;
     if (tickets) memset(tickets, 0, n_tickets);
     bool ok = true;
-    poison_shared(v);
-    for (int l = 0; l < v->source.n_launches && ok; l++) {
-        if (!v->source.launches[l].grid[0]) continue; /* an empty grid */
-        struct emu_report r = run_launch(s, index, l, workspace, tickets, check);
-        ok = r.ok;
-        if (!ok) drive_fail(d, "%s\n  config %s", r.message, config_str(s->a, &v->config));
+    /* What is kept serves two calls. */
+    for (int call = 0; call < (kept ? 2 : 1) && ok; call++) {
+        if (workspace && kept) memset(workspace, 0xff, bytes);
+        poison_shared(v);
+        for (int l = 0; l < v->source.n_launches && ok; l++) {
+            if (!v->source.launches[l].grid[0]) continue; /* an empty grid */
+            if (v->source.launches[l].at_load && call) continue;
+            struct emu_report r = run_launch(s, index, l, workspace, kept, tickets, check);
+            ok = r.ok;
+            if (!ok) drive_fail(d, "%s\n  config %s", r.message, config_str(s->a, &v->config));
+        }
     }
     for (size_t i = 0; i < n_tickets && ok; i++)
         if (tickets[i])
             ok = drive_fail(d, "a counter is not 0 again\n  config %s",
                             config_str(s->a, &v->config));
     if (workspace) emu_release(s->e, workspace);
+    if (kept) emu_release(s->e, kept);
     if (tickets) emu_release(s->e, tickets);
     return ok;
 }

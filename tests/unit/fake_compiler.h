@@ -58,6 +58,7 @@ struct ws_captured *ws_capture(const struct ws_options *o, struct stages *s, str
                               .axes = "n=4096",
                               .dtype = "f32",
                               .mode = "fwd",
+                              .weights = "",
                               .graph_hash = "00112233445566ff",
                               .guards = "",
                               .n_inputs = 1,

@@ -72,7 +72,8 @@ static void put_map(struct buf *b, const struct ws_arg *x, struct arena *a) {
     if (x->base == WS_ARG_BUFFER)
         buf_printf(b, " map b%d+%lld", x->buffer, (long long)x->value);
     else
-        buf_printf(b, " map workspace+%lld", (long long)x->value);
+        buf_printf(b, " map %s+%lld", x->base == WS_ARG_KEPT ? "kept" : "workspace",
+                   (long long)x->value);
     buf_printf(b, " (%s)", tensor_map_str(&m, a));
 }
 
@@ -83,6 +84,7 @@ static void put_launches(struct buf *b, const struct ws_source *s, struct arena 
                    (long long)w->grid[0], (long long)w->grid[1], (long long)w->grid[2], w->threads,
                    w->smem);
         if (w->cluster > 1) buf_printf(b, ", clusters of %d", w->cluster);
+        if (w->at_load) buf_puts(b, ", at load");
         buf_puts(b, ", arguments");
         for (int i = 0; i < w->n_args; i++) {
             const struct ws_arg *x = &w->args[i];
@@ -94,12 +96,14 @@ static void put_launches(struct buf *b, const struct ws_source *s, struct arena 
                 buf_printf(b,
                            x->kind == WS_ARG_SIZE        ? " size %lld"
                            : x->kind == WS_ARG_WORKSPACE ? " workspace+%lld"
+                           : x->kind == WS_ARG_KEPT      ? " kept+%lld"
                                                          : " tickets+%lld",
                            (long long)x->value);
         }
         buf_putc(b, '\n');
     }
     if (s->workspace) buf_printf(b, "workspace %zu bytes\n", s->workspace);
+    if (s->kept) buf_printf(b, "kept %zu bytes\n", s->kept);
     if (s->tickets) buf_printf(b, "tickets %zu bytes\n", s->tickets);
 }
 

@@ -1,0 +1,100 @@
+/* test_compile_load.c: factors of products that are the same in every call are packed by launches
+ * at load, in front of those of the calls, which find them in memory of their own. On the
+ * emulator, which runs the calls twice, on a workspace that is poisoned between. */
+#include "lower_test.h"
+#include "tests/fuzz/drive.h"
+
+#define PRODUCT                                                                                    \
+    "graph(%x: f32[136, 72] = L['x'], %w: f32[24, 72] = KIND L['self'].w) {\n"                     \
+    "  %t = t(%w)\n  %y = matmul(%x, %t)\n  %r = relu(%y)\n  return %r\n}\n"
+#define FIRST                                                                                      \
+    "graph(%x: f32[72, 136] = L['x'], %w: f32[24, 72] = KIND L['self'].w) {\n"                     \
+    "  %y = matmul(%w, %x)\n  return %y\n}\n"
+#define UPDATED                                                                                    \
+    "graph(%x: f32[136, 72] = L['x'], %w: f32[24, 72] = KIND L['self'].w) {\n"                     \
+    "  %t = t(%w)\n  %y = matmul(%x, %t)\n  %u = mul(%w, 2)\n  return %y, %w = %u\n}\n"
+#define WINDOWS                                                                                    \
+    "graph(%x: f32[2, 16, 9, 9] = L['x'], %w: f32[32, 16, 3, 3] = KIND L['self'].w) {\n"           \
+    "  %y = convolution(%x, %w, None, [1, 1], [1, 1])\n  return %y\n}\n"
+
+static const char *replaced(struct arena *a, const char *text, const char *word, const char *by) {
+    const char *at = strstr(text, word);
+    assert_non_null(at);
+    return arena_printf(a, "%.*s%s%s", (int)(at - text), text, by, at + strlen(word));
+}
+
+struct found {
+    int load, packs; /* launches at load; others before the product */
+    size_t kept;
+};
+
+/* Under each config that some `step` picks. */
+static bool some(void *ctx, int config, int n) {
+    const int *step = ctx;
+    (void)n;
+    return config % *step == 0;
+}
+
+static struct found run(const char *text, const char *kind, bool fixed, const char *arch) {
+    struct device_limits limits = test_gpu(arch);
+    struct arena *a = arena_new();
+    struct diag d = diag_new(a);
+    int step = 7;
+    struct emulation *s = emulation_new(a);
+    struct graph *g = must_parse(a, replaced(a, text, "KIND", kind));
+    g->fixed = fixed;
+    struct drive *b = drive_begin(a, g, drive_inputs(g, 7), &limits, WS_FUSE, &d);
+    if (!b || !emulation_add_all(s, b, some, &step, &d) || !emulation_compile(s, &d))
+        fail_msg("%s", d.text);
+    struct found out = {0};
+    for (uint32_t i = 0; i < s->variants.n; i++) {
+        const struct ws_source *v = &s->variants.at[i].source;
+        int load = 0;
+        for (int l = 0; l < v->n_launches; l++) {
+            if (!v->launches[l].at_load) continue;
+            assert_int_equal(load++, l); /* in front */
+        }
+        assert_int_equal(v->kept > 0, load > 0);
+        if (load > out.load) out.load = load;
+        if (v->kept > out.kept) out.kept = v->kept;
+        if (v->n_launches - load - 1 > out.packs) out.packs = v->n_launches - load - 1;
+        if (!emulation_case(s, i, false, &d)) fail_msg("%s", d.text);
+    }
+    emulation_free(s);
+    drive_end(b);
+    arena_free(a);
+    return out;
+}
+
+static void expect(const char *text, const char *arch) {
+    struct found each = run(text, "parameter", false, arch);
+    struct found once = run(text, "parameter", true, arch);
+    struct found argument = run(text, "", true, arch);
+    assert_int_equal(each.load, 0);
+    assert_int_equal(argument.load, 0);
+    assert_int_equal(once.load, 1);
+    assert_true(once.kept > 0);
+    /* Planes of f32 that warps make for themselves have no launch to save. */
+    assert_true(once.packs < each.packs || !each.packs);
+}
+
+static void test_factors(void **state) {
+    static const char *const archs[] = {"sm_80", "sm_90a"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        expect(PRODUCT, archs[i]);
+        expect(FIRST, archs[i]);
+        expect(WINDOWS, archs[i]);
+    }
+}
+
+static void test_updated(void **state) {
+    (void)state;
+    assert_int_equal(run(UPDATED, "buffer", true, "sm_90a").load, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_factors),
+                                       cmocka_unit_test(test_updated)};
+    return cmocka_run_group_tests_name("compile_load", tests, NULL, NULL);
+}
