@@ -120,16 +120,16 @@ static void put_parts(struct emitter *w, const struct tile_program *t, const str
     const char *row = o->axis == AXIS_M ? "m0" : "n0";
     line(w, "#pragma unroll %d", rounds < MOST_ROUNDS ? rounds : MOST_ROUNDS);
     open_brace(w, "for (int i = 0; i < %d; i++)", rounds);
-    line(w, "const int number = i * %d + tid, line = number / %d, part = number %% %d;", t->threads,
+    line(w, "const int number = i * %d + tid, line = number / %d, bit = number %% %d;", t->threads,
          parts, parts);
     if (all % t->threads) line(w, "if (number >= %d) break;", all);
-    line(w, "const int down = %s + line, at = %s + part * %d;", o->along ? depth : row,
+    line(w, "const int down = %s + line, at = %s + bit * %d;", o->along ? depth : row,
          o->along ? row : depth, elements);
     const char *lies = "at";
     if (o->run)
         lies = arena_printf(w->arena, "at / %lld * %lldLL + at %% %lld", (long long)o->run,
                             (long long)o->jump, (long long)o->run);
-    line(w, "k_copy_part<%d>(%s(stage + %d, %d, line, part / %d) + part %% %d * %d, from_%c,",
+    line(w, "k_copy_part<%d>(%s(stage + %d, %d, line, bit / %d) + bit %% %d * %d, from_%c,",
          o->piece, place_text(w, r), r->offset, ring_box_lines(r), per, per, o->piece,
          ring_letter(r));
     line(w, "               down * %lldLL + %s%s, down < %lld ? %lld - at : 0);",

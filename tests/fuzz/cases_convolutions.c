@@ -227,9 +227,9 @@ static void odd_images(struct arena *a, case_vec *out) {
                          .text = text,
                          .every = CASES_DEFAULT,
                          .old = old,
-                         .config = arena_printf(a, "%s m=64 n=64 stages=2 %s",
+                         .config = arena_printf(a, "%s m=64 n=64 stages=2 %s%s",
                                                 old ? "mma=2 tm=32 tn=32 warps=4" : "mma=1 warps=8",
-                                                depth)}));
+                                                depth, i / 4 % 2 ? " split=2" : "")}));
     }
 }
 
