@@ -65,7 +65,7 @@ static void print_memory(struct buf *b, struct compile *c) {
 
 static bool transform(struct compile *c) {
     c->captured->graph->seed = c->captured->seed; /* of what forward draws */
-    c->graph = graph_simplify(graph_decompose(graph_simplify(c->captured->graph)));
+    c->graph = graph_simplify(graph_decompose_for(graph_simplify(c->captured->graph), c->limits));
     if (c->fusion == WS_FUSE) { /* eager runs what the user wrote */
         c->graph = graph_extrema_first(c->graph);
         graph_one_pass(c->graph, c->limits);

@@ -136,12 +136,11 @@ static void put_draw_tile(struct emitter *w, const struct tile_program *t) {
     open_brace(w, "for (int %s = (int)blockIdx.x%s; %s < %lld; %s += (int)gridDim.x%s)", drawn,
                cluster, drawn, all * parts, drawn, cluster);
     long long steps = (long long)tile_steps(t);
-    if (parts > 1) {
-        line(w, "const int tile = drawn / %d, part = drawn %% %d;", parts, parts);
+    if (parts > 1) line(w, "const int tile = drawn / %d, part = drawn %% %d;", parts, parts);
+    if (!t->product->steps && parts > 1)
         line(w, "const int steps = (%lld - part) / %d;", steps + parts - 1, parts);
-    } else {
+    else if (!t->product->steps)
         line(w, "const int steps = %lld;", steps);
-    }
     line(w, "const int z = tile / %lld, of_z = tile %% %lld, band = of_z / %lld * %d;", m * n,
          m * n, band * n, band);
     line(w, "const int high = k_clamp(%lld - band, %d), at = of_z - band * %lld;", m, band, n);
@@ -149,15 +148,38 @@ static void put_draw_tile(struct emitter *w, const struct tile_program *t) {
          y->cluster > 1 ? "(" : "",
          y->cluster > 1 ? arena_printf(w->arena, " * %d + rank)", y->cluster) : "", y->bx, y->br);
     line(w, "(void)z;");
+    if (t->product->steps && parts > 1)
+        line(w, "const int steps = (steps_of[z] + %d - part) / %d;", parts - 1, parts);
+    else if (t->product->steps)
+        line(w, "const int steps = steps_of[z];");
     if (t->ahead) line(w, "int s = 0;");
 }
 
 char ring_letter(const struct tile_ring *r) { return r->operand->axis == AXIS_M ? 'a' : 'b'; }
 
-static const char *depth_of_step(struct emitter *w, const struct tile_program *t, int depth) {
+const char *depth_of_step(struct emitter *w, const struct tile_program *t, const char *step,
+                          int depth) {
     int parts = t->product->parts;
-    return parts > 1 ? arena_printf(w->arena, "(part + step * %d) * %d", parts, depth)
-                     : arena_printf(w->arena, "step * %d", depth);
+    if (parts > 1) step = arena_printf(w->arena, "(part + %s * %d)", step, parts);
+    if (t->product->steps)
+        step = arena_printf(w->arena, "step_at[z * %lld + %s]", (long long)t->product->steps->most,
+                            step);
+    return arena_printf(w->arena, "%s * %d", step, depth);
+}
+
+static void put_numbers(struct emitter *w, const char *name, const int *x, int64_t n) {
+    struct buf b = buf_new(w->arena);
+    for (int64_t i = 0; i < n; i++) buf_printf(&b, "%s%d", i ? ", " : "", x[i]);
+    line(w, "static const unsigned short %s[] = {%s};", name, b.p);
+}
+
+/* Which steps the batches have. */
+static void put_batch_steps(struct emitter *w, const struct tile_program *t) {
+    const struct batch_steps *s = t->product->steps;
+    int64_t batches = kernel_size(w->k, AXIS_Z);
+    if (!s) return;
+    put_numbers(w, "steps_of", s->n, batches);
+    put_numbers(w, "step_at", s->at, batches * s->most);
 }
 
 static const char *digit_text(struct emitter *w, const char *number, int64_t below, int64_t size,
@@ -212,7 +234,7 @@ static void put_copy_windows(struct emitter *w, const struct tile_program *t,
                              const struct tile_ring *r) {
     const struct operand *o = r->operand;
     const struct im2col *of = o->order;
-    const char x = ring_letter(r), *depth = depth_of_step(w, t, r->depth);
+    const char x = ring_letter(r), *depth = depth_of_step(w, t, "step", r->depth);
     int lines = ring_box_lines(r), elements = ring_line_elements(r), boxes = ring_boxes(r);
     int each = o->along ? boxes / r->blocks : boxes; /* boxes of a block */
     const char *place = "", *first = "";             /* and where they begin */
@@ -236,14 +258,21 @@ static void put_copy_windows(struct emitter *w, const struct tile_program *t,
         for (int d = 0; d < of->n; d++) {
             buf_printf(&at, ", %c_at%d", x, d);
             buf_printf(&offsets, ", %s", tap_digit_text(w, of, d, "tap"));
+            if (of->dim[d].shift) buf_printf(&offsets, " + %s", ex_text(w, of->dim[d].shift));
         }
         int64_t images = of->images * (of->of ? o->batches * o->planes : 1);
         const char *picture = arena_printf(w->arena, "%c_picture", x);
         if (o->batches > 1 && of->of)
             picture = arena_printf(w->arena, "%s + z * %lld", picture, (long long)of->images);
-        if (!o->along && o->depth % r->depth) /* beyond all taps, of no image */
-            picture = arena_printf(w->arena, "%s + (tap < %lld ? 0 : %lld)", picture,
-                                   (long long)of->taps, (long long)images);
+        const char *some = ""; /* others are beyond all taps, or not of the phase: of no image */
+        if (!o->along && o->depth % r->depth)
+            some = arena_printf(w->arena, "tap < %lld", (long long)of->taps);
+        if (of->there)
+            some =
+                arena_printf(w->arena, "%s%s%s", some, *some ? " && " : "", ex_text(w, of->there));
+        if (*some)
+            picture =
+                arena_printf(w->arena, "%s + (%s ? 0 : %lld)", picture, some, (long long)images);
         for (int p = 0; p < r->planes; p++)
             line(w,
                  "k_map_load_windows(stage + %d%s, &map_%c, full + s * 8, %d, channel + %lld%s, "
@@ -265,7 +294,7 @@ static void put_copy(struct emitter *w, const struct tile_program *t, const stru
     const struct operand *o = r->operand;
     int boxes = ring_boxes(r), lines = ring_box_lines(r), elements = ring_line_elements(r);
     const char *row = o->axis == AXIS_M ? "m0" : "n0", *map = o->axis == AXIS_M ? "a" : "b";
-    const char *depth = depth_of_step(w, t, r->depth);
+    const char *depth = depth_of_step(w, t, "step", r->depth);
     bool shared = r->blocks > 1;
     if (o->windows) {
         put_copy_windows(w, t, r);
@@ -610,6 +639,7 @@ static void put_product(struct emitter *w, const struct tile_program *t) {
     w->indent++;
     line(w, "extern __shared__ __align__(1024) unsigned char k_smem[];");
     line(w, "unsigned char *const ring = k_aligned<1024>(k_smem);");
+    put_batch_steps(w, t);
     if (t->ahead) {
         put_places_of_warps(w, t);
     } else {

@@ -29,6 +29,9 @@ char ring_letter(const struct tile_ring *r);
  * "tap / 3 % 3 * 2". */
 const char *window_digit_text(struct emitter *w, const struct im2col *of, int d,
                               const char *number);
+/* Where along the depth the part's step of this number begins. */
+const char *depth_of_step(struct emitter *w, const struct tile_program *t, const char *step,
+                          int depth);
 const char *tap_digit_text(struct emitter *w, const struct im2col *of, int d, const char *number);
 
 /* cuda_mma.c: what was summed up is added to the total. */

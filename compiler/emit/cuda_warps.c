@@ -75,14 +75,16 @@ static void put_piece_of_window(struct emitter *w, const struct tile_ring *r, in
     line(w, "(void)tap;");
     for (int d = 0; d < of->n; d++) {
         const struct im2col_dim *y = &of->dim[d];
-        line(w, "const int at%d = %s + %s + %lld;", d, window_digit_text(w, of, d, "window"),
-             tap_digit_text(w, of, d, "tap"), (long long)y->first);
+        line(w, "const int at%d = %s + %s + %lld%s;", d, window_digit_text(w, of, d, "window"),
+             tap_digit_text(w, of, d, "tap"), (long long)y->first,
+             y->shift ? arena_printf(w->arena, " + %s", ex_text(w, y->shift)) : "");
         buf_printf(&inside, " && (unsigned)at%d < %lld", d, (long long)y->size);
         buf_printf(&pixel, " + at%d * %lldLL", d, (long long)o->step[d]);
         windows *= y->windows;
     }
     if (!o->along && o->depth % r->depth)
         buf_printf(&inside, " && tap < %lld", (long long)of->taps);
+    if (of->there) buf_printf(&inside, " && %s", ex_text(w, of->there));
     bool ends = (of->of || !is_image(r)) && of->channels != o->channels,
          in_piece = ends && of->channels % piece(r);
     if (ends && !in_piece)
@@ -102,15 +104,52 @@ static void put_piece_of_window(struct emitter *w, const struct tile_ring *r, in
                   : "");
 }
 
+/* Where the tile's place for 16 bytes is. */
+static const char *place_text(struct emitter *w, const struct tile_ring *r) {
+    return makes_planes(r) ? arena_printf(w->arena, "k_piece_f32<%s>", along_text(r))
+                           : arena_printf(w->arena, "k_piece<%d>", r->line);
+}
+
+/* Parts of 16 bytes, as many as the pieces that are aligned in memory are smaller; of a run each. */
+static void put_parts(struct emitter *w, const struct tile_program *t, const struct tile_ring *r,
+                      const char *depth) {
+    const struct operand *o = r->operand;
+    int per = PIECE / o->piece, elements = o->piece / dtype_bytes(o->stored);
+    int parts = (o->along ? r->rows : r->depth) / elements, all = ring_box_lines(r) * parts;
+    int rounds = (all + t->threads - 1) / t->threads;
+    const char *row = o->axis == AXIS_M ? "m0" : "n0";
+    line(w, "#pragma unroll %d", rounds < MOST_ROUNDS ? rounds : MOST_ROUNDS);
+    open_brace(w, "for (int i = 0; i < %d; i++)", rounds);
+    line(w, "const int number = i * %d + tid, line = number / %d, part = number %% %d;", t->threads,
+         parts, parts);
+    if (all % t->threads) line(w, "if (number >= %d) break;", all);
+    line(w, "const int down = %s + line, at = %s + part * %d;", o->along ? depth : row,
+         o->along ? row : depth, elements);
+    const char *lies = "at";
+    if (o->run)
+        lies = arena_printf(w->arena, "at / %lld * %lldLL + at %% %lld", (long long)o->run,
+                            (long long)o->jump, (long long)o->run);
+    line(w, "k_copy_part<%d>(%s(stage + %d, %d, line, part / %d) + part %% %d * %d, from_%c,",
+         o->piece, place_text(w, r), r->offset, ring_box_lines(r), per, per, o->piece,
+         ring_letter(r));
+    line(w, "               down * %lldLL + %s%s, down < %lld ? %lld - at : 0);",
+         (long long)o->pitch, lies,
+         o->batches > 1 ? arena_printf(w->arena, " + z * %lldLL", (long long)o->batch) : "",
+         (long long)(o->along ? o->depth : o->rows), (long long)(o->along ? o->rows : o->depth));
+    close_brace(w);
+}
+
 static void put_plane(struct emitter *w, const struct tile_program *t, const struct tile_ring *r,
                       int plane, const char *step) {
     const struct operand *o = r->operand;
     int width = o->along ? r->rows : r->depth, across = width / piece(r);
     int pieces = ring_box_lines(r) * across, rounds = (pieces + t->threads - 1) / t->threads;
     const char *row = o->axis == AXIS_M ? "m0" : "n0";
-    const char *depth = t->product->parts > 1 ? arena_printf(w->arena, "(part + (%s) * %d) * %d",
-                                                             step, t->product->parts, r->depth)
-                                              : arena_printf(w->arena, "(%s) * %d", step, r->depth);
+    const char *depth = depth_of_step(w, t, arena_printf(w->arena, "(%s)", step), r->depth);
+    if (o->piece < PIECE || o->run) {
+        put_parts(w, t, r, depth);
+        return;
+    }
     line(w, "#pragma unroll %d", rounds < MOST_ROUNDS ? rounds : MOST_ROUNDS);
     open_brace(w, "for (int i = 0; i < %d; i++)", rounds);
     line(w, "const int at = i * %d + tid, line = at / %d, piece = at %% %d;", t->threads, across,
@@ -121,10 +160,8 @@ static void put_plane(struct emitter *w, const struct tile_program *t, const str
         close_brace(w);
         return;
     }
-    const char *place = makes_planes(r) ? arena_printf(w->arena, "_f32<%s>", along_text(r))
-                                        : arena_printf(w->arena, "<%d>", r->line);
-    line(w, "k_copy_piece(k_piece%s(stage + %d, %d, line, piece), from_%c + (%lldLL%s), %lld,",
-         place, r->offset + plane * r->bytes, ring_box_lines(r), ring_letter(r),
+    line(w, "k_copy_piece(%s(stage + %d, %d, line, piece), from_%c + (%lldLL%s), %lld,",
+         place_text(w, r), r->offset + plane * r->bytes, ring_box_lines(r), ring_letter(r),
          (long long)o->plane * plane,
          o->batches > 1 ? arena_printf(w->arena, " + z * %lldLL", (long long)o->batch) : "",
          (long long)o->pitch);

@@ -2175,6 +2175,12 @@ K_DEVICE void k_copy_piece(void *smem, const T *matrix, long long pitch, int lin
     const unsigned valid = left >= all ? 16u : left > 0 ? (unsigned)(left * (int)sizeof(T)) : 0u;
     k_cp_async<16>(smem, matrix + (valid ? line * pitch + at : 0), valid);
 }
+/* So many bytes of elements, number `at` on, of which so many are left, into a part of such a place; then zeros. */
+template <int BYTES, typename T> K_DEVICE void k_copy_part(void *smem, const T *from, long long at, int left) {
+    const int all = BYTES / (int)sizeof(T);
+    const unsigned valid = left >= all ? (unsigned)BYTES : left > 0 ? (unsigned)(left * (int)sizeof(T)) : 0u;
+    k_cp_async<BYTES>(smem, from + (valid ? at : 0), valid);
+}
 /* 16 bytes of elements into such a place, or as many zeros. */
 template <typename T> K_DEVICE void k_copy_piece_if(void *smem, const T *from, long long at, bool inside) {
     k_cp_async<16>(smem, from + (inside ? at : 0), inside ? 16u : 0u);

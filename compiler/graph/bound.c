@@ -669,14 +669,14 @@ static node_id bound_move(struct bounds *w, node_id id) {
 static int64_t product_terms(struct bounds *w, const struct node *n) {
     const struct meta *y = meta_at(w, n->args[1].node);
     int64_t count = 1;
-    if (n->op != OP_CONVOLVE) return size_of(w, y->size[y->rank - 2]);
+    if (!op_convolves(n->op)) return size_of(w, y->size[y->rank - 2]);
     for (int i = 2; i < y->rank; i++) count *= size_of(w, y->size[i]); /* [G, F, C, K...] */
     return count;
 }
 
 /* May it be made of tf32? */
 static bool is_tf32(struct bounds *w, const struct node *n) {
-    enum precision p = n->op == OP_CONVOLVE ? w->from->convolutions : w->from->products;
+    enum precision p = op_convolves(n->op) ? w->from->convolutions : w->from->products;
     return p == PRECISION_TF32 && n->meta.dtype == DT_F32 && !w->how.doubles &&
            w->how.device == DEVICE_CUDA;
 }

@@ -158,6 +158,7 @@ static expansion *const expand[OP_COUNT] = {
     [OP_UPSAMPLE_NEAREST] = expand_resize,
     [OP_IM2COL] = expand_unfold,
     [OP_CONVOLVE] = expand_product,
+    [OP_CONVOLVE_PHASES] = expand_product,
     [OP_CONVOLUTION] = expand_convolution,
     [OP_UNFOLD] = expand_tensor_unfold,
     [OP_ZEROS] = expand_fill,
@@ -275,14 +276,18 @@ static bool is_split(const struct graph *g, const struct node *n, enum keep keep
 }
 
 /* Plain kernels have no reduction whose state is more than a number. */
-static node_id expand_node(struct build *b, const struct node *n, enum keep keep) {
+static node_id expand_node(struct build *b, const struct node *n, enum keep keep,
+                           const struct device_limits *device) {
     bool splits = is_split(b->g, n, keep) && !dtype_is_narrow(n->meta.dtype) && !is_trivial(b, n);
-    if (splits) return expand_phases(b, n);
+    if (splits)
+        return expand_phases(
+            b, n, device && device_has_matrix_units(device, n->meta.dtype, b->g->convolutions));
     bool more = n->op == OP_M2 || n->op == OP_EXPSUM;
     return keep == KEEP_ERRORS && more ? expand_one_pass(b, n) : decompose_node(b, n);
 }
 
-static struct graph *expand_once(const struct graph *from, enum keep keep, bool *again) {
+static struct graph *expand_once(const struct graph *from, enum keep keep,
+                                 const struct device_limits *device, bool *again) {
     struct graph *to = graph_like(from);
     node_id *map = NEW_ARRAY(from->arena, node_id, from->nodes.n);
     for (uint32_t i = 0; i < from->nodes.n; i++) {
@@ -292,7 +297,7 @@ static struct graph *expand_once(const struct graph *from, enum keep keep, bool 
         const struct arg *old = n.args;
         n.args = NEW_ARRAY(from->arena, struct arg, n.n_args);
         for (int k = 0; k < n.n_args; k++) n.args[k] = arg_map(to, &old[k], map);
-        map[i] = is_kept(keep, n.op) ? KEEP : expand_node(&b, &n, keep);
+        map[i] = is_kept(keep, n.op) ? KEEP : expand_node(&b, &n, keep, device);
         if (map[i] == KEEP) {
             map[i] = graph_copy(to, from, i, map);
             continue;
@@ -311,23 +316,28 @@ static struct graph *expand_once(const struct graph *from, enum keep keep, bool 
     return to;
 }
 
-static struct graph *decompose(struct graph *g, enum keep keep) {
+static struct graph *decompose(struct graph *g, enum keep keep,
+                               const struct device_limits *device) {
     bool again = true;
     while (again) {
         again = false;
-        g = expand_once(g, keep, &again);
+        g = expand_once(g, keep, device, &again);
     }
     return g;
 }
 
 struct graph *graph_decompose(struct graph *g) {
-    return decompose(g, KEEP_NOTHING);
+    return decompose(g, KEEP_NOTHING, NULL);
+}
+
+struct graph *graph_decompose_for(struct graph *g, const struct device_limits *device) {
+    return decompose(g, KEEP_NOTHING, device);
 }
 
 struct graph *graph_decompose_but_landings(struct graph *g) {
-    return decompose(g, KEEP_LANDINGS);
+    return decompose(g, KEEP_LANDINGS, NULL);
 }
 
 struct graph *graph_decompose_but_errors(struct graph *g) {
-    return decompose(g, KEEP_ERRORS);
+    return decompose(g, KEEP_ERRORS, NULL);
 }

@@ -19,6 +19,15 @@
  *   ->  y = convolve(x, w' [G, 2F, C, 2], ..., size=[9])       of filter 2*f + phase, taps phase::2
  *       view(permute(view(y, [N, G, F, 2, 9]), ...), [N, G, F, 18])
  *
+ * Else, on matrix units, phases are a dimension of one product, whose taps and positions depend on
+ * the phase (ops.def, loop/product.c). Of few filters they are filters wherever they can be, as most
+ * of a phase's own tiles would be nothing; by plain arithmetic the phases' conditions would cost
+ * more than they save.
+ *
+ *   convolve(x [N, 1, C, 8], w [1, F, C, 3], stride=[2], padding=[1], transposed=True, size=[16])
+ *   ->  y = convolve_phases(x, w, stride=[2], padding=[1], size=[8])               [N, 1, 2, F, 8]
+ *       view(permute(y, ...), [N, 1, F, 16])
+ *
  * With a dilation, taps of a phase are stride / gcd(stride, dilation) apart, and only every gcd-th
  * phase has any. */
 #include "graph/decompose.h"
@@ -165,7 +174,61 @@ static node_id split(struct phases *s, int d, node_id w) {
                 arg_ints(g, s->size, n));
 }
 
-node_id expand_phases(struct build *b, const struct node *n) {
+/* ---- phases as a dimension ------------------------------------------------------------------- */
+
+/* Are phases filters of one product, none of whose outputs is left out? */
+static bool are_filters(const struct phases *s) {
+    int64_t size;
+    for (int d = 0; d < s->dims; d++) {
+        int64_t stride = stride_of(s, d);
+        if (!goes_together(s, d, s->n->args[1].node) || entry(s, 3, d) % stride) return false;
+        if (!ex_is_const(s->b->g->ex, s->n->args[6].ints.at[d], &size) || size % stride)
+            return false;
+    }
+    return true;
+}
+
+/* Tiles are of one phase: where phases could be filters, there must be many of these. One group,
+ * whose phases then are all batches that there are; each phase has a tap, and positions one apart;
+ * channels that lines of tiles are not mostly filled up with. */
+static bool are_a_dimension(const struct phases *s) {
+    enum { FEW = 32, FEWEST = 2, CHANNELS = 8 };
+    const struct meta *w = meta_of(s->b, s->n->args[1].node);
+    struct exprs *p = s->b->g->ex;
+    int64_t groups, filters, channels, taps;
+    bool together = true;
+    if (!ex_is_const(p, w->size[0], &groups) || groups != 1 || are_filters(s)) return false;
+    if (!ex_is_const(p, w->size[2], &channels) || channels < CHANNELS) return false;
+    for (int d = 0; d < s->dims; d++) together &= goes_together(s, d, s->n->args[1].node);
+    if (!ex_is_const(p, w->size[1], &filters) || filters < (together ? FEW : FEWEST)) return false;
+    for (int d = 0; d < s->dims; d++) {
+        if (stride_of(s, d) > 1 && entry(s, 4, d) != 1) return false;
+        if (!ex_is_const(p, w->size[3 + d], &taps) || taps < stride_of(s, d)) return false;
+    }
+    return true;
+}
+
+/* [N, 1, P, F, I...] -> [N, 1, F, O...] */
+static node_id as_a_dimension(struct phases *s) {
+    struct graph *g = s->b->g;
+    struct exprs *p = g->ex;
+    const struct arg *a = s->n->args;
+    ex size[3];
+    for (int d = 0; d < s->dims; d++)
+        size[d] = ex_ceildiv(p, a[6].ints.at[d], number(s, stride_of(s, d)));
+    node_id y = call(s->b, OP_CONVOLVE_PHASES, a[0], a[1], a[2], a[3], a[4],
+                     arg_ints(g, size, (uint32_t)s->dims));
+    y = fold(s, y, 0);
+    for (int d = 0; d < s->dims; d++) { /* the rest of P, which is 1 at last, is the group */
+        ex stride = number(s, stride_of(s, d)), phases = meta_of(s->b, y)->size[1];
+        y = unfold(s, y, 1, stride, ex_div(p, phases, stride));
+        y = fold(s, move_dim(s->b, y, 1, 4 + d), 3 + d);
+    }
+    for (int d = 0; d < s->dims; d++) y = cut(s->b, y, 3 + d, number(s, 0), a[6].ints.at[d]);
+    return y;
+}
+
+node_id expand_phases(struct build *b, const struct node *n, bool units) {
     struct phases s = {.b = b, .n = n, .dims = n->meta.rank - 3};
-    return split(&s, 0, n->args[1].node);
+    return units && are_a_dimension(&s) ? as_a_dimension(&s) : split(&s, 0, n->args[1].node);
 }

@@ -100,7 +100,7 @@ static void run_loop(const struct job *j) {
     case REDUCE: return eval_reduce(j);
     case SCAN: return eval_scan(j);
     case VIEW: return eval_view(j);
-    case MATMUL: return j->node->op == OP_CONVOLVE ? eval_convolve(j) : eval_matmul(j);
+    case MATMUL: return op_convolves(j->node->op) ? eval_convolve(j) : eval_matmul(j);
     case CREATE: return eval_create(j);
     case MOVE: return eval_move(j);
     case COMPOSITE: return eval_composite(j);

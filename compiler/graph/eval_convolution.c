@@ -11,6 +11,8 @@
 struct convolution {
     bool transposed;
     int64_t batch, groups, channels, filters; /* of a group */
+    int64_t phases;                           /* output o of phase p is o*stride + p, of each */
+    int64_t step[3], phase[3];                /* dimension; else of one, o */
     int64_t in[3], out[3], taps[3];           /* missing dimensions in front are 1 */
     int64_t stride[3], padding[3], dilation[3];
     int64_t by_filter, by_channel; /* strides of the weight, within a group, in elements */
@@ -23,8 +25,8 @@ static void set_slides(struct convolution *c, const struct job *j, int n, int fi
     const struct arg *a = &j->node->args[first];
     for (int k = 0; k < 3; k++) {
         int at = k - (3 - n);
-        c->in[k] = c->out[k] = c->taps[k] = c->stride[k] = c->dilation[k] = 1;
-        c->padding[k] = 0;
+        c->in[k] = c->out[k] = c->taps[k] = c->stride[k] = c->dilation[k] = c->step[k] = 1;
+        c->padding[k] = c->phase[k] = 0;
         if (at < 0) continue;
         c->in[k] = j->in[0]->size[j->in[0]->rank - n + at];
         c->taps[k] = j->in[1]->size[j->in[1]->rank - n + at];
@@ -32,6 +34,14 @@ static void set_slides(struct convolution *c, const struct job *j, int n, int fi
         c->stride[k] = arg_entry(j->g, &a[0], (uint32_t)at, 1);
         c->padding[k] = arg_entry(j->g, &a[1], (uint32_t)at, 0);
         c->dilation[k] = arg_entry(j->g, &a[2], (uint32_t)at, 1);
+        if (c->phases > 1) c->step[k] = c->stride[k];
+    }
+}
+
+static void set_phase(struct convolution *c, int64_t phase) {
+    for (int k = 2; k >= 0; k--) {
+        c->phase[k] = phase % c->step[k];
+        phase /= c->step[k];
     }
 }
 
@@ -39,6 +49,7 @@ enum { OUTSIDE = -1, NO_TERM = -2 };
 
 /* Which position of dimension d output o and tap k look at. */
 static int64_t position(const struct convolution *c, int d, int64_t o, int64_t k) {
+    o = o * c->step[d] + c->phase[d];
     int64_t i = c->transposed ? o + c->padding[d] - k * c->dilation[d]
                               : o * c->stride[d] - c->padding[d] + k * c->dilation[d];
     if (c->transposed && i % c->stride[d]) return NO_TERM;
@@ -76,18 +87,23 @@ static void add_plane(const struct job *j, const struct convolution *c, const do
 static void convolve(const struct job *j, const struct convolution *c, const double *x,
                      const double *w, double *y) {
     int64_t group = c->filters * c->channels * volume(c->taps);
-    memset(y, 0, (size_t)(c->batch * c->groups * c->filters * volume(c->out)) * sizeof *y);
+    int64_t planes = c->batch * c->groups * c->phases * c->filters;
+    memset(y, 0, (size_t)(planes * volume(c->out)) * sizeof *y);
 #pragma omp parallel for schedule(dynamic)
-    for (int64_t p = 0; p < c->batch * c->groups * c->filters; p++) {
-        int64_t filter = p % c->filters, image = p / c->filters; /* of a group */
-        add_plane(j, c, x + image * c->channels * volume(c->in),
+    for (int64_t p = 0; p < planes; p++) {
+        int64_t filter = p % c->filters, image = p / c->filters / c->phases; /* of a group */
+        struct convolution own = *c;
+        set_phase(&own, p / c->filters % c->phases);
+        add_plane(j, &own, x + image * c->channels * volume(c->in),
                   w + image % c->groups * group + filter * c->by_filter, y + p * volume(c->out));
     }
 }
 
 static struct convolution product_of(const struct job *j) {
     const struct cell *x = j->in[0], *w = j->in[1];
-    struct convolution c = {.transposed = j->node->args[5].b,
+    bool apart = j->node->op == OP_CONVOLVE_PHASES;
+    struct convolution c = {.transposed = apart || j->node->args[5].b,
+                            .phases = apart ? j->out->size[2] : 1,
                             .batch = x->size[0],
                             .groups = x->size[1],
                             .channels = x->size[2],
@@ -111,7 +127,8 @@ int64_t convolve_terms(const struct job *j) {
 void convolve_sources(const struct job *j, int64_t i, int64_t *x, int64_t *w) {
     struct convolution c = product_of(j);
     int64_t plane = i / volume(c.out), at = i % volume(c.out), taps = volume(c.taps);
-    int64_t filter = plane % c.filters, image = plane / c.filters; /* of a group */
+    int64_t filter = plane % c.filters, image = plane / c.filters / c.phases; /* of a group */
+    set_phase(&c, plane / c.filters % c.phases);
     int64_t o[3] = {at / (c.out[1] * c.out[2]), at / c.out[2] % c.out[1], at % c.out[2]};
     for (int64_t t = 0; t < c.channels * taps; t++) {
         int64_t channel = t / taps, tap = t % taps;
@@ -132,6 +149,7 @@ void eval_convolution(const struct job *j) {
     const struct arg *a = j->node->args;
     int n = (int)arg_number(j->g, &a[9]);
     struct convolution c = {.transposed = a[6].b,
+                            .phases = 1,
                             .batch = x->rank == n + 2 ? x->size[0] : 1,
                             .groups = (int64_t)arg_number(j->g, &a[8])};
     c.channels = x->size[x->rank - n - 1] / c.groups;

@@ -85,7 +85,7 @@ bool eval_takes_integers(const struct job *j) {
     case SCAN:
     case VIEW:
     case MOVE: return true;
-    case MATMUL: return op != OP_CONVOLVE;
+    case MATMUL: return !op_convolves(op);
     case CREATE: return !op_is_random(op);
     case COMPOSITE: return composite_takes_integers(op);
     case POINTWISE:

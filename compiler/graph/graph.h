@@ -292,6 +292,9 @@ void joining_add(struct joining *j, const struct graph *g, const node_id *inputs
 
 /* decompose.c: rewrite COMPOSITE nodes into primitives until none is left. Returns a new graph. */
 struct graph *graph_decompose(struct graph *g);
+/* The same for a device: where it has matrix units, the phases of a transposed convolution may be a
+ * dimension of one product, which others compute better apart (decompose_phases.c). */
+struct graph *graph_decompose_for(struct graph *g, const struct device_limits *device);
 /* The same, but index_add, scatter and scatter_add stay: the parts of these have an element for
  * each pair of a source and a place, which nobody wants in memory, the reference least of all. */
 struct graph *graph_decompose_but_landings(struct graph *g);

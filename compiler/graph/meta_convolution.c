@@ -6,7 +6,8 @@
 
 /* ---- the product: everything is said by its arguments ---------------------------------------- */
 
-bool shape_convolve(const struct infer *in, struct meta *out) {
+/* Of groups [N, G] of channels C and a weight of as many. */
+static bool need_factors(const struct infer *in) {
     const struct meta *x = infer_meta(in, 0), *w = infer_meta(in, 1);
     uint32_t n = in->args[2].ints.n;
     if (n < 1 || n > 3 || x->rank != 3 + (int)n || w->rank != x->rank)
@@ -15,14 +16,39 @@ bool shape_convolve(const struct infer *in, struct meta *out) {
     if (x->size[1] != w->size[0] || x->size[2] != w->size[2])
         return infer_fail(in, "groups and channels of %s and %s differ", infer_shape(in, x),
                           infer_shape(in, w));
-    for (int i = 2; i <= 6; i++)
-        if (i != 5 && in->args[i].ints.n != n)
+    for (int i = 2; i < in->op->n_params; i++)
+        if (in->args[i].kind == ARG_INTS && in->args[i].ints.n != n)
             return infer_fail(in, "%s needs one entry for each sliding dimension",
                               in->op->params[i].name);
-    append(out, x->size[0], EX_NONE);
-    append(out, x->size[1], EX_NONE);
-    append(out, w->size[1], EX_NONE);
-    for (uint32_t k = 0; k < n; k++) append(out, in->args[6].ints.at[k], EX_NONE);
+    return true;
+}
+
+static void append_all(struct meta *out, const struct arg *sizes) {
+    for (uint32_t k = 0; k < sizes->ints.n; k++) append(out, sizes->ints.at[k], EX_NONE);
+}
+
+bool shape_convolve(const struct infer *in, struct meta *out) {
+    if (!need_factors(in)) return false;
+    append(out, infer_meta(in, 0)->size[0], EX_NONE);
+    append(out, infer_meta(in, 0)->size[1], EX_NONE);
+    append(out, infer_meta(in, 1)->size[1], EX_NONE);
+    append_all(out, &in->args[6]);
+    return true;
+}
+
+bool shape_convolve_phases(const struct infer *in, struct meta *out) {
+    int64_t phases = 1;
+    if (!need_factors(in)) return false;
+    for (uint32_t k = 0; k < in->args[2].ints.n; k++) {
+        int64_t stride = infer_entry(in, 2, k, 1);
+        if (stride < 1) return infer_fail(in, "non-positive stride is not supported");
+        phases = sat_mul(phases, stride);
+    }
+    append(out, infer_meta(in, 0)->size[0], EX_NONE);
+    append(out, infer_meta(in, 0)->size[1], EX_NONE);
+    append(out, constant(in, phases), EX_NONE);
+    append(out, infer_meta(in, 1)->size[1], EX_NONE);
+    append_all(out, &in->args[5]);
     return true;
 }
 

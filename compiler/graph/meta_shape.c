@@ -416,6 +416,7 @@ static shape_rule *const rules[OP_COUNT] = {
     [OP_MM] = shape_mm,
     [OP_BMM] = shape_bmm,
     [OP_CONVOLVE] = shape_convolve,
+    [OP_CONVOLVE_PHASES] = shape_convolve_phases,
     [OP_CONVOLUTION] = shape_convolution,
     [OP_FULL] = shape_size,
     [OP_ARANGE] = shape_arange,

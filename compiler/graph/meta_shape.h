@@ -28,7 +28,7 @@ shape_rule shape_tensor_unfold;
 bool infer_entries(const struct infer *in, int arg, uint32_t n, bool optional);
 
 /* meta_convolution.c */
-shape_rule shape_convolve, shape_convolution;
+shape_rule shape_convolve, shape_convolve_phases, shape_convolution;
 
 static inline int64_t infer_entry(const struct infer *in, int arg, uint32_t k, int64_t absent) {
     return arg_entry(in->g, &in->args[arg], k, absent);

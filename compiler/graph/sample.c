@@ -451,14 +451,14 @@ static void make_landing(struct walk *k, node_id id, struct need *e) {
 
 /* How many terms an element is the sum of. */
 static int64_t terms_of(const struct job *j) {
-    return j->node->op == OP_CONVOLVE ? convolve_terms(j) : j->in[0]->size[j->in[0]->rank - 1];
+    return op_convolves(j->node->op) ? convolve_terms(j) : j->in[0]->size[j->in[0]->rank - 1];
 }
 
 /* Which elements of the two operands element i is the products of; -1: none, but 0. A product of
  * two such is no term. */
 static void factors(const struct job *j, int64_t i, int64_t *x, int64_t *y) {
     const struct cell *a = j->in[0], *b = j->in[1];
-    if (j->node->op == OP_CONVOLVE) return convolve_sources(j, i, x, y);
+    if (op_convolves(j->node->op)) return convolve_sources(j, i, x, y);
     int64_t m = a->size[a->rank - 2], k = a->size[a->rank - 1], n = b->size[b->rank - 1];
     int64_t row = i / n, column = i % n;
     for (int64_t t = 0; t < k; t++) {
@@ -499,7 +499,7 @@ static void make_product(struct walk *k, node_id id, struct need *e) {
     struct cell out = result_of(e, j.out->dtype), sums = packed(out.dtype, e->n, 1);
     struct cell x = gathered(k, e, j.in[0]->dtype, 0, e->n, terms);
     struct cell y = gathered(k, e, j.in[1]->dtype, e->n * terms, e->n, terms);
-    if (j.node->op == OP_CONVOLVE) to_doubles(&x), to_doubles(&y), to_doubles(&sums);
+    if (op_convolves(j.node->op)) to_doubles(&x), to_doubles(&y), to_doubles(&sums);
     for (uint32_t c = 0; c < e->n; c++) {
         multiply_row(&x, c * terms, &y, c * terms, terms, 1, &sums, c);
         if (!out.w == !sums.w)

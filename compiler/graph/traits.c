@@ -69,6 +69,8 @@ static uint32_t field(enum op op, int at) { return traits[op] >> at & FIELD_MOST
 bool op_is_expensive(enum op op) { return has(op, EXPENSIVE); }
 bool op_calls(enum op op) { return has(op, CALLS | EXPENSIVE); }
 bool op_takes_vectors(enum op op) { return has(op, VECTOR); }
+bool op_convolves(enum op op) { return op == OP_CONVOLVE || op == OP_CONVOLVE_PHASES; }
+
 bool op_is_random(enum op op) { return has(op, RANDOM); }
 bool op_is_monotone(enum op op) { return has(op, MONOTONE); }
 bool op_keeps_bits(enum op op) { return has(op, KEEPS_BITS); }

@@ -22,6 +22,8 @@ bool op_is_expensive(enum op op);  /* transcendental: worth keeping, not recompu
 bool op_calls(enum op op);         /* its code calls a function of the prelude */
 bool op_takes_vectors(enum op op); /* its code, or its function in the C prelude, takes k_v */
 bool op_is_random(enum op op);
+/* Are its factors [N, G, C, S...] and [G, F, C, K...]? */
+bool op_convolves(enum op op);
 /* In doubles every processor makes the same of it, to the last bit, unless it adds products up. */
 bool op_is_exact(enum op op);
 /* Exact, non-decreasing in each operand, and nan if one is. */

@@ -7,6 +7,7 @@
  *
  * Good for comparing two graphs that are evaluated by the same means. */
 #include "graph/graph.h"
+#include "graph/traits.h"
 
 static double elements(const struct graph *g, node_id id) {
     return (double)ex_value(g->ex, meta_numel(g->ex, &g->nodes.at[id].meta));
@@ -16,7 +17,7 @@ static double elements(const struct graph *g, node_id id) {
 static double depth(const struct graph *g, const struct node *n) {
     const struct meta *y = &g->nodes.at[n->args[1].node].meta;
     double terms = 1;
-    if (n->op != OP_CONVOLVE) return (double)ex_value(g->ex, y->size[y->rank - 2]);
+    if (!op_convolves(n->op)) return (double)ex_value(g->ex, y->size[y->rank - 2]);
     for (int i = 2; i < y->rank; i++) terms *= (double)ex_value(g->ex, y->size[i]);
     return terms;
 }

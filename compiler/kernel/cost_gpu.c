@@ -597,6 +597,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     const double LOADED = 0.82; /* of the clock */
     const double LATENCY = 1400, WAIT = 115, WAIT_ALONE = 170, PROMOTE = 260, PROMOTE_ALONE = 520;
     const double PLANES = 7; /* instructions for an element's planes; four warps issue at a time */
+    const double PART = 10;  /* for a copy that is smaller than usual; not fitted to anything */
     const double BESIDE =
         0.1; /* of the faster of products and copies, which go on beside each other */
     const double BUSY = 12; /* warps of a multiprocessor that keep these four busy */
@@ -608,6 +609,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     if (p->by_warp && d->wgmma) rate *= 0.6;
     double depth = (double)p->a_bytes / y->bx / dtype_bytes(p->a.stored) / stored_planes(&p->a);
     double steps = ceil((double)p->a.depth / depth), m = y->bx, n = y->br;
+    if (p->steps) steps = (double)p->steps->total / (double)kernel_size(k, AXIS_Z);
     int bytes = dtype_bytes(p->a.dtype); /* tf32 takes twice as long as bf16 */
     double units = m * n * depth * p->n_passes * bytes / 2 / rate;
     double shared = p->n_passes * depth * bytes * p->warpgroups * (64 + n) / SHARED;
@@ -620,6 +622,11 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     double warps = (double)y->threads / d->warp, busy = fmin(1, warps * p->resident / BUSY);
     if (p->by_warp) units = by_warp_clocks(p, units, rate, warps * p->resident);
     if (p->by_warp) units = fmax(units, made * depth * PLANES / (4.0 * d->warp) * warps / busy);
+    for (int i = 0; i < 2 && p->by_warp; i++) {
+        const struct operand *o = i ? &p->b : &p->a;
+        if (o->piece < 16) /* bytes: the usual ones hide behind products */
+            units += PART * (i ? p->b_bytes : p->a_bytes) / o->piece / (4.0 * d->warp);
+    }
     bool alone = p->warpgroups == 1;
     double wait = p->promotes ? alone ? PROMOTE_ALONE : PROMOTE : alone ? WAIT_ALONE : WAIT;
     if (p->by_warp) wait = BARRIER / p->resident;

@@ -16,6 +16,9 @@
  * the other ones of the other axis channels. Windows are what there are more of: of a weight's
  * gradient they are the depth, and taps and channels its columns.
  *
+ * Where all of a batch's positions are so far behind those of another, and the guard lets it have
+ * some taps only, as the phases of a transposed convolution, batches are phases of the same images.
+ *
  * Few channels would be mostly padding of a tile's lines. Then the taps of the innermost dimension
  * are read together (im2col_runs): of an image with 3 channels, filled up to 4, 7 neighbours are a
  * run of 28 elements, and the window beside it begins 8 elements on if windows are 2 apart:
@@ -48,6 +51,7 @@ struct search {
     struct slide {
         int tap;
         int64_t a, b, c, size;
+        ex shift; /* by the batch; of the guard's bounds */
         bool known, low, high;
     } slide[GROUP_MAX_AXES];
 };
@@ -131,29 +135,65 @@ static int only_digit(const int64_t *c, int n) {
     return found;
 }
 
+static int64_t batches(const struct kernel *k) {
+    return k->axis[AXIS_Z] ? kernel_size(k, AXIS_Z) : 1;
+}
+
+static bool at_batch(const struct kernel *k, ex e, int64_t z, int64_t *v) {
+    ex from = k->axis[AXIS_Z], to = ex_const(k->ex, z);
+    return ex_is_const(k->ex, from ? ex_subst(k->ex, e, &from, &to, 1) : e, v);
+}
+
+/* Of what nothing but the batch moves. */
+static bool range_of_batches(const struct kernel *k, ex e, int64_t *least, int64_t *most) {
+    enum { MOST = 4096 };
+    int64_t n = batches(k), v;
+    if (ex_is_const(k->ex, e, least)) return *most = *least, true;
+    if (n > MOST || !at_batch(k, e, 0, least)) return false;
+    *most = *least;
+    for (int64_t z = 1; z < n; z++) {
+        if (!at_batch(k, e, z, &v)) return false;
+        if (v < *least) *least = v;
+        if (v > *most) *most = v;
+    }
+    return true;
+}
+
 /* Where difference >= 0: a bound of one position. */
 static bool take_bound(struct search *s, ex difference) {
     const struct kernel *k = s->k;
     struct linear l;
-    int64_t c;
-    if (!linear_in_digits(s, difference, &l) || !ex_is_const(k->ex, l.rest, &c)) return false;
+    int64_t least, most;
+    if (!linear_in_digits(s, difference, &l) || !range_of_batches(k, l.rest, &least, &most))
+        return false;
     int i = only_digit(l.window, digits_of(s->out, s->out->axis)->n);
     int t = only_digit(l.other, digits_of(s->out, s->out->other)->n);
     if (i < 0 || t == -2) return false;
     struct slide *d = &s->slide[i];
     int64_t sign = l.window[i] > 0 ? 1 : -1, a = sign * l.window[i],
             b = t < 0 ? 0 : sign * l.other[t];
-    if (d->known && (d->a != a || d->b != b || d->tap != t)) return false;
+    ex shift = sign > 0 ? ex_sub(k->ex, l.rest, ex_const(k->ex, least))
+                        : ex_sub(k->ex, ex_const(k->ex, most), l.rest);
+    if (d->known && (d->a != a || d->b != b || d->tap != t || d->shift != shift)) return false;
     if (sign > 0 ? d->low : d->high) return false;
     d->known = true;
     d->tap = t;
     d->a = a;
     d->b = b;
+    d->shift = shift;
     if (sign > 0)
-        d->c = c, d->low = true;
+        d->c = least, d->low = true;
     else
-        d->size = c, d->high = true; /* size - 1 - c, until both are known */
+        d->size = most, d->high = true; /* size - 1 - c, until both are known */
     return true;
+}
+
+/* Is the condition, where difference >= 0, one of the batch and the other axis alone? */
+static bool is_of_taps(const struct search *s, ex difference) {
+    struct linear l;
+    ex z = s->k->axis[AXIS_Z];
+    return z && linear_in_digits(s, difference, &l) && ex_uses(s->k->ex, l.rest, z) &&
+           only_digit(l.window, digits_of(s->out, s->out->axis)->n) == -1;
 }
 
 static bool take_condition(struct search *s, ex e) {
@@ -164,7 +204,11 @@ static bool take_condition(struct search *s, ex e) {
     if (kind == EX_AND) return take_condition(s, ex_lhs(p, e)) && take_condition(s, ex_rhs(p, e));
     if (kind != EX_LE && kind != EX_LT) return false;
     ex difference = ex_sub(p, ex_rhs(p, e), ex_lhs(p, e));
-    return take_bound(s, ex_sub(p, difference, ex_const(p, kind == EX_LT)));
+    difference = ex_sub(p, difference, ex_const(p, kind == EX_LT));
+    if (!is_of_taps(s, difference)) return take_bound(s, difference);
+    e = in_digits(s->k, s->out, e);
+    s->out->there = s->out->there ? ex_and(p, s->out->there, e) : e;
+    return true;
 }
 
 static bool take_guard(struct search *s, value_id v) {
@@ -220,6 +264,18 @@ static bool pair_digits(struct search *s, const struct value_node *load) {
     return true;
 }
 
+static bool set_shift(const struct kernel *k, ex shift, struct im2col_dim *out) {
+    int64_t least, n = batches(k);
+    if (!shift || ex_is_const(k->ex, shift, &least)) return true;
+    if (!range_of_batches(k, shift, &least, &out->most_shift)) return false;
+    int64_t *of = NEW_ARRAY(k->arena, int64_t, n);
+    for (int64_t z = 0; z < n; z++)
+        if (!at_batch(k, shift, z, &of[z])) return false;
+    out->shift = shift;
+    out->shift_of = of;
+    return true;
+}
+
 /* Where the position begins, and ends at the latest. */
 static bool settle(struct search *s, int i, struct im2col_dim *out) {
     struct slide *x = &s->slide[i];
@@ -239,7 +295,8 @@ static bool settle(struct search *s, int i, struct im2col_dim *out) {
                                .window_digit = i,
                                .tap_digit = x->tap,
                                .backward = x->b < 0};
-    end = out->first + (windows - 1) * out->step + (taps - 1) * out->apart + 1;
+    if (!set_shift(s->k, x->shift, out)) return false;
+    end = out->first + (windows - 1) * out->step + (taps - 1) * out->apart + out->most_shift + 1;
     out->size = x->high && size < end ? size : end;
     return out->size > 0;
 }
@@ -288,7 +345,25 @@ static bool make_dimensions(struct search *s) {
     for (int i = 0; i < outermost; i++) w->images *= s->window_size[i];
     for (int t = 0; t < others; t++)
         if (w->channel_digits >> t & 1) w->channels *= s->other_size[t];
-    return w->taps > 1 && w->taps <= all;
+    w->phases = w->there != EX_NONE;
+    for (int d = 0; d < w->n; d++) w->phases |= w->dim[d].shift != EX_NONE;
+    return (w->taps > 1 || w->phases) && w->taps <= all;
+}
+
+/* The digits that taps are of, of the number of one. */
+static int put_taps(const struct kernel *k, const struct im2col *w, ex *from, ex *to) {
+    struct exprs *p = k->ex;
+    ex below = ex_const(p, 1);
+    int n = 0;
+    for (int i = 0; i < w->n; i++) {
+        const struct im2col_dim *x = &w->dim[i];
+        if (x->tap_digit < 0) continue;
+        ex taps = ex_const(p, x->taps), t = ex_mod(p, ex_div(p, w->tap, below), taps);
+        from[n] = w->other_digit[x->tap_digit];
+        to[n++] = x->backward ? ex_sub(p, ex_const(p, x->taps - 1), t) : t;
+        below = ex_mul(p, below, taps);
+    }
+    return n;
 }
 
 static void make_symbols(struct search *s) {
@@ -299,6 +374,31 @@ static void make_symbols(struct search *s) {
     w->channel = ex_index(p, "channel", ex_const(p, w->channels));
     w->tap = ex_index(p, "tap", ex_const(p, w->taps));
     for (int d = 0; d < w->n; d++) w->at[d] = ex_index(p, names[d], ex_const(p, w->dim[d].size));
+}
+
+/* Which taps each phase has, in terms of them. Whatever is read is read of all phases. */
+static bool settle_phases(struct search *s) {
+    const struct kernel *k = s->k;
+    struct im2col *w = s->out;
+    ex from[GROUP_MAX_AXES], to[GROUP_MAX_AXES];
+    int64_t n = batches(k), v;
+    for (value_id i = 0; i < k->values.n; i++)
+        if (s->needed[i] && k->values.at[i].kind == INST_LOAD &&
+            ex_uses(k->ex, im2col_index(k, w, k->values.at[i].index), k->axis[AXIS_Z]))
+            return false;
+    if (!w->there) return true;
+    w->there = ex_subst(k->ex, w->there, from, to, put_taps(k, w, from, to));
+    bool *is = NEW_ARRAY(k->arena, bool, n * w->taps);
+    for (int64_t tap = 0; tap < w->taps; tap++) {
+        ex symbol = w->tap, number = ex_const(k->ex, tap);
+        ex here = ex_subst(k->ex, w->there, &symbol, &number, 1);
+        for (int64_t z = 0; z < n; z++) {
+            if (!at_batch(k, here, z, &v)) return false; /* it is one of channels, too */
+            is[z * w->taps + tap] = v != 0;
+        }
+    }
+    w->is_there = is;
+    return true;
 }
 
 static bool set_digits(struct search *s) {
@@ -360,7 +460,7 @@ static bool search(struct search *s, value_id factor) {
     }
     if (!make_dimensions(s) || !loads_agree(s)) return false;
     make_symbols(s);
-    return true;
+    return !w->phases || settle_phases(s);
 }
 
 const struct im2col *im2col_find(const struct kernel *k, value_id factor, enum axis axis,
@@ -409,6 +509,7 @@ ex im2col_index(const struct kernel *k, const struct im2col *w, ex index) {
             to[n++] = ex_const(p, d->backward ? d->taps - 1 : 0);
         }
         ex moved = ex_sub(p, w->at[i], ex_const(p, d->first));
+        if (d->shift) moved = ex_sub(p, moved, d->shift);
         e = ex_add(p, e, ex_mul(p, moved, ex_const(p, stride)));
     }
     return ex_subst(p, e, from, to, n);
@@ -417,17 +518,18 @@ ex im2col_index(const struct kernel *k, const struct im2col *w, ex index) {
 ex im2col_other(const struct kernel *k, const struct im2col *w) {
     struct exprs *p = k->ex;
     const struct axis_digits *d = digits_of(w, w->other);
-    ex from[GROUP_MAX_AXES], to[GROUP_MAX_AXES], below = ex_const(p, 1);
+    ex from[GROUP_MAX_AXES], to[GROUP_MAX_AXES];
     int n = put_flat(p, d, w->channel_digits, w->other_digit, w->channel, from, to);
-    for (int i = 0; i < w->n; i++) {
-        const struct im2col_dim *x = &w->dim[i];
-        if (x->tap_digit < 0) continue;
-        ex taps = ex_const(p, x->taps), t = ex_mod(p, ex_div(p, w->tap, below), taps);
-        from[n] = w->other_digit[x->tap_digit];
-        to[n++] = x->backward ? ex_sub(p, ex_const(p, x->taps - 1), t) : t;
-        below = ex_mul(p, below, taps);
-    }
+    n += put_taps(k, w, from + n, to + n);
     return ex_subst(p, axis_of_digits(p, d, w->other_digit), from, to, n);
+}
+
+bool im2col_is_there(const struct im2col *w, int64_t z, int64_t tap) {
+    return !w->is_there || w->is_there[z * w->taps + tap];
+}
+
+int64_t im2col_shift(const struct im2col *w, int d, int64_t z) {
+    return w->dim[d].shift ? w->dim[d].shift_of[z] : 0;
 }
 
 int64_t im2col_offset(const struct im2col *w, int d, int64_t tap) {
@@ -460,7 +562,7 @@ static struct im2col_dim positions_of(const struct im2col_dim *d) {
 const struct im2col *im2col_runs(const struct im2col *w, int folded, int64_t pixel,
                                  struct arena *a) {
     const struct im2col_dim *d = &w->dim[0];
-    if (w->of || d->taps == 1 || d->apart != 1) return NULL;
+    if (w->of || w->phases || d->taps == 1 || d->apart != 1) return NULL;
     struct im2col *runs = NEW(a, struct im2col);
     *runs = *w;
     runs->of = w;

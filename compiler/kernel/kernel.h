@@ -271,7 +271,10 @@ struct im2col {
         int64_t step, apart, first;  /* step, apart > 0 */
         int window_digit, tap_digit; /* of the axes; tap_digit -1: one tap */
         bool backward;               /* tap t is number taps - 1 - t of the other axis's digit */
-    } dim[IM2COL_DIMS];              /* innermost first */
+        ex shift;                    /* of all positions, by the batch z; EX_NONE: none */
+        const int64_t *shift_of;     /* the same for each z, from 0 to most_shift */
+        int64_t most_shift;
+    } dim[IM2COL_DIMS]; /* innermost first */
     int64_t images, channels, taps;
     value_id guard;        /* the factor is 0 where it does not hold; NO_VALUE: it always does */
     enum axis axis, other; /* of the windows; of taps and channels */
@@ -286,6 +289,11 @@ struct im2col {
     const struct im2col *of;
     int64_t pixel, pixel_taps;
     int folded;
+    /* Batches are phases, which all look at the same images: by their shift, and, unless EX_NONE, at
+     * those taps alone for which this holds, of z and tap; is_there[z * taps + tap] is the same. */
+    bool phases;
+    ex there;
+    const bool *is_there;
 };
 
 /* NULL if the factor is none, or has but one tap at each element. */
@@ -297,6 +305,9 @@ ex im2col_index(const struct kernel *k, const struct im2col *w, ex index);
 ex im2col_other(const struct kernel *k, const struct im2col *w);
 /* How far tap `tap` is from the window's first one along dimension d. */
 int64_t im2col_offset(const struct im2col *w, int d, int64_t tap);
+/* phases: has batch z the tap, and how far is it from there? */
+bool im2col_is_there(const struct im2col *w, int64_t z, int64_t tap);
+int64_t im2col_shift(const struct im2col *w, int d, int64_t z);
 /* The same windows with all taps of the innermost dimension as channels of one tap, if these lie
  * side by side: a run of memory, where a pixel has `pixel` elements. Windows then are positions of
  * the innermost dimension, and of so many next ones, `folded`, the taps of which are in a pixel:
@@ -327,6 +338,10 @@ struct operand {
     int64_t rows, depth, batches; /* batches: 1 if it does not vary with z */
     int64_t pitch, batch, plane;  /* elements from a line, batch, plane to the next */
     int64_t offset;               /* of the first, in what `load` reads */
+    /* along, unless 0: so many rows lie side by side, and the next `jump` elements from there: the
+     * pixels of images */
+    int64_t run, jump;
+    int piece; /* bytes that a thread copies at once: less than 16 where these would not be aligned */
     /* Its depth, or `along` its rows, are taps, of each all channels, so many of which are 0 that
      * lines of a tile have one tap; NULL: both are as the product has them. */
     const struct im2col *order;
@@ -338,6 +353,13 @@ struct operand {
     int64_t step[IM2COL_DIMS + 1]; /* elements from a position to the next, along each dimension,
                                       innermost first; from an image to the next */
     int64_t bytes;                 /* of the image */
+};
+
+/* The steps along the depth that batches have, where these are phases that lack some taps: batch z
+ * has n[z], of which number i is at[z * most + i]; all together are `total`. */
+struct batch_steps {
+    int64_t most, total;
+    const int *n, *at;
 };
 
 /* Sums of products of planes, small ones first; what has summed up `promote` of the depth, if not
@@ -356,9 +378,10 @@ struct product {
     int resident;                /* blocks of a multiprocessor */
     int band;                    /* tiles along m that are done before the next ones along n */
     bool promotes;
-    int parts;            /* of the depth, that blocks have; the last to end adds them up */
-    struct folds folds;   /* of promoted sums */
-    int a_bytes, b_bytes; /* of a stage */
+    int parts;          /* of the depth, that blocks have; the last to end adds them up */
+    struct folds folds; /* of promoted sums */
+    const struct batch_steps *steps; /* NULL: batches have all */
+    int a_bytes, b_bytes;            /* of a stage */
     int sharing;  /* tiles whose blocks wait for each other: what their rows come to; 1: none */
     bool online;  /* these meet once: epilogue_is_online */
     int exchange; /* bytes in which warps leave what they have of the epilogue's reductions */

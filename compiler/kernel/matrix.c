@@ -8,6 +8,7 @@
  *     a[m, k] f32, in tf32            tiles of p0, which are rounded on their way
  *     a[k, m] f32, in tf32            an image of a, rounded and across: the units take tf32 along
  *                                     the depth alone
+ *     a[i, k, pixel], rows i, pixel   an image of a; mma=2: pieces of p0, as large as are aligned
  *     where(inside, x[window, k], 0)  an image of x alone, channels innermost, each element once;
  *                                     tiles are windows of it (im2col.c); of few channels
  *                                     the image has zeros around it, and lines of a tile are runs
@@ -99,6 +100,49 @@ static bool is_matrix(const struct kernel *k, value_id v, struct operand *o) {
            !(o->offset % unit);
 }
 
+/* Where what axis x reaches lies in runs, of one image's pixels each: how long these are, and how
+ * far apart; 0: all of it is one. False if it does not lie so. */
+static bool find_run(const struct kernel *k, ex index, enum axis x, int64_t *run, int64_t *jump) {
+    struct exprs *p = k->ex;
+    const struct axis_digits *d = &k->digits[x];
+    *run = *jump = 0;
+    if (index_stride(k, index, x) == 1) return true;
+    if (d->n < 2 || !ex_is_const(p, d->size[d->n - 1], run) || *run < 1) return false;
+    ex axis = k->axis[x], zero = ex_const(p, 0), second = ex_const(p, *run);
+    ex first = ex_subst(p, index, &axis, &zero, 1);
+    ex apart = ex_sub(p, ex_subst(p, index, &axis, &second, 1), first);
+    if (!ex_is_const(p, apart, jump) || *jump < *run) return false;
+    ex lies = ex_add(p, ex_mul(p, ex_div(p, axis, second), apart), ex_mod(p, axis, second));
+    return ex_sub(p, index, first) == lies;
+}
+
+/* Can threads copy the load's elements, by pieces that may be smaller than a tensor map's? Then o
+ * has how. */
+static bool lies_in_pieces(const struct kernel *k, value_id v, struct operand *of) {
+    const struct value_node *x = &k->values.at[v];
+    struct operand o = *of;
+    ex from[] = {k->axis[AXIS_Z], k->axis[o.axis], k->axis[AXIS_R]}, zero = ex_const(k->ex, 0);
+    ex first = x->index;
+    for (int i = 0; i < 3; i++)
+        if (from[i]) first = ex_subst(k->ex, first, &from[i], &zero, 1);
+    if (x->n_args || !ex_is_const(k->ex, first, &o.offset) || o.rows < 2 || o.depth < 2)
+        return false;
+    int64_t row = index_stride(k, x->index, o.axis), depth = index_stride(k, x->index, AXIS_R);
+    o.batch = o.batches > 1 ? index_stride(k, x->index, AXIS_Z) : 0;
+    o.along = depth != 1;
+    o.pitch = o.along ? depth : row;
+    if (o.along && !find_run(k, x->index, o.axis, &o.run, &o.jump)) return false;
+    if (o.pitch < 1 || o.batch < 0) return false;
+    int64_t lies[] = {o.pitch, o.batch, o.offset, o.run, o.jump};
+    int bytes = dtype_bytes(o.stored);
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++)
+        while (o.piece >= 4 && lies[i] * bytes % o.piece) o.piece /= 2;
+    o.plane = 0;
+    if (o.piece < 4) return false;
+    *of = o;
+    return true;
+}
+
 /* Does memory run along o's rows, in what the factor reads? So do the pixels of images, if their
  * number is no multiple of a vector: 49 of each, one beside the other. */
 static bool runs_along_rows(const struct kernel *k, const struct operand *o) {
@@ -122,7 +166,8 @@ static void set_image(struct operand *o, int64_t pitch) {
     o->pitch = pitch;
     o->batch = pitch * (o->along ? o->depth : o->rows);
     o->plane = o->batch * o->batches;
-    o->offset = 0;
+    o->offset = o->run = 0;
+    o->piece = PIECE;
     o->bytes = round_up(o->plane * o->planes * dtype_bytes(o->dtype), 1024);
 }
 
@@ -172,11 +217,13 @@ int64_t operand_element(const struct operand *o, int plane, int64_t z, int64_t r
         depth = row, row = window;
     }
     int64_t tap = depth / o->channels, channel = depth % o->channels;
-    int64_t at = plane * o->plane + z * o->batch + channel;
+    int64_t at = plane * o->plane + (o->batches > 1 ? z * o->batch : 0) + channel;
     if (channel >= w->channels) return -1;
+    if (!im2col_is_there(w, z, tap)) return -1;
     for (int d = 0; d < w->n; d++) {
         const struct im2col_dim *x = &w->dim[d];
-        int64_t position = x->first + row % x->windows * x->step + im2col_offset(w, d, tap);
+        int64_t position = x->first + row % x->windows * x->step + im2col_offset(w, d, tap) +
+                           im2col_shift(w, d, z);
         if (position < 0 || position >= x->size) return -1;
         at += position * o->step[d];
         row /= x->windows;
@@ -254,7 +301,7 @@ static bool windows_fit(const struct operand *o, int line, int lines, struct are
     if (tensor_map_illegal(&m, a)) return false;
     for (int d = 0; d < o->order->n; d++) {
         const struct im2col_dim *x = &o->order->dim[d];
-        if ((x->taps - 1) * x->apart >= tensor_map_offset_end(&m)) return false;
+        if ((x->taps - 1) * x->apart + x->most_shift >= tensor_map_offset_end(&m)) return false;
     }
     return true;
 }
@@ -271,6 +318,7 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
                         .axis = axis,
                         .dtype = wide && !tf32 ? DT_BF16 : k->values.at[k->dot].dtype,
                         .planes = 1,
+                        .piece = PIECE,
                         .rows = kernel_size(k, axis),
                         .depth = kernel_size(k, AXIS_R),
                         .batches = batched ? kernel_size(k, AXIS_Z) : 1};
@@ -278,11 +326,15 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     bool is_exact = load != NO_VALUE && k->values.at[load].dtype == o.dtype;
     if (wide && !is_exact && !tf32) o.planes = 3;
     if (is_exact && is_matrix(k, load, &o) && !(tf32 && o.along)) return o;
+    struct operand pieces = o;
+    if (is_exact && by_warp && lies_in_pieces(k, load, &pieces) && !(tf32 && pieces.along))
+        return pieces;
     o.stored = DT_F32;
     int64_t others = kernel_size(k, axis == AXIS_M ? AXIS_N : AXIS_M);
     bool fixed = axis == AXIS_M ? k->a_fixed : k->b_fixed; /* packed in no call's time */
     if (o.planes > 1 && by_warp && o.rows * SMALL > others && (!fixed || others <= FEW) &&
-        load != NO_VALUE && k->values.at[load].dtype == DT_F32 && is_matrix(k, load, &o) &&
+        load != NO_VALUE && k->values.at[load].dtype == DT_F32 &&
+        (is_matrix(k, load, &o) || lies_in_pieces(k, load, &o)) &&
         operand_line(&o, tile, depth) == 128)
         return o;
     o.across = runs_along_rows(k, &o);
@@ -383,6 +435,7 @@ static bool cheapest_windows(const struct kernel *k, struct operand *best, const
         }
         for (int l = line; l >= 32 && of; l /= 2) {
             struct operand o = own;
+            if (w->phases) o.batches = 1;
             if (!set_windows_of(k, &o, of, l, lines, by_warp, a)) continue;
             double us = operand_us(k, &o, l, others, tile, passes, by_warp);
             if (us < least) least = us, *best = o;
@@ -411,7 +464,7 @@ static void choose_windows_along(const struct kernel *k, struct product *p, int 
                                  int depth, struct arena *a) {
     const struct im2col *w = k->im2col[side][1];
     struct operand *own = side ? &p->b : &p->a, o = *own;
-    if (!w || own->order || own->load != NO_VALUE || own->dtype == DT_F32) return;
+    if (!w || w->phases || own->order || own->load != NO_VALUE || own->dtype == DT_F32) return;
     o.along = true;
     int line = operand_line(&o, tile, depth);
     if (!line) return;
@@ -451,6 +504,42 @@ bool operand_has_runs(const struct operand *o) { return o->windows && o->order->
 bool operand_has_order(const struct operand *o) { return o->windows && o->along; }
 bool operand_makes_planes(const struct operand *o) { return o->stored != o->dtype; }
 int stored_planes(const struct operand *o) { return operand_makes_planes(o) ? 1 : o->planes; }
+
+/* Is any of these taps of the batch there? */
+static bool has_taps(const struct im2col *w, int64_t z, int64_t from, int64_t to) {
+    for (int64_t tap = from; tap <= to && tap < w->taps; tap++)
+        if (im2col_is_there(w, z, tap)) return true;
+    return false;
+}
+
+/* The steps of so much depth that are not 0 for the batch; NULL if these are all, or too many to
+ * be listed. */
+static const struct batch_steps *list_steps(const struct kernel *k, const struct operand *o,
+                                            int depth, struct arena *a) {
+    enum { MOST = 1 << 13 };
+    const struct im2col *w = o->order;
+    int64_t all = round_up(o->depth, depth) / depth, batches = kernel_size(k, AXIS_Z);
+    if (!o->windows || o->along || !w->there || all * batches > MOST) return NULL;
+    int *n = NEW_ARRAY(a, int, batches), *at = NEW_ARRAY(a, int, batches *all);
+    int64_t total = 0;
+    for (int64_t z = 0; z < batches; z++) {
+        for (int64_t i = 0; i < all; i++)
+            if (has_taps(w, z, i * depth / o->channels, ((i + 1) * depth - 1) / o->channels))
+                at[z * all + n[z]++] = (int)i;
+        if (!n[z]) return NULL; /* sums begin with the first */
+        total += n[z];
+    }
+    if (total == all * batches) return NULL;
+    struct batch_steps *s = NEW(a, struct batch_steps);
+    *s = (struct batch_steps){.most = all, .total = total, .n = n, .at = at};
+    return s;
+}
+
+static int64_t least_steps(const struct kernel *k, const struct product *p, int64_t all) {
+    for (int64_t z = 0; p->steps && z < kernel_size(k, AXIS_Z); z++)
+        if (p->steps->n[z] < all) all = p->steps->n[z];
+    return all;
+}
 
 static struct folds promoted_folds(int64_t depth, int step) {
     enum { RADIX = 32 };
@@ -714,11 +803,13 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     choose_passes(p);
     p->band = c->knob[KNOB_band] ? c->knob[KNOB_band] : epilogue_reads_results(k) ? 1 : 8;
     int64_t steps = round_up(p->a.depth, depth) / depth;
+    p->steps = list_steps(k, p->a.windows ? &p->a : &p->b, depth, a);
     p->parts = y->split;
     if (p->parts > 1 && k->over) return "parts of the depth have no sums to reduce";
-    if (p->parts > steps || p->parts > MOST_PARTS)
+    int64_t least = least_steps(k, p, steps);
+    if (p->parts > least || p->parts > MOST_PARTS)
         return arena_printf(a, "split=%d of %lld steps; %d is the limit", p->parts,
-                            (long long)steps, MOST_PARTS);
+                            (long long)least, MOST_PARTS);
     int64_t part = round_up(steps, p->parts) / p->parts * depth;
     p->promotes = p->n_passes > 1 || part > UNPROMOTED;
     int promote = p->a.dtype == DT_F32 ? PROMOTE_TF32 : PROMOTE_DEPTH;

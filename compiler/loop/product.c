@@ -101,6 +101,68 @@ static void lower_convolve(struct lowering *w, node_id id) {
     end_nest(w, &n, id);
 }
 
+/* Output o*stride + phase takes taps first + stride*j, of which the last may be beyond the weight,
+ * of positions at - j; again these are gone along backwards. Dimension d of `self`: */
+struct phase_taps {
+    ex tap, position, inside, there;
+};
+
+static struct phase_taps taps_of_phase(struct lowering *w, struct nest *n, const struct node *x,
+                                       int d, ex phase) {
+    struct exprs *p = w->l->ex;
+    ex stride = x->args[2].ints.at[d], padding = x->args[3].ints.at[d],
+       dilation = x->args[4].ints.at[d], zero = ex_const(p, 0);
+    ex size = w->g->nodes.at[x->args[0].node].meta.size[3 + d];
+    ex all = w->g->nodes.at[x->args[1].node].meta.size[3 + d];
+    WS_ASSERT(is_one(p, stride) || is_one(p, dilation));
+    ex taps = ex_ceildiv(p, all, stride), k = reduced(w, n, taps);
+    ex j = ex_sub(p, ex_sub(p, taps, ex_const(p, 1)), k), from = ex_add(p, phase, padding);
+    ex at =
+        ex_sub(p, ex_add(p, n->out_index[4 + d], ex_div(p, from, stride)), ex_mul(p, j, dilation));
+    struct phase_taps t = {
+        .tap = ex_add(p, ex_mod(p, from, stride), ex_mul(p, j, stride)),
+        .position = is_one(p, size) ? zero : at,
+        .inside = ex_and(p, ex_compare(p, EX_LE, zero, at), ex_compare(p, EX_LT, at, size))};
+    t.there = ex_compare(p, EX_LT, t.tap, all);
+    return t;
+}
+
+/* out[n, g, phase, f, o] = sum over c and j of weight[g, f, c, tap] * self[n, g, c, position] */
+static void lower_phases(struct lowering *w, node_id id) {
+    struct exprs *p = w->l->ex;
+    const struct node *x = &w->g->nodes.at[id];
+    const struct meta *m = &w->g->nodes.at[x->args[1].node].meta;
+    struct nest n = begin_nest(w, id);
+    enum dtype t = x->meta.dtype;
+    int dims = x->meta.rank - 4;
+    ex phase[3], rest = n.out_index[2], c = reduced(w, &n, m->size[2]);
+    ex there = ex_const(p, 1), inside = there;
+    ex at[WS_MAX_RANK] = {n.out_index[0], n.out_index[1], c};
+    ex wi[WS_MAX_RANK] = {n.out_index[1], n.out_index[3], c};
+    for (int d = dims - 1; d >= 0; d--) {
+        phase[d] = d ? ex_mod(p, rest, x->args[2].ints.at[d]) : rest;
+        rest = ex_div(p, rest, x->args[2].ints.at[d]);
+    }
+    for (int d = 0; d < dims; d++) {
+        struct phase_taps s = taps_of_phase(w, &n, x, d, phase[d]);
+        wi[3 + d] = s.tap;
+        at[3 + d] = s.position;
+        inside = ex_and(p, inside, s.inside);
+        there = ex_and(p, there, s.there);
+    }
+    inst_id a = convert(w, &n, read_or_fill(w, &n, x->args[1].node, wi, there, 0), t);
+    inside = ex_and(p, inside, there);
+    inst_id b = convert(w, &n, read_or_fill(w, &n, x->args[0].node, at, inside, 0), t);
+    add_products(w, &n, t, a, b);
+    n.matmul = n.n_reduce > 0 && !is_one(p, m->size[1]);
+    if (n.matmul && t == DT_F32) n.precision = w->g->convolutions;
+    end_nest(w, &n, id);
+}
+
 void lower_product(struct lowering *w, node_id id) {
-    (w->g->nodes.at[id].op == OP_CONVOLVE ? lower_convolve : lower_matmul)(w, id);
+    switch (w->g->nodes.at[id].op) {
+    case OP_CONVOLVE: return lower_convolve(w, id);
+    case OP_CONVOLVE_PHASES: return lower_phases(w, id);
+    default: return lower_matmul(w, id);
+    }
 }

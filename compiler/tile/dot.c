@@ -35,6 +35,15 @@ int64_t tile_steps(const struct tile_program *t) {
     return (t->product->a.depth + t->ring[TILE_A].depth - 1) / t->ring[TILE_A].depth;
 }
 
+int64_t tile_batch_steps(const struct tile_program *t, int64_t z) {
+    return t->product->steps ? t->product->steps->n[z] : tile_steps(t);
+}
+
+int64_t tile_batch_step(const struct tile_program *t, int64_t z, int64_t i) {
+    const struct batch_steps *s = t->product->steps;
+    return s ? s->at[z * s->most + i] : i;
+}
+
 int64_t tile_part_floats(const struct tile_program *t) {
     return (int64_t)t->ring[TILE_A].rows * t->ring[TILE_B].rows;
 }

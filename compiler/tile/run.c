@@ -92,11 +92,11 @@ static float *tile_of(struct machine *x, int rank, int i, int stage, int plane) 
 static float element(struct machine *x, int i, int plane, int64_t z, int64_t row, int64_t depth) {
     const struct operand *o = ring(x, i)->operand;
     if (row >= o->rows || depth >= o->depth) return 0; /* as tensor maps have it */
-    if (o->batches == 1) z = 0;
     if (o->windows) {
         int64_t at = operand_element(o, plane, z, row, depth);
         return at < 0 ? 0 : x->in[i][at];
     }
+    if (o->batches == 1) z = 0;
     return x->in[i][((plane * o->batches + z) * o->rows + row) * o->depth + depth];
 }
 
@@ -173,12 +173,13 @@ static void start_copy(struct machine *x, const struct agent *g, int i, int ahea
     place(x, g, &z, &m, &n);
     int part = r->rows / r->blocks;
     if (g->step + ahead >= g->steps) return;
+    int64_t number = g->first + (g->step + ahead) * x->t->product->parts;
     struct copy c = {.ring = i,
                      .stage = (g->stage + ahead) % r->stages,
                      .first = r->blocks > 1 ? g->rank * part : 0,
                      .n = part,
                      .row = i == TILE_A ? m : n,
-                     .depth = (g->first + (g->step + ahead) * x->t->product->parts) * r->depth,
+                     .depth = tile_batch_step(x->t, z, number) * r->depth,
                      .z = z,
                      .agent = g->group,
                      .group = g->groups};
@@ -371,7 +372,9 @@ static uint32_t matching_begin(const struct tile_program *t, uint32_t at) {
 
 static void begin_tile(struct machine *x, struct agent *g) {
     size_t n = (size_t)(group_rows(x) * ring(x, TILE_B)->rows);
-    int64_t all = tile_steps(x->t), parts = x->t->product->parts, part = g->tile % parts;
+    int64_t parts = x->t->product->parts, part = g->tile % parts, z, m, row;
+    place(x, g, &z, &m, &row);
+    int64_t all = tile_batch_steps(x->t, z);
     g->first = part;
     g->steps = (all - part + parts - 1) / parts;
     for (size_t i = 0; i < n && g->sums; i++) g->sums[i] = NAN, g->total[i] = 0;

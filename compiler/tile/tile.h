@@ -138,6 +138,9 @@ int tile_step_bytes(const struct tile_program *t);
 /* Steps along the depth, of which parts have one in turn: what they read at a time lies together.
  * Floats that a part of a block's tile leaves. */
 int64_t tile_steps(const struct tile_program *t);
+/* Those of a batch, and where along the depth number i of them is. */
+int64_t tile_batch_steps(const struct tile_program *t, int64_t z);
+int64_t tile_batch_step(const struct tile_program *t, int64_t z, int64_t i);
 int64_t tile_part_floats(const struct tile_program *t);
 /* Do tiles leave what they have of the epilogue's reductions? Not if rows are whole in each. */
 bool tile_leaves_partials(const struct tile_program *t);

@@ -41,6 +41,8 @@ void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out);
 void cases_panels(struct arena *a, case_vec *out);
 /* n transposed convolutions with strides. */
 void cases_phases(struct arena *a, uint64_t seed, int n, case_vec *out);
+/* The same of many filters, on the matrix units. */
+void cases_many_filters(struct arena *a, uint64_t seed, int n, case_vec *out);
 /* What differentiation makes of programs. */
 void cases_gradients(struct arena *a, case_vec *out);
 /* By rule: kinds of kernels x sizes around the edges of vectors, warps and blocks x dtypes, in a

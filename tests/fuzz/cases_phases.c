@@ -79,6 +79,57 @@ static const char *random_gradient(struct arena *a, struct rng *r) {
     return b.p;
 }
 
+/* One group, enough channels: phases are a dimension of one product on the matrix units. */
+static const char *many_filters(struct arena *a, struct rng *r, int type) {
+    static const char *const dtypes[] = {"bf16", "f16", "f32", "f32"};
+    struct slide s = random_slide(r);
+    struct buf b = buf_new(a);
+    int c = ANY(r, 8, 17, 40, 64), f = ANY(r, 5, 32, 40, 48), none[MOST] = {0};
+    for (int d = 0; d < s.n; d++) {
+        s.dilation[d] = s.stride[d] == 1 ? s.dilation[d] : 1;
+        if (s.taps[d] < s.stride[d]) s.taps[d] = s.stride[d];
+        if (s.size[d] > 5 && s.n > 1) s.size[d] = 5;
+    }
+    buf_printf(&b, "graph(%%x: %s[%d, %d", dtypes[type], ANY(r, 1, 3), c);
+    put_sizes(&b, s.size, s.n);
+    buf_printf(&b, "], %%w: %s[%d, %d", dtypes[type], c, f);
+    put_sizes(&b, s.taps, s.n);
+    buf_printf(&b, "], %%b: %s[%d])%s {\n", dtypes[type], f, type == 3 ? " convolutions tf32" : "");
+    const char *x = "%x";
+    if (rng_below(r, 3) == 0) buf_printf(&b, " %%q = relu(%%x)\n"), x = "%q";
+    buf_printf(&b, " %%y = convolution(%s, %%w, %%b, ", x);
+    put_list(&b, s.stride, s.n), buf_puts(&b, ", ");
+    put_list(&b, s.padding, s.n), buf_puts(&b, ", ");
+    put_list(&b, s.dilation, s.n), buf_puts(&b, ", True, ");
+    put_list(&b, rng_below(r, 2) ? s.more : none, s.n);
+    buf_printf(&b, ", 1, %d)\n %%z = relu(%%y)\n return %%z\n}\n", s.n);
+    return b.p;
+}
+
+static const char *config_of_many(struct arena *a, struct rng *r, int type, bool by_warps) {
+    int k = type == 2 ? 64 : type == 3 ? 32 : ANY(r, 16, 32, 64), cluster = ANY(r, 1, 1, 2);
+    if (by_warps) return arena_printf(a, "mma=2 m=32 n=64 tm=32 tn=32 warps=2 k=%d stages=2", k);
+    return arena_printf(a, "mma=1 m=64 n=%d warps=8 k=%d stages=3%s", ANY(r, 64, 128), k,
+                        cluster > 1    ? " cluster=2"
+                        : ANY(r, 0, 1) ? " split=2"
+                                       : "");
+}
+
+void cases_many_filters(struct arena *a, uint64_t seed, int n, case_vec *out) {
+    struct rng r = {seed};
+    for (int i = 0; i < n; i++) {
+        int type = i % 4;
+        bool by_warps = i / 4 % 2;
+        const char *text = many_filters(a, &r, type);
+        vec_push(a, out,
+                 ((struct case_graph){.text = text,
+                                      .every = CASES_DEFAULT,
+                                      .old = by_warps && rng_below(&r, 2),
+                                      .maybe = true,
+                                      .config = config_of_many(a, &r, type, by_warps)}));
+    }
+}
+
 void cases_phases(struct arena *a, uint64_t seed, int n, case_vec *out) {
     struct rng r = {seed};
     for (int i = 0; i < n; i++)

@@ -43,7 +43,9 @@ static int64_t terms_of(const struct graph *g) {
 }
 
 static struct graph *dense(struct graph *g) {
-    struct graph *h = graph_simplify(graph_decompose(g));
+    struct device_limits gpu;
+    assert_true(device_limits_for_arch("sm_80", &gpu));
+    struct graph *h = graph_simplify(graph_decompose_for(g, &gpu));
     const char *why = graph_verify(h, true);
     if (why) fail_msg("%s\n%s", why, printed(h));
     assert_string_equal(printed(must_parse(g->arena, printed(h))), printed(h));
@@ -84,6 +86,47 @@ static void check(const char *inputs, const char *call, const char *want, bool i
     same_values(g, h, false);
     if (infinities) same_values(g, h, true);
     arena_free(a);
+}
+
+/* Of many filters, phases that each have a tap are a dimension of one product on matrix units. */
+static void test_many_filters(void **state) {
+    static const char PHASES[] = "convolve_phases view permute view";
+    for (int taps = 1; taps <= 5; taps++)
+        for (int stride = 2; stride <= 3; stride++)
+            for (int padding = 0; padding <= 3; padding++)
+                for (int more = 0; more < stride; more++) {
+                    struct arena *a = arena_new();
+                    int size = 5 * stride + taps + more - 2 * padding, count = more ? 32 : 5;
+                    bool together = taps % stride == 0;
+                    struct graph *g =
+                        one_op(a,
+                               arena_printf(a, "%%x: f32[2, 1, 8, 6], %%y: f32[1, %d, 8, %d]",
+                                            count, taps),
+                               arena_printf(a, "convolve(%%x, %%y, [%d], [%d], [1], True, [%d])",
+                                            stride, padding, size));
+                    struct graph *h = dense(g);
+                    bool filters =
+                        together && ((padding % stride == 0 && size % stride == 0) || count < 32);
+                    bool phases = strstr(operators(h), PHASES);
+                    assert_int_equal(phases, taps >= stride && !filters);
+                    same_values(g, h, false);
+                    same_values(g, h, true);
+                    arena_free(a);
+                }
+    struct arena *a = arena_new();
+    struct graph *g = one_op(a, "%x: f32[2, 1, 8, 5], %y: f32[1, 32, 8, 3]",
+                             "convolve(%x, %y, [2], [1], [1], True, [9])");
+    assert_null(strstr(operators(graph_decompose(g)), "convolve_phases"));
+    arena_free(a);
+    check("%x: f32[2, 1, 8, 4, 5], %y: f32[1, 32, 8, 3, 4]",
+          "convolve(%x, %y, [2, 3], [1, 1], [1, 1], True, [8, 12])",
+          "convolve_phases view permute view permute view", true);
+    check("%x: f32[2, 1, 8, 4, 5], %y: f32[1, 2, 8, 3, 3]",
+          "convolve(%x, %y, [1, 2], [1, 0], [2, 1], True, [5, 11])",
+          "convolve_phases permute view permute view slice", true);
+    check("%x: f32[1, 1, 8, 2, 3, 2], %y: f32[1, 32, 8, 3, 2, 3]",
+          "convolve(%x, %y, [2, 2, 2], [1, 1, 0], [1, 1, 1], True, [4, 4, 5])",
+          "convolve_phases view permute view permute view permute view slice", true);
 }
 
 /* As many taps a phase make one product; else each has its own, of its own taps. */
@@ -139,14 +182,15 @@ static void test_symbolic(void **state) {
     struct diag d = diag_new(a);
     struct exprs *p = exprs_new(a);
     ex s0 = ex_size(p, "s0", 2, 5);
-    for (int taps = 3; taps <= 4; taps++) {
+    for (int i = 0; i < 4; i++) {
+        int taps = 3 + i % 2;
         struct graph *g = graph_parse(
             a, p,
             test_source(a, arena_printf(a,
-                                        "graph(%%x: f32[2, 3, s0], %%w: f32[3, 2, %d]) {\n"
+                                        "graph(%%x: f32[2, 8, s0], %%w: f32[8, %d, %d]) {\n"
                                         " %%y = convolution(%%x, %%w, None, 2, 1, 1, True, "
                                         "spatial=1)\n return %%y\n}\n",
-                                        taps)),
+                                        i < 2 ? 2 : 32, taps)),
             &d);
         if (!g) fail_msg("%s", d.text);
         struct graph *h = dense(g);
@@ -159,9 +203,9 @@ static void test_symbolic(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),    cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_layers),   cmocka_unit_test(test_kept),
-        cmocka_unit_test(test_symbolic),
+        cmocka_unit_test(test_lines), cmocka_unit_test(test_many_filters),
+        cmocka_unit_test(test_forms), cmocka_unit_test(test_layers),
+        cmocka_unit_test(test_kept),  cmocka_unit_test(test_symbolic),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,6 +77,11 @@ static const char gradient[] =
     "  %c: bf16[40, 1, 34, 5, 3] = convolve(%x, %d, [1, 1], [0, 0], [1, 1], False, [5, 3])\n"
     "  return %c\n}\n";
 
+/* 4 phases of 9 taps: 1, 2, 2 and 4 of them */
+static const char phases[] =
+    "graph(%x: bf16[2, 1, 40, 5, 6], %w: bf16[1, 72, 40, 3, 3]) {\n"
+    "  %c: bf16[2, 1, 4, 72, 5, 6] = convolve_phases(%x, %w, [2, 2], [1, 1], [1, 1], [5, 6])\n"
+    "  return %c\n}\n";
 /* few channels: 7 taps of 3, which are 4, in lines of 32 of 64 bytes; windows are 2 apart */
 static const char first[] =
     "graph(%x: bf16[2, 3, 23, 21], %w: bf16[40, 3, 7, 7]) {\n"
@@ -249,7 +254,7 @@ static float *planes_of(struct arena *a, const struct operand *o, unsigned seed)
 
 static double element(const struct operand *o, const float *in, int plane, int64_t z, int64_t row,
                       int64_t k) {
-    if (o->batches == 1) z = 0;
+    if (!o->windows && o->batches == 1) z = 0;
     if (!o->windows) return in[((plane * o->batches + z) * o->rows + row) * o->depth + k];
     int64_t at = operand_element(o, plane, z, row, k);
     return at < 0 ? 0 : in[at];
@@ -343,6 +348,9 @@ static void test_numbers(void **state) {
         {first_solid, "mma=2 m=32 n=32 k=64 tm=16 tn=16 stages=2 warps=4"},
         {lying, "mma=1 m=64 n=32 k=64 stages=2 warps=8"},
         {lying, "mma=2 m=32 n=32 k=64 tm=16 tn=16 stages=2 warps=4"},
+        {phases, "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+        {phases, "mma=1 m=64 n=32 k=16 stages=4 warps=8 split=3"},
+        {phases, "mma=2 m=32 n=32 k=32 tm=16 tn=16 stages=3 warps=4"},
         {gradient, "mma=1 m=64 n=128 k=16 stages=2 warps=8 cluster=2"},
         {gradient, "mma=1 m=64 n=64 k=16 stages=2 warps=8 split=3"},
         {gradient, "mma=2 m=16 n=64 k=32 tm=16 tn=16 stages=2 warps=4"},
