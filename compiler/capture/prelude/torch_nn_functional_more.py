@@ -174,6 +174,10 @@ def _spread(x, dim, start, step, size):
 def interpolate_linear(input, size, scales, align_corners):
     """One dimension after the other: between the two elements around."""
     n = input.ndim - 2
+    if input.dtype == torch.uint8:
+        return (interpolate_linear(input.float(), size, scales, align_corners) + 0.5).floor().to(torch.uint8)
+    if not input.is_floating_point():
+        raise NotImplementedError(f'interpolate between elements is not implemented for {input.dtype}')
     for k in range(n):
         dim = 2 + k
         old, new = input.size(dim), size[k]
