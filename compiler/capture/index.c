@@ -6,7 +6,8 @@
  *
  *   x[:, i]       index(x, [i], dims=[1])    where i is a tensor of integers or a list of them
  *
- *   x[True]       unsqueeze(x, dim=0)           of which False takes no element; a mask of no dimensions likewise
+ *   x[True]       unsqueeze(x, dim=0)    of which x[False] takes nothing; a mask of no dimensions
+ *                                        is one of them
  *
  * Tensors are collected on the way and looked up together at the end. */
 #include "capture/vm.h"
@@ -159,7 +160,8 @@ static struct py without_ones(struct vm *vm, struct py v, struct py part) {
     return v;
 }
 
-/* v in the type of x, which it is in already; but one element is filled in wherever a mask is set. */
+/* v in the type of x, which it has; but where a mask is set, one element of any type is filled in.
+ */
 static struct py of_type(struct vm *vm, struct py x, struct py i, struct py v) {
     enum dtype to = x.tensor->meta.dtype, from = tensor_meta(vm, v)->dtype;
     bool mask = i.kind == PY_TENSOR && tensor_meta(vm, i)->dtype == DT_BOOL;

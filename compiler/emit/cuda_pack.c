@@ -27,8 +27,17 @@
  *
  * A factor that is read through windows (kernel/im2col.c) is written pixel by pixel, channels
  * innermost, as it is inside of its guard: a convolution's input once, not once for each tap.
- * A warp has some neighbouring pixels and some neighbouring channels, so that it reads and writes
- * whole sectors of memory. The other factor's depth then is taps, of
+ * A thread has some neighbouring pixels, which are a vector of memory, of eight channels; a warp has
+ * some of these beside each other along both, so that it reads and writes whole sectors of memory:
+ *
+ *     k_pack<k_f32, 4> l2[8];
+ *     for (int e = 0; e < 8; e++) l2[e] = k_load<k_f32, 4>(p1 + (at0 + at1*56 + (c + e)*3136));
+ *     for (int j = 0; j < 4; j++) {
+ *         for (int e = 0; e < 8; e++) x[e] = k_get(l2[e], j);
+ *         k_store<k_bf16, 8, 0>(image + ((pixel + j) * 64 + c), k_plane(x));
+ *     }
+ *
+ * The other factor's depth then is taps, of
  * each all channels. Runs of few channels (im2col_runs) have the zeros around the input in their
  * image, and a thread has some neighbouring pixels with all their channels. */
 #include "emit/cuda_mma.h"
@@ -233,12 +242,63 @@ static int64_t channel_stride(struct emitter *w, const struct operand *o, value_
     return known ? stride : -1;
 }
 
+static bool take_coefficient(struct exprs *p, ex *index, ex symbol, int64_t *c) {
+    ex coefficient;
+    *c = 0;
+    return symbol == EX_NONE ||
+           (ex_linear(p, *index, symbol, &coefficient, index) && ex_is_const(p, coefficient, c));
+}
+
+/* Does it matter to the load which pixel of an image it is? */
+static bool reads_pixels(struct emitter *w, const struct im2col *of, value_id load) {
+    ex index = im2col_index(w->k, of, w->k->values.at[load].index);
+    bool reads = false;
+    for (int d = 0; d < of->n; d++) reads |= ex_uses(w->k->ex, index, of->at[d]);
+    return reads;
+}
+
+/* Do n pixels from each multiple of n on lie beside each other in what the load reads, at a multiple
+ * of n? */
+static bool pixels_are_vector(struct emitter *w, const struct im2col *of, value_id load, int n) {
+    struct exprs *p = w->k->ex;
+    ex rest = im2col_index(w->k, of, w->k->values.at[load].index);
+    const ex apart[] = {of->channel, of->image, w->k->axis[AXIS_Z]};
+    int64_t c, below = 1;
+    bool flat = true,
+         whole = of->dim[0].size % n == 0; /* a row behind the other; each is vectors */
+    for (int d = 0; d < of->n; d++) {
+        if (!take_coefficient(p, &rest, of->at[d], &c) || (!d && c != 1)) return false;
+        flat &= c == below;
+        whole &= !d || c % n == 0;
+        below *= of->dim[d].size;
+    }
+    if (!whole && (!flat || below % n)) return false;
+    for (size_t i = 0; i < sizeof apart / sizeof *apart; i++)
+        if (!take_coefficient(p, &rest, apart[i], &c) || c % n) return false;
+    return ex_is_const(p, rest, &c) && c % n == 0;
+}
+
+/* Pixels that a thread has, as a vector of all that is read; 1: they are none. */
+static int pixels_of_thread(struct emitter *w, const struct operand *o, const bool *needed) {
+    enum { VECTOR = 16 };
+    int n = EACH;
+    for (value_id v = 0; v <= o->factor; v++) {
+        const struct value_node *x = &w->k->values.at[v];
+        if (!needed[v] || x->kind != INST_LOAD || !reads_pixels(w, o->order, v)) continue;
+        int own = dtype_bytes(buffer_dtype(w, x->buffer));
+        if (n * own > VECTOR) n = VECTOR / own;
+        while (n > 1 && !pixels_are_vector(w, o->order, v, n)) n /= 2;
+    }
+    return n;
+}
+
 /* Pixels that a warp has beside each other, of as many channels as then are left for its threads:
  * they read 32 bytes of memory and write the same of lines, which is what memory has at least; 0:
  * the threads have neighbouring channels, for what is read runs along these. */
-static int neighbours_of_warp(struct emitter *w, const struct operand *o, const bool *needed) {
-    enum { SECTOR = 32 };
-    int bytes = 0;
+static int neighbours_of_warp(struct emitter *w, const struct operand *o, const bool *needed,
+                              int pixels) {
+    enum { SECTOR = 32, LINE = 128, MOST = 4 };
+    int bytes = 0, beside = MOST;
     for (value_id v = 0; v <= o->factor; v++) {
         if (!needed[v] || w->k->values.at[v].kind != INST_LOAD) continue;
         if (channel_stride(w, o, v) >= 0 && channel_stride(w, o, v) <= 1) continue;
@@ -246,18 +306,22 @@ static int neighbours_of_warp(struct emitter *w, const struct operand *o, const 
         if (!bytes || own < bytes) bytes = own;
     }
     if (!bytes) return 0;
-    int n = SECTOR / bytes;
-    return n < WARP && o->plane / EACH % (WARP / n) == 0 ? n : WARP;
+    if (pixels * bytes * WARP / MOST < LINE) beside = WARP * bytes / SECTOR;
+    while (o->plane / EACH % beside) beside /= 2;
+    return WARP / beside;
 }
 
-/* x[e] where the guard of the windows, which are no runs, holds. */
+/* x[e] where the guard of the windows, which are no runs, holds: of the thread's pixel, or of number
+ * j of so many. */
 static void put_inside(struct emitter *w, const struct operand *o, const struct im2col *of,
-                       const bool *needed) {
+                       const bool *needed, int pixels) {
     for (value_id v = 0; v <= o->factor; v++) {
         const struct value_node *x = &w->k->values.at[v];
         if (!needed[v]) continue;
         if (v == of->guard)
             line(w, "const k_flag v%u = (k_flag)1;", v);
+        else if (x->kind == INST_LOAD && pixels > 1 && reads_pixels(w, of, v))
+            line(w, "const %s v%u = k_get(l%u[e], j);", math_type(x->dtype), v, v);
         else if (x->kind == INST_LOAD)
             line(w, "const %s v%u = k_load1(p%d + (%s));", math_type(x->dtype), v,
                  argument_of(w, x->buffer), ex_text(w, im2col_index(w->k, of, x->index)));
@@ -268,7 +332,9 @@ static void put_inside(struct emitter *w, const struct operand *o, const struct 
     line(w, "x[e] = (float)%s;", ref(w, o->factor));
 }
 
-static void put_pixel(struct emitter *w, const struct operand *o, int64_t pixels, int neighbours) {
+/* The first of the thread's pixels, `each` of them, and of its channels. */
+static void put_pixel(struct emitter *w, const struct operand *o, int64_t pixels, int neighbours,
+                      int each) {
     const struct im2col *of = o->order;
     int64_t chunks = o->plane / EACH, below = 1;
     if (!neighbours) {
@@ -278,8 +344,8 @@ static void put_pixel(struct emitter *w, const struct operand *o, int64_t pixels
         int beside = WARP / neighbours;
         line(w, "const k_idx c = (k_idx)(i / %d %% %lld * %d + i %% %d) * %d;", WARP,
              (long long)chunks / beside, beside, beside, EACH);
-        line(w, "const k_idx pixel = (k_idx)(i / %lld * %d + i / %d %% %d);",
-             (long long)chunks * neighbours, neighbours, beside, neighbours);
+        line(w, "const k_idx pixel = (k_idx)(i / %lld * %d + i / %d %% %d) * %d;",
+             (long long)chunks * neighbours, neighbours, beside, neighbours, each);
         line(w, "if (pixel >= %lld) continue;", (long long)pixels);
     }
     for (int d = 0; d < of->n; d++) {
@@ -292,6 +358,35 @@ static void put_pixel(struct emitter *w, const struct operand *o, int64_t pixels
     line(w, "(void)picture, (void)z;");
 }
 
+/* Opens what is done for channel e of the eight, if there is such. */
+static void open_channel(struct emitter *w, const struct operand *o, bool clears) {
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int e = 0; e < %d; e++)", EACH);
+    if (clears) line(w, "x[e] = 0;");
+    line(w, "const k_idx channel = c %% %lld + e;", (long long)o->channels);
+    open_brace(w, "if (channel < %lld)", (long long)o->order->channels);
+}
+
+static void close_channel(struct emitter *w) {
+    close_brace(w);
+    close_brace(w);
+}
+
+/* All loads of a thread, so many pixels of each channel at a time. */
+static void put_pixel_vectors(struct emitter *w, const struct operand *o, const bool *needed,
+                              int n) {
+    for (value_id v = 0; v <= o->factor; v++) {
+        const struct value_node *x = &w->k->values.at[v];
+        if (!needed[v] || x->kind != INST_LOAD || !reads_pixels(w, o->order, v)) continue;
+        const char *type = memory_type(w, buffer_dtype(w, x->buffer));
+        line(w, "k_pack<%s, %d> l%u[%d];", type, n, v, EACH);
+        open_channel(w, o, false);
+        line(w, "l%u[e] = k_load<%s, %d>(p%d + (%s));", v, type, n, argument_of(w, x->buffer),
+             ex_text(w, im2col_index(w->k, o->order, x->index)));
+        close_channel(w);
+    }
+}
+
 static void put_windows(struct emitter *w, const struct operand *o) {
     const struct kernel *k = w->k;
     int64_t pixels = o->order->images;
@@ -299,21 +394,27 @@ static void put_windows(struct emitter *w, const struct operand *o) {
     bool *needed = NEW_ARRAY(w->arena, bool, k->values.n);
     if (o->order->guard != NO_VALUE) needed[o->order->guard] = true;
     mark_needed(w, o->factor, needed);
-    int neighbours = neighbours_of_warp(w, o, needed);
-    int64_t all = neighbours ? tile_count(pixels, neighbours) * neighbours : pixels;
+    int each = pixels_of_thread(w, o, needed);
+    int neighbours = neighbours_of_warp(w, o, needed, each);
+    if (!neighbours) each = 1;
+    int64_t all = pixels;
+    if (neighbours) all = tile_count(pixels, neighbours * each) * neighbours;
     open_loop(w, all * o->plane / EACH);
-    put_pixel(w, o, pixels, neighbours);
+    put_pixel(w, o, pixels, neighbours, each);
+    if (each > 1) {
+        put_pixel_vectors(w, o, needed, each);
+        line(w, "#pragma unroll");
+        open_brace(w, "for (int j = 0; j < %d; j++)", each);
+    }
     line(w, "float x[%d];", EACH);
     for (value_id v = 0; v < k->values.n; v++) w->where[v] = NOWHERE;
-    line(w, "#pragma unroll");
-    open_brace(w, "for (int e = 0; e < %d; e++)", EACH);
-    line(w, "x[e] = 0;");
-    line(w, "const k_idx channel = c %% %lld + e;", (long long)o->channels);
-    open_brace(w, "if (channel < %lld)", (long long)o->order->channels);
-    put_inside(w, o, o->order, needed);
-    close_brace(w);
-    close_brace(w);
-    put_planes(w, o, arena_printf(w->arena, "(long long)pixel * %lld + c", (long long)o->pitch));
+    open_channel(w, o, true);
+    put_inside(w, o, o->order, needed, each);
+    close_channel(w);
+    put_planes(w, o,
+               arena_printf(w->arena, "(long long)%s * %lld + c",
+                            each > 1 ? "(pixel + j)" : "pixel", (long long)o->pitch));
+    if (each > 1) close_brace(w);
     close_brace(w);
 }
 
@@ -387,7 +488,7 @@ static void put_runs(struct emitter *w, const struct operand *o) {
     open_brace(w, "for (int e = 0; e < %d; e++)", EACH);
     line(w, "x[e] = 0;");
     open_element_of_run(w, o->order);
-    put_inside(w, o, of, needed);
+    put_inside(w, o, of, needed, 1);
     close_brace(w);
     if (o->order->pixel >= EACH)
         line(w, "if (part++, ++channel == %lld) channel = 0, tap++;", (long long)of->channels);

@@ -110,7 +110,7 @@ static const char *place_text(struct emitter *w, const struct tile_ring *r) {
                            : arena_printf(w->arena, "k_piece<%d>", r->line);
 }
 
-/* Parts of 16 bytes, as many as the pieces that are aligned in memory are smaller; of a run each. */
+/* Parts of 16 bytes, as small as the pieces that are aligned in memory; each is of one run. */
 static void put_parts(struct emitter *w, const struct tile_program *t, const struct tile_ring *r,
                       const char *depth) {
     const struct operand *o = r->operand;

@@ -102,8 +102,8 @@ expansion expand_error_round, expand_error_product, expand_error_quotient, expan
 /* decompose_convolution.c */
 expansion expand_convolution;
 
-/* decompose_phases.c: is n a transposed convolution that has a stride? units: it will be computed on
- * matrix units. */
+/* decompose_phases.c: is n a transposed convolution that has a stride? units: it will be computed
+ * on matrix units. */
 bool has_phases(const struct graph *g, const struct node *n);
 node_id expand_phases(struct build *b, const struct node *n, bool units);
 

@@ -20,9 +20,9 @@
  *       view(permute(view(y, [N, G, F, 2, 9]), ...), [N, G, F, 18])
  *
  * Else, on matrix units, phases are a dimension of one product, whose taps and positions depend on
- * the phase (ops.def, loop/product.c). Of few filters they are filters wherever they can be, as most
- * of a phase's own tiles would be nothing; by plain arithmetic the phases' conditions would cost
- * more than they save.
+ * the phase (ops.def, loop/product.c). Of few filters they are filters wherever they can be, as
+ * most of a phase's own tiles would be nothing; by plain arithmetic the phases' conditions would
+ * cost more than they save.
  *
  *   convolve(x [N, 1, C, 8], w [1, F, C, 3], stride=[2], padding=[1], transposed=True, size=[16])
  *   ->  y = convolve_phases(x, w, stride=[2], padding=[1], size=[8])               [N, 1, 2, F, 8]

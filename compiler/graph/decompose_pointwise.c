@@ -93,11 +93,19 @@ node_id expand_square(struct build *b, const struct node *n) {
     return mul(b, x, x);
 }
 
+/* A number, an integer as the nearest that the type of n has. */
+static struct arg nearest_in(struct build *b, const struct node *n, struct arg a) {
+    enum dtype d = n->meta.dtype;
+    int64_t v;
+    if (!dtype_is_int(d) || a.kind != ARG_INT || !ex_is_const(b->g->ex, a.i, &v)) return a;
+    return arg_int(b->g, v < int_least(d) ? int_least(d) : v > int_most(d) ? int_most(d) : v);
+}
+
 node_id expand_clamp(struct build *b, const struct node *n) {
     struct arg lo = n->op == OP_CLAMP_MAX ? arg_none() : operand_arg(b, n, 1);
     struct arg hi =
         n->op == OP_CLAMP_MIN ? arg_none() : operand_arg(b, n, n->op == OP_CLAMP ? 2 : 1);
-    return clamp_to(b, operand(b, n, 0), lo, hi);
+    return clamp_to(b, operand(b, n, 0), nearest_in(b, n, lo), nearest_in(b, n, hi));
 }
 
 node_id expand_relu6(struct build *b, const struct node *n) {

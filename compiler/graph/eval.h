@@ -52,6 +52,8 @@ struct number {
     int64_t w;
 };
 struct number number_of_arg(const struct graph *g, const struct arg *a, enum dtype d);
+/* The same, but an integer that the type has not is the nearest that it has. */
+struct number number_nearest(const struct graph *g, const struct arg *a, enum dtype d);
 
 /* Elements of cells whatever they hold. */
 static inline double cell_number(const struct cell *c, int64_t i) {

@@ -302,7 +302,7 @@ static double broadcast(const struct job *j, int k, const struct cell *over, int
 static int64_t broadcast_int(const struct job *j, int k, int64_t i, int64_t absent) {
     if (arg_of(j, k)->kind == ARG_NONE) return absent;
     return j->in[k] ? j->in[k]->w[broadcast_at(j, k, j->out, i)]
-                    : number_of_arg(j->g, arg_of(j, k), j->out->dtype).w;
+                    : number_nearest(j->g, arg_of(j, k), j->out->dtype).w;
 }
 
 static double gelu(double x, bool by_tanh) {

@@ -23,6 +23,14 @@ struct number number_of_arg(const struct graph *g, const struct arg *a, enum dty
                                                    : int_of_double(d, v)};
 }
 
+struct number number_nearest(const struct graph *g, const struct arg *a, enum dtype d) {
+    struct number x = number_of_arg(g, a, d);
+    if (!dtype_is_int(d) || a->kind != ARG_INT) return x;
+    int64_t v = ex_value(g->ex, a->i);
+    x.w = v < int_least(d) ? int_least(d) : v > int_most(d) ? int_most(d) : v;
+    return x;
+}
+
 /* ---- operators: a, b, c, d as in ops.def ---------------------------------------------------- */
 
 #define INTS(INT)                                                                                  \

@@ -140,6 +140,8 @@ static struct operand operand_of(const struct member *m, const struct job *group
     }
     if (!x.cell && j->node->args[i].kind == ARG_NONE) /* a weight */
         x.number = (struct number){1, 1};
+    else if (!x.cell && (j->node->op == OP_CLAMP_MIN || j->node->op == OP_CLAMP_MAX))
+        x.number = number_nearest(j->g, &j->node->args[i], m->math);
     else if (!x.cell)
         x.number = number_of_arg(j->g, &j->node->args[i], m->math);
     if (!x.cell && j->node->args[i].kind != ARG_NONE && !m->whole)

@@ -44,6 +44,20 @@ static bool shape_broadcast(const struct infer *in, struct meta *out) {
     return true;
 }
 
+/* Integers take an end that is none of theirs where it leaves all of them as they are. */
+static bool shape_clamp(const struct infer *in, struct meta *out) {
+    enum dtype d = infer_meta(in, 0)->dtype;
+    for (int i = 1; i < in->op->n_params && dtype_is_int(d); i++) {
+        bool most = !strcmp(in->op->params[i].name, "max");
+        int64_t v;
+        if (in->args[i].kind != ARG_INT || !ex_is_const(in->g->ex, in->args[i].i, &v)) continue;
+        if (most ? v < int_least(d) : v > int_most(d))
+            return infer_fail(in, "Clamp %s value %lld is outside the representable range of %s",
+                              in->op->params[i].name, (long long)v, dtype_name(d));
+    }
+    return shape_broadcast(in, out);
+}
+
 /* The first tensor's sizes. */
 static bool shape_same(const struct infer *in, struct meta *out) {
     copy_sizes(out, infer_meta(in, 0));
@@ -423,7 +437,9 @@ static shape_rule *const rules[OP_COUNT] = {
     [OP_RAND] = shape_size,
     [OP_RANDN] = shape_size,
     [OP_GELU] = shape_same,
-    [OP_CLAMP] = shape_broadcast,
+    [OP_CLAMP] = shape_clamp,
+    [OP_CLAMP_MIN] = shape_clamp,
+    [OP_CLAMP_MAX] = shape_clamp,
     [OP_NAN_TO_NUM] = shape_same,
     [OP_MASKED_FILL] = shape_masked_fill,
     [OP_BITWISE_NOT] = shape_same,

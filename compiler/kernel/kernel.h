@@ -289,8 +289,9 @@ struct im2col {
     const struct im2col *of;
     int64_t pixel, pixel_taps;
     int folded;
-    /* Batches are phases, which all look at the same images: by their shift, and, unless EX_NONE, at
-     * those taps alone for which this holds, of z and tap; is_there[z * taps + tap] is the same. */
+    /* Batches are phases, which all look at the same images: by their shift, and, unless EX_NONE,
+     * at those taps alone for which this holds, of z and tap; the same is is_there[z * taps + tap].
+     */
     bool phases;
     ex there;
     const bool *is_there;
@@ -341,7 +342,7 @@ struct operand {
     /* along, unless 0: so many rows lie side by side, and the next `jump` elements from there: the
      * pixels of images */
     int64_t run, jump;
-    int piece; /* bytes that a thread copies at once: less than 16 where these would not be aligned */
+    int piece; /* bytes that a thread copies at once: less than 16 where these are not aligned */
     /* Its depth, or `along` its rows, are taps, of each all channels, so many of which are 0 that
      * lines of a tile have one tap; NULL: both are as the product has them. */
     const struct im2col *order;

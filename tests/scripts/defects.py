@@ -22,10 +22,14 @@ for wrong in 'float32', -1, A, raises, None.__class__, 1.5:
 raises(TypeError, lambda: (i for i in range(3)).throw(5), 'exceptions must be classes or instances')
 
 # x[i] = v of two types: an error, unless v is a number, or one element where a mask says so
+def put(x, i, v):
+    x[i] = v
+
+
 for x, v in ((torch.zeros(4, dtype=torch.int64), torch.tensor([1.5])), (torch.zeros(4), torch.tensor([2])),
              (torch.zeros(4), torch.tensor(1.5, dtype=torch.float16))):
     for i in torch.tensor([0]), [1]:
-        raises(RuntimeError, lambda: x.__setitem__(i, v), 'source and destination dtypes match')
+        raises(RuntimeError, lambda: put(x, i, v), 'source and destination dtypes match')
     x[torch.tensor([True, False, False, True])] = v
     x[[1]] = 3.7
     assert x.tolist() == [v.item() if x.is_floating_point() else 1, 3.7 if x.is_floating_point() else 3, 0,

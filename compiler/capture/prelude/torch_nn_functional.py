@@ -139,6 +139,7 @@ def huber_loss(input, target, reduction='mean', delta=1.0, weight=None):
 
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+    x1, x2 = (x if x.is_floating_point() else x.float() for x in (x1, x2))
     n1 = (x1 * x1).sum(dim).sqrt().clamp_min(eps)
     n2 = (x2 * x2).sum(dim).sqrt().clamp_min(eps)
     return (x1 * x2).sum(dim) / (n1 * n2)

@@ -174,6 +174,16 @@ def _spread(x, dim, start, step, size):
 def interpolate_linear(input, size, scales, align_corners):
     """One dimension after the other: between the two elements around."""
     n = input.ndim - 2
+    if input.dtype == torch.uint8:  # which each dimension, the last one first, leaves as bytes
+        for k in range(n - 1, -1, -1):
+            one, own = list(input.shape[2:]), None if scales is None else [1.0] * n
+            one[k] = size[k]
+            if scales:
+                own[k] = scales[k]
+            input = (interpolate_linear(input.float(), one, own, align_corners) + 0.5).floor().to(torch.uint8)
+        return input
+    if not input.is_floating_point():
+        raise NotImplementedError(f'interpolate between elements is not implemented for {input.dtype}')
     for k in range(n):
         dim = 2 + k
         old, new = input.size(dim), size[k]

@@ -6,6 +6,7 @@ from torch import softmax, log_softmax
 
 
 def entr(x):
+    x = x if x.is_floating_point() else x.float()
     return torch.where(x == 0, 0, torch.where(x < 0, -torch.inf, -x * x.log()))
 
 

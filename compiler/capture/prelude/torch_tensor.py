@@ -761,7 +761,7 @@ def scatter_reduce(self, dim, index, src, reduce, *, include_self=True):
         out = torch.minimum(own(torch.inf), among(torch.inf).amin(-1))
     else:
         raise RuntimeError('reduce argument must be either sum, prod, mean, amax or amin, got ' + reduce)
-    return _where(many == 0, x, out).movedim(-1, dim)
+    return _where(many == 0, x, out).to(self.dtype).movedim(-1, dim)
 
 
 def scatter_reduce_(self, dim, index, src, reduce, *, include_self=True):
@@ -947,7 +947,7 @@ def lgamma(self):
     out = _where(x == 1, (1 - x) * 0.5772156649015329, _where(x == 2, (x - 2) * 0.4227843350984671, out))  # 0, with its slope
     out = _where(x.abs() < 1e-17, -x.abs().log(), out)
     pole = (x <= 0) & (x == x.floor()) | (x == torch.inf)  # -inf is one, too
-    return _where(pole, torch.inf, out).to(self.dtype)
+    return _where(pole, torch.inf, out).to(self.dtype if self.is_floating_point() else torch.float32)
 
 
 def renorm(self, p, dim, maxnorm):
