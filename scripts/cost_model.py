@@ -10,6 +10,7 @@ there, and writes a row a kernel:
     default_over_best  of the config that was first when it was measured
     rank_correlation   of what the model says and the times (Spearman)
     near_trials        trials in the model's order until one is within 2 % of the best
+    first_over_best    time of the best of the first 16 in the model's order, over the best measured one
 
 The model's numbers were chosen by looking at such times, so it may know these kernels by heart. Therefore the same once
 more, in the columns refit_*, with numbers fitted anew to the other workloads alone: each number in turn is made larger
@@ -18,7 +19,8 @@ that they were fitted to is in fitted_*. Where refit_* is about as good as the m
 been made for its judges; where it is worse than fitted_*, fitting more would be.
 
 The variants of a tuning run are those that a search asked for: better than most, which makes ordering them harder.
-Times of several launches are spans. --arch (sm_90a) names the limits that the model gets. --no-refit leaves refit_* and
+Times of several launches are spans. --memory (of an H200; 3352 of an H100) is what the device's memory can, in GB/s:
+configs are ordered by it, too, so say that of the device that was measured. --arch (sm_90a) names the limits that the model gets. --no-refit leaves refit_* and
 fitted_* empty. Exit codes: 0 fine, 1 a file is no result file, 2 wrong call, 3 no cost_model was built."""
 
 import argparse
@@ -33,8 +35,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 WITHIN = 1.02
 LEAST = 5  # configs of a kernel that are worth ordering
 STEPS = (0.5, 0.8, 1.25, 2.0)
-COLUMNS = ["device", "date", "workload", "mode", "dtype", "axes", "kernel", "configs"]
-SCORES = ["pick_over_best", "rank_correlation", "near_trials"]
+FIRST = 16  # configs that are tried where trials are few
+COLUMNS = ["device", "date", "workload", "mode", "dtype", "axes", "kernel", "precision", "configs"]
+SCORES = ["pick_over_best", "rank_correlation", "near_trials", "first_over_best"]
 
 
 class Model:
@@ -73,16 +76,16 @@ def read_rows(path):
         if not {"workload", "kernel", "config", "median_us", "span_us"} <= set(reader.fieldnames or ()):
             print(f"cost_model: '{path}' is no result file", file=sys.stderr)
             sys.exit(1)
-        rows = [r for r in reader if r["role"] == "variant" and r["status"] == "ok" and r["median_us"]]
-        return [r for r in rows if (r.get("precision") or "f32") == "f32"]  # what the model is asked about
+        return [r for r in reader if r["role"] == "variant" and r["status"] == "ok" and r["median_us"]]
 
 
 def read_kernels(paths):
-    """{(workload, mode, dtype, axes, kernel): {config: (us, row)}}, the newest time of each config."""
+    """{(workload, mode, dtype, axes, kernel, precision): {config: (us, row)}}, the newest time of each config."""
     kernels = {}
     for path in paths:
         for row in read_rows(path):
             key = tuple(row[name] for name in ("workload", "mode", "dtype", "axes", "kernel"))
+            key += (row.get("precision") or "f32",)
             us = max(float(row["median_us"]), float(row["span_us"] or 0))
             kernels.setdefault(key, {})[row["config"]] = (us, row)
     return kernels
@@ -106,7 +109,8 @@ class Kernel:
     def scores(self, costs):
         mine, order = self.order(costs)
         near = next(n for n, i in enumerate(order, 1) if self.us[i] <= WITHIN * self.best)
-        return self.us[order[0]] / self.best, correlation(ranks_of(mine), self.ranks), near
+        first = min(self.us[i] for i in order[:FIRST]) / self.best
+        return self.us[order[0]] / self.best, correlation(ranks_of(mine), self.ranks), near, first
 
     def loss(self, costs):
         """What is lost by following the model: of its first guesses, the first one counting most, and of its order."""
@@ -142,9 +146,10 @@ def know(model, kernels):
     """Tell the model all configs; those that the kernels of today cannot have are left out."""
     known, first, workload = [], 0, None
     for key in sorted(kernels):
-        if key[:4] != workload:
-            workload = key[:4]
-            name, mode, dtype, axes = workload
+        if key[:4] + key[5:] != workload:
+            workload = key[:4] + key[5:]
+            name, mode, dtype, axes, precision = workload
+            model.ask("precision", precision)
             said = model.ask("workload", f"workloads/{name}.py", mode, dtype, axes)
             if said != "ok":
                 print(f"cost_model: {name} {axes}: {said}", file=sys.stderr)
@@ -220,9 +225,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", nargs="+", help="result files")
     parser.add_argument("--arch", default="sm_90a")
+    parser.add_argument("--memory", type=float)
     parser.add_argument("--no-refit", action="store_true")
     given = parser.parse_args()
     model = Model(given.arch)
+    if given.memory:
+        model.ask("memory", given.memory)
     kernels = know(model, read_kernels(given.results))
     costs, numbers = model.costs(), model.numbers()
     held_out, fitted = ({}, {}) if given.no_refit else refit(model, kernels, numbers)

@@ -588,9 +588,10 @@ static double by_warp_clocks(const struct product *p, double units, double rate,
 
 /* Products on the matrix units: a step of a tile takes what the units need for it, or to read it
  * out of shared memory, and what a warpgroup waits for between two steps, which another one hides
- * in part; or as long as its copy is under way, if few are ahead. Factors that are packed before
- * are read once more, and their planes written. Fitted to products of 4096^3 on an H200, whose
- * clock falls under such load. */
+ * in part; or as long as its copy is under way, if few are ahead. Warps that make planes multiply
+ * meanwhile as little as they do when they wait for their products. Fitted to products of 4096^3 on
+ * an H200, whose clock falls under such load, and to those of scripts/bench_products.sh on an H100
+ * (scripts/product_guesses.py). */
 static double mma_cost(const struct kernel *k, const struct layout *y) {
     const double SHARED = 112;  /* bytes a clock of a multiprocessor */
     const double BARRIER = 60;  /* of all warps, which other blocks hide; not fitted to anything */
@@ -619,9 +620,12 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     /* Planes that each warp makes, by so many instructions an element. */
     double made =
         operand_makes_planes(&p->a) * p->warp_rows + operand_makes_planes(&p->b) * p->warp_columns;
-    double warps = (double)y->threads / d->warp, busy = fmin(1, warps * p->resident / BUSY);
-    if (p->by_warp) units = by_warp_clocks(p, units, rate, warps * p->resident);
-    if (p->by_warp) units = fmax(units, made * depth * PLANES / (4.0 * d->warp) * warps / busy);
+    double tiles = (double)(matrix_tiles(k, y, AXIS_Z) * matrix_tiles(k, y, AXIS_M) *
+                            matrix_tiles(k, y, AXIS_N));
+    double resident = fmin(p->resident, fmax(1, ceil(tiles * p->parts / d->units)));
+    double warps = (double)y->threads / d->warp, busy = fmin(1, warps * resident / BUSY);
+    if (p->by_warp) units = by_warp_clocks(p, units, rate, warps * resident);
+    if (p->by_warp) units += made * depth * PLANES / (4.0 * d->warp) * warps / busy;
     for (int i = 0; i < 2 && p->by_warp; i++) {
         const struct operand *o = i ? &p->b : &p->a;
         if (o->piece < 16) /* bytes: the usual ones hide behind products */
@@ -629,16 +633,14 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     }
     bool alone = p->warpgroups == 1;
     double wait = p->promotes ? alone ? PROMOTE_ALONE : PROMOTE : alone ? WAIT_ALONE : WAIT;
-    if (p->by_warp) wait = BARRIER / p->resident;
+    if (p->by_warp) wait = BARRIER / resident;
     double lines = 0; /* of windows, which tensor maps are slow to bring */
     if (p->a.windows) lines += p->a_bytes / p->a.line * operand_line_clocks(&p->a, p->by_warp);
     if (p->b.windows) lines += p->b_bytes / p->b.line * operand_line_clocks(&p->b, p->by_warp);
     double multiplied = fmax(units, shared) + wait;
     double step = fmax(multiplied, lines) + BESIDE * fmin(multiplied, lines);
-    step = fmax(step, LATENCY / (y->stages - 1) / p->resident);
+    step = fmax(step, LATENCY / (y->stages - 1) / resident);
     double output = m * n * (kernel_size_of_element(k) > 32 ? 0.5 : 0);
-    double tiles = (double)(matrix_tiles(k, y, AXIS_Z) * matrix_tiles(k, y, AXIS_M) *
-                            matrix_tiles(k, y, AXIS_N));
     double waves = ceil(tiles * p->parts / floor((double)d->units / y->cluster));
     double us = (waves * (ceil(steps / p->parts) * step + EPILOGUE + output) + FILL) / (ghz * 1e3);
     double least = (k->bytes_read + k->bytes_written) / (gbps * 1e3 * 0.9);

@@ -384,8 +384,10 @@ static bool set_windows_of(const struct kernel *k, struct operand *o, const stru
     return by_warp || windows_fit(o, line, lines, a);
 }
 
+/* The launch begins while the one before ends. It reads the factor, and writes an image that the
+ * product finds in the L2 if it is small. */
 double operand_pack_us(const struct kernel *k, const struct operand *o) {
-    const double LAUNCH = 3, WRITTEN_AND_READ = 1.7, REACHED = 0.7;
+    const double LAUNCH = 1.5, READ = 0.7, WRITTEN = 0.9, BUSY = 0.75; /* of the image's bytes */
     const double OF_WINDOWS = 77, OF_IMAGE = 20; /* instructions, of an element */
     const struct device_limits *d = k->limits;
     double clock = (d->clock_ghz > 0 ? d->clock_ghz : 1.5) * 1e3,
@@ -395,7 +397,8 @@ double operand_pack_us(const struct kernel *k, const struct operand *o) {
            elements = bytes / o->planes / dtype_bytes(o->dtype);
     double issued = elements * each / (128.0 * d->units * clock);
     if (!o->bytes || o->at_load) return 0;
-    return LAUNCH + fmax(issued, bytes * WRITTEN_AND_READ / (gbps * 1e3 * REACHED));
+    double stays = fmin(1, (double)d->l2_bytes / 2 / bytes);
+    return LAUNCH + fmax(issued, bytes * (READ + WRITTEN * (1 - stays)) / (gbps * 1e3 * BUSY));
 }
 
 double operand_line_clocks(const struct operand *o, bool by_warp) {

@@ -2,9 +2,13 @@
  *
  * Lines of words separated by tabs come in, and one line answers each:
  *
+ *   precision NAME                    "ok": of products of f32 in workloads from here on
  *   workload FILE MODE DTYPE AXES     "ok" or why not; AXES is "dim=4096 rows=4096"
  *   kernel NAME                       "ok" or "none": of the workload; configs that follow are its
+ *   guesses N                         the configs that a search tries first, best guess first, N at
+ *                                     most, one behind the other
  *   config TEXT                       its number, from 0, or "-1 why it is illegal"
+ *   memory GBPS                       "ok": what the device's memory can, from here on
  *   costs                             what the model says of every config so far, in microseconds
  *   numbers                           the model's numbers
  *   number I VALUE                    "ok": number I is VALUE from here on
@@ -31,6 +35,7 @@ struct asked {
     struct device_limits limits;
     struct ws_program *program; /* NULL: no workload yet */
     const struct kernel *kernel;
+    enum precision precision;
     VEC(struct known) configs;
 };
 
@@ -56,7 +61,7 @@ static void take_workload(struct asked *a, char *rest) {
     struct arena *own = arena_new();
     struct diag d = diag_new(own);
     struct stages quiet = stages_new(own, NULL, 0);
-    struct ws_options o = {.arena = own, .axes = axes, .cast = true};
+    struct ws_options o = {.arena = own, .axes = axes, .cast = true, .precision = &a->precision};
     vec_push(a->arena, &a->workloads, own);
     o.path = arena_strdup(own, next_word(&rest));
     const char *mode = next_word(&rest);
@@ -94,6 +99,17 @@ static void take_config(struct asked *a, char *rest) {
     printf("%u\n", a->configs.n - 1);
 }
 
+static void say_guesses(const struct asked *a, int most) {
+    const struct config *configs;
+    int n = 0, pruned;
+    for (int k = 0; a->kernel && k < a->program->n_kernels; k++)
+        if (a->program->kernels[k].ir == a->kernel)
+            ws_configs(a->program, k, &configs, &n, &pruned);
+    for (int i = 0; i < n && i < most; i++)
+        printf("%s%s", i ? "\t" : "", config_str(a->arena, &configs[i]));
+    puts("");
+}
+
 static void say_costs(const struct asked *a) {
     for (uint32_t i = 0; i < a->configs.n; i++)
         printf("%s%.9g", i ? " " : "",
@@ -114,7 +130,7 @@ static void set_number(char *rest) {
 }
 
 int main(int argc, char **argv) {
-    struct asked a = {.arena = arena_new()};
+    struct asked a = {.arena = arena_new(), .precision = PRECISION_F32};
     char *line = NULL;
     size_t size = 0;
     if (argc != 2 || !device_limits_for_arch(argv[1], &a.limits)) {
@@ -124,13 +140,20 @@ int main(int argc, char **argv) {
     while (getline(&line, &size, stdin) > 0) {
         char *rest = line;
         const char *what = next_word(&rest);
-        if (!strcmp(what, "workload"))
+        if (!strcmp(what, "precision"))
+            puts(precision_parse(next_word(&rest), &a.precision) ? "ok" : "no such precision");
+        else if (!strcmp(what, "workload"))
             take_workload(&a, rest);
         else if (!strcmp(what, "kernel"))
             take_kernel(&a, rest);
         else if (!strcmp(what, "config"))
             take_config(&a, rest);
-        else if (!strcmp(what, "costs"))
+        else if (!strcmp(what, "guesses"))
+            say_guesses(&a, atoi(next_word(&rest)));
+        else if (!strcmp(what, "memory")) {
+            a.limits.peak_gbps = atof(next_word(&rest));
+            puts("ok");
+        } else if (!strcmp(what, "costs"))
             say_costs(&a);
         else if (!strcmp(what, "numbers"))
             say_numbers();
