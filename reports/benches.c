@@ -19,12 +19,20 @@ void bench_type(struct text *out, const struct result_row *r) {
     const char *precision = bench_precision(r);
     text_puts(out, r->dtype);
     if (strcmp(precision, "f32") != 0) text_printf(out, " %s", precision);
+    if (r->weights && *r->weights) text_printf(out, ", %s weights", r->weights);
+}
+
+/* PyTorch's rows, and those of older schemas, do not say, and go with either. */
+static bool same_weights(const struct result_row *a, const struct result_row *b) {
+    const char *one = a->weights ? a->weights : "", *other = b->weights ? b->weights : "";
+    return !*one || !*other || !strcmp(one, other);
 }
 
 bool bench_same_key(const struct result_row *a, const struct result_row *b) {
     return strcmp(a->workload, b->workload) == 0 && strcmp(a->axes, b->axes) == 0 &&
            strcmp(a->dtype, b->dtype) == 0 && strcmp(a->mode, b->mode) == 0 &&
-           strcmp(a->device, b->device) == 0 && strcmp(bench_precision(a), bench_precision(b)) == 0;
+           strcmp(a->device, b->device) == 0 &&
+           strcmp(bench_precision(a), bench_precision(b)) == 0 && same_weights(a, b);
 }
 
 static bool is_torch(const struct result_row *r) {
@@ -88,8 +96,9 @@ const struct result_row *bench_best_compiled(const struct bench *b) {
 }
 
 static bool is_like(const struct result_row *r, const struct result_row *like) {
-    return !like || (strcmp(r->device, like->device) == 0 &&
-                     strcmp(bench_precision(r), bench_precision(like)) == 0);
+    return !like ||
+           (strcmp(r->device, like->device) == 0 &&
+            strcmp(bench_precision(r), bench_precision(like)) == 0 && same_weights(r, like));
 }
 
 /* Row that begins the newest run, older than row `before`, that has rows of ours on its device and

@@ -1,6 +1,6 @@
 /* benches.h: the rows of a result file grouped by what was benchmarked.
  *
- * A bench is one (device, workload, mode, dtype, precision, axes); it points at the newest program
+ * A bench is one (device, workload, mode, dtype, precision, weights, axes); it points at the newest program
  * row of each role. */
 #ifndef REPORTS_BENCHES_H
 #define REPORTS_BENCHES_H
@@ -23,7 +23,7 @@ struct benches {
 
 /* Of products of f32, by the row or, where it says none, as it was before rows did: "f32". */
 const char *bench_precision(const struct result_row *r);
-/* The type that it is in, as people read it: "f32", "bf16 strict". */
+/* The type that it is in, as people read it: "f32", "bf16 strict", "f32, fixed weights". */
 void bench_type(struct text *out, const struct result_row *r);
 
 bool bench_same_key(const struct result_row *a, const struct result_row *b);

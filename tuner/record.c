@@ -222,7 +222,6 @@ void recorder_add_program(struct recorder *r, enum result_role role, const struc
     row->kernel = "program";
     row->guard = plan_guard(p, r->row_arena);
     row->config = role == ROLE_eager ? "" : plan_text(p, r->row_arena);
-    if (role == ROLE_eager && *row->weights) row->weights = "changing"; /* operator by operator */
     row->status = roof_implausible(roof, &w, t->us.median) ? STATUS_implausible : STATUS_ok;
     row->role = role;
     row->is_winner = 0;
