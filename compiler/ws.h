@@ -27,8 +27,8 @@ struct ws_options {
     enum dtype dtype; /* when cast */
     enum ws_mode mode;
     bool eval; /* the model is put into evaluation mode first: no dropout, no batch statistics */
-    /* Parameters and buffers of the module may be others in each call; else, of WS_FWD, what is made
-     * of them alone is made once, at load. Gradients are of parameters that change. */
+    /* Parameters and buffers of the module may be others in each call; else, of WS_FWD, what is
+     * made of them alone is made once, at load. Gradients are of parameters that change. */
     bool weights_change;
     /* Of its products of f32 and its convolutions; NULL: of products what the file says
      * (torch.backends.cuda.matmul.allow_tf32), of convolutions PRECISION_F32. */

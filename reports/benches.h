@@ -1,7 +1,7 @@
 /* benches.h: the rows of a result file grouped by what was benchmarked.
  *
- * A bench is one (device, workload, mode, dtype, precision, weights, axes); it points at the newest program
- * row of each role. */
+ * A bench is one (device, workload, mode, dtype, precision, weights, axes); it points at the newest
+ * program row of each role. */
 #ifndef REPORTS_BENCHES_H
 #define REPORTS_BENCHES_H
 

@@ -347,8 +347,12 @@ static void show_outputs(const struct buffers *b) {
 
 static enum ws_status run(const struct plan *p, struct buffers *b, bool again, struct diag *d) {
     struct diag own = diag_new(d->arena);
-    struct launches l;
-    if ((again ? launches_again : plan_launches)(p, b, &l, d) != WS_OK) return d->status;
+    struct launches l = {0};
+    if (again)
+        launches_again(p, b, &l, d);
+    else
+        plan_launches(p, b, &l, d);
+    if (d->status != WS_OK) return d->status;
     show_outputs(b);
     if (device_run(b->machine->device, l.at, l.n, &own) == WS_OK) return d->status;
     return diag_fail(d, own.status, "the %s program failed: %s\nits configs: %s", p->name,

@@ -96,11 +96,14 @@ void testbed_close(struct testbed *t) {
 enum ws_status testbed_check(struct testbed *t, const struct variant *v, bool again,
                              const char **message, bool *spoilt, struct diag *d) {
     const struct ws_kernel *k = variant_kernel(v);
-    struct launches l;
+    struct launches l = {0};
     *message = NULL;
     *spoilt = false;
-    if ((again ? variant_launches_again : variant_launches)(v, &t->buffers, &l, d) != WS_OK ||
-        buffers_poison(&t->buffers, k->writes, k->n_writes, d) != WS_OK ||
+    if (again)
+        variant_launches_again(v, &t->buffers, &l, d);
+    else
+        variant_launches(v, &t->buffers, &l, d);
+    if (d->status != WS_OK || buffers_poison(&t->buffers, k->writes, k->n_writes, d) != WS_OK ||
         device_run(t->machine->device, l.at, l.n, d) != WS_OK ||
         buffers_check(&t->buffers, message, d) != WS_OK)
         return d->status;
