@@ -163,7 +163,8 @@ static void find_same(struct compile *c) {
     }
 }
 
-/* Of a call. Outputs are written once; of an input, or what load has made, what the kernel that wants most of it reads. */
+/* Of a call. Outputs are written once; of an input, or of what load has made, what the kernel that
+ * wants most of it reads. */
 static double least_bytes(const struct compile *c) {
     const struct ws_program *p = c->program;
     double *most = NEW_ARRAY(c->arena, double, p->n_buffers), sum = 0;
