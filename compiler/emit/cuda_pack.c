@@ -1,6 +1,6 @@
 /* cuda_pack.c: the launch before a product on the matrix units that writes a factor's image into
  * the workspace, or, of a factor of constants, once into memory that is kept across calls, where
- * the factor cannot be copied from as it lies in memory (kernel/matrix.c):
+ * the factor cannot be copied from as it lies in memory (kernel/operand.c):
  *
  *     for (long long i = ...; i < 4194304; i += ...) {      eight neighbours each
  *         const k_idx c = i % 512 * 8, line = i / 512 % 4096, z = i / 2097152;

@@ -256,7 +256,9 @@ struct folds {
     int block, radix, levels;
 };
 
-/* ---- products on the matrix units: matrix.c -------------------------------------------------- */
+static inline int64_t round_up(int64_t v, int64_t to) { return (v + to - 1) / to * to; }
+
+/* ---- products on the matrix units: operand.c, matrix.c, epilogue.c --------------------------- */
 
 /* im2col.c: a factor that is read through windows: of an image that has, innermost first, channels,
  * up to three dimensions that windows slide along, and images. The rows (or columns) of the
@@ -447,6 +449,9 @@ enum { SMEM_RESERVED = 1024 }; /* bytes of shared memory that CUDA takes of each
 const char *kernel_layout(const struct kernel *k, const struct config *c, struct layout *out,
                           struct arena *a);
 
+/* operand.c: both factors, for tiles of m by n of so much depth; p->by_warp is known. */
+void product_operands(const struct kernel *k, struct product *p, int m, int n, int depth,
+                      struct arena *a);
 /* matrix.c: the layout of a product on the matrix units; NULL, or why it is not legal. */
 const char *matrix_layout(const struct kernel *k, const struct config *c, struct layout *y,
                           struct arena *a);

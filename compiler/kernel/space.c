@@ -54,8 +54,6 @@ static int64_t size_of(const struct kernel *k, enum axis x) {
     return n ? n : 1;
 }
 
-static int round_up(int64_t v, int64_t to) { return (int)((v + to - 1) / to * to); }
-
 static int64_t next_power_of_two(int64_t v) {
     int64_t p = 1;
     while (p < v) p *= 2;
@@ -137,11 +135,11 @@ static void propose_columns(struct space *s) {
                 if (x < 1 || x > next_power_of_two(nx)) continue;
                 if (idles(t1, vec, nr) && (warps > 1 || x * 2 <= next_power_of_two(nx))) continue;
                 bool peel = !ex_divides(k->ex, vec, k->bound[AXIS_R]);
-                int step = t1 * vec, row = round_up(layout_whole_columns(k, peel, vec), step);
+                int step = t1 * vec, row = (int)round_up(layout_whole_columns(k, peel, vec), step);
                 bool shared = vec == widest_vector(k, AXIS_R) && keeps_in_shared(k);
                 propose(s, CONFIG(K(x, x), K(r, row), K(warps, warps), K(vec, vec), K(keep, 1)));
                 for (int c = 2; c <= k->limits->max_cluster && nr >= LONG_ROW; c *= 2)
-                    propose(s, CONFIG(K(x, x), K(r, round_up((nr + c - 1) / c, step)),
+                    propose(s, CONFIG(K(x, x), K(r, (int)round_up((nr + c - 1) / c, step)),
                                       K(warps, warps), K(vec, vec), K(keep, 1), K(cluster, c)));
                 for (int u = 1; u <= 8 && (u == 1 || step * u / 2 < nr); u *= 2) {
                     propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec)));
@@ -209,10 +207,11 @@ static void propose_blocks(struct space *s) {
                     for (int blocks = 1; blocks <= 16 && blocks * units <= most * c;
                          blocks += 1 + blocks / 4)
                         for (int stages = k->columns ? 1 : 2; stages <= 4; stages++)
-                            propose(s, CONFIG(K(x, x), K(r, round_up((nr + c - 1) / c, t1 * vec)),
-                                              K(warps, warps), K(vec, vec), K(keep, 1),
-                                              K(cluster, c > 1 ? c : 0), K(blocks, blocks),
-                                              K(stages, stages > 1 ? stages : 0)));
+                            propose(s,
+                                    CONFIG(K(x, x), K(r, (int)round_up((nr + c - 1) / c, t1 * vec)),
+                                           K(warps, warps), K(vec, vec), K(keep, 1),
+                                           K(cluster, c > 1 ? c : 0), K(blocks, blocks),
+                                           K(stages, stages > 1 ? stages : 0)));
                 }
             }
 }
@@ -228,10 +227,10 @@ static void propose_rows(struct space *s) {
                 int t1 = warps * warp / t0, x = t0 * vec;
                 if (!tries_row_vector(k, vec)) continue;
                 if (t1 < 1 || x >= 2 * (nx > warp ? nx : warp)) continue;
-                propose(s, CONFIG(K(x, x), K(r, round_up(nr, t1)), K(warps, warps), K(vec, vec),
-                                  K(keep, 1)));
+                propose(s, CONFIG(K(x, x), K(r, (int)round_up(nr, t1)), K(warps, warps),
+                                  K(vec, vec), K(keep, 1)));
                 for (int c = 2; c <= k->limits->max_cluster && nr / c >= t1; c *= 2) {
-                    propose(s, CONFIG(K(x, x), K(r, round_up((nr + c - 1) / c, t1)),
+                    propose(s, CONFIG(K(x, x), K(r, (int)round_up((nr + c - 1) / c, t1)),
                                       K(warps, warps), K(vec, vec), K(keep, 1), K(cluster, c)));
                     for (int u = 1; u <= 8 && t1 * u <= nr / c; u *= 2)
                         for (int online = 0; online <= 1; online++)
@@ -444,7 +443,7 @@ static void propose_cpu_row(struct space *s, int nt) {
 /* Of the tiles that divide an axis evenly, one of about `size`, in blocks of t. */
 static int even_tile(int64_t all, int size, int t) {
     int64_t tiles = (all + size - 1) / size, tile = (all + tiles - 1) / tiles;
-    return round_up(tile, t);
+    return (int)round_up(tile, t);
 }
 
 static void propose_panels(struct space *s, int tm, int tn) {

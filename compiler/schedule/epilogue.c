@@ -131,7 +131,7 @@ static uint32_t tap_axes(struct fuser *f, const struct nest *n, const struct ins
     return taps;
 }
 
-/* Most elements of the image of a factor, one copy of each that it multiplies (kernel/matrix.c); of
+/* Most elements of the image of a factor, one copy of each that it multiplies (kernel/operand.c); of
  * one read through windows of enough channels, of each that is there, filled up with zeros. */
 static int64_t image_elements(struct fuser *f, const struct nest *n, inst_id factor, int64_t own) {
     enum { ENOUGH = 16 };

@@ -1,0 +1,486 @@
+/* operand.c: where the tiles of a product's factors come from on the matrix units:
+ *
+ *     a[m, k] bf16, rows of 4096      tiles of p0 as it is
+ *     relu(a)[m, k] bf16              an image of relu(a), which a launch before writes
+ *     a[m, k] f32                     an image of three planes of bf16, which add up to a; mma=2:
+ *                                     tiles of p0, of which each warp makes the planes it reads
+ *     a[m, k] f32, in tf32            tiles of p0, which are rounded on their way
+ *     a[k, m] f32, in tf32            an image of a, rounded and across: the units take tf32 along
+ *                                     the depth alone
+ *     a[i, k, pixel], rows i, pixel   an image of a; mma=2: pieces of p0, as large as are aligned
+ *     where(inside, x[window, k], 0)  an image of x alone, channels innermost, each element once;
+ *                                     tiles are windows of it (im2col.c); of few channels
+ *                                     the image has zeros around it, and lines of a tile are runs
+ *                                     of neighbours, which overlap in memory */
+#include <math.h>
+
+#include "kernel/kernel.h"
+
+enum {
+    ALIGNED = 8, /* elements that lines of images are multiples of; */
+    LINE = 128, /* bytes of a line of memory, which these begin at if that takes little more: a tile
+                    of others is in twice as many */
+    PIECE = 16, /* bytes, which tensor maps count in */
+    FEW = 128, /* rows of the other factor: it reads less of memory as f32 than as three planes, and
+                   not often enough for making these anew to matter */
+    SMALL = 16, /* times smaller than the other: a factor that many blocks read, and soon packed */
+};
+
+/* A read of elements that are what the product multiplies, of 16 bits or f32; NO_VALUE if v is
+ * none. */
+static value_id plain_load(const struct kernel *k, value_id v) {
+    const struct value_node *x = &k->values.at[v];
+    if (x->kind == INST_CAST && dtype_is_float(x->dtype)) /* exact: to more digits */
+        return dtype_digits(x->dtype) >= dtype_digits(k->values.at[x->args[0]].dtype)
+                   ? plain_load(k, x->args[0])
+                   : NO_VALUE;
+    if (x->kind != INST_LOAD) return NO_VALUE;
+    enum dtype t = k->schedule->loops->buffers.at[x->buffer].meta.dtype;
+    return t == x->dtype && (t == DT_BF16 || t == DT_F16 || t == DT_F32) ? v : NO_VALUE;
+}
+
+static bool loads_bf16(const struct kernel *k, value_id v) {
+    value_id load = plain_load(k, v);
+    return load != NO_VALUE && k->values.at[load].dtype == DT_BF16;
+}
+
+/* Of factors of bf16 a product in bf16 is exact, and faster. */
+static bool is_tf32(const struct kernel *k) {
+    return k->precision == PRECISION_TF32 && k->values.at[k->dot].dtype == DT_F32 &&
+           !(loads_bf16(k, k->dot_a) && loads_bf16(k, k->dot_b));
+}
+
+/* Can tensor maps say where the load's elements lie? Then o has it. */
+static bool is_matrix(const struct kernel *k, value_id v, struct operand *o) {
+    const struct value_node *x = &k->values.at[v];
+    if (x->n_args) return false;
+    ex from[] = {k->axis[AXIS_Z], k->axis[o->axis], k->axis[AXIS_R]}, zero = ex_const(k->ex, 0);
+    ex to[] = {zero, zero, zero}, first = x->index;
+    for (int i = 0; i < 3; i++)
+        if (from[i]) first = ex_subst(k->ex, first, &from[i], &to[i], 1);
+    if (!ex_is_const(k->ex, first, &o->offset)) return false;
+    int64_t row = o->rows > 1 ? index_stride(k, x->index, o->axis) : 0;
+    int64_t depth = o->depth > 1 ? index_stride(k, x->index, AXIS_R) : 0;
+    o->batch = o->batches > 1 ? index_stride(k, x->index, AXIS_Z) : 0;
+    o->along = depth != 1 && row == 1;
+    o->pitch = o->along ? depth : row;
+    int64_t lines = o->along ? o->depth : o->rows, line = o->along ? o->rows : o->depth;
+    if (!o->along && depth != 1 && o->depth > 1) return false;
+    int64_t unit = PIECE / dtype_bytes(o->stored);
+    if (lines == 1) o->pitch = round_up(line, ALIGNED);
+    if (o->batches == 1) o->batch = round_up(o->pitch * lines, ALIGNED);
+    o->plane = 0;
+    return o->pitch >= line && o->batch > 0 && !(o->pitch % unit) && !(o->batch % unit) &&
+           !(o->offset % unit);
+}
+
+/* Where what axis x reaches lies in runs, of one image's pixels each: how long these are, and how
+ * far apart; 0: all of it is one. False if it does not lie so. */
+static bool find_run(const struct kernel *k, ex index, enum axis x, int64_t *run, int64_t *jump) {
+    struct exprs *p = k->ex;
+    const struct axis_digits *d = &k->digits[x];
+    *run = *jump = 0;
+    if (index_stride(k, index, x) == 1) return true;
+    if (d->n < 2 || !ex_is_const(p, d->size[d->n - 1], run) || *run < 1) return false;
+    ex axis = k->axis[x], zero = ex_const(p, 0), second = ex_const(p, *run);
+    ex first = ex_subst(p, index, &axis, &zero, 1);
+    ex apart = ex_sub(p, ex_subst(p, index, &axis, &second, 1), first);
+    if (!ex_is_const(p, apart, jump) || *jump < *run) return false;
+    ex lies = ex_add(p, ex_mul(p, ex_div(p, axis, second), apart), ex_mod(p, axis, second));
+    return ex_sub(p, index, first) == lies;
+}
+
+/* Can threads copy the load's elements, by pieces that may be smaller than a tensor map's? Then o
+ * has how. */
+static bool lies_in_pieces(const struct kernel *k, value_id v, struct operand *of) {
+    const struct value_node *x = &k->values.at[v];
+    struct operand o = *of;
+    ex from[] = {k->axis[AXIS_Z], k->axis[o.axis], k->axis[AXIS_R]}, zero = ex_const(k->ex, 0);
+    ex first = x->index;
+    for (int i = 0; i < 3; i++)
+        if (from[i]) first = ex_subst(k->ex, first, &from[i], &zero, 1);
+    if (x->n_args || !ex_is_const(k->ex, first, &o.offset) || o.rows < 2 || o.depth < 2)
+        return false;
+    int64_t row = index_stride(k, x->index, o.axis), depth = index_stride(k, x->index, AXIS_R);
+    o.batch = o.batches > 1 ? index_stride(k, x->index, AXIS_Z) : 0;
+    o.along = depth != 1;
+    o.pitch = o.along ? depth : row;
+    if (o.along && !find_run(k, x->index, o.axis, &o.run, &o.jump)) return false;
+    if (o.pitch < 1 || o.batch < 0) return false;
+    int64_t lies[] = {o.pitch, o.batch, o.offset, o.run, o.jump};
+    int bytes = dtype_bytes(o.stored);
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++)
+        while (o.piece >= 4 && lies[i] * bytes % o.piece) o.piece /= 2;
+    o.plane = 0;
+    if (o.piece < 4) return false;
+    *of = o;
+    return true;
+}
+
+/* Does memory run along o's rows, in what the factor reads? So do the pixels of images, if their
+ * number is no multiple of a vector: 49 of each, one beside the other. */
+static bool runs_along_rows(const struct kernel *k, const struct operand *o) {
+    bool *needed = NEW_ARRAY(k->arena, bool, k->values.n), rows = false;
+    needed[o->factor] = true;
+    for (value_id v = o->factor + 1; v-- > 0;) {
+        const struct value_node *x = &k->values.at[v];
+        if (!needed[v]) continue;
+        for (int i = 0; i < x->n_args; i++) needed[x->args[i]] = true;
+        if (x->kind != INST_LOAD) continue;
+        if (load_stride(k, x, AXIS_R) == 1) return false;
+        rows |= load_first_step(k, x, o->axis) == 1;
+    }
+    return rows;
+}
+
+/* An image of the factor in the workspace, its lines so many elements apart. */
+static void set_image(struct operand *o, int64_t pitch) {
+    o->load = NO_VALUE;
+    o->stored = o->dtype;
+    o->pitch = pitch;
+    o->batch = pitch * (o->along ? o->depth : o->rows);
+    o->plane = o->batch * o->batches;
+    o->offset = o->run = 0;
+    o->piece = PIECE;
+    o->bytes = round_up(o->plane * o->planes * dtype_bytes(o->dtype), 1024);
+}
+
+/* Elements from a line of an image to the next. */
+static int64_t image_pitch(int64_t width, int bytes) {
+    int64_t whole = round_up(width, LINE / bytes);
+    return whole - width <= width / 8 ? whole : round_up(width, ALIGNED);
+}
+
+/* ---- windows --------------------------------------------------------------------------------- */
+
+struct tensor_map operand_map(const struct operand *o, int line, int lines) {
+    int64_t bytes = dtype_bytes(o->stored);
+    int64_t width = o->along ? o->rows : o->depth, all = o->along ? o->depth : o->rows;
+    struct tensor_map m = {.dtype = o->stored,
+                           .tf32 = o->stored == DT_F32 && o->load != NO_VALUE,
+                           .rank = 3,
+                           .size = {width, all, o->batches * o->planes},
+                           .stride = {bytes, o->pitch * bytes, o->batch * bytes},
+                           .box = {(int)(line / bytes), lines, 1},
+                           .swizzle = line};
+    if (!o->windows) return m;
+    const struct im2col *w = o->order;
+    m.windows = true;
+    m.rank = w->n + 2;
+    m.size[0] = w->of                 ? w->channels
+                : o->load == NO_VALUE ? o->pitch
+                                      : (o->batches - 1) * o->batch + w->channels;
+    m.size[w->n + 1] = w->of ? w->images * o->batches * o->planes : w->images;
+    m.stride[w->n + 1] = o->step[w->n] * bytes;
+    for (int d = 0; d < w->n; d++) {
+        const struct im2col_dim *x = &w->dim[d];
+        m.size[d + 1] = x->size;
+        m.stride[d + 1] = o->step[d] * bytes;
+        m.box[d + 1] = d ? 1 : lines;
+        m.window[d] = (struct tensor_windows){x->first, x->first + (x->windows - 1) * x->step,
+                                              (int)(x->step < INT16_MAX ? x->step : INT16_MAX)};
+    }
+    m.box[w->n + 1] = 1;
+    return m;
+}
+
+int64_t operand_element(const struct operand *o, int plane, int64_t z, int64_t row, int64_t depth) {
+    const struct im2col *w = o->order;
+    if (o->along) {
+        int64_t window = depth;
+        depth = row, row = window;
+    }
+    int64_t tap = depth / o->channels, channel = depth % o->channels;
+    int64_t at = plane * o->plane + (o->batches > 1 ? z * o->batch : 0) + channel;
+    if (channel >= w->channels) return -1;
+    if (!im2col_is_there(w, z, tap)) return -1;
+    for (int d = 0; d < w->n; d++) {
+        const struct im2col_dim *x = &w->dim[d];
+        int64_t position = x->first + row % x->windows * x->step + im2col_offset(w, d, tap) +
+                           im2col_shift(w, d, z);
+        if (position < 0 || position >= x->size) return -1;
+        at += position * o->step[d];
+        row /= x->windows;
+    }
+    return row < w->images ? at + row * o->step[w->n] : -1;
+}
+
+/* The packed image has each pixel once: planes and batches of a pixel lie beside each other, so
+ * that what lies outside of an image along any dimension is outside of the tensor. */
+static void set_windows(struct operand *o, const struct im2col *w) {
+    o->windows = true;
+    o->across = false;
+    o->batch = o->channels;
+    o->plane = o->batch * o->batches;
+    o->pitch = o->step[0] = o->plane * o->planes;
+    for (int d = 0; d < w->n; d++) o->step[d + 1] = o->step[d] * w->dim[d].size;
+    o->bytes = round_up(o->step[w->n] * w->images * dtype_bytes(o->dtype), 1024);
+}
+
+/* Windows overlap in memory: a line of an image has each pixel once, and zeros where windows reach
+ * beyond it, for what a run reads there is inside of the tensor. */
+static void set_runs(struct operand *o, const struct im2col *w) {
+    o->windows = true;
+    o->across = false;
+    o->pitch = o->step[0] = w->of->dim[0].step * w->pixel;
+    o->step[1] = round_up(im2col_reach(w->of) * w->pixel, ALIGNED);
+    for (int d = 1; d < w->n; d++) o->step[d + 1] = o->step[d] * w->dim[d].size;
+    o->batch = o->step[w->n] * w->images;
+    o->plane = o->batch * o->batches;
+    o->bytes = round_up(o->plane * o->planes * dtype_bytes(o->dtype), 1024);
+}
+
+/* Elements that a pixel's n are filled up to, so that windows begin at whole pieces, and a pixel is
+ * part of eight elements, or has whole eights. */
+static int64_t pixel_of_run(const struct im2col *w, int64_t n, int bytes) {
+    for (;; n++)
+        if (n * w->dim[0].step * bytes % PIECE == 0 && (ALIGNED % n == 0 || n % ALIGNED == 0))
+            return n;
+}
+
+static bool take_step(const struct kernel *k, ex *index, ex symbol, int64_t *step) {
+    ex c;
+    *step = 0;
+    return symbol == EX_NONE || (ex_linear(k->ex, *index, symbol, &c, index) &&
+                                 ex_is_const(k->ex, c, step) && *step >= 0);
+}
+
+/* Do channels lie beside each other in memory, of the type that is multiplied, as copies want them?
+ * Then o has where. What is beside a batch's channels would be read as its own. */
+static bool set_in_memory(const struct kernel *k, struct operand *o, const struct im2col *w) {
+    value_id load = plain_load(k, o->factor);
+    int64_t channel, unit = PIECE / dtype_bytes(o->dtype);
+    if (load == NO_VALUE || k->values.at[load].dtype != o->dtype) return false;
+    ex rest = im2col_index(k, w, k->values.at[load].index);
+    if (!take_step(k, &rest, w->channel, &channel) || channel != 1) return false;
+    if (!take_step(k, &rest, k->axis[AXIS_Z], &o->batch)) return false;
+    if (!take_step(k, &rest, w->image, &o->step[w->n])) return false;
+    bool whole = o->step[w->n] % unit == 0 && o->batch % unit == 0;
+    for (int d = 0; d < w->n; d++)
+        whole = take_step(k, &rest, w->at[d], &o->step[d]) && whole && o->step[d] % unit == 0;
+    if (!whole || !ex_is_const(k->ex, rest, &o->offset) || o->offset % unit) return false;
+    if (o->batches > 1 ? o->channels != w->channels : w->channels % unit) return false;
+    o->windows = true;
+    o->across = false;
+    o->load = load;
+    o->planes = 1;
+    o->plane = o->bytes = 0;
+    o->pitch = o->step[0];
+    return true;
+}
+
+/* Do copies through windows reach all taps? */
+static bool windows_fit(const struct operand *o, int line, int lines, struct arena *a) {
+    struct tensor_map m = operand_map(o, line, lines);
+    if (tensor_map_illegal(&m, a)) return false;
+    for (int d = 0; d < o->order->n; d++) {
+        const struct im2col_dim *x = &o->order->dim[d];
+        if ((x->taps - 1) * x->apart + x->most_shift >= tensor_map_offset_end(&m)) return false;
+    }
+    return true;
+}
+
+/* tile, depth: of the tile in shared memory. */
+static struct operand make_operand(const struct kernel *k, value_id factor, enum axis axis,
+                                   int tile, int depth, bool by_warp) {
+    const struct value_node *x = &k->values.at[factor];
+    bool batched = k->axis[AXIS_Z] && x->mask & MASK_Z;
+    value_id load = plain_load(k, factor);
+    bool wide = k->values.at[k->dot].dtype == DT_F32, tf32 = is_tf32(k);
+    struct operand o = {.factor = factor,
+                        .load = load,
+                        .axis = axis,
+                        .dtype = wide && !tf32 ? DT_BF16 : k->values.at[k->dot].dtype,
+                        .planes = 1,
+                        .piece = PIECE,
+                        .rows = kernel_size(k, axis),
+                        .depth = kernel_size(k, AXIS_R),
+                        .batches = batched ? kernel_size(k, AXIS_Z) : 1};
+    o.stored = o.dtype;
+    bool is_exact = load != NO_VALUE && k->values.at[load].dtype == o.dtype;
+    if (wide && !is_exact && !tf32) o.planes = 3;
+    if (is_exact && is_matrix(k, load, &o) && !(tf32 && o.along)) return o;
+    bool fixed = axis == AXIS_M ? k->a_fixed : k->b_fixed; /* packed in no call's time */
+    struct operand pieces = o;
+    if (is_exact && by_warp && !fixed && lies_in_pieces(k, load, &pieces) &&
+        !(tf32 && pieces.along))
+        return pieces;
+    o.stored = DT_F32;
+    int64_t others = kernel_size(k, axis == AXIS_M ? AXIS_N : AXIS_M);
+    if (o.planes > 1 && by_warp && o.rows * SMALL > others && (!fixed || others <= FEW) &&
+        load != NO_VALUE && k->values.at[load].dtype == DT_F32 &&
+        (is_matrix(k, load, &o) || lies_in_pieces(k, load, &o)) &&
+        operand_line(&o, tile, depth) == 128)
+        return o;
+    o.across = runs_along_rows(k, &o);
+    o.along = o.across && !tf32;
+    o.across &= tf32;
+    set_image(&o, image_pitch(o.along ? o.rows : o.depth, dtype_bytes(o.dtype)));
+    return o;
+}
+
+/* As much depth as the other factor's image of windows has, in its order. */
+static void set_order(struct operand *o, const struct operand *windows) {
+    o->order = windows->order;
+    o->channels = windows->channels;
+    o->depth = windows->depth;
+    o->along = o->across = false;
+    set_image(o, o->depth);
+}
+
+/* Bytes of a tile's lines: narrower ones than could be where they save a quarter of what channels
+ * are filled up to, and those of 32 bytes, which shared memory serves worse, a third. */
+static int line_of_channels(int64_t bytes, int line) {
+    int best = line;
+    for (int l = line / 2; l >= 32; l /= 2) {
+        int of = l == 32 ? 3 : 4;
+        if (round_up(bytes, l) * of <= round_up(bytes, best) * (of - 1)) best = l;
+    }
+    return best;
+}
+
+/* o as windows w in lines of so many bytes, with so many channels that each is of one tap; false:
+ * most of these would be none, or no copies reach all taps. */
+static bool set_windows_of(const struct kernel *k, struct operand *o, const struct im2col *w,
+                           int line, int lines, bool by_warp, struct arena *a) {
+    enum { MOST_WASTE = 2 };
+    o->order = w;
+    o->line = line;
+    o->channels = round_up(w->channels, line / dtype_bytes(o->dtype));
+    *(o->along ? &o->rows : &o->depth) = w->taps * o->channels;
+    if (o->channels > MOST_WASTE * w->channels) return false;
+    struct operand there = *o;
+    if (!w->of && set_in_memory(k, &there, w) && (by_warp || windows_fit(&there, line, lines, a))) {
+        *o = there;
+        return true;
+    }
+    (w->of ? set_runs : set_windows)(o, w);
+    return by_warp || windows_fit(o, line, lines, a);
+}
+
+/* The launch begins while the one before ends. It reads the factor, and writes an image that the
+ * product finds in the L2 if it is small. */
+double operand_pack_us(const struct kernel *k, const struct operand *o) {
+    const double LAUNCH = 1.5, READ = 0.7, WRITTEN = 0.9, BUSY = 0.75; /* of the image's bytes */
+    const double OF_WINDOWS = 77, OF_IMAGE = 20; /* instructions, of an element */
+    const struct device_limits *d = k->limits;
+    double clock = (d->clock_ghz > 0 ? d->clock_ghz : 1.5) * 1e3,
+           gbps = d->peak_gbps > 0 ? d->peak_gbps : 1000, bytes = (double)o->bytes;
+    bool taps = k->im2col[o->axis == AXIS_N][0] && !o->windows && !o->order;
+    double each = taps ? OF_WINDOWS : OF_IMAGE,
+           elements = bytes / o->planes / dtype_bytes(o->dtype);
+    double issued = elements * each / (128.0 * d->units * clock);
+    if (!o->bytes || o->at_load) return 0;
+    double stays = fmin(1, (double)d->l2_bytes / 2 / bytes);
+    return LAUNCH + fmax(issued, bytes * (READ + WRITTEN * (1 - stays)) / (gbps * 1e3 * BUSY));
+}
+
+double operand_line_clocks(const struct operand *o, bool by_warp) {
+    const double WINDOW = 5;
+    return o->windows && !by_warp ? WINDOW : 0;
+}
+
+/* What it takes, in us, to write the operand's image, and then to copy or to multiply its rows, of
+ * which each tile of the other factor wants all. */
+static double operand_us(const struct kernel *k, const struct operand *o, int line, int64_t others,
+                         int tile, int passes, bool by_warp) {
+    const double COPIED = 48; /* bytes a clock, at most */
+    const struct device_limits *d = k->limits;
+    double clock = (d->clock_ghz > 0 ? d->clock_ghz : 1.5) * 1e3, bytes = dtype_bytes(o->dtype);
+    double rate = d->matrix_tflops * 1e6 / (2 * clock); /* of the device, a clock */
+    double all =
+        (double)o->rows * (double)kernel_size(k, AXIS_Z) * (double)((others + tile - 1) / tile);
+    double depth = (double)round_up(o->depth, line / dtype_bytes(o->dtype));
+    double of_line = fmax(operand_line_clocks(o, by_warp), line / COPIED);
+    double copies = all * o->planes * depth * bytes / line * of_line / d->units;
+    double products = all * tile * depth * passes * bytes / 2 / rate;
+    return fmax(copies, products) / clock + operand_pack_us(k, o);
+}
+
+/* A factor as windows: pixel by pixel, or runs of these with the taps of more or fewer dimensions
+ * in a pixel, in lines of all widths. */
+static bool cheapest_windows(const struct kernel *k, struct operand *best, const struct im2col *w,
+                             int line, int lines, int64_t others, int tile, bool by_warp,
+                             struct arena *a) {
+    int bytes = dtype_bytes(best->dtype), passes = best->planes > 1 ? MOST_PASSES : 1;
+    double least = operand_us(k, best, line, others, tile, passes, by_warp);
+    const struct operand own = *best;
+    for (int folded = -1; folded < w->n; folded++) {
+        const struct im2col *of = w;
+        if (folded >= 0) {
+            int64_t n = im2col_folded_taps(w, folded) * w->channels;
+            of = im2col_runs(w, folded, pixel_of_run(w, n, bytes), a);
+        }
+        for (int l = line; l >= 32 && of; l /= 2) {
+            struct operand o = own;
+            if (w->phases) o.batches = 1;
+            if (!set_windows_of(k, &o, of, l, lines, by_warp, a)) continue;
+            double us = operand_us(k, &o, l, others, tile, passes, by_warp);
+            if (us < least) least = us, *best = o;
+        }
+    }
+    return best->order;
+}
+
+/* The depth of both factors is taps then, of each all channels. Not if an image of the product's
+ * own shape, or none, is better. */
+static void choose_windows(const struct kernel *k, struct product *p, int side, int tile,
+                           int other_tile, int depth, struct arena *a) {
+    const struct im2col *w = k->im2col[side][0];
+    struct operand *own = side ? &p->b : &p->a, *other = side ? &p->a : &p->b, best = *own;
+    if (!w || own->order || own->load != NO_VALUE) return;
+    best.along = false;
+    int line = operand_line(&best, tile, depth);
+    if (!line || !cheapest_windows(k, &best, w, line, tile, other->rows, other_tile, p->by_warp, a))
+        return;
+    *own = best;
+    set_order(other, own);
+}
+
+/* The depth is windows, and the rows are taps, of each all channels. */
+static void choose_windows_along(const struct kernel *k, struct product *p, int side, int tile,
+                                 int depth, struct arena *a) {
+    const struct im2col *w = k->im2col[side][1];
+    struct operand *own = side ? &p->b : &p->a, o = *own;
+    if (!w || w->phases || own->order || own->load != NO_VALUE || own->dtype == DT_F32) return;
+    o.along = true;
+    int line = operand_line(&o, tile, depth);
+    if (!line) return;
+    if (side) line = line_of_channels(w->channels * dtype_bytes(o.dtype), line);
+    if (set_windows_of(k, &o, w, line, depth, p->by_warp, a) && o.bytes < own->bytes) *own = o;
+}
+
+int64_t operand_row(const struct kernel *k, const struct operand *o, int64_t row) {
+    const struct im2col *w = o->order;
+    if (!operand_has_order(o)) return row < kernel_size(k, o->axis) ? row : -1;
+    int64_t tap = row / o->channels, channel = row % o->channels, number;
+    if (tap >= w->taps || channel >= w->channels) return -1;
+    ex from[] = {w->tap, w->channel}, to[] = {ex_const(k->ex, tap), ex_const(k->ex, channel)};
+    bool known = ex_is_const(k->ex, ex_subst(k->ex, im2col_other(k, w), from, to, 2), &number);
+    WS_ASSERT(known);
+    return number;
+}
+
+int operand_line(const struct operand *o, int rows, int depth) {
+    if (o->line) return o->line;
+    int bytes = (o->along ? rows : depth) * dtype_bytes(o->stored);
+    return !(bytes % 128) ? 128 : !(bytes % 64) ? 64 : !(bytes % 32) ? 32 : 0;
+}
+
+bool operand_has_runs(const struct operand *o) { return o->windows && o->order->of; }
+bool operand_has_order(const struct operand *o) { return o->windows && o->along; }
+bool operand_makes_planes(const struct operand *o) { return o->stored != o->dtype; }
+int stored_planes(const struct operand *o) { return operand_makes_planes(o) ? 1 : o->planes; }
+
+void product_operands(const struct kernel *k, struct product *p, int m, int n, int depth,
+                      struct arena *a) {
+    p->a = make_operand(k, k->dot_a, AXIS_M, m, depth, p->by_warp);
+    p->b = make_operand(k, k->dot_b, AXIS_N, n, depth, p->by_warp);
+    choose_windows(k, p, 1, n, m, depth, a);
+    choose_windows(k, p, 0, m, n, depth, a);
+    /* Where rows or columns are reduced, they are in the product's own order. */
+    if (!k->over) choose_windows_along(k, p, 1, n, depth, a);
+    if (!k->over) choose_windows_along(k, p, 0, m, depth, a);
+    p->a.at_load = k->a_fixed && p->a.bytes;
+    p->b.at_load = k->b_fixed && p->b.bytes;
+}
