@@ -188,11 +188,12 @@ static bool are_filters(const struct phases *s) {
     return true;
 }
 
-/* Tiles are of one phase: where phases could be filters, there must be many of these. One group,
- * whose phases then are all batches that there are; each phase has a tap, and positions one apart;
- * channels that lines of tiles are not mostly filled up with. */
+/* Tiles are of one phase: where phases could be filters, there must be many of these, and what a tile
+ * stores of each 8 bytes must be something. One group, whose phases then are all batches that there
+ * are; each phase has a tap, and positions one apart; channels that lines of tiles are not mostly
+ * filled up with. */
 static bool are_a_dimension(const struct phases *s) {
-    enum { FEW = 32, FEWEST = 2, CHANNELS = 8 };
+    enum { FEW = 32, FEWEST = 2, CHANNELS = 8, BYTES = 8 };
     const struct meta *w = meta_of(s->b, s->n->args[1].node);
     struct exprs *p = s->b->g->ex;
     int64_t groups, filters, channels, taps;
@@ -201,6 +202,8 @@ static bool are_a_dimension(const struct phases *s) {
     if (!ex_is_const(p, w->size[2], &channels) || channels < CHANNELS) return false;
     for (int d = 0; d < s->dims; d++) together &= goes_together(s, d, s->n->args[1].node);
     if (!ex_is_const(p, w->size[1], &filters) || filters < (together ? FEW : FEWEST)) return false;
+    int64_t apart = stride_of(s, s->dims - 1) * dtype_bytes(s->n->meta.dtype);
+    if (together && apart > BYTES) return false;
     for (int d = 0; d < s->dims; d++) {
         if (stride_of(s, d) > 1 && entry(s, 4, d) != 1) return false;
         if (!ex_is_const(p, w->size[3 + d], &taps) || taps < stride_of(s, d)) return false;

@@ -105,8 +105,9 @@ static void test_many_filters(void **state) {
                                arena_printf(a, "convolve(%%x, %%y, [%d], [%d], [1], True, [%d])",
                                             stride, padding, size));
                     struct graph *h = dense(g);
-                    bool filters =
-                        together && ((padding % stride == 0 && size % stride == 0) || count < 32);
+                    bool whole = padding % stride == 0 && size % stride == 0;
+                    /* 4 of each 12 bytes are too few to store at a time */
+                    bool filters = together && (whole || count < 32 || stride > 2);
                     bool phases = strstr(operators(h), PHASES);
                     assert_int_equal(phases, taps >= stride && !filters);
                     same_values(g, h, false);
