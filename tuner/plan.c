@@ -168,7 +168,6 @@ static dptr find_kept(const struct variant *v, const struct buffers *b) {
 static enum ws_status need_kept(const struct variant *v, struct buffers *b, struct diag *d) {
     struct kept x = {.kernel = v->kernel, .load = v->source.load, .bytes = v->source.kept};
     if (!x.bytes || find_kept(v, b)) return WS_OK;
-    if (b->apart) forget_kept(b, v->kernel);
     if (guarded_alloc(b->machine->device, x.bytes, &x.at, d) == WS_OK)
         vec_push(b->arena, &b->kept, x);
     return d->status;
@@ -227,6 +226,7 @@ static struct launches launches_new(const struct buffers *b, int kernels) {
 enum ws_status variant_launches_again(const struct variant *v, struct buffers *b,
                                       struct launches *out, struct diag *d) {
     WS_ASSERT(variant_loaded(v, b->machine));
+    if (b->apart) forget_kept(b, v->kernel);
     if (buffers_renew(b, d) != WS_OK || need_scratch(b, v->source.workspace, d) != WS_OK ||
         need_tickets(b, v->source.tickets, d) != WS_OK || need_kept(v, b, d) != WS_OK)
         return d->status;

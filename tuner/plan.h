@@ -41,7 +41,7 @@ struct buffers {
     dptr pool;
     dptr scratch; /* workspace of whichever variant runs */
     size_t scratch_bytes;
-    VEC(struct kept) kept; /* apart, of one kernel alone at a time */
+    VEC(struct kept) kept; /* apart, of a plan, or of one kernel alone at a time */
     dptr tickets;          /* counters: 0 between launches */
     size_t ticket_bytes;
 };

@@ -149,10 +149,30 @@ static void test_updated(void **state) {
     close_bed(&b);
 }
 
+/* Where buffers lie apart, a program keeps what all of its kernels have made at load, and a kernel
+ * alone its own. */
+static void test_kept_apart(void **state) {
+    struct bed b;
+    struct buffers apart;
+    struct launches l;
+    (void)state;
+    open_bed(&b, PLAIN, true, WS_EAGER);
+    assert_true(b.p->n_kernels > 2);
+    for (int k = 0; k < b.p->n_kernels; k++) b.plan.chosen[k]->source.kept = 64;
+    assert_int_equal(buffers_place(&apart, &b.data, b.p, true, b.a, &b.d), WS_OK);
+    assert_int_equal(plan_launches(&b.plan, &apart, &l, &b.d), WS_OK);
+    assert_int_equal(apart.kept.n, b.p->n_kernels);
+    assert_int_equal(variant_launches(b.plan.chosen[1], &apart, &l, &b.d), WS_OK);
+    assert_int_equal(apart.kept.n, 1);
+    assert_int_equal(apart.kept.at[0].kernel, 1);
+    buffers_free(&apart);
+    close_bed(&b);
+}
+
 int main(void) {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_once), cmocka_unit_test(test_spoilt), cmocka_unit_test(test_changing),
-        cmocka_unit_test(test_updated)};
+        cmocka_unit_test(test_updated), cmocka_unit_test(test_kept_apart)};
     struct arena *a = arena_new();
     struct diag d = diag_new(a);
     if (machine_open("cpu", a, &machine, &d) != WS_OK) {
