@@ -258,8 +258,8 @@ static bool reads_pixels(struct emitter *w, const struct im2col *of, value_id lo
     return reads;
 }
 
-/* Do n pixels from each multiple of n on lie beside each other in what the load reads, at a multiple
- * of n? */
+/* Do n pixels from each multiple of n on lie beside each other in what the load reads, at a
+ * multiple of n? */
 static bool pixels_are_vector(struct emitter *w, const struct im2col *of, value_id load, int n) {
     struct exprs *p = w->k->ex;
     ex rest = im2col_index(w->k, of, w->k->values.at[load].index);
@@ -312,8 +312,8 @@ static int neighbours_of_warp(struct emitter *w, const struct operand *o, const 
     return WARP / beside;
 }
 
-/* x[e] where the guard of the windows, which are no runs, holds: of the thread's pixel, or of number
- * j of so many. */
+/* x[e] where the guard of the windows, which are no runs, holds: of the thread's pixel, or of
+ * number j of so many. */
 static void put_inside(struct emitter *w, const struct operand *o, const struct im2col *of,
                        const bool *needed, int pixels) {
     for (value_id v = 0; v <= o->factor; v++) {

@@ -188,10 +188,10 @@ static bool are_filters(const struct phases *s) {
     return true;
 }
 
-/* Tiles are of one phase: where phases could be filters, there must be many of these, and what a tile
- * stores of each 8 bytes must be something. One group, whose phases then are all batches that there
- * are; each phase has a tap, and positions one apart; channels that lines of tiles are not mostly
- * filled up with. */
+/* Tiles are of one phase: where phases could be filters, there must be many of these, and what a
+ * tile stores of each 8 bytes must be something. One group, whose phases then are all batches that
+ * there are; each phase has a tap, and positions one apart; channels that lines of tiles are not
+ * mostly filled up with. */
 static bool are_a_dimension(const struct phases *s) {
     enum { FEW = 32, FEWEST = 2, CHANNELS = 8, BYTES = 8 };
     const struct meta *w = meta_of(s->b, s->n->args[1].node);

@@ -1,7 +1,7 @@
 /* epilogue.c: what a product's kernel reduces of its tiles: in which order, what is kept meanwhile,
  * and what warps and tiles leave for each other.
  *
- *     softmax(x @ y, 1): stage 1 the maximum, stage 2 the sum of exp(x - max), kept: exp(x - max) */
+ *     softmax(x @ y, 1): stage 1 the maximum, stage 2 the sum of exp(x - max), which is kept */
 #include "kernel/kernel.h"
 
 enum { PIECE = 16 }; /* bytes that what warps leave is a multiple of */

@@ -97,7 +97,8 @@ static const char *check_sizes(const struct kernel *k) {
     return NULL;
 }
 
-/* Reductions behind a product have no kernel but this one: fusion has asked how large images are. */
+/* Reductions behind a product have no kernel but this one: fusion has asked how large images
+ * are. */
 static const char *check_image(const struct kernel *k, const struct operand *o, struct arena *a) {
     int64_t most = device_image_bytes(k->limits);
     if (o->bytes <= most || k->over) return NULL;

@@ -70,13 +70,21 @@ static uint32_t reduced_axes(struct fuser *f, const struct merge *m, const struc
     return axes;
 }
 
+/* Is all of dimension d one element? */
+static bool is_expanded(struct fuser *f, buffer_id buffer, int d) {
+    int64_t stride;
+    ex of_d = f->l->buffers.at[buffer].meta.stride[d];
+    return ex_is_const(f->l->ex, of_d, &stride) && stride == 0;
+}
+
 /* Those that instruction i of the product's nest varies with. */
 static uint32_t factor_axes(struct fuser *f, const struct merge *m, const struct member *M,
                             inst_id i) {
     const struct inst *x = &nest_at(f, M->nest)->insts.at[i];
     uint32_t axes = 0;
     for (int d = 0; d < x->n_index; d++)
-        axes |= axes_in(f, host_of(f, m), in_host(f, m, M, x->index[d]));
+        if (x->kind != INST_LOAD || !is_expanded(f, x->buffer, d))
+            axes |= axes_in(f, host_of(f, m), in_host(f, m, M, x->index[d]));
     for (int a = 0; a < x->n_args; a++) axes |= factor_axes(f, m, M, x->args[a]);
     return axes;
 }
@@ -131,8 +139,8 @@ static uint32_t tap_axes(struct fuser *f, const struct nest *n, const struct ins
     return taps;
 }
 
-/* Most elements of the image of a factor, one copy of each that it multiplies (kernel/operand.c); of
- * one read through windows of enough channels, of each that is there, filled up with zeros. */
+/* Most elements of the image of a factor, one copy of each that it multiplies (kernel/operand.c);
+ * of one read through windows of enough channels, of each that is there, filled up with zeros. */
 static int64_t image_elements(struct fuser *f, const struct nest *n, inst_id factor, int64_t own) {
     enum { ENOUGH = 16 };
     const struct inst *x = &n->insts.at[factor];

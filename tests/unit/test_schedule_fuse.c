@@ -608,6 +608,10 @@ static void test_reductions_behind_products(void **state) {
          " %s = sum(%m, 1)\n return %s\n}\n",
          2,
          {"not fused: a reduction goes along some of the product's rows or columns"}},
+        {"graph(%x: bf16[8, 6], %w: bf16[6, 64][1, 0]) {\n %m = mm(%x, %w)\n %s = sum(%m, 1)\n"
+         " return %s\n}\n", /* all columns are one */
+         2,
+         {"not fused: the product is no product of matrices"}},
         {"graph(%x: bf16[64, 9000], %w: bf16[9000, 64]) {\n %m = mm(%x, %w)\n"
          " %s = sum(%m, 1)\n return %s\n}\n",
          2,
