@@ -28,8 +28,8 @@
  *
  * A factor that is read through windows (kernel/im2col.c) is written pixel by pixel, channels
  * innermost, as it is inside of its guard: a convolution's input once, not once for each tap.
- * A thread has some neighbouring pixels, which are a vector of memory, of eight channels; a warp has
- * some of these beside each other along both, so that it reads and writes whole sectors of memory:
+ * A thread has some neighbouring pixels, which are a vector of memory, of eight channels; a warp
+ * has some of these beside each other along both, so that it reads and writes whole sectors:
  *
  *     k_pack<k_f32, 4> l2[8];
  *     for (int e = 0; e < 8; e++) l2[e] = k_load<k_f32, 4>(p1 + (at0 + at1*56 + (c + e)*3136));
@@ -54,7 +54,7 @@ static int vector_of(struct emitter *w, const struct operand *o, const struct va
     return 1;
 }
 
-/* Vectors of the eight neighbours from number `at` on, of `size`; the axis of this name is there. */
+/* Vectors of the eight neighbours from number `at` on, of `size`; the axis is there by name. */
 static void put_vectors(struct emitter *w, const struct operand *o, const bool *needed,
                         const char *at, int64_t size) {
     ex axis = w->k->axis[o->along || o->across ? o->axis : AXIS_R];
