@@ -56,6 +56,12 @@ bool device_has_matrix_units(const struct device_limits *d, enum dtype t,
     return d->sm >= 80 && (t == DT_BF16 || t == DT_F16 || t == DT_F32);
 }
 
+double device_clock_ghz(const struct device_limits *d) {
+    return d->clock_ghz > 0 ? d->clock_ghz : 1.5;
+}
+
+double device_gbps(const struct device_limits *d) { return d->peak_gbps > 0 ? d->peak_gbps : 1000; }
+
 int64_t device_image_bytes(const struct device_limits *d) {
     const int64_t least = INT64_C(1) << 30, part = d->memory_bytes / 6;
     return part > least ? part : least;

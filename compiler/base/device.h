@@ -42,6 +42,11 @@ struct device_limits {
 
 /* Do its matrix units multiply numbers of type t, in that precision if they are f32? */
 bool device_has_matrix_units(const struct device_limits *d, enum dtype t, enum precision precision);
+/* Boost clock and DRAM bandwidth for estimates: 1.5 GHz and 1000 GB/s where they are unknown. */
+double device_clock_ghz(const struct device_limits *d);
+double device_gbps(const struct device_limits *d);
+/* Most extent of an axis of a product on the matrix units: what tensor maps and counters hold. */
+enum { MATRIX_SIZE = 1 << 30 };
 /* Most bytes of the image of a product's factor that is not copied from where it lies. */
 int64_t device_image_bytes(const struct device_limits *d);
 

@@ -229,12 +229,46 @@ static void put_first_window(struct emitter *w, const struct tile_ring *r) {
                              : arena_printf(w->arena, "%c0", row));
 }
 
+/* Which image a box is of: beyond all of them if its tap is none, or none of the phase's. */
+static const char *picture_text(struct emitter *w, const struct tile_ring *r, int plane) {
+    const struct operand *o = r->operand;
+    const struct im2col *of = o->order;
+    int64_t images = of->images * (of->of ? o->batches * o->planes : 1);
+    struct buf b = buf_new(w->arena);
+    buf_printf(&b, "%c_picture", ring_letter(r));
+    if (o->batches > 1 && of->of) buf_printf(&b, " + z * %lld", (long long)of->images);
+    const char *some = "";
+    if (!o->along && o->depth % r->depth)
+        some = arena_printf(w->arena, "tap < %lld", (long long)of->taps);
+    if (of->there)
+        some = arena_printf(w->arena, "%s%s%s", some, *some ? " && " : "", ex_text(w, of->there));
+    if (*some) buf_printf(&b, " + (%s ? 0 : %lld)", some, (long long)images);
+    if (of->of && plane) buf_printf(&b, " + %lld", (long long)(of->images * o->batches * plane));
+    return b.p;
+}
+
+/* The i-th line of channels of a plane. place: of the block's part. */
+static void put_copy_box(struct emitter *w, const struct tile_ring *r, int i, int plane,
+                         const char *place) {
+    const struct operand *o = r->operand;
+    const struct im2col *of = o->order;
+    struct buf at = buf_new(w->arena), offsets = buf_new(w->arena);
+    for (int d = 0; d < of->n; d++) {
+        buf_printf(&at, ", %c_at%d", ring_letter(r), d);
+        buf_printf(&offsets, ", %s", tap_digit_text(w, of, d, "tap"));
+        if (of->dim[d].shift) buf_printf(&offsets, " + %s", ex_text(w, of->dim[d].shift));
+    }
+    line(w, "k_map_load_windows(stage + %d%s, &map_%c, full + s * 8, %d, channel + %lld%s, %s%s);",
+         r->offset + plane * r->bytes + i * ring_box_lines(r) * r->line, place, ring_letter(r),
+         r->blocks > 1 ? (1 << r->blocks) - 1 : 0, of->of ? 0LL : (long long)o->plane * plane, at.p,
+         picture_text(w, r, plane), offsets.p);
+}
+
 /* Of each plane and each line of channels a box; all channels of it are of one tap. */
 static void put_copy_windows(struct emitter *w, const struct tile_program *t,
                              const struct tile_ring *r) {
     const struct operand *o = r->operand;
-    const struct im2col *of = o->order;
-    const char x = ring_letter(r), *depth = depth_of_step(w, t, "step", r->depth);
+    const char *depth = depth_of_step(w, t, "step", r->depth);
     int lines = ring_box_lines(r), elements = ring_line_elements(r), boxes = ring_boxes(r);
     int each = o->along ? boxes / r->blocks : boxes; /* boxes of a block */
     const char *place = "", *first = "";             /* and where they begin */
@@ -244,7 +278,6 @@ static void put_copy_windows(struct emitter *w, const struct tile_program *t,
     if (r->blocks > 1 && o->along) first = arena_printf(w->arena, " + rank * %d", each * elements);
     if (o->along) open_scope(w), put_window(w, r, depth);
     for (int i = 0; i < each; i++) {
-        struct buf at = buf_new(w->arena), offsets = buf_new(w->arena);
         open_scope(w);
         line(w, "const int number = %s + %d%s, tap = number / %lld;",
              !o->along           ? depth
@@ -252,38 +285,11 @@ static void put_copy_windows(struct emitter *w, const struct tile_program *t,
                                  : "n0",
              i * elements, first, (long long)o->channels);
         line(w, "const int channel = number %% %lld%s;", (long long)o->channels,
-             o->batches > 1 && !of->of ? arena_printf(w->arena, " + z * %lld", (long long)o->batch)
-                                       : "");
+             o->batches > 1 && !o->order->of
+                 ? arena_printf(w->arena, " + z * %lld", (long long)o->batch)
+                 : "");
         line(w, "(void)tap;");
-        for (int d = 0; d < of->n; d++) {
-            buf_printf(&at, ", %c_at%d", x, d);
-            buf_printf(&offsets, ", %s", tap_digit_text(w, of, d, "tap"));
-            if (of->dim[d].shift) buf_printf(&offsets, " + %s", ex_text(w, of->dim[d].shift));
-        }
-        int64_t images = of->images * (of->of ? o->batches * o->planes : 1);
-        const char *picture = arena_printf(w->arena, "%c_picture", x);
-        if (o->batches > 1 && of->of)
-            picture = arena_printf(w->arena, "%s + z * %lld", picture, (long long)of->images);
-        const char *some = ""; /* others are beyond all taps, or not of the phase: of no image */
-        if (!o->along && o->depth % r->depth)
-            some = arena_printf(w->arena, "tap < %lld", (long long)of->taps);
-        if (of->there)
-            some =
-                arena_printf(w->arena, "%s%s%s", some, *some ? " && " : "", ex_text(w, of->there));
-        if (*some)
-            picture =
-                arena_printf(w->arena, "%s + (%s ? 0 : %lld)", picture, some, (long long)images);
-        for (int p = 0; p < r->planes; p++)
-            line(w,
-                 "k_map_load_windows(stage + %d%s, &map_%c, full + s * 8, %d, channel + %lld%s, "
-                 "%s%s%s);",
-                 r->offset + p * r->bytes + i * lines * r->line, place, x,
-                 r->blocks > 1 ? (1 << r->blocks) - 1 : 0, of->of ? 0LL : (long long)o->plane * p,
-                 at.p, picture,
-                 of->of && p
-                     ? arena_printf(w->arena, " + %lld", (long long)(of->images * o->batches * p))
-                     : "",
-                 offsets.p);
+        for (int p = 0; p < r->planes; p++) put_copy_box(w, r, i, p, place);
         close_brace(w);
     }
     if (o->along) close_brace(w);
@@ -575,8 +581,9 @@ static struct ws_arg map_argument(struct emitter *w, const struct tile_program *
     memcpy(m->window, x.window, sizeof m->window);
     struct ws_arg arg = {.kind = WS_ARG_MAP, .map = m};
     if (o->load == NO_VALUE) {
-        arg.base = o->at_load ? WS_ARG_KEPT : WS_ARG_WORKSPACE;
-        arg.value = t->image[i];
+        struct ws_arg image = image_argument(o, t->image[i]);
+        arg.base = image.kind;
+        arg.value = image.value;
     } else {
         arg.base = WS_ARG_BUFFER;
         arg.buffer = (int)kernel_place_of(w->k, w->k->values.at[o->load].buffer);

@@ -38,9 +38,9 @@
  *         k_store<k_bf16, 8, 0>(image + ((pixel + j) * 64 + c), k_plane(x));
  *     }
  *
- * The other factor's depth then is taps, of
- * each all channels. Runs of few channels (im2col_runs) have the zeros around the input in their
- * image, and a thread has some neighbouring pixels with all their channels. */
+ * The other factor's depth then is taps, of each all channels. Runs of few channels (im2col_runs)
+ * have the zeros around the input in their image, and a thread has some neighbouring pixels with
+ * all their channels. */
 #include "emit/cuda_mma.h"
 
 enum { EACH = 8, THREADS = 256, WARP = 32, TILE = 64 };
@@ -236,18 +236,9 @@ static void put_tiles(struct emitter *w, const struct operand *o) {
 
 /* By how much a load grows with the channel. */
 static int64_t channel_stride(struct emitter *w, const struct operand *o, value_id load) {
-    ex c, rest, index = im2col_index(w->k, o->order, w->k->values.at[load].index);
+    ex index = im2col_index(w->k, o->order, w->k->values.at[load].index);
     int64_t stride;
-    bool known = ex_linear(w->k->ex, index, o->order->channel, &c, &rest) &&
-                 ex_is_const(w->k->ex, c, &stride);
-    return known ? stride : -1;
-}
-
-static bool take_coefficient(struct exprs *p, ex *index, ex symbol, int64_t *c) {
-    ex coefficient;
-    *c = 0;
-    return symbol == EX_NONE ||
-           (ex_linear(p, *index, symbol, &coefficient, index) && ex_is_const(p, coefficient, c));
+    return index_take(w->k, &index, o->order->channel, &stride) ? stride : -1;
 }
 
 /* Does it matter to the load which pixel of an image it is? */
@@ -268,14 +259,14 @@ static bool pixels_are_vector(struct emitter *w, const struct im2col *of, value_
     bool flat = true,
          whole = of->dim[0].size % n == 0; /* a row behind the other; each is vectors */
     for (int d = 0; d < of->n; d++) {
-        if (!take_coefficient(p, &rest, of->at[d], &c) || (!d && c != 1)) return false;
+        if (!index_take(w->k, &rest, of->at[d], &c) || (!d && c != 1)) return false;
         flat &= c == below;
         whole &= !d || c % n == 0;
         below *= of->dim[d].size;
     }
     if (!whole && (!flat || below % n)) return false;
     for (size_t i = 0; i < sizeof apart / sizeof *apart; i++)
-        if (!take_coefficient(p, &rest, apart[i], &c) || c % n) return false;
+        if (!index_take(w->k, &rest, apart[i], &c) || c % n) return false;
     return ex_is_const(p, rest, &c) && c % n == 0;
 }
 

@@ -384,8 +384,7 @@ static bool read_apart(const struct kernel *k, const struct value_node *v,
     return apart >= covers[inner] && apart + covers[inner] <= outer;
 }
 
-/* What v is made of, itself included. */
-static bool *parts_of(const struct kernel *k, value_id v) {
+bool *kernel_parts(const struct kernel *k, value_id v) {
     bool *needed = NEW_ARRAY(k->arena, bool, k->values.n);
     needed[v] = true;
     for (value_id i = v + 1; i-- > 0;)
@@ -396,7 +395,7 @@ static bool *parts_of(const struct kernel *k, value_id v) {
 
 /* Is v, of a kernel that runs in each call, the same in all of them? */
 static bool is_fixed(const struct kernel *k, value_id v) {
-    const bool *needed = parts_of(k, v);
+    const bool *needed = kernel_parts(k, v);
     bool loads = false;
     if (k->schedule->groups.at[k->group].at_load) return false;
     for (value_id i = 0; i <= v; i++) {
@@ -412,7 +411,7 @@ static bool is_fixed(const struct kernel *k, value_id v) {
 /* Calls need not read what a factor is made of at load, but what is multiplied: where all loads of
  * b are for such a factor, that many bytes at most, counted at the first buffer that it reads. */
 static double bytes_of_call(const struct kernel *k, buffer_id b, value_id factor, double bytes) {
-    const bool *needed = parts_of(k, factor);
+    const bool *needed = kernel_parts(k, factor);
     buffer_id first = b;
     bool found = false;
     for (value_id i = 0; i < k->values.n; i++) {

@@ -174,10 +174,6 @@ static double element_work(const struct kernel *k) {
     return work + 1;
 }
 
-static double clock_ghz(const struct kernel *k) {
-    return k->limits->clock_ghz > 0 ? k->limits->clock_ghz : 1.5;
-}
-
 /* What schedulers need for so many instructions an element, when a warp of its own issues in
  * `alone` of the clocks. */
 static double instructions_us(const struct kernel *k, const struct layout *y, double work,
@@ -185,7 +181,7 @@ static double instructions_us(const struct kernel *k, const struct layout *y, do
     double each = (double)(resident * y->threads) / k->limits->warp / 4; /* warps of a scheduler */
     double issued = fmin(0.6, each * alone);
     double elements = (double)kernel_size(k, AXIS_X) * (double)kernel_size(k, AXIS_R);
-    return elements * work / (k->limits->units * 128 * issued * clock_ghz(k) * 1e3);
+    return elements * work / (k->limits->units * 128 * issued * device_clock_ghz(k->limits) * 1e3);
 }
 
 /* One instruction does both. */
@@ -412,9 +408,8 @@ static double tiles_cost(const struct kernel *k, const struct layout *y) {
     double balance = whole > 0 && waves < 8 ? waves / whole : 1; /* the last wave's idle units */
     double scarce = spread && rate > 0 ? 0.02 / rate : 0;        /* more in flight hides more */
     if (rate > 1) rate = 1;
-    double gbps = d->peak_gbps > 0 ? d->peak_gbps : 1000,
-           us = cost_traffic(k, y, resident * d->units) /
-                (gbps * 1e3 * 0.9 * rate * balance * used_lanes(k, y));
+    double gbps = device_gbps(d), us = cost_traffic(k, y, resident * d->units) /
+                                       (gbps * 1e3 * 0.9 * rate * balance * used_lanes(k, y));
     us *= overhead(k, y, registers) + (scarce < 0.1 ? scarce : 0.1);
     /* rows do not join */
     bool pieces = y->peel || y->ur > 1 || y->br < kernel_size(k, AXIS_R);
@@ -480,13 +475,12 @@ static double hits_cost(const struct kernel *k, const struct layout *y) {
     double blocks = ceil(ceil((double)kernel_size(k, AXIS_X) / y->bx) / y->held) * y->split;
     double part = ceil(nr / y->split), waves = ceil(blocks / (resident * d->units));
     double near = layout_tiles_of_hit(k, y), hits = layout_hits(k, y) * near;
-    double ghz = clock_ghz(k), warps = layout_warps(k, y);
+    double ghz = device_clock_ghz(k->limits), warps = layout_warps(k, y);
     double tests = part / d->warp * (TEST + column_work(k, MASK_R)),
            landed = hits * warps * (HIT + y->vec * (EACH + column_work(k, MASK_X | MASK_R))),
            rows = y->held * warps * y->vec * 8;
     double busy = blocks * (tests + landed + rows) / (d->units * 4 * 0.7 * ghz * 1e3);
-    double gbps = d->peak_gbps > 0 ? d->peak_gbps : 1000,
-           memory = cost_traffic(k, y, 1) / (gbps * 1e3 * 0.85),
+    double gbps = device_gbps(d), memory = cost_traffic(k, y, 1) / (gbps * 1e3 * 0.85),
            again = blocks * part * 8 / (gbps * 1e3 * L2_FASTER);
     double alone = ceil(part / (y->threads * y->hits)) * STEP_US + ceil(hits / y->ur) * BATCH_US +
                    0.2 * y->held;
@@ -497,7 +491,7 @@ static double hits_cost(const struct kernel *k, const struct layout *y) {
  * barriers of its reductions; all warps of a multiprocessor share its schedulers. */
 static double turns_us(const struct kernel *k, const struct layout *y, int64_t turns,
                        int64_t a_unit) {
-    double ghz = clock_ghz(k), work = element_work(k);
+    double ghz = device_clock_ghz(k->limits), work = element_work(k);
     double thread = (double)y->ur * y->vec * y->ex * work; /* instructions of a warp for a row */
     double barrier = layout_cluster(y) > 1      ? 1200
                      : layout_joins_warps(k, y) ? 300 + y->t1 * 0.8
@@ -533,7 +527,7 @@ static double blocks_cost(const struct kernel *k, const struct layout *y) {
     double balance = (double)tiles / (double)(turns * parts),
            used = (double)nr / ((double)y->br * y->cluster);
     if (blocks < units) balance *= (double)blocks / (double)units;
-    double gbps = d->peak_gbps > 0 ? d->peak_gbps : 1000;
+    double gbps = device_gbps(d);
     double us =
         cost_traffic(k, y, blocks) / (gbps * 1e3 * 0.9 * (rate < 1 ? rate : 1) * balance * used);
     us = hypot(us, turns_us(k, y, turns, a_unit)) * (1 + 0.025 * (layout_cluster(y) - 1));
@@ -566,7 +560,7 @@ static double matmul_cost(const struct kernel *k, const struct layout *y) {
            warp = (sums + OPERAND * (y->ex + y->vec) + COPIED * copied) / 4;
     double blocks = ceil(tiles / d->units), waves = ceil(blocks / resident);
     double step = waves * alone + blocks * layout_warps(k, y) * warp;
-    double ghz = clock_ghz(k);
+    double ghz = device_clock_ghz(k->limits);
     return (double)kernel_size(k, AXIS_R) * step * (y->vec > 8 ? WIDE : 1) / (ghz * 1e3);
 }
 
@@ -605,8 +599,9 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     const double EPILOGUE = 1500, FILL = 2000, LAUNCH = 3, MEETING = 3500;
     const struct device_limits *d = k->limits;
     const struct product *p = y->product;
-    double ghz = clock_ghz(k) * LOADED, gbps = d->peak_gbps > 0 ? d->peak_gbps : 1000;
-    double rate = d->matrix_tflops * 1e3 / (2 * d->units * clock_ghz(k)); /* a clock */
+    double ghz = device_clock_ghz(k->limits) * LOADED, gbps = device_gbps(d);
+    double rate =
+        d->matrix_tflops * 1e3 / (2 * d->units * device_clock_ghz(k->limits)); /* a clock */
     if (p->by_warp && d->wgmma) rate *= 0.6;
     double depth = (double)p->a_bytes / y->bx / dtype_bytes(p->a.stored) / stored_planes(&p->a);
     double steps = ceil((double)p->a.depth / depth), m = y->bx, n = y->br;

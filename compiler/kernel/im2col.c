@@ -84,13 +84,9 @@ static ex in_digits(const struct kernel *k, const struct im2col *w, ex e) {
     return ex_subst(k->ex, e, from, to, 2);
 }
 
-static bool take_terms(struct exprs *p, ex *rest, const ex *digit, int n, int64_t *c) {
-    for (int i = 0; i < n; i++) {
-        ex coefficient;
-        if (!ex_linear(p, *rest, digit[i], &coefficient, rest) ||
-            !ex_is_const(p, coefficient, &c[i]))
-            return false;
-    }
+static bool take_terms(const struct kernel *k, ex *rest, const ex *digit, int n, int64_t *c) {
+    for (int i = 0; i < n; i++)
+        if (!index_take(k, rest, digit[i], &c[i])) return false;
     return true;
 }
 
@@ -98,8 +94,8 @@ static bool linear_in_digits(const struct search *s, ex e, struct linear *out) {
     const struct kernel *k = s->k;
     const struct im2col *w = s->out;
     *out = (struct linear){.rest = in_digits(k, w, e)};
-    return take_terms(k->ex, &out->rest, w->window_digit, digits_of(w, w->axis)->n, out->window) &&
-           take_terms(k->ex, &out->rest, w->other_digit, digits_of(w, w->other)->n, out->other);
+    return take_terms(k, &out->rest, w->window_digit, digits_of(w, w->axis)->n, out->window) &&
+           take_terms(k, &out->rest, w->other_digit, digits_of(w, w->other)->n, out->other);
 }
 
 /* ---- the guard ------------------------------------------------------------------------------- */

@@ -11,6 +11,13 @@ int64_t index_stride(const struct kernel *k, ex index, enum axis x) {
     return ex_is_const(k->ex, c, &v) ? v : -1;
 }
 
+bool index_take(const struct kernel *k, ex *index, ex symbol, int64_t *step) {
+    ex c;
+    *step = 0;
+    return symbol == EX_NONE ||
+           (ex_linear(k->ex, *index, symbol, &c, index) && ex_is_const(k->ex, c, step));
+}
+
 /* e is x + rest, both rest and b multiples of vec: e // b is the same for vec neighbours, and e % b
  * counts them. */
 static bool splits_evenly(const struct kernel *k, ex e, ex b, enum axis x, int vec) {

@@ -212,6 +212,8 @@ bool dtype_takes_vectors(enum dtype t); /* the C prelude loads and stores k_v of
  * cost model. */
 void kernel_configs(const struct kernel *k, struct arena *a, const struct config **out, int *n,
                     int *pruned);
+/* What v is made of, itself included, by value. */
+bool *kernel_parts(const struct kernel *k, value_id v);
 /* What the cost model has for the default. */
 double kernel_least_cost(const struct kernel *k, struct arena *a);
 
@@ -717,6 +719,9 @@ bool index_runs(const struct kernel *k, ex index, enum axis x, int vec);
 bool value_is_uniform(const struct kernel *k, value_id v, enum axis x, int vec);
 /* Coefficient of axis x in index, or -1 if not a constant. */
 int64_t index_stride(const struct kernel *k, ex index, enum axis x);
+/* Takes the multiple of a symbol out of an index: by how much it grows with it, 0 of EX_NONE. False
+ * if that is no number. */
+bool index_take(const struct kernel *k, ex *index, ex symbol, int64_t *step);
 /* The same, or by how much it grows between neighbours, if that holds for eights of them: rows that
  * lie apart in memory are long enough to count as contiguous. */
 int64_t index_local_stride(const struct kernel *k, ex index, enum axis x);

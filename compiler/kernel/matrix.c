@@ -92,7 +92,7 @@ static const char *check_sizes(const struct kernel *k) {
         int64_t n = 1;
         if (k->axis[axes[i]] && !ex_is_const(k->ex, k->bound[axes[i]], &n))
             return "mma needs sizes that are known";
-        if (n < 1 || n > 1 << 30) return "mma needs sizes from 1 to 2^30";
+        if (n < 1 || n > MATRIX_SIZE) return "mma needs sizes from 1 to 2^30";
     }
     return NULL;
 }

@@ -120,13 +120,11 @@ static bool lies_in_pieces(const struct kernel *k, value_id v, struct operand *o
 /* Does memory run along o's rows, in what the factor reads? So do the pixels of images, if their
  * number is no multiple of a vector: 49 of each, one beside the other. */
 static bool runs_along_rows(const struct kernel *k, const struct operand *o) {
-    bool *needed = NEW_ARRAY(k->arena, bool, k->values.n), rows = false;
-    needed[o->factor] = true;
-    for (value_id v = o->factor + 1; v-- > 0;) {
+    const bool *needed = kernel_parts(k, o->factor);
+    bool rows = false;
+    for (value_id v = 0; v <= o->factor; v++) {
         const struct value_node *x = &k->values.at[v];
-        if (!needed[v]) continue;
-        for (int i = 0; i < x->n_args; i++) needed[x->args[i]] = true;
-        if (x->kind != INST_LOAD) continue;
+        if (!needed[v] || x->kind != INST_LOAD) continue;
         if (load_stride(k, x, AXIS_R) == 1) return false;
         rows |= load_first_step(k, x, o->axis) == 1;
     }
@@ -239,10 +237,7 @@ static int64_t pixel_of_run(const struct im2col *w, int64_t n, int bytes) {
 }
 
 static bool take_step(const struct kernel *k, ex *index, ex symbol, int64_t *step) {
-    ex c;
-    *step = 0;
-    return symbol == EX_NONE || (ex_linear(k->ex, *index, symbol, &c, index) &&
-                                 ex_is_const(k->ex, c, step) && *step >= 0);
+    return index_take(k, index, symbol, step) && *step >= 0;
 }
 
 /* Do channels lie beside each other in memory, of the type that is multiplied, as copies want them?
@@ -364,8 +359,7 @@ double operand_pack_us(const struct kernel *k, const struct operand *o) {
     const double LAUNCH = 1.5, READ = 0.7, WRITTEN = 0.9, BUSY = 0.75; /* of the image's bytes */
     const double OF_WINDOWS = 77, OF_IMAGE = 20; /* instructions, of an element */
     const struct device_limits *d = k->limits;
-    double clock = (d->clock_ghz > 0 ? d->clock_ghz : 1.5) * 1e3,
-           gbps = d->peak_gbps > 0 ? d->peak_gbps : 1000, bytes = (double)o->bytes;
+    double clock = device_clock_ghz(d) * 1e3, gbps = device_gbps(d), bytes = (double)o->bytes;
     bool taps = k->im2col[o->axis == AXIS_N][0] && !o->windows && !o->order;
     double each = taps ? OF_WINDOWS : OF_IMAGE,
            elements = bytes / o->planes / dtype_bytes(o->dtype);
@@ -386,7 +380,7 @@ static double operand_us(const struct kernel *k, const struct operand *o, int li
                          int tile, int passes, bool by_warp) {
     const double COPIED = 48; /* bytes a clock, at most */
     const struct device_limits *d = k->limits;
-    double clock = (d->clock_ghz > 0 ? d->clock_ghz : 1.5) * 1e3, bytes = dtype_bytes(o->dtype);
+    double clock = device_clock_ghz(d) * 1e3, bytes = dtype_bytes(o->dtype);
     double rate = d->matrix_tflops * 1e6 / (2 * clock); /* of the device, a clock */
     double all =
         (double)o->rows * (double)kernel_size(k, AXIS_Z) * (double)((others + tile - 1) / tile);

@@ -160,9 +160,8 @@ static void lower_phases(struct lowering *w, node_id id) {
 }
 
 void lower_product(struct lowering *w, node_id id) {
-    switch (w->g->nodes.at[id].op) {
-    case OP_CONVOLVE: return lower_convolve(w, id);
-    case OP_CONVOLVE_PHASES: return lower_phases(w, id);
-    default: return lower_matmul(w, id);
-    }
+    enum op op = w->g->nodes.at[id].op;
+    (op == OP_CONVOLVE          ? lower_convolve
+     : op == OP_CONVOLVE_PHASES ? lower_phases
+                                : lower_matmul)(w, id);
 }

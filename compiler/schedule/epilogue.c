@@ -19,7 +19,7 @@
 #include "schedule/fuse.h"
 
 enum { OF_LEFT = 1, OF_RIGHT = 2 };
-enum { TILE = 64, DEEP = 1024, MOST_SIZE = 1 << 30 };
+enum { TILE = 64, DEEP = 1024 };
 
 static const struct group *side(struct fuser *f, const struct merge *m, bool b) {
     const struct group *split = m->split[b];
@@ -175,7 +175,7 @@ static const char *units_reason(struct fuser *f, const struct merge *m, const st
     if (!p.left || !p.right) return "the product is no product of matrices";
     int64_t depth = axes_numel(f->l, H->r, H->n_r), of_z = size_of_axes(f, H, p.both),
             rows = size_of_axes(f, H, p.left), columns = size_of_axes(f, H, p.right);
-    if (depth > MOST_SIZE || of_z > MOST_SIZE || rows > MOST_SIZE || columns > MOST_SIZE)
+    if (depth > MATRIX_SIZE || of_z > MATRIX_SIZE || rows > MATRIX_SIZE || columns > MATRIX_SIZE)
         return "the product is larger than matrix units are told of";
     int64_t most = device_image_bytes(f->limits) / (t == DT_F32 ? 6 : 2) / 2;
     const struct inst *mul = product_of(f, M);
