@@ -58,16 +58,18 @@
 /* A double's reference is 0 where it underflows, too: what was lost on the way is some units. */
 enum { UNDERFLOWS = 64 };
 
-struct graph *g_of(struct bounds *w) {
+struct graph *bounds_graph(struct bounds *w) {
     return w->b.g;
 }
-const struct meta *meta_at(struct bounds *w, node_id n) { return &g_of(w)->nodes.at[n].meta; }
+const struct meta *bounds_meta(struct bounds *w, node_id n) {
+    return &bounds_graph(w)->nodes.at[n].meta;
+}
 bool is_exact(const struct arg *e) { return e->kind != ARG_NODE && e->f == 0; }
 struct arg as_arg(node_id e) {
     return e == EXACT ? arg_float(0) : arg_node(e);
 }
 
-int64_t size_of(struct bounds *w, ex e) { return ex_value(g_of(w)->ex, e); }
+int64_t bounds_size(struct bounds *w, ex e) { return ex_value(bounds_graph(w)->ex, e); }
 
 bool same_sizes(const struct meta *a, const struct meta *b) {
     bool same = a->rank == b->rank;
@@ -75,8 +77,8 @@ bool same_sizes(const struct meta *a, const struct meta *b) {
     return same;
 }
 
-int64_t numel_of(struct bounds *w, const struct meta *m) {
-    return size_of(w, meta_numel(g_of(w)->ex, m));
+int64_t bounds_numel(struct bounds *w, const struct meta *m) {
+    return bounds_size(w, meta_numel(bounds_graph(w)->ex, m));
 }
 
 /* ---- roundings ------------------------------------------------------------------------------- */
@@ -113,7 +115,7 @@ node_id rounded(struct bounds *w, node_id value, struct arg error, struct arg un
     if (is_exact(&error) && is_exact(&unit)) return EXACT;
     /* Overflow is of the type that is stored; what is kept in opmath overflows later still. */
     struct arg most = arg_float(dtype_largest(t)), tiny = arg_float(dtype_smallest(t));
-    if (dtype_is_float8(meta_at(w, value)->dtype)) value = wide(w, value); /* no maths there */
+    if (dtype_is_float8(bounds_meta(w, value)->dtype)) value = wide(w, value); /* no maths there */
     node_id off = call(&w->b, OP_ERROR_ROUND, arg_node(value), error, unit, most, tiny);
     return t == DT_F64 ? scalar(&w->b, OP_ADD, off, UNDERFLOWS * tiny.f) : off;
 }
@@ -148,8 +150,8 @@ node_id reduce_as(struct bounds *w, const struct node *n, enum op op, node_id x,
     int k;
     op_param(n->op, "dim", &k);
     struct arg dims = n->args[k];
-    if (dims.kind == ARG_INT) dims = arg_ints(g_of(w), &dims.i, 1);
-    if (dims.kind == ARG_NONE) dims = arg_ints(g_of(w), NULL, 0);
+    if (dims.kind == ARG_INT) dims = arg_ints(bounds_graph(w), &dims.i, 1);
+    if (dims.kind == ARG_NONE) dims = arg_ints(bounds_graph(w), NULL, 0);
     return call(&w->b, op, arg_node(x), dims, arg_bool(keep));
 }
 
@@ -165,13 +167,13 @@ node_id as_error(struct bounds *w, struct arg e, const struct meta *m) {
     struct meta f64 = *m;
     f64.dtype = DT_F64;
     if (e.kind != ARG_NODE) return full(&w->b, &f64, e.f);
-    bool same = same_sizes(meta_at(w, e.node), m);
-    struct arg size = arg_ints(g_of(w), m->size, m->rank);
+    bool same = same_sizes(bounds_meta(w, e.node), m);
+    struct arg size = arg_ints(bounds_graph(w), m->size, m->rank);
     return wide(w, same ? e.node : call(&w->b, OP_EXPAND, e, size));
 }
 
 node_id zeros_like(struct bounds *w, node_id x) {
-    struct meta m = *meta_at(w, x);
+    struct meta m = *bounds_meta(w, x);
     m.dtype = DT_F64;
     return full(&w->b, &m, 0);
 }
@@ -190,16 +192,16 @@ node_id again(struct bounds *w, const struct node *n, enum op op, node_id x, nod
 }
 
 /* The node as it stands in the new graph. */
-struct node copy_of(struct bounds *w, node_id id) {
-    return g_of(w)->nodes.at[w->value[id]];
+struct node bounds_copy(struct bounds *w, node_id id) {
+    return bounds_graph(w)->nodes.at[w->value[id]];
 }
 
-int64_t reduced(struct bounds *w, const struct node *n) {
-    const struct meta *x = meta_at(w, n->args[0].node);
-    uint32_t set = dims_of(g_of(w), n, "dim", x->rank);
+int64_t bounds_terms(struct bounds *w, const struct node *n) {
+    const struct meta *x = bounds_meta(w, n->args[0].node);
+    uint32_t set = dims_of(bounds_graph(w), n, "dim", x->rank);
     int64_t count = 1;
     for (int i = 0; i < x->rank; i++)
-        if (set >> i & 1) count *= size_of(w, x->size[i]);
+        if (set >> i & 1) count *= bounds_size(w, x->size[i]);
     return count;
 }
 
@@ -216,19 +218,19 @@ node_id stored_result(struct bounds *w, node_id id, node_id e) {
 /* ---- creation -------------------------------------------------------------------------------- */
 
 static bool is_whole(struct bounds *w, const struct arg *a) {
-    double v = arg_number(g_of(w), a);
+    double v = arg_number(bounds_graph(w), a);
     return v == trunc(v) && fabs(v) < 0x1p24;
 }
 
 /* Numbers are those of the type; uniform ones have 24 bits; normal ones are made of a logarithm, a
  * root (of at most 6.7) and a cosine, of an angle that is rounded. */
 static node_id bound_created(struct bounds *w, node_id id) {
-    const struct node n = copy_of(w, id);
+    const struct node n = bounds_copy(w, id);
     enum dtype t = n.meta.dtype;
     if (!dtype_is_float(t)) return EXACT;
     double u = rounding_of(t), far = 0;
     if (n.op == OP_ARANGE && !(is_whole(w, &n.args[0]) && is_whole(w, &n.args[2])))
-        far = 2 * fabs(arg_number(g_of(w), &n.args[0]));
+        far = 2 * fabs(arg_number(bounds_graph(w), &n.args[0]));
     else if (n.op == OP_RANDN)
         far = 40;
     else
@@ -261,7 +263,7 @@ static bool is_conversion(enum op op) { return op == OP_CAST || op == OP_CONVERT
 static node_id bound_node(struct bounds *w, node_id id) {
     const struct node *n = &w->from->nodes.at[id];
     const struct op_info *info = op_info(n->op);
-    if (numel_of(w, &n->meta) == 0) return EXACT;
+    if (bounds_numel(w, &n->meta) == 0) return EXACT;
     switch (info->class) {
     case INPUT: return EXACT;
     case CREATE: return bound_created(w, id);

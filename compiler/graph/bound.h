@@ -21,11 +21,11 @@ struct bounds {
 
 struct arg as_arg(node_id e);
 bool is_exact(const struct arg *e);
-struct graph *g_of(struct bounds *w);
-const struct meta *meta_at(struct bounds *w, node_id n);
-int64_t size_of(struct bounds *w, ex e);
+struct graph *bounds_graph(struct bounds *w);
+const struct meta *bounds_meta(struct bounds *w, node_id n);
+int64_t bounds_size(struct bounds *w, ex e);
 bool same_sizes(const struct meta *a, const struct meta *b);
-int64_t numel_of(struct bounds *w, const struct meta *m);
+int64_t bounds_numel(struct bounds *w, const struct meta *m);
 double sum_depth(const struct bounds *w, int64_t n);
 enum dtype maths_of(const struct bounds *w, enum dtype t);
 double roundoff_of(const struct bounds *w, enum dtype t);
@@ -42,8 +42,8 @@ node_id as_error(struct bounds *w, struct arg e, const struct meta *m);
 node_id zeros_like(struct bounds *w, node_id x);
 node_id again(struct bounds *w, const struct node *n, enum op op, node_id x, node_id y);
 node_id reduce_as(struct bounds *w, const struct node *n, enum op op, node_id x, bool keep);
-struct node copy_of(struct bounds *w, node_id id);
-int64_t reduced(struct bounds *w, const struct node *n);
+struct node bounds_copy(struct bounds *w, node_id id);
+int64_t bounds_terms(struct bounds *w, const struct node *n);
 node_id stored_result(struct bounds *w, node_id id, node_id e);
 
 /* bound_pointwise.c */

@@ -58,7 +58,7 @@ static const struct node *extremum_of(struct bounds *w, node_id m) {
     if (n->op != OP_AMAX && n->op != OP_AMIN) return NULL;
     const struct meta *of = &w->from->nodes.at[n->args[0].node].meta;
     uint32_t set = dims_of((struct graph *)w->from, n, "dim", of->rank);
-    ex one = ex_const(g_of(w)->ex, 1);
+    ex one = ex_const(bounds_graph(w)->ex, 1);
     for (int i = 1; i <= of->rank || i <= shown.rank; i++) { /* from the last dimension on */
         bool kept = i <= of->rank && !(set >> (of->rank - i) & 1);
         ex should = kept ? of->size[of->rank - i] : one;
@@ -115,8 +115,8 @@ static void operand_errors(struct bounds *w, const struct node *n, enum dtype t,
 
 static struct arg clause(struct bounds *w, struct backprop *p, const char *text) {
     const char *named =
-        strstr(text, "error:") ? text : arena_printf(g_of(w)->arena, "error: %s", text);
-    p->rule = rule_parse(g_of(w)->arena, named);
+        strstr(text, "error:") ? text : arena_printf(bounds_graph(w)->arena, "error: %s", text);
+    p->rule = rule_parse(bounds_graph(w)->arena, named);
     for (int i = 0; i < MAX_CLAUSES; i++) p->is_bound[i] = false;
     return rule_value(p, p->rule->clauses[p->rule->n - 1].body);
 }
@@ -130,12 +130,12 @@ static struct arg add(struct bounds *w, struct arg a, struct arg b) {
 }
 
 static struct arg times(struct bounds *w, struct arg a, double b) {
-    if (a.kind == ARG_INT) a = arg_float(arg_number(g_of(w), &a));
+    if (a.kind == ARG_INT) a = arg_float(arg_number(bounds_graph(w), &a));
     return a.kind == ARG_NODE ? arg_node(scalar(&w->b, OP_MUL, a.node, b)) : arg_float(a.f * b);
 }
 
 static struct arg as_float(struct bounds *w, struct arg a) {
-    return a.kind == ARG_NODE ? a : arg_float(arg_number(g_of(w), &a));
+    return a.kind == ARG_NODE ? a : arg_float(arg_number(bounds_graph(w), &a));
 }
 
 /* Operators on bits are logical ones of bools. */
@@ -149,10 +149,10 @@ static const struct row *row_of(const struct node *n) {
 
 /* The operands as rules see them: numbers, as bools have no difference. */
 static struct node as_numbers(struct bounds *w, struct node n) {
-    struct arg *args = NEW_ARRAY(g_of(w)->arena, struct arg, n.n_args);
+    struct arg *args = NEW_ARRAY(bounds_graph(w)->arena, struct arg, n.n_args);
     for (int i = 0; i < n.n_args; i++) {
         args[i] = n.args[i];
-        bool truth = args[i].kind == ARG_NODE && meta_at(w, args[i].node)->dtype == DT_BOOL;
+        bool truth = args[i].kind == ARG_NODE && bounds_meta(w, args[i].node)->dtype == DT_BOOL;
         if (n.op == OP_WHERE && i && truth) args[i].node = wide(w, args[i].node);
     }
     n.args = args;
@@ -171,7 +171,7 @@ node_id bound_pointwise(struct bounds *w, node_id id) {
     operand_errors(w, n, shows ? t : math, errors);
     math = maths_of(w, math);
     struct backprop p = {.b = &w->b,
-                         .node = as_numbers(w, g_of(w)->nodes.at[w->value[id]]),
+                         .node = as_numbers(w, bounds_graph(w)->nodes.at[w->value[id]]),
                          .result = w->value[id],
                          .errors = errors};
     if (dtype_is_float(math)) p.roundoff = roundoff_of(w, math);
@@ -215,7 +215,7 @@ static node_id float_of_integer(struct bounds *w, node_id x, node_id e, enum dty
 node_id bound_conversion(struct bounds *w, node_id id) {
     const struct node *n = &w->from->nodes.at[id];
     node_id x = w->value[n->args[0].node], e = w->error[n->args[0].node];
-    enum dtype from = meta_at(w, x)->dtype, to = n->meta.dtype;
+    enum dtype from = bounds_meta(w, x)->dtype, to = n->meta.dtype;
     if (from == to) return e;
     if (to == DT_BOOL)
         return e == EXACT ? EXACT

@@ -17,12 +17,12 @@
 /* sum(e + h u (|x| + e)); running sums likewise. Where this is more than h u times what the type
  * holds, some part of the sum may have overflown. */
 node_id bound_sum(struct bounds *w, node_id id) {
-    const struct node n = copy_of(w, id);
+    const struct node n = bounds_copy(w, id);
     node_id x = n.args[0].node, e = w->error[w->from->nodes.at[id].args[0].node];
     enum dtype math = maths_of(w, n.meta.dtype);
     if (!dtype_is_float(math))
         return e == EXACT ? e : stored_result(w, id, again(w, &n, n.op, e, EXACT));
-    double h = sum_depth(w, reduced(w, &n)) + (n.op == OP_CUMSUM ? CHAIN : 0);
+    double h = sum_depth(w, bounds_terms(w, &n)) + (n.op == OP_CUMSUM ? CHAIN : 0);
     double unit = h * roundoff_of(w, math);
     e = again(w, &n, n.op, rounded(w, x, as_arg(e), arg_float(unit), math), EXACT);
     e = or_infinite(w, scalar(&w->b, OP_GT, e, unit * dtype_largest(math)), e);
@@ -32,7 +32,7 @@ node_id bound_sum(struct bounds *w, node_id id) {
 /* prod(|x| + e) (1 + n u) - prod(|x|); anything where the factors above 1 by themselves overflow,
  * and all of it where those below 1 vanish. */
 node_id bound_product(struct bounds *w, node_id id) {
-    const struct node n = copy_of(w, id);
+    const struct node n = bounds_copy(w, id);
     struct build *b = &w->b;
     node_id x = n.args[0].node, e = w->error[w->from->nodes.at[id].args[0].node];
     bool floats = dtype_is_float(n.meta.dtype);
@@ -43,7 +43,7 @@ node_id bound_product(struct bounds *w, node_id id) {
     node_id off = binary(b, OP_SUB, most, least);
     if (!floats) return stored_result(w, id, off);
     enum dtype math = maths_of(w, n.meta.dtype);
-    double u = (double)reduced(w, &n) * roundoff_of(w, math);
+    double u = (double)bounds_terms(w, &n) * roundoff_of(w, math);
     off = binary(b, OP_ADD, off, scalar(b, OP_MUL, most, u));
     node_id above = again(w, &n, n.op, scalar(b, OP_MAXIMUM, large, 1), EXACT);
     node_id below = again(w, &n, n.op, scalar(b, OP_MINIMUM, size, 1), EXACT);
@@ -54,7 +54,7 @@ node_id bound_product(struct bounds *w, node_id id) {
 }
 
 node_id bound_extremum(struct bounds *w, node_id id) {
-    const struct node n = copy_of(w, id);
+    const struct node n = bounds_copy(w, id);
     node_id e = w->error[w->from->nodes.at[id].args[0].node];
     enum op op = n.op == OP_AMIN ? OP_AMAX : n.op == OP_CUMMIN ? OP_CUMMAX : n.op;
     return e == EXACT ? e : again(w, &n, op, e, EXACT);
@@ -68,11 +68,11 @@ static bool keeps_dims(const struct node *n) {
 /* Squared deviations from the mean: the norm of a projection of x, which errors change by their own
  * norm at most; sums in one pass cancel (Chan, Golub and LeVeque 1983). */
 node_id bound_m2(struct bounds *w, node_id id) {
-    const struct node n = copy_of(w, id);
+    const struct node n = bounds_copy(w, id);
     struct build *b = &w->b;
     node_id x = wide(w, n.args[0].node), e = w->error[w->from->nodes.at[id].args[0].node];
     bool keep = keeps_dims(&n);
-    double h = (sum_depth(w, reduced(w, &n)) + 4) * roundoff_of(w, n.meta.dtype);
+    double h = (sum_depth(w, bounds_terms(w, &n)) + 4) * roundoff_of(w, n.meta.dtype);
     node_id squares = reduce_as(w, &n, OP_SUM, binary(b, OP_MUL, x, x), keep), m2 = w->value[id];
     node_id root = unary(b, OP_SQRT, binary(b, OP_MUL, wide(w, m2), squares));
     node_id off = scalar(b, OP_MUL, binary(b, OP_ADD, wide(w, m2), scalar(b, OP_MUL, root, 2)), h);
@@ -87,7 +87,7 @@ node_id bound_m2(struct bounds *w, node_id id) {
 
 /* sum of t = exp(x - max): each is off by a factor e^(e_x + e_max + u |x - max|) and its own. */
 node_id bound_expsum(struct bounds *w, node_id id) {
-    const struct node n = copy_of(w, id);
+    const struct node n = bounds_copy(w, id);
     struct build *b = &w->b;
     node_id x = wide(w, n.args[0].node), e = w->error[w->from->nodes.at[id].args[0].node];
     double u = roundoff_of(w, n.meta.dtype);
@@ -95,27 +95,27 @@ node_id bound_expsum(struct bounds *w, node_id id) {
     node_id off = scalar(b, OP_MUL, unary(b, OP_ABS, d), 3 * u);
     if (e != EXACT) off = plus(w, off, plus(w, e, reduce_as(w, &n, OP_AMAX, e, true)));
     node_id t = unary(b, OP_EXP, d);
-    t = call(b, OP_ERROR_ROUND, arg_node(t),
-             arg_node(binary(b, OP_MUL, t, unary(b, OP_EXPM1, off))),
-             arg_float((sum_depth(w, reduced(w, &n)) + 8) * u), arg_float(DBL_MAX), arg_float(0));
+    t = call(
+        b, OP_ERROR_ROUND, arg_node(t), arg_node(binary(b, OP_MUL, t, unary(b, OP_EXPM1, off))),
+        arg_float((sum_depth(w, bounds_terms(w, &n)) + 8) * u), arg_float(DBL_MAX), arg_float(0));
     return stored_result(w, id, reduce_as(w, &n, OP_SUM, t, keeps_dims(&n)));
 }
 
 /* How far the furthest element is that may be the extremum. */
 node_id bound_argument(struct bounds *w, node_id id) {
-    struct node n = copy_of(w, id);
+    struct node n = bounds_copy(w, id);
     struct build *b = &w->b;
     node_id x = n.args[0].node, e = w->error[w->from->nodes.at[id].args[0].node];
     bool largest_one = n.op == OP_ARGMAX;
-    bool all = n.args[1].kind == ARG_NONE || !meta_at(w, x)->rank;
+    bool all = n.args[1].kind == ARG_NONE || !bounds_meta(w, x)->rank;
     if (e == EXACT) return EXACT;
-    struct meta line = {.rank = 1, .size = {meta_numel(g_of(w)->ex, meta_at(w, x))}};
+    struct meta line = {.rank = 1, .size = {meta_numel(bounds_graph(w)->ex, bounds_meta(w, x))}};
     if (all) x = reshape(b, x, &line), e = reshape(b, e, &line);
-    int dim = all ? 0 : (int)size_of(w, n.args[1].i), rank = meta_at(w, x)->rank;
-    struct meta places = {.rank = (uint8_t)rank}, kept = *meta_at(w, x);
-    for (int i = 0; i < rank; i++) places.size[i] = ex_const(g_of(w)->ex, 1);
+    int dim = all ? 0 : (int)bounds_size(w, n.args[1].i), rank = bounds_meta(w, x)->rank;
+    struct meta places = {.rank = (uint8_t)rank}, kept = *bounds_meta(w, x);
+    for (int i = 0; i < rank; i++) places.size[i] = ex_const(bounds_graph(w)->ex, 1);
     places.size[dim] = kept.size[dim];
-    kept.size[dim] = ex_const(g_of(w)->ex, 1);
+    kept.size[dim] = ex_const(bounds_graph(w)->ex, 1);
     struct arg dims = one_dim(b, dim);
     node_id above = binary(b, OP_ADD, wide(w, x), e), below = binary(b, OP_SUB, wide(w, x), e);
     node_id best =
@@ -137,10 +137,10 @@ static double product_depth(const struct bounds *w, int64_t n, enum dtype t, boo
 }
 
 static int64_t product_terms(struct bounds *w, const struct node *n) {
-    const struct meta *y = meta_at(w, n->args[1].node);
+    const struct meta *y = bounds_meta(w, n->args[1].node);
     int64_t count = 1;
-    if (!op_convolves(n->op)) return size_of(w, y->size[y->rank - 2]);
-    for (int i = 2; i < y->rank; i++) count *= size_of(w, y->size[i]); /* [G, F, C, K...] */
+    if (!op_convolves(n->op)) return bounds_size(w, y->size[y->rank - 2]);
+    for (int i = 2; i < y->rank; i++) count *= bounds_size(w, y->size[i]); /* [G, F, C, K...] */
     return count;
 }
 
@@ -193,7 +193,7 @@ static node_id product_error(struct bounds *w, const struct node *n, node_id x, 
 static node_id tf32_product_error(struct bounds *w, node_id id, node_id e, node_id f, double h) {
     const double NOT_ROUNDED = 1 + 0x1p-9; /* factors may be left as they are */
     struct build *b = &w->b;
-    const struct node n = copy_of(w, id);
+    const struct node n = bounds_copy(w, id);
     node_id x = wide(w, n.args[0].node), y = wide(w, n.args[1].node);
     node_id a = to_tf32(w, x), c = to_tf32(w, y);
     e = tf32_error(w, x, e), f = tf32_error(w, y, f);
@@ -203,13 +203,14 @@ static node_id tf32_product_error(struct bounds *w, node_id id, node_id e, node_
 }
 
 node_id bound_matmul(struct bounds *w, node_id id) {
-    const struct node n = copy_of(w, id), *old = &w->from->nodes.at[id];
+    const struct node n = bounds_copy(w, id), *old = &w->from->nodes.at[id];
     node_id x = n.args[0].node, y = n.args[1].node;
     node_id e = w->error[old->args[0].node], f = w->error[old->args[1].node];
     bool floats = dtype_is_float(n.meta.dtype), tf32 = is_tf32(w, &n);
     if (!floats && e == EXACT && f == EXACT) return EXACT;
     enum dtype math = maths_of(w, n.meta.dtype);
-    double terms = floats ? product_depth(w, product_terms(w, &n), meta_at(w, x)->dtype, tf32) : 0;
+    double terms =
+        floats ? product_depth(w, product_terms(w, &n), bounds_meta(w, x)->dtype, tf32) : 0;
     double h = floats ? terms * roundoff_of(w, math) : 0;
     node_id sum = tf32 ? tf32_product_error(w, id, e, f, h)
                        : product_error(w, &n, x, y, e, f, h, floats ? math : DT_F64);
