@@ -4,8 +4,8 @@
 /* The operators of the graph over %x: f32[2, 3, 4], inputs aside, once twins are joined. */
 static void becomes(const char *body, const char *want) {
     struct arena *a = arena_new();
-    struct graph *g = graph_simplify(
-        must_parse(a, arena_printf(a, "graph(%%x: f32[2, 3, 4]) {\n%s}\n", body)));
+    struct graph *g =
+        graph_simplify(must_parse(a, arena_printf(a, "graph(%%x: f32[2, 3, 4]) {\n%s}\n", body)));
     struct value in[MAX_TEST_VALUES], old[MAX_TEST_VALUES], now[MAX_TEST_VALUES];
     random_inputs(g, in);
     must_eval(g, in, old);
@@ -42,8 +42,7 @@ static void test_others(void **state) {
     becomes(" %s = amin(%x, [0])\n %t = amax(%x, [0], True)\n return %s, %t\n", "amin amax");
     becomes(" %y = exp(%x)\n %s = sum(%x, [0])\n %t = sum(%y, [0], True)\n return %s, %t\n",
             "exp sum sum");
-    becomes(" %s = sum(%x, [0])\n %t = sum(%x, [0], True, dtype=f64)\n return %s, %t\n",
-            "sum sum");
+    becomes(" %s = sum(%x, [0])\n %t = sum(%x, [0], True, dtype=f64)\n return %s, %t\n", "sum sum");
 }
 
 int main(void) {
