@@ -30,10 +30,11 @@ enum {
 
 /* Of which plane each is multiplied with which, the smallest products first. */
 static void choose_passes(struct product *p) {
-    for (int sum = 2; sum >= 0; sum--)
+    for (int sum = p->pairs ? 1 : 2; sum >= 0; sum--)
         for (int a = 0; a < p->a.planes; a++)
             for (int b = 0; b < p->b.planes; b++) {
                 if (a + b != sum) continue;
+                p->pass[p->n_passes].crossed = p->pairs && sum;
                 p->pass[p->n_passes].a = a;
                 p->pass[p->n_passes++].b = b;
             }
@@ -117,6 +118,26 @@ static const char *check_operand(const struct kernel *k, const struct operand *o
     return NULL;
 }
 
+/* Arrays of sums that a thread has: those under way, crossed ones, totals. */
+static int product_arrays(const struct product *p) { return p->pairs ? 3 : p->promotes ? 2 : 1; }
+
+/* Of a product of f32 in pairs: both factors are made of them, and the depth is one of which they
+ * are known to be exact enough (see above). What is out of their range is multiplied in bf16. */
+static const char *check_pairs(const struct kernel *k, const struct config *c,
+                               const struct product *p, struct arena *a) {
+    enum { LEAST_DEPTH = 512 };
+    struct config wide;
+    if (c->knob[KNOB_mma] != BY_WARPGROUP) return "pairs=1 needs mma=1";
+    if (k->over) return "pairs=1 is of products whose results nothing reduces";
+    if (p->a.planes != 2 || p->b.planes != 2) return "pairs=1 needs two factors of f32";
+    if ((p->a.windows && p->a.along) || (p->b.windows && p->b.along))
+        return "pairs=1 is not of windows along the depth";
+    if (kernel_size(k, AXIS_R) < LEAST_DEPTH)
+        return arena_printf(a, "pairs=1 needs a depth of %d", LEAST_DEPTH);
+    if (!matrix_wide_config(k, c, &wide, a)) return "pairs=1 needs a product in bf16 beside it";
+    return NULL;
+}
+
 /* Of the wgmma's: rows of warpgroups, a line of 128 bytes, registers of those who multiply. */
 static const char *check_warpgroups(const struct kernel *k, const struct config *c,
                                     struct layout *y, struct product *p, struct arena *a) {
@@ -138,7 +159,7 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     if ((!p->a.along || !p->b.along) && bytes > 128)
         return arena_printf(a, "k=%d at most where memory runs along it",
                             128 / dtype_bytes(p->a.dtype));
-    int sums = n / 2 * (p->promotes ? 2 : 1), most = p->warpgroups == 3 ? 160 : 232;
+    int sums = n / 2 * product_arrays(p), most = p->warpgroups == 3 ? 160 : 232;
     if (sums + 40 > most)
         return arena_printf(a, "%d sums a thread; %d is the limit", sums, most - 40);
     y->threads = (p->warpgroups + 1) * GROUP_THREADS;
@@ -175,6 +196,8 @@ static const char *check_warps(const struct kernel *k, const struct config *c, s
 int product_thread_sums(const struct product *p) {
     return p->warp_rows / WARP_ROWS * p->warp_columns / 2;
 }
+
+bool product_may_break(const struct product *p) { return p->n_passes > 1 && !p->pairs; }
 
 int product_warps(const struct layout *y, enum axis x) {
     return x == AXIS_M ? y->bx / y->product->warp_rows : y->br / y->product->warp_columns;
@@ -232,8 +255,10 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     struct product *p = NEW(a, struct product);
     bool by_warp = c->knob[KNOB_mma] == BY_WARP;
     p->by_warp = by_warp;
+    p->pairs = c->knob[KNOB_pairs];
     product_operands(k, p, m, n, depth, a);
     choose_passes(p);
+    if (p->pairs && (bad = check_pairs(k, c, p, a))) return bad;
     p->band = c->knob[KNOB_band] ? c->knob[KNOB_band] : epilogue_reads_results(k) ? 1 : 8;
     int64_t steps = round_up(p->a.depth, depth) / depth;
     p->steps = list_steps(k, p->a.windows ? &p->a : &p->b, depth, a);
@@ -280,6 +305,18 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     y->ex = y->ur = 1;
     y->vec = 2;
     return NULL;
+}
+
+bool matrix_wide_config(const struct kernel *k, const struct config *c, struct config *wide,
+                        struct arena *a) {
+    enum { WIDEST = 128 };
+    struct layout y;
+    *wide = *c;
+    wide->knob[KNOB_pairs] = 0;
+    if (wide->knob[KNOB_n] > WIDEST) wide->knob[KNOB_n] = WIDEST;
+    for (; wide->knob[KNOB_stages] > 1; wide->knob[KNOB_stages]--)
+        if (!kernel_layout(k, wide, &y, a)) return true;
+    return false;
 }
 
 int64_t matrix_tiles(const struct kernel *k, const struct layout *y, enum axis x) {
