@@ -139,9 +139,10 @@ static void put_neighbours(struct emitter *w, const struct operand *o, const cha
     close_brace(w);
 }
 
-/* The values x[e] as planes, which of pairs are in range if the largest of eight neighbours along
- * the depth is, from element `to` of the image on. */
-static void put_planes(struct emitter *w, const struct operand *o, const char *to) {
+/* The values x[e] as planes, from element `to` of the image on. Pairs are in range if the largest of
+ * some neighbours along the depth is: the thread's, and those of so many lanes beside it. The more
+ * these are the better: all of them but a small one may be 0, as behind a relu. */
+static void put_planes(struct emitter *w, const struct operand *o, const char *to, int lanes) {
     const char *t = memory_type(w, o->dtype);
     line(w, "k_pack<%s, %d> w;", t, EACH);
     if (o->dtype == DT_F32) {
@@ -151,6 +152,7 @@ static void put_planes(struct emitter *w, const struct operand *o, const char *t
     bool pairs = o->planes == 2;
     if (pairs && !o->along) line(w, "unsigned top[1] = {0};");
     if (pairs) line(w, "k_top(top, x);");
+    if (pairs && lanes > 1) line(w, "k_top_of_lanes<%d>(top);", lanes);
     if (pairs && !o->along) line(w, "odd |= k_out_of_range(top);");
     for (int p = 0; p < o->planes; p++) {
         if (o->planes == 1)
@@ -166,6 +168,14 @@ static void put_planes(struct emitter *w, const struct operand *o, const char *t
 
 /* ---- what is copied as the product has it ---------------------------------------------------- */
 
+/* Of so many eights, the threads of a warp have one each in turn: so many lanes that begin at a
+ * multiple of their number have eights of one line. */
+static int lanes_of_line(int64_t eights, int most) {
+    int lanes = 1;
+    while (lanes < most && eights % (2 * lanes) == 0) lanes *= 2;
+    return lanes;
+}
+
 /* For so many groups of eight neighbours. */
 static void open_loop(struct emitter *w, int64_t groups) {
     open_brace(w,
@@ -176,26 +186,27 @@ static void open_loop(struct emitter *w, int64_t groups) {
 
 static const char *row_name(const struct operand *o) { return o->axis == AXIS_M ? "m" : "n"; }
 
-/* Of pairs whose lines are rows: a thread has eight lines, so that it knows of eight neighbours along
- * the depth. */
+/* Of pairs whose lines are rows: a thread has so many lines, that is, neighbours along the depth. */
 static void put_lines_of_rows(struct emitter *w, const struct operand *o) {
-    long long chunks = tile_count(o->rows, EACH), groups = tile_count(o->depth, EACH);
+    enum { DEEP = 16 };
+    long long chunks = tile_count(o->rows, EACH), groups = tile_count(o->depth, DEEP);
     open_loop(w, chunks * groups * o->batches);
     line(w, "const k_idx c = (k_idx)(i %% %lld) * %d, first = (k_idx)(i / %lld %% %lld) * %d;",
-         chunks, EACH, chunks, groups, EACH);
+         chunks, EACH, chunks, groups, DEEP);
     line(w, "const k_idx z = (k_idx)(i / %lldLL);", chunks * groups);
     line(w, "(void)z;");
     line(w, "unsigned top[%d];", EACH);
     line(w, "for (int e = 0; e < %d; e++) top[e] = 0;", EACH);
     line(w, "#pragma unroll 4");
-    open_brace(w, "for (int d = 0; d < %d; d++)", EACH);
+    open_brace(w, "for (int d = 0; d < %d; d++)", DEEP);
     line(w, "const k_idx r = first + d;");
-    if (o->depth % EACH) line(w, "if (r >= %lld) break;", (long long)o->depth);
+    if (o->depth % DEEP) line(w, "if (r >= %lld) break;", (long long)o->depth);
     line(w, "float x[%d];", EACH);
     put_neighbours(w, o, row_name(o), "c", o->rows);
     put_planes(w, o,
                arena_printf(w->arena, "z * %lldLL + (long long)r * %lld + c", (long long)o->batch,
-                            (long long)o->pitch));
+                            (long long)o->pitch),
+               1);
     close_brace(w);
     line(w, "odd |= k_out_of_range(top);");
     close_brace(w);
@@ -213,9 +224,9 @@ static void put_lines(struct emitter *w, const struct operand *o) {
     line(w, "const k_idx %s = at;", o->along ? "r" : row_name(o));
     line(w, "float x[%d];", EACH);
     put_neighbours(w, o, o->along ? row_name(o) : "r", "c", width);
-    put_planes(
-        w, o,
-        arena_printf(w->arena, "i / %lld * %lld + c", (long long)chunks, (long long)o->pitch));
+    put_planes(w, o,
+               arena_printf(w->arena, "i / %lld * %lld + c", (long long)chunks, (long long)o->pitch),
+               lanes_of_line(chunks, WARP));
     close_brace(w);
 }
 
@@ -257,7 +268,8 @@ static void put_tiles(struct emitter *w, const struct operand *o) {
     line(w, "for (int e = 0; e < %d; e++) x[e] = tile[l][c + e];", EACH);
     put_planes(w, o,
                arena_printf(w->arena, "z * %lldLL + (long long)(l0 + l) * %lld + c0 + c",
-                            (long long)o->batch, (long long)o->pitch));
+                            (long long)o->batch, (long long)o->pitch),
+               1);
     close_brace(w);
     close_brace(w);
     line(w, "__syncthreads();");
@@ -437,7 +449,8 @@ static void put_windows(struct emitter *w, const struct operand *o) {
     close_channel(w);
     put_planes(w, o,
                arena_printf(w->arena, "(long long)%s * %lld + c",
-                            each > 1 ? "(pixel + j)" : "pixel", (long long)o->pitch));
+                            each > 1 ? "(pixel + j)" : "pixel", (long long)o->pitch),
+               lanes_of_line(o->channels / EACH, neighbours ? WARP / neighbours : WARP));
     if (each > 1) close_brace(w);
     close_brace(w);
 }
@@ -517,7 +530,7 @@ static void put_runs(struct emitter *w, const struct operand *o) {
     if (o->order->pixel >= EACH)
         line(w, "if (part++, ++channel == %lld) channel = 0, tap++;", (long long)of->channels);
     close_brace(w);
-    put_planes(w, o, arena_printf(w->arena, "i * %d", EACH));
+    put_planes(w, o, arena_printf(w->arena, "i * %d", EACH), 1);
     close_brace(w);
 }
 

@@ -2306,6 +2306,16 @@ K_DEVICE void k_top(unsigned (&top)[8], const float (&x)[8]) {
         top[i] = bits > top[i] ? bits : top[i];
     }
 }
+/* Of those of LANES lanes, from a multiple of these on. */
+template <int LANES> K_DEVICE void k_top_of_lanes(unsigned (&top)[1]) {
+    const unsigned first = threadIdx.x % 32 & ~(LANES - 1u);
+    const unsigned mask = LANES == 32 ? 0xffffffffu : ((1u << LANES % 32) - 1) << first;
+#pragma unroll
+    for (int d = 1; d < LANES; d *= 2) {
+        const unsigned other = __shfl_xor_sync(mask, top[0], d);
+        top[0] = other > top[0] ? other : top[0];
+    }
+}
 /* Is a group of numbers with this largest one out of the range of pairs? It is in range where all are 0, or the largest is
  * from 2^-18 on and becomes no infinity. */
 template <int N> K_DEVICE bool k_out_of_range(const unsigned (&top)[N]) {

@@ -124,7 +124,7 @@ static int product_arrays(const struct product *p) { return p->pairs ? 3 : p->pr
 /* Of a product of f32 in pairs: both factors are made of them, and the depth is one of which they
  * are known to be exact enough (see above). What is out of their range is multiplied in bf16. */
 static const char *check_pairs(const struct kernel *k, const struct config *c,
-                               const struct product *p, struct arena *a) {
+                               const struct product *p, int64_t least_depth, struct arena *a) {
     enum { LEAST_DEPTH = 512 };
     struct config wide;
     if (c->knob[KNOB_mma] != BY_WARPGROUP) return "pairs=1 needs mma=1";
@@ -132,7 +132,7 @@ static const char *check_pairs(const struct kernel *k, const struct config *c,
     if (p->a.planes != 2 || p->b.planes != 2) return "pairs=1 needs two factors of f32";
     if ((p->a.windows && p->a.along) || (p->b.windows && p->b.along))
         return "pairs=1 is not of windows along the depth";
-    if (kernel_size(k, AXIS_R) < LEAST_DEPTH)
+    if (kernel_size(k, AXIS_R) < LEAST_DEPTH || least_depth < LEAST_DEPTH)
         return arena_printf(a, "pairs=1 needs a depth of %d", LEAST_DEPTH);
     if (!matrix_wide_config(k, c, &wide, a)) return "pairs=1 needs a product in bf16 beside it";
     return NULL;
@@ -258,13 +258,13 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     p->pairs = c->knob[KNOB_pairs];
     product_operands(k, p, m, n, depth, a);
     choose_passes(p);
-    if (p->pairs && (bad = check_pairs(k, c, p, a))) return bad;
     p->band = c->knob[KNOB_band] ? c->knob[KNOB_band] : epilogue_reads_results(k) ? 1 : 8;
     int64_t steps = round_up(p->a.depth, depth) / depth;
     p->steps = list_steps(k, p->a.windows ? &p->a : &p->b, depth, a);
     p->parts = y->split;
     if (p->parts > 1 && k->over) return "parts of the depth have no sums to reduce";
     int64_t least = least_steps(k, p, steps);
+    if (p->pairs && (bad = check_pairs(k, c, p, least * depth, a))) return bad;
     if (p->parts > least || p->parts > MOST_PARTS)
         return arena_printf(a, "split=%d of %lld steps; %d is the limit", p->parts,
                             (long long)least, MOST_PARTS);
