@@ -369,8 +369,9 @@ static void put_dot(struct emitter *w, const struct tile_program *t, bool fresh)
         if (p == 0 && of->pairs) first = arena_printf(w->arena, "step %% %d | i", CROSS_STEPS);
         line(w, "#pragma unroll");
         open_brace(w, "for (int i = 0; i < %d; i++)", a->depth / instruction_depth(a->operand));
-        line(w, "%s(%s, %s, %s, %s);", wgmma_name(t), of->pass[p].crossed ? "crossed" : "sums", operand_of(w, a, t->product->pass[p].a),
-             operand_of(w, b, t->product->pass[p].b), first);
+        line(w, "%s(%s, %s, %s, %s);", wgmma_name(t), of->pass[p].crossed ? "crossed" : "sums",
+             operand_of(w, a, t->product->pass[p].a), operand_of(w, b, t->product->pass[p].b),
+             first);
         close_brace(w);
     }
     line(w, "k_wgmma_commit();");
@@ -631,8 +632,7 @@ static void put_barriers(struct emitter *w, const struct tile_program *t) {
 
 void put_verdict_parameter(struct emitter *w, const struct tile_program *t, struct ws_launch *l) {
     if (!t->beside) return;
-    l->args[l->n_args++] =
-        (struct ws_arg){.kind = WS_ARG_WORKSPACE, .value = t->beside->verdict};
+    l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_WORKSPACE, .value = t->beside->verdict};
     buf_puts(&w->b, ", unsigned *verdict");
 }
 

@@ -139,9 +139,9 @@ static void put_neighbours(struct emitter *w, const struct operand *o, const cha
     close_brace(w);
 }
 
-/* The values x[e] as planes, from element `to` of the image on. Pairs are in range if the largest of
- * some neighbours along the depth is: the thread's, and those of so many lanes beside it. The more
- * these are the better: all of them but a small one may be 0, as behind a relu. */
+/* The values x[e] as planes, from element `to` of the image on. Pairs are in range if the largest
+ * of some neighbours along the depth is: the thread's, and those of so many lanes beside it. The
+ * more these are the better: all of them but a small one may be 0, as behind a relu. */
 static void put_planes(struct emitter *w, const struct operand *o, const char *to, int lanes) {
     const char *t = memory_type(w, o->dtype);
     line(w, "k_pack<%s, %d> w;", t, EACH);
@@ -186,7 +186,7 @@ static void open_loop(struct emitter *w, int64_t groups) {
 
 static const char *row_name(const struct operand *o) { return o->axis == AXIS_M ? "m" : "n"; }
 
-/* Of pairs whose lines are rows: a thread has so many lines, that is, neighbours along the depth. */
+/* Of pairs whose lines are rows: a thread has so many lines, neighbours along the depth. */
 static void put_lines_of_rows(struct emitter *w, const struct operand *o) {
     enum { DEEP = 16 };
     long long chunks = tile_count(o->rows, EACH), groups = tile_count(o->depth, DEEP);
@@ -224,9 +224,9 @@ static void put_lines(struct emitter *w, const struct operand *o) {
     line(w, "const k_idx %s = at;", o->along ? "r" : row_name(o));
     line(w, "float x[%d];", EACH);
     put_neighbours(w, o, o->along ? row_name(o) : "r", "c", width);
-    put_planes(w, o,
-               arena_printf(w->arena, "i / %lld * %lld + c", (long long)chunks, (long long)o->pitch),
-               lanes_of_line(chunks, WARP));
+    put_planes(
+        w, o, arena_printf(w->arena, "i / %lld * %lld + c", (long long)chunks, (long long)o->pitch),
+        lanes_of_line(chunks, WARP));
     close_brace(w);
 }
 

@@ -330,7 +330,8 @@ int64_t im2col_reach(const struct im2col *w);
  * before the product writes into the workspace. A number of 24 bits is a sum of three of 8:
  * planes of bf16, one matrix behind another, or, where f32 is `stored`, made of it in registers by
  * the warps that multiply. They add up to it 2^PLANE_SCALE times over, so that
- * the last bit of the smallest f32, 2^-149, is still a bf16. */
+ * the last bit of the smallest f32, 2^-149, is still a bf16. Or it is a pair of f16: see
+ * matrix.c. */
 struct operand {
     value_id factor, load; /* load: NO_VALUE if packed */
     enum axis axis;        /* AXIS_M or AXIS_N */

@@ -27,7 +27,7 @@ struct agent {
     int stage, before;
     unsigned phase;
     bool fresh, crosses, done, met; /* met: it waits for the others of its block */
-    int groups;            /* of copies */
+    int groups;                     /* of copies */
     float *sums, *total, *crossed;
     float *result[MOST_PHASES], *own; /* of rows; own: what `hold` found in the first */
     bool held, kept;

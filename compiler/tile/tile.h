@@ -121,9 +121,9 @@ struct tile_program {
                              each of their blocks, behind the image; */
     int64_t verdict;      /* and the product whether anything is, a word of the workspace; */
     const struct tile_program *beside; /* the product in bf16 beside it is made if so; NULL: none */
-    int64_t parts;        /* and the sums that parts of the depth leave */
-    int64_t partials;     /* and what tiles leave of the epilogue's reductions */
-    int64_t tickets;      /* bytes of the counters of these */
+    int64_t parts;                     /* and the sums that parts of the depth leave */
+    int64_t partials;                  /* and what tiles leave of the epilogue's reductions */
+    int64_t tickets;                   /* bytes of the counters of these */
 };
 
 /* dot.c: a product's block program as a tile program without roles and waits. */

@@ -243,7 +243,8 @@ static float *numbers(struct arena *a, size_t n, unsigned seed) {
     return x;
 }
 
-/* Elements of a plane, each smaller than the one before but of pairs; in images of windows, not runs, all planes of a pixel lie side by side. */
+/* Elements of a plane, each smaller than the one before, but of pairs; in images of windows, not
+ * runs, all planes of a pixel lie side by side. */
 static float *planes_of(struct arena *a, const struct operand *o, unsigned seed) {
     bool beside = o->windows && !operand_has_runs(o);
     int64_t elements = operand_has_runs(o) ? o->plane
