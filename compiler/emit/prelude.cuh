@@ -2297,6 +2297,58 @@ template <bool FIRST> K_DEVICE void k_split(k_pack<k_bf16, 8> &plane, float (&x)
 #pragma unroll
     for (int i = 0; i < 8; i++) x[i] = k_isfinite(x[i]) ? x[i] - k_get(plane, i) : 0.0f;
 }
+/* The pair of f16 that x 2^4 is: the nearest one, and the nearest to what that leaves, 2^11 times over, which stays in x. */
+template <bool FIRST> K_DEVICE void k_halve(k_pack<k_f16, 8> &plane, float (&x)[8]) {
+#pragma unroll
+    for (int i = 0; i < 8; i++) x[i] *= FIRST ? 16.0f : 1.0f;
+    k_put(plane, x);
+#pragma unroll
+    for (int i = 0; i < 8; i++) x[i] = (x[i] - k_get(plane, i)) * 2048.0f;
+}
+/* The largest magnitude, as bits: of all eight, or of each and those before. */
+K_DEVICE void k_top(unsigned (&top)[1], const float (&x)[8]) {
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        const unsigned bits = k_as_uint(x[i]) & 0x7fffffffu;
+        top[0] = bits > top[0] ? bits : top[0];
+    }
+}
+K_DEVICE void k_top(unsigned (&top)[8], const float (&x)[8]) {
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        const unsigned bits = k_as_uint(x[i]) & 0x7fffffffu;
+        top[i] = bits > top[i] ? bits : top[i];
+    }
+}
+/* Of those of LANES lanes, from a multiple of these on. */
+template <int LANES> K_DEVICE void k_top_of_lanes(unsigned (&top)[1]) {
+    const unsigned first = threadIdx.x % 32 & ~(LANES - 1u);
+    const unsigned mask = LANES == 32 ? 0xffffffffu : ((1u << LANES % 32) - 1) << first;
+#pragma unroll
+    for (int d = 1; d < LANES; d *= 2) {
+        const unsigned other = __shfl_xor_sync(mask, top[0], d);
+        top[0] = other > top[0] ? other : top[0];
+    }
+}
+/* Is a group of numbers with this largest one out of the range of pairs? It is in range where all are 0, or the largest is
+ * from 2^-18 on and becomes no infinity. */
+template <int N> K_DEVICE bool k_out_of_range(const unsigned (&top)[N]) {
+    bool out = false;
+#pragma unroll
+    for (int i = 0; i < N; i++) out |= top[i] && (top[i] < 0x36800000u || top[i] >= 0x457ff000u);
+    return out;
+}
+/* A word of the block's: did any thread find something; and whether any of so many blocks did, which all threads ask. */
+K_DEVICE void k_leave_flag(unsigned *flags, bool found) {
+    const int any = __syncthreads_or(found);
+    if (threadIdx.x == 0) flags[blockIdx.x] = any != 0;
+}
+K_DEVICE bool k_any_flag(const unsigned *a, int n_a, const unsigned *b, int n_b) {
+    unsigned any = 0;
+    for (int i = (int)threadIdx.x; i < n_a; i += (int)blockDim.x) any |= a[i];
+    for (int i = (int)threadIdx.x; i < n_b; i += (int)blockDim.x) any |= b[i];
+    return __syncthreads_or(any != 0) != 0;
+}
 /* Word j of the thread that is number i of four goes to number j, as its word i. */
 K_DEVICE void k_transpose_quad(unsigned (&w)[4]) {
     const unsigned q = threadIdx.x & 3;

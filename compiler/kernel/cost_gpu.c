@@ -600,6 +600,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
         0.1; /* of the faster of products and copies, which go on beside each other */
     const double BUSY = 12; /* warps of a multiprocessor that keep these four busy */
     const double EPILOGUE = 1500, FILL = 2000, LAUNCH = 3, MEETING = 3500;
+    const double IDLE = 5; /* us: pairs: the launches in bf16 beside them; not fitted to anything */
     const struct device_limits *d = k->limits;
     const struct product *p = y->product;
     double ghz = device_clock_ghz(k->limits) * LOADED, gbps = device_gbps(d);
@@ -644,6 +645,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     double least = (k->bytes_read + k->bytes_written) / (gbps * 1e3 * 0.9);
     /* What rows come to: another launch, or a meeting for each phase; not fitted to anything. */
     if (k->over && !epilogue_reads_results(k)) us += LAUNCH;
+    if (p->pairs) us += IDLE;
     if (p->sharing > 1) us += waves * MEETING * (p->online ? 1 : k->levels - 1) / (ghz * 1e3);
     if (p->parts > 1) us += 2.5 + 2 * tiles * p->parts * m * n * 4 / (gbps * 1e3); /* by L2 */
     return fmax(us, least) + operand_pack_us(k, &p->a) + operand_pack_us(k, &p->b);
