@@ -253,7 +253,10 @@ static void put_terms(struct emitter *w, const struct phase *f) {
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
         const char *a = arena_printf(w->arena, "a%u%s", v, of);
-        line(w, "%s = %s;", a, combine_text(w, v, a, operand_text(w, v)));
+        if (w->k->values.at[v].reduction == REDUCTION_M2)
+            line(w, "%s = k_m2::few(%s, %s);", a, a, operand_text(w, v));
+        else
+            line(w, "%s = %s;", a, combine_text(w, v, a, operand_text(w, v)));
     }
     if (beyond) close_brace(w);
 }

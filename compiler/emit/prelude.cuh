@@ -875,6 +875,11 @@ template <typename T> K_DEVICE T k_m2_value(k_m2_state<T> a) {
 }
 struct k_m2 {
     template <typename T> K_DEVICE_MEMBER k_m2_state<T> of(k_m2_state<T> a, T x) { return k_add_near(a, x, true); }
+    /* The same of a few, whose first is near enough: its own square is a part of what they come to. */
+    template <typename T> K_DEVICE_MEMBER k_m2_state<T> few(k_m2_state<T> a, T x) {
+        if (a.n == (T)0) a.near = x;
+        return k_add_near(a, x, false);
+    }
     template <typename T> K_DEVICE_MEMBER k_m2_state<T> of(k_m2_state<T> a, k_m2_state<T> b) {
         if (a.n == (T)0) return b;
         if (b.n == (T)0) return a;
@@ -937,6 +942,7 @@ struct k_join_squares {
     }
 };
 
+template <typename T> K_DEVICE T k_shfl(T v, int from, int width) { return __shfl_sync(0xffffffffu, v, from, width); }
 template <typename T> K_DEVICE T k_shfl_xor(T v, int lane_mask) { return __shfl_xor_sync(0xffffffffu, v, lane_mask); }
 template <typename T, typename I> K_DEVICE k_pair<T, I> k_shfl_xor(k_pair<T, I> v, int lane_mask) {
     v.value = k_shfl_xor(v.value, lane_mask);
@@ -959,6 +965,15 @@ template <typename OP, int FROM, int TO, typename T> K_DEVICE T k_reduce_lanes(T
 #pragma unroll
     for (int m = FROM; m < TO; m *= 2) v = OP::of(v, k_shfl_xor(v, m));
     return v;
+}
+/* Of lanes' states: first their mean, by how far each is from one of them, then what they are off by. Two divisions, where
+ * joining them two by two takes three a step. */
+template <int FROM, int TO, typename T> K_DEVICE k_m2_state<T> k_m2_lanes(k_m2_state<T> v) {
+    const T near = k_shfl(v.near, (int)threadIdx.x & 31 & ~(TO - FROM), 32);
+    const T off = v.n > (T)0 ? k_div(v.sum, v.n) : (T)0, own = v.n > (T)0 ? v.near - near + off : (T)0;
+    const T n = k_reduce_lanes<k_sum, FROM, TO>(v.n), all = k_reduce_lanes<k_sum, FROM, TO>(v.n * own);
+    const T mean = n > (T)0 ? k_div(all, n) : (T)0, d = own - mean;
+    return k_m2_state<T>{n, near + mean, (T)0, k_reduce_lanes<k_sum, FROM, TO>(v.squares - v.sum * off + v.n * d * d)};
 }
 
 /* The two halves of k_reduce_row, between which the caller puts a barrier, one for several reductions. */
@@ -1247,7 +1262,6 @@ K_DEVICE void k_clear_parts(const k_left<T, U> &left, unsigned long long *word, 
 template <typename T> K_DEVICE T k_shfl_up(T v, unsigned lanes, int width) {
     return __shfl_up_sync(0xffffffffu, v, lanes, width);
 }
-template <typename T> K_DEVICE T k_shfl(T v, int from, int width) { return __shfl_sync(0xffffffffu, v, from, width); }
 
 /* What a scan carries along: of a long sum, with what its additions have lost (kernel/chain.c), so that the two are right
  * to the last digit; what is infinite has lost nothing. k_after: x, with all before it. */

@@ -135,6 +135,9 @@ static double access_us(const struct kernel *k, const struct layout *y) {
         bool whole = v ? layout_load_is_vector(k, y, v) : layout_store_is_vector(k, y, st);
         int rows_of_one = v && v->mask == MASK_R && y->one_head ? y->ex : 1;
         bool shifts = v && layout_load_shifts(k, y, v);
+        bool along = whole || uniform || !v || layout_turns(k, y, i);
+        int64_t steps = along ? 1 : load_usual_stride(k, v, inner);
+        if (steps > 1) bytes *= steps < LINE ? (int)steps : LINE;
         double clocks = access_clocks(warp, bytes, lanes_of_run(k, y));
         if (shifts) clocks = TWICE * clocks + SHIFT;
         total += (v ? cost_reads(k, y) : 1) *

@@ -739,11 +739,15 @@ bool index_take(const struct kernel *k, ex *index, ex symbol, int64_t *step);
 /* The same, or by how much it grows between neighbours, if that holds for eights of them: rows that
  * lie apart in memory are long enough to count as contiguous. */
 int64_t index_local_stride(const struct kernel *k, ex index, enum axis x);
+/* The same almost everywhere: where a row ends, and the next begins elsewhere, is left out. What
+ * runs backwards has neighbours as well. */
+int64_t index_usual_stride(const struct kernel *k, ex index, enum axis x);
 /* The two of a load, whose guard and subscripts may vary along the axis. */
 bool load_is_vector(const struct kernel *k, const struct value_node *load, enum axis x, int vec);
 /* Is it the same for vec neighbours, the first of which is a multiple of vec? */
 bool load_is_uniform(const struct kernel *k, const struct value_node *load, enum axis x, int vec);
 int64_t load_stride(const struct kernel *k, const struct value_node *load, enum axis x);
+int64_t load_usual_stride(const struct kernel *k, const struct value_node *load, enum axis x);
 /* From the first to the second: where rows of any length lie apart, mostly that. */
 int64_t load_first_step(const struct kernel *k, const struct value_node *load, enum axis x);
 

@@ -233,9 +233,26 @@ static const struct product_case reduced[] = {
     {"graph(%x: f32[3, 67, 33], %y: f32[3, 33, 41]) products tf32 {\n %z = bmm(%x, %y)\n"
      " %s = sum(%z, dim=[1, 2])\n return %s\n}\n",
      "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
+    /* about their mean, from which they differ little */
+    {"graph(%x: f32[130, 72], %y: f32[72, 50]) {\n %z = mm(%x, %y)\n %a = add(%z, 1000)\n"
+     " %v = m2(%a, dim=[1])\n %s = sum(%a, dim=[1])\n return %v, %s, %a\n}\n",
+     "mma=1 m=64 n=32 k=64 stages=2 warps=8"},
+    {"graph(%x: bf16[3, 72, 40], %y: bf16[3, 40, 96]) {\n %z = bmm(%x, %y)\n %f = float(%z)\n"
+     " %a = sub(%f, 300)\n %v = m2(%a, dim=[0, 1])\n return %v\n}\n",
+     "mma=1 m=128 n=64 k=32 stages=2 warps=12"},
+    {"graph(%x: f32[64, 72], %y: f32[72, 64]) {\n %m = gt(%x, 2)\n %a = where(%m, inf, %x)\n"
+     " %z = mm(%a, %y)\n %v = m2(%z)\n %w = mul(%z, 0.5)\n return %v, %w\n}\n",
+     "mma=1 m=64 n=32 k=64 stages=2 warps=8"},
 };
 
 static const struct product_case reduced_by_warps[] = {
+    {"graph(%x: bf16[136, 72], %y: bf16[72, 88]) {\n %z = mm(%x, %y)\n %f = float(%z)\n"
+     " %a = add(%f, 50)\n %v = m2(%a, dim=[1], keepdim=True)\n %s = sum(%a, dim=[1])\n"
+     " %r = sqrt(%v)\n return %r, %s\n}\n",
+     "mma=2 m=64 n=64 k=64 tm=32 tn=32 stages=2 warps=4"},
+    {"graph(%x: f32[70, 200], %y: f32[200, 136]) {\n %z = mm(%x, %y)\n"
+     " %v = m2(%z, dim=[0])\n return %v\n}\n",
+     "mma=2 m=32 n=128 k=64 tm=32 tn=32 stages=2 warps=4"},
     {"graph(%x: bf16[136, 72], %y: bf16[72, 88]) {\n %z = mm(%x, %y)\n %r = relu(%z)\n"
      " %s = sum(%r, dim=[1])\n return %s\n}\n",
      "mma=2 m=64 n=64 k=64 tm=32 tn=32 stages=2 warps=4"},
