@@ -67,6 +67,19 @@ static const struct product_case by_warpgroups[] = {
     {"graph(%x: f32[64, 512], %y: f32[512, 72], %c: f32[72]) {\n %a = sigmoid(%x)\n"
      " %z = mm(%a, %y)\n %s = add(%z, %c)\n %r = relu(%s)\n return %r\n}\n",
      "mma=1 m=64 n=128 k=64 stages=2 warps=8 pairs=1"},
+    /* rows and columns that are reduced, in range and out of it */
+    {"graph(%x: f32[130, 512], %y: f32[512, 200]) {\n %z = mm(%x, %y)\n %s = softmax(%z, 1)\n"
+     " return %s\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
+    {"graph(%x: f32[130, 512], %y: f32[512, 72]) {\n %a = mul(%x, 1e4)\n %z = mm(%a, %y)\n"
+     " %r = relu(%z)\n %s = sum(%r, [0])\n return %s\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
+    {"graph(%x: f32[130, 512], %y: f32[512, 72]) {\n %z = mm(%x, %y)\n %s = sum(%z, [1])\n"
+     " return %s, %z\n}\n",
+     "mma=1 m=64 n=32 k=64 stages=2 warps=8 pairs=1"},
+    {"graph(%x: f32[70, 576], %y: f32[576, 128]) {\n %a = mul(%y, 1e-9)\n %z = mm(%x, %a)\n"
+     " %n = layer_norm(%z, [128], eps=1e-05)\n return %n\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
     /* out of their range: too large, too small, infinite, a few rows of one factor; all but 0 */
     {"graph(%x: f32[64, 512], %y: f32[512, 40]) {\n %a = mul(%x, 1e4)\n %z = mm(%a, %y)\n"
      " return %z\n}\n",
