@@ -2168,6 +2168,20 @@ template <int LINE> K_DEVICE unsigned char *k_piece(unsigned char *tile, int lin
     const int PIECES = LINE / 16, SAME = 128 / LINE; /* lines with the same swizzle */
     return tile + (piece / PIECES * lines + line) * LINE + ((piece % PIECES) ^ (line / SAME % PIECES)) * 16;
 }
+/* The same as an address in shared memory; and piece `half` of what is put there. */
+template <int LINE> K_DEVICE k_shared k_place(k_shared tile, int lines, int line, int piece) {
+    const int PIECES = LINE / 16, SAME = 128 / LINE;
+    return tile + (piece / PIECES * lines + line) * LINE + ((piece % PIECES) ^ (line / SAME % PIECES)) * 16;
+}
+template <typename T> K_DEVICE void k_put_piece(k_shared at, const k_pack<T, 8> &w, int half) {
+    const unsigned u[] = {w.w[half * 4], w.w[half * 4 + 1], w.w[half * 4 + 2], w.w[half * 4 + 3]};
+#ifdef WS_EMULATOR
+    for (int i = 0; i < 4; i++) ((unsigned *)at)[i] = u[i];
+#else
+    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};"
+                 : : "r"(at), "r"(u[0]), "r"(u[1]), "r"(u[2]), "r"(u[3]) : "memory");
+#endif
+}
 /* 16 bytes of elements, number `at` of line `line` of a matrix on, into such a place; what is not in it is 0. */
 template <typename T>
 K_DEVICE void k_copy_piece(void *smem, const T *matrix, long long pitch, int line, int lines, int at, int width) {
