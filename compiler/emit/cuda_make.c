@@ -14,8 +14,8 @@
  *     } else if (number == 1) ...
  *     k_mbar_wait_block(empty + s * 8, phase ^ 1);
  *     for (int c = 0; c < 8; c++) {
- *         k_split<true>(w, x);
- *         k_put_piece(k_place<128>(stage + 49152, 128, made_row, c), w);
+ *         k_split_all(w, x);
+ *         k_put_piece(k_place<128>(stage + 49152, 128, made_row, c), w[0], 0);
  *
  * What does not fit the registers is taken behind the wait. */
 #include "emit/cuda_mma.h"
@@ -67,8 +67,8 @@ static void put_taken(struct emitter *w, const struct tile_program *t, const str
     open_scope(w);
     line(w, "const k_idx of_z = z;");
     open_scope(w);
-    line(w, "const k_idx z = of_z, %c = k_clamp(%c0 + made_row + %d, %lld);", row, row, i * GROUP,
-         (long long)o->rows - 1);
+    line(w, "const k_idx z = of_z, %c = k_anew((k_idx)k_clamp(%c0 + made_row + %d, %lld));", row, row,
+         i * GROUP, (long long)o->rows - 1);
     line(w, "(void)z;");
     if (!m.unrolled || cases == 1) {
         const char *first = arena_printf(w->arena, "(k_idx)(number * %d + made_part * %d)",
@@ -131,14 +131,19 @@ static void put_pieces(struct emitter *w, const struct tile_ring *r, const struc
     open_brace(w, "for (int c = 0; c < %d; c++)", pieces);
     line(w, "float x[%d];", EACH);
     line(w, "for (int e = 0; e < %d; e++) x[e] = made[c * %d + e];", EACH, EACH);
-    line(w, "k_pack<%s, %d> w;", memory_type(w, o->dtype), EACH);
-    put_rounded(w, o);
-    for (int p = 0; p < o->planes; p++) {
-        put_plane_of(w, o, p);
+    line(w, "k_pack<%s, %d> w[%d];", memory_type(w, o->dtype), EACH, o->planes);
+    if (o->planes > 1)
+        line(w, "k_split_all(w, x);");
+    else if (o->dtype == DT_F32)
+        line(w, "for (int e = 0; e < %d; e++) w[0].w[e] = k_tf32_bits(x[e]);", EACH);
+    else
+        line(w, "k_put(w[0], x);");
+    for (int p = 0; p < o->planes; p++)
         for (int h = 0; h < halves; h++)
-            line(w, "k_put_piece(k_place<%d>(stage + %d, %d, made_row + %d, (%s%d + c) * %d + %d), w, %d);",
-                 r->line, r->offset + p * r->bytes, r->rows, i * GROUP, of_part, c, halves, h, h);
-    }
+            line(w, "k_put_piece(k_place<%d>(stage + %d, %d, made_row + %d, (%s%d + c) * %d + %d), "
+                    "w[%d], %d);",
+                 r->line, r->offset + p * r->bytes, r->rows, i * GROUP, of_part, c, halves, h, p,
+                 h);
     close_brace(w);
 }
 

@@ -23,10 +23,6 @@ void put_places_of_warps(struct emitter *w, const struct tile_program *t);
 void add_images(struct emitter *w, const struct tile_program *t, struct ws_launch *l);
 void put_image_parameters(struct emitter *w, const struct tile_program *t);
 
-/* The lines that round x[8], of f32, to what is multiplied, and that make its plane p, w. */
-void put_rounded(struct emitter *w, const struct operand *o);
-void put_plane_of(struct emitter *w, const struct operand *o, int p);
-
 /* cuda_make.c: tiles that warps make. TAKE, MAKE, and, at the head of their role, which threads of
  * it these are. */
 void put_places_of_makers(struct emitter *w, const struct tile_program *t);

@@ -139,26 +139,19 @@ static void put_neighbours(struct emitter *w, const struct operand *o, const cha
     close_brace(w);
 }
 
-void put_rounded(struct emitter *w, const struct operand *o) {
-    if (o->dtype != DT_F32) return;
-    line(w, "#pragma unroll");
-    line(w, "for (int e = 0; e < %d; e++) x[e] = k_as_float(k_tf32_bits(x[e]));", EACH);
-}
-
-void put_plane_of(struct emitter *w, const struct operand *o, int p) {
-    if (o->planes == 1)
-        line(w, "k_put(w, x);");
-    else
-        line(w, "k_split<%s>(w, x);", p ? "false" : "true");
-}
-
 /* The values x[e] as planes, from element `to` of the image on. */
 static void put_planes(struct emitter *w, const struct operand *o, const char *to) {
     const char *t = memory_type(w, o->dtype);
     line(w, "k_pack<%s, %d> w;", t, EACH);
-    put_rounded(w, o);
+    if (o->dtype == DT_F32) {
+        line(w, "#pragma unroll");
+        line(w, "for (int e = 0; e < %d; e++) x[e] = k_as_float(k_tf32_bits(x[e]));", EACH);
+    }
     for (int p = 0; p < o->planes; p++) {
-        put_plane_of(w, o, p);
+        if (o->planes == 1)
+            line(w, "k_put(w, x);");
+        else
+            line(w, "k_split<%s>(w, x);", p ? "false" : "true");
         line(w, "k_store<%s, %d, 0>(image + (%s + %lldLL), w);", t, EACH, to,
              (long long)o->plane * p);
     }
