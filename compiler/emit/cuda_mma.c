@@ -145,8 +145,12 @@ static void put_draw_tile(struct emitter *w, const struct tile_program *t) {
         line(w, "const int steps = (%lld - part) / %d;", steps + parts - 1, parts);
     else if (!t->product->steps)
         line(w, "const int steps = %lld;", steps);
-    line(w, "const int z = tile / %lld, of_z = tile %% %lld, band = of_z / %lld * %d;", m * n,
-         m * n, band * n, band);
+    long long batches = matrix_tiles(k, y, AXIS_Z);
+    const char *of = arena_printf(w->arena, "tile / %lld, of_z = tile %% %lld", m * n, m * n);
+    if (t->product->beside)
+        of = arena_printf(w->arena, "(tile + tile / %lld) %% %lld, of_z = tile / %lld",
+                          (long long)tile_turns(t), batches, batches);
+    line(w, "const int z = %s, band = of_z / %lld * %d;", of, band * n, band);
     line(w, "const int high = k_clamp(%lld - band, %d), at = of_z - band * %lld;", m, band, n);
     line(w, "const int m0 = %s(band + at %% high)%s * %d, n0 = at / high * %d;",
          y->cluster > 1 ? "(" : "",

@@ -383,6 +383,8 @@ struct product {
     int makers; /* warpgroups that make one operand's tiles, in turn; 0: all tiles are copied */
     int warp_rows, warp_columns; /* of the sums that the threads of a warp have between them */
     int resident;                /* blocks of a multiprocessor */
+    bool beside; /* tiles of all batches at one place are done together, for these store beside each
+                    other */
     int band;                    /* tiles along m that are done before the next ones along n */
     bool promotes;
     int parts;          /* of the depth, that blocks have; the last to end adds them up */

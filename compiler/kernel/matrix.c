@@ -244,6 +244,30 @@ static const char *check_readers(const struct kernel *k, const struct layout *y,
     return NULL;
 }
 
+/* From the first element of the store to the second along an axis. */
+static int64_t store_step(const struct kernel *k, const struct store_node *s, enum axis x) {
+    ex at = s->index, then = at;
+    int64_t step;
+    for (int i = 0; i < AXIS_COUNT; i++) {
+        ex from = k->axis[i], zero = ex_const(k->ex, 0), one = ex_const(k->ex, i == (int)x);
+        if (!from) continue;
+        at = ex_subst(k->ex, at, &from, &zero, 1);
+        then = ex_subst(k->ex, then, &from, &one, 1);
+    }
+    return ex_is_const(k->ex, ex_sub(k->ex, then, at), &step) ? step : -1;
+}
+
+/* Do batches store between what neighbouring columns do, as phases of a transposed convolution? A
+ * line of memory that is written by one and, long after, by another is written twice. */
+static bool batches_lie_beside(const struct kernel *k) {
+    if (!k->axis[AXIS_Z] || kernel_size(k, AXIS_Z) == 1 || k->over) return false;
+    for (uint32_t i = 0; i < k->stores.n; i++) {
+        int64_t batch = store_step(k, &k->stores.at[i], AXIS_Z);
+        if (batch < 1 || batch >= store_step(k, &k->stores.at[i], AXIS_N)) return false;
+    }
+    return k->stores.n > 0;
+}
+
 const char *matrix_layout(const struct kernel *k, const struct config *c, struct layout *y,
                           struct arena *a) {
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n], depth = c->knob[KNOB_k];
@@ -262,6 +286,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     product_operands(k, p, m, n, depth, a);
     choose_passes(p);
     p->band = c->knob[KNOB_band] ? c->knob[KNOB_band] : epilogue_reads_results(k) ? 1 : 8;
+    p->beside = batches_lie_beside(k);
     int64_t steps = round_up(p->a.depth, depth) / depth;
     p->steps = list_steps(k, p->a.windows ? &p->a : &p->b, depth, a);
     p->parts = y->split;

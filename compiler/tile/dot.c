@@ -55,6 +55,12 @@ int64_t tile_batch_step(const struct tile_program *t, int64_t z, int64_t i) {
     return s ? s->at[z * s->most + i] : i;
 }
 
+int64_t tile_turns(const struct tile_program *t) {
+    int64_t blocks = t->block->grid / t->block->layout.cluster,
+            batches = matrix_tiles(t->block->kernel, &t->block->layout, AXIS_Z);
+    return blocks / common_divisor(blocks, batches) * batches;
+}
+
 int64_t tile_part_floats(const struct tile_program *t) {
     return (int64_t)t->ring[TILE_A].rows * t->ring[TILE_B].rows;
 }

@@ -167,10 +167,15 @@ static int64_t all_tiles(const struct machine *x) {
 static void place(const struct machine *x, const struct agent *g, int64_t *z, int64_t *m,
                   int64_t *n) {
     int64_t down = tiles_along(x, AXIS_M), wide = tiles_along(x, AXIS_N), each = down * wide;
-    int64_t tile = g->tile / x->t->product->parts, of_z = tile % each, band = x->t->product->band,
-            first = of_z / (band * wide) * band;
+    int64_t tile = g->tile / x->t->product->parts, of_z = tile % each, batch = tile / each;
+    if (x->t->product->beside) {
+        int64_t batches = tiles_along(x, AXIS_Z);
+        of_z = tile / batches;
+        batch = (tile + tile / tile_turns(x->t)) % batches;
+    }
+    int64_t band = x->t->product->band, first = of_z / (band * wide) * band;
     int64_t high = down - first < band ? down - first : band, at = of_z - first * wide;
-    *z = tile / each;
+    *z = batch;
     *m = ((first + at % high) * x->blocks + g->rank) * ring(x, TILE_A)->rows;
     *n = at / high * ring(x, TILE_B)->rows;
 }

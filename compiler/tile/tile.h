@@ -161,6 +161,9 @@ int64_t tile_steps(const struct tile_program *t);
 int64_t tile_batch_steps(const struct tile_program *t, int64_t z);
 int64_t tile_batch_step(const struct tile_program *t, int64_t z, int64_t i);
 int64_t tile_part_floats(const struct tile_program *t);
+/* product.beside: tile number i is of batch (i + i / n) % batches, for this n, and of place
+ * i / batches: so a block has all batches in turn, which differ in steps. */
+int64_t tile_turns(const struct tile_program *t);
 /* Do tiles leave what they have of the epilogue's reductions? Not if rows are whole in each. */
 bool tile_leaves_partials(const struct tile_program *t);
 /* Where the partials of the epilogue's reduction v begin in the workspace, and bytes of them. */
