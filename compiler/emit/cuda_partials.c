@@ -20,6 +20,13 @@ static const char *op_of(struct emitter *w, value_id v) {
     return reduction_operator(w->k->values.at[v].reduction);
 }
 
+/* v, of lanes that are FROM to TO / 2 apart. */
+static const char *lanes_text(struct emitter *w, value_id v, const char *lanes, const char *of) {
+    if (w->k->values.at[v].reduction == REDUCTION_M2)
+        return arena_printf(w->arena, "k_m2_lanes<%s>(%s)", lanes, of);
+    return arena_printf(w->arena, "k_reduce_lanes<%s, %s>(%s)", op_of(w, v), lanes, of);
+}
+
 /* What each row has, or each column, or the tile. */
 static bool of_rows(const struct emitter *w) {
     return w->k->over & MASK_N && !(w->k->over & MASK_M);
@@ -68,7 +75,8 @@ void declare_terms(struct emitter *w, const struct phase *f, const char *dims) {
 void put_warp_rows(struct emitter *w, const struct phase *f) {
     for (uint32_t i = 0; i < f->reduce.n && of_rows(w); i++) {
         value_id v = f->reduce.at[i];
-        line(w, "a%u[f][h] = k_reduce_lanes<%s, 1, 4>(a%u[f][h]);", v, op_of(w, v), v);
+        const char *a = arena_printf(w->arena, "a%u[f][h]", v);
+        line(w, "%s = %s;", a, lanes_text(w, v, "1, 4", a));
         if (sharers(w) > 1)
             line(w, "if (quad == 0) x%u[across * %d + (row - m0)] = a%u[f][h];", v, w->y->bx, v);
     }
@@ -83,7 +91,8 @@ void put_warp_columns(struct emitter *w, const struct phase *f, int chunk) {
          chunk);
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
-        line(w, "a%u[j][e] = k_reduce_lanes<%s, 4, 32>(a%u[j][e]);", v, op_of(w, v), v);
+        const char *a = arena_printf(w->arena, "a%u[j][e]", v);
+        line(w, "%s = %s;", a, lanes_text(w, v, "4, 32", a));
         if (sharers(w) > 1)
             line(w, "if (tid %% 32 < 4) x%u[down * %d + at] = a%u[j][e];", v, w->y->br, v);
         else
@@ -101,7 +110,7 @@ void put_warp_sums(struct emitter *w, const struct tile_program *t, const struct
         line(w, "#pragma unroll");
         line(w, "for (int i = 1; i < %d; i++) %s = %s;", rows, all,
              combine_text(w, v, all, arena_printf(w->arena, "a%u[i / 2][i %% 2]", v)));
-        line(w, "%s = k_reduce_lanes<%s, 1, 32>(%s);", all, op_of(w, v), all);
+        line(w, "%s = %s;", all, lanes_text(w, v, "1, 32", all));
         if (sharers(w) > 1)
             line(w, "if (tid %% 32 == 0) x%u[down * %d + across] = %s;", v,
                  product_warps(w->y, AXIS_N), all);
@@ -246,7 +255,7 @@ static void put_row_parts(struct emitter *w, const struct tile_program *t, const
         line(w, "#pragma unroll");
         line(w, "for (int j = 0; j < %d; j++) %s = %s;", (tiles + 3) / 4, all,
              combine_text(w, v, all, part));
-        line(w, "%s = k_reduce_lanes<%s, 1, 4>(%s);", all, op_of(w, v), all);
+        line(w, "%s = %s;", all, lanes_text(w, v, "1, 4", all));
     }
     close_brace(w);
 }

@@ -135,6 +135,9 @@ static double access_us(const struct kernel *k, const struct layout *y) {
         bool whole = v ? layout_load_is_vector(k, y, v) : layout_store_is_vector(k, y, st);
         int rows_of_one = v && v->mask == MASK_R && y->one_head ? y->ex : 1;
         bool shifts = v && layout_load_shifts(k, y, v);
+        bool along = whole || uniform || !v || layout_turns(k, y, i);
+        int64_t steps = along ? 1 : load_usual_stride(k, v, inner);
+        if (steps > 1) bytes *= steps < LINE ? (int)steps : LINE;
         double clocks = access_clocks(warp, bytes, lanes_of_run(k, y));
         if (shifts) clocks = TWICE * clocks + SHIFT;
         total += (v ? cost_reads(k, y) : 1) *
@@ -617,6 +620,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
         0.1; /* of the faster of products and copies, which go on beside each other */
     const double BUSY = 12; /* warps of a multiprocessor that keep these four busy */
     const double EPILOGUE = 1500, FILL = 2000, LAUNCH = 3, MEETING = 3500;
+    const double IDLE = 5; /* us: pairs: the launches in bf16 beside them; not fitted to anything */
     const struct device_limits *d = k->limits;
     const struct product *p = y->product;
     double ghz = device_clock_ghz(k->limits) * LOADED, gbps = device_gbps(d);
@@ -662,6 +666,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     double least = (k->bytes_read + k->bytes_written) / (gbps * 1e3 * 0.9);
     /* What rows come to: another launch, or a meeting for each phase; not fitted to anything. */
     if (k->over && !epilogue_reads_results(k)) us += LAUNCH;
+    if (p->pairs) us += IDLE;
     if (p->sharing > 1) us += waves * MEETING * (p->online ? 1 : k->levels - 1) / (ghz * 1e3);
     if (p->parts > 1) us += 2.5 + 2 * tiles * p->parts * m * n * 4 / (gbps * 1e3); /* by L2 */
     return fmax(us, least) + operand_pack_us(k, &p->a) + operand_pack_us(k, &p->b);

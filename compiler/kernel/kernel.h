@@ -330,7 +330,8 @@ int64_t im2col_reach(const struct im2col *w);
  * before the product writes into the workspace. A number of 24 bits is a sum of three of 8:
  * planes of bf16, one matrix behind another, or, where f32 is `stored`, made of it in registers by
  * the warps that multiply. They add up to it 2^PLANE_SCALE times over, so that
- * the last bit of the smallest f32, 2^-149, is still a bf16. */
+ * the last bit of the smallest f32, 2^-149, is still a bf16. Or it is a pair of f16: see
+ * matrix.c. */
 struct operand {
     value_id factor, load; /* load: NO_VALUE if packed */
     enum axis axis;        /* AXIS_M or AXIS_N */
@@ -371,12 +372,18 @@ struct batch_steps {
 /* Sums of products of planes, small ones first; what has summed up `promote` of the depth, if not
  * 0, goes to a total of its own (f32: products of tensor cores are cut off, not rounded). */
 enum { MOST_PASSES = 6, PROMOTE_DEPTH = 64, PROMOTE_TF32 = 32, PLANE_SCALE = 16 };
+/* Of pairs of f16: the factor is multiplied by 2^PAIR_SCALE; what the first plane leaves of it is
+ * 2^PAIR_SHIFT times as large in the second; products of a first and a second plane have sums of
+ * their own, which go to the total every CROSS_STEPS steps. */
+enum { PAIR_SCALE = 4, PAIR_SHIFT = 11, CROSS_STEPS = 64 };
 struct product {
     struct operand a, b;
     struct {
         int a, b;
+        bool crossed;
     } pass[MOST_PASSES];
     int n_passes;
+    bool pairs;
     bool by_warp;   /* mma.sync: a warp waits for its products, and all warps copy; else wgmma */
     int warpgroups; /* that multiply: 64 rows of a tile each; by_warp 1, the whole block */
     int group_threads;
@@ -476,8 +483,15 @@ void product_operands(const struct kernel *k, struct product *p, int m, int n, i
 /* matrix.c: the layout of a product on the matrix units; NULL, or why it is not legal. */
 const char *matrix_layout(const struct kernel *k, const struct config *c, struct layout *y,
                           struct arena *a);
+/* Of a config with pairs=1, the one of the product in bf16 that is made where the data are out of
+ * range; false: none is legal. */
+bool matrix_wide_config(const struct kernel *k, const struct config *c, struct config *wide,
+                        struct arena *a);
 /* Sums that a thread has of a tile; those that are promoted have a total each beside them. */
 int product_thread_sums(const struct product *p);
+/* May its sums not be finite where those of the factors are infinite? Not of pairs: these are of
+ * what is in range. */
+bool product_may_break(const struct product *p);
 /* What writing an operand's image takes in us, and its being read once (0: it has none); the clocks
  * that a line of a tile of windows takes at least: on an H100, tensor maps bring one in 5, of 32
  * bytes as of 128. */
@@ -744,11 +758,15 @@ bool index_take(const struct kernel *k, ex *index, ex symbol, int64_t *step);
 /* The same, or by how much it grows between neighbours, if that holds for eights of them: rows that
  * lie apart in memory are long enough to count as contiguous. */
 int64_t index_local_stride(const struct kernel *k, ex index, enum axis x);
+/* The same almost everywhere: where a row ends, and the next begins elsewhere, is left out. What
+ * runs backwards has neighbours as well. */
+int64_t index_usual_stride(const struct kernel *k, ex index, enum axis x);
 /* The two of a load, whose guard and subscripts may vary along the axis. */
 bool load_is_vector(const struct kernel *k, const struct value_node *load, enum axis x, int vec);
 /* Is it the same for vec neighbours, the first of which is a multiple of vec? */
 bool load_is_uniform(const struct kernel *k, const struct value_node *load, enum axis x, int vec);
 int64_t load_stride(const struct kernel *k, const struct value_node *load, enum axis x);
+int64_t load_usual_stride(const struct kernel *k, const struct value_node *load, enum axis x);
 /* From the first to the second: where rows of any length lie apart, mostly that. */
 int64_t load_first_step(const struct kernel *k, const struct value_node *load, enum axis x);
 

@@ -637,9 +637,9 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
 static const char *check_knobs(const struct config *c, bool dot, struct arena *a) {
     static const enum knob switches[] = {
         KNOB_nt,         KNOB_skip_l1, KNOB_leave_l2,  KNOB_stay_l2, KNOB_online, KNOB_turn,
-        KNOB_last_block, KNOB_window,  KNOB_look_back, KNOB_ahead,   KNOB_shift};
-    static const enum knob dot_only[] = {KNOB_m,  KNOB_n,   KNOB_k,   KNOB_tm,
-                                         KNOB_tn, KNOB_mma, KNOB_band, KNOB_make};
+        KNOB_last_block, KNOB_window,  KNOB_look_back, KNOB_ahead,   KNOB_shift,  KNOB_pairs};
+    static const enum knob dot_only[] = {KNOB_m,   KNOB_n,     KNOB_k,    KNOB_tm,  KNOB_tn,
+                                         KNOB_mma, KNOB_pairs, KNOB_band, KNOB_make};
     static const enum knob row_only[] = {
         KNOB_x,    KNOB_r,      KNOB_rows,      KNOB_keep,  KNOB_vec,   KNOB_blocks, KNOB_fit,
         KNOB_turn, KNOB_window, KNOB_look_back, KNOB_ahead, KNOB_shift, KNOB_hits};

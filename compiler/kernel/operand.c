@@ -279,15 +279,16 @@ static bool windows_fit(const struct operand *o, int line, int lines, struct are
 
 /* tile, depth: of the tile in shared memory. */
 static struct operand make_operand(const struct kernel *k, value_id factor, enum axis axis,
-                                   int tile, int depth, bool by_warp) {
+                                   int tile, int depth, const struct product *p) {
     const struct value_node *x = &k->values.at[factor];
     bool batched = k->axis[AXIS_Z] && x->mask & MASK_Z;
     value_id load = plain_load(k, factor);
-    bool wide = k->values.at[k->dot].dtype == DT_F32, tf32 = is_tf32(k);
+    bool wide = k->values.at[k->dot].dtype == DT_F32, tf32 = is_tf32(k), by_warp = p->by_warp;
+    enum dtype of_planes = p->pairs ? DT_F16 : DT_BF16;
     struct operand o = {.factor = factor,
                         .load = load,
                         .axis = axis,
-                        .dtype = wide && !tf32 ? DT_BF16 : k->values.at[k->dot].dtype,
+                        .dtype = wide && !tf32 ? of_planes : k->values.at[k->dot].dtype,
                         .planes = 1,
                         .piece = PIECE,
                         .rows = kernel_size(k, axis),
@@ -295,7 +296,7 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
                         .batches = batched ? kernel_size(k, AXIS_Z) : 1};
     o.stored = o.dtype;
     bool is_exact = load != NO_VALUE && k->values.at[load].dtype == o.dtype;
-    if (wide && !is_exact && !tf32) o.planes = 3;
+    if (wide && !is_exact && !tf32) o.planes = p->pairs ? 2 : 3;
     if (is_exact && is_matrix(k, load, &o) && !(tf32 && o.along)) return o;
     bool fixed = axis == AXIS_M ? k->a_fixed : k->b_fixed; /* packed in no call's time */
     struct operand pieces = o;
@@ -376,6 +377,9 @@ double operand_line_clocks(const struct operand *o, bool by_warp) {
     return o->windows && !by_warp ? WINDOW : 0;
 }
 
+/* Products of two factors of so many planes each. */
+static int planes_passes(int planes) { return planes == 3 ? MOST_PASSES : planes == 2 ? 3 : 1; }
+
 /* What it takes, in us, to write the operand's image, and then to copy or to multiply its rows, of
  * which each tile of the other factor wants all. */
 static double operand_us(const struct kernel *k, const struct operand *o, int line, int64_t others,
@@ -398,7 +402,7 @@ static double operand_us(const struct kernel *k, const struct operand *o, int li
 static bool cheapest_windows(const struct kernel *k, struct operand *best, const struct im2col *w,
                              int line, int lines, int64_t others, int tile, bool by_warp,
                              struct arena *a) {
-    int bytes = dtype_bytes(best->dtype), passes = best->planes > 1 ? MOST_PASSES : 1;
+    int bytes = dtype_bytes(best->dtype), passes = planes_passes(best->planes);
     double least = operand_us(k, best, line, others, tile, passes, by_warp);
     const struct operand own = *best;
     for (int folded = -1; folded < w->n; folded++) {
@@ -524,8 +528,8 @@ int stored_planes(const struct operand *o) { return operand_makes_planes(o) ? 1 
 
 void product_operands(const struct kernel *k, struct product *p, int m, int n, int depth,
                       struct arena *a) {
-    p->a = make_operand(k, k->dot_a, AXIS_M, m, depth, p->by_warp);
-    p->b = make_operand(k, k->dot_b, AXIS_N, n, depth, p->by_warp);
+    p->a = make_operand(k, k->dot_a, AXIS_M, m, depth, p);
+    p->b = make_operand(k, k->dot_b, AXIS_N, n, depth, p);
     if (p->makers) choose_made(k, p);
     choose_windows(k, p, 1, n, m, depth, a);
     choose_windows(k, p, 0, m, n, depth, a);

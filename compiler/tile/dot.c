@@ -11,7 +11,8 @@
  *                                   end
  *
  * Behind it come the epilogue's reductions: see tile.h. Sums that are promoted begin anew in each
- * step, and are added to a total behind it; of planes made in registers DOT_ADD does all that. */
+ * step, and are added to a total behind it; of planes made in registers DOT_ADD does all that. Of
+ * pairs, the small products have sums of their own, which CROSS adds to the total now and then. */
 #include "tile/tile.h"
 
 static void put(struct tile_program *t, enum tile_op op, int ring, int n) {
@@ -123,6 +124,18 @@ static void place_rings(struct tile_program *t) {
     WS_ASSERT(t->exchange + t->product->exchange + aligned <= t->smem);
 }
 
+int64_t tile_pack_blocks(const struct tile_program *t, int ring) {
+    enum { AT_ONCE = 8 };
+    const struct operand *o = t->ring[ring].operand;
+    int64_t elements = o->bytes / o->planes / dtype_bytes(o->dtype);
+    int64_t work = (elements + PACK_EACH * PACK_THREADS - 1) / (PACK_EACH * PACK_THREADS);
+    if (o->across)
+        work = ((o->rows + PACK_TILE - 1) / PACK_TILE) * ((o->depth + PACK_TILE - 1) / PACK_TILE) *
+               o->batches;
+    int64_t most = (int64_t)t->block->kernel->limits->units * AT_ONCE;
+    return work < most ? work : most;
+}
+
 /* A part of each block's tile, and a counter for each of its warpgroups. */
 static void place_parts(struct tile_program *t) {
     const struct kernel *k = t->block->kernel;
@@ -166,6 +179,8 @@ struct tile_program *tile_dot(const struct block *p, struct arena *a) {
         int64_t *bytes = o->at_load ? &t->kept : &t->workspace;
         t->image[i] = *bytes;
         *bytes += o->bytes;
+        t->flags[i] = *bytes;
+        if (x->pairs) *bytes += (tile_pack_blocks(t, i) * 4 + 15) / 16 * 16;
     }
     t->parts = t->partials = t->workspace;
     if (x->parts > 1) place_parts(t);
@@ -188,6 +203,7 @@ struct tile_program *tile_dot(const struct block *p, struct arena *a) {
         if (x->promotes) put(t, TILE_FILL, 0, 0);
         put(t, TILE_DOT, 0, 0);
         if (x->promotes) put(t, TILE_ADD, 0, 0);
+        if (x->pairs) put(t, TILE_CROSS, 0, CROSS_STEPS);
     }
     if (x->folds.levels) put(t, TILE_FOLD, 0, x->folds.block);
     put(t, TILE_END, 0, 0);

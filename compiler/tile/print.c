@@ -112,8 +112,9 @@ void tile_print(struct buf *b, const struct tile_program *t) {
         if (c->op == TILE_COPY || c->op == TILE_TAKE || c->op == TILE_MAKE)
             buf_printf(b, " %s", t->ring[c->ring].name);
         if (c->op == TILE_COPY && c->n) buf_printf(b, " %d", c->n);
-        if (c->op == TILE_ROLE || c->op == TILE_TURN || c->op == TILE_DRAIN || c->op == TILE_ARRIVE ||
-            c->op == TILE_FOLD || c->op == TILE_MEET || c->op == TILE_AHEAD || c->op == TILE_LANDED)
+        if (c->op == TILE_ROLE || c->op == TILE_TURN || c->op == TILE_DRAIN ||
+            c->op == TILE_ARRIVE || c->op == TILE_FOLD || c->op == TILE_CROSS ||
+            c->op == TILE_MEET || c->op == TILE_AHEAD || c->op == TILE_LANDED)
             buf_printf(b, " %d", c->n);
         const struct block *p = t->block;
         bool reductions = c->op == TILE_REDUCE || c->op == TILE_LEAVE_PARTIALS;

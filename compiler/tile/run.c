@@ -18,7 +18,7 @@ enum { MOST_REGIONS = 4, MOST_STAGES = 8, INSTRUCTION = 16, MOST_PHASES = 4 };
 
 struct product_at {
     int stage;
-    bool fresh; /* the sums begin with it */
+    bool fresh, crosses; /* the sums begin with it; those of crossed products do */
 };
 
 struct agent {
@@ -28,9 +28,9 @@ struct agent {
     int stage, before;
     unsigned phase;
     int turn; /* whose it is, of those that make */
-    bool fresh, done, met; /* met: it waits for the others of its block */
-    int groups;            /* of copies */
-    float *sums, *total;
+    bool fresh, crosses, done, met; /* met: it waits for the others of its block */
+    int groups;                     /* of copies */
+    float *sums, *total, *crossed;
     float *result[MOST_PHASES], *own; /* of rows; own: what `hold` found in the first */
     bool held, kept;
     int left; /* phase whose partials it left last */
@@ -225,17 +225,19 @@ static void multiply(struct machine *x, struct agent *g, const struct product_at
     const struct tile_ring *a = ring(x, TILE_A), *b = ring(x, TILE_B);
     const struct product *of = x->t->product;
     for (int i = 0; i < group_rows(x) * b->rows && p->fresh; i++) g->sums[i] = 0;
+    for (int i = 0; i < group_rows(x) * b->rows && p->crosses; i++) g->crossed[i] = 0;
     for (int q = 0; q < of->n_passes; q++) {
+        float *sums = of->pass[q].crossed ? g->crossed : g->sums;
         const float *left = tile_of(x, g->rank, TILE_A, p->stage, of->pass[q].a) +
                             g->group * group_rows(x) * a->depth;
         const float *right = tile_of(x, g->rank, TILE_B, p->stage, of->pass[q].b);
         for (int d = 0; d < a->depth; d += INSTRUCTION)
             for (int i = 0; i < group_rows(x); i++)
                 for (int j = 0; j < b->rows; j++) {
-                    double sum = g->sums[i * b->rows + j];
+                    double sum = sums[i * b->rows + j];
                     for (int k = d; k < d + INSTRUCTION; k++)
                         sum += (double)left[i * a->depth + k] * right[j * b->depth + k];
-                    g->sums[i * b->rows + j] = (float)sum;
+                    sums[i * b->rows + j] = (float)sum;
                 }
     }
 }
@@ -249,6 +251,13 @@ static void drain(struct machine *x, struct agent *g, int most) {
 
 static void add(const struct machine *x, struct agent *g) {
     for (int i = 0; i < group_rows(x) * ring(x, TILE_B)->rows; i++) g->total[i] += g->sums[i];
+}
+
+static void cross(const struct machine *x, struct agent *g, int steps) {
+    if (g->step % steps != steps - 1 && g->step + 1 != g->steps) return;
+    for (int i = 0; i < group_rows(x) * ring(x, TILE_B)->rows; i++)
+        g->total[i] += ldexpf(g->crossed[i], -PAIR_SHIFT);
+    g->crosses = true;
 }
 
 static void arrive(struct machine *x, const struct agent *g, int stage) {
@@ -404,7 +413,8 @@ static void begin_tile(struct machine *x, struct agent *g) {
     int64_t all = tile_batch_steps(x->t, z);
     g->first = part;
     g->steps = (all - part + parts - 1) / parts;
-    for (size_t i = 0; i < n && g->sums; i++) g->sums[i] = NAN, g->total[i] = 0;
+    for (size_t i = 0; i < n && g->sums; i++) g->sums[i] = g->crossed[i] = NAN, g->total[i] = 0;
+    g->crosses = true;
     g->held = g->kept = false;
 }
 
@@ -465,13 +475,13 @@ static bool go_on(struct machine *x, struct agent *g) {
         break;
     case TILE_FILL: g->fresh = true; break;
     case TILE_DOT_ADD:
-        vec_push(x->arena, &g->under_way, ((struct product_at){g->stage, true}));
+        vec_push(x->arena, &g->under_way, ((struct product_at){g->stage, true, true}));
         drain(x, g, 0);
         add(x, g);
         break;
     case TILE_DOT:
-        vec_push(x->arena, &g->under_way, ((struct product_at){g->stage, g->fresh}));
-        g->fresh = false;
+        vec_push(x->arena, &g->under_way, ((struct product_at){g->stage, g->fresh, g->crosses}));
+        g->fresh = g->crosses = false;
         if (!x->late || x->t->ahead) drain(x, g, 0);
         break;
     case TILE_DRAIN: drain(x, g, c->n); break;
@@ -487,6 +497,7 @@ static bool go_on(struct machine *x, struct agent *g) {
         if (++g->stage == ring(x, TILE_A)->stages) g->stage = 0, g->phase ^= 1;
         break;
     case TILE_ADD: add(x, g); break;
+    case TILE_CROSS: cross(x, g, c->n); break;
     case TILE_FOLD: break; /* how the total is kept is no business of who waits for whom */
     case TILE_LEAVE: leave(x, g); break;
     case TILE_MEET:
@@ -530,6 +541,7 @@ static void add_agents(struct machine *x, int rank, int64_t cluster) {
                 .at = at, .rank = rank, .group = copies ? -1 - g : g, .tile = cluster};
             if (!copies) agent.sums = NEW_ARRAY(x->arena, float, sums);
             if (!copies) agent.total = NEW_ARRAY(x->arena, float, sums);
+            if (!copies) agent.crossed = NEW_ARRAY(x->arena, float, sums);
             if (!copies) agent.own = NEW_ARRAY(x->arena, float, group_rows(x));
             for (int f = 0; f < MOST_PHASES && !copies; f++)
                 agent.result[f] = NEW_ARRAY(x->arena, float, group_rows(x));

@@ -35,14 +35,16 @@
  *   T4  a stage is filled again only behind a WAIT_EMPTY, and every role that reads it arrives once
  *       for each step, behind a DRAIN of those products; or behind a LANDED, at which all meet who
  *       have read it, and less than all stages ahead;
- *   T5  sums are read (ADD, FOLD, LEAVE, STORE) only behind a DRAIN of 0, and begin with a FILL;
+ *   T5  sums are read (ADD, CROSS, FOLD, LEAVE, STORE) only behind a DRAIN of 0, and begin with a
+ *       FILL;
  *   T6  rings lie in shared memory apart from each other, aligned to their swizzle, within the
  *       block's;
  *   T7  a NEXT stands behind each step of a role;
  *   T8  the phases of an epilogue come in their order, each STORE but the last with a REDUCE behind
  *       it; partials are left by who has reduced them; and a STORE that reads what rows come to
  *       stands behind a MEET_PARTIALS of all the tiles that share rows, if there are several;
- *   T9  a line of what is read through windows is of one tap, and there are lines for all taps.
+ *   T9  a line of what is read through windows is of one tap, and there are lines for all taps;
+ *   T10 of pairs, an ADD and a CROSS stand behind the DOT in the LOOP; of others no CROSS does.
  *
  * Where the epilogue reduces, the store is followed by
  *
@@ -131,13 +133,21 @@ struct tile_program {
     int64_t workspace;
     int64_t kept;         /* bytes of memory that holds what is packed at load across calls */
     int64_t image[RINGS]; /* where packed operands begin in the one or the other */
-    int64_t parts;        /* and the sums that parts of the depth leave */
-    int64_t partials;     /* and what tiles leave of the epilogue's reductions */
-    int64_t tickets;      /* bytes of the counters of these */
+    int64_t flags[RINGS]; /* pairs: where launches that packed say what is out of range, a word for
+                             each of their blocks, behind the image; */
+    int64_t verdict;      /* and the product whether anything is, a word of the workspace; */
+    const struct tile_program *beside; /* the product in bf16 beside it is made if so; NULL: none */
+    int64_t parts;                     /* and the sums that parts of the depth leave */
+    int64_t partials;                  /* and what tiles leave of the epilogue's reductions */
+    int64_t tickets;                   /* bytes of the counters of these */
 };
 
 /* dot.c: a product's block program as a tile program without roles and waits. */
 struct tile_program *tile_dot(const struct block *p, struct arena *a);
+/* Blocks of the launch that packs an operand, whose threads have eight elements at a time; of those
+ * that are turned, tiles of so many lines and elements. */
+enum { PACK_EACH = 8, PACK_THREADS = 256, PACK_TILE = 64 };
+int64_t tile_pack_blocks(const struct tile_program *t, int ring);
 /* pipeline.c: roles that copy and that multiply, or copies ahead, and what each waits for.
  * needs: neither. keeps: the numbers. */
 void tile_pipeline(struct tile_program *t);

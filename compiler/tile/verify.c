@@ -12,11 +12,12 @@ struct checker {
     int all_threads;
     bool waited_empty, waited_full, copied[RINGS], filled, next, dot;
     bool taken[RINGS], made, given; /* in a step */
-    int under_way;  /* products behind the last DRAIN; the sums may be read at 0 */
-    int arrivals;   /* in a step */
-    bool left, met; /* its part is where others find it; all parts are */
-    bool landed;    /* in the loop: all are there; behind it: and have read the last stage */
-    bool ungrouped; /* copies that belong to no group yet */
+    bool added, crossed; /* behind the DOT of the step */
+    int under_way;       /* products behind the last DRAIN; the sums may be read at 0 */
+    int arrivals;        /* in a step */
+    bool left, met;      /* its part is where others find it; all parts are */
+    bool landed;         /* in the loop: all are there; behind it: and have read the last stage */
+    bool ungrouped;      /* copies that belong to no group yet */
     uint32_t stored, reduced, left_partials, known; /* phases of the epilogue */
     bool held, kept, rescaled;
 };
@@ -65,6 +66,8 @@ static const char *close_region(struct checker *c, uint32_t at) {
             return fail(c, "T3", at, "a stage has no tile that is made, or is not given");
         if (c->dot && c->arrivals != 1) return fail(c, "T4", at, "a step is not arrived for once");
     }
+    if (op == TILE_LOOP && c->dot && c->t->product->pairs && !(c->added && c->crossed))
+        return fail(c, "T10", at, "some sums of pairs do not come to the total");
     if ((op == TILE_LOOP || op == TILE_AHEAD) && c->t->ahead) {
         if (op == TILE_LOOP && !c->next) return fail(c, "T7", at, "the role stays at a stage");
         if (c->ungrouped) return fail(c, "T3", at, "copies are of no group");
@@ -192,6 +195,7 @@ static const char *check(struct checker *c, uint32_t at) {
         if (roles || c->t->ahead ? !c->waited_full : !c->copied[TILE_A] || !c->copied[TILE_B])
             return fail(c, "T3", at, "its tiles may not be there");
         c->dot = true;
+        c->added = c->crossed = false;
         c->under_way = roles ? 2 : 0;
         break;
     case TILE_DRAIN:
@@ -203,6 +207,7 @@ static const char *check(struct checker *c, uint32_t at) {
         break;
     case TILE_NEXT: c->next = true; break;
     case TILE_ADD:
+    case TILE_CROSS:
     case TILE_FOLD:
     case TILE_LEAVE:
     case TILE_MEET:
@@ -215,6 +220,10 @@ static const char *check(struct checker *c, uint32_t at) {
     case TILE_RESCALE:
     case TILE_RESULTS:
         if (c->under_way) return fail(c, "T5", at, "products are under way");
+        if (x->op == TILE_CROSS && !c->t->product->pairs)
+            return fail(c, "T10", at, "these are no pairs");
+        c->added |= x->op == TILE_ADD;
+        c->crossed |= x->op == TILE_CROSS;
         if (x->op == TILE_MEET && !c->left) return fail(c, "T3", at, "its own part is not there");
         c->left |= x->op == TILE_LEAVE;
         c->met |= x->op == TILE_MEET;

@@ -273,6 +273,26 @@ static void made_tiles(struct arena *a, case_vec *out) {
     }
 }
 
+/* Pairs of f16: windows, with strides and holes, of groups, behind a relu, as channels lie last, of
+ * one tap, of phases; out of range: all of it, one image of two. */
+static const char *const of_pairs[] = {
+    "graph(%x: f32[2, 64, 9, 12], %w: f32[40, 64, 3, 3], %b: f32[40]) {\n"
+    " %y = convolution(%x, %w, %b, 1, 1)\n return %y\n}\n",
+    "graph(%x: f32[2, 128, 9, 7], %w: f32[72, 64, 3, 3]) {\n %a = relu(%x)\n"
+    " %y = convolution(%a, %w, None, [2, 1], [1, 2], [1, 2], False, 0, 2)\n return %y\n}\n",
+    "graph(%x: f32[2, 9, 7, 72], %w: f32[40, 72, 3, 3]) {\n %p = permute(%x, [0, 3, 1, 2])\n"
+    " %y = convolution(%p, %w, None, 1, 1)\n return %y\n}\n",
+    "graph(%x: f32[3, 520, 5, 7], %w: f32[24, 520, 1, 1]) {\n"
+    " %y = convolution(%x, %w, None, 1, 0)\n return %y\n}\n",
+    "graph(%x: f32[1, 1, 512, 3, 4], %w: f32[1, 24, 512, 3, 3]) {\n"
+    " %y = convolve_phases(%x, %w, [2, 2], [1, 1], [1, 1], [3, 4])\n return %y\n}\n",
+    "graph(%x: f32[2, 64, 9, 12], %w: f32[40, 64, 3, 3]) {\n %a = mul(%x, 1e-9)\n"
+    " %y = convolution(%a, %w, None, 1, 1)\n return %y\n}\n",
+    "graph(%x: f32[2, 64, 9, 12], %w: f32[40, 64, 3, 3], %s: f32[2, 1, 1, 1]) {\n"
+    " %m = gt(%s, 0)\n %f = where(%m, 1e-10, 1)\n %a = mul(%x, %f)\n"
+    " %y = convolution(%a, %w, None, 1, 1)\n return %y\n}\n",
+};
+
 void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
     struct rng r = {seed};
     odd_images(a, out);
@@ -291,6 +311,12 @@ void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
                                   .every = CASES_DEFAULT,
                                   .old = true,
                                   .config = "mma=2 m=32 n=32 tm=16 tn=16 warps=4 k=32 stages=2"}));
+    for (size_t i = 0; i < sizeof of_pairs / sizeof *of_pairs; i++)
+        vec_push(a, out,
+                 ((struct case_graph){.text = of_pairs[i],
+                                      .every = CASES_DEFAULT,
+                                      .tiny = i % 2,
+                                      .config = "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"}));
     for (size_t i = 0; i < sizeof of_few_filters / sizeof *of_few_filters; i++)
         vec_push(a, out, ((struct case_graph){.text = of_few_filters[i], .every = 3}));
     for (int i = 0; i < n + n / 2; i++) {
