@@ -23,6 +23,12 @@ void put_places_of_warps(struct emitter *w, const struct tile_program *t);
 void add_images(struct emitter *w, const struct tile_program *t, struct ws_launch *l);
 void put_image_parameters(struct emitter *w, const struct tile_program *t);
 
+/* cuda_make.c: tiles that warps make. TAKE, MAKE, and, at the head of their role, which threads of
+ * it these are. */
+void put_places_of_makers(struct emitter *w, const struct tile_program *t);
+void put_take(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
+void put_make(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
+
 /* cuda_mma.c: what names of an operand's end in. */
 char ring_letter(const struct tile_ring *r);
 /* cuda_mma.c: digit d of the number of a window, or of a tap, times how far these are apart:

@@ -2182,6 +2182,34 @@ template <int LINE> K_DEVICE unsigned char *k_piece(unsigned char *tile, int lin
     const int PIECES = LINE / 16, SAME = 128 / LINE; /* lines with the same swizzle */
     return tile + (piece / PIECES * lines + line) * LINE + ((piece % PIECES) ^ (line / SAME % PIECES)) * 16;
 }
+/* x, which compilers take for another number each time: what follows from it is computed where it is wanted, and not
+ * for all steps of a loop before these, in registers that there are not. */
+K_DEVICE int k_anew(int x) {
+#ifndef WS_EMULATOR
+    asm volatile("" : "+r"(x));
+#endif
+    return x;
+}
+K_DEVICE long long k_anew(long long x) {
+#ifndef WS_EMULATOR
+    asm volatile("" : "+l"(x));
+#endif
+    return x;
+}
+/* The same as an address in shared memory; and piece `half` of what is put there. */
+template <int LINE> K_DEVICE k_shared k_place(k_shared tile, int lines, int line, int piece) {
+    const int PIECES = LINE / 16, SAME = 128 / LINE;
+    return tile + (piece / PIECES * lines + line) * LINE + ((piece % PIECES) ^ (line / SAME % PIECES)) * 16;
+}
+template <typename T> K_DEVICE void k_put_piece(k_shared at, const k_pack<T, 8> &w, int half) {
+    const unsigned u[] = {w.w[half * 4], w.w[half * 4 + 1], w.w[half * 4 + 2], w.w[half * 4 + 3]};
+#ifdef WS_EMULATOR
+    for (int i = 0; i < 4; i++) ((unsigned *)at)[i] = u[i];
+#else
+    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};"
+                 : : "r"(at), "r"(u[0]), "r"(u[1]), "r"(u[2]), "r"(u[3]) : "memory");
+#endif
+}
 /* 16 bytes of elements, number `at` of line `line` of a matrix on, into such a place; what is not in it is 0. */
 template <typename T>
 K_DEVICE void k_copy_piece(void *smem, const T *matrix, long long pitch, int line, int lines, int at, int width) {
@@ -2257,6 +2285,13 @@ K_DEVICE void k_split_pair(unsigned &a, unsigned &b, unsigned &c, const float (&
     b = k_bf16x2(x[0], x[1]);
     x[0] -= k_as_float(b << 16), x[1] -= k_as_float(b & 0xffff0000u);
     c = k_bf16x2(x[0], x[1]);
+}
+K_DEVICE void k_split_all(k_pack<k_bf16, 8> (&planes)[3], const float (&x)[8]) {
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const float pair[] = {x[i * 2], x[i * 2 + 1]};
+        k_split_pair(planes[0].w[i], planes[1].w[i], planes[2].w[i], pair);
+    }
 }
 /* What k_left_factor and k_right_factor give of the three planes of f32. */
 template <bool ALONG>

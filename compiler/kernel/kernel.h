@@ -344,6 +344,7 @@ struct operand {
     enum dtype stored;     /* in shared memory: dtype, or f32 of which planes are made */
     int planes;
     bool along;
+    bool made;                    /* neither: warps of the block write its tiles themselves */
     bool at_load;                 /* packed: once, into memory that is kept across calls */
     bool across;                  /* packed: what is read runs along the rows, unlike the image */
     int64_t rows, depth, batches; /* batches: 1 if it does not vary with z */
@@ -391,8 +392,11 @@ struct product {
     bool by_warp;   /* mma.sync: a warp waits for its products, and all warps copy; else wgmma */
     int warpgroups; /* that multiply: 64 rows of a tile each; by_warp 1, the whole block */
     int group_threads;
+    int makers; /* warpgroups that make one operand's tiles, in turn; 0: all tiles are copied */
     int warp_rows, warp_columns; /* of the sums that the threads of a warp have between them */
     int resident;                /* blocks of a multiprocessor */
+    bool beside; /* tiles of all batches at one place are done together, for these store beside each
+                    other */
     int band;                    /* tiles along m that are done before the next ones along n */
     bool promotes;
     int parts;          /* of the depth, that blocks have; the last to end adds them up */
@@ -463,7 +467,22 @@ enum { SMEM_RESERVED = 1024 }; /* bytes of shared memory that CUDA takes of each
 const char *kernel_layout(const struct kernel *k, const struct config *c, struct layout *out,
                           struct arena *a);
 
-/* operand.c: both factors, for tiles of m by n of so much depth; p->by_warp is known. */
+/* Tiles that warps make: a warpgroup's threads have a row each, or `rows` of them, or share one;
+ * and of each so many pieces of eight of the depth, the number of which is the part's times that.
+ */
+struct making {
+    int rows, parts, pieces;
+    bool unrolled; /* which of the depth is a number in each step's text */
+};
+struct making operand_making(const struct kernel *k, const struct operand *o, int rows, int depth);
+/* Why warps cannot make such tiles; NULL: they can. */
+const char *operand_unmakeable(const struct kernel *k, const struct operand *o, int rows, int depth,
+                               struct arena *a);
+/* Registers of a thread of the role that copies or makes, or multiplies; 0: as many as all have. */
+int product_registers(const struct product *p, bool multiplies);
+
+/* operand.c: both factors, for tiles of m by n of so much depth; p->by_warp and p->makers are
+ * known. */
 void product_operands(const struct kernel *k, struct product *p, int m, int n, int depth,
                       struct arena *a);
 /* matrix.c: the layout of a product on the matrix units; NULL, or why it is not legal. */

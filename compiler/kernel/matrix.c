@@ -138,6 +138,32 @@ static const char *check_operand(const struct kernel *k, const struct operand *o
     return NULL;
 }
 
+/* A multiprocessor has 512 for each thread of a warpgroup. Those who make hold what they have read of
+ * a step, those who multiply their sums. */
+int product_registers(const struct product *p, bool multiplies) {
+    if (p->makers) {
+        if (p->warpgroups == 1) return p->makers == 1 ? 0 : multiplies ? 232 : 136;
+        return p->makers == 1 ? multiplies ? 200 : 104 : multiplies ? 168 : 88;
+    }
+    if (p->warpgroups == 1) return 0;
+    return p->warpgroups > 2 ? multiplies ? 160 : 32 : multiplies ? 232 : 40;
+}
+
+/* Of warps that make tiles of one factor. */
+static const char *check_makers(const struct kernel *k, const struct config *c,
+                                const struct layout *y, const struct product *p, struct arena *a) {
+    enum { MOST = 2 };
+    if (p->makers > MOST) return arena_printf(a, "make=%d; %d is the limit", p->makers, MOST);
+    if (p->by_warp) return "make is a knob of mma=1";
+    if (p->pairs) return "tiles of pairs are not made: whether these are in range is known of images";
+    if (y->cluster > 1) return "blocks of a cluster make no tiles";
+    if (p->warpgroups > 2) return "make needs an m of 64 or 128";
+    if (!p->a.made && !p->b.made) return "no factor is packed that could be made";
+    const struct operand *o = p->a.made ? &p->a : &p->b;
+    int rows = c->knob[p->a.made ? KNOB_m : KNOB_n];
+    return operand_unmakeable(k, o, rows, c->knob[KNOB_k], a);
+}
+
 /* Arrays of sums that a thread has: those under way, crossed ones, totals. */
 static int product_arrays(const struct product *p) { return p->pairs ? 3 : p->promotes ? 2 : 1; }
 
@@ -180,10 +206,11 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     if ((!p->a.along || !p->b.along) && bytes > 128)
         return arena_printf(a, "k=%d at most where memory runs along it",
                             128 / dtype_bytes(p->a.dtype));
-    int sums = n / 2 * product_arrays(p), most = p->warpgroups == 3 ? 160 : 232;
+    int sums = n / 2 * product_arrays(p), most = product_registers(p, true);
+    if (!most) most = 232;
     if (sums + 40 > most)
         return arena_printf(a, "%d sums a thread; %d is the limit", sums, most - 40);
-    y->threads = (p->warpgroups + 1) * GROUP_THREADS;
+    y->threads = (p->warpgroups + (p->makers ? p->makers : 1)) * GROUP_THREADS;
     y->smem = BARRIERS + 1024;
     return NULL;
 }
@@ -262,6 +289,30 @@ static const char *check_readers(const struct kernel *k, const struct layout *y,
     return NULL;
 }
 
+/* From the first element of the store to the second along an axis. */
+static int64_t store_step(const struct kernel *k, const struct store_node *s, enum axis x) {
+    ex at = s->index, then = at;
+    int64_t step;
+    for (int i = 0; i < AXIS_COUNT; i++) {
+        ex from = k->axis[i], zero = ex_const(k->ex, 0), one = ex_const(k->ex, i == (int)x);
+        if (!from) continue;
+        at = ex_subst(k->ex, at, &from, &zero, 1);
+        then = ex_subst(k->ex, then, &from, &one, 1);
+    }
+    return ex_is_const(k->ex, ex_sub(k->ex, then, at), &step) ? step : -1;
+}
+
+/* Do batches store between what neighbouring columns do, as phases of a transposed convolution? A
+ * line of memory that is written by one and, long after, by another is written twice. */
+static bool batches_lie_beside(const struct kernel *k) {
+    if (!k->axis[AXIS_Z] || kernel_size(k, AXIS_Z) == 1 || k->over) return false;
+    for (uint32_t i = 0; i < k->stores.n; i++) {
+        int64_t batch = store_step(k, &k->stores.at[i], AXIS_Z);
+        if (batch < 1 || batch >= store_step(k, &k->stores.at[i], AXIS_N)) return false;
+    }
+    return k->stores.n > 0;
+}
+
 const char *matrix_layout(const struct kernel *k, const struct config *c, struct layout *y,
                           struct arena *a) {
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n], depth = c->knob[KNOB_k];
@@ -276,10 +327,12 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     struct product *p = NEW(a, struct product);
     bool by_warp = c->knob[KNOB_mma] == BY_WARP;
     p->by_warp = by_warp;
+    p->makers = c->knob[KNOB_make];
     p->pairs = c->knob[KNOB_pairs];
     product_operands(k, p, m, n, depth, a);
     choose_passes(p);
     p->band = c->knob[KNOB_band] ? c->knob[KNOB_band] : epilogue_reads_results(k) ? 1 : 8;
+    p->beside = batches_lie_beside(k);
     int64_t steps = round_up(p->a.depth, depth) / depth;
     p->steps = list_steps(k, p->a.windows ? &p->a : &p->b, depth, a);
     p->parts = y->split;
@@ -300,6 +353,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     p->b_bytes = n * depth * dtype_bytes(p->b.stored) * stored_planes(&p->b);
     bad = (by_warp ? check_warps : check_warpgroups)(k, c, y, p, a);
     if (bad) return bad;
+    if (p->makers && (bad = check_makers(k, c, y, p, a))) return bad;
     if ((bad = check_operand(k, &p->a, m, depth, 1, a))) return bad;
     if ((bad = check_operand(k, &p->b, n, depth, y->cluster, a))) return bad;
     y->stages = c->knob[KNOB_stages];
