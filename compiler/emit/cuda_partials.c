@@ -206,7 +206,7 @@ static void put_leave_columns(struct emitter *w, const struct tile_program *t, v
 
 void open_span(struct emitter *w, const struct tile_program *t) {
     long long span = kernel_span(w->k, AXIS_N);
-    line(w, "const k_idx last_column = k_clamp(first_column + %d, nn) - 1;",
+    line(w, "const k_idx last_column = k_clamp((k_idx)first_column + %d, nn) - 1;",
          t->product->warp_columns);
     line(w, "#pragma unroll 1");
     open_brace(w, "for (k_idx i = first_column / %lld; i <= last_column / %lld; i++)", span, span);
