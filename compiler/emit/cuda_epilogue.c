@@ -193,7 +193,7 @@ static void put_plain_sum(struct emitter *w) {
  * warp whose sums are not all finite does this instead. */
 void put_again(struct emitter *w, const struct tile_program *t) {
     const struct kernel *k = w->k;
-    if (t->product->n_passes == 1 || k->over) return;
+    if (!product_may_break(t->product) || k->over) return;
     const struct phase f = phase_of(w, 0);
     for (value_id v = 0; v < k->values.n; v++) w->where[v] = NOWHERE;
     buf_puts(&w->b, "K_FAR void k_again(");
@@ -371,7 +371,7 @@ static void put_rows(struct emitter *w, const struct tile_program *t, const stru
 static void put_whole(struct emitter *w, const struct tile_program *t, const char *sums) {
     const struct phase f = phase_of(w, 0);
     int octets = t->product->warp_columns / OCTET, chunk = chunk_of(w, &f);
-    bool wide = t->product->n_passes > 1;
+    bool wide = product_may_break(t->product);
     if (wide) {
         put_finite(w, product_thread_sums(t->product), sums);
         line(w, "#pragma unroll 1");
@@ -394,7 +394,7 @@ static void put_share(struct emitter *w, const struct tile_program *t) {
     int sixteens = t->product->warp_rows / 16, octets = t->product->warp_columns / OCTET,
         chunk = chunk_of(w, &f), parts = t->product->parts, all = product_thread_sums(t->product);
     int threads = t->product->warpgroups * t->product->group_threads;
-    bool wide = t->product->n_passes > 1;
+    bool wide = product_may_break(t->product);
     line(w, "#pragma unroll 1");
     open_brace(w, "for (int i = part; i < %d; i += %d)", sixteens * 2 * octets / chunk, parts);
     put_place_of_chunk(w, octets / chunk);
@@ -447,7 +447,7 @@ void put_epilogue_of(struct emitter *w, const struct tile_program *t, const char
              ex_text(w, w->k->bound[AXIS_N]));
         line(w, "const int quad = tid %% 4;");
         declare_exchange(w, t);
-        if (w->k->over && t->product->n_passes > 1) put_patch(w, t, sums);
+        if (w->k->over && product_may_break(t->product)) put_patch(w, t, sums);
     }
     if (t->product->parts > 1)
         put_share(w, t);

@@ -335,7 +335,8 @@ int64_t im2col_reach(const struct im2col *w);
  * before the product writes into the workspace. A number of 24 bits is a sum of three of 8:
  * planes of bf16, one matrix behind another, or, where f32 is `stored`, made of it in registers by
  * the warps that multiply. They add up to it 2^PLANE_SCALE times over, so that
- * the last bit of the smallest f32, 2^-149, is still a bf16. */
+ * the last bit of the smallest f32, 2^-149, is still a bf16. Or it is a pair of f16: see
+ * matrix.c. */
 struct operand {
     value_id factor, load; /* load: NO_VALUE if packed */
     enum axis axis;        /* AXIS_M or AXIS_N */
@@ -343,6 +344,7 @@ struct operand {
     enum dtype stored;     /* in shared memory: dtype, or f32 of which planes are made */
     int planes;
     bool along;
+    bool made;                    /* neither: warps of the block write its tiles themselves */
     bool at_load;                 /* packed: once, into memory that is kept across calls */
     bool across;                  /* packed: what is read runs along the rows, unlike the image */
     int64_t rows, depth, batches; /* batches: 1 if it does not vary with z */
@@ -375,17 +377,26 @@ struct batch_steps {
 /* Sums of products of planes, small ones first; what has summed up `promote` of the depth, if not
  * 0, goes to a total of its own (f32: products of tensor cores are cut off, not rounded). */
 enum { MOST_PASSES = 6, PROMOTE_DEPTH = 64, PROMOTE_TF32 = 32, PLANE_SCALE = 16 };
+/* Of pairs of f16: the factor is multiplied by 2^PAIR_SCALE; what the first plane leaves of it is
+ * 2^PAIR_SHIFT times as large in the second; products of a first and a second plane have sums of
+ * their own, which go to the total every CROSS_STEPS steps. */
+enum { PAIR_SCALE = 4, PAIR_SHIFT = 11, CROSS_STEPS = 64 };
 struct product {
     struct operand a, b;
     struct {
         int a, b;
+        bool crossed;
     } pass[MOST_PASSES];
     int n_passes;
+    bool pairs;
     bool by_warp;   /* mma.sync: a warp waits for its products, and all warps copy; else wgmma */
     int warpgroups; /* that multiply: 64 rows of a tile each; by_warp 1, the whole block */
     int group_threads;
+    int makers; /* warpgroups that make one operand's tiles, in turn; 0: all tiles are copied */
     int warp_rows, warp_columns; /* of the sums that the threads of a warp have between them */
     int resident;                /* blocks of a multiprocessor */
+    bool beside; /* tiles of all batches at one place are done together, for these store beside each
+                    other */
     int band;                    /* tiles along m that are done before the next ones along n */
     bool promotes;
     int parts;          /* of the depth, that blocks have; the last to end adds them up */
@@ -456,14 +467,36 @@ enum { SMEM_RESERVED = 1024 }; /* bytes of shared memory that CUDA takes of each
 const char *kernel_layout(const struct kernel *k, const struct config *c, struct layout *out,
                           struct arena *a);
 
-/* operand.c: both factors, for tiles of m by n of so much depth; p->by_warp is known. */
+/* Tiles that warps make: a warpgroup's threads have a row each, or `rows` of them, or share one;
+ * and of each so many pieces of eight of the depth, the number of which is the part's times that.
+ */
+struct making {
+    int rows, parts, pieces;
+    bool unrolled; /* which of the depth is a number in each step's text */
+};
+struct making operand_making(const struct kernel *k, const struct operand *o, int rows, int depth);
+/* Why warps cannot make such tiles; NULL: they can. */
+const char *operand_unmakeable(const struct kernel *k, const struct operand *o, int rows, int depth,
+                               struct arena *a);
+/* Registers of a thread of the role that copies or makes, or multiplies; 0: as many as all have. */
+int product_registers(const struct product *p, bool multiplies);
+
+/* operand.c: both factors, for tiles of m by n of so much depth; p->by_warp and p->makers are
+ * known. */
 void product_operands(const struct kernel *k, struct product *p, int m, int n, int depth,
                       struct arena *a);
 /* matrix.c: the layout of a product on the matrix units; NULL, or why it is not legal. */
 const char *matrix_layout(const struct kernel *k, const struct config *c, struct layout *y,
                           struct arena *a);
+/* Of a config with pairs=1, the one of the product in bf16 that is made where the data are out of
+ * range; false: none is legal. */
+bool matrix_wide_config(const struct kernel *k, const struct config *c, struct config *wide,
+                        struct arena *a);
 /* Sums that a thread has of a tile; those that are promoted have a total each beside them. */
 int product_thread_sums(const struct product *p);
+/* May its sums not be finite where those of the factors are infinite? Not of pairs: these are of
+ * what is in range. */
+bool product_may_break(const struct product *p);
 /* What writing an operand's image takes in us, and its being read once (0: it has none); the clocks
  * that a line of a tile of windows takes at least: on an H100, tensor maps bring one in 5, of 32
  * bytes as of 128. */

@@ -53,6 +53,53 @@ static const struct product_case by_warpgroups[] = {
     {"graph(%x: f32[64, 72], %y: f32[72, 64]) {\n %a = mul(%x, 1e36)\n %z = mm(%a, %y)\n"
      " return %z\n}\n",
      "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+    /* pairs: along the depth and the rows, odd sizes, a batch, parts, crossed sums that go to the
+     * total twice, an epilogue */
+    {"graph(%x: f32[70, 520], %y: f32[520, 36]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
+    {"graph(%x: f32[523, 67], %y: f32[41, 523]) {\n %a = permute(%x, [1, 0])\n"
+     " %b = permute(%y, [1, 0])\n %z = mm(%a, %b)\n return %z\n}\n",
+     "mma=1 m=64 n=32 k=64 stages=3 warps=8 pairs=1"},
+    {"graph(%x: f32[2, 130, 576], %y: f32[2, 576, 72]) {\n %z = bmm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=128 k=64 stages=2 warps=8 cluster=2 split=3 pairs=1"},
+    {"graph(%x: f32[64, 4200], %y: f32[4200, 8]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=128 n=32 k=64 stages=3 warps=12 pairs=1"},
+    {"graph(%x: f32[64, 512], %y: f32[512, 72], %c: f32[72]) {\n %a = sigmoid(%x)\n"
+     " %z = mm(%a, %y)\n %s = add(%z, %c)\n %r = relu(%s)\n return %r\n}\n",
+     "mma=1 m=64 n=128 k=64 stages=2 warps=8 pairs=1"},
+    /* rows and columns that are reduced, in range and out of it */
+    {"graph(%x: f32[130, 512], %y: f32[512, 200]) {\n %z = mm(%x, %y)\n %s = softmax(%z, 1)\n"
+     " return %s\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
+    {"graph(%x: f32[130, 512], %y: f32[512, 72]) {\n %a = mul(%x, 1e4)\n %z = mm(%a, %y)\n"
+     " %r = relu(%z)\n %s = sum(%r, [0])\n return %s\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
+    {"graph(%x: f32[130, 512], %y: f32[512, 72]) {\n %z = mm(%x, %y)\n %s = sum(%z, [1])\n"
+     " return %s, %z\n}\n",
+     "mma=1 m=64 n=32 k=64 stages=2 warps=8 pairs=1"},
+    {"graph(%x: f32[70, 576], %y: f32[576, 128]) {\n %a = mul(%y, 1e-9)\n %z = mm(%x, %a)\n"
+     " %n = layer_norm(%z, [128], eps=1e-05)\n return %n\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
+    /* out of their range: too large, too small, infinite, a few rows of one factor; all but 0 */
+    {"graph(%x: f32[64, 512], %y: f32[512, 40]) {\n %a = mul(%x, 1e4)\n %z = mm(%a, %y)\n"
+     " return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
+    {"graph(%x: f32[64, 512], %y: f32[512, 40]) {\n %a = mul(%y, 1e-9)\n %z = mm(%x, %a)\n"
+     " return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
+    {"graph(%x: f32[64, 512], %y: f32[512, 40]) {\n %m = gt(%x, 2)\n %a = where(%m, inf, %x)\n"
+     " %z = mm(%a, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 split=2 pairs=1"},
+    {"graph(%x: f32[64, 512], %y: f32[512, 40], %s: f32[64, 1]) {\n %m = gt(%s, 1)\n"
+     " %f = where(%m, 1e-12, 1)\n %a = mul(%x, %f)\n %z = mm(%a, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
+    {"graph(%x: f32[512, 64], %y: f32[512, 40], %s: f32[1, 64]) {\n %m = gt(%s, 1)\n"
+     " %f = where(%m, 1e-12, 1)\n %a = mul(%x, %f)\n %b = permute(%a, [1, 0])\n"
+     " %z = mm(%b, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
+    {"graph(%x: f32[64, 512], %y: f32[512, 40]) {\n %m = gt(%x, 1)\n %a = where(%m, %x, 0)\n"
+     " %z = mm(%a, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
     /* tf32: along the depth, along the rows, both, a batch, odd sizes, a factor that is computed,
      * one of bf16, parts, a depth whose sums begin anew */
     {"graph(%x: f32[136, 72], %y: f32[88, 72]) products tf32 {\n %b = permute(%y, [1, 0])\n"
