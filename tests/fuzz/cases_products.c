@@ -263,7 +263,8 @@ static const struct product_case reduced[] = {
 };
 
 static const struct product_case reduced_by_warps[] = {
-    /* very many parts of few results, in chunks of unequal size first; of rows that are one result */
+    /* very many parts of few results, in chunks of unequal size first; of rows that are one
+     * result */
     {"graph(%x: bf16[16, 16], %y: bf16[16, 66000]) {\n %z = mm(%x, %y)\n %f = float(%z)\n"
      " %a = add(%f, 100)\n %v = m2(%a, dim=[1])\n %s = amax(%f, dim=[1])\n"
      " return %v, %s\n}\n",
