@@ -66,12 +66,9 @@ static void print_memory(struct buf *b, struct compile *c) {
 
 /* What the program would move; infinite if there is none. */
 static double bytes_of(struct compile *c, const struct graph *g) {
-    struct arena *a = arena_new();
-    struct diag d = diag_new(a);
-    struct loops *l = loops_lower(g, a, &d);
-    double bytes = l ? schedule_bytes(l, c->limits) : INFINITY;
-    arena_free(a);
-    return bytes;
+    struct diag d = diag_new(c->arena);
+    struct loops *l = loops_lower(g, c->arena, &d); /* symbols keep the names that lie there */
+    return l ? schedule_bytes(l, c->limits) : INFINITY;
 }
 
 /* Variances in one pass with their means: of what products have made if that moves less, as a
