@@ -149,9 +149,11 @@ static void put_draw_tile(struct emitter *w, const struct tile_program *t) {
     line(w, "const int z = tile / %lld, of_z = tile %% %lld, band = of_z / %lld * %d;", m * n,
          m * n, band * n, band);
     line(w, "const int high = k_clamp(%lld - band, %d), at = of_z - band * %lld;", m, band, n);
-    line(w, "const int m0 = %s(band + at %% high)%s * %d, n0 = at / high * %d;",
-         y->cluster > 1 ? "(" : "",
-         y->cluster > 1 ? arena_printf(w->arena, " * %d + rank)", y->cluster) : "", y->bx, y->br);
+    const char *of_rank = y->cluster > 1 ? arena_printf(w->arena, " * %d + rank)", y->cluster) : "";
+    const char *down = t->product->shares_a ? "" : of_rank,
+               *on = t->product->shares_a ? of_rank : "";
+    line(w, "const int m0 = %s(band + at %% high)%s * %d, n0 = %sat / high%s * %d;",
+         *down ? "(" : "", down, y->bx, *on ? "(" : "", on, y->br);
     line(w, "(void)z;");
     if (t->product->steps && parts > 1)
         line(w, "const int steps = (steps_of[z] + %d - part) / %d;", parts - 1, parts);

@@ -390,8 +390,9 @@ struct product {
     int resident;                /* blocks of a multiprocessor */
     int band;                    /* tiles along m that are done before the next ones along n */
     bool promotes;
-    int parts;          /* of the depth, that blocks have; the last to end adds them up */
-    struct folds folds; /* of promoted sums */
+    bool shares_a; /* a cluster's tiles are neighbours along n and share A's, else along m, B's */
+    int parts;     /* of the depth, that blocks have; the last to end adds them up */
+    struct folds folds;              /* of promoted sums */
     const struct batch_steps *steps; /* NULL: batches have all */
     int a_bytes, b_bytes;            /* of a stage */
     int sharing;  /* tiles whose blocks wait for each other: what their rows come to; 1: none */

@@ -300,8 +300,10 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     p->b_bytes = n * depth * dtype_bytes(p->b.stored) * stored_planes(&p->b);
     bad = (by_warp ? check_warps : check_warpgroups)(k, c, y, p, a);
     if (bad) return bad;
-    if ((bad = check_operand(k, &p->a, m, depth, 1, a))) return bad;
-    if ((bad = check_operand(k, &p->b, n, depth, y->cluster, a))) return bad;
+    p->shares_a = y->cluster > 1 && p->a.rows <= m && !k->over;
+    int sharing_a = p->shares_a ? y->cluster : 1, sharing_b = p->shares_a ? 1 : y->cluster;
+    if ((bad = check_operand(k, &p->a, m, depth, sharing_a, a))) return bad;
+    if ((bad = check_operand(k, &p->b, n, depth, sharing_b, a))) return bad;
     y->stages = c->knob[KNOB_stages];
     if (y->stages < 2 || y->stages > MOST_STAGES)
         return arena_printf(a, "mma needs 2 to %d stages", MOST_STAGES);
@@ -341,8 +343,11 @@ bool matrix_wide_config(const struct kernel *k, const struct config *c, struct c
 }
 
 int64_t matrix_tiles(const struct kernel *k, const struct layout *y, enum axis x) {
-    if (x == AXIS_M) return round_up(y->product->a.rows, y->bx * y->cluster) / (y->bx * y->cluster);
-    return x == AXIS_N ? round_up(y->product->b.rows, y->br) / y->br : kernel_size(k, x);
+    const struct product *p = y->product;
+    int64_t m = (int64_t)y->bx * (p->shares_a ? 1 : y->cluster);
+    int64_t n = (int64_t)y->br * (p->shares_a ? y->cluster : 1);
+    if (x == AXIS_M) return round_up(p->a.rows, m) / m;
+    return x == AXIS_N ? round_up(p->b.rows, n) / n : kernel_size(k, x);
 }
 
 int64_t matrix_blocks(const struct kernel *k, const struct layout *y) {
