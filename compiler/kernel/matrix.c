@@ -14,8 +14,8 @@
  * three times in four it is x; lo lo, which is left out, is less than 2^-22 of x y. So a sum is
  * off by at most 8 u sum|x y| (u = 2^-24) before anything is added up, and by about 2 u sum|x y| /
  * sqrt(depth), root mean square: one f32 sum after the other, which is off by up to depth u sum|x
- * y|, is worse from a depth of some 400 on, over normal, uniform, cancelling and wide data; pairs
- * are for 512 and more.
+ * y|, is worse from a depth of some 200 on, over normal, uniform, cancelling and wide data, both
+ * in the mean and at its worst element; pairs are for 256 and more.
  *
  * Below 2^-18 pairs are off by 2^-40: that is 2^-22 of the largest of some neighbours along the
  * depth, 8 to 256 as their image is packed, if that is 2^-18 or more. If it is not, nor all are 0,
@@ -145,7 +145,7 @@ static int product_arrays(const struct product *p) { return p->pairs ? 3 : p->pr
  * are known to be exact enough (see above). What is out of their range is multiplied in bf16. */
 static const char *check_pairs(const struct kernel *k, const struct config *c,
                                const struct product *p, int64_t least_depth, struct arena *a) {
-    enum { LEAST_DEPTH = 512 };
+    enum { LEAST_DEPTH = 256 };
     struct config wide;
     if (c->knob[KNOB_mma] != BY_WARPGROUP) return "pairs=1 needs mma=1";
     if (p->a.planes != 2 || p->b.planes != 2) return "pairs=1 needs two factors of f32";
