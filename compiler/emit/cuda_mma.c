@@ -102,18 +102,22 @@ static void put_operands(struct emitter *w, const struct tile_program *t) {
 }
 
 static void put_role(struct emitter *w, const struct tile_program *t, bool copies) {
-    int groups = t->product->warpgroups;
+    int registers = product_registers(t->product, !copies);
     if (copies) {
-        open_brace(w, "if (threadIdx.x < %d)", WARPGROUP);
-        if (groups > 1) line(w, "k_fewer_registers<%d>();", groups > 2 ? 32 : 40);
-        open_brace(w, "if (threadIdx.x < 32)");
-        open_brace(w, "if (threadIdx.x == 0)");
+        open_brace(w, "if (threadIdx.x < %d)", t->copiers);
+        if (registers) line(w, "k_fewer_registers<%d>();", registers);
+        if (tile_made(t)) {
+            put_places_of_makers(w, t);
+        } else {
+            open_brace(w, "if (threadIdx.x < 32)");
+            open_brace(w, "if (threadIdx.x == 0)");
+        }
     } else {
         open_brace(w, "else");
-        if (groups > 1) line(w, "k_more_registers<%d>();", groups > 2 ? 160 : 232);
+        if (registers) line(w, "k_more_registers<%d>();", registers);
         /* As a warp's number: the compiler then keeps what follows from it in uniform registers. */
-        line(w, "const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / %d - 1, 0);",
-             WARPGROUP);
+        line(w, "const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / %d - %d, 0);",
+             WARPGROUP, t->copiers / WARPGROUP);
         line(w, "const int tid = (int)threadIdx.x %% %d;", WARPGROUP);
         put_operands(w, t);
     }
@@ -121,9 +125,9 @@ static void put_role(struct emitter *w, const struct tile_program *t, bool copie
     line(w, "unsigned phase = 0;");
 }
 
-static void end_role(struct emitter *w, bool copies) {
+static void end_role(struct emitter *w, const struct tile_program *t, bool copies) {
     close_brace(w);
-    if (!copies) return;
+    if (!copies || tile_made(t)) return;
     line(w, "__syncwarp();");
     close_brace(w);
     close_brace(w);
@@ -146,8 +150,12 @@ static void put_draw_tile(struct emitter *w, const struct tile_program *t) {
         line(w, "const int steps = (%lld - part) / %d;", steps + parts - 1, parts);
     else if (!t->product->steps)
         line(w, "const int steps = %lld;", steps);
-    line(w, "const int z = tile / %lld, of_z = tile %% %lld, band = of_z / %lld * %d;", m * n,
-         m * n, band * n, band);
+    long long batches = matrix_tiles(k, y, AXIS_Z);
+    const char *of = arena_printf(w->arena, "tile / %lld, of_z = tile %% %lld", m * n, m * n);
+    if (t->product->beside)
+        of = arena_printf(w->arena, "(tile + tile / %lld) %% %lld, of_z = tile / %lld",
+                          (long long)tile_turns(t), batches, batches);
+    line(w, "const int z = %s, band = of_z / %lld * %d;", of, band * n, band);
     line(w, "const int high = k_clamp(%lld - band, %d), at = of_z - band * %lld;", m, band, n);
     const char *of_rank = y->cluster > 1 ? arena_printf(w->arena, " * %d + rank)", y->cluster) : "";
     const char *down = t->product->shares_a ? "" : of_rank,
@@ -341,8 +349,16 @@ static void put_copy(struct emitter *w, const struct tile_program *t, const stru
 
 static void put_wait_empty(struct emitter *w, const struct tile_program *t) {
     line(w, "k_mbar_wait_block(empty + s * 8, phase ^ 1);");
-    line(w, "k_mbar_arrive_expect_tx(full + s * 8, %d);", tile_step_bytes(t));
+    line(w, "%sk_mbar_arrive_expect_tx(full + s * 8, %d);", tile_made(t) ? "if (tid == 0) " : "",
+         tile_copied_bytes(t));
     line(w, "const k_shared stage = stages + s * %d;", ring(t, TILE_A)->stage);
+}
+
+/* What all threads of a warp have written, for the units that read it. */
+static void put_give(struct emitter *w) {
+    line(w, "k_fence_async_shared();");
+    line(w, "__syncwarp();");
+    line(w, "if (tid %% 32 == 0) k_mbar_arrive(full + s * 8);");
 }
 
 /* A wgmma's operand, of a plane: 32 bytes of a box's lines, or of lines along the rows 16 lines, of
@@ -471,23 +487,23 @@ static void put_stores(struct emitter *w, const struct tile_program *t, int phas
 }
 
 /* Sums of planes are so many times too large; to undo that takes no instruction of its own. */
-static const char *unscaled(struct emitter *w, const struct product *p, int more) {
-    int scale = p->pairs ? PAIR_SCALE : PLANE_SCALE;
-    int by = scale * ((p->a.planes > 1) + (p->b.planes > 1)) + more;
-    return by ? arena_printf(w->arena, " * 0x1p-%df", by) : "";
+static const char *unscaled(const struct product *p) {
+    static const char *const by[] = {"", " * 0x1p-16f", " * 0x1p-32f"};
+    _Static_assert(PLANE_SCALE == 16, "as here");
+    return p->pairs ? " * unscale" : by[(p->a.planes > 1) + (p->b.planes > 1)];
 }
 
 void put_add(struct emitter *w, const struct tile_program *t) {
     line(w, "#pragma unroll");
     line(w, "for (int i = 0; i < %d; i++) total[i] += sums[i]%s;", product_thread_sums(t->product),
-         unscaled(w, t->product, 0));
+         unscaled(t->product));
 }
 
 static void put_cross(struct emitter *w, const struct tile_program *t, int steps) {
     open_brace(w, "if (step %% %d == %d || step + 1 == steps)", steps, steps - 1);
     line(w, "#pragma unroll");
-    line(w, "for (int i = 0; i < %d; i++) total[i] += crossed[i]%s;",
-         product_thread_sums(t->product), unscaled(w, t->product, PAIR_SHIFT));
+    line(w, "for (int i = 0; i < %d; i++) total[i] += crossed[i] * (unscale * 0x1p-%df);",
+         product_thread_sums(t->product), PAIR_SHIFT);
     close_brace(w);
 }
 
@@ -520,7 +536,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
         case TILE_END:
             depth--;
             if (open[depth] == TILE_ROLE)
-                end_role(w, copies);
+                end_role(w, t, copies);
             else
                 close_brace(w);
             if (open[depth] == TILE_LOOP && !copies && t->product->folds.levels)
@@ -529,11 +545,17 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             break;
         case TILE_WAIT_EMPTY: put_wait_empty(w, t); break;
         case TILE_COPY:
+            if (tile_made(t)) open_brace(w, "if (tid == 0)");
             if (t->ahead)
                 put_copy_by_warps(w, t, ring(t, x->ring), x->n);
             else
                 put_copy(w, t, ring(t, x->ring));
+            if (tile_made(t)) close_brace(w);
             break;
+        case TILE_TURN: open_brace(w, "if (turn == group)"); break;
+        case TILE_TAKE: put_take(w, t, ring(t, x->ring)); break;
+        case TILE_MAKE: put_make(w, t, ring(t, x->ring)); break;
+        case TILE_GIVE: put_give(w); break;
         case TILE_GROUP: line(w, "k_cp_async_commit();"); break;
         case TILE_LANDED:
             line(w, "k_cp_async_wait<%d>();", x->n);
@@ -558,6 +580,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
         case TILE_ARRIVE: put_arrive(w, x->n, in_loop); break;
         case TILE_NEXT:
             if (!copies && !t->ahead) line(w, "before = s;");
+            if (copies && t->product->makers > 1) line(w, "turn ^= 1;");
             line(w, "if (++s == %d) s = 0%s;", ring(t, TILE_A)->stages,
                  t->ahead ? "" : ", phase ^= 1");
             break;
@@ -617,7 +640,9 @@ static struct ws_arg map_argument(struct emitter *w, const struct tile_program *
 }
 
 static void put_barriers(struct emitter *w, const struct tile_program *t) {
+    enum { WARPS_OF_GROUP = 4 }; /* who makes arrives by warps */
     int stages = ring(t, TILE_A)->stages, readers = t->product->warpgroups * w->y->cluster;
+    int writers = tile_made(t) ? 1 + WARPS_OF_GROUP : 1;
     line(w, "unsigned long long *const bars = (unsigned long long *)(ring + %d);", t->barriers);
     line(w,
          "const k_shared stages = k_in_shared(ring), full = k_in_shared(bars), empty = full + %d;",
@@ -625,8 +650,8 @@ static void put_barriers(struct emitter *w, const struct tile_program *t) {
     if (w->y->cluster > 1) line(w, "const int rank = (int)k_cluster_rank();");
     open_brace(w, "if (threadIdx.x == 0)");
     line(w,
-         "for (int i = 0; i < %d; i++) k_mbar_init(bars + i, 1), k_mbar_init(bars + %d + i, %d);",
-         stages, stages, readers);
+         "for (int i = 0; i < %d; i++) k_mbar_init(bars + i, %d), k_mbar_init(bars + %d + i, %d);",
+         stages, writers, stages, readers);
     line(w, "k_fence_mbar_init();");
     close_brace(w);
     line(w, w->y->cluster > 1 ? "k_cluster_sync();" : "__syncthreads();");
@@ -656,6 +681,8 @@ static void put_if_wide(struct emitter *w, const struct tile_program *t) {
          (long long)tile_pack_blocks(t, TILE_A), (long long)tile_pack_blocks(t, TILE_B));
     line(w, "if (blockIdx.x == 0 && threadIdx.x == 0) *verdict = wide;");
     line(w, "if (wide) return;");
+    line(w, "const float unscale = k_as_float(flags_a[%lld]) * k_as_float(flags_b[%lld]);",
+         (long long)tile_pack_blocks(t, TILE_A), (long long)tile_pack_blocks(t, TILE_B));
 }
 
 static void put_product(struct emitter *w, const struct tile_program *t) {
@@ -668,7 +695,8 @@ static void put_product(struct emitter *w, const struct tile_program *t) {
                             .cluster = w->y->cluster,
                             .meets = t->product->parts > 1 || t->product->sharing > 1};
     add_arguments(w, l);
-    for (int i = 0; i < RINGS && !t->ahead; i++) l->args[l->n_args++] = map_argument(w, t, i);
+    for (int i = 0; i < RINGS && !t->ahead; i++)
+        if (!ring(t, i)->operand->made) l->args[l->n_args++] = map_argument(w, t, i);
     if (t->ahead) add_images(w, t, l);
     if (t->product->folds.levels)
         add_stack(l, product_thread_sums(t->product) * t->product->folds.levels * 4);
@@ -677,11 +705,10 @@ static void put_product(struct emitter *w, const struct tile_program *t) {
     if (w->y->cluster > 1) buf_printf(&w->b, "__cluster_dims__(%d, 1, 1) ", w->y->cluster);
     buf_printf(&w->b, "%s(", k->entry);
     put_parameters(w);
-    if (t->ahead)
-        put_image_parameters(w, t);
-    else
-        buf_puts(&w->b,
-                 ", const __grid_constant__ k_map map_a, const __grid_constant__ k_map map_b");
+    if (t->ahead) put_image_parameters(w, t);
+    for (int i = 0; i < RINGS && !t->ahead; i++)
+        if (!ring(t, i)->operand->made)
+            buf_printf(&w->b, ", const __grid_constant__ k_map map_%c", 'a' + i);
     if (t->product->parts > 1) {
         l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_WORKSPACE, .value = t->parts};
         l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_TICKETS};
@@ -702,7 +729,12 @@ static void put_product(struct emitter *w, const struct tile_program *t) {
     if (t->ahead) {
         put_places_of_warps(w, t);
     } else {
-        line(w, "if (threadIdx.x == 0) k_map_prefetch(&map_a), k_map_prefetch(&map_b);");
+        const struct tile_ring *made = tile_made(t);
+        if (made)
+            line(w, "if (threadIdx.x == 0) k_map_prefetch(&map_%c);",
+                 ring_letter(made) == 'a' ? 'b' : 'a');
+        else
+            line(w, "if (threadIdx.x == 0) k_map_prefetch(&map_a), k_map_prefetch(&map_b);");
         put_barriers(w, t);
     }
     line(w, "k_enter();");
@@ -716,7 +748,7 @@ static void put_product(struct emitter *w, const struct tile_program *t) {
 static void pack(struct emitter *w, const struct tile_program *t, bool at_load) {
     for (int i = 0; i < RINGS; i++) {
         const struct operand *o = ring(t, i)->operand;
-        if (o->load == NO_VALUE && o->at_load == at_load)
+        if (o->load == NO_VALUE && !o->made && o->at_load == at_load)
             emit_cuda_pack(w, t, i, arena_printf(w->arena, "%s_pack_%c", w->k->entry, 'a' + i));
     }
 }

@@ -23,6 +23,12 @@ void put_places_of_warps(struct emitter *w, const struct tile_program *t);
 void add_images(struct emitter *w, const struct tile_program *t, struct ws_launch *l);
 void put_image_parameters(struct emitter *w, const struct tile_program *t);
 
+/* cuda_make.c: tiles that warps make. TAKE, MAKE, and, at the head of their role, which threads of
+ * it these are. */
+void put_places_of_makers(struct emitter *w, const struct tile_program *t);
+void put_take(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
+void put_make(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
+
 /* cuda_mma.c: what names of an operand's end in. */
 char ring_letter(const struct tile_ring *r);
 /* cuda_mma.c: digit d of the number of a window, or of a tap, times how far these are apart:
@@ -59,6 +65,9 @@ void declare_terms(struct emitter *w, const struct phase *f, const char *dims);
 void put_warp_rows(struct emitter *w, const struct phase *f);
 void put_warp_columns(struct emitter *w, const struct phase *f, int chunk);
 void put_warp_sums(struct emitter *w, const struct tile_program *t, const struct phase *f);
+/* Around all of these, where a result takes a span of n. */
+void open_span(struct emitter *w, const struct tile_program *t);
+void close_span(struct emitter *w, const struct tile_program *t, const struct phase *f);
 /* The instructions from REDUCE on but KEEP; parameters and arguments for these; the launch behind
  * the product. */
 void put_tile_reduce(struct emitter *w, const struct tile_program *t, const struct phase *f);

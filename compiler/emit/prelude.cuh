@@ -2182,6 +2182,34 @@ template <int LINE> K_DEVICE unsigned char *k_piece(unsigned char *tile, int lin
     const int PIECES = LINE / 16, SAME = 128 / LINE; /* lines with the same swizzle */
     return tile + (piece / PIECES * lines + line) * LINE + ((piece % PIECES) ^ (line / SAME % PIECES)) * 16;
 }
+/* x, which compilers take for another number each time: what follows from it is computed where it is wanted, and not
+ * for all steps of a loop before these, in registers that there are not. */
+K_DEVICE int k_anew(int x) {
+#ifndef WS_EMULATOR
+    asm volatile("" : "+r"(x));
+#endif
+    return x;
+}
+K_DEVICE long long k_anew(long long x) {
+#ifndef WS_EMULATOR
+    asm volatile("" : "+l"(x));
+#endif
+    return x;
+}
+/* The same as an address in shared memory; and piece `half` of what is put there. */
+template <int LINE> K_DEVICE k_shared k_place(k_shared tile, int lines, int line, int piece) {
+    const int PIECES = LINE / 16, SAME = 128 / LINE;
+    return tile + (piece / PIECES * lines + line) * LINE + ((piece % PIECES) ^ (line / SAME % PIECES)) * 16;
+}
+template <typename T> K_DEVICE void k_put_piece(k_shared at, const k_pack<T, 8> &w, int half) {
+    const unsigned u[] = {w.w[half * 4], w.w[half * 4 + 1], w.w[half * 4 + 2], w.w[half * 4 + 3]};
+#ifdef WS_EMULATOR
+    for (int i = 0; i < 4; i++) ((unsigned *)at)[i] = u[i];
+#else
+    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};"
+                 : : "r"(at), "r"(u[0]), "r"(u[1]), "r"(u[2]), "r"(u[3]) : "memory");
+#endif
+}
 /* 16 bytes of elements, number `at` of line `line` of a matrix on, into such a place; what is not in it is 0. */
 template <typename T>
 K_DEVICE void k_copy_piece(void *smem, const T *matrix, long long pitch, int line, int lines, int at, int width) {
@@ -2258,6 +2286,13 @@ K_DEVICE void k_split_pair(unsigned &a, unsigned &b, unsigned &c, const float (&
     x[0] -= k_as_float(b << 16), x[1] -= k_as_float(b & 0xffff0000u);
     c = k_bf16x2(x[0], x[1]);
 }
+K_DEVICE void k_split_all(k_pack<k_bf16, 8> (&planes)[3], const float (&x)[8]) {
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const float pair[] = {x[i * 2], x[i * 2 + 1]};
+        k_split_pair(planes[0].w[i], planes[1].w[i], planes[2].w[i], pair);
+    }
+}
 /* What k_left_factor and k_right_factor give of the three planes of f32. */
 template <bool ALONG>
 K_DEVICE void k_left_planes(unsigned (&a)[4], unsigned (&b)[4], unsigned (&c)[4], unsigned char *tile, int lines, int row,
@@ -2297,13 +2332,36 @@ template <bool FIRST> K_DEVICE void k_split(k_pack<k_bf16, 8> &plane, float (&x)
 #pragma unroll
     for (int i = 0; i < 8; i++) x[i] = k_isfinite(x[i]) ? x[i] - k_get(plane, i) : 0.0f;
 }
-/* The pair of f16 that x 2^4 is: the nearest one, and the nearest to what that leaves, 2^11 times over, which stays in x. */
-template <bool FIRST> K_DEVICE void k_halve(k_pack<k_f16, 8> &plane, float (&x)[8]) {
+/* The pair of f16 that x times the scale is: the nearest one, and the nearest to what that leaves, 2^11 times over, which
+ * stays in x. */
+template <bool FIRST> K_DEVICE void k_halve(k_pack<k_f16, 8> &plane, float (&x)[8], float scale) {
 #pragma unroll
-    for (int i = 0; i < 8; i++) x[i] *= FIRST ? 16.0f : 1.0f;
+    for (int i = 0; i < 8; i++) x[i] *= FIRST ? scale : 1.0f;
     k_put(plane, x);
 #pragma unroll
     for (int i = 0; i < 8; i++) x[i] = (x[i] - k_get(plane, i)) * 2048.0f;
+}
+/* The largest magnitude of finite numbers, as bits; the power of two that makes of the largest one of all threads of the
+ * block about 2^10. */
+K_DEVICE void k_top_finite(unsigned &most, const float (&x)[8]) {
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        const unsigned bits = k_as_uint(x[i]) & 0x7fffffffu;
+        most = bits < 0x7f800000u && bits > most ? bits : most;
+    }
+}
+K_DEVICE float k_scale_of_pairs(unsigned most) {
+    __shared__ unsigned of_warps[32];
+#pragma unroll
+    for (int d = 16; d; d /= 2) {
+        const unsigned other = __shfl_xor_sync(0xffffffffu, most, d);
+        most = other > most ? other : most;
+    }
+    if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = most;
+    __syncthreads();
+    for (int i = 0; i < (int)blockDim.x / 32; i++) most = of_warps[i] > most ? of_warps[i] : most;
+    const int by = most ? 10 + 127 - (int)(most >> 23) : 0;
+    return k_as_float((unsigned)(127 + (by > 56 ? 56 : by < -56 ? -56 : by)) << 23);
 }
 /* The largest magnitude, as bits: of all eight, or of each and those before. */
 K_DEVICE void k_top(unsigned (&top)[1], const float (&x)[8]) {
@@ -2330,18 +2388,21 @@ template <int LANES> K_DEVICE void k_top_of_lanes(unsigned (&top)[1]) {
         top[0] = other > top[0] ? other : top[0];
     }
 }
-/* Is a group of numbers with this largest one out of the range of pairs? It is in range where all are 0, or the largest is
- * from 2^-18 on and becomes no infinity. */
-template <int N> K_DEVICE bool k_out_of_range(const unsigned (&top)[N]) {
+/* Is a group of numbers with this largest one out of the range of pairs? It is in range where all are 0, or the largest
+ * times the scale is from 2^-14 on and becomes no infinity. */
+template <int N> K_DEVICE bool k_out_of_range(const unsigned (&top)[N], float scale) {
+    const unsigned by = k_as_uint(scale) - 0x3f800000u, least = 0x38800000u - by, end = 0x477ff000u - by;
     bool out = false;
 #pragma unroll
-    for (int i = 0; i < N; i++) out |= top[i] && (top[i] < 0x36800000u || top[i] >= 0x457ff000u);
+    for (int i = 0; i < N; i++) out |= top[i] && (top[i] < least || top[i] >= end);
     return out;
 }
-/* A word of the block's: did any thread find something; and whether any of so many blocks did, which all threads ask. */
-K_DEVICE void k_leave_flag(unsigned *flags, bool found) {
+/* A word of the block's: did any thread find something; behind those of all blocks, what takes the scale back. And whether
+ * any of so many blocks found something, which all threads ask. */
+K_DEVICE void k_leave_flag(unsigned *flags, bool found, float scale) {
     const int any = __syncthreads_or(found);
     if (threadIdx.x == 0) flags[blockIdx.x] = any != 0;
+    if (threadIdx.x == 0 && blockIdx.x == 0) flags[gridDim.x] = k_as_uint(1.0f / scale);
 }
 K_DEVICE bool k_any_flag(const unsigned *a, int n_a, const unsigned *b, int n_b) {
     unsigned any = 0;

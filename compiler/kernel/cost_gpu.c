@@ -583,6 +583,26 @@ static double by_warp_clocks(const struct product *p, double units, double rate,
     return units / reached + issued / fmin(1, of_scheduler * ALONE);
 }
 
+/* Clocks of a step whose tile of `rows` warps make: what a warpgroup has to issue, of which each
+ * scheduler has one warp, and to wait for what it reads, while others have their turns. Not fitted
+ * to anything. */
+static double made_clocks(const struct kernel *k, const struct product *p, int rows, double steps) {
+    const double READ = 3, INSIDE = 2, PLANES = 8, ROUND = 2, ISSUED = 0.7, LATENCY = 900;
+    enum { GROUP = 128 };
+    const struct operand *o = p->a.made ? &p->a : &p->b;
+    const bool *needed = kernel_parts(k, o->factor);
+    double each = o->planes > 1 ? PLANES : ROUND;
+    for (value_id v = 0; v <= o->factor; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (!needed[v] || !(x->mask & MASK_R)) continue;
+        if (x->kind == INST_LOAD) each += READ;
+        if (x->kind == INST_INDEX) each += INSIDE;
+        if (x->kind == INST_OP) each += op_is_expensive(x->op) ? 8 : 1;
+    }
+    double elements = (double)rows * (double)o->depth / steps / GROUP;
+    return (elements * each / ISSUED + LATENCY) / p->makers;
+}
+
 /* Products on the matrix units: a step of a tile takes what the units need for it, or to read it
  * out of shared memory, and what a warpgroup waits for between two steps, which another one hides
  * in part; or as long as its copy is under way, if few are ahead. Warps that make planes multiply
@@ -636,6 +656,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     double lines = 0; /* of windows, which tensor maps are slow to bring */
     if (p->a.windows) lines += p->a_bytes / p->a.line * operand_line_clocks(&p->a, p->by_warp);
     if (p->b.windows) lines += p->b_bytes / p->b.line * operand_line_clocks(&p->b, p->by_warp);
+    if (p->makers) lines += made_clocks(k, p, p->a.made ? y->bx : y->br, steps);
     double multiplied = fmax(units, shared) + wait;
     double step = fmax(multiplied, lines) + BESIDE * fmin(multiplied, lines);
     step = fmax(step, LATENCY / (y->stages - 1) / resident);

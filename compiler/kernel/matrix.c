@@ -6,25 +6,27 @@
  * with a whole depth in one sum that is 20 to 90 times an f32's error. So the sum begins anew every
  * 64 of the depth, with the small products first, and is added to a total by the threads.
  *
- * f32 in pairs of f16 (the knob pairs). x 2^4 = hi + 2^-11 lo, hi the nearest f16 and lo the
+ * f32 in pairs of f16 (the knob pairs). x 2^s = hi + 2^-11 lo, hi the nearest f16 and lo the
  * nearest to 2^11 times what hi leaves: 11 bits, the sign, and 11 bits. Three products: hi hi in
  * sums that begin anew every 64 of the depth, as above; hi lo and lo hi, 2^-11 times as large, in
  * sums of their own, where what the units cut off counts 2^11 times less, so that they begin anew
- * every 4096. Where hi is no denormal (x from 2^-18 on), a pair is x but for 2^-23 of it, and
+ * every 4096. Where hi is no denormal (x 2^s from 2^-14 on), a pair is x but for 2^-23 of it, and
  * three times in four it is x; lo lo, which is left out, is less than 2^-22 of x y. So a sum is
  * off by at most 8 u sum|x y| (u = 2^-24) before anything is added up, and by about 2 u sum|x y| /
  * sqrt(depth), root mean square: one f32 sum after the other, which is off by up to depth u sum|x
  * y|, is worse from a depth of some 200 on, over normal, uniform, cancelling and wide data, both
  * in the mean and at its worst element; pairs are for 256 and more.
  *
- * Below 2^-18 pairs are off by 2^-40: that is 2^-22 of the largest of some neighbours along the
- * depth, 8 to 256 as their image is packed, if that is 2^-18 or more. If it is not, nor all are 0,
- * or if any element is 4095 or more, infinite or no number, all of the product is made of six
- * products of bf16: launches that pack leave a flag for each of their blocks, the product reads
- * these, leaves a verdict and ends, and launches behind it pack planes of bf16 and multiply them;
- * or else these do nothing. What pairs cannot tell is a result that stands on such small elements
- * alone because the other factor is 0 at all of the large ones; and of a factor that picks single
- * elements of the other (rows of an identity), one in four has its last bit rounded.
+ * s is the same for all of a factor: of 2048 elements or so that lie all over it, as each block of
+ * the launch that packs finds out for itself, the largest becomes about 2^10. Below 2^-14 pairs
+ * are off by 2^-36: that is 2^-22 of the largest of some neighbours along the depth, 8 to 256 as
+ * their image is packed, if that is 2^-14 or more. If it is not, nor all are 0, or if any element
+ * is 65520 or more, infinite or no number, all of the product is made of six products of bf16:
+ * launches that pack leave a flag for each of their blocks, the product reads these, leaves a
+ * verdict and ends, and launches behind it pack planes of bf16 and multiply them; or else these do
+ * nothing. What pairs cannot tell is a result that stands on such small elements alone because the
+ * other factor is 0 at all of the large ones; and of a factor that picks single elements of the
+ * other (rows of an identity), one in four has its last bit rounded.
  *
  * tf32. The units read an f32 and ignore its last 13 bits. Cut off, factors would be too small, all
  * of them, and what a sum is off by would grow like the depth; so they are rounded to the nearest
@@ -138,6 +140,33 @@ static const char *check_operand(const struct kernel *k, const struct operand *o
     return NULL;
 }
 
+/* A multiprocessor has 512 for each thread of a warpgroup. Those who make hold what they have read of
+ * a step, those who multiply their sums. */
+int product_registers(const struct product *p, bool multiplies) {
+    if (p->makers) {
+        if (p->warpgroups == 1) return p->makers == 1 ? 0 : multiplies ? 232 : 136;
+        return p->makers == 1 ? multiplies ? 200 : 104 : multiplies ? 168 : 88;
+    }
+    if (p->warpgroups == 1) return 0;
+    return p->warpgroups > 2 ? multiplies ? 160 : 32 : multiplies ? 232 : 40;
+}
+
+/* Of warps that make tiles of one factor. */
+static const char *check_makers(const struct kernel *k, const struct config *c,
+                                const struct layout *y, const struct product *p, struct arena *a) {
+    enum { MOST = 2 };
+    if (p->makers > MOST) return arena_printf(a, "make=%d; %d is the limit", p->makers, MOST);
+    if (p->by_warp) return "make is a knob of mma=1";
+    if (p->pairs)
+        return "tiles of pairs are not made: whether these are in range is known of images";
+    if (y->cluster > 1) return "blocks of a cluster make no tiles";
+    if (p->warpgroups > 2) return "make needs an m of 64 or 128";
+    if (!p->a.made && !p->b.made) return "no factor is packed that could be made";
+    const struct operand *o = p->a.made ? &p->a : &p->b;
+    int rows = c->knob[p->a.made ? KNOB_m : KNOB_n];
+    return operand_unmakeable(k, o, rows, c->knob[KNOB_k], a);
+}
+
 /* Arrays of sums that a thread has: those under way, crossed ones, totals. */
 static int product_arrays(const struct product *p) { return p->pairs ? 3 : p->promotes ? 2 : 1; }
 
@@ -180,10 +209,11 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     if ((!p->a.along || !p->b.along) && bytes > 128)
         return arena_printf(a, "k=%d at most where memory runs along it",
                             128 / dtype_bytes(p->a.dtype));
-    int sums = n / 2 * product_arrays(p), most = p->warpgroups == 3 ? 160 : 232;
+    int sums = n / 2 * product_arrays(p), most = product_registers(p, true);
+    if (!most) most = 232;
     if (sums + 40 > most)
         return arena_printf(a, "%d sums a thread; %d is the limit", sums, most - 40);
-    y->threads = (p->warpgroups + 1) * GROUP_THREADS;
+    y->threads = (p->warpgroups + (p->makers ? p->makers : 1)) * GROUP_THREADS;
     y->smem = BARRIERS + 1024;
     return NULL;
 }
@@ -262,6 +292,30 @@ static const char *check_readers(const struct kernel *k, const struct layout *y,
     return NULL;
 }
 
+/* From the first element of the store to the second along an axis. */
+static int64_t store_step(const struct kernel *k, const struct store_node *s, enum axis x) {
+    ex at = s->index, then = at;
+    int64_t step;
+    for (int i = 0; i < AXIS_COUNT; i++) {
+        ex from = k->axis[i], zero = ex_const(k->ex, 0), one = ex_const(k->ex, i == (int)x);
+        if (!from) continue;
+        at = ex_subst(k->ex, at, &from, &zero, 1);
+        then = ex_subst(k->ex, then, &from, &one, 1);
+    }
+    return ex_is_const(k->ex, ex_sub(k->ex, then, at), &step) ? step : -1;
+}
+
+/* Do batches store between what neighbouring columns do, as phases of a transposed convolution? A
+ * line of memory that is written by one and, long after, by another is written twice. */
+static bool batches_lie_beside(const struct kernel *k) {
+    if (!k->axis[AXIS_Z] || kernel_size(k, AXIS_Z) == 1 || k->over) return false;
+    for (uint32_t i = 0; i < k->stores.n; i++) {
+        int64_t batch = store_step(k, &k->stores.at[i], AXIS_Z);
+        if (batch < 1 || batch >= store_step(k, &k->stores.at[i], AXIS_N)) return false;
+    }
+    return k->stores.n > 0;
+}
+
 const char *matrix_layout(const struct kernel *k, const struct config *c, struct layout *y,
                           struct arena *a) {
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n], depth = c->knob[KNOB_k];
@@ -276,10 +330,12 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     struct product *p = NEW(a, struct product);
     bool by_warp = c->knob[KNOB_mma] == BY_WARP;
     p->by_warp = by_warp;
+    p->makers = c->knob[KNOB_make];
     p->pairs = c->knob[KNOB_pairs];
     product_operands(k, p, m, n, depth, a);
     choose_passes(p);
     p->band = c->knob[KNOB_band] ? c->knob[KNOB_band] : epilogue_reads_results(k) ? 1 : 8;
+    p->beside = batches_lie_beside(k);
     int64_t steps = round_up(p->a.depth, depth) / depth;
     p->steps = list_steps(k, p->a.windows ? &p->a : &p->b, depth, a);
     p->parts = y->split;
@@ -300,6 +356,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     p->b_bytes = n * depth * dtype_bytes(p->b.stored) * stored_planes(&p->b);
     bad = (by_warp ? check_warps : check_warpgroups)(k, c, y, p, a);
     if (bad) return bad;
+    if (p->makers && (bad = check_makers(k, c, y, p, a))) return bad;
     p->shares_a = y->cluster > 1 && p->a.rows <= m && !k->over;
     int sharing_a = p->shares_a ? y->cluster : 1, sharing_b = p->shares_a ? 1 : y->cluster;
     if ((bad = check_operand(k, &p->a, m, depth, sharing_a, a))) return bad;

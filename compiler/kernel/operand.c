@@ -8,6 +8,8 @@
  *     a[k, m] f32, in tf32            an image of a, rounded and across: the units take tf32 along
  *                                     the depth alone
  *     a[i, k, pixel], rows i, pixel   an image of a; mma=2: pieces of p0, as large as are aligned
+ *     the same, make=1                its tiles are made by warps of the block, out of what x
+ *                                     reads, whatever that is: no image of it is in memory
  *     where(inside, x[window, k], 0)  an image of x alone, channels innermost, each element once;
  *                                     tiles are windows of it (im2col.c); of few channels
  *                                     the image has zeros around it, and lines of a tile are runs
@@ -426,7 +428,7 @@ static void choose_windows(const struct kernel *k, struct product *p, int side, 
                            int other_tile, int depth, struct arena *a) {
     const struct im2col *w = k->im2col[side][0];
     struct operand *own = side ? &p->b : &p->a, *other = side ? &p->a : &p->b, best = *own;
-    if (!w || own->order || own->load != NO_VALUE) return;
+    if (!w || own->order || own->load != NO_VALUE || own->made || other->made) return;
     best.along = false;
     int line = operand_line(&best, tile, depth);
     if (!line || !cheapest_windows(k, &best, w, line, tile, other->rows, other_tile, p->by_warp, a))
@@ -441,11 +443,65 @@ static void choose_windows_along(const struct kernel *k, struct product *p, int 
     const struct im2col *w = k->im2col[side][1];
     struct operand *own = side ? &p->b : &p->a, o = *own;
     if (!w || w->phases || own->order || own->load != NO_VALUE || own->dtype == DT_F32) return;
+    if (p->makers) return;
     o.along = true;
     int line = operand_line(&o, tile, depth);
     if (!line) return;
     if (side) line = line_of_channels(w->channels * dtype_bytes(o.dtype), line);
     if (set_windows_of(k, &o, w, line, depth, p->by_warp, a) && o.bytes < own->bytes) *own = o;
+}
+
+/* ---- tiles that warps make ------------------------------------------------------------------- */
+
+/* Is the index, or the condition, so many elements further for each of the depth? */
+static bool is_linear_in_depth(const struct kernel *k, value_id v) {
+    const struct value_node *x = &k->values.at[v];
+    if (!(x->mask & MASK_R) || (x->kind != INST_LOAD && x->kind != INST_INDEX)) return true;
+    return x->kind == INST_LOAD && index_stride(k, x->index, AXIS_R) >= 0;
+}
+
+struct making operand_making(const struct kernel *k, const struct operand *o, int rows, int depth) {
+    enum { GROUP = 128, EACH = 8 };
+    struct making m = {.rows = rows > GROUP ? rows / GROUP : 1,
+                       .parts = rows < GROUP ? GROUP / rows : 1};
+    const bool *needed = kernel_parts(k, o->factor);
+    m.pieces = depth / EACH / m.parts;
+    for (value_id v = 0; v <= o->factor; v++)
+        if (needed[v] && !is_linear_in_depth(k, v)) m.unrolled = true;
+    return m;
+}
+
+/* Neighbouring rows have to be neighbours in memory, or nearly. */
+const char *operand_unmakeable(const struct kernel *k, const struct operand *o, int rows, int depth,
+                               struct arena *a) {
+    enum { MOST_APART = 4, MOST_STEPS = 6, LEAST_ROWS = 32, MOST_ROWS = 256, EACH = 8 };
+    const bool *needed = kernel_parts(k, o->factor);
+    if (rows < LEAST_ROWS || rows > MOST_ROWS || rows & (rows - 1))
+        return arena_printf(a, "tiles of %d rows are not made", rows);
+    struct making m = operand_making(k, o, rows, depth);
+    if (depth / EACH % m.parts) return "threads cannot share a row of tiles that are made";
+    if (m.unrolled && (o->depth + depth - 1) / depth > MOST_STEPS)
+        return arena_printf(a, "tiles of a depth of %lld are not made; %d is the limit",
+                            (long long)o->depth, MOST_STEPS * depth);
+    for (value_id v = 0; v <= o->factor; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (!needed[v] || x->kind != INST_LOAD || !(x->mask & MASK_R)) continue;
+        if (x->n_args > x->guarded) return "tiles of what is looked up are not made";
+        int64_t apart = load_first_step(k, x, o->axis);
+        if (apart < 0 || apart > MOST_APART) return "rows of tiles that are made lie apart";
+    }
+    return NULL;
+}
+
+/* The larger one of those that would be packed in each call. */
+static void choose_made(const struct kernel *k, struct product *p) {
+    bool a = p->a.load == NO_VALUE && !k->a_fixed, b = p->b.load == NO_VALUE && !k->b_fixed;
+    if (!a && !b) return;
+    struct operand *o = a && (!b || p->a.bytes > p->b.bytes) ? &p->a : &p->b;
+    o->made = true;
+    o->along = o->across = false;
+    set_image(o, o->depth);
+    o->bytes = 0;
 }
 
 int64_t operand_row(const struct kernel *k, const struct operand *o, int64_t row) {
@@ -474,6 +530,7 @@ void product_operands(const struct kernel *k, struct product *p, int m, int n, i
                       struct arena *a) {
     p->a = make_operand(k, k->dot_a, AXIS_M, m, depth, p);
     p->b = make_operand(k, k->dot_b, AXIS_N, n, depth, p);
+    if (p->makers) choose_made(k, p);
     choose_windows(k, p, 1, n, m, depth, a);
     choose_windows(k, p, 0, m, n, depth, a);
     /* Where rows or columns are reduced, they are in the product's own order. */

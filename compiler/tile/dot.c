@@ -32,6 +32,17 @@ int tile_step_bytes(const struct tile_program *t) {
            t->ring[TILE_B].bytes * t->ring[TILE_B].planes;
 }
 
+const struct tile_ring *tile_made(const struct tile_program *t) {
+    for (int i = 0; i < RINGS; i++)
+        if (t->ring[i].operand->made) return &t->ring[i];
+    return NULL;
+}
+
+int tile_copied_bytes(const struct tile_program *t) {
+    const struct tile_ring *made = tile_made(t);
+    return tile_step_bytes(t) - (made ? made->bytes * made->planes : 0);
+}
+
 int64_t tile_steps(const struct tile_program *t) {
     return (t->product->a.depth + t->ring[TILE_A].depth - 1) / t->ring[TILE_A].depth;
 }
@@ -43,6 +54,12 @@ int64_t tile_batch_steps(const struct tile_program *t, int64_t z) {
 int64_t tile_batch_step(const struct tile_program *t, int64_t z, int64_t i) {
     const struct batch_steps *s = t->product->steps;
     return s ? s->at[z * s->most + i] : i;
+}
+
+int64_t tile_turns(const struct tile_program *t) {
+    int64_t blocks = t->block->grid / t->block->layout.cluster,
+            batches = matrix_tiles(t->block->kernel, &t->block->layout, AXIS_Z);
+    return blocks / common_divisor(blocks, batches) * batches;
 }
 
 int64_t tile_part_floats(const struct tile_program *t) {
@@ -163,7 +180,7 @@ struct tile_program *tile_dot(const struct block *p, struct arena *a) {
         t->image[i] = *bytes;
         *bytes += o->bytes;
         t->flags[i] = *bytes;
-        if (x->pairs) *bytes += (tile_pack_blocks(t, i) * 4 + 15) / 16 * 16;
+        if (x->pairs) *bytes += (tile_pack_blocks(t, i) * 4 + 4 + 15) / 16 * 16;
     }
     t->parts = t->partials = t->workspace;
     if (x->parts > 1) place_parts(t);
@@ -176,8 +193,10 @@ struct tile_program *tile_dot(const struct block *p, struct arena *a) {
     put(t, TILE_DRAW, 0, 0);
     if (!x->promotes) put(t, TILE_FILL, 0, 0);
     put(t, TILE_LOOP, 0, 0);
-    put(t, TILE_COPY, TILE_A, 0);
-    put(t, TILE_COPY, TILE_B, 0);
+    for (int i = 0; i < RINGS; i++)
+        if (!t->ring[i].operand->made) put(t, TILE_COPY, i, 0);
+    for (int i = 0; i < RINGS; i++)
+        if (t->ring[i].operand->made) put(t, TILE_MAKE, i, 0);
     if (operand_makes_planes(&x->a) || operand_makes_planes(&x->b)) {
         put(t, TILE_DOT_ADD, 0, 0);
     } else {

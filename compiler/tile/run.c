@@ -1,7 +1,8 @@
 /* run.c: does what a tile program says, in plain C: proves waits and roles before any text is
  * printed.
  *
- * All blocks run side by side. Of each one agent copies and one for each warpgroup multiplies;
+ * All blocks run side by side. Of each one agent copies, or one for each warpgroup that makes tiles
+ * does, and one for each warpgroup multiplies;
  * where all copy, two do both. Who goes on, until it has to wait, is up to the seed. A copy lands,
  * and a product reads its tiles, as late as it may where the seed is odd, and at once where it is
  * even: a stage that is filled too early, or read, gives wrong numbers.
@@ -21,11 +22,12 @@ struct product_at {
 };
 
 struct agent {
-    uint32_t at, begin, end;          /* instruction; of its role */
-    int rank, group;                  /* block of the cluster; warpgroup, -1: it copies */
+    uint32_t at, begin, end; /* instruction; of its role */
+    int rank, group;         /* block of the cluster; warpgroup, below 0: it copies, or makes */
     int64_t tile, step, first, steps; /* tile: of all parts; first: step of the depth */
     int stage, before;
     unsigned phase;
+    int turn;                       /* whose it is, of those that make */
     bool fresh, crosses, done, met; /* met: it waits for the others of its block */
     int groups;                     /* of copies */
     float *sums, *total, *crossed;
@@ -38,7 +40,7 @@ struct agent {
 /* Of a stage. */
 struct barrier {
     unsigned phase;
-    int arrivals;       /* empty: of readers; full: the copier's */
+    int arrivals;       /* empty: of readers; full: the copier's, and of who has made a tile */
     int64_t due, there; /* full: bytes */
 };
 
@@ -46,6 +48,7 @@ struct copy {
     int ring, rank, stage, first, n; /* lines of the rows: a part of the tile */
     int agent, group;                /* by_warp: whose copy; of which of its groups */
     int64_t row, depth, z;
+    bool made; /* no copy: for others it lands when it is given */
     bool landed;
 };
 
@@ -100,6 +103,13 @@ static float element(struct machine *x, int i, int plane, int64_t z, int64_t row
     return x->in[i][((plane * o->batches + z) * o->rows + row) * o->depth + depth];
 }
 
+/* Whether all is there that is waited for. */
+static void fill_stage(const struct machine *x, struct barrier *b) {
+    int all = tile_made(x->t) ? 2 : 1;
+    if (b->arrivals == all && b->there == b->due)
+        b->phase++, b->arrivals = 0, b->there = b->due = 0;
+}
+
 static void land(struct machine *x, struct copy *c) {
     const struct tile_ring *r = ring(x, c->ring);
     for (int p = 0; p < r->operand->planes; p++) {
@@ -108,17 +118,18 @@ static void land(struct machine *x, struct copy *c) {
             for (int d = 0; d < r->depth; d++)
                 to[i * r->depth + d] = element(x, c->ring, p, c->z, c->row + i, c->depth + d);
     }
+    c->landed = true;
+    if (c->made) return;
     struct barrier *b = &x->full[c->rank][c->stage];
     b->there += (int64_t)r->bytes * r->planes / r->rows * c->n;
-    c->landed = true;
-    if (b->arrivals && b->there == b->due) b->phase++, b->arrivals = 0, b->there = b->due = 0;
+    fill_stage(x, b);
 }
 
 static bool land_one(struct machine *x) {
     uint32_t from = x->copies.n ? (uint32_t)(draw(x) % x->copies.n) : 0;
     for (uint32_t i = 0; i < x->copies.n; i++) {
         struct copy *c = &x->copies.at[(from + i) % x->copies.n];
-        if (!c->landed) return land(x, c), true;
+        if (!c->landed && !c->made) return land(x, c), true;
     }
     return false;
 }
@@ -157,10 +168,15 @@ static int64_t all_tiles(const struct machine *x) {
 static void place(const struct machine *x, const struct agent *g, int64_t *z, int64_t *m,
                   int64_t *n) {
     int64_t down = tiles_along(x, AXIS_M), wide = tiles_along(x, AXIS_N), each = down * wide;
-    int64_t tile = g->tile / x->t->product->parts, of_z = tile % each, band = x->t->product->band,
-            first = of_z / (band * wide) * band;
+    int64_t tile = g->tile / x->t->product->parts, of_z = tile % each, batch = tile / each;
+    if (x->t->product->beside) {
+        int64_t batches = tiles_along(x, AXIS_Z);
+        of_z = tile / batches;
+        batch = (tile + tile / tile_turns(x->t)) % batches;
+    }
+    int64_t band = x->t->product->band, first = of_z / (band * wide) * band;
     int64_t high = down - first < band ? down - first : band, at = of_z - first * wide;
-    *z = tile / each;
+    *z = batch;
     *m = first + at % high;
     *n = at / high;
     int64_t *shared = x->t->product->shares_a ? n : m;
@@ -185,6 +201,7 @@ static void start_copy(struct machine *x, const struct agent *g, int i, int ahea
                      .row = i == TILE_A ? m : n,
                      .depth = tile_batch_step(x->t, z, number) * r->depth,
                      .z = z,
+                     .made = r->operand->made,
                      .agent = g->group,
                      .group = g->groups};
     if (x->t->ahead) {
@@ -196,6 +213,17 @@ static void start_copy(struct machine *x, const struct agent *g, int i, int ahea
         c.rank = to;
         vec_push(x->arena, &x->copies, c);
     }
+}
+
+/* What the agent has made of the stage is there. */
+static void give(struct machine *x, const struct agent *g) {
+    for (uint32_t i = 0; i < x->copies.n; i++) {
+        struct copy *c = &x->copies.at[i];
+        if (c->made && !c->landed && c->agent == g->group) land(x, c);
+    }
+    struct barrier *b = &x->full[g->rank][g->stage];
+    b->arrivals++;
+    fill_stage(x, b);
 }
 
 static void multiply(struct machine *x, struct agent *g, const struct product_at *p) {
@@ -425,9 +453,19 @@ static bool go_on(struct machine *x, struct agent *g) {
     case TILE_END: turn(x, g); break;
     case TILE_WAIT_EMPTY:
         if (!has_passed(&x->empty[g->rank][g->stage], g->phase ^ 1)) return false;
-        x->full[g->rank][g->stage].due = tile_step_bytes(x->t);
+        x->full[g->rank][g->stage].due = tile_copied_bytes(x->t);
         x->full[g->rank][g->stage].arrivals = 1;
         break;
+    case TILE_TURN:
+        if (g->turn++ % c->n != -1 - g->group) g->at = matching_end(x->t, g->at);
+        break;
+    case TILE_TAKE: break;
+    case TILE_MAKE:
+        start_copy(x, g, c->ring, 0);
+        while (!x->late && land_one(x)) {}
+        if (!x->late) land(x, &x->copies.at[x->copies.n - 1]);
+        break;
+    case TILE_GIVE: give(x, g); break;
     case TILE_COPY:
         start_copy(x, g, c->ring, c->n);
         while (!x->late && land_one(x)) {}
@@ -502,9 +540,10 @@ static void add_agents(struct machine *x, int rank, int64_t cluster) {
     size_t sums = (size_t)(group_rows(x) * ring(x, TILE_B)->rows);
     for (uint32_t at = 0; at < x->t->code.n; at = matching_end(x->t, at) + 1) {
         bool copies = x->t->copiers && at == 0;
-        for (int g = 0; g < (copies ? 1 : x->readers); g++) {
+        int makers = x->t->product->makers > 1 ? x->t->product->makers : 1;
+        for (int g = 0; g < (copies ? makers : x->readers); g++) {
             struct agent agent = {
-                .at = at, .rank = rank, .group = copies ? -1 : g, .tile = cluster};
+                .at = at, .rank = rank, .group = copies ? -1 - g : g, .tile = cluster};
             if (!copies) agent.sums = NEW_ARRAY(x->arena, float, sums);
             if (!copies) agent.total = NEW_ARRAY(x->arena, float, sums);
             if (!copies) agent.crossed = NEW_ARRAY(x->arena, float, sums);

@@ -11,12 +11,13 @@ struct checker {
     int role_threads; /* of the role at hand; 0: of none */
     int all_threads;
     bool waited_empty, waited_full, copied[RINGS], filled, next, dot;
-    bool added, crossed; /* behind the DOT of the step */
-    int under_way;       /* products behind the last DRAIN; the sums may be read at 0 */
-    int arrivals;        /* in a step */
-    bool left, met;      /* its part is where others find it; all parts are */
-    bool landed;         /* in the loop: all are there; behind it: and have read the last stage */
-    bool ungrouped;      /* copies that belong to no group yet */
+    bool taken[RINGS], made, given; /* in a step */
+    bool added, crossed;            /* behind the DOT of the step */
+    int under_way;                  /* products behind the last DRAIN; the sums may be read at 0 */
+    int arrivals;                   /* in a step */
+    bool left, met;                 /* its part is where others find it; all parts are */
+    bool landed;    /* in the loop: all are there; behind it: and have read the last stage */
+    bool ungrouped; /* copies that belong to no group yet */
     uint32_t stored, reduced, left_partials, known; /* phases of the epilogue */
     bool held, kept, rescaled;
 };
@@ -35,6 +36,8 @@ static const char *fail(struct checker *c, const char *number, uint32_t at, cons
 static const char *open_region(struct checker *c, uint32_t at) {
     const struct tile_inst *x = &c->t->code.at[at];
     if (c->depth == MOST_REGIONS) return fail(c, "T1", at, "regions are nested too deep");
+    if (x->op == TILE_TURN && (!inside(c, TILE_LOOP) || x->n != c->t->product->makers))
+        return fail(c, "T2", at, "other groups have turns");
     if (x->op == TILE_ROLE && c->depth) return fail(c, "T1", at, "a role is outermost");
     if ((x->op == TILE_LOOP || x->op == TILE_AHEAD) && !inside(c, TILE_DRAW))
         return fail(c, "T2", at, "of no output tile");
@@ -45,8 +48,10 @@ static const char *open_region(struct checker *c, uint32_t at) {
     }
     if (x->op == TILE_LOOP) {
         c->waited_empty = c->waited_full = c->next = c->dot = c->landed = false;
+        c->made = c->given = false;
         c->arrivals = 0;
         memset(c->copied, 0, sizeof c->copied);
+        memset(c->taken, 0, sizeof c->taken);
     }
     c->open[c->depth++] = x->op;
     return NULL;
@@ -57,6 +62,8 @@ static const char *close_region(struct checker *c, uint32_t at) {
     enum tile_op op = c->open[--c->depth];
     if (op == TILE_LOOP && c->role_threads) {
         if (!c->next) return fail(c, "T7", at, "the role stays at a stage");
+        if (c->waited_empty && tile_made(c->t) && !(c->made && c->given))
+            return fail(c, "T3", at, "a stage has no tile that is made, or is not given");
         if (c->dot && c->arrivals != 1) return fail(c, "T4", at, "a step is not arrived for once");
     }
     if (op == TILE_LOOP && c->dot && c->t->product->pairs && !(c->added && c->crossed))
@@ -75,6 +82,7 @@ static const char *close_region(struct checker *c, uint32_t at) {
 static const char *check_copy(struct checker *c, uint32_t at) {
     const struct tile_inst *x = &c->t->code.at[at];
     bool in_loop = inside(c, TILE_LOOP), in_ahead = inside(c, TILE_AHEAD);
+    if (c->t->ring[x->ring].operand->made) return fail(c, "T3", at, "its tiles are made");
     if (!in_loop && !in_ahead) return fail(c, "T2", at, "it stands in no loop");
     if (c->t->copiers && !c->waited_empty) return fail(c, "T4", at, "the stage may be read still");
     if (c->t->ahead && x->n != (in_loop ? c->t->ahead : 0))
@@ -82,6 +90,29 @@ static const char *check_copy(struct checker *c, uint32_t at) {
     if (c->t->ahead && in_loop && (!c->landed || x->n >= c->t->ring[x->ring].stages))
         return fail(c, "T4", at, "the stage may be read still");
     c->copied[x->ring] = c->ungrouped = true;
+    return NULL;
+}
+
+/* Tiles that the role's threads make. */
+static const char *check_made(struct checker *c, uint32_t at) {
+    const struct tile_inst *x = &c->t->code.at[at];
+    if (!inside(c, TILE_LOOP)) return fail(c, "T2", at, "it stands in no loop");
+    if (c->t->product->makers > 1 && c->t->copiers && !inside(c, TILE_TURN))
+        return fail(c, "T2", at, "all groups do it");
+    if (x->op == TILE_GIVE) {
+        if (!c->made) return fail(c, "T3", at, "its tile is not made");
+        c->given = true;
+        return NULL;
+    }
+    if (!c->t->ring[x->ring].operand->made) return fail(c, "T3", at, "its tiles are copied");
+    if (x->op == TILE_TAKE) {
+        c->taken[x->ring] = true;
+        return NULL;
+    }
+    if (c->t->copiers && !c->taken[x->ring]) return fail(c, "T3", at, "nothing is taken for it");
+    if (c->t->copiers && !c->waited_empty) return fail(c, "T4", at, "the stage may be read still");
+    if (c->given) return fail(c, "T3", at, "the stage is given already");
+    c->copied[x->ring] = c->made = true;
     return NULL;
 }
 
@@ -143,6 +174,7 @@ static const char *check(struct checker *c, uint32_t at) {
     bool roles = c->t->copiers > 0;
     switch (x->op) {
     case TILE_AHEAD:
+    case TILE_TURN:
     case TILE_ROLE:
     case TILE_DRAW:
     case TILE_LOOP: return open_region(c, at);
@@ -150,6 +182,9 @@ static const char *check(struct checker *c, uint32_t at) {
     case TILE_WAIT_EMPTY: c->waited_empty = true; break;
     case TILE_WAIT_FULL: c->waited_full = true; break;
     case TILE_COPY: return check_copy(c, at);
+    case TILE_TAKE:
+    case TILE_MAKE:
+    case TILE_GIVE: return check_made(c, at);
     case TILE_GROUP: c->ungrouped = false; break;
     case TILE_LANDED: return check_landed(c, at);
     case TILE_FILL: c->filled = true; break;

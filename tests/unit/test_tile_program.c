@@ -202,6 +202,32 @@ static void test_print_windows(void **state) {
     arena_free(a);
 }
 
+/* Warps make what else would be packed, a warpgroup each step in turn. */
+static void test_print_made(void **state) {
+    struct arena *a = arena_new();
+    struct tile_program *t = program_of(a, first, "mma=1 m=64 n=64 k=64 stages=2 warps=12 make=2");
+    struct buf b = buf_new(a);
+    tile_print(&b, t);
+    assert_int_equal(t->product->b.bytes, 0);
+    assert_non_null(strstr(b.p, "a = image of v0, bf16[1 z, 40 m, 147 k], lines 152 apart\n"
+                                "b = made of v2, bf16[1 z, 264 n, 147 k]\n"));
+    assert_non_null(strstr(b.p, "role 256\n"
+                                "    draw\n"
+                                "        loop\n"
+                                "            turn 2\n"
+                                "                take B\n"
+                                "                wait empty\n"
+                                "                copy A\n"
+                                "                make B\n"
+                                "                give\n"
+                                "            end\n"
+                                "            next\n"
+                                "        end\n"
+                                "    end\n"
+                                "end\n"));
+    arena_free(a);
+}
+
 static void test_print_by_warps(void **state) {
     struct arena *a = arena_new();
     struct tile_program *t =
@@ -367,6 +393,11 @@ static void test_numbers(void **state) {
         {gradient, "mma=1 m=64 n=128 k=16 stages=2 warps=8 cluster=2"},
         {gradient, "mma=1 m=64 n=64 k=16 stages=2 warps=8 split=3"},
         {gradient, "mma=2 m=16 n=64 k=32 tm=16 tn=16 stages=2 warps=4"},
+        {sliding, "mma=1 m=64 n=64 k=32 stages=2 warps=8 make=1"},
+        {sliding_wide, "mma=1 m=64 n=128 k=64 stages=3 warps=12 make=2"},
+        {sliding_wide, "mma=1 m=128 n=32 k=64 stages=2 warps=16 make=2 split=2"},
+        {first_line, "mma=1 m=64 n=32 k=32 stages=2 warps=8 make=1"},
+        {first_solid, "mma=1 m=128 n=64 k=16 stages=3 warps=16 make=2"},
         {plain, "mma=2 m=64 n=64 k=32 tm=32 tn=32 stages=3 warps=4"},
         {plain, "mma=2 m=128 n=32 k=16 tm=32 tn=32 stages=4 warps=4 split=3"},
         {plain, "mma=2 m=16 n=64 k=128 tm=16 tn=16 stages=2 warps=4"},
@@ -387,6 +418,7 @@ static void test_numbers(void **state) {
 
 static const char of_groups[] = "mma=1 m=128 n=64 k=16 stages=2 warps=12";
 static const char of_warps[] = "mma=2 m=64 n=64 k=32 tm=32 tn=32 stages=3 warps=4";
+static const char of_makers[] = "mma=1 m=64 n=64 k=64 stages=3 warps=12 make=2"; /* of `first` */
 static const char of_parts[] = "mma=1 m=64 n=64 k=16 stages=2 warps=8 split=3";
 
 /* ---- rows that elements read ----------------------------------------------------------------- */
@@ -496,7 +528,9 @@ static void take_out(struct tile_program *t, uint32_t at) {
     t->code.n--;
 }
 
-static const char *graph_of(const char *config) { return config == of_pairs ? deep : plain; }
+static const char *graph_of(const char *config) {
+    return config == of_pairs ? deep : config == of_makers ? first : plain;
+}
 
 /* What the verifier says, and the machine, of a program without the nth of these instructions. */
 static void test_mistakes(void **state) {
@@ -515,8 +549,10 @@ static void test_mistakes(void **state) {
         {TILE_LANDED, 1, "T4", of_warps},      {TILE_GROUP, 0, "T3", of_warps},
         {TILE_GROUP, 1, "T3", of_warps},       {TILE_NEXT, 0, "T7", of_warps},
         {TILE_AHEAD, 0, "T", of_warps},        {TILE_LEAVE, 0, "T3", of_parts},
-        {TILE_MEET, 0, "T3", of_parts},        {TILE_ADD, 0, "T10", of_pairs},
-        {TILE_CROSS, 0, "T10", of_pairs},
+        {TILE_MEET, 0, "T3", of_parts},        {TILE_TAKE, 0, "T3", of_makers},
+        {TILE_MAKE, 0, "T3", of_makers},       {TILE_GIVE, 0, "T3", of_makers},
+        {TILE_TURN, 0, "T2", of_makers},       {TILE_WAIT_EMPTY, 0, "T4", of_makers},
+        {TILE_ADD, 0, "T10", of_pairs},        {TILE_CROSS, 0, "T10", of_pairs},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena *a = arena_new();
@@ -558,7 +594,8 @@ static void test_machine_finds_mistakes(void **state) {
                  {TILE_LANDED, 1, of_warps},      {TILE_GROUP, 1, of_warps},
                  {TILE_COPY, 2, of_warps},        {TILE_LEAVE, 0, of_parts},
                  {TILE_MEET, 0, of_parts},        {TILE_CROSS, 0, of_pairs},
-                 {TILE_ADD, 0, of_pairs}};
+                 {TILE_ADD, 0, of_pairs},         {TILE_MAKE, 0, of_makers},
+                 {TILE_GIVE, 0, of_makers},       {TILE_WAIT_EMPTY, 0, of_makers}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bool found = false;
         for (uint64_t seed = 0; seed < 4 && !found; seed++) {
@@ -625,6 +662,7 @@ int main(void) {
         cmocka_unit_test(test_print),
         cmocka_unit_test(test_print_tf32),
         cmocka_unit_test(test_print_windows),
+        cmocka_unit_test(test_print_made),
         cmocka_unit_test(test_print_by_warps),
         cmocka_unit_test(test_runs),
         cmocka_unit_test(test_numbers),
