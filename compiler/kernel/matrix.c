@@ -140,8 +140,8 @@ static const char *check_operand(const struct kernel *k, const struct operand *o
     return NULL;
 }
 
-/* A multiprocessor has 512 for each thread of a warpgroup. Those who make hold what they have read of
- * a step, those who multiply their sums. */
+/* A multiprocessor has 512 for each thread of a warpgroup. Those who make hold what they have read
+ * of a step, those who multiply their sums. */
 int product_registers(const struct product *p, bool multiplies) {
     if (p->makers) {
         if (p->warpgroups == 1) return p->makers == 1 ? 0 : multiplies ? 232 : 136;
