@@ -22,12 +22,12 @@ struct product_at {
 };
 
 struct agent {
-    uint32_t at, begin, end;          /* instruction; of its role */
-    int rank, group;                  /* block of the cluster; warpgroup, below 0: it copies, or makes */
+    uint32_t at, begin, end; /* instruction; of its role */
+    int rank, group;         /* block of the cluster; warpgroup, below 0: it copies, or makes */
     int64_t tile, step, first, steps; /* tile: of all parts; first: step of the depth */
     int stage, before;
     unsigned phase;
-    int turn; /* whose it is, of those that make */
+    int turn;                       /* whose it is, of those that make */
     bool fresh, crosses, done, met; /* met: it waits for the others of its block */
     int groups;                     /* of copies */
     float *sums, *total, *crossed;
@@ -106,7 +106,8 @@ static float element(struct machine *x, int i, int plane, int64_t z, int64_t row
 /* Whether all is there that is waited for. */
 static void fill_stage(const struct machine *x, struct barrier *b) {
     int all = tile_made(x->t) ? 2 : 1;
-    if (b->arrivals == all && b->there == b->due) b->phase++, b->arrivals = 0, b->there = b->due = 0;
+    if (b->arrivals == all && b->there == b->due)
+        b->phase++, b->arrivals = 0, b->there = b->due = 0;
 }
 
 static void land(struct machine *x, struct copy *c) {
@@ -176,8 +177,12 @@ static void place(const struct machine *x, const struct agent *g, int64_t *z, in
     int64_t band = x->t->product->band, first = of_z / (band * wide) * band;
     int64_t high = down - first < band ? down - first : band, at = of_z - first * wide;
     *z = batch;
-    *m = ((first + at % high) * x->blocks + g->rank) * ring(x, TILE_A)->rows;
-    *n = at / high * ring(x, TILE_B)->rows;
+    *m = first + at % high;
+    *n = at / high;
+    int64_t *shared = x->t->product->shares_a ? n : m;
+    *shared = *shared * x->blocks + g->rank;
+    *m *= ring(x, TILE_A)->rows;
+    *n *= ring(x, TILE_B)->rows;
 }
 
 /* ---- instructions ---------------------------------------------------------------------------- */

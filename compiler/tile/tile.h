@@ -26,8 +26,8 @@
  * Invariants (tile_verify reports these numbers):
  *   T1  regions nest, and each END closes one; a role is outermost, and roles' threads are the
  *       block's;
- *   T2  a COPY or a MAKE stands in a LOOP or an AHEAD, a DOT in a LOOP, both of these in a DRAW, and the
- *       STORE behind the LOOP;
+ *   T2  a COPY or a MAKE stands in a LOOP or an AHEAD, a DOT in a LOOP, both of these in a DRAW,
+ *       and the STORE behind the LOOP;
  *   T3  what a DOT reads has been waited for: a WAIT_FULL stands before it in the LOOP, and each
  *       copied tile is of that stage, or a LANDED of all groups but those that are ahead of it, and
  *       each step's copies are a GROUP; what is made is of what was taken in that step, and a GIVE
@@ -134,7 +134,8 @@ struct tile_program {
     int64_t kept;         /* bytes of memory that holds what is packed at load across calls */
     int64_t image[RINGS]; /* where packed operands begin in the one or the other */
     int64_t flags[RINGS]; /* pairs: where launches that packed say what is out of range, a word for
-                             each of their blocks, behind the image; */
+                             each of their blocks, and what takes their scale back, behind the
+                             image; */
     int64_t verdict;      /* and the product whether anything is, a word of the workspace; */
     const struct tile_program *beside; /* the product in bf16 beside it is made if so; NULL: none */
     int64_t parts;                     /* and the sums that parts of the depth leave */
