@@ -701,8 +701,7 @@ static void put_product(struct emitter *w, const struct tile_program *t) {
     if (w->y->cluster > 1) buf_printf(&w->b, "__cluster_dims__(%d, 1, 1) ", w->y->cluster);
     buf_printf(&w->b, "%s(", k->entry);
     put_parameters(w);
-    if (t->ahead)
-        put_image_parameters(w, t);
+    if (t->ahead) put_image_parameters(w, t);
     for (int i = 0; i < RINGS && !t->ahead; i++)
         if (!ring(t, i)->operand->made)
             buf_printf(&w->b, ", const __grid_constant__ k_map map_%c", 'a' + i);

@@ -14,7 +14,10 @@
 void each_index(struct kernel *k, void (*f)(void *ctx, ex *index), void *ctx) {
     for (uint32_t i = 0; i < k->values.n; i++)
         if (k->values.at[i].index) f(ctx, &k->values.at[i].index);
-    for (uint32_t i = 0; i < k->stores.n; i++) f(ctx, &k->stores.at[i].index);
+    for (uint32_t i = 0; i < k->stores.n; i++) {
+        f(ctx, &k->stores.at[i].index);
+        if (k->stores.at[i].guard) f(ctx, &k->stores.at[i].guard);
+    }
 }
 
 struct merge_test {
@@ -124,7 +127,10 @@ static void flatten(struct kernel *k, enum axis which, const char *name, const e
     for (uint32_t i = 0; i < k->values.n; i++)
         if (k->values.at[i].index) apply_flat(&f, &k->values.at[i].index);
     f.joins = true;
-    for (uint32_t i = 0; i < k->stores.n; i++) apply_flat(&f, &k->stores.at[i].index);
+    for (uint32_t i = 0; i < k->stores.n; i++) {
+        apply_flat(&f, &k->stores.at[i].index);
+        if (k->stores.at[i].guard) apply_flat(&f, &k->stores.at[i].guard);
+    }
 }
 
 /* What was seen does not, or the answer would be known. */

@@ -233,6 +233,22 @@ value_id expand_nest(struct builder *w, const struct nest *n, const ex *axes, co
     return of[n->insts.n - 1];
 }
 
+/* Where the buffer has such an element: axes of a group may be longer (schedule/split.c). */
+static ex store_guard(struct builder *w, buffer_id b, const ex *index) {
+    const struct meta *m = &w->l->buffers.at[b].meta;
+    struct exprs *p = w->k->ex;
+    ex guard = EX_NONE;
+    for (int d = 0; d < m->rank; d++) {
+        int64_t size, lo, hi;
+        if (!ex_is_const(p, m->size[d], &size)) continue;
+        ex_range(p, index[d], &lo, &hi);
+        if (hi < size) continue;
+        ex inside = ex_compare(p, EX_LT, index[d], m->size[d]);
+        guard = guard ? ex_and(p, guard, inside) : inside;
+    }
+    return guard;
+}
+
 /* What a member stores; with an arm, where that axis is at `arm`. */
 static void expand_store(struct builder *w, const struct member *M, ex arm) {
     const struct nest *n = &w->l->nests.at[M->nest];
@@ -241,7 +257,9 @@ static void expand_store(struct builder *w, const struct member *M, ex arm) {
         index[d] = ex_subst(w->k->ex, n->out_index[d], M->from, M->to, M->n);
         if (w->arm) index[d] = ex_subst(w->k->ex, index[d], &w->arm, &arm, 1);
     }
-    struct store_node st = {.buffer = n->out, .index = offset_of(w, n->out, index)};
+    struct store_node st = {.buffer = n->out,
+                            .index = offset_of(w, n->out, index),
+                            .guard = store_guard(w, n->out, index)};
     st.value = expand_load(w, n->out, w->l->buffers.at[n->out].meta.dtype, index, NO_GUARD);
     vec_push(w->k->arena, &w->k->stores, st);
 }

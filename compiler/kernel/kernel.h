@@ -124,6 +124,7 @@ static inline bool goes_across(const struct value_node *v) { return v->over == M
 struct store_node {
     buffer_id buffer;
     ex index; /* element offset */
+    ex guard; /* MATMUL: it stores nothing where this does not hold; EX_NONE: it always does */
     value_id value;
     uint8_t mask; /* axes of the index */
 };
@@ -392,7 +393,7 @@ struct product {
     int resident;                /* blocks of a multiprocessor */
     bool beside; /* tiles of all batches at one place are done together, for these store beside each
                     other */
-    int band;                    /* tiles along m that are done before the next ones along n */
+    int band;    /* tiles along m that are done before the next ones along n */
     bool promotes;
     int parts;          /* of the depth, that blocks have; the last to end adds them up */
     struct folds folds; /* of promoted sums */

@@ -155,7 +155,8 @@ static const char *check_makers(const struct kernel *k, const struct config *c,
     enum { MOST = 2 };
     if (p->makers > MOST) return arena_printf(a, "make=%d; %d is the limit", p->makers, MOST);
     if (p->by_warp) return "make is a knob of mma=1";
-    if (p->pairs) return "tiles of pairs are not made: whether these are in range is known of images";
+    if (p->pairs)
+        return "tiles of pairs are not made: whether these are in range is known of images";
     if (y->cluster > 1) return "blocks of a cluster make no tiles";
     if (p->warpgroups > 2) return "make needs an m of 64 or 128";
     if (!p->a.made && !p->b.made) return "no factor is packed that could be made";

@@ -240,16 +240,49 @@ static void odd_images(struct arena *a, case_vec *out) {
  * dilations, one tap, many steps, groups, and what is computed before. */
 static void made_tiles(struct arena *a, case_vec *out) {
     static const struct convolution_text shapes[] = {
-        {.dims = 3, .channels = 3, .filters = 24, .groups = 1, .size = {9, 10, 4},
-         .taps = {3, 3, 1}, .stride = {1, 1, 1}, .padding = {0, 1, 0}, .dilation = {1, 1, 1}},
-        {.dims = 1, .channels = 40, .filters = 24, .groups = 1, .size = {70}, .taps = {3},
-         .stride = {3}, .dilation = {4}},
-        {.dims = 2, .channels = 72, .filters = 40, .groups = 1, .size = {5, 7}, .taps = {1, 1},
-         .stride = {1, 1}, .dilation = {1, 1}},
-        {.dims = 2, .channels = 8, .filters = 80, .groups = 2, .size = {6, 9}, .taps = {5, 3},
-         .stride = {2, 1}, .padding = {2, 1}, .dilation = {1, 1}},
-        {.dims = 2, .channels = 3, .filters = 66, .groups = 1, .size = {20, 23}, .taps = {7, 7},
-         .stride = {2, 2}, .padding = {3, 3}, .dilation = {1, 1}},
+        {.dims = 3,
+         .channels = 3,
+         .filters = 24,
+         .groups = 1,
+         .size = {9, 10, 4},
+         .taps = {3, 3, 1},
+         .stride = {1, 1, 1},
+         .padding = {0, 1, 0},
+         .dilation = {1, 1, 1}},
+        {.dims = 1,
+         .channels = 40,
+         .filters = 24,
+         .groups = 1,
+         .size = {70},
+         .taps = {3},
+         .stride = {3},
+         .dilation = {4}},
+        {.dims = 2,
+         .channels = 72,
+         .filters = 40,
+         .groups = 1,
+         .size = {5, 7},
+         .taps = {1, 1},
+         .stride = {1, 1},
+         .dilation = {1, 1}},
+        {.dims = 2,
+         .channels = 8,
+         .filters = 80,
+         .groups = 2,
+         .size = {6, 9},
+         .taps = {5, 3},
+         .stride = {2, 1},
+         .padding = {2, 1},
+         .dilation = {1, 1}},
+        {.dims = 2,
+         .channels = 3,
+         .filters = 66,
+         .groups = 1,
+         .size = {20, 23},
+         .taps = {7, 7},
+         .stride = {2, 2},
+         .padding = {3, 3},
+         .dilation = {1, 1}},
     };
     static const int columns[] = {128, 64, 32};
     enum { KINDS = 8 }; /* of types and makers */
@@ -260,10 +293,10 @@ static void made_tiles(struct arena *a, case_vec *out) {
         t.images = 2;
         t.type = (int)i % 4;
         t.relu = i % 3 == 0;
-        const char *config = arena_printf(
-            a, "mma=1 m=%d n=%d k=%s stages=%d make=%d warps=%d%s", m, columns[i % 3],
-            t.type == 3 ? "32" : "64", 1 + make, make, m / 16 + 4 * make,
-            t.channels == 72 && make == 2 ? " split=2" : "");
+        const char *config =
+            arena_printf(a, "mma=1 m=%d n=%d k=%s stages=%d make=%d warps=%d%s", m, columns[i % 3],
+                         t.type == 3 ? "32" : "64", 1 + make, make, m / 16 + 4 * make,
+                         t.channels == 72 && make == 2 ? " split=2" : "");
         vec_push(a, out,
                  ((struct case_graph){.text = convolution_of(&t),
                                       .every = CASES_DEFAULT,
