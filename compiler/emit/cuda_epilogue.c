@@ -121,6 +121,11 @@ static void put_element(struct emitter *w, const struct phase *f, const char *su
     }
 }
 
+/* Elements of which are gone along for each span that these columns are of. */
+static const char *stores_once(struct emitter *w) {
+    return kernel_has_spans(w->k) ? " && stores" : "";
+}
+
 /* Four pairs of a row's columns, eight apart, become eight neighbours, one octet for each thread of
  * four: what one has at j goes to thread j. */
 static void put_octet(struct emitter *w, uint32_t s, const char *type, const char *p,
@@ -130,8 +135,8 @@ static void put_octet(struct emitter *w, uint32_t s, const char *type, const cha
     line(w, "k_put(x, &o%u[0][0]);", s);
     line(w, "k_transpose_quad(x.w);");
     line(w, "const k_idx n = column + quad * %d;", OCTET);
-    line(w, "if (row < nm && n < nn) k_store<%s, %d, %d>(%s + (%s), x);", type, OCTET,
-         w->y->streaming, p, index);
+    line(w, "if (row < nm && n < nn%s) k_store<%s, %d, %d>(%s + (%s), x);", stores_once(w), type,
+         OCTET, w->y->streaming, p, index);
     close_brace(w);
 }
 
@@ -209,15 +214,16 @@ static void put_store(struct emitter *w, uint32_t i, int width, int chunk) {
         line(w, "k_pack<%s, %d> x;", type, PAIR);
         line(w, "k_put(x, o%u[j]);", i);
         put_place(w, s);
-        line(w, "if (row < nm && n < nn) k_store<%s, %d, %d>(%s + at, x);", type, PAIR,
-             w->y->streaming, p);
+        line(w, "if (row < nm && n < nn%s) k_store<%s, %d, %d>(%s + at, x);", stores_once(w), type,
+             PAIR, w->y->streaming, p);
     } else {
         line(w, "#pragma unroll");
         open_brace(w, "for (int e = 0; e < %d; e++)", PAIR);
         put_number(w, &w->y->product->b, "n",
                    arena_printf(w->arena, "column + j * %d + quad * %d + e", OCTET, PAIR), "nn");
         const char *guard = put_place(w, s);
-        line(w, "if (row < nm && n < nn%s) k_store1(%s + at, o%u[j][e]);", guard, p, i);
+        line(w, "if (row < nm && n < nn%s%s) k_store1(%s + at, o%u[j][e]);", stores_once(w), guard,
+             p, i);
         close_brace(w);
     }
     close_brace(w);
@@ -307,10 +313,15 @@ static void put_row(struct emitter *w, const struct phase *f) {
 static void put_terms(struct emitter *w, const struct phase *f) {
     const char *of = w->k->over & MASK_N ? "[f][h]" : "[j][e]";
     const struct layout *y = w->y;
+    bool spans = kernel_has_spans(w->k);
     bool beyond = kernel_size(w->k, AXIS_M) % ((int64_t)y->bx * y->cluster) ||
-                  kernel_size(w->k, AXIS_N) % y->br;
+                  kernel_size(w->k, AXIS_N) % y->br || spans;
     if (!f->reduce.n) return;
-    if (beyond) open_brace(w, "if (row < nm && column + j * %d + quad * %d + e < nn)", OCTET, PAIR);
+    if (spans)
+        open_brace(w, "if ((unsigned)(column + j * %d + quad * %d + e - span) < %lldu)", OCTET,
+                   PAIR, (long long)kernel_span(w->k, AXIS_N));
+    else if (beyond)
+        open_brace(w, "if (row < nm && column + j * %d + quad * %d + e < nn)", OCTET, PAIR);
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
         const char *a = arena_printf(w->arena, "a%u%s", v, of);
@@ -402,6 +413,7 @@ static void put_rows(struct emitter *w, const struct tile_program *t, const stru
                      const char *sums) {
     int sixteens = t->product->warp_rows / 16, octets = t->product->warp_columns / OCTET,
         chunk = chunk_of(w, f);
+    if (kernel_has_spans(w->k)) open_span(w, t);
     declare_terms(w, f, arena_printf(w->arena, "[%d][2]", sixteens));
     open_loop(w, "f", sixteens);
     open_loop(w, "h", 2);
@@ -414,6 +426,7 @@ static void put_rows(struct emitter *w, const struct tile_program *t, const stru
     close_brace(w);
     close_brace(w);
     put_warp_sums(w, t, f);
+    if (kernel_has_spans(w->k)) close_span(w, t, f);
 }
 
 static void put_whole(struct emitter *w, const struct tile_program *t, const char *sums) {

@@ -769,6 +769,14 @@ static void put_launches(struct emitter *w, const struct tile_program *t) {
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
+/* Both leave what their tiles have of the epilogue's reductions, which lies last, in one place. */
+static void share_partials(struct tile_program *a, struct tile_program *b) {
+    int64_t at = larger(a->partials, b->partials);
+    a->workspace += at - a->partials;
+    b->workspace += at - b->partials;
+    a->partials = b->partials = at;
+}
+
 /* The product in bf16 that stands beside one of pairs, for data out of their range: images of its
  * own, of constants, too, in what that one leaves of the workspace. */
 static void put_wide(struct emitter *w, struct tile_program *pairs) {
@@ -782,6 +790,7 @@ static void put_wide(struct emitter *w, struct tile_program *pairs) {
     const struct block *own = w->p, *p = block_build(k, &c, w->arena);
     struct tile_program *t = program_of(w, p);
     t->beside = pairs;
+    if (k->over) share_partials(pairs, t);
     pairs->verdict = larger(pairs->workspace, t->workspace);
     w->out->workspace = (size_t)pairs->verdict + 16;
     w->out->tickets = (size_t)larger(pairs->tickets, t->tickets);

@@ -65,6 +65,9 @@ void declare_terms(struct emitter *w, const struct phase *f, const char *dims);
 void put_warp_rows(struct emitter *w, const struct phase *f);
 void put_warp_columns(struct emitter *w, const struct phase *f, int chunk);
 void put_warp_sums(struct emitter *w, const struct tile_program *t, const struct phase *f);
+/* Around all of these, where a result takes a span of n. */
+void open_span(struct emitter *w, const struct tile_program *t);
+void close_span(struct emitter *w, const struct tile_program *t, const struct phase *f);
 /* The instructions from REDUCE on but KEEP; parameters and arguments for these; the launch behind
  * the product. */
 void put_tile_reduce(struct emitter *w, const struct tile_program *t, const struct phase *f);

@@ -11,6 +11,17 @@
  *     for (int i ...) a5 = k_sum::of(a5, part5[s * 4096 + x]);
  *     k_store1(p2 + m, a5);
  *
+ * If a result takes a span of n, images of pixels, a warp leaves what its columns of a row come to
+ * for each span that they are of, one after the other; elements are stored with the first:
+ *
+ *     for (k_idx i = first_column / 900; i <= last_column / 900; i++) {
+ *         const k_idx span = i * 900;
+ *         ...  if ((unsigned)(n - span) < 900) a5[f][h] = k_sum::of(a5[f][h], v4);
+ *         part5[piece * 131072 + i * 64 + row] = a5[f][h];
+ *     }
+ *
+ * A span has so many pieces, or one less: then its last warp leaves nothing for that one.
+ *
  * Where a row, or column, of the tile is several warps', each leaves what it has in shared memory,
  * x5, and the tile's are had from there. All orders are fixed: the same bits in every run. */
 #include "emit/cuda_mma.h"
@@ -29,7 +40,7 @@ static const char *lanes_text(struct emitter *w, value_id v, const char *lanes, 
 
 /* What each row has, or each column, or the tile. */
 static bool of_rows(const struct emitter *w) {
-    return w->k->over & MASK_N && !(w->k->over & MASK_M);
+    return kernel_has_spans(w->k) || (w->k->over & MASK_N && !(w->k->over & MASK_M));
 }
 static bool of_columns(const struct emitter *w) {
     return w->k->over & MASK_M && !(w->k->over & MASK_N);
@@ -193,7 +204,46 @@ static void put_leave_columns(struct emitter *w, const struct tile_program *t, v
     close_brace(w);
 }
 
+void open_span(struct emitter *w, const struct tile_program *t) {
+    long long span = kernel_span(w->k, AXIS_N);
+    line(w, "const k_idx last_column = k_clamp(first_column + %d, nn) - 1;",
+         t->product->warp_columns);
+    line(w, "#pragma unroll 1");
+    open_brace(w, "for (k_idx i = first_column / %lld; i <= last_column / %lld; i++)", span, span);
+    line(w, "const k_idx span = i * %lld;", span);
+    line(w, "const bool stores = span <= first_column;");
+    line(w, "(void)stores;");
+}
+
+void close_span(struct emitter *w, const struct tile_program *t, const struct phase *f) {
+    const struct kernel *k = w->k;
+    int piece = t->product->warp_columns, pieces = (int)matrix_pieces(k, w->y);
+    long long span = kernel_span(k, AXIS_N), rows = kernel_size(k, AXIS_M),
+              spans = kernel_size(k, AXIS_N) / span,
+              apart = rows * spans * (long long)kernel_size(k, AXIS_Z);
+    line(w, "const int piece = (int)(first_column / %d - span / %d);", piece, piece);
+    line(w, "const bool last = span + %lld <= first_column + %d && piece + 1 < %d;", span, piece,
+         pieces);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int r = 0; r < %d; r++)", t->product->warp_rows / 8);
+    line(w, "const k_idx row = first_row + r * 8;");
+    line(w, "const long long part = piece * %lldLL + (z * %lldLL + i) * %lld + row;", apart, spans,
+         rows);
+    open_brace(w, "if (quad == 0 && row < nm)");
+    for (uint32_t n = 0; n < f->reduce.n; n++) {
+        value_id v = f->reduce.at[n];
+        line(w, "k_store_parts<1>(part%u + part, &a%u[r / 2][r %% 2]);", v, v);
+        if (span % piece == 0) continue; /* all have as many */
+        line(w, "const %s none%u = %s;", accumulator_type(w, v), v, identity_text(w, v));
+        line(w, "if (last) k_store_parts<1>(part%u + (part + %lldLL), &none%u);", v, apart, v);
+    }
+    close_brace(w);
+    close_brace(w);
+    close_brace(w);
+}
+
 void put_leave_partials(struct emitter *w, const struct tile_program *t, const struct phase *f) {
+    if (kernel_has_spans(w->k)) return; /* close_span has */
     open_scope(w);
     put_part(w);
     for (uint32_t r = 0; r < f->reduce.n; r++) {
@@ -346,11 +396,13 @@ static void put_place(struct emitter *w) {
         char name;
     } axes[] = {{AXIS_N, 'n'}, {AXIS_M, 'm'}, {AXIS_Z, 'z'}};
     int64_t inner = 1;
-    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {
-        int64_t size = kernel_size(k, axes[i].axis);
-        if (k->over >> axes[i].axis & 1) continue;
-        line(w, "const k_idx %c = x / %lld %% %lld;", axes[i].name, (long long)inner,
-             (long long)size);
+    for (size_t n = 0; n < sizeof axes / sizeof *axes; n++) {
+        size_t i = kernel_has_spans(k) && n < 2 ? 1 - n : n; /* spans of n have rows within */
+        int64_t span = kernel_span(k, axes[i].axis), size = kernel_size(k, axes[i].axis) / span;
+        if (k->over >> axes[i].axis & 1 && !kernel_has_spans(k)) continue;
+        const char *by = span > 1 ? arena_printf(w->arena, " * %lld", (long long)span) : "";
+        line(w, "const k_idx %c = x / %lld %% %lld%s;", axes[i].name, (long long)inner,
+             (long long)size, by);
         line(w, "(void)%c;", axes[i].name);
         inner *= size;
     }
@@ -361,7 +413,8 @@ void emit_partials_finish(struct emitter *w, const struct tile_program *t) {
     enum { THREADS = 256, LINE = 32 /* f32 */ };
     const struct kernel *k = w->k;
     int64_t results = matrix_results(k);
-    int t0 = LINE, parts = (int)matrix_partials(k, w->y), smem = 0;
+    int t0 = LINE, parts = (int)matrix_partials(k, w->y), smem = 0,
+        rows = kernel_has_spans(k) ? (int)kernel_span(k, AXIS_M) : 1;
     while (t0 < THREADS && THREADS / t0 > parts) t0 *= 2;
     VEC(value_id) all = {0};
     for (value_id v = 0; v < k->values.n; v++)
@@ -394,7 +447,8 @@ void emit_partials_finish(struct emitter *w, const struct tile_program *t) {
                          .n = all.n,
                          .parts = parts,
                          .t1 = y.t1,
-                         .width = arena_printf(w->arena, "%lld", (long long)results),
+                         .rows = rows,
+                         .width = arena_printf(w->arena, "%lld", (long long)results * rows),
                          .at = "x",
                          .subscript = ""};
     put_parts_sum(w, &sums, y.threads);

@@ -213,14 +213,23 @@ static void sort_by_memory(const struct builder *w, ex *axes, int n) {
         }
 }
 
-/* Do reductions behind the product go along one of these axes of the group? The scheduler has seen
- * to it that they go along all of them then. */
+/* Do reductions behind the product go along one of these axes of the group? */
 static bool reduced_behind(const struct builder *w, const ex *axes, int n) {
     for (uint32_t i = 0; i < w->g->members.n; i++) {
         const struct member *M = &w->g->members.at[i];
         if (!w->l->nests.at[M->nest].matmul && member_is_along(w->s, M, axes, n)) return true;
     }
     return false;
+}
+
+/* How many neighbours among these axes are reduced to one, if that is not all: the last axes, as
+ * the scheduler has seen to. */
+static int64_t reduced_span(const struct builder *w, const ex *axes, int n) {
+    int64_t span = 1;
+    int i = n;
+    while (i && reduced_behind(w, &axes[i - 1], 1))
+        span *= ex_hint(w->k->ex, ex_symbol(w->k->ex, axes[--i])->bound);
+    return i ? span : 0;
 }
 
 static void find_over(struct builder *w, uint8_t over) {
@@ -286,6 +295,8 @@ void choose_axes(struct builder *w) {
         find_over(w, (uint8_t)((reduced_behind(w, z, nz) ? MASK_Z : 0) |
                                (reduced_behind(w, m, nm) ? MASK_M : 0) |
                                (reduced_behind(w, n, nn) ? MASK_N : 0)));
+        if (k->over & MASK_M) k->span[AXIS_M] = reduced_span(w, m, nm);
+        if (k->over & MASK_N) k->span[AXIS_N] = reduced_span(w, n, nn);
         nz = merge_axes(k, z, nz), nm = merge_axes(k, m, nm), nn = merge_axes(k, n, nn),
         nr = merge_axes(k, r, nr);
         if (!nz && nn == 2 && !k->over && columns_are_batches(k, n, r, nr)) {

@@ -48,6 +48,10 @@
  *     v4 = relu v3                   {m n}  level 1
  *     v5 = reduce sum v4 over n      {m}    level 2
  *
+ * Of m and n a result may take a `span` alone, as the pixels of one of several images, or these
+ * and the channels of a group: a norm's statistics, a mean of each image. Each warp then leaves
+ * what its columns of a row come to, one part for each image that these are of.
+ *
  * If elements read what their rows come to, as softmax does, all is done in one launch: a tile that
  * has whole rows knows it; else the blocks that share rows are all at work at a time, leave their
  * parts, wait for each other, and go on with what they have in registers (tile.h). Columns are not
@@ -68,7 +72,7 @@
  *   K6  what stands on a reduction across (`column`) does not vary with x, and nothing in the rows
  *       needs it;
  *   K7  a reduction goes along r, or across along x; behind a product along all of the axes `over`,
- *       none of which is r.
+ *       none of which is r; where it has a span of n, not along z, and no place is looked for.
  *
  * Ownership: in kernel.arena. */
 #ifndef WS_KERNEL_H
@@ -169,6 +173,7 @@ struct kernel {
     VEC(ex) sizes; /* size symbols the kernel takes as arguments, after the buffers */
     int levels;    /* number of phases with a reduction */
     uint8_t over;  /* MATMUL: axes along which what the product has summed up is reduced; 0: none */
+    int64_t span[AXIS_COUNT]; /* of m and n among them, how many neighbours one result takes; 0: all */
     value_id dot_a, dot_b,
         dot; /* MATMUL: the two factors (functions of z,m,r and of z,n,r) and the reduction */
     bool a_fixed, b_fixed;    /* MATMUL: the factor is the same in every call: of constants alone */
@@ -510,9 +515,16 @@ int64_t matrix_tiles(const struct kernel *k, const struct layout *y, enum axis x
 int64_t matrix_blocks(const struct kernel *k, const struct layout *y);
 /* Warps of a block along m or n, each of which has an equal part of the tile. */
 int product_warps(const struct layout *y, enum axis x);
-/* Of the reductions behind a product: results of each, and parts that a result has, one of each
- * tile along the axes reduced. */
+/* Of the reductions behind a product: neighbours along m or n that one result takes, and whether
+ * that is a part of n; whether a store is of what stands on results, one element for each. */
+int64_t kernel_span(const struct kernel *k, enum axis x);
+bool kernel_has_spans(const struct kernel *k);
+bool store_is_of_results(const struct kernel *k, const struct store_node *s);
+/* Results of each, and parts that a result has, one of each tile along the axes reduced; if n has
+ * spans, one of each row of the result in each piece, the columns of a warp that its span reaches.
+ */
 int64_t matrix_results(const struct kernel *k);
+int64_t matrix_pieces(const struct kernel *k, const struct layout *y);
 int64_t matrix_partials(const struct kernel *k, const struct layout *y);
 /* How many reductions behind the product each value stands on, one on another. Does any that varies
  * along the axes reduced, or another reduction, stand on one? */

@@ -175,13 +175,14 @@ static const char *check_pairs(const struct kernel *k, const struct config *c,
     enum { LEAST_DEPTH = 512 };
     struct config wide;
     if (c->knob[KNOB_mma] != BY_WARPGROUP) return "pairs=1 needs mma=1";
-    if (k->over) return "pairs=1 is of products whose results nothing reduces";
     if (p->a.planes != 2 || p->b.planes != 2) return "pairs=1 needs two factors of f32";
     if ((p->a.windows && p->a.along) || (p->b.windows && p->b.along))
         return "pairs=1 is not of windows along the depth";
     if (kernel_size(k, AXIS_R) < LEAST_DEPTH || least_depth < LEAST_DEPTH)
         return arena_printf(a, "pairs=1 needs a depth of %d", LEAST_DEPTH);
     if (!matrix_wide_config(k, c, &wide, a)) return "pairs=1 needs a product in bf16 beside it";
+    if (k->over && wide.knob[KNOB_n] != c->knob[KNOB_n])
+        return "pairs=1 and the product in bf16 leave the same parts of reductions";
     return NULL;
 }
 

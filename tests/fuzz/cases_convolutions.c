@@ -77,10 +77,10 @@ static const char *convolution_of(struct convolution_text *t) {
                list(a, t->dilation, t->dims), t->transposed ? "True" : "False",
                list(a, (int[MOST_DIMS]){0}, t->dims), t->groups, t->dims);
     buf_printf(&b, " %%r = relu(%%c)\n");
-    if (t->sums) { /* of channels, over images and positions, as batch norm has them */
-        int over[MOST_DIMS + 1] = {0, 2, 3, 4};
+    if (t->sums) { /* of channels, over images and positions, as batch norm has them, or of each */
+        int over[MOST_DIMS + 1] = {0, 2, 3, 4}, each = t->filters % 2;
         buf_printf(&b, " %%s = sum(%%r, [%s], False)\n return %%r, %%s\n}\n",
-                   list(a, over, t->dims + 1));
+                   list(a, over + each, t->dims + 1 - each));
         return b.p;
     }
     buf_puts(&b, " return %r\n}\n");
@@ -177,6 +177,13 @@ static const char sums_of_pixels[] =
     "graph(%x: bf16[2, 32, 8, 16], %w: bf16[48, 32, 1, 1]) {\n"
     " %c = convolution(%x, %w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n"
     " %s = sum(%c, [0, 2, 3], False)\n return %c, %s\n}\n";
+
+/* Of each image and the channels of a group, whose pixels end within tiles. */
+static const char sums_of_images[] =
+    "graph(%x: f32[3, 20, 12, 13], %w: f32[12, 20, 3, 3], %b: f32[12]) {\n"
+    " %c = convolution(%x, %w, %b, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)\n"
+    " %v = view(%c, [3, 4, 468])\n %q = m2(%v, [2])\n %s = sum(%v, [2])\n"
+    " return %c, %q, %s\n}\n";
 
 /* Pooling behind it splits rows and columns, which are windows all the same. */
 static const char pooled[] =
@@ -331,6 +338,15 @@ void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
     odd_images(a, out);
     made_tiles(a, out);
     vec_push(a, out, ((struct case_graph){.text = sums_of_pixels, .every = CASES_DEFAULT}));
+    vec_push(a, out,
+             ((struct case_graph){.text = sums_of_images,
+                                  .every = CASES_DEFAULT,
+                                  .config = "mma=1 m=64 n=64 k=64 stages=2 warps=8"}));
+    vec_push(a, out,
+             ((struct case_graph){.text = sums_of_images,
+                                  .every = CASES_DEFAULT,
+                                  .old = true,
+                                  .config = "mma=2 m=32 n=64 tm=16 tn=32 warps=4 k=64 stages=2"}));
     vec_push(a, out,
              ((struct case_graph){.text = pooled,
                                   .every = CASES_DEFAULT,

@@ -67,6 +67,19 @@ static const struct product_case by_warpgroups[] = {
     {"graph(%x: f32[64, 512], %y: f32[512, 72], %c: f32[72]) {\n %a = sigmoid(%x)\n"
      " %z = mm(%a, %y)\n %s = add(%z, %c)\n %r = relu(%s)\n return %r\n}\n",
      "mma=1 m=64 n=128 k=64 stages=2 warps=8 pairs=1"},
+    /* rows and columns that are reduced, in range and out of it */
+    {"graph(%x: f32[130, 512], %y: f32[512, 200]) {\n %z = mm(%x, %y)\n %s = softmax(%z, 1)\n"
+     " return %s\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
+    {"graph(%x: f32[130, 512], %y: f32[512, 72]) {\n %a = mul(%x, 1e4)\n %z = mm(%a, %y)\n"
+     " %r = relu(%z)\n %s = sum(%r, [0])\n return %s\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
+    {"graph(%x: f32[130, 512], %y: f32[512, 72]) {\n %z = mm(%x, %y)\n %s = sum(%z, [1])\n"
+     " return %s, %z\n}\n",
+     "mma=1 m=64 n=32 k=64 stages=2 warps=8 pairs=1"},
+    {"graph(%x: f32[70, 576], %y: f32[576, 128]) {\n %a = mul(%y, 1e-9)\n %z = mm(%x, %a)\n"
+     " %n = layer_norm(%z, [128], eps=1e-05)\n return %n\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
     /* out of their range: too large, too small, infinite, a few rows of one factor; all but 0 */
     {"graph(%x: f32[64, 512], %y: f32[512, 40]) {\n %a = mul(%x, 1e4)\n %z = mm(%a, %y)\n"
      " return %z\n}\n",
@@ -230,9 +243,34 @@ static const struct product_case reduced[] = {
     {"graph(%x: f32[64, 72], %y: f32[72, 64]) {\n %m = gt(%x, 2)\n %a = where(%m, inf, %x)\n"
      " %z = mm(%a, %y)\n %v = m2(%z)\n %w = mul(%z, 0.5)\n return %v, %w\n}\n",
      "mma=1 m=64 n=32 k=64 stages=2 warps=8"},
+    /* of spans of columns, and rows: that tiles divide or lie across, that begin in them anywhere,
+     * of as many pieces or one less; what is stored beside; what stands on them, by span */
+    {"graph(%x: bf16[72, 40], %y: bf16[40, 600]) {\n %z = mm(%x, %y)\n %r = relu(%z)\n"
+     " %v = view(%r, [72, 3, 200])\n %s = sum(%v, dim=[2])\n return %s\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
+    {"graph(%x: f32[130, 24], %y: f32[24, 651], %b: f32[3]) {\n %z = mm(%x, %y)\n"
+     " %a = add(%z, 1000)\n %v = view(%a, [130, 3, 217])\n %s = sum(%v, dim=[2])\n"
+     " %q = m2(%v, dim=[2])\n %m = mul(%s, %b)\n return %m, %q, %a\n}\n",
+     "mma=1 m=64 n=128 k=64 stages=2 warps=8"},
+    {"graph(%x: bf16[128, 40], %y: bf16[40, 768]) {\n %z = mm(%x, %y)\n %f = float(%z)\n"
+     " %v = view(%f, [32, 4, 3, 256])\n %q = m2(%v, dim=[1, 3], keepdim=True)\n"
+     " %e = div(%q, 1024)\n %r = rsqrt(%e)\n %s = sum(%v, dim=[1, 3])\n"
+     " return %r, %s, %z\n}\n",
+     "mma=1 m=128 n=64 k=32 stages=2 warps=12"},
+    {"graph(%x: f16[2, 66, 40], %y: f16[2, 40, 390]) {\n %z = bmm(%x, %y)\n"
+     " %v = view(%z, [2, 66, 3, 130])\n %s = amax(%v, dim=[1, 3])\n return %s\n}\n",
+     "mma=1 m=64 n=96 k=32 stages=2 warps=8"},
 };
 
 static const struct product_case reduced_by_warps[] = {
+    {"graph(%x: bf16[72, 40], %y: bf16[40, 420]) {\n %z = mm(%x, %y)\n %f = float(%z)\n"
+     " %v = view(%f, [24, 3, 2, 210])\n %s = sum(%v, dim=[1, 3])\n %q = m2(%v, dim=[1, 3])\n"
+     " %g = gelu(%f)\n return %s, %q, %g\n}\n",
+     "mma=2 m=64 n=64 k=32 tm=32 tn=32 stages=2 warps=4"},
+    {"graph(%x: f32[20, 24], %y: f32[24, 512]) {\n %z = mm(%x, %y)\n %m = gt(%z, 9)\n"
+     " %a = where(%m, inf, %z)\n %v = view(%a, [20, 4, 128])\n %s = amin(%v, dim=[2])\n"
+     " %t = sum(%v, dim=[2])\n return %s, %t\n}\n",
+     "mma=2 m=16 n=64 k=64 tm=16 tn=16 stages=2 warps=4"},
     {"graph(%x: bf16[136, 72], %y: bf16[72, 88]) {\n %z = mm(%x, %y)\n %f = float(%z)\n"
      " %a = add(%f, 50)\n %v = m2(%a, dim=[1], keepdim=True)\n %s = sum(%a, dim=[1])\n"
      " %r = sqrt(%v)\n return %r, %s\n}\n",
