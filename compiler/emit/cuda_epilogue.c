@@ -175,13 +175,14 @@ static bool columns_apart(struct emitter *w, const struct store_node *s, struct 
     return out->n > 1;
 }
 
-/* Where the store's element of column n is: before it is known whether there is one, so that rows
- * share what follows from the column, which is divided as the 32 bits that it has. Returns what
- * else has to hold for it to be stored. */
-static const char *put_place(struct emitter *w, const struct store_node *s) {
+/* Where the store's element of row m, column n is: before it is known whether there is one, so that
+ * rows share what follows from the column, and columns what does from the row. The column is
+ * divided as the 32 bits that it has. *also: what else has to hold for it to be stored. */
+static const char *put_place(struct emitter *w, const struct store_node *s, const char **also) {
     struct axis_digits d;
     ex digit[GROUP_MAX_AXES], index, guard;
     int64_t below = 1, size;
+    *also = "";
     if (!columns_apart(w, s, &d, digit, &index, &guard)) {
         index = s->index, guard = s->guard;
         d.n = 0;
@@ -195,8 +196,11 @@ static const char *put_place(struct emitter *w, const struct store_node *s) {
         line(w, "const k_idx n%d = (k_idx)(%s);", i, b.p);
         below *= size;
     }
+    if (guard) *also = arena_printf(w->arena, " && %s", ex_text(w, guard));
+    if (!d.n && w->k->digits[AXIS_M].n < 2)
+        return arena_printf(w->arena, "(%s)", ex_text(w, index));
     line(w, "const k_idx at = %s;", ex_text(w, index));
-    return guard ? arena_printf(w->arena, " && %s", ex_text(w, guard)) : "";
+    return "at";
 }
 
 static void put_store(struct emitter *w, uint32_t i, int width, int chunk) {
@@ -213,17 +217,17 @@ static void put_store(struct emitter *w, uint32_t i, int width, int chunk) {
         line(w, "const k_idx n = column + j * %d + quad * %d;", OCTET, PAIR);
         line(w, "k_pack<%s, %d> x;", type, PAIR);
         line(w, "k_put(x, o%u[j]);", i);
-        put_place(w, s);
-        line(w, "if (row < nm && n < nn%s) k_store<%s, %d, %d>(%s + at, x);", stores_once(w), type,
-             PAIR, w->y->streaming, p);
+        const char *also, *at = put_place(w, s, &also);
+        line(w, "if (row < nm && n < nn%s) k_store<%s, %d, %d>(%s + %s, x);", stores_once(w), type,
+             PAIR, w->y->streaming, p, at);
     } else {
         line(w, "#pragma unroll");
         open_brace(w, "for (int e = 0; e < %d; e++)", PAIR);
         put_number(w, &w->y->product->b, "n",
                    arena_printf(w->arena, "column + j * %d + quad * %d + e", OCTET, PAIR), "nn");
-        const char *guard = put_place(w, s);
-        line(w, "if (row < nm && n < nn%s%s) k_store1(%s + at, o%u[j][e]);", stores_once(w), guard,
-             p, i);
+        const char *also, *at = put_place(w, s, &also);
+        line(w, "if (row < nm && n < nn%s%s) k_store1(%s + %s, o%u[j][e]);", stores_once(w), also,
+             p, at, i);
         close_brace(w);
     }
     close_brace(w);

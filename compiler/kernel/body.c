@@ -640,6 +640,12 @@ static bool is_thin_product(const struct builder *w) {
     return thin;
 }
 
+static bool has_guards(const struct kernel *k) {
+    for (uint32_t i = 0; i < k->stores.n; i++)
+        if (k->stores.at[i].guard) return true;
+    return false;
+}
+
 static struct kernel *build(const struct schedule *s, uint32_t group,
                             const struct device_limits *limits, struct form form, struct arena *a) {
     struct kernel *k = NEW(a, struct kernel);
@@ -661,7 +667,8 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
     k->name = kernel_name_of(&w);
     k->entry = entry_of(&w);
     expand_group(&w);
-    bool plain = !form.by_rows && !form.taps && !form.arm;
+    /* Stores with guards are those of products. */
+    bool plain = !form.by_rows && !form.taps && !form.arm && !has_guards(k);
     struct kernel *by_taps = NULL;
     if (plain && is_thin_product(&w)) {
         w.g = &sums;

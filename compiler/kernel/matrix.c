@@ -303,13 +303,15 @@ static int64_t store_step(const struct kernel *k, const struct store_node *s, en
     return ex_is_const(k->ex, ex_sub(k->ex, then, at), &step) ? step : -1;
 }
 
-/* Do batches store between what neighbouring columns do, as phases of a transposed convolution? A
+/* Do batches store between what neighbours of a row or a column do, as phases of a transposed convolution? A
  * line of memory that is written by one and, long after, by another is written twice. */
 static bool batches_lie_beside(const struct kernel *k) {
     if (!k->axis[AXIS_Z] || kernel_size(k, AXIS_Z) == 1 || k->over) return false;
     for (uint32_t i = 0; i < k->stores.n; i++) {
         int64_t batch = store_step(k, &k->stores.at[i], AXIS_Z);
-        if (batch < 1 || batch >= store_step(k, &k->stores.at[i], AXIS_N)) return false;
+        int64_t row = store_step(k, &k->stores.at[i], AXIS_M),
+                column = store_step(k, &k->stores.at[i], AXIS_N);
+        if (batch < 1 || batch >= row || batch >= column) return false;
     }
     return k->stores.n > 0;
 }

@@ -306,12 +306,43 @@ static bool reads_beyond(struct fuser *f, uint32_t g, uint32_t product, const st
     return false;
 }
 
+/* Does what instruction i of the nest computes vary with the axis? */
+static bool varies(struct fuser *f, const struct nest *n, inst_id i, ex axis) {
+    const struct inst *x = &n->insts.at[i];
+    for (int d = 0; d < x->n_index; d++)
+        if (ex_uses(f->l->ex, x->index[d], axis)) return true;
+    for (int a = 0; a < x->n_args; a++)
+        if (varies(f, n, x->args[a], axis)) return true;
+    return false;
+}
+
+/* Have both factors of the group's product axes of their own? Else it is a reduction like others
+ * (kernel/axes.c). */
+static bool has_rows_and_columns(struct fuser *f, const struct group *H) {
+    for (uint32_t i = 0; i < H->members.n; i++) {
+        const struct nest *n = nest_at(f, H->members.at[i].nest);
+        bool rows = false, columns = false;
+        if (!n->matmul) continue;
+        const struct inst *sum = &n->insts.at[n->insts.n - 1];
+        const struct inst *mul = &n->insts.at[sum->args[0]];
+        if (sum->kind != INST_REDUCE || mul->kind != INST_OP || mul->n_args != 2) return false;
+        for (int k = 0; k < n->n_axes; k++) {
+            bool left = varies(f, n, mul->args[0], n->axes[k]),
+                 right = varies(f, n, mul->args[1], n->axes[k]);
+            rows |= left && !right;
+            columns |= right && !left;
+        }
+        return rows && columns;
+    }
+    return false;
+}
+
 static void end_with_strides(struct fuser *f, const struct merge *m, const struct group whole[2]) {
     bool of_b = group_at(f, m->b)->matmul;
     uint32_t product = of_b ? m->b : m->a, g = of_b ? m->a : m->b;
     struct group *G = group_at(f, g), *H = group_at(f, product), before;
     if (f->limits->kind != DEVICE_CUDA || f->eager || !H->matmul || G->matmul) return;
-    if (G->n_r || G->scan) return;
+    if (G->n_r || G->scan || !has_rows_and_columns(f, H)) return;
     before = copy_group(f, G);
     bool any = false;
     while (lengthen(f, g, product)) any = true;
