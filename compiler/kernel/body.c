@@ -233,14 +233,15 @@ value_id expand_nest(struct builder *w, const struct nest *n, const ex *axes, co
     return of[n->insts.n - 1];
 }
 
-/* Where the buffer has such an element: axes of a group may be longer (schedule/split.c). */
+/* Where the buffer has such an element: axes of a product's group may be longer (schedule/split.c).
+ */
 static ex store_guard(struct builder *w, buffer_id b, const ex *index) {
     const struct meta *m = &w->l->buffers.at[b].meta;
     struct exprs *p = w->k->ex;
     ex guard = EX_NONE;
     for (int d = 0; d < m->rank; d++) {
         int64_t size, lo, hi;
-        if (!ex_is_const(p, m->size[d], &size)) continue;
+        if (!w->g->matmul || !ex_is_const(p, m->size[d], &size) || !size) continue;
         ex_range(p, index[d], &lo, &hi);
         if (hi < size) continue;
         ex inside = ex_compare(p, EX_LT, index[d], m->size[d]);

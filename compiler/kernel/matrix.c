@@ -142,6 +142,9 @@ static const char *check_operand(const struct kernel *k, const struct operand *o
  * a step, those who multiply their sums. */
 int product_registers(const struct product *p, bool multiplies) {
     if (p->makers) {
+        enum { OTHERS = 56, EACH = 128 };
+        int sums = p->warp_columns / 2 * (p->promotes ? 2 : 1);
+        if (p->warpgroups == 2 && p->makers == 2 && sums + OTHERS <= EACH) return 0;
         if (p->warpgroups == 1) return p->makers == 1 ? 0 : multiplies ? 232 : 136;
         return p->makers == 1 ? multiplies ? 200 : 104 : multiplies ? 168 : 88;
     }

@@ -205,8 +205,7 @@ static void test_print_windows(void **state) {
 /* Warps make what else would be packed, a warpgroup each step in turn. */
 static void test_print_made(void **state) {
     struct arena *a = arena_new();
-    struct tile_program *t =
-        program_of(a, first, "mma=1 m=64 n=64 k=64 stages=2 warps=12 make=2");
+    struct tile_program *t = program_of(a, first, "mma=1 m=64 n=64 k=64 stages=2 warps=12 make=2");
     struct buf b = buf_new(a);
     tile_print(&b, t);
     assert_int_equal(t->product->b.bytes, 0);
@@ -323,7 +322,7 @@ static void test_runs(void **state) {
         const char *graph = graphs[i / 2]; /* f32 is promoted by 64, tf32 by 32 */
         bool deep = graph == first_wide;
         struct tile_program *t = program_of(a, graph, configs[i % 2 * 2 + deep]);
-        assert_true(operand_has_runs(&t->product->b));
+        assert_true(operand_has_runs(&t->product->a) || operand_has_runs(&t->product->b));
         arena_free(a);
     }
 }
