@@ -138,8 +138,8 @@ static const char *check_operand(const struct kernel *k, const struct operand *o
     return NULL;
 }
 
-/* A multiprocessor has 512 for each thread of a warpgroup. Those who make hold what they have read of
- * a step, those who multiply their sums. */
+/* A multiprocessor has 512 for each thread of a warpgroup. Those who make hold what they have read
+ * of a step, those who multiply their sums. */
 int product_registers(const struct product *p, bool multiplies) {
     if (p->makers) {
         enum { OTHERS = 56, EACH = 128 };
@@ -306,8 +306,9 @@ static int64_t store_step(const struct kernel *k, const struct store_node *s, en
     return ex_is_const(k->ex, ex_sub(k->ex, then, at), &step) ? step : -1;
 }
 
-/* Do batches store between what neighbours of a row or a column do, as phases of a transposed convolution? A
- * line of memory that is written by one and, long after, by another is written twice. */
+/* Do batches store between what neighbours of a row or a column do, as phases of a transposed
+ * convolution? A line of memory that is written by one and, long after, by another is written
+ * twice. */
 static bool batches_lie_beside(const struct kernel *k) {
     if (!k->axis[AXIS_Z] || kernel_size(k, AXIS_Z) == 1 || k->over) return false;
     for (uint32_t i = 0; i < k->stores.n; i++) {

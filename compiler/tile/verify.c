@@ -12,12 +12,12 @@ struct checker {
     int all_threads;
     bool waited_empty, waited_full, copied[RINGS], filled, next, dot;
     bool taken[RINGS], made, given; /* in a step */
-    bool added, crossed; /* behind the DOT of the step */
-    int under_way;       /* products behind the last DRAIN; the sums may be read at 0 */
-    int arrivals;        /* in a step */
-    bool left, met;      /* its part is where others find it; all parts are */
-    bool landed;         /* in the loop: all are there; behind it: and have read the last stage */
-    bool ungrouped;      /* copies that belong to no group yet */
+    bool added, crossed;            /* behind the DOT of the step */
+    int under_way;                  /* products behind the last DRAIN; the sums may be read at 0 */
+    int arrivals;                   /* in a step */
+    bool left, met;                 /* its part is where others find it; all parts are */
+    bool landed;    /* in the loop: all are there; behind it: and have read the last stage */
+    bool ungrouped; /* copies that belong to no group yet */
     uint32_t stored, reduced, left_partials, known; /* phases of the epilogue */
     bool held, kept, rescaled;
 };
