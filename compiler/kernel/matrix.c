@@ -155,13 +155,15 @@ int product_registers(const struct product *p, bool multiplies) {
 /* Of warps that make tiles of one factor. */
 static const char *check_makers(const struct kernel *k, const struct config *c,
                                 const struct layout *y, const struct product *p, struct arena *a) {
-    enum { MOST = 2 };
+    enum { MOST = 2, WIDEST = 192 };
     if (p->makers > MOST) return arena_printf(a, "make=%d; %d is the limit", p->makers, MOST);
     if (p->by_warp) return "make is a knob of mma=1";
     if (p->pairs)
         return "tiles of pairs are not made: whether these are in range is known of images";
     if (y->cluster > 1) return "blocks of a cluster make no tiles";
     if (p->warpgroups > 2) return "make needs an m of 64 or 128";
+    if (p->warpgroups == 2 && p->makers == 2 && c->knob[KNOB_n] > WIDEST)
+        return "512 threads have too few registers for the sums of an instruction";
     if (!p->a.made && !p->b.made) return "no factor is packed that could be made";
     const struct operand *o = p->a.made ? &p->a : &p->b;
     int rows = c->knob[p->a.made ? KNOB_m : KNOB_n];
