@@ -4,6 +4,7 @@
  *
  * After each stage its verifier runs, its dump is written and its time recorded; the passes know
  * nothing of that. */
+#include <math.h>
 #include <string.h>
 
 #include "emit/emit.h"
@@ -63,14 +64,33 @@ static void print_memory(struct buf *b, struct compile *c) {
 
 /* ---- the stages ------------------------------------------------------------------------------ */
 
+/* What the program would move; infinite if there is none. */
+static double bytes_of(struct compile *c, const struct graph *g) {
+    struct diag d = diag_new(c->arena);
+    struct loops *l = loops_lower(g, c->arena, &d); /* symbols keep the names that lie there */
+    return l ? schedule_bytes(l, c->limits) : INFINITY;
+}
+
+/* Variances in one pass with their means: of what products have made if that moves less, as a
+ * kernel that reads their rows may keep them for both. */
+static void make_one_pass(struct compile *c) {
+    struct graph *behind = graph_simplify(c->graph); /* a copy */
+    int n = graph_one_pass(c->graph, c->limits, false),
+        more = graph_one_pass(behind, c->limits, true) - n;
+    graph_join_twins(c->graph);
+    graph_join_twins(behind);
+    c->graph = graph_simplify(c->graph);
+    if (!more) return;
+    behind = graph_simplify(behind);
+    if (bytes_of(c, behind) < bytes_of(c, c->graph)) c->graph = behind;
+}
+
 static bool transform(struct compile *c) {
     c->captured->graph->seed = c->captured->seed; /* of what forward draws */
     c->graph = graph_simplify(graph_decompose_for(graph_simplify(c->captured->graph), c->limits));
     if (c->fusion == WS_FUSE) { /* eager runs what the user wrote */
         c->graph = graph_extrema_first(c->graph);
-        graph_one_pass(c->graph, c->limits);
-        graph_join_twins(c->graph);
-        c->graph = graph_simplify(c->graph);
+        make_one_pass(c);
     }
     must_hold("decompose", graph_verify(c->graph, true));
     return dump(c, "fx_graph_transformed.txt", LOG_AOT_GRAPHS, print_graph) &&

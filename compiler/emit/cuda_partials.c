@@ -206,7 +206,7 @@ static void put_leave_columns(struct emitter *w, const struct tile_program *t, v
 
 void open_span(struct emitter *w, const struct tile_program *t) {
     long long span = kernel_span(w->k, AXIS_N);
-    line(w, "const k_idx last_column = k_clamp(first_column + %d, nn) - 1;",
+    line(w, "const k_idx last_column = k_clamp((k_idx)first_column + %d, nn) - 1;",
          t->product->warp_columns);
     line(w, "#pragma unroll 1");
     open_brace(w, "for (k_idx i = first_column / %lld; i <= last_column / %lld; i++)", span, span);
@@ -408,22 +408,21 @@ static void put_place(struct emitter *w) {
     }
 }
 
-/* The launch behind the product: t0 results by t1 threads, which share a result's parts. */
-void emit_partials_finish(struct emitter *w, const struct tile_program *t) {
+/* A launch behind the product: t0 results by t1 threads, which share a result's parts, or those of
+ * the block's chunk. Leaves it inside of a condition that a result's first thread has. */
+static void open_sums(struct emitter *w, const struct tile_program *t, const char *name,
+                      struct parts *sums, int64_t results) {
     enum { THREADS = 256, LINE = 32 /* f32 */ };
     const struct kernel *k = w->k;
-    int64_t results = matrix_results(k);
-    int t0 = LINE, parts = (int)matrix_partials(k, w->y), smem = 0,
-        rows = kernel_has_spans(k) ? (int)kernel_span(k, AXIS_M) : 1;
+    int t0 = LINE, smem = 0, chunks = sums->chunks ? sums->chunks : 1;
+    int parts = (sums->parts + chunks - 1) / chunks;
     while (t0 < THREADS && THREADS / t0 > parts) t0 *= 2;
-    VEC(value_id) all = {0};
-    for (value_id v = 0; v < k->values.n; v++)
-        if (is_epilogue_reduction(k, v)) vec_push(w->arena, &all, v);
     struct layout y = {.threads = THREADS, .t0 = t0, .t1 = THREADS / t0, .vec = 1};
-    spread_parts(k, all.at, all.n, parts, results, &y);
+    spread_parts(k, sums->sums, sums->n, parts, results * chunks, &y);
+    sums->t1 = y.t1;
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
-    *l = (struct ws_launch){.entry = arena_printf(w->arena, "%s_finish", k->entry),
-                            .grid = {tile_count(results, t0), 1, 1},
+    *l = (struct ws_launch){.entry = arena_printf(w->arena, "%s_%s", k->entry, name),
+                            .grid = {tile_count(results, t0), chunks, 1},
                             .threads = y.threads};
     add_arguments(w, l);
     buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d, 1) %s(", y.threads,
@@ -437,23 +436,16 @@ void emit_partials_finish(struct emitter *w, const struct tile_program *t) {
     line(w, "const int tid = (int)threadIdx.x, tr = tid / %d, tx = tid %% %d;", t0, t0);
     line(w, "const k_idx result = (k_idx)blockIdx.x * %d + tx, x = k_clamp(result, (k_idx)%lld);",
          t0, (long long)results - 1);
+    if (sums->chunks) line(w, "const int chunk = (int)blockIdx.y;");
     line(w, "(void)k_smem;");
     for (value_id v = 0; v < k->values.n; v++) w->where[v] = NOWHERE;
     w->subscript = "";
-    for (uint32_t i = 0; i < all.n; i++)
-        line(w, "%s a%u = %s;", accumulator_type(w, all.at[i]), all.at[i],
-             identity_text(w, all.at[i]));
-    struct parts sums = {.sums = all.at,
-                         .n = all.n,
-                         .parts = parts,
-                         .t1 = y.t1,
-                         .rows = rows,
-                         .width = arena_printf(w->arena, "%lld", (long long)results * rows),
-                         .at = "x",
-                         .subscript = ""};
-    put_parts_sum(w, &sums, y.threads);
-    for (uint32_t i = 0; i < all.n; i++) {
-        value_id v = all.at[i];
+    for (uint32_t i = 0; i < sums->n; i++)
+        line(w, "%s a%u = %s;", accumulator_type(w, sums->sums[i]), sums->sums[i],
+             identity_text(w, sums->sums[i]));
+    put_parts_sum(w, sums, y.threads);
+    for (uint32_t i = 0; i < sums->n; i++) {
+        value_id v = sums->sums[i];
         line(w, "k_reduce_columns<%s, %d, %d, 1>(&a%u, (%s *)(k_smem + %d));", op_of(w, v), t0,
              y.t1, v, accumulator_type(w, v), smem);
         smem += (layout_column_slots(k, &y) * reduction_bytes(k, v) + 15) / 16 * 16;
@@ -461,6 +453,47 @@ void emit_partials_finish(struct emitter *w, const struct tile_program *t) {
     }
     l->smem = smem;
     open_brace(w, "if (tr == 0 && result < %lld)", (long long)results);
+}
+
+/* Chunks that very many parts of few results are added up in before, or the launch behind would be
+ * a few multiprocessors': 16 thousand parts of 64 results are 20 MB, which one reads at 75 GB/s. */
+static int part_chunks(const struct kernel *k, int64_t results, int64_t parts) {
+    enum { LINE = 32, MANY = 1024, EACH = 64, MOST = 128 };
+    int64_t blocks = tile_count(results, LINE);
+    int chunks = 1;
+    if (parts < MANY || blocks * 4 > k->limits->units) return 0;
+    while (chunks < MOST && chunks * 2 * EACH <= parts && blocks * chunks < k->limits->units)
+        chunks *= 2;
+    return chunks;
+}
+
+/* Behind the product: one launch, or two, the first of which leaves what a chunk's parts come to
+ * where the first of them was; nobody else reads that one. */
+void emit_partials_finish(struct emitter *w, const struct tile_program *t) {
+    const struct kernel *k = w->k;
+    int64_t results = matrix_results(k), parts = matrix_partials(k, w->y);
+    int rows = kernel_has_spans(k) ? (int)kernel_span(k, AXIS_M) : 1;
+    VEC(value_id) all = {0};
+    for (value_id v = 0; v < k->values.n; v++)
+        if (is_epilogue_reduction(k, v)) vec_push(w->arena, &all, v);
+    struct parts sums = {.sums = all.at,
+                         .n = all.n,
+                         .parts = (int)parts,
+                         .rows = rows,
+                         .chunks = part_chunks(k, results, parts),
+                         .width = arena_printf(w->arena, "%lld", (long long)results * rows),
+                         .at = "x",
+                         .subscript = ""};
+    if (sums.chunks) {
+        open_sums(w, t, "gather", &sums, results);
+        for (uint32_t i = 0; i < all.n; i++)
+            line(w, "k_store_parts<1>(&%s, &a%u);", part_at(w, &sums, all.at[i], "chunk"),
+                 all.at[i]);
+        close_brace(w);
+        close_brace(w);
+        sums.parts = sums.chunks, sums.chunks = 0;
+    }
+    open_sums(w, t, "finish", &sums, results);
     put_place(w);
     for (uint32_t i = 0; i < w->p->finish.n; i++) put_local(w, w->p->finish.at[i]);
     for (uint32_t i = 0; i < w->p->column_stores.n; i++)

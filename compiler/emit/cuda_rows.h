@@ -180,7 +180,9 @@ struct parts {
     uint32_t n;
     int parts, t1;
     int rows; /* of a result, each with parts of its own: a4 += part4[s / rows * width + at * rows +
-                 s % rows]; 0: one */
+                   s % rows]; 0: one */
+    int chunks; /* parts are every so many of them, from `chunk` on, the last of which may not be
+                   there; 0: all */
     const char *width, *at, *subscript; /* of a4 */
 };
 void add_tickets(struct emitter *w, struct ws_launch *l);
@@ -190,6 +192,8 @@ void put_partial_parameters(struct emitter *w, struct ws_launch *l);
 void put_last_block(struct emitter *w);
 void spread_parts(const struct kernel *k, const value_id *sums, uint32_t n, int parts,
                   int64_t columns, struct layout *y);
+/* Part s of them, of sum v; all of them. */
+const char *part_at(struct emitter *w, const struct parts *p, value_id v, const char *s);
 void put_parts_sum(struct emitter *w, const struct parts *p, int threads);
 void emit_finish(struct emitter *w);
 

@@ -250,6 +250,13 @@ void spread_parts(const struct kernel *k, const value_id *sums, uint32_t n, int 
         y->threads *= 2, y->t1 *= 2;
 }
 
+const char *part_at(struct emitter *w, const struct parts *p, value_id v, const char *s) {
+    if (p->rows <= 1)
+        return arena_printf(w->arena, "part%u[(long long)%s * %s + %s]", v, s, p->width, p->at);
+    return arena_printf(w->arena, "part%u[(long long)(%s / %d) * %s + %s * %d + %s %% %d]", v, s,
+                        p->rows, p->width, p->at, p->rows, s, p->rows);
+}
+
 /* Loads n parts, `from` and every t1th that follows, the last of which a thread may lack if it is
  * beyond `parts`; then adds them. A condition on the addition instead would have the compiler move
  * the load behind it. */
@@ -259,18 +266,15 @@ static void put_batch(struct emitter *w, const struct parts *p, const char *from
         line(w, "%s l%u[%d];", accumulator_type(w, p->sums[i]), p->sums[i], n);
     open_unrolled(w, "i", n);
     line(w, "const int s = %s + i * %d;", from, p->t1);
+    if (p->chunks) line(w, "const int number = s * %d + chunk;", p->chunks);
     for (uint32_t i = 0; i < p->n; i++) {
         value_id v = p->sums[i];
-        const char *part =
-            arena_printf(w->arena, "part%u[(long long)s * %s + %s]", v, p->width, p->at);
-        if (p->rows > 1)
-            part = arena_printf(w->arena, "part%u[(long long)(s / %d) * %s + %s * %d + s %% %d]", v,
-                                p->rows, p->width, p->at, p->rows, p->rows);
+        const char *part = part_at(w, p, v, p->chunks ? "number" : "s");
         if (exact)
             line(w, "l%u[i] = %s;", v, part);
         else
-            line(w, "l%u[i] = i < %d || s < %d ? %s : %s;", v, n - 1, p->parts, part,
-                 identity_text(w, v));
+            line(w, "l%u[i] = i < %d || %s < %d ? %s : %s;", v, n - 1, p->chunks ? "number" : "s",
+                 p->parts, part, identity_text(w, v));
     }
     close_brace(w);
     open_unrolled(w, "i", n);
@@ -313,10 +317,11 @@ static void put_batch_folds(struct emitter *w, const struct parts *p, const stru
 }
 
 void put_parts_sum(struct emitter *w, const struct parts *p, int threads) {
-    int each = (p->parts + p->t1 - 1) / p->t1,
+    int parts = p->chunks ? (p->parts + p->chunks - 1) / p->chunks : p->parts;
+    int each = (parts + p->t1 - 1) / p->t1,
         most = parts_at_once(threads, bytes_of(w->k, p->sums, p->n));
     int turns = (each + most - 1) / most, n = (each + turns - 1) / turns, step = n * p->t1;
-    int whole = turns > 1 ? p->parts / step * step : 0, left = p->parts - whole;
+    int whole = turns > 1 ? (parts - (p->chunks > 0)) / step * step : 0, left = parts - whole;
     const struct folds f = turns > 1 ? layout_part_folds(w->k, each) : (struct folds){0};
     if (f.levels) put_batch_uppers(w, p, &f);
     if (whole) {
@@ -328,7 +333,7 @@ void put_parts_sum(struct emitter *w, const struct parts *p, int threads) {
     if (left) {
         open_scope(w);
         put_batch(w, p, whole ? arena_printf(w->arena, "%d + tr", whole) : "tr",
-                  (left + p->t1 - 1) / p->t1, left % p->t1 == 0);
+                  (left + p->t1 - 1) / p->t1, left % p->t1 == 0 && !p->chunks);
         close_brace(w);
     }
     if (f.levels) put_batch_folds(w, p, &f, 0);

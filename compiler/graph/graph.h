@@ -314,8 +314,9 @@ struct graph *graph_extrema_first(struct graph *g);
 
 /* one_pass.c: variances of rows that are too long to be kept, or too few, in one pass with their
  * means; sums of exp(x - max) likewise. Needs: a decomposed, simplified graph, which it changes;
- * what is no longer read stays. */
-void graph_one_pass(struct graph *g, const struct device_limits *limits);
+ * what is no longer read stays. behind: also variances of what products have made. Returns how many
+ * it has found. */
+int graph_one_pass(struct graph *g, const struct device_limits *limits, bool behind);
 
 /* twins.c: a reduction that differs from one before it in keepdim alone is a view of that. Needs: a
  * decomposed graph, which it changes. */

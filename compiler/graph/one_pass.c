@@ -15,7 +15,10 @@
  * blocks. A row that a block or a cluster keeps in its registers is read once as it is, and squared
  * differences from a known mean are less work for each element: so this is for rows that are too
  * few to fill the device (see too_few_rows in schedule/fuse.c) and, of variances, for those too
- * long to be kept, on a GPU. Of other rows kernel/online.c makes one pass, if a config says so. */
+ * long to be kept, on a GPU. Of other rows kernel/online.c makes one pass, if a config says so.
+ *
+ * What a product has made has its variance where it is made, if that goes along with its mean. So
+ * these may be asked for, too: whoever asks knows whether the program moves less then. */
 #include "graph/graph_impl.h"
 
 static const struct node *operand_of(const struct graph *g, const struct node *n, int i,
@@ -71,6 +74,16 @@ static bool rows_are_inner(const struct graph *g, const struct meta *m, uint32_t
     return false;
 }
 
+/* Is it computed of a product, element by element? */
+static bool is_behind_product(const struct graph *g, const struct node *x) {
+    enum op_class class = op_info(x->op)->class;
+    if (class != POINTWISE && class != VIEW) return class == MATMUL;
+    for (int i = 0; i < x->n_args; i++)
+        if (x->args[i].kind == ARG_NODE && is_behind_product(g, &g->nodes.at[x->args[i].node]))
+            return true;
+    return false;
+}
+
 static bool pays(const struct graph *g, const struct node *x, const struct arg *dims, enum op op,
                  const struct device_limits *limits) {
     enum { FEW_COLUMNS = 65536 };
@@ -84,12 +97,15 @@ static bool pays(const struct graph *g, const struct node *x, const struct arg *
     return op == OP_M2 && columns * dtype_bytes(x->meta.dtype) > device_kept_bytes(limits);
 }
 
-static void rewrite(struct graph *g, struct node *v, const struct device_limits *limits) {
+static bool rewrite(struct graph *g, struct node *v, const struct device_limits *limits,
+                    bool behind) {
     enum op op = OP_M2;
-    if (v->op != OP_SUM || v->meta.dtype != dtype_opmath(v->meta.dtype)) return;
+    if (v->op != OP_SUM || v->meta.dtype != dtype_opmath(v->meta.dtype)) return false;
     const struct node *x = squared_deviation(g, v);
     if (!x) op = OP_EXPSUM, x = shifted_exponent(g, v);
-    if (!x || x->meta.dtype != v->meta.dtype || !pays(g, x, &v->args[1], op, limits)) return;
+    if (!x || x->meta.dtype != v->meta.dtype) return false;
+    bool asked = behind && op == OP_M2 && is_behind_product(g, x);
+    if (!asked && !pays(g, x, &v->args[1], op, limits)) return false;
     struct arg *args = NEW_ARRAY(g->arena, struct arg, 3);
     args[0] = arg_node((node_id)(x - g->nodes.at));
     args[1] = v->args[1];
@@ -97,9 +113,13 @@ static void rewrite(struct graph *g, struct node *v, const struct device_limits 
     v->op = op;
     v->args = args;
     v->n_args = 3;
+    return true;
 }
 
-void graph_one_pass(struct graph *g, const struct device_limits *limits) {
-    if (limits->kind == DEVICE_CPU) return;
-    for (node_id n = 0; n < g->nodes.n; n++) rewrite(g, &g->nodes.at[n], limits);
+int graph_one_pass(struct graph *g, const struct device_limits *limits, bool behind) {
+    int rewritten = 0;
+    if (limits->kind == DEVICE_CPU) return 0;
+    for (node_id n = 0; n < g->nodes.n; n++)
+        rewritten += rewrite(g, &g->nodes.at[n], limits, behind);
+    return rewritten;
 }

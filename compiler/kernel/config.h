@@ -18,7 +18,7 @@
     KNOB(r, "columns (inner elements) per iteration of a block; on the CPU per tile")              \
     KNOB(warps, "warps per block")                                                                 \
     KNOB(vec, "elements per vector load or store")                                                 \
-    KNOB(rows, "rows per thread (pointwise)")                                                      \
+    KNOB(rows, "rows per thread")                                                                  \
     KNOB(keep, "1: the row is read once and kept in registers (CPU: in an L1 tile); 2: in shared " \
                "memory, r "                                                                        \
                "columns at a time")                                                                \

@@ -102,13 +102,37 @@ static int64_t steps_inside(const struct kernel *k, ex e, ex axis) {
     return kind == EX_MOD ? left : 0;
 }
 
+/* Of what alternates between places, as the phases of a transposed convolution do, in each of which
+ * it goes on: the first 32 elements are in so many times the sectors that they would fill. */
+static int64_t steps_of_sectors(const struct kernel *k, ex index, enum axis x) {
+    enum { LANES = 32, SECTOR = 8 };
+    ex from[AXIS_COUNT], to[AXIS_COUNT];
+    int64_t seen[LANES], at;
+    int n = 0, sectors = 0;
+    if (kernel_size(k, x) < LANES) return -1;
+    for (int lane = 0; lane < LANES; lane++, n = 0) {
+        for (int a = 0; a < AXIS_COUNT; a++) {
+            if (!k->axis[a]) continue;
+            from[n] = k->axis[a];
+            to[n++] = ex_const(k->ex, a == (int)x ? lane : 0);
+        }
+        if (!ex_is_const(k->ex, ex_subst(k->ex, index, from, to, n), &at) || at < 0) return -1;
+        int i = 0;
+        while (i < sectors && seen[i] != at / SECTOR) i++;
+        if (i == sectors) seen[sectors++] = at / SECTOR;
+    }
+    int64_t steps = (sectors * SECTOR + LANES - 1) / LANES;
+    return steps < SECTOR ? steps : -1;
+}
+
 int64_t index_usual_stride(const struct kernel *k, ex index, enum axis x) {
     int64_t known = index_local_stride(k, index, x);
     ex step, rest;
     if (known >= 0 || !k->axis[x]) return known;
     bool linear = ex_linear(k->ex, index, k->axis[x], &step, &rest);
     if (linear && step == ex_const(k->ex, -1)) return 1;
-    return steps_inside(k, index, k->axis[x]);
+    known = steps_inside(k, index, k->axis[x]);
+    return known >= 0 ? known : steps_of_sectors(k, index, x);
 }
 
 bool index_is_vector(const struct kernel *k, ex index, enum axis x, int vec) {

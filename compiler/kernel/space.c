@@ -155,6 +155,13 @@ static void propose_columns(struct space *s) {
                 for (int c = 2; c <= k->limits->max_cluster && nr >= LONG_ROW; c *= 2)
                     propose(s, CONFIG(K(x, x), K(r, (int)round_up((nr + c - 1) / c, step)),
                                       K(warps, warps), K(vec, vec), K(keep, 1), K(cluster, c)));
+                /* a thread has all of its part of a row under way, which is little: of more rows */
+                for (int rows = 2; rows <= 4 && k->kind == KERNEL_REDUCE && step >= nr &&
+                                   (int64_t)x * rows * k->limits->units <= nx;
+                     rows *= 2)
+                    for (int keep = 0; keep <= 1; keep++)
+                        propose(s, CONFIG(K(x, x * rows), K(r, step), K(warps, warps), K(vec, vec),
+                                          K(keep, keep), K(rows, rows)));
                 for (int u = 1; u <= 8 && (u == 1 || step * u / 2 < nr); u *= 2) {
                     propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec)));
                     if (k->kind == KERNEL_SCAN && nx / x < 4 * (int64_t)k->limits->units)

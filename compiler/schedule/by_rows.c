@@ -20,6 +20,8 @@
  *
  * Needs: loops that no schedule looks at yet, after nested.c, which does the reverse. Keeps: which
  * nests there are and their order; new ones come before those that read them. */
+#include <math.h>
+
 #include "schedule/fuse.h"
 
 enum {
@@ -470,4 +472,11 @@ void schedule_by_rows(struct loops *l, const struct device_limits *limits) {
     if (l->nests.n > MAX_COMPARED) return;
     const struct loops *whole = copy_loops(l, l->arena);
     if (cut_nests(l, limits) && cost_of(l, limits) >= cost_of(whole, limits)) *l = *whole;
+}
+
+double schedule_bytes(struct loops *l, const struct device_limits *limits) {
+    if (l->nests.n > MAX_COMPARED) return INFINITY;
+    struct schedule *s = schedule_fuse(l, limits, false, l->arena);
+    schedule_recompute(s);
+    return bytes_moved(s, limits);
 }

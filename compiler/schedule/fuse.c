@@ -345,9 +345,8 @@ static bool goes_twice(struct fuser *f, const struct merge *m) {
  * as what reads them does: a product's tiles may have it. */
 static bool is_forgotten(struct fuser *f, int64_t rows, int64_t bytes) {
     const struct device_limits *d = f->limits;
-    int64_t at_work = d->units / (d->max_cluster > 1 ? d->max_cluster : 1);
     if (d->kind != DEVICE_CUDA || bytes <= device_kept_bytes(d)) return false;
-    return bytes * (rows < at_work ? rows : at_work) > d->l2_bytes;
+    return bytes * (rows < d->units ? rows : d->units) > d->l2_bytes;
 }
 
 /* With few, long rows a reduction is split over blocks, or most of the device idles. It can be

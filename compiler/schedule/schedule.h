@@ -77,6 +77,9 @@ enum { NO_NEST = UINT32_MAX };
 void schedule_nested(struct loops *l, bool eager);
 void schedule_unroll(struct loops *l);
 void schedule_by_rows(struct loops *l, const struct device_limits *limits);
+/* by_rows.c: what the kernels of these loops, which it changes, would move, in bytes, a launch as
+ * what is moved meanwhile; infinite: of too many nests to fuse them for that. */
+double schedule_bytes(struct loops *l, const struct device_limits *limits);
 /* fuse.c, recompute.c (not for eager), order.c, at_load.c, memory.c: the passes, in this order.
  * eager: fuse only nests that came from the same operator of the captured graph. */
 struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limits, bool eager,

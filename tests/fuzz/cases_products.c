@@ -263,6 +263,15 @@ static const struct product_case reduced[] = {
 };
 
 static const struct product_case reduced_by_warps[] = {
+    /* very many parts of few results, in chunks of unequal size first; of rows that are one
+     * result */
+    {"graph(%x: bf16[16, 16], %y: bf16[16, 66000]) {\n %z = mm(%x, %y)\n %f = float(%z)\n"
+     " %a = add(%f, 100)\n %v = m2(%a, dim=[1])\n %s = amax(%f, dim=[1])\n"
+     " return %v, %s\n}\n",
+     "mma=2 m=16 n=64 k=16 tm=16 tn=64 stages=2 warps=1"},
+    {"graph(%x: bf16[6, 16], %y: bf16[16, 60000]) {\n %z = mm(%x, %y)\n %f = float(%z)\n"
+     " %w = view(%f, [2, 3, 2, 30000])\n %s = sum(%w, dim=[1, 3])\n return %s\n}\n",
+     "mma=2 m=16 n=64 k=16 tm=16 tn=64 stages=2 warps=1"},
     {"graph(%x: bf16[72, 40], %y: bf16[40, 420]) {\n %z = mm(%x, %y)\n %f = float(%z)\n"
      " %v = view(%f, [24, 3, 2, 210])\n %s = sum(%v, dim=[1, 3])\n %q = m2(%v, dim=[1, 3])\n"
      " %g = gelu(%f)\n return %s, %q, %g\n}\n",

@@ -10,7 +10,7 @@
 #include "graph/graph.h"
 
 /* Does the decomposed graph have the operator, on a device of this kind? */
-static bool has(const char *op, enum device_kind kind, const char *text) {
+static bool finds(const char *op, enum device_kind kind, bool behind, const char *text) {
     struct arena *a = arena_new();
     struct diag d = diag_new(a);
     struct source src = {"test", text, strlen(text)};
@@ -19,7 +19,7 @@ static bool has(const char *op, enum device_kind kind, const char *text) {
     struct graph *g = graph_parse(a, exprs_new(a), &src, &d);
     if (!g) fail_msg("%s", d.text);
     g = graph_simplify(graph_decompose(g));
-    graph_one_pass(g, &limits);
+    graph_one_pass(g, &limits, behind);
     g = graph_simplify(g);
     const char *wrong = graph_verify(g, true);
     if (wrong) fail_msg("%s", wrong);
@@ -28,6 +28,22 @@ static bool has(const char *op, enum device_kind kind, const char *text) {
     bool found = strstr(b.p, op) != NULL;
     arena_free(a);
     return found;
+}
+
+static bool has(const char *op, enum device_kind kind, const char *text) {
+    return finds(op, kind, false, text);
+}
+
+/* Of what a product has made, only if asked. */
+static void test_behind(void **state) {
+    (void)state;
+    static const char text[] = "graph(%x: f32[512, 64], %w: f32[64, 4096]) {\n %m = mm(%x, %w)\n"
+                               " %r = relu(%m)\n %g = view(%r, [512, 4, 1024])\n"
+                               " %v = var(%g, 2)\n %u = var(%x, 1)\n return %v, %u\n}\n";
+    assert_true(finds("= m2(%g", DEVICE_CUDA, true, text));
+    assert_false(finds("= m2(%x", DEVICE_CUDA, true, text));
+    assert_false(finds("= m2(", DEVICE_CUDA, false, text));
+    assert_false(finds("= m2(", DEVICE_CPU, true, text));
 }
 
 static void test_rows(void **state) {
@@ -87,7 +103,7 @@ static void test_lookalikes(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_behind),
                                        cmocka_unit_test(test_exponentials),
                                        cmocka_unit_test(test_lookalikes)};
     return cmocka_run_group_tests(tests, NULL, NULL);

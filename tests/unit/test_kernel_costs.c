@@ -40,6 +40,9 @@ static const char *const graphs[][2] = {
                      "index_add(%x, 0, %i, %s)\n return %y\n}\n"},
     {"shared rows", "graph(%x: f32[512, 1, 2048], %z: f32[1, 64, 2048]) {\n %m = mul(%x, %z)\n %y "
                     "= sum(%m, 2)\n return %y\n}\n"},
+    {"rows by turns", "graph(%x: f32[64, 2, 16, 3000]) {\n %p = permute(%x, [0, 2, 3, 1])\n"
+                      " %v = view(%p, [64, 16, 6000])\n %s = slice(%v, 2, 0, 5999)\n"
+                      " %y = sum(%s, [0, 2])\n return %y\n}\n"},
     {"pooled rows",
      "graph(%x: f32[64, 8, 190, 190]) {\n"
      " %w = windows(%x, kernel=[4, 4], stride=[4, 4], padding=[0, 0], dilation=[1, 1], "

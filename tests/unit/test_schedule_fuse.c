@@ -269,7 +269,7 @@ static void test_few_rows(void **state) {
           "split"}},
         {"graph(%x: f32[64, 2000000]) {\n %m = amax(%x, 1, True)\n %y = sub(%x, %m)\n"
          " return %y\n}\n",
-         2, /* no cluster keeps them, nor do 16 of them lie in the L2 */
+         2, /* no cluster keeps them, nor do 64 of them lie in the L2 */
          {"m  with  y: not fused: a row of 8000000 bytes would be read from memory twice"}},
         {"graph(%w: bf16[64, 16], %x: bf16[16, 2000000]) {\n %c = mm(%w, %x)\n"
          " %s = sum(%c, 1, True)\n %y = sub(%c, %s)\n return %y\n}\n",
