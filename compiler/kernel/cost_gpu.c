@@ -556,6 +556,8 @@ static double matmul_cost(const struct kernel *k, const struct layout *y) {
     int bytes = dtype_bytes(dtype_opmath(k->values.at[k->dot].dtype));
     double depth = (double)y->smem / 2 / bytes / (y->bx + y->br); /* of one of two stages */
     double copied = (double)(y->bx + y->br) / y->threads; /* elements a thread, for each step */
+    /* Where in an image a window is takes as much again; not fitted to anything. */
+    if (k->im2col[0][0] || k->im2col[1][0]) copied *= 2;
     double sums = (double)y->ex * y->vec, registers = 30 + 1.5 * sums;
     double resident = floor(d->regs_unit / (registers * y->threads));
     resident = fmax(1, fmin(resident, (double)d->max_threads_unit / y->threads));
@@ -618,7 +620,8 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     const double PART = 10;  /* for a copy that is smaller than usual; not fitted to anything */
     const double BESIDE =
         0.1; /* of the faster of products and copies, which go on beside each other */
-    const double BUSY = 12; /* warps of a multiprocessor that keep these four busy */
+    const double BUSY = 12;  /* warps of a multiprocessor that keep these four busy */
+    const double USUAL = 64; /* columns */
     const double EPILOGUE = 1500, FILL = 2000, LAUNCH = 3, MEETING = 3500;
     const double IDLE = 5; /* us: pairs: the launches in bf16 beside them; not fitted to anything */
     const struct device_limits *d = k->limits;
@@ -662,7 +665,8 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     step = fmax(step, LATENCY / (y->stages - 1) / resident);
     double output = m * n * (kernel_size_of_element(k) > 32 ? 0.5 : 0);
     double waves = ceil(tiles * p->parts / floor((double)d->units / y->cluster));
-    double us = (waves * (ceil(steps / p->parts) * step + EPILOGUE + output) + FILL) / (ghz * 1e3);
+    double behind = EPILOGUE * (n < USUAL ? 0.3 + 0.7 * n / USUAL : 1) + output; /* not fitted */
+    double us = (waves * (ceil(steps / p->parts) * step + behind) + FILL) / (ghz * 1e3);
     double least = (k->bytes_read + k->bytes_written) / (gbps * 1e3 * 0.9);
     /* What rows come to: another launch, or a meeting for each phase; not fitted to anything. */
     if (k->over && !epilogue_reads_results(k)) us += LAUNCH;
