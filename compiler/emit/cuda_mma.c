@@ -97,15 +97,15 @@ static void put_operands(struct emitter *w, const struct tile_program *t) {
 }
 
 static void put_role(struct emitter *w, const struct tile_program *t, bool copies) {
-    int groups = t->product->warpgroups;
+    int fewer = t->product->copier_registers, more = t->product->multiplier_registers;
     if (copies) {
         open_brace(w, "if (threadIdx.x < %d)", WARPGROUP);
-        if (groups > 1) line(w, "k_fewer_registers<%d>();", groups > 2 ? 32 : 40);
+        if (fewer) line(w, "k_fewer_registers<%d>();", fewer);
         open_brace(w, "if (threadIdx.x < 32)");
         open_brace(w, "if (threadIdx.x == 0)");
     } else {
         open_brace(w, "else");
-        if (groups > 1) line(w, "k_more_registers<%d>();", groups > 2 ? 160 : 232);
+        if (more) line(w, "k_more_registers<%d>();", more);
         /* As a warp's number: the compiler then keeps what follows from it in uniform registers. */
         line(w, "const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / %d - 1, 0);",
              WARPGROUP);
@@ -157,14 +157,37 @@ static void put_draw_tile(struct emitter *w, const struct tile_program *t) {
 
 char ring_letter(const struct tile_ring *r) { return r->operand->axis == AXIS_M ? 'a' : 'b'; }
 
-const char *depth_of_step(struct emitter *w, const struct tile_program *t, const char *step,
-                          int depth) {
+static const char *number_of_step(struct emitter *w, const struct tile_program *t,
+                                  const char *step) {
     int parts = t->product->parts;
     if (parts > 1) step = arena_printf(w->arena, "(part + %s * %d)", step, parts);
     if (t->product->steps)
         step = arena_printf(w->arena, "step_at[z * %lld + %s]", (long long)t->product->steps->most,
                             step);
-    return arena_printf(w->arena, "%s * %d", step, depth);
+    return step;
+}
+
+const char *depth_of_step(struct emitter *w, const struct tile_program *t, const char *step,
+                          int depth) {
+    return arena_printf(w->arena, "%s * %d", number_of_step(w, t, step), depth);
+}
+
+/* Are some steps short, and some not? */
+static bool has_both_steps(const struct tile_program *t) { return t->product->shorts.every > 1; }
+
+/* Boxes that all steps copy. */
+static int boxes_of_all(const struct tile_program *t, const struct tile_ring *r) {
+    return t->product->shorts.every ? ring_boxes_of_short(t, r) : ring_boxes(r);
+}
+
+/* In a step of a role: does all of its depth count? */
+static void put_whole_step(struct emitter *w, const struct tile_program *t) {
+    const struct short_steps *s = &t->product->shorts;
+    const char *number = number_of_step(w, t, "step");
+    if (!has_both_steps(t)) return;
+    if (s->every < tile_steps(t))
+        number = arena_printf(w->arena, "%s %% %lld", number, (long long)s->every);
+    line(w, "const bool whole = %s != %lld;", number, (long long)s->at);
 }
 
 static void put_numbers(struct emitter *w, const char *name, const int *x, int64_t n) {
@@ -268,6 +291,7 @@ static void put_copy_box(struct emitter *w, const struct tile_ring *r, int i, in
 static void put_copy_windows(struct emitter *w, const struct tile_program *t,
                              const struct tile_ring *r) {
     const struct operand *o = r->operand;
+    int of_all = boxes_of_all(t, r);
     const char *depth = depth_of_step(w, t, "step", r->depth);
     int lines = ring_box_lines(r), elements = ring_line_elements(r), boxes = ring_boxes(r);
     int each = o->along ? boxes / r->blocks : boxes; /* boxes of a block */
@@ -278,7 +302,11 @@ static void put_copy_windows(struct emitter *w, const struct tile_program *t,
     if (r->blocks > 1 && o->along) first = arena_printf(w->arena, " + rank * %d", each * elements);
     if (o->along) open_scope(w), put_window(w, r, depth);
     for (int i = 0; i < each; i++) {
-        open_scope(w);
+        if (i >= of_all && !has_both_steps(t)) break;
+        if (i >= of_all)
+            open_brace(w, "if (whole)");
+        else
+            open_scope(w);
         line(w, "const int number = %s + %d%s, tap = number / %lld;",
              !o->along           ? depth
              : o->axis == AXIS_M ? "m0"
@@ -302,6 +330,7 @@ static void put_copy(struct emitter *w, const struct tile_program *t, const stru
     const char *row = o->axis == AXIS_M ? "m0" : "n0", *map = o->axis == AXIS_M ? "a" : "b";
     const char *depth = depth_of_step(w, t, "step", r->depth);
     bool shared = r->blocks > 1;
+    int of_all = boxes_of_all(t, r);
     if (o->windows) {
         put_copy_windows(w, t, r);
         return;
@@ -322,19 +351,27 @@ static void put_copy(struct emitter *w, const struct tile_program *t, const stru
                 buf_printf(&at, " + rank * %d", lines / r->blocks * r->line);
                 y = arena_printf(w->arena, "%s + rank * %d", row, lines / r->blocks);
             }
+            if (i >= of_all && !has_both_steps(t)) break;
+            const char *whole = i >= of_all ? "if (whole) " : "";
             if (shared)
-                line(w, "k_map_load_multicast(%s, &map_%s, full + s * 8, %d, %s, %s, %s);", at.p,
-                     map, (1 << r->blocks) - 1, x.p, y, batch);
+                line(w, "%sk_map_load_multicast(%s, &map_%s, full + s * 8, %d, %s, %s, %s);", whole,
+                     at.p, map, (1 << r->blocks) - 1, x.p, y, batch);
             else
-                line(w, "k_map_load(%s, &map_%s, full + s * 8, %s, %s, %s);", at.p, map, x.p, y,
-                     batch);
+                line(w, "%sk_map_load(%s, &map_%s, full + s * 8, %s, %s, %s);", whole, at.p, map,
+                     x.p, y, batch);
         }
     }
 }
 
 static void put_wait_empty(struct emitter *w, const struct tile_program *t) {
     line(w, "k_mbar_wait_block(empty + s * 8, phase ^ 1);");
-    line(w, "k_mbar_arrive_expect_tx(full + s * 8, %d);", tile_step_bytes(t));
+    put_whole_step(w, t);
+    int of_all = t->product->shorts.every ? tile_short_bytes(t) : tile_step_bytes(t);
+    if (has_both_steps(t))
+        line(w, "k_mbar_arrive_expect_tx(full + s * 8, whole ? %d : %d);", tile_step_bytes(t),
+             of_all);
+    else
+        line(w, "k_mbar_arrive_expect_tx(full + s * 8, %d);", of_all);
     line(w, "const k_shared stage = stages + s * %d;", ring(t, TILE_A)->stage);
 }
 
@@ -351,21 +388,39 @@ static const char *operand_of(struct emitter *w, const struct tile_ring *r, int 
                         plane * r->bytes, step);
 }
 
-static void put_dot(struct emitter *w, const struct tile_program *t, bool fresh) {
+/* The products of so much of the step's depth: a group of instructions. */
+static void put_dot_of_depth(struct emitter *w, const struct tile_program *t, int depth,
+                             bool fresh) {
     const struct tile_ring *a = ring(t, TILE_A), *b = ring(t, TILE_B);
-    line(w, "const unsigned at = (unsigned)s * %d;", a->stage / 16);
     line(w, "k_wgmma_hold(sums);");
     line(w, "k_wgmma_begin();");
     for (int p = 0; p < t->product->n_passes; p++) {
         const char *first = p ? "1" : fresh ? "i" : "step | i";
         line(w, "#pragma unroll");
-        open_brace(w, "for (int i = 0; i < %d; i++)", a->depth / instruction_depth(a->operand));
+        open_brace(w, "for (int i = 0; i < %d; i++)", depth / instruction_depth(a->operand));
         line(w, "k_wgmma(sums, %s, %s, %s);", operand_of(w, a, t->product->pass[p].a),
              operand_of(w, b, t->product->pass[p].b), first);
         close_brace(w);
     }
     line(w, "k_wgmma_commit();");
     line(w, "k_wgmma_hold(sums);");
+}
+
+static void put_dot(struct emitter *w, const struct tile_program *t, bool fresh) {
+    const struct tile_ring *a = ring(t, TILE_A);
+    const struct short_steps *shorts = &t->product->shorts;
+    line(w, "const unsigned at = (unsigned)s * %d;", a->stage / 16);
+    put_whole_step(w, t);
+    if (!has_both_steps(t)) {
+        put_dot_of_depth(w, t, shorts->every ? shorts->depth : a->depth, fresh);
+        return;
+    }
+    open_brace(w, "if (whole)");
+    put_dot_of_depth(w, t, a->depth, fresh);
+    close_brace(w);
+    open_brace(w, "else");
+    put_dot_of_depth(w, t, shorts->depth, fresh);
+    close_brace(w);
 }
 
 static void put_arrive(struct emitter *w, int before, bool in_loop) {

@@ -367,6 +367,14 @@ struct batch_steps {
     const int *n, *at;
 };
 
+/* Of the steps along the depth, number `at` of each `every` has so much of it that may be other than
+ * 0, in whole instructions: no more of it is copied, in whole lines, or multiplied. every 0: all of
+ * all steps may be. */
+struct short_steps {
+    int depth;
+    int64_t every, at;
+};
+
 /* Sums of products of planes, small ones first; what has summed up `promote` of the depth, if not
  * 0, goes to a total of its own (f32: products of tensor cores are cut off, not rounded). */
 enum { MOST_PASSES = 6, PROMOTE_DEPTH = 64, PROMOTE_TF32 = 32, PLANE_SCALE = 16 };
@@ -381,11 +389,13 @@ struct product {
     int group_threads;
     int warp_rows, warp_columns; /* of the sums that the threads of a warp have between them */
     int resident;                /* blocks of a multiprocessor */
-    int band;                    /* tiles along m that are done before the next ones along n */
+    int copier_registers, multiplier_registers; /* that the roles ask for; 0: what both have */
+    int band; /* tiles along m that are done before the next ones along n */
     bool promotes;
     int parts;          /* of the depth, that blocks have; the last to end adds them up */
     struct folds folds; /* of promoted sums */
     const struct batch_steps *steps; /* NULL: batches have all */
+    struct short_steps shorts;       /* by_warp: none */
     int a_bytes, b_bytes;            /* of a stage */
     int sharing;  /* tiles whose blocks wait for each other: what their rows come to; 1: none */
     bool online;  /* these meet once: epilogue_is_online */
@@ -459,6 +469,8 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
                           struct arena *a);
 /* Sums that a thread has of a tile; those that are promoted have a total each beside them. */
 int product_thread_sums(const struct product *p);
+/* The part of the depth, in steps of so much, that short ones leave. */
+double product_depth_left(const struct short_steps *s, int depth);
 /* What writing an operand's image takes in us, and its being read once (0: it has none); the clocks
  * that a line of a tile of windows takes at least: on an H100, tensor maps bring one in 5, of 32
  * bytes as of 128. */

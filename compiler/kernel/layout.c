@@ -598,6 +598,7 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n], depth = c->knob[KNOB_k], tm = c->knob[KNOB_tm],
         tn = c->knob[KNOB_tn];
     if (c->knob[KNOB_mma]) return matrix_layout(k, c, y, a);
+    if (c->knob[KNOB_fit]) return "fit is a knob of products with mma=1";
     if (k->over) return "reductions behind a product need mma=1 or 2";
     if (c->knob[KNOB_stages] || c->knob[KNOB_cluster] || c->knob[KNOB_band] || c->knob[KNOB_split])
         return "stages, cluster, band and split are knobs of products with mma=1 or 2";
@@ -639,9 +640,9 @@ static const char *check_knobs(const struct config *c, bool dot, struct arena *a
         KNOB_last_block, KNOB_window,  KNOB_look_back, KNOB_ahead,   KNOB_shift};
     static const enum knob dot_only[] = {KNOB_m,  KNOB_n,   KNOB_k,   KNOB_tm,
                                          KNOB_tn, KNOB_mma, KNOB_band};
-    static const enum knob row_only[] = {
-        KNOB_x,    KNOB_r,      KNOB_rows,      KNOB_keep,  KNOB_vec,   KNOB_blocks, KNOB_fit,
-        KNOB_turn, KNOB_window, KNOB_look_back, KNOB_ahead, KNOB_shift, KNOB_hits};
+    static const enum knob row_only[] = {KNOB_x,         KNOB_r,      KNOB_rows,  KNOB_keep,
+                                         KNOB_vec,       KNOB_blocks, KNOB_turn,  KNOB_window,
+                                         KNOB_look_back, KNOB_ahead,  KNOB_shift, KNOB_hits};
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
         if (c->knob[switches[i]] > 1)
             return arena_printf(a, "%s is 0 or 1", knob_name(switches[i]));

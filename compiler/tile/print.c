@@ -102,6 +102,11 @@ void tile_print(struct buf *b, const struct tile_program *t) {
         for (int i = 0; i < x->n_passes; i++) buf_printf(b, " a%d b%d", x->pass[i].a, x->pass[i].b);
         buf_putc(b, '\n');
     }
+    if (x->shorts.every == 1)
+        buf_printf(b, "%d of k in each step\n", x->shorts.depth);
+    else if (x->shorts.every)
+        buf_printf(b, "%d of k in the last of each %lld steps\n", x->shorts.depth,
+                   (long long)x->shorts.every);
     for (uint32_t i = 0; i < t->code.n; i++) {
         const struct tile_inst *c = &t->code.at[i];
         if (c->op == TILE_END) depth--;

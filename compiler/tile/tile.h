@@ -41,7 +41,10 @@
  *   T8  the phases of an epilogue come in their order, each STORE but the last with a REDUCE behind
  *       it; partials are left by who has reduced them; and a STORE that reads what rows come to
  *       stands behind a MEET_PARTIALS of all the tiles that share rows, if there are several;
- *   T9  a line of what is read through windows is of one tap, and there are lines for all taps.
+ *   T9  a line of what is read through windows is of one tap, and there are lines for all taps;
+ *   T10 what a short step leaves out is 0: behind the depth, or behind a tap's channels;
+ *   T11 all blocks that a multiprocessor is to have at a time find the registers that their roles
+ *       ask for, and their shared memory.
  *
  * Where the epilogue reduces, the store is followed by
  *
@@ -133,8 +136,12 @@ const char *tile_verify(const struct tile_program *t, struct arena *a); /* NULL:
 int ring_boxes(const struct tile_ring *r);
 int ring_box_lines(const struct tile_ring *r);
 int ring_line_elements(const struct tile_ring *r);
-/* Bytes that all copies of a step bring into a block. */
+/* Is step number i along the depth a short one, and how many of its boxes a step then copies. */
+bool tile_step_is_short(const struct tile_program *t, int64_t i);
+int ring_boxes_of_short(const struct tile_program *t, const struct tile_ring *r);
+/* Bytes that all copies of a step bring into a block; of a short one. */
 int tile_step_bytes(const struct tile_program *t);
+int tile_short_bytes(const struct tile_program *t);
 /* Steps along the depth, of which parts have one in turn: what they read at a time lies together.
  * Floats that a part of a block's tile leaves. */
 int64_t tile_steps(const struct tile_program *t);

@@ -163,6 +163,7 @@ static const char *config_of(struct arena *a, struct rng *r, int type, bool by_w
         int m = ANY(r, 64, 128), cluster = split ? 0 : ANY(r, 0, 2);
         buf_printf(&b, "mma=1 m=%d n=%d warps=%d", m, ANY(r, 32, 64, 128), m / 16 + 4);
         if (cluster) buf_printf(&b, " cluster=%d", cluster);
+        if (rng_below(r, 3) == 0) buf_puts(&b, " fit=2");
     }
     buf_printf(&b, " k=%d stages=%d", k, stages);
     if (split) buf_printf(&b, " split=%d", split);
