@@ -374,10 +374,18 @@ double operand_line_clocks(const struct operand *o, bool by_warp) {
     return o->windows && !by_warp ? WINDOW : 0;
 }
 
+/* The depth that is multiplied, in steps of so much: those of wgmma may be short (matrix.c). */
+static int64_t multiplied_depth(const struct operand *o, int line, int step, bool by_warp) {
+    enum { INSTRUCTION = 32 };
+    int bytes = dtype_bytes(o->dtype);
+    if (by_warp || !o->order || o->channels % step) return round_up(o->depth, line / bytes);
+    return o->order->taps * round_up(o->order->channels, INSTRUCTION / bytes);
+}
+
 /* What it takes, in us, to write the operand's image, and then to copy or to multiply its rows, of
  * which each tile of the other factor wants all. */
-static double operand_us(const struct kernel *k, const struct operand *o, int line, int64_t others,
-                         int tile, int passes, bool by_warp) {
+static double operand_us(const struct kernel *k, const struct operand *o, int line, int step,
+                         int64_t others, int tile, int passes, bool by_warp) {
     const double COPIED = 48; /* bytes a clock, at most */
     const struct device_limits *d = k->limits;
     double clock = device_clock_ghz(d) * 1e3, bytes = dtype_bytes(o->dtype);
@@ -387,17 +395,18 @@ static double operand_us(const struct kernel *k, const struct operand *o, int li
     double depth = (double)round_up(o->depth, line / dtype_bytes(o->dtype));
     double of_line = fmax(operand_line_clocks(o, by_warp), line / COPIED);
     double copies = all * o->planes * depth * bytes / line * of_line / d->units;
-    double products = all * tile * depth * passes * bytes / 2 / rate;
+    double multiplied = (double)multiplied_depth(o, line, step, by_warp);
+    double products = all * tile * multiplied * passes * bytes / 2 / rate;
     return fmax(copies, products) / clock + operand_pack_us(k, o);
 }
 
 /* A factor as windows: pixel by pixel, or runs of these with the taps of more or fewer dimensions
  * in a pixel, in lines of all widths. */
 static bool cheapest_windows(const struct kernel *k, struct operand *best, const struct im2col *w,
-                             int line, int lines, int64_t others, int tile, bool by_warp,
+                             int line, int lines, int step, int64_t others, int tile, bool by_warp,
                              struct arena *a) {
     int bytes = dtype_bytes(best->dtype), passes = best->planes > 1 ? MOST_PASSES : 1;
-    double least = operand_us(k, best, line, others, tile, passes, by_warp);
+    double least = operand_us(k, best, line, step, others, tile, passes, by_warp);
     const struct operand own = *best;
     for (int folded = -1; folded < w->n; folded++) {
         const struct im2col *of = w;
@@ -409,7 +418,7 @@ static bool cheapest_windows(const struct kernel *k, struct operand *best, const
             struct operand o = own;
             if (w->phases) o.batches = 1;
             if (!set_windows_of(k, &o, of, l, lines, by_warp, a)) continue;
-            double us = operand_us(k, &o, l, others, tile, passes, by_warp);
+            double us = operand_us(k, &o, l, step, others, tile, passes, by_warp);
             if (us < least) least = us, *best = o;
         }
     }
@@ -425,7 +434,8 @@ static void choose_windows(const struct kernel *k, struct product *p, int side, 
     if (!w || own->order || own->load != NO_VALUE) return;
     best.along = false;
     int line = operand_line(&best, tile, depth);
-    if (!line || !cheapest_windows(k, &best, w, line, tile, other->rows, other_tile, p->by_warp, a))
+    if (!line ||
+        !cheapest_windows(k, &best, w, line, tile, depth, other->rows, other_tile, p->by_warp, a))
         return;
     *own = best;
     set_order(other, own);

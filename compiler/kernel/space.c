@@ -382,6 +382,14 @@ static void propose_mma(struct space *s) {
                                      K(warps, (tiles[i][0] / 64 + 1) * 128 / s->k->limits->warp));
             propose_tile(s, c, MOST_STAGES);
         }
+    /* Two blocks a multiprocessor, of tiles that leave room for two. */
+    static const int halves[][2] = {{64, 192}, {64, 128}, {64, 96}, {64, 80}, {64, 64}, {128, 64}};
+    for (size_t i = 0; i < sizeof halves / sizeof *halves; i++)
+        propose_tile(s,
+                     CONFIG(K(m, halves[i][0]), K(n, halves[i][1]), K(k, 128 / element(s)),
+                            K(fit, 2), K(mma, 1),
+                            K(warps, (halves[i][0] / 64 + 1) * 128 / s->k->limits->warp)),
+                     MOST_STAGES);
 }
 
 /* By warps, where there is no wgmma; and where there is, products of f32, whose planes warps make
@@ -548,7 +556,7 @@ static int tight_fit(const struct kernel *k, const struct layout *y) {
 
 static int hint(const struct kernel *k, const struct layout *y, const struct config *c,
                 enum knob h) {
-    if (h == KNOB_fit) return tight_fit(k, y);
+    if (h == KNOB_fit) return y->product ? c->knob[h] : tight_fit(k, y);
     if (h == KNOB_nt && (k->limits->kind == DEVICE_CPU || !stores_columns(k))) return 0;
     return !c->knob[h];
 }
