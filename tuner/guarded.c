@@ -20,21 +20,23 @@ void guarded_free(struct device *dev, dptr p) {
     if (p) device_free(dev, p - ZONE);
 }
 
-static enum ws_status zone_is_whole(struct device *dev, dptr at, bool *whole, struct diag *d) {
-    unsigned char zone[ZONE];
-    if (device_download(dev, zone, at, ZONE, d) != WS_OK) return d->status;
-    *whole = true;
-    for (int i = 0; i < ZONE; i++) *whole &= zone[i] == PATTERN;
-    return WS_OK;
-}
-
-enum ws_status guarded_check(struct device *dev, dptr p, size_t bytes, const char **where,
-                             struct diag *d) {
-    bool before = true, behind = true;
-    *where = NULL;
-    if (zone_is_whole(dev, p - ZONE, &before, d) != WS_OK ||
-        zone_is_whole(dev, p + bytes, &behind, d) != WS_OK)
-        return d->status;
-    *where = !before ? "before" : !behind ? "behind" : NULL;
-    return WS_OK;
+/* A program has hundreds of buffers, and every check of every variant looks at all: in one call. */
+enum ws_status guarded_check(struct device *dev, const struct guarded *all, int n,
+                             const char **message, struct diag *d) {
+    struct arena *a = arena_new();
+    dptr *zones = NEW_ARRAY(a, dptr, 2 * n);
+    const struct guarded **of = NEW_ARRAY(a, const struct guarded *, n);
+    int some = 0, first;
+    *message = NULL;
+    for (int i = 0; i < n; i++) {
+        if (!all[i].at) continue;
+        zones[2 * some] = all[i].at - ZONE;
+        zones[2 * some + 1] = all[i].at + all[i].bytes;
+        of[some++] = &all[i];
+    }
+    if (device_find_changed(dev, zones, 2 * some, ZONE, PATTERN, &first, d) == WS_OK && first >= 0)
+        *message = arena_printf(d->arena, "memory %s %s was written",
+                                first % 2 ? "behind" : "before", of[first / 2]->name);
+    arena_free(a);
+    return d->status;
 }

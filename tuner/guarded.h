@@ -7,10 +7,17 @@
 
 #include "ws_tune.h"
 
+/* What is guarded; at may be 0: nothing. */
+struct guarded {
+    dptr at;
+    size_t bytes;
+    const char *name;
+};
+
 enum ws_status guarded_alloc(struct device *dev, size_t bytes, dptr *out, struct diag *d);
 void guarded_free(struct device *dev, dptr p); /* p may be 0 */
-/* *where is NULL if both zones are as they were, else "before" or "behind". */
-enum ws_status guarded_check(struct device *dev, dptr p, size_t bytes, const char **where,
-                             struct diag *d);
+/* *message is NULL if the zones of all n are as they were, else "memory behind b1 was written". */
+enum ws_status guarded_check(struct device *dev, const struct guarded *all, int n,
+                             const char **message, struct diag *d);
 
 #endif

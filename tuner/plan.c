@@ -79,30 +79,22 @@ enum ws_status buffers_poison(const struct buffers *b, const int *which, int n, 
     return d->status;
 }
 
-static enum ws_status check_zones(const struct buffers *b, dptr p, size_t bytes, const char *name,
-                                  const char **message, struct diag *d) {
-    const char *where;
-    if (!p || *message || guarded_check(b->machine->device, p, bytes, &where, d) != WS_OK)
-        return d->status;
-    if (where) *message = arena_printf(d->arena, "memory %s %s was written", where, name);
-    return WS_OK;
-}
-
 enum ws_status buffers_check(const struct buffers *b, const char **message, struct diag *d) {
-    *message = NULL;
-    for (int i = 0; i < b->program->n_buffers && d->status == WS_OK; i++) {
-        const struct ws_buffer *t = &b->program->buffers[i];
-        if (b->apart || t->kind != WS_BUF_TEMP)
-            check_zones(b, b->at[i], t->bytes, t->name, message, d);
-    }
-    if (d->status == WS_OK)
-        check_zones(b, b->pool, b->program->temp_bytes, "the temporaries", message, d);
-    if (d->status == WS_OK)
-        check_zones(b, b->scratch, b->scratch_bytes, "the workspace", message, d);
-    for (uint32_t i = 0; i < b->kept.n && d->status == WS_OK; i++)
-        check_zones(b, b->kept.at[i].at, b->kept.at[i].bytes, "what is kept across calls", message,
-                    d);
-    if (d->status == WS_OK) check_zones(b, b->tickets, b->ticket_bytes, "the counters", message, d);
+    const struct ws_program *p = b->program;
+    struct arena *a = arena_new();
+    struct guarded *all = NEW_ARRAY(a, struct guarded, p->n_buffers + (int)b->kept.n + 3);
+    int n = 0;
+    for (int i = 0; i < p->n_buffers; i++)
+        if (b->apart || p->buffers[i].kind != WS_BUF_TEMP)
+            all[n++] = (struct guarded){b->at[i], p->buffers[i].bytes, p->buffers[i].name};
+    for (uint32_t i = 0; i < b->kept.n; i++)
+        all[n++] =
+            (struct guarded){b->kept.at[i].at, b->kept.at[i].bytes, "what is kept across calls"};
+    all[n++] = (struct guarded){b->pool, p->temp_bytes, "the temporaries"};
+    all[n++] = (struct guarded){b->scratch, b->scratch_bytes, "the workspace"};
+    all[n++] = (struct guarded){b->tickets, b->ticket_bytes, "the counters"};
+    guarded_check(b->machine->device, all, n, message, d);
+    arena_free(a);
     return d->status;
 }
 

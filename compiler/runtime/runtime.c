@@ -301,6 +301,13 @@ enum ws_status device_share(struct device *dev, enum dtype dtype, dptr want, dpt
     return n > 0 && bound ? dev->ops->share(dev, dtype, want, bound, n, share, d) : WS_OK;
 }
 
+enum ws_status device_find_changed(struct device *dev, const dptr *at, int n, size_t bytes,
+                                   int byte, int *first, struct diag *d) {
+    *first = -1;
+    USABLE(dev, d);
+    return n > 0 && bytes ? dev->ops->find_changed(dev, at, n, bytes, byte, first, d) : WS_OK;
+}
+
 void mismatch_values(struct mismatch *m, enum dtype t, const void *got, const void *want,
                      const float *bound, size_t i) {
     enum dtype r = dtype_reference(t);

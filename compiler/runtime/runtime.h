@@ -295,6 +295,11 @@ enum ws_status device_take(struct device *dev, dptr from, enum dtype dtype, dptr
 enum ws_status device_share(struct device *dev, enum dtype dtype, dptr want, dptr bound, int64_t n,
                             double *share, struct diag *d);
 
+/* Of n pieces of memory of `bytes` bytes each, wherever they begin: *first is the number of the
+ * first that holds anything but `byte`, -1 if none does. One call, however many they are. */
+enum ws_status device_find_changed(struct device *dev, const dptr *at, int n, size_t bytes,
+                                   int byte, int *first, struct diag *d);
+
 /* Health at this moment. Unknown fields are -1 (NVML missing) and throttle is "". */
 struct health {
     int clock_mhz, mem_clock_mhz, temp_c, power_w;

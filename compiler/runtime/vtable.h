@@ -47,6 +47,8 @@ struct device_ops {
                            struct diag *);
     enum ws_status (*share)(struct device *, enum dtype, dptr, dptr, int64_t, double *,
                             struct diag *);
+    enum ws_status (*find_changed)(struct device *, const dptr *, int, size_t, int, int *,
+                                   struct diag *);
     void (*health)(struct device *, struct health *);
     enum ws_status (*copy_gbps)(struct device *, double *, struct diag *);
     void (*limit)(struct device *, double); /* NULL: calls cannot be stopped */

@@ -252,6 +252,25 @@ static void compare_special(struct smoke *s) {
 }
 
 /* What doubles take for equal is not. */
+/* The first of many pieces that is not all of one byte, wherever they begin. */
+static void find_changed(struct smoke *s) {
+    enum { PIECES = 5000, EACH = 1024 };
+    struct diag d = fresh(s);
+    dptr *at = NEW_ARRAY(s->arena, dptr, PIECES);
+    int first = 0;
+    for (int i = 0; i < PIECES; i++) at[i] = s->x + (dptr)i * (EACH + 7) + 3;
+    bool ok = device_fill(s->dev, s->x, 0xa5, PIECES * (EACH + 7) + 3, &d) == WS_OK &&
+              device_find_changed(s->dev, at, PIECES, EACH, 0xa5, &first, &d) == WS_OK;
+    check(s, ok && first == -1, &d, "no piece has changed");
+    ok = device_fill(s->dev, at[4321] + EACH, 0, 7, &d) == WS_OK &&
+         device_find_changed(s->dev, at, PIECES, EACH, 0xa5, &first, &d) == WS_OK;
+    check(s, ok && first == -1, &d, "what lies between pieces does not matter");
+    ok = device_fill(s->dev, at[4321] + EACH - 1, 0, 1, &d) == WS_OK &&
+         device_fill(s->dev, at[4999], 0xa4, 1, &d) == WS_OK &&
+         device_find_changed(s->dev, at, PIECES, EACH, 0xa5, &first, &d) == WS_OK;
+    check(s, ok && first == 4321, &d, "the first piece that has changed is found");
+}
+
 static void compare_integers(struct smoke *s) {
     static const int64_t got[] = {INT64_MAX, INT64_MIN, (1ll << 53) + 1, -1};
     static const int64_t want[] = {INT64_MAX, INT64_MIN, 1ll << 53, -1};
@@ -372,6 +391,7 @@ int main(int argc, char **argv) {
         time_and_check(&s, true);
         time_and_check(&s, false);
         compare_special(&s);
+        find_changed(&s);
         compare_integers(&s);
         measure_copy(&s);
         run_overlapping(&s);

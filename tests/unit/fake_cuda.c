@@ -182,8 +182,10 @@ CU(cuModuleUnload, cu_module m) {
 }
 /* A function is its name; "missing" does not exist. */
 CU(cuModuleGetFunction, cu_function *f, cu_module m, const char *name) {
-    static const char *const known[] = {"a",        "b",          "map",           "ws_flush",
-                                        "ws_drain", "ws_compare", "ws_find_worst", "ws_copy"};
+    static const char *const known[] = {
+        "a",        "b",          "map",           "ws_flush",
+        "ws_drain", "ws_compare", "ws_find_worst", "ws_find_changed",
+        "ws_copy"};
     (void)m;
     if (!strncmp(name, "ws_copy_", 8)) name = "ws_copy"; /* all shapes are alike */
     for (unsigned i = 0; i < sizeof known / sizeof *known; i++)

@@ -109,6 +109,31 @@ static void test_memory(void **state) {
     }
 }
 
+/* Pieces of 3 bytes, wherever they begin. */
+static void test_find_changed(void **state) {
+    struct fixture *f = *state;
+    int first = 7;
+    dptr p, at[3];
+    assert_int_equal(device_alloc(f->dev, 64, &p, &f->diag), WS_OK);
+    device_fill(f->dev, p, 0xa5, 64, &f->diag);
+    for (int i = 0; i < 3; i++) at[i] = p + 1 + 5 * (dptr)i;
+    assert_int_equal(device_find_changed(f->dev, at, 3, 3, 0xa5, &first, &f->diag), WS_OK);
+    assert_int_equal(first, -1);
+    for (int i = 0; i < 16; i++) {
+        bool inside = i >= 1 && (i - 1) % 5 < 3;
+        device_fill(f->dev, p + (dptr)i, 0xa4, 1, &f->diag);
+        assert_int_equal(device_find_changed(f->dev, at, 3, 3, 0xa5, &first, &f->diag), WS_OK);
+        assert_int_equal(first, inside ? (i - 1) / 5 : -1);
+        device_fill(f->dev, p + (dptr)i, 0xa5, 1, &f->diag);
+    }
+    device_fill(f->dev, at[1], 0, 8, &f->diag);
+    assert_int_equal(device_find_changed(f->dev, at, 3, 3, 0xa5, &first, &f->diag), WS_OK);
+    assert_int_equal(first, 1);
+    assert_int_equal(device_find_changed(f->dev, at, 0, 3, 0xa5, &first, &f->diag), WS_OK);
+    assert_int_equal(first, -1);
+    device_free(f->dev, p);
+}
+
 /* 0xFF bytes are NaN in every floating type: what a kernel does not write cannot pass for a result.
  */
 static void test_poison_is_nan(void **state) {
@@ -565,6 +590,7 @@ int main(void) {
         TEST(test_facts),
         TEST(test_open_tells_why),
         TEST(test_memory),
+        TEST(test_find_changed),
         TEST(test_poison_is_nan),
         TEST(test_alloc_too_much),
         TEST(test_run_in_order),

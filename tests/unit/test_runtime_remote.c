@@ -98,6 +98,10 @@ static void test_runs_times_and_compares(void **state) {
     struct mismatch m;
     assert_int_equal(device_compare(f->dev, p, DT_F32, w, 1000, 0, &m, &f->diag), WS_OK);
     assert_int_equal(m.bad, 0);
+    int changed;
+    dptr places[2] = {p, p + sizeof(float)}; /* -0, and another */
+    assert_int_equal(device_find_changed(f->dev, places, 2, 3, 0, &changed, &f->diag), WS_OK);
+    assert_int_equal(changed, 1);
     double us[5];
     struct sample_extra extra[5];
     assert_int_equal(device_time(f->dev, &l, 1, 5, true, us, extra, &f->diag), WS_OK);

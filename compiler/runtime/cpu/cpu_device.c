@@ -71,6 +71,17 @@ static enum ws_status cpu_fill(struct device *dev, dptr p, int byte, size_t byte
     return WS_OK;
 }
 
+static enum ws_status cpu_find_changed(struct device *dev, const dptr *at, int n, size_t bytes,
+                                       int byte, int *first, struct diag *d) {
+    (void)dev, (void)d;
+    for (int i = 0; i < n && *first < 0; i++) {
+        const unsigned char *p = (const void *)(uintptr_t)at[i];
+        for (size_t k = 0; k < bytes; k++)
+            if (p[k] != (unsigned char)byte) *first = i;
+    }
+    return WS_OK;
+}
+
 static void forget(struct cpu_device *c, const char *p) {
     struct kept **at = &c->kept;
     while (*at && (*at)->p != p) at = &(*at)->next;
@@ -275,6 +286,7 @@ static const struct device_ops ops = {
     .compare = cpu_compare,
     .take = cpu_take,
     .share = cpu_share,
+    .find_changed = cpu_find_changed,
     .memory_left = cpu_memory_left,
     .health = cpu_health,
     .copy_gbps = cpu_copy_gbps,

@@ -101,7 +101,9 @@ struct helpers {
     int64_t flush_bytes;
     uint32_t
         flush_value; /* changes with every flush, so that no line is rewritten with what it holds */
-    dptr result;     /* of compare, take, share */
+    dptr result;     /* of compare, take, share, find_changed */
+    dptr places;     /* of find_changed: addresses, room for most_places */
+    int most_places;
 };
 
 const char *helpers_source(struct arena *a); /* CUDA C */
@@ -117,6 +119,8 @@ enum ws_status cuda_take(struct device *dev, dptr from, enum dtype dtype, dptr w
                          double share, dptr bound, struct diag *d);
 enum ws_status cuda_share(struct device *dev, enum dtype dtype, dptr want, dptr bound, int64_t n,
                           double *share, struct diag *d);
+enum ws_status cuda_find_changed(struct device *dev, const dptr *at, int n, size_t bytes, int byte,
+                                 int *first, struct diag *d);
 enum ws_status cuda_copy_gbps(struct device *dev, double *gbps, struct diag *d);
 
 /* ---- driver.c -------------------------------------------------------------------------------- */

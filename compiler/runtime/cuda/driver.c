@@ -373,6 +373,7 @@ static const struct device_ops ops = {
     .compare = cuda_compare,
     .take = cuda_take,
     .share = cuda_share,
+    .find_changed = cuda_find_changed,
     .memory_left = cuda_memory_left,
     .health = cuda_health,
     .copy_gbps = cuda_copy_gbps,

@@ -9,6 +9,7 @@
  *   ws_squares      adds up the squares of what is finite, and counts it
  *   ws_take         elements as references, each with a bound in proportion
  *   ws_share        the largest such proportion of bounds
+ *   ws_find_changed the first of many pieces of memory that does not hold one byte all over
  *
  * The badness of an element is a 32-bit number: the bits of the float |got - want| / bound, which order like the
  * numbers themselves; infinities that differ are +inf, NaN mismatches are above everything. cpu/cpu_compare.c and
@@ -199,4 +200,11 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         if (!(share <= most)) most = fabs(share);
     }
     if (most != 0) atomicMax(&s->share, (unsigned long long)__double_as_longlong(most));
+}
+/* ---- what has changed -------------------------------------------------------------------------- */
+extern "C" __global__ void __launch_bounds__(THREADS)
+    ws_find_changed(unsigned long long *first, const unsigned char *const *at, i64 n, i64 bytes, int byte) {
+    for (i64 piece = blockIdx.x; piece < n; piece += gridDim.x)
+        for (i64 i = threadIdx.x; i < bytes; i += THREADS)
+            if (at[piece][i] != (unsigned char)byte) atomicMin(first, (unsigned long long)piece);
 }

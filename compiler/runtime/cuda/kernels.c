@@ -1,5 +1,5 @@
 /* kernels.c: launches the runtime's own kernels (helpers.cu): flush, copy bandwidth, compare,
- * take. */
+ * take, find what has changed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +27,7 @@ struct squares {
 union found {
     struct compare_result compared;
     struct squares squares;
+    unsigned long long changed;
 };
 
 /* helpers.cu, 0-terminated */
@@ -74,6 +75,7 @@ enum ws_status helpers_prepare(struct cuda_device *c, struct diag *d) {
 void helpers_release(struct cuda_device *c) {
     device_free(&c->base, c->helpers.flush_buffer);
     device_free(&c->base, c->helpers.result);
+    device_free(&c->base, c->helpers.places);
     device_unload(&c->base, c->helpers.module);
     c->helpers = (struct helpers){0};
 }
@@ -217,6 +219,38 @@ enum ws_status cuda_share(struct device *dev, enum dtype dtype, dptr want, dptr 
     if (device_run(dev, &l, 1, d) == WS_OK &&
         device_download(dev, &s, c->helpers.result, sizeof s, d) == WS_OK)
         memcpy(share, &s.share, sizeof *share);
+    return d->status;
+}
+
+/* ---- what has changed ------------------------------------------------------------------------ */
+
+static enum ws_status place(struct cuda_device *c, const dptr *at, int n, struct diag *d) {
+    struct helpers *h = &c->helpers;
+    if (n > h->most_places) {
+        device_free(&c->base, h->places);
+        h->places = 0, h->most_places = 0;
+        if (device_alloc(&c->base, sizeof *at * (size_t)n, &h->places, d) != WS_OK)
+            return d->status;
+        h->most_places = n;
+    }
+    return device_upload(&c->base, h->places, at, sizeof *at * (size_t)n, d);
+}
+
+enum ws_status cuda_find_changed(struct device *dev, const dptr *at, int n, size_t bytes, int byte,
+                                 int *first, struct diag *d) {
+    struct cuda_device *c = (struct cuda_device *)dev;
+    unsigned long long none = ~0ull, found = none;
+    int64_t pieces = n, each = (int64_t)bytes;
+    if (helpers_prepare(c, d) != WS_OK || place(c, at, n, d) != WS_OK ||
+        device_upload(dev, c->helpers.result, &none, sizeof none, d) != WS_OK)
+        return d->status;
+    struct launch l = over(c, "ws_find_changed", pieces * THREADS);
+    void *args[] = {&c->helpers.places, &pieces, &each, &byte};
+    memcpy(&l.args[1], args, sizeof args);
+    l.n_args = 5;
+    if (device_run(dev, &l, 1, d) == WS_OK &&
+        device_download(dev, &found, c->helpers.result, sizeof found, d) == WS_OK && found != none)
+        *first = (int)found;
     return d->status;
 }
 

@@ -33,6 +33,7 @@
     OP(compare)                                                                                    \
     OP(take)                                                                                       \
     OP(share)                                                                                      \
+    OP(find_changed)                                                                               \
     OP(memory_left)                                                                                \
     OP(health)                                                                                     \
     OP(copy_gbps)
@@ -315,6 +316,17 @@ static enum ws_status remote_share(struct device *dev, enum dtype dtype, dptr wa
     return d->status;
 }
 
+static enum ws_status remote_find_changed(struct device *dev, const dptr *at, int n, size_t bytes,
+                                          int byte, int *first, struct diag *d) {
+    struct packet *out = begin(dev, OP_find_changed);
+    packet_put_u64(out, (uint64_t)n);
+    packet_put(out, at, sizeof *at * (size_t)n);
+    packet_put_u64(out, bytes);
+    packet_put_u64(out, (uint64_t)byte);
+    if (call(dev, d) == WS_OK) packet_get(&remote(dev)->in, first, sizeof *first);
+    return d->status;
+}
+
 static size_t remote_memory_left(struct device *dev) {
     struct diag quiet = diag_new(remote(dev)->arena);
     begin(dev, OP_memory_left);
@@ -387,6 +399,7 @@ static const struct device_ops remote_ops = {
     .compare = remote_compare,
     .take = remote_take,
     .share = remote_share,
+    .find_changed = remote_find_changed,
     .memory_left = remote_memory_left,
     .health = remote_health,
     .copy_gbps = remote_copy_gbps,
@@ -575,6 +588,15 @@ static void serve_share(struct server *s, struct diag *d) {
     double share;
     device_share(s->dev, t, want, bound, (int64_t)packet_get_u64(&s->in), &share, d);
     packet_put(&s->results, &share, sizeof share);
+}
+
+static void serve_find_changed(struct server *s, struct diag *d) {
+    int n = (int)packet_get_u64(&s->in), first;
+    dptr *at = NEW_ARRAY(d->arena, dptr, n + 1);
+    packet_get(&s->in, at, sizeof *at * (size_t)n);
+    size_t bytes = packet_get_u64(&s->in);
+    device_find_changed(s->dev, at, n, bytes, (int)packet_get_u64(&s->in), &first, d);
+    packet_put(&s->results, &first, sizeof first);
 }
 
 static void serve_memory_left(struct server *s, struct diag *d) {

@@ -1,0 +1,55 @@
+/* expr_impl.h: what the files of base/expr.h share: nodes, and sums and products as arithmetic sees
+ * them. */
+#ifndef WS_BASE_EXPR_IMPL_H
+#define WS_BASE_EXPR_IMPL_H
+
+#include "base/expr.h"
+#include "base/map.h"
+#include "base/vec.h"
+
+struct ex_node {
+    int32_t kind;
+    ex a, b;
+    uint32_t zero; /* nodes are hashed as bytes: no padding */
+    int64_t value;
+};
+
+struct exprs {
+    struct arena *arena;
+    VEC(struct ex_node) nodes;
+    VEC(struct ex_symbol) symbols;
+    struct map ids; /* node bytes -> id */
+    bool overflowed;
+    struct ex_escape escape;
+};
+
+enum { MAX_TERMS = 48 };
+
+struct sum {
+    int n;
+    int64_t k; /* the constant */
+    struct {
+        int64_t c;
+        ex t;
+    } at[MAX_TERMS];
+};
+
+/* expr.c */
+int64_t ex_times(struct exprs *p, int64_t a, int64_t b);
+const struct ex_node *ex_at(const struct exprs *p, ex e);
+ex ex_make(struct exprs *p, enum ex_kind kind, ex a, ex b, int64_t value);
+int ex_order(const struct exprs *p, ex a, ex b);
+int ex_factors(struct exprs *p, ex e, ex *out, int n, int64_t *c);
+ex ex_pack_product(struct exprs *p, ex *f, int n);
+void ex_sum_add(struct exprs *p, struct sum *s, int64_t c, ex e);
+struct sum ex_unpack(struct exprs *p, ex e);
+ex ex_pack(struct exprs *p, struct sum *s);
+
+/* expr_divide.c */
+uint64_t ex_magnitude(int64_t a);
+ex ex_term_quotient(struct exprs *p, ex t, ex d);
+
+/* expr_walk.c */
+ex ex_rebuild(struct exprs *p, enum ex_kind k, ex a, ex b);
+
+#endif
