@@ -246,7 +246,7 @@ static void put_window(struct emitter *w, const struct tile_ring *r, const char 
 /* Once for a tile, if its rows are windows: the first of those that the block copies. */
 static void put_first_window(struct emitter *w, const struct tile_ring *r) {
     char row = r->operand->axis == AXIS_M ? 'm' : 'n';
-    if (!r->operand->windows || r->operand->along) return;
+    if (!r->operand->windows || r->operand->along || r->operand->flat) return;
     put_window(w, r,
                r->blocks > 1 ? arena_printf(w->arena, "%c0 + rank * %d", row, r->rows / r->blocks)
                              : arena_printf(w->arena, "%c0", row));
@@ -287,6 +287,43 @@ static void put_copy_box(struct emitter *w, const struct tile_ring *r, int i, in
          picture_text(w, r, plane), offsets.p);
 }
 
+/* So many rows on from the block's first is what a tap reads of positions, which are rows. */
+static const char *shifted_row_text(struct emitter *w, const struct tile_ring *r) {
+    const struct operand *o = r->operand;
+    const struct im2col *of = o->order;
+    struct buf b = buf_new(w->arena);
+    buf_puts(&b, o->axis == AXIS_M ? "m0" : "n0");
+    if (r->blocks > 1) buf_printf(&b, " + rank * %d", r->rows / r->blocks);
+    if (o->depth % r->depth) buf_printf(&b, " + (tap < %lld ? ", (long long)of->taps);
+    for (int d = 0; d < of->n; d++) {
+        const char *digit = tap_digit_text(w, of, d, "tap");
+        buf_printf(&b, d || !(o->depth % r->depth) ? " + %s" : "%s", digit);
+        if (d) buf_printf(&b, " * %lld", (long long)(o->step[d] / o->step[0]));
+    }
+    if (o->depth % r->depth) buf_printf(&b, " : %lld)", (long long)o->rows); /* it is 0 there */
+    return b.p;
+}
+
+static void put_copy_shifted(struct emitter *w, const struct tile_ring *r, int i, int plane,
+                             const char *place) {
+    const struct operand *o = r->operand;
+    bool runs = o->order->of != NULL;
+    const char *x = "channel", *batch = "0";
+    if (!runs && plane) x = arena_printf(w->arena, "channel + %lld", (long long)o->plane * plane);
+    if (runs)
+        batch = arena_printf(w->arena, "%s%lld", o->batches > 1 ? "z + " : "",
+                             (long long)o->batches * plane);
+    const char *to =
+        arena_printf(w->arena, "stage + %d%s",
+                     r->offset + plane * r->bytes + i * ring_box_lines(r) * r->line, place);
+    if (r->blocks > 1)
+        line(w, "k_map_load_multicast(%s, &map_%c, full + s * 8, %d, %s, %s, %s);", to,
+             ring_letter(r), (1 << r->blocks) - 1, x, shifted_row_text(w, r), batch);
+    else
+        line(w, "k_map_load(%s, &map_%c, full + s * 8, %s, %s, %s);", to, ring_letter(r), x,
+             shifted_row_text(w, r), batch);
+}
+
 /* Of each plane and each line of channels a box; all channels of it are of one tap. */
 static void put_copy_windows(struct emitter *w, const struct tile_program *t,
                              const struct tile_ring *r) {
@@ -317,7 +354,8 @@ static void put_copy_windows(struct emitter *w, const struct tile_program *t,
                  ? arena_printf(w->arena, " + z * %lld", (long long)o->batch)
                  : "");
         line(w, "(void)tap;");
-        for (int p = 0; p < r->planes; p++) put_copy_box(w, r, i, p, place);
+        for (int p = 0; p < r->planes; p++)
+            (o->flat ? put_copy_shifted : put_copy_box)(w, r, i, p, place);
         close_brace(w);
     }
     if (o->along) close_brace(w);

@@ -591,8 +591,8 @@ static double copy_clocks(const struct product *p, const struct operand *o, int 
     }
     double part = 1;
     if (p->shorts.every) part -= (1 - (double)of_short / of_lines) / (double)p->shorts.every;
-    return part * (o->windows ? bytes / o->line * operand_line_clocks(o, p->by_warp)
-                              : bytes / COPIED);
+    return part *
+           (o->windows ? bytes / o->line * operand_line_clocks(o, p->by_warp) : bytes / COPIED);
 }
 
 /* Clocks of a tile's epilogue but for its stores, of instructions that dear operators take; a
@@ -657,7 +657,8 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     if (p->by_warp) wait = BARRIER / resident;
     double of_a = copy_clocks(p, &p->a, p->a_bytes, (int)depth),
            of_b = copy_clocks(p, &p->b, p->b_bytes / y->cluster, (int)depth);
-    double lines = p->a.windows * of_a + p->b.windows * of_b * y->cluster;
+    double lines =
+        (p->a.windows && !p->a.flat) * of_a + (p->b.windows && !p->b.flat) * of_b * y->cluster;
     double multiplied = fmax(units, shared) + wait;
     double step = fmax(multiplied, lines) + BESIDE * fmin(multiplied, lines);
     step = fmax(step, LATENCY / (y->stages - 1) / (p->by_warp ? resident : 1));

@@ -355,6 +355,10 @@ struct operand {
     bool windows; /* each pixel is there once, and rows, or the depth, are windows of it: in the
                      image [image][position][plane][batch][channel], or [plane][batch][image]
                      [position][channel] of runs, or in what `load` reads */
+    /* windows: all positions of the image with what its taps reach around it are rows, so that a tap
+     * is so many rows on; those that are no windows count for nothing */
+    bool flat;
+    int64_t padded[IM2COL_DIMS];   /* flat: positions along each dimension */
     int64_t step[IM2COL_DIMS + 1]; /* elements from a position to the next, along each dimension,
                                       innermost first; from an image to the next */
     int64_t bytes;                 /* of the image */
@@ -384,6 +388,7 @@ struct product {
         int a, b;
     } pass[MOST_PASSES];
     int n_passes;
+    bool flat;      /* windows of an operand are */
     bool by_warp;   /* mma.sync: a warp waits for its products, and all warps copy; else wgmma */
     int warpgroups; /* that multiply: 64 rows of a tile each; by_warp 1, the whole block */
     int group_threads;
@@ -507,7 +512,9 @@ int exchange_parts(const struct kernel *k, const struct layout *y);
 int exchange_bytes(const struct kernel *k, const struct layout *y, value_id v);
 /* Bytes of an operand's tile that one line of shared memory has: 32, 64 or 128. */
 /* Warps make its planes of what is stored; planes in shared memory. */
-/* Are its rows taps and channels, in an order of their own (im2col.c)? */
+/* flat: so many rows on a tap is. */
+int64_t operand_flat_offset(const struct operand *o, int64_t tap);
+/* Are its rows in an order of their own: taps and channels (im2col.c), or positions of images? */
 bool operand_has_order(const struct operand *o);
 /* Are its windows runs (im2col_runs)? */
 bool operand_has_runs(const struct operand *o);

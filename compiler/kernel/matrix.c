@@ -217,7 +217,8 @@ static const char *check_warps(const struct kernel *k, const struct config *c, s
     if (m < 1 || n < 1 || m % tm || n % tn)
         return arena_printf(a, "m=%d n=%d are no multiples of tm=%d tn=%d", m, n, tm, tn);
     if (y->cluster > 1) return "cluster is no knob of mma=2";
-    if (c->knob[KNOB_fit]) return "fit is a knob of products with mma=1";
+    if (c->knob[KNOB_fit] || c->knob[KNOB_flat])
+        return "fit and flat are knobs of products with mma=1";
     int64_t threads = (int64_t)(m / tm) * (n / tn) * k->limits->warp;
     if (threads > k->limits->max_threads_block)
         return arena_printf(a, "%lld threads a block; %d is the limit", (long long)threads,
@@ -294,7 +295,10 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     struct product *p = NEW(a, struct product);
     bool by_warp = c->knob[KNOB_mma] == BY_WARP;
     p->by_warp = by_warp;
+    p->flat = c->knob[KNOB_flat];
     product_operands(k, p, m, n, depth, a);
+    if (p->flat && !by_warp && !p->a.flat && !p->b.flat)
+        return "flat=1 needs windows that are one apart, of results that nothing reduces";
     choose_passes(p);
     p->band = c->knob[KNOB_band] ? c->knob[KNOB_band] : epilogue_reads_results(k) ? 1 : 8;
     int64_t steps = round_up(p->a.depth, depth) / depth;

@@ -41,7 +41,8 @@
  *   T8  the phases of an epilogue come in their order, each STORE but the last with a REDUCE behind
  *       it; partials are left by who has reduced them; and a STORE that reads what rows come to
  *       stands behind a MEET_PARTIALS of all the tiles that share rows, if there are several;
- *   T9  a line of what is read through windows is of one tap, and there are lines for all taps;
+ *   T9  a line of what is read through windows is of one tap, and there are lines for all taps,
+ *       which of shifted rows are in the same line of the image;
  *   T10 what a short step leaves out is 0: behind the depth, or behind a tap's channels;
  *   T11 all blocks that a multiprocessor is to have at a time find the registers that their roles
  *       ask for, and their shared memory.

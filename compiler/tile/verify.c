@@ -201,6 +201,11 @@ static const char *check_windows(struct checker *c, const struct tile_ring *r) {
         return arena_printf(c->arena, "T9: lines of %s are of several taps", r->name);
     if ((o->along ? o->rows : o->depth) != o->order->taps * o->channels)
         return arena_printf(c->arena, "T9: %s has not all taps, or more", r->name);
+    for (int d = 0; d < o->order->n && o->flat; d++) {
+        const struct im2col_dim *x = &o->order->dim[d];
+        if (o->padded[d] < x->windows + (x->taps - 1) * x->apart)
+            return arena_printf(c->arena, "T9: taps of %s are in the next line", r->name);
+    }
     return NULL;
 }
 
