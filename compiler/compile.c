@@ -69,6 +69,7 @@ static bool transform(struct compile *c) {
     if (c->fusion == WS_FUSE) { /* eager runs what the user wrote */
         c->graph = graph_extrema_first(c->graph);
         graph_one_pass(c->graph, c->limits);
+        graph_join_twins(c->graph);
         c->graph = graph_simplify(c->graph);
     }
     must_hold("decompose", graph_verify(c->graph, true));

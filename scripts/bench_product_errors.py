@@ -8,7 +8,8 @@ hands over its factors, of which the exact product is taken in f64, PyTorch's on
 PyTorch, and that of a loop over the depth of one f32 fused multiply-add. Errors are in units of u sum|terms| (u = 2^-24; half
 an ulp of the result where that is more), of the element that is furthest off. A row is ok if ours is at most the loop's and at
 most 1.5 times PyTorch's, and if what is no finite number is the same as PyTorch's, or the loop's, in kind and place.
---least, --most: log2 of the depths, which grow by 2^3 from the least on; the last is 2^most. $WARPSMITH (build/warpsmith) is run.
+--least, --most: log2 of the depths, which grow by 2^3 from the least on; the last is 2^most. --config: of our product,
+instead of the default. $WARPSMITH (build/warpsmith) is run.
 Exit codes: 0 all ok, 1 a row is not, 2 usage, 3 no warpsmith."""
 
 import datetime
@@ -68,6 +69,7 @@ def main():
     parser = save_run.arguments(__doc__, 19)
     parser.add_argument("--size", type=int, default=64)
     parser.add_argument("--least", type=int, default=6)
+    parser.add_argument("--config")
     given = parser.parse_args()
     warpsmith = save_run.warpsmith("bench_product_errors")
     if not warpsmith:
@@ -80,7 +82,8 @@ def main():
                 continue
             for power in depths(given.least, given.most):
                 text = WORKLOAD.format(size=given.size, depth=1 << power, x=DATA[data][0], y=DATA[data][1])
-                x, y, got = save_run.run(warpsmith, folder, given.device, text, ("x", "y", "out0"), f"{data} {1 << power}")
+                x, y, got = save_run.run(warpsmith, folder, given.device, text, ("x", "y", "out0"), f"{data} {1 << power}",
+                                         ["--config", given.config] if given.config else [])
                 wide = x.astype(numpy.float64), y.astype(numpy.float64)
                 exact, absolute = wide[0] @ wide[1], abs(wide[0]) @ abs(wide[1])
                 one = loop(x, y)

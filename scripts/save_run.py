@@ -43,12 +43,13 @@ def torch_and_place(device):
     return torch, place, name
 
 
-def run(binary, folder, device, text, names, case):
-    """Arrays of these names, which the workload of that text reads and makes; case: what a failure is told of."""
+def run(binary, folder, device, text, names, case, options=()):
+    """Arrays of these names, which the workload of that text reads and makes; case: what a failure is told of; options: more of
+    the command's."""
     path, saved = os.path.join(folder, "f.py"), os.path.join(folder, "saved")
     with open(path, "w") as file:
         file.write(text)
-    ran = subprocess.run([binary, "run", path, "--device", device, "--save", saved], capture_output=True, text=True)
+    ran = subprocess.run([binary, "run", path, "--device", device, "--save", saved, *options], capture_output=True, text=True)
     if ran.returncode:
         raise RuntimeError(f"{case}: {ran.stderr.strip()[-300:]}")
     return [numpy.load(os.path.join(saved, f"{name}.npy")) for name in names]

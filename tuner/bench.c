@@ -199,24 +199,29 @@ static enum ws_status print_results(struct bench_point *b) {
     return WS_OK;
 }
 
-static enum ws_status (*const bench_stages[])(struct bench_point *) = {
-    capture_workload,    /* file -> graph, guards, inputs */
-    lower_programs,      /* graph -> kernels: eager, and fused */
-    open_results,        /* before anything is measured: can the CSV be written? */
-    open_store,          /* what earlier runs have learnt */
-    open_kernels,        /* configs of every kernel, and what the store knows of them */
-    begin_building,      /* source -> binaries, in the background */
-    make_values,         /* random inputs, and what the outputs should be */
-    bench_check_eager,   /* one kernel per operation, against the reference */
-    bench_check_default, /* fused */
-    bench_tune_kernels,  /* try the configs, one kernel after the other */
-    bench_time_programs, /* the winners together; eager, default, tuned in turns */
-    doubt_roof,          /* the copy bandwidth once more, if they beat it */
-    keep_evidence,       /* store */
-    bench_profile,       /* --profile: hardware counters */
-    write_rows,          /* CSV */
-    bench_note_rung,     /* of a ladder: what its ranges will be made of */
-    print_results,
+#define STAGE(f)                                                                                   \
+    { #f, f }
+static const struct {
+    const char *name;
+    enum ws_status (*run)(struct bench_point *);
+} bench_stages[] = {
+    STAGE(capture_workload),    /* file -> graph, guards, inputs */
+    STAGE(lower_programs),      /* graph -> kernels: eager, and fused */
+    STAGE(open_results),        /* before anything is measured: can the CSV be written? */
+    STAGE(open_store),          /* what earlier runs have learnt */
+    STAGE(open_kernels),        /* configs of every kernel, and what the store knows of them */
+    STAGE(begin_building),      /* source -> binaries, in the background */
+    STAGE(make_values),         /* random inputs, and what the outputs should be */
+    STAGE(bench_check_eager),   /* one kernel per operation, against the reference */
+    STAGE(bench_check_default), /* fused */
+    STAGE(bench_tune_kernels),  /* try the configs, one kernel after the other */
+    STAGE(bench_time_programs), /* the winners together; eager, default, tuned in turns */
+    STAGE(doubt_roof),          /* the copy bandwidth once more, if they beat it */
+    STAGE(keep_evidence),       /* store */
+    STAGE(bench_profile),       /* --profile: hardware counters */
+    STAGE(write_rows),          /* CSV */
+    STAGE(bench_note_rung),     /* of a ladder: what its ranges will be made of */
+    STAGE(print_results),
 };
 enum { N_STAGES = sizeof bench_stages / sizeof *bench_stages };
 
@@ -235,13 +240,21 @@ static void close_point(struct bench_point *b) {
     data_close(&b->data);
 }
 
+static void run_stage(struct bench_point *b, int stage) {
+    double begun = clock_ms();
+    bench_stages[stage].run(b);
+    if (b->run->machine.env.logs >> LOG_STAGES & 1)
+        fprintf(stderr, "[stages] bench %s: %.1f ms\n", bench_stages[stage].name,
+                clock_ms() - begun);
+}
+
 /* Returns the exit code. */
 static int run_point(struct bench_run *r, int point) {
     struct arena *a = arena_new();
     struct diag d = diag_new(a);
     struct bench_point b = {
         .run = r, .point = point, .arena = a, .d = &d, .started_ms = clock_ms()};
-    for (int i = 0; i < N_STAGES && d.status == WS_OK && !interrupted(); i++) bench_stages[i](&b);
+    for (int i = 0; i < N_STAGES && d.status == WS_OK && !interrupted(); i++) run_stage(&b, i);
     /* What was measured before it went wrong is kept. */
     struct diag flush = diag_new(a);
     if (!r->replay && r->recorder.n) recorder_flush(&r->recorder, &flush);

@@ -159,16 +159,20 @@ static double share_of_budget(const struct bench_point *b, int kernel) {
     return all > 0 && left > 0 ? left * mine / all : 0;
 }
 
+static double part_of_program(const struct bench_point *b, int kernel) {
+    double all = 0;
+    for (int k = 0; k < b->fused_program->n_kernels; k++)
+        if (is_first(b, k)) all += floor_us(b, k);
+    return floor_us(b, kernel) / all;
+}
+
 /* What a kernel gains, the program gains by its part of the program's time: a kernel that is a
  * quarter of it or more has as many trials as its search wants, others have fewer. */
 static int share_of_trials(const struct bench_point *b, int kernel) {
     enum { ENOUGH = 24, LEAST = 4, PARTS = 4 };
-    double all = 0;
     if (b->run->line.budget_trials < INT_MAX || b->run->line.search != SEARCH_model)
         return b->run->line.budget_trials;
-    for (int k = 0; k < b->fused_program->n_kernels; k++)
-        if (is_first(b, k)) all += floor_us(b, k);
-    double part = PARTS * floor_us(b, kernel) / all;
+    double part = PARTS * part_of_program(b, kernel);
     if (part >= 1) return INT_MAX;
     return fmax(LEAST, ENOUGH * part);
 }
@@ -198,6 +202,7 @@ static enum ws_status tune_alone(struct bench_point *b, struct tune *t) {
         if (!b->run->line.retune) tune_resume(t, b->d);
         t->deadline_ms = clock_ms() + share_of_budget(b, t->kernel);
         t->trials_left = share_of_trials(b, t->kernel);
+        t->part = part_of_program(b, t->kernel);
         t->wanted = bench_rung_before(b, t->kernel);
         if (b->d->status == WS_OK) tune_kernel(t, b->d);
         if (b->d->status == WS_OK && b->run->line.compare_searches && !interrupted())

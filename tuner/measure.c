@@ -82,6 +82,18 @@ struct measure_rule measure_rule_final(int max_n, int n) {
                                  .limit_ms = INFINITY};
 }
 
+struct measure_rule measure_rule_of_part(struct measure_rule r, double part) {
+    enum { LEAST_N = 10 };
+    const double WHOLE = 0.25, COARSEST = 0.02;
+    double less = fmin(WHOLE / fmax(part, 1e-6), COARSEST / r.rel_ci);
+    if (!(less > 1)) return r;
+    r.rel_ci *= less;
+    r.wall_ms /= less;
+    r.min_n = (int)fmax(r.min_n / less, r.min_n < LEAST_N ? r.min_n : LEAST_N);
+    r.max_n = (int)fmax(r.max_n / less, r.min_n < r.max_n ? r.min_n : r.max_n);
+    return r;
+}
+
 static void series_add(struct series *s, double v) {
     if (s->n == s->cap) {
         s->cap = s->cap ? 2 * s->cap : 64;

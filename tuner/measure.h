@@ -43,6 +43,10 @@ struct measure_rule measure_rule_default(int max_n);
 /* 0.3 % from 30 samples, at most 4 max_n or half a second for each of n subjects in turns: for
  * times that are chosen by and reported. */
 struct measure_rule measure_rule_final(int max_n, int n);
+/* The same for what is such a part of what its user waits for, 0 to 1: from a quarter on as it is,
+ * of less as much less exactly, at most to 2 %, for what the whole takes is known better than that.
+ */
+struct measure_rule measure_rule_of_part(struct measure_rule r, double part);
 
 /* What is timed: a variant, or a program. */
 struct subject {

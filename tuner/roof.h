@@ -19,7 +19,7 @@ struct work {
     double bytes, write_bytes; /* bytes: read and written */
     double flops;
     bool matrix; /* on the matrix units */
-    bool planes; /* or, of f32, as six products of bf16 there, where the device has such kernels */
+    bool planes; /* or, of f32, as six products of bf16 there, or three of f16 */
     bool tf32;   /* or, of f32, in tf32 */
 };
 

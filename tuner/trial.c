@@ -104,7 +104,7 @@ void trial_judge(struct tune *t, struct variant *v) {
 static enum ws_status measure(struct tune *t, struct variant *v, int samples, struct diag *d) {
     struct tuning *shared = t->shared;
     struct diag own = diag_new(shared->arena);
-    struct measure_rule rule = measure_rule_default(samples);
+    struct measure_rule rule = measure_rule_of_part(measure_rule_default(samples), t->part);
     struct launches l;
     rule.drop_us = HOPELESS * t->best_us;
     rule.limit_ms = patience_ms(shared->bed->default_ms);

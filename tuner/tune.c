@@ -23,7 +23,8 @@ void tune_open(struct tune *t, struct tuning *shared, const struct ws_program *p
                        .hint = -1,
                        .deadline_ms = INFINITY,
                        .trials_left = INT_MAX,
-                       .best_us = INFINITY};
+                       .best_us = INFINITY,
+                       .part = 1};
     ws_configs(p, kernel, &configs, &t->n, &t->n_pruned);
     WS_ASSERT(t->n > 0);
     t->variants = NEW_ARRAY(shared->arena, struct variant, t->n);
@@ -186,7 +187,8 @@ enum ws_status tune_ready(struct tune *t, struct variant *v, struct launches *ou
 static struct variant *time_in_turns(struct tune *t, struct variant **v, int n, struct diag *own) {
     struct subject s[FINALISTS + 1];
     struct launches l;
-    struct measure_rule rule = measure_rule_final(t->shared->samples_max, n);
+    struct measure_rule rule =
+        measure_rule_of_part(measure_rule_final(t->shared->samples_max, n), t->part);
     struct variant *guilty = NULL;
     rule.limit_ms = patience_ms(t->shared->bed->default_ms);
     for (int i = 0; i < 2 * n && own->status == WS_OK; i++) {

@@ -47,6 +47,7 @@ struct tune {
     struct variant *oracle; /* not NULL: trials are looked up here, none is made, */
     int *order, n_order;    /* and their numbers are noted here */
     double best_us;         /* INFINITY while nothing was timed */
+    double part; /* of the program's time, by its roofline, with those that are the same */
     struct progress progress;
 
     struct variant *winner;

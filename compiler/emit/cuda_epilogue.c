@@ -155,6 +155,11 @@ static void put_element(struct emitter *w, const struct phase *f, const char *su
     }
 }
 
+/* Elements of which are gone along for each span that these columns are of. */
+static const char *stores_once(struct emitter *w) {
+    return kernel_has_spans(w->k) ? " && stores" : "";
+}
+
 /* Four pairs of a row's columns, eight apart, become eight neighbours, one octet for each thread of
  * four: what one has at j goes to thread j. */
 static void put_octet(struct emitter *w, uint32_t s, const char *type, const char *p,
@@ -165,8 +170,8 @@ static void put_octet(struct emitter *w, uint32_t s, const char *type, const cha
     line(w, "k_transpose_quad(x.w);");
     put_number(w, &w->y->product->b, "n", arena_printf(w->arena, "column + quad * %d", OCTET),
                "nn");
-    line(w, "if (row < nm && n < nn) k_store<%s, %d, %d>(%s + (%s), x);", type, OCTET,
-         w->y->streaming, p, index);
+    line(w, "if (row < nm && n < nn%s) k_store<%s, %d, %d>(%s + (%s), x);", stores_once(w), type,
+         OCTET, w->y->streaming, p, index);
     close_brace(w);
 }
 
@@ -185,14 +190,15 @@ static void put_store(struct emitter *w, uint32_t i, int width, int chunk) {
                    arena_printf(w->arena, "column + j * %d + quad * %d", OCTET, PAIR), "nn");
         line(w, "k_pack<%s, %d> x;", type, PAIR);
         line(w, "k_put(x, o%u[j]);", i);
-        line(w, "if (row < nm && n < nn) k_store<%s, %d, %d>(%s + (%s), x);", type, PAIR,
-             w->y->streaming, p, index);
+        line(w, "if (row < nm && n < nn%s) k_store<%s, %d, %d>(%s + (%s), x);", stores_once(w),
+             type, PAIR, w->y->streaming, p, index);
     } else {
         line(w, "#pragma unroll");
         open_brace(w, "for (int e = 0; e < %d; e++)", PAIR);
         put_number(w, &w->y->product->b, "n",
                    arena_printf(w->arena, "column + j * %d + quad * %d + e", OCTET, PAIR), "nn");
-        line(w, "if (row < nm && n < nn) k_store1(%s + (%s), o%u[j][e]);", p, index, i);
+        line(w, "if (row < nm && n < nn%s) k_store1(%s + (%s), o%u[j][e]);", stores_once(w), p,
+             index, i);
         close_brace(w);
     }
     close_brace(w);
@@ -223,7 +229,7 @@ static void put_plain_sum(struct emitter *w) {
  * warp whose sums are not all finite does this instead. */
 void put_again(struct emitter *w, const struct tile_program *t) {
     const struct kernel *k = w->k;
-    if (t->product->n_passes == 1 || k->over) return;
+    if (!product_may_break(t->product) || k->over) return;
     const struct phase f = phase_of(w, 0);
     for (value_id v = 0; v < k->values.n; v++) w->where[v] = NOWHERE;
     buf_puts(&w->b, "K_FAR void k_again(");
@@ -282,14 +288,22 @@ static void put_row(struct emitter *w, const struct phase *f) {
 static void put_terms(struct emitter *w, const struct phase *f) {
     const char *of = w->k->over & MASK_N ? "[f][h]" : "[j][e]";
     const struct layout *y = w->y;
+    bool spans = kernel_has_spans(w->k);
     bool beyond = kernel_size(w->k, AXIS_M) % ((int64_t)y->bx * y->cluster) ||
-                  kernel_size(w->k, AXIS_N) % y->br;
+                  kernel_size(w->k, AXIS_N) % y->br || spans;
     if (!f->reduce.n) return;
-    if (beyond) open_brace(w, "if (row < nm && column + j * %d + quad * %d + e < nn)", OCTET, PAIR);
+    if (spans)
+        open_brace(w, "if ((unsigned)(column + j * %d + quad * %d + e - span) < %lldu)", OCTET,
+                   PAIR, (long long)kernel_span(w->k, AXIS_N));
+    else if (beyond)
+        open_brace(w, "if (row < nm && column + j * %d + quad * %d + e < nn)", OCTET, PAIR);
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
         const char *a = arena_printf(w->arena, "a%u%s", v, of);
-        line(w, "%s = %s;", a, combine_text(w, v, a, operand_text(w, v)));
+        if (w->k->values.at[v].reduction == REDUCTION_M2)
+            line(w, "%s = k_m2::few(%s, %s);", a, a, operand_text(w, v));
+        else
+            line(w, "%s = %s;", a, combine_text(w, v, a, operand_text(w, v)));
     }
     if (beyond) close_brace(w);
 }
@@ -374,6 +388,7 @@ static void put_rows(struct emitter *w, const struct tile_program *t, const stru
                      const char *sums) {
     int sixteens = t->product->warp_rows / 16, octets = t->product->warp_columns / OCTET,
         chunk = chunk_of(w, f);
+    if (kernel_has_spans(w->k)) open_span(w, t);
     declare_terms(w, f, arena_printf(w->arena, "[%d][2]", sixteens));
     open_loop(w, "f", sixteens);
     open_loop(w, "h", 2);
@@ -386,12 +401,13 @@ static void put_rows(struct emitter *w, const struct tile_program *t, const stru
     close_brace(w);
     close_brace(w);
     put_warp_sums(w, t, f);
+    if (kernel_has_spans(w->k)) close_span(w, t, f);
 }
 
 static void put_whole(struct emitter *w, const struct tile_program *t, const char *sums) {
     const struct phase f = phase_of(w, 0);
     int octets = t->product->warp_columns / OCTET, chunk = chunk_of(w, &f);
-    bool wide = t->product->n_passes > 1;
+    bool wide = product_may_break(t->product);
     if (wide) {
         put_finite(w, product_thread_sums(t->product), sums);
         line(w, "#pragma unroll 1");
@@ -414,7 +430,7 @@ static void put_share(struct emitter *w, const struct tile_program *t) {
     int sixteens = t->product->warp_rows / 16, octets = t->product->warp_columns / OCTET,
         chunk = chunk_of(w, &f), parts = t->product->parts, all = product_thread_sums(t->product);
     int threads = t->product->warpgroups * t->product->group_threads;
-    bool wide = t->product->n_passes > 1;
+    bool wide = product_may_break(t->product);
     line(w, "#pragma unroll 1");
     open_brace(w, "for (int i = part; i < %d; i += %d)", sixteens * 2 * octets / chunk, parts);
     put_place_of_chunk(w, octets / chunk);
@@ -467,7 +483,7 @@ void put_epilogue_of(struct emitter *w, const struct tile_program *t, const char
              ex_text(w, w->k->bound[AXIS_N]));
         line(w, "const int quad = tid %% 4;");
         declare_exchange(w, t);
-        if (w->k->over && t->product->n_passes > 1) put_patch(w, t, sums);
+        if (w->k->over && product_may_break(t->product)) put_patch(w, t, sums);
     }
     if (t->product->parts > 1)
         put_share(w, t);

@@ -37,15 +37,20 @@ static const struct tile_ring *ring(const struct tile_program *t, int i) { retur
 /* Elements of 32 bytes. */
 static int instruction_depth(const struct operand *o) { return 32 / dtype_bytes(o->dtype); }
 
+/* A product of pairs has one in bf16 beside it. */
+static const char *wgmma_name(const struct tile_program *t) {
+    return t->product->pairs ? "k_wgmma_pairs" : "k_wgmma";
+}
+
 /* One for its number of sums: PTX names each register. */
 static void put_wgmma(struct emitter *w, const struct tile_program *t) {
     int n = ring(t, TILE_B)->rows, sums = n / 2;
     enum dtype type = t->product->a.dtype;
     const char *name = type == DT_F32 ? "tf32" : dtype_name(type);
     line(w,
-         "K_DEVICE void k_wgmma(float (&d)[%d], unsigned long long a, unsigned long long b, int "
+         "K_DEVICE void %s(float (&d)[%d], unsigned long long a, unsigned long long b, int "
          "add) {",
-         sums);
+         wgmma_name(t), sums);
     line(w, "#ifdef WS_EMULATOR");
     line(w, "    emu_wgmma(d, %d, %d, nullptr, a, b, %d, %d, add);", n,
          type == DT_F32   ? 2
@@ -97,18 +102,22 @@ static void put_operands(struct emitter *w, const struct tile_program *t) {
 }
 
 static void put_role(struct emitter *w, const struct tile_program *t, bool copies) {
-    int fewer = t->product->copier_registers, more = t->product->multiplier_registers;
+    int registers = product_registers(t->product, !copies);
     if (copies) {
-        open_brace(w, "if (threadIdx.x < %d)", WARPGROUP);
-        if (fewer) line(w, "k_fewer_registers<%d>();", fewer);
-        open_brace(w, "if (threadIdx.x < 32)");
-        open_brace(w, "if (threadIdx.x == 0)");
+        open_brace(w, "if (threadIdx.x < %d)", t->copiers);
+        if (registers) line(w, "k_fewer_registers<%d>();", registers);
+        if (tile_made(t)) {
+            put_places_of_makers(w, t);
+        } else {
+            open_brace(w, "if (threadIdx.x < 32)");
+            open_brace(w, "if (threadIdx.x == 0)");
+        }
     } else {
         open_brace(w, "else");
-        if (more) line(w, "k_more_registers<%d>();", more);
+        if (registers) line(w, "k_more_registers<%d>();", registers);
         /* As a warp's number: the compiler then keeps what follows from it in uniform registers. */
-        line(w, "const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / %d - 1, 0);",
-             WARPGROUP);
+        line(w, "const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / %d - %d, 0);",
+             WARPGROUP, t->copiers / WARPGROUP);
         line(w, "const int tid = (int)threadIdx.x %% %d;", WARPGROUP);
         put_operands(w, t);
     }
@@ -116,9 +125,9 @@ static void put_role(struct emitter *w, const struct tile_program *t, bool copie
     line(w, "unsigned phase = 0;");
 }
 
-static void end_role(struct emitter *w, bool copies) {
+static void end_role(struct emitter *w, const struct tile_program *t, bool copies) {
     close_brace(w);
-    if (!copies) return;
+    if (!copies || tile_made(t)) return;
     line(w, "__syncwarp();");
     close_brace(w);
     close_brace(w);
@@ -141,8 +150,12 @@ static void put_draw_tile(struct emitter *w, const struct tile_program *t) {
         line(w, "const int steps = (%lld - part) / %d;", steps + parts - 1, parts);
     else if (!t->product->steps)
         line(w, "const int steps = %lld;", steps);
-    line(w, "const int z = tile / %lld, of_z = tile %% %lld, band = of_z / %lld * %d;", m * n,
-         m * n, band * n, band);
+    long long batches = matrix_tiles(k, y, AXIS_Z);
+    const char *of = arena_printf(w->arena, "tile / %lld, of_z = tile %% %lld", m * n, m * n);
+    if (t->product->beside)
+        of = arena_printf(w->arena, "(tile + tile / %lld) %% %lld, of_z = tile / %lld",
+                          (long long)tile_turns(t), batches, batches);
+    line(w, "const int z = %s, band = of_z / %lld * %d;", of, band * n, band);
     line(w, "const int high = k_clamp(%lld - band, %d), at = of_z - band * %lld;", m, band, n);
     line(w, "const int m0 = %s(band + at %% high)%s * %d, n0 = at / high * %d;",
          y->cluster > 1 ? "(" : "",
@@ -404,13 +417,21 @@ static void put_copy(struct emitter *w, const struct tile_program *t, const stru
 static void put_wait_empty(struct emitter *w, const struct tile_program *t) {
     line(w, "k_mbar_wait_block(empty + s * 8, phase ^ 1);");
     put_whole_step(w, t);
-    int of_all = t->product->shorts.every ? tile_short_bytes(t) : tile_step_bytes(t);
+    const char *teller = tile_made(t) ? "if (tid == 0) " : "";
+    int of_all = t->product->shorts.every ? tile_short_bytes(t) : tile_copied_bytes(t);
     if (has_both_steps(t))
-        line(w, "k_mbar_arrive_expect_tx(full + s * 8, whole ? %d : %d);", tile_step_bytes(t),
-             of_all);
+        line(w, "%sk_mbar_arrive_expect_tx(full + s * 8, whole ? %d : %d);", teller,
+             tile_copied_bytes(t), of_all);
     else
-        line(w, "k_mbar_arrive_expect_tx(full + s * 8, %d);", of_all);
+        line(w, "%sk_mbar_arrive_expect_tx(full + s * 8, %d);", teller, of_all);
     line(w, "const k_shared stage = stages + s * %d;", ring(t, TILE_A)->stage);
+}
+
+/* What all threads of a warp have written, for the units that read it. */
+static void put_give(struct emitter *w) {
+    line(w, "k_fence_async_shared();");
+    line(w, "__syncwarp();");
+    line(w, "if (tid %% 32 == 0) k_mbar_arrive(full + s * 8);");
 }
 
 /* A wgmma's operand, of a plane: 32 bytes of a box's lines, or of lines along the rows 16 lines, of
@@ -430,18 +451,24 @@ static const char *operand_of(struct emitter *w, const struct tile_ring *r, int 
 static void put_dot_of_depth(struct emitter *w, const struct tile_program *t, int depth,
                              bool fresh) {
     const struct tile_ring *a = ring(t, TILE_A), *b = ring(t, TILE_B);
+    const struct product *of = t->product;
     line(w, "k_wgmma_hold(sums);");
+    if (of->pairs) line(w, "k_wgmma_hold(crossed);");
     line(w, "k_wgmma_begin();");
-    for (int p = 0; p < t->product->n_passes; p++) {
-        const char *first = p ? "1" : fresh ? "i" : "step | i";
+    for (int p = 0; p < of->n_passes; p++) {
+        bool follows = p && of->pass[p].crossed == of->pass[p - 1].crossed;
+        const char *first = follows ? "1" : fresh ? "i" : "step | i";
+        if (p == 0 && of->pairs) first = arena_printf(w->arena, "step %% %d | i", CROSS_STEPS);
         line(w, "#pragma unroll");
         open_brace(w, "for (int i = 0; i < %d; i++)", depth / instruction_depth(a->operand));
-        line(w, "k_wgmma(sums, %s, %s, %s);", operand_of(w, a, t->product->pass[p].a),
-             operand_of(w, b, t->product->pass[p].b), first);
+        line(w, "%s(%s, %s, %s, %s);", wgmma_name(t), of->pass[p].crossed ? "crossed" : "sums",
+             operand_of(w, a, t->product->pass[p].a), operand_of(w, b, t->product->pass[p].b),
+             first);
         close_brace(w);
     }
     line(w, "k_wgmma_commit();");
     line(w, "k_wgmma_hold(sums);");
+    if (of->pairs) line(w, "k_wgmma_hold(crossed);");
 }
 
 static void put_dot(struct emitter *w, const struct tile_program *t, bool fresh) {
@@ -527,6 +554,7 @@ static void declare_sums(struct emitter *w, const struct tile_program *t) {
     if (!t->ahead) line(w, "(void)before;");
     if (!t->product->promotes) return;
     line(w, "float total[%d];", sums);
+    if (t->product->pairs) line(w, "float crossed[%d];", sums);
     if (f->levels) line(w, "float above[%d][%d];", sums, f->levels);
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = 0; i < %d; i++)", sums);
@@ -550,16 +578,24 @@ static void put_stores(struct emitter *w, const struct tile_program *t, int phas
 }
 
 /* Sums of planes are so many times too large; to undo that takes no instruction of its own. */
-static const char *unscaled(const struct product *p) {
-    static const char *const by[] = {"", " * 0x1p-16f", " * 0x1p-32f"};
-    _Static_assert(PLANE_SCALE == 16, "as here");
-    return by[(p->a.planes > 1) + (p->b.planes > 1)];
+static const char *unscaled(struct emitter *w, const struct product *p, int more) {
+    int scale = p->pairs ? PAIR_SCALE : PLANE_SCALE;
+    int by = scale * ((p->a.planes > 1) + (p->b.planes > 1)) + more;
+    return by ? arena_printf(w->arena, " * 0x1p-%df", by) : "";
 }
 
 void put_add(struct emitter *w, const struct tile_program *t) {
     line(w, "#pragma unroll");
     line(w, "for (int i = 0; i < %d; i++) total[i] += sums[i]%s;", product_thread_sums(t->product),
-         unscaled(t->product));
+         unscaled(w, t->product, 0));
+}
+
+static void put_cross(struct emitter *w, const struct tile_program *t, int steps) {
+    open_brace(w, "if (step %% %d == %d || step + 1 == steps)", steps, steps - 1);
+    line(w, "#pragma unroll");
+    line(w, "for (int i = 0; i < %d; i++) total[i] += crossed[i]%s;",
+         product_thread_sums(t->product), unscaled(w, t->product, PAIR_SHIFT));
+    close_brace(w);
 }
 
 static void put_code(struct emitter *w, const struct tile_program *t) {
@@ -591,7 +627,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
         case TILE_END:
             depth--;
             if (open[depth] == TILE_ROLE)
-                end_role(w, copies);
+                end_role(w, t, copies);
             else
                 close_brace(w);
             if (open[depth] == TILE_LOOP && !copies && t->product->folds.levels)
@@ -600,11 +636,17 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             break;
         case TILE_WAIT_EMPTY: put_wait_empty(w, t); break;
         case TILE_COPY:
+            if (tile_made(t)) open_brace(w, "if (tid == 0)");
             if (t->ahead)
                 put_copy_by_warps(w, t, ring(t, x->ring), x->n);
             else
                 put_copy(w, t, ring(t, x->ring));
+            if (tile_made(t)) close_brace(w);
             break;
+        case TILE_TURN: open_brace(w, "if (turn == group)"); break;
+        case TILE_TAKE: put_take(w, t, ring(t, x->ring)); break;
+        case TILE_MAKE: put_make(w, t, ring(t, x->ring)); break;
+        case TILE_GIVE: put_give(w); break;
         case TILE_GROUP: line(w, "k_cp_async_commit();"); break;
         case TILE_LANDED:
             line(w, "k_cp_async_wait<%d>();", x->n);
@@ -624,15 +666,18 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
         case TILE_DRAIN:
             line(w, "k_wgmma_wait<%d>();", x->n);
             if (!x->n) line(w, "k_wgmma_hold(sums);");
+            if (!x->n && t->product->pairs) line(w, "k_wgmma_hold(crossed);");
             break;
         case TILE_ARRIVE: put_arrive(w, x->n, in_loop); break;
         case TILE_NEXT:
             if (!copies && !t->ahead) line(w, "before = s;");
+            if (copies && t->product->makers > 1) line(w, "turn ^= 1;");
             line(w, "if (++s == %d) s = 0%s;", ring(t, TILE_A)->stages,
                  t->ahead ? "" : ", phase ^= 1");
             break;
         case TILE_DOT_ADD: put_dot_of_made_planes(w, t); break;
         case TILE_ADD: put_add(w, t); break;
+        case TILE_CROSS: put_cross(w, t, x->n); break;
         case TILE_FOLD:
             open_brace(w, "if (step %% %d == %d)", x->n, x->n - 1);
             put_fold(w, t, false);
@@ -686,7 +731,9 @@ static struct ws_arg map_argument(struct emitter *w, const struct tile_program *
 }
 
 static void put_barriers(struct emitter *w, const struct tile_program *t) {
+    enum { WARPS_OF_GROUP = 4 }; /* who makes arrives by warps */
     int stages = ring(t, TILE_A)->stages, readers = t->product->warpgroups * w->y->cluster;
+    int writers = tile_made(t) ? 1 + WARPS_OF_GROUP : 1;
     line(w, "unsigned long long *const bars = (unsigned long long *)(ring + %d);", t->barriers);
     line(w,
          "const k_shared stages = k_in_shared(ring), full = k_in_shared(bars), empty = full + %d;",
@@ -694,11 +741,37 @@ static void put_barriers(struct emitter *w, const struct tile_program *t) {
     if (w->y->cluster > 1) line(w, "const int rank = (int)k_cluster_rank();");
     open_brace(w, "if (threadIdx.x == 0)");
     line(w,
-         "for (int i = 0; i < %d; i++) k_mbar_init(bars + i, 1), k_mbar_init(bars + %d + i, %d);",
-         stages, stages, readers);
+         "for (int i = 0; i < %d; i++) k_mbar_init(bars + i, %d), k_mbar_init(bars + %d + i, %d);",
+         stages, writers, stages, readers);
     line(w, "k_fence_mbar_init();");
     close_brace(w);
     line(w, w->y->cluster > 1 ? "k_cluster_sync();" : "__syncthreads();");
+}
+
+void put_verdict_parameter(struct emitter *w, const struct tile_program *t, struct ws_launch *l) {
+    if (!t->beside) return;
+    l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_WORKSPACE, .value = t->beside->verdict};
+    buf_puts(&w->b, ", unsigned *verdict");
+}
+
+void put_unless_wide(struct emitter *w, const struct tile_program *t) {
+    if (t->beside) line(w, "if (!*verdict) return;");
+}
+
+static void put_flags_parameters(struct emitter *w, const struct tile_program *t,
+                                 struct ws_launch *l) {
+    for (int i = 0; i < RINGS; i++)
+        l->args[l->n_args++] = image_argument(ring(t, i)->operand, t->flags[i]);
+    l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_WORKSPACE, .value = t->verdict};
+    buf_puts(&w->b, ", unsigned *flags_a, unsigned *flags_b, unsigned *verdict");
+}
+
+/* Out, if anything of the factors is out of the range of pairs. */
+static void put_if_wide(struct emitter *w, const struct tile_program *t) {
+    line(w, "const bool wide = k_any_flag(flags_a, %lld, flags_b, %lld);",
+         (long long)tile_pack_blocks(t, TILE_A), (long long)tile_pack_blocks(t, TILE_B));
+    line(w, "if (blockIdx.x == 0 && threadIdx.x == 0) *verdict = wide;");
+    line(w, "if (wide) return;");
 }
 
 static void put_product(struct emitter *w, const struct tile_program *t) {
@@ -711,7 +784,8 @@ static void put_product(struct emitter *w, const struct tile_program *t) {
                             .cluster = w->y->cluster,
                             .meets = t->product->parts > 1 || t->product->sharing > 1};
     add_arguments(w, l);
-    for (int i = 0; i < RINGS && !t->ahead; i++) l->args[l->n_args++] = map_argument(w, t, i);
+    for (int i = 0; i < RINGS && !t->ahead; i++)
+        if (!ring(t, i)->operand->made) l->args[l->n_args++] = map_argument(w, t, i);
     if (t->ahead) add_images(w, t, l);
     if (t->product->folds.levels)
         add_stack(l, product_thread_sums(t->product) * t->product->folds.levels * 4);
@@ -720,11 +794,10 @@ static void put_product(struct emitter *w, const struct tile_program *t) {
     if (w->y->cluster > 1) buf_printf(&w->b, "__cluster_dims__(%d, 1, 1) ", w->y->cluster);
     buf_printf(&w->b, "%s(", k->entry);
     put_parameters(w);
-    if (t->ahead)
-        put_image_parameters(w, t);
-    else
-        buf_puts(&w->b,
-                 ", const __grid_constant__ k_map map_a, const __grid_constant__ k_map map_b");
+    if (t->ahead) put_image_parameters(w, t);
+    for (int i = 0; i < RINGS && !t->ahead; i++)
+        if (!ring(t, i)->operand->made)
+            buf_printf(&w->b, ", const __grid_constant__ k_map map_%c", 'a' + i);
     if (t->product->parts > 1) {
         l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_WORKSPACE, .value = t->parts};
         l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_TICKETS};
@@ -735,6 +808,8 @@ static void put_product(struct emitter *w, const struct tile_program *t) {
         l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_TICKETS};
         buf_puts(&w->b, ", unsigned *tickets");
     }
+    if (t->product->pairs) put_flags_parameters(w, t, l);
+    put_verdict_parameter(w, t, l);
     buf_puts(&w->b, ") {\n");
     w->indent++;
     line(w, "extern __shared__ __align__(1024) unsigned char k_smem[];");
@@ -743,10 +818,17 @@ static void put_product(struct emitter *w, const struct tile_program *t) {
     if (t->ahead) {
         put_places_of_warps(w, t);
     } else {
-        line(w, "if (threadIdx.x == 0) k_map_prefetch(&map_a), k_map_prefetch(&map_b);");
+        const struct tile_ring *made = tile_made(t);
+        if (made)
+            line(w, "if (threadIdx.x == 0) k_map_prefetch(&map_%c);",
+                 ring_letter(made) == 'a' ? 'b' : 'a');
+        else
+            line(w, "if (threadIdx.x == 0) k_map_prefetch(&map_a), k_map_prefetch(&map_b);");
         put_barriers(w, t);
     }
     line(w, "k_enter();");
+    if (t->product->pairs) put_if_wide(w, t);
+    put_unless_wide(w, t);
     put_code(w, t);
     if (w->y->cluster > 1) line(w, "k_cluster_sync();");
     close_brace(w);
@@ -755,29 +837,73 @@ static void put_product(struct emitter *w, const struct tile_program *t) {
 static void pack(struct emitter *w, const struct tile_program *t, bool at_load) {
     for (int i = 0; i < RINGS; i++) {
         const struct operand *o = ring(t, i)->operand;
-        if (o->load == NO_VALUE && o->at_load == at_load)
-            emit_cuda_pack(w, o, t->image[i],
-                           arena_printf(w->arena, "%s_pack_%c", w->k->entry, 'a' + i));
+        if (o->load == NO_VALUE && !o->made && o->at_load == at_load)
+            emit_cuda_pack(w, t, i, arena_printf(w->arena, "%s_pack_%c", w->k->entry, 'a' + i));
     }
 }
 
-void emit_cuda_mma(struct emitter *w) {
-    struct tile_program *t = tile_dot(w->p, w->arena);
+static struct tile_program *program_of(struct emitter *w, const struct block *p) {
+    struct tile_program *t = tile_dot(p, w->arena);
     tile_pipeline(t);
     const char *bad = tile_verify(t, w->arena);
     if (bad) WS_BUG("%s", bad);
     struct buf b = buf_new(w->arena);
     tile_print(&b, t);
     w->out->block = arena_printf(w->arena, "%s\n%s", w->out->block, b.p);
+    return t;
+}
+
+static void put_launches(struct emitter *w, const struct tile_program *t) {
+    pack(w, t, false);
+    if (!t->ahead) put_wgmma(w, t);
+    put_again(w, t);
+    put_product(w, t);
+}
+
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* Both leave what their tiles have of the epilogue's reductions, which lies last, in one place. */
+static void share_partials(struct tile_program *a, struct tile_program *b) {
+    int64_t at = larger(a->partials, b->partials);
+    a->workspace += at - a->partials;
+    b->workspace += at - b->partials;
+    a->partials = b->partials = at;
+}
+
+/* The product in bf16 that stands beside one of pairs, for data out of their range: images of its
+ * own, of constants, too, in what that one leaves of the workspace. */
+static void put_wide(struct emitter *w, struct tile_program *pairs) {
+    struct kernel *k = NEW(w->arena, struct kernel);
+    struct config c;
+    *k = *w->k;
+    k->entry = arena_printf(w->arena, "%s_wide", k->entry);
+    k->a_fixed = k->b_fixed = false;
+    bool has = matrix_wide_config(k, &w->p->config, &c, w->arena);
+    WS_ASSERT(has);
+    const struct block *own = w->p, *p = block_build(k, &c, w->arena);
+    struct tile_program *t = program_of(w, p);
+    t->beside = pairs;
+    if (k->over) share_partials(pairs, t);
+    pairs->verdict = larger(pairs->workspace, t->workspace);
+    w->out->workspace = (size_t)pairs->verdict + 16;
+    w->out->tickets = (size_t)larger(pairs->tickets, t->tickets);
+    put_launches(w, pairs);
+    w->p = p, w->k = k, w->y = &p->layout;
+    put_launches(w, t);
+    w->p = own, w->k = own->kernel, w->y = &own->layout;
+}
+
+void emit_cuda_mma(struct emitter *w) {
+    struct tile_program *t = program_of(w, w->p);
     w->out->workspace = (size_t)t->workspace;
     w->out->kept = (size_t)t->kept;
     w->out->tickets = (size_t)t->tickets;
     size_t before = w->b.n;
     pack(w, t, true);
     w->out->load = hash_bytes(w->b.p + before, w->b.n - before);
-    pack(w, t, false);
-    if (!t->ahead) put_wgmma(w, t);
-    put_again(w, t);
-    put_product(w, t);
+    if (t->product->pairs)
+        put_wide(w, t);
+    else
+        put_launches(w, t);
     if (w->k->over && w->p->phases.n == 1) emit_partials_finish(w, t);
 }

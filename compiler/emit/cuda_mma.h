@@ -5,9 +5,9 @@
 #include "emit/impl.h"
 #include "tile/tile.h"
 
-/* cuda_pack.c: a launch that writes operand o at byte `image` of the workspace, or of what is kept
- * across calls; and where that is, as an argument. */
-void emit_cuda_pack(struct emitter *w, const struct operand *o, int64_t image, const char *name);
+/* cuda_pack.c: a launch that writes a ring's operand at its byte of the workspace, or of what is
+ * kept across calls; and where that is, as an argument. */
+void emit_cuda_pack(struct emitter *w, const struct tile_program *t, int ring, const char *name);
 struct ws_arg image_argument(const struct operand *o, int64_t image);
 
 /* cuda_warps.c: the instructions of a program whose warps multiply by themselves, and copy: the
@@ -23,6 +23,12 @@ void put_places_of_warps(struct emitter *w, const struct tile_program *t);
 void add_images(struct emitter *w, const struct tile_program *t, struct ws_launch *l);
 void put_image_parameters(struct emitter *w, const struct tile_program *t);
 
+/* cuda_make.c: tiles that warps make. TAKE, MAKE, and, at the head of their role, which threads of
+ * it these are. */
+void put_places_of_makers(struct emitter *w, const struct tile_program *t);
+void put_take(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
+void put_make(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
+
 /* cuda_mma.c: what names of an operand's end in. */
 char ring_letter(const struct tile_ring *r);
 /* cuda_mma.c: digit d of the number of a window, or of a tap, times how far these are apart:
@@ -33,6 +39,11 @@ const char *window_digit_text(struct emitter *w, const struct im2col *of, int d,
 const char *depth_of_step(struct emitter *w, const struct tile_program *t, const char *step,
                           int depth);
 const char *tap_digit_text(struct emitter *w, const struct im2col *of, int d, const char *number);
+
+/* cuda_mma.c: the launches of a product in bf16 that stands beside one of pairs do nothing unless
+ * that one has found something out of its range: their parameter, and the way out. */
+void put_verdict_parameter(struct emitter *w, const struct tile_program *t, struct ws_launch *l);
+void put_unless_wide(struct emitter *w, const struct tile_program *t);
 
 /* cuda_mma.c: what was summed up is added to the total. */
 void put_add(struct emitter *w, const struct tile_program *t);
@@ -54,6 +65,9 @@ void declare_terms(struct emitter *w, const struct phase *f, const char *dims);
 void put_warp_rows(struct emitter *w, const struct phase *f);
 void put_warp_columns(struct emitter *w, const struct phase *f, int chunk);
 void put_warp_sums(struct emitter *w, const struct tile_program *t, const struct phase *f);
+/* Around all of these, where a result takes a span of n. */
+void open_span(struct emitter *w, const struct tile_program *t);
+void close_span(struct emitter *w, const struct tile_program *t, const struct phase *f);
 /* The instructions from REDUCE on but KEEP; parameters and arguments for these; the launch behind
  * the product. */
 void put_tile_reduce(struct emitter *w, const struct tile_program *t, const struct phase *f);

@@ -43,7 +43,7 @@
  * all their channels. */
 #include "emit/cuda_mma.h"
 
-enum { EACH = 8, THREADS = 256, WARP = 32, TILE = 64 };
+enum { EACH = PACK_EACH, THREADS = PACK_THREADS, WARP = 32, TILE = PACK_TILE };
 
 /* How many of eight neighbours along the image's lines the load has side by side, and aligned, in
  * memory: 8, 4 or 2; 1: each is loaded by itself. */
@@ -139,17 +139,26 @@ static void put_neighbours(struct emitter *w, const struct operand *o, const cha
     close_brace(w);
 }
 
-/* The values x[e] as planes, from element `to` of the image on. */
-static void put_planes(struct emitter *w, const struct operand *o, const char *to) {
+/* The values x[e] as planes, from element `to` of the image on. Pairs are in range if the largest
+ * of some neighbours along the depth is: the thread's, and those of so many lanes beside it. The
+ * more these are the better: all of them but a small one may be 0, as behind a relu. */
+static void put_planes(struct emitter *w, const struct operand *o, const char *to, int lanes) {
     const char *t = memory_type(w, o->dtype);
     line(w, "k_pack<%s, %d> w;", t, EACH);
     if (o->dtype == DT_F32) {
         line(w, "#pragma unroll");
         line(w, "for (int e = 0; e < %d; e++) x[e] = k_as_float(k_tf32_bits(x[e]));", EACH);
     }
+    bool pairs = o->planes == 2;
+    if (pairs && !o->along) line(w, "unsigned top[1] = {0};");
+    if (pairs) line(w, "k_top(top, x);");
+    if (pairs && lanes > 1) line(w, "k_top_of_lanes<%d>(top);", lanes);
+    if (pairs && !o->along) line(w, "odd |= k_out_of_range(top);");
     for (int p = 0; p < o->planes; p++) {
         if (o->planes == 1)
             line(w, "k_put(w, x);");
+        else if (pairs)
+            line(w, "k_halve<%s>(w, x);", p ? "false" : "true");
         else
             line(w, "k_split<%s>(w, x);", p ? "false" : "true");
         line(w, "k_store<%s, %d, 0>(image + (%s + %lldLL), w);", t, EACH, to,
@@ -158,6 +167,14 @@ static void put_planes(struct emitter *w, const struct operand *o, const char *t
 }
 
 /* ---- what is copied as the product has it ---------------------------------------------------- */
+
+/* Of so many eights, the threads of a warp have one each in turn: so many lanes that begin at a
+ * multiple of their number have eights of one line. */
+static int lanes_of_line(int64_t eights, int most) {
+    int lanes = 1;
+    while (lanes < most && eights % (2 * lanes) == 0) lanes *= 2;
+    return lanes;
+}
 
 /* For so many groups of eight neighbours. */
 static void open_loop(struct emitter *w, int64_t groups) {
@@ -168,6 +185,32 @@ static void open_loop(struct emitter *w, int64_t groups) {
 }
 
 static const char *row_name(const struct operand *o) { return o->axis == AXIS_M ? "m" : "n"; }
+
+/* Of pairs whose lines are rows: a thread has so many lines, neighbours along the depth. */
+static void put_lines_of_rows(struct emitter *w, const struct operand *o) {
+    enum { DEEP = 16 };
+    long long chunks = tile_count(o->rows, EACH), groups = tile_count(o->depth, DEEP);
+    open_loop(w, chunks * groups * o->batches);
+    line(w, "const k_idx c = (k_idx)(i %% %lld) * %d, first = (k_idx)(i / %lld %% %lld) * %d;",
+         chunks, EACH, chunks, groups, DEEP);
+    line(w, "const k_idx z = (k_idx)(i / %lldLL);", chunks * groups);
+    line(w, "(void)z;");
+    line(w, "unsigned top[%d];", EACH);
+    line(w, "for (int e = 0; e < %d; e++) top[e] = 0;", EACH);
+    line(w, "#pragma unroll 4");
+    open_brace(w, "for (int d = 0; d < %d; d++)", DEEP);
+    line(w, "const k_idx r = first + d;");
+    if (o->depth % DEEP) line(w, "if (r >= %lld) break;", (long long)o->depth);
+    line(w, "float x[%d];", EACH);
+    put_neighbours(w, o, row_name(o), "c", o->rows);
+    put_planes(w, o,
+               arena_printf(w->arena, "z * %lldLL + (long long)r * %lld + c", (long long)o->batch,
+                            (long long)o->pitch),
+               1);
+    close_brace(w);
+    line(w, "odd |= k_out_of_range(top);");
+    close_brace(w);
+}
 
 /* Lines of an image, and what lies along them. */
 static void put_lines(struct emitter *w, const struct operand *o) {
@@ -182,8 +225,8 @@ static void put_lines(struct emitter *w, const struct operand *o) {
     line(w, "float x[%d];", EACH);
     put_neighbours(w, o, o->along ? row_name(o) : "r", "c", width);
     put_planes(
-        w, o,
-        arena_printf(w->arena, "i / %lld * %lld + c", (long long)chunks, (long long)o->pitch));
+        w, o, arena_printf(w->arena, "i / %lld * %lld + c", (long long)chunks, (long long)o->pitch),
+        lanes_of_line(chunks, WARP));
     close_brace(w);
 }
 
@@ -225,7 +268,8 @@ static void put_tiles(struct emitter *w, const struct operand *o) {
     line(w, "for (int e = 0; e < %d; e++) x[e] = tile[l][c + e];", EACH);
     put_planes(w, o,
                arena_printf(w->arena, "z * %lldLL + (long long)(l0 + l) * %lld + c0 + c",
-                            (long long)o->batch, (long long)o->pitch));
+                            (long long)o->batch, (long long)o->pitch),
+               1);
     close_brace(w);
     close_brace(w);
     line(w, "__syncthreads();");
@@ -379,28 +423,25 @@ static void put_pixel_vectors(struct emitter *w, const struct operand *o, const 
     }
 }
 
-/* Where a pixel is among an image's positions, if taps reach it: opens what is done then. */
-static void open_position(struct emitter *w, const struct operand *o, const char *pixel) {
+/* Where a pixel is among the images' positions. */
+static void put_position(struct emitter *w, const struct operand *o, const char *pixel) {
     const struct im2col *of = o->order;
-    struct buf inside = buf_new(w->arena), at = buf_new(w->arena);
+    struct buf at = buf_new(w->arena);
     int64_t below = 1, positions = 1;
     for (int d = 0; d < of->n; d++) {
-        line(w, "const k_idx to%d = (%s) / %lld %% %lld - %lld;", d, pixel, (long long)below,
-             (long long)of->dim[d].size, (long long)of->dim[d].first);
-        buf_printf(&inside, "%sto%d >= 0 && to%d < %lld", d ? " && " : "", d, d,
-                   (long long)o->padded[d]);
-        buf_printf(&at, " + (long long)to%d * %lld", d, (long long)positions);
+        buf_printf(&at, " + (long long)(%s / %lld %% %lld + %lld) * %lld", pixel, (long long)below,
+                   (long long)of->dim[d].size, (long long)-of->dim[d].first, (long long)positions);
         below *= of->dim[d].size;
         positions *= o->padded[d];
     }
-    line(w, "const long long position = (%s) / %lld * %lldLL%s;", pixel, (long long)below,
+    line(w, "const long long position = %s / %lld * %lldLL%s;", pixel, (long long)below,
          (long long)positions, at.p);
-    open_brace(w, "if (%s)", inside.p);
 }
 
 /* Positions around the images are 0. */
 static void put_around(struct emitter *w, const struct operand *o) {
     const struct im2col *of = o->order;
+    const char *t = memory_type(w, o->dtype);
     struct buf inside = buf_new(w->arena);
     int64_t below = 1;
     open_loop(w, o->rows);
@@ -414,9 +455,10 @@ static void put_around(struct emitter *w, const struct operand *o) {
     line(w, "if (%s) continue;", inside.p);
     line(w, "float x[%d];", EACH);
     line(w, "k_zero(x);");
-    open_brace(w, "for (int c = 0; c < %lld; c += %d)", (long long)o->plane, EACH);
-    put_planes(w, o, arena_printf(w->arena, "i * %lld + c", (long long)o->pitch));
-    close_brace(w);
+    line(w, "k_pack<%s, %d> w;", t, EACH);
+    line(w, "k_put(w, x);");
+    line(w, "for (int c = 0; c < %lld; c += %d)", (long long)o->pitch, EACH);
+    line(w, "    k_store<%s, %d, 0>(image + (i * %lld + c), w);", t, EACH, (long long)o->pitch);
     close_brace(w);
 }
 
@@ -445,10 +487,9 @@ static void put_windows(struct emitter *w, const struct operand *o) {
     put_inside(w, o, o->order, needed, each);
     close_channel(w);
     const char *pixel = each > 1 ? "(pixel + j)" : "pixel";
-    if (o->flat) open_position(w, o, pixel), pixel = "position";
-    put_planes(w, o,
-               arena_printf(w->arena, "(long long)%s * %lld + c", pixel, (long long)o->pitch));
-    if (o->flat) close_brace(w);
+    if (o->flat) put_position(w, o, pixel), pixel = "position";
+    put_planes(w, o, arena_printf(w->arena, "(long long)%s * %lld + c", pixel, (long long)o->pitch),
+               lanes_of_line(o->channels / EACH, neighbours ? WARP / neighbours : WARP));
     if (each > 1) close_brace(w);
     close_brace(w);
     if (o->flat) put_around(w, o);
@@ -535,7 +576,7 @@ static void put_runs(struct emitter *w, const struct operand *o) {
     if (o->order->pixel >= EACH)
         line(w, "if (part++, ++channel == %lld) channel = 0, tap++;", (long long)of->channels);
     close_brace(w);
-    put_planes(w, o, arena_printf(w->arena, "i * %d", EACH));
+    put_planes(w, o, arena_printf(w->arena, "i * %d", EACH), 1);
     close_brace(w);
 }
 
@@ -545,26 +586,35 @@ struct ws_arg image_argument(const struct operand *o, int64_t image) {
     return (struct ws_arg){.kind = o->at_load ? WS_ARG_KEPT : WS_ARG_WORKSPACE, .value = image};
 }
 
-void emit_cuda_pack(struct emitter *w, const struct operand *o, int64_t image, const char *name) {
-    int64_t elements = o->bytes / o->planes / dtype_bytes(o->dtype);
-    int64_t work = o->across ? tile_count(o->rows, TILE) * tile_count(o->depth, TILE) * o->batches
-                             : tile_count(elements / EACH, THREADS);
-    int64_t most = (int64_t)w->k->limits->units * 8;
+void emit_cuda_pack(struct emitter *w, const struct tile_program *t, int ring, const char *name) {
+    const struct operand *o = t->ring[ring].operand;
+    int64_t image = t->image[ring];
+    bool pairs = o->planes == 2;
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
     *l = (struct ws_launch){.entry = name,
-                            .grid = {work < most ? work : most, 1, 1},
+                            .grid = {tile_pack_blocks(t, ring), 1, 1},
                             .threads = THREADS,
                             .at_load = o->at_load};
     add_arguments(w, l);
     l->args[l->n_args++] = image_argument(o, image);
     buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d) %s(", THREADS, name);
     put_parameters(w);
-    buf_printf(&w->b, ", %s *__restrict__ image) {\n", memory_type(w, o->dtype));
+    buf_printf(&w->b, ", %s *__restrict__ image", memory_type(w, o->dtype));
+    if (pairs) {
+        l->args[l->n_args++] = image_argument(o, t->flags[ring]);
+        buf_puts(&w->b, ", unsigned *flags");
+    }
+    put_verdict_parameter(w, t, l);
+    buf_puts(&w->b, ") {\n");
     w->indent++;
     line(w, "k_enter();");
+    put_unless_wide(w, t);
+    if (pairs) line(w, "bool odd = false;");
     (operand_has_runs(o) ? put_runs
      : o->windows        ? put_windows
      : o->across         ? put_tiles
+     : pairs && o->along ? put_lines_of_rows
                          : put_lines)(w, o);
+    if (pairs) line(w, "k_leave_flag(flags, odd);");
     close_brace(w);
 }

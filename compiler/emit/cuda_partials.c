@@ -11,6 +11,17 @@
  *     for (int i ...) a5 = k_sum::of(a5, part5[s * 4096 + x]);
  *     k_store1(p2 + m, a5);
  *
+ * If a result takes a span of n, images of pixels, a warp leaves what its columns of a row come to
+ * for each span that they are of, one after the other; elements are stored with the first:
+ *
+ *     for (k_idx i = first_column / 900; i <= last_column / 900; i++) {
+ *         const k_idx span = i * 900;
+ *         ...  if ((unsigned)(n - span) < 900) a5[f][h] = k_sum::of(a5[f][h], v4);
+ *         part5[piece * 131072 + i * 64 + row] = a5[f][h];
+ *     }
+ *
+ * A span has so many pieces, or one less: then its last warp leaves nothing for that one.
+ *
  * Where a row, or column, of the tile is several warps', each leaves what it has in shared memory,
  * x5, and the tile's are had from there. All orders are fixed: the same bits in every run. */
 #include "emit/cuda_mma.h"
@@ -20,9 +31,16 @@ static const char *op_of(struct emitter *w, value_id v) {
     return reduction_operator(w->k->values.at[v].reduction);
 }
 
+/* v, of lanes that are FROM to TO / 2 apart. */
+static const char *lanes_text(struct emitter *w, value_id v, const char *lanes, const char *of) {
+    if (w->k->values.at[v].reduction == REDUCTION_M2)
+        return arena_printf(w->arena, "k_m2_lanes<%s>(%s)", lanes, of);
+    return arena_printf(w->arena, "k_reduce_lanes<%s, %s>(%s)", op_of(w, v), lanes, of);
+}
+
 /* What each row has, or each column, or the tile. */
 static bool of_rows(const struct emitter *w) {
-    return w->k->over & MASK_N && !(w->k->over & MASK_M);
+    return kernel_has_spans(w->k) || (w->k->over & MASK_N && !(w->k->over & MASK_M));
 }
 static bool of_columns(const struct emitter *w) {
     return w->k->over & MASK_M && !(w->k->over & MASK_N);
@@ -68,7 +86,8 @@ void declare_terms(struct emitter *w, const struct phase *f, const char *dims) {
 void put_warp_rows(struct emitter *w, const struct phase *f) {
     for (uint32_t i = 0; i < f->reduce.n && of_rows(w); i++) {
         value_id v = f->reduce.at[i];
-        line(w, "a%u[f][h] = k_reduce_lanes<%s, 1, 4>(a%u[f][h]);", v, op_of(w, v), v);
+        const char *a = arena_printf(w->arena, "a%u[f][h]", v);
+        line(w, "%s = %s;", a, lanes_text(w, v, "1, 4", a));
         if (sharers(w) > 1)
             line(w, "if (quad == 0) x%u[across * %d + (row - m0)] = a%u[f][h];", v, w->y->bx, v);
     }
@@ -83,7 +102,8 @@ void put_warp_columns(struct emitter *w, const struct phase *f, int chunk) {
          chunk);
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
-        line(w, "a%u[j][e] = k_reduce_lanes<%s, 4, 32>(a%u[j][e]);", v, op_of(w, v), v);
+        const char *a = arena_printf(w->arena, "a%u[j][e]", v);
+        line(w, "%s = %s;", a, lanes_text(w, v, "4, 32", a));
         if (sharers(w) > 1)
             line(w, "if (tid %% 32 < 4) x%u[down * %d + at] = a%u[j][e];", v, w->y->br, v);
         else
@@ -101,7 +121,7 @@ void put_warp_sums(struct emitter *w, const struct tile_program *t, const struct
         line(w, "#pragma unroll");
         line(w, "for (int i = 1; i < %d; i++) %s = %s;", rows, all,
              combine_text(w, v, all, arena_printf(w->arena, "a%u[i / 2][i %% 2]", v)));
-        line(w, "%s = k_reduce_lanes<%s, 1, 32>(%s);", all, op_of(w, v), all);
+        line(w, "%s = %s;", all, lanes_text(w, v, "1, 32", all));
         if (sharers(w) > 1)
             line(w, "if (tid %% 32 == 0) x%u[down * %d + across] = %s;", v,
                  product_warps(w->y, AXIS_N), all);
@@ -184,7 +204,46 @@ static void put_leave_columns(struct emitter *w, const struct tile_program *t, v
     close_brace(w);
 }
 
+void open_span(struct emitter *w, const struct tile_program *t) {
+    long long span = kernel_span(w->k, AXIS_N);
+    line(w, "const k_idx last_column = k_clamp(first_column + %d, nn) - 1;",
+         t->product->warp_columns);
+    line(w, "#pragma unroll 1");
+    open_brace(w, "for (k_idx i = first_column / %lld; i <= last_column / %lld; i++)", span, span);
+    line(w, "const k_idx span = i * %lld;", span);
+    line(w, "const bool stores = span <= first_column;");
+    line(w, "(void)stores;");
+}
+
+void close_span(struct emitter *w, const struct tile_program *t, const struct phase *f) {
+    const struct kernel *k = w->k;
+    int piece = t->product->warp_columns, pieces = (int)matrix_pieces(k, w->y);
+    long long span = kernel_span(k, AXIS_N), rows = kernel_size(k, AXIS_M),
+              spans = kernel_size(k, AXIS_N) / span,
+              apart = rows * spans * (long long)kernel_size(k, AXIS_Z);
+    line(w, "const int piece = (int)(first_column / %d - span / %d);", piece, piece);
+    line(w, "const bool last = span + %lld <= first_column + %d && piece + 1 < %d;", span, piece,
+         pieces);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int r = 0; r < %d; r++)", t->product->warp_rows / 8);
+    line(w, "const k_idx row = first_row + r * 8;");
+    line(w, "const long long part = piece * %lldLL + (z * %lldLL + i) * %lld + row;", apart, spans,
+         rows);
+    open_brace(w, "if (quad == 0 && row < nm)");
+    for (uint32_t n = 0; n < f->reduce.n; n++) {
+        value_id v = f->reduce.at[n];
+        line(w, "k_store_parts<1>(part%u + part, &a%u[r / 2][r %% 2]);", v, v);
+        if (span % piece == 0) continue; /* all have as many */
+        line(w, "const %s none%u = %s;", accumulator_type(w, v), v, identity_text(w, v));
+        line(w, "if (last) k_store_parts<1>(part%u + (part + %lldLL), &none%u);", v, apart, v);
+    }
+    close_brace(w);
+    close_brace(w);
+    close_brace(w);
+}
+
 void put_leave_partials(struct emitter *w, const struct tile_program *t, const struct phase *f) {
+    if (kernel_has_spans(w->k)) return; /* close_span has */
     open_scope(w);
     put_part(w);
     for (uint32_t r = 0; r < f->reduce.n; r++) {
@@ -246,7 +305,7 @@ static void put_row_parts(struct emitter *w, const struct tile_program *t, const
         line(w, "#pragma unroll");
         line(w, "for (int j = 0; j < %d; j++) %s = %s;", (tiles + 3) / 4, all,
              combine_text(w, v, all, part));
-        line(w, "%s = k_reduce_lanes<%s, 1, 4>(%s);", all, op_of(w, v), all);
+        line(w, "%s = %s;", all, lanes_text(w, v, "1, 4", all));
     }
     close_brace(w);
 }
@@ -337,11 +396,13 @@ static void put_place(struct emitter *w) {
         char name;
     } axes[] = {{AXIS_N, 'n'}, {AXIS_M, 'm'}, {AXIS_Z, 'z'}};
     int64_t inner = 1;
-    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {
-        int64_t size = kernel_size(k, axes[i].axis);
-        if (k->over >> axes[i].axis & 1) continue;
-        line(w, "const k_idx %c = x / %lld %% %lld;", axes[i].name, (long long)inner,
-             (long long)size);
+    for (size_t n = 0; n < sizeof axes / sizeof *axes; n++) {
+        size_t i = kernel_has_spans(k) && n < 2 ? 1 - n : n; /* spans of n have rows within */
+        int64_t span = kernel_span(k, axes[i].axis), size = kernel_size(k, axes[i].axis) / span;
+        if (k->over >> axes[i].axis & 1 && !kernel_has_spans(k)) continue;
+        const char *by = span > 1 ? arena_printf(w->arena, " * %lld", (long long)span) : "";
+        line(w, "const k_idx %c = x / %lld %% %lld%s;", axes[i].name, (long long)inner,
+             (long long)size, by);
         line(w, "(void)%c;", axes[i].name);
         inner *= size;
     }
@@ -352,7 +413,8 @@ void emit_partials_finish(struct emitter *w, const struct tile_program *t) {
     enum { THREADS = 256, LINE = 32 /* f32 */ };
     const struct kernel *k = w->k;
     int64_t results = matrix_results(k);
-    int t0 = LINE, parts = (int)matrix_partials(k, w->y), smem = 0;
+    int t0 = LINE, parts = (int)matrix_partials(k, w->y), smem = 0,
+        rows = kernel_has_spans(k) ? (int)kernel_span(k, AXIS_M) : 1;
     while (t0 < THREADS && THREADS / t0 > parts) t0 *= 2;
     VEC(value_id) all = {0};
     for (value_id v = 0; v < k->values.n; v++)
@@ -385,7 +447,8 @@ void emit_partials_finish(struct emitter *w, const struct tile_program *t) {
                          .n = all.n,
                          .parts = parts,
                          .t1 = y.t1,
-                         .width = arena_printf(w->arena, "%lld", (long long)results),
+                         .rows = rows,
+                         .width = arena_printf(w->arena, "%lld", (long long)results * rows),
                          .at = "x",
                          .subscript = ""};
     put_parts_sum(w, &sums, y.threads);

@@ -179,6 +179,8 @@ struct parts {
     const value_id *sums; /* n of them: a4 += part4[s * width + at] */
     uint32_t n;
     int parts, t1;
+    int rows; /* of a result, each with parts of its own: a4 += part4[s / rows * width + at * rows +
+                 s % rows]; 0: one */
     const char *width, *at, *subscript; /* of a4 */
 };
 void add_tickets(struct emitter *w, struct ws_launch *l);

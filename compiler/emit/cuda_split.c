@@ -263,6 +263,9 @@ static void put_batch(struct emitter *w, const struct parts *p, const char *from
         value_id v = p->sums[i];
         const char *part =
             arena_printf(w->arena, "part%u[(long long)s * %s + %s]", v, p->width, p->at);
+        if (p->rows > 1)
+            part = arena_printf(w->arena, "part%u[(long long)(s / %d) * %s + %s * %d + s %% %d]", v,
+                                p->rows, p->width, p->at, p->rows, p->rows);
         if (exact)
             line(w, "l%u[i] = %s;", v, part);
         else

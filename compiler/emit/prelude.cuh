@@ -875,6 +875,11 @@ template <typename T> K_DEVICE T k_m2_value(k_m2_state<T> a) {
 }
 struct k_m2 {
     template <typename T> K_DEVICE_MEMBER k_m2_state<T> of(k_m2_state<T> a, T x) { return k_add_near(a, x, true); }
+    /* The same of a few, whose first is near enough: its own square is a part of what they come to. */
+    template <typename T> K_DEVICE_MEMBER k_m2_state<T> few(k_m2_state<T> a, T x) {
+        if (a.n == (T)0) a.near = x;
+        return k_add_near(a, x, false);
+    }
     template <typename T> K_DEVICE_MEMBER k_m2_state<T> of(k_m2_state<T> a, k_m2_state<T> b) {
         if (a.n == (T)0) return b;
         if (b.n == (T)0) return a;
@@ -937,6 +942,7 @@ struct k_join_squares {
     }
 };
 
+template <typename T> K_DEVICE T k_shfl(T v, int from, int width) { return __shfl_sync(0xffffffffu, v, from, width); }
 template <typename T> K_DEVICE T k_shfl_xor(T v, int lane_mask) { return __shfl_xor_sync(0xffffffffu, v, lane_mask); }
 template <typename T, typename I> K_DEVICE k_pair<T, I> k_shfl_xor(k_pair<T, I> v, int lane_mask) {
     v.value = k_shfl_xor(v.value, lane_mask);
@@ -959,6 +965,15 @@ template <typename OP, int FROM, int TO, typename T> K_DEVICE T k_reduce_lanes(T
 #pragma unroll
     for (int m = FROM; m < TO; m *= 2) v = OP::of(v, k_shfl_xor(v, m));
     return v;
+}
+/* Of lanes' states: first their mean, by how far each is from one of them, then what they are off by. Two divisions, where
+ * joining them two by two takes three a step. */
+template <int FROM, int TO, typename T> K_DEVICE k_m2_state<T> k_m2_lanes(k_m2_state<T> v) {
+    const T near = k_shfl(v.near, (int)threadIdx.x & 31 & ~(TO - FROM), 32);
+    const T off = v.n > (T)0 ? k_div(v.sum, v.n) : (T)0, own = v.n > (T)0 ? v.near - near + off : (T)0;
+    const T n = k_reduce_lanes<k_sum, FROM, TO>(v.n), all = k_reduce_lanes<k_sum, FROM, TO>(v.n * own);
+    const T mean = n > (T)0 ? k_div(all, n) : (T)0, d = own - mean;
+    return k_m2_state<T>{n, near + mean, (T)0, k_reduce_lanes<k_sum, FROM, TO>(v.squares - v.sum * off + v.n * d * d)};
 }
 
 /* The two halves of k_reduce_row, between which the caller puts a barrier, one for several reductions. */
@@ -1247,7 +1262,6 @@ K_DEVICE void k_clear_parts(const k_left<T, U> &left, unsigned long long *word, 
 template <typename T> K_DEVICE T k_shfl_up(T v, unsigned lanes, int width) {
     return __shfl_up_sync(0xffffffffu, v, lanes, width);
 }
-template <typename T> K_DEVICE T k_shfl(T v, int from, int width) { return __shfl_sync(0xffffffffu, v, from, width); }
 
 /* What a scan carries along: of a long sum, with what its additions have lost (kernel/chain.c), so that the two are right
  * to the last digit; what is infinite has lost nothing. k_after: x, with all before it. */
@@ -2168,6 +2182,34 @@ template <int LINE> K_DEVICE unsigned char *k_piece(unsigned char *tile, int lin
     const int PIECES = LINE / 16, SAME = 128 / LINE; /* lines with the same swizzle */
     return tile + (piece / PIECES * lines + line) * LINE + ((piece % PIECES) ^ (line / SAME % PIECES)) * 16;
 }
+/* x, which compilers take for another number each time: what follows from it is computed where it is wanted, and not
+ * for all steps of a loop before these, in registers that there are not. */
+K_DEVICE int k_anew(int x) {
+#ifndef WS_EMULATOR
+    asm volatile("" : "+r"(x));
+#endif
+    return x;
+}
+K_DEVICE long long k_anew(long long x) {
+#ifndef WS_EMULATOR
+    asm volatile("" : "+l"(x));
+#endif
+    return x;
+}
+/* The same as an address in shared memory; and piece `half` of what is put there. */
+template <int LINE> K_DEVICE k_shared k_place(k_shared tile, int lines, int line, int piece) {
+    const int PIECES = LINE / 16, SAME = 128 / LINE;
+    return tile + (piece / PIECES * lines + line) * LINE + ((piece % PIECES) ^ (line / SAME % PIECES)) * 16;
+}
+template <typename T> K_DEVICE void k_put_piece(k_shared at, const k_pack<T, 8> &w, int half) {
+    const unsigned u[] = {w.w[half * 4], w.w[half * 4 + 1], w.w[half * 4 + 2], w.w[half * 4 + 3]};
+#ifdef WS_EMULATOR
+    for (int i = 0; i < 4; i++) ((unsigned *)at)[i] = u[i];
+#else
+    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};"
+                 : : "r"(at), "r"(u[0]), "r"(u[1]), "r"(u[2]), "r"(u[3]) : "memory");
+#endif
+}
 /* 16 bytes of elements, number `at` of line `line` of a matrix on, into such a place; what is not in it is 0. */
 template <typename T>
 K_DEVICE void k_copy_piece(void *smem, const T *matrix, long long pitch, int line, int lines, int at, int width) {
@@ -2244,6 +2286,13 @@ K_DEVICE void k_split_pair(unsigned &a, unsigned &b, unsigned &c, const float (&
     x[0] -= k_as_float(b << 16), x[1] -= k_as_float(b & 0xffff0000u);
     c = k_bf16x2(x[0], x[1]);
 }
+K_DEVICE void k_split_all(k_pack<k_bf16, 8> (&planes)[3], const float (&x)[8]) {
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const float pair[] = {x[i * 2], x[i * 2 + 1]};
+        k_split_pair(planes[0].w[i], planes[1].w[i], planes[2].w[i], pair);
+    }
+}
 /* What k_left_factor and k_right_factor give of the three planes of f32. */
 template <bool ALONG>
 K_DEVICE void k_left_planes(unsigned (&a)[4], unsigned (&b)[4], unsigned (&c)[4], unsigned char *tile, int lines, int row,
@@ -2282,6 +2331,58 @@ template <bool FIRST> K_DEVICE void k_split(k_pack<k_bf16, 8> &plane, float (&x)
     k_put(plane, y);
 #pragma unroll
     for (int i = 0; i < 8; i++) x[i] = k_isfinite(x[i]) ? x[i] - k_get(plane, i) : 0.0f;
+}
+/* The pair of f16 that x 2^4 is: the nearest one, and the nearest to what that leaves, 2^11 times over, which stays in x. */
+template <bool FIRST> K_DEVICE void k_halve(k_pack<k_f16, 8> &plane, float (&x)[8]) {
+#pragma unroll
+    for (int i = 0; i < 8; i++) x[i] *= FIRST ? 16.0f : 1.0f;
+    k_put(plane, x);
+#pragma unroll
+    for (int i = 0; i < 8; i++) x[i] = (x[i] - k_get(plane, i)) * 2048.0f;
+}
+/* The largest magnitude, as bits: of all eight, or of each and those before. */
+K_DEVICE void k_top(unsigned (&top)[1], const float (&x)[8]) {
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        const unsigned bits = k_as_uint(x[i]) & 0x7fffffffu;
+        top[0] = bits > top[0] ? bits : top[0];
+    }
+}
+K_DEVICE void k_top(unsigned (&top)[8], const float (&x)[8]) {
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        const unsigned bits = k_as_uint(x[i]) & 0x7fffffffu;
+        top[i] = bits > top[i] ? bits : top[i];
+    }
+}
+/* Of those of LANES lanes, from a multiple of these on. */
+template <int LANES> K_DEVICE void k_top_of_lanes(unsigned (&top)[1]) {
+    const unsigned first = threadIdx.x % 32 & ~(LANES - 1u);
+    const unsigned mask = LANES == 32 ? 0xffffffffu : ((1u << LANES % 32) - 1) << first;
+#pragma unroll
+    for (int d = 1; d < LANES; d *= 2) {
+        const unsigned other = __shfl_xor_sync(mask, top[0], d);
+        top[0] = other > top[0] ? other : top[0];
+    }
+}
+/* Is a group of numbers with this largest one out of the range of pairs? It is in range where all are 0, or the largest is
+ * from 2^-18 on and becomes no infinity. */
+template <int N> K_DEVICE bool k_out_of_range(const unsigned (&top)[N]) {
+    bool out = false;
+#pragma unroll
+    for (int i = 0; i < N; i++) out |= top[i] && (top[i] < 0x36800000u || top[i] >= 0x457ff000u);
+    return out;
+}
+/* A word of the block's: did any thread find something; and whether any of so many blocks did, which all threads ask. */
+K_DEVICE void k_leave_flag(unsigned *flags, bool found) {
+    const int any = __syncthreads_or(found);
+    if (threadIdx.x == 0) flags[blockIdx.x] = any != 0;
+}
+K_DEVICE bool k_any_flag(const unsigned *a, int n_a, const unsigned *b, int n_b) {
+    unsigned any = 0;
+    for (int i = (int)threadIdx.x; i < n_a; i += (int)blockDim.x) any |= a[i];
+    for (int i = (int)threadIdx.x; i < n_b; i += (int)blockDim.x) any |= b[i];
+    return __syncthreads_or(any != 0) != 0;
 }
 /* Word j of the thread that is number i of four goes to number j, as its word i. */
 K_DEVICE void k_transpose_quad(unsigned (&w)[4]) {

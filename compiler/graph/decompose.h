@@ -105,6 +105,6 @@ expansion expand_convolution;
 /* decompose_phases.c: is n a transposed convolution that has a stride? units: it will be computed
  * on matrix units. */
 bool has_phases(const struct graph *g, const struct node *n);
-node_id expand_phases(struct build *b, const struct node *n, bool units);
+node_id expand_phases(struct build *b, const struct node *n, const struct device_limits *units);
 
 #endif

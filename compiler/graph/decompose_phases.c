@@ -20,9 +20,11 @@
  *       view(permute(view(y, [N, G, F, 2, 9]), ...), [N, G, F, 18])
  *
  * Else, on matrix units, phases are a dimension of one product, whose taps and positions depend on
- * the phase (ops.def, loop/product.c). Of few filters they are filters wherever they can be, as
- * most of a phase's own tiles would be nothing; by plain arithmetic the phases' conditions would
- * cost more than they save.
+ * the phase, some of which have none (ops.def, loop/product.c). Of few filters they are filters
+ * wherever they can be, as most of a phase's own tiles would be nothing; by plain arithmetic the
+ * phases' conditions would cost more than they save. Of groups, and of few channels, there is no
+ * image that all phases read: that takes units whose tiles are made (kernel/operand.c), of a depth
+ * that these take.
  *
  *   convolve(x [N, 1, C, 8], w [1, F, C, 3], stride=[2], padding=[1], transposed=True, size=[16])
  *   ->  y = convolve_phases(x, w, stride=[2], padding=[1], size=[8])               [N, 1, 2, F, 8]
@@ -188,30 +190,44 @@ static bool are_filters(const struct phases *s) {
     return true;
 }
 
-/* Tiles are of one phase: where phases could be filters, there must be many of these, and what a
- * tile stores of each 8 bytes must be something. One group, whose phases then are all batches that
- * there are; each phase has a tap, and positions one apart; channels that lines of tiles are not
- * mostly filled up with. */
-static bool are_a_dimension(const struct phases *s) {
-    enum { FEW = 32, FEWEST = 2, CHANNELS = 8, BYTES = 8 };
+/* Steps along the depth of a phase's product: of each channel the most taps that a phase has. */
+static bool depth_of_phase(const struct phases *s, int64_t channels, int64_t *depth) {
     const struct meta *w = meta_of(s->b, s->n->args[1].node);
-    struct exprs *p = s->b->g->ex;
-    int64_t groups, filters, channels, taps;
-    bool together = true;
-    if (!ex_is_const(p, w->size[0], &groups) || groups != 1 || are_filters(s)) return false;
-    if (!ex_is_const(p, w->size[2], &channels) || channels < CHANNELS) return false;
-    for (int d = 0; d < s->dims; d++) together &= goes_together(s, d, s->n->args[1].node);
-    if (!ex_is_const(p, w->size[1], &filters) || filters < (together ? FEW : FEWEST)) return false;
-    int64_t apart = stride_of(s, s->dims - 1) * dtype_bytes(s->n->meta.dtype);
-    if (together && apart > BYTES) return false;
+    int64_t taps;
+    *depth = channels;
     for (int d = 0; d < s->dims; d++) {
-        if (stride_of(s, d) > 1 && entry(s, 4, d) != 1) return false;
-        if (!ex_is_const(p, w->size[3 + d], &taps) || taps < stride_of(s, d)) return false;
+        int64_t apart = stride_of(s, d) / common_divisor(stride_of(s, d), entry(s, 4, d));
+        if (!ex_is_const(s->b->g->ex, w->size[3 + d], &taps)) return false;
+        *depth = sat_mul(*depth, (taps + apart - 1) / apart);
     }
     return true;
 }
 
-/* [N, 1, P, F, I...] -> [N, 1, F, O...] */
+/* Tiles are of one phase: where phases could be filters, there must be many of these, and what a
+ * tile stores of each 8 bytes must be something. Else one group, whose phases then are all batches
+ * that there are, and channels that lines of tiles are not mostly filled up with; or tiles that are
+ * made. */
+static bool are_a_dimension(const struct phases *s, const struct device_limits *device) {
+    enum { FEW = 32, FEWEST = 2, CHANNELS = 8, BYTES = 8, MADE_DEPTH = 256, OF_GROUP = 8 };
+    const struct meta *w = meta_of(s->b, s->n->args[1].node);
+    struct exprs *p = s->b->g->ex;
+    int64_t groups, filters, channels, depth;
+    bool together = true;
+    if (!ex_is_const(p, w->size[0], &groups) || are_filters(s)) return false;
+    if (!ex_is_const(p, w->size[2], &channels) || !depth_of_phase(s, channels, &depth))
+        return false;
+    for (int d = 0; d < s->dims; d++) together &= goes_together(s, d, s->n->args[1].node);
+    if (!ex_is_const(p, w->size[1], &filters) || filters < (together ? FEW : FEWEST)) return false;
+    if (channels < CHANNELS && filters < FEW) return false;
+    if (groups > 1 || channels < CHANNELS) {
+        if (!device->wgmma || depth > MADE_DEPTH) return false;
+        if (groups > 1 && filters < OF_GROUP) return false;
+    }
+    int64_t apart = stride_of(s, s->dims - 1) * dtype_bytes(s->n->meta.dtype);
+    return !together || apart <= BYTES;
+}
+
+/* [N, G, P, F, I...] -> [N, G, F, O...] */
 static node_id as_a_dimension(struct phases *s) {
     struct graph *g = s->b->g;
     struct exprs *p = g->ex;
@@ -221,17 +237,19 @@ static node_id as_a_dimension(struct phases *s) {
         size[d] = ex_ceildiv(p, a[6].ints.at[d], number(s, stride_of(s, d)));
     node_id y = call(s->b, OP_CONVOLVE_PHASES, a[0], a[1], a[2], a[3], a[4],
                      arg_ints(g, size, (uint32_t)s->dims));
+    ex images = meta_of(s->b, y)->size[0], groups = meta_of(s->b, y)->size[1];
     y = fold(s, y, 0);
-    for (int d = 0; d < s->dims; d++) { /* the rest of P, which is 1 at last, is the group */
+    for (int d = 0; d < s->dims; d++) { /* the rest of P, which is 1 at last */
         ex stride = number(s, stride_of(s, d)), phases = meta_of(s->b, y)->size[1];
         y = unfold(s, y, 1, stride, ex_div(p, phases, stride));
         y = fold(s, move_dim(s->b, y, 1, 4 + d), 3 + d);
     }
+    if (groups != number(s, 1)) y = unfold(s, fold(s, y, 0), 0, images, groups);
     for (int d = 0; d < s->dims; d++) y = cut(s->b, y, 3 + d, number(s, 0), a[6].ints.at[d]);
     return y;
 }
 
-node_id expand_phases(struct build *b, const struct node *n, bool units) {
+node_id expand_phases(struct build *b, const struct node *n, const struct device_limits *units) {
     struct phases s = {.b = b, .n = n, .dims = n->meta.rank - 3};
-    return units && are_a_dimension(&s) ? as_a_dimension(&s) : split(&s, 0, n->args[1].node);
+    return units && are_a_dimension(&s, units) ? as_a_dimension(&s) : split(&s, 0, n->args[1].node);
 }

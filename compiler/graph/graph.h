@@ -317,6 +317,10 @@ struct graph *graph_extrema_first(struct graph *g);
  * what is no longer read stays. */
 void graph_one_pass(struct graph *g, const struct device_limits *limits);
 
+/* twins.c: a reduction that differs from one before it in keepdim alone is a view of that. Needs: a
+ * decomposed graph, which it changes. */
+void graph_join_twins(struct graph *g);
+
 /* work.c: how many elements the operators of g read or make, a product's once for each of its
  * terms. Needs: constant sizes. */
 double graph_work(const struct graph *g);

@@ -67,6 +67,50 @@ static int merge_axes(struct kernel *k, ex *axes, int n) {
     return n;
 }
 
+/* The axes that one becomes. Those that count as one number where something is stored are one digit
+ * there, though loads have them apart, as windows do. Of n = (i0: 8, i1: 4, i2: 16),
+ *     99*i0 + 16*i1 + i2    99*(n / 64) + n % 64 */
+struct flat {
+    struct exprs *p;
+    ex axis;
+    const ex *axes;
+    int n;
+    bool joins;
+};
+
+/* Does the index grow with axis i as if it were the next digit of what counts `steps` of `unit`? */
+static bool is_next_digit(const struct flat *f, ex index, int i, ex unit, ex steps) {
+    ex c, rest;
+    return unit != EX_NONE && ex_linear(f->p, index, f->axes[i], &c, &rest) &&
+           c == ex_mul(f->p, unit, steps);
+}
+
+static ex size_of(const struct flat *f, int i) {
+    int64_t v;
+    ex bound = ex_symbol(f->p, f->axes[i])->bound;
+    return ex_is_const(f->p, bound, &v) && v == 0 ? ex_const(f->p, 1) : bound;
+}
+
+/* Rewrites axes first..last as digits of f->axis, one number, of which there are `below` others. */
+static void apply_flat(const struct flat *f, ex *index) {
+    struct rewrite r = {.p = f->p};
+    ex below = ex_const(f->p, 1);
+    for (int last = f->n - 1, first; last >= 0; last = first - 1) {
+        ex unit, rest, steps = size_of(f, last);
+        if (!ex_linear(f->p, *index, f->axes[last], &unit, &rest) || unit == ex_const(f->p, 0))
+            unit = EX_NONE;
+        for (first = last; f->joins && first && is_next_digit(f, *index, first - 1, unit, steps);)
+            steps = ex_mul(f->p, steps, size_of(f, --first));
+        ex q = ex_div(f->p, f->axis, below);
+        for (int i = first; i < last; i++)
+            r.from[r.n] = f->axes[i], r.to[r.n++] = ex_const(f->p, 0);
+        r.from[r.n] = f->axes[last];
+        r.to[r.n++] = first ? ex_mod(f->p, q, steps) : q;
+        below = ex_mul(f->p, below, steps);
+    }
+    apply_rewrite(&r, index);
+}
+
 /* One flat symbol for a list of axes; the axes become quotients and remainders of it. An empty axis
  * has no index: it counts as 1 here. */
 static void flatten(struct kernel *k, enum axis which, const char *name, const ex *axes, int n) {
@@ -76,17 +120,11 @@ static void flatten(struct kernel *k, enum axis which, const char *name, const e
     k->axis[which] = ex_index(k->ex, name, size);
     k->digits[which].n = n;
     for (int i = 0; i < n; i++) k->digits[which].size[i] = ex_symbol(k->ex, axes[i])->bound;
-    struct rewrite r = {.p = k->ex};
-    ex below = ex_const(k->ex, 1);
-    for (int i = n - 1; i >= 0; i--) {
-        int64_t v;
-        ex q = ex_div(k->ex, k->axis[which], below), bound = ex_symbol(k->ex, axes[i])->bound;
-        if (ex_is_const(k->ex, bound, &v) && v == 0) bound = ex_const(k->ex, 1);
-        r.from[r.n] = axes[i];
-        r.to[r.n++] = i == 0 ? q : ex_mod(k->ex, q, bound);
-        below = ex_mul(k->ex, below, bound);
-    }
-    each_index(k, apply_rewrite, &r);
+    struct flat f = {k->ex, k->axis[which], axes, n, false};
+    for (uint32_t i = 0; i < k->values.n; i++)
+        if (k->values.at[i].index) apply_flat(&f, &k->values.at[i].index);
+    f.joins = true;
+    for (uint32_t i = 0; i < k->stores.n; i++) apply_flat(&f, &k->stores.at[i].index);
 }
 
 /* What was seen does not, or the answer would be known. */
@@ -169,14 +207,23 @@ static void sort_by_memory(const struct builder *w, ex *axes, int n) {
         }
 }
 
-/* Do reductions behind the product go along one of these axes of the group? The scheduler has seen
- * to it that they go along all of them then. */
+/* Do reductions behind the product go along one of these axes of the group? */
 static bool reduced_behind(const struct builder *w, const ex *axes, int n) {
     for (uint32_t i = 0; i < w->g->members.n; i++) {
         const struct member *M = &w->g->members.at[i];
         if (!w->l->nests.at[M->nest].matmul && member_is_along(w->s, M, axes, n)) return true;
     }
     return false;
+}
+
+/* How many neighbours among these axes are reduced to one, if that is not all: the last axes, as
+ * the scheduler has seen to. */
+static int64_t reduced_span(const struct builder *w, const ex *axes, int n) {
+    int64_t span = 1;
+    int i = n;
+    while (i && reduced_behind(w, &axes[i - 1], 1))
+        span *= ex_hint(w->k->ex, ex_symbol(w->k->ex, axes[--i])->bound);
+    return i ? span : 0;
 }
 
 static void find_over(struct builder *w, uint8_t over) {
@@ -242,6 +289,8 @@ void choose_axes(struct builder *w) {
         find_over(w, (uint8_t)((reduced_behind(w, z, nz) ? MASK_Z : 0) |
                                (reduced_behind(w, m, nm) ? MASK_M : 0) |
                                (reduced_behind(w, n, nn) ? MASK_N : 0)));
+        if (k->over & MASK_M) k->span[AXIS_M] = reduced_span(w, m, nm);
+        if (k->over & MASK_N) k->span[AXIS_N] = reduced_span(w, n, nn);
         nz = merge_axes(k, z, nz), nm = merge_axes(k, m, nm), nn = merge_axes(k, n, nn),
         nr = merge_axes(k, r, nr);
         if (!nz && nn == 2 && !k->over && columns_are_batches(k, n, r, nr)) {

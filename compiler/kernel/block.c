@@ -184,7 +184,7 @@ static void build_reductions(struct block *p) {
     for (value_id v = 0; v < k->values.n; v++)
         if (stage[v] > phases) phases = stage[v];
     for (uint32_t s = 0; s < k->stores.n; s++)
-        if (k->stores.at[s].mask & k->over && stage[k->stores.at[s].value] == phases) {
+        if (!store_is_of_results(k, &k->stores.at[s]) && stage[k->stores.at[s].value] == phases) {
             phases++; /* which only stores */
             break;
         }
@@ -208,7 +208,7 @@ static void build_reductions(struct block *p) {
         }
         for (uint32_t s = 0; s < k->stores.n; s++) {
             const struct store_node *st = &k->stores.at[s];
-            if (!(st->mask & k->over) || stage[st->value] != i) continue;
+            if (store_is_of_results(k, st) || stage[st->value] != i) continue;
             vec_push(a, &f.stores, s);
             mark(p, st->value, need);
         }
@@ -219,7 +219,7 @@ static void build_reductions(struct block *p) {
     }
     bool *need = NEW_ARRAY(a, bool, k->values.n);
     for (uint32_t s = 0; s < k->stores.n; s++) {
-        if (k->stores.at[s].mask & k->over) continue;
+        if (!store_is_of_results(k, &k->stores.at[s])) continue;
         vec_push(a, &p->column_stores, s);
         mark(p, k->stores.at[s].value, need);
     }

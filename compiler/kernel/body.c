@@ -362,26 +362,56 @@ static double touched(const struct kernel *k, buffer_id b, uint8_t mask) {
     return points < whole ? points : whole;
 }
 
+/* An index as digits: each grows by `step` elements, `most` times. */
+struct digits {
+    int n;
+    struct {
+        int64_t step, most;
+    } at[2 * GROUP_MAX_AXES];
+};
+
+static bool add_digits(const struct kernel *k, ex e, int64_t step, struct digits *d) {
+    int64_t number, lo, hi;
+    enum ex_kind kind = ex_kind(k->ex, e);
+    if (kind == EX_CONST) return true;
+    if (kind == EX_ADD)
+        return add_digits(k, ex_lhs(k->ex, e), step, d) && add_digits(k, ex_rhs(k->ex, e), step, d);
+    if (kind == EX_MUL && ex_is_const(k->ex, ex_rhs(k->ex, e), &number) && number > 0)
+        return add_digits(k, ex_lhs(k->ex, e), step * number, d);
+    ex_range(k->ex, e, &lo, &hi);
+    if (lo < 0 || hi >= INT64_MAX / step || d->n == 2 * GROUP_MAX_AXES) return false;
+    int at = d->n++;
+    for (; at && d->at[at - 1].step < step; at--) d->at[at] = d->at[at - 1];
+    d->at[at].step = step, d->at[at].most = hi;
+    return true;
+}
+
+/* May two numbers of these digits, of which the first `from` are left out, be so far apart? */
+static bool may_be_apart(const struct digits *d, int from, int64_t apart) {
+    enum { TRIES = 4 };
+    int64_t below = 0; /* what the others make up for */
+    if (from == d->n) return apart == 0;
+    for (int i = from + 1; i < d->n; i++) below += d->at[i].step * d->at[i].most;
+    int64_t step = d->at[from].step, most = d->at[from].most;
+    int64_t first = (apart - below) / step - 1, last = (apart + below) / step + 1;
+    if (first < -most) first = -most;
+    if (last > most) last = most;
+    if (last - first > TRIES) return true; /* digits that count the same elements */
+    for (int64_t n = first; n <= last; n++)
+        if (may_be_apart(d, from + 1, apart - n * step)) return true;
+    return false;
+}
+
 /* Do two loads never read the same element? Known of those that are a fixed number of elements
- * apart: beyond all that the inner axis covers, and within a step of the outer, if there is one,
- * such as the halves of a row. */
+ * apart, which their digits do not come to: the halves of a row, taps of windows that have gaps or
+ * lie beside each other. */
 static bool read_apart(const struct kernel *k, const struct value_node *v,
                        const struct value_node *w) {
-    int64_t apart, step[2] = {0, 0}, covers[2] = {1, 1};
-    int n = 0;
+    int64_t apart;
+    struct digits d = {0};
     if (v->n_args + w->n_args || v->mask != w->mask) return false;
     if (!ex_is_const(k->ex, ex_sub(k->ex, v->index, w->index), &apart)) return false;
-    for (int a = 0; a < AXIS_COUNT; a++) {
-        if (!(v->mask >> a & 1)) continue;
-        int64_t stride = index_stride(k, v->index, (enum axis)a);
-        if (stride < 1 || n == 2) return false;
-        step[n] = stride;
-        covers[n++] = (kernel_size(k, (enum axis)a) - 1) * stride + 1;
-    }
-    int inner = n == 2 && step[1] < step[0];
-    int64_t outer = n == 2 ? step[!inner] : INT64_MAX;
-    apart = (apart < 0 ? -apart : apart) % outer;
-    return apart >= covers[inner] && apart + covers[inner] <= outer;
+    return add_digits(k, v->index, 1, &d) && !may_be_apart(&d, 0, apart);
 }
 
 bool *kernel_parts(const struct kernel *k, value_id v) {
@@ -507,8 +537,8 @@ static void find_inner(struct kernel *k) {
         uint8_t mask = store ? k->stores.at[i - k->values.n].mask : k->values.at[i].mask;
         double bytes = touched(k, b, mask);
         for (int a = AXIS_X; a <= AXIS_R; a++) {
-            int64_t step = store ? index_local_stride(k, index, (enum axis)a)
-                                 : load_stride(k, &k->values.at[i], (enum axis)a);
+            int64_t step = store ? index_usual_stride(k, index, (enum axis)a)
+                                 : load_usual_stride(k, &k->values.at[i], (enum axis)a);
             if (step >= 1 && step <= MAX_STEP) along[a] += bytes / (double)step;
         }
     }

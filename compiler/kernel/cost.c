@@ -3,6 +3,7 @@
 #include "kernel/cost.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 bool dtype_takes_vectors(enum dtype t) { return t == DT_F32 || t == DT_BF16 || t == DT_F16; }
 
@@ -46,11 +47,12 @@ int cost_reads(const struct kernel *k, const struct layout *y) {
 
 /* Bytes that an access moves for each byte it wants. Memory comes in sectors of 32 bytes: an access
  * that strides along the inner axis wastes the rest of a sector, unless the tile is wide enough
- * along the axis that is contiguous for it (a transposed operand: 8 rows of f32 fill a sector). And
- * a warp that reads 32 sectors at once waits for each, if they do not turn in shared memory: adding
- * a transposed f32[8192, 8192] took 286 us so on an H200, of the 187 that its bytes take. */
+ * along the axis that is contiguous for it (a transposed operand: 8 rows of f32 fill a sector), or
+ * so many accesses `beside` each other take it up. And a warp that reads 32 sectors at once waits
+ * for each, if they do not turn in shared memory: adding a transposed f32[8192, 8192] took 286 us
+ * so on an H200, of the 187 that its bytes take. */
 static double waste(const struct kernel *k, const struct layout *y, int64_t inner, int64_t outer,
-                    buffer_id b, bool turned) {
+                    buffer_id b, bool turned, int beside) {
     const double SCATTERED = 2.6, ACROSS = 8; /* of a CPU's caches, sets and pages */
     int bytes = dtype_bytes(k->schedule->loops->buffers.at[b].meta.dtype);
     if (inner == 0 || inner == 1) return 1;
@@ -58,11 +60,37 @@ static double waste(const struct kernel *k, const struct layout *y, int64_t inne
     if (k->limits->kind == DEVICE_CPU && k->kind == KERNEL_POINTWISE)
         return turned ? 1 + 16.0 / y->bx : ACROSS;
     int64_t wanted = outer == 1 ? (y->rows_inner ? y->br : y->bx) * bytes : bytes;
-    double moved = wanted < SECTOR ? (double)SECTOR / (double)wanted : 1;
+    int64_t apart = inner > 0 && inner * bytes < SECTOR ? inner * bytes : SECTOR;
+    double moved = wanted < apart ? (double)apart / (double)wanted : 1;
+    moved = moved > beside ? moved / beside : 1;
     if (turned) moved *= wanted >= LINE ? 1 : wanted >= LINE / 2 ? 1.1 : 1.8;
-    bool scattered = k->limits->kind == DEVICE_CUDA && !turned &&
-                     (k->kind == KERNEL_POINTWISE || (k->kind == KERNEL_SCAN && !y->rows_inner));
+    bool across = k->kind == KERNEL_REDUCE && y->rows_inner && outer != 1 && apart == SECTOR;
+    bool scattered =
+        k->limits->kind == DEVICE_CUDA && !turned &&
+        (k->kind == KERNEL_POINTWISE || across || (k->kind == KERNEL_SCAN && !y->rows_inner));
     return scattered && moved < SCATTERED ? SCATTERED : moved;
+}
+
+/* Loads that are less than a sector from v, itself among them: taps of a window. */
+static int loads_beside(const struct kernel *k, const struct value_node *v) {
+    int n = 0;
+    int64_t bytes = dtype_bytes(k->schedule->loops->buffers.at[v->buffer].meta.dtype), apart;
+    for (uint32_t i = 0; i < k->values.n; i++) {
+        const struct value_node *x = &k->values.at[i];
+        if (x->kind != INST_LOAD || x->buffer != v->buffer) continue;
+        n += ex_is_const(k->ex, ex_sub(k->ex, x->index, v->index), &apart) &&
+             llabs(apart) * bytes < SECTOR;
+    }
+    return n;
+}
+
+/* Bytes that a load wants, of each element once. */
+static double wanted_bytes(const struct kernel *k, const struct value_node *v) {
+    double all = (double)buffer_bytes(k->schedule->loops, v->buffer),
+           bytes = dtype_bytes(k->schedule->loops->buffers.at[v->buffer].meta.dtype);
+    for (int a = 0; a < AXIS_COUNT; a++)
+        if (v->mask >> a & 1) bytes *= (double)kernel_size(k, (enum axis)a);
+    return bytes < all ? bytes : all;
 }
 
 /* What it costs to read a row again, of what the first time does, where `blocks` blocks run at a
@@ -84,39 +112,6 @@ static double looks(const struct kernel *k, const struct layout *y) {
     return 1 + (LOOK_BACK_GROUP + groups) / 2;
 }
 
-/* By how much e grows from one column to the next, almost everywhere: where a long row ends, and
- * the next begins elsewhere, is left out. -1 if that is not known. */
-static int64_t steps_inside(const struct kernel *k, ex e, ex axis) {
-    enum { LONG = 32 };
-    int64_t n, right = 0;
-    if (e == axis) return 1;
-    if (!ex_uses(k->ex, e, axis)) return 0;
-    enum ex_kind kind = ex_kind(k->ex, e);
-    if (kind != EX_ADD && kind != EX_MUL && kind != EX_DIV && kind != EX_MOD) return -1;
-    ex b = ex_rhs(k->ex, e);
-    int64_t left = steps_inside(k, ex_lhs(k->ex, e), axis);
-    if (left < 0) return -1;
-    if (kind == EX_ADD) return (right = steps_inside(k, b, axis)) < 0 ? -1 : left + right;
-    if (!ex_is_const(k->ex, b, &n)) return -1;
-    if (kind == EX_MUL) return n < 0 ? -1 : left * n;
-    if (n < LONG * left) return -1;
-    return kind == EX_MOD ? left : 0;
-}
-
-/* The steps of an index along an axis; what runs backwards has neighbours as well. */
-static int64_t index_steps(const struct kernel *k, ex index, enum axis x) {
-    int64_t known = index_local_stride(k, index, x);
-    ex step, rest;
-    if (known >= 0 || !k->axis[x]) return known;
-    bool linear = ex_linear(k->ex, index, k->axis[x], &step, &rest);
-    if (linear && step == ex_const(k->ex, -1)) return 1;
-    return steps_inside(k, index, k->axis[x]);
-}
-
-static int64_t load_steps(const struct kernel *k, const struct value_node *v, enum axis x) {
-    return v->n_args ? load_stride(k, v, x) : index_steps(k, v->index, x);
-}
-
 double cost_traffic(const struct kernel *k, const struct layout *y, int64_t blocks) {
     enum axis inner = y->rows_inner ? AXIS_X : AXIS_R, outer = y->rows_inner ? AXIS_R : AXIS_X;
     int n = cost_reads(k, y);
@@ -125,16 +120,16 @@ double cost_traffic(const struct kernel *k, const struct layout *y, int64_t bloc
     for (uint32_t i = 0; i < k->values.n; i++) {
         const struct value_node *v = &k->values.at[i];
         if (v->kind != INST_LOAD || !(v->mask & MASK_R) || layout_tap(y, i)) continue;
-        total += (waste(k, y, load_steps(k, v, inner), load_steps(k, v, outer), v->buffer,
-                        layout_turns(k, y, i)) -
+        total += (waste(k, y, load_usual_stride(k, v, inner), load_usual_stride(k, v, outer),
+                        v->buffer, layout_turns(k, y, i), loads_beside(k, v)) -
                   1) *
-                 (double)buffer_bytes(k->schedule->loops, v->buffer) * again;
+                 wanted_bytes(k, v) * again;
     }
     for (uint32_t i = 0; i < k->stores.n; i++) {
         const struct store_node *st = &k->stores.at[i];
         if (st->mask & MASK_R && !layout_store_is_vector(k, y, st))
-            total += (waste(k, y, index_steps(k, st->index, inner),
-                            index_steps(k, st->index, outer), st->buffer, false) -
+            total += (waste(k, y, index_usual_stride(k, st->index, inner),
+                            index_usual_stride(k, st->index, outer), st->buffer, false, 1) -
                       1) *
                      (double)buffer_bytes(k->schedule->loops, st->buffer);
     }

@@ -135,6 +135,9 @@ static double access_us(const struct kernel *k, const struct layout *y) {
         bool whole = v ? layout_load_is_vector(k, y, v) : layout_store_is_vector(k, y, st);
         int rows_of_one = v && v->mask == MASK_R && y->one_head ? y->ex : 1;
         bool shifts = v && layout_load_shifts(k, y, v);
+        bool along = whole || uniform || !v || layout_turns(k, y, i);
+        int64_t steps = along ? 1 : load_usual_stride(k, v, inner);
+        if (steps > 1) bytes *= steps < LINE ? (int)steps : LINE;
         double clocks = access_clocks(warp, bytes, lanes_of_run(k, y));
         if (shifts) clocks = TWICE * clocks + SHIFT;
         total += (v ? cost_reads(k, y) : 1) *
@@ -605,6 +608,26 @@ static double epilogue_clocks(const struct kernel *k, const struct layout *y) {
     return (double)y->bx * y->br * size / LANES / (y->product->warpgroups == 1 ? ALONE : TOGETHER);
 }
 
+/* Clocks of a step whose tile of `rows` warps make: what a warpgroup has to issue, of which each
+ * scheduler has one warp, and to wait for what it reads, while others have their turns. Not fitted
+ * to anything. */
+static double made_clocks(const struct kernel *k, const struct product *p, int rows, double steps) {
+    const double READ = 3, INSIDE = 2, PLANES = 8, ROUND = 2, ISSUED = 0.7, LATENCY = 900;
+    enum { GROUP = 128 };
+    const struct operand *o = p->a.made ? &p->a : &p->b;
+    const bool *needed = kernel_parts(k, o->factor);
+    double each = o->planes > 1 ? PLANES : ROUND;
+    for (value_id v = 0; v <= o->factor; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (!needed[v] || !(x->mask & MASK_R)) continue;
+        if (x->kind == INST_LOAD) each += READ;
+        if (x->kind == INST_INDEX) each += INSIDE;
+        if (x->kind == INST_OP) each += op_is_expensive(x->op) ? 8 : 1;
+    }
+    double elements = (double)rows * (double)o->depth / steps / GROUP;
+    return (elements * each / ISSUED + LATENCY) / p->makers;
+}
+
 /* Products on the matrix units: a step of a tile takes what the units need for it, or to read it
  * out of shared memory, and what a warpgroup waits for between two steps, which another one hides
  * in part; or as long as its copy is under way, if few are ahead. Warps that make planes multiply
@@ -622,6 +645,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
         0.1; /* of the faster of products and copies, which go on beside each other */
     const double BUSY = 12; /* warps of a multiprocessor that keep these four busy */
     const double EPILOGUE = 1500, FILL = 2000, LAUNCH = 3, MEETING = 3500;
+    const double IDLE = 5; /* us: pairs: the launches in bf16 beside them; not fitted to anything */
     const struct device_limits *d = k->limits;
     const struct product *p = y->product;
     double ghz = device_clock_ghz(k->limits) * LOADED, gbps = device_gbps(d);
@@ -659,6 +683,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
            of_b = copy_clocks(p, &p->b, p->b_bytes / y->cluster, (int)depth);
     double lines =
         (p->a.windows && !p->a.flat) * of_a + (p->b.windows && !p->b.flat) * of_b * y->cluster;
+    if (p->makers) lines += made_clocks(k, p, p->a.made ? y->bx : y->br, steps);
     double multiplied = fmax(units, shared) + wait;
     double step = fmax(multiplied, lines) + BESIDE * fmin(multiplied, lines);
     step = fmax(step, LATENCY / (y->stages - 1) / (p->by_warp ? resident : 1));
@@ -674,6 +699,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     double least = (k->bytes_read + k->bytes_written) / (gbps * 1e3 * 0.9);
     /* What rows come to: another launch, or a meeting for each phase; not fitted to anything. */
     if (k->over && !epilogue_reads_results(k)) us += LAUNCH;
+    if (p->pairs) us += IDLE;
     if (p->sharing > 1) us += waves * MEETING * (p->online ? 1 : k->levels - 1) / (ghz * 1e3);
     if (p->parts > 1) us += 2.5 + 2 * tiles * p->parts * m * n * 4 / (gbps * 1e3); /* by L2 */
     return fmax(us, least) + operand_pack_us(k, &p->a) + operand_pack_us(k, &p->b);

@@ -6,16 +6,49 @@
 
 enum { PIECE = 16 }; /* bytes that what warps leave is a multiple of */
 
+int64_t kernel_span(const struct kernel *k, enum axis x) {
+    if (!(k->over >> x & 1)) return 1;
+    return k->span[x] ? k->span[x] : kernel_size(k, x);
+}
+
+bool kernel_has_spans(const struct kernel *k) { return k->span[AXIS_N] != 0; }
+
+bool store_is_of_results(const struct kernel *k, const struct store_node *s) {
+    ex from[AXIS_COUNT], to[AXIS_COUNT], in[AXIS_COUNT];
+    int n = 0;
+    if (!kernel_has_spans(k)) return !(s->mask & k->over);
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        if (!(k->over >> a & 1)) continue;
+        int64_t span = kernel_span(k, (enum axis)a), all = kernel_size(k, (enum axis)a) / span;
+        ex outer = ex_index(k->ex, "outer", ex_const(k->ex, all));
+        in[n] = ex_index(k->ex, "inner", ex_const(k->ex, span));
+        from[n] = k->axis[a];
+        to[n] = ex_add(k->ex, ex_mul(k->ex, outer, ex_const(k->ex, span)), in[n]);
+        n++;
+    }
+    ex index = ex_subst(k->ex, s->index, from, to, n);
+    for (int i = 0; i < n; i++)
+        if (ex_uses(k->ex, index, in[i])) return false;
+    return true;
+}
+
 int64_t matrix_results(const struct kernel *k) {
     static const enum axis axes[] = {AXIS_Z, AXIS_M, AXIS_N};
     int64_t n = 1;
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
-        if (!(k->over >> axes[i] & 1)) n *= kernel_size(k, axes[i]);
+        n *= kernel_size(k, axes[i]) / kernel_span(k, axes[i]);
     return n;
+}
+
+/* Pieces of so many columns, a warp's, that those of one result may lie in. */
+int64_t matrix_pieces(const struct kernel *k, const struct layout *y) {
+    int64_t piece = y->product->warp_columns, span = k->span[AXIS_N];
+    return span % piece ? (span + piece - 2) / piece + 1 : span / piece;
 }
 
 int64_t matrix_partials(const struct kernel *k, const struct layout *y) {
     int64_t n = 1;
+    if (kernel_has_spans(k)) return matrix_pieces(k, y) * kernel_span(k, AXIS_M);
     if (k->over & MASK_Z) n *= matrix_tiles(k, y, AXIS_Z);
     if (k->over & MASK_M) n *= matrix_tiles(k, y, AXIS_M) * y->cluster;
     if (k->over & MASK_N) n *= matrix_tiles(k, y, AXIS_N);
@@ -40,7 +73,7 @@ bool epilogue_reads_results(const struct kernel *k) {
     for (value_id v = 0; v < k->values.n; v++)
         reads |= k->values.at[v].kind == INST_REDUCE && stage[v] > 1;
     for (uint32_t s = 0; s < k->stores.n; s++)
-        reads |= k->stores.at[s].mask & k->over && stage[k->stores.at[s].value];
+        reads |= !store_is_of_results(k, &k->stores.at[s]) && stage[k->stores.at[s].value];
     return reads;
 }
 
@@ -53,7 +86,8 @@ bool epilogue_is_online(const struct kernel *k) {
         sums++;
     }
     for (uint32_t s = 0; s < k->stores.n; s++)
-        if (k->stores.at[s].mask & k->over && stage[k->stores.at[s].value] == 1) return false;
+        if (!store_is_of_results(k, &k->stores.at[s]) && stage[k->stores.at[s].value] == 1)
+            return false;
     return k->over && sums;
 }
 
@@ -79,7 +113,7 @@ value_id epilogue_kept(const struct kernel *k) {
     if (dtype_opmath(k->values.at[kept].dtype) != DT_F32) return NO_VALUE;
     for (uint32_t s = 0; s < k->stores.n; s++) {
         value_id v = k->stores.at[s].value;
-        if (k->stores.at[s].mask & k->over && stage[v] && needs_product(k, v, kept))
+        if (!store_is_of_results(k, &k->stores.at[s]) && stage[v] && needs_product(k, v, kept))
             return NO_VALUE;
     }
     return kept;
@@ -90,6 +124,7 @@ int exchange_results(const struct kernel *k, const struct layout *y) {
 }
 
 int exchange_parts(const struct kernel *k, const struct layout *y) {
+    if (kernel_has_spans(k)) return 1; /* what a warp has is a part of its own */
     return (k->over & MASK_M ? product_warps(y, AXIS_M) : 1) *
            (k->over & MASK_N ? product_warps(y, AXIS_N) : 1);
 }

@@ -83,6 +83,34 @@ int64_t index_local_stride(const struct kernel *k, ex index, enum axis x) {
     return whole >= 0 || !k->axis[x] ? whole : stride_inside(k, index, x, NEIGHBOURS);
 }
 
+/* By how much e grows from one column to the next, almost everywhere: where a long row ends, and
+ * the next begins elsewhere, is left out. -1 if that is not known. */
+static int64_t steps_inside(const struct kernel *k, ex e, ex axis) {
+    enum { LONG = 32 };
+    int64_t n, right = 0;
+    if (e == axis) return 1;
+    if (!ex_uses(k->ex, e, axis)) return 0;
+    enum ex_kind kind = ex_kind(k->ex, e);
+    if (kind != EX_ADD && kind != EX_MUL && kind != EX_DIV && kind != EX_MOD) return -1;
+    ex b = ex_rhs(k->ex, e);
+    int64_t left = steps_inside(k, ex_lhs(k->ex, e), axis);
+    if (left < 0) return -1;
+    if (kind == EX_ADD) return (right = steps_inside(k, b, axis)) < 0 ? -1 : left + right;
+    if (!ex_is_const(k->ex, b, &n)) return -1;
+    if (kind == EX_MUL) return n < 0 ? -1 : left * n;
+    if (n < LONG * left) return -1;
+    return kind == EX_MOD ? left : 0;
+}
+
+int64_t index_usual_stride(const struct kernel *k, ex index, enum axis x) {
+    int64_t known = index_local_stride(k, index, x);
+    ex step, rest;
+    if (known >= 0 || !k->axis[x]) return known;
+    bool linear = ex_linear(k->ex, index, k->axis[x], &step, &rest);
+    if (linear && step == ex_const(k->ex, -1)) return 1;
+    return steps_inside(k, index, k->axis[x]);
+}
+
 bool index_is_vector(const struct kernel *k, ex index, enum axis x, int vec) {
     return k->axis[x] && stride_inside(k, index, x, vec) == 1 && begins_even(k, index, x, vec) &&
            ex_divides(k->ex, vec, k->bound[x]);
@@ -138,6 +166,10 @@ static bool is_indexed(const struct kernel *k, const struct value_node *load, en
 
 int64_t load_stride(const struct kernel *k, const struct value_node *load, enum axis x) {
     return is_indexed(k, load, x) ? index_local_stride(k, load->index, x) : -1;
+}
+
+int64_t load_usual_stride(const struct kernel *k, const struct value_node *load, enum axis x) {
+    return load->n_args ? load_stride(k, load, x) : index_usual_stride(k, load->index, x);
 }
 
 int64_t load_first_step(const struct kernel *k, const struct value_node *load, enum axis x) {

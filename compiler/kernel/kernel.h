@@ -48,6 +48,10 @@
  *     v4 = relu v3                   {m n}  level 1
  *     v5 = reduce sum v4 over n      {m}    level 2
  *
+ * Of m and n a result may take a `span` alone, as the pixels of one of several images, or these
+ * and the channels of a group: a norm's statistics, a mean of each image. Each warp then leaves
+ * what its columns of a row come to, one part for each image that these are of.
+ *
  * If elements read what their rows come to, as softmax does, all is done in one launch: a tile that
  * has whole rows knows it; else the blocks that share rows are all at work at a time, leave their
  * parts, wait for each other, and go on with what they have in registers (tile.h). Columns are not
@@ -68,7 +72,7 @@
  *   K6  what stands on a reduction across (`column`) does not vary with x, and nothing in the rows
  *       needs it;
  *   K7  a reduction goes along r, or across along x; behind a product along all of the axes `over`,
- *       none of which is r.
+ *       none of which is r; where it has a span of n, not along z, and no place is looked for.
  *
  * Ownership: in kernel.arena. */
 #ifndef WS_KERNEL_H
@@ -168,6 +172,8 @@ struct kernel {
     VEC(ex) sizes; /* size symbols the kernel takes as arguments, after the buffers */
     int levels;    /* number of phases with a reduction */
     uint8_t over;  /* MATMUL: axes along which what the product has summed up is reduced; 0: none */
+    int64_t
+        span[AXIS_COUNT]; /* of m and n among them, how many neighbours one result takes; 0: all */
     value_id dot_a, dot_b,
         dot; /* MATMUL: the two factors (functions of z,m,r and of z,n,r) and the reduction */
     bool a_fixed, b_fixed;    /* MATMUL: the factor is the same in every call: of constants alone */
@@ -330,7 +336,8 @@ int64_t im2col_reach(const struct im2col *w);
  * before the product writes into the workspace. A number of 24 bits is a sum of three of 8:
  * planes of bf16, one matrix behind another, or, where f32 is `stored`, made of it in registers by
  * the warps that multiply. They add up to it 2^PLANE_SCALE times over, so that
- * the last bit of the smallest f32, 2^-149, is still a bf16. */
+ * the last bit of the smallest f32, 2^-149, is still a bf16. Or it is a pair of f16: see
+ * matrix.c. */
 struct operand {
     value_id factor, load; /* load: NO_VALUE if packed */
     enum axis axis;        /* AXIS_M or AXIS_N */
@@ -338,6 +345,7 @@ struct operand {
     enum dtype stored;     /* in shared memory: dtype, or f32 of which planes are made */
     int planes;
     bool along;
+    bool made;                    /* neither: warps of the block write its tiles themselves */
     bool at_load;                 /* packed: once, into memory that is kept across calls */
     bool across;                  /* packed: what is read runs along the rows, unlike the image */
     int64_t rows, depth, batches; /* batches: 1 if it does not vary with z */
@@ -382,20 +390,29 @@ struct short_steps {
 /* Sums of products of planes, small ones first; what has summed up `promote` of the depth, if not
  * 0, goes to a total of its own (f32: products of tensor cores are cut off, not rounded). */
 enum { MOST_PASSES = 6, PROMOTE_DEPTH = 64, PROMOTE_TF32 = 32, PLANE_SCALE = 16 };
+/* Of pairs of f16: the factor is multiplied by 2^PAIR_SCALE; what the first plane leaves of it is
+ * 2^PAIR_SHIFT times as large in the second; products of a first and a second plane have sums of
+ * their own, which go to the total every CROSS_STEPS steps. */
+enum { PAIR_SCALE = 4, PAIR_SHIFT = 11, CROSS_STEPS = 64 };
 struct product {
     struct operand a, b;
     struct {
         int a, b;
+        bool crossed;
     } pass[MOST_PASSES];
     int n_passes;
-    bool flat;      /* windows of an operand are */
+    bool flat; /* windows of an operand are */
+    bool pairs;
     bool by_warp;   /* mma.sync: a warp waits for its products, and all warps copy; else wgmma */
     int warpgroups; /* that multiply: 64 rows of a tile each; by_warp 1, the whole block */
     int group_threads;
+    int makers; /* warpgroups that make one operand's tiles, in turn; 0: all tiles are copied */
     int warp_rows, warp_columns; /* of the sums that the threads of a warp have between them */
     int resident;                /* blocks of a multiprocessor */
-    int copier_registers, multiplier_registers; /* that the roles ask for; 0: what both have */
-    int band; /* tiles along m that are done before the next ones along n */
+    int copier_registers, multiplier_registers; /* of blocks that share a multiprocessor */
+    bool beside; /* tiles of all batches at one place are done together, for these store beside each
+                    other */
+    int band;    /* tiles along m that are done before the next ones along n */
     bool promotes;
     int parts;          /* of the depth, that blocks have; the last to end adds them up */
     struct folds folds; /* of promoted sums */
@@ -466,16 +483,38 @@ enum { SMEM_RESERVED = 1024 }; /* bytes of shared memory that CUDA takes of each
 const char *kernel_layout(const struct kernel *k, const struct config *c, struct layout *out,
                           struct arena *a);
 
-/* operand.c: both factors, for tiles of m by n of so much depth; p->by_warp is known. */
+/* Tiles that warps make: a warpgroup's threads have a row each, or `rows` of them, or share one;
+ * and of each so many pieces of eight of the depth, the number of which is the part's times that.
+ */
+struct making {
+    int rows, parts, pieces;
+    bool unrolled; /* which of the depth is a number in each step's text */
+};
+struct making operand_making(const struct kernel *k, const struct operand *o, int rows, int depth);
+/* Why warps cannot make such tiles; NULL: they can. */
+const char *operand_unmakeable(const struct kernel *k, const struct operand *o, int rows, int depth,
+                               struct arena *a);
+/* Registers of a thread of the role that copies or makes, or multiplies; 0: as many as all have. */
+int product_registers(const struct product *p, bool multiplies);
+
+/* operand.c: both factors, for tiles of m by n of so much depth; p->by_warp and p->makers are
+ * known. */
 void product_operands(const struct kernel *k, struct product *p, int m, int n, int depth,
                       struct arena *a);
 /* matrix.c: the layout of a product on the matrix units; NULL, or why it is not legal. */
 const char *matrix_layout(const struct kernel *k, const struct config *c, struct layout *y,
                           struct arena *a);
+/* Of a config with pairs=1, the one of the product in bf16 that is made where the data are out of
+ * range; false: none is legal. */
+bool matrix_wide_config(const struct kernel *k, const struct config *c, struct config *wide,
+                        struct arena *a);
 /* Sums that a thread has of a tile; those that are promoted have a total each beside them. */
 int product_thread_sums(const struct product *p);
 /* The part of the depth, in steps of so much, that short ones leave. */
 double product_depth_left(const struct short_steps *s, int depth);
+/* May its sums not be finite where those of the factors are infinite? Not of pairs: these are of
+ * what is in range. */
+bool product_may_break(const struct product *p);
 /* What writing an operand's image takes in us, and its being read once (0: it has none); the clocks
  * that a line of a tile of windows takes at least: on an H100, tensor maps bring one in 5, of 32
  * bytes as of 128. */
@@ -493,9 +532,16 @@ int64_t matrix_tiles(const struct kernel *k, const struct layout *y, enum axis x
 int64_t matrix_blocks(const struct kernel *k, const struct layout *y);
 /* Warps of a block along m or n, each of which has an equal part of the tile. */
 int product_warps(const struct layout *y, enum axis x);
-/* Of the reductions behind a product: results of each, and parts that a result has, one of each
- * tile along the axes reduced. */
+/* Of the reductions behind a product: neighbours along m or n that one result takes, and whether
+ * that is a part of n; whether a store is of what stands on results, one element for each. */
+int64_t kernel_span(const struct kernel *k, enum axis x);
+bool kernel_has_spans(const struct kernel *k);
+bool store_is_of_results(const struct kernel *k, const struct store_node *s);
+/* Results of each, and parts that a result has, one of each tile along the axes reduced; if n has
+ * spans, one of each row of the result in each piece, the columns of a warp that its span reaches.
+ */
 int64_t matrix_results(const struct kernel *k);
+int64_t matrix_pieces(const struct kernel *k, const struct layout *y);
 int64_t matrix_partials(const struct kernel *k, const struct layout *y);
 /* How many reductions behind the product each value stands on, one on another. Does any that varies
  * along the axes reduced, or another reduction, stand on one? */
@@ -744,11 +790,15 @@ bool index_take(const struct kernel *k, ex *index, ex symbol, int64_t *step);
 /* The same, or by how much it grows between neighbours, if that holds for eights of them: rows that
  * lie apart in memory are long enough to count as contiguous. */
 int64_t index_local_stride(const struct kernel *k, ex index, enum axis x);
+/* The same almost everywhere: where a row ends, and the next begins elsewhere, is left out. What
+ * runs backwards has neighbours as well. */
+int64_t index_usual_stride(const struct kernel *k, ex index, enum axis x);
 /* The two of a load, whose guard and subscripts may vary along the axis. */
 bool load_is_vector(const struct kernel *k, const struct value_node *load, enum axis x, int vec);
 /* Is it the same for vec neighbours, the first of which is a multiple of vec? */
 bool load_is_uniform(const struct kernel *k, const struct value_node *load, enum axis x, int vec);
 int64_t load_stride(const struct kernel *k, const struct value_node *load, enum axis x);
+int64_t load_usual_stride(const struct kernel *k, const struct value_node *load, enum axis x);
 /* From the first to the second: where rows of any length lie apart, mostly that. */
 int64_t load_first_step(const struct kernel *k, const struct value_node *load, enum axis x);
 

@@ -603,6 +603,7 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
     if (k->over) return "reductions behind a product need mma=1 or 2";
     if (c->knob[KNOB_stages] || c->knob[KNOB_cluster] || c->knob[KNOB_band] || c->knob[KNOB_split])
         return "stages, cluster, band and split are knobs of products with mma=1 or 2";
+    if (c->knob[KNOB_make]) return "make is a knob of products with mma=1";
     if (m < 1 || n < 1 || depth < 1 || tm < 1 || tn < 1)
         return "a matrix product needs m, n, k, tm and tn";
     if (m % tm || n % tn)
@@ -637,10 +638,11 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
 /* Whether the numbers may stand in a config of such a kernel, whatever they would make of it. */
 static const char *check_knobs(const struct config *c, bool dot, struct arena *a) {
     static const enum knob switches[] = {
-        KNOB_nt,         KNOB_skip_l1, KNOB_leave_l2,  KNOB_stay_l2, KNOB_online, KNOB_turn,
-        KNOB_last_block, KNOB_window,  KNOB_look_back, KNOB_ahead,   KNOB_shift,  KNOB_flat};
-    static const enum knob dot_only[] = {KNOB_m,  KNOB_n,   KNOB_k,    KNOB_tm,
-                                         KNOB_tn, KNOB_mma, KNOB_flat, KNOB_band};
+        KNOB_nt,    KNOB_skip_l1,    KNOB_leave_l2, KNOB_stay_l2,   KNOB_online,
+        KNOB_turn,  KNOB_last_block, KNOB_window,   KNOB_look_back, KNOB_ahead,
+        KNOB_shift, KNOB_pairs,      KNOB_flat};
+    static const enum knob dot_only[] = {KNOB_m,   KNOB_n,     KNOB_k,    KNOB_tm,   KNOB_tn,
+                                         KNOB_mma, KNOB_pairs, KNOB_band, KNOB_make, KNOB_flat};
     static const enum knob row_only[] = {KNOB_x,         KNOB_r,      KNOB_rows,  KNOB_keep,
                                          KNOB_vec,       KNOB_blocks, KNOB_turn,  KNOB_window,
                                          KNOB_look_back, KNOB_ahead,  KNOB_shift, KNOB_hits};

@@ -6,6 +6,26 @@
  * with a whole depth in one sum that is 20 to 90 times an f32's error. So the sum begins anew every
  * 64 of the depth, with the small products first, and is added to a total by the threads.
  *
+ * f32 in pairs of f16 (the knob pairs). x 2^4 = hi + 2^-11 lo, hi the nearest f16 and lo the
+ * nearest to 2^11 times what hi leaves: 11 bits, the sign, and 11 bits. Three products: hi hi in
+ * sums that begin anew every 64 of the depth, as above; hi lo and lo hi, 2^-11 times as large, in
+ * sums of their own, where what the units cut off counts 2^11 times less, so that they begin anew
+ * every 4096. Where hi is no denormal (x from 2^-18 on), a pair is x but for 2^-23 of it, and
+ * three times in four it is x; lo lo, which is left out, is less than 2^-22 of x y. So a sum is
+ * off by at most 8 u sum|x y| (u = 2^-24) before anything is added up, and by about 2 u sum|x y| /
+ * sqrt(depth), root mean square: one f32 sum after the other, which is off by up to depth u sum|x
+ * y|, is worse from a depth of some 400 on, over normal, uniform, cancelling and wide data; pairs
+ * are for 512 and more.
+ *
+ * Below 2^-18 pairs are off by 2^-40: that is 2^-22 of the largest of some neighbours along the
+ * depth, 8 to 256 as their image is packed, if that is 2^-18 or more. If it is not, nor all are 0,
+ * or if any element is 4095 or more, infinite or no number, all of the product is made of six
+ * products of bf16: launches that pack leave a flag for each of their blocks, the product reads
+ * these, leaves a verdict and ends, and launches behind it pack planes of bf16 and multiply them;
+ * or else these do nothing. What pairs cannot tell is a result that stands on such small elements
+ * alone because the other factor is 0 at all of the large ones; and of a factor that picks single
+ * elements of the other (rows of an identity), one in four has its last bit rounded.
+ *
  * tf32. The units read an f32 and ignore its last 13 bits. Cut off, factors would be too small, all
  * of them, and what a sum is off by would grow like the depth; so they are rounded to the nearest
  * before: by the tensor map that copies them, in registers (mma=2), or as they are packed. An
@@ -30,10 +50,11 @@ enum {
 
 /* Of which plane each is multiplied with which, the smallest products first. */
 static void choose_passes(struct product *p) {
-    for (int sum = 2; sum >= 0; sum--)
+    for (int sum = p->pairs ? 1 : 2; sum >= 0; sum--)
         for (int a = 0; a < p->a.planes; a++)
             for (int b = 0; b < p->b.planes; b++) {
                 if (a + b != sum) continue;
+                p->pass[p->n_passes].crossed = p->pairs && sum;
                 p->pass[p->n_passes].a = a;
                 p->pass[p->n_passes++].b = b;
             }
@@ -81,7 +102,8 @@ static struct short_steps find_shorts(const struct product *p, int depth) {
     }
     int64_t every = round_up(whole, depth) / depth;
     int64_t left = round_up(counts - (every - 1) * depth, unit);
-    if (p->by_warp || (depth - left) * LEAST < depth * every) return (struct short_steps){0};
+    if (p->by_warp || p->makers || (depth - left) * LEAST < depth * every)
+        return (struct short_steps){0};
     return (struct short_steps){.depth = (int)left, .every = every, .at = every - 1};
 }
 
@@ -146,14 +168,9 @@ static int launch_registers(const struct kernel *k, const struct product *p, int
 /* Those who copy give registers away, and those who multiply get them. */
 static void share_registers(const struct kernel *k, struct product *p, int threads) {
     enum { UNIT = 8, COPIER = 40 };
-    if (p->resident > 1) {
-        int left = launch_registers(k, p, threads) * threads - COPIER * GROUP_THREADS;
-        p->copier_registers = COPIER;
-        p->multiplier_registers = left / (p->warpgroups * GROUP_THREADS) / UNIT * UNIT;
-    } else if (p->warpgroups > 1) {
-        p->copier_registers = p->warpgroups > 2 ? 32 : 40;
-        p->multiplier_registers = p->warpgroups > 2 ? 160 : 232;
-    }
+    int left = launch_registers(k, p, threads) * threads - COPIER * GROUP_THREADS;
+    p->copier_registers = COPIER;
+    p->multiplier_registers = left / (p->warpgroups * GROUP_THREADS) / UNIT * UNIT;
 }
 
 /* Blocks of a multiprocessor, one of which multiplies while the other one stores. */
@@ -174,6 +191,56 @@ static const char *check_fit(const struct kernel *k, int fit, const struct layou
     return NULL;
 }
 
+/* A multiprocessor has 512 for each thread of a warpgroup. Those who make hold what they have read of
+ * a step, those who multiply their sums. */
+int product_registers(const struct product *p, bool multiplies) {
+    if (p->resident > 1) return multiplies ? p->multiplier_registers : p->copier_registers;
+    if (p->makers) {
+        if (p->warpgroups == 1) return p->makers == 1 ? 0 : multiplies ? 232 : 136;
+        return p->makers == 1 ? multiplies ? 200 : 104 : multiplies ? 168 : 88;
+    }
+    if (p->warpgroups == 1) return 0;
+    return p->warpgroups > 2 ? multiplies ? 160 : 32 : multiplies ? 232 : 40;
+}
+
+/* Of warps that make tiles of one factor. */
+static const char *check_makers(const struct kernel *k, const struct config *c,
+                                const struct layout *y, const struct product *p, struct arena *a) {
+    enum { MOST = 2 };
+    if (p->makers > MOST) return arena_printf(a, "make=%d; %d is the limit", p->makers, MOST);
+    if (p->by_warp) return "make is a knob of mma=1";
+    if (p->resident > 1) return "blocks that make tiles have a multiprocessor each";
+    if (p->pairs)
+        return "tiles of pairs are not made: whether these are in range is known of images";
+    if (y->cluster > 1) return "blocks of a cluster make no tiles";
+    if (p->warpgroups > 2) return "make needs an m of 64 or 128";
+    if (!p->a.made && !p->b.made) return "no factor is packed that could be made";
+    const struct operand *o = p->a.made ? &p->a : &p->b;
+    int rows = c->knob[p->a.made ? KNOB_m : KNOB_n];
+    return operand_unmakeable(k, o, rows, c->knob[KNOB_k], a);
+}
+
+/* Arrays of sums that a thread has: those under way, crossed ones, totals. */
+static int product_arrays(const struct product *p) { return p->pairs ? 3 : p->promotes ? 2 : 1; }
+
+/* Of a product of f32 in pairs: both factors are made of them, and the depth is one of which they
+ * are known to be exact enough (see above). What is out of their range is multiplied in bf16. */
+static const char *check_pairs(const struct kernel *k, const struct config *c,
+                               const struct product *p, int64_t least_depth, struct arena *a) {
+    enum { LEAST_DEPTH = 512 };
+    struct config wide;
+    if (c->knob[KNOB_mma] != BY_WARPGROUP) return "pairs=1 needs mma=1";
+    if (p->a.planes != 2 || p->b.planes != 2) return "pairs=1 needs two factors of f32";
+    if ((p->a.windows && p->a.along) || (p->b.windows && p->b.along))
+        return "pairs=1 is not of windows along the depth";
+    if (kernel_size(k, AXIS_R) < LEAST_DEPTH || least_depth < LEAST_DEPTH)
+        return arena_printf(a, "pairs=1 needs a depth of %d", LEAST_DEPTH);
+    if (!matrix_wide_config(k, c, &wide, a)) return "pairs=1 needs a product in bf16 beside it";
+    if (k->over && wide.knob[KNOB_n] != c->knob[KNOB_n])
+        return "pairs=1 and the product in bf16 leave the same parts of reductions";
+    return NULL;
+}
+
 /* Of the wgmma's: rows of warpgroups, a line of 128 bytes, registers of those who multiply. */
 static const char *check_warpgroups(const struct kernel *k, const struct config *c,
                                     struct layout *y, struct product *p, struct arena *a) {
@@ -188,10 +255,10 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     p->warp_rows = WARP_ROWS;
     p->warp_columns = n;
     p->resident = c->knob[KNOB_fit] > 1 ? c->knob[KNOB_fit] : 1;
-    y->threads = (p->warpgroups + 1) * GROUP_THREADS;
+    y->threads = (p->warpgroups + (p->makers ? p->makers : 1)) * GROUP_THREADS;
     if ((int64_t)p->resident * y->threads > k->limits->max_threads_unit)
         return arena_printf(a, "fit=%d blocks of %d threads", p->resident, y->threads);
-    share_registers(k, p, y->threads);
+    if (p->resident > 1) share_registers(k, p, y->threads);
     if (y->cluster > k->limits->max_cluster || (y->cluster & (y->cluster - 1)))
         return arena_printf(a, "cluster=%d", y->cluster);
     if (p->a.along && operand_line(&p->a, m, depth) != 128) return "m=64 at least";
@@ -199,8 +266,8 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     if ((!p->a.along || !p->b.along) && bytes > 128)
         return arena_printf(a, "k=%d at most where memory runs along it",
                             128 / dtype_bytes(p->a.dtype));
-    int sums = n / 2 * (p->promotes ? 2 : 1);
-    int most = p->multiplier_registers ? p->multiplier_registers : 232;
+    int sums = n / 2 * product_arrays(p), most = product_registers(p, true);
+    if (!most) most = 232;
     if (sums + 40 > most)
         return arena_printf(a, "%d sums a thread; %d is the limit", sums, most - 40);
     y->smem = BARRIERS + 1024;
@@ -238,6 +305,8 @@ static const char *check_warps(const struct kernel *k, const struct config *c, s
 int product_thread_sums(const struct product *p) {
     return p->warp_rows / WARP_ROWS * p->warp_columns / 2;
 }
+
+bool product_may_break(const struct product *p) { return p->n_passes > 1 && !p->pairs; }
 
 int product_warps(const struct layout *y, enum axis x) {
     return x == AXIS_M ? y->bx / y->product->warp_rows : y->br / y->product->warp_columns;
@@ -281,6 +350,30 @@ static const char *check_readers(const struct kernel *k, const struct layout *y,
     return NULL;
 }
 
+/* From the first element of the store to the second along an axis. */
+static int64_t store_step(const struct kernel *k, const struct store_node *s, enum axis x) {
+    ex at = s->index, then = at;
+    int64_t step;
+    for (int i = 0; i < AXIS_COUNT; i++) {
+        ex from = k->axis[i], zero = ex_const(k->ex, 0), one = ex_const(k->ex, i == (int)x);
+        if (!from) continue;
+        at = ex_subst(k->ex, at, &from, &zero, 1);
+        then = ex_subst(k->ex, then, &from, &one, 1);
+    }
+    return ex_is_const(k->ex, ex_sub(k->ex, then, at), &step) ? step : -1;
+}
+
+/* Do batches store between what neighbouring columns do, as phases of a transposed convolution? A
+ * line of memory that is written by one and, long after, by another is written twice. */
+static bool batches_lie_beside(const struct kernel *k) {
+    if (!k->axis[AXIS_Z] || kernel_size(k, AXIS_Z) == 1 || k->over) return false;
+    for (uint32_t i = 0; i < k->stores.n; i++) {
+        int64_t batch = store_step(k, &k->stores.at[i], AXIS_Z);
+        if (batch < 1 || batch >= store_step(k, &k->stores.at[i], AXIS_N)) return false;
+    }
+    return k->stores.n > 0;
+}
+
 const char *matrix_layout(const struct kernel *k, const struct config *c, struct layout *y,
                           struct arena *a) {
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n], depth = c->knob[KNOB_k];
@@ -296,17 +389,21 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     bool by_warp = c->knob[KNOB_mma] == BY_WARP;
     p->by_warp = by_warp;
     p->flat = c->knob[KNOB_flat];
+    p->makers = c->knob[KNOB_make];
+    p->pairs = c->knob[KNOB_pairs];
     product_operands(k, p, m, n, depth, a);
     if (p->flat && !by_warp && !p->a.flat && !p->b.flat)
         return "flat=1 needs windows that are one apart, of results that nothing reduces";
     choose_passes(p);
     p->band = c->knob[KNOB_band] ? c->knob[KNOB_band] : epilogue_reads_results(k) ? 1 : 8;
+    p->beside = batches_lie_beside(k);
     int64_t steps = round_up(p->a.depth, depth) / depth;
     p->steps = list_steps(k, p->a.windows ? &p->a : &p->b, depth, a);
     p->shorts = find_shorts(p, depth);
     p->parts = y->split;
     if (p->parts > 1 && k->over) return "parts of the depth have no sums to reduce";
     int64_t least = least_steps(k, p, steps);
+    if (p->pairs && (bad = check_pairs(k, c, p, least * depth, a))) return bad;
     if (p->parts > least || p->parts > MOST_PARTS)
         return arena_printf(a, "split=%d of %lld steps; %d is the limit", p->parts,
                             (long long)least, MOST_PARTS);
@@ -321,6 +418,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     p->b_bytes = n * depth * dtype_bytes(p->b.stored) * stored_planes(&p->b);
     bad = (by_warp ? check_warps : check_warpgroups)(k, c, y, p, a);
     if (bad) return bad;
+    if (p->makers && (bad = check_makers(k, c, y, p, a))) return bad;
     if ((bad = check_operand(k, &p->a, m, depth, 1, a))) return bad;
     if ((bad = check_operand(k, &p->b, n, depth, y->cluster, a))) return bad;
     y->stages = c->knob[KNOB_stages];
@@ -348,6 +446,19 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     y->ex = y->ur = 1;
     y->vec = 2;
     return NULL;
+}
+
+bool matrix_wide_config(const struct kernel *k, const struct config *c, struct config *wide,
+                        struct arena *a) {
+    enum { WIDEST = 128 };
+    struct layout y;
+    *wide = *c;
+    wide->knob[KNOB_pairs] = wide->knob[KNOB_fit] =
+        0; /* three planes leave no room for two blocks */
+    if (wide->knob[KNOB_n] > WIDEST) wide->knob[KNOB_n] = WIDEST;
+    for (; wide->knob[KNOB_stages] > 1; wide->knob[KNOB_stages]--)
+        if (!kernel_layout(k, wide, &y, a)) return true;
+    return false;
 }
 
 int64_t matrix_tiles(const struct kernel *k, const struct layout *y, enum axis x) {

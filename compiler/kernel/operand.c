@@ -8,6 +8,8 @@
  *     a[k, m] f32, in tf32            an image of a, rounded and across: the units take tf32 along
  *                                     the depth alone
  *     a[i, k, pixel], rows i, pixel   an image of a; mma=2: pieces of p0, as large as are aligned
+ *     the same, make=1                its tiles are made by warps of the block, out of what x
+ *                                     reads, whatever that is: no image of it is in memory
  *     where(inside, x[window, k], 0)  an image of x alone, channels innermost, each element once;
  *                                     tiles are windows of it (im2col.c); of few channels
  *                                     the image has zeros around it, and lines of a tile are runs
@@ -276,9 +278,11 @@ static bool set_flat(struct operand *o, const struct im2col *w) {
     for (int d = 0; d < w->n; d++) {
         const struct im2col_dim *x = &w->dim[d];
         int64_t reach = x->windows + (x->taps - 1) * x->apart;
-        if (x->step != 1) return false;
+        if (x->step != 1 || x->first > 0) return false;
         if (w->of && !d)
             reach = (im2col_reach(w->of) + w->of->dim[0].step - 1) / w->of->dim[0].step;
+        else if (reach < x->size - x->first)
+            reach = x->size - x->first; /* all of it is written */
         o->padded[d] = d ? reach : round_up(reach, ALIGNED);
         o->step[d + 1] = o->step[d] * o->padded[d];
         o->rows *= o->padded[d];
@@ -342,15 +346,16 @@ static bool windows_fit(const struct operand *o, int line, int lines, struct are
 
 /* tile, depth: of the tile in shared memory. */
 static struct operand make_operand(const struct kernel *k, value_id factor, enum axis axis,
-                                   int tile, int depth, bool by_warp) {
+                                   int tile, int depth, const struct product *p) {
     const struct value_node *x = &k->values.at[factor];
     bool batched = k->axis[AXIS_Z] && x->mask & MASK_Z;
     value_id load = plain_load(k, factor);
-    bool wide = k->values.at[k->dot].dtype == DT_F32, tf32 = is_tf32(k);
+    bool wide = k->values.at[k->dot].dtype == DT_F32, tf32 = is_tf32(k), by_warp = p->by_warp;
+    enum dtype of_planes = p->pairs ? DT_F16 : DT_BF16;
     struct operand o = {.factor = factor,
                         .load = load,
                         .axis = axis,
-                        .dtype = wide && !tf32 ? DT_BF16 : k->values.at[k->dot].dtype,
+                        .dtype = wide && !tf32 ? of_planes : k->values.at[k->dot].dtype,
                         .planes = 1,
                         .piece = PIECE,
                         .rows = kernel_size(k, axis),
@@ -358,7 +363,7 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
                         .batches = batched ? kernel_size(k, AXIS_Z) : 1};
     o.stored = o.dtype;
     bool is_exact = load != NO_VALUE && k->values.at[load].dtype == o.dtype;
-    if (wide && !is_exact && !tf32) o.planes = 3;
+    if (wide && !is_exact && !tf32) o.planes = p->pairs ? 2 : 3;
     if (is_exact && is_matrix(k, load, &o) && !(tf32 && o.along)) return o;
     bool fixed = axis == AXIS_M ? k->a_fixed : k->b_fixed; /* packed in no call's time */
     struct operand pieces = o;
@@ -448,6 +453,9 @@ static int64_t multiplied_depth(const struct operand *o, int line, int step, boo
     return o->order->taps * round_up(o->order->channels, INSTRUCTION / bytes);
 }
 
+/* Products of two factors of so many planes each. */
+static int planes_passes(int planes) { return planes == 3 ? MOST_PASSES : planes == 2 ? 3 : 1; }
+
 /* What it takes, in us, to write the operand's image, and then to copy or to multiply its rows, of
  * which each tile of the other factor wants all. */
 static double operand_us(const struct kernel *k, const struct operand *o, int line, int step,
@@ -472,7 +480,7 @@ static bool cheapest_windows(const struct kernel *k, struct operand *best, const
                              int line, int lines, int step, int64_t others, int tile,
                              const struct product *p, struct arena *a) {
     bool by_warp = p->by_warp, flat = p->flat;
-    int bytes = dtype_bytes(best->dtype), passes = best->planes > 1 ? MOST_PASSES : 1;
+    int bytes = dtype_bytes(best->dtype), passes = planes_passes(best->planes);
     double least = operand_us(k, best, line, step, others, tile, passes, by_warp);
     const struct operand own = *best;
     for (int folded = -1; folded < w->n; folded++) {
@@ -498,7 +506,8 @@ static void choose_windows(const struct kernel *k, struct product *p, int side, 
                            int other_tile, int depth, struct arena *a) {
     const struct im2col *w = k->im2col[side][0];
     struct operand *own = side ? &p->b : &p->a, *other = side ? &p->a : &p->b, best = *own;
-    if (!w || own->order || own->load != NO_VALUE || (p->flat && k->over)) return;
+    if (!w || own->order || own->load != NO_VALUE || own->made || other->made) return;
+    if (p->flat && k->over) return;
     best.along = false;
     int line = operand_line(&best, tile, depth);
     if (!line || !cheapest_windows(k, &best, w, line, tile, depth, other->rows, other_tile, p, a))
@@ -513,6 +522,7 @@ static void choose_windows_along(const struct kernel *k, struct product *p, int 
     const struct im2col *w = k->im2col[side][1];
     struct operand *own = side ? &p->b : &p->a, o = *own;
     if (!w || w->phases || own->order || own->load != NO_VALUE || own->dtype == DT_F32) return;
+    if (p->makers) return;
     o.along = true;
     int line = operand_line(&o, tile, depth);
     if (!line) return;
@@ -532,6 +542,59 @@ static int64_t flat_window(const struct operand *o, int64_t row) {
         row /= o->padded[d];
     }
     return row < o->order->images ? window + row * below : -1;
+}
+
+/* ---- tiles that warps make ------------------------------------------------------------------- */
+
+/* Is the index, or the condition, so many elements further for each of the depth? */
+static bool is_linear_in_depth(const struct kernel *k, value_id v) {
+    const struct value_node *x = &k->values.at[v];
+    if (!(x->mask & MASK_R) || (x->kind != INST_LOAD && x->kind != INST_INDEX)) return true;
+    return x->kind == INST_LOAD && index_stride(k, x->index, AXIS_R) >= 0;
+}
+
+struct making operand_making(const struct kernel *k, const struct operand *o, int rows, int depth) {
+    enum { GROUP = 128, EACH = 8 };
+    struct making m = {.rows = rows > GROUP ? rows / GROUP : 1,
+                       .parts = rows < GROUP ? GROUP / rows : 1};
+    const bool *needed = kernel_parts(k, o->factor);
+    m.pieces = depth / EACH / m.parts;
+    for (value_id v = 0; v <= o->factor; v++)
+        if (needed[v] && !is_linear_in_depth(k, v)) m.unrolled = true;
+    return m;
+}
+
+/* Neighbouring rows have to be neighbours in memory, or nearly. */
+const char *operand_unmakeable(const struct kernel *k, const struct operand *o, int rows, int depth,
+                               struct arena *a) {
+    enum { MOST_APART = 4, MOST_STEPS = 6, LEAST_ROWS = 32, MOST_ROWS = 256, EACH = 8 };
+    const bool *needed = kernel_parts(k, o->factor);
+    if (rows < LEAST_ROWS || rows > MOST_ROWS || rows & (rows - 1))
+        return arena_printf(a, "tiles of %d rows are not made", rows);
+    struct making m = operand_making(k, o, rows, depth);
+    if (depth / EACH % m.parts) return "threads cannot share a row of tiles that are made";
+    if (m.unrolled && (o->depth + depth - 1) / depth > MOST_STEPS)
+        return arena_printf(a, "tiles of a depth of %lld are not made; %d is the limit",
+                            (long long)o->depth, MOST_STEPS * depth);
+    for (value_id v = 0; v <= o->factor; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (!needed[v] || x->kind != INST_LOAD || !(x->mask & MASK_R)) continue;
+        if (x->n_args > x->guarded) return "tiles of what is looked up are not made";
+        int64_t apart = load_first_step(k, x, o->axis);
+        if (apart < 0 || apart > MOST_APART) return "rows of tiles that are made lie apart";
+    }
+    return NULL;
+}
+
+/* The larger one of those that would be packed in each call. */
+static void choose_made(const struct kernel *k, struct product *p) {
+    bool a = p->a.load == NO_VALUE && !k->a_fixed, b = p->b.load == NO_VALUE && !k->b_fixed;
+    if (!a && !b) return;
+    struct operand *o = a && (!b || p->a.bytes > p->b.bytes) ? &p->a : &p->b;
+    o->made = true;
+    o->along = o->across = false;
+    set_image(o, o->depth);
+    o->bytes = 0;
 }
 
 int64_t operand_row(const struct kernel *k, const struct operand *o, int64_t row) {
@@ -559,8 +622,9 @@ int stored_planes(const struct operand *o) { return operand_makes_planes(o) ? 1 
 
 void product_operands(const struct kernel *k, struct product *p, int m, int n, int depth,
                       struct arena *a) {
-    p->a = make_operand(k, k->dot_a, AXIS_M, m, depth, p->by_warp);
-    p->b = make_operand(k, k->dot_b, AXIS_N, n, depth, p->by_warp);
+    p->a = make_operand(k, k->dot_a, AXIS_M, m, depth, p);
+    p->b = make_operand(k, k->dot_b, AXIS_N, n, depth, p);
+    if (p->makers) choose_made(k, p);
     choose_windows(k, p, 1, n, m, depth, a);
     choose_windows(k, p, 0, m, n, depth, a);
     /* Where rows or columns are reduced, they are in the product's own order. */

@@ -82,8 +82,22 @@ static int widest_divisor(const struct kernel *k, enum axis inner) {
     return vec;
 }
 
+/* Has no access along the inner axis neighbours? Then threads that have several elements each are
+ * that much further apart. */
+static bool only_strides(const struct kernel *k, enum axis inner) {
+    for (uint32_t i = 0; i < k->values.n; i++) {
+        const struct value_node *v = &k->values.at[i];
+        bool along = v->kind == INST_LOAD && v->mask >> inner & 1;
+        if (along && load_usual_stride(k, v, inner) <= 1) return false;
+    }
+    for (uint32_t i = 0; i < k->stores.n; i++)
+        if (k->stores.at[i].mask >> inner & 1) return false;
+    return true;
+}
+
 /* Two widths of vectors each are tried: of those that peel rows, of those that divide them. */
 static bool tries_vector(const struct kernel *k, int vec) {
+    if (k->kind == KERNEL_REDUCE && only_strides(k, AXIS_R)) return vec == 1;
     int widest = widest_vector(k, AXIS_R), divisor = widest_divisor(k, AXIS_R);
     return vec == widest || vec * 2 == widest || vec == divisor || vec * 2 == divisor;
 }
@@ -389,6 +403,14 @@ static void propose_mma(struct space *s) {
                                      K(cluster, cluster > 1 ? cluster : 0), K(mma, 1),
                                      K(warps, (tiles[i][0] / 64 + 1) * 128 / s->k->limits->warp));
             propose_windows(s, c, MOST_STAGES);
+            for (int make = 1; make <= 2 && cluster == 1; make++) {
+                struct config made = c;
+                made.knob[KNOB_make] = make;
+                made.knob[KNOB_warps] = (tiles[i][0] / 64 + make) * 128 / s->k->limits->warp;
+                propose_tile(s, made, MOST_STAGES);
+            }
+            c.knob[KNOB_pairs] = 1;
+            if (may_make_planes(s->k)) propose_windows(s, c, MOST_STAGES);
         }
     /* Two blocks a multiprocessor, of tiles that leave room for two. */
     static const int halves[][2] = {{64, 192}, {64, 128}, {64, 96}, {64, 80}, {64, 64}, {128, 64}};

@@ -17,6 +17,7 @@ static bool fills_buffer(const struct kernel *k, const struct store_node *s) {
         arms += k->stores.at[i].buffer == s->buffer;
     for (int a = 0; a < AXIS_COUNT; a++)
         if (s->mask >> a & 1) points *= kernel_size(k, (enum axis)a);
+    if (kernel_has_spans(k) && store_is_of_results(k, s)) points = matrix_results(k);
     return arms * points * dtype_bytes(l->buffers.at[s->buffer].meta.dtype) ==
            buffer_bytes(l, s->buffer);
 }
@@ -52,6 +53,9 @@ const char *kernel_verify(const struct kernel *k) {
         if (x->kind == INST_REDUCE && x->over != MASK_R && x->over != MASK_X &&
             (x->over != k->over || x->over & MASK_R))
             return arena_printf(a, "K7: axes that v%u goes along", v);
+        bool spans = kernel_has_spans(k) && x->kind == INST_REDUCE && v != k->dot;
+        if (spans && (k->over & MASK_Z || reduction_of_pairs(x->reduction)))
+            return arena_printf(a, "K7: v%u of a part of n", v);
         if (x->column && x->mask & MASK_X) return arena_printf(a, "K6: a row needs v%u", v);
     }
     for (uint32_t i = 0; i < k->stores.n; i++) {

@@ -10,7 +10,8 @@
  * to, and c need not be in memory. That may be if
  *   - the device multiplies such numbers on its matrix units, and sizes are known;
  *   - all reductions go along the same axes, which are all of the left factor's own, or of the
- *     right one's, or both, or these and the batches;
+ *     right one's, or both, or these and the batches; or the last of the right one's, and last ones
+ *     of the left one's or none: the pixels of each image, with the channels of each group;
  *   - what reads, element by element, what its rows come to reads rows, not columns: the blocks
  *     that share rows are at work at a time, and wait for each other with what they have in
  *     registers; if there are so many blocks, and not too many of the device's are idle then;
@@ -189,22 +190,6 @@ static const char *units_reason(struct fuser *f, const struct merge *m, const st
     return NULL;
 }
 
-/* Axes along which all of them reduce: one set. */
-static const char *over_reason(struct fuser *f, const struct merge *m, struct product_axes p,
-                               uint32_t over) {
-    struct walk w = walk_both(f, m);
-    for (const struct member *M; (M = next_member(&w));) {
-        uint32_t axes = reduced_axes(f, m, M);
-        if (axes && axes != over) return "the product's reductions go along different axes";
-    }
-    uint32_t rest = over;
-    if (!(over & (p.left | p.right))) return "a reduction goes along the product's batches alone";
-    if ((rest & p.left) == p.left) rest &= ~p.left;
-    if ((rest & p.right) == p.right) rest &= ~p.right;
-    if ((rest & p.both) == p.both) rest &= ~p.both;
-    return rest ? "a reduction goes along some of the product's rows or columns" : NULL;
-}
-
 /* Does anything that varies with the axes reduced read what they are reduced to? */
 static bool reads_rows(struct fuser *f, const struct merge *m, uint32_t over) {
     struct walk w = walk_both(f, m);
@@ -226,6 +211,54 @@ static bool reads_rows(struct fuser *f, const struct merge *m, uint32_t over) {
         if (reads || reduces) map_put(&stands, &M->nest, sizeof M->nest, 1);
     }
     return false;
+}
+
+/* Are these the last of `all` axes of the host, in its order? */
+static bool are_last(const struct group *H, uint32_t axes, uint32_t all) {
+    bool were = false;
+    for (int k = 0; k < H->n_x; k++) {
+        if (!(all >> k & 1)) continue;
+        if (were && !(axes >> k & 1)) return false;
+        were |= axes >> k & 1;
+    }
+    return true;
+}
+
+/* Reduced along the last of the columns' axes, a span of neighbours, and of the rows' as well, if
+ * at all: of each image, of the channels of each group. */
+static const char *spans_reason(struct fuser *f, const struct merge *m, struct product_axes p,
+                                uint32_t over) {
+    enum { LEAST = 128 }; /* columns: a warp's are not to be of many spans */
+    const struct group *H = host_of(f, m);
+    const char *some = "a reduction goes along some of the product's rows or columns";
+    uint32_t columns = over & p.right;
+    if (!columns || columns == p.right || over & p.both) return some;
+    if (!are_last(H, columns, p.right) || !are_last(H, over & p.left, p.left)) return some;
+    if (size_of_axes(f, H, columns) < LEAST)
+        return "a reduction goes along few of the product's columns";
+    struct walk w = walk_both(f, m);
+    for (const struct member *M; (M = next_member(&w));) {
+        const struct nest *n = nest_at(f, M->nest);
+        if (reduced_axes(f, m, M) && reduction_of_pairs(n->insts.at[n->insts.n - 1].reduction))
+            return "a place is looked for along some of the product's columns";
+    }
+    return reads_rows(f, m, over) ? "elements read what a part of their row comes to" : NULL;
+}
+
+/* Axes along which all of them reduce: one set. */
+static const char *over_reason(struct fuser *f, const struct merge *m, struct product_axes p,
+                               uint32_t over) {
+    struct walk w = walk_both(f, m);
+    for (const struct member *M; (M = next_member(&w));) {
+        uint32_t axes = reduced_axes(f, m, M);
+        if (axes && axes != over) return "the product's reductions go along different axes";
+    }
+    uint32_t rest = over;
+    if (!(over & (p.left | p.right))) return "a reduction goes along the product's batches alone";
+    if ((rest & p.left) == p.left) rest &= ~p.left;
+    if ((rest & p.right) == p.right) rest &= ~p.right;
+    if ((rest & p.both) == p.both) rest &= ~p.both;
+    return rest ? spans_reason(f, m, p, over) : NULL;
 }
 
 /* Tiles of the largest size in turns of so many blocks. */

@@ -12,7 +12,7 @@
  *   - inside, every reduction is read at the group's own rows (S3), everything else can be
  *     recomputed;
  *   - the result could still fill the device (too few rows: kept apart, so that the reduction can
- *     be split);
+ *     be split), and finds its rows again where it goes along them twice;
  *   - a row is reduced, or scanned along once;
  *   - what a product's rows come to can be had from its tiles (epilogue.c);
  *   - what lands on rows does so by one index (landing.c);
@@ -340,6 +340,16 @@ static bool goes_twice(struct fuser *f, const struct merge *m) {
     return false;
 }
 
+/* Is a row that is too long to be kept no longer in the L2 when it is read again, as others are
+ * under way? Then a kernel of its own for what is reduced reads no more, and need not go along rows
+ * as what reads them does: a product's tiles may have it. */
+static bool is_forgotten(struct fuser *f, int64_t rows, int64_t bytes) {
+    const struct device_limits *d = f->limits;
+    int64_t at_work = d->units / (d->max_cluster > 1 ? d->max_cluster : 1);
+    if (d->kind != DEVICE_CUDA || bytes <= device_kept_bytes(d)) return false;
+    return bytes * (rows < at_work ? rows : at_work) > d->l2_bytes;
+}
+
 /* With few, long rows a reduction is split over blocks, or most of the device idles. It can be
  * split while its kernel goes along the rows once: what feeds it or stands beside it may join, and
  * what only takes the finished rows; what reads its result per element may not. */
@@ -349,7 +359,12 @@ static const char *too_few_rows(struct fuser *f, const struct merge *m) {
     int64_t rows = axes_numel(f->l, H->x, H->n_x), cols = axes_numel(f->l, H->r, H->n_r);
     if (cols < 65536) return NULL;
     bool inner = bytes_along(f, m->host, H->x, H->n_x) > bytes_along(f, m->host, H->r, H->n_r);
-    if (device_rows_fill(f->limits, rows, cols * 4, inner) || !goes_twice(f, m)) return NULL;
+    bool fill = device_rows_fill(f->limits, rows, cols * 4, inner);
+    if (fill && !is_forgotten(f, rows, cols * 4)) return NULL;
+    if (!goes_twice(f, m)) return NULL;
+    if (fill)
+        return arena_printf(f->s->arena, "a row of %lld bytes would be read from memory twice",
+                            (long long)cols * 4);
     return arena_printf(f->s->arena,
                         "%lld rows cannot fill %d units; apart, the reduction can be split",
                         (long long)rows, f->limits->units);

@@ -11,7 +11,8 @@
  *                                   end
  *
  * Behind it come the epilogue's reductions: see tile.h. Sums that are promoted begin anew in each
- * step, and are added to a total behind it; of planes made in registers DOT_ADD does all that. */
+ * step, and are added to a total behind it; of planes made in registers DOT_ADD does all that. Of
+ * pairs, the small products have sums of their own, which CROSS adds to the total now and then. */
 #include "tile/tile.h"
 
 static void put(struct tile_program *t, enum tile_op op, int ring, int n) {
@@ -52,6 +53,17 @@ int tile_short_bytes(const struct tile_program *t) {
     return bytes;
 }
 
+const struct tile_ring *tile_made(const struct tile_program *t) {
+    for (int i = 0; i < RINGS; i++)
+        if (t->ring[i].operand->made) return &t->ring[i];
+    return NULL;
+}
+
+int tile_copied_bytes(const struct tile_program *t) {
+    const struct tile_ring *made = tile_made(t);
+    return tile_step_bytes(t) - (made ? made->bytes * made->planes : 0);
+}
+
 int64_t tile_steps(const struct tile_program *t) {
     return (t->product->a.depth + t->ring[TILE_A].depth - 1) / t->ring[TILE_A].depth;
 }
@@ -63,6 +75,12 @@ int64_t tile_batch_steps(const struct tile_program *t, int64_t z) {
 int64_t tile_batch_step(const struct tile_program *t, int64_t z, int64_t i) {
     const struct batch_steps *s = t->product->steps;
     return s ? s->at[z * s->most + i] : i;
+}
+
+int64_t tile_turns(const struct tile_program *t) {
+    int64_t blocks = t->block->grid / t->block->layout.cluster,
+            batches = matrix_tiles(t->block->kernel, &t->block->layout, AXIS_Z);
+    return blocks / common_divisor(blocks, batches) * batches;
 }
 
 int64_t tile_part_floats(const struct tile_program *t) {
@@ -127,6 +145,18 @@ static void place_rings(struct tile_program *t) {
     WS_ASSERT(t->exchange + t->product->exchange + aligned <= t->smem);
 }
 
+int64_t tile_pack_blocks(const struct tile_program *t, int ring) {
+    enum { AT_ONCE = 8 };
+    const struct operand *o = t->ring[ring].operand;
+    int64_t elements = o->bytes / o->planes / dtype_bytes(o->dtype);
+    int64_t work = (elements + PACK_EACH * PACK_THREADS - 1) / (PACK_EACH * PACK_THREADS);
+    if (o->across)
+        work = ((o->rows + PACK_TILE - 1) / PACK_TILE) * ((o->depth + PACK_TILE - 1) / PACK_TILE) *
+               o->batches;
+    int64_t most = (int64_t)t->block->kernel->limits->units * AT_ONCE;
+    return work < most ? work : most;
+}
+
 /* A part of each block's tile, and a counter for each of its warpgroups. */
 static void place_parts(struct tile_program *t) {
     const struct kernel *k = t->block->kernel;
@@ -170,6 +200,8 @@ struct tile_program *tile_dot(const struct block *p, struct arena *a) {
         int64_t *bytes = o->at_load ? &t->kept : &t->workspace;
         t->image[i] = *bytes;
         *bytes += o->bytes;
+        t->flags[i] = *bytes;
+        if (x->pairs) *bytes += (tile_pack_blocks(t, i) * 4 + 15) / 16 * 16;
     }
     t->parts = t->partials = t->workspace;
     if (x->parts > 1) place_parts(t);
@@ -182,14 +214,17 @@ struct tile_program *tile_dot(const struct block *p, struct arena *a) {
     put(t, TILE_DRAW, 0, 0);
     if (!x->promotes) put(t, TILE_FILL, 0, 0);
     put(t, TILE_LOOP, 0, 0);
-    put(t, TILE_COPY, TILE_A, 0);
-    put(t, TILE_COPY, TILE_B, 0);
+    for (int i = 0; i < RINGS; i++)
+        if (!t->ring[i].operand->made) put(t, TILE_COPY, i, 0);
+    for (int i = 0; i < RINGS; i++)
+        if (t->ring[i].operand->made) put(t, TILE_MAKE, i, 0);
     if (operand_makes_planes(&x->a) || operand_makes_planes(&x->b)) {
         put(t, TILE_DOT_ADD, 0, 0);
     } else {
         if (x->promotes) put(t, TILE_FILL, 0, 0);
         put(t, TILE_DOT, 0, 0);
         if (x->promotes) put(t, TILE_ADD, 0, 0);
+        if (x->pairs) put(t, TILE_CROSS, 0, CROSS_STEPS);
     }
     if (x->folds.levels) put(t, TILE_FOLD, 0, x->folds.block);
     put(t, TILE_END, 0, 0);

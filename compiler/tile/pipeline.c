@@ -42,7 +42,7 @@
  *     end */
 #include "tile/tile.h"
 
-static bool copies(enum tile_op op) { return op == TILE_COPY; }
+static bool copies(enum tile_op op) { return op == TILE_COPY || op == TILE_MAKE; }
 static bool is_region(enum tile_op op) {
     return op == TILE_DRAW || op == TILE_LOOP || op == TILE_END;
 }
@@ -51,15 +51,29 @@ static void put(struct tile_program *t, enum tile_op op, int ring, int n) {
     vec_push(t->arena, &t->code, ((struct tile_inst){op, ring, n}));
 }
 
+/* Before a step's copies, and behind them. */
+static void begin_step(struct tile_program *t) {
+    const struct tile_ring *made = tile_made(t);
+    if (t->product->makers > 1) put(t, TILE_TURN, 0, t->product->makers);
+    if (made) put(t, TILE_TAKE, (int)(made - t->ring), 0);
+    put(t, TILE_WAIT_EMPTY, 0, 0);
+}
+
+static void end_step(struct tile_program *t) {
+    if (tile_made(t)) put(t, TILE_GIVE, 0, 0);
+    if (t->product->makers > 1) put(t, TILE_END, 0, 0);
+    put(t, TILE_NEXT, 0, 0);
+}
+
 static void put_copiers(struct tile_program *t, const struct tile_inst *code, uint32_t n) {
     bool waited = false, in_loop = false;
     put(t, TILE_ROLE, 0, t->copiers);
     for (uint32_t i = 0; i < n; i++) {
         const struct tile_inst *x = &code[i];
         if (!copies(x->op) && !is_region(x->op)) continue;
-        if (copies(x->op) && !waited) put(t, TILE_WAIT_EMPTY, 0, 0);
+        if (copies(x->op) && !waited) begin_step(t);
         waited |= copies(x->op);
-        if (x->op == TILE_END && in_loop) put(t, TILE_NEXT, 0, 0);
+        if (x->op == TILE_END && in_loop) end_step(t);
         in_loop = x->op == TILE_LOOP || (in_loop && x->op != TILE_END);
         vec_push(t->arena, &t->code, *x);
     }
@@ -129,7 +143,7 @@ void tile_pipeline(struct tile_program *t) {
         put_warps(t, code, n);
         return;
     }
-    t->copiers = WARPGROUP;
+    t->copiers = WARPGROUP * (t->product->makers ? t->product->makers : 1);
     put_copiers(t, code, n);
     put_multipliers(t, code, n);
 }

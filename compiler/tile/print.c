@@ -51,6 +51,8 @@ static void put_operand(struct buf *b, const struct tile_ring *r) {
     if (o->windows)
         buf_printf(b, "%s of v%u%s, ", o->flat ? "shifted rows" : "windows", o->factor,
                    o->load == NO_VALUE ? "" : " as it lies");
+    else if (o->made)
+        buf_printf(b, "made of v%u, ", o->factor);
     else if (o->load == NO_VALUE)
         buf_printf(b, "image of v%u, ", o->factor);
     else
@@ -67,7 +69,7 @@ static void put_operand(struct buf *b, const struct tile_ring *r) {
     else
         buf_printf(b, "[%lld z, %lld %s, %lld k]", (long long)o->batches, (long long)o->rows, x,
                    (long long)o->depth);
-    buf_printf(b, ", lines %lld apart", (long long)o->pitch);
+    if (!o->made) buf_printf(b, ", lines %lld apart", (long long)o->pitch);
     if (o->run) buf_printf(b, ", runs of %lld %lld", (long long)o->run, (long long)o->jump);
     if (o->piece < 16) buf_printf(b, ", by %d bytes", o->piece);
     buf_putc(b, '\n');
@@ -113,10 +115,12 @@ void tile_print(struct buf *b, const struct tile_program *t) {
         if (c->op == TILE_END) depth--;
         buf_indent(b, depth);
         buf_puts(b, tile_op_name(c->op));
-        if (c->op == TILE_COPY) buf_printf(b, " %s", t->ring[c->ring].name);
+        if (c->op == TILE_COPY || c->op == TILE_TAKE || c->op == TILE_MAKE)
+            buf_printf(b, " %s", t->ring[c->ring].name);
         if (c->op == TILE_COPY && c->n) buf_printf(b, " %d", c->n);
-        if (c->op == TILE_ROLE || c->op == TILE_DRAIN || c->op == TILE_ARRIVE ||
-            c->op == TILE_FOLD || c->op == TILE_MEET || c->op == TILE_AHEAD || c->op == TILE_LANDED)
+        if (c->op == TILE_ROLE || c->op == TILE_TURN || c->op == TILE_DRAIN ||
+            c->op == TILE_ARRIVE || c->op == TILE_FOLD || c->op == TILE_CROSS ||
+            c->op == TILE_MEET || c->op == TILE_AHEAD || c->op == TILE_LANDED)
             buf_printf(b, " %d", c->n);
         const struct block *p = t->block;
         bool reductions = c->op == TILE_REDUCE || c->op == TILE_LEAVE_PARTIALS;

@@ -1,7 +1,8 @@
 /* run.c: does what a tile program says, in plain C: proves waits and roles before any text is
  * printed.
  *
- * All blocks run side by side. Of each one agent copies and one for each warpgroup multiplies;
+ * All blocks run side by side. Of each one agent copies, or one for each warpgroup that makes tiles
+ * does, and one for each warpgroup multiplies;
  * where all copy, two do both. Who goes on, until it has to wait, is up to the seed. A copy lands,
  * and a product reads its tiles, as late as it may where the seed is odd, and at once where it is
  * even: a stage that is filled too early, or read, gives wrong numbers.
@@ -17,19 +18,20 @@ enum { MOST_REGIONS = 4, MOST_STAGES = 8, INSTRUCTION = 16, MOST_PHASES = 4 };
 
 struct product_at {
     int stage;
-    bool fresh; /* the sums begin with it */
-    int depth;  /* of a short step less */
+    bool fresh, crosses; /* the sums begin with it; those of crossed products do */
+    int depth;           /* of a short step less */
 };
 
 struct agent {
-    uint32_t at, begin, end;          /* instruction; of its role */
-    int rank, group;                  /* block of the cluster; warpgroup, -1: it copies */
+    uint32_t at, begin, end; /* instruction; of its role */
+    int rank, group;         /* block of the cluster; warpgroup, below 0: it copies, or makes */
     int64_t tile, step, first, steps; /* tile: of all parts; first: step of the depth */
     int stage, before;
     unsigned phase;
-    bool fresh, done, met; /* met: it waits for the others of its block */
-    int groups;            /* of copies */
-    float *sums, *total;
+    int turn;                       /* whose it is, of those that make */
+    bool fresh, crosses, done, met; /* met: it waits for the others of its block */
+    int groups;                     /* of copies */
+    float *sums, *total, *crossed;
     float *result[MOST_PHASES], *own; /* of rows; own: what `hold` found in the first */
     bool held, kept;
     int left; /* phase whose partials it left last */
@@ -39,7 +41,7 @@ struct agent {
 /* Of a stage. */
 struct barrier {
     unsigned phase;
-    int arrivals;       /* empty: of readers; full: the copier's */
+    int arrivals;       /* empty: of readers; full: the copier's, and of who has made a tile */
     int64_t due, there; /* full: bytes */
 };
 
@@ -48,6 +50,7 @@ struct copy {
     int agent, group;                /* by_warp: whose copy; of which of its groups */
     int64_t row, depth, z;
     int boxes; /* of the tile's, of a short step fewer */
+    bool made; /* no copy: for others it lands when it is given */
     bool landed;
 };
 
@@ -102,6 +105,13 @@ static float element(struct machine *x, int i, int plane, int64_t z, int64_t row
     return x->in[i][((plane * o->batches + z) * o->rows + row) * o->depth + depth];
 }
 
+/* Whether all is there that is waited for. */
+static void fill_stage(const struct machine *x, struct barrier *b) {
+    int all = tile_made(x->t) ? 2 : 1;
+    if (b->arrivals == all && b->there == b->due)
+        b->phase++, b->arrivals = 0, b->there = b->due = 0;
+}
+
 static void land(struct machine *x, struct copy *c) {
     const struct tile_ring *r = ring(x, c->ring);
     int depth = r->operand->along ? r->depth : c->boxes * ring_line_elements(r);
@@ -112,17 +122,18 @@ static void land(struct machine *x, struct copy *c) {
                 to[i * r->depth + d] =
                     d < depth ? element(x, c->ring, p, c->z, c->row + i, c->depth + d) : NAN;
     }
+    c->landed = true;
+    if (c->made) return;
     struct barrier *b = &x->full[c->rank][c->stage];
     b->there += (int64_t)r->bytes * r->planes / r->rows * c->n / ring_boxes(r) * c->boxes;
-    c->landed = true;
-    if (b->arrivals && b->there == b->due) b->phase++, b->arrivals = 0, b->there = b->due = 0;
+    fill_stage(x, b);
 }
 
 static bool land_one(struct machine *x) {
     uint32_t from = x->copies.n ? (uint32_t)(draw(x) % x->copies.n) : 0;
     for (uint32_t i = 0; i < x->copies.n; i++) {
         struct copy *c = &x->copies.at[(from + i) % x->copies.n];
-        if (!c->landed) return land(x, c), true;
+        if (!c->landed && !c->made) return land(x, c), true;
     }
     return false;
 }
@@ -161,10 +172,15 @@ static int64_t all_tiles(const struct machine *x) {
 static void place(const struct machine *x, const struct agent *g, int64_t *z, int64_t *m,
                   int64_t *n) {
     int64_t down = tiles_along(x, AXIS_M), wide = tiles_along(x, AXIS_N), each = down * wide;
-    int64_t tile = g->tile / x->t->product->parts, of_z = tile % each, band = x->t->product->band,
-            first = of_z / (band * wide) * band;
+    int64_t tile = g->tile / x->t->product->parts, of_z = tile % each, batch = tile / each;
+    if (x->t->product->beside) {
+        int64_t batches = tiles_along(x, AXIS_Z);
+        of_z = tile / batches;
+        batch = (tile + tile / tile_turns(x->t)) % batches;
+    }
+    int64_t band = x->t->product->band, first = of_z / (band * wide) * band;
     int64_t high = down - first < band ? down - first : band, at = of_z - first * wide;
-    *z = tile / each;
+    *z = batch;
     *m = ((first + at % high) * x->blocks + g->rank) * ring(x, TILE_A)->rows;
     *n = at / high * ring(x, TILE_B)->rows;
 }
@@ -178,9 +194,10 @@ static int64_t step_number(const struct machine *x, const struct agent *g, int a
     return tile_batch_step(x->t, z, g->first + (g->step + ahead) * x->t->product->parts);
 }
 
-static struct product_at product_of(const struct machine *x, const struct agent *g, bool fresh) {
+static struct product_at product_of(const struct machine *x, const struct agent *g, bool fresh,
+                                    bool crosses) {
     bool is_short = tile_step_is_short(x->t, step_number(x, g, 0));
-    return (struct product_at){g->stage, fresh,
+    return (struct product_at){g->stage, fresh, crosses,
                                is_short ? x->t->product->shorts.depth : ring(x, TILE_A)->depth};
 }
 
@@ -200,6 +217,7 @@ static void start_copy(struct machine *x, const struct agent *g, int i, int ahea
                      .row = i == TILE_A ? m : n,
                      .depth = number * r->depth,
                      .z = z,
+                     .made = r->operand->made,
                      .agent = g->group,
                      .group = g->groups};
     if (x->t->ahead) {
@@ -213,21 +231,34 @@ static void start_copy(struct machine *x, const struct agent *g, int i, int ahea
     }
 }
 
+/* What the agent has made of the stage is there. */
+static void give(struct machine *x, const struct agent *g) {
+    for (uint32_t i = 0; i < x->copies.n; i++) {
+        struct copy *c = &x->copies.at[i];
+        if (c->made && !c->landed && c->agent == g->group) land(x, c);
+    }
+    struct barrier *b = &x->full[g->rank][g->stage];
+    b->arrivals++;
+    fill_stage(x, b);
+}
+
 static void multiply(struct machine *x, struct agent *g, const struct product_at *p) {
     const struct tile_ring *a = ring(x, TILE_A), *b = ring(x, TILE_B);
     const struct product *of = x->t->product;
     for (int i = 0; i < group_rows(x) * b->rows && p->fresh; i++) g->sums[i] = 0;
+    for (int i = 0; i < group_rows(x) * b->rows && p->crosses; i++) g->crossed[i] = 0;
     for (int q = 0; q < of->n_passes; q++) {
+        float *sums = of->pass[q].crossed ? g->crossed : g->sums;
         const float *left = tile_of(x, g->rank, TILE_A, p->stage, of->pass[q].a) +
                             g->group * group_rows(x) * a->depth;
         const float *right = tile_of(x, g->rank, TILE_B, p->stage, of->pass[q].b);
         for (int d = 0; d < p->depth; d += INSTRUCTION)
             for (int i = 0; i < group_rows(x); i++)
                 for (int j = 0; j < b->rows; j++) {
-                    double sum = g->sums[i * b->rows + j];
+                    double sum = sums[i * b->rows + j];
                     for (int k = d; k < d + INSTRUCTION && k < p->depth; k++)
                         sum += (double)left[i * a->depth + k] * right[j * b->depth + k];
-                    g->sums[i * b->rows + j] = (float)sum;
+                    sums[i * b->rows + j] = (float)sum;
                 }
     }
 }
@@ -241,6 +272,13 @@ static void drain(struct machine *x, struct agent *g, int most) {
 
 static void add(const struct machine *x, struct agent *g) {
     for (int i = 0; i < group_rows(x) * ring(x, TILE_B)->rows; i++) g->total[i] += g->sums[i];
+}
+
+static void cross(const struct machine *x, struct agent *g, int steps) {
+    if (g->step % steps != steps - 1 && g->step + 1 != g->steps) return;
+    for (int i = 0; i < group_rows(x) * ring(x, TILE_B)->rows; i++)
+        g->total[i] += ldexpf(g->crossed[i], -PAIR_SHIFT);
+    g->crosses = true;
 }
 
 static void arrive(struct machine *x, const struct agent *g, int stage) {
@@ -396,7 +434,8 @@ static void begin_tile(struct machine *x, struct agent *g) {
     int64_t all = tile_batch_steps(x->t, z);
     g->first = part;
     g->steps = (all - part + parts - 1) / parts;
-    for (size_t i = 0; i < n && g->sums; i++) g->sums[i] = NAN, g->total[i] = 0;
+    for (size_t i = 0; i < n && g->sums; i++) g->sums[i] = g->crossed[i] = NAN, g->total[i] = 0;
+    g->crosses = true;
     g->held = g->kept = false;
 }
 
@@ -432,9 +471,19 @@ static bool go_on(struct machine *x, struct agent *g) {
         if (!has_passed(&x->empty[g->rank][g->stage], g->phase ^ 1)) return false;
         x->full[g->rank][g->stage].due = tile_step_is_short(x->t, step_number(x, g, 0))
                                              ? tile_short_bytes(x->t)
-                                             : tile_step_bytes(x->t);
+                                             : tile_copied_bytes(x->t);
         x->full[g->rank][g->stage].arrivals = 1;
         break;
+    case TILE_TURN:
+        if (g->turn++ % c->n != -1 - g->group) g->at = matching_end(x->t, g->at);
+        break;
+    case TILE_TAKE: break;
+    case TILE_MAKE:
+        start_copy(x, g, c->ring, 0);
+        while (!x->late && land_one(x)) {}
+        if (!x->late) land(x, &x->copies.at[x->copies.n - 1]);
+        break;
+    case TILE_GIVE: give(x, g); break;
     case TILE_COPY:
         start_copy(x, g, c->ring, c->n);
         while (!x->late && land_one(x)) {}
@@ -449,13 +498,13 @@ static bool go_on(struct machine *x, struct agent *g) {
         break;
     case TILE_FILL: g->fresh = true; break;
     case TILE_DOT_ADD:
-        vec_push(x->arena, &g->under_way, product_of(x, g, true));
+        vec_push(x->arena, &g->under_way, product_of(x, g, true, true));
         drain(x, g, 0);
         add(x, g);
         break;
     case TILE_DOT:
-        vec_push(x->arena, &g->under_way, product_of(x, g, g->fresh));
-        g->fresh = false;
+        vec_push(x->arena, &g->under_way, product_of(x, g, g->fresh, g->crosses));
+        g->fresh = g->crosses = false;
         if (!x->late || x->t->ahead) drain(x, g, 0);
         break;
     case TILE_DRAIN: drain(x, g, c->n); break;
@@ -471,6 +520,7 @@ static bool go_on(struct machine *x, struct agent *g) {
         if (++g->stage == ring(x, TILE_A)->stages) g->stage = 0, g->phase ^= 1;
         break;
     case TILE_ADD: add(x, g); break;
+    case TILE_CROSS: cross(x, g, c->n); break;
     case TILE_FOLD: break; /* how the total is kept is no business of who waits for whom */
     case TILE_LEAVE: leave(x, g); break;
     case TILE_MEET:
@@ -508,11 +558,13 @@ static void add_agents(struct machine *x, int rank, int64_t cluster) {
     size_t sums = (size_t)(group_rows(x) * ring(x, TILE_B)->rows);
     for (uint32_t at = 0; at < x->t->code.n; at = matching_end(x->t, at) + 1) {
         bool copies = x->t->copiers && at == 0;
-        for (int g = 0; g < (copies ? 1 : x->readers); g++) {
+        int makers = x->t->product->makers > 1 ? x->t->product->makers : 1;
+        for (int g = 0; g < (copies ? makers : x->readers); g++) {
             struct agent agent = {
-                .at = at, .rank = rank, .group = copies ? -1 : g, .tile = cluster};
+                .at = at, .rank = rank, .group = copies ? -1 - g : g, .tile = cluster};
             if (!copies) agent.sums = NEW_ARRAY(x->arena, float, sums);
             if (!copies) agent.total = NEW_ARRAY(x->arena, float, sums);
+            if (!copies) agent.crossed = NEW_ARRAY(x->arena, float, sums);
             if (!copies) agent.own = NEW_ARRAY(x->arena, float, group_rows(x));
             for (int f = 0; f < MOST_PHASES && !copies; f++)
                 agent.result[f] = NEW_ARRAY(x->arena, float, group_rows(x));

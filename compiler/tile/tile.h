@@ -26,15 +26,17 @@
  * Invariants (tile_verify reports these numbers):
  *   T1  regions nest, and each END closes one; a role is outermost, and roles' threads are the
  *       block's;
- *   T2  a COPY stands in a LOOP or an AHEAD, a DOT in a LOOP, both of these in a DRAW, and the
+ *   T2  a COPY or a MAKE stands in a LOOP or an AHEAD, a DOT in a LOOP, both of these in a DRAW, and the
  *       STORE behind the LOOP;
  *   T3  what a DOT reads has been waited for: a WAIT_FULL stands before it in the LOOP, and each
  *       copied tile is of that stage, or a LANDED of all groups but those that are ahead of it, and
- *       each step's copies are a GROUP; and what is stored has all parts of the depth;
+ *       each step's copies are a GROUP; what is made is of what was taken in that step, and a GIVE
+ *       of each stage follows it; and what is stored has all parts of the depth;
  *   T4  a stage is filled again only behind a WAIT_EMPTY, and every role that reads it arrives once
  *       for each step, behind a DRAIN of those products; or behind a LANDED, at which all meet who
  *       have read it, and less than all stages ahead;
- *   T5  sums are read (ADD, FOLD, LEAVE, STORE) only behind a DRAIN of 0, and begin with a FILL;
+ *   T5  sums are read (ADD, CROSS, FOLD, LEAVE, STORE) only behind a DRAIN of 0, and begin with a
+ *       FILL;
  *   T6  rings lie in shared memory apart from each other, aligned to their swizzle, within the
  *       block's;
  *   T7  a NEXT stands behind each step of a role;
@@ -43,8 +45,9 @@
  *       stands behind a MEET_PARTIALS of all the tiles that share rows, if there are several;
  *   T9  a line of what is read through windows is of one tap, and there are lines for all taps,
  *       which of shifted rows are in the same line of the image;
- *   T10 what a short step leaves out is 0: behind the depth, or behind a tap's channels;
- *   T11 all blocks that a multiprocessor is to have at a time find the registers that their roles
+ *   T10 of pairs, an ADD and a CROSS stand behind the DOT in the LOOP; of others no CROSS does;
+ *   T11 what a short step leaves out is 0: behind the depth, or behind a tap's channels;
+ *   T12 all blocks that a multiprocessor is to have at a time find the registers that their roles
  *       ask for, and their shared memory.
  *
  * Where the epilogue reduces, the store is followed by
@@ -67,6 +70,21 @@
  *                           store 1               rescale
  *                           reduce 1 v8
  *
+ * A factor whose tiles are made (kernel/operand.c) is read before the stage is free, and each
+ * warpgroup of the role has a step in turn, so that what one waits for is hidden by another:
+ *
+ *     role 256
+ *         draw
+ *             loop
+ *                 turn 2
+ *                     take B
+ *                     wait empty
+ *                     copy A
+ *                     make B
+ *                     give
+ *                 end
+ *                 next
+ *
  * Ownership: in tile_program.arena. */
 #ifndef WS_TILE_TILE_H
 #define WS_TILE_TILE_H
@@ -84,7 +102,7 @@ bool tile_op_opens(enum tile_op op);
 
 struct tile_inst {
     enum tile_op op;
-    int ring; /* COPY: which */
+    int ring; /* COPY, TAKE, MAKE: which */
     int n;
 };
 
@@ -111,7 +129,7 @@ struct tile_program {
     struct tile_ring ring[RINGS];
     VEC(struct tile_inst) code;
     int threads;  /* of a block */
-    int copiers;  /* of them, those that copy; 0: there are no roles, or not yet */
+    int copiers;  /* of them, those that copy or make tiles; 0: there are no roles, or not yet */
     int ahead;    /* by_warp: steps that copies are ahead of products; 0: not yet */
     int barriers; /* where the stages' barriers lie; by_warp there are none */
     int exchange; /* and what the warps leave of the epilogue's reductions */
@@ -119,13 +137,21 @@ struct tile_program {
     int64_t workspace;
     int64_t kept;         /* bytes of memory that holds what is packed at load across calls */
     int64_t image[RINGS]; /* where packed operands begin in the one or the other */
-    int64_t parts;        /* and the sums that parts of the depth leave */
-    int64_t partials;     /* and what tiles leave of the epilogue's reductions */
-    int64_t tickets;      /* bytes of the counters of these */
+    int64_t flags[RINGS]; /* pairs: where launches that packed say what is out of range, a word for
+                             each of their blocks, behind the image; */
+    int64_t verdict;      /* and the product whether anything is, a word of the workspace; */
+    const struct tile_program *beside; /* the product in bf16 beside it is made if so; NULL: none */
+    int64_t parts;                     /* and the sums that parts of the depth leave */
+    int64_t partials;                  /* and what tiles leave of the epilogue's reductions */
+    int64_t tickets;                   /* bytes of the counters of these */
 };
 
 /* dot.c: a product's block program as a tile program without roles and waits. */
 struct tile_program *tile_dot(const struct block *p, struct arena *a);
+/* Blocks of the launch that packs an operand, whose threads have eight elements at a time; of those
+ * that are turned, tiles of so many lines and elements. */
+enum { PACK_EACH = 8, PACK_THREADS = 256, PACK_TILE = 64 };
+int64_t tile_pack_blocks(const struct tile_program *t, int ring);
 /* pipeline.c: roles that copy and that multiply, or copies ahead, and what each waits for.
  * needs: neither. keeps: the numbers. */
 void tile_pipeline(struct tile_program *t);
@@ -140,9 +166,12 @@ int ring_line_elements(const struct tile_ring *r);
 /* Is step number i along the depth a short one, and how many of its boxes a step then copies. */
 bool tile_step_is_short(const struct tile_program *t, int64_t i);
 int ring_boxes_of_short(const struct tile_program *t, const struct tile_ring *r);
-/* Bytes that all copies of a step bring into a block; of a short one. */
+/* Bytes of a stage; of these, those that all copies of a step bring into a block; of a short one. */
 int tile_step_bytes(const struct tile_program *t);
+int tile_copied_bytes(const struct tile_program *t);
 int tile_short_bytes(const struct tile_program *t);
+/* The ring whose tiles are made; NULL: all are copied. */
+const struct tile_ring *tile_made(const struct tile_program *t);
 /* Steps along the depth, of which parts have one in turn: what they read at a time lies together.
  * Floats that a part of a block's tile leaves. */
 int64_t tile_steps(const struct tile_program *t);
@@ -150,6 +179,9 @@ int64_t tile_steps(const struct tile_program *t);
 int64_t tile_batch_steps(const struct tile_program *t, int64_t z);
 int64_t tile_batch_step(const struct tile_program *t, int64_t z, int64_t i);
 int64_t tile_part_floats(const struct tile_program *t);
+/* product.beside: tile number i is of batch (i + i / n) % batches, for this n, and of place
+ * i / batches: so a block has all batches in turn, which differ in steps. */
+int64_t tile_turns(const struct tile_program *t);
 /* Do tiles leave what they have of the epilogue's reductions? Not if rows are whole in each. */
 bool tile_leaves_partials(const struct tile_program *t);
 /* Where the partials of the epilogue's reduction v begin in the workspace, and bytes of them. */

@@ -11,9 +11,11 @@ struct checker {
     int role_threads; /* of the role at hand; 0: of none */
     int all_threads;
     bool waited_empty, waited_full, copied[RINGS], filled, next, dot;
-    int under_way;  /* products behind the last DRAIN; the sums may be read at 0 */
-    int arrivals;   /* in a step */
-    bool left, met; /* its part is where others find it; all parts are */
+    bool taken[RINGS], made, given; /* in a step */
+    bool added, crossed;            /* behind the DOT of the step */
+    int under_way;                  /* products behind the last DRAIN; the sums may be read at 0 */
+    int arrivals;                   /* in a step */
+    bool left, met;                 /* its part is where others find it; all parts are */
     bool landed;    /* in the loop: all are there; behind it: and have read the last stage */
     bool ungrouped; /* copies that belong to no group yet */
     uint32_t stored, reduced, left_partials, known; /* phases of the epilogue */
@@ -34,6 +36,8 @@ static const char *fail(struct checker *c, const char *number, uint32_t at, cons
 static const char *open_region(struct checker *c, uint32_t at) {
     const struct tile_inst *x = &c->t->code.at[at];
     if (c->depth == MOST_REGIONS) return fail(c, "T1", at, "regions are nested too deep");
+    if (x->op == TILE_TURN && (!inside(c, TILE_LOOP) || x->n != c->t->product->makers))
+        return fail(c, "T2", at, "other groups have turns");
     if (x->op == TILE_ROLE && c->depth) return fail(c, "T1", at, "a role is outermost");
     if ((x->op == TILE_LOOP || x->op == TILE_AHEAD) && !inside(c, TILE_DRAW))
         return fail(c, "T2", at, "of no output tile");
@@ -44,8 +48,10 @@ static const char *open_region(struct checker *c, uint32_t at) {
     }
     if (x->op == TILE_LOOP) {
         c->waited_empty = c->waited_full = c->next = c->dot = c->landed = false;
+        c->made = c->given = false;
         c->arrivals = 0;
         memset(c->copied, 0, sizeof c->copied);
+        memset(c->taken, 0, sizeof c->taken);
     }
     c->open[c->depth++] = x->op;
     return NULL;
@@ -56,8 +62,12 @@ static const char *close_region(struct checker *c, uint32_t at) {
     enum tile_op op = c->open[--c->depth];
     if (op == TILE_LOOP && c->role_threads) {
         if (!c->next) return fail(c, "T7", at, "the role stays at a stage");
+        if (c->waited_empty && tile_made(c->t) && !(c->made && c->given))
+            return fail(c, "T3", at, "a stage has no tile that is made, or is not given");
         if (c->dot && c->arrivals != 1) return fail(c, "T4", at, "a step is not arrived for once");
     }
+    if (op == TILE_LOOP && c->dot && c->t->product->pairs && !(c->added && c->crossed))
+        return fail(c, "T10", at, "some sums of pairs do not come to the total");
     if ((op == TILE_LOOP || op == TILE_AHEAD) && c->t->ahead) {
         if (op == TILE_LOOP && !c->next) return fail(c, "T7", at, "the role stays at a stage");
         if (c->ungrouped) return fail(c, "T3", at, "copies are of no group");
@@ -72,6 +82,7 @@ static const char *close_region(struct checker *c, uint32_t at) {
 static const char *check_copy(struct checker *c, uint32_t at) {
     const struct tile_inst *x = &c->t->code.at[at];
     bool in_loop = inside(c, TILE_LOOP), in_ahead = inside(c, TILE_AHEAD);
+    if (c->t->ring[x->ring].operand->made) return fail(c, "T3", at, "its tiles are made");
     if (!in_loop && !in_ahead) return fail(c, "T2", at, "it stands in no loop");
     if (c->t->copiers && !c->waited_empty) return fail(c, "T4", at, "the stage may be read still");
     if (c->t->ahead && x->n != (in_loop ? c->t->ahead : 0))
@@ -79,6 +90,29 @@ static const char *check_copy(struct checker *c, uint32_t at) {
     if (c->t->ahead && in_loop && (!c->landed || x->n >= c->t->ring[x->ring].stages))
         return fail(c, "T4", at, "the stage may be read still");
     c->copied[x->ring] = c->ungrouped = true;
+    return NULL;
+}
+
+/* Tiles that the role's threads make. */
+static const char *check_made(struct checker *c, uint32_t at) {
+    const struct tile_inst *x = &c->t->code.at[at];
+    if (!inside(c, TILE_LOOP)) return fail(c, "T2", at, "it stands in no loop");
+    if (c->t->product->makers > 1 && c->t->copiers && !inside(c, TILE_TURN))
+        return fail(c, "T2", at, "all groups do it");
+    if (x->op == TILE_GIVE) {
+        if (!c->made) return fail(c, "T3", at, "its tile is not made");
+        c->given = true;
+        return NULL;
+    }
+    if (!c->t->ring[x->ring].operand->made) return fail(c, "T3", at, "its tiles are copied");
+    if (x->op == TILE_TAKE) {
+        c->taken[x->ring] = true;
+        return NULL;
+    }
+    if (c->t->copiers && !c->taken[x->ring]) return fail(c, "T3", at, "nothing is taken for it");
+    if (c->t->copiers && !c->waited_empty) return fail(c, "T4", at, "the stage may be read still");
+    if (c->given) return fail(c, "T3", at, "the stage is given already");
+    c->copied[x->ring] = c->made = true;
     return NULL;
 }
 
@@ -140,6 +174,7 @@ static const char *check(struct checker *c, uint32_t at) {
     bool roles = c->t->copiers > 0;
     switch (x->op) {
     case TILE_AHEAD:
+    case TILE_TURN:
     case TILE_ROLE:
     case TILE_DRAW:
     case TILE_LOOP: return open_region(c, at);
@@ -147,6 +182,9 @@ static const char *check(struct checker *c, uint32_t at) {
     case TILE_WAIT_EMPTY: c->waited_empty = true; break;
     case TILE_WAIT_FULL: c->waited_full = true; break;
     case TILE_COPY: return check_copy(c, at);
+    case TILE_TAKE:
+    case TILE_MAKE:
+    case TILE_GIVE: return check_made(c, at);
     case TILE_GROUP: c->ungrouped = false; break;
     case TILE_LANDED: return check_landed(c, at);
     case TILE_FILL: c->filled = true; break;
@@ -157,6 +195,7 @@ static const char *check(struct checker *c, uint32_t at) {
         if (roles || c->t->ahead ? !c->waited_full : !c->copied[TILE_A] || !c->copied[TILE_B])
             return fail(c, "T3", at, "its tiles may not be there");
         c->dot = true;
+        c->added = c->crossed = false;
         c->under_way = roles ? 2 : 0;
         break;
     case TILE_DRAIN:
@@ -168,6 +207,7 @@ static const char *check(struct checker *c, uint32_t at) {
         break;
     case TILE_NEXT: c->next = true; break;
     case TILE_ADD:
+    case TILE_CROSS:
     case TILE_FOLD:
     case TILE_LEAVE:
     case TILE_MEET:
@@ -180,6 +220,10 @@ static const char *check(struct checker *c, uint32_t at) {
     case TILE_RESCALE:
     case TILE_RESULTS:
         if (c->under_way) return fail(c, "T5", at, "products are under way");
+        if (x->op == TILE_CROSS && !c->t->product->pairs)
+            return fail(c, "T10", at, "these are no pairs");
+        c->added |= x->op == TILE_ADD;
+        c->crossed |= x->op == TILE_CROSS;
         if (x->op == TILE_MEET && !c->left) return fail(c, "T3", at, "its own part is not there");
         c->left |= x->op == TILE_LEAVE;
         c->met |= x->op == TILE_MEET;
@@ -218,7 +262,7 @@ static const char *check_shorts(struct checker *c, const struct tile_ring *r) {
     for (int64_t i = s->at; i < steps && s->every; i += s->every)
         for (int64_t d = i * r->depth + s->depth; d < (i + 1) * r->depth && d < o->depth; d++)
             if (!w || d % o->channels < w->channels)
-                return arena_printf(c->arena, "T10: depth %lld of %s is left out", (long long)d,
+                return arena_printf(c->arena, "T11: depth %lld of %s is left out", (long long)d,
                                     r->name);
     return NULL;
 }
@@ -230,8 +274,8 @@ static const char *check_resident(struct checker *c) {
     int64_t registers = (int64_t)p->copier_registers * t->copiers +
                         (int64_t)p->multiplier_registers * (t->threads - t->copiers);
     if (p->resident == 1 || p->by_warp) return NULL;
-    if (registers * p->resident > d->regs_unit) return "T11: registers for fewer blocks";
-    return (int64_t)t->smem * p->resident > d->smem_unit ? "T11: shared memory for fewer blocks"
+    if (registers * p->resident > d->regs_unit) return "T12: registers for fewer blocks";
+    return (int64_t)t->smem * p->resident > d->smem_unit ? "T12: shared memory for fewer blocks"
                                                          : NULL;
 }
 

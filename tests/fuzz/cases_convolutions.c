@@ -77,10 +77,10 @@ static const char *convolution_of(struct convolution_text *t) {
                list(a, t->dilation, t->dims), t->transposed ? "True" : "False",
                list(a, (int[MOST_DIMS]){0}, t->dims), t->groups, t->dims);
     buf_printf(&b, " %%r = relu(%%c)\n");
-    if (t->sums) { /* of channels, over images and positions, as batch norm has them */
-        int over[MOST_DIMS + 1] = {0, 2, 3, 4};
+    if (t->sums) { /* of channels, over images and positions, as batch norm has them, or of each */
+        int over[MOST_DIMS + 1] = {0, 2, 3, 4}, each = t->filters % 2;
         buf_printf(&b, " %%s = sum(%%r, [%s], False)\n return %%r, %%s\n}\n",
-                   list(a, over, t->dims + 1));
+                   list(a, over + each, t->dims + 1 - each));
         return b.p;
     }
     buf_puts(&b, " return %r\n}\n");
@@ -160,8 +160,11 @@ static const char *config_of(struct arena *a, struct rng *r, int type, bool by_w
         buf_printf(&b, "mma=2 m=%d n=%d tm=%d tn=%d warps=%d", tm * down, tn * across, tm, tn,
                    down * across);
     } else {
-        int m = ANY(r, 64, 128), cluster = split ? 0 : ANY(r, 0, 2);
-        buf_printf(&b, "mma=1 m=%d n=%d warps=%d", m, ANY(r, 32, 64, 128), m / 16 + 4);
+        int m = ANY(r, 64, 128), make = ANY(r, 0, 0, 1, 2);
+        int cluster = split || make ? 0 : ANY(r, 0, 2);
+        buf_printf(&b, "mma=1 m=%d n=%d warps=%d", m, ANY(r, 32, 64, 128),
+                   m / 16 + 4 * (make ? make : 1));
+        if (make) buf_printf(&b, " make=%d", make);
         if (cluster) buf_printf(&b, " cluster=%d", cluster);
         if (rng_below(r, 3) == 0) buf_puts(&b, " fit=2");
         if (rng_below(r, 2)) buf_puts(&b, " flat=1");
@@ -176,6 +179,13 @@ static const char sums_of_pixels[] =
     "graph(%x: bf16[2, 32, 8, 16], %w: bf16[48, 32, 1, 1]) {\n"
     " %c = convolution(%x, %w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n"
     " %s = sum(%c, [0, 2, 3], False)\n return %c, %s\n}\n";
+
+/* Of each image and the channels of a group, whose pixels end within tiles. */
+static const char sums_of_images[] =
+    "graph(%x: f32[3, 20, 12, 13], %w: f32[12, 20, 3, 3], %b: f32[12]) {\n"
+    " %c = convolution(%x, %w, %b, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)\n"
+    " %v = view(%c, [3, 4, 468])\n %q = m2(%v, [2])\n %s = sum(%v, [2])\n"
+    " return %c, %q, %s\n}\n";
 
 /* Pooling behind it splits rows and columns, which are windows all the same. */
 static const char pooled[] =
@@ -279,10 +289,110 @@ static void odd_images(struct arena *a, case_vec *out) {
     }
 }
 
+/* Tiles that warps make: windows of few channels with taps along any dimension, strides and
+ * dilations, one tap, many steps, groups, and what is computed before. */
+static void made_tiles(struct arena *a, case_vec *out) {
+    static const struct convolution_text shapes[] = {
+        {.dims = 3,
+         .channels = 3,
+         .filters = 24,
+         .groups = 1,
+         .size = {9, 10, 4},
+         .taps = {3, 3, 1},
+         .stride = {1, 1, 1},
+         .padding = {0, 1, 0},
+         .dilation = {1, 1, 1}},
+        {.dims = 1,
+         .channels = 40,
+         .filters = 24,
+         .groups = 1,
+         .size = {70},
+         .taps = {3},
+         .stride = {3},
+         .dilation = {4}},
+        {.dims = 2,
+         .channels = 72,
+         .filters = 40,
+         .groups = 1,
+         .size = {5, 7},
+         .taps = {1, 1},
+         .stride = {1, 1},
+         .dilation = {1, 1}},
+        {.dims = 2,
+         .channels = 8,
+         .filters = 80,
+         .groups = 2,
+         .size = {6, 9},
+         .taps = {5, 3},
+         .stride = {2, 1},
+         .padding = {2, 1},
+         .dilation = {1, 1}},
+        {.dims = 2,
+         .channels = 3,
+         .filters = 66,
+         .groups = 1,
+         .size = {20, 23},
+         .taps = {7, 7},
+         .stride = {2, 2},
+         .padding = {3, 3},
+         .dilation = {1, 1}},
+    };
+    static const int columns[] = {128, 64, 32};
+    enum { KINDS = 8 }; /* of types and makers */
+    for (size_t i = 0; i < KINDS * sizeof shapes / sizeof *shapes; i++) {
+        struct convolution_text t = shapes[i / KINDS];
+        int make = 1 + (int)i / 4 % 2, m = i / KINDS % 2 ? 64 : 128;
+        t.a = a;
+        t.images = 2;
+        t.type = (int)i % 4;
+        t.relu = i % 3 == 0;
+        const char *config =
+            arena_printf(a, "mma=1 m=%d n=%d k=%s stages=%d make=%d warps=%d%s", m, columns[i % 3],
+                         t.type == 3 ? "32" : "64", 1 + make, make, m / 16 + 4 * make,
+                         t.channels == 72 && make == 2 ? " split=2" : "");
+        vec_push(a, out,
+                 ((struct case_graph){.text = convolution_of(&t),
+                                      .every = CASES_DEFAULT,
+                                      .tiny = i % 2,
+                                      .maybe = t.type < 2, /* copied as they lie */
+                                      .config = config}));
+    }
+}
+
+/* Pairs of f16: windows, with strides and holes, of groups, behind a relu, as channels lie last, of
+ * one tap, of phases; out of range: all of it, one image of two. */
+static const char *const of_pairs[] = {
+    "graph(%x: f32[2, 64, 9, 12], %w: f32[40, 64, 3, 3], %b: f32[40]) {\n"
+    " %y = convolution(%x, %w, %b, 1, 1)\n return %y\n}\n",
+    "graph(%x: f32[2, 128, 9, 7], %w: f32[72, 64, 3, 3]) {\n %a = relu(%x)\n"
+    " %y = convolution(%a, %w, None, [2, 1], [1, 2], [1, 2], False, 0, 2)\n return %y\n}\n",
+    "graph(%x: f32[2, 9, 7, 72], %w: f32[40, 72, 3, 3]) {\n %p = permute(%x, [0, 3, 1, 2])\n"
+    " %y = convolution(%p, %w, None, 1, 1)\n return %y\n}\n",
+    "graph(%x: f32[3, 520, 5, 7], %w: f32[24, 520, 1, 1]) {\n"
+    " %y = convolution(%x, %w, None, 1, 0)\n return %y\n}\n",
+    "graph(%x: f32[1, 1, 512, 3, 4], %w: f32[1, 24, 512, 3, 3]) {\n"
+    " %y = convolve_phases(%x, %w, [2, 2], [1, 1], [1, 1], [3, 4])\n return %y\n}\n",
+    "graph(%x: f32[2, 64, 9, 12], %w: f32[40, 64, 3, 3]) {\n %a = mul(%x, 1e-9)\n"
+    " %y = convolution(%a, %w, None, 1, 1)\n return %y\n}\n",
+    "graph(%x: f32[2, 64, 9, 12], %w: f32[40, 64, 3, 3], %s: f32[2, 1, 1, 1]) {\n"
+    " %m = gt(%s, 0)\n %f = where(%m, 1e-10, 1)\n %a = mul(%x, %f)\n"
+    " %y = convolution(%a, %w, None, 1, 1)\n return %y\n}\n",
+};
+
 void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
     struct rng r = {seed};
     odd_images(a, out);
+    made_tiles(a, out);
     vec_push(a, out, ((struct case_graph){.text = sums_of_pixels, .every = CASES_DEFAULT}));
+    vec_push(a, out,
+             ((struct case_graph){.text = sums_of_images,
+                                  .every = CASES_DEFAULT,
+                                  .config = "mma=1 m=64 n=64 k=64 stages=2 warps=8"}));
+    vec_push(a, out,
+             ((struct case_graph){.text = sums_of_images,
+                                  .every = CASES_DEFAULT,
+                                  .old = true,
+                                  .config = "mma=2 m=32 n=64 tm=16 tn=32 warps=4 k=64 stages=2"}));
     vec_push(a, out,
              ((struct case_graph){.text = pooled,
                                   .every = CASES_DEFAULT,
@@ -302,6 +412,12 @@ void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
                                       .every = CASES_DEFAULT,
                                       .tiny = strstr(shifted[i].config, "fit=") != NULL,
                                       .config = shifted[i].config}));
+    for (size_t i = 0; i < sizeof of_pairs / sizeof *of_pairs; i++)
+        vec_push(a, out,
+                 ((struct case_graph){.text = of_pairs[i],
+                                      .every = CASES_DEFAULT,
+                                      .tiny = i % 2,
+                                      .config = "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"}));
     for (size_t i = 0; i < sizeof of_few_filters / sizeof *of_few_filters; i++)
         vec_push(a, out, ((struct case_graph){.text = of_few_filters[i], .every = 3}));
     for (int i = 0; i < n + n / 2; i++) {

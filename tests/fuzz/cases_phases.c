@@ -79,22 +79,26 @@ static const char *random_gradient(struct arena *a, struct rng *r) {
     return b.p;
 }
 
-/* One group, enough channels: phases are a dimension of one product on the matrix units. */
+/* Phases are a dimension of one product on the matrix units: some have fewer taps, or none. */
 static const char *many_filters(struct arena *a, struct rng *r, int type) {
     static const char *const dtypes[] = {"bf16", "f16", "f32", "f32"};
     struct slide s = random_slide(r);
     struct buf b = buf_new(a);
-    int c = ANY(r, 8, 17, 40, 64), f = ANY(r, 5, 32, 40, 48), none[MOST] = {0};
+    int groups = ANY(r, 1, 1, 1, 2), none[MOST] = {0};
+    int c = groups > 1 ? ANY(r, 3, 8, 17) * groups : ANY(r, 3, 8, 17, 40, 64),
+        f = groups > 1 ? ANY(r, 8, 40) : ANY(r, 5, 32, 40, 48);
+    bool plain = rng_below(r, 2);
     for (int d = 0; d < s.n; d++) {
-        s.dilation[d] = s.stride[d] == 1 ? s.dilation[d] : 1;
-        if (s.taps[d] < s.stride[d]) s.taps[d] = s.stride[d];
+        if (plain && s.stride[d] > 1) s.dilation[d] = 1;
+        if (plain && s.taps[d] < s.stride[d]) s.taps[d] = s.stride[d];
         if (s.size[d] > 5 && s.n > 1) s.size[d] = 5;
     }
     buf_printf(&b, "graph(%%x: %s[%d, %d", dtypes[type], ANY(r, 1, 3), c);
     put_sizes(&b, s.size, s.n);
     buf_printf(&b, "], %%w: %s[%d, %d", dtypes[type], c, f);
     put_sizes(&b, s.taps, s.n);
-    buf_printf(&b, "], %%b: %s[%d])%s {\n", dtypes[type], f, type == 3 ? " convolutions tf32" : "");
+    buf_printf(&b, "], %%b: %s[%d])%s {\n", dtypes[type], f * groups,
+               type == 3 ? " convolutions tf32" : "");
     const char *x = "%x";
     if (rng_below(r, 3) == 0) buf_printf(&b, " %%q = relu(%%x)\n"), x = "%q";
     buf_printf(&b, " %%y = convolution(%s, %%w, %%b, ", x);
@@ -102,13 +106,17 @@ static const char *many_filters(struct arena *a, struct rng *r, int type) {
     put_list(&b, s.padding, s.n), buf_puts(&b, ", ");
     put_list(&b, s.dilation, s.n), buf_puts(&b, ", True, ");
     put_list(&b, rng_below(r, 2) ? s.more : none, s.n);
-    buf_printf(&b, ", 1, %d)\n %%z = relu(%%y)\n return %%z\n}\n", s.n);
+    buf_printf(&b, ", %d, %d)\n %%z = relu(%%y)\n return %%z\n}\n", groups, s.n);
     return b.p;
 }
 
 static const char *config_of_many(struct arena *a, struct rng *r, int type, bool by_warps) {
     int k = type == 2 ? 64 : type == 3 ? 32 : ANY(r, 16, 32, 64), cluster = ANY(r, 1, 1, 2);
     if (by_warps) return arena_printf(a, "mma=2 m=32 n=64 tm=32 tn=32 warps=2 k=%d stages=2", k);
+    int make = ANY(r, 0, 1, 2);
+    if (make)
+        return arena_printf(a, "mma=1 m=64 n=%d warps=%d k=%d stages=3 make=%d", ANY(r, 64, 128),
+                            4 + 4 * make, k, make);
     return arena_printf(a, "mma=1 m=64 n=%d warps=8 k=%d stages=3%s", ANY(r, 64, 128), k,
                         cluster > 1    ? " cluster=2"
                         : ANY(r, 0, 1) ? " split=2"

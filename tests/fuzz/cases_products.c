@@ -53,6 +53,53 @@ static const struct product_case by_warpgroups[] = {
     {"graph(%x: f32[64, 72], %y: f32[72, 64]) {\n %a = mul(%x, 1e36)\n %z = mm(%a, %y)\n"
      " return %z\n}\n",
      "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+    /* pairs: along the depth and the rows, odd sizes, a batch, parts, crossed sums that go to the
+     * total twice, an epilogue */
+    {"graph(%x: f32[70, 520], %y: f32[520, 36]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
+    {"graph(%x: f32[523, 67], %y: f32[41, 523]) {\n %a = permute(%x, [1, 0])\n"
+     " %b = permute(%y, [1, 0])\n %z = mm(%a, %b)\n return %z\n}\n",
+     "mma=1 m=64 n=32 k=64 stages=3 warps=8 pairs=1"},
+    {"graph(%x: f32[2, 130, 576], %y: f32[2, 576, 72]) {\n %z = bmm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=128 k=64 stages=2 warps=8 cluster=2 split=3 pairs=1"},
+    {"graph(%x: f32[64, 4200], %y: f32[4200, 8]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=128 n=32 k=64 stages=3 warps=12 pairs=1"},
+    {"graph(%x: f32[64, 512], %y: f32[512, 72], %c: f32[72]) {\n %a = sigmoid(%x)\n"
+     " %z = mm(%a, %y)\n %s = add(%z, %c)\n %r = relu(%s)\n return %r\n}\n",
+     "mma=1 m=64 n=128 k=64 stages=2 warps=8 pairs=1"},
+    /* rows and columns that are reduced, in range and out of it */
+    {"graph(%x: f32[130, 512], %y: f32[512, 200]) {\n %z = mm(%x, %y)\n %s = softmax(%z, 1)\n"
+     " return %s\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
+    {"graph(%x: f32[130, 512], %y: f32[512, 72]) {\n %a = mul(%x, 1e4)\n %z = mm(%a, %y)\n"
+     " %r = relu(%z)\n %s = sum(%r, [0])\n return %s\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
+    {"graph(%x: f32[130, 512], %y: f32[512, 72]) {\n %z = mm(%x, %y)\n %s = sum(%z, [1])\n"
+     " return %s, %z\n}\n",
+     "mma=1 m=64 n=32 k=64 stages=2 warps=8 pairs=1"},
+    {"graph(%x: f32[70, 576], %y: f32[576, 128]) {\n %a = mul(%y, 1e-9)\n %z = mm(%x, %a)\n"
+     " %n = layer_norm(%z, [128], eps=1e-05)\n return %n\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
+    /* out of their range: too large, too small, infinite, a few rows of one factor; all but 0 */
+    {"graph(%x: f32[64, 512], %y: f32[512, 40]) {\n %a = mul(%x, 1e4)\n %z = mm(%a, %y)\n"
+     " return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
+    {"graph(%x: f32[64, 512], %y: f32[512, 40]) {\n %a = mul(%y, 1e-9)\n %z = mm(%x, %a)\n"
+     " return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
+    {"graph(%x: f32[64, 512], %y: f32[512, 40]) {\n %m = gt(%x, 2)\n %a = where(%m, inf, %x)\n"
+     " %z = mm(%a, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 split=2 pairs=1"},
+    {"graph(%x: f32[64, 512], %y: f32[512, 40], %s: f32[64, 1]) {\n %m = gt(%s, 1)\n"
+     " %f = where(%m, 1e-12, 1)\n %a = mul(%x, %f)\n %z = mm(%a, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
+    {"graph(%x: f32[512, 64], %y: f32[512, 40], %s: f32[1, 64]) {\n %m = gt(%s, 1)\n"
+     " %f = where(%m, 1e-12, 1)\n %a = mul(%x, %f)\n %b = permute(%a, [1, 0])\n"
+     " %z = mm(%b, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
+    {"graph(%x: f32[64, 512], %y: f32[512, 40]) {\n %m = gt(%x, 1)\n %a = where(%m, %x, 0)\n"
+     " %z = mm(%a, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
     /* tf32: along the depth, along the rows, both, a batch, odd sizes, a factor that is computed,
      * one of bf16, parts, a depth whose sums begin anew */
     {"graph(%x: f32[136, 72], %y: f32[88, 72]) products tf32 {\n %b = permute(%y, [1, 0])\n"
@@ -199,9 +246,51 @@ static const struct product_case reduced[] = {
     {"graph(%x: bf16[136, 72], %y: bf16[72, 200]) {\n %z = mm(%x, %y)\n"
      " %s = softmax(%z, 1)\n return %s\n}\n",
      "mma=1 m=64 n=64 k=64 stages=2 warps=8 fit=2"},
+    /* about their mean, from which they differ little */
+    {"graph(%x: f32[130, 72], %y: f32[72, 50]) {\n %z = mm(%x, %y)\n %a = add(%z, 1000)\n"
+     " %v = m2(%a, dim=[1])\n %s = sum(%a, dim=[1])\n return %v, %s, %a\n}\n",
+     "mma=1 m=64 n=32 k=64 stages=2 warps=8"},
+    {"graph(%x: bf16[3, 72, 40], %y: bf16[3, 40, 96]) {\n %z = bmm(%x, %y)\n %f = float(%z)\n"
+     " %a = sub(%f, 300)\n %v = m2(%a, dim=[0, 1])\n return %v\n}\n",
+     "mma=1 m=128 n=64 k=32 stages=2 warps=12"},
+    {"graph(%x: f32[64, 72], %y: f32[72, 64]) {\n %m = gt(%x, 2)\n %a = where(%m, inf, %x)\n"
+     " %z = mm(%a, %y)\n %v = m2(%z)\n %w = mul(%z, 0.5)\n return %v, %w\n}\n",
+     "mma=1 m=64 n=32 k=64 stages=2 warps=8"},
+    /* of spans of columns, and rows: that tiles divide or lie across, that begin in them anywhere,
+     * of as many pieces or one less; what is stored beside; what stands on them, by span */
+    {"graph(%x: bf16[72, 40], %y: bf16[40, 600]) {\n %z = mm(%x, %y)\n %r = relu(%z)\n"
+     " %v = view(%r, [72, 3, 200])\n %s = sum(%v, dim=[2])\n return %s\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
+    {"graph(%x: f32[130, 24], %y: f32[24, 651], %b: f32[3]) {\n %z = mm(%x, %y)\n"
+     " %a = add(%z, 1000)\n %v = view(%a, [130, 3, 217])\n %s = sum(%v, dim=[2])\n"
+     " %q = m2(%v, dim=[2])\n %m = mul(%s, %b)\n return %m, %q, %a\n}\n",
+     "mma=1 m=64 n=128 k=64 stages=2 warps=8"},
+    {"graph(%x: bf16[128, 40], %y: bf16[40, 768]) {\n %z = mm(%x, %y)\n %f = float(%z)\n"
+     " %v = view(%f, [32, 4, 3, 256])\n %q = m2(%v, dim=[1, 3], keepdim=True)\n"
+     " %e = div(%q, 1024)\n %r = rsqrt(%e)\n %s = sum(%v, dim=[1, 3])\n"
+     " return %r, %s, %z\n}\n",
+     "mma=1 m=128 n=64 k=32 stages=2 warps=12"},
+    {"graph(%x: f16[2, 66, 40], %y: f16[2, 40, 390]) {\n %z = bmm(%x, %y)\n"
+     " %v = view(%z, [2, 66, 3, 130])\n %s = amax(%v, dim=[1, 3])\n return %s\n}\n",
+     "mma=1 m=64 n=96 k=32 stages=2 warps=8"},
 };
 
 static const struct product_case reduced_by_warps[] = {
+    {"graph(%x: bf16[72, 40], %y: bf16[40, 420]) {\n %z = mm(%x, %y)\n %f = float(%z)\n"
+     " %v = view(%f, [24, 3, 2, 210])\n %s = sum(%v, dim=[1, 3])\n %q = m2(%v, dim=[1, 3])\n"
+     " %g = gelu(%f)\n return %s, %q, %g\n}\n",
+     "mma=2 m=64 n=64 k=32 tm=32 tn=32 stages=2 warps=4"},
+    {"graph(%x: f32[20, 24], %y: f32[24, 512]) {\n %z = mm(%x, %y)\n %m = gt(%z, 9)\n"
+     " %a = where(%m, inf, %z)\n %v = view(%a, [20, 4, 128])\n %s = amin(%v, dim=[2])\n"
+     " %t = sum(%v, dim=[2])\n return %s, %t\n}\n",
+     "mma=2 m=16 n=64 k=64 tm=16 tn=16 stages=2 warps=4"},
+    {"graph(%x: bf16[136, 72], %y: bf16[72, 88]) {\n %z = mm(%x, %y)\n %f = float(%z)\n"
+     " %a = add(%f, 50)\n %v = m2(%a, dim=[1], keepdim=True)\n %s = sum(%a, dim=[1])\n"
+     " %r = sqrt(%v)\n return %r, %s\n}\n",
+     "mma=2 m=64 n=64 k=64 tm=32 tn=32 stages=2 warps=4"},
+    {"graph(%x: f32[70, 200], %y: f32[200, 136]) {\n %z = mm(%x, %y)\n"
+     " %v = m2(%z, dim=[0])\n return %v\n}\n",
+     "mma=2 m=32 n=128 k=64 tm=32 tn=32 stages=2 warps=4"},
     {"graph(%x: bf16[136, 72], %y: bf16[72, 88]) {\n %z = mm(%x, %y)\n %r = relu(%z)\n"
      " %s = sum(%r, dim=[1])\n return %s\n}\n",
      "mma=2 m=64 n=64 k=64 tm=32 tn=32 stages=2 warps=4"},

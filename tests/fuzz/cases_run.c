@@ -44,7 +44,8 @@ static bool pick(void *ctx, int config, int n) {
     return config % x->every == x->phase;
 }
 
-/* No tolerance by type fits products whose factors were rounded to 11 bits. */
+/* No tolerance by type fits products whose factors were rounded to 11 bits, nor says of small
+ * results of pairs whether their factors were in range. */
 static bool is_within_bound(struct drive *b, const struct ws_buffer *x, const double *got,
                             struct diag *d) {
     return judge_output(b->ctx, (uint32_t)x->index, got, d);
@@ -52,7 +53,8 @@ static bool is_within_bound(struct drive *b, const struct ws_buffer *x, const do
 
 static void judge_by_bound(struct drive *b) {
     struct graph *g = graph_simplify(graph_decompose(graph_simplify(b->g)));
-    if (b->g->products != PRECISION_TF32 && b->g->convolutions != PRECISION_TF32) return;
+    bool pairs = b->config && strstr(b->config, "pairs=1");
+    if (!pairs && b->g->products != PRECISION_TF32 && b->g->convolutions != PRECISION_TF32) return;
     b->ctx = judge_new(b->a, g, b->in, b->want);
     b->judge = is_within_bound;
 }
@@ -66,8 +68,8 @@ static bool add_program(struct lot *l, const struct case_graph *g, enum ws_fusio
     struct drive *b =
         graph ? drive_begin(l->a, graph, drive_inputs(graph, 7), limits, fusion, &d) : NULL;
     if (!b) return complain(l->c, &d, g->text);
-    judge_by_bound(b);
     b->config = g->config;
+    judge_by_bound(b);
     b->maybe = g->maybe;
     int64_t every = (int64_t)g->every * l->c->every;
     struct choice x = {.every = every < CASES_DEFAULT ? (int)every : CASES_DEFAULT};

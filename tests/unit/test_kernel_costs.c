@@ -40,6 +40,12 @@ static const char *const graphs[][2] = {
                      "index_add(%x, 0, %i, %s)\n return %y\n}\n"},
     {"shared rows", "graph(%x: f32[512, 1, 2048], %z: f32[1, 64, 2048]) {\n %m = mul(%x, %z)\n %y "
                     "= sum(%m, 2)\n return %y\n}\n"},
+    {"pooled rows",
+     "graph(%x: f32[64, 8, 190, 190]) {\n"
+     " %w = windows(%x, kernel=[4, 4], stride=[4, 4], padding=[0, 0], dilation=[1, 1], "
+     "ceil_mode=False, value=0.0)\n"
+     " %p = sum(%w, dim=[4, 5], keepdim=False, dtype=None)\n %g = sigmoid(%p)\n"
+     " %y = sum(%g, [1, 2, 3])\n return %y\n}\n"},
 };
 
 /* One line for each config, below each other. */

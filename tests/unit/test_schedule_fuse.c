@@ -267,6 +267,14 @@ static void test_few_rows(void **state) {
          2,
          {"m  with  y: not fused: 4 rows cannot fill 132 units; apart, the reduction can be "
           "split"}},
+        {"graph(%x: f32[64, 2000000]) {\n %m = amax(%x, 1, True)\n %y = sub(%x, %m)\n"
+         " return %y\n}\n",
+         2, /* no cluster keeps them, nor do 16 of them lie in the L2 */
+         {"m  with  y: not fused: a row of 8000000 bytes would be read from memory twice"}},
+        {"graph(%w: bf16[64, 16], %x: bf16[16, 2000000]) {\n %c = mm(%w, %x)\n"
+         " %s = sum(%c, 1, True)\n %y = sub(%c, %s)\n return %y\n}\n",
+         2, /* so the product has the sum */
+         {"c  with  s: fused", "s  with  y: not fused: a row of 8000000 bytes"}},
     };
     static const struct fusion together[] = {
         {"graph(%x: f32[4, 65536]) {\n %s = sum(%x, 1)\n %y = exp(%x)\n return %s, %y\n}\n",
@@ -565,6 +573,10 @@ static void test_reductions_behind_products(void **state) {
          " %s = sum(%m, [1, 2])\n %q = mul(%m, %m)\n %t = sum(%q, [1, 2])\n return %s, %t\n}\n",
          1,
          {"fused"}},
+        {"graph(%x: bf16[64, 6], %w: bf16[6, 600]) {\n %m = mm(%x, %w)\n"
+         " %v = view(%m, [16, 4, 3, 200])\n %s = sum(%v, [1, 3])\n return %s\n}\n",
+         1, /* a span of both */
+         {"m  with  s: fused"}},
     };
     static const struct fusion read[] = {
         {"graph(%x: bf16[64, 6], %w: bf16[6, 1000]) {\n %m = mm(%x, %w)\n"
@@ -608,6 +620,22 @@ static void test_reductions_behind_products(void **state) {
          " %s = sum(%m, 1)\n return %s\n}\n",
          2,
          {"not fused: a reduction goes along some of the product's rows or columns"}},
+        {"graph(%x: bf16[8, 6], %w: bf16[6, 640]) {\n %m = mm(%x, %w)\n"
+         " %v = view(%m, [8, 10, 64])\n %s = sum(%v, 2)\n return %s\n}\n",
+         2,
+         {"not fused: a reduction goes along few of the product's columns"}},
+        {"graph(%x: bf16[8, 6], %w: bf16[6, 640]) {\n %m = mm(%x, %w)\n"
+         " %v = view(%m, [8, 2, 320])\n %s = sum(%v, 1)\n return %s\n}\n",
+         2, /* neighbours are of different results */
+         {"not fused: a reduction goes along some of the product's rows or columns"}},
+        {"graph(%x: bf16[8, 6], %w: bf16[6, 640]) {\n %m = mm(%x, %w)\n"
+         " %v = view(%m, [8, 2, 320])\n %s = argmax(%v, 2)\n return %s\n}\n",
+         2,
+         {"not fused: a place is looked for along some of the product's columns"}},
+        {"graph(%x: bf16[8, 6], %w: bf16[6, 640]) {\n %m = mm(%x, %w)\n"
+         " %v = view(%m, [8, 2, 320])\n %s = softmax(%v, 2)\n return %s\n}\n",
+         2,
+         {"not fused: elements read what a part of their row comes to"}},
         {"graph(%x: bf16[8, 6], %w: bf16[6, 64][1, 0]) {\n %m = mm(%x, %w)\n %s = sum(%m, 1)\n"
          " return %s\n}\n", /* all columns are one */
          2,

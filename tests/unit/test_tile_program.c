@@ -41,6 +41,12 @@ static const char wide[] = "graph(%a: f32[130, 200], %b: f32[200, 40]) {\n"
                            "  %c: f32[130, 40] = mm(%a, %b)\n"
                            "  return %c\n}\n";
 
+/* pairs: 67 steps, of which 64 have crossed sums of their own */
+static const char deep[] = "graph(%a: f32[40, 4264], %b: f32[4264, 24]) {\n"
+                           "  %c: f32[40, 24] = mm(%a, %b)\n"
+                           "  return %c\n}\n";
+static const char of_pairs[] = "mma=1 m=64 n=32 k=64 stages=2 warps=8 pairs=1";
+
 static const char tf32[] = "graph(%a: f32[130, 200], %b: f32[200, 40]) products tf32 {\n"
                            "  %c: f32[130, 40] = mm(%a, %b)\n"
                            "  return %c\n}\n";
@@ -197,6 +203,33 @@ static void test_print_windows(void **state) {
     arena_free(a);
 }
 
+/* Warps make what else would be packed, a warpgroup each step in turn. */
+static void test_print_made(void **state) {
+    struct arena *a = arena_new();
+    struct tile_program *t =
+        program_of(a, first, "mma=1 m=64 n=64 k=64 stages=2 warps=12 make=2");
+    struct buf b = buf_new(a);
+    tile_print(&b, t);
+    assert_int_equal(t->product->b.bytes, 0);
+    assert_non_null(strstr(b.p, "a = image of v0, bf16[1 z, 40 m, 147 k], lines 152 apart\n"
+                                "b = made of v2, bf16[1 z, 264 n, 147 k]\n"));
+    assert_non_null(strstr(b.p, "role 256\n"
+                                "    draw\n"
+                                "        loop\n"
+                                "            turn 2\n"
+                                "                take B\n"
+                                "                wait empty\n"
+                                "                copy A\n"
+                                "                make B\n"
+                                "                give\n"
+                                "            end\n"
+                                "            next\n"
+                                "        end\n"
+                                "    end\n"
+                                "end\n"));
+    arena_free(a);
+}
+
 static void test_print_by_warps(void **state) {
     struct arena *a = arena_new();
     struct tile_program *t =
@@ -238,7 +271,8 @@ static float *numbers(struct arena *a, size_t n, unsigned seed) {
     return x;
 }
 
-/* Elements of a plane; in images of windows, not runs, all planes of a pixel lie side by side. */
+/* Elements of a plane, each smaller than the one before, but of pairs; in images of windows, not
+ * runs, all planes of a pixel lie side by side. */
 static float *planes_of(struct arena *a, const struct operand *o, unsigned seed) {
     bool beside = o->windows && !operand_has_runs(o);
     int64_t elements = operand_has_runs(o) ? o->plane
@@ -246,6 +280,7 @@ static float *planes_of(struct arena *a, const struct operand *o, unsigned seed)
                                            : o->batches * o->rows * o->depth;
     size_t n = (size_t)elements;
     float *x = numbers(a, n * (size_t)o->planes, seed);
+    if (o->planes == 2) return x;
     for (size_t i = 0; i < n * (size_t)o->planes && beside && o->planes > 1; i++)
         x[i] /= 1 << (8 * (i % (size_t)o->pitch / (size_t)o->plane));
     for (int p = 1; p < o->planes && !beside; p++)
@@ -270,8 +305,9 @@ static double exact(const struct tile_program *t, const float *const in[], int64
         for (int q = 0; q < t->product->n_passes; q++) {
             double x = element(a, in[0], t->product->pass[q].a, z, m, k);
             double y = element(b, in[1], t->product->pass[q].b, z, n, k);
-            sum += x * y;
-            *terms += fabs(x * y);
+            double scale = t->product->pass[q].crossed ? 0x1p-11 : 1;
+            sum += x * y * scale;
+            *terms += fabs(x * y) * scale;
         }
     return sum;
 }
@@ -329,6 +365,8 @@ static void test_numbers(void **state) {
         {wide, "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
         {wide, "mma=1 m=128 n=64 k=64 stages=2 warps=12 split=4"},
         {wide, "mma=1 m=128 n=64 k=64 stages=2 warps=12"},
+        {deep, of_pairs},
+        {deep, "mma=1 m=64 n=32 k=64 stages=3 warps=8 split=2 pairs=1"},
         {tf32, "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
         {tf32, "mma=1 m=64 n=32 k=16 stages=4 warps=8 split=3"},
         {tf32, "mma=2 m=64 n=32 k=32 tm=32 tn=16 stages=3 warps=4"},
@@ -360,6 +398,11 @@ static void test_numbers(void **state) {
         {gradient, "mma=1 m=64 n=128 k=16 stages=2 warps=8 cluster=2"},
         {gradient, "mma=1 m=64 n=64 k=16 stages=2 warps=8 split=3"},
         {gradient, "mma=2 m=16 n=64 k=32 tm=16 tn=16 stages=2 warps=4"},
+        {sliding, "mma=1 m=64 n=64 k=32 stages=2 warps=8 make=1"},
+        {sliding_wide, "mma=1 m=64 n=128 k=64 stages=3 warps=12 make=2"},
+        {sliding_wide, "mma=1 m=128 n=32 k=64 stages=2 warps=16 make=2 split=2"},
+        {first_line, "mma=1 m=64 n=32 k=32 stages=2 warps=8 make=1"},
+        {first_solid, "mma=1 m=128 n=64 k=16 stages=3 warps=16 make=2"},
         {plain, "mma=2 m=64 n=64 k=32 tm=32 tn=32 stages=3 warps=4"},
         {plain, "mma=2 m=128 n=32 k=16 tm=32 tn=32 stages=4 warps=4 split=3"},
         {plain, "mma=2 m=16 n=64 k=128 tm=16 tn=16 stages=2 warps=4"},
@@ -380,6 +423,7 @@ static void test_numbers(void **state) {
 
 static const char of_groups[] = "mma=1 m=128 n=64 k=16 stages=2 warps=12";
 static const char of_warps[] = "mma=2 m=64 n=64 k=32 tm=32 tn=32 stages=3 warps=4";
+static const char of_makers[] = "mma=1 m=64 n=64 k=64 stages=3 warps=12 make=2"; /* of `first` */
 static const char of_parts[] = "mma=1 m=64 n=64 k=16 stages=2 warps=8 split=3";
 
 /* ---- rows that elements read ----------------------------------------------------------------- */
@@ -489,6 +533,10 @@ static void take_out(struct tile_program *t, uint32_t at) {
     t->code.n--;
 }
 
+static const char *graph_of(const char *config) {
+    return config == of_pairs ? deep : config == of_makers ? first : plain;
+}
+
 /* What the verifier says, and the machine, of a program without the nth of these instructions. */
 static void test_mistakes(void **state) {
     static const struct {
@@ -506,11 +554,14 @@ static void test_mistakes(void **state) {
         {TILE_LANDED, 1, "T4", of_warps},      {TILE_GROUP, 0, "T3", of_warps},
         {TILE_GROUP, 1, "T3", of_warps},       {TILE_NEXT, 0, "T7", of_warps},
         {TILE_AHEAD, 0, "T", of_warps},        {TILE_LEAVE, 0, "T3", of_parts},
-        {TILE_MEET, 0, "T3", of_parts},
+        {TILE_MEET, 0, "T3", of_parts},        {TILE_TAKE, 0, "T3", of_makers},
+        {TILE_MAKE, 0, "T3", of_makers},       {TILE_GIVE, 0, "T3", of_makers},
+        {TILE_TURN, 0, "T2", of_makers},       {TILE_WAIT_EMPTY, 0, "T4", of_makers},
+        {TILE_ADD, 0, "T10", of_pairs},        {TILE_CROSS, 0, "T10", of_pairs},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena *a = arena_new();
-        struct tile_program *t = program_of(a, plain, cases[i].config);
+        struct tile_program *t = program_of(a, graph_of(cases[i].config), cases[i].config);
         take_out(t, find(t, cases[i].op, cases[i].nth));
         const char *bad = tile_verify(t, a);
         if (!bad || strncmp(bad, cases[i].says, strlen(cases[i].says)))
@@ -543,13 +594,13 @@ static void test_mistakes_of_shorts(void **state) {
         int depth;
         int64_t every;
     } cases[] = {
-        {plain, "mma=1 m=64 n=64 k=64 stages=2 warps=8", "T10: depth 128 of A is left out", 16, 3},
-        {sliding_wide, "mma=1 m=64 n=64 k=64 stages=2 warps=8", "T10: depth 192 of A is left out",
+        {plain, "mma=1 m=64 n=64 k=64 stages=2 warps=8", "T11: depth 128 of A is left out", 16, 3},
+        {sliding_wide, "mma=1 m=64 n=64 k=64 stages=2 warps=8", "T11: depth 192 of A is left out",
          16, 4},
-        {first, "mma=1 m=64 n=64 k=64 stages=2 warps=8", "T10: depth 160 of A is left out", 48, 3},
-        {first, "mma=1 m=64 n=64 k=64 stages=2 warps=8 split=2", "T10: depth 160 of A is left out",
+        {first, "mma=1 m=64 n=64 k=64 stages=2 warps=8", "T11: depth 160 of A is left out", 48, 3},
+        {first, "mma=1 m=64 n=64 k=64 stages=2 warps=8 split=2", "T11: depth 160 of A is left out",
          48, 3},
-        {phases, "mma=1 m=64 n=64 k=64 stages=2 warps=8", "T10: depth 32 of A is left out", 48, 1},
+        {phases, "mma=1 m=64 n=64 k=64 stages=2 warps=8", "T11: depth 32 of A is left out", 48, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena *a = arena_new();
@@ -583,10 +634,10 @@ static void test_mistakes_of_blocks(void **state) {
     t->product = &p;
     assert_int_equal(p.resident, 2);
     p.multiplier_registers += 8;
-    assert_string_equal(tile_verify(t, a), "T11: registers for fewer blocks");
+    assert_string_equal(tile_verify(t, a), "T12: registers for fewer blocks");
     p.multiplier_registers -= 8;
     t->smem += 32 << 10;
-    assert_string_equal(tile_verify(t, a), "T11: shared memory for fewer blocks");
+    assert_string_equal(tile_verify(t, a), "T12: shared memory for fewer blocks");
     arena_free(a);
 }
 
@@ -602,13 +653,15 @@ static void test_machine_finds_mistakes(void **state) {
                  {TILE_DRAIN, 1, of_groups},      {TILE_LANDED, 0, of_warps},
                  {TILE_LANDED, 1, of_warps},      {TILE_GROUP, 1, of_warps},
                  {TILE_COPY, 2, of_warps},        {TILE_LEAVE, 0, of_parts},
-                 {TILE_MEET, 0, of_parts}};
+                 {TILE_MEET, 0, of_parts},        {TILE_CROSS, 0, of_pairs},
+                 {TILE_ADD, 0, of_pairs},         {TILE_MAKE, 0, of_makers},
+                 {TILE_GIVE, 0, of_makers},       {TILE_WAIT_EMPTY, 0, of_makers}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bool found = false;
         for (uint64_t seed = 0; seed < 4 && !found; seed++) {
             struct arena *a = arena_new();
             const char *why;
-            struct tile_program *t = program_of(a, plain, cases[i].config);
+            struct tile_program *t = program_of(a, graph_of(cases[i].config), cases[i].config);
             take_out(t, find(t, cases[i].op, cases[i].nth));
             found = wrong_of(a, t, seed, &why) || why;
             arena_free(a);
@@ -669,6 +722,7 @@ int main(void) {
         cmocka_unit_test(test_print),
         cmocka_unit_test(test_print_tf32),
         cmocka_unit_test(test_print_windows),
+        cmocka_unit_test(test_print_made),
         cmocka_unit_test(test_print_by_warps),
         cmocka_unit_test(test_runs),
         cmocka_unit_test(test_numbers),

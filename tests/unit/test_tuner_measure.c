@@ -241,6 +241,22 @@ static void test_waits_until_it_is_cool(void **state) {
     assert_true(t.us.n >= LEAST && c.hot_begins == c.batches - 2);
 }
 
+/* The whole is known better than its parts have to be; a bound on samples stays one. */
+static void test_parts(void **state) {
+    (void)state;
+    struct measure_rule final = measure_rule_final(100, 5), r = measure_rule_of_part(final, 0.25);
+    assert_memory_equal(&r, &final, sizeof r);
+    r = measure_rule_of_part(final, 0.125);
+    assert_true(fabs(r.rel_ci - 0.006) < 1e-12 && r.min_n == 15 && r.max_n == 200);
+    assert_true(r.wall_ms == final.wall_ms / 2);
+    r = measure_rule_of_part(final, 0);
+    assert_true(fabs(r.rel_ci - 0.02) < 1e-12 && r.min_n == 10 && r.max_n >= r.min_n);
+    for (int most = 1; most <= 100; most++) {
+        r = measure_rule_of_part(measure_rule_default(most), 0.001);
+        assert_true(r.max_n <= most && r.max_n >= 1 && fabs(r.rel_ci - 0.02) < 1e-12);
+    }
+}
+
 static void test_in_turns(void **state) {
     (void)state;
     struct clockwork c = made(30, 0);
@@ -387,6 +403,7 @@ int main(void) {
         cmocka_unit_test(test_throttled_samples_are_set_aside),
         cmocka_unit_test(test_never_no_samples),
         cmocka_unit_test(test_waits_until_it_is_cool),
+        cmocka_unit_test(test_parts),
         cmocka_unit_test(test_in_turns),
         cmocka_unit_test(test_shares),
         cmocka_unit_test(test_integers),

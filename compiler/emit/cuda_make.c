@@ -1,0 +1,159 @@
+/* cuda_make.c: tiles that warps of the block make of what a factor reads (kernel/operand.c), where
+ * an image of it would be written and read again, or could not be copied at all: TAKE and MAKE.
+ *
+ * A thread has a row of the tile, as its neighbours have those beside it, so that what they read
+ * lies together in memory; eight of the depth are a piece of a line, for each plane.
+ *
+ *     float made[64];
+ *     if (number == 0) {                                  the step's number
+ *         for (int e = 0; e < 64; e++) {
+ *             const k_idx r = 0 + e;                      once unrolled, a number: so are its digits,
+ *             made[e] = 0;                                and taps and channels are offsets
+ *             if (r < 147) { const float v2 = k_load1(p0 + ...); made[e] = (float)v2; }
+ *         }
+ *     } else if (number == 1) ...
+ *     k_mbar_wait_block(empty + s * 8, phase ^ 1);
+ *     for (int c = 0; c < 8; c++) {
+ *         k_split_all(w, x);
+ *         k_put_piece(k_place<128>(stage + 49152, 128, made_row, c), w[0], 0);
+ *
+ * What does not fit the registers is taken behind the wait. */
+#include "emit/cuda_mma.h"
+
+enum { EACH = 8, GROUP = 128 };
+
+/* Pieces of eight that a thread takes at a time: half of 128 registers, or a third of fewer. */
+static int pieces_at_once(const struct tile_program *t, const struct making *m) {
+    enum { ROOMY = 128, MANY = 8, FEW = 4 };
+    int registers = product_registers(t->product, false), most = FEW;
+    if (!registers || registers >= ROOMY) most = MANY;
+    while (m->pieces % most) most /= 2;
+    return most;
+}
+
+static struct making making_of(struct emitter *w, const struct tile_ring *r) {
+    return operand_making(w->k, r->operand, r->rows, r->depth);
+}
+
+/* Values of so many of the depth, from r0 on, which is a text. */
+static void put_values(struct emitter *w, const struct operand *o, const char *r0, int64_t least,
+                       int n) {
+    bool *needed = NEW_ARRAY(w->arena, bool, w->k->values.n);
+    mark_needed(w, o->factor, needed);
+    for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int e = 0; e < %d; e++)", n);
+    line(w, "const k_idx r = %s + e;", r0);
+    bool whole = least + n <= o->depth; /* least: of the r that this text may be for */
+    if (!whole) {
+        line(w, "made[e] = 0;");
+        open_brace(w, "if (r < %lld)", (long long)o->depth);
+    }
+    for (value_id v = 0; v <= o->factor; v++)
+        if (needed[v]) put_local(w, v);
+    line(w, "made[e] = (float)%s;", ref(w, o->factor));
+    if (!whole) close_brace(w);
+    close_brace(w);
+}
+
+/* Number i of the thread's rows, its pieces from c on: as one text for all steps, or one for each,
+ * and each of the row's parts. */
+static void put_taken(struct emitter *w, const struct tile_program *t, const struct tile_ring *r,
+                      int i, int c, int pieces) {
+    const struct operand *o = r->operand;
+    struct making m = making_of(w, r);
+    int64_t steps = tile_steps(t), cases = steps * m.parts;
+    char row = o->axis == AXIS_M ? 'm' : 'n';
+    open_scope(w);
+    line(w, "const k_idx of_z = z;");
+    open_scope(w);
+    line(w, "const k_idx z = of_z, %c = k_anew((k_idx)k_clamp(%c0 + made_row + %d, %lld));", row,
+         row, i * GROUP, (long long)o->rows - 1);
+    line(w, "(void)z;");
+    if (!m.unrolled || cases == 1) {
+        const char *first = arena_printf(w->arena, "(k_idx)(number * %d + made_part * %d)",
+                                         r->depth, m.pieces * EACH);
+        if (cases == 1) first = "0";
+        put_values(w, o, arena_printf(w->arena, "%s + %d", first, c * EACH),
+                   (steps - 1) * r->depth + (m.parts - 1) * m.pieces * EACH + c * EACH,
+                   pieces * EACH);
+    }
+    for (int64_t q = 0; q < cases && m.unrolled && cases > 1; q++) {
+        int64_t first = (q * m.pieces + c) * EACH;
+        const char *which =
+            m.parts > 1 ? arena_printf(w->arena, "number * %d + made_part", m.parts) : "number";
+        if (q + 1 < cases)
+            open_brace(w, "%sif (%s == %lld)", q ? "else " : "", which, (long long)q);
+        else
+            open_brace(w, "else");
+        put_values(w, o, arena_printf(w->arena, "%lld", (long long)first), first, pieces * EACH);
+        close_brace(w);
+    }
+    close_brace(w);
+    close_brace(w);
+}
+
+/* In scope from the role's beginning on: which threads these are. */
+void put_places_of_makers(struct emitter *w, const struct tile_program *t) {
+    const struct tile_ring *r = tile_made(t);
+    struct making m = making_of(w, r);
+    line(w, "const int tid = (int)threadIdx.x %% %d;", GROUP);
+    if (m.parts > 1) {
+        line(w, "const int made_row = tid %% %d;", r->rows);
+        line(w, "const int made_part = __shfl_sync(0xffffffffu, tid / %d, 0);", r->rows);
+    } else {
+        line(w, "const int made_row = tid, made_part = 0;");
+    }
+    line(w, "(void)made_part;");
+    if (t->product->makers > 1) {
+        line(w, "const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / %d, 0);", GROUP);
+        line(w, "int turn = 0;");
+    }
+}
+
+void put_take(struct emitter *w, const struct tile_program *t, const struct tile_ring *r) {
+    struct making m = making_of(w, r);
+    int pieces = pieces_at_once(t, &m);
+    line(w, "const int number = %s;", depth_of_step(w, t, "step", 1));
+    line(w, "(void)number;");
+    line(w, "float made[%d];", pieces * EACH);
+    put_taken(w, t, r, 0, 0, pieces);
+}
+
+/* Pieces of a line have 16 bytes. */
+static void put_pieces(struct emitter *w, const struct tile_ring *r, const struct making *m, int i,
+                       int c, int pieces) {
+    const struct operand *o = r->operand;
+    int bytes = dtype_bytes(o->dtype), halves = EACH * bytes / 16;
+    const char *of_part =
+        m->parts > 1 ? arena_printf(w->arena, "made_part * %d + ", m->pieces) : "";
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int c = 0; c < %d; c++)", pieces);
+    line(w, "float x[%d];", EACH);
+    line(w, "for (int e = 0; e < %d; e++) x[e] = made[c * %d + e];", EACH, EACH);
+    line(w, "k_pack<%s, %d> w[%d];", memory_type(w, o->dtype), EACH, o->planes);
+    if (o->planes > 1)
+        line(w, "k_split_all(w, x);");
+    else if (o->dtype == DT_F32)
+        line(w, "for (int e = 0; e < %d; e++) w[0].w[e] = k_tf32_bits(x[e]);", EACH);
+    else
+        line(w, "k_put(w[0], x);");
+    for (int p = 0; p < o->planes; p++)
+        for (int h = 0; h < halves; h++)
+            line(w,
+                 "k_put_piece(k_place<%d>(stage + %d, %d, made_row + %d, (%s%d + c) * %d + %d), "
+                 "w[%d], %d);",
+                 r->line, r->offset + p * r->bytes, r->rows, i * GROUP, of_part, c, halves, h, p,
+                 h);
+    close_brace(w);
+}
+
+void put_make(struct emitter *w, const struct tile_program *t, const struct tile_ring *r) {
+    struct making m = making_of(w, r);
+    int pieces = pieces_at_once(t, &m);
+    for (int i = 0; i < m.rows; i++)
+        for (int c = 0; c < m.pieces; c += pieces) {
+            if (i || c) put_taken(w, t, r, i, c, pieces);
+            put_pieces(w, r, &m, i, c, pieces);
+        }
+}
