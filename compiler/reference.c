@@ -64,6 +64,23 @@ struct reference *reference_lower(struct graph *g, const struct reference_option
 
 /* ---- the order ------------------------------------------------------------------------------- */
 
+enum { TOGETHER = 32 }; /* launches that are handed to the device in one call */
+
+/* Launches that wait for each other to be handed over, and their arguments. */
+struct queue {
+    struct launch at[TOGETHER];
+    dptr places[TOGETHER][WS_MAX_ARGS];
+    int64_t first[TOGETHER], end[TOGETHER];
+    int n;
+};
+
+/* Memory that nobody takes any more. Of a network's thousands of temporaries, most are as large as
+ * one before; a GPU takes a millisecond to allocate and free one. */
+struct block {
+    dptr at;
+    size_t bytes;
+};
+
 struct running {
     const struct reference *r;
     struct device *dev;
@@ -76,6 +93,9 @@ struct running {
     uint32_t begin[3], end[3];
     uint32_t *last; /* by buffer: one more than the place in the order of the last that takes it */
     int64_t row, rows; /* of the slice that is computed */
+    struct queue *queue;
+    VEC(struct block) idle;
+    struct arena *arena;
     struct diag *d;
 };
 
@@ -170,49 +190,86 @@ static void choose_slices(struct running *x) {
         set_order(x, n);
 }
 
+static bool flush(struct running *x) {
+    int n = x->queue->n;
+    x->queue->n = 0;
+    return device_run(x->dev, x->queue->at, n, x->d) == WS_OK;
+}
+
+/* Behind what is queued, which may take it. */
+static bool free_idle(struct running *x) {
+    if (!flush(x)) return false;
+    while (x->idle.n) device_free(x->dev, vec_last(&x->idle).at), x->idle.n--;
+    return true;
+}
+
+/* Of idle memory what fits best, and is hardly larger. */
+static dptr take_idle(struct running *x, size_t bytes) {
+    struct block *best = NULL;
+    for (uint32_t i = 0; i < x->idle.n; i++) {
+        struct block *b = &x->idle.at[i];
+        bool fits = b->bytes >= bytes && b->bytes <= bytes + bytes / 8;
+        if (fits && (!best || b->bytes < best->bytes)) best = b;
+    }
+    if (!best) return 0;
+    dptr at = best->at;
+    *best = vec_last(&x->idle);
+    x->idle.n--;
+    return at;
+}
+
 /* Where row 0 of a buffer is, or would be, if a slice's rows alone are there. */
 static bool place_buffer(struct running *x, buffer_id b) {
+    struct diag first = diag_new(x->arena);
+    size_t bytes = bytes_of(x, b);
     if (x->at[b]) return true;
-    if (device_alloc(x->dev, bytes_of(x, b), &x->at[b], x->d) != WS_OK) return false;
+    if (!(x->at[b] = take_idle(x, bytes)) &&
+        device_alloc(x->dev, bytes, &x->at[b], &first) != WS_OK &&
+        (!free_idle(x) || device_alloc(x->dev, bytes, &x->at[b], x->d) != WS_OK))
+        return false;
     if (is_sliced(x, b)) x->at[b] -= row_bytes(x, b) * (size_t)x->row;
     return true;
 }
 
 static void free_buffer(struct running *x, buffer_id b) {
-    if (x->at[b] && is_sliced(x, b)) x->at[b] += row_bytes(x, b) * (size_t)x->row;
-    device_free(x->dev, x->at[b]);
+    if (is_sliced(x, b)) x->at[b] += row_bytes(x, b) * (size_t)x->row;
+    vec_push(x->arena, &x->idle, ((struct block){x->at[b], bytes_of(x, b)}));
     x->at[b] = 0;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static bool run_launch(struct running *x, uint32_t place, bool last_slice) {
+static bool queue_launch(struct running *x, uint32_t place, bool last_slice) {
     const struct ws_launch *from = launch_at(x, place);
     const struct plain_made *made = &x->r->plain.made.at[x->order[place]];
+    struct queue *q = x->queue;
     uint32_t n_buffers = x->r->loops->buffers.n;
     int64_t outputs = made->outputs;
     int64_t a_row = x->rows == x->r->slices.rows ? 0 : outputs / x->r->slices.rows;
-    int64_t first = x->row * a_row, end = a_row ? first + x->rows * a_row : outputs;
-    struct launch l = {
-        .module = x->modules[made->text], .entry = from->entry, .threads = from->threads};
     dptr places[WS_MAX_ARGS];
-    memcpy(l.grid, from->grid, sizeof l.grid);
     for (int i = 0; i < from->n_args; i++) {
         const struct ws_arg *arg = &from->args[i];
         bool buffer = arg->kind == WS_ARG_BUFFER;
         if (buffer && (uint32_t)arg->buffer < n_buffers && !place_buffer(x, (buffer_id)arg->buffer))
             return false;
         places[i] = buffer ? x->at[arg->buffer] : x->workspace + (dptr)arg->value;
-        l.args[l.n_args++] = &places[i];
     }
-    if (x->r->cuda) l.args[l.n_args++] = &first, l.args[l.n_args++] = &end;
-    if (device_run(x->dev, &l, 1, x->d) != WS_OK) return false;
+    struct launch *l = &q->at[q->n]; /* placing may have flushed */
+    *l = (struct launch){
+        .module = x->modules[made->text], .entry = from->entry, .threads = from->threads};
+    memcpy(l->grid, from->grid, sizeof l->grid);
+    memcpy(q->places[q->n], places, sizeof places);
+    for (int i = 0; i < from->n_args; i++) l->args[l->n_args++] = &q->places[q->n][i];
+    q->first[q->n] = x->row * a_row;
+    q->end[q->n] = a_row ? q->first[q->n] + x->rows * a_row : outputs;
+    if (x->r->cuda) l->args[l->n_args++] = &q->first[q->n], l->args[l->n_args++] = &q->end[q->n];
+    q->n++;
     for (int i = 0; i < from->n_args; i++) {
         buffer_id b = (buffer_id)from->args[i].buffer;
-        if (!is_ours(x, &from->args[i])) continue;
+        if (!is_ours(x, &from->args[i]) || !x->at[b]) continue;
         if (x->last[b] == place + 1 && (last_slice || is_sliced(x, b))) free_buffer(x, b);
     }
-    return true;
+    return q->n < TOGETHER || flush(x);
 }
 
 static bool run_phase(struct running *x, enum slice_phase phase, int64_t row, int64_t rows) {
@@ -220,7 +277,7 @@ static bool run_phase(struct running *x, enum slice_phase phase, int64_t row, in
     x->row = row;
     x->rows = rows;
     for (uint32_t place = x->begin[phase]; place < x->end[phase]; place++)
-        if (!run_launch(x, place, last)) return false;
+        if (!queue_launch(x, place, last)) return false;
     return true;
 }
 
@@ -231,7 +288,7 @@ static bool run_all(struct running *x) {
     if (!run_phase(x, SLICE_BEFORE, 0, all)) return false;
     for (int64_t row = 0; row < all; row += step)
         if (!run_phase(x, SLICE_EACH, row, row + step < all ? step : all - row)) return false;
-    return run_phase(x, SLICE_AFTER, 0, all);
+    return run_phase(x, SLICE_AFTER, 0, all) && flush(x);
 }
 
 /* What is the caller's, and what is ours. */
@@ -258,7 +315,9 @@ static struct running running_new(const struct reference *r, struct device *dev,
                             .at = NEW_ARRAY(a, dptr, n + r->loops->graph->outputs.n),
                             .temporary = NEW_ARRAY(a, bool, n),
                             .last = NEW_ARRAY(a, uint32_t, n),
-                            .order = NEW_ARRAY(a, uint32_t, r->plain.launches.n)};
+                            .order = NEW_ARRAY(a, uint32_t, r->plain.launches.n),
+                            .queue = NEW(a, struct queue),
+                            .arena = a};
 }
 
 /* ---- binaries -------------------------------------------------------------------------------- */
@@ -325,6 +384,8 @@ enum ws_status reference_run(const struct reference *r, struct device *dev, stru
     if (!device_is_lost(dev)) {
         for (buffer_id b = 0; b < r->loops->buffers.n; b++)
             if (x.temporary[b] && x.at[b]) free_buffer(&x, b);
+        x.queue->n = 0; /* of a run that has failed */
+        free_idle(&x);
         if (x.workspace) device_free(dev, x.workspace);
     }
     for (uint32_t i = 0; i < r->plain.texts.n; i++)
