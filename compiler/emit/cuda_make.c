@@ -7,8 +7,8 @@
  *     float made[64];
  *     if (number == 0) {                                  the step's number
  *         for (int e = 0; e < 64; e++) {
- *             const k_idx r = 0 + e;                      once unrolled, a number: so are its digits,
- *             made[e] = 0;                                and taps and channels are offsets
+ *             const k_idx r = 0 + e;                  once unrolled, a number: so are its digits,
+ *             made[e] = 0;                            and taps and channels are offsets
  *             if (r < 147) { const float v2 = k_load1(p0 + ...); made[e] = (float)v2; }
  *         }
  *     } else if (number == 1) ...

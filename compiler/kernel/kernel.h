@@ -363,8 +363,8 @@ struct operand {
     bool windows; /* each pixel is there once, and rows, or the depth, are windows of it: in the
                      image [image][position][plane][batch][channel], or [plane][batch][image]
                      [position][channel] of runs, or in what `load` reads */
-    /* windows: all positions of the image with what its taps reach around it are rows, so that a tap
-     * is so many rows on; those that are no windows count for nothing */
+    /* windows: all positions of the image, with what its taps reach around it, are rows, so that a
+     * tap is so many rows on; those that are no windows count for nothing */
     bool flat;
     int64_t padded[IM2COL_DIMS];   /* flat: positions along each dimension */
     int64_t step[IM2COL_DIMS + 1]; /* elements from a position to the next, along each dimension,
@@ -379,9 +379,9 @@ struct batch_steps {
     const int *n, *at;
 };
 
-/* Of the steps along the depth, number `at` of each `every` has so much of it that may be other than
- * 0, in whole instructions: no more of it is copied, in whole lines, or multiplied. every 0: all of
- * all steps may be. */
+/* Of the steps along the depth, number `at` of each `every` has so much of it that may be other
+ * than 0, in whole instructions: no more of it is copied, in whole lines, or multiplied. every 0:
+ * all of all steps may be. */
 struct short_steps {
     int depth;
     int64_t every, at;

@@ -90,7 +90,8 @@ static const struct batch_steps *list_steps(const struct kernel *k, const struct
     return s;
 }
 
-/* Where channels are filled up to whole steps each tap ends with less, else all taps together do. */
+/* Where channels are filled up to whole steps each tap ends with less, else all taps together
+ * do. */
 static struct short_steps find_shorts(const struct product *p, int depth) {
     enum { INSTRUCTION = 32, LEAST = 16 }; /* bytes; a 16th of the products is worth it */
     const struct operand *o = &p->a;
@@ -159,7 +160,7 @@ static const char *check_operand(const struct kernel *k, const struct operand *o
     return NULL;
 }
 
-/* Registers of a thread as its block is launched: the blocks of a multiprocessor have all of them. */
+/* Registers of a thread as its block is launched: a multiprocessor's blocks have all of them. */
 static int launch_registers(const struct kernel *k, const struct product *p, int threads) {
     enum { UNIT = 8 };
     return (int)(k->limits->regs_unit / (p->resident * threads)) / UNIT * UNIT;
@@ -191,8 +192,8 @@ static const char *check_fit(const struct kernel *k, int fit, const struct layou
     return NULL;
 }
 
-/* A multiprocessor has 512 for each thread of a warpgroup. Those who make hold what they have read of
- * a step, those who multiply their sums. */
+/* A multiprocessor has 512 for each thread of a warpgroup. Those who make hold what they have read
+ * of a step, those who multiply their sums. */
 int product_registers(const struct product *p, bool multiplies) {
     if (p->resident > 1) return multiplies ? p->multiplier_registers : p->copier_registers;
     if (p->makers) {

@@ -26,8 +26,8 @@
  * Invariants (tile_verify reports these numbers):
  *   T1  regions nest, and each END closes one; a role is outermost, and roles' threads are the
  *       block's;
- *   T2  a COPY or a MAKE stands in a LOOP or an AHEAD, a DOT in a LOOP, both of these in a DRAW, and the
- *       STORE behind the LOOP;
+ *   T2  a COPY or a MAKE stands in a LOOP or an AHEAD, a DOT in a LOOP, both of these in a DRAW,
+ *       and the STORE behind the LOOP;
  *   T3  what a DOT reads has been waited for: a WAIT_FULL stands before it in the LOOP, and each
  *       copied tile is of that stage, or a LANDED of all groups but those that are ahead of it, and
  *       each step's copies are a GROUP; what is made is of what was taken in that step, and a GIVE
@@ -166,7 +166,8 @@ int ring_line_elements(const struct tile_ring *r);
 /* Is step number i along the depth a short one, and how many of its boxes a step then copies. */
 bool tile_step_is_short(const struct tile_program *t, int64_t i);
 int ring_boxes_of_short(const struct tile_program *t, const struct tile_ring *r);
-/* Bytes of a stage; of these, those that all copies of a step bring into a block; of a short one. */
+/* Bytes of a stage; of these, those that all copies of a step bring into a block; of a short
+ * one. */
 int tile_step_bytes(const struct tile_program *t);
 int tile_copied_bytes(const struct tile_program *t);
 int tile_short_bytes(const struct tile_program *t);
