@@ -206,8 +206,7 @@ static void test_print_windows(void **state) {
 /* Warps make what else would be packed, a warpgroup each step in turn. */
 static void test_print_made(void **state) {
     struct arena *a = arena_new();
-    struct tile_program *t =
-        program_of(a, first, "mma=1 m=64 n=64 k=64 stages=2 warps=12 make=2");
+    struct tile_program *t = program_of(a, first, "mma=1 m=64 n=64 k=64 stages=2 warps=12 make=2");
     struct buf b = buf_new(a);
     tile_print(&b, t);
     assert_int_equal(t->product->b.bytes, 0);
