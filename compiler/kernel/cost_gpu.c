@@ -681,8 +681,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     if (p->by_warp) wait = BARRIER / resident;
     double of_a = copy_clocks(p, &p->a, p->a_bytes, (int)depth),
            of_b = copy_clocks(p, &p->b, p->b_bytes / y->cluster, (int)depth);
-    double lines =
-        (p->a.windows && !p->a.flat) * of_a + (p->b.windows && !p->b.flat) * of_b * y->cluster;
+    double lines = p->a.windows * of_a + p->b.windows * of_b * y->cluster;
     if (p->makers) lines += made_clocks(k, p, p->a.made ? y->bx : y->br, steps);
     double multiplied = fmax(units, shared) + wait;
     double step = fmax(multiplied, lines) + BESIDE * fmin(multiplied, lines);

@@ -441,7 +441,7 @@ double operand_pack_us(const struct kernel *k, const struct operand *o) {
 }
 
 double operand_line_clocks(const struct operand *o, bool by_warp) {
-    const double WINDOW = 5, ROW = 2.7;
+    const double WINDOW = 5, ROW = 5; /* not measured yet: tried, and never a first guess */
     return !o->windows || by_warp ? 0 : o->flat ? ROW : WINDOW;
 }
 
