@@ -157,9 +157,11 @@ static void put_draw_tile(struct emitter *w, const struct tile_program *t) {
                           (long long)tile_turns(t), batches, batches);
     line(w, "const int z = %s, band = of_z / %lld * %d;", of, band * n, band);
     line(w, "const int high = k_clamp(%lld - band, %d), at = of_z - band * %lld;", m, band, n);
-    line(w, "const int m0 = %s(band + at %% high)%s * %d, n0 = at / high * %d;",
-         y->cluster > 1 ? "(" : "",
-         y->cluster > 1 ? arena_printf(w->arena, " * %d + rank)", y->cluster) : "", y->bx, y->br);
+    const char *of_rank = y->cluster > 1 ? arena_printf(w->arena, " * %d + rank)", y->cluster) : "";
+    const char *down = t->product->shares_a ? "" : of_rank,
+               *on = t->product->shares_a ? of_rank : "";
+    line(w, "const int m0 = %s(band + at %% high)%s * %d, n0 = %sat / high%s * %d;",
+         *down ? "(" : "", down, y->bx, *on ? "(" : "", on, y->br);
     line(w, "(void)z;");
     if (t->product->steps && parts > 1)
         line(w, "const int steps = (steps_of[z] + %d - part) / %d;", parts - 1, parts);
@@ -578,23 +580,23 @@ static void put_stores(struct emitter *w, const struct tile_program *t, int phas
 }
 
 /* Sums of planes are so many times too large; to undo that takes no instruction of its own. */
-static const char *unscaled(struct emitter *w, const struct product *p, int more) {
-    int scale = p->pairs ? PAIR_SCALE : PLANE_SCALE;
-    int by = scale * ((p->a.planes > 1) + (p->b.planes > 1)) + more;
-    return by ? arena_printf(w->arena, " * 0x1p-%df", by) : "";
+static const char *unscaled(const struct product *p) {
+    static const char *const by[] = {"", " * 0x1p-16f", " * 0x1p-32f"};
+    _Static_assert(PLANE_SCALE == 16, "as here");
+    return p->pairs ? " * unscale" : by[(p->a.planes > 1) + (p->b.planes > 1)];
 }
 
 void put_add(struct emitter *w, const struct tile_program *t) {
     line(w, "#pragma unroll");
     line(w, "for (int i = 0; i < %d; i++) total[i] += sums[i]%s;", product_thread_sums(t->product),
-         unscaled(w, t->product, 0));
+         unscaled(t->product));
 }
 
 static void put_cross(struct emitter *w, const struct tile_program *t, int steps) {
     open_brace(w, "if (step %% %d == %d || step + 1 == steps)", steps, steps - 1);
     line(w, "#pragma unroll");
-    line(w, "for (int i = 0; i < %d; i++) total[i] += crossed[i]%s;",
-         product_thread_sums(t->product), unscaled(w, t->product, PAIR_SHIFT));
+    line(w, "for (int i = 0; i < %d; i++) total[i] += crossed[i] * (unscale * 0x1p-%df);",
+         product_thread_sums(t->product), PAIR_SHIFT);
     close_brace(w);
 }
 
@@ -772,6 +774,8 @@ static void put_if_wide(struct emitter *w, const struct tile_program *t) {
          (long long)tile_pack_blocks(t, TILE_A), (long long)tile_pack_blocks(t, TILE_B));
     line(w, "if (blockIdx.x == 0 && threadIdx.x == 0) *verdict = wide;");
     line(w, "if (wide) return;");
+    line(w, "const float unscale = k_as_float(flags_a[%lld]) * k_as_float(flags_b[%lld]);",
+         (long long)tile_pack_blocks(t, TILE_A), (long long)tile_pack_blocks(t, TILE_B));
 }
 
 static void put_product(struct emitter *w, const struct tile_program *t) {

@@ -142,7 +142,12 @@ static void put_neighbours(struct emitter *w, const struct operand *o, const cha
 /* The values x[e] as planes, from element `to` of the image on. Pairs are in range if the largest
  * of some neighbours along the depth is: the thread's, and those of so many lanes beside it. The
  * more these are the better: all of them but a small one may be 0, as behind a relu. */
-static void put_planes(struct emitter *w, const struct operand *o, const char *to, int lanes) {
+static void put_planes(struct emitter *w, const struct operand *o, const char *to, int lanes,
+                       bool samples) {
+    if (samples) {
+        line(w, "k_top_finite(most, x);");
+        return;
+    }
     const char *t = memory_type(w, o->dtype);
     line(w, "k_pack<%s, %d> w;", t, EACH);
     if (o->dtype == DT_F32) {
@@ -153,12 +158,12 @@ static void put_planes(struct emitter *w, const struct operand *o, const char *t
     if (pairs && !o->along) line(w, "unsigned top[1] = {0};");
     if (pairs) line(w, "k_top(top, x);");
     if (pairs && lanes > 1) line(w, "k_top_of_lanes<%d>(top);", lanes);
-    if (pairs && !o->along) line(w, "odd |= k_out_of_range(top);");
+    if (pairs && !o->along) line(w, "odd |= k_out_of_range(top, scale);");
     for (int p = 0; p < o->planes; p++) {
         if (o->planes == 1)
             line(w, "k_put(w, x);");
         else if (pairs)
-            line(w, "k_halve<%s>(w, x);", p ? "false" : "true");
+            line(w, "k_halve<%s>(w, x, scale);", p ? "false" : "true");
         else
             line(w, "k_split<%s>(w, x);", p ? "false" : "true");
         line(w, "k_store<%s, %d, 0>(image + (%s + %lldLL), w);", t, EACH, to,
@@ -176,8 +181,16 @@ static int lanes_of_line(int64_t eights, int most) {
     return lanes;
 }
 
-/* For so many groups of eight neighbours. */
-static void open_loop(struct emitter *w, int64_t groups) {
+/* For so many groups of eight neighbours; samples: of these, one for each thread of a block, the
+ * same in all blocks. */
+static void open_loop(struct emitter *w, int64_t groups, bool samples) {
+    if (samples) { /* an odd step, so that not all are of one column */
+        open_brace(w,
+                   "for (long long i = threadIdx.x * %lldLL, end = i + 1; i < end && i < %lldLL; "
+                   "i++)",
+                   (long long)(groups > THREADS ? groups / THREADS | 1 : 1), (long long)groups);
+        return;
+    }
     open_brace(w,
                "for (long long i = (long long)blockIdx.x * %d + threadIdx.x; i < %lldLL; i += "
                "(long long)gridDim.x * %d)",
@@ -187,18 +200,18 @@ static void open_loop(struct emitter *w, int64_t groups) {
 static const char *row_name(const struct operand *o) { return o->axis == AXIS_M ? "m" : "n"; }
 
 /* Of pairs whose lines are rows: a thread has so many lines, neighbours along the depth. */
-static void put_lines_of_rows(struct emitter *w, const struct operand *o) {
+static void put_lines_of_rows(struct emitter *w, const struct operand *o, bool samples) {
     enum { DEEP = 16 };
     long long chunks = tile_count(o->rows, EACH), groups = tile_count(o->depth, DEEP);
-    open_loop(w, chunks * groups * o->batches);
+    open_loop(w, chunks * groups * o->batches, samples);
     line(w, "const k_idx c = (k_idx)(i %% %lld) * %d, first = (k_idx)(i / %lld %% %lld) * %d;",
          chunks, EACH, chunks, groups, DEEP);
     line(w, "const k_idx z = (k_idx)(i / %lldLL);", chunks * groups);
     line(w, "(void)z;");
-    line(w, "unsigned top[%d];", EACH);
-    line(w, "for (int e = 0; e < %d; e++) top[e] = 0;", EACH);
-    line(w, "#pragma unroll 4");
-    open_brace(w, "for (int d = 0; d < %d; d++)", DEEP);
+    if (!samples) line(w, "unsigned top[%d];", EACH);
+    if (!samples) line(w, "for (int e = 0; e < %d; e++) top[e] = 0;", EACH);
+    line(w, "#pragma unroll 2");
+    open_brace(w, "for (int d = 0; d < %d; d++)", samples ? 1 : DEEP);
     line(w, "const k_idx r = first + d;");
     if (o->depth % DEEP) line(w, "if (r >= %lld) break;", (long long)o->depth);
     line(w, "float x[%d];", EACH);
@@ -206,17 +219,17 @@ static void put_lines_of_rows(struct emitter *w, const struct operand *o) {
     put_planes(w, o,
                arena_printf(w->arena, "z * %lldLL + (long long)r * %lld + c", (long long)o->batch,
                             (long long)o->pitch),
-               1);
+               1, samples);
     close_brace(w);
-    line(w, "odd |= k_out_of_range(top);");
+    if (!samples) line(w, "odd |= k_out_of_range(top, scale);");
     close_brace(w);
 }
 
 /* Lines of an image, and what lies along them. */
-static void put_lines(struct emitter *w, const struct operand *o) {
+static void put_lines(struct emitter *w, const struct operand *o, bool samples) {
     int64_t lines = o->along ? o->depth : o->rows, width = o->along ? o->rows : o->depth;
     int64_t chunks = tile_count(width, EACH);
-    open_loop(w, chunks * lines * o->batches);
+    open_loop(w, chunks * lines * o->batches, samples);
     line(w, "const k_idx c = (k_idx)(i %% %lld) * %d, at = (k_idx)(i / %lld %% %lld);",
          (long long)chunks, EACH, (long long)chunks, (long long)lines);
     line(w, "const k_idx z = (k_idx)(i / %lldLL);", (long long)(chunks * lines));
@@ -226,7 +239,7 @@ static void put_lines(struct emitter *w, const struct operand *o) {
     put_neighbours(w, o, o->along ? row_name(o) : "r", "c", width);
     put_planes(
         w, o, arena_printf(w->arena, "i / %lld * %lld + c", (long long)chunks, (long long)o->pitch),
-        lanes_of_line(chunks, WARP));
+        lanes_of_line(chunks, WARP), samples);
     close_brace(w);
 }
 
@@ -238,7 +251,8 @@ static void open_share(struct emitter *w, const char *line_of, const char *along
     line(w, "const int l = %s, c = %s;", line_of, along);
 }
 
-static void put_tiles(struct emitter *w, const struct operand *o) {
+static void put_tiles(struct emitter *w, const struct operand *o, bool samples) {
+    WS_ASSERT(!samples); /* of tf32 alone */
     long long across = tile_count(o->rows, TILE), along = tile_count(o->depth, TILE);
     enum { PER = TILE / EACH, BELOW = THREADS / PER };
     const char *eighth = arena_printf(w->arena, "(int)threadIdx.x %% %d * %d", PER, EACH);
@@ -269,7 +283,7 @@ static void put_tiles(struct emitter *w, const struct operand *o) {
     put_planes(w, o,
                arena_printf(w->arena, "z * %lldLL + (long long)(l0 + l) * %lld + c0 + c",
                             (long long)o->batch, (long long)o->pitch),
-               1);
+               1, samples);
     close_brace(w);
     close_brace(w);
     line(w, "__syncthreads();");
@@ -444,7 +458,7 @@ static void put_around(struct emitter *w, const struct operand *o) {
     const char *t = memory_type(w, o->dtype);
     struct buf inside = buf_new(w->arena);
     int64_t below = 1;
-    open_loop(w, o->rows);
+    open_loop(w, o->rows, false);
     for (int d = 0; d < of->n; d++) {
         line(w, "const k_idx at%d = (k_idx)(i / %lld %% %lld) + %lld;", d, (long long)below,
              (long long)o->padded[d], (long long)of->dim[d].first);
@@ -462,7 +476,7 @@ static void put_around(struct emitter *w, const struct operand *o) {
     close_brace(w);
 }
 
-static void put_windows(struct emitter *w, const struct operand *o) {
+static void put_windows(struct emitter *w, const struct operand *o, bool samples) {
     const struct kernel *k = w->k;
     int64_t pixels = o->order->images;
     for (int d = 0; d < o->order->n; d++) pixels *= o->order->dim[d].size;
@@ -474,7 +488,7 @@ static void put_windows(struct emitter *w, const struct operand *o) {
     if (!neighbours) each = 1;
     int64_t all = pixels;
     if (neighbours) all = tile_count(pixels, neighbours * each) * neighbours;
-    open_loop(w, all * o->plane / EACH);
+    open_loop(w, all * o->plane / EACH, samples);
     put_pixel(w, o, pixels, neighbours, each);
     if (each > 1) {
         put_pixel_vectors(w, o, needed, each);
@@ -489,10 +503,10 @@ static void put_windows(struct emitter *w, const struct operand *o) {
     const char *pixel = each > 1 ? "(pixel + j)" : "pixel";
     if (o->flat) put_position(w, o, pixel), pixel = "position";
     put_planes(w, o, arena_printf(w->arena, "(long long)%s * %lld + c", pixel, (long long)o->pitch),
-               lanes_of_line(o->channels / EACH, neighbours ? WARP / neighbours : WARP));
+               lanes_of_line(o->channels / EACH, neighbours ? WARP / neighbours : WARP), samples);
     if (each > 1) close_brace(w);
     close_brace(w);
-    if (o->flat) put_around(w, o);
+    if (o->flat && !samples) put_around(w, o);
 }
 
 /* The line of a run's image that a thread has some of: where in the windows' dimensions, or, of
@@ -553,14 +567,14 @@ static void open_element_of_run(struct emitter *w, const struct operand *o) {
 }
 
 /* Of a line, eight elements each: pixels or parts of one, some of which lie outside. */
-static void put_runs(struct emitter *w, const struct operand *o) {
+static void put_runs(struct emitter *w, const struct operand *o, bool samples) {
     const struct kernel *k = w->k;
     const struct im2col *of = o->order->of;
     int64_t chunks = o->step[1] / EACH;
     bool *needed = NEW_ARRAY(w->arena, bool, k->values.n);
     if (of->guard != NO_VALUE) needed[of->guard] = true;
     mark_needed(w, o->factor, needed);
-    open_loop(w, o->plane / EACH);
+    open_loop(w, o->plane / EACH, samples);
     line(w, "const k_idx c = (k_idx)i %% %lld * %d, line = (k_idx)i / %lld;", (long long)chunks,
          EACH, (long long)chunks);
     put_line_of_runs(w, o);
@@ -576,7 +590,7 @@ static void put_runs(struct emitter *w, const struct operand *o) {
     if (o->order->pixel >= EACH)
         line(w, "if (part++, ++channel == %lld) channel = 0, tap++;", (long long)of->channels);
     close_brace(w);
-    put_planes(w, o, arena_printf(w->arena, "i * %d", EACH), 1);
+    put_planes(w, o, arena_printf(w->arena, "i * %d", EACH), 1, samples);
     close_brace(w);
 }
 
@@ -609,12 +623,19 @@ void emit_cuda_pack(struct emitter *w, const struct tile_program *t, int ring, c
     w->indent++;
     line(w, "k_enter();");
     put_unless_wide(w, t);
-    if (pairs) line(w, "bool odd = false;");
-    (operand_has_runs(o) ? put_runs
-     : o->windows        ? put_windows
-     : o->across         ? put_tiles
-     : pairs && o->along ? put_lines_of_rows
-                         : put_lines)(w, o);
-    if (pairs) line(w, "k_leave_flag(flags, odd);");
+    void (*const put)(struct emitter *, const struct operand *, bool) =
+        operand_has_runs(o) ? put_runs
+        : o->windows        ? put_windows
+        : o->across         ? put_tiles
+        : pairs && o->along ? put_lines_of_rows
+                            : put_lines;
+    if (pairs) {
+        line(w, "unsigned most = 0;");
+        put(w, o, true);
+        line(w, "const float scale = k_scale_of_pairs(most);");
+        line(w, "bool odd = false;");
+    }
+    put(w, o, false);
+    if (pairs) line(w, "k_leave_flag(flags, odd, scale);");
     close_brace(w);
 }

@@ -2332,13 +2332,36 @@ template <bool FIRST> K_DEVICE void k_split(k_pack<k_bf16, 8> &plane, float (&x)
 #pragma unroll
     for (int i = 0; i < 8; i++) x[i] = k_isfinite(x[i]) ? x[i] - k_get(plane, i) : 0.0f;
 }
-/* The pair of f16 that x 2^4 is: the nearest one, and the nearest to what that leaves, 2^11 times over, which stays in x. */
-template <bool FIRST> K_DEVICE void k_halve(k_pack<k_f16, 8> &plane, float (&x)[8]) {
+/* The pair of f16 that x times the scale is: the nearest one, and the nearest to what that leaves, 2^11 times over, which
+ * stays in x. */
+template <bool FIRST> K_DEVICE void k_halve(k_pack<k_f16, 8> &plane, float (&x)[8], float scale) {
 #pragma unroll
-    for (int i = 0; i < 8; i++) x[i] *= FIRST ? 16.0f : 1.0f;
+    for (int i = 0; i < 8; i++) x[i] *= FIRST ? scale : 1.0f;
     k_put(plane, x);
 #pragma unroll
     for (int i = 0; i < 8; i++) x[i] = (x[i] - k_get(plane, i)) * 2048.0f;
+}
+/* The largest magnitude of finite numbers, as bits; the power of two that makes of the largest one of all threads of the
+ * block about 2^10. */
+K_DEVICE void k_top_finite(unsigned &most, const float (&x)[8]) {
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        const unsigned bits = k_as_uint(x[i]) & 0x7fffffffu;
+        most = bits < 0x7f800000u && bits > most ? bits : most;
+    }
+}
+K_DEVICE float k_scale_of_pairs(unsigned most) {
+    __shared__ unsigned of_warps[32];
+#pragma unroll
+    for (int d = 16; d; d /= 2) {
+        const unsigned other = __shfl_xor_sync(0xffffffffu, most, d);
+        most = other > most ? other : most;
+    }
+    if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = most;
+    __syncthreads();
+    for (int i = 0; i < (int)blockDim.x / 32; i++) most = of_warps[i] > most ? of_warps[i] : most;
+    const int by = most ? 10 + 127 - (int)(most >> 23) : 0;
+    return k_as_float((unsigned)(127 + (by > 56 ? 56 : by < -56 ? -56 : by)) << 23);
 }
 /* The largest magnitude, as bits: of all eight, or of each and those before. */
 K_DEVICE void k_top(unsigned (&top)[1], const float (&x)[8]) {
@@ -2365,18 +2388,21 @@ template <int LANES> K_DEVICE void k_top_of_lanes(unsigned (&top)[1]) {
         top[0] = other > top[0] ? other : top[0];
     }
 }
-/* Is a group of numbers with this largest one out of the range of pairs? It is in range where all are 0, or the largest is
- * from 2^-18 on and becomes no infinity. */
-template <int N> K_DEVICE bool k_out_of_range(const unsigned (&top)[N]) {
+/* Is a group of numbers with this largest one out of the range of pairs? It is in range where all are 0, or the largest
+ * times the scale is from 2^-14 on and becomes no infinity. */
+template <int N> K_DEVICE bool k_out_of_range(const unsigned (&top)[N], float scale) {
+    const unsigned by = k_as_uint(scale) - 0x3f800000u, least = 0x38800000u - by, end = 0x477ff000u - by;
     bool out = false;
 #pragma unroll
-    for (int i = 0; i < N; i++) out |= top[i] && (top[i] < 0x36800000u || top[i] >= 0x457ff000u);
+    for (int i = 0; i < N; i++) out |= top[i] && (top[i] < least || top[i] >= end);
     return out;
 }
-/* A word of the block's: did any thread find something; and whether any of so many blocks did, which all threads ask. */
-K_DEVICE void k_leave_flag(unsigned *flags, bool found) {
+/* A word of the block's: did any thread find something; behind those of all blocks, what takes the scale back. And whether
+ * any of so many blocks found something, which all threads ask. */
+K_DEVICE void k_leave_flag(unsigned *flags, bool found, float scale) {
     const int any = __syncthreads_or(found);
     if (threadIdx.x == 0) flags[blockIdx.x] = any != 0;
+    if (threadIdx.x == 0 && blockIdx.x == 0) flags[gridDim.x] = k_as_uint(1.0f / scale);
 }
 K_DEVICE bool k_any_flag(const unsigned *a, int n_a, const unsigned *b, int n_b) {
     unsigned any = 0;

@@ -390,10 +390,10 @@ struct short_steps {
 /* Sums of products of planes, small ones first; what has summed up `promote` of the depth, if not
  * 0, goes to a total of its own (f32: products of tensor cores are cut off, not rounded). */
 enum { MOST_PASSES = 6, PROMOTE_DEPTH = 64, PROMOTE_TF32 = 32, PLANE_SCALE = 16 };
-/* Of pairs of f16: the factor is multiplied by 2^PAIR_SCALE; what the first plane leaves of it is
- * 2^PAIR_SHIFT times as large in the second; products of a first and a second plane have sums of
- * their own, which go to the total every CROSS_STEPS steps. */
-enum { PAIR_SCALE = 4, PAIR_SHIFT = 11, CROSS_STEPS = 64 };
+/* Of pairs of f16: what the first plane leaves of a factor is 2^PAIR_SHIFT times as large in the
+ * second; products of a first and a second plane have sums of their own, which go to the total
+ * every CROSS_STEPS steps. */
+enum { PAIR_SHIFT = 11, CROSS_STEPS = 64 };
 struct product {
     struct operand a, b;
     struct {
@@ -414,8 +414,9 @@ struct product {
                     other */
     int band;    /* tiles along m that are done before the next ones along n */
     bool promotes;
-    int parts;          /* of the depth, that blocks have; the last to end adds them up */
-    struct folds folds; /* of promoted sums */
+    bool shares_a; /* a cluster's tiles are neighbours along n and share A's, else along m, B's */
+    int parts;     /* of the depth, that blocks have; the last to end adds them up */
+    struct folds folds;              /* of promoted sums */
     const struct batch_steps *steps; /* NULL: batches have all */
     struct short_steps shorts;       /* by_warp: none */
     int a_bytes, b_bytes;            /* of a stage */

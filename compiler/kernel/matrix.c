@@ -6,25 +6,27 @@
  * with a whole depth in one sum that is 20 to 90 times an f32's error. So the sum begins anew every
  * 64 of the depth, with the small products first, and is added to a total by the threads.
  *
- * f32 in pairs of f16 (the knob pairs). x 2^4 = hi + 2^-11 lo, hi the nearest f16 and lo the
+ * f32 in pairs of f16 (the knob pairs). x 2^s = hi + 2^-11 lo, hi the nearest f16 and lo the
  * nearest to 2^11 times what hi leaves: 11 bits, the sign, and 11 bits. Three products: hi hi in
  * sums that begin anew every 64 of the depth, as above; hi lo and lo hi, 2^-11 times as large, in
  * sums of their own, where what the units cut off counts 2^11 times less, so that they begin anew
- * every 4096. Where hi is no denormal (x from 2^-18 on), a pair is x but for 2^-23 of it, and
+ * every 4096. Where hi is no denormal (x 2^s from 2^-14 on), a pair is x but for 2^-23 of it, and
  * three times in four it is x; lo lo, which is left out, is less than 2^-22 of x y. So a sum is
  * off by at most 8 u sum|x y| (u = 2^-24) before anything is added up, and by about 2 u sum|x y| /
  * sqrt(depth), root mean square: one f32 sum after the other, which is off by up to depth u sum|x
- * y|, is worse from a depth of some 400 on, over normal, uniform, cancelling and wide data; pairs
- * are for 512 and more.
+ * y|, is worse from a depth of some 200 on, over normal, uniform, cancelling and wide data, both
+ * in the mean and at its worst element; pairs are for 256 and more.
  *
- * Below 2^-18 pairs are off by 2^-40: that is 2^-22 of the largest of some neighbours along the
- * depth, 8 to 256 as their image is packed, if that is 2^-18 or more. If it is not, nor all are 0,
- * or if any element is 4095 or more, infinite or no number, all of the product is made of six
- * products of bf16: launches that pack leave a flag for each of their blocks, the product reads
- * these, leaves a verdict and ends, and launches behind it pack planes of bf16 and multiply them;
- * or else these do nothing. What pairs cannot tell is a result that stands on such small elements
- * alone because the other factor is 0 at all of the large ones; and of a factor that picks single
- * elements of the other (rows of an identity), one in four has its last bit rounded.
+ * s is the same for all of a factor: of 2048 elements or so that lie all over it, as each block of
+ * the launch that packs finds out for itself, the largest becomes about 2^10. Below 2^-14 pairs
+ * are off by 2^-36: that is 2^-22 of the largest of some neighbours along the depth, 8 to 256 as
+ * their image is packed, if that is 2^-14 or more. If it is not, nor all are 0, or if any element
+ * is 65520 or more, infinite or no number, all of the product is made of six products of bf16:
+ * launches that pack leave a flag for each of their blocks, the product reads these, leaves a
+ * verdict and ends, and launches behind it pack planes of bf16 and multiply them; or else these do
+ * nothing. What pairs cannot tell is a result that stands on such small elements alone because the
+ * other factor is 0 at all of the large ones; and of a factor that picks single elements of the
+ * other (rows of an identity), one in four has its last bit rounded.
  *
  * tf32. The units read an f32 and ignore its last 13 bits. Cut off, factors would be too small, all
  * of them, and what a sum is off by would grow like the depth; so they are rounded to the nearest
@@ -228,7 +230,7 @@ static int product_arrays(const struct product *p) { return p->pairs ? 3 : p->pr
  * are known to be exact enough (see above). What is out of their range is multiplied in bf16. */
 static const char *check_pairs(const struct kernel *k, const struct config *c,
                                const struct product *p, int64_t least_depth, struct arena *a) {
-    enum { LEAST_DEPTH = 512 };
+    enum { LEAST_DEPTH = 256 };
     struct config wide;
     if (c->knob[KNOB_mma] != BY_WARPGROUP) return "pairs=1 needs mma=1";
     if (p->a.planes != 2 || p->b.planes != 2) return "pairs=1 needs two factors of f32";
@@ -420,8 +422,10 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     bad = (by_warp ? check_warps : check_warpgroups)(k, c, y, p, a);
     if (bad) return bad;
     if (p->makers && (bad = check_makers(k, c, y, p, a))) return bad;
-    if ((bad = check_operand(k, &p->a, m, depth, 1, a))) return bad;
-    if ((bad = check_operand(k, &p->b, n, depth, y->cluster, a))) return bad;
+    p->shares_a = y->cluster > 1 && p->a.rows <= m && !k->over;
+    int sharing_a = p->shares_a ? y->cluster : 1, sharing_b = p->shares_a ? 1 : y->cluster;
+    if ((bad = check_operand(k, &p->a, m, depth, sharing_a, a))) return bad;
+    if ((bad = check_operand(k, &p->b, n, depth, sharing_b, a))) return bad;
     y->stages = c->knob[KNOB_stages];
     if (y->stages < 2 || y->stages > MOST_STAGES)
         return arena_printf(a, "mma needs 2 to %d stages", MOST_STAGES);
@@ -463,8 +467,11 @@ bool matrix_wide_config(const struct kernel *k, const struct config *c, struct c
 }
 
 int64_t matrix_tiles(const struct kernel *k, const struct layout *y, enum axis x) {
-    if (x == AXIS_M) return round_up(y->product->a.rows, y->bx * y->cluster) / (y->bx * y->cluster);
-    return x == AXIS_N ? round_up(y->product->b.rows, y->br) / y->br : kernel_size(k, x);
+    const struct product *p = y->product;
+    int64_t m = (int64_t)y->bx * (p->shares_a ? 1 : y->cluster);
+    int64_t n = (int64_t)y->br * (p->shares_a ? y->cluster : 1);
+    if (x == AXIS_M) return round_up(p->a.rows, m) / m;
+    return x == AXIS_N ? round_up(p->b.rows, n) / n : kernel_size(k, x);
 }
 
 int64_t matrix_blocks(const struct kernel *k, const struct layout *y) {

@@ -361,7 +361,7 @@ static void propose_staged(struct space *s, struct config c, int stages) {
 static void propose_tile(struct space *s, struct config c, int stages) {
     const struct kernel *k = s->k;
     int64_t down = ceil_div(size_of(k, AXIS_M), c.knob[KNOB_m]), cluster = c.knob[KNOB_cluster];
-    if (cluster > 1) down = ceil_div(down, cluster) * cluster;
+    if (cluster > 1 && down > 1) down = ceil_div(down, cluster) * cluster;
     int64_t tiles = size_of(k, AXIS_Z) * down * ceil_div(size_of(k, AXIS_N), c.knob[KNOB_n]);
     propose_staged(s, c, stages);
     c.knob[KNOB_band] = 16;

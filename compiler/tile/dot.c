@@ -193,7 +193,7 @@ struct tile_program *tile_dot(const struct block *p, struct arena *a) {
     *t = (struct tile_program){.arena = a, .block = p, .product = x, .threads = p->layout.threads};
     t->ring[TILE_A] = make_ring("A", &x->a, p->layout.bx, p);
     t->ring[TILE_B] = make_ring("B", &x->b, p->layout.br, p);
-    t->ring[TILE_B].blocks = p->layout.cluster;
+    t->ring[x->shares_a ? TILE_A : TILE_B].blocks = p->layout.cluster;
     place_rings(t);
     for (int i = 0; i < RINGS; i++) {
         const struct operand *o = t->ring[i].operand;
@@ -201,7 +201,7 @@ struct tile_program *tile_dot(const struct block *p, struct arena *a) {
         t->image[i] = *bytes;
         *bytes += o->bytes;
         t->flags[i] = *bytes;
-        if (x->pairs) *bytes += (tile_pack_blocks(t, i) * 4 + 15) / 16 * 16;
+        if (x->pairs) *bytes += (tile_pack_blocks(t, i) * 4 + 4 + 15) / 16 * 16;
     }
     t->parts = t->partials = t->workspace;
     if (x->parts > 1) place_parts(t);

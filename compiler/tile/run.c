@@ -181,8 +181,12 @@ static void place(const struct machine *x, const struct agent *g, int64_t *z, in
     int64_t band = x->t->product->band, first = of_z / (band * wide) * band;
     int64_t high = down - first < band ? down - first : band, at = of_z - first * wide;
     *z = batch;
-    *m = ((first + at % high) * x->blocks + g->rank) * ring(x, TILE_A)->rows;
-    *n = at / high * ring(x, TILE_B)->rows;
+    *m = first + at % high;
+    *n = at / high;
+    int64_t *shared = x->t->product->shares_a ? n : m;
+    *shared = *shared * x->blocks + g->rank;
+    *m *= ring(x, TILE_A)->rows;
+    *n *= ring(x, TILE_B)->rows;
 }
 
 /* ---- instructions ---------------------------------------------------------------------------- */

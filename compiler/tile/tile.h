@@ -138,7 +138,8 @@ struct tile_program {
     int64_t kept;         /* bytes of memory that holds what is packed at load across calls */
     int64_t image[RINGS]; /* where packed operands begin in the one or the other */
     int64_t flags[RINGS]; /* pairs: where launches that packed say what is out of range, a word for
-                             each of their blocks, behind the image; */
+                             each of their blocks, and what takes their scale back, behind the
+                             image; */
     int64_t verdict;      /* and the product whether anything is, a word of the workspace; */
     const struct tile_program *beside; /* the product in bf16 beside it is made if so; NULL: none */
     int64_t parts;                     /* and the sums that parts of the depth leave */

@@ -417,7 +417,10 @@ void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
                  ((struct case_graph){.text = of_pairs[i],
                                       .every = CASES_DEFAULT,
                                       .tiny = i % 2,
-                                      .config = "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"}));
+                                      .config = i % 3 ? "mma=1 m=64 n=64 k=64 stages=2 warps=8 "
+                                                        "pairs=1"
+                                                      : "mma=1 m=128 n=32 k=64 stages=2 warps=12 "
+                                                        "cluster=2 pairs=1"}));
     for (size_t i = 0; i < sizeof of_few_filters / sizeof *of_few_filters; i++)
         vec_push(a, out, ((struct case_graph){.text = of_few_filters[i], .every = 3}));
     for (int i = 0; i < n + n / 2; i++) {

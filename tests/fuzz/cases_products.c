@@ -80,7 +80,7 @@ static const struct product_case by_warpgroups[] = {
     {"graph(%x: f32[70, 576], %y: f32[576, 128]) {\n %a = mul(%y, 1e-9)\n %z = mm(%x, %a)\n"
      " %n = layer_norm(%z, [128], eps=1e-05)\n return %n\n}\n",
      "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
-    /* out of their range: too large, too small, infinite, a few rows of one factor; all but 0 */
+    /* scaled into their range; out of it: infinite, some rows of one factor; all but 0 */
     {"graph(%x: f32[64, 512], %y: f32[512, 40]) {\n %a = mul(%x, 1e4)\n %z = mm(%a, %y)\n"
      " return %z\n}\n",
      "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},

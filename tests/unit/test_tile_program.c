@@ -174,8 +174,8 @@ static void test_print_windows(void **state) {
         strstr(b.p, "a = image of v0, bf16[2 z, 40 m, 192 k], lines 192 apart\n"
                     "b = windows of v2, bf16[2 images, 9 x 7, 2 z, 32 channels], 3 x 2 taps 2 x 2 "
                     "apart, 4 x 7 windows from -1 x -1 on by 2 x 1\n"
-                    "A = bf16[2][64 m, 32 k], lines of 64 bytes\n"
-                    "B = bf16[2][64 n, 32 k], lines of 64 bytes, copied by 2 blocks\n"));
+                    "A = bf16[2][64 m, 32 k], lines of 64 bytes, copied by 2 blocks\n"
+                    "B = bf16[2][64 n, 32 k], lines of 64 bytes\n"));
     t = program_of(a, lying, "mma=1 m=64 n=32 k=64 stages=2 warps=8");
     b = buf_new(a);
     tile_print(&b, t);
@@ -370,6 +370,8 @@ static void test_numbers(void **state) {
         {tf32, "mma=1 m=64 n=32 k=16 stages=4 warps=8 split=3"},
         {tf32, "mma=2 m=64 n=32 k=32 tm=32 tn=16 stages=3 warps=4"},
         {sliding, "mma=1 m=64 n=64 k=32 stages=2 cluster=2 warps=8"},
+        {pointwise, "mma=1 m=128 n=64 k=64 stages=2 cluster=2 warps=12"},
+        {deep, "mma=1 m=64 n=16 k=64 stages=2 cluster=2 warps=8 split=2 pairs=1"},
         {sliding, "mma=1 m=64 n=32 k=32 stages=3 warps=8 split=2"},
         {sliding, "mma=2 m=32 n=64 k=64 tm=16 tn=32 stages=2 warps=4"},
         {sliding_wide, "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
