@@ -79,7 +79,7 @@ static void put_number(struct emitter *w, const struct operand *o, const char *n
 
 /* Elements that a store puts at once: eight of 16 bits, two, or one. */
 static int store_width(struct emitter *w, const struct store_node *s) {
-    if (!keeps_neighbours(w, PAIR)) return 1;
+    if (!keeps_neighbours(w, PAIR) || s->guard) return 1;
     bool narrow = dtype_bytes(buffer_dtype(w, s->buffer)) == 2;
     if (narrow && keeps_neighbours(w, OCTET) && w->y->product->warp_columns % (OCTET * QUAD) == 0 &&
         index_is_vector(w->k, s->index, AXIS_N, OCTET))
@@ -175,6 +175,69 @@ static void put_octet(struct emitter *w, uint32_t s, const char *type, const cha
     close_brace(w);
 }
 
+/* The digits of columns that a store's index counts apart, innermost first, as symbols; of those
+ * that it counts as one number one. The index, and the guard if there is one, in terms of these.
+ * False if the index counts columns as one number, or by no digits. */
+static bool columns_apart(struct emitter *w, const struct store_node *s, struct axis_digits *out,
+                          ex *digit, ex *index, ex *guard) {
+    const struct kernel *k = w->k;
+    struct exprs *p = k->ex;
+    const struct axis_digits *d = &k->digits[AXIS_N];
+    int64_t size[GROUP_MAX_AXES], step[GROUP_MAX_AXES];
+    ex sum = ex_const(p, 0), axis = k->axis[AXIS_N], symbol[GROUP_MAX_AXES];
+    if (d->n < 2) return false;
+    for (int i = 0; i < d->n; i++) {
+        if (!ex_is_const(p, d->size[i], &size[i])) return false;
+        symbol[i] = ex_index(p, arena_printf(w->arena, "n%d", d->n - 1 - i), d->size[i]);
+        sum = ex_add(p, ex_mul(p, sum, d->size[i]), symbol[i]);
+    }
+    *index = ex_subst(p, s->index, &axis, &sum, 1);
+    *guard = s->guard ? ex_subst(p, s->guard, &axis, &sum, 1) : EX_NONE;
+    for (int i = 0; i < d->n; i++)
+        if (!index_take(k, index, symbol[i], &step[i])) return false;
+    out->n = 0;
+    for (int i = d->n - 1; i >= 0; i--) {
+        int64_t all = size[i];
+        int last = i;
+        while (i > 0 && !s->guard && step[i - 1] == step[i] * size[i]) all *= size[--i];
+        digit[out->n] = symbol[d->n - 1 - out->n];
+        if (!s->guard)
+            digit[out->n] = ex_index(p, arena_printf(w->arena, "n%d", out->n), ex_const(p, all));
+        ex by = ex_mul(p, digit[out->n], ex_const(p, step[last]));
+        *index = ex_add(p, *index, by);
+        out->size[out->n++] = ex_const(p, all);
+    }
+    return out->n > 1;
+}
+
+/* Where the store's element of row m, column n is: before it is known whether there is one, so that
+ * rows share what follows from the column, and columns what does from the row. The column is
+ * divided as the 32 bits that it has. *also: what else has to hold for it to be stored. */
+static const char *put_place(struct emitter *w, const struct store_node *s, const char **also) {
+    struct axis_digits d;
+    ex digit[GROUP_MAX_AXES], index, guard;
+    int64_t below = 1, size;
+    *also = "";
+    if (!columns_apart(w, s, &d, digit, &index, &guard)) {
+        index = s->index, guard = s->guard;
+        d.n = 0;
+    }
+    for (int i = 0; i < d.n; i++) {
+        struct buf b = buf_new(w->arena);
+        ex_is_const(w->k->ex, d.size[i], &size);
+        buf_puts(&b, "(unsigned)n");
+        if (below > 1) buf_printf(&b, " / %lldu", (long long)below);
+        if (i + 1 < d.n) buf_printf(&b, " %% %lldu", (long long)size);
+        line(w, "const k_idx n%d = (k_idx)(%s);", i, b.p);
+        below *= size;
+    }
+    if (guard) *also = arena_printf(w->arena, " && %s", ex_text(w, guard));
+    if (!d.n && w->k->digits[AXIS_M].n < 2)
+        return arena_printf(w->arena, "(%s)", ex_text(w, index));
+    line(w, "const k_idx at = %s;", ex_text(w, index));
+    return "at";
+}
+
 static void put_store(struct emitter *w, uint32_t i, int width, int chunk) {
     const struct store_node *s = &w->k->stores.at[i];
     const char *type = memory_type(w, buffer_dtype(w, s->buffer)), *index = ex_text(w, s->index);
@@ -190,15 +253,17 @@ static void put_store(struct emitter *w, uint32_t i, int width, int chunk) {
                    arena_printf(w->arena, "column + j * %d + quad * %d", OCTET, PAIR), "nn");
         line(w, "k_pack<%s, %d> x;", type, PAIR);
         line(w, "k_put(x, o%u[j]);", i);
-        line(w, "if (row < nm && n < nn%s) k_store<%s, %d, %d>(%s + (%s), x);", stores_once(w),
-             type, PAIR, w->y->streaming, p, index);
+        const char *also, *at = put_place(w, s, &also);
+        line(w, "if (row < nm && n < nn%s) k_store<%s, %d, %d>(%s + %s, x);", stores_once(w), type,
+             PAIR, w->y->streaming, p, at);
     } else {
         line(w, "#pragma unroll");
         open_brace(w, "for (int e = 0; e < %d; e++)", PAIR);
         put_number(w, &w->y->product->b, "n",
                    arena_printf(w->arena, "column + j * %d + quad * %d + e", OCTET, PAIR), "nn");
-        line(w, "if (row < nm && n < nn%s) k_store1(%s + (%s), o%u[j][e]);", stores_once(w), p,
-             index, i);
+        const char *also, *at = put_place(w, s, &also);
+        line(w, "if (row < nm && n < nn%s%s) k_store1(%s + %s, o%u[j][e]);", stores_once(w), also,
+             p, at, i);
         close_brace(w);
     }
     close_brace(w);
@@ -243,7 +308,7 @@ void put_again(struct emitter *w, const struct tile_program *t) {
          ex_text(w, k->bound[AXIS_N]));
     put_plain_sum(w);
     for (uint32_t i = 0; i < f.compute.n; i++) put_local(w, f.compute.at[i]);
-    for (uint32_t s = 0; s < k->stores.n; s++) put_store1(w, &k->stores.at[s], "");
+    for (uint32_t s = 0; s < k->stores.n; s++) put_guarded_store1(w, &k->stores.at[s]);
     close_brace(w);
     close_brace(w);
 }

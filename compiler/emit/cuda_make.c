@@ -7,8 +7,8 @@
  *     float made[64];
  *     if (number == 0) {                                  the step's number
  *         for (int e = 0; e < 64; e++) {
- *             const k_idx r = 0 + e;                  once unrolled, a number: so are its digits,
- *             made[e] = 0;                            and taps and channels are offsets
+ *             const k_idx r = 0 + e;                      a number, once unrolled, as its
+ *             made[e] = 0;                                digits are: taps and channels are offsets
  *             if (r < 147) { const float v2 = k_load1(p0 + ...); made[e] = (float)v2; }
  *         }
  *     } else if (number == 1) ...
@@ -35,6 +35,19 @@ static struct making making_of(struct emitter *w, const struct tile_ring *r) {
     return operand_making(w->k, r->operand, r->rows, r->depth);
 }
 
+/* The type in which what the factor reads is counted: offsets into outputs may need more. */
+static const char *index_type(struct emitter *w, const struct operand *o) {
+    const bool *needed = kernel_parts(w->k, o->factor);
+    int64_t extent;
+    for (value_id v = 0; v <= o->factor; v++) {
+        const struct value_node *x = &w->k->values.at[v];
+        if (!needed[v] || x->kind != INST_LOAD) continue;
+        bool known = ex_is_const(w->k->ex, kernel_extent(w->k, x->buffer), &extent);
+        if (!known || extent >= INT32_MAX) return "k_idx";
+    }
+    return "int";
+}
+
 /* Values of so many of the depth, from r0 on, which is a text. */
 static void put_values(struct emitter *w, const struct operand *o, const char *r0, int64_t least,
                        int n) {
@@ -43,7 +56,7 @@ static void put_values(struct emitter *w, const struct operand *o, const char *r
     for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
     line(w, "#pragma unroll");
     open_brace(w, "for (int e = 0; e < %d; e++)", n);
-    line(w, "const k_idx r = %s + e;", r0);
+    line(w, "const %s r = %s + e;", index_type(w, o), r0);
     bool whole = least + n <= o->depth; /* least: of the r that this text may be for */
     if (!whole) {
         line(w, "made[e] = 0;");
@@ -65,14 +78,15 @@ static void put_taken(struct emitter *w, const struct tile_program *t, const str
     int64_t steps = tile_steps(t), cases = steps * m.parts;
     char row = o->axis == AXIS_M ? 'm' : 'n';
     open_scope(w);
-    line(w, "const k_idx of_z = z;");
+    const char *type = index_type(w, o);
+    line(w, "const %s of_z = z;", type);
     open_scope(w);
-    line(w, "const k_idx z = of_z, %c = k_anew((k_idx)k_clamp(%c0 + made_row + %d, %lld));", row,
-         row, i * GROUP, (long long)o->rows - 1);
+    line(w, "const %s z = of_z, %c = k_anew((%s)k_clamp(%c0 + made_row + %d, %lld));", type, row,
+         type, row, i * GROUP, (long long)o->rows - 1);
     line(w, "(void)z;");
     if (!m.unrolled || cases == 1) {
-        const char *first = arena_printf(w->arena, "(k_idx)(number * %d + made_part * %d)",
-                                         r->depth, m.pieces * EACH);
+        const char *first =
+            arena_printf(w->arena, "(number * %d + made_part * %d)", r->depth, m.pieces * EACH);
         if (cases == 1) first = "0";
         put_values(w, o, arena_printf(w->arena, "%s + %d", first, c * EACH),
                    (steps - 1) * r->depth + (m.parts - 1) * m.pieces * EACH + c * EACH,

@@ -347,7 +347,7 @@ static void put_main_loop(struct emitter *w) {
  * memory has an instruction for so many. */
 static bool vector_store(struct emitter *w, const struct store_node *s) {
     int unit = layout_unit(w->y->vec);
-    return unit > 1 && index_is_vector(w->k, s->index, AXIS_N, unit);
+    return unit > 1 && !s->guard && index_is_vector(w->k, s->index, AXIS_N, unit);
 }
 
 /* A unit of a row's columns. */
@@ -372,7 +372,7 @@ static void put_unit(struct emitter *w, int unit) {
         if (vector_store(w, st))
             line(w, "o%u[j] = %s;", s, ref(w, st->value));
         else
-            put_store1(w, st, "");
+            put_guarded_store1(w, st);
     }
     close_brace(w);
     close_brace(w);

@@ -414,6 +414,12 @@ void put_store1(struct emitter *w, const struct store_node *s, const char *condi
              value);
 }
 
+void put_guarded_store1(struct emitter *w, const struct store_node *s) {
+    const char *guard = "";
+    if (s->guard) guard = arena_printf(w->arena, "if (%s) ", ex_text(w, s->guard));
+    put_store1(w, s, guard);
+}
+
 const char *source_text(struct emitter *w, value_id v) {
     return w->k->values.at[v].kind == INST_LOAD ? load_text(w, v) : value_text(w, v);
 }

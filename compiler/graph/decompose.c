@@ -279,8 +279,7 @@ static bool is_split(const struct graph *g, const struct node *n, enum keep keep
 static node_id expand_node(struct build *b, const struct node *n, enum keep keep,
                            const struct device_limits *device) {
     bool splits = is_split(b->g, n, keep) && !dtype_is_narrow(n->meta.dtype) && !is_trivial(b, n);
-    bool units =
-        device && device_has_matrix_units(device, n->meta.dtype, b->g->convolutions);
+    bool units = device && device_has_matrix_units(device, n->meta.dtype, b->g->convolutions);
     if (splits) return expand_phases(b, n, units ? device : NULL);
     bool more = n->op == OP_M2 || n->op == OP_EXPSUM;
     return keep == KEEP_ERRORS && more ? expand_one_pass(b, n) : decompose_node(b, n);

@@ -218,7 +218,6 @@ static bool are_a_dimension(const struct phases *s, const struct device_limits *
         return false;
     for (int d = 0; d < s->dims; d++) together &= goes_together(s, d, s->n->args[1].node);
     if (!ex_is_const(p, w->size[1], &filters) || filters < (together ? FEW : FEWEST)) return false;
-    if (channels < CHANNELS && filters < FEW) return false;
     if (groups > 1 || channels < CHANNELS) {
         if (!device->wgmma || depth > MADE_DEPTH) return false;
         if (groups > 1 && filters < OF_GROUP) return false;

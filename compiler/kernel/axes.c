@@ -7,6 +7,9 @@
  * them as one of its nests does, which may be a pool over channels, of what lies channel by
  * channel.
  *
+ * Few rows would be a small part of the 64 that warpgroups have: few filters are the columns of a
+ * product, of which tiles have as many as there are, and pixels its rows.
+ *
  * The columns of a product may be images and their pixels: then each image is a batch, if tiles can
  * be copied of it from where it lies, as of a convolution of 1 x 1. */
 #include "kernel/builder.h"
@@ -14,7 +17,10 @@
 void each_index(struct kernel *k, void (*f)(void *ctx, ex *index), void *ctx) {
     for (uint32_t i = 0; i < k->values.n; i++)
         if (k->values.at[i].index) f(ctx, &k->values.at[i].index);
-    for (uint32_t i = 0; i < k->stores.n; i++) f(ctx, &k->stores.at[i].index);
+    for (uint32_t i = 0; i < k->stores.n; i++) {
+        f(ctx, &k->stores.at[i].index);
+        if (k->stores.at[i].guard) f(ctx, &k->stores.at[i].guard);
+    }
 }
 
 struct merge_test {
@@ -124,7 +130,10 @@ static void flatten(struct kernel *k, enum axis which, const char *name, const e
     for (uint32_t i = 0; i < k->values.n; i++)
         if (k->values.at[i].index) apply_flat(&f, &k->values.at[i].index);
     f.joins = true;
-    for (uint32_t i = 0; i < k->stores.n; i++) apply_flat(&f, &k->stores.at[i].index);
+    for (uint32_t i = 0; i < k->stores.n; i++) {
+        apply_flat(&f, &k->stores.at[i].index);
+        if (k->stores.at[i].guard) apply_flat(&f, &k->stores.at[i].guard);
+    }
 }
 
 /* What was seen does not, or the answer would be known. */
@@ -269,11 +278,53 @@ static bool columns_are_batches(const struct kernel *k, const ex *n, const ex *r
            !(offset % UNIT) && tiles * 4 <= size * 5;
 }
 
+/* The number of elements along axes; 0 if it is not known. */
+static int64_t known_number(const struct kernel *k, const ex *axes, int n) {
+    int64_t all = 1, size;
+    for (int i = 0; i < n; i++) {
+        if (!ex_is_const(k->ex, ex_symbol(k->ex, axes[i])->bound, &size)) return 0;
+        all = sat_mul(all, size);
+    }
+    return all;
+}
+
+/* Are the rows few, of a product whose columns are several axes, as filters are beside images and
+ * pixels? What warps then store of a column at once is eight neighbours, so these have to be four
+ * bytes each. With 64 rows, products that take long gain nothing: they read more of shared memory.
+ */
+static bool rows_are_few(const struct builder *w, const ex *m, int nm, const ex *n, int nn,
+                         const ex *r, int nr) {
+    enum { FEW = 48, MOST = 64, TIMES = 8, SHALLOW = 256 };
+    const struct kernel *k = w->k;
+    int64_t rows = known_number(k, m, nm), columns = known_number(k, n, nn),
+            depth = known_number(k, r, nr);
+    if (!k->limits->wgmma || k->over || k->precision == PRECISION_STRICT || nn < 2) return false;
+    if (!depth || !columns || !rows || rows > MOST || columns / TIMES < rows) return false;
+    for (uint32_t i = 0; i < k->stores.n; i++)
+        if (dtype_bytes(w->l->buffers.at[k->stores.at[i].buffer].meta.dtype) < 4) return false;
+    return rows <= FEW || depth <= SHALLOW;
+}
+
+static void swap_factors(struct kernel *k, ex *m, int *nm, ex *n, int *nn) {
+    value_id a = k->dot_a;
+    k->dot_a = k->dot_b;
+    k->dot_b = a;
+    for (int i = 0; i < GROUP_MAX_AXES; i++) {
+        ex axis = m[i];
+        m[i] = n[i];
+        n[i] = axis;
+    }
+    int count = *nm;
+    *nm = *nn;
+    *nn = count;
+}
+
 void choose_axes(struct builder *w) {
     struct kernel *k = w->k;
     const struct group *g = w->g;
     ex x[GROUP_MAX_AXES], r[GROUP_MAX_AXES], z[GROUP_MAX_AXES], m[GROUP_MAX_AXES],
         n[GROUP_MAX_AXES];
+    memset(m, 0, sizeof m), memset(n, 0, sizeof n);
     int nx = g->n_x, nr = w->reduces && !w->taps ? g->n_r : 0, nz = 0, nm = 0, nn = 0;
     memcpy(x, w->by_rows ? g->r : g->x, sizeof x);
     memcpy(r, w->by_rows ? g->x : g->r, sizeof r);
@@ -289,6 +340,7 @@ void choose_axes(struct builder *w) {
         find_over(w, (uint8_t)((reduced_behind(w, z, nz) ? MASK_Z : 0) |
                                (reduced_behind(w, m, nm) ? MASK_M : 0) |
                                (reduced_behind(w, n, nn) ? MASK_N : 0)));
+        if (rows_are_few(w, m, nm, n, nn, r, nr)) swap_factors(k, m, &nm, n, &nn);
         if (k->over & MASK_M) k->span[AXIS_M] = reduced_span(w, m, nm);
         if (k->over & MASK_N) k->span[AXIS_N] = reduced_span(w, n, nn);
         nz = merge_axes(k, z, nz), nm = merge_axes(k, m, nm), nn = merge_axes(k, n, nn),

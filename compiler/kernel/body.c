@@ -233,6 +233,23 @@ value_id expand_nest(struct builder *w, const struct nest *n, const ex *axes, co
     return of[n->insts.n - 1];
 }
 
+/* Where the buffer has such an element: axes of a product's group may be longer (schedule/split.c).
+ */
+static ex store_guard(struct builder *w, buffer_id b, const ex *index) {
+    const struct meta *m = &w->l->buffers.at[b].meta;
+    struct exprs *p = w->k->ex;
+    ex guard = EX_NONE;
+    for (int d = 0; d < m->rank; d++) {
+        int64_t size, lo, hi;
+        if (!w->g->matmul || !ex_is_const(p, m->size[d], &size) || !size) continue;
+        ex_range(p, index[d], &lo, &hi);
+        if (hi < size) continue;
+        ex inside = ex_compare(p, EX_LT, index[d], m->size[d]);
+        guard = guard ? ex_and(p, guard, inside) : inside;
+    }
+    return guard;
+}
+
 /* What a member stores; with an arm, where that axis is at `arm`. */
 static void expand_store(struct builder *w, const struct member *M, ex arm) {
     const struct nest *n = &w->l->nests.at[M->nest];
@@ -241,7 +258,9 @@ static void expand_store(struct builder *w, const struct member *M, ex arm) {
         index[d] = ex_subst(w->k->ex, n->out_index[d], M->from, M->to, M->n);
         if (w->arm) index[d] = ex_subst(w->k->ex, index[d], &w->arm, &arm, 1);
     }
-    struct store_node st = {.buffer = n->out, .index = offset_of(w, n->out, index)};
+    struct store_node st = {.buffer = n->out,
+                            .index = offset_of(w, n->out, index),
+                            .guard = store_guard(w, n->out, index)};
     st.value = expand_load(w, n->out, w->l->buffers.at[n->out].meta.dtype, index, NO_GUARD);
     vec_push(w->k->arena, &w->k->stores, st);
 }
@@ -622,6 +641,12 @@ static bool is_thin_product(const struct builder *w) {
     return thin;
 }
 
+static bool has_guards(const struct kernel *k) {
+    for (uint32_t i = 0; i < k->stores.n; i++)
+        if (k->stores.at[i].guard) return true;
+    return false;
+}
+
 static struct kernel *build(const struct schedule *s, uint32_t group,
                             const struct device_limits *limits, struct form form, struct arena *a) {
     struct kernel *k = NEW(a, struct kernel);
@@ -643,7 +668,8 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
     k->name = kernel_name_of(&w);
     k->entry = entry_of(&w);
     expand_group(&w);
-    bool plain = !form.by_rows && !form.taps && !form.arm;
+    /* Stores with guards are those of products. */
+    bool plain = !form.by_rows && !form.taps && !form.arm && !has_guards(k);
     struct kernel *by_taps = NULL;
     if (plain && is_thin_product(&w)) {
         w.g = &sums;

@@ -58,9 +58,8 @@
     KNOB(pairs, "1: products of f32 with mma=1 are three of pairs of f16, where the data are in "  \
                 "range of these; 0: six of bf16")                                                  \
     KNOB(band, "matmul: tiles of a band, down which blocks go before they move a column on")       \
-    KNOB(make,                                                                                     \
-         "matmul: warpgroups that make tiles of a factor out of what it reads, in turn, and "      \
-         "no image of it is packed (mma=1)")                                                       \
+    KNOB(make, "matmul: warpgroups that make tiles of a factor out of what it reads, in turn; no " \
+               "image of it is packed (mma=1)")                                                    \
     KNOB(hits, "scatter: sources that a thread tests at a time for whether they go to the x rows " \
                "of its block, which then reads those only; on the CPU 1: all are sorted by where " \
                "they go")

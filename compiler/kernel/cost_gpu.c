@@ -556,6 +556,8 @@ static double matmul_cost(const struct kernel *k, const struct layout *y) {
     int bytes = dtype_bytes(dtype_opmath(k->values.at[k->dot].dtype));
     double depth = (double)y->smem / 2 / bytes / (y->bx + y->br); /* of one of two stages */
     double copied = (double)(y->bx + y->br) / y->threads; /* elements a thread, for each step */
+    /* Where in an image a window is takes as much again; not fitted to anything. */
+    if (k->im2col[0][0] || k->im2col[1][0]) copied *= 2;
     double sums = (double)y->ex * y->vec, registers = 30 + 1.5 * sums;
     double resident = floor(d->regs_unit / (registers * y->threads));
     resident = fmax(1, fmin(resident, (double)d->max_threads_unit / y->threads));
@@ -643,7 +645,8 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     const double PART = 10;  /* for a copy that is smaller than usual; not fitted to anything */
     const double BESIDE =
         0.1; /* of the faster of products and copies, which go on beside each other */
-    const double BUSY = 12; /* warps of a multiprocessor that keep these four busy */
+    const double BUSY = 12;  /* warps of a multiprocessor that keep these four busy */
+    const double USUAL = 64; /* columns */
     const double EPILOGUE = 1500, FILL = 2000, LAUNCH = 3, MEETING = 3500;
     const double IDLE = 5; /* us: pairs: the launches in bf16 beside them; not fitted to anything */
     const struct device_limits *d = k->limits;
@@ -688,7 +691,8 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     step = fmax(step, LATENCY / (y->stages - 1) / (p->by_warp ? resident : 1));
     double output = epilogue_clocks(k, y), part = ceil(steps / p->parts);
     double waves = ceil(tiles * p->parts / floor((double)d->units / y->cluster));
-    double tile = part * step + EPILOGUE + output;
+    double behind = EPILOGUE * (n < USUAL ? 0.3 + 0.7 * n / USUAL : 1) + output; /* not fitted */
+    double tile = part * step + behind;
     if (!p->by_warp && resident > 1) { /* what one waits for is another's time */
         double busy = fmax(units, shared), copies = of_a + of_b;
         busy = fmax(busy, copies) + BESIDE * fmin(busy, copies);

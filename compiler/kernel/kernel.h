@@ -128,6 +128,7 @@ static inline bool goes_across(const struct value_node *v) { return v->over == M
 struct store_node {
     buffer_id buffer;
     ex index; /* element offset */
+    ex guard; /* MATMUL: it stores nothing where this does not hold; EX_NONE: it always does */
     value_id value;
     uint8_t mask; /* axes of the index */
 };
@@ -172,8 +173,7 @@ struct kernel {
     VEC(ex) sizes; /* size symbols the kernel takes as arguments, after the buffers */
     int levels;    /* number of phases with a reduction */
     uint8_t over;  /* MATMUL: axes along which what the product has summed up is reduced; 0: none */
-    int64_t
-        span[AXIS_COUNT]; /* of m and n among them, how many neighbours one result takes; 0: all */
+    int64_t span[AXIS_COUNT]; /* of m, n among them, how many neighbours one result takes; 0: all */
     value_id dot_a, dot_b,
         dot; /* MATMUL: the two factors (functions of z,m,r and of z,n,r) and the reduction */
     bool a_fixed, b_fixed;    /* MATMUL: the factor is the same in every call: of constants alone */

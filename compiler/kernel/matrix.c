@@ -199,6 +199,9 @@ static const char *check_fit(const struct kernel *k, int fit, const struct layou
 int product_registers(const struct product *p, bool multiplies) {
     if (p->resident > 1) return multiplies ? p->multiplier_registers : p->copier_registers;
     if (p->makers) {
+        enum { OTHERS = 56, EACH = 128 };
+        int sums = p->warp_columns / 2 * (p->promotes ? 2 : 1);
+        if (p->warpgroups == 2 && p->makers == 2 && sums + OTHERS <= EACH) return 0;
         if (p->warpgroups == 1) return p->makers == 1 ? 0 : multiplies ? 232 : 136;
         return p->makers == 1 ? multiplies ? 200 : 104 : multiplies ? 168 : 88;
     }
@@ -209,7 +212,7 @@ int product_registers(const struct product *p, bool multiplies) {
 /* Of warps that make tiles of one factor. */
 static const char *check_makers(const struct kernel *k, const struct config *c,
                                 const struct layout *y, const struct product *p, struct arena *a) {
-    enum { MOST = 2 };
+    enum { MOST = 2, WIDEST = 192 };
     if (p->makers > MOST) return arena_printf(a, "make=%d; %d is the limit", p->makers, MOST);
     if (p->by_warp) return "make is a knob of mma=1";
     if (p->resident > 1) return "blocks that make tiles have a multiprocessor each";
@@ -217,6 +220,8 @@ static const char *check_makers(const struct kernel *k, const struct config *c,
         return "tiles of pairs are not made: whether these are in range is known of images";
     if (y->cluster > 1) return "blocks of a cluster make no tiles";
     if (p->warpgroups > 2) return "make needs an m of 64 or 128";
+    if (p->warpgroups == 2 && p->makers == 2 && c->knob[KNOB_n] > WIDEST)
+        return "512 threads have too few registers for the sums of an instruction";
     if (!p->a.made && !p->b.made) return "no factor is packed that could be made";
     const struct operand *o = p->a.made ? &p->a : &p->b;
     int rows = c->knob[p->a.made ? KNOB_m : KNOB_n];
@@ -366,13 +371,16 @@ static int64_t store_step(const struct kernel *k, const struct store_node *s, en
     return ex_is_const(k->ex, ex_sub(k->ex, then, at), &step) ? step : -1;
 }
 
-/* Do batches store between what neighbouring columns do, as phases of a transposed convolution? A
- * line of memory that is written by one and, long after, by another is written twice. */
+/* Do batches store between what neighbours of a row or a column do, as phases of a transposed
+ * convolution? A line of memory that is written by one and, long after, by another is written
+ * twice. */
 static bool batches_lie_beside(const struct kernel *k) {
     if (!k->axis[AXIS_Z] || kernel_size(k, AXIS_Z) == 1 || k->over) return false;
     for (uint32_t i = 0; i < k->stores.n; i++) {
         int64_t batch = store_step(k, &k->stores.at[i], AXIS_Z);
-        if (batch < 1 || batch >= store_step(k, &k->stores.at[i], AXIS_N)) return false;
+        int64_t row = store_step(k, &k->stores.at[i], AXIS_M),
+                column = store_step(k, &k->stores.at[i], AXIS_N);
+        if (batch < 1 || batch >= row || batch >= column) return false;
     }
     return k->stores.n > 0;
 }

@@ -396,9 +396,14 @@ static void propose_windows(struct space *s, struct config c, int stages) {
 static void propose_mma(struct space *s) {
     enum { MOST_STAGES = 8 };
     static const int tiles[][2] = {{128, 256}, {128, 192}, {128, 128}, {128, 64}, {64, 256},
-                                   {64, 128},  {64, 64},   {192, 128}, {64, 32},  {128, 32}};
+                                   {64, 128},  {64, 64},   {192, 128}, {64, 32},  {128, 32},
+                                   {128, 8},   {128, 16},  {128, 24},  {128, 48}, {192, 64}};
+    int64_t columns = size_of(s->k, AXIS_N);
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
         for (int cluster = 1; cluster <= 2; cluster++) {
+            bool narrow = tiles[i][1] < 64 && tiles[i][1] % 32, tall = tiles[i][0] == 192;
+            if (narrow && (columns > tiles[i][1] || columns <= tiles[i][1] - 8)) continue;
+            if (tall && tiles[i][1] == 64 && columns > 64) continue;
             struct config c = CONFIG(K(m, tiles[i][0]), K(n, tiles[i][1]), K(k, 128 / element(s)),
                                      K(cluster, cluster > 1 ? cluster : 0), K(mma, 1),
                                      K(warps, (tiles[i][0] / 64 + 1) * 128 / s->k->limits->warp));

@@ -13,6 +13,7 @@ static uint8_t axes_of(const struct kernel *k, ex index) {
 static bool fills_buffer(const struct kernel *k, const struct store_node *s) {
     const struct loops *l = k->schedule->loops;
     int64_t points = 1, arms = k->unrolled ? 0 : 1;
+    if (s->guard) return k->kind == KERNEL_MATMUL;
     for (uint32_t i = 0; i < k->stores.n && k->unrolled; i++)
         arms += k->stores.at[i].buffer == s->buffer;
     for (int a = 0; a < AXIS_COUNT; a++)

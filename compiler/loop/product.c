@@ -141,8 +141,8 @@ static struct phase_taps taps_of_phase(struct lowering *w, struct nest *n, const
         .inside = ex_and(p, ex_compare(p, EX_LE, zero, at), ex_compare(p, EX_LT, at, size))};
     t.there = ex_compare(p, EX_LT, t.tap, all);
     if (common > 1)
-        t.there = ex_and(
-            p, t.there, ex_compare(p, EX_LE, ex_mod(p, from, ex_const(p, common)), zero));
+        t.there =
+            ex_and(p, t.there, ex_compare(p, EX_LE, ex_mod(p, from, ex_const(p, common)), zero));
     return t;
 }
 

@@ -20,7 +20,11 @@
  *   - if that would make memory run along different axes, or in pieces of less than a sector;
  *     unless it is a product's, whose tiles have both axes: the phases of a transposed convolution
  *     are filters, and what lies between the pixels of one is stored by the same tile.
- * The depth of a matrix product and the axis of a scan stay whole. */
+ * The depth of a matrix product and the axis of a scan stay whole.
+ *
+ * What reads a product's phases may end within the last of a stride, as outputs of most transposed
+ * convolutions do: of i2 // 2 and i2 % 2 for 255 elements. On a GPU it goes on then to the stride's
+ * end, and stores nothing there (kernel/body.c): if it reads nothing else along such an axis. */
 #include "schedule/fuse.h"
 
 enum {
@@ -212,6 +216,139 @@ static bool split_one(struct fuser *f, const struct places *p, const struct plac
     return false;
 }
 
+/* The group, with members of its own. */
+static struct group copy_group(struct fuser *f, const struct group *G) {
+    struct group out = *G;
+    memset(&out.members, 0, sizeof out.members);
+    for (uint32_t m = 0; m < G->members.n; m++)
+        vec_push(f->s->arena, &out.members, G->members.at[m]);
+    return out;
+}
+
+/* ---- beyond the end -------------------------------------------------------------------------- */
+
+/* The axis of the next larger multiple of n elements; the same one whenever it is asked. */
+static ex longer(struct fuser *f, ex axis, int64_t size, int64_t n) {
+    const ex key[2] = {axis, EX_NONE};
+    uint64_t symbol;
+    if (!map_get(&f->halves, key, sizeof key, &symbol)) {
+        int64_t whole = (size + n - 1) / n * n;
+        symbol = ex_index(f->l->ex, ex_symbol(f->l->ex, axis)->name, ex_const(f->l->ex, whole));
+        map_put(&f->halves, key, sizeof key, symbol);
+    }
+    return (ex)symbol;
+}
+
+/* How many elements the group that writes buffer b goes along where its index has steps of `step`,
+ * if that is beyond the end; 0. */
+static int64_t beyond_end(struct fuser *f, uint32_t writer, buffer_id b, ex step) {
+    const struct group *H = group_at(f, writer);
+    const struct meta *m = &f->l->buffers.at[b].meta;
+    for (uint32_t i = 0; i < H->members.n; i++) {
+        const struct member *M = &H->members.at[i];
+        const struct nest *n = nest_at(f, M->nest);
+        ex below = ex_const(f->l->ex, 1);
+        for (int d = m->rank - 1; d >= 0 && n->out == b; d--) {
+            int64_t size, lo, hi;
+            ex_range(f->l->ex, ex_subst(f->l->ex, n->out_index[d], M->from, M->to, M->n), &lo, &hi);
+            if (below == step && ex_is_const(f->l->ex, m->size[d], &size) && hi >= size)
+                return hi + 1;
+            below = ex_mul(f->l->ex, below, m->size[d]);
+        }
+    }
+    return 0;
+}
+
+/* By how many elements a time an axis of a group goes through what the product's group writes, if
+ * these end within the last such stride; 0. */
+static int64_t stride_beyond(struct fuser *f, const struct place *p, ex axis, ex step,
+                             uint32_t product) {
+    ex d = axis_divisor(f->l->ex, p->number, axis);
+    int64_t n = 0, size;
+    if (d && !ex_is_const(f->l->ex, d, &n)) return 0;
+    if (!d && step) n = beyond_end(f, product, p->buffer, step);
+    if (n < 2 || !ex_is_const(f->l->ex, ex_symbol(f->l->ex, axis)->bound, &size)) return 0;
+    return size % n ? n : 0;
+}
+
+/* Makes axes of group g longer that the product's results are read by, in strides of which the last
+ * is not whole; true if there is one. */
+static bool lengthen(struct fuser *f, uint32_t g, uint32_t product) {
+    struct group *G = group_at(f, g);
+    struct places p = places_of(f, g);
+    for (uint32_t i = 0; i < p.at.n; i++)
+        for (int k = 0; k < G->n_x && group_writes(f, product, p.at.at[i].buffer); k++) {
+            ex was = G->x[k];
+            int64_t n = stride_beyond(f, &p.at.at[i], was, p.at.at[i].step[k], product);
+            if (!n) continue;
+            G->x[k] = longer(f, was, ex_value(f->l->ex, ex_symbol(f->l->ex, was)->bound), n);
+            for (uint32_t m = 0; m < G->members.n; m++)
+                for (int j = 0; j < G->members.at[m].n; j++) {
+                    ex *to = &G->members.at[m].to[j];
+                    *to = ex_subst(f->l->ex, *to, &was, &G->x[k], 1);
+                }
+            return true;
+        }
+    return false;
+}
+
+/* Is there anything but the product's results, and its own, that the group reads along an axis that
+ * became longer? */
+static bool reads_beyond(struct fuser *f, uint32_t g, uint32_t product, const struct group *was) {
+    const struct group *G = group_at(f, g);
+    struct places p = places_of(f, g);
+    for (uint32_t i = 0; i < p.at.n; i++) {
+        buffer_id b = p.at.at[i].buffer;
+        if (group_writes(f, product, b) || group_writes(f, g, b)) continue;
+        for (int k = 0; k < G->n_x; k++)
+            if (G->x[k] != was->x[k] && ex_uses(f->l->ex, p.at.at[i].number, G->x[k])) return true;
+    }
+    return false;
+}
+
+/* Does what instruction i of the nest computes vary with the axis? */
+static bool varies(struct fuser *f, const struct nest *n, inst_id i, ex axis) {
+    const struct inst *x = &n->insts.at[i];
+    for (int d = 0; d < x->n_index; d++)
+        if (ex_uses(f->l->ex, x->index[d], axis)) return true;
+    for (int a = 0; a < x->n_args; a++)
+        if (varies(f, n, x->args[a], axis)) return true;
+    return false;
+}
+
+/* Have both factors of the group's product axes of their own? Else it is a reduction like others
+ * (kernel/axes.c). */
+static bool has_rows_and_columns(struct fuser *f, const struct group *H) {
+    for (uint32_t i = 0; i < H->members.n; i++) {
+        const struct nest *n = nest_at(f, H->members.at[i].nest);
+        bool rows = false, columns = false;
+        if (!n->matmul) continue;
+        const struct inst *sum = &n->insts.at[n->insts.n - 1];
+        const struct inst *mul = &n->insts.at[sum->args[0]];
+        if (sum->kind != INST_REDUCE || mul->kind != INST_OP || mul->n_args != 2) return false;
+        for (int k = 0; k < n->n_axes; k++) {
+            bool left = varies(f, n, mul->args[0], n->axes[k]),
+                 right = varies(f, n, mul->args[1], n->axes[k]);
+            rows |= left && !right;
+            columns |= right && !left;
+        }
+        return rows && columns;
+    }
+    return false;
+}
+
+static void end_with_strides(struct fuser *f, const struct merge *m, const struct group whole[2]) {
+    bool of_b = group_at(f, m->b)->matmul;
+    uint32_t product = of_b ? m->b : m->a, g = of_b ? m->a : m->b;
+    struct group *G = group_at(f, g), *H = group_at(f, product), before;
+    if (f->limits->kind != DEVICE_CUDA || f->eager || !H->matmul || G->matmul) return;
+    if (G->n_r || G->scan || !has_rows_and_columns(f, H)) return;
+    before = copy_group(f, G);
+    bool any = false;
+    while (lengthen(f, g, product)) any = true;
+    if (any && reads_beyond(f, g, product, &whole[g == m->b])) *G = before;
+}
+
 /* ---- which axis is which --------------------------------------------------------------------- */
 
 static bool is_written(struct fuser *f, const struct merge *m, buffer_id b) {
@@ -336,14 +473,6 @@ static const char *lies_badly(struct fuser *f, const struct merge *m) {
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
-static struct group copy_group(struct fuser *f, const struct group *G) {
-    struct group out = *G;
-    memset(&out.members, 0, sizeof out.members);
-    for (uint32_t m = 0; m < G->members.n; m++)
-        vec_push(f->s->arena, &out.members, G->members.at[m]);
-    return out;
-}
-
 static void split_both(struct fuser *f, const struct merge *m) {
     for (int splits = 0; splits < MAX_SPLITS; splits++) {
         struct places a = places_of(f, m->a), b = places_of(f, m->b);
@@ -356,6 +485,7 @@ void plan_split(struct fuser *f, struct merge *m) {
     struct merge c = {.a = m->a, .b = m->b, .saved = m->saved, .by_places = true};
     *A = copy_group(f, A);
     *B = copy_group(f, B);
+    end_with_strides(f, &c, whole);
     split_both(f, &c);
     plan_fit(f, &c);
     bool product = group_at(f, c.host)->matmul;

@@ -24,7 +24,7 @@ struct product_at {
 
 struct agent {
     uint32_t at, begin, end; /* instruction; of its role */
-    int rank, group;         /* block of the cluster; warpgroup, below 0: it copies, or makes */
+    int rank, group;         /* block of the cluster; warpgroup, below 0: it copies or makes */
     int64_t tile, step, first, steps; /* tile: of all parts; first: step of the depth */
     int stage, before;
     unsigned phase;
@@ -108,8 +108,10 @@ static float element(struct machine *x, int i, int plane, int64_t z, int64_t row
 /* Whether all is there that is waited for. */
 static void fill_stage(const struct machine *x, struct barrier *b) {
     int all = tile_made(x->t) ? 2 : 1;
-    if (b->arrivals == all && b->there == b->due)
-        b->phase++, b->arrivals = 0, b->there = b->due = 0;
+    if (b->arrivals != all || b->there != b->due) return;
+    b->phase++;
+    b->arrivals = 0;
+    b->there = b->due = 0;
 }
 
 static void land(struct machine *x, struct copy *c) {

@@ -26,8 +26,8 @@
  * Invariants (tile_verify reports these numbers):
  *   T1  regions nest, and each END closes one; a role is outermost, and roles' threads are the
  *       block's;
- *   T2  a COPY or a MAKE stands in a LOOP or an AHEAD, a DOT in a LOOP, both of these in a DRAW,
- *       and the STORE behind the LOOP;
+ *   T2  a COPY stands in a LOOP or an AHEAD, a DOT and a MAKE in a LOOP, all in a DRAW, and the
+ *       STORE behind the LOOP;
  *   T3  what a DOT reads has been waited for: a WAIT_FULL stands before it in the LOOP, and each
  *       copied tile is of that stage, or a LANDED of all groups but those that are ahead of it, and
  *       each step's copies are a GROUP; what is made is of what was taken in that step, and a GIVE
