@@ -24,11 +24,45 @@
 
 enum { PAIR = 2, OCTET = 8, QUAD = 4 };
 
+/* Of positions, of which some are no windows. */
+static void put_window_number(struct emitter *w, const struct operand *o, const char *name,
+                              const char *flat, const char *end) {
+    const struct im2col *of = o->order;
+    struct buf inside = buf_new(w->arena), number = buf_new(w->arena);
+    int64_t below = 1, windows = 1;
+    for (int d = 0; d < of->n; d++) {
+        const char *at =
+            below > 1 ? arena_printf(w->arena, "flat / %lld", (long long)below) : "flat";
+        at = arena_printf(w->arena, "%s %% %lld", at, (long long)o->padded[d]);
+        if (o->padded[d] > of->dim[d].windows)
+            buf_printf(&inside, " && %s < %lld", at, (long long)of->dim[d].windows);
+        buf_printf(&number, "%s%s", d ? " + " : "", at);
+        if (d) buf_printf(&number, " * %lld", (long long)windows);
+        below *= o->padded[d];
+        windows *= of->dim[d].windows;
+    }
+    line(w, "k_idx %s = %s;", name, end);
+    line(w, "if (const k_idx flat = %s; flat < %lld%s) %s = %s + flat / %lld * %lld;", flat,
+         (long long)o->rows, inside.p ? inside.p : "", name, number.p, (long long)below,
+         (long long)windows);
+}
+
+/* Columns that are neighbours, from a multiple of so many on, are neighbours of the product. */
+static bool keeps_neighbours(struct emitter *w, int n) {
+    const struct operand *b = &w->y->product->b;
+    return !operand_has_order(b) ||
+           (b->flat && b->order->dim[0].windows % n == 0 && b->padded[0] % n == 0);
+}
+
 /* The product's row, or column, that number `flat` of the operand's is; `end` if it is none. */
 static void put_number(struct emitter *w, const struct operand *o, const char *name,
                        const char *flat, const char *end) {
     if (!operand_has_order(o)) {
         line(w, "const k_idx %s = %s;", name, flat);
+        return;
+    }
+    if (o->flat) {
+        put_window_number(w, o, name, flat, end);
         return;
     }
     const struct im2col *of = o->order;
@@ -45,9 +79,9 @@ static void put_number(struct emitter *w, const struct operand *o, const char *n
 
 /* Elements that a store puts at once: eight of 16 bits, two, or one. */
 static int store_width(struct emitter *w, const struct store_node *s) {
-    if (operand_has_order(&w->y->product->b) || s->guard) return 1;
+    if (!keeps_neighbours(w, PAIR) || s->guard) return 1;
     bool narrow = dtype_bytes(buffer_dtype(w, s->buffer)) == 2;
-    if (narrow && w->y->product->warp_columns % (OCTET * QUAD) == 0 &&
+    if (narrow && keeps_neighbours(w, OCTET) && w->y->product->warp_columns % (OCTET * QUAD) == 0 &&
         index_is_vector(w->k, s->index, AXIS_N, OCTET))
         return OCTET;
     return index_is_vector(w->k, s->index, AXIS_N, PAIR) ? PAIR : 1;
@@ -134,7 +168,8 @@ static void put_octet(struct emitter *w, uint32_t s, const char *type, const cha
     line(w, "k_pack<%s, %d> x;", type, OCTET);
     line(w, "k_put(x, &o%u[0][0]);", s);
     line(w, "k_transpose_quad(x.w);");
-    line(w, "const k_idx n = column + quad * %d;", OCTET);
+    put_number(w, &w->y->product->b, "n", arena_printf(w->arena, "column + quad * %d", OCTET),
+               "nn");
     line(w, "if (row < nm && n < nn%s) k_store<%s, %d, %d>(%s + (%s), x);", stores_once(w), type,
          OCTET, w->y->streaming, p, index);
     close_brace(w);
@@ -214,7 +249,8 @@ static void put_store(struct emitter *w, uint32_t i, int width, int chunk) {
     line(w, "#pragma unroll");
     open_brace(w, "for (int j = 0; j < %d; j++)", chunk);
     if (width == PAIR) {
-        line(w, "const k_idx n = column + j * %d + quad * %d;", OCTET, PAIR);
+        put_number(w, &w->y->product->b, "n",
+                   arena_printf(w->arena, "column + j * %d + quad * %d", OCTET, PAIR), "nn");
         line(w, "k_pack<%s, %d> x;", type, PAIR);
         line(w, "k_put(x, o%u[j]);", i);
         const char *also, *at = put_place(w, s, &also);

@@ -172,14 +172,37 @@ static void put_draw_tile(struct emitter *w, const struct tile_program *t) {
 
 char ring_letter(const struct tile_ring *r) { return r->operand->axis == AXIS_M ? 'a' : 'b'; }
 
-const char *depth_of_step(struct emitter *w, const struct tile_program *t, const char *step,
-                          int depth) {
+static const char *number_of_step(struct emitter *w, const struct tile_program *t,
+                                  const char *step) {
     int parts = t->product->parts;
     if (parts > 1) step = arena_printf(w->arena, "(part + %s * %d)", step, parts);
     if (t->product->steps)
         step = arena_printf(w->arena, "step_at[z * %lld + %s]", (long long)t->product->steps->most,
                             step);
-    return arena_printf(w->arena, "%s * %d", step, depth);
+    return step;
+}
+
+const char *depth_of_step(struct emitter *w, const struct tile_program *t, const char *step,
+                          int depth) {
+    return arena_printf(w->arena, "%s * %d", number_of_step(w, t, step), depth);
+}
+
+/* Are some steps short, and some not? */
+static bool has_both_steps(const struct tile_program *t) { return t->product->shorts.every > 1; }
+
+/* Boxes that all steps copy. */
+static int boxes_of_all(const struct tile_program *t, const struct tile_ring *r) {
+    return t->product->shorts.every ? ring_boxes_of_short(t, r) : ring_boxes(r);
+}
+
+/* In a step of a role: does all of its depth count? */
+static void put_whole_step(struct emitter *w, const struct tile_program *t) {
+    const struct short_steps *s = &t->product->shorts;
+    const char *number = number_of_step(w, t, "step");
+    if (!has_both_steps(t)) return;
+    if (s->every < tile_steps(t))
+        number = arena_printf(w->arena, "%s %% %lld", number, (long long)s->every);
+    line(w, "const bool whole = %s != %lld;", number, (long long)s->at);
 }
 
 static void put_numbers(struct emitter *w, const char *name, const int *x, int64_t n) {
@@ -238,7 +261,7 @@ static void put_window(struct emitter *w, const struct tile_ring *r, const char 
 /* Once for a tile, if its rows are windows: the first of those that the block copies. */
 static void put_first_window(struct emitter *w, const struct tile_ring *r) {
     char row = r->operand->axis == AXIS_M ? 'm' : 'n';
-    if (!r->operand->windows || r->operand->along) return;
+    if (!r->operand->windows || r->operand->along || r->operand->flat) return;
     put_window(w, r,
                r->blocks > 1 ? arena_printf(w->arena, "%c0 + rank * %d", row, r->rows / r->blocks)
                              : arena_printf(w->arena, "%c0", row));
@@ -279,10 +302,48 @@ static void put_copy_box(struct emitter *w, const struct tile_ring *r, int i, in
          picture_text(w, r, plane), offsets.p);
 }
 
+/* So many rows on from the block's first is what a tap reads of positions, which are rows. */
+static const char *shifted_row_text(struct emitter *w, const struct tile_ring *r) {
+    const struct operand *o = r->operand;
+    const struct im2col *of = o->order;
+    struct buf b = buf_new(w->arena);
+    buf_puts(&b, o->axis == AXIS_M ? "m0" : "n0");
+    if (r->blocks > 1) buf_printf(&b, " + rank * %d", r->rows / r->blocks);
+    if (o->depth % r->depth) buf_printf(&b, " + (tap < %lld ? ", (long long)of->taps);
+    for (int d = 0; d < of->n; d++) {
+        const char *digit = tap_digit_text(w, of, d, "tap");
+        buf_printf(&b, d || !(o->depth % r->depth) ? " + %s" : "%s", digit);
+        if (d) buf_printf(&b, " * %lld", (long long)(o->step[d] / o->step[0]));
+    }
+    if (o->depth % r->depth) buf_printf(&b, " : %lld)", (long long)o->rows); /* it is 0 there */
+    return b.p;
+}
+
+static void put_copy_shifted(struct emitter *w, const struct tile_ring *r, int i, int plane,
+                             const char *place) {
+    const struct operand *o = r->operand;
+    bool runs = o->order->of != NULL;
+    const char *x = "channel", *batch = "0";
+    if (!runs && plane) x = arena_printf(w->arena, "channel + %lld", (long long)o->plane * plane);
+    if (runs)
+        batch = arena_printf(w->arena, "%s%lld", o->batches > 1 ? "z + " : "",
+                             (long long)o->batches * plane);
+    const char *to =
+        arena_printf(w->arena, "stage + %d%s",
+                     r->offset + plane * r->bytes + i * ring_box_lines(r) * r->line, place);
+    if (r->blocks > 1)
+        line(w, "k_map_load_multicast(%s, &map_%c, full + s * 8, %d, %s, %s, %s);", to,
+             ring_letter(r), (1 << r->blocks) - 1, x, shifted_row_text(w, r), batch);
+    else
+        line(w, "k_map_load(%s, &map_%c, full + s * 8, %s, %s, %s);", to, ring_letter(r), x,
+             shifted_row_text(w, r), batch);
+}
+
 /* Of each plane and each line of channels a box; all channels of it are of one tap. */
 static void put_copy_windows(struct emitter *w, const struct tile_program *t,
                              const struct tile_ring *r) {
     const struct operand *o = r->operand;
+    int of_all = boxes_of_all(t, r);
     const char *depth = depth_of_step(w, t, "step", r->depth);
     int lines = ring_box_lines(r), elements = ring_line_elements(r), boxes = ring_boxes(r);
     int each = o->along ? boxes / r->blocks : boxes; /* boxes of a block */
@@ -293,7 +354,11 @@ static void put_copy_windows(struct emitter *w, const struct tile_program *t,
     if (r->blocks > 1 && o->along) first = arena_printf(w->arena, " + rank * %d", each * elements);
     if (o->along) open_scope(w), put_window(w, r, depth);
     for (int i = 0; i < each; i++) {
-        open_scope(w);
+        if (i >= of_all && !has_both_steps(t)) break;
+        if (i >= of_all)
+            open_brace(w, "if (whole)");
+        else
+            open_scope(w);
         line(w, "const int number = %s + %d%s, tap = number / %lld;",
              !o->along           ? depth
              : o->axis == AXIS_M ? "m0"
@@ -304,7 +369,8 @@ static void put_copy_windows(struct emitter *w, const struct tile_program *t,
                  ? arena_printf(w->arena, " + z * %lld", (long long)o->batch)
                  : "");
         line(w, "(void)tap;");
-        for (int p = 0; p < r->planes; p++) put_copy_box(w, r, i, p, place);
+        for (int p = 0; p < r->planes; p++)
+            (o->flat ? put_copy_shifted : put_copy_box)(w, r, i, p, place);
         close_brace(w);
     }
     if (o->along) close_brace(w);
@@ -317,6 +383,7 @@ static void put_copy(struct emitter *w, const struct tile_program *t, const stru
     const char *row = o->axis == AXIS_M ? "m0" : "n0", *map = o->axis == AXIS_M ? "a" : "b";
     const char *depth = depth_of_step(w, t, "step", r->depth);
     bool shared = r->blocks > 1;
+    int of_all = boxes_of_all(t, r);
     if (o->windows) {
         put_copy_windows(w, t, r);
         return;
@@ -337,20 +404,28 @@ static void put_copy(struct emitter *w, const struct tile_program *t, const stru
                 buf_printf(&at, " + rank * %d", lines / r->blocks * r->line);
                 y = arena_printf(w->arena, "%s + rank * %d", row, lines / r->blocks);
             }
+            if (i >= of_all && !has_both_steps(t)) break;
+            const char *whole = i >= of_all ? "if (whole) " : "";
             if (shared)
-                line(w, "k_map_load_multicast(%s, &map_%s, full + s * 8, %d, %s, %s, %s);", at.p,
-                     map, (1 << r->blocks) - 1, x.p, y, batch);
+                line(w, "%sk_map_load_multicast(%s, &map_%s, full + s * 8, %d, %s, %s, %s);", whole,
+                     at.p, map, (1 << r->blocks) - 1, x.p, y, batch);
             else
-                line(w, "k_map_load(%s, &map_%s, full + s * 8, %s, %s, %s);", at.p, map, x.p, y,
-                     batch);
+                line(w, "%sk_map_load(%s, &map_%s, full + s * 8, %s, %s, %s);", whole, at.p, map,
+                     x.p, y, batch);
         }
     }
 }
 
 static void put_wait_empty(struct emitter *w, const struct tile_program *t) {
     line(w, "k_mbar_wait_block(empty + s * 8, phase ^ 1);");
-    line(w, "%sk_mbar_arrive_expect_tx(full + s * 8, %d);", tile_made(t) ? "if (tid == 0) " : "",
-         tile_copied_bytes(t));
+    put_whole_step(w, t);
+    const char *teller = tile_made(t) ? "if (tid == 0) " : "";
+    int of_all = t->product->shorts.every ? tile_short_bytes(t) : tile_copied_bytes(t);
+    if (has_both_steps(t))
+        line(w, "%sk_mbar_arrive_expect_tx(full + s * 8, whole ? %d : %d);", teller,
+             tile_copied_bytes(t), of_all);
+    else
+        line(w, "%sk_mbar_arrive_expect_tx(full + s * 8, %d);", teller, of_all);
     line(w, "const k_shared stage = stages + s * %d;", ring(t, TILE_A)->stage);
 }
 
@@ -374,9 +449,10 @@ static const char *operand_of(struct emitter *w, const struct tile_ring *r, int 
                         plane * r->bytes, step);
 }
 
-static void put_dot(struct emitter *w, const struct tile_program *t, bool fresh) {
+/* The products of so much of the step's depth: a group of instructions. */
+static void put_dot_of_depth(struct emitter *w, const struct tile_program *t, int depth,
+                             bool fresh) {
     const struct tile_ring *a = ring(t, TILE_A), *b = ring(t, TILE_B);
-    line(w, "const unsigned at = (unsigned)s * %d;", a->stage / 16);
     const struct product *of = t->product;
     line(w, "k_wgmma_hold(sums);");
     if (of->pairs) line(w, "k_wgmma_hold(crossed);");
@@ -386,7 +462,7 @@ static void put_dot(struct emitter *w, const struct tile_program *t, bool fresh)
         const char *first = follows ? "1" : fresh ? "i" : "step | i";
         if (p == 0 && of->pairs) first = arena_printf(w->arena, "step %% %d | i", CROSS_STEPS);
         line(w, "#pragma unroll");
-        open_brace(w, "for (int i = 0; i < %d; i++)", a->depth / instruction_depth(a->operand));
+        open_brace(w, "for (int i = 0; i < %d; i++)", depth / instruction_depth(a->operand));
         line(w, "%s(%s, %s, %s, %s);", wgmma_name(t), of->pass[p].crossed ? "crossed" : "sums",
              operand_of(w, a, t->product->pass[p].a), operand_of(w, b, t->product->pass[p].b),
              first);
@@ -395,6 +471,23 @@ static void put_dot(struct emitter *w, const struct tile_program *t, bool fresh)
     line(w, "k_wgmma_commit();");
     line(w, "k_wgmma_hold(sums);");
     if (of->pairs) line(w, "k_wgmma_hold(crossed);");
+}
+
+static void put_dot(struct emitter *w, const struct tile_program *t, bool fresh) {
+    const struct tile_ring *a = ring(t, TILE_A);
+    const struct short_steps *shorts = &t->product->shorts;
+    line(w, "const unsigned at = (unsigned)s * %d;", a->stage / 16);
+    put_whole_step(w, t);
+    if (!has_both_steps(t)) {
+        put_dot_of_depth(w, t, shorts->every ? shorts->depth : a->depth, fresh);
+        return;
+    }
+    open_brace(w, "if (whole)");
+    put_dot_of_depth(w, t, a->depth, fresh);
+    close_brace(w);
+    open_brace(w, "else");
+    put_dot_of_depth(w, t, shorts->depth, fresh);
+    close_brace(w);
 }
 
 static void put_arrive(struct emitter *w, int before, bool in_loop) {

@@ -437,6 +437,45 @@ static void put_pixel_vectors(struct emitter *w, const struct operand *o, const 
     }
 }
 
+/* Where a pixel is among the images' positions. */
+static void put_position(struct emitter *w, const struct operand *o, const char *pixel) {
+    const struct im2col *of = o->order;
+    struct buf at = buf_new(w->arena);
+    int64_t below = 1, positions = 1;
+    for (int d = 0; d < of->n; d++) {
+        buf_printf(&at, " + (long long)(%s / %lld %% %lld + %lld) * %lld", pixel, (long long)below,
+                   (long long)of->dim[d].size, (long long)-of->dim[d].first, (long long)positions);
+        below *= of->dim[d].size;
+        positions *= o->padded[d];
+    }
+    line(w, "const long long position = %s / %lld * %lldLL%s;", pixel, (long long)below,
+         (long long)positions, at.p);
+}
+
+/* Positions around the images are 0. */
+static void put_around(struct emitter *w, const struct operand *o) {
+    const struct im2col *of = o->order;
+    const char *t = memory_type(w, o->dtype);
+    struct buf inside = buf_new(w->arena);
+    int64_t below = 1;
+    open_loop(w, o->rows, false);
+    for (int d = 0; d < of->n; d++) {
+        line(w, "const k_idx at%d = (k_idx)(i / %lld %% %lld) + %lld;", d, (long long)below,
+             (long long)o->padded[d], (long long)of->dim[d].first);
+        buf_printf(&inside, "%sat%d >= 0 && at%d < %lld", d ? " && " : "", d, d,
+                   (long long)of->dim[d].size);
+        below *= o->padded[d];
+    }
+    line(w, "if (%s) continue;", inside.p);
+    line(w, "float x[%d];", EACH);
+    line(w, "k_zero(x);");
+    line(w, "k_pack<%s, %d> w;", t, EACH);
+    line(w, "k_put(w, x);");
+    line(w, "for (int c = 0; c < %lld; c += %d)", (long long)o->pitch, EACH);
+    line(w, "    k_store<%s, %d, 0>(image + (i * %lld + c), w);", t, EACH, (long long)o->pitch);
+    close_brace(w);
+}
+
 static void put_windows(struct emitter *w, const struct operand *o, bool samples) {
     const struct kernel *k = w->k;
     int64_t pixels = o->order->images;
@@ -461,22 +500,27 @@ static void put_windows(struct emitter *w, const struct operand *o, bool samples
     open_channel(w, o, true);
     put_inside(w, o, o->order, needed, each);
     close_channel(w);
-    put_planes(w, o,
-               arena_printf(w->arena, "(long long)%s * %lld + c",
-                            each > 1 ? "(pixel + j)" : "pixel", (long long)o->pitch),
+    const char *pixel = each > 1 ? "(pixel + j)" : "pixel";
+    if (o->flat) put_position(w, o, pixel), pixel = "position";
+    put_planes(w, o, arena_printf(w->arena, "(long long)%s * %lld + c", pixel, (long long)o->pitch),
                lanes_of_line(o->channels / EACH, neighbours ? WARP / neighbours : WARP), samples);
     if (each > 1) close_brace(w);
     close_brace(w);
+    if (o->flat && !samples) put_around(w, o);
 }
 
 /* The line of a run's image that a thread has some of: where in the windows' dimensions, or, of
  * those that pixels have the taps of, which window. */
-static void put_line_of_runs(struct emitter *w, const struct im2col *runs) {
+static void put_line_of_runs(struct emitter *w, const struct operand *o) {
+    const struct im2col *runs = o->order;
     long long lines = 1;
     for (int d = 1; d < runs->n; d++) {
-        line(w, "const k_idx %s%d = line / %lld %% %lld;", d <= runs->folded ? "window" : "at", d,
-             lines, (long long)runs->dim[d].size);
-        lines *= runs->dim[d].size;
+        bool around = o->flat && d > runs->folded; /* with the zeros around the input */
+        int64_t size = o->flat ? o->padded[d] : runs->dim[d].size;
+        line(w, "const k_idx %s%d = line / %lld %% %lld%s;", d <= runs->folded ? "window" : "at", d,
+             lines, (long long)size,
+             around ? arena_printf(w->arena, " + %lld", (long long)runs->dim[d].first) : "");
+        lines *= size;
     }
     line(w, "const k_idx picture = line / %lld %% %lld, z = line / %lld;", lines,
          (long long)runs->images, lines * runs->images);
@@ -494,8 +538,8 @@ static void put_first_element(struct emitter *w, const struct im2col *runs) {
 }
 
 /* Opens what is done for element e if it is one of the tensor's: channel, and where that is. */
-static void open_element_of_run(struct emitter *w, const struct im2col *runs) {
-    const struct im2col *of = runs->of;
+static void open_element_of_run(struct emitter *w, const struct operand *o) {
+    const struct im2col *runs = o->order, *of = runs->of;
     long long pixel = runs->pixel, taps = 1;
     struct buf inside = buf_new(w->arena);
     if (pixel < EACH) {
@@ -517,6 +561,8 @@ static void open_element_of_run(struct emitter *w, const struct im2col *runs) {
         buf_printf(&inside, " && at%d >= 0 && at%d < %lld", d, d, (long long)x->size);
         taps *= x->taps;
     }
+    for (int d = runs->folded + 1; d < runs->n && o->flat; d++)
+        buf_printf(&inside, " && at%d >= 0 && at%d < %lld", d, d, (long long)of->dim[d].size);
     open_brace(w, "if (%s)", inside.p);
 }
 
@@ -531,14 +577,14 @@ static void put_runs(struct emitter *w, const struct operand *o, bool samples) {
     open_loop(w, o->plane / EACH, samples);
     line(w, "const k_idx c = (k_idx)i %% %lld * %d, line = (k_idx)i / %lld;", (long long)chunks,
          EACH, (long long)chunks);
-    put_line_of_runs(w, o->order);
+    put_line_of_runs(w, o);
     put_first_element(w, o->order);
     line(w, "float x[%d];", EACH);
     for (value_id v = 0; v < k->values.n; v++) w->where[v] = NOWHERE;
     line(w, "#pragma unroll");
     open_brace(w, "for (int e = 0; e < %d; e++)", EACH);
     line(w, "x[e] = 0;");
-    open_element_of_run(w, o->order);
+    open_element_of_run(w, o);
     put_inside(w, o, of, needed, 1);
     close_brace(w);
     if (o->order->pixel >= EACH)

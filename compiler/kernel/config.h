@@ -52,6 +52,9 @@
     KNOB(shift, "1: operands out of step with vectors are read by two of them, and shifted")       \
     KNOB(mma, "matmul: on the matrix units; m, n and k are a block's tile; 1: by warpgroups, "     \
               "which have 64 rows of it each (sm_90a), 2: by warps (sm_80 on)")                    \
+    KNOB(flat,                                                                                     \
+         "matmul: 1: windows of an image are its rows, one behind the other, with the zeros "      \
+         "around it; those beyond its edges are multiplied for nothing")                           \
     KNOB(pairs, "1: products of f32 with mma=1 are three of pairs of f16, where the data are in "  \
                 "range of these; 0: six of bf16")                                                  \
     KNOB(band, "matmul: tiles of a band, down which blocks go before they move a column on")       \

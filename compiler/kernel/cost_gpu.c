@@ -585,6 +585,31 @@ static double by_warp_clocks(const struct product *p, double units, double rate,
     return units / reached + issued / fmin(1, of_scheduler * ALONE);
 }
 
+/* Clocks of what a step's copies bring of a factor, by lines of windows, which tensor maps are slow
+ * at, or by bytes: short steps bring less. */
+static double copy_clocks(const struct product *p, const struct operand *o, int bytes, int depth) {
+    const double COPIED = 48; /* bytes a clock, at most */
+    int of_lines = depth * dtype_bytes(o->stored), of_short = of_lines;
+    if (p->shorts.every && !o->along) {
+        int line = o->line ? o->line : LINE < of_lines ? LINE : of_lines;
+        of_short = (int)round_up(p->shorts.depth * dtype_bytes(o->stored), line);
+    }
+    double part = 1;
+    if (p->shorts.every) part -= (1 - (double)of_short / of_lines) / (double)p->shorts.every;
+    return part *
+           (o->windows ? bytes / o->line * operand_line_clocks(o, p->by_warp) : bytes / COPIED);
+}
+
+/* Clocks of a tile's epilogue but for its stores, of instructions that dear operators take; a
+ * warpgroup that is alone waits for most of them. */
+static double epilogue_clocks(const struct kernel *k, const struct layout *y) {
+    enum { DEAR = 32, LANES = 128 };
+    const double ALONE = 0.6, TOGETHER = 0.9;
+    double size = (double)kernel_size_of_element(k);
+    if (size <= DEAR) return 0;
+    return (double)y->bx * y->br * size / LANES / (y->product->warpgroups == 1 ? ALONE : TOGETHER);
+}
+
 /* Clocks of a step whose tile of `rows` warps make: what a warpgroup has to issue, of which each
  * scheduler has one warp, and to wait for what it reads, while others have their turns. Not fitted
  * to anything. */
@@ -634,8 +659,9 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     double steps = ceil((double)p->a.depth / depth), m = y->bx, n = y->br;
     if (p->steps) steps = (double)p->steps->total / (double)kernel_size(k, AXIS_Z);
     int bytes = dtype_bytes(p->a.dtype); /* tf32 takes twice as long as bf16 */
-    double units = m * n * depth * p->n_passes * bytes / 2 / rate;
-    double shared = p->n_passes * depth * bytes * p->warpgroups * (64 + n) / SHARED;
+    double left = product_depth_left(&p->shorts, (int)depth);
+    double units = left * m * n * depth * p->n_passes * bytes / 2 / rate;
+    double shared = left * p->n_passes * depth * bytes * p->warpgroups * (64 + n) / SHARED;
     if (p->by_warp)
         shared = p->n_passes * depth * bytes * (p->warp_rows + p->warp_columns) *
                  (y->threads / (double)d->warp) / SHARED;
@@ -656,17 +682,23 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     bool alone = p->warpgroups == 1;
     double wait = p->promotes ? alone ? PROMOTE_ALONE : PROMOTE : alone ? WAIT_ALONE : WAIT;
     if (p->by_warp) wait = BARRIER / resident;
-    double lines = 0; /* of windows, which tensor maps are slow to bring */
-    if (p->a.windows) lines += p->a_bytes / p->a.line * operand_line_clocks(&p->a, p->by_warp);
-    if (p->b.windows) lines += p->b_bytes / p->b.line * operand_line_clocks(&p->b, p->by_warp);
+    double of_a = copy_clocks(p, &p->a, p->a_bytes, (int)depth),
+           of_b = copy_clocks(p, &p->b, p->b_bytes / y->cluster, (int)depth);
+    double lines = p->a.windows * of_a + p->b.windows * of_b * y->cluster;
     if (p->makers) lines += made_clocks(k, p, p->a.made ? y->bx : y->br, steps);
     double multiplied = fmax(units, shared) + wait;
     double step = fmax(multiplied, lines) + BESIDE * fmin(multiplied, lines);
-    step = fmax(step, LATENCY / (y->stages - 1) / resident);
-    double output = m * n * (kernel_size_of_element(k) > 32 ? 0.5 : 0);
+    step = fmax(step, LATENCY / (y->stages - 1) / (p->by_warp ? resident : 1));
+    double output = epilogue_clocks(k, y), part = ceil(steps / p->parts);
     double waves = ceil(tiles * p->parts / floor((double)d->units / y->cluster));
     double behind = EPILOGUE * (n < USUAL ? 0.3 + 0.7 * n / USUAL : 1) + output; /* not fitted */
-    double us = (waves * (ceil(steps / p->parts) * step + behind) + FILL) / (ghz * 1e3);
+    double tile = part * step + behind;
+    if (!p->by_warp && resident > 1) { /* what one waits for is another's time */
+        double busy = fmax(units, shared), copies = of_a + of_b;
+        busy = fmax(busy, copies) + BESIDE * fmin(busy, copies);
+        tile = fmax(fmax(tile / resident, part * busy), output);
+    }
+    double us = (waves * tile + FILL) / (ghz * 1e3);
     double least = (k->bytes_read + k->bytes_written) / (gbps * 1e3 * 0.9);
     /* What rows come to: another launch, or a meeting for each phase; not fitted to anything. */
     if (k->over && !epilogue_reads_results(k)) us += LAUNCH;

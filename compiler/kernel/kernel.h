@@ -173,8 +173,7 @@ struct kernel {
     VEC(ex) sizes; /* size symbols the kernel takes as arguments, after the buffers */
     int levels;    /* number of phases with a reduction */
     uint8_t over;  /* MATMUL: axes along which what the product has summed up is reduced; 0: none */
-    int64_t span[AXIS_COUNT]; /* of m and n among them, how many neighbours one result takes; 0:
-                                 all */
+    int64_t span[AXIS_COUNT]; /* of m, n among them, how many neighbours one result takes; 0: all */
     value_id dot_a, dot_b,
         dot; /* MATMUL: the two factors (functions of z,m,r and of z,n,r) and the reduction */
     bool a_fixed, b_fixed;    /* MATMUL: the factor is the same in every call: of constants alone */
@@ -364,6 +363,10 @@ struct operand {
     bool windows; /* each pixel is there once, and rows, or the depth, are windows of it: in the
                      image [image][position][plane][batch][channel], or [plane][batch][image]
                      [position][channel] of runs, or in what `load` reads */
+    /* windows: all positions of the image, with what its taps reach around it, are rows, so that a
+     * tap is so many rows on; those that are no windows count for nothing */
+    bool flat;
+    int64_t padded[IM2COL_DIMS];   /* flat: positions along each dimension */
     int64_t step[IM2COL_DIMS + 1]; /* elements from a position to the next, along each dimension,
                                       innermost first; from an image to the next */
     int64_t bytes;                 /* of the image */
@@ -374,6 +377,14 @@ struct operand {
 struct batch_steps {
     int64_t most, total;
     const int *n, *at;
+};
+
+/* Of the steps along the depth, number `at` of each `every` has so much of it that may be other
+ * than 0, in whole instructions: no more of it is copied, in whole lines, or multiplied. every 0:
+ * all of all steps may be. */
+struct short_steps {
+    int depth;
+    int64_t every, at;
 };
 
 /* Sums of products of planes, small ones first; what has summed up `promote` of the depth, if not
@@ -390,6 +401,7 @@ struct product {
         bool crossed;
     } pass[MOST_PASSES];
     int n_passes;
+    bool flat; /* windows of an operand are */
     bool pairs;
     bool by_warp;   /* mma.sync: a warp waits for its products, and all warps copy; else wgmma */
     int warpgroups; /* that multiply: 64 rows of a tile each; by_warp 1, the whole block */
@@ -397,6 +409,7 @@ struct product {
     int makers; /* warpgroups that make one operand's tiles, in turn; 0: all tiles are copied */
     int warp_rows, warp_columns; /* of the sums that the threads of a warp have between them */
     int resident;                /* blocks of a multiprocessor */
+    int copier_registers, multiplier_registers; /* of blocks that share a multiprocessor */
     bool beside; /* tiles of all batches at one place are done together, for these store beside each
                     other */
     int band;    /* tiles along m that are done before the next ones along n */
@@ -405,6 +418,7 @@ struct product {
     int parts;     /* of the depth, that blocks have; the last to end adds them up */
     struct folds folds;              /* of promoted sums */
     const struct batch_steps *steps; /* NULL: batches have all */
+    struct short_steps shorts;       /* by_warp: none */
     int a_bytes, b_bytes;            /* of a stage */
     int sharing;  /* tiles whose blocks wait for each other: what their rows come to; 1: none */
     bool online;  /* these meet once: epilogue_is_online */
@@ -497,6 +511,8 @@ bool matrix_wide_config(const struct kernel *k, const struct config *c, struct c
                         struct arena *a);
 /* Sums that a thread has of a tile; those that are promoted have a total each beside them. */
 int product_thread_sums(const struct product *p);
+/* The part of the depth, in steps of so much, that short ones leave. */
+double product_depth_left(const struct short_steps *s, int depth);
 /* May its sums not be finite where those of the factors are infinite? Not of pairs: these are of
  * what is in range. */
 bool product_may_break(const struct product *p);
@@ -543,7 +559,9 @@ int exchange_parts(const struct kernel *k, const struct layout *y);
 int exchange_bytes(const struct kernel *k, const struct layout *y, value_id v);
 /* Bytes of an operand's tile that one line of shared memory has: 32, 64 or 128. */
 /* Warps make its planes of what is stored; planes in shared memory. */
-/* Are its rows taps and channels, in an order of their own (im2col.c)? */
+/* flat: so many rows on a tap is. */
+int64_t operand_flat_offset(const struct operand *o, int64_t tap);
+/* Are its rows in an order of their own: taps and channels (im2col.c), or positions of images? */
 bool operand_has_order(const struct operand *o);
 /* Are its windows runs (im2col_runs)? */
 bool operand_has_runs(const struct operand *o);

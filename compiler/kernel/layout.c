@@ -598,6 +598,8 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n], depth = c->knob[KNOB_k], tm = c->knob[KNOB_tm],
         tn = c->knob[KNOB_tn];
     if (c->knob[KNOB_mma]) return matrix_layout(k, c, y, a);
+    if (c->knob[KNOB_fit] || c->knob[KNOB_flat])
+        return "fit and flat are knobs of products with mma=1";
     if (k->over) return "reductions behind a product need mma=1 or 2";
     if (c->knob[KNOB_stages] || c->knob[KNOB_cluster] || c->knob[KNOB_band] || c->knob[KNOB_split])
         return "stages, cluster, band and split are knobs of products with mma=1 or 2";
@@ -636,13 +638,14 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
 /* Whether the numbers may stand in a config of such a kernel, whatever they would make of it. */
 static const char *check_knobs(const struct config *c, bool dot, struct arena *a) {
     static const enum knob switches[] = {
-        KNOB_nt,         KNOB_skip_l1, KNOB_leave_l2,  KNOB_stay_l2, KNOB_online, KNOB_turn,
-        KNOB_last_block, KNOB_window,  KNOB_look_back, KNOB_ahead,   KNOB_shift,  KNOB_pairs};
-    static const enum knob dot_only[] = {KNOB_m,   KNOB_n,     KNOB_k,    KNOB_tm,  KNOB_tn,
-                                         KNOB_mma, KNOB_pairs, KNOB_band, KNOB_make};
-    static const enum knob row_only[] = {
-        KNOB_x,    KNOB_r,      KNOB_rows,      KNOB_keep,  KNOB_vec,   KNOB_blocks, KNOB_fit,
-        KNOB_turn, KNOB_window, KNOB_look_back, KNOB_ahead, KNOB_shift, KNOB_hits};
+        KNOB_nt,    KNOB_skip_l1,    KNOB_leave_l2, KNOB_stay_l2,   KNOB_online,
+        KNOB_turn,  KNOB_last_block, KNOB_window,   KNOB_look_back, KNOB_ahead,
+        KNOB_shift, KNOB_pairs,      KNOB_flat};
+    static const enum knob dot_only[] = {KNOB_m,   KNOB_n,     KNOB_k,    KNOB_tm,   KNOB_tn,
+                                         KNOB_mma, KNOB_pairs, KNOB_band, KNOB_make, KNOB_flat};
+    static const enum knob row_only[] = {KNOB_x,         KNOB_r,      KNOB_rows,  KNOB_keep,
+                                         KNOB_vec,       KNOB_blocks, KNOB_turn,  KNOB_window,
+                                         KNOB_look_back, KNOB_ahead,  KNOB_shift, KNOB_hits};
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
         if (c->knob[switches[i]] > 1)
             return arena_printf(a, "%s is 0 or 1", knob_name(switches[i]));

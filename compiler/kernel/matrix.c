@@ -92,6 +92,28 @@ static const struct batch_steps *list_steps(const struct kernel *k, const struct
     return s;
 }
 
+/* Where channels are filled up to whole steps each tap ends with less, else all taps together
+ * do. */
+static struct short_steps find_shorts(const struct product *p, int depth) {
+    enum { INSTRUCTION = 32, LEAST = 16 }; /* bytes; a 16th of the products is worth it */
+    const struct operand *o = &p->a;
+    int unit = INSTRUCTION / dtype_bytes(o->dtype);
+    int64_t whole = o->depth, counts = whole; /* of a tap, or of all */
+    if (o->order && !o->along) {
+        counts = whole - (o->channels - o->order->channels);
+        if (o->channels % depth == 0) whole = o->channels, counts = o->order->channels;
+    }
+    int64_t every = round_up(whole, depth) / depth;
+    int64_t left = round_up(counts - (every - 1) * depth, unit);
+    if (p->by_warp || p->makers || (depth - left) * LEAST < depth * every)
+        return (struct short_steps){0};
+    return (struct short_steps){.depth = (int)left, .every = every, .at = every - 1};
+}
+
+double product_depth_left(const struct short_steps *s, int depth) {
+    return s->every ? 1 - (double)(depth - s->depth) / depth / (double)s->every : 1;
+}
+
 static int64_t least_steps(const struct kernel *k, const struct product *p, int64_t all) {
     for (int64_t z = 0; p->steps && z < kernel_size(k, AXIS_Z); z++)
         if (p->steps->n[z] < all) all = p->steps->n[z];
@@ -140,9 +162,42 @@ static const char *check_operand(const struct kernel *k, const struct operand *o
     return NULL;
 }
 
+/* Registers of a thread as its block is launched: a multiprocessor's blocks have all of them. */
+static int launch_registers(const struct kernel *k, const struct product *p, int threads) {
+    enum { UNIT = 8 };
+    return (int)(k->limits->regs_unit / (p->resident * threads)) / UNIT * UNIT;
+}
+
+/* Those who copy give registers away, and those who multiply get them. */
+static void share_registers(const struct kernel *k, struct product *p, int threads) {
+    enum { UNIT = 8, COPIER = 40 };
+    int left = launch_registers(k, p, threads) * threads - COPIER * GROUP_THREADS;
+    p->copier_registers = COPIER;
+    p->multiplier_registers = left / (p->warpgroups * GROUP_THREADS) / UNIT * UNIT;
+}
+
+/* Blocks of a multiprocessor, one of which multiplies while the other one stores. */
+static const char *check_fit(const struct kernel *k, int fit, const struct layout *y,
+                             const struct product *p, struct arena *a) {
+    enum { MOST = 2, OF_CUDA = 1024, OTHERS = 26 };
+    if (p->resident == 1)
+        return fit ? arena_printf(a, "fit=%d; mma=1 has one block, or fit=2", fit) : NULL;
+    if (p->resident > MOST) return arena_printf(a, "fit=%d blocks of %d threads", fit, y->threads);
+    /* NVRTC 13.0 wants what an instruction names to be there at launch (C7602), and no more. */
+    int launched = launch_registers(k, p, y->threads);
+    if (y->br / 2 + OTHERS > launched)
+        return arena_printf(a, "fit=%d: %d sums of an instruction; %d is the limit", fit, y->br / 2,
+                            launched - OTHERS);
+    if ((int64_t)(y->smem + OF_CUDA) * fit > k->limits->smem_unit)
+        return arena_printf(a, "fit=%d blocks of %d bytes of shared memory are more than %lld", fit,
+                            y->smem, (long long)k->limits->smem_unit);
+    return NULL;
+}
+
 /* A multiprocessor has 512 for each thread of a warpgroup. Those who make hold what they have read
  * of a step, those who multiply their sums. */
 int product_registers(const struct product *p, bool multiplies) {
+    if (p->resident > 1) return multiplies ? p->multiplier_registers : p->copier_registers;
     if (p->makers) {
         enum { OTHERS = 56, EACH = 128 };
         int sums = p->warp_columns / 2 * (p->promotes ? 2 : 1);
@@ -160,6 +215,7 @@ static const char *check_makers(const struct kernel *k, const struct config *c,
     enum { MOST = 2, WIDEST = 192 };
     if (p->makers > MOST) return arena_printf(a, "make=%d; %d is the limit", p->makers, MOST);
     if (p->by_warp) return "make is a knob of mma=1";
+    if (p->resident > 1) return "blocks that make tiles have a multiprocessor each";
     if (p->pairs)
         return "tiles of pairs are not made: whether these are in range is known of images";
     if (y->cluster > 1) return "blocks of a cluster make no tiles";
@@ -206,7 +262,11 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     p->group_threads = GROUP_THREADS;
     p->warp_rows = WARP_ROWS;
     p->warp_columns = n;
-    p->resident = 1;
+    p->resident = c->knob[KNOB_fit] > 1 ? c->knob[KNOB_fit] : 1;
+    y->threads = (p->warpgroups + (p->makers ? p->makers : 1)) * GROUP_THREADS;
+    if ((int64_t)p->resident * y->threads > k->limits->max_threads_unit)
+        return arena_printf(a, "fit=%d blocks of %d threads", p->resident, y->threads);
+    if (p->resident > 1) share_registers(k, p, y->threads);
     if (y->cluster > k->limits->max_cluster || (y->cluster & (y->cluster - 1)))
         return arena_printf(a, "cluster=%d", y->cluster);
     if (p->a.along && operand_line(&p->a, m, depth) != 128) return "m=64 at least";
@@ -218,7 +278,6 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     if (!most) most = 232;
     if (sums + 40 > most)
         return arena_printf(a, "%d sums a thread; %d is the limit", sums, most - 40);
-    y->threads = (p->warpgroups + (p->makers ? p->makers : 1)) * GROUP_THREADS;
     y->smem = BARRIERS + 1024;
     return NULL;
 }
@@ -233,6 +292,8 @@ static const char *check_warps(const struct kernel *k, const struct config *c, s
     if (m < 1 || n < 1 || m % tm || n % tn)
         return arena_printf(a, "m=%d n=%d are no multiples of tm=%d tn=%d", m, n, tm, tn);
     if (y->cluster > 1) return "cluster is no knob of mma=2";
+    if (c->knob[KNOB_fit] || c->knob[KNOB_flat])
+        return "fit and flat are knobs of products with mma=1";
     int64_t threads = (int64_t)(m / tm) * (n / tn) * k->limits->warp;
     if (threads > k->limits->max_threads_block)
         return arena_printf(a, "%lld threads a block; %d is the limit", (long long)threads,
@@ -338,14 +399,18 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     struct product *p = NEW(a, struct product);
     bool by_warp = c->knob[KNOB_mma] == BY_WARP;
     p->by_warp = by_warp;
+    p->flat = c->knob[KNOB_flat];
     p->makers = c->knob[KNOB_make];
     p->pairs = c->knob[KNOB_pairs];
     product_operands(k, p, m, n, depth, a);
+    if (p->flat && !by_warp && !p->a.flat && !p->b.flat)
+        return "flat=1 needs windows that are one apart, of results that nothing reduces";
     choose_passes(p);
     p->band = c->knob[KNOB_band] ? c->knob[KNOB_band] : epilogue_reads_results(k) ? 1 : 8;
     p->beside = batches_lie_beside(k);
     int64_t steps = round_up(p->a.depth, depth) / depth;
     p->steps = list_steps(k, p->a.windows ? &p->a : &p->b, depth, a);
+    p->shorts = find_shorts(p, depth);
     p->parts = y->split;
     if (p->parts > 1 && k->over) return "parts of the depth have no sums to reduce";
     int64_t least = least_steps(k, p, steps);
@@ -385,6 +450,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
                             y->threads / k->limits->warp, c->knob[KNOB_warps]);
     y->smem = (int)smem;
     if (p->by_warp) p->resident = resident_blocks(k, y, p);
+    if (!p->by_warp && (bad = check_fit(k, c->knob[KNOB_fit], y, p, a))) return bad;
     if (k->over && (bad = check_readers(k, y, p, a))) return bad;
     /* Parts wait for each other: no block may have two of a tile. */
     if (p->parts > k->limits->units * p->resident)
@@ -400,7 +466,8 @@ bool matrix_wide_config(const struct kernel *k, const struct config *c, struct c
     enum { WIDEST = 128 };
     struct layout y;
     *wide = *c;
-    wide->knob[KNOB_pairs] = 0;
+    wide->knob[KNOB_pairs] = wide->knob[KNOB_fit] =
+        0; /* three planes leave no room for two blocks */
     if (wide->knob[KNOB_n] > WIDEST) wide->knob[KNOB_n] = WIDEST;
     for (; wide->knob[KNOB_stages] > 1; wide->knob[KNOB_stages]--)
         if (!kernel_layout(k, wide, &y, a)) return true;

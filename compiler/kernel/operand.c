@@ -153,6 +153,22 @@ static int64_t image_pitch(int64_t width, int bytes) {
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
+/* Rows that runs begin at, but for those that would end beyond the image: they are no windows. */
+static int64_t flat_rows(const struct operand *o) {
+    int64_t beyond = o->order->of ? o->order->channels - o->pitch : 0;
+    return beyond > 0 ? o->rows - (beyond + o->pitch - 1) / o->pitch : o->rows;
+}
+
+static void set_flat_map(struct tensor_map *m, const struct operand *o) {
+    bool runs = o->order->of != NULL;
+    int bytes = dtype_bytes(o->stored);
+    m->size[0] = runs ? o->order->channels : o->pitch;
+    m->size[1] = flat_rows(o);
+    m->size[2] = runs ? o->batches * o->planes : 1;
+    m->stride[1] = o->pitch * bytes;
+    m->stride[2] = (runs ? o->batch : o->pitch * o->rows) * bytes;
+}
+
 struct tensor_map operand_map(const struct operand *o, int line, int lines) {
     int64_t bytes = dtype_bytes(o->stored);
     int64_t width = o->along ? o->rows : o->depth, all = o->along ? o->depth : o->rows;
@@ -163,7 +179,8 @@ struct tensor_map operand_map(const struct operand *o, int line, int lines) {
                            .stride = {bytes, o->pitch * bytes, o->batch * bytes},
                            .box = {(int)(line / bytes), lines, 1},
                            .swizzle = line};
-    if (!o->windows) return m;
+    if (o->flat) set_flat_map(&m, o);
+    if (!o->windows || o->flat) return m;
     const struct im2col *w = o->order;
     m.windows = true;
     m.rank = w->n + 2;
@@ -184,6 +201,13 @@ struct tensor_map operand_map(const struct operand *o, int line, int lines) {
     return m;
 }
 
+int64_t operand_flat_offset(const struct operand *o, int64_t tap) {
+    int64_t offset = 0;
+    for (int d = 0; d < o->order->n; d++)
+        offset += im2col_offset(o->order, d, tap) * (o->step[d] / o->step[0]);
+    return offset;
+}
+
 int64_t operand_element(const struct operand *o, int plane, int64_t z, int64_t row, int64_t depth) {
     const struct im2col *w = o->order;
     if (o->along) {
@@ -193,6 +217,10 @@ int64_t operand_element(const struct operand *o, int plane, int64_t z, int64_t r
     int64_t tap = depth / o->channels, channel = depth % o->channels;
     int64_t at = plane * o->plane + (o->batches > 1 ? z * o->batch : 0) + channel;
     if (channel >= w->channels) return -1;
+    if (o->flat) {
+        row += operand_flat_offset(o, tap);
+        return tap < w->taps && row < flat_rows(o) ? at + row * o->pitch : -1;
+    }
     if (!im2col_is_there(w, z, tap)) return -1;
     for (int d = 0; d < w->n; d++) {
         const struct im2col_dim *x = &w->dim[d];
@@ -228,6 +256,44 @@ static void set_runs(struct operand *o, const struct im2col *w) {
     o->batch = o->step[w->n] * w->images;
     o->plane = o->batch * o->batches;
     o->bytes = round_up(o->plane * o->planes * dtype_bytes(o->dtype), 1024);
+}
+
+/* All that windows reach is there, zeros included, so that a window's tap is so many positions on,
+ * at whatever edge: a position has all planes and batches of a pixel, or is where a run begins. A
+ * line has whole eights of these, for what is stored lies in vectors. False if windows are further
+ * apart. */
+static bool set_flat(struct operand *o, const struct im2col *w) {
+    if (w->phases) return false;
+    o->flat = o->windows = true;
+    o->across = false;
+    if (w->of) {
+        o->pitch = w->of->dim[0].step * w->pixel;
+    } else {
+        o->batch = o->channels;
+        o->plane = o->batch * o->batches;
+        o->pitch = o->plane * o->planes;
+    }
+    o->step[0] = o->pitch;
+    o->rows = w->images;
+    for (int d = 0; d < w->n; d++) {
+        const struct im2col_dim *x = &w->dim[d];
+        int64_t reach = x->windows + (x->taps - 1) * x->apart;
+        if (x->step != 1 || x->first > 0) return false;
+        if (w->of && !d)
+            reach = (im2col_reach(w->of) + w->of->dim[0].step - 1) / w->of->dim[0].step;
+        else if (reach < x->size - x->first)
+            reach = x->size - x->first; /* all of it is written */
+        o->padded[d] = d ? reach : round_up(reach, ALIGNED);
+        o->step[d + 1] = o->step[d] * o->padded[d];
+        o->rows *= o->padded[d];
+    }
+    if (w->of) {
+        o->batch = o->step[w->n] * w->images;
+        o->plane = o->batch * o->batches;
+    }
+    int64_t all = w->of ? o->plane * o->planes : o->step[w->n] * w->images;
+    o->bytes = round_up(all * dtype_bytes(o->dtype), 1024);
+    return o->rows <= MATRIX_SIZE;
 }
 
 /* Elements that a pixel's n are filled up to, so that windows begin at whole pieces, and a pixel is
@@ -272,7 +338,8 @@ static bool windows_fit(const struct operand *o, int line, int lines, struct are
     if (tensor_map_illegal(&m, a)) return false;
     for (int d = 0; d < o->order->n; d++) {
         const struct im2col_dim *x = &o->order->dim[d];
-        if ((x->taps - 1) * x->apart + x->most_shift >= tensor_map_offset_end(&m)) return false;
+        if (!o->flat && (x->taps - 1) * x->apart + x->most_shift >= tensor_map_offset_end(&m))
+            return false;
     }
     return true;
 }
@@ -340,13 +407,14 @@ static int line_of_channels(int64_t bytes, int line) {
 /* o as windows w in lines of so many bytes, with so many channels that each is of one tap; false:
  * most of these would be none, or no copies reach all taps. */
 static bool set_windows_of(const struct kernel *k, struct operand *o, const struct im2col *w,
-                           int line, int lines, bool by_warp, struct arena *a) {
+                           int line, int lines, bool by_warp, bool flat, struct arena *a) {
     enum { MOST_WASTE = 2 };
     o->order = w;
     o->line = line;
     o->channels = round_up(w->channels, line / dtype_bytes(o->dtype));
     *(o->along ? &o->rows : &o->depth) = w->taps * o->channels;
     if (o->channels > MOST_WASTE * w->channels) return false;
+    if (flat) return set_flat(o, w) && windows_fit(o, line, lines, a);
     struct operand there = *o;
     if (!w->of && set_in_memory(k, &there, w) && (by_warp || windows_fit(&there, line, lines, a))) {
         *o = there;
@@ -373,8 +441,16 @@ double operand_pack_us(const struct kernel *k, const struct operand *o) {
 }
 
 double operand_line_clocks(const struct operand *o, bool by_warp) {
-    const double WINDOW = 5;
-    return o->windows && !by_warp ? WINDOW : 0;
+    const double WINDOW = 5, ROW = 5; /* not measured yet: tried, and never a first guess */
+    return !o->windows || by_warp ? 0 : o->flat ? ROW : WINDOW;
+}
+
+/* The depth that is multiplied, in steps of so much: those of wgmma may be short (matrix.c). */
+static int64_t multiplied_depth(const struct operand *o, int line, int step, bool by_warp) {
+    enum { INSTRUCTION = 32 };
+    int bytes = dtype_bytes(o->dtype);
+    if (by_warp || !o->order || o->channels % step) return round_up(o->depth, line / bytes);
+    return o->order->taps * round_up(o->order->channels, INSTRUCTION / bytes);
 }
 
 /* Products of two factors of so many planes each. */
@@ -382,8 +458,8 @@ static int planes_passes(int planes) { return planes == 3 ? MOST_PASSES : planes
 
 /* What it takes, in us, to write the operand's image, and then to copy or to multiply its rows, of
  * which each tile of the other factor wants all. */
-static double operand_us(const struct kernel *k, const struct operand *o, int line, int64_t others,
-                         int tile, int passes, bool by_warp) {
+static double operand_us(const struct kernel *k, const struct operand *o, int line, int step,
+                         int64_t others, int tile, int passes, bool by_warp) {
     const double COPIED = 48; /* bytes a clock, at most */
     const struct device_limits *d = k->limits;
     double clock = device_clock_ghz(d) * 1e3, bytes = dtype_bytes(o->dtype);
@@ -393,17 +469,19 @@ static double operand_us(const struct kernel *k, const struct operand *o, int li
     double depth = (double)round_up(o->depth, line / dtype_bytes(o->dtype));
     double of_line = fmax(operand_line_clocks(o, by_warp), line / COPIED);
     double copies = all * o->planes * depth * bytes / line * of_line / d->units;
-    double products = all * tile * depth * passes * bytes / 2 / rate;
+    double multiplied = (double)multiplied_depth(o, line, step, by_warp);
+    double products = all * tile * multiplied * passes * bytes / 2 / rate;
     return fmax(copies, products) / clock + operand_pack_us(k, o);
 }
 
 /* A factor as windows: pixel by pixel, or runs of these with the taps of more or fewer dimensions
  * in a pixel, in lines of all widths. */
 static bool cheapest_windows(const struct kernel *k, struct operand *best, const struct im2col *w,
-                             int line, int lines, int64_t others, int tile, bool by_warp,
-                             struct arena *a) {
+                             int line, int lines, int step, int64_t others, int tile,
+                             const struct product *p, struct arena *a) {
+    bool by_warp = p->by_warp, flat = p->flat;
     int bytes = dtype_bytes(best->dtype), passes = planes_passes(best->planes);
-    double least = operand_us(k, best, line, others, tile, passes, by_warp);
+    double least = operand_us(k, best, line, step, others, tile, passes, by_warp);
     const struct operand own = *best;
     for (int folded = -1; folded < w->n; folded++) {
         const struct im2col *of = w;
@@ -414,9 +492,9 @@ static bool cheapest_windows(const struct kernel *k, struct operand *best, const
         for (int l = line; l >= 32 && of; l /= 2) {
             struct operand o = own;
             if (w->phases) o.batches = 1;
-            if (!set_windows_of(k, &o, of, l, lines, by_warp, a)) continue;
-            double us = operand_us(k, &o, l, others, tile, passes, by_warp);
-            if (us < least) least = us, *best = o;
+            if (!set_windows_of(k, &o, of, l, lines, by_warp, flat, a)) continue;
+            double us = operand_us(k, &o, l, step, others, tile, passes, by_warp);
+            if (us < least || (flat && !best->order)) least = us, *best = o;
         }
     }
     return best->order;
@@ -429,9 +507,10 @@ static void choose_windows(const struct kernel *k, struct product *p, int side, 
     const struct im2col *w = k->im2col[side][0];
     struct operand *own = side ? &p->b : &p->a, *other = side ? &p->a : &p->b, best = *own;
     if (!w || own->order || own->load != NO_VALUE || own->made || other->made) return;
+    if (p->flat && k->over) return;
     best.along = false;
     int line = operand_line(&best, tile, depth);
-    if (!line || !cheapest_windows(k, &best, w, line, tile, other->rows, other_tile, p->by_warp, a))
+    if (!line || !cheapest_windows(k, &best, w, line, tile, depth, other->rows, other_tile, p, a))
         return;
     *own = best;
     set_order(other, own);
@@ -448,7 +527,21 @@ static void choose_windows_along(const struct kernel *k, struct product *p, int 
     int line = operand_line(&o, tile, depth);
     if (!line) return;
     if (side) line = line_of_channels(w->channels * dtype_bytes(o.dtype), line);
-    if (set_windows_of(k, &o, w, line, depth, p->by_warp, a) && o.bytes < own->bytes) *own = o;
+    if (set_windows_of(k, &o, w, line, depth, p->by_warp, false, a) && o.bytes < own->bytes)
+        *own = o;
+}
+
+/* Which window a position is; -1: none. */
+static int64_t flat_window(const struct operand *o, int64_t row) {
+    int64_t window = 0, below = 1;
+    for (int d = 0; d < o->order->n; d++) {
+        int64_t at = row % o->padded[d], windows = o->order->dim[d].windows;
+        if (at >= windows) return -1;
+        window += at * below;
+        below *= windows;
+        row /= o->padded[d];
+    }
+    return row < o->order->images ? window + row * below : -1;
 }
 
 /* ---- tiles that warps make ------------------------------------------------------------------- */
@@ -507,6 +600,7 @@ static void choose_made(const struct kernel *k, struct product *p) {
 int64_t operand_row(const struct kernel *k, const struct operand *o, int64_t row) {
     const struct im2col *w = o->order;
     if (!operand_has_order(o)) return row < kernel_size(k, o->axis) ? row : -1;
+    if (o->flat) return flat_window(o, row);
     int64_t tap = row / o->channels, channel = row % o->channels, number;
     if (tap >= w->taps || channel >= w->channels) return -1;
     ex from[] = {w->tap, w->channel}, to[] = {ex_const(k->ex, tap), ex_const(k->ex, channel)};
@@ -522,7 +616,7 @@ int operand_line(const struct operand *o, int rows, int depth) {
 }
 
 bool operand_has_runs(const struct operand *o) { return o->windows && o->order->of; }
-bool operand_has_order(const struct operand *o) { return o->windows && o->along; }
+bool operand_has_order(const struct operand *o) { return o->windows && (o->along || o->flat); }
 bool operand_makes_planes(const struct operand *o) { return o->stored != o->dtype; }
 int stored_planes(const struct operand *o) { return operand_makes_planes(o) ? 1 : o->planes; }
 

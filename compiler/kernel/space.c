@@ -390,6 +390,14 @@ static bool may_make_planes(const struct kernel *k) {
     return k->values.at[k->dot].dtype == DT_F32 && k->precision == PRECISION_F32;
 }
 
+/* What is read through windows also as shifted rows. */
+static void propose_windows(struct space *s, struct config c, int stages) {
+    propose_tile(s, c, stages);
+    if (!s->k->im2col[0][0] && !s->k->im2col[1][0]) return;
+    c.knob[KNOB_flat] = 1;
+    propose_tile(s, c, stages);
+}
+
 /* On the matrix units. Sums that are promoted need twice the registers, and three planes of each
  * factor three times the stages' memory: what does not fit is refused. */
 static void propose_mma(struct space *s) {
@@ -406,7 +414,7 @@ static void propose_mma(struct space *s) {
             struct config c = CONFIG(K(m, tiles[i][0]), K(n, tiles[i][1]), K(k, 128 / element(s)),
                                      K(cluster, cluster > 1 ? cluster : 0), K(mma, 1),
                                      K(warps, (tiles[i][0] / 64 + 1) * 128 / s->k->limits->warp));
-            propose_tile(s, c, MOST_STAGES);
+            propose_windows(s, c, MOST_STAGES);
             for (int make = 1; make <= 2 && cluster == 1; make++) {
                 struct config made = c;
                 made.knob[KNOB_make] = make;
@@ -414,8 +422,16 @@ static void propose_mma(struct space *s) {
                 propose_tile(s, made, MOST_STAGES);
             }
             c.knob[KNOB_pairs] = 1;
-            if (may_make_planes(s->k)) propose_tile(s, c, MOST_STAGES);
+            if (may_make_planes(s->k)) propose_windows(s, c, MOST_STAGES);
         }
+    /* Two blocks a multiprocessor, of tiles that leave room for two. */
+    static const int halves[][2] = {{64, 192}, {64, 128}, {64, 96}, {64, 80}, {64, 64}, {128, 64}};
+    for (size_t i = 0; i < sizeof halves / sizeof *halves; i++)
+        propose_windows(s,
+                        CONFIG(K(m, halves[i][0]), K(n, halves[i][1]), K(k, 128 / element(s)),
+                               K(fit, 2), K(mma, 1),
+                               K(warps, (halves[i][0] / 64 + 1) * 128 / s->k->limits->warp)),
+                        MOST_STAGES);
 }
 
 /* By warps, where there is no wgmma; and where there is, products of f32, whose planes warps make
@@ -582,7 +598,7 @@ static int tight_fit(const struct kernel *k, const struct layout *y) {
 
 static int hint(const struct kernel *k, const struct layout *y, const struct config *c,
                 enum knob h) {
-    if (h == KNOB_fit) return tight_fit(k, y);
+    if (h == KNOB_fit) return y->product ? c->knob[h] : tight_fit(k, y);
     if (h == KNOB_nt && (k->limits->kind == DEVICE_CPU || !stores_columns(k))) return 0;
     return !c->knob[h];
 }

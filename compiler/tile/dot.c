@@ -32,6 +32,27 @@ int tile_step_bytes(const struct tile_program *t) {
            t->ring[TILE_B].bytes * t->ring[TILE_B].planes;
 }
 
+bool tile_step_is_short(const struct tile_program *t, int64_t i) {
+    const struct short_steps *s = &t->product->shorts;
+    return s->every && i % s->every == s->at;
+}
+
+/* Lines along the rows are of one depth each, all of which a box has. */
+int ring_boxes_of_short(const struct tile_program *t, const struct tile_ring *r) {
+    int elements = ring_line_elements(r);
+    if (r->operand->along) return ring_boxes(r);
+    return (t->product->shorts.depth + elements - 1) / elements;
+}
+
+int tile_short_bytes(const struct tile_program *t) {
+    int bytes = 0;
+    for (int i = 0; i < RINGS; i++) {
+        const struct tile_ring *r = &t->ring[i];
+        bytes += r->bytes * r->planes / ring_boxes(r) * ring_boxes_of_short(t, r);
+    }
+    return bytes;
+}
+
 const struct tile_ring *tile_made(const struct tile_program *t) {
     for (int i = 0; i < RINGS; i++)
         if (t->ring[i].operand->made) return &t->ring[i];

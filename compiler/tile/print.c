@@ -49,7 +49,8 @@ static void put_operand(struct buf *b, const struct tile_ring *r) {
     const char *x = axis_name(o);
     buf_printf(b, "%c = ", r->name[0] - 'A' + 'a');
     if (o->windows)
-        buf_printf(b, "windows of v%u%s, ", o->factor, o->load == NO_VALUE ? "" : " as it lies");
+        buf_printf(b, "%s of v%u%s, ", o->flat ? "shifted rows" : "windows", o->factor,
+                   o->load == NO_VALUE ? "" : " as it lies");
     else if (o->made)
         buf_printf(b, "made of v%u, ", o->factor);
     else if (o->load == NO_VALUE)
@@ -104,6 +105,11 @@ void tile_print(struct buf *b, const struct tile_program *t) {
         for (int i = 0; i < x->n_passes; i++) buf_printf(b, " a%d b%d", x->pass[i].a, x->pass[i].b);
         buf_putc(b, '\n');
     }
+    if (x->shorts.every == 1)
+        buf_printf(b, "%d of k in each step\n", x->shorts.depth);
+    else if (x->shorts.every)
+        buf_printf(b, "%d of k in the last of each %lld steps\n", x->shorts.depth,
+                   (long long)x->shorts.every);
     for (uint32_t i = 0; i < t->code.n; i++) {
         const struct tile_inst *c = &t->code.at[i];
         if (c->op == TILE_END) depth--;

@@ -19,6 +19,7 @@ enum { MOST_REGIONS = 4, MOST_STAGES = 8, INSTRUCTION = 16, MOST_PHASES = 4 };
 struct product_at {
     int stage;
     bool fresh, crosses; /* the sums begin with it; those of crossed products do */
+    int depth;           /* of a short step less */
 };
 
 struct agent {
@@ -48,6 +49,7 @@ struct copy {
     int ring, rank, stage, first, n; /* lines of the rows: a part of the tile */
     int agent, group;                /* by_warp: whose copy; of which of its groups */
     int64_t row, depth, z;
+    int boxes; /* of the tile's, of a short step fewer */
     bool made; /* no copy: for others it lands when it is given */
     bool landed;
 };
@@ -114,16 +116,18 @@ static void fill_stage(const struct machine *x, struct barrier *b) {
 
 static void land(struct machine *x, struct copy *c) {
     const struct tile_ring *r = ring(x, c->ring);
+    int depth = r->operand->along ? r->depth : c->boxes * ring_line_elements(r);
     for (int p = 0; p < r->operand->planes; p++) {
         float *to = tile_of(x, c->rank, c->ring, c->stage, p);
         for (int i = c->first; i < c->first + c->n; i++)
             for (int d = 0; d < r->depth; d++)
-                to[i * r->depth + d] = element(x, c->ring, p, c->z, c->row + i, c->depth + d);
+                to[i * r->depth + d] =
+                    d < depth ? element(x, c->ring, p, c->z, c->row + i, c->depth + d) : NAN;
     }
     c->landed = true;
     if (c->made) return;
     struct barrier *b = &x->full[c->rank][c->stage];
-    b->there += (int64_t)r->bytes * r->planes / r->rows * c->n;
+    b->there += (int64_t)r->bytes * r->planes / r->rows * c->n / ring_boxes(r) * c->boxes;
     fill_stage(x, b);
 }
 
@@ -189,19 +193,35 @@ static void place(const struct machine *x, const struct agent *g, int64_t *z, in
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
+/* Which step along the depth is at hand, or so many steps on. */
+static int64_t step_number(const struct machine *x, const struct agent *g, int ahead) {
+    int64_t z, m, n;
+    place(x, g, &z, &m, &n);
+    return tile_batch_step(x->t, z, g->first + (g->step + ahead) * x->t->product->parts);
+}
+
+static struct product_at product_of(const struct machine *x, const struct agent *g, bool fresh,
+                                    bool crosses) {
+    bool is_short = tile_step_is_short(x->t, step_number(x, g, 0));
+    return (struct product_at){g->stage, fresh, crosses,
+                               is_short ? x->t->product->shorts.depth : ring(x, TILE_A)->depth};
+}
+
 static void start_copy(struct machine *x, const struct agent *g, int i, int ahead) {
     const struct tile_ring *r = ring(x, i);
     int64_t z, m, n;
     place(x, g, &z, &m, &n);
     int part = r->rows / r->blocks;
     if (g->step + ahead >= g->steps) return;
-    int64_t number = g->first + (g->step + ahead) * x->t->product->parts;
+    int64_t number = step_number(x, g, ahead);
     struct copy c = {.ring = i,
+                     .boxes = tile_step_is_short(x->t, number) ? ring_boxes_of_short(x->t, r)
+                                                               : ring_boxes(r),
                      .stage = (g->stage + ahead) % r->stages,
                      .first = r->blocks > 1 ? g->rank * part : 0,
                      .n = part,
                      .row = i == TILE_A ? m : n,
-                     .depth = tile_batch_step(x->t, z, number) * r->depth,
+                     .depth = number * r->depth,
                      .z = z,
                      .made = r->operand->made,
                      .agent = g->group,
@@ -238,11 +258,11 @@ static void multiply(struct machine *x, struct agent *g, const struct product_at
         const float *left = tile_of(x, g->rank, TILE_A, p->stage, of->pass[q].a) +
                             g->group * group_rows(x) * a->depth;
         const float *right = tile_of(x, g->rank, TILE_B, p->stage, of->pass[q].b);
-        for (int d = 0; d < a->depth; d += INSTRUCTION)
+        for (int d = 0; d < p->depth; d += INSTRUCTION)
             for (int i = 0; i < group_rows(x); i++)
                 for (int j = 0; j < b->rows; j++) {
                     double sum = sums[i * b->rows + j];
-                    for (int k = d; k < d + INSTRUCTION; k++)
+                    for (int k = d; k < d + INSTRUCTION && k < p->depth; k++)
                         sum += (double)left[i * a->depth + k] * right[j * b->depth + k];
                     sums[i * b->rows + j] = (float)sum;
                 }
@@ -455,7 +475,9 @@ static bool go_on(struct machine *x, struct agent *g) {
     case TILE_END: turn(x, g); break;
     case TILE_WAIT_EMPTY:
         if (!has_passed(&x->empty[g->rank][g->stage], g->phase ^ 1)) return false;
-        x->full[g->rank][g->stage].due = tile_copied_bytes(x->t);
+        x->full[g->rank][g->stage].due = tile_step_is_short(x->t, step_number(x, g, 0))
+                                             ? tile_short_bytes(x->t)
+                                             : tile_copied_bytes(x->t);
         x->full[g->rank][g->stage].arrivals = 1;
         break;
     case TILE_TURN:
@@ -482,12 +504,12 @@ static bool go_on(struct machine *x, struct agent *g) {
         break;
     case TILE_FILL: g->fresh = true; break;
     case TILE_DOT_ADD:
-        vec_push(x->arena, &g->under_way, ((struct product_at){g->stage, true, true}));
+        vec_push(x->arena, &g->under_way, product_of(x, g, true, true));
         drain(x, g, 0);
         add(x, g);
         break;
     case TILE_DOT:
-        vec_push(x->arena, &g->under_way, ((struct product_at){g->stage, g->fresh, g->crosses}));
+        vec_push(x->arena, &g->under_way, product_of(x, g, g->fresh, g->crosses));
         g->fresh = g->crosses = false;
         if (!x->late || x->t->ahead) drain(x, g, 0);
         break;

@@ -43,8 +43,12 @@
  *   T8  the phases of an epilogue come in their order, each STORE but the last with a REDUCE behind
  *       it; partials are left by who has reduced them; and a STORE that reads what rows come to
  *       stands behind a MEET_PARTIALS of all the tiles that share rows, if there are several;
- *   T9  a line of what is read through windows is of one tap, and there are lines for all taps;
- *   T10 of pairs, an ADD and a CROSS stand behind the DOT in the LOOP; of others no CROSS does.
+ *   T9  a line of what is read through windows is of one tap, and there are lines for all taps,
+ *       which of shifted rows are in the same line of the image;
+ *   T10 of pairs, an ADD and a CROSS stand behind the DOT in the LOOP; of others no CROSS does;
+ *   T11 what a short step leaves out is 0: behind the depth, or behind a tap's channels;
+ *   T12 all blocks that a multiprocessor is to have at a time find the registers that their roles
+ *       ask for, and their shared memory.
  *
  * Where the epilogue reduces, the store is followed by
  *
@@ -160,9 +164,14 @@ const char *tile_verify(const struct tile_program *t, struct arena *a); /* NULL:
 int ring_boxes(const struct tile_ring *r);
 int ring_box_lines(const struct tile_ring *r);
 int ring_line_elements(const struct tile_ring *r);
-/* Bytes of a stage; of these, those that all copies of a step bring into a block. */
+/* Is step number i along the depth a short one, and how many of its boxes a step then copies. */
+bool tile_step_is_short(const struct tile_program *t, int64_t i);
+int ring_boxes_of_short(const struct tile_program *t, const struct tile_ring *r);
+/* Bytes of a stage; of these, those that all copies of a step bring into a block; of a short
+ * one. */
 int tile_step_bytes(const struct tile_program *t);
 int tile_copied_bytes(const struct tile_program *t);
+int tile_short_bytes(const struct tile_program *t);
 /* The ring whose tiles are made; NULL: all are copied. */
 const struct tile_ring *tile_made(const struct tile_program *t);
 /* Steps along the depth, of which parts have one in turn: what they read at a time lies together.

@@ -245,7 +245,38 @@ static const char *check_windows(struct checker *c, const struct tile_ring *r) {
         return arena_printf(c->arena, "T9: lines of %s are of several taps", r->name);
     if ((o->along ? o->rows : o->depth) != o->order->taps * o->channels)
         return arena_printf(c->arena, "T9: %s has not all taps, or more", r->name);
+    for (int d = 0; d < o->order->n && o->flat; d++) {
+        const struct im2col_dim *x = &o->order->dim[d];
+        if (o->padded[d] < x->windows + (x->taps - 1) * x->apart)
+            return arena_printf(c->arena, "T9: taps of %s are in the next line", r->name);
+    }
     return NULL;
+}
+
+/* Short steps: nothing that they leave out is a channel of a tap. */
+static const char *check_shorts(struct checker *c, const struct tile_ring *r) {
+    const struct operand *o = r->operand;
+    const struct short_steps *s = &c->t->product->shorts;
+    const struct im2col *w = o->along ? NULL : o->order;
+    int64_t steps = tile_steps(c->t);
+    for (int64_t i = s->at; i < steps && s->every; i += s->every)
+        for (int64_t d = i * r->depth + s->depth; d < (i + 1) * r->depth && d < o->depth; d++)
+            if (!w || d % o->channels < w->channels)
+                return arena_printf(c->arena, "T11: depth %lld of %s is left out", (long long)d,
+                                    r->name);
+    return NULL;
+}
+
+static const char *check_resident(struct checker *c) {
+    const struct tile_program *t = c->t;
+    const struct device_limits *d = t->block->kernel->limits;
+    const struct product *p = t->product;
+    int64_t registers = (int64_t)p->copier_registers * t->copiers +
+                        (int64_t)p->multiplier_registers * (t->threads - t->copiers);
+    if (p->resident == 1 || p->by_warp) return NULL;
+    if (registers * p->resident > d->regs_unit) return "T12: registers for fewer blocks";
+    return (int64_t)t->smem * p->resident > d->smem_unit ? "T12: shared memory for fewer blocks"
+                                                         : NULL;
 }
 
 static const char *check_rings(struct checker *c) {
@@ -260,6 +291,7 @@ static const char *check_rings(struct checker *c) {
         if (r->bytes % aligned)
             return arena_printf(c->arena, "T6: tiles of %s have %d bytes", r->name, r->bytes);
         const char *bad = check_windows(c, r);
+        if (!bad) bad = check_shorts(c, r);
         if (bad) return bad;
         end = r->offset + r->bytes * r->planes;
         if (end > r->stage) return arena_printf(c->arena, "T6: %s lies in the next stage", r->name);
@@ -276,6 +308,7 @@ static const char *check_rings(struct checker *c) {
 const char *tile_verify(const struct tile_program *t, struct arena *a) {
     struct checker c = {.t = t, .arena = a};
     const char *bad = check_rings(&c);
+    if (!bad && t->copiers) bad = check_resident(&c);
     for (uint32_t i = 0; i < t->code.n && !bad; i++) bad = check(&c, i);
     if (!bad && c.depth) bad = "T1: a region has no end";
     if (!bad && t->copiers && c.all_threads != t->threads) bad = "T1: roles are not the block";

@@ -166,6 +166,8 @@ static const char *config_of(struct arena *a, struct rng *r, int type, bool by_w
                    m / 16 + 4 * (make ? make : 1));
         if (make) buf_printf(&b, " make=%d", make);
         if (cluster) buf_printf(&b, " cluster=%d", cluster);
+        if (rng_below(r, 3) == 0) buf_puts(&b, " fit=2");
+        if (rng_below(r, 2)) buf_puts(&b, " flat=1");
     }
     buf_printf(&b, " k=%d stages=%d", k, stages);
     if (split) buf_printf(&b, " split=%d", split);
@@ -211,6 +213,50 @@ static const char infinite_neighbours[] =
     " %h = add(%x, 1.5)\n %r = relu(%h)\n %q = reciprocal(%r)\n"
     " %c = convolution(%q, %w, None, [1, 2], [1, 1], [1, 1], False, [0, 0], 1)\n"
     " return %c\n}\n";
+
+/* Windows as shifted rows: stores by eights, by pairs, one by one; more or less padding than taps
+ * reach, images larger than these; groups, dilation, runs that are apart, three dimensions, what is
+ * read back beside the product, numbers that are none. */
+static const struct {
+    const char *text, *config;
+} shifted[] = {
+    {"graph(%x: bf16[2, 40, 9, 16], %w: bf16[24, 40, 3, 3], %b: bf16[24]) {\n"
+     " %c = convolution(%x, %w, %b, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)\n"
+     " %r = relu(%c)\n return %r\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=3 warps=8 flat=1 fit=2"},
+    {"graph(%x: bf16[2, 40, 9, 15], %w: bf16[24, 40, 3, 2], %r: bf16[2, 24, 11, 14]) {\n"
+     " %c = convolution(%x, %w, None, [1, 1], [2, 0], [1, 1], False, [0, 0], 1)\n"
+     " %s = add(%c, %r)\n return %s\n}\n",
+     "mma=1 m=64 n=32 k=32 stages=2 warps=8 flat=1"},
+    {"graph(%x: f16[3, 34, 12, 11], %w: f16[40, 17, 2, 3]) {\n"
+     " %c = convolution(%x, %w, None, [1, 1], [0, 2], [3, 2], False, [0, 0], 2)\n"
+     " return %c\n}\n",
+     "mma=1 m=128 n=64 k=32 stages=2 warps=12 flat=1"},
+    {"graph(%x: f32[2, 17, 5, 6, 9], %w: f32[17, 9, 3, 2, 3]) {\n"
+     " %c = convolution(%x, %w, None, [1, 1, 1], [0, 1, 0], [1, 1, 1], True, [0, 0, 0], 1, 3)\n"
+     " %t = tanh(%c)\n return %t\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 flat=1 fit=2"},
+    {"graph(%x: f32[2, 3, 14, 31], %w: f32[24, 3, 3, 5]) {\n"
+     " %c = convolution(%x, %w, None, [1, 2], [1, 2], [1, 1], False, [0, 0], 1)\n"
+     " return %c\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 flat=1 cluster=2"},
+    {"graph(%x: f32[2, 8, 20], %w: f32[12, 8, 4]) convolutions tf32 {\n"
+     " %c = convolution(%x, %w, None, [1], [1], [1], False, [0], 1, 1)\n return %c\n}\n",
+     "mma=1 m=64 n=32 k=32 stages=2 warps=8 flat=1"},
+    {"graph(%x: bf16[2, 48, 6, 200], %w: bf16[64, 48, 3, 3]) {\n"
+     " %c = convolution(%x, %w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)\n return %c\n}\n",
+     "mma=1 m=64 n=128 k=64 stages=2 warps=8 flat=1 split=3"},
+    {"graph(%x: bf16[2, 3, 9, 31], %w: bf16[8, 3, 3, 3]) {\n"
+     " %h = add(%x, 1.5)\n %r = relu(%h)\n %q = reciprocal(%r)\n"
+     " %c = convolution(%q, %w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)\n"
+     " return %c\n}\n",
+     "mma=1 m=64 n=32 k=64 stages=2 warps=8 flat=1"},
+    {"graph(%x: f32[2, 32, 9, 31], %w: f32[8, 32, 3, 3]) {\n"
+     " %h = add(%x, 1.5)\n %r = relu(%h)\n %q = reciprocal(%r)\n"
+     " %c = convolution(%q, %w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)\n"
+     " return %c\n}\n",
+     "mma=1 m=64 n=32 k=64 stages=2 warps=8 flat=1"},
+};
 
 /* Filters of one tap, over images whose pixels are no whole vectors: one lies behind the other in
  * memory, and begins anywhere. */
@@ -360,6 +406,12 @@ void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
                                   .every = CASES_DEFAULT,
                                   .old = true,
                                   .config = "mma=2 m=32 n=32 tm=16 tn=16 warps=4 k=32 stages=2"}));
+    for (size_t i = 0; i < sizeof shifted / sizeof *shifted; i++)
+        vec_push(a, out,
+                 ((struct case_graph){.text = shifted[i].text,
+                                      .every = CASES_DEFAULT,
+                                      .tiny = strstr(shifted[i].config, "fit=") != NULL,
+                                      .config = shifted[i].config}));
     for (size_t i = 0; i < sizeof of_pairs / sizeof *of_pairs; i++)
         vec_push(a, out,
                  ((struct case_graph){.text = of_pairs[i],

@@ -134,6 +134,16 @@ static const struct product_case by_warpgroups[] = {
      "mma=1 m=128 n=64 k=64 stages=2 warps=12 split=2"},
     {"graph(%x: bf16[130, 200], %y: bf16[200, 128]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=1 m=64 n=128 k=32 stages=2 warps=8 split=3"},
+    /* two blocks a multiprocessor: several tiles each, parts that meet, planes, warpgroups */
+    {"graph(%x: bf16[136, 72], %y: bf16[72, 280]) {\n %z = mm(%x, %y)\n %r = sigmoid(%z)\n"
+     " return %r\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=3 warps=8 fit=2"},
+    {"graph(%x: bf16[130, 200], %y: bf16[200, 128]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=128 k=32 stages=2 warps=8 split=3 fit=2"},
+    {"graph(%x: f32[70, 200], %y: f32[200, 136]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 fit=2"},
+    {"graph(%x: f16[200, 72], %y: f16[72, 200]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=128 n=64 k=32 stages=3 warps=12 fit=2"},
     /* behind: bias, residual, rows, two outputs, one that lies across */
     {"graph(%x: bf16[72, 64], %y: bf16[64, 96], %b: bf16[96], %r: bf16[72, 96]) {\n"
      " %z = mm(%x, %y)\n %a = add(%z, %b)\n %g = gelu(%a)\n %s = add(%g, %r)\n return %s\n}\n",
@@ -233,6 +243,9 @@ static const struct product_case reduced[] = {
     {"graph(%x: f32[3, 67, 33], %y: f32[3, 33, 41]) products tf32 {\n %z = bmm(%x, %y)\n"
      " %s = sum(%z, dim=[1, 2])\n return %s\n}\n",
      "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
+    {"graph(%x: bf16[136, 72], %y: bf16[72, 200]) {\n %z = mm(%x, %y)\n"
+     " %s = softmax(%z, 1)\n return %s\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 fit=2"},
     /* about their mean, from which they differ little */
     {"graph(%x: f32[130, 72], %y: f32[72, 50]) {\n %z = mm(%x, %y)\n %a = add(%z, 1000)\n"
      " %v = m2(%a, dim=[1])\n %s = sum(%a, dim=[1])\n return %v, %s, %a\n}\n",

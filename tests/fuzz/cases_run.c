@@ -135,16 +135,25 @@ static void end_lot(struct lot *l) {
     arena_free(l->a);
 }
 
+/* What the emulator is for a graph. Where registers are shared out among blocks there are all. */
+static const struct device_limits *emulated(const struct case_graph *g,
+                                            const struct device_limits gpus[]) {
+    bool shares = g->config && strstr(g->config, "fit=");
+    return &gpus[g->tiny && shares ? 3 : g->tiny ? 2 : g->old];
+}
+
 /* Lots from the graphs that the filter lets through. dev: NULL for the emulator. */
 static bool run_all(struct cases *c, struct device *dev, struct toolchain *t) {
     uint32_t i = 0;
     bool ok = true;
-    struct device_limits gpus[3];
+    struct device_limits gpus[4];
     WS_ASSERT(device_limits_for_arch("sm_90a", &gpus[0]));
     WS_ASSERT(device_limits_for_arch("sm_80", &gpus[1]));
     gpus[2] = gpus[0];
     gpus[2].units = 4;
     gpus[2].regs_unit /= 8;
+    gpus[3] = gpus[0];
+    gpus[3].units = 2;
     while (ok && i < c->graphs->n) {
         struct lot l = {.c = c, .a = arena_new()};
         if (dev)
@@ -155,8 +164,7 @@ static bool run_all(struct cases *c, struct device *dev, struct toolchain *t) {
         for (; i < c->graphs->n && ok && variants_of(&l)->n < enough && l.drives.n < MAX_DRIVES;
              i++) {
             const struct case_graph *g = &c->graphs->at[i];
-            const struct device_limits *limits =
-                dev ? device_limits(dev) : &gpus[g->tiny ? 2 : g->old];
+            const struct device_limits *limits = dev ? device_limits(dev) : emulated(g, gpus);
             if (c->filter && !strstr(g->text, c->filter)) continue;
             if (c->graph_step && i % (uint32_t)c->graph_step) continue;
             for (int f = g->eager ? WS_EAGER : WS_FUSE; f <= WS_FUSE && ok; f++)

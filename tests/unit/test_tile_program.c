@@ -121,6 +121,7 @@ static void test_print(void **state) {
                              "b = v1, bf16[2 z, 136 k, 72 n], lines 72 apart\n"
                              "A = bf16[3][128 m, 64 k], lines of 128 bytes\n"
                              "B = bf16[3][64 k, 128 n], lines of 128 bytes, copied by 2 blocks\n"
+                             "16 of k in the last of each 3 steps\n"
                              "role 128\n"
                              "    draw\n"
                              "        loop\n"
@@ -374,6 +375,11 @@ static void test_numbers(void **state) {
         {sliding, "mma=1 m=64 n=32 k=32 stages=3 warps=8 split=2"},
         {sliding, "mma=2 m=32 n=64 k=64 tm=16 tn=32 stages=2 warps=4"},
         {sliding_wide, "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+        {sliding_wide, "mma=1 m=64 n=64 k=64 stages=2 warps=8 flat=1"},
+        {pooled, "mma=1 m=64 n=32 k=32 stages=2 warps=8 flat=1"},
+        {pooled, "mma=1 m=64 n=64 k=64 stages=3 warps=8 flat=1 cluster=2"},
+        {first_wide, "mma=1 m=64 n=32 k=64 stages=2 warps=8 flat=1"},
+        {first_line, "mma=1 m=64 n=32 k=32 stages=2 warps=8 flat=1"},
         {sliding_wide, "mma=2 m=32 n=32 k=64 tm=16 tn=16 stages=2 warps=4"},
         {pointwise, "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
         {first, "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
@@ -581,6 +587,61 @@ static void test_mistakes_of_windows(void **state) {
     arena_free(a);
 }
 
+/* A short step that leaves out what counts, at the end of all taps, or of each: the machine has
+ * wrong numbers. */
+static void test_mistakes_of_shorts(void **state) {
+    static const struct {
+        const char *graph, *config, *says;
+        int depth;
+        int64_t every;
+    } cases[] = {
+        {plain, "mma=1 m=64 n=64 k=64 stages=2 warps=8", "T11: depth 128 of A is left out", 16, 3},
+        {sliding_wide, "mma=1 m=64 n=64 k=64 stages=2 warps=8", "T11: depth 192 of A is left out",
+         16, 4},
+        {first, "mma=1 m=64 n=64 k=64 stages=2 warps=8", "T11: depth 160 of A is left out", 48, 3},
+        {first, "mma=1 m=64 n=64 k=64 stages=2 warps=8 split=2", "T11: depth 160 of A is left out",
+         48, 3},
+        {phases, "mma=1 m=64 n=64 k=64 stages=2 warps=8", "T11: depth 32 of A is left out", 48, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        struct tile_program *t = program_of(a, cases[i].graph, cases[i].config);
+        struct product p = *t->product;
+        const char *why;
+        if (p.shorts.depth != cases[i].depth || p.shorts.every != cases[i].every)
+            fail_msg("case %d: %d in the last of each %d", (int)i, p.shorts.depth,
+                     (int)p.shorts.every);
+        t->product = &p;
+        for (uint64_t seed = 0; seed < 2; seed++) assert_int_equal(wrong_of(a, t, seed, &why), 0);
+        p.shorts.depth -= 16;
+        assert_string_equal(tile_verify(t, a), cases[i].says);
+        assert_true(wrong_of(a, t, 0, &why) > 0 || why);
+        arena_free(a);
+    }
+}
+
+/* Two blocks of a multiprocessor, of which one has what both need. */
+static void test_mistakes_of_blocks(void **state) {
+    struct arena *a = arena_new();
+    struct device_limits gpu = test_gpu("sm_90a");
+    struct kernel *k = first_kernel(a, plain, &gpu);
+    struct config c = parsed(a, "mma=1 m=64 n=128 k=64 stages=4 warps=8 fit=2");
+    struct layout y;
+    assert_null(kernel_layout(k, &c, &y, a));
+    struct tile_program *t = tile_dot(block_build(k, &c, a), a);
+    tile_pipeline(t);
+    assert_null(tile_verify(t, a));
+    struct product p = *t->product;
+    t->product = &p;
+    assert_int_equal(p.resident, 2);
+    p.multiplier_registers += 8;
+    assert_string_equal(tile_verify(t, a), "T12: registers for fewer blocks");
+    p.multiplier_registers -= 8;
+    t->smem += 32 << 10;
+    assert_string_equal(tile_verify(t, a), "T12: shared memory for fewer blocks");
+    arena_free(a);
+}
+
 /* The machine finds what the verifier does, by numbers or by waiting for ever. */
 static void test_machine_finds_mistakes(void **state) {
     static const struct {
@@ -668,6 +729,8 @@ int main(void) {
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_mistakes_of_windows),
+        cmocka_unit_test(test_mistakes_of_shorts),
+        cmocka_unit_test(test_mistakes_of_blocks),
         cmocka_unit_test(test_machine_finds_mistakes),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_print_rows),
