@@ -19,8 +19,8 @@
  *   ->  y = convolve(x, w' [G, 2F, C, 2], ..., size=[9])       of filter 2*f + phase, taps phase::2
  *       view(permute(view(y, [N, G, F, 2, 9]), ...), [N, G, F, 18])
  *
- * Else, on matrix units, phases are a dimension of one product, whose taps and positions depend on
- * the phase, some of which have none (ops.def, loop/product.c). Of few filters they are filters
+ * Else, on matrix units, phases that all have taps are a dimension of one product, whose taps and
+ * positions depend on the phase (ops.def, loop/product.c). Of few filters they are filters
  * wherever they can be, as most of a phase's own tiles would be nothing; by plain arithmetic the
  * phases' conditions would cost more than they save. Of groups, and of few channels, there is no
  * image that all phases read: that takes units whose tiles are made (kernel/operand.c), of a depth
@@ -203,6 +203,19 @@ static bool depth_of_phase(const struct phases *s, int64_t channels, int64_t *de
     return true;
 }
 
+/* Has every phase a tap? What has none takes as long to store as others, and to step through: three
+ * of 64 filters under a stride of 5 and a dilation of 2 took twice as long so (H100). */
+static bool all_have_taps(const struct phases *s) {
+    const struct meta *w = meta_of(s->b, s->n->args[1].node);
+    int64_t taps;
+    for (int d = 0; d < s->dims; d++) {
+        int64_t stride = stride_of(s, d);
+        if (common_divisor(stride, entry(s, 4, d)) > 1) return false;
+        if (!ex_is_const(s->b->g->ex, w->size[3 + d], &taps) || taps < stride) return false;
+    }
+    return true;
+}
+
 /* Tiles are of one phase: where phases could be filters, there must be many of these, and what a
  * tile stores of each 8 bytes must be something. Else one group, whose phases then are all batches
  * that there are, and channels that lines of tiles are not mostly filled up with; or tiles that are
@@ -213,7 +226,7 @@ static bool are_a_dimension(const struct phases *s, const struct device_limits *
     struct exprs *p = s->b->g->ex;
     int64_t groups, filters, channels, depth;
     bool together = true;
-    if (!ex_is_const(p, w->size[0], &groups) || are_filters(s)) return false;
+    if (!ex_is_const(p, w->size[0], &groups) || are_filters(s) || !all_have_taps(s)) return false;
     if (!ex_is_const(p, w->size[2], &channels) || !depth_of_phase(s, channels, &depth))
         return false;
     for (int d = 0; d < s->dims; d++) together &= goes_together(s, d, s->n->args[1].node);

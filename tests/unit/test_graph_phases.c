@@ -88,7 +88,7 @@ static void check(const char *inputs, const char *call, const char *want, bool i
     arena_free(a);
 }
 
-/* Of many filters, phases are a dimension of one product on matrix units. */
+/* Of many filters, phases that all have taps are a dimension of one product on matrix units. */
 static void test_many_filters(void **state) {
     static const char PHASES[] = "convolve_phases view permute view";
     for (int taps = 1; taps <= 5; taps++)
@@ -109,7 +109,7 @@ static void test_many_filters(void **state) {
                     /* 4 of each 12 bytes are too few to store at a time */
                     bool filters = together && (whole || count < 32 || stride > 2);
                     bool phases = strstr(operators(h), PHASES);
-                    assert_int_equal(phases, !filters);
+                    assert_int_equal(phases, !filters && taps >= stride);
                     same_values(g, h, false);
                     same_values(g, h, true);
                     arena_free(a);
