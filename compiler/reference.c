@@ -246,7 +246,7 @@ static bool queue_launch(struct running *x, uint32_t place, bool last_slice) {
     uint32_t n_buffers = x->r->loops->buffers.n;
     int64_t outputs = made->outputs;
     int64_t a_row = x->rows == x->r->slices.rows ? 0 : outputs / x->r->slices.rows;
-    dptr places[WS_MAX_ARGS];
+    dptr places[WS_MAX_ARGS] = {0};
     for (int i = 0; i < from->n_args; i++) {
         const struct ws_arg *arg = &from->args[i];
         bool buffer = arg->kind == WS_ARG_BUFFER;
