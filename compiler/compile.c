@@ -78,9 +78,9 @@ static void make_one_pass(struct compile *c) {
     int n = graph_one_pass(c->graph, c->limits, false),
         more = graph_one_pass(behind, c->limits, true) - n;
     graph_join_twins(c->graph);
-    graph_join_twins(behind);
     c->graph = graph_simplify(c->graph);
     if (!more) return;
+    graph_join_twins(behind);
     behind = graph_simplify(behind);
     if (bytes_of(c, behind) < bytes_of(c, c->graph)) c->graph = behind;
 }

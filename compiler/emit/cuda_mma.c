@@ -152,7 +152,7 @@ static void put_draw_tile(struct emitter *w, const struct tile_program *t) {
         line(w, "const int steps = %lld;", steps);
     long long batches = matrix_tiles(k, y, AXIS_Z);
     const char *of = arena_printf(w->arena, "tile / %lld, of_z = tile %% %lld", m * n, m * n);
-    if (t->product->beside)
+    if (t->product->batches_beside)
         of = arena_printf(w->arena, "(tile + tile / %lld) %% %lld, of_z = tile / %lld",
                           (long long)tile_turns(t), batches, batches);
     line(w, "const int z = %s, band = of_z / %lld * %d;", of, band * n, band);
@@ -187,19 +187,11 @@ const char *depth_of_step(struct emitter *w, const struct tile_program *t, const
     return arena_printf(w->arena, "%s * %d", number_of_step(w, t, step), depth);
 }
 
-/* Are some steps short, and some not? */
-static bool has_both_steps(const struct tile_program *t) { return t->product->shorts.every > 1; }
-
-/* Boxes that all steps copy. */
-static int boxes_of_all(const struct tile_program *t, const struct tile_ring *r) {
-    return t->product->shorts.every ? ring_boxes_of_short(t, r) : ring_boxes(r);
-}
-
 /* In a step of a role: does all of its depth count? */
 static void put_whole_step(struct emitter *w, const struct tile_program *t) {
     const struct short_steps *s = &t->product->shorts;
     const char *number = number_of_step(w, t, "step");
-    if (!has_both_steps(t)) return;
+    if (!tile_has_both_steps(t)) return;
     if (s->every < tile_steps(t))
         number = arena_printf(w->arena, "%s %% %lld", number, (long long)s->every);
     line(w, "const bool whole = %s != %lld;", number, (long long)s->at);
@@ -244,184 +236,12 @@ const char *tap_digit_text(struct emitter *w, const struct im2col *of, int d, co
     return digit_text(w, tap, below, of->dim[d].taps, of->dim[d].apart);
 }
 
-/* Where a window is, as tensor maps count. */
-static void put_window(struct emitter *w, const struct tile_ring *r, const char *number) {
-    const struct im2col *of = r->operand->order;
-    const char x = ring_letter(r), *window = arena_printf(w->arena, "window_%c", x);
-    int64_t all = 1;
-    line(w, "const int %s = %s;", window, number);
-    for (int d = 0; d < of->n; d++) {
-        line(w, "const int %c_at%d = %s + %lld;", x, d, window_digit_text(w, of, d, window),
-             (long long)of->dim[d].first);
-        all *= of->dim[d].windows;
-    }
-    line(w, "const int %c_picture = %s / %lld;", x, window, (long long)all);
-}
-
-/* Once for a tile, if its rows are windows: the first of those that the block copies. */
-static void put_first_window(struct emitter *w, const struct tile_ring *r) {
-    char row = r->operand->axis == AXIS_M ? 'm' : 'n';
-    if (!r->operand->windows || r->operand->along || r->operand->flat) return;
-    put_window(w, r,
-               r->blocks > 1 ? arena_printf(w->arena, "%c0 + rank * %d", row, r->rows / r->blocks)
-                             : arena_printf(w->arena, "%c0", row));
-}
-
-/* Which image a box is of: beyond all of them if its tap is none, or none of the phase's. */
-static const char *picture_text(struct emitter *w, const struct tile_ring *r, int plane) {
-    const struct operand *o = r->operand;
-    const struct im2col *of = o->order;
-    int64_t images = of->images * (of->of ? o->batches * o->planes : 1);
-    struct buf b = buf_new(w->arena);
-    buf_printf(&b, "%c_picture", ring_letter(r));
-    if (o->batches > 1 && of->of) buf_printf(&b, " + z * %lld", (long long)of->images);
-    const char *some = "";
-    if (!o->along && o->depth % r->depth)
-        some = arena_printf(w->arena, "tap < %lld", (long long)of->taps);
-    if (of->there)
-        some = arena_printf(w->arena, "%s%s%s", some, *some ? " && " : "", ex_text(w, of->there));
-    if (*some) buf_printf(&b, " + (%s ? 0 : %lld)", some, (long long)images);
-    if (of->of && plane) buf_printf(&b, " + %lld", (long long)(of->images * o->batches * plane));
-    return b.p;
-}
-
-/* The i-th line of channels of a plane. place: of the block's part. */
-static void put_copy_box(struct emitter *w, const struct tile_ring *r, int i, int plane,
-                         const char *place) {
-    const struct operand *o = r->operand;
-    const struct im2col *of = o->order;
-    struct buf at = buf_new(w->arena), offsets = buf_new(w->arena);
-    for (int d = 0; d < of->n; d++) {
-        buf_printf(&at, ", %c_at%d", ring_letter(r), d);
-        buf_printf(&offsets, ", %s", tap_digit_text(w, of, d, "tap"));
-        if (of->dim[d].shift) buf_printf(&offsets, " + %s", ex_text(w, of->dim[d].shift));
-    }
-    line(w, "k_map_load_windows(stage + %d%s, &map_%c, full + s * 8, %d, channel + %lld%s, %s%s);",
-         r->offset + plane * r->bytes + i * ring_box_lines(r) * r->line, place, ring_letter(r),
-         r->blocks > 1 ? (1 << r->blocks) - 1 : 0, of->of ? 0LL : (long long)o->plane * plane, at.p,
-         picture_text(w, r, plane), offsets.p);
-}
-
-/* So many rows on from the block's first is what a tap reads of positions, which are rows. */
-static const char *shifted_row_text(struct emitter *w, const struct tile_ring *r) {
-    const struct operand *o = r->operand;
-    const struct im2col *of = o->order;
-    struct buf b = buf_new(w->arena);
-    buf_puts(&b, o->axis == AXIS_M ? "m0" : "n0");
-    if (r->blocks > 1) buf_printf(&b, " + rank * %d", r->rows / r->blocks);
-    if (o->depth % r->depth) buf_printf(&b, " + (tap < %lld ? ", (long long)of->taps);
-    for (int d = 0; d < of->n; d++) {
-        const char *digit = tap_digit_text(w, of, d, "tap");
-        buf_printf(&b, d || !(o->depth % r->depth) ? " + %s" : "%s", digit);
-        if (d) buf_printf(&b, " * %lld", (long long)(o->step[d] / o->step[0]));
-    }
-    if (o->depth % r->depth) buf_printf(&b, " : %lld)", (long long)o->rows); /* it is 0 there */
-    return b.p;
-}
-
-static void put_copy_shifted(struct emitter *w, const struct tile_ring *r, int i, int plane,
-                             const char *place) {
-    const struct operand *o = r->operand;
-    bool runs = o->order->of != NULL;
-    const char *x = "channel", *batch = "0";
-    if (!runs && plane) x = arena_printf(w->arena, "channel + %lld", (long long)o->plane * plane);
-    if (runs)
-        batch = arena_printf(w->arena, "%s%lld", o->batches > 1 ? "z + " : "",
-                             (long long)o->batches * plane);
-    const char *to =
-        arena_printf(w->arena, "stage + %d%s",
-                     r->offset + plane * r->bytes + i * ring_box_lines(r) * r->line, place);
-    if (r->blocks > 1)
-        line(w, "k_map_load_multicast(%s, &map_%c, full + s * 8, %d, %s, %s, %s);", to,
-             ring_letter(r), (1 << r->blocks) - 1, x, shifted_row_text(w, r), batch);
-    else
-        line(w, "k_map_load(%s, &map_%c, full + s * 8, %s, %s, %s);", to, ring_letter(r), x,
-             shifted_row_text(w, r), batch);
-}
-
-/* Of each plane and each line of channels a box; all channels of it are of one tap. */
-static void put_copy_windows(struct emitter *w, const struct tile_program *t,
-                             const struct tile_ring *r) {
-    const struct operand *o = r->operand;
-    int of_all = boxes_of_all(t, r);
-    const char *depth = depth_of_step(w, t, "step", r->depth);
-    int lines = ring_box_lines(r), elements = ring_line_elements(r), boxes = ring_boxes(r);
-    int each = o->along ? boxes / r->blocks : boxes; /* boxes of a block */
-    const char *place = "", *first = "";             /* and where they begin */
-    if (r->blocks > 1)
-        place = arena_printf(w->arena, " + rank * %d",
-                             (o->along ? each * lines : lines / r->blocks) * r->line);
-    if (r->blocks > 1 && o->along) first = arena_printf(w->arena, " + rank * %d", each * elements);
-    if (o->along) open_scope(w), put_window(w, r, depth);
-    for (int i = 0; i < each; i++) {
-        if (i >= of_all && !has_both_steps(t)) break;
-        if (i >= of_all)
-            open_brace(w, "if (whole)");
-        else
-            open_scope(w);
-        line(w, "const int number = %s + %d%s, tap = number / %lld;",
-             !o->along           ? depth
-             : o->axis == AXIS_M ? "m0"
-                                 : "n0",
-             i * elements, first, (long long)o->channels);
-        line(w, "const int channel = number %% %lld%s;", (long long)o->channels,
-             o->batches > 1 && !o->order->of
-                 ? arena_printf(w->arena, " + z * %lld", (long long)o->batch)
-                 : "");
-        line(w, "(void)tap;");
-        for (int p = 0; p < r->planes; p++)
-            (o->flat ? put_copy_shifted : put_copy_box)(w, r, i, p, place);
-        close_brace(w);
-    }
-    if (o->along) close_brace(w);
-}
-
-/* What each of the cluster's blocks copies of a ring's tile: boxes, or lines of each box. */
-static void put_copy(struct emitter *w, const struct tile_program *t, const struct tile_ring *r) {
-    const struct operand *o = r->operand;
-    int boxes = ring_boxes(r), lines = ring_box_lines(r), elements = ring_line_elements(r);
-    const char *row = o->axis == AXIS_M ? "m0" : "n0", *map = o->axis == AXIS_M ? "a" : "b";
-    const char *depth = depth_of_step(w, t, "step", r->depth);
-    bool shared = r->blocks > 1;
-    int of_all = boxes_of_all(t, r);
-    if (o->windows) {
-        put_copy_windows(w, t, r);
-        return;
-    }
-    for (int p = 0; p < r->planes; p++) {
-        const char *batch = o->batches > 1 ? "z" : "0";
-        if (p) batch = arena_printf(w->arena, "%lld + %s", (long long)o->batches * p, batch);
-        for (int i = 0; i < (o->along && shared ? boxes / r->blocks : boxes); i++) {
-            struct buf at = buf_new(w->arena), x = buf_new(w->arena);
-            buf_printf(&at, "stage + %d", r->offset + p * r->bytes + i * lines * r->line);
-            buf_printf(&x, "%s + %d", o->along ? row : depth, i * elements);
-            const char *y = o->along ? depth : row;
-            if (shared && o->along) {
-                int each = boxes / r->blocks;
-                buf_printf(&at, " + rank * %d", each * lines * r->line);
-                buf_printf(&x, " + rank * %d", each * elements);
-            } else if (shared) {
-                buf_printf(&at, " + rank * %d", lines / r->blocks * r->line);
-                y = arena_printf(w->arena, "%s + rank * %d", row, lines / r->blocks);
-            }
-            if (i >= of_all && !has_both_steps(t)) break;
-            const char *whole = i >= of_all ? "if (whole) " : "";
-            if (shared)
-                line(w, "%sk_map_load_multicast(%s, &map_%s, full + s * 8, %d, %s, %s, %s);", whole,
-                     at.p, map, (1 << r->blocks) - 1, x.p, y, batch);
-            else
-                line(w, "%sk_map_load(%s, &map_%s, full + s * 8, %s, %s, %s);", whole, at.p, map,
-                     x.p, y, batch);
-        }
-    }
-}
-
 static void put_wait_empty(struct emitter *w, const struct tile_program *t) {
     line(w, "k_mbar_wait_block(empty + s * 8, phase ^ 1);");
     put_whole_step(w, t);
     const char *teller = tile_made(t) ? "if (tid == 0) " : "";
     int of_all = t->product->shorts.every ? tile_short_bytes(t) : tile_copied_bytes(t);
-    if (has_both_steps(t))
+    if (tile_has_both_steps(t))
         line(w, "%sk_mbar_arrive_expect_tx(full + s * 8, whole ? %d : %d);", teller,
              tile_copied_bytes(t), of_all);
     else
@@ -478,7 +298,7 @@ static void put_dot(struct emitter *w, const struct tile_program *t, bool fresh)
     const struct short_steps *shorts = &t->product->shorts;
     line(w, "const unsigned at = (unsigned)s * %d;", a->stage / 16);
     put_whole_step(w, t);
-    if (!has_both_steps(t)) {
+    if (!tile_has_both_steps(t)) {
         put_dot_of_depth(w, t, shorts->every ? shorts->depth : a->depth, fresh);
         return;
     }

@@ -23,6 +23,11 @@ void put_places_of_warps(struct emitter *w, const struct tile_program *t);
 void add_images(struct emitter *w, const struct tile_program *t, struct ws_launch *l);
 void put_image_parameters(struct emitter *w, const struct tile_program *t);
 
+/* cuda_boxes.c: the same where a role copies, by tensor maps; before a tile's steps, where its
+ * windows are. */
+void put_first_window(struct emitter *w, const struct tile_ring *r);
+void put_copy(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
+
 /* cuda_make.c: tiles that warps make. TAKE, MAKE, and, at the head of their role, which threads of
  * it these are. */
 void put_places_of_makers(struct emitter *w, const struct tile_program *t);

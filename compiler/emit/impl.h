@@ -77,9 +77,9 @@ const char *put_expression(struct emitter *w,
                            value_id v); /* all that v needs as locals, then v's name */
 void mark_needed(struct emitter *w, value_id v, bool *marks);
 enum dtype buffer_dtype(const struct emitter *w, buffer_id b); /* in memory */
+/* One element; where its guard holds. */
 void put_store1(struct emitter *w, const struct store_node *s, const char *condition);
 void put_guarded_store1(struct emitter *w, const struct store_node *s);
-/* where its guard holds */ /* one element */
 
 /* hits.c. put_target: at column r, locals for what the landing's target and condition stand on; the
  * target's name, and text that says whether it counts. put_landing_range: the first and the last

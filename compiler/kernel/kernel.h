@@ -410,9 +410,9 @@ struct product {
     int warp_rows, warp_columns; /* of the sums that the threads of a warp have between them */
     int resident;                /* blocks of a multiprocessor */
     int copier_registers, multiplier_registers; /* of blocks that share a multiprocessor */
-    bool beside; /* tiles of all batches at one place are done together, for these store beside each
-                    other */
-    int band;    /* tiles along m that are done before the next ones along n */
+    /* Tiles of all batches at one place are done together, for these store beside each other. */
+    bool batches_beside;
+    int band; /* tiles along m that are done before the next ones along n */
     bool promotes;
     bool shares_a; /* a cluster's tiles are neighbours along n and share A's, else along m, B's */
     int parts;     /* of the depth, that blocks have; the last to end adds them up */
@@ -557,16 +557,16 @@ value_id epilogue_kept(const struct kernel *k);
 int exchange_results(const struct kernel *k, const struct layout *y);
 int exchange_parts(const struct kernel *k, const struct layout *y);
 int exchange_bytes(const struct kernel *k, const struct layout *y, value_id v);
-/* Bytes of an operand's tile that one line of shared memory has: 32, 64 or 128. */
-/* Warps make its planes of what is stored; planes in shared memory. */
 /* flat: so many rows on a tap is. */
 int64_t operand_flat_offset(const struct operand *o, int64_t tap);
 /* Are its rows in an order of their own: taps and channels (im2col.c), or positions of images? */
 bool operand_has_order(const struct operand *o);
 /* Are its windows runs (im2col_runs)? */
 bool operand_has_runs(const struct operand *o);
+/* Warps make its planes of what is stored; planes in shared memory. */
 bool operand_makes_planes(const struct operand *o);
 int stored_planes(const struct operand *o);
+/* Bytes of an operand's tile that one line of shared memory has: 32, 64 or 128. */
 int operand_line(const struct operand *o, int rows, int depth);
 /* matmul by plain arithmetic: of a thread's tm or tn elements, how many lie side by side. */
 int layout_unit(int elements);

@@ -407,7 +407,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
         return "flat=1 needs windows that are one apart, of results that nothing reduces";
     choose_passes(p);
     p->band = c->knob[KNOB_band] ? c->knob[KNOB_band] : epilogue_reads_results(k) ? 1 : 8;
-    p->beside = batches_lie_beside(k);
+    p->batches_beside = batches_lie_beside(k);
     int64_t steps = round_up(p->a.depth, depth) / depth;
     p->steps = list_steps(k, p->a.windows ? &p->a : &p->b, depth, a);
     p->shorts = find_shorts(p, depth);

@@ -101,9 +101,9 @@ static void lower_convolve(struct lowering *w, node_id id) {
     end_nest(w, &n, id);
 }
 
-/* Output o*stride + phase takes taps first + apart*j, of which the last may be beyond the weight,
- * of positions at - j*dilation/common; again these are gone along backwards. Phases whose remainder
- * by `common` is not 0 take none. Dimension d of `self`: */
+/* Output o*stride + phase takes taps first + stride*j, of which the last may be beyond the weight,
+ * of positions at - j*dilation; again these are gone along backwards. All phases have taps, for
+ * stride and dilation have no common divisor. Dimension d of `self`: */
 struct phase_taps {
     ex tap, position, inside, there;
 };
@@ -118,20 +118,17 @@ static int64_t inverse(int64_t a, int64_t n) {
 static struct phase_taps taps_of_phase(struct lowering *w, struct nest *n, const struct node *x,
                                        int d, ex phase) {
     struct exprs *p = w->l->ex;
-    int64_t stride = ex_value(p, x->args[2].ints.at[d]),
-            dilation = ex_value(p, x->args[4].ints.at[d]);
-    int64_t common = common_divisor(stride, dilation), apart = stride / common,
-            by = dilation / common;
+    int64_t stride = ex_value(p, x->args[2].ints.at[d]), by = ex_value(p, x->args[4].ints.at[d]);
+    WS_ASSERT(common_divisor(stride, by) == 1);
     ex zero = ex_const(p, 0), size = w->g->nodes.at[x->args[0].node].meta.size[3 + d];
-    ex all = w->g->nodes.at[x->args[1].node].meta.size[3 + d], step = ex_const(p, apart);
+    ex all = w->g->nodes.at[x->args[1].node].meta.size[3 + d], step = ex_const(p, stride);
     ex taps = ex_ceildiv(p, all, step), k = reduced(w, n, taps);
     ex j = ex_sub(p, ex_sub(p, taps, ex_const(p, 1)), k);
     ex from = ex_add(p, phase, x->args[3].ints.at[d]);
-    ex of = ex_div(p, from, ex_const(p, common));
-    ex first = ex_mod(p, ex_mul(p, of, ex_const(p, inverse(by, apart))), step);
-    ex shift = ex_div(p, of, step);
+    ex first = ex_mod(p, ex_mul(p, from, ex_const(p, inverse(by, stride))), step);
+    ex shift = ex_div(p, from, step);
     if (by > 1) { /* (from - first*dilation) / stride may be negative: `by` on, and back */
-        ex back = ex_const(p, by), rest = ex_sub(p, of, ex_mul(p, first, back));
+        ex back = ex_const(p, by), rest = ex_sub(p, from, ex_mul(p, first, back));
         shift = ex_sub(p, ex_div(p, ex_add(p, rest, ex_mul(p, back, step)), step), back);
     }
     ex at = ex_sub(p, ex_add(p, n->out_index[4 + d], shift), ex_mul(p, j, ex_const(p, by)));
@@ -140,9 +137,6 @@ static struct phase_taps taps_of_phase(struct lowering *w, struct nest *n, const
         .position = is_one(p, size) ? zero : at,
         .inside = ex_and(p, ex_compare(p, EX_LE, zero, at), ex_compare(p, EX_LT, at, size))};
     t.there = ex_compare(p, EX_LT, t.tap, all);
-    if (common > 1)
-        t.there =
-            ex_and(p, t.there, ex_compare(p, EX_LE, ex_mod(p, from, ex_const(p, common)), zero));
     return t;
 }
 

@@ -37,6 +37,8 @@ bool tile_step_is_short(const struct tile_program *t, int64_t i) {
     return s->every && i % s->every == s->at;
 }
 
+bool tile_has_both_steps(const struct tile_program *t) { return t->product->shorts.every > 1; }
+
 /* Lines along the rows are of one depth each, all of which a box has. */
 int ring_boxes_of_short(const struct tile_program *t, const struct tile_ring *r) {
     int elements = ring_line_elements(r);

@@ -175,7 +175,7 @@ static void place(const struct machine *x, const struct agent *g, int64_t *z, in
                   int64_t *n) {
     int64_t down = tiles_along(x, AXIS_M), wide = tiles_along(x, AXIS_N), each = down * wide;
     int64_t tile = g->tile / x->t->product->parts, of_z = tile % each, batch = tile / each;
-    if (x->t->product->beside) {
+    if (x->t->product->batches_beside) {
         int64_t batches = tiles_along(x, AXIS_Z);
         of_z = tile / batches;
         batch = (tile + tile / tile_turns(x->t)) % batches;

@@ -141,7 +141,7 @@ struct tile_program {
                              each of their blocks, and what takes their scale back, behind the
                              image; */
     int64_t verdict;      /* and the product whether anything is, a word of the workspace; */
-    const struct tile_program *beside; /* the product in bf16 beside it is made if so; NULL: none */
+    const struct tile_program *beside; /* of bf16, made if so: the one of pairs; NULL: none */
     int64_t parts;                     /* and the sums that parts of the depth leave */
     int64_t partials;                  /* and what tiles leave of the epilogue's reductions */
     int64_t tickets;                   /* bytes of the counters of these */
@@ -166,6 +166,7 @@ int ring_box_lines(const struct tile_ring *r);
 int ring_line_elements(const struct tile_ring *r);
 /* Is step number i along the depth a short one, and how many of its boxes a step then copies. */
 bool tile_step_is_short(const struct tile_program *t, int64_t i);
+bool tile_has_both_steps(const struct tile_program *t); /* and are others not? */
 int ring_boxes_of_short(const struct tile_program *t, const struct tile_ring *r);
 /* Bytes of a stage; of these, those that all copies of a step bring into a block; of a short
  * one. */
@@ -181,7 +182,7 @@ int64_t tile_steps(const struct tile_program *t);
 int64_t tile_batch_steps(const struct tile_program *t, int64_t z);
 int64_t tile_batch_step(const struct tile_program *t, int64_t z, int64_t i);
 int64_t tile_part_floats(const struct tile_program *t);
-/* product.beside: tile number i is of batch (i + i / n) % batches, for this n, and of place
+/* product.batches_beside: tile number i is of batch (i + i / n) % batches, for this n, and of place
  * i / batches: so a block has all batches in turn, which differ in steps. */
 int64_t tile_turns(const struct tile_program *t);
 /* Do tiles leave what they have of the epilogue's reductions? Not if rows are whole in each. */

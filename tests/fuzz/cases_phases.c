@@ -79,7 +79,8 @@ static const char *random_gradient(struct arena *a, struct rng *r) {
     return b.p;
 }
 
-/* Phases are a dimension of one product on the matrix units: some have fewer taps, or none. */
+/* Phases are a dimension of one product on the matrix units, some of fewer taps; not if one has
+ * none. */
 static const char *many_filters(struct arena *a, struct rng *r, int type) {
     static const char *const dtypes[] = {"bf16", "f16", "f32", "f32"};
     struct slide s = random_slide(r);

@@ -135,6 +135,21 @@ static void counted_free(struct device *dev, dptr p) {
     true_ops->free(dev, p);
 }
 
+/* The graph's plain kernels are right on a device that allocates so; counts what it has placed, all
+ * of which is given back. */
+static void check_counted(struct graph *g, struct value *in,
+                          enum ws_status (*alloc)(struct device *, size_t, dptr *, struct diag *)) {
+    struct plain_seen seen = {0};
+    true_ops = here.dev->ops;
+    struct device_ops counted = *true_ops;
+    counted.alloc = alloc, counted.free = counted_free;
+    here.dev->ops = &counted;
+    placed = held = 0;
+    check_graph(g, in, 1, &seen);
+    here.dev->ops = true_ops;
+    assert_int_equal(held, 0);
+}
+
 /* Temporaries go when all is computed. */
 static void test_nothing_stays(void **state) {
     struct arena *a = arena_new();
@@ -142,16 +157,8 @@ static void test_nothing_stays(void **state) {
                                     "  %s = sum(%a, dim=[1], keepdim=True)\n  %d = div(%a, %s)\n"
                                     "  %m = amax(%d, dim=[0])\n  return %m\n}\n");
     struct value *in = drive_inputs(g, 1);
-    struct plain_seen seen = {0};
-    true_ops = here.dev->ops;
-    struct device_ops counted = *true_ops;
-    counted.alloc = counted_alloc, counted.free = counted_free;
-    here.dev->ops = &counted;
-    placed = held = 0;
-    check_graph(g, in, 1, &seen);
-    here.dev->ops = true_ops;
+    check_counted(g, in, counted_alloc);
     assert_true(placed > 3);
-    assert_int_equal(held, 0);
     free_values(in, g->inputs.n);
     free(in);
     arena_free(a);
@@ -176,20 +183,11 @@ static void test_memory_is_taken_again(void **state) {
                LINKS);
     struct graph *g = must_parse(a, text.p);
     struct value *in = drive_inputs(g, 1);
-    struct plain_seen seen = {0};
     (void)state;
-    true_ops = here.dev->ops;
-    struct device_ops counted = *true_ops;
-    counted.alloc = counted_alloc, counted.free = counted_free;
-    here.dev->ops = &counted;
-    placed = held = 0;
-    check_graph(g, in, 1, &seen);
+    check_counted(g, in, counted_alloc);
     assert_true(placed < LINKS / 4);
-    counted.alloc = scarce_alloc; /* inputs and outputs, and two temporaries of a chain */
-    most_held = 5;
-    check_graph(g, in, 1, &seen);
-    here.dev->ops = true_ops;
-    assert_int_equal(held, 0);
+    most_held = 5; /* inputs and outputs, and two temporaries of a chain */
+    check_counted(g, in, scarce_alloc);
     free_values(in, g->inputs.n);
     free(in);
     arena_free(a);
