@@ -220,6 +220,8 @@ static const char *check_makers(const struct kernel *k, const struct config *c,
     enum { MOST = 4, MANY = 3, LEAST_REGISTERS = 72, WIDEST = 192 };
     if (p->makers > MOST) return arena_printf(a, "make=%d; %d is the limit", p->makers, MOST);
     if (p->by_warp) return "make is a knob of mma=1";
+    if (p->makers > c->knob[KNOB_stages])
+        return arena_printf(a, "make=%d needs as many stages", p->makers);
     if (p->resident > 1) return "blocks that make tiles have a multiprocessor each";
     if (p->pairs)
         return "tiles of pairs are not made: whether these are in range is known of images";
