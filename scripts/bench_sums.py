@@ -8,7 +8,8 @@ result is taken in extended precision, and PyTorch's on the same device, where t
 (u = 2^-24; half an ulp of the result where that is more); of cumsum and softmax, of the element that is furthest off. The
 bound is 128 + log2 n: blocks of at most 128 terms, then a tree (Higham, Accuracy and Stability of Numerical Algorithms,
 section 4.2). A row is ok if ours is within it, and within twice PyTorch's error or within two units.
---most: log2 of the most elements, which grow by 2^6 from 2^10 on. $WARPSMITH (build/warpsmith) is run.
+--most: log2 of the most elements, which grow by 2^6 from 2^10 on, or from --least on. --only: a pattern of "sum normal",
+an operator and its data. $WARPSMITH (build/warpsmith) is run.
 Exit codes: 0 all ok, 1 a row is not, 2 usage, 3 no warpsmith."""
 
 import datetime
@@ -96,6 +97,7 @@ def error_of(op, x, results):
 
 def main():
     parser = save_run.arguments(__doc__, 28)
+    parser.add_argument("--least", type=int, default=10)
     given = parser.parse_args()
     warpsmith = save_run.warpsmith("bench_sums")
     if not warpsmith:
@@ -104,10 +106,10 @@ def main():
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for op in OPERATORS:
-            if not re.search(given.only, op):
-                continue
             for data in DATA:
-                for power in range(10, given.most + 1, 6):
+                if not re.search(given.only, f"{op} {data}"):
+                    continue
+                for power in range(given.least, given.most + 1, 6):
                     n = 1 << power
                     text = WORKLOAD.format(n=n, operator=OPERATORS[op], data=DATA[data])
                     x, got = save_run.run(warpsmith, folder, given.device, text, ("x", "out0"), f"{op} {data} {n}")
