@@ -250,9 +250,10 @@ static bool queue_launch(struct running *x, uint32_t place, bool last_slice) {
     for (int i = 0; i < from->n_args; i++) {
         const struct ws_arg *arg = &from->args[i];
         bool buffer = arg->kind == WS_ARG_BUFFER;
+        dptr base = arg->kind == WS_ARG_WORKSPACE ? x->workspace : 0; /* of sizes: none */
         if (buffer && (uint32_t)arg->buffer < n_buffers && !place_buffer(x, (buffer_id)arg->buffer))
             return false;
-        places[i] = buffer ? x->at[arg->buffer] : x->workspace + (dptr)arg->value;
+        places[i] = buffer ? x->at[arg->buffer] : base + (dptr)arg->value;
     }
     struct launch *l = &q->at[q->n]; /* placing may have flushed */
     *l = (struct launch){
