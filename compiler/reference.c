@@ -338,8 +338,12 @@ static const struct binary *find_binary(const struct reference_binaries *kept, c
     return (const struct binary *)(uintptr_t)found;
 }
 
-static void keep_binary(struct reference_binaries *kept, const char *text,
-                        const struct compiled *made) {
+bool reference_has_binary(const struct reference_binaries *kept, const char *text) {
+    return find_binary(kept, text) != NULL;
+}
+
+void reference_keep_binary(struct reference_binaries *kept, const char *text,
+                           const struct compiled *made) {
     struct arena *a = kept->at.arena;
     struct binary *b = NEW(a, struct binary);
     *b = (struct binary){memcpy(arena_alloc(a, made->size), made->binary, made->size), made->size};
@@ -363,7 +367,7 @@ static enum ws_status load_modules(struct running *x, struct toolchain *cc,
         if (!there && !made[i].ok && x->d->status == WS_OK)
             diag_fail(x->d, WS_MACHINE, "the reference does not compile: %s\n%s", made[i].log,
                       text);
-        if (!there && made[i].ok && kept) keep_binary(kept, text, &made[i]);
+        if (!there && made[i].ok && kept) reference_keep_binary(kept, text, &made[i]);
         if (x->d->status == WS_OK) device_load(x->dev, b.bytes, b.size, &x->modules[i], x->d);
         if (!there) compiled_free(&made[i]);
     }

@@ -135,23 +135,26 @@ static void choose_eager(struct bench_point *b) {
     }
 }
 
+/* What makes values comes first, as it is needed first; then programs, then what may be tuned. */
 static enum ws_status begin_building(struct bench_point *b) {
     const struct ws_program *p = b->fused_program;
     choose_eager(b);
     b->dflt = plan_new("default", p, b->arena);
     for (int k = 0; k < p->n_kernels; k++) b->dflt.chosen[k] = &b->tunes[k].variants[0];
     struct bench_run *r = b->run;
-    if (builder_open(&b->builder, &r->machine, r->store, b->arena, b->d) != WS_OK ||
-        plan_begin(&b->eager, &b->builder, b->d) != WS_OK)
+    data_open(&b->data, &r->machine, p, b->arena);
+    if (bench_recall_reference(b) != WS_OK ||
+        builder_open(&b->builder, &r->machine, r->store, b->arena, b->d) != WS_OK ||
+        data_begin(&b->data, b->builder.pool, !b->trusts, b->d) != WS_OK ||
+        plan_begin(&b->eager, &b->builder, b->d) != WS_OK ||
+        plan_begin(&b->dflt, &b->builder, b->d) != WS_OK)
         return b->d->status;
-    return plan_begin(&b->dflt, &b->builder, b->d);
+    return bench_begin_tuning(b);
 }
 
 /* While the pool compiles. */
 static enum ws_status make_values(struct bench_point *b) {
-    data_open(&b->data, &b->run->machine, b->fused_program, b->arena);
-    if (data_make_inputs(&b->data, b->d) != WS_OK || bench_recall_reference(b) != WS_OK)
-        return b->d->status;
+    if (data_make_inputs(&b->data, b->d) != WS_OK) return b->d->status;
     double begun = clock_ms();
     if (!b->trusts && data_make_reference(&b->data, b->d) != WS_OK) return b->d->status;
     b->tuning.check_ms += clock_ms() - begun;

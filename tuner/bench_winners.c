@@ -214,8 +214,9 @@ static enum ws_status tune_alone(struct bench_point *b, struct tune *t) {
 }
 
 /* A GPU's times do not mind a compiler at work, so there compiling starts with the run. */
-static enum ws_status begin_all(struct bench_point *b) {
-    if (b->run->machine.limits.kind != DEVICE_CUDA || b->run->line.budget_s < INFINITY)
+enum ws_status bench_begin_tuning(struct bench_point *b) {
+    if (b->run->replay || b->run->machine.limits.kind != DEVICE_CUDA ||
+        b->run->line.budget_s < INFINITY)
         return WS_OK;
     for (int k = 0; k < b->fused_program->n_kernels && b->d->status == WS_OK; k++) {
         struct tune *t = &b->tunes[k];
@@ -267,7 +268,6 @@ enum ws_status bench_tune_kernels(struct bench_point *b) {
     for (int k = 0; k < n; k++) missing += !b->tunes[k].winner;
     if (!missing) return WS_OK;
     struct cost before = spent(b);
-    if (begin_all(b) != WS_OK) return b->d->status;
     double begun = clock_ms();
     if (testbed_open(&b->bed, &b->data, &b->dflt, b->arena, b->d) != WS_OK) return b->d->status;
     b->tuning.check_ms += clock_ms() - begun;
