@@ -236,17 +236,37 @@ const char *tap_digit_text(struct emitter *w, const struct im2col *of, int d, co
     return digit_text(w, tap, below, of->dim[d].taps, of->dim[d].apart);
 }
 
+/* Of a ring whose stages are filled again: how these lie. */
+static const struct tile_ring *moving_ring(const struct tile_program *t) {
+    return ring(t, ring(t, TILE_A)->operand->stays ? TILE_B : TILE_A);
+}
+
+static const char *copied_bytes_text(struct emitter *w, const struct tile_program *t,
+                                     bool is_short) {
+    int bytes = tile_copied_bytes(t, is_short, true), later = tile_copied_bytes(t, is_short, false);
+    if (bytes == later) return arena_printf(w->arena, "%d", bytes);
+    return arena_printf(w->arena, "(first ? %d : %d)", bytes, later);
+}
+
 static void put_wait_empty(struct emitter *w, const struct tile_program *t) {
     line(w, "k_mbar_wait_block(empty + s * 8, phase ^ 1);");
     put_whole_step(w, t);
-    const char *teller = tile_made(t) ? "if (tid == 0) " : "";
-    int of_all = t->product->shorts.every ? tile_short_bytes(t) : tile_copied_bytes(t);
+    const char *teller = tile_made(t) ? "if (tid == 0) " : "",
+               *bytes = copied_bytes_text(w, t, t->product->shorts.every);
     if (tile_has_both_steps(t))
-        line(w, "%sk_mbar_arrive_expect_tx(full + s * 8, whole ? %d : %d);", teller,
-             tile_copied_bytes(t), of_all);
-    else
-        line(w, "%sk_mbar_arrive_expect_tx(full + s * 8, %d);", teller, of_all);
-    line(w, "const k_shared stage = stages + s * %d;", ring(t, TILE_A)->stage);
+        bytes = arena_printf(w->arena, "whole ? %s : %s", copied_bytes_text(w, t, false), bytes);
+    if (tile_staying(t)) line(w, "const bool first = tile == (int)blockIdx.x;");
+    line(w, "%sk_mbar_arrive_expect_tx(full + s * 8, %s);", teller, bytes);
+    line(w, "const k_shared stage = stages + s * %d;", moving_ring(t)->stage);
+}
+
+/* What stays is copied in the block's first tile. */
+static void put_copy_once(struct emitter *w, const struct tile_program *t,
+                          const struct tile_ring *r) {
+    open_brace(w, "if (first)");
+    line(w, "const k_shared stage = stages + step * %d;", r->stage);
+    put_copy(w, t, r);
+    close_brace(w);
 }
 
 /* What all threads of a warp have written, for the units that read it. */
@@ -261,11 +281,12 @@ static void put_give(struct emitter *w) {
 static const char *operand_of(struct emitter *w, const struct tile_ring *r, int plane) {
     int step = r->operand->along ? 16 * r->line : 32, in_line = r->line / 32;
     char x = ring_letter(r);
+    const char *at = r->operand->stays ? "at_step" : "at";
     if (!r->operand->along && ring_boxes(r) > 1)
-        return arena_printf(w->arena,
-                            "k_operand_on(of_%c, at + (%d + i / %d * %d + i %% %d * %d) / 16)", x,
-                            plane * r->bytes, in_line, ring_box_lines(r) * r->line, in_line, step);
-    return arena_printf(w->arena, "k_operand_on(of_%c, at + (%d + i * %d) / 16)", x,
+        return arena_printf(
+            w->arena, "k_operand_on(of_%c, %s + (%d + i / %d * %d + i %% %d * %d) / 16)", x, at,
+            plane * r->bytes, in_line, ring_box_lines(r) * r->line, in_line, step);
+    return arena_printf(w->arena, "k_operand_on(of_%c, %s + (%d + i * %d) / 16)", x, at,
                         plane * r->bytes, step);
 }
 
@@ -294,9 +315,10 @@ static void put_dot_of_depth(struct emitter *w, const struct tile_program *t, in
 }
 
 static void put_dot(struct emitter *w, const struct tile_program *t, bool fresh) {
-    const struct tile_ring *a = ring(t, TILE_A);
+    const struct tile_ring *a = ring(t, TILE_A), *kept = tile_staying(t);
     const struct short_steps *shorts = &t->product->shorts;
-    line(w, "const unsigned at = (unsigned)s * %d;", a->stage / 16);
+    line(w, "const unsigned at = (unsigned)s * %d;", moving_ring(t)->stage / 16);
+    if (kept) line(w, "const unsigned at_step = (unsigned)step * %d;", kept->stage / 16);
     put_whole_step(w, t);
     if (!tile_has_both_steps(t)) {
         put_dot_of_depth(w, t, shorts->every ? shorts->depth : a->depth, fresh);
@@ -420,6 +442,10 @@ static void put_cross(struct emitter *w, const struct tile_program *t, int steps
     close_brace(w);
 }
 
+static void put_next_turn(struct emitter *w, const struct tile_program *t) {
+    line(w, "if (++turn == %d) turn = 0;", t->product->makers);
+}
+
 static void put_code(struct emitter *w, const struct tile_program *t) {
     enum { MOST_REGIONS = 8 };
     enum tile_op open[MOST_REGIONS];
@@ -454,6 +480,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
                 close_brace(w);
             if (open[depth] == TILE_LOOP && !copies && t->product->folds.levels)
                 put_fold(w, t, true);
+            if (open[depth] == TILE_LOOP && copies && tile_turns_go_on(t)) put_next_turn(w, t);
             in_loop &= open[depth] != TILE_LOOP;
             break;
         case TILE_WAIT_EMPTY: put_wait_empty(w, t); break;
@@ -461,6 +488,8 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             if (tile_made(t)) open_brace(w, "if (tid == 0)");
             if (t->ahead)
                 put_copy_by_warps(w, t, ring(t, x->ring), x->n);
+            else if (ring(t, x->ring)->operand->stays)
+                put_copy_once(w, t, ring(t, x->ring));
             else
                 put_copy(w, t, ring(t, x->ring));
             if (tile_made(t)) close_brace(w);
@@ -493,9 +522,8 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
         case TILE_ARRIVE: put_arrive(w, x->n, in_loop); break;
         case TILE_NEXT:
             if (!copies && !t->ahead) line(w, "before = s;");
-            if (copies && t->product->makers > 1) line(w, "turn ^= 1;");
-            line(w, "if (++s == %d) s = 0%s;", ring(t, TILE_A)->stages,
-                 t->ahead ? "" : ", phase ^= 1");
+            if (copies && t->product->makers > 1) put_next_turn(w, t);
+            line(w, "if (++s == %d) s = 0%s;", tile_stages(t), t->ahead ? "" : ", phase ^= 1");
             break;
         case TILE_DOT_ADD: put_dot_of_made_planes(w, t); break;
         case TILE_ADD: put_add(w, t); break;
@@ -554,7 +582,7 @@ static struct ws_arg map_argument(struct emitter *w, const struct tile_program *
 
 static void put_barriers(struct emitter *w, const struct tile_program *t) {
     enum { WARPS_OF_GROUP = 4 }; /* who makes arrives by warps */
-    int stages = ring(t, TILE_A)->stages, readers = t->product->warpgroups * w->y->cluster;
+    int stages = tile_stages(t), readers = t->product->warpgroups * w->y->cluster;
     int writers = tile_made(t) ? 1 + WARPS_OF_GROUP : 1;
     line(w, "unsigned long long *const bars = (unsigned long long *)(ring + %d);", t->barriers);
     line(w,

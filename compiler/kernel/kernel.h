@@ -346,6 +346,7 @@ struct operand {
     int planes;
     bool along;
     bool made;                    /* neither: warps of the block write its tiles themselves */
+    bool stays; /* all of a block's tiles have the same of it, which shared memory holds whole */
     bool at_load;                 /* packed: once, into memory that is kept across calls */
     bool across;                  /* packed: what is read runs along the rows, unlike the image */
     int64_t rows, depth, batches; /* batches: 1 if it does not vary with z */
@@ -419,7 +420,7 @@ struct product {
     struct folds folds;              /* of promoted sums */
     const struct batch_steps *steps; /* NULL: batches have all */
     struct short_steps shorts;       /* by_warp: none */
-    int a_bytes, b_bytes;            /* of a stage */
+    int a_bytes, b_bytes;            /* of a step */
     int sharing;  /* tiles whose blocks wait for each other: what their rows come to; 1: none */
     bool online;  /* these meet once: epilogue_is_online */
     int exchange; /* bytes in which warps leave what they have of the epilogue's reductions */

@@ -105,8 +105,7 @@ static struct short_steps find_shorts(const struct product *p, int depth) {
     }
     int64_t every = round_up(whole, depth) / depth;
     int64_t left = round_up(counts - (every - 1) * depth, unit);
-    if (p->by_warp || p->makers || (depth - left) * LEAST < depth * every)
-        return (struct short_steps){0};
+    if (p->by_warp || (depth - left) * LEAST < depth * every) return (struct short_steps){0};
     return (struct short_steps){.depth = (int)left, .every = every, .at = every - 1};
 }
 
@@ -179,7 +178,7 @@ static void share_registers(const struct kernel *k, struct product *p, int threa
 /* Blocks of a multiprocessor, one of which multiplies while the other one stores. */
 static const char *check_fit(const struct kernel *k, int fit, const struct layout *y,
                              const struct product *p, struct arena *a) {
-    enum { MOST = 2, OF_CUDA = 1024, OTHERS = 26 };
+    enum { MOST = 2, OTHERS = 26 };
     if (p->resident == 1)
         return fit ? arena_printf(a, "fit=%d; mma=1 has one block, or fit=2", fit) : NULL;
     if (p->resident > MOST) return arena_printf(a, "fit=%d blocks of %d threads", fit, y->threads);
@@ -188,7 +187,7 @@ static const char *check_fit(const struct kernel *k, int fit, const struct layou
     if (y->br / 2 + OTHERS > launched)
         return arena_printf(a, "fit=%d: %d sums of an instruction; %d is the limit", fit, y->br / 2,
                             launched - OTHERS);
-    if ((int64_t)(y->smem + OF_CUDA) * fit > k->limits->smem_unit)
+    if ((int64_t)(y->smem + SMEM_RESERVED) * fit > k->limits->smem_unit)
         return arena_printf(a, "fit=%d blocks of %d bytes of shared memory are more than %lld", fit,
                             y->smem, (long long)k->limits->smem_unit);
     return NULL;
@@ -199,8 +198,14 @@ static const char *check_fit(const struct kernel *k, int fit, const struct layou
 int product_registers(const struct product *p, bool multiplies) {
     if (p->resident > 1) return multiplies ? p->multiplier_registers : p->copier_registers;
     if (p->makers) {
-        enum { OTHERS = 56, EACH = 128 };
+        enum { OTHERS = 56, LEAST = 40, EACH = 128, ALL = 512, UNIT = 8, MANY = 3 };
         int sums = p->warp_columns / 2 * (p->promotes ? 2 : 1);
+        if (p->makers >= MANY) {
+            int launched = ALL / (p->warpgroups + p->makers) / UNIT * UNIT,
+                each = (sums + LEAST + UNIT - 1) / UNIT * UNIT;
+            if (sums + OTHERS <= launched) return 0;
+            return multiplies ? each : (ALL - each * p->warpgroups) / p->makers / UNIT * UNIT;
+        }
         if (p->warpgroups == 2 && p->makers == 2 && sums + OTHERS <= EACH) return 0;
         if (p->warpgroups == 1) return p->makers == 1 ? 0 : multiplies ? 232 : 136;
         return p->makers == 1 ? multiplies ? 200 : 104 : multiplies ? 168 : 88;
@@ -212,7 +217,7 @@ int product_registers(const struct product *p, bool multiplies) {
 /* Of warps that make tiles of one factor. */
 static const char *check_makers(const struct kernel *k, const struct config *c,
                                 const struct layout *y, const struct product *p, struct arena *a) {
-    enum { MOST = 2, WIDEST = 192 };
+    enum { MOST = 4, MANY = 3, LEAST_REGISTERS = 72, WIDEST = 192 };
     if (p->makers > MOST) return arena_printf(a, "make=%d; %d is the limit", p->makers, MOST);
     if (p->by_warp) return "make is a knob of mma=1";
     if (p->resident > 1) return "blocks that make tiles have a multiprocessor each";
@@ -220,6 +225,9 @@ static const char *check_makers(const struct kernel *k, const struct config *c,
         return "tiles of pairs are not made: whether these are in range is known of images";
     if (y->cluster > 1) return "blocks of a cluster make no tiles";
     if (p->warpgroups > 2) return "make needs an m of 64 or 128";
+    int registers = product_registers(p, false);
+    if (p->makers >= MANY && registers && registers < LEAST_REGISTERS)
+        return arena_printf(a, "make=%d: threads have too few registers", p->makers);
     if (p->warpgroups == 2 && p->makers == 2 && c->knob[KNOB_n] > WIDEST)
         return "512 threads have too few registers for the sums of an instruction";
     if (!p->a.made && !p->b.made) return "no factor is packed that could be made";
@@ -330,10 +338,10 @@ static int all_exchanges(const struct kernel *k, const struct layout *y) {
 /* Blocks that a multiprocessor has room for, by an estimate of the registers. */
 static int resident_blocks(const struct kernel *k, const struct layout *y,
                            const struct product *p) {
-    enum { OTHERS = 64, OF_CUDA = 1024 }; /* registers: addresses */
+    enum { OTHERS = 64 }; /* registers: addresses */
     int64_t sums = (int64_t)product_thread_sums(p) * (p->promotes ? 2 : 1);
     sums += (p->warp_rows * p->a.planes + p->warp_columns * p->b.planes) / 4; /* and factors */
-    int64_t n = k->limits->smem_unit / (y->smem + OF_CUDA);
+    int64_t n = k->limits->smem_unit / (y->smem + SMEM_RESERVED);
     int64_t by_threads = k->limits->max_threads_unit / y->threads;
     int64_t by_registers = k->limits->regs_unit / ((sums + OTHERS) * y->threads);
     if (by_threads < n) n = by_threads;
@@ -383,6 +391,35 @@ static bool batches_lie_beside(const struct kernel *k) {
         if (batch < 1 || batch >= row || batch >= column) return false;
     }
     return k->stores.n > 0;
+}
+
+/* All blocks have the same tile of a factor whose rows fit one, as the filters of a convolution do,
+ * and read the same few lines of L2 again for each of their tiles: 132 multiprocessors of an H100
+ * took 1115 us where 776 were enough (KernelBench's level 1, file 54). Where all its steps find
+ * room it is copied once. */
+static void let_stay(const struct kernel *k, const struct layout *y, struct product *p,
+                     int64_t steps, int64_t others) {
+    struct operand *const factors[] = {&p->b, &p->a};
+    int64_t bytes[] = {p->b_bytes, p->a_bytes}, rows[] = {y->br, y->bx};
+    if (p->by_warp || y->cluster > 1 || p->parts > 1 || p->steps) return;
+    if (operand_makes_planes(&p->a) || operand_makes_planes(&p->b)) return;
+    int64_t tiles = kernel_size(k, AXIS_Z) * (round_up(p->a.rows, y->bx) / y->bx) *
+                    (round_up(p->b.rows, y->br) / y->br);
+    if (tiles <= (int64_t)k->limits->units * p->resident) return; /* a block has one */
+    for (int i = 0; i < 2; i++) {
+        struct operand *o = factors[i];
+        int64_t smem = bytes[i] * steps + bytes[!i] * y->stages + others;
+        if (o->made || o->windows || o->rows > rows[i]) continue;
+        if (o->batches > 1 && kernel_size(k, AXIS_Z) > 1) continue;
+        if (smem > k->limits->smem_block) continue;
+        if ((smem + SMEM_RESERVED) * p->resident > k->limits->smem_unit) continue;
+        o->stays = true;
+        return;
+    }
+}
+
+static int64_t ring_bytes(const struct operand *o, int64_t bytes, int64_t steps, int stages) {
+    return bytes * (o->stays ? steps : stages);
 }
 
 const char *matrix_layout(const struct kernel *k, const struct config *c, struct layout *y,
@@ -441,7 +478,9 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     y->br = n;
     y->product = p;
     p->exchange = all_exchanges(k, y);
-    int64_t smem = (int64_t)(p->a_bytes + p->b_bytes) * y->stages + y->smem + p->exchange;
+    let_stay(k, y, p, steps, y->smem + p->exchange);
+    int64_t smem = ring_bytes(&p->a, p->a_bytes, steps, y->stages) +
+                   ring_bytes(&p->b, p->b_bytes, steps, y->stages) + y->smem + p->exchange;
     if (smem > k->limits->smem_block)
         return arena_printf(a, "needs %lld bytes of shared memory; %lld is the limit",
                             (long long)smem, (long long)k->limits->smem_block);

@@ -27,11 +27,6 @@ int ring_boxes(const struct tile_ring *r) {
 }
 int ring_box_lines(const struct tile_ring *r) { return r->operand->along ? r->depth : r->rows; }
 
-int tile_step_bytes(const struct tile_program *t) {
-    return t->ring[TILE_A].bytes * t->ring[TILE_A].planes +
-           t->ring[TILE_B].bytes * t->ring[TILE_B].planes;
-}
-
 bool tile_step_is_short(const struct tile_program *t, int64_t i) {
     const struct short_steps *s = &t->product->shorts;
     return s->every && i % s->every == s->at;
@@ -46,11 +41,13 @@ int ring_boxes_of_short(const struct tile_program *t, const struct tile_ring *r)
     return (t->product->shorts.depth + elements - 1) / elements;
 }
 
-int tile_short_bytes(const struct tile_program *t) {
+int tile_copied_bytes(const struct tile_program *t, bool is_short, bool first) {
     int bytes = 0;
     for (int i = 0; i < RINGS; i++) {
         const struct tile_ring *r = &t->ring[i];
-        bytes += r->bytes * r->planes / ring_boxes(r) * ring_boxes_of_short(t, r);
+        if (r->operand->made || (r->operand->stays && !first)) continue;
+        bytes += r->bytes * r->planes / ring_boxes(r) *
+                 (is_short ? ring_boxes_of_short(t, r) : ring_boxes(r));
     }
     return bytes;
 }
@@ -61,13 +58,20 @@ const struct tile_ring *tile_made(const struct tile_program *t) {
     return NULL;
 }
 
-int tile_copied_bytes(const struct tile_program *t) {
-    const struct tile_ring *made = tile_made(t);
-    return tile_step_bytes(t) - (made ? made->bytes * made->planes : 0);
+int tile_stages(const struct tile_program *t) { return t->block->layout.stages; }
+
+const struct tile_ring *tile_staying(const struct tile_program *t) {
+    for (int i = 0; i < RINGS; i++)
+        if (t->ring[i].operand->stays) return &t->ring[i];
+    return NULL;
 }
 
 int64_t tile_steps(const struct tile_program *t) {
     return (t->product->a.depth + t->ring[TILE_A].depth - 1) / t->ring[TILE_A].depth;
+}
+
+bool tile_turns_go_on(const struct tile_program *t) {
+    return t->product->makers > 1 && tile_steps(t) % t->product->makers == 0;
 }
 
 int64_t tile_batch_steps(const struct tile_program *t, int64_t z) {
@@ -121,27 +125,38 @@ int tile_exchange(const struct tile_program *t, value_id v) {
 static struct tile_ring make_ring(const char *name, const struct operand *o, int rows,
                                   const struct block *p) {
     int depth = p->config.knob[KNOB_k];
+    int64_t steps = (o->depth + depth - 1) / depth;
     return (struct tile_ring){.name = name,
                               .operand = o,
                               .rows = rows,
                               .depth = depth,
                               .line = operand_line(o, rows, depth),
-                              .stages = p->layout.stages,
+                              .stages = o->stays ? (int)steps : p->layout.stages,
                               .planes = stored_planes(o),
                               .bytes = rows * depth * dtype_bytes(o->stored),
                               .blocks = 1};
 }
 
-/* Stages of both rings lie beside each other: A's planes, then B's. Tiles begin at multiples of
- * eight lines, which is what a swizzle counts in. */
+/* Stages of both rings lie beside each other: A's planes, then B's; behind them all steps of what
+ * stays. Tiles begin at multiples of eight lines, which is what a swizzle counts in. */
 static void place_rings(struct tile_program *t) {
     enum { ALIGNMENT = 1024 };
-    struct tile_ring *a = &t->ring[TILE_A], *b = &t->ring[TILE_B];
-    a->stage = b->stage = tile_step_bytes(t);
-    a->offset = 0;
-    b->offset = a->bytes * a->planes;
-    t->barriers = a->stage * a->stages;
-    t->exchange = t->barriers + (t->product->by_warp ? 0 : 2 * a->stages * 8);
+    int stages = tile_stages(t), stage = 0;
+    for (int i = 0; i < RINGS; i++) {
+        struct tile_ring *r = &t->ring[i];
+        if (r->operand->stays) continue;
+        r->offset = stage;
+        stage += r->bytes * r->planes;
+    }
+    t->barriers = stage * stages;
+    for (int i = 0; i < RINGS; i++) {
+        struct tile_ring *r = &t->ring[i];
+        r->stage = r->operand->stays ? r->bytes * r->planes : stage;
+        if (!r->operand->stays) continue;
+        r->offset = t->barriers;
+        t->barriers += r->stage * r->stages;
+    }
+    t->exchange = t->barriers + (t->product->by_warp ? 0 : 2 * stages * 8);
     t->smem = t->block->layout.smem;
     int aligned = t->product->by_warp ? 0 : ALIGNMENT;
     WS_ASSERT(t->exchange + t->product->exchange + aligned <= t->smem);

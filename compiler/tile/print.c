@@ -86,6 +86,7 @@ static void put_ring(struct buf *b, const struct tile_ring *r) {
         buf_printf(b, "[%d %s, %d k]", r->rows, axis_name(o), r->depth);
     buf_printf(b, ", lines of %d bytes", r->line);
     if (r->blocks > 1) buf_printf(b, ", copied by %d blocks", r->blocks);
+    if (o->stays) buf_puts(b, ", copied once");
     buf_putc(b, '\n');
 }
 

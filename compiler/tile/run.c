@@ -18,6 +18,7 @@ enum { MOST_REGIONS = 4, MOST_STAGES = 8, INSTRUCTION = 16, MOST_PHASES = 4 };
 
 struct product_at {
     int stage;
+    int64_t step;        /* which is the stage of what stays */
     bool fresh, crosses; /* the sums begin with it; those of crossed products do */
     int depth;           /* of a short step less */
 };
@@ -26,6 +27,7 @@ struct agent {
     uint32_t at, begin, end; /* instruction; of its role */
     int rank, group;         /* block of the cluster; warpgroup, below 0: it copies or makes */
     int64_t tile, step, first, steps; /* tile: of all parts; first: step of the depth */
+    int64_t first_tile;
     int stage, before;
     unsigned phase;
     int turn;                       /* whose it is, of those that make */
@@ -47,6 +49,7 @@ struct barrier {
 
 struct copy {
     int ring, rank, stage, first, n; /* lines of the rows: a part of the tile */
+    int to;                          /* stage of the ring: the one at hand, or of what stays */
     int agent, group;                /* by_warp: whose copy; of which of its groups */
     int64_t row, depth, z;
     int boxes; /* of the tile's, of a short step fewer */
@@ -118,7 +121,7 @@ static void land(struct machine *x, struct copy *c) {
     const struct tile_ring *r = ring(x, c->ring);
     int depth = r->operand->along ? r->depth : c->boxes * ring_line_elements(r);
     for (int p = 0; p < r->operand->planes; p++) {
-        float *to = tile_of(x, c->rank, c->ring, c->stage, p);
+        float *to = tile_of(x, c->rank, c->ring, c->to, p);
         for (int i = c->first; i < c->first + c->n; i++)
             for (int d = 0; d < r->depth; d++)
                 to[i * r->depth + d] =
@@ -203,7 +206,7 @@ static int64_t step_number(const struct machine *x, const struct agent *g, int a
 static struct product_at product_of(const struct machine *x, const struct agent *g, bool fresh,
                                     bool crosses) {
     bool is_short = tile_step_is_short(x->t, step_number(x, g, 0));
-    return (struct product_at){g->stage, fresh, crosses,
+    return (struct product_at){g->stage, g->step, fresh, crosses,
                                is_short ? x->t->product->shorts.depth : ring(x, TILE_A)->depth};
 }
 
@@ -213,11 +216,13 @@ static void start_copy(struct machine *x, const struct agent *g, int i, int ahea
     place(x, g, &z, &m, &n);
     int part = r->rows / r->blocks;
     if (g->step + ahead >= g->steps) return;
+    if (r->operand->stays && g->tile != g->first_tile) return;
     int64_t number = step_number(x, g, ahead);
     struct copy c = {.ring = i,
                      .boxes = tile_step_is_short(x->t, number) ? ring_boxes_of_short(x->t, r)
                                                                : ring_boxes(r),
-                     .stage = (g->stage + ahead) % r->stages,
+                     .stage = (g->stage + ahead) % tile_stages(x->t),
+                     .to = r->operand->stays ? (int)number : (g->stage + ahead) % r->stages,
                      .first = r->blocks > 1 ? g->rank * part : 0,
                      .n = part,
                      .row = i == TILE_A ? m : n,
@@ -255,9 +260,11 @@ static void multiply(struct machine *x, struct agent *g, const struct product_at
     for (int i = 0; i < group_rows(x) * b->rows && p->crosses; i++) g->crossed[i] = 0;
     for (int q = 0; q < of->n_passes; q++) {
         float *sums = of->pass[q].crossed ? g->crossed : g->sums;
-        const float *left = tile_of(x, g->rank, TILE_A, p->stage, of->pass[q].a) +
-                            g->group * group_rows(x) * a->depth;
-        const float *right = tile_of(x, g->rank, TILE_B, p->stage, of->pass[q].b);
+        int of_a = a->operand->stays ? (int)p->step : p->stage,
+            of_b = b->operand->stays ? (int)p->step : p->stage;
+        const float *left =
+            tile_of(x, g->rank, TILE_A, of_a, of->pass[q].a) + g->group * group_rows(x) * a->depth;
+        const float *right = tile_of(x, g->rank, TILE_B, of_b, of->pass[q].b);
         for (int d = 0; d < p->depth; d += INSTRUCTION)
             for (int i = 0; i < group_rows(x); i++)
                 for (int j = 0; j < b->rows; j++) {
@@ -450,7 +457,10 @@ static void turn(struct machine *x, struct agent *g) {
     uint32_t begin = matching_begin(x->t, g->at);
     enum tile_op op = x->t->code.at[begin].op;
     int clusters = (int)(x->t->block->grid / x->blocks);
-    if (op == TILE_LOOP && ++g->step < g->steps) g->at = begin;
+    if (op == TILE_LOOP && ++g->step < g->steps)
+        g->at = begin;
+    else if (op == TILE_LOOP && tile_turns_go_on(x->t))
+        g->turn++;
     if (op == TILE_AHEAD) {
         if (++g->step < x->t->ahead) g->at = begin;
         g->stage = (int)(g->step % x->t->ahead);
@@ -475,10 +485,10 @@ static bool go_on(struct machine *x, struct agent *g) {
     case TILE_END: turn(x, g); break;
     case TILE_WAIT_EMPTY:
         if (!has_passed(&x->empty[g->rank][g->stage], g->phase ^ 1)) return false;
-        x->full[g->rank][g->stage].due = tile_step_is_short(x->t, step_number(x, g, 0))
-                                             ? tile_short_bytes(x->t)
-                                             : tile_copied_bytes(x->t);
+        x->full[g->rank][g->stage].due = tile_copied_bytes(
+            x->t, tile_step_is_short(x->t, step_number(x, g, 0)), g->tile == g->first_tile);
         x->full[g->rank][g->stage].arrivals = 1;
+        fill_stage(x, &x->full[g->rank][g->stage]);
         break;
     case TILE_TURN:
         if (g->turn++ % c->n != -1 - g->group) g->at = matching_end(x->t, g->at);
@@ -523,7 +533,7 @@ static bool go_on(struct machine *x, struct agent *g) {
         break;
     case TILE_NEXT:
         g->before = g->stage;
-        if (++g->stage == ring(x, TILE_A)->stages) g->stage = 0, g->phase ^= 1;
+        if (++g->stage == tile_stages(x->t)) g->stage = 0, g->phase ^= 1;
         break;
     case TILE_ADD: add(x, g); break;
     case TILE_CROSS: cross(x, g, c->n); break;
@@ -568,6 +578,7 @@ static void add_agents(struct machine *x, int rank, int64_t cluster) {
         for (int g = 0; g < (copies ? makers : x->readers); g++) {
             struct agent agent = {
                 .at = at, .rank = rank, .group = copies ? -1 - g : g, .tile = cluster};
+            agent.first_tile = cluster;
             if (!copies) agent.sums = NEW_ARRAY(x->arena, float, sums);
             if (!copies) agent.total = NEW_ARRAY(x->arena, float, sums);
             if (!copies) agent.crossed = NEW_ARRAY(x->arena, float, sums);

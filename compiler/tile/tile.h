@@ -48,7 +48,9 @@
  *   T10 of pairs, an ADD and a CROSS stand behind the DOT in the LOOP; of others no CROSS does;
  *   T11 what a short step leaves out is 0: behind the depth, or behind a tap's channels;
  *   T12 all blocks that a multiprocessor is to have at a time find the registers that their roles
- *       ask for, and their shared memory.
+ *       ask for, and their shared memory;
+ *   T13 what stays in shared memory, copied in the block's first tile, is the same for all of its
+ *       tiles, and has a stage for each step.
  *
  * Where the epilogue reduces, the store is followed by
  *
@@ -113,9 +115,9 @@ struct tile_ring {
     const char *name; /* "A" */
     const struct operand *operand;
     int rows, depth;
-    int line; /* bytes: 32, 64, 128 */
-    int stages, planes;
-    int offset; /* of the first stage; stages are `stage` bytes apart, planes `bytes` */
+    int line;           /* bytes: 32, 64, 128 */
+    int stages, planes; /* stages: of what stays all steps, each of which is copied once */
+    int offset;         /* of the first stage; stages are `stage` bytes apart, planes `bytes` */
     int stage, bytes;
     int blocks; /* of a cluster that copy a part each, for all of them; 1: none */
 };
@@ -168,13 +170,14 @@ int ring_line_elements(const struct tile_ring *r);
 bool tile_step_is_short(const struct tile_program *t, int64_t i);
 bool tile_has_both_steps(const struct tile_program *t); /* and are others not? */
 int ring_boxes_of_short(const struct tile_program *t, const struct tile_ring *r);
-/* Bytes of a stage; of these, those that all copies of a step bring into a block; of a short
- * one. */
-int tile_step_bytes(const struct tile_program *t);
-int tile_copied_bytes(const struct tile_program *t);
-int tile_short_bytes(const struct tile_program *t);
-/* The ring whose tiles are made; NULL: all are copied. */
+/* Bytes that all copies of a step, which may be a short one, bring into a block, in its first tile
+ * or in a later one. */
+int tile_copied_bytes(const struct tile_program *t, bool is_short, bool first);
+int tile_stages(const struct tile_program *t); /* which copies are ahead of products by, and one */
+/* The ring whose tiles are made; NULL: all are copied. That which all tiles of a block share; NULL:
+ * none. */
 const struct tile_ring *tile_made(const struct tile_program *t);
+const struct tile_ring *tile_staying(const struct tile_program *t);
 /* Steps along the depth, of which parts have one in turn: what they read at a time lies together.
  * Floats that a part of a block's tile leaves. */
 int64_t tile_steps(const struct tile_program *t);
@@ -182,6 +185,9 @@ int64_t tile_steps(const struct tile_program *t);
 int64_t tile_batch_steps(const struct tile_program *t, int64_t z);
 int64_t tile_batch_step(const struct tile_program *t, int64_t z, int64_t i);
 int64_t tile_part_floats(const struct tile_program *t);
+/* Who makes has the same of each tile's steps, all long or all short ones, unless a turn is left out
+ * between tiles. */
+bool tile_turns_go_on(const struct tile_program *t);
 /* product.batches_beside: tile number i is of batch (i + i / n) % batches, for this n, and of place
  * i / batches: so a block has all batches in turn, which differ in steps. */
 int64_t tile_turns(const struct tile_program *t);

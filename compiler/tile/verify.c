@@ -267,6 +267,21 @@ static const char *check_shorts(struct checker *c, const struct tile_ring *r) {
     return NULL;
 }
 
+/* What stays is the same for all tiles. */
+static const char *check_staying(struct checker *c, const struct tile_ring *r) {
+    const struct tile_program *t = c->t;
+    const struct operand *o = r->operand;
+    const struct block *p = t->block;
+    if (!o->stays) return NULL;
+    if (r->stages != tile_steps(t) || t->product->by_warp)
+        return arena_printf(c->arena, "T13: %s has not a stage for each step", r->name);
+    if (matrix_tiles(p->kernel, &p->layout, o->axis) > 1 || t->product->parts > 1 ||
+        t->product->steps || r->blocks > 1 ||
+        (o->batches > 1 && matrix_tiles(p->kernel, &p->layout, AXIS_Z) > 1))
+        return arena_printf(c->arena, "T13: tiles of a block have others of %s", r->name);
+    return NULL;
+}
+
 static const char *check_resident(struct checker *c) {
     const struct tile_program *t = c->t;
     const struct device_limits *d = t->block->kernel->limits;
@@ -281,24 +296,30 @@ static const char *check_resident(struct checker *c) {
 
 static const char *check_rings(struct checker *c) {
     const struct tile_program *t = c->t;
-    int end = 0;
+    int stages = tile_stages(t), end = 0, last = 0;
     for (int i = 0; i < RINGS; i++) {
         const struct tile_ring *r = &t->ring[i];
         /* A tensor map's swizzle counts lines from eights of them, ours from a tile's first. */
         int aligned = t->product->by_warp ? BANKS : r->line * LINES;
-        if (r->offset < end || r->offset % aligned || r->stage % aligned)
+        if (r->offset < (r->operand->stays ? 0 : end) || r->offset % aligned || r->stage % aligned)
             return arena_printf(c->arena, "T6: ring %s at %d", r->name, r->offset);
         if (r->bytes % aligned)
             return arena_printf(c->arena, "T6: tiles of %s have %d bytes", r->name, r->bytes);
         const char *bad = check_windows(c, r);
         if (!bad) bad = check_shorts(c, r);
+        if (!bad) bad = check_staying(c, r);
         if (bad) return bad;
+        if (r->operand->stays) continue;
         end = r->offset + r->bytes * r->planes;
         if (end > r->stage) return arena_printf(c->arena, "T6: %s lies in the next stage", r->name);
+        last = r->stage * stages;
     }
-    const struct tile_ring *a = &t->ring[TILE_A];
-    int barriers = t->product->by_warp ? 0 : 16 * a->stages;
-    if (t->barriers < a->stage * a->stages || t->barriers + barriers > t->smem)
+    const struct tile_ring *kept = tile_staying(t);
+    if (kept && (kept->offset < last || kept->bytes * kept->planes > kept->stage))
+        return arena_printf(c->arena, "T6: %s lies in what is filled again", kept->name);
+    if (kept) last = kept->offset + kept->stage * kept->stages;
+    int barriers = t->product->by_warp ? 0 : 16 * stages;
+    if (t->barriers < last || t->barriers + barriers > t->smem)
         return arena_printf(c->arena, "T6: barriers at %d", t->barriers);
     if (t->exchange < t->barriers + barriers || t->exchange + t->product->exchange > t->smem)
         return arena_printf(c->arena, "T6: the exchange at %d", t->exchange);
