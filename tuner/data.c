@@ -123,16 +123,16 @@ enum ws_status data_make_inputs(struct data *x, struct diag *d) {
     return x->has_inputs ? WS_OK : make_inputs(x, d);
 }
 
-enum ws_status data_begin(struct data *x, struct compile_pool *pool, bool reference,
-                          struct diag *d) {
-    const struct reference *inputs = ws_lower_inputs(x->captured, x->machine->limits.kind);
-    if (!inputs && make_inputs(x, d) != WS_OK) return d->status;
-    const struct reference *outputs =
-        reference ? ws_lower_reference(x->captured, x->machine->limits.kind) : NULL;
+enum ws_status data_begin_inputs(struct data *x, struct compile_pool *pool, struct diag *d) {
+    const struct reference *here = ws_lower_inputs(x->captured, x->machine->limits.kind);
     x->pool = pool;
-    if (outputs) begin_texts(x, outputs);
-    if (inputs) begin_texts(x, inputs); /* which are needed before */
-    return WS_OK;
+    if (here) begin_texts(x, here);
+    return here ? WS_OK : make_inputs(x, d);
+}
+
+void data_begin_reference(struct data *x) {
+    const struct reference *here = ws_lower_reference(x->captured, x->machine->limits.kind);
+    if (here) begin_texts(x, here);
 }
 
 enum ws_status data_fetch_inputs(struct data *x, struct diag *d) {

@@ -1,7 +1,8 @@
 /* data.h: the tensors of a captured workload: inputs and outputs on the device, and what the
  * outputs should be.
  *
- *   data_begin            what kernels are to make is begun to be compiled
+ *   data_begin_inputs, data_begin_reference
+ *                         kernels that make them are begun to be compiled
  *   data_make_inputs      random values on the device
  *   data_make_reference   what the outputs should be, in double precision, there too
  *   data_restore          all of it again, after the device was reset
@@ -60,10 +61,10 @@ void data_open(struct data *x, struct machine *m, const struct ws_program *p, st
  * the lender. The reference is all that is made of it, and may stay unknown for want of memory. */
 void data_open_lent(struct data *x, const struct data *lender, const struct ws_captured *kernels,
                     const dptr *inputs, struct arena *a);
-/* Before anybody else's texts, and those that are added to the pool from then on. Inputs that no
- * kernels make are made at once: the interpreter wants the cores that compilers take. */
-enum ws_status data_begin(struct data *x, struct compile_pool *pool, bool reference,
-                          struct diag *d);
+/* Texts of kernels are compiled by the pool from then on. Inputs that no kernels make are made at
+ * once: the interpreter wants the cores that compilers take. */
+enum ws_status data_begin_inputs(struct data *x, struct compile_pool *pool, struct diag *d);
+void data_begin_reference(struct data *x);
 /* Unless they were. */
 enum ws_status data_make_inputs(struct data *x, struct diag *d);
 /* host_inputs are there. */

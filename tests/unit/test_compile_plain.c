@@ -19,7 +19,9 @@ enum { GRAPHS = 24, LONG = 300 };
 static struct env env;
 static struct plain_place here;
 static struct plain_place serial; /* CUDA's text, thread after thread */
-static struct toolchain *nvrtc;   /* NULL: there is none here */
+static struct plain_place sliced; /* the same with no memory to speak of: by rows */
+static int n_sliced;
+static struct toolchain *nvrtc; /* NULL: there is none here */
 
 static void check_cuda(struct graph *g, uint64_t seed) {
     struct reference *r = reference_lower(g, &(struct reference_options){.cuda = true}, g->arena);
@@ -51,6 +53,8 @@ static void check_graph(struct graph *g, struct value *in, uint64_t seed, struct
     struct plain_seen seen = {0};
     check_at(&here, g, in, seed, all);
     if (seed % 2) check_at(&serial, g, in, seed, &seen);
+    if (seed % 4 == 1) check_at(&sliced, g, in, seed, &seen);
+    if (seed % 4 == 1) n_sliced += seen.slices > 2;
 }
 
 static void test_random_graphs(void **state) {
@@ -70,6 +74,7 @@ static void test_random_graphs(void **state) {
     }
     assert_true(all.slices > (int64_t)n / 2);
     assert_true(all.judged > all.asked * 8 / 10);
+    assert_true(n_sliced > 0);
 }
 
 /* A number has the digits of the maths, not those of a tensor of few bits beside it. */
@@ -360,6 +365,8 @@ int main(void) {
         return 1;
     }
     serial = (struct plain_place){.dev = here.dev, .cc = serial_open(here.cc, a), .cuda = true};
+    sliced = serial;
+    sliced.memory = 1;
     struct diag quiet = diag_new(a);
     toolchain_open(DEVICE_CUDA, "sm_90a", &env, a, &quiet, &nvrtc);
     const struct CMUnitTest all[] = {cmocka_unit_test(test_random_graphs),
