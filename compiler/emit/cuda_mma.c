@@ -290,8 +290,8 @@ static const char *operand_of(struct emitter *w, const struct tile_ring *r, int 
                         plane * r->bytes, step);
 }
 
-/* Products of two planes, instructions from number `from` on; first: a text that is 0 where the sums
- * begin. */
+/* Products of two planes, instructions from number `from` on; first: a text that is 0 where the
+ * sums begin. */
 static void put_pass(struct emitter *w, const struct tile_program *t, int pass, int from, int end,
                      const char *first) {
     const struct product *of = t->product;
@@ -303,9 +303,9 @@ static void put_pass(struct emitter *w, const struct tile_program *t, int pass, 
     close_brace(w);
 }
 
-/* Groups of instructions by turns: of first planes, whose sums begin anew every PROMOTE_PAIRS of the
- * depth, and crossed ones, which keep the units busy while those are added to the total. The last
- * of each are under way. */
+/* Groups of instructions by turns: of first planes, whose sums begin anew every PROMOTE_PAIRS of
+ * the depth, and crossed ones, which keep the units busy while those are added to the total. The
+ * last of each are under way. */
 static void put_dot_of_pairs(struct emitter *w, const struct tile_program *t, int depth) {
     const struct product *of = t->product;
     int unit = instruction_depth(ring(t, TILE_A)->operand), all = depth / unit;

@@ -128,8 +128,8 @@ static int64_t least_steps(const struct kernel *k, const struct product *p, int6
     return all;
 }
 
-/* What steps come to is added up in blocks, and these then. Of pairs, which are twice as many terms,
- * blocks are about as long as they are many. */
+/* What steps come to is added up in blocks, and these then. Of pairs, which are twice as many
+ * terms, blocks are about as long as they are many. */
 static struct folds promoted_folds(int64_t depth, int step, bool pairs) {
     enum { RADIX = 32, SHORT = 8 };
     int block = RADIX, length = SHORT;
