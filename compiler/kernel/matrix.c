@@ -105,8 +105,7 @@ static struct short_steps find_shorts(const struct product *p, int depth) {
     }
     int64_t every = round_up(whole, depth) / depth;
     int64_t left = round_up(counts - (every - 1) * depth, unit);
-    if (p->by_warp || p->makers || (depth - left) * LEAST < depth * every)
-        return (struct short_steps){0};
+    if (p->by_warp || (depth - left) * LEAST < depth * every) return (struct short_steps){0};
     return (struct short_steps){.depth = (int)left, .every = every, .at = every - 1};
 }
 
