@@ -14,11 +14,19 @@ struct ex_node {
     int64_t value;
 };
 
+/* What ex_linear found last of an expression and a symbol of the same hash. */
+struct ex_line {
+    ex e, sym, coeff, rest;
+    bool linear;
+};
+enum { EX_LINES = 1 << 11 };
+
 struct exprs {
     struct arena *arena;
     VEC(struct ex_node) nodes;
     VEC(struct ex_symbol) symbols;
-    struct map ids; /* node bytes -> id */
+    struct map ids;        /* node bytes -> id */
+    struct ex_line *lines; /* EX_LINES; NULL: nobody has asked */
     bool overflowed;
     struct ex_escape escape;
 };
