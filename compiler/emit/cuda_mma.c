@@ -480,7 +480,8 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
                 close_brace(w);
             if (open[depth] == TILE_LOOP && !copies && t->product->folds.levels)
                 put_fold(w, t, true);
-            if (open[depth] == TILE_LOOP && copies && tile_turns_go_on(t)) put_next_turn(w, t);
+            if (open[depth] == TILE_LOOP && copies && tile_turns_go_on(t))
+                line(w, "turn = turn ? turn - 1 : %d;", t->product->makers - 1);
             in_loop &= open[depth] != TILE_LOOP;
             break;
         case TILE_WAIT_EMPTY: put_wait_empty(w, t); break;

@@ -71,7 +71,8 @@ int64_t tile_steps(const struct tile_program *t) {
 }
 
 bool tile_turns_go_on(const struct tile_program *t) {
-    return t->product->makers > 1 && tile_steps(t) % t->product->makers == 0;
+    int makers = t->product->makers;
+    return makers > 1 && makers < tile_stages(t) && tile_steps(t) % makers == 0;
 }
 
 int64_t tile_batch_steps(const struct tile_program *t, int64_t z) {

@@ -402,6 +402,8 @@ static void test_numbers(void **state) {
         {sliding, "mma=1 m=64 n=64 k=32 stages=2 warps=8 make=1"},
         {sliding_wide, "mma=1 m=64 n=128 k=64 stages=3 warps=12 make=2"},
         {sliding_wide, "mma=1 m=128 n=32 k=64 stages=2 warps=16 make=2 split=2"},
+        {first, "mma=1 m=64 n=32 k=32 stages=3 warps=12 make=2"}, /* turns go on */
+        {first, "mma=1 m=64 n=32 k=32 stages=2 warps=12 make=2"},
         {first_line, "mma=1 m=64 n=32 k=32 stages=2 warps=8 make=1"},
         {first_solid, "mma=1 m=128 n=64 k=16 stages=3 warps=16 make=2"},
         {plain, "mma=2 m=64 n=64 k=32 tm=32 tn=32 stages=3 warps=4"},
@@ -672,6 +674,19 @@ static void test_mistakes_of_staying(void **state) {
     arena_free(a);
 }
 
+/* A group whose turn comes later than the ring comes round takes one wait for another. */
+static void test_mistakes_of_turns(void **state) {
+    struct arena *a = arena_new();
+    struct tile_program *t = program_of(a, first, "mma=1 m=64 n=32 k=64 stages=3 warps=12 make=2");
+    struct product p = *t->product;
+    t->product = &p;
+    assert_null(tile_verify(t, a));
+    p.makers = t->code.at[find(t, TILE_TURN, 0)].n = 4;
+    assert_non_null(strstr(tile_verify(t, a), "T4: "));
+    assert_non_null(strstr(tile_verify(t, a), "a round of its stage may be left out"));
+    arena_free(a);
+}
+
 /* The machine finds what the verifier does, by numbers or by waiting for ever. */
 static void test_machine_finds_mistakes(void **state) {
     static const struct {
@@ -762,6 +777,7 @@ int main(void) {
         cmocka_unit_test(test_mistakes_of_shorts),
         cmocka_unit_test(test_mistakes_of_blocks),
         cmocka_unit_test(test_mistakes_of_staying),
+        cmocka_unit_test(test_mistakes_of_turns),
         cmocka_unit_test(test_machine_finds_mistakes),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_print_rows),
