@@ -193,23 +193,28 @@ static const char *check_fit(const struct kernel *k, int fit, const struct layou
     return NULL;
 }
 
-/* A multiprocessor has 512 for each thread of a warpgroup. Those who make hold what they have read
- * of a step, those who multiply their sums. */
-int product_registers(const struct product *p, bool multiplies) {
-    if (p->resident > 1) return multiplies ? p->multiplier_registers : p->copier_registers;
-    if (p->makers) {
-        enum { OTHERS = 56, LEAST = 40, EACH = 128, ALL = 512, UNIT = 8, MANY = 3 };
-        int sums = p->warp_columns / 2 * (p->promotes ? 2 : 1);
-        if (p->makers >= MANY) {
-            int launched = ALL / (p->warpgroups + p->makers) / UNIT * UNIT,
-                each = (sums + LEAST + UNIT - 1) / UNIT * UNIT;
-            if (sums + OTHERS <= launched) return 0;
-            return multiplies ? each : (ALL - each * p->warpgroups) / p->makers / UNIT * UNIT;
-        }
-        if (p->warpgroups == 2 && p->makers == 2 && sums + OTHERS <= EACH) return 0;
-        if (p->warpgroups == 1) return p->makers == 1 ? 0 : multiplies ? 232 : 136;
+/* Those who make hold what they have read of a step, those who multiply their sums; a block's
+ * warpgroups share out what they are launched with, for more than that no instruction would get.
+ * Where they ask for it, the compiler knows too that a warpgroup's operands are the same for all of
+ * its threads. */
+static int makers_registers(const struct product *p, bool multiplies) {
+    enum { OTHERS = 56, FEW = 40, ALL = 512, UNIT = 8, MANY = 3 };
+    int groups = p->warpgroups + p->makers, pool = ALL / groups / UNIT * UNIT * groups;
+    int sums = p->warp_columns / 2 * (p->promotes ? 2 : 1),
+        others = p->makers < MANY && sums + OTHERS <= ALL / groups ? OTHERS : FEW;
+    int each = (sums + others + UNIT - 1) / UNIT * UNIT;
+    if (groups == 2) return 0;
+    if (p->makers < MANY && others == FEW) { /* what the makers leave */
+        if (p->warpgroups == 1) return multiplies ? 232 : 136;
         return p->makers == 1 ? multiplies ? 200 : 104 : multiplies ? 168 : 88;
     }
+    return multiplies ? each : (pool - each * p->warpgroups) / p->makers / UNIT * UNIT;
+}
+
+/* A multiprocessor has 512 for each thread of a warpgroup. */
+int product_registers(const struct product *p, bool multiplies) {
+    if (p->resident > 1) return multiplies ? p->multiplier_registers : p->copier_registers;
+    if (p->makers) return makers_registers(p, multiplies);
     if (p->warpgroups == 1) return 0;
     return p->warpgroups > 2 ? multiplies ? 160 : 32 : multiplies ? 232 : 40;
 }
