@@ -101,13 +101,10 @@ static void put_operands(struct emitter *w, const struct tile_program *t) {
     }
 }
 
-/* Of a thread's registers, of which all have the same as they are launched: who has more of them
- * then gives them away first. Four warpgroups that make tiles have more than two that multiply by
- * few columns. */
+/* Of a thread: all have the same as they are launched. Two warpgroups that make tiles have more than
+ * two that multiply by few columns. */
 static void put_registers(struct emitter *w, const struct tile_program *t, int registers) {
-    enum { UNIT = 8 };
-    int blocks = t->product->resident * t->threads;
-    int launched = (int)(w->k->limits->regs_unit / blocks) / UNIT * UNIT;
+    int launched = product_launch_registers(w->k, t->product, t->threads);
     if (registers && registers != launched)
         line(w, "k_%s_registers<%d>();", registers < launched ? "fewer" : "more", registers);
 }
@@ -502,7 +499,8 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
                 close_brace(w);
             if (open[depth] == TILE_LOOP && !copies && t->product->folds.levels)
                 put_fold(w, t, true);
-            if (open[depth] == TILE_LOOP && copies && tile_turns_go_on(t)) put_next_turn(w, t);
+            if (open[depth] == TILE_LOOP && copies && tile_turns_go_on(t))
+                line(w, "turn = turn ? turn - 1 : %d;", t->product->makers - 1);
             in_loop &= open[depth] != TILE_LOOP;
             break;
         case TILE_WAIT_EMPTY: put_wait_empty(w, t); break;

@@ -161,16 +161,16 @@ static const char *check_operand(const struct kernel *k, const struct operand *o
     return NULL;
 }
 
-/* Registers of a thread as its block is launched: a multiprocessor's blocks have all of them. */
-static int launch_registers(const struct kernel *k, const struct product *p, int threads) {
-    enum { UNIT = 8 };
-    return (int)(k->limits->regs_unit / (p->resident * threads)) / UNIT * UNIT;
+int product_launch_registers(const struct kernel *k, const struct product *p, int threads) {
+    enum { UNIT = 8, OF_WGMMA = 1 << 16 }; /* where a multiprocessor has wgmma, it has so many */
+    int64_t all = p->resident > 1 ? k->limits->regs_unit : OF_WGMMA;
+    return (int)(all / (p->resident * threads)) / UNIT * UNIT;
 }
 
 /* Those who copy give registers away, and those who multiply get them. */
 static void share_registers(const struct kernel *k, struct product *p, int threads) {
     enum { UNIT = 8, COPIER = 40 };
-    int left = launch_registers(k, p, threads) * threads - COPIER * GROUP_THREADS;
+    int left = product_launch_registers(k, p, threads) * threads - COPIER * GROUP_THREADS;
     p->copier_registers = COPIER;
     p->multiplier_registers = left / (p->warpgroups * GROUP_THREADS) / UNIT * UNIT;
 }
@@ -183,7 +183,7 @@ static const char *check_fit(const struct kernel *k, int fit, const struct layou
         return fit ? arena_printf(a, "fit=%d; mma=1 has one block, or fit=2", fit) : NULL;
     if (p->resident > MOST) return arena_printf(a, "fit=%d blocks of %d threads", fit, y->threads);
     /* NVRTC 13.0 wants what an instruction names to be there at launch (C7602), and no more. */
-    int launched = launch_registers(k, p, y->threads);
+    int launched = product_launch_registers(k, p, y->threads);
     if (y->br / 2 + OTHERS > launched)
         return arena_printf(a, "fit=%d: %d sums of an instruction; %d is the limit", fit, y->br / 2,
                             launched - OTHERS);
@@ -194,21 +194,21 @@ static const char *check_fit(const struct kernel *k, int fit, const struct layou
 }
 
 /* Those who make hold what they have read of a step, those who multiply their sums; a block's
- * warpgroups share out what they are launched with, for more than that no instruction would get.
+ * warpgroups share out what they are launched with: more than that no instruction gets, for ever.
  * Where they ask for it, the compiler knows too that a warpgroup's operands are the same for all of
  * its threads. */
 static int makers_registers(const struct product *p, bool multiplies) {
-    enum { OTHERS = 56, FEW = 40, ALL = 512, UNIT = 8, MANY = 3 };
-    int groups = p->warpgroups + p->makers, pool = ALL / groups / UNIT * UNIT * groups;
-    int sums = p->warp_columns / 2 * (p->promotes ? 2 : 1),
-        others = p->makers < MANY && sums + OTHERS <= ALL / groups ? OTHERS : FEW;
-    int each = (sums + others + UNIT - 1) / UNIT * UNIT;
+    enum { OTHERS = 56, ALL = 512, UNIT = 8, MOST = 232 };
+    int groups = p->warpgroups + p->makers, launched = ALL / groups / UNIT * UNIT;
+    int sums = p->warp_columns / 2 * (p->promotes ? 2 : 1);
+    int each = (sums + OTHERS + UNIT - 1) / UNIT * UNIT;
     if (groups == 2) return 0;
-    if (p->makers < MANY && others == FEW) { /* what the makers leave */
-        if (p->warpgroups == 1) return multiplies ? 232 : 136;
-        return p->makers == 1 ? multiplies ? 200 : 104 : multiplies ? 168 : 88;
+    if (each <= launched) {
+        int left = (launched * groups - each * p->warpgroups) / p->makers / UNIT * UNIT;
+        return multiplies ? each : left < MOST ? left : MOST;
     }
-    return multiplies ? each : (pool - each * p->warpgroups) / p->makers / UNIT * UNIT;
+    if (p->warpgroups == 1) return multiplies ? 232 : 136;
+    return p->makers == 1 ? multiplies ? 200 : 104 : multiplies ? 168 : 88;
 }
 
 /* A multiprocessor has 512 for each thread of a warpgroup. */
@@ -222,7 +222,7 @@ int product_registers(const struct product *p, bool multiplies) {
 /* Of warps that make tiles of one factor. */
 static const char *check_makers(const struct kernel *k, const struct config *c,
                                 const struct layout *y, const struct product *p, struct arena *a) {
-    enum { MOST = 4, MANY = 3, LEAST_REGISTERS = 72, WIDEST = 192 };
+    enum { MOST = 2, WIDEST = 192 };
     if (p->makers > MOST) return arena_printf(a, "make=%d; %d is the limit", p->makers, MOST);
     if (p->by_warp) return "make is a knob of mma=1";
     if (p->makers > c->knob[KNOB_stages])
@@ -232,9 +232,6 @@ static const char *check_makers(const struct kernel *k, const struct config *c,
         return "tiles of pairs are not made: whether these are in range is known of images";
     if (y->cluster > 1) return "blocks of a cluster make no tiles";
     if (p->warpgroups > 2) return "make needs an m of 64 or 128";
-    int registers = product_registers(p, false);
-    if (p->makers >= MANY && registers && registers < LEAST_REGISTERS)
-        return arena_printf(a, "make=%d: threads have too few registers", p->makers);
     if (p->warpgroups == 2 && p->makers == 2 && c->knob[KNOB_n] > WIDEST)
         return "512 threads have too few registers for the sums of an instruction";
     if (!p->a.made && !p->b.made) return "no factor is packed that could be made";

@@ -460,7 +460,7 @@ static void turn(struct machine *x, struct agent *g) {
     if (op == TILE_LOOP && ++g->step < g->steps)
         g->at = begin;
     else if (op == TILE_LOOP && tile_turns_go_on(x->t))
-        g->turn++;
+        g->turn += x->t->product->makers - 1;
     if (op == TILE_AHEAD) {
         if (++g->step < x->t->ahead) g->at = begin;
         g->stage = (int)(g->step % x->t->ahead);

@@ -288,11 +288,11 @@ static const char *check_resident(struct checker *c) {
     const struct tile_program *t = c->t;
     const struct device_limits *d = t->block->kernel->limits;
     const struct product *p = t->product;
-    enum { UNIT = 8 };
     int64_t registers = (int64_t)product_registers(p, false) * t->copiers +
                         (int64_t)product_registers(p, true) * (t->threads - t->copiers);
     if (p->by_warp) return NULL;
-    if (registers > d->regs_unit / (t->threads * p->resident) / UNIT * UNIT * t->threads)
+    int launched = product_launch_registers(t->block->kernel, p, t->threads);
+    if (registers > (int64_t)launched * t->threads)
         return "T12: registers for fewer blocks";
     if (p->resident == 1) return NULL;
     return (int64_t)t->smem * p->resident > d->smem_unit ? "T12: shared memory for fewer blocks"

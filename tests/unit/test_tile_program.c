@@ -402,6 +402,8 @@ static void test_numbers(void **state) {
         {sliding, "mma=1 m=64 n=64 k=32 stages=2 warps=8 make=1"},
         {sliding_wide, "mma=1 m=64 n=128 k=64 stages=3 warps=12 make=2"},
         {sliding_wide, "mma=1 m=128 n=32 k=64 stages=2 warps=16 make=2 split=2"},
+        {first, "mma=1 m=64 n=32 k=32 stages=3 warps=12 make=2"}, /* turns go on */
+        {first, "mma=1 m=64 n=32 k=32 stages=2 warps=12 make=2"},
         {first_line, "mma=1 m=64 n=32 k=32 stages=2 warps=8 make=1"},
         {first_solid, "mma=1 m=128 n=64 k=16 stages=3 warps=16 make=2"},
         {plain, "mma=2 m=64 n=64 k=32 tm=32 tn=32 stages=3 warps=4"},
@@ -639,6 +641,13 @@ static void test_mistakes_of_blocks(void **state) {
     p.multiplier_registers -= 8;
     t->smem += 32 << 10;
     assert_string_equal(tile_verify(t, a), "T12: shared memory for fewer blocks");
+    /* What one group that makes and two that multiply ask for is too much for four groups. */
+    t = program_of(a, first, "mma=1 m=128 n=64 k=64 stages=3 warps=16 make=2");
+    p = *t->product;
+    t->product = &p;
+    assert_null(tile_verify(t, a));
+    p.makers = 1;
+    assert_string_equal(tile_verify(t, a), "T12: registers for fewer blocks");
     arena_free(a);
 }
 
@@ -669,6 +678,19 @@ static void test_mistakes_of_staying(void **state) {
     t->product = &p;
     p.parts = 2;
     assert_string_equal(tile_verify(t, a), "T13: tiles of a block have others of A");
+    arena_free(a);
+}
+
+/* A group whose turn comes later than the ring comes round takes one wait for another. */
+static void test_mistakes_of_turns(void **state) {
+    struct arena *a = arena_new();
+    struct tile_program *t = program_of(a, first, "mma=1 m=64 n=32 k=64 stages=3 warps=12 make=2");
+    struct product p = *t->product;
+    t->product = &p;
+    assert_null(tile_verify(t, a));
+    p.makers = t->code.at[find(t, TILE_TURN, 0)].n = 4;
+    assert_non_null(strstr(tile_verify(t, a), "T4: "));
+    assert_non_null(strstr(tile_verify(t, a), "a round of its stage may be left out"));
     arena_free(a);
 }
 
@@ -762,6 +784,7 @@ int main(void) {
         cmocka_unit_test(test_mistakes_of_shorts),
         cmocka_unit_test(test_mistakes_of_blocks),
         cmocka_unit_test(test_mistakes_of_staying),
+        cmocka_unit_test(test_mistakes_of_turns),
         cmocka_unit_test(test_machine_finds_mistakes),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_print_rows),
