@@ -101,11 +101,19 @@ static void put_operands(struct emitter *w, const struct tile_program *t) {
     }
 }
 
+/* Of a thread: all have the same as they are launched. Two warpgroups that make tiles have more than
+ * two that multiply by few columns. */
+static void put_registers(struct emitter *w, const struct tile_program *t, int registers) {
+    int launched = product_launch_registers(w->k, t->product, t->threads);
+    if (registers && registers != launched)
+        line(w, "k_%s_registers<%d>();", registers < launched ? "fewer" : "more", registers);
+}
+
 static void put_role(struct emitter *w, const struct tile_program *t, bool copies) {
     int registers = product_registers(t->product, !copies);
     if (copies) {
         open_brace(w, "if (threadIdx.x < %d)", t->copiers);
-        if (registers) line(w, "k_fewer_registers<%d>();", registers);
+        put_registers(w, t, registers);
         if (tile_made(t)) {
             put_places_of_makers(w, t);
         } else {
@@ -114,7 +122,7 @@ static void put_role(struct emitter *w, const struct tile_program *t, bool copie
         }
     } else {
         open_brace(w, "else");
-        if (registers) line(w, "k_more_registers<%d>();", registers);
+        put_registers(w, t, registers);
         /* As a warp's number: the compiler then keeps what follows from it in uniform registers. */
         line(w, "const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / %d - %d, 0);",
              WARPGROUP, t->copiers / WARPGROUP);
@@ -155,14 +163,25 @@ static void put_draw_tile(struct emitter *w, const struct tile_program *t) {
     if (t->product->batches_beside)
         of = arena_printf(w->arena, "(tile + tile / %lld) %% %lld, of_z = tile / %lld",
                           (long long)tile_turns(t), batches, batches);
-    line(w, "const int z = %s, band = of_z / %lld * %d;", of, band * n, band);
-    line(w, "const int high = k_clamp(%lld - band, %d), at = of_z - band * %lld;", m, band, n);
+    bool bands = m > 1 && n > 1;
+    line(w, "const int z = %s;", of);
+    if (bands) {
+        line(w, "const int band = of_z / %lld * %d;", band * n, band);
+        line(w, "const int high = k_clamp(%lld - band, %d), at = of_z - band * %lld;", m, band, n);
+    }
     const char *of_rank = y->cluster > 1 ? arena_printf(w->arena, " * %d + rank)", y->cluster) : "";
     const char *down = t->product->shares_a ? "" : of_rank,
                *on = t->product->shares_a ? of_rank : "";
-    line(w, "const int m0 = %s(band + at %% high)%s * %d, n0 = %sat / high%s * %d;",
-         *down ? "(" : "", down, y->bx, *on ? "(" : "", on, y->br);
-    line(w, "(void)z;");
+    line(w, "const int m0 = %s%s%s * %d, n0 = %s%s%s * %d;", *down ? "(" : "",
+         bands   ? "(band + at % high)"
+         : m > 1 ? "of_z"
+                 : "0",
+         down, y->bx, *on ? "(" : "",
+         bands   ? "at / high"
+         : n > 1 ? "of_z"
+                 : "0",
+         on, y->br);
+    line(w, "(void)z, (void)of_z;");
     if (t->product->steps && parts > 1)
         line(w, "const int steps = (steps_of[z] + %d - part) / %d;", parts - 1, parts);
     else if (t->product->steps)

@@ -498,6 +498,8 @@ const char *operand_unmakeable(const struct kernel *k, const struct operand *o, 
                                struct arena *a);
 /* Registers of a thread of the role that copies or makes, or multiplies; 0: as many as all have. */
 int product_registers(const struct product *p, bool multiplies);
+/* Those of a thread as its block is launched: a multiprocessor's blocks have all of them. */
+int product_launch_registers(const struct kernel *k, const struct product *p, int threads);
 
 /* operand.c: both factors, for tiles of m by n of so much depth; p->by_warp and p->makers are
  * known. */

@@ -175,16 +175,16 @@ static const char *check_operand(const struct kernel *k, const struct operand *o
     return NULL;
 }
 
-/* Registers of a thread as its block is launched: a multiprocessor's blocks have all of them. */
-static int launch_registers(const struct kernel *k, const struct product *p, int threads) {
-    enum { UNIT = 8 };
-    return (int)(k->limits->regs_unit / (p->resident * threads)) / UNIT * UNIT;
+int product_launch_registers(const struct kernel *k, const struct product *p, int threads) {
+    enum { UNIT = 8, OF_WGMMA = 1 << 16 }; /* where a multiprocessor has wgmma, it has so many */
+    int64_t all = p->resident > 1 ? k->limits->regs_unit : OF_WGMMA;
+    return (int)(all / (p->resident * threads)) / UNIT * UNIT;
 }
 
 /* Those who copy give registers away, and those who multiply get them. */
 static void share_registers(const struct kernel *k, struct product *p, int threads) {
     enum { UNIT = 8, COPIER = 40 };
-    int left = launch_registers(k, p, threads) * threads - COPIER * GROUP_THREADS;
+    int left = product_launch_registers(k, p, threads) * threads - COPIER * GROUP_THREADS;
     p->copier_registers = COPIER;
     p->multiplier_registers = left / (p->warpgroups * GROUP_THREADS) / UNIT * UNIT;
 }
@@ -197,7 +197,7 @@ static const char *check_fit(const struct kernel *k, int fit, const struct layou
         return fit ? arena_printf(a, "fit=%d; mma=1 has one block, or fit=2", fit) : NULL;
     if (p->resident > MOST) return arena_printf(a, "fit=%d blocks of %d threads", fit, y->threads);
     /* NVRTC 13.0 wants what an instruction names to be there at launch (C7602), and no more. */
-    int launched = launch_registers(k, p, y->threads);
+    int launched = product_launch_registers(k, p, y->threads);
     if (y->br / 2 + OTHERS > launched)
         return arena_printf(a, "fit=%d: %d sums of an instruction; %d is the limit", fit, y->br / 2,
                             launched - OTHERS);
@@ -207,17 +207,28 @@ static const char *check_fit(const struct kernel *k, int fit, const struct layou
     return NULL;
 }
 
-/* A multiprocessor has 512 for each thread of a warpgroup. Those who make hold what they have read
- * of a step, those who multiply their sums. */
+/* Those who make hold what they have read of a step, those who multiply their sums; a block's
+ * warpgroups share out what they are launched with: more than that no instruction gets, for ever.
+ * Where they ask for it, the compiler knows too that a warpgroup's operands are the same for all of
+ * its threads. */
+static int makers_registers(const struct product *p, bool multiplies) {
+    enum { OTHERS = 56, ALL = 512, UNIT = 8, MOST = 232 };
+    int groups = p->warpgroups + p->makers, launched = ALL / groups / UNIT * UNIT;
+    int sums = p->warp_columns / 2 * (p->promotes ? 2 : 1);
+    int each = (sums + OTHERS + UNIT - 1) / UNIT * UNIT;
+    if (groups == 2) return 0;
+    if (each <= launched) {
+        int left = (launched * groups - each * p->warpgroups) / p->makers / UNIT * UNIT;
+        return multiplies ? each : left < MOST ? left : MOST;
+    }
+    if (p->warpgroups == 1) return multiplies ? 232 : 136;
+    return p->makers == 1 ? multiplies ? 200 : 104 : multiplies ? 168 : 88;
+}
+
+/* A multiprocessor has 512 for each thread of a warpgroup. */
 int product_registers(const struct product *p, bool multiplies) {
     if (p->resident > 1) return multiplies ? p->multiplier_registers : p->copier_registers;
-    if (p->makers) {
-        enum { OTHERS = 56, EACH = 128 };
-        int sums = p->warp_columns / 2 * (p->promotes ? 2 : 1);
-        if (p->warpgroups == 2 && p->makers == 2 && sums + OTHERS <= EACH) return 0;
-        if (p->warpgroups == 1) return p->makers == 1 ? 0 : multiplies ? 232 : 136;
-        return p->makers == 1 ? multiplies ? 200 : 104 : multiplies ? 168 : 88;
-    }
+    if (p->makers) return makers_registers(p, multiplies);
     if (p->warpgroups == 1) return 0;
     return p->warpgroups > 2 ? multiplies ? 160 : 32 : multiplies ? 232 : 40;
 }

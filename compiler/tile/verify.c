@@ -291,10 +291,13 @@ static const char *check_resident(struct checker *c) {
     const struct tile_program *t = c->t;
     const struct device_limits *d = t->block->kernel->limits;
     const struct product *p = t->product;
-    int64_t registers = (int64_t)p->copier_registers * t->copiers +
-                        (int64_t)p->multiplier_registers * (t->threads - t->copiers);
-    if (p->resident == 1 || p->by_warp) return NULL;
-    if (registers * p->resident > d->regs_unit) return "T12: registers for fewer blocks";
+    int64_t registers = (int64_t)product_registers(p, false) * t->copiers +
+                        (int64_t)product_registers(p, true) * (t->threads - t->copiers);
+    if (p->by_warp) return NULL;
+    int launched = product_launch_registers(t->block->kernel, p, t->threads);
+    if (registers > (int64_t)launched * t->threads)
+        return "T12: registers for fewer blocks";
+    if (p->resident == 1) return NULL;
     return (int64_t)t->smem * p->resident > d->smem_unit ? "T12: shared memory for fewer blocks"
                                                          : NULL;
 }

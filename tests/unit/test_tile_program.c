@@ -642,6 +642,13 @@ static void test_mistakes_of_blocks(void **state) {
     p.multiplier_registers -= 8;
     t->smem += 32 << 10;
     assert_string_equal(tile_verify(t, a), "T12: shared memory for fewer blocks");
+    /* What one group that makes and two that multiply ask for is too much for four groups. */
+    t = program_of(a, first, "mma=1 m=128 n=64 k=64 stages=3 warps=16 make=2");
+    p = *t->product;
+    t->product = &p;
+    assert_null(tile_verify(t, a));
+    p.makers = 1;
+    assert_string_equal(tile_verify(t, a), "T12: registers for fewer blocks");
     arena_free(a);
 }
 
