@@ -12,9 +12,10 @@
  *   - all reductions go along the same axes, which are all of the left factor's own, or of the
  *     right one's, or both, or these and the batches; or the last of the right one's, and last ones
  *     of the left one's or none: the pixels of each image, with the channels of each group;
- *   - what reads, element by element, what its rows come to reads rows, not columns: the blocks
- *     that share rows are at work at a time, and wait for each other with what they have in
- *     registers; if there are so many blocks, and not too many of the device's are idle then;
+ *   - what reads, element by element, what rows come to, or columns, reads these alone: the kernel
+ *     makes rows of them (kernel/axes.c). The blocks that share rows are at work at a time, and wait
+ *     for each other with what they have in registers; if there are so many blocks, and not too many
+ *     of the device's are idle then;
  *   - there are enough tiles; else parts of the depth fill the device, whose sums are complete
  *     nowhere before all have come. */
 #include "schedule/fuse.h"
@@ -273,9 +274,11 @@ static const char *readers_reason(struct fuser *f, const struct merge *m, const 
     const struct nest *n = nest_at(f, M->nest);
     bool wide = f->limits->wgmma && n->insts.at[n->insts.n - 1].dtype != DT_F32;
     int64_t width = wide ? 2 * COLUMNS : COLUMNS, units = f->limits->units;
-    if (over != p.right) return "elements read what columns come to, which many tiles share";
-    int64_t sharing = (size_of_axes(f, H, p.right) + width - 1) / width;
-    int64_t down = size_of_axes(f, H, p.both) * ((size_of_axes(f, H, p.left) + ROWS - 1) / ROWS);
+    if (over != p.right && over != p.left)
+        return "elements read what more than their row, or their column, comes to";
+    uint32_t others = over == p.right ? p.left : p.right;
+    int64_t sharing = (size_of_axes(f, H, over) + width - 1) / width;
+    int64_t down = size_of_axes(f, H, p.both) * ((size_of_axes(f, H, others) + ROWS - 1) / ROWS);
     if (sharing == 1) return NULL;
     if (sharing > units)
         return arena_printf(f->s->arena,
