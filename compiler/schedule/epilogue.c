@@ -291,7 +291,46 @@ static const char *readers_reason(struct fuser *f, const struct merge *m, const 
     return NULL;
 }
 
+/* Does nest n reduce windows, which nest w moves? Some dimension that w reads is an axis that n
+ * reduces, or goes along element by element (unroll.c), beside one that it keeps. */
+static bool reduces_windows(struct fuser *f, const struct nest *n, const struct nest *w) {
+    const struct inst *moved = &w->insts.at[0];
+    for (uint32_t i = 0; i < n->insts.n && !n->matmul; i++) {
+        const struct inst *x = &n->insts.at[i];
+        if (x->kind != INST_LOAD || x->buffer != w->out) continue;
+        for (int d = 0; d < moved->n_index; d++) {
+            bool reduced = false, kept = false;
+            for (int k = 0; k < x->n_index; k++) {
+                if (!ex_uses(f->l->ex, moved->index[d], w->out_index[k])) continue;
+                int64_t number;
+                bool along = ex_is_const(f->l->ex, x->index[k], &number);
+                for (int r = 0; r < n->n_reduce; r++)
+                    along |= ex_uses(f->l->ex, x->index[k], n->reduce[r]);
+                reduced |= along, kept |= !along;
+            }
+            if (reduced && kept) return true;
+        }
+    }
+    return false;
+}
+
+/* Windows of what a product comes to, as stored by its tiles, lie in pieces: 8 pixels of 2 x 2 x 2
+ * took 3240 us to store where 1420 were enough, and are read as often as the pixels themselves by
+ * who reduces them (H100; KernelBench's level 2, file 89). */
+static const char *windows_reason(struct fuser *f, const struct merge *m) {
+    const struct group *G = group_at(f, m->guest);
+    if (G->members.n != 1) return NULL;
+    const struct nest *w = nest_at(f, G->members.at[0].nest);
+    if (w->insts.n != 1 || w->insts.at[0].kind != INST_LOAD) return NULL;
+    if (f->s->writer[w->insts.at[0].buffer] == NO_NEST) return NULL;
+    for (uint32_t i = 0; i < f->l->nests.n; i++)
+        if (reduces_windows(f, nest_at(f, i), w)) return "windows go along with who reduces them";
+    return NULL;
+}
+
 const char *epilogue_reason(struct fuser *f, const struct merge *m) {
+    const char *apart = group_at(f, m->host)->matmul ? windows_reason(f, m) : NULL;
+    if (apart) return apart;
     struct walk w = walk_both(f, m);
     const struct member *product = NULL;
     uint32_t over = 0;
