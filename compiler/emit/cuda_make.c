@@ -135,14 +135,18 @@ void put_take(struct emitter *w, const struct tile_program *t, const struct tile
 }
 
 /* Pieces of a line have 16 bytes. */
-static void put_pieces(struct emitter *w, const struct tile_ring *r, const struct making *m, int i,
-                       int c, int pieces) {
+static void put_pieces(struct emitter *w, const struct tile_program *t, const struct tile_ring *r,
+                       const struct making *m, int i, int first, int pieces) {
     const struct operand *o = r->operand;
     int bytes = dtype_bytes(o->dtype), halves = EACH * bytes / 16;
     const char *of_part =
         m->parts > 1 ? arena_printf(w->arena, "made_part * %d + ", m->pieces) : "";
+    int of_short = t->product->shorts.depth / EACH; /* pieces that a short step has */
     line(w, "#pragma unroll");
     open_brace(w, "for (int c = 0; c < %d; c++)", pieces);
+    if (t->product->shorts.every && m->parts * m->pieces > of_short)
+        line(w, "if (%s%s%d + c >= %d) break;", tile_has_both_steps(t) ? "!whole && " : "", of_part,
+             first, of_short);
     line(w, "float x[%d];", EACH);
     line(w, "for (int e = 0; e < %d; e++) x[e] = made[c * %d + e];", EACH, EACH);
     line(w, "k_pack<%s, %d> w[%d];", memory_type(w, o->dtype), EACH, o->planes);
@@ -157,8 +161,8 @@ static void put_pieces(struct emitter *w, const struct tile_ring *r, const struc
             line(w,
                  "k_put_piece(k_place<%d>(stage + %d, %d, made_row + %d, (%s%d + c) * %d + %d), "
                  "w[%d], %d);",
-                 r->line, r->offset + p * r->bytes, r->rows, i * GROUP, of_part, c, halves, h, p,
-                 h);
+                 r->line, r->offset + p * r->bytes, r->rows, i * GROUP, of_part, first, halves, h,
+                 p, h);
     close_brace(w);
 }
 
@@ -168,6 +172,6 @@ void put_make(struct emitter *w, const struct tile_program *t, const struct tile
     for (int i = 0; i < m.rows; i++)
         for (int c = 0; c < m.pieces; c += pieces) {
             if (i || c) put_taken(w, t, r, i, c, pieces);
-            put_pieces(w, r, &m, i, c, pieces);
+            put_pieces(w, t, r, &m, i, c, pieces);
         }
 }

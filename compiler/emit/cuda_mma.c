@@ -442,6 +442,10 @@ static void put_cross(struct emitter *w, const struct tile_program *t, int steps
     close_brace(w);
 }
 
+static void put_next_turn(struct emitter *w, const struct tile_program *t) {
+    line(w, "if (++turn == %d) turn = 0;", t->product->makers);
+}
+
 static void put_code(struct emitter *w, const struct tile_program *t) {
     enum { MOST_REGIONS = 8 };
     enum tile_op open[MOST_REGIONS];
@@ -476,6 +480,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
                 close_brace(w);
             if (open[depth] == TILE_LOOP && !copies && t->product->folds.levels)
                 put_fold(w, t, true);
+            if (open[depth] == TILE_LOOP && copies && tile_turns_go_on(t)) put_next_turn(w, t);
             in_loop &= open[depth] != TILE_LOOP;
             break;
         case TILE_WAIT_EMPTY: put_wait_empty(w, t); break;
@@ -517,7 +522,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
         case TILE_ARRIVE: put_arrive(w, x->n, in_loop); break;
         case TILE_NEXT:
             if (!copies && !t->ahead) line(w, "before = s;");
-            if (copies && t->product->makers > 1) line(w, "turn ^= 1;");
+            if (copies && t->product->makers > 1) put_next_turn(w, t);
             line(w, "if (++s == %d) s = 0%s;", tile_stages(t), t->ahead ? "" : ", phase ^= 1");
             break;
         case TILE_DOT_ADD: put_dot_of_made_planes(w, t); break;

@@ -105,8 +105,7 @@ static struct short_steps find_shorts(const struct product *p, int depth) {
     }
     int64_t every = round_up(whole, depth) / depth;
     int64_t left = round_up(counts - (every - 1) * depth, unit);
-    if (p->by_warp || p->makers || (depth - left) * LEAST < depth * every)
-        return (struct short_steps){0};
+    if (p->by_warp || (depth - left) * LEAST < depth * every) return (struct short_steps){0};
     return (struct short_steps){.depth = (int)left, .every = every, .at = every - 1};
 }
 
@@ -199,8 +198,14 @@ static const char *check_fit(const struct kernel *k, int fit, const struct layou
 int product_registers(const struct product *p, bool multiplies) {
     if (p->resident > 1) return multiplies ? p->multiplier_registers : p->copier_registers;
     if (p->makers) {
-        enum { OTHERS = 56, EACH = 128 };
+        enum { OTHERS = 56, LEAST = 40, EACH = 128, ALL = 512, UNIT = 8, MANY = 3 };
         int sums = p->warp_columns / 2 * (p->promotes ? 2 : 1);
+        if (p->makers >= MANY) {
+            int launched = ALL / (p->warpgroups + p->makers) / UNIT * UNIT,
+                each = (sums + LEAST + UNIT - 1) / UNIT * UNIT;
+            if (sums + OTHERS <= launched) return 0;
+            return multiplies ? each : (ALL - each * p->warpgroups) / p->makers / UNIT * UNIT;
+        }
         if (p->warpgroups == 2 && p->makers == 2 && sums + OTHERS <= EACH) return 0;
         if (p->warpgroups == 1) return p->makers == 1 ? 0 : multiplies ? 232 : 136;
         return p->makers == 1 ? multiplies ? 200 : 104 : multiplies ? 168 : 88;
@@ -212,14 +217,19 @@ int product_registers(const struct product *p, bool multiplies) {
 /* Of warps that make tiles of one factor. */
 static const char *check_makers(const struct kernel *k, const struct config *c,
                                 const struct layout *y, const struct product *p, struct arena *a) {
-    enum { MOST = 2, WIDEST = 192 };
+    enum { MOST = 4, MANY = 3, LEAST_REGISTERS = 72, WIDEST = 192 };
     if (p->makers > MOST) return arena_printf(a, "make=%d; %d is the limit", p->makers, MOST);
     if (p->by_warp) return "make is a knob of mma=1";
+    if (p->makers > c->knob[KNOB_stages])
+        return arena_printf(a, "make=%d needs as many stages", p->makers);
     if (p->resident > 1) return "blocks that make tiles have a multiprocessor each";
     if (p->pairs)
         return "tiles of pairs are not made: whether these are in range is known of images";
     if (y->cluster > 1) return "blocks of a cluster make no tiles";
     if (p->warpgroups > 2) return "make needs an m of 64 or 128";
+    int registers = product_registers(p, false);
+    if (p->makers >= MANY && registers && registers < LEAST_REGISTERS)
+        return arena_printf(a, "make=%d: threads have too few registers", p->makers);
     if (p->warpgroups == 2 && p->makers == 2 && c->knob[KNOB_n] > WIDEST)
         return "512 threads have too few registers for the sums of an instruction";
     if (!p->a.made && !p->b.made) return "no factor is packed that could be made";

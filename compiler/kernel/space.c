@@ -415,7 +415,7 @@ static void propose_mma(struct space *s) {
                                      K(cluster, cluster > 1 ? cluster : 0), K(mma, 1),
                                      K(warps, (tiles[i][0] / 64 + 1) * 128 / s->k->limits->warp));
             propose_windows(s, c, MOST_STAGES);
-            for (int make = 1; make <= 2 && cluster == 1; make++) {
+            for (int make = 1; make <= 4 && cluster == 1; make++) {
                 struct config made = c;
                 made.knob[KNOB_make] = make;
                 made.knob[KNOB_warps] = (tiles[i][0] / 64 + make) * 128 / s->k->limits->warp;

@@ -70,6 +70,11 @@ int64_t tile_steps(const struct tile_program *t) {
     return (t->product->a.depth + t->ring[TILE_A].depth - 1) / t->ring[TILE_A].depth;
 }
 
+bool tile_turns_go_on(const struct tile_program *t) {
+    int makers = t->product->makers;
+    return makers > 1 && makers < tile_stages(t) && tile_steps(t) % makers == 0;
+}
+
 int64_t tile_batch_steps(const struct tile_program *t, int64_t z) {
     return t->product->steps ? t->product->steps->n[z] : tile_steps(t);
 }

@@ -457,7 +457,10 @@ static void turn(struct machine *x, struct agent *g) {
     uint32_t begin = matching_begin(x->t, g->at);
     enum tile_op op = x->t->code.at[begin].op;
     int clusters = (int)(x->t->block->grid / x->blocks);
-    if (op == TILE_LOOP && ++g->step < g->steps) g->at = begin;
+    if (op == TILE_LOOP && ++g->step < g->steps)
+        g->at = begin;
+    else if (op == TILE_LOOP && tile_turns_go_on(x->t))
+        g->turn++;
     if (op == TILE_AHEAD) {
         if (++g->step < x->t->ahead) g->at = begin;
         g->stage = (int)(g->step % x->t->ahead);

@@ -185,6 +185,10 @@ int64_t tile_steps(const struct tile_program *t);
 int64_t tile_batch_steps(const struct tile_program *t, int64_t z);
 int64_t tile_batch_step(const struct tile_program *t, int64_t z, int64_t i);
 int64_t tile_part_floats(const struct tile_program *t);
+/* Who makes has the same of each tile's steps, all long or all short ones, unless a turn is left out
+ * between tiles. No turn comes later than so many steps as there are stages: a wait tells this round
+ * of a stage from the one before, and no more. */
+bool tile_turns_go_on(const struct tile_program *t);
 /* product.batches_beside: tile number i is of batch (i + i / n) % batches, for this n, and of place
  * i / batches: so a block has all batches in turn, which differ in steps. */
 int64_t tile_turns(const struct tile_program *t);

@@ -38,6 +38,8 @@ static const char *open_region(struct checker *c, uint32_t at) {
     if (c->depth == MOST_REGIONS) return fail(c, "T1", at, "regions are nested too deep");
     if (x->op == TILE_TURN && (!inside(c, TILE_LOOP) || x->n != c->t->product->makers))
         return fail(c, "T2", at, "other groups have turns");
+    if (x->op == TILE_TURN && x->n + tile_turns_go_on(c->t) > tile_stages(c->t))
+        return fail(c, "T4", at, "a round of its stage may be left out");
     if (x->op == TILE_ROLE && c->depth) return fail(c, "T1", at, "a role is outermost");
     if ((x->op == TILE_LOOP || x->op == TILE_AHEAD) && !inside(c, TILE_DRAW))
         return fail(c, "T2", at, "of no output tile");

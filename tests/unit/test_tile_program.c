@@ -642,6 +642,36 @@ static void test_mistakes_of_blocks(void **state) {
     arena_free(a);
 }
 
+/* The filters of a convolution stay in shared memory, in a stage for each step; not those of several
+ * tiles, of which a block has one or another. */
+static void test_mistakes_of_staying(void **state) {
+    struct arena *a = arena_new();
+    struct tile_program *t = program_of(a, first, "mma=1 m=64 n=40 k=64 stages=2 warps=8");
+    struct tile_ring *r = &t->ring[TILE_A];
+    struct operand o = *r->operand;
+    struct buf b = buf_new(a);
+    const char *why;
+    tile_print(&b, t);
+    assert_non_null(strstr(b.p, "A = bf16[3][64 m, 64 k], lines of 128 bytes, copied once\n"));
+    assert_int_equal(r->offset, 2 * t->ring[TILE_B].stage);
+    r->operand = &o;
+    r->stages = 2;
+    assert_string_equal(tile_verify(t, a), "T13: A has not a stage for each step");
+    r->stages = 3;
+    r->offset -= 1024;
+    assert_string_equal(tile_verify(t, a), "T6: A lies in what is filled again");
+    r->offset += 1024;
+    t->barriers -= 1024;
+    assert_string_equal(tile_verify(t, a), "T6: barriers at 33792");
+    t->barriers += 1024;
+    assert_int_equal(wrong_of(a, t, 1, &why), 0);
+    struct product p = *t->product;
+    t->product = &p;
+    p.parts = 2;
+    assert_string_equal(tile_verify(t, a), "T13: tiles of a block have others of A");
+    arena_free(a);
+}
+
 /* The machine finds what the verifier does, by numbers or by waiting for ever. */
 static void test_machine_finds_mistakes(void **state) {
     static const struct {
@@ -731,6 +761,7 @@ int main(void) {
         cmocka_unit_test(test_mistakes_of_windows),
         cmocka_unit_test(test_mistakes_of_shorts),
         cmocka_unit_test(test_mistakes_of_blocks),
+        cmocka_unit_test(test_mistakes_of_staying),
         cmocka_unit_test(test_machine_finds_mistakes),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_print_rows),
