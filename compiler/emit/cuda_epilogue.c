@@ -355,17 +355,13 @@ static void put_row(struct emitter *w, const struct phase *f) {
 
 /* What the element at hand brings to the phase's reductions: of the row, or of the column. */
 static void put_terms(struct emitter *w, const struct phase *f) {
-    bool columns = results_are_columns(w->k);
-    const char *of = columns ? "[j][e]" : "[f][h]";
+    const char *of = w->k->over & MASK_N ? "[f][h]" : "[j][e]";
     const struct layout *y = w->y;
     bool spans = kernel_has_spans(w->k);
     bool beyond = kernel_size(w->k, AXIS_M) % ((int64_t)y->bx * y->cluster) ||
                   kernel_size(w->k, AXIS_N) % y->br || spans;
     if (!f->reduce.n) return;
-    if (spans && columns)
-        open_brace(w, "if ((unsigned)(row - span) < %lldu && column + j * %d + quad * %d + e < nn)",
-                   (long long)kernel_span(w->k, AXIS_M), OCTET, PAIR);
-    else if (spans)
+    if (spans)
         open_brace(w, "if ((unsigned)(column + j * %d + quad * %d + e - span) < %lldu)", OCTET,
                    PAIR, (long long)kernel_span(w->k, AXIS_N));
     else if (beyond)
@@ -444,7 +440,6 @@ static void put_columns(struct emitter *w, const struct tile_program *t, const s
                         const char *sums) {
     int sixteens = t->product->warp_rows / 16, octets = t->product->warp_columns / OCTET,
         chunk = chunk_of(w, f);
-    if (kernel_has_spans(w->k)) open_row_span(w);
     open_loop(w, "g", octets / chunk);
     declare_terms(w, f, arena_printf(w->arena, "[%d][%d]", chunk, PAIR));
     open_loop(w, "f", sixteens);
@@ -456,7 +451,6 @@ static void put_columns(struct emitter *w, const struct tile_program *t, const s
     close_brace(w);
     put_warp_columns(w, f, chunk);
     close_brace(w);
-    if (kernel_has_spans(w->k)) close_row_span(w, t, f);
 }
 
 static void put_rows(struct emitter *w, const struct tile_program *t, const struct phase *f,
@@ -564,8 +558,8 @@ void put_epilogue_of(struct emitter *w, const struct tile_program *t, const char
         put_share(w, t);
     else if (!w->k->over)
         put_whole(w, t, sums);
-    else if (results_are_columns(w->k))
-        put_columns(w, t, &f, sums);
-    else
+    else if (w->k->over & MASK_N)
         put_rows(w, t, &f, sums);
+    else
+        put_columns(w, t, &f, sums);
 }

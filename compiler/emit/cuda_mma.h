@@ -73,8 +73,6 @@ void put_warp_sums(struct emitter *w, const struct tile_program *t, const struct
 /* Around all of these, where a result takes a span of n. */
 void open_span(struct emitter *w, const struct tile_program *t);
 void close_span(struct emitter *w, const struct tile_program *t, const struct phase *f);
-void open_row_span(struct emitter *w);
-void close_row_span(struct emitter *w, const struct tile_program *t, const struct phase *f);
 /* The instructions from REDUCE on but KEEP; parameters and arguments for these; the launch behind
  * the product. */
 void put_tile_reduce(struct emitter *w, const struct tile_program *t, const struct phase *f);

@@ -22,8 +22,6 @@
  *
  * A span has so many pieces, or one less: then its last warp leaves nothing for that one.
  *
- * Of a span of m, it is the tile that leaves what its rows come to.
- *
  * Where a row, or column, of the tile is several warps', each leaves what it has in shared memory,
  * x5, and the tile's are had from there. All orders are fixed: the same bits in every run. */
 #include "emit/cuda_mma.h"
@@ -41,10 +39,11 @@ static const char *lanes_text(struct emitter *w, value_id v, const char *lanes, 
 }
 
 /* What each row has, or each column, or the tile. */
-static bool of_columns(const struct emitter *w) { return results_are_columns(w->k); }
 static bool of_rows(const struct emitter *w) {
-    if (kernel_has_spans(w->k)) return !of_columns(w);
-    return w->k->over & MASK_N && !(w->k->over & MASK_M);
+    return kernel_has_spans(w->k) || (w->k->over & MASK_N && !(w->k->over & MASK_M));
+}
+static bool of_columns(const struct emitter *w) {
+    return w->k->over & MASK_M && !(w->k->over & MASK_N);
 }
 
 static int multipliers(const struct tile_program *t) {
@@ -147,8 +146,7 @@ static void put_shared_parts(struct emitter *w, value_id v, const char *to, cons
          combine_text(w, v, to, arena_printf(w->arena, "x%u[p * %d + %s]", v, apart, first)));
 }
 
-static void put_tile_parts(struct emitter *w, const struct tile_program *t,
-                           const struct phase *f) {
+void put_tile_reduce(struct emitter *w, const struct tile_program *t, const struct phase *f) {
     int threads = multipliers(t), each = (w->y->br + threads - 1) / threads;
     if (sharers(w) == 1) return;
     put_barrier(w, t);
@@ -174,10 +172,6 @@ static void put_tile_parts(struct emitter *w, const struct tile_program *t,
     put_barrier(w, t);
 }
 
-void put_tile_reduce(struct emitter *w, const struct tile_program *t, const struct phase *f) {
-    if (!kernel_has_spans(w->k)) put_tile_parts(w, t, f); /* close_row_span has */
-}
-
 /* Where the tile's part of result 0, of the batch at hand, lies. */
 static void put_part(struct emitter *w) {
     const struct kernel *k = w->k;
@@ -195,16 +189,6 @@ static void put_part(struct emitter *w) {
          k->over & MASK_Z ? "" : arena_printf(w->arena, " + z * %lldLL", of_z));
 }
 
-/* Of a span without a last piece: what there is nothing of. */
-static void put_leave_none(struct emitter *w, const struct tile_program *t, value_id v,
-                           long long apart) {
-    line(w, "const %s none%u = %s;", accumulator_type(w, v), v, identity_text(w, v));
-    open_brace(w, "for (int at = thread; at < %d && n0 + at < nn; at += %d)", w->y->br,
-               multipliers(t));
-    line(w, "k_store_parts<1>(part%u + (part + %lldLL + n0 + at), &none%u);", v, apart, v);
-    close_brace(w);
-}
-
 /* One of a column is the thread's that has it: of a single warp those of its first lanes. */
 static void put_leave_columns(struct emitter *w, const struct tile_program *t, value_id v) {
     int threads = multipliers(t), each = (w->y->br + threads - 1) / threads;
@@ -215,40 +199,8 @@ static void put_leave_columns(struct emitter *w, const struct tile_program *t, v
         line(w, "const int at = first_column - n0 + i / 2 * 8 + quad * 2 + i %% 2;");
     else
         line(w, "const int at = i * %d + thread;", threads);
-    open_brace(w, "if (%s && n0 + at < nn)",
-               alone ? "tid % 32 < 4" : arena_printf(w->arena, "at < %d", w->y->br));
-    line(w, "k_store_parts<1>(part%u + (part + n0 + at), r%u + i);", v, v);
-    close_brace(w);
-    close_brace(w);
-}
-
-/* Spans of m, of which a tile has rows of a few. All warps go along them, and meet for each. */
-void open_row_span(struct emitter *w) {
-    long long span = kernel_span(w->k, AXIS_M);
-    line(w, "const k_idx last_row = k_clamp((k_idx)m0 + %d, nm) - 1;", w->y->bx);
-    line(w, "#pragma unroll 1");
-    open_brace(w, "for (k_idx i = m0 / %lld; i <= last_row / %lld; i++)", span, span);
-    line(w, "const k_idx span = i * %lld;", span);
-    line(w, "const bool stores = span <= m0;");
-    line(w, "(void)stores;");
-}
-
-void close_row_span(struct emitter *w, const struct tile_program *t, const struct phase *f) {
-    const struct kernel *k = w->k;
-    int piece = w->y->bx, pieces = (int)matrix_pieces(k, w->y);
-    long long span = kernel_span(k, AXIS_M), columns = kernel_size(k, AXIS_N),
-              spans = kernel_size(k, AXIS_M) / span,
-              apart = columns * spans * (long long)kernel_size(k, AXIS_Z);
-    put_tile_parts(w, t, f);
-    line(w, "const int piece = (int)(m0 / %d - span / %d);", piece, piece);
-    line(w, "const long long part = piece * %lldLL + (z * %lldLL + i) * %lld;", apart, spans,
-         columns);
-    for (uint32_t n = 0; n < f->reduce.n; n++) put_leave_columns(w, t, f->reduce.at[n]);
-    if (span % piece) { /* else all have as many */
-        open_brace(w, "if (span + %lld <= m0 + %d && piece + 1 < %d)", span, piece, pieces);
-        for (uint32_t n = 0; n < f->reduce.n; n++) put_leave_none(w, t, f->reduce.at[n], apart);
-        close_brace(w);
-    }
+    line(w, "if (%s && n0 + at < nn) k_store_parts<1>(part%u + (part + n0 + at), r%u + i);",
+         alone ? "tid % 32 < 4" : arena_printf(w->arena, "at < %d", w->y->br), v, v);
     close_brace(w);
 }
 
@@ -291,7 +243,7 @@ void close_span(struct emitter *w, const struct tile_program *t, const struct ph
 }
 
 void put_leave_partials(struct emitter *w, const struct tile_program *t, const struct phase *f) {
-    if (kernel_has_spans(w->k)) return; /* close_span has, or close_row_span */
+    if (kernel_has_spans(w->k)) return; /* close_span has */
     open_scope(w);
     put_part(w);
     for (uint32_t r = 0; r < f->reduce.n; r++) {
@@ -445,8 +397,7 @@ static void put_place(struct emitter *w) {
     } axes[] = {{AXIS_N, 'n'}, {AXIS_M, 'm'}, {AXIS_Z, 'z'}};
     int64_t inner = 1;
     for (size_t n = 0; n < sizeof axes / sizeof *axes; n++) {
-        bool within = kernel_has_spans(k) && !results_are_columns(k) && n < 2;
-        size_t i = within ? 1 - n : n; /* spans of n have rows within */
+        size_t i = kernel_has_spans(k) && n < 2 ? 1 - n : n; /* spans of n have rows within */
         int64_t span = kernel_span(k, axes[i].axis), size = kernel_size(k, axes[i].axis) / span;
         if (k->over >> axes[i].axis & 1 && !kernel_has_spans(k)) continue;
         const char *by = span > 1 ? arena_printf(w->arena, " * %lld", (long long)span) : "";
@@ -521,8 +472,7 @@ static int part_chunks(const struct kernel *k, int64_t results, int64_t parts) {
 void emit_partials_finish(struct emitter *w, const struct tile_program *t) {
     const struct kernel *k = w->k;
     int64_t results = matrix_results(k), parts = matrix_partials(k, w->y);
-    enum axis within = results_are_columns(k) ? AXIS_N : AXIS_M;
-    int rows = kernel_has_spans(k) ? (int)kernel_span(k, within) : 1;
+    int rows = kernel_has_spans(k) ? (int)kernel_span(k, AXIS_M) : 1;
     VEC(value_id) all = {0};
     for (value_id v = 0; v < k->values.n; v++)
         if (is_epilogue_reduction(k, v)) vec_push(w->arena, &all, v);

@@ -300,17 +300,15 @@ static bool rows_are_few(const struct builder *w, const ex *m, int nm, const ex 
     const struct kernel *k = w->k;
     int64_t rows = known_number(k, m, nm), columns = known_number(k, n, nn),
             depth = known_number(k, r, nr);
-    if (!k->limits->wgmma || k->precision == PRECISION_STRICT || nn < 2) return false;
+    if (!k->limits->wgmma || k->over || k->precision == PRECISION_STRICT || nn < 2) return false;
     if (!depth || !columns || !rows || rows > MOST || columns / TIMES < rows) return false;
     for (uint32_t i = 0; i < k->stores.n; i++)
         if (dtype_bytes(w->l->buffers.at[k->stores.at[i].buffer].meta.dtype) < 4) return false;
     return rows <= FEW || depth <= SHALLOW;
 }
 
-/* Does anything read, for each element along those of these axes that are reduced behind the
- * product or to reduce them again, what they come to? */
-static bool results_are_read(const struct builder *w, const ex *axes, int n) {
-    const struct kernel *k = w->k;
+/* Does anything read, for each row or to reduce them again, what all rows of a column come to? */
+static bool rows_read_columns(const struct kernel *k, const ex *m, int nm) {
     bool *stands = NEW_ARRAY(k->arena, bool, k->values.n); /* on what a reduction comes to */
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
@@ -320,9 +318,8 @@ static bool results_are_read(const struct builder *w, const ex *axes, int n) {
         stands[v] |= reduces;
     }
     for (uint32_t s = 0; s < k->stores.n; s++)
-        for (int i = 0; i < n; i++)
-            if (stands[k->stores.at[s].value] && reduced_behind(w, &axes[i], 1) &&
-                ex_uses(k->ex, k->stores.at[s].index, axes[i]))
+        for (int i = 0; i < nm; i++)
+            if (stands[k->stores.at[s].value] && ex_uses(k->ex, k->stores.at[s].index, m[i]))
                 return true;
     return false;
 }
@@ -362,16 +359,9 @@ void choose_axes(struct builder *w) {
         uint8_t over = (uint8_t)((reduced_behind(w, z, nz) ? MASK_Z : 0) |
                                  (reduced_behind(w, m, nm) ? MASK_M : 0) |
                                  (reduced_behind(w, n, nn) ? MASK_N : 0));
-        bool swaps = over == MASK_M ? results_are_read(w, m, nm)
-                                    : !(over & MASK_Z) && rows_are_few(w, m, nm, n, nn, r, nr) &&
-                                          !(over && results_are_read(w, n, nn));
-        int64_t spans = over & MASK_N ? reduced_span(w, n, nn) : 0;
-        if (swaps) {
-            swap_factors(k, m, &nm, n, &nn);
-            over = (uint8_t)((over & MASK_M ? MASK_N : 0) | (over & MASK_N ? MASK_M : 0));
-        }
-        find_over(w, over);
-        if (spans) k->spans = swaps ? MASK_M : MASK_N;
+        bool read = over == MASK_M && rows_read_columns(k, m, nm);
+        find_over(w, read ? MASK_N : over);
+        if (read || rows_are_few(w, m, nm, n, nn, r, nr)) swap_factors(k, m, &nm, n, &nn);
         if (k->over & MASK_M) k->span[AXIS_M] = reduced_span(w, m, nm);
         if (k->over & MASK_N) k->span[AXIS_N] = reduced_span(w, n, nn);
         nz = merge_axes(k, z, nz), nm = merge_axes(k, m, nm), nn = merge_axes(k, n, nn),

@@ -11,11 +11,7 @@ int64_t kernel_span(const struct kernel *k, enum axis x) {
     return k->span[x] ? k->span[x] : kernel_size(k, x);
 }
 
-bool kernel_has_spans(const struct kernel *k) { return k->spans != 0; }
-
-bool results_are_columns(const struct kernel *k) {
-    return kernel_has_spans(k) ? k->spans == MASK_M : k->over & MASK_M && !(k->over & MASK_N);
-}
+bool kernel_has_spans(const struct kernel *k) { return k->span[AXIS_N] != 0; }
 
 bool store_is_of_results(const struct kernel *k, const struct store_node *s) {
     ex from[AXIS_COUNT], to[AXIS_COUNT], in[AXIS_COUNT];
@@ -44,18 +40,15 @@ int64_t matrix_results(const struct kernel *k) {
     return n;
 }
 
-/* Pieces of so many columns, a warp's, or rows, a tile's, that those of one result may lie in. */
+/* Pieces of so many columns, a warp's, that those of one result may lie in. */
 int64_t matrix_pieces(const struct kernel *k, const struct layout *y) {
-    bool columns = results_are_columns(k);
-    int64_t piece = columns ? y->bx : y->product->warp_columns,
-            span = k->span[columns ? AXIS_M : AXIS_N];
+    int64_t piece = y->product->warp_columns, span = k->span[AXIS_N];
     return span % piece ? (span + piece - 2) / piece + 1 : span / piece;
 }
 
 int64_t matrix_partials(const struct kernel *k, const struct layout *y) {
     int64_t n = 1;
-    if (kernel_has_spans(k))
-        return matrix_pieces(k, y) * kernel_span(k, results_are_columns(k) ? AXIS_N : AXIS_M);
+    if (kernel_has_spans(k)) return matrix_pieces(k, y) * kernel_span(k, AXIS_M);
     if (k->over & MASK_Z) n *= matrix_tiles(k, y, AXIS_Z);
     if (k->over & MASK_M) n *= matrix_tiles(k, y, AXIS_M) * y->cluster;
     if (k->over & MASK_N) n *= matrix_tiles(k, y, AXIS_N);
@@ -127,12 +120,10 @@ value_id epilogue_kept(const struct kernel *k) {
 }
 
 int exchange_results(const struct kernel *k, const struct layout *y) {
-    if (results_are_columns(k)) return y->br; /* of which a result may take several */
     return (k->over & MASK_M ? 1 : y->bx) * (k->over & MASK_N ? 1 : y->br);
 }
 
 int exchange_parts(const struct kernel *k, const struct layout *y) {
-    if (results_are_columns(k)) return product_warps(y, AXIS_M);
     if (kernel_has_spans(k)) return 1; /* what a warp has is a part of its own */
     return (k->over & MASK_M ? product_warps(y, AXIS_M) : 1) *
            (k->over & MASK_N ? product_warps(y, AXIS_N) : 1);

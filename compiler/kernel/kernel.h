@@ -174,7 +174,6 @@ struct kernel {
     int levels;    /* number of phases with a reduction */
     uint8_t over;  /* MATMUL: axes along which what the product has summed up is reduced; 0: none */
     int64_t span[AXIS_COUNT]; /* of m, n among them, how many neighbours one result takes; 0: all */
-    uint8_t spans; /* MASK_M or MASK_N: the axis of which a result takes a span; 0: none */
     value_id dot_a, dot_b,
         dot; /* MATMUL: the two factors (functions of z,m,r and of z,n,r) and the reduction */
     bool a_fixed, b_fixed;    /* MATMUL: the factor is the same in every call: of constants alone */
@@ -536,15 +535,13 @@ int64_t matrix_blocks(const struct kernel *k, const struct layout *y);
 /* Warps of a block along m or n, each of which has an equal part of the tile. */
 int product_warps(const struct layout *y, enum axis x);
 /* Of the reductions behind a product: neighbours along m or n that one result takes, and whether
- * that is a part of k->spans; whether a store is of what stands on results, one element for each. */
+ * that is a part of n; whether a store is of what stands on results, one element for each. */
 int64_t kernel_span(const struct kernel *k, enum axis x);
 bool kernel_has_spans(const struct kernel *k);
-/* Are results of columns, each of which a tile has, and not of rows? */
-bool results_are_columns(const struct kernel *k);
 bool store_is_of_results(const struct kernel *k, const struct store_node *s);
-/* Results of each, and parts that a result has, one of each tile along the axes reduced. If n has
- * spans, one of each row of the result in each piece, the columns of a warp that its span reaches;
- * if m has, one of each column in each piece, the rows of a tile. */
+/* Results of each, and parts that a result has, one of each tile along the axes reduced; if n has
+ * spans, one of each row of the result in each piece, the columns of a warp that its span reaches.
+ */
 int64_t matrix_results(const struct kernel *k);
 int64_t matrix_pieces(const struct kernel *k, const struct layout *y);
 int64_t matrix_partials(const struct kernel *k, const struct layout *y);

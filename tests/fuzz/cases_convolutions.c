@@ -187,24 +187,6 @@ static const char sums_of_images[] =
     " %v = view(%c, [3, 4, 468])\n %q = m2(%v, [2])\n %s = sum(%v, [2])\n"
     " return %c, %q, %s\n}\n";
 
-/* Few filters are columns, and results take spans of rows: of each image and group, or image and
- * filter; spans that tiles begin in, that are whole tiles, and less than two; of all pixels. */
-static const char *const of_row_spans[] = {
-    "graph(%x: f32[3, 3, 12, 13], %w: f32[24, 3, 3, 3], %b: f32[24]) {\n"
-    " %c = convolution(%x, %w, %b, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)\n"
-    " %v = view(%c, [3, 6, 624])\n %q = m2(%v, [2])\n %s = sum(%v, [2])\n"
-    " return %c, %q, %s\n}\n",
-    "graph(%x: f32[3, 4, 16, 16], %w: f32[40, 4, 3, 3]) {\n"
-    " %c = convolution(%x, %w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)\n"
-    " %r = relu(%c)\n %s = mean(%r, [2, 3])\n return %s\n}\n",
-    "graph(%x: f32[2, 3, 6, 5, 7], %w: f32[16, 3, 3, 1, 3]) {\n"
-    " %c = convolution(%x, %w, None, 1, [1, 0, 1], 1, False, 0, 1, 3)\n"
-    " %s = amax(%c, [2, 3, 4], True)\n return %c, %s\n}\n",
-    "graph(%x: f32[3, 8, 9, 15], %w: f32[64, 8, 3, 3], %b: f32[64]) {\n"
-    " %c = convolution(%x, %w, %b, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)\n"
-    " %q = m2(%c, [0, 2, 3])\n %s = sum(%c, [0, 2, 3])\n return %c, %q, %s\n}\n",
-};
-
 /* Pooling behind it splits rows and columns, which are windows all the same. */
 static const char pooled[] =
     "graph(%x: bf16[2, 32, 8, 12], %w: bf16[48, 32, 3, 3]) {\n"
@@ -445,14 +427,6 @@ void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
                                   .every = CASES_DEFAULT,
                                   .old = true,
                                   .config = "mma=2 m=32 n=64 tm=16 tn=32 warps=4 k=64 stages=2"}));
-    for (size_t i = 0; i < sizeof of_row_spans / sizeof *of_row_spans; i++)
-        vec_push(a, out,
-                 ((struct case_graph){.text = of_row_spans[i],
-                                      .every = CASES_DEFAULT,
-                                      .tiny = i % 2,
-                                      .config = i % 2 ? "mma=1 m=64 n=32 k=64 stages=2 warps=8"
-                                                      : "mma=1 m=128 n=16 k=64 stages=2 warps=16 "
-                                                        "make=2"}));
     vec_push(a, out,
              ((struct case_graph){.text = pooled,
                                   .every = CASES_DEFAULT,
