@@ -226,10 +226,13 @@ static bool are_last(const struct group *H, uint32_t axes, uint32_t all) {
 }
 
 /* Reduced along the last of the columns' axes, a span of neighbours, and of the rows' as well, if
- * at all: of each image, of the channels of each group. */
+ * at all: of each image, of the channels of each group. Few filters in f32 are columns if nothing
+ * stands behind them (kernel/axes.c): with the statistics of a group norm behind 24 a file took 952
+ * us, and 636 with a kernel for each operator (H100; KernelBench's level 2, file 23). */
 static const char *spans_reason(struct fuser *f, const struct merge *m, struct product_axes p,
-                                uint32_t over) {
+                                enum dtype t, uint32_t over) {
     enum { LEAST = 128 }; /* columns: a warp's are not to be of many spans */
+    enum { FEW = 32 };    /* rows: half of those that a warpgroup has */
     const struct group *H = host_of(f, m);
     const char *some = "a reduction goes along some of the product's rows or columns";
     uint32_t columns = over & p.right;
@@ -237,6 +240,8 @@ static const char *spans_reason(struct fuser *f, const struct merge *m, struct p
     if (!are_last(H, columns, p.right) || !are_last(H, over & p.left, p.left)) return some;
     if (size_of_axes(f, H, columns) < LEAST)
         return "a reduction goes along few of the product's columns";
+    if (f->limits->wgmma && t == DT_F32 && size_of_axes(f, H, p.left) <= FEW)
+        return "few rows of a product are columns, if nothing goes along a part of the others";
     struct walk w = walk_both(f, m);
     for (const struct member *M; (M = next_member(&w));) {
         const struct nest *n = nest_at(f, M->nest);
@@ -248,7 +253,7 @@ static const char *spans_reason(struct fuser *f, const struct merge *m, struct p
 
 /* Axes along which all of them reduce: one set. */
 static const char *over_reason(struct fuser *f, const struct merge *m, struct product_axes p,
-                               uint32_t over) {
+                               enum dtype t, uint32_t over) {
     struct walk w = walk_both(f, m);
     for (const struct member *M; (M = next_member(&w));) {
         uint32_t axes = reduced_axes(f, m, M);
@@ -259,7 +264,7 @@ static const char *over_reason(struct fuser *f, const struct merge *m, struct pr
     if ((rest & p.left) == p.left) rest &= ~p.left;
     if ((rest & p.right) == p.right) rest &= ~p.right;
     if ((rest & p.both) == p.both) rest &= ~p.both;
-    return rest ? spans_reason(f, m, p, over) : NULL;
+    return rest ? spans_reason(f, m, p, t, over) : NULL;
 }
 
 /* Tiles of the largest size in turns of so many blocks. */
@@ -340,6 +345,8 @@ const char *epilogue_reason(struct fuser *f, const struct merge *m) {
     }
     if (!product || !over) return NULL;
     const char *why = units_reason(f, m, product);
-    if (!why) why = over_reason(f, m, product_axes(f, m, product), over);
+    const struct nest *n = nest_at(f, product->nest);
+    enum dtype t = n->insts.at[n->insts.n - 1].dtype;
+    if (!why) why = over_reason(f, m, product_axes(f, m, product), t, over);
     return why || !reads_rows(f, m, over) ? why : readers_reason(f, m, product, over);
 }

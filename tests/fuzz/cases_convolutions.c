@@ -182,9 +182,9 @@ static const char sums_of_pixels[] =
 
 /* Of each image and the channels of a group, whose pixels end within tiles. */
 static const char sums_of_images[] =
-    "graph(%x: f32[3, 20, 12, 13], %w: f32[12, 20, 3, 3], %b: f32[12]) {\n"
+    "graph(%x: f32[3, 20, 12, 13], %w: f32[36, 20, 3, 3], %b: f32[36]) {\n"
     " %c = convolution(%x, %w, %b, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)\n"
-    " %v = view(%c, [3, 4, 468])\n %q = m2(%v, [2])\n %s = sum(%v, [2])\n"
+    " %v = view(%c, [3, 12, 468])\n %q = m2(%v, [2])\n %s = sum(%v, [2])\n"
     " return %c, %q, %s\n}\n";
 
 /* Pooling behind it splits rows and columns, which are windows all the same. */

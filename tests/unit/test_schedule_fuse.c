@@ -633,6 +633,11 @@ static void test_reductions_behind_products(void **state) {
          " %v = view(%m, [8, 10, 64])\n %s = sum(%v, 2)\n return %s\n}\n",
          2,
          {"not fused: a reduction goes along few of the product's columns"}},
+        {"graph(%x: f32[24, 6], %w: f32[6, 640]) {\n %m = mm(%x, %w)\n"
+         " %v = view(%m, [24, 2, 320])\n %s = sum(%v, 2)\n return %s\n}\n",
+         2,
+         {"not fused: few rows of a product are columns, if nothing goes along a part of the "
+          "others"}},
         {"graph(%x: bf16[8, 6], %w: bf16[6, 640]) {\n %m = mm(%x, %w)\n"
          " %v = view(%m, [8, 2, 320])\n %s = sum(%v, 1)\n return %s\n}\n",
          2, /* neighbours are of different results */
