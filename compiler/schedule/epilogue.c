@@ -13,9 +13,9 @@
  *     right one's, or both, or these and the batches; or the last of the right one's, and last ones
  *     of the left one's or none: the pixels of each image, with the channels of each group;
  *   - what reads, element by element, what rows come to, or columns, reads these alone: the kernel
- *     makes rows of them (kernel/axes.c). The blocks that share rows are at work at a time, and wait
- *     for each other with what they have in registers; if there are so many blocks, and not too many
- *     of the device's are idle then;
+ *     makes rows of columns (kernel/axes.c). The blocks that share rows are at work at a time, and
+ *     wait for each other with what they have in registers; if there are so many blocks, and not
+ *     too many of the device's are idle then;
  *   - there are enough tiles; else parts of the depth fill the device, whose sums are complete
  *     nowhere before all have come. */
 #include "schedule/fuse.h"
