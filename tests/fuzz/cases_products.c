@@ -358,6 +358,17 @@ static const struct product_case read_back[] = {
      " %s = sum(%f, dim=[1], keepdim=True)\n %l = log(%s)\n %t = add(%l, %m)\n"
      " return %t\n}\n",
      "mma=1 m=64 n=32 k=64 stages=2 warps=8"},
+    /* what columns come to: they are rows then */
+    {"graph(%x: bf16[88, 72], %y: bf16[72, 136]) {\n %z = mm(%x, %y)\n"
+     " %s = softmax(%z, 0)\n return %s\n}\n",
+     "mma=1 m=64 n=96 k=64 stages=2 warps=8"},
+    {"graph(%x: f32[130, 72], %y: f32[72, 70]) {\n %z = mm(%x, %y)\n"
+     " %s = log_softmax(%z, 0)\n return %s\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+    {"graph(%x: f16[40, 70], %y: f16[40, 130]) {\n %a = permute(%x, [1, 0])\n"
+     " %z = mm(%a, %y)\n %m = amax(%z, dim=[0], keepdim=True)\n %d = sub(%z, %m)\n"
+     " %e = exp(%d)\n %s = sum(%e, dim=[0])\n return %m, %s\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
 };
 
 static const struct product_case read_back_by_warps[] = {
