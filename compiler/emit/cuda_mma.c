@@ -323,8 +323,7 @@ static void put_pass(struct emitter *w, const struct tile_program *t, int pass, 
 }
 
 /* Groups of instructions by turns: of first planes, whose sums begin anew every PROMOTE_PAIRS of
- * the depth, and crossed ones, which keep the units busy while those are added to the total. The
- * last of each are under way. */
+ * the depth, and crossed ones, which keep the units busy while those are added to the total. */
 static void put_dot_of_pairs(struct emitter *w, const struct tile_program *t, int depth) {
     const struct product *of = t->product;
     int unit = instruction_depth(ring(t, TILE_A)->operand), all = depth / unit;
@@ -490,8 +489,6 @@ void put_add(struct emitter *w, const struct tile_program *t) {
 
 static void put_cross(struct emitter *w, const struct tile_program *t, int steps) {
     open_brace(w, "if (step %% %d == %d || step + 1 == steps)", steps, steps - 1);
-    line(w, "k_wgmma_wait<0>();");
-    line(w, "k_wgmma_hold(crossed);");
     line(w, "#pragma unroll");
     line(w, "for (int i = 0; i < %d; i++) total[i] += crossed[i] * (unscale * 0x1p-%df);",
          product_thread_sums(t->product), PAIR_SHIFT);
@@ -573,7 +570,8 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             break;
         case TILE_DRAIN:
             line(w, "k_wgmma_wait<%d>();", x->n);
-            if (!x->n || t->product->pairs) line(w, "k_wgmma_hold(sums);");
+            if (!x->n) line(w, "k_wgmma_hold(sums);");
+            if (!x->n && t->product->pairs) line(w, "k_wgmma_hold(crossed);");
             break;
         case TILE_ARRIVE: put_arrive(w, x->n, in_loop); break;
         case TILE_NEXT:

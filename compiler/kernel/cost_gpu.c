@@ -681,8 +681,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
             units += PART * (i ? p->b_bytes : p->a_bytes) / o->piece / (4.0 * d->warp);
     }
     bool alone = p->warpgroups == 1;
-    bool promotes = p->promotes && !p->pairs; /* of pairs while crossed products go on */
-    double wait = promotes ? alone ? PROMOTE_ALONE : PROMOTE : alone ? WAIT_ALONE : WAIT;
+    double wait = p->promotes ? alone ? PROMOTE_ALONE : PROMOTE : alone ? WAIT_ALONE : WAIT;
     if (p->by_warp) wait = BARRIER / resident;
     double of_a = copy_clocks(p, &p->a, p->a_bytes, (int)depth),
            of_b = copy_clocks(p, &p->b, p->b_bytes / y->cluster, (int)depth);

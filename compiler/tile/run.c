@@ -21,7 +21,6 @@ struct product_at {
     int64_t step;        /* which is the stage of what stays */
     bool fresh, crosses; /* the sums begin with it; those of crossed products do */
     int depth;           /* of a short step less */
-    bool last_crossed; /* of pairs: the crossed products of the last PROMOTE_PAIRS; else the rest */
 };
 
 struct agent {
@@ -258,14 +257,13 @@ static void give(struct machine *x, const struct agent *g) {
     fill_stage(x, b);
 }
 
-/* The products of planes from so much of the step's depth on: the crossed ones, or the others. */
-static void multiply_planes(struct machine *x, struct agent *g, const struct product_at *p,
-                            bool crossed, int from, int end) {
+/* From so much of the step's depth on. */
+static void multiply_part(struct machine *x, struct agent *g, const struct product_at *p, int from,
+                          int end) {
     const struct tile_ring *a = ring(x, TILE_A), *b = ring(x, TILE_B);
     const struct product *of = x->t->product;
     for (int q = 0; q < of->n_passes; q++) {
-        float *sums = crossed ? g->crossed : g->sums;
-        if (of->pass[q].crossed != crossed) continue;
+        float *sums = of->pass[q].crossed ? g->crossed : g->sums;
         int of_a = a->operand->stays ? (int)p->step : p->stage,
             of_b = b->operand->stays ? (int)p->step : p->stage;
         const float *left =
@@ -291,21 +289,13 @@ static void clear(const struct machine *x, float *sums) {
 }
 
 static void multiply(struct machine *x, struct agent *g, const struct product_at *p) {
-    bool pairs = x->t->product->pairs;
-    int last = pairs && p->depth > PROMOTE_PAIRS ? PROMOTE_PAIRS : 0;
-    if (p->last_crossed) {
-        multiply_planes(x, g, p, true, last, p->depth);
-        return;
-    }
+    int each = x->t->product->pairs ? PROMOTE_PAIRS : p->depth;
     if (p->fresh) clear(x, g->sums);
     if (p->crosses) clear(x, g->crossed);
-    if (last) {
-        multiply_planes(x, g, p, false, 0, last);
-        multiply_planes(x, g, p, true, 0, last);
-        add(x, g);
-        clear(x, g->sums);
+    for (int from = 0; from < p->depth; from += each) {
+        if (from) add(x, g), clear(x, g->sums);
+        multiply_part(x, g, p, from, p->depth - from < each ? p->depth : from + each);
     }
-    multiply_planes(x, g, p, false, last, p->depth);
 }
 
 static void drain(struct machine *x, struct agent *g, int most) {
@@ -315,9 +305,8 @@ static void drain(struct machine *x, struct agent *g, int most) {
     g->under_way.n -= n;
 }
 
-static void cross(struct machine *x, struct agent *g, int steps) {
+static void cross(const struct machine *x, struct agent *g, int steps) {
     if (g->step % steps != steps - 1 && g->step + 1 != g->steps) return;
-    drain(x, g, 0);
     for (int i = 0; i < group_rows(x) * ring(x, TILE_B)->rows; i++)
         g->total[i] += ldexpf(g->crossed[i], -PAIR_SHIFT);
     g->crosses = true;
@@ -555,11 +544,6 @@ static bool go_on(struct machine *x, struct agent *g) {
         break;
     case TILE_DOT:
         vec_push(x->arena, &g->under_way, product_of(x, g, g->fresh, g->crosses));
-        if (x->t->product->pairs) {
-            struct product_at last = product_of(x, g, false, false);
-            last.last_crossed = true;
-            vec_push(x->arena, &g->under_way, last);
-        }
         g->fresh = g->crosses = false;
         if (!x->late || x->t->ahead) drain(x, g, 0);
         break;
