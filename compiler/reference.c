@@ -250,9 +250,10 @@ static bool queue_launch(struct running *x, uint32_t place, bool last_slice) {
     for (int i = 0; i < from->n_args; i++) {
         const struct ws_arg *arg = &from->args[i];
         bool buffer = arg->kind == WS_ARG_BUFFER;
+        dptr base = arg->kind == WS_ARG_WORKSPACE ? x->workspace : 0; /* of sizes: none */
         if (buffer && (uint32_t)arg->buffer < n_buffers && !place_buffer(x, (buffer_id)arg->buffer))
             return false;
-        places[i] = buffer ? x->at[arg->buffer] : x->workspace + (dptr)arg->value;
+        places[i] = buffer ? x->at[arg->buffer] : base + (dptr)arg->value;
     }
     struct launch *l = &q->at[q->n]; /* placing may have flushed */
     *l = (struct launch){
@@ -337,8 +338,12 @@ static const struct binary *find_binary(const struct reference_binaries *kept, c
     return (const struct binary *)(uintptr_t)found;
 }
 
-static void keep_binary(struct reference_binaries *kept, const char *text,
-                        const struct compiled *made) {
+bool reference_has_binary(const struct reference_binaries *kept, const char *text) {
+    return find_binary(kept, text) != NULL;
+}
+
+void reference_keep_binary(struct reference_binaries *kept, const char *text,
+                           const struct compiled *made) {
     struct arena *a = kept->at.arena;
     struct binary *b = NEW(a, struct binary);
     *b = (struct binary){memcpy(arena_alloc(a, made->size), made->binary, made->size), made->size};
@@ -362,7 +367,7 @@ static enum ws_status load_modules(struct running *x, struct toolchain *cc,
         if (!there && !made[i].ok && x->d->status == WS_OK)
             diag_fail(x->d, WS_MACHINE, "the reference does not compile: %s\n%s", made[i].log,
                       text);
-        if (!there && made[i].ok && kept) keep_binary(kept, text, &made[i]);
+        if (!there && made[i].ok && kept) reference_keep_binary(kept, text, &made[i]);
         if (x->d->status == WS_OK) device_load(x->dev, b.bytes, b.size, &x->modules[i], x->d);
         if (!there) compiled_free(&made[i]);
     }

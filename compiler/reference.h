@@ -37,6 +37,9 @@ struct reference_binaries {
     struct map at; /* text -> its binary */
 };
 struct reference_binaries reference_binaries_new(struct arena *a);
+bool reference_has_binary(const struct reference_binaries *kept, const char *text);
+void reference_keep_binary(struct reference_binaries *kept, const char *text,
+                           const struct compiled *made);
 
 /* inputs[i] is memory in the input's type and strides; outputs[i] memory for what the placements
  * say, or, without them, of the first output that is the same tensor, for its elements, as doubles

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """What a check costs at real sizes: seconds of `run`, of `run --check`, and of `bench`, which checks every variant.
 
-    scripts/bench_reference.py --device cuda --out reference.csv [--only 'matmul|conv'] [--no-bench]
+    scripts/bench_reference.py --device cuda --out reference.csv [--only 'matmul|conv'] [--no-bench] [--no-run] [--seconds 85]
 
 Each case is a workload made on the spot, on a store that starts empty; check_s is `run --check` less `run`, on a store that has
 the kernel by then: inputs and kernels are the same, what is left is the reference, its bound, the comparison, and of a program
 of several kernels the same for each of them alone. bench_s is all of `bench`, of which it says itself what the reference and all
 checks took (bench_check_s), and all timing (bench_timing_s). `reference` says how the reference was made: eval, device_f64 or
-sliced. peak_mb is the most host memory that a process has had so far, of this case or one before.
+sliced. peak_mb is the most host memory that a process of the case has had. Rows that --out has of other cases stay there, and with
+--seconds no case is begun after so many: calls that are short add up to a table.
 
 $WARPSMITH (build/warpsmith) is run; a command has --limit seconds (100), after which its cell is empty. An LSTM of 6 layers over
 512 steps runs only if --only names it: its graph has no loops yet, and planning 3,072 unrolled steps alone takes most of a minute.
@@ -18,6 +19,8 @@ import argparse
 import csv
 import datetime
 import json
+import math
+import multiprocessing
 import os
 import platform
 import re
@@ -123,23 +126,42 @@ def said_of_itself(output):
     return [f"{tuned['all_check_s']:.2f}", f"{tuned['all_timing_s']:.2f}", tuned["reference"]]
 
 
-def measure(place, warpsmith, name, device, bench):
+def measure(limit, warpsmith, name, device, run, bench):
+    """Cells of the case, whether it agrees, and MB."""
+    with tempfile.TemporaryDirectory() as folder:
+        cells, agrees = measure_in(Place(folder, limit), warpsmith, name, device, run, bench)
+    return cells, agrees, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+
+
+def measure_in(place, warpsmith, name, device, run, bench):
     dtype, text, shapes = CASES[name]
     names = ["x", "y"][:len(shapes)]
     path = os.path.join(place.folder, "f.py")
     with open(path, "w") as file:
         file.write(text if "\n" in text else WORKLOAD.format(names=", ".join(names), text=text, inputs=", ".join(f"torch.randn({s})" for s in shapes)))
     given = [path, "--device", device, "--dtype", dtype, "--limit-memory", "0"]
-    place.seconds([warpsmith, "run", *given])  # compiles
-    plain, said = place.seconds([warpsmith, "run", *given])
-    checked, wrong = place.seconds([warpsmith, "run", *given, "--check"])
+    plain = checked = None
+    said = wrong = ""
+    if run:
+        place.seconds([warpsmith, "run", *given])  # compiles
+        plain, said = place.seconds([warpsmith, "run", *given])
+        checked, wrong = place.seconds([warpsmith, "run", *given, "--check"])
     benched, why = place.seconds([warpsmith, "bench", *given, "--no-figures", "--json"]) if bench else (None, "")
-    failed = [text for took, text in ((plain, said), (checked, wrong), (benched, why)) if took is None]
-    for what in filter(None, failed):
+    failed = [text for took, text in ((plain, said), (checked, wrong), (benched, why)) if took is None and text]
+    for what in failed:
         print(f"{name}: {what}", file=sys.stderr)
     check = checked - plain if plain and checked else None
     times = [f"{t:.2f}" if t is not None else "" for t in (plain, checked, check, benched)]
-    return [dtype, *times, *said_of_itself(why if benched else "")], checked is not None
+    return [dtype, *times, *said_of_itself(why if benched else "")], not failed
+
+
+def rows_of(path, device):
+    """By case, of that device, if the file is one of these tables."""
+    if not os.path.exists(path):
+        return {}
+    with open(path, newline="") as file:
+        rows = list(csv.reader(file))
+    return {row[1]: row for row in rows[1:] if row[0] == device} if rows and rows[0] == COLUMNS else {}
 
 
 def main():
@@ -149,6 +171,8 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--limit", type=float, default=100)
     parser.add_argument("--no-bench", action="store_true")
+    parser.add_argument("--no-run", action="store_true")
+    parser.add_argument("--seconds", type=float, default=math.inf)
     given = parser.parse_args()
     warpsmith = os.path.abspath(os.environ.get("WARPSMITH", "build/warpsmith"))
     if not os.access(warpsmith, os.X_OK):
@@ -157,19 +181,19 @@ def main():
     name = f"{platform.machine()}, {len(os.sched_getaffinity(0))} cores"
     if given.device.startswith("cuda"):
         name = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True).stdout.strip()
-    rows, failed, out = [], 0, os.path.abspath(given.out)
+    begun, failed, out = time.monotonic(), 0, os.path.abspath(given.out)
+    kept, done = rows_of(out, name), 0
     for case in CASES:
-        if not re.search(given.only, case) or (case in UNROLLED and not given.only):
+        if not re.search(given.only, case) or (case in UNROLLED and not given.only) or time.monotonic() - begun > given.seconds:
             continue
-        with tempfile.TemporaryDirectory() as folder:
-            cells, agrees = measure(Place(folder, given.limit), warpsmith, case, given.device, not given.no_bench)
-        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-        failed += not agrees
-        rows.append([name, case, *cells, f"{peak:.0f}", int(agrees), f"{datetime.date.today()}"])
-        print(" ".join(map(str, rows[-1])), flush=True)
+        with multiprocessing.Pool(1) as own:  # of which the memory is asked for
+            cells, agrees, peak = own.apply(measure, (given.limit, warpsmith, case, given.device, not given.no_run, not given.no_bench))
+        failed, done = failed + (not agrees), done + 1
+        kept[case] = [name, case, *cells, f"{peak:.0f}", int(agrees), f"{datetime.date.today()}"]
+        print(" ".join(map(str, kept[case])), flush=True)
         with open(out, "w", newline="") as file:  # what there is, if it is stopped
-            csv.writer(file).writerows([COLUMNS, *rows])
-    print(f"bench_reference: {len(rows)} cases on {name}, {failed} do not agree")
+            csv.writer(file, lineterminator="\n").writerows([COLUMNS, *(kept[c] for c in CASES if c in kept)])
+    print(f"bench_reference: {done} cases on {name}, {failed} do not agree")
     return 1 if failed else 0
 
 

@@ -135,23 +135,30 @@ static void choose_eager(struct bench_point *b) {
     }
 }
 
+/* Nothing of it hangs on what the store knows. */
+static enum ws_status begin_eager(struct bench_point *b) {
+    struct bench_run *r = b->run;
+    choose_eager(b);
+    data_open(&b->data, &r->machine, b->fused_program, b->arena);
+    if (builder_open(&b->builder, &r->machine, r->store, b->arena, b->d) != WS_OK ||
+        data_begin_inputs(&b->data, b->builder.pool, b->d) != WS_OK)
+        return b->d->status;
+    return plan_begin(&b->eager, &b->builder, b->d);
+}
+
 static enum ws_status begin_building(struct bench_point *b) {
     const struct ws_program *p = b->fused_program;
-    choose_eager(b);
     b->dflt = plan_new("default", p, b->arena);
     for (int k = 0; k < p->n_kernels; k++) b->dflt.chosen[k] = &b->tunes[k].variants[0];
-    struct bench_run *r = b->run;
-    if (builder_open(&b->builder, &r->machine, r->store, b->arena, b->d) != WS_OK ||
-        plan_begin(&b->eager, &b->builder, b->d) != WS_OK)
-        return b->d->status;
-    return plan_begin(&b->dflt, &b->builder, b->d);
+    if (bench_recall_reference(b) != WS_OK) return b->d->status;
+    if (!b->trusts) data_begin_reference(&b->data);
+    if (plan_begin(&b->dflt, &b->builder, b->d) != WS_OK) return b->d->status;
+    return bench_begin_tuning(b);
 }
 
 /* While the pool compiles. */
 static enum ws_status make_values(struct bench_point *b) {
-    data_open(&b->data, &b->run->machine, b->fused_program, b->arena);
-    if (data_make_inputs(&b->data, b->d) != WS_OK || bench_recall_reference(b) != WS_OK)
-        return b->d->status;
+    if (data_make_inputs(&b->data, b->d) != WS_OK) return b->d->status;
     double begun = clock_ms();
     if (!b->trusts && data_make_reference(&b->data, b->d) != WS_OK) return b->d->status;
     b->tuning.check_ms += clock_ms() - begun;
@@ -209,8 +216,9 @@ static const struct {
     STAGE(lower_programs),      /* graph -> kernels: eager, and fused */
     STAGE(open_results),        /* before anything is measured: can the CSV be written? */
     STAGE(open_store),          /* what earlier runs have learnt */
+    STAGE(begin_eager),         /* source -> binaries, in the background */
     STAGE(open_kernels),        /* configs of every kernel, and what the store knows of them */
-    STAGE(begin_building),      /* source -> binaries, in the background */
+    STAGE(begin_building),      /* the same of the reference, defaults, and what is tried first */
     STAGE(make_values),         /* random inputs, and what the outputs should be */
     STAGE(bench_check_eager),   /* one kernel per operation, against the reference */
     STAGE(bench_check_default), /* fused */

@@ -74,6 +74,7 @@ struct bench_point {
 
 /* bench_winners.c: which config each kernel gets. */
 enum ws_status bench_look_up(struct bench_point *b); /* what the store knows, or --config says */
+enum ws_status bench_begin_tuning(struct bench_point *b); /* what is tried first is compiled */
 enum ws_status bench_tune_kernels(struct bench_point *b); /* what it does not */
 const char *bench_text_hash(struct bench_point *b);       /* of all winners; all are there */
 

@@ -167,14 +167,15 @@ static double part_of_program(const struct bench_point *b, int kernel) {
 }
 
 /* What a kernel gains, the program gains by its part of the program's time: a kernel that is a
- * quarter of it or more has as many trials as its search wants, others have fewer. */
+ * quarter of it or more has as many trials as its search wants, others have fewer. Of a network's
+ * kernels most are less than a thousandth, and their trials took most of the compilers' time. */
 static int share_of_trials(const struct bench_point *b, int kernel) {
-    enum { ENOUGH = 24, LEAST = 4, PARTS = 4 };
+    enum { ENOUGH = 24, LEAST = 4, LEAST_OF_SMALL = 2, PARTS = 4, SMALL = 1000 };
     if (b->run->line.budget_trials < INT_MAX || b->run->line.search != SEARCH_model)
         return b->run->line.budget_trials;
-    double part = PARTS * part_of_program(b, kernel);
-    if (part >= 1) return INT_MAX;
-    return fmax(LEAST, ENOUGH * part);
+    double part = part_of_program(b, kernel);
+    if (PARTS * part >= 1) return INT_MAX;
+    return fmax(SMALL * part < 1 ? LEAST_OF_SMALL : LEAST, PARTS * ENOUGH * part);
 }
 
 static void add_rows(struct bench_point *b, const struct tune *t) {
@@ -214,8 +215,9 @@ static enum ws_status tune_alone(struct bench_point *b, struct tune *t) {
 }
 
 /* A GPU's times do not mind a compiler at work, so there compiling starts with the run. */
-static enum ws_status begin_all(struct bench_point *b) {
-    if (b->run->machine.limits.kind != DEVICE_CUDA || b->run->line.budget_s < INFINITY)
+enum ws_status bench_begin_tuning(struct bench_point *b) {
+    if (b->run->replay || b->run->machine.limits.kind != DEVICE_CUDA ||
+        b->run->line.budget_s < INFINITY)
         return WS_OK;
     for (int k = 0; k < b->fused_program->n_kernels && b->d->status == WS_OK; k++) {
         struct tune *t = &b->tunes[k];
@@ -267,7 +269,6 @@ enum ws_status bench_tune_kernels(struct bench_point *b) {
     for (int k = 0; k < n; k++) missing += !b->tunes[k].winner;
     if (!missing) return WS_OK;
     struct cost before = spent(b);
-    if (begin_all(b) != WS_OK) return b->d->status;
     double begun = clock_ms();
     if (testbed_open(&b->bed, &b->data, &b->dflt, b->arena, b->d) != WS_OK) return b->d->status;
     b->tuning.check_ms += clock_ms() - begun;

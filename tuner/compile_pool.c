@@ -10,7 +10,8 @@ struct compile_job {
     const char *name, *source;
     bool want_ptx, done;
     struct compiled out;
-    struct compile_job *next;
+    struct compile_job *next;   /* of all */
+    struct compile_job *behind; /* of those that nobody has begun */
 };
 
 struct compile_pool {
@@ -18,8 +19,8 @@ struct compile_pool {
     pthread_mutex_t lock;
     pthread_cond_t added, finished;
     bool stopping;
-    struct compile_job *all, **tail; /* every job */
-    struct compile_job *todo;        /* the first that nobody has begun */
+    struct compile_job *all;
+    struct compile_job *todo, *last; /* that nobody has begun */
     int n_threads;
     pthread_t thread[MAX_THREADS];
 };
@@ -31,7 +32,7 @@ static void *work(void *arg) {
         while (!p->todo && !p->stopping) pthread_cond_wait(&p->added, &p->lock);
         if (p->stopping) break;
         struct compile_job *j = p->todo;
-        p->todo = j->next;
+        p->todo = j->behind;
         pthread_mutex_unlock(&p->lock);
         toolchain_compile(p->toolchain, j->name, j->source, j->want_ptx, &j->out);
         pthread_mutex_lock(&p->lock);
@@ -46,7 +47,6 @@ struct compile_pool *compile_pool_start(struct toolchain *t, int threads) {
     struct compile_pool *p = calloc(1, sizeof *p);
     if (!p) return NULL;
     p->toolchain = t;
-    p->tail = &p->all;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->added, NULL);
     pthread_cond_init(&p->finished, NULL);
@@ -57,18 +57,32 @@ struct compile_pool *compile_pool_start(struct toolchain *t, int threads) {
     return NULL;
 }
 
-struct compile_job *compile_pool_add(struct compile_pool *p, const char *name, const char *source,
-                                     bool want_ptx) {
+static struct compile_job *add(struct compile_pool *p, const char *name, const char *source,
+                               bool want_ptx, bool first) {
     struct compile_job *j = calloc(1, sizeof *j);
     if (!j) WS_BUG("out of memory for a compile job");
     *j = (struct compile_job){.name = name, .source = source, .want_ptx = want_ptx};
     pthread_mutex_lock(&p->lock);
-    *p->tail = j;
-    p->tail = &j->next;
-    if (!p->todo) p->todo = j;
+    j->next = p->all;
+    p->all = j;
+    if (first || !p->todo)
+        j->behind = p->todo, p->todo = j;
+    else
+        p->last->behind = j;
+    if (!j->behind) p->last = j;
     pthread_cond_signal(&p->added);
     pthread_mutex_unlock(&p->lock);
     return j;
+}
+
+struct compile_job *compile_pool_add(struct compile_pool *p, const char *name, const char *source,
+                                     bool want_ptx) {
+    return add(p, name, source, want_ptx, false);
+}
+
+struct compile_job *compile_pool_add_first(struct compile_pool *p, const char *name,
+                                           const char *source) {
+    return add(p, name, source, false, true);
 }
 
 struct compiled compile_pool_wait(struct compile_pool *p, struct compile_job *j) {

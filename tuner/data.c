@@ -27,6 +27,7 @@ static void open_for(struct data *x, struct machine *m, const struct ws_captured
     x->worst = NEW_ARRAY(a, struct mismatch, c->n_outputs);
     x->by_kernels = NEW_ARRAY(a, bool, c->n_outputs);
     x->binaries = reference_binaries_new(a);
+    x->jobs = map_new(a);
     for (int i = 0; i < c->n_outputs; i++) x->worst[i].worst = -1;
 }
 
@@ -44,6 +45,7 @@ void data_open_lent(struct data *x, const struct data *lender, const struct ws_c
                     const dptr *inputs, struct arena *a) {
     open_for(x, lender->machine, kernels, a);
     x->lender = lender;
+    x->pool = lender->pool;
     for (int i = 0; i < x->captured->n_inputs; i++) {
         x->inputs[i] = inputs[i];
         if (is_lent(x, i)) x->host_inputs[i] = lender->host_inputs[i];
@@ -60,11 +62,35 @@ static enum ws_status place_inputs(struct data *x, struct diag *d) {
     return d->status;
 }
 
+/* Of texts that nobody compiles yet. */
+static void begin_texts(struct data *x, const struct reference *r) {
+    for (uint32_t i = r->plain.texts.n; i-- > 0;) {
+        const char *text = r->plain.texts.at[i];
+        uint64_t job;
+        if (map_gets(&x->jobs, text, &job) || reference_has_binary(&x->binaries, text)) continue;
+        map_puts(&x->jobs, text, (uintptr_t)compile_pool_add_first(x->pool, "reference", text));
+    }
+}
+
+/* What did not compile is tried again, to say why, by who wants to run it. */
+static void finish_texts(struct data *x, const struct reference *r) {
+    begin_texts(x, r);
+    for (uint32_t i = 0; i < r->plain.texts.n; i++) {
+        const char *text = r->plain.texts.at[i];
+        uint64_t job;
+        if (reference_has_binary(&x->binaries, text) || !map_gets(&x->jobs, text, &job)) continue;
+        struct compiled made = compile_pool_wait(x->pool, (struct compile_job *)(uintptr_t)job);
+        if (made.ok) reference_keep_binary(&x->binaries, text, &made);
+        compiled_free(&made);
+    }
+}
+
 /* Did kernels do it? What they fail at, for want of memory above all, is the interpreter's. */
 static bool run_here(struct data *x, const struct reference *r, const dptr *outputs,
                      int64_t *slices, struct arena *a) {
     struct diag own = diag_new(a);
     struct machine *m = x->machine;
+    if (r && x->pool) finish_texts(x, r);
     return r && reference_run(r, m->device, m->toolchain, &x->binaries, x->inputs, outputs, slices,
                               a, &own) == WS_OK;
 }
@@ -82,14 +108,31 @@ static enum ws_status renew_device(struct data *x, struct diag *d) {
     return device_reset(x->machine->device, d) == WS_OK ? place_inputs(x, d) : d->status;
 }
 
-enum ws_status data_make_inputs(struct data *x, struct diag *d) {
+static enum ws_status make_inputs(struct data *x, struct diag *d) {
     struct arena *a = arena_new();
     if (place_inputs(x, d) == WS_OK &&
         !run_here(x, ws_lower_inputs(x->captured, x->machine->limits.kind), x->inputs, NULL, a) &&
         renew_device(x, d) == WS_OK && ws_make_inputs(x->captured, x->host_inputs, d) == WS_OK)
         upload_inputs(x, d);
     arena_free(a);
+    x->has_inputs = d->status == WS_OK;
     return d->status;
+}
+
+enum ws_status data_make_inputs(struct data *x, struct diag *d) {
+    return x->has_inputs ? WS_OK : make_inputs(x, d);
+}
+
+enum ws_status data_begin_inputs(struct data *x, struct compile_pool *pool, struct diag *d) {
+    const struct reference *here = ws_lower_inputs(x->captured, x->machine->limits.kind);
+    x->pool = pool;
+    if (here) begin_texts(x, here);
+    return here ? WS_OK : make_inputs(x, d);
+}
+
+void data_begin_reference(struct data *x) {
+    const struct reference *here = ws_lower_reference(x->captured, x->machine->limits.kind);
+    if (here) begin_texts(x, here);
 }
 
 enum ws_status data_fetch_inputs(struct data *x, struct diag *d) {
@@ -241,7 +284,7 @@ static enum ws_status restore_inputs(struct data *x, struct diag *d) {
     if (device_is_lost(x->machine->device) && device_reset(x->machine->device, d) != WS_OK)
         return d->status;
     bool fetched = x->captured->n_inputs && x->host_inputs[0];
-    if (!fetched) return data_make_inputs(x, d);
+    if (!fetched) return make_inputs(x, d);
     return place_inputs(x, d) == WS_OK ? upload_inputs(x, d) : d->status;
 }
 

@@ -1,6 +1,8 @@
 /* data.h: the tensors of a captured workload: inputs and outputs on the device, and what the
  * outputs should be.
  *
+ *   data_begin_inputs, data_begin_reference
+ *                         kernels that make them are begun to be compiled
  *   data_make_inputs      random values on the device
  *   data_make_reference   what the outputs should be, in double precision, there too
  *   data_restore          all of it again, after the device was reset
@@ -12,6 +14,7 @@
 #define TUNER_DATA_H
 
 #include "tuner/check.h"
+#include "tuner/compile_pool.h"
 #include "tuner/machine.h"
 
 /* How it is known what outputs should be. */
@@ -44,7 +47,10 @@ struct data {
     struct expected *expected;          /* of the outputs; want is 0 until it is known */
     double *share;                      /* of outputs that are trusted: see expected_take */
     struct reference_binaries binaries; /* of kernels that make inputs and references */
-    struct mismatch *worst;             /* of the outputs compared last, the element furthest off */
+    struct compile_pool *pool;          /* that compiles them; NULL: nobody does ahead */
+    struct map jobs;                    /* text -> what compiles it there */
+    bool has_inputs;
+    struct mismatch *worst; /* of the outputs compared last, the element furthest off */
     bool *by_kernels; /* of each output: has every kernel behind it been judged alone (alone.h)? */
     const struct data *lender; /* whose inputs come first, of what is lent; NULL: all are its own */
 };
@@ -55,6 +61,11 @@ void data_open(struct data *x, struct machine *m, const struct ws_program *p, st
  * the lender. The reference is all that is made of it, and may stay unknown for want of memory. */
 void data_open_lent(struct data *x, const struct data *lender, const struct ws_captured *kernels,
                     const dptr *inputs, struct arena *a);
+/* Texts of kernels are compiled by the pool from then on. Inputs that no kernels make are made at
+ * once: the interpreter wants the cores that compilers take. */
+enum ws_status data_begin_inputs(struct data *x, struct compile_pool *pool, struct diag *d);
+void data_begin_reference(struct data *x);
+/* Unless they were. */
 enum ws_status data_make_inputs(struct data *x, struct diag *d);
 /* host_inputs are there. */
 enum ws_status data_fetch_inputs(struct data *x, struct diag *d);

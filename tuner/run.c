@@ -147,7 +147,8 @@ static void add_piece(struct summary *s, enum dtype t, const void *bytes, int64_
     enum { BLOCK = 1 << 16, MOST = PIECE / BLOCK };
     double sums[MOST], least = s->least, most = s->most;
     int64_t odd = 0;
-#pragma omp parallel for reduction(min : least) reduction(max : most) reduction(+ : odd)
+#pragma omp parallel for reduction(min : least) reduction(max : most) reduction(+ : odd) \
+    if (n > BLOCK)
     for (int64_t b = 0; b < (n + BLOCK - 1) / BLOCK; b++) {
         double sum = 0;
         for (int64_t i = b * BLOCK; i < n && i < (b + 1) * BLOCK; i++) {
@@ -206,7 +207,8 @@ static enum ws_status show_output(struct run *r, int output, struct diag *d) {
 }
 
 static enum ws_status show_outputs(struct run *r, struct diag *d) {
-    for (int i = 0; i < r->captured->n_outputs && d->status == WS_OK; i++) show_output(r, i, d);
+    for (int i = 0; i < r->captured->n_outputs && d->status == WS_OK && !interrupted(); i++)
+        show_output(r, i, d);
     return d->status;
 }
 
@@ -296,7 +298,7 @@ static enum ws_status run_file(struct run *r, struct diag *d) {
     if (checked.status == WS_OK || checked.status == WS_WRONG) show_outputs(r, &own);
     if (checked.status != WS_OK) return fail_check(r, &checked, d);
     if (own.status != WS_OK) return diag_fail(d, own.status, "%s", own.text);
-    return r->line.check ? judge_right(r, d) : WS_OK;
+    return r->line.check && !interrupted() ? judge_right(r, d) : WS_OK;
 }
 
 static void close_run(struct run *r) {
@@ -318,7 +320,10 @@ int run_command(const struct command_line *line) {
         status = run_file(&r, &d) == WS_OK ? WS_OK : run_broken(&r.line, false, &d, r.arena);
     else if ((status = command_line_suits(line, true, &d)) == WS_OK)
         status = run_script(&r.line, line->explain, r.arena, &d);
-    if (status != WS_OK) command_line_fail("run", &d);
+    if (status != WS_OK)
+        command_line_fail("run", &d);
+    else if (interrupted())
+        fputs("warpsmith run: interrupted\n", stderr);
     close_run(&r);
     if (interrupted()) status = interrupt_exit_code();
     arena_free(r.arena);

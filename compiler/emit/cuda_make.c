@@ -24,7 +24,7 @@ enum { EACH = 8, GROUP = 128 };
 
 /* Pieces of eight that a thread takes at a time: half of 128 registers, or a third of fewer. */
 static int pieces_at_once(const struct tile_program *t, const struct making *m) {
-    enum { ROOMY = 128, MANY = 8, FEW = 4 };
+    enum { ROOMY = 88, MANY = 8, FEW = 4 };
     int registers = product_registers(t->product, false), most = FEW;
     if (!registers || registers >= ROOMY) most = MANY;
     while (m->pieces % most) most /= 2;
@@ -48,9 +48,9 @@ static const char *index_type(struct emitter *w, const struct operand *o) {
     return "int";
 }
 
-/* Values of so many of the depth, from r0 on, which is a text. */
-static void put_values(struct emitter *w, const struct operand *o, const char *r0, int64_t least,
-                       int n) {
+/* Values of so many of the depth, from r0 on, which is a text, of a number or of an expression. */
+static void put_values(struct emitter *w, const struct operand *o, const char *r0, bool is_number,
+                       int64_t least, int n) {
     bool *needed = NEW_ARRAY(w->arena, bool, w->k->values.n);
     mark_needed(w, o->factor, needed);
     for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
@@ -62,8 +62,10 @@ static void put_values(struct emitter *w, const struct operand *o, const char *r
         line(w, "made[e] = 0;");
         open_brace(w, "if (r < %lld)", (long long)o->depth);
     }
+    w->depth_is_number = is_number;
     for (value_id v = 0; v <= o->factor; v++)
         if (needed[v]) put_local(w, v);
+    w->depth_is_number = false;
     line(w, "made[e] = (float)%s;", ref(w, o->factor));
     if (!whole) close_brace(w);
     close_brace(w);
@@ -88,7 +90,7 @@ static void put_taken(struct emitter *w, const struct tile_program *t, const str
         const char *first =
             arena_printf(w->arena, "(number * %d + made_part * %d)", r->depth, m.pieces * EACH);
         if (cases == 1) first = "0";
-        put_values(w, o, arena_printf(w->arena, "%s + %d", first, c * EACH),
+        put_values(w, o, arena_printf(w->arena, "%s + %d", first, c * EACH), cases == 1,
                    (steps - 1) * r->depth + (m.parts - 1) * m.pieces * EACH + c * EACH,
                    pieces * EACH);
     }
@@ -100,7 +102,8 @@ static void put_taken(struct emitter *w, const struct tile_program *t, const str
             open_brace(w, "%sif (%s == %lld)", q ? "else " : "", which, (long long)q);
         else
             open_brace(w, "else");
-        put_values(w, o, arena_printf(w->arena, "%lld", (long long)first), first, pieces * EACH);
+        put_values(w, o, arena_printf(w->arena, "%lld", (long long)first), true, first,
+                   pieces * EACH);
         close_brace(w);
     }
     close_brace(w);

@@ -17,6 +17,9 @@
  *
  * What outputs are to lie in memory as is a kernel's work of its own: `placement` says it.
  *
+ * On CUDA sizes and constants are arguments (plain_nest.c): nests that differ in these alone, as a
+ * network has them by the dozen, are one function.
+ *
  * A nest's outputs are dealt to threads (plain_cuda.c) or tasks (plain_c.c). Where they are few,
  * several lanes share a reduction, each with every so-manieth step of its longest axis, and folds
  * add up the lanes' results. */
@@ -31,7 +34,7 @@
 enum {
     MOST_BLOCKS = 1 << 16,
     FOLD = 512, /* lanes that a thread adds up */
-    UNIT = 32,  /* functions that are compiled in one piece */
+    UNIT = 8,   /* functions that are compiled in one piece */
 };
 
 /* ---- launches -------------------------------------------------------------------------------- */
@@ -125,9 +128,43 @@ static void put_cuda_head(struct plain_emitter *w, const char *extra, int64_t th
     buf_puts(&w->b, "(");
     for (int i = 0; i < w->n_args; i++)
         buf_printf(&w->b, "const %s *p%d, ", memory_of(w, w->args[i]), i);
-    buf_printf(&w->b, "%s, long long first, long long end) {\n", extra);
+    buf_puts(&w->b, extra);
+    for (int i = 0; i < w->n_sizes; i++) buf_printf(&w->b, ", long long size%d", i);
+    for (int i = 0; i < w->n_reals; i++) buf_printf(&w->b, ", double real%d", i);
+    buf_puts(&w->b, ", long long first, long long end) {\n");
     w->indent = 1;
     plain_put(w, "typedef %s place;", place_type(w, threads));
+    for (int i = 0; i < w->n_sizes; i++)
+        plain_put(w, "const place c%d = (place)size%d; (void)c%d;", i, i, i);
+}
+
+/* Of the function that was written last. */
+static void add_sizes(struct plain_emitter *w, struct ws_launch *l) {
+    for (int i = 0; i < w->n_sizes; i++)
+        l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_SIZE, .value = w->sizes[i]};
+    for (int i = 0; i < w->n_reals; i++) {
+        struct ws_arg *bits = &l->args[l->n_args++];
+        *bits = (struct ws_arg){.kind = WS_ARG_SIZE};
+        memcpy(&bits->value, &w->reals[i], sizeof bits->value);
+    }
+    w->n_sizes = w->n_reals = 0;
+}
+
+/* As the nest takes many buffers, there is no room for sizes. */
+static bool is_crowded(const struct plain_emitter *w) {
+    enum { OTHERS = 3 /* what it makes, and of which outputs */ };
+    return w->n_args + w->n_sizes + w->n_reals + OTHERS > WS_MAX_ARGS && !w->literal;
+}
+
+static const char *cuda_body(struct plain_emitter *w, const struct lanes *s, int64_t outputs) {
+    plain_put_cuda(w, s, outputs);
+    if (!is_crowded(w)) return take_body(w);
+    w->literal = true;
+    w->n_args = w->n_sizes = w->n_reals = w->indent = 0;
+    take_body(w);
+    plain_put_cuda(w, s, outputs);
+    w->literal = false;
+    return take_body(w);
 }
 
 static void emit_cuda(struct plain_emitter *w) {
@@ -137,30 +174,34 @@ static void emit_cuda(struct plain_emitter *w) {
     const char *type = w->n->n_reduce ? plain_value_type(plain_operand(w)) : "";
     const char *store = arena_printf(w->arena, "%s *q", memory_of(w, w->n->out));
     int64_t cells = outputs * (plain_of_pairs(w) ? 2 : 1);
-    plain_put_cuda(w, &s, outputs);
-    const char *body = take_body(w);
+    const char *body = cuda_body(w, &s, outputs);
     put_cuda_head(w, s.n > 1 ? arena_printf(w->arena, "%s *part", type) : store, outputs * s.n);
     buf_puts(&w->b, body);
     plain_put(w, "}");
     struct ws_launch *l = add_launch(w, function_for(w, take_body(w)), outputs, outputs * s.n);
     add_buffers(w, l);
-    if (s.n == 1) return add_output(w, l);
+    if (s.n == 1) return add_output(w, l), add_sizes(w, l);
     add_workspace(l, 0);
+    add_sizes(w, l);
     need_workspace(w, s.n * cells);
     w->n_args = 0;
     for (int64_t n = s.n, from = 0, to = s.n * cells; n > 1;) {
         int64_t lanes = n > FOLD ? n / FOLD : 1;
+        w->indent = 1;
+        plain_put_fold(w, n, lanes, outputs);
+        body = take_body(w);
         w->indent = 0;
         put_cuda_head(w,
                       arena_printf(w->arena, "const %s *from, %s", type,
                                    lanes > 1 ? arena_printf(w->arena, "%s *to", type) : store),
                       outputs * n);
-        plain_put_fold(w, n, lanes, outputs);
+        buf_puts(&w->b, body);
         plain_put(w, "}");
         l = add_launch(w, function_for(w, take_body(w)), outputs, outputs * lanes);
         add_workspace(l, from);
-        if (lanes == 1) return add_output(w, l);
+        if (lanes == 1) return add_output(w, l), add_sizes(w, l);
         add_workspace(l, to);
+        add_sizes(w, l);
         need_workspace(w, to + lanes * cells);
         from = to;
         to += lanes * cells;
@@ -279,7 +320,7 @@ bool emit_plain(const struct loops *l, const struct placement *outputs, bool exa
         const struct nest *n = &l->nests.at[k];
         w.n = n;
         w.nest = k;
-        w.n_args = w.indent = 0;
+        w.n_args = w.n_sizes = w.n_reals = w.indent = 0;
         enum reduction r = n->insts.at[n->insts.n - 1].reduction;
         if (n->n_reduce && (r == REDUCTION_M2 || r == REDUCTION_EXPSUM)) return false;
         if (plain_points(&w, n->axes, n->n_axes) == 0) continue;

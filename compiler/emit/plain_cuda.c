@@ -22,7 +22,7 @@ struct lanes plain_lanes_of(const struct plain_emitter *w, int64_t outputs) {
 
 /* Over each of the range's outputs so many times, neighbours in a row: t is the number of both. */
 void plain_open_threads(struct plain_emitter *w, int64_t times) {
-    const char *n = times > 1 ? arena_printf(w->arena, " * %lldLL", (long long)times) : "";
+    const char *n = times > 1 ? arena_printf(w->arena, " * %s", plain_long_size(w, times)) : "";
     plain_put(
         w,
         "for (long long t = first%s + blockIdx.x * %dLL + threadIdx.x; t < end%s; t += gridDim.x * "
@@ -33,21 +33,21 @@ void plain_open_threads(struct plain_emitter *w, int64_t times) {
 /* The same, but so many times one after the other, each over all outputs: o. */
 static void open_rounds(struct plain_emitter *w, int64_t times, int64_t outputs,
                         const char *round) {
+    const char *n = plain_long_size(w, outputs);
     plain_put(
-        w,
-        "for (long long t = blockIdx.x * %dLL + threadIdx.x; t < %lldLL; t += gridDim.x * %dLL) {",
-        PLAIN_THREADS, (long long)(times * outputs), PLAIN_THREADS);
-    plain_put(w, "const long long o = t %% %lldLL; const place %s = (place)(t / %lldLL);",
-              (long long)outputs, round, (long long)outputs);
+        w, "for (long long t = blockIdx.x * %dLL + threadIdx.x; t < %s; t += gridDim.x * %dLL) {",
+        PLAIN_THREADS, plain_long_size(w, times * outputs), PLAIN_THREADS);
+    plain_put(w, "const long long o = t %% %s; const place %s = (place)(t / %s);", n, round, n);
     plain_put(w, "if (o < first || o >= end) continue;");
 }
 
 /* Where lane `lane` of output `o` leaves what it has; two arrays beside each other, where pairs. */
 static void put_part(struct plain_emitter *w, const char *array, int64_t lanes, int64_t outputs) {
-    plain_put(w, "%s[lane * %lldLL + o] = a;", array, (long long)outputs);
+    const char *n = plain_long_size(w, outputs);
+    plain_put(w, "%s[lane * %s + o] = a;", array, n);
     if (plain_of_pairs(w))
-        plain_put(w, "((wide *)%s)[%lldLL + lane * %lldLL + o] = at;", array,
-                  (long long)(lanes * outputs), (long long)outputs);
+        plain_put(w, "((wide *)%s)[%s + lane * %s + o] = at;", array,
+                  plain_long_size(w, lanes * outputs), n);
 }
 
 void plain_put_cuda(struct plain_emitter *w, const struct lanes *s, int64_t outputs) {
@@ -55,10 +55,11 @@ void plain_put_cuda(struct plain_emitter *w, const struct lanes *s, int64_t outp
         open_rounds(w, s->n, outputs, "lane");
     } else {
         plain_open_threads(w, s->n);
-        plain_put(w, "const long long o = t / %lld;", (long long)s->n);
-        if (s->n > 1) plain_put(w, "const place lane = (place)(t %% %lld);", (long long)s->n);
+        const char *n = plain_long_size(w, s->n);
+        plain_put(w, "const long long o = t / %s;", n);
+        if (s->n > 1) plain_put(w, "const place lane = (place)(t %% %s);", n);
     }
-    plain_put(w, "long long left = o; (void)left;");
+    plain_put(w, "place left = (place)o; (void)left;");
     plain_put_axes(w, "left", w->n->scan);
     if (w->n->scan) {
         plain_put_scan(w);
@@ -83,15 +84,16 @@ void plain_put_cuda(struct plain_emitter *w, const struct lanes *s, int64_t outp
 void plain_put_fold(struct plain_emitter *w, int64_t n, int64_t lanes, int64_t outputs) {
     const char *type = plain_value_type(plain_operand(w));
     open_rounds(w, lanes, outputs, "lane");
-    plain_put(w, "long long left = o; (void)left; (void)lane;");
+    plain_put(w, "place left = (place)o; (void)left; (void)lane;");
     plain_put_axes(w, "left", EX_NONE);
     plain_put_accumulator(w);
-    plain_put(w, "for (long long k = lane; k < %lldLL; k += %lldLL) {", (long long)n,
-              (long long)lanes);
-    plain_put(w, "const %s v = from[k * %lldLL + o];", type, (long long)outputs);
+    const char *row = plain_long_size(w, outputs);
+    plain_put(w, "for (long long k = lane; k < %s; k += %s) {", plain_long_size(w, n),
+              plain_long_size(w, lanes));
+    plain_put(w, "const %s v = from[k * %s + o];", type, row);
     if (plain_of_pairs(w))
-        plain_put(w, "const wide number = ((const wide *)from)[%lldLL + k * %lldLL + o];",
-                  (long long)(n * outputs), (long long)outputs);
+        plain_put(w, "const wide number = ((const wide *)from)[%s + k * %s + o];",
+                  plain_long_size(w, n * outputs), row);
     plain_put(w, "%s", plain_step(w, "a", "at", "v", "number"));
     plain_put(w, "}");
     if (lanes > 1)

@@ -3,7 +3,9 @@
  *
  *   v1 = exp(v0) : f32      const double v1 = real_exp(v0, 1, 1);
  *   reduce sum v1           a = a + v1; */
+#include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "emit/plain_nest.h"
@@ -29,12 +31,62 @@ int64_t plain_bound(const struct plain_emitter *w, ex axis) {
 }
 const char *plain_value_type(enum dtype t) { return dtype_is_float(t) ? "double" : "wide"; }
 
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
+enum { MOST_SIZES = 20, MOST_REALS = 6 }; /* of a function */
+
+/* The number of the argument that says a size; below 0: the text does, as those of windows and
+ * other short loops, which are unrolled, and what has no room in an int. */
+static int size_argument(struct plain_emitter *w, int64_t size) {
+    enum { SHORT = 16 };
+    if (!w->cuda || w->literal || size <= (w->n->n_reduce ? SHORT : 1) || size > INT32_MAX / 2)
+        return -1;
+    for (int i = 0; i < w->n_sizes; i++)
+        if (w->sizes[i] == size) return i;
+    if (w->n_sizes == MOST_SIZES) return -1;
+    w->sizes[w->n_sizes] = size;
+    return w->n_sizes++;
+}
+
+/* A size as a place: kernels of like nests, as a network has them at many sizes, are one text. */
+const char *plain_size(struct plain_emitter *w, int64_t size) {
+    int i = size_argument(w, size);
+    return i < 0 ? arena_printf(w->arena, "%lld", (long long)size)
+                 : arena_printf(w->arena, "c%d", i);
+}
+const char *plain_long_size(struct plain_emitter *w, int64_t size) {
+    int i = size_argument(w, size);
+    return i < 0 ? arena_printf(w->arena, "%lldLL", (long long)size)
+                 : arena_printf(w->arena, "size%d", i);
+}
+
+/* Divisors stay, for compilers divide by numbers that they know by multiplying. */
+static const char *with_sizes(struct plain_emitter *w, const char *text) {
+    struct buf b = buf_new(w->arena);
+    char before = 0; /* that is no blank */
+    for (const char *p = text; *p;) {
+        size_t n = strspn(p, "0123456789");
+        bool name = isalpha((unsigned char)*p) || *p == '_';
+        if (name)
+            while (isalnum((unsigned char)p[n]) || p[n] == '_') n++;
+        if (n && !name && before != '/' && before != '%' && n < 11) {
+            buf_puts(&b, plain_size(w, strtoll(p, NULL, 10)));
+        } else {
+            n += !n;
+            buf_printf(&b, "%.*s", (int)n, p);
+        }
+        if (p[n - 1] != ' ') before = p[n - 1];
+        p += n;
+    }
+    return b.p;
+}
+
 /* Symbols of subscripts, $0 and on, are called s0. */
 const char *plain_index(struct plain_emitter *w, ex e) {
     struct buf b = buf_new(w->arena);
     ex_print_c(&b, w->l->ex, e);
     for (char *p = b.p; (p = strchr(p, '$')); p++) *p = 's';
-    return b.p;
+    return w->cuda ? with_sizes(w, b.p) : b.p;
 }
 
 /* ---- buffers --------------------------------------------------------------------------------- */
@@ -96,6 +148,10 @@ static const char *constant_text(struct plain_emitter *w, const struct inst *i) 
                                      : arena_printf(w->arena, "(wide)%lldLL", (long long)i->whole);
     if (isnan(i->value)) return "NAN";
     if (isinf(i->value)) return i->value < 0 ? "-INFINITY" : "INFINITY";
+    if (w->cuda && !w->literal && i->value != 0 && fabs(i->value) != 1 && w->n_reals < MOST_REALS) {
+        w->reals[w->n_reals] = i->value;
+        return arena_printf(w->arena, "real%d", w->n_reals++);
+    }
     return arena_printf(w->arena, "(double)%.17g", i->value);
 }
 
@@ -269,9 +325,11 @@ void plain_put_axes(struct plain_emitter *w, const char *from, ex skip) {
         if (axis == skip) continue;
         if (k == first)
             plain_put(w, "const place %s = (place)%s;", plain_index(w, axis), from);
-        else
-            plain_put(w, "const place %s = (place)(%s %% %lld); %s /= %lld;", plain_index(w, axis),
-                      from, (long long)plain_bound(w, axis), from, (long long)plain_bound(w, axis));
+        else {
+            const char *size = plain_size(w, plain_bound(w, axis));
+            plain_put(w, "const place %s = (place)(%s %% %s); %s /= %s;", plain_index(w, axis),
+                      from, size, from, size);
+        }
     }
 }
 
@@ -280,8 +338,9 @@ void plain_open(struct plain_emitter *w, int n, ex shared, const char *from, int
     for (int k = 0; k < n; k++) {
         const char *r = plain_index(w, w->n->reduce[k]);
         bool lanes = w->n->reduce[k] == shared && step > 1;
-        plain_put(w, "for (place %s = %s; %s < %lld; %s += %lld) {", r, lanes ? from : "0", r,
-                  (long long)plain_bound(w, w->n->reduce[k]), r, lanes ? (long long)step : 1LL);
+        plain_put(w, "for (place %s = %s; %s < %s; %s += %s) {", r, lanes ? from : "0", r,
+                  plain_size(w, plain_bound(w, w->n->reduce[k])), r,
+                  plain_size(w, lanes ? step : 1));
     }
 }
 void plain_close(struct plain_emitter *w, int n) {
@@ -323,8 +382,8 @@ const char *plain_result(const struct plain_emitter *w) { return plain_of_pairs(
 void plain_put_scan(struct plain_emitter *w) {
     const char *s = plain_index(w, w->n->scan);
     plain_put_accumulator(w);
-    plain_put(w, "for (place %s = 0; %s < %lld; %s++) {", s, s,
-              (long long)plain_bound(w, w->n->scan), s);
+    plain_put(w, "for (place %s = 0; %s < %s; %s++) {", s, s,
+              plain_size(w, plain_bound(w, w->n->scan)), s);
     plain_put_insts(w);
     plain_put_step(w, "a", "");
     plain_put_store(w, "a");

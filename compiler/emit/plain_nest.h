@@ -20,6 +20,10 @@ struct plain_emitter {
     bool used[OP_COUNT][2]; /* of floats, of integers */
     buffer_id args[WS_MAX_ARGS];
     int n_args;
+    int64_t sizes[WS_MAX_ARGS]; /* that the text takes as arguments: see plain_size */
+    double reals[WS_MAX_ARGS];  /* and constants */
+    int n_sizes, n_reals;
+    bool literal; /* it takes none */
     struct plain *out;
 };
 
@@ -28,6 +32,8 @@ void plain_put(struct plain_emitter *w, const char *fmt, ...) __attribute__((for
 int64_t plain_bound(const struct plain_emitter *w, ex axis);
 const char *plain_value_type(enum dtype t);
 const char *plain_index(struct plain_emitter *w, ex e);
+const char *plain_size(struct plain_emitter *w, int64_t size);
+const char *plain_long_size(struct plain_emitter *w, int64_t size);
 int plain_operands_of(enum op op);
 void plain_put_insts(struct plain_emitter *w);
 enum dtype plain_operand(const struct plain_emitter *w);

@@ -20,7 +20,9 @@
  * (Higham, 4.2 and 3.5), where h is how many additions a term passes through. A sum of n terms is
  * made of chains of at most CHAIN, whose results are added up as a tree: h is n, but at most
  * CHAIN + 4 log2(n) (Blanchard, Higham and Mary, A class of fast and accurate summation algorithms,
- * 2020). A matrix product's chains are longer; their roundings are taken as independent: at most
+ * 2020). A CPU's chains are shorter, CPU_CHAIN. Prefixes of more than CHAIN terms are carried with
+ * what their additions lose; a GPU's may pass through a second chain, of what tiles come to. A
+ * matrix product's chains are longer; their roundings are taken as independent: at most
  * CHAIN + 4 sqrt(n) (Higham and Mary, A new approach to probabilistic rounding error analysis,
  * 2019). On a GPU, products of 16 bits are added up in steps of 16 without rounding to nearest:
  * n / 8 more; of tf32 in steps of 8.
@@ -84,8 +86,8 @@ int64_t bounds_numel(struct bounds *w, const struct meta *m) {
 /* ---- roundings ------------------------------------------------------------------------------- */
 
 double sum_depth(const struct bounds *w, int64_t n) {
-    double x = (double)n;
-    return x <= CHAIN || w->how.doubles ? x : fmin(x, CHAIN + 4 * log2(x));
+    double x = (double)n, chain = w->how.device == DEVICE_CPU ? CPU_CHAIN : CHAIN;
+    return x <= chain || w->how.doubles ? x : fmin(x, chain + 4 * log2(x));
 }
 
 /* What maths of the type is done in. */

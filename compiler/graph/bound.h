@@ -7,7 +7,9 @@
 #include "graph/decompose.h"
 #include "graph/eval.h"
 
-enum { CHAIN = 128 };    /* additions, of what is then added up as a tree */
+/* Additions, of what is then added up as a tree; on a CPU, 64 of a task's terms and 16 of parts
+ * that tasks have summed up (kernel/chain.c). */
+enum { CHAIN = 128, CPU_CHAIN = 64 + 16 };
 #define EXACT UINT32_MAX /* in place of a node: the error is 0 */
 
 struct bounds {

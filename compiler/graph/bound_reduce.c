@@ -22,7 +22,9 @@ node_id bound_sum(struct bounds *w, node_id id) {
     enum dtype math = maths_of(w, n.meta.dtype);
     if (!dtype_is_float(math))
         return e == EXACT ? e : stored_result(w, id, again(w, &n, n.op, e, EXACT));
-    double h = sum_depth(w, bounds_terms(w, &n)) + (n.op == OP_CUMSUM ? CHAIN : 0);
+    double terms = (double)bounds_terms(w, &n), h = sum_depth(w, bounds_terms(w, &n));
+    if (n.op == OP_CUMSUM && !w->how.doubles)
+        h = w->how.device == DEVICE_CPU ? fmin(terms, CHAIN) : h + CHAIN;
     double unit = h * roundoff_of(w, math);
     e = again(w, &n, n.op, rounded(w, x, as_arg(e), arg_float(unit), math), EXACT);
     e = or_infinite(w, scalar(&w->b, OP_GT, e, unit * dtype_largest(math)), e);

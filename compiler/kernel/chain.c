@@ -25,6 +25,8 @@
  * registers, and rows of them are in L1; a GPU's thread has a few of its row, or many, which are
  * folded into local memory. */
 enum {
+    CPU_FEW = 8,   /* of a row, in registers: of 16 equal terms, most may round the same way */
+    CPU_RADIX = 4, /* of as many blocks as there are; of any number, it would be many levels */
     FEW = 16,
     CPU_ROWS = 64, /* of what goes to memory: a task's sums of columns, what lands in a tile */
     GPU_FEW = 32,  /* of a thread that has an accumulator for each row: not worth folding */
@@ -99,7 +101,10 @@ static struct folds cpu_rows(const struct kernel *k, const struct layout *y) {
     int64_t columns = most_of(k, AXIS_R);
     if (y->split > 1) columns = ceil_div(ceil_div(columns, y->br), y->split) * y->br;
     if (y->hits) return folds_beyond(CPU_ROWS, columns, CPU_ROWS, FEW);
-    return folds_beyond(FEW, y->rows_inner ? columns : ceil_div(columns, y->vec), FEW, FEW);
+    if (y->rows_inner) return folds_beyond(FEW, columns, FEW, FEW);
+    int64_t known;
+    int radix = ex_is_const(k->ex, k->bound[AXIS_R], &known) ? CPU_RADIX : FEW;
+    return folds_beyond(CPU_FEW, ceil_div(columns, y->vec), CPU_FEW, radix);
 }
 
 /* ---- a GPU's threads ------------------------------------------------------------------------- */

@@ -56,7 +56,7 @@ static struct place read_at(const struct copies *c, const struct nest *n, const 
 static void note_place(const struct copies *c, struct places *all, struct place new) {
     for (uint32_t i = 0; i < all->list.n; i++)
         if (!memcmp(all->list.at[i].index, new.index, sizeof new.index)) return;
-    vec_push(c->f->s->arena, &all->list, new);
+    vec_push(c->f->scratch, &all->list, new);
 }
 
 /* Rows are reduced and scanned once, and so is made what nobody in the kernel reads. */
@@ -67,7 +67,7 @@ static void end_places(const struct copies *c, uint32_t i) {
     struct place own;
     memcpy(own.index, c->f->dims, sizeof own.index);
     all->list.n = 0;
-    vec_push(c->f->s->arena, &all->list, own);
+    vec_push(c->f->scratch, &all->list, own);
 }
 
 /* Does one of the nests read what another makes elsewhere than at its own place? */
@@ -107,13 +107,13 @@ static bool too_many_values(const struct copies *c) {
 
 const char *copies_reason(struct fuser *f, const struct merge *m) {
     const struct group *A = group_at(f, m->a), *B = group_at(f, m->b);
-    uint32_t *nests = NEW_ARRAY(f->s->arena, uint32_t, A->members.n + B->members.n), n = 0;
+    uint32_t *nests = NEW_ARRAY(f->scratch, uint32_t, A->members.n + B->members.n), n = 0;
     for (uint32_t i = 0, j = 0; i < A->members.n || j < B->members.n;) {
         bool from_a = j == B->members.n ||
                       (i < A->members.n && A->members.at[i].nest < B->members.at[j].nest);
         nests[n++] = from_a ? A->members.at[i++].nest : B->members.at[j++].nest;
     }
-    struct copies c = {f, nests, n, NEW_ARRAY(f->s->arena, struct places, n)};
+    struct copies c = {f, nests, n, NEW_ARRAY(f->scratch, struct places, n)};
     return reads_elsewhere(&c) && too_many_values(&c)
                ? "what is read at several places would be made too often"
                : NULL;

@@ -194,7 +194,7 @@ static const char *units_reason(struct fuser *f, const struct merge *m, const st
 /* Does anything that varies with the axes reduced read what they are reduced to? */
 static bool reads_rows(struct fuser *f, const struct merge *m, uint32_t over) {
     struct walk w = walk_both(f, m);
-    struct map stands = map_new(f->s->arena); /* nests that are reduced along them, or read such */
+    struct map stands = map_new(f->scratch); /* nests that are reduced along them, or read such */
     uint64_t yes;
     for (const struct member *M; (M = next_member(&w));) {
         const struct nest *n = nest_at(f, M->nest);

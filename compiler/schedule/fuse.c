@@ -261,7 +261,7 @@ static bool readable(struct fuser *f, struct merge *m, buffer_id b, const ex *in
 
 /* S3 for every member that is not inlined away. */
 bool all_readable(struct fuser *f, struct merge *m) {
-    m->followed = map_new(f->s->arena);
+    m->followed = map_new(f->scratch);
     for (int side = 0; side < 2; side++) {
         uint32_t g = side ? m->b : m->a;
         const struct group *G = group_at(f, g);
@@ -319,7 +319,7 @@ static bool goes_along(struct fuser *f, const struct merge *m, uint32_t g, const
 
 /* Would a kernel of both go along its rows, and then again with what they have been reduced to? */
 static bool goes_twice(struct fuser *f, const struct merge *m) {
-    struct map reduced = map_new(f->s->arena); /* nests; or they stand on what is */
+    struct map reduced = map_new(f->scratch); /* nests; or they stand on what is */
     uint64_t yes;
     const struct group *A = as_split(f, m, m->a), *B = as_split(f, m, m->b);
     for (uint32_t i = 0, j = 0; i < A->members.n || j < B->members.n;) { /* in nest order */
@@ -520,8 +520,16 @@ static void plan_inlining(struct fuser *f, struct merge *m) {
     if (may && all_readable(f, &c)) *m = c;
 }
 
+static void renew_scratch(struct fuser *f) {
+    enum { LARGE = 1 << 20 };
+    if (arena_used(f->scratch) < LARGE) return;
+    arena_free(f->scratch);
+    f->scratch = arena_new();
+}
+
 /* Fill in how b joins a, or why it may not. */
 static void plan(struct fuser *f, struct merge *m) {
+    renew_scratch(f);
     if (f->eager && !same_origin(f, m->a, m->b)) {
         m->why_not = "eager: they are different operators";
         return;
@@ -555,7 +563,7 @@ static void put_names(struct fuser *f, struct buf *b, uint32_t g) {
 }
 
 static void log_decision(struct fuser *f, const struct merge *m) {
-    struct buf b = buf_new(f->s->arena);
+    struct buf b = buf_new(f->scratch);
     put_names(f, &b, m->a);
     buf_puts(&b, "  with  ");
     put_names(f, &b, m->b);
@@ -666,6 +674,7 @@ struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits,
     for (buffer_id b = 0; b < l->buffers.n; b++) s->writer[b] = NO_NEST;
     struct fuser f = {
         .s = s, .l = l, .limits = limits, .eager = eager, .seen = map_new(a), .halves = map_new(a)};
+    f.scratch = arena_new();
     for (int d = 0; d < 2 * WS_MAX_RANK; d++) /* of any size: nothing is simplified for one */
         f.dims[d] = ex_index(l->ex, arena_printf(a, "$d%d", d), ex_const(l->ex, INT32_MAX));
     f.n = l->nests.n;
@@ -694,6 +703,7 @@ struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits,
     for (uint32_t g = 0; g < kept; g++)
         for (uint32_t k = 0; k < s->groups.at[g].members.n; k++)
             s->group_of[s->groups.at[g].members.at[k].nest] = g;
+    arena_free(f.scratch);
     return s;
 }
 

@@ -57,6 +57,7 @@ struct fuser {
     struct map seen;          /* log lines already written */
     ex dims[2 * WS_MAX_RANK]; /* for those of whoever reads, and reduces (copies.c) */
     struct map halves;        /* of an axis and a size: the two that it splits into (split.c) */
+    struct arena *scratch;    /* of what is asked about a pair; nothing outlives its plan */
 };
 
 /* What a merge would look like: the guest's axes as the host's. */

@@ -70,7 +70,7 @@ static void add_place(struct places *p, buffer_id b, const ex *index) {
         if (ex_linear(e, number, axis_at(G, k), &step, &rest) && is_positive(p->f, step))
             x.step[k] = step;
     x.number = number;
-    vec_push(p->f->s->arena, &p->at, x);
+    vec_push(p->f->scratch, &p->at, x);
 }
 
 /* What nest n loads, if its indices `from` are `to` in the group: through what is inlined. */
@@ -106,7 +106,7 @@ static void add_loads(struct places *p, const struct nest *n, const ex *from, co
 }
 
 static struct places places_of(struct fuser *f, uint32_t g) {
-    struct places p = {.f = f, .group = g, .seen = map_new(f->s->arena)};
+    struct places p = {.f = f, .group = g, .seen = map_new(f->scratch)};
     const struct group *G = group_at(f, g);
     for (uint32_t k = 0; k < G->members.n; k++) {
         const struct member *M = &G->members.at[k];

@@ -35,8 +35,8 @@
  *   T4  a stage is filled again only behind a WAIT_EMPTY, and every role that reads it arrives once
  *       for each step, behind a DRAIN of those products; or behind a LANDED, at which all meet who
  *       have read it, and less than all stages ahead;
- *   T5  sums are read (ADD, CROSS, FOLD, LEAVE, STORE) only behind a DRAIN of 0, and begin with a
- *       FILL;
+ *   T5  sums are read (ADD, FOLD, LEAVE, STORE) only behind a DRAIN of 0, and begin with a FILL; of
+ *       pairs, whose last group of products is crossed, in the LOOP behind one of 1;
  *   T6  rings lie in shared memory apart from each other, aligned to their swizzle, within the
  *       block's;
  *   T7  a NEXT stands behind each step of a role;
@@ -185,9 +185,9 @@ int64_t tile_steps(const struct tile_program *t);
 int64_t tile_batch_steps(const struct tile_program *t, int64_t z);
 int64_t tile_batch_step(const struct tile_program *t, int64_t z, int64_t i);
 int64_t tile_part_floats(const struct tile_program *t);
-/* Who makes has the same of each tile's steps, all long or all short ones, unless a turn is left out
- * between tiles. No turn comes later than so many steps as there are stages: a wait tells this round
- * of a stage from the one before, and no more. */
+/* Who makes has the same of each tile's steps, all long or all short ones, unless who has a tile's
+ * last has the next one's first. No turn comes later than so many steps as there are stages: a wait
+ * tells this round of a stage from the one before, and no more. */
 bool tile_turns_go_on(const struct tile_program *t);
 /* product.batches_beside: tile number i is of batch (i + i / n) % batches, for this n, and of place
  * i / batches: so a block has all batches in turn, which differ in steps. */

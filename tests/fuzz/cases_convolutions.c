@@ -375,15 +375,15 @@ static void made_tiles(struct arena *a, case_vec *out) {
     enum { KINDS = 8 }; /* of types and makers */
     for (size_t i = 0; i < KINDS * sizeof shapes / sizeof *shapes; i++) {
         struct convolution_text t = shapes[i / KINDS];
-        int make = 1 + (int)i / 4 % 2, m = i / KINDS % 2 ? 64 : 128;
+        int make = 1 + (int)i / 4 % 2, m = i / KINDS % 2 ? 64 : 128, n = columns[i % 3];
+        int stages = make < 2 ? 2 : 2 + (int)i % 2; /* of three turns may go on */
         t.a = a;
         t.images = 2;
         t.type = (int)i % 4;
         t.relu = i % 3 == 0;
-        const char *config =
-            arena_printf(a, "mma=1 m=%d n=%d k=%s stages=%d make=%d warps=%d%s", m, columns[i % 3],
-                         t.type == 3 ? "32" : "64", 1 + make, make, m / 16 + 4 * make,
-                         t.channels == 72 && make == 2 ? " split=2" : "");
+        const char *config = arena_printf(
+            a, "mma=1 m=%d n=%d k=%s stages=%d make=%d warps=%d%s", m, n, t.type == 3 ? "32" : "64",
+            stages, make, m / 16 + 4 * make, t.channels == 72 && make == 2 ? " split=2" : "");
         vec_push(a, out,
                  ((struct case_graph){.text = convolution_of(&t),
                                       .every = CASES_DEFAULT,
@@ -406,6 +406,8 @@ static const char *const of_pairs[] = {
     " %y = convolution(%x, %w, None, 1, 0)\n return %y\n}\n",
     "graph(%x: f32[1, 1, 512, 3, 4], %w: f32[1, 24, 512, 3, 3]) {\n"
     " %y = convolve_phases(%x, %w, [2, 2], [1, 1], [1, 1], [3, 4])\n return %y\n}\n",
+    "graph(%x: f32[1, 1, 64, 5, 4], %w: f32[1, 24, 64, 3, 3]) {\n"
+    " %y = convolve_phases(%x, %w, [2, 2], [1, 1], [1, 1], [5, 4])\n return %y\n}\n",
     "graph(%x: f32[2, 64, 9, 12], %w: f32[40, 64, 3, 3]) {\n %a = mul(%x, 1e-9)\n"
     " %y = convolution(%a, %w, None, 1, 1)\n return %y\n}\n",
     "graph(%x: f32[2, 64, 9, 12], %w: f32[40, 64, 3, 3], %s: f32[2, 1, 1, 1]) {\n"

@@ -87,3 +87,12 @@ grep -q ': not fused: 20[0-9]* instructions an element are too many for a kernel
 grep -q '^#define K_LARGE$' "$TMP"/chain/*_0.c || fail "a kernel of 56 sines writes each out"
 compile "$TMP/chain.py" -D length=4 --dump "$TMP/short"
 ! grep -q '^#define K_LARGE$' "$TMP"/short/*_0.c || fail "a kernel of 4 sines calls a function for each"
+
+# A GPU's thread has four sines side by side, of each.
+code=0
+"$WARPSMITH" compile "$TMP/chain.py" --arch sm_90a --dump "$TMP/gpu" >"$TMP/out" 2>"$TMP/err" </dev/null || code=$?
+if [ $code = 0 ]; then
+    grep -q '^#define K_LARGE$' "$TMP"/gpu/*_0.cu || fail "a GPU's kernel of 56 sines writes each out"
+elif ! { [ $code = 3 ] && grep -q nvrtc "$TMP/err"; }; then
+    fail "compile --arch sm_90a: status $code" "$(cat "$TMP/err")"
+fi

@@ -121,6 +121,24 @@ for command in run bench; do
     ok 143 'interrupted'
 done
 
+# Or results without end are printed.
+cat >results.py <<'END'
+import torch
+
+def results(x):
+    return [x] * 200000
+
+def get_inputs():
+    return [torch.ones(2)]
+END
+"$WARPSMITH" run results.py --device cpu >out 2>err </dev/null &
+worker=$!
+sleep 2
+kill -TERM $worker
+got=0
+wait $worker || got=$?
+ok 143 'interrupted'
+
 # A line of a megabyte, and what a terminal would obey.
 { printf 'import torch\n\nx = "\033[2J%0900000d" + 1\n' 0; } >long.py
 printf 'def get_inputs():\n    return []\n' >>long.py

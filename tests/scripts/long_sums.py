@@ -1,5 +1,5 @@
 """Sums of half a million floats and more: no further from the exact ones than PyTorch 2.11's on a CPU, which are given
-in units of 2**-24 of the result. Channels are summed up row by row, as images are: twice as far at most."""
+in units of 2**-24 of the result."""
 import torch
 
 x = torch.full((2, 8, 514, 514), 0.1)
@@ -18,8 +18,8 @@ def sums(x):
 
 
 of_channels, mean, everything, of_images = sums(x)
-check("sum of channels", of_channels, value * rows, 2 * 1.99)
-check("mean", mean, value, 2 * 2.5)
+check("sum of channels", of_channels, value * rows, 1.99)
+check("mean", mean, value, 2.5)
 check("sum", everything, value * rows * 8, 3.23)
 check("sum of images", of_images, value * rows * 4, 3.23)
 
@@ -29,7 +29,7 @@ check("gradient of a bias", bias.grad, 2.0, 4.0)
 
 weight = torch.zeros(8, requires_grad=True)
 torch.compile(lambda x, w: (x * w[:, None, None]).sum())(x, weight).backward()
-check("gradient of a weight", weight.grad, value * rows, 2 * 1.99)
+check("gradient of a weight", weight.grad, value * rows, 1.99)
 
 # A carry loses nothing, however long the row is; nor does what is infinite become no number.
 prefixes = torch.compile(lambda x: x.cumsum(0))(x.flatten())

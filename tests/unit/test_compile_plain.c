@@ -10,6 +10,7 @@
 #include "runtime/vtable.h"
 #include "tests/fuzz/gen.h"
 #include "tests/fuzz/plain.h"
+#include "tests/fuzz/serial.h"
 #include "ws_backend.h"
 #include "ws_tune.h"
 
@@ -17,6 +18,9 @@ enum { GRAPHS = 24, LONG = 300 };
 
 static struct env env;
 static struct plain_place here;
+static struct plain_place serial; /* CUDA's text, thread after thread */
+static struct plain_place sliced; /* the same with no memory to speak of: by rows */
+static int n_sliced;
 static struct toolchain *nvrtc; /* NULL: there is none here */
 
 static void check_cuda(struct graph *g, uint64_t seed) {
@@ -32,9 +36,10 @@ static void check_cuda(struct graph *g, uint64_t seed) {
     }
 }
 
-static void check_graph(struct graph *g, struct value *in, uint64_t seed, struct plain_seen *all) {
+static void check_at(const struct plain_place *at, struct graph *g, struct value *in, uint64_t seed,
+                     struct plain_seen *all) {
     struct plain_seen seen;
-    const char *wrong = plain_check_graph(&here, g, in, seed, &seen);
+    const char *wrong = plain_check_graph(at, g, in, seed, &seen);
     all->slices += seen.slices;
     all->judged += seen.judged;
     all->asked += seen.asked;
@@ -42,6 +47,14 @@ static void check_graph(struct graph *g, struct value *in, uint64_t seed, struct
     struct buf b = buf_new(g->arena);
     graph_print(&b, g);
     fail_msg("seed %llu: %s\n%s", (unsigned long long)seed, wrong, b.p);
+}
+
+static void check_graph(struct graph *g, struct value *in, uint64_t seed, struct plain_seen *all) {
+    struct plain_seen seen = {0};
+    check_at(&here, g, in, seed, all);
+    if (seed % 2) check_at(&serial, g, in, seed, &seen);
+    if (seed % 4 == 1) check_at(&sliced, g, in, seed, &seen);
+    if (seed % 4 == 1) n_sliced += seen.slices > 2;
 }
 
 static void test_random_graphs(void **state) {
@@ -61,6 +74,7 @@ static void test_random_graphs(void **state) {
     }
     assert_true(all.slices > (int64_t)n / 2);
     assert_true(all.judged > all.asked * 8 / 10);
+    assert_true(n_sliced > 0);
 }
 
 /* A number has the digits of the maths, not those of a tensor of few bits beside it. */
@@ -145,7 +159,7 @@ static void check_counted(struct graph *g, struct value *in,
     counted.alloc = alloc, counted.free = counted_free;
     here.dev->ops = &counted;
     placed = held = 0;
-    check_graph(g, in, 1, &seen);
+    check_at(&here, g, in, 1, &seen);
     here.dev->ops = true_ops;
     assert_int_equal(held, 0);
 }
@@ -245,6 +259,47 @@ static void test_lanes(void **state) {
     }
 }
 
+/* Functions that CUDA has of a graph; which are right. */
+static uint64_t functions_of(struct arena *a, const char *body) {
+    struct graph *g = must_parse(a, body);
+    struct value *in = drive_inputs(g, 1);
+    struct plain_seen seen = {0};
+    check_at(&serial, g, in, 1, &seen);
+    free_values(in, g->inputs.n);
+    free(in);
+    struct reference *r = reference_lower(g, &(struct reference_options){.cuda = true}, a);
+    assert_non_null(r);
+    return r->plain.functions.n;
+}
+
+/* Sizes and constants are arguments: like nests are one function. Where a nest takes so many
+ * buffers that they have no room beside these, they are in the text. */
+static void test_sizes(void **state) {
+    struct arena *a = arena_new();
+    uint64_t one = functions_of(a, "graph(%x: f32[20, 300]) {\n  %a = mul(%x, 3)\n"
+                                   "  %b = sum(%a, dim=[1])\n  return %b\n}\n");
+    assert_int_equal(functions_of(a,
+                                  "graph(%x: f32[20, 300], %y: f32[40, 500], %z: f32[60, 270]) {\n"
+                                  "  %a = mul(%x, 3)\n  %b = sum(%a, dim=[1])\n"
+                                  "  %c = mul(%y, 0.7)\n  %d = sum(%c, dim=[1])\n"
+                                  "  %e = mul(%z, 1e-5)\n  %f = sum(%e, dim=[1])\n"
+                                  "  return %b, %d, %f\n}\n"),
+                     one);
+    for (int n = 30; n < 34; n++) {
+        struct buf b = buf_new(a);
+        buf_puts(&b, "graph(");
+        for (int i = 0; i < n; i++)
+            buf_printf(&b, "%s%%x%d: f32[%d, %d]", i ? ", " : "", i, 17 + i, 90 - i);
+        buf_puts(&b, ") {\n");
+        for (int i = 0; i < n; i++) buf_printf(&b, "  %%y%d = sum(%%x%d, dim=[1])\n", i, i);
+        buf_puts(&b, "  %c = cat([");
+        for (int i = 0; i < n; i++) buf_printf(&b, "%s%%y%d", i ? ", " : "", i);
+        buf_puts(&b, "], 0)\n  return %c\n}\n");
+        functions_of(a, b.p);
+    }
+    arena_free(a);
+}
+
 static int reductions_of(const struct loops *l) {
     int n = 0;
     for (uint32_t k = 0; k < l->nests.n; k++) n += l->nests.at[k].n_reduce > 0;
@@ -309,15 +364,24 @@ int main(void) {
         fprintf(stderr, "%s", d.text);
         return 1;
     }
+    serial = (struct plain_place){.dev = here.dev, .cc = serial_open(here.cc, a), .cuda = true};
+    sliced = serial;
+    sliced.memory = 1;
     struct diag quiet = diag_new(a);
     toolchain_open(DEVICE_CUDA, "sm_90a", &env, a, &quiet, &nvrtc);
-    const struct CMUnitTest all[] = {
-        cmocka_unit_test(test_random_graphs), cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_one_pass),      cmocka_unit_test(test_random_elements),
-        cmocka_unit_test(test_places),        cmocka_unit_test(test_random_numbers),
-        cmocka_unit_test(test_steps),         cmocka_unit_test(test_shared),
-        cmocka_unit_test(test_lanes),         cmocka_unit_test(test_exact),
-        cmocka_unit_test(test_nothing_stays), cmocka_unit_test(test_memory_is_taken_again)};
+    const struct CMUnitTest all[] = {cmocka_unit_test(test_random_graphs),
+                                     cmocka_unit_test(test_numbers),
+                                     cmocka_unit_test(test_one_pass),
+                                     cmocka_unit_test(test_random_elements),
+                                     cmocka_unit_test(test_places),
+                                     cmocka_unit_test(test_random_numbers),
+                                     cmocka_unit_test(test_steps),
+                                     cmocka_unit_test(test_shared),
+                                     cmocka_unit_test(test_sizes),
+                                     cmocka_unit_test(test_lanes),
+                                     cmocka_unit_test(test_exact),
+                                     cmocka_unit_test(test_nothing_stays),
+                                     cmocka_unit_test(test_memory_is_taken_again)};
     int failed = cmocka_run_group_tests(all, NULL, NULL);
     toolchain_close(here.cc);
     if (nvrtc) toolchain_close(nvrtc);

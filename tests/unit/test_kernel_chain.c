@@ -28,12 +28,21 @@ static struct config random_config(const struct kernel *k) {
     return c;
 }
 
-/* Is it legal? Its sums are folded then: none is refused for them. */
+static bool has_scan(const struct kernel *k) {
+    for (value_id v = 0; v < k->values.n; v++)
+        if (k->values.at[v].kind == INST_SCAN) return true;
+    return false;
+}
+
+/* Is it legal? Its sums are folded then: none is refused for them. Those of a CPU are as short as
+ * graph/bound.h says, CPU_CHAIN. */
 static bool check_config(const struct kernel *k, const struct config *c, struct arena *a) {
     struct layout y;
     const char *why = kernel_layout(k, c, &y, a);
     if (why && strstr(why, "additions"))
         fail_msg("%s on %s: %s", config_str(a, c), k->limits->arch, why);
+    if (!why && k->limits->kind == DEVICE_CPU && k->kind != KERNEL_MATMUL && !has_scan(k))
+        assert_true(layout_chain(k, c, &y) <= 64);
     return !why;
 }
 

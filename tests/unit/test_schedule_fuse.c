@@ -799,6 +799,28 @@ static void test_many_copies(void **state) {
     arena_free(a);
 }
 
+/* A dense block: each layer reads all before it. What is asked about its pairs, most of which may
+ * not be fused, is forgotten: DenseNet-201 took more than a gigabyte for its answers. */
+static void test_dense(void **state) {
+    enum { LAYERS = 60, MOST = 8 << 20 };
+    struct arena *a = arena_new();
+    struct buf text = buf_new(a), all = buf_new(a);
+    buf_puts(&text, "graph(%x: f32[64, 32]) {\n");
+    buf_puts(&all, "%x");
+    for (int k = 0; k < LAYERS; k++) {
+        buf_printf(&text, " %%c%d = cat([%s], 1)\n %%r%d = relu(%%c%d)\n", k, all.p, k, k);
+        buf_printf(&text, " %%y%d = sum(%%r%d, 1, True)\n", k, k);
+        buf_printf(&all, ", %%y%d", k);
+    }
+    buf_printf(&text, " return %%y%d\n}\n", LAYERS - 1);
+    struct device_limits limits = test_gpu("sm_90a");
+    struct loops *l = must_lower(a, text.p, "");
+    size_t before = arena_used(a);
+    schedule_fuse(l, &limits, false, a);
+    assert_in_range(arena_used(a) - before, 1, MOST);
+    arena_free(a);
+}
+
 /* ---- split axes ------------------------------------------------------------------------------ */
 
 static void test_split_axes(void **state) {
@@ -1058,6 +1080,7 @@ int main(void) {
         cmocka_unit_test(test_many_operators),
         cmocka_unit_test(test_many_readers),
         cmocka_unit_test(test_many_copies),
+        cmocka_unit_test(test_dense),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_verify),

@@ -402,6 +402,8 @@ static void test_numbers(void **state) {
         {sliding, "mma=1 m=64 n=64 k=32 stages=2 warps=8 make=1"},
         {sliding_wide, "mma=1 m=64 n=128 k=64 stages=3 warps=12 make=2"},
         {sliding_wide, "mma=1 m=128 n=32 k=64 stages=2 warps=16 make=2 split=2"},
+        {first, "mma=1 m=64 n=32 k=32 stages=3 warps=12 make=2"}, /* turns go on */
+        {first, "mma=1 m=64 n=32 k=32 stages=2 warps=12 make=2"},
         {first_line, "mma=1 m=64 n=32 k=32 stages=2 warps=8 make=1"},
         {first_solid, "mma=1 m=128 n=64 k=16 stages=3 warps=16 make=2"},
         {plain, "mma=2 m=64 n=64 k=32 tm=32 tn=32 stages=3 warps=4"},
@@ -559,6 +561,7 @@ static void test_mistakes(void **state) {
         {TILE_MAKE, 0, "T3", of_makers},       {TILE_GIVE, 0, "T3", of_makers},
         {TILE_TURN, 0, "T2", of_makers},       {TILE_WAIT_EMPTY, 0, "T4", of_makers},
         {TILE_ADD, 0, "T10", of_pairs},        {TILE_CROSS, 0, "T10", of_pairs},
+        {TILE_DRAIN, 0, "T4", of_pairs},       {TILE_DRAIN, 1, "T5", of_pairs},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena *a = arena_new();
@@ -639,6 +642,13 @@ static void test_mistakes_of_blocks(void **state) {
     p.multiplier_registers -= 8;
     t->smem += 32 << 10;
     assert_string_equal(tile_verify(t, a), "T12: shared memory for fewer blocks");
+    /* What one group that makes and two that multiply ask for is too much for four groups. */
+    t = program_of(a, first, "mma=1 m=128 n=64 k=64 stages=3 warps=16 make=2");
+    p = *t->product;
+    t->product = &p;
+    assert_null(tile_verify(t, a));
+    p.makers = 1;
+    assert_string_equal(tile_verify(t, a), "T12: registers for fewer blocks");
     arena_free(a);
 }
 
@@ -672,6 +682,19 @@ static void test_mistakes_of_staying(void **state) {
     arena_free(a);
 }
 
+/* A group whose turn comes later than the ring comes round takes one wait for another. */
+static void test_mistakes_of_turns(void **state) {
+    struct arena *a = arena_new();
+    struct tile_program *t = program_of(a, first, "mma=1 m=64 n=32 k=64 stages=3 warps=12 make=2");
+    struct product p = *t->product;
+    t->product = &p;
+    assert_null(tile_verify(t, a));
+    p.makers = t->code.at[find(t, TILE_TURN, 0)].n = 4;
+    assert_non_null(strstr(tile_verify(t, a), "T4: "));
+    assert_non_null(strstr(tile_verify(t, a), "a round of its stage may be left out"));
+    arena_free(a);
+}
+
 /* The machine finds what the verifier does, by numbers or by waiting for ever. */
 static void test_machine_finds_mistakes(void **state) {
     static const struct {
@@ -685,8 +708,9 @@ static void test_machine_finds_mistakes(void **state) {
                  {TILE_LANDED, 1, of_warps},      {TILE_GROUP, 1, of_warps},
                  {TILE_COPY, 2, of_warps},        {TILE_LEAVE, 0, of_parts},
                  {TILE_MEET, 0, of_parts},        {TILE_CROSS, 0, of_pairs},
-                 {TILE_ADD, 0, of_pairs},         {TILE_MAKE, 0, of_makers},
-                 {TILE_GIVE, 0, of_makers},       {TILE_WAIT_EMPTY, 0, of_makers}};
+                 {TILE_ADD, 0, of_pairs},         {TILE_DRAIN, 0, of_pairs},
+                 {TILE_MAKE, 0, of_makers},       {TILE_GIVE, 0, of_makers},
+                 {TILE_WAIT_EMPTY, 0, of_makers}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bool found = false;
         for (uint64_t seed = 0; seed < 4 && !found; seed++) {
@@ -762,6 +786,7 @@ int main(void) {
         cmocka_unit_test(test_mistakes_of_shorts),
         cmocka_unit_test(test_mistakes_of_blocks),
         cmocka_unit_test(test_mistakes_of_staying),
+        cmocka_unit_test(test_mistakes_of_turns),
         cmocka_unit_test(test_machine_finds_mistakes),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_print_rows),
