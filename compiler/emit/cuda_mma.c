@@ -309,28 +309,63 @@ static const char *operand_of(struct emitter *w, const struct tile_ring *r, int 
                         plane * r->bytes, step);
 }
 
+/* Products of two planes, instructions from number `from` on; first: a text that is 0 where the
+ * sums begin. */
+static void put_pass(struct emitter *w, const struct tile_program *t, int pass, int from, int end,
+                     const char *first) {
+    const struct product *of = t->product;
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int i = %d; i < %d; i++)", from, end);
+    line(w, "%s(%s, %s, %s, %s);", wgmma_name(t), of->pass[pass].crossed ? "crossed" : "sums",
+         operand_of(w, ring(t, TILE_A), of->pass[pass].a),
+         operand_of(w, ring(t, TILE_B), of->pass[pass].b), first);
+    close_brace(w);
+}
+
+/* Groups of instructions by turns: of first planes, whose sums begin anew every PROMOTE_PAIRS of
+ * the depth, and crossed ones, which keep the units busy while those are added to the total. The
+ * last of each are under way. */
+static void put_dot_of_pairs(struct emitter *w, const struct tile_program *t, int depth) {
+    const struct product *of = t->product;
+    int unit = instruction_depth(ring(t, TILE_A)->operand), all = depth / unit;
+    for (int from = 0; from < all; from += PROMOTE_PAIRS / unit) {
+        int end = from + PROMOTE_PAIRS / unit < all ? from + PROMOTE_PAIRS / unit : all;
+        if (from) {
+            line(w, "k_wgmma_wait<1>();");
+            line(w, "k_wgmma_hold(sums);");
+            put_add(w, t);
+        }
+        line(w, "k_wgmma_hold(sums);");
+        line(w, "k_wgmma_begin();");
+        for (int p = 0; p < of->n_passes; p++)
+            if (!of->pass[p].crossed)
+                put_pass(w, t, p, from, end, arena_printf(w->arena, "i - %d", from));
+        line(w, "k_wgmma_commit();");
+        for (int p = 0; p < of->n_passes; p++)
+            if (of->pass[p].crossed)
+                put_pass(w, t, p, from, end,
+                         p ? "1" : arena_printf(w->arena, "step %% %d | i", CROSS_STEPS));
+        line(w, "k_wgmma_commit();");
+    }
+    line(w, "k_wgmma_hold(sums);");
+}
+
 /* The products of so much of the step's depth: a group of instructions. */
 static void put_dot_of_depth(struct emitter *w, const struct tile_program *t, int depth,
                              bool fresh) {
-    const struct tile_ring *a = ring(t, TILE_A), *b = ring(t, TILE_B);
-    const struct product *of = t->product;
-    line(w, "k_wgmma_hold(sums);");
-    if (of->pairs) line(w, "k_wgmma_hold(crossed);");
-    line(w, "k_wgmma_begin();");
-    for (int p = 0; p < of->n_passes; p++) {
-        bool follows = p && of->pass[p].crossed == of->pass[p - 1].crossed;
-        const char *first = follows ? "1" : fresh ? "i" : "step | i";
-        if (p == 0 && of->pairs) first = arena_printf(w->arena, "step %% %d | i", CROSS_STEPS);
-        line(w, "#pragma unroll");
-        open_brace(w, "for (int i = 0; i < %d; i++)", depth / instruction_depth(a->operand));
-        line(w, "%s(%s, %s, %s, %s);", wgmma_name(t), of->pass[p].crossed ? "crossed" : "sums",
-             operand_of(w, a, t->product->pass[p].a), operand_of(w, b, t->product->pass[p].b),
-             first);
-        close_brace(w);
+    if (t->product->pairs) {
+        put_dot_of_pairs(w, t, depth);
+        return;
     }
+    line(w, "k_wgmma_hold(sums);");
+    line(w, "k_wgmma_begin();");
+    for (int p = 0; p < t->product->n_passes; p++)
+        put_pass(w, t, p, 0, depth / instruction_depth(ring(t, TILE_A)->operand),
+                 p       ? "1"
+                 : fresh ? "i"
+                         : "step | i");
     line(w, "k_wgmma_commit();");
     line(w, "k_wgmma_hold(sums);");
-    if (of->pairs) line(w, "k_wgmma_hold(crossed);");
 }
 
 static void put_dot(struct emitter *w, const struct tile_program *t, bool fresh) {
@@ -455,6 +490,8 @@ void put_add(struct emitter *w, const struct tile_program *t) {
 
 static void put_cross(struct emitter *w, const struct tile_program *t, int steps) {
     open_brace(w, "if (step %% %d == %d || step + 1 == steps)", steps, steps - 1);
+    line(w, "k_wgmma_wait<0>();");
+    line(w, "k_wgmma_hold(crossed);");
     line(w, "#pragma unroll");
     line(w, "for (int i = 0; i < %d; i++) total[i] += crossed[i] * (unscale * 0x1p-%df);",
          product_thread_sums(t->product), PAIR_SHIFT);
@@ -536,8 +573,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             break;
         case TILE_DRAIN:
             line(w, "k_wgmma_wait<%d>();", x->n);
-            if (!x->n) line(w, "k_wgmma_hold(sums);");
-            if (!x->n && t->product->pairs) line(w, "k_wgmma_hold(crossed);");
+            if (!x->n || t->product->pairs) line(w, "k_wgmma_hold(sums);");
             break;
         case TILE_ARRIVE: put_arrive(w, x->n, in_loop); break;
         case TILE_NEXT:

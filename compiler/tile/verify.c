@@ -209,8 +209,15 @@ static const char *check(struct checker *c, uint32_t at) {
         break;
     case TILE_NEXT: c->next = true; break;
     case TILE_ADD:
-    case TILE_CROSS:
     case TILE_FOLD:
+        if (c->under_way > (c->t->product->pairs ? 1 : 0))
+            return fail(c, "T5", at, "products are under way");
+        c->added |= x->op == TILE_ADD;
+        break;
+    case TILE_CROSS:
+        if (!c->t->product->pairs) return fail(c, "T10", at, "these are no pairs");
+        c->crossed = true;
+        break;
     case TILE_LEAVE:
     case TILE_MEET:
     case TILE_STORE:
@@ -222,10 +229,6 @@ static const char *check(struct checker *c, uint32_t at) {
     case TILE_RESCALE:
     case TILE_RESULTS:
         if (c->under_way) return fail(c, "T5", at, "products are under way");
-        if (x->op == TILE_CROSS && !c->t->product->pairs)
-            return fail(c, "T10", at, "these are no pairs");
-        c->added |= x->op == TILE_ADD;
-        c->crossed |= x->op == TILE_CROSS;
         if (x->op == TILE_MEET && !c->left) return fail(c, "T3", at, "its own part is not there");
         c->left |= x->op == TILE_LEAVE;
         c->met |= x->op == TILE_MEET;

@@ -561,6 +561,7 @@ static void test_mistakes(void **state) {
         {TILE_MAKE, 0, "T3", of_makers},       {TILE_GIVE, 0, "T3", of_makers},
         {TILE_TURN, 0, "T2", of_makers},       {TILE_WAIT_EMPTY, 0, "T4", of_makers},
         {TILE_ADD, 0, "T10", of_pairs},        {TILE_CROSS, 0, "T10", of_pairs},
+        {TILE_DRAIN, 0, "T4", of_pairs},       {TILE_DRAIN, 1, "T5", of_pairs},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena *a = arena_new();
@@ -707,8 +708,9 @@ static void test_machine_finds_mistakes(void **state) {
                  {TILE_LANDED, 1, of_warps},      {TILE_GROUP, 1, of_warps},
                  {TILE_COPY, 2, of_warps},        {TILE_LEAVE, 0, of_parts},
                  {TILE_MEET, 0, of_parts},        {TILE_CROSS, 0, of_pairs},
-                 {TILE_ADD, 0, of_pairs},         {TILE_MAKE, 0, of_makers},
-                 {TILE_GIVE, 0, of_makers},       {TILE_WAIT_EMPTY, 0, of_makers}};
+                 {TILE_ADD, 0, of_pairs},         {TILE_DRAIN, 0, of_pairs},
+                 {TILE_MAKE, 0, of_makers},       {TILE_GIVE, 0, of_makers},
+                 {TILE_WAIT_EMPTY, 0, of_makers}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bool found = false;
         for (uint64_t seed = 0; seed < 4 && !found; seed++) {
