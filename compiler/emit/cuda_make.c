@@ -8,8 +8,12 @@
  *     if (number == 0) {                                  the step's number
  *         for (int e = 0; e < 64; e++) {
  *             const k_idx r = 0 + e;                      a number, once unrolled, as its
- *             made[e] = 0;                                digits are: taps and channels are offsets
- *             if (r < 147) { const float v2 = k_load1(p0 + ...); made[e] = (float)v2; }
+ *             made[e] = 0;                                digits are: taps and channels are numbers
+ *             if (r < 147) {                              in the loads
+ *                 const k_flag v1 = bits1 >> (r % 49) & 1;
+ *                 const float v2 = k_load1_if(v1, p0 + (m % 112 * 2 + ...) + (r % 7 + ...));
+ *                 made[e] = (float)v2;
+ *             }
  *         }
  *     } else if (number == 1) ...
  *     k_mbar_wait_block(empty + s * 8, phase ^ 1);
@@ -22,7 +26,7 @@
 
 enum { EACH = 8, GROUP = 128 };
 
-/* Pieces of eight that a thread takes at a time: half of 128 registers, or a third of fewer. */
+/* Pieces of eight that a thread takes at a time: who has few registers takes half. */
 static int pieces_at_once(const struct tile_program *t, const struct making *m) {
     enum { ROOMY = 88, MANY = 8, FEW = 4 };
     int registers = product_registers(t->product, false), most = FEW;
@@ -78,8 +82,8 @@ static int64_t period_along_depth(struct emitter *w, ex e) {
 }
 
 /* A condition that is the same for each channel is a bit for each tap, found once: two comparisons
- * for each side of an image, and what combines them, were four instructions of each element. True if
- * this is worth it for n of the depth. */
+ * for each side of an image, and what combines them, were four instructions of each element. True
+ * if this is worth it for n of the depth. */
 static bool put_bits(struct emitter *w, value_id v, int64_t n) {
     enum { BITS = 31 };
     const struct value_node *x = &w->k->values.at[v];
