@@ -295,8 +295,7 @@ static const char *check_resident(struct checker *c) {
                         (int64_t)product_registers(p, true) * (t->threads - t->copiers);
     if (p->by_warp) return NULL;
     int launched = product_launch_registers(t->block->kernel, p, t->threads);
-    if (registers > (int64_t)launched * t->threads)
-        return "T12: registers for fewer blocks";
+    if (registers > (int64_t)launched * t->threads) return "T12: registers for fewer blocks";
     if (p->resident == 1) return NULL;
     return (int64_t)t->smem * p->resident > d->smem_unit ? "T12: shared memory for fewer blocks"
                                                          : NULL;

@@ -652,8 +652,8 @@ static void test_mistakes_of_blocks(void **state) {
     arena_free(a);
 }
 
-/* The filters of a convolution stay in shared memory, in a stage for each step; not those of several
- * tiles, of which a block has one or another. */
+/* The filters of a convolution stay in shared memory, in a stage for each step; not those of
+ * several tiles, of which a block has one or another. */
 static void test_mistakes_of_staying(void **state) {
     struct arena *a = arena_new();
     struct tile_program *t = program_of(a, first, "mma=1 m=64 n=40 k=64 stages=2 warps=8");
