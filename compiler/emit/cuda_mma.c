@@ -101,8 +101,8 @@ static void put_operands(struct emitter *w, const struct tile_program *t) {
     }
 }
 
-/* Of a thread: all have the same as they are launched. Two warpgroups that make tiles have more than
- * two that multiply by few columns. */
+/* Of a thread: all have the same as they are launched. Two warpgroups that make tiles have more
+ * than two that multiply by few columns. */
 static void put_registers(struct emitter *w, const struct tile_program *t, int registers) {
     int launched = product_launch_registers(w->k, t->product, t->threads);
     if (registers && registers != launched)

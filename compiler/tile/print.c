@@ -1,4 +1,4 @@
-/* print.c: tile programs as text. */
+/* print.c: tile programs as text, which parse.c reads back. */
 #include "tile/tile.h"
 
 static const struct {
@@ -95,8 +95,29 @@ static void put_reductions(struct buf *b, const struct phase *f) {
     for (uint32_t i = 0; i < f->reduce.n; i++) buf_printf(b, " v%u", f->reduce.at[i]);
 }
 
-void tile_print(struct buf *b, const struct tile_program *t) {
-    int depth = 0;
+struct tile_words tile_op_words(enum tile_op op) {
+    struct tile_words w = {NULL};
+    w.text = tile_op_name(op);
+    w.ring = op == TILE_COPY || op == TILE_TAKE || op == TILE_MAKE;
+    w.phase = op == TILE_STORE || op == TILE_REDUCE || op == TILE_LEAVE_PARTIALS;
+    w.may_count = op == TILE_COPY || op == TILE_STORE;
+    w.counts = op == TILE_ROLE || op == TILE_TURN || op == TILE_DRAIN || op == TILE_ARRIVE ||
+               op == TILE_FOLD || op == TILE_CROSS || op == TILE_MEET || op == TILE_AHEAD ||
+               op == TILE_LANDED || op == TILE_REDUCE || op == TILE_LEAVE_PARTIALS ||
+               op == TILE_MEET_PARTIALS;
+    return w;
+}
+
+void tile_print_inst(struct buf *b, const struct tile_program *t, const struct tile_inst *c) {
+    struct tile_words w = tile_op_words(c->op);
+    buf_puts(b, w.text);
+    if (w.ring) buf_printf(b, " %s", t->ring[c->ring].name);
+    if (w.counts || (w.may_count && c->n)) buf_printf(b, " %d", c->n);
+    if (w.counts && w.phase) put_reductions(b, &t->block->phases.at[c->n]);
+    if (c->op == TILE_KEEP) buf_printf(b, " v%u", t->block->kept);
+}
+
+void tile_print_head(struct buf *b, const struct tile_program *t) {
     const struct product *x = t->product;
     buf_printf(b, "program of %d threads, %d bytes shared\n", t->threads, t->smem);
     for (int i = 0; i < RINGS; i++) put_operand(b, &t->ring[i]);
@@ -111,24 +132,16 @@ void tile_print(struct buf *b, const struct tile_program *t) {
     else if (x->shorts.every)
         buf_printf(b, "%d of k in the last of each %lld steps\n", x->shorts.depth,
                    (long long)x->shorts.every);
+}
+
+void tile_print(struct buf *b, const struct tile_program *t) {
+    int depth = 0;
+    tile_print_head(b, t);
     for (uint32_t i = 0; i < t->code.n; i++) {
         const struct tile_inst *c = &t->code.at[i];
         if (c->op == TILE_END) depth--;
         buf_indent(b, depth);
-        buf_puts(b, tile_op_name(c->op));
-        if (c->op == TILE_COPY || c->op == TILE_TAKE || c->op == TILE_MAKE)
-            buf_printf(b, " %s", t->ring[c->ring].name);
-        if (c->op == TILE_COPY && c->n) buf_printf(b, " %d", c->n);
-        if (c->op == TILE_ROLE || c->op == TILE_TURN || c->op == TILE_DRAIN ||
-            c->op == TILE_ARRIVE || c->op == TILE_FOLD || c->op == TILE_CROSS ||
-            c->op == TILE_MEET || c->op == TILE_AHEAD || c->op == TILE_LANDED)
-            buf_printf(b, " %d", c->n);
-        const struct block *p = t->block;
-        bool reductions = c->op == TILE_REDUCE || c->op == TILE_LEAVE_PARTIALS;
-        if (reductions || c->op == TILE_MEET_PARTIALS || (c->op == TILE_STORE && c->n))
-            buf_printf(b, " %d", c->n);
-        if (reductions) put_reductions(b, &p->phases.at[c->n]);
-        if (c->op == TILE_KEEP) buf_printf(b, " v%u", p->kept);
+        tile_print_inst(b, t, c);
         buf_putc(b, '\n');
         depth += tile_op_opens(c->op);
     }

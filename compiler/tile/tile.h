@@ -102,6 +102,15 @@ enum tile_op {
 const char *tile_op_name(enum tile_op op); /* "wait full" */
 bool tile_op_opens(enum tile_op op);
 
+/* What the text of an instruction is made of: "copy A 2", "drain 0", "reduce 0 v5". */
+struct tile_words {
+    const char *text;
+    bool ring;              /* "A" or "B" stands behind it, */
+    bool counts, may_count; /* then tile_inst.n; or only if that is not 0 */
+    bool phase;             /* which is a phase of the epilogue */
+};
+struct tile_words tile_op_words(enum tile_op op);
+
 struct tile_inst {
     enum tile_op op;
     int ring; /* COPY, TAKE, MAKE: which */
@@ -160,6 +169,12 @@ int64_t tile_pack_blocks(const struct tile_program *t, int ring);
 void tile_pipeline(struct tile_program *t);
 
 void tile_print(struct buf *b, const struct tile_program *t);
+void tile_print_head(struct buf *b, const struct tile_program *t); /* what stands above the code */
+void tile_print_inst(struct buf *b, const struct tile_program *t, const struct tile_inst *c);
+/* parse.c: the program of the block whose code a text is, and whose head, if it has one. NULL with
+ * a diag; whether the program is right is for tile_verify to say. */
+struct tile_program *tile_parse(const struct block *p, const struct source *src, struct arena *a,
+                                struct diag *d);
 const char *tile_verify(const struct tile_program *t, struct arena *a); /* NULL: it is fine */
 
 /* Boxes of which a tile of the ring is made, and rows or steps along the depth that each has. */

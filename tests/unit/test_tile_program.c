@@ -3,36 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "lower_test.h"
-#include "tile/tile.h"
-
-static struct kernel *product_of(struct arena *a, const char *text) {
-    static struct device_limits gpu;
-    gpu = test_gpu("sm_90a");
-    gpu.units = 4; /* so that a block has several tiles */
-    gpu.regs_unit /= 8;
-    return first_kernel(a, text, &gpu);
-}
-
-static struct config parsed(struct arena *a, const char *text) {
-    struct diag d = diag_new(a);
-    struct config c;
-    if (!config_parse(text, &c, &d)) fail_msg("%s", d.text);
-    return c;
-}
-
-static struct tile_program *program_of(struct arena *a, const char *text, const char *config) {
-    struct kernel *k = product_of(a, text);
-    struct config c = parsed(a, config);
-    struct layout y;
-    const char *bad = kernel_layout(k, &c, &y, a);
-    if (bad) fail_msg("%s: %s", config, bad);
-    struct tile_program *t = tile_dot(block_build(k, &c, a), a);
-    if ((bad = tile_verify(t, a))) fail_msg("%s", bad);
-    tile_pipeline(t);
-    if ((bad = tile_verify(t, a))) fail_msg("%s", bad);
-    return t;
-}
+#include "tile_test.h"
 
 static const char plain[] = "graph(%a: bf16[2, 200, 136], %b: bf16[2, 136, 72]) {\n"
                             "  %c: bf16[2, 200, 72] = bmm(%a, %b)\n"
@@ -652,8 +623,8 @@ static void test_mistakes_of_blocks(void **state) {
     arena_free(a);
 }
 
-/* The filters of a convolution stay in shared memory, in a stage for each step; not those of several
- * tiles, of which a block has one or another. */
+/* The filters of a convolution stay in shared memory, in a stage for each step; not those of
+ * several tiles, of which a block has one or another. */
 static void test_mistakes_of_staying(void **state) {
     struct arena *a = arena_new();
     struct tile_program *t = program_of(a, first, "mma=1 m=64 n=40 k=64 stages=2 warps=8");
