@@ -322,13 +322,14 @@ static void put_pass(struct emitter *w, const struct tile_program *t, int pass, 
     close_brace(w);
 }
 
-/* Groups of instructions by turns: of first planes, whose sums begin anew every PROMOTE_PAIRS of
- * the depth, and crossed ones, which keep the units busy while those are added to the total. */
+/* Groups of instructions by turns: of first planes, whose sums begin anew every promote_pairs
+ * of the depth, and crossed ones, which keep the units busy while those are added to the total. */
 static void put_dot_of_pairs(struct emitter *w, const struct tile_program *t, int depth) {
     const struct product *of = t->product;
-    int unit = instruction_depth(ring(t, TILE_A)->operand), all = depth / unit;
-    for (int from = 0; from < all; from += PROMOTE_PAIRS / unit) {
-        int end = from + PROMOTE_PAIRS / unit < all ? from + PROMOTE_PAIRS / unit : all;
+    int unit = instruction_depth(ring(t, TILE_A)->operand), all = depth / unit,
+        each = of->promote_pairs / unit;
+    for (int from = 0; from < all; from += each) {
+        int end = from + each < all ? from + each : all;
         if (from) {
             line(w, "k_wgmma_wait<1>();");
             line(w, "k_wgmma_hold(sums);");

@@ -682,6 +682,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     }
     bool alone = p->warpgroups == 1;
     double wait = p->promotes ? alone ? PROMOTE_ALONE : PROMOTE : alone ? WAIT_ALONE : WAIT;
+    if (p->pairs && p->promote_pairs < (int)depth) wait += alone ? WAIT_ALONE : WAIT;
     if (p->by_warp) wait = BARRIER / resident;
     double of_a = copy_clocks(p, &p->a, p->a_bytes, (int)depth),
            of_b = copy_clocks(p, &p->b, p->b_bytes / y->cluster, (int)depth);

@@ -392,9 +392,10 @@ struct short_steps {
  * 0, goes to a total of its own (f32: products of tensor cores are cut off, not rounded). */
 enum { MOST_PASSES = 6, PROMOTE_DEPTH = 64, PROMOTE_TF32 = 32, PLANE_SCALE = 16 };
 /* Of pairs of f16: what the first plane leaves of a factor is 2^PAIR_SHIFT times as large in the
- * second; products of first planes sum up PROMOTE_PAIRS of the depth; those of a first and a second
- * plane have sums of their own, which go to the total every CROSS_STEPS steps. */
-enum { PAIR_SHIFT = 11, PROMOTE_PAIRS = 32, CROSS_STEPS = 64 };
+ * second; products of first planes sum up PROMOTE_DEPTH, or half of it where the depth is less than
+ * PAIRS_DEEP; those of a first and a second plane have sums of their own, which go to the total
+ * every CROSS_STEPS steps. */
+enum { PAIR_SHIFT = 11, PAIRS_DEEP = 1024, CROSS_STEPS = 64 };
 struct product {
     struct operand a, b;
     struct {
@@ -404,8 +405,9 @@ struct product {
     int n_passes;
     bool flat; /* windows of an operand are */
     bool pairs;
-    bool by_warp;   /* mma.sync: a warp waits for its products, and all warps copy; else wgmma */
-    int warpgroups; /* that multiply: 64 rows of a tile each; by_warp 1, the whole block */
+    int promote_pairs; /* of pairs: the depth that products of first planes sum up */
+    bool by_warp;      /* mma.sync: a warp waits for its products, and all warps copy; else wgmma */
+    int warpgroups;    /* that multiply: 64 rows of a tile each; by_warp 1, the whole block */
     int group_threads;
     int makers; /* warpgroups that make one operand's tiles, in turn; 0: all tiles are copied */
     int warp_rows, warp_columns; /* of the sums that the threads of a warp have between them */

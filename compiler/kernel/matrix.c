@@ -8,17 +8,16 @@
  *
  * f32 in pairs of f16 (the knob pairs). x 2^s = hi + 2^-11 lo, hi the nearest f16 and lo the
  * nearest to 2^11 times what hi leaves: 11 bits, the sign, and 11 bits. Three products: hi hi in
- * sums that begin anew every 32 of the depth; hi lo and lo hi, 2^-11 times as large, in sums of
- * their own, where what the units cut off counts 2^11 times less, so that they begin anew every
- * 4096. Where hi is no denormal (x 2^s from 2^-14 on), a pair is x but for 2^-23 of it, and three
+ * sums that begin anew every 64 of the depth, or every 32 of one below 1024; hi lo and lo hi, 2^-11
+ * times as large, in sums of their own, where what the units cut off counts 2^11 times less, so
+ * that they begin anew every 4096. Where hi is no denormal (x 2^s from 2^-14 on), a pair is x but for 2^-23 of it, and three
  * times in four it is x; lo lo, which is left out, is less than 2^-22 of x y. So a sum is off by
  * at most 8 u sum|x y| (u = 2^-24) before anything is added up, and by about 2 u sum|x y| /
  * sqrt(depth), root mean square. What is off most is what the units cut off of hi hi, products of
- * 22 bits, where these are aligned to their sum: of positive factors 3 u sum|x y| in the mean, if
- * sums began anew every 64, as those of bf16 do, whose products have 16 bits; it grows with how
- * large a sum is before it is added to the total, and is 1.3 u of 32. One f32 sum after the other,
- * off by up to depth u sum|x y|, is worse from a depth of 64 on, over normal, uniform, cancelling
- * and wide data, both in the mean and at its worst element; pairs are for 64 and more.
+ * 22 bits, where these are aligned to their sum: of positive factors 3 u sum|x y| in the mean, more
+ * than of bf16, whose products have 16 bits. It grows with how large a sum is before it is added to
+ * the total, and is 1.3 u where sums begin anew every 32, which takes longer: of a depth of 512
+ * cuBLAS is off by so little that 3 u are too much. Of 256 wide factors are too far off.
  *
  * s is the same for all of a factor: of 2048 elements or so that lie all over it, as each block of
  * the launch that packs finds out for itself, the largest becomes about 2^10. Below 2^-14 pairs
@@ -128,17 +127,12 @@ static int64_t least_steps(const struct kernel *k, const struct product *p, int6
     return all;
 }
 
-/* What steps come to is added up in blocks, and these then: of 32 terms. Of pairs, which are twice
- * as many, the first 16 of a chain are as exact as products of cuBLAS of a depth of 512 are to be;
- * deeper ones are not as exact, and folds cost time. */
-static struct folds promoted_folds(int64_t depth, int step, bool pairs) {
-    enum { RADIX = 32, SHORT = 16, DEEP = 2048 };
-    int block = RADIX;
-    if (pairs) block = (depth < DEEP ? SHORT : RADIX) * PROMOTE_PAIRS / step;
-    int64_t terms = (depth + step - 1) / step, n = (terms + block - 1) / block;
+static struct folds promoted_folds(int64_t depth, int step) {
+    enum { RADIX = 32 };
+    int64_t terms = (depth + step - 1) / step, n = (terms + RADIX - 1) / RADIX;
     struct folds f = {.terms = terms, .block = 1};
     if (n == 1) return f;
-    f = (struct folds){.terms = terms, .block = block, .radix = RADIX, .levels = 1};
+    f = (struct folds){.terms = terms, .block = RADIX, .radix = RADIX, .levels = 1};
     for (; n > RADIX; n = (n + RADIX - 1) / RADIX) f.levels++;
     return f;
 }
@@ -261,7 +255,7 @@ static int product_arrays(const struct product *p) { return p->pairs ? 3 : p->pr
  * are known to be exact enough (see above). What is out of their range is multiplied in bf16. */
 static const char *check_pairs(const struct kernel *k, const struct config *c,
                                const struct product *p, int64_t least_depth, struct arena *a) {
-    enum { LEAST_DEPTH = 64 };
+    enum { LEAST_DEPTH = 512 };
     struct config wide;
     if (c->knob[KNOB_mma] != BY_WARPGROUP) return "pairs=1 needs mma=1";
     if (p->a.planes != 2 || p->b.planes != 2) return "pairs=1 needs two factors of f32";
@@ -479,7 +473,8 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     if (p->promotes && depth != promote)
         return arena_printf(a, "sums that begin anew every %d of the depth need k=%d", promote,
                             promote);
-    if (p->promotes) p->folds = promoted_folds(part, promote, p->pairs);
+    p->promote_pairs = part < PAIRS_DEEP ? promote / 2 : promote;
+    if (p->promotes) p->folds = promoted_folds(part, promote);
     p->a_bytes = m * depth * dtype_bytes(p->a.stored) * stored_planes(&p->a);
     p->b_bytes = n * depth * dtype_bytes(p->b.stored) * stored_planes(&p->b);
     bad = (by_warp ? check_warps : check_warpgroups)(k, c, y, p, a);

@@ -289,7 +289,7 @@ static void clear(const struct machine *x, float *sums) {
 }
 
 static void multiply(struct machine *x, struct agent *g, const struct product_at *p) {
-    int each = x->t->product->pairs ? PROMOTE_PAIRS : p->depth;
+    int each = x->t->product->pairs ? x->t->product->promote_pairs : p->depth;
     if (p->fresh) clear(x, g->sums);
     if (p->crosses) clear(x, g->crossed);
     for (int from = 0; from < p->depth; from += each) {

@@ -406,7 +406,7 @@ static const char *const of_pairs[] = {
     " %y = convolution(%x, %w, None, 1, 0)\n return %y\n}\n",
     "graph(%x: f32[1, 1, 512, 3, 4], %w: f32[1, 24, 512, 3, 3]) {\n"
     " %y = convolve_phases(%x, %w, [2, 2], [1, 1], [1, 1], [3, 4])\n return %y\n}\n",
-    "graph(%x: f32[1, 1, 64, 5, 4], %w: f32[1, 24, 64, 3, 3]) {\n"
+    "graph(%x: f32[1, 1, 512, 5, 4], %w: f32[1, 24, 512, 3, 3]) {\n"
     " %y = convolve_phases(%x, %w, [2, 2], [1, 1], [1, 1], [5, 4])\n return %y\n}\n",
     "graph(%x: f32[2, 64, 9, 12], %w: f32[40, 64, 3, 3]) {\n %a = mul(%x, 1e-9)\n"
     " %y = convolution(%a, %w, None, 1, 1)\n return %y\n}\n",

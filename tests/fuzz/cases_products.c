@@ -67,12 +67,12 @@ static const struct product_case by_warpgroups[] = {
     {"graph(%x: f32[64, 512], %y: f32[512, 72], %c: f32[72]) {\n %a = sigmoid(%x)\n"
      " %z = mm(%a, %y)\n %s = add(%z, %c)\n %r = relu(%s)\n return %r\n}\n",
      "mma=1 m=64 n=128 k=64 stages=2 warps=8 pairs=1"},
-    /* of little depth, a last step of half and of less; two blocks a multiprocessor */
-    {"graph(%x: f32[70, 64], %y: f32[64, 40]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+    /* the least depth, a last step of half and of less; two blocks a multiprocessor */
+    {"graph(%x: f32[70, 1024], %y: f32[1024, 40]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
-    {"graph(%x: f32[70, 96], %y: f32[96, 40]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+    {"graph(%x: f32[70, 544], %y: f32[544, 40]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
-    {"graph(%x: f32[130, 80], %y: f32[80, 200]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+    {"graph(%x: f32[130, 528], %y: f32[528, 200]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=1 m=64 n=64 k=64 fit=2 stages=3 warps=8 pairs=1"},
     /* rows and columns that are reduced, in range and out of it */
     {"graph(%x: f32[130, 512], %y: f32[512, 200]) {\n %z = mm(%x, %y)\n %s = softmax(%z, 1)\n"
