@@ -79,9 +79,10 @@ ex ex_make(struct exprs *p, enum ex_kind kind, ex a, ex b, int64_t value) {
     struct ex_node n = {.kind = kind, .a = a, .b = b, .value = value};
     if (2 * p->nodes.n >= p->n_slots) grow(p);
     uint32_t *slot = slot_of(p, &n);
-    if (*slot) return *slot;
-    *slot = p->nodes.n;
-    vec_push(p->arena, &p->nodes, n);
+    if (!*slot) {
+        *slot = p->nodes.n;
+        vec_push(p->arena, &p->nodes, n);
+    }
     return *slot;
 }
 
