@@ -59,6 +59,10 @@ block_overlap() { scripts/sample_tables.py overlap "$@"; }
 block_misses() { scripts/sample_tables.py misses "$@"; }
 block_searches() { scripts/sample_tables.py searches "$@"; }
 block_ordering() { scripts/sample_tables.py ordering "$@"; }
+block_planted() { scripts/sample_tables.py planted "$@"; }
+block_checked() { scripts/sample_tables.py checked "$@"; }
+block_sums() { scripts/sample_tables.py sums "$@"; }
+block_kills() { scripts/sample_tables.py kills "$@"; }
 
 # cost, lookup, capture [PATTERN]: the measures that scripts/bench_KIND.sh has written on each machine, if it ever ran;
 # only those that match.

@@ -7,9 +7,11 @@
 
 KIND names the script that wrote the file: torch (check_torch.sh), cost, lookup and capture (bench_cost.sh, ...), repeat
 (bench_repeat.sh), sizes (bench_sizes.sh), convolutions (bench_convolutions.sh), products and slower (bench_products.sh:
-all of them, and those that are slower than PyTorch's), overlap (bench_overlap.sh), misses (bench_suite.sh; FILE, and that of sizes), searches (bench_search.sh)
-or ordering (cost_model.py). Below each table stands who wrote it, where and when. scripts/readme_tables.sh puts them
-there. A figure is drawn from the CSV of the same name; index.csv of reports/samples has its command.
+all of them, and those that are slower than PyTorch's), overlap (bench_overlap.sh), misses (bench_suite.sh; FILE, and
+that of sizes), searches (bench_search.sh), ordering (cost_model.py), planted (plant_errors.sh), checked
+(check_kernelbench.py), sums (bench_sums.py) or kills (make kill-test). Below each table stands who wrote it, where and
+when. scripts/readme_tables.sh puts them there. A figure is drawn from the CSV of the same name; index.csv of
+reports/samples has its command.
 Exit codes: 0 fine, 1 a file is missing or foreign, 2 usage."""
 
 import csv
@@ -32,6 +34,13 @@ def table(head, rows):
 def source(script, row, *paths, said="", date=None):
     places = " and ".join(f"[{path}]({path})" for path in paths)
     print(f"\n{script}{said} on {row['device']}, {date or row['date']}; rows in {places}.")
+
+
+def sourced(script, path):
+    """The same of rows that do not say it themselves: index.csv of reports/samples does."""
+    with open("reports/samples/index.csv", newline="") as file:
+        row = next(r for r in csv.DictReader(file) if r["file"] == os.path.basename(path))
+    source(f"`{script}`", row, path)
 
 
 def geomean(values):
@@ -200,6 +209,52 @@ def ordering(path, rows):
            said=f" over {sum(int(r['configs']) for r in rows)} variants of {len(rows)} kernels")
 
 
+def planted(path, rows):
+    def sums():
+        for mistake in sorted({r["mistake"] for r in rows}) + ["all"]:
+            some = [r for r in rows if mistake in ("all", r["mistake"])]
+            yield mistake, len(some), sum(r["caught"] == "yes" for r in some)
+
+    table(["mistake<", "planted", "caught"], sums())
+    sourced("scripts/plant_errors.sh", path)
+
+
+def checked(path, rows):
+    def sums():
+        for key in sorted({(r["level"], r["mode"], r["dtype"]) for r in rows}):
+            some = [r for r in rows if (r["level"], r["mode"], r["dtype"]) == key]
+            counts = {status: sum(r["status"] == status for r in some) for status in ("ok", "wrong", "refused", "timeout")}
+            yield (*key, len(some), *counts.values())
+
+    table(["level<", "mode<", "dtype<", "files", "right", "called wrong", "refused", "out of time"], sums())
+    days = sorted(r["date"] for r in rows)
+    source("`scripts/check_kernelbench.py`", rows[0], path, date=days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}")
+
+
+def sums(path, rows):
+    def per_operator():
+        for op in dict.fromkeys(r["op"] for r in rows):
+            some = [r for r in rows if r["op"] == op]
+            worst = max(some, key=lambda r: float(r["error"]))
+            over = max(float(r["error"]) / max(float(r["torch_error"]), 1) for r in some)
+            yield (op, len(some), f"2^{int(math.log2(max(int(r['n']) for r in some)))}", worst["error"], worst["torch_error"],
+                   worst["bound"], f"{over:.2f}", sum(r["ok"] == "1" for r in some))
+
+    table(["operator<", "cases", "most elements", "largest error, units", "PyTorch's there", "bound there",
+           "error / PyTorch's, or a unit, at most", "ok"], per_operator())
+    source("`scripts/bench_sums.py`", rows[0], path, said=f" beside torch {rows[0]['torch']}")
+
+
+def kills(path, rows):
+    def per_signal():
+        for key in sorted({(r["signal"], r["target"], r["disk"]) for r in rows}):
+            some = [r for r in rows if (r["signal"], r["target"], r["disk"]) == key]
+            yield (*key, len(some), sum(int(r["lost"]) for r in some))
+
+    table(["signal<", "to<", "disk<", "kills", "rows and winners lost"], per_signal())
+    sourced("make kill-test", path)
+
+
 # ---- figures ----------------------------------------------------------------------------------------------------------
 
 
@@ -223,7 +278,7 @@ def figure(path):
 
 KINDS = {"torch": torch, "cost": measures("bench_cost.sh"), "lookup": measures("bench_lookup.sh"),
          "capture": measures("bench_capture.sh"), "repeat": repeat, "sizes": sizes, "products": products, "slower": slower,
-         "convolutions": convolutions,
+         "convolutions": convolutions, "planted": planted, "checked": checked, "sums": sums, "kills": kills,
          "overlap": overlap, "misses": misses, "searches": searches, "ordering": ordering}
 
 

@@ -15,7 +15,6 @@
 struct exprs *exprs_new(struct arena *a) {
     struct exprs *p = NEW(a, struct exprs);
     p->arena = a;
-    p->ids = map_new(a);
     vec_push(a, &p->nodes, (struct ex_node){0}); /* id 0 is EX_NONE */
     return p;
 }
@@ -58,14 +57,32 @@ const struct ex_node *ex_at(const struct exprs *p, ex e) {
     return &p->nodes.at[e];
 }
 
+/* The slot that has the node's number, or where it belongs. */
+static uint32_t *slot_of(const struct exprs *p, const struct ex_node *n) {
+    uint64_t h = ((uint64_t)n->a << 32 | n->b) * 0x9E3779B97F4A7C15u ^
+                 (uint64_t)n->value * 0xC2B2AE3D27D4EB4Fu ^ (uint64_t)n->kind << 40;
+    uint32_t mask = p->n_slots - 1, i = (uint32_t)((h * 0x9FB21C651E98DF25u) >> 32) & mask;
+    for (; p->slots[i]; i = (i + 1) & mask) {
+        const struct ex_node *x = &p->nodes.at[p->slots[i]];
+        if (x->a == n->a && x->b == n->b && x->value == n->value && x->kind == n->kind) break;
+    }
+    return &p->slots[i];
+}
+
+static void grow(struct exprs *p) {
+    p->n_slots = p->n_slots ? 2 * p->n_slots : 64;
+    p->slots = NEW_ARRAY(p->arena, uint32_t, p->n_slots);
+    for (uint32_t i = 1; i < p->nodes.n; i++) *slot_of(p, &p->nodes.at[i]) = i;
+}
+
 ex ex_make(struct exprs *p, enum ex_kind kind, ex a, ex b, int64_t value) {
     struct ex_node n = {.kind = kind, .a = a, .b = b, .value = value};
-    uint64_t id;
-    if (map_get(&p->ids, &n, sizeof n, &id)) return (ex)id;
-    id = p->nodes.n;
+    if (2 * p->nodes.n >= p->n_slots) grow(p);
+    uint32_t *slot = slot_of(p, &n);
+    if (*slot) return *slot;
+    *slot = p->nodes.n;
     vec_push(p->arena, &p->nodes, n);
-    map_put(&p->ids, &n, sizeof n, id);
-    return (ex)id;
+    return *slot;
 }
 
 ex ex_const(struct exprs *p, int64_t v) { return ex_make(p, EX_CONST, 0, 0, v); }

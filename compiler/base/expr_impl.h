@@ -4,21 +4,29 @@
 #define WS_BASE_EXPR_IMPL_H
 
 #include "base/expr.h"
-#include "base/map.h"
 #include "base/vec.h"
 
 struct ex_node {
     int32_t kind;
     ex a, b;
-    uint32_t zero; /* nodes are hashed as bytes: no padding */
     int64_t value;
 };
+
+/* What ex_linear found last of an expression and a symbol of the same hash. */
+struct ex_line {
+    ex e, sym, coeff, rest;
+    bool linear;
+};
+enum { EX_LINES = 1 << 11 };
 
 struct exprs {
     struct arena *arena;
     VEC(struct ex_node) nodes;
     VEC(struct ex_symbol) symbols;
-    struct map ids; /* node bytes -> id */
+    uint32_t
+        *slots; /* of a hash table of the nodes, at most half full; 0: free, as node 0 is none */
+    uint32_t n_slots;
+    struct ex_line *lines; /* EX_LINES; NULL: nobody has asked */
     bool overflowed;
     struct ex_escape escape;
 };

@@ -35,7 +35,7 @@ int ex_symbols(const struct exprs *p, ex e, ex *out, int cap) {
     return n;
 }
 
-bool ex_linear(struct exprs *p, ex e, ex sym, ex *coeff, ex *rest) {
+static bool find_linear(struct exprs *p, ex e, ex sym, ex *coeff, ex *rest) {
     struct sum s = ex_unpack(p, e), c = {0}, r = {.k = s.k};
     for (int i = 0; i < s.n; i++) {
         if (!ex_uses(p, s.at[i].t, sym)) {
@@ -49,6 +49,22 @@ bool ex_linear(struct exprs *p, ex e, ex sym, ex *coeff, ex *rest) {
     *coeff = ex_pack(p, &c);
     *rest = ex_pack(p, &r);
     return true;
+}
+
+/* Of every config of a kernel the same is asked of the same few indices. What overflows does so each
+ * time. */
+bool ex_linear(struct exprs *p, ex e, ex sym, ex *coeff, ex *rest) {
+    if (!p->lines) p->lines = NEW_ARRAY(p->arena, struct ex_line, EX_LINES);
+    struct ex_line *l = &p->lines[(e * 0x9E3779B1u ^ sym * 0x85EBCA6Bu) >> 8 & (EX_LINES - 1)];
+    if (l->e != e || l->sym != sym) {
+        struct ex_line found = {.e = e, .sym = sym};
+        found.linear = find_linear(p, e, sym, coeff, rest);
+        if (found.linear) found.coeff = *coeff, found.rest = *rest;
+        if (!p->overflowed) *l = found;
+        return found.linear;
+    }
+    if (l->linear) *coeff = l->coeff, *rest = l->rest;
+    return l->linear;
 }
 
 ex ex_rebuild(struct exprs *p, enum ex_kind k, ex a, ex b) {

@@ -8,8 +8,12 @@
  *     if (number == 0) {                                  the step's number
  *         for (int e = 0; e < 64; e++) {
  *             const k_idx r = 0 + e;                      a number, once unrolled, as its
- *             made[e] = 0;                                digits are: taps and channels are offsets
- *             if (r < 147) { const float v2 = k_load1(p0 + ...); made[e] = (float)v2; }
+ *             made[e] = 0;                                digits are: taps and channels are numbers
+ *             if (r < 147) {                              in the loads
+ *                 const k_flag v1 = bits1 >> (r % 49) & 1;
+ *                 const float v2 = k_load1_if(v1, p0 + (m % 112 * 2 + ...) + (r % 7 + ...));
+ *                 made[e] = (float)v2;
+ *             }
  *         }
  *     } else if (number == 1) ...
  *     k_mbar_wait_block(empty + s * 8, phase ^ 1);
@@ -22,9 +26,9 @@
 
 enum { EACH = 8, GROUP = 128 };
 
-/* Pieces of eight that a thread takes at a time: half of 128 registers, or a third of fewer. */
+/* Pieces of eight that a thread takes at a time: who has few registers takes half. */
 static int pieces_at_once(const struct tile_program *t, const struct making *m) {
-    enum { ROOMY = 128, MANY = 8, FEW = 4 };
+    enum { ROOMY = 88, MANY = 8, FEW = 4 };
     int registers = product_registers(t->product, false), most = FEW;
     if (!registers || registers >= ROOMY) most = MANY;
     while (m->pieces % most) most /= 2;
@@ -48,12 +52,70 @@ static const char *index_type(struct emitter *w, const struct operand *o) {
     return "int";
 }
 
-/* Values of so many of the depth, from r0 on, which is a text. */
-static void put_values(struct emitter *w, const struct operand *o, const char *r0, int64_t least,
-                       int n) {
+static int64_t common_period(int64_t a, int64_t b) {
+    int64_t x = a, y = b;
+    if (!a || !b) return 0;
+    while (y) {
+        int64_t rest = x % y;
+        x = y, y = rest;
+    }
+    return a / x * b;
+}
+
+/* After how much of the depth the index is what it was: after its taps, where none of its terms is
+ * of the channel; 0: never. */
+static int64_t period_along_depth(struct emitter *w, ex e) {
+    struct exprs *p = w->k->ex;
+    ex depth = w->k->axis[AXIS_R];
+    enum ex_kind kind = ex_kind(p, e);
+    int64_t size, below;
+    if (!depth || !ex_uses(p, e, depth)) return 1;
+    if (kind == EX_SYM) return 0;
+    if (kind == EX_MOD && ex_is_const(p, ex_rhs(p, e), &size)) {
+        ex of = ex_lhs(p, e);
+        if (of == depth) return size;
+        if (ex_kind(p, of) == EX_DIV && ex_lhs(p, of) == depth &&
+            ex_is_const(p, ex_rhs(p, of), &below))
+            return below * size;
+    }
+    return common_period(period_along_depth(w, ex_lhs(p, e)), period_along_depth(w, ex_rhs(p, e)));
+}
+
+/* A condition that is the same for each channel is a bit for each tap, found once: two comparisons
+ * for each side of an image, and what combines them, were four instructions of each element. True
+ * if this is worth it for n of the depth. */
+static bool put_bits(struct emitter *w, value_id v, int64_t n) {
+    enum { BITS = 31 };
+    const struct value_node *x = &w->k->values.at[v];
+    if (x->kind != INST_INDEX || !(x->mask & MASK_R) || ex_kind(w->k->ex, x->index) < EX_EQ)
+        return false;
+    int64_t period = period_along_depth(w, x->index);
+    if (period < 2 || period > BITS || period >= n) return false;
+    line(w, "int bits%u = 0;", v);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int r = 0; r < %lld; r++)", (long long)period);
+    line(w, "bits%u |= (int)%s << r;", v, value_text(w, v));
+    close_brace(w);
+    line(w, "bits%u = k_anew(bits%u);", v, v); /* else it would find each condition again */
+    return true;
+}
+
+static void put_bit(struct emitter *w, value_id v) {
+    const struct value_node *x = &w->k->values.at[v];
+    line(w, "const %s v%u = (%s)(bits%u >> (r %% %lld) & 1);", math_type(x->dtype), v,
+         math_type(x->dtype), v, (long long)period_along_depth(w, x->index));
+    w->where[v] = LOCAL;
+}
+
+/* Values of so many of the depth, from r0 on, which is a text, of a number or of an expression. */
+static void put_values(struct emitter *w, const struct operand *o, const char *r0, bool is_number,
+                       int64_t least, int n) {
     bool *needed = NEW_ARRAY(w->arena, bool, w->k->values.n);
     mark_needed(w, o->factor, needed);
+    bool *bits = NEW_ARRAY(w->arena, bool, w->k->values.n);
     for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
+    for (value_id v = 0; v <= o->factor && is_number; v++)
+        bits[v] = needed[v] && put_bits(w, v, o->depth - least < n ? o->depth - least : n);
     line(w, "#pragma unroll");
     open_brace(w, "for (int e = 0; e < %d; e++)", n);
     line(w, "const %s r = %s + e;", index_type(w, o), r0);
@@ -62,8 +124,13 @@ static void put_values(struct emitter *w, const struct operand *o, const char *r
         line(w, "made[e] = 0;");
         open_brace(w, "if (r < %lld)", (long long)o->depth);
     }
+    w->depth_is_number = is_number;
     for (value_id v = 0; v <= o->factor; v++)
-        if (needed[v]) put_local(w, v);
+        if (bits[v])
+            put_bit(w, v);
+        else if (needed[v])
+            put_local(w, v);
+    w->depth_is_number = false;
     line(w, "made[e] = (float)%s;", ref(w, o->factor));
     if (!whole) close_brace(w);
     close_brace(w);
@@ -88,7 +155,7 @@ static void put_taken(struct emitter *w, const struct tile_program *t, const str
         const char *first =
             arena_printf(w->arena, "(number * %d + made_part * %d)", r->depth, m.pieces * EACH);
         if (cases == 1) first = "0";
-        put_values(w, o, arena_printf(w->arena, "%s + %d", first, c * EACH),
+        put_values(w, o, arena_printf(w->arena, "%s + %d", first, c * EACH), cases == 1,
                    (steps - 1) * r->depth + (m.parts - 1) * m.pieces * EACH + c * EACH,
                    pieces * EACH);
     }
@@ -100,7 +167,8 @@ static void put_taken(struct emitter *w, const struct tile_program *t, const str
             open_brace(w, "%sif (%s == %lld)", q ? "else " : "", which, (long long)q);
         else
             open_brace(w, "else");
-        put_values(w, o, arena_printf(w->arena, "%lld", (long long)first), first, pieces * EACH);
+        put_values(w, o, arena_printf(w->arena, "%lld", (long long)first), true, first,
+                   pieces * EACH);
         close_brace(w);
     }
     close_brace(w);

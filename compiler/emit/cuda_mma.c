@@ -101,11 +101,19 @@ static void put_operands(struct emitter *w, const struct tile_program *t) {
     }
 }
 
+/* Of a thread: all have the same as they are launched. Two warpgroups that make tiles have more
+ * than two that multiply by few columns. */
+static void put_registers(struct emitter *w, const struct tile_program *t, int registers) {
+    int launched = product_launch_registers(w->k, t->product, t->threads);
+    if (registers && registers != launched)
+        line(w, "k_%s_registers<%d>();", registers < launched ? "fewer" : "more", registers);
+}
+
 static void put_role(struct emitter *w, const struct tile_program *t, bool copies) {
     int registers = product_registers(t->product, !copies);
     if (copies) {
         open_brace(w, "if (threadIdx.x < %d)", t->copiers);
-        if (registers) line(w, "k_fewer_registers<%d>();", registers);
+        put_registers(w, t, registers);
         if (tile_made(t)) {
             put_places_of_makers(w, t);
         } else {
@@ -114,7 +122,7 @@ static void put_role(struct emitter *w, const struct tile_program *t, bool copie
         }
     } else {
         open_brace(w, "else");
-        if (registers) line(w, "k_more_registers<%d>();", registers);
+        put_registers(w, t, registers);
         /* As a warp's number: the compiler then keeps what follows from it in uniform registers. */
         line(w, "const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / %d - %d, 0);",
              WARPGROUP, t->copiers / WARPGROUP);
@@ -155,14 +163,25 @@ static void put_draw_tile(struct emitter *w, const struct tile_program *t) {
     if (t->product->batches_beside)
         of = arena_printf(w->arena, "(tile + tile / %lld) %% %lld, of_z = tile / %lld",
                           (long long)tile_turns(t), batches, batches);
-    line(w, "const int z = %s, band = of_z / %lld * %d;", of, band * n, band);
-    line(w, "const int high = k_clamp(%lld - band, %d), at = of_z - band * %lld;", m, band, n);
+    bool bands = m > 1 && n > 1;
+    line(w, "const int z = %s;", of);
+    if (bands) {
+        line(w, "const int band = of_z / %lld * %d;", band * n, band);
+        line(w, "const int high = k_clamp(%lld - band, %d), at = of_z - band * %lld;", m, band, n);
+    }
     const char *of_rank = y->cluster > 1 ? arena_printf(w->arena, " * %d + rank)", y->cluster) : "";
     const char *down = t->product->shares_a ? "" : of_rank,
                *on = t->product->shares_a ? of_rank : "";
-    line(w, "const int m0 = %s(band + at %% high)%s * %d, n0 = %sat / high%s * %d;",
-         *down ? "(" : "", down, y->bx, *on ? "(" : "", on, y->br);
-    line(w, "(void)z;");
+    line(w, "const int m0 = %s%s%s * %d, n0 = %s%s%s * %d;", *down ? "(" : "",
+         bands   ? "(band + at % high)"
+         : m > 1 ? "of_z"
+                 : "0",
+         down, y->bx, *on ? "(" : "",
+         bands   ? "at / high"
+         : n > 1 ? "of_z"
+                 : "0",
+         on, y->br);
+    line(w, "(void)z, (void)of_z;");
     if (t->product->steps && parts > 1)
         line(w, "const int steps = (steps_of[z] + %d - part) / %d;", parts - 1, parts);
     else if (t->product->steps)
@@ -290,28 +309,63 @@ static const char *operand_of(struct emitter *w, const struct tile_ring *r, int 
                         plane * r->bytes, step);
 }
 
+/* Products of two planes, instructions from number `from` on; first: a text that is 0 where the
+ * sums begin. */
+static void put_pass(struct emitter *w, const struct tile_program *t, int pass, int from, int end,
+                     const char *first) {
+    const struct product *of = t->product;
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int i = %d; i < %d; i++)", from, end);
+    line(w, "%s(%s, %s, %s, %s);", wgmma_name(t), of->pass[pass].crossed ? "crossed" : "sums",
+         operand_of(w, ring(t, TILE_A), of->pass[pass].a),
+         operand_of(w, ring(t, TILE_B), of->pass[pass].b), first);
+    close_brace(w);
+}
+
+/* Groups of instructions by turns: of first planes, whose sums begin anew every PROMOTE_PAIRS of
+ * the depth, and crossed ones, which keep the units busy while those are added to the total. The
+ * last of each are under way. */
+static void put_dot_of_pairs(struct emitter *w, const struct tile_program *t, int depth) {
+    const struct product *of = t->product;
+    int unit = instruction_depth(ring(t, TILE_A)->operand), all = depth / unit;
+    for (int from = 0; from < all; from += PROMOTE_PAIRS / unit) {
+        int end = from + PROMOTE_PAIRS / unit < all ? from + PROMOTE_PAIRS / unit : all;
+        if (from) {
+            line(w, "k_wgmma_wait<1>();");
+            line(w, "k_wgmma_hold(sums);");
+            put_add(w, t);
+        }
+        line(w, "k_wgmma_hold(sums);");
+        line(w, "k_wgmma_begin();");
+        for (int p = 0; p < of->n_passes; p++)
+            if (!of->pass[p].crossed)
+                put_pass(w, t, p, from, end, arena_printf(w->arena, "i - %d", from));
+        line(w, "k_wgmma_commit();");
+        for (int p = 0; p < of->n_passes; p++)
+            if (of->pass[p].crossed)
+                put_pass(w, t, p, from, end,
+                         p ? "1" : arena_printf(w->arena, "step %% %d | i", CROSS_STEPS));
+        line(w, "k_wgmma_commit();");
+    }
+    line(w, "k_wgmma_hold(sums);");
+}
+
 /* The products of so much of the step's depth: a group of instructions. */
 static void put_dot_of_depth(struct emitter *w, const struct tile_program *t, int depth,
                              bool fresh) {
-    const struct tile_ring *a = ring(t, TILE_A), *b = ring(t, TILE_B);
-    const struct product *of = t->product;
-    line(w, "k_wgmma_hold(sums);");
-    if (of->pairs) line(w, "k_wgmma_hold(crossed);");
-    line(w, "k_wgmma_begin();");
-    for (int p = 0; p < of->n_passes; p++) {
-        bool follows = p && of->pass[p].crossed == of->pass[p - 1].crossed;
-        const char *first = follows ? "1" : fresh ? "i" : "step | i";
-        if (p == 0 && of->pairs) first = arena_printf(w->arena, "step %% %d | i", CROSS_STEPS);
-        line(w, "#pragma unroll");
-        open_brace(w, "for (int i = 0; i < %d; i++)", depth / instruction_depth(a->operand));
-        line(w, "%s(%s, %s, %s, %s);", wgmma_name(t), of->pass[p].crossed ? "crossed" : "sums",
-             operand_of(w, a, t->product->pass[p].a), operand_of(w, b, t->product->pass[p].b),
-             first);
-        close_brace(w);
+    if (t->product->pairs) {
+        put_dot_of_pairs(w, t, depth);
+        return;
     }
+    line(w, "k_wgmma_hold(sums);");
+    line(w, "k_wgmma_begin();");
+    for (int p = 0; p < t->product->n_passes; p++)
+        put_pass(w, t, p, 0, depth / instruction_depth(ring(t, TILE_A)->operand),
+                 p       ? "1"
+                 : fresh ? "i"
+                         : "step | i");
     line(w, "k_wgmma_commit();");
     line(w, "k_wgmma_hold(sums);");
-    if (of->pairs) line(w, "k_wgmma_hold(crossed);");
 }
 
 static void put_dot(struct emitter *w, const struct tile_program *t, bool fresh) {
@@ -436,6 +490,8 @@ void put_add(struct emitter *w, const struct tile_program *t) {
 
 static void put_cross(struct emitter *w, const struct tile_program *t, int steps) {
     open_brace(w, "if (step %% %d == %d || step + 1 == steps)", steps, steps - 1);
+    line(w, "k_wgmma_wait<0>();");
+    line(w, "k_wgmma_hold(crossed);");
     line(w, "#pragma unroll");
     line(w, "for (int i = 0; i < %d; i++) total[i] += crossed[i] * (unscale * 0x1p-%df);",
          product_thread_sums(t->product), PAIR_SHIFT);
@@ -517,8 +573,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             break;
         case TILE_DRAIN:
             line(w, "k_wgmma_wait<%d>();", x->n);
-            if (!x->n) line(w, "k_wgmma_hold(sums);");
-            if (!x->n && t->product->pairs) line(w, "k_wgmma_hold(crossed);");
+            if (!x->n || t->product->pairs) line(w, "k_wgmma_hold(sums);");
             break;
         case TILE_ARRIVE: put_arrive(w, x->n, in_loop); break;
         case TILE_NEXT:

@@ -18,11 +18,11 @@
  * they read lies together, and what they write, too:
  *
  *     for (long long i = blockIdx.x; i < 8192; i += gridDim.x) {     64 lines of 64 each
- *         ...                                     eight neighbouring lines at one place of theirs:
- *         for (int e = 0; e < 8; e++) tile[l + e][c] = x[e];
+ *         ...                                     four neighbouring lines at one place of theirs:
+ *         for (int e = 0; e < 4; e++) tile[l + e][c] = x[e];
  *         __syncthreads();
- *         for (int e = 0; e < 8; e++) x[e] = tile[l][c + e];          eight neighbours of a line
- *         k_store<k_f32, 8, 0>(image + ..., w);
+ *         for (int e = 0; e < 4; e++) x[e] = tile[l][c + e];          four neighbours of a line
+ *         k_store<k_f32, 4, 0>(image + ..., w);
  *         __syncthreads();
  *     }
  *
@@ -43,31 +43,32 @@
  * all their channels. */
 #include "emit/cuda_mma.h"
 
-enum { EACH = PACK_EACH, THREADS = PACK_THREADS, WARP = 32, TILE = PACK_TILE };
+enum { EACH = PACK_EACH, THREADS = PACK_THREADS, WARP = 32, TILE = PACK_TILE, QUAD = 4 };
 
-/* How many of eight neighbours along the image's lines the load has side by side, and aligned, in
+/* How many of so many neighbours along the image's lines the load has side by side, and aligned, in
  * memory: 8, 4 or 2; 1: each is loaded by itself. */
-static int vector_of(struct emitter *w, const struct operand *o, const struct value_node *x) {
+static int vector_of(struct emitter *w, const struct operand *o, const struct value_node *x,
+                     int each) {
     enum axis along = o->along || o->across ? o->axis : AXIS_R;
-    for (int n = EACH; n > 1 && !o->order && !x->guarded; n /= 2)
+    for (int n = each; n > 1 && !o->order && !x->guarded; n /= 2)
         if (load_is_vector(w->k, x, along, n)) return n;
     return 1;
 }
 
-/* Vectors of the eight neighbours from number `at` on, of `size`; the axis is there by name. */
+/* Vectors of the neighbours from number `at` on, of `size`; the axis is there by name. */
 static void put_vectors(struct emitter *w, const struct operand *o, const bool *needed,
-                        const char *at, int64_t size) {
+                        const char *at, int64_t size, int each) {
     ex axis = w->k->axis[o->along || o->across ? o->axis : AXIS_R];
     for (value_id v = 0; v <= o->factor; v++) {
         const struct value_node *x = &w->k->values.at[v];
-        int n = needed[v] && x->kind == INST_LOAD ? vector_of(w, o, x) : 1;
+        int n = needed[v] && x->kind == INST_LOAD ? vector_of(w, o, x, each) : 1;
         if (n == 1) continue;
         const char *type = memory_type(w, buffer_dtype(w, x->buffer));
-        line(w, "k_pack<%s, %d> l%u[%d];", type, n, v, EACH / n);
-        for (int i = 0; i < EACH / n; i++) {
+        line(w, "k_pack<%s, %d> l%u[%d];", type, n, v, each / n);
+        for (int i = 0; i < each / n; i++) {
             ex from = axis, to = ex_add(w->k->ex, axis, ex_const(w->k->ex, i * n));
             const char *inside = "";
-            if (i && size % EACH)
+            if (i && size % each)
                 inside = arena_printf(w->arena, "if (%s + %d < %lld) ", at, i * n, (long long)size);
             line(w, "%sl%u[%d] = k_load<%s, %d>(p%d + (%s));", inside, v, i, type, n,
                  argument_of(w, x->buffer),
@@ -76,11 +77,11 @@ static void put_vectors(struct emitter *w, const struct operand *o, const bool *
     }
 }
 
-static void put_element(struct emitter *w, const struct operand *o, const bool *needed) {
+static void put_element(struct emitter *w, const struct operand *o, const bool *needed, int each) {
     for (value_id v = 0; v <= o->factor; v++) {
         const struct value_node *x = &w->k->values.at[v];
         if (!needed[v]) continue;
-        int n = x->kind == INST_LOAD ? vector_of(w, o, x) : 1;
+        int n = x->kind == INST_LOAD ? vector_of(w, o, x, each) : 1;
         if (n == 1) {
             put_local(w, v);
             continue;
@@ -113,26 +114,26 @@ static void put_depth(struct emitter *w, const struct operand *o) {
     line(w, "const k_idx r = %s;", ex_text(w, im2col_other(w->k, of)));
 }
 
-/* x[e] of the eight neighbours from `at` on, along the axis of this name and size. */
+/* x[e] of so many neighbours from `at` on, along the axis of this name and size. */
 static void put_neighbours(struct emitter *w, const struct operand *o, const char *axis,
-                           const char *at, int64_t size) {
+                           const char *at, int64_t size, int each) {
     const struct kernel *k = w->k;
     bool *needed = NEW_ARRAY(w->arena, bool, k->values.n);
     mark_needed(w, o->factor, needed);
     for (value_id v = 0; v < k->values.n; v++) w->where[v] = NOWHERE;
     open_scope(w);
     line(w, "const k_idx %s = %s;", axis, at);
-    put_vectors(w, o, needed, at, size);
+    put_vectors(w, o, needed, at, size, each);
     line(w, "#pragma unroll");
-    open_brace(w, "for (int e = 0; e < %d; e++)", EACH);
+    open_brace(w, "for (int e = 0; e < %d; e++)", each);
     line(w, "x[e] = 0;");
-    bool whole = size % EACH == 0;
+    bool whole = size % each == 0;
     if (!whole) open_brace(w, "if (%s + e < %lld)", at, (long long)size);
     if (o->order)
         put_depth(w, o);
     else
         line(w, "const k_idx %s = %s + e;", axis, at);
-    put_element(w, o, needed);
+    put_element(w, o, needed, each);
     if (o->order) close_brace(w);
     if (!whole) close_brace(w);
     close_brace(w);
@@ -215,7 +216,7 @@ static void put_lines_of_rows(struct emitter *w, const struct operand *o, bool s
     line(w, "const k_idx r = first + d;");
     if (o->depth % DEEP) line(w, "if (r >= %lld) break;", (long long)o->depth);
     line(w, "float x[%d];", EACH);
-    put_neighbours(w, o, row_name(o), "c", o->rows);
+    put_neighbours(w, o, row_name(o), "c", o->rows, EACH);
     put_planes(w, o,
                arena_printf(w->arena, "z * %lldLL + (long long)r * %lld + c", (long long)o->batch,
                             (long long)o->pitch),
@@ -236,27 +237,29 @@ static void put_lines(struct emitter *w, const struct operand *o, bool samples) 
     line(w, "(void)z;");
     line(w, "const k_idx %s = at;", o->along ? "r" : row_name(o));
     line(w, "float x[%d];", EACH);
-    put_neighbours(w, o, o->along ? row_name(o) : "r", "c", width);
+    put_neighbours(w, o, o->along ? row_name(o) : "r", "c", width, EACH);
     put_planes(
         w, o, arena_printf(w->arena, "i / %lld * %lld + c", (long long)chunks, (long long)o->pitch),
         lanes_of_line(chunks, WARP), samples);
     close_brace(w);
 }
 
-/* Of a tile's 64 by 64 elements a thread has eight, twice: first of neighbouring lines, then of
- * one. */
+/* Of a tile's 64 by 64 elements a thread has four, some times: first of neighbouring lines, then of
+ * one. These are 16 bytes of memory, both times, and those of half a warp lie beside each other:
+ * more of a thread's would be parts of sectors in each of its stores. */
 static void open_share(struct emitter *w, const char *line_of, const char *along) {
     line(w, "#pragma unroll");
-    open_brace(w, "for (int u = 0; u < %d; u++)", TILE * TILE / EACH / THREADS);
+    open_brace(w, "for (int u = 0; u < %d; u++)", TILE * TILE / QUAD / THREADS);
     line(w, "const int l = %s, c = %s;", line_of, along);
 }
 
 static void put_tiles(struct emitter *w, const struct operand *o, bool samples) {
-    WS_ASSERT(!samples); /* of tf32 alone */
+    WS_ASSERT(!samples && o->dtype == DT_F32); /* of tf32 alone */
     long long across = tile_count(o->rows, TILE), along = tile_count(o->depth, TILE);
-    enum { PER = TILE / EACH, BELOW = THREADS / PER };
-    const char *eighth = arena_printf(w->arena, "(int)threadIdx.x %% %d * %d", PER, EACH);
+    enum { PER = TILE / QUAD, BELOW = THREADS / PER };
+    const char *quad = arena_printf(w->arena, "(int)threadIdx.x %% %d * %d", PER, QUAD);
     const char *rest = arena_printf(w->arena, "(int)threadIdx.x / %d + u * %d", PER, BELOW);
+    bool whole = o->rows % TILE == 0 && o->depth % TILE == 0;
     line(w, "__shared__ float tile[%d][%d];", TILE, TILE + 1); /* columns lie in all banks */
     open_brace(w, "for (long long i = blockIdx.x; i < %lldLL; i += gridDim.x)",
                across * along * (long long)o->batches);
@@ -264,27 +267,30 @@ static void put_tiles(struct emitter *w, const struct operand *o, bool samples) 
          across, TILE, across, along, TILE);
     line(w, "const k_idx z = (k_idx)(i / %lldLL);", across * along);
     line(w, "(void)z;");
-    open_share(w, eighth, rest);
-    line(w, "float x[%d];", EACH);
+    line(w, "float all[%d][%d];", TILE * TILE / QUAD / THREADS, QUAD); /* loads go together */
+    open_share(w, quad, rest);
+    line(w, "float(&x)[%d] = all[u];", QUAD);
     line(w, "const k_idx r = c0 + c, at = l0 + l;");
-    line(w, "for (int e = 0; e < %d; e++) x[e] = 0;", EACH);
-    open_brace(w, "if (r < %lld && at < %lld)", (long long)o->depth, (long long)o->rows);
-    put_neighbours(w, o, row_name(o), "at", o->rows);
+    line(w, "for (int e = 0; e < %d; e++) x[e] = 0;", QUAD);
+    if (!whole) line(w, "if (r < %lld && at < %lld)", (long long)o->depth, (long long)o->rows);
+    put_neighbours(w, o, row_name(o), "at", o->rows, QUAD);
     close_brace(w);
+    open_share(w, quad, rest);
     line(w, "#pragma unroll");
-    line(w, "for (int e = 0; e < %d; e++) tile[l + e][c] = x[e];", EACH);
+    line(w, "for (int e = 0; e < %d; e++) tile[l + e][c] = k_as_float(k_tf32_bits(all[u][e]));",
+         QUAD);
     close_brace(w);
     line(w, "__syncthreads();");
-    open_share(w, rest, eighth);
-    open_brace(w, "if (l0 + l < %lld && c0 + c < %lld)", (long long)o->rows, (long long)o->depth);
-    line(w, "float x[%d];", EACH);
+    open_share(w, rest, quad);
+    line(w, "float x[%d];", QUAD);
     line(w, "#pragma unroll");
-    line(w, "for (int e = 0; e < %d; e++) x[e] = tile[l][c + e];", EACH);
-    put_planes(w, o,
-               arena_printf(w->arena, "z * %lldLL + (long long)(l0 + l) * %lld + c0 + c",
-                            (long long)o->batch, (long long)o->pitch),
-               1, samples);
-    close_brace(w);
+    line(w, "for (int e = 0; e < %d; e++) x[e] = tile[l][c + e];", QUAD);
+    line(w, "k_pack<k_f32, %d> w;", QUAD);
+    line(w, "k_put(w, x);");
+    if (!whole)
+        line(w, "if (l0 + l < %lld && c0 + c < %lld)", (long long)o->rows, (long long)o->depth);
+    line(w, "k_store<k_f32, %d, 0>(image + (z * %lldLL + (long long)(l0 + l) * %lld + c0 + c), w);",
+         QUAD, (long long)o->batch, (long long)o->pitch);
     close_brace(w);
     line(w, "__syncthreads();");
     close_brace(w);

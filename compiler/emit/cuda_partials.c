@@ -371,7 +371,7 @@ void put_row_results(struct emitter *w, const struct tile_program *t) {
         w->where[v] = is_epilogue_reduction(w->k, v) ? ARRAY : NOWHERE;
     for (uint32_t i = 0; i < w->p->finish.n; i++) put_local(w, w->p->finish.at[i]);
     for (uint32_t i = 0; i < w->p->column_stores.n; i++)
-        put_store1(w, &w->k->stores.at[w->p->column_stores.at[i]], "");
+        put_guarded_store1(w, &w->k->stores.at[w->p->column_stores.at[i]]);
     close_brace(w);
     close_brace(w);
     close_brace(w);
@@ -497,7 +497,7 @@ void emit_partials_finish(struct emitter *w, const struct tile_program *t) {
     put_place(w);
     for (uint32_t i = 0; i < w->p->finish.n; i++) put_local(w, w->p->finish.at[i]);
     for (uint32_t i = 0; i < w->p->column_stores.n; i++)
-        put_store1(w, &k->stores.at[w->p->column_stores.at[i]], "");
+        put_guarded_store1(w, &k->stores.at[w->p->column_stores.at[i]]);
     close_brace(w);
     close_brace(w);
 }

@@ -389,10 +389,29 @@ enum dtype buffer_dtype(const struct emitter *w, buffer_id b) {
     return w->k->schedule->loops->buffers.at[b].meta.dtype;
 }
 
+/* The sum of the terms in which the depth occurs, or of the others. */
+static ex terms_of_depth(struct emitter *w, ex e, bool with) {
+    struct exprs *p = w->k->ex;
+    if (ex_kind(p, e) == EX_ADD)
+        return ex_add(p, terms_of_depth(w, ex_lhs(p, e), with),
+                      terms_of_depth(w, ex_rhs(p, e), with));
+    bool is_number = ex_is_const(p, e, NULL) || ex_uses(p, e, w->k->axis[AXIS_R]);
+    return is_number == with ? e : ex_const(p, 0);
+}
+
+/* Two sums, of which the compiler makes an address and a number in the load itself; of one it would
+ * make as many addresses as there are loads, for reordered its terms might wrap round. */
+static const char *apart_text(struct emitter *w, ex e) {
+    return arena_printf(w->arena, "%s) + (%s", ex_text(w, terms_of_depth(w, e, false)),
+                        ex_text(w, terms_of_depth(w, e, true)));
+}
+
 const char *load_text(struct emitter *w, value_id v) {
     const struct value_node *x = &w->k->values.at[v];
     int arg = argument_of(w, x->buffer);
-    const char *at = w->load_at && w->load_at[v] ? w->load_at[v] : ex_text(w, x->index);
+    const char *at = w->load_at && w->load_at[v] ? w->load_at[v]
+                     : w->depth_is_number        ? apart_text(w, x->index)
+                                                 : ex_text(w, x->index);
     const char *t = dtype_name(buffer_dtype(w, x->buffer));
     if (w->cuda && x->guarded)
         return arena_printf(w->arena, "k_load1_if(%s, p%d + (%s))", ref(w, x->args[0]), arg, at);

@@ -7,8 +7,8 @@
 #include "graph/decompose.h"
 #include "graph/eval.h"
 
-/* Additions, of what is then added up as a tree; on a CPU, 64 of a task's terms and 16 of parts that
- * tasks have summed up (kernel/chain.c). */
+/* Additions, of what is then added up as a tree; on a CPU, 64 of a task's terms and 16 of parts
+ * that tasks have summed up (kernel/chain.c). */
 enum { CHAIN = 128, CPU_CHAIN = 64 + 16 };
 #define EXACT UINT32_MAX /* in place of a node: the error is 0 */
 

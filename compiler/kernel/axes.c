@@ -8,7 +8,9 @@
  * channel.
  *
  * Few rows would be a small part of the 64 that warpgroups have: few filters are the columns of a
- * product, of which tiles have as many as there are, and pixels its rows.
+ * product, of which tiles have as many as there are, and pixels its rows. So are filters whose
+ * results a pixel's elements read, as those of a softmax over channels do: a warp has all columns
+ * of its rows.
  *
  * The columns of a product may be images and their pixels: then each image is a batch, if tiles can
  * be copied of it from where it lies, as of a convolution of 1 x 1. */
@@ -305,6 +307,23 @@ static bool rows_are_few(const struct builder *w, const ex *m, int nm, const ex 
     return rows <= FEW || depth <= SHALLOW;
 }
 
+/* Does anything read, for each row or to reduce them again, what all rows of a column come to? */
+static bool rows_read_columns(const struct kernel *k, const ex *m, int nm) {
+    bool *stands = NEW_ARRAY(k->arena, bool, k->values.n); /* on what a reduction comes to */
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        bool reduces = x->kind == INST_REDUCE && x->over == BEHIND;
+        for (int i = 0; i < x->n_args; i++) stands[v] |= stands[x->args[i]];
+        if (reduces && stands[v]) return true;
+        stands[v] |= reduces;
+    }
+    for (uint32_t s = 0; s < k->stores.n; s++)
+        for (int i = 0; i < nm; i++)
+            if (stands[k->stores.at[s].value] && ex_uses(k->ex, k->stores.at[s].index, m[i]))
+                return true;
+    return false;
+}
+
 static void swap_factors(struct kernel *k, ex *m, int *nm, ex *n, int *nn) {
     value_id a = k->dot_a;
     k->dot_a = k->dot_b;
@@ -337,10 +356,12 @@ void choose_axes(struct builder *w) {
             const struct nest *from = &k->schedule->loops->nests.at[g->members.at[i].nest];
             if (from->matmul) k->precision = from->precision;
         }
-        find_over(w, (uint8_t)((reduced_behind(w, z, nz) ? MASK_Z : 0) |
-                               (reduced_behind(w, m, nm) ? MASK_M : 0) |
-                               (reduced_behind(w, n, nn) ? MASK_N : 0)));
-        if (rows_are_few(w, m, nm, n, nn, r, nr)) swap_factors(k, m, &nm, n, &nn);
+        uint8_t over = (uint8_t)((reduced_behind(w, z, nz) ? MASK_Z : 0) |
+                                 (reduced_behind(w, m, nm) ? MASK_M : 0) |
+                                 (reduced_behind(w, n, nn) ? MASK_N : 0));
+        bool read = over == MASK_M && rows_read_columns(k, m, nm);
+        find_over(w, read ? MASK_N : over);
+        if (read || rows_are_few(w, m, nm, n, nn, r, nr)) swap_factors(k, m, &nm, n, &nn);
         if (k->over & MASK_M) k->span[AXIS_M] = reduced_span(w, m, nm);
         if (k->over & MASK_N) k->span[AXIS_N] = reduced_span(w, n, nn);
         nz = merge_axes(k, z, nz), nm = merge_axes(k, m, nm), nn = merge_axes(k, n, nn),

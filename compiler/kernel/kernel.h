@@ -393,9 +393,9 @@ struct short_steps {
  * 0, goes to a total of its own (f32: products of tensor cores are cut off, not rounded). */
 enum { MOST_PASSES = 6, PROMOTE_DEPTH = 64, PROMOTE_TF32 = 32, PLANE_SCALE = 16 };
 /* Of pairs of f16: what the first plane leaves of a factor is 2^PAIR_SHIFT times as large in the
- * second; products of a first and a second plane have sums of their own, which go to the total
- * every CROSS_STEPS steps. */
-enum { PAIR_SHIFT = 11, CROSS_STEPS = 64 };
+ * second; products of first planes sum up PROMOTE_PAIRS of the depth; those of a first and a second
+ * plane have sums of their own, which go to the total every CROSS_STEPS steps. */
+enum { PAIR_SHIFT = 11, PROMOTE_PAIRS = 32, CROSS_STEPS = 64 };
 struct product {
     struct operand a, b;
     struct {
@@ -499,6 +499,8 @@ const char *operand_unmakeable(const struct kernel *k, const struct operand *o, 
                                struct arena *a);
 /* Registers of a thread of the role that copies or makes, or multiplies; 0: as many as all have. */
 int product_registers(const struct product *p, bool multiplies);
+/* Those of a thread as its block is launched: a multiprocessor's blocks have all of them. */
+int product_launch_registers(const struct kernel *k, const struct product *p, int threads);
 
 /* operand.c: both factors, for tiles of m by n of so much depth; p->by_warp and p->makers are
  * known. */

@@ -8,14 +8,17 @@
  *
  * f32 in pairs of f16 (the knob pairs). x 2^s = hi + 2^-11 lo, hi the nearest f16 and lo the
  * nearest to 2^11 times what hi leaves: 11 bits, the sign, and 11 bits. Three products: hi hi in
- * sums that begin anew every 64 of the depth, as above; hi lo and lo hi, 2^-11 times as large, in
- * sums of their own, where what the units cut off counts 2^11 times less, so that they begin anew
- * every 4096. Where hi is no denormal (x 2^s from 2^-14 on), a pair is x but for 2^-23 of it, and
- * three times in four it is x; lo lo, which is left out, is less than 2^-22 of x y. So a sum is
- * off by at most 8 u sum|x y| (u = 2^-24) before anything is added up, and by about 2 u sum|x y| /
- * sqrt(depth), root mean square: one f32 sum after the other, which is off by up to depth u sum|x
- * y|, is worse from a depth of some 200 on, over normal, uniform, cancelling and wide data, both
- * in the mean and at its worst element; pairs are for 256 and more.
+ * sums that begin anew every 32 of the depth; hi lo and lo hi, 2^-11 times as large, in sums of
+ * their own, where what the units cut off counts 2^11 times less, so that they begin anew every
+ * 4096. Where hi is no denormal (x 2^s from 2^-14 on), a pair is x but for 2^-23 of it, and three
+ * times in four it is x; lo lo, which is left out, is less than 2^-22 of x y. So a sum is off by
+ * at most 8 u sum|x y| (u = 2^-24) before anything is added up, and by about 2 u sum|x y| /
+ * sqrt(depth), root mean square. What is off most is what the units cut off of hi hi, products of
+ * 22 bits, where these are aligned to their sum: of positive factors 3 u sum|x y| in the mean, if
+ * sums began anew every 64, as those of bf16 do, whose products have 16 bits; it grows with how
+ * large a sum is before it is added to the total, and is 1.3 u of 32. One f32 sum after the other,
+ * off by up to depth u sum|x y|, is worse from a depth of 64 on, over normal, uniform, cancelling
+ * and wide data, both in the mean and at its worst element; pairs are for 64 and more.
  *
  * s is the same for all of a factor: of 2048 elements or so that lie all over it, as each block of
  * the launch that packs finds out for itself, the largest becomes about 2^10. Below 2^-14 pairs
@@ -113,18 +116,29 @@ double product_depth_left(const struct short_steps *s, int depth) {
     return s->every ? 1 - (double)(depth - s->depth) / depth / (double)s->every : 1;
 }
 
+/* Of so much of the factors' depth, how much is no filling of channels to whole lines. */
+static int64_t filled_depth(const struct product *p, int64_t depth) {
+    const struct operand *o = &p->a;
+    return o->order && !o->along ? depth * o->order->channels / o->channels : depth;
+}
+
 static int64_t least_steps(const struct kernel *k, const struct product *p, int64_t all) {
     for (int64_t z = 0; p->steps && z < kernel_size(k, AXIS_Z); z++)
         if (p->steps->n[z] < all) all = p->steps->n[z];
     return all;
 }
 
-static struct folds promoted_folds(int64_t depth, int step) {
-    enum { RADIX = 32 };
-    int64_t terms = (depth + step - 1) / step, n = (terms + RADIX - 1) / RADIX;
+/* What steps come to is added up in blocks, and these then. Of pairs, which are twice as many
+ * terms, blocks are about as long as they are many. */
+static struct folds promoted_folds(int64_t depth, int step, bool pairs) {
+    enum { RADIX = 32, SHORT = 8 };
+    int block = RADIX, length = SHORT;
+    while ((int64_t)length * length < depth / PROMOTE_PAIRS) length *= 2;
+    if (pairs) block = length * PROMOTE_PAIRS / step;
+    int64_t terms = (depth + step - 1) / step, n = (terms + block - 1) / block;
     struct folds f = {.terms = terms, .block = 1};
     if (n == 1) return f;
-    f = (struct folds){.terms = terms, .block = RADIX, .radix = RADIX, .levels = 1};
+    f = (struct folds){.terms = terms, .block = block, .radix = RADIX, .levels = 1};
     for (; n > RADIX; n = (n + RADIX - 1) / RADIX) f.levels++;
     return f;
 }
@@ -161,16 +175,16 @@ static const char *check_operand(const struct kernel *k, const struct operand *o
     return NULL;
 }
 
-/* Registers of a thread as its block is launched: a multiprocessor's blocks have all of them. */
-static int launch_registers(const struct kernel *k, const struct product *p, int threads) {
-    enum { UNIT = 8 };
-    return (int)(k->limits->regs_unit / (p->resident * threads)) / UNIT * UNIT;
+int product_launch_registers(const struct kernel *k, const struct product *p, int threads) {
+    enum { UNIT = 8, OF_WGMMA = 1 << 16 }; /* where a multiprocessor has wgmma, it has so many */
+    int64_t all = p->resident > 1 ? k->limits->regs_unit : OF_WGMMA;
+    return (int)(all / (p->resident * threads)) / UNIT * UNIT;
 }
 
 /* Those who copy give registers away, and those who multiply get them. */
 static void share_registers(const struct kernel *k, struct product *p, int threads) {
     enum { UNIT = 8, COPIER = 40 };
-    int left = launch_registers(k, p, threads) * threads - COPIER * GROUP_THREADS;
+    int left = product_launch_registers(k, p, threads) * threads - COPIER * GROUP_THREADS;
     p->copier_registers = COPIER;
     p->multiplier_registers = left / (p->warpgroups * GROUP_THREADS) / UNIT * UNIT;
 }
@@ -183,7 +197,7 @@ static const char *check_fit(const struct kernel *k, int fit, const struct layou
         return fit ? arena_printf(a, "fit=%d; mma=1 has one block, or fit=2", fit) : NULL;
     if (p->resident > MOST) return arena_printf(a, "fit=%d blocks of %d threads", fit, y->threads);
     /* NVRTC 13.0 wants what an instruction names to be there at launch (C7602), and no more. */
-    int launched = launch_registers(k, p, y->threads);
+    int launched = product_launch_registers(k, p, y->threads);
     if (y->br / 2 + OTHERS > launched)
         return arena_printf(a, "fit=%d: %d sums of an instruction; %d is the limit", fit, y->br / 2,
                             launched - OTHERS);
@@ -193,17 +207,28 @@ static const char *check_fit(const struct kernel *k, int fit, const struct layou
     return NULL;
 }
 
-/* A multiprocessor has 512 for each thread of a warpgroup. Those who make hold what they have read
- * of a step, those who multiply their sums. */
+/* Those who make hold what they have read of a step, those who multiply their sums; a block's
+ * warpgroups share out what they are launched with: more than that no instruction gets, for ever.
+ * Where they ask for it, the compiler knows too that a warpgroup's operands are the same for all of
+ * its threads. */
+static int makers_registers(const struct product *p, bool multiplies) {
+    enum { OTHERS = 56, ALL = 512, UNIT = 8, MOST = 232 };
+    int groups = p->warpgroups + p->makers, launched = ALL / groups / UNIT * UNIT;
+    int sums = p->warp_columns / 2 * (p->promotes ? 2 : 1);
+    int each = (sums + OTHERS + UNIT - 1) / UNIT * UNIT;
+    if (groups == 2) return 0;
+    if (each <= launched) {
+        int left = (launched * groups - each * p->warpgroups) / p->makers / UNIT * UNIT;
+        return multiplies ? each : left < MOST ? left : MOST;
+    }
+    if (p->warpgroups == 1) return multiplies ? 232 : 136;
+    return p->makers == 1 ? multiplies ? 200 : 104 : multiplies ? 168 : 88;
+}
+
+/* A multiprocessor has 512 for each thread of a warpgroup. */
 int product_registers(const struct product *p, bool multiplies) {
     if (p->resident > 1) return multiplies ? p->multiplier_registers : p->copier_registers;
-    if (p->makers) {
-        enum { OTHERS = 56, EACH = 128 };
-        int sums = p->warp_columns / 2 * (p->promotes ? 2 : 1);
-        if (p->warpgroups == 2 && p->makers == 2 && sums + OTHERS <= EACH) return 0;
-        if (p->warpgroups == 1) return p->makers == 1 ? 0 : multiplies ? 232 : 136;
-        return p->makers == 1 ? multiplies ? 200 : 104 : multiplies ? 168 : 88;
-    }
+    if (p->makers) return makers_registers(p, multiplies);
     if (p->warpgroups == 1) return 0;
     return p->warpgroups > 2 ? multiplies ? 160 : 32 : multiplies ? 232 : 40;
 }
@@ -214,6 +239,8 @@ static const char *check_makers(const struct kernel *k, const struct config *c,
     enum { MOST = 2, WIDEST = 192 };
     if (p->makers > MOST) return arena_printf(a, "make=%d; %d is the limit", p->makers, MOST);
     if (p->by_warp) return "make is a knob of mma=1";
+    if (p->makers > c->knob[KNOB_stages])
+        return arena_printf(a, "make=%d needs as many stages", p->makers);
     if (p->resident > 1) return "blocks that make tiles have a multiprocessor each";
     if (p->pairs)
         return "tiles of pairs are not made: whether these are in range is known of images";
@@ -234,7 +261,7 @@ static int product_arrays(const struct product *p) { return p->pairs ? 3 : p->pr
  * are known to be exact enough (see above). What is out of their range is multiplied in bf16. */
 static const char *check_pairs(const struct kernel *k, const struct config *c,
                                const struct product *p, int64_t least_depth, struct arena *a) {
-    enum { LEAST_DEPTH = 256 };
+    enum { LEAST_DEPTH = 64 };
     struct config wide;
     if (c->knob[KNOB_mma] != BY_WARPGROUP) return "pairs=1 needs mma=1";
     if (p->a.planes != 2 || p->b.planes != 2) return "pairs=1 needs two factors of f32";
@@ -440,7 +467,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     p->parts = y->split;
     if (p->parts > 1 && k->over) return "parts of the depth have no sums to reduce";
     int64_t least = least_steps(k, p, steps);
-    if (p->pairs && (bad = check_pairs(k, c, p, least * depth, a))) return bad;
+    if (p->pairs && (bad = check_pairs(k, c, p, filled_depth(p, least * depth), a))) return bad;
     if (p->parts > least || p->parts > MOST_PARTS)
         return arena_printf(a, "split=%d of %lld steps; %d is the limit", p->parts,
                             (long long)least, MOST_PARTS);
@@ -450,7 +477,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     if (p->promotes && depth != promote)
         return arena_printf(a, "sums that begin anew every %d of the depth need k=%d", promote,
                             promote);
-    if (p->promotes) p->folds = promoted_folds(part, promote);
+    if (p->promotes) p->folds = promoted_folds(part, promote, p->pairs);
     p->a_bytes = m * depth * dtype_bytes(p->a.stored) * stored_planes(&p->a);
     p->b_bytes = n * depth * dtype_bytes(p->b.stored) * stored_planes(&p->b);
     bad = (by_warp ? check_warps : check_warpgroups)(k, c, y, p, a);

@@ -426,12 +426,14 @@ static void propose_mma(struct space *s) {
         }
     /* Two blocks a multiprocessor, of tiles that leave room for two. */
     static const int halves[][2] = {{64, 192}, {64, 128}, {64, 96}, {64, 80}, {64, 64}, {128, 64}};
-    for (size_t i = 0; i < sizeof halves / sizeof *halves; i++)
-        propose_windows(s,
-                        CONFIG(K(m, halves[i][0]), K(n, halves[i][1]), K(k, 128 / element(s)),
-                               K(fit, 2), K(mma, 1),
-                               K(warps, (halves[i][0] / 64 + 1) * 128 / s->k->limits->warp)),
-                        MOST_STAGES);
+    for (size_t i = 0; i < sizeof halves / sizeof *halves; i++) {
+        struct config c =
+            CONFIG(K(m, halves[i][0]), K(n, halves[i][1]), K(k, 128 / element(s)), K(fit, 2),
+                   K(mma, 1), K(warps, (halves[i][0] / 64 + 1) * 128 / s->k->limits->warp));
+        propose_windows(s, c, MOST_STAGES);
+        c.knob[KNOB_pairs] = 1;
+        if (may_make_planes(s->k)) propose_windows(s, c, MOST_STAGES);
+    }
 }
 
 /* By warps, where there is no wgmma; and where there is, products of f32, whose planes warps make

@@ -12,9 +12,10 @@
  *   - all reductions go along the same axes, which are all of the left factor's own, or of the
  *     right one's, or both, or these and the batches; or the last of the right one's, and last ones
  *     of the left one's or none: the pixels of each image, with the channels of each group;
- *   - what reads, element by element, what its rows come to reads rows, not columns: the blocks
- *     that share rows are at work at a time, and wait for each other with what they have in
- *     registers; if there are so many blocks, and not too many of the device's are idle then;
+ *   - what reads, element by element, what rows come to, or columns, reads these alone: the kernel
+ *     makes rows of columns (kernel/axes.c). The blocks that share rows are at work at a time, and
+ *     wait for each other with what they have in registers; if there are so many blocks, and not
+ *     too many of the device's are idle then;
  *   - there are enough tiles; else parts of the depth fill the device, whose sums are complete
  *     nowhere before all have come. */
 #include "schedule/fuse.h"
@@ -225,10 +226,13 @@ static bool are_last(const struct group *H, uint32_t axes, uint32_t all) {
 }
 
 /* Reduced along the last of the columns' axes, a span of neighbours, and of the rows' as well, if
- * at all: of each image, of the channels of each group. */
+ * at all: of each image, of the channels of each group. Few filters in f32 are columns if nothing
+ * stands behind them (kernel/axes.c): with the statistics of a group norm behind 24 a file took 952
+ * us, and 636 with a kernel for each operator (H100; KernelBench's level 2, file 23). */
 static const char *spans_reason(struct fuser *f, const struct merge *m, struct product_axes p,
-                                uint32_t over) {
+                                enum dtype t, uint32_t over) {
     enum { LEAST = 128 }; /* columns: a warp's are not to be of many spans */
+    enum { FEW = 32 };    /* rows: half of those that a warpgroup has */
     const struct group *H = host_of(f, m);
     const char *some = "a reduction goes along some of the product's rows or columns";
     uint32_t columns = over & p.right;
@@ -236,6 +240,8 @@ static const char *spans_reason(struct fuser *f, const struct merge *m, struct p
     if (!are_last(H, columns, p.right) || !are_last(H, over & p.left, p.left)) return some;
     if (size_of_axes(f, H, columns) < LEAST)
         return "a reduction goes along few of the product's columns";
+    if (f->limits->wgmma && t == DT_F32 && size_of_axes(f, H, p.left) <= FEW)
+        return "few rows of a product are columns, if nothing goes along a part of the others";
     struct walk w = walk_both(f, m);
     for (const struct member *M; (M = next_member(&w));) {
         const struct nest *n = nest_at(f, M->nest);
@@ -247,7 +253,7 @@ static const char *spans_reason(struct fuser *f, const struct merge *m, struct p
 
 /* Axes along which all of them reduce: one set. */
 static const char *over_reason(struct fuser *f, const struct merge *m, struct product_axes p,
-                               uint32_t over) {
+                               enum dtype t, uint32_t over) {
     struct walk w = walk_both(f, m);
     for (const struct member *M; (M = next_member(&w));) {
         uint32_t axes = reduced_axes(f, m, M);
@@ -258,7 +264,7 @@ static const char *over_reason(struct fuser *f, const struct merge *m, struct pr
     if ((rest & p.left) == p.left) rest &= ~p.left;
     if ((rest & p.right) == p.right) rest &= ~p.right;
     if ((rest & p.both) == p.both) rest &= ~p.both;
-    return rest ? spans_reason(f, m, p, over) : NULL;
+    return rest ? spans_reason(f, m, p, t, over) : NULL;
 }
 
 /* Tiles of the largest size in turns of so many blocks. */
@@ -273,9 +279,11 @@ static const char *readers_reason(struct fuser *f, const struct merge *m, const 
     const struct nest *n = nest_at(f, M->nest);
     bool wide = f->limits->wgmma && n->insts.at[n->insts.n - 1].dtype != DT_F32;
     int64_t width = wide ? 2 * COLUMNS : COLUMNS, units = f->limits->units;
-    if (over != p.right) return "elements read what columns come to, which many tiles share";
-    int64_t sharing = (size_of_axes(f, H, p.right) + width - 1) / width;
-    int64_t down = size_of_axes(f, H, p.both) * ((size_of_axes(f, H, p.left) + ROWS - 1) / ROWS);
+    if (over != p.right && over != p.left)
+        return "elements read what more than their row, or their column, comes to";
+    uint32_t others = over == p.right ? p.left : p.right;
+    int64_t sharing = (size_of_axes(f, H, over) + width - 1) / width;
+    int64_t down = size_of_axes(f, H, p.both) * ((size_of_axes(f, H, others) + ROWS - 1) / ROWS);
     if (sharing == 1) return NULL;
     if (sharing > units)
         return arena_printf(f->s->arena,
@@ -288,7 +296,46 @@ static const char *readers_reason(struct fuser *f, const struct merge *m, const 
     return NULL;
 }
 
+/* Does nest n reduce windows, which nest w moves? Some dimension that w reads is an axis that n
+ * reduces, or goes along element by element (unroll.c), beside one that it keeps. */
+static bool reduces_windows(struct fuser *f, const struct nest *n, const struct nest *w) {
+    const struct inst *moved = &w->insts.at[0];
+    for (uint32_t i = 0; i < n->insts.n && !n->matmul; i++) {
+        const struct inst *x = &n->insts.at[i];
+        if (x->kind != INST_LOAD || x->buffer != w->out) continue;
+        for (int d = 0; d < moved->n_index; d++) {
+            bool reduced = false, kept = false;
+            for (int k = 0; k < x->n_index; k++) {
+                if (!ex_uses(f->l->ex, moved->index[d], w->out_index[k])) continue;
+                int64_t number;
+                bool along = ex_is_const(f->l->ex, x->index[k], &number);
+                for (int r = 0; r < n->n_reduce; r++)
+                    along |= ex_uses(f->l->ex, x->index[k], n->reduce[r]);
+                reduced |= along, kept |= !along;
+            }
+            if (reduced && kept) return true;
+        }
+    }
+    return false;
+}
+
+/* Windows of what a product comes to, as stored by its tiles, lie in pieces: 8 pixels of 2 x 2 x 2
+ * took 3240 us to store where 1420 were enough, and are read as often as the pixels themselves by
+ * who reduces them (H100; KernelBench's level 2, file 89). */
+static const char *windows_reason(struct fuser *f, const struct merge *m) {
+    const struct group *G = group_at(f, m->guest);
+    if (G->members.n != 1) return NULL;
+    const struct nest *w = nest_at(f, G->members.at[0].nest);
+    if (w->insts.n != 1 || w->insts.at[0].kind != INST_LOAD) return NULL;
+    if (f->s->writer[w->insts.at[0].buffer] == NO_NEST) return NULL;
+    for (uint32_t i = 0; i < f->l->nests.n; i++)
+        if (reduces_windows(f, nest_at(f, i), w)) return "windows go along with who reduces them";
+    return NULL;
+}
+
 const char *epilogue_reason(struct fuser *f, const struct merge *m) {
+    const char *apart = group_at(f, m->host)->matmul ? windows_reason(f, m) : NULL;
+    if (apart) return apart;
     struct walk w = walk_both(f, m);
     const struct member *product = NULL;
     uint32_t over = 0;
@@ -298,6 +345,8 @@ const char *epilogue_reason(struct fuser *f, const struct merge *m) {
     }
     if (!product || !over) return NULL;
     const char *why = units_reason(f, m, product);
-    if (!why) why = over_reason(f, m, product_axes(f, m, product), over);
+    const struct nest *n = nest_at(f, product->nest);
+    enum dtype t = n->insts.at[n->insts.n - 1].dtype;
+    if (!why) why = over_reason(f, m, product_axes(f, m, product), t, over);
     return why || !reads_rows(f, m, over) ? why : readers_reason(f, m, product, over);
 }

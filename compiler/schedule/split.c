@@ -342,7 +342,7 @@ static void end_with_strides(struct fuser *f, const struct merge *m, const struc
     uint32_t product = of_b ? m->b : m->a, g = of_b ? m->a : m->b;
     struct group *G = group_at(f, g), *H = group_at(f, product), before;
     if (f->limits->kind != DEVICE_CUDA || f->eager || !H->matmul || G->matmul) return;
-    if (G->n_r || G->scan || !has_rows_and_columns(f, H)) return;
+    if (G->scan || !has_rows_and_columns(f, H)) return;
     before = copy_group(f, G);
     bool any = false;
     while (lengthen(f, g, product)) any = true;

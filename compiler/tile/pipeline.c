@@ -87,7 +87,8 @@ static void put_after_dot(struct tile_program *t, bool reads_sums) {
 }
 
 static void put_multipliers(struct tile_program *t, const struct tile_inst *code, uint32_t n) {
-    bool promotes = t->product->promotes, in_loop = false;
+    /* Of pairs, crossed products go on while the sums of the others are added. */
+    bool drains = t->product->promotes && !t->product->pairs, in_loop = false;
     put(t, TILE_ROLE, 0, t->threads - t->copiers);
     for (uint32_t i = 0; i < n; i++) {
         const struct tile_inst *x = &code[i];
@@ -95,8 +96,8 @@ static void put_multipliers(struct tile_program *t, const struct tile_inst *code
         if (x->op == TILE_DOT) put(t, TILE_WAIT_FULL, 0, 0);
         if (x->op == TILE_END && in_loop) put(t, TILE_NEXT, 0, 0);
         vec_push(t->arena, &t->code, *x);
-        if (x->op == TILE_DOT) put_after_dot(t, promotes);
-        if (x->op == TILE_END && in_loop && !promotes) {
+        if (x->op == TILE_DOT) put_after_dot(t, drains);
+        if (x->op == TILE_END && in_loop && !drains) {
             put(t, TILE_DRAIN, 0, 0);
             put(t, TILE_ARRIVE, 0, 1);
         }

@@ -21,6 +21,7 @@ struct product_at {
     int64_t step;        /* which is the stage of what stays */
     bool fresh, crosses; /* the sums begin with it; those of crossed products do */
     int depth;           /* of a short step less */
+    bool last_crossed; /* of pairs: the crossed products of the last PROMOTE_PAIRS; else the rest */
 };
 
 struct agent {
@@ -206,8 +207,12 @@ static int64_t step_number(const struct machine *x, const struct agent *g, int a
 static struct product_at product_of(const struct machine *x, const struct agent *g, bool fresh,
                                     bool crosses) {
     bool is_short = tile_step_is_short(x->t, step_number(x, g, 0));
-    return (struct product_at){g->stage, g->step, fresh, crosses,
-                               is_short ? x->t->product->shorts.depth : ring(x, TILE_A)->depth};
+    return (struct product_at){.stage = g->stage,
+                               .step = g->step,
+                               .fresh = fresh,
+                               .crosses = crosses,
+                               .depth =
+                                   is_short ? x->t->product->shorts.depth : ring(x, TILE_A)->depth};
 }
 
 static void start_copy(struct machine *x, const struct agent *g, int i, int ahead) {
@@ -253,27 +258,54 @@ static void give(struct machine *x, const struct agent *g) {
     fill_stage(x, b);
 }
 
-static void multiply(struct machine *x, struct agent *g, const struct product_at *p) {
+/* The products of planes from so much of the step's depth on: the crossed ones, or the others. */
+static void multiply_planes(struct machine *x, struct agent *g, const struct product_at *p,
+                            bool crossed, int from, int end) {
     const struct tile_ring *a = ring(x, TILE_A), *b = ring(x, TILE_B);
     const struct product *of = x->t->product;
-    for (int i = 0; i < group_rows(x) * b->rows && p->fresh; i++) g->sums[i] = 0;
-    for (int i = 0; i < group_rows(x) * b->rows && p->crosses; i++) g->crossed[i] = 0;
     for (int q = 0; q < of->n_passes; q++) {
-        float *sums = of->pass[q].crossed ? g->crossed : g->sums;
+        float *sums = crossed ? g->crossed : g->sums;
+        if (of->pass[q].crossed != crossed) continue;
         int of_a = a->operand->stays ? (int)p->step : p->stage,
             of_b = b->operand->stays ? (int)p->step : p->stage;
         const float *left =
             tile_of(x, g->rank, TILE_A, of_a, of->pass[q].a) + g->group * group_rows(x) * a->depth;
         const float *right = tile_of(x, g->rank, TILE_B, of_b, of->pass[q].b);
-        for (int d = 0; d < p->depth; d += INSTRUCTION)
+        for (int d = from; d < end; d += INSTRUCTION)
             for (int i = 0; i < group_rows(x); i++)
                 for (int j = 0; j < b->rows; j++) {
                     double sum = sums[i * b->rows + j];
-                    for (int k = d; k < d + INSTRUCTION && k < p->depth; k++)
+                    for (int k = d; k < d + INSTRUCTION && k < end; k++)
                         sum += (double)left[i * a->depth + k] * right[j * b->depth + k];
                     sums[i * b->rows + j] = (float)sum;
                 }
     }
+}
+
+static void add(const struct machine *x, struct agent *g) {
+    for (int i = 0; i < group_rows(x) * ring(x, TILE_B)->rows; i++) g->total[i] += g->sums[i];
+}
+
+static void clear(const struct machine *x, float *sums) {
+    for (int i = 0; i < group_rows(x) * ring(x, TILE_B)->rows; i++) sums[i] = 0;
+}
+
+static void multiply(struct machine *x, struct agent *g, const struct product_at *p) {
+    bool pairs = x->t->product->pairs;
+    int last = pairs && p->depth > PROMOTE_PAIRS ? PROMOTE_PAIRS : 0;
+    if (p->last_crossed) {
+        multiply_planes(x, g, p, true, last, p->depth);
+        return;
+    }
+    if (p->fresh) clear(x, g->sums);
+    if (p->crosses) clear(x, g->crossed);
+    if (last) {
+        multiply_planes(x, g, p, false, 0, last);
+        multiply_planes(x, g, p, true, 0, last);
+        add(x, g);
+        clear(x, g->sums);
+    }
+    multiply_planes(x, g, p, false, last, p->depth);
 }
 
 static void drain(struct machine *x, struct agent *g, int most) {
@@ -283,15 +315,26 @@ static void drain(struct machine *x, struct agent *g, int most) {
     g->under_way.n -= n;
 }
 
-static void add(const struct machine *x, struct agent *g) {
-    for (int i = 0; i < group_rows(x) * ring(x, TILE_B)->rows; i++) g->total[i] += g->sums[i];
-}
-
-static void cross(const struct machine *x, struct agent *g, int steps) {
+static void cross(struct machine *x, struct agent *g, int steps) {
     if (g->step % steps != steps - 1 && g->step + 1 != g->steps) return;
+    drain(x, g, 0);
     for (int i = 0; i < group_rows(x) * ring(x, TILE_B)->rows; i++)
         g->total[i] += ldexpf(g->crossed[i], -PAIR_SHIFT);
     g->crosses = true;
+}
+
+static uint32_t matching_begin(const struct tile_program *t, uint32_t at) {
+    int depth = 0;
+    for (uint32_t i = at;; i--) {
+        depth += (t->code.at[i].op == TILE_END) - tile_op_opens(t->code.at[i].op);
+        if (!depth) return i;
+    }
+}
+
+/* Does what stands there stand in a loop, in no region of its own? */
+static bool is_in_loop(const struct tile_program *t, uint32_t at) {
+    while (t->code.at[at].op != TILE_END) at++;
+    return t->code.at[matching_begin(t, at)].op == TILE_LOOP;
 }
 
 static void arrive(struct machine *x, const struct agent *g, int stage) {
@@ -432,14 +475,6 @@ static uint32_t matching_end(const struct tile_program *t, uint32_t at) {
     }
 }
 
-static uint32_t matching_begin(const struct tile_program *t, uint32_t at) {
-    int depth = 0;
-    for (uint32_t i = at;; i--) {
-        depth += (t->code.at[i].op == TILE_END) - tile_op_opens(t->code.at[i].op);
-        if (!depth) return i;
-    }
-}
-
 static void begin_tile(struct machine *x, struct agent *g) {
     size_t n = (size_t)(group_rows(x) * ring(x, TILE_B)->rows);
     int64_t parts = x->t->product->parts, part = g->tile % parts, z, m, row;
@@ -520,16 +555,19 @@ static bool go_on(struct machine *x, struct agent *g) {
         break;
     case TILE_DOT:
         vec_push(x->arena, &g->under_way, product_of(x, g, g->fresh, g->crosses));
+        if (x->t->product->pairs) {
+            struct product_at last = product_of(x, g, false, false);
+            last.last_crossed = true;
+            vec_push(x->arena, &g->under_way, last);
+        }
         g->fresh = g->crosses = false;
         if (!x->late || x->t->ahead) drain(x, g, 0);
         break;
     case TILE_DRAIN: drain(x, g, c->n); break;
     case TILE_ARRIVE:
         /* of the loop's first step nothing is before it */
-        if (!c->n || x->t->code.at[g->at + 1].op != TILE_NEXT)
-            arrive(x, g, c->n ? g->before : g->stage);
-        else if (g->step)
-            arrive(x, g, g->before);
+        if (c->n && !g->step && is_in_loop(x->t, g->at)) break;
+        arrive(x, g, c->n ? g->before : g->stage);
         break;
     case TILE_NEXT:
         g->before = g->stage;

@@ -209,8 +209,15 @@ static const char *check(struct checker *c, uint32_t at) {
         break;
     case TILE_NEXT: c->next = true; break;
     case TILE_ADD:
-    case TILE_CROSS:
     case TILE_FOLD:
+        if (c->under_way > (c->t->product->pairs ? 1 : 0))
+            return fail(c, "T5", at, "products are under way");
+        c->added |= x->op == TILE_ADD;
+        break;
+    case TILE_CROSS:
+        if (!c->t->product->pairs) return fail(c, "T10", at, "these are no pairs");
+        c->crossed = true;
+        break;
     case TILE_LEAVE:
     case TILE_MEET:
     case TILE_STORE:
@@ -222,10 +229,6 @@ static const char *check(struct checker *c, uint32_t at) {
     case TILE_RESCALE:
     case TILE_RESULTS:
         if (c->under_way) return fail(c, "T5", at, "products are under way");
-        if (x->op == TILE_CROSS && !c->t->product->pairs)
-            return fail(c, "T10", at, "these are no pairs");
-        c->added |= x->op == TILE_ADD;
-        c->crossed |= x->op == TILE_CROSS;
         if (x->op == TILE_MEET && !c->left) return fail(c, "T3", at, "its own part is not there");
         c->left |= x->op == TILE_LEAVE;
         c->met |= x->op == TILE_MEET;
@@ -288,10 +291,12 @@ static const char *check_resident(struct checker *c) {
     const struct tile_program *t = c->t;
     const struct device_limits *d = t->block->kernel->limits;
     const struct product *p = t->product;
-    int64_t registers = (int64_t)p->copier_registers * t->copiers +
-                        (int64_t)p->multiplier_registers * (t->threads - t->copiers);
-    if (p->resident == 1 || p->by_warp) return NULL;
-    if (registers * p->resident > d->regs_unit) return "T12: registers for fewer blocks";
+    int64_t registers = (int64_t)product_registers(p, false) * t->copiers +
+                        (int64_t)product_registers(p, true) * (t->threads - t->copiers);
+    if (p->by_warp) return NULL;
+    int launched = product_launch_registers(t->block->kernel, p, t->threads);
+    if (registers > (int64_t)launched * t->threads) return "T12: registers for fewer blocks";
+    if (p->resident == 1) return NULL;
     return (int64_t)t->smem * p->resident > d->smem_unit ? "T12: shared memory for fewer blocks"
                                                          : NULL;
 }

@@ -393,6 +393,8 @@ void mma_multiply(struct emu *e, float *d, const unsigned *a, const unsigned *b,
 /* The lanes of a warp have met; the values they bring are theirs of the two hooks above. */
 void mma_meet(struct emu *e, struct thread *warp, int op);
 double mma_number(int type, const unsigned char *at);
-float mma_truncate(double sum); /* to f32, towards 0: what the units do, about */
+/* What the units do, about: terms, of which the first is what is there, are aligned to the largest,
+ * cut off, and added up; what that comes to is cut off to f32. */
+float mma_sum(const double *terms, int n);
 
 #endif

@@ -156,9 +156,10 @@ static void multiply(const struct emu *e, const struct product *p) {
     for (unsigned i = 0; i < M; i++)
         for (unsigned j = 0; j < n; j++) {
             float *to = p->acc->values + i * n + j;
-            double sum = p->is.add ? (double)*to : 0;
-            for (unsigned k = 0; k < depth; k++) sum += a[i * MOST_K + k] * b[j * MOST_K + k];
-            *to = mma_truncate(sum);
+            double terms[1 + MOST_K] = {p->is.add ? (double)*to : 0};
+            for (unsigned k = 0; k < depth; k++)
+                terms[1 + k] = a[i * MOST_K + k] * b[j * MOST_K + k];
+            *to = mma_sum(terms, 1 + (int)depth);
         }
 }
 

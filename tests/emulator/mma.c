@@ -48,10 +48,23 @@ double mma_number(int type, const unsigned char *at) {
     return type == EMU_F16 ? of_f16(h) : (double)as_float((uint32_t)h << 16);
 }
 
-float mma_truncate(double sum) {
+static float truncated(double sum) {
     float f = (float)sum;
     if (isfinite(sum) && fabs(sum) < 0x1p128 && fabs((double)f) > fabs(sum)) f = nextafterf(f, 0);
     return f;
+}
+
+float mma_sum(const double *terms, int n) {
+    enum { BITS = 25 };
+    double sum = 0, most = 0, cut = 0;
+    for (int i = 0; i < n; i++) sum += terms[i];
+    for (int i = 0; i < n; i++) most = fmax(most, fabs(terms[i]));
+    if (!isfinite(sum) || most < 0x1p-900 || most > 0x1p900) return truncated(sum);
+    int e;
+    frexp(most, &e);
+    double unit = ldexp(1, e - 1 - BITS), per = 1 / unit;
+    for (int i = 0; i < n; i++) cut += (double)(int64_t)(terms[i] * per);
+    return truncated(cut * unit);
 }
 
 static const void *brought(const struct thread *lane) {
@@ -91,10 +104,10 @@ static void multiply(const struct thread *warp, int type) {
     for (unsigned lane = 0; lane < WARP; lane++) {
         const struct operands *o = brought(warp + lane);
         for (unsigned i = 0; i < 4; i++) {
-            double sum = (double)o->d[i];
+            double terms[17] = {(double)o->d[i]};
             for (unsigned k = 0; k < 8 * each; k++)
-                sum += a[lane / 4 + 8 * (i / 2)][k] * b[k][2 * (lane % 4) + i % 2];
-            o->d[i] = mma_truncate(sum);
+                terms[1 + k] = a[lane / 4 + 8 * (i / 2)][k] * b[k][2 * (lane % 4) + i % 2];
+            o->d[i] = mma_sum(terms, 1 + 8 * (int)each);
         }
     }
 }

@@ -670,7 +670,7 @@ static void test_warps(void **state) {
     end(&f);
 }
 
-/* Sums are cut, not rounded. */
+/* Terms and sums are cut, not rounded. */
 static void test_warp_tf32(void **state) {
     struct fix f = begin(WARP_TEXT, (const char *[]){"warp_tf32"}, 1);
     float *a = fill(&f, "a", DT_F32, 16 * 8, 1), *b = fill(&f, "b", DT_F32, 8 * 8, 2);
@@ -681,10 +681,13 @@ static void test_warp_tf32(void **state) {
     assert_int_equal(count_wrong(y, 16, 8, 8, DT_F32, a, 8, 1, b, 8, 1), 0);
     for (int i = 0; i < 8; i++) a[i] = b[i] = 0;
     a[0] = 1 + 0x1p-11f; /* a tie: away from 0, 1 + 2^-10 */
-    b[0] = -0x1p-30f;
+    b[0] = -0x1p-24f;
     c[0] = 1;
     assert_ok(launch(&f, "warp_tf32", 32, args, 4, emu_run));
     assert_true(y[0] == 1 - 0x1p-24f);
+    b[0] = -0x1p-30f; /* cut off before it is added: it is less than 2^-25 of the largest */
+    assert_ok(launch(&f, "warp_tf32", 32, args, 4, emu_run));
+    assert_true(y[0] == 1);
     c[0] = 0;
     assert_ok(launch(&f, "warp_tf32", 32, args, 4, emu_run));
     assert_true(y[0] == -0x1p-30f * (1 + 0x1p-10f));

@@ -182,9 +182,9 @@ static const char sums_of_pixels[] =
 
 /* Of each image and the channels of a group, whose pixels end within tiles. */
 static const char sums_of_images[] =
-    "graph(%x: f32[3, 20, 12, 13], %w: f32[12, 20, 3, 3], %b: f32[12]) {\n"
+    "graph(%x: f32[3, 20, 12, 13], %w: f32[36, 20, 3, 3], %b: f32[36]) {\n"
     " %c = convolution(%x, %w, %b, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)\n"
-    " %v = view(%c, [3, 4, 468])\n %q = m2(%v, [2])\n %s = sum(%v, [2])\n"
+    " %v = view(%c, [3, 12, 468])\n %q = m2(%v, [2])\n %s = sum(%v, [2])\n"
     " return %c, %q, %s\n}\n";
 
 /* Pooling behind it splits rows and columns, which are windows all the same. */
@@ -192,6 +192,40 @@ static const char pooled[] =
     "graph(%x: bf16[2, 32, 8, 12], %w: bf16[48, 32, 3, 3]) {\n"
     " %c = convolution(%x, %w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)\n"
     " %p = max_pool(%c, [2, 2], [2, 2], [0, 0])\n return %p\n}\n";
+
+/* What the channels of a pixel come to, read by each of them or reduced again: these are columns of
+ * pixels. One tile has all of them, or several that wait for each other; phases of which the last
+ * ends within a stride, or none does. */
+static const struct {
+    const char *text, *config;
+    bool old;
+} over_channels[] = {
+    {"graph(%x: bf16[2, 32, 9, 12], %w: bf16[48, 32, 3, 3], %b: bf16[48]) {\n"
+     " %c = convolution(%x, %w, %b, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)\n"
+     " %s = softmax(%c, 1)\n return %s\n}\n",
+     "mma=1 m=64 n=48 k=64 stages=2 warps=8", false},
+    {"graph(%x: f32[2, 32, 9, 12], %w: f32[72, 32, 3, 3], %b: f32[72]) {\n"
+     " %c = convolution(%x, %w, %b, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)\n"
+     " %s = log_softmax(%c, 1)\n return %s\n}\n",
+     "mma=1 m=64 n=32 k=64 stages=2 warps=8", false},
+    {"graph(%x: f32[2, 32, 9, 12], %w: f32[24, 32, 3, 3]) {\n"
+     " %c = convolution(%x, %w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)\n"
+     " %q = mul(%c, %c)\n %s = mean(%q, [1], True)\n %t = add(%s, 1e-5)\n %r = rsqrt(%t)\n"
+     " %n = mul(%c, %r)\n return %n\n}\n",
+     "mma=2 m=64 n=32 k=64 tm=16 tn=32 stages=2 warps=4", true},
+    {"graph(%x: f32[2, 16, 5, 6], %w: f32[16, 12, 3, 3], %b: f32[12]) {\n"
+     " %c = convolution(%x, %w, %b, [2, 2], [1, 1], [1, 1], True, [0, 0], 1)\n"
+     " %l = logsumexp(%c, [1], True)\n %r = relu(%l)\n return %r\n}\n",
+     "mma=1 m=64 n=16 k=64 stages=2 warps=12 make=2", false},
+    {"graph(%x: f32[2, 32, 5, 6], %w: f32[32, 40, 4, 4], %b: f32[40]) {\n"
+     " %c = convolution(%x, %w, %b, [2, 2], [1, 1], [1, 1], True, [1, 1], 1)\n"
+     " %s = softmax(%c, 1)\n %g = sigmoid(%s)\n return %g\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8", false},
+    {"graph(%x: bf16[1, 16, 2, 3, 4], %w: bf16[16, 8, 3, 3, 3]) {\n"
+     " %c = convolution(%x, %w, None, [2, 2, 2], [1, 1, 1], [1, 1, 1], True, [0, 1, 0], 1, 3)\n"
+     " %s = softmax(%c, 1)\n return %s\n}\n",
+     "mma=2 m=64 n=16 k=32 tm=16 tn=16 stages=2 warps=4", true},
+};
 
 /* Few channels and filters a group: threads have a group's filters. */
 static const char *const of_few_filters[] = {
@@ -372,6 +406,8 @@ static const char *const of_pairs[] = {
     " %y = convolution(%x, %w, None, 1, 0)\n return %y\n}\n",
     "graph(%x: f32[1, 1, 512, 3, 4], %w: f32[1, 24, 512, 3, 3]) {\n"
     " %y = convolve_phases(%x, %w, [2, 2], [1, 1], [1, 1], [3, 4])\n return %y\n}\n",
+    "graph(%x: f32[1, 1, 64, 5, 4], %w: f32[1, 24, 64, 3, 3]) {\n"
+    " %y = convolve_phases(%x, %w, [2, 2], [1, 1], [1, 1], [5, 4])\n return %y\n}\n",
     "graph(%x: f32[2, 64, 9, 12], %w: f32[40, 64, 3, 3]) {\n %a = mul(%x, 1e-9)\n"
     " %y = convolution(%a, %w, None, 1, 1)\n return %y\n}\n",
     "graph(%x: f32[2, 64, 9, 12], %w: f32[40, 64, 3, 3], %s: f32[2, 1, 1, 1]) {\n"
@@ -421,6 +457,13 @@ void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
                                                         "pairs=1"
                                                       : "mma=1 m=128 n=32 k=64 stages=2 warps=12 "
                                                         "cluster=2 pairs=1"}));
+    for (size_t i = 0; i < sizeof over_channels / sizeof *over_channels; i++)
+        vec_push(a, out,
+                 ((struct case_graph){.text = over_channels[i].text,
+                                      .every = CASES_DEFAULT,
+                                      .old = over_channels[i].old,
+                                      .maybe = true,
+                                      .config = over_channels[i].config}));
     for (size_t i = 0; i < sizeof of_few_filters / sizeof *of_few_filters; i++)
         vec_push(a, out, ((struct case_graph){.text = of_few_filters[i], .every = 3}));
     for (int i = 0; i < n + n / 2; i++) {

@@ -80,7 +80,7 @@ static const char *random_gradient(struct arena *a, struct rng *r) {
 }
 
 /* Phases are a dimension of one product on the matrix units, some of fewer taps; not if one has
- * none. */
+ * none. Channels are reduced behind some. */
 static const char *many_filters(struct arena *a, struct rng *r, int type) {
     static const char *const dtypes[] = {"bf16", "f16", "f32", "f32"};
     struct slide s = random_slide(r);
@@ -107,7 +107,10 @@ static const char *many_filters(struct arena *a, struct rng *r, int type) {
     put_list(&b, s.padding, s.n), buf_puts(&b, ", ");
     put_list(&b, s.dilation, s.n), buf_puts(&b, ", True, ");
     put_list(&b, rng_below(r, 2) ? s.more : none, s.n);
-    buf_printf(&b, ", %d, %d)\n %%z = relu(%%y)\n return %%z\n}\n", groups, s.n);
+    static const char *const behind[] = {"relu(%y)", "relu(%y)", "amax(%y, [1], True)",
+                                         "softmax(%y, 1)"}; /* of f32: %y is not rounded */
+    buf_printf(&b, ", %d, %d)\n %%z = %s\n return %%z\n}\n", groups, s.n,
+               behind[rng_below(r, type < 2 ? 3 : 4)]);
     return b.p;
 }
 

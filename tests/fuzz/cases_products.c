@@ -67,6 +67,13 @@ static const struct product_case by_warpgroups[] = {
     {"graph(%x: f32[64, 512], %y: f32[512, 72], %c: f32[72]) {\n %a = sigmoid(%x)\n"
      " %z = mm(%a, %y)\n %s = add(%z, %c)\n %r = relu(%s)\n return %r\n}\n",
      "mma=1 m=64 n=128 k=64 stages=2 warps=8 pairs=1"},
+    /* of little depth, a last step of half and of less; two blocks a multiprocessor */
+    {"graph(%x: f32[70, 64], %y: f32[64, 40]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
+    {"graph(%x: f32[70, 96], %y: f32[96, 40]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
+    {"graph(%x: f32[130, 80], %y: f32[80, 200]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 fit=2 stages=3 warps=8 pairs=1"},
     /* rows and columns that are reduced, in range and out of it */
     {"graph(%x: f32[130, 512], %y: f32[512, 200]) {\n %z = mm(%x, %y)\n %s = softmax(%z, 1)\n"
      " return %s\n}\n",
@@ -351,6 +358,17 @@ static const struct product_case read_back[] = {
      " %s = sum(%f, dim=[1], keepdim=True)\n %l = log(%s)\n %t = add(%l, %m)\n"
      " return %t\n}\n",
      "mma=1 m=64 n=32 k=64 stages=2 warps=8"},
+    /* what columns come to: they are rows then */
+    {"graph(%x: bf16[88, 72], %y: bf16[72, 136]) {\n %z = mm(%x, %y)\n"
+     " %s = softmax(%z, 0)\n return %s\n}\n",
+     "mma=1 m=64 n=96 k=64 stages=2 warps=8"},
+    {"graph(%x: f32[130, 72], %y: f32[72, 70]) {\n %z = mm(%x, %y)\n"
+     " %s = log_softmax(%z, 0)\n return %s\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+    {"graph(%x: f16[40, 70], %y: f16[40, 130]) {\n %a = permute(%x, [1, 0])\n"
+     " %z = mm(%a, %y)\n %m = amax(%z, dim=[0], keepdim=True)\n %d = sub(%z, %m)\n"
+     " %e = exp(%d)\n %s = sum(%e, dim=[0])\n return %m, %s\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
 };
 
 static const struct product_case read_back_by_warps[] = {

@@ -75,6 +75,23 @@ static void test_static_index(void **state) {
     arena_free(f.a);
 }
 
+/* More expressions than are remembered, each asked for twice and by two symbols. */
+static void test_lines(void **state) {
+    enum { MANY = 5000 };
+    struct fix f = begin();
+    ex i = ex_index(f.p, "i", ex_const(f.p, 6)), j = ex_index(f.p, "j", ex_const(f.p, 8));
+    for (int k = 0; k < 2 * MANY; k++) {
+        int n = k % MANY + 1;
+        ex c, r, jn = ex_mul(f.p, j, ex_const(f.p, n)), in = ex_mul(f.p, i, ex_const(f.p, n + 1));
+        ex e = ex_add(f.p, in, jn);
+        assert_true(ex_linear(f.p, e, i, &c, &r));
+        assert_true(c == ex_const(f.p, n + 1) && r == jn);
+        assert_true(ex_linear(f.p, e, j, &c, &r));
+        assert_true(c == ex_const(f.p, n) && r == in);
+    }
+    arena_free(f.a);
+}
+
 /* What was split and is put together again is whole. */
 static void test_rejoined(void **state) {
     struct fix f = begin();
@@ -283,11 +300,17 @@ static void test_escape(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_overflow),     cmocka_unit_test(test_escape),
-        cmocka_unit_test(test_sums),         cmocka_unit_test(test_division),
-        cmocka_unit_test(test_static_index), cmocka_unit_test(test_rejoined),
-        cmocka_unit_test(test_compare),      cmocka_unit_test(test_text),
-        cmocka_unit_test(test_random_trees), cmocka_unit_test(test_divided_by_sizes),
+        cmocka_unit_test(test_overflow),
+        cmocka_unit_test(test_escape),
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_division),
+        cmocka_unit_test(test_static_index),
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_rejoined),
+        cmocka_unit_test(test_compare),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_random_trees),
+        cmocka_unit_test(test_divided_by_sizes),
         cmocka_unit_test(test_print_c),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

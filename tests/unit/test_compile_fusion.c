@@ -58,11 +58,28 @@ static void test_size(void **state) {
     arena_free(a);
 }
 
+/* 9 x 11 pixels of 5 x 6 strides of 2, whose channels are reduced, and read what they come to. */
+static void test_channels_of_phases(void **state) {
+    static const char *const behind[] = {"softmax(%c, 1)", "logsumexp(%c, [1], True)"};
+    struct arena *a = arena_new();
+    for (int i = 0; i < 2; i++) {
+        const char *text =
+            arena_printf(a,
+                         "graph(%%x: f32[2, 16, 5, 6], %%w: f32[16, 12, 3, 3]) {\n"
+                         " %%c = convolution(%%x, %%w, None, [2, 2], [1, 1], [1, 1], True, [0, 0], "
+                         "1)\n %%s = %s\n return %%s\n}\n",
+                         behind[i]);
+        assert_int_equal(lower(a, text)->n_kernels, 1);
+    }
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_paths),
         cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_size),
+        cmocka_unit_test(test_channels_of_phases),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

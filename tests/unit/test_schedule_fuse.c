@@ -585,8 +585,17 @@ static void test_reductions_behind_products(void **state) {
          {"fused"}},
         {"graph(%x: bf16[64, 6], %w: bf16[6, 1000]) {\n %m = mm(%x, %w)\n"
          " %s = softmax(%m, 0)\n return %s\n}\n",
+         1, /* its columns are rows then */
+         {"fused"}},
+        {"graph(%x: bf16[64, 6], %w: bf16[6, 1000]) {\n %m = mm(%x, %w)\n"
+         " %s = amax(%m, [0, 1], True)\n %d = sub(%m, %s)\n return %d\n}\n",
          2,
-         {"not fused: elements read what columns come to, which many tiles share"}},
+         {"not fused: elements read what more than their row, or their column, comes to"}},
+        {"graph(%x: f32[2, 16, 9, 9], %w: f32[40, 16, 2, 2]) {\n"
+         " %c = convolution(%x, %w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n"
+         " %r = relu(%c)\n %p = max_pool(%r, [2, 2], [2, 2], [0, 0])\n return %p\n}\n",
+         2,
+         {"not fused: windows go along with who reduces them"}},
         {"graph(%x: bf16[64, 6], %w: bf16[6, 40000]) {\n %m = mm(%x, %w)\n"
          " %s = softmax(%m, 1)\n return %s\n}\n",
          2,
@@ -624,6 +633,11 @@ static void test_reductions_behind_products(void **state) {
          " %v = view(%m, [8, 10, 64])\n %s = sum(%v, 2)\n return %s\n}\n",
          2,
          {"not fused: a reduction goes along few of the product's columns"}},
+        {"graph(%x: f32[24, 6], %w: f32[6, 640]) {\n %m = mm(%x, %w)\n"
+         " %v = view(%m, [24, 2, 320])\n %s = sum(%v, 2)\n return %s\n}\n",
+         2,
+         {"not fused: few rows of a product are columns, if nothing goes along a part of the "
+          "others"}},
         {"graph(%x: bf16[8, 6], %w: bf16[6, 640]) {\n %m = mm(%x, %w)\n"
          " %v = view(%m, [8, 2, 320])\n %s = sum(%v, 1)\n return %s\n}\n",
          2, /* neighbours are of different results */

@@ -532,6 +532,7 @@ static void test_mistakes(void **state) {
         {TILE_MAKE, 0, "T3", of_makers},       {TILE_GIVE, 0, "T3", of_makers},
         {TILE_TURN, 0, "T2", of_makers},       {TILE_WAIT_EMPTY, 0, "T4", of_makers},
         {TILE_ADD, 0, "T10", of_pairs},        {TILE_CROSS, 0, "T10", of_pairs},
+        {TILE_DRAIN, 0, "T4", of_pairs},       {TILE_DRAIN, 1, "T5", of_pairs},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena *a = arena_new();
@@ -612,11 +613,18 @@ static void test_mistakes_of_blocks(void **state) {
     p.multiplier_registers -= 8;
     t->smem += 32 << 10;
     assert_string_equal(tile_verify(t, a), "T12: shared memory for fewer blocks");
+    /* What one group that makes and two that multiply ask for is too much for four groups. */
+    t = program_of(a, first, "mma=1 m=128 n=64 k=64 stages=3 warps=16 make=2");
+    p = *t->product;
+    t->product = &p;
+    assert_null(tile_verify(t, a));
+    p.makers = 1;
+    assert_string_equal(tile_verify(t, a), "T12: registers for fewer blocks");
     arena_free(a);
 }
 
-/* The filters of a convolution stay in shared memory, in a stage for each step; not those of several
- * tiles, of which a block has one or another. */
+/* The filters of a convolution stay in shared memory, in a stage for each step; not those of
+ * several tiles, of which a block has one or another. */
 static void test_mistakes_of_staying(void **state) {
     struct arena *a = arena_new();
     struct tile_program *t = program_of(a, first, "mma=1 m=64 n=40 k=64 stages=2 warps=8");
@@ -671,8 +679,9 @@ static void test_machine_finds_mistakes(void **state) {
                  {TILE_LANDED, 1, of_warps},      {TILE_GROUP, 1, of_warps},
                  {TILE_COPY, 2, of_warps},        {TILE_LEAVE, 0, of_parts},
                  {TILE_MEET, 0, of_parts},        {TILE_CROSS, 0, of_pairs},
-                 {TILE_ADD, 0, of_pairs},         {TILE_MAKE, 0, of_makers},
-                 {TILE_GIVE, 0, of_makers},       {TILE_WAIT_EMPTY, 0, of_makers}};
+                 {TILE_ADD, 0, of_pairs},         {TILE_DRAIN, 0, of_pairs},
+                 {TILE_MAKE, 0, of_makers},       {TILE_GIVE, 0, of_makers},
+                 {TILE_WAIT_EMPTY, 0, of_makers}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bool found = false;
         for (uint64_t seed = 0; seed < 4 && !found; seed++) {

@@ -1,6 +1,6 @@
 /* test_tuner_data.c: inputs, outputs and the reference of a workload on the device: made by the
- * interpreter or by kernels, compared, trusted, lent and made again. No kernel of the workload runs:
- * what a program would leave is uploaded. */
+ * interpreter or by kernels, compared, trusted, lent and made again. No kernel of the workload
+ * runs: what a program would leave is uploaded. */
 #include <stdio.h>
 
 #include "graph_test.h"
@@ -153,7 +153,7 @@ static void test_trusted(void **state) {
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-/* An output has one place; an input that is updated in place is kept, until its memory is another. */
+/* An output has one place; an input that is updated in place is kept, until its memory is new. */
 static void test_places(void **state) {
     struct bed b = bed_open(SMALL, SMALL_INPUTS);
     dptr first = 0, again = 0, input = 0;
@@ -189,8 +189,8 @@ static void test_fetched(void **state) {
     bed_close(&b);
 }
 
-/* After a reset all of it is there again, and the reference is the same: the interpreter's, and that
- * of kernels, which make large products sooner. */
+/* After a reset all of it is there again, and the reference is the same: the interpreter's, and
+ * that of kernels, which make large products sooner. */
 static void test_restored(void **state) {
     static const char *const graphs[][2] = {
         {SMALL, SMALL_INPUTS},
