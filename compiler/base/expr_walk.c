@@ -51,8 +51,8 @@ static bool find_linear(struct exprs *p, ex e, ex sym, ex *coeff, ex *rest) {
     return true;
 }
 
-/* Of every config of a kernel the same is asked of the same few indices. What overflows does so each
- * time. */
+/* Of every config of a kernel the same is asked of the same few indices. What overflows does so
+ * each time. */
 bool ex_linear(struct exprs *p, ex e, ex sym, ex *coeff, ex *rest) {
     if (!p->lines) p->lines = NEW_ARRAY(p->arena, struct ex_line, EX_LINES);
     struct ex_line *l = &p->lines[(e * 0x9E3779B1u ^ sym * 0x85EBCA6Bu) >> 8 & (EX_LINES - 1)];

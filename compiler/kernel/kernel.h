@@ -346,10 +346,10 @@ struct operand {
     enum dtype stored;     /* in shared memory: dtype, or f32 of which planes are made */
     int planes;
     bool along;
-    bool made;                    /* neither: warps of the block write its tiles themselves */
-    bool stays; /* all of a block's tiles have the same of it, which shared memory holds whole */
-    bool at_load;                 /* packed: once, into memory that is kept across calls */
-    bool across;                  /* packed: what is read runs along the rows, unlike the image */
+    bool made;    /* neither: warps of the block write its tiles themselves */
+    bool stays;   /* all of a block's tiles have the same of it, which shared memory holds whole */
+    bool at_load; /* packed: once, into memory that is kept across calls */
+    bool across;  /* packed: what is read runs along the rows, unlike the image */
     int64_t rows, depth, batches; /* batches: 1 if it does not vary with z */
     int64_t pitch, batch, plane;  /* elements from a line, batch, plane to the next */
     int64_t offset;               /* of the first, in what `load` reads */
