@@ -696,7 +696,7 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
     find_arguments(k);
     find_inner(k);
     k->flops = kernel_flops(k);
-    if (k->kind == KERNEL_MATMUL) {
+    if (k->kind == KERNEL_MATMUL && limits->kind != DEVICE_CPU) {
         k->im2col[0][0] = im2col_find(k, k->dot_a, AXIS_M, AXIS_R);
         k->im2col[0][1] = im2col_find(k, k->dot_a, AXIS_R, AXIS_M);
         k->im2col[1][0] = im2col_find(k, k->dot_b, AXIS_N, AXIS_R);

@@ -163,7 +163,8 @@ struct kernel {
         int n;
         ex size[GROUP_MAX_AXES];
     } digits[AXIS_COUNT];
-    /* MATMUL: of a factor that is read through windows, how; [1]: these are the depth. Or NULL. */
+    /* MATMUL on a GPU: of a factor that is read through windows, how; [1]: these are the depth. Or
+     * NULL. */
     const struct im2col *im2col[2][2];
     VEC(struct value_node) values;
     VEC(struct store_node) stores;

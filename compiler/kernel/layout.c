@@ -597,9 +597,9 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
                                  struct arena *a) {
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n], depth = c->knob[KNOB_k], tm = c->knob[KNOB_tm],
         tn = c->knob[KNOB_tn];
-    if (c->knob[KNOB_mma]) return matrix_layout(k, c, y, a);
-    if (c->knob[KNOB_fit] || c->knob[KNOB_flat])
+    if (c->knob[KNOB_mma] != 1 && (c->knob[KNOB_fit] || c->knob[KNOB_flat]))
         return "fit and flat are knobs of products with mma=1";
+    if (c->knob[KNOB_mma]) return matrix_layout(k, c, y, a);
     if (k->over) return "reductions behind a product need mma=1 or 2";
     if (c->knob[KNOB_stages] || c->knob[KNOB_cluster] || c->knob[KNOB_band] || c->knob[KNOB_split])
         return "stages, cluster, band and split are knobs of products with mma=1 or 2";

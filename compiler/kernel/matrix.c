@@ -312,8 +312,6 @@ static const char *check_warps(const struct kernel *k, const struct config *c, s
     if (m < 1 || n < 1 || m % tm || n % tn)
         return arena_printf(a, "m=%d n=%d are no multiples of tm=%d tn=%d", m, n, tm, tn);
     if (y->cluster > 1) return "cluster is no knob of mma=2";
-    if (c->knob[KNOB_fit] || c->knob[KNOB_flat])
-        return "fit and flat are knobs of products with mma=1";
     int64_t threads = (int64_t)(m / tm) * (n / tn) * k->limits->warp;
     if (threads > k->limits->max_threads_block)
         return arena_printf(a, "%lld threads a block; %d is the limit", (long long)threads,

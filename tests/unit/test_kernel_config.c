@@ -502,6 +502,21 @@ static void test_inner(void **state) {
     arena_free(a);
 }
 
+/* Of a CPU no tiles are read through windows, so that nobody looks for these. */
+static void test_windows_are_of_gpus(void **state) {
+    static const char sliding[] =
+        "graph(%x: f32[2, 16, 9, 8], %w: f32[24, 16, 3, 3]) {\n"
+        "  %c: f32[2, 24, 9, 8] = convolution(%x, %w, None, 1, 1)\n  return %c\n}\n";
+    struct arena *a = arena_new();
+    struct device_limits gpu = test_gpu("sm_90a"), cpu = test_cpu();
+    const struct kernel *k = first_kernel(a, sliding, &gpu);
+    assert_true(k->im2col[0][0] || k->im2col[1][0]);
+    k = first_kernel(a, sliding, &cpu);
+    assert_int_equal(k->kind, KERNEL_MATMUL);
+    assert_false(k->im2col[0][0] || k->im2col[1][0] || k->im2col[0][1] || k->im2col[1][1]);
+    arena_free(a);
+}
+
 static void test_layouts(void **state) {
     struct arena *a = arena_new();
     struct device_limits gpu = test_gpu("sm_90a"), cpu = test_cpu();
@@ -620,6 +635,7 @@ int main(void) {
         cmocka_unit_test(test_refusals_gpu),
         cmocka_unit_test(test_refusals_cpu),
         cmocka_unit_test(test_inner),
+        cmocka_unit_test(test_windows_are_of_gpus),
         cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_warp),
     };
