@@ -10,7 +10,8 @@
  * nearest to 2^11 times what hi leaves: 11 bits, the sign, and 11 bits. Three products: hi hi in
  * sums that begin anew every 64 of the depth, or every 32 of one below 1024; hi lo and lo hi,
  * 2^-11 times as large, in sums of their own, where what the units cut off counts 2^11 times less,
- * so that they begin anew every 4096. Where hi is no denormal (x 2^s from 2^-14 on), a pair is x but for 2^-23 of it, and three
+ * so that they begin anew every 4096. Where hi is no denormal (x 2^s from 2^-14 on), a pair is x
+ * but for 2^-23 of it, and three
  * times in four it is x; lo lo, which is left out, is less than 2^-22 of x y. So a sum is off by
  * at most 8 u sum|x y| (u = 2^-24) before anything is added up, and by about 2 u sum|x y| /
  * sqrt(depth), root mean square. What is off most is what the units cut off of hi hi, products of
