@@ -5,7 +5,8 @@
     scripts/convolution_table.py --missing cases.txt results
 
 cases.txt has lines `name workload dtype precision axis=value ...`, whose rows are in results/WORKLOAD.csv. Columns: name, device, date, dtype, precision (f32: PyTorch
-with TF32 forbidden; tf32: with TF32 allowed), axes, flops, ours_us and default_us (tuned, and the first guess), eager_us,
+with TF32 forbidden; tf32: with TF32 allowed), axes, flops, ours_us and default_us (tuned, and the first guess, which ours_us
+is, too, with 0 trials, where nothing was tuned: ARGS=--no-search), eager_us,
 compile_us, best_over_ours (the faster of PyTorch's over ours), tflops (of ours), trials, tuning_s, config. Geometric means and
 the worst case of each dtype and precision go to stderr. --missing prints instead the cases that have no time of ours.
 Exit codes: 0 fine, 1 a file is missing or no result file, 2 wrong call."""
@@ -64,6 +65,10 @@ def line_of(rows, key, axes):
         line.update(device=row["device"], date=row["timestamp"][:10], axes=row["axes"])
         if row["role"] == "tuned":
             line.update({name: row[name] for name in ("config", "trials", "tuning_s", "flops")})
+        elif row["role"] == "default" and "ours_us" not in line:
+            line.update(config=row["config"], trials="0", flops=row["flops"])
+    if "default_us" in line:
+        line.setdefault("ours_us", line["default_us"])
     return line
 
 

@@ -79,12 +79,13 @@ static enum ws_status take_compiled(struct builder *b, struct variant *v, struct
     b->n_compiled++;
     v->job = NULL;
     v->compile_ms = c.ms;
-    if (c.ok && !c.serialized) {
+    /* A default is what others are compared with, however slow the compiler says it is. */
+    if (c.ok && (!c.serialized || v->is_default)) {
         void *bytes = arena_alloc(b->arena, c.size);
         memcpy(bytes, c.binary, c.size);
         v->binary = bytes;
         v->size = c.size;
-        keep_binary(b, v, c.log ? c.log : "", d);
+        if (!c.serialized) keep_binary(b, v, c.log ? c.log : "", d);
     } else if (!interrupted()) { /* Ctrl-C reaches the compiler too: that says nothing about v */
         const char *said = variant_compile_message(c.log, b->arena);
         variant_refuse(v, STATUS_compile_error,

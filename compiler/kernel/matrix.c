@@ -259,6 +259,9 @@ static const char *check_pairs(const struct kernel *k, const struct config *c,
     enum { LEAST_DEPTH = 512 };
     struct config wide;
     if (c->knob[KNOB_mma] != BY_WARPGROUP) return "pairs=1 needs mma=1";
+    /* ptxas: "serialized due to insufficient register resources for the wgmma pipeline" */
+    if (c->knob[KNOB_m] > 2 * GROUP_ROWS)
+        return "pairs=1 needs an m of 64 or 128: three warpgroups have too few registers for it";
     if (p->a.planes != 2 || p->b.planes != 2) return "pairs=1 needs two factors of f32";
     if ((p->a.windows && p->a.along) || (p->b.windows && p->b.along))
         return "pairs=1 is not of windows along the depth";

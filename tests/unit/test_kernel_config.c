@@ -394,6 +394,8 @@ static void test_refusals_gpu(void **state) {
         {product, "mma=1 m=64 n=64 k=64 stages=2 cluster=2 warps=8",
          "2 blocks cannot share a tile"},
         {product, "mma=1 m=64 n=64 k=64 stages=2 cluster=1073741824 warps=8", "cluster=1073741824"},
+        {product, "mma=1 m=192 n=64 k=64 stages=2 warps=16 pairs=1",
+         "pairs=1 needs an m of 64 or 128"},
         {product, "mma=1 m=192 n=256 k=64 stages=2 warps=16",
          "128 sums a thread; 120 is the limit"},
         {product, "mma=1 m=128 n=256 k=64 stages=8 warps=12",
