@@ -141,8 +141,9 @@ def convolutions(path, rows):
     table(["dtype<", "convolutions", "PyTorch / ours, geometric mean", "least", "less than 0.9"], sums())
     print()
     table(["convolution<", "dtype<", "tuned µs", "first guess µs", "PyTorch eager µs", "PyTorch / ours", "TFLOP/s", "tuning s"],
-          [(r["name"], kind(r), f"{float(r['ours_us']):.1f}", f"{float(r['default_us']):.1f}", f"{float(r['eager_us']):.1f}",
-            r["best_over_ours"], r["tflops"], f"{float(r['tuning_s']):.1f}") for r in rows if r["eager_us"]])
+          [(r["name"], kind(r), *(f"{float(r[of]):.1f}" if r[of] else "-" for of in ("ours_us", "default_us", "eager_us")),
+            r["best_over_ours"] or "-", r["tflops"] or "-", f"{float(r['tuning_s']):.1f}" if r["tuning_s"] else "-")
+           for r in rows if r["eager_us"]])
     source("`scripts/bench_convolutions.sh`", rows[0], path)
 
 
