@@ -10,6 +10,7 @@ import csv
 import fnmatch
 import os
 import re
+import shlex
 import sys
 
 FOLDER = 'reports/samples'
@@ -29,7 +30,7 @@ def days(row):
 
 def makes(command):
     """Is it a command that this project has?"""
-    words = [w for w in command.split() if not re.match(r'[A-Z]+=', w)]
+    words = [w for w in shlex.split(command) if not re.match(r'[A-Z]+=', w)]
     if words[0] == 'make':
         rules = [open(f, encoding='utf-8').read() for f in ['Makefile'] + [
             os.path.join(d, n) for d, _, names in os.walk('tests') for n in names if n == 'rules.mk']]
