@@ -96,8 +96,7 @@ static void put_reductions(struct buf *b, const struct phase *f) {
 }
 
 struct tile_words tile_op_words(enum tile_op op) {
-    struct tile_words w = {NULL};
-    w.text = tile_op_name(op);
+    struct tile_words w = {.text = tile_op_name(op)};
     w.ring = op == TILE_COPY || op == TILE_TAKE || op == TILE_MAKE;
     w.phase = op == TILE_STORE || op == TILE_REDUCE || op == TILE_LEAVE_PARTIALS;
     w.may_count = op == TILE_COPY || op == TILE_STORE;

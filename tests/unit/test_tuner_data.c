@@ -5,6 +5,7 @@
 
 #include "graph_test.h"
 #include "tuner/data.h"
+#include "tuner/guarded.h"
 
 /* Two outputs; the second may be anything where the sum is 0 up to roundings, in row 0 of three. */
 #define SMALL                                                                                      \
@@ -151,6 +152,20 @@ static void test_trusted(void **state) {
     }
 }
 
+/* What the device had is gone; the one of this very process would go on having it. */
+static void reset(struct bed *b) {
+    for (int i = 0; i < b->x.captured->n_inputs; i++) {
+        if (b->x.kept[i]) device_keep(machine.device, b->x.inputs[i], 0, &b->d);
+        guarded_free(machine.device, b->x.inputs[i]);
+    }
+    for (int i = 0; i < b->x.captured->n_outputs; i++) {
+        struct expected gone = b->x.expected[i];
+        guarded_free(machine.device, b->x.memory[i]);
+        expected_free(machine.device, &gone);
+    }
+    device_reset(machine.device, &b->d);
+}
+
 /* ---- places ---------------------------------------------------------------------------------- */
 
 /* An output has one place; an input that is updated in place is kept, until its memory is new. */
@@ -166,7 +181,7 @@ static void test_places(void **state) {
         assert_int_equal(data_place_update(&b.x, 0, &input, &b.d), WS_OK);
         assert_true(input == b.x.inputs[0] && b.x.kept[0]);
     }
-    device_reset(machine.device, &b.d);
+    reset(&b);
     assert_int_equal(data_restore(&b.x, &b.d), WS_OK);
     assert_false(b.x.kept[0]);
     bed_close(&b);
@@ -208,7 +223,7 @@ static void test_restored(void **state) {
         want = wanted(&b, 0, 1, &bound);
         device_download(machine.device, &was, b.x.inputs[0], sizeof was, &b.d);
         leave(&b, 0, -1, 0);
-        device_reset(machine.device, &b.d);
+        reset(&b);
         assert_int_equal(data_restore(&b.x, &b.d), WS_OK);
         assert_true(!b.x.outputs[0] && !b.x.memory[0]); /* nobody has run since */
         assert_string_equal(reference_name(b.x.reference), made);
