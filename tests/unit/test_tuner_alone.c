@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "graph_test.h"
+#include "machine_test.h"
 #include "part.h"
 #include "tests/fuzz/gen.h"
 #include "tuner/alone.h"
@@ -47,8 +48,6 @@
 #define LANDING_INPUTS                                                                             \
     "graph() {\n  %x = randn([4096, 4], index=0)\n  %i = arange(0, 8192, 1, dtype=i64)\n"          \
     "  %j = bitwise_and(%i, 4095)\n  %s = randn([8192, 4], index=1)\n  return %x, %j, %s\n}\n"
-
-static struct machine machine;
 
 struct bed {
     struct arena *a;
@@ -322,19 +321,10 @@ static void test_random_graphs(void **state) {
 }
 
 int main(void) {
-    struct arena *a = arena_new();
-    struct diag d = diag_new(a);
-    if (machine_open("cpu", a, &machine, &d) != WS_OK) {
-        fprintf(stderr, "%s", d.text);
-        return 1;
-    }
     const struct CMUnitTest all[] = {
         cmocka_unit_test(test_right),          cmocka_unit_test(test_planted),
         cmocka_unit_test(test_parts_of_a_sum), cmocka_unit_test(test_hidden),
         cmocka_unit_test(test_too_much),       cmocka_unit_test(test_kernel_by_kernel),
         cmocka_unit_test(test_random_graphs)};
-    int failed = cmocka_run_group_tests(all, NULL, NULL);
-    machine_close(&machine);
-    arena_free(a);
-    return failed;
+    return cmocka_run_group_tests(all, open_cpu, close_cpu);
 }

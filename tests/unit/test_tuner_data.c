@@ -1,9 +1,8 @@
 /* test_tuner_data.c: inputs, outputs and the reference of a workload on the device: made by the
  * interpreter or by kernels, compared, trusted, lent and made again. No kernel of the workload
  * runs: what a program would leave is uploaded. */
-#include <stdio.h>
-
 #include "graph_test.h"
+#include "machine_test.h"
 #include "tuner/data.h"
 #include "tuner/guarded.h"
 
@@ -13,8 +12,6 @@
     "  %c = sum(%f, dim=[1])\n  %d = sub(%b, %c)\n  %w = arange(0, 3, 1, dtype=f32)\n"             \
     "  %g = add(%d, %w)\n  %e = reciprocal(%g)\n  return %b, %e\n}\n"
 #define SMALL_INPUTS "graph() {\n  %a = randn([3, 64], index=0)\n  return %a\n}\n"
-
-static struct machine machine;
 
 struct bed {
     struct arena *a;
@@ -253,19 +250,10 @@ static void test_lent(void **state) {
 }
 
 int main(void) {
-    struct arena *a = arena_new();
-    struct diag d = diag_new(a);
-    if (machine_open("cpu", a, &machine, &d) != WS_OK) {
-        fprintf(stderr, "%s", d.text);
-        return 1;
-    }
     const struct CMUnitTest all[] = {
         cmocka_unit_test(test_right_and_wrong), cmocka_unit_test(test_second_output),
         cmocka_unit_test(test_unbounded),       cmocka_unit_test(test_trusted),
         cmocka_unit_test(test_places),          cmocka_unit_test(test_fetched),
         cmocka_unit_test(test_restored),        cmocka_unit_test(test_lent)};
-    int failed = cmocka_run_group_tests(all, NULL, NULL);
-    machine_close(&machine);
-    arena_free(a);
-    return failed;
+    return cmocka_run_group_tests(all, open_cpu, close_cpu);
 }

@@ -1,8 +1,7 @@
 /* test_tuner_load.c: what is made at load is made once, of the parameters as they were then: calls
  * read it, and do not make it again; a check that begins with the load does. On a CPU. */
-#include <stdio.h>
-
 #include "graph_test.h"
+#include "machine_test.h"
 #include "part.h"
 #include "tuner/plan.h"
 
@@ -17,8 +16,6 @@
 #define INPUTS                                                                                     \
     "graph() {\n  %x = randn([24, 48], index=0)\n  %v = rand([200, 48], index=1)\n"                \
     "  %m = rand([200, 48], index=2)\n  return %x, %v, %m\n}\n"
-
-static struct machine machine;
 
 struct bed {
     struct arena *a;
@@ -173,14 +170,5 @@ int main(void) {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_once), cmocka_unit_test(test_spoilt), cmocka_unit_test(test_changing),
         cmocka_unit_test(test_updated), cmocka_unit_test(test_kept_apart)};
-    struct arena *a = arena_new();
-    struct diag d = diag_new(a);
-    if (machine_open("cpu", a, &machine, &d) != WS_OK) {
-        fputs(d.text, stderr);
-        return 1;
-    }
-    int failed = cmocka_run_group_tests_name("tuner_load", tests, NULL, NULL);
-    machine_close(&machine);
-    arena_free(a);
-    return failed;
+    return cmocka_run_group_tests_name("tuner_load", tests, open_cpu, close_cpu);
 }
