@@ -110,16 +110,19 @@ def slow(x):
 def get_inputs():
     return [torch.randn(6000, 6000)]
 END
-for command in run bench; do
-    "$WARPSMITH" $command slow.py --device cpu $([ $command = run ] && echo --check || echo --results res) \
-        >out 2>err </dev/null &
+# terminated ARGUMENT...: ends when it is told to, two seconds on.
+terminated() {
+    local worker
+    "$WARPSMITH" "$@" >out 2>err </dev/null &
     worker=$!
     sleep 2
     kill -TERM $worker
     got=0
     wait $worker || got=$?
     ok 143 'interrupted'
-done
+}
+terminated run slow.py --device cpu --check
+terminated bench slow.py --device cpu --results res
 
 # Or results without end are printed.
 cat >results.py <<'END'
@@ -131,13 +134,7 @@ def results(x):
 def get_inputs():
     return [torch.ones(2)]
 END
-"$WARPSMITH" run results.py --device cpu >out 2>err </dev/null &
-worker=$!
-sleep 2
-kill -TERM $worker
-got=0
-wait $worker || got=$?
-ok 143 'interrupted'
+terminated run results.py --device cpu
 
 # A line of a megabyte, and what a terminal would obey.
 { printf 'import torch\n\nx = "\033[2J%0900000d" + 1\n' 0; } >long.py
