@@ -227,8 +227,8 @@ static bool are_last(const struct group *H, uint32_t axes, uint32_t all) {
 
 /* Reduced along the last of the columns' axes, a span of neighbours, and of the rows' as well, if
  * at all: of each image, of the channels of each group. Few filters in f32 are columns if nothing
- * stands behind them (kernel/axes.c): with the statistics of a group norm behind 24 a file took 952
- * us, and 636 with a kernel for each operator (H100; KernelBench's level 2, file 23). */
+ * stands behind them (kernel/axes.c), which gains more than a pass for a group norm's statistics
+ * costs. */
 static const char *spans_reason(struct fuser *f, const struct merge *m, struct product_axes p,
                                 enum dtype t, uint32_t over) {
     enum { LEAST = 128 }; /* columns: a warp's are not to be of many spans */
@@ -319,9 +319,8 @@ static bool reduces_windows(struct fuser *f, const struct nest *n, const struct 
     return false;
 }
 
-/* Windows of what a product comes to, as stored by its tiles, lie in pieces: 8 pixels of 2 x 2 x 2
- * took 3240 us to store where 1420 were enough, and are read as often as the pixels themselves by
- * who reduces them (H100; KernelBench's level 2, file 89). */
+/* Windows of what a product comes to, as stored by its tiles, lie in pieces, which takes twice as
+ * long as to store pixels, and are read as often as these by who reduces them. */
 static const char *windows_reason(struct fuser *f, const struct merge *m) {
     const struct group *G = group_at(f, m->guest);
     if (G->members.n != 1) return NULL;
