@@ -320,9 +320,8 @@ static void put_finite(struct emitter *w, int n, const char *sums) {
     line(w, "#pragma unroll");
     line(w, "for (int i = 0; i < %d; i++) none[i %% 4] = fmaf(%s[i], 0.0f, none[i %% 4]);", n,
          sums);
-    line(
-        w,
-        "const bool finite = __all_sync(0xffffffffu, none[0] + none[1] + none[2] + none[3] == 0);");
+    line(w, "const bool finite = __all_sync(0xffffffffu, "
+            "none[0] + none[1] + none[2] + none[3] == 0);");
 }
 
 static void put_call_again(struct emitter *w, int chunk) {

@@ -52,16 +52,6 @@ static const char *index_type(struct emitter *w, const struct operand *o) {
     return "int";
 }
 
-static int64_t common_period(int64_t a, int64_t b) {
-    int64_t x = a, y = b;
-    if (!a || !b) return 0;
-    while (y) {
-        int64_t rest = x % y;
-        x = y, y = rest;
-    }
-    return a / x * b;
-}
-
 /* After how much of the depth the index is what it was: after its taps, where none of its terms is
  * of the channel; 0: never. */
 static int64_t period_along_depth(struct emitter *w, ex e) {
@@ -78,32 +68,33 @@ static int64_t period_along_depth(struct emitter *w, ex e) {
             ex_is_const(p, ex_rhs(p, of), &below))
             return below * size;
     }
-    return common_period(period_along_depth(w, ex_lhs(p, e)), period_along_depth(w, ex_rhs(p, e)));
+    int64_t a = period_along_depth(w, ex_lhs(p, e)), b = period_along_depth(w, ex_rhs(p, e));
+    return a && b ? a / common_divisor(a, b) * b : 0;
 }
 
 /* A condition that is the same for each channel is a bit for each tap, found once: two comparisons
- * for each side of an image, and what combines them, were four instructions of each element. True
- * if this is worth it for n of the depth. */
-static bool put_bits(struct emitter *w, value_id v, int64_t n) {
+ * for each side of an image, and what combines them, were four instructions of each element. The
+ * taps; 0: this is not worth it for n of the depth. */
+static int64_t put_bits(struct emitter *w, value_id v, int64_t n) {
     enum { BITS = 31 };
     const struct value_node *x = &w->k->values.at[v];
     if (x->kind != INST_INDEX || !(x->mask & MASK_R) || ex_kind(w->k->ex, x->index) < EX_EQ)
-        return false;
+        return 0;
     int64_t period = period_along_depth(w, x->index);
-    if (period < 2 || period > BITS || period >= n) return false;
+    if (period < 2 || period > BITS || period >= n) return 0;
     line(w, "int bits%u = 0;", v);
     line(w, "#pragma unroll");
     open_brace(w, "for (int r = 0; r < %lld; r++)", (long long)period);
     line(w, "bits%u |= (int)%s << r;", v, value_text(w, v));
     close_brace(w);
     line(w, "bits%u = k_anew(bits%u);", v, v); /* else it would find each condition again */
-    return true;
+    return period;
 }
 
-static void put_bit(struct emitter *w, value_id v) {
+static void put_bit(struct emitter *w, value_id v, int64_t taps) {
     const struct value_node *x = &w->k->values.at[v];
     line(w, "const %s v%u = (%s)(bits%u >> (r %% %lld) & 1);", math_type(x->dtype), v,
-         math_type(x->dtype), v, (long long)period_along_depth(w, x->index));
+         math_type(x->dtype), v, (long long)taps);
     w->where[v] = LOCAL;
 }
 
@@ -112,10 +103,10 @@ static void put_values(struct emitter *w, const struct operand *o, const char *r
                        int64_t least, int n) {
     bool *needed = NEW_ARRAY(w->arena, bool, w->k->values.n);
     mark_needed(w, o->factor, needed);
-    bool *bits = NEW_ARRAY(w->arena, bool, w->k->values.n);
+    int64_t *taps = NEW_ARRAY(w->arena, int64_t, w->k->values.n); /* whose bits there are */
     for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
     for (value_id v = 0; v <= o->factor && is_number; v++)
-        bits[v] = needed[v] && put_bits(w, v, o->depth - least < n ? o->depth - least : n);
+        if (needed[v]) taps[v] = put_bits(w, v, o->depth - least < n ? o->depth - least : n);
     line(w, "#pragma unroll");
     open_brace(w, "for (int e = 0; e < %d; e++)", n);
     line(w, "const %s r = %s + e;", index_type(w, o), r0);
@@ -126,8 +117,8 @@ static void put_values(struct emitter *w, const struct operand *o, const char *r
     }
     w->depth_is_number = is_number;
     for (value_id v = 0; v <= o->factor; v++)
-        if (bits[v])
-            put_bit(w, v);
+        if (taps[v])
+            put_bit(w, v, taps[v]);
         else if (needed[v])
             put_local(w, v);
     w->depth_is_number = false;

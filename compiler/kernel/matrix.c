@@ -11,14 +11,14 @@
  * sums that begin anew every 64 of the depth, or every 32 of one below 1024; hi lo and lo hi,
  * 2^-11 times as large, in sums of their own, where what the units cut off counts 2^11 times less,
  * so that they begin anew every 4096. Where hi is no denormal (x 2^s from 2^-14 on), a pair is x
- * but for 2^-23 of it, and three
- * times in four it is x; lo lo, which is left out, is less than 2^-22 of x y. So a sum is off by
- * at most 8 u sum|x y| (u = 2^-24) before anything is added up, and by about 2 u sum|x y| /
- * sqrt(depth), root mean square. What is off most is what the units cut off of hi hi, products of
- * 22 bits, where these are aligned to their sum: of positive factors 3 u sum|x y| in the mean, more
- * than of bf16, whose products have 16 bits. It grows with how large a sum is before it is added to
- * the total, and is 1.3 u where sums begin anew every 32, which takes longer: of a depth of 512
- * cuBLAS is off by so little that 3 u are too much. Of 256 wide factors are too far off.
+ * but for 2^-23 of it, and three times in four it is x; lo lo, which is left out, is less than
+ * 2^-22 of x y. So a sum is off by at most 8 u sum|x y| (u = 2^-24) before anything is added up,
+ * and by about 2 u sum|x y| / sqrt(depth), root mean square. What is off most is what the units cut
+ * off of hi hi, products of 22 bits, where these are aligned to their sum: of positive factors
+ * 3 u sum|x y| in the mean, more than of bf16, whose products have 16 bits. It grows with how large
+ * a sum is before it is added to the total, and is 1.3 u where sums begin anew every 32, which
+ * takes longer: of a depth of 512 cuBLAS is off by so little that 3 u are too much. Of 256 wide
+ * factors are too far off.
  *
  * s is the same for all of a factor: of 2048 elements or so that lie all over it, as each block of
  * the launch that packs finds out for itself, the largest becomes about 2^10. Below 2^-14 pairs
@@ -234,8 +234,6 @@ static const char *check_makers(const struct kernel *k, const struct config *c,
     enum { MOST = 2, WIDEST = 192 };
     if (p->makers > MOST) return arena_printf(a, "make=%d; %d is the limit", p->makers, MOST);
     if (p->by_warp) return "make is a knob of mma=1";
-    if (p->makers > c->knob[KNOB_stages])
-        return arena_printf(a, "make=%d needs as many stages", p->makers);
     if (p->resident > 1) return "blocks that make tiles have a multiprocessor each";
     if (p->pairs)
         return "tiles of pairs are not made: whether these are in range is known of images";
@@ -407,32 +405,33 @@ static bool batches_lie_beside(const struct kernel *k) {
     return k->stores.n > 0;
 }
 
+/* Of both factors' tiles in shared memory: of what stays, of all steps. */
+static int64_t rings_bytes(const struct layout *y, int64_t steps) {
+    const struct product *p = y->product;
+    return p->a_bytes * (p->a.stays ? steps : y->stages) +
+           p->b_bytes * (p->b.stays ? steps : y->stages);
+}
+
 /* All blocks have the same tile of a factor whose rows fit one, as the filters of a convolution do.
  * Were it read again for each of their tiles, all multiprocessors would wait for the few slices of
  * L2 that have these lines. Where all its steps find room beside the stages it is copied once. */
 static void let_stay(const struct kernel *k, const struct layout *y, struct product *p,
                      int64_t steps, int64_t others) {
     struct operand *const factors[] = {&p->b, &p->a};
-    int64_t bytes[] = {p->b_bytes, p->a_bytes}, rows[] = {y->br, y->bx};
     if (p->by_warp || y->cluster > 1 || p->parts > 1 || p->steps) return;
     if (operand_makes_planes(&p->a) || operand_makes_planes(&p->b)) return;
-    int64_t tiles = kernel_size(k, AXIS_Z) * (round_up(p->a.rows, y->bx) / y->bx) *
-                    (round_up(p->b.rows, y->br) / y->br);
+    int64_t z = matrix_tiles(k, y, AXIS_Z),
+            tiles = z * matrix_tiles(k, y, AXIS_M) * matrix_tiles(k, y, AXIS_N);
     if (tiles <= (int64_t)k->limits->units * p->resident) return; /* a block has one */
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2 && !p->a.stays && !p->b.stays; i++) {
         struct operand *o = factors[i];
-        int64_t smem = bytes[i] * steps + bytes[!i] * y->stages + others;
-        if (o->made || o->windows || o->rows > rows[i]) continue;
-        if (o->batches > 1 && kernel_size(k, AXIS_Z) > 1) continue;
-        if (smem > k->limits->smem_block) continue;
-        if ((smem + SMEM_RESERVED) * p->resident > k->limits->smem_unit) continue;
+        if (o->made || o->windows || matrix_tiles(k, y, o->axis) > 1) continue;
+        if (o->batches > 1 && z > 1) continue;
         o->stays = true;
-        return;
+        int64_t smem = rings_bytes(y, steps) + others;
+        o->stays = smem <= k->limits->smem_block &&
+                   (smem + SMEM_RESERVED) * p->resident <= k->limits->smem_unit;
     }
-}
-
-static int64_t ring_bytes(const struct operand *o, int64_t bytes, int64_t steps, int stages) {
-    return bytes * (o->stays ? steps : stages);
 }
 
 const char *matrix_layout(const struct kernel *k, const struct config *c, struct layout *y,
@@ -493,8 +492,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     y->product = p;
     p->exchange = all_exchanges(k, y);
     let_stay(k, y, p, steps, y->smem + p->exchange);
-    int64_t smem = ring_bytes(&p->a, p->a_bytes, steps, y->stages) +
-                   ring_bytes(&p->b, p->b_bytes, steps, y->stages) + y->smem + p->exchange;
+    int64_t smem = rings_bytes(y, steps) + y->smem + p->exchange;
     if (smem > k->limits->smem_block)
         return arena_printf(a, "needs %lld bytes of shared memory; %lld is the limit",
                             (long long)smem, (long long)k->limits->smem_block);

@@ -95,6 +95,11 @@ static float *tile_of(struct machine *x, int rank, int i, int stage, int plane) 
                                     (size_t)r->rows * (size_t)r->depth;
 }
 
+/* Of the stage at hand; of what stays, of the step. */
+static int place_in_ring(const struct tile_ring *r, int stage, int64_t step) {
+    return r->operand->stays ? (int)step : stage;
+}
+
 /* ---- copies ---------------------------------------------------------------------------------- */
 
 static float element(struct machine *x, int i, int plane, int64_t z, int64_t row, int64_t depth) {
@@ -222,11 +227,12 @@ static void start_copy(struct machine *x, const struct agent *g, int i, int ahea
     if (g->step + ahead >= g->steps) return;
     if (r->operand->stays && g->tile != g->first_tile) return;
     int64_t number = step_number(x, g, ahead);
+    int stage = (g->stage + ahead) % tile_stages(x->t);
     struct copy c = {.ring = i,
                      .boxes = tile_step_is_short(x->t, number) ? ring_boxes_of_short(x->t, r)
                                                                : ring_boxes(r),
-                     .stage = (g->stage + ahead) % tile_stages(x->t),
-                     .to = r->operand->stays ? (int)number : (g->stage + ahead) % r->stages,
+                     .stage = stage,
+                     .to = place_in_ring(r, stage, number),
                      .first = r->blocks > 1 ? g->rank * part : 0,
                      .n = part,
                      .row = i == TILE_A ? m : n,
@@ -264,11 +270,11 @@ static void multiply_part(struct machine *x, struct agent *g, const struct produ
     const struct product *of = x->t->product;
     for (int q = 0; q < of->n_passes; q++) {
         float *sums = of->pass[q].crossed ? g->crossed : g->sums;
-        int of_a = a->operand->stays ? (int)p->step : p->stage,
-            of_b = b->operand->stays ? (int)p->step : p->stage;
         const float *left =
-            tile_of(x, g->rank, TILE_A, of_a, of->pass[q].a) + g->group * group_rows(x) * a->depth;
-        const float *right = tile_of(x, g->rank, TILE_B, of_b, of->pass[q].b);
+            tile_of(x, g->rank, TILE_A, place_in_ring(a, p->stage, p->step), of->pass[q].a) +
+            g->group * group_rows(x) * a->depth;
+        const float *right =
+            tile_of(x, g->rank, TILE_B, place_in_ring(b, p->stage, p->step), of->pass[q].b);
         for (int d = from; d < end; d += INSTRUCTION)
             for (int i = 0; i < group_rows(x); i++)
                 for (int j = 0; j < b->rows; j++) {
@@ -598,9 +604,11 @@ static void add_agents(struct machine *x, int rank, int64_t cluster) {
         bool copies = x->t->copiers && at == 0;
         int makers = x->t->product->makers > 1 ? x->t->product->makers : 1;
         for (int g = 0; g < (copies ? makers : x->readers); g++) {
-            struct agent agent = {
-                .at = at, .rank = rank, .group = copies ? -1 - g : g, .tile = cluster};
-            agent.first_tile = cluster;
+            struct agent agent = {.at = at,
+                                  .rank = rank,
+                                  .group = copies ? -1 - g : g,
+                                  .tile = cluster,
+                                  .first_tile = cluster};
             if (!copies) agent.sums = NEW_ARRAY(x->arena, float, sums);
             if (!copies) agent.total = NEW_ARRAY(x->arena, float, sums);
             if (!copies) agent.crossed = NEW_ARRAY(x->arena, float, sums);
