@@ -174,7 +174,7 @@ static bool find_dot(struct kernel *k) {
 static bool sort_matmul_axes(struct builder *w, ex *z, int *nz, ex *m, int *nm, ex *n, int *nn) {
     struct kernel *k = w->k;
     if (!find_dot(k)) return false;
-    for (int i = 0; i < w->g->n_x; i++) {
+    for (int i = 0; i < w->g->n_x - w->g->n_arms; i++) {
         ex a = w->g->x[i];
         bool left = value_uses(k, k->dot_a, a), right = value_uses(k, k->dot_b, a);
         if (left && right)
@@ -338,6 +338,16 @@ static void swap_factors(struct kernel *k, ex *m, int *nm, ex *n, int *nn) {
     *nn = count;
 }
 
+static int without_arms(const struct builder *w, ex *axes, int n) {
+    int kept = 0;
+    for (int i = 0; i < n; i++) {
+        bool arm = false;
+        for (int k = 0; k < w->n_arms; k++) arm |= axes[i] == w->arms[k];
+        if (!arm) axes[kept++] = axes[i];
+    }
+    return kept;
+}
+
 void choose_axes(struct builder *w) {
     struct kernel *k = w->k;
     const struct group *g = w->g;
@@ -348,8 +358,7 @@ void choose_axes(struct builder *w) {
     memcpy(x, w->by_rows ? g->r : g->x, sizeof x);
     memcpy(r, w->by_rows ? g->x : g->r, sizeof r);
     if (w->by_rows) nx = g->n_r, nr = g->n_x;
-    for (int i = nx - 1; i >= 0 && w->arm; i--)
-        if (x[i] == w->arm) memmove(&x[i], &x[i + 1], sizeof(ex) * (size_t)(--nx - i));
+    nx = without_arms(w, x, nx);
     if (g->matmul && sort_matmul_axes(w, z, &nz, m, &nm, n, &nn)) {
         k->kind = KERNEL_MATMUL;
         for (uint32_t i = 0; i < g->members.n; i++) {

@@ -250,13 +250,13 @@ static ex store_guard(struct builder *w, buffer_id b, const ex *index) {
     return guard;
 }
 
-/* What a member stores; with an arm, where that axis is at `arm`. */
-static void expand_store(struct builder *w, const struct member *M, ex arm) {
+/* What a member stores; with arms, where these axes are at `at`. */
+static void expand_store(struct builder *w, const struct member *M, const ex *at) {
     const struct nest *n = &w->l->nests.at[M->nest];
     ex index[WS_MAX_RANK];
     for (int d = 0; d < w->l->buffers.at[n->out].meta.rank; d++) {
         index[d] = ex_subst(w->k->ex, n->out_index[d], M->from, M->to, M->n);
-        if (w->arm) index[d] = ex_subst(w->k->ex, index[d], &w->arm, &arm, 1);
+        index[d] = ex_subst(w->k->ex, index[d], w->arms, at, w->n_arms);
     }
     struct store_node st = {.buffer = n->out,
                             .index = offset_of(w, n->out, index),
@@ -265,14 +265,28 @@ static void expand_store(struct builder *w, const struct member *M, ex arm) {
     vec_push(w->k->arena, &w->k->stores, st);
 }
 
+/* At all places along the arms, the innermost first to go on. */
+static void expand_arms(struct builder *w, const struct member *M) {
+    ex at[GROUP_MAX_AXES];
+    for (int i = 0; i < w->n_arms; i++) at[i] = ex_const(w->k->ex, 0);
+    for (int i = 0; i >= 0;) {
+        expand_store(w, M, at);
+        for (i = w->n_arms - 1; i >= 0; i--) {
+            int64_t next = ex_value(w->k->ex, at[i]) + 1;
+            bool ends = next == ex_value(w->k->ex, ex_symbol(w->k->ex, w->arms[i])->bound);
+            at[i] = ex_const(w->k->ex, ends ? 0 : next);
+            if (!ends) break;
+        }
+    }
+}
+
 static void expand_group(struct builder *w) {
     for (uint32_t m = 0; m < w->g->members.n; m++) {
         const struct member *M = &w->g->members.at[m];
         if (!w->s->stored[w->l->nests.at[M->nest].out]) continue;
-        int64_t arms = w->arm ? ex_value(w->k->ex, ex_symbol(w->k->ex, w->arm)->bound) : 1;
-        for (int64_t i = 0; i < arms; i++) expand_store(w, M, ex_const(w->k->ex, i));
+        expand_arms(w, M);
     }
-    w->k->unrolled = w->taps || w->arm;
+    w->k->unrolled = w->taps || w->n_arms;
     if (w->k->unrolled || w->folds) drop_unused(w);
 }
 
@@ -658,12 +672,15 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
                         .group = group,
                         .by_rows = form.by_rows,
                         .taps = form.taps,
-                        .arm = form.arm,
+                        .n_arms = form.arm != EX_NONE,
+                        .arms = {form.arm},
                         .numbers = map_new(a),
                         .expanded = map_new(a)};
     struct group sums = s->groups.at[group];
     sums.matmul = false;
+    sums.n_arms = 0;
     if (form.thin) w.g = &sums;
+    for (int i = w.g->n_x - w.g->n_arms; i < w.g->n_x; i++) w.arms[w.n_arms++] = w.g->x[i];
     k->group = group;
     k->name = kernel_name_of(&w);
     k->entry = entry_of(&w);

@@ -9,18 +9,23 @@ static uint8_t axes_of(const struct kernel *k, ex index) {
 }
 
 /* As many points as elements, at the size hints: with distinct indices that is all of them. Arms
- * have a store each. */
+ * have a store each; with guards, which leave some out, there are more points. */
 static bool fills_buffer(const struct kernel *k, const struct store_node *s) {
     const struct loops *l = k->schedule->loops;
     int64_t points = 1, arms = k->unrolled ? 0 : 1;
-    if (s->guard) return k->kind == KERNEL_MATMUL;
-    for (uint32_t i = 0; i < k->stores.n && k->unrolled; i++)
-        arms += k->stores.at[i].buffer == s->buffer;
+    bool guarded = s->guard != EX_NONE;
+    for (uint32_t i = 0; i < k->stores.n && k->unrolled; i++) {
+        if (k->stores.at[i].buffer != s->buffer) continue;
+        arms++;
+        guarded |= k->stores.at[i].guard != EX_NONE;
+    }
+    if (guarded && k->kind != KERNEL_MATMUL) return false;
     for (int a = 0; a < AXIS_COUNT; a++)
         if (s->mask >> a & 1) points *= kernel_size(k, (enum axis)a);
     if (kernel_has_spans(k) && store_is_of_results(k, s)) points = matrix_results(k);
-    return arms * points * dtype_bytes(l->buffers.at[s->buffer].meta.dtype) ==
-           buffer_bytes(l, s->buffer);
+    int64_t bytes = arms * points * dtype_bytes(l->buffers.at[s->buffer].meta.dtype),
+            all = buffer_bytes(l, s->buffer);
+    return guarded ? bytes > all : bytes == all;
 }
 
 /* Every subscript in v's index is among its arguments. */

@@ -502,6 +502,7 @@ void plan_fit(struct fuser *f, struct merge *m) {
     m->host = hosts(f, m->a, m->b) ? m->a : m->b;
     m->guest = m->host == m->a ? m->b : m->a;
     bind_axes(f, m);
+    if (m->by_places) take_arms(f, m);
     m->why_not = covers(f, m);
     if (!m->why_not && !all_readable(f, m))
         m->why_not = "a reduction is read at other rows than its own";

@@ -129,6 +129,8 @@ bool find_abreast(struct fuser *f, struct merge *m);
  * both fit together with axes split for each other; leaves m alone if they do not. */
 void plan_split(struct fuser *f, struct merge *m);
 void bind_by_places(struct fuser *f, struct merge *m);
+/* What the guest has and the host, a product whose group is split.c's copy, has not: its arms. */
+void take_arms(struct fuser *f, struct merge *m);
 /* What an axis is divided by in e; EX_NONE: by nothing. */
 ex axis_divisor(const struct exprs *p, ex e, ex axis);
 

@@ -23,6 +23,7 @@ void schedule_print(struct buf *b, const struct schedule *s) {
         put_space(b, l, "x", G->x, G->n_x);
         if (G->n_r) put_space(b, l, " r", G->r, G->n_r);
         if (G->columns) buf_puts(b, ", and of x");
+        if (G->n_arms) put_space(b, l, ", arms ", &G->x[G->n_x - G->n_arms], G->n_arms);
         if (G->at_load) buf_puts(b, ", at load");
         buf_putc(b, '\n');
         for (uint32_t m = 0; m < G->members.n; m++) {

@@ -22,6 +22,10 @@
  *     are filters, and what lies between the pixels of one is stored by the same tile.
  * The depth of a matrix product and the axis of a scan stay whole.
  *
+ * Halves that a product has no axis for may be its arms: of stack([zeros, x @ w], 2), or of a
+ * transposed convolution of which every other output takes no tap, a thread stores both elements
+ * that come of one sum.
+ *
  * What reads a product's phases may end within the last of a stride, as outputs of most transposed
  * convolutions do: of i2 // 2 and i2 % 2 for 255 elements. On a GPU it goes on then to the stride's
  * end, and stores nothing there (kernel/body.c): if it reads nothing else along such an axis. */
@@ -154,6 +158,7 @@ static void split_axis(struct fuser *f, struct group *G, int k, ex q) {
     memmove(&list[at + 1], &list[at], sizeof(ex) * (size_t)(*n - at));
     list[at] = outer;
     list[at + 1] = inner;
+    G->n_arms += !reduced && k >= *n - G->n_arms;
     ++*n;
     ex both = ex_add(f->l->ex, ex_mul(f->l->ex, outer, q), inner);
     for (uint32_t m = 0; m < G->members.n; m++)
@@ -347,6 +352,36 @@ static void end_with_strides(struct fuser *f, const struct merge *m, const struc
     bool any = false;
     while (lengthen(f, g, product)) any = true;
     if (any && reads_beyond(f, g, product, &whole[g == m->b])) *G = before;
+}
+
+/* ---- arms ------------------------------------------------------------------------------------ */
+
+/* What reads a product's results goes along axes of its own: along those that are short a thread
+ * stores all elements that it has the result for, as arms of the product's group. On a GPU, whose
+ * kernels of products have such stores (kernel/body.c). */
+void take_arms(struct fuser *f, struct merge *m) {
+    enum { MOST = 8 };
+    struct group *H = group_at(f, m->host);
+    const struct group *G = group_at(f, m->guest);
+    ex arms[GROUP_MAX_AXES];
+    int n = 0;
+    int64_t all = 1, size;
+    if (f->limits->kind != DEVICE_CUDA || f->eager || !H->matmul || G->n_r || G->scan) return;
+    if (!has_rows_and_columns(f, H)) return;
+    for (int k = 0; k < H->n_arms; k++)
+        all = sat_mul(all, axes_numel(f->l, &H->x[H->n_x - 1 - k], 1));
+    for (int k = 0; k < G->n_x; k++) {
+        bool bound = false;
+        for (int i = 0; i < m->n; i++) bound |= m->from[i] == G->x[k];
+        if (bound) continue;
+        if (!ex_is_const(f->l->ex, ex_symbol(f->l->ex, G->x[k])->bound, &size) || size < 2) return;
+        if ((all = sat_mul(all, size)) > MOST || H->n_x + n == GROUP_MAX_AXES) return;
+        arms[n++] = G->x[k];
+    }
+    for (int k = 0; k < n; k++) {
+        m->from[m->n] = m->to[m->n] = H->x[H->n_x++] = arms[k];
+        m->n++, H->n_arms++;
+    }
 }
 
 /* ---- which axis is which --------------------------------------------------------------------- */

@@ -73,8 +73,9 @@ static const char *check_cover(const struct schedule *s) {
             }
             int r = 0;
             if (is_of_columns(s, G, M) || is_of_rows(s, G, M)) continue;
+            int arms = n->matmul && n->n_reduce ? G->n_arms : 0;
             for (int k = 0; k < G->n_x; k++)
-                if (!has(s, M, G->x[k]))
+                if (has(s, M, G->x[k]) != (k < G->n_x - arms))
                     return arena_printf(s->arena, "S4: %s does not cover X", n->name);
             for (int k = 0; k < G->n_r; k++) r += has(s, M, G->r[k]);
             if (r && r != G->n_r) return arena_printf(s->arena, "S4: %s covers part of R", n->name);
