@@ -30,8 +30,12 @@
  *   ->  y = convolve_phases(x, w, stride=[2], padding=[1], size=[8])               [N, 1, 2, F, 8]
  *       view(permute(y, ...), [N, 1, F, 16])
  *
- * With a dilation, taps of a phase are stride / gcd(stride, dilation) apart, and only every gcd-th
- * phase has any. */
+ * Where stride and dilation have a common divisor, only every so manieth output takes any taps: these
+ * are a convolution of the quotients, and the others are zeros between them.
+ *
+ *   convolve(x, w, stride=[2], padding=[1], dilation=[4], transposed=True, size=[15])
+ *   ->  y = convolve(x, w, stride=[1], padding=[1], dilation=[2], transposed=True, size=[8])
+ *       view(stack([zeros, y], -1), [N, G, F, 16])[..., :15] */
 #include "graph/decompose.h"
 
 struct phases {
@@ -108,27 +112,26 @@ static node_id together(struct phases *s, int d, node_id w) {
 
 /* ---- each phase for itself ------------------------------------------------------------------- */
 
-/* The first tap that outputs stride*o + phase of dimension d take, which is less than how far taps
- * are apart; -1: they take none. */
+/* The first tap that outputs stride*o + phase of dimension d take. */
 static int64_t first_tap(const struct phases *s, int d, int64_t phase) {
     int64_t stride = stride_of(s, d), dilation = entry(s, 4, d), padding = entry(s, 3, d);
-    for (int64_t k = 0; k < stride / common_divisor(stride, dilation); k++)
+    for (int64_t k = 0; k < stride; k++)
         if ((phase + padding - k * dilation) % stride == 0) return k;
-    return -1;
+    WS_BUG("stride and dilation have a common divisor");
 }
 
 /* The outputs of that phase; KEEP if they take no tap. */
 static node_id one_phase(struct phases *s, int d, node_id w, int64_t phase) {
     struct exprs *p = s->b->g->ex;
     int64_t stride = stride_of(s, d), dilation = entry(s, 4, d), taps;
-    int64_t k = first_tap(s, d, phase), common = common_divisor(stride, dilation);
+    int64_t k = first_tap(s, d, phase);
     ex all = meta_of(s->b, w)->size[3 + d];
-    if (k < 0 || (ex_is_const(p, all, &taps) && taps <= k)) return KEEP;
+    if (ex_is_const(p, all, &taps) && taps <= k) return KEEP;
     s->padding[d] = number(s, (phase + entry(s, 3, d) - k * dilation) / stride);
-    s->dilation[d] = number(s, dilation / common);
+    s->dilation[d] = number(s, dilation);
     return split(s, d + 1,
                  call(s->b, OP_SLICE, arg_node(w), arg_int(s->b->g, 3 + d), arg_int(s->b->g, k),
-                      arg_ex(all), arg_int(s->b->g, stride / common)));
+                      arg_ex(all), arg_int(s->b->g, stride)));
 }
 
 /* Outputs that take no tap, of so many phases. */
@@ -199,7 +202,6 @@ static bool depth_of_phase(const struct phases *s, int64_t channels, int64_t *de
     *depth = channels;
     for (int d = 0; d < s->dims; d++) {
         int64_t stride = stride_of(s, d);
-        if (common_divisor(stride, entry(s, 4, d)) > 1) return false;
         if (!ex_is_const(s->b->g->ex, w->size[3 + d], &taps) || taps < stride) return false;
         *depth = sat_mul(*depth, (taps + stride - 1) / stride);
     }
@@ -251,7 +253,69 @@ static node_id as_a_dimension(struct phases *s) {
     return y;
 }
 
+/* ---- outputs between which others take no tap ------------------------------------------------ */
+
+/* The greatest number by which stride and dilation of dimension d can be divided. */
+static int64_t common_of(const struct phases *s, int d) {
+    return common_divisor(stride_of(s, d), entry(s, 4, d));
+}
+
+/* Of so many outputs that follow each other the one that takes taps. */
+static int64_t taken_of(const struct phases *s, int d) {
+    int64_t common = common_of(s, d);
+    return (common - entry(s, 3, d) % common) % common;
+}
+
+/* A convolution of these outputs alone. */
+static node_id taken(struct phases *s, const struct device_limits *units) {
+    struct graph *g = s->b->g;
+    struct node n = *s->n;
+    uint32_t dims = (uint32_t)s->dims;
+    ex stride[3], padding[3], dilation[3], size[3];
+    for (int d = 0; d < s->dims; d++) {
+        int64_t common = common_of(s, d);
+        stride[d] = number(s, stride_of(s, d) / common);
+        padding[d] = number(s, (entry(s, 3, d) + taken_of(s, d)) / common);
+        dilation[d] = number(s, entry(s, 4, d) / common);
+        n.meta.size[3 + d] = size[d] =
+            ex_ceildiv(g->ex, s->n->args[6].ints.at[d], number(s, common));
+    }
+    struct arg args[] = {n.args[0],
+                         n.args[1],
+                         arg_ints(g, stride, dims),
+                         arg_ints(g, padding, dims),
+                         arg_ints(g, dilation, dims),
+                         n.args[5],
+                         arg_ints(g, size, dims)};
+    n.args = args;
+    return expand_phases(s->b, &n, units);
+}
+
+/* Zeros around each element of y, which the outputs of dimension d are then. */
+static node_id spread(struct phases *s, node_id y, int d) {
+    int64_t common = common_of(s, d), at = taken_of(s, d);
+    struct meta before, after;
+    node_id parts[3];
+    uint32_t n = 0;
+    if (common == 1) return y;
+    y = call(s->b, OP_UNSQUEEZE, arg_node(y), arg_int(s->b->g, 4 + d));
+    before = after = *meta_of(s->b, y);
+    before.size[4 + d] = number(s, at);
+    after.size[4 + d] = number(s, common - 1 - at);
+    if (at) parts[n++] = full(s->b, &before, 0);
+    parts[n++] = y;
+    if (at < common - 1) parts[n++] = full(s->b, &after, 0);
+    y = fold(s, concat_many(s->b, parts, n, 4 + d), 3 + d);
+    return cut(s->b, y, 3 + d, number(s, 0), s->n->args[6].ints.at[d]);
+}
+
 node_id expand_phases(struct build *b, const struct node *n, const struct device_limits *units) {
     struct phases s = {.b = b, .n = n, .dims = n->meta.rank - 3};
-    return units && are_a_dimension(&s, units) ? as_a_dimension(&s) : split(&s, 0, n->args[1].node);
+    bool all = true;
+    for (int d = 0; d < s.dims; d++) all &= common_of(&s, d) == 1;
+    if (all && units && are_a_dimension(&s, units)) return as_a_dimension(&s);
+    if (all) return split(&s, 0, n->args[1].node);
+    node_id y = taken(&s, units);
+    for (int d = s.dims; d-- > 0;) y = spread(&s, y, d);
+    return y;
 }
