@@ -472,8 +472,98 @@ static void put_rows(struct emitter *w, const struct tile_program *t, const stru
     if (kernel_has_spans(w->k)) close_span(w, t, f);
 }
 
+/* ---- what stands on no sum ------------------------------------------------------------------- */
+
+/* Stores s and those behind it that put neighbours in memory, and stand on no sum: how many. */
+static int still_run(struct emitter *w, const struct phase *f, uint32_t s) {
+    const struct kernel *k = w->k;
+    const struct store_node *first = &k->stores.at[f->stores.at[s]];
+    int n = 0;
+    for (; s + (uint32_t)n < f->stores.n; n++) {
+        const struct store_node *x = &k->stores.at[f->stores.at[s + (uint32_t)n]];
+        int64_t apart;
+        if (x->buffer != first->buffer || stands_on_dot(k, x->value)) break;
+        if (!ex_is_const(k->ex, ex_sub(k->ex, x->index, first->index), &apart) || apart != n) break;
+    }
+    return n;
+}
+
+/* One of the texts, by the number `arm`; once if they are all the same. */
+static const char *by_arm(struct emitter *w, const char **text, int n) {
+    struct buf b = buf_new(w->arena);
+    bool same = true;
+    for (int i = 1; i < n; i++) same &= !strcmp(text[i], text[0]);
+    for (int i = 0; i + 1 < n && !same; i++) buf_printf(&b, "arm == %d ? %s : ", i, text[i]);
+    buf_puts(&b, text[n - 1]);
+    return same ? text[0] : arena_printf(w->arena, "(%s)", b.p);
+}
+
+/* n stores, of neighbours that stand on no sum: so that it does not matter who has which sum, and a
+ * warp's threads have the elements in the order of memory.
+ *
+ *     for (int i = tid % 32; i < 128 * 2; i += 32) {       columns, and arms of each
+ *         const int arm = i % 2;
+ *         for (int o = 0; o < 16; o++)                      rows
+ *             p2[at + arm] = 0
+ */
+static void put_still_run(struct emitter *w, const struct tile_program *t, const uint32_t *stores,
+                          int n) {
+    const struct kernel *k = w->k;
+    const struct product *p = t->product;
+    const struct store_node *s = &k->stores.at[stores[0]];
+    int64_t down = index_usual_stride(k, s->index, AXIS_M),
+            along = index_usual_stride(k, s->index, AXIS_N);
+    bool rows = along < 1 || (down >= 1 && down < along);
+    const char **guard = NEW_ARRAY(w->arena, const char *, n),
+               **value = NEW_ARRAY(w->arena, const char *, n);
+    bool *needed = NEW_ARRAY(w->arena, bool, k->values.n);
+    int lanes = rows ? p->warp_rows : p->warp_columns, others = rows ? p->warp_columns : p->warp_rows;
+    line(w, "#pragma unroll 1");
+    open_brace(w, "for (int i = tid %% 32; i < %d; i += 32)", lanes * n);
+    line(w, "const int arm = i %% %d;", n);
+    const char *row = "first_row - tid % 32 / 4", *column = "first_column";
+    const char *inner = arena_printf(w->arena, "%s + i / %d", rows ? row : column, n);
+    put_number(w, rows ? &p->a : &p->b, rows ? "row" : "n", inner, rows ? "nm" : "nn");
+    line(w, "#pragma unroll 8");
+    open_brace(w, "for (int o = 0; o < %d; o++)", others);
+    const char *outer = arena_printf(w->arena, "%s + o", rows ? column : row);
+    put_number(w, rows ? &p->b : &p->a, rows ? "n" : "row", outer, rows ? "nn" : "nm");
+    line(w, "const k_idx m = row;");
+    line(w, "if (row >= nm || n >= nn) continue;");
+    for (value_id v = 0; v < k->values.n; v++) w->where[v] = NOWHERE;
+    for (int i = 0; i < n; i++) mark_needed(w, k->stores.at[stores[i]].value, needed);
+    for (value_id v = 0; v < k->values.n; v++)
+        if (needed[v]) put_local(w, v);
+    for (int i = 0; i < n; i++) {
+        const struct store_node *x = &k->stores.at[stores[i]];
+        guard[i] = x->guard ? ex_text(w, x->guard) : "true";
+        value[i] = arena_printf(w->arena, "(%s)%s", math_type(buffer_dtype(w, x->buffer)),
+                                ref(w, x->value));
+    }
+    const char *also, *at = put_place(w, &(struct store_node){.index = s->index}, &also);
+    line(w, "if (%s) k_store1(p%d + %s + arm, %s);", by_arm(w, guard, n),
+         argument_of(w, s->buffer), at, by_arm(w, value, n));
+    close_brace(w);
+    close_brace(w);
+}
+
+/* Takes out of the phase the stores that stand on no sum, several of which are neighbours. */
+static void put_still(struct emitter *w, const struct tile_program *t, struct phase *f) {
+    struct phase all = *f;
+    memset(&f->stores, 0, sizeof f->stores);
+    for (uint32_t s = 0; s < all.stores.n;) {
+        int n = still_run(w, &all, s);
+        if (n > 1) {
+            put_still_run(w, t, &all.stores.at[s], n);
+            s += (uint32_t)n;
+        } else {
+            vec_push(w->arena, &f->stores, all.stores.at[s++]);
+        }
+    }
+}
+
 static void put_whole(struct emitter *w, const struct tile_program *t, const char *sums) {
-    const struct phase f = phase_of(w, 0);
+    struct phase f = phase_of(w, 0);
     int octets = t->product->warp_columns / OCTET, chunk = chunk_of(w, &f);
     bool wide = product_may_break(t->product);
     if (wide) {
@@ -487,6 +577,7 @@ static void put_whole(struct emitter *w, const struct tile_program *t, const cha
         close_brace(w);
         open_brace(w, "if (finite)");
     }
+    if (w->k->unrolled) put_still(w, t, &f);
     put_rows(w, t, &f, sums);
     if (wide) close_brace(w);
 }
