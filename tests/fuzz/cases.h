@@ -44,6 +44,8 @@ void cases_panels(struct arena *a, case_vec *out);
 void cases_phases(struct arena *a, uint64_t seed, int n, case_vec *out);
 /* The same of many filters, on the matrix units. */
 void cases_many_filters(struct arena *a, uint64_t seed, int n, case_vec *out);
+/* Products of whose sums several elements are stored each. */
+void cases_arms(struct arena *a, uint64_t seed, int n, case_vec *out);
 /* What differentiation makes of programs. */
 void cases_gradients(struct arena *a, case_vec *out);
 /* By rule: kinds of kernels x sizes around the edges of vectors, warps and blocks x dtypes, in a

@@ -142,6 +142,80 @@ void cases_many_filters(struct arena *a, uint64_t seed, int n, case_vec *out) {
     }
 }
 
+/* A product's kernel stores what lies between its results, too: of a transposed convolution of which
+ * not every output takes a tap, with a bias and what is as large as the output added. */
+static const char *between(struct arena *a, struct rng *r, int type) {
+    static const char *const dtypes[] = {"bf16", "f16", "f32", "f32"};
+    static const int strides[][2] = {{2, 2}, {3, 3}, {2, 4}, {4, 2}, {6, 4}, {1, 1}, {2, 1}};
+    struct slide s = {.n = ANY(r, 1, 2, 2, 3)};
+    struct buf b = buf_new(a);
+    int groups = ANY(r, 1, 1, 2), c = groups * ANY(r, 4, 8, 17), f = ANY(r, 8, 32, 40),
+        images = ANY(r, 1, 3), size[MOST];
+    for (int d = 0; d < s.n; d++) {
+        const int *of = strides[d ? rng_below(r, 7) : rng_below(r, 5)];
+        s.stride[d] = of[0], s.dilation[d] = of[1];
+        s.taps[d] = ANY(r, 1, 2, 3, 5);
+        s.size[d] = s.n == 1 ? ANY(r, 33, 64, 131) : s.n == 2 ? ANY(r, 3, 8, 11) : ANY(r, 2, 4, 5);
+        s.padding[d] = s.taps[d] > 1 && s.size[d] > 2 ? rng_below(r, 3) : 0;
+        s.more[d] = rng_below(r, s.stride[d]);
+        size[d] = (s.size[d] - 1) * s.stride[d] - 2 * s.padding[d] +
+                  s.dilation[d] * (s.taps[d] - 1) + s.more[d] + 1;
+    }
+    buf_printf(&b, "graph(%%x: %s[%d, %d", dtypes[type], images, c);
+    put_sizes(&b, s.size, s.n);
+    buf_printf(&b, "], %%w: %s[%d, %d", dtypes[type], c, f);
+    put_sizes(&b, s.taps, s.n);
+    buf_printf(&b, "], %%b: %s[%d], %%r: %s[%d, %d", dtypes[type], f * groups, dtypes[type], images,
+               f * groups);
+    put_sizes(&b, size, s.n);
+    buf_printf(&b, "])%s {\n %%y = convolution(%%x, %%w, %%b, ",
+               type == 3 ? " convolutions tf32" : "");
+    put_list(&b, s.stride, s.n), buf_puts(&b, ", ");
+    put_list(&b, s.padding, s.n), buf_puts(&b, ", ");
+    put_list(&b, s.dilation, s.n), buf_puts(&b, ", True, ");
+    put_list(&b, s.more, s.n);
+    static const char *const behind[] = {"relu(%y)", "relu(%y)", "add(%y, %r)",
+                                         "amax(%y, [1], True)"};
+    buf_printf(&b, ", %d, %d)\n %%z = %s\n return %%z\n}\n", groups, s.n, behind[rng_below(r, 4)]);
+    return b.p;
+}
+
+/* What is beside a product's results, along an axis that it has none of. */
+static const char *beside(struct arena *a, struct rng *r, int type) {
+    static const char *const dtypes[] = {"bf16", "f16", "f32", "f32"};
+    static const char *const all[] = {"stack([%r, %y], %d)", "stack([%y, %r, %y], %d)",
+                                      "stack([%y, %q, %q, %r], %d)"};
+    int m = ANY(r, 40, 70, 128), k = ANY(r, 8, 48, 80), n = ANY(r, 24, 66, 130);
+    const char *t = dtypes[type], *stacked = all[rng_below(r, 3)];
+    struct buf b = buf_new(a);
+    buf_printf(&b, "graph(%%x: %s[%d, %d], %%w: %s[%d, %d], %%r: %s[%d, %d])%s {\n", t, m, k, t, k,
+               n, t, m, n, type == 3 ? " products tf32" : "");
+    buf_puts(&b, " %y = mm(%x, %w)\n %q = relu(%y)\n %z = ");
+    for (const char *p = stacked; *p; p++) {
+        if (p[0] == '%' && p[1] == 'd')
+            buf_printf(&b, "%d", rng_below(r, 3)), p++;
+        else
+            buf_putc(&b, *p);
+    }
+    buf_puts(&b, "\n return %z\n}\n");
+    return b.p;
+}
+
+void cases_arms(struct arena *a, uint64_t seed, int n, case_vec *out) {
+    struct rng r = {seed};
+    for (int i = 0; i < n; i++) {
+        int type = i % 4;
+        bool by_warps = i / 4 % 3 == 2;
+        const char *text = i / 4 % 4 == 3 ? beside(a, &r, type) : between(a, &r, type);
+        vec_push(a, out,
+                 ((struct case_graph){.text = text,
+                                      .every = CASES_DEFAULT,
+                                      .old = by_warps && rng_below(&r, 2),
+                                      .maybe = true,
+                                      .config = config_of_many(a, &r, type, by_warps)}));
+    }
+}
+
 void cases_phases(struct arena *a, uint64_t seed, int n, case_vec *out) {
     struct rng r = {seed};
     for (int i = 0; i < n; i++)
