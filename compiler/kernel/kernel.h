@@ -177,8 +177,8 @@ struct kernel {
     int64_t span[AXIS_COUNT]; /* of m, n among them, how many neighbours one result takes; 0: all */
     value_id dot_a, dot_b,
         dot; /* MATMUL: the two factors (functions of z,m,r and of z,n,r) and the reduction */
-    /* MATMUL: a factor is not 0 where the other one is, as it is in what is multiplied (the arguments
-     * of the dot's argument): sums that are not finite are made of that. */
+    /* MATMUL: a factor is not 0 where the other one is, as it is in what is multiplied: sums that
+     * are not finite are made of this, the arguments of the dot's argument. */
     bool shares;
     bool a_fixed, b_fixed;    /* MATMUL: the factor is the same in every call: of constants alone */
     enum precision precision; /* MATMUL of f32 */
