@@ -111,6 +111,53 @@ static node_id together(struct phases *s, int d, node_id w) {
     return cut(s->b, y, 3 + d, skipped, ex_add(p, skipped, size));
 }
 
+/* ---- some phases of one tap, others of none --------------------------------------------------- */
+
+/* Has each phase of dimension d one tap at most, and are those that have one of the same window? */
+static bool goes_apart(const struct phases *s, int d, node_id w) {
+    struct exprs *p = s->b->g->ex;
+    int64_t taps, size, stride = stride_of(s, d);
+    if (!ex_is_const(p, meta_of(s->b, w)->size[3 + d], &taps) || taps < 1 || taps >= stride)
+        return false;
+    bool few = ex_is_const(p, s->n->args[6].ints.at[d], &size) && size < stride;
+    return !few && entry(s, 4, d) * (taps - 1) < stride;
+}
+
+/* y of dimension `dim` with so many zeros behind each of its elements, or behind the last. */
+static node_id followed(struct phases *s, node_id y, int dim, int64_t zeros) {
+    struct meta m = *meta_of(s->b, y);
+    if (!zeros) return y;
+    m.size[dim] = number(s, zeros);
+    node_id parts[] = {y, full(s->b, &m, 0)};
+    return concat_many(s->b, parts, 2, dim);
+}
+
+/* Output o + padding = stride*i + dilation*k takes tap k of position i. */
+static node_id scattered(struct phases *s, int d, node_id w) {
+    struct exprs *p = s->b->g->ex;
+    ex stride = number(s, stride_of(s, d)), size = s->n->args[6].ints.at[d];
+    ex before = s->n->args[3].ints.at[d], first = ex_div(p, before, stride);
+    ex last = ex_div(p, ex_add(p, ex_sub(p, size, number(s, 1)), before), stride);
+    ex filters = meta_of(s->b, w)->size[1], taps = meta_of(s->b, w)->size[3 + d];
+    int64_t dilation = entry(s, 4, d), all = ex_value(p, taps) * dilation;
+    s->padding[d] = first;
+    s->dilation[d] = number(s, 1);
+    s->size[d] = ex_add(p, ex_sub(p, last, first), number(s, 1));
+    w = unfold(s, w, 3 + d, number(s, 1), taps);
+    w = fold(s, move_dim(s->b, w, 4 + d, 2), 1);
+    node_id y = unfold(s, split(s, d + 1, w), 2, filters, taps);
+    y = move_dim(s->b, y, 3, 4 + d);
+    if (dilation > 1) {
+        y = call(s->b, OP_UNSQUEEZE, arg_node(y), arg_int(s->b->g, 5 + d));
+        y = fold(s, followed(s, y, 5 + d, dilation - 1), 4 + d);
+    }
+    if (all > stride_of(s, d)) y = cut(s->b, y, 4 + d, number(s, 0), stride);
+    if (all < stride_of(s, d)) y = followed(s, y, 4 + d, stride_of(s, d) - all);
+    y = fold(s, y, 3 + d);
+    ex skipped = ex_mod(p, before, stride);
+    return cut(s->b, y, 3 + d, skipped, ex_add(p, skipped, size));
+}
+
 /* ---- each phase for itself ------------------------------------------------------------------- */
 
 /* The first tap that outputs stride*o + phase of dimension d take. */
@@ -173,7 +220,9 @@ static node_id split(struct phases *s, int d, node_id w) {
     struct graph *g = s->b->g;
     uint32_t n = (uint32_t)s->dims;
     ex ones[3];
-    if (d < s->dims) return (goes_together(s, d, w) ? together : apart)(s, d, w);
+    if (d < s->dims)
+        return (goes_together(s, d, w) ? together : goes_apart(s, d, w) ? scattered : apart)(s, d,
+                                                                                             w);
     for (uint32_t k = 0; k < n; k++) ones[k] = number(s, 1);
     return call(s->b, OP_CONVOLVE, s->n->args[0], arg_node(w), arg_ints(g, ones, n),
                 arg_ints(g, s->padding, n), arg_ints(g, s->dilation, n), arg_bool(true),

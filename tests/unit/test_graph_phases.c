@@ -141,7 +141,17 @@ static void test_forms(void **state) {
           "slice convolve unsqueeze slice convolve unsqueeze cat view slice", true);
     /* outputs without a tap are one zero */
     check("%x: f32[2, 1, 3, 5], %y: f32[1, 2, 3, 1]", "convolve(%x, %y, [4], [0], [1], True, [17])",
-          "slice convolve unsqueeze full cat view slice", true);
+          "view permute view convolve view permute full cat view slice", true);
+    /* those that have one are filters of one convolution; zeros between them, and behind */
+    check("%x: f32[2, 1, 3, 5], %y: f32[1, 2, 3, 2]", "convolve(%x, %y, [4], [0], [1], True, [18])",
+          "view permute view convolve view permute full cat view slice", true);
+    check("%x: f32[2, 1, 3, 4, 5], %y: f32[1, 2, 3, 3, 3]",
+          "convolve(%x, %y, [5, 1], [1, 1], [2, 2], True, [18, 7])", NULL, true);
+    /* outputs that take taps are a convolution, and others are between them */
+    check("%x: f32[2, 1, 3, 5], %y: f32[1, 2, 3, 3]", "convolve(%x, %y, [2], [1], [2], True, [11])",
+          "convolve unsqueeze full cat view slice", true);
+    check("%x: f32[2, 1, 3, 5], %y: f32[1, 2, 3, 3]", "convolve(%x, %y, [6], [3], [4], True, [27])",
+          NULL, true);
     check("%x: f32[1, 1, 1, 1], %y: f32[1, 1, 1, 1]", "convolve(%x, %y, [3], [2], [1], True, [1])",
           "full view", true);
     /* wholes become wholes */
