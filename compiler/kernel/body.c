@@ -266,7 +266,14 @@ static void expand_store(struct builder *w, const struct member *M, const ex *at
     vec_push(w->k->arena, &w->k->stores, st);
 }
 
-/* At all places along the arms, the innermost first to go on. */
+static bool covers(const struct builder *w, const struct member *M, ex axis) {
+    for (int i = 0; i < M->n; i++)
+        if (ex_uses(w->k->ex, M->to[i], axis)) return true;
+    return false;
+}
+
+/* At all places along the arms that it covers, the innermost first to go on. A product, which may
+ * be stored as well, covers none. */
 static void expand_arms(struct builder *w, const struct member *M) {
     ex at[GROUP_MAX_AXES];
     for (int i = 0; i < w->n_arms; i++) at[i] = ex_const(w->k->ex, 0);
@@ -274,7 +281,8 @@ static void expand_arms(struct builder *w, const struct member *M) {
         expand_store(w, M, at);
         for (i = w->n_arms - 1; i >= 0; i--) {
             int64_t next = ex_value(w->k->ex, at[i]) + 1;
-            bool ends = next == ex_value(w->k->ex, ex_symbol(w->k->ex, w->arms[i])->bound);
+            bool ends = !covers(w, M, w->arms[i]) ||
+                        next == ex_value(w->k->ex, ex_symbol(w->k->ex, w->arms[i])->bound);
             at[i] = ex_const(w->k->ex, ends ? 0 : next);
             if (!ends) break;
         }

@@ -197,7 +197,7 @@ static const char *beside(struct arena *a, struct rng *r, int type) {
         else
             buf_putc(&b, *p);
     }
-    buf_puts(&b, "\n return %z\n}\n");
+    buf_printf(&b, "\n return %%z%s\n}\n", ANY(r, 0, 0, 1) ? ", %y" : "");
     return b.p;
 }
 

@@ -311,6 +311,35 @@ static void test_few_rows(void **state) {
     check_all(here, 1, &small, false);
 }
 
+/* What lies beside a product's results is stored with them; and where these begin within a stride. */
+static void test_arms(void **state) {
+#define INPUTS "graph(%x: f32[64, 32], %w: f32[32, 48], %r: f32[64, 48]) {\n %m = mm(%x, %w)\n"
+    static const struct fusion cases[] = {
+        {INPUTS " %s = stack([%r, %m], 2)\n return %s\n}\n", 1, {"m  with  cat: fused, axes split"}},
+        {INPUTS " %s = stack([%m, %r, %m], 1)\n %y = relu(%s)\n return %y\n}\n",
+         1,
+         {"m  with  cat+y: fused, axes split"}},
+        {INPUTS " %s = stack([%m, %r, %m, %m, %r, %m, %m, %r, %r], 2)\n return %s\n}\n",
+         2, /* nine elements of each sum */
+         {"m  with  cat: not fused: iteration spaces differ"}},
+        {INPUTS " %s = stack([%r, %m], 2)\n return %m, %s\n}\n",
+         1, /* the results alone have no such axis */
+         {"m  with  cat: fused, axes split"}},
+        {INPUTS " %s = stack([%r, %m], 2)\n %t = sum(%s, [0])\n return %s, %t\n}\n",
+         2,
+         {"m+cat  with  t: not fused: what reads the product stores several elements of each sum"}},
+        {"graph(%x: f32[2, 1, 64, 64], %w: f32[1, 128, 64, 1]) {\n"
+         " %c = convolve(%x, %w, [1], [0], [1], True, [64])\n"
+         " %v = view(%c, [2, 64, 2, 64])\n %p = permute(%v, [0, 1, 3, 2])\n"
+         " %q = view(%p, [2, 64, 128])\n %s = slice(%q, 2, 1, 127)\n %y = relu(%s)\n"
+         " return %y\n}\n",
+         1,
+         {"c  with  y: fused, axes split"}},
+    };
+#undef INPUTS
+    CHECK(cases);
+}
+
 /* Equal spaces, nothing in common. */
 static void test_abreast(void **state) {
     static const struct fusion cases[] = {
@@ -989,6 +1018,10 @@ static void test_verify(void **state) {
     s = FRESH(softmax);
     s->groups.at[0].members.at[1].to[0] = ex_const(s->loops->ex, 0);
     expect(s, "S4: sub does not cover X");
+    s = FRESH("graph(%x: f32[64, 32], %w: f32[32, 48], %r: f32[64, 48]) {\n %m = mm(%x, %w)\n"
+              " %s = stack([%r, %m], 2)\n return %s\n}\n");
+    s->groups.at[0].n_arms = 0;
+    expect(s, "S4: m does not cover X");
     s = FRESH("graph(%x: f32[2, 3, 4]) {\n %s = sum(%x, [1, 2])\n return %s\n}\n");
     s->groups.at[0].members.at[0].to[2] = ex_const(s->loops->ex, 0);
     expect(s, "S4: s covers part of R");
@@ -1070,6 +1103,7 @@ int main(void) {
         cmocka_unit_test(test_by_rows),
         cmocka_unit_test(test_by_rows_stores),
         cmocka_unit_test(test_unrolled),
+        cmocka_unit_test(test_arms),
         cmocka_unit_test(test_abreast),
         cmocka_unit_test(test_landing),
         cmocka_unit_test(test_landing_of_shared_flags),
