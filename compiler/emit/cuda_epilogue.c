@@ -529,7 +529,8 @@ static void put_still_run(struct emitter *w, const struct tile_program *t, const
     const char **guard = NEW_ARRAY(w->arena, const char *, n),
                **value = NEW_ARRAY(w->arena, const char *, n);
     bool *needed = NEW_ARRAY(w->arena, bool, k->values.n);
-    int lanes = rows ? p->warp_rows : p->warp_columns, others = rows ? p->warp_columns : p->warp_rows;
+    int lanes = rows ? p->warp_rows : p->warp_columns,
+        others = rows ? p->warp_columns : p->warp_rows;
     line(w, "#pragma unroll 1");
     open_brace(w, "for (int i = tid %% 32; i < %d; i += 32)", lanes * n);
     line(w, "const int arm = i %% %d;", n);
@@ -553,8 +554,8 @@ static void put_still_run(struct emitter *w, const struct tile_program *t, const
                                 ref(w, x->value));
     }
     const char *also, *at = put_place(w, &(struct store_node){.index = s->index}, &also);
-    line(w, "if (%s) k_store1(p%d + %s + arm, %s);", by_arm(w, guard, n),
-         argument_of(w, s->buffer), at, by_arm(w, value, n));
+    line(w, "if (%s) k_store1(p%d + %s + arm, %s);", by_arm(w, guard, n), argument_of(w, s->buffer),
+         at, by_arm(w, value, n));
     close_brace(w);
     close_brace(w);
 }

@@ -19,6 +19,13 @@
  *   ->  y = convolve(x, w' [G, 2F, C, 2], ..., size=[9])       of filter 2*f + phase, taps phase::2
  *       view(permute(view(y, [N, G, F, 2, 9]), ...), [N, G, F, 18])
  *
+ * Where the stride is larger than the weight is, each phase has a tap or none. Those that have one
+ * are filters of one convolution, whose results are spread between zeros:
+ *
+ *   convolve(x [N, G, C, 8], w [G, F, C, 2], stride=[5], padding=[0], dilation=[2], size=[38], ...)
+ *   ->  y = convolve(x, w' [G, 2F, C, 1], ..., size=[8])                    of filter 2*f + tap
+ *       outputs 5*i and 5*i + 2 are taps 0 and 1 at i, others are 0
+ *
  * Else, on matrix units, phases that all have taps are a dimension of one product, whose taps and
  * positions depend on the phase, or its taps alone: then phases are filters again, with zeros for
  * the taps that they lack (ops.def, loop/product.c, kernel/axes.c). Of few filters they are filters
@@ -31,8 +38,8 @@
  *   ->  y = convolve_phases(x, w, stride=[2], padding=[1], size=[8])               [N, 1, 2, F, 8]
  *       view(permute(y, ...), [N, 1, F, 16])
  *
- * Where stride and dilation have a common divisor, only every so manieth output takes any taps: these
- * are a convolution of the quotients, and the others are zeros between them.
+ * Where stride and dilation have a common divisor, outputs that take taps are so far apart: these
+ * are a convolution of the quotients, and zeros are between them.
  *
  *   convolve(x, w, stride=[2], padding=[1], dilation=[4], transposed=True, size=[15])
  *   ->  y = convolve(x, w, stride=[1], padding=[1], dilation=[2], transposed=True, size=[8])
@@ -111,7 +118,7 @@ static node_id together(struct phases *s, int d, node_id w) {
     return cut(s->b, y, 3 + d, skipped, ex_add(p, skipped, size));
 }
 
-/* ---- some phases of one tap, others of none --------------------------------------------------- */
+/* ---- some phases of one tap, others of none -------------------------------------------------- */
 
 /* Has each phase of dimension d one tap at most, and are those that have one of the same window? */
 static bool goes_apart(const struct phases *s, int d, node_id w) {
@@ -221,8 +228,9 @@ static node_id split(struct phases *s, int d, node_id w) {
     uint32_t n = (uint32_t)s->dims;
     ex ones[3];
     if (d < s->dims)
-        return (goes_together(s, d, w) ? together : goes_apart(s, d, w) ? scattered : apart)(s, d,
-                                                                                             w);
+        return (goes_together(s, d, w) ? together
+                : goes_apart(s, d, w)  ? scattered
+                                       : apart)(s, d, w);
     for (uint32_t k = 0; k < n; k++) ones[k] = number(s, 1);
     return call(s->b, OP_CONVOLVE, s->n->args[0], arg_node(w), arg_ints(g, ones, n),
                 arg_ints(g, s->padding, n), arg_ints(g, s->dilation, n), arg_bool(true),

@@ -9,8 +9,8 @@
  * A group may reduce both ways: its rows along R, and along X, over all rows, what a column of them
  * sums up to (columns.c). A group with a matrix product may reduce along some of X what the product
  * has summed up along R (epilogue.c). What reads a product may go along short axes that the product
- * has none of, as outputs of a transposed convolution do between those that any tap reaches: *arms*,
- * the last of X, along which a thread stores all that there is (split.c).
+ * does not have: outputs of a transposed convolution lie between those that a tap reaches. These
+ * are *arms*, the last of X, along which a thread stores all that there is (split.c).
  *
  * Invariants (schedule_verify reports these numbers):
  *   S1  every nest is in exactly one group;
@@ -51,7 +51,7 @@ struct member {
 
 struct group {
     int n_x, n_r;
-    int n_arms; /* of x, the last ones */
+    int n_arms;                              /* of x, the last ones */
     ex x[GROUP_MAX_AXES], r[GROUP_MAX_AXES]; /* index symbols with bounds */
     bool matmul;
     bool scan;                  /* R is scanned along, not reduced: every member may vary with it */

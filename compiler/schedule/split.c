@@ -28,9 +28,9 @@
  *
  * What reads a product's phases may end within the last of a stride, as outputs of most transposed
  * convolutions do: of i2 // 2 and i2 % 2 for 255 elements. On a GPU it goes on then to the stride's
- * end, and stores nothing there (kernel/body.c): if it reads nothing else along such an axis. And it
- * may begin within one, as what is padded does: (i2 + 1) // 2 is i2' // 2 of an i2' that is one
- * more, whose first element is not stored. */
+ * end, and stores nothing there (kernel/body.c): if it reads nothing else along such an axis. Or it
+ * begins within one, as what is padded does: (i2 + 1) // 2 is i2' // 2 of an i2' that is one more,
+ * whose first element is not stored. */
 #include "schedule/fuse.h"
 
 enum {

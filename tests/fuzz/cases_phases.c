@@ -142,8 +142,8 @@ void cases_many_filters(struct arena *a, uint64_t seed, int n, case_vec *out) {
     }
 }
 
-/* A product's kernel stores what lies between its results, too: of a transposed convolution of which
- * not every output takes a tap, with a bias and what is as large as the output added. */
+/* A product's kernel stores what lies between its results, too: of a transposed convolution not all
+ * outputs of which take taps, with a bias, and what is as large as the output added. */
 static const char *between(struct arena *a, struct rng *r, int type) {
     static const char *const dtypes[] = {"bf16", "f16", "f32", "f32"};
     static const int strides[][2] = {{2, 2}, {3, 3}, {2, 4}, {4, 2}, {6, 4}, {1, 1}, {2, 1}};

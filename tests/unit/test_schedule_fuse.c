@@ -311,11 +311,13 @@ static void test_few_rows(void **state) {
     check_all(here, 1, &small, false);
 }
 
-/* What lies beside a product's results is stored with them; and where these begin within a stride. */
+/* What lies beside a product's results is stored with them; and what begins within a stride. */
 static void test_arms(void **state) {
 #define INPUTS "graph(%x: f32[64, 32], %w: f32[32, 48], %r: f32[64, 48]) {\n %m = mm(%x, %w)\n"
     static const struct fusion cases[] = {
-        {INPUTS " %s = stack([%r, %m], 2)\n return %s\n}\n", 1, {"m  with  cat: fused, axes split"}},
+        {INPUTS " %s = stack([%r, %m], 2)\n return %s\n}\n",
+         1,
+         {"m  with  cat: fused, axes split"}},
         {INPUTS " %s = stack([%m, %r, %m], 1)\n %y = relu(%s)\n return %y\n}\n",
          1,
          {"m  with  cat+y: fused, axes split"}},
