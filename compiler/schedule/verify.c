@@ -73,10 +73,13 @@ static const char *check_cover(const struct schedule *s) {
             }
             int r = 0;
             if (is_of_columns(s, G, M) || is_of_rows(s, G, M)) continue;
-            int arms = n->matmul && n->n_reduce ? G->n_arms : 0;
-            for (int k = 0; k < G->n_x; k++)
-                if (has(s, M, G->x[k]) != (k < G->n_x - arms))
+            int arms = G->n_x - G->n_arms;
+            for (int k = 0; k < arms; k++)
+                if (!has(s, M, G->x[k]))
                     return arena_printf(s->arena, "S4: %s does not cover X", n->name);
+            for (int k = arms; k < G->n_x && n->matmul && n->n_reduce; k++)
+                if (has(s, M, G->x[k]))
+                    return arena_printf(s->arena, "S4: %s is a product, and covers arms", n->name);
             for (int k = 0; k < G->n_r; k++) r += has(s, M, G->r[k]);
             if (r && r != G->n_r) return arena_printf(s->arena, "S4: %s covers part of R", n->name);
         }

@@ -197,7 +197,8 @@ static const char *beside(struct arena *a, struct rng *r, int type) {
         else
             buf_putc(&b, *p);
     }
-    buf_printf(&b, "\n return %%z%s\n}\n", ANY(r, 0, 0, 1) ? ", %y" : "");
+    static const char *const too[] = {"", "", ", %y", ", %q"};
+    buf_printf(&b, "\n return %%z%s\n}\n", too[rng_below(r, 4)]);
     return b.p;
 }
 

@@ -321,6 +321,10 @@ static void test_arms(void **state) {
         {INPUTS " %s = stack([%m, %r, %m], 1)\n %y = relu(%s)\n return %y\n}\n",
          1,
          {"m  with  cat+y: fused, axes split"}},
+        {INPUTS " %b = neg(%m)\n %s = stack([%r, %b], 2)\n %t = sub(%m, %r)\n"
+                " return %b, %s, %t\n}\n",
+         1,
+         {"m+b+t  with  cat: fused, axes split"}},
         {INPUTS " %s = stack([%m, %r, %m, %m, %r, %m, %m, %r, %r], 2)\n return %s\n}\n",
          2, /* nine elements of each sum */
          {"m  with  cat: not fused: iteration spaces differ"}},
@@ -1024,6 +1028,9 @@ static void test_verify(void **state) {
               " %s = stack([%r, %m], 2)\n return %s\n}\n");
     s->groups.at[0].n_arms = 0;
     expect(s, "S4: m does not cover X");
+    s->groups.at[0].n_arms = 2;
+    s->groups.at[0].members.at[0].to[1] = s->groups.at[0].x[2];
+    expect(s, "S4: m is a product, and covers arms");
     s = FRESH("graph(%x: f32[2, 3, 4]) {\n %s = sum(%x, [1, 2])\n return %s\n}\n");
     s->groups.at[0].members.at[0].to[2] = ex_const(s->loops->ex, 0);
     expect(s, "S4: s covers part of R");
