@@ -279,6 +279,46 @@ static void put_store(struct emitter *w, uint32_t i, int width, int chunk) {
     close_brace(w);
 }
 
+/* Store s and those behind it, of arms, that lie beside each other wherever they are, and are a
+ * vector together: how many; 1: it has none. */
+static int arms_beside(struct emitter *w, const struct phase *f, uint32_t s) {
+    enum { MOST = 4 };
+    const struct kernel *k = w->k;
+    const struct store_node *first = &k->stores.at[f->stores.at[s]];
+    int n = 0;
+    for (; k->unrolled && n < MOST && s + (uint32_t)n < f->stores.n; n++) {
+        const struct store_node *x = &k->stores.at[f->stores.at[s + (uint32_t)n]];
+        int64_t apart;
+        if (x->buffer != first->buffer || x->guard) break;
+        if (!ex_is_const(k->ex, ex_sub(k->ex, x->index, first->index), &apart) || apart != n) break;
+    }
+    for (n = n == MOST ? MOST : n / 2 * 2; n > 1; n /= 2)
+        if (ex_divides(k->ex, n, first->index)) return n;
+    return 1;
+}
+
+static void put_arms(struct emitter *w, const uint32_t *stores, int n, int chunk) {
+    const struct store_node *s = &w->k->stores.at[stores[0]];
+    enum dtype t = buffer_dtype(w, s->buffer);
+    const char *type = memory_type(w, t), *also;
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int j = 0; j < %d; j++)", chunk);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int e = 0; e < %d; e++)", PAIR);
+    put_number(w, &w->y->product->b, "n",
+               arena_printf(w->arena, "column + j * %d + quad * %d + e", OCTET, PAIR), "nn");
+    const char *at = put_place(w, s, &also);
+    struct buf b = buf_new(w->arena);
+    for (int i = 0; i < n; i++) buf_printf(&b, "%so%u[j][e]", i ? ", " : "", stores[i]);
+    line(w, "const %s arms[%d] = {%s};", math_type(t), n, b.p);
+    line(w, "k_pack<%s, %d> x;", type, n);
+    line(w, "k_put(x, arms);");
+    line(w, "if (row < nm && n < nn%s) k_store<%s, %d, %d>(p%d + %s, x);", stores_once(w), type, n,
+         w->y->streaming, argument_of(w, s->buffer), at);
+    close_brace(w);
+    close_brace(w);
+}
+
 /* The product's value at z, m and n by plain arithmetic. At most 16 terms are added in a row. */
 static void put_plain_sum(struct emitter *w) {
     const struct kernel *k = w->k;
@@ -418,8 +458,14 @@ static void put_chunk(struct emitter *w, const struct phase *f, const char *sums
     put_terms(w, f);
     close_brace(w);
     close_brace(w);
-    for (uint32_t i = 0; i < f->stores.n; i++)
-        put_store(w, f->stores.at[i], store_width(w, &k->stores.at[f->stores.at[i]]), chunk);
+    for (uint32_t i = 0; i < f->stores.n;) {
+        int n = arms_beside(w, f, i);
+        if (n > 1)
+            put_arms(w, &f->stores.at[i], n, chunk);
+        else
+            put_store(w, f->stores.at[i], store_width(w, &k->stores.at[f->stores.at[i]]), chunk);
+        i += (uint32_t)n;
+    }
 }
 
 static void open_loop(struct emitter *w, const char *i, int n) {
