@@ -279,46 +279,6 @@ static void put_store(struct emitter *w, uint32_t i, int width, int chunk) {
     close_brace(w);
 }
 
-/* Store s and those behind it, of arms, that lie beside each other wherever they are, and are a
- * vector together: how many; 1: it has none. */
-static int arms_beside(struct emitter *w, const struct phase *f, uint32_t s) {
-    enum { MOST = 4 };
-    const struct kernel *k = w->k;
-    const struct store_node *first = &k->stores.at[f->stores.at[s]];
-    int n = 0;
-    for (; k->unrolled && n < MOST && s + (uint32_t)n < f->stores.n; n++) {
-        const struct store_node *x = &k->stores.at[f->stores.at[s + (uint32_t)n]];
-        int64_t apart;
-        if (x->buffer != first->buffer || x->guard) break;
-        if (!ex_is_const(k->ex, ex_sub(k->ex, x->index, first->index), &apart) || apart != n) break;
-    }
-    for (n = n == MOST ? MOST : n / 2 * 2; n > 1; n /= 2)
-        if (ex_divides(k->ex, n, first->index)) return n;
-    return 1;
-}
-
-static void put_arms(struct emitter *w, const uint32_t *stores, int n, int chunk) {
-    const struct store_node *s = &w->k->stores.at[stores[0]];
-    enum dtype t = buffer_dtype(w, s->buffer);
-    const char *type = memory_type(w, t), *also;
-    line(w, "#pragma unroll");
-    open_brace(w, "for (int j = 0; j < %d; j++)", chunk);
-    line(w, "#pragma unroll");
-    open_brace(w, "for (int e = 0; e < %d; e++)", PAIR);
-    put_number(w, &w->y->product->b, "n",
-               arena_printf(w->arena, "column + j * %d + quad * %d + e", OCTET, PAIR), "nn");
-    const char *at = put_place(w, s, &also);
-    struct buf b = buf_new(w->arena);
-    for (int i = 0; i < n; i++) buf_printf(&b, "%so%u[j][e]", i ? ", " : "", stores[i]);
-    line(w, "const %s arms[%d] = {%s};", math_type(t), n, b.p);
-    line(w, "k_pack<%s, %d> x;", type, n);
-    line(w, "k_put(x, arms);");
-    line(w, "if (row < nm && n < nn%s) k_store<%s, %d, %d>(p%d + %s, x);", stores_once(w), type, n,
-         w->y->streaming, argument_of(w, s->buffer), at);
-    close_brace(w);
-    close_brace(w);
-}
-
 /* The product's value at z, m and n by plain arithmetic. At most 16 terms are added in a row. */
 static void put_plain_sum(struct emitter *w) {
     const struct kernel *k = w->k;
@@ -458,14 +418,8 @@ static void put_chunk(struct emitter *w, const struct phase *f, const char *sums
     put_terms(w, f);
     close_brace(w);
     close_brace(w);
-    for (uint32_t i = 0; i < f->stores.n;) {
-        int n = arms_beside(w, f, i);
-        if (n > 1)
-            put_arms(w, &f->stores.at[i], n, chunk);
-        else
-            put_store(w, f->stores.at[i], store_width(w, &k->stores.at[f->stores.at[i]]), chunk);
-        i += (uint32_t)n;
-    }
+    for (uint32_t i = 0; i < f->stores.n; i++)
+        put_store(w, f->stores.at[i], store_width(w, &k->stores.at[f->stores.at[i]]), chunk);
 }
 
 static void open_loop(struct emitter *w, const char *i, int n) {
@@ -530,114 +484,69 @@ static void put_rows(struct emitter *w, const struct tile_program *t, const stru
     if (kernel_has_spans(w->k)) close_span(w, t, f);
 }
 
-/* ---- what stands on no sum ------------------------------------------------------------------- */
-
-/* Stores s and those behind it that put neighbours in memory, and stand on no sum: how many. */
-static int still_run(struct emitter *w, const struct phase *f, uint32_t s) {
+/* From the first element that is stored to the eighth along an axis; -1: it is not known. */
+static int64_t octet_step(struct emitter *w, const struct store_node *s, enum axis x) {
     const struct kernel *k = w->k;
-    const struct store_node *first = &k->stores.at[f->stores.at[s]];
-    int n = 0;
-    for (; s + (uint32_t)n < f->stores.n; n++) {
-        const struct store_node *x = &k->stores.at[f->stores.at[s + (uint32_t)n]];
-        int64_t apart;
-        if (x->buffer != first->buffer || stands_on_dot(k, x->value)) break;
-        if (!ex_is_const(k->ex, ex_sub(k->ex, x->index, first->index), &apart) || apart != n) break;
+    ex at = s->index, then = at;
+    int64_t step;
+    for (int i = 0; i < AXIS_COUNT; i++) {
+        ex from = k->axis[i], zero = ex_const(k->ex, 0), last = ex_const(k->ex, OCTET);
+        if (!from) continue;
+        at = ex_subst(k->ex, at, &from, &zero, 1);
+        then = ex_subst(k->ex, then, &from, i == (int)x ? &last : &zero, 1);
     }
-    return n;
+    return ex_is_const(k->ex, ex_sub(k->ex, then, at), &step) ? step : -1;
 }
 
-/* One of the texts, by the number `arm`; once if they are all the same. */
-static const char *by_arm(struct emitter *w, const char **text, int n) {
-    struct buf b = buf_new(w->arena);
-    bool same = true;
-    for (int i = 1; i < n; i++) same &= !strcmp(text[i], text[0]);
-    for (int i = 0; i + 1 < n && !same; i++) buf_printf(&b, "arm == %d ? %s : ", i, text[i]);
-    buf_puts(&b, text[n - 1]);
-    return same ? text[0] : arena_printf(w->arena, "(%s)", b.p);
+/* Does nothing vary with the row alone but where it is, which is nearer to the next octet of rows
+ * than to that of columns? */
+static bool rows_are_places(struct emitter *w, const struct phase *f) {
+    for (uint32_t i = 0; i < f->compute.n; i++)
+        if (of_row(w, f->compute.at[i]) && w->k->values.at[f->compute.at[i]].mask) return false;
+    for (uint32_t i = 0; i < f->stores.n; i++) {
+        const struct store_node *s = &w->k->stores.at[f->stores.at[i]];
+        int64_t row = octet_step(w, s, AXIS_M), column = octet_step(w, s, AXIS_N);
+        if (row < 0 || column < 0 || row >= column) return false;
+    }
+    return true;
 }
 
-/* n stores, of neighbours that stand on no sum: so that it does not matter who has which sum, and a
- * warp's threads have the elements in the order of memory.
- *
- *     for (int i = tid % 32; i < 128 * 2; i += 32) {       columns, and arms of each
- *         const int arm = i % 2;
- *         for (int o = 0; o < 16; o++)                      rows
- *             p2[at + arm] = 0
- */
-static void put_still_run(struct emitter *w, const struct tile_program *t, const uint32_t *stores,
-                          int n) {
-    const struct kernel *k = w->k;
-    const struct product *p = t->product;
-    const struct store_node *s = &k->stores.at[stores[0]];
-    int64_t down = index_usual_stride(k, s->index, AXIS_M),
-            along = index_usual_stride(k, s->index, AXIS_N);
-    bool rows = along < 1 || (down >= 1 && down < along);
-    const char **guard = NEW_ARRAY(w->arena, const char *, n),
-               **value = NEW_ARRAY(w->arena, const char *, n);
-    bool *needed = NEW_ARRAY(w->arena, bool, k->values.n);
-    int lanes = rows ? p->warp_rows : p->warp_columns,
-        others = rows ? p->warp_columns : p->warp_rows;
-    line(w, "#pragma unroll 1");
-    open_brace(w, "for (int i = tid %% 32; i < %d; i += 32)", lanes * n);
-    line(w, "const int arm = i %% %d;", n);
-    const char *row = "first_row - tid % 32 / 4", *column = "first_column";
-    const char *inner = arena_printf(w->arena, "%s + i / %d", rows ? row : column, n);
-    put_number(w, rows ? &p->a : &p->b, rows ? "row" : "n", inner, rows ? "nm" : "nn");
-    line(w, "#pragma unroll 8");
-    open_brace(w, "for (int o = 0; o < %d; o++)", others);
-    const char *outer = arena_printf(w->arena, "%s + o", rows ? column : row);
-    put_number(w, rows ? &p->b : &p->a, rows ? "n" : "row", outer, rows ? "nn" : "nm");
-    line(w, "const k_idx m = row;");
-    line(w, "if (row >= nm || n >= nn) continue;");
-    for (value_id v = 0; v < k->values.n; v++) w->where[v] = NOWHERE;
-    for (int i = 0; i < n; i++) mark_needed(w, k->stores.at[stores[i]].value, needed);
-    for (value_id v = 0; v < k->values.n; v++)
-        if (needed[v]) put_local(w, v);
-    for (int i = 0; i < n; i++) {
-        const struct store_node *x = &k->stores.at[stores[i]];
-        guard[i] = x->guard ? ex_text(w, x->guard) : "true";
-        value[i] = arena_printf(w->arena, "(%s)%s", math_type(buffer_dtype(w, x->buffer)),
-                                ref(w, x->value));
-    }
-    const char *also, *at = put_place(w, &(struct store_node){.index = s->index}, &also);
-    line(w, "if (%s) k_store1(p%d + %s + arm, %s);", by_arm(w, guard, n), argument_of(w, s->buffer),
-         at, by_arm(w, value, n));
-    close_brace(w);
-    close_brace(w);
-}
-
-/* Takes out of the phase the stores that stand on no sum, several of which are neighbours. */
-static void put_still(struct emitter *w, const struct tile_program *t, struct phase *f) {
-    struct phase all = *f;
-    memset(&f->stores, 0, sizeof f->stores);
-    for (uint32_t s = 0; s < all.stores.n;) {
-        int n = still_run(w, &all, s);
-        if (n > 1) {
-            put_still_run(w, t, &all.stores.at[s], n);
-            s += (uint32_t)n;
-        } else {
-            vec_push(w->arena, &f->stores, all.stores.at[s++]);
-        }
-    }
+/* Columns first, of each both rows: where columns are, which takes digits of them, is not kept for
+ * the other row. 128 sums and the places of 32 octets are more than a thread has registers for. */
+static void put_by_columns(struct emitter *w, const struct tile_program *t, const struct phase *f,
+                           const char *sums) {
+    int octets = t->product->warp_columns / OCTET, chunk = chunk_of(w, f);
+    open_loop(w, "f", t->product->warp_rows / 16);
+    open_loop(w, "g", octets / chunk);
+    open_loop(w, "h", 2);
+    put_row(w, f);
+    put_chunk(w, f, sums,
+              arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk));
+    for (int i = 0; i < 3; i++) close_brace(w);
 }
 
 static void put_whole(struct emitter *w, const struct tile_program *t, const char *sums) {
-    struct phase f = phase_of(w, 0);
+    enum { MANY = 16 };
+    const struct phase f = phase_of(w, 0);
     int octets = t->product->warp_columns / OCTET, chunk = chunk_of(w, &f);
     bool wide = product_may_break(t->product);
     if (wide) {
         put_finite(w, product_thread_sums(t->product), sums);
+        open_brace(w, "if (!finite)"); /* the sums live no more */
         line(w, "#pragma unroll 1");
-        open_brace(w, "for (int i = 0; !finite && i < %d; i++)",
+        open_brace(w, "for (int i = 0; i < %d; i++)",
                    t->product->warp_rows / 16 * 2 * octets / chunk);
         put_place_of_chunk(w, octets / chunk);
         put_row_number(w);
         put_call_again(w, chunk);
         close_brace(w);
-        open_brace(w, "if (finite)");
+        close_brace(w);
+        open_brace(w, "else");
     }
-    if (w->k->unrolled) put_still(w, t, &f);
-    put_rows(w, t, &f, sums);
+    if (octets >= MANY && rows_are_places(w, &f) && !kernel_has_spans(w->k))
+        put_by_columns(w, t, &f, sums);
+    else
+        put_rows(w, t, &f, sums);
     if (wide) close_brace(w);
 }
 

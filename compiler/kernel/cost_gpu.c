@@ -648,6 +648,8 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
         0.1; /* of the faster of products and copies, which go on beside each other */
     const double BUSY = 12;  /* warps of a multiprocessor that keep these four busy */
     const double USUAL = 64; /* columns */
+    /* Where phases are columns the places of 256 and their sums are more than registers. */
+    const double MOST_PLACED = 192, CROWDED = 3000;
     const double EPILOGUE = 1500, FILL = 2000, LAUNCH = 3, MEETING = 3500;
     const double IDLE = 5; /* us: pairs: the launches in bf16 beside them; not fitted to anything */
     const struct device_limits *d = k->limits;
@@ -694,6 +696,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     double output = epilogue_clocks(k, y), part = ceil(steps / p->parts);
     double waves = ceil(tiles * p->parts / floor((double)d->units / y->cluster));
     double behind = EPILOGUE * (n < USUAL ? 0.3 + 0.7 * n / USUAL : 1) + output; /* not fitted */
+    if (k->shares && p->warpgroups > 1 && n > MOST_PLACED) behind += CROWDED;
     double tile = part * step + behind;
     if (!p->by_warp && resident > 1) { /* what one waits for is another's time */
         double busy = fmax(units, shared), copies = of_a + of_b;

@@ -124,9 +124,10 @@ static int64_t positions_of_phases(const struct lowering *w, const struct node *
  * What is read, or made (kernel/operand.c), is so for all of them at once, and what a thread stores
  * of two phases lies side by side; but units multiply with these weights, as if each phase had all
  * taps. Where the windows have as many positions as phases have taps at most, and the products take
- * no more than about three times what memory does: an H100 has 143 products of bf16 a byte. */
+ * no more than about twelve times what memory does: an H100 has 143 products of bf16 a byte, and
+ * phases of 256 channels took half as long so as in batches, which store parts of sectors. */
 static bool phases_share_windows(const struct lowering *w, const struct node *x) {
-    enum { PRODUCTS_A_BYTE = 430, OF_F32 = 6, OF_TF32 = 2 };
+    enum { PRODUCTS_A_BYTE = 1720, OF_F32 = 6, OF_TF32 = 2 };
     struct exprs *p = w->l->ex;
     const struct meta *m = &w->g->nodes.at[x->args[1].node].meta;
     int64_t depth, last, taps;

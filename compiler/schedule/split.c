@@ -22,8 +22,8 @@
  *     are filters, and what lies between the pixels of one is stored by the same tile.
  * The depth of a matrix product and the axis of a scan stay whole.
  *
- * Halves that a product has no axis for may be its arms: of stack([zeros, x @ w], 2), or of a
- * transposed convolution of which every other output takes no tap, a thread stores both elements
+ * Halves that a product has no axis for may be its arms: of stack([zeros, x @ w], 1), or of a
+ * transposed convolution of which every other line takes no tap, a thread stores both elements
  * that come of one sum.
  *
  * What reads a product's phases may end within the last of a stride, as outputs of most transposed
@@ -384,9 +384,26 @@ static void end_with_strides(struct fuser *f, const struct merge *m, const struc
 
 /* ---- arms ------------------------------------------------------------------------------------ */
 
+/* Do elements that are neighbours along axis k of the group lie in sectors of their own, wherever it
+ * stores them? */
+static bool lies_apart(struct fuser *f, uint32_t g, int k) {
+    struct places p = places_of(f, g);
+    for (uint32_t i = 0; i < p.at.n; i++) {
+        const struct place *x = &p.at.at[i];
+        int64_t bytes = dtype_bytes(f->l->buffers.at[x->buffer].meta.dtype);
+        if (!group_writes(f, g, x->buffer) ||
+            !ex_uses(f->l->ex, x->number, axis_at(group_at(f, g), k)))
+            continue;
+        if (!x->step[k] || ex_hint(f->l->ex, x->step[k]) * bytes < PIECE_BYTES) return false;
+    }
+    return true;
+}
+
 /* What reads a product's results goes along axes of its own: along those that are short a thread
  * stores all elements that it has the result for, as arms of the product's group. On a GPU, whose
- * kernels of products have such stores (kernel/body.c). */
+ * kernels of products have such stores (kernel/body.c). Not within a sector of memory: with every
+ * other element by a store of its own, an H100 took 1708 us where a product and a pass take 1163
+ * (level1/79 of KernelBench; 967 and 623 of level1/77). */
 void take_arms(struct fuser *f, struct merge *m) {
     enum { MOST = 8 };
     struct group *H = group_at(f, m->host);
@@ -403,6 +420,7 @@ void take_arms(struct fuser *f, struct merge *m) {
         for (int i = 0; i < m->n; i++) bound |= m->from[i] == G->x[k];
         if (bound) continue;
         if (!ex_is_const(f->l->ex, ex_symbol(f->l->ex, G->x[k])->bound, &size) || size < 2) return;
+        if (!lies_apart(f, m->guest, k)) return;
         if ((all = sat_mul(all, size)) > MOST || H->n_x + n == GROUP_MAX_AXES) return;
         arms[n++] = G->x[k];
     }

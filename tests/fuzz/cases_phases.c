@@ -152,10 +152,12 @@ static const char *between(struct arena *a, struct rng *r, int type) {
     int groups = ANY(r, 1, 1, 2), c = groups * ANY(r, 4, 8, 17), f = ANY(r, 8, 32, 40),
         images = ANY(r, 1, 3), size[MOST];
     for (int d = 0; d < s.n; d++) {
-        const int *of = strides[d ? rng_below(r, 7) : rng_below(r, 5)];
+        bool inner = s.n > 1 && d + 1 == s.n; /* whose neighbours share a sector */
+        const int *of = strides[inner && rng_below(r, 4) ? 5 + rng_below(r, 2) : rng_below(r, 5)];
         s.stride[d] = of[0], s.dilation[d] = of[1];
         s.taps[d] = ANY(r, 1, 2, 3, 5);
         s.size[d] = s.n == 1 ? ANY(r, 33, 64, 131) : s.n == 2 ? ANY(r, 3, 8, 11) : ANY(r, 2, 4, 5);
+        if (inner) s.size[d] = ANY(r, 5, 16, 19);
         s.padding[d] = s.taps[d] > 1 && s.size[d] > 2 ? rng_below(r, 3) : 0;
         s.more[d] = rng_below(r, s.stride[d]);
         size[d] = (s.size[d] - 1) * s.stride[d] - 2 * s.padding[d] +
