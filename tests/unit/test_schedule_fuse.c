@@ -315,23 +315,26 @@ static void test_few_rows(void **state) {
 static void test_arms(void **state) {
 #define INPUTS "graph(%x: f32[64, 32], %w: f32[32, 48], %r: f32[64, 48]) {\n %m = mm(%x, %w)\n"
     static const struct fusion cases[] = {
-        {INPUTS " %s = stack([%r, %m], 2)\n return %s\n}\n",
+        {INPUTS " %s = stack([%r, %m], 1)\n return %s\n}\n",
          1,
          {"m  with  cat: fused, axes split"}},
+        {INPUTS " %s = stack([%r, %m], 2)\n return %s\n}\n",
+         2, /* half of each sector would be stored at a time */
+         {"m  with  cat: not fused: iteration spaces differ"}},
         {INPUTS " %s = stack([%m, %r, %m], 1)\n %y = relu(%s)\n return %y\n}\n",
          1,
          {"m  with  cat+y: fused, axes split"}},
-        {INPUTS " %b = neg(%m)\n %s = stack([%r, %b], 2)\n %t = sub(%m, %r)\n"
+        {INPUTS " %b = neg(%m)\n %s = stack([%r, %b], 1)\n %t = sub(%m, %r)\n"
                 " return %b, %s, %t\n}\n",
          1,
          {"m+b+t  with  cat: fused, axes split"}},
-        {INPUTS " %s = stack([%m, %r, %m, %m, %r, %m, %m, %r, %r], 2)\n return %s\n}\n",
+        {INPUTS " %s = stack([%m, %r, %m, %m, %r, %m, %m, %r, %r], 1)\n return %s\n}\n",
          2, /* nine elements of each sum */
          {"m  with  cat: not fused: iteration spaces differ"}},
-        {INPUTS " %s = stack([%r, %m], 2)\n return %m, %s\n}\n",
+        {INPUTS " %s = stack([%r, %m], 1)\n return %m, %s\n}\n",
          1, /* the results alone have no such axis */
          {"m  with  cat: fused, axes split"}},
-        {INPUTS " %s = stack([%r, %m], 2)\n %t = sum(%s, [0])\n return %s, %t\n}\n",
+        {INPUTS " %s = stack([%r, %m], 1)\n %t = sum(%s, [0])\n return %s, %t\n}\n",
          2,
          {"m+cat  with  t: not fused: what reads the product stores several elements of each sum"}},
         {"graph(%x: f32[2, 1, 64, 64], %w: f32[1, 128, 64, 1]) {\n"
@@ -1025,7 +1028,7 @@ static void test_verify(void **state) {
     s->groups.at[0].members.at[1].to[0] = ex_const(s->loops->ex, 0);
     expect(s, "S4: sub does not cover X");
     s = FRESH("graph(%x: f32[64, 32], %w: f32[32, 48], %r: f32[64, 48]) {\n %m = mm(%x, %w)\n"
-              " %s = stack([%r, %m], 2)\n return %s\n}\n");
+              " %s = stack([%r, %m], 1)\n return %s\n}\n");
     s->groups.at[0].n_arms = 0;
     expect(s, "S4: m does not cover X");
     s->groups.at[0].n_arms = 2;
