@@ -384,17 +384,25 @@ static void end_with_strides(struct fuser *f, const struct merge *m, const struc
 
 /* ---- arms ------------------------------------------------------------------------------------ */
 
-/* Do elements that are neighbours along axis k of the group lie in sectors of their own, wherever it
- * stores them? */
-static bool lies_apart(struct fuser *f, uint32_t g, int k) {
+/* Does the group store along an axis that is no arm in whole sectors, one after the other, and are
+ * neighbours along an arm sectors apart? */
+static bool stores_sectors(struct fuser *f, uint32_t g, const ex *arms, int n) {
+    const struct group *G = group_at(f, g);
     struct places p = places_of(f, g);
     for (uint32_t i = 0; i < p.at.n; i++) {
         const struct place *x = &p.at.at[i];
         int64_t bytes = dtype_bytes(f->l->buffers.at[x->buffer].meta.dtype);
-        if (!group_writes(f, g, x->buffer) ||
-            !ex_uses(f->l->ex, x->number, axis_at(group_at(f, g), k)))
-            continue;
-        if (!x->step[k] || ex_hint(f->l->ex, x->step[k]) * bytes < PIECE_BYTES) return false;
+        bool whole = false;
+        if (!group_writes(f, g, x->buffer)) continue;
+        for (int k = 0; k < G->n_x; k++) {
+            bool arm = false;
+            for (int a = 0; a < n; a++) arm |= G->x[k] == arms[a];
+            int64_t step = x->step[k] ? ex_hint(f->l->ex, x->step[k]) : 0;
+            if (arm && ex_uses(f->l->ex, x->number, G->x[k]) && step * bytes < PIECE_BYTES)
+                return false;
+            whole |= !arm && step == 1 && axes_numel(f->l, &G->x[k], 1) * bytes >= PIECE_BYTES;
+        }
+        if (!whole) return false;
     }
     return true;
 }
@@ -403,7 +411,7 @@ static bool lies_apart(struct fuser *f, uint32_t g, int k) {
  * stores all elements that it has the result for, as arms of the product's group. On a GPU, whose
  * kernels of products have such stores (kernel/body.c). Not within a sector of memory: with every
  * other element by a store of its own, an H100 took 1708 us where a product and a pass take 1163
- * (level1/79 of KernelBench; 967 and 623 of level1/77). */
+ * (level1/79 of KernelBench; 967 and 623 of level1/77), and with every third 882 and 799 (75). */
 void take_arms(struct fuser *f, struct merge *m) {
     enum { MOST = 8 };
     struct group *H = group_at(f, m->host);
@@ -420,10 +428,10 @@ void take_arms(struct fuser *f, struct merge *m) {
         for (int i = 0; i < m->n; i++) bound |= m->from[i] == G->x[k];
         if (bound) continue;
         if (!ex_is_const(f->l->ex, ex_symbol(f->l->ex, G->x[k])->bound, &size) || size < 2) return;
-        if (!lies_apart(f, m->guest, k)) return;
         if ((all = sat_mul(all, size)) > MOST || H->n_x + n == GROUP_MAX_AXES) return;
         arms[n++] = G->x[k];
     }
+    if (!n || !stores_sectors(f, m->guest, arms, n)) return;
     for (int k = 0; k < n; k++) {
         m->from[m->n] = m->to[m->n] = H->x[H->n_x++] = arms[k];
         m->n++, H->n_arms++;
