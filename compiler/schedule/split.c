@@ -28,9 +28,7 @@
  *
  * What reads a product's phases may end within the last of a stride, as outputs of most transposed
  * convolutions do: of i2 // 2 and i2 % 2 for 255 elements. On a GPU it goes on then to the stride's
- * end, and stores nothing there (kernel/body.c): if it reads nothing else along such an axis. Or it
- * begins within one, as what is padded does: (i2 + 1) // 2 is i2' // 2 of an i2' that is one more,
- * whose first element is not stored. */
+ * end, and stores nothing there (kernel/body.c): if it reads nothing else along such an axis. */
 #include "schedule/fuse.h"
 
 enum {
@@ -232,18 +230,11 @@ static struct group copy_group(struct fuser *f, const struct group *G) {
     return out;
 }
 
-/* ---- beyond the end, and before the beginning ------------------------------------------------ */
+/* ---- beyond the end -------------------------------------------------------------------------- */
 
-/* Where an axis of a group begins and ends within strides of so many elements: `before` elements
- * after a stride does. */
-struct strides {
-    int64_t n, before;
-};
-
-/* The axis of the least multiple of n elements that has `size`; the same one whenever it is asked
- * for. */
+/* The axis of the next larger multiple of n elements; the same one whenever it is asked. */
 static ex longer(struct fuser *f, ex axis, int64_t size, int64_t n) {
-    const ex key[3] = {axis, EX_NONE, ex_const(f->l->ex, size)};
+    const ex key[2] = {axis, EX_NONE};
     uint64_t symbol;
     if (!map_get(&f->halves, key, sizeof key, &symbol)) {
         int64_t whole = (size + n - 1) / n * n;
@@ -254,8 +245,8 @@ static ex longer(struct fuser *f, ex axis, int64_t size, int64_t n) {
 }
 
 /* How many elements the group that writes buffer b goes along where its index has steps of `step`,
- * if that is beyond the end, or begins before the first; 0. */
-static struct strides beyond_end(struct fuser *f, uint32_t writer, buffer_id b, ex step) {
+ * if that is beyond the end; 0. */
+static int64_t beyond_end(struct fuser *f, uint32_t writer, buffer_id b, ex step) {
     const struct group *H = group_at(f, writer);
     const struct meta *m = &f->l->buffers.at[b].meta;
     for (uint32_t i = 0; i < H->members.n; i++) {
@@ -265,41 +256,24 @@ static struct strides beyond_end(struct fuser *f, uint32_t writer, buffer_id b, 
         for (int d = m->rank - 1; d >= 0 && n->out == b; d--) {
             int64_t size, lo, hi;
             ex_range(f->l->ex, ex_subst(f->l->ex, n->out_index[d], M->from, M->to, M->n), &lo, &hi);
-            if (below == step && ex_is_const(f->l->ex, m->size[d], &size) && (hi >= size || lo < 0))
-                return (struct strides){hi + 1 - lo, -lo};
+            if (below == step && ex_is_const(f->l->ex, m->size[d], &size) && hi >= size)
+                return hi + 1;
             below = ex_mul(f->l->ex, below, m->size[d]);
         }
     }
-    return (struct strides){0, 0};
-}
-
-/* What e divides axis + before by, if before is a number above 0; else 0. */
-static struct strides shifted_divisor(const struct exprs *p, ex e, ex axis) {
-    struct strides s = {0, 0};
-    enum ex_kind kind = ex_kind(p, e);
-    if (kind == EX_CONST || kind == EX_SYM || !ex_uses(p, e, axis)) return s;
-    ex a = ex_lhs(p, e), b = ex_rhs(p, e);
-    bool divides = (kind == EX_DIV || kind == EX_MOD) && ex_kind(p, a) == EX_ADD;
-    if (divides && ex_lhs(p, a) == axis && ex_is_const(p, ex_rhs(p, a), &s.before) &&
-        s.before > 0 && ex_is_const(p, b, &s.n) && s.before < s.n)
-        return s;
-    s = shifted_divisor(p, a, axis);
-    return s.n ? s : shifted_divisor(p, b, axis);
+    return 0;
 }
 
 /* By how many elements a time an axis of a group goes through what the product's group writes, if
- * these begin or end within such a stride; 0. */
-static struct strides stride_beyond(struct fuser *f, const struct place *p, ex axis, ex step,
-                                    uint32_t product) {
-    struct strides s = {0, 0};
+ * these end within the last such stride; 0. */
+static int64_t stride_beyond(struct fuser *f, const struct place *p, ex axis, ex step,
+                             uint32_t product) {
     ex d = axis_divisor(f->l->ex, p->number, axis);
-    int64_t size;
-    if (!ex_is_const(f->l->ex, ex_symbol(f->l->ex, axis)->bound, &size)) return s;
-    if (!d) s = shifted_divisor(f->l->ex, p->number, axis);
-    if (s.n) return s;
-    if (!d && step) s = beyond_end(f, product, p->buffer, step);
-    if (d) ex_is_const(f->l->ex, d, &s.n);
-    return s.n > 1 && size % s.n ? s : (struct strides){0, 0};
+    int64_t n = 0, size;
+    if (d && !ex_is_const(f->l->ex, d, &n)) return 0;
+    if (!d && step) n = beyond_end(f, product, p->buffer, step);
+    if (n < 2 || !ex_is_const(f->l->ex, ex_symbol(f->l->ex, axis)->bound, &size)) return 0;
+    return size % n ? n : 0;
 }
 
 /* Makes axes of group g longer that the product's results are read by, in strides of which the last
@@ -310,15 +284,13 @@ static bool lengthen(struct fuser *f, uint32_t g, uint32_t product) {
     for (uint32_t i = 0; i < p.at.n; i++)
         for (int k = 0; k < G->n_x && group_writes(f, product, p.at.at[i].buffer); k++) {
             ex was = G->x[k];
-            struct strides s = stride_beyond(f, &p.at.at[i], was, p.at.at[i].step[k], product);
-            if (!s.n) continue;
-            int64_t size = ex_value(f->l->ex, ex_symbol(f->l->ex, was)->bound);
-            G->x[k] = longer(f, was, size + s.before, s.n);
-            ex now = ex_sub(f->l->ex, G->x[k], ex_const(f->l->ex, s.before));
+            int64_t n = stride_beyond(f, &p.at.at[i], was, p.at.at[i].step[k], product);
+            if (!n) continue;
+            G->x[k] = longer(f, was, ex_value(f->l->ex, ex_symbol(f->l->ex, was)->bound), n);
             for (uint32_t m = 0; m < G->members.n; m++)
                 for (int j = 0; j < G->members.at[m].n; j++) {
                     ex *to = &G->members.at[m].to[j];
-                    *to = ex_subst(f->l->ex, *to, &was, &now, 1);
+                    *to = ex_subst(f->l->ex, *to, &was, &G->x[k], 1);
                 }
             return true;
         }
