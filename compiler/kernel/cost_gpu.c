@@ -589,6 +589,7 @@ static double by_warp_clocks(const struct product *p, double units, double rate,
  * at, or by bytes: short steps bring less. */
 static double copy_clocks(const struct product *p, const struct operand *o, int bytes, int depth) {
     const double COPIED = 48; /* bytes a clock, at most */
+    const double RUN = 13;    /* lines of 128 bytes, 32 apart: 8 channels of tf32 on an H100 */
     int of_lines = depth * dtype_bytes(o->stored), of_short = of_lines;
     if (p->shorts.every && !o->along) {
         int line = o->line ? o->line : LINE < of_lines ? LINE : of_lines;
@@ -596,8 +597,9 @@ static double copy_clocks(const struct product *p, const struct operand *o, int 
     }
     double part = 1;
     if (p->shorts.every) part -= (1 - (double)of_short / of_lines) / (double)p->shorts.every;
-    return part *
-           (o->windows ? bytes / o->line * operand_line_clocks(o, p->by_warp) : bytes / COPIED);
+    if (!o->windows) return part * bytes / COPIED;
+    bool wide = operand_has_runs(o) && dtype_bytes(o->dtype) == 4 && !p->by_warp;
+    return part * bytes / o->line * (wide ? RUN : operand_line_clocks(o, p->by_warp));
 }
 
 /* Clocks of a tile's epilogue but for its stores, of instructions that dear operators take; a
