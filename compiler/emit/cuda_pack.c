@@ -43,7 +43,7 @@
  * all their channels. */
 #include "emit/cuda_mma.h"
 
-enum { EACH = PACK_EACH, THREADS = PACK_THREADS, WARP = 32, TILE = PACK_TILE, QUAD = 4 };
+enum { EACH = PACK_EACH, THREADS = PACK_THREADS, TILE = PACK_TILE, QUAD = 4 };
 
 /* How many of so many neighbours along the image's lines the load has side by side, and aligned, in
  * memory: 8, 4 or 2; 1: each is loaded by itself. */
@@ -240,7 +240,7 @@ static void put_lines(struct emitter *w, const struct operand *o, bool samples) 
     put_neighbours(w, o, o->along ? row_name(o) : "r", "c", width, EACH);
     put_planes(
         w, o, arena_printf(w->arena, "i / %lld * %lld + c", (long long)chunks, (long long)o->pitch),
-        lanes_of_line(chunks, WARP), samples);
+        lanes_of_line(chunks, w->k->limits->warp), samples);
     close_brace(w);
 }
 
@@ -362,9 +362,10 @@ static int neighbours_of_warp(struct emitter *w, const struct operand *o, const 
         if (!bytes || own < bytes) bytes = own;
     }
     if (!bytes) return 0;
-    if (pixels * bytes * WARP / MOST < LINE) beside = WARP * bytes / SECTOR;
+    if (pixels * bytes * w->k->limits->warp / MOST < LINE)
+        beside = w->k->limits->warp * bytes / SECTOR;
     while (o->plane / EACH % beside) beside /= 2;
-    return WARP / beside;
+    return w->k->limits->warp / beside;
 }
 
 /* x[e] where the guard of the windows, which are no runs, holds: of the thread's pixel, or of
@@ -397,8 +398,8 @@ static void put_pixel(struct emitter *w, const struct operand *o, int64_t pixels
         line(w, "const k_idx c = (k_idx)(i %% %lld) * %d;", (long long)chunks, EACH);
         line(w, "const k_idx pixel = (k_idx)(i / %lld);", (long long)chunks);
     } else {
-        int beside = WARP / neighbours;
-        line(w, "const k_idx c = (k_idx)(i / %d %% %lld * %d + i %% %d) * %d;", WARP,
+        int beside = w->k->limits->warp / neighbours;
+        line(w, "const k_idx c = (k_idx)(i / %d %% %lld * %d + i %% %d) * %d;", w->k->limits->warp,
              (long long)chunks / beside, beside, beside, EACH);
         line(w, "const k_idx pixel = (k_idx)(i / %lld * %d + i / %d %% %d) * %d;",
              (long long)chunks * neighbours, neighbours, beside, neighbours, each);
@@ -509,7 +510,9 @@ static void put_windows(struct emitter *w, const struct operand *o, bool samples
     const char *pixel = each > 1 ? "(pixel + j)" : "pixel";
     if (o->flat) put_position(w, o, pixel), pixel = "position";
     put_planes(w, o, arena_printf(w->arena, "(long long)%s * %lld + c", pixel, (long long)o->pitch),
-               lanes_of_line(o->channels / EACH, neighbours ? WARP / neighbours : WARP), samples);
+               lanes_of_line(o->channels / EACH,
+                             neighbours ? w->k->limits->warp / neighbours : w->k->limits->warp),
+               samples);
     if (each > 1) close_brace(w);
     close_brace(w);
     if (o->flat && !samples) put_around(w, o);
