@@ -647,6 +647,18 @@ static bool has_guards(const struct kernel *k) {
     return false;
 }
 
+/* Not of a factor that phases have for themselves, which are its rows, next to taps. */
+static void find_windows(struct kernel *k) {
+    const struct value_node *mul = &k->values.at[k->values.at[k->dot].args[0]];
+    for (int i = 0; i < 2; i++) {
+        value_id factor = i ? k->dot_b : k->dot_a;
+        enum axis own = i ? AXIS_N : AXIS_M;
+        if (k->shares && (factor == mul->args[0] || factor == mul->args[1])) continue;
+        k->im2col[i][0] = im2col_find(k, factor, own, AXIS_R);
+        k->im2col[i][1] = im2col_find(k, factor, AXIS_R, own);
+    }
+}
+
 static struct kernel *build(const struct schedule *s, uint32_t group,
                             const struct device_limits *limits, struct form form, struct arena *a) {
     struct kernel *k = NEW(a, struct kernel);
@@ -696,12 +708,7 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
     find_arguments(k);
     find_inner(k);
     k->flops = kernel_flops(k);
-    if (k->kind == KERNEL_MATMUL && limits->kind != DEVICE_CPU) {
-        k->im2col[0][0] = im2col_find(k, k->dot_a, AXIS_M, AXIS_R);
-        k->im2col[0][1] = im2col_find(k, k->dot_a, AXIS_R, AXIS_M);
-        k->im2col[1][0] = im2col_find(k, k->dot_b, AXIS_N, AXIS_R);
-        k->im2col[1][1] = im2col_find(k, k->dot_b, AXIS_R, AXIS_N);
-    }
+    if (k->kind == KERNEL_MATMUL && limits->kind != DEVICE_CPU) find_windows(k);
     if (by_taps && kernel_least_cost(by_taps, a) < kernel_least_cost(k, a)) return by_taps;
     return k;
 }
