@@ -629,8 +629,7 @@ static bool is_thin(const struct builder *w, const struct nest *n) {
     return count == 2 && (alone[0] <= FEW || alone[1] <= FEW);
 }
 
-/* Such a product of windows may be better made by their taps (taps.c): on a CPU it is; elsewhere
- * the cost model says. */
+/* Such a product of windows may be better made by their taps (taps.c). */
 static bool is_thin_product(const struct builder *w) {
     bool thin = false;
     for (uint32_t m = 0; m < w->g->members.n && w->g->matmul; m++) {
@@ -645,6 +644,15 @@ static bool has_guards(const struct kernel *k) {
     for (uint32_t i = 0; i < k->stores.n; i++)
         if (k->stores.at[i].guard) return true;
     return false;
+}
+
+/* On a CPU it is, but for filters that nearly fill a vector of eight, of windows so deep that
+ * storing what they come to is little beside. */
+static bool is_better_by_taps(const struct kernel *taps, const struct kernel *k, struct arena *a) {
+    enum { FILTERS = 5, DEEP = 32 };
+    if (k->limits->kind != DEVICE_CPU) return kernel_least_cost(taps, a) < kernel_least_cost(k, a);
+    return k->kind != KERNEL_MATMUL || !k->im2col[1][0] || kernel_size(k, AXIS_M) < FILTERS ||
+           kernel_size(k, AXIS_R) < DEEP;
 }
 
 static struct kernel *build(const struct schedule *s, uint32_t group,
@@ -676,7 +684,6 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
         if (reduces_windows(&w))
             by_taps = build(s, group, limits,
                             (struct form){.taps = true, .thin = true, .arm = find_filters(&w)}, a);
-        if (by_taps && limits->kind == DEVICE_CPU) return by_taps;
         w.g = &s->groups.at[group];
     }
     struct form other = {.taps = plain && reduces_windows(&w),
@@ -696,13 +703,13 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
     find_arguments(k);
     find_inner(k);
     k->flops = kernel_flops(k);
+    if (k->kind == KERNEL_MATMUL) k->im2col[1][0] = im2col_find(k, k->dot_b, AXIS_N, AXIS_R);
     if (k->kind == KERNEL_MATMUL && limits->kind != DEVICE_CPU) {
         k->im2col[0][0] = im2col_find(k, k->dot_a, AXIS_M, AXIS_R);
         k->im2col[0][1] = im2col_find(k, k->dot_a, AXIS_R, AXIS_M);
-        k->im2col[1][0] = im2col_find(k, k->dot_b, AXIS_N, AXIS_R);
         k->im2col[1][1] = im2col_find(k, k->dot_b, AXIS_R, AXIS_N);
     }
-    if (by_taps && kernel_least_cost(by_taps, a) < kernel_least_cost(k, a)) return by_taps;
+    if (by_taps && is_better_by_taps(by_taps, k, a)) return by_taps;
     return k;
 }
 
