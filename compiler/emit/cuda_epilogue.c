@@ -105,11 +105,17 @@ static int chunk_of(struct emitter *w, const struct phase *f) {
     return 1;
 }
 
-/* Of the epilogue: loads of two neighbours, and what does not vary with n. */
-static bool by_pairs(struct emitter *w, value_id v) {
+/* Of the epilogue: loads of two neighbours, or of what two neighbours share, and what does not vary
+ * with n. */
+enum pair_load { EACH_OF_PAIR, TWO_OF_PAIR, ONE_OF_PAIR };
+
+static enum pair_load pair_load(struct emitter *w, value_id v) {
     const struct value_node *x = &w->k->values.at[v];
-    return !operand_has_order(&w->y->product->b) && x->kind == INST_LOAD && x->mask & MASK_N &&
-           !x->guarded && !x->n_args && load_is_vector(w->k, x, AXIS_N, PAIR);
+    if (operand_has_order(&w->y->product->b) || x->kind != INST_LOAD || !(x->mask & MASK_N) ||
+        x->guarded || x->n_args)
+        return EACH_OF_PAIR;
+    if (load_is_vector(w->k, x, AXIS_N, PAIR)) return TWO_OF_PAIR;
+    return load_is_uniform(w->k, x, AXIS_N, PAIR) ? ONE_OF_PAIR : EACH_OF_PAIR;
 }
 
 static bool stands_on_dot(const struct kernel *k, value_id v) {
@@ -130,9 +136,11 @@ static void put_pairs(struct emitter *w, const struct phase *f) {
     for (uint32_t i = 0; i < f->compute.n; i++) {
         value_id v = f->compute.at[i];
         const struct value_node *x = &w->k->values.at[v];
-        if (!by_pairs(w, v)) continue;
+        enum pair_load how = pair_load(w, v);
+        if (how == EACH_OF_PAIR) continue;
         const char *t = memory_type(w, buffer_dtype(w, x->buffer));
-        line(w, "const k_pack<%s, %d> l%u = k_load<%s, %d>(p%d + (%s));", t, PAIR, v, t, PAIR,
+        int width = how == TWO_OF_PAIR ? PAIR : 1;
+        line(w, "const k_pack<%s, %d> l%u = k_load<%s, %d>(p%d + (%s));", t, width, v, t, width,
              argument_of(w, x->buffer), ex_text(w, ex_subst(w->k->ex, x->index, &n, &pair, 1)));
     }
 }
@@ -146,11 +154,13 @@ static void put_element(struct emitter *w, const struct phase *f, const char *su
         value_id v = f->compute.at[i];
         if (v == dot) continue;
         if (of_row(w, v)) continue;
-        if (!by_pairs(w, v)) {
+        enum pair_load how = pair_load(w, v);
+        if (how == EACH_OF_PAIR) {
             put_local(w, v);
             continue;
         }
-        line(w, "const %s v%u = k_get(l%u, e);", math_type(w->k->values.at[v].dtype), v, v);
+        line(w, "const %s v%u = k_get(l%u, %s);", math_type(w->k->values.at[v].dtype), v, v,
+             how == TWO_OF_PAIR ? "e" : "0");
         w->where[v] = LOCAL;
     }
 }
@@ -278,12 +288,14 @@ static void put_plain_sum(struct emitter *w) {
     line(w, "if (r %% 16 == 0) of_256 += of_16, of_16 = 0;");
     line(w, "if (r %% 256 == 0) of_4096 += of_256, of_256 = 0;");
     line(w, "if (r %% 4096 == 0) v%u += of_4096, of_4096 = 0;", k->dot);
+    const struct value_node *mul = &k->values.at[k->values.at[k->dot].args[0]];
     bool *needed = NEW_ARRAY(w->arena, bool, k->values.n);
-    mark_needed(w, k->dot_a, needed);
-    mark_needed(w, k->dot_b, needed);
+    mark_needed(w, mul->args[0], needed);
+    mark_needed(w, mul->args[1], needed);
     for (value_id v = 0; v < k->dot; v++)
         if (needed[v]) put_local(w, v);
-    line(w, "%s", multiply_add_text(w, DT_F32, "of_16", ref(w, k->dot_a), ref(w, k->dot_b)));
+    line(w, "%s",
+         multiply_add_text(w, DT_F32, "of_16", ref(w, mul->args[0]), ref(w, mul->args[1])));
     close_brace(w);
     line(w, "v%u += of_4096 + (of_256 + of_16);", k->dot);
     for (value_id v = 0; v < k->values.n; v++) w->where[v] = NOWHERE;
@@ -472,22 +484,49 @@ static void put_rows(struct emitter *w, const struct tile_program *t, const stru
     if (kernel_has_spans(w->k)) close_span(w, t, f);
 }
 
+/* Does nothing vary with the row alone but where it is? */
+static bool rows_are_places(struct emitter *w, const struct phase *f) {
+    for (uint32_t i = 0; i < f->compute.n; i++)
+        if (of_row(w, f->compute.at[i]) && w->k->values.at[f->compute.at[i]].mask) return false;
+    return true;
+}
+
+/* Columns first, of each both rows: where columns are, which takes digits of them, is not kept for
+ * the other row. 128 sums and the places of 32 octets are more than a thread has registers for. */
+static void put_by_columns(struct emitter *w, const struct tile_program *t, const struct phase *f,
+                           const char *sums) {
+    int octets = t->product->warp_columns / OCTET, chunk = chunk_of(w, f);
+    open_loop(w, "f", t->product->warp_rows / 16);
+    open_loop(w, "g", octets / chunk);
+    open_loop(w, "h", 2);
+    put_row(w, f);
+    put_chunk(w, f, sums,
+              arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk));
+    for (int i = 0; i < 3; i++) close_brace(w);
+}
+
 static void put_whole(struct emitter *w, const struct tile_program *t, const char *sums) {
+    enum { MANY = 16 };
     const struct phase f = phase_of(w, 0);
     int octets = t->product->warp_columns / OCTET, chunk = chunk_of(w, &f);
     bool wide = product_may_break(t->product);
     if (wide) {
         put_finite(w, product_thread_sums(t->product), sums);
+        open_brace(w, "if (!finite)"); /* the sums live no more */
         line(w, "#pragma unroll 1");
-        open_brace(w, "for (int i = 0; !finite && i < %d; i++)",
+        open_brace(w, "for (int i = 0; i < %d; i++)",
                    t->product->warp_rows / 16 * 2 * octets / chunk);
         put_place_of_chunk(w, octets / chunk);
         put_row_number(w);
         put_call_again(w, chunk);
         close_brace(w);
-        open_brace(w, "if (finite)");
+        close_brace(w);
+        open_brace(w, "else");
     }
-    put_rows(w, t, &f, sums);
+    if (octets >= MANY && rows_are_places(w, &f) && !kernel_has_spans(w->k))
+        put_by_columns(w, t, &f, sums);
+    else
+        put_rows(w, t, &f, sums);
     if (wide) close_brace(w);
 }
 

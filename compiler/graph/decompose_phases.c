@@ -20,7 +20,8 @@
  *       view(permute(view(y, [N, G, F, 2, 9]), ...), [N, G, F, 18])
  *
  * Else, on matrix units, phases that all have taps are a dimension of one product, whose taps and
- * positions depend on the phase (ops.def, loop/product.c). Of few filters they are filters
+ * positions depend on the phase, or its taps alone: then phases are filters again, with zeros for
+ * the taps that they lack (ops.def, loop/product.c, kernel/axes.c). Of few filters they are filters
  * wherever they can be, as most of a phase's own tiles would be nothing; by plain arithmetic the
  * phases' conditions would cost more than they save. Of groups, and of few channels, there is no
  * image that all phases read: that takes units whose tiles are made (kernel/operand.c), of a depth

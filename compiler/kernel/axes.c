@@ -153,6 +153,65 @@ static bool value_uses(const struct kernel *k, value_id v, ex sym) {
     return uses(k, v, sym, NEW_ARRAY(k->arena, bool, v + 1));
 }
 
+/* The condition where a factor is other than 0, a load or a choice; NO_VALUE: it has none. */
+static value_id condition_of(const struct kernel *k, value_id v) {
+    const struct value_node *x = &k->values.at[v];
+    bool choice = x->kind == INST_OP && x->op == OP_WHERE;
+    if (!choice && !(x->kind == INST_LOAD && x->guarded)) return NO_VALUE;
+    const struct value_node *other = &k->values.at[x->args[2]], *c = &k->values.at[x->args[0]];
+    if (choice && (other->kind != INST_CONST || other->number != 0)) return NO_VALUE;
+    return c->kind == INST_INDEX && !c->n_args ? x->args[0] : NO_VALUE;
+}
+
+/* Factor v is 0 where the other one is for its condition, by a choice around what has a condition
+ * that does not say so; this, or NO_VALUE:
+ *
+ *     where(inside and there, x inside, 0) * y there   ->   x inside */
+static value_id without_choice(const struct kernel *k, value_id v, value_id other) {
+    const struct value_node *x = k->values.at;
+    value_id both = condition_of(k, v), there = condition_of(k, other);
+    if (x[v].kind == INST_LOAD || both == NO_VALUE || there == NO_VALUE) return NO_VALUE;
+    value_id inside = condition_of(k, x[v].args[1]);
+    bool is = inside != NO_VALUE && x[both].index == ex_and(k->ex, x[inside].index, x[there].index);
+    return is ? x[v].args[1] : NO_VALUE;
+}
+
+/* Condition `from` of a factor, of its loads and its choice, is `to`. */
+static void set_condition(struct kernel *k, value_id factor, value_id from, value_id to) {
+    struct value_node *x = &k->values.at[factor];
+    bool choice = x->kind == INST_OP && x->op == OP_WHERE;
+    if ((choice || (x->kind == INST_LOAD && x->guarded)) && x->args[0] == from) x->args[0] = to;
+    for (int a = 0; a < x->n_args; a++) set_condition(k, x->args[a], from, to);
+}
+
+/* What phases of a transposed convolution read is the same for all of them (loop/product.c): a
+ * factor of its own, of which these are no batches, but columns. What is infinite then meets zeros
+ * of the other factor, and sums that are not finite are made again. If something is reduced behind,
+ * along pixels, or batches, each phase reads what it needs. */
+static void share_factor(struct kernel *k, value_id mul, bool reduces) {
+    value_id *const factors[] = {&k->dot_a, &k->dot_b};
+    for (int i = 0; i < 2; i++) {
+        value_id v = *factors[i], inner = without_choice(k, v, *factors[!i]);
+        if (inner == NO_VALUE) continue;
+        if (reduces) {
+            set_condition(k, inner, condition_of(k, inner), condition_of(k, v));
+            k->values.at[mul].args[i] = inner;
+        }
+        k->shares = !reduces;
+        *factors[i] = inner;
+        return;
+    }
+}
+
+/* Do reductions behind the product go along one of these axes of the group? */
+static bool reduced_behind(const struct builder *w, const ex *axes, int n) {
+    for (uint32_t i = 0; i < w->g->members.n; i++) {
+        const struct member *M = &w->g->members.at[i];
+        if (!w->l->nests.at[M->nest].matmul && member_is_along(w->s, M, axes, n)) return true;
+    }
+    return false;
+}
+
 /* The reduction sum over r of a*b with a, b loads; sets k->dot, dot_a, dot_b. */
 static bool find_dot(struct kernel *k) {
     for (value_id v = 0; v < k->values.n; v++) {
@@ -174,6 +233,7 @@ static bool find_dot(struct kernel *k) {
 static bool sort_matmul_axes(struct builder *w, ex *z, int *nz, ex *m, int *nm, ex *n, int *nn) {
     struct kernel *k = w->k;
     if (!find_dot(k)) return false;
+    share_factor(k, k->values.at[k->dot].args[0], reduced_behind(w, w->g->x, w->g->n_x));
     for (int i = 0; i < w->g->n_x; i++) {
         ex a = w->g->x[i];
         bool left = value_uses(k, k->dot_a, a), right = value_uses(k, k->dot_b, a);
@@ -216,15 +276,6 @@ static void sort_by_memory(const struct builder *w, ex *axes, int n) {
             axes[j] = axes[j - 1], axes[j - 1] = axis;
             steps[j] = steps[j - 1], steps[j - 1] = step;
         }
-}
-
-/* Do reductions behind the product go along one of these axes of the group? */
-static bool reduced_behind(const struct builder *w, const ex *axes, int n) {
-    for (uint32_t i = 0; i < w->g->members.n; i++) {
-        const struct member *M = &w->g->members.at[i];
-        if (!w->l->nests.at[M->nest].matmul && member_is_along(w->s, M, axes, n)) return true;
-    }
-    return false;
 }
 
 /* How many neighbours among these axes are reduced to one, if that is not all: the last axes, as
@@ -307,6 +358,39 @@ static bool rows_are_few(const struct builder *w, const ex *m, int nm, const ex 
     return rows <= FEW || depth <= SHALLOW;
 }
 
+/* How far from each other what is stored first along an axis and what is stored next is. */
+static int64_t first_step(const struct kernel *k, ex index, ex axis) {
+    struct exprs *p = k->ex;
+    ex one = ex_const(p, 1), zero = ex_const(p, 0);
+    ex then = ex_subst(p, index, &axis, &one, 1), at = ex_subst(p, index, &axis, &zero, 1);
+    int64_t step;
+    return ex_is_const(p, ex_sub(p, then, at), &step) ? step : INT64_MAX;
+}
+
+static void move_to_end(ex *axes, int n, int i) {
+    ex last = axes[i];
+    memmove(&axes[i], &axes[i + 1], sizeof(ex) * (size_t)(n - i - 1));
+    axes[n - 1] = last;
+}
+
+/* Phases that share what they read are rows or columns, and are stored side by side: the last axis,
+ * of columns, of which a thread has neighbours. Are they rows? */
+static bool rows_are_phases(const struct kernel *k, ex *m, int nm, ex *n, int nn) {
+    int64_t least = INT64_MAX;
+    int nearest = -1;
+    if (!k->shares || k->stores.n != 1) return false;
+    for (int i = 0; i < nm + nn; i++) {
+        int64_t step = first_step(k, k->stores.at[0].index, i < nm ? m[i] : n[i - nm]);
+        if (step >= 0 && step < least) least = step, nearest = i;
+    }
+    if (nearest < 0) return false;
+    if (nearest < nm)
+        move_to_end(m, nm, nearest);
+    else
+        move_to_end(n, nn, nearest - nm);
+    return nearest < nm && k->limits->wgmma;
+}
+
 /* Does anything read, for each row or to reduce them again, what all rows of a column come to? */
 static bool rows_read_columns(const struct kernel *k, const ex *m, int nm) {
     bool *stands = NEW_ARRAY(k->arena, bool, k->values.n); /* on what a reduction comes to */
@@ -361,7 +445,8 @@ void choose_axes(struct builder *w) {
                                  (reduced_behind(w, n, nn) ? MASK_N : 0));
         bool read = over == MASK_M && rows_read_columns(k, m, nm);
         find_over(w, read ? MASK_N : over);
-        if (read || rows_are_few(w, m, nm, n, nn, r, nr)) swap_factors(k, m, &nm, n, &nn);
+        if (read || rows_are_phases(k, m, nm, n, nn) || rows_are_few(w, m, nm, n, nn, r, nr))
+            swap_factors(k, m, &nm, n, &nn);
         if (k->over & MASK_M) k->span[AXIS_M] = reduced_span(w, m, nm);
         if (k->over & MASK_N) k->span[AXIS_N] = reduced_span(w, n, nn);
         nz = merge_axes(k, z, nz), nm = merge_axes(k, m, nm), nn = merge_axes(k, n, nn),

@@ -655,6 +655,19 @@ static bool is_better_by_taps(const struct kernel *taps, const struct kernel *k,
            kernel_size(k, AXIS_R) < DEEP;
 }
 
+/* Not of a factor that phases have for themselves, which are its rows, next to taps. */
+static void find_windows(struct kernel *k) {
+    const struct value_node *mul = &k->values.at[k->values.at[k->dot].args[0]];
+    bool gpu = k->limits->kind != DEVICE_CPU;
+    for (int i = 0; i < 2; i++) {
+        value_id factor = i ? k->dot_b : k->dot_a;
+        enum axis own = i ? AXIS_N : AXIS_M;
+        if (k->shares && (factor == mul->args[0] || factor == mul->args[1])) continue;
+        if (gpu || i) k->im2col[i][0] = im2col_find(k, factor, own, AXIS_R);
+        if (gpu) k->im2col[i][1] = im2col_find(k, factor, AXIS_R, own);
+    }
+}
+
 static struct kernel *build(const struct schedule *s, uint32_t group,
                             const struct device_limits *limits, struct form form, struct arena *a) {
     struct kernel *k = NEW(a, struct kernel);
@@ -703,12 +716,7 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
     find_arguments(k);
     find_inner(k);
     k->flops = kernel_flops(k);
-    if (k->kind == KERNEL_MATMUL) k->im2col[1][0] = im2col_find(k, k->dot_b, AXIS_N, AXIS_R);
-    if (k->kind == KERNEL_MATMUL && limits->kind != DEVICE_CPU) {
-        k->im2col[0][0] = im2col_find(k, k->dot_a, AXIS_M, AXIS_R);
-        k->im2col[0][1] = im2col_find(k, k->dot_a, AXIS_R, AXIS_M);
-        k->im2col[1][1] = im2col_find(k, k->dot_b, AXIS_R, AXIS_N);
-    }
+    if (k->kind == KERNEL_MATMUL) find_windows(k);
     if (by_taps && is_better_by_taps(by_taps, k, a)) return by_taps;
     return k;
 }

@@ -707,7 +707,8 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     if (p->pairs) us += IDLE;
     if (p->sharing > 1) us += waves * MEETING * (p->online ? 1 : k->levels - 1) / (ghz * 1e3);
     if (p->parts > 1) us += 2.5 + 2 * tiles * p->parts * m * n * 4 / (gbps * 1e3); /* by L2 */
-    return fmax(us, least) + operand_pack_us(k, &p->a) + operand_pack_us(k, &p->b);
+    us = fmax(us, least) + BESIDE * fmin(us, least);
+    return us + operand_pack_us(k, &p->a) + operand_pack_us(k, &p->b);
 }
 
 double cost_on_gpu(const struct kernel *k, const struct layout *y) {

@@ -177,6 +177,9 @@ struct kernel {
     int64_t span[AXIS_COUNT]; /* of m, n among them, how many neighbours one result takes; 0: all */
     value_id dot_a, dot_b,
         dot; /* MATMUL: the two factors (functions of z,m,r and of z,n,r) and the reduction */
+    /* MATMUL: a factor is not 0 where the other one is, as it is in what is multiplied: sums that
+     * are not finite are made of this, the arguments of the dot's argument. */
+    bool shares;
     bool a_fixed, b_fixed;    /* MATMUL: the factor is the same in every call: of constants alone */
     enum precision precision; /* MATMUL of f32 */
     bool rows_inner; /* most bytes are contiguous along x, not along r: threads and vectors lie
@@ -404,11 +407,11 @@ struct product {
         bool crossed;
     } pass[MOST_PASSES];
     int n_passes;
-    bool flat; /* windows of an operand are */
-    bool pairs;
-    int promote_pairs; /* of pairs: the depth that products of first planes sum up */
-    bool by_warp;      /* mma.sync: a warp waits for its products, and all warps copy; else wgmma */
-    int warpgroups;    /* that multiply: 64 rows of a tile each; by_warp 1, the whole block */
+    bool flat;          /* windows of an operand are */
+    bool pairs, shares; /* shares: as of the kernel */
+    int promote_pairs;  /* of pairs: the depth that products of first planes sum up */
+    bool by_warp;   /* mma.sync: a warp waits for its products, and all warps copy; else wgmma */
+    int warpgroups; /* that multiply: 64 rows of a tile each; by_warp 1, the whole block */
     int group_threads;
     int makers; /* warpgroups that make one operand's tiles, in turn; 0: all tiles are copied */
     int warp_rows, warp_columns; /* of the sums that the threads of a warp have between them */

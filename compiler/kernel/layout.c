@@ -604,6 +604,7 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
                    : "fit is a knob of products with mma=1";
     if (c->knob[KNOB_mma]) return matrix_layout(k, c, y, a);
     if (k->over) return "reductions behind a product need mma=1 or 2";
+    if (k->shares) return "phases that share what they read need mma=1 or 2";
     if (c->knob[KNOB_stages] || c->knob[KNOB_cluster] || c->knob[KNOB_band] || c->knob[KNOB_split])
         return "stages, cluster, band and split are knobs of products with mma=1 or 2";
     if (c->knob[KNOB_make]) return "make is a knob of products with mma=1";

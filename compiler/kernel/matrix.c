@@ -334,7 +334,9 @@ int product_thread_sums(const struct product *p) {
     return p->warp_rows / WARP_ROWS * p->warp_columns / 2;
 }
 
-bool product_may_break(const struct product *p) { return p->n_passes > 1 && !p->pairs; }
+bool product_may_break(const struct product *p) {
+    return (p->n_passes > 1 || p->shares) && !p->pairs;
+}
 
 int product_warps(const struct layout *y, enum axis x) {
     return x == AXIS_M ? y->bx / y->product->warp_rows : y->br / y->product->warp_columns;
@@ -451,6 +453,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     p->flat = c->knob[KNOB_flat];
     p->makers = c->knob[KNOB_make];
     p->pairs = c->knob[KNOB_pairs];
+    p->shares = k->shares;
     product_operands(k, p, m, n, depth, a);
     if (p->flat && !by_warp && !p->a.flat && !p->b.flat)
         return "flat=1 needs windows that are one apart, of results that nothing reduces";

@@ -29,6 +29,8 @@ inst_id add_op(struct lowering *w, struct nest *n, enum op op, enum dtype t, ins
 inst_id read_node(struct lowering *w, struct nest *n, node_id id, const ex *at, inst_id guard);
 
 /* The same where the condition on the nest's indices holds, `fill` elsewhere. */
+/* NO_INST: it always holds. */
+inst_id add_condition(struct lowering *w, struct nest *n, ex condition);
 inst_id read_or_fill(struct lowering *w, struct nest *n, node_id id, const ex *at, ex condition,
                      double fill);
 /* v as an operand of maths on t. A narrow integer has the bits of its type wherever it is. */

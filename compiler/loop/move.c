@@ -24,7 +24,7 @@ static ex within(struct exprs *p, ex i, ex size) {
     return ex_and(p, ex_compare(p, EX_LE, ex_const(p, 0), i), ex_compare(p, EX_LT, i, size));
 }
 
-static inst_id add_condition(struct lowering *w, struct nest *n, ex condition) {
+inst_id add_condition(struct lowering *w, struct nest *n, ex condition) {
     struct inst i = {.kind = INST_INDEX, .dtype = DT_BOOL, .n_index = 1, .index = {condition}};
     int64_t v;
     if (ex_is_const(w->l->ex, condition, &v)) return v ? NO_INST : add_const(w, n, 0, DT_BOOL);

@@ -108,11 +108,67 @@ struct phase_taps {
     ex tap, position, inside, there;
 };
 
+/* The positions that any phase takes, of dimension d without a dilation, beside output 0 of each:
+ * how many there are, and the last. */
+static int64_t positions_of_phases(const struct lowering *w, const struct node *x, int d,
+                                   int64_t *last) {
+    struct exprs *p = w->l->ex;
+    int64_t stride = ex_value(p, x->args[2].ints.at[d]),
+            padding = ex_value(p, x->args[3].ints.at[d]);
+    int64_t taps = ex_value(p, w->g->nodes.at[x->args[1].node].meta.size[3 + d]);
+    *last = (stride - 1 + padding) / stride;
+    return *last + (taps - 1 - padding + stride * taps) / stride - taps + 1;
+}
+
+/* Are phases to be filters that read the same windows, each with weights of 0 where it has no tap?
+ * What is read, or made (kernel/operand.c), is so for all of them at once, and what a thread stores
+ * of two phases lies side by side; but units multiply with these weights, as if each phase had all
+ * taps. Where the windows have as many positions as phases have taps at most, and the products take
+ * no more than about three times what memory does: an H100 has 143 products of bf16 a byte. */
+static bool phases_share_windows(const struct lowering *w, const struct node *x) {
+    enum { PRODUCTS_A_BYTE = 430, OF_F32 = 6, OF_TF32 = 2 };
+    struct exprs *p = w->l->ex;
+    const struct meta *m = &w->g->nodes.at[x->args[1].node].meta;
+    int64_t depth, last, taps;
+    if (!ex_is_const(p, m->size[2], &depth) ||
+        w->g->nodes.at[x->args[0].node].meta.dtype != x->meta.dtype)
+        return false;
+    for (int d = 0; d < x->meta.rank - 4; d++) {
+        int64_t stride = ex_value(p, x->args[2].ints.at[d]);
+        if (!is_one(p, x->args[4].ints.at[d]) || !ex_is_const(p, m->size[3 + d], &taps))
+            return false;
+        int64_t positions = positions_of_phases(w, x, d, &last);
+        if (positions > (taps + stride - 1) / stride) return false;
+        depth = sat_mul(depth, positions);
+    }
+    if (x->meta.dtype == DT_F32)
+        depth = sat_mul(depth, w->g->convolutions == PRECISION_TF32 ? OF_TF32 : OF_F32);
+    return depth <= PRODUCTS_A_BYTE * dtype_bytes(x->meta.dtype);
+}
+
 /* x that solves x*a = 1 mod n, of what have no common divisor. */
 static int64_t inverse(int64_t a, int64_t n) {
     for (int64_t x = 1; x < n; x++)
         if (x * (a % n) % n == 1) return x;
     return 1;
+}
+
+/* Step k of the positions that all phases share, of which tap phase + padding - stride*(last - k)
+ * is at the last minus k. */
+static struct phase_taps taps_of_all(struct lowering *w, struct nest *n, const struct node *x,
+                                     int d, ex phase) {
+    struct exprs *p = w->l->ex;
+    ex zero = ex_const(p, 0), size = w->g->nodes.at[x->args[0].node].meta.size[3 + d];
+    ex all = w->g->nodes.at[x->args[1].node].meta.size[3 + d], stride = x->args[2].ints.at[d];
+    int64_t last, positions = positions_of_phases(w, x, d, &last);
+    ex k = reduced(w, n, ex_const(p, positions)), before = ex_sub(p, ex_const(p, last), k);
+    ex at = ex_add(p, n->out_index[4 + d], before);
+    struct phase_taps t = {
+        .tap = ex_sub(p, ex_add(p, phase, x->args[3].ints.at[d]), ex_mul(p, stride, before)),
+        .position = is_one(p, size) ? zero : at,
+        .inside = ex_and(p, ex_compare(p, EX_LE, zero, at), ex_compare(p, EX_LT, at, size))};
+    t.there = ex_and(p, ex_compare(p, EX_LE, zero, t.tap), ex_compare(p, EX_LT, t.tap, all));
+    return t;
 }
 
 static struct phase_taps taps_of_phase(struct lowering *w, struct nest *n, const struct node *x,
@@ -140,7 +196,10 @@ static struct phase_taps taps_of_phase(struct lowering *w, struct nest *n, const
     return t;
 }
 
-/* out[n, g, phase, f, o] = sum over c and j of weight[g, f, c, tap] * self[n, g, c, position] */
+/* out[n, g, phase, f, o] = sum over c and j of weight[g, f, c, tap] * self[n, g, c, position]
+ * A tap that is not there counts nothing, be what it would be multiplied with infinite: neither
+ * factor has it. If windows are shared, what is read of `self` is so for all phases, and is 0 where
+ * one has no tap in an operation behind, which a kernel may leave out (kernel/axes.c). */
 static void lower_phases(struct lowering *w, node_id id) {
     struct exprs *p = w->l->ex;
     const struct node *x = &w->g->nodes.at[id];
@@ -148,6 +207,7 @@ static void lower_phases(struct lowering *w, node_id id) {
     struct nest n = begin_nest(w, id);
     enum dtype t = x->meta.dtype;
     int dims = x->meta.rank - 4;
+    bool shared = phases_share_windows(w, x);
     ex phase[3], rest = n.out_index[2], c = reduced(w, &n, m->size[2]);
     ex there = ex_const(p, 1), inside = there;
     ex at[WS_MAX_RANK] = {n.out_index[0], n.out_index[1], c};
@@ -157,16 +217,18 @@ static void lower_phases(struct lowering *w, node_id id) {
         rest = ex_div(p, rest, x->args[2].ints.at[d]);
     }
     for (int d = 0; d < dims; d++) {
-        struct phase_taps s = taps_of_phase(w, &n, x, d, phase[d]);
+        struct phase_taps s = (shared ? taps_of_all : taps_of_phase)(w, &n, x, d, phase[d]);
         wi[3 + d] = s.tap;
         at[3 + d] = s.position;
         inside = ex_and(p, inside, s.inside);
         there = ex_and(p, there, s.there);
     }
     inst_id a = convert(w, &n, read_or_fill(w, &n, x->args[1].node, wi, there, 0), t);
-    inside = ex_and(p, inside, there);
-    inst_id b = convert(w, &n, read_or_fill(w, &n, x->args[0].node, at, inside, 0), t);
-    add_products(w, &n, t, a, b);
+    ex both = ex_and(p, inside, there);
+    inst_id guard = shared ? add_condition(w, &n, both) : NO_INST;
+    inst_id b = read_or_fill(w, &n, x->args[0].node, at, shared ? inside : both, 0);
+    if (guard != NO_INST) b = add_op(w, &n, OP_WHERE, t, guard, b, add_const(w, &n, 0, t));
+    add_products(w, &n, t, a, convert(w, &n, b, t));
     n.matmul = n.n_reduce > 0 && !is_one(p, m->size[1]);
     if (n.matmul && t == DT_F32) n.precision = w->g->convolutions;
     end_nest(w, &n, id);

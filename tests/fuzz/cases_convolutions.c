@@ -248,6 +248,26 @@ static const char infinite_neighbours[] =
     " %c = convolution(%q, %w, None, [1, 2], [1, 1], [1, 1], False, [0, 0], 1)\n"
     " return %c\n}\n";
 
+/* Phases share their windows, of which some have no tap: an infinity there counts for nothing. */
+#define INFINITE_PHASES(type, precision)                                                           \
+    "graph(%x: " type "[2, 8, 5, 9], %w: " type "[8, 32, 3, 3], %b: " type "[32])" precision       \
+    " {\n"                                                                                         \
+    " %m = gt(%x, 1.5)\n %q = where(%m, inf, %x)\n"                                                \
+    " %y = convolution(%q, %w, %b, [2, 2], [1, 1], [1, 1], True, [1, 1], 1, 2)\n"                  \
+    " %z = relu(%y)\n return %z\n}\n"
+static const struct {
+    const char *text, *config;
+    bool old;
+} infinite_phases[] = {
+    {INFINITE_PHASES("bf16", ""), "mma=1 m=64 n=64 k=64 stages=2 warps=8", false},
+    {INFINITE_PHASES("bf16", ""), "mma=2 m=32 n=32 tm=16 tn=16 warps=4 k=32 stages=2", true},
+    {INFINITE_PHASES("f32", " convolutions tf32"), "mma=1 m=64 n=64 k=32 stages=2 warps=8", false},
+    {INFINITE_PHASES("f32", " convolutions tf32"), "mma=1 m=64 n=128 k=32 stages=3 warps=12 make=2",
+     false},
+    {INFINITE_PHASES("f32", ""), "mma=1 m=64 n=128 k=64 stages=2 warps=8 make=1", false},
+    {INFINITE_PHASES("f32", ""), "mma=2 m=32 n=32 tm=16 tn=16 warps=4 k=32 stages=2", true},
+};
+
 /* Windows as shifted rows: stores by eights, by pairs, one by one; more or less padding than taps
  * reach, images larger than these; groups, dilation, runs that are apart, three dimensions, what is
  * read back beside the product, numbers that are none. */
@@ -442,6 +462,12 @@ void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
                                   .every = CASES_DEFAULT,
                                   .old = true,
                                   .config = "mma=2 m=32 n=32 tm=16 tn=16 warps=4 k=32 stages=2"}));
+    for (size_t i = 0; i < sizeof infinite_phases / sizeof *infinite_phases; i++)
+        vec_push(a, out,
+                 ((struct case_graph){.text = infinite_phases[i].text,
+                                      .every = CASES_DEFAULT,
+                                      .old = infinite_phases[i].old,
+                                      .config = infinite_phases[i].config}));
     for (size_t i = 0; i < sizeof shifted / sizeof *shifted; i++)
         vec_push(a, out,
                  ((struct case_graph){.text = shifted[i].text,

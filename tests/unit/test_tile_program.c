@@ -54,9 +54,14 @@ static const char gradient[] =
     "  %c: bf16[40, 1, 34, 5, 3] = convolve(%x, %d, [1, 1], [0, 0], [1, 1], False, [5, 3])\n"
     "  return %c\n}\n";
 
-/* 4 phases of 9 taps: 1, 2, 2 and 4 of them */
+/* 4 phases of 9 taps, 1, 2, 2 and 4 of them: filters that share their windows */
 static const char phases[] =
     "graph(%x: bf16[2, 1, 40, 5, 6], %w: bf16[1, 72, 40, 3, 3]) {\n"
+    "  %c: bf16[2, 1, 4, 72, 5, 6] = convolve_phases(%x, %w, [2, 2], [1, 1], [1, 1], [5, 6])\n"
+    "  return %c\n}\n";
+/* the same of so many channels that each phase has its own taps alone */
+static const char phases_apart[] =
+    "graph(%x: bf16[2, 1, 232, 5, 6], %w: bf16[1, 72, 232, 3, 3]) {\n"
     "  %c: bf16[2, 1, 4, 72, 5, 6] = convolve_phases(%x, %w, [2, 2], [1, 1], [1, 1], [5, 6])\n"
     "  return %c\n}\n";
 /* few channels: 7 taps of 3, which are 4, in lines of 32 of 64 bytes; windows are 2 apart */
@@ -367,6 +372,9 @@ static void test_numbers(void **state) {
         {phases, "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
         {phases, "mma=1 m=64 n=32 k=16 stages=4 warps=8 split=3"},
         {phases, "mma=2 m=32 n=32 k=32 tm=16 tn=16 stages=3 warps=4"},
+        {phases_apart, "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+        {phases_apart, "mma=1 m=64 n=32 k=16 stages=4 warps=8 split=3"},
+        {phases_apart, "mma=2 m=32 n=32 k=32 tm=16 tn=16 stages=3 warps=4"},
         {gradient, "mma=1 m=64 n=128 k=16 stages=2 warps=8 cluster=2"},
         {gradient, "mma=1 m=64 n=64 k=16 stages=2 warps=8 split=3"},
         {gradient, "mma=2 m=16 n=64 k=32 tm=16 tn=16 stages=2 warps=4"},
@@ -575,7 +583,8 @@ static void test_mistakes_of_shorts(void **state) {
         {first, "mma=1 m=64 n=64 k=64 stages=2 warps=8", "T11: depth 160 of A is left out", 48, 3},
         {first, "mma=1 m=64 n=64 k=64 stages=2 warps=8 split=2", "T11: depth 160 of A is left out",
          48, 3},
-        {phases, "mma=1 m=64 n=64 k=64 stages=2 warps=8", "T11: depth 32 of A is left out", 48, 1},
+        {phases_apart, "mma=1 m=64 n=64 k=64 stages=2 warps=8", "T11: depth 224 of A is left out",
+         48, 4},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena *a = arena_new();
