@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# check-includes.sh: who may use whom. Holds the layers of compiler/README.md in the sources; the linker holds them
+# check-includes.sh: who may use whom, and other rules of which each is one line of code. Holds the layers of compiler/README.md in the sources; the linker holds them
 # in the unit tests.
 #
 #   scripts/check-includes.sh [ROOT]
@@ -52,6 +52,7 @@ function check_file(path) {
     folder = folder_of(path)
     line = 0
     in_comment = 0
+    depth = 0
     while ((getline text < path) > 0) {
         line++
         if (!in_comment && text ~ /^[ \t]*#[ \t]*include[ \t]*[<"]/) check_include(text)
@@ -122,4 +123,17 @@ function check_code(code) {
     if (file ~ /^compiler\// &&
         (calls(code, "printf|vprintf|puts|putchar") || code ~ /(^|[^A-Za-z0-9_])stdout([^A-Za-z0-9_]|$)/))
         breach("compiler/ does not write to stdout")
+    check_switches(code)
+}
+
+# A switch over operators names all of them, so that the compiler finds one that is missing: it has no default.
+function check_switches(code,   i, c) {
+    if (code ~ /case OP_[A-Z]/) of_operators[depth] = 1
+    if (code ~ /(^|[^A-Za-z0-9_])default[ \t]*:/ && of_operators[depth]) breach("a switch over operators has no default")
+    if (code ~ /switch \(\(int\)/) breach("a switch is over what it is, not over an int of it")
+    for (i = 1; i <= length(code); i++) {
+        c = substr(code, i, 1)
+        if (c == "{") of_operators[++depth] = 0
+        if (c == "}") depth--
+    }
 }'

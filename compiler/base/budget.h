@@ -29,6 +29,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 struct arena;
 
@@ -55,9 +56,11 @@ enum budget_end {
 struct budget {
     struct budget_limits limits;
     enum budget_end end;
-    size_t memory;            /* bytes charged so far */
-    int64_t until_look;       /* steps until the clock is looked at */
-    double begun_s;           /* on the thread's clock */
+    size_t memory;      /* bytes charged so far */
+    int64_t until_look; /* steps until the clock is looked at */
+    clockid_t clock;    /* of the thread that began */
+    double begun_s;     /* on it */
+    double begun_wall_s;
     uintptr_t stack;          /* where it was when the budget began */
     size_t stack_most;        /* bytes of it that may be used */
     void (*leave)(void *ctx); /* NULL: charges return false */
@@ -70,6 +73,10 @@ struct budget budget_new(const struct budget_limits *limits);
 /* Charges; false if that is too much, or something was before. b may be NULL: no limits. */
 bool budget_step(struct budget *b, uint64_t n);
 bool budget_memory(struct budget *b, size_t bytes);
+
+/* Asked by any thread that works for the one which began, while that waits: is there no time left,
+ * or has the user asked us to end? Ends nothing: whoever began charges a step then. */
+bool budget_is_over(const struct budget *b);
 
 /* Is the C stack nearly used up? Nothing is charged. */
 bool budget_deep(const struct budget *b);

@@ -225,7 +225,13 @@ struct py tensor_value(struct vm *vm, struct py t) {
         if (!ex_is_const(vm->ex, m->size[i], &size[i])) return t;
     struct value v;
     g->seed = vm->options->seed;
-    if (!graph_eval(g, NULL, &v, vm->diag)) vm_leave(vm);
+    g->budget = vm->budget;
+    struct diag d = diag_new(vm->arena);
+    if (!graph_eval(g, NULL, &v, &d)) {
+        vm_work(vm, UINT64_MAX); /* comes back unless time was what ended it */
+        *vm->diag = d;
+        vm_leave(vm);
+    }
     struct py out = eager_new(vm, m->dtype, m->rank, size);
     eager_write(vm, out.tensor, &v);
     value_free(&v);
@@ -414,11 +420,14 @@ static struct py compute(struct vm *vm, node_id node) {
     struct value *in = NEW_ARRAY(g->arena, struct value, g->inputs.n), out = {0};
     for (uint32_t i = 0; i < g->inputs.n; i++) in[i] = eager_values(vm, vm->op_inputs.at[i]);
     struct diag d = diag_new(g->arena);
+    g->budget = vm->budget;
     bool ok = graph_eval(g, in, &out, &d);
     for (uint32_t i = 0; i < g->inputs.n; i++) value_free(&in[i]);
-    if (!ok)
+    if (!ok) {
+        vm_work(vm, UINT64_MAX); /* comes back unless time was what ended it */
         vm_raise(vm, strstr(d.message, "out of bounds") ? EXC_IndexError : EXC_RuntimeError, "%s",
                  d.message);
+    }
     struct py result = row_major(vm, g->nodes.at[node].meta);
     eager_write(vm, result.tensor, &out);
     value_free(&out);

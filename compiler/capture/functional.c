@@ -160,24 +160,28 @@ static node_id permute_back(struct vm *vm, const struct arg *args, node_id part)
 static node_id step_back(struct vm *vm, const struct view_step *s, node_id whole, node_id part) {
     int64_t one;
     struct py v[2] = {wrap(vm, part), py_unset};
-    switch (s->op) {
-    case OP_VIEW: v[1] = tensor_sizes(vm, meta_of(vm, whole), 0); return op(vm, OP_VIEW, v, 2);
-    case OP_PERMUTE: return permute_back(vm, s->args, part);
-    case OP_UNSQUEEZE: v[1] = tensor_size(vm, s->args[1].i); return op(vm, OP_SQUEEZE, v, 2);
-    case OP_SQUEEZE:
+    if (s->op == OP_VIEW) {
+        v[1] = tensor_sizes(vm, meta_of(vm, whole), 0);
+        return op(vm, OP_VIEW, v, 2);
+    }
+    if (s->op == OP_PERMUTE) return permute_back(vm, s->args, part);
+    if (s->op == OP_UNSQUEEZE) {
+        v[1] = tensor_size(vm, s->args[1].i);
+        return op(vm, OP_SQUEEZE, v, 2);
+    }
+    if (s->op == OP_SQUEEZE) {
         if (meta_of(vm, whole)->rank == meta_of(vm, part)->rank) return part;
         v[1] = tensor_size(vm, s->args[1].i);
         return op(vm, OP_UNSQUEEZE, v, 2);
-    case OP_SLICE:
+    }
+    if (s->op == OP_SLICE) {
         if (ex_is_const(vm->ex, s->args[4].i, &one) && one == 1)
             return put_slice(vm, whole, s->args, part);
         return put_strided(vm, whole, s->args, part);
-    default:
-        vm_raise(vm, EXC_RuntimeError,
-                 "unsupported operation: more than one element of the written-to tensor refers to "
-                 "a single memory location. Please clone() the tensor before performing the "
-                 "operation.");
     }
+    vm_raise(vm, EXC_RuntimeError,
+             "unsupported operation: more than one element of the written-to tensor refers to a "
+             "single memory location. Please clone() the tensor before performing the operation.");
 }
 
 /* What autograd does not see, as under no_grad() or through .data: the value changes, and gradients

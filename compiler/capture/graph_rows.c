@@ -108,9 +108,8 @@ static struct py function(struct rows *r, enum op op) {
     struct builtin *b = NEW(r->vm->arena, struct builtin);
     size_t n = strcspn(info->python, " ");
     *b = (struct builtin){.op = op,
-                          .name = n && strncmp(info->python, "op:", 3)
-                                      ? arena_strndup(r->vm->arena, info->python, n)
-                                      : arena_printf(r->vm->arena, "aten.%s", info->name)};
+                          .name = n ? arena_strndup(r->vm->arena, info->python, n)
+                                    : arena_printf(r->vm->arena, "aten.%s", info->name)};
     return py_pointer(PY_BUILTIN, b);
 }
 

@@ -81,41 +81,39 @@ static const char *folded_name(const struct node *n) {
 
 /* Where the arguments decide; NULL: they do not. */
 static const char *name_by_arguments(const struct graph *g, const struct node *n) {
-    switch (n->op) {
-    case OP_SUM: return is_given(n, 1) ? "SumBackward1" : NULL;
-    case OP_MEAN: return is_given(n, 1) ? "MeanBackward1" : NULL;
-    case OP_PROD: return is_given(n, 1) ? "ProdBackward1" : NULL;
-    case OP_POW: return !is_tensor(n, 0) ? "PowBackward2" : is_tensor(n, 1) ? "PowBackward1" : NULL;
-    case OP_SUB: return is_tensor(n, 0) ? NULL : "RsubBackward1";
-    case OP_DIV: return is_tensor(n, 0) ? NULL : "MulBackward0";
-    case OP_REMAINDER: return is_tensor(n, 1) ? "RemainderBackward1" : NULL;
-    case OP_LERP: return is_tensor(n, 2) ? "LerpBackward1" : NULL;
-    case OP_SCATTER: return is_tensor(n, 3) ? NULL : "ScatterBackward1";
-    case OP_CLAMP: return is_tensor(n, 1) || is_tensor(n, 2) ? NULL : "ClampBackward1";
-    case OP_MATMUL: return product_name(rank(g, n, 0), rank(g, n, 1));
-    case OP_LINEAR: return linear_name(rank(g, n, 0), is_given(n, 2));
-    case OP_PAD: return says(n, 2, "constant") ? "ConstantPadNdBackward0" : NULL;
-    case OP_L1_LOSS: return folded_name(n);
-    case OP_KL_DIV: return says(n, 2, "batchmean") ? "DivBackward0" : folded_name(n);
-    case OP_CROSS_ENTROPY:
-        if (!dtype_is_float(g->nodes.at[n->args[1].node].meta.dtype))
-            return rank(g, n, 0) > 2 ? "NllLoss2DBackward0" : "NllLossBackward0";
-        return says(n, 4, "mean") ? "DivBackward1" : NULL;
-    default: return NULL;
-    }
+    enum op op = n->op;
+    if (op == OP_SUM) return is_given(n, 1) ? "SumBackward1" : NULL;
+    if (op == OP_MEAN) return is_given(n, 1) ? "MeanBackward1" : NULL;
+    if (op == OP_PROD) return is_given(n, 1) ? "ProdBackward1" : NULL;
+    if (op == OP_POW)
+        return !is_tensor(n, 0) ? "PowBackward2" : is_tensor(n, 1) ? "PowBackward1" : NULL;
+    if (op == OP_SUB) return is_tensor(n, 0) ? NULL : "RsubBackward1";
+    if (op == OP_DIV) return is_tensor(n, 0) ? NULL : "MulBackward0";
+    if (op == OP_REMAINDER) return is_tensor(n, 1) ? "RemainderBackward1" : NULL;
+    if (op == OP_LERP) return is_tensor(n, 2) ? "LerpBackward1" : NULL;
+    if (op == OP_SCATTER) return is_tensor(n, 3) ? NULL : "ScatterBackward1";
+    if (op == OP_CLAMP) return is_tensor(n, 1) || is_tensor(n, 2) ? NULL : "ClampBackward1";
+    if (op == OP_MATMUL) return product_name(rank(g, n, 0), rank(g, n, 1));
+    if (op == OP_LINEAR) return linear_name(rank(g, n, 0), is_given(n, 2));
+    if (op == OP_PAD) return says(n, 2, "constant") ? "ConstantPadNdBackward0" : NULL;
+    if (op == OP_L1_LOSS) return folded_name(n);
+    if (op == OP_KL_DIV) return says(n, 2, "batchmean") ? "DivBackward0" : folded_name(n);
+    if (op != OP_CROSS_ENTROPY) return NULL;
+    if (!dtype_is_float(g->nodes.at[n->args[1].node].meta.dtype))
+        return rank(g, n, 0) > 2 ? "NllLoss2DBackward0" : "NllLossBackward0";
+    return says(n, 4, "mean") ? "DivBackward1" : NULL;
 }
 
 const char *backward_name(struct arena *a, const struct graph *g, node_id id) {
     const struct node *n = &g->nodes.at[id];
     const char *other = name_by_arguments(g, n);
     if (other) return other;
-    switch (n->op) {
-#define NAME(op, name)                                                                             \
-    case OP_##op: return name;
+    static const char *const renamed[OP_COUNT] = {
+#define NAME(op, name) [OP_##op] = name,
         RENAMED(NAME)
 #undef NAME
-    default: break;
-    }
+    };
+    if (renamed[n->op]) return renamed[n->op];
     struct buf b = buf_new(a);
     bool start = true;
     for (const char *s = op_info(n->op)->name; *s; s++) {

@@ -426,9 +426,11 @@ static void put_threads(struct emitter *w, int down, int across) {
         line(w, "const int tx = tid %% %d, ty = tid / %d;", across, across);
         return;
     }
-    int warps = across / LANES_N;
-    line(w, "const int tx = tid / 32 %% %d * %d + tid %% 16 / 2;", warps, LANES_N);
-    line(w, "const int ty = tid / 32 / %d * %d + tid %% 32 / 16 * 2 + tid %% 2;", warps, LANES_M);
+    int warps = across / LANES_N, warp = w->k->limits->warp, half = warp / 2;
+    WS_ASSERT(LANES_M * LANES_N == warp);
+    line(w, "const int tx = tid / %d %% %d * %d + tid %% %d / 2;", warp, warps, LANES_N, half);
+    line(w, "const int ty = tid / %d / %d * %d + tid %% %d / %d * 2 + tid %% 2;", warp, warps,
+         LANES_M, warp, half);
 }
 
 void emit_cuda_matmul(struct emitter *w) {

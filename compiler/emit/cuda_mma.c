@@ -117,7 +117,7 @@ static void put_role(struct emitter *w, const struct tile_program *t, bool copie
         if (tile_made(t)) {
             put_places_of_makers(w, t);
         } else {
-            open_brace(w, "if (threadIdx.x < 32)");
+            open_brace(w, "if (threadIdx.x < %d)", w->k->limits->warp);
             open_brace(w, "if (threadIdx.x == 0)");
         }
     } else {
@@ -292,7 +292,7 @@ static void put_copy_once(struct emitter *w, const struct tile_program *t,
 static void put_give(struct emitter *w) {
     line(w, "k_fence_async_shared();");
     line(w, "__syncwarp();");
-    line(w, "if (tid %% 32 == 0) k_mbar_arrive(full + s * 8);");
+    line(w, "if (tid %% %d == 0) k_mbar_arrive(full + s * 8);", w->k->limits->warp);
 }
 
 /* A wgmma's operand, of a plane: 32 bytes of a box's lines, or of lines along the rows 16 lines, of
@@ -464,12 +464,15 @@ static void declare_sums(struct emitter *w, const struct tile_program *t) {
 /* ---- the program ----------------------------------------------------------------------------- */
 
 static void put_stores(struct emitter *w, const struct tile_program *t, int phase) {
+    int warp = w->k->limits->warp;
     if (phase) {
         ; /* it is in scope */
     } else if (t->ahead) {
-        line(w, "const int first_row = m0 + warp_m + tid %% 32 / 4, first_column = n0 + warp_n;");
+        line(w, "const int first_row = m0 + warp_m + tid %% %d / 4, first_column = n0 + warp_n;",
+             warp);
     } else {
-        line(w, "const int first_row = m0 + group * 64 + tid / 32 * 16 + tid %% 32 / 4;");
+        line(w, "const int first_row = m0 + group * 64 + tid / %d * 16 + tid %% %d / 4;", warp,
+             warp);
         line(w, "const int first_column = n0;");
     }
     put_epilogue_of(w, t, sums_name(t), phase);

@@ -43,7 +43,7 @@
  * all their channels. */
 #include "emit/cuda_mma.h"
 
-enum { EACH = PACK_EACH, THREADS = PACK_THREADS, WARP = 32, TILE = PACK_TILE, QUAD = 4 };
+enum { EACH = PACK_EACH, THREADS = PACK_THREADS, TILE = PACK_TILE, QUAD = 4 };
 
 /* Neighbours that a thread has of a line that it writes: 16 bytes, so that a warp's store is whole
  * sectors. With 32 bytes of tf32, in two stores, an H100 wrote 1.3 TB/s where it writes 2.6. */
@@ -249,7 +249,7 @@ static void put_lines(struct emitter *w, const struct operand *o, bool samples) 
     put_planes(
         w, o, each,
         arena_printf(w->arena, "i / %lld * %lld + c", (long long)chunks, (long long)o->pitch),
-        lanes_of_line(chunks, WARP), samples);
+        lanes_of_line(chunks, w->k->limits->warp), samples);
     close_brace(w);
 }
 
@@ -371,9 +371,10 @@ static int neighbours_of_warp(struct emitter *w, const struct operand *o, const 
         if (!bytes || own < bytes) bytes = own;
     }
     if (!bytes) return 0;
-    if (pixels * bytes * WARP / MOST < LINE) beside = WARP * bytes / SECTOR;
+    if (pixels * bytes * w->k->limits->warp / MOST < LINE)
+        beside = w->k->limits->warp * bytes / SECTOR;
     while (o->plane / elements_of_thread(o) % beside) beside /= 2;
-    return WARP / beside;
+    return w->k->limits->warp / beside;
 }
 
 /* x[e] where the guard of the windows, which are no runs, holds: of the thread's pixel, or of
@@ -407,8 +408,8 @@ static void put_pixel(struct emitter *w, const struct operand *o, int64_t pixels
              elements_of_thread(o));
         line(w, "const k_idx pixel = (k_idx)(i / %lld);", (long long)chunks);
     } else {
-        int beside = WARP / neighbours;
-        line(w, "const k_idx c = (k_idx)(i / %d %% %lld * %d + i %% %d) * %d;", WARP,
+        int beside = w->k->limits->warp / neighbours;
+        line(w, "const k_idx c = (k_idx)(i / %d %% %lld * %d + i %% %d) * %d;", w->k->limits->warp,
              (long long)chunks / beside, beside, beside, elements_of_thread(o));
         line(w, "const k_idx pixel = (k_idx)(i / %lld * %d + i / %d %% %d) * %d;",
              (long long)chunks * neighbours, neighbours, beside, neighbours, each);
@@ -521,7 +522,8 @@ static void put_windows(struct emitter *w, const struct operand *o, bool samples
     if (o->flat) put_position(w, o, pixel), pixel = "position";
     put_planes(w, o, channels,
                arena_printf(w->arena, "(long long)%s * %lld + c", pixel, (long long)o->pitch),
-               lanes_of_line(o->channels / channels, neighbours ? WARP / neighbours : WARP),
+               lanes_of_line(o->channels / channels,
+                             neighbours ? w->k->limits->warp / neighbours : w->k->limits->warp),
                samples);
     if (each > 1) close_brace(w);
     close_brace(w);

@@ -103,9 +103,11 @@ void put_warp_columns(struct emitter *w, const struct phase *f, int chunk) {
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
         const char *a = arena_printf(w->arena, "a%u[j][e]", v);
-        line(w, "%s = %s;", a, lanes_text(w, v, "4, 32", a));
+        line(w, "%s = %s;", a,
+             lanes_text(w, v, arena_printf(w->arena, "4, %d", w->k->limits->warp), a));
         if (sharers(w) > 1)
-            line(w, "if (tid %% 32 < 4) x%u[down * %d + at] = a%u[j][e];", v, w->y->br, v);
+            line(w, "if (tid %% %d < 4) x%u[down * %d + at] = a%u[j][e];", w->k->limits->warp, v,
+                 w->y->br, v);
         else
             line(w, "r%u[(g * %d + j) * 2 + e] = a%u[j][e];", v, chunk, v);
     }
@@ -121,9 +123,10 @@ void put_warp_sums(struct emitter *w, const struct tile_program *t, const struct
         line(w, "#pragma unroll");
         line(w, "for (int i = 1; i < %d; i++) %s = %s;", rows, all,
              combine_text(w, v, all, arena_printf(w->arena, "a%u[i / 2][i %% 2]", v)));
-        line(w, "%s = %s;", all, lanes_text(w, v, "1, 32", all));
+        line(w, "%s = %s;", all,
+             lanes_text(w, v, arena_printf(w->arena, "1, %d", w->k->limits->warp), all));
         if (sharers(w) > 1)
-            line(w, "if (tid %% 32 == 0) x%u[down * %d + across] = %s;", v,
+            line(w, "if (tid %% %d == 0) x%u[down * %d + across] = %s;", w->k->limits->warp, v,
                  product_warps(w->y, AXIS_N), all);
     }
 }
@@ -200,7 +203,9 @@ static void put_leave_columns(struct emitter *w, const struct tile_program *t, v
     else
         line(w, "const int at = i * %d + thread;", threads);
     line(w, "if (%s && n0 + at < nn) k_store_parts<1>(part%u + (part + n0 + at), r%u + i);",
-         alone ? "tid % 32 < 4" : arena_printf(w->arena, "at < %d", w->y->br), v, v);
+         alone ? arena_printf(w->arena, "tid %% %d < 4", w->k->limits->warp)
+               : arena_printf(w->arena, "at < %d", w->y->br),
+         v, v);
     close_brace(w);
 }
 

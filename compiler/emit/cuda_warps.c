@@ -44,10 +44,10 @@ void put_image_parameters(struct emitter *w, const struct tile_program *t) {
 }
 
 void put_places_of_warps(struct emitter *w, const struct tile_program *t) {
-    int across = t->ring[TILE_B].rows / t->product->warp_columns;
+    int across = t->ring[TILE_B].rows / t->product->warp_columns, warp = w->k->limits->warp;
     line(w, "const int tid = (int)threadIdx.x, group = 0;");
-    line(w, "const int warp_m = tid / 32 / %d * %d, warp_n = tid / 32 %% %d * %d;", across,
-         t->product->warp_rows, across, t->product->warp_columns);
+    line(w, "const int warp_m = tid / %d / %d * %d, warp_n = tid / %d %% %d * %d;", warp, across,
+         t->product->warp_rows, warp, across, t->product->warp_columns);
     line(w, "(void)group;");
     for (int i = 0; i < RINGS; i++) {
         const struct tile_ring *r = &t->ring[i];

@@ -297,7 +297,7 @@ static bool eval_step(struct eval *e, const struct step *s) {
     if (e->uses[s->at[0]] > 0) {
         bool group = eval_is_elementwise(first);
         if (!(group ? eval_group(e, s) : eval_node(e, s->at[0]))) return false;
-        if (e->g->stopped && e->g->stopped())
+        if (e->stopping || graph_is_stopped(e->g))
             return diag_fail(e->d, WS_MACHINE, "interrupted"), false;
     }
     for (int i = 0; i < s->n; i++) release_args(e, &e->g->nodes.at[s->at[i]]);

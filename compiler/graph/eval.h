@@ -32,10 +32,14 @@ struct job {
     bool *stopping; /* of all threads */
 };
 
+static inline bool graph_is_stopped(const struct graph *g) {
+    return (g->stopped && g->stopped()) || budget_is_over(g->budget);
+}
+
 /* Does the user want no more of it? To be asked in every loop, before step i of it; a loop of long
  * steps says 0. What is computed after it has said yes is not looked at. */
 static inline bool eval_stops(const struct job *j, int64_t i) {
-    if (i % 1024 == 0 && j->g->stopped && j->g->stopped())
+    if (i % 1024 == 0 && graph_is_stopped(j->g))
         __atomic_store_n(j->stopping, true, __ATOMIC_RELAXED);
     return __atomic_load_n(j->stopping, __ATOMIC_RELAXED);
 }

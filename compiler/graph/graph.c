@@ -171,6 +171,14 @@ int64_t arg_entry(const struct graph *g, const struct arg *a, uint32_t k, int64_
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
+/* Which of the inputs the node is: of its number, in a graph that is done (G4). */
+static uint32_t input_of(const struct graph *g, node_id id) {
+    if (id < g->inputs.n && g->inputs.at[id].node == id) return id;
+    for (uint32_t i = 0; i < g->inputs.n; i++)
+        if (g->inputs.at[i].node == id) return i;
+    WS_BUG("%s is no input of its graph", g->nodes.at[id].name);
+}
+
 node_id graph_copy(struct graph *to, const struct graph *from, node_id id, const node_id *map) {
     struct node n = from->nodes.at[id];
     const struct arg *old = n.args;
@@ -180,12 +188,10 @@ node_id graph_copy(struct graph *to, const struct graph *from, node_id id, const
     if (n.op != OP_INPUT && !graph_meta(to, n.op, n.args, n.where, &d, &n.meta))
         graph_refused(to, arena_printf(to->arena, "copy of %s", n.name), &d);
     node_id copy = graph_push(to, n, n.name);
-    for (uint32_t i = 0; n.op == OP_INPUT && i < from->inputs.n; i++)
-        if (from->inputs.at[i].node == id) {
-            struct graph_input in = from->inputs.at[i];
-            in.node = copy;
-            vec_push(to->arena, &to->inputs, in);
-        }
+    if (n.op != OP_INPUT) return copy;
+    struct graph_input in = from->inputs.at[input_of(from, id)];
+    in.node = copy;
+    vec_push(to->arena, &to->inputs, in);
     return copy;
 }
 

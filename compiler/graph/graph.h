@@ -174,7 +174,8 @@ struct graph {
     bool in_doubles;   /* it is lowered for kernels that compute in doubles whatever the types: its
                         numbers are not rounded, and errors are not decomposed */
     bool fixed;        /* parameters and buffers of the module hold the same in every call */
-    bool (*stopped)(void); /* does the user want eval to end? NULL: nobody asks */
+    bool (*stopped)(void);       /* does the user want eval to end? NULL: nobody asks */
+    const struct budget *budget; /* eval ends, too, where it is over; NULL: it may take any time */
 };
 
 struct graph *graph_new(struct arena *a, struct exprs *ex, const struct source *src);

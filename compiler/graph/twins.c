@@ -50,15 +50,19 @@ static void make_view(struct graph *g, struct node *n, node_id of) {
 }
 
 void graph_join_twins(struct graph *g) {
-    VEC(node_id) reductions = {0};
+    enum { NONE = 0 }; /* nodes count from 1 here: of each operand, its last reduction; before it */
+    node_id *last = NEW_ARRAY(g->arena, node_id, g->nodes.n);
+    node_id *before = NEW_ARRAY(g->arena, node_id, g->nodes.n + 1);
     for (node_id n = 0; n < g->nodes.n; n++) {
         struct node *x = &g->nodes.at[n];
         if (keepdim_of(x) < 0) continue;
-        uint32_t i = 0;
-        while (i < reductions.n && !are_twins(g, &g->nodes.at[reductions.at[i]], x)) i++;
-        if (i < reductions.n)
-            make_view(g, x, reductions.at[i]);
-        else
-            vec_push(g->arena, &reductions, n);
+        node_id of = x->args[0].node, twin = last[of];
+        while (twin != NONE && !are_twins(g, &g->nodes.at[twin - 1], x)) twin = before[twin];
+        if (twin != NONE) {
+            make_view(g, x, twin - 1);
+        } else {
+            before[n + 1] = last[of];
+            last[of] = n + 1;
+        }
     }
 }

@@ -84,7 +84,7 @@ static const char *check_leaves(struct graph *g) {
     for (uint32_t i = 0; i < g->inputs.n; i++) {
         uint32_t k = g->inputs.at[i].becomes;
         bool fits = !k || (k <= g->outputs.n && is_value_of(g, i, g->outputs.at[k - 1]));
-        for (uint32_t j = 0; j < i; j++) fits &= !k || g->inputs.at[j].becomes != k;
+        for (uint32_t j = 0; k && j < i; j++) fits &= g->inputs.at[j].becomes != k;
         if (!fits)
             return arena_printf(g->arena, "G4: %%%s cannot become output %u", g->nodes.at[i].name,
                                 k - 1);

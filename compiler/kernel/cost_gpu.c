@@ -573,15 +573,16 @@ static double matmul_cost(const struct kernel *k, const struct layout *y) {
  * for the products, if these wait for nothing. A warp that is alone waits for the factors of each
  * 16 of the depth; and where in an image a piece of a window is takes most instructions of a copy.
  */
-static double by_warp_clocks(const struct product *p, double units, double rate, double warps) {
+static double by_warp_clocks(const struct kernel *k, const struct product *p, double units,
+                             double rate, double warps) {
     const double WAIT = 70, OF_WINDOW = 60, OF_LINE = 20, ALONE = 0.5;
-    enum { ISSUED = 4, PIECE = 16, FMAS = 16 * 8 * 16, LANES = 32 };
+    enum { ISSUED = 4, PIECE = 16, FMAS = 16 * 8 * 16 };
     double of_scheduler = warps / ISSUED;
     double products = p->warp_rows / 16.0 * p->warp_columns / 8 * FMAS * ISSUED / rate;
     double reached = fmin(1, of_scheduler * products / (products + WAIT));
     double pieces = p->a_bytes * (p->a.windows ? OF_WINDOW : OF_LINE) +
                     p->b_bytes * (p->b.windows ? OF_WINDOW : OF_LINE);
-    double issued = pieces / PIECE / LANES / ISSUED;
+    double issued = pieces / PIECE / k->limits->warp / ISSUED;
     return units / reached + issued / fmin(1, of_scheduler * ALONE);
 }
 
@@ -589,6 +590,7 @@ static double by_warp_clocks(const struct product *p, double units, double rate,
  * at, or by bytes: short steps bring less. */
 static double copy_clocks(const struct product *p, const struct operand *o, int bytes, int depth) {
     const double COPIED = 48; /* bytes a clock, at most */
+    const double RUN = 13;    /* lines of 128 bytes, 32 apart: 8 channels of tf32 on an H100 */
     int of_lines = depth * dtype_bytes(o->stored), of_short = of_lines;
     if (p->shorts.every && !o->along) {
         int line = o->line ? o->line : LINE < of_lines ? LINE : of_lines;
@@ -596,8 +598,9 @@ static double copy_clocks(const struct product *p, const struct operand *o, int 
     }
     double part = 1;
     if (p->shorts.every) part -= (1 - (double)of_short / of_lines) / (double)p->shorts.every;
-    return part *
-           (o->windows ? bytes / o->line * operand_line_clocks(o, p->by_warp) : bytes / COPIED);
+    if (!o->windows) return part * bytes / COPIED;
+    bool wide = operand_has_runs(o) && dtype_bytes(o->dtype) == 4 && !p->by_warp;
+    return part * bytes / o->line * (wide ? RUN : operand_line_clocks(o, p->by_warp));
 }
 
 /* Clocks of a tile's epilogue but for its stores, of instructions that dear operators take; a
@@ -675,7 +678,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
                             matrix_tiles(k, y, AXIS_N));
     double resident = fmin(p->resident, fmax(1, ceil(tiles * p->parts / d->units)));
     double warps = (double)y->threads / d->warp, busy = fmin(1, warps * resident / BUSY);
-    if (p->by_warp) units = by_warp_clocks(p, units, rate, warps * resident);
+    if (p->by_warp) units = by_warp_clocks(k, p, units, rate, warps * resident);
     if (p->by_warp) units += made * depth * PLANES / (4.0 * d->warp) * warps / busy;
     for (int i = 0; i < 2 && p->by_warp; i++) {
         const struct operand *o = i ? &p->b : &p->a;

@@ -444,10 +444,7 @@ double operand_pack_us(const struct kernel *k, const struct operand *o) {
 
 double operand_line_clocks(const struct operand *o, bool by_warp) {
     const double WINDOW = 5, ROW = 5; /* not measured yet: tried, and never a first guess */
-    const double RUN = 13; /* lines of 128 bytes, 32 apart: 8 channels of tf32 on an H100 */
-    if (!o->windows || by_warp) return 0;
-    bool wide = operand_has_runs(o) && dtype_bytes(o->dtype) == 4;
-    return wide ? RUN : o->flat ? ROW : WINDOW;
+    return !o->windows || by_warp ? 0 : o->flat ? ROW : WINDOW;
 }
 
 /* The depth that is multiplied, in steps of so much: those of wgmma may be short (matrix.c). */

@@ -20,6 +20,19 @@ cat >compiler/capture/vm.c <<'END'
 /* getenv("HOME"), exit(1), printf("don't") and
  * puts("in a comment"); */
 static const char *text = "printf(\"%d\"); exit(1); /* getenv(x) */ \" stdout"; // exit(2)
+int next(int op, int c) {
+    switch (op) {
+    case OP_ADD:
+        switch (c) {
+        case 1: return 2;
+        default: return 3;
+        }
+    case OP_SUB: return 4;
+    }
+    switch (c) {
+    default: return op == OP_SUB;
+    }
+}
 int next_exit(int c) { return c == '"' ? snprintf_(text) : fprintf_(c); }
 END
 printf '#include "cuda/driver.h"\n#include "base/base.h"\n' >compiler/runtime/runtime.c
@@ -37,9 +50,9 @@ if ! clean=$("$checker" "$TMP"); then
 fi
 
 failures=0
-# expect FILE "LINE" "what the checker must say after file:line": plant one line as the file's second.
+# expect FILE "LINE" "what the checker must say after file:line" [LINE]: plant it as the file's second.
 expect() {
-    local said want="$1:2: $3"
+    local said want="$1:${4:-2}: $3"
     printf '/* planted */\n%s\n' "$2" >"$1"
     if said=$("$checker" "$TMP"); then
         echo "not caught: $2 in $1"
@@ -76,6 +89,9 @@ expect tuner/bad.c '#include <nvml.h>' 'nvml.h belongs to compiler/runtime/cuda'
 expect compiler/graph/bad.c 'char *s = getenv ("HOME");' 'the environment is read in compiler/base/options.c only'
 expect tuner/bad.c 'void f(void) { /* so */ exit(1); }' 'exit belongs to tuner/main.c'
 expect compiler/emit/bad.c 'void f(void) { printf("x"); }' 'compiler/ does not write to stdout'
+expect compiler/graph/bad.c $'{ switch (n->op) {\n case OP_ADD: if (x) { return 1; }\n default: return 2;\n} }' \
+    'a switch over operators has no default' 4
+expect compiler/loop/bad.c 'void f(void) { switch ((int)n->op) {} }' 'a switch is over what it is, not over an int of it'
 expect compiler/emit/bad.c 'void f(void) { fputs("x", stdout); }' 'compiler/ does not write to stdout'
 
 # csv.h and sqlite3.h: the second file makes both wrong.

@@ -57,7 +57,8 @@ show('broadcast', *torch.broadcast_tensors(y, x[:, :1]))
 show('names of numpy', x.sum(axis=0), torch.mean(x, axis=1, keepdims=True), torch.exp(input=y))
 print(list(torch.broadcast_shapes((3, 1), (2, 1, 4))), torch.promote_types(torch.int64, torch.float16), torch.finfo(torch.float16).max,
       torch.finfo(torch.bfloat16).eps, torch.iinfo(torch.int32).max, torch.iinfo(torch.int8).min,
-      torch.iinfo(torch.uint8).max, torch.promote_types(torch.int8, torch.uint8), int(torch.tensor(2.75)), float(torch.tensor(3)))
+      torch.iinfo(torch.uint8).max, torch.iinfo(torch.int64).max, torch.iinfo(torch.long).min,
+      torch.promote_types(torch.int8, torch.uint8), int(torch.tensor(2.75)), float(torch.tensor(3)))
 
 x[at[:2, :1], i] = 5.0
 x[[0, 1], 3] = y[:2]

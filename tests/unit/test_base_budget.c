@@ -1,5 +1,6 @@
 /* test_base_budget.c: a budget ends at the first charge too many, by leaving or by saying so, and
  * whatever is allocated in an arena is charged before it is. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,7 +45,26 @@ static void test_time(void **state) {
     b = with(0, 0);
     assert_true(budget_step(&b, UINT64_MAX));
     assert_true(budget_step(NULL, 1));
+    assert_false(budget_is_over(&b));
+    assert_false(budget_is_over(NULL));
+    b = with(10, 0);
+    assert_false(budget_is_over(&b));
     arena_free(a);
+}
+
+/* Who helps sees the time of the one that began, not its own. */
+static void *work_for(void *budget) {
+    while (!budget_is_over(budget)) continue;
+    return NULL;
+}
+static void test_time_of_another(void **state) {
+    struct budget b = with(0.05, 0);
+    pthread_t helper;
+    assert_int_equal(pthread_create(&helper, NULL, work_for, &b), 0);
+    while (budget_seconds(&b) < 0.06) continue;
+    assert_int_equal(pthread_join(helper, NULL), 0);
+    assert_int_equal(b.end, BUDGET_LASTS);
+    assert_false(budget_step(&b, UINT64_MAX));
 }
 
 static bool asked(void) { return true; }
@@ -53,6 +73,7 @@ static void test_stopped(void **state) {
     struct budget_limits l = {.stopped = asked};
     struct budget b = budget_new(&l);
     assert_true(budget_step(&b, 1)); /* nobody has looked yet */
+    assert_true(budget_is_over(&b));
     assert_false(budget_step(&b, UINT64_MAX));
     assert_int_equal(b.end, BUDGET_STOPPED);
 }
@@ -113,9 +134,10 @@ static void test_depth(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_memory),      cmocka_unit_test(test_time),
-        cmocka_unit_test(test_stopped),     cmocka_unit_test(test_arena),
-        cmocka_unit_test(test_arena_steps), cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_memory),          cmocka_unit_test(test_time),
+        cmocka_unit_test(test_time_of_another), cmocka_unit_test(test_stopped),
+        cmocka_unit_test(test_arena),           cmocka_unit_test(test_arena_steps),
+        cmocka_unit_test(test_depth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

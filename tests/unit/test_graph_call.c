@@ -34,6 +34,9 @@ static void test_binding(void **state) {
     prints(x, "unsqueeze(%x, -1)", "f32[4, 8, 1] = unsqueeze(%x, dim=2)");
     prints(x, "slice(%x, 1, -3, 100)",
            "f32[4, 3][8, 1] = slice(%x, dim=1, start=5, end=8, step=1)");
+    prints(x, "slice(%x, 1, -100, 3)",
+           "f32[4, 3][8, 1] = slice(%x, dim=1, start=0, end=3, step=1)");
+    prints("%x: f32[s0]", "slice(%x, 0, -3, 1)", "start=min(s0, max(0, s0 - 3)), end=1");
     prints(x, "slice(%x, 0, 3, 1)", "f32[0, 8] = slice(%x, dim=0, start=3, end=1, step=1)");
     prints(x, "slice(%x, 1, None, None, 3)", "f32[4, 3][8, 3]");
     prints("%x: f32[s0]", "slice(%x, 0, -1)",

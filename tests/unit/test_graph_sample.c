@@ -150,6 +150,10 @@ static void test_refuses(void **state) {
     assert_int_equal(one(sum, 0, 4 << 20, &v, &spent, &why), SAMPLE_REFUSED);
     const char *scan = "graph(%x: f32[1000000, 1000000]) {\n  %c = cumsum(%x, 0)\n  return %c\n}\n";
     assert_int_equal(one(scan, 999999000000, 900000, &v, &spent, &why), SAMPLE_REFUSED);
+    const char *product = "graph(%x: f32[4, 1000], %y: f32[1000, 4]) {\n"
+                          "  %p = matmul(%x, %y)\n  return %p\n}\n";
+    assert_int_equal(one(product, 0, 1999, &v, &spent, &why), SAMPLE_REFUSED);
+    assert_int_equal(one(product, 0, 4001, &v, &spent, &why), SAMPLED);
     const char *table = "graph(%i: i64[2097152], %w: f32[1000000, 2]) {\n"
                         "  %e = embedding(%i, %w)\n  return %e\n}\n";
     assert_int_equal(one(table, 2 * 1048000, 100, &v, &spent, &why), SAMPLE_FAILED);

@@ -1,4 +1,6 @@
 /* test_graph_twins.c: which reductions become views of others, and which are no twins. */
+#include <time.h>
+
 #include "graph_test.h"
 
 /* The operators of the graph over %x: f32[2, 3, 4], inputs aside, once twins are joined. */
@@ -45,7 +47,28 @@ static void test_others(void **state) {
     becomes(" %s = sum(%x, [0])\n %t = sum(%x, [0], True, dtype=f64)\n return %s, %t\n", "sum sum");
 }
 
+/* Looking for twins, and copying what is left, takes time that grows as the graph does: a second
+ * of it would be 20 times what this takes. */
+static void test_many(void **state) {
+    (void)state;
+    enum { MANY = 40000 };
+    struct arena *a = arena_new();
+    struct graph *g = graph_new(a, exprs_new(a), NULL);
+    struct meta m = {.dtype = DT_F32, .rank = 1, .size = {ex_const(g->ex, 2)}};
+    meta_contiguous(g->ex, &m);
+    for (uint32_t i = 0; i < MANY; i++) graph_input(g, "x", INPUT_ARG, "x", &m, i);
+    for (node_id i = 0; i < MANY; i++) vec_push(a, &g->outputs, graph_op1(g, OP_SUM, i));
+    clock_t begun = clock();
+    graph_join_twins(g);
+    g = graph_prune(g);
+    double seconds = (double)(clock() - begun) / CLOCKS_PER_SEC;
+    if (seconds > 1) fail_msg("%d reductions take %g s", MANY, seconds);
+    assert_int_equal(g->nodes.n, 2 * MANY);
+    arena_free(a);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_twins), cmocka_unit_test(test_others)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_twins), cmocka_unit_test(test_others),
+                                       cmocka_unit_test(test_many)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

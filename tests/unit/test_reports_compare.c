@@ -122,6 +122,19 @@ static void expect(int want, const char *base, const char *now, const char *says
     text_free(&said);
 }
 
+/* A program's kernels have rows, too, before its own. */
+static void test_kernels_do_not_count(void **state) {
+    for (int run = 0; run < 2; run++) {
+        struct result_row kernel = timed(run ? "run2" : "run1", ROLE_tuned, run ? 50 : 5, 0.004);
+        struct result_row program = kernel;
+        kernel.kernel = "k_sum_0";
+        program.median_us = 100, program.q1_us = 99.8, program.q3_us = 100.2;
+        append(kernel);
+        append(program);
+    }
+    expect(0, "@prev", "@last", "1 same");
+}
+
 static void test_exit_codes(void **state) {
     append(timed("run1", ROLE_tuned, 100, 0.004));
     append(timed("run1", ROLE_eager, 200, 0.004));
@@ -291,6 +304,7 @@ int main(void) {
         cmocka_unit_test(test_older_times),
         cmocka_unit_test(test_two_gates),
         cmocka_unit_test(test_thin_evidence),
+        cmocka_unit_test_teardown(test_kernels_do_not_count, empty_folder),
         cmocka_unit_test_teardown(test_exit_codes, empty_folder),
         cmocka_unit_test_teardown(test_precisions, empty_folder),
         cmocka_unit_test_teardown(test_slow_beats_noisy, empty_folder),

@@ -191,6 +191,24 @@ static void test_many_openers_at_once(void **state) {
     assert_int_equal(access(arena_printf(f->arena, "%s.damaged-2", f->path), F_OK), -1);
 }
 
+/* A lock that cannot be opened is a failure, and no claim. */
+static void test_no_lock(void **state) {
+    struct fixture *f = *state;
+    const char *note;
+    struct store *s = open_store(f, &note);
+    struct store_claim claim;
+    struct diag d = diag_new(f->arena);
+    assert_int_equal(store_tune_begin(s, &key, false, &claim, &d), WS_OK);
+    const char *path = claim.path;
+    store_tune_end(&claim);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(store_tune_begin(s, &key, false, &claim, &d), WS_MACHINE);
+    assert_false(claim.held);
+    if (!strstr(d.text, "cannot lock")) fail_msg("it says: %s", d.text);
+    assert_int_equal(rmdir(path), 0);
+    store_close(s);
+}
+
 /* The first to claim tunes; the second is told, waits, and finds the winner. */
 static void test_second_tuner_waits(void **state) {
     struct fixture *f = *state;
@@ -693,6 +711,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_kill_at_any_moment),
         TEST(test_many_openers_at_once),
+        TEST(test_no_lock),
         TEST(test_second_tuner_waits),
         TEST(test_killed_tuner_lets_go),
         TEST(test_claims_exclude),

@@ -758,7 +758,8 @@ class iinfo:
         if dtype not in (uint8, int8, int16, int32, int64):
             raise TypeError(f'torch.iinfo() requires an integer input type, not {dtype}')
         self.bits, self.dtype = 8 * dtype.itemsize, str(dtype)[6:]
-        self.max = 255 if dtype == uint8 else 2 ** (self.bits - 1) - 1
+        half = 2 ** (self.bits - 2)  # no number here has more than 64 bits
+        self.max = 255 if dtype == uint8 else half - 1 + half
         self.min = 0 if dtype == uint8 else -self.max - 1
 
 
