@@ -86,6 +86,7 @@ const char *flat_layout(const struct kernel *k, const struct config *c, int64_t 
     const struct im2col *w = k->im2col[1][0];
     int tm = c->knob[KNOB_tm], tn = c->knob[KNOB_tn];
     if (!w) return "flat=1 needs columns that are windows of an image";
+    if (w->there) return "flat=1 needs windows that all have all taps"; /* a tile is copied once */
     struct flat_tile *f = NEW(a, struct flat_tile);
     f->of = w;
     f->channels = smaller(c->knob[KNOB_k] / w->taps, w->channels);

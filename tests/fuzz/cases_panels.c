@@ -149,6 +149,9 @@ static const struct {
     {"graph(%x: i32[2, 3, 5, 9], %w: i32[18, 3, 2, 2]) {\n %y = convolution(%x, %w)\n"
      " return %y\n}\n",
      "m=18 n=16 k=16 tm=6 tn=4 flat=1"},
+    {"graph(%x: f32[2, 12, 8, 9], %w: f32[18, 12, 3, 3]) {\n %m = gt(%x, 2)\n"
+     " %q = where(%m, inf, %x)\n %y = convolution(%q, %w, None, 2, 2)\n return %y\n}\n",
+     "m=32 n=15 k=50 tm=16 tn=5 flat=1"},
     {"graph(%x: f32[2, 64, 5, 20], %w: f32[17, 64, 3, 3]) {\n"
      " %q = permute(%x, [0, 1, 3, 2])\n %y = convolution(%q, %w, None, 1, 1)\n return %y\n}\n",
      "m=32 n=50 k=500 tm=16 tn=5 flat=1"},

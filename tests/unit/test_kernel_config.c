@@ -448,8 +448,16 @@ static const char sliding[] =
     "graph(%x: f32[2, 16, 9, 8], %w: f32[24, 16, 3, 3]) {\n"
     "  %c: f32[2, 24, 9, 8] = convolution(%x, %w, None, 1, 1)\n  return %c\n}\n";
 
+/* Phases of a transposed convolution whose weight ends in the midst of a stride. */
+static const char lacking[] =
+    "graph(%x: f32[2, 1, 8, 5, 6], %w: f32[1, 24, 8, 3, 3]) {\n"
+    "  %c: f32[2, 1, 4, 24, 5, 6] = convolve_phases(%x, %w, [2, 2], [1, 1], [3, 3], [5, 6])\n"
+    "  return %c\n}\n";
+
 static void test_refusals_cpu(void **state) {
     static const struct refusal cases[] = {
+        {lacking, "m=32 n=32 k=128 tm=16 tn=4 flat=1",
+         "flat=1 needs windows that all have all taps"},
         {sliding, "m=32 n=32 k=128 tm=16 tn=4 flat=1", NULL},
         {sliding, "m=32 n=32 k=128 tm=16 tn=4 flat=1 fit=1",
          "fit is a knob of products with mma=1"},
