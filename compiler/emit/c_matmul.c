@@ -11,22 +11,7 @@
  *
  * A factor that runs along the depth in memory is packed along it, as vectors go: panels of a are
  * rows then, which single elements are taken of anyway, and those of b are turned afterwards. */
-#include "emit/c_rows.h"
-
-/* What lies between rows as long as powers of two, lest caches have the same place for all. */
-enum { GAP = 16 };
-
-/* What the text is of: t is the type of panels and sums, of which a vector has `lanes`; integers
- * are unsigned, which wrap. */
-struct panels {
-    struct emitter *w;
-    const char *t;
-    int m, n, tm, tn, depth, lanes;
-    bool a_along, b_along, turns; /* the factors run along the depth; b is turned by the prelude */
-    bool once;                    /* the whole depth is packed at once: a sum is of one block */
-    struct c_runs runs;           /* of columns, as b is packed */
-    struct c_folds sums;
-};
+#include "emit/c_matmul.h"
 
 /* Sums of integers wrap. */
 static const char *panel_type(enum dtype math) {
@@ -53,25 +38,41 @@ static bool runs_along_depth(struct emitter *w, value_id factor, enum axis other
 
 /* ---- panels ---------------------------------------------------------------------------------- */
 
-/* to[...] = factor, in a loop over `count` neighbours `i` along the axis. */
+/* Which of the depth step kk is. */
+static void put_depth(struct panels *q) {
+    struct emitter *w = q->w;
+    const struct flat_tile *f = q->flat;
+    if (!f || flat_depth_in_order(f)) {
+        line(w, "const k_idx r = k0 + kk;");
+        return;
+    }
+    line(w, "const k_idx channel = (k0 + kk) / %lld, tap = (k0 + kk) %% %lld;",
+         (long long)f->of->taps, (long long)f->of->taps);
+    line(w, "const k_idx r = %s;", ex_text(w, im2col_other(w->k, f->of)));
+}
+
+/* to[...] = factor, in a loop over `count` neighbours `i` along the axis from `first` on, or, if
+ * that is NULL, along the depth. */
 static void put_run(struct panels *q, value_id factor, const char *i, const char *count,
                     const char *axis, const char *first, const char *to, bool vectors) {
     struct emitter *w = q->w;
     if (vectors) line(w, "#pragma omp simd");
     open_brace(w, "for (int %s = 0; %s < %s; %s++)", i, i, count, i);
-    line(w, "const k_idx %s = %s + %s;", axis, first, i);
+    if (first)
+        line(w, "const k_idx %s = %s + %s;", axis, first, i);
+    else
+        put_depth(q);
     const char *name = put_expression(w, factor);
     line(w, "%s = (%s)%s;", to, q->t, name);
     close_brace(w);
 }
 
-/* A panel [depth][width] of what runs along the other axis: m or n. */
-static void put_panel_across(struct panels *q, value_id factor, const char *axis, int width) {
+void put_panel_across(struct panels *q, value_id factor, const char *axis, int width) {
     struct emitter *w = q->w;
     const char *to = arena_printf(w->arena, "to[kk * %d + i]", width);
     const char *all = arena_printf(w->arena, "%d", width);
     open_brace(w, "for (int kk = 0; kk < depth; kk++)");
-    line(w, "const k_idx r = k0 + kk;");
+    put_depth(q);
     open_brace(w, "if (wide == %d)", width);
     put_run(q, factor, "i", all, axis, "at", to, true);
     close_brace(w);
@@ -108,13 +109,12 @@ static void put_panel_by_runs(struct panels *q, const struct c_runs *runs) {
     close_brace(w);
 }
 
-/* Rows of a panel, or of what becomes one, which are `apart`. */
-static void put_panel_along(struct panels *q, value_id factor, const char *axis, int width,
-                            const char *to, const char *step, bool vectors) {
+void put_panel_along(struct panels *q, value_id factor, const char *axis, int width, const char *to,
+                     const char *step, bool vectors) {
     struct emitter *w = q->w;
     open_brace(w, "for (int i = 0; i < wide; i++)");
     line(w, "const k_idx %s = at + i;", axis);
-    put_run(q, factor, "kk", "depth", "r", "k0", arena_printf(w->arena, "%s[i * %s]", to, step),
+    put_run(q, factor, "kk", "depth", "r", NULL, arena_printf(w->arena, "%s[i * %s]", to, step),
             vectors);
     close_brace(w);
     line(w, "for (int i = wide; i < %d; i++)", width);
@@ -137,13 +137,11 @@ static void put_a_panels(struct panels *q) {
     close_brace(w);
 }
 
-/* By squares of vectors; those at the end have some steps behind the depth, for which there is room
- * in `turned`, and in b, whose next panel is written later. */
-static void put_turn(struct panels *q) {
+void put_turn(struct panels *q, int width) {
     struct emitter *w = q->w;
     open_brace(w, "for (int kk = 0; kk < depth; kk += K_LANES)");
-    line(w, "for (int i = 0; i < %d; i += K_LANES)", q->tn);
-    line(w, "    k_turn_v(to + kk * %d + i, %d, turned + i * %d + kk, %d);", q->tn, q->tn,
+    line(w, "for (int i = 0; i < %d; i += K_LANES)", width);
+    line(w, "    k_turn_v(to + kk * %d + i, %d, turned + i * %d + kk, %d);", width, width,
          q->depth + GAP, q->depth + GAP);
     close_brace(w);
 }
@@ -157,7 +155,7 @@ static void put_b_panels(struct panels *q) {
     if (q->turns) {
         put_panel_along(q, w->k->dot_b, "n", q->tn, "turned",
                         arena_printf(w->arena, "%d + kk", q->depth + GAP), true);
-        put_turn(q);
+        put_turn(q, q->tn);
     } else if (q->b_along) {
         put_panel_along(q, w->k->dot_b, "n", q->tn, "to",
                         arena_printf(w->arena, "1 + kk * %d", q->tn), false);
@@ -171,10 +169,14 @@ static void put_b_panels(struct panels *q) {
 
 /* ---- a block of registers -------------------------------------------------------------------- */
 
+/* Rows of a block, each of so many vectors. */
+static int block_rows(const struct panels *q) { return q->flat ? q->tn : q->tm; }
+static int block_vectors(const struct panels *q) { return (q->flat ? q->tm : q->tn) / q->lanes; }
+
 /* A line for each vector of the block, row by row. */
 static void put_each(struct panels *q, const char *format) {
-    int vectors = q->tn / q->lanes;
-    for (int i = 0; i < q->tm; i++)
+    int vectors = block_vectors(q);
+    for (int i = 0; i < block_rows(q); i++)
         for (int j = 0; j < vectors; j++) {
             struct buf b = buf_new(q->w->arena);
             for (const char *s = format; *s; s++) {
@@ -191,11 +193,14 @@ static void put_each(struct panels *q, const char *format) {
 
 static void put_step(struct panels *q) {
     struct emitter *w = q->w;
-    int vectors = q->tn / q->lanes;
+    int vectors = block_vectors(q);
     for (int j = 0; j < vectors; j++)
         line(w, "const k_panel b%d = right[kk * %d + %d];", j, vectors, j);
-    for (int i = 0; i < q->tm; i++) {
-        if (q->a_along)
+    if (q->flat) line(w, "const %s *const from = left + offset[kk];", q->t);
+    for (int i = 0; i < block_rows(q); i++) {
+        if (q->flat)
+            line(w, "const %s a%d = from[%lld];", q->t, i, (long long)q->flat->of->dim[0].step * i);
+        else if (q->a_along)
             line(w, "const %s a%d = left[%d + kk];", q->t, i, i * a_pitch(q));
         else
             line(w, "const %s a%d = left[kk * %d + %d];", q->t, i, q->tm, i);
@@ -208,21 +213,20 @@ static bool in_chunks(const struct panels *q) {
     return q->depth > DEPTH_AT_ONCE && dtype_is_float(value_math(q->w, q->w->k->dot));
 }
 
-/* May there be something in a block's cells that is to be added to? */
-static bool is_begun(const struct panels *q) { return !q->once || in_chunks(q); }
+bool is_begun(const struct panels *q) { return !q->once || in_chunks(q); }
 
 /* Registers have subscripts in no language, and compilers keep a small array there or do not: each
  * has a name. And all are this function's: what compilers keep of the loops around would leave too
  * few. Of the depth they sum up as many steps as a chain may have (kernel/chain.c). */
-static void put_block(struct panels *q) {
+void put_block(struct panels *q) {
     struct emitter *w = q->w;
     bool chunks = in_chunks(q);
     line(w, "typedef %s k_panel __attribute__((vector_size(%d * sizeof(%s)), may_alias));", q->t,
          q->lanes, q->t);
     line(w,
          "static __attribute__((noinline)) void k_block(const %s *left, const k_panel *right, "
-         "k_panel *total, int depth%s)",
-         q->t, is_begun(q) ? ", int begun" : "");
+         "k_panel *total, %sint depth%s)",
+         q->t, q->flat ? "const int *offset, " : "", is_begun(q) ? ", int begun" : "");
     open_scope(w);
     if (chunks) {
         line(w, "int k1 = 0;");
@@ -272,12 +276,35 @@ static void put_panel_folds(struct panels *q) {
     close_brace(w);
 }
 
+static bool is_of_row(const struct panels *q, value_id v) {
+    const struct value_node *x = &q->w->k->values.at[v];
+    return v != q->w->k->dot && !(x->mask & MASK_N);
+}
+
+void put_uniform_values(struct panels *q) {
+    struct emitter *w = q->w;
+    for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
+    for (uint32_t i = 0; i < w->p->before.n; i++)
+        if (is_of_row(q, w->p->before.at[i])) put_local(w, w->p->before.at[i]);
+}
+
+void put_result(struct panels *q, const char *sum, const char *condition) {
+    struct emitter *w = q->w;
+    const char *t = math_type(w->k->values.at[w->k->dot].dtype);
+    line(w, "const %s v%u = (%s)%s;", t, w->k->dot, t, sum);
+    w->where[w->k->dot] = LOCAL;
+    for (uint32_t i = 0; i < w->p->before.n; i++)
+        if (!is_of_row(q, w->p->before.at[i])) put_local(w, w->p->before.at[i]);
+    for (uint32_t s = 0; s < w->k->stores.n; s++) put_store1(w, &w->k->stores.at[s], condition);
+}
+
 /* Of a block whose sums are complete. */
 static void put_epilogue(struct panels *q) {
     struct emitter *w = q->w;
     open_brace(w, "for (int i = 0; i < %d && i0 + i < rows; i++)", q->tm);
     line(w, "const k_idx m = m0 + i0 + i;");
     line(w, "const int wide = columns - j0 < %d ? columns - j0 : %d;", q->tn, q->tn);
+    put_uniform_values(q);
     bool *all = NEW_ARRAY(w->arena, bool, w->k->values.n);
     for (uint32_t i = 0; i < w->p->before.n; i++) all[w->p->before.at[i]] = true;
     struct c_runs runs = c_runs_of(w, AXIS_N, "n", all, true);
@@ -290,12 +317,7 @@ static void put_epilogue(struct panels *q) {
         open_brace(w, "for (int j = 0; j < wide; j++)");
         line(w, "const k_idx n = n0 + j0 + j;");
     }
-    for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
-    line(w, "const %s v%u = (%s)cells[i * %d + j];", math_type(w->k->values.at[w->k->dot].dtype),
-         w->k->dot, math_type(w->k->values.at[w->k->dot].dtype), q->tn);
-    w->where[w->k->dot] = LOCAL;
-    for (uint32_t i = 0; i < w->p->before.n; i++) put_local(w, w->p->before.at[i]);
-    for (uint32_t s = 0; s < w->k->stores.n; s++) put_store1(w, &w->k->stores.at[s], "");
+    put_result(q, arena_printf(w->arena, "cells[i * %d + j]", q->tn), "");
     close_brace(w);
     if (runs.length) close_c_runs(w);
     close_brace(w);
@@ -346,6 +368,10 @@ static void put_memory(struct panels *q) {
 
 static void put_task(struct panels *q) {
     struct emitter *w = q->w;
+    line(w, "const k_idx m0 = tile %% tiles_m * %d, n0 = tile / tiles_m * %d;", q->m, q->n);
+    line(w, "const int rows = (int)(nm - m0 < %d ? nm - m0 : %d);", q->m, q->m);
+    line(w, "const int columns = (int)(nn - n0 < %d ? nn - n0 : %d);", q->n, q->n);
+    line(w, "(void)z;");
     put_memory(q);
     line(w, "k_idx k0 = 0;");
     open_brace(w, "do");
@@ -376,14 +402,18 @@ static struct panels panels_of(struct emitter *w) {
                        .tm = c[KNOB_tm],
                        .tn = c[KNOB_tn],
                        .depth = layout_packed_depth(c[KNOB_k]),
+                       .flat = w->y->flat,
                        .a_along = runs_along_depth(w, k->dot_a, AXIS_M),
                        .b_along = runs_along_depth(w, k->dot_b, AXIS_N)};
-    q.lanes = layout_block_lanes(k, q.tn);
-    q.turns = q.b_along && math == DT_F32 && q.tn % WIDEST == 0;
+    if (q.flat) q.depth = (int)(q.flat->channels * q.flat->of->taps);
+    q.lanes = layout_block_lanes(k, q.flat ? q.tm : q.tn);
+    q.turns = math == DT_F32 &&
+              (q.flat ? q.a_along && q.tm % WIDEST == 0 : q.b_along && q.tn % WIDEST == 0);
     q.once = layout_packs_once(k, q.depth);
     bool *needed = NEW_ARRAY(w->arena, bool, k->values.n);
     mark_needed(w, k->dot_b, needed);
     q.runs = c_runs_of(w, AXIS_N, "n", needed, false);
+    if (q.flat) return q; /* its sums are not folded */
     int cells = q.m * q.n;
     q.sums = (struct c_folds){.f = layout_depth_folds(k, q.depth),
                               .list = &k->dot,
@@ -409,19 +439,21 @@ void emit_c_matmul(struct emitter *w) {
     put_parameters(w);
     line(w, "const k_idx nm = %s, nn = %s, nr = %s;", ex_text(w, k->bound[AXIS_M]),
          ex_text(w, k->bound[AXIS_N]), ex_text(w, k->bound[AXIS_R]));
-    line(w, "const k_idx tiles_m = (nm + %d) / %d, tiles_n = (nn + %d) / %d;", q.m - 1, q.m,
-         q.n - 1, q.n);
+    if (q.flat)
+        put_flat_tiles(&q);
+    else
+        line(w, "const k_idx tiles_m = (nm + %d) / %d, tiles_n = (nn + %d) / %d;", q.m - 1, q.m,
+             q.n - 1, q.n);
     line(w, "const long long tasks = (long long)(%s) * tiles_m * tiles_n;",
          ex_text(w, k->bound[AXIS_Z]));
     line(w, "#pragma omp parallel for schedule(static)");
     open_brace(w, "for (long long task = 0; task < tasks; task++)");
     line(w, "const k_idx z = (k_idx)(task / ((long long)tiles_m * tiles_n)), tile = (k_idx)(task "
             "%% ((long long)tiles_m * tiles_n));");
-    line(w, "const k_idx m0 = tile %% tiles_m * %d, n0 = tile / tiles_m * %d;", q.m, q.n);
-    line(w, "const int rows = (int)(nm - m0 < %d ? nm - m0 : %d);", q.m, q.m);
-    line(w, "const int columns = (int)(nn - n0 < %d ? nn - n0 : %d);", q.n, q.n);
-    line(w, "(void)z;");
-    put_task(&q);
+    if (q.flat)
+        put_flat_task(&q);
+    else
+        put_task(&q);
     close_brace(w);
     close_brace(w);
 }

@@ -71,5 +71,7 @@ void close_c_runs(struct emitter *w);
  * NULL again. */
 void put_c_run_loads(struct emitter *w, const struct c_runs *r, const bool *needed,
                      const char *first);
+/* The same of the kernel's stores and store_at. */
+void put_c_run_stores(struct emitter *w, const struct c_runs *r, const char *first);
 
 #endif

@@ -38,23 +38,36 @@ struct c_runs c_runs_of(struct emitter *w, enum axis axis, const char *name, con
     return out;
 }
 
+/* The text of where an index is at element first + l, of which the beginning is declared; NULL if
+ * it does not run along. */
+static const char *put_place(struct emitter *w, const struct c_runs *r, ex index, const char *name,
+                             const char *first) {
+    const struct kernel *k = w->k;
+    ex step, rest;
+    int64_t by;
+    index = ex_subst(k->ex, index, &k->axis[r->axis], &r->is, 1);
+    if (!ex_linear(k->ex, index, r->x, &step, &rest) || !ex_is_const(k->ex, step, &by) || !by)
+        return NULL;
+    line(w, "const long long %s = %s + (long long)(%s) * %lld;", name, ex_text(w, rest), first,
+         (long long)by);
+    return by == 1 ? arena_printf(w->arena, "%s + l", name)
+                   : arena_printf(w->arena, "%s + l * %lldLL", name, (long long)by);
+}
+
 void put_c_run_loads(struct emitter *w, const struct c_runs *r, const bool *needed,
                      const char *first) {
-    const struct kernel *k = w->k;
-    w->load_at = NEW_ARRAY(w->arena, const char *, k->values.n);
-    for (value_id v = 0; v < k->values.n; v++) {
-        const struct value_node *load = &k->values.at[v];
-        ex step, rest;
-        int64_t by;
-        if (!needed[v] || load->kind != INST_LOAD) continue;
-        ex index = ex_subst(k->ex, load->index, &k->axis[r->axis], &r->is, 1);
-        if (!ex_linear(k->ex, index, r->x, &step, &rest) || !ex_is_const(k->ex, step, &by) || !by)
-            continue;
-        line(w, "const long long at%u = %s + (long long)(%s) * %lld;", v, ex_text(w, rest), first,
-             (long long)by);
-        w->load_at[v] = by == 1 ? arena_printf(w->arena, "at%u + l", v)
-                                : arena_printf(w->arena, "at%u + l * %lldLL", v, (long long)by);
-    }
+    w->load_at = NEW_ARRAY(w->arena, const char *, w->k->values.n);
+    for (value_id v = 0; v < w->k->values.n; v++)
+        if (needed[v] && w->k->values.at[v].kind == INST_LOAD)
+            w->load_at[v] =
+                put_place(w, r, w->k->values.at[v].index, arena_printf(w->arena, "at%u", v), first);
+}
+
+void put_c_run_stores(struct emitter *w, const struct c_runs *r, const char *first) {
+    w->store_at = NEW_ARRAY(w->arena, const char *, w->k->stores.n);
+    for (uint32_t s = 0; s < w->k->stores.n; s++)
+        w->store_at[s] =
+            put_place(w, r, w->k->stores.at[s].index, arena_printf(w->arena, "to%u", s), first);
 }
 
 void open_c_runs(struct emitter *w, const struct c_runs *r, const char *first, const char *count) {

@@ -484,22 +484,69 @@ static void put_rows(struct emitter *w, const struct tile_program *t, const stru
     if (kernel_has_spans(w->k)) close_span(w, t, f);
 }
 
+/* From the first element that is stored to the eighth along an axis; -1: it is not known. */
+static int64_t octet_step(struct emitter *w, const struct store_node *s, enum axis x) {
+    const struct kernel *k = w->k;
+    ex at = s->index, then = at;
+    int64_t step;
+    for (int i = 0; i < AXIS_COUNT; i++) {
+        ex from = k->axis[i], zero = ex_const(k->ex, 0), last = ex_const(k->ex, OCTET);
+        if (!from) continue;
+        at = ex_subst(k->ex, at, &from, &zero, 1);
+        then = ex_subst(k->ex, then, &from, i == (int)x ? &last : &zero, 1);
+    }
+    return ex_is_const(k->ex, ex_sub(k->ex, then, at), &step) ? step : -1;
+}
+
+/* Does nothing vary with the row alone but where it is, which is nearer to the next octet of rows
+ * than to that of columns? */
+static bool rows_are_places(struct emitter *w, const struct phase *f) {
+    for (uint32_t i = 0; i < f->compute.n; i++)
+        if (of_row(w, f->compute.at[i]) && w->k->values.at[f->compute.at[i]].mask) return false;
+    for (uint32_t i = 0; i < f->stores.n; i++) {
+        const struct store_node *s = &w->k->stores.at[f->stores.at[i]];
+        int64_t row = octet_step(w, s, AXIS_M), column = octet_step(w, s, AXIS_N);
+        if (row < 0 || column < 0 || row >= column) return false;
+    }
+    return true;
+}
+
+/* Columns first, of each both rows: where columns are, which takes digits of them, is not kept for
+ * the other row. 128 sums and the places of 32 octets are more than a thread has registers for. */
+static void put_by_columns(struct emitter *w, const struct tile_program *t, const struct phase *f,
+                           const char *sums) {
+    int octets = t->product->warp_columns / OCTET, chunk = chunk_of(w, f);
+    open_loop(w, "f", t->product->warp_rows / 16);
+    open_loop(w, "g", octets / chunk);
+    open_loop(w, "h", 2);
+    put_row(w, f);
+    put_chunk(w, f, sums,
+              arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk));
+    for (int i = 0; i < 3; i++) close_brace(w);
+}
+
 static void put_whole(struct emitter *w, const struct tile_program *t, const char *sums) {
+    enum { MANY = 16 };
     const struct phase f = phase_of(w, 0);
     int octets = t->product->warp_columns / OCTET, chunk = chunk_of(w, &f);
     bool wide = product_may_break(t->product);
     if (wide) {
         put_finite(w, product_thread_sums(t->product), sums);
+        open_brace(w, "if (!finite)"); /* the sums live no more */
         line(w, "#pragma unroll 1");
-        open_brace(w, "for (int i = 0; !finite && i < %d; i++)",
+        open_brace(w, "for (int i = 0; i < %d; i++)",
                    t->product->warp_rows / 16 * 2 * octets / chunk);
         put_place_of_chunk(w, octets / chunk);
         put_row_number(w);
         put_call_again(w, chunk);
         close_brace(w);
-        open_brace(w, "if (finite)");
+        close_brace(w);
+        open_brace(w, "else");
     }
-    put_rows(w, t, &f, sums);
+    if (octets >= MANY && rows_are_places(w, &f) && !kernel_has_spans(w->k))
+        put_by_columns(w, t, &f, sums);
+    else
+        put_rows(w, t, &f, sums);
     if (wide) close_brace(w);
 }
 

@@ -26,6 +26,7 @@ struct emitter {
     ex n_is;      /* C: the same of n */
     const char *load_if;  /* C: the text at hand loads where this holds, too; NULL */
     const char **load_at; /* C, of loads: their index in the text at hand, if more is known of it */
+    const char **store_at; /* the same of stores */
     bool depth_is_number; /* CUDA: what the depth is in the text at hand is known to the compiler */
     int indent;
     uint8_t *where;        /* per value: enum where */

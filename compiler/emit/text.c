@@ -426,11 +426,12 @@ void put_store1(struct emitter *w, const struct store_node *s, const char *condi
     enum dtype t = buffer_dtype(w, s->buffer);
     int arg = argument_of(w, s->buffer);
     const char *value = arena_printf(w->arena, "(%s)%s", math_type(t), ref(w, s->value));
+    const char *known = w->store_at ? w->store_at[s - w->k->stores.at] : NULL;
+    const char *at = known ? known : ex_text(w, s->index);
     if (w->cuda)
-        line(w, "%sk_store1(p%d + (%s), %s);", condition, arg, ex_text(w, s->index), value);
+        line(w, "%sk_store1(p%d + (%s), %s);", condition, arg, at, value);
     else
-        line(w, "%sp%d[%s] = k_to_%s(%s);", condition, arg, ex_text(w, s->index), dtype_name(t),
-             value);
+        line(w, "%sp%d[%s] = k_to_%s(%s);", condition, arg, at, dtype_name(t), value);
 }
 
 void put_guarded_store1(struct emitter *w, const struct store_node *s) {

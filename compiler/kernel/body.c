@@ -629,8 +629,7 @@ static bool is_thin(const struct builder *w, const struct nest *n) {
     return count == 2 && (alone[0] <= FEW || alone[1] <= FEW);
 }
 
-/* Such a product of windows may be better made by their taps (taps.c): on a CPU it is; elsewhere
- * the cost model says. */
+/* Such a product of windows may be better made by their taps (taps.c). */
 static bool is_thin_product(const struct builder *w) {
     bool thin = false;
     for (uint32_t m = 0; m < w->g->members.n && w->g->matmul; m++) {
@@ -647,15 +646,25 @@ static bool has_guards(const struct kernel *k) {
     return false;
 }
 
+/* On a CPU it is, but for filters that nearly fill a vector of eight, of windows so deep that
+ * storing what they come to is little beside. */
+static bool is_better_by_taps(const struct kernel *taps, const struct kernel *k, struct arena *a) {
+    enum { FILTERS = 5, DEEP = 32 };
+    if (k->limits->kind != DEVICE_CPU) return kernel_least_cost(taps, a) < kernel_least_cost(k, a);
+    return k->kind != KERNEL_MATMUL || !k->im2col[1][0] || kernel_size(k, AXIS_M) < FILTERS ||
+           kernel_size(k, AXIS_R) < DEEP;
+}
+
 /* Not of a factor that phases have for themselves, which are its rows, next to taps. */
 static void find_windows(struct kernel *k) {
     const struct value_node *mul = &k->values.at[k->values.at[k->dot].args[0]];
+    bool gpu = k->limits->kind != DEVICE_CPU;
     for (int i = 0; i < 2; i++) {
         value_id factor = i ? k->dot_b : k->dot_a;
         enum axis own = i ? AXIS_N : AXIS_M;
         if (k->shares && (factor == mul->args[0] || factor == mul->args[1])) continue;
-        k->im2col[i][0] = im2col_find(k, factor, own, AXIS_R);
-        k->im2col[i][1] = im2col_find(k, factor, AXIS_R, own);
+        if (gpu || i) k->im2col[i][0] = im2col_find(k, factor, own, AXIS_R);
+        if (gpu) k->im2col[i][1] = im2col_find(k, factor, AXIS_R, own);
     }
 }
 
@@ -688,7 +697,6 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
         if (reduces_windows(&w))
             by_taps = build(s, group, limits,
                             (struct form){.taps = true, .thin = true, .arm = find_filters(&w)}, a);
-        if (by_taps && limits->kind == DEVICE_CPU) return by_taps;
         w.g = &s->groups.at[group];
     }
     struct form other = {.taps = plain && reduces_windows(&w),
@@ -708,8 +716,8 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
     find_arguments(k);
     find_inner(k);
     k->flops = kernel_flops(k);
-    if (k->kind == KERNEL_MATMUL && limits->kind != DEVICE_CPU) find_windows(k);
-    if (by_taps && kernel_least_cost(by_taps, a) < kernel_least_cost(k, a)) return by_taps;
+    if (k->kind == KERNEL_MATMUL) find_windows(k);
+    if (by_taps && is_better_by_taps(by_taps, k, a)) return by_taps;
     return k;
 }
 

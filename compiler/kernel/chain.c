@@ -225,11 +225,12 @@ int64_t layout_chain(const struct kernel *k, const struct config *c, const struc
     struct folds of[] = {layout_row_folds(k, y), layout_column_folds(k, y), never(0), never(0)};
     int64_t longest = scan_chain(k, y);
     if (k->kind == KERNEL_MATMUL) {
-        of[2] = y->product ? y->product->folds : layout_depth_folds(k, c->knob[KNOB_k]);
+        int depth = gpu ? c->knob[KNOB_k] : y->ur;
+        of[2] = y->product ? y->product->folds : layout_depth_folds(k, depth);
         if (y->product) longest = longer(longest, y->product->parts);
         longest = longer(longest, epilogue_chain(k, y));
         bool rounds = dtype_is_float(k->values.at[k->dot].dtype);
-        if (!gpu && rounds) longest = longer(longest, at_most(c->knob[KNOB_k], DEPTH_AT_ONCE));
+        if (!gpu && rounds) longest = longer(longest, at_most(depth, DEPTH_AT_ONCE));
     }
     if (any_rounds(k, false) && y->split > 1 && !y->product) of[2] = layout_part_folds(k, y->split);
     if (any_rounds(k, true)) of[3] = layout_part_folds(k, y->blocks);

@@ -99,19 +99,56 @@ static double block_cycles(const struct kernel *k, const struct layout *y) {
     return cycles + 3 / fmax(steps, 1); /* the tile's sums: read, added to, written */
 }
 
-/* Multiply-adds of vectors, what is packed, again for each tile, and the results; and no core ends
- * before that with the most tiles. */
-static double matmul_cost(const struct kernel *k, const struct layout *y) {
-    const double PACK = 0.5, RESULT = 1; /* cycles of an element; rows of results are far apart */
+/* Microseconds of so many cycles, shared out in tasks: no core ends before that with the most. */
+static double shared_us(const struct kernel *k, double cycles, double tasks) {
+    double units = k->limits->units, turns = ceil(tasks / units);
+    return cycles / units * (tasks > 0 ? turns * units / tasks : 1) / 3e3;
+}
+
+/* Multiply-adds of vectors, what is packed, again for each tile, and the results. What is packed
+ * through windows is looked up in rows, each with its ends. */
+static double panels_cost(const struct kernel *k, const struct layout *y) {
+    const double PACK = 0.5, WINDOWS = 2, RESULT = 1; /* cycles of an element; rows of results are
+                                                         far apart */
     double z = (double)kernel_size(k, AXIS_Z), m = (double)kernel_size(k, AXIS_M),
            n = (double)kernel_size(k, AXIS_N), r = (double)kernel_size(k, AXIS_R);
     double tiles_m = ceil(m / y->bx), tiles_n = ceil(n / y->br), tasks = z * tiles_m * tiles_n;
     double rows = padded(m, y->bx, y->ex), columns = padded(n, y->br, y->vec);
+    double b = k->im2col[1][0] ? WINDOWS : PACK;
     double cycles = rows * columns * r / layout_block_lanes(k, y->vec) * block_cycles(k, y) +
-                    PACK * r * (rows * tiles_n + columns * tiles_m) * (1 + 8.0 / y->ur) +
+                    r * (PACK * rows * tiles_n + b * columns * tiles_m) * (1 + 8.0 / y->ur) +
                     RESULT * (1 + y->ex / 16.0) * m * n;
-    double units = k->limits->units, turns = ceil(tasks / units);
-    return z * cycles / units * (tasks > 0 ? turns * units / tasks : 1) / 3e3;
+    return shared_us(k, z * cycles, tasks);
+}
+
+/* The same of windows that stay in a copy of their image: that is written for each tile of it and
+ * of filters, which are packed for each tile. Narrow vectors take less than whole ones. */
+static double flat_cost(const struct kernel *k, const struct layout *y) {
+    const double ROW = 12, STEP = 3, FILTER = 0.5, RESULT = 0.6, NARROW = 0.75;
+    const struct flat_tile *f = y->flat;
+    const struct im2col *w = f->of;
+    int size = dtype_bytes(dtype_opmath(k->values.at[k->dot].dtype)), wide = 64 / size,
+        lanes = layout_block_lanes(k, y->vec);
+    double z = (double)kernel_size(k, AXIS_Z), m = (double)kernel_size(k, AXIS_M),
+           n = (double)kernel_size(k, AXIS_N), r = (double)kernel_size(k, AXIS_R);
+    double lines = (double)w->images, copied = (double)f->windows[w->n],
+           tiles = (double)flat_tiles(f, w->n), tiles_m = ceil(m / y->bx);
+    for (int d = 0; d < w->n; d++) {
+        tiles *= (double)flat_tiles(f, d);
+        if (d) lines *= (double)w->dim[d].windows, copied *= (double)f->positions[d];
+    }
+    double whole = (double)(flat_tiles(f, 0) - 1),
+           rest = (double)w->dim[0].windows - whole * (double)f->windows[0];
+    double columns = lines * (whole * (double)f->blocks + ceil(rest / y->ex)) * y->ex;
+    double products = columns * padded(m, y->bx, y->vec) * r / lanes * block_cycles(k, y);
+    if (lanes * size < k->limits->simd_bytes) products *= NARROW;
+    copied *= (double)w->channels * (ROW + STEP * ceil((double)f->positions[0] / wide));
+    double cycles = products + copied * tiles * tiles_m + FILTER * m * r * tiles + RESULT * m * n;
+    return shared_us(k, z * cycles, z * tiles * tiles_m);
+}
+
+static double matmul_cost(const struct kernel *k, const struct layout *y) {
+    return (y->flat ? flat_cost : panels_cost)(k, y);
 }
 
 double cost_on_cpu(const struct kernel *k, const struct layout *y) {

@@ -590,6 +590,7 @@ static double by_warp_clocks(const struct kernel *k, const struct product *p, do
  * at, or by bytes: short steps bring less. */
 static double copy_clocks(const struct product *p, const struct operand *o, int bytes, int depth) {
     const double COPIED = 48; /* bytes a clock, at most */
+    const double RUN = 13;    /* lines of 128 bytes, 32 apart: 8 channels of tf32 on an H100 */
     int of_lines = depth * dtype_bytes(o->stored), of_short = of_lines;
     if (p->shorts.every && !o->along) {
         int line = o->line ? o->line : LINE < of_lines ? LINE : of_lines;
@@ -597,8 +598,9 @@ static double copy_clocks(const struct product *p, const struct operand *o, int 
     }
     double part = 1;
     if (p->shorts.every) part -= (1 - (double)of_short / of_lines) / (double)p->shorts.every;
-    return part *
-           (o->windows ? bytes / o->line * operand_line_clocks(o, p->by_warp) : bytes / COPIED);
+    if (!o->windows) return part * bytes / COPIED;
+    bool wide = operand_has_runs(o) && dtype_bytes(o->dtype) == 4 && !p->by_warp;
+    return part * bytes / o->line * (wide ? RUN : operand_line_clocks(o, p->by_warp));
 }
 
 /* Clocks of a tile's epilogue but for its stores, of instructions that dear operators take; a
@@ -649,6 +651,8 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
         0.1; /* of the faster of products and copies, which go on beside each other */
     const double BUSY = 12;  /* warps of a multiprocessor that keep these four busy */
     const double USUAL = 64; /* columns */
+    /* Where phases are columns the places of 256 and their sums are more than registers. */
+    const double MOST_PLACED = 192, CROWDED = 3000;
     const double EPILOGUE = 1500, FILL = 2000, LAUNCH = 3, MEETING = 3500;
     const double IDLE = 5; /* us: pairs: the launches in bf16 beside them; not fitted to anything */
     const struct device_limits *d = k->limits;
@@ -695,6 +699,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     double output = epilogue_clocks(k, y), part = ceil(steps / p->parts);
     double waves = ceil(tiles * p->parts / floor((double)d->units / y->cluster));
     double behind = EPILOGUE * (n < USUAL ? 0.3 + 0.7 * n / USUAL : 1) + output; /* not fitted */
+    if (k->shares && p->warpgroups > 1 && n > MOST_PLACED) behind += CROWDED;
     double tile = part * step + behind;
     if (!p->by_warp && resident > 1) { /* what one waits for is another's time */
         double busy = fmax(units, shared), copies = of_a + of_b;

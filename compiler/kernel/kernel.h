@@ -163,8 +163,8 @@ struct kernel {
         int n;
         ex size[GROUP_MAX_AXES];
     } digits[AXIS_COUNT];
-    /* MATMUL on a GPU: of a factor that is read through windows, how; [1]: these are the depth. Or
-     * NULL. */
+    /* MATMUL: of a factor that is read through windows, how; [1]: these are the depth. Or NULL. On
+     * a CPU of the second factor's columns alone. */
     const struct im2col *im2col[2][2];
     VEC(struct value_node) values;
     VEC(struct store_node) stores;
@@ -482,6 +482,17 @@ struct layout {
     ex start;      /* peel: elements before row x, whose remainder by vec says where heads end */
     const struct windows *windows; /* pointwise: loads that share vectors; NULL if none do */
     const struct product *product; /* matmul: on the matrix units; NULL: by plain arithmetic */
+    const struct flat_tile *flat;  /* matmul on a CPU: windows stay in an image; NULL: in panels */
+};
+
+/* flat.c: CPU: a tile of windows, and the copy of what they reach: [image][channel][position of the
+ * outermost dimension]...[of the innermost]. A block has neighbours along the innermost one. */
+struct flat_tile {
+    const struct im2col *of;
+    int64_t channels;                 /* at once, of each all taps */
+    int64_t windows[IM2COL_DIMS + 1]; /* of a tile, along each dimension; then images */
+    int64_t positions[IM2COL_DIMS];   /* that they reach, those of whole blocks innermost */
+    int64_t blocks;                   /* along the innermost dimension */
 };
 
 enum { SMEM_RESERVED = 1024 }; /* bytes of shared memory that CUDA takes of each block */
@@ -714,6 +725,17 @@ bool layout_packs_once(const struct kernel *k, int depth);
 int layout_block_lanes(const struct kernel *k, int tn);
 int64_t layout_block_registers(const struct kernel *k, int tm, int tn);
 int cpu_vector_registers(const struct device_limits *d);
+/* flat.c: what a config with flat=1 means on a CPU, whose m, n, tm and tn y has; or why it is not
+ * legal, with so many bytes for a task. */
+const char *flat_layout(const struct kernel *k, const struct config *c, int64_t most_bytes,
+                        struct layout *y, struct arena *a);
+/* Tiles of windows along a dimension, or of images; numbers of the copy, of a channel's part. */
+int64_t flat_tiles(const struct flat_tile *f, int dim);
+int64_t flat_plane(const struct flat_tile *f);
+/* Blocks of a tile's windows. */
+int64_t flat_blocks(const struct flat_tile *f);
+/* Is the depth all channels, one after the other, of each its taps, as they are counted? */
+bool flat_depth_in_order(const struct flat_tile *f);
 /* GPU: column steps of a tile, and tiles, after which a phase's accumulators are folded. */
 int layout_fold_steps(const struct layout *y);
 int layout_fold_tiles(const struct layout *y);

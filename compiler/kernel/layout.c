@@ -578,6 +578,8 @@ static const char *cpu_matmul_layout(const struct kernel *k, const struct config
     enum { MOST_VECTORS = 128 }; /* that a text names */
     int tm = c->knob[KNOB_tm], tn = c->knob[KNOB_tn], depth = layout_packed_depth(c->knob[KNOB_k]);
     if (c->knob[KNOB_warps]) return "warps has no meaning on the CPU";
+    y->threads = 1;
+    if (c->knob[KNOB_flat]) return flat_layout(k, c, MAX_STACK, y, a);
     int64_t stack = panel_bytes(k, c->knob[KNOB_m], c->knob[KNOB_n], depth, tm, tn),
             registers = layout_block_registers(k, tm, tn);
     if (stack > MAX_STACK)
@@ -586,7 +588,6 @@ static const char *cpu_matmul_layout(const struct kernel *k, const struct config
     if (registers > MOST_VECTORS)
         return arena_printf(a, "needs %lld registers for tm=%d tn=%d; %d is the limit",
                             (long long)registers, tm, tn, MOST_VECTORS);
-    y->threads = 1;
     y->ur = depth;
     return NULL;
 }
@@ -597,8 +598,10 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
                                  struct arena *a) {
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n], depth = c->knob[KNOB_k], tm = c->knob[KNOB_tm],
         tn = c->knob[KNOB_tn];
-    if (c->knob[KNOB_mma] != 1 && (c->knob[KNOB_fit] || c->knob[KNOB_flat]))
-        return "fit and flat are knobs of products with mma=1";
+    bool gpu = k->limits->kind == DEVICE_CUDA;
+    if (c->knob[KNOB_mma] != 1 && (c->knob[KNOB_fit] || (c->knob[KNOB_flat] && gpu)))
+        return gpu ? "fit and flat are knobs of products with mma=1"
+                   : "fit is a knob of products with mma=1";
     if (c->knob[KNOB_mma]) return matrix_layout(k, c, y, a);
     if (k->over) return "reductions behind a product need mma=1 or 2";
     if (k->shares) return "phases that share what they read need mma=1 or 2";

@@ -509,6 +509,33 @@ static void propose_panels(struct space *s, int tm, int tn) {
             }
 }
 
+/* Windows that stay in their image: whole rows of these at a time, or parts of one. */
+static void propose_flat(struct space *s, int tm, int tn) {
+    const struct im2col *w = s->k->im2col[1][0];
+    int64_t m = size_of(s->k, AXIS_M), all = (w->dim[0].windows + tn - 1) / tn, last = 0;
+    for (int rows = 32; rows <= 512; rows *= 2)
+        for (int columns = 64; columns <= 2048; columns *= 2) {
+            int64_t blocks = columns / tn;
+            if (blocks > all) blocks = blocks / all * all;
+            if (blocks < 1 || blocks == last) continue;
+            last = blocks;
+            for (int depth = 64; depth <= 256; depth *= 2)
+                propose(s, CONFIG(K(m, even_tile(m, rows, tm)), K(n, (int)blocks * tn), K(k, depth),
+                                  K(tm, tm), K(tn, tn), K(flat, 1)));
+        }
+}
+
+/* A block of which has some neighbouring windows, and some vectors of filters. */
+static void propose_flat_blocks(struct space *s, int lanes, int most) {
+    static const int blocks[][2] = {{14, 2}, {12, 2}, {10, 2}, {8, 2},  {7, 2}, {6, 2}, {4, 2},
+                                    {9, 3},  {8, 3},  {7, 3},  {4, 3},  {7, 4}, {6, 4}, {4, 4},
+                                    {28, 1}, {20, 1}, {14, 1}, {12, 1}, {8, 1}};
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+        int tn = blocks[i][0], tm = blocks[i][1] * lanes;
+        if (layout_block_registers(s->k, tn, tm) <= most) propose_flat(s, tm, tn);
+    }
+}
+
 /* Blocks of which sums, a row of the right factor and a number of the left one are in registers. */
 static void propose_cpu_matmul(struct space *s) {
     static const int blocks[][2] = {{14, 2}, {12, 2}, {9, 3}, {8, 3}, {6, 4}, {6, 2}, {4, 4},
@@ -520,6 +547,10 @@ static void propose_cpu_matmul(struct space *s) {
         int tm = blocks[i][0], tn = blocks[i][1] * lanes;
         if (layout_block_registers(s->k, tm, tn) <= most) propose_panels(s, tm, tn);
     }
+    if (!s->k->im2col[1][0]) return;
+    propose_flat_blocks(s, lanes, most);
+    for (int narrow = lanes / 2; narrow > 1 && size_of(s->k, AXIS_M) <= narrow; narrow /= 2)
+        propose_flat_blocks(s, narrow, most);
 }
 
 static void propose_cpu(struct space *s) {

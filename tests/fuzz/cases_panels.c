@@ -114,6 +114,44 @@ static const struct {
     {"graph(%x: f32[2, 3, 9, 40], %w: f32[5, 3, 3, 3], %b: f32[5]) {\n"
      " %y = convolution(%x, %w, %b, 2, 1)\n return %y\n}\n",
      "x=8 r=256 vec=8"},
+    /* windows that stay in their image (flat=1): rows in whole blocks and not, tiles of parts of a
+     * row, of some rows, of some images, some channels at a time; vectors and blocks that fit and
+     * that do not; what is computed before, behind, and where nothing is beyond the edges */
+    {"graph(%x: f32[3, 5, 7, 7], %w: f32[40, 5, 3, 3], %b: f32[40]) {\n"
+     " %y = convolution(%x, %w, %b, 1, 1)\n %z = relu(%y)\n return %z\n}\n",
+     "m=32 n=98 k=20 tm=32 tn=7 flat=1"},
+    {"graph(%x: f32[2, 8, 9, 41], %w: f32[35, 8, 3, 5], %r: f32[2, 35, 4, 19]) {\n"
+     " %y = convolution(%x, %w, None, 2)\n %z = add(%y, %r)\n return %z\n}\n",
+     "m=48 n=32 k=40 tm=16 tn=8 flat=1"},
+    {"graph(%x: f32[2, 24, 100], %w: f32[18, 24, 3]) {\n"
+     " %y = convolution(%x, %w, None, 3, 4, 4, spatial=1)\n return %y\n}\n",
+     "m=24 n=15 k=30 tm=8 tn=5 flat=1"},
+    {"graph(%x: f64[2, 2, 3, 6, 11], %w: f64[20, 2, 2, 3, 3]) {\n"
+     " %y = convolution(%x, %w, None, 1, [1, 0, 2], spatial=3)\n return %y\n}\n",
+     "m=20 n=36 k=30 tm=4 tn=6 flat=1"},
+    {"graph(%x: f32[2, 20, 3, 6, 16], %w: f32[16, 20, 2, 3, 3], %b: f32[16]) {\n"
+     " %e = exp(%x)\n %y = convolution(%e, %w, %b, [2, 1, 1], 1, spatial=3)\n"
+     " %z = gelu(%y)\n return %y, %z\n}\n",
+     "m=16 n=64 k=60 tm=16 tn=4 flat=1"},
+    {"graph(%x: bf16[2, 24, 6, 37], %w: bf16[36, 12, 3, 3]) {\n"
+     " %y = convolution(%x, %w, None, 1, 2, 2, groups=2)\n %z = gelu(%y)\n return %z\n}\n",
+     "m=32 n=42 k=40 tm=16 tn=14 flat=1"},
+    {"graph(%x: f32[3, 6, 8, 12], %w: f32[6, 5, 3, 3], %b: f32[10]) {\n"
+     " %y = convolution(%x, %w, %b, 1, 2, 2, True, 0, 2)\n return %y\n}\n",
+     "m=8 n=36 k=20 tm=8 tn=6 flat=1"},
+    {"graph(%x: f16[2, 16, 9, 15], %w: f16[16, 40, 4, 4]) {\n"
+     " %y = convolution(%x, %w, None, 2, 1, 1, True)\n return %y\n}\n",
+     "m=48 n=64 k=20 tm=16 tn=8 flat=1"},
+    {"graph(%x: f32[1, 12, 9, 40], %w: f32[40, 12, 3, 3], %r: f32[1, 40, 9, 40]) {\n"
+     " %p = relu(%x)\n %y = convolution(%p, %w, None, 1, 1)\n %a = mul(%y, %r)\n"
+     " %s = sigmoid(%y)\n return %a, %s\n}\n",
+     "m=40 n=20 k=200 tm=8 tn=10 flat=1"},
+    {"graph(%x: i32[2, 3, 5, 9], %w: i32[18, 3, 2, 2]) {\n %y = convolution(%x, %w)\n"
+     " return %y\n}\n",
+     "m=18 n=16 k=16 tm=6 tn=4 flat=1"},
+    {"graph(%x: f32[2, 64, 5, 20], %w: f32[17, 64, 3, 3]) {\n"
+     " %q = permute(%x, [0, 1, 3, 2])\n %y = convolution(%q, %w, None, 1, 1)\n return %y\n}\n",
+     "m=32 n=50 k=500 tm=16 tn=5 flat=1"},
 };
 
 void cases_panels(struct arena *a, case_vec *out) {

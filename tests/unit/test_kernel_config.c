@@ -444,8 +444,20 @@ static void test_refusals_gpu(void **state) {
     check(&limits, cases, sizeof cases / sizeof *cases);
 }
 
+static const char sliding[] =
+    "graph(%x: f32[2, 16, 9, 8], %w: f32[24, 16, 3, 3]) {\n"
+    "  %c: f32[2, 24, 9, 8] = convolution(%x, %w, None, 1, 1)\n  return %c\n}\n";
+
 static void test_refusals_cpu(void **state) {
     static const struct refusal cases[] = {
+        {sliding, "m=32 n=32 k=128 tm=16 tn=4 flat=1", NULL},
+        {sliding, "m=32 n=32 k=128 tm=16 tn=4 flat=1 fit=1",
+         "fit is a knob of products with mma=1"},
+        {sliding, "m=32 n=256 k=128 tm=32 tn=256 flat=1",
+         "needs 1029 registers for tm=32 tn=256; 128 is the limit"},
+        {sliding, "m=4096 n=32 k=256 tm=32 tn=8 flat=1", "needs "},
+        {product, "m=32 n=32 k=128 tm=16 tn=4 flat=1",
+         "flat=1 needs columns that are windows of an image"},
         {softmax, "x=1 vec=16 keep=1", NULL},
         {softmax, "vec=16", NULL}, /* no x is one row, no r the whole row, whatever its length */
         {softmax, "x=1 vec=16 cluster=2", "cluster=2; cpu has 1 to 1"},
@@ -504,18 +516,24 @@ static void test_inner(void **state) {
     arena_free(a);
 }
 
-/* Of a CPU no tiles are read through windows, so that nobody looks for these. */
-static void test_windows_are_of_gpus(void **state) {
-    static const char sliding[] =
-        "graph(%x: f32[2, 16, 9, 8], %w: f32[24, 16, 3, 3]) {\n"
-        "  %c: f32[2, 24, 9, 8] = convolution(%x, %w, None, 1, 1)\n  return %c\n}\n";
+/* On a CPU windows of the columns may stay in their image; no others are looked for. */
+static void test_windows(void **state) {
     struct arena *a = arena_new();
     struct device_limits gpu = test_gpu("sm_90a"), cpu = test_cpu();
     const struct kernel *k = first_kernel(a, sliding, &gpu);
     assert_true(k->im2col[0][0] || k->im2col[1][0]);
     k = first_kernel(a, sliding, &cpu);
     assert_int_equal(k->kind, KERNEL_MATMUL);
-    assert_false(k->im2col[0][0] || k->im2col[1][0] || k->im2col[0][1] || k->im2col[1][1]);
+    assert_false(k->im2col[0][0] || k->im2col[0][1] || k->im2col[1][1]);
+    assert_non_null(k->im2col[1][0]);
+    struct layout y = layout_of(a, k, "m=32 n=40 k=128 tm=16 tn=4 flat=1");
+    assert_int_equal(y.flat->channels, 14); /* of 9 taps each */
+    assert_int_equal(y.ur, 126);
+    assert_int_equal(y.flat->blocks, 2);
+    assert_int_equal(y.flat->windows[1], 5); /* of 9 rows, as equal as can be */
+    assert_int_equal(flat_tiles(y.flat, 1), 2);
+    assert_int_equal(y.flat->windows[2], 1);
+    assert_int_equal(flat_plane(y.flat), 10 * 7);
     arena_free(a);
 }
 
@@ -637,7 +655,7 @@ int main(void) {
         cmocka_unit_test(test_refusals_gpu),
         cmocka_unit_test(test_refusals_cpu),
         cmocka_unit_test(test_inner),
-        cmocka_unit_test(test_windows_are_of_gpus),
+        cmocka_unit_test(test_windows),
         cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_warp),
     };
