@@ -3,7 +3,8 @@
 
     scripts/product_table.py product-results/results/*.csv >products.csv
 
-Columns: device, date, workload, dtype, precision, axes, flops, ours_us and default_us (tuned, and the first guess), torch_us,
+Columns: device, date, workload, dtype, precision, axes, flops, ours_us and default_us (tuned, and the first guess; of bench --no-search this
+alone), torch_us,
 torch_over_ours, tflops (of ours), trials and tuning_s, config. Geometric means go to stderr.
 Exit codes: 0 fine, 1 a file is missing or no result file, 2 wrong call."""
 
@@ -37,7 +38,7 @@ def read(paths):
                 line = lines.setdefault((row["device"], row["workload"], row["dtype"], row.get("precision") or "f32", axes), {})
                 line[TIMES[row["role"]]] = float(row["median_us"])
                 line["date"] = row["timestamp"][:10]
-                if row["role"] == "tuned":
+                if row["role"] == "tuned" or (row["role"] == "default" and "ours_us" not in line):
                     line.update(config=row["config"], trials=row["trials"], tuning_s=row["tuning_s"], flops=row["flops"])
     return lines
 
@@ -50,7 +51,8 @@ def main():
     out.writeheader()
     ratios, guesses = {}, []
     for (device, workload, dtype, precision, axes), line in sorted(read(sys.argv[1:]).items()):
-        if "ours_us" not in line:
+        line.setdefault("ours_us", line.get("default_us"))  # of --no-search
+        if not line["ours_us"]:
             continue
         line.update(device=device, workload=workload, dtype=dtype, precision=precision, axes=axes)
         line["tflops"] = f"{float(line['flops']) / line['ours_us'] / 1e6:.1f}" if line.get("flops") else ""

@@ -123,9 +123,9 @@ static int64_t positions_of_phases(const struct lowering *w, const struct node *
 /* Are phases to be filters that read the same windows, each with weights of 0 where it has no tap?
  * What is read, or made (kernel/operand.c), is so for all of them at once, and what a thread stores
  * of two phases lies side by side; but units multiply with these weights, as if each phase had all
- * taps. Batches, which store parts of sectors, took longer by all that was measured: of 3 taps under
- * a stride of 2, 512 channels of bf16 in two dimensions 134 us, and so 105; 256 in three 953 and
- * 513; on an H100. Where the windows have as many positions as phases have taps at most. */
+ * taps. Batches, which store parts of sectors, took longer wherever it was measured: of 3 taps
+ * under a stride of 2, 512 channels of bf16 in two dimensions 134 us, and so 105; 256 in three 953
+ * and 513; on an H100. Where the windows have as many positions as phases have taps at most. */
 static bool phases_share_windows(const struct lowering *w, const struct node *x) {
     struct exprs *p = w->l->ex;
     const struct meta *m = &w->g->nodes.at[x->args[1].node].meta;
@@ -202,7 +202,7 @@ static void lower_phases(struct lowering *w, node_id id) {
     enum dtype t = x->meta.dtype;
     int dims = x->meta.rank - 4;
     bool shared = phases_share_windows(w, x);
-    ex phase[3], rest = n.out_index[2], c = reduced(w, &n, m->size[2]);
+    ex phase[3] = {0}, rest = n.out_index[2], c = reduced(w, &n, m->size[2]);
     ex there = ex_const(p, 1), inside = there;
     ex at[WS_MAX_RANK] = {n.out_index[0], n.out_index[1], c};
     ex wi[WS_MAX_RANK] = {n.out_index[1], n.out_index[3], c};
