@@ -484,20 +484,6 @@ static void put_rows(struct emitter *w, const struct tile_program *t, const stru
     if (kernel_has_spans(w->k)) close_span(w, t, f);
 }
 
-/* From the first element that is stored to the eighth along an axis; -1: it is not known. */
-static int64_t octet_step(struct emitter *w, const struct store_node *s, enum axis x) {
-    const struct kernel *k = w->k;
-    ex at = s->index, then = at;
-    int64_t step;
-    for (int i = 0; i < AXIS_COUNT; i++) {
-        ex from = k->axis[i], zero = ex_const(k->ex, 0), last = ex_const(k->ex, OCTET);
-        if (!from) continue;
-        at = ex_subst(k->ex, at, &from, &zero, 1);
-        then = ex_subst(k->ex, then, &from, i == (int)x ? &last : &zero, 1);
-    }
-    return ex_is_const(k->ex, ex_sub(k->ex, then, at), &step) ? step : -1;
-}
-
 /* Does nothing vary with the row alone but where it is, which is nearer to the next octet of rows
  * than to that of columns? */
 static bool rows_are_places(struct emitter *w, const struct phase *f) {
@@ -505,7 +491,8 @@ static bool rows_are_places(struct emitter *w, const struct phase *f) {
         if (of_row(w, f->compute.at[i]) && w->k->values.at[f->compute.at[i]].mask) return false;
     for (uint32_t i = 0; i < f->stores.n; i++) {
         const struct store_node *s = &w->k->stores.at[f->stores.at[i]];
-        int64_t row = octet_step(w, s, AXIS_M), column = octet_step(w, s, AXIS_N);
+        int64_t row = store_step(w->k, s, AXIS_M, OCTET),
+                column = store_step(w->k, s, AXIS_N, OCTET);
         if (row < 0 || column < 0 || row >= column) return false;
     }
     return true;

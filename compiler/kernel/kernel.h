@@ -536,6 +536,8 @@ double product_depth_left(const struct short_steps *s, int depth);
 /* May its sums not be finite where those of the factors are infinite? Not of pairs: these are of
  * what is in range. */
 bool product_may_break(const struct product *p);
+/* From the first element of the store to that `by` further along an axis; -1: it is not known. */
+int64_t store_step(const struct kernel *k, const struct store_node *s, enum axis x, int by);
 /* What writing an operand's image takes in us, and its being read once (0: it has none); the clocks
  * that a line of a tile of windows takes at least: on an H100, tensor maps bring one in 5, of 32
  * bytes as of 128. */

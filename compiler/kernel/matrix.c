@@ -380,15 +380,14 @@ static const char *check_readers(const struct kernel *k, const struct layout *y,
     return NULL;
 }
 
-/* From the first element of the store to the second along an axis. */
-static int64_t store_step(const struct kernel *k, const struct store_node *s, enum axis x) {
+int64_t store_step(const struct kernel *k, const struct store_node *s, enum axis x, int by) {
     ex at = s->index, then = at;
     int64_t step;
     for (int i = 0; i < AXIS_COUNT; i++) {
-        ex from = k->axis[i], zero = ex_const(k->ex, 0), one = ex_const(k->ex, i == (int)x);
+        ex from = k->axis[i], zero = ex_const(k->ex, 0), to = ex_const(k->ex, i == (int)x ? by : 0);
         if (!from) continue;
         at = ex_subst(k->ex, at, &from, &zero, 1);
-        then = ex_subst(k->ex, then, &from, &one, 1);
+        then = ex_subst(k->ex, then, &from, &to, 1);
     }
     return ex_is_const(k->ex, ex_sub(k->ex, then, at), &step) ? step : -1;
 }
@@ -399,9 +398,9 @@ static int64_t store_step(const struct kernel *k, const struct store_node *s, en
 static bool batches_lie_beside(const struct kernel *k) {
     if (!k->axis[AXIS_Z] || kernel_size(k, AXIS_Z) == 1 || k->over) return false;
     for (uint32_t i = 0; i < k->stores.n; i++) {
-        int64_t batch = store_step(k, &k->stores.at[i], AXIS_Z);
-        int64_t row = store_step(k, &k->stores.at[i], AXIS_M),
-                column = store_step(k, &k->stores.at[i], AXIS_N);
+        int64_t batch = store_step(k, &k->stores.at[i], AXIS_Z, 1);
+        int64_t row = store_step(k, &k->stores.at[i], AXIS_M, 1),
+                column = store_step(k, &k->stores.at[i], AXIS_N, 1);
         if (batch < 1 || batch >= row || batch >= column) return false;
     }
     return k->stores.n > 0;
