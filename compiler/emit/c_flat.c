@@ -148,16 +148,7 @@ static void put_filters(struct panels *q) {
     line(w, "%s *const to = a + i0 * %d;", q->t, q->depth);
     line(w, "const int wide = rows - i0 < %d ? rows - i0 : %d;", q->tm, q->tm);
     line(w, "const k_idx at = m0 + i0;");
-    if (q->turns) {
-        put_panel_along(q, w->k->dot_a, "m", q->tm, "turned",
-                        arena_printf(w->arena, "%d + kk", q->depth + GAP), true);
-        put_turn(q, q->tm);
-    } else if (q->a_along) {
-        put_panel_along(q, w->k->dot_a, "m", q->tm, "to",
-                        arena_printf(w->arena, "1 + kk * %d", q->tm), false);
-    } else {
-        put_panel_across(q, w->k->dot_a, "m", q->tm);
-    }
+    put_panel(q, w->k->dot_a, "m", q->tm, q->a_along);
     close_brace(w);
 }
 

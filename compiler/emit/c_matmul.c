@@ -67,7 +67,8 @@ static void put_run(struct panels *q, value_id factor, const char *i, const char
     close_brace(w);
 }
 
-void put_panel_across(struct panels *q, value_id factor, const char *axis, int width) {
+/* What runs along the other axis. */
+static void put_panel_across(struct panels *q, value_id factor, const char *axis, int width) {
     struct emitter *w = q->w;
     const char *to = arena_printf(w->arena, "to[kk * %d + i]", width);
     const char *all = arena_printf(w->arena, "%d", width);
@@ -109,8 +110,9 @@ static void put_panel_by_runs(struct panels *q, const struct c_runs *runs) {
     close_brace(w);
 }
 
-void put_panel_along(struct panels *q, value_id factor, const char *axis, int width, const char *to,
-                     const char *step, bool vectors) {
+/* Rows of a panel, or of what becomes one: element kk of row i is to[i * step], step a text. */
+static void put_panel_along(struct panels *q, value_id factor, const char *axis, int width,
+                            const char *to, const char *step, bool vectors) {
     struct emitter *w = q->w;
     open_brace(w, "for (int i = 0; i < wide; i++)");
     line(w, "const k_idx %s = at + i;", axis);
@@ -137,7 +139,9 @@ static void put_a_panels(struct panels *q) {
     close_brace(w);
 }
 
-void put_turn(struct panels *q, int width) {
+/* `turned` into the panel; squares at the end have some steps behind the depth, for which there is
+ * room in `turned`, and behind the panel, where the next one is written later, or nothing. */
+static void put_turn(struct panels *q, int width) {
     struct emitter *w = q->w;
     open_brace(w, "for (int kk = 0; kk < depth; kk += K_LANES)");
     line(w, "for (int i = 0; i < %d; i += K_LANES)", width);
@@ -146,24 +150,30 @@ void put_turn(struct panels *q, int width) {
     close_brace(w);
 }
 
+void put_panel(struct panels *q, value_id factor, const char *axis, int width, bool along) {
+    struct emitter *w = q->w;
+    if (!along) {
+        put_panel_across(q, factor, axis, width);
+    } else if (q->turns) {
+        put_panel_along(q, factor, axis, width, "turned",
+                        arena_printf(w->arena, "%d + kk", q->depth + GAP), true);
+        put_turn(q, width);
+    } else {
+        put_panel_along(q, factor, axis, width, "to", arena_printf(w->arena, "1 + kk * %d", width),
+                        false);
+    }
+}
+
 static void put_b_panels(struct panels *q) {
     struct emitter *w = q->w;
     open_brace(w, "for (int j0 = 0; j0 < columns; j0 += %d)", q->tn);
     line(w, "%s *const to = b + j0 * %d;", q->t, q->depth);
     line(w, "const int wide = columns - j0 < %d ? columns - j0 : %d;", q->tn, q->tn);
     line(w, "const k_idx at = n0 + j0;");
-    if (q->turns) {
-        put_panel_along(q, w->k->dot_b, "n", q->tn, "turned",
-                        arena_printf(w->arena, "%d + kk", q->depth + GAP), true);
-        put_turn(q, q->tn);
-    } else if (q->b_along) {
-        put_panel_along(q, w->k->dot_b, "n", q->tn, "to",
-                        arena_printf(w->arena, "1 + kk * %d", q->tn), false);
-    } else if (q->runs.length) {
+    if (q->runs.length && !q->b_along)
         put_panel_by_runs(q, &q->runs);
-    } else {
-        put_panel_across(q, w->k->dot_b, "n", q->tn);
-    }
+    else
+        put_panel(q, w->k->dot_b, "n", q->tn, q->b_along);
     close_brace(w);
 }
 

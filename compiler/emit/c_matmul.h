@@ -22,15 +22,9 @@ struct panels {
     struct c_folds sums;
 };
 
-/* A panel [depth][width] of what runs along the other axis, m or n: `wide` from `at` on. */
-void put_panel_across(struct panels *q, value_id factor, const char *axis, int width);
-/* Rows of a panel, or of what becomes one: element kk of row i is to[i * step], step a text. */
-void put_panel_along(struct panels *q, value_id factor, const char *axis, int width, const char *to,
-                     const char *step, bool vectors);
-/* `turned` into the panel `to`, by squares of vectors; those at the end have some steps behind the
- * depth, for which there is room in `turned`, and behind the panel, where the next one is written
- * later, or nothing. */
-void put_turn(struct panels *q, int width);
+/* The panel `to`, [depth][width], of a factor along m or n: `wide` from `at` on. along: memory runs
+ * along the depth; such rows are turned, if any are, by squares of vectors out of `turned`. */
+void put_panel(struct panels *q, value_id factor, const char *axis, int width, bool along);
 
 /* The function that makes a block's sums. is_begun: may there be something in its cells that is to
  * be added to? Then it is told. */

@@ -188,14 +188,14 @@ static void set_condition(struct kernel *k, value_id factor, value_id from, valu
  * factor of its own, of which these are no batches, but columns. What is infinite then meets zeros
  * of the other factor, and sums that are not finite are made again. If something is reduced behind,
  * along pixels, or batches, each phase reads what it needs. */
-static void share_factor(struct kernel *k, value_id mul, bool reduces) {
+static void share_factor(struct kernel *k, bool reduces) {
     value_id *const factors[] = {&k->dot_a, &k->dot_b};
     for (int i = 0; i < 2; i++) {
         value_id v = *factors[i], inner = without_choice(k, v, *factors[!i]);
         if (inner == NO_VALUE) continue;
         if (reduces) {
             set_condition(k, inner, condition_of(k, inner), condition_of(k, v));
-            k->values.at[mul].args[i] = inner;
+            k->values.at[k->values.at[k->dot].args[0]].args[i] = inner;
         }
         k->shares = !reduces;
         *factors[i] = inner;
@@ -233,7 +233,7 @@ static bool find_dot(struct kernel *k) {
 static bool sort_matmul_axes(struct builder *w, ex *z, int *nz, ex *m, int *nm, ex *n, int *nn) {
     struct kernel *k = w->k;
     if (!find_dot(k)) return false;
-    share_factor(k, k->values.at[k->dot].args[0], reduced_behind(w, w->g->x, w->g->n_x));
+    share_factor(k, reduced_behind(w, w->g->x, w->g->n_x));
     for (int i = 0; i < w->g->n_x - w->g->n_arms; i++) {
         ex a = w->g->x[i];
         bool left = value_uses(k, k->dot_a, a), right = value_uses(k, k->dot_b, a);

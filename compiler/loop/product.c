@@ -123,9 +123,8 @@ static int64_t positions_of_phases(const struct lowering *w, const struct node *
 /* Are phases to be filters that read the same windows, each with weights of 0 where it has no tap?
  * What is read, or made (kernel/operand.c), is so for all of them at once, and what a thread stores
  * of two phases lies side by side; but units multiply with these weights, as if each phase had all
- * taps. Batches, which store parts of sectors, took longer wherever it was measured: of 3 taps
- * under a stride of 2, 512 channels of bf16 in two dimensions 134 us, and so 105; 256 in three 953
- * and 513; on an H100. Where the windows have as many positions as phases have taps at most. */
+ * taps. Batches, which store parts of sectors, took longer on an H100 wherever it was measured.
+ * Where the windows have as many positions as phases have taps at most. */
 static bool phases_share_windows(const struct lowering *w, const struct node *x) {
     struct exprs *p = w->l->ex;
     const struct meta *m = &w->g->nodes.at[x->args[1].node].meta;
@@ -147,22 +146,30 @@ static int64_t inverse(int64_t a, int64_t n) {
     return 1;
 }
 
+/* Tap `tap` is multiplied with position `at` of dimension d. */
+static struct phase_taps tap_at(const struct lowering *w, const struct node *x, int d, ex tap,
+                                ex at, ex there) {
+    struct exprs *p = w->l->ex;
+    ex zero = ex_const(p, 0), size = w->g->nodes.at[x->args[0].node].meta.size[3 + d];
+    return (struct phase_taps){
+        .tap = tap,
+        .position = is_one(p, size) ? zero : at,
+        .inside = ex_and(p, ex_compare(p, EX_LE, zero, at), ex_compare(p, EX_LT, at, size)),
+        .there = there};
+}
+
 /* Step k of the positions that all phases share, of which tap phase + padding - stride*(last - k)
  * is at the last minus k. */
 static struct phase_taps taps_of_all(struct lowering *w, struct nest *n, const struct node *x,
                                      int d, ex phase) {
     struct exprs *p = w->l->ex;
-    ex zero = ex_const(p, 0), size = w->g->nodes.at[x->args[0].node].meta.size[3 + d];
     ex all = w->g->nodes.at[x->args[1].node].meta.size[3 + d], stride = x->args[2].ints.at[d];
     int64_t last, positions = positions_of_phases(w, x, d, &last);
     ex k = reduced(w, n, ex_const(p, positions)), before = ex_sub(p, ex_const(p, last), k);
     ex at = ex_add(p, n->out_index[4 + d], before);
-    struct phase_taps t = {
-        .tap = ex_sub(p, ex_add(p, phase, x->args[3].ints.at[d]), ex_mul(p, stride, before)),
-        .position = is_one(p, size) ? zero : at,
-        .inside = ex_and(p, ex_compare(p, EX_LE, zero, at), ex_compare(p, EX_LT, at, size))};
-    t.there = ex_and(p, ex_compare(p, EX_LE, zero, t.tap), ex_compare(p, EX_LT, t.tap, all));
-    return t;
+    ex tap = ex_sub(p, ex_add(p, phase, x->args[3].ints.at[d]), ex_mul(p, stride, before));
+    ex from = ex_compare(p, EX_LE, ex_const(p, 0), tap), to = ex_compare(p, EX_LT, tap, all);
+    return tap_at(w, x, d, tap, at, ex_and(p, from, to));
 }
 
 static struct phase_taps taps_of_phase(struct lowering *w, struct nest *n, const struct node *x,
@@ -170,7 +177,6 @@ static struct phase_taps taps_of_phase(struct lowering *w, struct nest *n, const
     struct exprs *p = w->l->ex;
     int64_t stride = ex_value(p, x->args[2].ints.at[d]), by = ex_value(p, x->args[4].ints.at[d]);
     WS_ASSERT(common_divisor(stride, by) == 1);
-    ex zero = ex_const(p, 0), size = w->g->nodes.at[x->args[0].node].meta.size[3 + d];
     ex all = w->g->nodes.at[x->args[1].node].meta.size[3 + d], step = ex_const(p, stride);
     ex taps = ex_ceildiv(p, all, step), k = reduced(w, n, taps);
     ex j = ex_sub(p, ex_sub(p, taps, ex_const(p, 1)), k);
@@ -182,12 +188,8 @@ static struct phase_taps taps_of_phase(struct lowering *w, struct nest *n, const
         shift = ex_sub(p, ex_div(p, ex_add(p, rest, ex_mul(p, back, step)), step), back);
     }
     ex at = ex_sub(p, ex_add(p, n->out_index[4 + d], shift), ex_mul(p, j, ex_const(p, by)));
-    struct phase_taps t = {
-        .tap = ex_add(p, first, ex_mul(p, j, step)),
-        .position = is_one(p, size) ? zero : at,
-        .inside = ex_and(p, ex_compare(p, EX_LE, zero, at), ex_compare(p, EX_LT, at, size))};
-    t.there = ex_compare(p, EX_LT, t.tap, all);
-    return t;
+    ex tap = ex_add(p, first, ex_mul(p, j, step));
+    return tap_at(w, x, d, tap, at, ex_compare(p, EX_LT, tap, all));
 }
 
 /* out[n, g, phase, f, o] = sum over c and j of weight[g, f, c, tap] * self[n, g, c, position]

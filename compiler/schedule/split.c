@@ -382,8 +382,8 @@ static bool stores_sectors(struct fuser *f, uint32_t g, const ex *arms, int n) {
 /* What reads a product's results goes along axes of its own: along those that are short a thread
  * stores all elements that it has the result for, as arms of the product's group. On a GPU, whose
  * kernels of products have such stores (kernel/body.c). Not within a sector of memory: with every
- * other element by a store of its own, an H100 took 1708 us where a product and a pass take 1163
- * (level1/79 of KernelBench; 967 and 623 of level1/77), and with every third 882 and 799 (75). */
+ * other or every third element by a store of its own an H100 takes longer than with a product and a
+ * pass. */
 void take_arms(struct fuser *f, struct merge *m) {
     enum { MOST = 8 };
     struct group *H = group_at(f, m->host);

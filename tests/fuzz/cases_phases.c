@@ -127,19 +127,19 @@ static const char *config_of_many(struct arena *a, struct rng *r, int type, bool
                                        : "");
 }
 
+static void push_many(struct arena *a, struct rng *r, const char *text, int type, bool by_warps,
+                      case_vec *out) {
+    vec_push(a, out,
+             ((struct case_graph){.text = text,
+                                  .every = CASES_DEFAULT,
+                                  .old = by_warps && rng_below(r, 2),
+                                  .maybe = true,
+                                  .config = config_of_many(a, r, type, by_warps)}));
+}
+
 void cases_many_filters(struct arena *a, uint64_t seed, int n, case_vec *out) {
     struct rng r = {seed};
-    for (int i = 0; i < n; i++) {
-        int type = i % 4;
-        bool by_warps = i / 4 % 2;
-        const char *text = many_filters(a, &r, type);
-        vec_push(a, out,
-                 ((struct case_graph){.text = text,
-                                      .every = CASES_DEFAULT,
-                                      .old = by_warps && rng_below(&r, 2),
-                                      .maybe = true,
-                                      .config = config_of_many(a, &r, type, by_warps)}));
-    }
+    for (int i = 0; i < n; i++) push_many(a, &r, many_filters(a, &r, i % 4), i % 4, i / 4 % 2, out);
 }
 
 /* A product's kernel stores what lies between its results, too: of a transposed convolution not all
@@ -208,14 +208,8 @@ void cases_arms(struct arena *a, uint64_t seed, int n, case_vec *out) {
     struct rng r = {seed};
     for (int i = 0; i < n; i++) {
         int type = i % 4;
-        bool by_warps = i / 4 % 3 == 2;
         const char *text = i / 4 % 4 == 3 ? beside(a, &r, type) : between(a, &r, type);
-        vec_push(a, out,
-                 ((struct case_graph){.text = text,
-                                      .every = CASES_DEFAULT,
-                                      .old = by_warps && rng_below(&r, 2),
-                                      .maybe = true,
-                                      .config = config_of_many(a, &r, type, by_warps)}));
+        push_many(a, &r, text, type, i / 4 % 3 == 2, out);
     }
 }
 
