@@ -19,7 +19,12 @@
  *     }
  *
  * What is read lies inside, as m and n do; what is stored is where row and column are. Outputs of
- * 16 bits are exchanged among the four threads of a row first, so that each stores 16 bytes. */
+ * 16 bits are exchanged among the four threads of a row first, so that each stores 16 bytes.
+ *
+ * Four threads have a sector of f32, where rows begin with one. Where these begin elsewhere, as the
+ * channels of an image of 254 by 254 pixels do, pairs that lie in an octet's second sector wait for
+ * those of the next octet (k_store_sectors): one sector at a time is stored, all of it, but at the
+ * ends of the tile's row. Stores of two halves took an H100 more than twice as long. */
 #include "emit/cuda_mma.h"
 
 enum { PAIR = 2, OCTET = 8, QUAD = 4 };
@@ -85,6 +90,15 @@ static int store_width(struct emitter *w, const struct store_node *s) {
         index_is_vector(w->k, s->index, AXIS_N, OCTET))
         return OCTET;
     return index_is_vector(w->k, s->index, AXIS_N, PAIR) ? PAIR : 1;
+}
+
+/* Do four threads' pairs lie in one sector, or in two, of which the next octet's have the rest? */
+static bool in_sectors(struct emitter *w, const struct store_node *s) {
+    const struct product *p = w->y->product;
+    return dtype_bytes(buffer_dtype(w, s->buffer)) == 4 && p->parts == 1 &&
+           store_width(w, s) == PAIR && p->warp_columns > OCTET &&
+           index_usual_stride(w->k, s->index, AXIS_N) == 1 &&
+           !index_is_vector(w->k, s->index, AXIS_N, OCTET);
 }
 
 /* Where nothing is reduced there is one, of all. */
@@ -248,7 +262,24 @@ static const char *put_place(struct emitter *w, const struct store_node *s, cons
     return "at";
 }
 
-static void put_store(struct emitter *w, uint32_t i, int width, int chunk) {
+/* Of a row, what its octets leave for the next. dims: of an array of these. */
+static void declare_rests(struct emitter *w, const struct phase *f, const char *dims) {
+    for (uint32_t i = 0; i < f->stores.n; i++) {
+        const struct store_node *s = &w->k->stores.at[f->stores.at[i]];
+        if (in_sectors(w, s))
+            line(w, "k_rest<%s> rest%u%s = {};", memory_type(w, buffer_dtype(w, s->buffer)),
+                 f->stores.at[i], dims);
+    }
+}
+
+static void put_rests(struct emitter *w, const struct phase *f, const char *subscript) {
+    for (uint32_t i = 0; i < f->stores.n; i++)
+        if (in_sectors(w, &w->k->stores.at[f->stores.at[i]]))
+            line(w, "k_store_rest<%d>(rest%u%s);", w->y->streaming, f->stores.at[i], subscript);
+}
+
+/* rest: the subscript of what a row's octets leave; NULL: its octets are not gone along in turn. */
+static void put_store(struct emitter *w, uint32_t i, int width, int chunk, const char *rest) {
     const struct store_node *s = &w->k->stores.at[i];
     const char *type = memory_type(w, buffer_dtype(w, s->buffer)), *index = ex_text(w, s->index);
     const char *p = arena_printf(w->arena, "p%d", argument_of(w, s->buffer));
@@ -264,8 +295,12 @@ static void put_store(struct emitter *w, uint32_t i, int width, int chunk) {
         line(w, "k_pack<%s, %d> x;", type, PAIR);
         line(w, "k_put(x, o%u[j]);", i);
         const char *also, *at = put_place(w, s, &also);
-        line(w, "if (row < nm && n < nn%s) k_store<%s, %d, %d>(%s + %s, x);", stores_once(w), type,
-             PAIR, w->y->streaming, p, at);
+        if (rest && in_sectors(w, s))
+            line(w, "k_store_sectors<%d>(rest%u%s, %s + %s, x, row < nm && n < nn%s);",
+                 w->y->streaming, i, rest, p, at, stores_once(w));
+        else
+            line(w, "if (row < nm && n < nn%s) k_store<%s, %d, %d>(%s + %s, x);", stores_once(w),
+                 type, PAIR, w->y->streaming, p, at);
     } else {
         line(w, "#pragma unroll");
         open_brace(w, "for (int e = 0; e < %d; e++)", PAIR);
@@ -388,8 +423,9 @@ static void put_terms(struct emitter *w, const struct phase *f) {
     if (beyond) close_brace(w);
 }
 
-/* at: of the sums, which is the chunk's element j, e. */
-static void put_chunk(struct emitter *w, const struct phase *f, const char *sums, const char *at) {
+/* at: of the sums, which is the chunk's element j, e. rest: as put_store has it. */
+static void put_chunk(struct emitter *w, const struct phase *f, const char *sums, const char *at,
+                      const char *rest) {
     const struct kernel *k = w->k;
     int chunk = chunk_of(w, f);
     line(w, "const k_idx column = first_column + g * %d;", chunk * OCTET);
@@ -419,7 +455,7 @@ static void put_chunk(struct emitter *w, const struct phase *f, const char *sums
     close_brace(w);
     close_brace(w);
     for (uint32_t i = 0; i < f->stores.n; i++)
-        put_store(w, f->stores.at[i], store_width(w, &k->stores.at[f->stores.at[i]]), chunk);
+        put_store(w, f->stores.at[i], store_width(w, &k->stores.at[f->stores.at[i]]), chunk, rest);
 }
 
 static void open_loop(struct emitter *w, const char *i, int n) {
@@ -457,7 +493,7 @@ static void put_columns(struct emitter *w, const struct tile_program *t, const s
     open_loop(w, "h", 2);
     put_row(w, f);
     put_chunk(w, f, sums,
-              arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk));
+              arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk), NULL);
     close_brace(w);
     close_brace(w);
     put_warp_columns(w, f, chunk);
@@ -473,10 +509,12 @@ static void put_rows(struct emitter *w, const struct tile_program *t, const stru
     open_loop(w, "f", sixteens);
     open_loop(w, "h", 2);
     put_row(w, f);
+    declare_rests(w, f, "");
     open_loop(w, "g", octets / chunk);
     put_chunk(w, f, sums,
-              arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk));
+              arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk), "");
     close_brace(w);
+    put_rests(w, f, "");
     put_warp_rows(w, f);
     close_brace(w);
     close_brace(w);
@@ -504,12 +542,17 @@ static void put_by_columns(struct emitter *w, const struct tile_program *t, cons
                            const char *sums) {
     int octets = t->product->warp_columns / OCTET, chunk = chunk_of(w, f);
     open_loop(w, "f", t->product->warp_rows / 16);
+    declare_rests(w, f, "[2]");
     open_loop(w, "g", octets / chunk);
     open_loop(w, "h", 2);
     put_row(w, f);
     put_chunk(w, f, sums,
-              arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk));
-    for (int i = 0; i < 3; i++) close_brace(w);
+              arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk),
+              "[h]");
+    close_brace(w);
+    close_brace(w);
+    for (int h = 0; h < 2; h++) put_rests(w, f, h ? "[1]" : "[0]");
+    close_brace(w);
 }
 
 static void put_whole(struct emitter *w, const struct tile_program *t, const char *sums) {
@@ -568,7 +611,7 @@ static void put_share(struct emitter *w, const struct tile_program *t) {
         line(w, "continue;");
         close_brace(w);
     }
-    put_chunk(w, &f, "own", "j * 2 + e");
+    put_chunk(w, &f, "own", "j * 2 + e", NULL);
     close_brace(w);
 }
 
