@@ -1550,9 +1550,15 @@ K_DEVICE unsigned k_shared_address(const void *at) {
 #ifdef WS_EMULATOR
 typedef unsigned char *k_shared;
 K_DEVICE k_shared k_in_shared(void *at) { return (k_shared)at; }
+K_DEVICE unsigned k_load_shared(k_shared at) { return *(const unsigned *)at; }
 #else
 typedef unsigned k_shared;
 K_DEVICE k_shared k_in_shared(const void *at) { return k_shared_address(at); }
+K_DEVICE unsigned k_load_shared(k_shared at) {
+    unsigned v;
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(at) : "memory");
+    return v;
+}
 #endif
 
 /* BYTES (4, 8 or 16, both sides aligned to it) from global to shared memory; 16 go round the L1. At an edge only the
@@ -2071,6 +2077,30 @@ template <int N> K_DEVICE void k_wgmma_hold(float (&acc)[N]) {
 #pragma unroll
     for (int i = 0; i < N; i++) asm volatile("" : "+f"(acc[i]) : : "memory");
 #endif
+}
+
+/* The left operand of wgmma in tf32, in registers, out of a tile in lines of 128 bytes along its rows: 64 of these, in two
+ * boxes, the second `box` bytes behind the first, with a line for each of the depth. A thread's rows are lane / 4 of its
+ * warp's and 8 on, its depths lane % 4 and 4 on. Threads of an odd depth read these two the other way round: then all that
+ * a warp reads at once lies in other banks, whose pieces of 16 bytes are swizzled. */
+K_DEVICE k_shared k_across_of_lane(k_shared tile, int box) {
+    return tile + (threadIdx.x / 64 % 2 * box + threadIdx.x % 4 * 128 + threadIdx.x / 4 % 4 * 4);
+}
+template <int N> K_DEVICE void k_left_across(unsigned (&r)[N][4], k_shared of_lane) {
+    const unsigned odd = threadIdx.x & 1, depth = threadIdx.x % 4, piece = threadIdx.x / 32 % 2 * 4 + threadIdx.x / 16 % 2;
+#pragma unroll
+    for (int n = 0; n < N; n++)
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            unsigned x[2];
+#pragma unroll
+            for (int j = 0; j < 2; j++) {
+                const unsigned on = (j ^ odd) * 4; /* of the depth */
+                x[j] = k_load_shared(of_lane + (on * 128 + ((piece + 2 * i) ^ (depth + on)) * 16) + n * 1024);
+            }
+            r[n][i] = odd ? x[1] : x[0];
+            r[n][i + 2] = odd ? x[0] : x[1];
+        }
 }
 
 /* mma.sync: a warp multiplies. k_ldmatrix4: four matrices of 8 rows of 16 bytes, the rows at the addresses of lanes 0 to

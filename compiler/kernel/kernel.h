@@ -349,7 +349,9 @@ struct operand {
     enum dtype stored;     /* in shared memory: dtype, or f32 of which planes are made */
     int planes;
     bool along;
-    bool made;    /* neither: warps of the block write its tiles themselves */
+    bool in_registers; /* along, of tf32, the left factor: threads read it out of the tile, for the
+                          units take no lines along the rows of it from there */
+    bool made;         /* neither: warps of the block write its tiles themselves */
     bool stays;   /* all of a block's tiles have the same of it, which shared memory holds whole */
     bool at_load; /* packed: once, into memory that is kept across calls */
     bool across;  /* packed: what is read runs along the rows, unlike the image */

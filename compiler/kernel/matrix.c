@@ -31,6 +31,9 @@
  * other factor is 0 at all of the large ones; and of a factor that picks single elements of the
  * other (rows of an identity), one in four has its last bit rounded.
  *
+ * tf32, the left factor in lines along the rows (operand.in_registers): wgmma takes tf32 from shared
+ * memory along the depth alone, but from registers however it has come there.
+ *
  * tf32. The units read an f32 and ignore its last 13 bits. Cut off, factors would be too small, all
  * of them, and what a sum is off by would grow like the depth; so they are rounded to the nearest
  * before: by the tensor map that copies them, in registers (mma=2), or as they are packed. An
@@ -297,9 +300,10 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
         return arena_printf(a, "k=%d at most where memory runs along it",
                             128 / dtype_bytes(p->a.dtype));
     int sums = n / 2 * product_arrays(p), most = product_registers(p, true);
+    int others = 40 + (p->a.in_registers ? 24 : 0);
     if (!most) most = 232;
-    if (sums + 40 > most)
-        return arena_printf(a, "%d sums a thread; %d is the limit", sums, most - 40);
+    if (sums + others > most)
+        return arena_printf(a, "%d sums a thread; %d is the limit", sums, most - others);
     y->smem = BARRIERS + 1024;
     return NULL;
 }

@@ -5,7 +5,8 @@
  *     a[m, k] f32                     an image of three planes of bf16, which add up to a; mma=2:
  *                                     tiles of p0, of which each warp makes the planes it reads
  *     a[m, k] f32, in tf32            tiles of p0, which are rounded on their way
- *     a[k, m] f32, in tf32            an image of a, rounded and across: the units take tf32 along
+ *     a[k, m] f32, in tf32            mma=1: tiles of p0, which threads read into registers
+ *     b[k, n] f32, in tf32            an image of b, rounded and across: the units take tf32 along
  *                                     the depth alone
  *     a[i, k, pixel], rows i, pixel   an image of a; mma=2: pieces of p0, as large as are aligned
  *     the same, make=1                its tiles are made by warps of the block, out of what x
@@ -364,8 +365,11 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     o.stored = o.dtype;
     bool is_exact = load != NO_VALUE && k->values.at[load].dtype == o.dtype;
     if (wide && !is_exact && !tf32) o.planes = p->pairs ? 2 : 3;
-    if (is_exact && is_matrix(k, load, &o) && !(tf32 && o.along)) return o;
     bool fixed = axis == AXIS_M ? k->a_fixed : k->b_fixed; /* packed in no call's time */
+    if (is_exact && is_matrix(k, load, &o)) {
+        o.in_registers = tf32 && o.along && axis == AXIS_M && !by_warp && !fixed;
+        if (!(tf32 && o.along) || o.in_registers) return o;
+    }
     struct operand pieces = o;
     if (is_exact && by_warp && !fixed && lies_in_pieces(k, load, &pieces) &&
         !(tf32 && pieces.along))
@@ -389,7 +393,7 @@ static void set_order(struct operand *o, const struct operand *windows) {
     o->order = windows->order;
     o->channels = windows->channels;
     o->depth = windows->depth;
-    o->along = o->across = false;
+    o->along = o->across = o->in_registers = false;
     set_image(o, o->depth);
 }
 

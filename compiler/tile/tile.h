@@ -50,7 +50,9 @@
  *   T12 all blocks that a multiprocessor is to have at a time find the registers that their roles
  *       ask for, and their shared memory;
  *   T13 what stays in shared memory, copied in the block's first tile, is the same for all of its
- *       tiles, and has a stage for each step.
+ *       tiles, and has a stage for each step;
+ *   T14 a left factor that threads read into registers is f32 in lines of 128 bytes along the rows,
+ *       and a DOT of it is drained, with none under way, before the step ends.
  *
  * Where the epilogue reduces, the store is followed by
  *

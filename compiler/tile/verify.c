@@ -207,7 +207,11 @@ static const char *check(struct checker *c, uint32_t at) {
         if (c->under_way > x->n) return fail(c, "T4", at, "the stage's products are under way");
         c->arrivals += inside(c, TILE_LOOP);
         break;
-    case TILE_NEXT: c->next = true; break;
+    case TILE_NEXT:
+        if (c->t->product->a.in_registers && c->under_way)
+            return fail(c, "T14", at, "the registers of the left factor are being read");
+        c->next = true;
+        break;
     case TILE_ADD:
     case TILE_CROSS:
     case TILE_FOLD:
