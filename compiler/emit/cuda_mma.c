@@ -69,8 +69,9 @@ static void put_wgmma(struct emitter *w, const struct tile_program *t) {
     const char *layouts = arena_printf(w->arena, ", %d, %d", t->product->a.along,
                                        t->product->b.along); /* of tf32 there is one alone */
     if (held)
-        line(w, "        \"}, {%%%d, %%%d, %%%d, %%%d}, %%%d, p, 1, 1; }\"", sums, sums + 1,
-             sums + 2, sums + 3, sums + 4);
+        line(w, "        \"}, {%%%d, %%%d, %%%d, %%%d}, %%%d, p, 1, 1%s; }\"", sums, sums + 1,
+             sums + 2, sums + 3, sums + 4,
+             type == DT_F32 ? "" : arena_printf(w->arena, ", %d", t->product->b.along));
     else
         line(w, "        \"}, %%%d, %%%d, p, 1, 1%s; }\"", sums, sums + 1,
              type == DT_F32 ? "" : layouts);
@@ -93,14 +94,19 @@ static int group_bytes(const struct tile_ring *r) {
     return r->operand->along ? 64 / ring_line_elements(r) * r->depth * r->line : 64 * r->line;
 }
 
+/* How a left factor lies that threads read: along the rows, or, of f32 alone, along the depth. */
+static const char *left_kind(const struct tile_ring *r) {
+    return r->operand->along ? "true" : "false";
+}
+
 /* Before the first tile: the operands of the first stage. */
 static void put_operands(struct emitter *w, const struct tile_program *t) {
     for (int i = 0; i < RINGS; i++) {
         const struct tile_ring *r = ring(t, i);
         int lead = r->operand->along ? r->depth * r->line : 16;
         if (r->operand->in_registers) {
-            line(w, "const k_shared of_a = k_across_of_lane(stages + (%d + group * %d), %d);",
-                 r->offset, group_bytes(r), lead);
+            line(w, "const k_shared of_a = k_left_of_lane<%s>(stages + (%d + group * %d), %d);",
+                 left_kind(r), r->offset, group_bytes(r), ring_box_lines(r) * r->line);
             continue;
         }
         line(w, "const unsigned long long of_%c = k_operand<%d>(stages + (%d%s), %d, %d);", 'a' + i,
@@ -326,7 +332,8 @@ static void put_pass(struct emitter *w, const struct tile_program *t, int pass, 
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = %d; i < %d; i++)", from, end);
     line(w, "%s(%s, %s, %s, %s);", wgmma_name(t), of->pass[pass].crossed ? "crossed" : "sums",
-         of->a.in_registers ? "left[i]" : operand_of(w, ring(t, TILE_A), of->pass[pass].a),
+         of->a.in_registers ? arena_printf(w->arena, "left[%d][i]", of->pass[pass].a)
+                            : operand_of(w, ring(t, TILE_A), of->pass[pass].a),
          operand_of(w, ring(t, TILE_B), of->pass[pass].b), first);
     close_brace(w);
 }
@@ -368,8 +375,15 @@ static void put_dot_of_depth(struct emitter *w, const struct tile_program *t, in
     }
     if (t->product->a.in_registers) {
         const struct tile_ring *a = ring(t, TILE_A);
-        line(w, "unsigned left[%d][4];", depth / instruction_depth(a->operand));
-        line(w, "k_left_across(left, of_a + %s * %d);", a->operand->stays ? "step" : "s", a->stage);
+        bool planes = operand_makes_planes(a->operand);
+        const char *stage = a->operand->stays ? "step" : "s";
+        int n = depth / instruction_depth(a->operand);
+        line(w, "unsigned left[%d][%d][4];", a->operand->planes, planes ? n + n % 2 : n);
+        if (planes)
+            line(w, "k_left_planes_of_lane<%s, %d>(left, of_a + %s * %d);", left_kind(a),
+                 ring_box_lines(a) * a->line, stage, a->stage);
+        else
+            line(w, "k_left_across(left[0], of_a + %s * %d);", stage, a->stage);
     }
     line(w, "k_wgmma_hold(sums);");
     line(w, "k_wgmma_begin();");

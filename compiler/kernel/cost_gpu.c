@@ -669,6 +669,9 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     double left = product_depth_left(&p->shorts, (int)depth);
     double units = left * m * n * depth * p->n_passes * bytes / 2 / rate;
     double shared = left * p->n_passes * depth * bytes * p->warpgroups * (64 + n) / SHARED;
+    if (p->a.in_registers)
+        shared = left * depth * p->warpgroups *
+                 (64 * dtype_bytes(p->a.stored) + p->n_passes * bytes * n) / SHARED;
     if (p->by_warp)
         shared = p->n_passes * depth * bytes * (p->warp_rows + p->warp_columns) *
                  (y->threads / (double)d->warp) / SHARED;
@@ -688,7 +691,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     }
     bool alone = p->warpgroups == 1;
     double wait = p->promotes ? alone ? PROMOTE_ALONE : PROMOTE : alone ? WAIT_ALONE : WAIT;
-    if (p->a.in_registers) wait += alone ? READ_ALONE : READ;
+    if (p->a.in_registers) wait += (alone ? READ_ALONE : READ) * (p->a.planes > 1 ? 2 : 1);
     if (p->pairs && p->promote_pairs < (int)depth) wait += alone ? WAIT_ALONE : WAIT;
     if (p->by_warp) wait = BARRIER / resident;
     double of_a = copy_clocks(p, &p->a, p->a_bytes, (int)depth),

@@ -349,9 +349,10 @@ struct operand {
     enum dtype stored;     /* in shared memory: dtype, or f32 of which planes are made */
     int planes;
     bool along;
-    bool in_registers; /* along, of tf32, the left factor: threads read it out of the tile, for the
-                          units take no lines along the rows of it from there */
-    bool made;         /* neither: warps of the block write its tiles themselves */
+    /* The left factor of wgmma, which threads read out of the tile: of tf32 in lines along the
+     * rows, which the units do not take from there; of f32, of which the threads make planes. */
+    bool in_registers;
+    bool made;    /* neither: warps of the block write its tiles themselves */
     bool stays;   /* all of a block's tiles have the same of it, which shared memory holds whole */
     bool at_load; /* packed: once, into memory that is kept across calls */
     bool across;  /* packed: what is read runs along the rows, unlike the image */
@@ -415,7 +416,8 @@ struct product {
     bool by_warp;   /* mma.sync: a warp waits for its products, and all warps copy; else wgmma */
     int warpgroups; /* that multiply: 64 rows of a tile each; by_warp 1, the whole block */
     int group_threads;
-    int makers; /* warpgroups that make one operand's tiles, in turn; 0: all tiles are copied */
+    bool crowded; /* registers are too few for planes of the left factor */
+    int makers;   /* warpgroups that make one operand's tiles, in turn; 0: all tiles are copied */
     int warp_rows, warp_columns; /* of the sums that the threads of a warp have between them */
     int resident;                /* blocks of a multiprocessor */
     int copier_registers, multiplier_registers; /* of blocks that share a multiprocessor */

@@ -31,8 +31,9 @@
  * other factor is 0 at all of the large ones; and of a factor that picks single elements of the
  * other (rows of an identity), one in four has its last bit rounded.
  *
- * tf32, the left factor in lines along the rows (operand.in_registers): wgmma takes tf32 from shared
- * memory along the depth alone, but from registers however it has come there.
+ * The left factor in registers (operand.in_registers). wgmma takes tf32 from shared memory along the
+ * depth alone, but from registers however it has come there; and planes that threads make of f32
+ * there are never in memory.
  *
  * tf32. The units read an f32 and ignore its last 13 bits. Cut off, factors would be too small, all
  * of them, and what a sum is off by would grow like the depth; so they are rounded to the nearest
@@ -205,6 +206,12 @@ static const char *check_fit(const struct kernel *k, int fit, const struct layou
     return NULL;
 }
 
+/* Those that a thread reads a step's left factor into, and what it takes to do so. */
+static int left_registers(const struct product *p) {
+    enum { PLANES = 48, TF32 = 24 };
+    return !p->a.in_registers ? 0 : p->a.planes > 1 ? PLANES : TF32;
+}
+
 /* Those who make hold what they have read of a step, those who multiply their sums; a block's
  * warpgroups share out what they are launched with: more than that no instruction gets, for ever.
  * Where they ask for it, the compiler knows too that a warpgroup's operands are the same for all of
@@ -213,7 +220,7 @@ static int makers_registers(const struct product *p, bool multiplies) {
     enum { OTHERS = 56, ALL = 512, UNIT = 8, MOST = 232 };
     int groups = p->warpgroups + p->makers, launched = ALL / groups / UNIT * UNIT;
     int sums = p->warp_columns / 2 * (p->promotes ? 2 : 1);
-    int each = (sums + OTHERS + UNIT - 1) / UNIT * UNIT;
+    int each = (sums + OTHERS + left_registers(p) + UNIT - 1) / UNIT * UNIT;
     if (groups == 2) return 0;
     if (each <= launched) {
         int left = (launched * groups - each * p->warpgroups) / p->makers / UNIT * UNIT;
@@ -300,7 +307,7 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
         return arena_printf(a, "k=%d at most where memory runs along it",
                             128 / dtype_bytes(p->a.dtype));
     int sums = n / 2 * product_arrays(p), most = product_registers(p, true);
-    int others = 40 + (p->a.in_registers ? 24 : 0);
+    int others = 40 + left_registers(p);
     if (!most) most = 232;
     if (sums + others > most)
         return arena_printf(a, "%d sums a thread; %d is the limit", sums, most - others);
@@ -424,7 +431,6 @@ static void let_stay(const struct kernel *k, const struct layout *y, struct prod
                      int64_t steps, int64_t others) {
     struct operand *const factors[] = {&p->b, &p->a};
     if (p->by_warp || y->cluster > 1 || p->parts > 1 || p->steps) return;
-    if (operand_makes_planes(&p->a) || operand_makes_planes(&p->b)) return;
     int64_t z = matrix_tiles(k, y, AXIS_Z),
             tiles = z * matrix_tiles(k, y, AXIS_M) * matrix_tiles(k, y, AXIS_N);
     if (tiles <= (int64_t)k->limits->units * p->resident) return; /* a block has one */
@@ -457,6 +463,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     p->makers = c->knob[KNOB_make];
     p->pairs = c->knob[KNOB_pairs];
     p->shares = k->shares;
+    p->crowded = p->makers && n > 64;
     product_operands(k, p, m, n, depth, a);
     if (p->flat && !by_warp && !p->a.flat && !p->b.flat)
         return "flat=1 needs windows that are one apart, of results that nothing reduces";

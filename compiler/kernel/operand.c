@@ -2,8 +2,9 @@
  *
  *     a[m, k] bf16, rows of 4096      tiles of p0 as it is
  *     relu(a)[m, k] bf16              an image of relu(a), which a launch before writes
- *     a[m, k] f32                     an image of three planes of bf16, which add up to a; mma=2:
- *                                     tiles of p0, of which each warp makes the planes it reads
+ *     a[m, k] f32                     tiles of p0, of which threads make three planes of bf16, which
+ *                                     add up to a
+ *     b[n, k] f32                     an image of three planes; mma=2: as a
  *     a[m, k] f32, in tf32            tiles of p0, which are rounded on their way
  *     a[k, m] f32, in tf32            mma=1: tiles of p0, which threads read into registers
  *     b[k, n] f32, in tf32            an image of b, rounded and across: the units take tf32 along
@@ -174,7 +175,7 @@ struct tensor_map operand_map(const struct operand *o, int line, int lines) {
     int64_t bytes = dtype_bytes(o->stored);
     int64_t width = o->along ? o->rows : o->depth, all = o->along ? o->depth : o->rows;
     struct tensor_map m = {.dtype = o->stored,
-                           .tf32 = o->stored == DT_F32 && o->load != NO_VALUE,
+                           .tf32 = o->dtype == DT_F32 && o->load != NO_VALUE,
                            .rank = 3,
                            .size = {width, all, o->batches * o->planes},
                            .stride = {bytes, o->pitch * bytes, o->batch * bytes},
@@ -376,8 +377,12 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
         return pieces;
     o.stored = DT_F32;
     int64_t others = kernel_size(k, axis == AXIS_M ? AXIS_N : AXIS_M);
-    if (o.planes > 1 && by_warp && o.rows * SMALL > others && (!fixed || others <= FEW) &&
-        load != NO_VALUE && k->values.at[load].dtype == DT_F32 &&
+    bool is_f32 = load != NO_VALUE && k->values.at[load].dtype == DT_F32;
+    o.in_registers = o.planes == 3 && !by_warp && axis == AXIS_M && is_f32 && !p->crowded &&
+                     (!fixed || others <= FEW) && is_matrix(k, load, &o) &&
+                     operand_line(&o, tile, depth) == LINE;
+    if (o.in_registers) return o;
+    if (o.planes > 1 && by_warp && o.rows * SMALL > others && (!fixed || others <= FEW) && is_f32 &&
         (is_matrix(k, load, &o) || lies_in_pieces(k, load, &o)) &&
         operand_line(&o, tile, depth) == 128)
         return o;

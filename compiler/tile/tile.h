@@ -51,8 +51,8 @@
  *       ask for, and their shared memory;
  *   T13 what stays in shared memory, copied in the block's first tile, is the same for all of its
  *       tiles, and has a stage for each step;
- *   T14 a left factor that threads read into registers is f32 in lines of 128 bytes along the rows,
- *       and a DOT of it is drained, with none under way, before the step ends.
+ *   T14 of a left factor that threads read into registers a DOT is drained, with none under way,
+ *       before the step ends.
  *
  * Where the epilogue reduces, the store is followed by
  *
