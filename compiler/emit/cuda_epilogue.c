@@ -341,7 +341,7 @@ static void put_plain_sum(struct emitter *w) {
  * warp whose sums are not all finite does this instead. */
 void put_again(struct emitter *w, const struct tile_program *t) {
     const struct kernel *k = w->k;
-    if (!product_may_break(t->product) || k->over) return;
+    if (!product_may_break(t->product) || k->over || t->product->turned) return;
     const struct phase f = phase_of(w, 0);
     for (value_id v = 0; v < k->values.n; v++) w->where[v] = NOWHERE;
     buf_puts(&w->b, "K_FAR void k_again(");
@@ -423,11 +423,10 @@ static void put_terms(struct emitter *w, const struct phase *f) {
     if (beyond) close_brace(w);
 }
 
-/* at: of the sums, which is the chunk's element j, e. rest: as put_store has it. */
-static void put_chunk(struct emitter *w, const struct phase *f, const char *sums, const char *at,
-                      const char *rest) {
+/* at: of the sums, which is the chunk's element j, e. */
+static void put_values_of_chunk(struct emitter *w, const struct phase *f, const char *sums,
+                                const char *at, int chunk) {
     const struct kernel *k = w->k;
-    int chunk = chunk_of(w, f);
     line(w, "const k_idx column = first_column + g * %d;", chunk * OCTET);
     for (uint32_t i = 0; i < f->stores.n; i++)
         line(w, "%s o%u[%d][%d];", math_type(buffer_dtype(w, k->stores.at[f->stores.at[i]].buffer)),
@@ -454,6 +453,14 @@ static void put_chunk(struct emitter *w, const struct phase *f, const char *sums
     put_terms(w, f);
     close_brace(w);
     close_brace(w);
+}
+
+/* The same, and its stores. rest: as put_store has it. */
+static void put_chunk(struct emitter *w, const struct phase *f, const char *sums, const char *at,
+                      const char *rest) {
+    const struct kernel *k = w->k;
+    int chunk = chunk_of(w, f);
+    put_values_of_chunk(w, f, sums, at, chunk);
     for (uint32_t i = 0; i < f->stores.n; i++)
         put_store(w, f->stores.at[i], store_width(w, &k->stores.at[f->stores.at[i]]), chunk, rest);
 }
@@ -555,11 +562,49 @@ static void put_by_columns(struct emitter *w, const struct tile_program *t, cons
     close_brace(w);
 }
 
+/* What a warpgroup has of its 64 rows' columns goes through shared memory, some columns at a time, of
+ * which each warp then stores rows that lie side by side: in threads, only eight of them do. */
+static void put_turned(struct emitter *w, const struct tile_program *t, const struct phase *f,
+                       const char *sums) {
+    const struct product *p = t->product;
+    const struct store_node *s = &w->k->stores.at[f->stores.at[0]];
+    int octets = p->warp_columns / OCTET, each = p->turned / OCTET, group = p->group_threads,
+        warp = w->k->limits->warp;
+    line(w, "float *const turned = (float *)(ring + %d) + group * %d;", t->exchange,
+         p->turned * TURNED_PITCH);
+    line(w, "const int f = 0;");
+    open_loop(w, "g", octets);
+    open_loop(w, "h", 2);
+    put_row(w, f);
+    put_values_of_chunk(w, f, sums, "g * 4 + h * 2 + e", 1);
+    line(w, "#pragma unroll");
+    line(
+        w,
+        "for (int e = 0; e < %d; e++) turned[(g %% %d * %d + quad * %d + e) * %d + tid / 32 * 16 + "
+        "tid %% 32 / 4 + h * 8] = o%u[0][e];",
+        PAIR, each, OCTET, PAIR, TURNED_PITCH, f->stores.at[0]);
+    close_brace(w);
+    line(w, "if (g %% %d < %d) continue;", each, each - 1);
+    line(w, "k_barrier_sync(1 + group, %d);", group);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int i = 0; i < %d; i++)", 2 * p->turned * warp / group);
+    line(w, "const int c = i / 2 * %d + tid / %d, of_group = i %% 2 * %d + tid %% %d;",
+         group / warp, warp, warp, warp);
+    line(w, "const k_idx row = m0 + group * 64 + of_group, m = k_clamp(row, nm - 1);");
+    line(w, "const k_idx n = first_column + (g - %d) * %d + c;", each - 1, OCTET);
+    const char *also, *at = put_place(w, s, &also);
+    line(w, "if (row < nm && n < nn) k_store1(p%d + %s, turned[c * %d + of_group]);",
+         argument_of(w, s->buffer), at, TURNED_PITCH);
+    close_brace(w);
+    line(w, "k_barrier_sync(1 + group, %d);", group);
+    close_brace(w);
+}
+
 static void put_whole(struct emitter *w, const struct tile_program *t, const char *sums) {
     enum { MANY = 16 };
     const struct phase f = phase_of(w, 0);
     int octets = t->product->warp_columns / OCTET, chunk = chunk_of(w, &f);
-    bool wide = product_may_break(t->product);
+    bool wide = product_may_break(t->product) && !t->product->turned;
     if (wide) {
         put_finite(w, product_thread_sums(t->product), sums);
         open_brace(w, "if (!finite)"); /* the sums live no more */
@@ -573,7 +618,9 @@ static void put_whole(struct emitter *w, const struct tile_program *t, const cha
         close_brace(w);
         open_brace(w, "else");
     }
-    if (octets >= MANY && rows_are_places(w, &f) && !kernel_has_spans(w->k))
+    if (t->product->turned)
+        put_turned(w, t, &f, sums);
+    else if (octets >= MANY && rows_are_places(w, &f) && !kernel_has_spans(w->k))
         put_by_columns(w, t, &f, sums);
     else
         put_rows(w, t, &f, sums);
@@ -640,7 +687,8 @@ void put_epilogue_of(struct emitter *w, const struct tile_program *t, const char
              ex_text(w, w->k->bound[AXIS_N]));
         line(w, "const int quad = tid %% 4;");
         declare_exchange(w, t);
-        if (w->k->over && product_may_break(t->product)) put_patch(w, t, sums);
+        bool patches = w->k->over || t->product->turned; /* all warps meet behind it */
+        if (patches && product_may_break(t->product)) put_patch(w, t, sums);
     }
     if (t->product->parts > 1)
         put_share(w, t);

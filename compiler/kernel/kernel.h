@@ -402,6 +402,9 @@ enum { MOST_PASSES = 6, PROMOTE_DEPTH = 64, PROMOTE_TF32 = 32, PLANE_SCALE = 16 
  * second; products of first planes sum up PROMOTE_DEPTH, or half of it where the depth is less than
  * PAIRS_DEEP; those of a first and a second plane have sums of their own, which go to the total
  * every CROSS_STEPS steps. */
+/* Elements from a column to the next in what a warpgroup turns: four threads' columns lie in other
+ * banks. */
+enum { TURNED_PITCH = 68 };
 enum { PAIR_SHIFT = 11, PAIRS_DEEP = 1024, CROSS_STEPS = 64 };
 struct product {
     struct operand a, b;
@@ -433,7 +436,9 @@ struct product {
     int a_bytes, b_bytes;            /* of a step */
     int sharing;  /* tiles whose blocks wait for each other: what their rows come to; 1: none */
     bool online;  /* these meet once: epilogue_is_online */
-    int exchange; /* bytes in which warps leave what they have of the epilogue's reductions */
+    int exchange; /* bytes in which warps leave what they have of the epilogue's reductions; or, */
+    int turned;   /* if not 0, warpgroups so many columns of what they store, whose rows lie side by
+                     side, but begin within sectors of memory: a warp has 16 of them */
 };
 
 /* Where a tile's elements are: threads, then elements of a thread. In a ROWS layout of a pointwise

@@ -360,6 +360,19 @@ static int all_exchanges(const struct kernel *k, const struct layout *y) {
     return bytes;
 }
 
+/* Columns that a warpgroup turns at a time, so that a warp stores whole lines of rows. */
+static int turned_columns(const struct kernel *k, const struct product *p) {
+    enum { SECTOR = 8, MOST = 16 };
+    const struct store_node *s = &k->stores.at[0];
+    if (p->by_warp || p->parts > 1 || k->over || k->stores.n != 1 || s->guard) return 0;
+    if (operand_has_order(&p->a) || operand_has_order(&p->b)) return 0;
+    if (dtype_bytes(k->schedule->loops->buffers.at[s->buffer].meta.dtype) != 4) return 0;
+    if (index_usual_stride(k, s->index, AXIS_M) != 1 ||
+        index_is_vector(k, s->index, AXIS_M, SECTOR))
+        return 0;
+    return p->warp_columns % MOST ? SECTOR : MOST;
+}
+
 /* Blocks that a multiprocessor has room for, by an estimate of the registers. */
 static int resident_blocks(const struct kernel *k, const struct layout *y,
                            const struct product *p) {
@@ -503,7 +516,8 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     y->bx = m;
     y->br = n;
     y->product = p;
-    p->exchange = all_exchanges(k, y);
+    p->turned = turned_columns(k, p);
+    p->exchange = all_exchanges(k, y) + p->warpgroups * p->turned * TURNED_PITCH * 4;
     let_stay(k, y, p, steps, y->smem + p->exchange);
     int64_t smem = rings_bytes(y, steps) + y->smem + p->exchange;
     if (smem > k->limits->smem_block)

@@ -268,8 +268,9 @@ static const struct {
     {INFINITE_PHASES("f32", ""), "mma=2 m=32 n=32 tm=16 tn=16 warps=4 k=32 stages=2", true},
 };
 
-/* Rows of four-byte elements that begin within sectors of memory (k_store_sectors): images that end
- * within tiles, columns first, results of images beside them, warps' tiles. */
+/* Rows of four-byte elements that begin within sectors of memory, which a row's threads have
+ * (k_store_sectors) or a warpgroup turns: images that end within tiles, columns first, results of
+ * images beside them, numbers that are none, two blocks of a multiprocessor, warps' tiles. */
 static const struct {
     const char *text, *config;
     bool old;
@@ -278,6 +279,19 @@ static const struct {
      " %c = convolution(%x, %w, %b, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n"
      " %r = relu(%c)\n return %r\n}\n",
      "mma=1 m=64 n=64 k=32 stages=2 warps=8", false},
+    {"graph(%x: f32[3, 8, 8, 8], %w: f32[72, 8, 3, 3], %b: f32[72]) convolutions tf32 {\n"
+     " %c = convolution(%x, %w, %b, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n"
+     " %r = relu(%c)\n return %r\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 warps=8", false},
+    {"graph(%x: f32[3, 8, 9, 9], %w: f32[24, 8, 3, 3], %b: f32[24]) {\n"
+     " %m = gt(%x, 2)\n %q = where(%m, inf, %x)\n"
+     " %c = convolution(%q, %w, %b, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n"
+     " %t = tanh(%c)\n return %t\n}\n",
+     "mma=1 m=128 n=24 k=64 stages=2 warps=16 make=2", false},
+    {"graph(%x: f32[3, 8, 16, 16], %w: f32[32, 8, 3, 3], %b: f32[32]) convolutions tf32 {\n"
+     " %c = convolution(%x, %w, %b, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n"
+     " %r = relu(%c)\n return %r\n}\n",
+     "mma=1 m=64 n=32 k=32 stages=2 warps=8 fit=2", false},
     {"graph(%x: f32[2, 8, 92], %w: f32[66, 8, 3]) convolutions tf32 {\n"
      " %c = convolution(%x, %w, None, [1], [0], [1], False, [0], 1, 1)\n return %c\n}\n",
      "mma=1 m=64 n=128 k=32 stages=2 warps=12 make=2", false},

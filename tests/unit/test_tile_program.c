@@ -152,6 +152,29 @@ static void test_print_tf32(void **state) {
     arena_free(a);
 }
 
+/* Rows that lie side by side in memory are turned where they begin within sectors: images of 100
+ * pixels, not of 144. */
+static void test_turned_rows(void **state) {
+    static const struct {
+        const char *graph;
+        int turned;
+    } cases[] = {{"graph(%x: f32[3, 8, 12, 12], %w: f32[24, 8, 3, 3]) convolutions tf32 {\n"
+                  "  %c: f32[3, 24, 10, 10] = convolution(%x, %w, None, 1, 0)\n  return %c\n}\n",
+                  8},
+                 {"graph(%x: f32[3, 8, 14, 14], %w: f32[24, 8, 3, 3]) convolutions tf32 {\n"
+                  "  %c: f32[3, 24, 12, 12] = convolution(%x, %w, None, 1, 0)\n  return %c\n}\n",
+                  0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        const struct tile_program *t =
+            program_of(a, cases[i].graph, "mma=1 m=64 n=24 k=32 stages=2 warps=12 make=2");
+        assert_int_equal(t->product->turned, cases[i].turned);
+        assert_int_equal(t->product->exchange, cases[i].turned * TURNED_PITCH * 4);
+        assert_true(t->exchange + t->product->exchange <= t->smem);
+        arena_free(a);
+    }
+}
+
 /* What windows are read through is copied once, and the other factor is as deep. */
 static void test_print_windows(void **state) {
     struct arena *a = arena_new();
@@ -785,6 +808,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_print),
         cmocka_unit_test(test_print_tf32),
+        cmocka_unit_test(test_turned_rows),
         cmocka_unit_test(test_print_windows),
         cmocka_unit_test(test_print_made),
         cmocka_unit_test(test_print_by_warps),
