@@ -588,12 +588,16 @@ static void put_turned(struct emitter *w, const struct tile_program *t, const st
     line(w, "k_barrier_sync(1 + group, %d);", group);
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = 0; i < %d; i++)", 2 * p->turned * warp / group);
-    line(w, "const int c = i / 2 * %d + tid / %d, of_group = i %% 2 * %d + tid %% %d;",
-         group / warp, warp, warp, warp);
+    const char *between =
+        p->beside > 1 ? arena_printf(w->arena, " * %d + tid %% %d", p->beside, p->beside) : "";
+    line(w, "const int c = (i / %d * %d + tid / %d)%s;", 2 * p->beside, group / warp, warp,
+         between);
+    line(w, "const int of_group = i %% %d * %d + tid %% %d / %d;", 2 * p->beside, warp / p->beside,
+         warp, p->beside);
     line(w, "const k_idx row = m0 + group * 64 + of_group, m = k_clamp(row, nm - 1);");
     line(w, "const k_idx n = first_column + (g - %d) * %d + c;", each - 1, OCTET);
     const char *also, *at = put_place(w, s, &also);
-    line(w, "if (row < nm && n < nn) k_store1(p%d + %s, turned[c * %d + of_group]);",
+    line(w, "if (row < nm && n < nn%s) k_store1(p%d + %s, turned[c * %d + of_group]);", also,
          argument_of(w, s->buffer), at, TURNED_PITCH);
     close_brace(w);
     line(w, "k_barrier_sync(1 + group, %d);", group);

@@ -438,7 +438,8 @@ struct product {
     bool online;  /* these meet once: epilogue_is_online */
     int exchange; /* bytes in which warps leave what they have of the epilogue's reductions; or, */
     int turned;   /* if not 0, warpgroups so many columns of what they store, whose rows lie side by
-                     side, but begin within sectors of memory: a warp has 16 of them */
+                     side, but begin within sectors of memory: a warp has 16 of them; */
+    int beside;   /* and so many columns between these, or 1: phases of a transposed convolution */
 };
 
 /* Where a tile's elements are: threads, then elements of a thread. In a ROWS layout of a pointwise

@@ -360,15 +360,21 @@ static int all_exchanges(const struct kernel *k, const struct layout *y) {
     return bytes;
 }
 
-/* Columns that a warpgroup turns at a time, so that a warp stores whole lines of rows. */
-static int turned_columns(const struct kernel *k, const struct product *p) {
+/* Columns that a warpgroup turns at a time, so that a warp stores whole lines of rows, or of rows
+ * with two columns between them, which are no vector. */
+static int turned_columns(const struct kernel *k, const struct product *p, int *beside) {
     enum { SECTOR = 8, MOST = 16 };
     const struct store_node *s = &k->stores.at[0];
-    if (p->by_warp || p->parts > 1 || k->over || k->stores.n != 1 || s->guard) return 0;
+    *beside = 1;
+    if (p->by_warp || p->parts > 1 || k->over || k->stores.n != 1) return 0;
     if (operand_has_order(&p->a) || operand_has_order(&p->b)) return 0;
     if (dtype_bytes(k->schedule->loops->buffers.at[s->buffer].meta.dtype) != 4) return 0;
-    if (index_usual_stride(k, s->index, AXIS_M) != 1 ||
-        index_is_vector(k, s->index, AXIS_M, SECTOR))
+    if (store_step(k, s, AXIS_M, 1) == 2 && store_step(k, s, AXIS_N, 1) == 1)
+        *beside = 2;
+    else if (s->guard || index_usual_stride(k, s->index, AXIS_M) != 1)
+        return 0;
+    if (*beside == 1 ? index_is_vector(k, s->index, AXIS_M, SECTOR)
+                     : !s->guard && index_is_vector(k, s->index, AXIS_N, 2))
         return 0;
     return p->warp_columns % MOST ? SECTOR : MOST;
 }
@@ -516,7 +522,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     y->bx = m;
     y->br = n;
     y->product = p;
-    p->turned = turned_columns(k, p);
+    p->turned = turned_columns(k, p, &p->beside);
     p->exchange = all_exchanges(k, y) + p->warpgroups * p->turned * TURNED_PITCH * 4;
     let_stay(k, y, p, steps, y->smem + p->exchange);
     int64_t smem = rings_bytes(y, steps) + y->smem + p->exchange;

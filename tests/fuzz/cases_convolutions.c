@@ -288,6 +288,14 @@ static const struct {
      " %c = convolution(%q, %w, %b, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n"
      " %t = tanh(%c)\n return %t\n}\n",
      "mma=1 m=128 n=24 k=64 stages=2 warps=16 make=2", false},
+    {"graph(%x: f32[2, 8, 5, 23], %w: f32[8, 24, 3, 3], %b: f32[24]) convolutions tf32 {\n"
+     " %c = convolution(%x, %w, %b, [2, 2], [1, 1], [1, 1], True, [0, 0], 1)\n"
+     " %r = relu(%c)\n return %r\n}\n",
+     "mma=1 m=128 n=64 k=32 stages=2 warps=12", false},
+    {"graph(%x: f32[2, 8, 5, 23], %w: f32[8, 20, 3, 3]) {\n"
+     " %m = gt(%x, 2)\n %q = where(%m, inf, %x)\n"
+     " %c = convolution(%q, %w, None, [2, 2], [1, 1], [1, 1], True, [0, 0], 1)\n return %c\n}\n",
+     "mma=1 m=64 n=40 k=64 stages=2 warps=12 make=2", false},
     {"graph(%x: f32[3, 8, 16, 16], %w: f32[32, 8, 3, 3], %b: f32[32]) convolutions tf32 {\n"
      " %c = convolution(%x, %w, %b, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n"
      " %r = relu(%c)\n return %r\n}\n",
