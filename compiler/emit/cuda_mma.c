@@ -615,7 +615,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
         case TILE_ADD: put_add(w, t); break;
         case TILE_CROSS: put_cross(w, t, x->n); break;
         case TILE_FOLD:
-            open_brace(w, "if (step %% %d == %d)", x->n, x->n - 1);
+            open_brace(w, "if (step %% %d == %d && step + 1 < steps)", x->n, x->n - 1);
             put_fold(w, t, false);
             close_brace(w);
             break;

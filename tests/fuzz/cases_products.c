@@ -57,6 +57,8 @@ static const struct product_case by_warpgroups[] = {
      * total twice, an epilogue */
     {"graph(%x: f32[70, 520], %y: f32[520, 36]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
+    {"graph(%x: f32[40, 1224], %y: f32[1224, 36]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
     {"graph(%x: f32[523, 67], %y: f32[41, 523]) {\n %a = permute(%x, [1, 0])\n"
      " %b = permute(%y, [1, 0])\n %z = mm(%a, %b)\n return %z\n}\n",
      "mma=1 m=64 n=32 k=64 stages=3 warps=8 pairs=1"},

@@ -642,6 +642,25 @@ static void test_mistakes_of_edges(void **state) {
     arena_free(a);
 }
 
+/* Pairs: no total has more than 16 sums in a row where there is none beside it, or a short one. */
+static void test_folds(void **state) {
+    static const struct {
+        int depth, block, levels;
+    } cases[] = {{1024, 1, 0}, {1088, 16, 1}, {2048, 16, 1}, {4032, 16, 1}, {4096, 32, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        int k = cases[i].depth;
+        const char *graph = arena_printf(a,
+                                         "graph(%%a: f32[64, %d], %%b: f32[%d, 64]) {\n"
+                                         "  %%c: f32[64, 64] = mm(%%a, %%b)\n  return %%c\n}\n",
+                                         k, k);
+        const struct folds *f = &program_of(a, graph, of_pairs)->product->folds;
+        assert_int_equal(f->block, cases[i].block);
+        assert_int_equal(f->levels, cases[i].levels);
+        arena_free(a);
+    }
+}
+
 /* Blocks have about as many steps: of triangles no block more than one tile above the mean. */
 static void test_order(void **state) {
     struct arena *a = arena_new();
@@ -927,6 +946,7 @@ int main(void) {
         cmocka_unit_test(test_bounded),
         cmocka_unit_test(test_mistakes_of_edges),
         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_folds),
         cmocka_unit_test(test_print),
         cmocka_unit_test(test_print_tf32),
         cmocka_unit_test(test_print_windows),
