@@ -10,6 +10,7 @@
 
 #include "capture/capture.h"
 #include "graph/eval.h"
+#include "graph/loop.h"
 #include "judged.h"
 #include "limited.h"
 #include "symbolic.h"
@@ -101,6 +102,8 @@ struct ws_captured *ws_capture(const struct ws_options *o, struct stages *s, str
     struct training t = {c, o->mode, s, d};
     if (o->mode != WS_FWD && !run_limited(c->arena, c->graph->ex, &c->limits, make_training, &t, d))
         return NULL;
+    c->graph = graph_roll(c->graph);
+    c->init = graph_roll(c->init);
     c->n_inputs = (int)c->graph->inputs.n;
     c->n_outputs = (int)c->graph->outputs.n;
     c->graph_hash = graph_hash(c);
