@@ -12,7 +12,7 @@
 #include "graph/loop.h"
 #include "loop/lower_impl.h"
 
-enum { ALIGN = 16 /* bytes: the longest vectors, and what tensor maps want */, TURNS = 2 };
+enum { ALIGN = 64 /* bytes: the longest vectors */, TURNS = 2 };
 #define NONE UINT32_MAX
 
 static const struct meta *meta_at(const struct lowering *w, node_id id) {
