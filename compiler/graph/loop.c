@@ -81,7 +81,8 @@ static void slice_meta(const struct meta *m, struct meta *out) {
 }
 
 static bool same_shape(const struct meta *a, const struct meta *b) {
-    return a->dtype == b->dtype && a->rank == b->rank && !memcmp(a->size, b->size, a->rank * sizeof(ex));
+    return a->dtype == b->dtype && a->rank == b->rank &&
+           !memcmp(a->size, b->size, a->rank * sizeof(ex));
 }
 
 static bool fits_slices(const struct infer *in, const struct meta *m, const struct loop_role *r) {

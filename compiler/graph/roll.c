@@ -45,8 +45,8 @@ struct element {
 /* What an input of the body is made of. */
 struct operand {
     enum loop_way is;
-    node_id old;     /* whole: the node; carried: its node of step 0, which the body yields */
-    node_id init;    /* carried: what step 0 has */
+    node_id old;       /* whole: the node; carried: its node of step 0, which the body yields */
+    node_id init;      /* carried: what step 0 has */
     struct element at; /* sliced, in step 0 */
     int64_t way;
     node_id template; /* the node of the old graph that it is in step 1 */
@@ -182,7 +182,8 @@ static bool same_numbers(const struct node *a, const struct node *b) {
 }
 
 static bool same_element(const struct element *a, const struct element *b, int64_t way) {
-    return a->base == b->base && a->dim == b->dim && a->kept == b->kept && b->index == a->index + way;
+    return a->base == b->base && a->dim == b->dim && a->kept == b->kept &&
+           b->index == a->index + way;
 }
 
 static uint32_t add_operand(struct rolling *r, struct steps *s, struct operand o) {
@@ -197,7 +198,8 @@ static uint32_t add_operand(struct rolling *r, struct steps *s, struct operand o
 
 static bool same_type(const struct graph *g, node_id a, node_id b) {
     const struct meta *x = &g->nodes.at[a].meta, *y = &g->nodes.at[b].meta;
-    return x->dtype == y->dtype && x->rank == y->rank && !memcmp(x->size, y->size, x->rank * sizeof(ex));
+    return x->dtype == y->dtype && x->rank == y->rank &&
+           !memcmp(x->size, y->size, x->rank * sizeof(ex));
 }
 
 /* An operand of step 1, and what it is in step 0. */
@@ -228,8 +230,8 @@ static bool add_shown(struct rolling *r, struct steps *s, uint32_t place) {
     struct operand o = {.is = LOOP_IS_SLICED, .init = NONE, .template = one};
     struct element next = {0};
     node_id of, of_next;
-    if (!shows_element(r->from, zero, &o.at, &of) || !shows_element(r->from, one, &next, &of_next) ||
-        of != of_next || of >= s->begin)
+    if (!shows_element(r->from, zero, &o.at, &of) ||
+        !shows_element(r->from, one, &next, &of_next) || of != of_next || of >= s->begin)
         return false;
     if (r->map[of] == NONE && r->at[of].loop != NONE) return false; /* an element of an element */
     o.at.base = next.base = r->map[of];
@@ -370,9 +372,10 @@ static node_id move_dim(struct graph *g, node_id x, int64_t from, int64_t to, st
 /* The node of the new graph for one of the old. */
 static node_id now(struct rolling *r, node_id old) {
     const struct place *at = &r->at[old];
-    if (r->map[old] == NONE) {
+    if (r->map[old] == NONE && at->loop == NONE) { /* an element that steps have shown */
+        r->map[old] = graph_copy(r->to, r->from, old, r->map);
+    } else if (r->map[old] == NONE) {
         struct arg args[] = {arg_node(at->loop), arg_int(r->to, 0), arg_int(r->to, at->step)};
-        WS_ASSERT(at->loop != NONE);
         r->map[old] = must_call(r->to, OP_SELECT, args, 3, r->from->nodes.at[old].where);
     }
     return r->map[old];
@@ -401,26 +404,32 @@ static void keep_dimension(struct rolling *r, struct graph *body, const struct o
     r->body[o->template] = must_call(body, OP_UNSQUEEZE, args, 2, (struct span){0});
 }
 
+enum { CARRIED = 2 }; /* while outputs are looked for: wanted by the next step */
+
 /* Which nodes of a step are wanted after it: 1 + the number of the output. */
 static uint32_t *find_outputs(struct rolling *r, const struct steps *s, uint32_t *n_outputs) {
     const struct graph *g = r->from;
     uint32_t *output = NEW_ARRAY(r->to->arena, uint32_t, s->period);
     node_id end = s->begin + s->n * s->period;
     for (uint32_t i = 0; i < s->operands.n; i++)
-        if (s->operands.at[i].is == LOOP_IS_CARRIED) output[s->operands.at[i].old - s->begin] = 1;
+        if (s->operands.at[i].is == LOOP_IS_CARRIED)
+            output[s->operands.at[i].old - s->begin] = CARRIED;
     for (node_id id = end; id < g->nodes.n; id++)
         for (int i = 0; i < g->nodes.at[id].n_args; i++) {
             const node_id *at;
             for (int k = arg_nodes(&g->nodes.at[id].args[i], &at); k-- > 0;)
-                if (at[k] >= s->begin && at[k] < end) output[(at[k] - s->begin) % s->period] = 1;
+                if (at[k] >= s->begin && at[k] < end) output[(at[k] - s->begin) % s->period] |= 1;
         }
     for (uint32_t i = 0; i < g->outputs.n; i++) {
         node_id id = g->outputs.at[i];
-        if (id >= s->begin && id < end) output[(id - s->begin) % s->period] = 1;
+        if (id >= s->begin && id < end) output[(id - s->begin) % s->period] |= 1;
     }
     *n_outputs = 0;
     for (uint32_t p = 0; p < s->period; p++)
-        if (output[p]) output[p] = ++*n_outputs;
+        if (output[p] == 1 && s->replaced[p])
+            output[p] = 0; /* to be had outside */
+        else if (output[p])
+            output[p] = ++*n_outputs;
     return output;
 }
 
@@ -480,8 +489,8 @@ static void make_loop(struct rolling *r, const struct steps *s) {
     for (uint32_t p = 0; p < s->period; p++) {
         if (!output[p]) continue;
         args[LOOP_OUTPUT] = arg_int(r->to, output[p] - 1);
-        node_id loop = must_call(r->to, OP_LOOP, args, LOOP_ARGUMENTS,
-                                 r->from->nodes.at[s->begin + p].where);
+        node_id loop =
+            must_call(r->to, OP_LOOP, args, LOOP_ARGUMENTS, r->from->nodes.at[s->begin + p].where);
         for (uint32_t t = 0; t < s->n; t++)
             r->at[s->begin + t * s->period + p] = (struct place){loop, t};
     }
@@ -511,10 +520,11 @@ static uint32_t stretch_of(const struct rolling *r, const struct arg *list, uint
 static node_id stretch(struct rolling *r, node_id loop, int64_t first, int64_t n, int way,
                        struct span where) {
     struct graph *g = r->to;
-    int64_t least = way > 0 ? first : first - n + 1, all = ex_value(g->ex, g->nodes.at[loop].meta.size[0]);
+    int64_t least = way > 0 ? first : first - n + 1,
+            all = ex_value(g->ex, g->nodes.at[loop].meta.size[0]);
     if (n < all) {
-        struct arg args[] = {arg_node(loop), arg_int(g, 0), arg_int(g, least), arg_int(g, least + n),
-                             arg_int(g, 1)};
+        struct arg args[] = {arg_node(loop), arg_int(g, 0), arg_int(g, least),
+                             arg_int(g, least + n), arg_int(g, 1)};
         loop = must_call(g, OP_SLICE, args, 5, where);
     }
     if (way > 0) return loop;

@@ -53,8 +53,7 @@ static node_id *add_steps(struct unrolling *u, const struct node *n, node_id ori
             map[body->inputs.at[i].node] = x;
         }
         add_step(u, body, map, origin);
-        for (uint32_t k = 0; k < n_outputs; k++)
-            outputs[k * steps + t] = map[body->outputs.at[k]];
+        for (uint32_t k = 0; k < n_outputs; k++) outputs[k * steps + t] = map[body->outputs.at[k]];
     }
     return outputs;
 }

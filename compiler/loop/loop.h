@@ -62,12 +62,13 @@ struct loop_window {
 struct buffer {
     const char *name;
     enum buffer_kind kind;
-    int index;        /* INPUT: of graph.inputs; OUTPUT: of graph.outputs */
-    struct meta meta; /* TEMP, OUTPUT and WINDOW are contiguous; OUTPUT may have another shape than the
+    int index; /* INPUT: of graph.inputs; OUTPUT: of graph.outputs */
+    struct meta
+        meta; /* TEMP, OUTPUT and WINDOW are contiguous; OUTPUT may have another shape than the
                          graph's output, with the same elements in the same order; of a STACK each
                          element along its outermost dimension is, and begins where vectors do */
     struct loop_window window; /* WINDOW */
-    node_id node;     /* one more than the node of loops.graph whose elements it holds, in row-major
+    node_id node; /* one more than the node of loops.graph whose elements it holds, in row-major
                      order; 0: it holds parts of them, or of what a pass has made */
 };
 
@@ -136,7 +137,7 @@ struct nest {
     const char *name; /* of the graph node, a C identifier */
     node_id origin;   /* node of the captured graph */
     struct span where;
-    uint32_t epoch; /* of loop k, 2k + 1; before it 2k */
+    uint32_t epoch;           /* of loop k, 2k + 1; before it 2k */
     bool matmul;              /* from mm/bmm: wants the dot schedule */
     enum precision precision; /* of a product of f32 */
     buffer_id out;
@@ -158,9 +159,7 @@ struct loops {
 
 /* The loop of an epoch, or NO_LOOP; and how often its nests are run. */
 enum { NO_LOOP = UINT32_MAX };
-static inline uint32_t loop_of(uint32_t epoch) {
-    return epoch % 2 ? epoch / 2 : (uint32_t)NO_LOOP;
-}
+static inline uint32_t loop_of(uint32_t epoch) { return epoch % 2 ? epoch / 2 : (uint32_t)NO_LOOP; }
 int64_t nest_steps(const struct loops *l, const struct nest *n);
 
 /* The buffer that b is in step t, and from which element on. */

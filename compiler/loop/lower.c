@@ -266,11 +266,10 @@ void broadcast_index(struct exprs *p, const struct meta *operand, const ex *inde
 struct nest begin_nest(struct lowering *w, node_id id) {
     const struct node *x = &w->g->nodes.at[id];
     struct exprs *p = w->l->ex;
-    struct nest n = {
-        .name = identifier(w->l->arena, x->name),
-        .origin = x->origin,
-        .where = x->where,
-        .epoch = w->epoch};
+    struct nest n = {.name = identifier(w->l->arena, x->name),
+                     .origin = x->origin,
+                     .where = x->where,
+                     .epoch = w->epoch};
     for (int k = 0; k < x->meta.rank; k++) {
         if (is_one(p, x->meta.size[k])) {
             n.out_index[k] = ex_const(p, 0);

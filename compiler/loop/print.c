@@ -135,7 +135,8 @@ static void buffer_print(struct buf *b, const struct loops *l, const struct buff
     if (x->kind == BUFFER_WINDOW) {
         const struct loop_window *of = &x->window;
         buf_printf(b, " of %s", l->buffers.at[of->of].name);
-        if (of->carried) buf_printf(b, ", a step before, at first %s", l->buffers.at[of->start].name);
+        if (of->carried)
+            buf_printf(b, ", a step before, at first %s", l->buffers.at[of->start].name);
         if (of->ring)
             buf_printf(b, ", %lld in turns", (long long)of->ring);
         else if (!of->carried)

@@ -56,7 +56,7 @@ static bool find_dense(struct lowering *w, node_id id, int64_t each, buffer_id *
     begin_index(w, id, index);
     node_id same = same_elements(w, id, index);
     if (!w->has_buffer[same]) return false;
-    struct buffer *b = &w->l->buffers.at[*out = w->buffer_of[same]];
+    struct buffer *b = &w->l->buffers.at[ *out = w->buffer_of[same]];
     bool given = b->kind == BUFFER_INPUT && !w->g->in_doubles;
     if (b->kind == BUFFER_STACK && !meta_is_contiguous(w->l->ex, &b->meta)) return same == id;
     if (b->kind == BUFFER_WINDOW || (b->kind == BUFFER_INPUT && !given)) return false;
