@@ -187,13 +187,12 @@ static struct ws_kernel describe_kernel(struct compile *c, const struct kernel *
                             .at_load = c->schedule->groups.at[k->group].at_load,
                             .guard = "",
                             .steps = 1,
-                            .loop = -1,
                             .ir = k,
                             .bytes = k->bytes_read + k->bytes_written,
                             .flops = k->flops};
     uint32_t loop = loop_of(nest_of(c, k)->epoch);
     if (loop != NO_LOOP && !out.at_load) {
-        out.loop = (int)loop;
+        out.loop = (int)loop + 1;
         out.steps = (int)nest_steps(c->loops, nest_of(c, k));
     }
     const char *canonical = symbols_rename(c->captured, text.p);
@@ -412,7 +411,7 @@ void ws_explain(const struct ws_captured *c, const struct ws_program *p, struct 
     for (int i = 0; i < p->n_kernels; i++) {
         const struct ws_kernel *k = &p->kernels[i];
         buf_printf(b, "  %s  %s%s", k->name, k->kind, k->at_load ? ", once at load" : "");
-        if (k->loop >= 0) buf_printf(b, ", in each of %d steps", k->steps);
+        if (k->loop) buf_printf(b, ", in each of %d steps", k->steps);
         buf_printf(b, ", moves %.4g MB, computes %.4g MFLOP, hash %s\n", k->bytes / 1e6,
                    k->flops / 1e6, k->hash);
         if (k->ir->a_fixed || k->ir->b_fixed)

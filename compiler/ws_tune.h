@@ -144,8 +144,9 @@ struct ws_kernel {
     enum precision precision; /* of a product of f32 */
     const char *hash;         /* 16 hex digits of the canonical text of its body, sizes included */
     bool at_load;             /* it runs once, before all calls: what it writes is fixed */
-    int steps;                /* how often a call runs it: a kernel of a loop */
-    int loop;                 /* which; -1: it is of none. A loop's kernels follow each other */
+    int loop;                 /* one more than the number of the loop that it is of; 0: of none.
+                                 A loop's kernels follow each other */
+    int steps;                /* of a loop: how often a call runs it */
     int same;                 /* the first kernel of the program with this body and these sizes:
                                  itself, or one whose configs, texts and times are its own, too */
     const char

@@ -65,7 +65,8 @@ enum ws_status buffers_place(struct buffers *b, struct data *x, const struct ws_
     }
     for (int i = 0; i < p->n_buffers && d->status == WS_OK; i++) { /* of what is placed by now */
         size_t from;
-        if (p->buffers[i].kind == WS_BUF_WINDOW) b->at[i] = b->at[ws_window_last(p, i, &from)] + from;
+        if (p->buffers[i].kind == WS_BUF_WINDOW)
+            b->at[i] = b->at[ws_window_last(p, i, &from)] + from;
     }
     return d->status;
 }
@@ -247,7 +248,7 @@ static void bind_loop(const struct plan *p, const struct buffers *b, int k, int 
 static int bind_from(const struct plan *p, const struct buffers *b, int k, struct launches *out) {
     const struct ws_kernel *kernels = p->program->kernels;
     int end = k + 1;
-    if (kernels[k].loop < 0) {
+    if (!kernels[k].loop) {
         bind(p->chosen[k], b, kernels[k].at_load, out);
         return end;
     }
@@ -307,7 +308,8 @@ static enum ws_status launches_again(const struct plan *p, struct buffers *b, st
         const struct ws_source *s = &p->chosen[k]->source;
         if (s->workspace > scratch) scratch = s->workspace;
         if (s->tickets > tickets) tickets = s->tickets;
-        runs += s->n_launches * p->program->kernels[k].steps;
+        const struct ws_kernel *kernel = &p->program->kernels[k];
+        runs += s->n_launches * (kernel->loop ? kernel->steps : 1);
     }
     if (buffers_renew(b, d) != WS_OK || need_scratch(b, scratch, d) != WS_OK ||
         need_tickets(b, tickets, d) != WS_OK)

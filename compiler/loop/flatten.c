@@ -17,6 +17,7 @@ struct flattening {
     const struct graph *from;
     struct flat *flat;
     node_id *map;
+    const bool *last; /* by node of `from` */
     uint32_t epoch;
     VEC(uint32_t) epochs;
 };
@@ -35,6 +36,15 @@ static node_id must_call(struct flattening *f, enum op op, const struct arg *arg
     if (!graph_call(f->to, op, args, n, like->where, &d, &out)) WS_BUG("flatten: %s", d.text);
     f->to->nodes.at[out].origin = f->from->nodes.n + out; /* of no operator outside */
     return out;
+}
+
+/* A slice, of the last step of a loop. */
+static bool shows_last(const struct graph *g, node_id id) {
+    const struct node *n = &g->nodes.at[id];
+    if (n->op != OP_SLICE || g->nodes.at[n->args[0].node].op != OP_LOOP) return false;
+    int64_t steps = loop_steps(g, g->nodes.at[n->args[0].node].args);
+    return n->args[1].i == ex_const(g->ex, 0) && n->args[2].i == ex_const(g->ex, steps - 1) &&
+           n->args[3].i == ex_const(g->ex, steps) && n->args[4].i == ex_const(g->ex, 1);
 }
 
 static void add_inputs(struct flattening *f, const struct node *n, node_id *map) {
@@ -94,17 +104,49 @@ static void add_stacks(struct flattening *f, node_id first, const node_id *map,
     const struct graph *g = f->from;
     const struct node *n = &g->nodes.at[first];
     const struct graph *body = n->args[LOOP_BODY].graph;
-    for (node_id id = first; id < g->nodes.n; id++)
-        if (loop_same(n, &g->nodes.at[id])) loop->kept[loop_output(g, g->nodes.at[id].args)] = true;
+    bool *used = NEW_ARRAY(f->to->arena, bool, body->outputs.n);
+    for (node_id id = first; id < g->nodes.n; id++) {
+        if (!loop_same(n, &g->nodes.at[id])) continue;
+        used[loop_output(g, g->nodes.at[id].args)] = true;
+        loop->kept[loop_output(g, g->nodes.at[id].args)] |= !f->last[id];
+    }
     for (uint32_t k = 0; k < body->outputs.n; k++) {
-        struct arg args[] = {arg_node(map[body->outputs.at[k]]), n->args[LOOP_STEPS]};
-        bool wanted = loop->kept[k] || is_carried(f, n, k);
+        bool turns = !loop->kept[k] && loop->steps > LOOP_TURNS;
+        struct arg args[] = {arg_node(map[body->outputs.at[k]]),
+                             turns ? arg_int(f->to, LOOP_TURNS) : n->args[LOOP_STEPS]};
+        bool wanted = used[k] || is_carried(f, n, k);
         loop->stack[k] = wanted ? must_call(f, OP_LOOP_STACK, args, 2, n) : NONE;
     }
     mark(f, f->epoch + 1);
     for (node_id id = first; id < g->nodes.n; id++)
         if (loop_same(n, &g->nodes.at[id]))
             f->map[id] = loop->stack[loop_output(g, g->nodes.at[id].args)];
+}
+
+/* By node of a loop: is what the last step has left all that anybody reads? */
+static bool *find_last(const struct graph *g) {
+    bool *last = NEW_ARRAY(g->arena, bool, g->nodes.n);
+    for (node_id id = 0; id < g->nodes.n; id++) last[id] = g->nodes.at[id].op == OP_LOOP;
+    for (node_id id = 0; id < g->nodes.n; id++)
+        for (int k = 0; k < g->nodes.at[id].n_args; k++) {
+            const node_id *at;
+            for (int q = arg_nodes(&g->nodes.at[id].args[k], &at); q-- > 0;)
+                last[at[q]] &= shows_last(g, id);
+        }
+    for (uint32_t i = 0; i < g->outputs.n; i++) last[g->outputs.at[i]] = false;
+    return last;
+}
+
+/* The last step of one that has memory for few. */
+static node_id add_last(struct flattening *f, node_id id) {
+    const struct node *n = &f->from->nodes.at[id];
+    node_id stack = f->map[n->args[0].node];
+    int64_t steps = loop_steps(f->from, f->from->nodes.at[n->args[0].node].args);
+    int64_t turns = ex_value(f->to->ex, f->to->nodes.at[stack].meta.size[0]);
+    int64_t at = (steps - 1) % turns;
+    struct arg args[] = {arg_node(stack), arg_int(f->to, 0), arg_int(f->to, at),
+                         arg_int(f->to, at + 1), arg_int(f->to, 1)};
+    return must_call(f, OP_SLICE, args, 5, n);
 }
 
 static void add_loop(struct flattening *f, node_id id) {
@@ -135,10 +177,13 @@ const struct flat *graph_flatten(const struct graph *g) {
     struct flat *flat = NEW(g->arena, struct flat);
     struct flattening f = {.to = graph_like(g), .from = g, .flat = flat};
     f.map = NEW_ARRAY(g->arena, node_id, g->nodes.n);
+    f.last = find_last(g);
     f.to->stores_values = g->stores_values;
     f.to->in_doubles = g->in_doubles;
     for (node_id id = 0; id < g->nodes.n; id++) {
-        if (g->nodes.at[id].op != OP_LOOP)
+        if (shows_last(g, id))
+            f.map[id] = add_last(&f, id);
+        else if (g->nodes.at[id].op != OP_LOOP)
             f.map[id] = graph_copy(f.to, g, id, f.map);
         else if (is_first(g, id))
             add_loop(&f, id);

@@ -12,7 +12,7 @@
 #include "graph/loop.h"
 #include "loop/lower_impl.h"
 
-enum { ALIGN = 64 /* bytes: the longest vectors */, TURNS = 2 };
+enum { ALIGN = 64 /* bytes: the longest vectors */ };
 #define NONE UINT32_MAX
 
 static const struct meta *meta_at(const struct lowering *w, node_id id) {
@@ -32,14 +32,12 @@ static int64_t padded(const struct lowering *w, const struct meta *m, int64_t el
     return unit ? (elements + unit - 1) / unit * unit : elements;
 }
 
-/* One for all steps of what node `id` is. */
-static buffer_id add_stack(struct lowering *w, node_id id, int64_t steps) {
+/* For all steps of what node `id` is. */
+static buffer_id add_stack(struct lowering *w, node_id id) {
     struct exprs *p = w->l->ex;
     buffer_id b = add_buffer(w, BUFFER_STACK, 0, id);
     struct meta *m = &w->l->buffers.at[b].meta;
     int64_t each = padded(w, m, step_elements(w, m));
-    if (ex_value(p, m->size[0]) != steps) w->l->buffers.at[b].node = 0; /* it has some */
-    m->size[0] = ex_const(p, steps);
     m->stride[0] = ex_const(p, each);
     return b;
 }
@@ -69,8 +67,7 @@ static buffer_id dense_buffer(struct lowering *w, node_id id, bool steps) {
     int64_t each = steps ? step_elements(w, m) : 0;
     buffer_id b;
     if (!find_dense(w, id, each, &b)) {
-        b = steps ? add_stack(w, id, ex_value(w->l->ex, m->size[0]))
-                  : add_buffer(w, BUFFER_STACK, 0, id);
+        b = steps ? add_stack(w, id) : add_buffer(w, BUFFER_STACK, 0, id);
         w->epoch--;
         copy_node(w, id, b);
         w->epoch++;
@@ -89,8 +86,8 @@ static int64_t each_of(const struct lowering *w, buffer_id b, int64_t elements) 
 static buffer_id stack_of(struct lowering *w, uint32_t output, int64_t *ring) {
     const struct flat_loop *loop = &w->flat->loops.at[w->epoch / 2];
     node_id id = loop->stack[output];
-    *ring = loop->kept[output] || loop->steps <= TURNS ? 0 : TURNS;
-    if (!w->has_buffer[id]) w->buffer_of[id] = add_stack(w, id, *ring ? *ring : loop->steps);
+    *ring = loop->kept[output] || loop->steps <= LOOP_TURNS ? 0 : LOOP_TURNS;
+    if (!w->has_buffer[id]) w->buffer_of[id] = add_stack(w, id);
     w->has_buffer[id] = true;
     return w->buffer_of[id];
 }

@@ -1,5 +1,6 @@
 /* Loops against the steps that they were rolled of: what is found, what is none, text, values,
  * bounds. */
+#include "graph/autograd.h"
 #include "graph/loop.h"
 #include "graph_test.h"
 
@@ -82,6 +83,20 @@ static void bounds_hold(struct graph *g) {
     free_values(e, g->outputs.n);
 }
 
+/* The gradient of a loop, which is one again, against that of the steps. */
+static void same_gradients(struct graph *g, struct graph *r) {
+    struct diag d = diag_new(g->arena);
+    bool *wants = NEW_ARRAY(g->arena, bool, g->inputs.n);
+    for (uint32_t i = 0; i < g->inputs.n; i++) wants[i] = true;
+    struct graph *steps = graph_backward(g, wants, &d), *loop = graph_backward(r, wants, &d);
+    if (d.status != WS_OK) fail_msg("%s", d.text);
+    const char *why = graph_verify(loop, false);
+    if (why) fail_msg("%s\n%s", why, printed(loop));
+    assert_true(count_loops(loop) > count_loops(r));
+    same_values(steps, loop, 1e-12);
+    same_values(steps, graph_simplify(graph_decompose(loop)), 1e-12);
+}
+
 static void rolls(struct arena *a, const char *text, int loops) {
     struct graph *g = must_parse(a, text), *r = graph_roll(g);
     const char *why = graph_verify(r, false);
@@ -98,6 +113,7 @@ static void rolls(struct arena *a, const char *text, int loops) {
     same_values(g, u, 1e-12);
     assert_int_equal(count_loops(u), 0);
     bounds_hold(r);
+    same_gradients(g, r);
 }
 
 #define CELL "%x@ = select(%x, 0, ~)\n%p@ = mm(%h~, %u)\n%a@ = add(%x@, %p@)\n%h@ = tanh(%a@)\n"
@@ -168,6 +184,22 @@ static void test_chains(void **state) {
     arena_free(a);
 }
 
+/* Slices that leave some out, forwards and backwards. */
+static void test_strides(void **state) {
+    struct arena *a = arena_new();
+    for (int way = -1; way <= 1; way += 2) {
+        struct buf b = buf_new(a);
+        for (int t = 0; t < STEPS; t++)
+            buf_printf(&b, "%%x%d = select(%%x, 0, %d)\n", t + 1, way > 0 ? 1 + 2 * t : 23 - 2 * t);
+        rolls(a,
+              steps_text(a, "%x: f32[25, 3, 5], %h0: f32[3, 5], %u: f32[5, 5]", b.p,
+                         "%p@ = mm(%h~, %u)\n%a@ = add(%x@, %p@)\n%h@ = tanh(%a@)\n",
+                         "return %h12\n"),
+              1);
+    }
+    arena_free(a);
+}
+
 /* Other weights in each step, numbers that change, what is two steps old, no product. */
 static void test_none(void **state) {
     struct arena *a = arena_new();
@@ -221,8 +253,8 @@ static void test_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stacked), cmocka_unit_test(test_slices),
-        cmocka_unit_test(test_chains),  cmocka_unit_test(test_none),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_chains),  cmocka_unit_test(test_strides),
+        cmocka_unit_test(test_none),    cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
