@@ -556,11 +556,25 @@ void put_add(struct emitter *w, const struct tile_program *t) {
 }
 
 static void put_cross(struct emitter *w, const struct tile_program *t, int steps) {
-    open_brace(w, "if (step %% %d == %d || step + 1 == steps)", steps, steps - 1);
-    line(w, "#pragma unroll");
-    line(w, "for (int i = 0; i < %d; i++) total[i] += crossed[i] * (unscale * 0x1p-%df);",
-         product_thread_sums(t->product), PAIR_SHIFT);
     close_brace(w);
+    line(w, "k_wgmma_wait<0>();");
+    line(w, "const float by = k_now(unscale * 0x1p-%df);", PAIR_SHIFT);
+    line(w, "#pragma unroll");
+    line(w, "for (int i = 0; i < %d; i++) total[i] += crossed[i] * by;",
+         product_thread_sums(t->product));
+}
+
+static void put_loop(struct emitter *w, const char *first, const char *end) {
+    line(w, "#pragma unroll 1");
+    open_brace(w, "for (%s; step < %s; step++)", first, end);
+}
+
+/* Products are under way from step to step of the inner loop, which CROSS closes: where one loop
+ * has a wait for them in a branch, ptxas has it in every step. */
+static void put_loops_of_pairs(struct emitter *w) {
+    open_brace(w, "for (int step = 0; step < steps;)");
+    line(w, "const int stop = step + %d < steps ? step + %d : steps;", CROSS_STEPS, CROSS_STEPS);
+    put_loop(w, "", "stop");
 }
 
 static void put_next_turn(struct emitter *w, const struct tile_program *t) {
@@ -589,8 +603,10 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             line(w, "const int s = step;");
             break;
         case TILE_LOOP:
-            line(w, "#pragma unroll 1");
-            open_brace(w, "for (int step = 0; step < steps; step++)");
+            if (!copies && t->product->pairs)
+                put_loops_of_pairs(w);
+            else
+                put_loop(w, "int step = 0", "steps");
             in_loop = true;
             break;
         case TILE_END:
@@ -636,10 +652,13 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             else
                 put_dot(w, t, fresh);
             break;
+        case TILE_DRAIN_SUMS: /* the newest group is crossed products */
+            line(w, "k_wgmma_wait<1>();");
+            line(w, "k_wgmma_hold(sums);");
+            break;
         case TILE_DRAIN:
             line(w, "k_wgmma_wait<%d>();", x->n);
             if (!x->n) line(w, "k_wgmma_hold(sums);");
-            if (!x->n && t->product->pairs) line(w, "k_wgmma_hold(crossed);");
             break;
         case TILE_ARRIVE: put_arrive(w, t, x->n, in_loop); break;
         case TILE_NEXT:

@@ -2082,6 +2082,13 @@ template <int N> K_DEVICE void k_wgmma_hold(float (&acc)[N]) {
     for (int i = 0; i < N; i++) asm volatile("" : "+f"(acc[i]) : : "memory");
 #endif
 }
+/* x. What is computed of it stands behind the waits before. */
+K_DEVICE float k_now(float x) {
+#ifndef WS_EMULATOR
+    asm volatile("" : "+f"(x) : : "memory");
+#endif
+    return x;
+}
 
 /* The left operand of wgmma in registers, out of a tile of f32 in boxes of lines of 128 bytes, whose pieces of 16 are
  * swizzled: 64 rows, ALONG the lines, in two boxes, with a line for each of the depth; or with a line for each row, in a

@@ -35,8 +35,8 @@
  *   T4  a stage is filled again only behind a WAIT_EMPTY, and every role that reads it arrives once
  *       for each step, behind a DRAIN of those products; or behind a LANDED, at which all meet who
  *       have read it, and less than all stages ahead;
- *   T5  sums are read (ADD, CROSS, FOLD, LEAVE, STORE) only behind a DRAIN of 0, and begin with a
- *       FILL;
+ *   T5  sums are read (ADD, CROSS, FOLD, LEAVE, STORE) only behind a DRAIN of 0, those of pairs in
+ *       the LOOP behind a DRAIN_SUMS, and begin with a FILL;
  *   T6  rings lie in shared memory apart from each other, aligned to their swizzle, within the
  *       block's;
  *   T7  a NEXT stands behind each step of a role;

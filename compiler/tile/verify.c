@@ -14,6 +14,7 @@ struct checker {
     bool taken[RINGS], made, given; /* in a step */
     bool added, crossed;            /* behind the DOT of the step */
     int under_way;                  /* products behind the last DRAIN; the sums may be read at 0 */
+    bool sums_drained;              /* ... or here: the newest step's are crossed ones */
     int arrivals;                   /* in a step */
     bool left, met;                 /* its part is where others find it; all parts are */
     bool landed;    /* in the loop: all are there; behind it: and have read the last stage */
@@ -70,6 +71,7 @@ static const char *close_region(struct checker *c, uint32_t at) {
     }
     if (op == TILE_LOOP && c->dot && c->t->product->pairs && !(c->added && c->crossed))
         return fail(c, "T10", at, "some sums of pairs do not come to the total");
+    if (op == TILE_LOOP && c->crossed) c->under_way = 0; /* the last step's CROSS */
     if ((op == TILE_LOOP || op == TILE_AHEAD) && c->t->ahead) {
         if (op == TILE_LOOP && !c->next) return fail(c, "T7", at, "the role stays at a stage");
         if (c->ungrouped) return fail(c, "T3", at, "copies are of no group");
@@ -199,6 +201,12 @@ static const char *check(struct checker *c, uint32_t at) {
         c->dot = true;
         c->added = c->crossed = false;
         c->under_way = roles ? 2 : 0;
+        c->sums_drained = false;
+        break;
+    case TILE_DRAIN_SUMS:
+        if (!c->t->product->pairs) return fail(c, "T10", at, "these are no pairs");
+        if (c->under_way > 1) c->under_way = 1;
+        c->sums_drained = true;
         break;
     case TILE_DRAIN:
         if (x->n < c->under_way) c->under_way = x->n;
@@ -225,7 +233,8 @@ static const char *check(struct checker *c, uint32_t at) {
     case TILE_KEEP:
     case TILE_RESCALE:
     case TILE_RESULTS:
-        if (c->under_way) return fail(c, "T5", at, "products are under way");
+        if (c->under_way && !(c->sums_drained && inside(c, TILE_LOOP)))
+            return fail(c, "T5", at, "products are under way");
         if (x->op == TILE_CROSS && !c->t->product->pairs)
             return fail(c, "T10", at, "these are no pairs");
         c->added |= x->op == TILE_ADD;

@@ -767,7 +767,7 @@ static void test_mistakes(void **state) {
         {TILE_MAKE, 0, "T3", of_makers},       {TILE_GIVE, 0, "T3", of_makers},
         {TILE_TURN, 0, "T2", of_makers},       {TILE_WAIT_EMPTY, 0, "T4", of_makers},
         {TILE_ADD, 0, "T10", of_pairs},        {TILE_CROSS, 0, "T10", of_pairs},
-        {TILE_DRAIN, 0, "T4", of_pairs},
+        {TILE_DRAIN_SUMS, 0, "T4", of_pairs},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena *a = arena_new();
@@ -916,6 +916,22 @@ static void test_mistakes_of_turns(void **state) {
     arena_free(a);
 }
 
+/* Of pairs, whose crossed products go on: their stage is filled again while they do. */
+static void test_mistakes_of_pairs(void **state) {
+    struct arena *a = arena_new();
+    struct tile_program *t = program_of(a, deep, of_pairs);
+    const char *why;
+    int found = 0;
+    t->code.at[find(t, TILE_ARRIVE, 0)].n = 0;
+    assert_non_null(strstr(tile_verify(t, a), "T4: "));
+    for (uint64_t seed = 0; seed < 8; seed++) found += wrong_of(a, t, seed, &why) > 0;
+    assert_true(found > 0);
+    t = program_of(a, plain, of_groups);
+    t->code.at[find(t, TILE_DRAIN, 0)].op = TILE_DRAIN_SUMS;
+    assert_non_null(strstr(tile_verify(t, a), "T10: "));
+    arena_free(a);
+}
+
 /* The machine finds what the verifier does, by numbers or by waiting for ever. */
 static void test_machine_finds_mistakes(void **state) {
     static const struct {
@@ -929,7 +945,7 @@ static void test_machine_finds_mistakes(void **state) {
                  {TILE_LANDED, 1, of_warps},      {TILE_GROUP, 1, of_warps},
                  {TILE_COPY, 2, of_warps},        {TILE_LEAVE, 0, of_parts},
                  {TILE_MEET, 0, of_parts},        {TILE_CROSS, 0, of_pairs},
-                 {TILE_ADD, 0, of_pairs},         {TILE_DRAIN, 0, of_pairs},
+                 {TILE_ADD, 0, of_pairs},         {TILE_DRAIN_SUMS, 0, of_pairs},
                  {TILE_MAKE, 0, of_makers},       {TILE_GIVE, 0, of_makers},
                  {TILE_WAIT_EMPTY, 0, of_makers}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -1014,6 +1030,7 @@ int main(void) {
         cmocka_unit_test(test_mistakes_of_staying),
         cmocka_unit_test(test_mistakes_of_turns),
         cmocka_unit_test(test_mistakes_of_registers),
+        cmocka_unit_test(test_mistakes_of_pairs),
         cmocka_unit_test(test_machine_finds_mistakes),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_print_rows),
