@@ -2,8 +2,8 @@
  *
  *     a[m, k] bf16, rows of 4096      tiles of p0 as it is
  *     relu(a)[m, k] bf16              an image of relu(a), which a launch before writes
- *     a[m, k] f32                     tiles of p0, of which threads make three planes of bf16, which
- *                                     add up to a
+ *     a[m, k] f32                     tiles of p0, of which threads make three planes of bf16,
+ *                                     which add up to a
  *     b[n, k] f32                     an image of three planes; mma=2: as a
  *     a[m, k] f32, in tf32            tiles of p0, which are rounded on their way
  *     a[k, m] f32, in tf32            mma=1: tiles of p0, which threads read into registers

@@ -409,8 +409,8 @@ static void test_exp_below(void **state) {
     end(&b);
 }
 
-/* Rows that begin anywhere in a sector, one end of memory's row among their octets: after each octet
- * no sector is stored in part but those where a row of memory begins or ends. */
+/* Rows that begin anywhere in a sector, one end of memory's row among their octets: after each
+ * octet no sector is stored in part but those where a row of memory begins or ends. */
 static void test_sectors(void **state) {
     enum { ROWS = 8, OCTETS = 9, ENDS = 40, PITCH = 250, ALL = ROWS * PITCH };
     struct batch b = begin();
