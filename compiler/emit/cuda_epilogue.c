@@ -562,8 +562,8 @@ static void put_by_columns(struct emitter *w, const struct tile_program *t, cons
     close_brace(w);
 }
 
-/* What a warpgroup has of its 64 rows' columns goes through shared memory, some columns at a time, of
- * which each warp then stores rows that lie side by side: in threads, only eight of them do. */
+/* What a warpgroup has of its 64 rows' columns goes through shared memory, some columns at a time,
+ * of which each warp then stores rows that lie side by side: in threads, only eight of them do. */
 static void put_turned(struct emitter *w, const struct tile_program *t, const struct phase *f,
                        const char *sums) {
     const struct product *p = t->product;

@@ -2,8 +2,8 @@
  *
  *     a[m, k] bf16, rows of 4096      tiles of p0 as it is
  *     relu(a)[m, k] bf16              an image of relu(a), which a launch before writes
- *     a[m, k] f32                     tiles of p0, of which threads make three planes of bf16, which
- *                                     add up to a
+ *     a[m, k] f32                     tiles of p0, of which threads make three planes of bf16,
+ *                                     which add up to a
  *     b[n, k] f32                     an image of three planes; mma=2: as a
  *     a[m, k] f32, in tf32            tiles of p0, which are rounded on their way
  *     a[k, m] f32, in tf32            mma=1: tiles of p0, which threads read into registers
@@ -578,15 +578,15 @@ struct making operand_making(const struct kernel *k, const struct operand *o, in
 /* Neighbouring rows have to be neighbours in memory, or nearly. */
 const char *operand_unmakeable(const struct kernel *k, const struct operand *o, int rows, int depth,
                                struct arena *a) {
-    enum { MOST_APART = 4, MOST_STEPS = 6, LEAST_ROWS = 32, MOST_ROWS = 256, EACH = 8 };
+    enum { MOST_APART = 4, MOST_DEPTH = 384, LEAST_ROWS = 32, MOST_ROWS = 256, EACH = 8 };
     const bool *needed = kernel_parts(k, o->factor);
     if (rows < LEAST_ROWS || rows > MOST_ROWS || rows & (rows - 1))
         return arena_printf(a, "tiles of %d rows are not made", rows);
     struct making m = operand_making(k, o, rows, depth);
     if (depth / EACH % m.parts) return "threads cannot share a row of tiles that are made";
-    if (m.unrolled && (o->depth + depth - 1) / depth > MOST_STEPS)
+    if (m.unrolled && o->depth > MOST_DEPTH)
         return arena_printf(a, "tiles of a depth of %lld are not made; %d is the limit",
-                            (long long)o->depth, MOST_STEPS * depth);
+                            (long long)o->depth, MOST_DEPTH);
     for (value_id v = 0; v <= o->factor; v++) {
         const struct value_node *x = &k->values.at[v];
         if (!needed[v] || x->kind != INST_LOAD || !(x->mask & MASK_R)) continue;

@@ -147,8 +147,8 @@ static const struct product_case by_warpgroups[] = {
     {"graph(%x: f32[72, 104], %y: f32[104, 200]) products tf32 {\n %a = relu(%x)\n"
      " %z = mm(%a, %y)\n return %z\n}\n",
      "mma=1 m=128 n=64 k=32 stages=2 warps=16 make=1"},
-    /* f32, of which threads make planes: lines along the depth, along the rows, few rows, whose other
-     * factor becomes the left one, tiles that are made beside it, a cluster, one tile that stays */
+    /* f32, of which threads make planes: lines along the depth, along the rows, few rows, whose
+     * other factor becomes the left one, tiles that are made beside it, a cluster, two blocks */
     {"graph(%x: f32[104, 136], %y: f32[72, 104]) {\n %a = permute(%x, [1, 0])\n"
      " %b = permute(%y, [1, 0])\n %z = mm(%a, %b)\n return %z\n}\n",
      "mma=1 m=128 n=32 k=64 stages=2 warps=12"},
