@@ -14,6 +14,9 @@
  * is known. The reader gets copies of the nests as inlined members; a kernel whose values are then
  * wanted by nobody goes.
  *
+ * What is made of positions alone, as masks are, is made again behind a product as well, once for
+ * each of its elements.
+ *
  * Needs: groups (fuse.c). Breaks: nothing; nests and buffers are added behind the others. */
 #include "graph/traits.h"
 #include "schedule/schedule.h"
@@ -174,6 +177,18 @@ static int buffers_with(struct recompute *r, uint32_t g, const struct chain *c, 
     return n;
 }
 
+/* Does a product's kernel read b behind the product, where each element is made once, and may b be
+ * made of positions alone, as masks are? A factor would be made for every tile. */
+static bool only_epilogue_reads(const struct recompute *r, const struct group *G, buffer_id b,
+                                const struct chain *c) {
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        const struct nest *n = &r->l->nests.at[G->members.at[m].nest];
+        for (uint32_t i = 0; i < n->insts.n && n->matmul; i++)
+            if (n->insts.at[i].kind == INST_LOAD && n->insts.at[i].buffer == b) return false;
+    }
+    return !c->leaves.n;
+}
+
 /* Bytes saved by making b again in each kernel that reads it; 0 if one of them cannot, or if it is
  * not worth the work: a value of a row, read in a kernel of columns, is made for each element. */
 static int64_t saving(struct recompute *r, buffer_id b, const struct chain *c) {
@@ -186,11 +201,13 @@ static int64_t saving(struct recompute *r, buffer_id b, const struct chain *c) {
         uint32_t g = by->groups.at[i];
         const struct group *G = &r->s->groups.at[g];
         if (g == home) continue;
-        if (G->matmul || G->members.n + (uint32_t)c->n > GROUP_MAX_NESTS) return 0;
+        if (G->matmul && !only_epilogue_reads(r, G, b, c)) return 0;
+        if (G->members.n + (uint32_t)c->n > GROUP_MAX_NESTS) return 0;
         int64_t more = 0;
         if (buffers_with(r, g, c, &more) > GROUP_MAX_BUFFERS) return 0;
         saved += size - more;
-        work += c->work * axes_numel(r->l, G->x, G->n_x) * axes_numel(r->l, G->r, G->n_r);
+        int64_t depth = G->matmul ? 1 : axes_numel(r->l, G->r, G->n_r);
+        work += c->work * axes_numel(r->l, G->x, G->n_x) * depth;
     }
     return saved > 0 && work / WORK_OF_BYTE <= saved ? saved : 0;
 }
