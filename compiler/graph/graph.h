@@ -3,7 +3,7 @@
  *
  * A graph is a list of nodes in topological order; a node applies one operator of ops.def to
  * arguments and yields one tensor. A captured graph may hold every operator; after decompose() only
- * POINTWISE, REDUCE, SCAN, VIEW, MATMUL, CREATE, MOVE and INPUT remain.
+ * POINTWISE, REDUCE, SCAN, VIEW, MATMUL, CREATE, MOVE, LOOP and INPUT remain.
  *
  * Printed (and parsed back by graph_parse), one node a line:
  *
