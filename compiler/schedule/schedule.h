@@ -14,8 +14,8 @@
  *
  * Invariants (schedule_verify reports these numbers):
  *   S1  every nest is in exactly one group;
- *   S2  groups are in dependency order, and in that of the epochs of their nests, of which a group has
- *       one;
+ *   S2  groups are in dependency order, and in that of the epochs of their nests, of which a group
+ *       has one;
  *   S3  inside a group a reader of a reduction reads it at the group's own X indices, a reader of
  *       a scan at its own X and R indices, and is no scan itself; a reduction along X is read at
  *       the group's own R indices, by what covers none of X; behind a product, at those X that it
