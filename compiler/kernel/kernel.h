@@ -148,6 +148,13 @@ struct update {
     buffer_id input, output;
 };
 
+/* edges.c: MATMUL: a term at (z, m, n, r) counts only where first + the sum of by[axis] times its
+ * place along it is 0 or more. */
+enum { MOST_EDGES = 8 };
+struct edge {
+    int64_t first, by[AXIS_COUNT];
+};
+
 struct kernel {
     struct arena *arena;
     struct exprs *ex;
@@ -180,6 +187,9 @@ struct kernel {
     /* MATMUL: a factor is not 0 where the other one is, as it is in what is multiplied: sums that
      * are not finite are made of this, the arguments of the dot's argument. */
     bool shares;
+    ex counts; /* MATMUL: where this does not hold, one of the factors is 0 in memory; EX_NONE:
+                  neither is known to be so anywhere */
+    VEC(struct edge) edges;   /* MATMUL: none: all terms may count */
     bool a_fixed, b_fixed;    /* MATMUL: the factor is the same in every call: of constants alone */
     enum precision precision; /* MATMUL of f32 */
     bool rows_inner; /* most bytes are contiguous along x, not along r: threads and vectors lie
@@ -212,6 +222,16 @@ bool kernel_update_in_place(struct kernel *k, buffer_id input, buffer_id output)
 /* The buffer whose memory b is: of an input, the output that takes its place; else b. */
 buffer_id kernel_place_of(const struct kernel *k, buffer_id b);
 bool kernel_stores_in_place(const struct kernel *k, buffer_id b);
+
+/* edges.c: of a product: the part of the depth whose terms may count for so many rows and columns
+ * from there on, 0 to 0 if none do; the part of all terms that counts, 1 or nearly so if nothing is
+ * known of them. */
+struct depth_range {
+    int64_t from, end;
+};
+struct depth_range kernel_depth(const struct kernel *k, int64_t z, int64_t m, int64_t rows,
+                                int64_t n, int64_t columns);
+double kernel_counts(const struct kernel *k);
 
 /* cost.c */
 double kernel_flops(const struct kernel *k);
@@ -349,6 +369,9 @@ struct operand {
     enum dtype stored;     /* in shared memory: dtype, or f32 of which planes are made */
     int planes;
     bool along;
+    /* The left factor of wgmma, which threads read out of the tile: of tf32 in lines along the
+     * rows, which the units do not take from there; of f32, of which the threads make planes. */
+    bool in_registers;
     bool made;    /* neither: warps of the block write its tiles themselves */
     bool stays;   /* all of a block's tiles have the same of it, which shared memory holds whole */
     bool at_load; /* packed: once, into memory that is kept across calls */
@@ -399,6 +422,9 @@ enum { MOST_PASSES = 6, PROMOTE_DEPTH = 64, PROMOTE_TF32 = 32, PLANE_SCALE = 16 
  * second; products of first planes sum up PROMOTE_DEPTH, or half of it where the depth is less than
  * PAIRS_DEEP; those of a first and a second plane have sums of their own, which go to the total
  * every CROSS_STEPS steps. */
+/* Elements from a column to the next in what a warpgroup turns: four threads' columns lie in other
+ * banks. */
+enum { TURNED_PITCH = 68 };
 enum { PAIR_SHIFT = 11, PAIRS_DEEP = 1024, CROSS_STEPS = 64 };
 struct product {
     struct operand a, b;
@@ -413,7 +439,8 @@ struct product {
     bool by_warp;   /* mma.sync: a warp waits for its products, and all warps copy; else wgmma */
     int warpgroups; /* that multiply: 64 rows of a tile each; by_warp 1, the whole block */
     int group_threads;
-    int makers; /* warpgroups that make one operand's tiles, in turn; 0: all tiles are copied */
+    bool crowded; /* registers are too few for planes of the left factor */
+    int makers;   /* warpgroups that make one operand's tiles, in turn; 0: all tiles are copied */
     int warp_rows, warp_columns; /* of the sums that the threads of a warp have between them */
     int resident;                /* blocks of a multiprocessor */
     int copier_registers, multiplier_registers; /* of blocks that share a multiprocessor */
@@ -425,11 +452,16 @@ struct product {
     int parts;     /* of the depth, that blocks have; the last to end adds them up */
     struct folds folds;              /* of promoted sums */
     const struct batch_steps *steps; /* NULL: batches have all */
+    bool bounded;                    /* tiles have those steps that the kernel's edges leave, */
+    double mean_steps;               /* so many in the mean; of others all */
     struct short_steps shorts;       /* by_warp: none */
     int a_bytes, b_bytes;            /* of a step */
     int sharing;  /* tiles whose blocks wait for each other: what their rows come to; 1: none */
     bool online;  /* these meet once: epilogue_is_online */
-    int exchange; /* bytes in which warps leave what they have of the epilogue's reductions */
+    int exchange; /* bytes in which warps leave what they have of the epilogue's reductions; or, */
+    int turned;   /* if not 0, warpgroups so many columns of what they store, whose rows lie side by
+                     side, but begin within sectors of memory: a warp has 16 of them; */
+    int beside;   /* and so many columns between these, or 1: phases of a transposed convolution */
 };
 
 /* Where a tile's elements are: threads, then elements of a thread. In a ROWS layout of a pointwise
@@ -550,6 +582,15 @@ struct tensor_map operand_map(const struct operand *o, int line, int lines);
 int64_t operand_element(const struct operand *o, int plane, int64_t z, int64_t row, int64_t depth);
 /* Which row (or column) of the product an operand's is; -1: none. */
 int64_t operand_row(const struct kernel *k, const struct operand *o, int64_t row);
+/* The steps along the depth of an output tile, one of a cluster's blocks, by its number along each
+ * axis; in steps of so much. */
+struct step_range {
+    int64_t first, n;
+};
+struct step_range matrix_steps(const struct kernel *k, const struct layout *y, int depth, int64_t z,
+                               int64_t m, int64_t n);
+/* Rows and columns of such a tile. */
+int64_t matrix_tile_size(const struct layout *y, enum axis x);
 /* Output tiles along an axis; blocks of the launch, each of which does every so manieth tile. */
 int64_t matrix_tiles(const struct kernel *k, const struct layout *y, enum axis x);
 int64_t matrix_blocks(const struct kernel *k, const struct layout *y);

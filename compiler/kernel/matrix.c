@@ -31,6 +31,10 @@
  * other factor is 0 at all of the large ones; and of a factor that picks single elements of the
  * other (rows of an identity), one in four has its last bit rounded.
  *
+ * The left factor in registers (operand.in_registers). wgmma takes tf32 from shared memory along the
+ * depth alone, but from registers however it has come there; and planes that threads make of f32
+ * there are never in memory.
+ *
  * tf32. The units read an f32 and ignore its last 13 bits. Cut off, factors would be too small, all
  * of them, and what a sum is off by would grow like the depth; so they are rounded to the nearest
  * before: by the tensor map that copies them, in registers (mma=2), or as they are packed. An
@@ -128,12 +132,18 @@ static int64_t least_steps(const struct kernel *k, const struct product *p, int6
     return all;
 }
 
-static struct folds promoted_folds(int64_t depth, int step) {
-    enum { RADIX = 32 };
-    int64_t terms = (depth + step - 1) / step, n = (terms + RADIX - 1) / RADIX;
+/* What rounding adds to a total grows with the square root of how many sums it has in a row, while
+ * what the units cut off of each sum of pairs is the same for all depths: of positive factors that
+ * are 2048 deep, 32 in a row are off by 7.9 u sum|x y| where they are furthest off, of which 3.1 in
+ * the mean, and 16 by 6.1 (cuBLAS, whose sums are more even: 4.9). From 64 sums on 32 do, as there
+ * are several such totals. */
+static struct folds promoted_folds(int64_t depth, int step, bool pairs) {
+    enum { RADIX = 32, MANY = 64 };
+    int64_t terms = (depth + step - 1) / step, block = pairs && terms < MANY ? RADIX / 2 : RADIX,
+            n = (terms + block - 1) / block;
     struct folds f = {.terms = terms, .block = 1};
     if (n == 1) return f;
-    f = (struct folds){.terms = terms, .block = RADIX, .radix = RADIX, .levels = 1};
+    f = (struct folds){.terms = terms, .block = (int)block, .radix = RADIX, .levels = 1};
     for (; n > RADIX; n = (n + RADIX - 1) / RADIX) f.levels++;
     return f;
 }
@@ -202,6 +212,12 @@ static const char *check_fit(const struct kernel *k, int fit, const struct layou
     return NULL;
 }
 
+/* Those that a thread reads a step's left factor into, and what it takes to do so. */
+static int left_registers(const struct product *p) {
+    enum { PLANES = 48, TF32 = 24 };
+    return !p->a.in_registers ? 0 : p->a.planes > 1 ? PLANES : TF32;
+}
+
 /* Those who make hold what they have read of a step, those who multiply their sums; a block's
  * warpgroups share out what they are launched with: more than that no instruction gets, for ever.
  * Where they ask for it, the compiler knows too that a warpgroup's operands are the same for all of
@@ -210,7 +226,7 @@ static int makers_registers(const struct product *p, bool multiplies) {
     enum { OTHERS = 56, ALL = 512, UNIT = 8, MOST = 232 };
     int groups = p->warpgroups + p->makers, launched = ALL / groups / UNIT * UNIT;
     int sums = p->warp_columns / 2 * (p->promotes ? 2 : 1);
-    int each = (sums + OTHERS + UNIT - 1) / UNIT * UNIT;
+    int each = (sums + OTHERS + left_registers(p) + UNIT - 1) / UNIT * UNIT;
     if (groups == 2) return 0;
     if (each <= launched) {
         int left = (launched * groups - each * p->warpgroups) / p->makers / UNIT * UNIT;
@@ -297,9 +313,10 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
         return arena_printf(a, "k=%d at most where memory runs along it",
                             128 / dtype_bytes(p->a.dtype));
     int sums = n / 2 * product_arrays(p), most = product_registers(p, true);
+    int others = 40 + left_registers(p);
     if (!most) most = 232;
-    if (sums + 40 > most)
-        return arena_printf(a, "%d sums a thread; %d is the limit", sums, most - 40);
+    if (sums + others > most)
+        return arena_printf(a, "%d sums a thread; %d is the limit", sums, most - others);
     y->smem = BARRIERS + 1024;
     return NULL;
 }
@@ -347,6 +364,25 @@ static int all_exchanges(const struct kernel *k, const struct layout *y) {
     for (value_id v = 0; v < k->values.n && k->over; v++)
         if (k->values.at[v].kind == INST_REDUCE && v != k->dot) bytes += exchange_bytes(k, y, v);
     return bytes;
+}
+
+/* Columns that a warpgroup turns at a time, so that a warp stores whole lines of rows, or of rows
+ * with two columns between them, which are no vector. */
+static int turned_columns(const struct kernel *k, const struct product *p, int *beside) {
+    enum { SECTOR = 8, MOST = 16 };
+    const struct store_node *s = &k->stores.at[0];
+    *beside = 1;
+    if (p->by_warp || p->parts > 1 || k->over || k->stores.n != 1) return 0;
+    if (operand_has_order(&p->a) || operand_has_order(&p->b)) return 0;
+    if (dtype_bytes(k->schedule->loops->buffers.at[s->buffer].meta.dtype) != 4) return 0;
+    if (store_step(k, s, AXIS_M, 1) == 2 && store_step(k, s, AXIS_N, 1) == 1)
+        *beside = 2;
+    else if (s->guard || index_usual_stride(k, s->index, AXIS_M) != 1)
+        return 0;
+    if (*beside == 1 ? index_is_vector(k, s->index, AXIS_M, SECTOR)
+                     : !s->guard && index_is_vector(k, s->index, AXIS_N, 2))
+        return 0;
+    return p->warp_columns % MOST ? SECTOR : MOST;
 }
 
 /* Blocks that a multiprocessor has room for, by an estimate of the registers. */
@@ -419,8 +455,7 @@ static int64_t rings_bytes(const struct layout *y, int64_t steps) {
 static void let_stay(const struct kernel *k, const struct layout *y, struct product *p,
                      int64_t steps, int64_t others) {
     struct operand *const factors[] = {&p->b, &p->a};
-    if (p->by_warp || y->cluster > 1 || p->parts > 1 || p->steps) return;
-    if (operand_makes_planes(&p->a) || operand_makes_planes(&p->b)) return;
+    if (p->by_warp || y->cluster > 1 || p->parts > 1 || p->steps || p->bounded) return;
     int64_t z = matrix_tiles(k, y, AXIS_Z),
             tiles = z * matrix_tiles(k, y, AXIS_M) * matrix_tiles(k, y, AXIS_N);
     if (tiles <= (int64_t)k->limits->units * p->resident) return; /* a block has one */
@@ -433,6 +468,23 @@ static void let_stay(const struct kernel *k, const struct layout *y, struct prod
         o->stays = smem <= k->limits->smem_block &&
                    (smem + SMEM_RESERVED) * p->resident <= k->limits->smem_unit;
     }
+}
+
+/* Edges are of the product's own rows, columns and depth; and where a tile's steps depend on where
+ * it is, nothing stays from one to the next, and groups that make tiles in turn would lose count.
+ * In the mean of tiles that lie all over the product. */
+static void find_bounds(const struct kernel *k, const struct layout *y, struct product *p,
+                        int depth) {
+    enum { SAMPLES = 64 };
+    int64_t m = matrix_tiles(k, y, AXIS_M), n = matrix_tiles(k, y, AXIS_N), sampled = 0;
+    int64_t down = (m + SAMPLES - 1) / SAMPLES, across = (n + SAMPLES - 1) / SAMPLES;
+    double steps = 0;
+    p->mean_steps = (double)(round_up(p->a.depth, depth) / depth);
+    p->bounded = k->edges.n && !p->makers && !p->a.order && !p->b.order && !p->batches_beside;
+    for (int64_t i = 0; i < m && p->bounded; i += down)
+        for (int64_t j = 0; j < n; j += across, sampled++)
+            steps += (double)matrix_steps(k, y, depth, matrix_tiles(k, y, AXIS_Z) / 2, i, j).n;
+    if (p->bounded) p->mean_steps = steps / (double)sampled;
 }
 
 const char *matrix_layout(const struct kernel *k, const struct config *c, struct layout *y,
@@ -453,6 +505,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     p->makers = c->knob[KNOB_make];
     p->pairs = c->knob[KNOB_pairs];
     p->shares = k->shares;
+    p->crowded = p->makers && n > 64;
     product_operands(k, p, m, n, depth, a);
     if (p->flat && !by_warp && !p->a.flat && !p->b.flat)
         return "flat=1 needs windows that are one apart, of results that nothing reduces";
@@ -476,7 +529,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
         return arena_printf(a, "sums that begin anew every %d of the depth need k=%d", promote,
                             promote);
     p->promote_pairs = part < PAIRS_DEEP ? promote / 2 : promote;
-    if (p->promotes) p->folds = promoted_folds(part, promote);
+    if (p->promotes) p->folds = promoted_folds(part, promote, p->pairs);
     p->a_bytes = m * depth * dtype_bytes(p->a.stored) * stored_planes(&p->a);
     p->b_bytes = n * depth * dtype_bytes(p->b.stored) * stored_planes(&p->b);
     bad = (by_warp ? check_warps : check_warpgroups)(k, c, y, p, a);
@@ -492,7 +545,9 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     y->bx = m;
     y->br = n;
     y->product = p;
-    p->exchange = all_exchanges(k, y);
+    p->turned = turned_columns(k, p, &p->beside);
+    p->exchange = all_exchanges(k, y) + p->warpgroups * p->turned * TURNED_PITCH * 4;
+    find_bounds(k, y, p, depth);
     let_stay(k, y, p, steps, y->smem + p->exchange);
     int64_t smem = rings_bytes(y, steps) + y->smem + p->exchange;
     if (smem > k->limits->smem_block)
@@ -527,12 +582,24 @@ bool matrix_wide_config(const struct kernel *k, const struct config *c, struct c
     return false;
 }
 
+int64_t matrix_tile_size(const struct layout *y, enum axis x) {
+    bool clustered = (x == AXIS_N) == y->product->shares_a;
+    return (int64_t)(x == AXIS_M ? y->bx : y->br) * (clustered ? y->cluster : 1);
+}
+
 int64_t matrix_tiles(const struct kernel *k, const struct layout *y, enum axis x) {
     const struct product *p = y->product;
-    int64_t m = (int64_t)y->bx * (p->shares_a ? 1 : y->cluster);
-    int64_t n = (int64_t)y->br * (p->shares_a ? y->cluster : 1);
-    if (x == AXIS_M) return round_up(p->a.rows, m) / m;
-    return x == AXIS_N ? round_up(p->b.rows, n) / n : kernel_size(k, x);
+    int64_t each = x == AXIS_Z ? 1 : matrix_tile_size(y, x);
+    if (x == AXIS_Z) return kernel_size(k, x);
+    return round_up(x == AXIS_M ? p->a.rows : p->b.rows, each) / each;
+}
+
+struct step_range matrix_steps(const struct kernel *k, const struct layout *y, int depth, int64_t z,
+                               int64_t m, int64_t n) {
+    int64_t rows = matrix_tile_size(y, AXIS_M), columns = matrix_tile_size(y, AXIS_N);
+    struct depth_range r = kernel_depth(k, z, m * rows, rows, n * columns, columns);
+    int64_t first = r.from / depth;
+    return (struct step_range){first, (r.end + depth - 1) / depth - first};
 }
 
 int64_t matrix_blocks(const struct kernel *k, const struct layout *y) {

@@ -87,6 +87,7 @@ static void put_ring(struct buf *b, const struct tile_ring *r) {
     buf_printf(b, ", lines of %d bytes", r->line);
     if (r->blocks > 1) buf_printf(b, ", copied by %d blocks", r->blocks);
     if (o->stays) buf_puts(b, ", copied once");
+    if (o->in_registers) buf_puts(b, ", read into registers");
     buf_putc(b, '\n');
 }
 
@@ -126,6 +127,9 @@ void tile_print_head(struct buf *b, const struct tile_program *t) {
         for (int i = 0; i < x->n_passes; i++) buf_printf(b, " a%d b%d", x->pass[i].a, x->pass[i].b);
         buf_putc(b, '\n');
     }
+    if (x->bounded)
+        buf_printf(b, "steps whose terms count, %.2f of %lld in the mean%s\n", x->mean_steps,
+                   (long long)tile_steps(t), t->order ? ", tiles with most first" : "");
     if (x->shorts.every == 1)
         buf_printf(b, "%d of k in each step\n", x->shorts.depth);
     else if (x->shorts.every)

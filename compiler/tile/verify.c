@@ -207,7 +207,11 @@ static const char *check(struct checker *c, uint32_t at) {
         if (c->under_way > x->n) return fail(c, "T4", at, "the stage's products are under way");
         c->arrivals += inside(c, TILE_LOOP);
         break;
-    case TILE_NEXT: c->next = true; break;
+    case TILE_NEXT:
+        if (c->t->product->a.in_registers && c->under_way)
+            return fail(c, "T14", at, "the registers of the left factor are being read");
+        c->next = true;
+        break;
     case TILE_ADD:
     case TILE_CROSS:
     case TILE_FOLD:
@@ -284,6 +288,21 @@ static const char *check_staying(struct checker *c, const struct tile_ring *r) {
     return NULL;
 }
 
+/* Which tiles are drawn, and of which a part of the depth is left out. */
+static const char *check_draws(struct checker *c) {
+    const struct tile_program *t = c->t;
+    int64_t n = tile_all(t);
+    bool *drawn = NEW_ARRAY(c->arena, bool, n);
+    for (int64_t i = 0; i < n && t->order; i++) {
+        if (t->order[i] < 0 || t->order[i] >= n || drawn[t->order[i]])
+            return arena_printf(c->arena, "T15: tile %d is drawn twice", t->order[i]);
+        drawn[t->order[i]] = true;
+    }
+    if (t->product->bounded && (t->product->makers || tile_staying(t) || t->product->steps))
+        return "T15: tiles differ in steps";
+    return NULL;
+}
+
 static const char *check_resident(struct checker *c) {
     const struct tile_program *t = c->t;
     const struct device_limits *d = t->block->kernel->limits;
@@ -334,6 +353,7 @@ const char *tile_verify(const struct tile_program *t, struct arena *a) {
     struct checker c = {.t = t, .arena = a};
     const char *bad = check_rings(&c);
     if (!bad && t->copiers) bad = check_resident(&c);
+    if (!bad) bad = check_draws(&c);
     for (uint32_t i = 0; i < t->code.n && !bad; i++) bad = check(&c, i);
     if (!bad && c.depth) bad = "T1: a region has no end";
     if (!bad && t->copiers && c.all_threads != t->threads) bad = "T1: roles are not the block";
