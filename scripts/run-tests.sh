@@ -102,6 +102,16 @@ for t; do
     fi
 done
 
+# The long ones that would come last start first, so that no core waits for one at the end.
+early=() late=()
+for t in "${tests[@]}"; do
+    case $t in
+    */test_graphs | tests/run/scripts.sh) early+=("$t") ;;
+    *) late+=("$t") ;;
+    esac
+done
+tests=("${early[@]}" "${late[@]}")
+
 [ ${#tests[@]} -eq 0 ] || printf '%s\0' "${tests[@]}" | xargs -0 -n 1 -P "${JOBS:-$(nproc)}" "$0" --one
 read -r passed failed skipped < <(cat /dev/null "$RESULTS"/*/count 2>/dev/null |
     awk '{ p += $1; f += $2; s += $3 } END { print p + 0, f + 0, s + 0 }')

@@ -3,6 +3,7 @@
  *
  *   linear(x [B, T, K], w [N, K], bias)
  *     -> view [B T, K]; mm with permute(w); view [B, T, N]; add bias */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -106,23 +107,31 @@ static node_id keep_triangle(struct build *b, enum op compare, node_id x, struct
     return call(b, OP_WHERE, arg_node(keep), arg_node(x), rest);
 }
 
-/* softmax(query key^T scale + mask) value; the scores are scaled and normalized in opmath. */
+/* softmax(query key^T scale + mask) value; the scores are scaled and normalized in opmath. A row
+ * that the mask hides is 0, as in PyTorch, and no nan: what is hidden has the least finite score, so
+ * that the row has a softmax, and the weight 0. */
 node_id expand_attention(struct build *b, const struct node *n) {
     node_id q = n->args[0].node, k = n->args[1].node, v = n->args[2].node;
+    node_id shown = 0; /* the mask of what counts */
     const struct meta *m = meta_of(b, q);
+    enum dtype type = dtype_opmath(n->meta.dtype);
     double scale = n->args[6].kind == ARG_FLOAT
                        ? n->args[6].f
                        : 1 / sqrt((double)ex_value(b->g->ex, m->size[m->rank - 1]));
     node_id s = binary(b, OP_MATMUL, q, unary(b, OP_MT, k));
-    s = scalar(b, OP_MUL, cast(b, s, dtype_opmath(n->meta.dtype)), scale);
+    s = scalar(b, OP_MUL, cast(b, s, type), scale);
     if (n->args[5].b) s = keep_triangle(b, OP_LE, s, arg_int(b->g, 0), arg_float(-INFINITY));
     if (n->args[3].kind == ARG_NODE) {
-        node_id mask = n->args[3].node;
-        s = meta_of(b, mask)->dtype == DT_BOOL
-                ? call(b, OP_WHERE, arg_node(mask), arg_node(s), arg_float(-INFINITY))
-                : binary(b, OP_ADD, s, cast(b, mask, meta_of(b, s)->dtype));
+        shown = n->args[3].node;
+        if (meta_of(b, shown)->dtype != DT_BOOL) {
+            s = binary(b, OP_ADD, s, cast(b, shown, type));
+            shown = call(b, OP_NE, arg_node(s), arg_float(-INFINITY));
+        }
+        double least = type == DT_F64 ? -DBL_MAX : -FLT_MAX;
+        s = call(b, OP_WHERE, arg_node(shown), arg_node(s), arg_float(least));
     }
     node_id p = call(b, OP_SOFTMAX, arg_node(s), arg_int(b->g, -1));
+    if (n->args[3].kind == ARG_NODE) p = call(b, OP_WHERE, arg_node(shown), arg_node(p), arg_float(0));
     return binary(b, OP_MATMUL, cast(b, p, n->meta.dtype), v);
 }
 

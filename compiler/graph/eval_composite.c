@@ -502,7 +502,9 @@ static void attend(const struct job *j, const struct cell *scores, int64_t row, 
     double scale = arg_of(j, 6)->kind == ARG_NONE ? 1 / sqrt((double)e) : number_at(j, 6);
     for (int64_t c = 0; c < n; c++)
         s[c] = dot(x, 1, key + c * e, 1, e) * scale + mask_at(j, scores, row * n + c, p, c);
-    softmax(s, n, false);
+    /* of a row that the mask hides 0 */
+    if (j->in[3] && n && maximum(s, n) == -INFINITY) memset(s, 0, (size_t)n * sizeof *s);
+    else softmax(s, n, false);
     for (int64_t c = 0; c < w; c++) j->out->v[row * w + c] = dot(s, 1, value + c, w, n);
 }
 

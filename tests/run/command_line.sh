@@ -220,6 +220,8 @@ completes() {
     "$WARPSMITH" completion "$1" >out 2>err && grep -q samples-max out && grep -q older-than out
 }
 for shell in bash zsh fish; do count "completion $shell" completes "$shell"; done
+"$WARPSMITH" completion zsh >completion.zsh
+count 'zsh says what commands do' grep -qF "'bench:tune the kernels" completion.zsh
 "$WARPSMITH" completion bash >completion.bash
 completed() {
     bash -c '. ./completion.bash; COMP_WORDS=(warpsmith '"$1"'); COMP_CWORD=$((${#COMP_WORDS[@]} - 1))

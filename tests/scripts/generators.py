@@ -175,3 +175,10 @@ except RuntimeError as r:
     print(r)
 lam = lambda n: (yield n)
 print(list(lam(4)))
+
+print([(k, list(group)) for k, group in itertools.groupby('aabcc')])
+print([len(list(group)) for _, group in itertools.groupby([1, -1, 2, 3], key=abs)])
+print(list(itertools.accumulate([1, 2, 3], lambda a, b: a * b, initial=2)), list(zip('ab', itertools.repeat(5))))
+print(list(itertools.takewhile(lambda v: v < 3, [1, 2, 3, 1])), list(itertools.dropwhile(lambda v: v < 3, [1, 2, 3, 1])))
+print(list(itertools.compress('abc', [1, 0, 1])), list(itertools.filterfalse(None, [0, 1, 2])))
+print([list(t) for t in itertools.tee([1, 2])], list(itertools.batched('abcde', 2)))

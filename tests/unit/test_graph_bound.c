@@ -337,6 +337,17 @@ static void test_jumps(void **state) {
     end(&b);
 }
 
+/* What may have overflown may be nan behind a function that has none of infinity. */
+static void test_of_infinity(void **state) {
+    (void)state;
+    struct bounded b = bounded_by("graph(%x: f32[512], %y: f32[]) {\n %p = prod(%x)\n"
+                                  " %f = fmod(%p, %y)\n %r = remainder(%p, %y)\n"
+                                  " %s = sin(%p)\n %c = cos(%p)\n return %f, %r, %s, %c\n}\n",
+                                  DEVICE_CPU, true, between_one_and_two);
+    for (uint32_t o = 0; o < 4; o++) assert_true(isinf(bound_at(&b, o, 0)));
+    end(&b);
+}
+
 static double two_near_the_top(uint64_t tensor, uint64_t i) {
     static const double at[] = {1, 7, 3, 7, 5, 4, 2, 6};
     return tensor ? 1 : i == 3 ? 2 : at[i % 8];
@@ -469,13 +480,21 @@ static void test_doubles(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_operators),       cmocka_unit_test(test_four_ulp),
-        cmocka_unit_test(test_dropped_term),    cmocka_unit_test(test_tf32),
-        cmocka_unit_test(test_tf32_allowed),    cmocka_unit_test(test_tf32_computed),
-        cmocka_unit_test(test_border),          cmocka_unit_test(test_zero),
-        cmocka_unit_test(test_jumps),           cmocka_unit_test(test_largest),
-        cmocka_unit_test(test_not_its_largest), cmocka_unit_test(test_bools_and_numbers),
-        cmocka_unit_test(test_wraps),           cmocka_unit_test(test_doubles),
+        cmocka_unit_test(test_operators),
+        cmocka_unit_test(test_four_ulp),
+        cmocka_unit_test(test_dropped_term),
+        cmocka_unit_test(test_tf32),
+        cmocka_unit_test(test_tf32_allowed),
+        cmocka_unit_test(test_tf32_computed),
+        cmocka_unit_test(test_border),
+        cmocka_unit_test(test_zero),
+        cmocka_unit_test(test_jumps),
+        cmocka_unit_test(test_largest),
+        cmocka_unit_test(test_of_infinity),
+        cmocka_unit_test(test_not_its_largest),
+        cmocka_unit_test(test_bools_and_numbers),
+        cmocka_unit_test(test_wraps),
+        cmocka_unit_test(test_doubles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,6 +85,10 @@ static void test_refusals(void **state) {
     refused("%x: f32[4, 8], %y: bf16[8, 4]", "matmul(%x, %y)",
             "matmul: operands must be of one type, got f32 and bf16");
     refused("%x: f32[2, 4, 8], %y: f32[3, 8, 4]", "bmm(%x, %y)", "bmm: batch sizes of");
+    refused("%x: f32[2, 4], %y: f32[2, 4, 3]", "bmm(%x, %y)",
+            "bmm: self must have 3 dimensions, got [2, 4]");
+    refused("%x: f32[2, 3, 4], %y: f32[2, 4]", "bmm(%x, %y)",
+            "bmm: mat2 must have 3 dimensions, got [2, 4]");
     refused("%x: f32[2, 4, 8], %y: f32[3, 8, 4]", "matmul(%x, %y)",
             "matmul: shapes [2] and [3] do not broadcast");
     refused(xy, "linear(%x, %y)", "does not fit a weight of shape [4, 7]");

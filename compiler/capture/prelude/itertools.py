@@ -80,15 +80,62 @@ def product(*lists, repeat=1):
     return iter(rows)
 
 
-def repeat(item, times):
-    return iter([item] * times)
+def repeat(item, times=None):
+    return cycle([item]) if times is None else iter([item] * times)
 
 
-def accumulate(items):
-    out = []
+def accumulate(items, func=None, *, initial=None):
+    out = [] if initial is None else [initial]
     for item in items:
-        out.append(out[-1] + item if out else item)
+        out.append(item if not out else out[-1] + item if func is None else func(out[-1], item))
     return iter(out)
+
+
+def groupby(items, key=None):
+    groups = []
+    for item in items:
+        k = item if key is None else key(item)
+        if not groups or groups[-1][0] != k:
+            groups.append((k, []))
+        groups[-1][1].append(item)
+    return iter([(k, iter(group)) for k, group in groups])
+
+
+def takewhile(predicate, items):
+    found = []
+    for item in items:
+        if not predicate(item):
+            break
+        found.append(item)
+    return iter(found)
+
+
+def dropwhile(predicate, items):
+    items = list(items)
+    n = 0
+    while n < len(items) and predicate(items[n]):
+        n += 1
+    return iter(items[n:])
+
+
+def filterfalse(predicate, items):
+    return iter([item for item in items if not (item if predicate is None else predicate(item))])
+
+
+def compress(items, selectors):
+    return iter([item for item, take in zip(items, selectors) if take])
+
+
+def tee(items, n=2):
+    items = list(items)
+    return tuple([iter(items) for _ in range(n)])
+
+
+def batched(items, n, *, strict=False):
+    items = list(items)
+    if strict and len(items) % n:
+        raise ValueError('batched(): incomplete batch')
+    return iter([tuple(items[i:i + n]) for i in range(0, len(items), n)])
 
 
 def pairwise(items):

@@ -7,7 +7,7 @@ from torch._tensor import cummax, cummin, logcumsumexp
 from torch._tensor import sort, argsort, topk, kthvalue, median, quantile
 from torch._tensor import div, divide, round, aminmax, fliplr, flipud, rot90, diff, trace, diag_embed, cross, kron
 from torch._tensor import tensordot, inner, matrix_power, nansum, nanmean, tensor_split, hsplit, vsplit, ravel, adjoint
-from torch._tensor import index_copy, index_fill, index_put, scatter_reduce, masked_select, msort, mode, argwhere, nonzero, diagonal
+from torch._tensor import index_copy, index_fill, index_put, scatter_reduce, masked_select, masked_scatter, msort, mode, argwhere, nonzero, diagonal
 from torch._tensor import unique, unique_consecutive, repeat_interleave, inverse, det, logdet, slogdet
 from torch._tensor import erfinv, lgamma
 from torch._tensor import put, scatter, select_scatter, slice_scatter, diagonal_scatter, nanmedian, histc, cov, corrcoef, ldexp, mvlgamma

@@ -1,4 +1,5 @@
 """torch.linalg: norms, what is made of products, and of elimination. Decompositions are not there."""
+from collections import namedtuple
 import torch
 from torch._tensor import cross, inner, matrix_power
 from _warpsmith import op, refuse
@@ -87,12 +88,11 @@ def det(A):
 
 def slogdet(A):
     value = det(A)
-    return value.sign(), value.abs().log()
+    return _SignAndLog(value.sign(), value.abs().log())
 
 
-class _LeastSquares:
-    def __init__(self, solution):
-        self.solution = solution
+_LeastSquares = namedtuple('_LeastSquares', 'solution residuals rank singular_values')
+_SignAndLog = namedtuple('_SignAndLog', 'sign logabsdet')
 
 
 def lstsq(A, B, rcond=None, *, driver=None):
@@ -100,7 +100,7 @@ def lstsq(A, B, rcond=None, *, driver=None):
     a, b = A.double(), B.double()
     wide = A.shape[-2] < A.shape[-1]
     x = a.mT @ solve(a @ a.mT, b) if wide else solve(a.mT @ a, a.mT @ b)
-    return _LeastSquares(x.to(A.dtype))
+    return _LeastSquares(x.to(A.dtype), A.new_zeros(0), None, A.new_zeros(0))
 
 
 def pinv(A):

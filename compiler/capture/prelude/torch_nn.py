@@ -1484,14 +1484,15 @@ class EmbeddingBag(Embedding):
                  sparse=False, _weight=None, include_last_offset=False, padding_idx=None, device=None, dtype=None):
         super().__init__(num_embeddings, embedding_dim, padding_idx, max_norm, scale_grad_by_freq=scale_grad_by_freq,
                          _weight=_weight, dtype=dtype)
-        self.mode = mode
+        self.mode, self.include_last_offset = mode, include_last_offset
 
     def extra_repr(self):
         return super().extra_repr() + f', mode={self.mode!r}'
 
     def forward(self, input, offsets=None, per_sample_weights=None):
         return F.embedding_bag(input, self.weight, offsets, self.max_norm, mode=self.mode,
-                               per_sample_weights=per_sample_weights, padding_idx=self.padding_idx)
+                               per_sample_weights=per_sample_weights, include_last_offset=self.include_last_offset,
+                               padding_idx=self.padding_idx)
 
 
 class MultiLabelSoftMarginLoss(Module):

@@ -269,9 +269,10 @@ def adaptive_max_pool3d(input, output_size, return_indices=False):
 def interpolate(input, size=None, scale_factor=None, mode='nearest', align_corners=None, recompute_scale_factor=None,
                 antialias=False):
     n = input.ndim - 2
-    linear = mode == ('linear', 'bilinear', 'trilinear')[n - 1]
-    if mode not in ('nearest', 'nearest-exact', 'area') and not linear or antialias:
-        refuse(f"interpolate with mode='{mode}' is not supported; nearest, area and linear ones are, without antialias")
+    linear, cubic = mode == ('linear', 'bilinear', 'trilinear')[n - 1], mode == 'bicubic' and n == 2
+    if mode not in ('nearest', 'nearest-exact', 'area') and not linear and not cubic or antialias:
+        refuse(f"interpolate of {n} dimensions with mode='{mode}' and antialias={antialias} is not supported; nearest, area, linear"
+               ' and cubic ones are, without antialias')
     factors = None
     if (size is None) == (scale_factor is None):
         raise ValueError('only one of size or scale_factor should be defined')
@@ -281,8 +282,8 @@ def interpolate(input, size=None, scale_factor=None, mode='nearest', align_corne
     size = _sizes(n, input, size)
     if recompute_scale_factor:
         factors = None
-    if linear:
-        return interpolate_linear(input, size, factors, align_corners)
+    if linear or cubic:
+        return (interpolate_linear if linear else interpolate_cubic)(input, size, factors, align_corners)
     if mode == 'area':
         return _adaptive_avg_pool(input, size)
     if mode == 'nearest' and (factors is None or all([s * f == z for s, f, z in zip(input.shape[2:], factors, size)])):
@@ -345,7 +346,7 @@ from torch._conv import (conv1d, conv2d, conv3d, conv_transpose1d, conv_transpos
 from torch.nn._functional import (embedding_bag, channel_shuffle, local_response_norm, lp_pool1d, lp_pool2d, bilinear,
                                   one_hot, gumbel_softmax, multilabel_soft_margin_loss, multi_margin_loss, fold, grid_sample,
                                   triplet_margin_with_distance_loss, max_pool_indices, adaptive_max_indices,
-                                  max_unpool1d, max_unpool2d, max_unpool3d, interpolate_linear,
+                                  max_unpool1d, max_unpool2d, max_unpool3d, interpolate_linear, interpolate_cubic,
                                   interpolate_nearest, affine_grid, ctc_loss)
 
 

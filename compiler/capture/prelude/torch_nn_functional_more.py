@@ -3,7 +3,7 @@ import math
 
 import torch
 from torch.nn.functional import pairwise_distance, avg_pool1d, avg_pool2d, pad, logsigmoid, _reduced, _reduction, _sizes
-from _warpsmith import op, refuse, graph_break, computes
+from _warpsmith import op, refuse, computes
 _windows, _index, embedding, _one_hot = op('windows'), op('index'), op('embedding'), op('one_hot')
 
 
@@ -14,14 +14,29 @@ def one_hot(tensor, num_classes=-1):
     return _one_hot(tensor, num_classes)
 
 
+def _bags(rows, keep, offsets, mode):
+    """Reduced rows: a bag's are those from its offset on, up to the next bag's."""
+    ends = torch.cat([offsets[1:], offsets.new_full((1,), len(rows))])
+    at = torch.arange(len(rows))
+    inside = (at >= offsets.unsqueeze(1)) & (at < ends.unsqueeze(1))
+    inside = inside if keep is None else inside & keep.squeeze(-1)
+    if mode == 'max':
+        most = torch.where(inside.unsqueeze(-1), rows, -torch.inf).amax(1)
+        return most.masked_fill(most == -torch.inf, 0.0)
+    total = inside.to(rows.dtype) @ rows
+    return total if mode == 'sum' else total / inside.sum(1, keepdim=True).clamp(min=1)
+
+
 def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode='mean',
                   sparse=False, per_sample_weights=None, include_last_offset=False, padding_idx=None):
-    if offsets is not None or input.ndim != 2:
-        graph_break('length of a bag of embedding_bag()', 'a matrix of indices has one bag a row')
     rows = embedding(input, weight, padding_idx, max_norm, scale_grad_by_freq=scale_grad_by_freq)
     keep = None if padding_idx is None else (input != padding_idx).unsqueeze(-1)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(-1)
+    if input.ndim != 2:
+        if offsets is None:
+            raise ValueError('offsets has to be a 1D Tensor but got None')
+        return _bags(rows, keep, offsets[:-1] if include_last_offset else offsets, mode)
     if mode == 'max':
         return rows.amax(1) if keep is None else torch.where(keep, rows, -torch.inf).amax(1)
     total = (rows if keep is None else rows * keep).sum(1)
@@ -199,6 +214,30 @@ def interpolate_linear(input, size, scales, align_corners):
     return input
 
 
+def _cubic(x, a=-0.75):
+    """Weights of the four elements around a place which is x behind the second: Keys' cubic convolution."""
+    near = lambda d: ((a + 2) * d - (a + 3)) * d * d + 1
+    far = lambda d: ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+    return far(x + 1), near(x), near(1 - x), far(2 - x)
+
+
+def interpolate_cubic(input, size, scales, align_corners):
+    """Four elements around, those beyond the border as the border's, along width, then along height."""
+    for k in (1, 0):
+        dim = 2 + k
+        old, new = input.size(dim), size[k]
+        i = torch.arange(new).to(torch.float32)
+        if align_corners:
+            at = i * ((old - 1) / (new - 1) if new > 1 else 0.0)
+        else:
+            at = (i + 0.5) * (1 / scales[k] if scales else old / new) - 0.5
+        low = at.floor()
+        weights = [w.reshape([-1] + [1] * (1 - k)).to(input.dtype) for w in _cubic(at - low)]
+        taps = [(low.to(torch.int64) + j - 1).clamp(0, old - 1) for j in range(4)]
+        input = sum([_index(input, [t], [dim]) * w for t, w in zip(taps, weights)])
+    return input
+
+
 def interpolate_nearest(input, size, scales, offset):
     """The element that place i + offset is in, by a scale of f32 as PyTorch's."""
     for k in range(input.ndim - 2):
@@ -209,14 +248,26 @@ def interpolate_nearest(input, size, scales, offset):
     return input
 
 
+def _reflected(x, size, align_corners):
+    """Places beyond the border, which goes through the last elements' centers or around them, thrown back by it."""
+    low, span = (0.0, size - 1) if align_corners else (-0.5, size)
+    if span == 0:
+        return torch.zeros_like(x)
+    x = (x - low).abs()
+    rest, turns = x % span, (x / span).floor()
+    return torch.where(turns % 2 == 0, rest, span - rest) + low
+
+
 def grid_sample(input, grid, mode='bilinear', padding_mode='zeros', align_corners=None):
     """[N, C, H, W] looked up at grid [N, h, w, 2], whose x and y go from -1 to 1."""
-    if input.ndim != 4 or mode not in ('bilinear', 'nearest') or padding_mode not in ('zeros', 'border'):
-        refuse('grid_sample is supported of images, with mode bilinear or nearest, padding_mode zeros or border')
+    if input.ndim != 4 or mode not in ('bilinear', 'nearest') or padding_mode not in ('zeros', 'border', 'reflection'):
+        refuse('grid_sample is supported of images, with mode bilinear or nearest')
     n, c, h, w = input.shape
     place = lambda g, size: (g + 1) / 2 * (size - 1) if align_corners else ((g + 1) * size - 1) / 2
     x, y = place(grid[..., 0], w), place(grid[..., 1], h)
-    if padding_mode == 'border':
+    if padding_mode == 'reflection':
+        x, y = _reflected(x, w, align_corners), _reflected(y, h, align_corners)
+    if padding_mode != 'zeros':
         x, y = x.clamp(0, w - 1), y.clamp(0, h - 1)
     image = torch.arange(n).reshape(n, 1, 1)
     values = input.permute(0, 2, 3, 1)

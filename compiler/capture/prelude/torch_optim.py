@@ -208,6 +208,23 @@ class Adamax(Optimizer):
         p -= group['lr'] / (1 - b1 ** n) * m / largest
 
 
+class Rprop(Optimizer):
+    def __init__(self, params, lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), **options):
+        super().__init__(params, dict(lr=lr, etas=etas, step_sizes=step_sizes, **options))
+
+    def update(self, p, grad, group, state):
+        if not state:
+            state.update(step=0, prev=torch.zeros_like(p), step_size=torch.full_like(p, group['lr']))
+        state['step'] += 1
+        less, more = group['etas']
+        least, most = group['step_sizes']
+        turned = grad * state['prev']
+        factor = torch.where(turned > 0, more, torch.where(turned < 0, less, 1.0))
+        size = state['step_size'] = (state['step_size'] * factor).clamp(least, most)
+        grad = state['prev'] = torch.where(turned < 0, 0.0, grad)
+        p -= grad.sign() * size
+
+
 class RMSprop(Optimizer):
     def __init__(self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, **options):
         super().__init__(params, dict(lr=lr, momentum=momentum, alpha=alpha, eps=eps, centered=centered,

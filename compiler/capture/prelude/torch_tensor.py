@@ -714,37 +714,66 @@ def scatter_(self, dim, index, src=None, *, value=None, reduce=None):
     return assign(self, scatter(self, dim, index, src, value=value, reduce=reduce))
 
 
-def _written(self, view, src):
-    """A copy of self, of which view(copy) is src."""
-    out = self.clone()
-    part = view(out)
+def _replaced(self, on, part, src, spread):
+    """Where on, what is spread of src, which takes the place of that part of self."""
     if part.shape != src.shape:
         raise RuntimeError(f'expected src to have a size equal to the part of self, {list(part.shape)}, got {list(src.shape)}')
-    part.copy_(src)
-    return out
+    return _where(on, spread(src.to(self.dtype)), self)
 
 
 def select_scatter(self, src, dim, index):
-    return _written(self, lambda out: _select(out, dim, index), src)
+    dim, n = dim % self.ndim, self.size(dim)
+    on = (torch.arange(n) == index % n).reshape([n] + [1] * (self.ndim - 1 - dim))
+    return _replaced(self, on, _select(self, dim, index), src, lambda s: _unsqueeze(s, dim))
 
 
 def slice_scatter(self, src, dim=0, start=None, end=None, step=1):
-    every = [slice(None)] * (dim % self.ndim) + [slice(start, end, step)]
-    return _written(self, lambda out: out[tuple(every)], src)
+    dim = dim % self.ndim
+    n, first = self.size(dim), start or 0
+    first = _least(_most(first + n if first < 0 else first, 0), n)
+    part = self[tuple([slice(None)] * dim + [slice(start, end, step)])]
+    place = torch.arange(n) - first
+    on = (place >= 0) & (place % step == 0) & (place // step < part.size(dim))
+    if part.numel() == 0:
+        return self.clone()
+    at = (place // step).clamp(0, part.size(dim) - 1)
+    return _replaced(self, on.reshape([n] + [1] * (self.ndim - 1 - dim)), part, src, lambda s: _index(s, [at], [dim]))
 
 
 def diagonal_scatter(self, src, offset=0, dim1=0, dim2=1):
-    return _written(self, lambda out: diagonal(out, offset, dim1, dim2), src)
+    part = diagonal(self, offset, dim1, dim2)
+    if part.numel() == 0:
+        return self.clone()
+    rows, columns = torch.arange(self.size(dim1)), torch.arange(self.size(dim2))
+    at = (rows if offset >= 0 else columns).clamp(max=part.size(-1) - 1)
+    spread = lambda s: _unsqueeze(_index(s, [at], [s.ndim - 1]), -1 if offset >= 0 else -2)
+    moved = self.movedim([dim1, dim2], [-2, -1])
+    return _replaced(moved, columns - _unsqueeze(rows, 1) == offset, part, src, spread).movedim([-2, -1], [dim1, dim2])
+
+
+def masked_scatter(self, mask, source):
+    """The elements of source, one after the other, where mask is."""
+    self, mask = torch.broadcast_tensors(self, mask)
+    if source.numel() == 0:
+        return self.clone()
+    at = (mask.reshape([-1]).cumsum(0) - 1).clamp(0, source.numel() - 1)
+    return _where(mask, _index(source.reshape([-1]), [at], [0]).reshape(mask.shape), self)
+
+
+def masked_scatter_(self, mask, source):
+    return assign(self, masked_scatter(self, mask, source))
 
 
 def scatter_reduce(self, dim, index, src, reduce, *, include_self=True):
     """Each element looks at all of src that may land on it."""
     dim = dim % self.ndim
+    for d in _range(self.ndim):
+        n = index.size(d)
+        src = _slice(src, d, 0, n) if src.size(d) > n else src
+        if d != dim and n < self.size(d):  # what is beyond the index stays
+            head = scatter_reduce(_slice(self, d, 0, n), dim, index, src, reduce, include_self=include_self)
+            return torch.cat([head, _slice(self, d, n, self.size(d))], d)
     x, at, src = self.movedim(dim, -1), index.movedim(dim, -1), src.movedim(dim, -1)
-    for d in _range(self.ndim - 1):
-        if at.size(d) != x.size(d):
-            refuse('scatter_reduce with an index smaller than the tensor is supported along dim only')
-    src = _slice(src, self.ndim - 1, 0, at.size(-1))
     hit = _unsqueeze(at, -2) == torch.arange(x.size(-1)).unsqueeze(1)
     many = hit.sum(-1)
     one = include_self + 0

@@ -71,7 +71,7 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     steps = list(spacing) if isinstance(spacing, (list, tuple)) else [spacing] * len(dims)
     if [s for s in steps if isinstance(s, torch.Tensor)]:
         refuse('torch.gradient takes numbers as spacing')
-    return [_along(input, step, d, edge_order) for step, d in zip(steps, dims)]
+    return tuple([_along(input, step, d, edge_order) for step, d in zip(steps, dims)])
 
 
 def vander(x, N=None, increasing=False):
