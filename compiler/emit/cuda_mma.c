@@ -44,21 +44,20 @@ static const char *wgmma_name(const struct tile_program *t) {
 
 /* One for its number of sums: PTX names each register. */
 static void put_wgmma(struct emitter *w, const struct tile_program *t) {
+    bool held = t->product->a.in_registers;
     int n = ring(t, TILE_B)->rows, sums = n / 2;
     enum dtype type = t->product->a.dtype;
     const char *name = type == DT_F32 ? "tf32" : dtype_name(type);
-    line(w,
-         "K_DEVICE void %s(float (&d)[%d], unsigned long long a, unsigned long long b, int "
-         "add) {",
-         wgmma_name(t), sums);
+    line(w, "K_DEVICE void %s(float (&d)[%d], %s, unsigned long long b, int add) {", wgmma_name(t),
+         sums, held ? "const unsigned (&a)[4]" : "unsigned long long a");
     line(w, "#ifdef WS_EMULATOR");
-    line(w, "    emu_wgmma(d, %d, %d, nullptr, a, b, %d, %d, add);", n,
+    line(w, "    emu_wgmma(d, %d, %d, %s, b, %d, %d, add);", n,
          type == DT_F32   ? 2
          : type == DT_F16 ? 1
                           : 0,
-         t->product->a.along, t->product->b.along);
+         held ? "a, 0" : "nullptr, a", t->product->a.along && !held, t->product->b.along);
     line(w, "#else");
-    line(w, "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %%%d, 0;\"", sums + 2);
+    line(w, "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %%%d, 0;\"", sums + (held ? 5 : 2));
     line(w, "        \" wgmma.mma_async.sync.aligned.m64n%dk%d.f32.%s.%s {\"", n,
          instruction_depth(&t->product->a), name, name);
     for (int i = 0; i < sums; i += 8) {
@@ -69,15 +68,21 @@ static void put_wgmma(struct emitter *w, const struct tile_program *t) {
     }
     const char *layouts = arena_printf(w->arena, ", %d, %d", t->product->a.along,
                                        t->product->b.along); /* of tf32 there is one alone */
-    line(w, "        \"}, %%%d, %%%d, p, 1, 1%s; }\"", sums, sums + 1,
-         type == DT_F32 ? "" : layouts);
+    if (held)
+        line(w, "        \"}, {%%%d, %%%d, %%%d, %%%d}, %%%d, p, 1, 1%s; }\"", sums, sums + 1,
+             sums + 2, sums + 3, sums + 4,
+             type == DT_F32 ? "" : arena_printf(w->arena, ", %d", t->product->b.along));
+    else
+        line(w, "        \"}, %%%d, %%%d, p, 1, 1%s; }\"", sums, sums + 1,
+             type == DT_F32 ? "" : layouts);
     for (int i = 0; i < sums; i += 8) {
         struct buf b = buf_new(w->arena);
         for (int j = i; j < i + 8 && j < sums; j++)
             buf_printf(&b, "\"+f\"(d[%d])%s", j, j + 1 < sums ? ", " : "");
         line(w, "        %s %s", i ? " " : ":", b.p);
     }
-    line(w, "        : \"l\"(a), \"l\"(b), \"r\"(add));");
+    line(w, "        : %s, \"l\"(b), \"r\"(add));",
+         held ? "\"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3])" : "\"l\"(a)");
     line(w, "#endif");
     line(w, "}");
 }
@@ -89,11 +94,21 @@ static int group_bytes(const struct tile_ring *r) {
     return r->operand->along ? 64 / ring_line_elements(r) * r->depth * r->line : 64 * r->line;
 }
 
+/* How a left factor lies that threads read: along the rows, or, of f32 alone, along the depth. */
+static const char *left_kind(const struct tile_ring *r) {
+    return r->operand->along ? "true" : "false";
+}
+
 /* Before the first tile: the operands of the first stage. */
 static void put_operands(struct emitter *w, const struct tile_program *t) {
     for (int i = 0; i < RINGS; i++) {
         const struct tile_ring *r = ring(t, i);
         int lead = r->operand->along ? r->depth * r->line : 16;
+        if (r->operand->in_registers) {
+            line(w, "const k_shared of_a = k_left_of_lane<%s>(stages + (%d + group * %d), %d);",
+                 left_kind(r), r->offset, group_bytes(r), ring_box_lines(r) * r->line);
+            continue;
+        }
         line(w, "const unsigned long long of_%c = k_operand<%d>(stages + (%d%s), %d, %d);", 'a' + i,
              r->line, r->offset,
              i == TILE_A ? arena_printf(w->arena, " + group * %d", group_bytes(r)) : "", lead,
@@ -344,7 +359,8 @@ static void put_pass(struct emitter *w, const struct tile_program *t, int pass, 
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = %d; i < %d; i++)", from, end);
     line(w, "%s(%s, %s, %s, %s);", wgmma_name(t), of->pass[pass].crossed ? "crossed" : "sums",
-         operand_of(w, ring(t, TILE_A), of->pass[pass].a),
+         of->a.in_registers ? arena_printf(w->arena, "left[%d][i]", of->pass[pass].a)
+                            : operand_of(w, ring(t, TILE_A), of->pass[pass].a),
          operand_of(w, ring(t, TILE_B), of->pass[pass].b), first);
     close_brace(w);
 }
@@ -384,6 +400,18 @@ static void put_dot_of_depth(struct emitter *w, const struct tile_program *t, in
         put_dot_of_pairs(w, t, depth);
         return;
     }
+    if (t->product->a.in_registers) {
+        const struct tile_ring *a = ring(t, TILE_A);
+        bool planes = operand_makes_planes(a->operand);
+        const char *stage = a->operand->stays ? "step" : "s";
+        int n = depth / instruction_depth(a->operand);
+        line(w, "unsigned left[%d][%d][4];", a->operand->planes, planes ? n + n % 2 : n);
+        if (planes)
+            line(w, "k_left_planes_of_lane<%s, %d>(left, of_a + %s * %d);", left_kind(a),
+                 ring_box_lines(a) * a->line, stage, a->stage);
+        else
+            line(w, "k_left_across(left[0], of_a + %s * %d);", stage, a->stage);
+    }
     line(w, "k_wgmma_hold(sums);");
     line(w, "k_wgmma_begin();");
     for (int p = 0; p < t->product->n_passes; p++)
@@ -413,11 +441,19 @@ static void put_dot(struct emitter *w, const struct tile_program *t, bool fresh)
     close_brace(w);
 }
 
+/* Of a warpgroup whose products alone read the stage one thread arrives, or of each warp one, which
+ * has read the stage itself. */
 static void put_arrive(struct emitter *w, const struct tile_program *t, int before, bool in_loop) {
     int blocks = w->y->cluster;
     const char *stage = before ? "before" : "s", *late = before && in_loop ? "step && " : "";
     if (before && !in_loop && t->product->bounded) late = "steps && ";
-    if (blocks > 1)
+    if (t->product->a.in_registers) line(w, "__syncwarp();");
+    if (t->product->a.in_registers && blocks > 1)
+        line(w, "if (%stid %% 32 < %d) k_mbar_arrive_at(empty + %s * 8, tid %% 32);", late, blocks,
+             stage);
+    else if (t->product->a.in_registers)
+        line(w, "if (%stid %% 32 == 0) k_mbar_arrive(empty + %s * 8);", late, stage);
+    else if (blocks > 1)
         line(w, "if (%stid < %d) k_mbar_arrive_at(empty + %s * 8, tid);", late, blocks, stage);
     else
         line(w, "if (%stid == 0) k_mbar_arrive(empty + %s * 8);", late, stage);
@@ -667,8 +703,9 @@ static struct ws_arg map_argument(struct emitter *w, const struct tile_program *
 }
 
 static void put_barriers(struct emitter *w, const struct tile_program *t) {
-    enum { WARPS_OF_GROUP = 4 }; /* who makes arrives by warps */
+    enum { WARPS_OF_GROUP = 4 }; /* who makes, or reads itself, arrives by warps */
     int stages = tile_stages(t), readers = t->product->warpgroups * w->y->cluster;
+    if (t->product->a.in_registers) readers *= WARPS_OF_GROUP;
     int writers = tile_made(t) ? 1 + WARPS_OF_GROUP : 1;
     line(w, "unsigned long long *const bars = (unsigned long long *)(ring + %d);", t->barriers);
     line(w,

@@ -241,6 +241,7 @@ static buffer_id clone_nest(struct recompute *r, uint32_t nest, uint32_t group) 
     n.insts.cap = n.insts.n;
     memcpy(n.insts.at, insts, sizeof *insts * n.insts.n);
     n.out = n_buffers;
+    n.epoch = r->l->nests.at[s->groups.at[group].members.at[0].nest].epoch;
     b.kind = BUFFER_TEMP;
     b.name = arena_printf(r->l->arena, "b%u", n_buffers);
     make_room(r);
@@ -381,7 +382,7 @@ static void tidy(struct recompute *r) {
     struct nest *nests = NEW_ARRAY(r->l->arena, struct nest, n);
     for (uint32_t k = 0; k < n; k++) {
         o.place[k] = NO_NEST;
-        if (r->l->buffers.at[r->l->nests.at[k].out].kind == BUFFER_OUTPUT) mark_live(r, k, live);
+        if (r->l->buffers.at[r->l->nests.at[k].out].kind != BUFFER_TEMP) mark_live(r, k, live);
     }
     for (uint32_t k = 0; k < n; k++)
         if (live[k]) place_nest(r, &o, k);
@@ -396,6 +397,12 @@ static void tidy(struct recompute *r) {
     r->l->nests.cap = n;
 }
 
+/* What is made once before a loop is not made again in each of its steps. */
+static bool in_same_steps(const struct recompute *r, uint32_t nest, uint32_t group) {
+    const struct nest *n = r->l->nests.at;
+    return n[nest].epoch == n[r->s->groups.at[group].members.at[0].nest].epoch;
+}
+
 void schedule_recompute(struct schedule *s) {
     struct recompute r = {.s = s, .l = s->loops};
     uint32_t n = s->loops->nests.n;
@@ -405,6 +412,8 @@ void schedule_recompute(struct schedule *s) {
         buffer_id b = s->loops->nests.at[k].out;
         bool stored =
             s->loops->buffers.at[b].kind == BUFFER_TEMP && read_outside(&r, b) && !s->once[b];
+        for (uint32_t i = 0; stored && i < r.readers.at[b].groups.n; i++)
+            stored = in_same_steps(&r, k, r.readers.at[b].groups.at[i]);
         if (stored && nest_work(&s->loops->nests.at[k]) >= 0) consider(&r, b);
     }
     if (r.clones) tidy(&r);

@@ -51,7 +51,9 @@
  *       ask for, and their shared memory;
  *   T13 what stays in shared memory, copied in the block's first tile, is the same for all of its
  *       tiles, and has a stage for each step;
- *   T14 each tile is drawn once, and has all steps along the depth whose terms count (bounded):
+ *   T14 of a left factor that threads read into registers a DOT is drained, with none under way,
+ *       before the step ends.
+ *   T15 each tile is drawn once, and has all steps along the depth whose terms count (bounded):
  *       what is made, or stays, has all steps of every tile.
  *
  * Where the epilogue reduces, the store is followed by

@@ -207,7 +207,11 @@ static const char *check(struct checker *c, uint32_t at) {
         if (c->under_way > x->n) return fail(c, "T4", at, "the stage's products are under way");
         c->arrivals += inside(c, TILE_LOOP);
         break;
-    case TILE_NEXT: c->next = true; break;
+    case TILE_NEXT:
+        if (c->t->product->a.in_registers && c->under_way)
+            return fail(c, "T14", at, "the registers of the left factor are being read");
+        c->next = true;
+        break;
     case TILE_ADD:
     case TILE_CROSS:
     case TILE_FOLD:
@@ -291,11 +295,11 @@ static const char *check_draws(struct checker *c) {
     bool *drawn = NEW_ARRAY(c->arena, bool, n);
     for (int64_t i = 0; i < n && t->order; i++) {
         if (t->order[i] < 0 || t->order[i] >= n || drawn[t->order[i]])
-            return arena_printf(c->arena, "T14: tile %d is drawn twice", t->order[i]);
+            return arena_printf(c->arena, "T15: tile %d is drawn twice", t->order[i]);
         drawn[t->order[i]] = true;
     }
     if (t->product->bounded && (t->product->makers || tile_staying(t) || t->product->steps))
-        return "T14: tiles differ in steps";
+        return "T15: tiles differ in steps";
     return NULL;
 }
 

@@ -22,6 +22,10 @@ static const char tf32[] = "graph(%a: f32[130, 200], %b: f32[200, 40]) products 
                            "  %c: f32[130, 40] = mm(%a, %b)\n"
                            "  return %c\n}\n";
 
+static const char tf32_across[] = "graph(%a: f32[130, 200], %b: f32[200, 136]) products tf32 {\n"
+                                  "  %c: f32[130, 136] = mm(%a, %b)\n"
+                                  "  return %c\n}\n";
+
 /* windows: 3 x 2 taps with holes, paddings, strides; 17 channels are 32 of a line of 64 bytes */
 static const char sliding[] =
     "graph(%x: bf16[2, 34, 9, 7], %w: bf16[80, 17, 3, 2]) {\n"
@@ -126,17 +130,49 @@ static void test_print(void **state) {
     arena_free(a);
 }
 
-/* What runs across is packed, for tf32 is multiplied along the depth alone. */
+/* Of tf32 what runs across is packed, or read into registers, if it is or becomes the left factor:
+ * then products are through before the next ones' registers are written. */
 static void test_print_tf32(void **state) {
     struct arena *a = arena_new();
-    struct tile_program *t = program_of(a, tf32, "mma=1 m=64 n=64 k=32 stages=2 warps=8");
+    struct tile_program *t = program_of(a, tf32_across, "mma=1 m=64 n=64 k=32 stages=2 warps=8");
     struct buf b = buf_new(a);
+    tile_print(&b, t);
+    assert_non_null(strstr(b.p, "a = v1, tf32[1 z, 200 k, 136 m], lines 136 apart\n"
+                                "b = v0, tf32[1 z, 130 n, 200 k], lines 200 apart\n"
+                                "A = tf32[2][32 k, 64 m], lines of 128 bytes, read into registers\n"
+                                "B = tf32[2][64 n, 32 k], lines of 128 bytes\n"));
+    assert_non_null(strstr(b.p, "            dot\n            drain 0\n            arrive 0\n"));
+    b = buf_new(a);
+    t = program_of(a, tf32, "mma=1 m=64 n=64 k=32 stages=2 warps=8");
     tile_print(&b, t);
     assert_non_null(strstr(b.p, "a = v0, tf32[1 z, 130 m, 200 k], lines 200 apart\n"
                                 "b = image of v1, tf32[1 z, 40 n, 200 k], lines 224 apart\n"
                                 "A = tf32[2][64 m, 32 k], lines of 128 bytes\n"
                                 "B = tf32[2][64 n, 32 k], lines of 128 bytes\n"));
     arena_free(a);
+}
+
+/* Rows that lie side by side in memory are turned where they begin within sectors: images of 100
+ * pixels, not of 144. */
+static void test_turned_rows(void **state) {
+    static const struct {
+        const char *graph;
+        int turned;
+    } cases[] = {{"graph(%x: f32[3, 8, 12, 12], %w: f32[24, 8, 3, 3]) convolutions tf32 {\n"
+                  "  %c: f32[3, 24, 10, 10] = convolution(%x, %w, None, 1, 0)\n  return %c\n}\n",
+                  8},
+                 {"graph(%x: f32[3, 8, 14, 14], %w: f32[24, 8, 3, 3]) convolutions tf32 {\n"
+                  "  %c: f32[3, 24, 12, 12] = convolution(%x, %w, None, 1, 0)\n  return %c\n}\n",
+                  0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        const struct tile_program *t =
+            program_of(a, cases[i].graph, "mma=1 m=64 n=24 k=32 stages=2 warps=12 make=2");
+        assert_int_equal(t->product->turned, cases[i].turned);
+        assert_int_equal(t->product->exchange, cases[i].turned * TURNED_PITCH * 4);
+        assert_true(t->exchange + t->product->exchange <= t->smem);
+        arena_free(a);
+    }
 }
 
 /* What windows are read through is copied once, and the other factor is as deep. */
@@ -343,6 +379,8 @@ static void test_numbers(void **state) {
         {deep, of_pairs},
         {deep, "mma=1 m=64 n=32 k=64 stages=3 warps=8 split=2 pairs=1"},
         {tf32, "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
+        {tf32_across, "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
+        {tf32_across, "mma=1 m=128 n=32 k=32 stages=3 cluster=2 warps=12"},
         {tf32, "mma=1 m=64 n=32 k=16 stages=4 warps=8 split=3"},
         {tf32, "mma=2 m=64 n=32 k=32 tm=32 tn=16 stages=3 warps=4"},
         {sliding, "mma=1 m=64 n=64 k=32 stages=2 cluster=2 warps=8"},
@@ -638,7 +676,7 @@ static void test_mistakes_of_edges(void **state) {
         memcpy(NEW_ARRAY(a, int, tile_all(t)), t->order, sizeof(int) * (size_t)tile_all(t));
     order[1] = order[0];
     t->order = order;
-    assert_non_null(strstr(tile_verify(t, a), "T14: tile"));
+    assert_non_null(strstr(tile_verify(t, a), "T15: tile"));
     arena_free(a);
 }
 
@@ -851,6 +889,20 @@ static void test_mistakes_of_staying(void **state) {
     arena_free(a);
 }
 
+/* The next step's registers are written while products read them. */
+static void test_mistakes_of_registers(void **state) {
+    struct arena *a = arena_new();
+    struct tile_program *t = program_of(a, tf32_across, "mma=1 m=64 n=64 k=32 stages=4 warps=8");
+    const char *why;
+    assert_null(tile_verify(t, a));
+    assert_int_equal(wrong_of(a, t, 0, &why), 0);
+    t->code.at[find(t, TILE_DRAIN, 0)].n = 1;
+    t->code.at[find(t, TILE_ARRIVE, 0)].n = 1;
+    assert_non_null(strstr(tile_verify(t, a), "T14: "));
+    assert_true(wrong_of(a, t, 0, &why) > 0);
+    arena_free(a);
+}
+
 /* A group whose turn comes later than the ring comes round takes one wait for another. */
 static void test_mistakes_of_turns(void **state) {
     struct arena *a = arena_new();
@@ -949,6 +1001,7 @@ int main(void) {
         cmocka_unit_test(test_folds),
         cmocka_unit_test(test_print),
         cmocka_unit_test(test_print_tf32),
+        cmocka_unit_test(test_turned_rows),
         cmocka_unit_test(test_print_windows),
         cmocka_unit_test(test_print_made),
         cmocka_unit_test(test_print_by_warps),
@@ -960,6 +1013,7 @@ int main(void) {
         cmocka_unit_test(test_mistakes_of_blocks),
         cmocka_unit_test(test_mistakes_of_staying),
         cmocka_unit_test(test_mistakes_of_turns),
+        cmocka_unit_test(test_mistakes_of_registers),
         cmocka_unit_test(test_machine_finds_mistakes),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_print_rows),
