@@ -32,74 +32,7 @@ enum { WARPGROUP = 128 };
 
 static const struct tile_ring *ring(const struct tile_program *t, int i) { return &t->ring[i]; }
 
-/* ---- the instruction ------------------------------------------------------------------------- */
-
-/* Elements of 32 bytes. */
-static int instruction_depth(const struct operand *o) { return 32 / dtype_bytes(o->dtype); }
-
-/* A product of pairs has one in bf16 beside it. */
-static const char *wgmma_name(const struct tile_program *t) {
-    return t->product->pairs ? "k_wgmma_pairs" : "k_wgmma";
-}
-
-/* One for its number of sums: PTX names each register. */
-static void put_wgmma(struct emitter *w, const struct tile_program *t) {
-    int n = ring(t, TILE_B)->rows, sums = n / 2;
-    enum dtype type = t->product->a.dtype;
-    const char *name = type == DT_F32 ? "tf32" : dtype_name(type);
-    line(w,
-         "K_DEVICE void %s(float (&d)[%d], unsigned long long a, unsigned long long b, int "
-         "add) {",
-         wgmma_name(t), sums);
-    line(w, "#ifdef WS_EMULATOR");
-    line(w, "    emu_wgmma(d, %d, %d, nullptr, a, b, %d, %d, add);", n,
-         type == DT_F32   ? 2
-         : type == DT_F16 ? 1
-                          : 0,
-         t->product->a.along, t->product->b.along);
-    line(w, "#else");
-    line(w, "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %%%d, 0;\"", sums + 2);
-    line(w, "        \" wgmma.mma_async.sync.aligned.m64n%dk%d.f32.%s.%s {\"", n,
-         instruction_depth(&t->product->a), name, name);
-    for (int i = 0; i < sums; i += 8) {
-        struct buf b = buf_new(w->arena);
-        for (int j = i; j < i + 8 && j < sums; j++)
-            buf_printf(&b, "%%%d%s", j, j + 1 < sums ? ", " : "");
-        line(w, "        \"%s\"", b.p);
-    }
-    const char *layouts = arena_printf(w->arena, ", %d, %d", t->product->a.along,
-                                       t->product->b.along); /* of tf32 there is one alone */
-    line(w, "        \"}, %%%d, %%%d, p, 1, 1%s; }\"", sums, sums + 1,
-         type == DT_F32 ? "" : layouts);
-    for (int i = 0; i < sums; i += 8) {
-        struct buf b = buf_new(w->arena);
-        for (int j = i; j < i + 8 && j < sums; j++)
-            buf_printf(&b, "\"+f\"(d[%d])%s", j, j + 1 < sums ? ", " : "");
-        line(w, "        %s %s", i ? " " : ":", b.p);
-    }
-    line(w, "        : \"l\"(a), \"l\"(b), \"r\"(add));");
-    line(w, "#endif");
-    line(w, "}");
-}
-
 /* ---- instructions ---------------------------------------------------------------------------- */
-
-/* The rows of the warpgroup: so far behind those of the one before. */
-static int group_bytes(const struct tile_ring *r) {
-    return r->operand->along ? 64 / ring_line_elements(r) * r->depth * r->line : 64 * r->line;
-}
-
-/* Before the first tile: the operands of the first stage. */
-static void put_operands(struct emitter *w, const struct tile_program *t) {
-    for (int i = 0; i < RINGS; i++) {
-        const struct tile_ring *r = ring(t, i);
-        int lead = r->operand->along ? r->depth * r->line : 16;
-        line(w, "const unsigned long long of_%c = k_operand<%d>(stages + (%d%s), %d, %d);", 'a' + i,
-             r->line, r->offset,
-             i == TILE_A ? arena_printf(w->arena, " + group * %d", group_bytes(r)) : "", lead,
-             8 * r->line);
-    }
-}
 
 /* Of a thread: all have the same as they are launched. Two warpgroups that make tiles have more
  * than two that multiply by few columns. */
@@ -127,7 +60,7 @@ static void put_role(struct emitter *w, const struct tile_program *t, bool copie
         line(w, "const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / %d - %d, 0);",
              WARPGROUP, t->copiers / WARPGROUP);
         line(w, "const int tid = (int)threadIdx.x %% %d;", WARPGROUP);
-        put_operands(w, t);
+        put_wgmma_operands(w, t);
     }
     line(w, "int s = 0;");
     line(w, "unsigned phase = 0;");
@@ -207,7 +140,7 @@ const char *depth_of_step(struct emitter *w, const struct tile_program *t, const
 }
 
 /* In a step of a role: does all of its depth count? */
-static void put_whole_step(struct emitter *w, const struct tile_program *t) {
+void put_whole_step(struct emitter *w, const struct tile_program *t) {
     const struct short_steps *s = &t->product->shorts;
     const char *number = number_of_step(w, t, "step");
     if (!tile_has_both_steps(t)) return;
@@ -256,7 +189,7 @@ const char *tap_digit_text(struct emitter *w, const struct im2col *of, int d, co
 }
 
 /* Of a ring whose stages are filled again: how these lie. */
-static const struct tile_ring *moving_ring(const struct tile_program *t) {
+const struct tile_ring *moving_ring(const struct tile_program *t) {
     return ring(t, ring(t, TILE_A)->operand->stays ? TILE_B : TILE_A);
 }
 
@@ -293,97 +226,6 @@ static void put_give(struct emitter *w) {
     line(w, "k_fence_async_shared();");
     line(w, "__syncwarp();");
     line(w, "if (tid %% %d == 0) k_mbar_arrive(full + s * 8);", w->k->limits->warp);
-}
-
-/* A wgmma's operand, of a plane: 32 bytes of a box's lines, or of lines along the rows 16 lines, of
- * the depth from number i on. */
-static const char *operand_of(struct emitter *w, const struct tile_ring *r, int plane) {
-    int step = r->operand->along ? 16 * r->line : 32, in_line = r->line / 32;
-    char x = ring_letter(r);
-    const char *at = r->operand->stays ? "at_step" : "at";
-    if (!r->operand->along && ring_boxes(r) > 1)
-        return arena_printf(
-            w->arena, "k_operand_on(of_%c, %s + (%d + i / %d * %d + i %% %d * %d) / 16)", x, at,
-            plane * r->bytes, in_line, ring_box_lines(r) * r->line, in_line, step);
-    return arena_printf(w->arena, "k_operand_on(of_%c, %s + (%d + i * %d) / 16)", x, at,
-                        plane * r->bytes, step);
-}
-
-/* Products of two planes, instructions from number `from` on; first: a text that is 0 where the
- * sums begin. */
-static void put_pass(struct emitter *w, const struct tile_program *t, int pass, int from, int end,
-                     const char *first) {
-    const struct product *of = t->product;
-    line(w, "#pragma unroll");
-    open_brace(w, "for (int i = %d; i < %d; i++)", from, end);
-    line(w, "%s(%s, %s, %s, %s);", wgmma_name(t), of->pass[pass].crossed ? "crossed" : "sums",
-         operand_of(w, ring(t, TILE_A), of->pass[pass].a),
-         operand_of(w, ring(t, TILE_B), of->pass[pass].b), first);
-    close_brace(w);
-}
-
-/* Groups of instructions by turns: of first planes, whose sums begin anew every promote_pairs
- * of the depth, and crossed ones, which keep the units busy while those are added to the total. */
-static void put_dot_of_pairs(struct emitter *w, const struct tile_program *t, int depth) {
-    const struct product *of = t->product;
-    int unit = instruction_depth(ring(t, TILE_A)->operand), all = depth / unit,
-        each = of->promote_pairs / unit;
-    for (int from = 0; from < all; from += each) {
-        int end = from + each < all ? from + each : all;
-        if (from) {
-            line(w, "k_wgmma_wait<1>();");
-            line(w, "k_wgmma_hold(sums);");
-            put_add(w, t);
-        }
-        line(w, "k_wgmma_hold(sums);");
-        line(w, "k_wgmma_begin();");
-        for (int p = 0; p < of->n_passes; p++)
-            if (!of->pass[p].crossed)
-                put_pass(w, t, p, from, end, arena_printf(w->arena, "i - %d", from));
-        line(w, "k_wgmma_commit();");
-        for (int p = 0; p < of->n_passes; p++)
-            if (of->pass[p].crossed)
-                put_pass(w, t, p, from, end,
-                         p ? "1" : arena_printf(w->arena, "step %% %d | i", CROSS_STEPS));
-        line(w, "k_wgmma_commit();");
-    }
-    line(w, "k_wgmma_hold(sums);");
-}
-
-/* The products of so much of the step's depth: a group of instructions. */
-static void put_dot_of_depth(struct emitter *w, const struct tile_program *t, int depth,
-                             bool fresh) {
-    if (t->product->pairs) {
-        put_dot_of_pairs(w, t, depth);
-        return;
-    }
-    line(w, "k_wgmma_hold(sums);");
-    line(w, "k_wgmma_begin();");
-    for (int p = 0; p < t->product->n_passes; p++)
-        put_pass(w, t, p, 0, depth / instruction_depth(ring(t, TILE_A)->operand),
-                 p       ? "1"
-                 : fresh ? "i"
-                         : "step | i");
-    line(w, "k_wgmma_commit();");
-    line(w, "k_wgmma_hold(sums);");
-}
-
-static void put_dot(struct emitter *w, const struct tile_program *t, bool fresh) {
-    const struct tile_ring *a = ring(t, TILE_A), *kept = tile_staying(t);
-    const struct short_steps *shorts = &t->product->shorts;
-    line(w, "const unsigned at = (unsigned)s * %d;", moving_ring(t)->stage / 16);
-    if (kept) line(w, "const unsigned at_step = (unsigned)step * %d;", kept->stage / 16);
-    put_whole_step(w, t);
-    if (!tile_has_both_steps(t)) {
-        put_dot_of_depth(w, t, shorts->every ? shorts->depth : a->depth, fresh);
-        return;
-    }
-    open_brace(w, "if (whole)");
-    put_dot_of_depth(w, t, a->depth, fresh);
-    close_brace(w);
-    open_brace(w, "else");
-    put_dot_of_depth(w, t, shorts->depth, fresh);
-    close_brace(w);
 }
 
 static void put_arrive(struct emitter *w, int before, bool in_loop) {
@@ -570,7 +412,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             if (t->ahead)
                 put_dot_by_warps(w, t);
             else
-                put_dot(w, t, fresh);
+                put_dot_by_warpgroups(w, t, fresh);
             break;
         case TILE_DRAIN:
             line(w, "k_wgmma_wait<%d>();", x->n);

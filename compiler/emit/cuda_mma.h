@@ -28,6 +28,18 @@ void put_image_parameters(struct emitter *w, const struct tile_program *t);
 void put_first_window(struct emitter *w, const struct tile_ring *r);
 void put_copy(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
 
+/* cuda_wgmma.c: products of warpgroups: the instruction, a function before the kernel; before the
+ * first tile, the operands of the first stage; a step's products, with which the sums begin where
+ * they are fresh, or at a tile's first step. */
+void put_wgmma(struct emitter *w, const struct tile_program *t);
+void put_wgmma_operands(struct emitter *w, const struct tile_program *t);
+void put_dot_by_warpgroups(struct emitter *w, const struct tile_program *t, bool fresh);
+
+/* cuda_mma.c: the ring whose stages are filled again, which is how these lie. In a step of a role:
+ * does all of its depth count? `whole`, where steps differ. */
+const struct tile_ring *moving_ring(const struct tile_program *t);
+void put_whole_step(struct emitter *w, const struct tile_program *t);
+
 /* cuda_make.c: tiles that warps make. TAKE, MAKE, and, at the head of their role, which threads of
  * it these are. */
 void put_places_of_makers(struct emitter *w, const struct tile_program *t);
