@@ -122,6 +122,21 @@ static void put_draw_tile(struct emitter *w, const struct tile_program *t) {
     if (t->ahead) line(w, "int s = 0;");
 }
 
+const char *sum_type(const struct tile_program *t) {
+    return dtype_is_float(t->product->a.dtype) ? "float" : "int";
+}
+
+const char *unit_type(enum dtype t) {
+    return t == DT_F32 ? "tf32" : t == DT_I8 ? "s8" : t == DT_U8 ? "u8" : dtype_name(t);
+}
+
+int unit_number(const struct tile_program *t) {
+    enum { OF_F16 = 1, OF_TF32 = 2, OF_BYTES = 3 };
+    enum dtype a = t->product->a.dtype, b = t->product->b.dtype;
+    if (dtype_bytes(a) == 1) return OF_BYTES + 4 * (a == DT_U8) + (b == DT_U8);
+    return a == DT_F32 ? OF_TF32 : a == DT_F16 ? OF_F16 : 0;
+}
+
 char ring_letter(const struct tile_ring *r) { return r->operand->axis == AXIS_M ? 'a' : 'b'; }
 
 static const char *number_of_step(struct emitter *w, const struct tile_program *t,
@@ -268,9 +283,10 @@ static void put_leave(struct emitter *w, const struct tile_program *t) {
     int all = product_thread_sums(t->product), octets = t->product->warp_columns / 8;
     int group = t->product->group_threads, threads = t->product->warpgroups * group;
     line(w,
-         "float *const of_tile = parts + ((long long)%s * %lld + group * %d + tid) * 2, "
+         "%s *const of_tile = parts + ((long long)%s * %lld + group * %d + tid) * 2, "
          "*const of_part = of_tile + (long long)part * %d;",
-         tile_of_block(w), (long long)t->product->parts * all / 2 * threads, group, all * threads);
+         sum_type(t), tile_of_block(w), (long long)t->product->parts * all / 2 * threads, group,
+         all * threads);
     line(w, "#pragma unroll");
     line(w, "for (int i = 0; i < %d; i++)", all / 4);
     line(w, "#pragma unroll");
@@ -289,7 +305,7 @@ static void put_meet(struct emitter *w, const struct tile_program *t, int parts)
 static void declare_sums(struct emitter *w, const struct tile_program *t) {
     int sums = product_thread_sums(t->product);
     const struct folds *f = &t->product->folds;
-    line(w, "float sums[%d];", sums);
+    line(w, "%s sums[%d];", sum_type(t), sums);
     if (!t->ahead) line(w, "int before = 0;");
     if (!t->ahead) line(w, "(void)before;");
     if (!t->product->promotes) return;
@@ -553,7 +569,7 @@ static void put_product(struct emitter *w, const struct tile_program *t) {
     if (t->product->parts > 1) {
         l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_WORKSPACE, .value = t->parts};
         l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_TICKETS};
-        buf_puts(&w->b, ", float *parts, unsigned *tickets");
+        buf_printf(&w->b, ", %s *parts, unsigned *tickets", sum_type(t));
     }
     put_partials_parameters(w, t, l);
     if (t->product->sharing > 1) {

@@ -46,7 +46,12 @@ void put_places_of_makers(struct emitter *w, const struct tile_program *t);
 void put_take(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
 void put_make(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
 
-/* cuda_mma.c: what names of an operand's end in. */
+/* cuda_mma.c: of sums in registers: "float" or "int"; the name that PTX has for a type that is
+ * multiplied, and its number in the emulator (tests/emulator/hooks.h). */
+const char *sum_type(const struct tile_program *t);
+const char *unit_type(enum dtype t);
+int unit_number(const struct tile_program *t);
+/* What names of an operand's end in. */
 char ring_letter(const struct tile_ring *r);
 /* cuda_mma.c: digit d of the number of a window, or of a tap, times how far these are apart:
  * "tap / 3 % 3 * 2". */

@@ -22,37 +22,36 @@ static const char *wgmma_name(const struct tile_program *t) {
 /* One for its number of sums: PTX names each register. */
 void put_wgmma(struct emitter *w, const struct tile_program *t) {
     int n = ring(t, TILE_B)->rows, sums = n / 2;
-    enum dtype type = t->product->a.dtype;
-    const char *name = type == DT_F32 ? "tf32" : dtype_name(type);
+    const struct operand *a = &t->product->a, *b = &t->product->b;
+    bool whole = !dtype_is_float(a->dtype);
     line(w,
-         "K_DEVICE void %s(float (&d)[%d], unsigned long long a, unsigned long long b, int "
+         "K_DEVICE void %s(%s (&d)[%d], unsigned long long a, unsigned long long b, int "
          "add) {",
-         wgmma_name(t), sums);
+         wgmma_name(t), sum_type(t), sums);
     line(w, "#ifdef WS_EMULATOR");
-    line(w, "    emu_wgmma(d, %d, %d, nullptr, a, b, %d, %d, add);", n,
-         type == DT_F32   ? 2
-         : type == DT_F16 ? 1
-                          : 0,
-         t->product->a.along, t->product->b.along);
+    line(w, "    emu_wgmma(%sd, %d, %d, nullptr, a, b, %d, %d, add);", whole ? "(float *)" : "", n,
+         unit_number(t), a->along, b->along);
     line(w, "#else");
     line(w, "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %%%d, 0;\"", sums + 2);
-    line(w, "        \" wgmma.mma_async.sync.aligned.m64n%dk%d.f32.%s.%s {\"", n,
-         instruction_depth(&t->product->a), name, name);
+    line(w, "        \" wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s {\"", n,
+         instruction_depth(a), whole ? "s32" : "f32", unit_type(a->dtype), unit_type(b->dtype));
     for (int i = 0; i < sums; i += 8) {
-        struct buf b = buf_new(w->arena);
+        struct buf text = buf_new(w->arena);
         for (int j = i; j < i + 8 && j < sums; j++)
-            buf_printf(&b, "%%%d%s", j, j + 1 < sums ? ", " : "");
-        line(w, "        \"%s\"", b.p);
+            buf_printf(&text, "%%%d%s", j, j + 1 < sums ? ", " : "");
+        line(w, "        \"%s\"", text.p);
     }
-    const char *layouts = arena_printf(w->arena, ", %d, %d", t->product->a.along,
-                                       t->product->b.along); /* of tf32 there is one alone */
-    line(w, "        \"}, %%%d, %%%d, p, 1, 1%s; }\"", sums, sums + 1,
-         type == DT_F32 ? "" : layouts);
+    /* Signs of factors; lines along the rows: where there are such. */
+    const char *how = whole ? ""
+                      : dtype_bytes(a->dtype) != 2
+                          ? ", 1, 1"
+                          : arena_printf(w->arena, ", 1, 1, %d, %d", a->along, b->along);
+    line(w, "        \"}, %%%d, %%%d, p%s; }\"", sums, sums + 1, how);
     for (int i = 0; i < sums; i += 8) {
-        struct buf b = buf_new(w->arena);
+        struct buf text = buf_new(w->arena);
         for (int j = i; j < i + 8 && j < sums; j++)
-            buf_printf(&b, "\"+f\"(d[%d])%s", j, j + 1 < sums ? ", " : "");
-        line(w, "        %s %s", i ? " " : ":", b.p);
+            buf_printf(&text, "\"+%c\"(d[%d])%s", whole ? 'r' : 'f', j, j + 1 < sums ? ", " : "");
+        line(w, "        %s %s", i ? " " : ":", text.p);
     }
     line(w, "        : \"l\"(a), \"l\"(b), \"r\"(add));");
     line(w, "#endif");

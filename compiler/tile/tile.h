@@ -50,7 +50,8 @@
  *   T12 all blocks that a multiprocessor is to have at a time find the registers that their roles
  *       ask for, and their shared memory;
  *   T13 what stays in shared memory, copied in the block's first tile, is the same for all of its
- *       tiles, and has a stage for each step.
+ *       tiles, and has a stage for each step;
+ *   T14 lines of bytes, and of tf32, run along the depth, which goes by whole instructions.
  *
  * Where the epilogue reduces, the store is followed by
  *

@@ -352,6 +352,15 @@ def mv(self, vec):
     return _matmul(self, vec)
 
 
+def _int_mm(self, mat2):
+    for name, x in (('self', self), ('mat2', mat2)):
+        if x.ndim != 2:
+            raise RuntimeError(f'_int_mm: {name} must be a matrix, got {x.ndim}-D tensor')
+        if x.dtype not in (torch.int8, torch.uint8):
+            raise RuntimeError(f'_int_mm: expected {name} to be int8 or uint8 but got {x.dtype}')
+    return torch.mm(self.to(torch.int32), mat2.to(torch.int32))
+
+
 def outer(self, vec2):
     _need_rank('outer', self, 1)
     _need_rank('outer', vec2, 1)
