@@ -19,7 +19,12 @@
  *     }
  *
  * What is read lies inside, as m and n do; what is stored is where row and column are. Outputs of
- * 16 bits are exchanged among the four threads of a row first, so that each stores 16 bytes. */
+ * 16 bits are exchanged among the four threads of a row first, so that each stores 16 bytes.
+ *
+ * Four threads have a sector of f32, where rows begin with one. Where these begin elsewhere, as the
+ * channels of an image of 254 by 254 pixels do, pairs that lie in an octet's second sector wait for
+ * those of the next octet (k_store_sectors): one sector at a time is stored, all of it, but at the
+ * ends of the tile's row. Stores of two halves took an H100 more than twice as long. */
 #include "emit/cuda_mma.h"
 
 enum { PAIR = 2, OCTET = 8, QUAD = 4 };
@@ -85,6 +90,15 @@ static int store_width(struct emitter *w, const struct store_node *s) {
         index_is_vector(w->k, s->index, AXIS_N, OCTET))
         return OCTET;
     return index_is_vector(w->k, s->index, AXIS_N, PAIR) ? PAIR : 1;
+}
+
+/* Do four threads' pairs lie in one sector, or in two, of which the next octet's have the rest? */
+static bool in_sectors(struct emitter *w, const struct store_node *s) {
+    const struct product *p = w->y->product;
+    return dtype_bytes(buffer_dtype(w, s->buffer)) == 4 && p->parts == 1 &&
+           store_width(w, s) == PAIR && p->warp_columns > OCTET &&
+           index_usual_stride(w->k, s->index, AXIS_N) == 1 &&
+           !index_is_vector(w->k, s->index, AXIS_N, OCTET);
 }
 
 /* Where nothing is reduced there is one, of all. */
@@ -248,7 +262,24 @@ static const char *put_place(struct emitter *w, const struct store_node *s, cons
     return "at";
 }
 
-static void put_store(struct emitter *w, uint32_t i, int width, int chunk) {
+/* Of a row, what its octets leave for the next. dims: of an array of these. */
+static void declare_rests(struct emitter *w, const struct phase *f, const char *dims) {
+    for (uint32_t i = 0; i < f->stores.n; i++) {
+        const struct store_node *s = &w->k->stores.at[f->stores.at[i]];
+        if (in_sectors(w, s))
+            line(w, "k_rest<%s> rest%u%s = {};", memory_type(w, buffer_dtype(w, s->buffer)),
+                 f->stores.at[i], dims);
+    }
+}
+
+static void put_rests(struct emitter *w, const struct phase *f, const char *subscript) {
+    for (uint32_t i = 0; i < f->stores.n; i++)
+        if (in_sectors(w, &w->k->stores.at[f->stores.at[i]]))
+            line(w, "k_store_rest<%d>(rest%u%s);", w->y->streaming, f->stores.at[i], subscript);
+}
+
+/* rest: the subscript of what a row's octets leave; NULL: its octets are not gone along in turn. */
+static void put_store(struct emitter *w, uint32_t i, int width, int chunk, const char *rest) {
     const struct store_node *s = &w->k->stores.at[i];
     const char *type = memory_type(w, buffer_dtype(w, s->buffer)), *index = ex_text(w, s->index);
     const char *p = arena_printf(w->arena, "p%d", argument_of(w, s->buffer));
@@ -264,8 +295,12 @@ static void put_store(struct emitter *w, uint32_t i, int width, int chunk) {
         line(w, "k_pack<%s, %d> x;", type, PAIR);
         line(w, "k_put(x, o%u[j]);", i);
         const char *also, *at = put_place(w, s, &also);
-        line(w, "if (row < nm && n < nn%s) k_store<%s, %d, %d>(%s + %s, x);", stores_once(w), type,
-             PAIR, w->y->streaming, p, at);
+        if (rest && in_sectors(w, s))
+            line(w, "k_store_sectors<%d>(rest%u%s, %s + %s, x, row < nm && n < nn%s);",
+                 w->y->streaming, i, rest, p, at, stores_once(w));
+        else
+            line(w, "if (row < nm && n < nn%s) k_store<%s, %d, %d>(%s + %s, x);", stores_once(w),
+                 type, PAIR, w->y->streaming, p, at);
     } else {
         line(w, "#pragma unroll");
         open_brace(w, "for (int e = 0; e < %d; e++)", PAIR);
@@ -306,7 +341,7 @@ static void put_plain_sum(struct emitter *w) {
  * warp whose sums are not all finite does this instead. */
 void put_again(struct emitter *w, const struct tile_program *t) {
     const struct kernel *k = w->k;
-    if (!product_may_break(t->product) || k->over) return;
+    if (!product_may_break(t->product) || k->over || t->product->turned) return;
     const struct phase f = phase_of(w, 0);
     for (value_id v = 0; v < k->values.n; v++) w->where[v] = NOWHERE;
     buf_puts(&w->b, "K_FAR void k_again(");
@@ -389,9 +424,9 @@ static void put_terms(struct emitter *w, const struct phase *f) {
 }
 
 /* at: of the sums, which is the chunk's element j, e. */
-static void put_chunk(struct emitter *w, const struct phase *f, const char *sums, const char *at) {
+static void put_values_of_chunk(struct emitter *w, const struct phase *f, const char *sums,
+                                const char *at, int chunk) {
     const struct kernel *k = w->k;
-    int chunk = chunk_of(w, f);
     line(w, "const k_idx column = first_column + g * %d;", chunk * OCTET);
     for (uint32_t i = 0; i < f->stores.n; i++)
         line(w, "%s o%u[%d][%d];", math_type(buffer_dtype(w, k->stores.at[f->stores.at[i]].buffer)),
@@ -418,8 +453,16 @@ static void put_chunk(struct emitter *w, const struct phase *f, const char *sums
     put_terms(w, f);
     close_brace(w);
     close_brace(w);
+}
+
+/* The same, and its stores. rest: as put_store has it. */
+static void put_chunk(struct emitter *w, const struct phase *f, const char *sums, const char *at,
+                      const char *rest) {
+    const struct kernel *k = w->k;
+    int chunk = chunk_of(w, f);
+    put_values_of_chunk(w, f, sums, at, chunk);
     for (uint32_t i = 0; i < f->stores.n; i++)
-        put_store(w, f->stores.at[i], store_width(w, &k->stores.at[f->stores.at[i]]), chunk);
+        put_store(w, f->stores.at[i], store_width(w, &k->stores.at[f->stores.at[i]]), chunk, rest);
 }
 
 static void open_loop(struct emitter *w, const char *i, int n) {
@@ -457,7 +500,7 @@ static void put_columns(struct emitter *w, const struct tile_program *t, const s
     open_loop(w, "h", 2);
     put_row(w, f);
     put_chunk(w, f, sums,
-              arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk));
+              arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk), NULL);
     close_brace(w);
     close_brace(w);
     put_warp_columns(w, f, chunk);
@@ -473,10 +516,12 @@ static void put_rows(struct emitter *w, const struct tile_program *t, const stru
     open_loop(w, "f", sixteens);
     open_loop(w, "h", 2);
     put_row(w, f);
+    declare_rests(w, f, "");
     open_loop(w, "g", octets / chunk);
     put_chunk(w, f, sums,
-              arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk));
+              arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk), "");
     close_brace(w);
+    put_rests(w, f, "");
     put_warp_rows(w, f);
     close_brace(w);
     close_brace(w);
@@ -504,19 +549,66 @@ static void put_by_columns(struct emitter *w, const struct tile_program *t, cons
                            const char *sums) {
     int octets = t->product->warp_columns / OCTET, chunk = chunk_of(w, f);
     open_loop(w, "f", t->product->warp_rows / 16);
+    declare_rests(w, f, "[2]");
     open_loop(w, "g", octets / chunk);
     open_loop(w, "h", 2);
     put_row(w, f);
     put_chunk(w, f, sums,
-              arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk));
-    for (int i = 0; i < 3; i++) close_brace(w);
+              arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk),
+              "[h]");
+    close_brace(w);
+    close_brace(w);
+    for (int h = 0; h < 2; h++) put_rests(w, f, h ? "[1]" : "[0]");
+    close_brace(w);
+}
+
+/* What a warpgroup has of its 64 rows' columns goes through shared memory, some columns at a time, of
+ * which each warp then stores rows that lie side by side: in threads, only eight of them do. */
+static void put_turned(struct emitter *w, const struct tile_program *t, const struct phase *f,
+                       const char *sums) {
+    const struct product *p = t->product;
+    const struct store_node *s = &w->k->stores.at[f->stores.at[0]];
+    int octets = p->warp_columns / OCTET, each = p->turned / OCTET, group = p->group_threads,
+        warp = w->k->limits->warp;
+    line(w, "float *const turned = (float *)(ring + %d) + group * %d;", t->exchange,
+         p->turned * TURNED_PITCH);
+    line(w, "const int f = 0;");
+    open_loop(w, "g", octets);
+    open_loop(w, "h", 2);
+    put_row(w, f);
+    put_values_of_chunk(w, f, sums, "g * 4 + h * 2 + e", 1);
+    line(w, "#pragma unroll");
+    line(
+        w,
+        "for (int e = 0; e < %d; e++) turned[(g %% %d * %d + quad * %d + e) * %d + tid / 32 * 16 + "
+        "tid %% 32 / 4 + h * 8] = o%u[0][e];",
+        PAIR, each, OCTET, PAIR, TURNED_PITCH, f->stores.at[0]);
+    close_brace(w);
+    line(w, "if (g %% %d < %d) continue;", each, each - 1);
+    line(w, "k_barrier_sync(1 + group, %d);", group);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int i = 0; i < %d; i++)", 2 * p->turned * warp / group);
+    const char *between =
+        p->beside > 1 ? arena_printf(w->arena, " * %d + tid %% %d", p->beside, p->beside) : "";
+    line(w, "const int c = (i / %d * %d + tid / %d)%s;", 2 * p->beside, group / warp, warp,
+         between);
+    line(w, "const int of_group = i %% %d * %d + tid %% %d / %d;", 2 * p->beside, warp / p->beside,
+         warp, p->beside);
+    line(w, "const k_idx row = m0 + group * 64 + of_group, m = k_clamp(row, nm - 1);");
+    line(w, "const k_idx n = first_column + (g - %d) * %d + c;", each - 1, OCTET);
+    const char *also, *at = put_place(w, s, &also);
+    line(w, "if (row < nm && n < nn%s) k_store1(p%d + %s, turned[c * %d + of_group]);", also,
+         argument_of(w, s->buffer), at, TURNED_PITCH);
+    close_brace(w);
+    line(w, "k_barrier_sync(1 + group, %d);", group);
+    close_brace(w);
 }
 
 static void put_whole(struct emitter *w, const struct tile_program *t, const char *sums) {
     enum { MANY = 16 };
     const struct phase f = phase_of(w, 0);
     int octets = t->product->warp_columns / OCTET, chunk = chunk_of(w, &f);
-    bool wide = product_may_break(t->product);
+    bool wide = product_may_break(t->product) && !t->product->turned;
     if (wide) {
         put_finite(w, product_thread_sums(t->product), sums);
         open_brace(w, "if (!finite)"); /* the sums live no more */
@@ -530,7 +622,9 @@ static void put_whole(struct emitter *w, const struct tile_program *t, const cha
         close_brace(w);
         open_brace(w, "else");
     }
-    if (octets >= MANY && rows_are_places(w, &f) && !kernel_has_spans(w->k))
+    if (t->product->turned)
+        put_turned(w, t, &f, sums);
+    else if (octets >= MANY && rows_are_places(w, &f) && !kernel_has_spans(w->k))
         put_by_columns(w, t, &f, sums);
     else
         put_rows(w, t, &f, sums);
@@ -568,7 +662,7 @@ static void put_share(struct emitter *w, const struct tile_program *t) {
         line(w, "continue;");
         close_brace(w);
     }
-    put_chunk(w, &f, "own", "j * 2 + e");
+    put_chunk(w, &f, "own", "j * 2 + e", NULL);
     close_brace(w);
 }
 
@@ -597,7 +691,8 @@ void put_epilogue_of(struct emitter *w, const struct tile_program *t, const char
              ex_text(w, w->k->bound[AXIS_N]));
         line(w, "const int quad = tid %% 4;");
         declare_exchange(w, t);
-        if (w->k->over && product_may_break(t->product)) put_patch(w, t, sums);
+        bool patches = w->k->over || t->product->turned; /* all warps meet behind it */
+        if (patches && product_may_break(t->product)) put_patch(w, t, sums);
     }
     if (t->product->parts > 1)
         put_share(w, t);

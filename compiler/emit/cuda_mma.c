@@ -243,10 +243,18 @@ static void put_give(struct emitter *w) {
     line(w, "if (tid %% %d == 0) k_mbar_arrive(full + s * 8);", w->k->limits->warp);
 }
 
-static void put_arrive(struct emitter *w, int before, bool in_loop) {
+/* Of a warpgroup whose products alone read the stage one thread arrives, or of each warp one, which
+ * has read the stage itself. */
+static void put_arrive(struct emitter *w, const struct tile_program *t, int before, bool in_loop) {
     int blocks = w->y->cluster;
     const char *stage = before ? "before" : "s", *late = before && in_loop ? "step && " : "";
-    if (blocks > 1)
+    if (t->product->a.in_registers) line(w, "__syncwarp();");
+    if (t->product->a.in_registers && blocks > 1)
+        line(w, "if (%stid %% 32 < %d) k_mbar_arrive_at(empty + %s * 8, tid %% 32);", late, blocks,
+             stage);
+    else if (t->product->a.in_registers)
+        line(w, "if (%stid %% 32 == 0) k_mbar_arrive(empty + %s * 8);", late, stage);
+    else if (blocks > 1)
         line(w, "if (%stid < %d) k_mbar_arrive_at(empty + %s * 8, tid);", late, blocks, stage);
     else
         line(w, "if (%stid == 0) k_mbar_arrive(empty + %s * 8);", late, stage);
@@ -435,7 +443,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             if (!x->n) line(w, "k_wgmma_hold(sums);");
             if (!x->n && t->product->pairs) line(w, "k_wgmma_hold(crossed);");
             break;
-        case TILE_ARRIVE: put_arrive(w, x->n, in_loop); break;
+        case TILE_ARRIVE: put_arrive(w, t, x->n, in_loop); break;
         case TILE_NEXT:
             if (!copies && !t->ahead) line(w, "before = s;");
             if (copies && t->product->makers > 1) put_next_turn(w, t);
@@ -497,8 +505,9 @@ static struct ws_arg map_argument(struct emitter *w, const struct tile_program *
 }
 
 static void put_barriers(struct emitter *w, const struct tile_program *t) {
-    enum { WARPS_OF_GROUP = 4 }; /* who makes arrives by warps */
+    enum { WARPS_OF_GROUP = 4 }; /* who makes, or reads itself, arrives by warps */
     int stages = tile_stages(t), readers = t->product->warpgroups * w->y->cluster;
+    if (t->product->a.in_registers) readers *= WARPS_OF_GROUP;
     int writers = tile_made(t) ? 1 + WARPS_OF_GROUP : 1;
     line(w, "unsigned long long *const bars = (unsigned long long *)(ring + %d);", t->barriers);
     line(w,

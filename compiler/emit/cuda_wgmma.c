@@ -23,16 +23,14 @@ static const char *wgmma_name(const struct tile_program *t) {
 void put_wgmma(struct emitter *w, const struct tile_program *t) {
     int n = ring(t, TILE_B)->rows, sums = n / 2;
     const struct operand *a = &t->product->a, *b = &t->product->b;
-    bool whole = !dtype_is_float(a->dtype);
-    line(w,
-         "K_DEVICE void %s(%s (&d)[%d], unsigned long long a, unsigned long long b, int "
-         "add) {",
-         wgmma_name(t), sum_type(t), sums);
+    bool whole = !dtype_is_float(a->dtype), held = a->in_registers;
+    line(w, "K_DEVICE void %s(%s (&d)[%d], %s, unsigned long long b, int add) {", wgmma_name(t),
+         sum_type(t), sums, held ? "const unsigned (&a)[4]" : "unsigned long long a");
     line(w, "#ifdef WS_EMULATOR");
-    line(w, "    emu_wgmma(%sd, %d, %d, nullptr, a, b, %d, %d, add);", whole ? "(float *)" : "", n,
-         unit_number(t), a->along, b->along);
+    line(w, "    emu_wgmma(%sd, %d, %d, %s, b, %d, %d, add);", whole ? "(float *)" : "", n,
+         unit_number(t), held ? "a, 0" : "nullptr, a", a->along && !held, b->along);
     line(w, "#else");
-    line(w, "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %%%d, 0;\"", sums + 2);
+    line(w, "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %%%d, 0;\"", sums + (held ? 5 : 2));
     line(w, "        \" wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s {\"", n,
          instruction_depth(a), whole ? "s32" : "f32", unit_type(a->dtype), unit_type(b->dtype));
     for (int i = 0; i < sums; i += 8) {
@@ -41,19 +39,24 @@ void put_wgmma(struct emitter *w, const struct tile_program *t) {
             buf_printf(&text, "%%%d%s", j, j + 1 < sums ? ", " : "");
         line(w, "        \"%s\"", text.p);
     }
-    /* Signs of factors; lines along the rows: where there are such. */
-    const char *how = whole ? ""
-                      : dtype_bytes(a->dtype) != 2
-                          ? ", 1, 1"
-                          : arena_printf(w->arena, ", 1, 1, %d, %d", a->along, b->along);
-    line(w, "        \"}, %%%d, %%%d, p%s; }\"", sums, sums + 1, how);
+    /* Signs of factors; lines along the rows, in shared memory: where there are such. */
+    const char *how = whole ? "" : ", 1, 1";
+    if (dtype_bytes(a->dtype) == 2)
+        how = held ? arena_printf(w->arena, ", 1, 1, %d", b->along)
+                   : arena_printf(w->arena, ", 1, 1, %d, %d", a->along, b->along);
+    if (held)
+        line(w, "        \"}, {%%%d, %%%d, %%%d, %%%d}, %%%d, p%s; }\"", sums, sums + 1, sums + 2,
+             sums + 3, sums + 4, how);
+    else
+        line(w, "        \"}, %%%d, %%%d, p%s; }\"", sums, sums + 1, how);
     for (int i = 0; i < sums; i += 8) {
         struct buf text = buf_new(w->arena);
         for (int j = i; j < i + 8 && j < sums; j++)
             buf_printf(&text, "\"+%c\"(d[%d])%s", whole ? 'r' : 'f', j, j + 1 < sums ? ", " : "");
         line(w, "        %s %s", i ? " " : ":", text.p);
     }
-    line(w, "        : \"l\"(a), \"l\"(b), \"r\"(add));");
+    line(w, "        : %s, \"l\"(b), \"r\"(add));",
+         held ? "\"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3])" : "\"l\"(a)");
     line(w, "#endif");
     line(w, "}");
 }
@@ -63,11 +66,21 @@ static int group_bytes(const struct tile_ring *r) {
     return r->operand->along ? 64 / ring_line_elements(r) * r->depth * r->line : 64 * r->line;
 }
 
+/* How a left factor lies that threads read: along the rows, or, of f32 alone, along the depth. */
+static const char *left_kind(const struct tile_ring *r) {
+    return r->operand->along ? "true" : "false";
+}
+
 /* Before the first tile: the operands of the first stage. */
 void put_wgmma_operands(struct emitter *w, const struct tile_program *t) {
     for (int i = 0; i < RINGS; i++) {
         const struct tile_ring *r = ring(t, i);
         int lead = r->operand->along ? r->depth * r->line : 16;
+        if (r->operand->in_registers) {
+            line(w, "const k_shared of_a = k_left_of_lane<%s>(stages + (%d + group * %d), %d);",
+                 left_kind(r), r->offset, group_bytes(r), ring_box_lines(r) * r->line);
+            continue;
+        }
         line(w, "const unsigned long long of_%c = k_operand<%d>(stages + (%d%s), %d, %d);", 'a' + i,
              r->line, r->offset,
              i == TILE_A ? arena_printf(w->arena, " + group * %d", group_bytes(r)) : "", lead,
@@ -97,7 +110,8 @@ static void put_pass(struct emitter *w, const struct tile_program *t, int pass, 
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = %d; i < %d; i++)", from, end);
     line(w, "%s(%s, %s, %s, %s);", wgmma_name(t), of->pass[pass].crossed ? "crossed" : "sums",
-         operand_of(w, ring(t, TILE_A), of->pass[pass].a),
+         of->a.in_registers ? arena_printf(w->arena, "left[%d][i]", of->pass[pass].a)
+                            : operand_of(w, ring(t, TILE_A), of->pass[pass].a),
          operand_of(w, ring(t, TILE_B), of->pass[pass].b), first);
     close_brace(w);
 }
@@ -136,6 +150,18 @@ static void put_dot_of_depth(struct emitter *w, const struct tile_program *t, in
     if (t->product->pairs) {
         put_dot_of_pairs(w, t, depth);
         return;
+    }
+    if (t->product->a.in_registers) {
+        const struct tile_ring *a = ring(t, TILE_A);
+        bool planes = operand_makes_planes(a->operand);
+        const char *stage = a->operand->stays ? "step" : "s";
+        int n = depth / instruction_depth(a->operand);
+        line(w, "unsigned left[%d][%d][4];", a->operand->planes, planes ? n + n % 2 : n);
+        if (planes)
+            line(w, "k_left_planes_of_lane<%s, %d>(left, of_a + %s * %d);", left_kind(a),
+                 ring_box_lines(a) * a->line, stage, a->stage);
+        else
+            line(w, "k_left_across(left[0], of_a + %s * %d);", stage, a->stage);
     }
     line(w, "k_wgmma_hold(sums);");
     line(w, "k_wgmma_begin();");

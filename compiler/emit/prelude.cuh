@@ -1550,9 +1550,19 @@ K_DEVICE unsigned k_shared_address(const void *at) {
 #ifdef WS_EMULATOR
 typedef unsigned char *k_shared;
 K_DEVICE k_shared k_in_shared(void *at) { return (k_shared)at; }
+K_DEVICE unsigned k_load_shared(k_shared at) { return *(const unsigned *)at; }
+K_DEVICE void k_load_shared(float (&v)[2], k_shared at) { v[0] = ((const float *)at)[0], v[1] = ((const float *)at)[1]; }
 #else
 typedef unsigned k_shared;
 K_DEVICE k_shared k_in_shared(const void *at) { return k_shared_address(at); }
+K_DEVICE unsigned k_load_shared(k_shared at) {
+    unsigned v;
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(at) : "memory");
+    return v;
+}
+K_DEVICE void k_load_shared(float (&v)[2], k_shared at) {
+    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(v[0]), "=f"(v[1]) : "r"(at) : "memory");
+}
 #endif
 
 /* BYTES (4, 8 or 16, both sides aligned to it) from global to shared memory; 16 go round the L1. At an edge only the
@@ -2079,6 +2089,31 @@ template <int N> K_DEVICE void k_wgmma_hold(int (&acc)[N]) {
 #endif
 }
 
+/* The left operand of wgmma in registers, out of a tile of f32 in boxes of lines of 128 bytes, whose pieces of 16 are
+ * swizzled: 64 rows, ALONG the lines, in two boxes, with a line for each of the depth; or with a line for each row, in a
+ * box for each 32 of the depth. A box has `box` bytes. A thread's rows are lane / 4 of its warp's and 8 on; of tf32 its
+ * depths are lane % 4 and 4 on, of 16 bits 2 (lane % 4), one on, and 8 on both. Half of the threads read the one before
+ * the other, so that all that a warp reads at once lies in other banks. k_left_of_lane: where its first line is. */
+template <bool ALONG> K_DEVICE k_shared k_left_of_lane(k_shared tile, int box) {
+    const unsigned warp = threadIdx.x / 32 % 4, row = threadIdx.x / 4 % 8, depth = threadIdx.x % 4;
+    return ALONG ? tile + (warp / 2 * box + depth * 128 + row % 4 * 4) : tile + (warp * 16 + row) * 128 + depth % 2 * 8;
+}
+template <int N> K_DEVICE void k_left_across(unsigned (&r)[N][4], k_shared of_lane) {
+    const unsigned odd = threadIdx.x & 1, depth = threadIdx.x % 4, piece = threadIdx.x / 32 % 2 * 4 + threadIdx.x / 16 % 2;
+#pragma unroll
+    for (int n = 0; n < N; n++)
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            unsigned x[2];
+#pragma unroll
+            for (int j = 0; j < 2; j++) {
+                const unsigned on = (j ^ odd) * 4; /* of the depth */
+                x[j] = k_load_shared(of_lane + (on * 128 + ((piece + 2 * i) ^ (depth + on)) * 16) + n * 1024);
+            }
+            r[n][i] = odd ? x[1] : x[0];
+            r[n][i + 2] = odd ? x[0] : x[1];
+        }
+}
 /* mma.sync: a warp multiplies. k_ldmatrix4: four matrices of 8 rows of 16 bytes, the rows at the addresses of lanes 0 to
  * 7, 8 to 15, ...; lane l gets word l % 4 of row l / 4 of each; TRANSPOSED: halves of the columns' words. */
 template <bool TRANSPOSED> K_DEVICE void k_ldmatrix4(unsigned (&r)[4], const void *smem) {
@@ -2318,6 +2353,36 @@ K_DEVICE void k_split_pair(unsigned &a, unsigned &b, unsigned &c, const float (&
     x[0] -= k_as_float(b << 16), x[1] -= k_as_float(b & 0xffff0000u);
     c = k_bf16x2(x[0], x[1]);
 }
+/* k_left_across of f32 as planes, of which k_split_pair makes three. */
+template <bool ALONG, int BOX, int N> K_DEVICE void k_left_planes_of_lane(unsigned (&r)[3][N][4], k_shared of_lane) {
+    static_assert(N % 2 == 0, "threads that begin with an instruction's depth, and those that do with the next");
+    const unsigned depth = threadIdx.x % 4, row = threadIdx.x / 4 % 8, odd = row & 1;
+    const unsigned along = threadIdx.x / 32 % 2 * 4 + row / 4;
+#pragma unroll
+    for (int n = 0; n < N; n += 2)
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            float x[2][2];
+#pragma unroll
+            for (int j = 0; j < 2; j++) {
+                if (ALONG) {
+                    const k_shared at = of_lane + (depth + (n + j) * 16 + i / 2 * 8) * 128;
+                    const unsigned piece = along + i % 2 * 2;
+                    x[j][0] = k_as_float(k_load_shared(at + (piece ^ depth * 2) * 16));
+                    x[j][1] = k_as_float(k_load_shared(at + 128 + (piece ^ (depth * 2 + 1)) * 16));
+                } else { /* of the two an odd row has the second one first */
+                    const unsigned piece = i / 2 * 2 + depth / 2;
+                    k_load_shared(x[j], of_lane + (n / 2 * BOX + i % 2 * 1024) + ((piece + (j ^ odd) * 4) ^ row) * 16);
+                }
+            }
+#pragma unroll
+            for (int j = 0; j < 2; j++) {
+                const bool swap = !ALONG && odd;
+                const float pair[2] = {swap ? x[1 - j][0] : x[j][0], swap ? x[1 - j][1] : x[j][1]};
+                k_split_pair(r[0][n + j][i], r[1][n + j][i], r[2][n + j][i], pair);
+            }
+        }
+}
 K_DEVICE void k_split_all(k_pack<k_bf16, 8> (&planes)[3], const float (&x)[8]) {
 #pragma unroll
     for (int i = 0; i < 4; i++) {
@@ -2441,6 +2506,28 @@ K_DEVICE bool k_any_flag(const unsigned *a, int n_a, const unsigned *b, int n_b)
     for (int i = (int)threadIdx.x; i < n_a; i += (int)blockDim.x) any |= a[i];
     for (int i = (int)threadIdx.x; i < n_b; i += (int)blockDim.x) any |= b[i];
     return __syncthreads_or(any != 0) != 0;
+}
+/* Pairs of a row, eight elements of four bytes beside each other in four threads, and the next eight in the next call.
+ * Those that lie in the eight's second sector of memory wait, and are stored with the first ones of the next. Where a
+ * row of memory ends between the two, both are stored. */
+template <typename T> struct k_rest {
+    k_pack<T, 2> x;
+    T *at;
+    bool is;
+};
+template <int STREAM, typename T>
+K_DEVICE void k_store_sectors(k_rest<T> &rest, T *at, const k_pack<T, 2> &x, bool there) {
+    const bool later = ((unsigned)(unsigned long long)at & 31u) < (threadIdx.x & 3) * 8;
+    const bool now = there && !later;
+    k_pack<T, 2> y;
+#pragma unroll
+    for (int i = 0; i < 2; i++) y.w[i] = rest.is ? rest.x.w[i] : x.w[i];
+    if (rest.is || now) k_store<T, 2, STREAM>(rest.is ? rest.at : at, y);
+    if (rest.is && now) k_store<T, 2, STREAM>(at, x);
+    rest.x = x, rest.at = at, rest.is = there && later;
+}
+template <int STREAM, typename T> K_DEVICE void k_store_rest(const k_rest<T> &rest) {
+    if (rest.is) k_store<T, 2, STREAM>(rest.at, rest.x);
 }
 /* Word j of the thread that is number i of four goes to number j, as its word i. */
 K_DEVICE void k_transpose_quad(unsigned (&w)[4]) {

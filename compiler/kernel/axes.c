@@ -311,11 +311,11 @@ static const struct value_node *narrow_load(const struct kernel *k, value_id v) 
     return x->kind == INST_LOAD && narrow && !x->n_args ? x : NULL;
 }
 
-/* Is the right factor, of columns n[0] and n[1], a matrix for each of n[0], whose lines tensor maps
+/* Is the right factor, the load x of columns n[0] and n[1], a matrix for each of n[0], whose lines tensor maps
  * take, and which tiles of 64 columns do not exceed by much? */
-static bool columns_are_batches(const struct kernel *k, const ex *n, const ex *r, int nr) {
+static bool columns_are_batches(const struct kernel *k, const struct value_node *x, const ex *n,
+                                const ex *r, int nr) {
     enum { TILE = 64, UNIT = 8 };
-    const struct value_node *x = narrow_load(k, k->dot_b);
     int64_t batch, step, line, size, offset;
     ex rest, c[3];
     if (!x || nr != 1 || k->limits->sm < 80) return false;
@@ -410,6 +410,49 @@ static bool rows_read_columns(const struct kernel *k, const ex *m, int nm) {
     return false;
 }
 
+/* The load of f32 in memory that a factor is; NULL if it is none, or one that is packed at load. */
+static const struct value_node *wide_load(const struct kernel *k, value_id v) {
+    const struct value_node *x = &k->values.at[v];
+    bool is = x->kind == INST_LOAD && x->dtype == DT_F32 && !x->n_args;
+    return is && !k->schedule->fixed[x->buffer] ? x : NULL;
+}
+
+/* Do rows lie side by side in the factor of f32, and its depth in lines that tensor maps take? Or,
+ * with one for the other, the depth in lines of rows? */
+static bool lies_across(const struct kernel *k, const struct value_node *x, ex rows, ex depth) {
+    enum { UNIT = 4 };
+    int64_t step, line, size;
+    ex rest, c[2];
+    if (!x || !ex_linear(k->ex, x->index, rows, &c[0], &rest) ||
+        !ex_linear(k->ex, rest, depth, &c[1], &rest))
+        return false;
+    return ex_is_const(k->ex, c[0], &step) && ex_is_const(k->ex, c[1], &line) &&
+           ex_is_const(k->ex, ex_symbol(k->ex, rows)->bound, &size) && step == 1 && line >= size &&
+           line % UNIT == 0 && ex_divides(k->ex, UNIT, rest);
+}
+
+/* Need the right factor, of f32, not be packed as the left one, which threads read into registers
+ * (operand.in_registers)? Of tf32 because it lies across, and if both do it is the larger one; of
+ * planes because it is much larger than what few rows have, which are then packed. What warps store
+ * of a column at once is eight neighbours then. n: of the columns of a batch. */
+static bool columns_are_left(const struct builder *w, const ex *m, int nm, ex n, const ex *r,
+                             int nr) {
+    enum { LEAST = 64, MOST = 128, TIMES = 16 };
+    const struct kernel *k = w->k;
+    if (!k->limits->wgmma || k->over || k->precision == PRECISION_STRICT || nm != 1 || nr != 1)
+        return false;
+    for (uint32_t i = 0; i < k->stores.n; i++)
+        if (dtype_bytes(w->l->buffers.at[k->stores.at[i].buffer].meta.dtype) < 4) return false;
+    int64_t rows = known_number(k, m, nm), columns = known_number(k, &n, 1);
+    const struct value_node *left = wide_load(k, k->dot_a), *right = wide_load(k, k->dot_b);
+    bool across = lies_across(k, right, n, r[0]);
+    if (!rows || columns < LEAST) return false;
+    if (k->precision == PRECISION_F32)
+        return rows > LEAST / 2 && rows <= MOST && columns / TIMES >= rows &&
+               (across || lies_across(k, right, r[0], n));
+    return across && (columns > rows || !lies_across(k, left, m[0], r[0]));
+}
+
 static void swap_factors(struct kernel *k, ex *m, int *nm, ex *n, int *nn) {
     value_id a = k->dot_a;
     k->dot_a = k->dot_b;
@@ -462,10 +505,13 @@ void choose_axes(struct builder *w) {
         if (k->over & MASK_N) k->span[AXIS_N] = reduced_span(w, n, nn);
         nz = merge_axes(k, z, nz), nm = merge_axes(k, m, nm), nn = merge_axes(k, n, nn),
         nr = merge_axes(k, r, nr);
-        if (!nz && nn == 2 && !k->over && columns_are_batches(k, n, r, nr)) {
+        bool left = nn && nn <= 2 && columns_are_left(w, m, nm, n[nn - 1], r, nr);
+        const struct value_node *right = left ? wide_load(k, k->dot_b) : narrow_load(k, k->dot_b);
+        if (!nz && nn == 2 && !k->over && columns_are_batches(k, right, n, r, nr)) {
             z[nz++] = n[0];
             n[0] = n[--nn];
         }
+        if (left && nn == 1) swap_factors(k, m, &nm, n, &nn);
         flatten(k, AXIS_Z, "z", z, nz);
         flatten(k, AXIS_M, "m", m, nm);
         flatten(k, AXIS_N, "n", n, nn);

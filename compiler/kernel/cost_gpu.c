@@ -645,6 +645,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     const double BARRIER = 60;  /* of all warps, which other blocks hide; not fitted to anything */
     const double LOADED = 0.82; /* of the clock */
     const double LATENCY = 1400, WAIT = 115, WAIT_ALONE = 170, PROMOTE = 260, PROMOTE_ALONE = 520;
+    const double READ = 40, READ_ALONE = 200; /* a factor into registers; not fitted to anything */
     const double PLANES = 7; /* instructions for an element's planes; four warps issue at a time */
     const double PART = 10;  /* for a copy that is smaller than usual; not fitted to anything */
     const double BESIDE =
@@ -668,6 +669,9 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     double left = product_depth_left(&p->shorts, (int)depth);
     double units = left * m * n * depth * p->n_passes * bytes / 2 / rate;
     double shared = left * p->n_passes * depth * bytes * p->warpgroups * (64 + n) / SHARED;
+    if (p->a.in_registers)
+        shared = left * depth * p->warpgroups *
+                 (64 * dtype_bytes(p->a.stored) + p->n_passes * bytes * n) / SHARED;
     if (p->by_warp)
         shared = p->n_passes * depth * bytes * (p->warp_rows + p->warp_columns) *
                  (y->threads / (double)d->warp) / SHARED;
@@ -687,6 +691,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     }
     bool alone = p->warpgroups == 1;
     double wait = p->promotes ? alone ? PROMOTE_ALONE : PROMOTE : alone ? WAIT_ALONE : WAIT;
+    if (p->a.in_registers) wait += (alone ? READ_ALONE : READ) * (p->a.planes > 1 ? 2 : 1);
     if (p->pairs && p->promote_pairs < (int)depth) wait += alone ? WAIT_ALONE : WAIT;
     if (p->by_warp) wait = BARRIER / resident;
     double of_a = copy_clocks(p, &p->a, p->a_bytes, (int)depth),

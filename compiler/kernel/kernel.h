@@ -349,6 +349,9 @@ struct operand {
     enum dtype stored;     /* in shared memory: dtype, or f32 of which planes are made */
     int planes;
     bool along;
+    /* The left factor of wgmma, which threads read out of the tile: of tf32 in lines along the
+     * rows, which the units do not take from there; of f32, of which the threads make planes. */
+    bool in_registers;
     bool made;    /* neither: warps of the block write its tiles themselves */
     bool stays;   /* all of a block's tiles have the same of it, which shared memory holds whole */
     bool at_load; /* packed: once, into memory that is kept across calls */
@@ -399,6 +402,9 @@ enum { MOST_PASSES = 6, PROMOTE_DEPTH = 64, PROMOTE_TF32 = 32, PLANE_SCALE = 16 
  * second; products of first planes sum up PROMOTE_DEPTH, or half of it where the depth is less than
  * PAIRS_DEEP; those of a first and a second plane have sums of their own, which go to the total
  * every CROSS_STEPS steps. */
+/* Elements from a column to the next in what a warpgroup turns: four threads' columns lie in other
+ * banks. */
+enum { TURNED_PITCH = 68 };
 enum { PAIR_SHIFT = 11, PAIRS_DEEP = 1024, CROSS_STEPS = 64 };
 struct product {
     struct operand a, b;
@@ -413,7 +419,8 @@ struct product {
     bool by_warp;   /* mma.sync: a warp waits for its products, and all warps copy; else wgmma */
     int warpgroups; /* that multiply: 64 rows of a tile each; by_warp 1, the whole block */
     int group_threads;
-    int makers; /* warpgroups that make one operand's tiles, in turn; 0: all tiles are copied */
+    bool crowded; /* registers are too few for planes of the left factor */
+    int makers;   /* warpgroups that make one operand's tiles, in turn; 0: all tiles are copied */
     int warp_rows, warp_columns; /* of the sums that the threads of a warp have between them */
     int resident;                /* blocks of a multiprocessor */
     int copier_registers, multiplier_registers; /* of blocks that share a multiprocessor */
@@ -429,7 +436,10 @@ struct product {
     int a_bytes, b_bytes;            /* of a step */
     int sharing;  /* tiles whose blocks wait for each other: what their rows come to; 1: none */
     bool online;  /* these meet once: epilogue_is_online */
-    int exchange; /* bytes in which warps leave what they have of the epilogue's reductions */
+    int exchange; /* bytes in which warps leave what they have of the epilogue's reductions; or, */
+    int turned;   /* if not 0, warpgroups so many columns of what they store, whose rows lie side by
+                     side, but begin within sectors of memory: a warp has 16 of them; */
+    int beside;   /* and so many columns between these, or 1: phases of a transposed convolution */
 };
 
 /* Where a tile's elements are: threads, then elements of a thread. In a ROWS layout of a pointwise

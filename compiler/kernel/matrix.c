@@ -31,6 +31,10 @@
  * other factor is 0 at all of the large ones; and of a factor that picks single elements of the
  * other (rows of an identity), one in four has its last bit rounded.
  *
+ * The left factor in registers (operand.in_registers). wgmma takes tf32 from shared memory along the
+ * depth alone, but from registers however it has come there; and planes that threads make of f32
+ * there are never in memory.
+ *
  * tf32. The units read an f32 and ignore its last 13 bits. Cut off, factors would be too small, all
  * of them, and what a sum is off by would grow like the depth; so they are rounded to the nearest
  * before: by the tensor map that copies them, in registers (mma=2), or as they are packed. An
@@ -206,6 +210,12 @@ static const char *check_fit(const struct kernel *k, int fit, const struct layou
     return NULL;
 }
 
+/* Those that a thread reads a step's left factor into, and what it takes to do so. */
+static int left_registers(const struct product *p) {
+    enum { PLANES = 48, TF32 = 24 };
+    return !p->a.in_registers ? 0 : p->a.planes > 1 ? PLANES : TF32;
+}
+
 /* Those who make hold what they have read of a step, those who multiply their sums; a block's
  * warpgroups share out what they are launched with: more than that no instruction gets, for ever.
  * Where they ask for it, the compiler knows too that a warpgroup's operands are the same for all of
@@ -214,7 +224,7 @@ static int makers_registers(const struct product *p, bool multiplies) {
     enum { OTHERS = 56, ALL = 512, UNIT = 8, MOST = 232 };
     int groups = p->warpgroups + p->makers, launched = ALL / groups / UNIT * UNIT;
     int sums = p->warp_columns / 2 * (p->promotes ? 2 : 1);
-    int each = (sums + OTHERS + UNIT - 1) / UNIT * UNIT;
+    int each = (sums + OTHERS + left_registers(p) + UNIT - 1) / UNIT * UNIT;
     if (groups == 2) return 0;
     if (each <= launched) {
         int left = (launched * groups - each * p->warpgroups) / p->makers / UNIT * UNIT;
@@ -304,9 +314,10 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
         return arena_printf(a, "k=%d at most where memory runs along it",
                             128 / dtype_bytes(p->a.dtype));
     int sums = n / 2 * product_arrays(p), most = product_registers(p, true);
+    int others = 40 + left_registers(p);
     if (!most) most = 232;
-    if (sums + 40 > most)
-        return arena_printf(a, "%d sums a thread; %d is the limit", sums, most - 40);
+    if (sums + others > most)
+        return arena_printf(a, "%d sums a thread; %d is the limit", sums, most - others);
     y->smem = BARRIERS + 1024;
     return NULL;
 }
@@ -354,6 +365,25 @@ static int all_exchanges(const struct kernel *k, const struct layout *y) {
     for (value_id v = 0; v < k->values.n && k->over; v++)
         if (k->values.at[v].kind == INST_REDUCE && v != k->dot) bytes += exchange_bytes(k, y, v);
     return bytes;
+}
+
+/* Columns that a warpgroup turns at a time, so that a warp stores whole lines of rows, or of rows
+ * with two columns between them, which are no vector. */
+static int turned_columns(const struct kernel *k, const struct product *p, int *beside) {
+    enum { SECTOR = 8, MOST = 16 };
+    const struct store_node *s = &k->stores.at[0];
+    *beside = 1;
+    if (p->by_warp || p->parts > 1 || k->over || k->stores.n != 1) return 0;
+    if (operand_has_order(&p->a) || operand_has_order(&p->b)) return 0;
+    if (dtype_bytes(k->schedule->loops->buffers.at[s->buffer].meta.dtype) != 4) return 0;
+    if (store_step(k, s, AXIS_M, 1) == 2 && store_step(k, s, AXIS_N, 1) == 1)
+        *beside = 2;
+    else if (s->guard || index_usual_stride(k, s->index, AXIS_M) != 1)
+        return 0;
+    if (*beside == 1 ? index_is_vector(k, s->index, AXIS_M, SECTOR)
+                     : !s->guard && index_is_vector(k, s->index, AXIS_N, 2))
+        return 0;
+    return p->warp_columns % MOST ? SECTOR : MOST;
 }
 
 /* Blocks that a multiprocessor has room for, by an estimate of the registers. */
@@ -427,7 +457,6 @@ static void let_stay(const struct kernel *k, const struct layout *y, struct prod
                      int64_t steps, int64_t others) {
     struct operand *const factors[] = {&p->b, &p->a};
     if (p->by_warp || y->cluster > 1 || p->parts > 1 || p->steps) return;
-    if (operand_makes_planes(&p->a) || operand_makes_planes(&p->b)) return;
     int64_t z = matrix_tiles(k, y, AXIS_Z),
             tiles = z * matrix_tiles(k, y, AXIS_M) * matrix_tiles(k, y, AXIS_N);
     if (tiles <= (int64_t)k->limits->units * p->resident) return; /* a block has one */
@@ -464,6 +493,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     p->makers = c->knob[KNOB_make];
     p->pairs = c->knob[KNOB_pairs];
     p->shares = k->shares;
+    p->crowded = p->makers && n > 64;
     product_operands(k, p, m, n, depth, a);
     if (p->flat && !by_warp && !p->a.flat && !p->b.flat)
         return "flat=1 needs windows that are one apart, of results that nothing reduces";
@@ -503,7 +533,8 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     y->bx = m;
     y->br = n;
     y->product = p;
-    p->exchange = all_exchanges(k, y);
+    p->turned = turned_columns(k, p, &p->beside);
+    p->exchange = all_exchanges(k, y) + p->warpgroups * p->turned * TURNED_PITCH * 4;
     let_stay(k, y, p, steps, y->smem + p->exchange);
     int64_t smem = rings_bytes(y, steps) + y->smem + p->exchange;
     if (smem > k->limits->smem_block)

@@ -2,11 +2,13 @@
  *
  *     a[m, k] bf16, rows of 4096      tiles of p0 as it is
  *     relu(a)[m, k] bf16              an image of relu(a), which a launch before writes
- *     a[m, k] f32                     an image of three planes of bf16, which add up to a; mma=2:
- *                                     tiles of p0, of which each warp makes the planes it reads
+ *     a[m, k] f32                     tiles of p0, of which threads make three planes of bf16, which
+ *                                     add up to a
+ *     b[n, k] f32                     an image of three planes; mma=2: as a
  *     a[m, k] f32, in tf32            tiles of p0, which are rounded on their way
  *     a[m, k] i8, to i32              tiles of p0
- *     a[k, m] f32, in tf32            an image of a, rounded and across: the units take tf32 along
+ *     a[k, m] f32, in tf32            mma=1: tiles of p0, which threads read into registers
+ *     b[k, n] f32, in tf32            an image of b, rounded and across: the units take tf32 along
  *                                     the depth alone, and bytes
  *     a[i, k, pixel], rows i, pixel   an image of a; mma=2: pieces of p0, as large as are aligned
  *     the same, make=1                its tiles are made by warps of the block, out of what x
@@ -204,7 +206,7 @@ struct tensor_map operand_map(const struct operand *o, int line, int lines) {
     int64_t bytes = dtype_bytes(o->stored);
     int64_t width = o->along ? o->rows : o->depth, all = o->along ? o->depth : o->rows;
     struct tensor_map m = {.dtype = o->stored,
-                           .tf32 = o->stored == DT_F32 && o->load != NO_VALUE,
+                           .tf32 = o->dtype == DT_F32 && o->load != NO_VALUE,
                            .rank = 3,
                            .size = {width, all, o->batches * o->planes},
                            .stride = {bytes, o->pitch * bytes, o->batch * bytes},
@@ -399,16 +401,23 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     o.stored = o.dtype;
     bool is_exact = load != NO_VALUE && k->values.at[load].dtype == o.dtype;
     if (wide && !is_exact && !tf32) o.planes = p->pairs ? 2 : 3;
-    if (is_exact && is_matrix(k, load, &o) && !(deep && o.along)) return o;
     bool fixed = axis == AXIS_M ? k->a_fixed : k->b_fixed; /* packed in no call's time */
+    if (is_exact && is_matrix(k, load, &o)) {
+        o.in_registers = tf32 && o.along && axis == AXIS_M && !by_warp && !fixed;
+        if (!(deep && o.along) || o.in_registers) return o;
+    }
     struct operand pieces = o;
     if (is_exact && by_warp && !fixed && lies_in_pieces(k, load, &pieces) &&
         !(deep && pieces.along))
         return pieces;
     o.stored = DT_F32;
     int64_t others = kernel_size(k, axis == AXIS_M ? AXIS_N : AXIS_M);
-    if (o.planes > 1 && by_warp && o.rows * SMALL > others && (!fixed || others <= FEW) &&
-        load != NO_VALUE && k->values.at[load].dtype == DT_F32 &&
+    bool is_f32 = load != NO_VALUE && k->values.at[load].dtype == DT_F32;
+    o.in_registers = o.planes == 3 && !by_warp && axis == AXIS_M && is_f32 && !p->crowded &&
+                     (!fixed || others <= FEW) && is_matrix(k, load, &o) &&
+                     operand_line(&o, tile, depth) == LINE;
+    if (o.in_registers) return o;
+    if (o.planes > 1 && by_warp && o.rows * SMALL > others && (!fixed || others <= FEW) && is_f32 &&
         (is_matrix(k, load, &o) || lies_in_pieces(k, load, &o)) &&
         operand_line(&o, tile, depth) == 128)
         return o;
@@ -424,7 +433,7 @@ static void set_order(struct operand *o, const struct operand *windows) {
     o->order = windows->order;
     o->channels = windows->channels;
     o->depth = windows->depth;
-    o->along = o->across = false;
+    o->along = o->across = o->in_registers = false;
     set_image(o, o->depth);
 }
 

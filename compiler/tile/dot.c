@@ -236,7 +236,7 @@ struct tile_program *tile_dot(const struct block *p, struct arena *a) {
         if (!t->ring[i].operand->made) put(t, TILE_COPY, i, 0);
     for (int i = 0; i < RINGS; i++)
         if (t->ring[i].operand->made) put(t, TILE_MAKE, i, 0);
-    if (operand_makes_planes(&x->a) || operand_makes_planes(&x->b)) {
+    if (x->by_warp && (operand_makes_planes(&x->a) || operand_makes_planes(&x->b))) {
         put(t, TILE_DOT_ADD, 0, 0);
     } else {
         if (x->promotes) put(t, TILE_FILL, 0, 0);

@@ -17,7 +17,7 @@
  *                                                   end
  *
  * A step's products are under way while the next one's begin, so that a stage is free a step later;
- * not where the sums are read in every step.
+ * not where the sums are read in every step, or registers are written that a factor is read from.
  *
  * Where warps multiply by themselves there is one role, of all. At the head of a step its tiles are
  * there, and all have read those of the step before, whose stage is filled again:
@@ -80,14 +80,14 @@ static void put_copiers(struct tile_program *t, const struct tile_inst *code, ui
     put(t, TILE_END, 0, 0);
 }
 
-/* Behind the instruction: the sums are needed, or only its tiles are no more. */
-static void put_after_dot(struct tile_program *t, bool reads_sums) {
-    put(t, TILE_DRAIN, 0, reads_sums ? 0 : 1);
-    put(t, TILE_ARRIVE, 0, reads_sums ? 0 : 1);
+/* Behind the instruction: its sums or registers are needed, or only its tiles are no more. */
+static void put_after_dot(struct tile_program *t, bool drains) {
+    put(t, TILE_DRAIN, 0, drains ? 0 : 1);
+    put(t, TILE_ARRIVE, 0, drains ? 0 : 1);
 }
 
 static void put_multipliers(struct tile_program *t, const struct tile_inst *code, uint32_t n) {
-    bool promotes = t->product->promotes, in_loop = false;
+    bool drains = t->product->promotes || t->product->a.in_registers, in_loop = false;
     put(t, TILE_ROLE, 0, t->threads - t->copiers);
     for (uint32_t i = 0; i < n; i++) {
         const struct tile_inst *x = &code[i];
@@ -95,8 +95,8 @@ static void put_multipliers(struct tile_program *t, const struct tile_inst *code
         if (x->op == TILE_DOT) put(t, TILE_WAIT_FULL, 0, 0);
         if (x->op == TILE_END && in_loop) put(t, TILE_NEXT, 0, 0);
         vec_push(t->arena, &t->code, *x);
-        if (x->op == TILE_DOT) put_after_dot(t, promotes);
-        if (x->op == TILE_END && in_loop && !promotes) {
+        if (x->op == TILE_DOT) put_after_dot(t, drains);
+        if (x->op == TILE_END && in_loop && !drains) {
             put(t, TILE_DRAIN, 0, 0);
             put(t, TILE_ARRIVE, 0, 1);
         }

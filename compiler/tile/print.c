@@ -87,6 +87,7 @@ static void put_ring(struct buf *b, const struct tile_ring *r) {
     buf_printf(b, ", lines of %d bytes", r->line);
     if (r->blocks > 1) buf_printf(b, ", copied by %d blocks", r->blocks);
     if (o->stays) buf_puts(b, ", copied once");
+    if (o->in_registers) buf_puts(b, ", read into registers");
     buf_putc(b, '\n');
 }
 

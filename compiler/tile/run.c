@@ -21,6 +21,7 @@ struct product_at {
     int64_t step;        /* which is the stage of what stays */
     bool fresh, crosses; /* the sums begin with it; those of crossed products do */
     int depth;           /* of a short step less */
+    bool torn;           /* the registers that it reads have been written meanwhile */
 };
 
 struct agent {
@@ -302,6 +303,7 @@ static void multiply(struct machine *x, struct agent *g, const struct product_at
         if (from) add(x, g), clear(x, g->sums);
         multiply_part(x, g, p, from, p->depth - from < each ? p->depth : from + each);
     }
+    if (p->torn) g->sums[0] = NAN;
 }
 
 static void drain(struct machine *x, struct agent *g, int most) {
@@ -549,6 +551,8 @@ static bool go_on(struct machine *x, struct agent *g) {
         add(x, g);
         break;
     case TILE_DOT:
+        for (uint32_t i = 0; i < g->under_way.n; i++)
+            g->under_way.at[i].torn = x->t->product->a.in_registers;
         vec_push(x->arena, &g->under_way, product_of(x, g, g->fresh, g->crosses));
         g->fresh = g->crosses = false;
         if (!x->late || x->t->ahead) drain(x, g, 0);

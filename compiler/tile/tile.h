@@ -51,7 +51,9 @@
  *       ask for, and their shared memory;
  *   T13 what stays in shared memory, copied in the block's first tile, is the same for all of its
  *       tiles, and has a stage for each step;
- *   T14 lines of bytes, and of tf32, run along the depth, which goes by whole instructions.
+ *   T14 of a left factor that threads read into registers a DOT is drained, with none under way,
+ *       before the step ends;
+ *   T15 lines of bytes, and of tf32, run along the depth, which goes by whole instructions.
  *
  * Where the epilogue reduces, the store is followed by
  *

@@ -207,7 +207,11 @@ static const char *check(struct checker *c, uint32_t at) {
         if (c->under_way > x->n) return fail(c, "T4", at, "the stage's products are under way");
         c->arrivals += inside(c, TILE_LOOP);
         break;
-    case TILE_NEXT: c->next = true; break;
+    case TILE_NEXT:
+        if (c->t->product->a.in_registers && c->under_way)
+            return fail(c, "T14", at, "the registers of the left factor are being read");
+        c->next = true;
+        break;
     case TILE_ADD:
     case TILE_CROSS:
     case TILE_FOLD:
@@ -288,10 +292,10 @@ static const char *check_staying(struct checker *c, const struct tile_ring *r) {
 static const char *check_lines(struct checker *c, const struct tile_ring *r) {
     enum { INSTRUCTION = 32 }; /* bytes of depth */
     int bytes = dtype_bytes(r->operand->dtype);
-    if (bytes != 2 && r->operand->along)
-        return arena_printf(c->arena, "T14: lines of %s run along the rows", r->name);
+    if (bytes != 2 && r->operand->along && !r->operand->in_registers)
+        return arena_printf(c->arena, "T15: lines of %s run along the rows", r->name);
     if (r->depth * bytes % INSTRUCTION)
-        return arena_printf(c->arena, "T14: steps of %s end within an instruction", r->name);
+        return arena_printf(c->arena, "T15: steps of %s end within an instruction", r->name);
     return NULL;
 }
 

@@ -1,9 +1,10 @@
 /* device_generated: the cases that `make test` runs on the emulator, on a device.
  *
- *     device_generated DEVICE [--every N] [--graphs N] [--list FILE] [FILTER]
+ *     device_generated DEVICE [--every N] [--graphs N [--first K]] [--list FILE]
+ *                      [FILTER]
  *
  *     --every 4   a quarter of the configs that each graph asks for
- *     --graphs 8  one graph in eight
+ *     --graphs 8  one graph in eight, from the K-th on (0): eight processes with K = 0 to 7 run all
  *     --list      write a line for each distinct case
  *     FILTER      only graphs whose text contains it
  *
@@ -34,8 +35,8 @@ int main(int argc, char **argv) {
     struct cases c = {.graphs = &graphs, .every = 1, .log = stdout, .seen = &seen};
     const char *list = NULL;
     if (argc < 2)
-        return fputs("usage: device_generated DEVICE [--every N] [--graphs N] [--list FILE] "
-                     "[FILTER]\n",
+        return fputs("usage: device_generated DEVICE [--every N] [--graphs N [--first K]] "
+                     "[--list FILE] [FILTER]\n",
                      stderr),
                2;
     for (int i = 2; i < argc; i++) {
@@ -43,6 +44,8 @@ int main(int argc, char **argv) {
             c.every = atoi(argv[++i]) > 0 ? atoi(argv[i]) : 1;
         else if (!strcmp(argv[i], "--graphs") && i + 1 < argc)
             c.graph_step = atoi(argv[++i]);
+        else if (!strcmp(argv[i], "--first") && i + 1 < argc)
+            c.graph_first = atoi(argv[++i]);
         else if (!strcmp(argv[i], "--list") && i + 1 < argc)
             list = argv[++i];
         else

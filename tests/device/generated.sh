@@ -1,11 +1,24 @@
 # The cases of `make test` on a GPU against the reference; then a part of them under compute-sanitizer, where it is
 # installed: out-of-bounds accesses, races in shared memory, reads of what was never written.
 #
-# EVERY=4 takes a quarter of the configs; SANITIZER_GRAPHS=16 one graph in 16 for each of the sanitizer's tools.
+# JOBS processes share them, for most of the time goes to compilers and to the interpreter. EVERY=4 takes a quarter of the
+# configs; SANITIZER_GRAPHS=16 one graph in 16 for each of the sanitizer's tools.
 set -eu
 test=$BUILD/tests/device/device_generated
-"$test" cuda:0 --every "${EVERY:-1}" ||
-    { rc=$?; [ $rc = 3 ] && echo "no CUDA device here" && exit 77; exit $rc; }
+jobs=${JOBS:-$(nproc)}
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
+for ((k = 0; k < jobs; k++)); do
+    "$test" cuda:0 --every "${EVERY:-1}" --graphs "$jobs" --first $k >"$logs/$k" 2>&1 &
+    running[k]=$!
+done
+worst=0
+for ((k = 0; k < jobs; k++)); do
+    wait "${running[k]}" || worst=$(($? > worst ? $? : worst))
+done
+[ $worst = 3 ] && echo "no CUDA device here" && exit 77
+cat "$logs"/*
+[ $worst = 0 ] || exit $worst
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null || true)
 for tool in memcheck racecheck initcheck; do
     [ -n "$sanitizer" ] || continue

@@ -57,6 +57,7 @@ struct cases {
     const char *filter; /* only graphs whose text contains it; NULL: all */
     int every;          /* of the configs that the graphs ask for, one in so many */
     int graph_step;     /* of the graphs, one in so many; 0: all */
+    int graph_first;    /* the first of these, below graph_step */
     FILE *log;          /* what went wrong */
 
     int run, failed;

@@ -268,6 +268,49 @@ static const struct {
     {INFINITE_PHASES("f32", ""), "mma=2 m=32 n=32 tm=16 tn=16 warps=4 k=32 stages=2", true},
 };
 
+/* Rows of four-byte elements that begin within sectors of memory, which a row's threads have
+ * (k_store_sectors) or a warpgroup turns: images that end within tiles, columns first, results of
+ * images beside them, numbers that are none, two blocks of a multiprocessor, warps' tiles. */
+static const struct {
+    const char *text, *config;
+    bool old;
+} between_sectors[] = {
+    {"graph(%x: f32[3, 8, 8, 8], %w: f32[20, 8, 3, 3], %b: f32[20]) convolutions tf32 {\n"
+     " %c = convolution(%x, %w, %b, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n"
+     " %r = relu(%c)\n return %r\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 warps=8", false},
+    {"graph(%x: f32[3, 8, 8, 8], %w: f32[72, 8, 3, 3], %b: f32[72]) convolutions tf32 {\n"
+     " %c = convolution(%x, %w, %b, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n"
+     " %r = relu(%c)\n return %r\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 warps=8", false},
+    {"graph(%x: f32[3, 8, 9, 9], %w: f32[24, 8, 3, 3], %b: f32[24]) {\n"
+     " %m = gt(%x, 2)\n %q = where(%m, inf, %x)\n"
+     " %c = convolution(%q, %w, %b, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n"
+     " %t = tanh(%c)\n return %t\n}\n",
+     "mma=1 m=128 n=24 k=64 stages=2 warps=16 make=2", false},
+    {"graph(%x: f32[2, 8, 5, 23], %w: f32[8, 24, 3, 3], %b: f32[24]) convolutions tf32 {\n"
+     " %c = convolution(%x, %w, %b, [2, 2], [1, 1], [1, 1], True, [0, 0], 1)\n"
+     " %r = relu(%c)\n return %r\n}\n",
+     "mma=1 m=128 n=64 k=32 stages=2 warps=12", false},
+    {"graph(%x: f32[2, 8, 5, 23], %w: f32[8, 20, 3, 3]) {\n"
+     " %m = gt(%x, 2)\n %q = where(%m, inf, %x)\n"
+     " %c = convolution(%q, %w, None, [2, 2], [1, 1], [1, 1], True, [0, 0], 1)\n return %c\n}\n",
+     "mma=1 m=64 n=40 k=64 stages=2 warps=12 make=2", false},
+    {"graph(%x: f32[3, 8, 16, 16], %w: f32[32, 8, 3, 3], %b: f32[32]) convolutions tf32 {\n"
+     " %c = convolution(%x, %w, %b, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n"
+     " %r = relu(%c)\n return %r\n}\n",
+     "mma=1 m=64 n=32 k=32 stages=2 warps=8 fit=2", false},
+    {"graph(%x: f32[2, 8, 92], %w: f32[66, 8, 3]) convolutions tf32 {\n"
+     " %c = convolution(%x, %w, None, [1], [0], [1], False, [0], 1, 1)\n return %c\n}\n",
+     "mma=1 m=64 n=128 k=32 stages=2 warps=12 make=2", false},
+    {"graph(%x: f32[3, 20, 12, 13], %w: f32[36, 20, 3, 2], %r: f32[3, 36, 10, 12]) {\n"
+     " %c = convolution(%x, %w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n"
+     " %d = add(%c, %r)\n %s = sum(%d, [2, 3])\n return %d, %s\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8", false},
+    {"graph(%x: f32[70, 40], %y: f32[40, 92]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=2 m=32 n=32 tm=16 tn=16 warps=4 k=64 stages=2", true},
+};
+
 /* Windows as shifted rows: stores by eights, by pairs, one by one; more or less padding than taps
  * reach, images larger than these; groups, dilation, runs that are apart, three dimensions, what is
  * read back beside the product, numbers that are none. */
@@ -490,6 +533,12 @@ void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
                                       .old = over_channels[i].old,
                                       .maybe = true,
                                       .config = over_channels[i].config}));
+    for (size_t i = 0; i < sizeof between_sectors / sizeof *between_sectors; i++)
+        vec_push(a, out,
+                 ((struct case_graph){.text = between_sectors[i].text,
+                                      .every = CASES_DEFAULT,
+                                      .old = between_sectors[i].old,
+                                      .config = between_sectors[i].config}));
     for (size_t i = 0; i < sizeof of_few_filters / sizeof *of_few_filters; i++)
         vec_push(a, out, ((struct case_graph){.text = of_few_filters[i], .every = 3}));
     for (int i = 0; i < n + n / 2; i++) {

@@ -118,6 +118,51 @@ static const struct product_case by_warpgroups[] = {
     {"graph(%x: f32[72, 68], %y: f32[40, 72]) products tf32 {\n %a = permute(%x, [1, 0])\n"
      " %b = permute(%y, [1, 0])\n %z = mm(%a, %b)\n %r = relu(%z)\n return %r\n}\n",
      "mma=1 m=64 n=32 k=16 stages=4 warps=8 cluster=2"},
+    /* lines along the rows, which threads read: of the left factor, of the right one, which becomes
+     * the left one, of both, of a batch, shared by a cluster, of one tile that stays, of parts, of
+     * a depth that is no step, an image of the other one, pixels of images */
+    {"graph(%x: f32[104, 136], %y: f32[72, 104]) products tf32 {\n %a = permute(%x, [1, 0])\n"
+     " %b = permute(%y, [1, 0])\n %z = mm(%a, %b)\n return %z\n}\n",
+     "mma=1 m=128 n=32 k=32 stages=2 warps=12"},
+    {"graph(%x: f32[72, 104], %y: f32[104, 200]) products tf32 {\n %z = mm(%x, %y)\n"
+     " %t = tanh(%z)\n return %t\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=3 warps=8"},
+    {"graph(%x: f32[48, 72], %y: f32[48, 132]) products tf32 {\n %a = permute(%x, [1, 0])\n"
+     " %z = mm(%a, %y)\n return %z\n}\n",
+     "mma=1 m=192 n=40 k=32 stages=2 warps=16"},
+    {"graph(%x: f32[3, 40, 64], %y: f32[3, 64, 72]) products tf32 {\n %z = bmm(%x, %y)\n"
+     " return %z\n}\n",
+     "mma=1 m=64 n=32 k=16 stages=2 warps=8"},
+    {"graph(%x: f32[72, 104], %y: f32[104, 200]) products tf32 {\n %z = mm(%x, %y)\n"
+     " return %z\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 cluster=2 warps=8"},
+    {"graph(%x: f32[104, 128], %y: f32[104, 4]) products tf32 {\n %a = permute(%x, [1, 0])\n"
+     " %b = permute(%y, [1, 0])\n %z = mm(%y, %b)\n %w = mm(%a, %y)\n return %w\n}\n",
+     "mma=1 m=128 n=8 k=32 stages=2 warps=12"},
+    {"graph(%x: f32[72, 200], %y: f32[200, 136]) products tf32 {\n %z = mm(%x, %y)\n"
+     " return %z\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 warps=8 split=3"},
+    {"graph(%x: f32[72, 104], %y: f32[104, 200]) products tf32 {\n %a = relu(%x)\n"
+     " %z = mm(%a, %y)\n return %z\n}\n",
+     "mma=1 m=128 n=64 k=32 stages=2 warps=16 make=1"},
+    /* f32, of which threads make planes: lines along the depth, along the rows, few rows, whose other
+     * factor becomes the left one, tiles that are made beside it, a cluster, one tile that stays */
+    {"graph(%x: f32[104, 136], %y: f32[72, 104]) {\n %a = permute(%x, [1, 0])\n"
+     " %b = permute(%y, [1, 0])\n %z = mm(%a, %b)\n return %z\n}\n",
+     "mma=1 m=128 n=32 k=64 stages=2 warps=12"},
+    {"graph(%x: f32[40, 144], %y: f32[720, 144]) {\n %b = permute(%y, [1, 0])\n"
+     " %z = mm(%x, %b)\n return %z\n}\n",
+     "mma=1 m=128 n=40 k=64 stages=2 warps=12 split=2"},
+    {"graph(%x: f32[36, 68], %y: f32[68, 640]) {\n %z = mm(%x, %y)\n %t = tanh(%z)\n"
+     " return %t\n}\n",
+     "mma=1 m=64 n=48 k=64 stages=2 warps=8 cluster=2"},
+    {"graph(%x: f32[200, 132], %y: f32[132, 60]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=128 n=64 k=64 stages=2 warps=16 make=2"},
+    {"graph(%x: f32[3, 72, 40], %y: f32[3, 40, 64]) {\n %z = bmm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=32 k=64 stages=2 warps=8 fit=2"},
+    {"graph(%x: f32[3, 40, 8, 12], %w: f32[72, 40, 1, 1], %b: f32[72]) convolutions tf32 {\n"
+     " %y = convolution(%x, %w, %b, 1, 0)\n %z = relu(%y)\n return %z\n}\n",
+     "mma=1 m=64 n=72 k=32 stages=2 warps=8"},
     {"graph(%x: f32[3, 67, 33], %y: f32[3, 33, 41]) products tf32 {\n %z = bmm(%x, %y)\n"
      " return %z\n}\n",
      "mma=1 m=64 n=64 k=32 stages=2 warps=8"},

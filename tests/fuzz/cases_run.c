@@ -166,7 +166,7 @@ static bool run_all(struct cases *c, struct device *dev, struct toolchain *t) {
             const struct case_graph *g = &c->graphs->at[i];
             const struct device_limits *limits = dev ? device_limits(dev) : emulated(g, gpus);
             if (c->filter && !strstr(g->text, c->filter)) continue;
-            if (c->graph_step && i % (uint32_t)c->graph_step) continue;
+            if (c->graph_step && i % (uint32_t)c->graph_step != (uint32_t)c->graph_first) continue;
             for (int f = g->eager ? WS_EAGER : WS_FUSE; f <= WS_FUSE && ok; f++)
                 ok = add_program(&l, g, (enum ws_fusion)f, limits);
         }

@@ -15,6 +15,11 @@ static const char softmax[] = "graph(%a: bf16[200, 40], %b: bf16[40, 72]) {\n"
 static const char wide[] = "graph(%a: f32[130, 4264], %b: f32[4264, 40]) {\n"
                            "  %c: f32[130, 40] = mm(%a, %b)\n"
                            "  return %c\n}\n";
+/* whose factors' planes warps make */
+static const char thin[] = "graph(%a: f32[16, 1024], %b: f32[512, 1024]) {\n"
+                           "  %t: f32[1024, 512][1, 1024] = permute(%b, [1, 0])\n"
+                           "  %c: f32[16, 512] = mm(%a, %t)\n"
+                           "  return %c\n}\n";
 static const char sliding[] =
     "graph(%x: bf16[2, 3, 23, 21], %w: bf16[40, 3, 7, 7]) {\n"
     "  %c: bf16[2, 40, 12, 11] = convolution(%x, %w, None, [2, 2], [3, 3])\n"
@@ -52,7 +57,7 @@ static void expect_same(struct arena *a, const struct tile_program *t, const cha
 
 /* Every config that is proposed for these, before the pipeline and behind it. */
 static void test_round_trip(void **state) {
-    static const char *const graphs[] = {plain, softmax, wide, sliding};
+    static const char *const graphs[] = {plain, softmax, wide, thin, sliding};
     int programs = 0, seen[TILE_OPS] = {0};
     for (size_t g = 0; g < sizeof graphs / sizeof *graphs; g++) {
         struct arena *a = arena_new();

@@ -27,6 +27,9 @@ static const char bytes[] = "graph(%a: i8[130, 208], %b: u8[208, 40]) {\n"
                             "  %y: i32[208, 40] = int(%b)\n"
                             "  %c: i32[130, 40] = mm(%x, %y)\n"
                             "  return %c\n}\n";
+static const char tf32_across[] = "graph(%a: f32[130, 200], %b: f32[200, 136]) products tf32 {\n"
+                                  "  %c: f32[130, 136] = mm(%a, %b)\n"
+                                  "  return %c\n}\n";
 
 /* windows: 3 x 2 taps with holes, paddings, strides; 17 channels are 32 of a line of 64 bytes */
 static const char sliding[] =
@@ -132,11 +135,20 @@ static void test_print(void **state) {
     arena_free(a);
 }
 
-/* What runs across is packed, for tf32 is multiplied along the depth alone. */
+/* Of tf32 what runs across is packed, or read into registers, if it is or becomes the left factor:
+ * then products are through before the next ones' registers are written. */
 static void test_print_tf32(void **state) {
     struct arena *a = arena_new();
-    struct tile_program *t = program_of(a, tf32, "mma=1 m=64 n=64 k=32 stages=2 warps=8");
+    struct tile_program *t = program_of(a, tf32_across, "mma=1 m=64 n=64 k=32 stages=2 warps=8");
     struct buf b = buf_new(a);
+    tile_print(&b, t);
+    assert_non_null(strstr(b.p, "a = v1, tf32[1 z, 200 k, 136 m], lines 136 apart\n"
+                                "b = v0, tf32[1 z, 130 n, 200 k], lines 200 apart\n"
+                                "A = tf32[2][32 k, 64 m], lines of 128 bytes, read into registers\n"
+                                "B = tf32[2][64 n, 32 k], lines of 128 bytes\n"));
+    assert_non_null(strstr(b.p, "            dot\n            drain 0\n            arrive 0\n"));
+    b = buf_new(a);
+    t = program_of(a, tf32, "mma=1 m=64 n=64 k=32 stages=2 warps=8");
     tile_print(&b, t);
     assert_non_null(strstr(b.p, "a = v0, tf32[1 z, 130 m, 200 k], lines 200 apart\n"
                                 "b = image of v1, tf32[1 z, 40 n, 200 k], lines 224 apart\n"
@@ -156,6 +168,29 @@ static void test_print_bytes(void **state) {
                                 "A = i8[2][64 m, 64 k], lines of 64 bytes\n"
                                 "B = u8[2][48 n, 64 k], lines of 64 bytes\n"));
     arena_free(a);
+}
+
+/* Rows that lie side by side in memory are turned where they begin within sectors: images of 100
+ * pixels, not of 144. */
+static void test_turned_rows(void **state) {
+    static const struct {
+        const char *graph;
+        int turned;
+    } cases[] = {{"graph(%x: f32[3, 8, 12, 12], %w: f32[24, 8, 3, 3]) convolutions tf32 {\n"
+                  "  %c: f32[3, 24, 10, 10] = convolution(%x, %w, None, 1, 0)\n  return %c\n}\n",
+                  8},
+                 {"graph(%x: f32[3, 8, 14, 14], %w: f32[24, 8, 3, 3]) convolutions tf32 {\n"
+                  "  %c: f32[3, 24, 12, 12] = convolution(%x, %w, None, 1, 0)\n  return %c\n}\n",
+                  0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        const struct tile_program *t =
+            program_of(a, cases[i].graph, "mma=1 m=64 n=24 k=32 stages=2 warps=12 make=2");
+        assert_int_equal(t->product->turned, cases[i].turned);
+        assert_int_equal(t->product->exchange, cases[i].turned * TURNED_PITCH * 4);
+        assert_true(t->exchange + t->product->exchange <= t->smem);
+        arena_free(a);
+    }
 }
 
 /* What windows are read through is copied once, and the other factor is as deep. */
@@ -362,6 +397,8 @@ static void test_numbers(void **state) {
         {deep, of_pairs},
         {deep, "mma=1 m=64 n=32 k=64 stages=3 warps=8 split=2 pairs=1"},
         {tf32, "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
+        {tf32_across, "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
+        {tf32_across, "mma=1 m=128 n=32 k=32 stages=3 cluster=2 warps=12"},
         {tf32, "mma=1 m=64 n=32 k=16 stages=4 warps=8 split=3"},
         {tf32, "mma=2 m=64 n=32 k=32 tm=32 tn=16 stages=3 warps=4"},
         {sliding, "mma=1 m=64 n=64 k=32 stages=2 cluster=2 warps=8"},
@@ -707,10 +744,24 @@ static void test_mistakes_of_bytes(void **state) {
     }
     r->operand = &o;
     o.along = true;
-    assert_string_equal(tile_verify(t, a), "T14: lines of B run along the rows");
+    assert_string_equal(tile_verify(t, a), "T15: lines of B run along the rows");
     o.along = false;
     r->depth = 48;
-    assert_string_equal(tile_verify(t, a), "T14: steps of B end within an instruction");
+    assert_string_equal(tile_verify(t, a), "T15: steps of B end within an instruction");
+    arena_free(a);
+}
+
+/* The next step's registers are written while products read them. */
+static void test_mistakes_of_registers(void **state) {
+    struct arena *a = arena_new();
+    struct tile_program *t = program_of(a, tf32_across, "mma=1 m=64 n=64 k=32 stages=4 warps=8");
+    const char *why;
+    assert_null(tile_verify(t, a));
+    assert_int_equal(wrong_of(a, t, 0, &why), 0);
+    t->code.at[find(t, TILE_DRAIN, 0)].n = 1;
+    t->code.at[find(t, TILE_ARRIVE, 0)].n = 1;
+    assert_non_null(strstr(tile_verify(t, a), "T14: "));
+    assert_true(wrong_of(a, t, 0, &why) > 0);
     arena_free(a);
 }
 
@@ -808,6 +859,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_print),
         cmocka_unit_test(test_print_tf32),
+        cmocka_unit_test(test_turned_rows),
         cmocka_unit_test(test_print_windows),
         cmocka_unit_test(test_print_made),
         cmocka_unit_test(test_print_by_warps),
@@ -821,6 +873,7 @@ int main(void) {
         cmocka_unit_test(test_print_bytes),
         cmocka_unit_test(test_mistakes_of_bytes),
         cmocka_unit_test(test_mistakes_of_turns),
+        cmocka_unit_test(test_mistakes_of_registers),
         cmocka_unit_test(test_machine_finds_mistakes),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_print_rows),
