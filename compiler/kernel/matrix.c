@@ -511,7 +511,8 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
         return arena_printf(a, "split=%d of %lld steps; %d is the limit", p->parts,
                             (long long)least, MOST_PARTS);
     int64_t part = round_up(steps, p->parts) / p->parts * depth;
-    p->promotes = p->n_passes > 1 || (part > UNPROMOTED && !of_bytes);
+    bool of_f32 = t == DT_F32 && p->a.dtype != DT_F32; /* in bf16, be it one plane */
+    p->promotes = p->n_passes > 1 || of_f32 || (part > UNPROMOTED && !of_bytes);
     int promote = p->a.dtype == DT_F32 ? PROMOTE_TF32 : PROMOTE_DEPTH;
     if (p->promotes && depth != promote)
         return arena_printf(a, "sums that begin anew every %d of the depth need k=%d", promote,

@@ -5,6 +5,7 @@
  *     a[m, k] f32                     tiles of p0, of which threads make three planes of bf16, which
  *                                     add up to a
  *     b[n, k] f32                     an image of three planes; mma=2: as a
+ *     a[m, k] f8, to f32              an image of a in bf16, which has all of f8
  *     a[m, k] f32, in tf32            tiles of p0, which are rounded on their way
  *     a[m, k] i8, to i32              tiles of p0
  *     a[k, m] f32, in tf32            mma=1: tiles of p0, which threads read into registers
@@ -73,15 +74,19 @@ static int64_t round_to_lines(int64_t n, int bytes) {
     return round_up(n, bytes == 1 ? PIECE : ALIGNED);
 }
 
-static bool loads_bf16(const struct kernel *k, value_id v) {
-    value_id load = plain_load(k, v);
-    return load != NO_VALUE && k->values.at[load].dtype == DT_BF16;
+/* Has bf16 all that it may be, as it is read? */
+static bool fits_bf16(const struct kernel *k, value_id v) {
+    const struct value_node *x = &k->values.at[v];
+    if (x->kind == INST_CAST)
+        return dtype_holds(x->dtype, k->values.at[x->args[0]].dtype) && fits_bf16(k, x->args[0]);
+    return x->kind == INST_LOAD && dtype_holds(DT_BF16, x->dtype) &&
+           k->schedule->loops->buffers.at[x->buffer].meta.dtype == x->dtype;
 }
 
 /* Of factors of bf16 a product in bf16 is exact, and faster. */
 static bool is_tf32(const struct kernel *k) {
     return k->precision == PRECISION_TF32 && k->values.at[k->dot].dtype == DT_F32 &&
-           !(loads_bf16(k, k->dot_a) && loads_bf16(k, k->dot_b));
+           !(fits_bf16(k, k->dot_a) && fits_bf16(k, k->dot_b));
 }
 
 /* Can tensor maps say where the load's elements lie? Then o has it. */
@@ -400,7 +405,8 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
                         .batches = batched ? kernel_size(k, AXIS_Z) : 1};
     o.stored = o.dtype;
     bool is_exact = load != NO_VALUE && k->values.at[load].dtype == o.dtype;
-    if (wide && !is_exact && !tf32) o.planes = p->pairs ? 2 : 3;
+    bool is_one_plane = is_exact || (!p->pairs && fits_bf16(k, factor));
+    if (wide && !is_one_plane && !tf32) o.planes = p->pairs ? 2 : 3;
     bool fixed = axis == AXIS_M ? k->a_fixed : k->b_fixed; /* packed in no call's time */
     if (is_exact && is_matrix(k, load, &o)) {
         o.in_registers = tf32 && o.along && axis == AXIS_M && !by_warp && !fixed;

@@ -34,17 +34,17 @@ static void add_products(struct lowering *w, struct nest *n, enum dtype t, inst_
             .kind = INST_REDUCE, .reduction = REDUCTION_SUM, .dtype = t, .n_args = 1, .args = {v}});
 }
 
-/* Is it a byte, widened to a larger integer? */
+/* Is it a byte, widened to a larger integer, or an f8, to a float? */
 static bool widens_bytes(const struct graph *g, const struct node *x) {
-    if (x->op != OP_CAST || x->args[0].kind != ARG_NODE || dtype_is_float(x->meta.dtype))
-        return false;
-    enum dtype from = g->nodes.at[x->args[0].node].meta.dtype;
-    return (from == DT_I8 || from == DT_U8) && dtype_holds(x->meta.dtype, from);
+    if (x->op != OP_CAST || x->args[0].kind != ARG_NODE) return false;
+    enum dtype from = g->nodes.at[x->args[0].node].meta.dtype, to = x->meta.dtype;
+    bool whole = !dtype_is_float(to) && (from == DT_I8 || from == DT_U8);
+    return (whole || (dtype_is_float(to) && dtype_is_float8(from))) && dtype_holds(to, from);
 }
 
 /* A factor, in the type of the products' maths. Bytes that were widened, for there is no other way
- * to say that i32 takes their sums, are read as they were: that is a quarter of the memory, and
- * matrix units multiply bytes (kernel/operand.c). */
+ * to say that i32 takes their sums, or f32 those of f8, are read as they were: that is a quarter of
+ * the memory, and matrix units multiply bytes, and f8 as bf16 (kernel/operand.c). */
 static inst_id read_factor(struct lowering *w, struct nest *n, node_id id, const ex *at,
                            enum dtype t) {
     ex index[WS_MAX_RANK] = {0};

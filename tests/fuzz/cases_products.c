@@ -200,6 +200,17 @@ static const struct product_case by_warpgroups[] = {
     {"graph(%x: u8[70, 640], %y: u8[64, 640]) {\n %a = int(%x)\n %b = int(%y)\n"
      " %t = permute(%b, [1, 0])\n %z = mm(%a, %t)\n return %z\n}\n",
      "mma=1 m=64 n=64 k=128 stages=2 warps=8 split=3"},
+    /* f8 as bf16, both kinds, with scales; sums of a deep one begin anew */
+    {"graph(%x: f8e4m3[136, 80], %y: f8e5m2[88, 80], %s: f32[136, 1]) {\n %a = float(%x)\n"
+     " %b = float(%y)\n %t = permute(%b, [1, 0])\n %z = mm(%a, %t)\n %u = mul(%z, %s)\n"
+     " return %u\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+    {"graph(%x: f8e4m3[64, 2200], %y: f32[2200, 32]) {\n %a = float(%x)\n %z = mm(%a, %y)\n"
+     " return %z\n}\n",
+     "mma=1 m=64 n=32 k=64 stages=2 warps=8"},
+    {"graph(%x: f8e4m3[64, 1030], %y: f8e4m3[1030, 32]) {\n %a = bfloat16(%x)\n"
+     " %b = bfloat16(%y)\n %z = mm(%a, %b)\n return %z\n}\n",
+     "mma=1 m=64 n=32 k=64 stages=2 warps=8 split=2"},
     {"graph(%x: i8[136, 80], %y: i8[80, 280]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=1 m=64 n=64 k=64 stages=3 warps=8 fit=2"},
     /* parts of the depth */
@@ -284,6 +295,9 @@ static const struct product_case by_warps[] = {
     {"graph(%x: u8[40, 76], %y: i8[76, 52], %s: f32[52]) {\n %a = int(%x)\n %b = int(%y)\n"
      " %z = mm(%a, %b)\n %d = mul(%z, %s)\n return %d\n}\n",
      "mma=2 m=32 n=32 k=32 tm=16 tn=32 stages=3 warps=2"},
+    {"graph(%x: f8e4m3[70, 200], %y: f8e4m3[200, 40]) {\n %a = float(%x)\n %b = float(%y)\n"
+     " %z = mm(%a, %b)\n return %z\n}\n",
+     "mma=2 m=64 n=32 k=64 tm=32 tn=16 stages=2 warps=4"},
     {"graph(%x: i8[2, 50, 700], %y: u8[2, 40, 700]) {\n %a = int(%x)\n %b = int(%y)\n"
      " %t = permute(%b, [0, 2, 1])\n %z = bmm(%a, %t)\n return %z\n}\n",
      "mma=2 m=64 n=48 k=128 tm=32 tn=16 stages=2 warps=6 split=4"},
