@@ -322,9 +322,9 @@ static const char WARP_TEXT[] =
     "    for (int i = 0; i < 4; i++) y[(t / 4 + i / 2 * 8) * 8 + t % 4 * 2 + i % 2] = d[i];\n"
     "}\n";
 
-/* Bytes: 16 x 8 by a warp, 64 x 16 by a warpgroup, which adds to what is there; MIXED: the left one
- * signed, the right one not. A lane's registers swapped, a type mistaken, lines across, columns that
- * integers do not have. */
+/* Bytes: 16 x 8 by a warp, 64 x 16 by a warpgroup, which adds to what is there; mixed: the left one
+ * signed, the right one not. A lane's registers swapped, a type mistaken, lines across, columns
+ * that integers do not have. */
 static const char BYTES_TEXT[] =
     "enum { NOTHING, FRAGMENT, SIGNS };\n"
     "template <typename A, typename B, int BUG> K_DEVICE void warp_bytes(const A *a, const B *b,\n"
