@@ -117,6 +117,15 @@ static bool is_leaf(const struct alone *x, node_id n) {
     return x->from[n] != NONE || x->g->nodes.at[n].op == OP_INPUT;
 }
 
+static bool needs_loop(const struct alone *x) {
+    bool any = false;
+    for (uint32_t i = 0; i < x->needed.n; i++) {
+        node_id n = x->needed.at[i];
+        any |= x->from[n] == NONE && op_info(x->g->nodes.at[n].op)->class == LOOP;
+    }
+    return any;
+}
+
 static void add_leaf(struct alone *x, struct part *part, node_id n) {
     buffer_id from = x->from[n];
     for (uint32_t i = 0; from == NONE && i < x->g->inputs.n; i++)
@@ -166,9 +175,14 @@ static void add_kernel(struct alone *x, int kernel) {
         said->bytes += (double)b->numel * (dtype_bytes(dtype_reference(b->dtype)) + sizeof(float));
         need(x, n);
     }
-    said->n_known = (int)part->outputs.n;
     find_needed(x);
-    if (x->needed.n) {
+    if (needs_loop(x)) { /* what it reads of a loop lies there with gaps */
+        said->n_unknown += (int)part->outputs.n;
+        said->bytes = 0;
+        part->outputs.n = 0;
+    }
+    said->n_known = (int)part->outputs.n;
+    if (part->outputs.n) {
         make_part(x, part);
         said->work = graph_work(part->values) + graph_work(part->bounds);
     }

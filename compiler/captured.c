@@ -10,6 +10,7 @@
 
 #include "capture/capture.h"
 #include "graph/eval.h"
+#include "graph/loop.h"
 #include "judged.h"
 #include "limited.h"
 #include "symbolic.h"
@@ -98,9 +99,11 @@ struct ws_captured *ws_capture(const struct ws_options *o, struct stages *s, str
     c->graph->fixed = may_stay && !o->weights_change;
     c->weights = !may_stay ? "" : o->weights_change ? "changing" : "fixed";
     c->limits = o->limits ? *o->limits : budget_new(NULL).limits;
+    c->graph = graph_roll(c->graph);
     struct training t = {c, o->mode, s, d};
     if (o->mode != WS_FWD && !run_limited(c->arena, c->graph->ex, &c->limits, make_training, &t, d))
         return NULL;
+    c->init = graph_roll(c->init);
     c->n_inputs = (int)c->graph->inputs.n;
     c->n_outputs = (int)c->graph->outputs.n;
     c->graph_hash = graph_hash(c);

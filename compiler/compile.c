@@ -116,6 +116,29 @@ static bool fuse(struct compile *c) {
            dump(c, "memory_plan.txt", -1, print_memory) && stage(c, "schedule");
 }
 
+static enum ws_buffer_kind kind_of(const struct buffer *b) {
+    switch (b->kind) {
+    case BUFFER_INPUT: return WS_BUF_INPUT;
+    case BUFFER_OUTPUT: return WS_BUF_OUTPUT;
+    case BUFFER_WINDOW: return WS_BUF_WINDOW;
+    case BUFFER_TEMP:
+    case BUFFER_STACK: break;
+    }
+    return WS_BUF_TEMP;
+}
+
+static void count_steps(struct compile *c) {
+    const struct loops *l = c->loops;
+    for (uint32_t k = 0; k < l->nests.n; k++) {
+        const struct nest *n = &l->nests.at[k];
+        int steps = (int)nest_steps(l, n);
+        c->program->buffers[n->out].steps = steps;
+        for (uint32_t i = 0; i < n->insts.n; i++)
+            if (n->insts.at[i].kind == INST_LOAD)
+                c->program->buffers[n->insts.at[i].buffer].steps = steps;
+    }
+}
+
 static void list_buffers(struct compile *c) {
     struct ws_program *p = c->program;
     const struct loops *l = c->loops;
@@ -130,15 +153,29 @@ static void list_buffers(struct compile *c) {
                                            .offset = c->schedule->offset[b],
                                            .bytes = bytes,
                                            .numel = (int64_t)bytes / dtype_bytes(x->meta.dtype),
-                                           .kind = x->kind == BUFFER_INPUT    ? WS_BUF_INPUT
-                                                   : x->kind == BUFFER_OUTPUT ? WS_BUF_OUTPUT
-                                                                              : WS_BUF_TEMP};
+                                           .kind = kind_of(x)};
         p->buffers[b].in_place = -1;
         p->buffers[b].fixed = x->kind == BUFFER_TEMP && c->schedule->fixed[b];
         bool in_memory = x->kind != BUFFER_TEMP || c->schedule->stored[b];
         if (!in_memory) p->buffers[b].bytes = 0;
     }
     p->temp_bytes = c->schedule->pool_bytes;
+    count_steps(c);
+}
+
+int ws_window_at(const struct ws_program *p, int b, int64_t t, size_t *from) {
+    int64_t first;
+    int of = (int)window_at(p->loops, (buffer_id)b, t, &first);
+    *from = (size_t)first * (size_t)dtype_bytes(p->buffers[b].dtype);
+    return of;
+}
+
+int ws_window_last(const struct ws_program *p, int b, size_t *from) {
+    return ws_window_at(p, b, p->buffers[b].steps - 1, from);
+}
+
+static const struct nest *nest_of(const struct compile *c, const struct kernel *k) {
+    return &c->loops->nests.at[c->schedule->groups.at[k->group].members.at[0].nest];
 }
 
 static struct ws_kernel describe_kernel(struct compile *c, const struct kernel *k) {
@@ -149,9 +186,15 @@ static struct ws_kernel describe_kernel(struct compile *c, const struct kernel *
                             .precision = k->precision,
                             .at_load = c->schedule->groups.at[k->group].at_load,
                             .guard = "",
+                            .steps = 1,
                             .ir = k,
                             .bytes = k->bytes_read + k->bytes_written,
                             .flops = k->flops};
+    uint32_t loop = loop_of(nest_of(c, k)->epoch);
+    if (loop != NO_LOOP && !out.at_load) {
+        out.loop = (int)loop + 1;
+        out.steps = (int)nest_steps(c->loops, nest_of(c, k));
+    }
     const char *canonical = symbols_rename(c->captured, text.p);
     out.hash = arena_printf(c->arena, "%016llx",
                             (unsigned long long)hash_bytes(canonical, strlen(canonical)));
@@ -253,6 +296,7 @@ static void update_in_place(struct compile *c, struct kernel *const *kernels) {
         if (in == l->buffers.n || out == l->buffers.n || p->buffers[out].in_place >= 0 ||
             p->buffers[in].bytes != p->buffers[out].bytes)
             continue;
+        if (c->schedule->writer[out] == NO_NEST) continue;
         int writer = (int)c->schedule->group_of[c->schedule->writer[out]];
         int reader = last[in] - 1;
         if (last[out] || reader > writer) continue;
@@ -282,7 +326,7 @@ static bool build_kernels(struct compile *c) {
             return false;
         }
         p->kernels[i] = describe_kernel(c, k);
-        if (!p->kernels[i].at_load) p->flops += k->flops;
+        if (!p->kernels[i].at_load) p->flops += k->flops * p->kernels[i].steps;
     }
     p->bytes = least_bytes(c);
     p->configs = NEW_ARRAY(c->arena, struct ws_configs, p->n_kernels);
@@ -366,8 +410,10 @@ void ws_explain(const struct ws_captured *c, const struct ws_program *p, struct 
     buf_printf(b, "\nKernels: %d\n", p->n_kernels);
     for (int i = 0; i < p->n_kernels; i++) {
         const struct ws_kernel *k = &p->kernels[i];
-        buf_printf(b, "  %s  %s%s, moves %.4g MB, computes %.4g MFLOP, hash %s\n", k->name, k->kind,
-                   k->at_load ? ", once at load" : "", k->bytes / 1e6, k->flops / 1e6, k->hash);
+        buf_printf(b, "  %s  %s%s", k->name, k->kind, k->at_load ? ", once at load" : "");
+        if (k->loop) buf_printf(b, ", in each of %d steps", k->steps);
+        buf_printf(b, ", moves %.4g MB, computes %.4g MFLOP, hash %s\n", k->bytes / 1e6,
+                   k->flops / 1e6, k->hash);
         if (k->ir->a_fixed || k->ir->b_fixed)
             buf_printf(b, "    a factor is the same in every call: what it is packed into is "
                           "packed once at load\n");

@@ -14,6 +14,7 @@ static const char *class_name(enum op_class c) {
     case MATMUL: return "product";
     case CREATE: return "creation";
     case COMPOSITE: return "composite";
+    case LOOP: return "loop";
     case INPUT: return "input";
     }
     WS_BUG("no operator class: %d", (int)c);

@@ -31,6 +31,7 @@ static bool is_sooner(const struct reference *r) {
     for (uint32_t k = 0; k < l->nests.n; k++) {
         const struct nest *n = &l->nests.at[k];
         double elements = points_of(l->ex, n->axes, n->n_axes), insts = n->insts.n;
+        elements *= (double)nest_steps(l, n);
         for (inst_id i = 0; i < n->insts.n; i++)
             if (n->insts.at[i].kind == INST_OP)
                 insts += n->insts.at[i].op == OP_RAND || n->insts.at[i].op == OP_RANDN ? DRAW : 0;
@@ -91,6 +92,7 @@ struct running {
     int64_t slices;
     uint32_t *order; /* of the launches: those before the slices, of each slice, and after */
     uint32_t begin[3], end[3];
+    uint32_t *maker; /* by buffer: the place in the order of who writes it */
     uint32_t *last; /* by buffer: one more than the place in the order of the last that takes it */
     int64_t row, rows; /* of the slice that is computed */
     struct queue *queue;
@@ -101,6 +103,41 @@ struct running {
 
 static const struct ws_launch *launch_at(const struct running *x, uint32_t place) {
     return &x->r->plain.launches.at[x->order[place]];
+}
+
+static const struct nest *nest_at(const struct running *x, uint32_t place) {
+    return &x->r->loops->nests.at[x->r->plain.made.at[x->order[place]].nest];
+}
+
+static int64_t steps_at(const struct running *x, uint32_t place) {
+    return nest_steps(x->r->loops, nest_at(x, place));
+}
+
+/* Behind the launches of the loop that the one at `place` is of; behind that, if it is of none. */
+static uint32_t behind_loop(const struct running *x, uint32_t place) {
+    uint32_t end = place + 1, n = x->end[SLICE_AFTER];
+    bool loop = loop_of(nest_at(x, place)->epoch) != NO_LOOP;
+    while (loop && end < n && nest_at(x, end)->epoch == nest_at(x, place)->epoch) end++;
+    return end;
+}
+
+enum { FOR_GOOD = UINT32_MAX };
+
+/* What steps read and do not make, and the stacks, are there for all of them. */
+static void keep_for_loop(struct running *x, uint32_t begin, uint32_t end) {
+    const struct loops *l = x->r->loops;
+    for (uint32_t place = begin; place < end; place++)
+        for (int i = 0; i < launch_at(x, place)->n_args; i++) {
+            const struct ws_arg *arg = &launch_at(x, place)->args[i];
+            if (arg->kind != WS_ARG_BUFFER || (uint32_t)arg->buffer >= l->buffers.n) continue;
+            const struct buffer *b = &l->buffers.at[arg->buffer];
+            buffer_id all[] = {(buffer_id)arg->buffer, b->window.of, b->window.start};
+            int n = b->kind != BUFFER_WINDOW ? 1 : b->window.carried ? 3 : 2;
+            for (int k = 0; k < n; k++) {
+                bool made = k == 0 && x->maker[all[k]] >= begin && x->maker[all[k]] < end;
+                if (!made && x->last[all[k]] <= end) x->last[all[k]] = FOR_GOOD;
+            }
+        }
 }
 
 /* Everything is one slice, or launches go to their phases. */
@@ -119,9 +156,14 @@ static void set_order(struct running *x, int64_t slices) {
     memset(x->last, 0, sizeof *x->last * x->r->loops->buffers.n);
     for (uint32_t place = 0; place < n; place++) {
         const struct ws_launch *l = launch_at(x, place);
+        x->maker[nest_at(x, place)->out] = place;
         for (int i = 0; i < l->n_args; i++)
             if (l->args[i].kind == WS_ARG_BUFFER && l->args[i].buffer < (int)x->r->loops->buffers.n)
                 x->last[l->args[i].buffer] = place + 1;
+    }
+    for (uint32_t place = 0, end; place < n && x->r->loops->steps.n; place = end) {
+        end = behind_loop(x, place);
+        if (steps_at(x, place) > 1) keep_for_loop(x, place, end);
     }
 }
 
@@ -186,6 +228,7 @@ static void choose_slices(struct running *x) {
     size_t left = device_memory_left(x->dev);
     size_t most = x->r->memory ? x->r->memory : left == SIZE_MAX ? left : left / 10 * 9;
     set_order(x, 1);
+    if (x->r->loops->steps.n) return; /* a step has no rows of its own */
     for (int64_t n = 2; x->r->cuda && peak_bytes(x) > most && n <= x->r->slices.rows; n *= 2)
         set_order(x, n);
 }
@@ -239,7 +282,17 @@ static void free_buffer(struct running *x, buffer_id b) {
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static bool queue_launch(struct running *x, uint32_t place, bool last_slice) {
+/* Where a buffer is, in step t of the loop. */
+static bool find_place(struct running *x, buffer_id b, int64_t t, dptr *at) {
+    int64_t first;
+    buffer_id of = window_at(x->r->loops, b, t, &first);
+    if (!place_buffer(x, of)) return false;
+    const struct buffer *buffer = &x->r->loops->buffers.at[of];
+    *at = x->at[of] + (dptr)first * (dptr)dtype_bytes(plain_dtype(buffer));
+    return true;
+}
+
+static bool queue_launch(struct running *x, uint32_t place, int64_t t, bool last_slice) {
     const struct ws_launch *from = launch_at(x, place);
     const struct plain_made *made = &x->r->plain.made.at[x->order[place]];
     struct queue *q = x->queue;
@@ -251,9 +304,10 @@ static bool queue_launch(struct running *x, uint32_t place, bool last_slice) {
         const struct ws_arg *arg = &from->args[i];
         bool buffer = arg->kind == WS_ARG_BUFFER;
         dptr base = arg->kind == WS_ARG_WORKSPACE ? x->workspace : 0; /* of sizes: none */
-        if (buffer && (uint32_t)arg->buffer < n_buffers && !place_buffer(x, (buffer_id)arg->buffer))
-            return false;
         places[i] = buffer ? x->at[arg->buffer] : base + (dptr)arg->value;
+        if (buffer && (uint32_t)arg->buffer < n_buffers &&
+            !find_place(x, (buffer_id)arg->buffer, t, &places[i]))
+            return false;
     }
     struct launch *l = &q->at[q->n]; /* placing may have flushed */
     *l = (struct launch){
@@ -277,8 +331,12 @@ static bool run_phase(struct running *x, enum slice_phase phase, int64_t row, in
     bool last = row + rows == x->r->slices.rows;
     x->row = row;
     x->rows = rows;
-    for (uint32_t place = x->begin[phase]; place < x->end[phase]; place++)
-        if (!queue_launch(x, place, last)) return false;
+    for (uint32_t place = x->begin[phase], end; place < x->end[phase]; place = end) {
+        end = behind_loop(x, place);
+        for (int64_t t = 0; t < steps_at(x, place); t++)
+            for (uint32_t k = place; k < end; k++)
+                if (!queue_launch(x, k, t, last)) return false;
+    }
     return true;
 }
 
@@ -298,7 +356,7 @@ static void place_given(struct running *x, const dptr *inputs, const dptr *outpu
     const struct loops *l = r->loops;
     for (buffer_id b = 0; b < l->buffers.n; b++) {
         const struct buffer *buffer = &l->buffers.at[b];
-        x->temporary[b] = buffer->kind == BUFFER_TEMP;
+        x->temporary[b] = buffer->kind == BUFFER_TEMP || buffer->kind == BUFFER_STACK;
         if (buffer->kind == BUFFER_INPUT) x->at[b] = inputs[buffer->index];
         if (buffer->kind != BUFFER_OUTPUT) continue;
         x->temporary[b] = r->outputs && !plain_lies_so(buffer, &r->outputs[buffer->index]);
@@ -316,6 +374,7 @@ static struct running running_new(const struct reference *r, struct device *dev,
                             .at = NEW_ARRAY(a, dptr, n + r->loops->graph->outputs.n),
                             .temporary = NEW_ARRAY(a, bool, n),
                             .last = NEW_ARRAY(a, uint32_t, n),
+                            .maker = NEW_ARRAY(a, uint32_t, n),
                             .order = NEW_ARRAY(a, uint32_t, r->plain.launches.n),
                             .queue = NEW(a, struct queue),
                             .arena = a};

@@ -121,7 +121,8 @@ enum ws_status ws_sample_reference(const struct ws_captured *c, enum device_kind
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
-enum ws_buffer_kind { WS_BUF_INPUT, WS_BUF_OUTPUT, WS_BUF_TEMP };
+/* A window is a part of another buffer: another part in each step of a loop. */
+enum ws_buffer_kind { WS_BUF_INPUT, WS_BUF_OUTPUT, WS_BUF_TEMP, WS_BUF_WINDOW };
 
 struct ws_buffer {
     const char *name;
@@ -133,6 +134,7 @@ struct ws_buffer {
     size_t offset; /* TEMP: place in the pool, from the memory plan */
     bool fixed;    /* TEMP: made at load, and kept across calls */
     int in_place;  /* OUTPUT: the input, of as many bytes, whose memory it takes; else -1 */
+    int steps;     /* WINDOW: of the loop */
 };
 
 struct ws_kernel {
@@ -142,6 +144,9 @@ struct ws_kernel {
     enum precision precision; /* of a product of f32 */
     const char *hash;         /* 16 hex digits of the canonical text of its body, sizes included */
     bool at_load;             /* it runs once, before all calls: what it writes is fixed */
+    int loop;                 /* one more than the number of the loop that it is of; 0: of none.
+                                 A loop's kernels follow each other */
+    int steps;                /* of a loop: how often a call runs it */
     int same;                 /* the first kernel of the program with this body and these sizes:
                                  itself, or one whose configs, texts and times are its own, too */
     const char
@@ -169,6 +174,12 @@ struct ws_program {
                             written once; what runs at load left out */
     struct ws_configs *configs; /* by kernel, of those that were asked for: see ws_configs */
 };
+
+/* Where buffer b is in step t of its loop: the buffer, and from which byte on. b itself, from 0, if
+ * it is no window. */
+int ws_window_at(const struct ws_program *p, int b, int64_t t, size_t *from);
+/* Where one is when a call is over: in the last step. */
+int ws_window_last(const struct ws_program *p, int b, size_t *from);
 
 /* All legal configs of kernel k under the program's limits, best guess first; config 0 is the
  * default by rule. *pruned counts legal configs left out because the cost model rules them out.

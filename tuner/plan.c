@@ -60,7 +60,13 @@ enum ws_status buffers_place(struct buffers *b, struct data *x, const struct ws_
         case WS_BUF_INPUT: b->at[i] = x->inputs[p->buffers[i].index]; break;
         case WS_BUF_OUTPUT: place_output(b, i, d); break;
         case WS_BUF_TEMP: place_temporary(b, i, d); break;
+        case WS_BUF_WINDOW: break;
         }
+    }
+    for (int i = 0; i < p->n_buffers && d->status == WS_OK; i++) { /* of what is placed by now */
+        size_t from;
+        if (p->buffers[i].kind == WS_BUF_WINDOW)
+            b->at[i] = b->at[ws_window_last(p, i, &from)] + from;
     }
     return d->status;
 }
@@ -85,7 +91,7 @@ enum ws_status buffers_check(const struct buffers *b, const char **message, stru
     struct guarded *all = NEW_ARRAY(a, struct guarded, p->n_buffers + (int)b->kept.n + 3);
     int n = 0;
     for (int i = 0; i < p->n_buffers; i++)
-        if (b->apart || p->buffers[i].kind != WS_BUF_TEMP)
+        if (p->buffers[i].kind != WS_BUF_WINDOW && (b->apart || p->buffers[i].kind != WS_BUF_TEMP))
             all[n++] = (struct guarded){b->at[i], p->buffers[i].bytes, p->buffers[i].name};
     for (uint32_t i = 0; i < b->kept.n; i++)
         all[n++] =
@@ -165,11 +171,24 @@ static enum ws_status need_kept(const struct variant *v, struct buffers *b, stru
     return d->status;
 }
 
+/* In the last step of its loop a window is where it stays. */
+enum { LAST_STEP = -1 };
+
+static dptr place_of(const struct buffers *b, int buffer, int64_t step) {
+    size_t from;
+    if (step == LAST_STEP || b->program->buffers[buffer].kind != WS_BUF_WINDOW)
+        return b->at[buffer];
+    int of = ws_window_at(b->program, buffer, step, &from);
+    return b->at[of] + from;
+}
+
 /* Of a map: where its tensor begins. */
-static uint64_t argument_value(const struct ws_arg *arg, const struct buffers *b, dptr kept) {
+static uint64_t argument_value(const struct ws_arg *arg, const struct buffers *b, dptr kept,
+                               int64_t step) {
     switch (arg->kind == WS_ARG_MAP ? arg->base : arg->kind) {
     case WS_ARG_BUFFER:
-        return b->at[arg->buffer] + (arg->kind == WS_ARG_MAP ? (uint64_t)arg->value : 0);
+        return place_of(b, arg->buffer, step) +
+               (arg->kind == WS_ARG_MAP ? (uint64_t)arg->value : 0);
     case WS_ARG_SIZE: return (uint64_t)arg->value;
     case WS_ARG_WORKSPACE: return b->scratch + (uint64_t)arg->value;
     case WS_ARG_KEPT: return kept + (uint64_t)arg->value;
@@ -180,7 +199,7 @@ static uint64_t argument_value(const struct ws_arg *arg, const struct buffers *b
 }
 
 static void bind_launch(const struct variant *v, const struct ws_launch *from,
-                        const struct buffers *b, struct launch *to) {
+                        const struct buffers *b, int64_t step, struct launch *to) {
     uint64_t *values = NEW_ARRAY(b->arena, uint64_t, from->n_args);
     *to = (struct launch){.module = v->module,
                           .entry = from->entry,
@@ -191,7 +210,7 @@ static void bind_launch(const struct variant *v, const struct ws_launch *from,
                           .n_args = from->n_args};
     for (int i = 0; i < from->n_args; i++) {
         const struct ws_arg *arg = &from->args[i];
-        values[i] = argument_value(arg, b, find_kept(v, b));
+        values[i] = argument_value(arg, b, find_kept(v, b), step);
         to->args[i] = &values[i];
         if (arg->kind != WS_ARG_MAP) continue;
         struct tensor_map *map = NEW(b->arena, struct tensor_map);
@@ -205,13 +224,42 @@ static void bind(const struct variant *v, const struct buffers *b, bool at_load,
                  struct launches *out) {
     for (int i = 0; i < v->source.n_launches; i++) {
         const struct ws_launch *l = &v->source.launches[i];
-        bind_launch(v, l, b,
+        bind_launch(v, l, b, LAST_STEP,
                     at_load || l->at_load ? &out->load[out->n_load++] : &out->at[out->n++]);
     }
 }
 
-static struct launches launches_new(const struct buffers *b, int kernels) {
-    return (struct launches){.at = NEW_ARRAY(b->arena, struct launch, kernels * WS_MAX_LAUNCHES),
+/* Kernels k .. end-1, of a loop, a step after the other. */
+static void bind_loop(const struct plan *p, const struct buffers *b, int k, int end,
+                      struct launches *out) {
+    for (int64_t t = 0; t < p->program->kernels[k].steps; t++)
+        for (int i = k; i < end; i++) {
+            const struct ws_source *s = &p->chosen[i]->source;
+            for (int n = 0; n < s->n_launches; n++) {
+                bool load = s->launches[n].at_load;
+                if (load && t) continue;
+                bind_launch(p->chosen[i], &s->launches[n], b, t,
+                            load ? &out->load[out->n_load++] : &out->at[out->n++]);
+            }
+        }
+}
+
+/* The kernel behind the loop that kernel k is of; of none, behind k. */
+static int bind_from(const struct plan *p, const struct buffers *b, int k, struct launches *out) {
+    const struct ws_kernel *kernels = p->program->kernels;
+    int end = k + 1;
+    if (!kernels[k].loop) {
+        bind(p->chosen[k], b, kernels[k].at_load, out);
+        return end;
+    }
+    while (end < p->program->n_kernels && kernels[end].loop == kernels[k].loop) end++;
+    bind_loop(p, b, k, end, out);
+    return end;
+}
+
+/* runs: of kernels, in all steps of their loops. */
+static struct launches launches_new(const struct buffers *b, int kernels, int runs) {
+    return (struct launches){.at = NEW_ARRAY(b->arena, struct launch, runs),
                              .load = NEW_ARRAY(b->arena, struct launch, kernels * WS_MAX_LAUNCHES)};
 }
 
@@ -222,7 +270,7 @@ enum ws_status variant_launches_again(const struct variant *v, struct buffers *b
     if (buffers_renew(b, d) != WS_OK || need_scratch(b, v->source.workspace, d) != WS_OK ||
         need_tickets(b, v->source.tickets, d) != WS_OK || need_kept(v, b, d) != WS_OK)
         return d->status;
-    *out = launches_new(b, 1);
+    *out = launches_new(b, 1, WS_MAX_LAUNCHES);
     out->kept = v->source.kept;
     bind(v, b, false, out);
     return WS_OK;
@@ -254,23 +302,25 @@ static enum ws_status ready(struct variant *v, struct machine *m, struct diag *d
 
 static enum ws_status launches_again(const struct plan *p, struct buffers *b, struct launches *out,
                                      struct diag *d) {
-    int n_kernels = p->program->n_kernels;
+    int n_kernels = p->program->n_kernels, runs = 0;
     size_t scratch = 0, tickets = 0; /* of the greediest: kernels run one after the other */
     for (int k = 0; k < n_kernels; k++) {
         const struct ws_source *s = &p->chosen[k]->source;
         if (s->workspace > scratch) scratch = s->workspace;
         if (s->tickets > tickets) tickets = s->tickets;
+        const struct ws_kernel *kernel = &p->program->kernels[k];
+        runs += s->n_launches * (kernel->loop ? kernel->steps : 1);
     }
     if (buffers_renew(b, d) != WS_OK || need_scratch(b, scratch, d) != WS_OK ||
         need_tickets(b, tickets, d) != WS_OK)
         return d->status;
-    *out = launches_new(b, n_kernels);
+    *out = launches_new(b, n_kernels, runs);
     for (int k = 0; k < n_kernels; k++) {
         if (ready(p->chosen[k], b->machine, d) != WS_OK || need_kept(p->chosen[k], b, d) != WS_OK)
             return d->status;
-        bind(p->chosen[k], b, p->program->kernels[k].at_load, out);
         out->kept += p->chosen[k]->source.kept;
     }
+    for (int k = 0; k < n_kernels;) k = bind_from(p, b, k, out);
     for (int i = 0; i < p->program->n_buffers; i++)
         if (p->program->buffers[i].fixed) out->kept += p->program->buffers[i].bytes;
     return WS_OK;

@@ -25,17 +25,17 @@ bool functional_keeps_memory(const struct graph *g, const struct node *n) {
     return op_info(n->op)->class == VIEW && !copies;
 }
 
-/* What node does to its first operand, as primitives: a graph of its own, decomposed. NULL if it
- * may be other memory. */
-static struct graph *view_graph(struct vm *vm, node_id node) {
-    struct graph *g = vm_graph(vm), *own = graph_new(vm->arena, vm->ex, g->src);
+/* What node does to its first operand, as primitives: a graph of its own in arena a, decomposed.
+ * NULL if it may be other memory. */
+static struct graph *view_graph(struct vm *vm, node_id node, struct arena *a) {
+    struct graph *g = vm_graph(vm), *own = graph_new(a, vm->ex, g->src);
     const struct node *n = &g->nodes.at[node];
-    node_id *map = NEW_ARRAY(vm->arena, node_id, g->nodes.n);
+    node_id *map = NEW_ARRAY(a, node_id, g->nodes.n);
     for (int i = 0; i < n->n_args; i++)
         if (n->args[i].kind == ARG_NODE)
             map[n->args[i].node] = graph_input(own, "x", INPUT_ARG, "x",
                                                &g->nodes.at[n->args[i].node].meta, own->inputs.n);
-    vec_push(vm->arena, &own->outputs, graph_copy(own, g, node, map));
+    vec_push(a, &own->outputs, graph_copy(own, g, node, map));
     struct graph *d = graph_decompose(own);
     node_id at = d->outputs.at[0];
     for (; d->nodes.at[at].op != OP_INPUT; at = d->nodes.at[at].args[0].node)
@@ -44,10 +44,19 @@ static struct graph *view_graph(struct vm *vm, node_id node) {
     return first && d->nodes.at[at].meta.dtype == n->meta.dtype ? d : NULL;
 }
 
-/* The view `node` of parent, if it is one. */
-bool functional_view(struct vm *vm, struct py parent, node_id node, struct py *out) {
-    struct graph *d = view_graph(vm, node);
-    if (!d) return false;
+/* The steps of d as they outlive it. */
+static struct arg *kept_args(struct vm *vm, const struct node *n) {
+    struct arg *args = NEW_ARRAY(vm->arena, struct arg, n->n_args);
+    for (int i = 0; i < n->n_args; i++) {
+        args[i] = n->args[i];
+        if (args[i].kind == ARG_INTS)
+            args[i] = arg_ints(vm_graph(vm), args[i].ints.at, args[i].ints.n);
+    }
+    return args;
+}
+
+static bool view_of(struct vm *vm, struct py parent, node_id node, const struct graph *d,
+                    struct py *out) {
     uint32_t n = 0, before = parent.tensor->graph == vm_graph(vm) ? parent.tensor->n_steps : 0;
     for (node_id at = d->outputs.at[0]; d->nodes.at[at].op != OP_INPUT;
          at = d->nodes.at[at].args[0].node)
@@ -57,8 +66,8 @@ bool functional_view(struct vm *vm, struct py parent, node_id node, struct py *o
     uint32_t k = before + n;
     for (node_id at = d->outputs.at[0]; d->nodes.at[at].op != OP_INPUT;
          at = d->nodes.at[at].args[0].node)
-        steps[--k] =
-            (struct view_step){d->nodes.at[at].op, d->nodes.at[at].args, d->nodes.at[at].n_args};
+        steps[--k] = (struct view_step){d->nodes.at[at].op, kept_args(vm, &d->nodes.at[at]),
+                                        d->nodes.at[at].n_args};
     *out = wrap(vm, node);
     out->tensor->storage = functional_storage(vm, parent);
     out->tensor->steps = steps;
@@ -66,6 +75,15 @@ bool functional_view(struct vm *vm, struct py parent, node_id node, struct py *o
     out->tensor->detached = parent.tensor->graph == vm_graph(vm) && parent.tensor->detached;
     out->tensor->seen = out->tensor->storage->version;
     return true;
+}
+
+/* The view `node` of parent, if it is one. Told in memory of its own: a loop has thousands. */
+bool functional_view(struct vm *vm, struct py parent, node_id node, struct py *out) {
+    struct arena *scratch = arena_new();
+    const struct graph *d = view_graph(vm, node, scratch);
+    bool is = d && view_of(vm, parent, node, d, out);
+    arena_free(scratch);
+    return is;
 }
 
 static node_id take_step(struct vm *vm, struct graph *g, node_id from, const struct view_step *s) {

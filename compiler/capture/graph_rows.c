@@ -98,6 +98,7 @@ static struct py value(struct rows *r, const struct arg *a) {
     case ARG_BOOL: return py_bool(a->b);
     case ARG_DTYPE: return py_dtype(a->dtype);
     case ARG_STR: return py_str(a->s);
+    case ARG_GRAPH: break;
     }
     WS_BUG("an argument of no kind");
 }

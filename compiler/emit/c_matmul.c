@@ -223,6 +223,9 @@ static bool in_chunks(const struct panels *q) {
     return q->depth > DEPTH_AT_ONCE && dtype_is_float(value_math(q->w, q->w->k->dot));
 }
 
+/* Do tiles differ in the depth that counts (kernel/edges.c)? */
+static bool is_bounded(const struct panels *q) { return q->w->k->edges.n && !q->flat; }
+
 bool is_begun(const struct panels *q) { return !q->once || in_chunks(q); }
 
 /* Registers have subscripts in no language, and compilers keep a small array there or do not: each
@@ -271,7 +274,7 @@ void put_block(struct panels *q) {
 
 static void put_call(struct panels *q) {
     line(q->w, "k_block(a + i0 * %d, (const k_panel *)(b + j0 * %d), (k_panel *)cells, depth%s);",
-         a_pitch(q), q->depth, is_begun(q) ? ", k0 > 0" : "");
+         a_pitch(q), q->depth, is_begun(q) ? is_bounded(q) ? ", k0 > begin" : ", k0 > 0" : "");
 }
 
 /* ---- a task ---------------------------------------------------------------------------------- */
@@ -353,7 +356,7 @@ static void put_blocks(struct panels *q) {
     open_blocks(q);
     put_call(q);
     if (!q->sums.f.levels) {
-        if (!q->once) open_brace(w, "if (k0 + depth == nr)");
+        if (!q->once) open_brace(w, "if (k0 + depth == %s)", is_bounded(q) ? "r_end" : "nr");
         put_epilogue(q);
         if (!q->once) close_brace(w);
     }
@@ -376,6 +379,19 @@ static void put_memory(struct panels *q) {
     declare_c_folds(w, &q->sums);
 }
 
+/* Where the depth begins, in whole panels; of a tile without any it is 0 long. */
+static void put_begin(struct panels *q) {
+    struct emitter *w = q->w;
+    if (!is_bounded(q)) {
+        line(w, "k_idx k0 = 0;");
+        return;
+    }
+    put_depth_range(w, "k_idx", "m0", q->m, "n0", q->n, "nr");
+    line(w, "if (r_from >= r_end) r_from = r_end = 0;");
+    line(w, "const k_idx begin = r_from / %d * %d;", q->depth, q->depth);
+    line(w, "k_idx k0 = begin;");
+}
+
 static void put_task(struct panels *q) {
     struct emitter *w = q->w;
     line(w, "const k_idx m0 = tile %% tiles_m * %d, n0 = tile / tiles_m * %d;", q->m, q->n);
@@ -383,16 +399,17 @@ static void put_task(struct panels *q) {
     line(w, "const int columns = (int)(nn - n0 < %d ? nn - n0 : %d);", q->n, q->n);
     line(w, "(void)z;");
     put_memory(q);
-    line(w, "k_idx k0 = 0;");
+    const char *end = is_bounded(q) ? "r_end" : "nr";
+    put_begin(q);
     open_brace(w, "do");
-    line(w, "const int depth = (int)(nr - k0 < %d ? nr - k0 : %d);", q->depth, q->depth);
+    line(w, "const int depth = (int)(%s - k0 < %d ? %s - k0 : %d);", end, q->depth, end, q->depth);
     put_b_panels(q);
     put_a_panels(q);
     put_blocks(q);
     put_panel_folds(q);
     line(w, "k0 += %d;", q->depth);
     w->indent--;
-    line(w, "} while (k0 < nr);");
+    line(w, "} while (k0 < %s);", end);
     if (!q->sums.f.levels) return;
     put_c_unfolded(w, &q->sums);
     put_fold_rows(w, &q->sums, false);
@@ -456,7 +473,7 @@ void emit_c_matmul(struct emitter *w) {
              q.n - 1, q.n);
     line(w, "const long long tasks = (long long)(%s) * tiles_m * tiles_n;",
          ex_text(w, k->bound[AXIS_Z]));
-    line(w, "#pragma omp parallel for schedule(static)");
+    line(w, "#pragma omp parallel for schedule(%s)", is_bounded(&q) ? "dynamic" : "static");
     open_brace(w, "for (long long task = 0; task < tasks; task++)");
     line(w, "const k_idx z = (k_idx)(task / ((long long)tiles_m * tiles_n)), tile = (k_idx)(task "
             "%% ((long long)tiles_m * tiles_n));");

@@ -316,23 +316,31 @@ static void put_main_loop(struct emitter *w) {
     const struct folds f = layout_depth_folds(w->k, depth);
     if (f.levels) declare_folded(w, &f, tm, tn);
     line(w, "int s = 0;");
+    bool bounded = w->k->edges.n;
+    if (bounded) {
+        put_depth_range(w, "k_idx", arena_printf(w->arena, "pm * %d", c[KNOB_m]), c[KNOB_m],
+                        arena_printf(w->arena, "pn * %d", c[KNOB_n]), c[KNOB_n], "nr");
+        line(w, "const k_idx begin = r_from / %d * %d;", depth, depth);
+    }
+    const char *begin = bounded ? "begin" : "0", *end = bounded ? "r_end" : "nr",
+               *begun = bounded ? "next > begin" : "next";
     line(w, "#pragma unroll 1");
-    open_brace(w, "for (k_idx next = 0;; next += %d, s ^= 1)", depth);
+    open_brace(w, "for (k_idx next = %s;; next += %d, s ^= 1)", begin, depth);
     line(w, "%s *const As = panels + s * %d, *const Bs = As + %d;", t, (a.size + b.size) * depth,
          a.size * depth);
     for (int i = 0; i < 2; i++)
         if (is_staged(side[i]))
             line(w, "%s r%c[%d][%d];", t, side[i]->letter, side[i]->rounds, side[i]->each);
     bool copies = a.copied != NO_VALUE || b.copied != NO_VALUE;
-    open_brace(w, "if (next < nr)");
+    open_brace(w, "if (next < %s)", end);
     for (int i = 0; i < 2; i++)
         if (!side[i]->gathered) (is_staged(side[i]) ? put_fetch : put_copy)(w, side[i]);
     if (copies) line(w, "k_cp_async_commit();");
     close_brace(w);
-    open_brace(w, "if (next)");
+    open_brace(w, "if (%s)", begun);
     put_panel(w, &a, &b);
     close_brace(w);
-    line(w, "if (next >= nr) break;");
+    line(w, "if (next >= %s) break;", end);
     for (int i = 0; i < 2; i++)
         if (side[i]->copied == NO_VALUE) (side[i]->gathered ? put_gathered : put_fill)(w, side[i]);
     if (copies) line(w, "k_cp_async_wait<0>();");

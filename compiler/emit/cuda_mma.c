@@ -74,6 +74,26 @@ static void end_role(struct emitter *w, const struct tile_program *t, bool copie
     close_brace(w);
 }
 
+/* The steps whose terms may count for the tile, which all blocks of a cluster have. */
+static void put_bounded_steps(struct emitter *w, const struct tile_program *t) {
+    int parts = t->product->parts, depth = t->ring[TILE_A].depth, blocks = w->y->cluster;
+    const char *first[] = {"m0", "n0"};
+    if (blocks > 1) {
+        int a = t->product->shares_a;
+        first[a] = arena_printf(w->arena, "(%s - rank * %d)", first[a], a ? w->y->br : w->y->bx);
+    }
+    put_depth_range(w, "int", first[0], matrix_tile_size(w->y, AXIS_M), first[1],
+                    matrix_tile_size(w->y, AXIS_N),
+                    arena_printf(w->arena, "%lld", (long long)kernel_size(w->k, AXIS_R)));
+    line(w, "const int first_step = r_from / %d;", depth);
+    line(w, "const int all_steps = r_from < r_end ? (r_end + %d) / %d - first_step : 0;", depth - 1,
+         depth);
+    if (parts > 1)
+        line(w, "const int steps = (all_steps + %d - part) / %d;", parts - 1, parts);
+    else
+        line(w, "const int steps = all_steps;");
+}
+
 /* Bands of tiles, column by column inside a band: blocks at work at a time share operands in L2. */
 static void put_draw_tile(struct emitter *w, const struct tile_program *t) {
     const struct kernel *k = w->k;
@@ -82,14 +102,18 @@ static void put_draw_tile(struct emitter *w, const struct tile_program *t) {
               all = m * n * matrix_tiles(k, y, AXIS_Z);
     int parts = t->product->parts, band = t->product->band;
     const char *cluster = y->cluster > 1 ? arena_printf(w->arena, " / %d", y->cluster) : "";
-    const char *drawn = parts > 1 ? "drawn" : "tile";
+    const char *drawn = parts > 1 || t->order ? "drawn" : "tile";
     open_brace(w, "for (int %s = (int)blockIdx.x%s; %s < %lld; %s += (int)gridDim.x%s)", drawn,
                cluster, drawn, all * parts, drawn, cluster);
     long long steps = (long long)tile_steps(t);
-    if (parts > 1) line(w, "const int tile = drawn / %d, part = drawn %% %d;", parts, parts);
-    if (!t->product->steps && parts > 1)
+    const char *number = parts > 1 ? arena_printf(w->arena, "drawn / %d", parts) : drawn;
+    bool everywhere = !t->product->steps && !t->product->bounded;
+    if (t->order) number = arena_printf(w->arena, "tile_at[%s]", number);
+    if (parts > 1 || t->order) line(w, "const int tile = %s;", number);
+    if (parts > 1) line(w, "const int part = drawn %% %d;", parts);
+    if (everywhere && parts > 1)
         line(w, "const int steps = (%lld - part) / %d;", steps + parts - 1, parts);
-    else if (!t->product->steps)
+    else if (everywhere)
         line(w, "const int steps = %lld;", steps);
     long long batches = matrix_tiles(k, y, AXIS_Z);
     const char *of = arena_printf(w->arena, "tile / %lld, of_z = tile %% %lld", m * n, m * n);
@@ -119,6 +143,7 @@ static void put_draw_tile(struct emitter *w, const struct tile_program *t) {
         line(w, "const int steps = (steps_of[z] + %d - part) / %d;", parts - 1, parts);
     else if (t->product->steps)
         line(w, "const int steps = steps_of[z];");
+    if (t->product->bounded) put_bounded_steps(w, t);
     if (t->ahead) line(w, "int s = 0;");
 }
 
@@ -143,6 +168,7 @@ static const char *number_of_step(struct emitter *w, const struct tile_program *
                                   const char *step) {
     int parts = t->product->parts;
     if (parts > 1) step = arena_printf(w->arena, "(part + %s * %d)", step, parts);
+    if (t->product->bounded) step = arena_printf(w->arena, "(first_step + %s)", step);
     if (t->product->steps)
         step = arena_printf(w->arena, "step_at[z * %lld + %s]", (long long)t->product->steps->most,
                             step);
@@ -170,10 +196,11 @@ static void put_numbers(struct emitter *w, const char *name, const int *x, int64
     line(w, "static const unsigned short %s[] = {%s};", name, b.p);
 }
 
-/* Which steps the batches have. */
+/* Which steps the batches have; in which order tiles are done. */
 static void put_batch_steps(struct emitter *w, const struct tile_program *t) {
     const struct batch_steps *s = t->product->steps;
     int64_t batches = kernel_size(w->k, AXIS_Z);
+    if (t->order) put_numbers(w, "tile_at", t->order, tile_all(t));
     if (!s) return;
     put_numbers(w, "steps_of", s->n, batches);
     put_numbers(w, "step_at", s->at, batches * s->most);
@@ -248,6 +275,7 @@ static void put_give(struct emitter *w) {
 static void put_arrive(struct emitter *w, const struct tile_program *t, int before, bool in_loop) {
     int blocks = w->y->cluster;
     const char *stage = before ? "before" : "s", *late = before && in_loop ? "step && " : "";
+    if (before && !in_loop && t->product->bounded) late = "steps && ";
     if (t->product->a.in_registers) line(w, "__syncwarp();");
     if (t->product->a.in_registers && blocks > 1)
         line(w, "if (%stid %% 32 < %d) k_mbar_arrive_at(empty + %s * 8, tid %% 32);", late, blocks,
@@ -430,7 +458,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
         case TILE_WAIT_FULL: line(w, "k_mbar_wait_block(full + s * 8, phase);"); break;
         case TILE_FILL:
             fresh = in_loop;
-            if (t->ahead) line(w, "k_zero(sums);");
+            if (t->ahead || (!fresh && t->product->bounded)) line(w, "k_zero(sums);");
             break;
         case TILE_DOT:
             if (t->ahead)
@@ -453,7 +481,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
         case TILE_ADD: put_add(w, t); break;
         case TILE_CROSS: put_cross(w, t, x->n); break;
         case TILE_FOLD:
-            open_brace(w, "if (step %% %d == %d)", x->n, x->n - 1);
+            open_brace(w, "if (step %% %d == %d && step + 1 < steps)", x->n, x->n - 1);
             put_fold(w, t, false);
             close_brace(w);
             break;

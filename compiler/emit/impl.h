@@ -44,8 +44,17 @@ void open_scope(struct emitter *w);
 void close_brace(struct emitter *w);
 const char *math_type(enum dtype t); /* "float": what values are computed in */
 const char *memory_type(const struct emitter *w, enum dtype t); /* "k_bf16": what lies in memory */
-const char *ex_text(struct emitter *w, ex e);                   /* an index or size as C */
-const char *ref(struct emitter *w, value_id v);                 /* how the scope at hand names v */
+/* Of a product's tile whose first row and column, and how many it has of them, are given, and of
+ * batch z: r_from and r_end, between which terms may count. */
+void put_depth_range(struct emitter *w, const char *type, const char *m0, int64_t rows,
+                     const char *n0, int64_t columns, const char *depth);
+const char *ex_text(struct emitter *w, ex e); /* an index or size as C */
+/* Declares r_from and r_end, between which terms may count for a product's tile of batch z (of a
+ * type, like all of these): of so many rows and columns, from m0 and n0 on. Of no depth r_end is
+ * r_from or less. */
+void put_depth_range(struct emitter *w, const char *type, const char *m0, int64_t rows,
+                     const char *n0, int64_t columns, const char *depth);
+const char *ref(struct emitter *w, value_id v); /* how the scope at hand names v */
 const char *value_text(struct emitter *w,
                        value_id v);       /* right-hand side of a CONST, INDEX, OP or CAST */
 bool is_pair(const struct value_node *x); /* an argmax or argmin, not a scan: a value, its number */

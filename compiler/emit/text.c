@@ -560,6 +560,45 @@ static const char *header(struct emitter *w, const char *text) {
     return b.p;
 }
 
+/* ---- edges ----------------------------------------------------------------------------------- */
+
+/* The largest that an edge's sum is at depth 0 in a tile, as kernel/edges.c has it. */
+static const char *highest_text(struct emitter *w, const struct edge *e, const char *m0,
+                                int64_t rows, const char *n0, int64_t columns) {
+    struct buf b = buf_new(w->arena);
+    const char *const first[] = {[AXIS_Z] = "z", [AXIS_M] = m0, [AXIS_N] = n0};
+    int64_t number = e->first;
+    if (e->by[AXIS_M] > 0) number += e->by[AXIS_M] * (rows - 1);
+    if (e->by[AXIS_N] > 0) number += e->by[AXIS_N] * (columns - 1);
+    buf_printf(&b, "%lld", (long long)number);
+    for (int a = AXIS_Z; a <= AXIS_N; a++) {
+        int64_t by = e->by[a];
+        if (by) buf_printf(&b, by < 0 ? " - %s" : " + %s", first[a]);
+        if (by && llabs(by) > 1) buf_printf(&b, " * %lld", (long long)llabs(by));
+    }
+    return b.p;
+}
+
+void put_depth_range(struct emitter *w, const char *type, const char *m0, int64_t rows,
+                     const char *n0, int64_t columns, const char *depth) {
+    line(w, "%s r_from = 0, r_end = %s;", type, depth);
+    for (uint32_t i = 0; i < w->k->edges.n; i++) {
+        const struct edge *e = &w->k->edges.at[i];
+        long long by = (long long)e->by[AXIS_R];
+        open_scope(w);
+        line(w, "const %s top = %s;", type, highest_text(w, e, m0, rows, n0, columns));
+        if (by > 0) {
+            line(w, "if (top < 0 && r_from < (%lld - top) / %lld) r_from = (%lld - top) / %lld;",
+                 by - 1, by, by - 1, by);
+        } else {
+            line(w, "if (top < 0) r_end = 0;");
+            if (by) line(w, "else if (top / %lld + 1 < r_end) r_end = top / %lld + 1;", -by, -by);
+        }
+        close_brace(w);
+    }
+    line(w, "(void)r_from;");
+}
+
 static void begin(struct emitter *w) {
     line(w, "/* ---- kernel text "
             "----------------------------------------------------------------------------- */\n");

@@ -19,6 +19,8 @@
  * none; ties of extrema share. */
 #include "graph/autograd.h"
 
+#include "graph/autograd_loop.h"
+
 #include "graph/derivatives.h"
 
 #define NO_NODE UINT32_MAX
@@ -170,9 +172,42 @@ static void backward_node(struct backward *w, node_id id) {
     }
 }
 
+/* Of all nodes of the loop that node `id` is the first of: what comes behind them is done. */
+static void backward_loop(struct backward *w, node_id id) {
+    const struct node n = w->g->nodes.at[id];
+    struct arena *a = w->g->arena;
+    struct build b = {w->g, n.where};
+    uint32_t operands = n.args[LOOP_OPERANDS].nodes.n, outputs = n.args[LOOP_BODY].graph->outputs.n;
+    node_id *grads = NEW_ARRAY(a, node_id, outputs), first = w->g->nodes.n;
+    bool *active = NEW_ARRAY(a, bool, operands), any = false;
+    struct loop_gradient x = {grads, active, NEW_ARRAY(a, node_id, operands)};
+    for (uint32_t o = 0; o < outputs; o++) grads[o] = NO_NODE;
+    for (node_id i = id; i < first; i++) {
+        node_id grad = adjoint_of(w, i)->grad;
+        if (grad == NO_NODE || !loop_same(&w->g->nodes.at[i], &n)) continue;
+        grads[loop_output(w->g, w->g->nodes.at[i].args)] = grad;
+        any = true;
+    }
+    for (uint32_t i = 0; i < operands; i++)
+        active[i] = is_active(w, n.args[LOOP_OPERANDS].nodes.at[i]);
+    if (!any || !loop_backward(&b, &n, &x, w->d)) return;
+    for (uint32_t i = 0; i < operands; i++)
+        if (x.out[i] != NO_NODE) accumulate(w, n.args[LOOP_OPERANDS].nodes.at[i], x.out[i]);
+    for (node_id i = first; i < w->g->nodes.n; i++) w->g->nodes.at[i].origin = first;
+}
+
+static bool is_first_of_loop(const struct graph *g, node_id id) {
+    for (node_id k = 0; k < id; k++)
+        if (loop_same(&g->nodes.at[k], &g->nodes.at[id])) return false;
+    return true;
+}
+
 static void walk(struct backward *w, node_id first, node_id end) {
     for (node_id i = end; i-- > first && w->d->status == WS_OK;)
-        if (w->g->nodes.at[i].op != OP_INPUT && is_active(w, i) && w->at.at[i].grad != NO_NODE)
+        if (w->g->nodes.at[i].op == OP_LOOP) {
+            if (is_first_of_loop(w->g, i)) backward_loop(w, i);
+        } else if (w->g->nodes.at[i].op != OP_INPUT && is_active(w, i) &&
+                   w->at.at[i].grad != NO_NODE)
             backward_node(w, i);
 }
 

@@ -33,6 +33,8 @@
  * as its own error. Roundings to one side would add up like the depth, and are not allowed for: a
  * term that is missing, or cut off, is seen in sums of thousands. f32's own product is right, too.
  *
+ * Of a loop, products differ (bound_loop.c).
+ *
  * Values that jump: a comparison that errors may decide either way has the error 1, unless an
  * element is compared with the largest of all and no other may be that: both are one number then,
  * however far off it is. `where` has the distance of its two values, floor and the like what they
@@ -275,6 +277,7 @@ static node_id bound_node(struct bounds *w, node_id id) {
     case MATMUL: return bound_matmul(w, id);
     case SCAN:
     case REDUCE: return bound_fold(w, id);
+    case LOOP: return bound_loop(w, id);
     case COMPOSITE: break;
     }
     if (op_lands(n->op)) return bound_landing(w, id);
@@ -315,21 +318,34 @@ static bool is_half(const struct bounds *w) {
     return w->how.device == DEVICE_CUDA && !w->how.doubles && (w->how.stores ? any : all);
 }
 
-struct graph *graph_bound(const struct graph *g, struct rounding how) {
-    struct graph *out = graph_like(g);
-    struct bounds w = {.b = {.g = out}, .from = g, .how = how};
-    w.value = NEW_ARRAY(g->arena, node_id, g->nodes.n);
-    w.error = NEW_ARRAY(g->arena, node_id, g->nodes.n);
-    w.stored = NEW_ARRAY(g->arena, bool, g->nodes.n);
+struct bounds bounds_new(const struct graph *from, struct graph *to, struct rounding how) {
+    struct bounds w = {.b = {.g = to}, .from = from, .how = how};
+    w.value = NEW_ARRAY(from->arena, node_id, from->nodes.n);
+    w.error = NEW_ARRAY(from->arena, node_id, from->nodes.n);
+    w.stored = NEW_ARRAY(from->arena, bool, from->nodes.n);
     find_stored(&w);
     w.half = is_half(&w);
-    for (node_id id = 0; id < g->nodes.n; id++) { /* inputs come first */
-        w.value[id] = graph_copy(out, g, id, w.value);
-        w.error[id] = EXACT;
-        if (op_info(g->nodes.at[id].op)->class == INPUT) continue;
-        w.b.where = g->nodes.at[id].where;
-        w.error[id] = bound_node(&w, id);
+    return w;
+}
+
+void bounds_pass(struct bounds *w) {
+    for (node_id id = 0; id < w->from->nodes.n; id++) {
+        if (op_info(w->from->nodes.at[id].op)->class == INPUT) continue;
+        w->value[id] = graph_copy(bounds_graph(w), w->from, id, w->value);
+        w->error[id] = EXACT;
+        w->b.where = w->from->nodes.at[id].where;
+        w->error[id] = bound_node(w, id);
     }
+}
+
+struct graph *graph_bound(const struct graph *g, struct rounding how) {
+    struct graph *out = graph_like(g);
+    struct bounds w = bounds_new(g, out, how);
+    for (uint32_t i = 0; i < g->inputs.n; i++) { /* they come first */
+        w.value[i] = graph_copy(out, g, i, NULL);
+        w.error[i] = EXACT;
+    }
+    bounds_pass(&w);
     for (uint32_t i = 0; i < g->outputs.n; i++) {
         node_id x = g->outputs.at[i], e = w.error[x];
         vec_push(g->arena, &out->outputs, e == EXACT ? zeros_like(&w, w.value[x]) : e);

@@ -19,7 +19,16 @@ struct bounds {
     node_id *value, *error; /* by node of `from`; error: f64, or EXACT */
     bool *stored;           /* is its value rounded to its type? */
     bool half;              /* cheaper functions are exact enough for all outputs */
+    bool in_loop;           /* products: see bound_loop.c */
+    struct bounded **loops; /* by the first node of each loop; NULL: there has been none */
 };
+
+/* bound.c: of `from`, as nodes of `to`; the inputs are the caller's to put there. */
+struct bounds bounds_new(const struct graph *from, struct graph *to, struct rounding how);
+void bounds_pass(struct bounds *w); /* every node but the inputs */
+
+/* bound_loop.c */
+node_id bound_loop(struct bounds *w, node_id id);
 
 struct arg as_arg(node_id e);
 bool is_exact(const struct arg *e);

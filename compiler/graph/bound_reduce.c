@@ -179,6 +179,18 @@ static node_id tf32_error(struct bounds *w, node_id x, node_id e) {
                 arg_node(scalar(b, OP_ADD, far, TINY)));
 }
 
+/* What the factors are off by as random errors add up: the root of A^2 e_B^2 + e_A^2 B^2. */
+static node_id product_deviation(struct bounds *w, const struct node *n, node_id x, node_id y,
+                                 node_id e, node_id f) {
+    struct build *b = &w->b;
+    node_id a = wide(w, x), c = wide(w, y), sum = EXACT;
+    if (f != EXACT)
+        sum = again(w, n, n->op, binary(b, OP_MUL, a, a), binary(b, OP_MUL, f, f));
+    if (e != EXACT)
+        sum = plus(w, again(w, n, n->op, binary(b, OP_MUL, e, e), binary(b, OP_MUL, c, c)), sum);
+    return sum == EXACT ? EXACT : unary(b, OP_SQRT, sum);
+}
+
 /* (|A| + e_A) (e_B + h u (|B| + e_B)) + e_A |B|, or, of an exact B, (e_A + h u (|A| + e_A)) |B| */
 static node_id product_error(struct bounds *w, const struct node *n, node_id x, node_id y,
                              node_id e, node_id f, double h, enum dtype most) {
@@ -214,8 +226,12 @@ node_id bound_matmul(struct bounds *w, node_id id) {
     double terms =
         floats ? product_depth(w, product_terms(w, &n), bounds_meta(w, x)->dtype, tf32) : 0;
     double h = floats ? terms * roundoff_of(w, math) : 0;
+    bool random = w->in_loop && floats && !tf32 && !op_convolves(n.op);
+    node_id apart = random ? product_deviation(w, &n, x, y, e, f) : EXACT;
+    if (random) e = f = EXACT;
     node_id sum = tf32 ? tf32_product_error(w, id, e, f, h)
                        : product_error(w, &n, x, y, e, f, h, floats ? math : DT_F64);
+    sum = plus(w, sum, apart);
     if (floats) sum = or_infinite(w, scalar(&w->b, OP_GT, sum, h * dtype_largest(math)), sum);
     return stored_result(w, id, sum);
 }

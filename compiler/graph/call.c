@@ -37,6 +37,7 @@ static const char *kind_name(enum arg_kind k) {
     case ARG_BOOL: return "bool";
     case ARG_DTYPE: return "dtype";
     case ARG_STR: return "str";
+    case ARG_GRAPH: return "graph";
     }
     return "?";
 }
@@ -52,6 +53,7 @@ static const char *param_kind_name(const struct param *p) {
     case 'B': return "bool";
     case 'Y': return "dtype";
     case 's': return "str";
+    case 'G': return "graph";
     }
     WS_BUG("parameter kind '%c'", p->kind);
 }
@@ -77,6 +79,7 @@ static bool coerce(struct graph *g, const struct param *p, struct arg *a) {
     case 'B': return a->kind == ARG_BOOL;
     case 'Y': return a->kind == ARG_DTYPE;
     case 's': return a->kind == ARG_STR;
+    case 'G': return a->kind == ARG_GRAPH;
     }
     return false;
 }

@@ -14,6 +14,7 @@
  * add and sub with an alpha, pow with a small constant exponent, rounding of integers, sums into
  * another type; sums, products and powers in u8, i8 and i16, which are made in i32. */
 #include "graph/decompose.h"
+#include "graph/loop.h"
 #include "graph/traits.h"
 
 /* Every composite, and those primitives. tests/unit/test_graph_ops.c checks that no composite is
@@ -315,13 +316,27 @@ static struct graph *expand_once(const struct graph *from, enum keep keep,
     return to;
 }
 
+struct how {
+    enum keep keep;
+    const struct device_limits *device;
+};
+
+static struct graph *decompose(struct graph *g, enum keep keep, const struct device_limits *device);
+
+static struct graph *decompose_body(struct graph *g, const void *ctx) {
+    const struct how *how = ctx;
+    return decompose(g, how->keep, how->device);
+}
+
 static struct graph *decompose(struct graph *g, enum keep keep,
                                const struct device_limits *device) {
     bool again = true;
+    struct how how = {keep, device};
     while (again) {
         again = false;
         g = expand_once(g, keep, device, &again);
     }
+    loop_renew_bodies(g, decompose_body, &how);
     return g;
 }
 

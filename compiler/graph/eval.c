@@ -7,6 +7,7 @@
  * those of composites in eval_composite.c. OpenMP runs over elements or lines; sums are added in
  * fixed blocks, so the result does not depend on the number of threads. */
 #include "graph/eval.h"
+#include "graph/loop.h"
 #include "graph/traits.h"
 
 #include <math.h>
@@ -83,14 +84,14 @@ static void copy_cell(struct cell *to, const struct cell *from) {
         memcpy(to->v, from->v, (size_t)to->n * sizeof *to->v);
 }
 
-static void load_input(struct cell *c, const struct value *in) {
+static void load_input(struct cell *c, const struct value *in, bool exact) {
     WS_ASSERT(in->n == c->n);
 #pragma omp parallel for if (c->n > EVAL_SMALL)
     for (int64_t i = 0; i < c->n; i++)
         if (c->w)
             c->w[i] = in->w ? int_wrap(c->dtype, in->w[i]) : int_of_double(c->dtype, in->v[i]);
         else
-            c->v[i] = value_round(c->dtype, in->v[i]);
+            c->v[i] = exact ? in->v[i] : value_round(c->dtype, in->v[i]);
 }
 
 static void run_loop(const struct job *j) {
@@ -105,6 +106,7 @@ static void run_loop(const struct job *j) {
     case MOVE: return eval_move(j);
     case COMPOSITE: return eval_composite(j);
     case POINTWISE:
+    case LOOP:
     case INPUT: break;
     }
     WS_BUG("%s cannot be evaluated", op->name);
@@ -255,10 +257,30 @@ static struct job job_of(struct eval *e, node_id id) {
     return j;
 }
 
+/* All outputs that are wanted, whichever node comes first. */
+static bool eval_loop_node(struct eval *e, node_id id) {
+    const struct graph *g = e->g;
+    const struct node *n = &g->nodes.at[id];
+    struct cell **out = NEW_ARRAY(g->arena, struct cell *, n->args[LOOP_BODY].graph->outputs.n);
+    struct job j = job_of(e, id);
+    if (e->cells[id].v || e->cells[id].w) return true;
+    for (node_id k = id; k < g->nodes.n; k++) {
+        struct cell *c = &e->cells[k];
+        if (!e->uses[k] || !loop_same(&g->nodes.at[k], n) ||
+            out[loop_output(g, g->nodes.at[k].args)])
+            continue;
+        if (!cell_shape(g, &g->nodes.at[k], c, e->d) || !alloc_cell(c, n->name, e->d)) return false;
+        out[loop_output(g, g->nodes.at[k].args)] = c;
+    }
+    eval_loop(&j, out);
+    return e->d->status == WS_OK;
+}
+
 static bool eval_node(struct eval *e, node_id id) {
     const struct node *n = &e->g->nodes.at[id];
     struct cell *c = &e->cells[id];
     struct job j = job_of(e, id);
+    if (n->op == OP_LOOP) return eval_loop_node(e, id);
     if (!cell_shape(e->g, n, c, e->d)) return false;
     if (op_only_reshapes(n->op) && e->uses[n->args[0].node] == 1) {
         struct cell *from = &e->cells[n->args[0].node];
@@ -311,7 +333,7 @@ static bool eval_inputs(struct eval *e, const struct value *inputs) {
         if (!cell_shape(e->g, n, &e->cells[id], e->d)) return false;
         if (!e->uses[id]) continue;
         if (!alloc_cell(&e->cells[id], n->name, e->d)) return false;
-        load_input(&e->cells[id], &inputs[i]);
+        load_input(&e->cells[id], &inputs[i], e->g->given_exactly);
     }
     return true;
 }

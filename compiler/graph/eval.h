@@ -32,6 +32,9 @@ struct job {
     bool *stopping; /* of all threads */
 };
 
+/* eval_loop.c. out: by output of the body, allocated; NULL: nobody wants it. */
+void eval_loop(const struct job *j, struct cell *const *out);
+
 static inline bool graph_is_stopped(const struct graph *g) {
     return (g->stopped && g->stopped()) || budget_is_over(g->budget);
 }

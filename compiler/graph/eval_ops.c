@@ -87,6 +87,7 @@ bool eval_takes_integers(const struct job *j) {
     case MOVE: return true;
     case MATMUL: return !op_convolves(op);
     case CREATE: return !op_is_random(op);
+    case LOOP: return true;
     case COMPOSITE: return composite_takes_integers(op);
     case POINTWISE:
     case INPUT: break;

@@ -38,7 +38,7 @@
 
 enum { WS_MAX_RANK = 8 };
 
-enum op_class { POINTWISE, REDUCE, SCAN, VIEW, MATMUL, CREATE, MOVE, COMPOSITE, INPUT };
+enum op_class { POINTWISE, REDUCE, SCAN, VIEW, MATMUL, CREATE, MOVE, COMPOSITE, LOOP, INPUT };
 
 enum op {
 #define OP(id, ...) OP_##id,
@@ -67,7 +67,8 @@ enum arg_kind {
     ARG_FLOAT,
     ARG_BOOL,
     ARG_DTYPE,
-    ARG_STR
+    ARG_STR,
+    ARG_GRAPH
 };
 
 typedef uint32_t node_id; /* index into graph.nodes */
@@ -81,6 +82,7 @@ struct arg {
         bool b;
         enum dtype dtype;
         const char *s;
+        struct graph *graph; /* the body of a loop; whoever changes it makes another */
         struct {
             ex *at;
             uint32_t n;
@@ -102,7 +104,7 @@ struct meta {
 /* One parameter of an operator, parsed from its schema. */
 struct param {
     const char *name;
-    char kind;     /* T I D S F B Y s; '|' for T|S */
+    char kind;     /* T I D S F B Y s G; '|' for T|S */
     bool list;     /* kind[] */
     bool optional; /* None allowed */
     bool has_default;
@@ -171,6 +173,7 @@ struct graph {
                                               come to */
     bool
         stores_values; /* eval rounds every node's value to its dtype, as eager PyTorch stores it */
+    bool given_exactly; /* eval takes inputs as they are, unrounded: the body of a loop */
     bool in_doubles;   /* it is lowered for kernels that compute in doubles whatever the types: its
                         numbers are not rounded, and errors are not decomposed */
     bool fixed;        /* parameters and buffers of the module hold the same in every call */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "graph/graph_impl.h"
+#include "graph/loop.h"
 #include "graph/traits.h"
 
 const struct param *op_param(enum op op, const char *name, int *index) {
@@ -141,6 +142,9 @@ static enum dtype custom_dtype(const struct infer *in) {
     case CUSTOM_ERROR_PRODUCT:
     case CUSTOM_ERROR_QUOTIENT:
     case CUSTOM_ERROR_FLIP: return DT_F64;
+    case CUSTOM_LOOP: return loop_output_meta(in->g, in->args)->dtype;
+    case CUSTOM_LOOP_STEP:
+    case CUSTOM_LOOP_STACK: return t;
     case CUSTOM_INPUT:
     case CUSTOM_CAST: /* their dtype is given */
     case CUSTOM_CONVERT: break;

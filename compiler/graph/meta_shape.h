@@ -20,6 +20,9 @@ shape_rule shape_repeat, shape_tile, shape_repeat_interleave, shape_diagonal, sh
 shape_rule shape_gather, shape_index, shape_index_select, shape_embedding, shape_take;
 shape_rule shape_take_along_dim, shape_scatter, shape_index_add, shape_one_hot;
 
+/* loop.c */
+shape_rule shape_loop, shape_loop_step, shape_loop_stack;
+
 /* meta_pool.c */
 shape_rule shape_windows, shape_pool, shape_adaptive_pool, shape_resize, shape_unfold;
 shape_rule shape_tensor_unfold;

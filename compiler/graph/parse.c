@@ -4,6 +4,7 @@
  *   precision := ("products" | "convolutions") ("f32" | "strict" | "tf32")
  *   input   := %name ":" type [ "=" [arg|parameter|buffer] [number] source ]
  *   node    := %name [":" type] "=" operator "(" [arg | name "=" arg], ... ")"
+ *   arg     := %name | number | ... | graph, the body of a loop
  *   type    := dtype "[" size, ... "]" [ "[" stride, ... "]" ]
  *
  * A source is Python text up to the comma or parenthesis that ends the input. # starts a comment.
@@ -20,6 +21,7 @@ struct parser {
     struct graph *g;
     const char *p; /* next character */
     struct diag *d;
+    struct map *bodies; /* by text: bodies that read the same are one */
 };
 
 enum { MAX_CALL_ARGS = 2 * MAX_PARAMS, MAX_LIST = 64 };
@@ -215,8 +217,28 @@ static bool integer(struct parser *s, struct arg *out) {
     return true;
 }
 
+static bool graph(struct parser *s);
+
+/* The body of a loop: a graph of its own. */
+static bool body(struct parser *s, struct arg *out) {
+    const char *from = s->p;
+    struct parser inner = *s;
+    uint64_t known;
+    inner.g = graph_like(s->g);
+    if (!graph(&inner)) return false;
+    size_t n = (size_t)(inner.p - from);
+    s->p = inner.p;
+    *out = (struct arg){.kind = ARG_GRAPH, .graph = inner.g};
+    if (map_get(s->bodies, from, n, &known))
+        out->graph = (struct graph *)(uintptr_t)known;
+    else
+        map_put(s->bodies, from, n, (uintptr_t)inner.g);
+    return true;
+}
+
 static bool arg(struct parser *s, struct arg *out) {
     skip_blank(s);
+    if (!strncmp(s->p, "graph(", 6)) return body(s, out);
     if (*s->p == '\'') return string(s, out);
     if (*s->p == '[') return list(s, out);
     if (*s->p == '%') return out->kind = ARG_NODE, old_name(s, &out->node);
@@ -402,7 +424,11 @@ static bool graph(struct parser *s) {
     if (!precisions(s) || !expect(s, "{")) return false;
     while (!accept_word(s, "return"))
         if (!node(s)) return false;
-    if (!outputs(s) || !expect(s, "}")) return false;
+    return outputs(s) && expect(s, "}");
+}
+
+static bool whole(struct parser *s) {
+    if (!graph(s)) return false;
     skip_blank(s);
     return !*s->p || fail_at(s, s->p, "text after the graph");
 }
@@ -410,6 +436,7 @@ static bool graph(struct parser *s) {
 struct graph *graph_parse(struct arena *a, struct exprs *ex, const struct source *src,
                           struct diag *d) {
     struct graph *g = graph_new(a, ex, src);
-    struct parser s = {g, src->text, d};
-    return graph(&s) ? g : NULL;
+    struct map bodies = map_new(a);
+    struct parser s = {g, src->text, d, &bodies};
+    return whole(&s) ? g : NULL;
 }

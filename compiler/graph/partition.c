@@ -38,7 +38,7 @@ static int64_t bytes_of(const struct cut *c, node_id n) {
 static bool computed_once(enum op op) {
     enum op_class class = op_info(op)->class;
     return class == INPUT || class == REDUCE || class == SCAN || class == MATMUL ||
-           class == COMPOSITE;
+           class == COMPOSITE || class == LOOP;
 }
 
 /* Bytes moved to have it in the backward: read there; written, unless it is in memory anyway; a

@@ -49,6 +49,8 @@ static void print_node(struct buf *b, const struct graph *g, node_id n) {
     buf_printf(b, "%%%s", g->nodes.at[n].name);
 }
 
+static void print_graph(struct buf *b, const struct graph *g, int depth);
+
 void graph_print_arg(struct buf *b, const struct graph *g, const struct arg *a) {
     switch (a->kind) {
     case ARG_NONE: buf_puts(b, "None"); break;
@@ -59,6 +61,7 @@ void graph_print_arg(struct buf *b, const struct graph *g, const struct arg *a) 
     case ARG_BOOL: buf_puts(b, a->b ? "True" : "False"); break;
     case ARG_DTYPE: buf_puts(b, dtype_name(a->dtype)); break;
     case ARG_STR: print_string(b, a->s); break;
+    case ARG_GRAPH: print_graph(b, a->graph, 1); break;
     case ARG_NODES:
         buf_putc(b, '[');
         for (uint32_t i = 0; i < a->nodes.n; i++) {
@@ -87,7 +90,7 @@ void print_meta(struct buf *b, const struct graph *g, const struct meta *m) {
         }
 }
 
-static void print_call(struct buf *b, const struct graph *g, const struct node *n) {
+static void print_call(struct buf *b, const struct graph *g, const struct node *n, int depth) {
     const struct op_info *op = op_info(n->op);
     bool named = false;
     buf_printf(b, "%s(", op->name);
@@ -95,7 +98,10 @@ static void print_call(struct buf *b, const struct graph *g, const struct node *
         if (i) buf_puts(b, ", ");
         named |= op->params[i].kind != 'T' && op->params[i].kind != '|';
         if (named) buf_printf(b, "%s=", op->params[i].name);
-        graph_print_arg(b, g, &n->args[i]);
+        if (n->args[i].kind == ARG_GRAPH)
+            print_graph(b, n->args[i].graph, depth + 1);
+        else
+            graph_print_arg(b, g, &n->args[i]);
     }
     buf_putc(b, ')');
 }
@@ -121,27 +127,31 @@ static void print_precision(struct buf *b, const struct graph *g) {
                    precision_name(g->convolutions));
 }
 
-void graph_print(struct buf *b, const struct graph *g) {
+static void print_nodes(struct buf *b, const struct graph *g, int depth) {
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const struct node *n = &g->nodes.at[i];
+        if (n->op == OP_INPUT) continue;
+        buf_printf(b, "%*s", 2 * depth + 2, "");
+        print_node(b, g, i);
+        buf_puts(b, ": ");
+        print_meta(b, g, &n->meta);
+        buf_puts(b, " = ");
+        print_call(b, g, n, depth);
+        buf_putc(b, '\n');
+    }
+}
+
+static void print_graph(struct buf *b, const struct graph *g, int depth) {
     buf_puts(b, "graph(");
     for (uint32_t i = 0; i < g->inputs.n; i++) {
-        if (i) buf_puts(b, ",\n      ");
+        if (i) buf_printf(b, ",\n%*s", 2 * depth + 6, "");
         print_input(b, g, i);
     }
     buf_puts(b, ")");
     print_precision(b, g);
     buf_puts(b, " {\n");
-    for (uint32_t i = 0; i < g->nodes.n; i++) {
-        const struct node *n = &g->nodes.at[i];
-        if (n->op == OP_INPUT) continue;
-        buf_puts(b, "  ");
-        print_node(b, g, i);
-        buf_puts(b, ": ");
-        print_meta(b, g, &n->meta);
-        buf_puts(b, " = ");
-        print_call(b, g, n);
-        buf_putc(b, '\n');
-    }
-    buf_puts(b, "  return ");
+    print_nodes(b, g, depth);
+    buf_printf(b, "%*sreturn ", 2 * depth + 2, "");
     for (uint32_t i = 0; i < g->outputs.n; i++) {
         if (i) buf_puts(b, ", ");
         for (uint32_t k = 0; k < g->inputs.n; k++) {
@@ -151,5 +161,10 @@ void graph_print(struct buf *b, const struct graph *g) {
         }
         print_node(b, g, g->outputs.at[i]);
     }
-    buf_puts(b, "\n}\n");
+    buf_printf(b, "\n%*s}", 2 * depth, "");
+}
+
+void graph_print(struct buf *b, const struct graph *g) {
+    print_graph(b, g, 0);
+    buf_putc(b, '\n');
 }

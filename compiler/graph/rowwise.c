@@ -155,6 +155,7 @@ static enum rows rows_of(const struct proof *p, node_id id) {
     case MATMUL: return product(p, n);
     case CREATE: return n->op == OP_FULL ? ROWS_SAME : ROWS_NONE;
     case INPUT:
+    case LOOP:
     case COMPOSITE: break;
     }
     return ROWS_MIXED;

@@ -550,6 +550,7 @@ static enum sampled need_operands(struct walk *k, node_id id, struct need *e) {
     case SCAN: return as_sampled(need_prefixes(k, id, e));
     case MATMUL: return as_sampled(need_product(k, id, e));
     case MOVE: return need_move(k, id, e);
+    case LOOP:
     case COMPOSITE: return SAMPLE_REFUSED;
     case POINTWISE: break;
     }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "graph/eval.h"
+#include "graph/loop.h"
 #include "graph/traits.h"
 
 struct pass {
@@ -248,6 +249,7 @@ static struct buf node_key(const struct pass *s, const struct node *n) {
         case ARG_BOOL: put(&b, &a->b, sizeof a->b); break;
         case ARG_DTYPE: put(&b, &a->dtype, sizeof a->dtype); break;
         case ARG_STR: put(&b, a->s, strlen(a->s) + 1); break;
+        case ARG_GRAPH: put(&b, &a->graph, sizeof a->graph); break;
         case ARG_INTS:
             put(&b, &a->ints.n, sizeof a->ints.n);
             put(&b, a->ints.at, a->ints.n * sizeof(ex));
@@ -321,13 +323,17 @@ static struct graph *drop_dead(const struct graph *from) {
     return to;
 }
 
+static struct graph *simplify_body(struct graph *g, const void *ctx) { return graph_simplify(g); }
+
 struct graph *graph_simplify(struct graph *g) {
     struct pass s = {graph_like(g), map_new(g->arena)};
     node_id *map = NEW_ARRAY(g->arena, node_id, g->nodes.n);
     for (uint32_t i = 0; i < g->nodes.n; i++) map[i] = simplify_node(&s, g, i, map);
     for (uint32_t i = 0; i < g->outputs.n; i++)
         vec_push(s.to->arena, &s.to->outputs, map[g->outputs.at[i]]);
-    return drop_dead(s.to);
+    struct graph *out = drop_dead(s.to);
+    loop_renew_bodies(out, simplify_body, NULL);
+    return out;
 }
 
 struct joining *joining_new(struct graph *to) {

@@ -27,6 +27,7 @@ static bool same_argument(const struct graph *g, const struct arg *a, const stru
     case ARG_FLOAT:
     case ARG_BOOL:
     case ARG_STR:
+    case ARG_GRAPH:
     case ARG_NODES: return false; /* no reduction has one but keepdim */
     }
     return false;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "graph/graph_impl.h"
+#include "graph/loop.h"
 
 static const char *check_order(struct graph *g, node_id id) {
     const struct node *n = &g->nodes.at[id];
@@ -29,6 +30,7 @@ static bool kind_fits(const struct param *p, enum arg_kind k) {
     case 'B': return k == ARG_BOOL;
     case 'Y': return k == ARG_DTYPE;
     case 's': return k == ARG_STR;
+    case 'G': return k == ARG_GRAPH;
     }
     return false;
 }
@@ -104,6 +106,14 @@ static const char *check_names(struct graph *g) {
     return NULL;
 }
 
+static bool seen_body(const struct graph *g, node_id id) {
+    for (node_id k = 0; k < id; k++)
+        if (g->nodes.at[k].op == OP_LOOP &&
+            g->nodes.at[k].args[LOOP_BODY].graph == g->nodes.at[id].args[LOOP_BODY].graph)
+            return true;
+    return false;
+}
+
 const char *graph_verify(struct graph *g, bool decomposed) {
     const char *why = check_names(g);
     if (!why) why = check_leaves(g);
@@ -112,6 +122,8 @@ const char *graph_verify(struct graph *g, bool decomposed) {
         why = check_order(g, i);
         if (!why) why = check_schema(g, n);
         if (!why) why = check_meta(g, n);
+        if (!why && n->op == OP_LOOP && !seen_body(g, i))
+            why = graph_verify(n->args[LOOP_BODY].graph, decomposed);
         if (!why && decomposed && op_info(n->op)->class == COMPOSITE)
             why =
                 arena_printf(g->arena, "G6: %%%s is a composite %s", n->name, op_info(n->op)->name);

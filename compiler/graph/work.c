@@ -7,6 +7,7 @@
  *
  * Good for comparing two graphs that are evaluated by the same means. */
 #include "graph/graph.h"
+#include "graph/loop.h"
 #include "graph/traits.h"
 
 static double elements(const struct graph *g, node_id id) {
@@ -43,6 +44,7 @@ static double work_of(const struct graph *g, node_id id) {
     case POINTWISE:
     case MOVE: return made;
     case MATMUL: return made * depth(g, n);
+    case LOOP: return loop_work(g, id);
     case REDUCE:
     case SCAN:
     case COMPOSITE: break;

@@ -68,6 +68,9 @@ static int merge_axes(struct kernel *k, ex *axes, int n) {
         struct rewrite r = {
             .p = k->ex, .from = {axes[i], axes[i + 1]}, .to = {ex_const(k->ex, 0), both}, .n = 2};
         each_index(k, apply_rewrite, &r);
+        if (k->counts &&
+            (ex_uses(k->ex, k->counts, axes[i]) || ex_uses(k->ex, k->counts, axes[i + 1])))
+            k->counts = EX_NONE; /* it would be one of a quotient, or of what remains */
         axes[i] = both;
         memmove(&axes[i + 1], &axes[i + 2], sizeof(ex) * (size_t)(n - i - 2));
         n--;
@@ -131,6 +134,7 @@ static void flatten(struct kernel *k, enum axis which, const char *name, const e
     struct flat f = {k->ex, k->axis[which], axes, n, false};
     for (uint32_t i = 0; i < k->values.n; i++)
         if (k->values.at[i].index) apply_flat(&f, &k->values.at[i].index);
+    if (k->counts) apply_flat(&f, &k->counts);
     f.joins = true;
     for (uint32_t i = 0; i < k->stores.n; i++) {
         apply_flat(&f, &k->stores.at[i].index);

@@ -729,6 +729,7 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
     if (other.taps || other.arm) return build(s, group, limits, other, a);
     look_up_one_hot_sums(&w);
     narrow_integers(&w);
+    if (w.g->matmul) find_zeros(&w);
     choose_axes(&w);
     find_masks(k);
     reduce_divisions(&w);
@@ -737,6 +738,7 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
     if (k->kind == KERNEL_MATMUL) {
         k->a_fixed = is_fixed(k, k->dot_a);
         k->b_fixed = is_fixed(k, k->dot_b);
+        find_edges(k);
     }
     find_arguments(k);
     find_inner(k);

@@ -66,6 +66,11 @@ void each_index(struct kernel *k, void (*f)(void *ctx, ex *index), void *ctx);
 void renumber(struct kernel *k, const value_id *now, uint32_t subscripts);
 void drop_unused(struct builder *w);
 
+/* edges.c. find_zeros, before choose_axes: where factors are 0 in memory. find_edges needs the
+ * kernel's axes, masks and levels. */
+void find_zeros(struct builder *w);
+void find_edges(struct kernel *k);
+
 /* hits.c. Needs: masks and levels, which it keeps. Loads that count only where a source lands are
  * guarded. */
 void find_landing(struct kernel *k);

@@ -703,6 +703,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     step = fmax(step, LATENCY / (y->stages - 1) / (p->by_warp ? resident : 1));
     double output = epilogue_clocks(k, y), part = ceil(steps / p->parts);
     double waves = ceil(tiles * p->parts / floor((double)d->units / y->cluster));
+    if (p->bounded && waves > 1) part = p->mean_steps / p->parts; /* blocks have as many: dot.c */
     double behind = EPILOGUE * (n < USUAL ? 0.3 + 0.7 * n / USUAL : 1) + output; /* not fitted */
     if (k->shares && p->warpgroups > 1 && n > MOST_PLACED) behind += CROWDED;
     double tile = part * step + behind;

@@ -148,6 +148,13 @@ struct update {
     buffer_id input, output;
 };
 
+/* edges.c: MATMUL: a term at (z, m, n, r) counts only where first + the sum of by[axis] times its
+ * place along it is 0 or more. */
+enum { MOST_EDGES = 8 };
+struct edge {
+    int64_t first, by[AXIS_COUNT];
+};
+
 struct kernel {
     struct arena *arena;
     struct exprs *ex;
@@ -180,6 +187,9 @@ struct kernel {
     /* MATMUL: a factor is not 0 where the other one is, as it is in what is multiplied: sums that
      * are not finite are made of this, the arguments of the dot's argument. */
     bool shares;
+    ex counts; /* MATMUL: where this does not hold, one of the factors is 0 in memory; EX_NONE:
+                  neither is known to be so anywhere */
+    VEC(struct edge) edges;   /* MATMUL: none: all terms may count */
     bool a_fixed, b_fixed;    /* MATMUL: the factor is the same in every call: of constants alone */
     enum precision precision; /* MATMUL of f32 */
     bool rows_inner; /* most bytes are contiguous along x, not along r: threads and vectors lie
@@ -212,6 +222,16 @@ bool kernel_update_in_place(struct kernel *k, buffer_id input, buffer_id output)
 /* The buffer whose memory b is: of an input, the output that takes its place; else b. */
 buffer_id kernel_place_of(const struct kernel *k, buffer_id b);
 bool kernel_stores_in_place(const struct kernel *k, buffer_id b);
+
+/* edges.c: of a product: the part of the depth whose terms may count for so many rows and columns
+ * from there on, 0 to 0 if none do; the part of all terms that counts, 1 or nearly so if nothing is
+ * known of them. */
+struct depth_range {
+    int64_t from, end;
+};
+struct depth_range kernel_depth(const struct kernel *k, int64_t z, int64_t m, int64_t rows,
+                                int64_t n, int64_t columns);
+double kernel_counts(const struct kernel *k);
 
 /* cost.c */
 double kernel_flops(const struct kernel *k);
@@ -432,6 +452,8 @@ struct product {
     int parts;     /* of the depth, that blocks have; the last to end adds them up */
     struct folds folds;              /* of promoted sums */
     const struct batch_steps *steps; /* NULL: batches have all */
+    bool bounded;                    /* tiles have those steps that the kernel's edges leave, */
+    double mean_steps;               /* so many in the mean; of others all */
     struct short_steps shorts;       /* by_warp: none */
     int a_bytes, b_bytes;            /* of a step */
     int sharing;  /* tiles whose blocks wait for each other: what their rows come to; 1: none */
@@ -560,6 +582,15 @@ struct tensor_map operand_map(const struct operand *o, int line, int lines);
 int64_t operand_element(const struct operand *o, int plane, int64_t z, int64_t row, int64_t depth);
 /* Which row (or column) of the product an operand's is; -1: none. */
 int64_t operand_row(const struct kernel *k, const struct operand *o, int64_t row);
+/* The steps along the depth of an output tile, one of a cluster's blocks, by its number along each
+ * axis; in steps of so much. */
+struct step_range {
+    int64_t first, n;
+};
+struct step_range matrix_steps(const struct kernel *k, const struct layout *y, int depth, int64_t z,
+                               int64_t m, int64_t n);
+/* Rows and columns of such a tile. */
+int64_t matrix_tile_size(const struct layout *y, enum axis x);
 /* Output tiles along an axis; blocks of the launch, each of which does every so manieth tile. */
 int64_t matrix_tiles(const struct kernel *k, const struct layout *y, enum axis x);
 int64_t matrix_blocks(const struct kernel *k, const struct layout *y);

@@ -7,9 +7,9 @@
  * ->
  *     v3 = index 1 <= r - x % 1024
  *
- * It needs no 64 bits, may be known, and is a mask of whole vectors on a CPU. And what a position
- * that is known to be inside of a tensor reads there lies at a place like any other's: rolling, and
- * repeating elements, look nothing up. */
+ * and |v2| <= 7 is that v2 <= 7 and -v2 <= 7. It needs no 64 bits, may be known, and is a mask of
+ * whole vectors on a CPU. And what a position that is known to be inside of a tensor reads there
+ * lies at a place like any other's: rolling, and repeating elements, look nothing up. */
 #include <math.h>
 
 #include "graph/traits.h"
@@ -66,12 +66,32 @@ static bool fold(struct exprs *p, enum op op, ex a, ex b, ex *out) {
     return false;
 }
 
+/* |x| < y, or <=, of positions x, y: x is less, and -x is. */
+static bool fold_distance(const struct builder *w, const struct value_node *v, ex *out) {
+    struct exprs *p = w->k->ex;
+    enum op_index op = v->kind == INST_OP && v->n_args == 2 ? op_index(v->op) : INDEX_NONE;
+    bool greater = op == INDEX_GT || op == INDEX_GE, strict = op == INDEX_LT || op == INDEX_GT;
+    ex x, y;
+    if (!strict && op != INDEX_LE && op != INDEX_GE) return false;
+    const struct value_node *distance = &w->k->values.at[v->args[greater]];
+    if (distance->kind != INST_OP || distance->op != OP_ABS) return false;
+    if (!position(w, distance->args[0], &x) || !position(w, v->args[!greater], &y)) return false;
+    enum ex_kind kind = strict ? EX_LT : EX_LE;
+    ex back = ex_sub(p, ex_const(p, 0), x);
+    *out = ex_and(p, ex_compare(p, kind, x, y), ex_compare(p, kind, back, y));
+    return true;
+}
+
 value_id fold_positions(struct builder *w, const struct value_node *v) {
     ex a, b;
     struct value_node at = {.kind = INST_INDEX, .dtype = v->dtype};
     bool zero[2];
     if (v->kind == INST_OP && v->n_args == 2 && position(w, v->args[0], &a) &&
         position(w, v->args[1], &b) && fold(w->k->ex, v->op, a, b, &at.index)) {
+        w->folds = true;
+        return number(w, at);
+    }
+    if (fold_distance(w, v, &at.index)) {
         w->folds = true;
         return number(w, at);
     }

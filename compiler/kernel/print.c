@@ -97,8 +97,23 @@ const char *kernel_kind_name(enum kernel_kind kind) {
     WS_BUG("no kernel kind: %d", (int)kind);
 }
 
+static const char *const axis_names[] = {"x", "r", "z", "m", "n"};
+
+/* "  terms count where 0 <= -1 + m - r" */
+static void put_edge(struct buf *b, const struct edge *e) {
+    buf_printf(b, "  terms count where 0 <= %lld", (long long)e->first);
+    for (int a = 0; a < AXIS_COUNT; a++) {
+        int64_t by = e->by[a] < 0 ? -e->by[a] : e->by[a];
+        if (!by) continue;
+        buf_puts(b, e->by[a] < 0 ? " - " : " + ");
+        if (by > 1) buf_printf(b, "%lld*", (long long)by);
+        buf_puts(b, axis_names[a]);
+    }
+    buf_putc(b, '\n');
+}
+
 void kernel_print(struct buf *b, const struct kernel *k) {
-    static const char *const names[] = {"x", "r", "z", "m", "n"};
+    const char *const *names = axis_names;
     const struct loops *l = k->schedule->loops;
     buf_printf(b, "kernel %s\n", kernel_kind_name(k->kind));
     if (k->precision != PRECISION_F32)
@@ -111,6 +126,7 @@ void kernel_print(struct buf *b, const struct kernel *k) {
         ex_print(b, k->ex, k->bound[a]);
         buf_putc(b, '\n');
     }
+    for (uint32_t i = 0; i < k->edges.n; i++) put_edge(b, &k->edges.at[i]);
     for (uint32_t i = 0; i < k->buffers.n; i++) {
         const struct buffer *B = &l->buffers.at[k->buffers.at[i]];
         buf_printf(b, "  p%u: %s[", i, dtype_name(B->meta.dtype));

@@ -33,7 +33,9 @@
  *       read; inputs never;
  *   L5  a nest without reduce axes has no reduction, one with has exactly one, and it is the last
  *       instruction;
- *   L6  the same of scans and the scan axis; no nest has both.
+ *   L6  the same of scans and the scan axis; no nest has both;
+ *   L7  nests come in the order of their epochs: a loop's are run again and again, all of them a
+ *       step; what they make is read outside through stacks alone.
  *
  * Ownership: everything in loops.arena, expressions in loops.ex (shared with the graph). */
 #ifndef WS_LOOP_H
@@ -44,15 +46,29 @@
 typedef uint32_t buffer_id;
 typedef uint32_t inst_id;
 
-enum buffer_kind { BUFFER_INPUT, BUFFER_TEMP, BUFFER_OUTPUT };
+/* A STACK is a temporary whose outermost dimension the steps of a loop go along: written by one
+ * nest, or a WINDOW at a time. */
+enum buffer_kind { BUFFER_INPUT, BUFFER_TEMP, BUFFER_OUTPUT, BUFFER_STACK, BUFFER_WINDOW };
+
+/* In step t of its loop a WINDOW is element first + way * t of a buffer, or t modulo `ring`, if that
+ * is not 0; carried, what that was in the step before, in step 0 the whole of `start`. */
+struct loop_window {
+    buffer_id of, start;
+    bool carried;
+    int64_t first, way, ring;
+    int64_t each; /* elements of `of` from one to the next */
+};
 
 struct buffer {
     const char *name;
     enum buffer_kind kind;
-    int index;        /* INPUT: of graph.inputs; OUTPUT: of graph.outputs */
-    struct meta meta; /* TEMP and OUTPUT are contiguous; OUTPUT may have another shape than the
-                         graph's output, with the same elements in the same order */
-    node_id node;     /* one more than the node of loops.graph whose elements it holds, in row-major
+    int index; /* INPUT: of graph.inputs; OUTPUT: of graph.outputs */
+    struct meta
+        meta; /* TEMP, OUTPUT and WINDOW are contiguous; OUTPUT may have another shape than the
+                         graph's output, with the same elements in the same order; of a STACK each
+                         element along its outermost dimension is, and begins where vectors do */
+    struct loop_window window; /* WINDOW */
+    node_id node; /* one more than the node of loops.graph whose elements it holds, in row-major
                      order; 0: it holds parts of them, or of what a pass has made */
 };
 
@@ -121,6 +137,7 @@ struct nest {
     const char *name; /* of the graph node, a C identifier */
     node_id origin;   /* node of the captured graph */
     struct span where;
+    uint32_t epoch;           /* of loop k, 2k + 1; before it 2k */
     bool matmul;              /* from mm/bmm: wants the dot schedule */
     enum precision precision; /* of a product of f32 */
     buffer_id out;
@@ -137,7 +154,16 @@ struct loops {
     const struct graph *graph; /* the decomposed graph */
     VEC(struct buffer) buffers;
     VEC(struct nest) nests;
+    VEC(int64_t) steps; /* by loop */
 };
+
+/* The loop of an epoch, or NO_LOOP; and how often its nests are run. */
+enum { NO_LOOP = UINT32_MAX };
+static inline uint32_t loop_of(uint32_t epoch) { return epoch % 2 ? epoch / 2 : (uint32_t)NO_LOOP; }
+int64_t nest_steps(const struct loops *l, const struct nest *n);
+
+/* The buffer that b is in step t, and from which element on. */
+buffer_id window_at(const struct loops *l, buffer_id b, int64_t t, int64_t *first);
 
 /* lower.c, move.c. Needs: a verified, decomposed graph. */
 struct loops *loops_lower(const struct graph *g, struct arena *a, struct diag *d);

@@ -23,7 +23,7 @@ static const char *identifier(struct arena *a, const char *name) {
     return s;
 }
 
-static buffer_id add_buffer(struct lowering *w, enum buffer_kind kind, int index, node_id node) {
+buffer_id add_buffer(struct lowering *w, enum buffer_kind kind, int index, node_id node) {
     struct buffer b = {
         .kind = kind, .index = index, .meta = w->g->nodes.at[node].meta, .node = node + 1};
     if (kind != BUFFER_INPUT) meta_contiguous(w->l->ex, &b.meta);
@@ -264,8 +264,10 @@ void broadcast_index(struct exprs *p, const struct meta *operand, const ex *inde
 struct nest begin_nest(struct lowering *w, node_id id) {
     const struct node *x = &w->g->nodes.at[id];
     struct exprs *p = w->l->ex;
-    struct nest n = {
-        .name = identifier(w->l->arena, x->name), .origin = x->origin, .where = x->where};
+    struct nest n = {.name = identifier(w->l->arena, x->name),
+                     .origin = x->origin,
+                     .where = x->where,
+                     .epoch = w->epoch};
     for (int k = 0; k < x->meta.rank; k++) {
         if (is_one(p, x->meta.size[k])) {
             n.out_index[k] = ex_const(p, 0);
@@ -477,7 +479,7 @@ static void lower_scan(struct lowering *w, node_id id) {
 
 /* The node whose elements, all of them and in row-major order, are those of node `id`, seen through
  * reshapes: id itself, or what its views show. An empty tensor is a constant. */
-static node_id same_elements(struct lowering *w, node_id id, const ex *at) {
+node_id same_elements(struct lowering *w, node_id id, const ex *at) {
     struct exprs *p = w->l->ex;
     const struct node *x = &w->g->nodes.at[id];
     ex index[WS_MAX_RANK] = {0}, numel = meta_numel(p, &x->meta), flat = row_major(p, &x->meta, at);
@@ -502,21 +504,26 @@ static bool becomes_output(struct lowering *w, int index, node_id id) {
     return true;
 }
 
-/* A graph output must be a buffer of its own, dense, written by a nest: inputs, views that are not
- * just reshapes, creations and reshapes of outputs are copied. The buffer of a reshape has the
- * shape of what it shows. What is returned twice is one buffer, the first output's. */
-static void lower_output(struct lowering *w, int index, node_id id) {
+void copy_node(struct lowering *w, node_id id, buffer_id out) {
     const struct node *x = &w->g->nodes.at[id];
-    if (graph_first_output(w->g, (uint32_t)index) != (uint32_t)index) return;
     struct nest n = begin_nest(w, id);
-    if (becomes_output(w, index, same_elements(w, id, n.out_index))) return;
     n.name = arena_printf(w->l->arena, "copy_%s", n.name);
     if (meta_numel(w->l->ex, &x->meta) == ex_const(w->l->ex, 0))
         add_const(w, &n, 0, x->meta.dtype); /* an index over no element is not worked out */
     else
         read_node(w, &n, id, n.out_index, NO_INST);
-    n.out = add_buffer(w, BUFFER_OUTPUT, index, id);
+    n.out = out;
     vec_push(w->l->arena, &w->l->nests, n);
+}
+
+/* A graph output must be a buffer of its own, dense, written by a nest: inputs, views that are not
+ * just reshapes, creations and reshapes of outputs are copied. The buffer of a reshape has the
+ * shape of what it shows. What is returned twice is one buffer, the first output's. */
+static void lower_output(struct lowering *w, int index, node_id id) {
+    if (graph_first_output(w->g, (uint32_t)index) != (uint32_t)index) return;
+    struct nest n = begin_nest(w, id);
+    if (becomes_output(w, index, same_elements(w, id, n.out_index))) return;
+    copy_node(w, id, add_buffer(w, BUFFER_OUTPUT, index, id));
 }
 
 /* Nests that nobody reads are left out: what computes the operand of a subscript that became an
@@ -537,6 +544,11 @@ static void drop_unread(struct loops *l) {
         kept++;
     }
     l->buffers.n = kept;
+    for (buffer_id b = 0; b < kept; b++) {
+        struct loop_window *x = &l->buffers.at[b].window;
+        x->of = now[x->of];
+        x->start = now[x->start];
+    }
     uint32_t n = 0;
     for (uint32_t k = 0; k < l->nests.n; k++) {
         struct nest x = l->nests.at[k];
@@ -550,8 +562,12 @@ static void drop_unread(struct loops *l) {
 
 struct loops *loops_lower(const struct graph *g, struct arena *a, struct diag *d) {
     struct loops *l = NEW(a, struct loops);
+    const struct flat *flat = graph_flatten(g);
+    if (flat) g = flat->g;
     *l = (struct loops){.arena = a, .ex = g->ex, .graph = g};
-    struct lowering w = {.g = g, .l = l, .d = d};
+    struct lowering w = {.g = g, .l = l, .d = d, .flat = flat};
+    for (uint32_t k = 0; flat && k < flat->loops.n; k++)
+        vec_push(a, &l->steps, flat->loops.at[k].steps);
     w.buffer_of = NEW_ARRAY(a, buffer_id, g->nodes.n);
     w.has_buffer = NEW_ARRAY(a, bool, g->nodes.n);
     for (uint32_t i = 0; i < g->inputs.n; i++) {
@@ -560,12 +576,14 @@ struct loops *loops_lower(const struct graph *g, struct arena *a, struct diag *d
         w.has_buffer[id] = true;
     }
     for (node_id id = 0; id < g->nodes.n; id++) {
+        if (flat) w.epoch = flat->epoch[id];
         switch (op_info(g->nodes.at[id].op)->class) {
         case POINTWISE: lower_pointwise(&w, id); break;
         case REDUCE: lower_reduction(&w, id); break;
         case SCAN: lower_scan(&w, id); break;
         case MATMUL: lower_product(&w, id); break;
         case MOVE: lower_move(&w, id); break;
+        case LOOP: lower_step(&w, id); break;
         case VIEW:
         case CREATE:
         case INPUT: break;
@@ -576,6 +594,7 @@ struct loops *loops_lower(const struct graph *g, struct arena *a, struct diag *d
             break;
         }
     }
+    w.epoch = 2 * l->steps.n;
     for (uint32_t i = 0; i < g->outputs.n; i++) lower_output(&w, (int)i, g->outputs.at[i]);
     drop_unread(l);
     loops_trim(l);

@@ -13,6 +13,8 @@ struct lowering {
     struct diag *d;
     buffer_id *buffer_of; /* per node: the buffer that holds its value */
     bool *has_buffer;
+    const struct flat *flat;
+    uint32_t epoch; /* of nests that are begun */
 };
 
 #define NO_INST UINT32_MAX
@@ -46,6 +48,30 @@ void view_index(struct lowering *w, const struct node *n, ex *index);
 /* Index into a broadcast operand: trailing dimensions line up, size 1 is read at 0. */
 void broadcast_index(struct exprs *p, const struct meta *operand, const ex *index, int rank,
                      ex *out);
+
+/* flatten.c: loops as stretches of nodes of one graph: loop_step for each input of the body that is
+ * none of the whole loop, the body, loop_stack for each output. */
+struct flat_loop {
+    int64_t steps;
+    node_id *stack; /* by output of the body; UINT32_MAX: nobody wants it */
+    bool *kept;     /* by output: all steps are read behind the loop; else the last alone */
+};
+enum { LOOP_TURNS = 2 }; /* steps that have memory where the last alone is read */
+struct flat {
+    const struct graph *g;
+    uint32_t *epoch; /* by node */
+    VEC(struct flat_loop) loops;
+};
+/* NULL: there is no loop. */
+const struct flat *graph_flatten(const struct graph *g);
+
+/* steps.c: a loop_step or loop_stack of that. */
+void lower_step(struct lowering *w, node_id id);
+/* lower.c */
+buffer_id add_buffer(struct lowering *w, enum buffer_kind kind, int index, node_id node);
+node_id same_elements(struct lowering *w, node_id id, const ex *at);
+/* The value of node `id` once more, in buffer out. */
+void copy_node(struct lowering *w, node_id id, buffer_id out);
 
 static inline bool is_one(struct exprs *p, ex e) {
     int64_t v;

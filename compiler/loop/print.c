@@ -123,7 +123,7 @@ void nest_print(struct buf *b, const struct loops *l, const struct nest *n) {
 }
 
 static void buffer_print(struct buf *b, const struct loops *l, const struct buffer *x) {
-    static const char *const kinds[] = {"input", "temp", "output"};
+    static const char *const kinds[] = {"input", "temp", "output", "stack", "window"};
     buf_printf(b, "%s: %s %s", x->name, kinds[x->kind], dtype_name(x->meta.dtype));
     put_indices(b, l->ex, x->meta.size, x->meta.rank);
     if (x->kind == BUFFER_INPUT) {
@@ -132,13 +132,27 @@ static void buffer_print(struct buf *b, const struct loops *l, const struct buff
         const char *source = l->graph->inputs.at[x->index].source;
         if (source) buf_printf(b, " = %s", source);
     }
+    if (x->kind == BUFFER_WINDOW) {
+        const struct loop_window *of = &x->window;
+        buf_printf(b, " of %s", l->buffers.at[of->of].name);
+        if (of->carried)
+            buf_printf(b, ", a step before, at first %s", l->buffers.at[of->start].name);
+        if (of->ring)
+            buf_printf(b, ", %lld in turns", (long long)of->ring);
+        else if (!of->carried)
+            buf_printf(b, ", %lld + %lld t", (long long)of->first, (long long)of->way);
+    }
     buf_putc(b, '\n');
 }
 
 void loops_print(struct buf *b, const struct loops *l) {
     for (uint32_t i = 0; i < l->buffers.n; i++) buffer_print(b, l, &l->buffers.at[i]);
     for (uint32_t i = 0; i < l->nests.n; i++) {
+        const struct nest *n = &l->nests.at[i];
+        uint32_t loop = loop_of(n->epoch);
         buf_putc(b, '\n');
+        if (loop != NO_LOOP && (!i || n[-1].epoch != n->epoch))
+            buf_printf(b, "%lld steps of\n\n", (long long)l->steps.at[loop]);
         nest_print(b, l, &l->nests.at[i]);
     }
 }

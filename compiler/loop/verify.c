@@ -58,9 +58,16 @@ static const char *check_axes(const struct loops *l, const struct nest *n, const
     return NULL;
 }
 
+/* Inputs; windows and stacks that no nest writes as a whole. */
+static bool is_there(const struct loops *l, buffer_id b) {
+    bool windows = l->buffers.at[b].kind == BUFFER_STACK || l->buffers.at[b].kind == BUFFER_WINDOW;
+    for (uint32_t k = 0; windows && k < l->nests.n; k++) windows = l->nests.at[k].out != b;
+    return windows || l->buffers.at[b].kind == BUFFER_INPUT;
+}
+
 const char *loops_verify(const struct loops *l) {
     bool *written = NEW_ARRAY(l->arena, bool, l->buffers.n);
-    for (uint32_t i = 0; i < l->buffers.n; i++) written[i] = l->buffers.at[i].kind == BUFFER_INPUT;
+    for (uint32_t i = 0; i < l->buffers.n; i++) written[i] = is_there(l, i);
     for (uint32_t k = 0; k < l->nests.n; k++) {
         const struct nest *n = &l->nests.at[k];
         const char *bad = check_axes(l, n, n->axes, n->n_axes);
@@ -71,6 +78,8 @@ const char *loops_verify(const struct loops *l) {
             return arena_printf(l->arena, "L5: %s does not end in its reduction", n->name);
         if (n->scan && vec_last(&n->insts).kind != INST_SCAN)
             return arena_printf(l->arena, "L6: %s does not end in its scan", n->name);
+        if (k && n->epoch < l->nests.at[k - 1].epoch)
+            return arena_printf(l->arena, "L7: %s comes too late", n->name);
         if (written[n->out])
             return arena_printf(l->arena, "L4: %s is written twice", l->buffers.at[n->out].name);
         written[n->out] = true;

@@ -54,7 +54,8 @@ static bool read_elsewhere(struct fuser *f, buffer_id b, uint32_t g, uint32_t h)
 }
 
 bool escapes(struct fuser *f, buffer_id b, uint32_t g, uint32_t h) {
-    return f->l->buffers.at[b].kind == BUFFER_OUTPUT || read_elsewhere(f, b, g, h);
+    enum buffer_kind kind = f->l->buffers.at[b].kind;
+    return (kind != BUFFER_TEMP && kind != BUFFER_INPUT) || read_elsewhere(f, b, g, h);
 }
 
 int64_t bytes_saved(struct fuser *f, uint32_t a, uint32_t b) {

@@ -332,6 +332,7 @@ static struct nest along_rows(struct by_rows *s, const struct nest *n, const str
     struct nest in = {.name = arena_printf(s->l->arena, "%s_rows", n->name),
                       .origin = n->origin,
                       .where = n->where,
+                      .epoch = n->epoch,
                       .n_axes = n_rows,
                       .n_reduce = c->n_inner};
     for (int k = 0; k < n_rows + c->n_inner; k++) {
@@ -416,7 +417,7 @@ static bool cut_nests(struct loops *l, const struct device_limits *limits) {
 /* In an arena of its own, but for expressions. */
 static struct loops *copy_loops(const struct loops *l, struct arena *a) {
     struct loops *copy = NEW(a, struct loops);
-    *copy = (struct loops){.arena = a, .ex = l->ex, .graph = l->graph};
+    *copy = (struct loops){.arena = a, .ex = l->ex, .graph = l->graph, .steps = l->steps};
     for (buffer_id b = 0; b < l->buffers.n; b++) vec_push(a, &copy->buffers, l->buffers.at[b]);
     for (uint32_t k = 0; k < l->nests.n; k++) {
         struct nest n = l->nests.at[k];

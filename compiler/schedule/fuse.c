@@ -18,6 +18,7 @@
  *   - what lands on rows does so by one index (landing.c);
  *   - neither reads what the other computes, if that is to be one number everywhere (once.c);
  *   - not one is run at load, and the other in each call (at_load.c);
+ *   - both are of a step of the same loop, or between the same loops;
  *   - a kernel can hold its operators, and a launch its arguments.
  *
  * Every refusal is logged with its reason. */
@@ -528,11 +529,19 @@ static void renew_scratch(struct fuser *f) {
     f->scratch = arena_new();
 }
 
+uint32_t epoch_of(struct fuser *f, uint32_t g) {
+    return nest_at(f, group_at(f, g)->members.at[0].nest)->epoch;
+}
+
 /* Fill in how b joins a, or why it may not. */
 static void plan(struct fuser *f, struct merge *m) {
     renew_scratch(f);
     if (f->eager && !same_origin(f, m->a, m->b)) {
         m->why_not = "eager: they are different operators";
+        return;
+    }
+    if (epoch_of(f, m->a) != epoch_of(f, m->b)) {
+        m->why_not = "they are not of the same steps";
         return;
     }
     if ((m->why_not = once_reason(f, m))) return;

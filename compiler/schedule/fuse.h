@@ -120,6 +120,7 @@ bool meet_in(struct fuser *f, const struct merge *m,
              buffer_id b); /* both touch it at the same place, as far as one can see */
 bool they_meet(struct fuser *f, const struct merge *m); /* in any buffer */
 
+uint32_t epoch_of(struct fuser *f, uint32_t g); /* of its nests */
 const char *too_big(struct fuser *f, uint32_t a, uint32_t b); /* why a kernel cannot hold both */
 
 /* abreast.c: two small kernels of one shape that have nothing to do with each other, if any. */

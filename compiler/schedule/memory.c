@@ -18,17 +18,67 @@ struct life {
     uint32_t born, dies; /* group indices, inclusive */
 };
 
-/* Per buffer the last group that reads it; 0 if none does. */
-static const uint32_t *find_ends(const struct schedule *s) {
+/* A buffer of the pool that is there while group g runs is so in every step of g's loop, unless it
+ * is made in the step. */
+struct lives {
+    uint32_t *born, *dies; /* per buffer: groups, inclusive; born NO_NEST: nobody makes it */
+    uint32_t *first, *last; /* per loop: its groups */
+};
+
+static void find_groups(const struct schedule *s, struct lives *x) {
     const struct loops *l = s->loops;
-    uint32_t *end = NEW_ARRAY(s->arena, uint32_t, l->buffers.n);
-    for (uint32_t k = 0; k < l->nests.n; k++)
-        for (uint32_t i = 0; i < l->nests.at[k].insts.n; i++) {
-            const struct inst *in = &l->nests.at[k].insts.at[i];
-            if (in->kind == INST_LOAD && s->group_of[k] > end[in->buffer])
-                end[in->buffer] = s->group_of[k];
-        }
-    return end;
+    x->first = NEW_ARRAY(s->arena, uint32_t, l->steps.n);
+    x->last = NEW_ARRAY(s->arena, uint32_t, l->steps.n);
+    for (uint32_t g = s->groups.n; g-- > 0;) {
+        uint32_t loop = loop_of(l->nests.at[s->groups.at[g].members.at[0].nest].epoch);
+        if (loop == NO_LOOP) continue;
+        x->first[loop] = g;
+        if (g > x->last[loop]) x->last[loop] = g;
+    }
+}
+
+static void touch(struct lives *x, buffer_id b, uint32_t from, uint32_t to) {
+    if (x->born[b] == NO_NEST || from < x->born[b]) x->born[b] = from;
+    if (to > x->dies[b]) x->dies[b] = to;
+}
+
+/* Nest k, of group g, reads or writes b. */
+static void use(const struct schedule *s, struct lives *x, uint32_t k, buffer_id b) {
+    const struct loops *l = s->loops;
+    const struct buffer *buffer = &l->buffers.at[b];
+    uint32_t g = s->group_of[k], loop = loop_of(l->nests.at[k].epoch), w = s->writer[b];
+    bool own = w != NO_NEST && l->nests.at[w].epoch == l->nests.at[k].epoch;
+    uint32_t end = loop == NO_LOOP || own ? g : x->last[loop];
+    touch(x, b, g, end);
+    if (buffer->kind != BUFFER_WINDOW) return;
+    touch(x, buffer->window.of, x->first[loop], x->last[loop]);
+    if (buffer->window.carried) touch(x, buffer->window.start, x->first[loop], x->last[loop]);
+}
+
+static struct lives find_lives(const struct schedule *s) {
+    const struct loops *l = s->loops;
+    struct lives x = {NEW_ARRAY(s->arena, uint32_t, l->buffers.n),
+                      NEW_ARRAY(s->arena, uint32_t, l->buffers.n), NULL, NULL};
+    for (buffer_id b = 0; b < l->buffers.n; b++) x.born[b] = NO_NEST;
+    find_groups(s, &x);
+    for (uint32_t k = 0; k < l->nests.n; k++) {
+        const struct nest *n = &l->nests.at[k];
+        use(s, &x, k, n->out);
+        for (uint32_t i = 0; i < n->insts.n; i++)
+            if (n->insts.at[i].kind == INST_LOAD) use(s, &x, k, n->insts.at[i].buffer);
+    }
+    return x;
+}
+
+void schedule_life(const struct schedule *s, uint32_t *born, uint32_t *dies) {
+    struct lives x = find_lives(s);
+    memcpy(born, x.born, s->loops->buffers.n * sizeof *born);
+    memcpy(dies, x.dies, s->loops->buffers.n * sizeof *dies);
+}
+
+bool buffer_in_pool(const struct schedule *s, buffer_id b) {
+    enum buffer_kind kind = s->loops->buffers.at[b].kind;
+    return (kind == BUFFER_TEMP || kind == BUFFER_STACK) && s->stored[b];
 }
 
 static bool meet(const struct life *x, const struct life *y) {
@@ -63,13 +113,13 @@ static int by_size(const void *a, const void *b) { /* largest first, then as the
 
 void schedule_memory(struct schedule *s) {
     VEC(struct life) lives = {0};
-    const uint32_t *end = find_ends(s);
+    struct lives all = find_lives(s);
     for (buffer_id b = 0; b < s->loops->buffers.n; b++) {
-        if (s->loops->buffers.at[b].kind != BUFFER_TEMP || !s->stored[b]) continue;
-        size_t bytes = (size_t)buffer_bytes(s->loops, b);
+        if (!buffer_in_pool(s, b)) continue;
+        size_t bytes = (size_t)buffer_storage(s->loops, b);
         struct life x = {.b = b, .bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN};
-        x.born = s->group_of[s->writer[b]];
-        x.dies = end[b] > x.born ? end[b] : x.born;
+        x.born = all.born[b];
+        x.dies = all.dies[b];
         if (s->fixed[b]) x.born = 0, x.dies = s->groups.n; /* of all calls */
         vec_push(s->arena, &lives, x);
     }

@@ -117,7 +117,7 @@ static void drop_unread(struct nested *s) {
         again = false;
         for (uint32_t k = 0; k < s->l->nests.n; k++) {
             const struct nest *n = &s->l->nests.at[k];
-            bool wanted = s->readers[n->out] || s->l->buffers.at[n->out].kind == BUFFER_OUTPUT;
+            bool wanted = s->readers[n->out] || s->l->buffers.at[n->out].kind != BUFFER_TEMP;
             if (wanted)
                 s->l->nests.at[kept++] = *n;
             else

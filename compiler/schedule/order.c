@@ -1,7 +1,7 @@
 /* order.c: puts groups into launch order and finds which buffers exist in memory.
  *
  * Needs: groups. Keeps the program's order where dependencies allow (a group goes as early as its
- * first nest). */
+ * first nest), and loops apart from what is before and behind them. */
 #include "schedule/schedule.h"
 
 struct order {
@@ -13,8 +13,10 @@ struct order {
     uint32_t n_ready;
 };
 
-static uint32_t first_nest(const struct order *o, uint32_t g) {
-    return o->s->groups.at[g].members.at[0].nest;
+/* The loops as they come, and between them the nests. */
+static uint64_t turn(const struct order *o, uint32_t g) {
+    uint32_t nest = o->s->groups.at[g].members.at[0].nest;
+    return (uint64_t)o->s->loops->nests.at[nest].epoch << 32 | nest;
 }
 
 /* The group that nest k reads from by its ith instruction; its own if it is none. */
@@ -51,7 +53,7 @@ static void swap(uint32_t *a, uint32_t *b) {
 static void put_ready(struct order *o, uint32_t g) {
     uint32_t *heap = o->ready, i = o->n_ready++;
     heap[i] = g;
-    for (; i && first_nest(o, heap[i]) < first_nest(o, heap[(i - 1) / 2]); i = (i - 1) / 2)
+    for (; i && turn(o, heap[i]) < turn(o, heap[(i - 1) / 2]); i = (i - 1) / 2)
         swap(&heap[i], &heap[(i - 1) / 2]);
 }
 
@@ -61,7 +63,7 @@ static uint32_t take_ready(struct order *o) {
     for (;; i = least) {
         least = i;
         for (uint32_t k = 2 * i + 1; k <= 2 * i + 2 && k < o->n_ready; k++)
-            if (first_nest(o, heap[k]) < first_nest(o, heap[least])) least = k;
+            if (turn(o, heap[k]) < turn(o, heap[least])) least = k;
         if (least == i) return first;
         swap(&heap[i], &heap[least]);
     }

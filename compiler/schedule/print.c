@@ -40,10 +40,10 @@ void schedule_print_memory(struct buf *b, const struct schedule *s) {
     buf_printf(b, "pool %zu bytes\n", s->pool_bytes);
     for (buffer_id x = 0; x < s->loops->buffers.n; x++) {
         const struct buffer *B = &s->loops->buffers.at[x];
-        if (B->kind != BUFFER_TEMP) continue;
+        if (B->kind != BUFFER_TEMP && B->kind != BUFFER_STACK) continue;
         if (s->stored[x])
             buf_printf(b, "%s: %lld bytes at %zu%s\n", B->name,
-                       (long long)buffer_bytes(s->loops, x), s->offset[x],
+                       (long long)buffer_storage(s->loops, x), s->offset[x],
                        s->fixed[x] ? ", kept across calls" : "");
         else
             buf_printf(b, "%s: never in memory\n", B->name);

@@ -14,6 +14,9 @@
  * is known. The reader gets copies of the nests as inlined members; a kernel whose values are then
  * wanted by nobody goes.
  *
+ * What is made of positions alone, as masks are, is made again behind a product as well, once for
+ * each of its elements.
+ *
  * Needs: groups (fuse.c). Breaks: nothing; nests and buffers are added behind the others. */
 #include "graph/traits.h"
 #include "schedule/schedule.h"
@@ -174,6 +177,18 @@ static int buffers_with(struct recompute *r, uint32_t g, const struct chain *c, 
     return n;
 }
 
+/* Does a product's kernel read b behind the product, where each element is made once, and may b be
+ * made of positions alone, as masks are? A factor would be made for every tile. */
+static bool only_epilogue_reads(const struct recompute *r, const struct group *G, buffer_id b,
+                                const struct chain *c) {
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        const struct nest *n = &r->l->nests.at[G->members.at[m].nest];
+        for (uint32_t i = 0; i < n->insts.n && n->matmul; i++)
+            if (n->insts.at[i].kind == INST_LOAD && n->insts.at[i].buffer == b) return false;
+    }
+    return !c->leaves.n;
+}
+
 /* Bytes saved by making b again in each kernel that reads it; 0 if one of them cannot, or if it is
  * not worth the work: a value of a row, read in a kernel of columns, is made for each element. */
 static int64_t saving(struct recompute *r, buffer_id b, const struct chain *c) {
@@ -186,11 +201,13 @@ static int64_t saving(struct recompute *r, buffer_id b, const struct chain *c) {
         uint32_t g = by->groups.at[i];
         const struct group *G = &r->s->groups.at[g];
         if (g == home) continue;
-        if (G->matmul || G->members.n + (uint32_t)c->n > GROUP_MAX_NESTS) return 0;
+        if (G->matmul && !only_epilogue_reads(r, G, b, c)) return 0;
+        if (G->members.n + (uint32_t)c->n > GROUP_MAX_NESTS) return 0;
         int64_t more = 0;
         if (buffers_with(r, g, c, &more) > GROUP_MAX_BUFFERS) return 0;
         saved += size - more;
-        work += c->work * axes_numel(r->l, G->x, G->n_x) * axes_numel(r->l, G->r, G->n_r);
+        int64_t depth = G->matmul ? 1 : axes_numel(r->l, G->r, G->n_r);
+        work += c->work * axes_numel(r->l, G->x, G->n_x) * depth;
     }
     return saved > 0 && work / WORK_OF_BYTE <= saved ? saved : 0;
 }
@@ -224,6 +241,7 @@ static buffer_id clone_nest(struct recompute *r, uint32_t nest, uint32_t group) 
     n.insts.cap = n.insts.n;
     memcpy(n.insts.at, insts, sizeof *insts * n.insts.n);
     n.out = n_buffers;
+    n.epoch = r->l->nests.at[s->groups.at[group].members.at[0].nest].epoch;
     b.kind = BUFFER_TEMP;
     b.name = arena_printf(r->l->arena, "b%u", n_buffers);
     make_room(r);
@@ -364,7 +382,7 @@ static void tidy(struct recompute *r) {
     struct nest *nests = NEW_ARRAY(r->l->arena, struct nest, n);
     for (uint32_t k = 0; k < n; k++) {
         o.place[k] = NO_NEST;
-        if (r->l->buffers.at[r->l->nests.at[k].out].kind == BUFFER_OUTPUT) mark_live(r, k, live);
+        if (r->l->buffers.at[r->l->nests.at[k].out].kind != BUFFER_TEMP) mark_live(r, k, live);
     }
     for (uint32_t k = 0; k < n; k++)
         if (live[k]) place_nest(r, &o, k);
@@ -379,6 +397,12 @@ static void tidy(struct recompute *r) {
     r->l->nests.cap = n;
 }
 
+/* What is made once before a loop is not made again in each of its steps. */
+static bool in_same_steps(const struct recompute *r, uint32_t nest, uint32_t group) {
+    const struct nest *n = r->l->nests.at;
+    return n[nest].epoch == n[r->s->groups.at[group].members.at[0].nest].epoch;
+}
+
 void schedule_recompute(struct schedule *s) {
     struct recompute r = {.s = s, .l = s->loops};
     uint32_t n = s->loops->nests.n;
@@ -388,6 +412,8 @@ void schedule_recompute(struct schedule *s) {
         buffer_id b = s->loops->nests.at[k].out;
         bool stored =
             s->loops->buffers.at[b].kind == BUFFER_TEMP && read_outside(&r, b) && !s->once[b];
+        for (uint32_t i = 0; stored && i < r.readers.at[b].groups.n; i++)
+            stored = in_same_steps(&r, k, r.readers.at[b].groups.at[i]);
         if (stored && nest_work(&s->loops->nests.at[k]) >= 0) consider(&r, b);
     }
     if (r.clones) tidy(&r);

@@ -14,7 +14,8 @@
  *
  * Invariants (schedule_verify reports these numbers):
  *   S1  every nest is in exactly one group;
- *   S2  groups are in dependency order;
+ *   S2  groups are in dependency order, and in that of the epochs of their nests, of which a group has
+ *       one;
  *   S3  inside a group a reader of a reduction reads it at the group's own X indices, a reader of
  *       a scan at its own X and R indices, and is no scan itself; a reduction along X is read at
  *       the group's own R indices, by what covers none of X; behind a product, at those X that it
@@ -93,6 +94,10 @@ void schedule_order(struct schedule *s);     /* needs groups; breaks group indic
 /* at_load.c: which groups run at load, and what is `fixed`; for eager nothing is. Needs order. */
 void schedule_at_load(struct schedule *s, bool eager);
 void schedule_memory(struct schedule *s); /* needs both */
+/* memory.c. Has it a place in the pool? Per buffer, from which group to which, both included, that
+ * has to be its own; needs order. */
+bool buffer_in_pool(const struct schedule *s, buffer_id b);
+void schedule_life(const struct schedule *s, uint32_t *born, uint32_t *dies);
 
 void schedule_print(struct buf *b, const struct schedule *s); /* groups with their nests */
 void schedule_print_memory(struct buf *b, const struct schedule *s);

@@ -29,7 +29,7 @@ static bool loads(const struct nest *n, buffer_id b) {
 
 /* Is nest *found all that reduces or scans what depends on b? *found is NO_NEST until one does. */
 static bool leads_to_one(const struct loops *l, buffer_id b, bool *seen, uint32_t *found) {
-    if (l->buffers.at[b].kind == BUFFER_OUTPUT) return false;
+    if (l->buffers.at[b].kind != BUFFER_TEMP) return false;
     if (seen[b]) return true;
     seen[b] = true;
     for (uint32_t k = 0; k < l->nests.n; k++) {

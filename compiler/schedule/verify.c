@@ -87,25 +87,6 @@ static const char *check_cover(const struct schedule *s) {
     return NULL;
 }
 
-static bool lives_in_pool(const struct schedule *s, buffer_id b) {
-    return s->loops->buffers.at[b].kind == BUFFER_TEMP && s->stored[b];
-}
-
-/* Per buffer of the pool the last group that reads it, or the one that writes it. */
-static const uint32_t *find_ends(const struct schedule *s) {
-    const struct loops *l = s->loops;
-    uint32_t *end = NEW_ARRAY(s->arena, uint32_t, l->buffers.n);
-    for (buffer_id b = 0; b < l->buffers.n; b++)
-        if (lives_in_pool(s, b)) end[b] = s->group_of[s->writer[b]];
-    for (uint32_t k = 0; k < l->nests.n; k++)
-        for (uint32_t i = 0; i < l->nests.at[k].insts.n; i++) {
-            const struct inst *x = &l->nests.at[k].insts.at[i];
-            if (x->kind == INST_LOAD && s->group_of[k] > end[x->buffer])
-                end[x->buffer] = s->group_of[k];
-        }
-    return end;
-}
-
 struct life {
     buffer_id b;
     uint32_t born, dies; /* groups, inclusive */
@@ -119,15 +100,17 @@ static int by_birth(const void *a, const void *b) {
 }
 
 static const char *check_pool(const struct schedule *s) {
-    const uint32_t *end = find_ends(s);
+    uint32_t *born = NEW_ARRAY(s->arena, uint32_t, s->loops->buffers.n);
+    uint32_t *dies = NEW_ARRAY(s->arena, uint32_t, s->loops->buffers.n);
     VEC(struct life) lives = {0};
+    schedule_life(s, born, dies);
     for (buffer_id b = 0; b < s->loops->buffers.n; b++) {
-        if (!lives_in_pool(s, b)) continue;
-        size_t from = s->offset[b], to = from + (size_t)buffer_bytes(s->loops, b);
+        if (!buffer_in_pool(s, b)) continue;
+        size_t from = s->offset[b], to = from + (size_t)buffer_storage(s->loops, b);
         if (to > s->pool_bytes)
             return arena_printf(s->arena, "S5: %s lies outside the pool",
                                 s->loops->buffers.at[b].name);
-        struct life x = {b, s->group_of[s->writer[b]], end[b], from, to};
+        struct life x = {b, born[b], dies[b], from, to};
         if (s->fixed[b]) x.born = 0, x.dies = s->groups.n;
         vec_push(s->arena, &lives, x);
     }

@@ -90,6 +90,62 @@ int64_t tile_turns(const struct tile_program *t) {
     return blocks / common_divisor(blocks, batches) * batches;
 }
 
+int64_t tile_all(const struct tile_program *t) {
+    const struct kernel *k = t->block->kernel;
+    const struct layout *y = &t->block->layout;
+    return matrix_tiles(k, y, AXIS_Z) * matrix_tiles(k, y, AXIS_M) * matrix_tiles(k, y, AXIS_N);
+}
+
+void tile_place(const struct tile_program *t, int64_t i, int64_t *z, int64_t *m, int64_t *n) {
+    const struct kernel *k = t->block->kernel;
+    const struct layout *y = &t->block->layout;
+    int64_t down = matrix_tiles(k, y, AXIS_M), wide = matrix_tiles(k, y, AXIS_N);
+    int64_t tile = t->order ? t->order[i] : i, of_z = tile % (down * wide);
+    *z = tile / (down * wide);
+    if (t->product->batches_beside) {
+        int64_t batches = matrix_tiles(k, y, AXIS_Z);
+        of_z = tile / batches;
+        *z = (tile + tile / tile_turns(t)) % batches;
+    }
+    int64_t band = t->product->band, first = of_z / (band * wide) * band;
+    int64_t high = down - first < band ? down - first : band, at = of_z - first * wide;
+    *m = first + at % high;
+    *n = at / high;
+}
+
+struct step_range tile_steps_at(const struct tile_program *t, int64_t z, int64_t m, int64_t n) {
+    const struct block *p = t->block;
+    if (!t->product->bounded) return (struct step_range){0, tile_batch_steps(t, z)};
+    return matrix_steps(p->kernel, &p->layout, t->ring[TILE_A].depth, z, m, n);
+}
+
+/* Tiles with most steps first, those with as many as they come; there and back again over all
+ * blocks, which have a tile of each round: so their steps are about as many. Tiles that share rows
+ * are done together, as they come. */
+static void order_tiles(struct tile_program *t) {
+    enum { MOST = 1 << 13 }; /* of more, each block has so many that they are even */
+    int64_t n = tile_all(t), most = tile_steps(t), at = 0;
+    int64_t blocks = t->block->grid / t->block->layout.cluster;
+    if (!t->product->bounded || t->product->sharing > 1 || n > MOST || n <= blocks) return;
+    int64_t *steps = NEW_ARRAY(t->arena, int64_t, n);
+    int *sorted = NEW_ARRAY(t->arena, int, n), *order = NEW_ARRAY(t->arena, int, n);
+    int64_t *first = NEW_ARRAY(t->arena, int64_t, most + 2); /* place of those with so many less */
+    for (int64_t i = 0; i < n; i++) {
+        int64_t z, row, column;
+        tile_place(t, i, &z, &row, &column);
+        steps[i] = tile_steps_at(t, z, row, column).n;
+        first[most - steps[i] + 1]++;
+    }
+    for (int64_t i = 0; i <= most; i++) first[i + 1] += first[i];
+    for (int64_t i = 0; i < n; i++) sorted[first[most - steps[i]]++] = (int)i;
+    for (int64_t round = 0; at < n; round++) {
+        int64_t of_round = n - at < blocks ? n - at : blocks, begin = at;
+        for (int64_t i = 0; i < of_round; i++, at++)
+            order[at] = sorted[round % 2 ? begin + of_round - 1 - i : at];
+    }
+    t->order = order;
+}
+
 int64_t tile_part_floats(const struct tile_program *t) {
     return (int64_t)t->ring[TILE_A].rows * t->ring[TILE_B].rows;
 }
@@ -221,6 +277,7 @@ struct tile_program *tile_dot(const struct block *p, struct arena *a) {
         t->flags[i] = *bytes;
         if (x->pairs) *bytes += (tile_pack_blocks(t, i) * 4 + 4 + 15) / 16 * 16;
     }
+    order_tiles(t);
     t->parts = t->partials = t->workspace;
     if (x->parts > 1) place_parts(t);
     for (value_id v = 0; v < p->kernel->values.n; v++)

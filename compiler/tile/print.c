@@ -127,6 +127,9 @@ void tile_print_head(struct buf *b, const struct tile_program *t) {
         for (int i = 0; i < x->n_passes; i++) buf_printf(b, " a%d b%d", x->pass[i].a, x->pass[i].b);
         buf_putc(b, '\n');
     }
+    if (x->bounded)
+        buf_printf(b, "steps whose terms count, %.2f of %lld in the mean%s\n", x->mean_steps,
+                   (long long)tile_steps(t), t->order ? ", tiles with most first" : "");
     if (x->shorts.every == 1)
         buf_printf(b, "%d of k in each step\n", x->shorts.depth);
     else if (x->shorts.every)

@@ -175,25 +175,11 @@ static int64_t tiles_along(const struct machine *x, enum axis axis) {
     return matrix_tiles(x->t->block->kernel, &x->t->block->layout, axis);
 }
 
-static int64_t all_tiles(const struct machine *x) {
-    return tiles_along(x, AXIS_Z) * tiles_along(x, AXIS_M) * tiles_along(x, AXIS_N) *
-           x->t->product->parts;
-}
+static int64_t all_tiles(const struct machine *x) { return tile_all(x->t) * x->t->product->parts; }
 
 static void place(const struct machine *x, const struct agent *g, int64_t *z, int64_t *m,
                   int64_t *n) {
-    int64_t down = tiles_along(x, AXIS_M), wide = tiles_along(x, AXIS_N), each = down * wide;
-    int64_t tile = g->tile / x->t->product->parts, of_z = tile % each, batch = tile / each;
-    if (x->t->product->batches_beside) {
-        int64_t batches = tiles_along(x, AXIS_Z);
-        of_z = tile / batches;
-        batch = (tile + tile / tile_turns(x->t)) % batches;
-    }
-    int64_t band = x->t->product->band, first = of_z / (band * wide) * band;
-    int64_t high = down - first < band ? down - first : band, at = of_z - first * wide;
-    *z = batch;
-    *m = first + at % high;
-    *n = at / high;
+    tile_place(x->t, g->tile / x->t->product->parts, z, m, n);
     int64_t *shared = x->t->product->shares_a ? n : m;
     *shared = *shared * x->blocks + g->rank;
     *m *= ring(x, TILE_A)->rows;
@@ -474,11 +460,11 @@ static uint32_t matching_end(const struct tile_program *t, uint32_t at) {
 
 static void begin_tile(struct machine *x, struct agent *g) {
     size_t n = (size_t)(group_rows(x) * ring(x, TILE_B)->rows);
-    int64_t parts = x->t->product->parts, part = g->tile % parts, z, m, row;
-    place(x, g, &z, &m, &row);
-    int64_t all = tile_batch_steps(x->t, z);
-    g->first = part;
-    g->steps = (all - part + parts - 1) / parts;
+    int64_t parts = x->t->product->parts, part = g->tile % parts, z, m, column;
+    tile_place(x->t, g->tile / parts, &z, &m, &column);
+    struct step_range s = tile_steps_at(x->t, z, m, column);
+    g->first = s.first + part;
+    g->steps = (s.n - part + parts - 1) / parts;
     for (size_t i = 0; i < n && g->sums; i++) g->sums[i] = g->crossed[i] = NAN, g->total[i] = 0;
     g->crosses = true;
     g->held = g->kept = false;
@@ -513,7 +499,10 @@ static bool go_on(struct machine *x, struct agent *g) {
     case TILE_ROLE: break;
     case TILE_DRAW: begin_tile(x, g); break;
     case TILE_AHEAD: g->stage = 0; /* fallthrough */
-    case TILE_LOOP: g->step = 0; break;
+    case TILE_LOOP:
+        g->step = 0;
+        if (c->op == TILE_LOOP && !g->steps) g->at = matching_end(x->t, g->at);
+        break;
     case TILE_END: turn(x, g); break;
     case TILE_WAIT_EMPTY:
         if (!has_passed(&x->empty[g->rank][g->stage], g->phase ^ 1)) return false;
@@ -544,7 +533,7 @@ static bool go_on(struct machine *x, struct agent *g) {
     case TILE_WAIT_FULL:
         if (!has_passed(&x->full[g->rank][g->stage], g->phase)) return false;
         break;
-    case TILE_FILL: g->fresh = true; break;
+    case TILE_FILL: clear(x, g->sums), g->fresh = true; break;
     case TILE_DOT_ADD:
         vec_push(x->arena, &g->under_way, product_of(x, g, true, true));
         drain(x, g, 0);
@@ -559,8 +548,9 @@ static bool go_on(struct machine *x, struct agent *g) {
         break;
     case TILE_DRAIN: drain(x, g, c->n); break;
     case TILE_ARRIVE:
-        /* of the loop's first step nothing is before it */
+        /* of the loop's first step nothing is before it; behind one of no steps nothing is */
         if (c->n && !g->step && is_in_loop(x->t, g->at)) break;
+        if (c->n && !g->steps) break;
         arrive(x, g, c->n ? g->before : g->stage);
         break;
     case TILE_NEXT:

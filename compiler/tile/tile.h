@@ -53,7 +53,9 @@
  *       tiles, and has a stage for each step;
  *   T14 of a left factor that threads read into registers a DOT is drained, with none under way,
  *       before the step ends;
- *   T15 lines of bytes, and of tf32, run along the depth, which goes by whole instructions.
+ *   T15 each tile is drawn once, and has all steps along the depth whose terms count (bounded):
+ *       what is made, or stays, has all steps of every tile;
+ *   T16 lines of bytes, and of tf32, run along the depth, which goes by whole instructions.
  *
  * Where the epilogue reduces, the store is followed by
  *
@@ -159,6 +161,8 @@ struct tile_program {
     int64_t parts;                     /* and the sums that parts of the depth leave */
     int64_t partials;                  /* and what tiles leave of the epilogue's reductions */
     int64_t tickets;                   /* bytes of the counters of these */
+    const int *order; /* bounded: tiles as they are drawn, those with most steps first, by their
+                         numbers; NULL: in that order */
 };
 
 /* dot.c: a product's block program as a tile program without roles and waits. */
@@ -203,6 +207,11 @@ int64_t tile_steps(const struct tile_program *t);
 int64_t tile_batch_steps(const struct tile_program *t, int64_t z);
 int64_t tile_batch_step(const struct tile_program *t, int64_t z, int64_t i);
 int64_t tile_part_floats(const struct tile_program *t);
+/* Tiles of all blocks of a cluster; of the one drawn as number i, parts of the depth apart, which
+ * it is along each axis; and its steps, of all parts. */
+int64_t tile_all(const struct tile_program *t);
+void tile_place(const struct tile_program *t, int64_t i, int64_t *z, int64_t *m, int64_t *n);
+struct step_range tile_steps_at(const struct tile_program *t, int64_t z, int64_t m, int64_t n);
 /* Who makes has the same of each tile's steps, all long or all short ones, unless who has a tile's
  * last has the next one's first. No turn comes later than so many steps as there are stages: a wait
  * tells this round of a stage from the one before, and no more. */

@@ -293,9 +293,24 @@ static const char *check_lines(struct checker *c, const struct tile_ring *r) {
     enum { INSTRUCTION = 32 }; /* bytes of depth */
     int bytes = dtype_bytes(r->operand->dtype);
     if (bytes != 2 && r->operand->along && !r->operand->in_registers)
-        return arena_printf(c->arena, "T15: lines of %s run along the rows", r->name);
+        return arena_printf(c->arena, "T16: lines of %s run along the rows", r->name);
     if (r->depth * bytes % INSTRUCTION)
-        return arena_printf(c->arena, "T15: steps of %s end within an instruction", r->name);
+        return arena_printf(c->arena, "T16: steps of %s end within an instruction", r->name);
+    return NULL;
+}
+
+/* Which tiles are drawn, and of which a part of the depth is left out. */
+static const char *check_draws(struct checker *c) {
+    const struct tile_program *t = c->t;
+    int64_t n = tile_all(t);
+    bool *drawn = NEW_ARRAY(c->arena, bool, n);
+    for (int64_t i = 0; i < n && t->order; i++) {
+        if (t->order[i] < 0 || t->order[i] >= n || drawn[t->order[i]])
+            return arena_printf(c->arena, "T15: tile %d is drawn twice", t->order[i]);
+        drawn[t->order[i]] = true;
+    }
+    if (t->product->bounded && (t->product->makers || tile_staying(t) || t->product->steps))
+        return "T15: tiles differ in steps";
     return NULL;
 }
 
@@ -350,6 +365,7 @@ const char *tile_verify(const struct tile_program *t, struct arena *a) {
     struct checker c = {.t = t, .arena = a};
     const char *bad = check_rings(&c);
     if (!bad && t->copiers) bad = check_resident(&c);
+    if (!bad) bad = check_draws(&c);
     for (uint32_t i = 0; i < t->code.n && !bad; i++) bad = check(&c, i);
     if (!bad && c.depth) bad = "T1: a region has no end";
     if (!bad && t->copiers && c.all_threads != t->threads) bad = "T1: roles are not the block";

@@ -34,6 +34,23 @@ static const struct {
      "m=12 n=16 k=16 tm=6 tn=16"},
     {"graph(%x: bf16[2, 3, 40, 24], %y: bf16[24, 56]) {\n %z = matmul(%x, %y)\n return %z\n}\n",
      "m=12 n=48 k=20 tm=4 tn=16"},
+    /* where terms count: half of the results, factors that are 0 beyond a diagonal, no depth at all
+     * in some tiles, in one panel and in several, and some more than a sum has at a time */
+    {"graph(%x: f32[67, 33], %y: f32[33, 75]) {\n %z = mm(%x, %y)\n %t = triu(%z, 3)\n"
+     " return %t\n}\n",
+     "m=12 n=16 k=16 tm=6 tn=16"},
+    {"graph(%x: f32[2, 75, 33], %y: f32[2, 33, 67]) {\n %z = bmm(%x, %y)\n %t = tril(%z, -9)\n"
+     " return %t\n}\n",
+     "m=12 n=16 k=128 tm=6 tn=16"},
+    {"graph(%x: f32[67, 133], %y: f32[133, 41]) {\n %a = tril(%x, -9)\n %z = mm(%a, %y)\n"
+     " return %z\n}\n",
+     "m=12 n=32 k=16 tm=3 tn=16"},
+    {"graph(%x: f32[67, 1133], %y: f32[1133, 75]) {\n %a = triu(%x, 30)\n %b = tril(%y, -300)\n"
+     " %z = mm(%a, %b)\n return %z\n}\n",
+     "m=12 n=32 k=300 tm=3 tn=16"},
+    {"graph(%x: f32[20, 20], %y: f32[20, 20]) {\n %a = tril(%x, -30)\n %z = mm(%a, %y)\n"
+     " %s = add(%z, 1)\n return %s\n}\n",
+     "m=4 n=16 k=16 tm=4 tn=16"},
     /* types */
     {"graph(%x: f64[45, 150], %y: f64[150, 35]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "m=24 n=24 k=64 tm=6 tn=8"},

@@ -57,6 +57,8 @@ static const struct product_case by_warpgroups[] = {
      * total twice, an epilogue */
     {"graph(%x: f32[70, 520], %y: f32[520, 36]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
+    {"graph(%x: f32[40, 1224], %y: f32[1224, 36]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
     {"graph(%x: f32[523, 67], %y: f32[41, 523]) {\n %a = permute(%x, [1, 0])\n"
      " %b = permute(%y, [1, 0])\n %z = mm(%a, %b)\n return %z\n}\n",
      "mma=1 m=64 n=32 k=64 stages=3 warps=8 pairs=1"},
@@ -211,6 +213,9 @@ static const struct product_case by_warpgroups[] = {
     {"graph(%x: f8e4m3[64, 1030], %y: f8e4m3[1030, 32]) {\n %a = bfloat16(%x)\n"
      " %b = bfloat16(%y)\n %z = mm(%a, %b)\n return %z\n}\n",
      "mma=1 m=64 n=32 k=64 stages=2 warps=8 split=2"},
+    {"graph(%x: i8[200, 80], %y: i8[200, 80]) {\n %a = int(%x)\n %b = int(%y)\n"
+     " %t = permute(%b, [1, 0])\n %z = mm(%a, %t)\n %u = triu(%z)\n return %u\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
     {"graph(%x: i8[136, 80], %y: i8[80, 280]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=1 m=64 n=64 k=64 stages=3 warps=8 fit=2"},
     /* parts of the depth */
@@ -523,6 +528,76 @@ static const struct product_case by_threads[] = {
      "m=16 n=64 k=16 tm=2 tn=4 warps=4"},
 };
 
+/* Where terms count (kernel/edges.c): half of the results, above or below a diagonal that is none
+ * of the tiles'; factors that are 0 beyond one, along the depth and the rows, both of them; a band;
+ * and rows with a part that no product reaches. */
+#define ABOVE "{\n %z = mm(%x, %y)\n %t = triu(%z, 3)\n return %t\n}\n"
+#define BELOW "{\n %z = bmm(%x, %y)\n %t = tril(%z, -40)\n return %t\n}\n"
+#define FACTOR "{\n %a = tril(%x, 5)\n %z = mm(%a, %y)\n return %z\n}\n"
+#define FACTORS                                                                                    \
+    "{\n %p = permute(%x, [1, 0])\n %a = triu(%p, -20)\n %b = triu(%y, 9)\n %z = mm(%a, %b)\n"     \
+    " %t = triu(%z)\n return %t\n}\n"
+#define NO_DEPTH "{\n %a = tril(%x, -70)\n %z = mm(%a, %y)\n %s = add(%z, 1)\n return %s\n}\n"
+#define ROWS(n) " %r = arange(0, " #n ")\n %i = view(%r, [" #n ", 1])\n"
+#define BAND                                                                                       \
+    "{\n" ROWS(200) " %d = sub(%i, %r)\n %e = abs(%d)\n %c = le(%e, 30)\n %z = mm(%x, %y)\n"       \
+                    " %t = where(%c, %z, -1)\n return %t\n}\n"
+#define CAUSAL                                                                                     \
+    "{\n" ROWS(150) " %c = gt(%r, %i)\n %z = bmm(%x, %y)\n %m = mul(%z, 0.25)\n"                   \
+                    " %t = masked_fill(%m, %c, -inf)\n"
+#define SOFTMAX " %s = softmax(%t, 2)\n return %s\n}\n"
+#define LARGEST " %s = amax(%t, 2)\n return %t, %s\n}\n"
+
+static const struct product_case masked[] = {
+    {"graph(%x: bf16[200, 72], %y: bf16[72, 216]) " ABOVE, "mma=1 m=64 n=64 k=32 stages=3 warps=8"},
+    {"graph(%x: f32[200, 520], %y: f32[520, 200]) " ABOVE,
+     "mma=1 m=64 n=32 k=64 stages=2 warps=8 pairs=1"},
+    {"graph(%x: f32[136, 520], %y: f32[520, 200]) " ABOVE,
+     "mma=1 m=64 n=32 k=64 stages=2 warps=8 split=2 pairs=1"},
+    {"graph(%x: f16[2, 136, 72], %y: f16[2, 72, 200]) " BELOW,
+     "mma=1 m=64 n=128 k=16 stages=3 cluster=2 warps=8"},
+    {"graph(%x: bf16[200, 232], %y: bf16[232, 72]) " FACTOR,
+     "mma=1 m=64 n=64 k=32 stages=3 warps=8"},
+    {"graph(%x: bf16[200, 232], %y: bf16[232, 72]) " FACTOR,
+     "mma=1 m=64 n=128 k=32 stages=2 cluster=2 warps=8"},
+    {"graph(%x: bf16[200, 232], %y: bf16[232, 72]) " FACTOR,
+     "mma=1 m=64 n=64 k=16 stages=4 split=3 warps=8"},
+    {"graph(%x: f32[200, 232], %y: f32[232, 72]) " FACTOR, "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+    {"graph(%x: bf16[232, 200], %y: bf16[232, 216]) " FACTORS,
+     "mma=1 m=128 n=32 k=32 stages=2 warps=12"},
+    {"graph(%x: bf16[136, 72], %y: bf16[72, 64]) " NO_DEPTH,
+     "mma=1 m=64 n=64 k=16 stages=3 warps=8"},
+    {"graph(%x: bf16[200, 72], %y: bf16[72, 200]) " BAND, "mma=1 m=64 n=32 k=64 stages=2 warps=8"},
+    {"graph(%x: bf16[2, 150, 40], %y: bf16[2, 40, 150]) " CAUSAL SOFTMAX,
+     "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
+    {"graph(%x: bf16[2, 150, 40], %y: bf16[2, 40, 150]) " CAUSAL LARGEST,
+     "mma=1 m=64 n=128 k=32 stages=2 cluster=2 warps=8"},
+};
+
+static const struct product_case masked_by_warps[] = {
+    {"graph(%x: bf16[200, 72], %y: bf16[72, 216]) " ABOVE,
+     "mma=2 m=64 n=32 k=32 tm=32 tn=16 stages=3 warps=4"},
+    {"graph(%x: f32[200, 232], %y: f32[232, 72]) " FACTOR,
+     "mma=2 m=64 n=32 k=64 tm=32 tn=16 stages=2 warps=4"},
+    {"graph(%x: bf16[232, 200], %y: bf16[232, 216]) " FACTORS,
+     "mma=2 m=32 n=32 k=16 tm=16 tn=16 stages=4 warps=4 split=2"},
+    {"graph(%x: bf16[136, 72], %y: bf16[72, 64]) " NO_DEPTH,
+     "mma=2 m=64 n=64 k=32 tm=32 tn=32 stages=2 warps=4"},
+    {"graph(%x: bf16[2, 150, 40], %y: bf16[2, 40, 150]) " CAUSAL SOFTMAX,
+     "mma=2 m=32 n=64 k=32 tm=16 tn=32 stages=2 warps=4"},
+};
+
+static const struct product_case masked_by_threads[] = {
+    {"graph(%x: f32[200, 72], %y: f32[72, 216]) products strict " ABOVE,
+     "m=64 n=64 k=16 tm=8 tn=8 warps=2"},
+    {"graph(%x: f32[200, 1232], %y: f32[1232, 72]) products strict " FACTOR,
+     "m=64 n=64 k=8 tm=4 tn=4 warps=8"},
+    {"graph(%x: f32[232, 200], %y: f32[232, 216]) products strict " FACTORS,
+     "m=32 n=64 k=16 tm=4 tn=4 warps=4"},
+    {"graph(%x: f32[136, 72], %y: f32[72, 64]) products strict " NO_DEPTH,
+     "m=64 n=64 k=16 tm=8 tn=8 warps=2"},
+};
+
 static void add(struct arena *a, case_vec *out, const struct product_case *p, bool old, bool tiny) {
     vec_push(a, out,
              ((struct case_graph){.text = p->text,
@@ -547,4 +622,10 @@ void cases_products(struct arena *a, case_vec *out) {
         add(a, out, &read_back_by_warps[i], i % 2 == 0, i % 3 == 0);
     for (size_t i = 0; i < sizeof by_threads / sizeof *by_threads; i++)
         add(a, out, &by_threads[i], i % 2 == 0, false);
+    for (size_t i = 0; i < sizeof masked / sizeof *masked; i++)
+        add(a, out, &masked[i], false, i % 3 != 0);
+    for (size_t i = 0; i < sizeof masked_by_warps / sizeof *masked_by_warps; i++)
+        add(a, out, &masked_by_warps[i], i % 3 == 0, i % 3 != 0);
+    for (size_t i = 0; i < sizeof masked_by_threads / sizeof *masked_by_threads; i++)
+        add(a, out, &masked_by_threads[i], i % 2 == 0, false);
 }

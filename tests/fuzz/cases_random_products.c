@@ -69,18 +69,27 @@ static const char *put_factor(struct product_text *t, const char *name, int rows
         buf_printf(&t->body, " %s = maximum(%s, %%%s)\n", fresh(t), value, other);
         value = t->value;
     }
+    if (rng_below(t->r, 6) == 0) {
+        buf_printf(&t->body, " %s = tri%c(%s, %d)\n", fresh(t), rng_below(t->r, 2) ? 'l' : 'u',
+                   value, rng_below(t->r, rows + columns) - rows);
+        value = t->value;
+    }
     return value;
 }
 
 static void put_behind(struct product_text *t, int i) {
     const char *before = t->value, *name = arena_printf(t->a, "p%d", i);
-    switch (rng_below(t->r, 7)) {
+    switch (rng_below(t->r, 8)) {
     case 0: put_parameter(t, name, arena_printf(t->a, "[%d]", t->n)); break;
     case 1: put_parameter(t, name, arena_printf(t->a, "[%d, 1]", t->m)); break;
     case 2: put_parameter(t, name, shape(t, t->m, t->n)); break;
     case 3: buf_printf(&t->body, " %s = gelu(%s)\n", fresh(t), before); return;
     case 4: buf_printf(&t->body, " %s = sigmoid(%s)\n", fresh(t), before); return;
     case 5: buf_printf(&t->body, " %s = mul(%s, 0.5)\n", fresh(t), before); return;
+    case 6:
+        buf_printf(&t->body, " %s = tri%c(%s, %d)\n", fresh(t), rng_below(t->r, 2) ? 'l' : 'u',
+                   before, rng_below(t->r, t->m + t->n) - t->m);
+        return;
     default: buf_printf(&t->body, " %s = relu(%s)\n", fresh(t), before); return;
     }
     buf_printf(&t->body, " %s = add(%s, %%%s)\n", fresh(t), before, name);

@@ -106,11 +106,25 @@ static void test_never(void **state) {
     CHECK(tests);
 }
 
+/* A mask of positions is made again behind a product, but for a factor it is stored. */
+static void test_masks(void **state) {
+    static const struct test tests[] = {
+        {"graph(%x: f32[8, 6], %w: f32[6, 4]) {\n %m = mm(%x, %w)\n %t = triu(%m)\n return %t\n}\n",
+         1, "ge: computed again where it is read, saves 64 bytes\n"},
+        {"graph(%x: f32[8, 6], %w: f32[6, 4], %v: f32[6, 4]) {\n %m = mm(%x, %w)\n %t = triu(%m)\n"
+         " %q = mm(%x, %v)\n %u = triu(%q)\n return %t, %u\n}\n",
+         2, "ge: computed again where it is read"},
+        {"graph(%x: f32[8, 6], %w: f32[6, 4]) {\n %a = tril(%x)\n %m = mm(%a, %w)\n return %m\n}\n",
+         2, NULL},
+    };
+    CHECK(tests);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_two_reductions), cmocka_unit_test(test_diamond),
         cmocka_unit_test(test_work),           cmocka_unit_test(test_kernel_goes),
-        cmocka_unit_test(test_never),
+        cmocka_unit_test(test_never),          cmocka_unit_test(test_masks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -560,6 +560,195 @@ static void test_print_rows(void **state) {
     }
 }
 
+/* ---- where terms count ----------------------------------------------------------------------- */
+
+static const char above[] = "graph(%a: bf16[200, 40], %b: bf16[40, 168]) {\n"
+                            "  %c: bf16[200, 168] = mm(%a, %b)\n"
+                            "  %t: bf16[200, 168] = triu(%c, 3)\n"
+                            "  return %t\n}\n";
+static const char below[] = "graph(%a: bf16[200, 168], %b: bf16[168, 72]) {\n"
+                            "  %l: bf16[200, 168] = tril(%a, -20)\n"
+                            "  %c: bf16[200, 72] = mm(%l, %b)\n"
+                            "  return %c\n}\n";
+static const char deep_below[] = "graph(%a: f32[136, 552], %b: f32[552, 40]) {\n"
+                                 "  %l: f32[136, 552] = tril(%a, 300)\n"
+                                 "  %c: f32[136, 40] = mm(%l, %b)\n"
+                                 "  return %c\n}\n";
+static const char right[] = "graph(%a: bf16[2, 72, 168], %b: bf16[2, 168, 200]) {\n"
+                            "  %u: bf16[2, 168, 200] = triu(%b, 5)\n"
+                            "  %c: bf16[2, 72, 200] = bmm(%a, %u)\n"
+                            "  return %c\n}\n";
+
+/* Does it lie on the side of all edges that vary with these axes alone? */
+static bool is_inside(const struct kernel *k, int64_t z, int64_t m, int64_t n, int64_t r,
+                      uint8_t axes) {
+    const int64_t at[AXIS_COUNT] = {[AXIS_Z] = z, [AXIS_M] = m, [AXIS_N] = n, [AXIS_R] = r};
+    for (uint32_t i = 0; i < k->edges.n; i++) {
+        int64_t sum = k->edges.at[i].first;
+        bool others = false;
+        for (int a = 0; a < AXIS_COUNT; a++) {
+            sum += k->edges.at[i].by[a] * at[a];
+            others |= k->edges.at[i].by[a] && !(axes >> a & 1);
+        }
+        if (sum < 0 && !others) return false;
+    }
+    return true;
+}
+
+/* What is not is 0 in memory. */
+static const float *bounded_planes(struct arena *a, const struct kernel *k, const struct operand *o,
+                                   unsigned seed) {
+    float *x = planes_of(a, o, seed);
+    bool left = o->axis == AXIS_M;
+    size_t n = (size_t)(o->batches * o->rows * o->depth);
+    for (size_t i = 0; i < n * (size_t)o->planes; i++) {
+        int64_t r = (int64_t)i % o->depth, row = (int64_t)i / o->depth % o->rows;
+        if (!is_inside(k, 0, row, row, r, MASK_R | (left ? MASK_M : MASK_N))) x[i] = 0;
+    }
+    return x;
+}
+
+static int64_t wrong_inside(struct arena *a, const struct tile_program *t,
+                            const struct kernel *right_one, uint64_t seed, const char **why) {
+    const struct kernel *k = t->block->kernel;
+    const struct operand *x = &t->product->a, *y = &t->product->b;
+    const float *in[] = {bounded_planes(a, right_one, x, 1), bounded_planes(a, right_one, y, 2)};
+    int64_t nz = kernel_size(k, AXIS_Z), nm = kernel_size(k, AXIS_M), nn = kernel_size(k, AXIS_N);
+    float *out = NEW_ARRAY(a, float, (size_t)(nz * nm * nn));
+    int64_t wrong = 0;
+    *why = tile_run(t, in, out, seed, a);
+    for (int64_t z = 0; z < nz; z++)
+        for (int64_t m = 0; m < nm; m++)
+            for (int64_t n = 0; n < nn; n++) {
+                double terms, want = exact(t, in, z, m, n, &terms);
+                float is = out[(z * nm + m) * nn + n];
+                if (!is_inside(right_one, z, m, n, 0, MASK_M | MASK_N))
+                    wrong += isnan(is);
+                else
+                    wrong += !(fabs(is - want) <= terms * 0x1p-20);
+            }
+    return wrong;
+}
+
+static const struct bounded_case {
+    const char *graph, *config;
+} bounded_cases[] = {
+    {above, "mma=1 m=64 n=32 k=16 stages=2 warps=8"},
+    {above, "mma=1 m=64 n=64 k=32 stages=3 warps=8"},
+    {above, "mma=1 m=64 n=128 k=32 stages=2 cluster=2 warps=8"},
+    {above, "mma=2 m=32 n=32 k=16 tm=16 tn=16 stages=3 warps=4"},
+    {below, "mma=1 m=64 n=32 k=16 stages=3 warps=8"},
+    {below, "mma=1 m=64 n=128 k=64 stages=2 cluster=2 warps=8"},
+    {below, "mma=1 m=64 n=64 k=16 stages=3 warps=8 split=3"},
+    {below, "mma=2 m=64 n=32 k=32 tm=32 tn=16 stages=3 warps=4"},
+    {right, "mma=1 m=64 n=32 k=32 stages=2 warps=8"},
+    {right, "mma=2 m=32 n=64 k=32 tm=16 tn=32 stages=2 warps=4 split=2"},
+    {deep_below, "mma=1 m=64 n=32 k=64 stages=2 warps=8 pairs=1"},
+    {deep_below, "mma=1 m=64 n=32 k=64 stages=2 warps=8"},
+};
+enum { BOUNDED_CASES = sizeof bounded_cases / sizeof *bounded_cases };
+
+/* Tiles have the steps that count, and no others; all numbers are right, but of results nobody
+ * wants. */
+static void test_bounded(void **state) {
+    for (int i = 0; i < BOUNDED_CASES; i++)
+        for (uint64_t seed = 0; seed < 4; seed++) {
+            struct arena *a = arena_new();
+            const struct bounded_case *c = &bounded_cases[i];
+            const char *why;
+            struct tile_program *t = program_of(a, c->graph, c->config);
+            assert_true(t->product->bounded);
+            assert_true(t->product->mean_steps < 0.9 * (double)tile_steps(t));
+            int64_t wrong = wrong_inside(a, t, t->block->kernel, seed, &why);
+            if (why || wrong)
+                fail_msg("%s, seed %d: %s, %lld wrong", c->config, (int)seed, why ? why : "",
+                         (long long)wrong);
+            arena_free(a);
+        }
+}
+
+/* An edge that is a tile off, or has its other side, leaves out terms that count: the numbers are
+ * wrong. A tile that is drawn twice leaves out another. */
+static void test_mistakes_of_edges(void **state) {
+    for (int i = 0; i < BOUNDED_CASES; i++)
+        for (int mistake = 0; mistake < 2; mistake++) {
+            struct arena *a = arena_new();
+            const struct bounded_case *c = &bounded_cases[i];
+            const char *why;
+            struct tile_program *t = program_of(a, c->graph, c->config);
+            struct kernel *k = (struct kernel *)t->block->kernel, is = *k;
+            struct edge e = k->edges.at[0];
+            is.edges.at =
+                memcpy(NEW_ARRAY(a, struct edge, k->edges.n), k->edges.at, sizeof e * k->edges.n);
+            if (!mistake) k->edges.at[0].first = -65 - e.first;
+            if (mistake)
+                k->edges.at[0].first -= e.by[AXIS_R] ? t->ring[TILE_A].depth : 160;
+            else
+                for (int x = 0; x < AXIS_COUNT; x++) k->edges.at[0].by[x] = -e.by[x];
+            if (!wrong_inside(a, t, &is, 0, &why) && !why)
+                fail_msg("%s: nothing is wrong of mistake %d", c->config, mistake);
+            arena_free(a);
+        }
+    struct arena *a = arena_new();
+    struct tile_program *t = program_of(a, above, bounded_cases[0].config);
+    assert_non_null(t->order);
+    assert_null(tile_verify(t, a));
+    int *order =
+        memcpy(NEW_ARRAY(a, int, tile_all(t)), t->order, sizeof(int) * (size_t)tile_all(t));
+    order[1] = order[0];
+    t->order = order;
+    assert_non_null(strstr(tile_verify(t, a), "T15: tile"));
+    arena_free(a);
+}
+
+/* Pairs: no total has more than 16 sums in a row where there is none beside it, or a short one. */
+static void test_folds(void **state) {
+    static const struct {
+        int depth, block, levels;
+    } cases[] = {{1024, 1, 0}, {1088, 16, 1}, {2048, 16, 1}, {4032, 16, 1}, {4096, 32, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        int k = cases[i].depth;
+        const char *graph = arena_printf(a,
+                                         "graph(%%a: f32[64, %d], %%b: f32[%d, 64]) {\n"
+                                         "  %%c: f32[64, 64] = mm(%%a, %%b)\n  return %%c\n}\n",
+                                         k, k);
+        const struct folds *f = &program_of(a, graph, of_pairs)->product->folds;
+        assert_int_equal(f->block, cases[i].block);
+        assert_int_equal(f->levels, cases[i].levels);
+        arena_free(a);
+    }
+}
+
+/* Blocks have about as many steps: of triangles no block more than one tile above the mean. */
+static void test_order(void **state) {
+    struct arena *a = arena_new();
+    static const char *const graphs[] = {
+        "graph(%a: bf16[2048, 512], %b: bf16[512, 2048]) {\n  %c: bf16[2048, 2048] = mm(%a, %b)\n"
+        "  %t: bf16[2048, 2048] = triu(%c)\n  return %t\n}\n",
+        "graph(%a: bf16[2048, 2048], %b: bf16[2048, 1024]) {\n"
+        "  %l: bf16[2048, 2048] = tril(%a)\n  %c: bf16[2048, 1024] = mm(%l, %b)\n"
+        "  return %c\n}\n"};
+    for (int i = 0; i < 2; i++) {
+        struct tile_program *t =
+            program_of(a, graphs[i], "mma=1 m=128 n=128 k=64 stages=3 warps=12");
+        int64_t blocks = t->block->grid, tiles = tile_all(t), all = 0, most = 0;
+        int64_t *steps = NEW_ARRAY(a, int64_t, blocks);
+        for (int64_t j = 0; j < tiles; j++) {
+            int64_t z, m, n;
+            tile_place(t, j, &z, &m, &n);
+            int64_t of_tile = tile_steps_at(t, z, m, n).n;
+            steps[j % blocks] += of_tile;
+            all += of_tile;
+        }
+        for (int64_t b = 0; b < blocks; b++)
+            if (steps[b] > most) most = steps[b];
+        assert_true(tiles > 8 * blocks && all * 10 < tiles * tile_steps(t) * 6);
+        assert_true(most <= all / blocks + 8);
+    }
+    arena_free(a);
+}
+
 /* ---- planted mistakes ------------------------------------------------------------------------ */
 
 static uint32_t find(const struct tile_program *t, enum tile_op op, int nth) {
@@ -744,10 +933,10 @@ static void test_mistakes_of_bytes(void **state) {
     }
     r->operand = &o;
     o.along = true;
-    assert_string_equal(tile_verify(t, a), "T15: lines of B run along the rows");
+    assert_string_equal(tile_verify(t, a), "T16: lines of B run along the rows");
     o.along = false;
     r->depth = 48;
-    assert_string_equal(tile_verify(t, a), "T15: steps of B end within an instruction");
+    assert_string_equal(tile_verify(t, a), "T16: steps of B end within an instruction");
     arena_free(a);
 }
 
@@ -857,6 +1046,10 @@ static void test_mistakes_of_rows(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bounded),
+        cmocka_unit_test(test_mistakes_of_edges),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_folds),
         cmocka_unit_test(test_print),
         cmocka_unit_test(test_print_tf32),
         cmocka_unit_test(test_turned_rows),

@@ -1,0 +1,63 @@
+/* loop.h: steps that are the same again and again, as one node: what the field calls a scan.
+ *
+ *   %hs: f32[512, 16, 64] = loop([%h0, %xs, %u], carried=[0, -1, -1], first=[0, 0, 0],
+ *                                way=[0, 1, 0], steps=512, body=graph(%h, %x, %w) {
+ *       ...
+ *       return %tanh }, output=0)
+ *
+ *   h = h0;  for t in 0 .. 511:  hs[t] = h = body(h, xs[0 + 1 * t], u)[0]
+ *
+ * Operand i is the body's input i in one of three ways: whole, the same in each step; sliced, the
+ * element first + way * t of its outermost dimension; or carried, what output carried[i] of the
+ * step before came to, and in step 0 the operand. The node is output `output` of all steps, stacked.
+ * Nodes that differ in that alone are one loop, which whoever runs it runs once: a body is told by
+ * its address, and a pass that changes it makes another, the same for all of them.
+ *
+ * loop_step and loop_stack are what lowering makes of it (loop/flatten.c); no captured graph has
+ * them. */
+#ifndef WS_GRAPH_LOOP_H
+#define WS_GRAPH_LOOP_H
+
+#include "graph/graph.h"
+
+enum loop_argument {
+    LOOP_OPERANDS,
+    LOOP_CARRIED,
+    LOOP_FIRST,
+    LOOP_WAY,
+    LOOP_STEPS,
+    LOOP_BODY,
+    LOOP_OUTPUT,
+    LOOP_ARGUMENTS
+};
+
+enum loop_way { LOOP_IS_WHOLE, LOOP_IS_SLICED, LOOP_IS_CARRIED };
+struct loop_role {
+    enum loop_way is;
+    uint32_t output;    /* carried */
+    int64_t first, way; /* sliced */
+};
+
+struct loop_role loop_role(const struct graph *g, const struct arg *args, uint32_t operand);
+int64_t loop_steps(const struct graph *g, const struct arg *args);
+uint32_t loop_output(const struct graph *g, const struct arg *args);
+/* Of a step. */
+const struct meta *loop_output_meta(const struct graph *g, const struct arg *args);
+/* Are they outputs of one loop? */
+bool loop_same(const struct node *a, const struct node *b);
+
+/* Each body in g once, as f makes it anew. */
+void loop_renew_bodies(struct graph *g, struct graph *(*f)(struct graph *, const void *),
+                       const void *ctx);
+
+/* As graph_work counts it. */
+double loop_work(const struct graph *g, node_id id);
+
+/* roll.c: runs of nodes that are the same steps as loops; what is none stays as it is. Returns a new
+ * graph in the same arena, or g. */
+struct graph *graph_roll(struct graph *g);
+
+/* unroll.c: the inverse: every loop as the nodes of its steps. */
+struct graph *graph_unroll(struct graph *g);
+
+#endif

@@ -1,0 +1,260 @@
+/* Loops against the steps that they were rolled of: what is found, what is none, text, values,
+ * bounds. */
+#include "graph/autograd.h"
+#include "graph/loop.h"
+#include "graph_test.h"
+
+enum { STEPS = 12 };
+
+/* STEPS lines of `step`, in which @ is the step and ~ the one before, and what comes after. */
+static const char *steps_text(struct arena *a, const char *inputs, const char *before,
+                              const char *step, const char *after) {
+    struct buf b = buf_new(a);
+    buf_printf(&b, "graph(%s) {\n%s", inputs, before);
+    for (int t = 0; t < STEPS; t++)
+        for (const char *p = step; *p; p++)
+            if (*p == '@' || *p == '~')
+                buf_printf(&b, "%d", *p == '@' ? t + 1 : t);
+            else
+                buf_putc(&b, *p);
+    buf_printf(&b, "%s}\n", after);
+    return b.p;
+}
+
+/* "[%h1, %h2, ..]", backwards if way is -1. */
+static const char *all_steps(struct arena *a, const char *name, int way) {
+    struct buf b = buf_new(a);
+    for (int t = 0; t < STEPS; t++)
+        buf_printf(&b, "%s%%%s%d", t ? ", " : "[", name, way > 0 ? t + 1 : STEPS - t);
+    buf_puts(&b, "]");
+    return b.p;
+}
+
+static int count_loops(const struct graph *g) {
+    int n = 0;
+    for (node_id id = 0; id < g->nodes.n; id++) n += g->nodes.at[id].op == OP_LOOP;
+    return n;
+}
+
+static void same_values(const struct graph *g, const struct graph *h, double most) {
+    struct value in[MAX_TEST_VALUES], x[MAX_TEST_VALUES], y[MAX_TEST_VALUES];
+    random_inputs(g, in);
+    must_eval(g, in, x);
+    must_eval(h, in, y);
+    for (uint32_t k = 0; k < g->outputs.n; k++) {
+        assert_int_equal(x[k].n, y[k].n);
+        for (int64_t i = 0; i < x[k].n; i++) {
+            double want = value_number(&x[k], i), got = value_number(&y[k], i);
+            if (!(fabs(want - got) <= most * (1 + fabs(want))))
+                fail_msg("out%u[%lld] is %.17g, of the steps %.17g\n%s", k, (long long)i, got, want,
+                         printed(h));
+        }
+    }
+    free_values(in, g->inputs.n);
+    free_values(x, g->outputs.n);
+    free_values(y, g->outputs.n);
+}
+
+/* A right computation in f32 is within the bounds, and one that is off by 1 % is not. */
+static void bounds_hold(struct graph *g) {
+    struct rounding how = {.device = DEVICE_CPU, .stores = true};
+    struct graph *d = graph_simplify(graph_decompose_but_landings(graph_simplify(g)));
+    struct graph *bound = graph_bound(d, how), *rounds = NEW(g->arena, struct graph);
+    struct value in[MAX_TEST_VALUES], x[MAX_TEST_VALUES], y[MAX_TEST_VALUES], e[MAX_TEST_VALUES];
+    const char *why = graph_verify(bound, false);
+    if (why) fail_msg("%s\n%s", why, printed(bound));
+    *rounds = *d;
+    rounds->stores_values = true;
+    random_inputs(g, in);
+    must_eval(d, in, x);
+    must_eval(rounds, in, y);
+    must_eval(bound, in, e);
+    int64_t told = 0, n = 0;
+    for (uint32_t k = 0; k < g->outputs.n; k++)
+        for (int64_t i = 0; i < x[k].n; i++, n++) {
+            double want = value_number(&x[k], i), off = fabs(value_number(&y[k], i) - want);
+            if (!(off <= e[k].v[i])) fail_msg("off by %g, at most %g", off, e[k].v[i]);
+            told += 0.01 * fabs(want) > e[k].v[i];
+        }
+    assert_true(told > n / 2);
+    free_values(in, g->inputs.n);
+    free_values(x, g->outputs.n);
+    free_values(y, g->outputs.n);
+    free_values(e, g->outputs.n);
+}
+
+/* The gradient of a loop, which is one again, against that of the steps. */
+static void same_gradients(struct graph *g, struct graph *r) {
+    struct diag d = diag_new(g->arena);
+    bool *wants = NEW_ARRAY(g->arena, bool, g->inputs.n);
+    for (uint32_t i = 0; i < g->inputs.n; i++) wants[i] = true;
+    struct graph *steps = graph_backward(g, wants, &d), *loop = graph_backward(r, wants, &d);
+    if (d.status != WS_OK) fail_msg("%s", d.text);
+    const char *why = graph_verify(loop, false);
+    if (why) fail_msg("%s\n%s", why, printed(loop));
+    assert_true(count_loops(loop) > count_loops(r));
+    same_values(steps, loop, 1e-12);
+    same_values(steps, graph_simplify(graph_decompose(loop)), 1e-12);
+}
+
+static void rolls(struct arena *a, const char *text, int loops) {
+    struct graph *g = must_parse(a, text), *r = graph_roll(g);
+    const char *why = graph_verify(r, false);
+    if (why) fail_msg("%s\n%s", why, printed(r));
+    if (count_loops(r) != loops) fail_msg("%d loops\n%s", count_loops(r), printed(r));
+    assert_string_equal(printed(must_parse(a, printed(r))), printed(r));
+    same_values(g, r, 1e-12);
+    same_values(must_parse(a, printed(r)), r, 0);
+    struct graph *d = graph_decompose(r), *s = graph_simplify(d), *u = graph_unroll(r);
+    why = graph_verify(s, true);
+    if (!why) why = graph_verify(u, false);
+    if (why) fail_msg("%s", why);
+    same_values(g, s, 1e-12);
+    same_values(g, u, 1e-12);
+    assert_int_equal(count_loops(u), 0);
+    bounds_hold(r);
+    same_gradients(g, r);
+}
+
+#define CELL "%x@ = select(%x, 0, ~)\n%p@ = mm(%h~, %u)\n%a@ = add(%x@, %p@)\n%h@ = tanh(%a@)\n"
+#define INPUTS "%x: f32[12, 3, 5], %h0: f32[3, 5], %u: f32[5, 5]"
+
+static void test_stacked(void **state) {
+    struct arena *a = arena_new();
+    const char *all = all_steps(a, "h", 1), *back = all_steps(a, "h", -1);
+    rolls(a, steps_text(a, INPUTS, "", CELL, arena_printf(a, "%%y = stack(%s)\nreturn %%y\n", all)),
+          1);
+    rolls(a,
+          steps_text(a, INPUTS, "", CELL,
+                     arena_printf(a, "%%y = stack(%s, dim=1)\nreturn %%y, %%h12, %%h3\n", all)),
+          1);
+    rolls(a,
+          steps_text(a, INPUTS, "", CELL,
+                     arena_printf(a, "%%y = cat(%s, dim=1)\nreturn %%y\n", back)),
+          1);
+    rolls(a,
+          steps_text(a, INPUTS, "", CELL,
+                     "%y = stack([%h0, %h1, %h2, %h3, %x1, %h12, %h11])\nreturn %y\n"),
+          1);
+    arena_free(a);
+}
+
+static void test_slices(void **state) {
+    struct arena *a = arena_new();
+    const char *kept = "%s@ = slice(%x, 1, ~, @)\n%x@ = view(%s@, [3, 5])\n%p@ = mm(%h~, %u)\n"
+                       "%a@ = add(%x@, %p@)\n%h@ = tanh(%a@)\n";
+    rolls(a,
+          steps_text(a, "%x: f32[3, 12, 5], %h0: f32[3, 5], %u: f32[5, 5]", "", kept,
+                     "return %h12\n"),
+          1);
+    rolls(a,
+          steps_text(a, INPUTS, "%x0 = select(%x, 0, 11)\n", /* what the step before has shown */
+                     "%x@ = select(%x, 0, ~)\n%p@ = mm(%h~, %u)\n%b@ = add(%x~, %p@)\n"
+                     "%a@ = add(%x@, %b@)\n%h@ = tanh(%a@)\n",
+                     "return %h12\n"),
+          1);
+    struct buf b = buf_new(a); /* backwards over what is before the steps */
+    for (int t = 0; t < STEPS; t++)
+        buf_printf(&b, "%%x%d = select(%%x, 0, %d)\n", t + 1, STEPS - 1 - t);
+    rolls(a,
+          steps_text(a, INPUTS, b.p, "%p@ = mm(%h~, %u)\n%a@ = add(%x@, %p@)\n%h@ = tanh(%a@)\n",
+                     arena_printf(a, "%%y = stack(%s)\nreturn %%y\n", all_steps(a, "h", -1))),
+          1);
+    arena_free(a);
+}
+
+/* A second loop over what the first has left, and two values that are carried. */
+static void test_chains(void **state) {
+    struct arena *a = arena_new();
+    struct buf b = buf_new(a);
+    for (int t = 1; t <= STEPS; t++)
+        buf_printf(&b, "%%q%d = mm(%%g%d, %%u)\n%%r%d = mul(%%q%d, %%h%d)\n%%g%d = tanh(%%r%d)\n",
+                   t, t - 1, t, t, STEPS + 1 - t, t, t);
+    rolls(a,
+          steps_text(a, INPUTS ", %g0: f32[3, 5]", "", CELL,
+                     arena_printf(a, "%sreturn %%g12\n", b.p)),
+          2);
+    const char *two =
+        "%p@ = mm(%h~, %u)\n%f@ = sigmoid(%p@)\n%m@ = mul(%f@, %c~)\n%c@ = add(%m@, %p@)\n"
+        "%h@ = tanh(%c@)\n";
+    rolls(a,
+          steps_text(a, "%h0: f32[3, 5], %c0: f32[3, 5], %u: f32[5, 5]", "", two,
+                     arena_printf(a, "%%y = stack(%s)\nreturn %%y, %%c12\n", all_steps(a, "h", 1))),
+          2);
+    arena_free(a);
+}
+
+/* Slices that leave some out, forwards and backwards. */
+static void test_strides(void **state) {
+    struct arena *a = arena_new();
+    for (int way = -1; way <= 1; way += 2) {
+        struct buf b = buf_new(a);
+        for (int t = 0; t < STEPS; t++)
+            buf_printf(&b, "%%x%d = select(%%x, 0, %d)\n", t + 1, way > 0 ? 1 + 2 * t : 23 - 2 * t);
+        rolls(a,
+              steps_text(a, "%x: f32[25, 3, 5], %h0: f32[3, 5], %u: f32[5, 5]", b.p,
+                         "%p@ = mm(%h~, %u)\n%a@ = add(%x@, %p@)\n%h@ = tanh(%a@)\n",
+                         "return %h12\n"),
+              1);
+    }
+    arena_free(a);
+}
+
+/* Other weights in each step, numbers that change, what is two steps old, no product. */
+static void test_none(void **state) {
+    struct arena *a = arena_new();
+    struct buf b = buf_new(a);
+    buf_puts(&b, "graph(%h0: f32[3, 5], %w: f32[12, 5, 5]) {\n");
+    for (int t = 0; t < STEPS; t++)
+        buf_printf(
+            &b,
+            "%%w%d = slice(%%w, 0, %d, %d)\n%%v%d = sum(%%w%d, [0])\n%%h%d = mm(%%h%d, %%v%d)\n", t,
+            t, t + 1, t, t, t + 1, t, t);
+    buf_puts(&b, "return %h12\n}\n");
+    rolls(a, b.p, 1); /* these are slices */
+    const char *none[] = {
+        "%p@ = mm(%h~, %u)\n%h@ = rand([3, 5], @)\n",
+        "%p@ = mm(%h~, %u)\n%s@ = slice(%p@, 1, 0, 5)\n%h@ = mul(%s@, @)\n",
+        "%h@ = sin(%h~)\n",
+    };
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        struct graph *g = must_parse(
+            a, steps_text(a, "%h0: f32[3, 5], %u: f32[5, 5]", "", none[i], "return %h12\n"));
+        assert_int_equal(count_loops(graph_roll(g)), 0);
+    }
+    arena_free(a);
+}
+
+static void refuses(const char *part, const char *call) {
+    struct arena *a = arena_new();
+    const char *why;
+    const char *text =
+        arena_printf(a,
+                     "graph(%%x: f32[12, 3], %%h: f32[3]) {\n  %%y = loop([%%h, %%x], "
+                     "%s, body=graph(%%a: f32[3], %%b: f32[3]) {\n %%s = add(%%a, %%b)\n"
+                     " return %%s\n }, output=0)\n  return %%y\n}\n",
+                     call);
+    struct graph *g = try_parse(a, text, &why);
+    if (!part ? !g : g || !strstr(why, part)) fail_msg("%s: %s", call, g ? "taken" : why);
+    arena_free(a);
+}
+
+static void test_refused(void **state) {
+    refuses(NULL, "carried=[0, -1], first=[0, 0], way=[0, 1], steps=12");
+    refuses(NULL, "carried=[0, -1], first=[0, 11], way=[0, -1], steps=12");
+    refuses("no such slices", "carried=[0, -1], first=[0, 0], way=[0, 1], steps=13");
+    refuses("no such slices", "carried=[0, -1], first=[0, 0], way=[0, -1], steps=2");
+    refuses("no such output", "carried=[1, -1], first=[0, 0], way=[0, 1], steps=12");
+    refuses("not what the body takes", "carried=[0, -1], first=[0, 0], way=[0, 0], steps=12");
+    refuses("2 inputs", "carried=[0], first=[0, 0], way=[0, 1], steps=12");
+    refuses("needs steps", "carried=[0, -1], first=[0, 0], way=[0, 1], steps=0");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stacked), cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_chains),  cmocka_unit_test(test_strides),
+        cmocka_unit_test(test_none),    cmocka_unit_test(test_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
