@@ -52,9 +52,10 @@
  *   T13 what stays in shared memory, copied in the block's first tile, is the same for all of its
  *       tiles, and has a stage for each step;
  *   T14 of a left factor that threads read into registers a DOT is drained, with none under way,
- *       before the step ends.
+ *       before the step ends;
  *   T15 each tile is drawn once, and has all steps along the depth whose terms count (bounded):
- *       what is made, or stays, has all steps of every tile.
+ *       what is made, or stays, has all steps of every tile;
+ *   T16 lines of bytes, and of tf32, run along the depth, which goes by whole instructions.
  *
  * Where the epilogue reduces, the store is followed by
  *

@@ -297,6 +297,17 @@ static const char *check_staying(struct checker *c, const struct tile_ring *r) {
     return NULL;
 }
 
+/* Units read lines along the rows of 16 bits alone. */
+static const char *check_lines(struct checker *c, const struct tile_ring *r) {
+    enum { INSTRUCTION = 32 }; /* bytes of depth */
+    int bytes = dtype_bytes(r->operand->dtype);
+    if (bytes != 2 && r->operand->along && !r->operand->in_registers)
+        return arena_printf(c->arena, "T16: lines of %s run along the rows", r->name);
+    if (r->depth * bytes % INSTRUCTION)
+        return arena_printf(c->arena, "T16: steps of %s end within an instruction", r->name);
+    return NULL;
+}
+
 /* Which tiles are drawn, and of which a part of the depth is left out. */
 static const char *check_draws(struct checker *c) {
     const struct tile_program *t = c->t;
@@ -337,7 +348,8 @@ static const char *check_rings(struct checker *c) {
             return arena_printf(c->arena, "T6: ring %s at %d", r->name, r->offset);
         if (r->bytes % aligned)
             return arena_printf(c->arena, "T6: tiles of %s have %d bytes", r->name, r->bytes);
-        const char *bad = check_windows(c, r);
+        const char *bad = check_lines(c, r);
+        if (!bad) bad = check_windows(c, r);
         if (!bad) bad = check_shorts(c, r);
         if (!bad) bad = check_staying(c, r);
         if (bad) return bad;
