@@ -101,7 +101,8 @@ static void test_precisions(void **state) {
                                    " %%z = mm(%%x, %%y)\n return %%z\n}\n";
         const char *tf32 = ptx_of(a, archs[i], arena_printf(a, text, " products tf32"), &c);
         assert_true(c.knob[KNOB_mma] && strstr(tf32, ".f32.tf32.tf32"));
-        assert_non_null(strstr(tf32, "cvt.rna.tf32.f32"));
+        bool by_maps = !strcmp(archs[i], "sm_90a"); /* which round what they copy */
+        assert_true(by_maps || strstr(tf32, "cvt.rna.tf32.f32"));
         const char *f32 = ptx_of(a, archs[i], arena_printf(a, text, ""), &c);
         assert_true(!strstr(f32, ".tf32") && strstr(f32, ".f32.bf16.bf16"));
         const char *strict = ptx_of(a, archs[i], arena_printf(a, text, " products strict"), &c);
