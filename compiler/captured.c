@@ -117,6 +117,7 @@ bool ws_is_training(const struct ws_captured *c) {
 
 struct ws_captured *ws_captured_of(struct arena *a, struct graph *g, const char *name) {
     struct ws_captured *c = NEW(a, struct ws_captured);
+    g = graph_roll(g);
     *c = (struct ws_captured){.arena = a,
                               .workload = name,
                               .axes = "",

@@ -88,7 +88,7 @@ static void make_one_pass(struct compile *c) {
 static bool transform(struct compile *c) {
     c->captured->graph->seed = c->captured->seed; /* of what forward draws */
     c->graph = graph_simplify(graph_decompose_for(graph_simplify(c->captured->graph), c->limits));
-    if (c->fusion == WS_FUSE) { /* eager runs what the user wrote */
+    if (c->fusion != WS_EAGER) { /* eager runs what the user wrote */
         c->graph = graph_extrema_first(c->graph);
         make_one_pass(c);
     }
@@ -105,8 +105,10 @@ static bool lower(struct compile *c) {
 }
 
 static bool fuse(struct compile *c) {
-    c->schedule = schedule_fuse(c->loops, c->limits, c->fusion == WS_EAGER, c->arena);
-    if (c->fusion == WS_FUSE) schedule_recompute(c->schedule);
+    static const enum fusing what[] = {
+        [WS_EAGER] = FUSING_EAGER, [WS_FUSE] = FUSING_ALL, [WS_APART] = FUSING_APART};
+    c->schedule = schedule_fuse(c->loops, c->limits, what[c->fusion], c->arena);
+    if (c->fusion != WS_EAGER) schedule_recompute(c->schedule);
     schedule_order(c->schedule);
     schedule_at_load(c->schedule, c->fusion == WS_EAGER);
     schedule_memory(c->schedule);
@@ -329,6 +331,7 @@ static bool build_kernels(struct compile *c) {
         if (!p->kernels[i].at_load) p->flops += k->flops * p->kernels[i].steps;
     }
     p->bytes = least_bytes(c);
+    p->may_be_apart = c->schedule->may_be_apart;
     p->configs = NEW_ARRAY(c->arena, struct ws_configs, p->n_kernels);
     find_same(c);
     return stage(c, "kernel");

@@ -93,7 +93,7 @@ struct running {
     uint32_t *order; /* of the launches: those before the slices, of each slice, and after */
     uint32_t begin[3], end[3];
     uint32_t *maker; /* by buffer: the place in the order of who writes it */
-    uint32_t *last; /* by buffer: one more than the place in the order of the last that takes it */
+    uint32_t *last;  /* by buffer: one more than the place in the order of the last that takes it */
     int64_t row, rows; /* of the slice that is computed */
     struct queue *queue;
     VEC(struct block) idle;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "graph/graph.h"
+#include "graph/loop.h"
 
 /* ---- canonical names ------------------------------------------------------------------------- */
 
@@ -99,6 +100,7 @@ struct ws_captured *ws_captured_at(const struct ws_captured *c, const int64_t *s
     struct ws_captured *out = NEW(c->arena, struct ws_captured);
     *out = *c;
     out->graph = graph_specialize(c->graph, c->symbols, size, (uint32_t)c->n_symbols, c->arena);
+    out->graph = graph_roll(out->graph); /* of sizes that are symbols there are no loops */
     symbols_collect(out);
     return out;
 }
@@ -110,8 +112,8 @@ bool ws_captures_same(const struct ws_captured *symbolic, const struct ws_captur
     int64_t *values = NEW_ARRAY(a, int64_t, symbolic->n_symbols);
     struct buf now = buf_new(a), want = buf_new(a);
     for (int i = 0; i < symbolic->n_symbols; i++) values[i] = ex_hint(g->ex, symbolic->symbols[i]);
-    graph_print(&now,
-                graph_specialize(g, symbolic->symbols, values, (uint32_t)symbolic->n_symbols, a));
+    graph_print(&now, graph_roll(graph_specialize(g, symbolic->symbols, values,
+                                                  (uint32_t)symbolic->n_symbols, a)));
     graph_print(&want, numbers->graph);
     if (!strcmp(now.p, want.p)) return true;
     size_t n = 0;

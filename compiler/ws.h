@@ -53,6 +53,7 @@ enum ws_fusion {
     WS_EAGER, /* one kernel per operator of the captured graph, as PyTorch's eager mode launches
                  them */
     WS_FUSE,  /* fused by rule */
+    WS_APART, /* the same, but for reductions of what a matrix product comes to */
 };
 
 /* Lower for a device with these limits. The captured graph is not changed; call it once per fusion

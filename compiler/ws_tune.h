@@ -172,6 +172,7 @@ struct ws_program {
                           returned is an updated input, too; others have no buffer */
     double bytes, flops; /* of the whole graph if it were one kernel: inputs read once, outputs
                             written once; what runs at load left out */
+    bool may_be_apart;   /* under WS_APART it is another program, which may be faster */
     struct ws_configs *configs; /* by kernel, of those that were asked for: see ws_configs */
 };
 

@@ -59,6 +59,18 @@ row "capture of a 24-layer transformer, $(<"$tmp/ops") operators" "$(median <"$t
 row 'of it for each operator' "$(median <"$tmp/us")" us '' "warpsmith run $file --explain"
 row 'guard check of it, each call' "$(median <"$tmp/check")" us '' "warpsmith run $file --explain"
 
+# A workload, whose values have a budget: seconds of its capture, and the most memory by then.
+file=workloads/models/lstm.py
+quiet
+rm -f "$tmp"/{ms,mb}
+for ((i = 0; i < repeat; i++)); do
+    WS_LOGS=stages build/warpsmith explain $file >/dev/null 2>"$tmp/err"
+    sed -n 's/^\[stages\] capture: \([0-9.]*\) ms, .*/\1/p' "$tmp/err" >>"$tmp/ms"
+    sed -n 's/^\[stages\] capture: .*, at most \([0-9]*\) MB so far$/\1/p' "$tmp/err" >>"$tmp/mb"
+done
+row 'capture of an LSTM of 6 layers, 512 steps' "$(median <"$tmp/ms")" ms '<=1000' "warpsmith explain $file"
+row 'memory of it' "$(median <"$tmp/mb")" MB '' "warpsmith explain $file"
+
 file=tests/scripts/bench/small_function.py
 quiet
 explained $file

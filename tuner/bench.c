@@ -32,7 +32,8 @@ static enum ws_status capture_workload(struct bench_point *b) {
 static enum ws_status lower_programs(struct bench_point *b) {
     const struct device_limits *limits = &b->run->machine.limits;
     struct stages quiet = stages_new(b->arena, NULL, 0);
-    b->fused_program = ws_lower(b->captured, limits, WS_FUSE, &b->stages, b->d);
+    b->fused_program =
+        ws_lower(b->captured, limits, b->apart ? WS_APART : WS_FUSE, &b->stages, b->d);
     if (b->fused_program) b->eager_program = ws_lower(b->captured, limits, WS_EAGER, &quiet, b->d);
     if (b->d->status == WS_OK) bench_print_subject(b);
     return b->d->status;
@@ -91,6 +92,26 @@ static enum ws_status open_store(struct bench_point *b) {
         return b->d->status;
     r->opened = true;
     return WS_OK;
+}
+
+/* Reductions behind products are fused, apart if the store says so, or both are tuned: of points
+ * that stand for themselves. */
+static enum ws_status choose_program(struct bench_point *b) {
+    struct bench_run *r = b->run;
+    const struct command_line *line = &r->line;
+    bool apart, found;
+    if (b->apart || r->replay || r->sweep.ladder >= 0 || !b->fused_program->may_be_apart)
+        return WS_OK;
+    if (winner_apart(r->store, &r->machine, b->fused_program, &apart, &found, b->arena, b->d) !=
+        WS_OK)
+        return b->d->status;
+    b->open = !line->no_search && (!found || line->retune);
+    if (!apart || b->open) return WS_OK;
+    struct stages quiet = stages_new(b->arena, NULL, 0);
+    b->apart = true;
+    b->fused_program = ws_lower(b->captured, &r->machine.limits, WS_APART, &quiet, b->d);
+    if (b->fused_program) puts("reductions behind products are apart: it was faster when tuned");
+    return b->d->status;
 }
 
 static enum ws_status open_kernels(struct bench_point *b) {
@@ -165,8 +186,24 @@ static enum ws_status make_values(struct bench_point *b) {
     return b->d->status;
 }
 
+/* Is this the program with reductions apart, and not the better one? */
+static bool has_lost(const struct bench_point *b) {
+    const double WORTH = 0.99; /* of the other's time: else the simpler one stays */
+    return b->other && !(b->tuned_time.us.median < WORTH * b->other->tuned_time.us.median);
+}
+
+/* Which of the two programs stays. */
+static enum ws_status keep_program(struct bench_point *b) {
+    if (!b->other) return WS_OK;
+    printf("reductions behind products: fused %.2f us, apart %.2f us; %s\n",
+           b->other->tuned_time.us.median, b->tuned_time.us.median,
+           has_lost(b) ? "they stay fused" : "they are apart from now on");
+    return winner_keep_apart(b->run->store, &b->run->machine, b->other->fused_program, !has_lost(b),
+                             b->arena, b->d);
+}
+
 static enum ws_status keep_evidence(struct bench_point *b) {
-    if (!b->run->store) return WS_OK;
+    if (!b->run->store || has_lost(b)) return WS_OK;
     struct store_key key =
         winner_key(&b->run->machine, b->captured, b->fused_program, -1, b->arena);
     const struct timing *t = &b->tuned_time;
@@ -187,6 +224,7 @@ static enum ws_status keep_evidence(struct bench_point *b) {
 static enum ws_status write_rows(struct bench_point *b) {
     struct recorder *r = &b->run->recorder;
     if (b->run->replay) return WS_OK;
+    if (has_lost(b)) return recorder_flush(r, b->d); /* its trials */
     recorder_add_roof(r, &b->run->roof);
     recorder_add_program(r, ROLE_eager, &b->eager, &b->eager_time, &b->run->roof);
     recorder_set_check(r, b->trusts ? NULL : &b->data, &b->eager_worst);
@@ -216,6 +254,7 @@ static const struct {
     STAGE(lower_programs),      /* graph -> kernels: eager, and fused */
     STAGE(open_results),        /* before anything is measured: can the CSV be written? */
     STAGE(open_store),          /* what earlier runs have learnt */
+    STAGE(choose_program),      /* what is fused, if the store knows better */
     STAGE(begin_eager),         /* source -> binaries, in the background */
     STAGE(open_kernels),        /* configs of every kernel, and what the store knows of them */
     STAGE(begin_building),      /* the same of the reference, defaults, and what is tried first */
@@ -225,6 +264,7 @@ static const struct {
     STAGE(bench_tune_kernels),  /* try the configs, one kernel after the other */
     STAGE(bench_time_programs), /* the winners together; eager, default, tuned in turns */
     STAGE(doubt_roof),          /* the copy bandwidth once more, if they beat it */
+    STAGE(keep_program),        /* of two, the better one */
     STAGE(keep_evidence),       /* store */
     STAGE(bench_profile),       /* --profile: hardware counters */
     STAGE(write_rows),          /* CSV */
@@ -256,12 +296,17 @@ static void run_stage(struct bench_point *b, int stage) {
                 clock_ms() - begun);
 }
 
-/* Returns the exit code. */
-static int run_point(struct bench_run *r, int point) {
+/* Returns the exit code. other: the point with all fused, which was right; this one is apart. */
+static int run_program(struct bench_run *r, int point, struct bench_point *other) {
     struct arena *a = arena_new();
     struct diag d = diag_new(a);
-    struct bench_point b = {
-        .run = r, .point = point, .arena = a, .d = &d, .started_ms = clock_ms()};
+    struct bench_point b = {.run = r,
+                            .point = point,
+                            .arena = a,
+                            .d = &d,
+                            .started_ms = clock_ms(),
+                            .apart = other != NULL,
+                            .other = other};
     for (int i = 0; i < N_STAGES && d.status == WS_OK && !interrupted(); i++) run_stage(&b, i);
     /* What was measured before it went wrong is kept. */
     struct diag flush = diag_new(a);
@@ -277,9 +322,12 @@ static int run_point(struct bench_run *r, int point) {
     int status = interrupted() ? interrupt_exit_code()
                  : d.status    ? (int)d.status
                                : (int)flush.status;
+    if (b.open && status == WS_OK) status = run_program(r, point, &b);
     arena_free(a);
     return status;
 }
+
+static int run_point(struct bench_run *r, int point) { return run_program(r, point, NULL); }
 
 /* ---- the command ----------------------------------------------------------------------------- */
 

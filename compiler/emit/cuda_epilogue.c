@@ -162,7 +162,7 @@ static void put_pairs(struct emitter *w, const struct phase *f) {
 static void put_element(struct emitter *w, const struct phase *f, const char *sums,
                         const char *at) {
     value_id dot = f->at_hand;
-    line(w, "const float v%u = %s[%s];", dot, sums, at);
+    line(w, "const %s v%u = %s[%s];", math_type(w->k->values.at[dot].dtype), dot, sums, at);
     w->where[dot] = LOCAL;
     for (uint32_t i = 0; i < f->compute.n; i++) {
         value_id v = f->compute.at[i];
@@ -562,8 +562,8 @@ static void put_by_columns(struct emitter *w, const struct tile_program *t, cons
     close_brace(w);
 }
 
-/* What a warpgroup has of its 64 rows' columns goes through shared memory, some columns at a time, of
- * which each warp then stores rows that lie side by side: in threads, only eight of them do. */
+/* What a warpgroup has of its 64 rows' columns goes through shared memory, some columns at a time,
+ * of which each warp then stores rows that lie side by side: in threads, only eight of them do. */
 static void put_turned(struct emitter *w, const struct tile_program *t, const struct phase *f,
                        const char *sums) {
     const struct product *p = t->product;
@@ -642,12 +642,12 @@ static void put_share(struct emitter *w, const struct tile_program *t) {
     line(w, "#pragma unroll 1");
     open_brace(w, "for (int i = part; i < %d; i += %d)", sixteens * 2 * octets / chunk, parts);
     put_place_of_chunk(w, octets / chunk);
-    line(w, "float own[%d];", chunk * PAIR);
+    line(w, "%s own[%d];", sum_type(t), chunk * PAIR);
     line(w, "k_zero(own);");
     line(w, "#pragma unroll 4");
     open_brace(w, "for (int p = 0; p < %d; p++)", parts);
     open_loop(w, "j", chunk);
-    line(w, "float x[%d];", PAIR);
+    line(w, "%s x[%d];", sum_type(t), PAIR);
     line(w,
          "k_load_parts<%d>(x, of_tile + ((long long)p * %d + (f * 2 + h) * %d + g * %d + j) * %d);",
          PAIR, all / 2, octets, chunk, threads * PAIR);

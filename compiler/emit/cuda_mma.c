@@ -32,89 +32,7 @@ enum { WARPGROUP = 128 };
 
 static const struct tile_ring *ring(const struct tile_program *t, int i) { return &t->ring[i]; }
 
-/* ---- the instruction ------------------------------------------------------------------------- */
-
-/* Elements of 32 bytes. */
-static int instruction_depth(const struct operand *o) { return 32 / dtype_bytes(o->dtype); }
-
-/* A product of pairs has one in bf16 beside it. */
-static const char *wgmma_name(const struct tile_program *t) {
-    return t->product->pairs ? "k_wgmma_pairs" : "k_wgmma";
-}
-
-/* One for its number of sums: PTX names each register. */
-static void put_wgmma(struct emitter *w, const struct tile_program *t) {
-    bool held = t->product->a.in_registers;
-    int n = ring(t, TILE_B)->rows, sums = n / 2;
-    enum dtype type = t->product->a.dtype;
-    const char *name = type == DT_F32 ? "tf32" : dtype_name(type);
-    line(w, "K_DEVICE void %s(float (&d)[%d], %s, unsigned long long b, int add) {", wgmma_name(t),
-         sums, held ? "const unsigned (&a)[4]" : "unsigned long long a");
-    line(w, "#ifdef WS_EMULATOR");
-    line(w, "    emu_wgmma(d, %d, %d, %s, b, %d, %d, add);", n,
-         type == DT_F32   ? 2
-         : type == DT_F16 ? 1
-                          : 0,
-         held ? "a, 0" : "nullptr, a", t->product->a.along && !held, t->product->b.along);
-    line(w, "#else");
-    line(w, "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %%%d, 0;\"", sums + (held ? 5 : 2));
-    line(w, "        \" wgmma.mma_async.sync.aligned.m64n%dk%d.f32.%s.%s {\"", n,
-         instruction_depth(&t->product->a), name, name);
-    for (int i = 0; i < sums; i += 8) {
-        struct buf b = buf_new(w->arena);
-        for (int j = i; j < i + 8 && j < sums; j++)
-            buf_printf(&b, "%%%d%s", j, j + 1 < sums ? ", " : "");
-        line(w, "        \"%s\"", b.p);
-    }
-    const char *layouts = arena_printf(w->arena, ", %d, %d", t->product->a.along,
-                                       t->product->b.along); /* of tf32 there is one alone */
-    if (held)
-        line(w, "        \"}, {%%%d, %%%d, %%%d, %%%d}, %%%d, p, 1, 1%s; }\"", sums, sums + 1,
-             sums + 2, sums + 3, sums + 4,
-             type == DT_F32 ? "" : arena_printf(w->arena, ", %d", t->product->b.along));
-    else
-        line(w, "        \"}, %%%d, %%%d, p, 1, 1%s; }\"", sums, sums + 1,
-             type == DT_F32 ? "" : layouts);
-    for (int i = 0; i < sums; i += 8) {
-        struct buf b = buf_new(w->arena);
-        for (int j = i; j < i + 8 && j < sums; j++)
-            buf_printf(&b, "\"+f\"(d[%d])%s", j, j + 1 < sums ? ", " : "");
-        line(w, "        %s %s", i ? " " : ":", b.p);
-    }
-    line(w, "        : %s, \"l\"(b), \"r\"(add));",
-         held ? "\"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3])" : "\"l\"(a)");
-    line(w, "#endif");
-    line(w, "}");
-}
-
 /* ---- instructions ---------------------------------------------------------------------------- */
-
-/* The rows of the warpgroup: so far behind those of the one before. */
-static int group_bytes(const struct tile_ring *r) {
-    return r->operand->along ? 64 / ring_line_elements(r) * r->depth * r->line : 64 * r->line;
-}
-
-/* How a left factor lies that threads read: along the rows, or, of f32 alone, along the depth. */
-static const char *left_kind(const struct tile_ring *r) {
-    return r->operand->along ? "true" : "false";
-}
-
-/* Before the first tile: the operands of the first stage. */
-static void put_operands(struct emitter *w, const struct tile_program *t) {
-    for (int i = 0; i < RINGS; i++) {
-        const struct tile_ring *r = ring(t, i);
-        int lead = r->operand->along ? r->depth * r->line : 16;
-        if (r->operand->in_registers) {
-            line(w, "const k_shared of_a = k_left_of_lane<%s>(stages + (%d + group * %d), %d);",
-                 left_kind(r), r->offset, group_bytes(r), ring_box_lines(r) * r->line);
-            continue;
-        }
-        line(w, "const unsigned long long of_%c = k_operand<%d>(stages + (%d%s), %d, %d);", 'a' + i,
-             r->line, r->offset,
-             i == TILE_A ? arena_printf(w->arena, " + group * %d", group_bytes(r)) : "", lead,
-             8 * r->line);
-    }
-}
 
 /* Of a thread: all have the same as they are launched. Two warpgroups that make tiles have more
  * than two that multiply by few columns. */
@@ -142,7 +60,7 @@ static void put_role(struct emitter *w, const struct tile_program *t, bool copie
         line(w, "const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / %d - %d, 0);",
              WARPGROUP, t->copiers / WARPGROUP);
         line(w, "const int tid = (int)threadIdx.x %% %d;", WARPGROUP);
-        put_operands(w, t);
+        put_wgmma_operands(w, t);
     }
     line(w, "int s = 0;");
     line(w, "unsigned phase = 0;");
@@ -229,6 +147,21 @@ static void put_draw_tile(struct emitter *w, const struct tile_program *t) {
     if (t->ahead) line(w, "int s = 0;");
 }
 
+const char *sum_type(const struct tile_program *t) {
+    return dtype_is_float(t->product->a.dtype) ? "float" : "int";
+}
+
+const char *unit_type(enum dtype t) {
+    return t == DT_F32 ? "tf32" : t == DT_I8 ? "s8" : t == DT_U8 ? "u8" : dtype_name(t);
+}
+
+int unit_number(const struct tile_program *t) {
+    enum { OF_F16 = 1, OF_TF32 = 2, OF_BYTES = 3 };
+    enum dtype a = t->product->a.dtype, b = t->product->b.dtype;
+    if (dtype_bytes(a) == 1) return OF_BYTES + 4 * (a == DT_U8) + (b == DT_U8);
+    return a == DT_F32 ? OF_TF32 : a == DT_F16 ? OF_F16 : 0;
+}
+
 char ring_letter(const struct tile_ring *r) { return r->operand->axis == AXIS_M ? 'a' : 'b'; }
 
 static const char *number_of_step(struct emitter *w, const struct tile_program *t,
@@ -248,7 +181,7 @@ const char *depth_of_step(struct emitter *w, const struct tile_program *t, const
 }
 
 /* In a step of a role: does all of its depth count? */
-static void put_whole_step(struct emitter *w, const struct tile_program *t) {
+void put_whole_step(struct emitter *w, const struct tile_program *t) {
     const struct short_steps *s = &t->product->shorts;
     const char *number = number_of_step(w, t, "step");
     if (!tile_has_both_steps(t)) return;
@@ -298,7 +231,7 @@ const char *tap_digit_text(struct emitter *w, const struct im2col *of, int d, co
 }
 
 /* Of a ring whose stages are filled again: how these lie. */
-static const struct tile_ring *moving_ring(const struct tile_program *t) {
+const struct tile_ring *moving_ring(const struct tile_program *t) {
     return ring(t, ring(t, TILE_A)->operand->stays ? TILE_B : TILE_A);
 }
 
@@ -335,110 +268,6 @@ static void put_give(struct emitter *w) {
     line(w, "k_fence_async_shared();");
     line(w, "__syncwarp();");
     line(w, "if (tid %% %d == 0) k_mbar_arrive(full + s * 8);", w->k->limits->warp);
-}
-
-/* A wgmma's operand, of a plane: 32 bytes of a box's lines, or of lines along the rows 16 lines, of
- * the depth from number i on. */
-static const char *operand_of(struct emitter *w, const struct tile_ring *r, int plane) {
-    int step = r->operand->along ? 16 * r->line : 32, in_line = r->line / 32;
-    char x = ring_letter(r);
-    const char *at = r->operand->stays ? "at_step" : "at";
-    if (!r->operand->along && ring_boxes(r) > 1)
-        return arena_printf(
-            w->arena, "k_operand_on(of_%c, %s + (%d + i / %d * %d + i %% %d * %d) / 16)", x, at,
-            plane * r->bytes, in_line, ring_box_lines(r) * r->line, in_line, step);
-    return arena_printf(w->arena, "k_operand_on(of_%c, %s + (%d + i * %d) / 16)", x, at,
-                        plane * r->bytes, step);
-}
-
-/* Products of two planes, instructions from number `from` on; first: a text that is 0 where the
- * sums begin. */
-static void put_pass(struct emitter *w, const struct tile_program *t, int pass, int from, int end,
-                     const char *first) {
-    const struct product *of = t->product;
-    line(w, "#pragma unroll");
-    open_brace(w, "for (int i = %d; i < %d; i++)", from, end);
-    line(w, "%s(%s, %s, %s, %s);", wgmma_name(t), of->pass[pass].crossed ? "crossed" : "sums",
-         of->a.in_registers ? arena_printf(w->arena, "left[%d][i]", of->pass[pass].a)
-                            : operand_of(w, ring(t, TILE_A), of->pass[pass].a),
-         operand_of(w, ring(t, TILE_B), of->pass[pass].b), first);
-    close_brace(w);
-}
-
-/* Groups of instructions by turns: of first planes, whose sums begin anew every promote_pairs
- * of the depth, and crossed ones, which keep the units busy while those are added to the total. */
-static void put_dot_of_pairs(struct emitter *w, const struct tile_program *t, int depth) {
-    const struct product *of = t->product;
-    int unit = instruction_depth(ring(t, TILE_A)->operand), all = depth / unit,
-        each = of->promote_pairs / unit;
-    for (int from = 0; from < all; from += each) {
-        int end = from + each < all ? from + each : all;
-        if (from) {
-            line(w, "k_wgmma_wait<1>();");
-            line(w, "k_wgmma_hold(sums);");
-            put_add(w, t);
-        }
-        line(w, "k_wgmma_hold(sums);");
-        line(w, "k_wgmma_begin();");
-        for (int p = 0; p < of->n_passes; p++)
-            if (!of->pass[p].crossed)
-                put_pass(w, t, p, from, end, arena_printf(w->arena, "i - %d", from));
-        line(w, "k_wgmma_commit();");
-        for (int p = 0; p < of->n_passes; p++)
-            if (of->pass[p].crossed)
-                put_pass(w, t, p, from, end,
-                         p ? "1" : arena_printf(w->arena, "step %% %d | i", CROSS_STEPS));
-        line(w, "k_wgmma_commit();");
-    }
-    line(w, "k_wgmma_hold(sums);");
-}
-
-/* The products of so much of the step's depth: a group of instructions. */
-static void put_dot_of_depth(struct emitter *w, const struct tile_program *t, int depth,
-                             bool fresh) {
-    if (t->product->pairs) {
-        put_dot_of_pairs(w, t, depth);
-        return;
-    }
-    if (t->product->a.in_registers) {
-        const struct tile_ring *a = ring(t, TILE_A);
-        bool planes = operand_makes_planes(a->operand);
-        const char *stage = a->operand->stays ? "step" : "s";
-        int n = depth / instruction_depth(a->operand);
-        line(w, "unsigned left[%d][%d][4];", a->operand->planes, planes ? n + n % 2 : n);
-        if (planes)
-            line(w, "k_left_planes_of_lane<%s, %d>(left, of_a + %s * %d);", left_kind(a),
-                 ring_box_lines(a) * a->line, stage, a->stage);
-        else
-            line(w, "k_left_across(left[0], of_a + %s * %d);", stage, a->stage);
-    }
-    line(w, "k_wgmma_hold(sums);");
-    line(w, "k_wgmma_begin();");
-    for (int p = 0; p < t->product->n_passes; p++)
-        put_pass(w, t, p, 0, depth / instruction_depth(ring(t, TILE_A)->operand),
-                 p       ? "1"
-                 : fresh ? "i"
-                         : "step | i");
-    line(w, "k_wgmma_commit();");
-    line(w, "k_wgmma_hold(sums);");
-}
-
-static void put_dot(struct emitter *w, const struct tile_program *t, bool fresh) {
-    const struct tile_ring *a = ring(t, TILE_A), *kept = tile_staying(t);
-    const struct short_steps *shorts = &t->product->shorts;
-    line(w, "const unsigned at = (unsigned)s * %d;", moving_ring(t)->stage / 16);
-    if (kept) line(w, "const unsigned at_step = (unsigned)step * %d;", kept->stage / 16);
-    put_whole_step(w, t);
-    if (!tile_has_both_steps(t)) {
-        put_dot_of_depth(w, t, shorts->every ? shorts->depth : a->depth, fresh);
-        return;
-    }
-    open_brace(w, "if (whole)");
-    put_dot_of_depth(w, t, a->depth, fresh);
-    close_brace(w);
-    open_brace(w, "else");
-    put_dot_of_depth(w, t, shorts->depth, fresh);
-    close_brace(w);
 }
 
 /* Of a warpgroup whose products alone read the stage one thread arrives, or of each warp one, which
@@ -490,9 +319,10 @@ static void put_leave(struct emitter *w, const struct tile_program *t) {
     int all = product_thread_sums(t->product), octets = t->product->warp_columns / 8;
     int group = t->product->group_threads, threads = t->product->warpgroups * group;
     line(w,
-         "float *const of_tile = parts + ((long long)%s * %lld + group * %d + tid) * 2, "
+         "%s *const of_tile = parts + ((long long)%s * %lld + group * %d + tid) * 2, "
          "*const of_part = of_tile + (long long)part * %d;",
-         tile_of_block(w), (long long)t->product->parts * all / 2 * threads, group, all * threads);
+         sum_type(t), tile_of_block(w), (long long)t->product->parts * all / 2 * threads, group,
+         all * threads);
     line(w, "#pragma unroll");
     line(w, "for (int i = 0; i < %d; i++)", all / 4);
     line(w, "#pragma unroll");
@@ -511,7 +341,7 @@ static void put_meet(struct emitter *w, const struct tile_program *t, int parts)
 static void declare_sums(struct emitter *w, const struct tile_program *t) {
     int sums = product_thread_sums(t->product);
     const struct folds *f = &t->product->folds;
-    line(w, "float sums[%d];", sums);
+    line(w, "%s sums[%d];", sum_type(t), sums);
     if (!t->ahead) line(w, "int before = 0;");
     if (!t->ahead) line(w, "(void)before;");
     if (!t->product->promotes) return;
@@ -556,11 +386,25 @@ void put_add(struct emitter *w, const struct tile_program *t) {
 }
 
 static void put_cross(struct emitter *w, const struct tile_program *t, int steps) {
-    open_brace(w, "if (step %% %d == %d || step + 1 == steps)", steps, steps - 1);
-    line(w, "#pragma unroll");
-    line(w, "for (int i = 0; i < %d; i++) total[i] += crossed[i] * (unscale * 0x1p-%df);",
-         product_thread_sums(t->product), PAIR_SHIFT);
     close_brace(w);
+    line(w, "k_wgmma_wait<0>();");
+    line(w, "const float by = k_now(unscale * 0x1p-%df);", PAIR_SHIFT);
+    line(w, "#pragma unroll");
+    line(w, "for (int i = 0; i < %d; i++) total[i] += crossed[i] * by;",
+         product_thread_sums(t->product));
+}
+
+static void put_loop(struct emitter *w, const char *first, const char *end) {
+    line(w, "#pragma unroll 1");
+    open_brace(w, "for (%s; step < %s; step++)", first, end);
+}
+
+/* Products are under way from step to step of the inner loop, which CROSS closes: where one loop
+ * has a wait for them in a branch, ptxas has it in every step. */
+static void put_loops_of_pairs(struct emitter *w) {
+    open_brace(w, "for (int step = 0; step < steps;)");
+    line(w, "const int stop = step + %d < steps ? step + %d : steps;", CROSS_STEPS, CROSS_STEPS);
+    put_loop(w, "", "stop");
 }
 
 static void put_next_turn(struct emitter *w, const struct tile_program *t) {
@@ -589,8 +433,10 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             line(w, "const int s = step;");
             break;
         case TILE_LOOP:
-            line(w, "#pragma unroll 1");
-            open_brace(w, "for (int step = 0; step < steps; step++)");
+            if (!copies && t->product->pairs)
+                put_loops_of_pairs(w);
+            else
+                put_loop(w, "int step = 0", "steps");
             in_loop = true;
             break;
         case TILE_END:
@@ -634,12 +480,15 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             if (t->ahead)
                 put_dot_by_warps(w, t);
             else
-                put_dot(w, t, fresh);
+                put_dot_by_warpgroups(w, t, fresh);
+            break;
+        case TILE_DRAIN_SUMS: /* the newest group is crossed products */
+            line(w, "k_wgmma_wait<1>();");
+            line(w, "k_wgmma_hold(sums);");
             break;
         case TILE_DRAIN:
             line(w, "k_wgmma_wait<%d>();", x->n);
             if (!x->n) line(w, "k_wgmma_hold(sums);");
-            if (!x->n && t->product->pairs) line(w, "k_wgmma_hold(crossed);");
             break;
         case TILE_ARRIVE: put_arrive(w, t, x->n, in_loop); break;
         case TILE_NEXT:
@@ -776,7 +625,7 @@ static void put_product(struct emitter *w, const struct tile_program *t) {
     if (t->product->parts > 1) {
         l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_WORKSPACE, .value = t->parts};
         l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_TICKETS};
-        buf_puts(&w->b, ", float *parts, unsigned *tickets");
+        buf_printf(&w->b, ", %s *parts, unsigned *tickets", sum_type(t));
     }
     put_partials_parameters(w, t, l);
     if (t->product->sharing > 1) {

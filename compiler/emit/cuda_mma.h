@@ -28,13 +28,30 @@ void put_image_parameters(struct emitter *w, const struct tile_program *t);
 void put_first_window(struct emitter *w, const struct tile_ring *r);
 void put_copy(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
 
+/* cuda_wgmma.c: products of warpgroups: the instruction, a function before the kernel; before the
+ * first tile, the operands of the first stage; a step's products, with which the sums begin where
+ * they are fresh, or at a tile's first step. */
+void put_wgmma(struct emitter *w, const struct tile_program *t);
+void put_wgmma_operands(struct emitter *w, const struct tile_program *t);
+void put_dot_by_warpgroups(struct emitter *w, const struct tile_program *t, bool fresh);
+
+/* cuda_mma.c: the ring whose stages are filled again, which is how these lie. In a step of a role:
+ * does all of its depth count? `whole`, where steps differ. */
+const struct tile_ring *moving_ring(const struct tile_program *t);
+void put_whole_step(struct emitter *w, const struct tile_program *t);
+
 /* cuda_make.c: tiles that warps make. TAKE, MAKE, and, at the head of their role, which threads of
  * it these are. */
 void put_places_of_makers(struct emitter *w, const struct tile_program *t);
 void put_take(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
 void put_make(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
 
-/* cuda_mma.c: what names of an operand's end in. */
+/* cuda_mma.c: of sums in registers: "float" or "int"; the name that PTX has for a type that is
+ * multiplied, and its number in the emulator (tests/emulator/hooks.h). */
+const char *sum_type(const struct tile_program *t);
+const char *unit_type(enum dtype t);
+int unit_number(const struct tile_program *t);
+/* What names of an operand's end in. */
 char ring_letter(const struct tile_ring *r);
 /* cuda_mma.c: digit d of the number of a window, or of a tap, times how far these are apart:
  * "tap / 3 % 3 * 2". */

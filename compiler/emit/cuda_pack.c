@@ -96,7 +96,7 @@ static void put_element(struct emitter *w, const struct operand *o, const bool *
         line(w, "const %s v%u = k_get(l%u[e / %d], e %% %d);", math_type(x->dtype), v, v, n, n);
         w->where[v] = LOCAL;
     }
-    line(w, "x[e] = (float)%s;", ref(w, o->factor));
+    line(w, "x[e] = (%s)%s;", math_type(o->dtype), ref(w, o->factor));
 }
 
 /* r of number c + e along an image whose depth is taps, of each all channels, or runs of taps. */
@@ -244,7 +244,7 @@ static void put_lines(struct emitter *w, const struct operand *o, bool samples) 
     line(w, "const k_idx z = (k_idx)(i / %lldLL);", (long long)(chunks * lines));
     line(w, "(void)z;");
     line(w, "const k_idx %s = at;", o->along ? "r" : row_name(o));
-    line(w, "float x[%d];", each);
+    line(w, "%s x[%d];", math_type(o->dtype), each);
     put_neighbours(w, o, o->along ? row_name(o) : "r", "c", width, each);
     put_planes(
         w, o, each,
@@ -263,22 +263,24 @@ static void open_share(struct emitter *w, const char *line_of, const char *along
 }
 
 static void put_tiles(struct emitter *w, const struct operand *o, bool samples) {
-    WS_ASSERT(!samples && o->dtype == DT_F32); /* of tf32 alone */
+    const char *type = math_type(o->dtype), *stored = memory_type(w, o->dtype);
+    bool tf32 = o->dtype == DT_F32;
+    WS_ASSERT(!samples && (tf32 || dtype_bytes(o->dtype) == 1));
     long long across = tile_count(o->rows, TILE), along = tile_count(o->depth, TILE);
     enum { PER = TILE / QUAD, BELOW = THREADS / PER };
     const char *quad = arena_printf(w->arena, "(int)threadIdx.x %% %d * %d", PER, QUAD);
     const char *rest = arena_printf(w->arena, "(int)threadIdx.x / %d + u * %d", PER, BELOW);
     bool whole = o->rows % TILE == 0 && o->depth % TILE == 0;
-    line(w, "__shared__ float tile[%d][%d];", TILE, TILE + 1); /* columns lie in all banks */
+    line(w, "__shared__ %s tile[%d][%d];", type, TILE, TILE + 1); /* columns lie in all banks */
     open_brace(w, "for (long long i = blockIdx.x; i < %lldLL; i += gridDim.x)",
                across * along * (long long)o->batches);
     line(w, "const k_idx l0 = (k_idx)(i %% %lld) * %d, c0 = (k_idx)(i / %lld %% %lld) * %d;",
          across, TILE, across, along, TILE);
     line(w, "const k_idx z = (k_idx)(i / %lldLL);", across * along);
     line(w, "(void)z;");
-    line(w, "float all[%d][%d];", TILE * TILE / QUAD / THREADS, QUAD); /* loads go together */
+    line(w, "%s all[%d][%d];", type, TILE * TILE / QUAD / THREADS, QUAD); /* loads go together */
     open_share(w, quad, rest);
-    line(w, "float(&x)[%d] = all[u];", QUAD);
+    line(w, "%s(&x)[%d] = all[u];", type, QUAD);
     line(w, "const k_idx r = c0 + c, at = l0 + l;");
     line(w, "for (int e = 0; e < %d; e++) x[e] = 0;", QUAD);
     if (!whole) line(w, "if (r < %lld && at < %lld)", (long long)o->depth, (long long)o->rows);
@@ -286,20 +288,20 @@ static void put_tiles(struct emitter *w, const struct operand *o, bool samples) 
     close_brace(w);
     open_share(w, quad, rest);
     line(w, "#pragma unroll");
-    line(w, "for (int e = 0; e < %d; e++) tile[l + e][c] = k_as_float(k_tf32_bits(all[u][e]));",
-         QUAD);
+    line(w, "for (int e = 0; e < %d; e++) tile[l + e][c] = %s;", QUAD,
+         tf32 ? "k_as_float(k_tf32_bits(all[u][e]))" : "all[u][e]");
     close_brace(w);
     line(w, "__syncthreads();");
     open_share(w, rest, quad);
-    line(w, "float x[%d];", QUAD);
+    line(w, "%s x[%d];", type, QUAD);
     line(w, "#pragma unroll");
     line(w, "for (int e = 0; e < %d; e++) x[e] = tile[l][c + e];", QUAD);
-    line(w, "k_pack<k_f32, %d> w;", QUAD);
+    line(w, "k_pack<%s, %d> w;", stored, QUAD);
     line(w, "k_put(w, x);");
     if (!whole)
         line(w, "if (l0 + l < %lld && c0 + c < %lld)", (long long)o->rows, (long long)o->depth);
-    line(w, "k_store<k_f32, %d, 0>(image + (z * %lldLL + (long long)(l0 + l) * %lld + c0 + c), w);",
-         QUAD, (long long)o->batch, (long long)o->pitch);
+    line(w, "k_store<%s, %d, 0>(image + (z * %lldLL + (long long)(l0 + l) * %lld + c0 + c), w);",
+         stored, QUAD, (long long)o->batch, (long long)o->pitch);
     close_brace(w);
     line(w, "__syncthreads();");
     close_brace(w);
@@ -395,7 +397,7 @@ static void put_inside(struct emitter *w, const struct operand *o, const struct 
             put_local(w, v);
         if (x->kind != INST_CONST) w->where[v] = LOCAL;
     }
-    line(w, "x[e] = (float)%s;", ref(w, o->factor));
+    line(w, "x[e] = (%s)%s;", math_type(o->dtype), ref(w, o->factor));
 }
 
 /* The first of the thread's pixels, `each` of them, and of its channels. */

@@ -185,14 +185,15 @@ void put_copy_by_warps(struct emitter *w, const struct tile_program *t, const st
 }
 
 /* What the warp needs of a ring's tile for an instruction's depth, from i on: of the planes from
- * `first` on so many. Fragments of tf32, 8 deep, are those of pairs of 16 bits; what was not packed
- * is rounded here. */
+ * `first` on so many. Fragments of tf32, 8 deep, and of bytes, 32 deep, are those of pairs of 16
+ * bits; tf32 that was not packed is rounded here. */
 static void put_fragments(struct emitter *w, const struct tile_ring *r, int n, int first,
                           int planes) {
     bool left = r->operand->axis == AXIS_M, tf32 = r->operand->dtype == DT_F32;
     char x = ring_letter(r);
+    const char *in_halves = tf32 ? " * 2" : dtype_bytes(r->operand->dtype) == 1 ? " / 2" : "";
     const char *at = arena_printf(w->arena, "%d, warp_%c + f * %d, i%s", ring_box_lines(r),
-                                  left ? 'm' : 'n', FRAGMENT, tf32 ? " * 2" : "");
+                                  left ? 'm' : 'n', FRAGMENT, in_halves);
     const char *which = left ? "left" : "right";
     line(w, "unsigned %c[%d][%d]%s;", x, planes, n, left ? "[4]" : "[2][2]");
     line(w, "#pragma unroll");
@@ -210,18 +211,20 @@ static void put_fragments(struct emitter *w, const struct tile_ring *r, int n, i
 }
 
 static void put_multiply(struct emitter *w, const struct tile_program *t, int a, int b) {
-    const struct operand *o = t->ring[TILE_A].operand;
+    enum dtype left = t->product->a.dtype, right = t->product->b.dtype;
     int down = t->product->warp_rows / FRAGMENT, across = t->product->warp_columns / FRAGMENT;
-    const char *type =
-        o->dtype == DT_F32 ? "_tf32" : arena_printf(w->arena, "<%s>", memory_type(w, o->dtype));
+    const char *type = arena_printf(w->arena, "<%s>", memory_type(w, left));
+    if (left == DT_F32) type = "_tf32";
+    if (dtype_bytes(left) == 1)
+        type =
+            arena_printf(w->arena, "_bytes<%s, %s>", memory_type(w, left), memory_type(w, right));
     line(w, "#pragma unroll");
     line(w, "for (int f = 0; f < %d; f++)", down);
     line(w, "#pragma unroll");
     line(w, "    for (int g = 0; g < %d; g++)", 2 * across);
-    line(
-        w,
-        "        k_mma%s(*(float(*)[4])(sums + (f * %d + g) * 4), a[%d][f], b[%d][g / 2][g %% 2]);",
-        type, 2 * across, a, b);
+    line(w,
+         "        k_mma%s(*(%s(*)[4])(sums + (f * %d + g) * 4), a[%d][f], b[%d][g / 2][g %% 2]);",
+         type, sum_type(t), 2 * across, a, b);
 }
 
 /* The sum of an instruction's depth begins with its small products, as that of a whole step does
@@ -251,7 +254,7 @@ void put_dot_by_warps(struct emitter *w, const struct tile_program *t) {
     for (int p = 0; p < t->product->n_passes; p++) {
         line(w, "#pragma unroll 2");
         open_brace(w, "for (int i = 0; i < %d; i += %d)", a->depth,
-                   a->operand->dtype == DT_F32 ? 8 : 16);
+                   2 * PIECE / dtype_bytes(a->operand->dtype));
         put_fragments(w, a, down, t->product->pass[p].a, 1);
         put_fragments(w, b, across, t->product->pass[p].b, 1);
         put_multiply(w, t, 0, 0);

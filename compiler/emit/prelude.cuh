@@ -2082,6 +2082,19 @@ template <int N> K_DEVICE void k_wgmma_hold(float (&acc)[N]) {
     for (int i = 0; i < N; i++) asm volatile("" : "+f"(acc[i]) : : "memory");
 #endif
 }
+template <int N> K_DEVICE void k_wgmma_hold(int (&acc)[N]) {
+#ifndef WS_EMULATOR
+#pragma unroll
+    for (int i = 0; i < N; i++) asm volatile("" : "+r"(acc[i]) : : "memory");
+#endif
+}
+/* x. What is computed of it stands behind the waits before. */
+K_DEVICE float k_now(float x) {
+#ifndef WS_EMULATOR
+    asm volatile("" : "+f"(x) : : "memory");
+#endif
+    return x;
+}
 
 /* The left operand of wgmma in registers, out of a tile of f32 in boxes of lines of 128 bytes, whose pieces of 16 are
  * swizzled: 64 rows, ALONG the lines, in two boxes, with a line for each of the depth; or with a line for each row, in a
@@ -2151,6 +2164,32 @@ K_DEVICE void k_mma_tf32(float (&d)[4], const unsigned (&a)[4], const unsigned (
     K_MMA("m16n8k8.row.col.f32.tf32.tf32.f32");
 #endif
 }
+/* Of bytes, 32 deep, of the two factors in types of their own; integers' sums wrap. */
+template <typename T> struct k_byte { enum { NUMBER = 0 }; };
+template <> struct k_byte<k_u8> { enum { NUMBER = 1 }; };
+#ifndef WS_EMULATOR
+#define K_MMA_BYTES(types)                                                                       \
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32." types ".s32"                           \
+                 " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"              \
+                 : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])                                \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
+#endif
+template <typename A, typename B> K_DEVICE void k_mma_bytes(int (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+    static_assert(sizeof(A) == 1 && sizeof(B) == 1, "of bytes");
+    const int both = k_byte<A>::NUMBER * 4 + k_byte<B>::NUMBER;
+#ifdef WS_EMULATOR
+    emu_mma((float *)d, a, b, 3 + both);
+#else
+    if (both == 0)
+        K_MMA_BYTES("s8.s8");
+    else if (both == 1)
+        K_MMA_BYTES("s8.u8");
+    else if (both == 4)
+        K_MMA_BYTES("u8.s8");
+    else
+        K_MMA_BYTES("u8.u8");
+#endif
+}
 /* The nearest tf32; the units ignore its last 13 bits. */
 K_DEVICE unsigned k_tf32_bits(float f) {
 #ifdef WS_EMULATOR
@@ -2206,7 +2245,7 @@ template <typename T, int N> K_DEVICE void k_put_side_by_side(T *smem, const T *
     for (int i = 0; i < N; i++) x.v[i] = from[i];
     *(k_side_by_side<T, N> *)smem = x;
 }
-template <int N> K_DEVICE void k_zero(float (&v)[N]) {
+template <typename T, int N> K_DEVICE void k_zero(T (&v)[N]) {
 #pragma unroll
     for (int i = 0; i < N; i++) v[i] = 0;
 }

@@ -3,7 +3,7 @@
  *   hs = loop([h0, xs, u], carried=[0, -1, -1], way=[0, 1, 0])          h' = f(h, x, u)
  * ->
  *   loop([hs one step before, xs, u, grad, 0, 0], steps backwards)      h, x, u, g, dh, du ->
- *                                                                         (dh', dx, du') = df(g + dh)
+ *                                                                   (dh', dx, du') = df(g + dh)
  *
  * Its body is the forward's once more with its own backward behind it: what a step has made on the
  * way is made again, and what was carried is read from the stacked outputs. What gradients of

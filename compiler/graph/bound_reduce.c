@@ -184,8 +184,7 @@ static node_id product_deviation(struct bounds *w, const struct node *n, node_id
                                  node_id e, node_id f) {
     struct build *b = &w->b;
     node_id a = wide(w, x), c = wide(w, y), sum = EXACT;
-    if (f != EXACT)
-        sum = again(w, n, n->op, binary(b, OP_MUL, a, a), binary(b, OP_MUL, f, f));
+    if (f != EXACT) sum = again(w, n, n->op, binary(b, OP_MUL, a, a), binary(b, OP_MUL, f, f));
     if (e != EXACT)
         sum = plus(w, again(w, n, n->op, binary(b, OP_MUL, e, e), binary(b, OP_MUL, c, c)), sum);
     return sum == EXACT ? EXACT : unary(b, OP_SQRT, sum);

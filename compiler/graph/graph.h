@@ -3,7 +3,7 @@
  *
  * A graph is a list of nodes in topological order; a node applies one operator of ops.def to
  * arguments and yields one tensor. A captured graph may hold every operator; after decompose() only
- * POINTWISE, REDUCE, SCAN, VIEW, MATMUL, CREATE, MOVE and INPUT remain.
+ * POINTWISE, REDUCE, SCAN, VIEW, MATMUL, CREATE, MOVE, LOOP and INPUT remain.
  *
  * Printed (and parsed back by graph_parse), one node a line:
  *
@@ -174,9 +174,9 @@ struct graph {
     bool
         stores_values; /* eval rounds every node's value to its dtype, as eager PyTorch stores it */
     bool given_exactly; /* eval takes inputs as they are, unrounded: the body of a loop */
-    bool in_doubles;   /* it is lowered for kernels that compute in doubles whatever the types: its
+    bool in_doubles;    /* it is lowered for kernels that compute in doubles whatever the types: its
                         numbers are not rounded, and errors are not decomposed */
-    bool fixed;        /* parameters and buffers of the module hold the same in every call */
+    bool fixed;         /* parameters and buffers of the module hold the same in every call */
     bool (*stopped)(void);       /* does the user want eval to end? NULL: nobody asks */
     const struct budget *budget; /* eval ends, too, where it is over; NULL: it may take any time */
 };

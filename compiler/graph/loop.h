@@ -9,9 +9,9 @@
  *
  * Operand i is the body's input i in one of three ways: whole, the same in each step; sliced, the
  * element first + way * t of its outermost dimension; or carried, what output carried[i] of the
- * step before came to, and in step 0 the operand. The node is output `output` of all steps, stacked.
- * Nodes that differ in that alone are one loop, which whoever runs it runs once: a body is told by
- * its address, and a pass that changes it makes another, the same for all of them.
+ * step before came to, and in step 0 the operand. The node is output `output`, of all steps in a
+ * stack. Nodes that differ in that alone are one loop, which whoever runs it runs once: a body is
+ * told by its address, and a pass that changes it makes another, the same for all of them.
  *
  * loop_step and loop_stack are what lowering makes of it (loop/flatten.c); no captured graph has
  * them. */
@@ -53,8 +53,8 @@ void loop_renew_bodies(struct graph *g, struct graph *(*f)(struct graph *, const
 /* As graph_work counts it. */
 double loop_work(const struct graph *g, node_id id);
 
-/* roll.c: runs of nodes that are the same steps as loops; what is none stays as it is. Returns a new
- * graph in the same arena, or g. */
+/* roll.c: runs of nodes that are the same steps as loops; what is none stays as it is. Returns a
+ * new graph in the same arena, or g. */
 struct graph *graph_roll(struct graph *g);
 
 /* unroll.c: the inverse: every loop as the nodes of its steps. */

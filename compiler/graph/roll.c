@@ -18,8 +18,8 @@
  *
  * What is used behind the steps is taken from their stacked outputs.
  *
- * Only what is worth it: steps that multiply what they carry, which could not be one kernel, or that
- * are very many nodes. Few steps stay as they are. Sizes are numbers. */
+ * Only what is worth it: steps that multiply what they carry, which could not be one kernel, or
+ * that are very many nodes. Few steps stay as they are. Sizes are numbers. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -315,8 +315,8 @@ static const struct value_node *narrow_load(const struct kernel *k, value_id v) 
     return x->kind == INST_LOAD && narrow && !x->n_args ? x : NULL;
 }
 
-/* Is the right factor, the load x of columns n[0] and n[1], a matrix for each of n[0], whose lines tensor maps
- * take, and which tiles of 64 columns do not exceed by much? */
+/* Is the right factor, the load x of columns n[0] and n[1], a matrix for each of n[0], whose lines
+ * tensor maps take, and which tiles of 64 columns do not exceed by much? */
 static bool columns_are_batches(const struct kernel *k, const struct value_node *x, const ex *n,
                                 const ex *r, int nr) {
     enum { TILE = 64, UNIT = 8 };

@@ -544,7 +544,10 @@ static double blocks_cost(const struct kernel *k, const struct layout *y) {
 /* Clocks of a multiprocessor for each step along the depth: what nothing hides, for it is waited
  * for together (a tile's loads and barriers, the copies into shared memory), and what the warps of
  * all resident blocks take from its four schedulers. The numbers are fitted to products of 1024^3
- * and 2048^3 on an H200; fitted to one workload, they are within 15 % of the other's times. */
+ * and 2048^3 on an H200; fitted to one workload, they are within 15 % of the other's times. Of
+ * more blocks than a multiprocessor holds at a time the first ones alone wait together: later ones
+ * are out of step. An H100 takes 223 us for 8192 x 64 x 8192 and 235 for 256 of 512 x 64 x 512,
+ * which were said to take 327 and 388. */
 static double matmul_cost(const struct kernel *k, const struct layout *y) {
     const double TILE = 990, STEP = 53, COPY = 150; /* clocks: of each tile, step, element copied */
     const double OPERAND = 0.17, COPIED = 25;       /* instructions: from shared memory, into it */
@@ -558,13 +561,11 @@ static double matmul_cost(const struct kernel *k, const struct layout *y) {
     double copied = (double)(y->bx + y->br) / y->threads; /* elements a thread, for each step */
     /* Where in an image a window is takes as much again; not fitted to anything. */
     if (k->im2col[0][0] || k->im2col[1][0]) copied *= 2;
-    double sums = (double)y->ex * y->vec, registers = 30 + 1.5 * sums;
-    double resident = floor(d->regs_unit / (registers * y->threads));
-    resident = fmax(1, fmin(resident, (double)d->max_threads_unit / y->threads));
+    double sums = (double)y->ex * y->vec;
     double alone = STEP + COPY * copied + TILE / depth,
            warp = (sums + OPERAND * (y->ex + y->vec) + COPIED * copied) / 4;
-    double blocks = ceil(tiles / d->units), waves = ceil(blocks / resident);
-    double step = waves * alone + blocks * layout_warps(k, y) * warp;
+    double blocks = ceil(tiles / d->units);
+    double step = alone + blocks * layout_warps(k, y) * warp;
     double ghz = device_clock_ghz(k->limits);
     return (double)kernel_size(k, AXIS_R) * step * (y->vec > 8 ? WIDE : 1) / (ghz * 1e3);
 }
@@ -655,7 +656,9 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     /* Where phases are columns the places of 256 and their sums are more than registers. */
     const double MOST_PLACED = 192, CROWDED = 3000;
     const double EPILOGUE = 1500, FILL = 2000, LAUNCH = 3, MEETING = 3500;
-    const double IDLE = 5; /* us: pairs: the launches in bf16 beside them; not fitted to anything */
+    /* us: pairs: the three launches in bf16 beside them, and that the first waits for a verdict:
+     * 1000^3 takes 38.7 us on an H100, 29.9 without pairs. */
+    const double IDLE = 15;
     const struct device_limits *d = k->limits;
     const struct product *p = y->product;
     double ghz = device_clock_ghz(k->limits) * LOADED, gbps = device_gbps(d);

@@ -31,14 +31,18 @@
  * other factor is 0 at all of the large ones; and of a factor that picks single elements of the
  * other (rows of an identity), one in four has its last bit rounded.
  *
- * The left factor in registers (operand.in_registers). wgmma takes tf32 from shared memory along the
- * depth alone, but from registers however it has come there; and planes that threads make of f32
- * there are never in memory.
+ * The left factor in registers (operand.in_registers). wgmma takes tf32 from shared memory along
+ * the depth alone, but from registers however it has come there; and planes that threads make of
+ * f32 there are never in memory.
  *
  * tf32. The units read an f32 and ignore its last 13 bits. Cut off, factors would be too small, all
  * of them, and what a sum is off by would grow like the depth; so they are rounded to the nearest
  * before: by the tensor map that copies them, in registers (mma=2), or as they are packed. An
  * operand of f32 in a product is one of tf32.
+ *
+ * Integers. Bytes that were widened to i32 (i8, u8, of each factor one) are multiplied as they are,
+ * and summed up in i32, which wraps: exact, so that nothing begins anew, and parts of the depth are
+ * added in any order. Units take bytes along the depth alone, as tf32.
  *
  * mma=1: wgmma, where a role of the block copies boxes by tensor maps (sm_90a). mma=2: mma.sync,
  * where each warp multiplies its tm rows by tn columns of the tile, and all copy (sm_80 on). */
@@ -250,6 +254,7 @@ static const char *check_makers(const struct kernel *k, const struct config *c,
     enum { MOST = 2, WIDEST = 192 };
     if (p->makers > MOST) return arena_printf(a, "make=%d; %d is the limit", p->makers, MOST);
     if (p->by_warp) return "make is a knob of mma=1";
+    if (product_is_of_bytes(k)) return "tiles of bytes are not made";
     if (p->resident > 1) return "blocks that make tiles have a multiprocessor each";
     if (p->pairs)
         return "tiles of pairs are not made: whether these are in range is known of images";
@@ -296,6 +301,8 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     if (m % GROUP_ROWS || m < GROUP_ROWS || m > 3 * GROUP_ROWS)
         return "mma=1 needs m of 64, 128 or 192";
     if (n % 8 || n < 8 || n > 256) return "mma=1 needs an n of eights, to 256";
+    if (product_is_of_bytes(k) && n > 32 && n % 16)
+        return "mma=1 of integers needs an n of sixteens from 32 on";
     p->warpgroups = m / GROUP_ROWS;
     p->group_threads = GROUP_THREADS;
     p->warp_rows = WARP_ROWS;
@@ -492,12 +499,16 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n], depth = c->knob[KNOB_k];
     enum dtype t = k->values.at[k->dot].dtype;
     if (k->precision == PRECISION_STRICT) return "strict products are multiply-adds in f32";
-    if (!device_has_matrix_units(k->limits, t, k->precision))
-        return "the matrix units, of sm_80 and later, multiply bf16, f16 and f32";
+    bool of_bytes = product_is_of_bytes(k);
+    if (t == DT_I32 ? !of_bytes || k->limits->sm < 80
+                    : !device_has_matrix_units(k->limits, t, k->precision))
+        return "the matrix units, of sm_80 and later, multiply bf16, f16, f32 and, in i32, bytes";
     const char *bad = check_sizes(k);
     if (bad) return bad;
     if (m > 256 || n > 256) return "m and n are 256 at most";
     if (depth % 16 || depth < 16 || depth > 128) return "mma needs a k of sixteens, to 128";
+    if (of_bytes && depth % 32) return "mma of bytes needs a k of thirty-twos";
+    if (of_bytes && k->over) return "sums of integers are not reduced";
     struct product *p = NEW(a, struct product);
     bool by_warp = c->knob[KNOB_mma] == BY_WARP;
     p->by_warp = by_warp;
@@ -523,7 +534,8 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
         return arena_printf(a, "split=%d of %lld steps; %d is the limit", p->parts,
                             (long long)least, MOST_PARTS);
     int64_t part = round_up(steps, p->parts) / p->parts * depth;
-    p->promotes = p->n_passes > 1 || part > UNPROMOTED;
+    bool of_f32 = t == DT_F32 && p->a.dtype != DT_F32; /* in bf16, be it one plane */
+    p->promotes = p->n_passes > 1 || of_f32 || (part > UNPROMOTED && !of_bytes);
     int promote = p->a.dtype == DT_F32 ? PROMOTE_TF32 : PROMOTE_DEPTH;
     if (p->promotes && depth != promote)
         return arena_printf(a, "sums that begin anew every %d of the depth need k=%d", promote,

@@ -2,13 +2,15 @@
  *
  *     a[m, k] bf16, rows of 4096      tiles of p0 as it is
  *     relu(a)[m, k] bf16              an image of relu(a), which a launch before writes
- *     a[m, k] f32                     tiles of p0, of which threads make three planes of bf16, which
- *                                     add up to a
+ *     a[m, k] f32                     tiles of p0, of which threads make three planes of bf16,
+ *                                     which add up to a
  *     b[n, k] f32                     an image of three planes; mma=2: as a
+ *     a[m, k] f8, to f32              an image of a in bf16, which has all of f8
  *     a[m, k] f32, in tf32            tiles of p0, which are rounded on their way
+ *     a[m, k] i8, to i32              tiles of p0
  *     a[k, m] f32, in tf32            mma=1: tiles of p0, which threads read into registers
  *     b[k, n] f32, in tf32            an image of b, rounded and across: the units take tf32 along
- *                                     the depth alone
+ *                                     the depth alone, and bytes
  *     a[i, k, pixel], rows i, pixel   an image of a; mma=2: pieces of p0, as large as are aligned
  *     the same, make=1                its tiles are made by warps of the block, out of what x
  *                                     reads, whatever that is: no image of it is in memory
@@ -21,7 +23,7 @@
 #include "kernel/kernel.h"
 
 enum {
-    ALIGNED = 8, /* elements that lines of images are multiples of; */
+    ALIGNED = 8, /* elements that lines of images are multiples of, of bytes twice as many; */
     LINE = 128, /* bytes of a line of memory, which these begin at if that takes little more: a tile
                     of others is in twice as many */
     PIECE = 16, /* bytes, which tensor maps count in */
@@ -30,7 +32,29 @@ enum {
     SMALL = 16, /* times smaller than the other: a factor that many blocks read, and soon packed */
 };
 
-/* A read of elements that are what the product multiplies, of 16 bits or f32; NO_VALUE if v is
+static bool is_byte(enum dtype t) { return t == DT_I8 || t == DT_U8; }
+
+/* Is it a cast of an integer to a wider one? */
+static bool widens(const struct kernel *k, const struct value_node *x) {
+    if (x->kind != INST_CAST || dtype_is_float(x->dtype)) return false;
+    enum dtype from = k->values.at[x->args[0]].dtype;
+    return !dtype_is_float(from) && dtype_bytes(from) < dtype_bytes(x->dtype);
+}
+
+/* The type of bytes that hold all that an integer factor may be, for it is one of these, widened;
+ * DT_COUNT: it is none. */
+static enum dtype byte_of(const struct kernel *k, value_id v) {
+    const struct value_node *x = &k->values.at[v];
+    if (is_byte(x->dtype)) return x->dtype;
+    return widens(k, x) ? byte_of(k, x->args[0]) : DT_COUNT;
+}
+
+bool product_is_of_bytes(const struct kernel *k) {
+    return k->values.at[k->dot].dtype == DT_I32 && byte_of(k, k->dot_a) != DT_COUNT &&
+           byte_of(k, k->dot_b) != DT_COUNT;
+}
+
+/* A read of elements that are what the product multiplies, of 8 or 16 bits or f32; NO_VALUE if v is
  * none. */
 static value_id plain_load(const struct kernel *k, value_id v) {
     const struct value_node *x = &k->values.at[v];
@@ -38,20 +62,31 @@ static value_id plain_load(const struct kernel *k, value_id v) {
         return dtype_digits(x->dtype) >= dtype_digits(k->values.at[x->args[0]].dtype)
                    ? plain_load(k, x->args[0])
                    : NO_VALUE;
+    if (widens(k, x)) return plain_load(k, x->args[0]);
     if (x->kind != INST_LOAD) return NO_VALUE;
     enum dtype t = k->schedule->loops->buffers.at[x->buffer].meta.dtype;
-    return t == x->dtype && (t == DT_BF16 || t == DT_F16 || t == DT_F32) ? v : NO_VALUE;
+    bool has_units = t == DT_BF16 || t == DT_F16 || t == DT_F32 || is_byte(t);
+    return t == x->dtype && has_units ? v : NO_VALUE;
 }
 
-static bool loads_bf16(const struct kernel *k, value_id v) {
-    value_id load = plain_load(k, v);
-    return load != NO_VALUE && k->values.at[load].dtype == DT_BF16;
+/* Elements that an image's lines have a multiple of. */
+static int64_t round_to_lines(int64_t n, int bytes) {
+    return round_up(n, bytes == 1 ? PIECE : ALIGNED);
+}
+
+/* Has bf16 all that it may be, as it is read? */
+static bool fits_bf16(const struct kernel *k, value_id v) {
+    const struct value_node *x = &k->values.at[v];
+    if (x->kind == INST_CAST)
+        return dtype_holds(x->dtype, k->values.at[x->args[0]].dtype) && fits_bf16(k, x->args[0]);
+    return x->kind == INST_LOAD && dtype_holds(DT_BF16, x->dtype) &&
+           k->schedule->loops->buffers.at[x->buffer].meta.dtype == x->dtype;
 }
 
 /* Of factors of bf16 a product in bf16 is exact, and faster. */
 static bool is_tf32(const struct kernel *k) {
     return k->precision == PRECISION_TF32 && k->values.at[k->dot].dtype == DT_F32 &&
-           !(loads_bf16(k, k->dot_a) && loads_bf16(k, k->dot_b));
+           !(fits_bf16(k, k->dot_a) && fits_bf16(k, k->dot_b));
 }
 
 /* Can tensor maps say where the load's elements lie? Then o has it. */
@@ -71,8 +106,9 @@ static bool is_matrix(const struct kernel *k, value_id v, struct operand *o) {
     int64_t lines = o->along ? o->depth : o->rows, line = o->along ? o->rows : o->depth;
     if (!o->along && depth != 1 && o->depth > 1) return false;
     int64_t unit = PIECE / dtype_bytes(o->stored);
-    if (lines == 1) o->pitch = round_up(line, ALIGNED);
-    if (o->batches == 1) o->batch = round_up(o->pitch * lines, ALIGNED);
+    int bytes = dtype_bytes(o->stored);
+    if (lines == 1) o->pitch = round_to_lines(line, bytes);
+    if (o->batches == 1) o->batch = round_to_lines(o->pitch * lines, bytes);
     o->plane = 0;
     return o->pitch >= line && o->batch > 0 && !(o->pitch % unit) && !(o->batch % unit) &&
            !(o->offset % unit);
@@ -150,7 +186,7 @@ static void set_image(struct operand *o, int64_t pitch) {
 /* Elements from a line of an image to the next. */
 static int64_t image_pitch(int64_t width, int bytes) {
     int64_t whole = round_up(width, LINE / bytes);
-    return whole - width <= width / 8 ? whole : round_up(width, ALIGNED);
+    return whole - width <= width / 8 ? whole : round_to_lines(width, bytes);
 }
 
 /* ---- windows --------------------------------------------------------------------------------- */
@@ -352,12 +388,16 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     const struct value_node *x = &k->values.at[factor];
     bool batched = k->axis[AXIS_Z] && x->mask & MASK_Z;
     value_id load = plain_load(k, factor);
-    bool wide = k->values.at[k->dot].dtype == DT_F32, tf32 = is_tf32(k), by_warp = p->by_warp;
+    enum dtype sums = k->values.at[k->dot].dtype;
+    bool wide = sums == DT_F32, tf32 = is_tf32(k), by_warp = p->by_warp;
+    bool deep = tf32 || sums == DT_I32; /* its lines run along the depth, whatever memory does */
     enum dtype of_planes = p->pairs ? DT_F16 : DT_BF16;
     struct operand o = {.factor = factor,
                         .load = load,
                         .axis = axis,
-                        .dtype = wide && !tf32 ? of_planes : k->values.at[k->dot].dtype,
+                        .dtype = wide && !tf32    ? of_planes
+                                 : sums == DT_I32 ? byte_of(k, factor)
+                                                  : sums,
                         .planes = 1,
                         .piece = PIECE,
                         .rows = kernel_size(k, axis),
@@ -365,15 +405,16 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
                         .batches = batched ? kernel_size(k, AXIS_Z) : 1};
     o.stored = o.dtype;
     bool is_exact = load != NO_VALUE && k->values.at[load].dtype == o.dtype;
-    if (wide && !is_exact && !tf32) o.planes = p->pairs ? 2 : 3;
+    bool is_one_plane = is_exact || (!p->pairs && fits_bf16(k, factor));
+    if (wide && !is_one_plane && !tf32) o.planes = p->pairs ? 2 : 3;
     bool fixed = axis == AXIS_M ? k->a_fixed : k->b_fixed; /* packed in no call's time */
     if (is_exact && is_matrix(k, load, &o)) {
         o.in_registers = tf32 && o.along && axis == AXIS_M && !by_warp && !fixed;
-        if (!(tf32 && o.along) || o.in_registers) return o;
+        if (!(deep && o.along) || o.in_registers) return o;
     }
     struct operand pieces = o;
     if (is_exact && by_warp && !fixed && lies_in_pieces(k, load, &pieces) &&
-        !(tf32 && pieces.along))
+        !(deep && pieces.along))
         return pieces;
     o.stored = DT_F32;
     int64_t others = kernel_size(k, axis == AXIS_M ? AXIS_N : AXIS_M);
@@ -387,8 +428,8 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
         operand_line(&o, tile, depth) == 128)
         return o;
     o.across = runs_along_rows(k, &o);
-    o.along = o.across && !tf32;
-    o.across &= tf32;
+    o.along = o.across && !deep;
+    o.across &= deep;
     set_image(&o, image_pitch(o.along ? o.rows : o.depth, dtype_bytes(o.dtype)));
     return o;
 }
@@ -518,6 +559,7 @@ static void choose_windows(const struct kernel *k, struct product *p, int side, 
     const struct im2col *w = k->im2col[side][0];
     struct operand *own = side ? &p->b : &p->a, *other = side ? &p->a : &p->b, best = *own;
     if (!w || own->order || own->load != NO_VALUE || own->made || other->made) return;
+    if (dtype_bytes(own->dtype) == 1) return; /* whose pixels have not been looked into */
     if (p->flat && k->over) return;
     best.along = false;
     int line = operand_line(&best, tile, depth);
@@ -532,7 +574,8 @@ static void choose_windows_along(const struct kernel *k, struct product *p, int 
                                  int depth, struct arena *a) {
     const struct im2col *w = k->im2col[side][1];
     struct operand *own = side ? &p->b : &p->a, o = *own;
-    if (!w || w->phases || own->order || own->load != NO_VALUE || own->dtype == DT_F32) return;
+    if (!w || w->phases || own->order || own->load != NO_VALUE) return;
+    if (own->dtype == DT_F32 || dtype_bytes(own->dtype) == 1) return;
     if (p->makers) return;
     o.along = true;
     int line = operand_line(&o, tile, depth);
@@ -578,15 +621,15 @@ struct making operand_making(const struct kernel *k, const struct operand *o, in
 /* Neighbouring rows have to be neighbours in memory, or nearly. */
 const char *operand_unmakeable(const struct kernel *k, const struct operand *o, int rows, int depth,
                                struct arena *a) {
-    enum { MOST_APART = 4, MOST_STEPS = 6, LEAST_ROWS = 32, MOST_ROWS = 256, EACH = 8 };
+    enum { MOST_APART = 4, MOST_DEPTH = 384, LEAST_ROWS = 32, MOST_ROWS = 256, EACH = 8 };
     const bool *needed = kernel_parts(k, o->factor);
     if (rows < LEAST_ROWS || rows > MOST_ROWS || rows & (rows - 1))
         return arena_printf(a, "tiles of %d rows are not made", rows);
     struct making m = operand_making(k, o, rows, depth);
     if (depth / EACH % m.parts) return "threads cannot share a row of tiles that are made";
-    if (m.unrolled && (o->depth + depth - 1) / depth > MOST_STEPS)
+    if (m.unrolled && o->depth > MOST_DEPTH)
         return arena_printf(a, "tiles of a depth of %lld are not made; %d is the limit",
-                            (long long)o->depth, MOST_STEPS * depth);
+                            (long long)o->depth, MOST_DEPTH);
     for (value_id v = 0; v <= o->factor; v++) {
         const struct value_node *x = &k->values.at[v];
         if (!needed[v] || x->kind != INST_LOAD || !(x->mask & MASK_R)) continue;

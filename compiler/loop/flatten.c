@@ -34,7 +34,6 @@ static node_id must_call(struct flattening *f, enum op op, const struct arg *arg
     struct diag d = diag_new(f->to->arena);
     node_id out;
     if (!graph_call(f->to, op, args, n, like->where, &d, &out)) WS_BUG("flatten: %s", d.text);
-    f->to->nodes.at[out].origin = f->from->nodes.n + out; /* of no operator outside */
     return out;
 }
 
@@ -76,6 +75,12 @@ static bool *find_changing(struct flattening *f, const struct node *n) {
     return changes;
 }
 
+/* Operators of a body are none of the graph that it is in. */
+static node_id own_origin(const struct flattening *f, node_id origin) {
+    enum { BODY = 1 << 20 /* nodes that a body, or a graph, has at most */ };
+    return (f->epoch / 2 + 1) * BODY + origin;
+}
+
 static void add_body(struct flattening *f, const struct node *n, node_id *map) {
     const struct graph *body = n->args[LOOP_BODY].graph;
     const bool *changes = find_changing(f, n);
@@ -83,7 +88,7 @@ static void add_body(struct flattening *f, const struct node *n, node_id *map) {
         for (node_id id = 0; id < body->nodes.n; id++) {
             if (body->nodes.at[id].op == OP_INPUT || changes[id] != (step == 1)) continue;
             map[id] = graph_copy(f->to, body, id, map);
-            f->to->nodes.at[map[id]].origin = f->from->nodes.n + map[id];
+            f->to->nodes.at[map[id]].origin = own_origin(f, body->nodes.at[id].origin);
         }
         mark(f, f->epoch + step);
     }

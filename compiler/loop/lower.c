@@ -153,9 +153,7 @@ void view_index(struct lowering *w, const struct node *n, ex *index) {
 
 /* ---- reading a node inside a nest ------------------------------------------------------------ */
 
-/* v as t: to(v), or round(v) if t is a float narrower than what it is computed in, as all are in
- * doubles. */
-static inst_id add_cast(struct lowering *w, struct nest *n, inst_id v, enum dtype t, bool rounds) {
+inst_id add_cast(struct lowering *w, struct nest *n, inst_id v, enum dtype t, bool rounds) {
     bool narrow = dtype_is_float(t) && (dtype_opmath(t) != t || w->g->in_doubles) &&
                   n->insts.at[v].dtype != t;
     return add_inst(

@@ -35,6 +35,9 @@ inst_id read_node(struct lowering *w, struct nest *n, node_id id, const ex *at, 
 inst_id add_condition(struct lowering *w, struct nest *n, ex condition);
 inst_id read_or_fill(struct lowering *w, struct nest *n, node_id id, const ex *at, ex condition,
                      double fill);
+/* v as t: to(v), or round(v) if t is a float narrower than what it is computed in, as all are in
+ * doubles. */
+inst_id add_cast(struct lowering *w, struct nest *n, inst_id v, enum dtype t, bool rounds);
 /* v as an operand of maths on t. A narrow integer has the bits of its type wherever it is. */
 inst_id convert(struct lowering *w, struct nest *n, inst_id v, enum dtype t);
 

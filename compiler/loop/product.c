@@ -34,6 +34,28 @@ static void add_products(struct lowering *w, struct nest *n, enum dtype t, inst_
             .kind = INST_REDUCE, .reduction = REDUCTION_SUM, .dtype = t, .n_args = 1, .args = {v}});
 }
 
+/* Is it a byte, widened to a larger integer, or an f8, to a float? */
+static bool widens_bytes(const struct graph *g, const struct node *x) {
+    if (x->op != OP_CAST || x->args[0].kind != ARG_NODE) return false;
+    enum dtype from = g->nodes.at[x->args[0].node].meta.dtype, to = x->meta.dtype;
+    bool whole = !dtype_is_float(to) && (from == DT_I8 || from == DT_U8);
+    return (whole || (dtype_is_float(to) && dtype_is_float8(from))) && dtype_holds(to, from);
+}
+
+/* A factor, in the type of the products' maths. Bytes that were widened, for there is no other way
+ * to say that i32 takes their sums, or f32 those of f8, are read as they were: that is a quarter of
+ * the memory, and matrix units multiply bytes, and f8 as bf16 (kernel/operand.c). */
+static inst_id read_factor(struct lowering *w, struct nest *n, node_id id, const ex *at,
+                           enum dtype t) {
+    ex index[WS_MAX_RANK] = {0};
+    memcpy(index, at, sizeof(ex) * w->g->nodes.at[id].meta.rank);
+    node_id shown = behind_views(w, id, index);
+    const struct node *x = &w->g->nodes.at[shown];
+    if (!widens_bytes(w->g, x)) return convert(w, n, read_node(w, n, id, at, NO_INST), t);
+    inst_id v = read_node(w, n, x->args[0].node, index, NO_INST);
+    return convert(w, n, add_cast(w, n, v, x->meta.dtype, false), t);
+}
+
 /* out[b, i, j] = sum over k of a[b, i, k] * c[b, k, j] */
 static void lower_matmul(struct lowering *w, node_id id) {
     const struct node *x = &w->g->nodes.at[id];
@@ -46,8 +68,8 @@ static void lower_matmul(struct lowering *w, node_id id) {
     ai[batch] = n.out_index[batch];
     ai[batch + 1] = bi[batch] = k;
     bi[batch + 1] = n.out_index[batch + 1];
-    inst_id a = convert(w, &n, read_node(w, &n, x->args[0].node, ai, NO_INST), t);
-    inst_id b = convert(w, &n, read_node(w, &n, x->args[1].node, bi, NO_INST), t);
+    inst_id a = read_factor(w, &n, x->args[0].node, ai, t);
+    inst_id b = read_factor(w, &n, x->args[1].node, bi, t);
     add_products(w, &n, t, a, b);
     n.matmul = n.n_reduce > 0;
     if (n.matmul && t == DT_F32) n.precision = w->g->products;

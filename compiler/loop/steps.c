@@ -5,7 +5,7 @@
  *   %tanh = ..                       ->   b7: window of b4, 0 + 1 t      what tanh's nest writes
  *   %hs = loop_stack(%tanh)               b4: stack f32[512, 16, 64]
  *
- * So the nests of a step know nothing of the loop, and whoever runs them says where the windows are.
+ * So the nests of a step know nothing of the loop; whoever runs them says where the windows are.
  * Kernels may take it that memory begins where a vector does: so does each step's. What lies
  * otherwise is copied before the loop. What is read within the loop alone has memory for two
  * steps. */

@@ -42,8 +42,9 @@ bool find_abreast(struct fuser *f, struct merge *m) {
         f->abreast = a;
         for (uint32_t b = a + 1; f->alive[a] && b < f->s->groups.n; b++) {
             const struct group *A = group_at(f, a), *B = group_at(f, b);
-            if (!f->alive[b] || epoch_of(f, a) != epoch_of(f, b) || !same_shape(f, A, B) || bytes_moved(f, a, b) > LAUNCH_BYTES ||
-                one_at_load(f, a, b) || too_big(f, a, b) || !independent(f, a, b))
+            if (!f->alive[b] || epoch_of(f, a) != epoch_of(f, b) || !same_shape(f, A, B) ||
+                bytes_moved(f, a, b) > LAUNCH_BYTES || one_at_load(f, a, b) || too_big(f, a, b) ||
+                !independent(f, a, b))
                 continue;
             *m = (struct merge){.a = a, .b = b, .host = a, .guest = b, .n = A->n_x};
             memcpy(m->from, B->x, sizeof B->x);

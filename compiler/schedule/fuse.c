@@ -673,8 +673,18 @@ static void start_group(struct fuser *f, uint32_t nest) {
     vec_push(f->s->arena, &f->s->groups, g);
 }
 
-struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits, bool eager,
+/* Is what a product comes to reduced in its kernel? */
+static bool reduces_behind(struct fuser *f, const struct group *g) {
+    for (uint32_t m = 0; m < g->members.n && g->matmul; m++) {
+        const struct nest *n = nest_at(f, g->members.at[m].nest);
+        if (n->n_reduce && !n->matmul) return true;
+    }
+    return false;
+}
+
+struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits, enum fusing what,
                             struct arena *a) {
+    bool eager = what == FUSING_EAGER;
     struct schedule *s = NEW(a, struct schedule);
     *s = (struct schedule){.arena = a, .loops = l, .log = buf_new(a)};
     s->group_of = NEW_ARRAY(a, uint32_t, l->nests.n);
@@ -684,6 +694,7 @@ struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits,
     for (buffer_id b = 0; b < l->buffers.n; b++) s->writer[b] = NO_NEST;
     struct fuser f = {
         .s = s, .l = l, .limits = limits, .eager = eager, .seen = map_new(a), .halves = map_new(a)};
+    f.apart = what == FUSING_APART;
     f.scratch = arena_new();
     for (int d = 0; d < 2 * WS_MAX_RANK; d++) /* of any size: nothing is simplified for one */
         f.dims[d] = ex_index(l->ex, arena_printf(a, "$d%d", d), ex_const(l->ex, INT32_MAX));
@@ -708,7 +719,10 @@ struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits,
     }
     uint32_t kept = 0; /* close the gaps */
     for (uint32_t g = 0; g < s->groups.n; g++)
-        if (f.alive[g]) s->groups.at[kept++] = s->groups.at[g];
+        if (f.alive[g]) {
+            s->may_be_apart |= reduces_behind(&f, &s->groups.at[g]);
+            s->groups.at[kept++] = s->groups.at[g];
+        }
     s->groups.n = kept;
     for (uint32_t g = 0; g < kept; g++)
         for (uint32_t k = 0; k < s->groups.at[g].members.n; k++)
@@ -717,10 +731,11 @@ struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits,
     return s;
 }
 
-struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limits, bool eager,
-                               struct arena *a) {
+struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limits,
+                               enum fusing what, struct arena *a) {
+    bool eager = what == FUSING_EAGER;
     schedule_nested(l, eager);
     if (!eager && limits->kind == DEVICE_CUDA) schedule_unroll(l);
     if (!eager) schedule_by_rows(l, limits);
-    return fuse_nests(l, limits, eager, a);
+    return fuse_nests(l, limits, what, a);
 }

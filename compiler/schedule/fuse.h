@@ -39,6 +39,7 @@ struct fuser {
     struct loops *l;
     const struct device_limits *limits;
     bool eager;
+    bool apart;                /* reductions of what a product comes to */
     uint32_t n;                /* groups at the start; merged ones die */
     bool *alive;               /* per group */
     struct group_size *size;   /* per group */
@@ -104,7 +105,7 @@ int64_t pair_saves(struct partner p);
 /* fuse.c */
 /* Is one of them what follows the other's reduction row by row? */
 bool comes_first(struct fuser *f, uint32_t a, uint32_t b);
-struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits, bool eager,
+struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits, enum fusing what,
                             struct arena *a); /* as they are */
 /* The index with which a member touches buffer b, in group axes: the nth store or load found.
  */
@@ -120,7 +121,7 @@ bool meet_in(struct fuser *f, const struct merge *m,
              buffer_id b); /* both touch it at the same place, as far as one can see */
 bool they_meet(struct fuser *f, const struct merge *m); /* in any buffer */
 
-uint32_t epoch_of(struct fuser *f, uint32_t g); /* of its nests */
+uint32_t epoch_of(struct fuser *f, uint32_t g);               /* of its nests */
 const char *too_big(struct fuser *f, uint32_t a, uint32_t b); /* why a kernel cannot hold both */
 
 /* abreast.c: two small kernels of one shape that have nothing to do with each other, if any. */

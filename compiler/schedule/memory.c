@@ -21,7 +21,7 @@ struct life {
 /* A buffer of the pool that is there while group g runs is so in every step of g's loop, unless it
  * is made in the step. */
 struct lives {
-    uint32_t *born, *dies; /* per buffer: groups, inclusive; born NO_NEST: nobody makes it */
+    uint32_t *born, *dies;  /* per buffer: groups, inclusive; born NO_NEST: nobody makes it */
     uint32_t *first, *last; /* per loop: its groups */
 };
 

@@ -14,8 +14,8 @@
  *
  * Invariants (schedule_verify reports these numbers):
  *   S1  every nest is in exactly one group;
- *   S2  groups are in dependency order, and in that of the epochs of their nests, of which a group has
- *       one;
+ *   S2  groups are in dependency order, and in that of the epochs of their nests, of which a group
+ *       has one;
  *   S3  inside a group a reader of a reduction reads it at the group's own X indices, a reader of
  *       a scan at its own X and R indices, and is no scan itself; a reduction along X is read at
  *       the group's own R indices, by what covers none of X; behind a product, at those X that it
@@ -73,7 +73,8 @@ struct schedule {
     bool *stored;   /* per buffer: exists in memory (input, output, or read by another group) */
     size_t *offset; /* per buffer: TEMP and stored: byte offset in the pool */
     size_t pool_bytes;
-    struct buf log; /* every fusion considered, and why or why not */
+    struct buf log;    /* every fusion considered, and why or why not */
+    bool may_be_apart; /* some are what FUSING_APART leaves out */
 };
 enum { NO_NEST = UINT32_MAX };
 
@@ -85,10 +86,13 @@ void schedule_by_rows(struct loops *l, const struct device_limits *limits);
 /* by_rows.c: what the kernels of these loops, which it changes, would move, in bytes, a launch as
  * what is moved meanwhile; infinite: of too many nests to fuse them for that. */
 double schedule_bytes(struct loops *l, const struct device_limits *limits);
-/* fuse.c, recompute.c (not for eager), order.c, at_load.c, memory.c: the passes, in this order.
- * eager: fuse only nests that came from the same operator of the captured graph. */
-struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limits, bool eager,
-                               struct arena *a);
+/* What is fused: all that may be; the same, but reductions of what a product comes to have kernels
+ * of their own, which may be faster: its tiles are then no longer held back by what their rows come
+ * to; or only nests that came from the same operator of the captured graph. */
+enum fusing { FUSING_ALL, FUSING_APART, FUSING_EAGER };
+/* fuse.c, recompute.c (not for eager), order.c, at_load.c, memory.c: the passes, in this order. */
+struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limits,
+                               enum fusing what, struct arena *a);
 void schedule_recompute(struct schedule *s); /* needs groups; adds nests to the loops */
 void schedule_order(struct schedule *s);     /* needs groups; breaks group indices held elsewhere */
 /* at_load.c: which groups run at load, and what is `fixed`; for eager nothing is. Needs order. */

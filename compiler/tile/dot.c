@@ -299,9 +299,9 @@ struct tile_program *tile_dot(const struct block *p, struct arena *a) {
         if (x->promotes) put(t, TILE_FILL, 0, 0);
         put(t, TILE_DOT, 0, 0);
         if (x->promotes) put(t, TILE_ADD, 0, 0);
-        if (x->pairs) put(t, TILE_CROSS, 0, CROSS_STEPS);
     }
     if (x->folds.levels) put(t, TILE_FOLD, 0, x->folds.block);
+    if (x->pairs) put(t, TILE_CROSS, 0, CROSS_STEPS);
     put(t, TILE_END, 0, 0);
     if (x->parts > 1) put(t, TILE_LEAVE, 0, 0);
     if (x->parts > 1) put(t, TILE_MEET, 0, x->parts);

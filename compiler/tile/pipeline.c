@@ -80,24 +80,28 @@ static void put_copiers(struct tile_program *t, const struct tile_inst *code, ui
     put(t, TILE_END, 0, 0);
 }
 
-/* Behind the instruction: its sums or registers are needed, or only its tiles are no more. */
+/* Behind the instruction: its sums or registers are needed, or only its tiles are no more. Crossed
+ * products of pairs go on while the sums of the others are added. */
 static void put_after_dot(struct tile_program *t, bool drains) {
-    put(t, TILE_DRAIN, 0, drains ? 0 : 1);
+    bool pairs = t->product->pairs;
+    put(t, pairs ? TILE_DRAIN_SUMS : TILE_DRAIN, 0, pairs || drains ? 0 : 1);
     put(t, TILE_ARRIVE, 0, drains ? 0 : 1);
 }
 
 static void put_multipliers(struct tile_program *t, const struct tile_inst *code, uint32_t n) {
-    bool drains = t->product->promotes || t->product->a.in_registers, in_loop = false;
+    bool pairs = t->product->pairs, in_loop = false;
+    bool drains = (t->product->promotes && !pairs) || t->product->a.in_registers;
     put(t, TILE_ROLE, 0, t->threads - t->copiers);
     for (uint32_t i = 0; i < n; i++) {
         const struct tile_inst *x = &code[i];
         if (copies(x->op)) continue;
         if (x->op == TILE_DOT) put(t, TILE_WAIT_FULL, 0, 0);
-        if (x->op == TILE_END && in_loop) put(t, TILE_NEXT, 0, 0);
+        if (x->op == TILE_CROSS || (x->op == TILE_END && in_loop && !pairs))
+            put(t, TILE_NEXT, 0, 0);
         vec_push(t->arena, &t->code, *x);
         if (x->op == TILE_DOT) put_after_dot(t, drains);
         if (x->op == TILE_END && in_loop && !drains) {
-            put(t, TILE_DRAIN, 0, 0);
+            if (!pairs) put(t, TILE_DRAIN, 0, 0); /* the last CROSS has */
             put(t, TILE_ARRIVE, 0, 1);
         }
         in_loop = x->op == TILE_LOOP || (in_loop && x->op != TILE_END);

@@ -21,6 +21,7 @@ struct product_at {
     int64_t step;        /* which is the stage of what stays */
     bool fresh, crosses; /* the sums begin with it; those of crossed products do */
     int depth;           /* of a short step less */
+    bool summed;         /* only its crossed products are left */
     bool torn;           /* the registers that it reads have been written meanwhile */
 };
 
@@ -250,13 +251,14 @@ static void give(struct machine *x, const struct agent *g) {
     fill_stage(x, b);
 }
 
-/* From so much of the step's depth on. */
-static void multiply_part(struct machine *x, struct agent *g, const struct product_at *p, int from,
-                          int end) {
+/* From so much of the step's depth on, of the passes that are crossed or those that are not. */
+static void multiply_part(struct machine *x, struct agent *g, const struct product_at *p,
+                          bool crossed, int from, int end) {
     const struct tile_ring *a = ring(x, TILE_A), *b = ring(x, TILE_B);
     const struct product *of = x->t->product;
     for (int q = 0; q < of->n_passes; q++) {
-        float *sums = of->pass[q].crossed ? g->crossed : g->sums;
+        if (of->pass[q].crossed != crossed) continue;
+        float *sums = crossed ? g->crossed : g->sums;
         const float *left =
             tile_of(x, g->rank, TILE_A, place_in_ring(a, p->stage, p->step), of->pass[q].a) +
             g->group * group_rows(x) * a->depth;
@@ -281,15 +283,23 @@ static void clear(const struct machine *x, float *sums) {
     for (int i = 0; i < group_rows(x) * ring(x, TILE_B)->rows; i++) sums[i] = 0;
 }
 
-static void multiply(struct machine *x, struct agent *g, const struct product_at *p) {
+static void multiply_sums(struct machine *x, struct agent *g, struct product_at *p) {
     int each = x->t->product->pairs ? x->t->product->promote_pairs : p->depth;
+    if (p->summed) return;
+    p->summed = true;
     if (p->fresh) clear(x, g->sums);
-    if (p->crosses) clear(x, g->crossed);
     for (int from = 0; from < p->depth; from += each) {
         if (from) add(x, g), clear(x, g->sums);
-        multiply_part(x, g, p, from, p->depth - from < each ? p->depth : from + each);
+        multiply_part(x, g, p, false, from, p->depth - from < each ? p->depth : from + each);
     }
     if (p->torn) g->sums[0] = NAN;
+}
+
+static void multiply(struct machine *x, struct agent *g, struct product_at *p) {
+    multiply_sums(x, g, p);
+    if (!x->t->product->pairs) return;
+    if (p->crosses) clear(x, g->crossed);
+    multiply_part(x, g, p, true, 0, p->depth);
 }
 
 static void drain(struct machine *x, struct agent *g, int most) {
@@ -299,8 +309,9 @@ static void drain(struct machine *x, struct agent *g, int most) {
     g->under_way.n -= n;
 }
 
-static void cross(const struct machine *x, struct agent *g, int steps) {
+static void cross(struct machine *x, struct agent *g, int steps) {
     if (g->step % steps != steps - 1 && g->step + 1 != g->steps) return;
+    drain(x, g, 0);
     for (int i = 0; i < group_rows(x) * ring(x, TILE_B)->rows; i++)
         g->total[i] += ldexpf(g->crossed[i], -PAIR_SHIFT);
     g->crosses = true;
@@ -545,6 +556,10 @@ static bool go_on(struct machine *x, struct agent *g) {
         vec_push(x->arena, &g->under_way, product_of(x, g, g->fresh, g->crosses));
         g->fresh = g->crosses = false;
         if (!x->late || x->t->ahead) drain(x, g, 0);
+        break;
+    case TILE_DRAIN_SUMS:
+        drain(x, g, 1);
+        if (g->under_way.n) multiply_sums(x, g, &g->under_way.at[0]);
         break;
     case TILE_DRAIN: drain(x, g, c->n); break;
     case TILE_ARRIVE:

@@ -35,8 +35,8 @@
  *   T4  a stage is filled again only behind a WAIT_EMPTY, and every role that reads it arrives once
  *       for each step, behind a DRAIN of those products; or behind a LANDED, at which all meet who
  *       have read it, and less than all stages ahead;
- *   T5  sums are read (ADD, CROSS, FOLD, LEAVE, STORE) only behind a DRAIN of 0, and begin with a
- *       FILL;
+ *   T5  sums are read (ADD, CROSS, FOLD, LEAVE, STORE) only behind a DRAIN of 0, those of pairs in
+ *       the LOOP behind a DRAIN_SUMS, and begin with a FILL;
  *   T6  rings lie in shared memory apart from each other, aligned to their swizzle, within the
  *       block's;
  *   T7  a NEXT stands behind each step of a role;
@@ -52,9 +52,10 @@
  *   T13 what stays in shared memory, copied in the block's first tile, is the same for all of its
  *       tiles, and has a stage for each step;
  *   T14 of a left factor that threads read into registers a DOT is drained, with none under way,
- *       before the step ends.
+ *       before the step ends;
  *   T15 each tile is drawn once, and has all steps along the depth whose terms count (bounded):
- *       what is made, or stays, has all steps of every tile.
+ *       what is made, or stays, has all steps of every tile;
+ *   T16 lines of bytes, and of tf32, run along the depth, which goes by whole instructions.
  *
  * Where the epilogue reduces, the store is followed by
  *

@@ -14,6 +14,7 @@ struct checker {
     bool taken[RINGS], made, given; /* in a step */
     bool added, crossed;            /* behind the DOT of the step */
     int under_way;                  /* products behind the last DRAIN; the sums may be read at 0 */
+    bool sums_drained;              /* ... or here: the newest step's are crossed ones */
     int arrivals;                   /* in a step */
     bool left, met;                 /* its part is where others find it; all parts are */
     bool landed;    /* in the loop: all are there; behind it: and have read the last stage */
@@ -70,6 +71,7 @@ static const char *close_region(struct checker *c, uint32_t at) {
     }
     if (op == TILE_LOOP && c->dot && c->t->product->pairs && !(c->added && c->crossed))
         return fail(c, "T10", at, "some sums of pairs do not come to the total");
+    if (op == TILE_LOOP && c->crossed) c->under_way = 0; /* the last step's CROSS */
     if ((op == TILE_LOOP || op == TILE_AHEAD) && c->t->ahead) {
         if (op == TILE_LOOP && !c->next) return fail(c, "T7", at, "the role stays at a stage");
         if (c->ungrouped) return fail(c, "T3", at, "copies are of no group");
@@ -199,6 +201,12 @@ static const char *check(struct checker *c, uint32_t at) {
         c->dot = true;
         c->added = c->crossed = false;
         c->under_way = roles ? 2 : 0;
+        c->sums_drained = false;
+        break;
+    case TILE_DRAIN_SUMS:
+        if (!c->t->product->pairs) return fail(c, "T10", at, "these are no pairs");
+        if (c->under_way > 1) c->under_way = 1;
+        c->sums_drained = true;
         break;
     case TILE_DRAIN:
         if (x->n < c->under_way) c->under_way = x->n;
@@ -225,7 +233,8 @@ static const char *check(struct checker *c, uint32_t at) {
     case TILE_KEEP:
     case TILE_RESCALE:
     case TILE_RESULTS:
-        if (c->under_way) return fail(c, "T5", at, "products are under way");
+        if (c->under_way && !(c->sums_drained && inside(c, TILE_LOOP)))
+            return fail(c, "T5", at, "products are under way");
         if (x->op == TILE_CROSS && !c->t->product->pairs)
             return fail(c, "T10", at, "these are no pairs");
         c->added |= x->op == TILE_ADD;
@@ -288,6 +297,17 @@ static const char *check_staying(struct checker *c, const struct tile_ring *r) {
     return NULL;
 }
 
+/* Units read lines along the rows of 16 bits alone. */
+static const char *check_lines(struct checker *c, const struct tile_ring *r) {
+    enum { INSTRUCTION = 32 }; /* bytes of depth */
+    int bytes = dtype_bytes(r->operand->dtype);
+    if (bytes != 2 && r->operand->along && !r->operand->in_registers)
+        return arena_printf(c->arena, "T16: lines of %s run along the rows", r->name);
+    if (r->depth * bytes % INSTRUCTION)
+        return arena_printf(c->arena, "T16: steps of %s end within an instruction", r->name);
+    return NULL;
+}
+
 /* Which tiles are drawn, and of which a part of the depth is left out. */
 static const char *check_draws(struct checker *c) {
     const struct tile_program *t = c->t;
@@ -328,7 +348,8 @@ static const char *check_rings(struct checker *c) {
             return arena_printf(c->arena, "T6: ring %s at %d", r->name, r->offset);
         if (r->bytes % aligned)
             return arena_printf(c->arena, "T6: tiles of %s have %d bytes", r->name, r->bytes);
-        const char *bad = check_windows(c, r);
+        const char *bad = check_lines(c, r);
+        if (!bad) bad = check_windows(c, r);
         if (!bad) bad = check_shorts(c, r);
         if (!bad) bad = check_staying(c, r);
         if (bad) return bad;

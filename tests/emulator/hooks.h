@@ -37,14 +37,18 @@ enum emu_collective {
     EMU_MMA_BF16, /* these in the order of enum emu_matrix */
     EMU_MMA_F16,
     EMU_MMA_TF32,
+    EMU_MMA_BYTES, /* and on */
 };
 
-/* Of matrix units: what an operand's elements are. */
-enum emu_matrix { EMU_BF16, EMU_F16, EMU_TF32 };
+/* Of matrix units: what an operand's elements are; of bytes, of which the two operands may have
+ * different ones, EMU_BYTES + 4 of the left operand's + that of the right one's. */
+enum emu_matrix { EMU_BF16, EMU_F16, EMU_TF32, EMU_BYTES };
+enum emu_byte { EMU_S8, EMU_U8, EMU_E4M3, EMU_E5M2 };
 
-/* One wgmma: m 64, k 16 (tf32: 8), the left operand in registers unless these are NULL. */
+/* One wgmma: m 64, k 16 (tf32: 8, bytes: 32), the left operand in registers unless these are
+ * NULL. */
 struct emu_product {
-    float *acc;
+    float *acc;  /* of integers, ints */
     int n, type; /* emu_matrix */
     const unsigned *a_registers;
     unsigned long long a, b; /* of k_operand */

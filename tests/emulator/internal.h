@@ -392,9 +392,15 @@ void mma_ldmatrix(struct emu *e, unsigned *r, const void *row, int transposed);
 void mma_multiply(struct emu *e, float *d, const unsigned *a, const unsigned *b, int type);
 /* The lanes of a warp have met; the values they bring are theirs of the two hooks above. */
 void mma_meet(struct emu *e, struct thread *warp, int op);
-double mma_number(int type, const unsigned char *at);
-/* What the units do, about: terms, of which the first is what is there, are aligned to the largest,
- * cut off, and added up; what that comes to is cut off to f32. */
-float mma_sum(const double *terms, int n);
+/* Of a product's type: one operand's element; bytes of it; the depth of an instruction. */
+double mma_number(int type, bool left, const unsigned char *at);
+unsigned mma_size(int type);
+bool mma_of_integers(int type);
+unsigned mma_depth(int type);
+enum { MMA_MOST_DEPTH = 32 };
+/* *d += the n terms, about as the units do it: *d, unless it does not count, and the terms are
+ * aligned to the largest, cut off, and added up; what that comes to is cut off to f32. Integers
+ * wrap. */
+void mma_add(int type, float *d, bool counts, double *terms, int n);
 
 #endif

@@ -17,7 +17,7 @@
 
 #include "tests/emulator/internal.h"
 
-enum { M = 64, MOST_N = 256, MOST_K = 16, PIECE = 16 };
+enum { M = 64, MOST_N = 256, MOST_K = MMA_MOST_DEPTH, PIECE = 16 };
 
 static unsigned local(const struct emu *e) { return e->current - e->b->first; }
 
@@ -116,27 +116,28 @@ static void each_operand(struct emu *e, const struct product *p, piece_action *a
 /* ---- the product ----------------------------------------------------------------------------- */
 
 /* rows x MOST_K */
-static void fetch(const struct emu *e, uint64_t word, bool transposed, int type, unsigned rows,
+static void fetch(const struct emu *e, const struct product *of, bool left, unsigned rows,
                   double *to) {
-    struct operand o = decode(word, transposed);
-    unsigned size = type == EMU_TF32 ? 4 : 2, each = PIECE / size;
+    bool transposed = left ? of->is.transposed_a : of->is.transposed_b;
+    struct operand o = decode(left ? of->is.a : of->is.b, transposed);
+    unsigned size = mma_size(of->is.type), each = PIECE / size;
     for (unsigned i = 0; i < (transposed ? rows / 8 : rows); i++)
         for (unsigned k = 0; k < (transposed ? 16u : 2u); k++) {
             const unsigned char *p = piece(e, &o, i, k);
             for (unsigned j = 0; j < each; j++)
                 to[transposed ? (i * 8 + j) * MOST_K + k : i * MOST_K + k * each + j] =
-                    mma_number(type, p + j * size);
+                    mma_number(of->is.type, left, p + j * size);
         }
 }
 
 static void fetch_registers(const struct product *p, double *to) {
-    unsigned each = p->is.type == EMU_TF32 ? 1 : 2;
+    unsigned size = mma_size(p->is.type), each = 4 / size;
     for (unsigned t = 0; t < WARPGROUP; t++)
         for (unsigned i = 0; i < 4; i++)
             for (unsigned k = 0; k < each; k++)
                 to[(t / 32 * 16 + t % 32 / 4 + 8 * (i % 2)) * MOST_K + each * (t % 4) +
                    4 * each * (i / 2) + k] =
-                    mma_number(p->is.type, (const unsigned char *)(p->a[t] + i) + 2 * k);
+                    mma_number(p->is.type, true, (const unsigned char *)(p->a[t] + i) + size * k);
 }
 
 static float *value_of(const struct accumulator *acc, unsigned t, int i) {
@@ -147,19 +148,18 @@ static float *value_of(const struct accumulator *acc, unsigned t, int i) {
 
 static void multiply(const struct emu *e, const struct product *p) {
     static __thread double a[M * MOST_K], b[MOST_N * MOST_K];
-    unsigned n = (unsigned)p->is.n, depth = p->is.type == EMU_TF32 ? 8 : 16;
+    unsigned n = (unsigned)p->is.n, depth = mma_depth(p->is.type);
     if (p->is.a_registers)
         fetch_registers(p, a);
     else
-        fetch(e, p->is.a, p->is.transposed_a, p->is.type, M, a);
-    fetch(e, p->is.b, p->is.transposed_b, p->is.type, n, b);
+        fetch(e, p, true, M, a);
+    fetch(e, p, false, n, b);
     for (unsigned i = 0; i < M; i++)
         for (unsigned j = 0; j < n; j++) {
-            float *to = p->acc->values + i * n + j;
-            double terms[1 + MOST_K] = {p->is.add ? (double)*to : 0};
+            double terms[1 + MOST_K];
             for (unsigned k = 0; k < depth; k++)
                 terms[1 + k] = a[i * MOST_K + k] * b[j * MOST_K + k];
-            *to = mma_sum(terms, 1 + (int)depth);
+            mma_add(p->is.type, p->acc->values + i * n + j, p->is.add, terms, (int)depth);
         }
 }
 
@@ -168,10 +168,12 @@ static void multiply(const struct emu *e, const struct product *p) {
 static void check_product(struct emu *e, const struct emu_product *p) {
     if (p->n % 8 != 0 || p->n < 8 || p->n > MOST_N)
         block_mistake(e, EMU_MATRIX, "wgmma of %d columns: they go by eights up to 256", p->n);
-    if (p->type < EMU_BF16 || p->type > EMU_TF32)
+    if (p->type < EMU_BF16 || p->type >= EMU_BYTES + 16)
         block_mistake(e, EMU_MATRIX, "wgmma of unknown elements: %d", p->type);
-    if (p->type == EMU_TF32 && (p->transposed_a || p->transposed_b))
-        block_mistake(e, EMU_MATRIX, "wgmma of tf32 takes lines along the depth only");
+    if (mma_size(p->type) != 2 && (p->transposed_a || p->transposed_b))
+        block_mistake(e, EMU_MATRIX, "wgmma of tf32 and of bytes takes lines along the depth only");
+    if (mma_of_integers(p->type) && p->n > 32 && p->n % 16)
+        block_mistake(e, EMU_MATRIX, "wgmma of integers: %d columns are no sixteens", p->n);
     if (p->a_registers && p->transposed_a)
         block_mistake(e, EMU_MATRIX, "wgmma transposes nothing in registers");
 }

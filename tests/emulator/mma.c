@@ -7,7 +7,9 @@
  *     a, 16 x 16    row l/4 + 8*(i%2)      depth 2*(l%4) + 8*(i/2)    and the next
  *     a, 16 x 8     row l/4 + 8*(i%2)      depth l%4 + 4*(i/2)        of tf32
  *     b, 16 x 8     depth 2*(l%4) + 8*i    column l/4                 and the next
- *     b, 8 x 8      depth l%4 + 4*i        column l/4                 of tf32 */
+ *     b, 8 x 8      depth l%4 + 4*i        column l/4                 of tf32
+ *     a, 16 x 32    row l/4 + 8*(i%2)      depth 4*(l%4) + 16*(i/2)   of bytes, and the next three
+ *     b, 32 x 8     depth 4*(l%4) + 16*i   column l/4                 likewise */
 #include <math.h>
 #include <string.h>
 
@@ -37,9 +39,36 @@ static double of_f16(uint16_t h) {
     return h & 0x8000 ? -v : v;
 }
 
-double mma_number(int type, const unsigned char *at) {
+/* Of so many bits of exponent and fraction; e4m3 has no infinity, and one NaN. */
+static double of_f8(unsigned char b, bool e4m3) {
+    int bits = e4m3 ? 3 : 2, most = e4m3 ? 15 : 31, bias = e4m3 ? 7 : 15;
+    int exponent = b >> bits & most, fraction = b & ((1 << bits) - 1);
+    double v = ldexp(exponent ? (1 << bits) + fraction : fraction,
+                     (exponent ? exponent : 1) - bias - bits);
+    if (exponent == most && e4m3 && fraction == 7) v = (double)NAN;
+    if (exponent == most && !e4m3) v = fraction ? (double)NAN : (double)INFINITY;
+    return b & 0x80 ? -v : v;
+}
+
+static double of_byte(enum emu_byte type, unsigned char b) {
+    if (type == EMU_S8) return (double)(signed char)b;
+    return type == EMU_U8 ? (double)b : of_f8(b, type == EMU_E4M3);
+}
+
+static enum emu_byte byte_of(int type, bool left) {
+    type -= EMU_BYTES;
+    return left ? type / 4 : type % 4;
+}
+
+bool mma_of_integers(int type) { return type >= EMU_BYTES && byte_of(type, true) <= EMU_U8; }
+
+unsigned mma_size(int type) { return type >= EMU_BYTES ? 1 : type == EMU_TF32 ? 4 : 2; }
+unsigned mma_depth(int type) { return 32 / mma_size(type); }
+
+double mma_number(int type, bool left, const unsigned char *at) {
     uint16_t h;
     uint32_t u;
+    if (type >= EMU_BYTES) return of_byte(byte_of(type, left), *at);
     if (type == EMU_TF32) {
         memcpy(&u, at, 4);
         return (double)as_float(u & 0xffffe000);
@@ -54,17 +83,32 @@ static float truncated(double sum) {
     return f;
 }
 
-float mma_sum(const double *terms, int n) {
-    enum { BITS = 25 };
+/* Products of f8 are cut off further up. */
+static float mma_sum(const double *terms, int n, int bits) {
     double sum = 0, most = 0, cut = 0;
     for (int i = 0; i < n; i++) sum += terms[i];
     for (int i = 0; i < n; i++) most = fmax(most, fabs(terms[i]));
     if (!isfinite(sum) || most < 0x1p-900 || most > 0x1p900) return truncated(sum);
     int e;
     frexp(most, &e);
-    double unit = ldexp(1, e - 1 - BITS), per = 1 / unit;
+    double unit = ldexp(1, e - 1 - bits), per = 1 / unit;
     for (int i = 0; i < n; i++) cut += (double)(int64_t)(terms[i] * per);
     return truncated(cut * unit);
+}
+
+void mma_add(int type, float *d, bool counts, double *terms, int n) {
+    enum { BITS = 25, BITS_OF_F8 = 13 };
+    int32_t whole = 0;
+    if (mma_of_integers(type)) {
+        memcpy(&whole, d, 4);
+        int64_t sum = counts ? whole : 0;
+        for (int i = 1; i <= n; i++) sum += (int64_t)terms[i];
+        whole = (int32_t)(uint32_t)(uint64_t)sum;
+        memcpy(d, &whole, 4);
+        return;
+    }
+    terms[0] = counts ? (double)*d : 0;
+    *d = mma_sum(terms, 1 + n, type >= EMU_BYTES ? BITS_OF_F8 : BITS);
 }
 
 static const void *brought(const struct thread *lane) {
@@ -86,28 +130,28 @@ static void spread_rows(const struct thread *warp, bool transposed) {
 }
 
 static void multiply(const struct thread *warp, int type) {
-    double a[16][16], b[16][8];
-    unsigned each = type == EMU_TF32 ? 1 : 2; /* elements of a register */
+    double a[16][MMA_MOST_DEPTH], b[MMA_MOST_DEPTH][8];
+    unsigned size = mma_size(type), each = 4 / size; /* elements of a register */
     for (unsigned lane = 0; lane < WARP; lane++) {
         const struct operands *o = brought(warp + lane);
         for (unsigned i = 0; i < 4; i++)
             for (unsigned k = 0; k < each; k++) {
                 unsigned depth = each * (lane % 4) + 4 * each * (i / 2) + k;
                 a[lane / 4 + 8 * (i % 2)][depth] =
-                    mma_number(type, (const unsigned char *)(o->a + i) + 2 * k);
+                    mma_number(type, true, (const unsigned char *)(o->a + i) + size * k);
             }
         for (unsigned i = 0; i < 2; i++)
             for (unsigned k = 0; k < each; k++)
                 b[each * (lane % 4) + 4 * each * i + k][lane / 4] =
-                    mma_number(type, (const unsigned char *)(o->b + i) + 2 * k);
+                    mma_number(type, false, (const unsigned char *)(o->b + i) + size * k);
     }
     for (unsigned lane = 0; lane < WARP; lane++) {
         const struct operands *o = brought(warp + lane);
         for (unsigned i = 0; i < 4; i++) {
-            double terms[17] = {(double)o->d[i]};
+            double terms[1 + MMA_MOST_DEPTH];
             for (unsigned k = 0; k < 8 * each; k++)
                 terms[1 + k] = a[lane / 4 + 8 * (i / 2)][k] * b[k][2 * (lane % 4) + i % 2];
-            o->d[i] = mma_sum(terms, 1 + 8 * (int)each);
+            mma_add(type, o->d + i, true, terms, 8 * (int)each);
         }
     }
 }

@@ -267,12 +267,17 @@ static const char *const COLLECTIVES[] = {
     [EMU_MMA_BF16] = "k_mma of bf16",
     [EMU_MMA_F16] = "k_mma of f16",
     [EMU_MMA_TF32] = "k_mma_tf32",
+    [EMU_MMA_BYTES] = "k_mma of bytes",
 };
+
+static const char *collective_name(int op) {
+    return COLLECTIVES[op < EMU_MMA_BYTES ? op : EMU_MMA_BYTES];
+}
 
 static void warp_mistake(struct emu *e, unsigned t, const char *what, unsigned lane) {
     const struct thread *self = &e->threads[t];
-    block_report(e, EMU_WARP, t, self->frame, "%s with mask 0x%08x: %s %u", COLLECTIVES[self->op],
-                 self->mask, what, lane);
+    block_report(e, EMU_WARP, t, self->frame, "%s with mask 0x%08x: %s %u",
+                 collective_name(self->op), self->mask, what, lane);
     block_stop(e);
 }
 
@@ -299,6 +304,7 @@ static uint64_t ballot(const struct thread *warp, unsigned mask, uint64_t value)
 
 static uint64_t result(const struct thread *warp, unsigned lane, unsigned mask) {
     const struct thread *t = &warp[lane];
+    if (t->op > EMU_MMA_BYTES) return 0;
     switch ((enum emu_collective)t->op) {
     case EMU_SYNCWARP: return 0;
     case EMU_SHUFFLE: return warp[t->source].value;
@@ -316,7 +322,8 @@ static uint64_t result(const struct thread *warp, unsigned lane, unsigned mask) 
     case EMU_LDMATRIX_TRANSPOSED:
     case EMU_MMA_BF16:
     case EMU_MMA_F16:
-    case EMU_MMA_TF32: return 0;
+    case EMU_MMA_TF32:
+    case EMU_MMA_BYTES: return 0;
     }
     uint64_t sum = t->value;
     for (unsigned i = 0; i < WARP; i++)

@@ -322,6 +322,56 @@ static const char WARP_TEXT[] =
     "    for (int i = 0; i < 4; i++) y[(t / 4 + i / 2 * 8) * 8 + t % 4 * 2 + i % 2] = d[i];\n"
     "}\n";
 
+/* Bytes: 16 x 8 by a warp, 64 x 16 by a warpgroup, which adds to what is there; mixed: the left one
+ * signed, the right one not. A lane's registers swapped, a type mistaken, lines across, columns
+ * that integers do not have. */
+static const char BYTES_TEXT[] =
+    "enum { NOTHING, FRAGMENT, SIGNS };\n"
+    "template <typename A, typename B, int BUG> K_DEVICE void warp_bytes(const A *a, const B *b,\n"
+    "                                                                    const int *c, int *y) {\n"
+    "    const int t = (int)threadIdx.x;\n"
+    "    unsigned ra[4], rb[2];\n"
+    "    int d[4];\n"
+    "    for (int i = 0; i < 4; i++)\n"
+    "        ra[i] = *(const unsigned *)(a + (t / 4 + i % 2 * 8) * 32 + t % 4 * 4 + i / 2 * 16);\n"
+    "    for (int i = 0; i < 2; i++) rb[i] = *(const unsigned *)(b + t / 4 * 32 + t % 4 * 4 + i * "
+    "16);\n"
+    "    for (int i = 0; i < 4; i++) d[i] = c[(t / 4 + i / 2 * 8) * 8 + t % 4 * 2 + i % 2];\n"
+    "    if (BUG == FRAGMENT) { unsigned w = ra[1]; ra[1] = ra[2]; ra[2] = w; }\n"
+    "    if (BUG == SIGNS) k_mma_bytes<A, A>(d, ra, rb);\n"
+    "    else k_mma_bytes<A, B>(d, ra, rb);\n"
+    "    for (int i = 0; i < 4; i++) y[(t / 4 + i / 2 * 8) * 8 + t % 4 * 2 + i % 2] = d[i];\n"
+    "}\n"
+    "#define WARP_BYTES(name, A, B, bug) extern \"C\" __global__ void \\\n"
+    "name(const A *a, const B *b, const int *c, int *y) { warp_bytes<A, B, bug>(a, b, c, y); }\n"
+    "WARP_BYTES(signed_bytes, k_i8, k_i8, 0)\nWARP_BYTES(mixed_bytes, k_i8, k_u8, 0)\n"
+    "WARP_BYTES(fragment, k_i8, k_u8, FRAGMENT)\nWARP_BYTES(signs, k_i8, k_u8, SIGNS)\n"
+    "template <int N, int ACROSS> K_DEVICE void group_bytes(const k_i8 *a, const k_u8 *b, int *y) "
+    "{\n"
+    "    __shared__ __align__(1024) unsigned char s[(64 + N) * 32];\n"
+    "    const int t = (int)threadIdx.x;\n"
+    "    int acc[N / 2];\n"
+    "    for (int i = t; i < (64 + N) * 2; i += 128) {\n"
+    "        const int line = i / 2, place = line * 32 + (i % 2 ^ line / 4 % 2) * 16;\n"
+    "        const void *from = line < 64 ? (const void *)(a + line * 32 + i % 2 * 16)\n"
+    "                                     : (const void *)(b + (line - 64) * 32 + i % 2 * 16);\n"
+    "        *(k_four_words *)(s + place) = *(const k_four_words *)from;\n"
+    "    }\n"
+    "    k_fence_async_shared();\n"
+    "    __syncthreads();\n"
+    "    k_wgmma_begin();\n"
+    "    for (int i = 0; i < 2; i++)\n"
+    "        emu_wgmma((float *)acc, N, 4, nullptr, k_operand<32>(s, 0, 256),\n"
+    "                  k_operand<32>(s + 2048, 0, 256), ACROSS, 0, i);\n"
+    "    k_wgmma_commit(), k_wgmma_wait<0>();\n"
+    "    for (int i = 0; i < N / 2; i++)\n"
+    "        y[(t / 32 * 16 + t % 32 / 4 + 8 * (i / 2 % 2)) * N + i / 4 * 8 + t % 4 * 2 + i % 2] = "
+    "acc[i];\n"
+    "}\n"
+    "#define GROUP_BYTES(name, n, across) extern \"C\" __global__ void \\\n"
+    "name(const k_i8 *a, const k_u8 *b, int *y) { group_bytes<n, across>(a, b, y); }\n"
+    "GROUP_BYTES(group, 16, 0)\nGROUP_BYTES(across, 16, 1)\nGROUP_BYTES(columns, 40, 0)\n";
+
 /* ---- running them ---------------------------------------------------------------------------- */
 
 struct fix {
@@ -694,13 +744,57 @@ static void test_warp_tf32(void **state) {
     end(&f);
 }
 
+static int wrong_bytes(const int *y, int rows, int columns, int times, const signed char *a,
+                       const unsigned char *b, bool is_signed, const int *c) {
+    int wrong = 0;
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < columns; j++) {
+            int64_t sum = c ? c[i * columns + j] : 0;
+            for (int k = 0; k < 32; k++)
+                sum += times * a[i * 32 + k] *
+                       (is_signed ? (signed char)b[j * 32 + k] : b[j * 32 + k]);
+            wrong += y[i * columns + j] != (int)(unsigned)(uint64_t)sum;
+        }
+    return wrong;
+}
+
+static void test_bytes(void **state) {
+    struct fix f = begin(BYTES_TEXT,
+                         (const char *[]){"signed_bytes", "mixed_bytes", "fragment", "signs",
+                                          "group", "across", "columns"},
+                         7);
+    signed char *a = emu_alloc(f.e, "a", 64 * 32);
+    unsigned char *b = emu_alloc(f.e, "b", 40 * 32);
+    int *c = emu_alloc(f.e, "c", 16 * 8 * 4), *y = emu_alloc(f.e, "y", 16 * 8 * 4);
+    int *all = emu_alloc(f.e, "all", 64 * 16 * 4);
+    for (int i = 0; i < 64 * 32; i++) a[i] = (signed char)(i * 37 + i / 7);
+    for (int i = 0; i < 40 * 32; i++) b[i] = (unsigned char)(i * 91 + i / 5);
+    for (int i = 0; i < 16 * 8; i++) c[i] = i % 2 ? INT32_MAX - i : i - INT32_MAX; /* wraps */
+    void *args[] = {&a, &b, &c, &y}, *of_group[] = {&a, &b, &all};
+    assert_ok(launch(&f, "signed_bytes", 32, args, 4, emu_check));
+    assert_int_equal(wrong_bytes(y, 16, 8, 1, a, b, true, c), 0);
+    assert_ok(launch(&f, "mixed_bytes", 32, args, 4, emu_check));
+    assert_int_equal(wrong_bytes(y, 16, 8, 1, a, b, false, c), 0);
+    assert_ok(launch(&f, "fragment", 32, args, 4, emu_run));
+    assert_true(wrong_bytes(y, 16, 8, 1, a, b, false, c) > 0);
+    assert_ok(launch(&f, "signs", 32, args, 4, emu_run));
+    assert_true(wrong_bytes(y, 16, 8, 1, a, b, false, c) > 0);
+    assert_ok(launch(&f, "group", 128, of_group, 3, emu_check));
+    assert_int_equal(wrong_bytes(all, 64, 16, 2, a, b, false, NULL), 0);
+    assert_found(launch(&f, "across", 128, of_group, 3, emu_run), EMU_MATRIX,
+                 "takes lines along the depth only");
+    assert_found(launch(&f, "columns", 128, of_group, 3, emu_run), EMU_MATRIX,
+                 "40 columns are no sixteens");
+    end(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rings),     cmocka_unit_test(test_ring_bugs),
         cmocka_unit_test(test_clusters),  cmocka_unit_test(test_registers),
         cmocka_unit_test(test_tf32),      cmocka_unit_test(test_windows),
         cmocka_unit_test(test_changes),   cmocka_unit_test(test_warps),
-        cmocka_unit_test(test_warp_tf32),
+        cmocka_unit_test(test_warp_tf32), cmocka_unit_test(test_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

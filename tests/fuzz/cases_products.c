@@ -147,8 +147,8 @@ static const struct product_case by_warpgroups[] = {
     {"graph(%x: f32[72, 104], %y: f32[104, 200]) products tf32 {\n %a = relu(%x)\n"
      " %z = mm(%a, %y)\n return %z\n}\n",
      "mma=1 m=128 n=64 k=32 stages=2 warps=16 make=1"},
-    /* f32, of which threads make planes: lines along the depth, along the rows, few rows, whose other
-     * factor becomes the left one, tiles that are made beside it, a cluster, one tile that stays */
+    /* f32, of which threads make planes: lines along the depth, along the rows, few rows, whose
+     * other factor becomes the left one, tiles that are made beside it, a cluster, two blocks */
     {"graph(%x: f32[104, 136], %y: f32[72, 104]) {\n %a = permute(%x, [1, 0])\n"
      " %b = permute(%y, [1, 0])\n %z = mm(%a, %b)\n return %z\n}\n",
      "mma=1 m=128 n=32 k=64 stages=2 warps=12"},
@@ -180,6 +180,44 @@ static const struct product_case by_warpgroups[] = {
     {"graph(%x: f32[64, 72], %y: f32[72, 64]) products tf32 {\n %m = gt(%x, 2)\n"
      " %a = where(%m, inf, %x)\n %z = mm(%a, %y)\n return %z\n}\n",
      "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
+    /* bytes, summed up in i32: along the depth, across, both signs, a batch, odd sizes, what is
+     * behind, parts of the depth, two blocks a multiprocessor, a factor that is quantised */
+    {"graph(%x: i8[136, 80], %y: i8[88, 80]) {\n %a = int(%x)\n %b = int(%y)\n"
+     " %t = permute(%b, [1, 0])\n %z = mm(%a, %t)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+    {"graph(%x: i8[136, 80], %y: i8[80, 96]) {\n %a = int(%x)\n %b = int(%y)\n"
+     " %z = mm(%a, %b)\n return %z\n}\n",
+     "mma=1 m=128 n=96 k=128 stages=3 warps=12"},
+    {"graph(%x: u8[200, 70], %y: i8[40, 70]) {\n %a = int(%x)\n %b = int(%y)\n"
+     " %t = permute(%b, [1, 0])\n %z = mm(%a, %t)\n return %z\n}\n",
+     "mma=1 m=192 n=32 k=32 stages=2 warps=16"},
+    {"graph(%x: i8[3, 67, 33], %y: u8[3, 33, 41]) {\n %a = int(%x)\n %b = int(%y)\n"
+     " %z = bmm(%a, %b)\n return %z\n}\n",
+     "mma=1 m=64 n=48 k=64 stages=2 warps=8 cluster=2"},
+    {"graph(%x: i8[70, 160], %y: i8[24, 160], %s: f32[70, 1], %t: f32[24], %o: i32[24]) {\n"
+     " %a = int(%x)\n %b = int(%y)\n %c = permute(%b, [1, 0])\n %z = mm(%a, %c)\n"
+     " %d = sub(%z, %o)\n %e = mul(%d, %s)\n %f = mul(%e, %t)\n %g = bfloat16(%f)\n"
+     " return %g\n}\n",
+     "mma=1 m=64 n=24 k=64 stages=2 warps=8"},
+    {"graph(%x: u8[70, 640], %y: u8[64, 640]) {\n %a = int(%x)\n %b = int(%y)\n"
+     " %t = permute(%b, [1, 0])\n %z = mm(%a, %t)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=128 stages=2 warps=8 split=3"},
+    /* f8 as bf16, both kinds, with scales; sums of a deep one begin anew */
+    {"graph(%x: f8e4m3[136, 80], %y: f8e5m2[88, 80], %s: f32[136, 1]) {\n %a = float(%x)\n"
+     " %b = float(%y)\n %t = permute(%b, [1, 0])\n %z = mm(%a, %t)\n %u = mul(%z, %s)\n"
+     " return %u\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+    {"graph(%x: f8e4m3[64, 2200], %y: f32[2200, 32]) {\n %a = float(%x)\n %z = mm(%a, %y)\n"
+     " return %z\n}\n",
+     "mma=1 m=64 n=32 k=64 stages=2 warps=8"},
+    {"graph(%x: f8e4m3[64, 1030], %y: f8e4m3[1030, 32]) {\n %a = bfloat16(%x)\n"
+     " %b = bfloat16(%y)\n %z = mm(%a, %b)\n return %z\n}\n",
+     "mma=1 m=64 n=32 k=64 stages=2 warps=8 split=2"},
+    {"graph(%x: i8[200, 80], %y: i8[200, 80]) {\n %a = int(%x)\n %b = int(%y)\n"
+     " %t = permute(%b, [1, 0])\n %z = mm(%a, %t)\n %u = triu(%z)\n return %u\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+    {"graph(%x: i8[136, 80], %y: i8[80, 280]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=3 warps=8 fit=2"},
     /* parts of the depth */
     {"graph(%x: bf16[64, 520], %y: bf16[520, 64]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=1 m=64 n=64 k=64 stages=2 warps=8 split=4"},
@@ -255,6 +293,19 @@ static const struct product_case by_warps[] = {
     {"graph(%x: f32[72, 67], %y: f32[72, 41]) products tf32 {\n %a = permute(%x, [1, 0])\n"
      " %z = mm(%a, %y)\n return %z\n}\n",
      "mma=2 m=48 n=48 k=64 tm=48 tn=16 stages=2 warps=3 split=2"},
+    /* bytes: as they lie, in parts of 16 bytes, packed across, both signs, parts of the depth */
+    {"graph(%x: i8[136, 80], %y: i8[88, 80]) {\n %a = int(%x)\n %b = int(%y)\n"
+     " %t = permute(%b, [1, 0])\n %z = mm(%a, %t)\n return %z\n}\n",
+     "mma=2 m=64 n=64 k=64 tm=32 tn=32 stages=2 warps=4"},
+    {"graph(%x: u8[40, 76], %y: i8[76, 52], %s: f32[52]) {\n %a = int(%x)\n %b = int(%y)\n"
+     " %z = mm(%a, %b)\n %d = mul(%z, %s)\n return %d\n}\n",
+     "mma=2 m=32 n=32 k=32 tm=16 tn=32 stages=3 warps=2"},
+    {"graph(%x: f8e4m3[70, 200], %y: f8e4m3[200, 40]) {\n %a = float(%x)\n %b = float(%y)\n"
+     " %z = mm(%a, %b)\n return %z\n}\n",
+     "mma=2 m=64 n=32 k=64 tm=32 tn=16 stages=2 warps=4"},
+    {"graph(%x: i8[2, 50, 700], %y: u8[2, 40, 700]) {\n %a = int(%x)\n %b = int(%y)\n"
+     " %t = permute(%b, [0, 2, 1])\n %z = bmm(%a, %t)\n return %z\n}\n",
+     "mma=2 m=64 n=48 k=128 tm=32 tn=16 stages=2 warps=6 split=4"},
     {"graph(%x: bf16[50, 40], %y: bf16[40, 72]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=2 m=48 n=64 k=16 tm=48 tn=32 stages=2 warps=2"},
 };

@@ -1,6 +1,8 @@
 /* cases_random_products.c: products as a seed has them: sizes around the edges of tiles, layouts,
  * batches, what is computed before and behind, and a config, mostly of the matrix units, that need
  * not be legal for them. */
+#include <string.h>
+
 #include "tests/fuzz/cases.h"
 #include "tests/fuzz/random.h"
 
@@ -8,9 +10,10 @@ struct product_text {
     struct arena *a;
     struct rng *r;
     struct buf parameters, body;
-    const char *dtype;
-    int m, n, k, batches; /* batches: 0, a product of matrices */
-    const char *value;    /* at hand */
+    const char *dtype, *factors[2]; /* of others than factors; of these */
+    const char *widened;            /* what bytes are cast by; NULL: they are none */
+    int m, n, k, batches;           /* batches: 0, a product of matrices */
+    const char *value;              /* at hand */
     int values;
 };
 
@@ -30,8 +33,13 @@ static const char *shape(struct product_text *t, int rows, int columns) {
     return arena_printf(t->a, "[%d, %d]", rows, columns);
 }
 
+static void put_typed(struct product_text *t, const char *name, const char *dtype,
+                      const char *dims) {
+    buf_printf(&t->parameters, "%s%%%s: %s%s", t->parameters.n ? ", " : "", name, dtype, dims);
+}
+
 static void put_parameter(struct product_text *t, const char *name, const char *dims) {
-    buf_printf(&t->parameters, "%s%%%s: %s%s", t->parameters.n ? ", " : "", name, t->dtype, dims);
+    put_typed(t, name, t->dtype, dims);
 }
 
 /* A factor as it lies in memory, or across, and perhaps a function of it: one that rounds nothing,
@@ -39,7 +47,12 @@ static void put_parameter(struct product_text *t, const char *name, const char *
 static const char *put_factor(struct product_text *t, const char *name, int rows, int columns) {
     const char *value = arena_printf(t->a, "%%%s", name);
     bool across = rng_below(t->r, 2);
-    put_parameter(t, name, across ? shape(t, columns, rows) : shape(t, rows, columns));
+    put_typed(t, name, t->factors[*name == 'y'],
+              across ? shape(t, columns, rows) : shape(t, rows, columns));
+    if (t->widened) {
+        buf_printf(&t->body, " %s = %s(%s)\n", fresh(t), t->widened, value);
+        value = t->value;
+    }
     if (across) {
         buf_printf(&t->body, " %s = permute(%s, %s)\n", fresh(t), value,
                    t->batches ? "[0, 2, 1]" : "[1, 0]");
@@ -51,7 +64,8 @@ static const char *put_factor(struct product_text *t, const char *name, int rows
     }
     if (rng_below(t->r, 6) == 0) {
         const char *other = arena_printf(t->a, "w%s", name);
-        put_parameter(t, other, shape(t, rows, columns));
+        bool whole = t->widened && !strcmp(t->widened, "int");
+        put_typed(t, other, whole ? "i32" : t->dtype, shape(t, rows, columns));
         buf_printf(&t->body, " %s = maximum(%s, %%%s)\n", fresh(t), value, other);
         value = t->value;
     }
@@ -104,22 +118,35 @@ static const char *put_reduced(struct product_text *t) {
 }
 
 static const char *random_product(struct arena *a, struct rng *r) {
-    static const char *const dtypes[] = {"bf16", "f16", "f32", "f32"};
-    int type = rng_below(r, 4); /* the last in tf32 */
+    static const char *const dtypes[] = {"bf16", "f16", "f32", "f32", "f32", "f32"};
+    static const char *const bytes[] = {"i8", "u8", "f8e4m3", "f8e5m2"};
+    int type = rng_below(r, 6); /* number 3 in tf32; the last two of bytes, integers and f8 */
+    const char *own = dtypes[type], *left = own, *right = own;
+    if (type > 3) left = bytes[(type - 4) * 2], right = bytes[(type - 4) * 2 + rng_below(r, 2)];
     struct product_text t = {.a = a,
                              .r = r,
                              .parameters = buf_new(a),
                              .body = buf_new(a),
-                             .dtype = dtypes[type],
+                             .dtype = own,
+                             .factors = {left, right},
+                             .widened = type == 4   ? "int"
+                                        : type == 5 ? "float"
+                                                    : NULL,
                              .m = size_near_an_edge(r),
                              .n = size_near_an_edge(r),
                              .k = size_near_an_edge(r) + rng_below(r, 2) * 128,
                              .batches = rng_below(r, 3) ? 0 : 2 + rng_below(r, 2)};
     const char *x = put_factor(&t, "x", t.m, t.k), *y = put_factor(&t, "y", t.k, t.n);
     buf_printf(&t.body, " %s = %s(%s, %s)\n", fresh(&t), t.batches ? "bmm" : "mm", x, y);
-    for (int i = 0, n = rng_below(r, 4); i < n; i++) put_behind(&t, i);
+    if (type == 4 && rng_below(r, 4)) {
+        const char *sums = t.value;
+        buf_printf(&t.body, " %s = mul(%s, 0.125)\n", fresh(&t), sums);
+        for (int i = 0, n = rng_below(r, 4); i < n; i++) put_behind(&t, i);
+    } else {
+        for (int i = 0, n = rng_below(r, 4); i < n && type != 4; i++) put_behind(&t, i);
+    }
     const char *first = t.value, *all = NULL;
-    if (rng_below(r, 2) == 0)
+    if (type != 4 && rng_below(r, 2) == 0)
         all = put_reduced(&t);
     else if (rng_below(r, 5) == 0)
         buf_printf(&t.body, " %s = permute(%s, %s)\n", fresh(&t), first,

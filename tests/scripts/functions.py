@@ -134,4 +134,14 @@ show('erfinv', z.erfinv(), torch.erfinv(z.double()), torch.empty(3).fill_(.5).er
 z = torch.tensor([-0.9, 0., 0.5, 0.99], requires_grad=True)
 (z.erfinv() + (z + 2).lgamma()).sum().backward()
 show('erfinv', z.grad, torch.lgamma(torch.tensor([0.1, 0.5, 3.5, 10., 50., -0.5, -2.3, 0.25])))
+q = (torch.arange(20 * 16).view(20, 16) * 37 % 256 - 128).to(torch.int8)
+w = (torch.arange(16 * 8).view(16, 8) * 91 % 256 - 128).to(torch.int8)
+show('_int_mm', torch._int_mm(q, w)[:2], (q @ w)[:2])
+f = (torch.arange(16 * 16).view(16, 16) % 23 - 11).to(torch.float8_e4m3fn)
+show('_scaled_mm', torch._scaled_mm(f, f.t(), torch.tensor(0.5), torch.tensor(0.25), out_dtype=torch.bfloat16)[:2])
+for product in (lambda: torch._int_mm(q.int(), w.int()), lambda: torch._int_mm(q[0], w)):
+    try:
+        product()
+    except RuntimeError:
+        print('refused')
 print('version', torch.__version__.split('+')[0])

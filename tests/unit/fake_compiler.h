@@ -32,6 +32,9 @@ enum { FAKE_N = 4096, FAKE_VARIANTS = 10 };
 static bool fake_hangs;   /* the eleventh variant is there */
 static double fake_flops; /* that the fused kernel is said to do */
 static bool fake_knob;    /* a knob came: there is a variant x=1 k=1, which is right */
+/* Other than 0: under WS_APART there are two kernels as well, and only variant 1 of each; all spin
+ * so often in the fused one, and so often in each of these. */
+static int fake_spins, fake_spins_apart;
 static const char *fake_comment[2] = {"", ""}; /* in the texts of the first and second kernel */
 static struct {
     const char *when, *code; /* NULL: nothing is planted */
@@ -119,7 +122,12 @@ struct ws_program *ws_lower(struct ws_captured *c, const struct device_limits *l
     if (fake_plant.whole && fusion != WS_EAGER) p->buffers[2].dtype = DT_I32;
     static const char *const eager[] = {"mul", "add"}, *const one[] = {"mul_add"},
                              *const two[] = {"first", "second"};
-    const char *const *names = fusion == WS_EAGER ? eager : fake_plant.two ? two : one;
+    static const char *const split[] = {"split_mul", "split_add"};
+    const char *const *names = fusion == WS_EAGER   ? eager
+                               : fusion == WS_APART ? split
+                               : fake_plant.two     ? two
+                                                    : one;
+    p->may_be_apart = fusion == WS_FUSE && fake_spins;
     bool apart = names != one;
     p->n_buffers = apart ? 3 : 2;
     p->temp_bytes = apart ? FAKE_N * sizeof(float) : 0;
@@ -144,7 +152,7 @@ static bool fake_is_eager(const struct ws_program *p) { return !strcmp(p->kernel
 
 void ws_configs(const struct ws_program *p, int k, const struct config **configs, int *n,
                 int *pruned) {
-    int all = fake_plant.when ? 2 : FAKE_VARIANTS + fake_hangs + fake_knob;
+    int all = fake_spins ? 1 : fake_plant.when ? 2 : FAKE_VARIANTS + fake_hangs + fake_knob;
     struct config *c = NEW_ARRAY(p->arena, struct config, all);
     (void)k;
     for (int i = 0; i < all; i++) c[i].knob[KNOB_x] = i + 1;
@@ -254,6 +262,7 @@ enum ws_status ws_emit(const struct ws_program *p, int k, const struct config *c
                      "static int calls; /* %s */\n"
                      "%s"
                      "void entry(void *const *args) {\n"
+                     "    for (volatile int k = 0; k < %d; k++) continue;\n"
                      "    %s *y = *(void *const *)args[1];\n"
                      "    const %s *x = *(void *const *)args[0];\n"
                      "    calls += 0;\n"
@@ -262,6 +271,7 @@ enum ws_status ws_emit(const struct ws_program *p, int k, const struct config *c
                      "%s"
                      "}\n",
                      fake_comment[k], fake_plant.when ? fake_plant_head(a) : "",
+                     p->n_kernels == 1 ? fake_spins : fake_spins_apart,
                      whole && !k ? "int" : "float", whole && k ? "int" : "float",
                      fake_plant.when ? "static float was[4096];\n"
                                        "for (int i = 0; i < 4096; i++) was[i] = y[i];\n"

@@ -66,7 +66,8 @@ static inline struct loops *must_lower(struct arena *a, const char *text, const 
 
 static inline struct schedule *must_schedule(struct arena *a, const char *text, const char *sizes,
                                              const struct device_limits *limits, bool eager) {
-    struct schedule *s = schedule_fuse(must_lower(a, text, sizes), limits, eager, a);
+    struct schedule *s =
+        schedule_fuse(must_lower(a, text, sizes), limits, eager ? FUSING_EAGER : FUSING_ALL, a);
     if (!eager) schedule_recompute(s);
     schedule_order(s);
     schedule_memory(s);

@@ -847,7 +847,7 @@ static void test_dense(void **state) {
     struct device_limits limits = test_gpu("sm_90a");
     struct loops *l = must_lower(a, text.p, "");
     size_t before = arena_used(a);
-    schedule_fuse(l, &limits, false, a);
+    schedule_fuse(l, &limits, FUSING_ALL, a);
     assert_in_range(arena_used(a) - before, 1, MOST);
     arena_free(a);
 }
@@ -1084,6 +1084,22 @@ static void test_landing_of_shared_flags(void **state) {
     arena_free(a);
 }
 
+/* Softmax behind a product, and the same of the product apart. */
+static void test_reductions_apart(void **state) {
+    struct arena *a = arena_new();
+    struct device_limits limits = test_gpu("sm_90a");
+    const char *text = "graph(%x: bf16[512, 64], %w: bf16[64, 256]) {\n %m = mm(%x, %w)\n"
+                       " %r = relu(%m)\n %s = softmax(%r, 1)\n return %s\n}\n";
+    struct schedule *all = schedule_fuse(must_lower(a, text, ""), &limits, FUSING_ALL, a),
+                    *apart = schedule_fuse(must_lower(a, text, ""), &limits, FUSING_APART, a);
+    assert_true(all->may_be_apart);
+    assert_int_equal(all->groups.n, 1);
+    assert_false(apart->may_be_apart);
+    assert_int_equal(apart->groups.n, 2);
+    assert_non_null(strstr(apart->log.p, "what a product comes to is reduced by another kernel"));
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_producer_and_reader),
@@ -1115,6 +1131,7 @@ int main(void) {
         cmocka_unit_test(test_matrix_products),
         cmocka_unit_test(test_reductions_behind_products),
         cmocka_unit_test(test_images_behind_reductions),
+        cmocka_unit_test(test_reductions_apart),
         cmocka_unit_test(test_many_arguments),
         cmocka_unit_test(test_many_operators),
         cmocka_unit_test(test_many_readers),

@@ -22,6 +22,11 @@ static const char tf32[] = "graph(%a: f32[130, 200], %b: f32[200, 40]) products 
                            "  %c: f32[130, 40] = mm(%a, %b)\n"
                            "  return %c\n}\n";
 
+static const char bytes[] = "graph(%a: i8[130, 208], %b: u8[208, 40]) {\n"
+                            "  %x: i32[130, 208] = int(%a)\n"
+                            "  %y: i32[208, 40] = int(%b)\n"
+                            "  %c: i32[130, 40] = mm(%x, %y)\n"
+                            "  return %c\n}\n";
 static const char tf32_across[] = "graph(%a: f32[130, 200], %b: f32[200, 136]) products tf32 {\n"
                                   "  %c: f32[130, 136] = mm(%a, %b)\n"
                                   "  return %c\n}\n";
@@ -149,6 +154,19 @@ static void test_print_tf32(void **state) {
                                 "b = image of v1, tf32[1 z, 40 n, 200 k], lines 224 apart\n"
                                 "A = tf32[2][64 m, 32 k], lines of 128 bytes\n"
                                 "B = tf32[2][64 n, 32 k], lines of 128 bytes\n"));
+    arena_free(a);
+}
+
+/* Bytes lie along the depth, too; nothing widens them. */
+static void test_print_bytes(void **state) {
+    struct arena *a = arena_new();
+    struct tile_program *t = program_of(a, bytes, "mma=1 m=64 n=48 k=64 stages=2 warps=8");
+    struct buf b = buf_new(a);
+    tile_print(&b, t);
+    assert_non_null(strstr(b.p, "a = v0, i8[1 z, 130 m, 208 k], lines 208 apart\n"
+                                "b = image of v3, u8[1 z, 40 n, 208 k], lines 208 apart\n"
+                                "A = i8[2][64 m, 64 k], lines of 64 bytes\n"
+                                "B = u8[2][48 n, 64 k], lines of 64 bytes\n"));
     arena_free(a);
 }
 
@@ -426,6 +444,9 @@ static void test_numbers(void **state) {
         {plain, "mma=2 m=64 n=64 k=32 tm=32 tn=32 stages=3 warps=4"},
         {plain, "mma=2 m=128 n=32 k=16 tm=32 tn=32 stages=4 warps=4 split=3"},
         {plain, "mma=2 m=16 n=64 k=128 tm=16 tn=16 stages=2 warps=4"},
+        {bytes, "mma=1 m=128 n=48 k=128 stages=2 warps=12"},
+        {bytes, "mma=1 m=64 n=24 k=32 stages=4 warps=8 split=3"},
+        {bytes, "mma=2 m=64 n=32 k=64 tm=32 tn=16 stages=3 warps=4"},
         {wide, "mma=2 m=64 n=32 k=64 tm=32 tn=16 stages=2 warps=4"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -767,7 +788,7 @@ static void test_mistakes(void **state) {
         {TILE_MAKE, 0, "T3", of_makers},       {TILE_GIVE, 0, "T3", of_makers},
         {TILE_TURN, 0, "T2", of_makers},       {TILE_WAIT_EMPTY, 0, "T4", of_makers},
         {TILE_ADD, 0, "T10", of_pairs},        {TILE_CROSS, 0, "T10", of_pairs},
-        {TILE_DRAIN, 0, "T4", of_pairs},
+        {TILE_DRAIN_SUMS, 0, "T4", of_pairs},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena *a = arena_new();
@@ -889,6 +910,36 @@ static void test_mistakes_of_staying(void **state) {
     arena_free(a);
 }
 
+static void test_mistakes_of_bytes(void **state) {
+    struct arena *a = arena_new();
+    struct tile_program *t = program_of(a, bytes, "mma=1 m=64 n=32 k=64 stages=2 warps=8");
+    struct tile_ring *r = &t->ring[TILE_B];
+    struct operand o = *r->operand;
+    struct kernel *k = product_of(a, bytes);
+    struct layout y;
+    static const struct {
+        const char *config, *why;
+    } refused[] = {
+        {"mma=1 m=64 n=40 k=64 stages=2 warps=8", "needs an n of sixteens"},
+        {"mma=1 m=64 n=32 k=48 stages=2 warps=8", "needs a k of thirty-twos"},
+        {"mma=1 m=64 n=32 k=64 stages=2 warps=8 make=1", "tiles of bytes are not made"},
+        {"mma=1 m=64 n=32 k=64 stages=2 warps=8 pairs=1", "needs two factors"},
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        struct config c = parsed(a, refused[i].config);
+        const char *bad = kernel_layout(k, &c, &y, a);
+        assert_non_null(bad);
+        if (!strstr(bad, refused[i].why)) fail_msg("%s", bad);
+    }
+    r->operand = &o;
+    o.along = true;
+    assert_string_equal(tile_verify(t, a), "T16: lines of B run along the rows");
+    o.along = false;
+    r->depth = 48;
+    assert_string_equal(tile_verify(t, a), "T16: steps of B end within an instruction");
+    arena_free(a);
+}
+
 /* The next step's registers are written while products read them. */
 static void test_mistakes_of_registers(void **state) {
     struct arena *a = arena_new();
@@ -916,6 +967,22 @@ static void test_mistakes_of_turns(void **state) {
     arena_free(a);
 }
 
+/* Of pairs, whose crossed products go on: their stage is filled again while they do. */
+static void test_mistakes_of_pairs(void **state) {
+    struct arena *a = arena_new();
+    struct tile_program *t = program_of(a, deep, of_pairs);
+    const char *why;
+    int found = 0;
+    t->code.at[find(t, TILE_ARRIVE, 0)].n = 0;
+    assert_non_null(strstr(tile_verify(t, a), "T4: "));
+    for (uint64_t seed = 0; seed < 8; seed++) found += wrong_of(a, t, seed, &why) > 0;
+    assert_true(found > 0);
+    t = program_of(a, plain, of_groups);
+    t->code.at[find(t, TILE_DRAIN, 0)].op = TILE_DRAIN_SUMS;
+    assert_non_null(strstr(tile_verify(t, a), "T10: "));
+    arena_free(a);
+}
+
 /* The machine finds what the verifier does, by numbers or by waiting for ever. */
 static void test_machine_finds_mistakes(void **state) {
     static const struct {
@@ -929,7 +996,7 @@ static void test_machine_finds_mistakes(void **state) {
                  {TILE_LANDED, 1, of_warps},      {TILE_GROUP, 1, of_warps},
                  {TILE_COPY, 2, of_warps},        {TILE_LEAVE, 0, of_parts},
                  {TILE_MEET, 0, of_parts},        {TILE_CROSS, 0, of_pairs},
-                 {TILE_ADD, 0, of_pairs},         {TILE_DRAIN, 0, of_pairs},
+                 {TILE_ADD, 0, of_pairs},         {TILE_DRAIN_SUMS, 0, of_pairs},
                  {TILE_MAKE, 0, of_makers},       {TILE_GIVE, 0, of_makers},
                  {TILE_WAIT_EMPTY, 0, of_makers}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -1012,8 +1079,11 @@ int main(void) {
         cmocka_unit_test(test_mistakes_of_shorts),
         cmocka_unit_test(test_mistakes_of_blocks),
         cmocka_unit_test(test_mistakes_of_staying),
+        cmocka_unit_test(test_print_bytes),
+        cmocka_unit_test(test_mistakes_of_bytes),
         cmocka_unit_test(test_mistakes_of_turns),
         cmocka_unit_test(test_mistakes_of_registers),
+        cmocka_unit_test(test_mistakes_of_pairs),
         cmocka_unit_test(test_machine_finds_mistakes),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_print_rows),

@@ -51,6 +51,40 @@ static void test_every_fate_of_a_variant(void **state) {
     results_free(&r);
 }
 
+/* Bench of a program that may be had in two: which is tuned, what is written, and what the store
+ * says later. */
+static void tune_both(struct place *p, int spins, int spins_apart, bool apart_wins) {
+    struct results r;
+    fake_spins = spins;
+    fake_spins_apart = spins_apart;
+    for (int again = 0; again < 2; again++) {
+        assert_int_equal(bench(p, "--samples-max", "8"), 0);
+        read_rows(p, &r);
+        size_t fused = 0, split = 0;
+        for (size_t i = 0; i < r.n; i++) {
+            fused += r.rows[i].role == ROLE_variant && !strcmp(r.rows[i].kernel, "mul_add");
+            split += r.rows[i].role == ROLE_variant && !strncmp(r.rows[i].kernel, "split_", 6);
+        }
+        /* Both are tried, once; the one that has lost leaves no times of programs. */
+        assert_int_equal(fused, 1);
+        assert_int_equal(split, 2);
+        assert_int_equal(count(&r, ROLE_tuned), (apart_wins ? 2 : 1) + again);
+        const struct result_row *last = NULL;
+        for (size_t i = 0; i < r.n; i++)
+            if (r.rows[i].role == ROLE_tuned) last = &r.rows[i];
+        assert_int_equal(strstr(last->config, "split_mul") != NULL, apart_wins);
+        results_free(&r);
+    }
+    fake_spins = fake_spins_apart = 0;
+}
+
+static void test_reductions_had_better_be_apart(void **state) {
+    tune_both(*state, 2000000, 20000, true);
+}
+static void test_reductions_had_better_be_fused(void **state) {
+    tune_both(*state, 20000, 2000000, false);
+}
+
 static void test_a_variant_that_never_ends(void **state) {
     struct place *p = *state;
     struct results r;
@@ -291,6 +325,8 @@ int main(int argc, char **argv) {
         TEST(test_a_new_knob),
         TEST(test_a_changed_text),
         TEST(test_a_stale_winner),
+        TEST(test_reductions_had_better_be_apart),
+        TEST(test_reductions_had_better_be_fused),
         TEST(test_replay),
         TEST(test_hit_then_retune),
         TEST(test_budget_measures_something),

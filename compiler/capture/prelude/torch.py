@@ -15,7 +15,7 @@ from torch._tensor import logit, sgn, rad2deg, deg2rad, heaviside, float_power, 
 from torch._complex import complex, polar, view_as_complex, view_as_real, is_complex, conj, resolve_conj, conj_physical
 from torch._complex import imag, angle
 from torch._conv import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
-from torch._tensor import dot, mv, outer, addmv, addr, addbmm, count_nonzero, bernoulli, multinomial
+from torch._tensor import _int_mm, _scaled_mm, dot, mv, outer, addmv, addr, addbmm, count_nonzero, bernoulli, multinomial
 from torch._tensor import allclose, equal, isclose, positive, signbit, isposinf, isneginf, split_with_sizes, bincount
 from itertools import combinations as _combinations, combinations_with_replacement as _combinations_with_replacement
 

@@ -352,6 +352,30 @@ def mv(self, vec):
     return _matmul(self, vec)
 
 
+def _int_mm(self, mat2):
+    for name, x in (('self', self), ('mat2', mat2)):
+        if x.ndim != 2:
+            raise RuntimeError(f'_int_mm: {name} must be a matrix, got {x.ndim}-D tensor')
+        if x.dtype not in (torch.int8, torch.uint8):
+            raise RuntimeError(f'_int_mm: expected {name} to be int8 or uint8 but got {x.dtype}')
+    return torch.mm(self.to(torch.int32), mat2.to(torch.int32))
+
+
+def _scaled_mm(self, mat2, scale_a, scale_b, bias=None, scale_result=None, out_dtype=None, use_fast_accum=False):
+    """Products of float8, summed up in float32; a scale of all of a factor, or one for each row of self, each column of mat2."""
+    for name, x in (('self', self), ('mat2', mat2)):
+        if x.ndim != 2:
+            raise RuntimeError(f'_scaled_mm: {name} must be a matrix, got {x.ndim}-D tensor')
+        if x.dtype not in (torch.float8_e4m3fn, torch.float8_e5m2):
+            raise RuntimeError(f'_scaled_mm: expected {name} to be a float8 tensor, got {x.dtype}')
+    out = torch.mm(self.to(torch.float32), mat2.to(torch.float32)) * scale_a * scale_b
+    if bias is not None:
+        out = out + bias
+    if scale_result is not None:
+        out = out * scale_result
+    return out.to(self.dtype if out_dtype is None else out_dtype)
+
+
 def outer(self, vec2):
     _need_rank('outer', self, 1)
     _need_rank('outer', vec2, 1)

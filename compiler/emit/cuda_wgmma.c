@@ -1,0 +1,193 @@
+/* cuda_wgmma.c: the products of warpgroups in CUDA C++ on sm_90a: the instruction, as a function
+ * for its number of sums, its operands in shared memory, and a step's products:
+ *
+ *     dot          k_wgmma_hold(sums);
+ *                  k_wgmma_begin();
+ *                  for (int i = 0; i < 4; i++)
+ *                      k_wgmma(sums, k_operand_on(of_a, at + i * 2), ..., step | i);
+ *                  k_wgmma_commit();
+ *                  k_wgmma_hold(sums); */
+#include "emit/cuda_mma.h"
+
+static const struct tile_ring *ring(const struct tile_program *t, int i) { return &t->ring[i]; }
+
+/* Elements of 32 bytes. */
+static int instruction_depth(const struct operand *o) { return 32 / dtype_bytes(o->dtype); }
+
+/* A product of pairs has one in bf16 beside it. */
+static const char *wgmma_name(const struct tile_program *t) {
+    return t->product->pairs ? "k_wgmma_pairs" : "k_wgmma";
+}
+
+/* One for its number of sums: PTX names each register. */
+void put_wgmma(struct emitter *w, const struct tile_program *t) {
+    int n = ring(t, TILE_B)->rows, sums = n / 2;
+    const struct operand *a = &t->product->a, *b = &t->product->b;
+    bool whole = !dtype_is_float(a->dtype), held = a->in_registers;
+    line(w, "K_DEVICE void %s(%s (&d)[%d], %s, unsigned long long b, int add) {", wgmma_name(t),
+         sum_type(t), sums, held ? "const unsigned (&a)[4]" : "unsigned long long a");
+    line(w, "#ifdef WS_EMULATOR");
+    line(w, "    emu_wgmma(%sd, %d, %d, %s, b, %d, %d, add);", whole ? "(float *)" : "", n,
+         unit_number(t), held ? "a, 0" : "nullptr, a", a->along && !held, b->along);
+    line(w, "#else");
+    line(w, "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %%%d, 0;\"", sums + (held ? 5 : 2));
+    line(w, "        \" wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s {\"", n,
+         instruction_depth(a), whole ? "s32" : "f32", unit_type(a->dtype), unit_type(b->dtype));
+    for (int i = 0; i < sums; i += 8) {
+        struct buf text = buf_new(w->arena);
+        for (int j = i; j < i + 8 && j < sums; j++)
+            buf_printf(&text, "%%%d%s", j, j + 1 < sums ? ", " : "");
+        line(w, "        \"%s\"", text.p);
+    }
+    /* Signs of factors; lines along the rows, in shared memory: where there are such. */
+    const char *how = whole ? "" : ", 1, 1";
+    if (dtype_bytes(a->dtype) == 2)
+        how = held ? arena_printf(w->arena, ", 1, 1, %d", b->along)
+                   : arena_printf(w->arena, ", 1, 1, %d, %d", a->along, b->along);
+    if (held)
+        line(w, "        \"}, {%%%d, %%%d, %%%d, %%%d}, %%%d, p%s; }\"", sums, sums + 1, sums + 2,
+             sums + 3, sums + 4, how);
+    else
+        line(w, "        \"}, %%%d, %%%d, p%s; }\"", sums, sums + 1, how);
+    for (int i = 0; i < sums; i += 8) {
+        struct buf text = buf_new(w->arena);
+        for (int j = i; j < i + 8 && j < sums; j++)
+            buf_printf(&text, "\"+%c\"(d[%d])%s", whole ? 'r' : 'f', j, j + 1 < sums ? ", " : "");
+        line(w, "        %s %s", i ? " " : ":", text.p);
+    }
+    line(w, "        : %s, \"l\"(b), \"r\"(add));",
+         held ? "\"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3])" : "\"l\"(a)");
+    line(w, "#endif");
+    line(w, "}");
+}
+
+/* The rows of the warpgroup: so far behind those of the one before. */
+static int group_bytes(const struct tile_ring *r) {
+    return r->operand->along ? 64 / ring_line_elements(r) * r->depth * r->line : 64 * r->line;
+}
+
+/* How a left factor lies that threads read: along the rows, or, of f32 alone, along the depth. */
+static const char *left_kind(const struct tile_ring *r) {
+    return r->operand->along ? "true" : "false";
+}
+
+/* Before the first tile: the operands of the first stage. */
+void put_wgmma_operands(struct emitter *w, const struct tile_program *t) {
+    for (int i = 0; i < RINGS; i++) {
+        const struct tile_ring *r = ring(t, i);
+        int lead = r->operand->along ? r->depth * r->line : 16;
+        if (r->operand->in_registers) {
+            line(w, "const k_shared of_a = k_left_of_lane<%s>(stages + (%d + group * %d), %d);",
+                 left_kind(r), r->offset, group_bytes(r), ring_box_lines(r) * r->line);
+            continue;
+        }
+        line(w, "const unsigned long long of_%c = k_operand<%d>(stages + (%d%s), %d, %d);", 'a' + i,
+             r->line, r->offset,
+             i == TILE_A ? arena_printf(w->arena, " + group * %d", group_bytes(r)) : "", lead,
+             8 * r->line);
+    }
+}
+
+/* A wgmma's operand, of a plane: 32 bytes of a box's lines, or of lines along the rows 16 lines, of
+ * the depth from number i on. */
+static const char *operand_of(struct emitter *w, const struct tile_ring *r, int plane) {
+    int step = r->operand->along ? 16 * r->line : 32, in_line = r->line / 32;
+    char x = ring_letter(r);
+    const char *at = r->operand->stays ? "at_step" : "at";
+    if (!r->operand->along && ring_boxes(r) > 1)
+        return arena_printf(
+            w->arena, "k_operand_on(of_%c, %s + (%d + i / %d * %d + i %% %d * %d) / 16)", x, at,
+            plane * r->bytes, in_line, ring_box_lines(r) * r->line, in_line, step);
+    return arena_printf(w->arena, "k_operand_on(of_%c, %s + (%d + i * %d) / 16)", x, at,
+                        plane * r->bytes, step);
+}
+
+/* Products of two planes, instructions from number `from` on; first: a text that is 0 where the
+ * sums begin. */
+static void put_pass(struct emitter *w, const struct tile_program *t, int pass, int from, int end,
+                     const char *first) {
+    const struct product *of = t->product;
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int i = %d; i < %d; i++)", from, end);
+    line(w, "%s(%s, %s, %s, %s);", wgmma_name(t), of->pass[pass].crossed ? "crossed" : "sums",
+         of->a.in_registers ? arena_printf(w->arena, "left[%d][i]", of->pass[pass].a)
+                            : operand_of(w, ring(t, TILE_A), of->pass[pass].a),
+         operand_of(w, ring(t, TILE_B), of->pass[pass].b), first);
+    close_brace(w);
+}
+
+/* Groups of instructions by turns: of first planes, whose sums begin anew every promote_pairs
+ * of the depth, and crossed ones, which keep the units busy while those are added to the total. */
+static void put_dot_of_pairs(struct emitter *w, const struct tile_program *t, int depth) {
+    const struct product *of = t->product;
+    int unit = instruction_depth(ring(t, TILE_A)->operand), all = depth / unit,
+        each = of->promote_pairs / unit;
+    for (int from = 0; from < all; from += each) {
+        int end = from + each < all ? from + each : all;
+        if (from) {
+            line(w, "k_wgmma_wait<1>();");
+            line(w, "k_wgmma_hold(sums);");
+            put_add(w, t);
+        }
+        line(w, "k_wgmma_hold(sums);");
+        line(w, "k_wgmma_begin();");
+        for (int p = 0; p < of->n_passes; p++)
+            if (!of->pass[p].crossed)
+                put_pass(w, t, p, from, end, arena_printf(w->arena, "i - %d", from));
+        line(w, "k_wgmma_commit();");
+        for (int p = 0; p < of->n_passes; p++)
+            if (of->pass[p].crossed)
+                put_pass(w, t, p, from, end,
+                         p ? "1" : arena_printf(w->arena, "step %% %d | i", CROSS_STEPS));
+        line(w, "k_wgmma_commit();");
+    }
+    line(w, "k_wgmma_hold(sums);");
+}
+
+/* The products of so much of the step's depth: a group of instructions. */
+static void put_dot_of_depth(struct emitter *w, const struct tile_program *t, int depth,
+                             bool fresh) {
+    if (t->product->pairs) {
+        put_dot_of_pairs(w, t, depth);
+        return;
+    }
+    if (t->product->a.in_registers) {
+        const struct tile_ring *a = ring(t, TILE_A);
+        bool planes = operand_makes_planes(a->operand);
+        const char *stage = a->operand->stays ? "step" : "s";
+        int n = depth / instruction_depth(a->operand);
+        line(w, "unsigned left[%d][%d][4];", a->operand->planes, planes ? n + n % 2 : n);
+        if (planes)
+            line(w, "k_left_planes_of_lane<%s, %d>(left, of_a + %s * %d);", left_kind(a),
+                 ring_box_lines(a) * a->line, stage, a->stage);
+        else
+            line(w, "k_left_across(left[0], of_a + %s * %d);", stage, a->stage);
+    }
+    line(w, "k_wgmma_hold(sums);");
+    line(w, "k_wgmma_begin();");
+    for (int p = 0; p < t->product->n_passes; p++)
+        put_pass(w, t, p, 0, depth / instruction_depth(ring(t, TILE_A)->operand),
+                 p       ? "1"
+                 : fresh ? "i"
+                         : "step | i");
+    line(w, "k_wgmma_commit();");
+    line(w, "k_wgmma_hold(sums);");
+}
+
+void put_dot_by_warpgroups(struct emitter *w, const struct tile_program *t, bool fresh) {
+    const struct tile_ring *a = ring(t, TILE_A), *kept = tile_staying(t);
+    const struct short_steps *shorts = &t->product->shorts;
+    line(w, "const unsigned at = (unsigned)s * %d;", moving_ring(t)->stage / 16);
+    if (kept) line(w, "const unsigned at_step = (unsigned)step * %d;", kept->stage / 16);
+    put_whole_step(w, t);
+    if (!tile_has_both_steps(t)) {
+        put_dot_of_depth(w, t, shorts->every ? shorts->depth : a->depth, fresh);
+        return;
+    }
+    open_brace(w, "if (whole)");
+    put_dot_of_depth(w, t, a->depth, fresh);
+    close_brace(w);
+    open_brace(w, "else");
+    put_dot_of_depth(w, t, shorts->depth, fresh);
+    close_brace(w);
+}
