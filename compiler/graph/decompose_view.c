@@ -108,8 +108,8 @@ static node_id keep_triangle(struct build *b, enum op compare, node_id x, struct
 }
 
 /* softmax(query key^T scale + mask) value; the scores are scaled and normalized in opmath. A row
- * that the mask hides is 0, as in PyTorch, and no nan: what is hidden has the least finite score, so
- * that the row has a softmax, and the weight 0. */
+ * that the mask hides is 0, as in PyTorch, and no nan: what is hidden has the least finite score,
+ * so that the row has a softmax, and the weight 0. */
 node_id expand_attention(struct build *b, const struct node *n) {
     node_id q = n->args[0].node, k = n->args[1].node, v = n->args[2].node;
     node_id shown = 0; /* the mask of what counts */
@@ -131,7 +131,8 @@ node_id expand_attention(struct build *b, const struct node *n) {
         s = call(b, OP_WHERE, arg_node(shown), arg_node(s), arg_float(least));
     }
     node_id p = call(b, OP_SOFTMAX, arg_node(s), arg_int(b->g, -1));
-    if (n->args[3].kind == ARG_NODE) p = call(b, OP_WHERE, arg_node(shown), arg_node(p), arg_float(0));
+    if (n->args[3].kind == ARG_NODE)
+        p = call(b, OP_WHERE, arg_node(shown), arg_node(p), arg_float(0));
     return binary(b, OP_MATMUL, cast(b, p, n->meta.dtype), v);
 }
 

@@ -503,8 +503,10 @@ static void attend(const struct job *j, const struct cell *scores, int64_t row, 
     for (int64_t c = 0; c < n; c++)
         s[c] = dot(x, 1, key + c * e, 1, e) * scale + mask_at(j, scores, row * n + c, p, c);
     /* of a row that the mask hides 0 */
-    if (j->in[3] && n && maximum(s, n) == -INFINITY) memset(s, 0, (size_t)n * sizeof *s);
-    else softmax(s, n, false);
+    if (j->in[3] && n && maximum(s, n) == -INFINITY)
+        memset(s, 0, (size_t)n * sizeof *s);
+    else
+        softmax(s, n, false);
     for (int64_t c = 0; c < w; c++) j->out->v[row * w + c] = dot(s, 1, value + c, w, n);
 }
 

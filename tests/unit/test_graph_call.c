@@ -211,7 +211,7 @@ static void test_names_are_unique(void **state) {
         }
         if (op->class == POINTWISE) assert_true(op->elementwise && *op->code);
         for (int k = 0; k < op->n_params; k++)
-            assert_non_null(strchr("TIDSFBYs|", op->params[k].kind));
+            assert_non_null(strchr("TIDSFBYGs|", op->params[k].kind));
     }
     arena_free(a);
 }
