@@ -436,7 +436,7 @@ static uint32_t *find_outputs(struct rolling *r, const struct steps *s, uint32_t
 static struct graph *make_body(struct rolling *r, const struct steps *s, const uint32_t *output,
                                uint32_t n_outputs) {
     struct graph *body = graph_like(r->to);
-    node_id second = s->begin + s->period, outputs[MAX_PERIOD];
+    node_id second = s->begin + s->period, *outputs = NEW_ARRAY(body->arena, node_id, n_outputs);
     for (uint32_t i = 0; i < s->operands.n; i++) add_body_input(r, body, &s->operands.at[i]);
     for (uint32_t i = 0; i < s->operands.n; i++) keep_dimension(r, body, &s->operands.at[i]);
     for (uint32_t p = 0; p < s->period; p++) {
