@@ -370,11 +370,13 @@ void plan_unload(const struct plan *p, struct machine *m) {
         if (p->chosen[k]) variant_unload(p->chosen[k], m);
 }
 
-/* What calls write. */
+/* What calls write. A window lies in one of these, or in an input. */
 static enum ws_status poison_written(const struct buffers *b, struct diag *d) {
-    for (int i = 0; i < b->program->n_buffers && d->status == WS_OK; i++)
-        if (b->program->buffers[i].kind != WS_BUF_INPUT && !b->program->buffers[i].fixed)
+    for (int i = 0; i < b->program->n_buffers && d->status == WS_OK; i++) {
+        const struct ws_buffer *x = &b->program->buffers[i];
+        if (x->kind != WS_BUF_INPUT && x->kind != WS_BUF_WINDOW && !x->fixed)
             buffers_poison(b, &i, 1, d);
+    }
     return d->status;
 }
 
