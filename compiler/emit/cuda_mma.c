@@ -527,7 +527,7 @@ static struct ws_arg map_argument(struct emitter *w, const struct tile_program *
     const struct tile_ring *r = ring(t, i);
     const struct operand *o = r->operand;
     struct ws_map *m = NEW(w->arena, struct ws_map);
-    int shared = o->along ? 1 : r->blocks, bytes = dtype_bytes(o->dtype);
+    int shared = o->along ? 1 : r->blocks;
     struct tensor_map x = operand_map(o, r->line, ring_box_lines(r) / shared);
     *m = (struct ws_map){.dtype = x.dtype,
                          .tf32 = x.tf32,
@@ -546,7 +546,7 @@ static struct ws_arg map_argument(struct emitter *w, const struct tile_program *
     } else {
         arg.base = WS_ARG_BUFFER;
         arg.buffer = (int)kernel_place_of(w->k, w->k->values.at[o->load].buffer);
-        arg.value = o->offset * bytes;
+        arg.value = o->offset * dtype_bytes(o->stored);
     }
     return arg;
 }

@@ -201,8 +201,8 @@ static bool saturates(const char *param) {
 /* A number that is compared with values, or with a size by the operator's own rule, as where the
  * steps of a loop begin. */
 static bool is_any(const struct op_info *op, const char *param) {
-    static const char *const names[] = {"ignore_index", "padding_idx", "divisor_override", "index",
-                                        "shifts",       "first"};
+    static const char *const names[] = {"ignore_index", "padding_idx", "divisor_override",
+                                        "index",        "shifts",      "first"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(param, names[i])) return true;
     return op->id == OP_NARROW || op->id == OP_SLICE;

@@ -53,6 +53,10 @@ static const struct product_case by_warpgroups[] = {
     {"graph(%x: f32[64, 72], %y: f32[72, 64]) {\n %a = mul(%x, 1e36)\n %z = mm(%a, %y)\n"
      " return %z\n}\n",
      "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+    /* a left factor that is read into registers, and begins within its tensor */
+    {"graph(%x: f32[10, 8, 256], %y: f32[256, 12]) {\n %s = select(%x, dim=1, index=7)\n"
+     " %z = mm(%s, %y)\n return %z\n}\n",
+     "mma=1 m=128 n=16 k=64 stages=5 warps=12"},
     /* pairs: along the depth and the rows, odd sizes, a batch, parts, crossed sums that go to the
      * total twice, an epilogue */
     {"graph(%x: f32[70, 520], %y: f32[520, 36]) {\n %z = mm(%x, %y)\n return %z\n}\n",
