@@ -658,6 +658,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     const double EPILOGUE = 1500, FILL = 2000, LAUNCH = 3, MEETING = 3500;
     /* us: pairs: the three launches in bf16 beside them, and that the first waits for a verdict:
      * 1000^3 takes 38.7 us on an H100, 29.9 without pairs. */
+    const double TOGETHER = 1.2; /* us: until the blocks of clusters have begun, and ended */
     const double IDLE = 15;
     const struct device_limits *d = k->limits;
     const struct product *p = y->product;
@@ -697,9 +698,11 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     if (p->a.in_registers) wait += (alone ? READ_ALONE : READ) * (p->a.planes > 1 ? 2 : 1);
     if (p->pairs && p->promote_pairs < (int)depth) wait += alone ? WAIT_ALONE : WAIT;
     if (p->by_warp) wait = BARRIER / resident;
-    double of_a = copy_clocks(p, &p->a, p->a_bytes, (int)depth),
-           of_b = copy_clocks(p, &p->b, p->b_bytes / y->cluster, (int)depth);
-    double lines = p->a.windows * of_a + p->b.windows * of_b * y->cluster;
+    int cluster_a = p->shares_a ? y->cluster : 1, cluster_b = p->shares_a ? 1 : y->cluster;
+    double of_a = copy_clocks(p, &p->a, p->a_bytes / cluster_a, (int)depth),
+           of_b = copy_clocks(p, &p->b, p->b_bytes / cluster_b, (int)depth);
+    double lines = p->a.windows * of_a * cluster_a + p->b.windows * of_b * cluster_b;
+    if (!p->by_warp) lines += !p->a.windows * of_a + !p->b.windows * of_b;
     if (p->makers) lines += made_clocks(k, p, p->a.made ? y->bx : y->br, steps);
     double multiplied = fmax(units, shared) + wait;
     double step = fmax(multiplied, lines) + BESIDE * fmin(multiplied, lines);
@@ -720,6 +723,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     /* What rows come to: another launch, or a meeting for each phase; not fitted to anything. */
     if (k->over && !epilogue_reads_results(k)) us += LAUNCH;
     if (p->pairs) us += IDLE;
+    if (y->cluster > 1) us += TOGETHER;
     if (p->sharing > 1) us += waves * MEETING * (p->online ? 1 : k->levels - 1) / (ghz * 1e3);
     if (p->parts > 1) us += 2.5 + 2 * tiles * p->parts * m * n * 4 / (gbps * 1e3); /* by L2 */
     us = fmax(us, least) + BESIDE * fmin(us, least);
