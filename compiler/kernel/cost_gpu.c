@@ -551,6 +551,9 @@ static double blocks_cost(const struct kernel *k, const struct layout *y) {
 static double matmul_cost(const struct kernel *k, const struct layout *y) {
     const double TILE = 990, STEP = 53, COPY = 150; /* clocks: of each tile, step, element copied */
     const double OPERAND = 0.17, COPIED = 25;       /* instructions: from shared memory, into it */
+    /* So many times that where it takes finding an element of a window in an image: 64 filters of
+     * 27 terms at 10.3 million places take 5.6 ms on an H100. */
+    const double WINDOW = 16;
     const double WIDE =
         1.3; /* of more than 8 columns; from when their reads met in the same banks */
     const struct device_limits *d = k->limits;
@@ -559,11 +562,10 @@ static double matmul_cost(const struct kernel *k, const struct layout *y) {
     int bytes = dtype_bytes(dtype_opmath(k->values.at[k->dot].dtype));
     double depth = (double)y->smem / 2 / bytes / (y->bx + y->br); /* of one of two stages */
     double copied = (double)(y->bx + y->br) / y->threads; /* elements a thread, for each step */
-    /* Where in an image a window is takes as much again; not fitted to anything. */
-    if (k->im2col[0][0] || k->im2col[1][0]) copied *= 2;
+    double found = k->im2col[0][0] || k->im2col[1][0] ? WINDOW : 1;
     double sums = (double)y->ex * y->vec;
     double alone = STEP + COPY * copied + TILE / depth,
-           warp = (sums + OPERAND * (y->ex + y->vec) + COPIED * copied) / 4;
+           warp = (sums + OPERAND * (y->ex + y->vec) + COPIED * found * copied) / 4;
     double blocks = ceil(tiles / d->units);
     double step = alone + blocks * layout_warps(k, y) * warp;
     double ghz = device_clock_ghz(k->limits);
@@ -658,7 +660,9 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     const double EPILOGUE = 1500, FILL = 2000, LAUNCH = 3, MEETING = 3500;
     /* us: pairs: the three launches in bf16 beside them, and that the first waits for a verdict:
      * 1000^3 takes 38.7 us on an H100, 29.9 without pairs. */
-    const double TOGETHER = 1.2; /* us: until the blocks of clusters have begun, and ended */
+    const double TOGETHER = 0.9; /* us: until the blocks of clusters have begun, and ended */
+    const double BOTH = 0.2;     /* of the shorter, of copies of windows and of boxes */
+    const double COUPLED = 10;   /* a stage is filled again when all of a cluster have read it */
     const double IDLE = 15;
     const struct device_limits *d = k->limits;
     const struct product *p = y->product;
@@ -702,11 +706,13 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     double of_a = copy_clocks(p, &p->a, p->a_bytes / cluster_a, (int)depth),
            of_b = copy_clocks(p, &p->b, p->b_bytes / cluster_b, (int)depth);
     double lines = p->a.windows * of_a * cluster_a + p->b.windows * of_b * cluster_b;
-    if (!p->by_warp) lines += !p->a.windows * of_a + !p->b.windows * of_b;
+    double boxes = p->by_warp ? 0 : !p->a.windows * of_a + !p->b.windows * of_b;
+    lines = fmax(lines, boxes) + BOTH * fmin(lines, boxes);
     if (p->makers) lines += made_clocks(k, p, p->a.made ? y->bx : y->br, steps);
     double multiplied = fmax(units, shared) + wait;
     double step = fmax(multiplied, lines) + BESIDE * fmin(multiplied, lines);
     step = fmax(step, LATENCY / (y->stages - 1) / (p->by_warp ? resident : 1));
+    if (y->cluster > 1) step += COUPLED;
     double output = epilogue_clocks(k, y), part = ceil(steps / p->parts);
     double waves = ceil(tiles * p->parts / floor((double)d->units / y->cluster));
     if (p->bounded && waves > 1) part = p->mean_steps / p->parts; /* blocks have as many: dot.c */

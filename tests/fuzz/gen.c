@@ -165,8 +165,10 @@ bool gen_excludes(enum op op) {
            op == OP_EMPTY_LIKE || op == OP_RAND || op == OP_RANDN || op == OP_RAND_LIKE ||
            op == OP_RANDN_LIKE || op == OP_NDTR /* gelu's: wrong where it is small, see ops.def */
            || op == OP_ERROR_ROUND || op == OP_ERROR_PRODUCT || op == OP_ERROR_QUOTIENT ||
-           op == OP_ERROR_FLIP          /* of errors, which are not negative */
-           || op == OP_CONVOLVE_PHASES; /* has no derivative, since no user calls it */
+           op == OP_ERROR_FLIP         /* of errors, which are not negative */
+           || op == OP_CONVOLVE_PHASES /* has no derivative, since no user calls it */
+           ||
+           op_info(op)->class == LOOP; /* made of what is unrolled: tests/unit/test_graph_loop.c */
 }
 
 /* Classes by weight, then an operator of that class. */

@@ -417,7 +417,7 @@ static void test_refusals_gpu(void **state) {
         {product, "mma=2 m=64 n=64 k=64 tm=32 tn=32 stages=2 warps=4 flat=1",
          "fit and flat are knobs of products with mma=1"},
         {product64, "mma=1 m=64 n=64 k=64 stages=2 warps=8",
-         "the matrix units, of sm_80 and later, multiply bf16, f16 and f32"},
+         "the matrix units, of sm_80 and later, multiply bf16, f16, f32 and, in i32, bytes"},
         {product32, "mma=1 m=64 n=64 k=64 stages=2 warps=8", NULL},
         {product32, "mma=1 m=64 n=64 k=32 stages=2 warps=8", "sums that begin anew every 64"},
         {product, "m=32 n=64 k=32 tm=4 tn=4 warps=4", NULL},
