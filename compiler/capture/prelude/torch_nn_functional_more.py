@@ -186,6 +186,14 @@ def _spread(x, dim, start, step, size):
     return torch.where(hit.reshape([-1] + rest), _index(x, [place], [x.ndim + dim]), 0)
 
 
+def _places(old, new, scale, align_corners):
+    """Where the elements of a dimension of `new` lie in one of `old`."""
+    i = torch.arange(new).to(torch.float32)
+    if align_corners:
+        return i * ((old - 1) / (new - 1) if new > 1 else 0.0)
+    return (i + 0.5) * (1 / scale if scale else old / new) - 0.5
+
+
 def interpolate_linear(input, size, scales, align_corners):
     """One dimension after the other: between the two elements around."""
     n = input.ndim - 2
@@ -202,11 +210,7 @@ def interpolate_linear(input, size, scales, align_corners):
     for k in range(n):
         dim = 2 + k
         old, new = input.size(dim), size[k]
-        i = torch.arange(new).to(torch.float32)
-        if align_corners:
-            at = i * ((old - 1) / (new - 1) if new > 1 else 0.0)
-        else:
-            at = ((i + 0.5) * (1 / scales[k] if scales else old / new) - 0.5).clamp(min=0)
+        at = _places(old, new, scales and scales[k], align_corners).clamp(min=0)
         low = at.floor().to(torch.int64).clamp(max=old - 1)
         part = (at - low).reshape([-1] + [1] * (n - 1 - k)).to(input.dtype)
         high = (low + 1).clamp(max=old - 1)
@@ -226,11 +230,7 @@ def interpolate_cubic(input, size, scales, align_corners):
     for k in (1, 0):
         dim = 2 + k
         old, new = input.size(dim), size[k]
-        i = torch.arange(new).to(torch.float32)
-        if align_corners:
-            at = i * ((old - 1) / (new - 1) if new > 1 else 0.0)
-        else:
-            at = (i + 0.5) * (1 / scales[k] if scales else old / new) - 0.5
+        at = _places(old, new, scales and scales[k], align_corners)
         low = at.floor()
         weights = [w.reshape([-1] + [1] * (1 - k)).to(input.dtype) for w in _cubic(at - low)]
         taps = [(low.to(torch.int64) + j - 1).clamp(0, old - 1) for j in range(4)]
