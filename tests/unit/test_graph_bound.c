@@ -387,6 +387,23 @@ static void test_largest(void **state) {
     }
 }
 
+static double beside_zeros(uint64_t tensor, uint64_t i) {
+    return tensor ? 0 : two_near_the_top(0, i);
+}
+
+/* ... of those that a condition shows which is decided itself: 6, beside which 7 is hidden. */
+static void test_largest_shown(void **state) {
+    (void)state;
+    static const char text[] =
+        "graph(%x: f32[2, 8], %y: f32[2, 8]) {\n %s = add(%x, %y)\n %t = sub(%s, 0.1)\n"
+        " %c = lt(%x, 7)\n %r = where(%c, %t, -9)\n %n = amax(%r, 1, True)\n"
+        " %k = ge(%t, %n)\n return %k\n}\n";
+    struct bounded b = bounded_by(text, DEVICE_CPU, true, beside_zeros);
+    for (int64_t i = 0; i < 16; i++) assert_true(bound_at(&b, 0, i) == 0);
+    must_hold(text);
+    end(&b);
+}
+
 /* Of other rows, of another tensor, and of another one of the same shape: nothing is known. */
 static void test_not_its_largest(void **state) {
     (void)state;
@@ -480,21 +497,14 @@ static void test_doubles(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_operators),
-        cmocka_unit_test(test_four_ulp),
-        cmocka_unit_test(test_dropped_term),
-        cmocka_unit_test(test_tf32),
-        cmocka_unit_test(test_tf32_allowed),
-        cmocka_unit_test(test_tf32_computed),
-        cmocka_unit_test(test_border),
-        cmocka_unit_test(test_zero),
-        cmocka_unit_test(test_jumps),
-        cmocka_unit_test(test_largest),
-        cmocka_unit_test(test_of_infinity),
-        cmocka_unit_test(test_not_its_largest),
-        cmocka_unit_test(test_bools_and_numbers),
-        cmocka_unit_test(test_wraps),
-        cmocka_unit_test(test_doubles),
+        cmocka_unit_test(test_operators),       cmocka_unit_test(test_four_ulp),
+        cmocka_unit_test(test_dropped_term),    cmocka_unit_test(test_tf32),
+        cmocka_unit_test(test_tf32_allowed),    cmocka_unit_test(test_tf32_computed),
+        cmocka_unit_test(test_border),          cmocka_unit_test(test_zero),
+        cmocka_unit_test(test_jumps),           cmocka_unit_test(test_largest),
+        cmocka_unit_test(test_largest_shown),   cmocka_unit_test(test_of_infinity),
+        cmocka_unit_test(test_not_its_largest), cmocka_unit_test(test_bools_and_numbers),
+        cmocka_unit_test(test_wraps),           cmocka_unit_test(test_doubles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
