@@ -749,6 +749,17 @@ static void test_order(void **state) {
     arena_free(a);
 }
 
+/* Lines of 64 channels, so that a step is of one tap: phases of 1, 2, 2 and 4 have no others. */
+static void test_listed_steps(void **state) {
+    static const int taps[] = {1, 2, 2, 4};
+    struct arena *a = arena_new();
+    const struct tile_program *t =
+        program_of(a, phases_apart, "mma=1 m=64 n=64 k=64 stages=2 warps=8");
+    assert_non_null(t->product->steps);
+    for (int z = 0; z < 4; z++) assert_int_equal(t->product->steps->n[z], taps[z]);
+    arena_free(a);
+}
+
 /* ---- planted mistakes ------------------------------------------------------------------------ */
 
 static uint32_t find(const struct tile_program *t, enum tile_op op, int nth) {
@@ -1074,6 +1085,7 @@ int main(void) {
         cmocka_unit_test(test_print_by_warps),
         cmocka_unit_test(test_runs),
         cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_listed_steps),
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_mistakes_of_windows),
         cmocka_unit_test(test_mistakes_of_shorts),
