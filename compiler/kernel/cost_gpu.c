@@ -660,13 +660,14 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     const double EPILOGUE = 1500, FILL = 2000, LAUNCH = 3, MEETING = 3500;
     /* us: pairs: the three launches in bf16 beside them, and that the first waits for a verdict:
      * 1000^3 takes 38.7 us on an H100, 29.9 without pairs. */
-    const double TOGETHER = 0.9; /* us: until the blocks of clusters have begun, and ended */
-    /* Stages: 4096^3 takes 2222 us on an H100 with two of 64 by 96, two blocks a multiprocessor, and
+    const double IDLE = 15;
+    /* us, until the blocks of clusters have begun, and ended; clocks, until all of a cluster have
+     * read a stage. */
+    const double TOGETHER = 0.9, COUPLED = 10;
+    const double BOTH = 0.2; /* of the shorter, of copies of windows and of boxes */
+    /* Stages: 4096^3 takes 2222 us on an H100 with two of 64 by 96 (two blocks a multiprocessor),
      * 738 with three of 128 by 128. */
     const double HELD = 1.75;
-    const double BOTH = 0.2;   /* of the shorter, of copies of windows and of boxes */
-    const double COUPLED = 10; /* a stage is filled again when all of a cluster have read it */
-    const double IDLE = 15;
     const struct device_limits *d = k->limits;
     const struct product *p = y->product;
     double ghz = device_clock_ghz(k->limits) * LOADED, gbps = device_gbps(d);
