@@ -44,6 +44,8 @@ value_id expand_taps(struct builder *w, const struct nest *n, const ex *from, co
 
 /* positions.c: the value that v, which has no number yet, can be had as; or NO_VALUE. */
 value_id fold_positions(struct builder *w, const struct value_node *v);
+/* ... and what op makes of sums of positions, times a number or compared; false: nothing. */
+bool op_of_sums(struct exprs *p, enum op op, ex a, ex b, ex *out);
 /* Is v a position, below a dimension's size and not negative? Then this is where. */
 bool position_inside(const struct builder *w, value_id v, ex size, ex *at);
 

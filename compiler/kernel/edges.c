@@ -225,26 +225,7 @@ static ex written_ex(const struct written *x, inst_id i) {
     if (!a || !b) return EX_NONE;
     if (v->op == OP_LOGICAL_AND || (v->op == OP_BITWISE_AND && v->dtype == DT_BOOL))
         return ex_and(p, a, b);
-    bool known = ex_is_const(p, a, NULL) || ex_is_const(p, b, NULL);
-    switch (op_index(v->op)) {
-    case INDEX_MUL:
-        if (!known) return EX_NONE; /* fallthrough */
-    case INDEX_ADD:
-    case INDEX_SUB:
-    case INDEX_EQ:
-    case INDEX_NE:
-    case INDEX_LT:
-    case INDEX_LE:
-    case INDEX_GT:
-    case INDEX_GE: return op_of_indices(p, v->op, a, b, &out) ? out : EX_NONE;
-    case INDEX_DIV:
-    case INDEX_MOD:
-    case INDEX_MIN:
-    case INDEX_MAX:
-    case INDEX_NONE:
-    case INDEX_COUNT: break;
-    }
-    return EX_NONE;
+    return op_of_sums(p, v->op, a, b, &out) ? out : EX_NONE;
 }
 
 static bool writes_zero(const struct written *x, inst_id i) {

@@ -44,9 +44,10 @@ static bool fits(const struct exprs *p, ex e, int64_t least) {
     return lo >= least && hi <= INT32_MAX;
 }
 
-static bool fold(struct exprs *p, enum op op, ex a, ex b, ex *out) {
-    bool by_number = ex_is_const(p, a, NULL) || ex_is_const(p, b, NULL);
+bool op_of_sums(struct exprs *p, enum op op, ex a, ex b, ex *out) {
     switch (op_index(op)) {
+    case INDEX_MUL:
+        if (!ex_is_const(p, a, NULL) && !ex_is_const(p, b, NULL)) return false; /* fallthrough */
     case INDEX_ADD:
     case INDEX_SUB:
     case INDEX_EQ:
@@ -55,15 +56,20 @@ static bool fold(struct exprs *p, enum op op, ex a, ex b, ex *out) {
     case INDEX_LE:
     case INDEX_GT:
     case INDEX_GE: return op_of_indices(p, op, a, b, out);
-    case INDEX_MUL: return by_number && op_of_indices(p, op, a, b, out) && fits(p, *out, INT32_MIN);
     case INDEX_DIV:
-    case INDEX_MOD: return fits(p, a, 0) && op_of_indices(p, op, a, b, out);
+    case INDEX_MOD:
     case INDEX_MIN: /* of positions, they are not looked for */
     case INDEX_MAX:
     case INDEX_NONE:
     case INDEX_COUNT: break;
     }
     return false;
+}
+
+static bool fold(struct exprs *p, enum op op, ex a, ex b, ex *out) {
+    enum op_index i = op_index(op);
+    if (i == INDEX_DIV || i == INDEX_MOD) return fits(p, a, 0) && op_of_indices(p, op, a, b, out);
+    return op_of_sums(p, op, a, b, out) && (i != INDEX_MUL || fits(p, *out, INT32_MIN));
 }
 
 /* |x| < y, or <=, of positions x, y: x is less, and -x is. */
