@@ -706,7 +706,8 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     if (p->a.in_registers) wait += (alone ? READ_ALONE : READ) * (p->a.planes > 1 ? 2 : 1);
     if (p->pairs && p->promote_pairs < (int)depth) wait += alone ? WAIT_ALONE : WAIT;
     if (p->by_warp) wait = BARRIER / resident;
-    int cluster_a = p->shares_a ? y->cluster : 1, cluster_b = p->shares_a ? 1 : y->cluster;
+    int cluster_a = product_sharers(p, y->cluster, AXIS_M),
+        cluster_b = product_sharers(p, y->cluster, AXIS_N);
     double of_a = copy_clocks(p, &p->a, p->a_bytes / cluster_a, (int)depth),
            of_b = copy_clocks(p, &p->b, p->b_bytes / cluster_b, (int)depth);
     double lines = p->a.windows * of_a * cluster_a + p->b.windows * of_b * cluster_b;

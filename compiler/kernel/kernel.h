@@ -589,6 +589,8 @@ struct step_range {
 };
 struct step_range matrix_steps(const struct kernel *k, const struct layout *y, int depth, int64_t z,
                                int64_t m, int64_t n);
+/* Blocks of a cluster of so many that have the same tile of the factor with this axis, M or N. */
+int product_sharers(const struct product *p, int cluster, enum axis x);
 /* Rows and columns of such a tile. */
 int64_t matrix_tile_size(const struct layout *y, enum axis x);
 /* Output tiles along an axis; blocks of the launch, each of which does every so manieth tile. */

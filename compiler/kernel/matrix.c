@@ -548,7 +548,8 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     if (bad) return bad;
     if (p->makers && (bad = check_makers(k, c, y, p, a))) return bad;
     p->shares_a = y->cluster > 1 && p->a.rows <= m && !k->over;
-    int sharing_a = p->shares_a ? y->cluster : 1, sharing_b = p->shares_a ? 1 : y->cluster;
+    int sharing_a = product_sharers(p, y->cluster, AXIS_M),
+        sharing_b = product_sharers(p, y->cluster, AXIS_N);
     if ((bad = check_operand(k, &p->a, m, depth, sharing_a, a))) return bad;
     if ((bad = check_operand(k, &p->b, n, depth, sharing_b, a))) return bad;
     y->stages = c->knob[KNOB_stages];
@@ -594,9 +595,13 @@ bool matrix_wide_config(const struct kernel *k, const struct config *c, struct c
     return false;
 }
 
+int product_sharers(const struct product *p, int cluster, enum axis x) {
+    return (x == AXIS_M) == p->shares_a ? cluster : 1;
+}
+
 int64_t matrix_tile_size(const struct layout *y, enum axis x) {
-    bool clustered = (x == AXIS_N) == y->product->shares_a;
-    return (int64_t)(x == AXIS_M ? y->bx : y->br) * (clustered ? y->cluster : 1);
+    int apart = y->cluster / product_sharers(y->product, y->cluster, x);
+    return (int64_t)(x == AXIS_M ? y->bx : y->br) * apart;
 }
 
 int64_t matrix_tiles(const struct kernel *k, const struct layout *y, enum axis x) {
