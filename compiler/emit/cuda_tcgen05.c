@@ -213,12 +213,14 @@ static void put_next_set(struct emitter *w, const struct tile_program *t) {
 static void put_read(struct emitter *w, const struct tile_program *t) {
     line(w, "k_mbar_wait_block(offered + set * %d, set_phase);", BARRIER);
     line(w, "k_tensor_fence_after();");
-    line(w, "k_read_sums(sums, of_warp + set * %d);", ring(t, TILE_B)->rows);
+    bool none = t->product->bounded && !t->product->promotes; /* there may be no steps */
+    if (none) line(w, "if (!steps) k_zero(sums);");
+    line(w, "%sk_read_sums(sums, of_warp + set * %d);", none ? "else " : "",
+         ring(t, TILE_B)->rows);
     line(w, "k_tensor_fence_before();");
     line(w, "__syncwarp();");
     line(w, "if (tid %% %d == 0) k_mbar_arrive(read + set * %d);", w->k->limits->warp, BARRIER);
     put_next_set(w, t);
-    if (t->product->bounded && !t->product->promotes) line(w, "if (!steps) k_zero(sums);");
 }
 
 void put_tensor_inst(struct emitter *w, const struct tile_program *t, enum tile_op op) {
