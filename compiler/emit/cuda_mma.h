@@ -35,6 +35,22 @@ void put_wgmma(struct emitter *w, const struct tile_program *t);
 void put_wgmma_operands(struct emitter *w, const struct tile_program *t);
 void put_dot_by_warpgroups(struct emitter *w, const struct tile_program *t, bool fresh);
 
+/* cuda_wgmma.c: of the operand of a ring in shared memory, which is of_a or of_b in the first stage,
+ * that of instruction i of the stage at hand, of a plane; the depth of an instruction. */
+const char *operand_of(struct emitter *w, const struct tile_ring *r, int plane);
+int instruction_depth(const struct operand *o);
+
+/* cuda_tcgen05.c: the same where sums lie in tensor memory (sm_100a). Before the kernel, how warps
+ * read them; in it, that it has them, and no more; at the heads of the roles that issue and read;
+ * a step's products, and the instructions that only these roles have. */
+void put_tensor_reading(struct emitter *w, const struct tile_program *t);
+void put_tensor_barriers(struct emitter *w, const struct tile_program *t);
+void put_tensor_place(struct emitter *w, const struct tile_program *t);
+void put_tensor_end(struct emitter *w, const struct tile_program *t);
+void put_tensor_role(struct emitter *w, const struct tile_program *t, bool issues);
+void put_tensor_dot(struct emitter *w, const struct tile_program *t, bool fresh);
+void put_tensor_inst(struct emitter *w, const struct tile_program *t, enum tile_op op);
+
 /* cuda_mma.c: the ring whose stages are filled again, which is how these lie. In a step of a role:
  * does all of its depth count? `whole`, where steps differ. */
 const struct tile_ring *moving_ring(const struct tile_program *t);

@@ -2088,6 +2088,86 @@ template <int N> K_DEVICE void k_wgmma_hold(int (&acc)[N]) {
     for (int i = 0; i < N; i++) asm volatile("" : "+r"(acc[i]) : : "memory");
 #endif
 }
+/* tcgen05 (sm_100a): one thread has products made, of operands in shared memory; their sums lie in tensor memory, which
+ * has 128 lanes of 512 columns of 32 bits: at lane << 16 | column.
+ *
+ *     if (warp == 1) k_tensor_make<256>(at);                            all its threads; 32 to 512 columns, for the block
+ *     k_tensor_fence_before(), __syncthreads(), k_tensor_fence_after();
+ *     k_tensor_multiply<0>(sums, k_tensor_operand<128>(a, ...), ..., what, add);      one thread
+ *     k_tensor_commit(bar);                                             an arrival, once they have ended
+ *     k_mbar_wait_block(bar, 0), k_tensor_fence_after();                who reads: tcgen05.ld, tcgen05.wait::ld
+ *     k_tensor_fence_before(), __syncthreads();
+ *     if (warp == 1) k_tensor_fence_after(), k_tensor_free<256>(sums);
+ *
+ * Of whatever else orders threads, these fences tell the units. The bits of operands (k_operand's, but for bit 46, a
+ * version: 1; and bits 61 to 63, the swizzle, of which k_operand's two are the upper ones) are those of SmemDescriptor,
+ * those of `what` of InstrDescriptor, in CUTLASS, include/cute/arch/mma_sm100_desc.hpp: bits 4 and 5 say what sums are (f32 1, s32 2),
+ * 7 to 9 and 10 to 12 what the operands are (KIND 0: f16 0, bf16 1; 1: tf32 2; 2: u8 0, s8 1; 3: e4m3 0, e5m2 1), 15 and
+ * 16 whether their lines run along the rows, 17 to 22 are columns / 8, 24 to 28 rows / 16. */
+template <int COLUMNS> K_DEVICE void k_tensor_make(k_shared at) {
+    static_assert(COLUMNS >= 32 && COLUMNS <= 512 && (COLUMNS & COLUMNS - 1) == 0, "32, 64, 128, 256 or 512 columns");
+#ifdef WS_EMULATOR
+    emu_tensor_make(at, COLUMNS);
+#else
+    asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;" : : "r"(at), "n"(COLUMNS) : "memory");
+    asm volatile("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;" : : : "memory");
+#endif
+}
+template <int COLUMNS> K_DEVICE void k_tensor_free(unsigned sums) {
+#ifdef WS_EMULATOR
+    emu_tensor_free(sums, COLUMNS);
+#else
+    asm volatile("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;" : : "r"(sums), "n"(COLUMNS) : "memory");
+#endif
+}
+K_DEVICE void k_tensor_fence_before() {
+#ifdef WS_EMULATOR
+    emu_tensor_fence(0);
+#else
+    asm volatile("tcgen05.fence::before_thread_sync;" : : : "memory");
+#endif
+}
+K_DEVICE void k_tensor_fence_after() {
+#ifdef WS_EMULATOR
+    emu_tensor_fence(1);
+#else
+    asm volatile("tcgen05.fence::after_thread_sync;" : : : "memory");
+#endif
+}
+template <int SWIZZLE> K_DEVICE unsigned long long k_tensor_operand(k_shared smem, unsigned lead, unsigned stride) {
+    return k_operand<SWIZZLE>(smem, lead, stride) | 1ull << 46;
+}
+#define K_TENSOR_MULTIPLY(kind)                                                                                          \
+    asm volatile("{ .reg .pred p; setp.ne.b32 p, %4, 0; tcgen05.mma.cta_group::1.kind::" kind " [%0], %1, %2, %3, p; }"  \
+                 : : "r"(sums), "l"(a), "l"(b), "r"(what), "r"(add) : "memory")
+template <int KIND>
+K_DEVICE void k_tensor_multiply(unsigned sums, unsigned long long a, unsigned long long b, unsigned what, int add) {
+    static_assert(KIND >= 0 && KIND <= 3, "16 bits, tf32, bytes, f8");
+#ifdef WS_EMULATOR
+    emu_tensor_multiply(KIND, sums, a, b, what, add);
+#else
+    if constexpr (KIND == 0) K_TENSOR_MULTIPLY("f16");
+    if constexpr (KIND == 1) K_TENSOR_MULTIPLY("tf32");
+    if constexpr (KIND == 2) K_TENSOR_MULTIPLY("i8");
+    if constexpr (KIND == 3) K_TENSOR_MULTIPLY("f8f6f4");
+#endif
+}
+/* At the mbarrier there, of each block of the cluster whose bit is set; or of the own block. */
+K_DEVICE void k_tensor_commit(k_shared bar) {
+#ifdef WS_EMULATOR
+    emu_tensor_commit(bar, 0);
+#else
+    asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" : : "r"(bar) : "memory");
+#endif
+}
+K_DEVICE void k_tensor_commit_to(k_shared bar, unsigned short blocks) {
+#ifdef WS_EMULATOR
+    emu_tensor_commit(bar, blocks);
+#else
+    asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%0], %1;"
+                 : : "r"(bar), "h"(blocks) : "memory");
+#endif
+}
 /* x. What is computed of it stands behind the waits before. */
 K_DEVICE float k_now(float x) {
 #ifndef WS_EMULATOR

@@ -613,7 +613,7 @@ static double epilogue_clocks(const struct kernel *k, const struct layout *y) {
     const double ALONE = 0.6, TOGETHER = 0.9;
     double size = (double)kernel_size_of_element(k);
     if (size <= DEAR) return 0;
-    return (double)y->bx * y->br * size / LANES / (y->product->warpgroups == 1 ? ALONE : TOGETHER);
+    return (double)y->bx * y->br * size / LANES / (product_groups(y->product) == 1 ? ALONE : TOGETHER);
 }
 
 /* Clocks of a step whose tile of `rows` warps make: what a warpgroup has to issue, of which each
@@ -642,7 +642,8 @@ static double made_clocks(const struct kernel *k, const struct product *p, int r
  * in part; or as long as its copy is under way, if few are ahead. Warps that make planes multiply
  * meanwhile as little as they do when they wait for their products. Fitted to products of 4096^3 on
  * an H200, whose clock falls under such load, and to those of scripts/bench_products.sh on an H100
- * (scripts/product_guesses.py). */
+ * (scripts/product_guesses.py). Of tcgen05 nobody has measured anything: its numbers are the data
+ * sheet's and those of wgmma. */
 static double mma_cost(const struct kernel *k, const struct layout *y) {
     const double SHARED = 112;  /* bytes a clock of a multiprocessor */
     const double BARRIER = 60;  /* of all warps, which other blocks hide; not fitted to anything */
@@ -665,6 +666,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
      * read a stage. */
     const double TOGETHER = 0.9, COUPLED = 10;
     const double BOTH = 0.2; /* of the shorter, of copies of windows and of boxes */
+    const double LANES = 128; /* of tensor memory */
     /* Stages: 4096^3 takes 2222 us on an H100 with two of 64 by 96 (two blocks a multiprocessor),
      * 738 with three of 128 by 128. */
     const double HELD = 1.75;
@@ -684,6 +686,10 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     if (p->a.in_registers)
         shared = left * depth * p->warpgroups *
                  (64 * dtype_bytes(p->a.stored) + p->n_passes * bytes * n) / SHARED;
+    if (p->tensor) { /* an instruction has all rows; those of 64 take as long as of 128 */
+        shared = left * p->n_passes * depth * bytes * (m + n) / SHARED;
+        if (m < LANES) units *= LANES / m;
+    }
     if (p->by_warp)
         shared = p->n_passes * depth * bytes * (p->warp_rows + p->warp_columns) *
                  (y->threads / (double)d->warp) / SHARED;
@@ -702,9 +708,11 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
             units += PART * (i ? p->b_bytes : p->a_bytes) / o->piece / (4.0 * d->warp);
     }
     bool alone = p->warpgroups == 1;
+    /* tensor: of sums that are read in each step, unless others are made meanwhile. */
     double wait = p->promotes ? alone ? PROMOTE_ALONE : PROMOTE : alone ? WAIT_ALONE : WAIT;
     if (p->a.in_registers) wait += (alone ? READ_ALONE : READ) * (p->a.planes > 1 ? 2 : 1);
     if (p->pairs && p->promote_pairs < (int)depth) wait += alone ? WAIT_ALONE : WAIT;
+    if (p->tensor) wait = p->promotes && p->sums_at_once == 1 ? PROMOTE : 0;
     if (p->by_warp) wait = BARRIER / resident;
     int cluster_a = product_sharers(p, y->cluster, AXIS_M),
         cluster_b = product_sharers(p, y->cluster, AXIS_N);
@@ -726,6 +734,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     double behind = EPILOGUE * (n < USUAL ? 0.3 + 0.7 * n / USUAL : 1) + output; /* not fitted */
     if (k->shares && p->warpgroups > 1 && n > MOST_PLACED) behind += CROWDED;
     double tile = part * step + behind;
+    if (p->tensor && p->sums_at_once > 1 && waves > 1) tile = fmax(part * step, behind);
     if (!p->by_warp && resident > 1) { /* what one waits for is another's time */
         double busy = fmax(units, shared), copies = of_a + of_b;
         busy = fmax(busy, copies) + BESIDE * fmin(busy, copies);

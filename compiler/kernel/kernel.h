@@ -437,7 +437,10 @@ struct product {
     bool pairs, shares; /* shares: as of the kernel */
     int promote_pairs;  /* of pairs: the depth that products of first planes sum up */
     bool by_warp;   /* mma.sync: a warp waits for its products, and all warps copy; else wgmma */
-    int warpgroups; /* that multiply: 64 rows of a tile each; by_warp 1, the whole block */
+    bool tensor;    /* else, tcgen05: a thread has products made, whose sums lie in tensor memory */
+    int sums_at_once;   /* tensor: sets of a tile's sums there, which are filled in turn, */
+    int tensor_columns; /* and columns of 128 words that a block has of it */
+    int warpgroups; /* that multiply: 64 rows of a tile each; by_warp, and tensor, 1: all of them */
     int group_threads;
     bool crowded; /* registers are too few for planes of the left factor */
     int makers;   /* warpgroups that make one operand's tiles, in turn; 0: all tiles are copied */
@@ -561,6 +564,10 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
  * range; false: none is legal. */
 bool matrix_wide_config(const struct kernel *k, const struct config *c, struct config *wide,
                         struct arena *a);
+enum { TENSOR_COLUMNS = 512 }; /* of a multiprocessor's tensor memory */
+/* Bytes of the barriers of a block's stages, and of its sums in tensor memory. */
+int product_barrier_bytes(const struct product *p, int stages);
+int product_groups(const struct product *p); /* warpgroups that multiply, or read sums */
 /* Sums that a thread has of a tile; those that are promoted have a total each beside them. */
 int product_thread_sums(const struct product *p);
 /* The part of the depth, in steps of so much, that short ones leave. */

@@ -390,6 +390,7 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     value_id load = plain_load(k, factor);
     enum dtype sums = k->values.at[k->dot].dtype;
     bool wide = sums == DT_F32, tf32 = is_tf32(k), by_warp = p->by_warp;
+    bool reads = !by_warp && !p->tensor; /* may its threads read the left factor? */
     bool deep = tf32 || sums == DT_I32; /* its lines run along the depth, whatever memory does */
     enum dtype of_planes = p->pairs ? DT_F16 : DT_BF16;
     struct operand o = {.factor = factor,
@@ -409,7 +410,7 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     if (wide && !is_one_plane && !tf32) o.planes = p->pairs ? 2 : 3;
     bool fixed = axis == AXIS_M ? k->a_fixed : k->b_fixed; /* packed in no call's time */
     if (is_exact && is_matrix(k, load, &o)) {
-        o.in_registers = tf32 && o.along && axis == AXIS_M && !by_warp && !fixed;
+        o.in_registers = tf32 && o.along && axis == AXIS_M && reads && !fixed;
         if (!(deep && o.along) || o.in_registers) return o;
     }
     struct operand pieces = o;
@@ -419,7 +420,7 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     o.stored = DT_F32;
     int64_t others = kernel_size(k, axis == AXIS_M ? AXIS_N : AXIS_M);
     bool is_f32 = load != NO_VALUE && k->values.at[load].dtype == DT_F32;
-    o.in_registers = o.planes == 3 && !by_warp && axis == AXIS_M && is_f32 && !p->crowded &&
+    o.in_registers = o.planes == 3 && reads && axis == AXIS_M && is_f32 && !p->crowded &&
                      (!fixed || others <= FEW) && is_matrix(k, load, &o) &&
                      operand_line(&o, tile, depth) == LINE;
     if (o.in_registers) return o;

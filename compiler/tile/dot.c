@@ -213,7 +213,7 @@ static void place_rings(struct tile_program *t) {
         r->offset = t->barriers;
         t->barriers += r->stage * r->stages;
     }
-    t->exchange = t->barriers + (t->product->by_warp ? 0 : 2 * stages * 8);
+    t->exchange = t->barriers + product_barrier_bytes(t->product, stages);
     t->smem = t->block->layout.smem;
     int aligned = t->product->by_warp ? 0 : ALIGNMENT;
     WS_ASSERT(t->exchange + t->product->exchange + aligned <= t->smem);
