@@ -186,13 +186,18 @@ const char *sum_type(const struct tile_program *t) {
 }
 
 const char *unit_type(enum dtype t) {
+    if (dtype_is_float8(t)) return dtype_name(t) + strlen("f8");
     return t == DT_F32 ? "tf32" : t == DT_I8 ? "s8" : t == DT_U8 ? "u8" : dtype_name(t);
+}
+
+static int number_of_byte(enum dtype t) {
+    return t == DT_I8 ? 0 : t == DT_U8 ? 1 : t == DT_F8E4M3 ? 2 : 3;
 }
 
 int unit_number(const struct tile_program *t) {
     enum { OF_F16 = 1, OF_TF32 = 2, OF_BYTES = 3 };
     enum dtype a = t->product->a.dtype, b = t->product->b.dtype;
-    if (dtype_bytes(a) == 1) return OF_BYTES + 4 * (a == DT_U8) + (b == DT_U8);
+    if (dtype_bytes(a) == 1) return OF_BYTES + 4 * number_of_byte(a) + number_of_byte(b);
     return a == DT_F32 ? OF_TF32 : a == DT_F16 ? OF_F16 : 0;
 }
 

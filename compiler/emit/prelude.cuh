@@ -2247,6 +2247,8 @@ K_DEVICE void k_mma_tf32(float (&d)[4], const unsigned (&a)[4], const unsigned (
 /* Of bytes, 32 deep, of the two factors in types of their own; integers' sums wrap. */
 template <typename T> struct k_byte { enum { NUMBER = 0 }; };
 template <> struct k_byte<k_u8> { enum { NUMBER = 1 }; };
+template <> struct k_byte<k_f8e4m3> { enum { NUMBER = 2 }; };
+template <> struct k_byte<k_f8e5m2> { enum { NUMBER = 3 }; };
 #ifndef WS_EMULATOR
 #define K_MMA_BYTES(types)                                                                       \
     asm volatile("mma.sync.aligned.m16n8k32.row.col.s32." types ".s32"                           \
@@ -2268,6 +2270,23 @@ template <typename A, typename B> K_DEVICE void k_mma_bytes(int (&d)[4], const u
         K_MMA_BYTES("u8.s8");
     else
         K_MMA_BYTES("u8.u8");
+#endif
+}
+/* Of float8, from sm_89 on. */
+template <typename A, typename B> K_DEVICE void k_mma_bytes(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+    static_assert(sizeof(A) == 1 && sizeof(B) == 1, "of bytes");
+    const int both = k_byte<A>::NUMBER * 4 + k_byte<B>::NUMBER;
+#ifdef WS_EMULATOR
+    emu_mma(d, a, b, 3 + both);
+#else
+    if (both == 10)
+        K_MMA("m16n8k32.row.col.f32.e4m3.e4m3.f32");
+    else if (both == 11)
+        K_MMA("m16n8k32.row.col.f32.e4m3.e5m2.f32");
+    else if (both == 14)
+        K_MMA("m16n8k32.row.col.f32.e5m2.e4m3.f32");
+    else
+        K_MMA("m16n8k32.row.col.f32.e5m2.e5m2.f32");
 #endif
 }
 /* The nearest tf32; the units ignore its last 13 bits. */

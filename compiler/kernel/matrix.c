@@ -44,6 +44,12 @@
  * and summed up in i32, which wraps: exact, so that nothing begins anew, and parts of the depth are
  * added in any order. Units take bytes along the depth alone, as tf32.
  *
+ * Float8, where a graph asks for the units' own sums (mm_float8, from sm_89 on). Ada's and Hopper's
+ * units keep 13 bits behind the largest term's first one, and cut off the rest: with a depth of
+ * thousands in one sum that is percents. Sums begin anew every 128, four instructions, as cuBLAS
+ * has it without use_fast_accum; graph/bound.c says what that may come to. A float8 that was cast
+ * up to be multiplied is another program's: it has bf16, and f32's sums.
+ *
  * mma=1: wgmma, where a role of the block copies boxes by tensor maps (sm_90a); or tcgen05 (sm_100a),
  * where one more thread has products made of what is copied, whose sums lie in tensor memory: 128
  * lanes of 512 columns, of which each warp of a warpgroup reads the 32 lanes that are its own. A
@@ -339,7 +345,7 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     if (m % GROUP_ROWS || m < GROUP_ROWS || m > 3 * GROUP_ROWS)
         return "mma=1 needs m of 64, 128 or 192";
     if (n % 8 || n < 8 || n > 256) return "mma=1 needs an n of eights, to 256";
-    if (product_is_of_bytes(k) && n > 32 && n % 16)
+    if (k->values.at[k->dot].dtype == DT_I32 && n > 32 && n % 16)
         return "mma=1 of integers needs an n of sixteens from 32 on";
     p->warpgroups = m / GROUP_ROWS;
     p->group_threads = GROUP_THREADS;
@@ -553,7 +559,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     if (m > 256 || n > 256) return "m and n are 256 at most";
     if (depth % 16 || depth < 16 || depth > 128) return "mma needs a k of sixteens, to 128";
     if (of_bytes && depth % 32) return "mma of bytes needs a k of thirty-twos";
-    if (of_bytes && k->over) return "sums of integers are not reduced";
+    if (t == DT_I32 && k->over) return "sums of integers are not reduced";
     struct product *p = NEW(a, struct product);
     bool by_warp = c->knob[KNOB_mma] == BY_WARP;
     p->by_warp = by_warp;
@@ -581,8 +587,8 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
                             (long long)least, MOST_PARTS);
     int64_t part = round_up(steps, p->parts) / p->parts * depth;
     bool of_f32 = t == DT_F32 && p->a.dtype != DT_F32; /* in bf16, be it one plane */
-    p->promotes = p->n_passes > 1 || of_f32 || (part > UNPROMOTED && !of_bytes);
-    int promote = p->a.dtype == DT_F32 ? PROMOTE_TF32 : PROMOTE_DEPTH;
+    p->promotes = p->n_passes > 1 || of_f32 || (part > UNPROMOTED && t != DT_I32);
+    int promote = of_bytes ? PROMOTE_F8 : p->a.dtype == DT_F32 ? PROMOTE_TF32 : PROMOTE_DEPTH;
     if (p->promotes && depth != promote)
         return arena_printf(a, "sums that begin anew every %d of the depth need k=%d", promote,
                             promote);

@@ -591,6 +591,38 @@ static const struct product_case masked_by_warps[] = {
      "mma=2 m=32 n=64 k=32 tm=16 tn=32 stages=2 warps=4"},
 };
 
+/* Float8, summed up as units do: along the depth, across, both kinds, odd sizes, scales of rows and
+ * columns and of all, what is behind, parts of the depth, more than one sum is promoted, rows
+ * reduced, factors that are quantised in the graph; by warps. Whole numbers are summed up
+ * exactly. */
+#define ALONG(x) " %t = permute(" x ", [1, 0])\n"
+#define SCALED " %d = mul(%z, %s)\n %e = mul(%d, %u)\n %g = bfloat16(%e)\n return %g\n}\n"
+static const struct product_case float8[] = {
+    {"graph(%x: f8e4m3[136, 80], %y: f8e4m3[88, 80]) {\n" ALONG(
+         "%y") " %z = mm_float8(%x, %t)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=128 stages=2 warps=8"},
+    {"graph(%x: f8e4m3[136, 80], %y: f8e5m2[80, 96]) {\n %z = mm_float8(%x, %y)\n return %z\n}\n",
+     "mma=1 m=128 n=96 k=128 stages=3 warps=12"},
+    {"graph(%x: f8e5m2[200, 70], %y: f8e4m3[40, 70], %s: f32[200, 1], %u: f32[40]) {\n" ALONG(
+         "%y") " %z = mm_float8(%x, %t)\n" SCALED,
+     "mma=1 m=192 n=40 k=128 stages=2 warps=16"},
+    {"graph(%x: f8e5m2[64, 1040], %y: f8e5m2[24, 1040], %s: f32[1], %u: f32[1]) {\n" ALONG(
+         "%y") " %z = mm_float8(%x, %t)\n" SCALED,
+     "mma=1 m=64 n=24 k=128 stages=4 warps=8 split=3"},
+    {"graph(%x: f32[70, 640], %y: f8e4m3[64, 640]) {\n %q = to(%x, f8e4m3)\n" ALONG(
+         "%y") " %z = mm_float8(%q, %t)\n %r = relu(%z)\n return %r\n}\n",
+     "mma=1 m=64 n=64 k=128 stages=2 warps=8 cluster=2"},
+    {"graph(%x: f8e4m3[136, 272], %y: f8e4m3[40, 272]) {\n" ALONG(
+         "%y") " %z = mm_float8(%x, %t)\n %r = sum(%z, [1])\n return %r\n}\n",
+     "mma=1 m=128 n=40 k=128 stages=2 warps=12"},
+    {"graph(%x: f8e4m3[136, 272], %y: f8e5m2[88, 272]) {\n" ALONG(
+         "%y") " %z = mm_float8(%x, %t)\n return %z\n}\n",
+     "mma=2 m=64 n=64 k=128 tm=32 tn=32 stages=2 warps=4"},
+    {"graph(%x: f8e5m2[40, 76], %y: f8e4m3[76, 52], %s: f32[40, 1], %u: f32[52]) {\n"
+     " %z = mm_float8(%x, %y)\n" SCALED,
+     "mma=2 m=32 n=32 k=128 tm=16 tn=32 stages=3 warps=2"},
+};
+
 static const struct product_case masked_by_threads[] = {
     {"graph(%x: f32[200, 72], %y: f32[72, 216]) products strict " ABOVE,
      "m=64 n=64 k=16 tm=8 tn=8 warps=2"},
@@ -630,6 +662,8 @@ void cases_products(struct arena *a, case_vec *out) {
         add(a, out, &masked[i], false, i % 3 != 0);
     for (size_t i = 0; i < sizeof masked_by_warps / sizeof *masked_by_warps; i++)
         add(a, out, &masked_by_warps[i], i % 3 == 0, i % 3 != 0);
+    for (size_t i = 0; i < sizeof float8 / sizeof *float8; i++)
+        add(a, out, &float8[i], false, i % 2 != 0);
     for (size_t i = 0; i < sizeof masked_by_threads / sizeof *masked_by_threads; i++)
         add(a, out, &masked_by_threads[i], i % 2 == 0, false);
 }
