@@ -721,7 +721,8 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     step = fmax(step, LATENCY / ahead / (p->by_warp ? resident : 1));
     if (y->cluster > 1) step += COUPLED;
     double output = epilogue_clocks(k, y), part = ceil(steps / p->parts);
-    double waves = ceil(tiles * p->parts / floor((double)d->units / y->cluster));
+    double at_once = floor((double)matrix_clusters(k, y) / p->resident);
+    double waves = ceil(tiles * p->parts / at_once);
     if (p->bounded && waves > 1) part = p->mean_steps / p->parts; /* blocks have as many: dot.c */
     double behind = EPILOGUE * (n < USUAL ? 0.3 + 0.7 * n / USUAL : 1) + output; /* not fitted */
     if (k->shares && p->warpgroups > 1 && n > MOST_PLACED) behind += CROWDED;
