@@ -644,14 +644,13 @@ struct step_range matrix_steps(const struct kernel *k, const struct layout *y, i
 }
 
 /* Of an H100's groups of multiprocessors some have 16, some 18: a cluster of four leaves two of 18.
- * Blocks that wait for each other have room for certain. */
+ * Were it one less that has room at a time, it would come when others have ended: those that wait
+ * for each other begin together. */
 int64_t matrix_clusters(const struct kernel *k, const struct layout *y) {
     enum { OF_FOUR = 97 }; /* per cent */
-    const struct product *p = y->product;
-    bool waits = p->parts > 1 || p->sharing > 1;
-    int64_t units =
-        y->cluster == 4 && !waits ? (int64_t)k->limits->units * OF_FOUR / 100 : layout_units(k, y);
-    int64_t clusters = units * p->resident / y->cluster;
+    int64_t units = (int64_t)k->limits->units * OF_FOUR / 100;
+    if (y->cluster != 4) units = layout_units(k, y);
+    int64_t clusters = units * y->product->resident / y->cluster;
     return clusters ? clusters : 1;
 }
 
