@@ -1943,6 +1943,23 @@ K_DEVICE void k_map_load_multicast(k_shared smem, const k_map *m, k_shared bar, 
                                    int c0, int c1, int c2, int c3, int c4) {
     K_MAP_LOAD_MANY(5, "%3, %4, %5, %6, %7", c0, c1, c2, c3, c4);
 }
+/* The same of what nobody reads again: it leaves L2 first. */
+#ifdef WS_EMULATOR
+#define K_MAP_LOAD_LEAVING(how, to) emu_map_load(smem, m, bar, blocks, 3, c0, c1, c2, 0, 0)
+#else
+#define K_MAP_LOAD_LEAVING(how, to)                                                                  \
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes" how       \
+                 ".L2::cache_hint [%0], [%1, {%3, %4, %5}], [%2]" to ", %7;"                             \
+                 : : "r"(smem), "l"(m), "r"(bar), "r"(c0), "r"(c1), "r"(c2), "h"(blocks),                \
+                 "l"(k_l2_policy<K_LEAVE_L2>()) : "memory")
+#endif
+K_DEVICE void k_map_load_leaving(k_shared smem, const k_map *m, k_shared bar, unsigned short blocks, int c0, int c1,
+                                 int c2) {
+    if (blocks)
+        K_MAP_LOAD_LEAVING(".multicast::cluster", ", %6");
+    else
+        K_MAP_LOAD_LEAVING("", "");
+}
 /* Through windows: from that one on, of so many channels from c on, the tap that is o0, o1, o2 from the window's first. */
 #ifdef WS_EMULATOR
 #define K_MAP_LOAD_WINDOWS(rank, at, off, c0, c1, c2, c3, c4, o0, o1, o2)                                \

@@ -188,8 +188,11 @@ static const char *check_operand(const struct kernel *k, const struct operand *o
     if (bad) return bad;
     int line = operand_line(o, rows, depth);
     if (!line) return "lines of 32, 64 or 128 bytes need more of m, n or k";
-    int unit = o->along ? line / dtype_bytes(o->stored) : 8;
-    if (rows % (unit * blocks)) return arena_printf(a, "%d blocks cannot share a tile", blocks);
+    int unit = o->along ? line / dtype_bytes(o->stored) : 8, boxes = rows / unit;
+    bool lines = o->along && !o->windows && boxes && blocks % boxes == 0 &&
+                 depth % (blocks / boxes * 8) == 0;
+    if (rows % (unit * blocks) && !lines)
+        return arena_printf(a, "%d blocks cannot share a tile", blocks);
     return NULL;
 }
 
@@ -297,6 +300,10 @@ static const char *check_pairs(const struct kernel *k, const struct config *c,
     if (p->a.planes != 2 || p->b.planes != 2) return "pairs=1 needs two factors of f32";
     if ((p->a.windows && p->a.along) || (p->b.windows && p->b.along))
         return "pairs=1 is not of windows along the depth";
+    if (c->knob[KNOB_k] == PAIRED_DEPTH && (p->a.order || p->b.order))
+        return "pairs=1 of windows needs k=64";
+    if (c->knob[KNOB_k] == PAIRED_DEPTH && kernel_size(k, AXIS_R) % PAIRED_DEPTH)
+        return "pairs=1 with k=32 needs a depth of thirty-twos";
     if (kernel_size(k, AXIS_R) < LEAST_DEPTH || least_depth < LEAST_DEPTH)
         return arena_printf(a, "pairs=1 needs a depth of %d", LEAST_DEPTH);
     if (!matrix_wide_config(k, c, &wide, a)) return "pairs=1 needs a product in bf16 beside it";
@@ -507,6 +514,20 @@ static int64_t rings_bytes(const struct layout *y, int64_t steps) {
            p->b_bytes * (p->b.stays ? steps : y->stages);
 }
 
+/* What is copied once need not stay in L2: the large factor of a thin product. */
+static const char *find_once(const struct kernel *k, const struct layout *y, struct product *p) {
+    struct operand *const factors[] = {&p->a, &p->b};
+    int64_t batches = matrix_tiles(k, y, AXIS_Z);
+    for (int i = 0; i < 2 && !p->by_warp; i++) {
+        struct operand *o = factors[i];
+        bool again = matrix_tiles(k, y, o->axis == AXIS_M ? AXIS_N : AXIS_M) > 1;
+        o->once = !again && !o->made && !o->windows && (o->batches > 1 || batches == 1);
+    }
+    if (y->leave_l2 && !p->a.once && !p->b.once)
+        return "leave_l2=1, but tiles of both factors are read again, or by no tensor map";
+    return NULL;
+}
+
 /* All blocks have the same tile of a factor whose rows fit one, as the filters of a convolution do.
  * Were it read again for each of their tiles, all multiprocessors would wait for the few slices of
  * L2 that have these lines. Where all its steps find room beside the stages it is copied once. */
@@ -589,10 +610,11 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     bool of_f32 = t == DT_F32 && p->a.dtype != DT_F32; /* in bf16, be it one plane */
     p->promotes = p->n_passes > 1 || of_f32 || (part > UNPROMOTED && t != DT_I32);
     int promote = of_bytes ? PROMOTE_F8 : p->a.dtype == DT_F32 ? PROMOTE_TF32 : PROMOTE_DEPTH;
+    if (p->pairs && depth == PAIRED_DEPTH) promote = depth;
     if (p->promotes && depth != promote)
         return arena_printf(a, "sums that begin anew every %d of the depth need k=%d", promote,
                             promote);
-    p->promote_pairs = part < PAIRS_DEEP ? promote / 2 : promote;
+    p->promote_pairs = part < PAIRS_DEEP ? PROMOTE_DEPTH / 2 : promote;
     if (p->promotes) p->folds = promoted_folds(part, promote, p->pairs);
     p->a_bytes = m * depth * dtype_bytes(p->a.stored) * stored_planes(&p->a);
     p->b_bytes = n * depth * dtype_bytes(p->b.stored) * stored_planes(&p->b);
@@ -613,6 +635,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     p->turned = turned_columns(k, p, &p->beside);
     p->exchange = all_exchanges(k, y) + p->warpgroups * p->turned * TURNED_PITCH * 4;
     find_bounds(k, y, p, depth);
+    if ((bad = find_once(k, y, p))) return bad;
     let_stay(k, y, p, steps, y->smem + p->exchange);
     int64_t smem = rings_bytes(y, steps) + y->smem + p->exchange;
     if (smem > k->limits->smem_block)
@@ -641,6 +664,7 @@ bool matrix_wide_config(const struct kernel *k, const struct config *c, struct c
     *wide = *c;
     wide->knob[KNOB_pairs] = wide->knob[KNOB_fit] =
         0; /* three planes leave no room for two blocks */
+    wide->knob[KNOB_k] = PROMOTE_DEPTH;
     if (wide->knob[KNOB_n] > WIDEST) wide->knob[KNOB_n] = WIDEST;
     for (; wide->knob[KNOB_stages] > 1; wide->knob[KNOB_stages]--)
         if (!kernel_layout(k, wide, &y, a)) return true;
@@ -671,11 +695,22 @@ struct step_range matrix_steps(const struct kernel *k, const struct layout *y, i
     return (struct step_range){first, (r.end + depth - 1) / depth - first};
 }
 
+/* Of an H100's groups of multiprocessors some have 16, some 18: a cluster of four leaves two of 18.
+ * Were it one less that has room at a time, it would come when others have ended: those that wait
+ * for each other begin together. */
+int64_t matrix_clusters(const struct kernel *k, const struct layout *y) {
+    enum { OF_FOUR = 97 }; /* per cent */
+    int64_t units = (int64_t)k->limits->units * OF_FOUR / 100;
+    if (y->cluster != 4) units = layout_units(k, y);
+    int64_t clusters = units * y->product->resident / y->cluster;
+    return clusters ? clusters : 1;
+}
+
 int64_t matrix_blocks(const struct kernel *k, const struct layout *y) {
     int64_t tiles =
         matrix_tiles(k, y, AXIS_Z) * matrix_tiles(k, y, AXIS_M) * matrix_tiles(k, y, AXIS_N);
     tiles *= y->product->parts;
-    int64_t resident = (int64_t)k->limits->units * y->product->resident / y->cluster;
+    int64_t resident = matrix_clusters(k, y);
     if (y->product->sharing > 1) resident -= resident % y->product->sharing;
     return (tiles < resident ? tiles : resident) * y->cluster;
 }

@@ -202,6 +202,14 @@ static void set_image(struct operand *o, int64_t pitch) {
     o->bytes = round_up(o->plane * o->planes * dtype_bytes(o->dtype), 1024);
 }
 
+static void set_paired(struct operand *o) {
+    o->paired = true;
+    o->pitch = o->depth * o->planes;
+    o->batch = o->pitch * o->rows;
+    o->plane = PAIRED_DEPTH;
+    o->bytes = round_up(o->batch * o->batches * dtype_bytes(o->dtype), 1024);
+}
+
 /* Elements from a line of an image to the next. */
 static int64_t image_pitch(int64_t width, int bytes) {
     int64_t whole = round_up(width, LINE / bytes);
@@ -229,10 +237,12 @@ static void set_flat_map(struct tensor_map *m, const struct operand *o) {
 struct tensor_map operand_map(const struct operand *o, int line, int lines) {
     int64_t bytes = dtype_bytes(o->stored);
     int64_t width = o->along ? o->rows : o->depth, all = o->along ? o->depth : o->rows;
+    int planes = o->paired ? 1 : o->planes;
+    if (o->paired) width *= o->planes;
     struct tensor_map m = {.dtype = o->stored,
                            .tf32 = o->dtype == DT_F32 && o->load != NO_VALUE,
                            .rank = 3,
-                           .size = {width, all, o->batches * o->planes},
+                           .size = {width, all, o->batches * planes},
                            .stride = {bytes, o->pitch * bytes, o->batch * bytes},
                            .box = {(int)(line / bytes), lines, 1},
                            .swizzle = line};
@@ -452,6 +462,7 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     o.along = o.across && !deep;
     o.across &= deep;
     set_image(&o, image_pitch(o.along ? o.rows : o.depth, dtype_bytes(o.dtype)));
+    if (p->pairs && depth == PAIRED_DEPTH && !o.along) set_paired(&o);
     return o;
 }
 
@@ -685,7 +696,7 @@ int64_t operand_row(const struct kernel *k, const struct operand *o, int64_t row
 }
 
 int operand_line(const struct operand *o, int rows, int depth) {
-    if (o->line) return o->line;
+    if (o->line || o->paired) return o->line ? o->line : LINE;
     int bytes = (o->along ? rows : depth) * dtype_bytes(o->stored);
     return !(bytes % 128) ? 128 : !(bytes % 64) ? 64 : !(bytes % 32) ? 32 : 0;
 }

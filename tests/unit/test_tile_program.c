@@ -12,6 +12,11 @@ static const char wide[] = "graph(%a: f32[130, 200], %b: f32[200, 40]) {\n"
                            "  %c: f32[130, 40] = mm(%a, %b)\n"
                            "  return %c\n}\n";
 
+/* pairs in steps of 32 */
+static const char deep_paired[] = "graph(%a: f32[40, 1056], %b: f32[1056, 24]) {\n"
+                                  "  %c: f32[40, 24] = mm(%a, %b)\n"
+                                  "  return %c\n}\n";
+
 /* pairs: 67 steps, of which 64 have crossed sums of their own */
 static const char deep[] = "graph(%a: f32[40, 4264], %b: f32[4264, 24]) {\n"
                            "  %c: f32[40, 24] = mm(%a, %b)\n"
@@ -332,6 +337,7 @@ static void test_numbers(void **state) {
     } cases[] = {
         {plain, "mma=1 m=128 n=64 k=64 stages=3 warps=12"},
         {plain, "mma=1 m=128 n=128 k=64 stages=2 cluster=2 warps=12 band=1"},
+        {plain, "mma=1 m=64 n=64 k=64 stages=2 cluster=4 warps=8"},
         {plain, "mma=1 m=64 n=32 k=16 stages=8 warps=8"},
         {plain, "mma=1 m=64 n=128 k=32 stages=4 cluster=2 warps=8"},
         {plain, "mma=1 m=64 n=128 k=32 stages=4 warps=8 split=3"},
@@ -340,6 +346,8 @@ static void test_numbers(void **state) {
         {wide, "mma=1 m=128 n=64 k=64 stages=2 warps=12"},
         {deep, of_pairs},
         {deep, "mma=1 m=64 n=32 k=64 stages=3 warps=8 split=2 pairs=1"},
+        {deep_paired, "mma=1 m=64 n=32 k=32 stages=4 warps=8 split=2 pairs=1"},
+        {deep_paired, "mma=1 m=128 n=32 k=32 stages=3 warps=12 cluster=2 pairs=1"},
         {tf32, "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
         {tf32_across, "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
         {tf32_across, "mma=1 m=128 n=32 k=32 stages=3 cluster=2 warps=12"},
