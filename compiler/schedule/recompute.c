@@ -14,8 +14,8 @@
  * is known. The reader gets copies of the nests as inlined members; a kernel whose values are then
  * wanted by nobody goes.
  *
- * What is made of positions alone, as masks are, is made again behind a product as well, once for
- * each of its elements.
+ * A product's kernel makes what it reads behind the product, once for each of its elements; what
+ * puts a product into another order is stored in that order, and not made again.
  *
  * Needs: groups (fuse.c). Breaks: nothing; nests and buffers are added behind the others. */
 #include "graph/traits.h"
@@ -130,6 +130,25 @@ static void add_leaf(const struct recompute *r, buffer_id x, struct chain *c) {
     vec_push(r->s->arena, &c->leaves, x);
 }
 
+/* Does it put what another nest makes into another order, and nothing else? It is there to be
+ * stored (graph/channels_last.c). */
+static bool only_reorders(const struct recompute *r, const struct nest *n) {
+    const struct inst *x = n->insts.at;
+    bool alone = n->insts.n == 1 || (n->insts.n == 2 && x[1].kind == INST_CAST && !x[1].rounds &&
+                                     x[1].dtype == x[0].dtype);
+    if (!alone || x->kind != INST_LOAD || x->guarded || r->s->writer[x->buffer] == NO_NEST)
+        return false;
+    int last = -1;
+    bool ordered = true;
+    for (int d = 0; d < x->n_index; d++)
+        for (int k = 0; k < n->n_axes; k++) {
+            if (x->index[d] != n->axes[k]) continue;
+            ordered &= k > last;
+            last = k;
+        }
+    return !ordered;
+}
+
 static void collect(const struct recompute *r, buffer_id b, struct chain *c) {
     uint32_t w = r->s->writer[b];
     for (int k = 0; k < c->n; k++)
@@ -143,7 +162,8 @@ static void collect(const struct recompute *r, buffer_id b, struct chain *c) {
         buffer_id x = n->insts.at[i].buffer;
         if (n->insts.at[i].kind != INST_LOAD) continue;
         const struct nest *from = writer_of(r, x);
-        if (!from || in_memory(r, x) || nest_work(from) < 0 || is_small(r, x, b)) {
+        if (!from || in_memory(r, x) || nest_work(from) < 0 || is_small(r, x, b) ||
+            only_reorders(r, from)) {
             add_leaf(r, x, c);
             c->possible &= !from || in_memory(r, x) || !is_inlined(r, x);
         } else
@@ -177,16 +197,19 @@ static int buffers_with(struct recompute *r, uint32_t g, const struct chain *c, 
     return n;
 }
 
-/* Does a product's kernel read b behind the product, where each element is made once, and may b be
- * made of positions alone, as masks are? A factor would be made for every tile. */
-static bool only_epilogue_reads(const struct recompute *r, const struct group *G, buffer_id b,
-                                const struct chain *c) {
+/* Does a product's kernel read b behind the product, where each element is made once, and has it
+ * room for the chain there? A factor would be made for every tile. */
+static bool fits_epilogue(const struct recompute *r, const struct group *G, buffer_id b,
+                          const struct chain *c) {
+    int size = 0;
     for (uint32_t m = 0; m < G->members.n; m++) {
         const struct nest *n = &r->l->nests.at[G->members.at[m].nest];
         for (uint32_t i = 0; i < n->insts.n && n->matmul; i++)
             if (n->insts.at[i].kind == INST_LOAD && n->insts.at[i].buffer == b) return false;
+        if (!n->matmul) size += nest_size(n);
     }
-    return !c->leaves.n;
+    for (int k = 0; k < c->n; k++) size += nest_size(&r->l->nests.at[c->nests[k]]);
+    return size <= GROUP_MAX_EPILOGUE;
 }
 
 /* Bytes saved by making b again in each kernel that reads it; 0 if one of them cannot, or if it is
@@ -201,7 +224,7 @@ static int64_t saving(struct recompute *r, buffer_id b, const struct chain *c) {
         uint32_t g = by->groups.at[i];
         const struct group *G = &r->s->groups.at[g];
         if (g == home) continue;
-        if (G->matmul && !only_epilogue_reads(r, G, b, c)) return 0;
+        if (G->matmul && !fits_epilogue(r, G, b, c)) return 0;
         if (G->members.n + (uint32_t)c->n > GROUP_MAX_NESTS) return 0;
         int64_t more = 0;
         if (buffers_with(r, g, c, &more) > GROUP_MAX_BUFFERS) return 0;
