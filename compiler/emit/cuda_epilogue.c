@@ -101,6 +101,28 @@ static bool in_sectors(struct emitter *w, const struct store_node *s) {
            !index_is_vector(w->k, s->index, AXIS_N, OCTET);
 }
 
+/* Do rows of a column lie side by side, of 16 bits each, as channels do in an image where they are
+ * innermost? Four threads have eight of them and other columns, and turn these around. */
+static bool is_across(struct emitter *w, const struct store_node *s) {
+    const struct product *p = w->y->product;
+    return dtype_bytes(buffer_dtype(w, s->buffer)) == 2 && !s->guard && p->parts == 1 &&
+           !operand_has_order(&p->a) && !kernel_has_spans(w->k) &&
+           kernel_size(w->k, AXIS_M) % QUAD == 0 && index_is_vector(w->k, s->index, AXIS_M, QUAD);
+}
+
+static bool any_across(struct emitter *w, const struct phase *f) {
+    for (uint32_t i = 0; i < f->stores.n; i++)
+        if (is_across(w, &w->k->stores.at[f->stores.at[i]])) return true;
+    return false;
+}
+
+/* What the lower eight of 16 rows leave for the upper. */
+static void declare_lower(struct emitter *w, const struct phase *f, int chunk) {
+    for (uint32_t i = 0; i < f->stores.n; i++)
+        if (is_across(w, &w->k->stores.at[f->stores.at[i]]))
+            line(w, "unsigned lower%u[%d];", f->stores.at[i], chunk);
+}
+
 /* Where nothing is reduced there is one, of all. */
 static struct phase phase_of(struct emitter *w, int n) {
     struct phase f = {.at_hand = w->k->dot};
@@ -278,11 +300,34 @@ static void put_rests(struct emitter *w, const struct phase *f, const char *subs
             line(w, "k_store_rest<%d>(rest%u%s);", w->y->streaming, f->stores.at[i], subscript);
 }
 
+static void put_store_across(struct emitter *w, uint32_t i, const char *type, const char *p,
+                             int chunk) {
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int j = 0; j < %d; j++)", chunk);
+    line(w, "k_pack<%s, %d> x;", type, PAIR);
+    line(w, "k_put(x, o%u[j]);", i);
+    line(w, "const unsigned turned = k_turn_matrix(x.w[0]);");
+    line(w, "if (h == 0) lower%u[j] = turned;", i);
+    line(w, "if (h == 0) continue;");
+    line(w, "const int i = tid %% %d / 4;", w->k->limits->warp);
+    line(w, "const k_idx m = row - 8 - i + quad %% 2 * 8 + quad / 2 * 4;");
+    put_number(w, &w->y->product->b, "n", arena_printf(w->arena, "column + j * %d + i", OCTET),
+               "nn");
+    const char *also, *at = put_place(w, &w->k->stores.at[i], &also);
+    line(w, "k_store_across<%d>(%s + %s, lower%u[j], turned, m < nm && n < nn%s);",
+         w->y->streaming, p, at, i, also);
+    close_brace(w);
+}
+
 /* rest: the subscript of what a row's octets leave; NULL: its octets are not gone along in turn. */
 static void put_store(struct emitter *w, uint32_t i, int width, int chunk, const char *rest) {
     const struct store_node *s = &w->k->stores.at[i];
     const char *type = memory_type(w, buffer_dtype(w, s->buffer)), *index = ex_text(w, s->index);
     const char *p = arena_printf(w->arena, "p%d", argument_of(w, s->buffer));
+    if (is_across(w, s)) {
+        put_store_across(w, i, type, p, chunk);
+        return;
+    }
     if (width == OCTET) {
         put_octet(w, i, type, p, index);
         return;
@@ -497,6 +542,7 @@ static void put_columns(struct emitter *w, const struct tile_program *t, const s
     open_loop(w, "g", octets / chunk);
     declare_terms(w, f, arena_printf(w->arena, "[%d][%d]", chunk, PAIR));
     open_loop(w, "f", sixteens);
+    declare_lower(w, f, chunk);
     open_loop(w, "h", 2);
     put_row(w, f);
     put_chunk(w, f, sums,
@@ -512,16 +558,30 @@ static void put_rows(struct emitter *w, const struct tile_program *t, const stru
     int sixteens = t->product->warp_rows / 16, octets = t->product->warp_columns / OCTET,
         chunk = chunk_of(w, f);
     if (kernel_has_spans(w->k)) open_span(w, t);
+    bool across = any_across(w, f); /* both halves of 16 rows are at hand */
     declare_terms(w, f, arena_printf(w->arena, "[%d][2]", sixteens));
     open_loop(w, "f", sixteens);
+    if (across) {
+        open_loop(w, "g", octets / chunk);
+        declare_lower(w, f, chunk);
+    }
     open_loop(w, "h", 2);
     put_row(w, f);
-    declare_rests(w, f, "");
-    open_loop(w, "g", octets / chunk);
+    if (!across) {
+        declare_rests(w, f, "");
+        open_loop(w, "g", octets / chunk);
+    }
     put_chunk(w, f, sums,
-              arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk), "");
+              arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk),
+              across ? NULL : "");
     close_brace(w);
-    put_rests(w, f, "");
+    if (across) {
+        close_brace(w);
+        open_loop(w, "h", 2);
+        put_row_number(w);
+    } else {
+        put_rests(w, f, "");
+    }
     put_warp_rows(w, f);
     close_brace(w);
     close_brace(w);
@@ -551,6 +611,7 @@ static void put_by_columns(struct emitter *w, const struct tile_program *t, cons
     open_loop(w, "f", t->product->warp_rows / 16);
     declare_rests(w, f, "[2]");
     open_loop(w, "g", octets / chunk);
+    declare_lower(w, f, chunk);
     open_loop(w, "h", 2);
     put_row(w, f);
     put_chunk(w, f, sums,
