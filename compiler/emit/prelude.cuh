@@ -2559,6 +2559,14 @@ K_DEVICE void k_store_across(T *at, unsigned lower, unsigned upper, bool there) 
     x.w[1] = odd ? upper : got;
     if (there) k_store<T, 4, STREAM>(at, x);
 }
+/* The other way round: what a thread has loaded of a column's rows becomes pairs of columns of a lower and an upper row. */
+template <typename T> K_DEVICE void k_load_across(k_pack<T, 2> (&pair)[2], const T *at) {
+    const bool odd = threadIdx.x & 1;
+    const k_pack<T, 4> x = k_load<T, 4>(at);
+    const unsigned got = __shfl_xor_sync(0xffffffffu, odd ? x.w[0] : x.w[1], 1);
+    pair[0].w[0] = k_turn_matrix(odd ? got : x.w[0]);
+    pair[1].w[0] = k_turn_matrix(odd ? x.w[1] : got);
+}
 /* Word j of the thread that is number i of four goes to number j, as its word i. */
 K_DEVICE void k_transpose_quad(unsigned (&w)[4]) {
     const unsigned q = threadIdx.x & 3;

@@ -500,6 +500,11 @@ static const char *const chains[] = {
     " %b = convolution(%r, %v, None, 1, 1)\n %m = batch_norm(%b, None, None, None, None, True)\n"
     " %s = add(%m, %p)\n %t = relu(%s)\n %y = permute(%t, [0, 2, 3, 1])\n %o = var(%b, [0, 2, 3])\n"
     " return %y, %o\n}\n",
+    /* a residual behind a convolution */
+    "graph(%x: bf16[2, 7, 9, 16], %u: bf16[16, 16, 3, 3], %v: bf16[24, 16, 3, 3]) {\n"
+    " %p = permute(%x, [0, 3, 1, 2])\n %a = convolution(%p, %u, None, 1, 1)\n %s = add(%a, %p)\n"
+    " %r = relu(%s)\n %b = convolution(%r, %v, None, 1, 1)\n %y = permute(%b, [0, 2, 3, 1])\n"
+    " return %y\n}\n",
     /* in three dimensions, transposed, and a sum over channels that keeps them */
     "graph(%x: bf16[2, 8, 4, 5, 6], %u: bf16[8, 16, 3, 3, 3], %v: bf16[8, 16, 3, 3, 3]) {\n"
     " %a = convolution(%x, %u, None, 1, 1, 1, True, 0, 1, 3)\n %s = sum(%a, [1], True)\n"
