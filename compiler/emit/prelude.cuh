@@ -2652,6 +2652,37 @@ K_DEVICE void k_store_sectors(k_rest<T> &rest, T *at, const k_pack<T, 2> &x, boo
 template <int STREAM, typename T> K_DEVICE void k_store_rest(const k_rest<T> &rest) {
     if (rest.is) k_store<T, 2, STREAM>(rest.at, rest.x);
 }
+/* A matrix of 8 x 8 elements of 16 bits, of which thread 4*i + j of a warp has row i, columns 2*j and 2*j + 1: transposed.
+ * The thread then has column i, rows 2*j and 2*j + 1. */
+K_DEVICE unsigned k_turn_matrix(unsigned x) {
+#ifdef WS_EMULATOR
+    const int lane = (int)threadIdx.x & 31, from = lane % 4 * 8 + lane / 8;
+    const unsigned first = __shfl_sync(0xffffffffu, x, from), second = __shfl_sync(0xffffffffu, x, from + 4);
+    return lane / 4 & 1 ? first >> 16 | (second & 0xffff0000u) : (first & 0xffffu) | second << 16;
+#else
+    asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %0;" : "+r"(x));
+    return x;
+#endif
+}
+/* Two rows each of a column's lower and upper eight, as k_turn_matrix leaves them: a thread stores four neighbours, an even
+ * one of the lower eight from row quad / 2 * 4 on, an odd one of the upper, so that four threads store a whole sector. */
+template <int STREAM, typename T>
+K_DEVICE void k_store_across(T *at, unsigned lower, unsigned upper, bool there) {
+    const bool odd = threadIdx.x & 1;
+    const unsigned got = __shfl_xor_sync(0xffffffffu, odd ? lower : upper, 1);
+    k_pack<T, 4> x;
+    x.w[0] = odd ? got : lower;
+    x.w[1] = odd ? upper : got;
+    if (there) k_store<T, 4, STREAM>(at, x);
+}
+/* The other way round: what a thread has loaded of a column's rows becomes pairs of columns of a lower and an upper row. */
+template <typename T> K_DEVICE void k_load_across(k_pack<T, 2> (&pair)[2], const T *at) {
+    const bool odd = threadIdx.x & 1;
+    const k_pack<T, 4> x = k_load<T, 4>(at);
+    const unsigned got = __shfl_xor_sync(0xffffffffu, odd ? x.w[0] : x.w[1], 1);
+    pair[0].w[0] = k_turn_matrix(odd ? got : x.w[0]);
+    pair[1].w[0] = k_turn_matrix(odd ? x.w[1] : got);
+}
 /* Word j of the thread that is number i of four goes to number j, as its word i. */
 K_DEVICE void k_transpose_quad(unsigned (&w)[4]) {
     const unsigned q = threadIdx.x & 3;
