@@ -202,6 +202,14 @@ static void set_image(struct operand *o, int64_t pitch) {
     o->bytes = round_up(o->plane * o->planes * dtype_bytes(o->dtype), 1024);
 }
 
+static void set_paired(struct operand *o) {
+    o->paired = true;
+    o->pitch = o->depth * o->planes;
+    o->batch = o->pitch * o->rows;
+    o->plane = PAIRED_DEPTH;
+    o->bytes = round_up(o->batch * o->batches * dtype_bytes(o->dtype), 1024);
+}
+
 /* Elements from a line of an image to the next. */
 static int64_t image_pitch(int64_t width, int bytes) {
     int64_t whole = round_up(width, LINE / bytes);
@@ -229,10 +237,12 @@ static void set_flat_map(struct tensor_map *m, const struct operand *o) {
 struct tensor_map operand_map(const struct operand *o, int line, int lines) {
     int64_t bytes = dtype_bytes(o->stored);
     int64_t width = o->along ? o->rows : o->depth, all = o->along ? o->depth : o->rows;
+    int planes = o->paired ? 1 : o->planes;
+    if (o->paired) width *= o->planes;
     struct tensor_map m = {.dtype = o->stored,
                            .tf32 = o->dtype == DT_F32 && o->load != NO_VALUE,
                            .rank = 3,
-                           .size = {width, all, o->batches * o->planes},
+                           .size = {width, all, o->batches * planes},
                            .stride = {bytes, o->pitch * bytes, o->batch * bytes},
                            .box = {(int)(line / bytes), lines, 1},
                            .swizzle = line};
@@ -409,6 +419,7 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     value_id load = plain_load(k, factor);
     enum dtype sums = k->values.at[k->dot].dtype;
     bool wide = sums == DT_F32, tf32 = is_tf32(k), by_warp = p->by_warp;
+    bool reads = !by_warp && !p->tensor; /* may its threads read the left factor? */
     bool bytes = product_is_of_bytes(k);
     bool deep = tf32 || bytes; /* its lines run along the depth, whatever memory does */
     enum dtype of_planes = p->pairs ? DT_F16 : DT_BF16;
@@ -429,7 +440,7 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     if (wide && !is_one_plane && !tf32) o.planes = p->pairs ? 2 : 3;
     bool fixed = axis == AXIS_M ? k->a_fixed : k->b_fixed; /* packed in no call's time */
     if (is_exact && is_matrix(k, load, &o)) {
-        o.in_registers = tf32 && o.along && axis == AXIS_M && !by_warp && !fixed;
+        o.in_registers = tf32 && o.along && axis == AXIS_M && reads && !fixed;
         if (!(deep && o.along) || o.in_registers) return o;
     }
     struct operand pieces = o;
@@ -439,7 +450,7 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     o.stored = DT_F32;
     int64_t others = kernel_size(k, axis == AXIS_M ? AXIS_N : AXIS_M);
     bool is_f32 = load != NO_VALUE && k->values.at[load].dtype == DT_F32;
-    o.in_registers = o.planes == 3 && !by_warp && axis == AXIS_M && is_f32 && !p->crowded &&
+    o.in_registers = o.planes == 3 && reads && axis == AXIS_M && is_f32 && !p->crowded &&
                      (!fixed || others <= FEW) && is_matrix(k, load, &o) &&
                      operand_line(&o, tile, depth) == LINE;
     if (o.in_registers) return o;
@@ -451,6 +462,7 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     o.along = o.across && !deep;
     o.across &= deep;
     set_image(&o, image_pitch(o.along ? o.rows : o.depth, dtype_bytes(o.dtype)));
+    if (p->pairs && depth == PAIRED_DEPTH && !o.along) set_paired(&o);
     return o;
 }
 
@@ -759,7 +771,7 @@ int64_t operand_row(const struct kernel *k, const struct operand *o, int64_t row
 }
 
 int operand_line(const struct operand *o, int rows, int depth) {
-    if (o->line) return o->line;
+    if (o->line || o->paired) return o->line ? o->line : LINE;
     int bytes = (o->along ? rows : depth) * dtype_bytes(o->stored);
     return !(bytes % 128) ? 128 : !(bytes % 64) ? 64 : !(bytes % 32) ? 32 : 0;
 }

@@ -14,8 +14,8 @@
  * is known. The reader gets copies of the nests as inlined members; a kernel whose values are then
  * wanted by nobody goes.
  *
- * What is made of positions alone, as masks are, is made again behind a product as well, once for
- * each of its elements.
+ * A product's kernel makes what it reads behind the product, once for each of its elements; what
+ * puts a product into another order is stored in that order, and not made again.
  *
  * A product's factor would be made again for every tile that wants it. Of a product with few rows,
  * or columns, it is wanted by one tile, and what it takes is to read it:
@@ -141,6 +141,25 @@ static void add_leaf(const struct recompute *r, buffer_id x, struct chain *c) {
     vec_push(r->s->arena, &c->leaves, x);
 }
 
+/* Does it put what another nest makes into another order, and nothing else? It is there to be
+ * stored (graph/channels_last.c). */
+static bool only_reorders(const struct recompute *r, const struct nest *n) {
+    const struct inst *x = n->insts.at;
+    bool alone = n->insts.n == 1 || (n->insts.n == 2 && x[1].kind == INST_CAST && !x[1].rounds &&
+                                     x[1].dtype == x[0].dtype);
+    if (!alone || x->kind != INST_LOAD || x->guarded || r->s->writer[x->buffer] == NO_NEST)
+        return false;
+    int last = -1;
+    bool ordered = true;
+    for (int d = 0; d < x->n_index; d++)
+        for (int k = 0; k < n->n_axes; k++) {
+            if (x->index[d] != n->axes[k]) continue;
+            ordered &= k > last;
+            last = k;
+        }
+    return !ordered;
+}
+
 static void collect(const struct recompute *r, buffer_id b, struct chain *c) {
     uint32_t w = r->s->writer[b];
     for (int k = 0; k < c->n; k++)
@@ -154,7 +173,8 @@ static void collect(const struct recompute *r, buffer_id b, struct chain *c) {
         buffer_id x = n->insts.at[i].buffer;
         if (n->insts.at[i].kind != INST_LOAD) continue;
         const struct nest *from = writer_of(r, x);
-        if (!from || in_memory(r, x) || nest_work(from) < 0 || is_small(r, x, b)) {
+        if (!from || in_memory(r, x) || nest_work(from) < 0 || is_small(r, x, b) ||
+            only_reorders(r, from)) {
             add_leaf(r, x, c);
             c->possible &= !from || in_memory(r, x) || !is_inlined(r, x);
         } else
@@ -207,26 +227,29 @@ static int64_t times_read(const struct recompute *r, const struct nest *n, const
     return times;
 }
 
-/* May a product's kernel make b again? Behind the product each element is made once, and b may be
- * made of positions alone, as masks are. A large factor of 16 bits may be made of what is in memory
- * if one tile wants it. */
+/* May a product's kernel make b again? Behind the product each element is made once, if there is
+ * room for the chain. A large factor of 16 bits may be made of what is in memory if one tile wants
+ * it. */
 static bool product_may_make(const struct recompute *r, const struct group *G, buffer_id b,
                              const struct chain *c, bool *factor) {
     const struct meta *m = &r->l->buffers.at[b].meta;
-    bool of_16 = dtype_is_float(m->dtype) && dtype_bytes(m->dtype) == 2;
+    bool of_16 = dtype_is_float(m->dtype) && dtype_bytes(m->dtype) == 2, behind = false;
     bool large = r->limits->kind == DEVICE_CUDA && of_16 && buffer_bytes(r->l, b) >= LEAST;
+    int size = 0;
     *factor = false;
     for (uint32_t k = 0; k < G->members.n; k++) {
         const struct nest *n = &r->l->nests.at[G->members.at[k].nest];
+        if (!n->matmul) size += nest_size(n);
         for (uint32_t i = 0; i < n->insts.n; i++) {
             const struct inst *x = &n->insts.at[i];
             if (x->kind != INST_LOAD || x->buffer != b) continue;
-            if (!n->matmul && c->leaves.n) return false;
             if (n->matmul && (!large || times_read(r, n, x) > FEW)) return false;
             *factor |= n->matmul;
+            behind |= !n->matmul;
         }
     }
-    return true;
+    for (int k = 0; k < c->n; k++) size += nest_size(&r->l->nests.at[c->nests[k]]);
+    return !behind || size <= GROUP_MAX_EPILOGUE;
 }
 
 /* Bytes saved by making b again in each kernel that reads it; 0 if one of them cannot, or if it is

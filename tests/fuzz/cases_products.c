@@ -19,6 +19,18 @@ static const struct product_case by_warpgroups[] = {
      "mma=1 m=64 n=128 k=16 stages=3 cluster=2 warps=8 band=1"},
     {"graph(%x: bf16[3, 72, 40], %y: bf16[3, 40, 64]) {\n %z = bmm(%x, %y)\n return %z\n}\n",
      "mma=1 m=64 n=128 k=32 stages=2 cluster=2 warps=8 band=16"},
+    /* four blocks share a tile of one box, and of two: lines of each */
+    {"graph(%x: bf16[200, 72], %y: bf16[72, 88]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 cluster=2 warps=8"},
+    {"graph(%x: bf16[300, 136], %y: bf16[136, 200]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=128 k=64 stages=3 cluster=4 warps=8"},
+    /* thin: parts leave no rows beyond the factor's; the other factor leaves L2 first, copied by
+     * one block or by a cluster */
+    {"graph(%x: bf16[9, 200], %y: bf16[72, 200]) {\n %b = permute(%y, [1, 0])\n"
+     " %z = mm(%x, %b)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 warps=8 split=3 leave_l2=1"},
+    {"graph(%x: bf16[50, 72], %y: bf16[72, 128]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 warps=8 cluster=2 leave_l2=1"},
     {"graph(%x: bf16[2, 3, 40, 24], %y: bf16[24, 56]) {\n %z = matmul(%x, %y)\n return %z\n}\n",
      "mma=1 m=64 n=32 k=16 stages=2 warps=8"},
     {"graph(%x: f16[200, 24], %y: f16[40, 24]) {\n %b = permute(%y, [1, 0])\n %z = mm(%x, %b)\n"
@@ -80,6 +92,19 @@ static const struct product_case by_warpgroups[] = {
      "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
     {"graph(%x: f32[130, 528], %y: f32[528, 200]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=1 m=64 n=64 k=64 fit=2 stages=3 warps=8 pairs=1"},
+    /* steps of 32, whose lines have both planes, of one factor and of both; a last short step of
+     * sums; out of range */
+    {"graph(%x: f32[140, 544], %y: f32[544, 72]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=128 n=64 k=32 stages=3 warps=12 pairs=1"},
+    {"graph(%x: f32[2, 70, 1216], %y: f32[2, 72, 1216]) {\n %b = permute(%y, [0, 2, 1])\n"
+     " %z = bmm(%x, %b)\n return %z\n}\n",
+     "mma=1 m=64 n=32 k=32 stages=4 warps=8 split=2 pairs=1"},
+    {"graph(%x: f32[130, 512], %y: f32[512, 128]) {\n %a = mul(%x, 1e4)\n %z = mm(%a, %y)\n"
+     " return %z\n}\n",
+     "mma=1 m=64 n=128 k=32 stages=3 warps=8 cluster=2 pairs=1"},
+    {"graph(%x: f32[64, 512], %y: f32[512, 40]) {\n %m = gt(%x, 2)\n %a = where(%m, inf, %x)\n"
+     " %z = mm(%a, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=3 warps=8 pairs=1"},
     /* rows and columns that are reduced, in range and out of it */
     {"graph(%x: f32[130, 512], %y: f32[512, 200]) {\n %z = mm(%x, %y)\n %s = softmax(%z, 1)\n"
      " return %s\n}\n",

@@ -143,25 +143,31 @@ static void end_lot(struct lot *l) {
     arena_free(l->a);
 }
 
+enum { USUAL, OLD, TENSOR, OF_FOUR, OF_FOUR_TENSOR, OF_TWO, OF_TWO_TENSOR, GPUS };
+
 /* What the emulator is for a graph. Where registers are shared out among blocks there are all. */
 static const struct device_limits *emulated(const struct case_graph *g,
                                             const struct device_limits gpus[]) {
     bool shares = g->config && strstr(g->config, "fit=");
-    return &gpus[g->tiny && shares ? 3 : g->tiny ? 2 : g->old];
+    int few = g->tiny && shares ? OF_TWO : OF_FOUR;
+    return &gpus[g->tiny ? few + g->tensor : g->tensor ? TENSOR : g->old ? OLD : USUAL];
 }
 
 /* Lots from the graphs that the filter lets through. dev: NULL for the emulator. */
 static bool run_all(struct cases *c, struct device *dev, struct toolchain *t) {
     uint32_t i = 0;
     bool ok = true;
-    struct device_limits gpus[4];
-    WS_ASSERT(device_limits_for_arch("sm_90a", &gpus[0]));
-    WS_ASSERT(device_limits_for_arch("sm_80", &gpus[1]));
-    gpus[2] = gpus[0];
-    gpus[2].units = 4;
-    gpus[2].regs_unit /= 8;
-    gpus[3] = gpus[0];
-    gpus[3].units = 2;
+    struct device_limits gpus[GPUS];
+    WS_ASSERT(device_limits_for_arch("sm_90a", &gpus[USUAL]));
+    WS_ASSERT(device_limits_for_arch("sm_80", &gpus[OLD]));
+    WS_ASSERT(device_limits_for_arch("sm_100a", &gpus[TENSOR]));
+    for (int i = 0; i < 2; i++) {
+        struct device_limits *four = &gpus[OF_FOUR + i], *two = &gpus[OF_TWO + i];
+        *four = *two = gpus[i ? TENSOR : USUAL];
+        four->units = 4;
+        four->regs_unit /= 8;
+        two->units = 2;
+    }
     while (ok && i < c->graphs->n) {
         struct lot l = {.c = c, .a = arena_new()};
         if (dev)

@@ -12,6 +12,11 @@ static const char wide[] = "graph(%a: f32[130, 200], %b: f32[200, 40]) {\n"
                            "  %c: f32[130, 40] = mm(%a, %b)\n"
                            "  return %c\n}\n";
 
+/* pairs in steps of 32 */
+static const char deep_paired[] = "graph(%a: f32[40, 1056], %b: f32[1056, 24]) {\n"
+                                  "  %c: f32[40, 24] = mm(%a, %b)\n"
+                                  "  return %c\n}\n";
+
 /* pairs: 67 steps, of which 64 have crossed sums of their own */
 static const char deep[] = "graph(%a: f32[40, 4264], %b: f32[4264, 24]) {\n"
                            "  %c: f32[40, 24] = mm(%a, %b)\n"
@@ -309,56 +314,6 @@ static void test_print_by_warps(void **state) {
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-static float *numbers(struct arena *a, size_t n, unsigned seed) {
-    float *x = NEW_ARRAY(a, float, n);
-    for (size_t i = 0; i < n; i++) {
-        seed = seed * 1664525u + 1013904223u;
-        x[i] = (float)((int)(seed >> 24) - 128) / 64;
-    }
-    return x;
-}
-
-/* Elements of a plane, each smaller than the one before, but of pairs; in images of windows, not
- * runs, all planes of a pixel lie side by side. */
-static float *planes_of(struct arena *a, const struct operand *o, unsigned seed) {
-    bool beside = o->windows && !operand_has_runs(o);
-    int64_t elements = operand_has_runs(o) ? o->plane
-                       : beside            ? o->step[o->order->n] * o->order->images / o->planes
-                                           : o->batches * o->rows * o->depth;
-    size_t n = (size_t)elements;
-    float *x = numbers(a, n * (size_t)o->planes, seed);
-    if (o->planes == 2) return x;
-    for (size_t i = 0; i < n * (size_t)o->planes && beside && o->planes > 1; i++)
-        x[i] /= 1 << (8 * (i % (size_t)o->pitch / (size_t)o->plane));
-    for (int p = 1; p < o->planes && !beside; p++)
-        for (size_t i = 0; i < n; i++) x[(size_t)p * n + i] /= 1 << (8 * p);
-    return x;
-}
-
-static double element(const struct operand *o, const float *in, int plane, int64_t z, int64_t row,
-                      int64_t k) {
-    if (!o->windows && o->batches == 1) z = 0;
-    if (!o->windows) return in[((plane * o->batches + z) * o->rows + row) * o->depth + k];
-    int64_t at = operand_element(o, plane, z, row, k);
-    return at < 0 ? 0 : in[at];
-}
-
-static double exact(const struct tile_program *t, const float *const in[], int64_t z, int64_t m,
-                    int64_t n, double *terms) {
-    const struct operand *a = &t->product->a, *b = &t->product->b;
-    double sum = 0;
-    *terms = 0;
-    for (int64_t k = 0; k < a->depth; k++)
-        for (int q = 0; q < t->product->n_passes; q++) {
-            double x = element(a, in[0], t->product->pass[q].a, z, m, k);
-            double y = element(b, in[1], t->product->pass[q].b, z, n, k);
-            double scale = t->product->pass[q].crossed ? 0x1p-11 : 1;
-            sum += x * y * scale;
-            *terms += fabs(x * y) * scale;
-        }
-    return sum;
-}
-
 /* All windows of few channels are runs, however they are copied. */
 static void test_runs(void **state) {
     static const char *const graphs[] = {first, first_wide, first_line, first_solid};
@@ -376,36 +331,13 @@ static void test_runs(void **state) {
     }
 }
 
-/* How many elements are further from exact than roundings of a float's last bits. */
-static int64_t wrong_of(struct arena *a, const struct tile_program *t, uint64_t seed,
-                        const char **why) {
-    const struct kernel *k = t->block->kernel;
-    const float *in[] = {planes_of(a, &t->product->a, 1), planes_of(a, &t->product->b, 2)};
-    int64_t nz = kernel_size(k, AXIS_Z), nm = kernel_size(k, AXIS_M), nn = kernel_size(k, AXIS_N);
-    float *out = NEW_ARRAY(a, float, (size_t)(nz * nm * nn));
-    int64_t wrong = 0;
-    *why = tile_run(t, in, out, seed, a);
-    const struct operand *x = &t->product->a, *y = &t->product->b;
-    int64_t compared = 0;
-    for (int64_t z = 0; z < nz; z++)
-        for (int64_t m = 0; m < x->rows; m++)
-            for (int64_t n = 0; n < y->rows; n++) {
-                int64_t row = operand_row(k, x, m), column = operand_row(k, y, n);
-                if (row < 0 || column < 0) continue;
-                double terms, want = exact(t, in, z, m, n, &terms);
-                wrong += !(fabs(out[(z * nm + row) * nn + column] - want) <= terms * 0x1p-20);
-                compared++;
-            }
-    assert_int_equal(compared, nz * nm * nn);
-    return wrong;
-}
-
 static void test_numbers(void **state) {
     static const struct {
         const char *graph, *config;
     } cases[] = {
         {plain, "mma=1 m=128 n=64 k=64 stages=3 warps=12"},
         {plain, "mma=1 m=128 n=128 k=64 stages=2 cluster=2 warps=12 band=1"},
+        {plain, "mma=1 m=64 n=64 k=64 stages=2 cluster=4 warps=8"},
         {plain, "mma=1 m=64 n=32 k=16 stages=8 warps=8"},
         {plain, "mma=1 m=64 n=128 k=32 stages=4 cluster=2 warps=8"},
         {plain, "mma=1 m=64 n=128 k=32 stages=4 warps=8 split=3"},
@@ -414,6 +346,8 @@ static void test_numbers(void **state) {
         {wide, "mma=1 m=128 n=64 k=64 stages=2 warps=12"},
         {deep, of_pairs},
         {deep, "mma=1 m=64 n=32 k=64 stages=3 warps=8 split=2 pairs=1"},
+        {deep_paired, "mma=1 m=64 n=32 k=32 stages=4 warps=8 split=2 pairs=1"},
+        {deep_paired, "mma=1 m=128 n=32 k=32 stages=3 warps=12 cluster=2 pairs=1"},
         {tf32, "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
         {tf32_across, "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
         {tf32_across, "mma=1 m=128 n=32 k=32 stages=3 cluster=2 warps=12"},
@@ -781,18 +715,6 @@ static void test_listed_steps(void **state) {
 }
 
 /* ---- planted mistakes ------------------------------------------------------------------------ */
-
-static uint32_t find(const struct tile_program *t, enum tile_op op, int nth) {
-    for (uint32_t i = 0; i < t->code.n; i++)
-        if (t->code.at[i].op == op && !nth--) return i;
-    fail_msg("no %s", tile_op_name(op));
-    return 0;
-}
-
-static void take_out(struct tile_program *t, uint32_t at) {
-    for (uint32_t i = at + 1; i < t->code.n; i++) t->code.at[i - 1] = t->code.at[i];
-    t->code.n--;
-}
 
 static const char *graph_of(const char *config) {
     return config == of_pairs ? deep : config == of_makers ? first : plain;
