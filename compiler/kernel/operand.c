@@ -754,7 +754,7 @@ static bool is_smaller_made(const struct kernel *k, const struct operand *o) {
     for (value_id v = 0; v <= o->factor; v++)
         if (needed[v] && k->values.at[v].kind == INST_LOAD)
             read += kernel_bytes_of(k, k->values.at[v].buffer);
-    return read * 3 < (double)o->bytes * 2;
+    return o->planes == 1 && read * 3 < (double)o->bytes * 2;
 }
 
 static bool may_be_made(const struct kernel *k, const struct operand *o, bool fixed) {
