@@ -248,6 +248,8 @@ static const char *stores_once(struct emitter *w) {
     return kernel_has_spans(w->k) ? " && stores" : "";
 }
 
+static const char *how_to_store(struct emitter *w) { return w->y->streaming ? "<1>" : ""; }
+
 /* Four pairs of a row's columns, eight apart, become eight neighbours, one octet for each thread of
  * four: what one has at j goes to thread j. */
 static void put_octet(struct emitter *w, uint32_t s, const char *type, const char *p,
@@ -394,8 +396,8 @@ static void put_store(struct emitter *w, uint32_t i, int width, int chunk, const
         put_number(w, &w->y->product->b, "n",
                    arena_printf(w->arena, "column + j * %d + quad * %d + e", OCTET, PAIR), "nn");
         const char *also, *at = put_place(w, s, &also);
-        line(w, "if (row < nm && n < nn%s%s) k_store1(%s + %s, o%u[j][e]);", stores_once(w), also,
-             p, at, i);
+        line(w, "if (row < nm && n < nn%s%s) k_store1%s(%s + %s, o%u[j][e]);", stores_once(w), also,
+             how_to_store(w), p, at, i);
         close_brace(w);
     }
     close_brace(w);
@@ -703,8 +705,8 @@ static void put_turned(struct emitter *w, const struct tile_program *t, const st
     line(w, "const k_idx row = m0 + group * 64 + of_group, m = k_clamp(row, nm - 1);");
     line(w, "const k_idx n = first_column + (g - %d) * %d + c;", each - 1, OCTET);
     const char *also, *at = put_place(w, s, &also);
-    line(w, "if (row < nm && n < nn%s) k_store1(p%d + %s, turned[c * %d + of_group]);", also,
-         argument_of(w, s->buffer), at, TURNED_PITCH);
+    line(w, "if (row < nm && n < nn%s) k_store1%s(p%d + %s, turned[c * %d + of_group]);", also,
+         how_to_store(w), argument_of(w, s->buffer), at, TURNED_PITCH);
     close_brace(w);
     line(w, "k_barrier_sync(1 + group, %d);", group);
     close_brace(w);
