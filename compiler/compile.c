@@ -110,7 +110,7 @@ static bool fuse(struct compile *c) {
     static const enum fusing what[] = {
         [WS_EAGER] = FUSING_EAGER, [WS_FUSE] = FUSING_ALL, [WS_APART] = FUSING_APART};
     c->schedule = schedule_fuse(c->loops, c->limits, what[c->fusion], c->arena);
-    if (c->fusion != WS_EAGER) schedule_recompute(c->schedule);
+    if (c->fusion != WS_EAGER) schedule_recompute(c->schedule, c->limits);
     schedule_order(c->schedule);
     schedule_at_load(c->schedule, c->fusion == WS_EAGER);
     schedule_memory(c->schedule);

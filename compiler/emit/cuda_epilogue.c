@@ -739,6 +739,18 @@ static void put_whole(struct emitter *w, const struct tile_program *t, const cha
     if (wide) close_brace(w);
 }
 
+/* Do some tiles have rows that nobody wants? A thin product's has hardly others, and parts of it
+ * would be mostly these. */
+bool tile_rows_end(const struct tile_program *t) {
+    return t->product->a.rows % t->ring[TILE_A].rows != 0;
+}
+
+/* Are all of the warp's eight rows number `eight` such? */
+const char *rows_end_text(struct emitter *w, const struct tile_program *t, const char *eight) {
+    return arena_printf(w->arena, "first_row - tid %% %d / 4 + %s * %d >= %lld", w->k->limits->warp,
+                        eight, OCTET, (long long)t->product->a.rows);
+}
+
 /* Of the tile's chunks those whose number is this part's, or so many more: sums of all parts, which
  * are added up in their order, the same bits in every run. */
 static void put_share(struct emitter *w, const struct tile_program *t) {
@@ -750,6 +762,7 @@ static void put_share(struct emitter *w, const struct tile_program *t) {
     line(w, "#pragma unroll 1");
     open_brace(w, "for (int i = part; i < %d; i += %d)", sixteens * 2 * octets / chunk, parts);
     put_place_of_chunk(w, octets / chunk);
+    if (tile_rows_end(t)) line(w, "if (%s) continue;", rows_end_text(w, t, "(f * 2 + h)"));
     line(w, "%s own[%d];", sum_type(t), chunk * PAIR);
     line(w, "k_zero(own);");
     line(w, "#pragma unroll 4");

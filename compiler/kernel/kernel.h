@@ -374,8 +374,12 @@ struct operand {
     bool in_registers;
     bool made;    /* neither: warps of the block write its tiles themselves */
     bool stays;   /* all of a block's tiles have the same of it, which shared memory holds whole */
+    bool once;    /* each tile of it is copied for one tile of the product alone */
     bool at_load; /* packed: once, into memory that is kept across calls */
     bool across;  /* packed: what is read runs along the rows, unlike the image */
+    /* Two planes, packed: lines of the image have 32 of the depth of the first, then the same of
+     * the second, and so on: a step of 32 copies whole lines of memory, of both planes. */
+    bool paired;
     int64_t rows, depth, batches; /* batches: 1 if it does not vary with z */
     int64_t pitch, batch, plane;  /* elements from a line, batch, plane to the next */
     int64_t offset;               /* of the first, in what `load` reads */
@@ -417,7 +421,7 @@ struct short_steps {
 
 /* Sums of products of planes, small ones first; what has summed up `promote` of the depth, if not
  * 0, goes to a total of its own (f32: products of tensor cores are cut off, not rounded). */
-enum { MOST_PASSES = 6, PROMOTE_DEPTH = 64, PROMOTE_TF32 = 32, PLANE_SCALE = 16 };
+enum { MOST_PASSES = 6, PROMOTE_DEPTH = 64, PROMOTE_TF32 = 32, PROMOTE_F8 = 128, PLANE_SCALE = 16 };
 /* Of pairs of f16: what the first plane leaves of a factor is 2^PAIR_SHIFT times as large in the
  * second; products of first planes sum up PROMOTE_DEPTH, or half of it where the depth is less than
  * PAIRS_DEEP; those of a first and a second plane have sums of their own, which go to the total
@@ -425,7 +429,7 @@ enum { MOST_PASSES = 6, PROMOTE_DEPTH = 64, PROMOTE_TF32 = 32, PLANE_SCALE = 16 
 /* Elements from a column to the next in what a warpgroup turns: four threads' columns lie in other
  * banks. */
 enum { TURNED_PITCH = 68 };
-enum { PAIR_SHIFT = 11, PAIRS_DEEP = 1024, CROSS_STEPS = 64 };
+enum { PAIR_SHIFT = 11, PAIRS_DEEP = 1024, CROSS_STEPS = 64, PAIRED_DEPTH = 32 };
 struct product {
     struct operand a, b;
     struct {
@@ -437,7 +441,10 @@ struct product {
     bool pairs, shares; /* shares: as of the kernel */
     int promote_pairs;  /* of pairs: the depth that products of first planes sum up */
     bool by_warp;   /* mma.sync: a warp waits for its products, and all warps copy; else wgmma */
-    int warpgroups; /* that multiply: 64 rows of a tile each; by_warp 1, the whole block */
+    bool tensor;    /* else, tcgen05: a thread has products made, whose sums lie in tensor memory */
+    int sums_at_once;   /* tensor: sets of a tile's sums there, which are filled in turn, */
+    int tensor_columns; /* and columns of 128 words that a block has of it */
+    int warpgroups; /* that multiply: 64 rows of a tile each; by_warp, and tensor, 1: all of them */
     int group_threads;
     bool crowded; /* registers are too few for planes of the left factor */
     int makers;   /* warpgroups that make one operand's tiles, in turn; 0: all tiles are copied */
@@ -561,6 +568,10 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
  * range; false: none is legal. */
 bool matrix_wide_config(const struct kernel *k, const struct config *c, struct config *wide,
                         struct arena *a);
+enum { TENSOR_COLUMNS = 512 }; /* of a multiprocessor's tensor memory */
+/* Bytes of the barriers of a block's stages, and of its sums in tensor memory. */
+int product_barrier_bytes(const struct product *p, int stages);
+int product_groups(const struct product *p); /* warpgroups that multiply, or read sums */
 /* Sums that a thread has of a tile; those that are promoted have a total each beside them. */
 int product_thread_sums(const struct product *p);
 /* The part of the depth, in steps of so much, that short ones leave. */
@@ -593,8 +604,10 @@ struct step_range matrix_steps(const struct kernel *k, const struct layout *y, i
 int product_sharers(const struct product *p, int cluster, enum axis x);
 /* Rows and columns of such a tile. */
 int64_t matrix_tile_size(const struct layout *y, enum axis x);
-/* Output tiles along an axis; blocks of the launch, each of which does every so manieth tile. */
+/* Output tiles along an axis; clusters that are at work at a time; blocks of the launch, each of
+ * which does every so manieth tile. */
 int64_t matrix_tiles(const struct kernel *k, const struct layout *y, enum axis x);
+int64_t matrix_clusters(const struct kernel *k, const struct layout *y);
 int64_t matrix_blocks(const struct kernel *k, const struct layout *y);
 /* Warps of a block along m or n, each of which has an equal part of the tile. */
 int product_warps(const struct layout *y, enum axis x);

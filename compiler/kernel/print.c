@@ -277,7 +277,7 @@ void block_print(struct buf *b, const struct block *p) {
         if (y->product->by_warp)
             buf_printf(b, "warp %dx%d\n", y->product->warp_rows, y->product->warp_columns);
         else
-            buf_printf(b, "%d warpgroups\n", y->product->warpgroups);
+            buf_printf(b, "%d warpgroups\n", product_groups(y->product));
         buf_printf(b, "v%u += dot(v%u, v%u) over r\n", k->dot, k->dot_a, k->dot_b);
     } else if (k->kind == KERNEL_MATMUL) {
         buf_printf(b, "tile m=%d n=%d k=%d, thread %dx%d\n", p->config.knob[KNOB_m],
