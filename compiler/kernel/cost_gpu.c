@@ -589,9 +589,9 @@ static double by_warp_clocks(const struct kernel *k, const struct product *p, do
     return units / reached + issued / fmin(1, of_scheduler * ALONE);
 }
 
-/* How many times as long boxes take whose lines of 128 bytes begin within those of memory, or within
- * sectors: 1000^3 takes an H100 12.0 us in bf16 by tiles of 64 by 128, 10.0 where two blocks share
- * a factor, 17.1 in tf32; 1024^3 takes 6.3 and 14.1. */
+/* How many times as long boxes take whose lines of 128 bytes begin within those of memory, or
+ * within sectors: 1000^3 takes an H100 12.0 us in bf16 by tiles of 64 by 128, 10.0 where two blocks
+ * share a factor, 17.1 in tf32; 1024^3 takes 6.3 and 14.1. */
 static double torn_lines(const struct operand *o) {
     const double SECTORS = 1.85, LINES = 1.35;
     int64_t pitch = o->pitch * dtype_bytes(o->stored), from = o->offset * dtype_bytes(o->stored);

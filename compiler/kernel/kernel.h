@@ -453,9 +453,8 @@ struct product {
     int band; /* tiles along m that are done before the next ones along n */
     bool promotes;
     bool shares_a; /* a cluster's tiles are neighbours along n and share A's, else along m, B's */
-    int parts;     /* of the depth, that blocks have, of tiles from this one on in the order in which
-                      they are drawn; those before are whole */
-    int64_t whole;
+    int parts;     /* of the depth, that blocks have, */
+    int64_t whole; /* of tiles from this one on, in the order of numbers; those before are whole */
     struct folds folds;              /* of promoted sums */
     const struct batch_steps *steps; /* NULL: batches have all */
     bool bounded;                    /* tiles have those steps that the kernel's edges leave, */
