@@ -89,7 +89,7 @@ static const struct product_case by_warpgroups[] = {
      " %b = permute(%y, [1, 0])\n %z = mm(%a, %b)\n return %z\n}\n",
      "mma=1 m=64 n=32 k=64 stages=3 warps=8 pairs=1"},
     {"graph(%x: f32[2, 130, 576], %y: f32[2, 576, 72]) {\n %z = bmm(%x, %y)\n return %z\n}\n",
-     "mma=1 m=64 n=128 k=64 stages=2 warps=8 cluster=2 split=3 pairs=1"},
+     "mma=1 m=64 n=128 k=64 stages=2 warps=8 cluster=2 split=2 pairs=1"},
     {"graph(%x: f32[64, 4200], %y: f32[4200, 8]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=1 m=128 n=32 k=64 stages=3 warps=12 pairs=1"},
     {"graph(%x: f32[64, 512], %y: f32[512, 72], %c: f32[72]) {\n %a = sigmoid(%x)\n"
