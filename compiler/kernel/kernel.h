@@ -457,7 +457,8 @@ struct product {
     int band; /* tiles along m that are done before the next ones along n */
     bool promotes;
     bool shares_a; /* a cluster's tiles are neighbours along n and share A's, else along m, B's */
-    int parts;     /* of the depth, that blocks have; the last to end adds them up */
+    int parts;     /* of the depth, that blocks have, */
+    int64_t whole; /* of tiles from this one on, in the order of numbers; those before are whole */
     struct folds folds;              /* of promoted sums */
     const struct batch_steps *steps; /* NULL: batches have all */
     bool bounded;                    /* tiles have those steps that the kernel's edges leave, */
@@ -622,6 +623,7 @@ int64_t matrix_tile_size(const struct layout *y, enum axis x);
  * which does every so manieth tile. */
 int64_t matrix_tiles(const struct kernel *k, const struct layout *y, enum axis x);
 int64_t matrix_clusters(const struct kernel *k, const struct layout *y);
+int64_t matrix_all_tiles(const struct kernel *k, const struct layout *y); /* along all axes */
 int64_t matrix_blocks(const struct kernel *k, const struct layout *y);
 /* Warps of a block along m or n, each of which has an equal part of the tile. */
 int product_warps(const struct layout *y, enum axis x);

@@ -24,6 +24,16 @@ static const struct product_case by_warpgroups[] = {
      "mma=1 m=64 n=64 k=64 stages=2 cluster=2 warps=8"},
     {"graph(%x: bf16[300, 136], %y: bf16[136, 200]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=1 m=64 n=128 k=64 stages=3 cluster=4 warps=8"},
+    /* the last tiles in parts: with batches, an epilogue, planes, pairs, odd rows */
+    {"graph(%x: bf16[200, 136], %y: bf16[136, 200]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=3 warps=8 split=2 tail=3"},
+    {"graph(%x: bf16[2, 200, 136], %y: bf16[2, 136, 72], %c: bf16[72]) {\n %z = bmm(%x, %y)\n"
+     " %s = add(%z, %c)\n %r = relu(%s)\n return %r\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=3 warps=8 split=2 tail=3"},
+    {"graph(%x: f32[70, 200], %y: f32[200, 68]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 split=2 tail=1"},
+    {"graph(%x: f32[131, 576], %y: f32[576, 67]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=3 warps=8 split=2 tail=4 pairs=1"},
     /* thin: parts leave no rows beyond the factor's; the other factor leaves L2 first, copied by
      * one block or by a cluster */
     {"graph(%x: bf16[9, 200], %y: bf16[72, 200]) {\n %b = permute(%y, [1, 0])\n"
@@ -79,7 +89,7 @@ static const struct product_case by_warpgroups[] = {
      " %b = permute(%y, [1, 0])\n %z = mm(%a, %b)\n return %z\n}\n",
      "mma=1 m=64 n=32 k=64 stages=3 warps=8 pairs=1"},
     {"graph(%x: f32[2, 130, 576], %y: f32[2, 576, 72]) {\n %z = bmm(%x, %y)\n return %z\n}\n",
-     "mma=1 m=64 n=128 k=64 stages=2 warps=8 cluster=2 split=3 pairs=1"},
+     "mma=1 m=64 n=128 k=64 stages=2 warps=8 cluster=2 split=2 pairs=1"},
     {"graph(%x: f32[64, 4200], %y: f32[4200, 8]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=1 m=128 n=32 k=64 stages=3 warps=12 pairs=1"},
     {"graph(%x: f32[64, 512], %y: f32[512, 72], %c: f32[72]) {\n %a = sigmoid(%x)\n"
