@@ -53,11 +53,11 @@ static void put_place(struct emitter *w, const struct operand *o, const struct m
 static value_id same_vector(struct emitter *w, const bool *needed, value_id v) {
     const struct value_node *x = &w->k->values.at[v];
     struct run own, other;
-    operand_run(w->k, x, &own);
+    operand_run(w->k, x, RUN, &own);
     for (value_id u = 0; u < v; u++) {
         const struct value_node *y = &w->k->values.at[u];
         if (!needed[u] || !is_load(w, u) || !varies(w, u) || y->buffer != x->buffer) continue;
-        operand_run(w->k, y, &other);
+        operand_run(w->k, y, RUN, &other);
         bool guarded = (x->guarded && !varies(w, x->args[0])) ||
                        (y->guarded && !varies(w, y->args[0])) || x->n_args > x->guarded ||
                        y->n_args > y->guarded;
@@ -73,7 +73,7 @@ static void put_load(struct emitter *w, value_id v) {
         line(w, "l%u[i] = %s;", v, load_text(w, v));
         return;
     }
-    bool known = operand_run(w->k, x, &r);
+    bool known = operand_run(w->k, x, RUN, &r);
     WS_ASSERT(known);
     const char *type = memory_type(w, buffer_dtype(w, x->buffer));
     int n = vector_of(w, x, &r);
@@ -114,7 +114,7 @@ void declare_runs(struct emitter *w, const struct tile_ring *r) {
             continue;
         }
         if (same_vector(w, needed, v) != v) continue;
-        operand_run(w->k, x, &run);
+        operand_run(w->k, x, RUN, &run);
         int n = vector_of(w, x, &run);
         line(w, "k_pack<%s, %d> l%u[%d][%d];", memory_type(w, buffer_dtype(w, x->buffer)), n, v,
              m.rows, run.width / n);
@@ -164,10 +164,10 @@ static void put_of_run(struct emitter *w, const bool *needed, value_id v, int e)
     if (cast) get = "k_get_float";
     if (x->kind == INST_INDEX) {
         line(w, "const %s v%u = (%s)(%s);", type, v, type,
-             ex_text(w, operand_in_run(w->k, x->index, e)));
+             ex_text(w, operand_in_run(w->k, x->index, RUN, e)));
     } else if (is_load(w, load)) {
         struct run r;
-        operand_run(w->k, &w->k->values.at[load], &r);
+        operand_run(w->k, &w->k->values.at[load], RUN, &r);
         int n = vector_of(w, &w->k->values.at[load], &r);
         if (r.at[e] < 0)
             line(w, "const %s v%u = 0;", type, v);
