@@ -95,7 +95,7 @@ static int store_width(struct emitter *w, const struct store_node *s) {
 /* Do four threads' pairs lie in one sector, or in two, of which the next octet's have the rest? */
 static bool in_sectors(struct emitter *w, const struct store_node *s) {
     const struct product *p = w->y->product;
-    return dtype_bytes(buffer_dtype(w, s->buffer)) == 4 && p->parts == 1 &&
+    return dtype_bytes(buffer_dtype(w, s->buffer)) == 4 && (p->parts == 1 || p->whole) &&
            store_width(w, s) == PAIR && p->warp_columns > OCTET &&
            index_usual_stride(w->k, s->index, AXIS_N) == 1 &&
            !index_is_vector(w->k, s->index, AXIS_N, OCTET);
@@ -815,12 +815,17 @@ void put_epilogue_of(struct emitter *w, const struct tile_program *t, const char
         bool patches = w->k->over || t->product->turned; /* all warps meet behind it */
         if (patches && product_may_break(t->product)) put_patch(w, t, sums);
     }
-    if (t->product->parts > 1)
-        put_share(w, t);
+    bool whole = t->product->parts == 1 || t->product->whole;
+    if (t->product->whole) open_brace(w, "if (cut)");
+    if (t->product->parts > 1) put_share(w, t);
+    if (t->product->whole) close_brace(w), open_brace(w, "else");
+    if (!whole)
+        ;
     else if (!w->k->over)
         put_whole(w, t, sums);
     else if (w->k->over & MASK_N)
         put_rows(w, t, &f, sums);
     else
         put_columns(w, t, &f, sums);
+    if (t->product->whole) close_brace(w);
 }
