@@ -44,12 +44,12 @@
  * and summed up in i32, which wraps: exact, so that nothing begins anew, and parts of the depth are
  * added in any order. Units take bytes along the depth alone, as tf32.
  *
- * mma=1: wgmma, where a role of the block copies boxes by tensor maps (sm_90a); or tcgen05 (sm_100a),
- * where one more thread has products made of what is copied, whose sums lie in tensor memory: 128
- * lanes of 512 columns, of which each warp of a warpgroup reads the 32 lanes that are its own. A
- * tile of 128 rows is an instruction's, and eight warps read half of its columns each; of 64 rows
- * they are 16 of each 32 lanes, and four warps read them. mma=2: mma.sync, where each warp
- * multiplies its tm rows by tn columns of the tile, and all copy (sm_80 on). */
+ * mma=1: wgmma, where a role of the block copies boxes by tensor maps (sm_90a); or tcgen05
+ * (sm_100a), where one more thread has products made of what is copied, whose sums lie in tensor
+ * memory: 128 lanes of 512 columns, of which each warp of a warpgroup reads the 32 lanes that are
+ * its own. A tile of 128 rows is an instruction's, and eight warps read half of its columns each;
+ * of 64 rows they are 16 of each 32 lanes, and four warps read them. mma=2: mma.sync, where each
+ * warp multiplies its tm rows by tn columns of the tile, and all copy (sm_80 on). */
 #include "kernel/kernel.h"
 
 enum { BY_WARPGROUP = 1, BY_WARP = 2 }; /* the knob mma */
@@ -305,10 +305,10 @@ int product_barrier_bytes(const struct product *p, int stages) {
     return 2 * BARRIER * (stages + p->sums_at_once) + (p->tensor ? PLACE : 0);
 }
 
-/* Of tcgen05: rows and columns of an instruction (PTX ISA, tcgen05.mma: of M 64 an N of eights, of
- * M 128 one of sixteens; kind::i8 has eight or sixteens), columns of tensor memory, of which a block
- * asks for a power of two. Two sets of sums, where there is room, so that one is read while the
- * next is being made. */
+/* Of tcgen05: rows and columns of an instruction (of M 64 an N of eights, of M 128 one of sixteens;
+ * kind::i8 has eight or sixteens: CUTLASS, include/cute/arch/mma_sm100_umma.hpp), columns of tensor
+ * memory, of which a block asks for a power of two. Two sets of sums, where there is room, so that
+ * one is read while the next is being made. */
 static const char *check_tensor(const struct kernel *k, const struct config *c, struct product *p,
                                 struct arena *a) {
     enum { LEAST_COLUMNS = 32, LARGE = 128 };
@@ -334,7 +334,8 @@ static const char *check_tensor(const struct kernel *k, const struct config *c, 
 static const char *check_warpgroups(const struct kernel *k, const struct config *c,
                                     struct layout *y, struct product *p, struct arena *a) {
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n], depth = c->knob[KNOB_k];
-    if ((!k->limits->wgmma && !p->tensor) || !k->limits->tma) return "mma=1 needs sm_90a or sm_100a";
+    if ((!k->limits->wgmma && !p->tensor) || !k->limits->tma)
+        return "mma=1 needs sm_90a or sm_100a";
     if (c->knob[KNOB_tm] || c->knob[KNOB_tn]) return "tm and tn are no knobs of mma=1";
     if (m % GROUP_ROWS || m < GROUP_ROWS || m > 3 * GROUP_ROWS)
         return "mma=1 needs m of 64, 128 or 192";
@@ -348,8 +349,7 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     p->resident = c->knob[KNOB_fit] > 1 ? c->knob[KNOB_fit] : 1;
     const char *bad = p->tensor ? check_tensor(k, c, p, a) : NULL;
     if (bad) return bad;
-    y->threads =
-        p->warpgroups * p->group_threads + (p->makers ? p->makers : 1) * GROUP_THREADS;
+    y->threads = p->warpgroups * p->group_threads + (p->makers ? p->makers : 1) * GROUP_THREADS;
     if ((int64_t)p->resident * y->threads > k->limits->max_threads_unit)
         return arena_printf(a, "fit=%d blocks of %d threads", p->resident, y->threads);
     if (p->resident > 1) share_registers(k, p, y->threads);

@@ -391,7 +391,7 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     enum dtype sums = k->values.at[k->dot].dtype;
     bool wide = sums == DT_F32, tf32 = is_tf32(k), by_warp = p->by_warp;
     bool reads = !by_warp && !p->tensor; /* may its threads read the left factor? */
-    bool deep = tf32 || sums == DT_I32; /* its lines run along the depth, whatever memory does */
+    bool deep = tf32 || sums == DT_I32;  /* its lines run along the depth, whatever memory does */
     enum dtype of_planes = p->pairs ? DT_F16 : DT_BF16;
     struct operand o = {.factor = factor,
                         .load = load,
