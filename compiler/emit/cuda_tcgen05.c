@@ -225,25 +225,20 @@ static void put_read(struct emitter *w, const struct tile_program *t) {
 
 void put_tensor_inst(struct emitter *w, const struct tile_program *t, enum tile_op op) {
     int blocks = w->y->cluster;
-    switch ((int)op) {
-    case TILE_WAIT_READ:
-        line(w, "k_mbar_wait_block(read + set * %d, set_phase ^ 1);", BARRIER);
-        line(w, "k_tensor_fence_after();");
-        break;
-    case TILE_WAIT_FULL:
-        line(w, "k_mbar_wait_block(full + s * %d, phase);", BARRIER);
-        line(w, "k_tensor_fence_after();");
-        break;
-    case TILE_RELEASE:
-        if (blocks > 1)
-            line(w, "k_tensor_commit_to(empty + s * %d, %d);", BARRIER, (1 << blocks) - 1);
+    if (op == TILE_WAIT_READ || op == TILE_WAIT_FULL) {
+        if (op == TILE_WAIT_READ)
+            line(w, "k_mbar_wait_block(read + set * %d, set_phase ^ 1);", BARRIER);
         else
-            line(w, "k_tensor_commit(empty + s * %d);", BARRIER);
-        break;
-    case TILE_OFFER:
+            line(w, "k_mbar_wait_block(full + s * %d, phase);", BARRIER);
+        line(w, "k_tensor_fence_after();");
+    } else if (op == TILE_RELEASE && blocks > 1) {
+        line(w, "k_tensor_commit_to(empty + s * %d, %d);", BARRIER, (1 << blocks) - 1);
+    } else if (op == TILE_RELEASE) {
+        line(w, "k_tensor_commit(empty + s * %d);", BARRIER);
+    } else if (op == TILE_OFFER) {
         line(w, "k_tensor_commit(offered + set * %d);", BARRIER);
         put_next_set(w, t);
-        break;
-    default: put_read(w, t); break;
+    } else {
+        put_read(w, t);
     }
 }
