@@ -186,13 +186,18 @@ const char *sum_type(const struct tile_program *t) {
 }
 
 const char *unit_type(enum dtype t) {
+    if (dtype_is_float8(t)) return dtype_name(t) + strlen("f8");
     return t == DT_F32 ? "tf32" : t == DT_I8 ? "s8" : t == DT_U8 ? "u8" : dtype_name(t);
+}
+
+static int number_of_byte(enum dtype t) {
+    return t == DT_I8 ? 0 : t == DT_U8 ? 1 : t == DT_F8E4M3 ? 2 : 3;
 }
 
 int unit_number(const struct tile_program *t) {
     enum { OF_F16 = 1, OF_TF32 = 2, OF_BYTES = 3 };
     enum dtype a = t->product->a.dtype, b = t->product->b.dtype;
-    if (dtype_bytes(a) == 1) return OF_BYTES + 4 * (a == DT_U8) + (b == DT_U8);
+    if (dtype_bytes(a) == 1) return OF_BYTES + 4 * number_of_byte(a) + number_of_byte(b);
     return a == DT_F32 ? OF_TF32 : a == DT_F16 ? OF_F16 : 0;
 }
 
@@ -346,6 +351,24 @@ static const char *sums_name(const struct tile_program *t) {
     return t->product->promotes ? "total" : "sums";
 }
 
+/* The first row and column of the tile that a thread has sums of. */
+static void put_first_sums(struct emitter *w, const struct tile_program *t) {
+    int warp = w->k->limits->warp;
+    if (t->ahead) {
+        line(w, "const int first_row = m0 + warp_m + tid %% %d / 4, first_column = n0 + warp_n;",
+             warp);
+        return;
+    }
+    if (t->product->tensor) {
+        line(w, "const int first_row = m0 + of_group %% 4 * %d + tid %% %d / 4;",
+             t->product->warp_rows, warp);
+        line(w, "const int first_column = n0 + of_group / 4 * %d;", t->product->warp_columns);
+        return;
+    }
+    line(w, "const int first_row = m0 + group * 64 + tid / %d * 16 + tid %% %d / 4;", warp, warp);
+    line(w, "const int first_column = n0;");
+}
+
 /* Pairs of neighbours lie beside those of the other threads, first all of a tile's first eight rows
  * of sixteen: what put_share reads. */
 static void put_leave(struct emitter *w, const struct tile_program *t) {
@@ -357,14 +380,17 @@ static void put_leave(struct emitter *w, const struct tile_program *t) {
          "*const of_part = of_tile + (long long)part * %d;",
          sum_type(t), tile_of_block(w), (long long)t->product->parts * all / 2 * threads, group,
          all * threads);
+    put_first_sums(w, t);
     line(w, "#pragma unroll");
-    line(w, "for (int i = 0; i < %d; i++)", all / 4);
+    open_brace(w, "for (int h = 0; h < %d; h++)", t->product->warp_rows / 8);
+    if (tile_rows_end(t)) line(w, "if (%s) continue;", rows_end_text(w, t, "h"));
     line(w, "#pragma unroll");
-    line(w, "    for (int h = 0; h < 2; h++)");
+    line(w, "for (int i = 0; i < %d; i++)", octets);
     line(w,
-         "        k_store_parts<2>(of_part + ((i / %d * 2 + h) * %d + i %% %d) * %d, "
-         "%s + i * 4 + h * 2);",
-         octets, octets, octets, threads * 2, sums);
+         "    k_store_parts<2>(of_part + (h * %d + i) * %d, %s + (h / 2 * %d + i) * 4 + h %% 2 * "
+         "2);",
+         octets, threads * 2, sums, octets);
+    close_brace(w);
 }
 
 static void put_meet(struct emitter *w, const struct tile_program *t, int parts) {
@@ -392,21 +418,7 @@ static void declare_sums(struct emitter *w, const struct tile_program *t) {
 /* ---- the program ----------------------------------------------------------------------------- */
 
 static void put_stores(struct emitter *w, const struct tile_program *t, int phase) {
-    int warp = w->k->limits->warp;
-    if (phase) {
-        ; /* it is in scope */
-    } else if (t->ahead) {
-        line(w, "const int first_row = m0 + warp_m + tid %% %d / 4, first_column = n0 + warp_n;",
-             warp);
-    } else if (t->product->tensor) {
-        line(w, "const int first_row = m0 + of_group %% 4 * %d + tid %% %d / 4;",
-             t->product->warp_rows, warp);
-        line(w, "const int first_column = n0 + of_group / 4 * %d;", t->product->warp_columns);
-    } else {
-        line(w, "const int first_row = m0 + group * 64 + tid / %d * 16 + tid %% %d / 4;", warp,
-             warp);
-        line(w, "const int first_column = n0;");
-    }
+    if (!phase && t->product->parts == 1) put_first_sums(w, t); /* else they are in scope */
     put_epilogue_of(w, t, sums_name(t), phase);
 }
 
@@ -581,8 +593,7 @@ static struct ws_arg map_argument(struct emitter *w, const struct tile_program *
     const struct tile_ring *r = ring(t, i);
     const struct operand *o = r->operand;
     struct ws_map *m = NEW(w->arena, struct ws_map);
-    int shared = o->along ? 1 : r->blocks;
-    struct tensor_map x = operand_map(o, r->line, ring_box_lines(r) / shared);
+    struct tensor_map x = operand_map(o, r->line, ring_box_lines(r) / ring_box_sharers(r));
     *m = (struct ws_map){.dtype = x.dtype,
                          .tf32 = x.tf32,
                          .rank = x.rank,

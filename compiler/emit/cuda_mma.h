@@ -93,6 +93,10 @@ void put_add(struct emitter *w, const struct tile_program *t);
 void put_epilogue_of(struct emitter *w, const struct tile_program *t, const char *sums, int phase);
 void put_keep(struct emitter *w, const struct tile_program *t, const char *sums); /* KEEP */
 void put_again(struct emitter *w, const struct tile_program *t);
+/* Do some tiles have rows beyond the factor's; and the condition that all of the warp's eight rows
+ * of that number are such. */
+bool tile_rows_end(const struct tile_program *t);
+const char *rows_end_text(struct emitter *w, const struct tile_program *t, const char *eight);
 
 /* cuda_partials.c: the reductions of an epilogue. Where warps leave what they have, and where in
  * the tile the thread's warp is; accumulators a5[..], of which the array's dimensions are given;

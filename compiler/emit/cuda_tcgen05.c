@@ -158,7 +158,7 @@ static unsigned instruction_of(const struct tile_program *t) {
     unsigned what = (of_integers(t) ? S32 : F32) << 4;
     for (int i = 0; i < 2; i++) {
         enum dtype x = of[i]->dtype;
-        unsigned format = x == DT_BF16 ? 1 : x == DT_F32 ? 2 : x == DT_I8 ? 1 : 0;
+        unsigned format = x == DT_F32 ? 2 : x == DT_BF16 || x == DT_I8 || x == DT_F8E5M2;
         what |= format << (7 + 3 * i) | (unsigned)of[i]->along << (15 + i);
     }
     return what | (unsigned)ring(t, TILE_B)->rows / 8 << 17 |
@@ -166,8 +166,10 @@ static unsigned instruction_of(const struct tile_program *t) {
 }
 
 static int instruction_kind(const struct tile_program *t) {
-    enum { SIXTEEN_BITS, TF32, BYTES };
-    return of_integers(t) ? BYTES : t->product->a.dtype == DT_F32 ? TF32 : SIXTEEN_BITS;
+    enum { SIXTEEN_BITS, TF32, BYTES, FLOAT8 };
+    enum dtype x = t->product->a.dtype;
+    if (dtype_is_float8(x)) return FLOAT8;
+    return of_integers(t) ? BYTES : x == DT_F32 ? TF32 : SIXTEEN_BITS;
 }
 
 static void put_products(struct emitter *w, const struct tile_program *t, int depth, bool fresh) {

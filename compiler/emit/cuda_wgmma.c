@@ -99,7 +99,7 @@ const char *operand_of(struct emitter *w, const struct tile_ring *r, int plane) 
             w->arena, "k_operand_on(of_%c, %s + (%d + i / %d * %d + i %% %d * %d) / 16)", x, at,
             plane * r->bytes, in_line, ring_box_lines(r) * r->line, in_line, step);
     return arena_printf(w->arena, "k_operand_on(of_%c, %s + (%d + i * %d) / 16)", x, at,
-                        plane * r->bytes, step);
+                        plane * (r->operand->paired ? r->line / r->planes : r->bytes), step);
 }
 
 /* Products of two planes, instructions from number `from` on; first: a text that is 0 where the

@@ -1943,6 +1943,23 @@ K_DEVICE void k_map_load_multicast(k_shared smem, const k_map *m, k_shared bar, 
                                    int c0, int c1, int c2, int c3, int c4) {
     K_MAP_LOAD_MANY(5, "%3, %4, %5, %6, %7", c0, c1, c2, c3, c4);
 }
+/* The same of what nobody reads again: it leaves L2 first. */
+#ifdef WS_EMULATOR
+#define K_MAP_LOAD_LEAVING(how, to) emu_map_load(smem, m, bar, blocks, 3, c0, c1, c2, 0, 0)
+#else
+#define K_MAP_LOAD_LEAVING(how, to)                                                                  \
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes" how       \
+                 ".L2::cache_hint [%0], [%1, {%3, %4, %5}], [%2]" to ", %7;"                             \
+                 : : "r"(smem), "l"(m), "r"(bar), "r"(c0), "r"(c1), "r"(c2), "h"(blocks),                \
+                 "l"(k_l2_policy<K_LEAVE_L2>()) : "memory")
+#endif
+K_DEVICE void k_map_load_leaving(k_shared smem, const k_map *m, k_shared bar, unsigned short blocks, int c0, int c1,
+                                 int c2) {
+    if (blocks)
+        K_MAP_LOAD_LEAVING(".multicast::cluster", ", %6");
+    else
+        K_MAP_LOAD_LEAVING("", "");
+}
 /* Through windows: from that one on, of so many channels from c on, the tap that is o0, o1, o2 from the window's first. */
 #ifdef WS_EMULATOR
 #define K_MAP_LOAD_WINDOWS(rank, at, off, c0, c1, c2, c3, c4, o0, o1, o2)                                \
@@ -2247,6 +2264,8 @@ K_DEVICE void k_mma_tf32(float (&d)[4], const unsigned (&a)[4], const unsigned (
 /* Of bytes, 32 deep, of the two factors in types of their own; integers' sums wrap. */
 template <typename T> struct k_byte { enum { NUMBER = 0 }; };
 template <> struct k_byte<k_u8> { enum { NUMBER = 1 }; };
+template <> struct k_byte<k_f8e4m3> { enum { NUMBER = 2 }; };
+template <> struct k_byte<k_f8e5m2> { enum { NUMBER = 3 }; };
 #ifndef WS_EMULATOR
 #define K_MMA_BYTES(types)                                                                       \
     asm volatile("mma.sync.aligned.m16n8k32.row.col.s32." types ".s32"                           \
@@ -2268,6 +2287,23 @@ template <typename A, typename B> K_DEVICE void k_mma_bytes(int (&d)[4], const u
         K_MMA_BYTES("u8.s8");
     else
         K_MMA_BYTES("u8.u8");
+#endif
+}
+/* Of float8, from sm_89 on. */
+template <typename A, typename B> K_DEVICE void k_mma_bytes(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+    static_assert(sizeof(A) == 1 && sizeof(B) == 1, "of bytes");
+    const int both = k_byte<A>::NUMBER * 4 + k_byte<B>::NUMBER;
+#ifdef WS_EMULATOR
+    emu_mma(d, a, b, 3 + both);
+#else
+    if (both == 10)
+        K_MMA("m16n8k32.row.col.f32.e4m3.e4m3.f32");
+    else if (both == 11)
+        K_MMA("m16n8k32.row.col.f32.e4m3.e5m2.f32");
+    else if (both == 14)
+        K_MMA("m16n8k32.row.col.f32.e5m2.e4m3.f32");
+    else
+        K_MMA("m16n8k32.row.col.f32.e5m2.e5m2.f32");
 #endif
 }
 /* The nearest tf32; the units ignore its last 13 bits. */
@@ -2615,6 +2651,37 @@ K_DEVICE void k_store_sectors(k_rest<T> &rest, T *at, const k_pack<T, 2> &x, boo
 }
 template <int STREAM, typename T> K_DEVICE void k_store_rest(const k_rest<T> &rest) {
     if (rest.is) k_store<T, 2, STREAM>(rest.at, rest.x);
+}
+/* A matrix of 8 x 8 elements of 16 bits, of which thread 4*i + j of a warp has row i, columns 2*j and 2*j + 1: transposed.
+ * The thread then has column i, rows 2*j and 2*j + 1. */
+K_DEVICE unsigned k_turn_matrix(unsigned x) {
+#ifdef WS_EMULATOR
+    const int lane = (int)threadIdx.x & 31, from = lane % 4 * 8 + lane / 8;
+    const unsigned first = __shfl_sync(0xffffffffu, x, from), second = __shfl_sync(0xffffffffu, x, from + 4);
+    return lane / 4 & 1 ? first >> 16 | (second & 0xffff0000u) : (first & 0xffffu) | second << 16;
+#else
+    asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %0;" : "+r"(x));
+    return x;
+#endif
+}
+/* Two rows each of a column's lower and upper eight, as k_turn_matrix leaves them: a thread stores four neighbours, an even
+ * one of the lower eight from row quad / 2 * 4 on, an odd one of the upper, so that four threads store a whole sector. */
+template <int STREAM, typename T>
+K_DEVICE void k_store_across(T *at, unsigned lower, unsigned upper, bool there) {
+    const bool odd = threadIdx.x & 1;
+    const unsigned got = __shfl_xor_sync(0xffffffffu, odd ? lower : upper, 1);
+    k_pack<T, 4> x;
+    x.w[0] = odd ? got : lower;
+    x.w[1] = odd ? upper : got;
+    if (there) k_store<T, 4, STREAM>(at, x);
+}
+/* The other way round: what a thread has loaded of a column's rows becomes pairs of columns of a lower and an upper row. */
+template <typename T> K_DEVICE void k_load_across(k_pack<T, 2> (&pair)[2], const T *at) {
+    const bool odd = threadIdx.x & 1;
+    const k_pack<T, 4> x = k_load<T, 4>(at);
+    const unsigned got = __shfl_xor_sync(0xffffffffu, odd ? x.w[0] : x.w[1], 1);
+    pair[0].w[0] = k_turn_matrix(odd ? got : x.w[0]);
+    pair[1].w[0] = k_turn_matrix(odd ? x.w[1] : got);
 }
 /* Word j of the thread that is number i of four goes to number j, as its word i. */
 K_DEVICE void k_transpose_quad(unsigned (&w)[4]) {

@@ -374,8 +374,12 @@ struct operand {
     bool in_registers;
     bool made;    /* neither: warps of the block write its tiles themselves */
     bool stays;   /* all of a block's tiles have the same of it, which shared memory holds whole */
+    bool once;    /* each tile of it is copied for one tile of the product alone */
     bool at_load; /* packed: once, into memory that is kept across calls */
     bool across;  /* packed: what is read runs along the rows, unlike the image */
+    /* Two planes, packed: lines of the image have 32 of the depth of the first, then the same of
+     * the second, and so on: a step of 32 copies whole lines of memory, of both planes. */
+    bool paired;
     int64_t rows, depth, batches; /* batches: 1 if it does not vary with z */
     int64_t pitch, batch, plane;  /* elements from a line, batch, plane to the next */
     int64_t offset;               /* of the first, in what `load` reads */
@@ -417,7 +421,7 @@ struct short_steps {
 
 /* Sums of products of planes, small ones first; what has summed up `promote` of the depth, if not
  * 0, goes to a total of its own (f32: products of tensor cores are cut off, not rounded). */
-enum { MOST_PASSES = 6, PROMOTE_DEPTH = 64, PROMOTE_TF32 = 32, PLANE_SCALE = 16 };
+enum { MOST_PASSES = 6, PROMOTE_DEPTH = 64, PROMOTE_TF32 = 32, PROMOTE_F8 = 128, PLANE_SCALE = 16 };
 /* Of pairs of f16: what the first plane leaves of a factor is 2^PAIR_SHIFT times as large in the
  * second; products of first planes sum up PROMOTE_DEPTH, or half of it where the depth is less than
  * PAIRS_DEEP; those of a first and a second plane have sums of their own, which go to the total
@@ -425,7 +429,7 @@ enum { MOST_PASSES = 6, PROMOTE_DEPTH = 64, PROMOTE_TF32 = 32, PLANE_SCALE = 16 
 /* Elements from a column to the next in what a warpgroup turns: four threads' columns lie in other
  * banks. */
 enum { TURNED_PITCH = 68 };
-enum { PAIR_SHIFT = 11, PAIRS_DEEP = 1024, CROSS_STEPS = 64 };
+enum { PAIR_SHIFT = 11, PAIRS_DEEP = 1024, CROSS_STEPS = 64, PAIRED_DEPTH = 32 };
 struct product {
     struct operand a, b;
     struct {
@@ -600,8 +604,10 @@ struct step_range matrix_steps(const struct kernel *k, const struct layout *y, i
 int product_sharers(const struct product *p, int cluster, enum axis x);
 /* Rows and columns of such a tile. */
 int64_t matrix_tile_size(const struct layout *y, enum axis x);
-/* Output tiles along an axis; blocks of the launch, each of which does every so manieth tile. */
+/* Output tiles along an axis; clusters that are at work at a time; blocks of the launch, each of
+ * which does every so manieth tile. */
 int64_t matrix_tiles(const struct kernel *k, const struct layout *y, enum axis x);
+int64_t matrix_clusters(const struct kernel *k, const struct layout *y);
 int64_t matrix_blocks(const struct kernel *k, const struct layout *y);
 /* Warps of a block along m or n, each of which has an equal part of the tile. */
 int product_warps(const struct layout *y, enum axis x);

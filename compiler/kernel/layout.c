@@ -717,7 +717,7 @@ static const char *find_layout(const struct kernel *k, const struct config *c, s
                "(x - mean)^2 that follow the mean, on a GPU";
     static const enum knob of_caches[] = {KNOB_skip_l1, KNOB_leave_l2, KNOB_stay_l2};
     for (size_t i = 0; i < sizeof of_caches / sizeof *of_caches && (dot || !gpu); i++)
-        if (c->knob[of_caches[i]])
+        if (c->knob[of_caches[i]] && !(c->knob[KNOB_mma] && of_caches[i] == KNOB_leave_l2))
             return arena_printf(a, "%s is a knob of pointwise and reduce kernels on a GPU",
                                 knob_name(of_caches[i]));
     if (dot) return matmul_layout(k, c, y, a);

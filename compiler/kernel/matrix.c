@@ -44,6 +44,12 @@
  * and summed up in i32, which wraps: exact, so that nothing begins anew, and parts of the depth are
  * added in any order. Units take bytes along the depth alone, as tf32.
  *
+ * Float8, where a graph asks for the units' own sums (mm_float8, from sm_89 on). Ada's and Hopper's
+ * units keep 13 bits behind the largest term's first one, and cut off the rest: with a depth of
+ * thousands in one sum that is percents. Sums begin anew every 128, four instructions, as cuBLAS
+ * has it without use_fast_accum; graph/bound.c says what that may come to. A float8 that was cast
+ * up to be multiplied is another program's: it has bf16, and f32's sums.
+ *
  * mma=1: wgmma, where a role of the block copies boxes by tensor maps (sm_90a); or tcgen05
  * (sm_100a), where one more thread has products made of what is copied, whose sums lie in tensor
  * memory: 128 lanes of 512 columns, of which each warp of a warpgroup reads the 32 lanes that are
@@ -182,8 +188,11 @@ static const char *check_operand(const struct kernel *k, const struct operand *o
     if (bad) return bad;
     int line = operand_line(o, rows, depth);
     if (!line) return "lines of 32, 64 or 128 bytes need more of m, n or k";
-    int unit = o->along ? line / dtype_bytes(o->stored) : 8;
-    if (rows % (unit * blocks)) return arena_printf(a, "%d blocks cannot share a tile", blocks);
+    int unit = o->along ? line / dtype_bytes(o->stored) : 8, boxes = rows / unit;
+    bool lines = o->along && !o->windows && boxes && blocks % boxes == 0 &&
+                 depth % (blocks / boxes * 8) == 0;
+    if (rows % (unit * blocks) && !lines)
+        return arena_printf(a, "%d blocks cannot share a tile", blocks);
     return NULL;
 }
 
@@ -291,6 +300,10 @@ static const char *check_pairs(const struct kernel *k, const struct config *c,
     if (p->a.planes != 2 || p->b.planes != 2) return "pairs=1 needs two factors of f32";
     if ((p->a.windows && p->a.along) || (p->b.windows && p->b.along))
         return "pairs=1 is not of windows along the depth";
+    if (c->knob[KNOB_k] == PAIRED_DEPTH && (p->a.order || p->b.order))
+        return "pairs=1 of windows needs k=64";
+    if (c->knob[KNOB_k] == PAIRED_DEPTH && kernel_size(k, AXIS_R) % PAIRED_DEPTH)
+        return "pairs=1 with k=32 needs a depth of thirty-twos";
     if (kernel_size(k, AXIS_R) < LEAST_DEPTH || least_depth < LEAST_DEPTH)
         return arena_printf(a, "pairs=1 needs a depth of %d", LEAST_DEPTH);
     if (!matrix_wide_config(k, c, &wide, a)) return "pairs=1 needs a product in bf16 beside it";
@@ -314,7 +327,7 @@ static const char *check_tensor(const struct kernel *k, const struct config *c, 
     enum { LEAST_COLUMNS = 32, LARGE = 128 };
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n];
     if (m != GROUP_ROWS && m != LARGE) return "mma=1 of tcgen05 needs an m of 64 or 128";
-    if (n % 16 && (m == LARGE || (product_is_of_bytes(k) && n != 8)))
+    if (n % 16 && (m == LARGE || (k->values.at[k->dot].dtype == DT_I32 && n != 8)))
         return "mma=1 of tcgen05 needs an n of sixteens, or of eights with m=64";
     p->warpgroups = 1;
     p->group_threads = m * 2;
@@ -340,7 +353,7 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     if (m % GROUP_ROWS || m < GROUP_ROWS || m > 3 * GROUP_ROWS)
         return "mma=1 needs m of 64, 128 or 192";
     if (n % 8 || n < 8 || n > 256) return "mma=1 needs an n of eights, to 256";
-    if (product_is_of_bytes(k) && n > 32 && n % 16)
+    if (k->values.at[k->dot].dtype == DT_I32 && n > 32 && n % 16)
         return "mma=1 of integers needs an n of sixteens from 32 on";
     p->warpgroups = m / GROUP_ROWS;
     p->group_threads = GROUP_THREADS;
@@ -501,6 +514,20 @@ static int64_t rings_bytes(const struct layout *y, int64_t steps) {
            p->b_bytes * (p->b.stays ? steps : y->stages);
 }
 
+/* What is copied once need not stay in L2: the large factor of a thin product. */
+static const char *find_once(const struct kernel *k, const struct layout *y, struct product *p) {
+    struct operand *const factors[] = {&p->a, &p->b};
+    int64_t batches = matrix_tiles(k, y, AXIS_Z);
+    for (int i = 0; i < 2 && !p->by_warp; i++) {
+        struct operand *o = factors[i];
+        bool again = matrix_tiles(k, y, o->axis == AXIS_M ? AXIS_N : AXIS_M) > 1;
+        o->once = !again && !o->made && !o->windows && (o->batches > 1 || batches == 1);
+    }
+    if (y->leave_l2 && !p->a.once && !p->b.once)
+        return "leave_l2=1, but tiles of both factors are read again, or by no tensor map";
+    return NULL;
+}
+
 /* All blocks have the same tile of a factor whose rows fit one, as the filters of a convolution do.
  * Were it read again for each of their tiles, all multiprocessors would wait for the few slices of
  * L2 that have these lines. Where all its steps find room beside the stages it is copied once. */
@@ -553,7 +580,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     if (m > 256 || n > 256) return "m and n are 256 at most";
     if (depth % 16 || depth < 16 || depth > 128) return "mma needs a k of sixteens, to 128";
     if (of_bytes && depth % 32) return "mma of bytes needs a k of thirty-twos";
-    if (of_bytes && k->over) return "sums of integers are not reduced";
+    if (t == DT_I32 && k->over) return "sums of integers are not reduced";
     struct product *p = NEW(a, struct product);
     bool by_warp = c->knob[KNOB_mma] == BY_WARP;
     p->by_warp = by_warp;
@@ -581,12 +608,13 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
                             (long long)least, MOST_PARTS);
     int64_t part = round_up(steps, p->parts) / p->parts * depth;
     bool of_f32 = t == DT_F32 && p->a.dtype != DT_F32; /* in bf16, be it one plane */
-    p->promotes = p->n_passes > 1 || of_f32 || (part > UNPROMOTED && !of_bytes);
-    int promote = p->a.dtype == DT_F32 ? PROMOTE_TF32 : PROMOTE_DEPTH;
+    p->promotes = p->n_passes > 1 || of_f32 || (part > UNPROMOTED && t != DT_I32);
+    int promote = of_bytes ? PROMOTE_F8 : p->a.dtype == DT_F32 ? PROMOTE_TF32 : PROMOTE_DEPTH;
+    if (p->pairs && depth == PAIRED_DEPTH) promote = depth;
     if (p->promotes && depth != promote)
         return arena_printf(a, "sums that begin anew every %d of the depth need k=%d", promote,
                             promote);
-    p->promote_pairs = part < PAIRS_DEEP ? promote / 2 : promote;
+    p->promote_pairs = part < PAIRS_DEEP ? PROMOTE_DEPTH / 2 : promote;
     if (p->promotes) p->folds = promoted_folds(part, promote, p->pairs);
     p->a_bytes = m * depth * dtype_bytes(p->a.stored) * stored_planes(&p->a);
     p->b_bytes = n * depth * dtype_bytes(p->b.stored) * stored_planes(&p->b);
@@ -607,6 +635,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     p->turned = turned_columns(k, p, &p->beside);
     p->exchange = all_exchanges(k, y) + p->warpgroups * p->turned * TURNED_PITCH * 4;
     find_bounds(k, y, p, depth);
+    if ((bad = find_once(k, y, p))) return bad;
     let_stay(k, y, p, steps, y->smem + p->exchange);
     int64_t smem = rings_bytes(y, steps) + y->smem + p->exchange;
     if (smem > k->limits->smem_block)
@@ -635,6 +664,7 @@ bool matrix_wide_config(const struct kernel *k, const struct config *c, struct c
     *wide = *c;
     wide->knob[KNOB_pairs] = wide->knob[KNOB_fit] =
         0; /* three planes leave no room for two blocks */
+    wide->knob[KNOB_k] = PROMOTE_DEPTH;
     if (wide->knob[KNOB_n] > WIDEST) wide->knob[KNOB_n] = WIDEST;
     for (; wide->knob[KNOB_stages] > 1; wide->knob[KNOB_stages]--)
         if (!kernel_layout(k, wide, &y, a)) return true;
@@ -665,11 +695,22 @@ struct step_range matrix_steps(const struct kernel *k, const struct layout *y, i
     return (struct step_range){first, (r.end + depth - 1) / depth - first};
 }
 
+/* Of an H100's groups of multiprocessors some have 16, some 18: a cluster of four leaves two of 18.
+ * Were it one less that has room at a time, it would come when others have ended: those that wait
+ * for each other begin together. */
+int64_t matrix_clusters(const struct kernel *k, const struct layout *y) {
+    enum { OF_FOUR = 97 }; /* per cent */
+    int64_t units = (int64_t)k->limits->units * OF_FOUR / 100;
+    if (y->cluster != 4) units = layout_units(k, y);
+    int64_t clusters = units * y->product->resident / y->cluster;
+    return clusters ? clusters : 1;
+}
+
 int64_t matrix_blocks(const struct kernel *k, const struct layout *y) {
     int64_t tiles =
         matrix_tiles(k, y, AXIS_Z) * matrix_tiles(k, y, AXIS_M) * matrix_tiles(k, y, AXIS_N);
     tiles *= y->product->parts;
-    int64_t resident = (int64_t)k->limits->units * y->product->resident / y->cluster;
+    int64_t resident = matrix_clusters(k, y);
     if (y->product->sharing > 1) resident -= resident % y->product->sharing;
     return (tiles < resident ? tiles : resident) * y->cluster;
 }

@@ -423,6 +423,8 @@ static void propose_mma(struct space *s) {
             }
             c.knob[KNOB_pairs] = 1;
             if (may_make_planes(s->k)) propose_windows(s, c, MOST_STAGES);
+            c.knob[KNOB_k] = PAIRED_DEPTH;
+            if (may_make_planes(s->k)) propose_tile(s, c, MOST_STAGES);
         }
     /* Two blocks a multiprocessor, of tiles that leave room for two. */
     static const int halves[][2] = {{64, 192}, {64, 128}, {64, 96}, {64, 80}, {64, 64}, {128, 64}};

@@ -93,7 +93,8 @@ enum fusing { FUSING_ALL, FUSING_APART, FUSING_EAGER };
 /* fuse.c, recompute.c (not for eager), order.c, at_load.c, memory.c: the passes, in this order. */
 struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limits,
                                enum fusing what, struct arena *a);
-void schedule_recompute(struct schedule *s); /* needs groups; adds nests to the loops */
+/* needs groups; adds nests to the loops */
+void schedule_recompute(struct schedule *s, const struct device_limits *limits);
 void schedule_order(struct schedule *s);     /* needs groups; breaks group indices held elsewhere */
 /* at_load.c: which groups run at load, and what is `fixed`; for eager nothing is. Needs order. */
 void schedule_at_load(struct schedule *s, bool eager);

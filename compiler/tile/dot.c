@@ -20,12 +20,16 @@ static void put(struct tile_program *t, enum tile_op op, int ring, int n) {
 }
 
 int ring_line_elements(const struct tile_ring *r) {
-    return r->line / dtype_bytes(r->operand->stored);
+    return r->line / dtype_bytes(r->operand->stored) / (r->operand->paired ? r->planes : 1);
 }
 int ring_boxes(const struct tile_ring *r) {
     return (r->operand->along ? r->rows : r->depth) / ring_line_elements(r);
 }
 int ring_box_lines(const struct tile_ring *r) { return r->operand->along ? r->depth : r->rows; }
+int ring_box_sharers(const struct tile_ring *r) {
+    int boxes = ring_boxes(r);
+    return !r->operand->along ? r->blocks : r->blocks > boxes ? r->blocks / boxes : 1;
+}
 
 bool tile_step_is_short(const struct tile_program *t, int64_t i) {
     const struct short_steps *s = &t->product->shorts;

@@ -12,6 +12,11 @@ static const char wide[] = "graph(%a: f32[130, 200], %b: f32[200, 40]) {\n"
                            "  %c: f32[130, 40] = mm(%a, %b)\n"
                            "  return %c\n}\n";
 
+/* pairs in steps of 32 */
+static const char deep_paired[] = "graph(%a: f32[40, 1056], %b: f32[1056, 24]) {\n"
+                                  "  %c: f32[40, 24] = mm(%a, %b)\n"
+                                  "  return %c\n}\n";
+
 /* pairs: 67 steps, of which 64 have crossed sums of their own */
 static const char deep[] = "graph(%a: f32[40, 4264], %b: f32[4264, 24]) {\n"
                            "  %c: f32[40, 24] = mm(%a, %b)\n"
@@ -30,6 +35,10 @@ static const char bytes[] = "graph(%a: i8[130, 208], %b: u8[208, 40]) {\n"
 static const char tf32_across[] = "graph(%a: f32[130, 200], %b: f32[200, 136]) products tf32 {\n"
                                   "  %c: f32[130, 136] = mm(%a, %b)\n"
                                   "  return %c\n}\n";
+
+static const char float8[] = "graph(%a: f8e4m3[130, 272], %b: f8e5m2[272, 40]) {\n"
+                             "  %c: f32[130, 40] = mm_float8(%a, %b)\n"
+                             "  return %c\n}\n";
 
 /* windows: 3 x 2 taps with holes, paddings, strides; 17 channels are 32 of a line of 64 bytes */
 static const char sliding[] =
@@ -193,6 +202,20 @@ static void test_turned_rows(void **state) {
     }
 }
 
+/* Float8 likewise; sums begin anew in each step. */
+static void test_print_float8(void **state) {
+    struct arena *a = arena_new();
+    struct tile_program *t = program_of(a, float8, "mma=1 m=64 n=40 k=128 stages=2 warps=8");
+    struct buf b = buf_new(a);
+    tile_print(&b, t);
+    assert_non_null(strstr(b.p, "a = v0, f8e4m3[1 z, 130 m, 272 k], lines 272 apart\n"
+                                "b = image of v1, f8e5m2[1 z, 40 n, 272 k], lines 272 apart\n"
+                                "A = f8e4m3[2][64 m, 128 k], lines of 128 bytes\n"
+                                "B = f8e5m2[2][40 n, 128 k], lines of 128 bytes\n"));
+    assert_non_null(strstr(b.p, "add\n"));
+    arena_free(a);
+}
+
 /* What windows are read through is copied once, and the other factor is as deep. */
 static void test_print_windows(void **state) {
     struct arena *a = arena_new();
@@ -314,6 +337,7 @@ static void test_numbers(void **state) {
     } cases[] = {
         {plain, "mma=1 m=128 n=64 k=64 stages=3 warps=12"},
         {plain, "mma=1 m=128 n=128 k=64 stages=2 cluster=2 warps=12 band=1"},
+        {plain, "mma=1 m=64 n=64 k=64 stages=2 cluster=4 warps=8"},
         {plain, "mma=1 m=64 n=32 k=16 stages=8 warps=8"},
         {plain, "mma=1 m=64 n=128 k=32 stages=4 cluster=2 warps=8"},
         {plain, "mma=1 m=64 n=128 k=32 stages=4 warps=8 split=3"},
@@ -322,6 +346,8 @@ static void test_numbers(void **state) {
         {wide, "mma=1 m=128 n=64 k=64 stages=2 warps=12"},
         {deep, of_pairs},
         {deep, "mma=1 m=64 n=32 k=64 stages=3 warps=8 split=2 pairs=1"},
+        {deep_paired, "mma=1 m=64 n=32 k=32 stages=4 warps=8 split=2 pairs=1"},
+        {deep_paired, "mma=1 m=128 n=32 k=32 stages=3 warps=12 cluster=2 pairs=1"},
         {tf32, "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
         {tf32_across, "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
         {tf32_across, "mma=1 m=128 n=32 k=32 stages=3 cluster=2 warps=12"},
@@ -373,6 +399,8 @@ static void test_numbers(void **state) {
         {bytes, "mma=1 m=128 n=48 k=128 stages=2 warps=12"},
         {bytes, "mma=1 m=64 n=24 k=32 stages=4 warps=8 split=3"},
         {bytes, "mma=2 m=64 n=32 k=64 tm=32 tn=16 stages=3 warps=4"},
+        {float8, "mma=1 m=128 n=40 k=128 stages=2 warps=12"},
+        {float8, "mma=2 m=64 n=32 k=128 tm=32 tn=16 stages=3 warps=4"},
         {wide, "mma=2 m=64 n=32 k=64 tm=32 tn=16 stages=2 warps=4"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -879,6 +907,30 @@ static void test_mistakes_of_registers(void **state) {
     arena_free(a);
 }
 
+static void test_mistakes_of_float8(void **state) {
+    struct arena *a = arena_new();
+    struct tile_program *t = program_of(a, float8, "mma=1 m=64 n=40 k=128 stages=2 warps=8");
+    struct kernel *k = product_of(a, float8);
+    struct layout y;
+    struct operand o = *t->ring[TILE_B].operand;
+    static const struct {
+        const char *config, *why;
+    } refused[] = {
+        {"mma=1 m=64 n=40 k=64 stages=2 warps=8", "begin anew every 128 of the depth need k=128"},
+        {"mma=1 m=64 n=32 k=128 stages=2 warps=8 make=1", "tiles of bytes are not made"},
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        struct config c = parsed(a, refused[i].config);
+        const char *bad = kernel_layout(k, &c, &y, a);
+        assert_non_null(bad);
+        if (!strstr(bad, refused[i].why)) fail_msg("%s", bad);
+    }
+    t->ring[TILE_B].operand = &o;
+    o.along = true;
+    assert_string_equal(tile_verify(t, a), "T16: lines of B run along the rows");
+    arena_free(a);
+}
+
 /* A group whose turn comes later than the ring comes round takes one wait for another. */
 static void test_mistakes_of_turns(void **state) {
     struct arena *a = arena_new();
@@ -1006,7 +1058,9 @@ int main(void) {
         cmocka_unit_test(test_mistakes_of_blocks),
         cmocka_unit_test(test_mistakes_of_staying),
         cmocka_unit_test(test_print_bytes),
+        cmocka_unit_test(test_print_float8),
         cmocka_unit_test(test_mistakes_of_bytes),
+        cmocka_unit_test(test_mistakes_of_float8),
         cmocka_unit_test(test_mistakes_of_turns),
         cmocka_unit_test(test_mistakes_of_registers),
         cmocka_unit_test(test_mistakes_of_pairs),
