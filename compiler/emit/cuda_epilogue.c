@@ -95,7 +95,7 @@ static int store_width(struct emitter *w, const struct store_node *s) {
 /* Do four threads' pairs lie in one sector, or in two, of which the next octet's have the rest? */
 static bool in_sectors(struct emitter *w, const struct store_node *s) {
     const struct product *p = w->y->product;
-    return dtype_bytes(buffer_dtype(w, s->buffer)) == 4 && p->parts == 1 &&
+    return dtype_bytes(buffer_dtype(w, s->buffer)) == 4 && (p->parts == 1 || p->whole) &&
            store_width(w, s) == PAIR && p->warp_columns > OCTET &&
            index_usual_stride(w->k, s->index, AXIS_N) == 1 &&
            !index_is_vector(w->k, s->index, AXIS_N, OCTET);
@@ -248,6 +248,8 @@ static const char *stores_once(struct emitter *w) {
     return kernel_has_spans(w->k) ? " && stores" : "";
 }
 
+static const char *how_to_store(struct emitter *w) { return w->y->streaming ? "<1>" : ""; }
+
 /* Four pairs of a row's columns, eight apart, become eight neighbours, one octet for each thread of
  * four: what one has at j goes to thread j. */
 static void put_octet(struct emitter *w, uint32_t s, const char *type, const char *p,
@@ -394,8 +396,8 @@ static void put_store(struct emitter *w, uint32_t i, int width, int chunk, const
         put_number(w, &w->y->product->b, "n",
                    arena_printf(w->arena, "column + j * %d + quad * %d + e", OCTET, PAIR), "nn");
         const char *also, *at = put_place(w, s, &also);
-        line(w, "if (row < nm && n < nn%s%s) k_store1(%s + %s, o%u[j][e]);", stores_once(w), also,
-             p, at, i);
+        line(w, "if (row < nm && n < nn%s%s) k_store1%s(%s + %s, o%u[j][e]);", stores_once(w), also,
+             how_to_store(w), p, at, i);
         close_brace(w);
     }
     close_brace(w);
@@ -703,8 +705,8 @@ static void put_turned(struct emitter *w, const struct tile_program *t, const st
     line(w, "const k_idx row = m0 + group * 64 + of_group, m = k_clamp(row, nm - 1);");
     line(w, "const k_idx n = first_column + (g - %d) * %d + c;", each - 1, OCTET);
     const char *also, *at = put_place(w, s, &also);
-    line(w, "if (row < nm && n < nn%s) k_store1(p%d + %s, turned[c * %d + of_group]);", also,
-         argument_of(w, s->buffer), at, TURNED_PITCH);
+    line(w, "if (row < nm && n < nn%s) k_store1%s(p%d + %s, turned[c * %d + of_group]);", also,
+         how_to_store(w), argument_of(w, s->buffer), at, TURNED_PITCH);
     close_brace(w);
     line(w, "k_barrier_sync(1 + group, %d);", group);
     close_brace(w);
@@ -813,12 +815,17 @@ void put_epilogue_of(struct emitter *w, const struct tile_program *t, const char
         bool patches = w->k->over || t->product->turned; /* all warps meet behind it */
         if (patches && product_may_break(t->product)) put_patch(w, t, sums);
     }
-    if (t->product->parts > 1)
-        put_share(w, t);
+    bool whole = t->product->parts == 1 || t->product->whole;
+    if (t->product->whole) open_brace(w, "if (cut)");
+    if (t->product->parts > 1) put_share(w, t);
+    if (t->product->whole) close_brace(w), open_brace(w, "else");
+    if (!whole)
+        ;
     else if (!w->k->over)
         put_whole(w, t, sums);
     else if (w->k->over & MASK_N)
         put_rows(w, t, &f, sums);
     else
         put_columns(w, t, &f, sums);
+    if (t->product->whole) close_brace(w);
 }

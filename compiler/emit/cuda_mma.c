@@ -131,20 +131,31 @@ static void put_bounded_steps(struct emitter *w, const struct tile_program *t) {
 static void put_draw_tile(struct emitter *w, const struct tile_program *t) {
     const struct kernel *k = w->k;
     const struct layout *y = w->y;
-    long long m = matrix_tiles(k, y, AXIS_M), n = matrix_tiles(k, y, AXIS_N),
-              all = m * n * matrix_tiles(k, y, AXIS_Z);
+    long long m = matrix_tiles(k, y, AXIS_M), n = matrix_tiles(k, y, AXIS_N);
     int parts = t->product->parts, band = t->product->band;
+    long long whole = (long long)t->product->whole;
     const char *cluster = y->cluster > 1 ? arena_printf(w->arena, " / %d", y->cluster) : "";
     const char *drawn = parts > 1 || t->order ? "drawn" : "tile";
     open_brace(w, "for (int %s = (int)blockIdx.x%s; %s < %lld; %s += (int)gridDim.x%s)", drawn,
-               cluster, drawn, all * parts, drawn, cluster);
+               cluster, drawn, (long long)tile_draws(t), drawn, cluster);
     long long steps = (long long)tile_steps(t);
     const char *number = parts > 1 ? arena_printf(w->arena, "drawn / %d", parts) : drawn;
+    if (whole) {
+        line(w, "const bool cut = drawn >= %lld;", whole);
+        line(w, "const int of_cut = drawn - %lld, parts_of = cut ? %d : 1;", whole, parts);
+        number = arena_printf(w->arena, "cut ? %lld + of_cut / %d : drawn", whole, parts);
+    }
     bool everywhere = !t->product->steps && !t->product->bounded;
     if (t->order) number = arena_printf(w->arena, "tile_at[%s]", number);
     if (parts > 1 || t->order) line(w, "const int tile = %s;", number);
-    if (parts > 1) line(w, "const int part = drawn %% %d;", parts);
-    if (everywhere && parts > 1)
+    if (whole)
+        line(w, "const int part = cut ? of_cut %% %d : 0;", parts);
+    else if (parts > 1)
+        line(w, "const int part = drawn %% %d;", parts);
+    if (whole)
+        line(w, "const int steps = cut ? (%lld - part) / %d : %lld;", steps + parts - 1, parts,
+             steps);
+    else if (everywhere && parts > 1)
         line(w, "const int steps = (%lld - part) / %d;", steps + parts - 1, parts);
     else if (everywhere)
         line(w, "const int steps = %lld;", steps);
@@ -206,7 +217,10 @@ char ring_letter(const struct tile_ring *r) { return r->operand->axis == AXIS_M 
 static const char *number_of_step(struct emitter *w, const struct tile_program *t,
                                   const char *step) {
     int parts = t->product->parts;
-    if (parts > 1) step = arena_printf(w->arena, "(part + %s * %d)", step, parts);
+    if (t->product->whole)
+        step = arena_printf(w->arena, "(part + %s * parts_of)", step);
+    else if (parts > 1)
+        step = arena_printf(w->arena, "(part + %s * %d)", step, parts);
     if (t->product->bounded) step = arena_printf(w->arena, "(first_step + %s)", step);
     if (t->product->steps)
         step = arena_printf(w->arena, "step_at[z * %lld + %s]", (long long)t->product->steps->most,
@@ -341,10 +355,12 @@ static void put_fold(struct emitter *w, const struct tile_program *t, bool unfol
     close_brace(w);
 }
 
-/* A cluster's tile is one of each of its blocks. */
+/* Of those in parts. A cluster's tile is one of each of its blocks. */
 static const char *tile_of_block(struct emitter *w) {
     int n = w->y->cluster;
-    return n > 1 ? arena_printf(w->arena, "(tile * %d + rank)", n) : "tile";
+    long long whole = (long long)w->y->product->whole;
+    const char *tile = whole ? arena_printf(w->arena, "(tile - %lld)", whole) : "tile";
+    return n > 1 ? arena_printf(w->arena, "(%s * %d + rank)", tile, n) : tile;
 }
 
 static const char *sums_name(const struct tile_program *t) {
@@ -382,7 +398,8 @@ static void put_leave(struct emitter *w, const struct tile_program *t) {
          all * threads);
     put_first_sums(w, t);
     line(w, "#pragma unroll");
-    open_brace(w, "for (int h = 0; h < %d; h++)", t->product->warp_rows / 8);
+    open_brace(w, "for (int h = 0; %sh < %d; h++)", t->product->whole ? "cut && " : "",
+               t->product->warp_rows / 8);
     if (tile_rows_end(t)) line(w, "if (%s) continue;", rows_end_text(w, t, "h"));
     line(w, "#pragma unroll");
     line(w, "for (int i = 0; i < %d; i++)", octets);
@@ -394,7 +411,8 @@ static void put_leave(struct emitter *w, const struct tile_program *t) {
 }
 
 static void put_meet(struct emitter *w, const struct tile_program *t, int parts) {
-    line(w, "k_meet_parts<%d>(tickets + %s * %d + group, %d, 1 + group);",
+    const char *cut = t->product->whole ? "if (cut) " : "";
+    line(w, "%sk_meet_parts<%d>(tickets + %s * %d + group, %d, 1 + group);", cut,
          t->product->group_threads, tile_of_block(w), t->product->warpgroups, parts);
 }
 

@@ -62,6 +62,10 @@ void put_places_of_makers(struct emitter *w, const struct tile_program *t);
 void put_take(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
 void put_make(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
 
+/* cuda_runs.c: the two of tiles that are made of runs of the depth. */
+void put_take_runs(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
+void put_make_runs(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
+
 /* cuda_mma.c: of sums in registers: "float" or "int"; the name that PTX has for a type that is
  * multiplied, and its number in the emulator (tests/emulator/hooks.h). */
 const char *sum_type(const struct tile_program *t);

@@ -337,10 +337,10 @@ template <typename T> K_DEVICE typename k_math<T>::type k_load1_if(bool c, const
     return k_get(k_load_if<T, 1>(c, at), 0);
 }
 template <typename T> K_DEVICE typename k_math<T>::type k_load1(const T *at) { return k_get(k_load<T, 1>(at), 0); }
-template <typename T> K_DEVICE void k_store1(T *at, typename k_math<T>::type v) {
+template <int STREAM = 0, typename T> K_DEVICE void k_store1(T *at, typename k_math<T>::type v) {
     k_pack<T, 1> p;
     k_put(p, &v);
-    k_store<T, 1, 0>(at, p);
+    k_store<T, 1, STREAM>(at, p);
 }
 
 /* ---- maths ----------------------------------------------------------------------------------- */

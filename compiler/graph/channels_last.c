@@ -13,8 +13,8 @@
  * its dimensions, so these are put into another order, and views give them back to whoever reads
  * them. Convolutions, elementwise operators of whole images and pools over windows that hang
  * together change their order together, or none of them does: each convolution that reads one saves
- * a pass, and each image that lies otherwise beside them costs one, as do inputs and outputs, which
- * keep the order that the user gave them. Depthwise convolutions go along rows of pixels.
+ * a pass, and each image beside them that lies otherwise costs something, as inputs and outputs do,
+ * which keep the order that the user gave them. Depthwise convolutions go along rows of pixels.
  *
  * Needs: a decomposed, simplified graph. Keeps: values. A conversion of a permutation to its own type
  * is how a convolution's result is stored in that order: simplify.c leaves what changes strides. */
@@ -146,14 +146,15 @@ static node_id shown(const struct pass *s, node_id n) {
     return n;
 }
 
-/* Movable i reads o, which stays: it costs a pass unless it is small, or lies so. */
+/* Movable i reads o, which stays: where a kernel turns it around as it reads it, that takes about
+ * half as much time again as reading and writing does. Not if it is small, or lies so. */
 static void count_leaf(struct pass *s, node_id i, node_id o) {
     const struct meta *m = &node_at(s, o)->meta;
     node_id root = root_of(s, i), base = shown(s, o);
     bool whole = bytes_of(s, &node_at(s, base)->meta) >= bytes_of(s, m);
     if (!whole || s->counted[o] == root || m->stride[CHANNELS] == ex_const(s->from->ex, 1)) return;
     s->counted[o] = root;
-    s->costs[root] += 2 * bytes_of(s, m);
+    s->costs[root] += bytes_of(s, m);
 }
 
 /* Would the image that convolution n reads be packed if its channels were not innermost? */

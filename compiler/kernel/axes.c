@@ -520,6 +520,9 @@ void choose_axes(struct builder *w) {
         flatten(k, AXIS_M, "m", m, nm);
         flatten(k, AXIS_N, "n", n, nn);
         flatten(k, AXIS_R, "r", r, nr);
+        int64_t depth;
+        if (ex_is_const(k->ex, k->bound[AXIS_R], &depth) && depth >= RUN && depth % RUN == 0)
+            k->run = ex_index(k->ex, "run", ex_const(k->ex, depth / RUN));
         return;
     }
     k->kind = g->scan ? KERNEL_SCAN : nr ? KERNEL_REDUCE : KERNEL_POINTWISE;

@@ -589,9 +589,9 @@ static double by_warp_clocks(const struct kernel *k, const struct product *p, do
     return units / reached + issued / fmin(1, of_scheduler * ALONE);
 }
 
-/* How many times as long boxes take whose lines of 128 bytes begin within those of memory, or within
- * sectors: 1000^3 takes an H100 12.0 us in bf16 by tiles of 64 by 128, 10.0 where two blocks share
- * a factor, 17.1 in tf32; 1024^3 takes 6.3 and 14.1. */
+/* How many times as long boxes take whose lines of 128 bytes begin within those of memory, or
+ * within sectors: 1000^3 takes an H100 12.0 us in bf16 by tiles of 64 by 128, 10.0 where two blocks
+ * share a factor, 17.1 in tf32; 1024^3 takes 6.3 and 14.1. */
 static double torn_lines(const struct operand *o) {
     const double SECTORS = 1.85, LINES = 1.35;
     int64_t pitch = o->pitch * dtype_bytes(o->stored), from = o->offset * dtype_bytes(o->stored);
@@ -706,8 +706,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     /* Planes that each warp makes, by so many instructions an element. */
     double made =
         operand_makes_planes(&p->a) * p->warp_rows + operand_makes_planes(&p->b) * p->warp_columns;
-    double tiles = (double)(matrix_tiles(k, y, AXIS_Z) * matrix_tiles(k, y, AXIS_M) *
-                            matrix_tiles(k, y, AXIS_N));
+    double tiles = (double)matrix_all_tiles(k, y), whole = (double)p->whole, cut = tiles - whole;
     double resident = fmin(p->resident, fmax(1, ceil(tiles * p->parts / d->units)));
     double warps = (double)y->threads / d->warp, busy = fmin(1, warps * resident / BUSY);
     if (p->by_warp) units = by_warp_clocks(k, p, units, rate, warps * resident);
@@ -740,18 +739,19 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     if (y->cluster > 1) step += COUPLED;
     double output = epilogue_clocks(k, y), part = ceil(steps / p->parts);
     double at_once = floor((double)matrix_clusters(k, y) / p->resident);
-    double waves = ceil(tiles * p->parts / at_once);
+    double waves = ceil(cut * p->parts / at_once), before = ceil(whole / at_once);
     if (p->bounded && waves > 1) part = p->mean_steps / p->parts; /* blocks have as many: dot.c */
     double behind = EPILOGUE * (n < USUAL ? 0.3 + 0.7 * n / USUAL : 1) + output; /* not fitted */
     if (k->shares && p->warpgroups > 1 && n > MOST_PLACED) behind += CROWDED;
-    double tile = part * step + behind;
+    double tile = part * step + behind, uncut = steps * step + behind;
     if (p->tensor && p->sums_at_once > 1 && waves > 1) tile = fmax(part * step, behind);
     if (!p->by_warp && resident > 1) { /* what one waits for is another's time */
         double busy = fmax(units, shared), copies = of_a + of_b;
         busy = fmax(busy, copies) + BESIDE * fmin(busy, copies);
         tile = fmax(fmax(tile / resident, part * busy), output);
+        uncut = fmax(fmax(uncut / resident, steps * busy), output);
     }
-    double us = (waves * tile + FILL) / (ghz * 1e3);
+    double us = (before * uncut + waves * tile + FILL) / (ghz * 1e3);
     double least = (k->bytes_read + k->bytes_written) / (gbps * 1e3 * 0.9);
     /* What rows come to: another launch, or a meeting for each phase; not fitted to anything. */
     if (k->over && !epilogue_reads_results(k)) us += LAUNCH;
@@ -762,7 +762,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     /* By L2, once all of it has been read: in bf16 64 x 8192 x 8192 takes an H100 64.0 us in four
      * parts, 56.7 in one, 16 x 4096 x 11008 takes 47.2 in three and 42.3. */
     double rows = fmin(m, (double)p->a.rows);
-    if (p->parts > 1) us += 2.5 + 2 * tiles * p->parts * rows * n * 4 / (gbps * 1e3);
+    if (p->parts > 1) us += 2.5 + 2 * cut * p->parts * rows * n * 4 / (gbps * 1e3);
     return us + operand_pack_us(k, &p->a) + operand_pack_us(k, &p->b);
 }
 

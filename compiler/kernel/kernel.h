@@ -166,7 +166,8 @@ struct kernel {
     uint32_t group;       /* of the schedule */
     ex axis[AXIS_COUNT];  /* the flat index symbols; EX_NONE where the kind has none */
     ex bound[AXIS_COUNT]; /* their sizes */
-    struct axis_digits {  /* and those of the axes that an index is made of, outermost first */
+    ex run; /* MATMUL: which run of RUN of the depth; EX_NONE: it is not made of these */
+    struct axis_digits { /* and those of the axes that an index is made of, outermost first */
         int n;
         ex size[GROUP_MAX_AXES];
     } digits[AXIS_COUNT];
@@ -456,7 +457,8 @@ struct product {
     int band; /* tiles along m that are done before the next ones along n */
     bool promotes;
     bool shares_a; /* a cluster's tiles are neighbours along n and share A's, else along m, B's */
-    int parts;     /* of the depth, that blocks have; the last to end adds them up */
+    int parts;     /* of the depth, that blocks have, */
+    int64_t whole; /* of tiles from this one on, in the order of numbers; those before are whole */
     struct folds folds;              /* of promoted sums */
     const struct batch_steps *steps; /* NULL: batches have all */
     bool bounded;                    /* tiles have those steps that the kernel's edges leave, */
@@ -546,9 +548,22 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
  */
 struct making {
     int rows, parts, pieces;
+    bool along;    /* a thread has `rows` runs of the depth, of a row's `parts`: see cuda_runs.c */
     bool unrolled; /* which of the depth is a number in each step's text */
 };
 struct making operand_making(const struct kernel *k, const struct operand *o, int rows, int depth);
+/* What a run of RUN of the depth reads: `width` elements beside each other from `first` on, of which
+ * element i is at[i]; -1: none, for its guard does not hold. */
+enum { RUN = 16 };
+struct run {
+    ex first;
+    int width;
+    int at[RUN];
+};
+/* False: it reads no such vector, or nobody knows which. Needs k->run. */
+bool operand_run(const struct kernel *k, const struct value_node *load, struct run *out);
+/* e at number i of run k->run. */
+ex operand_in_run(const struct kernel *k, ex e, int i);
 /* Why warps cannot make such tiles; NULL: they can. */
 const char *operand_unmakeable(const struct kernel *k, const struct operand *o, int rows, int depth,
                                struct arena *a);
@@ -608,6 +623,7 @@ int64_t matrix_tile_size(const struct layout *y, enum axis x);
  * which does every so manieth tile. */
 int64_t matrix_tiles(const struct kernel *k, const struct layout *y, enum axis x);
 int64_t matrix_clusters(const struct kernel *k, const struct layout *y);
+int64_t matrix_all_tiles(const struct kernel *k, const struct layout *y); /* along all axes */
 int64_t matrix_blocks(const struct kernel *k, const struct layout *y);
 /* Warps of a block along m or n, each of which has an equal part of the tile. */
 int product_warps(const struct layout *y, enum axis x);

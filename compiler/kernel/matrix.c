@@ -566,6 +566,21 @@ static void find_bounds(const struct kernel *k, const struct layout *y, struct p
     if (p->bounded) p->mean_steps = steps / (double)sampled;
 }
 
+/* Parts of the last tiles alone: the others have as many steps all. */
+static const char *check_tail(const struct kernel *k, int tail, const struct layout *y,
+                              struct product *p, struct arena *a) {
+    int64_t all = matrix_all_tiles(k, y);
+    if (!tail) return NULL;
+    if (p->by_warp) return "tail is a knob of mma=1";
+    if (p->parts == 1) return "tail=... needs split: in how many parts";
+    if (tail >= all)
+        return arena_printf(a, "tail=%d of %lld tiles: these are all", tail, (long long)all);
+    if (p->makers || p->steps || p->bounded || p->batches_beside)
+        return "tail is of tiles that have all steps, and are not made";
+    p->whole = all - tail;
+    return NULL;
+}
+
 const char *matrix_layout(const struct kernel *k, const struct config *c, struct layout *y,
                           struct arena *a) {
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n], depth = c->knob[KNOB_k];
@@ -606,7 +621,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     if (p->parts > least || p->parts > MOST_PARTS)
         return arena_printf(a, "split=%d of %lld steps; %d is the limit", p->parts,
                             (long long)least, MOST_PARTS);
-    int64_t part = round_up(steps, p->parts) / p->parts * depth;
+    int64_t part = (c->knob[KNOB_tail] ? steps : round_up(steps, p->parts) / p->parts) * depth;
     bool of_f32 = t == DT_F32 && p->a.dtype != DT_F32; /* in bf16, be it one plane */
     p->promotes = p->n_passes > 1 || of_f32 || (part > UNPROMOTED && t != DT_I32);
     int promote = of_bytes ? PROMOTE_F8 : p->a.dtype == DT_F32 ? PROMOTE_TF32 : PROMOTE_DEPTH;
@@ -649,9 +664,10 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     if (!p->by_warp && (bad = check_fit(k, c->knob[KNOB_fit], y, p, a))) return bad;
     if (k->over && (bad = check_readers(k, y, p, a))) return bad;
     /* Parts wait for each other: no block may have two of a tile. */
-    if (p->parts > k->limits->units * p->resident)
-        return arena_printf(a, "split=%d; %d blocks are at work at a time", p->parts,
-                            k->limits->units * p->resident);
+    if (p->parts > matrix_clusters(k, y))
+        return arena_printf(a, "split=%d; %lld of these are at work at a time", p->parts,
+                            (long long)matrix_clusters(k, y));
+    if ((bad = check_tail(k, c->knob[KNOB_tail], y, p, a))) return bad;
     y->ex = y->ur = 1;
     y->vec = 2;
     return NULL;
@@ -665,6 +681,7 @@ bool matrix_wide_config(const struct kernel *k, const struct config *c, struct c
     wide->knob[KNOB_pairs] = wide->knob[KNOB_fit] =
         0; /* three planes leave no room for two blocks */
     wide->knob[KNOB_k] = PROMOTE_DEPTH;
+    if (c->knob[KNOB_tail]) wide->knob[KNOB_tail] = wide->knob[KNOB_split] = 0;
     if (wide->knob[KNOB_n] > WIDEST) wide->knob[KNOB_n] = WIDEST;
     for (; wide->knob[KNOB_stages] > 1; wide->knob[KNOB_stages]--)
         if (!kernel_layout(k, wide, &y, a)) return true;
@@ -687,6 +704,10 @@ int64_t matrix_tiles(const struct kernel *k, const struct layout *y, enum axis x
     return round_up(x == AXIS_M ? p->a.rows : p->b.rows, each) / each;
 }
 
+int64_t matrix_all_tiles(const struct kernel *k, const struct layout *y) {
+    return matrix_tiles(k, y, AXIS_Z) * matrix_tiles(k, y, AXIS_M) * matrix_tiles(k, y, AXIS_N);
+}
+
 struct step_range matrix_steps(const struct kernel *k, const struct layout *y, int depth, int64_t z,
                                int64_t m, int64_t n) {
     int64_t rows = matrix_tile_size(y, AXIS_M), columns = matrix_tile_size(y, AXIS_N);
@@ -707,10 +728,9 @@ int64_t matrix_clusters(const struct kernel *k, const struct layout *y) {
 }
 
 int64_t matrix_blocks(const struct kernel *k, const struct layout *y) {
-    int64_t tiles =
-        matrix_tiles(k, y, AXIS_Z) * matrix_tiles(k, y, AXIS_M) * matrix_tiles(k, y, AXIS_N);
-    tiles *= y->product->parts;
+    const struct product *p = y->product;
+    int64_t tiles = p->whole + (matrix_all_tiles(k, y) - p->whole) * p->parts;
     int64_t resident = matrix_clusters(k, y);
-    if (y->product->sharing > 1) resident -= resident % y->product->sharing;
+    if (p->sharing > 1) resident -= resident % p->sharing;
     return (tiles < resident ? tiles : resident) * y->cluster;
 }

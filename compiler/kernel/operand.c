@@ -639,11 +639,77 @@ static bool is_linear_in_depth(const struct kernel *k, value_id v) {
     return x->kind == INST_LOAD && index_stride(k, x->index, AXIS_R) >= 0;
 }
 
+ex operand_in_run(const struct kernel *k, ex e, int i) {
+    struct exprs *p = k->ex;
+    ex from = k->axis[AXIS_R], to = ex_add(p, ex_mul(p, k->run, ex_const(p, RUN)), ex_const(p, i));
+    return ex_subst(p, e, &from, &to, 1);
+}
+
+/* Does the load's guard hold at element i of a run, as far as that depends on the depth? -1: who
+ * knows. */
+static int guard_in_run(const struct kernel *k, const struct value_node *x, int i) {
+    const struct value_node *g = x->guarded ? &k->values.at[x->args[0]] : NULL;
+    int64_t holds;
+    if (!g || !(g->mask & MASK_R)) return true;
+    if (g->kind != INST_INDEX || !ex_is_const(k->ex, operand_in_run(k, g->index, i), &holds))
+        return -1;
+    return holds != 0;
+}
+
+bool operand_run(const struct kernel *k, const struct value_node *x, struct run *out) {
+    int64_t least = 0, most = 0, at[RUN];
+    ex base = EX_NONE;
+    if (!k->run) return false;
+    for (int a = x->guarded; a < x->n_args; a++)
+        if (k->values.at[x->args[a]].mask & MASK_R) return false;
+    for (int i = 0; i < RUN; i++) {
+        int holds = guard_in_run(k, x, i);
+        ex index = operand_in_run(k, x->index, i);
+        if (holds < 0) return false;
+        out->at[i] = holds - 1;
+        if (!holds) continue;
+        if (base == EX_NONE) base = index;
+        if (!ex_is_const(k->ex, ex_sub(k->ex, index, base), &at[i])) return false;
+        if (at[i] < least) least = at[i];
+        if (at[i] > most) most = at[i];
+    }
+    if (base == EX_NONE || most - least >= RUN) return false;
+    out->width = (int)(most - least) + 1;
+    out->first = ex_add(k->ex, base, ex_const(k->ex, least));
+    for (int i = 0; i < RUN; i++)
+        if (!out->at[i]) out->at[i] = (int)(at[i] - least);
+    return !(out->width & (out->width - 1)) && ex_divides(k->ex, out->width, out->first);
+}
+
+/* Do rows lie apart, and along the depth what is read in vectors? */
+static bool is_made_of_runs(const struct kernel *k, const struct operand *o, int depth) {
+    enum { MOST_APART = 4 };
+    const bool *needed = kernel_parts(k, o->factor);
+    bool apart = false;
+    struct run run;
+    if (o->planes > 1 || dtype_bytes(o->dtype) != 2 || depth % RUN) return false;
+    for (value_id v = 0; v <= o->factor; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (!needed[v] || x->kind != INST_LOAD || !(x->mask & MASK_R)) continue;
+        if (!operand_run(k, x, &run)) return false;
+        int64_t step = load_first_step(k, x, o->axis);
+        apart |= step < 0 || step > MOST_APART;
+    }
+    return apart;
+}
+
 struct making operand_making(const struct kernel *k, const struct operand *o, int rows, int depth) {
     enum { GROUP = 128, EACH = 8 };
     struct making m = {.rows = rows > GROUP ? rows / GROUP : 1,
                        .parts = rows < GROUP ? GROUP / rows : 1};
     const bool *needed = kernel_parts(k, o->factor);
+    m.along = is_made_of_runs(k, o, depth);
+    if (m.along) {
+        m.parts = depth / RUN;
+        m.rows = rows * m.parts / GROUP;
+        m.pieces = RUN / EACH;
+        return m;
+    }
     m.pieces = depth / EACH / m.parts;
     for (value_id v = 0; v <= o->factor; v++)
         if (needed[v] && !is_linear_in_depth(k, v)) m.unrolled = true;
@@ -653,11 +719,20 @@ struct making operand_making(const struct kernel *k, const struct operand *o, in
 /* Neighbouring rows have to be neighbours in memory, or nearly. */
 const char *operand_unmakeable(const struct kernel *k, const struct operand *o, int rows, int depth,
                                struct arena *a) {
-    enum { MOST_APART = 4, MOST_DEPTH = 384, LEAST_ROWS = 32, MOST_ROWS = 256, EACH = 8 };
+    enum {
+        MOST_APART = 4,
+        MOST_DEPTH = 384,
+        LEAST_ROWS = 32,
+        MOST_ROWS = 256,
+        EACH = 8,
+        THREADS = 128
+    };
     const bool *needed = kernel_parts(k, o->factor);
-    if (rows < LEAST_ROWS || rows > MOST_ROWS || rows & (rows - 1))
-        return arena_printf(a, "tiles of %d rows are not made", rows);
     struct making m = operand_making(k, o, rows, depth);
+    bool shared = m.along ? rows * m.parts % THREADS == 0 : !(rows & (rows - 1));
+    if (rows < LEAST_ROWS || rows > MOST_ROWS || !shared)
+        return arena_printf(a, "tiles of %d rows are not made", rows);
+    if (m.along) return NULL;
     if (depth / EACH % m.parts) return "threads cannot share a row of tiles that are made";
     if (m.unrolled && o->depth > MOST_DEPTH)
         return arena_printf(a, "tiles of a depth of %lld are not made; %d is the limit",

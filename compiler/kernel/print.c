@@ -263,6 +263,8 @@ void block_print(struct buf *b, const struct block *p) {
     buf_printf(b, "\ngrid %lld blocks of %d threads, %d bytes shared", (long long)p->grid,
                y->threads, y->smem);
     if (y->split > 1) buf_printf(b, ", split %d", y->split);
+    if (p->config.knob[KNOB_tail])
+        buf_printf(b, " from tile %lld on", (long long)y->product->whole);
     if (y->last_block) buf_puts(b, ", finished by the last block");
     if (y->cluster > 1)
         buf_printf(b, y->apart ? ", %d for each row" : ", clusters of %d", y->cluster);

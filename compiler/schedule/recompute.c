@@ -39,7 +39,7 @@ enum {
     SMALL = 16,           /* times smaller than what is made of it */
     MAX_CLONES = 1 << 12, /* of a program: it must stay a small one */
     FEW = 128,            /* rows of a product that one tile has */
-    LEAST = 1 << 20,      /* bytes of a factor: a small one is in a cache when it is read */
+    LEAST = 1 << 13,      /* bytes of a factor */
 };
 
 struct readers {

@@ -95,9 +95,19 @@ int64_t tile_turns(const struct tile_program *t) {
 }
 
 int64_t tile_all(const struct tile_program *t) {
-    const struct kernel *k = t->block->kernel;
-    const struct layout *y = &t->block->layout;
-    return matrix_tiles(k, y, AXIS_Z) * matrix_tiles(k, y, AXIS_M) * matrix_tiles(k, y, AXIS_N);
+    return matrix_all_tiles(t->block->kernel, &t->block->layout);
+}
+
+int64_t tile_draws(const struct tile_program *t) {
+    const struct product *p = t->product;
+    return p->whole + (tile_all(t) - p->whole) * p->parts;
+}
+
+struct tile_drawn tile_drawn(const struct tile_program *t, int64_t i) {
+    const struct product *p = t->product;
+    if (i < p->whole) return (struct tile_drawn){i, 0, 1};
+    i -= p->whole;
+    return (struct tile_drawn){p->whole + i / p->parts, (int)(i % p->parts), p->parts};
 }
 
 void tile_place(const struct tile_program *t, int64_t i, int64_t *z, int64_t *m, int64_t *n) {
@@ -237,10 +247,7 @@ int64_t tile_pack_blocks(const struct tile_program *t, int ring) {
 
 /* A part of each block's tile, and a counter for each of its warpgroups. */
 static void place_parts(struct tile_program *t) {
-    const struct kernel *k = t->block->kernel;
-    const struct layout *y = &t->block->layout;
-    int64_t tiles = matrix_tiles(k, y, AXIS_Z) * matrix_tiles(k, y, AXIS_M) * y->cluster *
-                    matrix_tiles(k, y, AXIS_N);
+    int64_t tiles = (tile_all(t) - t->product->whole) * t->block->layout.cluster;
     t->workspace += tiles * t->product->parts * tile_part_floats(t) * 4;
     t->tickets = tiles * t->product->warpgroups * 4;
 }

@@ -195,11 +195,13 @@ static int64_t tiles_along(const struct machine *x, enum axis axis) {
     return matrix_tiles(x->t->block->kernel, &x->t->block->layout, axis);
 }
 
-static int64_t all_tiles(const struct machine *x) { return tile_all(x->t) * x->t->product->parts; }
+static struct tile_drawn drawn(const struct machine *x, const struct agent *g) {
+    return tile_drawn(x->t, g->tile);
+}
 
 static void place(const struct machine *x, const struct agent *g, int64_t *z, int64_t *m,
                   int64_t *n) {
-    tile_place(x->t, g->tile / x->t->product->parts, z, m, n);
+    tile_place(x->t, drawn(x, g).tile, z, m, n);
     int64_t *shared = x->t->product->shares_a ? n : m;
     *shared = *shared * x->blocks + g->rank;
     *m *= ring(x, TILE_A)->rows;
@@ -212,7 +214,7 @@ static void place(const struct machine *x, const struct agent *g, int64_t *z, in
 static int64_t step_number(const struct machine *x, const struct agent *g, int ahead) {
     int64_t z, m, n;
     place(x, g, &z, &m, &n);
-    return tile_batch_step(x->t, z, g->first + (g->step + ahead) * x->t->product->parts);
+    return tile_batch_step(x->t, z, g->first + (g->step + ahead) * drawn(x, g).parts);
 }
 
 static struct product_at product_of(const struct machine *x, const struct agent *g, bool fresh,
@@ -402,8 +404,7 @@ static void arrive(struct machine *x, const struct agent *g, int stage) {
 }
 
 static size_t place_of_sums(const struct machine *x, const struct agent *g) {
-    int parts = x->t->product->parts;
-    return (size_t)((g->tile / parts * x->blocks + g->rank) * x->readers + g->group);
+    return (size_t)((drawn(x, g).tile * x->blocks + g->rank) * x->readers + g->group);
 }
 
 static float *sums_of(const struct machine *x, struct agent *g) {
@@ -503,7 +504,7 @@ static void store(struct machine *x, const struct agent *g, int phase) {
     const struct tile_ring *b = ring(x, TILE_B);
     const float *sums = x->t->product->promotes ? g->total : g->sums;
     int64_t z, m, n, rows = kernel_size(k, AXIS_M), columns = kernel_size(k, AXIS_N);
-    int64_t parts = x->t->product->parts;
+    struct tile_drawn of = drawn(x, g);
     place(x, g, &z, &m, &n);
     for (int i = 0; i < group_rows(x); i++)
         for (int j = 0; j < b->rows; j++) {
@@ -511,7 +512,7 @@ static void store(struct machine *x, const struct agent *g, int phase) {
             row = operand_row(k, &x->t->product->a, row);
             column = operand_row(k, &x->t->product->b, column);
             if (row < 0 || column < 0) continue;
-            if ((i + j) % parts != g->tile % parts) continue; /* the share of another */
+            if ((i + j) % of.parts != of.part) continue; /* the share of another */
             size_t at = (size_t)((z * rows + row) * columns + column);
             if (x->written[at]) x->wrong = "an element is stored twice";
             x->written[at] = true;
@@ -533,11 +534,12 @@ static uint32_t matching_end(const struct tile_program *t, uint32_t at) {
 
 static void begin_tile(struct machine *x, struct agent *g) {
     size_t n = (size_t)(group_rows(x) * ring(x, TILE_B)->rows);
-    int64_t parts = x->t->product->parts, part = g->tile % parts, z, m, column;
-    tile_place(x->t, g->tile / parts, &z, &m, &column);
+    struct tile_drawn of = drawn(x, g);
+    int64_t z, m, column;
+    tile_place(x->t, of.tile, &z, &m, &column);
     struct step_range s = tile_steps_at(x->t, z, m, column);
-    g->first = s.first + part;
-    g->steps = (s.n - part + parts - 1) / parts;
+    g->first = s.first + of.part;
+    g->steps = (s.n - of.part + of.parts - 1) / of.parts;
     for (size_t i = 0; i < n && g->sums; i++) g->sums[i] = g->crossed[i] = NAN, g->total[i] = 0;
     g->crosses = true;
     g->held = g->kept = false;
@@ -556,7 +558,7 @@ static void turn(struct machine *x, struct agent *g) {
         if (++g->step < x->t->ahead) g->at = begin;
         g->stage = (int)(g->step % x->t->ahead);
     }
-    if (op == TILE_DRAW && (g->tile += clusters) < all_tiles(x)) {
+    if (op == TILE_DRAW && (g->tile += clusters) < tile_draws(x->t)) {
         g->at = begin;
         begin_tile(x, g);
     } else if (op == TILE_DRAW && x->t->ahead) {
@@ -658,9 +660,11 @@ static bool go_on(struct machine *x, struct agent *g) {
     case TILE_ADD: add(x, g); break;
     case TILE_CROSS: cross(x, g, c->n); break;
     case TILE_FOLD: break; /* how the total is kept is no business of who waits for whom */
-    case TILE_LEAVE: leave(x, g); break;
+    case TILE_LEAVE:
+        if (drawn(x, g).parts > 1) leave(x, g);
+        break;
     case TILE_MEET:
-        if (!meet(x, g, c->n)) return false;
+        if (drawn(x, g).parts > 1 && !meet(x, g, c->n)) return false;
         break;
     case TILE_STORE: store(x, g, c->n); break;
     case TILE_REDUCE: reduce(x, g, c->n); break;
@@ -779,7 +783,7 @@ const char *tile_run(const struct tile_program *t, const float *const in[RINGS],
     if ((t->ahead || t->issuers) && t->ring[TILE_A].rows % 2 == 0) x.readers = 2;
     WS_ASSERT((t->copiers || t->ahead) && x.blocks <= 4);
     poison(out, n);
-    size_t groups = (size_t)(all_tiles(&x) / t->product->parts * x.blocks * x.readers);
+    size_t groups = (size_t)(tile_all(t) * x.blocks * x.readers);
     x.left = NEW_ARRAY(a, float, groups *(size_t)(group_rows(&x) * t->ring[TILE_B].rows));
     x.n_left = NEW_ARRAY(a, int, groups);
     WS_ASSERT(t->block->phases.n <= MOST_PHASES);

@@ -237,6 +237,13 @@ int64_t tile_part_floats(const struct tile_program *t);
 /* Tiles of all blocks of a cluster; of the one drawn as number i, parts of the depth apart, which
  * it is along each axis; and its steps, of all parts. */
 int64_t tile_all(const struct tile_program *t);
+/* What is drawn: tiles, whole or a part of `parts` of one; numbers of these. */
+struct tile_drawn {
+    int64_t tile;
+    int part, parts;
+};
+struct tile_drawn tile_drawn(const struct tile_program *t, int64_t i);
+int64_t tile_draws(const struct tile_program *t);
 void tile_place(const struct tile_program *t, int64_t i, int64_t *z, int64_t *m, int64_t *n);
 struct step_range tile_steps_at(const struct tile_program *t, int64_t z, int64_t m, int64_t n);
 /* Who makes has the same of each tile's steps, all long or all short ones, unless who has a tile's

@@ -142,7 +142,7 @@ static void test_factors(void **state) {
          " %f = index(%w, [%i], [0])\n %t = permute(%f, [1, 0])\n %y = mm(%x, %t)\n return %y\n}\n",
          1, "computed again where it is read, saves"},
         /* small ones, and what is stored anyway */
-        {"graph(%x: bf16[16, 64], %w: i8[64, 64]) {\n %f = bfloat16(%w)\n %y = mm(%x, %f)\n"
+        {"graph(%x: bf16[16, 32], %w: i8[32, 64]) {\n %f = bfloat16(%w)\n %y = mm(%x, %f)\n"
          " return %y\n}\n",
          2, NULL},
         {"graph(%x: bf16[16, 4096], %w: i8[4096, 1024]) {\n %f = bfloat16(%w)\n"

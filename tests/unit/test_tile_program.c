@@ -351,6 +351,8 @@ static void test_numbers(void **state) {
         {tf32, "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
         {tf32_across, "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
         {tf32_across, "mma=1 m=128 n=32 k=32 stages=3 cluster=2 warps=12"},
+        {plain, "mma=1 m=64 n=64 k=32 stages=3 warps=8 split=2 tail=3"},
+        {plain, "mma=1 m=128 n=32 k=32 stages=3 warps=12 cluster=2 split=2 tail=5"},
         {tf32, "mma=1 m=64 n=32 k=16 stages=4 warps=8 split=3"},
         {tf32, "mma=2 m=64 n=32 k=32 tm=32 tn=16 stages=3 warps=4"},
         {sliding, "mma=1 m=64 n=64 k=32 stages=2 cluster=2 warps=8"},
