@@ -552,8 +552,8 @@ struct making {
     bool unrolled; /* which of the depth is a number in each step's text */
 };
 struct making operand_making(const struct kernel *k, const struct operand *o, int rows, int depth);
-/* What a run of n along r, RUN at most, reads: `width` elements beside each other from `first` on, of which
- * element i is at[i]; -1: none, for its guard does not hold. */
+/* What a run of n along r, RUN at most, reads: `width` elements beside each other from `first` on,
+ * of which element i is at[i]; -1: none, for its guard does not hold. */
 enum { RUN = 16 };
 struct run {
     ex first;
