@@ -13,6 +13,9 @@
 #define UPDATED                                                                                    \
     "graph(%x: f32[136, 72] = L['x'], %w: f32[24, 72] = KIND L['self'].w) {\n"                     \
     "  %t = t(%w)\n  %y = matmul(%x, %t)\n  %u = mul(%w, 2)\n  return %y, %w = %u\n}\n"
+#define QUANTISED                                                                                  \
+    "graph(%x: bf16[16, 128] = L['x'], %w: i8[64, 128] = KIND L['self'].w) {\n"                    \
+    "  %f = bfloat16(%w)\n  %t = t(%f)\n  %y = matmul(%x, %t)\n  return %y\n}\n"
 #define WINDOWS                                                                                    \
     "graph(%x: f32[2, 16, 9, 9] = L['x'], %w: f32[32, 16, 3, 3] = KIND L['self'].w) {\n"           \
     "  %y = convolution(%x, %w, None, [1, 1], [1, 1])\n  return %y\n}\n"
@@ -89,6 +92,12 @@ static void test_factors(void **state) {
     }
 }
 
+/* An image at load, or tiles of bytes that warps make in each call: both are right. */
+static void test_quantised(void **state) {
+    (void)state;
+    assert_int_equal(run(QUANTISED, "parameter", true, "sm_90a").load, 1);
+}
+
 static void test_updated(void **state) {
     (void)state;
     assert_int_equal(run(UPDATED, "buffer", true, "sm_90a").load, 0);
@@ -96,6 +105,7 @@ static void test_updated(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_factors),
+                                       cmocka_unit_test(test_quantised),
                                        cmocka_unit_test(test_updated)};
     return cmocka_run_group_tests_name("compile_load", tests, NULL, NULL);
 }
