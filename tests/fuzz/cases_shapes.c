@@ -171,19 +171,6 @@ static const char *const shapes[] = {
     " %i = argmin(%y, 1)\n %b = amin(%y, 0)\n return %s, %a, %i, %b\n}\n",
     "graph(%x: i8[3, 9001], %y: i8[40, 6]) {\n %s = sum(%x, 1)\n %t = sum(%x, 1, dtype=i8)\n"
     " %c = cumsum(%y, 0, dtype=i16)\n %m = cummax(%y, 1)\n return %s, %t, %c, %m\n}\n",
-    /* numbers that share a byte, of a row's product */
-    "graph(%x: bf16[1, 192], %w: u8[40, 96], %s: bf16[40, 3, 1]) {\n %l = bitwise_and(%w, 15)\n"
-    " %h = bitwise_right_shift(%w, 4)\n %u = unsqueeze(%l, 2)\n %v = unsqueeze(%h, 2)\n"
-    " %c = cat([%u, %v], 2)\n %i = to(%c, i8)\n %q = sub(%i, 8)\n %f = to(%q, bf16)\n"
-    " %g = view(%f, [40, 3, 64])\n %b = mul(%g, %s)\n %d = view(%b, [40, 192])\n"
-    " %t = permute(%d, [1, 0])\n %z = mm(%x, %t)\n return %z\n}\n",
-    /* products with diagonals: rows, columns, both, a batch of them */
-    "graph(%x: f32[40], %y: f32[40, 33]) {\n %i = arange(0, 40)\n %j = unsqueeze(%i, 1)\n"
-    " %c = eq(%i, %j)\n %s = unsqueeze(%x, 1)\n %f = where(%c, %s, 0)\n %z = mm(%f, %y)\n"
-    " %t = permute(%y, [1, 0])\n %w = mm(%t, %f)\n %v = mm(%w, %f)\n return %z, %v\n}\n",
-    "graph(%x: bf16[3, 16], %y: bf16[3, 24, 16]) {\n %i = arange(0, 16)\n %j = unsqueeze(%i, 1)\n"
-    " %c = eq(%i, %j)\n %b = to(%c, bf16)\n %s = unsqueeze(%x, 1)\n %f = mul(%b, %s)\n"
-    " %z = bmm(%y, %f)\n return %z\n}\n",
     "graph(%x: i8[9, 12], %y: i8[12, 7]) {\n %z = matmul(%x, %y)\n %w = add(%z, 100)\n"
     " return %w\n}\n",
     /* what leaves the type's bits is cut off before anything reads it */
@@ -347,6 +334,19 @@ static const char *const shapes[] = {
     " %m = amax(%x, 0)\n return %s, %m\n}\n",
     "graph(%x: f16[300, 6]) {\n %q = mul(%x, 0.01)\n %p = add(%q, 1)\n %c = cumprod(%p, 0)\n"
     " return %c\n}\n",
+    /* numbers that share a byte, of a row's product */
+    "graph(%x: bf16[1, 192], %w: u8[40, 96], %s: bf16[40, 3, 1]) {\n %l = bitwise_and(%w, 15)\n"
+    " %h = bitwise_right_shift(%w, 4)\n %u = unsqueeze(%l, 2)\n %v = unsqueeze(%h, 2)\n"
+    " %c = cat([%u, %v], 2)\n %i = to(%c, i8)\n %q = sub(%i, 8)\n %f = to(%q, bf16)\n"
+    " %g = view(%f, [40, 3, 64])\n %b = mul(%g, %s)\n %d = view(%b, [40, 192])\n"
+    " %t = permute(%d, [1, 0])\n %z = mm(%x, %t)\n return %z\n}\n",
+    /* products with diagonals: rows, columns, both, a batch of them */
+    "graph(%x: f32[40], %y: f32[40, 33]) {\n %i = arange(0, 40)\n %j = unsqueeze(%i, 1)\n"
+    " %c = eq(%i, %j)\n %s = unsqueeze(%x, 1)\n %f = where(%c, %s, 0)\n %z = mm(%f, %y)\n"
+    " %t = permute(%y, [1, 0])\n %w = mm(%t, %f)\n %v = mm(%w, %f)\n return %z, %v\n}\n",
+    "graph(%x: bf16[3, 16], %y: bf16[3, 24, 16]) {\n %i = arange(0, 16)\n %j = unsqueeze(%i, 1)\n"
+    " %c = eq(%i, %j)\n %b = to(%c, bf16)\n %s = unsqueeze(%x, 1)\n %f = mul(%b, %s)\n"
+    " %z = bmm(%y, %f)\n return %z\n}\n",
 };
 
 /* Rows and their columns, so wide for a small device that clusters share them. */
