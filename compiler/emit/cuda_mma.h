@@ -63,6 +63,7 @@ void put_take(struct emitter *w, const struct tile_program *t, const struct tile
 void put_make(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
 
 /* cuda_runs.c: the two of tiles that are made of runs of the depth. */
+void declare_runs(struct emitter *w, const struct tile_ring *r);
 void put_take_runs(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
 void put_make_runs(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
 

@@ -95,7 +95,7 @@ struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limi
                                enum fusing what, struct arena *a);
 /* needs groups; adds nests to the loops */
 void schedule_recompute(struct schedule *s, const struct device_limits *limits);
-void schedule_order(struct schedule *s);     /* needs groups; breaks group indices held elsewhere */
+void schedule_order(struct schedule *s); /* needs groups; breaks group indices held elsewhere */
 /* at_load.c: which groups run at load, and what is `fixed`; for eager nothing is. Needs order. */
 void schedule_at_load(struct schedule *s, bool eager);
 void schedule_memory(struct schedule *s); /* needs both */
