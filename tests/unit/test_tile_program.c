@@ -356,6 +356,7 @@ static void test_numbers(void **state) {
         {tf32, "mma=1 m=64 n=32 k=16 stages=4 warps=8 split=3"},
         {tf32, "mma=2 m=64 n=32 k=32 tm=32 tn=16 stages=3 warps=4"},
         {sliding, "mma=1 m=64 n=64 k=32 stages=2 cluster=2 warps=8"},
+        {sliding, "mma=1 m=64 n=32 k=32 stages=2 warps=8 split=2 tail=1"},
         {pointwise, "mma=1 m=128 n=64 k=64 stages=2 cluster=2 warps=12"},
         {deep, "mma=1 m=64 n=16 k=64 stages=2 cluster=2 warps=8 split=2 pairs=1"},
         {sliding, "mma=1 m=64 n=32 k=32 stages=3 warps=8 split=2"},
