@@ -54,7 +54,8 @@
  *   T14 of a left factor that threads read into registers a DOT is drained, with none under way,
  *       before the step ends;
  *   T15 each tile is drawn once, and has all steps along the depth whose terms count (bounded):
- *       what is made, or stays, has all steps of every tile;
+ *       what is made, or stays, has all steps of every tile; and where the last tiles alone are
+ *       in parts, no others differ in steps;
  *   T16 lines of bytes, and of tf32, run along the depth, which goes by whole instructions;
  *   T17 sums that lie in tensor memory begin behind a WAIT_READ and end with an OFFER, one for each
  *       READ; each step's products are followed by a RELEASE, and no other role has any;

@@ -357,6 +357,10 @@ static const char *check_draws(struct checker *c) {
             return arena_printf(c->arena, "T15: tile %d is drawn twice", t->order[i]);
         drawn[t->order[i]] = true;
     }
+    if (t->product->whole && (t->product->whole >= n || t->product->parts < 2))
+        return "T15: no tile is in parts";
+    if (t->product->whole && (t->product->bounded || t->product->steps || t->product->makers))
+        return "T15: whole tiles differ in steps";
     if (t->product->bounded && (t->product->makers || tile_staying(t) || t->product->steps))
         return "T15: tiles differ in steps";
     return NULL;
