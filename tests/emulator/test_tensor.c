@@ -1,5 +1,6 @@
-/* Products whose sums lie in tensor memory: a right kernel passes in every order and computes what a
- * plain loop computes; of wrong ones the mistake is found, or the numbers are wrong, in every order. */
+/* Products whose sums lie in tensor memory: a right kernel passes in every order and computes what
+ * a plain loop computes; of wrong ones the mistake is found, or the numbers are wrong, in every
+ * order. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +20,8 @@
 static const char TENSOR_TEXT[] =
     "enum { NO_BUG, NO_READ_WAIT, NO_FULL_WAIT, NO_EMPTY, FREE_EARLY, NO_OFFER_WAIT, NO_LD_WAIT,\n"
     "       NO_BEFORE, NO_AFTER, NO_AFTER_ISSUE, EARLY_ARRIVE, COLUMN, SET, LANES, VERSION,\n"
-    "       SWIZZLE, STRIDE, SAYS_COLUMNS, SAYS_ROWS, SAYS_TYPE, SAYS_SUMS, SAYS_MAJOR, SAYS_OTHER,\n"
+    "       SWIZZLE, STRIDE, SAYS_COLUMNS, SAYS_ROWS, SAYS_TYPE, SAYS_SUMS, SAYS_MAJOR, "
+    "SAYS_OTHER,\n"
     "       KIND, ADDS, NO_FREE, NO_MAKE, FEW_COLUMNS, NO_MEETING, FREED_OTHER };\n"
     "template <int BUG> K_DEVICE unsigned long long operand(unsigned char *s, int d) {\n"
     "    enum { SAYS = BUG == SWIZZLE ? 64 : 128 };\n"
@@ -32,11 +34,13 @@ static const char TENSOR_TEXT[] =
     "    extern __shared__ __align__(1024) unsigned char k_smem[];\n"
     "    __shared__ unsigned long long full[2], empty[2], offered[SETS], read[SETS];\n"
     "    __shared__ unsigned at_tensor[4];\n"
-    "    enum { COLUMNS = BUG == FEW_COLUMNS ? 32 : 64 * SETS, A = ROWS * 128, STAGE = A + 8192 };\n"
+    "    enum { COLUMNS = BUG == FEW_COLUMNS ? 32 : 64 * SETS, A = ROWS * 128, STAGE = A + 8192 "
+    "};\n"
     "    const int t = (int)threadIdx.x, tiles = (m + ROWS - 1) / ROWS, steps = (k + 63) / 64;\n"
     "    if (t == 0) {\n"
     "        for (int i = 0; i < 2; i++) k_mbar_init(full + i, 1), k_mbar_init(empty + i, 1);\n"
-    "        for (int i = 0; i < SETS; i++) k_mbar_init(offered + i, 1), k_mbar_init(read + i, 4);\n"
+    "        for (int i = 0; i < SETS; i++) k_mbar_init(offered + i, 1), k_mbar_init(read + i, "
+    "4);\n"
     "        k_fence_mbar_init();\n"
     "    }\n"
     "    if (t / 32 == 1 && BUG != NO_MAKE) k_tensor_make<COLUMNS>(k_in_shared(at_tensor));\n"
@@ -69,7 +73,8 @@ static const char TENSOR_TEXT[] =
     "            if (BUG != NO_FULL_WAIT) k_mbar_wait(full + s, phase);\n"
     "            if (BUG != NO_AFTER_ISSUE) k_tensor_fence_after();\n"
     "            for (int d = 0; d < 64; d += 16)\n"
-    "                k_tensor_multiply<BUG == KIND ? 1 : 0>(tensor + set * 64, operand<BUG>(at, d),\n"
+    "                k_tensor_multiply<BUG == KIND ? 1 : 0>(tensor + set * 64, operand<BUG>(at, "
+    "d),\n"
     "                    operand<NO_BUG>(at + A, d), what, BUG == ADDS || i % steps + d);\n"
     "            if (BUG == FREE_EARLY) k_mbar_arrive(empty + s);" /* no line of its own */
     "            else k_tensor_commit(k_in_shared(empty + s));\n"
