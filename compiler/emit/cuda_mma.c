@@ -424,7 +424,7 @@ static void declare_sums(struct emitter *w, const struct tile_program *t) {
     if (!t->ahead && !t->product->tensor) line(w, "(void)before;");
     if (!t->product->promotes) return;
     line(w, "float total[%d];", sums);
-    if (t->product->pairs) line(w, "float crossed[%d];", sums);
+    if (t->product->pairs && !t->product->tensor) line(w, "float crossed[%d];", sums);
     if (f->levels) line(w, "float above[%d][%d];", sums, f->levels);
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = 0; i < %d; i++)", sums);
@@ -454,12 +454,18 @@ void put_add(struct emitter *w, const struct tile_program *t) {
 }
 
 static void put_cross(struct emitter *w, const struct tile_program *t, int steps) {
-    close_brace(w);
-    line(w, "k_wgmma_wait<0>();");
+    bool tensor = t->product->tensor;
+    if (tensor) {
+        open_tensor_cross(w, t, steps);
+    } else {
+        close_brace(w);
+        line(w, "k_wgmma_wait<0>();");
+    }
     line(w, "const float by = k_now(unscale * 0x1p-%df);", PAIR_SHIFT);
     line(w, "#pragma unroll");
-    line(w, "for (int i = 0; i < %d; i++) total[i] += crossed[i] * by;",
-         product_thread_sums(t->product));
+    line(w, "for (int i = 0; i < %d; i++) total[i] += %s[i] * by;", product_thread_sums(t->product),
+         tensor ? "sums" : "crossed");
+    if (tensor) close_brace(w);
 }
 
 static void put_loop(struct emitter *w, const char *first, const char *end) {
@@ -506,7 +512,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             line(w, "const int s = step;");
             break;
         case TILE_LOOP:
-            if (!copies && t->product->pairs)
+            if (!copies && t->product->pairs && !tensor)
                 put_loops_of_pairs(w);
             else
                 put_loop(w, "int step = 0", "steps");
@@ -547,10 +553,12 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
         case TILE_WAIT_READ:
         case TILE_RELEASE:
         case TILE_OFFER:
-        case TILE_READ: put_tensor_inst(w, t, x->op); break;
+        case TILE_WAIT_CROSSED:
+        case TILE_OFFER_CROSSED:
+        case TILE_READ: put_tensor_inst(w, t, x); break;
         case TILE_WAIT_FULL:
             if (tensor)
-                put_tensor_inst(w, t, x->op);
+                put_tensor_inst(w, t, x);
             else
                 line(w, "k_mbar_wait_block(full + s * 8, phase);");
             break;
@@ -653,7 +661,6 @@ static void put_barriers(struct emitter *w, const struct tile_program *t) {
     close_brace(w);
     if (tensor) put_tensor_barriers(w, t);
     line(w, w->y->cluster > 1 ? "k_cluster_sync();" : "__syncthreads();");
-    if (tensor) put_tensor_place(w, t);
 }
 
 void put_verdict_parameter(struct emitter *w, const struct tile_program *t, struct ws_launch *l) {
@@ -739,6 +746,7 @@ static void put_product(struct emitter *w, const struct tile_program *t) {
     line(w, "k_enter();");
     if (t->product->pairs) put_if_wide(w, t);
     put_unless_wide(w, t);
+    if (t->product->tensor) put_tensor_place(w, t);
     put_code(w, t);
     if (t->product->tensor)
         put_tensor_end(w, t);

@@ -31,7 +31,7 @@ static const struct {
 
 /* Is that a config of sums in tensor memory? */
 static bool is_tensor(const char *config) {
-    static const char *const others[] = {"pairs=1", "make=", "m=192"};
+    static const char *const others[] = {"make=", "m=192"};
     if (!config || !strstr(config, "mma=1")) return false;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strstr(config, others[i])) return false;
