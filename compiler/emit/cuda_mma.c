@@ -52,13 +52,17 @@ static void open_thread(struct emitter *w, int thread) {
 /* Those that copy, and those that issue, are one warpgroup: they change registers together. */
 static void put_tensor_roles(struct emitter *w, const struct tile_program *t, enum role role) {
     int registers = product_registers(t->product, role == MULTIPLIES);
-    if (role == COPIES) {
+    if (role == COPIES && tile_made(t)) {
+        open_brace(w, "if (threadIdx.x < %d)", t->copiers);
+        put_places_of_makers(w, t);
+    } else if (role == COPIES) {
         open_brace(w, "if (threadIdx.x < %d)", WARPGROUP);
         put_registers(w, t, registers);
         open_brace(w, "if (threadIdx.x < %d)", t->copiers);
         open_thread(w, 0);
     } else if (role == ISSUES) {
-        open_brace(w, "else if (threadIdx.x < %d)", 2 * t->copiers);
+        int others = tile_made(t) ? WARPGROUP : w->k->limits->warp;
+        open_brace(w, "else if (threadIdx.x < %d)", t->copiers + others);
         open_thread(w, t->copiers);
         put_tensor_role(w, t, true);
     } else {
@@ -101,10 +105,10 @@ static void put_role(struct emitter *w, const struct tile_program *t, enum role 
 
 static void end_role(struct emitter *w, const struct tile_program *t, enum role role) {
     close_brace(w);
-    if (role == MULTIPLIES || tile_made(t)) return;
+    if (role == MULTIPLIES || (role == COPIES && tile_made(t))) return;
     line(w, "__syncwarp();");
     close_brace(w);
-    if (role == ISSUES || !t->product->tensor) close_brace(w);
+    if (!t->product->tensor || (role == ISSUES && !tile_made(t))) close_brace(w);
 }
 
 /* The steps whose terms may count for the tile, which all blocks of a cluster have. */

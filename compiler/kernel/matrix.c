@@ -256,6 +256,7 @@ static int makers_registers(const struct product *p, bool multiplies) {
 /* A multiprocessor has 512 for each thread of a warpgroup. */
 int product_registers(const struct product *p, bool multiplies) {
     if (p->resident > 1) return multiplies ? p->multiplier_registers : p->copier_registers;
+    if (p->makers && p->tensor) return 0;
     if (p->makers) return makers_registers(p, multiplies);
     if (p->tensor && p->group_threads > GROUP_THREADS) return multiplies ? 232 : 40;
     if (p->warpgroups == 1) return 0;
@@ -268,7 +269,6 @@ static const char *check_makers(const struct kernel *k, const struct config *c,
     enum { MOST = 2, WIDEST = 192 };
     if (p->makers > MOST) return arena_printf(a, "make=%d; %d is the limit", p->makers, MOST);
     if (p->by_warp) return "make is a knob of mma=1";
-    if (p->tensor) return "make is no knob of tcgen05";
     if (product_is_of_bytes(k)) return "tiles of bytes are not made";
     if (p->resident > 1) return "blocks that make tiles have a multiprocessor each";
     if (p->pairs)
@@ -370,6 +370,7 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     const char *bad = p->tensor ? check_tensor(k, c, p, a) : NULL;
     if (bad) return bad;
     y->threads = p->warpgroups * p->group_threads + (p->makers ? p->makers : 1) * GROUP_THREADS;
+    if (p->tensor && p->makers) y->threads += GROUP_THREADS; /* one of which issues */
     if ((int64_t)p->resident * y->threads > k->limits->max_threads_unit)
         return arena_printf(a, "fit=%d blocks of %d threads", p->resident, y->threads);
     if (p->resident > 1) share_registers(k, p, y->threads);
@@ -382,7 +383,7 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
                             128 / dtype_bytes(p->a.dtype));
     int sums = product_thread_sums(p) * product_arrays(p), most = product_registers(p, true);
     int others = 40 + left_registers(p);
-    if (!most) most = 232;
+    if (!most) most = p->tensor && p->makers ? product_launch_registers(k, p, y->threads) : 232;
     if (sums + others > most)
         return arena_printf(a, "%d sums a thread; %d is the limit", sums, most - others);
     y->smem = product_barrier_bytes(p, MOST_STAGES) + 1024;

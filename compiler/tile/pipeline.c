@@ -185,8 +185,8 @@ void tile_pipeline(struct tile_program *t) {
     }
     t->copiers = WARPGROUP * (t->product->makers ? t->product->makers : 1);
     if (t->product->tensor) { /* a warp copies; one of the others of its warpgroup issues */
-        t->copiers = t->block->kernel->limits->warp;
-        t->issuers = WARPGROUP - t->copiers;
+        if (!t->product->makers) t->copiers = t->block->kernel->limits->warp;
+        t->issuers = t->product->makers ? WARPGROUP : WARPGROUP - t->copiers;
         put_copiers(t, code, n);
         put_issuers(t, code, n);
         put_readers(t, code, n);

@@ -16,6 +16,16 @@ static const char bytes[] = "graph(%a: i8[130, 208], %b: u8[208, 40]) {\n"
 static const char tf32[] = "graph(%a: f32[130, 200], %b: f32[200, 136]) products tf32 {\n"
                            "  %c: f32[130, 136] = mm(%a, %b)\n"
                            "  return %c\n}\n";
+/* windows, of 17 channels with holes, and of few */
+static const char sliding[] =
+    "graph(%x: bf16[2, 34, 9, 7], %w: bf16[80, 17, 3, 2]) {\n"
+    "  %c: bf16[2, 80, 4, 7] = convolution(%x, %w, None, [2, 1], [1, 1], [2, 2], False, 0, 2)\n"
+    "  return %c\n}\n";
+static const char first[] =
+    "graph(%x: bf16[2, 3, 23, 21], %w: bf16[40, 3, 7, 7]) {\n"
+    "  %c: bf16[2, 40, 12, 11] = convolution(%x, %w, None, [2, 2], [3, 3])\n"
+    "  return %c\n}\n";
+
 /* pairs: 67 steps, of which 64 have crossed sums of their own; of too small a depth */
 static const char deep[] = "graph(%a: f32[40, 4264], %b: f32[4264, 24]) {\n"
                            "  %c: f32[40, 24] = mm(%a, %b)\n"
@@ -133,6 +143,9 @@ static void test_numbers(void **state) {
         {plain, "mma=1 m=64 n=32 k=16 stages=2 warps=8"},
         {wide, "mma=1 m=64 n=32 k=64 stages=2 warps=8"},
         {deep, of_pairs},
+        {sliding, "mma=1 m=64 n=64 k=32 stages=2 warps=12 make=1"},
+        {sliding, "mma=1 m=128 n=32 k=32 stages=3 warps=20 make=2 split=2"},
+        {first, "mma=1 m=64 n=32 k=32 stages=3 warps=16 make=2"}, /* turns go on */
         {deep, "mma=1 m=64 n=16 k=64 stages=2 cluster=2 warps=8 split=2 pairs=1"},
         {wide, promoted},
         {wide, "mma=1 m=128 n=64 k=64 stages=2 warps=12 split=4"},
@@ -258,7 +271,7 @@ static void test_refused(void **state) {
         {plain, "mma=1 m=192 n=64 k=64 stages=2 warps=16", "needs an m of 64 or 128"},
         {plain, "mma=1 m=128 n=72 k=64 stages=2 warps=12", "needs an n of sixteens"},
         {bytes, "mma=1 m=64 n=24 k=64 stages=2 warps=8", "needs an n of sixteens"},
-        {plain, "mma=1 m=64 n=64 k=64 stages=2 warps=8 make=1", "make is no knob of tcgen05"},
+        {plain, "mma=1 m=64 n=64 k=64 stages=2 warps=12 make=1", "no factor is packed"},
         {shallow, "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1", "needs a depth of 1024"},
         {wide, "mma=1 m=128 n=256 k=64 stages=2 warps=12", "256 sums a thread"},
     };
