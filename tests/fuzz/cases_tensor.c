@@ -20,7 +20,7 @@ static const struct {
      "mma=1 m=128 n=64 k=64 stages=3 warps=12 fit=2"},
     {"graph(%x: f32[200, 328], %y: f32[328, 136]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=1 m=128 n=96 k=64 stages=2 warps=12"},
-    /* pairs: crossed sums of several tiles, out of their range, lines of both planes, what is reduced */
+    /* pairs: crossed sums of several tiles, out of their range, lines of both planes, reduced */
     {"graph(%x: f32[300, 1096], %y: f32[1096, 40]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=1 m=64 n=32 k=64 stages=3 warps=8 pairs=1"},
     {"graph(%x: f32[70, 1024], %y: f32[1024, 40]) {\n %m = gt(%x, 2)\n"
