@@ -584,6 +584,8 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
 bool matrix_wide_config(const struct kernel *k, const struct config *c, struct config *wide,
                         struct arena *a);
 enum { TENSOR_COLUMNS = 512 }; /* of a multiprocessor's tensor memory */
+/* Have crossed sums a set of their own there? */
+bool product_crosses_in_tensor(const struct product *p);
 /* Bytes of the barriers of a block's stages, and of its sums in tensor memory. */
 int product_barrier_bytes(const struct product *p, int stages);
 int product_groups(const struct product *p); /* warpgroups that multiply, or read sums */
