@@ -47,7 +47,7 @@ static value_id maximum_below(const struct kernel *k, value_id v) {
     plain(k, &f);
     plain(k, &of);
     /* What is the same all along the row is computed once, after the maximum. */
-    bool varies = k->values.at[f].mask & (k->kind == KERNEL_MATMUL ? k->over : MASK_R);
+    bool varies = k->values.at[f].mask & (k->over ? k->over : MASK_R);
     return f == of && varies && dtype_is_float(max->dtype) ? m : NO_VALUE;
 }
 

@@ -458,6 +458,20 @@ static void propose_warps(struct space *s) {
         }
 }
 
+/* Chained products: rows of a block, of a warp, what is between at a time. */
+static void propose_chained(struct space *s) {
+    static const int tiles[][3] = {
+        /* m, tm, n */
+        {128, 32, 64}, {128, 16, 64}, {128, 16, 128}, {64, 16, 64},  {64, 16, 128}, {64, 32, 64},
+        {128, 32, 32}, {128, 16, 32}, {64, 16, 32},   {32, 16, 64},  {32, 16, 32},  {16, 16, 64},
+        {16, 16, 32},  {16, 16, 16},  {128, 32, 128}, {256, 32, 64}, {64, 32, 32},
+    };
+    for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
+        for (int stages = 2; stages <= 3; stages++)
+            propose(s, CONFIG(K(m, tiles[i][0]), K(n, tiles[i][2]), K(tm, tiles[i][1]), K(mma, 2),
+                              K(stages, stages), K(warps, tiles[i][0] / tiles[i][1])));
+}
+
 static void propose_matmul(struct space *s) {
     propose_mma(s);
     propose_warps(s);
@@ -728,6 +742,8 @@ static struct space all_configs(const struct kernel *k, struct arena *a) {
         propose_cpu(&s);
     else if (k->kind == KERNEL_MATMUL)
         propose_matmul(&s);
+    else if (k->kind == KERNEL_CHAINED)
+        propose_chained(&s);
     else if (k->kind == KERNEL_POINTWISE)
         propose_pointwise(&s);
     else if (k->columns)

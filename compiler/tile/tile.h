@@ -55,7 +55,9 @@
  *       before the step ends;
  *   T15 each tile is drawn once, and has all steps along the depth whose terms count (bounded):
  *       what is made, or stays, has all steps of every tile;
- *   T16 lines of bytes, and of tf32, run along the depth, which goes by whole instructions.
+ *   T16 lines of bytes, and of tf32, run along the depth, which goes by whole instructions;
+ *   T17 of chained products, rows and the second sums BEGIN before the LOOP, in each step of which a
+ *       FILL, a DOT, a RELATE and a DOT_SECOND follow each other, and are stored behind it.
  *
  * Where the epilogue reduces, the store is followed by
  *
@@ -136,12 +138,14 @@ struct tile_ring {
     int blocks; /* of a cluster that copy a part each, for all of them; 1: none */
 };
 
-enum { RINGS = 2, TILE_A = 0, TILE_B = 1 };
+enum { RINGS = 2, TILE_A = 0, TILE_B = 1, TILE_C = 2 /* chained */ };
 
 struct tile_program {
     struct arena *arena;
     const struct block *block;
-    const struct product *product;
+    const struct product *product; /* NULL of chained ones */
+    const struct chained *chained; /* NULL of others; these have no rings, but one tile of a, and
+                                      stages of b and c */
     struct tile_ring ring[RINGS];
     VEC(struct tile_inst) code;
     int threads;  /* of a block */
@@ -167,6 +171,16 @@ struct tile_program {
 
 /* dot.c: a product's block program as a tile program without roles and waits. */
 struct tile_program *tile_dot(const struct block *p, struct arena *a);
+/* chained.c: chained products' block program as one that copies ahead; why it is wrong, or NULL;
+ * its head as text. */
+struct tile_program *tile_chained(const struct block *p, struct arena *a);
+const char *tile_verify_chained(const struct tile_program *t, struct arena *a);
+void tile_print_chained(struct buf *b, const struct tile_program *t);
+/* What such a program makes of factors a[z][m][r], b[z][n][r], c[z][n][c], in out[z][m][c]: rows of
+ * a b^T, x say, times c; relative: of exp(x - max x). Copies land as late as they may, or at once,
+ * by `seed`; what nobody has written is NaN. */
+const char *tile_run_chained(const struct tile_program *t, const float *const in[3], float *out,
+                             bool relative, uint64_t seed, struct arena *a);
 /* Blocks of the launch that packs an operand, whose threads have eight elements at a time; of those
  * that are turned, tiles of so many lines and elements. */
 enum { PACK_EACH = 8, PACK_THREADS = 256, PACK_TILE = 64 };

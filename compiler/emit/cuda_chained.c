@@ -1,0 +1,470 @@
+/* cuda_chained.c: chained products by warps, in CUDA C++ from sm_80 on. A warp has some rows of both
+ * products, of the first one the tile at hand:
+ *
+ *     copy A        pieces of the block's rows, once
+ *     begin         float out[64], a7[1][2], a10[1][2];
+ *     loop          for (int step = 0; step < steps; step++) {
+ *     dot               sums = the tile's
+ *     relate            float x7 = -inf, ...; sums[..] = v6;       what stands on no row yet
+ *                       a7 = max(a7, x7); by = exp(before - a7);
+ *                       sums[..] = v9 = exp(v6 - b7); x10 += v9;   what is relative to the maximum
+ *                       a10 = a10 * by + x10; out[..] *= by;
+ *     dot second        out += sums in 16 bits, which are a left factor as they lie, times the tile
+ *     store             v11 = 1 / a10, v15 = out[..] * v11
+ *
+ * Elements behind the last column are none: maxima leave them out, and as terms they are 0. What is
+ * relative to the maximum of a row that has none but -inf is so to 0; in the end it is no number, as
+ * exp(-inf - -inf) is. */
+#include "emit/cuda_mma.h"
+
+enum { OCTET = 8, PAIR = 2, SIXTEEN = 16, MOST_ROUNDS = 8 };
+
+static const struct chained *chained(const struct emitter *w) { return w->y->chained; }
+
+static const char *const axis_name[] = {"x", "r", "z", "m", "n", "c"};
+
+static int sixteens(const struct emitter *w) { return chained(w)->warp_rows / SIXTEEN; }
+static int octets(const struct emitter *w) { return w->y->br / OCTET; }
+static int column_octets(const struct emitter *w) { return chained(w)->columns / OCTET; }
+
+static void open_loop(struct emitter *w, const char *i, int n) {
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int %s = 0; %s < %d; %s++)", i, i, n, i);
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+/* Elements that are no vectors in memory, or are computed. */
+static void put_elements(struct emitter *w, const struct factor *f, const char *place) {
+    const char *t = memory_type(w, f->dtype);
+    enum axis along = f->across ? f->axis : f->along;
+    line(w, "k_pack<%s, %d> x;", t, OCTET);
+    line(w, "float v[%d];", OCTET);
+    open_loop(w, "e", OCTET);
+    line(w, "v[e] = 0;");
+    line(w, "const k_idx %s = %s0 + e;", axis_name[along], axis_name[along]);
+    open_brace(w, "if (inside && %s < n%s)", axis_name[along], axis_name[along]);
+    for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
+    line(w, "v[e] = %s;", put_expression(w, f->value));
+    close_brace(w);
+    close_brace(w);
+    line(w, "k_put(x, v);");
+    line(w, "*(k_pack<%s, %d> *)%s = x;", t, OCTET, place);
+}
+
+/* All threads bring a tile, which begins at byte `at` of `tile`, of rows from `row` on and of the
+ * depth from `depth` on. */
+static void put_copy_of(struct emitter *w, const struct factor *f, const char *tile, const char *row,
+                        const char *depth) {
+    int lines = f->across ? f->depth : f->rows, wide = f->across ? f->rows : f->depth;
+    int across = wide / OCTET, pieces = lines * across, threads = w->y->threads;
+    int rounds = (pieces + threads - 1) / threads;
+    enum axis down = f->across ? f->along : f->axis, along = f->across ? f->axis : f->along;
+    const struct value_node *x = &w->k->values.at[f->value];
+    while (x->kind == INST_CAST) x = &w->k->values.at[x->args[0]];
+    line(w, "#pragma unroll %d", rounds < MOST_ROUNDS ? rounds : MOST_ROUNDS);
+    open_brace(w, "for (int i = 0; i < %d; i++)", rounds);
+    line(w, "const int at = i * %d + tid, line = at / %d, piece = at %% %d;", threads, across, across);
+    if (pieces % threads) line(w, "if (at >= %d) break;", pieces);
+    line(w, "const k_idx %s = %s + line;", axis_name[down], f->across ? depth : row);
+    line(w, "const k_idx %s%s = %s + piece * %d;", axis_name[along], f->whole ? "" : "0",
+         f->across ? row : depth, OCTET);
+    const char *place =
+        arena_printf(w->arena, "k_piece<%d>(%s, %d, line, piece)", f->line, tile, lines);
+    if (f->whole) {
+        line(w, "k_copy_piece_if(%s, p%d, %s, %s < n%s && %s < n%s);", place,
+             argument_of(w, x->buffer), ex_text(w, x->index), axis_name[down], axis_name[down],
+             axis_name[along], axis_name[along]);
+    } else {
+        line(w, "const bool inside = %s < n%s;", axis_name[down], axis_name[down]);
+        put_elements(w, f, place);
+    }
+    close_brace(w);
+}
+
+static const struct factor *factor_at(const struct emitter *w, int ring) {
+    const struct factor *const all[] = {&chained(w)->a, &chained(w)->b, &chained(w)->c};
+    return all[ring];
+}
+
+static const char *stage_text(struct emitter *w, const char *s, const struct factor *f) {
+    enum { TILE = 1024 };
+    const struct chained *x = chained(w);
+    int at = x->first + (f == &x->c ? (int)round_up(x->b.bytes, TILE) : 0);
+    return arena_printf(w->arena, "(tiles + %d + %s * %d)", at, s, x->stage);
+}
+
+static void put_copy_ahead(struct emitter *w, int ring, int ahead) {
+    const struct factor *f = factor_at(w, ring);
+    if (ring == TILE_A) {
+        put_copy_of(w, f, "tiles", "m0", "0");
+        return;
+    }
+    const char *step = ahead ? arena_printf(w->arena, "step + %d", ahead) : "step";
+    const char *s = ahead ? arena_printf(w->arena, "((s + %d) %% %d)", ahead, w->y->stages) : "s";
+    const char *column = arena_printf(w->arena, "(%s + first_step) * %d", step, w->y->br);
+    open_brace(w, "if (%s < steps)", step);
+    put_copy_of(w, f, stage_text(w, s, f), ring == TILE_B ? column : "0",
+                ring == TILE_B ? "0" : column);
+    close_brace(w);
+}
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+static void put_right(struct emitter *w, const struct factor *f, const char *row, const char *depth) {
+    line(w, "k_right_factor<%d, %s>(b, %s, %d, %s, %s);", f->line, f->across ? "true" : "false",
+         stage_text(w, "s", f), f->across ? f->depth : f->rows, row, depth);
+}
+
+static void put_first_dot(struct emitter *w) {
+    const struct factor *a = &chained(w)->a;
+    const char *t = memory_type(w, a->dtype);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int i = 0; i < %d; i += %d)", a->depth, SIXTEEN);
+    line(w, "unsigned a[%d][4];", sixteens(w));
+    line(w, "#pragma unroll");
+    line(w, "for (int f = 0; f < %d; f++) k_left_factor<%d, %s>(a[f], tiles, %d, warp_m + f * %d, i);",
+         sixteens(w), a->line, a->across ? "true" : "false", a->across ? a->depth : a->rows, SIXTEEN);
+    open_loop(w, "g", octets(w) / 2);
+    line(w, "unsigned b[2][2];");
+    put_right(w, &chained(w)->b, "g * 16", "i");
+    open_loop(w, "f", sixteens(w));
+    line(w, "k_mma<%s>(*(float(*)[4])(sums + (f * %d + g * 2) * 4), a[f], b[0]);", t, octets(w));
+    line(w, "k_mma<%s>(*(float(*)[4])(sums + (f * %d + g * 2 + 1) * 4), a[f], b[1]);", t, octets(w));
+    close_brace(w);
+    close_brace(w);
+    close_brace(w);
+}
+
+/* Sums of sixteen columns, in 16 bits, are a left factor of a depth of sixteen. */
+static void put_second_dot(struct emitter *w) {
+    const struct factor *c = &chained(w)->c;
+    const char *t = memory_type(w, c->dtype);
+    open_loop(w, "i", octets(w) / 2);
+    line(w, "unsigned a[%d][4];", sixteens(w));
+    open_loop(w, "f", sixteens(w));
+    open_loop(w, "j", 4);
+    line(w, "k_pack<%s, 2> x;", t);
+    line(w, "k_put(x, sums + (f * %d + i * 2 + j / 2) * 4 + j %% 2 * 2);", octets(w));
+    line(w, "a[f][j] = x.w[0];");
+    close_brace(w);
+    close_brace(w);
+    open_loop(w, "g", column_octets(w) / 2);
+    line(w, "unsigned b[2][2];");
+    put_right(w, c, "g * 16", "i * 16");
+    open_loop(w, "f", sixteens(w));
+    line(w, "k_mma<%s>(*(float(*)[4])(out + (f * %d + g * 2) * 4), a[f], b[0]);", t,
+         column_octets(w));
+    line(w, "k_mma<%s>(*(float(*)[4])(out + (f * %d + g * 2 + 1) * 4), a[f], b[1]);", t,
+         column_octets(w));
+    close_brace(w);
+    close_brace(w);
+    close_brace(w);
+}
+
+/* ---- between them ---------------------------------------------------------------------------- */
+
+static bool is_between(const struct emitter *w, value_id v) {
+    const struct value_node *x = &w->k->values.at[v];
+    return x->kind == INST_REDUCE && v != w->k->dot && v != w->k->second;
+}
+
+static bool of_row(const struct emitter *w, value_id v) {
+    return !(w->k->values.at[v].mask & (MASK_N | MASK_C | MASK_R));
+}
+
+static void open_rows(struct emitter *w, const struct phase *f) {
+    open_loop(w, "f", sixteens(w));
+    open_loop(w, "h", 2);
+    line(w, "const k_idx row = first_row + f * 16 + h * 8, m = k_clamp(row, nm - 1);");
+    line(w, "(void)m;");
+    for (value_id v = 0; v < w->k->values.n; v++)
+        w->where[v] = is_between(w, v) ? ARRAY : NOWHERE;
+    w->subscript = "[f][h]";
+    value_id max = chained_maximum(w->k);
+    if (max != NO_VALUE && f->at_hand != w->k->second) w->where[max] = CHUNK;
+    for (uint32_t i = 0; i < f->compute.n; i++)
+        if (of_row(w, f->compute.at[i])) put_local(w, f->compute.at[i]);
+}
+
+static void close_rows_of(struct emitter *w) {
+    close_brace(w);
+    close_brace(w);
+}
+
+/* Values of each of the tile's elements of a row. */
+static void open_elements(struct emitter *w, const struct phase *f) {
+    open_loop(w, "g", octets(w));
+    open_loop(w, "e", PAIR);
+    line(w, "const k_idx column = first_column + g * %d + e, n = k_clamp(column, nn - 1);", OCTET);
+    line(w, "float &at = sums[(f * %d + g) * 4 + h * 2 + e];", octets(w));
+    line(w, "const float v%u = at;", f->at_hand);
+    line(w, "(void)n;");
+    w->where[f->at_hand] = LOCAL;
+    for (uint32_t i = 0; i < f->compute.n; i++) {
+        value_id v = f->compute.at[i];
+        if (v != f->at_hand && !of_row(w, v)) put_local(w, v);
+    }
+}
+
+static bool ends_within_tile(const struct emitter *w) {
+    return kernel_size(w->k, AXIS_N) % w->y->br != 0;
+}
+
+static void put_tile_term(struct emitter *w, value_id v) {
+    const char *x = arena_printf(w->arena, "x%u", v);
+    line(w, "x%u = %s;", v, combine_text(w, v, x, operand_text(w, v)));
+}
+
+/* Phase n of what is between: `kept` of it takes the place of the sums. */
+static void put_between(struct emitter *w, const struct phase *f, value_id kept, bool terms) {
+    for (uint32_t i = 0; i < f->reduce.n; i++)
+        line(w, "%s x%u = %s;", accumulator_type(w, f->reduce.at[i]), f->reduce.at[i],
+             identity_text(w, f->reduce.at[i]));
+    open_elements(w, f);
+    bool ends = ends_within_tile(w);
+    if (ends) open_brace(w, "if (column < nn)");
+    for (uint32_t i = 0; i < f->reduce.n; i++) put_tile_term(w, f->reduce.at[i]);
+    if (ends) close_brace(w);
+    if (kept != NO_VALUE)
+        line(w, ends ? "at = column < nn ? (float)%s : %s;" : "at = %s;", ref(w, kept),
+             terms ? "0.0f" : "(-k_inf())");
+    close_brace(w);
+    close_brace(w);
+}
+
+static const char *reduce_lanes(struct emitter *w, value_id v, const char *of) {
+    return arena_printf(w->arena, "k_reduce_lanes<%s, 1, 4>(%s)",
+                        reduction_operator(w->k->values.at[v].reduction), of);
+}
+
+/* What rows have so far takes in the tile's. */
+static void put_relate(struct emitter *w) {
+    const struct block *p = w->p;
+    const struct phase *first = &p->phases.at[0];
+    value_id max = chained_maximum(w->k);
+    bool relative = max != NO_VALUE;
+    line(w, "const k_idx first_column = (step + first_step) * %d + quad * %d;", w->y->br, PAIR);
+    open_rows(w, first);
+    put_between(w, first, relative ? p->kept : w->k->second_a, !relative);
+    for (uint32_t i = 0; i < first->reduce.n; i++) {
+        value_id v = first->reduce.at[i];
+        const char *all = arena_printf(w->arena, "a%u[f][h]", v), *x = arena_printf(w->arena, "x%u", v);
+        if (v == max) {
+            line(w, "const float before = a%u[f][h];", v);
+            x = reduce_lanes(w, v, x);
+        }
+        line(w, "%s = %s;", all, combine_text(w, v, all, x));
+    }
+    if (relative) {
+        line(w, "b%u[f][h] = a%u[f][h] == (-k_inf()) ? 0.0f : a%u[f][h];", max, max, max);
+        line(w, "by[f][h] = k_exp(before - b%u[f][h]);", max);
+    }
+    close_rows_of(w);
+    if (!relative) return;
+    const struct phase *later = &p->phases.at[1];
+    open_rows(w, later);
+    put_between(w, later, w->k->second_a, true);
+    for (uint32_t i = 0; i < later->reduce.n; i++)
+        line(w, "a%u[f][h] = a%u[f][h] * by[f][h] + x%u;", later->reduce.at[i], later->reduce.at[i],
+             later->reduce.at[i]);
+    line(w, "#pragma unroll");
+    line(w, "for (int g = 0; g < %d; g++) out[(f * %d + g / 2) * 4 + h * 2 + g %% 2] *= by[f][h];",
+         column_octets(w) * 2, column_octets(w));
+    close_rows_of(w);
+}
+
+static void put_begin(struct emitter *w) {
+    int rows = sixteens(w);
+    value_id max = chained_maximum(w->k);
+    line(w, "float out[%d];", rows * column_octets(w) * 4);
+    line(w, "k_zero(out);");
+    for (value_id v = 0; v < w->k->values.n; v++) {
+        if (!is_between(w, v)) continue;
+        line(w, "%s a%u[%d][2];", accumulator_type(w, v), v, rows);
+        line(w, "#pragma unroll");
+        line(w, "for (int i = 0; i < %d; i++) a%u[i / 2][i %% 2] = %s;", rows * 2, v,
+             identity_text(w, v));
+    }
+    if (max != NO_VALUE) line(w, "float b%u[%d][2], by[%d][2];", max, rows, rows);
+}
+
+/* ---- behind them ----------------------------------------------------------------------------- */
+
+/* The four threads of a row have a part each; none of a row that has no maximum is a number. */
+static void put_whole_rows(struct emitter *w) {
+    value_id max = chained_maximum(w->k);
+    open_loop(w, "f", sixteens(w));
+    open_loop(w, "h", 2);
+    for (value_id v = 0; v < w->k->values.n; v++) {
+        if (!is_between(w, v) || v == max) continue;
+        line(w, "a%u[f][h] = %s;", v, reduce_lanes(w, v, arena_printf(w->arena, "a%u[f][h]", v)));
+        if (max != NO_VALUE && kernel_online_maximum(w->k, v) == max)
+            line(w, "a%u[f][h] += a%u[f][h] - a%u[f][h];", v, max, max);
+    }
+    if (max != NO_VALUE) {
+        line(w, "const float none = a%u[f][h] - a%u[f][h];", max, max);
+        line(w, "#pragma unroll");
+        line(w, "for (int g = 0; g < %d; g++) out[(f * %d + g / 2) * 4 + h * 2 + g %% 2] += none;",
+             column_octets(w) * 2, column_octets(w));
+    }
+    close_rows_of(w);
+}
+
+static bool stores_pairs(const struct emitter *w, const struct store_node *s) {
+    return !s->guard && index_is_vector(w->k, s->index, AXIS_C, PAIR);
+}
+
+static void put_results(struct emitter *w) {
+    const struct kernel *k = w->k;
+    const struct phase *f = &w->p->phases.at[w->p->phases.n - 1];
+    put_whole_rows(w);
+    open_rows(w, f);
+    open_loop(w, "g", column_octets(w));
+    line(w, "const k_idx first = g * %d + quad * %d;", OCTET, PAIR);
+    for (uint32_t i = 0; i < f->stores.n; i++)
+        line(w, "%s o%u[%d];", math_type(buffer_dtype(w, k->stores.at[f->stores.at[i]].buffer)),
+             f->stores.at[i], PAIR);
+    open_loop(w, "e", PAIR);
+    line(w, "const k_idx column = first + e, c = k_clamp(column, nc - 1);");
+    line(w, "const float v%u = out[(f * %d + g) * 4 + h * 2 + e];", k->second, column_octets(w));
+    line(w, "(void)c;");
+    w->where[k->second] = LOCAL;
+    for (uint32_t i = 0; i < f->compute.n; i++)
+        if (f->compute.at[i] != k->second && !of_row(w, f->compute.at[i]))
+            put_local(w, f->compute.at[i]);
+    for (uint32_t i = 0; i < f->stores.n; i++) {
+        const struct store_node *s = &k->stores.at[f->stores.at[i]];
+        line(w, "o%u[e] = (%s)%s;", f->stores.at[i], math_type(buffer_dtype(w, s->buffer)),
+             ref(w, s->value));
+    }
+    close_brace(w);
+    line(w, "if (row >= nm) continue;");
+    for (uint32_t i = 0; i < f->stores.n; i++) {
+        const struct store_node *s = &k->stores.at[f->stores.at[i]];
+        const char *t = memory_type(w, buffer_dtype(w, s->buffer));
+        const char *also = s->guard ? arena_printf(w->arena, " && %s", ex_text(w, s->guard)) : "";
+        if (stores_pairs(w, s)) {
+            open_brace(w, "if (const k_idx c = first; c < nc)");
+            line(w, "k_pack<%s, %d> x;", t, PAIR);
+            line(w, "k_put(x, o%u);", f->stores.at[i]);
+            line(w, "k_store<%s, %d, 0>(p%d + (%s), x);", t, PAIR, argument_of(w, s->buffer),
+                 ex_text(w, s->index));
+            close_brace(w);
+        } else {
+            open_loop(w, "e", PAIR);
+            line(w, "const k_idx c = first + e;");
+            line(w, "if (c < nc%s) k_store1(p%d + (%s), o%u[e]);", also, argument_of(w, s->buffer),
+                 ex_text(w, s->index), f->stores.at[i]);
+            close_brace(w);
+        }
+    }
+    close_brace(w);
+    close_rows_of(w);
+}
+
+/* ---- the program ----------------------------------------------------------------------------- */
+
+static void put_draw(struct emitter *w) {
+    const struct kernel *k = w->k;
+    long long down = tile_count(kernel_size(k, AXIS_M), w->y->bx);
+    line(w, "const k_idx z = (k_idx)blockIdx.x / %lld, m0 = (k_idx)blockIdx.x %% %lld * %d;", down,
+         down, w->y->bx);
+    line(w, "const int first_step = 0, steps = %lld;",
+         (long long)tile_count(kernel_size(k, AXIS_N), w->y->br));
+    line(w, "const k_idx first_row = m0 + warp_m + tid %% 32 / 4;");
+    line(w, "(void)z, (void)first_row;");
+}
+
+static void put_code(struct emitter *w, const struct tile_program *t) {
+    for (uint32_t i = 0; i < t->code.n; i++) {
+        const struct tile_inst *x = &t->code.at[i];
+        switch (x->op) {
+        case TILE_DRAW:
+            open_scope(w);
+            put_draw(w);
+            break;
+        case TILE_AHEAD:
+            line(w, "#pragma unroll");
+            open_brace(w, "for (int step = 0; step < %d; step++)", x->n);
+            line(w, "const int s = step;");
+            break;
+        case TILE_LOOP:
+            line(w, "int s = 0;");
+            line(w, "#pragma unroll 1");
+            open_brace(w, "for (int step = 0; step < steps; step++)");
+            break;
+        case TILE_END: close_brace(w); break;
+        case TILE_COPY: put_copy_ahead(w, x->ring, x->n); break;
+        case TILE_GROUP: line(w, "k_cp_async_commit();"); break;
+        case TILE_LANDED:
+            line(w, "k_cp_async_wait<%d>();", x->n);
+            line(w, "__syncthreads();");
+            break;
+        case TILE_FILL:
+            line(w, "float sums[%d];", sixteens(w) * octets(w) * 4);
+            line(w, "k_zero(sums);");
+            break;
+        case TILE_BEGIN: put_begin(w); break;
+        case TILE_DOT: put_first_dot(w); break;
+        case TILE_RELATE: put_relate(w); break;
+        case TILE_DOT_SECOND: put_second_dot(w); break;
+        case TILE_NEXT: line(w, "if (++s == %d) s = 0;", w->y->stages); break;
+        case TILE_STORE: put_results(w); break;
+        case TILE_ROLE:
+        case TILE_WAIT_EMPTY:
+        case TILE_TURN:
+        case TILE_TAKE:
+        case TILE_MAKE:
+        case TILE_GIVE:
+        case TILE_WAIT_FULL:
+        case TILE_DOT_ADD:
+        case TILE_DRAIN:
+        case TILE_DRAIN_SUMS:
+        case TILE_ARRIVE:
+        case TILE_ADD:
+        case TILE_CROSS:
+        case TILE_FOLD:
+        case TILE_LEAVE:
+        case TILE_MEET:
+        case TILE_REDUCE:
+        case TILE_LEAVE_PARTIALS:
+        case TILE_MEET_PARTIALS:
+        case TILE_HOLD:
+        case TILE_KEEP:
+        case TILE_RESCALE:
+        case TILE_RESULTS:
+        case TILE_OPS: WS_BUG("no instruction of chained products: %s", tile_op_name(x->op));
+        }
+    }
+}
+
+void emit_cuda_chained(struct emitter *w) {
+    const struct kernel *k = w->k;
+    struct tile_program *t = tile_chained(w->p, w->arena);
+    const char *bad = tile_verify(t, w->arena);
+    if (bad) WS_BUG("%s", bad);
+    struct buf b = buf_new(w->arena);
+    tile_print(&b, t);
+    w->out->block = arena_printf(w->arena, "%s\n%s", w->out->block, b.p);
+    struct ws_launch *l = &w->out->launches[w->out->n_launches++];
+    *l = (struct ws_launch){.entry = k->entry,
+                            .grid = {w->p->grid, 1, 1},
+                            .threads = w->y->threads,
+                            .smem = w->y->smem};
+    add_arguments(w, l);
+    buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d) %s(", w->y->threads,
+               k->entry);
+    put_parameters(w);
+    buf_puts(&w->b, ") {\n");
+    w->indent++;
+    line(w, "extern __shared__ __align__(1024) unsigned char k_smem[];");
+    line(w, "unsigned char *const tiles = k_smem;");
+    line(w, "k_enter();");
+    line(w, "const int tid = (int)threadIdx.x, warp_m = tid / 32 * %d, quad = tid %% 4;",
+         chained(w)->warp_rows);
+    line(w, "const k_idx nm = %s, nn = %s, nr = %s, nc = %s;", ex_text(w, k->bound[AXIS_M]),
+         ex_text(w, k->bound[AXIS_N]), ex_text(w, k->bound[AXIS_R]), ex_text(w, k->bound[AXIS_C]));
+    put_code(w, t);
+    close_brace(w);
+}

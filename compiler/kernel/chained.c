@@ -1,0 +1,351 @@
+/* chained.c: a product behind a product (schedule/chained.c): its axes, what of it can be made tile
+ * by tile, and what a config means.
+ *
+ *     softmax(q k^T) v     v3 = dot(q, k) over r
+ *                          v7 = reduce amax v3 over n
+ *                          v9 = exp(v3 - v7)
+ *                          v10 = reduce sum v9 over n
+ *                          v13 = reduce sum (v9 / v10) v12 over n     ->     v14 / v10,
+ *                                                             v14 = reduce sum v9 v12 over n
+ *
+ * A factor that does not vary with n leaves the sum (hoist_factors). What is left is a sum of terms
+ * that stand on no row, or on a maximum alone, as exp(x - max) does: then the second product is an
+ * online sum like any other (online.c), which is rescaled whenever a tile has a larger maximum. */
+#include <string.h>
+
+#include "kernel/builder.h"
+
+/* ---- axes ------------------------------------------------------------------------------------ */
+
+static bool stands_on(const struct kernel *k, value_id v, value_id below) {
+    const struct value_node *x = &k->values.at[v];
+    if (v <= below) return v == below;
+    for (int a = 0; a < x->n_args; a++)
+        if (stands_on(k, x->args[a], below)) return true;
+    return false;
+}
+
+static const struct value_node *product_of(const struct kernel *k, value_id sum) {
+    const struct value_node *x = &k->values.at[sum];
+    if (x->kind != INST_REDUCE || x->reduction != REDUCTION_SUM) return NULL;
+    const struct value_node *mul = &k->values.at[x->args[0]];
+    return mul->kind == INST_OP && mul->op == OP_MUL ? mul : NULL;
+}
+
+/* The sum over r, and the last one over n. */
+static bool find_products(struct kernel *k) {
+    k->dot = k->second = NO_VALUE;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (x->kind != INST_REDUCE) continue;
+        if (x->over == MASK_R && k->dot != NO_VALUE) return false;
+        if (x->over == MASK_R) k->dot = v;
+        if (x->over == BEHIND) k->second = v;
+    }
+    if (k->dot == NO_VALUE || k->second == NO_VALUE || k->second < k->dot) return false;
+    const struct value_node *first = product_of(k, k->dot), *second = product_of(k, k->second);
+    if (!first || !second) return false;
+    k->dot_a = first->args[0], k->dot_b = first->args[1];
+    k->second_a = second->args[0], k->second_b = second->args[1];
+    return stands_on(k, k->second_a, k->dot) && !stands_on(k, k->second_b, k->dot);
+}
+
+/* Of axes n, along which the second product goes, the right factor's of the first one are made; of
+ * the others those that both factors of the second one vary with are batches. The first product has
+ * no other rows and columns than these. */
+bool choose_chained_axes(struct builder *w) {
+    struct kernel *k = w->k;
+    const struct group *g = w->g;
+    ex z[GROUP_MAX_AXES], m[GROUP_MAX_AXES], c[GROUP_MAX_AXES], n[GROUP_MAX_AXES],
+        r[GROUP_MAX_AXES];
+    int nz = 0, nm = 0, nc = 0, nn = g->n_between, nr = g->n_r - g->n_between;
+    if (!find_products(k) || w->captured) return false;
+    for (int i = 0; i < g->n_x; i++) {
+        ex a = g->x[i];
+        bool left = value_uses(k, k->second_a, a), right = value_uses(k, k->second_b, a);
+        if (left && right)
+            z[nz++] = a;
+        else if (right)
+            c[nc++] = a;
+        else
+            m[nm++] = a;
+    }
+    if (!nm || !nc) return false;
+    memcpy(n, g->r, sizeof(ex) * (size_t)nn);
+    memcpy(r, g->r + nn, sizeof(ex) * (size_t)nr);
+    for (int i = 0; i < nm; i++) {
+        if (!value_uses(k, k->dot_b, m[i])) continue;
+        if (value_uses(k, k->dot_a, m[i])) return false;
+    }
+    bool turned = false, straight = false; /* k q^T: the left factor has the columns */
+    for (int i = 0; i < nn; i++) {
+        turned |= value_uses(k, k->dot_a, n[i]);
+        straight |= value_uses(k, k->dot_b, n[i]);
+    }
+    if (turned == straight) return false;
+    if (turned) {
+        value_id a = k->dot_a;
+        k->dot_a = k->dot_b, k->dot_b = a;
+    }
+    for (int i = 0; i < nm; i++)
+        if (value_uses(k, k->dot_b, m[i])) return false;
+    for (int i = 0; i < nc; i++)
+        if (value_uses(k, k->dot_a, c[i]) || value_uses(k, k->dot_b, c[i])) return false;
+    k->kind = KERNEL_CHAINED;
+    k->over = MASK_N;
+    nz = merge_axes(k, z, nz), nm = merge_axes(k, m, nm), nc = merge_axes(k, c, nc);
+    nn = merge_axes(k, n, nn), nr = merge_axes(k, r, nr);
+    flatten(k, AXIS_Z, "z", z, nz);
+    flatten(k, AXIS_M, "m", m, nm);
+    flatten(k, AXIS_N, "n", n, nn);
+    flatten(k, AXIS_R, "r", r, nr);
+    flatten(k, AXIS_C, "c", c, nc);
+    return true;
+}
+
+/* ---- factors that do not vary with n --------------------------------------------------------- */
+
+static bool is_of_row(const struct kernel *k, value_id v) {
+    return !(k->values.at[v].mask & MASK_N);
+}
+
+static bool is_zero(const struct kernel *k, value_id v) {
+    const struct value_node *x = &k->values.at[v];
+    return x->kind == INST_CONST && x->number == 0;
+}
+
+/* Which argument of a left factor v varies with n, if the sum may be made of it alone, and what else
+ * v does be done with the sum; -1: there is none. */
+static int inner_argument(const struct kernel *k, value_id v) {
+    const struct value_node *x = &k->values.at[v];
+    if (is_of_row(k, v)) return -1;
+    if (x->kind == INST_CAST)
+        return !x->rounds && dtype_is_float(x->dtype) &&
+                       dtype_is_float(k->values.at[x->args[0]].dtype)
+                   ? 0
+                   : -1;
+    if (x->kind != INST_OP) return -1;
+    if (x->op == OP_MUL)
+        return is_of_row(k, x->args[1]) ? 0 : is_of_row(k, x->args[0]) ? 1 : -1;
+    if (x->op == OP_DIV) return is_of_row(k, x->args[1]) ? 0 : -1;
+    if (x->op != OP_WHERE || !is_of_row(k, x->args[0])) return -1;
+    return is_zero(k, x->args[1]) ? 2 : is_zero(k, x->args[2]) ? 1 : -1;
+}
+
+/* What v does with its inner argument, done with the sum. */
+static value_id outside(struct builder *w, value_id v, value_id sum, enum dtype t) {
+    struct kernel *k = w->k;
+    int inner = inner_argument(k, v);
+    if (inner < 0) return sum;
+    struct value_node x = k->values.at[v];
+    sum = outside(w, x.args[inner], sum, t);
+    if (x.kind == INST_CAST) return sum;
+    x.dtype = t;
+    x.args[inner] = sum;
+    return number(w, x);
+}
+
+static value_id inside(const struct kernel *k, value_id v) {
+    int inner = inner_argument(k, v);
+    return inner < 0 ? v : inside(k, k->values.at[v].args[inner]);
+}
+
+static void mark(const struct kernel *k, value_id v, bool *marks) {
+    if (marks[v]) return;
+    marks[v] = true;
+    for (int a = 0; a < k->values.at[v].n_args; a++) mark(k, k->values.at[v].args[a], marks);
+}
+
+/* Values that no store needs go. */
+static void drop(struct builder *w) {
+    struct kernel *k = w->k;
+    uint32_t n = k->values.n;
+    const struct value_node *old = k->values.at;
+    bool *used = NEW_ARRAY(k->arena, bool, n);
+    value_id *now = NEW_ARRAY(k->arena, value_id, n);
+    for (uint32_t s = 0; s < k->stores.n; s++) mark(k, k->stores.at[s].value, used);
+    memset(&k->values, 0, sizeof k->values);
+    w->numbers = map_new(k->arena);
+    for (value_id v = 0; v < n; v++) {
+        struct value_node x = old[v];
+        now[v] = NO_VALUE;
+        if (!used[v]) continue;
+        for (int a = 0; a < x.n_args; a++) x.args[a] = now[x.args[a]];
+        now[v] = number(w, x);
+    }
+    renumber(k, now, k->subscripts.n);
+    value_id *const known[] = {&k->dot, &k->dot_a, &k->dot_b, &k->second, &k->second_a,
+                               &k->second_b};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) *known[i] = now[*known[i]];
+}
+
+/* What stands behind the second product is made anew of what its sum has become. */
+void hoist_factors(struct builder *w) {
+    struct kernel *k = w->k;
+    uint32_t n = k->values.n;
+    struct value_node sum = k->values.at[k->second], mul = k->values.at[sum.args[0]];
+    value_id was = k->second, of = mul.args[0], term = inside(k, of),
+             *now = NEW_ARRAY(k->arena, value_id, n);
+    mul.args[0] = term;
+    sum.args[0] = number(w, mul);
+    k->values.at[sum.args[0]].mask |= MASK_N;
+    k->second = number(w, sum);
+    k->second_a = term;
+    k->second_b = mul.args[1];
+    for (value_id v = 0; v < n; v++) now[v] = v;
+    now[was] = outside(w, of, k->second, sum.dtype);
+    for (value_id v = was + 1; v < n; v++) {
+        struct value_node x = k->values.at[v];
+        bool changed = false;
+        for (int a = 0; a < x.n_args; a++) {
+            changed |= now[x.args[a]] != x.args[a];
+            x.args[a] = now[x.args[a]];
+        }
+        if (changed) now[v] = number(w, x);
+    }
+    for (uint32_t s = 0; s < k->stores.n; s++) k->stores.at[s].value = now[k->stores.at[s].value];
+    drop(w);
+}
+
+/* ---- whether it is a kernel ------------------------------------------------------------------ */
+
+/* Reductions along n that each value stands on, one on another. */
+static int *stages_of(const struct kernel *k) {
+    int *stage = NEW_ARRAY(k->arena, int, k->values.n);
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        for (int i = 0; i < x->n_args; i++)
+            if (stage[x->args[i]] > stage[v]) stage[v] = stage[x->args[i]];
+        stage[v] += x->kind == INST_REDUCE && v != k->dot;
+    }
+    return stage;
+}
+
+value_id chained_maximum(const struct kernel *k) {
+    value_id max = NO_VALUE;
+    for (value_id v = 0; v < k->values.n; v++)
+        if (k->values.at[v].kind == INST_REDUCE && v != k->dot &&
+            kernel_online_maximum(k, v) != NO_VALUE)
+            max = kernel_online_maximum(k, v);
+    return max;
+}
+
+/* The load that a factor is, but for casts to a type that holds it. */
+static const struct value_node *load_of(const struct kernel *k, value_id v) {
+    const struct value_node *x = &k->values.at[v];
+    while (x->kind == INST_CAST) x = &k->values.at[x->args[0]];
+    return x->kind == INST_LOAD ? x : NULL;
+}
+
+static const char *factors_reason(const struct kernel *k) {
+    const value_id factors[] = {k->dot_a, k->dot_b, k->second_b};
+    enum dtype t = k->values.at[k->dot].dtype;
+    for (int i = 0; i < 3; i++) {
+        const struct value_node *x = load_of(k, factors[i]);
+        bool narrow = x && k->schedule->loops->buffers.at[x->buffer].meta.dtype == t;
+        if (!narrow || x->level) return "a factor of chained products is no tensor of their type";
+    }
+    if (k->values.at[k->second].dtype != t) return "chained products of two types";
+    return NULL;
+}
+
+const char *kernel_chain_reason(const struct schedule *s, uint32_t group,
+                                const struct device_limits *limits, struct arena *a) {
+    enum { WIDEST = 256, LONGEST = 1 << 16 };
+    const struct kernel *k = kernel_build(s, group, limits, a);
+    if (k->kind != KERNEL_CHAINED) return "the second product does not go along the first one's columns";
+    int *stage = stages_of(k);
+    value_id max = NO_VALUE;
+    if (kernel_size(k, AXIS_C) > WIDEST || kernel_size(k, AXIS_R) > WIDEST)
+        return "a block's threads cannot hold so many columns, or read so deep a factor";
+    if (kernel_size(k, AXIS_N) > LONGEST) return "the sums would be too long";
+    const char *bad = factors_reason(k);
+    if (bad) return bad;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (x->kind != INST_REDUCE || v == k->dot) continue;
+        value_id of = kernel_online_maximum(k, v);
+        if (!reduction_of_values(x->reduction) || !dtype_is_float(x->dtype))
+            return "a place, or squares, are looked for between two products";
+        if (stage[v] == 1) continue;
+        if (stage[v] > 2 || of == NO_VALUE || stage[of] != 1 || (max != NO_VALUE && max != of))
+            return "what rows come to is needed before they are whole";
+        max = of;
+    }
+    for (uint32_t i = 0; i < k->stores.n; i++)
+        if (k->values.at[k->stores.at[i].value].mask & MASK_N || !(k->stores.at[i].mask & MASK_C))
+            return "what is between two products is stored";
+    struct config const *all;
+    int n, pruned;
+    kernel_configs(k, a, &all, &n, &pruned);
+    return n ? NULL : "no config";
+}
+
+/* ---- what a config means --------------------------------------------------------------------- */
+
+enum { SIXTEEN = 16, PIECE = 8 /* elements of 16 bytes */ };
+
+static int line_of(int elements) { return elements % 64 == 0 ? 128 : elements % 32 == 0 ? 64 : 32; }
+
+static struct factor factor_of(const struct kernel *k, value_id v, enum axis axis, enum axis along,
+                               int rows, int depth) {
+    const struct value_node *x = load_of(k, v);
+    struct factor f = {.value = v,
+                       .axis = axis,
+                       .along = along,
+                       .dtype = k->values.at[k->dot].dtype,
+                       .rows = rows,
+                       .depth = depth,
+                       .bytes = rows * depth * 2};
+    bool whole = load_is_vector(k, x, along, PIECE) && !x->guarded;
+    f.across = !whole && (load_is_vector(k, x, axis, PIECE) || load_stride(k, x, axis) == 1);
+    f.whole = whole || (load_is_vector(k, x, axis, PIECE) && !x->guarded);
+    f.line = line_of(f.across ? rows : depth);
+    return f;
+}
+
+static int filled(int64_t n) { return (int)round_up(n, SIXTEEN); }
+
+const char *chained_layout(const struct kernel *k, const struct config *c, struct layout *y,
+                           struct arena *a) {
+    enum { MOST_REGISTERS = 216, MOST_STAGES = 4 };
+    int m = c->knob[KNOB_m], n = c->knob[KNOB_n], tm = c->knob[KNOB_tm];
+    if (c->knob[KNOB_mma] != 2) return "chained products need mma=2";
+    if (tm != SIXTEEN && tm != 2 * SIXTEEN) return "chained products need a tm of 16 or 32";
+    if (m < tm || m % tm || m > 256) return arena_printf(a, "m=%d is no multiple of tm=%d", m, tm);
+    if (n < SIXTEEN || n % SIXTEEN || n > 256) return "chained products need an n of sixteens";
+    if (c->knob[KNOB_k] || c->knob[KNOB_tn] || c->knob[KNOB_cluster] || c->knob[KNOB_split] ||
+        c->knob[KNOB_fit] || c->knob[KNOB_make] || c->knob[KNOB_band] || c->knob[KNOB_flat] ||
+        c->knob[KNOB_pairs])
+        return "chained products have the knobs m, n, tm, stages and warps";
+    y->stages = c->knob[KNOB_stages];
+    if (y->stages < 2 || y->stages > MOST_STAGES)
+        return arena_printf(a, "chained products need 2 to %d stages", MOST_STAGES);
+    if (m / tm != c->knob[KNOB_warps])
+        return arena_printf(a, "m/tm = %d warps, but warps=%d", m / tm, c->knob[KNOB_warps]);
+    struct chained *x = NEW(a, struct chained);
+    int depth = filled(kernel_size(k, AXIS_R));
+    x->warp_rows = tm;
+    x->columns = filled(kernel_size(k, AXIS_C));
+    x->a = factor_of(k, k->dot_a, AXIS_M, AXIS_R, m, depth);
+    x->b = factor_of(k, k->dot_b, AXIS_N, AXIS_R, n, depth);
+    x->c = factor_of(k, k->second_b, AXIS_C, AXIS_N, x->columns, n);
+    int sums = tm * (n + x->columns) / k->limits->warp;
+    if (sums > MOST_REGISTERS)
+        return arena_printf(a, "%d sums a thread; %d is the limit", sums, MOST_REGISTERS);
+    enum { TILE = 1024 };
+    x->first = (int)round_up(x->a.bytes, TILE);
+    x->stage = (int)(round_up(x->b.bytes, TILE) + round_up(x->c.bytes, TILE));
+    int64_t smem = (int64_t)x->first + (int64_t)y->stages * x->stage;
+    if (smem > k->limits->smem_block)
+        return arena_printf(a, "needs %lld bytes of shared memory; %lld is the limit",
+                            (long long)smem, (long long)k->limits->smem_block);
+    y->threads = c->knob[KNOB_warps] * k->limits->warp;
+    y->smem = (int)smem;
+    y->bx = m;
+    y->br = n;
+    y->ex = y->ur = 1;
+    y->vec = 2;
+    y->chained = x;
+    return NULL;
+}
