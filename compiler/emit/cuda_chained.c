@@ -54,8 +54,8 @@ static void put_elements(struct emitter *w, const struct factor *f, const char *
 
 /* All threads bring a tile, which begins at byte `at` of `tile`, of rows from `row` on and of the
  * depth from `depth` on. */
-static void put_copy_of(struct emitter *w, const struct factor *f, const char *tile, const char *row,
-                        const char *depth) {
+static void put_copy_of(struct emitter *w, const struct factor *f, const char *tile,
+                        const char *row, const char *depth) {
     int lines = f->across ? f->depth : f->rows, wide = f->across ? f->rows : f->depth;
     int across = wide / OCTET, pieces = lines * across, threads = w->y->threads;
     int rounds = (pieces + threads - 1) / threads;
@@ -64,7 +64,8 @@ static void put_copy_of(struct emitter *w, const struct factor *f, const char *t
     while (x->kind == INST_CAST) x = &w->k->values.at[x->args[0]];
     line(w, "#pragma unroll %d", rounds < MOST_ROUNDS ? rounds : MOST_ROUNDS);
     open_brace(w, "for (int i = 0; i < %d; i++)", rounds);
-    line(w, "const int at = i * %d + tid, line = at / %d, piece = at %% %d;", threads, across, across);
+    line(w, "const int at = i * %d + tid, line = at / %d, piece = at %% %d;", threads, across,
+         across);
     if (pieces % threads) line(w, "if (at >= %d) break;", pieces);
     line(w, "const k_idx %s = %s + line;", axis_name[down], f->across ? depth : row);
     line(w, "const k_idx %s%s = %s + piece * %d;", axis_name[along], f->whole ? "" : "0",
@@ -111,7 +112,8 @@ static void put_copy_ahead(struct emitter *w, int ring, int ahead) {
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-static void put_right(struct emitter *w, const struct factor *f, const char *row, const char *depth) {
+static void put_right(struct emitter *w, const struct factor *f, const char *row,
+                      const char *depth) {
     line(w, "k_right_factor<%d, %s>(b, %s, %d, %s, %s);", f->line, f->across ? "true" : "false",
          stage_text(w, "s", f), f->across ? f->depth : f->rows, row, depth);
 }
@@ -123,14 +125,17 @@ static void put_first_dot(struct emitter *w) {
     open_brace(w, "for (int i = 0; i < %d; i += %d)", a->depth, SIXTEEN);
     line(w, "unsigned a[%d][4];", sixteens(w));
     line(w, "#pragma unroll");
-    line(w, "for (int f = 0; f < %d; f++) k_left_factor<%d, %s>(a[f], tiles, %d, warp_m + f * %d, i);",
-         sixteens(w), a->line, a->across ? "true" : "false", a->across ? a->depth : a->rows, SIXTEEN);
+    line(w,
+         "for (int f = 0; f < %d; f++) k_left_factor<%d, %s>(a[f], tiles, %d, warp_m + f * %d, i);",
+         sixteens(w), a->line, a->across ? "true" : "false", a->across ? a->depth : a->rows,
+         SIXTEEN);
     open_loop(w, "g", octets(w) / 2);
     line(w, "unsigned b[2][2];");
     put_right(w, &chained(w)->b, "g * 16", "i");
     open_loop(w, "f", sixteens(w));
     line(w, "k_mma<%s>(*(float(*)[4])(sums + (f * %d + g * 2) * 4), a[f], b[0]);", t, octets(w));
-    line(w, "k_mma<%s>(*(float(*)[4])(sums + (f * %d + g * 2 + 1) * 4), a[f], b[1]);", t, octets(w));
+    line(w, "k_mma<%s>(*(float(*)[4])(sums + (f * %d + g * 2 + 1) * 4), a[f], b[1]);", t,
+         octets(w));
     close_brace(w);
     close_brace(w);
     close_brace(w);
@@ -178,8 +183,7 @@ static void open_rows(struct emitter *w, const struct phase *f) {
     open_loop(w, "h", 2);
     line(w, "const k_idx row = first_row + f * 16 + h * 8, m = k_clamp(row, nm - 1);");
     line(w, "(void)m;");
-    for (value_id v = 0; v < w->k->values.n; v++)
-        w->where[v] = is_between(w, v) ? ARRAY : NOWHERE;
+    for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = is_between(w, v) ? ARRAY : NOWHERE;
     w->subscript = "[f][h]";
     value_id max = chained_maximum(w->k);
     if (max != NO_VALUE && f->at_hand != w->k->second) w->where[max] = CHUNK;
@@ -249,7 +253,8 @@ static void put_relate(struct emitter *w) {
     put_between(w, first, relative ? p->kept : w->k->second_a, !relative);
     for (uint32_t i = 0; i < first->reduce.n; i++) {
         value_id v = first->reduce.at[i];
-        const char *all = arena_printf(w->arena, "a%u[f][h]", v), *x = arena_printf(w->arena, "x%u", v);
+        const char *all = arena_printf(w->arena, "a%u[f][h]", v),
+                   *x = arena_printf(w->arena, "x%u", v);
         if (v == max) {
             line(w, "const float before = a%u[f][h];", v);
             x = reduce_lanes(w, v, x);
@@ -365,13 +370,47 @@ static void put_results(struct emitter *w) {
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
+/* Which tiles of what is between count for the block's rows, as chained_range has it. */
+static void put_range(struct emitter *w) {
+    const struct kernel *k = w->k;
+    int n = w->y->br;
+    if (!k->edges.n) {
+        line(w, "const int first_step = 0, steps = %lld;",
+             (long long)tile_count(kernel_size(k, AXIS_N), n));
+        return;
+    }
+    line(w, "k_idx from = 0, end = nn;");
+    for (uint32_t i = 0; i < k->edges.n; i++) {
+        const struct edge *e = &k->edges.at[i];
+        long long by = (long long)e->by[AXIS_N], of_m = (long long)e->by[AXIS_M];
+        open_scope(w);
+        line(w, "const k_idx top = %lld + m0 * (%lld) + z * (%lld);",
+             (long long)e->first + (of_m > 0 ? of_m * (w->y->bx - 1) : 0), of_m,
+             (long long)e->by[AXIS_Z]);
+        if (by > 0) {
+            line(w, "if (top < 0 && from < (%lld - top) / %lld) from = (%lld - top) / %lld;",
+                 by - 1, by, by - 1, by);
+        } else {
+            line(w, "if (top < 0) end = 0;");
+            if (by) line(w, "else if (top / %lld + 1 < end) end = top / %lld + 1;", -by, -by);
+        }
+        close_brace(w);
+    }
+    line(w,
+         "const int first_step = from / %d, steps = end > from ? (end + %d) / %d - first_step : 0;",
+         n, n - 1, n);
+}
+
+/* Blocks with most tiles, which are later rows' under a causal mask, begin first. */
 static void put_draw(struct emitter *w) {
     const struct kernel *k = w->k;
     long long down = tile_count(kernel_size(k, AXIS_M), w->y->bx);
-    line(w, "const k_idx z = (k_idx)blockIdx.x / %lld, m0 = (k_idx)blockIdx.x %% %lld * %d;", down,
-         down, w->y->bx);
-    line(w, "const int first_step = 0, steps = %lld;",
-         (long long)tile_count(kernel_size(k, AXIS_N), w->y->br));
+    const char *number = "(k_idx)blockIdx.x";
+    if (k->edges.n)
+        number = arena_printf(w->arena, "%lld - (k_idx)blockIdx.x", (long long)w->p->grid - 1);
+    line(w, "const k_idx tile = %s, z = tile / %lld, m0 = tile %% %lld * %d;", number, down, down,
+         w->y->bx);
+    put_range(w);
     line(w, "const k_idx first_row = m0 + warp_m + tid %% 32 / 4;");
     line(w, "(void)z, (void)first_row;");
 }

@@ -11,6 +11,7 @@
  * A factor that does not vary with n leaves the sum (hoist_factors). What is left is a sum of terms
  * that stand on no row, or on a maximum alone, as exp(x - max) does: then the second product is an
  * online sum like any other (online.c), which is rescaled whenever a tile has a larger maximum. */
+#include <math.h>
 #include <string.h>
 
 #include "kernel/builder.h"
@@ -114,30 +115,42 @@ static bool is_zero(const struct kernel *k, value_id v) {
     return x->kind == INST_CONST && x->number == 0;
 }
 
-/* Which argument of a left factor v varies with n, if the sum may be made of it alone, and what else
- * v does be done with the sum; -1: there is none. */
+/* Which argument of v varies with n, if that is all that does, and v is done with a sum as well as
+ * with its terms; -1: there is none. */
 static int inner_argument(const struct kernel *k, value_id v) {
     const struct value_node *x = &k->values.at[v];
-    if (is_of_row(k, v)) return -1;
     if (x->kind == INST_CAST)
         return !x->rounds && dtype_is_float(x->dtype) &&
                        dtype_is_float(k->values.at[x->args[0]].dtype)
                    ? 0
                    : -1;
     if (x->kind != INST_OP) return -1;
-    if (x->op == OP_MUL)
-        return is_of_row(k, x->args[1]) ? 0 : is_of_row(k, x->args[0]) ? 1 : -1;
+    if (x->op == OP_MUL) return is_of_row(k, x->args[1]) ? 0 : is_of_row(k, x->args[0]) ? 1 : -1;
     if (x->op == OP_DIV) return is_of_row(k, x->args[1]) ? 0 : -1;
     if (x->op != OP_WHERE || !is_of_row(k, x->args[0])) return -1;
     return is_zero(k, x->args[1]) ? 2 : is_zero(k, x->args[2]) ? 1 : -1;
 }
 
+/* Of terms v that vary with n in other ways, those arguments that may have factors which do not: of
+ * a product both, of a choice between something and 0 that. */
+static bool has_factors(const struct kernel *k, value_id v, int argument) {
+    const struct value_node *x = &k->values.at[v];
+    if (x->kind != INST_OP || is_of_row(k, x->args[argument])) return false;
+    if (x->op == OP_MUL) return true;
+    return x->op == OP_WHERE && argument && is_zero(k, x->args[3 - argument]);
+}
+
 /* What v does with its inner argument, done with the sum. */
 static value_id outside(struct builder *w, value_id v, value_id sum, enum dtype t) {
     struct kernel *k = w->k;
-    int inner = inner_argument(k, v);
-    if (inner < 0) return sum;
     struct value_node x = k->values.at[v];
+    int inner = is_of_row(k, v) ? -1 : inner_argument(k, v);
+    if (is_of_row(k, v)) return sum;
+    if (inner < 0) {
+        for (int a = 0; a < x.n_args; a++)
+            if (has_factors(k, v, a)) sum = outside(w, x.args[a], sum, t);
+        return sum;
+    }
     sum = outside(w, x.args[inner], sum, t);
     if (x.kind == INST_CAST) return sum;
     x.dtype = t;
@@ -145,9 +158,23 @@ static value_id outside(struct builder *w, value_id v, value_id sum, enum dtype 
     return number(w, x);
 }
 
-static value_id inside(const struct kernel *k, value_id v) {
-    int inner = inner_argument(k, v);
-    return inner < 0 ? v : inside(k, k->values.at[v].args[inner]);
+/* And what is left of it in the sum. */
+static value_id inside(struct builder *w, value_id v) {
+    struct kernel *k = w->k;
+    struct value_node x = k->values.at[v];
+    int inner = is_of_row(k, v) ? -1 : inner_argument(k, v);
+    if (is_of_row(k, v)) return v;
+    if (inner >= 0) return inside(w, x.args[inner]);
+    bool changed = false;
+    for (int a = 0; a < x.n_args; a++) {
+        value_id now = has_factors(k, v, a) ? inside(w, x.args[a]) : x.args[a];
+        changed |= now != x.args[a];
+        x.args[a] = now;
+    }
+    if (!changed) return v;
+    value_id out = number(w, x);
+    k->values.at[out].mask |= MASK_N;
+    return out;
 }
 
 static void mark(const struct kernel *k, value_id v, bool *marks) {
@@ -174,8 +201,8 @@ static void drop(struct builder *w) {
         now[v] = number(w, x);
     }
     renumber(k, now, k->subscripts.n);
-    value_id *const known[] = {&k->dot, &k->dot_a, &k->dot_b, &k->second, &k->second_a,
-                               &k->second_b};
+    value_id *const known[] = {&k->dot,    &k->dot_a,    &k->dot_b,
+                               &k->second, &k->second_a, &k->second_b};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) *known[i] = now[*known[i]];
 }
 
@@ -184,7 +211,7 @@ void hoist_factors(struct builder *w) {
     struct kernel *k = w->k;
     uint32_t n = k->values.n;
     struct value_node sum = k->values.at[k->second], mul = k->values.at[sum.args[0]];
-    value_id was = k->second, of = mul.args[0], term = inside(k, of),
+    value_id was = k->second, of = mul.args[0], term = inside(w, of),
              *now = NEW_ARRAY(k->arena, value_id, n);
     mul.args[0] = term;
     sum.args[0] = number(w, mul);
@@ -249,11 +276,70 @@ static const char *factors_reason(const struct kernel *k) {
     return NULL;
 }
 
+/* Is v a mask's number where it does not hold, whose exponential is 0? */
+static bool is_hidden(const struct kernel *k, value_id v) {
+    const struct value_node *x = &k->values.at[v];
+    if (x->kind == INST_CAST) return is_hidden(k, x->args[0]);
+    return x->kind == INST_CONST && x->number == -INFINITY;
+}
+
+/* Where terms count: f of exp(f - max f) is -inf elsewhere, or the terms themselves are 0. */
+static void add_edges(struct kernel *k, value_id v, bool is_exponent) {
+    const struct value_node *x = &k->values.at[v];
+    if (x->kind == INST_CAST) add_edges(k, x->args[0], is_exponent);
+    if (x->kind != INST_OP) return;
+    if (x->op == OP_WHERE) {
+        for (int i = 1; i <= 2; i++) {
+            value_id other = x->args[3 - i];
+            if (!(is_exponent ? is_hidden(k, other) : is_zero(k, other))) continue;
+            add_chained_edges(k, x->args[0], i == 1);
+            add_edges(k, x->args[i], is_exponent);
+            return;
+        }
+    }
+    double by_number = 0;
+    if (is_exponent && x->op == OP_ADD) /* -inf stays so with what is finite or -inf */
+        for (int i = 0; i < 2; i++) add_edges(k, x->args[i], true);
+    if (is_exponent && (x->op == OP_MUL || x->op == OP_DIV)) {
+        const struct value_node *by = &k->values.at[x->args[1]];
+        if (by->kind == INST_CONST) by_number = by->number;
+        if (by_number > 0) add_edges(k, x->args[0], true);
+    }
+}
+
+/* Of all sums along n alike. Needs axes and masks. */
+void find_chained_edges(struct kernel *k) {
+    value_id max = chained_maximum(k);
+    if (max != NO_VALUE) {
+        add_edges(k, k->values.at[max].args[0], true);
+        return;
+    }
+    for (value_id v = 0; v < k->values.n; v++)
+        if (k->values.at[v].kind == INST_REDUCE && v != k->dot && v != k->second) return;
+    add_edges(k, k->second_a, false);
+}
+
+struct depth_range chained_range(const struct kernel *k, int64_t z, int64_t m, int64_t rows) {
+    struct depth_range s = {0, kernel_size(k, AXIS_N)};
+    for (uint32_t i = 0; i < k->edges.n; i++) {
+        const struct edge *e = &k->edges.at[i];
+        int64_t by = e->by[AXIS_N], down = e->by[AXIS_M] > 0 ? m + rows - 1 : m;
+        int64_t top = e->first + e->by[AXIS_Z] * z + e->by[AXIS_M] * down;
+        int64_t from = by > 0 && top < 0 ? (by - 1 - top) / by : 0;
+        int64_t end = by < 0 && top >= 0 ? top / -by + 1 : by > 0 || top >= 0 ? s.end : 0;
+        if (from > s.from) s.from = from;
+        if (end < s.end) s.end = end;
+    }
+    if (s.end <= s.from) s = (struct depth_range){0, 0};
+    return s;
+}
+
 const char *kernel_chain_reason(const struct schedule *s, uint32_t group,
                                 const struct device_limits *limits, struct arena *a) {
     enum { WIDEST = 256, LONGEST = 1 << 16 };
     const struct kernel *k = kernel_build(s, group, limits, a);
-    if (k->kind != KERNEL_CHAINED) return "the second product does not go along the first one's columns";
+    if (k->kind != KERNEL_CHAINED)
+        return "the second product does not go along the first one's columns";
     int *stage = stages_of(k);
     value_id max = NO_VALUE;
     if (kernel_size(k, AXIS_C) > WIDEST || kernel_size(k, AXIS_R) > WIDEST)

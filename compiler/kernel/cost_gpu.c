@@ -767,6 +767,16 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
     double busy = fmin(1, warps * resident / 8);
     double step = (fmax(units, shared) + between * 0.5) / busy + BARRIER / resident;
     double waves = ceil(blocks / (d->units * resident)) * resident;
+    if (k->edges.n) { /* of blocks that lie all over the rows */
+        enum { SAMPLES = 16 };
+        double all = 0;
+        for (int i = 0; i < SAMPLES; i++) {
+            int64_t at = (int64_t)((i + 0.5) * rows / SAMPLES / m) * y->bx;
+            struct depth_range r = chained_range(k, kernel_size(k, AXIS_Z) / 2, at, y->bx);
+            all += (double)(r.end - r.from);
+        }
+        keys = fmax(n, all / SAMPLES + n / 2);
+    }
     double us = LAUNCH + waves * (ceil(keys / n) * step + BEHIND / resident) / (ghz * 1e3);
     return fmax(us, (k->bytes_read + k->bytes_written) / (device_gbps(d) * 1e3 * 0.9));
 }

@@ -253,6 +253,8 @@ struct depth_range {
 struct depth_range kernel_depth(const struct kernel *k, int64_t z, int64_t m, int64_t rows,
                                 int64_t n, int64_t columns);
 double kernel_counts(const struct kernel *k);
+/* The columns of the first product whose terms may count for so many rows from m on. */
+struct depth_range chained_range(const struct kernel *k, int64_t z, int64_t m, int64_t rows);
 
 /* cost.c */
 double kernel_flops(const struct kernel *k);
@@ -499,7 +501,7 @@ struct factor {
 struct chained {
     struct factor a, b, c; /* the first product's; the second one's right factor */
     int warp_rows;
-    int columns; /* of the second product, filled up */
+    int columns;      /* of the second product, filled up */
     int stage, first; /* bytes of a stage of b and c; where the stages begin, behind a */
 };
 

@@ -706,7 +706,8 @@ static const char *find_layout(const struct kernel *k, const struct config *c, s
                          .look_back = c->knob[KNOB_look_back] == 1,
                          .ahead = c->knob[KNOB_ahead] == 1,
                          .hits = c->knob[KNOB_hits]};
-    bool gpu = k->limits->kind == DEVICE_CUDA, dot = k->kind == KERNEL_MATMUL || k->kind == KERNEL_CHAINED;
+    bool gpu = k->limits->kind == DEVICE_CUDA,
+         dot = k->kind == KERNEL_MATMUL || k->kind == KERNEL_CHAINED;
     y->apart = gpu && y->cluster > 1 && kernel_only_columns(k);
     const char *bad = check_knobs(c, dot, a);
     if (bad) return bad;

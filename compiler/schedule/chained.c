@@ -81,6 +81,41 @@ static bool find_first(struct chains *c, const struct nest *second, inst_id at, 
     return go_back(c, c->s->writer[x->buffer], seen);
 }
 
+/* Is all that the group does to move elements, which a factor can be read through? */
+static bool only_moves(const struct chains *c, const struct group *G) {
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        const struct nest *n = nest_at(c, G->members.at[m].nest);
+        if (n->n_reduce || n->scan || n->insts.n != 1 || n->insts.at[0].kind != INST_LOAD ||
+            n->insts.at[0].guarded)
+            return false;
+    }
+    return true;
+}
+
+/* Factors that are repeated for several heads, say, are read where they lie, if nobody else wants
+ * them as they would be. */
+static void take_moves(struct chains *c, uint32_t second) {
+    const struct schedule *s = c->s;
+    for (uint32_t g = 0; g < s->groups.n; g++) {
+        const struct group *G = &s->groups.at[g];
+        bool may = !c->taken[g] && g != s->group_of[second] && only_moves(c, G);
+        for (uint32_t m = 0; m < G->members.n && may; m++)
+            may =
+                s->loops->buffers.at[nest_at(c, G->members.at[m].nest)->out].kind == BUFFER_TEMP &&
+                nest_at(c, G->members.at[m].nest)->epoch == nest_at(c, second)->epoch;
+        bool read = false;
+        for (uint32_t n = 0; n < s->loops->nests.n && may; n++)
+            for (uint32_t i = 0; i < nest_at(c, n)->insts.n && may; i++) {
+                const struct inst *x = &nest_at(c, n)->insts.at[i];
+                if (x->kind != INST_LOAD || s->writer[x->buffer] == NO_NEST) continue;
+                if (s->group_of[s->writer[x->buffer]] != g || s->group_of[n] == g) continue;
+                read = true;
+                may = n == c->first || n == second;
+            }
+        if (may && read) c->taken[g] = true;
+    }
+}
+
 /* All groups that have a nest between have no others but what is read by these alone. */
 static const char *take_groups(struct chains *c, uint32_t second) {
     const struct schedule *s = c->s;
@@ -202,6 +237,7 @@ static const char *chain_of(struct chains *c, uint32_t second) {
     if (mul->kind != INST_OP || mul->op != OP_MUL || mul->n_args != 2) return "";
     if (!find_first(c, n, mul->args[0], seen) || c->first == NO_NEST) return "";
     const char *bad = take_groups(c, second);
+    if (!bad) take_moves(c, second);
     if (!bad) bad = reductions_reason(c, second);
     if (!bad) bad = group_reason(c, second);
     return bad;
@@ -210,8 +246,7 @@ static const char *chain_of(struct chains *c, uint32_t second) {
 static void log_chain(struct chains *c, uint32_t second, const char *bad) {
     struct buf *b = &c->s->log;
     if (bad && !*bad) return;
-    buf_printf(b, "%s  with  %s behind it: ", nest_at(c, c->first)->name,
-               nest_at(c, second)->name);
+    buf_printf(b, "%s  with  %s behind it: ", nest_at(c, c->first)->name, nest_at(c, second)->name);
     buf_printf(b, bad ? "not fused: %s\n" : "fused, tile by tile\n", bad);
 }
 

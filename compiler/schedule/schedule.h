@@ -58,9 +58,9 @@ struct group {
     int n_between;   /* of r, the first ones: those along which a second product goes behind another
                         one (chained.c); 0: there is none */
     uint32_t second; /* n_between: that product's nest */
-    bool scan;                  /* R is scanned along, not reduced: every member may vary with it */
-    bool columns;               /* some members reduce along X, what they keep is R */
-    bool at_load;               /* runs once, when the program is loaded (at_load.c) */
+    bool scan;       /* R is scanned along, not reduced: every member may vary with it */
+    bool columns;    /* some members reduce along X, what they keep is R */
+    bool at_load;    /* runs once, when the program is loaded (at_load.c) */
     VEC(struct member) members; /* in nest order */
 };
 
@@ -102,7 +102,7 @@ void schedule_recompute(struct schedule *s); /* needs groups; adds nests to the 
  * that group is undone. */
 void schedule_chain(struct schedule *s, const struct device_limits *limits,
                     const char *(*reason)(struct schedule *, uint32_t group, void *), void *ctx);
-void schedule_order(struct schedule *s);     /* needs groups; breaks group indices held elsewhere */
+void schedule_order(struct schedule *s); /* needs groups; breaks group indices held elsewhere */
 /* at_load.c: which groups run at load, and what is `fixed`; for eager nothing is. Needs order. */
 void schedule_at_load(struct schedule *s, bool eager);
 void schedule_memory(struct schedule *s); /* needs both */

@@ -72,7 +72,8 @@ static const char *check_cover(const struct schedule *s) {
                 continue;
             }
             int r = 0;
-            if (G->n_between && n->n_reduce && M->nest != G->second) continue; /* where it is read */
+            if (G->n_between && n->n_reduce && M->nest != G->second)
+                continue; /* where it is read */
             if (is_of_columns(s, G, M) || is_of_rows(s, G, M)) continue;
             int arms = G->n_x - G->n_arms;
             for (int k = 0; k < arms; k++)

@@ -183,7 +183,8 @@ static const char *check(struct checker *c, uint32_t at) {
     case TILE_DOT_SECOND: return check_step(c, at, TILE_RELATE);
     case TILE_NEXT: c->next = true; return NULL;
     case TILE_STORE:
-        if (!c->looped || inside(c, TILE_LOOP)) return fail(c, "T2", at, "it stands behind no loop");
+        if (!c->looped || inside(c, TILE_LOOP))
+            return fail(c, "T2", at, "it stands behind no loop");
         if (!c->landed) return fail(c, "T4", at, "the last stages may be read still");
         c->stored = true;
         return NULL;
@@ -204,7 +205,7 @@ static const char *check_places(const struct tile_program *t, struct arena *a) {
     for (int i = 0; i < 3; i++)
         if ((all[i]->across ? all[i]->rows : all[i]->depth) * 2 % all[i]->line ||
             all[i]->bytes != all[i]->rows * all[i]->depth * 2)
-            return arena_printf(a, "T6: tiles of %c have %d bytes", "ABC"[i], all[i]->bytes);
+            return arena_printf(a, "T6: tiles of %c have %d bytes", "ABC"[i], all[i] -> bytes);
     return NULL;
 }
 

@@ -153,7 +153,9 @@ static bool read_code(struct reader *r, bool more) {
 struct tile_program *tile_parse(const struct block *p, const struct source *src, struct arena *a,
                                 struct diag *d) {
     struct reader r = {.t = p->layout.chained ? tile_chained(p, a) : tile_dot(p, a),
-                       .src = src, .d = d, .at = src->text};
+                       .src = src,
+                       .d = d,
+                       .at = src->text};
     r.t->code.n = 0;
     bool more = next_line(&r);
     return read_head(&r, &more) && read_code(&r, more) ? r.t : NULL;

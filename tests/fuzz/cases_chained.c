@@ -14,7 +14,7 @@ struct shape {
 };
 
 static const struct shape shapes[] = {
-    {2, 40, 72, 64, 64}, {1, 16, 16, 16, 16},  {1, 33, 17, 24, 40}, {3, 2, 130, 32, 8},
+    {2, 40, 72, 64, 64}, {1, 16, 16, 16, 16},  {1, 33, 17, 24, 40},   {3, 2, 130, 32, 8},
     {1, 50, 48, 80, 96}, {1, 20, 100, 13, 11}, {1, 17, 40, 128, 128}, {1, 70, 33, 8, 1},
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
@@ -40,7 +40,8 @@ enum { N_CONFIGS = sizeof configs / sizeof *configs };
 
 static const char *graph_of(struct arena *a, const struct shape *x, const char *f, const char *t,
                             bool turned) {
-    const char *bias = strstr(f, "%bias") ? arena_printf(a, ", %%bias: %s[%d, %d]", t, x->m, x->n) : "";
+    const char *bias =
+        strstr(f, "%bias") ? arena_printf(a, ", %%bias: %s[%d, %d]", t, x->m, x->n) : "";
     const char *keys = turned ? arena_printf(a, "%%k: %s[%d, %d, %d]", t, x->b, x->n, x->r)
                               : arena_printf(a, "%%y: %s[%d, %d, %d]", t, x->b, x->r, x->n);
     return arena_printf(a,
@@ -49,6 +50,39 @@ static const char *graph_of(struct arena *a, const struct shape *x, const char *
                         t, x->b, x->m, x->r, keys, t, x->b, x->n, x->c, bias,
                         turned ? " %y = permute(%k, [0, 2, 1])\n" : "", f);
 }
+
+/* Whole: heads, grouped ones, masks that leave some rows nothing, windows, other layouts, what stands
+ * behind. */
+static const char *const whole[] = {
+    "graph(%q: bf16[2, 3, 40, 32], %k: bf16[2, 3, 72, 32], %v: bf16[2, 3, 72, 24]) {\n"
+    " %o = scaled_dot_product_attention(%q, %k, %v)\n return %o\n}\n",
+    "graph(%q: f16[2, 2, 70, 16], %k: f16[2, 2, 70, 16], %v: f16[2, 2, 70, 16]) {\n"
+    " %o = scaled_dot_product_attention(%q, %k, %v, is_causal=True)\n return %o\n}\n",
+    "graph(%q: bf16[1, 2, 90, 32], %k: bf16[1, 2, 50, 32], %v: bf16[1, 2, 50, 32]) {\n"
+    " %o = scaled_dot_product_attention(%q, %k, %v, is_causal=True, scale=0.5)\n return %o\n}\n",
+    "graph(%q: bf16[2, 2, 40, 32], %k: bf16[2, 2, 72, 32], %v: bf16[2, 2, 72, 32], %b: bf16[40, "
+    "72])"
+    " {\n %m = gt(%b, 2.2)\n"
+    " %o = scaled_dot_product_attention(%q, %k, %v, %m)\n return %o\n}\n",
+    "graph(%q: bf16[2, 2, 40, 32], %k: bf16[2, 2, 72, 32], %v: bf16[2, 2, 72, 32], %b: bf16[2, 1, "
+    "1,"
+    " 72]) {\n %o = scaled_dot_product_attention(%q, %k, %v, %b)\n return %o\n}\n",
+    /* two heads of q for each of k and v */
+    "graph(%q: bf16[2, 2, 2, 33, 32], %k: bf16[2, 2, 1, 48, 32], %v: bf16[2, 2, 1, 48, 32]) {\n"
+    " %c = expand(%k, [2, 2, 2, 48, 32])\n %f = expand(%v, [2, 2, 2, 48, 32])\n"
+    " %o = scaled_dot_product_attention(%q, %c, %f)\n return %o\n}\n",
+    /* heads beside each other in memory, as a linear layer leaves them, and stored so */
+    "graph(%x: bf16[2, 40, 3, 2, 32]) {\n %p = permute(%x, [2, 0, 3, 1, 4])\n"
+    " %q = select(%p, 0, 0)\n %k = select(%p, 0, 1)\n %v = select(%p, 0, 2)\n"
+    " %o = scaled_dot_product_attention(%q, %k, %v, is_causal=True)\n"
+    " %t = permute(%o, [0, 2, 1, 3])\n %u = contiguous(%t)\n %y = view(%u, [2, 40, 64])\n return "
+    "%y\n}\n",
+    /* a soft cap, and something behind */
+    "graph(%q: bf16[2, 40, 32], %y: bf16[2, 32, 72], %v: bf16[2, 72, 32], %w: bf16[32]) {\n"
+    " %s = bmm(%q, %y)\n %a = mul(%s, 0.02)\n %t = tanh(%a)\n %c = mul(%t, 50)\n"
+    " %p = softmax(%c, -1)\n %o = bmm(%p, %v)\n %b = add(%o, %w)\n %r = relu(%b)\n return %r\n}\n",
+};
+enum { N_WHOLE = sizeof whole / sizeof *whole };
 
 void cases_chained(struct arena *a, case_vec *out) {
     static const char *const types[] = {"bf16", "f16"};
@@ -61,4 +95,11 @@ void cases_chained(struct arena *a, case_vec *out) {
                 .config = configs[(i + f) % N_CONFIGS]};
             vec_push(a, out, g);
         }
+    for (int i = 0; i < N_WHOLE * N_CONFIGS; i++) {
+        struct case_graph g = {.text = whole[i / N_CONFIGS],
+                               .every = CASES_DEFAULT,
+                               .old = i % 2 == 0,
+                               .config = configs[i % N_CONFIGS]};
+        vec_push(a, out, g);
+    }
 }
