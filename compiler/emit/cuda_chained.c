@@ -15,6 +15,8 @@
  * Elements behind the last column are none: maxima leave them out, and as terms they are 0. What is
  * relative to the maximum of a row that has none but -inf is so to 0; in the end it is no number, as
  * exp(-inf - -inf) is. */
+#include <string.h>
+
 #include "emit/cuda_mma.h"
 
 enum { OCTET = 8, PAIR = 2, SIXTEEN = 16, MOST_ROUNDS = 8 };
@@ -121,6 +123,7 @@ static void put_right(struct emitter *w, const struct factor *f, const char *row
 static void put_first_dot(struct emitter *w) {
     const struct factor *a = &chained(w)->a;
     const char *t = memory_type(w, a->dtype);
+    line(w, "k_zero(sums);");
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = 0; i < %d; i += %d)", a->depth, SIXTEEN);
     line(w, "unsigned a[%d][4];", sixteens(w));
@@ -141,30 +144,166 @@ static void put_first_dot(struct emitter *w) {
     close_brace(w);
 }
 
-/* Sums of sixteen columns, in 16 bits, are a left factor of a depth of sixteen. */
 static void put_second_dot(struct emitter *w) {
     const struct factor *c = &chained(w)->c;
     const char *t = memory_type(w, c->dtype);
     open_loop(w, "i", octets(w) / 2);
-    line(w, "unsigned a[%d][4];", sixteens(w));
-    open_loop(w, "f", sixteens(w));
-    open_loop(w, "j", 4);
-    line(w, "k_pack<%s, 2> x;", t);
-    line(w, "k_put(x, sums + (f * %d + i * 2 + j / 2) * 4 + j %% 2 * 2);", octets(w));
-    line(w, "a[f][j] = x.w[0];");
-    close_brace(w);
-    close_brace(w);
     open_loop(w, "g", column_octets(w) / 2);
     line(w, "unsigned b[2][2];");
     put_right(w, c, "g * 16", "i * 16");
     open_loop(w, "f", sixteens(w));
-    line(w, "k_mma<%s>(*(float(*)[4])(out + (f * %d + g * 2) * 4), a[f], b[0]);", t,
+    line(w, "k_mma<%s>(*(float(*)[4])(out + (f * %d + g * 2) * 4), terms[f][i], b[0]);", t,
          column_octets(w));
-    line(w, "k_mma<%s>(*(float(*)[4])(out + (f * %d + g * 2 + 1) * 4), a[f], b[1]);", t,
+    line(w, "k_mma<%s>(*(float(*)[4])(out + (f * %d + g * 2 + 1) * 4), terms[f][i], b[1]);", t,
          column_octets(w));
     close_brace(w);
     close_brace(w);
     close_brace(w);
+}
+
+/* ---- by warpgroups --------------------------------------------------------------------------- */
+
+enum { WARPGROUP = 128 };
+
+/* Boxes of a factor's tile, into the stage at hand, or of a's rows. */
+static void put_boxes(struct emitter *w, int ring) {
+    enum { TILE = 1024 };
+    const struct factor *f = factor_at(w, ring);
+    const struct chained *x = chained(w);
+    int lines = f->across ? f->depth : f->rows, each = f->line / 2;
+    int boxes = (f->across ? f->rows : f->depth) / each;
+    const char *row = ring == TILE_A   ? "m0"
+                      : ring == TILE_B ? "column"
+                                       : "0",
+               *depth = ring == TILE_C ? "column" : "0";
+    const char *to = ring == TILE_A ? "tiles"
+                     : ring == TILE_B
+                         ? "stage"
+                         : arena_printf(w->arena, "stage + %d", (int)round_up(x->b.bytes, TILE));
+    const char *along = f->across ? row : depth, *down = f->across ? depth : row;
+    if (ring == TILE_A) open_brace(w, "if (step == 0)");
+    for (int i = 0; i < boxes; i++)
+        line(w, "k_map_load(%s + %d, &map_%c, full + s * 8, %s + %d, %s, (int)(%s));", to,
+             i * lines * f->line, 'a' + ring, along, i * each, down, ex_text(w, f->matrix));
+    if (ring == TILE_A) close_brace(w);
+}
+
+/* Where a step's part of a factor lies, 16 deep, as an operand: from its tile's first on. */
+static const char *operand_text_of(struct emitter *w, const struct factor *f, const char *at) {
+    int lines = f->across ? f->depth : f->rows, in_line = f->line / 32;
+    char x = f == &chained(w)->a ? 'a' : f == &chained(w)->b ? 'b' : 'c';
+    if (f->across) return arena_printf(w->arena, "k_operand_on(of_%c, %si * %d)", x, at, f->line);
+    return arena_printf(w->arena, "k_operand_on(of_%c, %si / %d * %d + i %% %d * 2)", x, at,
+                        in_line, lines * f->line / 16, in_line);
+}
+
+static void put_operands(struct emitter *w) {
+    enum { TILE = 1024, ROWS = 64 };
+    const struct chained *x = chained(w);
+    const struct factor *const all[] = {&x->a, &x->b, &x->c};
+    for (int i = 0; i < 3; i++) {
+        const struct factor *f = all[i];
+        int lead = f->across ? f->depth * f->line : 16;
+        int from = i == TILE_A ? 0 : x->first + (i == TILE_C ? (int)round_up(x->b.bytes, TILE) : 0);
+        int of_group = f->across ? ROWS / (f->line / 2) * f->depth * f->line : ROWS * f->line;
+        line(w, "const unsigned long long of_%c = k_operand<%d>(tiles + (%d%s), %d, %d);", 'a' + i,
+             f->line, from, i ? "" : arena_printf(w->arena, " + group * %d", of_group), lead,
+             8 * f->line);
+    }
+}
+
+static void put_dot_of_group(struct emitter *w) {
+    const struct chained *x = chained(w);
+    line(w, "k_wgmma_hold(sums);");
+    line(w, "k_wgmma_begin();");
+    open_loop(w, "i", x->a.depth / SIXTEEN);
+    line(w, "k_wgmma_first(sums, %s, %s, i);", operand_text_of(w, &x->a, ""),
+         operand_text_of(w, &x->b, arena_printf(w->arena, "s * %d + ", x->stage / 16)));
+    close_brace(w);
+    line(w, "k_wgmma_commit();");
+    line(w, "k_wgmma_hold(sums);");
+}
+
+static void put_second_dot_of_group(struct emitter *w) {
+    const struct chained *x = chained(w);
+    line(w, "k_wgmma_hold(out);");
+    line(w, "k_wgmma_begin();");
+    open_loop(w, "i", x->c.depth / SIXTEEN);
+    line(w, "k_wgmma_second(out, terms[0][i], %s, 1);",
+         operand_text_of(w, &x->c, arena_printf(w->arena, "before * %d + ", x->stage / 16)));
+    close_brace(w);
+    line(w, "k_wgmma_commit();");
+    line(w, "k_wgmma_hold(out);");
+}
+
+static void put_group_role(struct emitter *w, bool copies) {
+    const struct chained *x = chained(w);
+    if (copies) {
+        open_brace(w, "if (threadIdx.x < %d)", WARPGROUP);
+        if (x->copier_registers) line(w, "k_fewer_registers<%d>();", x->copier_registers);
+        open_brace(w, "if (threadIdx.x < %d)", w->k->limits->warp);
+        open_brace(w, "if (threadIdx.x == 0)");
+    } else {
+        open_brace(w, "else");
+        if (x->registers) line(w, "k_more_registers<%d>();", x->registers);
+        line(w, "const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / %d - 1, 0);",
+             WARPGROUP);
+        line(w, "const int tid = (int)threadIdx.x %% %d, quad = tid %% 4;", WARPGROUP);
+        line(w, "const int warp_m = group * 64 + tid / 32 * 16;");
+        put_operands(w);
+        line(w, "int before = 0;");
+    }
+    line(w, "int s = 0;");
+    line(w, "unsigned phase = 0;");
+}
+
+static void end_group_role(struct emitter *w, bool copies) {
+    close_brace(w);
+    if (!copies) return;
+    line(w, "__syncwarp();");
+    close_brace(w);
+    close_brace(w);
+}
+
+/* What a step brings, and in the first one the block's rows. */
+static void put_wait_empty(struct emitter *w) {
+    const struct chained *x = chained(w);
+    line(w, "k_mbar_wait_block(empty + s * 8, phase ^ 1);");
+    line(w, "k_mbar_arrive_expect_tx(full + s * 8, step ? %d : %d);", x->b.bytes + x->c.bytes,
+         x->a.bytes + x->b.bytes + x->c.bytes);
+    line(w, "const k_shared stage = tiles + %d + s * %d;", x->first, x->stage);
+    line(w, "const int column = (step + first_step) * %d;", w->y->br);
+}
+
+static void put_group_barriers(struct emitter *w) {
+    const struct chained *x = chained(w);
+    int stages = w->y->stages;
+    line(w, "unsigned long long *const bars = (unsigned long long *)(memory + %d);", x->barriers);
+    line(w,
+         "const k_shared tiles = k_in_shared(memory), full = k_in_shared(bars), empty = full + %d;",
+         stages * 8);
+    open_brace(w, "if (threadIdx.x == 0)");
+    line(w, "k_map_prefetch(&map_a), k_map_prefetch(&map_b), k_map_prefetch(&map_c);");
+    line(w,
+         "for (int i = 0; i < %d; i++) k_mbar_init(bars + i, 1), k_mbar_init(bars + %d + i, %d);",
+         stages, stages, x->warpgroups);
+    line(w, "k_fence_mbar_init();");
+    close_brace(w);
+    line(w, "__syncthreads();");
+}
+
+static struct ws_arg map_of(struct emitter *w, const struct factor *f) {
+    struct ws_map *m = NEW(w->arena, struct ws_map);
+    const struct value_node *x = &w->k->values.at[f->value];
+    while (x->kind == INST_CAST) x = &w->k->values.at[x->args[0]];
+    *m = (struct ws_map){.dtype = f->map.dtype, .rank = f->map.rank, .swizzle = f->map.swizzle};
+    memcpy(m->size, f->map.size, sizeof m->size);
+    memcpy(m->stride, f->map.stride, sizeof m->stride);
+    memcpy(m->box, f->map.box, sizeof m->box);
+    return (struct ws_arg){.kind = WS_ARG_MAP,
+                           .map = m,
+                           .base = WS_ARG_BUFFER,
+                           .buffer = (int)kernel_place_of(w->k, x->buffer)};
 }
 
 /* ---- between them ---------------------------------------------------------------------------- */
@@ -248,6 +387,7 @@ static void put_relate(struct emitter *w) {
     const struct phase *first = &p->phases.at[0];
     value_id max = chained_maximum(w->k);
     bool relative = max != NO_VALUE;
+    open_scope(w);
     line(w, "const k_idx first_column = (step + first_step) * %d + quad * %d;", w->y->br, PAIR);
     open_rows(w, first);
     put_between(w, first, relative ? p->kept : w->k->second_a, !relative);
@@ -266,17 +406,33 @@ static void put_relate(struct emitter *w) {
         line(w, "by[f][h] = k_exp(before - b%u[f][h]);", max);
     }
     close_rows_of(w);
-    if (!relative) return;
+    if (!relative) {
+        close_brace(w);
+        return;
+    }
     const struct phase *later = &p->phases.at[1];
     open_rows(w, later);
     put_between(w, later, w->k->second_a, true);
     for (uint32_t i = 0; i < later->reduce.n; i++)
         line(w, "a%u[f][h] = a%u[f][h] * by[f][h] + x%u;", later->reduce.at[i], later->reduce.at[i],
              later->reduce.at[i]);
-    line(w, "#pragma unroll");
-    line(w, "for (int g = 0; g < %d; g++) out[(f * %d + g / 2) * 4 + h * 2 + g %% 2] *= by[f][h];",
-         column_octets(w) * 2, column_octets(w));
     close_rows_of(w);
+    close_brace(w);
+}
+
+/* Sums of sixteen columns, in 16 bits, are a left factor of a depth of sixteen. */
+static void put_terms(struct emitter *w) {
+    bool relative = chained_maximum(w->k) != NO_VALUE;
+    if (relative) {
+        open_loop(w, "i", sixteens(w) * column_octets(w) * 4);
+        line(w, "out[i] *= by[i / %d][i / 2 %% 2];", column_octets(w) * 4);
+        close_brace(w);
+    }
+    open_loop(w, "i", sixteens(w) * octets(w) * 2);
+    line(w, "k_pack<%s, 2> x;", memory_type(w, chained(w)->c.dtype));
+    line(w, "k_put(x, sums + i * 2);");
+    line(w, "terms[i / %d][i / 4 %% %d][i %% 4] = x.w[0];", octets(w) * 2, octets(w) / 2);
+    close_brace(w);
 }
 
 static void put_begin(struct emitter *w) {
@@ -284,6 +440,8 @@ static void put_begin(struct emitter *w) {
     value_id max = chained_maximum(w->k);
     line(w, "float out[%d];", rows * column_octets(w) * 4);
     line(w, "k_zero(out);");
+    line(w, "float sums[%d];", rows * octets(w) * 4);
+    line(w, "unsigned terms[%d][%d][4];", rows, octets(w) / 2);
     for (value_id v = 0; v < w->k->values.n; v++) {
         if (!is_between(w, v)) continue;
         line(w, "%s a%u[%d][2];", accumulator_type(w, v), v, rows);
@@ -402,7 +560,7 @@ static void put_range(struct emitter *w) {
 }
 
 /* Blocks with most tiles, which are later rows' under a causal mask, begin first. */
-static void put_draw(struct emitter *w) {
+static void put_draw(struct emitter *w, bool rows) {
     const struct kernel *k = w->k;
     long long down = tile_count(kernel_size(k, AXIS_M), w->y->bx);
     const char *number = "(k_idx)blockIdx.x";
@@ -411,17 +569,23 @@ static void put_draw(struct emitter *w) {
     line(w, "const k_idx tile = %s, z = tile / %lld, m0 = tile %% %lld * %d;", number, down, down,
          w->y->bx);
     put_range(w);
-    line(w, "const k_idx first_row = m0 + warp_m + tid %% 32 / 4;");
-    line(w, "(void)z, (void)first_row;");
+    if (rows) line(w, "const k_idx first_row = m0 + warp_m + tid %% 32 / 4;");
+    line(w, "(void)z, (void)first_step;");
 }
 
 static void put_code(struct emitter *w, const struct tile_program *t) {
+    enum { MOST_REGIONS = 8 };
+    enum tile_op open[MOST_REGIONS];
+    int depth = 0, stages = w->y->stages;
+    bool groups = t->copiers > 0, copies = true;
     for (uint32_t i = 0; i < t->code.n; i++) {
         const struct tile_inst *x = &t->code.at[i];
+        if (tile_op_opens(x->op)) open[depth++] = x->op;
         switch (x->op) {
+        case TILE_ROLE: put_group_role(w, copies = i == 0); break;
         case TILE_DRAW:
             open_scope(w);
-            put_draw(w);
+            put_draw(w, !groups || !copies);
             break;
         case TILE_AHEAD:
             line(w, "#pragma unroll");
@@ -429,53 +593,81 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             line(w, "const int s = step;");
             break;
         case TILE_LOOP:
-            line(w, "int s = 0;");
+            if (!groups) line(w, "int s = 0;");
             line(w, "#pragma unroll 1");
             open_brace(w, "for (int step = 0; step < steps; step++)");
             break;
-        case TILE_END: close_brace(w); break;
-        case TILE_COPY: put_copy_ahead(w, x->ring, x->n); break;
+        case TILE_REST:
+            line(w, "#pragma unroll 1");
+            open_brace(w, "for (int step = 1; step < steps; step++)");
+            break;
+        case TILE_END:
+            if (open[--depth] == TILE_ROLE)
+                end_group_role(w, copies);
+            else
+                close_brace(w);
+            break;
+        case TILE_WAIT_EMPTY: put_wait_empty(w); break;
+        case TILE_WAIT_FULL:
+            if (open[depth - 1] == TILE_DRAW) line(w, "const int step = 0;");
+            line(w, "k_mbar_wait_block(full + s * 8, phase);");
+            break;
+        case TILE_COPY:
+            if (groups)
+                put_boxes(w, x->ring);
+            else
+                put_copy_ahead(w, x->ring, x->n);
+            break;
         case TILE_GROUP: line(w, "k_cp_async_commit();"); break;
         case TILE_LANDED:
             line(w, "k_cp_async_wait<%d>();", x->n);
             line(w, "__syncthreads();");
             break;
-        case TILE_FILL:
-            line(w, "float sums[%d];", sixteens(w) * octets(w) * 4);
-            line(w, "k_zero(sums);");
-            break;
         case TILE_BEGIN: put_begin(w); break;
-        case TILE_DOT: put_first_dot(w); break;
+        case TILE_DOT:
+            if (groups)
+                put_dot_of_group(w);
+            else
+                put_first_dot(w);
+            break;
         case TILE_RELATE: put_relate(w); break;
-        case TILE_DOT_SECOND: put_second_dot(w); break;
-        case TILE_NEXT: line(w, "if (++s == %d) s = 0;", w->y->stages); break;
-        case TILE_STORE: put_results(w); break;
-        case TILE_ROLE:
-        case TILE_WAIT_EMPTY:
-        case TILE_TURN:
-        case TILE_TAKE:
-        case TILE_MAKE:
-        case TILE_GIVE:
-        case TILE_WAIT_FULL:
-        case TILE_DOT_ADD:
+        case TILE_TERMS: put_terms(w); break;
+        case TILE_DOT_SECOND: (groups ? put_second_dot_of_group : put_second_dot)(w); break;
         case TILE_DRAIN:
-        case TILE_DRAIN_SUMS:
-        case TILE_ARRIVE:
-        case TILE_ADD:
-        case TILE_CROSS:
-        case TILE_FOLD:
-        case TILE_LEAVE:
-        case TILE_MEET:
-        case TILE_REDUCE:
-        case TILE_LEAVE_PARTIALS:
-        case TILE_MEET_PARTIALS:
-        case TILE_HOLD:
-        case TILE_KEEP:
-        case TILE_RESCALE:
-        case TILE_RESULTS:
-        case TILE_OPS: WS_BUG("no instruction of chained products: %s", tile_op_name(x->op));
+            line(w, "k_wgmma_wait<%d>();", x->n);
+            line(w, "k_wgmma_hold(sums);");
+            if (!x->n) line(w, "k_wgmma_hold(out);");
+            break;
+        case TILE_ARRIVE: line(w, "if (tid == 0) k_mbar_arrive(empty + before * 8);"); break;
+        case TILE_NEXT:
+            if (groups && !copies) line(w, "before = s;");
+            line(w, "if (++s == %d) s = 0%s;", stages, groups ? ", phase ^= 1" : "");
+            break;
+        case TILE_STORE: put_results(w); break;
+        default: WS_BUG("no instruction of chained products: %s", tile_op_name(x->op));
         }
     }
+}
+
+/* The products of a warpgroup: 64 rows. */
+static void put_instructions(struct emitter *w) {
+    const struct chained *x = chained(w);
+    struct wgmma first = {.name = "k_wgmma_first",
+                          .type = "float",
+                          .columns = w->y->br,
+                          .a = x->a.dtype,
+                          .b = x->b.dtype,
+                          .along_a = x->a.across,
+                          .along_b = x->b.across};
+    struct wgmma second = {.name = "k_wgmma_second",
+                           .type = "float",
+                           .columns = x->columns,
+                           .a = x->c.dtype,
+                           .b = x->c.dtype,
+                           .held = true,
+                           .along_b = x->c.across};
+    put_wgmma_instruction(w, &first);
+    put_wgmma_instruction(w, &second);
 }
 
 void emit_cuda_chained(struct emitter *w) {
@@ -491,19 +683,31 @@ void emit_cuda_chained(struct emitter *w) {
                             .grid = {w->p->grid, 1, 1},
                             .threads = w->y->threads,
                             .smem = w->y->smem};
+    bool groups = t->copiers > 0;
     add_arguments(w, l);
-    buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d) %s(", w->y->threads,
-               k->entry);
+    for (int i = 0; i < 3 && groups; i++) l->args[l->n_args++] = map_of(w, factor_at(w, i));
+    if (groups) put_instructions(w);
+    buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d%s) %s(", w->y->threads,
+               groups ? ", 1" : "", k->entry);
     put_parameters(w);
+    for (int i = 0; i < 3 && groups; i++)
+        buf_printf(&w->b, ", const __grid_constant__ k_map map_%c", 'a' + i);
     buf_puts(&w->b, ") {\n");
     w->indent++;
     line(w, "extern __shared__ __align__(1024) unsigned char k_smem[];");
-    line(w, "unsigned char *const tiles = k_smem;");
-    line(w, "k_enter();");
-    line(w, "const int tid = (int)threadIdx.x, warp_m = tid / 32 * %d, quad = tid %% 4;",
-         chained(w)->warp_rows);
+    if (groups) {
+        line(w, "unsigned char *const memory = k_aligned<1024>(k_smem);");
+        put_group_barriers(w);
+        line(w, "k_enter();");
+    } else {
+        line(w, "unsigned char *const tiles = k_smem;");
+        line(w, "k_enter();");
+        line(w, "const int tid = (int)threadIdx.x, warp_m = tid / 32 * %d, quad = tid %% 4;",
+             chained(w)->warp_rows);
+    }
     line(w, "const k_idx nm = %s, nn = %s, nr = %s, nc = %s;", ex_text(w, k->bound[AXIS_M]),
          ex_text(w, k->bound[AXIS_N]), ex_text(w, k->bound[AXIS_R]), ex_text(w, k->bound[AXIS_C]));
+    line(w, "(void)nm, (void)nn, (void)nr, (void)nc;");
     put_code(w, t);
     close_brace(w);
 }

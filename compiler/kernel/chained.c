@@ -12,6 +12,7 @@
  * that stand on no row, or on a maximum alone, as exp(x - max) does: then the second product is an
  * online sum like any other (online.c), which is rescaled whenever a tile has a larger maximum. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernel/builder.h"
@@ -392,41 +393,121 @@ static struct factor factor_of(const struct kernel *k, value_id v, enum axis axi
 
 static int filled(int64_t n) { return (int)round_up(n, SIXTEEN); }
 
+/* A number that divides e wherever it is. */
+static int64_t divisor_of(const struct kernel *k, ex e) {
+    int64_t number;
+    enum ex_kind kind = ex_kind(k->ex, e);
+    if (ex_is_const(k->ex, e, &number)) return llabs(number);
+    if (kind == EX_ADD)
+        return common_divisor(divisor_of(k, ex_lhs(k->ex, e)), divisor_of(k, ex_rhs(k->ex, e)));
+    if (kind == EX_MUL && ex_is_const(k->ex, ex_rhs(k->ex, e), &number))
+        return llabs(number) * divisor_of(k, ex_lhs(k->ex, e));
+    return 1;
+}
+
+/* Tiles are boxes of a tensor of matrices, of which that of batch z is number `matrix`, whatever
+ * batches have to do with memory. */
+static void find_boxes(const struct kernel *k, struct factor *f) {
+    const struct value_node *x = load_of(k, f->value);
+    enum axis line = f->across ? f->axis : f->along, down = f->across ? f->along : f->axis;
+    int64_t step, lo, hi, all;
+    ex rest = x->index;
+    if (!f->whole || !index_take(k, &rest, k->axis[line], &step) || step != 1 ||
+        !index_take(k, &rest, k->axis[down], &f->pitch))
+        return;
+    for (int a = 0; a < AXIS_COUNT; a++)
+        if (a != AXIS_Z && k->axis[a] && ex_uses(k->ex, rest, k->axis[a])) return;
+    int64_t unit = divisor_of(k, rest);
+    if (unit == 0) unit = PIECE; /* there is one */
+    ex_range(k->ex, rest, &lo, &hi);
+    if (lo < 0 || hi == INT64_MAX || unit % PIECE || f->pitch % PIECE || f->pitch < 1) return;
+    f->matrix = ex_div(k->ex, rest, ex_const(k->ex, unit));
+    all = hi / unit + 1;
+    f->map = (struct tensor_map){.dtype = f->dtype,
+                                 .rank = 3,
+                                 .size = {kernel_size(k, line), kernel_size(k, down), all},
+                                 .stride = {2, f->pitch * 2, unit * 2},
+                                 .box = {f->line / 2, f->across ? f->depth : f->rows, 1},
+                                 .swizzle = f->line};
+    f->boxed = !tensor_map_illegal(&f->map, k->arena);
+}
+
+/* By warps: so many rows each. */
+static const char *check_warps(const struct kernel *k, const struct config *c, struct layout *y,
+                               struct chained *x, struct arena *a) {
+    enum { MOST_REGISTERS = 216, MOST_STAGES = 4 };
+    int m = c->knob[KNOB_m], tm = c->knob[KNOB_tm];
+    if (tm != SIXTEEN && tm != 2 * SIXTEEN)
+        return "chained products by warps need a tm of 16 or 32";
+    if (m < tm || m % tm || m > 256) return arena_printf(a, "m=%d is no multiple of tm=%d", m, tm);
+    if (y->stages > MOST_STAGES) return arena_printf(a, "mma=2 has %d stages at most", MOST_STAGES);
+    x->warp_rows = tm;
+    int sums = tm * (c->knob[KNOB_n] + x->columns) / k->limits->warp;
+    if (sums > MOST_REGISTERS)
+        return arena_printf(a, "%d sums a thread; %d is the limit", sums, MOST_REGISTERS);
+    y->threads = m / tm * k->limits->warp;
+    return NULL;
+}
+
+/* By warpgroups, of 64 rows each, and one that copies. While the second product of a step is under
+ * way, its terms in 16 bits beside it, the next step's sums are there. */
+static const char *check_warpgroups(const struct kernel *k, const struct config *c,
+                                    struct layout *y, struct chained *x, struct arena *a) {
+    enum { ROWS = 64, THREADS = 128, OTHERS = 40, MOST_STAGES = 8 };
+    int m = c->knob[KNOB_m], n = c->knob[KNOB_n];
+    if (!k->limits->wgmma || !k->limits->tma) return "mma=1 needs sm_90a";
+    if (c->knob[KNOB_tm]) return "tm is no knob of mma=1";
+    if (m % ROWS || m < ROWS || m > 3 * ROWS) return "mma=1 needs m of 64, 128 or 192";
+    if (y->stages > MOST_STAGES) return arena_printf(a, "mma=1 has %d stages at most", MOST_STAGES);
+    if (!x->a.boxed || !x->b.boxed || !x->c.boxed)
+        return "mma=1 needs factors that tensor maps take";
+    if (x->a.across && x->a.line != 128) return "m=64 at least";
+    x->warpgroups = m / ROWS;
+    x->warp_rows = SIXTEEN;
+    x->registers = x->warpgroups == 1 ? 0 : x->warpgroups == 2 ? 232 : 160;
+    x->copier_registers = x->warpgroups == 1 ? 0 : x->warpgroups == 2 ? 40 : 32;
+    int sums = n / 2 + n / 4 + x->columns / 2, most = x->registers ? x->registers : 232;
+    if (sums + OTHERS > most)
+        return arena_printf(a, "%d sums a thread; %d is the limit", sums, most - OTHERS);
+    y->threads = (x->warpgroups + 1) * THREADS;
+    return NULL;
+}
+
 const char *chained_layout(const struct kernel *k, const struct config *c, struct layout *y,
                            struct arena *a) {
-    enum { MOST_REGISTERS = 216, MOST_STAGES = 4 };
-    int m = c->knob[KNOB_m], n = c->knob[KNOB_n], tm = c->knob[KNOB_tm];
-    if (c->knob[KNOB_mma] != 2) return "chained products need mma=2";
-    if (tm != SIXTEEN && tm != 2 * SIXTEEN) return "chained products need a tm of 16 or 32";
-    if (m < tm || m % tm || m > 256) return arena_printf(a, "m=%d is no multiple of tm=%d", m, tm);
+    enum { TILE = 1024, BARRIERS = 128 };
+    int m = c->knob[KNOB_m], n = c->knob[KNOB_n], depth = filled(kernel_size(k, AXIS_R));
+    bool by_warp = c->knob[KNOB_mma] == 2;
+    if (c->knob[KNOB_mma] != 1 && !by_warp) return "chained products need mma=1 or 2";
     if (n < SIXTEEN || n % SIXTEEN || n > 256) return "chained products need an n of sixteens";
+    if (m < SIXTEEN || m % SIXTEEN || m > 256) return "chained products need an m of sixteens";
     if (c->knob[KNOB_k] || c->knob[KNOB_tn] || c->knob[KNOB_cluster] || c->knob[KNOB_split] ||
         c->knob[KNOB_fit] || c->knob[KNOB_make] || c->knob[KNOB_band] || c->knob[KNOB_flat] ||
         c->knob[KNOB_pairs])
-        return "chained products have the knobs m, n, tm, stages and warps";
+        return "chained products have the knobs m, n, tm, mma, stages and warps";
     y->stages = c->knob[KNOB_stages];
-    if (y->stages < 2 || y->stages > MOST_STAGES)
-        return arena_printf(a, "chained products need 2 to %d stages", MOST_STAGES);
-    if (m / tm != c->knob[KNOB_warps])
-        return arena_printf(a, "m/tm = %d warps, but warps=%d", m / tm, c->knob[KNOB_warps]);
+    if (y->stages < 2) return "chained products need 2 stages at least";
     struct chained *x = NEW(a, struct chained);
-    int depth = filled(kernel_size(k, AXIS_R));
-    x->warp_rows = tm;
+    x->by_warp = by_warp;
     x->columns = filled(kernel_size(k, AXIS_C));
     x->a = factor_of(k, k->dot_a, AXIS_M, AXIS_R, m, depth);
     x->b = factor_of(k, k->dot_b, AXIS_N, AXIS_R, n, depth);
     x->c = factor_of(k, k->second_b, AXIS_C, AXIS_N, x->columns, n);
-    int sums = tm * (n + x->columns) / k->limits->warp;
-    if (sums > MOST_REGISTERS)
-        return arena_printf(a, "%d sums a thread; %d is the limit", sums, MOST_REGISTERS);
-    enum { TILE = 1024 };
+    struct factor *const all[] = {&x->a, &x->b, &x->c};
+    for (int i = 0; i < 3 && !by_warp; i++) find_boxes(k, all[i]);
+    const char *bad = (by_warp ? check_warps : check_warpgroups)(k, c, y, x, a);
+    if (bad) return bad;
     x->first = (int)round_up(x->a.bytes, TILE);
     x->stage = (int)(round_up(x->b.bytes, TILE) + round_up(x->c.bytes, TILE));
+    x->barriers = x->first + y->stages * x->stage;
     int64_t smem = (int64_t)x->first + (int64_t)y->stages * x->stage;
+    if (!by_warp) smem += BARRIERS + TILE;
     if (smem > k->limits->smem_block)
         return arena_printf(a, "needs %lld bytes of shared memory; %lld is the limit",
                             (long long)smem, (long long)k->limits->smem_block);
-    y->threads = c->knob[KNOB_warps] * k->limits->warp;
+    if (c->knob[KNOB_warps] * k->limits->warp != y->threads)
+        return arena_printf(a, "the tile takes %d warps, but warps=%d",
+                            y->threads / k->limits->warp, c->knob[KNOB_warps]);
     y->smem = (int)smem;
     y->bx = m;
     y->br = n;

@@ -752,7 +752,7 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
     const struct chained *x = y->chained;
     double ghz = device_clock_ghz(d) * LOADED;
     double rate = d->matrix_tflops * 1e3 / (2 * d->units * device_clock_ghz(d));
-    if (d->wgmma) rate *= RATE;
+    if (d->wgmma && x->by_warp) rate *= RATE;
     double m = y->bx, n = y->br, depth = x->a.depth, columns = x->columns;
     double warps = y->threads / (double)d->warp;
     double rows = (double)kernel_size(k, AXIS_M), keys = (double)kernel_size(k, AXIS_N);
@@ -766,6 +766,14 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
     double between = m * n * ELEMENT / (4.0 * d->warp);
     double busy = fmin(1, warps * resident / 8);
     double step = (fmax(units, shared) + between * 0.5) / busy + BARRIER / resident;
+    if (!x->by_warp) { /* a warpgroup's terms are made while another one's are multiplied */
+        const double ALONE = 0.6, BESIDE_OTHERS = 0.3, WAIT = 150;
+        shared = x->warpgroups * (n * (depth + columns) + 64 * depth) * 2 / SHARED;
+        bool alone = x->warpgroups * resident < 2;
+        step = fmax(units, shared);
+        step = fmax(step, between) + (alone ? ALONE : BESIDE_OTHERS) * fmin(step, between);
+        step += WAIT / (x->warpgroups * resident);
+    }
     double waves = ceil(blocks / (d->units * resident)) * resident;
     if (k->edges.n) { /* of blocks that lie all over the rows */
         enum { SAMPLES = 16 };

@@ -91,6 +91,7 @@
 #ifndef WS_KERNEL_H
 #define WS_KERNEL_H
 
+#include "base/tensor_map.h"
 #include "kernel/config.h"
 #include "schedule/schedule.h"
 
@@ -487,7 +488,7 @@ struct product {
     int beside;   /* and so many columns between these, or 1: phases of a transposed convolution */
 };
 
-/* Chained products, mma=2: by warps. A factor's tile lies in shared memory as those of `operand` do,
+/* Chained products: by warps, mma=2, or, as products are, by warpgroups and a role that copies. A factor's tile lies in shared memory as those of `operand` do,
  * in lines along its rows, or along the depth; rows and depth in elements, filled up to sixteens.
  * whole: pieces of 16 bytes are copied; else threads compute the elements. */
 struct factor {
@@ -497,8 +498,16 @@ struct factor {
     bool across; /* lines run along the rows */
     bool whole;
     int rows, depth, line, bytes;
+    /* mma=1: tensor maps take it: boxes at element, line and matrix, which is of z. */
+    bool boxed;
+    int64_t pitch;
+    ex matrix;
+    struct tensor_map map;
 };
 struct chained {
+    bool by_warp;
+    int warpgroups, registers, copier_registers; /* mma=1: that multiply; 0: as launched */
+    int barriers;                                /* where they lie */
     struct factor a, b, c; /* the first product's; the second one's right factor */
     int warp_rows;
     int columns;      /* of the second product, filled up */

@@ -248,7 +248,9 @@ static const char *check(struct checker *c, uint32_t at) {
             return fail(c, "T2", at, "it stands not behind a loop");
         return check_epilogue(c, at);
     case TILE_BEGIN:
+    case TILE_REST:
     case TILE_RELATE:
+    case TILE_TERMS:
     case TILE_DOT_SECOND: return fail(c, "T17", at, "these are no chained products");
     case TILE_OPS: return fail(c, "T1", at, "no instruction");
     }

@@ -38,6 +38,13 @@ static const char *const configs[] = {
 };
 enum { N_CONFIGS = sizeof configs / sizeof *configs };
 
+/* Of sm_90a, for what tensor maps take. */
+static const char *const of_groups[] = {
+    "mma=1 m=64 n=32 stages=2 warps=8",
+    "mma=1 m=128 n=16 stages=3 warps=12",
+    "mma=1 m=64 n=48 stages=2 warps=8",
+};
+
 static const char *graph_of(struct arena *a, const struct shape *x, const char *f, const char *t,
                             bool turned) {
     const char *bias =
@@ -94,12 +101,19 @@ void cases_chained(struct arena *a, case_vec *out) {
                 .old = (i + f) % 4 != 0,
                 .config = configs[(i + f) % N_CONFIGS]};
             vec_push(a, out, g);
+            g.old = false;
+            g.maybe = shapes[i].r % 8 || shapes[i].c % 8 || shapes[i].n % 8;
+            g.config = of_groups[(i + f) % N_CONFIGS];
+            vec_push(a, out, g);
         }
     for (int i = 0; i < N_WHOLE * N_CONFIGS; i++) {
         struct case_graph g = {.text = whole[i / N_CONFIGS],
                                .every = CASES_DEFAULT,
                                .old = i % 2 == 0,
                                .config = configs[i % N_CONFIGS]};
+        vec_push(a, out, g);
+        g.old = false;
+        g.config = of_groups[i % N_CONFIGS];
         vec_push(a, out, g);
     }
 }
