@@ -63,6 +63,7 @@ block_planted() { scripts/sample_tables.py planted "$@"; }
 block_checked() { scripts/sample_tables.py checked "$@"; }
 block_sums() { scripts/sample_tables.py sums "$@"; }
 block_kills() { scripts/sample_tables.py kills "$@"; }
+block_mutants() { scripts/sample_tables.py mutants "$@"; }
 
 # cost, lookup, capture [PATTERN]: the measures that scripts/bench_KIND.sh has written on each machine, if it ever ran;
 # only those that match.

@@ -256,6 +256,18 @@ def kills(path, rows):
     sourced("make kill-test", path)
 
 
+def mutants(path, rows):
+    """Of those that mean the same as what they replace no test can say anything."""
+    same = sum(r["note"] == "equivalent" for r in rows)
+    caught = sum(r["status"] == "caught" for r in rows)
+    since = sum(r["status"] != "caught" and r["note"].startswith("tests/") for r in rows)
+    left = len(rows) - same - caught - since
+    share = f"{100 * (caught + since) / (len(rows) - same):.0f}"
+    table(["mutants", "mean the same", "caught", "caught by tests written since", "not caught", "% caught"],
+          [(len(rows), same, caught, since, left, share)])
+    sourced("make mutate", path)
+
+
 # ---- figures ----------------------------------------------------------------------------------------------------------
 
 
@@ -280,7 +292,7 @@ def figure(path):
 KINDS = {"torch": torch, "cost": measures("bench_cost.sh"), "lookup": measures("bench_lookup.sh"),
          "capture": measures("bench_capture.sh"), "repeat": repeat, "sizes": sizes, "products": products, "slower": slower,
          "convolutions": convolutions, "planted": planted, "checked": checked, "sums": sums, "kills": kills,
-         "overlap": overlap, "misses": misses, "searches": searches, "ordering": ordering}
+         "mutants": mutants, "overlap": overlap, "misses": misses, "searches": searches, "ordering": ordering}
 
 
 def main(arguments):

@@ -502,10 +502,12 @@ void vm_step(struct vm *vm, struct frame *f, struct instr in) {
     case OP_CALL:
         vm->direct = true;
         push(f, call(vm, f, in));
+        vm->direct = false; /* what was called may not have been a frame */
         break;
     case OP_CALL_EX:
         vm->direct = true;
         push(f, call_ex(vm, f, in.a));
+        vm->direct = false;
         break;
     case OP_MAKE_FUNCTION: push(f, make_function(vm, f, in)); break;
     case OP_BUILD_CLASS: push(f, build_class(vm, f, in)); break;
@@ -533,6 +535,7 @@ void vm_step(struct vm *vm, struct frame *f, struct instr in) {
             pop(f);
             jump(f, in.a);
         }
+        vm->direct = false;
         break;
 
     case OP_POP_TOP: pop(f); break;
@@ -651,6 +654,7 @@ struct py vm_run(struct vm *vm, struct frame *f) {
         vm->frame = f;
         vm->dynamo = dynamo;
         vm->escape = &here;
+        vm->direct = false;
         if (!vm_unwind(vm, f)) {
             vm->escape = outer;
             vm->frame = f->caller;

@@ -83,8 +83,7 @@ static inline int generated_main(int argc, char **argv,
                                  const char *name, CMUnitTestFunction test) {
     struct arena *a = arena_new();
     struct setup s = {.every = every * EVERY * (is_long() ? 1 : LONG), .a = a, .seen = map_new(a)};
-    s.graph_step = graphs == cases_edges ? GRAPH_STEP * (is_long() ? 1 : 2)
-                                         : (GRAPH_STEP + 1) / 2; /* these differ more */
+    s.graph_step = GRAPH_STEP * (graphs == cases_edges && !is_long() ? 2 : 1);
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--every") && i + 1 < argc)
             s.every = atoi(argv[++i]) > 0 ? atoi(argv[i]) : 1;

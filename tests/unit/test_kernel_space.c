@@ -343,6 +343,14 @@ static void test_verify(void **state) {
     k = FRESH();
     k->stores.n = 0;
     expect(k, "K5: nothing is stored");
+    /* a product may have more points than elements, if some are guarded: with as many, some are
+     * left out */
+    k = first_kernel(a,
+                     "graph(%x: f32[64, 32], %y: f32[32, 64]) {\n %z = matmul(%x, %y)\n"
+                     " return %z\n}\n",
+                     &limits);
+    k->stores.at[0].guard = ex_const(k->ex, 1);
+    expect(k, "K5: v3 does not fill the buffer");
 #undef FRESH
     arena_free(a);
 }
