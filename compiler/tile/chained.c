@@ -183,7 +183,10 @@ static const char *open_region(struct checker *c, uint32_t at) {
     if (op == TILE_LOOP || op == TILE_REST)
         c->landed = c->next = c->arrived = c->waited_full = c->waited_empty = false;
     if (op == TILE_LOOP || op == TILE_AHEAD) c->copied[TILE_B] = c->copied[TILE_C] = false;
-    if (op == TILE_ROLE) c->role++, c->stored = c->role == 1 && c->t->copiers > 0;
+    if (op != TILE_ROLE) return NULL;
+    c->role++;
+    c->stored = c->role == 1;
+    c->next = c->waited_full = c->looped = false;
     return NULL;
 }
 
@@ -219,6 +222,7 @@ static const char *check_copy(struct checker *c, uint32_t at) {
         if (in_loop && c->t->ahead && (!c->landed || x->n >= c->t->block->layout.stages))
             return fail(c, "T4", at, "the stage may be read still");
     }
+    if (in_loop && c->next) return fail(c, "T3", at, "it is of another step");
     c->copied[x->ring] = c->ungrouped = true;
     return NULL;
 }
@@ -239,6 +243,8 @@ static void drain(struct checker *c, int most) {
 static const char *check_product(struct checker *c, uint32_t at) {
     const struct tile_inst *x = &c->t->code.at[at];
     bool there = c->t->copiers ? c->waited_full : c->landed;
+    bool in_step = inside(c, TILE_LOOP) || inside(c, TILE_REST);
+    if (in_step && c->next) return fail(c, "T7", at, "the stage is the next one already");
     switch (x->op) {
     case TILE_DOT:
         if (!c->begun) return fail(c, "T17", at, "rows begin with nothing");
@@ -294,8 +300,12 @@ static const char *check(struct checker *c, uint32_t at) {
     case TILE_END: return close_region(c, at);
     case TILE_COPY: return check_copy(c, at);
     case TILE_GROUP: c->ungrouped = false; return NULL;
-    case TILE_WAIT_EMPTY: c->waited_empty = true; return NULL;
-    case TILE_WAIT_FULL: c->waited_full = true; return NULL;
+    case TILE_WAIT_EMPTY:
+    case TILE_WAIT_FULL:
+        if (c->next && inside(c, x->op == TILE_WAIT_FULL ? TILE_REST : TILE_LOOP))
+            return fail(c, "T7", at, "the stage is the next one already");
+        *(x->op == TILE_WAIT_FULL ? &c->waited_full : &c->waited_empty) = true;
+        return NULL;
     case TILE_LANDED:
         if (c->ungrouped) return fail(c, "T3", at, "copies are of no group");
         if (!c->copied[TILE_A]) return fail(c, "T3", at, "the block's rows are not copied");
