@@ -335,6 +335,32 @@ static void close_rows_of(struct emitter *w) {
     close_brace(w);
 }
 
+/* Is v exp(f - max f), of what is kept of f? */
+static bool is_exponential(const struct emitter *w, value_id v) {
+    const struct value_node *all = w->k->values.at, *x = &all[v];
+    value_id max = chained_maximum(w->k);
+    if (max == NO_VALUE || w->p->kept == NO_VALUE || x->kind != INST_OP || x->op != OP_EXP)
+        return false;
+    if (dtype_opmath(x->dtype) != DT_F32) return false;
+    const struct value_node *sub = &all[x->args[0]];
+    return sub->kind == INST_OP && sub->op == OP_SUB && sub->args[1] == max &&
+           sub->args[0] == all[max].args[0];
+}
+
+/* f log2 e = kept * by log2 e: one multiply-add, relative to a number of its own for each row. */
+static const char *scale_text(struct emitter *w) {
+    double by;
+    chained_scaled(w->k, chained_maximum(w->k), &by);
+    return arena_printf(w->arena, "%.9gf", (double)(float)(by * 1.4426950408889634));
+}
+
+static bool kept_is_scaled(struct emitter *w, double *by) {
+    value_id max = chained_maximum(w->k);
+    *by = 1;
+    return max != NO_VALUE && w->p->kept != NO_VALUE &&
+           chained_scaled(w->k, max, by) != w->k->values.at[max].args[0];
+}
+
 /* Values of each of the tile's elements of a row. */
 static void open_elements(struct emitter *w, const struct phase *f) {
     open_loop(w, "g", octets(w));
@@ -346,7 +372,13 @@ static void open_elements(struct emitter *w, const struct phase *f) {
     w->where[f->at_hand] = LOCAL;
     for (uint32_t i = 0; i < f->compute.n; i++) {
         value_id v = f->compute.at[i];
-        if (v != f->at_hand && !of_row(w, v)) put_local(w, v);
+        if (v == f->at_hand || of_row(w, v)) continue;
+        if (!is_exponential(w, v) || f->at_hand != w->p->kept) {
+            put_local(w, v);
+            continue;
+        }
+        line(w, "const float v%u = k_exp2(fmaf(v%u, %s, -l[f][h]));", v, w->p->kept, scale_text(w));
+        w->where[v] = LOCAL;
     }
 }
 
@@ -356,6 +388,11 @@ static bool ends_within_tile(const struct emitter *w) {
 
 static void put_tile_term(struct emitter *w, value_id v) {
     const char *x = arena_printf(w->arena, "x%u", v);
+    double by;
+    if (v == chained_maximum(w->k) && kept_is_scaled(w, &by)) {
+        line(w, "x%u = %s;", v, combine_text(w, v, x, ref(w, w->p->kept)));
+        return;
+    }
     line(w, "x%u = %s;", v, combine_text(w, v, x, operand_text(w, v)));
 }
 
@@ -395,7 +432,9 @@ static void put_relate(struct emitter *w) {
         value_id v = first->reduce.at[i];
         const char *all = arena_printf(w->arena, "a%u[f][h]", v),
                    *x = arena_printf(w->arena, "x%u", v);
+        double scale;
         if (v == max) {
+            if (kept_is_scaled(w, &scale)) line(w, "x%u *= %.9gf;", v, scale);
             line(w, "const float before = a%u[f][h];", v);
             x = reduce_lanes(w, v, x);
         }
@@ -403,7 +442,9 @@ static void put_relate(struct emitter *w) {
     }
     if (relative) {
         line(w, "b%u[f][h] = a%u[f][h] == (-k_inf()) ? 0.0f : a%u[f][h];", max, max, max);
-        line(w, "by[f][h] = k_exp(before - b%u[f][h]);", max);
+        line(w, "const float was = l[f][h];");
+        line(w, "l[f][h] = b%u[f][h] * 1.44269504f;", max);
+        line(w, "by[f][h] = before == (-k_inf()) ? 0.0f : k_exp2(was - l[f][h]);");
     }
     close_rows_of(w);
     if (!relative) {
@@ -449,7 +490,11 @@ static void put_begin(struct emitter *w) {
         line(w, "for (int i = 0; i < %d; i++) a%u[i / 2][i %% 2] = %s;", rows * 2, v,
              identity_text(w, v));
     }
-    if (max != NO_VALUE) line(w, "float b%u[%d][2], by[%d][2];", max, rows, rows);
+    if (max != NO_VALUE) {
+        line(w, "float b%u[%d][2], by[%d][2], l[%d][2];", max, rows, rows, rows);
+        line(w, "#pragma unroll");
+        line(w, "for (int i = 0; i < %d; i++) l[i / 2][i %% 2] = 0;", rows * 2);
+    }
 }
 
 /* ---- behind them ----------------------------------------------------------------------------- */

@@ -255,7 +255,8 @@ static void build_chained(struct block *p) {
     vec_push(a, &p->phases, chained_phase(p, false, NEW_ARRAY(a, bool, k->values.n)));
     if (max != NO_VALUE) {
         bool *need = NEW_ARRAY(a, bool, k->values.n);
-        p->kept = k->values.at[max].args[0];
+        double by;
+        p->kept = chained_scaled(k, max, &by);
         struct phase f = chained_phase(p, true, need);
         if (need[k->dot]) p->kept = NO_VALUE;
         if (need[k->dot]) f = chained_phase(p, true, NEW_ARRAY(a, bool, k->values.n));

@@ -207,6 +207,47 @@ static void drop(struct builder *w) {
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) *known[i] = now[*known[i]];
 }
 
+/* where(c, x * 0.125, -inf) is where(c, x, -inf) * 0.125: see chained_scaled. */
+static void scale_masked(struct builder *w) {
+    struct kernel *k = w->k;
+    uint32_t n = k->values.n;
+    value_id *now = NEW_ARRAY(k->arena, value_id, n);
+    for (value_id v = 0; v < n; v++) {
+        struct value_node x = k->values.at[v];
+        now[v] = v;
+        bool changed = false;
+        for (int a = 0; a < x.n_args; a++) {
+            changed |= now[x.args[a]] != x.args[a];
+            x.args[a] = now[x.args[a]];
+        }
+        if (changed) now[v] = number(w, x);
+        if (x.kind != INST_OP || x.op != OP_WHERE || dtype_opmath(x.dtype) != DT_F32) continue;
+        for (int i = 1; i <= 2; i++) {
+            const struct value_node *mul = &k->values.at[x.args[i]],
+                                    *other = &k->values.at[x.args[3 - i]];
+            if (mul->kind != INST_OP || mul->op != OP_MUL || other->kind != INST_CONST ||
+                other->number != -INFINITY)
+                continue;
+            const struct value_node *c = &k->values.at[mul->args[1]];
+            if (c->kind != INST_CONST || !(c->number > 0) || isinf(c->number)) continue;
+            struct value_node scaled = *mul, choice = x;
+            choice.args[i] = mul->args[0];
+            scaled.args[0] = number(w, choice);
+            now[v] = number(w, scaled);
+            break;
+        }
+    }
+    for (uint32_t s = 0; s < k->stores.n; s++) k->stores.at[s].value = now[k->stores.at[s].value];
+    value_id *const known[] = {&k->dot, &k->dot_a, &k->dot_b, &k->second};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) *known[i] = now[*known[i]];
+    const struct value_node *mul = &k->values.at[k->values.at[k->second].args[0]];
+    k->second_a = mul->args[0], k->second_b = mul->args[1];
+    for (uint32_t i = 0; i < k->subscripts.n; i++)
+        if (k->subscripts.at[i].value != NO_VALUE)
+            k->subscripts.at[i].value = now[k->subscripts.at[i].value];
+    drop(w);
+}
+
 /* What stands behind the second product is made anew of what its sum has become. */
 void hoist_factors(struct builder *w) {
     struct kernel *k = w->k;
@@ -233,6 +274,7 @@ void hoist_factors(struct builder *w) {
     }
     for (uint32_t s = 0; s < k->stores.n; s++) k->stores.at[s].value = now[k->stores.at[s].value];
     drop(w);
+    scale_masked(w);
 }
 
 /* ---- whether it is a kernel ------------------------------------------------------------------ */
@@ -275,6 +317,22 @@ static const char *factors_reason(const struct kernel *k) {
     }
     if (k->values.at[k->second].dtype != t) return "chained products of two types";
     return NULL;
+}
+
+/* f of the maximum, without a positive number that it is multiplied by, in f32: *by, or 1. */
+value_id chained_scaled(const struct kernel *k, value_id max, double *by) {
+    value_id f = k->values.at[max].args[0];
+    const struct value_node *x = &k->values.at[f];
+    *by = 1;
+    if (x->kind != INST_OP || x->op != OP_MUL || dtype_opmath(x->dtype) != DT_F32) return f;
+    for (int i = 0; i < 2; i++) {
+        const struct value_node *c = &k->values.at[x->args[i]];
+        bool scales = c->kind == INST_CONST && c->number >= 1e-6 && c->number <= 1e6;
+        if (!scales || dtype_opmath(k->values.at[x->args[1 - i]].dtype) != DT_F32) continue;
+        *by = (float)c->number;
+        return x->args[1 - i];
+    }
+    return f;
 }
 
 /* Is v a mask's number where it does not hold, whose exponential is 0? */

@@ -223,6 +223,7 @@ const char *kernel_chain_reason(const struct schedule *s, uint32_t group,
                                 const struct device_limits *limits, struct arena *a);
 /* The maximum that sums along n, the second product among them, are relative to; NO_VALUE: none. */
 value_id chained_maximum(const struct kernel *k);
+value_id chained_scaled(const struct kernel *k, value_id max, double *by);
 
 /* body.c: group -> kernel. Needs: order. */
 struct kernel *kernel_build(const struct schedule *s, uint32_t group,
