@@ -335,7 +335,9 @@ static void close_rows_of(struct emitter *w) {
     close_brace(w);
 }
 
-/* Is v exp(f - max f), of what is kept of f? */
+/* Is v exp(f - max f), of what is kept of f? It is 2^(f log2 e - max f log2 e), a multiply-add of what
+ * is kept and a number of the row; where these are so large that the factor has no place, neighbours
+ * are so far apart that e^x is 1 or nothing, and 2^x as well: masks have the least number there is. */
 static bool is_exponential(const struct emitter *w, value_id v) {
     const struct value_node *all = w->k->values.at, *x = &all[v];
     value_id max = chained_maximum(w->k);
@@ -345,13 +347,6 @@ static bool is_exponential(const struct emitter *w, value_id v) {
     const struct value_node *sub = &all[x->args[0]];
     return sub->kind == INST_OP && sub->op == OP_SUB && sub->args[1] == max &&
            sub->args[0] == all[max].args[0];
-}
-
-/* f log2 e = kept * by log2 e: one multiply-add, relative to a number of its own for each row. */
-static const char *scale_text(struct emitter *w) {
-    double by;
-    chained_scaled(w->k, chained_maximum(w->k), &by);
-    return arena_printf(w->arena, "%.9gf", (double)(float)(by * 1.4426950408889634));
 }
 
 static bool kept_is_scaled(struct emitter *w, double *by) {
@@ -377,7 +372,7 @@ static void open_elements(struct emitter *w, const struct phase *f) {
             put_local(w, v);
             continue;
         }
-        line(w, "const float v%u = k_exp2(fmaf(v%u, %s, -l[f][h]));", v, w->p->kept, scale_text(w));
+        line(w, "const float v%u = k_exp2(fmaf(v%u, scale[f][h], -l[f][h]));", v, w->p->kept);
         w->where[v] = LOCAL;
     }
 }
@@ -434,7 +429,7 @@ static void put_relate(struct emitter *w) {
                    *x = arena_printf(w->arena, "x%u", v);
         double scale;
         if (v == max) {
-            if (kept_is_scaled(w, &scale)) line(w, "x%u *= %.9gf;", v, scale);
+            if (kept_is_scaled(w, &scale)) line(w, "x%u *= %.9ef;", v, scale);
             line(w, "const float before = a%u[f][h];", v);
             x = reduce_lanes(w, v, x);
         }
@@ -443,7 +438,11 @@ static void put_relate(struct emitter *w) {
     if (relative) {
         line(w, "b%u[f][h] = a%u[f][h] == (-k_inf()) ? 0.0f : a%u[f][h];", max, max, max);
         line(w, "const float was = l[f][h];");
-        line(w, "l[f][h] = b%u[f][h] * 1.44269504f;", max);
+        double scale;
+        kept_is_scaled(w, &scale);
+        line(w, "const bool small = fabsf(b%u[f][h]) < 1e30f;", max);
+        line(w, "scale[f][h] = small ? %.9ef : %.9ef;", scale * 1.4426950408889634, scale);
+        line(w, "l[f][h] = small ? b%u[f][h] * 1.44269504f : b%u[f][h];", max, max);
         line(w, "by[f][h] = before == (-k_inf()) ? 0.0f : k_exp2(was - l[f][h]);");
     }
     close_rows_of(w);
@@ -491,7 +490,8 @@ static void put_begin(struct emitter *w) {
              identity_text(w, v));
     }
     if (max != NO_VALUE) {
-        line(w, "float b%u[%d][2], by[%d][2], l[%d][2];", max, rows, rows, rows);
+        line(w, "float b%u[%d][2], by[%d][2], l[%d][2], scale[%d][2];", max, rows, rows, rows,
+             rows);
         line(w, "#pragma unroll");
         line(w, "for (int i = 0; i < %d; i++) l[i / 2][i %% 2] = 0;", rows * 2);
     }
@@ -519,23 +519,72 @@ static void put_whole_rows(struct emitter *w) {
     close_rows_of(w);
 }
 
-static bool stores_pairs(const struct emitter *w, const struct store_node *s) {
-    return !s->guard && index_is_vector(w->k, s->index, AXIS_C, PAIR);
+/* Elements that a store puts at once: an octet, of four pairs that a row's threads exchange; two; or
+ * one. */
+static int store_width(const struct emitter *w, const struct store_node *s) {
+    enum { QUAD = 4 };
+    if (s->guard) return 1;
+    bool narrow = dtype_bytes(buffer_dtype(w, s->buffer)) == 2;
+    if (narrow && column_octets(w) % QUAD == 0 && index_is_vector(w->k, s->index, AXIS_C, OCTET))
+        return OCTET;
+    return index_is_vector(w->k, s->index, AXIS_C, PAIR) ? PAIR : 1;
+}
+
+/* What a thread has of `chunk` octets of a row, from the g-th on. */
+static void put_store_of(struct emitter *w, uint32_t number, int chunk) {
+    const struct store_node *s = &w->k->stores.at[number];
+    int width = store_width(w, s), arg = argument_of(w, s->buffer);
+    const char *t = memory_type(w, buffer_dtype(w, s->buffer));
+    if (width == OCTET) {
+        open_scope(w);
+        line(w, "k_pack<%s, %d> x;", t, OCTET);
+        line(w, "k_put(x, &o%u[0][0]);", number);
+        line(w, "k_transpose_quad(x.w);");
+        line(w, "const k_idx c = (g * %d + quad) * %d;", chunk, OCTET);
+        line(w, "if (row < nm && c < nc) k_store<%s, %d, 0>(p%d + (%s), x);", t, OCTET, arg,
+             ex_text(w, s->index));
+        close_brace(w);
+        return;
+    }
+    open_loop(w, "j", chunk);
+    line(w, "const k_idx first = (g * %d + j) * %d + quad * %d;", chunk, OCTET, PAIR);
+    if (width == PAIR) {
+        line(w, "const k_idx c = first;");
+        line(w, "k_pack<%s, %d> x;", t, PAIR);
+        line(w, "k_put(x, o%u[j]);", number);
+        line(w, "if (row < nm && c < nc) k_store<%s, %d, 0>(p%d + (%s), x);", t, PAIR, arg,
+             ex_text(w, s->index));
+    } else {
+        const char *also = s->guard ? arena_printf(w->arena, " && %s", ex_text(w, s->guard)) : "";
+        open_loop(w, "e", PAIR);
+        line(w, "const k_idx c = first + e;");
+        line(w, "if (row < nm && c < nc%s) k_store1(p%d + (%s), o%u[j][e]);", also, arg,
+             ex_text(w, s->index), number);
+        close_brace(w);
+    }
+    close_brace(w);
 }
 
 static void put_results(struct emitter *w) {
+    enum { QUAD = 4 };
     const struct kernel *k = w->k;
     const struct phase *f = &w->p->phases.at[w->p->phases.n - 1];
+    int chunk = 1;
+    for (uint32_t i = 0; i < f->stores.n; i++)
+        if (store_width(w, &k->stores.at[f->stores.at[i]]) == OCTET) chunk = QUAD;
     put_whole_rows(w);
     open_rows(w, f);
-    open_loop(w, "g", column_octets(w));
-    line(w, "const k_idx first = g * %d + quad * %d;", OCTET, PAIR);
+    open_loop(w, "g", column_octets(w) / chunk);
     for (uint32_t i = 0; i < f->stores.n; i++)
-        line(w, "%s o%u[%d];", math_type(buffer_dtype(w, k->stores.at[f->stores.at[i]].buffer)),
-             f->stores.at[i], PAIR);
+        line(w, "%s o%u[%d][%d];", math_type(buffer_dtype(w, k->stores.at[f->stores.at[i]].buffer)),
+             f->stores.at[i], chunk, PAIR);
+    open_loop(w, "j", chunk);
     open_loop(w, "e", PAIR);
-    line(w, "const k_idx column = first + e, c = k_clamp(column, nc - 1);");
-    line(w, "const float v%u = out[(f * %d + g) * 4 + h * 2 + e];", k->second, column_octets(w));
+    line(w, "const int octet = g * %d + j;", chunk);
+    line(w, "const k_idx column = octet * %d + quad * %d + e, c = k_clamp(column, nc - 1);", OCTET,
+         PAIR);
+    line(w, "const float v%u = out[(f * %d + octet) * 4 + h * 2 + e];", k->second,
+         column_octets(w));
     line(w, "(void)c;");
     w->where[k->second] = LOCAL;
     for (uint32_t i = 0; i < f->compute.n; i++)
@@ -543,30 +592,12 @@ static void put_results(struct emitter *w) {
             put_local(w, f->compute.at[i]);
     for (uint32_t i = 0; i < f->stores.n; i++) {
         const struct store_node *s = &k->stores.at[f->stores.at[i]];
-        line(w, "o%u[e] = (%s)%s;", f->stores.at[i], math_type(buffer_dtype(w, s->buffer)),
+        line(w, "o%u[j][e] = (%s)%s;", f->stores.at[i], math_type(buffer_dtype(w, s->buffer)),
              ref(w, s->value));
     }
     close_brace(w);
-    line(w, "if (row >= nm) continue;");
-    for (uint32_t i = 0; i < f->stores.n; i++) {
-        const struct store_node *s = &k->stores.at[f->stores.at[i]];
-        const char *t = memory_type(w, buffer_dtype(w, s->buffer));
-        const char *also = s->guard ? arena_printf(w->arena, " && %s", ex_text(w, s->guard)) : "";
-        if (stores_pairs(w, s)) {
-            open_brace(w, "if (const k_idx c = first; c < nc)");
-            line(w, "k_pack<%s, %d> x;", t, PAIR);
-            line(w, "k_put(x, o%u);", f->stores.at[i]);
-            line(w, "k_store<%s, %d, 0>(p%d + (%s), x);", t, PAIR, argument_of(w, s->buffer),
-                 ex_text(w, s->index));
-            close_brace(w);
-        } else {
-            open_loop(w, "e", PAIR);
-            line(w, "const k_idx c = first + e;");
-            line(w, "if (c < nc%s) k_store1(p%d + (%s), o%u[e]);", also, argument_of(w, s->buffer),
-                 ex_text(w, s->index), f->stores.at[i]);
-            close_brace(w);
-        }
-    }
+    close_brace(w);
+    for (uint32_t i = 0; i < f->stores.n; i++) put_store_of(w, f->stores.at[i], chunk);
     close_brace(w);
     close_rows_of(w);
 }

@@ -258,8 +258,9 @@ static void build_chained(struct block *p) {
         double by;
         p->kept = chained_scaled(k, max, &by);
         struct phase f = chained_phase(p, true, need);
-        if (need[k->dot]) p->kept = NO_VALUE;
-        if (need[k->dot]) f = chained_phase(p, true, NEW_ARRAY(a, bool, k->values.n));
+        bool again = need[k->dot] && p->kept != k->dot;
+        if (again) p->kept = NO_VALUE;
+        if (again) f = chained_phase(p, true, NEW_ARRAY(a, bool, k->values.n));
         vec_push(a, &p->phases, f);
     }
     struct phase last = {.at_hand = k->second};

@@ -747,6 +747,8 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
     if (k->kind == KERNEL_CHAINED) {
         hoist_factors(&w);
         find_masks(k);
+        scale_exponents(&w);
+        find_masks(k);
         find_chained_edges(k);
     }
     if (w.captured) k->kind = KERNEL_MATMUL;

@@ -117,11 +117,12 @@ static bool is_zero(const struct kernel *k, value_id v) {
 }
 
 /* Which argument of v varies with n, if that is all that does, and v is done with a sum as well as
- * with its terms; -1: there is none. */
+ * with its terms; -1: there is none. Terms are rounded to the products' type, which a cast to it
+ * asks for, too; that they are so before they are divided by what the row comes to is as near. */
 static int inner_argument(const struct kernel *k, value_id v) {
     const struct value_node *x = &k->values.at[v];
     if (x->kind == INST_CAST)
-        return !x->rounds && dtype_is_float(x->dtype) &&
+        return (!x->rounds || x->dtype == k->values.at[k->dot].dtype) && dtype_is_float(x->dtype) &&
                        dtype_is_float(k->values.at[x->args[0]].dtype)
                    ? 0
                    : -1;
@@ -207,47 +208,6 @@ static void drop(struct builder *w) {
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) *known[i] = now[*known[i]];
 }
 
-/* where(c, x * 0.125, -inf) is where(c, x, -inf) * 0.125: see chained_scaled. */
-static void scale_masked(struct builder *w) {
-    struct kernel *k = w->k;
-    uint32_t n = k->values.n;
-    value_id *now = NEW_ARRAY(k->arena, value_id, n);
-    for (value_id v = 0; v < n; v++) {
-        struct value_node x = k->values.at[v];
-        now[v] = v;
-        bool changed = false;
-        for (int a = 0; a < x.n_args; a++) {
-            changed |= now[x.args[a]] != x.args[a];
-            x.args[a] = now[x.args[a]];
-        }
-        if (changed) now[v] = number(w, x);
-        if (x.kind != INST_OP || x.op != OP_WHERE || dtype_opmath(x.dtype) != DT_F32) continue;
-        for (int i = 1; i <= 2; i++) {
-            const struct value_node *mul = &k->values.at[x.args[i]],
-                                    *other = &k->values.at[x.args[3 - i]];
-            if (mul->kind != INST_OP || mul->op != OP_MUL || other->kind != INST_CONST ||
-                other->number != -INFINITY)
-                continue;
-            const struct value_node *c = &k->values.at[mul->args[1]];
-            if (c->kind != INST_CONST || !(c->number > 0) || isinf(c->number)) continue;
-            struct value_node scaled = *mul, choice = x;
-            choice.args[i] = mul->args[0];
-            scaled.args[0] = number(w, choice);
-            now[v] = number(w, scaled);
-            break;
-        }
-    }
-    for (uint32_t s = 0; s < k->stores.n; s++) k->stores.at[s].value = now[k->stores.at[s].value];
-    value_id *const known[] = {&k->dot, &k->dot_a, &k->dot_b, &k->second};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) *known[i] = now[*known[i]];
-    const struct value_node *mul = &k->values.at[k->values.at[k->second].args[0]];
-    k->second_a = mul->args[0], k->second_b = mul->args[1];
-    for (uint32_t i = 0; i < k->subscripts.n; i++)
-        if (k->subscripts.at[i].value != NO_VALUE)
-            k->subscripts.at[i].value = now[k->subscripts.at[i].value];
-    drop(w);
-}
-
 /* What stands behind the second product is made anew of what its sum has become. */
 void hoist_factors(struct builder *w) {
     struct kernel *k = w->k;
@@ -274,7 +234,68 @@ void hoist_factors(struct builder *w) {
     }
     for (uint32_t s = 0; s < k->stores.n; s++) k->stores.at[s].value = now[k->stores.at[s].value];
     drop(w);
-    scale_masked(w);
+}
+
+/* v as a value times a positive number, *by: masks choose between it and -inf, which stays so. */
+static value_id scaled(struct builder *w, value_id v, double *by) {
+    struct kernel *k = w->k;
+    struct value_node x = k->values.at[v];
+    *by = 1;
+    if (dtype_opmath(x.dtype) != DT_F32) return v;
+    if (x.kind == INST_CAST && !x.rounds && dtype_is_float(k->values.at[x.args[0]].dtype))
+        return scaled(w, x.args[0], by);
+    if (x.kind != INST_OP) return v;
+    for (int i = 0; i < 2 && (x.op == OP_MUL || x.op == OP_DIV); i++) {
+        const struct value_node *c = &k->values.at[x.args[1 - i]];
+        if (c->kind != INST_CONST || !(c->number >= 1e-6 && c->number <= 1e6)) continue;
+        if (x.op == OP_DIV && i) continue;
+        double number = x.op == OP_DIV ? 1 / c->number : c->number;
+        value_id of = scaled(w, x.args[i], by);
+        *by *= number;
+        return of;
+    }
+    for (int i = 1; i <= 2 && x.op == OP_WHERE; i++) {
+        const struct value_node *other = &k->values.at[x.args[3 - i]];
+        if (other->kind != INST_CONST || other->number != -INFINITY) continue;
+        value_id of = scaled(w, x.args[i], by);
+        if (of == x.args[i]) return v;
+        x.args[i] = of;
+        return number(w, x);
+    }
+    return v;
+}
+
+/* What a maximum is of, and exponentials are relative to it: where(c, x * 0.125, -inf) as
+ * where(c, x, -inf) * 0.125. Needs masks and levels; breaks them, and value ids. */
+void scale_exponents(struct builder *w) {
+    struct kernel *k = w->k;
+    value_id max = chained_maximum(k), n = k->values.n;
+    double by;
+    if (max == NO_VALUE) return;
+    value_id f = k->values.at[max].args[0], of = scaled(w, f, &by),
+             *now = NEW_ARRAY(k->arena, value_id, n);
+    if (by == 1 || of == f) return;
+    struct value_node c = {.kind = INST_CONST, .dtype = DT_F32, .number = (float)by},
+                      mul = {.kind = INST_OP, .op = OP_MUL, .dtype = DT_F32, .n_args = 2};
+    mul.args[0] = of;
+    mul.args[1] = number(w, c);
+    for (value_id v = 0; v < n; v++) now[v] = v;
+    now[f] = number(w, mul);
+    if (now[f] == f) return;
+    for (value_id v = f + 1; v < n; v++) {
+        struct value_node x = k->values.at[v];
+        bool changed = false;
+        for (int a = 0; a < x.n_args; a++) {
+            changed |= now[x.args[a]] != x.args[a];
+            x.args[a] = now[x.args[a]];
+        }
+        if (changed) now[v] = number(w, x);
+    }
+    renumber(k, now, k->subscripts.n);
+    k->second = now[k->second];
+    const struct value_node *product = product_of(k, k->second);
+    k->second_a = product->args[0], k->second_b = product->args[1];
+    drop(w);
 }
 
 /* ---- whether it is a kernel ------------------------------------------------------------------ */
@@ -449,7 +470,8 @@ static struct factor factor_of(const struct kernel *k, value_id v, enum axis axi
     return f;
 }
 
-static int filled(int64_t n) { return (int)round_up(n, SIXTEEN); }
+/* A size in whole lines of 64 bytes, which take as long to copy as shorter ones, if it has one. */
+static int filled(int64_t n) { return (int)round_up(n, n > SIXTEEN ? 2 * SIXTEEN : SIXTEEN); }
 
 /* A number that divides e wherever it is. */
 static int64_t divisor_of(const struct kernel *k, ex e) {

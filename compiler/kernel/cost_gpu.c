@@ -764,6 +764,8 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
     double units = m * n * (depth + columns) / rate;
     double shared = warps * (n * (depth + columns) + x->warp_rows * depth) * 2 / SHARED;
     double between = m * n * ELEMENT / (4.0 * d->warp);
+    if (kernel_size(k, AXIS_N) % y->br)
+        between *= 1.4; /* each element is asked whether it is one */
     double busy = fmin(1, warps * resident / 8);
     double step = (fmax(units, shared) + between * 0.5) / busy + BARRIER / resident;
     if (!x->by_warp) { /* a warpgroup's terms are made while another one's are multiplied */

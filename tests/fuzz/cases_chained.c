@@ -28,6 +28,8 @@ static const char *const between[] = {
     " %e = relu(%s)\n %f = add(%e, 0.1)\n %t = sum(%f, -1, True)\n %p = div(%f, %t)\n",
     " %h = gt(%bias, 0.2)\n %d = masked_fill(%s, %h, -inf)\n %p = softmax(%d, -1)\n",
     " %d = tril(%s)\n %p = softmax(%d, -1)\n",
+    " %d = div(%s, 3.5)\n %h = gt(%bias, 0.2)\n %e = masked_fill(%d, %h, -inf)\n"
+    " %f = to(%e, f32)\n %g = softmax(%f, -1)\n %p = to(%g, $t)\n",
 };
 enum { N_BETWEEN = sizeof between / sizeof *between };
 
@@ -45,6 +47,12 @@ static const char *const of_groups[] = {
     "mma=1 m=64 n=48 stages=2 warps=8",
 };
 
+/* $t in f becomes t. */
+static const char *of_type(struct arena *a, const char *f, const char *t) {
+    const char *at = strstr(f, "$t");
+    return at ? arena_printf(a, "%.*s%s%s", (int)(at - f), f, t, at + 2) : f;
+}
+
 static const char *graph_of(struct arena *a, const struct shape *x, const char *f, const char *t,
                             bool turned) {
     const char *bias =
@@ -55,7 +63,7 @@ static const char *graph_of(struct arena *a, const struct shape *x, const char *
                         "graph(%%q: %s[%d, %d, %d], %s, %%v: %s[%d, %d, %d]%s) {\n%s"
                         " %%s = bmm(%%q, %%y)\n%s %%o = bmm(%%p, %%v)\n return %%o\n}\n",
                         t, x->b, x->m, x->r, keys, t, x->b, x->n, x->c, bias,
-                        turned ? " %y = permute(%k, [0, 2, 1])\n" : "", f);
+                        turned ? " %y = permute(%k, [0, 2, 1])\n" : "", of_type(a, f, t));
 }
 
 /* Whole: heads, grouped ones, masks that leave some rows nothing, windows, other layouts, what stands
