@@ -1,5 +1,5 @@
-/* cuda_chained.c: chained products by warps, in CUDA C++ from sm_80 on. A warp has some rows of both
- * products, of the first one the tile at hand:
+/* cuda_chained.c: chained products by warps, in CUDA C++ from sm_80 on. A warp has some rows of
+ * both products, of the first one the tile at hand:
  *
  *     copy A        pieces of the block's rows, once
  *     begin         float out[64], a7[1][2], a10[1][2];
@@ -13,8 +13,8 @@
  *     store             v11 = 1 / a10, v15 = out[..] * v11
  *
  * Elements behind the last column are none: maxima leave them out, and as terms they are 0. What is
- * relative to the maximum of a row that has none but -inf is so to 0; in the end it is no number, as
- * exp(-inf - -inf) is. */
+ * relative to the maximum of a row that has none but -inf is so to 0; in the end it is no number,
+ * as exp(-inf - -inf) is. */
 #include <string.h>
 
 #include "emit/cuda_mma.h"
@@ -335,9 +335,10 @@ static void close_rows_of(struct emitter *w) {
     close_brace(w);
 }
 
-/* Is v exp(f - max f), of what is kept of f? It is 2^(f log2 e - max f log2 e), a multiply-add of what
- * is kept and a number of the row; where these are so large that the factor has no place, neighbours
- * are so far apart that e^x is 1 or nothing, and 2^x as well: masks have the least number there is. */
+/* Is v exp(f - max f), of what is kept of f? It is 2^(f log2 e - max f log2 e), a multiply-add of
+ * what is kept and a number of the row; where these are so large that the factor has no place,
+ * neighbours are so far apart that e^x is 1 or nothing, and 2^x as well: masks have the least
+ * number there is. */
 static bool is_exponential(const struct emitter *w, value_id v) {
     const struct value_node *all = w->k->values.at, *x = &all[v];
     value_id max = chained_maximum(w->k);
@@ -519,8 +520,8 @@ static void put_whole_rows(struct emitter *w) {
     close_rows_of(w);
 }
 
-/* Elements that a store puts at once: an octet, of four pairs that a row's threads exchange; two; or
- * one. */
+/* Elements that a store puts at once: an octet, of four pairs that a row's threads exchange; two;
+ * or one. */
 static int store_width(const struct emitter *w, const struct store_node *s) {
     enum { QUAD = 4 };
     if (s->guard) return 1;

@@ -79,12 +79,13 @@ void drop_unused(struct builder *w);
 void find_zeros(struct builder *w);
 void find_edges(struct kernel *k);
 
-/* chained.c. choose_chained_axes: of both products, false if these are none. hoist_factors: what does
- * not vary with n leaves the second product; needs masks and levels, breaks them, and value ids. */
+/* chained.c. choose_chained_axes: of both products, false if these are none. hoist_factors: what
+ * does not vary with n leaves the second product; needs masks and levels, breaks them, and value
+ * ids. */
 bool choose_chained_axes(struct builder *w);
 void hoist_factors(struct builder *w);
 void scale_exponents(struct builder *w);
-/* Needs masks and levels. edges.c: edges of terms along n that count where a condition is `holds`. */
+/* Both need masks and levels. edges.c: edges of terms that count where a condition is `holds`. */
 void find_chained_edges(struct kernel *k);
 void add_chained_edges(struct kernel *k, value_id condition, bool holds);
 

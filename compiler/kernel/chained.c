@@ -414,9 +414,22 @@ struct depth_range chained_range(const struct kernel *k, int64_t z, int64_t m, i
     return s;
 }
 
+/* us that the two products take by themselves, about: what is between is written and read twice, by
+ * launches that a chain does not have. */
+static double apart_us(const struct kernel *k) {
+    const double LAUNCHES = 9, PART = 0.5; /* us; of what the units have */
+    const struct device_limits *d = k->limits;
+    double between = (double)kernel_size(k, AXIS_Z) * (double)kernel_size(k, AXIS_M) *
+                     (double)kernel_size(k, AXIS_N);
+    double flops = 2 * between * (double)(kernel_size(k, AXIS_R) + kernel_size(k, AXIS_C));
+    return LAUNCHES + 4 * 2 * between / (device_gbps(d) * 1e3) +
+           flops / (d->matrix_tflops * 1e6 * PART);
+}
+
 const char *kernel_chain_reason(const struct schedule *s, uint32_t group,
                                 const struct device_limits *limits, struct arena *a) {
     enum { WIDEST = 256, LONGEST = 1 << 16 };
+    const double MUCH = 1.5;
     const struct kernel *k = kernel_build(s, group, limits, a);
     if (k->kind != KERNEL_CHAINED)
         return "the second product does not go along the first one's columns";
@@ -441,10 +454,9 @@ const char *kernel_chain_reason(const struct schedule *s, uint32_t group,
     for (uint32_t i = 0; i < k->stores.n; i++)
         if (k->values.at[k->stores.at[i].value].mask & MASK_N || !(k->stores.at[i].mask & MASK_C))
             return "what is between two products is stored";
-    struct config const *all;
-    int n, pruned;
-    kernel_configs(k, a, &all, &n, &pruned);
-    return n ? NULL : "no config";
+    if (kernel_least_cost(k, a) > MUCH * apart_us(k))
+        return "few blocks would go along all of what is between";
+    return NULL;
 }
 
 /* ---- what a config means --------------------------------------------------------------------- */

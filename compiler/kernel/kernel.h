@@ -58,8 +58,9 @@
  * read so.
  *
  * Chained products (chained.c). Behind a product, and what is computed of its elements and of what
- * rows of them come to, stands another one, along n, whose columns are an axis of their own, c. What
- * does not vary with n has left the sum, so that its terms can be had before a row is known whole:
+ * rows of them come to, stands another one, along n, whose columns are an axis of their own, c.
+ * What does not vary with n has left the sum, so that its terms can be had before a row is known
+ * whole:
  *
  *     v2 = reduce sum v1             {z m n}  level 1
  *     v3 = reduce amax v2 over n     {z m}    level 2
@@ -84,8 +85,8 @@
  *       needs it;
  *   K7  a reduction goes along r, or across along x; behind a product along all of the axes `over`,
  *       none of which is r; where it has a span of n, not along z, and no place is looked for;
- *   K8  of chained products, what varies with n goes along with the second one: it stands on no more
- *       than a maximum of which it can be rescaled; and nothing is stored that varies with n.
+ *   K8  of chained products, what varies with n goes along with the second one: it stands on no
+ *       more than a maximum of which it can be rescaled; and nothing is stored that varies with n.
  *
  * Ownership: in kernel.arena. */
 #ifndef WS_KERNEL_H
@@ -218,7 +219,8 @@ struct kernel {
     double bytes_read, bytes_written, flops;
 };
 
-/* chained.c: why the products of a group that schedule_chain has made are no kernel; NULL: they are. */
+/* chained.c: why the products of a group that schedule_chain has made are no kernel; NULL: they
+ * are. */
 const char *kernel_chain_reason(const struct schedule *s, uint32_t group,
                                 const struct device_limits *limits, struct arena *a);
 /* The maximum that sums along n, the second product among them, are relative to; NO_VALUE: none. */
@@ -489,9 +491,10 @@ struct product {
     int beside;   /* and so many columns between these, or 1: phases of a transposed convolution */
 };
 
-/* Chained products: by warps, mma=2, or, as products are, by warpgroups and a role that copies. A factor's tile lies in shared memory as those of `operand` do,
- * in lines along its rows, or along the depth; rows and depth in elements, filled up to sixteens.
- * whole: pieces of 16 bytes are copied; else threads compute the elements. */
+/* Chained products: by warps, mma=2, or, as products are, by warpgroups and a role that copies. A
+ * factor's tile lies in shared memory as those of `operand` do, in lines along its rows, or along
+ * the depth; rows and depth in elements, filled up to sixteens. whole: pieces of 16 bytes are
+ * copied; else threads compute the elements. */
 struct factor {
     value_id value;
     enum axis axis, along; /* of rows, of the depth */

@@ -15,8 +15,8 @@
  *     second product does, if at all, and whose groups have nothing else;
  *   - behind the second product there are no reductions;
  *   - both are of 16 bits, and the device multiplies these on its matrix units.
- * Whether what rows come to can be known along the way (kernel/chained.c) is seen in the kernel: who
- * calls this asks, and a chain that has none is undone.
+ * Whether what rows come to can be known along the way (kernel/chained.c) is seen in the kernel:
+ * who calls this asks, and a chain that has none is undone.
  *
  * Needs: groups. Breaks group indices. */
 #include <string.h>

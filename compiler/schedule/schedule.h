@@ -97,9 +97,9 @@ enum fusing { FUSING_ALL, FUSING_APART, FUSING_EAGER };
 struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limits,
                                enum fusing what, struct arena *a);
 void schedule_recompute(struct schedule *s); /* needs groups; adds nests to the loops */
-/* chained.c, before order, not for eager, nor apart: `reason` is asked of each group that may be one
- * of chained products, with all that it needs of the passes behind, which it calls; if it has one,
- * that group is undone. */
+/* chained.c, before order, not for eager, nor apart: `reason` is asked of each group that may be
+ * one of chained products, with all that it needs of the passes behind, which it calls; if it has
+ * one, that group is undone. */
 void schedule_chain(struct schedule *s, const struct device_limits *limits,
                     const char *(*reason)(struct schedule *, uint32_t group, void *), void *ctx);
 void schedule_order(struct schedule *s); /* needs groups; breaks group indices held elsewhere */

@@ -56,8 +56,9 @@
  *   T15 each tile is drawn once, and has all steps along the depth whose terms count (bounded):
  *       what is made, or stays, has all steps of every tile;
  *   T16 lines of bytes, and of tf32, run along the depth, which goes by whole instructions;
- *   T17 of chained products, rows and the second sums BEGIN before all steps; of each a DOT, a RELATE,
- *       TERMS and a DOT_SECOND follow each other, and nothing takes their place before it is used.
+ *   T17 of chained products, rows and the second sums BEGIN before all steps; of each a DOT, a
+ *       RELATE, TERMS and a DOT_SECOND follow each other, and nothing takes their place before it
+ *       is used.
  *
  * Where the epilogue reduces, the store is followed by
  *

@@ -66,8 +66,8 @@ static const char *graph_of(struct arena *a, const struct shape *x, const char *
                         turned ? " %y = permute(%k, [0, 2, 1])\n" : "", of_type(a, f, t));
 }
 
-/* Whole: heads, grouped ones, masks that leave some rows nothing, windows, other layouts, what stands
- * behind. */
+/* Whole: heads, grouped ones, masks that leave some rows nothing, windows, other layouts, what
+ * stands behind. */
 static const char *const whole[] = {
     "graph(%q: bf16[2, 3, 40, 32], %k: bf16[2, 3, 72, 32], %v: bf16[2, 3, 72, 24]) {\n"
     " %o = scaled_dot_product_attention(%q, %k, %v)\n return %o\n}\n",
@@ -97,6 +97,24 @@ static const char *const whole[] = {
     " %s = bmm(%q, %y)\n %a = mul(%s, 0.02)\n %t = tanh(%a)\n %c = mul(%t, 50)\n"
     " %p = softmax(%c, -1)\n %o = bmm(%p, %v)\n %b = add(%o, %w)\n %r = relu(%b)\n return %r\n}\n",
 };
+/* What may look like a chain. */
+static const char *const others[] = {
+    "graph(%q: bf16[2, 48, 32], %y: bf16[2, 32, 48], %v: bf16[2, 48, 32]) {\n %s = bmm(%q, %y)\n"
+    " %p = softmax(%s, 1)\n %o = bmm(%p, %v)\n return %o\n}\n",
+    "graph(%q: bf16[2, 48, 32], %y: bf16[2, 32, 48], %v: bf16[2, 48, 32]) {\n %s = bmm(%q, %y)\n"
+    " %p = softmax(%s, -1)\n %t = permute(%p, [0, 2, 1])\n %o = bmm(%t, %v)\n return %o\n}\n",
+    "graph(%q: bf16[2, 48, 32], %y: bf16[2, 32, 48], %v: bf16[2, 48, 32]) {\n %s = bmm(%q, %y)\n"
+    " %p = softmax(%s, -1)\n %o = bmm(%p, %v)\n return %o, %p\n}\n",
+    "graph(%q: bf16[2, 48, 32], %y: bf16[2, 32, 48], %v: bf16[2, 48, 32]) {\n %s = bmm(%q, %y)\n"
+    " %p = softmax(%s, -1)\n %r = softmax(%p, -1)\n %o = bmm(%r, %v)\n return %o\n}\n",
+    "graph(%q: bf16[2, 48, 32], %y: bf16[2, 32, 48], %v: bf16[2, 48, 32]) {\n %s = bmm(%q, %y)\n"
+    " %m = mean(%s, -1, True)\n %d = sub(%s, %m)\n %o = bmm(%d, %v)\n return %o\n}\n",
+    "graph(%q: bf16[48, 32], %y: bf16[32, 48]) {\n %s = mm(%q, %y)\n %p = softmax(%s, -1)\n"
+    " %o = mm(%p, %s)\n return %o\n}\n",
+    "graph(%q: f32[2, 40, 32], %y: f32[2, 32, 48], %v: f32[2, 48, 32]) {\n %s = bmm(%q, %y)\n"
+    " %p = softmax(%s, -1)\n %o = bmm(%p, %v)\n return %o\n}\n",
+};
+enum { N_OTHERS = sizeof others / sizeof *others };
 enum { N_WHOLE = sizeof whole / sizeof *whole };
 
 void cases_chained(struct arena *a, case_vec *out) {
@@ -114,6 +132,10 @@ void cases_chained(struct arena *a, case_vec *out) {
             g.config = of_groups[(i + f) % N_CONFIGS];
             vec_push(a, out, g);
         }
+    for (int i = 0; i < N_OTHERS; i++) {
+        struct case_graph g = {.text = others[i], .every = CASES_DEFAULT, .old = i % 2 == 0};
+        vec_push(a, out, g);
+    }
     for (int i = 0; i < N_WHOLE * N_CONFIGS; i++) {
         struct case_graph g = {.text = whole[i / N_CONFIGS],
                                .every = CASES_DEFAULT,

@@ -1,6 +1,6 @@
-/* test_tile_chained.c: programs of chained products: their numbers as the interpreter has them, with
- * everything late and at once; and each instruction left out, or put behind its neighbour, which is
- * found. */
+/* test_tile_chained.c: programs of chained products: their numbers as the interpreter has them,
+ * with everything late and at once; and each instruction left out, or put behind its neighbour,
+ * which is found. */
 #include <math.h>
 
 #include "tile_test.h"
