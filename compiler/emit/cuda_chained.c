@@ -292,6 +292,19 @@ static void put_group_barriers(struct emitter *w) {
     line(w, "__syncthreads();");
 }
 
+/* Terms are made before the product of those before is waited for: what they sum up to says so. */
+static void put_before(struct emitter *w) {
+    value_id max = chained_maximum(w->k);
+    for (value_id v = 0; v < w->k->values.n && max != NO_VALUE; v++) {
+        if (w->k->values.at[v].kind != INST_REDUCE || v == w->k->second ||
+            kernel_online_maximum(w->k, v) == NO_VALUE || reduction_bytes(w->k, v) != 4)
+            continue;
+        line(w, "k_before(full + %d + (int)threadIdx.x * 4, a%u[0][0] + a%u[0][1]);",
+             2 * w->y->stages * 8, v, v);
+        return;
+    }
+}
+
 static struct ws_arg map_of(struct emitter *w, const struct factor *f) {
     struct ws_map *m = NEW(w->arena, struct ws_map);
     const struct value_node *x = &w->k->values.at[f->value];
@@ -335,6 +348,10 @@ static void close_rows_of(struct emitter *w) {
     close_brace(w);
 }
 
+static bool ends_within_tile(const struct emitter *w) {
+    return kernel_size(w->k, AXIS_N) % w->y->br != 0;
+}
+
 /* Is v exp(f - max f), of what is kept of f? It is 2^(f log2 e - max f log2 e), a multiply-add of
  * what is kept and a number of the row; where these are so large that the factor has no place,
  * neighbours are so far apart that e^x is 1 or nothing, and 2^x as well: masks have the least
@@ -361,7 +378,8 @@ static bool kept_is_scaled(struct emitter *w, double *by) {
 static void open_elements(struct emitter *w, const struct phase *f) {
     open_loop(w, "g", octets(w));
     open_loop(w, "e", PAIR);
-    line(w, "const k_idx column = first_column + g * %d + e, n = k_clamp(column, nn - 1);", OCTET);
+    line(w, "const k_idx column = first_column + g * %d + e, n = %s;", OCTET,
+         ends_within_tile(w) ? "k_clamp(column, nn - 1)" : "column");
     line(w, "float &at = sums[(f * %d + g) * 4 + h * 2 + e];", octets(w));
     line(w, "const float v%u = at;", f->at_hand);
     line(w, "(void)n;");
@@ -376,10 +394,6 @@ static void open_elements(struct emitter *w, const struct phase *f) {
         line(w, "const float v%u = k_exp2(fmaf(v%u, scale[f][h], -l[f][h]));", v, w->p->kept);
         w->where[v] = LOCAL;
     }
-}
-
-static bool ends_within_tile(const struct emitter *w) {
-    return kernel_size(w->k, AXIS_N) % w->y->br != 0;
 }
 
 static void put_tile_term(struct emitter *w, value_id v) {
@@ -711,6 +725,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
         case TILE_TERMS: put_terms(w); break;
         case TILE_DOT_SECOND: (groups ? put_second_dot_of_group : put_second_dot)(w); break;
         case TILE_DRAIN:
+            if (open[depth - 1] == TILE_REST && !x->n) put_before(w);
             line(w, "k_wgmma_wait<%d>();", x->n);
             line(w, "k_wgmma_hold(sums);");
             if (!x->n) line(w, "k_wgmma_hold(out);");

@@ -593,7 +593,7 @@ const char *chained_layout(const struct kernel *k, const struct config *c, struc
     x->stage = (int)(round_up(x->b.bytes, TILE) + round_up(x->c.bytes, TILE));
     x->barriers = x->first + y->stages * x->stage;
     int64_t smem = (int64_t)x->first + (int64_t)y->stages * x->stage;
-    if (!by_warp) smem += BARRIERS + TILE;
+    if (!by_warp) smem += BARRIERS + TILE + y->threads * 4; /* a word each: k_before */
     if (smem > k->limits->smem_block)
         return arena_printf(a, "needs %lld bytes of shared memory; %lld is the limit",
                             (long long)smem, (long long)k->limits->smem_block);

@@ -334,7 +334,7 @@ static const char *check_places(const struct tile_program *t, struct arena *a) {
     int c_at = (int)round_up(x->b.bytes, SWIZZLE);
     if (x->first < x->a.bytes || x->first % SWIZZLE || x->stage % SWIZZLE ||
         c_at + x->c.bytes > x->stage || x->first + y->stages * x->stage > x->barriers ||
-        x->barriers + (x->by_warp ? 0 : 16 * y->stages) > t->smem)
+        x->barriers + (x->by_warp ? 0 : 16 * y->stages + 4 * t->threads) > t->smem)
         return "T6: tiles of chained products overlap";
     const struct factor *const all[] = {&x->a, &x->b, &x->c};
     for (int i = 0; i < 3; i++)
