@@ -165,6 +165,18 @@ static bool is_inside(const struct builder *w, const struct meta *m, const ex *i
     return true;
 }
 
+/* Is what the nest makes, another kernel's, made of positions alone, in a few steps? */
+static bool is_of_positions(const struct builder *w, uint32_t nest, int deep) {
+    enum { MOST = 8 };
+    const struct nest *n = nest == NO_NEST ? NULL : &w->l->nests.at[nest];
+    if (!n || deep == MOST || n->n_reduce || n->scan) return false;
+    for (uint32_t i = 0; i < n->insts.n; i++)
+        if (n->insts.at[i].kind == INST_LOAD &&
+            !is_of_positions(w, w->s->writer[n->insts.at[i].buffer], deep + 1))
+            return false;
+    return true;
+}
+
 /* The value of buffer b at index, both in group axes, where `guard` holds. What itself chooses
  * needs no guard of its reader's where it exists: of a chain of choices, as updates of a[i, j] are,
  * each would have twice the guards of the one that reads it. */
@@ -172,6 +184,8 @@ static value_id expand_load(struct builder *w, buffer_id b, enum dtype t, const 
                             value_id guard) {
     uint32_t nest = w->s->writer[b];
     const struct member *M = nest == NO_NEST ? NULL : member_of(w, nest);
+    struct member own = {.nest = nest, .inlined = true};
+    if (!M && w->g->n_between && is_of_positions(w, nest, 0)) M = &own; /* a mask, say */
     if (!M) {
         struct value_node v = {
             .kind = INST_LOAD, .dtype = t, .buffer = b, .index = offset_of(w, b, index)};

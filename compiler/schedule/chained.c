@@ -92,13 +92,30 @@ static bool only_moves(const struct chains *c, const struct group *G) {
     return true;
 }
 
+/* Is all that the group makes made of positions, as masks are? */
+static bool only_positions(const struct chains *c, const struct group *G) {
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        const struct nest *n = nest_at(c, G->members.at[m].nest);
+        if (n->n_reduce || n->scan) return false;
+        for (uint32_t i = 0; i < n->insts.n; i++) {
+            const struct inst *x = &n->insts.at[i];
+            if (x->kind != INST_LOAD) continue;
+            uint32_t w = c->s->writer[x->buffer];
+            if (w == NO_NEST || &c->s->groups.at[c->s->group_of[w]] != G) return false;
+        }
+    }
+    return true;
+}
+
 /* Factors that are repeated for several heads, say, are read where they lie, if nobody else wants
- * them as they would be. */
+ * them as they would be; and masks of positions are made again for each element, as where they
+ * leave nothing is known then. */
 static void take_moves(struct chains *c, uint32_t second) {
     const struct schedule *s = c->s;
     for (uint32_t g = 0; g < s->groups.n; g++) {
         const struct group *G = &s->groups.at[g];
-        bool may = !c->taken[g] && g != s->group_of[second] && only_moves(c, G);
+        bool masks = only_positions(c, G);
+        bool may = !c->taken[g] && g != s->group_of[second] && (masks || only_moves(c, G));
         for (uint32_t m = 0; m < G->members.n && may; m++)
             may =
                 s->loops->buffers.at[nest_at(c, G->members.at[m].nest)->out].kind == BUFFER_TEMP &&
@@ -110,7 +127,7 @@ static void take_moves(struct chains *c, uint32_t second) {
                 if (x->kind != INST_LOAD || s->writer[x->buffer] == NO_NEST) continue;
                 if (s->group_of[s->writer[x->buffer]] != g || s->group_of[n] == g) continue;
                 read = true;
-                may = n == c->first || n == second;
+                may = masks ? c->stands[n] : n == c->first || n == second;
             }
         if (may && read) c->taken[g] = true;
     }
