@@ -90,6 +90,8 @@ static bool transform(struct compile *c) {
     c->graph = graph_simplify(graph_decompose_for(graph_simplify(c->captured->graph), c->limits));
     if (c->fusion != WS_EAGER) { /* eager runs what the user wrote */
         c->graph = graph_extrema_first(c->graph);
+        if (c->limits->kind == DEVICE_CUDA && c->limits->sm >= 80)
+            c->graph = graph_channels_last(c->graph);
         make_one_pass(c);
     }
     must_hold("decompose", graph_verify(c->graph, true));
@@ -118,8 +120,12 @@ static bool fuse(struct compile *c) {
     static const enum fusing what[] = {
         [WS_EAGER] = FUSING_EAGER, [WS_FUSE] = FUSING_ALL, [WS_APART] = FUSING_APART};
     c->schedule = schedule_fuse(c->loops, c->limits, what[c->fusion], c->arena);
+<<<<<<< HEAD
     if (c->fusion != WS_EAGER) schedule_recompute(c->schedule);
     if (c->fusion == WS_FUSE) schedule_chain(c->schedule, c->limits, chain_reason, c);
+=======
+    if (c->fusion != WS_EAGER) schedule_recompute(c->schedule, c->limits);
+>>>>>>> main
     schedule_order(c->schedule);
     schedule_at_load(c->schedule, c->fusion == WS_EAGER);
     schedule_memory(c->schedule);

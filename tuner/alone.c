@@ -76,7 +76,10 @@ static bool next_batch(struct judging *j) {
 static enum ws_status make_references(struct judging *j, struct data *kernels, const int **outputs,
                                       struct diag *d) {
     struct testbed *t = &j->bed;
+    double begun = clock_ms();
     const struct ws_captured *c = ws_alone_join(&j->alone, j->batch, outputs);
+    ws_lower_reference(c, t->machine->limits.kind);
+    machine_log_stage(t->machine, "alone: lower kernels", begun);
     dptr *inputs = NEW_ARRAY(j->arena, dptr, c->n_inputs);
     for (int i = 0; i < c->n_inputs; i++) {
         int buffer = j->alone.inputs[i];
@@ -114,8 +117,10 @@ static enum ws_status judge_batch(struct judging *j, struct diag *d) {
         t->expected[outputs[i]] = kernels.expected[i];
         j->known[outputs[i]] = true;
     }
+    double begun = clock_ms();
     for (int k = 0; n && k < program_of(j)->n_kernels && !j->message; k++)
         if (j->batch[k] && judge_kernel(j, k, d) != WS_OK) break;
+    machine_log_stage(t->machine, "alone: compare", begun);
     for (int i = 0; i < n; i++) t->expected[outputs[i]] = (struct expected){0};
     j->n_judged += n;
     data_close(&kernels);
@@ -172,7 +177,9 @@ static enum ws_status judge(struct data *x, const struct plan *p, double share, 
     int n = p->program->n_kernels;
     *remark = "";
     if (n < 2 || x->reference == REFERENCE_SAMPLED) return WS_OK; /* there is no memory */
+    double begun = clock_ms();
     if (testbed_place(&j.bed, x, p, a, d) == WS_OK && fill(&j, d) == WS_OK) {
+        machine_log_stage(x->machine, "alone: run the program", begun);
         double whole = ws_reference_work(x->captured, x->machine->limits.kind);
         j.alone = ws_alone_of(p->program);
         j.chosen = NEW_ARRAY(a, bool, n);

@@ -162,7 +162,7 @@ static enum ws_status begin_eager(struct bench_point *b) {
     choose_eager(b);
     data_open(&b->data, &r->machine, b->fused_program, b->arena);
     if (builder_open(&b->builder, &r->machine, r->store, b->arena, b->d) != WS_OK ||
-        data_begin_inputs(&b->data, b->builder.pool, b->d) != WS_OK)
+        data_begin_inputs(&b->data, &b->builder, b->d) != WS_OK)
         return b->d->status;
     return plan_begin(&b->eager, &b->builder, b->d);
 }
@@ -291,9 +291,8 @@ static void close_point(struct bench_point *b) {
 static void run_stage(struct bench_point *b, int stage) {
     double begun = clock_ms();
     bench_stages[stage].run(b);
-    if (b->run->machine.env.logs >> LOG_STAGES & 1)
-        fprintf(stderr, "[stages] bench %s: %.1f ms\n", bench_stages[stage].name,
-                clock_ms() - begun);
+    machine_log_stage(&b->run->machine,
+                      arena_printf(b->arena, "bench %s", bench_stages[stage].name), begun);
 }
 
 /* Returns the exit code. other: the point with all fused, which was right; this one is apart. */
@@ -383,6 +382,7 @@ int bench_command(const struct command_line *line) {
     if (json.value) json_object_set_new(json.value, "rows", r.json_rows = json_array());
     interrupt_install();
     int status = open_run(&r, &d);
+    machine_log_stage(&r.machine, "bench open_run", r.started_ms);
     if (status != WS_OK) command_line_fail("bench", &d);
     if (status == WS_OK) {
         status = bench_all_points(&r);

@@ -264,6 +264,11 @@ static bool take_winner(struct bench_point *b, struct tune *t) {
     return true;
 }
 
+static void log_share(const struct bench_point *b, const char *what, double seconds) {
+    machine_log_stage(&b->run->machine, arena_printf(b->arena, "bench trials: %s", what),
+                      clock_ms() - 1e3 * seconds);
+}
+
 enum ws_status bench_tune_kernels(struct bench_point *b) {
     int n = b->fused_program->n_kernels, missing = 0;
     for (int k = 0; k < n; k++) missing += !b->tunes[k].winner;
@@ -282,6 +287,9 @@ enum ws_status bench_tune_kernels(struct bench_point *b) {
     }
     testbed_close(&b->bed);
     struct cost after = spent(b);
+    log_share(b, "compilers", after.compile - before.compile);
+    log_share(b, "checks", after.check - before.check);
+    log_share(b, "timing", after.measure - before.measure);
     b->cost.all += after.all - before.all;
     b->cost.compile += after.compile - before.compile;
     b->cost.check += after.check - before.check;

@@ -5,6 +5,7 @@
 #include "tuner/build.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tuner/interrupt.h"
@@ -105,4 +106,35 @@ enum ws_status builder_finish(struct builder *b, struct variant *v, struct diag 
     if (v->twin->status == STATUS_compile_error)
         variant_refuse(v, STATUS_compile_error, v->twin->message);
     return WS_OK;
+}
+
+/* ---- texts of references --------------------------------------------------------------------- */
+
+/* What the store does not give, for whatever reason, is compiled. */
+void builder_begin_text(struct builder *b, const char *text, struct builder_text *out) {
+    struct diag quiet = diag_new(b->arena);
+    bool found = false;
+    *out = (struct builder_text){.text = text};
+    out->key = store_binary_key(b->arena, toolchain_key(b->machine->toolchain, b->arena),
+                                b->options, text);
+    if (b->store) store_get_binary(b->store, out->key, &out->stored, &found, &quiet);
+    if (!found) {
+        out->stored = (struct store_binary){0};
+        out->job = compile_pool_add_first(b->pool, "reference", text);
+    }
+}
+
+struct compiled builder_finish_text(struct builder *b, const struct builder_text *t) {
+    struct diag quiet = diag_new(b->arena);
+    if (!t->job) {
+        struct compiled c = {.ok = true, .size = t->stored.size};
+        c.binary = malloc(c.size + 1);
+        if (!c.binary) WS_BUG("out of memory for a binary of %zu bytes", c.size);
+        memcpy(c.binary, t->stored.bytes, c.size);
+        return c;
+    }
+    struct compiled c = compile_pool_wait(b->pool, t->job);
+    struct store_binary kept = {c.binary, c.size, "", c.ms};
+    if (c.ok && b->store) store_put_binary(b->store, t->key, &kept, &quiet);
+    return c;
 }

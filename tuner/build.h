@@ -28,4 +28,15 @@ enum ws_status builder_begin(struct builder *b, struct variant *v, struct diag *
 /* Wait for the binary and keep it in the store. What does not compile is refused. */
 enum ws_status builder_finish(struct builder *b, struct variant *v, struct diag *d);
 
+/* The text of no variant: a kernel of a reference. Its binary comes from the store, or is compiled
+ * before whatever waits. The text lives as long as the builder. */
+struct builder_text {
+    const char *text, *key;
+    struct store_binary stored; /* bytes are NULL: it was not */
+    struct compile_job *job;
+};
+void builder_begin_text(struct builder *b, const char *text, struct builder_text *out);
+/* Its binary is the caller's, to be freed with compiled_free; ask once. */
+struct compiled builder_finish_text(struct builder *b, const struct builder_text *t);
+
 #endif

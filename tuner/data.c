@@ -26,14 +26,16 @@ static void open_for(struct data *x, struct machine *m, const struct ws_captured
     x->share = NEW_ARRAY(a, double, c->n_outputs);
     x->worst = NEW_ARRAY(a, struct mismatch, c->n_outputs);
     x->by_kernels = NEW_ARRAY(a, bool, c->n_outputs);
-    x->binaries = reference_binaries_new(a);
-    x->jobs = map_new(a);
     for (int i = 0; i < c->n_outputs; i++) x->worst[i].worst = -1;
 }
 
 void data_open(struct data *x, struct machine *m, const struct ws_program *p, struct arena *a) {
     open_for(x, m, p->captured, a);
     x->first_output = p->first_output;
+    x->binaries = NEW(a, struct reference_binaries);
+    *x->binaries = reference_binaries_new(a);
+    x->texts = NEW(a, struct map);
+    *x->texts = map_new(a);
 }
 
 /* Is input i on the host that of the lender? */
@@ -45,7 +47,9 @@ void data_open_lent(struct data *x, const struct data *lender, const struct ws_c
                     const dptr *inputs, struct arena *a) {
     open_for(x, lender->machine, kernels, a);
     x->lender = lender;
-    x->pool = lender->pool;
+    x->builder = lender->builder;
+    x->binaries = lender->binaries;
+    x->texts = lender->texts;
     for (int i = 0; i < x->captured->n_inputs; i++) {
         x->inputs[i] = inputs[i];
         if (is_lent(x, i)) x->host_inputs[i] = lender->host_inputs[i];
@@ -62,13 +66,15 @@ static enum ws_status place_inputs(struct data *x, struct diag *d) {
     return d->status;
 }
 
-/* Of texts that nobody compiles yet. */
+/* Of texts that nobody has begun. */
 static void begin_texts(struct data *x, const struct reference *r) {
     for (uint32_t i = r->plain.texts.n; i-- > 0;) {
         const char *text = r->plain.texts.at[i];
-        uint64_t job;
-        if (map_gets(&x->jobs, text, &job) || reference_has_binary(&x->binaries, text)) continue;
-        map_puts(&x->jobs, text, (uintptr_t)compile_pool_add_first(x->pool, "reference", text));
+        uint64_t begun;
+        if (map_gets(x->texts, text, &begun) || reference_has_binary(x->binaries, text)) continue;
+        struct builder_text *t = NEW(x->builder->arena, struct builder_text);
+        builder_begin_text(x->builder, text, t);
+        map_puts(x->texts, text, (uintptr_t)t);
     }
 }
 
@@ -77,10 +83,11 @@ static void finish_texts(struct data *x, const struct reference *r) {
     begin_texts(x, r);
     for (uint32_t i = 0; i < r->plain.texts.n; i++) {
         const char *text = r->plain.texts.at[i];
-        uint64_t job;
-        if (reference_has_binary(&x->binaries, text) || !map_gets(&x->jobs, text, &job)) continue;
-        struct compiled made = compile_pool_wait(x->pool, (struct compile_job *)(uintptr_t)job);
-        if (made.ok) reference_keep_binary(&x->binaries, text, &made);
+        uint64_t begun;
+        if (reference_has_binary(x->binaries, text) || !map_gets(x->texts, text, &begun)) continue;
+        const struct builder_text *t = (const struct builder_text *)(uintptr_t)begun;
+        struct compiled made = builder_finish_text(x->builder, t);
+        if (made.ok) reference_keep_binary(x->binaries, text, &made);
         compiled_free(&made);
     }
 }
@@ -90,9 +97,15 @@ static bool run_here(struct data *x, const struct reference *r, const dptr *outp
                      int64_t *slices, struct arena *a) {
     struct diag own = diag_new(a);
     struct machine *m = x->machine;
-    if (r && x->pool) finish_texts(x, r);
-    return r && reference_run(r, m->device, m->toolchain, &x->binaries, x->inputs, outputs, slices,
+    if (!r) return false;
+    double begun = clock_ms();
+    if (x->builder) finish_texts(x, r);
+    machine_log_stage(m, arena_printf(a, "reference: wait for %u texts", r->plain.texts.n), begun);
+    begun = clock_ms();
+    bool done = reference_run(r, m->device, m->toolchain, x->binaries, x->inputs, outputs, slices,
                               a, &own) == WS_OK;
+    machine_log_stage(m, arena_printf(a, "reference: %u launches", r->plain.launches.n), begun);
+    return done;
 }
 
 static enum ws_status upload_inputs(struct data *x, struct diag *d) {
@@ -123,9 +136,9 @@ enum ws_status data_make_inputs(struct data *x, struct diag *d) {
     return x->has_inputs ? WS_OK : make_inputs(x, d);
 }
 
-enum ws_status data_begin_inputs(struct data *x, struct compile_pool *pool, struct diag *d) {
+enum ws_status data_begin_inputs(struct data *x, struct builder *b, struct diag *d) {
     const struct reference *here = ws_lower_inputs(x->captured, x->machine->limits.kind);
-    x->pool = pool;
+    x->builder = b;
     if (here) begin_texts(x, here);
     return here ? WS_OK : make_inputs(x, d);
 }
@@ -196,7 +209,10 @@ static bool load_expected(void *ctx, uint32_t i, const int64_t *at, int64_t n, d
 
 static enum ws_status judge_reference(struct data *x, struct diag *d) {
     struct sample_source outputs = {x, load_expected};
-    return ws_judge_reference(x->captured, x->host_inputs, &outputs, &x->judged, d);
+    double begun = clock_ms();
+    ws_judge_reference(x->captured, x->host_inputs, &outputs, &x->judged, d);
+    machine_log_stage(x->machine, "reference: judge it", begun);
+    return d->status;
 }
 
 static enum ws_status upload_expected(struct data *x, struct diag *d) {

@@ -13,8 +13,8 @@
 #ifndef TUNER_DATA_H
 #define TUNER_DATA_H
 
+#include "tuner/build.h"
 #include "tuner/check.h"
-#include "tuner/compile_pool.h"
 #include "tuner/machine.h"
 
 /* How it is known what outputs should be. */
@@ -41,14 +41,14 @@ struct data {
     void **host_want;    /* the same, as dtype_reference says */
     float **host_bound;  /* how far from it an element may be; NULL: not at all, or on the device */
     dptr *inputs;
-    dptr *memory;                       /* of each output, its own, or 0 while nobody needs it */
-    dptr *outputs;                      /* where the program that ran last has left them */
-    bool *kept;                         /* of each input: is it put back before every run? */
-    struct expected *expected;          /* of the outputs; want is 0 until it is known */
-    double *share;                      /* of outputs that are trusted: see expected_take */
-    struct reference_binaries binaries; /* of kernels that make inputs and references */
-    struct compile_pool *pool;          /* that compiles them; NULL: nobody does ahead */
-    struct map jobs;                    /* text -> what compiles it there */
+    dptr *memory;                        /* of each output, its own, or 0 while nobody needs it */
+    dptr *outputs;                       /* where the program that ran last has left them */
+    bool *kept;                          /* of each input: is it put back before every run? */
+    struct expected *expected;           /* of the outputs; want is 0 until it is known */
+    double *share;                       /* of outputs that are trusted: see expected_take */
+    struct reference_binaries *binaries; /* of kernels that make inputs and references */
+    struct builder *builder;             /* of them; NULL: each is compiled when it is run */
+    struct map *texts; /* that it has begun -> struct builder_text; both are the lender's */
     bool has_inputs;
     struct mismatch *worst; /* of the outputs compared last, the element furthest off */
     bool *by_kernels; /* of each output: has every kernel behind it been judged alone (alone.h)? */
@@ -61,9 +61,9 @@ void data_open(struct data *x, struct machine *m, const struct ws_program *p, st
  * the lender. The reference is all that is made of it, and may stay unknown for want of memory. */
 void data_open_lent(struct data *x, const struct data *lender, const struct ws_captured *kernels,
                     const dptr *inputs, struct arena *a);
-/* Texts of kernels are compiled by the pool from then on. Inputs that no kernels make are made at
- * once: the interpreter wants the cores that compilers take. */
-enum ws_status data_begin_inputs(struct data *x, struct compile_pool *pool, struct diag *d);
+/* Texts of kernels are the builder's from then on. Inputs that no kernels make are made at once:
+ * the interpreter wants the cores that compilers take. */
+enum ws_status data_begin_inputs(struct data *x, struct builder *b, struct diag *d);
 void data_begin_reference(struct data *x);
 /* Unless they were. */
 enum ws_status data_make_inputs(struct data *x, struct diag *d);

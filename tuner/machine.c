@@ -30,7 +30,11 @@ enum ws_status machine_open_for(const struct command_line *c, struct arena *a, s
         return d->status;
     }
     *out = (struct machine){.arena = a, .env = env_read(a)};
-    if (device_open_isolated(c->device, a, d, &out->device, &out->why) != WS_OK) return d->status;
+    struct toolchain_warming nvrtc = {0};
+    if (!c->device || strcmp(c->device, "cpu")) toolchain_warm(&nvrtc, &out->env);
+    device_open_isolated(c->device, a, d, &out->device, &out->why);
+    toolchain_warmed(&nvrtc);
+    if (d->status != WS_OK) return d->status;
     out->limits = *device_limits(out->device);
     machine_isolate_toolchain(out, d);
     heed_interrupts(out);
@@ -67,6 +71,10 @@ enum ws_status machine_open_toolchain(struct machine *m, struct diag *d) {
 int machine_cores(void) {
     cpu_set_t allowed;
     return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+}
+
+void machine_log_stage(const struct machine *m, const char *what, double begun_ms) {
+    stage_log(m->env.logs, what, begun_ms);
 }
 
 void machine_close_toolchain(struct machine *m) {

@@ -293,11 +293,13 @@ static enum ws_status judge_right(struct run *r, struct diag *d) {
 static enum ws_status run_file(struct run *r, struct diag *d) {
     if (lower(r, d) != WS_OK || command_line_suits(&r->line, false, d) != WS_OK ||
         choose(r, d) != WS_OK ||
-        builder_open(&r->builder, &r->machine, r->store, r->arena, d) != WS_OK ||
-        plan_begin(&r->plan, &r->builder, d) != WS_OK)
+        builder_open(&r->builder, &r->machine, r->store, r->arena, d) != WS_OK)
         return d->status;
     data_open(&r->data, &r->machine, r->program, r->arena);
-    if (data_make_inputs(&r->data, d) != WS_OK || save_inputs(r, d) != WS_OK ||
+    if (data_begin_inputs(&r->data, &r->builder, d) != WS_OK) return d->status;
+    if (r->line.check) data_begin_reference(&r->data);
+    if (plan_begin(&r->plan, &r->builder, d) != WS_OK || data_make_inputs(&r->data, d) != WS_OK ||
+        save_inputs(r, d) != WS_OK ||
         (r->line.check && data_make_reference(&r->data, d) != WS_OK) ||
         plan_finish(&r->plan, &r->builder, d) != WS_OK || interrupted() ||
         buffers_place(&r->memory, &r->data, r->program, false, r->arena, d) != WS_OK)

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Three of the last follow from the name: device_set_features. */
+/* Four of the last follow from the name: device_set_features. */
 #define GPU(...)                                                                                   \
-    { DEVICE_CUDA, __VA_ARGS__, 0, false, false, 0 }
+    { DEVICE_CUDA, __VA_ARGS__, 0, false, false, false, 0 }
 
 #define GB (INT64_C(1) << 30)
 static const struct device_limits table[] = {
@@ -47,6 +47,7 @@ bool device_limits_for_arch(const char *arch, struct device_limits *out) {
 void device_set_features(struct device_limits *d) {
     d->sm = atoi(d->arch + strlen("sm_"));
     d->wgmma = !strcmp(d->arch, "sm_90a");
+    d->tensor_memory = !strcmp(d->arch, "sm_100a");
     d->tma = d->sm >= 90;
 }
 

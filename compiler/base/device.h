@@ -35,6 +35,7 @@ struct device_limits {
     /* What its instructions are, which follows from arch: device_set_features. */
     int sm;     /* compute capability: 90 is 9.0; 0 on a CPU */
     bool wgmma; /* products of four warps, which only sm_90a admits */
+    bool tensor_memory; /* tcgen05: products whose sums lie there, which only sm_100a admits */
     bool tma;   /* copies of boxes of tensors (tensor_map.h) */
 
     int simd_registers; /* CPU: vector registers of a core; 0: not known, 16 at least */
@@ -62,7 +63,7 @@ int64_t device_kept_bytes(const struct device_limits *d);
  * "sm_100a", "sm_120"), as of its largest common part; false if unknown. device_arch_names lists
  * them for messages. */
 bool device_limits_for_arch(const char *arch, struct device_limits *out);
-/* sm, wgmma and tma of a GPU whose arch is known. */
+/* sm, wgmma, tensor_memory and tma of a GPU whose arch is known. */
 void device_set_features(struct device_limits *d);
 const char *device_arch_names(void);
 

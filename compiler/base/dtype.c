@@ -63,8 +63,10 @@ bool dtype_holds(enum dtype d, enum dtype a) {
     return table[a].digits <= table[d].digits && (table[a].class == 'U' || table[d].class != 'U');
 }
 
-static const char *const precisions[] = {
-    [PRECISION_F32] = "f32", [PRECISION_STRICT] = "strict", [PRECISION_TF32] = "tf32"};
+static const char *const precisions[] = {[PRECISION_F32] = "f32",
+                                         [PRECISION_STRICT] = "strict",
+                                         [PRECISION_TF32] = "tf32",
+                                         [PRECISION_F8] = "f8"};
 
 const char *precision_name(enum precision p) { return precisions[p]; }
 

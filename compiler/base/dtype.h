@@ -67,8 +67,9 @@ bool dtype_parse(const char *s, enum dtype *out);
 
 /* How products of f32 are multiplied, where a device's matrix units could: F32 by what is fastest
  * of what is as exact as f32, STRICT by multiply-adds in f32 alone, TF32 with factors rounded to
- * tf32's 11 bits. */
-enum precision { PRECISION_F32, PRECISION_STRICT, PRECISION_TF32 };
+ * tf32's 11 bits. A file or a graph asks for one of these. F8: of factors that are float8, with
+ * sums as their units have them (graph/bound.c): of mm_float8 alone. */
+enum precision { PRECISION_F32, PRECISION_STRICT, PRECISION_TF32, PRECISION_F8 };
 const char *precision_name(enum precision p); /* "tf32" */
 bool precision_parse(const char *s, enum precision *out);
 

@@ -215,6 +215,18 @@ ex ex_mod(struct exprs *p, ex a, ex b) {
     if (is_below(p, r, b)) return r;
     const struct ex_node *n = ex_at(p, r);
     if (n->kind == EX_MOD && n->b == b) return r;
+    if (ex_is_const(p, b, &y)) {
+        /* (g*t + k) % (g*m) == g*(t % m) + k, of k below g */
+        struct sum s = ex_unpack(p, r);
+        int64_t g = y, k = s.k;
+        for (int i = 0; i < s.n; i++) g = common_divisor(g, s.at[i].c);
+        if (g > 1 && k >= 0 && k < g) {
+            for (int i = 0; i < s.n; i++) s.at[i].c /= g;
+            s.k = 0;
+            ex m = ex_mod(p, ex_pack(p, &s), ex_const(p, y / g));
+            return ex_add(p, ex_mul(p, m, ex_const(p, g)), ex_const(p, k));
+        }
+    }
     return ex_make(p, EX_MOD, r, b, 0);
 }
 

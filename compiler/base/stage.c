@@ -43,6 +43,11 @@ void stage_end(struct stages *s, const char *name) {
     s->last_cpu_ms = cpu;
 }
 
+void stage_log(uint32_t logs, const char *what, double begun_ms) {
+    if (logs >> LOG_STAGES & 1)
+        fprintf(stderr, "[stages] %s: %.1f ms\n", what, clock_ms() - begun_ms);
+}
+
 enum ws_status stage_dump(struct stages *s, const char *name, int log, const char *text,
                           struct diag *d) {
     if (log >= 0 && s->logs >> log & 1) fprintf(stderr, "[%s]\n%s", name, text);

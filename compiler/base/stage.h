@@ -30,6 +30,10 @@ struct stages stages_new(struct arena *a, const char *dump_dir, uint32_t logs);
  * CPU time of the process and of its children that have ended, and the process's largest size. */
 void stage_end(struct stages *s, const char *name);
 
+/* Under WS_LOGS=stages: "[stages] bench make_values: 12.3 ms", of what has begun then and is no
+ * stage of the pipeline. */
+void stage_log(uint32_t logs, const char *what, double begun_ms);
+
 /* Write text to DIR/NN_name, numbered in call order, and to stderr if log bit `log` (-1: none) is
  * on. Returns WS_MACHINE with a diag if the file cannot be written. */
 enum ws_status stage_dump(struct stages *s, const char *name, int log, const char *text,

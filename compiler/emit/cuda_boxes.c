@@ -73,9 +73,13 @@ static void put_copy_box(struct emitter *w, const struct tile_ring *r, int i, in
 /* A box for this block, or for all of the cluster's. condition: "if (...) ", or "". */
 static void put_map_load(struct emitter *w, const struct tile_ring *r, const char *condition,
                          const char *to, const char *x, const char *y, const char *batch) {
-    if (r->blocks > 1)
+    int blocks = r->blocks > 1 ? (1 << r->blocks) - 1 : 0;
+    if (w->y->leave_l2 && r->operand->once)
+        line(w, "%sk_map_load_leaving(%s, &map_%c, full + s * 8, %d, %s, %s, %s);", condition, to,
+             ring_letter(r), blocks, x, y, batch);
+    else if (blocks)
         line(w, "%sk_map_load_multicast(%s, &map_%c, full + s * 8, %d, %s, %s, %s);", condition, to,
-             ring_letter(r), (1 << r->blocks) - 1, x, y, batch);
+             ring_letter(r), blocks, x, y, batch);
     else
         line(w, "%sk_map_load(%s, &map_%c, full + s * 8, %s, %s, %s);", condition, to,
              ring_letter(r), x, y, batch);
@@ -155,22 +159,30 @@ void put_copy(struct emitter *w, const struct tile_program *t, const struct tile
     const struct operand *o = r->operand;
     int boxes = ring_boxes(r), lines = ring_box_lines(r), elements = ring_line_elements(r);
     const char *row = o->axis == AXIS_M ? "m0" : "n0";
-    const char *depth = depth_of_step(w, t, "step", r->depth);
+    int planes = o->paired ? 1 : r->planes; /* both lie in each line */
+    const char *depth = depth_of_step(w, t, "step", r->depth * r->planes / planes);
     bool shared = r->blocks > 1;
     int of_all = boxes_of_all(t, r);
     if (o->windows) {
         put_copy_windows(w, t, r);
         return;
     }
-    for (int p = 0; p < r->planes; p++) {
+    for (int p = 0; p < planes; p++) {
         const char *batch = o->batches > 1 ? "z" : "0";
         if (p) batch = arena_printf(w->arena, "%lld + %s", (long long)o->batches * p, batch);
-        for (int i = 0; i < (o->along && shared ? boxes / r->blocks : boxes); i++) {
+        for (int i = 0; i < (o->along && shared ? (boxes + r->blocks - 1) / r->blocks : boxes);
+             i++) {
             struct buf at = buf_new(w->arena), x = buf_new(w->arena);
             buf_printf(&at, "stage + %d", r->offset + p * r->bytes + i * lines * r->line);
             buf_printf(&x, "%s + %d", o->along ? row : depth, i * elements);
             const char *y = o->along ? depth : row;
-            if (shared && o->along) {
+            if (shared && o->along && boxes < r->blocks) {
+                int of_box = lines / ring_box_sharers(r);
+                buf_printf(&at, " + rank %% %d * %d + rank / %d * %d", boxes, lines * r->line,
+                           boxes, of_box * r->line);
+                buf_printf(&x, " + rank %% %d * %d", boxes, elements);
+                y = arena_printf(w->arena, "%s + rank / %d * %d", depth, boxes, of_box);
+            } else if (shared && o->along) {
                 int each = boxes / r->blocks;
                 buf_printf(&at, " + rank * %d", each * lines * r->line);
                 buf_printf(&x, " + rank * %d", each * elements);

@@ -95,10 +95,69 @@ static int store_width(struct emitter *w, const struct store_node *s) {
 /* Do four threads' pairs lie in one sector, or in two, of which the next octet's have the rest? */
 static bool in_sectors(struct emitter *w, const struct store_node *s) {
     const struct product *p = w->y->product;
-    return dtype_bytes(buffer_dtype(w, s->buffer)) == 4 && p->parts == 1 &&
+    return dtype_bytes(buffer_dtype(w, s->buffer)) == 4 && (p->parts == 1 || p->whole) &&
            store_width(w, s) == PAIR && p->warp_columns > OCTET &&
            index_usual_stride(w->k, s->index, AXIS_N) == 1 &&
            !index_is_vector(w->k, s->index, AXIS_N, OCTET);
+}
+
+/* Do rows of a column lie side by side, of 16 bits each, as channels do in an image where they are
+ * innermost? Four threads have eight of them and other columns, and turn these around. */
+static bool is_across(struct emitter *w, const struct store_node *s) {
+    const struct product *p = w->y->product;
+    return dtype_bytes(buffer_dtype(w, s->buffer)) == 2 && !s->guard && p->parts == 1 &&
+           !operand_has_order(&p->a) && !kernel_has_spans(w->k) &&
+           kernel_size(w->k, AXIS_M) % QUAD == 0 && index_is_vector(w->k, s->index, AXIS_M, QUAD);
+}
+
+/* The same of a load behind the product. */
+static bool is_loaded_across(struct emitter *w, const struct value_node *x) {
+    const struct product *p = w->y->product;
+    return x->kind == INST_LOAD && x->mask == (MASK_M | MASK_N) && !x->guarded && !x->n_args &&
+           dtype_bytes(buffer_dtype(w, x->buffer)) == 2 && p->parts == 1 && !p->turned &&
+           !operand_has_order(&p->a) && !operand_has_order(&p->b) && !kernel_has_spans(w->k) &&
+           kernel_size(w->k, AXIS_M) % QUAD == 0 && load_is_vector(w->k, x, AXIS_M, QUAD);
+}
+
+static bool any_across(struct emitter *w, const struct phase *f) {
+    bool any = false;
+    for (uint32_t i = 0; i < f->stores.n; i++)
+        any |= is_across(w, &w->k->stores.at[f->stores.at[i]]);
+    for (uint32_t i = 0; i < f->compute.n; i++)
+        any |= is_loaded_across(w, &w->k->values.at[f->compute.at[i]]);
+    return any;
+}
+
+/* Before both eights of 16 rows, the loads of both, and what the lower one leaves of its stores for
+ * the upper. */
+static void begin_sixteen(struct emitter *w, const struct phase *f, int chunk) {
+    bool loads = false;
+    w->by_sixteens = true;
+    for (uint32_t i = 0; i < f->stores.n; i++)
+        if (is_across(w, &w->k->stores.at[f->stores.at[i]]))
+            line(w, "unsigned lower%u[%d];", f->stores.at[i], chunk);
+    for (uint32_t i = 0; i < f->compute.n; i++) {
+        const struct value_node *x = &w->k->values.at[f->compute.at[i]];
+        if (!is_loaded_across(w, x)) continue;
+        loads = true;
+        line(w, "k_pack<%s, %d> across%u[%d][2];", memory_type(w, buffer_dtype(w, x->buffer)), PAIR,
+             f->compute.at[i], chunk);
+    }
+    if (!loads) return;
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int j = 0; j < %d; j++)", chunk);
+    line(w, "const int i = tid %% %d / 4;", w->k->limits->warp);
+    line(w,
+         "const k_idx m = k_clamp(first_row + f * 16 - i + quad %% 2 * 8 + quad / 2 * 4, nm - %d);",
+         QUAD);
+    line(w, "const k_idx n = k_clamp(first_column + (g * %d + j) * %d + i, nn - 1);", chunk, OCTET);
+    for (uint32_t i = 0; i < f->compute.n; i++) {
+        const struct value_node *x = &w->k->values.at[f->compute.at[i]];
+        if (is_loaded_across(w, x))
+            line(w, "k_load_across(across%u[j], p%d + (%s));", f->compute.at[i],
+                 argument_of(w, x->buffer), ex_text(w, x->index));
+    }
+    close_brace(w);
 }
 
 /* Where nothing is reduced there is one, of all. */
@@ -121,13 +180,14 @@ static int chunk_of(struct emitter *w, const struct phase *f) {
 
 /* Of the epilogue: loads of two neighbours, or of what two neighbours share, and what does not vary
  * with n. */
-enum pair_load { EACH_OF_PAIR, TWO_OF_PAIR, ONE_OF_PAIR };
+enum pair_load { EACH_OF_PAIR, TWO_OF_PAIR, ONE_OF_PAIR, ACROSS_PAIR };
 
 static enum pair_load pair_load(struct emitter *w, value_id v) {
     const struct value_node *x = &w->k->values.at[v];
     if (operand_has_order(&w->y->product->b) || x->kind != INST_LOAD || !(x->mask & MASK_N) ||
         x->guarded || x->n_args)
         return EACH_OF_PAIR;
+    if (w->by_sixteens && is_loaded_across(w, x)) return ACROSS_PAIR;
     if (load_is_vector(w->k, x, AXIS_N, PAIR)) return TWO_OF_PAIR;
     return load_is_uniform(w->k, x, AXIS_N, PAIR) ? ONE_OF_PAIR : EACH_OF_PAIR;
 }
@@ -151,7 +211,7 @@ static void put_pairs(struct emitter *w, const struct phase *f) {
         value_id v = f->compute.at[i];
         const struct value_node *x = &w->k->values.at[v];
         enum pair_load how = pair_load(w, v);
-        if (how == EACH_OF_PAIR) continue;
+        if (how == EACH_OF_PAIR || how == ACROSS_PAIR) continue;
         const char *t = memory_type(w, buffer_dtype(w, x->buffer));
         int width = how == TWO_OF_PAIR ? PAIR : 1;
         line(w, "const k_pack<%s, %d> l%u = k_load<%s, %d>(p%d + (%s));", t, width, v, t, width,
@@ -173,8 +233,12 @@ static void put_element(struct emitter *w, const struct phase *f, const char *su
             put_local(w, v);
             continue;
         }
-        line(w, "const %s v%u = k_get(l%u, %s);", math_type(w->k->values.at[v].dtype), v, v,
-             how == TWO_OF_PAIR ? "e" : "0");
+        if (how == ACROSS_PAIR)
+            line(w, "const %s v%u = k_get(across%u[j][h], e);", math_type(w->k->values.at[v].dtype),
+                 v, v);
+        else
+            line(w, "const %s v%u = k_get(l%u, %s);", math_type(w->k->values.at[v].dtype), v, v,
+                 how == TWO_OF_PAIR ? "e" : "0");
         w->where[v] = LOCAL;
     }
 }
@@ -183,6 +247,8 @@ static void put_element(struct emitter *w, const struct phase *f, const char *su
 static const char *stores_once(struct emitter *w) {
     return kernel_has_spans(w->k) ? " && stores" : "";
 }
+
+static const char *how_to_store(struct emitter *w) { return w->y->streaming ? "<1>" : ""; }
 
 /* Four pairs of a row's columns, eight apart, become eight neighbours, one octet for each thread of
  * four: what one has at j goes to thread j. */
@@ -278,11 +344,34 @@ static void put_rests(struct emitter *w, const struct phase *f, const char *subs
             line(w, "k_store_rest<%d>(rest%u%s);", w->y->streaming, f->stores.at[i], subscript);
 }
 
+static void put_store_across(struct emitter *w, uint32_t i, const char *type, const char *p,
+                             int chunk) {
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int j = 0; j < %d; j++)", chunk);
+    line(w, "k_pack<%s, %d> x;", type, PAIR);
+    line(w, "k_put(x, o%u[j]);", i);
+    line(w, "const unsigned turned = k_turn_matrix(x.w[0]);");
+    line(w, "if (h == 0) lower%u[j] = turned;", i);
+    line(w, "if (h == 0) continue;");
+    line(w, "const int i = tid %% %d / 4;", w->k->limits->warp);
+    line(w, "const k_idx m = row - 8 - i + quad %% 2 * 8 + quad / 2 * 4;");
+    put_number(w, &w->y->product->b, "n", arena_printf(w->arena, "column + j * %d + i", OCTET),
+               "nn");
+    const char *also, *at = put_place(w, &w->k->stores.at[i], &also);
+    line(w, "k_store_across<%d>(%s + %s, lower%u[j], turned, m < nm && n < nn%s);", w->y->streaming,
+         p, at, i, also);
+    close_brace(w);
+}
+
 /* rest: the subscript of what a row's octets leave; NULL: its octets are not gone along in turn. */
 static void put_store(struct emitter *w, uint32_t i, int width, int chunk, const char *rest) {
     const struct store_node *s = &w->k->stores.at[i];
     const char *type = memory_type(w, buffer_dtype(w, s->buffer)), *index = ex_text(w, s->index);
     const char *p = arena_printf(w->arena, "p%d", argument_of(w, s->buffer));
+    if (is_across(w, s)) {
+        put_store_across(w, i, type, p, chunk);
+        return;
+    }
     if (width == OCTET) {
         put_octet(w, i, type, p, index);
         return;
@@ -307,8 +396,8 @@ static void put_store(struct emitter *w, uint32_t i, int width, int chunk, const
         put_number(w, &w->y->product->b, "n",
                    arena_printf(w->arena, "column + j * %d + quad * %d + e", OCTET, PAIR), "nn");
         const char *also, *at = put_place(w, s, &also);
-        line(w, "if (row < nm && n < nn%s%s) k_store1(%s + %s, o%u[j][e]);", stores_once(w), also,
-             p, at, i);
+        line(w, "if (row < nm && n < nn%s%s) k_store1%s(%s + %s, o%u[j][e]);", stores_once(w), also,
+             how_to_store(w), p, at, i);
         close_brace(w);
     }
     close_brace(w);
@@ -497,6 +586,7 @@ static void put_columns(struct emitter *w, const struct tile_program *t, const s
     open_loop(w, "g", octets / chunk);
     declare_terms(w, f, arena_printf(w->arena, "[%d][%d]", chunk, PAIR));
     open_loop(w, "f", sixteens);
+    begin_sixteen(w, f, chunk);
     open_loop(w, "h", 2);
     put_row(w, f);
     put_chunk(w, f, sums,
@@ -505,6 +595,7 @@ static void put_columns(struct emitter *w, const struct tile_program *t, const s
     close_brace(w);
     put_warp_columns(w, f, chunk);
     close_brace(w);
+    w->by_sixteens = false;
 }
 
 static void put_rows(struct emitter *w, const struct tile_program *t, const struct phase *f,
@@ -512,21 +603,36 @@ static void put_rows(struct emitter *w, const struct tile_program *t, const stru
     int sixteens = t->product->warp_rows / 16, octets = t->product->warp_columns / OCTET,
         chunk = chunk_of(w, f);
     if (kernel_has_spans(w->k)) open_span(w, t);
+    bool across = any_across(w, f); /* both halves of 16 rows are at hand */
     declare_terms(w, f, arena_printf(w->arena, "[%d][2]", sixteens));
     open_loop(w, "f", sixteens);
+    if (across) {
+        open_loop(w, "g", octets / chunk);
+        begin_sixteen(w, f, chunk);
+    }
     open_loop(w, "h", 2);
     put_row(w, f);
-    declare_rests(w, f, "");
-    open_loop(w, "g", octets / chunk);
+    if (!across) {
+        declare_rests(w, f, "");
+        open_loop(w, "g", octets / chunk);
+    }
     put_chunk(w, f, sums,
-              arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk), "");
+              arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk),
+              across ? NULL : "");
     close_brace(w);
-    put_rests(w, f, "");
+    if (across) {
+        close_brace(w);
+        open_loop(w, "h", 2);
+        put_row_number(w);
+    } else {
+        put_rests(w, f, "");
+    }
     put_warp_rows(w, f);
     close_brace(w);
     close_brace(w);
     put_warp_sums(w, t, f);
     if (kernel_has_spans(w->k)) close_span(w, t, f);
+    w->by_sixteens = false;
 }
 
 /* Does nothing vary with the row alone but where it is, which is nearer to the next octet of rows
@@ -551,6 +657,7 @@ static void put_by_columns(struct emitter *w, const struct tile_program *t, cons
     open_loop(w, "f", t->product->warp_rows / 16);
     declare_rests(w, f, "[2]");
     open_loop(w, "g", octets / chunk);
+    begin_sixteen(w, f, chunk);
     open_loop(w, "h", 2);
     put_row(w, f);
     put_chunk(w, f, sums,
@@ -560,6 +667,7 @@ static void put_by_columns(struct emitter *w, const struct tile_program *t, cons
     close_brace(w);
     for (int h = 0; h < 2; h++) put_rests(w, f, h ? "[1]" : "[0]");
     close_brace(w);
+    w->by_sixteens = false;
 }
 
 /* What a warpgroup has of its 64 rows' columns goes through shared memory, some columns at a time,
@@ -597,8 +705,8 @@ static void put_turned(struct emitter *w, const struct tile_program *t, const st
     line(w, "const k_idx row = m0 + group * 64 + of_group, m = k_clamp(row, nm - 1);");
     line(w, "const k_idx n = first_column + (g - %d) * %d + c;", each - 1, OCTET);
     const char *also, *at = put_place(w, s, &also);
-    line(w, "if (row < nm && n < nn%s) k_store1(p%d + %s, turned[c * %d + of_group]);", also,
-         argument_of(w, s->buffer), at, TURNED_PITCH);
+    line(w, "if (row < nm && n < nn%s) k_store1%s(p%d + %s, turned[c * %d + of_group]);", also,
+         how_to_store(w), argument_of(w, s->buffer), at, TURNED_PITCH);
     close_brace(w);
     line(w, "k_barrier_sync(1 + group, %d);", group);
     close_brace(w);
@@ -631,6 +739,18 @@ static void put_whole(struct emitter *w, const struct tile_program *t, const cha
     if (wide) close_brace(w);
 }
 
+/* Do some tiles have rows that nobody wants? A thin product's has hardly others, and parts of it
+ * would be mostly these. */
+bool tile_rows_end(const struct tile_program *t) {
+    return t->product->a.rows % t->ring[TILE_A].rows != 0;
+}
+
+/* Are all of the warp's eight rows number `eight` such? */
+const char *rows_end_text(struct emitter *w, const struct tile_program *t, const char *eight) {
+    return arena_printf(w->arena, "first_row - tid %% %d / 4 + %s * %d >= %lld", w->k->limits->warp,
+                        eight, OCTET, (long long)t->product->a.rows);
+}
+
 /* Of the tile's chunks those whose number is this part's, or so many more: sums of all parts, which
  * are added up in their order, the same bits in every run. */
 static void put_share(struct emitter *w, const struct tile_program *t) {
@@ -642,6 +762,7 @@ static void put_share(struct emitter *w, const struct tile_program *t) {
     line(w, "#pragma unroll 1");
     open_brace(w, "for (int i = part; i < %d; i += %d)", sixteens * 2 * octets / chunk, parts);
     put_place_of_chunk(w, octets / chunk);
+    if (tile_rows_end(t)) line(w, "if (%s) continue;", rows_end_text(w, t, "(f * 2 + h)"));
     line(w, "%s own[%d];", sum_type(t), chunk * PAIR);
     line(w, "k_zero(own);");
     line(w, "#pragma unroll 4");
@@ -694,12 +815,17 @@ void put_epilogue_of(struct emitter *w, const struct tile_program *t, const char
         bool patches = w->k->over || t->product->turned; /* all warps meet behind it */
         if (patches && product_may_break(t->product)) put_patch(w, t, sums);
     }
-    if (t->product->parts > 1)
-        put_share(w, t);
+    bool whole = t->product->parts == 1 || t->product->whole;
+    if (t->product->whole) open_brace(w, "if (cut)");
+    if (t->product->parts > 1) put_share(w, t);
+    if (t->product->whole) close_brace(w), open_brace(w, "else");
+    if (!whole)
+        ;
     else if (!w->k->over)
         put_whole(w, t, sums);
     else if (w->k->over & MASK_N)
         put_rows(w, t, &f, sums);
     else
         put_columns(w, t, &f, sums);
+    if (t->product->whole) close_brace(w);
 }

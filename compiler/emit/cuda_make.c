@@ -21,7 +21,8 @@
  *         k_split_all(w, x);
  *         k_put_piece(k_place<128>(stage + 49152, 128, made_row, c), w[0], 0);
  *
- * What does not fit the registers is taken behind the wait. */
+ * What does not fit the registers is taken behind the wait. Where memory runs along the depth:
+ * cuda_runs.c. */
 #include "emit/cuda_mma.h"
 
 enum { EACH = 8, GROUP = 128 };
@@ -171,13 +172,15 @@ void put_places_of_makers(struct emitter *w, const struct tile_program *t) {
     const struct tile_ring *r = tile_made(t);
     struct making m = making_of(w, r);
     line(w, "const int tid = (int)threadIdx.x %% %d;", GROUP);
-    if (m.parts > 1) {
+    if (m.along) {
+        ; /* of each of its runs it finds out */
+    } else if (m.parts > 1) {
         line(w, "const int made_row = tid %% %d;", r->rows);
         line(w, "const int made_part = __shfl_sync(0xffffffffu, tid / %d, 0);", r->rows);
     } else {
         line(w, "const int made_row = tid, made_part = 0;");
     }
-    line(w, "(void)made_part;");
+    if (!m.along) line(w, "(void)made_part;");
     if (t->product->makers > 1) {
         line(w, "const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / %d, 0);", GROUP);
         line(w, "int turn = 0;");
@@ -189,6 +192,10 @@ void put_take(struct emitter *w, const struct tile_program *t, const struct tile
     int pieces = pieces_at_once(t, &m);
     line(w, "const int number = %s;", depth_of_step(w, t, "step", 1));
     line(w, "(void)number;");
+    if (m.along) {
+        put_take_runs(w, t, r);
+        return;
+    }
     line(w, "float made[%d];", pieces * EACH);
     put_taken(w, t, r, 0, 0, pieces);
 }
@@ -228,6 +235,10 @@ static void put_pieces(struct emitter *w, const struct tile_program *t, const st
 void put_make(struct emitter *w, const struct tile_program *t, const struct tile_ring *r) {
     struct making m = making_of(w, r);
     int pieces = pieces_at_once(t, &m);
+    if (m.along) {
+        put_make_runs(w, t, r);
+        return;
+    }
     for (int i = 0; i < m.rows; i++)
         for (int c = 0; c < m.pieces; c += pieces) {
             if (i || c) put_taken(w, t, r, i, c, pieces);

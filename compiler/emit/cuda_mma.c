@@ -42,9 +42,41 @@ static void put_registers(struct emitter *w, const struct tile_program *t, int r
         line(w, "k_%s_registers<%d>();", registers < launched ? "fewer" : "more", registers);
 }
 
-static void put_role(struct emitter *w, const struct tile_program *t, bool copies) {
+enum role { COPIES, ISSUES, MULTIPLIES }; /* multiplies: or reads what products came to */
+
+/* Of one thread, of a warp of those that copy and issue. */
+static void open_thread(struct emitter *w, int thread) {
+    open_brace(w, "if (threadIdx.x == %d)", thread);
+}
+
+/* Those that copy, and those that issue, are one warpgroup: they change registers together. */
+static void put_tensor_roles(struct emitter *w, const struct tile_program *t, enum role role) {
+    int registers = product_registers(t->product, role == MULTIPLIES);
+    if (role == COPIES) {
+        open_brace(w, "if (threadIdx.x < %d)", WARPGROUP);
+        put_registers(w, t, registers);
+        open_brace(w, "if (threadIdx.x < %d)", t->copiers);
+        open_thread(w, 0);
+    } else if (role == ISSUES) {
+        open_brace(w, "else if (threadIdx.x < %d)", 2 * t->copiers);
+        open_thread(w, t->copiers);
+        put_tensor_role(w, t, true);
+    } else {
+        open_brace(w, "else");
+        put_registers(w, t, registers);
+        put_tensor_role(w, t, false);
+        return;
+    }
+    line(w, "int s = 0;");
+    line(w, "unsigned phase = 0;");
+}
+
+static void put_role(struct emitter *w, const struct tile_program *t, enum role role) {
+    bool copies = role == COPIES;
     int registers = product_registers(t->product, !copies);
-    if (copies) {
+    if (t->product->tensor) {
+        put_tensor_roles(w, t, role);
+    } else if (copies) {
         open_brace(w, "if (threadIdx.x < %d)", t->copiers);
         put_registers(w, t, registers);
         if (tile_made(t)) {
@@ -62,16 +94,17 @@ static void put_role(struct emitter *w, const struct tile_program *t, bool copie
         line(w, "const int tid = (int)threadIdx.x %% %d;", WARPGROUP);
         put_wgmma_operands(w, t);
     }
+    if (t->product->tensor) return;
     line(w, "int s = 0;");
     line(w, "unsigned phase = 0;");
 }
 
-static void end_role(struct emitter *w, const struct tile_program *t, bool copies) {
+static void end_role(struct emitter *w, const struct tile_program *t, enum role role) {
     close_brace(w);
-    if (!copies || tile_made(t)) return;
+    if (role == MULTIPLIES || tile_made(t)) return;
     line(w, "__syncwarp();");
     close_brace(w);
-    close_brace(w);
+    if (role == ISSUES || !t->product->tensor) close_brace(w);
 }
 
 /* The steps whose terms may count for the tile, which all blocks of a cluster have. */
@@ -98,20 +131,31 @@ static void put_bounded_steps(struct emitter *w, const struct tile_program *t) {
 static void put_draw_tile(struct emitter *w, const struct tile_program *t) {
     const struct kernel *k = w->k;
     const struct layout *y = w->y;
-    long long m = matrix_tiles(k, y, AXIS_M), n = matrix_tiles(k, y, AXIS_N),
-              all = m * n * matrix_tiles(k, y, AXIS_Z);
+    long long m = matrix_tiles(k, y, AXIS_M), n = matrix_tiles(k, y, AXIS_N);
     int parts = t->product->parts, band = t->product->band;
+    long long whole = (long long)t->product->whole;
     const char *cluster = y->cluster > 1 ? arena_printf(w->arena, " / %d", y->cluster) : "";
     const char *drawn = parts > 1 || t->order ? "drawn" : "tile";
     open_brace(w, "for (int %s = (int)blockIdx.x%s; %s < %lld; %s += (int)gridDim.x%s)", drawn,
-               cluster, drawn, all * parts, drawn, cluster);
+               cluster, drawn, (long long)tile_draws(t), drawn, cluster);
     long long steps = (long long)tile_steps(t);
     const char *number = parts > 1 ? arena_printf(w->arena, "drawn / %d", parts) : drawn;
+    if (whole) {
+        line(w, "const bool cut = drawn >= %lld;", whole);
+        line(w, "const int of_cut = drawn - %lld, parts_of = cut ? %d : 1;", whole, parts);
+        number = arena_printf(w->arena, "cut ? %lld + of_cut / %d : drawn", whole, parts);
+    }
     bool everywhere = !t->product->steps && !t->product->bounded;
     if (t->order) number = arena_printf(w->arena, "tile_at[%s]", number);
     if (parts > 1 || t->order) line(w, "const int tile = %s;", number);
-    if (parts > 1) line(w, "const int part = drawn %% %d;", parts);
-    if (everywhere && parts > 1)
+    if (whole)
+        line(w, "const int part = cut ? of_cut %% %d : 0;", parts);
+    else if (parts > 1)
+        line(w, "const int part = drawn %% %d;", parts);
+    if (whole)
+        line(w, "const int steps = cut ? (%lld - part) / %d : %lld;", steps + parts - 1, parts,
+             steps);
+    else if (everywhere && parts > 1)
         line(w, "const int steps = (%lld - part) / %d;", steps + parts - 1, parts);
     else if (everywhere)
         line(w, "const int steps = %lld;", steps);
@@ -144,6 +188,7 @@ static void put_draw_tile(struct emitter *w, const struct tile_program *t) {
     else if (t->product->steps)
         line(w, "const int steps = steps_of[z];");
     if (t->product->bounded) put_bounded_steps(w, t);
+    if (t->product->tensor) line(w, "(void)m0, (void)n0, (void)steps;");
     if (t->ahead) line(w, "int s = 0;");
 }
 
@@ -152,12 +197,24 @@ const char *sum_type(const struct tile_program *t) {
 }
 
 const char *unit_type(enum dtype t) {
+    if (dtype_is_float8(t)) return dtype_name(t) + strlen("f8");
     return t == DT_F32 ? "tf32" : t == DT_I8 ? "s8" : t == DT_U8 ? "u8" : dtype_name(t);
 }
 
+<<<<<<< HEAD
 int unit_number(enum dtype a, enum dtype b) {
     enum { OF_F16 = 1, OF_TF32 = 2, OF_BYTES = 3 };
     if (dtype_bytes(a) == 1) return OF_BYTES + 4 * (a == DT_U8) + (b == DT_U8);
+=======
+static int number_of_byte(enum dtype t) {
+    return t == DT_I8 ? 0 : t == DT_U8 ? 1 : t == DT_F8E4M3 ? 2 : 3;
+}
+
+int unit_number(const struct tile_program *t) {
+    enum { OF_F16 = 1, OF_TF32 = 2, OF_BYTES = 3 };
+    enum dtype a = t->product->a.dtype, b = t->product->b.dtype;
+    if (dtype_bytes(a) == 1) return OF_BYTES + 4 * number_of_byte(a) + number_of_byte(b);
+>>>>>>> main
     return a == DT_F32 ? OF_TF32 : a == DT_F16 ? OF_F16 : 0;
 }
 
@@ -166,7 +223,10 @@ char ring_letter(const struct tile_ring *r) { return r->operand->axis == AXIS_M 
 static const char *number_of_step(struct emitter *w, const struct tile_program *t,
                                   const char *step) {
     int parts = t->product->parts;
-    if (parts > 1) step = arena_printf(w->arena, "(part + %s * %d)", step, parts);
+    if (t->product->whole)
+        step = arena_printf(w->arena, "(part + %s * parts_of)", step);
+    else if (parts > 1)
+        step = arena_printf(w->arena, "(part + %s * %d)", step, parts);
     if (t->product->bounded) step = arena_printf(w->arena, "(first_step + %s)", step);
     if (t->product->steps)
         step = arena_printf(w->arena, "step_at[z * %lld + %s]", (long long)t->product->steps->most,
@@ -301,14 +361,34 @@ static void put_fold(struct emitter *w, const struct tile_program *t, bool unfol
     close_brace(w);
 }
 
-/* A cluster's tile is one of each of its blocks. */
+/* Of those in parts. A cluster's tile is one of each of its blocks. */
 static const char *tile_of_block(struct emitter *w) {
     int n = w->y->cluster;
-    return n > 1 ? arena_printf(w->arena, "(tile * %d + rank)", n) : "tile";
+    long long whole = (long long)w->y->product->whole;
+    const char *tile = whole ? arena_printf(w->arena, "(tile - %lld)", whole) : "tile";
+    return n > 1 ? arena_printf(w->arena, "(%s * %d + rank)", tile, n) : tile;
 }
 
 static const char *sums_name(const struct tile_program *t) {
     return t->product->promotes ? "total" : "sums";
+}
+
+/* The first row and column of the tile that a thread has sums of. */
+static void put_first_sums(struct emitter *w, const struct tile_program *t) {
+    int warp = w->k->limits->warp;
+    if (t->ahead) {
+        line(w, "const int first_row = m0 + warp_m + tid %% %d / 4, first_column = n0 + warp_n;",
+             warp);
+        return;
+    }
+    if (t->product->tensor) {
+        line(w, "const int first_row = m0 + of_group %% 4 * %d + tid %% %d / 4;",
+             t->product->warp_rows, warp);
+        line(w, "const int first_column = n0 + of_group / 4 * %d;", t->product->warp_columns);
+        return;
+    }
+    line(w, "const int first_row = m0 + group * 64 + tid / %d * 16 + tid %% %d / 4;", warp, warp);
+    line(w, "const int first_column = n0;");
 }
 
 /* Pairs of neighbours lie beside those of the other threads, first all of a tile's first eight rows
@@ -322,18 +402,23 @@ static void put_leave(struct emitter *w, const struct tile_program *t) {
          "*const of_part = of_tile + (long long)part * %d;",
          sum_type(t), tile_of_block(w), (long long)t->product->parts * all / 2 * threads, group,
          all * threads);
+    put_first_sums(w, t);
     line(w, "#pragma unroll");
-    line(w, "for (int i = 0; i < %d; i++)", all / 4);
+    open_brace(w, "for (int h = 0; %sh < %d; h++)", t->product->whole ? "cut && " : "",
+               t->product->warp_rows / 8);
+    if (tile_rows_end(t)) line(w, "if (%s) continue;", rows_end_text(w, t, "h"));
     line(w, "#pragma unroll");
-    line(w, "    for (int h = 0; h < 2; h++)");
+    line(w, "for (int i = 0; i < %d; i++)", octets);
     line(w,
-         "        k_store_parts<2>(of_part + ((i / %d * 2 + h) * %d + i %% %d) * %d, "
-         "%s + i * 4 + h * 2);",
-         octets, octets, octets, threads * 2, sums);
+         "    k_store_parts<2>(of_part + (h * %d + i) * %d, %s + (h / 2 * %d + i) * 4 + h %% 2 * "
+         "2);",
+         octets, threads * 2, sums, octets);
+    close_brace(w);
 }
 
 static void put_meet(struct emitter *w, const struct tile_program *t, int parts) {
-    line(w, "k_meet_parts<%d>(tickets + %s * %d + group, %d, 1 + group);",
+    const char *cut = t->product->whole ? "if (cut) " : "";
+    line(w, "%sk_meet_parts<%d>(tickets + %s * %d + group, %d, 1 + group);", cut,
          t->product->group_threads, tile_of_block(w), t->product->warpgroups, parts);
 }
 
@@ -341,8 +426,8 @@ static void declare_sums(struct emitter *w, const struct tile_program *t) {
     int sums = product_thread_sums(t->product);
     const struct folds *f = &t->product->folds;
     line(w, "%s sums[%d];", sum_type(t), sums);
-    if (!t->ahead) line(w, "int before = 0;");
-    if (!t->ahead) line(w, "(void)before;");
+    if (!t->ahead && !t->product->tensor) line(w, "int before = 0;");
+    if (!t->ahead && !t->product->tensor) line(w, "(void)before;");
     if (!t->product->promotes) return;
     line(w, "float total[%d];", sums);
     if (t->product->pairs) line(w, "float crossed[%d];", sums);
@@ -357,17 +442,7 @@ static void declare_sums(struct emitter *w, const struct tile_program *t) {
 /* ---- the program ----------------------------------------------------------------------------- */
 
 static void put_stores(struct emitter *w, const struct tile_program *t, int phase) {
-    int warp = w->k->limits->warp;
-    if (phase) {
-        ; /* it is in scope */
-    } else if (t->ahead) {
-        line(w, "const int first_row = m0 + warp_m + tid %% %d / 4, first_column = n0 + warp_n;",
-             warp);
-    } else {
-        line(w, "const int first_row = m0 + group * 64 + tid / %d * 16 + tid %% %d / 4;", warp,
-             warp);
-        line(w, "const int first_column = n0;");
-    }
+    if (!phase && t->product->parts == 1) put_first_sums(w, t); /* else they are in scope */
     put_epilogue_of(w, t, sums_name(t), phase);
 }
 
@@ -415,15 +490,20 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
     enum tile_op open[MOST_REGIONS];
     int depth = 0;
     int left = 0; /* the phase whose partials have been left */
-    bool copies = !t->ahead, fresh = false, in_loop = false;
+    enum role role = t->ahead ? MULTIPLIES : COPIES;
+    bool fresh = false, in_loop = false, tensor = t->product->tensor;
     for (uint32_t i = 0; i < t->code.n; i++) {
         const struct tile_inst *x = &t->code.at[i];
+        bool copies = role == COPIES;
         if (tile_op_opens(x->op)) open[depth++] = x->op;
         switch (x->op) {
-        case TILE_ROLE: put_role(w, t, copies = i == 0); break;
+        case TILE_ROLE:
+            role = !i ? COPIES : tensor && copies ? ISSUES : MULTIPLIES;
+            put_role(w, t, role);
+            break;
         case TILE_DRAW:
             put_draw_tile(w, t);
-            if (!copies) declare_sums(w, t);
+            if (role == MULTIPLIES) declare_sums(w, t);
             for (int j = 0; j < RINGS && copies; j++) put_first_window(w, ring(t, j));
             break;
         case TILE_AHEAD:
@@ -441,10 +521,10 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
         case TILE_END:
             depth--;
             if (open[depth] == TILE_ROLE)
-                end_role(w, t, copies);
+                end_role(w, t, role);
             else
                 close_brace(w);
-            if (open[depth] == TILE_LOOP && !copies && t->product->folds.levels)
+            if (open[depth] == TILE_LOOP && role == MULTIPLIES && t->product->folds.levels)
                 put_fold(w, t, true);
             if (open[depth] == TILE_LOOP && copies && tile_turns_go_on(t))
                 line(w, "turn = turn ? turn - 1 : %d;", t->product->makers - 1);
@@ -470,14 +550,25 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             line(w, "k_cp_async_wait<%d>();", x->n);
             line(w, "__syncthreads();");
             break;
-        case TILE_WAIT_FULL: line(w, "k_mbar_wait_block(full + s * 8, phase);"); break;
+        case TILE_WAIT_READ:
+        case TILE_RELEASE:
+        case TILE_OFFER:
+        case TILE_READ: put_tensor_inst(w, t, x->op); break;
+        case TILE_WAIT_FULL:
+            if (tensor)
+                put_tensor_inst(w, t, x->op);
+            else
+                line(w, "k_mbar_wait_block(full + s * 8, phase);");
+            break;
         case TILE_FILL:
             fresh = in_loop;
-            if (t->ahead || (!fresh && t->product->bounded)) line(w, "k_zero(sums);");
+            if (t->ahead || (!fresh && t->product->bounded && !tensor)) line(w, "k_zero(sums);");
             break;
         case TILE_DOT:
             if (t->ahead)
                 put_dot_by_warps(w, t);
+            else if (tensor)
+                put_tensor_dot(w, t, fresh);
             else
                 put_dot_by_warpgroups(w, t, fresh);
             break;
@@ -491,7 +582,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             break;
         case TILE_ARRIVE: put_arrive(w, t, x->n, in_loop); break;
         case TILE_NEXT:
-            if (!copies && !t->ahead) line(w, "before = s;");
+            if (!copies && !t->ahead && !tensor) line(w, "before = s;");
             if (copies && t->product->makers > 1) put_next_turn(w, t);
             line(w, "if (++s == %d) s = 0%s;", tile_stages(t), t->ahead ? "" : ", phase ^= 1");
             break;
@@ -531,8 +622,7 @@ static struct ws_arg map_argument(struct emitter *w, const struct tile_program *
     const struct tile_ring *r = ring(t, i);
     const struct operand *o = r->operand;
     struct ws_map *m = NEW(w->arena, struct ws_map);
-    int shared = o->along ? 1 : r->blocks;
-    struct tensor_map x = operand_map(o, r->line, ring_box_lines(r) / shared);
+    struct tensor_map x = operand_map(o, r->line, ring_box_lines(r) / ring_box_sharers(r));
     *m = (struct ws_map){.dtype = x.dtype,
                          .tf32 = x.tf32,
                          .rank = x.rank,
@@ -558,6 +648,7 @@ static struct ws_arg map_argument(struct emitter *w, const struct tile_program *
 static void put_barriers(struct emitter *w, const struct tile_program *t) {
     enum { WARPS_OF_GROUP = 4 }; /* who makes, or reads itself, arrives by warps */
     int stages = tile_stages(t), readers = t->product->warpgroups * w->y->cluster;
+    bool tensor = t->product->tensor;
     if (t->product->a.in_registers) readers *= WARPS_OF_GROUP;
     int writers = tile_made(t) ? 1 + WARPS_OF_GROUP : 1;
     line(w, "unsigned long long *const bars = (unsigned long long *)(ring + %d);", t->barriers);
@@ -571,7 +662,9 @@ static void put_barriers(struct emitter *w, const struct tile_program *t) {
          stages, writers, stages, readers);
     line(w, "k_fence_mbar_init();");
     close_brace(w);
+    if (tensor) put_tensor_barriers(w, t);
     line(w, w->y->cluster > 1 ? "k_cluster_sync();" : "__syncthreads();");
+    if (tensor) put_tensor_place(w, t);
 }
 
 void put_verdict_parameter(struct emitter *w, const struct tile_program *t, struct ws_launch *l) {
@@ -658,7 +751,10 @@ static void put_product(struct emitter *w, const struct tile_program *t) {
     if (t->product->pairs) put_if_wide(w, t);
     put_unless_wide(w, t);
     put_code(w, t);
-    if (w->y->cluster > 1) line(w, "k_cluster_sync();");
+    if (t->product->tensor)
+        put_tensor_end(w, t);
+    else if (w->y->cluster > 1)
+        line(w, "k_cluster_sync();");
     close_brace(w);
 }
 
@@ -683,7 +779,10 @@ static struct tile_program *program_of(struct emitter *w, const struct block *p)
 
 static void put_launches(struct emitter *w, const struct tile_program *t) {
     pack(w, t, false);
-    if (!t->ahead) put_wgmma(w, t);
+    if (t->product->tensor)
+        put_tensor_reading(w, t);
+    else if (!t->ahead)
+        put_wgmma(w, t);
     put_again(w, t);
     put_product(w, t);
 }

@@ -44,6 +44,22 @@ void put_wgmma_instruction(struct emitter *w, const struct wgmma *x);
 void put_wgmma_operands(struct emitter *w, const struct tile_program *t);
 void put_dot_by_warpgroups(struct emitter *w, const struct tile_program *t, bool fresh);
 
+/* cuda_wgmma.c: of the operand of a ring in shared memory, which is of_a or of_b in the first stage,
+ * that of instruction i of the stage at hand, of a plane; the depth of an instruction. */
+const char *operand_of(struct emitter *w, const struct tile_ring *r, int plane);
+int instruction_depth(const struct operand *o);
+
+/* cuda_tcgen05.c: the same where sums lie in tensor memory (sm_100a). Before the kernel, how warps
+ * read them; in it, that it has them, and no more; at the heads of the roles that issue and read;
+ * a step's products, and the instructions that only these roles have. */
+void put_tensor_reading(struct emitter *w, const struct tile_program *t);
+void put_tensor_barriers(struct emitter *w, const struct tile_program *t);
+void put_tensor_place(struct emitter *w, const struct tile_program *t);
+void put_tensor_end(struct emitter *w, const struct tile_program *t);
+void put_tensor_role(struct emitter *w, const struct tile_program *t, bool issues);
+void put_tensor_dot(struct emitter *w, const struct tile_program *t, bool fresh);
+void put_tensor_inst(struct emitter *w, const struct tile_program *t, enum tile_op op);
+
 /* cuda_mma.c: the ring whose stages are filled again, which is how these lie. In a step of a role:
  * does all of its depth count? `whole`, where steps differ. */
 const struct tile_ring *moving_ring(const struct tile_program *t);
@@ -54,6 +70,10 @@ void put_whole_step(struct emitter *w, const struct tile_program *t);
 void put_places_of_makers(struct emitter *w, const struct tile_program *t);
 void put_take(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
 void put_make(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
+
+/* cuda_runs.c: the two of tiles that are made of runs of the depth. */
+void put_take_runs(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
+void put_make_runs(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
 
 /* cuda_mma.c: of sums in registers: "float" or "int"; the name that PTX has for a type that is
  * multiplied, and its number in the emulator (tests/emulator/hooks.h). */
@@ -86,6 +106,10 @@ void put_add(struct emitter *w, const struct tile_program *t);
 void put_epilogue_of(struct emitter *w, const struct tile_program *t, const char *sums, int phase);
 void put_keep(struct emitter *w, const struct tile_program *t, const char *sums); /* KEEP */
 void put_again(struct emitter *w, const struct tile_program *t);
+/* Do some tiles have rows beyond the factor's; and the condition that all of the warp's eight rows
+ * of that number are such. */
+bool tile_rows_end(const struct tile_program *t);
+const char *rows_end_text(struct emitter *w, const struct tile_program *t, const char *eight);
 
 /* cuda_partials.c: the reductions of an epilogue. Where warps leave what they have, and where in
  * the tile the thread's warp is; accumulators a5[..], of which the array's dimensions are given;

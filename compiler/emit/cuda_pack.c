@@ -246,10 +246,13 @@ static void put_lines(struct emitter *w, const struct operand *o, bool samples) 
     line(w, "const k_idx %s = at;", o->along ? "r" : row_name(o));
     line(w, "%s x[%d];", math_type(o->dtype), each);
     put_neighbours(w, o, o->along ? row_name(o) : "r", "c", width, each);
-    put_planes(
-        w, o, each,
-        arena_printf(w->arena, "i / %lld * %lld + c", (long long)chunks, (long long)o->pitch),
-        lanes_of_line(chunks, w->k->limits->warp), samples);
+    const char *place = o->paired ? arena_printf(w->arena, "c / %d * %d + c %% %d", PAIRED_DEPTH,
+                                                 PAIRED_DEPTH * o->planes, PAIRED_DEPTH)
+                                  : "c";
+    put_planes(w, o, each,
+               arena_printf(w->arena, "i / %lld * %lld + %s", (long long)chunks,
+                            (long long)o->pitch, place),
+               lanes_of_line(chunks, w->k->limits->warp), samples);
     close_brace(w);
 }
 

@@ -12,7 +12,7 @@
 static const struct tile_ring *ring(const struct tile_program *t, int i) { return &t->ring[i]; }
 
 /* Elements of 32 bytes. */
-static int instruction_depth(const struct operand *o) { return 32 / dtype_bytes(o->dtype); }
+int instruction_depth(const struct operand *o) { return 32 / dtype_bytes(o->dtype); }
 
 /* A product of pairs has one in bf16 beside it. */
 static const char *wgmma_name(const struct tile_program *t) {
@@ -102,7 +102,7 @@ void put_wgmma_operands(struct emitter *w, const struct tile_program *t) {
 
 /* A wgmma's operand, of a plane: 32 bytes of a box's lines, or of lines along the rows 16 lines, of
  * the depth from number i on. */
-static const char *operand_of(struct emitter *w, const struct tile_ring *r, int plane) {
+const char *operand_of(struct emitter *w, const struct tile_ring *r, int plane) {
     int step = r->operand->along ? 16 * r->line : 32, in_line = r->line / 32;
     char x = ring_letter(r);
     const char *at = r->operand->stays ? "at_step" : "at";
@@ -111,7 +111,7 @@ static const char *operand_of(struct emitter *w, const struct tile_ring *r, int 
             w->arena, "k_operand_on(of_%c, %s + (%d + i / %d * %d + i %% %d * %d) / 16)", x, at,
             plane * r->bytes, in_line, ring_box_lines(r) * r->line, in_line, step);
     return arena_printf(w->arena, "k_operand_on(of_%c, %s + (%d + i * %d) / 16)", x, at,
-                        plane * r->bytes, step);
+                        plane * (r->operand->paired ? r->line / r->planes : r->bytes), step);
 }
 
 /* Products of two planes, instructions from number `from` on; first: a text that is 0 where the

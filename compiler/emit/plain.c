@@ -34,16 +34,23 @@
 enum {
     MOST_BLOCKS = 1 << 16,
     FOLD = 512, /* lanes that a thread adds up */
-    UNIT = 8,   /* functions that are compiled in one piece */
+    UNIT = 8,   /* functions that are compiled in one piece, by compilers of C, ... */
+    CUDA_UNIT = 1,
 };
+
+/* NVRTC begins in some 20 ms, as a function takes 40; so each is a text, and what is one in several
+ * programs is the same text in all of them, and compiled once. `cc` takes as long to begin as
+ * several functions do. */
+static int unit_of(const struct plain_emitter *w) { return w->cuda ? CUDA_UNIT : UNIT; }
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
 static struct ws_launch *add_launch(struct plain_emitter *w, uint64_t function, int64_t outputs,
                                     int64_t threads) {
-    const char *entry = arena_printf(w->arena, "n%llu", (unsigned long long)function);
+    int unit = unit_of(w);
+    const char *entry = arena_printf(w->arena, "n%d", (int)(function % (uint64_t)unit));
     struct plain_made made = {
-        .nest = w->nest, .text = (uint32_t)(function / UNIT), .outputs = outputs};
+        .nest = w->nest, .text = (uint32_t)(function / (uint64_t)unit), .outputs = outputs};
     vec_push(w->arena, &w->out->launches, (struct ws_launch){.entry = entry});
     vec_push(w->arena, &w->out->made, made);
     struct ws_launch *l = &vec_last(&w->out->launches);
@@ -89,12 +96,17 @@ static uint64_t function_for(struct plain_emitter *w, const char *text) {
     if (!map_gets(&w->out->functions, text, &number)) {
         number = w->out->functions.n;
         map_puts(&w->out->functions, text, number);
-        if (number % UNIT == 0) vec_push(w->arena, &w->out->units, buf_new(w->arena));
-        struct buf *unit = &vec_last(&w->out->units);
-        buf_printf(unit, w->cuda ? "extern \"C\" __global__ void n%llu" : "void n%llu",
-                   (unsigned long long)number);
-        buf_puts(unit, text);
+        if (number % (uint64_t)unit_of(w) == 0)
+            vec_push(w->arena, &w->out->units,
+                     ((struct plain_unit){.functions = buf_new(w->arena)}));
+        struct plain_unit *unit = &vec_last(&w->out->units);
+        buf_printf(&unit->functions, w->cuda ? "extern \"C\" __global__ void n%d" : "void n%d",
+                   unit->n++);
+        buf_puts(&unit->functions, text);
+        for (int op = 0; op < OP_COUNT; op++)
+            for (int whole = 0; whole < 2; whole++) unit->used[op][whole] |= w->used[op][whole];
     }
+    memset(w->used, 0, sizeof w->used);
     return number;
 }
 
@@ -156,8 +168,10 @@ static bool is_crowded(const struct plain_emitter *w) {
     return w->n_args + w->n_sizes + w->n_reals + OTHERS > WS_MAX_ARGS && !w->literal;
 }
 
-static const char *cuda_body(struct plain_emitter *w, const struct lanes *s, int64_t outputs) {
-    plain_put_cuda(w, s, outputs);
+/* *threads: that it is for. */
+static const char *cuda_body(struct plain_emitter *w, const struct lanes *s, int64_t outputs,
+                             int64_t *threads) {
+    *threads = plain_put_cuda(w, s, outputs);
     if (!is_crowded(w)) return take_body(w);
     w->literal = true;
     w->n_args = w->n_sizes = w->n_reals = w->indent = 0;
@@ -174,11 +188,12 @@ static void emit_cuda(struct plain_emitter *w) {
     const char *type = w->n->n_reduce ? plain_value_type(plain_operand(w)) : "";
     const char *store = arena_printf(w->arena, "%s *q", memory_of(w, w->n->out));
     int64_t cells = outputs * (plain_of_pairs(w) ? 2 : 1);
-    const char *body = cuda_body(w, &s, outputs);
+    int64_t threads;
+    const char *body = cuda_body(w, &s, outputs, &threads);
     put_cuda_head(w, s.n > 1 ? arena_printf(w->arena, "%s *part", type) : store, outputs * s.n);
     buf_puts(&w->b, body);
     plain_put(w, "}");
-    struct ws_launch *l = add_launch(w, function_for(w, take_body(w)), outputs, outputs * s.n);
+    struct ws_launch *l = add_launch(w, function_for(w, take_body(w)), outputs, threads);
     add_buffers(w, l);
     if (s.n == 1) return add_output(w, l), add_sizes(w, l);
     add_workspace(l, 0);
@@ -211,10 +226,10 @@ static void emit_cuda(struct plain_emitter *w) {
 
 /* ---- operators ------------------------------------------------------------------------------- */
 
-static void put_functions(struct plain_emitter *w, struct buf *b) {
+static void put_functions(const struct plain_unit *unit, struct buf *b) {
     for (int op = 0; op < OP_COUNT; op++)
         for (int whole = 0; whole < 2; whole++) {
-            if (!w->used[op][whole]) continue;
+            if (!unit->used[op][whole]) continue;
             const char *type = whole ? "wide" : "double";
             buf_printf(b, "FN %s %s_%s(", type, whole ? "whole" : "real",
                        op_info((enum op)op)->name);
@@ -328,11 +343,14 @@ bool emit_plain(const struct loops *l, const struct placement *outputs, bool exa
         place_outputs(&w, n->out);
         w.b = buf_new(a);
     }
-    struct buf head = buf_new(a);
-    if (exact && !cuda) buf_puts(&head, no_contraction);
-    buf_puts(&head, prelude_plain);
-    put_functions(&w, &head);
-    for (uint32_t i = 0; i < out->units.n; i++)
-        vec_push(a, &out->texts, arena_printf(a, "%s%s", head.p, out->units.at[i].p));
+    for (uint32_t i = 0; i < out->units.n; i++) {
+        const struct plain_unit *unit = &out->units.at[i];
+        struct buf text = buf_new(a);
+        if (exact && !cuda) buf_puts(&text, no_contraction);
+        buf_puts(&text, prelude_plain);
+        put_functions(unit, &text);
+        buf_puts(&text, unit->functions.p);
+        vec_push(a, &out->texts, text.p);
+    }
     return true;
 }

@@ -20,6 +20,13 @@ struct plain_made {
     int64_t outputs;
 };
 
+/* A text while it is written, and the operators that it calls, of floats and of integers. */
+struct plain_unit {
+    struct buf functions;
+    int n;
+    bool used[OP_COUNT][2];
+};
+
 struct plain {
     VEC(const char *) texts; /* CUDA C++ or C, each compiled by itself */
     /* In order. Buffers are those of the loops; behind them, one for each output, where they are
@@ -29,8 +36,8 @@ struct plain {
     VEC(struct plain_made) made; /* by them */
     size_t workspace;            /* bytes that they share */
     /* while it is written */
-    VEC(struct buf) units; /* the texts without their heads */
-    struct map functions;  /* text -> number */
+    VEC(struct plain_unit) units; /* the texts without their heads */
+    struct map functions;         /* text -> number */
 };
 
 /* What lies in a buffer: an input as it is given, else doubles, or integers as they are. */

@@ -50,7 +50,144 @@ static void put_part(struct plain_emitter *w, const char *array, int64_t lanes, 
                   plain_long_size(w, lanes * outputs), n);
 }
 
-void plain_put_cuda(struct plain_emitter *w, const struct lanes *s, int64_t outputs) {
+/* ---- several outputs a thread ----------------------------------------------------------------
+ *
+ *   q[i0, i1] = sum of p0[i0, r] * p1[r, i1]      v1 = p1[r, i1]
+ *                                                 for k < 8: a[k] += p0[8 * block + k, r] * v1
+ *
+ * Of a product, what is read and computed at a step is largely the same for neighbours along some
+ * axis: a thread has some of them, and does it once. So an element of a large factor comes from the
+ * second-level cache an eighth as often, which is what such kernels wait for. Each output is the
+ * same sum in the same order. */
+
+enum {
+    SEVERAL = 8,
+    FILLING = 1 << 17, /* threads that still fill a device, of several outputs each */
+};
+
+struct several {
+    ex axis;
+    int place;   /* among the nest's axes */
+    int n;       /* 1: there is nothing in it */
+    bool *moves; /* by instruction: is it another at each step of the axis? */
+};
+
+static bool moves_along(const struct plain_emitter *w, const struct inst *x, ex axis,
+                        const bool *moves) {
+    const struct exprs *p = w->l->ex;
+    bool any = x->kind == INST_REDUCE || (x->guarded && moves[x->args[0]]);
+    for (int k = 0; k < x->n_args; k++) any |= moves[x->args[k]];
+    for (int k = 0; k < x->n_index; k++) any |= ex_uses(p, x->index[k], axis);
+    return any;
+}
+
+/* How many instructions stay the same along the axis; 0 where nothing that is read does. */
+static int count_staying(const struct plain_emitter *w, ex axis, bool *moves) {
+    int n = 0;
+    bool reads = false;
+    for (inst_id i = 0; i < w->n->insts.n; i++) {
+        const struct inst *x = &w->n->insts.at[i];
+        moves[i] = moves_along(w, x, axis, moves);
+        n += !moves[i];
+        reads |= !moves[i] && x->kind == INST_LOAD;
+    }
+    return reads ? n : 0;
+}
+
+static bool has_subscripts(const struct plain_emitter *w) {
+    bool any = false;
+    for (inst_id i = 0; i < w->n->insts.n; i++) any |= w->n->insts.at[i].kind == INST_SUBSCRIPT;
+    return any;
+}
+
+/* The axis along which most stays the same; not the last one, whose neighbours are threads. */
+static struct several several_of(const struct plain_emitter *w, const struct lanes *lanes,
+                                 int64_t outputs) {
+    const struct nest *n = w->n;
+    struct several s = {.n = 1};
+    int most = 0;
+    if (!n->n_reduce || n->scan || lanes->n > 1 || plain_of_pairs(w) || has_subscripts(w)) return s;
+    bool *moves = NEW_ARRAY(w->arena, bool, n->insts.n);
+    for (int k = 0; k + 1 < n->n_axes; k++) {
+        int staying = count_staying(w, n->axes[k], moves);
+        if (plain_bound(w, n->axes[k]) < SEVERAL || staying <= most) continue;
+        most = staying;
+        s.place = k;
+        s.axis = n->axes[k];
+    }
+    s.moves = moves;
+    for (s.n = most ? SEVERAL : 1; s.n > 1 && outputs / s.n < FILLING;) s.n /= 2;
+    if (s.n > 1) count_staying(w, s.axis, moves);
+    return s;
+}
+
+/* Over blocks of outputs: the first of a thread's along the axis is `top`, and they end before
+ * `bottom`; the rest of the axes are declared. Of a range of rows, outputs along the outermost axis
+ * are those of the range. */
+static void open_blocks(struct plain_emitter *w, const struct several *s) {
+    const struct nest *n = w->n;
+    int64_t inner = plain_points(w, n->axes + s->place + 1, n->n_axes - s->place - 1);
+    int64_t length = plain_bound(w, s->axis), blocks = (length + s->n - 1) / s->n;
+    const char *in = plain_long_size(w, inner);
+    if (s->place) {
+        const char *row = plain_long_size(w, length * inner);
+        const char *step = plain_long_size(w, blocks * inner);
+        plain_put(w,
+                  "for (long long t = first / %s * %s + blockIdx.x * %dLL + threadIdx.x; "
+                  "t < end / %s * %s; t += gridDim.x * %dLL) {",
+                  row, step, PLAIN_THREADS, row, step, PLAIN_THREADS);
+        const char *all = plain_long_size(w, blocks);
+        plain_put(w, "const place top = (place)(t / %s %% %s) * %d, bottom = %s;", in, all, s->n,
+                  plain_size(w, length));
+        plain_put(w, "place left = (place)(t / %s / %s * %s + t %% %s); (void)left;", in, all, in,
+                  in);
+    } else {
+        plain_put(w, "const place bottom = (place)(end / %s);", in);
+        plain_put(w,
+                  "for (long long t = blockIdx.x * %dLL + threadIdx.x; "
+                  "t < ((end - first) / %s + %d) / %d * %s; t += gridDim.x * %dLL) {",
+                  PLAIN_THREADS, in, s->n - 1, s->n, in, PLAIN_THREADS);
+        plain_put(w, "const place top = (place)(first / %s + t / %s * %d);", in, in, s->n);
+        plain_put(w, "place left = (place)(t %% %s); (void)left;", in);
+    }
+    plain_put_axes(w, "left", s->axis);
+}
+
+static void open_several(struct plain_emitter *w, const struct several *s) {
+    plain_put(w, "#pragma unroll");
+    plain_put(w, "for (int k = 0; k < %d; k++) {", s->n);
+}
+
+/* What is behind the last one is read as that one is, and nothing is made of it. */
+static void put_several(struct plain_emitter *w, const struct several *s) {
+    const char *i = plain_index(w, s->axis);
+    open_blocks(w, s);
+    plain_put(w, "%s a[%d];", plain_value_type(plain_operand(w)), s->n);
+    open_several(w, s);
+    plain_put(w, "a[k] = %s;", plain_identity(w));
+    plain_put(w, "}");
+    for (int k = 0; k < w->n->n_reduce; k++) {
+        plain_put(w, "#pragma unroll 1");
+        plain_open_loop(w, k, "0", 1);
+    }
+    plain_put_insts_that(w, s->moves, false);
+    open_several(w, s);
+    plain_put(w, "const place %s = top + k < bottom ? top + k : bottom - 1;", i);
+    plain_put_insts_that(w, s->moves, true);
+    plain_put_step(w, "a[k]", "");
+    plain_put(w, "}");
+    plain_close(w, w->n->n_reduce);
+    open_several(w, s);
+    plain_put(w, "const place %s = top + k;", i);
+    plain_put(w, "if (%s >= bottom) continue;", i);
+    plain_put_store(w, "a[k]");
+    plain_put(w, "}");
+    plain_put(w, "}");
+}
+
+/* ---- a nest ---------------------------------------------------------------------------------- */
+
+static void put_single(struct plain_emitter *w, const struct lanes *s, int64_t outputs) {
     if (s->n > 1 && !s->first) {
         open_rounds(w, s->n, outputs, "lane");
     } else {
@@ -78,6 +215,15 @@ void plain_put_cuda(struct plain_emitter *w, const struct lanes *s, int64_t outp
             plain_put_store(w, plain_result(w));
     }
     plain_put(w, "}");
+}
+
+int64_t plain_put_cuda(struct plain_emitter *w, const struct lanes *lanes, int64_t outputs) {
+    struct several s = several_of(w, lanes, outputs);
+    if (s.n > 1)
+        put_several(w, &s);
+    else
+        put_single(w, lanes, outputs);
+    return (outputs + s.n - 1) / s.n * lanes->n;
 }
 
 /* From lanes in `from`, n of each output, to fewer in `to`; to the output itself, if to one. */

@@ -239,6 +239,11 @@ void plain_put_insts(struct plain_emitter *w) {
     for (inst_id i = 0; i < w->n->insts.n; i++) put_inst(w, i);
 }
 
+void plain_put_insts_that(struct plain_emitter *w, const bool *moves, bool move) {
+    for (inst_id i = 0; i < w->n->insts.n; i++)
+        if (moves[i] == move) put_inst(w, i);
+}
+
 /* ---- what a reduction has so far ------------------------------------------------------------- */
 
 static const struct inst *last_inst(const struct plain_emitter *w) {
@@ -333,14 +338,17 @@ void plain_put_axes(struct plain_emitter *w, const char *from, ex skip) {
     }
 }
 
+void plain_open_loop(struct plain_emitter *w, int k, const char *from, int64_t step) {
+    const char *r = plain_index(w, w->n->reduce[k]);
+    plain_put(w, "for (place %s = %s; %s < %s; %s += %s) {", r, from, r,
+              plain_size(w, plain_bound(w, w->n->reduce[k])), r, plain_size(w, step));
+}
+
 /* The first n of its axes. */
 void plain_open(struct plain_emitter *w, int n, ex shared, const char *from, int64_t step) {
     for (int k = 0; k < n; k++) {
-        const char *r = plain_index(w, w->n->reduce[k]);
         bool lanes = w->n->reduce[k] == shared && step > 1;
-        plain_put(w, "for (place %s = %s; %s < %s; %s += %s) {", r, lanes ? from : "0", r,
-                  plain_size(w, plain_bound(w, w->n->reduce[k])), r,
-                  plain_size(w, lanes ? step : 1));
+        plain_open_loop(w, k, lanes ? from : "0", lanes ? step : 1);
     }
 }
 void plain_close(struct plain_emitter *w, int n) {

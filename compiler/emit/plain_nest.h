@@ -17,7 +17,7 @@ struct plain_emitter {
     struct arena *arena;
     struct buf b;
     int indent;
-    bool used[OP_COUNT][2]; /* of floats, of integers */
+    bool used[OP_COUNT][2]; /* by the function that is written: of floats, of integers */
     buffer_id args[WS_MAX_ARGS];
     int n_args;
     int64_t sizes[WS_MAX_ARGS]; /* that the text takes as arguments: see plain_size */
@@ -36,6 +36,7 @@ const char *plain_size(struct plain_emitter *w, int64_t size);
 const char *plain_long_size(struct plain_emitter *w, int64_t size);
 int plain_operands_of(enum op op);
 void plain_put_insts(struct plain_emitter *w);
+void plain_put_insts_that(struct plain_emitter *w, const bool *moves, bool move);
 enum dtype plain_operand(const struct plain_emitter *w);
 const char *plain_identity(const struct plain_emitter *w);
 const char *plain_step(struct plain_emitter *w, const char *a, const char *at, const char *v,
@@ -44,6 +45,7 @@ bool plain_of_pairs(const struct plain_emitter *w);
 void plain_put_step(struct plain_emitter *w, const char *a, const char *at);
 int64_t plain_points(const struct plain_emitter *w, const ex *axes, int n);
 void plain_put_axes(struct plain_emitter *w, const char *from, ex skip);
+void plain_open_loop(struct plain_emitter *w, int k, const char *from, int64_t step);
 void plain_open(struct plain_emitter *w, int n, ex shared, const char *from, int64_t step);
 void plain_close(struct plain_emitter *w, int n);
 bool plain_lies_along(const struct plain_emitter *w, ex axis);
@@ -61,7 +63,7 @@ struct lanes {
 
 struct lanes plain_lanes_of(const struct plain_emitter *w, int64_t outputs);
 void plain_open_threads(struct plain_emitter *w, int64_t times);
-void plain_put_cuda(struct plain_emitter *w, const struct lanes *s, int64_t outputs);
+int64_t plain_put_cuda(struct plain_emitter *w, const struct lanes *s, int64_t outputs);
 void plain_put_fold(struct plain_emitter *w, int64_t n, int64_t lanes, int64_t outputs);
 
 /* plain_c.c */

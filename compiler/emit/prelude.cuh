@@ -337,10 +337,10 @@ template <typename T> K_DEVICE typename k_math<T>::type k_load1_if(bool c, const
     return k_get(k_load_if<T, 1>(c, at), 0);
 }
 template <typename T> K_DEVICE typename k_math<T>::type k_load1(const T *at) { return k_get(k_load<T, 1>(at), 0); }
-template <typename T> K_DEVICE void k_store1(T *at, typename k_math<T>::type v) {
+template <int STREAM = 0, typename T> K_DEVICE void k_store1(T *at, typename k_math<T>::type v) {
     k_pack<T, 1> p;
     k_put(p, &v);
-    k_store<T, 1, 0>(at, p);
+    k_store<T, 1, STREAM>(at, p);
 }
 
 /* ---- maths ----------------------------------------------------------------------------------- */
@@ -1943,6 +1943,23 @@ K_DEVICE void k_map_load_multicast(k_shared smem, const k_map *m, k_shared bar, 
                                    int c0, int c1, int c2, int c3, int c4) {
     K_MAP_LOAD_MANY(5, "%3, %4, %5, %6, %7", c0, c1, c2, c3, c4);
 }
+/* The same of what nobody reads again: it leaves L2 first. */
+#ifdef WS_EMULATOR
+#define K_MAP_LOAD_LEAVING(how, to) emu_map_load(smem, m, bar, blocks, 3, c0, c1, c2, 0, 0)
+#else
+#define K_MAP_LOAD_LEAVING(how, to)                                                                  \
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes" how       \
+                 ".L2::cache_hint [%0], [%1, {%3, %4, %5}], [%2]" to ", %7;"                             \
+                 : : "r"(smem), "l"(m), "r"(bar), "r"(c0), "r"(c1), "r"(c2), "h"(blocks),                \
+                 "l"(k_l2_policy<K_LEAVE_L2>()) : "memory")
+#endif
+K_DEVICE void k_map_load_leaving(k_shared smem, const k_map *m, k_shared bar, unsigned short blocks, int c0, int c1,
+                                 int c2) {
+    if (blocks)
+        K_MAP_LOAD_LEAVING(".multicast::cluster", ", %6");
+    else
+        K_MAP_LOAD_LEAVING("", "");
+}
 /* Through windows: from that one on, of so many channels from c on, the tap that is o0, o1, o2 from the window's first. */
 #ifdef WS_EMULATOR
 #define K_MAP_LOAD_WINDOWS(rank, at, off, c0, c1, c2, c3, c4, o0, o1, o2)                                \
@@ -2088,6 +2105,7 @@ template <int N> K_DEVICE void k_wgmma_hold(int (&acc)[N]) {
     for (int i = 0; i < N; i++) asm volatile("" : "+r"(acc[i]) : : "memory");
 #endif
 }
+<<<<<<< HEAD
 /* x is there before what is waited for behind this: ptxas moves arithmetic across such waits, but no store. `at`: of the
  * thread alone, and read by nobody. */
 K_DEVICE void k_before(k_shared at, float x) {
@@ -2095,6 +2113,86 @@ K_DEVICE void k_before(k_shared at, float x) {
     *(float *)at = x;
 #else
     asm volatile("st.shared.f32 [%0], %1;" : : "r"(at), "f"(x) : "memory");
+=======
+/* tcgen05 (sm_100a): one thread has products made, of operands in shared memory; their sums lie in tensor memory, which
+ * has 128 lanes of 512 columns of 32 bits: at lane << 16 | column.
+ *
+ *     if (warp == 1) k_tensor_make<256>(at);                            all its threads; 32 to 512 columns, for the block
+ *     k_tensor_fence_before(), __syncthreads(), k_tensor_fence_after();
+ *     k_tensor_multiply<0>(sums, k_tensor_operand<128>(a, ...), ..., what, add);      one thread
+ *     k_tensor_commit(bar);                                             an arrival, once they have ended
+ *     k_mbar_wait_block(bar, 0), k_tensor_fence_after();                who reads: tcgen05.ld, tcgen05.wait::ld
+ *     k_tensor_fence_before(), __syncthreads();
+ *     if (warp == 1) k_tensor_fence_after(), k_tensor_free<256>(sums);
+ *
+ * Of whatever else orders threads, these fences tell the units. The bits of operands (k_operand's, but for bit 46, a
+ * version: 1; and bits 61 to 63, the swizzle, of which k_operand's two are the upper ones) are those of SmemDescriptor,
+ * those of `what` of InstrDescriptor, in CUTLASS, include/cute/arch/mma_sm100_desc.hpp: bits 4 and 5 say what sums are (f32 1, s32 2),
+ * 7 to 9 and 10 to 12 what the operands are (KIND 0: f16 0, bf16 1; 1: tf32 2; 2: u8 0, s8 1; 3: e4m3 0, e5m2 1), 15 and
+ * 16 whether their lines run along the rows, 17 to 22 are columns / 8, 24 to 28 rows / 16. */
+template <int COLUMNS> K_DEVICE void k_tensor_make(k_shared at) {
+    static_assert(COLUMNS >= 32 && COLUMNS <= 512 && (COLUMNS & COLUMNS - 1) == 0, "32, 64, 128, 256 or 512 columns");
+#ifdef WS_EMULATOR
+    emu_tensor_make(at, COLUMNS);
+#else
+    asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;" : : "r"(at), "n"(COLUMNS) : "memory");
+    asm volatile("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;" : : : "memory");
+#endif
+}
+template <int COLUMNS> K_DEVICE void k_tensor_free(unsigned sums) {
+#ifdef WS_EMULATOR
+    emu_tensor_free(sums, COLUMNS);
+#else
+    asm volatile("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;" : : "r"(sums), "n"(COLUMNS) : "memory");
+#endif
+}
+K_DEVICE void k_tensor_fence_before() {
+#ifdef WS_EMULATOR
+    emu_tensor_fence(0);
+#else
+    asm volatile("tcgen05.fence::before_thread_sync;" : : : "memory");
+#endif
+}
+K_DEVICE void k_tensor_fence_after() {
+#ifdef WS_EMULATOR
+    emu_tensor_fence(1);
+#else
+    asm volatile("tcgen05.fence::after_thread_sync;" : : : "memory");
+#endif
+}
+template <int SWIZZLE> K_DEVICE unsigned long long k_tensor_operand(k_shared smem, unsigned lead, unsigned stride) {
+    return k_operand<SWIZZLE>(smem, lead, stride) | 1ull << 46;
+}
+#define K_TENSOR_MULTIPLY(kind)                                                                                          \
+    asm volatile("{ .reg .pred p; setp.ne.b32 p, %4, 0; tcgen05.mma.cta_group::1.kind::" kind " [%0], %1, %2, %3, p; }"  \
+                 : : "r"(sums), "l"(a), "l"(b), "r"(what), "r"(add) : "memory")
+template <int KIND>
+K_DEVICE void k_tensor_multiply(unsigned sums, unsigned long long a, unsigned long long b, unsigned what, int add) {
+    static_assert(KIND >= 0 && KIND <= 3, "16 bits, tf32, bytes, f8");
+#ifdef WS_EMULATOR
+    emu_tensor_multiply(KIND, sums, a, b, what, add);
+#else
+    if constexpr (KIND == 0) K_TENSOR_MULTIPLY("f16");
+    if constexpr (KIND == 1) K_TENSOR_MULTIPLY("tf32");
+    if constexpr (KIND == 2) K_TENSOR_MULTIPLY("i8");
+    if constexpr (KIND == 3) K_TENSOR_MULTIPLY("f8f6f4");
+#endif
+}
+/* At the mbarrier there, of each block of the cluster whose bit is set; or of the own block. */
+K_DEVICE void k_tensor_commit(k_shared bar) {
+#ifdef WS_EMULATOR
+    emu_tensor_commit(bar, 0);
+#else
+    asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" : : "r"(bar) : "memory");
+#endif
+}
+K_DEVICE void k_tensor_commit_to(k_shared bar, unsigned short blocks) {
+#ifdef WS_EMULATOR
+    emu_tensor_commit(bar, blocks);
+#else
+    asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%0], %1;"
+                 : : "r"(bar), "h"(blocks) : "memory");
+>>>>>>> main
 #endif
 }
 /* x. What is computed of it stands behind the waits before. */
@@ -2176,6 +2274,8 @@ K_DEVICE void k_mma_tf32(float (&d)[4], const unsigned (&a)[4], const unsigned (
 /* Of bytes, 32 deep, of the two factors in types of their own; integers' sums wrap. */
 template <typename T> struct k_byte { enum { NUMBER = 0 }; };
 template <> struct k_byte<k_u8> { enum { NUMBER = 1 }; };
+template <> struct k_byte<k_f8e4m3> { enum { NUMBER = 2 }; };
+template <> struct k_byte<k_f8e5m2> { enum { NUMBER = 3 }; };
 #ifndef WS_EMULATOR
 #define K_MMA_BYTES(types)                                                                       \
     asm volatile("mma.sync.aligned.m16n8k32.row.col.s32." types ".s32"                           \
@@ -2197,6 +2297,23 @@ template <typename A, typename B> K_DEVICE void k_mma_bytes(int (&d)[4], const u
         K_MMA_BYTES("u8.s8");
     else
         K_MMA_BYTES("u8.u8");
+#endif
+}
+/* Of float8, from sm_89 on. */
+template <typename A, typename B> K_DEVICE void k_mma_bytes(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+    static_assert(sizeof(A) == 1 && sizeof(B) == 1, "of bytes");
+    const int both = k_byte<A>::NUMBER * 4 + k_byte<B>::NUMBER;
+#ifdef WS_EMULATOR
+    emu_mma(d, a, b, 3 + both);
+#else
+    if (both == 10)
+        K_MMA("m16n8k32.row.col.f32.e4m3.e4m3.f32");
+    else if (both == 11)
+        K_MMA("m16n8k32.row.col.f32.e4m3.e5m2.f32");
+    else if (both == 14)
+        K_MMA("m16n8k32.row.col.f32.e5m2.e4m3.f32");
+    else
+        K_MMA("m16n8k32.row.col.f32.e5m2.e5m2.f32");
 #endif
 }
 /* The nearest tf32; the units ignore its last 13 bits. */
@@ -2544,6 +2661,37 @@ K_DEVICE void k_store_sectors(k_rest<T> &rest, T *at, const k_pack<T, 2> &x, boo
 }
 template <int STREAM, typename T> K_DEVICE void k_store_rest(const k_rest<T> &rest) {
     if (rest.is) k_store<T, 2, STREAM>(rest.at, rest.x);
+}
+/* A matrix of 8 x 8 elements of 16 bits, of which thread 4*i + j of a warp has row i, columns 2*j and 2*j + 1: transposed.
+ * The thread then has column i, rows 2*j and 2*j + 1. */
+K_DEVICE unsigned k_turn_matrix(unsigned x) {
+#ifdef WS_EMULATOR
+    const int lane = (int)threadIdx.x & 31, from = lane % 4 * 8 + lane / 8;
+    const unsigned first = __shfl_sync(0xffffffffu, x, from), second = __shfl_sync(0xffffffffu, x, from + 4);
+    return lane / 4 & 1 ? first >> 16 | (second & 0xffff0000u) : (first & 0xffffu) | second << 16;
+#else
+    asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %0;" : "+r"(x));
+    return x;
+#endif
+}
+/* Two rows each of a column's lower and upper eight, as k_turn_matrix leaves them: a thread stores four neighbours, an even
+ * one of the lower eight from row quad / 2 * 4 on, an odd one of the upper, so that four threads store a whole sector. */
+template <int STREAM, typename T>
+K_DEVICE void k_store_across(T *at, unsigned lower, unsigned upper, bool there) {
+    const bool odd = threadIdx.x & 1;
+    const unsigned got = __shfl_xor_sync(0xffffffffu, odd ? lower : upper, 1);
+    k_pack<T, 4> x;
+    x.w[0] = odd ? got : lower;
+    x.w[1] = odd ? upper : got;
+    if (there) k_store<T, 4, STREAM>(at, x);
+}
+/* The other way round: what a thread has loaded of a column's rows becomes pairs of columns of a lower and an upper row. */
+template <typename T> K_DEVICE void k_load_across(k_pack<T, 2> (&pair)[2], const T *at) {
+    const bool odd = threadIdx.x & 1;
+    const k_pack<T, 4> x = k_load<T, 4>(at);
+    const unsigned got = __shfl_xor_sync(0xffffffffu, odd ? x.w[0] : x.w[1], 1);
+    pair[0].w[0] = k_turn_matrix(odd ? got : x.w[0]);
+    pair[1].w[0] = k_turn_matrix(odd ? x.w[1] : got);
 }
 /* Word j of the thread that is number i of four goes to number j, as its word i. */
 K_DEVICE void k_transpose_quad(unsigned (&w)[4]) {

@@ -153,6 +153,15 @@ static bool is_tf32(struct bounds *w, const struct node *n) {
            w->how.device == DEVICE_CUDA;
 }
 
+/* What units of float8 cut off, of sums that begin anew every 128: of each of four instructions the
+ * 32 products and what there is already lose less than 2^-13 of the largest of them, which is no
+ * more than all products of the 128 together. */
+static double float8_cuts(const struct bounds *w, const struct node *n) {
+    const double INSTRUCTIONS = 4, TERMS = 33, LOST = 0x1p-13;
+    bool units = n->op == OP_MM_FLOAT8 && w->how.device == DEVICE_CUDA && !w->how.doubles;
+    return units ? INSTRUCTIONS * TERMS * LOST : 0;
+}
+
 /* x, of doubles, to the nearest number of 11 bits (Dekker's split, whose products are exact). */
 static node_id to_tf32(struct bounds *w, node_id x) {
     struct build *b = &w->b;
@@ -216,7 +225,8 @@ static node_id tf32_product_error(struct bounds *w, node_id id, node_id e, node_
 }
 
 node_id bound_matmul(struct bounds *w, node_id id) {
-    const struct node n = bounds_copy(w, id), *old = &w->from->nodes.at[id];
+    struct node n = bounds_copy(w, id);
+    const struct node *old = &w->from->nodes.at[id];
     node_id x = n.args[0].node, y = n.args[1].node;
     node_id e = w->error[old->args[0].node], f = w->error[old->args[1].node];
     bool floats = dtype_is_float(n.meta.dtype), tf32 = is_tf32(w, &n);
@@ -224,8 +234,9 @@ node_id bound_matmul(struct bounds *w, node_id id) {
     enum dtype math = maths_of(w, n.meta.dtype);
     double terms =
         floats ? product_depth(w, product_terms(w, &n), bounds_meta(w, x)->dtype, tf32) : 0;
-    double h = floats ? terms * roundoff_of(w, math) : 0;
-    bool random = w->in_loop && floats && !tf32 && !op_convolves(n.op);
+    double cuts = float8_cuts(w, &n), h = floats ? terms * roundoff_of(w, math) + cuts : 0;
+    bool random = w->in_loop && floats && !tf32 && !op_convolves(n.op) && !cuts;
+    if (n.op == OP_MM_FLOAT8) n.op = OP_MM; /* of errors, which are none */
     node_id apart = random ? product_deviation(w, &n, x, y, e, f) : EXACT;
     if (random) e = f = EXACT;
     node_id sum = tf32 ? tf32_product_error(w, id, e, f, h)

@@ -32,6 +32,8 @@ node_id operand(struct build *b, const struct node *n, int i);
 struct arg operand_arg(struct build *b, const struct node *n,
                        int i); /* the same; numbers stay numbers */
 node_id reshape(struct build *b, node_id x, const struct meta *m); /* x itself if of that shape */
+/* [C, 1, 1, ...]: one element per channel against m, [N, C, ...] */
+struct meta channel_shape(struct build *b, const struct meta *m);
 node_id full(struct build *b, const struct meta *m, double v);
 const struct meta *meta_of(const struct build *b, node_id x);
 double number_of(const struct build *b, const struct arg *a);

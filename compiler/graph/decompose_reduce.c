@@ -209,8 +209,7 @@ static struct meta tail_shape(const struct meta *m, int first) {
     return t;
 }
 
-/* [C, 1, 1, ...]: one element per channel against [N, C, ...] */
-static struct meta channel_shape(struct build *b, const struct meta *m) {
+struct meta channel_shape(struct build *b, const struct meta *m) {
     struct meta t = tail_shape(m, 1);
     for (int i = 1; i < t.rank; i++) t.size[i] = ex_const(b->g->ex, 1);
     return t;

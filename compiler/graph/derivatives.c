@@ -12,7 +12,7 @@
 
 #include "graph/eval.h"
 
-static derivative_code derivative_norm, derivative_extremum;
+static derivative_code derivative_norm, derivative_batch_norm, derivative_extremum;
 
 static const struct derivative derivatives[OP_COUNT] = {
 #define DERIV(id, rules) [OP_##id] = {DERIVATIVE_RULE, rules, NULL},
@@ -64,6 +64,14 @@ static struct arg last_dims(const struct backprop *p) {
     return arg_ints(p->b->g, dims, n);
 }
 
+static struct arg other_dims(const struct backprop *p) {
+    ex dims[WS_MAX_RANK];
+    uint32_t n = 0;
+    for (int i = 0; i < subject(p)->rank; i++)
+        if (i != 1) dims[n++] = ex_const(p->b->g->ex, i);
+    return arg_ints(p->b->g, dims, n);
+}
+
 static int binding_of(const struct backprop *p, const char *name) {
     for (int i = 0; i < p->rule->n; i++)
         if (p->rule->clauses[i].binding && !strcmp(p->rule->clauses[i].name, name)) return i;
@@ -83,6 +91,7 @@ static struct arg named(struct backprop *p, const char *name) {
     if (!strcmp(name, "result")) return widen(p, p->result);
     if (!strcmp(name, "count")) return reduced_count(p);
     if (!strcmp(name, "last")) return last_dims(p);
+    if (!strcmp(name, "others")) return other_dims(p);
     if (p->errors && !strcmp(name, "roundoff")) return arg_float(p->roundoff);
     if (p->errors && !strcmp(name, "inf")) return arg_float(INFINITY);
     if (p->errors && !strncmp(name, "e_", 2) && op_param(p->node.op, name + 2, &k))
@@ -120,6 +129,12 @@ static node_id places(struct backprop *p, ex dim) {
     return reshape(p->b, iota(p->b, m->size[at]), &line);
 }
 
+static struct arg channels(struct backprop *p, const struct arg *x) {
+    if (x->kind != ARG_NODE) return *x;
+    struct meta shape = channel_shape(p->b, subject(p));
+    return arg_node(reshape(p->b, x->node, &shape));
+}
+
 static struct arg call_function(struct backprop *p, enum function f, struct arg a) {
     switch (f) {
     case FN_UNREDUCE: return arg_node(unreduce(p, a.node));
@@ -127,6 +142,7 @@ static struct arg call_function(struct backprop *p, enum function f, struct arg 
     case FN_ROWS: return arg_node(as_matrix(p->b, a.node));
     case FN_INVERSE: return inverse(p, &a);
     case FN_PLACES: return arg_node(places(p, a.i));
+    case FN_CHANNELS: return channels(p, &a);
     case FN_COUNT: break;
     }
     WS_BUG("no such function");
@@ -317,6 +333,19 @@ static enum derivative_answer derivative_norm(struct backprop *b, int param, nod
     if (p == 0) return NO_GRADIENT;
     if (p == 1 || isinf(p)) return EXPAND_INSTEAD;
     b->rule = rule_parse(b->b->g->arena, p == 2 ? two : any);
+    return derivative_evaluate(b, param, out);
+}
+
+/* In training two sums of a channel are all that the input's gradient needs, and they are those of
+ * the weight and of the bias. In inference it is what it expands to. */
+static enum derivative_answer derivative_batch_norm(struct backprop *b, int param, node_id *out) {
+    static const char rule[] = "d = input - mean(input, others, True); r = rsqrt(mean(d * d, "
+                               "others, True) + eps); n = d * r;"
+                               "input: r * channels(weight) * (grad - mean(grad, others, True) -"
+                               " n * mean(grad * n, others, True));"
+                               "weight: sum(grad * n, others); bias: sum(grad, others)";
+    if (!b->node.args[5].b) return EXPAND_INSTEAD;
+    b->rule = rule_parse(b->b->g->arena, rule);
     return derivative_evaluate(b, param, out);
 }
 

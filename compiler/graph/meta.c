@@ -125,6 +125,7 @@ static enum dtype custom_dtype(const struct infer *in) {
     case CUSTOM_WHERE: return promote_operands(in, 1);
     case CUSTOM_EMBEDDING:
     case CUSTOM_TYPE_AS: return infer_meta(in, 1)->dtype;
+    case CUSTOM_MM_FLOAT8:
     case CUSTOM_FLOAT: return DT_F32;
     case CUSTOM_HALF: return DT_F16;
     case CUSTOM_BFLOAT16: return DT_BF16;
@@ -256,6 +257,7 @@ static bool check_float8(const struct infer *in, enum dtype result) {
             t = in->g->nodes.at[at[k]].meta.dtype;
     }
     return !dtype_is_float8(t) || op_keeps_elements(in->op->id) ||
+           op_takes(in->op->id) == TAKES_FLOAT8 ||
            infer_fail(in, "not implemented for %s; convert it first, as with .float()",
                       dtype_torch_name(t));
 }
@@ -272,6 +274,10 @@ static bool check_dtype(const struct infer *in, enum dtype result) {
     case TAKES_PRODUCT:
         return need_one_dtype(in, in->op->n_params) &&
                need_number(in, result, "bool matrices have no product");
+    case TAKES_FLOAT8:
+        return (dtype_is_float8(infer_meta(in, 0)->dtype) &&
+                dtype_is_float8(infer_meta(in, 1)->dtype)) ||
+               infer_fail(in, "operands must be float8");
     case TAKES_ATTENTION: return need_float(in, result) && need_one_dtype(in, 3);
     case TAKES_CHOICE: return need_bool(in, 0);
     case TAKES_MASK: return need_bool(in, 1);

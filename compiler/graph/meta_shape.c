@@ -428,6 +428,7 @@ static shape_rule *const rules[OP_COUNT] = {
     [OP_UNSQUEEZE] = shape_unsqueeze,
     [OP_SQUEEZE] = shape_squeeze,
     [OP_MM] = shape_mm,
+    [OP_MM_FLOAT8] = shape_mm,
     [OP_BMM] = shape_bmm,
     [OP_CONVOLVE] = shape_convolve,
     [OP_CONVOLVE_PHASES] = shape_convolve_phases,

@@ -141,6 +141,8 @@ static bool casts(const struct pass *s, struct node *n) {
     if (!is_cast(x->op)) return false;
     const struct node *y = arg_node_at(s, x, 0);
     if (!dtype_holds(x->meta.dtype, y->meta.dtype)) return false;
+    /* what has the type anyway, and is not gone, stores a permutation in its order */
+    if (x->meta.dtype == y->meta.dtype) return false;
     n->args[0] = x->args[0]; /* the inner cast changed no value */
     return true;
 }

@@ -99,6 +99,7 @@ enum op_takes {
     TAKES_QUOTIENT,   /* what has one */
     TAKES_DIFFERENCE, /* likewise */
     TAKES_PRODUCT,    /* matrices of one type, no bools */
+    TAKES_FLOAT8,     /* these alone */
     TAKES_ATTENTION,  /* three floats of one type */
     TAKES_CHOICE,     /* operand 0 is a bool */
     TAKES_MASK,       /* operand 1 is */

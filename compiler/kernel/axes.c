@@ -451,7 +451,7 @@ static bool columns_are_left(const struct builder *w, const ex *m, int nm, ex n,
     const struct value_node *left = wide_load(k, k->dot_a), *right = wide_load(k, k->dot_b);
     bool across = lies_across(k, right, n, r[0]);
     if (!rows || columns < LEAST) return false;
-    if (k->precision == PRECISION_F32)
+    if (k->precision != PRECISION_TF32)
         return rows > LEAST / 2 && rows <= MOST && columns / TIMES >= rows &&
                (across || lies_across(k, right, r[0], n));
     return across && (columns > rows || !lies_across(k, left, m[0], r[0]));
@@ -521,6 +521,9 @@ void choose_axes(struct builder *w) {
         flatten(k, AXIS_M, "m", m, nm);
         flatten(k, AXIS_N, "n", n, nn);
         flatten(k, AXIS_R, "r", r, nr);
+        int64_t depth;
+        if (ex_is_const(k->ex, k->bound[AXIS_R], &depth) && depth >= RUN && depth % RUN == 0)
+            k->run = ex_index(k->ex, "run", ex_const(k->ex, depth / RUN));
         return;
     }
     k->kind = g->scan ? KERNEL_SCAN : nr ? KERNEL_REDUCE : KERNEL_POINTWISE;

@@ -59,6 +59,8 @@
     KNOB(pairs, "1: products of f32 with mma=1 are three of pairs of f16, where the data are in "  \
                 "range of these; 0: six of bf16")                                                  \
     KNOB(band, "matmul: tiles of a band, down which blocks go before they move a column on")       \
+    KNOB(tail, "matmul: so many tiles at the end (of a cluster) are done in split parts, so that " \
+               "all multiprocessors are done at about the same time; 0: all tiles")                \
     KNOB(make, "matmul: warpgroups that make tiles of a factor out of what it reads, in turn; no " \
                "image of it is packed (mma=1)")                                                    \
     KNOB(hits, "scatter: sources that a thread tests at a time for whether they go to the x rows " \

@@ -193,7 +193,7 @@ int64_t load_stride(const struct kernel *k, const struct value_node *load, enum 
 }
 
 int64_t load_usual_stride(const struct kernel *k, const struct value_node *load, enum axis x) {
-    return load->n_args ? load_stride(k, load, x) : index_usual_stride(k, load->index, x);
+    return is_indexed(k, load, x) ? index_usual_stride(k, load->index, x) : -1;
 }
 
 int64_t load_first_step(const struct kernel *k, const struct value_node *load, enum axis x) {

@@ -182,7 +182,8 @@ struct kernel {
     uint32_t group;       /* of the schedule */
     ex axis[AXIS_COUNT];  /* the flat index symbols; EX_NONE where the kind has none */
     ex bound[AXIS_COUNT]; /* their sizes */
-    struct axis_digits {  /* and those of the axes that an index is made of, outermost first */
+    ex run; /* MATMUL: which run of RUN of the depth; EX_NONE: it is not made of these */
+    struct axis_digits { /* and those of the axes that an index is made of, outermost first */
         int n;
         ex size[GROUP_MAX_AXES];
     } digits[AXIS_COUNT];
@@ -401,8 +402,12 @@ struct operand {
     bool in_registers;
     bool made;    /* neither: warps of the block write its tiles themselves */
     bool stays;   /* all of a block's tiles have the same of it, which shared memory holds whole */
+    bool once;    /* each tile of it is copied for one tile of the product alone */
     bool at_load; /* packed: once, into memory that is kept across calls */
     bool across;  /* packed: what is read runs along the rows, unlike the image */
+    /* Two planes, packed: lines of the image have 32 of the depth of the first, then the same of
+     * the second, and so on: a step of 32 copies whole lines of memory, of both planes. */
+    bool paired;
     int64_t rows, depth, batches; /* batches: 1 if it does not vary with z */
     int64_t pitch, batch, plane;  /* elements from a line, batch, plane to the next */
     int64_t offset;               /* of the first, in what `load` reads */
@@ -444,7 +449,7 @@ struct short_steps {
 
 /* Sums of products of planes, small ones first; what has summed up `promote` of the depth, if not
  * 0, goes to a total of its own (f32: products of tensor cores are cut off, not rounded). */
-enum { MOST_PASSES = 6, PROMOTE_DEPTH = 64, PROMOTE_TF32 = 32, PLANE_SCALE = 16 };
+enum { MOST_PASSES = 6, PROMOTE_DEPTH = 64, PROMOTE_TF32 = 32, PROMOTE_F8 = 128, PLANE_SCALE = 16 };
 /* Of pairs of f16: what the first plane leaves of a factor is 2^PAIR_SHIFT times as large in the
  * second; products of first planes sum up PROMOTE_DEPTH, or half of it where the depth is less than
  * PAIRS_DEEP; those of a first and a second plane have sums of their own, which go to the total
@@ -452,7 +457,7 @@ enum { MOST_PASSES = 6, PROMOTE_DEPTH = 64, PROMOTE_TF32 = 32, PLANE_SCALE = 16 
 /* Elements from a column to the next in what a warpgroup turns: four threads' columns lie in other
  * banks. */
 enum { TURNED_PITCH = 68 };
-enum { PAIR_SHIFT = 11, PAIRS_DEEP = 1024, CROSS_STEPS = 64 };
+enum { PAIR_SHIFT = 11, PAIRS_DEEP = 1024, CROSS_STEPS = 64, PAIRED_DEPTH = 32 };
 struct product {
     struct operand a, b;
     struct {
@@ -464,7 +469,10 @@ struct product {
     bool pairs, shares; /* shares: as of the kernel */
     int promote_pairs;  /* of pairs: the depth that products of first planes sum up */
     bool by_warp;   /* mma.sync: a warp waits for its products, and all warps copy; else wgmma */
-    int warpgroups; /* that multiply: 64 rows of a tile each; by_warp 1, the whole block */
+    bool tensor;    /* else, tcgen05: a thread has products made, whose sums lie in tensor memory */
+    int sums_at_once;   /* tensor: sets of a tile's sums there, which are filled in turn, */
+    int tensor_columns; /* and columns of 128 words that a block has of it */
+    int warpgroups; /* that multiply: 64 rows of a tile each; by_warp, and tensor, 1: all of them */
     int group_threads;
     bool crowded; /* registers are too few for planes of the left factor */
     int makers;   /* warpgroups that make one operand's tiles, in turn; 0: all tiles are copied */
@@ -476,7 +484,8 @@ struct product {
     int band; /* tiles along m that are done before the next ones along n */
     bool promotes;
     bool shares_a; /* a cluster's tiles are neighbours along n and share A's, else along m, B's */
-    int parts;     /* of the depth, that blocks have; the last to end adds them up */
+    int parts;     /* of the depth, that blocks have, */
+    int64_t whole; /* of tiles from this one on, in the order of numbers; those before are whole */
     struct folds folds;              /* of promoted sums */
     const struct batch_steps *steps; /* NULL: batches have all */
     bool bounded;                    /* tiles have those steps that the kernel's edges leave, */
@@ -594,9 +603,22 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
  */
 struct making {
     int rows, parts, pieces;
+    bool along;    /* a thread has `rows` runs of the depth, of a row's `parts`: see cuda_runs.c */
     bool unrolled; /* which of the depth is a number in each step's text */
 };
 struct making operand_making(const struct kernel *k, const struct operand *o, int rows, int depth);
+/* What a run of RUN of the depth reads: `width` elements beside each other from `first` on, of which
+ * element i is at[i]; -1: none, for its guard does not hold. */
+enum { RUN = 16 };
+struct run {
+    ex first;
+    int width;
+    int at[RUN];
+};
+/* False: it reads no such vector, or nobody knows which. Needs k->run. */
+bool operand_run(const struct kernel *k, const struct value_node *load, struct run *out);
+/* e at number i of run k->run. */
+ex operand_in_run(const struct kernel *k, ex e, int i);
 /* Why warps cannot make such tiles; NULL: they can. */
 const char *operand_unmakeable(const struct kernel *k, const struct operand *o, int rows, int depth,
                                struct arena *a);
@@ -619,6 +641,10 @@ const char *chained_layout(const struct kernel *k, const struct config *c, struc
  * range; false: none is legal. */
 bool matrix_wide_config(const struct kernel *k, const struct config *c, struct config *wide,
                         struct arena *a);
+enum { TENSOR_COLUMNS = 512 }; /* of a multiprocessor's tensor memory */
+/* Bytes of the barriers of a block's stages, and of its sums in tensor memory. */
+int product_barrier_bytes(const struct product *p, int stages);
+int product_groups(const struct product *p); /* warpgroups that multiply, or read sums */
 /* Sums that a thread has of a tile; those that are promoted have a total each beside them. */
 int product_thread_sums(const struct product *p);
 /* The part of the depth, in steps of so much, that short ones leave. */
@@ -651,8 +677,11 @@ struct step_range matrix_steps(const struct kernel *k, const struct layout *y, i
 int product_sharers(const struct product *p, int cluster, enum axis x);
 /* Rows and columns of such a tile. */
 int64_t matrix_tile_size(const struct layout *y, enum axis x);
-/* Output tiles along an axis; blocks of the launch, each of which does every so manieth tile. */
+/* Output tiles along an axis; clusters that are at work at a time; blocks of the launch, each of
+ * which does every so manieth tile. */
 int64_t matrix_tiles(const struct kernel *k, const struct layout *y, enum axis x);
+int64_t matrix_clusters(const struct kernel *k, const struct layout *y);
+int64_t matrix_all_tiles(const struct kernel *k, const struct layout *y); /* along all axes */
 int64_t matrix_blocks(const struct kernel *k, const struct layout *y);
 /* Warps of a block along m or n, each of which has an equal part of the tile. */
 int product_warps(const struct layout *y, enum axis x);

@@ -607,6 +607,7 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
     if (k->shares) return "phases that share what they read need mma=1 or 2";
     if (c->knob[KNOB_stages] || c->knob[KNOB_cluster] || c->knob[KNOB_band] || c->knob[KNOB_split])
         return "stages, cluster, band and split are knobs of products with mma=1 or 2";
+    if (c->knob[KNOB_tail]) return "tail is a knob of products with mma=1";
     if (c->knob[KNOB_make]) return "make is a knob of products with mma=1";
     if (m < 1 || n < 1 || depth < 1 || tm < 1 || tn < 1)
         return "a matrix product needs m, n, k, tm and tn";
@@ -645,8 +646,9 @@ static const char *check_knobs(const struct config *c, bool dot, struct arena *a
         KNOB_nt,    KNOB_skip_l1,    KNOB_leave_l2, KNOB_stay_l2,   KNOB_online,
         KNOB_turn,  KNOB_last_block, KNOB_window,   KNOB_look_back, KNOB_ahead,
         KNOB_shift, KNOB_pairs,      KNOB_flat};
-    static const enum knob dot_only[] = {KNOB_m,   KNOB_n,     KNOB_k,    KNOB_tm,   KNOB_tn,
-                                         KNOB_mma, KNOB_pairs, KNOB_band, KNOB_make, KNOB_flat};
+    static const enum knob dot_only[] = {KNOB_m,    KNOB_n,    KNOB_k,     KNOB_tm,
+                                         KNOB_tn,   KNOB_mma,  KNOB_pairs, KNOB_band,
+                                         KNOB_tail, KNOB_make, KNOB_flat};
     static const enum knob row_only[] = {KNOB_x,         KNOB_r,      KNOB_rows,  KNOB_keep,
                                          KNOB_vec,       KNOB_blocks, KNOB_turn,  KNOB_window,
                                          KNOB_look_back, KNOB_ahead,  KNOB_shift, KNOB_hits};
@@ -718,7 +720,7 @@ static const char *find_layout(const struct kernel *k, const struct config *c, s
                "(x - mean)^2 that follow the mean, on a GPU";
     static const enum knob of_caches[] = {KNOB_skip_l1, KNOB_leave_l2, KNOB_stay_l2};
     for (size_t i = 0; i < sizeof of_caches / sizeof *of_caches && (dot || !gpu); i++)
-        if (c->knob[of_caches[i]])
+        if (c->knob[of_caches[i]] && !(c->knob[KNOB_mma] && of_caches[i] == KNOB_leave_l2))
             return arena_printf(a, "%s is a knob of pointwise and reduce kernels on a GPU",
                                 knob_name(of_caches[i]));
     if (k->kind == KERNEL_CHAINED) return chained_layout(k, c, y, a);

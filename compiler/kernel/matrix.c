@@ -44,8 +44,18 @@
  * and summed up in i32, which wraps: exact, so that nothing begins anew, and parts of the depth are
  * added in any order. Units take bytes along the depth alone, as tf32.
  *
- * mma=1: wgmma, where a role of the block copies boxes by tensor maps (sm_90a). mma=2: mma.sync,
- * where each warp multiplies its tm rows by tn columns of the tile, and all copy (sm_80 on). */
+ * Float8, where a graph asks for the units' own sums (mm_float8, from sm_89 on). Ada's and Hopper's
+ * units keep 13 bits behind the largest term's first one, and cut off the rest: with a depth of
+ * thousands in one sum that is percents. Sums begin anew every 128, four instructions, as cuBLAS
+ * has it without use_fast_accum; graph/bound.c says what that may come to. A float8 that was cast
+ * up to be multiplied is another program's: it has bf16, and f32's sums.
+ *
+ * mma=1: wgmma, where a role of the block copies boxes by tensor maps (sm_90a); or tcgen05 (sm_100a),
+ * where one more thread has products made of what is copied, whose sums lie in tensor memory: 128
+ * lanes of 512 columns, of which each warp of a warpgroup reads the 32 lanes that are its own. A
+ * tile of 128 rows is an instruction's, and eight warps read half of its columns each; of 64 rows
+ * they are 16 of each 32 lanes, and four warps read them. mma=2: mma.sync, where each warp
+ * multiplies its tm rows by tn columns of the tile, and all copy (sm_80 on). */
 #include "kernel/kernel.h"
 
 enum { BY_WARPGROUP = 1, BY_WARP = 2 }; /* the knob mma */
@@ -57,7 +67,6 @@ enum {
     MOST_STAGES = 8,
     UNPROMOTED =
         16384, /* depth that bf16 and f16 may sum up in a unit: its error is below theirs */
-    BARRIERS = 2 * MOST_STAGES * 8,
     MOST_PARTS = 128,
 };
 
@@ -179,8 +188,11 @@ static const char *check_operand(const struct kernel *k, const struct operand *o
     if (bad) return bad;
     int line = operand_line(o, rows, depth);
     if (!line) return "lines of 32, 64 or 128 bytes need more of m, n or k";
-    int unit = o->along ? line / dtype_bytes(o->stored) : 8;
-    if (rows % (unit * blocks)) return arena_printf(a, "%d blocks cannot share a tile", blocks);
+    int unit = o->along ? line / dtype_bytes(o->stored) : 8, boxes = rows / unit;
+    bool lines = o->along && !o->windows && boxes && blocks % boxes == 0 &&
+                 depth % (blocks / boxes * 8) == 0;
+    if (rows % (unit * blocks) && !lines)
+        return arena_printf(a, "%d blocks cannot share a tile", blocks);
     return NULL;
 }
 
@@ -195,7 +207,7 @@ static void share_registers(const struct kernel *k, struct product *p, int threa
     enum { UNIT = 8, COPIER = 40 };
     int left = product_launch_registers(k, p, threads) * threads - COPIER * GROUP_THREADS;
     p->copier_registers = COPIER;
-    p->multiplier_registers = left / (p->warpgroups * GROUP_THREADS) / UNIT * UNIT;
+    p->multiplier_registers = left / (p->warpgroups * p->group_threads) / UNIT * UNIT;
 }
 
 /* Blocks of a multiprocessor, one of which multiplies while the other one stores. */
@@ -207,8 +219,9 @@ static const char *check_fit(const struct kernel *k, int fit, const struct layou
     if (p->resident > MOST) return arena_printf(a, "fit=%d blocks of %d threads", fit, y->threads);
     /* NVRTC 13.0 wants what an instruction names to be there at launch (C7602), and no more. */
     int launched = product_launch_registers(k, p, y->threads);
-    if (y->br / 2 + OTHERS > launched)
-        return arena_printf(a, "fit=%d: %d sums of an instruction; %d is the limit", fit, y->br / 2,
+    int sums = product_thread_sums(p);
+    if (sums + OTHERS > launched)
+        return arena_printf(a, "fit=%d: %d sums of an instruction; %d is the limit", fit, sums,
                             launched - OTHERS);
     if ((int64_t)(y->smem + SMEM_RESERVED) * fit > k->limits->smem_unit)
         return arena_printf(a, "fit=%d blocks of %d bytes of shared memory are more than %lld", fit,
@@ -244,6 +257,7 @@ static int makers_registers(const struct product *p, bool multiplies) {
 int product_registers(const struct product *p, bool multiplies) {
     if (p->resident > 1) return multiplies ? p->multiplier_registers : p->copier_registers;
     if (p->makers) return makers_registers(p, multiplies);
+    if (p->tensor && p->group_threads > GROUP_THREADS) return multiplies ? 232 : 40;
     if (p->warpgroups == 1) return 0;
     return p->warpgroups > 2 ? multiplies ? 160 : 32 : multiplies ? 232 : 40;
 }
@@ -254,6 +268,7 @@ static const char *check_makers(const struct kernel *k, const struct config *c,
     enum { MOST = 2, WIDEST = 192 };
     if (p->makers > MOST) return arena_printf(a, "make=%d; %d is the limit", p->makers, MOST);
     if (p->by_warp) return "make is a knob of mma=1";
+    if (p->tensor) return "make is no knob of tcgen05";
     if (product_is_of_bytes(k)) return "tiles of bytes are not made";
     if (p->resident > 1) return "blocks that make tiles have a multiprocessor each";
     if (p->pairs)
@@ -278,12 +293,17 @@ static const char *check_pairs(const struct kernel *k, const struct config *c,
     enum { LEAST_DEPTH = 512 };
     struct config wide;
     if (c->knob[KNOB_mma] != BY_WARPGROUP) return "pairs=1 needs mma=1";
+    if (p->tensor) return "pairs=1 is no knob of tcgen05";
     /* ptxas: "serialized due to insufficient register resources for the wgmma pipeline" */
     if (c->knob[KNOB_m] > 2 * GROUP_ROWS)
         return "pairs=1 needs an m of 64 or 128: three warpgroups have too few registers for it";
     if (p->a.planes != 2 || p->b.planes != 2) return "pairs=1 needs two factors of f32";
     if ((p->a.windows && p->a.along) || (p->b.windows && p->b.along))
         return "pairs=1 is not of windows along the depth";
+    if (c->knob[KNOB_k] == PAIRED_DEPTH && (p->a.order || p->b.order))
+        return "pairs=1 of windows needs k=64";
+    if (c->knob[KNOB_k] == PAIRED_DEPTH && kernel_size(k, AXIS_R) % PAIRED_DEPTH)
+        return "pairs=1 with k=32 needs a depth of thirty-twos";
     if (kernel_size(k, AXIS_R) < LEAST_DEPTH || least_depth < LEAST_DEPTH)
         return arena_printf(a, "pairs=1 needs a depth of %d", LEAST_DEPTH);
     if (!matrix_wide_config(k, c, &wide, a)) return "pairs=1 needs a product in bf16 beside it";
@@ -292,23 +312,57 @@ static const char *check_pairs(const struct kernel *k, const struct config *c,
     return NULL;
 }
 
+int product_barrier_bytes(const struct product *p, int stages) {
+    enum { BARRIER = 8, PLACE = 16 }; /* PLACE: of the sums, with what aligns what follows */
+    if (p->by_warp) return 0;
+    return 2 * BARRIER * (stages + p->sums_at_once) + (p->tensor ? PLACE : 0);
+}
+
+/* Of tcgen05: rows and columns of an instruction (PTX ISA, tcgen05.mma: of M 64 an N of eights, of
+ * M 128 one of sixteens; kind::i8 has eight or sixteens), columns of tensor memory, of which a block
+ * asks for a power of two. Two sets of sums, where there is room, so that one is read while the
+ * next is being made. */
+static const char *check_tensor(const struct kernel *k, const struct config *c, struct product *p,
+                                struct arena *a) {
+    enum { LEAST_COLUMNS = 32, LARGE = 128 };
+    int m = c->knob[KNOB_m], n = c->knob[KNOB_n];
+    if (m != GROUP_ROWS && m != LARGE) return "mma=1 of tcgen05 needs an m of 64 or 128";
+    if (n % 16 && (m == LARGE || (product_is_of_bytes(k) && n != 8)))
+        return "mma=1 of tcgen05 needs an n of sixteens, or of eights with m=64";
+    p->warpgroups = 1;
+    p->group_threads = m * 2;
+    p->warp_rows = m / 4;
+    p->warp_columns = n / (m / GROUP_ROWS);
+    int most = TENSOR_COLUMNS / p->resident;
+    p->sums_at_once = 2 * n <= most ? 2 : 1;
+    p->tensor_columns = LEAST_COLUMNS;
+    while (p->tensor_columns < n * p->sums_at_once) p->tensor_columns *= 2;
+    if (p->tensor_columns > most)
+        return arena_printf(a, "%d columns of tensor memory; %d is the limit", p->tensor_columns,
+                            most);
+    return NULL;
+}
+
 /* Of the wgmma's: rows of warpgroups, a line of 128 bytes, registers of those who multiply. */
 static const char *check_warpgroups(const struct kernel *k, const struct config *c,
                                     struct layout *y, struct product *p, struct arena *a) {
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n], depth = c->knob[KNOB_k];
-    if (!k->limits->wgmma || !k->limits->tma) return "mma=1 needs sm_90a";
+    if ((!k->limits->wgmma && !p->tensor) || !k->limits->tma) return "mma=1 needs sm_90a or sm_100a";
     if (c->knob[KNOB_tm] || c->knob[KNOB_tn]) return "tm and tn are no knobs of mma=1";
     if (m % GROUP_ROWS || m < GROUP_ROWS || m > 3 * GROUP_ROWS)
         return "mma=1 needs m of 64, 128 or 192";
     if (n % 8 || n < 8 || n > 256) return "mma=1 needs an n of eights, to 256";
-    if (product_is_of_bytes(k) && n > 32 && n % 16)
+    if (k->values.at[k->dot].dtype == DT_I32 && n > 32 && n % 16)
         return "mma=1 of integers needs an n of sixteens from 32 on";
     p->warpgroups = m / GROUP_ROWS;
     p->group_threads = GROUP_THREADS;
     p->warp_rows = WARP_ROWS;
     p->warp_columns = n;
     p->resident = c->knob[KNOB_fit] > 1 ? c->knob[KNOB_fit] : 1;
-    y->threads = (p->warpgroups + (p->makers ? p->makers : 1)) * GROUP_THREADS;
+    const char *bad = p->tensor ? check_tensor(k, c, p, a) : NULL;
+    if (bad) return bad;
+    y->threads =
+        p->warpgroups * p->group_threads + (p->makers ? p->makers : 1) * GROUP_THREADS;
     if ((int64_t)p->resident * y->threads > k->limits->max_threads_unit)
         return arena_printf(a, "fit=%d blocks of %d threads", p->resident, y->threads);
     if (p->resident > 1) share_registers(k, p, y->threads);
@@ -319,12 +373,12 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     if ((!p->a.along || !p->b.along) && bytes > 128)
         return arena_printf(a, "k=%d at most where memory runs along it",
                             128 / dtype_bytes(p->a.dtype));
-    int sums = n / 2 * product_arrays(p), most = product_registers(p, true);
+    int sums = product_thread_sums(p) * product_arrays(p), most = product_registers(p, true);
     int others = 40 + left_registers(p);
     if (!most) most = 232;
     if (sums + others > most)
         return arena_printf(a, "%d sums a thread; %d is the limit", sums, most - others);
-    y->smem = BARRIERS + 1024;
+    y->smem = product_barrier_bytes(p, MOST_STAGES) + 1024;
     return NULL;
 }
 
@@ -354,6 +408,10 @@ static const char *check_warps(const struct kernel *k, const struct config *c, s
     return NULL;
 }
 
+int product_groups(const struct product *p) {
+    return p->warpgroups * p->group_threads / GROUP_THREADS;
+}
+
 int product_thread_sums(const struct product *p) {
     return p->warp_rows / WARP_ROWS * p->warp_columns / 2;
 }
@@ -379,7 +437,7 @@ static int turned_columns(const struct kernel *k, const struct product *p, int *
     enum { SECTOR = 8, MOST = 16 };
     const struct store_node *s = &k->stores.at[0];
     *beside = 1;
-    if (p->by_warp || p->parts > 1 || k->over || k->stores.n != 1) return 0;
+    if (p->by_warp || p->tensor || p->parts > 1 || k->over || k->stores.n != 1) return 0;
     if (operand_has_order(&p->a) || operand_has_order(&p->b)) return 0;
     if (dtype_bytes(k->schedule->loops->buffers.at[s->buffer].meta.dtype) != 4) return 0;
     if (store_step(k, s, AXIS_M, 1) == 2 && store_step(k, s, AXIS_N, 1) == 1)
@@ -456,6 +514,20 @@ static int64_t rings_bytes(const struct layout *y, int64_t steps) {
            p->b_bytes * (p->b.stays ? steps : y->stages);
 }
 
+/* What is copied once need not stay in L2: the large factor of a thin product. */
+static const char *find_once(const struct kernel *k, const struct layout *y, struct product *p) {
+    struct operand *const factors[] = {&p->a, &p->b};
+    int64_t batches = matrix_tiles(k, y, AXIS_Z);
+    for (int i = 0; i < 2 && !p->by_warp; i++) {
+        struct operand *o = factors[i];
+        bool again = matrix_tiles(k, y, o->axis == AXIS_M ? AXIS_N : AXIS_M) > 1;
+        o->once = !again && !o->made && !o->windows && (o->batches > 1 || batches == 1);
+    }
+    if (y->leave_l2 && !p->a.once && !p->b.once)
+        return "leave_l2=1, but tiles of both factors are read again, or by no tensor map";
+    return NULL;
+}
+
 /* All blocks have the same tile of a factor whose rows fit one, as the filters of a convolution do.
  * Were it read again for each of their tiles, all multiprocessors would wait for the few slices of
  * L2 that have these lines. Where all its steps find room beside the stages it is copied once. */
@@ -494,6 +566,21 @@ static void find_bounds(const struct kernel *k, const struct layout *y, struct p
     if (p->bounded) p->mean_steps = steps / (double)sampled;
 }
 
+/* Parts of the last tiles alone: the others have as many steps all. */
+static const char *check_tail(const struct kernel *k, int tail, const struct layout *y,
+                              struct product *p, struct arena *a) {
+    int64_t all = matrix_all_tiles(k, y);
+    if (!tail) return NULL;
+    if (p->by_warp) return "tail is a knob of mma=1";
+    if (p->parts == 1) return "tail=... needs split: in how many parts";
+    if (tail >= all)
+        return arena_printf(a, "tail=%d of %lld tiles: these are all", tail, (long long)all);
+    if (p->makers || p->steps || p->bounded || p->batches_beside)
+        return "tail is of tiles that have all steps, and are not made";
+    p->whole = all - tail;
+    return NULL;
+}
+
 const char *matrix_layout(const struct kernel *k, const struct config *c, struct layout *y,
                           struct arena *a) {
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n], depth = c->knob[KNOB_k];
@@ -508,10 +595,11 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     if (m > 256 || n > 256) return "m and n are 256 at most";
     if (depth % 16 || depth < 16 || depth > 128) return "mma needs a k of sixteens, to 128";
     if (of_bytes && depth % 32) return "mma of bytes needs a k of thirty-twos";
-    if (of_bytes && k->over) return "sums of integers are not reduced";
+    if (t == DT_I32 && k->over) return "sums of integers are not reduced";
     struct product *p = NEW(a, struct product);
     bool by_warp = c->knob[KNOB_mma] == BY_WARP;
     p->by_warp = by_warp;
+    p->tensor = !by_warp && k->limits->tensor_memory;
     p->flat = c->knob[KNOB_flat];
     p->makers = c->knob[KNOB_make];
     p->pairs = c->knob[KNOB_pairs];
@@ -533,14 +621,15 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     if (p->parts > least || p->parts > MOST_PARTS)
         return arena_printf(a, "split=%d of %lld steps; %d is the limit", p->parts,
                             (long long)least, MOST_PARTS);
-    int64_t part = round_up(steps, p->parts) / p->parts * depth;
+    int64_t part = (c->knob[KNOB_tail] ? steps : round_up(steps, p->parts) / p->parts) * depth;
     bool of_f32 = t == DT_F32 && p->a.dtype != DT_F32; /* in bf16, be it one plane */
-    p->promotes = p->n_passes > 1 || of_f32 || (part > UNPROMOTED && !of_bytes);
-    int promote = p->a.dtype == DT_F32 ? PROMOTE_TF32 : PROMOTE_DEPTH;
+    p->promotes = p->n_passes > 1 || of_f32 || (part > UNPROMOTED && t != DT_I32);
+    int promote = of_bytes ? PROMOTE_F8 : p->a.dtype == DT_F32 ? PROMOTE_TF32 : PROMOTE_DEPTH;
+    if (p->pairs && depth == PAIRED_DEPTH) promote = depth;
     if (p->promotes && depth != promote)
         return arena_printf(a, "sums that begin anew every %d of the depth need k=%d", promote,
                             promote);
-    p->promote_pairs = part < PAIRS_DEEP ? promote / 2 : promote;
+    p->promote_pairs = part < PAIRS_DEEP ? PROMOTE_DEPTH / 2 : promote;
     if (p->promotes) p->folds = promoted_folds(part, promote, p->pairs);
     p->a_bytes = m * depth * dtype_bytes(p->a.stored) * stored_planes(&p->a);
     p->b_bytes = n * depth * dtype_bytes(p->b.stored) * stored_planes(&p->b);
@@ -561,6 +650,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     p->turned = turned_columns(k, p, &p->beside);
     p->exchange = all_exchanges(k, y) + p->warpgroups * p->turned * TURNED_PITCH * 4;
     find_bounds(k, y, p, depth);
+    if ((bad = find_once(k, y, p))) return bad;
     let_stay(k, y, p, steps, y->smem + p->exchange);
     int64_t smem = rings_bytes(y, steps) + y->smem + p->exchange;
     if (smem > k->limits->smem_block)
@@ -574,9 +664,10 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     if (!p->by_warp && (bad = check_fit(k, c->knob[KNOB_fit], y, p, a))) return bad;
     if (k->over && (bad = check_readers(k, y, p, a))) return bad;
     /* Parts wait for each other: no block may have two of a tile. */
-    if (p->parts > k->limits->units * p->resident)
-        return arena_printf(a, "split=%d; %d blocks are at work at a time", p->parts,
-                            k->limits->units * p->resident);
+    if (p->parts > matrix_clusters(k, y))
+        return arena_printf(a, "split=%d; %lld of these are at work at a time", p->parts,
+                            (long long)matrix_clusters(k, y));
+    if ((bad = check_tail(k, c->knob[KNOB_tail], y, p, a))) return bad;
     y->ex = y->ur = 1;
     y->vec = 2;
     return NULL;
@@ -589,6 +680,8 @@ bool matrix_wide_config(const struct kernel *k, const struct config *c, struct c
     *wide = *c;
     wide->knob[KNOB_pairs] = wide->knob[KNOB_fit] =
         0; /* three planes leave no room for two blocks */
+    wide->knob[KNOB_k] = PROMOTE_DEPTH;
+    if (c->knob[KNOB_tail]) wide->knob[KNOB_tail] = wide->knob[KNOB_split] = 0;
     if (wide->knob[KNOB_n] > WIDEST) wide->knob[KNOB_n] = WIDEST;
     for (; wide->knob[KNOB_stages] > 1; wide->knob[KNOB_stages]--)
         if (!kernel_layout(k, wide, &y, a)) return true;
@@ -611,6 +704,10 @@ int64_t matrix_tiles(const struct kernel *k, const struct layout *y, enum axis x
     return round_up(x == AXIS_M ? p->a.rows : p->b.rows, each) / each;
 }
 
+int64_t matrix_all_tiles(const struct kernel *k, const struct layout *y) {
+    return matrix_tiles(k, y, AXIS_Z) * matrix_tiles(k, y, AXIS_M) * matrix_tiles(k, y, AXIS_N);
+}
+
 struct step_range matrix_steps(const struct kernel *k, const struct layout *y, int depth, int64_t z,
                                int64_t m, int64_t n) {
     int64_t rows = matrix_tile_size(y, AXIS_M), columns = matrix_tile_size(y, AXIS_N);
@@ -619,11 +716,21 @@ struct step_range matrix_steps(const struct kernel *k, const struct layout *y, i
     return (struct step_range){first, (r.end + depth - 1) / depth - first};
 }
 
+/* Of an H100's groups of multiprocessors some have 16, some 18: a cluster of four leaves two of 18.
+ * Were it one less that has room at a time, it would come when others have ended: those that wait
+ * for each other begin together. */
+int64_t matrix_clusters(const struct kernel *k, const struct layout *y) {
+    enum { OF_FOUR = 97 }; /* per cent */
+    int64_t units = (int64_t)k->limits->units * OF_FOUR / 100;
+    if (y->cluster != 4) units = layout_units(k, y);
+    int64_t clusters = units * y->product->resident / y->cluster;
+    return clusters ? clusters : 1;
+}
+
 int64_t matrix_blocks(const struct kernel *k, const struct layout *y) {
-    int64_t tiles =
-        matrix_tiles(k, y, AXIS_Z) * matrix_tiles(k, y, AXIS_M) * matrix_tiles(k, y, AXIS_N);
-    tiles *= y->product->parts;
-    int64_t resident = (int64_t)k->limits->units * y->product->resident / y->cluster;
-    if (y->product->sharing > 1) resident -= resident % y->product->sharing;
+    const struct product *p = y->product;
+    int64_t tiles = p->whole + (matrix_all_tiles(k, y) - p->whole) * p->parts;
+    int64_t resident = matrix_clusters(k, y);
+    if (p->sharing > 1) resident -= resident % p->sharing;
     return (tiles < resident ? tiles : resident) * y->cluster;
 }

@@ -5,7 +5,8 @@
  *     a[m, k] f32                     tiles of p0, of which threads make three planes of bf16,
  *                                     which add up to a
  *     b[n, k] f32                     an image of three planes; mma=2: as a
- *     a[m, k] f8, to f32              an image of a in bf16, which has all of f8
+ *     a[m, k] f8                      tiles of p0; where there are no units for it, or sums are to
+ *                                     be f32's own: an image of a in bf16, which has all of f8
  *     a[m, k] f32, in tf32            tiles of p0, which are rounded on their way
  *     a[m, k] i8, to i32              tiles of p0
  *     a[k, m] f32, in tf32            mma=1: tiles of p0, which threads read into registers
@@ -49,9 +50,26 @@ static enum dtype byte_of(const struct kernel *k, value_id v) {
     return widens(k, x) ? byte_of(k, x->args[0]) : DT_COUNT;
 }
 
+/* The float8 that a factor is, widened; DT_COUNT: it is none. */
+static enum dtype float8_of(const struct kernel *k, value_id v) {
+    const struct value_node *x = &k->values.at[v];
+    if (dtype_is_float8(x->dtype)) return x->dtype;
+    bool widened = x->kind == INST_CAST && dtype_is_float(x->dtype) &&
+                   dtype_holds(x->dtype, k->values.at[x->args[0]].dtype);
+    return widened ? float8_of(k, x->args[0]) : DT_COUNT;
+}
+
+/* Those that matrix units multiply as they are: integers, and float8 where its sums are asked for,
+ * and there are units for it. */
+static enum dtype unit_byte(const struct kernel *k, value_id v) {
+    enum { ADA = 89 };
+    if (k->values.at[k->dot].dtype == DT_I32) return byte_of(k, v);
+    bool has = k->precision == PRECISION_F8 && k->limits->sm >= ADA;
+    return has ? float8_of(k, v) : DT_COUNT;
+}
+
 bool product_is_of_bytes(const struct kernel *k) {
-    return k->values.at[k->dot].dtype == DT_I32 && byte_of(k, k->dot_a) != DT_COUNT &&
-           byte_of(k, k->dot_b) != DT_COUNT;
+    return unit_byte(k, k->dot_a) != DT_COUNT && unit_byte(k, k->dot_b) != DT_COUNT;
 }
 
 /* A read of elements that are what the product multiplies, of 8 or 16 bits or f32; NO_VALUE if v is
@@ -65,7 +83,7 @@ static value_id plain_load(const struct kernel *k, value_id v) {
     if (widens(k, x)) return plain_load(k, x->args[0]);
     if (x->kind != INST_LOAD) return NO_VALUE;
     enum dtype t = k->schedule->loops->buffers.at[x->buffer].meta.dtype;
-    bool has_units = t == DT_BF16 || t == DT_F16 || t == DT_F32 || is_byte(t);
+    bool has_units = t == DT_BF16 || t == DT_F16 || t == DT_F32 || is_byte(t) || dtype_is_float8(t);
     return t == x->dtype && has_units ? v : NO_VALUE;
 }
 
@@ -77,6 +95,7 @@ static int64_t round_to_lines(int64_t n, int bytes) {
 /* Has bf16 all that it may be, as it is read? */
 static bool fits_bf16(const struct kernel *k, value_id v) {
     const struct value_node *x = &k->values.at[v];
+    if (dtype_is_float8(x->dtype)) return true;
     if (x->kind == INST_CAST)
         return dtype_holds(x->dtype, k->values.at[x->args[0]].dtype) && fits_bf16(k, x->args[0]);
     return x->kind == INST_LOAD && dtype_holds(DT_BF16, x->dtype) &&
@@ -183,6 +202,14 @@ static void set_image(struct operand *o, int64_t pitch) {
     o->bytes = round_up(o->plane * o->planes * dtype_bytes(o->dtype), 1024);
 }
 
+static void set_paired(struct operand *o) {
+    o->paired = true;
+    o->pitch = o->depth * o->planes;
+    o->batch = o->pitch * o->rows;
+    o->plane = PAIRED_DEPTH;
+    o->bytes = round_up(o->batch * o->batches * dtype_bytes(o->dtype), 1024);
+}
+
 /* Elements from a line of an image to the next. */
 static int64_t image_pitch(int64_t width, int bytes) {
     int64_t whole = round_up(width, LINE / bytes);
@@ -210,10 +237,12 @@ static void set_flat_map(struct tensor_map *m, const struct operand *o) {
 struct tensor_map operand_map(const struct operand *o, int line, int lines) {
     int64_t bytes = dtype_bytes(o->stored);
     int64_t width = o->along ? o->rows : o->depth, all = o->along ? o->depth : o->rows;
+    int planes = o->paired ? 1 : o->planes;
+    if (o->paired) width *= o->planes;
     struct tensor_map m = {.dtype = o->stored,
                            .tf32 = o->dtype == DT_F32 && o->load != NO_VALUE,
                            .rank = 3,
-                           .size = {width, all, o->batches * o->planes},
+                           .size = {width, all, o->batches * planes},
                            .stride = {bytes, o->pitch * bytes, o->batch * bytes},
                            .box = {(int)(line / bytes), lines, 1},
                            .swizzle = line};
@@ -390,14 +419,16 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     value_id load = plain_load(k, factor);
     enum dtype sums = k->values.at[k->dot].dtype;
     bool wide = sums == DT_F32, tf32 = is_tf32(k), by_warp = p->by_warp;
-    bool deep = tf32 || sums == DT_I32; /* its lines run along the depth, whatever memory does */
+    bool reads = !by_warp && !p->tensor; /* may its threads read the left factor? */
+    bool bytes = product_is_of_bytes(k);
+    bool deep = tf32 || bytes; /* its lines run along the depth, whatever memory does */
     enum dtype of_planes = p->pairs ? DT_F16 : DT_BF16;
     struct operand o = {.factor = factor,
                         .load = load,
                         .axis = axis,
-                        .dtype = wide && !tf32    ? of_planes
-                                 : sums == DT_I32 ? byte_of(k, factor)
-                                                  : sums,
+                        .dtype = bytes           ? unit_byte(k, factor)
+                                 : wide && !tf32 ? of_planes
+                                                 : sums,
                         .planes = 1,
                         .piece = PIECE,
                         .rows = kernel_size(k, axis),
@@ -405,11 +436,11 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
                         .batches = batched ? kernel_size(k, AXIS_Z) : 1};
     o.stored = o.dtype;
     bool is_exact = load != NO_VALUE && k->values.at[load].dtype == o.dtype;
-    bool is_one_plane = is_exact || (!p->pairs && fits_bf16(k, factor));
+    bool is_one_plane = is_exact || bytes || (!p->pairs && fits_bf16(k, factor));
     if (wide && !is_one_plane && !tf32) o.planes = p->pairs ? 2 : 3;
     bool fixed = axis == AXIS_M ? k->a_fixed : k->b_fixed; /* packed in no call's time */
     if (is_exact && is_matrix(k, load, &o)) {
-        o.in_registers = tf32 && o.along && axis == AXIS_M && !by_warp && !fixed;
+        o.in_registers = tf32 && o.along && axis == AXIS_M && reads && !fixed;
         if (!(deep && o.along) || o.in_registers) return o;
     }
     struct operand pieces = o;
@@ -419,7 +450,7 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     o.stored = DT_F32;
     int64_t others = kernel_size(k, axis == AXIS_M ? AXIS_N : AXIS_M);
     bool is_f32 = load != NO_VALUE && k->values.at[load].dtype == DT_F32;
-    o.in_registers = o.planes == 3 && !by_warp && axis == AXIS_M && is_f32 && !p->crowded &&
+    o.in_registers = o.planes == 3 && reads && axis == AXIS_M && is_f32 && !p->crowded &&
                      (!fixed || others <= FEW) && is_matrix(k, load, &o) &&
                      operand_line(&o, tile, depth) == LINE;
     if (o.in_registers) return o;
@@ -431,6 +462,7 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     o.along = o.across && !deep;
     o.across &= deep;
     set_image(&o, image_pitch(o.along ? o.rows : o.depth, dtype_bytes(o.dtype)));
+    if (p->pairs && depth == PAIRED_DEPTH && !o.along) set_paired(&o);
     return o;
 }
 
@@ -607,11 +639,77 @@ static bool is_linear_in_depth(const struct kernel *k, value_id v) {
     return x->kind == INST_LOAD && index_stride(k, x->index, AXIS_R) >= 0;
 }
 
+ex operand_in_run(const struct kernel *k, ex e, int i) {
+    struct exprs *p = k->ex;
+    ex from = k->axis[AXIS_R], to = ex_add(p, ex_mul(p, k->run, ex_const(p, RUN)), ex_const(p, i));
+    return ex_subst(p, e, &from, &to, 1);
+}
+
+/* Does the load's guard hold at element i of a run, as far as that depends on the depth? -1: who
+ * knows. */
+static int guard_in_run(const struct kernel *k, const struct value_node *x, int i) {
+    const struct value_node *g = x->guarded ? &k->values.at[x->args[0]] : NULL;
+    int64_t holds;
+    if (!g || !(g->mask & MASK_R)) return true;
+    if (g->kind != INST_INDEX || !ex_is_const(k->ex, operand_in_run(k, g->index, i), &holds))
+        return -1;
+    return holds != 0;
+}
+
+bool operand_run(const struct kernel *k, const struct value_node *x, struct run *out) {
+    int64_t least = 0, most = 0, at[RUN];
+    ex base = EX_NONE;
+    if (!k->run) return false;
+    for (int a = x->guarded; a < x->n_args; a++)
+        if (k->values.at[x->args[a]].mask & MASK_R) return false;
+    for (int i = 0; i < RUN; i++) {
+        int holds = guard_in_run(k, x, i);
+        ex index = operand_in_run(k, x->index, i);
+        if (holds < 0) return false;
+        out->at[i] = holds - 1;
+        if (!holds) continue;
+        if (base == EX_NONE) base = index;
+        if (!ex_is_const(k->ex, ex_sub(k->ex, index, base), &at[i])) return false;
+        if (at[i] < least) least = at[i];
+        if (at[i] > most) most = at[i];
+    }
+    if (base == EX_NONE || most - least >= RUN) return false;
+    out->width = (int)(most - least) + 1;
+    out->first = ex_add(k->ex, base, ex_const(k->ex, least));
+    for (int i = 0; i < RUN; i++)
+        if (!out->at[i]) out->at[i] = (int)(at[i] - least);
+    return !(out->width & (out->width - 1)) && ex_divides(k->ex, out->width, out->first);
+}
+
+/* Do rows lie apart, and along the depth what is read in vectors? */
+static bool is_made_of_runs(const struct kernel *k, const struct operand *o, int depth) {
+    enum { MOST_APART = 4 };
+    const bool *needed = kernel_parts(k, o->factor);
+    bool apart = false;
+    struct run run;
+    if (o->planes > 1 || dtype_bytes(o->dtype) != 2 || depth % RUN) return false;
+    for (value_id v = 0; v <= o->factor; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (!needed[v] || x->kind != INST_LOAD || !(x->mask & MASK_R)) continue;
+        if (!operand_run(k, x, &run)) return false;
+        int64_t step = load_first_step(k, x, o->axis);
+        apart |= step < 0 || step > MOST_APART;
+    }
+    return apart;
+}
+
 struct making operand_making(const struct kernel *k, const struct operand *o, int rows, int depth) {
     enum { GROUP = 128, EACH = 8 };
     struct making m = {.rows = rows > GROUP ? rows / GROUP : 1,
                        .parts = rows < GROUP ? GROUP / rows : 1};
     const bool *needed = kernel_parts(k, o->factor);
+    m.along = is_made_of_runs(k, o, depth);
+    if (m.along) {
+        m.parts = depth / RUN;
+        m.rows = rows * m.parts / GROUP;
+        m.pieces = RUN / EACH;
+        return m;
+    }
     m.pieces = depth / EACH / m.parts;
     for (value_id v = 0; v <= o->factor; v++)
         if (needed[v] && !is_linear_in_depth(k, v)) m.unrolled = true;
@@ -621,11 +719,20 @@ struct making operand_making(const struct kernel *k, const struct operand *o, in
 /* Neighbouring rows have to be neighbours in memory, or nearly. */
 const char *operand_unmakeable(const struct kernel *k, const struct operand *o, int rows, int depth,
                                struct arena *a) {
-    enum { MOST_APART = 4, MOST_DEPTH = 384, LEAST_ROWS = 32, MOST_ROWS = 256, EACH = 8 };
+    enum {
+        MOST_APART = 4,
+        MOST_DEPTH = 384,
+        LEAST_ROWS = 32,
+        MOST_ROWS = 256,
+        EACH = 8,
+        THREADS = 128
+    };
     const bool *needed = kernel_parts(k, o->factor);
-    if (rows < LEAST_ROWS || rows > MOST_ROWS || rows & (rows - 1))
-        return arena_printf(a, "tiles of %d rows are not made", rows);
     struct making m = operand_making(k, o, rows, depth);
+    bool shared = m.along ? rows * m.parts % THREADS == 0 : !(rows & (rows - 1));
+    if (rows < LEAST_ROWS || rows > MOST_ROWS || !shared)
+        return arena_printf(a, "tiles of %d rows are not made", rows);
+    if (m.along) return NULL;
     if (depth / EACH % m.parts) return "threads cannot share a row of tiles that are made";
     if (m.unrolled && o->depth > MOST_DEPTH)
         return arena_printf(a, "tiles of a depth of %lld are not made; %d is the limit",
@@ -664,7 +771,7 @@ int64_t operand_row(const struct kernel *k, const struct operand *o, int64_t row
 }
 
 int operand_line(const struct operand *o, int rows, int depth) {
-    if (o->line) return o->line;
+    if (o->line || o->paired) return o->line ? o->line : LINE;
     int bytes = (o->along ? rows : depth) * dtype_bytes(o->stored);
     return !(bytes % 128) ? 128 : !(bytes % 64) ? 64 : !(bytes % 32) ? 32 : 0;
 }

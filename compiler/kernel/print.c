@@ -264,6 +264,8 @@ void block_print(struct buf *b, const struct block *p) {
     buf_printf(b, "\ngrid %lld blocks of %d threads, %d bytes shared", (long long)p->grid,
                y->threads, y->smem);
     if (y->split > 1) buf_printf(b, ", split %d", y->split);
+    if (p->config.knob[KNOB_tail])
+        buf_printf(b, " from tile %lld on", (long long)y->product->whole);
     if (y->last_block) buf_puts(b, ", finished by the last block");
     if (y->cluster > 1)
         buf_printf(b, y->apart ? ", %d for each row" : ", clusters of %d", y->cluster);
@@ -278,7 +280,7 @@ void block_print(struct buf *b, const struct block *p) {
         if (y->product->by_warp)
             buf_printf(b, "warp %dx%d\n", y->product->warp_rows, y->product->warp_columns);
         else
-            buf_printf(b, "%d warpgroups\n", y->product->warpgroups);
+            buf_printf(b, "%d warpgroups\n", product_groups(y->product));
         buf_printf(b, "v%u += dot(v%u, v%u) over r\n", k->dot, k->dot_a, k->dot_b);
     } else if (y->chained) {
         buf_printf(b, "tile m=%d n=%d, warp %d, %d columns\n", y->bx, y->br, y->chained->warp_rows,

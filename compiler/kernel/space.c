@@ -363,6 +363,29 @@ static void propose_staged(struct space *s, struct config c, int stages) {
     if (c.knob[KNOB_stages] > 1) propose(s, c);
 }
 
+/* Where the last round of tiles would leave many multiprocessors idle: these, or of few rounds the
+ * last two, in as many parts as then are done soonest. */
+static void propose_tail(struct space *s, struct config c, int stages) {
+    enum { MOST_PARTS = 8 };
+    const double WORTH = 0.06; /* of all rounds: parts have to be added up */
+    struct layout y;
+    c.knob[KNOB_stages] = stages;
+    while (c.knob[KNOB_stages] > 1 && kernel_layout(s->k, &c, &y, s->arena)) c.knob[KNOB_stages]--;
+    if (c.knob[KNOB_stages] < 2) return;
+    int64_t tiles = matrix_all_tiles(s->k, &y), at_once = matrix_clusters(s->k, &y), best = 0;
+    double least = (double)ceil_div(tiles, at_once) * (1 - WORTH);
+    for (int64_t rounds = tiles / at_once; rounds > 0 && rounds >= tiles / at_once - 1; rounds--)
+        for (int parts = 2; parts <= MOST_PARTS; parts++) {
+            int64_t cut = tiles - rounds * at_once;
+            double all = (double)rounds + (double)ceil_div(cut * parts, at_once) / parts;
+            if (all >= least || !cut) continue;
+            least = all, best = cut;
+            c.knob[KNOB_split] = parts;
+        }
+    c.knob[KNOB_tail] = (int32_t)best;
+    if (best) propose(s, c);
+}
+
 /* In bands of two heights; where there are fewer tiles than multiprocessors, in parts of the depth
  * that fill these once or twice. */
 static void propose_tile(struct space *s, struct config c, int stages) {
@@ -374,6 +397,7 @@ static void propose_tile(struct space *s, struct config c, int stages) {
     c.knob[KNOB_band] = 16;
     if (tiles > k->limits->units) propose_staged(s, c, stages);
     c.knob[KNOB_band] = 0;
+    if (tiles > k->limits->units && c.knob[KNOB_mma] == 1) propose_tail(s, c, stages);
     for (int waves = 1; waves <= 2; waves++) {
         c.knob[KNOB_split] = (int32_t)(waves * k->limits->units / tiles);
         if (c.knob[KNOB_split] > 1) propose_staged(s, c, stages);
@@ -423,6 +447,8 @@ static void propose_mma(struct space *s) {
             }
             c.knob[KNOB_pairs] = 1;
             if (may_make_planes(s->k)) propose_windows(s, c, MOST_STAGES);
+            c.knob[KNOB_k] = PAIRED_DEPTH;
+            if (may_make_planes(s->k)) propose_tile(s, c, MOST_STAGES);
         }
     /* Two blocks a multiprocessor, of tiles that leave room for two. */
     static const int halves[][2] = {{64, 192}, {64, 128}, {64, 96}, {64, 80}, {64, 64}, {128, 64}};

@@ -597,6 +597,7 @@ struct loops *loops_lower(const struct graph *g, struct arena *a, struct diag *d
     w.epoch = 2 * l->steps.n;
     for (uint32_t i = 0; i < g->outputs.n; i++) lower_output(&w, (int)i, g->outputs.at[i]);
     drop_unread(l);
+    loops_one_term(l);
     loops_trim(l);
     return d->status == WS_OK ? l : NULL;
 }

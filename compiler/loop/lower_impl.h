@@ -78,6 +78,8 @@ static inline bool is_one(struct exprs *p, ex e) {
     return ex_is_const(p, e, &v) && v == 1;
 }
 
+/* one_term.c: sums of products of which one is other than 0. */
+void loops_one_term(struct loops *l);
 /* trim.c: what is read of a tensor is a slice: that is all that is computed. */
 void loops_trim(struct loops *l);
 

@@ -72,7 +72,8 @@ static void lower_matmul(struct lowering *w, node_id id) {
     inst_id b = read_factor(w, &n, x->args[1].node, bi, t);
     add_products(w, &n, t, a, b);
     n.matmul = n.n_reduce > 0;
-    if (n.matmul && t == DT_F32) n.precision = w->g->products;
+    if (n.matmul && t == DT_F32)
+        n.precision = x->op == OP_MM_FLOAT8 ? PRECISION_F8 : w->g->products;
     end_nest(w, &n, id);
 }
 

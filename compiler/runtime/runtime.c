@@ -29,6 +29,27 @@ enum ws_status toolchain_open_isolated(enum device_kind kind, const char *arch,
     return d->status;
 }
 
+/* What it needs of the disk is the same for all architectures. */
+static void *open_once(void *arg) {
+    const struct toolchain_warming *w = arg;
+    struct arena *a = arena_new();
+    struct diag d = diag_new(a);
+    struct toolchain *t;
+    toolchain_open(DEVICE_CUDA, "sm_90", &w->env, a, &d, &t);
+    arena_free(a);
+    return NULL;
+}
+
+void toolchain_warm(struct toolchain_warming *w, const struct env *env) {
+    *w = (struct toolchain_warming){.env = *env};
+    w->running = pthread_create(&w->thread, NULL, open_once, w) == 0;
+}
+
+void toolchain_warmed(struct toolchain_warming *w) {
+    if (w->running) pthread_join(w->thread, NULL);
+    w->running = false;
+}
+
 void toolchain_close(struct toolchain *t) {
     if (t->ops->close) t->ops->close(t);
 }

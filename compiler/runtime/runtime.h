@@ -9,6 +9,8 @@
 #ifndef WS_RUNTIME_H
 #define WS_RUNTIME_H
 
+#include <pthread.h>
+
 #include "base/base.h"
 
 /* ---- toolchain ------------------------------------------------------------------------------- */
@@ -38,6 +40,15 @@ enum ws_status toolchain_open_isolated(enum device_kind kind, const char *arch,
                                        const struct env *env, struct arena *a, struct diag *d,
                                        struct toolchain **out);
 void toolchain_close(struct toolchain *t);
+/* NVRTC, if it is there, is read from the disk and has compiled a line beside what follows: it is a
+ * hundred megabytes. In a process that has just begun, while a driver wakes up. */
+struct toolchain_warming {
+    struct env env;
+    pthread_t thread;
+    bool running;
+};
+void toolchain_warm(struct toolchain_warming *w, const struct env *env);
+void toolchain_warmed(struct toolchain_warming *w); /* waits for it */
 /* Compilers that are processes of their own are ended, and what they were to compile is refused as
  * "interrupted", soon after stopped() says yes. */
 void toolchain_stop_when(struct toolchain *t, bool (*stopped)(void));

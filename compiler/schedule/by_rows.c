@@ -463,7 +463,7 @@ static double bytes_moved(const struct schedule *s, const struct device_limits *
 static double cost_of(const struct loops *l, const struct device_limits *limits) {
     struct arena *a = arena_new();
     struct schedule *s = fuse_nests(copy_loops(l, a), limits, FUSING_ALL, a);
-    schedule_recompute(s);
+    schedule_recompute(s, limits);
     double cost = bytes_moved(s, limits);
     arena_free(a);
     return cost;
@@ -478,6 +478,6 @@ void schedule_by_rows(struct loops *l, const struct device_limits *limits) {
 double schedule_bytes(struct loops *l, const struct device_limits *limits) {
     if (l->nests.n > MAX_COMPARED) return INFINITY;
     struct schedule *s = schedule_fuse(l, limits, FUSING_ALL, l->arena);
-    schedule_recompute(s);
+    schedule_recompute(s, limits);
     return bytes_moved(s, limits);
 }

@@ -14,8 +14,16 @@
  * is known. The reader gets copies of the nests as inlined members; a kernel whose values are then
  * wanted by nobody goes.
  *
- * What is made of positions alone, as masks are, is made again behind a product as well, once for
- * each of its elements.
+ * A product's kernel makes what it reads behind the product, once for each of its elements; what
+ * puts a product into another order is stored in that order, and not made again.
+ *
+ * A product's factor would be made again for every tile that wants it. Of a product with few rows,
+ * or columns, it is wanted by one tile, and what it takes is to read it:
+ *
+ *   kernel 0: w = bf16(q) * scale                    reads q: i8, scale; writes w
+ *   kernel 1: y = x @ w.T, of 16 rows                reads x, w; writes y
+ * ->
+ *   kernel 0: y = x @ (bf16(q) * scale).T            reads x, q, scale; writes y
  *
  * Needs: groups (fuse.c). Breaks: nothing; nests and buffers are added behind the others. */
 #include "graph/traits.h"
@@ -30,6 +38,8 @@ enum {
     WORK_OF_BYTE = 8,     /* additions in the time that a byte takes, with some distance */
     SMALL = 16,           /* times smaller than what is made of it */
     MAX_CLONES = 1 << 12, /* of a program: it must stay a small one */
+    FEW = 128,            /* rows of a product that one tile has */
+    LEAST = 1 << 13,      /* bytes of a factor */
 };
 
 struct readers {
@@ -39,6 +49,7 @@ struct readers {
 struct recompute {
     struct schedule *s;
     struct loops *l;
+    const struct device_limits *limits;
     VEC(struct readers) readers; /* per buffer */
     uint32_t clones, room;       /* nests and buffers that the schedule's lists have room for */
     uint32_t *seen, sight;       /* per buffer: of which look it was last met */
@@ -130,6 +141,25 @@ static void add_leaf(const struct recompute *r, buffer_id x, struct chain *c) {
     vec_push(r->s->arena, &c->leaves, x);
 }
 
+/* Does it put what another nest makes into another order, and nothing else? It is there to be
+ * stored (graph/channels_last.c). */
+static bool only_reorders(const struct recompute *r, const struct nest *n) {
+    const struct inst *x = n->insts.at;
+    bool alone = n->insts.n == 1 || (n->insts.n == 2 && x[1].kind == INST_CAST && !x[1].rounds &&
+                                     x[1].dtype == x[0].dtype);
+    if (!alone || x->kind != INST_LOAD || x->guarded || r->s->writer[x->buffer] == NO_NEST)
+        return false;
+    int last = -1;
+    bool ordered = true;
+    for (int d = 0; d < x->n_index; d++)
+        for (int k = 0; k < n->n_axes; k++) {
+            if (x->index[d] != n->axes[k]) continue;
+            ordered &= k > last;
+            last = k;
+        }
+    return !ordered;
+}
+
 static void collect(const struct recompute *r, buffer_id b, struct chain *c) {
     uint32_t w = r->s->writer[b];
     for (int k = 0; k < c->n; k++)
@@ -143,7 +173,8 @@ static void collect(const struct recompute *r, buffer_id b, struct chain *c) {
         buffer_id x = n->insts.at[i].buffer;
         if (n->insts.at[i].kind != INST_LOAD) continue;
         const struct nest *from = writer_of(r, x);
-        if (!from || in_memory(r, x) || nest_work(from) < 0 || is_small(r, x, b)) {
+        if (!from || in_memory(r, x) || nest_work(from) < 0 || is_small(r, x, b) ||
+            only_reorders(r, from)) {
             add_leaf(r, x, c);
             c->possible &= !from || in_memory(r, x) || !is_inlined(r, x);
         } else
@@ -157,9 +188,17 @@ static int meet(struct recompute *r, buffer_id x) {
     return !seen;
 }
 
+/* What of a leaf is read for so many elements: of a table that is looked up no more than these. */
+static int64_t leaf_bytes(const struct recompute *r, buffer_id x, int64_t elements) {
+    int64_t all = buffer_bytes(r->l, x),
+            most = elements * dtype_bytes(r->l->buffers.at[x].meta.dtype);
+    return all < most ? all : most;
+}
+
 /* Buffers that group g would take; *more: bytes of the leaves among them that it does not take now.
  */
-static int buffers_with(struct recompute *r, uint32_t g, const struct chain *c, int64_t *more) {
+static int buffers_with(struct recompute *r, uint32_t g, const struct chain *c, int64_t elements,
+                        int64_t *more) {
     const struct group *G = &r->s->groups.at[g];
     int n = 0;
     r->sight++;
@@ -172,21 +211,45 @@ static int buffers_with(struct recompute *r, uint32_t g, const struct chain *c, 
     for (uint32_t i = 0; i < c->leaves.n; i++) {
         if (!meet(r, c->leaves.at[i])) continue;
         n++;
-        *more += buffer_bytes(r->l, c->leaves.at[i]);
+        *more += leaf_bytes(r, c->leaves.at[i], elements);
     }
     return n;
 }
 
-/* Does a product's kernel read b behind the product, where each element is made once, and may b be
- * made of positions alone, as masks are? A factor would be made for every tile. */
-static bool only_epilogue_reads(const struct recompute *r, const struct group *G, buffer_id b,
-                                const struct chain *c) {
-    for (uint32_t m = 0; m < G->members.n; m++) {
-        const struct nest *n = &r->l->nests.at[G->members.at[m].nest];
-        for (uint32_t i = 0; i < n->insts.n && n->matmul; i++)
-            if (n->insts.at[i].kind == INST_LOAD && n->insts.at[i].buffer == b) return false;
+/* How often does the product want each element of what it reads so: rows of the other factor. */
+static int64_t times_read(const struct recompute *r, const struct nest *n, const struct inst *x) {
+    int64_t times = 1;
+    for (int k = 0; k < n->n_axes; k++) {
+        bool used = false;
+        for (int d = 0; d < x->n_index; d++) used |= ex_uses(r->l->ex, x->index[d], n->axes[k]);
+        if (!used) times *= axes_numel(r->l, &n->axes[k], 1);
     }
-    return !c->leaves.n;
+    return times;
+}
+
+/* May a product's kernel make b again? Behind the product each element is made once, if there is
+ * room for the chain. A large factor of 16 bits may be made of what is in memory if one tile wants
+ * it. */
+static bool product_may_make(const struct recompute *r, const struct group *G, buffer_id b,
+                             const struct chain *c, bool *factor) {
+    const struct meta *m = &r->l->buffers.at[b].meta;
+    bool of_16 = dtype_is_float(m->dtype) && dtype_bytes(m->dtype) == 2, behind = false;
+    bool large = r->limits->kind == DEVICE_CUDA && of_16 && buffer_bytes(r->l, b) >= LEAST;
+    int size = 0;
+    *factor = false;
+    for (uint32_t k = 0; k < G->members.n; k++) {
+        const struct nest *n = &r->l->nests.at[G->members.at[k].nest];
+        if (!n->matmul) size += nest_size(n);
+        for (uint32_t i = 0; i < n->insts.n; i++) {
+            const struct inst *x = &n->insts.at[i];
+            if (x->kind != INST_LOAD || x->buffer != b) continue;
+            if (n->matmul && (!large || times_read(r, n, x) > FEW)) return false;
+            *factor |= n->matmul;
+            behind |= !n->matmul;
+        }
+    }
+    for (int k = 0; k < c->n; k++) size += nest_size(&r->l->nests.at[c->nests[k]]);
+    return !behind || size <= GROUP_MAX_EPILOGUE;
 }
 
 /* Bytes saved by making b again in each kernel that reads it; 0 if one of them cannot, or if it is
@@ -194,20 +257,23 @@ static bool only_epilogue_reads(const struct recompute *r, const struct group *G
 static int64_t saving(struct recompute *r, buffer_id b, const struct chain *c) {
     uint32_t home = r->s->group_of[r->s->writer[b]];
     const struct readers *by = &r->readers.at[b];
-    int64_t size = buffer_bytes(r->l, b), saved = size, work = 0;
+    int64_t size = buffer_bytes(r->l, b), work = 0;
+    int64_t elements = size / dtype_bytes(r->l->buffers.at[b].meta.dtype);
+    int64_t saved = r->s->fixed[b] ? 0 : size; /* what is made at load is written in no call */
     for (uint32_t i = 0; i < c->leaves.n; i++)
         if (!in_memory(r, c->leaves.at[i])) saved -= buffer_bytes(r->l, c->leaves.at[i]);
     for (uint32_t i = 0; i < by->groups.n; i++) {
         uint32_t g = by->groups.at[i];
         const struct group *G = &r->s->groups.at[g];
         if (g == home) continue;
-        if (G->matmul && !only_epilogue_reads(r, G, b, c)) return 0;
+        bool factor = false;
+        if (G->matmul && !product_may_make(r, G, b, c, &factor)) return 0;
         if (G->members.n + (uint32_t)c->n > GROUP_MAX_NESTS) return 0;
         int64_t more = 0;
-        if (buffers_with(r, g, c, &more) > GROUP_MAX_BUFFERS) return 0;
+        if (buffers_with(r, g, c, elements, &more) > GROUP_MAX_BUFFERS) return 0;
         saved += size - more;
         int64_t depth = G->matmul ? 1 : axes_numel(r->l, G->r, G->n_r);
-        work += c->work * axes_numel(r->l, G->x, G->n_x) * depth;
+        work += c->work * (factor ? elements : axes_numel(r->l, G->x, G->n_x) * depth);
     }
     return saved > 0 && work / WORK_OF_BYTE <= saved ? saved : 0;
 }
@@ -403,8 +469,8 @@ static bool in_same_steps(const struct recompute *r, uint32_t nest, uint32_t gro
     return n[nest].epoch == n[r->s->groups.at[group].members.at[0].nest].epoch;
 }
 
-void schedule_recompute(struct schedule *s) {
-    struct recompute r = {.s = s, .l = s->loops};
+void schedule_recompute(struct schedule *s, const struct device_limits *limits) {
+    struct recompute r = {.s = s, .l = s->loops, .limits = limits};
     uint32_t n = s->loops->nests.n;
     find_readers(&r);
     r.seen = NEW_ARRAY(s->arena, uint32_t, s->loops->buffers.n);

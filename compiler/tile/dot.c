@@ -20,12 +20,16 @@ static void put(struct tile_program *t, enum tile_op op, int ring, int n) {
 }
 
 int ring_line_elements(const struct tile_ring *r) {
-    return r->line / dtype_bytes(r->operand->stored);
+    return r->line / dtype_bytes(r->operand->stored) / (r->operand->paired ? r->planes : 1);
 }
 int ring_boxes(const struct tile_ring *r) {
     return (r->operand->along ? r->rows : r->depth) / ring_line_elements(r);
 }
 int ring_box_lines(const struct tile_ring *r) { return r->operand->along ? r->depth : r->rows; }
+int ring_box_sharers(const struct tile_ring *r) {
+    int boxes = ring_boxes(r);
+    return !r->operand->along ? r->blocks : r->blocks > boxes ? r->blocks / boxes : 1;
+}
 
 bool tile_step_is_short(const struct tile_program *t, int64_t i) {
     const struct short_steps *s = &t->product->shorts;
@@ -91,9 +95,19 @@ int64_t tile_turns(const struct tile_program *t) {
 }
 
 int64_t tile_all(const struct tile_program *t) {
-    const struct kernel *k = t->block->kernel;
-    const struct layout *y = &t->block->layout;
-    return matrix_tiles(k, y, AXIS_Z) * matrix_tiles(k, y, AXIS_M) * matrix_tiles(k, y, AXIS_N);
+    return matrix_all_tiles(t->block->kernel, &t->block->layout);
+}
+
+int64_t tile_draws(const struct tile_program *t) {
+    const struct product *p = t->product;
+    return p->whole + (tile_all(t) - p->whole) * p->parts;
+}
+
+struct tile_drawn tile_drawn(const struct tile_program *t, int64_t i) {
+    const struct product *p = t->product;
+    if (i < p->whole) return (struct tile_drawn){i, 0, 1};
+    i -= p->whole;
+    return (struct tile_drawn){p->whole + i / p->parts, (int)(i % p->parts), p->parts};
 }
 
 void tile_place(const struct tile_program *t, int64_t i, int64_t *z, int64_t *m, int64_t *n) {
@@ -213,7 +227,7 @@ static void place_rings(struct tile_program *t) {
         r->offset = t->barriers;
         t->barriers += r->stage * r->stages;
     }
-    t->exchange = t->barriers + (t->product->by_warp ? 0 : 2 * stages * 8);
+    t->exchange = t->barriers + product_barrier_bytes(t->product, stages);
     t->smem = t->block->layout.smem;
     int aligned = t->product->by_warp ? 0 : ALIGNMENT;
     WS_ASSERT(t->exchange + t->product->exchange + aligned <= t->smem);
@@ -233,10 +247,7 @@ int64_t tile_pack_blocks(const struct tile_program *t, int ring) {
 
 /* A part of each block's tile, and a counter for each of its warpgroups. */
 static void place_parts(struct tile_program *t) {
-    const struct kernel *k = t->block->kernel;
-    const struct layout *y = &t->block->layout;
-    int64_t tiles = matrix_tiles(k, y, AXIS_Z) * matrix_tiles(k, y, AXIS_M) * y->cluster *
-                    matrix_tiles(k, y, AXIS_N);
+    int64_t tiles = (tile_all(t) - t->product->whole) * t->block->layout.cluster;
     t->workspace += tiles * t->product->parts * tile_part_floats(t) * 4;
     t->tickets = tiles * t->product->warpgroups * 4;
 }

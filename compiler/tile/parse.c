@@ -143,7 +143,10 @@ static bool read_code(struct reader *r, bool more) {
         if (!read_inst(r, &x)) return false;
         open += tile_op_opens(x.op) - (x.op == TILE_END);
         if (open < 0) return REFUSE(r, "nothing is open that this would end");
-        if (x.op == TILE_ROLE && !t->copiers) t->copiers = x.n;
+        if (x.op == TILE_ROLE && !t->copiers)
+            t->copiers = x.n;
+        else if (x.op == TILE_ROLE && t->product->tensor && !t->issuers)
+            t->issuers = x.n;
         if (x.op == TILE_AHEAD) t->ahead = x.n;
         vec_push(t->arena, &t->code, x);
     }

@@ -109,6 +109,40 @@ static void put_multipliers(struct tile_program *t, const struct tile_inst *code
     put(t, TILE_END, 0, 0);
 }
 
+/* A region is the step's where sums are read in each, else the tile's. */
+static void put_issuers(struct tile_program *t, const struct tile_inst *code, uint32_t n) {
+    bool in_loop = false;
+    put(t, TILE_ROLE, 0, t->issuers);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct tile_inst *x = &code[i];
+        if (!is_region(x->op) && x->op != TILE_FILL && x->op != TILE_DOT) continue;
+        if (x->op == TILE_FILL) put(t, TILE_WAIT_READ, 0, 0);
+        if (x->op == TILE_DOT) put(t, TILE_WAIT_FULL, 0, 0);
+        if (x->op == TILE_END && in_loop) put(t, TILE_NEXT, 0, 0);
+        vec_push(t->arena, &t->code, *x);
+        if (x->op == TILE_DOT) put(t, TILE_RELEASE, 0, 0);
+        if (t->product->promotes ? x->op == TILE_DOT : x->op == TILE_END && in_loop)
+            put(t, TILE_OFFER, 0, 0);
+        in_loop = x->op == TILE_LOOP || (in_loop && x->op != TILE_END);
+    }
+    put(t, TILE_END, 0, 0);
+}
+
+static void put_readers(struct tile_program *t, const struct tile_inst *code, uint32_t n) {
+    bool promotes = t->product->promotes, in_loop = false;
+    put(t, TILE_ROLE, 0, t->threads - t->copiers - t->issuers);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct tile_inst *x = &code[i];
+        bool ends = x->op == TILE_END && in_loop;
+        in_loop = x->op == TILE_LOOP || (in_loop && x->op != TILE_END);
+        if (promotes ? x->op == TILE_DOT : ends) put(t, TILE_READ, 0, 0);
+        if (copies(x->op) || x->op == TILE_FILL || x->op == TILE_DOT) continue;
+        if (!promotes && (ends || in_loop)) continue; /* nothing is done in a step */
+        vec_push(t->arena, &t->code, *x);
+    }
+    put(t, TILE_END, 0, 0);
+}
+
 static void put_copies(struct tile_program *t, int ahead) {
     put(t, TILE_COPY, TILE_A, ahead);
     put(t, TILE_COPY, TILE_B, ahead);
@@ -148,6 +182,14 @@ void tile_pipeline(struct tile_program *t) {
         return;
     }
     t->copiers = WARPGROUP * (t->product->makers ? t->product->makers : 1);
+    if (t->product->tensor) { /* a warp copies; one of the others of its warpgroup issues */
+        t->copiers = t->block->kernel->limits->warp;
+        t->issuers = WARPGROUP - t->copiers;
+        put_copiers(t, code, n);
+        put_issuers(t, code, n);
+        put_readers(t, code, n);
+        return;
+    }
     put_copiers(t, code, n);
     put_multipliers(t, code, n);
 }

@@ -126,6 +126,9 @@ void tile_print_head(struct buf *b, const struct tile_program *t) {
     }
     for (int i = 0; i < RINGS; i++) put_operand(b, &t->ring[i]);
     for (int i = 0; i < RINGS; i++) put_ring(b, &t->ring[i]);
+    if (x->tensor)
+        buf_printf(b, "sums = %d of [%d m, %d n] in %d columns of tensor memory\n", x->sums_at_once,
+                   t->ring[TILE_A].rows, t->ring[TILE_B].rows, x->tensor_columns);
     if (x->n_passes > 1) {
         buf_puts(b, "passes");
         for (int i = 0; i < x->n_passes; i++) buf_printf(b, " a%d b%d", x->pass[i].a, x->pass[i].b);

@@ -2,10 +2,10 @@
  * printed.
  *
  * All blocks run side by side. Of each one agent copies, or one for each warpgroup that makes tiles
- * does, and one for each warpgroup multiplies;
- * where all copy, two do both. Who goes on, until it has to wait, is up to the seed. A copy lands,
- * and a product reads its tiles, as late as it may where the seed is odd, and at once where it is
- * even: a stage that is filled too early, or read, gives wrong numbers.
+ * does, and one for each warpgroup multiplies; where all copy, two do both, and where sums lie in
+ * tensor memory one issues and two read. Who goes on, until it has to wait, is up to the seed. A
+ * copy lands, and a product reads its tiles, as late as it may where the seed is odd, and at once
+ * where it is even: a stage that is filled too early, or read, gives wrong numbers.
  *
  * An epilogue that reduces rows is any other one's stand-in: reductions are sums, what reads them
  * subtracts the first and adds the second, and `hold` makes it the tile's own. So x becomes
@@ -25,6 +25,14 @@ struct product_at {
     bool torn;           /* the registers that it reads have been written meanwhile */
 };
 
+/* What the unit of a block does of what its one thread has issued, in that order (tensor). */
+enum deed { MULTIPLIES, RELEASES, OFFERS };
+struct issued {
+    enum deed deed;
+    int at; /* set of sums, or, RELEASES, the stage */
+    struct product_at product;
+};
+
 struct agent {
     uint32_t at, begin, end; /* instruction; of its role */
     int rank, group;         /* block of the cluster; warpgroup, below 0: it copies or makes */
@@ -39,6 +47,9 @@ struct agent {
     float *result[MOST_PHASES], *own; /* of rows; own: what `hold` found in the first */
     bool held, kept;
     int left; /* phase whose partials it left last */
+    bool issues;      /* tensor: it has products made; or reads what they come to: */
+    int set;          /* of sums, which is at hand */
+    unsigned parity;  /* of its phase */
     VEC(struct product_at) under_way;
 };
 
@@ -73,6 +84,9 @@ struct machine {
     unsigned meeting[4];
     float *shared[4][RINGS]; /* [rank]: [stage][plane][row][depth] */
     struct barrier full[4][MOST_STAGES], empty[4][MOST_STAGES];
+    float *set[4][2]; /* tensor: [rank][set of sums], and whether they are there, and are read */
+    struct barrier offered[4][2], read[4][2];
+    VEC(struct issued) issued[4];
     VEC(struct copy) copies;
     VEC(struct agent) agents;
     float *left; /* sums of parts: [tile][rank][warpgroup][element] */
@@ -90,6 +104,11 @@ static uint64_t draw(struct machine *x) {
 static const struct tile_ring *ring(const struct machine *x, int i) { return &x->t->ring[i]; }
 
 static int group_rows(const struct machine *x) { return ring(x, TILE_A)->rows / x->readers; }
+
+/* Rows of its sums. */
+static int rows_of(const struct machine *x, const struct agent *g) {
+    return g->issues ? ring(x, TILE_A)->rows : group_rows(x);
+}
 
 static float *tile_of(struct machine *x, int rank, int i, int stage, int plane) {
     const struct tile_ring *r = ring(x, i);
@@ -176,11 +195,13 @@ static int64_t tiles_along(const struct machine *x, enum axis axis) {
     return matrix_tiles(x->t->block->kernel, &x->t->block->layout, axis);
 }
 
-static int64_t all_tiles(const struct machine *x) { return tile_all(x->t) * x->t->product->parts; }
+static struct tile_drawn drawn(const struct machine *x, const struct agent *g) {
+    return tile_drawn(x->t, g->tile);
+}
 
 static void place(const struct machine *x, const struct agent *g, int64_t *z, int64_t *m,
                   int64_t *n) {
-    tile_place(x->t, g->tile / x->t->product->parts, z, m, n);
+    tile_place(x->t, drawn(x, g).tile, z, m, n);
     int64_t *shared = x->t->product->shares_a ? n : m;
     *shared = *shared * x->blocks + g->rank;
     *m *= ring(x, TILE_A)->rows;
@@ -193,7 +214,7 @@ static void place(const struct machine *x, const struct agent *g, int64_t *z, in
 static int64_t step_number(const struct machine *x, const struct agent *g, int ahead) {
     int64_t z, m, n;
     place(x, g, &z, &m, &n);
-    return tile_batch_step(x->t, z, g->first + (g->step + ahead) * x->t->product->parts);
+    return tile_batch_step(x->t, z, g->first + (g->step + ahead) * drawn(x, g).parts);
 }
 
 static struct product_at product_of(const struct machine *x, const struct agent *g, bool fresh,
@@ -261,11 +282,11 @@ static void multiply_part(struct machine *x, struct agent *g, const struct produ
         float *sums = crossed ? g->crossed : g->sums;
         const float *left =
             tile_of(x, g->rank, TILE_A, place_in_ring(a, p->stage, p->step), of->pass[q].a) +
-            g->group * group_rows(x) * a->depth;
+            g->group * rows_of(x, g) * a->depth;
         const float *right =
             tile_of(x, g->rank, TILE_B, place_in_ring(b, p->stage, p->step), of->pass[q].b);
         for (int d = from; d < end; d += INSTRUCTION)
-            for (int i = 0; i < group_rows(x); i++)
+            for (int i = 0; i < rows_of(x, g); i++)
                 for (int j = 0; j < b->rows; j++) {
                     double sum = sums[i * b->rows + j];
                     for (int k = d; k < d + INSTRUCTION && k < end; k++)
@@ -279,17 +300,17 @@ static void add(const struct machine *x, struct agent *g) {
     for (int i = 0; i < group_rows(x) * ring(x, TILE_B)->rows; i++) g->total[i] += g->sums[i];
 }
 
-static void clear(const struct machine *x, float *sums) {
-    for (int i = 0; i < group_rows(x) * ring(x, TILE_B)->rows; i++) sums[i] = 0;
+static void clear(const struct machine *x, const struct agent *g, float *sums) {
+    for (int i = 0; i < rows_of(x, g) * ring(x, TILE_B)->rows; i++) sums[i] = 0;
 }
 
 static void multiply_sums(struct machine *x, struct agent *g, struct product_at *p) {
     int each = x->t->product->pairs ? x->t->product->promote_pairs : p->depth;
     if (p->summed) return;
     p->summed = true;
-    if (p->fresh) clear(x, g->sums);
+    if (p->fresh) clear(x, g, g->sums);
     for (int from = 0; from < p->depth; from += each) {
-        if (from) add(x, g), clear(x, g->sums);
+        if (from) add(x, g), clear(x, g, g->sums);
         multiply_part(x, g, p, false, from, p->depth - from < each ? p->depth : from + each);
     }
     if (p->torn) g->sums[0] = NAN;
@@ -298,7 +319,7 @@ static void multiply_sums(struct machine *x, struct agent *g, struct product_at 
 static void multiply(struct machine *x, struct agent *g, struct product_at *p) {
     multiply_sums(x, g, p);
     if (!x->t->product->pairs) return;
-    if (p->crosses) clear(x, g->crossed);
+    if (p->crosses) clear(x, g, g->crossed);
     multiply_part(x, g, p, true, 0, p->depth);
 }
 
@@ -315,6 +336,49 @@ static void cross(struct machine *x, struct agent *g, int steps) {
     for (int i = 0; i < group_rows(x) * ring(x, TILE_B)->rows; i++)
         g->total[i] += ldexpf(g->crossed[i], -PAIR_SHIFT);
     g->crosses = true;
+}
+
+/* The oldest thing that the block's thread has issued, but for products what they are followed by:
+ * nobody sees a product end. */
+static bool finish_one(struct machine *x, int rank) {
+    uint32_t n = 0;
+    struct agent unit = {.rank = rank, .issues = true};
+    for (bool more = x->issued[rank].n > 0; more && n < x->issued[rank].n; n++) {
+        struct issued *y = &x->issued[rank].at[n];
+        struct barrier *b = y->deed == RELEASES ? NULL : &x->offered[rank][y->at];
+        unit.sums = x->set[rank][y->deed == RELEASES ? 0 : y->at];
+        more = y->deed == MULTIPLIES;
+        if (y->deed == MULTIPLIES) multiply(x, &unit, &y->product);
+        if (y->deed == OFFERS) b->phase++;
+        for (int to = 0; to < x->blocks && y->deed == RELEASES; to++) {
+            struct barrier *empty = &x->empty[to][y->at];
+            if (++empty->arrivals == x->blocks) empty->arrivals = 0, empty->phase++;
+        }
+    }
+    for (uint32_t i = n; i < x->issued[rank].n; i++)
+        x->issued[rank].at[i - n] = x->issued[rank].at[i];
+    x->issued[rank].n -= n;
+    return n > 0;
+}
+
+static void issue(struct machine *x, const struct agent *g, enum deed deed, int at) {
+    struct issued y = {.deed = deed, .at = at};
+    if (deed == MULTIPLIES) y.product = product_of(x, g, g->fresh, false);
+    vec_push(x->arena, &x->issued[g->rank], y);
+    while (!x->late && deed != MULTIPLIES && finish_one(x, g->rank)) {}
+}
+
+static void next_set(const struct machine *x, struct agent *g) {
+    if (++g->set == x->t->product->sums_at_once) g->set = 0, g->parity ^= 1;
+}
+
+/* Of its rows; the last one to read them lets others be made. */
+static void read_sums(struct machine *x, struct agent *g) {
+    size_t n = (size_t)(group_rows(x) * ring(x, TILE_B)->rows);
+    struct barrier *b = &x->read[g->rank][g->set];
+    memcpy(g->sums, x->set[g->rank][g->set] + (size_t)g->group * n, n * sizeof(float));
+    if (++b->arrivals == x->readers) b->arrivals = 0, b->phase++;
+    next_set(x, g);
 }
 
 static uint32_t matching_begin(const struct tile_program *t, uint32_t at) {
@@ -340,8 +404,7 @@ static void arrive(struct machine *x, const struct agent *g, int stage) {
 }
 
 static size_t place_of_sums(const struct machine *x, const struct agent *g) {
-    int parts = x->t->product->parts;
-    return (size_t)((g->tile / parts * x->blocks + g->rank) * x->readers + g->group);
+    return (size_t)((drawn(x, g).tile * x->blocks + g->rank) * x->readers + g->group);
 }
 
 static float *sums_of(const struct machine *x, struct agent *g) {
@@ -441,7 +504,7 @@ static void store(struct machine *x, const struct agent *g, int phase) {
     const struct tile_ring *b = ring(x, TILE_B);
     const float *sums = x->t->product->promotes ? g->total : g->sums;
     int64_t z, m, n, rows = kernel_size(k, AXIS_M), columns = kernel_size(k, AXIS_N);
-    int64_t parts = x->t->product->parts;
+    struct tile_drawn of = drawn(x, g);
     place(x, g, &z, &m, &n);
     for (int i = 0; i < group_rows(x); i++)
         for (int j = 0; j < b->rows; j++) {
@@ -449,7 +512,7 @@ static void store(struct machine *x, const struct agent *g, int phase) {
             row = operand_row(k, &x->t->product->a, row);
             column = operand_row(k, &x->t->product->b, column);
             if (row < 0 || column < 0) continue;
-            if ((i + j) % parts != g->tile % parts) continue; /* the share of another */
+            if ((i + j) % of.parts != of.part) continue; /* the share of another */
             size_t at = (size_t)((z * rows + row) * columns + column);
             if (x->written[at]) x->wrong = "an element is stored twice";
             x->written[at] = true;
@@ -471,11 +534,12 @@ static uint32_t matching_end(const struct tile_program *t, uint32_t at) {
 
 static void begin_tile(struct machine *x, struct agent *g) {
     size_t n = (size_t)(group_rows(x) * ring(x, TILE_B)->rows);
-    int64_t parts = x->t->product->parts, part = g->tile % parts, z, m, column;
-    tile_place(x->t, g->tile / parts, &z, &m, &column);
+    struct tile_drawn of = drawn(x, g);
+    int64_t z, m, column;
+    tile_place(x->t, of.tile, &z, &m, &column);
     struct step_range s = tile_steps_at(x->t, z, m, column);
-    g->first = s.first + part;
-    g->steps = (s.n - part + parts - 1) / parts;
+    g->first = s.first + of.part;
+    g->steps = (s.n - of.part + of.parts - 1) / of.parts;
     for (size_t i = 0; i < n && g->sums; i++) g->sums[i] = g->crossed[i] = NAN, g->total[i] = 0;
     g->crosses = true;
     g->held = g->kept = false;
@@ -494,7 +558,7 @@ static void turn(struct machine *x, struct agent *g) {
         if (++g->step < x->t->ahead) g->at = begin;
         g->stage = (int)(g->step % x->t->ahead);
     }
-    if (op == TILE_DRAW && (g->tile += clusters) < all_tiles(x)) {
+    if (op == TILE_DRAW && (g->tile += clusters) < tile_draws(x->t)) {
         g->at = begin;
         begin_tile(x, g);
     } else if (op == TILE_DRAW && x->t->ahead) {
@@ -544,13 +608,34 @@ static bool go_on(struct machine *x, struct agent *g) {
     case TILE_WAIT_FULL:
         if (!has_passed(&x->full[g->rank][g->stage], g->phase)) return false;
         break;
-    case TILE_FILL: clear(x, g->sums), g->fresh = true; break;
+    case TILE_WAIT_READ:
+        if (!has_passed(&x->read[g->rank][g->set], g->parity ^ 1)) return false;
+        break;
+    case TILE_RELEASE: issue(x, g, RELEASES, g->stage); break;
+    case TILE_OFFER:
+        if (g->fresh) clear(x, g, x->set[g->rank][g->set]); /* of no steps */
+        issue(x, g, OFFERS, g->set);
+        next_set(x, g);
+        break;
+    case TILE_READ:
+        if (!has_passed(&x->offered[g->rank][g->set], g->parity)) return false;
+        read_sums(x, g);
+        break;
+    case TILE_FILL:
+        if (!g->issues) clear(x, g, g->sums);
+        g->fresh = true;
+        break;
     case TILE_DOT_ADD:
         vec_push(x->arena, &g->under_way, product_of(x, g, true, true));
         drain(x, g, 0);
         add(x, g);
         break;
     case TILE_DOT:
+        if (g->issues) {
+            issue(x, g, MULTIPLIES, g->set);
+            g->fresh = false;
+            break;
+        }
         for (uint32_t i = 0; i < g->under_way.n; i++)
             g->under_way.at[i].torn = x->t->product->a.in_registers;
         vec_push(x->arena, &g->under_way, product_of(x, g, g->fresh, g->crosses));
@@ -575,9 +660,11 @@ static bool go_on(struct machine *x, struct agent *g) {
     case TILE_ADD: add(x, g); break;
     case TILE_CROSS: cross(x, g, c->n); break;
     case TILE_FOLD: break; /* how the total is kept is no business of who waits for whom */
-    case TILE_LEAVE: leave(x, g); break;
+    case TILE_LEAVE:
+        if (drawn(x, g).parts > 1) leave(x, g);
+        break;
     case TILE_MEET:
-        if (!meet(x, g, c->n)) return false;
+        if (drawn(x, g).parts > 1 && !meet(x, g, c->n)) return false;
         break;
     case TILE_STORE: store(x, g, c->n); break;
     case TILE_REDUCE: reduce(x, g, c->n); break;
@@ -615,15 +702,17 @@ static void poison(float *at, size_t n) {
 static void add_agents(struct machine *x, int rank, int64_t cluster) {
     size_t sums = (size_t)(group_rows(x) * ring(x, TILE_B)->rows);
     for (uint32_t at = 0; at < x->t->code.n; at = matching_end(x->t, at) + 1) {
+        bool issues = x->t->issuers && at && matching_end(x->t, 0) + 1 == at;
         bool copies = x->t->copiers && at == 0;
         int makers = x->t->product->makers > 1 ? x->t->product->makers : 1;
-        for (int g = 0; g < (copies ? makers : x->readers); g++) {
+        for (int g = 0; g < (copies ? makers : issues ? 1 : x->readers); g++) {
             struct agent agent = {.at = at,
                                   .rank = rank,
                                   .group = copies ? -1 - g : g,
+                                  .issues = issues,
                                   .tile = cluster,
                                   .first_tile = cluster};
-            if (!copies) agent.sums = NEW_ARRAY(x->arena, float, sums);
+            if (!copies && !issues) agent.sums = NEW_ARRAY(x->arena, float, sums);
             if (!copies) agent.total = NEW_ARRAY(x->arena, float, sums);
             if (!copies) agent.crossed = NEW_ARRAY(x->arena, float, sums);
             if (!copies) agent.own = NEW_ARRAY(x->arena, float, group_rows(x));
@@ -642,6 +731,11 @@ static void begin_cluster(struct machine *x, int64_t cluster) {
             x->shared[rank][i] = NEW_ARRAY(x->arena, float, n);
             poison(x->shared[rank][i], n);
         }
+        for (int i = 0; i < x->t->product->sums_at_once; i++) {
+            size_t n = (size_t)(ring(x, TILE_A)->rows * ring(x, TILE_B)->rows);
+            x->set[rank][i] = NEW_ARRAY(x->arena, float, n);
+            poison(x->set[rank][i], n);
+        }
         add_agents(x, rank, cluster);
     }
 }
@@ -656,7 +750,13 @@ static bool run_cluster(struct machine *x, uint32_t *running) {
         left += !g->done;
     }
     *running += left;
-    return moved || (left && land_one(x));
+    if (moved || !left) return moved;
+    for (int rank = 0; rank < x->blocks; rank++)
+        if (draw(x) % 2 && finish_one(x, rank)) return true;
+    if (land_one(x)) return true;
+    for (int rank = 0; rank < x->blocks; rank++)
+        if (finish_one(x, rank)) return true;
+    return false;
 }
 
 static const char *run_clusters(struct machine *x, int64_t n) {
@@ -685,10 +785,10 @@ const char *tile_run(const struct tile_program *t, const float *const in[RINGS],
                         .late = seed & 1,
                         .readers = t->product->warpgroups,
                         .blocks = t->block->layout.cluster};
-    if (t->ahead && t->ring[TILE_A].rows % 2 == 0) x.readers = 2;
+    if ((t->ahead || t->issuers) && t->ring[TILE_A].rows % 2 == 0) x.readers = 2;
     WS_ASSERT((t->copiers || t->ahead) && x.blocks <= 4);
     poison(out, n);
-    size_t groups = (size_t)(all_tiles(&x) / t->product->parts * x.blocks * x.readers);
+    size_t groups = (size_t)(tile_all(t) * x.blocks * x.readers);
     x.left = NEW_ARRAY(a, float, groups *(size_t)(group_rows(&x) * t->ring[TILE_B].rows));
     x.n_left = NEW_ARRAY(a, int, groups);
     WS_ASSERT(t->block->phases.n <= MOST_PHASES);

@@ -56,9 +56,35 @@
  *   T15 each tile is drawn once, and has all steps along the depth whose terms count (bounded):
  *       what is made, or stays, has all steps of every tile;
  *   T16 lines of bytes, and of tf32, run along the depth, which goes by whole instructions;
+<<<<<<< HEAD
  *   T17 of chained products, rows and the second sums BEGIN before all steps; of each a DOT, a
  *       RELATE, TERMS and a DOT_SECOND follow each other, and nothing takes their place before it
  *       is used.
+=======
+ *   T17 sums that lie in tensor memory begin behind a WAIT_READ and end with an OFFER, one for each
+ *       READ; each step's products are followed by a RELEASE, and no other role has any;
+ *   T18 a block has a power of two of its columns, from 32 on, and all sets of its sums lie in
+ *       these, those of all blocks of a multiprocessor in 512; each warp that reads has the lanes
+ *       that its number in its warpgroup gives it.
+ *
+ * Where sums lie in tensor memory (sm_100a), one role of one thread has products made, and warps
+ * read what these come to. So that some are read while others are made there may be two sets of
+ * sums, which are at hand in turn:
+ *
+ *     role 96                   role 128
+ *         draw                      draw
+ *             wait read                 read
+ *             fill                      store
+ *             loop                  end
+ *                 wait full     end
+ *                 dot
+ *                 release
+ *                 next
+ *             end
+ *             offer
+ *         end
+ *     end
+>>>>>>> main
  *
  * Where the epilogue reduces, the store is followed by
  *
@@ -151,6 +177,7 @@ struct tile_program {
     VEC(struct tile_inst) code;
     int threads;  /* of a block */
     int copiers;  /* of them, those that copy or make tiles; 0: there are no roles, or not yet */
+    int issuers;  /* and those, of which one thread has products made; 0: who multiplies does */
     int ahead;    /* by_warp: steps that copies are ahead of products; 0: not yet */
     int barriers; /* where the stages' barriers lie; by_warp there are none */
     int exchange; /* and what the warps leave of the epilogue's reductions */
@@ -203,6 +230,9 @@ const char *tile_verify(const struct tile_program *t, struct arena *a); /* NULL:
 int ring_boxes(const struct tile_ring *r);
 int ring_box_lines(const struct tile_ring *r);
 int ring_line_elements(const struct tile_ring *r);
+/* Blocks of a cluster that copy some lines of each box; where lines run along the rows these have
+ * boxes of their own, if there are enough. */
+int ring_box_sharers(const struct tile_ring *r);
 /* Is step number i along the depth a short one, and how many of its boxes a step then copies. */
 bool tile_step_is_short(const struct tile_program *t, int64_t i);
 bool tile_has_both_steps(const struct tile_program *t); /* and are others not? */
@@ -225,6 +255,13 @@ int64_t tile_part_floats(const struct tile_program *t);
 /* Tiles of all blocks of a cluster; of the one drawn as number i, parts of the depth apart, which
  * it is along each axis; and its steps, of all parts. */
 int64_t tile_all(const struct tile_program *t);
+/* What is drawn: tiles, whole or a part of `parts` of one; numbers of these. */
+struct tile_drawn {
+    int64_t tile;
+    int part, parts;
+};
+struct tile_drawn tile_drawn(const struct tile_program *t, int64_t i);
+int64_t tile_draws(const struct tile_program *t);
 void tile_place(const struct tile_program *t, int64_t i, int64_t *z, int64_t *m, int64_t *n);
 struct step_range tile_steps_at(const struct tile_program *t, int64_t z, int64_t m, int64_t n);
 /* Who makes has the same of each tile's steps, all long or all short ones, unless who has a tile's

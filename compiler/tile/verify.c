@@ -16,6 +16,9 @@ struct checker {
     int under_way;                  /* products behind the last DRAIN; the sums may be read at 0 */
     bool sums_drained;              /* ... or here: the newest step's are crossed ones */
     int arrivals;                   /* in a step */
+    /* tensor: all have read the sums that products are to fill; these threads have read theirs */
+    bool may_fill, read, reads_in_loop;
+    int offers[2], reads[2]; /* of tiles, of steps */
     bool left, met;                 /* its part is where others find it; all parts are */
     bool landed;    /* in the loop: all are there; behind it: and have read the last stage */
     bool ungrouped; /* copies that belong to no group yet */
@@ -48,10 +51,11 @@ static const char *open_region(struct checker *c, uint32_t at) {
         c->role_threads = x->n;
         c->all_threads += x->n;
         c->under_way = 0;
+        c->may_fill = c->read = false;
     }
     if (x->op == TILE_LOOP) {
         c->waited_empty = c->waited_full = c->next = c->dot = c->landed = false;
-        c->made = c->given = false;
+        c->made = c->given = c->reads_in_loop = false;
         c->arrivals = 0;
         memset(c->copied, 0, sizeof c->copied);
         memset(c->taken, 0, sizeof c->taken);
@@ -64,7 +68,7 @@ static const char *close_region(struct checker *c, uint32_t at) {
     if (!c->depth) return fail(c, "T1", at, "nothing is open");
     enum tile_op op = c->open[--c->depth];
     if (op == TILE_LOOP && c->role_threads) {
-        if (!c->next) return fail(c, "T7", at, "the role stays at a stage");
+        if (!c->next && !c->reads_in_loop) return fail(c, "T7", at, "the role stays at a stage");
         if (c->waited_empty && tile_made(c->t) && !(c->made && c->given))
             return fail(c, "T3", at, "a stage has no tile that is made, or is not given");
         if (c->dot && c->arrivals != 1) return fail(c, "T4", at, "a step is not arrived for once");
@@ -117,6 +121,33 @@ static const char *check_made(struct checker *c, uint32_t at) {
     if (c->t->copiers && !c->waited_empty) return fail(c, "T4", at, "the stage may be read still");
     if (c->given) return fail(c, "T3", at, "the stage is given already");
     c->copied[x->ring] = c->made = true;
+    return NULL;
+}
+
+/* Sums in tensor memory: of a step where they are promoted, else of a tile. */
+static const char *check_tensor(struct checker *c, uint32_t at) {
+    const struct tile_inst *x = &c->t->code.at[at];
+    bool in_loop = inside(c, TILE_LOOP);
+    if (!c->t->product->tensor) return fail(c, "T17", at, "the sums are in registers");
+    if (in_loop != (c->t->product->promotes || x->op == TILE_RELEASE) || !inside(c, TILE_DRAW))
+        return fail(c, "T17", at, "the sums are a step's, or a tile's, but not both");
+    switch (x->op) {
+    case TILE_WAIT_READ: c->may_fill = true; break;
+    case TILE_RELEASE:
+        if (!c->dot) return fail(c, "T4", at, "the stage's products have not begun");
+        c->arrivals++;
+        break;
+    case TILE_OFFER:
+        if (!c->may_fill) return fail(c, "T17", at, "who reads may not have read the sums before");
+        c->may_fill = c->filled = false;
+        c->offers[in_loop]++;
+        break;
+    default:
+        c->read = true;
+        c->reads_in_loop = in_loop;
+        c->reads[in_loop]++;
+        break;
+    }
     return NULL;
 }
 
@@ -191,6 +222,10 @@ static const char *check(struct checker *c, uint32_t at) {
     case TILE_GIVE: return check_made(c, at);
     case TILE_GROUP: c->ungrouped = false; break;
     case TILE_LANDED: return check_landed(c, at);
+    case TILE_WAIT_READ:
+    case TILE_RELEASE:
+    case TILE_OFFER:
+    case TILE_READ: return check_tensor(c, at);
     case TILE_FILL: c->filled = true; break;
     case TILE_DOT_ADD: c->filled = true; /* fallthrough */
     case TILE_DOT:
@@ -198,6 +233,8 @@ static const char *check(struct checker *c, uint32_t at) {
         if (!c->filled) return fail(c, "T5", at, "the sums begin with nothing");
         if (roles || c->t->ahead ? !c->waited_full : !c->copied[TILE_A] || !c->copied[TILE_B])
             return fail(c, "T3", at, "its tiles may not be there");
+        if (roles && c->t->product->tensor && !c->may_fill)
+            return fail(c, "T17", at, "who reads may not have read the sums before");
         c->dot = true;
         c->added = c->crossed = false;
         c->under_way = roles ? 2 : 0;
@@ -235,6 +272,8 @@ static const char *check(struct checker *c, uint32_t at) {
     case TILE_RESULTS:
         if (c->under_way && !(c->sums_drained && inside(c, TILE_LOOP)))
             return fail(c, "T5", at, "products are under way");
+        if (roles && c->t->product->tensor && !c->read)
+            return fail(c, "T17", at, "the sums have not been read");
         if (x->op == TILE_CROSS && !c->t->product->pairs)
             return fail(c, "T10", at, "these are no pairs");
         c->added |= x->op == TILE_ADD;
@@ -332,14 +371,35 @@ static const char *check_resident(struct checker *c) {
     const struct tile_program *t = c->t;
     const struct device_limits *d = t->block->kernel->limits;
     const struct product *p = t->product;
-    int64_t registers = (int64_t)product_registers(p, false) * t->copiers +
-                        (int64_t)product_registers(p, true) * (t->threads - t->copiers);
+    int few = t->copiers + t->issuers;
+    int64_t registers = (int64_t)product_registers(p, false) * few +
+                        (int64_t)product_registers(p, true) * (t->threads - few);
     if (p->by_warp) return NULL;
     int launched = product_launch_registers(t->block->kernel, p, t->threads);
     if (registers > (int64_t)launched * t->threads) return "T12: registers for fewer blocks";
     if (p->resident == 1) return NULL;
     return (int64_t)t->smem * p->resident > d->smem_unit ? "T12: shared memory for fewer blocks"
                                                          : NULL;
+}
+
+/* Where the sums lie, and who reads which of their lanes. */
+static const char *check_sums(struct checker *c) {
+    enum { LEAST = 32, LANES = 128, WARPS = 4, WARPGROUP = 128 };
+    const struct product *p = c->t->product;
+    int n = p->tensor_columns, columns = c->t->ring[TILE_B].rows, rows = c->t->ring[TILE_A].rows;
+    int first = c->t->copiers + c->t->issuers;
+    if (!p->tensor) return NULL;
+    if (n < LEAST || n & (n - 1) || n * p->resident > TENSOR_COLUMNS)
+        return arena_printf(c->arena, "T18: %d columns of tensor memory", n);
+    if (p->sums_at_once < 1 || p->sums_at_once * columns > n)
+        return arena_printf(c->arena, "T18: %d sets of sums in %d columns", p->sums_at_once, n);
+    int warps = p->group_threads / (LANES / WARPS);
+    if (rows != p->warp_rows * WARPS || warps % WARPS ||
+        columns != p->warp_columns * (warps / WARPS) || p->warp_rows > LANES / WARPS ||
+        (c->t->copiers && first % WARPGROUP))
+        return arena_printf(c->arena, "T18: warps of %d by %d sums read others than their lanes",
+                            p->warp_rows, p->warp_columns);
+    return NULL;
 }
 
 static const char *check_rings(struct checker *c) {
@@ -367,7 +427,7 @@ static const char *check_rings(struct checker *c) {
     if (kept && (kept->offset < last || kept->bytes * kept->planes > kept->stage))
         return arena_printf(c->arena, "T6: %s lies in what is filled again", kept->name);
     if (kept) last = kept->offset + kept->stage * kept->stages;
-    int barriers = t->product->by_warp ? 0 : 16 * stages;
+    int barriers = product_barrier_bytes(t->product, stages);
     if (t->barriers < last || t->barriers + barriers > t->smem)
         return arena_printf(c->arena, "T6: barriers at %d", t->barriers);
     if (t->exchange < t->barriers + barriers || t->exchange + t->product->exchange > t->smem)
@@ -381,8 +441,11 @@ const char *tile_verify(const struct tile_program *t, struct arena *a) {
     const char *bad = check_rings(&c);
     if (!bad && t->copiers) bad = check_resident(&c);
     if (!bad) bad = check_draws(&c);
+    if (!bad) bad = check_sums(&c);
     for (uint32_t i = 0; i < t->code.n && !bad; i++) bad = check(&c, i);
     if (!bad && c.depth) bad = "T1: a region has no end";
+    for (int i = 0; i < 2 && !bad; i++)
+        if (c.offers[i] != c.reads[i]) bad = "T17: sums are offered that nobody reads, or not read";
     if (!bad && t->copiers && c.all_threads != t->threads) bad = "T1: roles are not the block";
     return bad;
 }

@@ -74,10 +74,12 @@ static void thread_main(void *arg) {
     e->n_done++;
     copy_thread_done(e, e->current);
     matrix_thread_done(e, e->current);
+    tensor_thread_done(e, e->current);
     sync_thread_done(e, e->current);
     if (++e->b->n_done == e->n_threads) {
         copy_block_done(e, e->b);
         matrix_block_done(e, e->b);
+        tensor_block_done(e, e->b);
         mbarrier_block_done(e, e->b);
         cluster_block_done(e);
     }
@@ -166,10 +168,13 @@ static bool run_round(struct emu *e, struct progress *p) {
 
 static bool land_one(struct emu *e, struct progress *p) {
     unsigned n = e->b->n_mbarriers, from = 0;
+    bool products = e->launch->order == EMU_REVERSE; /* before copies */
     if (!e->report.ok || n == 0) return false;
     if (e->launch->order == EMU_REVERSE) from = n - 1;
     if (e->launch->order == EMU_RANDOM) from = (unsigned)(next_random(e) % n);
-    bool landed = mbarrier_land_one(e, from);
+    if (e->launch->order == EMU_RANDOM && e->b->tensor.first) products = next_random(e) % 2;
+    bool landed =
+        (products && tensor_land_one(e)) || mbarrier_land_one(e, from) || tensor_land_one(e);
     p->ran |= landed;
     p->moved |= landed;
     return landed;
@@ -210,4 +215,5 @@ void block_run_cluster(struct emu *e) {
     }
     copy_drop_all(e);
     matrix_drop_all(e);
+    tensor_drop_all(e);
 }

@@ -283,6 +283,27 @@ static EMU_QUIET void emu_wgmma(float *acc, int n, int type, const unsigned *a_r
 static EMU_QUIET void emu_wgmma_begin() { emu_host.wgmma_begin(emu_host.emu); }
 static EMU_QUIET void emu_wgmma_commit() { emu_host.wgmma_commit(emu_host.emu); }
 static EMU_QUIET void emu_wgmma_wait(unsigned n) { emu_host.wgmma_wait(emu_host.emu, n); }
+static EMU_QUIET void emu_tensor_make(void *at, unsigned columns) {
+    emu_host.tensor_make(emu_host.emu, at, columns);
+}
+static EMU_QUIET void emu_tensor_free(unsigned sums, unsigned columns) {
+    emu_host.tensor_free(emu_host.emu, sums, columns);
+}
+static EMU_QUIET void emu_tensor_fence(int after) { emu_host.tensor_fence(emu_host.emu, after); }
+static EMU_QUIET void emu_tensor_multiply(int kind, unsigned sums, unsigned long long a,
+                                          unsigned long long b, unsigned what, int add) {
+    const emu_tensor_product p = {kind, sums, what, a, b, add};
+    emu_host.tensor_multiply(emu_host.emu, &p);
+}
+static EMU_QUIET void emu_tensor_commit(void *bar, unsigned blocks) {
+    emu_host.tensor_commit(emu_host.emu, bar, blocks);
+}
+/* The calling thread's share of a load: see k_read_sums. */
+template <typename T> static EMU_QUIET void emu_tensor_load(T *d, unsigned eights, unsigned at) {
+    static_assert(sizeof(T) == 4, "registers have 32 bits");
+    emu_host.tensor_load(emu_host.emu, (float *)d, eights, at);
+}
+static EMU_QUIET void emu_tensor_wait() { emu_host.tensor_wait(emu_host.emu); }
 static EMU_QUIET void emu_ldmatrix4(unsigned *r, const void *row, int transposed) {
     emu_host.ldmatrix(emu_host.emu, r, row, transposed);
 }

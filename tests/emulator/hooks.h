@@ -55,6 +55,14 @@ struct emu_product {
     int transposed_a, transposed_b, add;
 };
 
+/* One tcgen05.mma: see k_tensor_multiply. */
+struct emu_tensor_product {
+    int kind;
+    unsigned sums, what;
+    unsigned long long a, b;
+    int add;
+};
+
 /* Every hook may leave the thread for others, or for ever when it finds a mistake. */
 struct emu_host {
     struct emu *emu;
@@ -103,6 +111,14 @@ struct emu_host {
     void (*wgmma_begin)(struct emu *);
     void (*wgmma_commit)(struct emu *);
     void (*wgmma_wait)(struct emu *, unsigned n);
+    void (*tensor_make)(struct emu *, void *at, unsigned columns);
+    void (*tensor_free)(struct emu *, unsigned sums, unsigned columns);
+    void (*tensor_fence)(struct emu *, int after);
+    void (*tensor_multiply)(struct emu *, const struct emu_tensor_product *);
+    void (*tensor_commit)(struct emu *, void *bar, unsigned blocks);
+    /* 16 lanes from that of `at` on, 8 * eights columns: 4 * eights registers of each thread */
+    void (*tensor_load)(struct emu *, float *d, unsigned eights, unsigned at);
+    void (*tensor_wait)(struct emu *);
     void (*ldmatrix)(struct emu *, unsigned *r, const void *row, int transposed);
     void (*mma)(struct emu *, float *d, const unsigned *a, const unsigned *b, int type);
 };

@@ -138,6 +138,32 @@ struct warpgroup {
     struct trail change_trail;
 };
 
+/* What a thread reads of tensor memory: 16 lanes of columns by eights, into its registers. */
+struct tensor_read {
+    float *d;
+    unsigned eights, at;
+    bool waited;
+};
+enum { MAX_TENSOR_READS = 32 };
+
+struct tensor_cell {
+    float value;
+    uint32_t written, read; /* times; written: by the unit that multiplies */
+    uint16_t reader;
+    uint16_t flying;  /* products under way that write it */
+    uint16_t reading; /* reads that no fence has followed yet */
+    bool begun;       /* products, under way or not, have written it */
+};
+
+/* tcgen05 of a block (tensor.c). */
+struct tensor {
+    struct tensor_cell *cells; /* [column][lane] */
+    struct tensor_item *first; /* products and commits under way, the oldest first */
+    unsigned base, columns;    /* that the block has */
+    bool made, freed;
+    struct trail trail; /* of what made it */
+};
+
 enum state {
     READY,
     AT_BARRIER,
@@ -165,6 +191,9 @@ struct thread {
     unsigned products, product_groups; /* issued, committed */
     unsigned through;                  /* AT_WARPGROUP: the groups before this one are to be */
     unsigned n_changes;                /* of registers */
+    uint32_t learned, tensor_fenced;   /* times: of the last mbarrier; of k_tensor_fence_after */
+    struct tensor_read *tensor_reads;
+    unsigned n_tensor_reads;
     /* AT_WARP */
     int op;
     unsigned mask, source;
@@ -185,6 +214,7 @@ struct block {
     struct mbarrier mbarriers[MAX_MBARRIERS];
     unsigned n_mbarriers;
     struct warpgroup warpgroups[MAX_WARPGROUPS];
+    struct tensor tensor;
     /* Thread t has seen what thread w did before max(full_sync, known[t][w]); known is allocated
      * with the first synchronisation of a part of the block. */
     uint32_t full_sync;
@@ -374,6 +404,32 @@ unsigned box_lines(const struct box *b);
 /* Line i of a box: n bytes of it, from byte `first` on, are in the tensor, here. */
 const unsigned char *box_line(const struct box *b, unsigned i, unsigned *first, unsigned *n);
 void box_put(const struct box *b, unsigned char *to); /* into shared memory */
+
+/* operand.c: `word` says where; of its pieces of 16 bytes, of whole groups of eight rows from `row`
+ * on. They are judged as read by a unit of the block that runs, marked as being read, and no more,
+ * or have been read, as late as now. */
+typedef void operand_action(struct emu *e, const unsigned char *at, unsigned unit);
+void operand_each(struct emu *e, uint64_t word, bool transposed, unsigned row, unsigned rows,
+                  operand_action *act, unsigned unit);
+operand_action operand_judge, operand_mark, operand_release, operand_end_reading;
+unsigned operand_version(uint64_t word);
+/* rows x MMA_MOST_DEPTH of its elements */
+void operand_fetch(const struct emu *e, int type, bool left, uint64_t word, bool transposed,
+                   unsigned rows, double *to);
+
+/* tensor.c */
+void tensor_make(struct emu *e, void *at, unsigned columns);
+void tensor_free(struct emu *e, unsigned sums, unsigned columns);
+void tensor_fence(struct emu *e, int after);
+void tensor_multiply(struct emu *e, const struct emu_tensor_product *p);
+void tensor_commit(struct emu *e, void *bar, unsigned blocks);
+void tensor_load(struct emu *e, float *d, unsigned eights, unsigned at);
+void tensor_wait(struct emu *e);
+/* The block that runs cannot go on: end the oldest products that a commit follows. */
+bool tensor_land_one(struct emu *e);
+void tensor_thread_done(struct emu *e, unsigned t);
+void tensor_block_done(struct emu *e, struct block *b);
+void tensor_drop_all(struct emu *e);
 
 /* matrix.c */
 unsigned long long matrix_operand(struct emu *e, const void *at, unsigned lead, unsigned stride,

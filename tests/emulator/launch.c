@@ -53,6 +53,13 @@ struct emu *emu_new(void) {
         .wgmma_begin = matrix_begin,
         .wgmma_commit = matrix_commit,
         .wgmma_wait = matrix_wait,
+        .tensor_make = tensor_make,
+        .tensor_free = tensor_free,
+        .tensor_fence = tensor_fence,
+        .tensor_multiply = tensor_multiply,
+        .tensor_commit = tensor_commit,
+        .tensor_load = tensor_load,
+        .tensor_wait = tensor_wait,
         .ldmatrix = mma_ldmatrix,
         .mma = mma_multiply,
     };

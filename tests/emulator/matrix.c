@@ -8,9 +8,7 @@
  *     emu_wgmma(acc, ...);     judged; acc is poison, operands are untouchable
  *     emu_wgmma_commit();
  *     emu_wgmma_wait(0);       operands are read; acc is the sum
- *
- * Operands lie in shared memory in lines of 16 to 128 bytes whose 16-byte pieces change places by
- * three bits of the address, in groups of eight lines ("K major": a line is along the depth). */
+ * Operands in shared memory: operand.c. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,98 +35,15 @@ static unsigned unit_of(const struct emu *e, const struct warpgroup *w) {
     return (unsigned)(w - e->b->warpgroups);
 }
 
-/* ---- operands in shared memory --------------------------------------------------------------- */
-
-struct operand {
-    unsigned at, lead, stride; /* bytes; `at` from where the dynamic shared memory begins, */
-    unsigned width;            /* of a line */
-    bool transposed;           /* lines along m or n */
-};
-
-static struct operand decode(uint64_t word, bool transposed) {
-    static const unsigned WIDTHS[] = {16, 128, 64, 32};
-    return (struct operand){.at = (unsigned)(word & 0x3fff) * PIECE,
-                            .lead = (unsigned)(word >> 16 & 0x3fff) * PIECE,
-                            .stride = (unsigned)(word >> 32 & 0x3fff) * PIECE,
-                            .width = WIDTHS[word >> 62],
-                            .transposed = transposed};
-}
-
-/* 16 bytes of an operand: along the depth, which has two of them, at row i; or along the rows, the
- * i-th ones, at that depth. */
-static const unsigned char *piece(const struct emu *e, const struct operand *o, unsigned i,
-                                  unsigned depth) {
-    const struct emu_module *m = e->module;
-    unsigned at = o->at, wide = o->width / PIECE;
-    if (!o->transposed)
-        at += i % 8 * o->width + i / 8 * o->stride + depth * (wide > 1 ? PIECE : o->lead);
-    else if (wide > 1)
-        at += i % wide * PIECE + i / wide * o->lead + depth % 8 * o->width + depth / 8 * o->stride;
-    else
-        at += i * o->stride + depth % 8 * PIECE + depth / 8 * o->lead;
-    at ^= (at >> 7 & (wide - 1)) << 4;
-    at &= 0x3ffff;
-    /* Static shared memory may lie before. */
-    const unsigned char *p = m->dynamic + at;
-    return p < m->shared + m->shared_bytes ? p : p - 0x40000;
-}
-
-typedef void piece_action(struct emu *e, const unsigned char *at, const struct warpgroup *w);
-
-/* Pieces of the rows from `row` on; whole groups of eight. */
-static void each_piece(struct emu *e, const struct operand *o, unsigned row, unsigned rows,
-                       piece_action *act, const struct warpgroup *w) {
-    unsigned n = o->transposed ? rows / 8 : rows, from = o->transposed ? row / 8 : row;
-    for (unsigned i = from; i < from + n; i++)
-        for (unsigned k = 0; k < (o->transposed ? 16u : 2u); k++) act(e, piece(e, o, i, k), w);
-}
-
-static void judge(struct emu *e, const unsigned char *at, const struct warpgroup *w) {
-    memory_judge_unit(e, at, PIECE, BY_UNIT + e->b->rank * N_UNITS + unit_of(e, w));
-    copy_check_fence(e, "wgmma", at, PIECE);
-}
-
-static void mark(struct emu *e, const unsigned char *at, const struct warpgroup *w) {
-    struct shadow *s = memory_shadow(e, e->b, at);
-    for (unsigned i = 0; i < PIECE; i++) s[i].copies_read++;
-}
-
-static void release(struct emu *e, const unsigned char *at, const struct warpgroup *w) {
-    struct shadow *s = memory_shadow(e, e->b, at);
-    for (unsigned i = 0; i < PIECE; i++) s[i].copies_read--;
-}
-
-/* ... and it has been read, as late as now. */
-static void end_reading(struct emu *e, const unsigned char *at, const struct warpgroup *w) {
-    struct shadow *s = memory_shadow(e, e->b, at);
-    for (unsigned i = 0; i < PIECE; i++)
-        memory_note_read(e, s + i, (uint16_t)(BY_UNIT + e->b->rank * N_UNITS + unit_of(e, w)));
-    release(e, at, w);
-}
-
-static void each_operand(struct emu *e, const struct product *p, piece_action *act,
-                         const struct warpgroup *w) {
-    struct operand a = decode(p->is.a, p->is.transposed_a), b = decode(p->is.b, p->is.transposed_b);
-    if (!p->is.a_registers) each_piece(e, &a, 0, M, act, w);
-    each_piece(e, &b, 0, (unsigned)p->is.n, act, w);
+/* Of those in shared memory; rows from `row` on of the left one. */
+static void each_operand(struct emu *e, const struct product *p, operand_action *act, unsigned row,
+                         unsigned rows, unsigned unit) {
+    if (!p->is.a_registers)
+        operand_each(e, p->is.a, p->is.transposed_a, row, rows, act, unit);
+    operand_each(e, p->is.b, p->is.transposed_b, 0, (unsigned)p->is.n, act, unit);
 }
 
 /* ---- the product ----------------------------------------------------------------------------- */
-
-/* rows x MOST_K */
-static void fetch(const struct emu *e, const struct product *of, bool left, unsigned rows,
-                  double *to) {
-    bool transposed = left ? of->is.transposed_a : of->is.transposed_b;
-    struct operand o = decode(left ? of->is.a : of->is.b, transposed);
-    unsigned size = mma_size(of->is.type), each = PIECE / size;
-    for (unsigned i = 0; i < (transposed ? rows / 8 : rows); i++)
-        for (unsigned k = 0; k < (transposed ? 16u : 2u); k++) {
-            const unsigned char *p = piece(e, &o, i, k);
-            for (unsigned j = 0; j < each; j++)
-                to[transposed ? (i * 8 + j) * MOST_K + k : i * MOST_K + k * each + j] =
-                    mma_number(of->is.type, left, p + j * size);
-        }
-}
 
 static void fetch_registers(const struct product *p, double *to) {
     unsigned size = mma_size(p->is.type), each = 4 / size;
@@ -152,8 +67,8 @@ static void multiply(const struct emu *e, const struct product *p) {
     if (p->is.a_registers)
         fetch_registers(p, a);
     else
-        fetch(e, p, true, M, a);
-    fetch(e, p, false, n, b);
+        operand_fetch(e, p->is.type, true, p->is.a, p->is.transposed_a, M, a);
+    operand_fetch(e, p->is.type, false, p->is.b, p->is.transposed_b, n, b);
     for (unsigned i = 0; i < M; i++)
         for (unsigned j = 0; j < n; j++) {
             double terms[1 + MOST_K];
@@ -168,6 +83,8 @@ static void multiply(const struct emu *e, const struct product *p) {
 static void check_product(struct emu *e, const struct emu_product *p) {
     if (p->n % 8 != 0 || p->n < 8 || p->n > MOST_N)
         block_mistake(e, EMU_MATRIX, "wgmma of %d columns: they go by eights up to 256", p->n);
+    if ((p->a_registers ? 0 : operand_version(p->a)) || operand_version(p->b))
+        block_mistake(e, EMU_MATRIX, "wgmma of an operand of tcgen05: k_operand");
     if (p->type < EMU_BF16 || p->type >= EMU_BYTES + 16)
         block_mistake(e, EMU_MATRIX, "wgmma of unknown elements: %d", p->type);
     if (mma_size(p->type) != 2 && (p->transposed_a || p->transposed_b))
@@ -240,10 +157,8 @@ static void hand_over(struct emu *e, struct product *p, float *acc) {
 /* Each warp must be in a position to read what the unit does: its rows, and all columns. */
 static void judge_reads(struct emu *e, struct warpgroup *w, struct product *p) {
     unsigned warp = local(e) % WARPGROUP / WARP;
-    struct operand a = decode(p->is.a, p->is.transposed_a), b = decode(p->is.b, p->is.transposed_b);
     if (p->warps >> warp & 1) return;
-    if (!p->is.a_registers) each_piece(e, &a, 16 * warp, 16, judge, w);
-    each_piece(e, &b, 0, (unsigned)p->is.n, judge, w);
+    each_operand(e, p, operand_judge, 16 * warp, 16, unit_of(e, w));
     p->warps |= 1u << warp;
 }
 
@@ -259,7 +174,7 @@ void matrix_wgmma(struct emu *e, const struct emu_product *is) {
     p->a[t] = is->a_registers;
     if (is->a_registers) memcpy(p->was[t], is->a_registers, sizeof p->was[t]);
     judge_reads(e, w, p);
-    if (p->issued++ == 0) each_operand(e, p, mark, w);
+    if (p->issued++ == 0) each_operand(e, p, operand_mark, 0, M, unit_of(e, w));
 }
 
 void matrix_begin(struct emu *e) { e->threads[e->current].begun = true; }
@@ -305,7 +220,7 @@ static void end_first(struct emu *e, struct warpgroup *w) {
     struct product *p = w->products;
     check_registers(e, w, p);
     multiply(e, p);
-    each_operand(e, p, end_reading, w);
+    each_operand(e, p, operand_end_reading, 0, M, unit_of(e, w));
     if (--p->acc->users == 0) {
         hand_back(e, w, p->acc);
         drop_accumulator(w, p->acc);
@@ -427,7 +342,7 @@ void matrix_drop_all(struct emu *e) {
         for (unsigned i = 0; i < MAX_WARPGROUPS; i++) {
             struct warpgroup *w = &e->b->warpgroups[i];
             for (struct product *p; (p = w->products);) {
-                if (p->issued) each_operand(e, p, release, w);
+                if (p->issued) each_operand(e, p, operand_release, 0, M, unit_of(e, w));
                 w->products = p->next;
                 free(p);
             }

@@ -102,6 +102,7 @@ void sync_give(struct emu *e, unsigned t, uint32_t *to) {
 }
 
 void sync_take(struct emu *e, unsigned t, const uint32_t *from) {
+    e->threads[t].learned = e->now;
     raise_row(e, known_row(e, e->b, t - e->b->first), from);
 }
 

@@ -372,6 +372,60 @@ static const char BYTES_TEXT[] =
     "name(const k_i8 *a, const k_u8 *b, int *y) { group_bytes<n, across>(a, b, y); }\n"
     "GROUP_BYTES(group, 16, 0)\nGROUP_BYTES(across, 16, 1)\nGROUP_BYTES(columns, 40, 0)\n";
 
+/* Float8: 16 x 8 by a warp, which adds to what is there, 64 x 16 by a warpgroup, E4M3 by E5M2. A
+ * lane's registers swapped, one kind mistaken for the other, lines across. */
+static const char FLOAT8_TEXT[] =
+    "enum { NOTHING, FRAGMENT, KINDS };\n"
+    "template <typename A, typename B, int BUG> K_DEVICE void warp_float8(const A *a, const B *b,\n"
+    "                                                                     const float *c, float "
+    "*y) "
+    "{\n"
+    "    const int t = (int)threadIdx.x;\n"
+    "    unsigned ra[4], rb[2];\n"
+    "    float d[4];\n"
+    "    for (int i = 0; i < 4; i++)\n"
+    "        ra[i] = *(const unsigned *)(a + (t / 4 + i % 2 * 8) * 32 + t % 4 * 4 + i / 2 * 16);\n"
+    "    for (int i = 0; i < 2; i++) rb[i] = *(const unsigned *)(b + t / 4 * 32 + t % 4 * 4 + i * "
+    "16);\n"
+    "    for (int i = 0; i < 4; i++) d[i] = c[(t / 4 + i / 2 * 8) * 8 + t % 4 * 2 + i % 2];\n"
+    "    if (BUG == FRAGMENT) { unsigned w = ra[1]; ra[1] = ra[2]; ra[2] = w; }\n"
+    "    if (BUG == KINDS) k_mma_bytes<A, A>(d, ra, rb);\n"
+    "    else k_mma_bytes<A, B>(d, ra, rb);\n"
+    "    for (int i = 0; i < 4; i++) y[(t / 4 + i / 2 * 8) * 8 + t % 4 * 2 + i % 2] = d[i];\n"
+    "}\n"
+    "#define WARP_FLOAT8(name, A, B, bug) extern \"C\" __global__ void \\\n"
+    "name(const A *a, const B *b, const float *c, float *y) { warp_float8<A, B, bug>(a, b, c, y); "
+    "}\n"
+    "WARP_FLOAT8(alike, k_f8e4m3, k_f8e4m3, 0)\nWARP_FLOAT8(mixed, k_f8e4m3, k_f8e5m2, 0)\n"
+    "WARP_FLOAT8(fragment, k_f8e4m3, k_f8e5m2, FRAGMENT)\n"
+    "WARP_FLOAT8(kinds, k_f8e4m3, k_f8e5m2, KINDS)\n"
+    "template <int ACROSS> K_DEVICE void group_float8(const k_f8e4m3 *a, const k_f8e5m2 *b,\n"
+    "                                                 float *y) {\n"
+    "    __shared__ __align__(1024) unsigned char s[(64 + 16) * 32];\n"
+    "    const int t = (int)threadIdx.x;\n"
+    "    float acc[8];\n"
+    "    for (int i = t; i < (64 + 16) * 2; i += 128) {\n"
+    "        const int line = i / 2, place = line * 32 + (i % 2 ^ line / 4 % 2) * 16;\n"
+    "        const void *from = line < 64 ? (const void *)(a + line * 32 + i % 2 * 16)\n"
+    "                                     : (const void *)(b + (line - 64) * 32 + i % 2 * 16);\n"
+    "        *(k_four_words *)(s + place) = *(const k_four_words *)from;\n"
+    "    }\n"
+    "    k_fence_async_shared();\n"
+    "    __syncthreads();\n"
+    "    k_wgmma_begin();\n"
+    "    for (int i = 0; i < 2; i++)\n"
+    "        emu_wgmma(acc, 16, 3 + 4 * 2 + 3, nullptr, k_operand<32>(s, 0, 256),\n"
+    "                  k_operand<32>(s + 2048, 0, 256), ACROSS, 0, i);\n"
+    "    k_wgmma_commit(), k_wgmma_wait<0>();\n"
+    "    for (int i = 0; i < 8; i++)\n"
+    "        y[(t / 32 * 16 + t % 32 / 4 + 8 * (i / 2 % 2)) * 16 + i / 4 * 8 + t % 4 * 2 + i % 2] "
+    "= "
+    "acc[i];\n"
+    "}\n"
+    "#define GROUP_FLOAT8(name, across) extern \"C\" __global__ void \\\n"
+    "name(const k_f8e4m3 *a, const k_f8e5m2 *b, float *y) { group_float8<across>(a, b, y); }\n"
+    "GROUP_FLOAT8(group, 0)\nGROUP_FLOAT8(across, 1)\n";
+
 /* ---- running them ---------------------------------------------------------------------------- */
 
 struct fix {
@@ -788,6 +842,54 @@ static void test_bytes(void **state) {
     end(&f);
 }
 
+/* Whole numbers, of which sums are exact. */
+static int wrong_float8(const float *y, int rows, int columns, int times, const unsigned char *a,
+                        const unsigned char *b, enum dtype right, const float *c) {
+    int wrong = 0;
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < columns; j++) {
+            double sum = c ? (double)c[i * columns + j] : 0;
+            for (int k = 0; k < 32; k++)
+                sum +=
+                    times * dtype_load(DT_F8E4M3, a, i * 32 + k) * dtype_load(right, b, j * 32 + k);
+            wrong += (double)y[i * columns + j] != sum;
+        }
+    return wrong;
+}
+
+static void test_float8(void **state) {
+    struct fix f = begin(
+        FLOAT8_TEXT, (const char *[]){"alike", "mixed", "fragment", "kinds", "group", "across"}, 6);
+    unsigned char *a = emu_alloc(f.e, "a", 64 * 32), *b = emu_alloc(f.e, "b", 16 * 32),
+                  *e = emu_alloc(f.e, "e", 16 * 32);
+    float *c = emu_alloc(f.e, "c", 16 * 8 * 4), *y = emu_alloc(f.e, "y", 16 * 8 * 4);
+    float *all = emu_alloc(f.e, "all", 64 * 16 * 4);
+    for (int i = 0; i < 64 * 32; i++) dtype_store(DT_F8E4M3, a, i, i * 37 % 11 - 5);
+    for (int i = 0; i < 16 * 32; i++) dtype_store(DT_F8E4M3, e, i, i * 91 % 13 - 6);
+    for (int i = 0; i < 16 * 32; i++) dtype_store(DT_F8E5M2, b, i, i * 91 % 9 - 4);
+    for (int i = 0; i < 16 * 8; i++) c[i] = (float)(i - 60);
+    void *same[] = {&a, &e, &c, &y}, *args[] = {&a, &b, &c, &y}, *of_group[] = {&a, &b, &all};
+    assert_ok(launch(&f, "alike", 32, same, 4, emu_check));
+    assert_int_equal(wrong_float8(y, 16, 8, 1, a, e, DT_F8E4M3, c), 0);
+    assert_ok(launch(&f, "mixed", 32, args, 4, emu_check));
+    assert_int_equal(wrong_float8(y, 16, 8, 1, a, b, DT_F8E5M2, c), 0);
+    assert_ok(launch(&f, "fragment", 32, args, 4, emu_run));
+    assert_true(wrong_float8(y, 16, 8, 1, a, b, DT_F8E5M2, c) > 0);
+    assert_ok(launch(&f, "kinds", 32, args, 4, emu_run));
+    assert_true(wrong_float8(y, 16, 8, 1, a, b, DT_F8E5M2, c) > 0);
+    assert_ok(launch(&f, "group", 128, of_group, 3, emu_check));
+    assert_int_equal(wrong_float8(all, 64, 16, 2, a, b, DT_F8E5M2, NULL), 0);
+    assert_found(launch(&f, "across", 128, of_group, 3, emu_run), EMU_MATRIX,
+                 "takes lines along the depth only");
+    /* What is there already is 2^14, whose last bit that counts is 2: of ones nothing is left. */
+    for (int i = 0; i < 64 * 32; i++) dtype_store(DT_F8E4M3, a, i, i % 32 == 0);
+    for (int i = 0; i < 16 * 32; i++) dtype_store(DT_F8E4M3, e, i, 1);
+    for (int i = 0; i < 16 * 8; i++) c[i] = i % 2 ? 0x1p14f : 0x1p13f;
+    assert_ok(launch(&f, "alike", 32, same, 4, emu_check));
+    for (int i = 0; i < 16 * 8; i++) assert_true(y[i] == (i % 2 ? 0x1p14f : 0x1p13f + 1));
+    end(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rings),     cmocka_unit_test(test_ring_bugs),
@@ -795,6 +897,7 @@ int main(void) {
         cmocka_unit_test(test_tf32),      cmocka_unit_test(test_windows),
         cmocka_unit_test(test_changes),   cmocka_unit_test(test_warps),
         cmocka_unit_test(test_warp_tf32), cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_float8),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

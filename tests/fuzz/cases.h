@@ -20,6 +20,7 @@ struct case_graph {
     int every;  /* which configs: the default and one in so many; CASES_DEFAULT: the default */
     bool eager; /* also with a kernel for each operator */
     bool old;   /* on the emulator: for sm_80, not sm_90a */
+    bool tensor; /* on the emulator: for sm_100a */
     bool tiny;  /* on the emulator: a sm_90a of 4 multiprocessors with an eighth of its registers;
                    with fit= in the config, of 2 with all */
     const char *config; /* one more, of every kernel that it is legal for; NULL: none */
@@ -34,6 +35,8 @@ void cases_shapes(struct arena *a, case_vec *out);
 void cases_move(struct arena *a, case_vec *out);
 /* Products on the matrix units, in a config each. */
 void cases_products(struct arena *a, case_vec *out);
+/* Those of them, and random ones, and convolutions, whose sums lie in tensor memory. */
+void cases_tensor(struct arena *a, case_vec *out);
 /* n products of random sizes, layouts, factors, epilogues and configs of the matrix units. */
 void cases_random_products(struct arena *a, uint64_t seed, int n, case_vec *out);
 /* n convolutions and transposed ones of stride 1. */

@@ -478,8 +478,51 @@ static const char *const of_pairs[] = {
     " %y = convolution(%a, %w, None, 1, 1)\n return %y\n}\n",
 };
 
+/* Images between convolutions have their channels innermost (graph/channels_last.c), where that
+ * saves more than it costs. */
+static const char *const chains[] = {
+    /* a pool between, an output in the user's order */
+    "graph(%x: bf16[2, 3, 11, 12], %u: bf16[16, 3, 3, 3], %b: bf16[16], %v: bf16[40, 16, 3, 3],"
+    " %w: bf16[8, 40, 1, 1]) {\n"
+    " %c = convolution(%x, %u, %b, 1, 1)\n %r = relu(%c)\n %d = convolution(%r, %v, None, 1, 1)\n"
+    " %p = max_pool(%d, 2)\n %q = relu(%p)\n %y = convolution(%q, %w)\n return %y\n}\n",
+    /* groups, one dimension, a mean over pixels and a softmax over channels */
+    "graph(%x: f16[3, 16, 50], %u: f16[32, 16, 3], %v: f16[16, 16, 5], %w: f16[16, 16, 3]) {\n"
+    " %a = convolution(%x, %u, None, 1, 1, 1, False, 0, 1, 1)\n %r = tanh(%a)\n"
+    " %b = convolution(%r, %v, None, 2, 2, 1, False, 0, 2, 1)\n %s = softmax(%b, 1)\n"
+    " %c = convolution(%s, %w, None, 1, 1, 1, False, 0, 1, 1)\n %m = mean(%c, [2])\n"
+    " return %m\n}\n",
+    /* norms in training, a residual that lies so, a variance behind each convolution */
+    "graph(%x: bf16[2, 9, 10, 16], %u: bf16[24, 16, 3, 3], %g: bf16[24], %h: bf16[24],"
+    " %v: bf16[16, 24, 3, 3]) {\n"
+    " %p = permute(%x, [0, 3, 1, 2])\n %a = convolution(%p, %u, None, 1, 1)\n"
+    " %n = batch_norm(%a, None, None, %g, %h, True)\n %r = relu(%n)\n"
+    " %b = convolution(%r, %v, None, 1, 1)\n %m = batch_norm(%b, None, None, None, None, True)\n"
+    " %s = add(%m, %p)\n %t = relu(%s)\n %y = permute(%t, [0, 2, 3, 1])\n %o = var(%b, [0, 2, 3])\n"
+    " return %y, %o\n}\n",
+    /* a residual behind a convolution */
+    "graph(%x: bf16[2, 7, 9, 16], %u: bf16[16, 16, 3, 3], %v: bf16[24, 16, 3, 3]) {\n"
+    " %p = permute(%x, [0, 3, 1, 2])\n %a = convolution(%p, %u, None, 1, 1)\n %s = add(%a, %p)\n"
+    " %r = relu(%s)\n %b = convolution(%r, %v, None, 1, 1)\n %y = permute(%b, [0, 2, 3, 1])\n"
+    " return %y\n}\n",
+    /* in three dimensions, transposed, and a sum over channels that keeps them */
+    "graph(%x: bf16[2, 8, 4, 5, 6], %u: bf16[8, 16, 3, 3, 3], %v: bf16[8, 16, 3, 3, 3]) {\n"
+    " %a = convolution(%x, %u, None, 1, 1, 1, True, 0, 1, 3)\n %s = sum(%a, [1], True)\n"
+    " %d = sub(%a, %s)\n %y = convolution(%d, %v, None, 1, 1, 1, False, 0, 1, 3)\n"
+    " return %y\n}\n",
+};
+
 void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
     struct rng r = {seed};
+    for (size_t i = 0; i < 2 * sizeof chains / sizeof *chains; i++)
+        vec_push(a, out,
+                 ((struct case_graph){.text = chains[i / 2],
+                                      .every = CASES_DEFAULT,
+                                      .old = i % 2,
+                                      .maybe = true,
+                                      .config = i % 2 ? "mma=2 m=32 n=32 tm=16 tn=16 warps=4 k=32 "
+                                                        "stages=2"
+                                                      : "mma=1 m=64 n=64 k=64 stages=2 warps=8"}));
     odd_images(a, out);
     made_tiles(a, out);
     vec_push(a, out, ((struct case_graph){.text = sums_of_pixels, .every = CASES_DEFAULT}));

@@ -29,6 +29,14 @@ static const char *const programs[] = {
     "convolution(%x, %w, %b, 2, 1)\n %r = relu(%c)\n %y = convolution(%r, %u, None, 1, 1, 1, "
     "False, "
     "0, 4)\n return %y\n}\n",
+    "graph(%x: f32[3, 5, 7], %w: f32[5], %b: f32[5]) {\n %y = batch_norm(%x, None, None, %w, %b, "
+    "True)\n return %y\n}\n",
+    "graph(%x: bf16[2, 9, 10, 16], %v: bf16[16, 16, 3, 3], %w: bf16[16], %u: bf16[16, 16, 3, 3]) "
+    "{\n"
+    " %p = permute(%x, [0, 3, 1, 2])\n %c = convolution(%p, %v, None, 1, 1)\n"
+    " %m = mean(%c, [0, 2, 3])\n %n = batch_norm(%c, None, None, %w, None, True)\n"
+    " %r = mul(%n, %n)\n %d = convolution(%r, %u, None, 1, 1)\n %e = add(%d, %p)\n"
+    " %y = permute(%e, [0, 2, 3, 1])\n return %y, %m\n}\n",
     "graph(%x: f32[6, 40]) {\n %c = cumsum(%x, 1)\n %p = slice(%c, 1, 3, 40, 2)\n %y = tanh(%p)\n "
     "return %y\n}\n",
 };

@@ -19,6 +19,28 @@ static const struct product_case by_warpgroups[] = {
      "mma=1 m=64 n=128 k=16 stages=3 cluster=2 warps=8 band=1"},
     {"graph(%x: bf16[3, 72, 40], %y: bf16[3, 40, 64]) {\n %z = bmm(%x, %y)\n return %z\n}\n",
      "mma=1 m=64 n=128 k=32 stages=2 cluster=2 warps=8 band=16"},
+    /* four blocks share a tile of one box, and of two: lines of each */
+    {"graph(%x: bf16[200, 72], %y: bf16[72, 88]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 cluster=2 warps=8"},
+    {"graph(%x: bf16[300, 136], %y: bf16[136, 200]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=128 k=64 stages=3 cluster=4 warps=8"},
+    /* the last tiles in parts: with batches, an epilogue, planes, pairs, odd rows */
+    {"graph(%x: bf16[200, 136], %y: bf16[136, 200]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=3 warps=8 split=2 tail=3"},
+    {"graph(%x: bf16[2, 200, 136], %y: bf16[2, 136, 72], %c: bf16[72]) {\n %z = bmm(%x, %y)\n"
+     " %s = add(%z, %c)\n %r = relu(%s)\n return %r\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=3 warps=8 split=2 tail=3"},
+    {"graph(%x: f32[70, 200], %y: f32[200, 68]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 split=2 tail=1"},
+    {"graph(%x: f32[131, 576], %y: f32[576, 67]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=3 warps=8 split=2 tail=4 pairs=1"},
+    /* thin: parts leave no rows beyond the factor's; the other factor leaves L2 first, copied by
+     * one block or by a cluster */
+    {"graph(%x: bf16[9, 200], %y: bf16[72, 200]) {\n %b = permute(%y, [1, 0])\n"
+     " %z = mm(%x, %b)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 warps=8 split=3 leave_l2=1"},
+    {"graph(%x: bf16[50, 72], %y: bf16[72, 128]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 warps=8 cluster=2 leave_l2=1"},
     {"graph(%x: bf16[2, 3, 40, 24], %y: bf16[24, 56]) {\n %z = matmul(%x, %y)\n return %z\n}\n",
      "mma=1 m=64 n=32 k=16 stages=2 warps=8"},
     {"graph(%x: f16[200, 24], %y: f16[40, 24]) {\n %b = permute(%y, [1, 0])\n %z = mm(%x, %b)\n"
@@ -67,7 +89,7 @@ static const struct product_case by_warpgroups[] = {
      " %b = permute(%y, [1, 0])\n %z = mm(%a, %b)\n return %z\n}\n",
      "mma=1 m=64 n=32 k=64 stages=3 warps=8 pairs=1"},
     {"graph(%x: f32[2, 130, 576], %y: f32[2, 576, 72]) {\n %z = bmm(%x, %y)\n return %z\n}\n",
-     "mma=1 m=64 n=128 k=64 stages=2 warps=8 cluster=2 split=3 pairs=1"},
+     "mma=1 m=64 n=128 k=64 stages=2 warps=8 cluster=2 split=2 pairs=1"},
     {"graph(%x: f32[64, 4200], %y: f32[4200, 8]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=1 m=128 n=32 k=64 stages=3 warps=12 pairs=1"},
     {"graph(%x: f32[64, 512], %y: f32[512, 72], %c: f32[72]) {\n %a = sigmoid(%x)\n"
@@ -80,6 +102,19 @@ static const struct product_case by_warpgroups[] = {
      "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
     {"graph(%x: f32[130, 528], %y: f32[528, 200]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=1 m=64 n=64 k=64 fit=2 stages=3 warps=8 pairs=1"},
+    /* steps of 32, whose lines have both planes, of one factor and of both; a last short step of
+     * sums; out of range */
+    {"graph(%x: f32[140, 544], %y: f32[544, 72]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=128 n=64 k=32 stages=3 warps=12 pairs=1"},
+    {"graph(%x: f32[2, 70, 1216], %y: f32[2, 72, 1216]) {\n %b = permute(%y, [0, 2, 1])\n"
+     " %z = bmm(%x, %b)\n return %z\n}\n",
+     "mma=1 m=64 n=32 k=32 stages=4 warps=8 split=2 pairs=1"},
+    {"graph(%x: f32[130, 512], %y: f32[512, 128]) {\n %a = mul(%x, 1e4)\n %z = mm(%a, %y)\n"
+     " return %z\n}\n",
+     "mma=1 m=64 n=128 k=32 stages=3 warps=8 cluster=2 pairs=1"},
+    {"graph(%x: f32[64, 512], %y: f32[512, 40]) {\n %m = gt(%x, 2)\n %a = where(%m, inf, %x)\n"
+     " %z = mm(%a, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=3 warps=8 pairs=1"},
     /* rows and columns that are reduced, in range and out of it */
     {"graph(%x: f32[130, 512], %y: f32[512, 200]) {\n %z = mm(%x, %y)\n %s = softmax(%z, 1)\n"
      " return %s\n}\n",
@@ -591,6 +626,68 @@ static const struct product_case masked_by_warps[] = {
      "mma=2 m=32 n=64 k=32 tm=16 tn=32 stages=2 warps=4"},
 };
 
+#define ALONG(x) " %t = permute(" x ", [1, 0])\n"
+
+/* Factors that warps make of runs of the depth: bytes with scales of rows and of groups, halves of
+ * bytes, float8, rows that are looked up, masks of positions and of elements; of the left factor, of
+ * the right one; depths that end within a step, rows that end within a tile, batches, parts of the
+ * depth, turns. */
+static const struct product_case of_runs[] = {
+    {"graph(%x: bf16[16, 320], %w: i8[200, 320], %s: bf16[200, 1]) {\n %f = bfloat16(%w)\n"
+     " %d = mul(%f, %s)\n" ALONG("%d") " %z = mm(%x, %t)\n return %z\n}\n",
+     "mma=1 m=64 n=128 k=64 stages=2 warps=8 make=1"},
+    {"graph(%x: f16[40, 208], %w: u8[96, 208], %s: f16[96, 13, 1], %o: f16[96, 13, 1]) {\n"
+     " %f = to(%w, f16)\n %g = view(%f, [96, 13, 16])\n %a = sub(%g, %o)\n %b = mul(%a, %s)\n"
+     " %d = view(%b, [96, 208])\n" ALONG("%d") " %z = mm(%x, %t)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=3 warps=12 make=2"},
+    {"graph(%x: bf16[3, 192], %w: u8[72, 96], %s: bf16[72, 3, 1]) {\n %l = bitwise_and(%w, 15)\n"
+     " %h = bitwise_right_shift(%w, 4)\n %u = unsqueeze(%l, 2)\n %v = unsqueeze(%h, 2)\n"
+     " %c = cat([%u, %v], 2)\n %i = to(%c, i8)\n %q = sub(%i, 8)\n %f = to(%q, bf16)\n"
+     " %g = view(%f, [72, 3, 64])\n %b = mul(%g, %s)\n %d = view(%b, [72, 192])\n" ALONG(
+         "%d") " %z = mm(%x, %t)\n return %z\n}\n",
+     "mma=1 m=64 n=96 k=64 stages=2 warps=8 make=1 split=2"},
+    {"graph(%w: f8e4m3[150, 240], %x: bf16[240, 24]) {\n %f = to(%w, bf16)\n %z = mm(%f, %x)\n"
+     " %r = relu(%z)\n return %r\n}\n",
+     "mma=1 m=128 n=32 k=64 stages=3 warps=12 make=1"},
+    {"graph(%x: bf16[24, 128], %w: bf16[300, 128], %i: i64[90]) {\n %f = index(%w, [%i], "
+     "[0])\n" ALONG("%f") " %z = mm(%x, %t)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 warps=12 make=2"},
+    {"graph(%x: bf16[2, 48, 96], %w: bf16[2, 64, 96], %k: bool[2, 64, 96]) {\n %a = tril(%w)\n"
+     " %b = where(%k, %a, 0)\n %t = permute(%b, [0, 2, 1])\n %z = bmm(%x, %t)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 make=1"},
+};
+
+/* Float8, summed up as units do: along the depth, across, both kinds, odd sizes, scales of rows and
+ * columns and of all, what is behind, parts of the depth, more than one sum is promoted, rows
+ * reduced, factors that are quantised in the graph; by warps. Whole numbers are summed up
+ * exactly. */
+#define SCALED " %d = mul(%z, %s)\n %e = mul(%d, %u)\n %g = bfloat16(%e)\n return %g\n}\n"
+static const struct product_case float8[] = {
+    {"graph(%x: f8e4m3[136, 80], %y: f8e4m3[88, 80]) {\n" ALONG(
+         "%y") " %z = mm_float8(%x, %t)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=128 stages=2 warps=8"},
+    {"graph(%x: f8e4m3[136, 80], %y: f8e5m2[80, 96]) {\n %z = mm_float8(%x, %y)\n return %z\n}\n",
+     "mma=1 m=128 n=96 k=128 stages=3 warps=12"},
+    {"graph(%x: f8e5m2[200, 70], %y: f8e4m3[40, 70], %s: f32[200, 1], %u: f32[40]) {\n" ALONG(
+         "%y") " %z = mm_float8(%x, %t)\n" SCALED,
+     "mma=1 m=192 n=40 k=128 stages=2 warps=16"},
+    {"graph(%x: f8e5m2[64, 1040], %y: f8e5m2[24, 1040], %s: f32[1], %u: f32[1]) {\n" ALONG(
+         "%y") " %z = mm_float8(%x, %t)\n" SCALED,
+     "mma=1 m=64 n=24 k=128 stages=4 warps=8 split=3"},
+    {"graph(%x: f32[70, 640], %y: f8e4m3[64, 640]) {\n %q = to(%x, f8e4m3)\n" ALONG(
+         "%y") " %z = mm_float8(%q, %t)\n %r = relu(%z)\n return %r\n}\n",
+     "mma=1 m=64 n=64 k=128 stages=2 warps=8 cluster=2"},
+    {"graph(%x: f8e4m3[136, 272], %y: f8e4m3[40, 272]) {\n" ALONG(
+         "%y") " %z = mm_float8(%x, %t)\n %r = sum(%z, [1])\n return %r\n}\n",
+     "mma=1 m=128 n=40 k=128 stages=2 warps=12"},
+    {"graph(%x: f8e4m3[136, 272], %y: f8e5m2[88, 272]) {\n" ALONG(
+         "%y") " %z = mm_float8(%x, %t)\n return %z\n}\n",
+     "mma=2 m=64 n=64 k=128 tm=32 tn=32 stages=2 warps=4"},
+    {"graph(%x: f8e5m2[40, 76], %y: f8e4m3[76, 52], %s: f32[40, 1], %u: f32[52]) {\n"
+     " %z = mm_float8(%x, %y)\n" SCALED,
+     "mma=2 m=32 n=32 k=128 tm=16 tn=32 stages=3 warps=2"},
+};
+
 static const struct product_case masked_by_threads[] = {
     {"graph(%x: f32[200, 72], %y: f32[72, 216]) products strict " ABOVE,
      "m=64 n=64 k=16 tm=8 tn=8 warps=2"},
@@ -630,6 +727,10 @@ void cases_products(struct arena *a, case_vec *out) {
         add(a, out, &masked[i], false, i % 3 != 0);
     for (size_t i = 0; i < sizeof masked_by_warps / sizeof *masked_by_warps; i++)
         add(a, out, &masked_by_warps[i], i % 3 == 0, i % 3 != 0);
+    for (size_t i = 0; i < sizeof of_runs / sizeof *of_runs; i++)
+        add(a, out, &of_runs[i], false, i % 2 != 0);
+    for (size_t i = 0; i < sizeof float8 / sizeof *float8; i++)
+        add(a, out, &float8[i], false, i % 2 != 0);
     for (size_t i = 0; i < sizeof masked_by_threads / sizeof *masked_by_threads; i++)
         add(a, out, &masked_by_threads[i], i % 2 == 0, false);
 }

@@ -45,16 +45,24 @@ static bool pick(void *ctx, int config, int n) {
 }
 
 /* No tolerance by type fits products whose factors were rounded to 11 bits, nor says of small
- * results of pairs whether their factors were in range. */
+ * results of pairs whether their factors were in range; nor sums of float8's units. */
 static bool is_within_bound(struct drive *b, const struct ws_buffer *x, const double *got,
                             struct diag *d) {
     return judge_output(b->ctx, (uint32_t)x->index, got, d);
 }
 
+static bool has_float8_products(const struct graph *g) {
+    bool has = false;
+    for (node_id i = 0; i < g->nodes.n; i++) has |= g->nodes.at[i].op == OP_MM_FLOAT8;
+    return has;
+}
+
 static void judge_by_bound(struct drive *b) {
     struct graph *g = graph_simplify(graph_decompose(graph_simplify(b->g)));
-    bool pairs = b->config && strstr(b->config, "pairs=1");
-    if (!pairs && b->g->products != PRECISION_TF32 && b->g->convolutions != PRECISION_TF32) return;
+    bool pairs = b->config && strstr(b->config, "pairs=1"), float8 = has_float8_products(b->g);
+    if (!pairs && !float8 && b->g->products != PRECISION_TF32 &&
+        b->g->convolutions != PRECISION_TF32)
+        return;
     b->ctx = judge_new(b->a, g, b->in, b->want);
     b->judge = is_within_bound;
 }
@@ -135,25 +143,31 @@ static void end_lot(struct lot *l) {
     arena_free(l->a);
 }
 
+enum { USUAL, OLD, TENSOR, OF_FOUR, OF_FOUR_TENSOR, OF_TWO, OF_TWO_TENSOR, GPUS };
+
 /* What the emulator is for a graph. Where registers are shared out among blocks there are all. */
 static const struct device_limits *emulated(const struct case_graph *g,
                                             const struct device_limits gpus[]) {
     bool shares = g->config && strstr(g->config, "fit=");
-    return &gpus[g->tiny && shares ? 3 : g->tiny ? 2 : g->old];
+    int few = g->tiny && shares ? OF_TWO : OF_FOUR;
+    return &gpus[g->tiny ? few + g->tensor : g->tensor ? TENSOR : g->old ? OLD : USUAL];
 }
 
 /* Lots from the graphs that the filter lets through. dev: NULL for the emulator. */
 static bool run_all(struct cases *c, struct device *dev, struct toolchain *t) {
     uint32_t i = 0;
     bool ok = true;
-    struct device_limits gpus[4];
-    WS_ASSERT(device_limits_for_arch("sm_90a", &gpus[0]));
-    WS_ASSERT(device_limits_for_arch("sm_80", &gpus[1]));
-    gpus[2] = gpus[0];
-    gpus[2].units = 4;
-    gpus[2].regs_unit /= 8;
-    gpus[3] = gpus[0];
-    gpus[3].units = 2;
+    struct device_limits gpus[GPUS];
+    WS_ASSERT(device_limits_for_arch("sm_90a", &gpus[USUAL]));
+    WS_ASSERT(device_limits_for_arch("sm_80", &gpus[OLD]));
+    WS_ASSERT(device_limits_for_arch("sm_100a", &gpus[TENSOR]));
+    for (int i = 0; i < 2; i++) {
+        struct device_limits *four = &gpus[OF_FOUR + i], *two = &gpus[OF_TWO + i];
+        *four = *two = gpus[i ? TENSOR : USUAL];
+        four->units = 4;
+        four->regs_unit /= 8;
+        two->units = 2;
+    }
     while (ok && i < c->graphs->n) {
         struct lot l = {.c = c, .a = arena_new()};
         if (dev)

@@ -171,6 +171,13 @@ static const char *const shapes[] = {
     " %i = argmin(%y, 1)\n %b = amin(%y, 0)\n return %s, %a, %i, %b\n}\n",
     "graph(%x: i8[3, 9001], %y: i8[40, 6]) {\n %s = sum(%x, 1)\n %t = sum(%x, 1, dtype=i8)\n"
     " %c = cumsum(%y, 0, dtype=i16)\n %m = cummax(%y, 1)\n return %s, %t, %c, %m\n}\n",
+    /* products with diagonals: rows, columns, both, a batch of them */
+    "graph(%x: f32[40], %y: f32[40, 33]) {\n %i = arange(0, 40)\n %j = unsqueeze(%i, 1)\n"
+    " %c = eq(%i, %j)\n %s = unsqueeze(%x, 1)\n %f = where(%c, %s, 0)\n %z = mm(%f, %y)\n"
+    " %t = permute(%y, [1, 0])\n %w = mm(%t, %f)\n %v = mm(%w, %f)\n return %z, %v\n}\n",
+    "graph(%x: bf16[3, 16], %y: bf16[3, 24, 16]) {\n %i = arange(0, 16)\n %j = unsqueeze(%i, 1)\n"
+    " %c = eq(%i, %j)\n %b = to(%c, bf16)\n %s = unsqueeze(%x, 1)\n %f = mul(%b, %s)\n"
+    " %z = bmm(%y, %f)\n return %z\n}\n",
     "graph(%x: i8[9, 12], %y: i8[12, 7]) {\n %z = matmul(%x, %y)\n %w = add(%z, 100)\n"
     " return %w\n}\n",
     /* what leaves the type's bits is cut off before anything reads it */

@@ -68,7 +68,7 @@ static inline struct schedule *must_schedule(struct arena *a, const char *text, 
                                              const struct device_limits *limits, bool eager) {
     struct schedule *s =
         schedule_fuse(must_lower(a, text, sizes), limits, eager ? FUSING_EAGER : FUSING_ALL, a);
-    if (!eager) schedule_recompute(s);
+    if (!eager) schedule_recompute(s, limits);
     schedule_order(s);
     schedule_memory(s);
     const char *why = schedule_verify(s);

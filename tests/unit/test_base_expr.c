@@ -62,6 +62,11 @@ static void test_static_index(void **state) {
     ex flat = ex_add(f.p, ex_mul(f.p, i, ex_const(f.p, 8)), j);
     assert_int_equal(ex_div(f.p, flat, ex_const(f.p, 8)), i);
     assert_int_equal(ex_mod(f.p, flat, ex_const(f.p, 8)), j);
+    /* (4 (3 i) + 2) % (4 * 2) */
+    ex twelve = ex_add(f.p, ex_mul(f.p, i, ex_const(f.p, 12)), ex_const(f.p, 2)),
+       of_two = ex_mod(f.p, ex_mul(f.p, i, ex_const(f.p, 3)), ex_const(f.p, 2));
+    assert_int_equal(ex_mod(f.p, twelve, ex_const(f.p, 8)),
+                     ex_add(f.p, ex_mul(f.p, of_two, ex_const(f.p, 4)), ex_const(f.p, 2)));
     check(&f, ex_div(f.p, flat, ex_const(f.p, 16)), "i // 2");
     check(&f, ex_div(f.p, flat, ex_const(f.p, 12)), "(i*8 + j) // 12"); /* j reaches 4 */
     check(&f, ex_div(f.p, ex_add(f.p, flat, j), ex_const(f.p, 16)), "(i*4 + j) // 8");

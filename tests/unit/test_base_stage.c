@@ -93,6 +93,7 @@ static void test_device_table(void **state) {
         assert_int_equal(l.sm, atoi(w + 3));
         assert_int_equal(l.tma, l.max_cluster > 1); /* both came with 9.0 */
         assert_int_equal(l.wgmma, !strcmp(w, "sm_90a"));
+        assert_int_equal(l.tensor_memory, !strcmp(w, "sm_100a"));
     }
     assert_int_equal(n, 8);
     assert_true(device_limits_for_arch("sm_90a", &l));

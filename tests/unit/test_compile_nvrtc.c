@@ -200,10 +200,143 @@ static void test_matrix_units(void **state) {
     compile_helpers("sm_90a", AMPERE_TEXT, MMA);
 }
 
+/* ---- tensor memory --------------------------------------------------------------------------- */
+
+static const char TENSOR_TEXT[] =
+    "extern \"C\" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(128, 1)\n"
+    "tensor(float *y) {\n"
+    "    extern __shared__ __align__(1024) unsigned char k_smem[];\n"
+    "    const k_shared s = k_in_shared(k_smem);\n"
+    "    if (threadIdx.x < 32) k_tensor_make<64>(s + 65536);\n"
+    "    k_tensor_fence_before(), __syncthreads(), k_tensor_fence_after();\n"
+    "    const unsigned sums = k_load_shared(s + 65536);\n"
+    "    const unsigned long long a = k_tensor_operand<128>(s, 16, 1024);\n"
+    "    if (threadIdx.x == 0) {\n"
+    "        k_tensor_multiply<0>(sums, a, a, 0x4100490, 0);\n"
+    "        k_tensor_multiply<1>(sums, a, a, 0x4100910, 0);\n"
+    "        k_tensor_multiply<2>(sums, a, a, 0x41004a0, 0);\n"
+    "        k_tensor_multiply<3>(sums, a, a, 0x4100010, 1);\n"
+    "        k_tensor_commit(s + 65544), k_tensor_commit_to(s + 65544, 3);\n"
+    "    }\n"
+    "    __syncthreads();\n"
+    "    y[threadIdx.x] = (float)sums;\n"
+    "    if (threadIdx.x < 32) k_tensor_free<64>(sums);\n"
+    "}\n";
+
+/* Bytes of local memory that any function of a cubin has: spilled registers, arrays. */
+static uint32_t frame_bytes(const unsigned char *elf) {
+    enum { SECTIONS = 0x28, OF_SECTION = 0x3a, N_SECTIONS = 0x3c, NAMES = 0x3e };
+    enum { AT = 24, BYTES = 32, WITH_VALUE = 4, FRAME_SIZE = 0x11 };
+    uint64_t table, names, at, bytes;
+    uint16_t each, n, of_names, size;
+    uint32_t name, frame, most = 0;
+    memcpy(&table, elf + SECTIONS, 8);
+    memcpy(&each, elf + OF_SECTION, 2);
+    memcpy(&n, elf + N_SECTIONS, 2);
+    memcpy(&of_names, elf + NAMES, 2);
+    memcpy(&names, elf + table + (uint64_t)of_names * each + AT, 8);
+    for (unsigned i = 0; i < n; i++) {
+        const unsigned char *section = elf + table + (uint64_t)i * each;
+        memcpy(&name, section, 4);
+        memcpy(&at, section + AT, 8);
+        memcpy(&bytes, section + BYTES, 8);
+        if (strcmp((const char *)elf + names + name, ".nv.info") != 0) continue;
+        for (uint64_t o = at; o < at + bytes; o += 4 + (elf[o] == WITH_VALUE ? size : 0)) {
+            memcpy(&size, elf + o + 2, 2);
+            if (elf[o] != WITH_VALUE || elf[o + 1] != FRAME_SIZE) continue;
+            memcpy(&frame, elf + o + 8, 4);
+            if (frame > most) most = frame;
+        }
+    }
+    return most;
+}
+
+#define PRODUCT(type, m, k, n, how) \
+    "graph(%x: " type "[" m ", " k "], %y: " type "[" k ", " n "])" how " {\n" \
+    " %z = mm(%x, %y)\n return %z\n}\n"
+
+/* Products of all types and tiles: NVRTC has nothing to say, and no sums are spilled. */
+static void test_tensor_memory(void **state) {
+    static const char *const instructions[] = {
+        "tcgen05.alloc.cta_group::1", "tcgen05.relinquish_alloc_permit", "tcgen05.dealloc",
+        "tcgen05.fence::before_thread_sync", "tcgen05.fence::after_thread_sync",
+        "tcgen05.mma.cta_group::1.kind::f16", "tcgen05.mma.cta_group::1.kind::tf32",
+        "tcgen05.mma.cta_group::1.kind::i8", "tcgen05.mma.cta_group::1.kind::f8f6f4",
+        "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64",
+        "shared::cluster.multicast::cluster.b64", NULL};
+    static const struct {
+        const char *graph, *config;
+    } cases[] = {
+        {PRODUCT("bf16", "4096", "4096", "4096", ""), "mma=1 m=128 n=256 k=64 stages=4 warps=12"},
+        {PRODUCT("bf16", "4099", "2056", "4104", ""),
+         "mma=1 m=128 n=256 k=64 stages=4 warps=12 cluster=2"},
+        {PRODUCT("f16", "64", "8192", "1024", ""),
+         "mma=1 m=64 n=128 k=64 stages=4 warps=8 split=4"},
+        {PRODUCT("bf16", "1024", "1024", "1024", ""),
+         "mma=1 m=64 n=128 k=64 stages=3 warps=8 fit=2"},
+        {PRODUCT("f32", "1024", "1024", "1024", ""), "mma=1 m=128 n=128 k=64 stages=2 warps=12"},
+        {PRODUCT("f32", "1024", "1024", "1024", ""), "mma=1 m=64 n=128 k=64 stages=2 warps=8"},
+        {PRODUCT("f32", "1024", "1024", "1024", " products tf32"),
+         "mma=1 m=128 n=256 k=32 stages=4 warps=12"},
+        {"graph(%x: bf16[2048, 1024], %w: bf16[4096, 1024], %b: bf16[4096]) {\n"
+         " %t = permute(%w, [1, 0])\n %z = mm(%x, %t)\n %a = add(%z, %b)\n %g = gelu(%a)\n"
+         " return %g, %a\n}\n",
+         "mma=1 m=128 n=256 k=64 stages=4 warps=12"},
+        {"graph(%x: bf16[2048, 1024], %y: bf16[1024, 2048]) {\n %z = mm(%x, %y)\n"
+         " %s = softmax(%z, 1)\n return %s\n}\n",
+         "mma=1 m=128 n=128 k=64 stages=4 warps=12"},
+        {"graph(%x: i8[2048, 1024], %y: i8[4096, 1024]) {\n %a = int(%x)\n %b = int(%y)\n"
+         " %t = permute(%b, [1, 0])\n %z = mm(%a, %t)\n return %z\n}\n",
+         "mma=1 m=128 n=256 k=128 stages=4 warps=12"},
+    };
+    struct arena *a = arena_new();
+    struct diag d = diag_new(a);
+    struct env env = env_read(a);
+    struct toolchain *t = NULL;
+    struct device_limits limits;
+    struct compiled local;
+    compile_helpers("sm_100a", TENSOR_TEXT, instructions);
+    if (toolchain_open(DEVICE_CUDA, "sm_100a", &env, a, &d, &t) != WS_OK) {
+        arena_free(a);
+        skip();
+    }
+    assert_true(device_limits_for_arch("sm_100a", &limits));
+    toolchain_compile(t, "local",
+                      "extern \"C\" __global__ void local(float *y, int n) {\n"
+                      "    float v[64];\n"
+                      "    for (int i = 0; i < 64; i++) v[i] = y[i];\n"
+                      "    for (int i = 0; i < n; i++) v[i * n % 64] += v[i % 64];\n"
+                      "    y[0] = v[n];\n}\n",
+                      false, &local);
+    assert_true(local.ok && frame_bytes(local.binary) >= 256);
+    compiled_free(&local);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ws_captured captured = {.arena = a,
+                                       .graph = must_parse(a, cases[i].graph),
+                                       .guards = "",
+                                       .workload = "test"};
+        struct ws_program *p = ws_lower(&captured, &limits, WS_FUSE, NULL, &d);
+        struct ws_source source;
+        struct config config;
+        struct compiled c;
+        if (!p || p->n_kernels != 1 || !config_parse(cases[i].config, &config, &d) ||
+            ws_emit(p, 0, &config, a, &source, &d) != WS_OK)
+            fail_msg("%s: %s", cases[i].config, d.text);
+        toolchain_compile(t, "variant", source.text, true, &c);
+        if (!c.ok || *c.log) fail_msg("%s: %s", cases[i].config, c.log);
+        assert_non_null(strstr(c.ptx, "tcgen05.mma"));
+        if (frame_bytes(c.binary))
+            fail_msg("%s: %u bytes of local memory", cases[i].config, frame_bytes(c.binary));
+        compiled_free(&c);
+    }
+    toolchain_close(t);
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_new_gpu), cmocka_unit_test(test_old_gpu),
         cmocka_unit_test(test_random_blocks), cmocka_unit_test(test_precisions),
-        cmocka_unit_test(test_matrix_units)};
+        cmocka_unit_test(test_matrix_units), cmocka_unit_test(test_tensor_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,6 +135,44 @@ static void test_steps(void **state) {
     }
 }
 
+/* Products of so many outputs that a thread of CUDA's has several: along the outermost axis, by
+ * rows where memory is short, along one within, and where a window reaches out; the last block is
+ * not full. As many functions as `several` have them. */
+static void test_several(void **state) {
+    static const struct {
+        const char *text;
+        int several;
+    } cases[] = {
+        {"graph(%x: f32[525, 5], %y: f32[5, 520]) {\n  %a = matmul(%x, %y)\n  return %a\n}\n", 1},
+        {"graph(%x: f32[9, 169, 7], %y: bf16[9, 180, 7]) {\n  %t = permute(%y, dims=[0, 2, 1])\n"
+         "  %u = to(%t, dtype=f32)\n  %a = matmul(%x, %u)\n  return %a\n}\n",
+         1},
+        {"graph(%x: f32[5, 2, 60, 43], %w: f32[26, 2, 3, 3]) {\n"
+         "  %a = convolution(%x, %w, padding=[1, 1])\n  return %a\n}\n",
+         1},
+        {"graph(%x: f32[525, 520, 5]) {\n  %a = sum(%x, dim=[2])\n  return %a\n}\n", 0},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct arena *a = arena_new();
+        struct graph *g = must_parse(a, cases[k].text);
+        struct value *in = drive_inputs(g, 1);
+        struct plain_seen seen = {0}, by_rows = {0};
+        struct reference_options cuda = {.cuda = true};
+        struct reference *r = reference_lower(g, &cuda, a);
+        int several = 0;
+        for (uint32_t i = 0; i < r->plain.texts.n; i++)
+            for (const char *p = r->plain.texts.at[i]; (p = strstr(p, "bottom = ")); p++) several++;
+        assert_int_equal(several, cases[k].several);
+        check_at(&serial, g, in, 1, &seen);
+        assert_int_equal(seen.slices, 1);
+        check_at(&sliced, plain_with_bound(g), in, 1, &by_rows);
+        assert_true(by_rows.slices > 2);
+        free_values(in, g->inputs.n);
+        free(in);
+        arena_free(a);
+    }
+}
+
 static const struct device_ops *true_ops;
 static int placed, held, most_held;
 
@@ -369,19 +407,14 @@ int main(void) {
     sliced.memory = 1;
     struct diag quiet = diag_new(a);
     toolchain_open(DEVICE_CUDA, "sm_90a", &env, a, &quiet, &nvrtc);
-    const struct CMUnitTest all[] = {cmocka_unit_test(test_random_graphs),
-                                     cmocka_unit_test(test_numbers),
-                                     cmocka_unit_test(test_one_pass),
-                                     cmocka_unit_test(test_random_elements),
-                                     cmocka_unit_test(test_places),
-                                     cmocka_unit_test(test_random_numbers),
-                                     cmocka_unit_test(test_steps),
-                                     cmocka_unit_test(test_shared),
-                                     cmocka_unit_test(test_sizes),
-                                     cmocka_unit_test(test_lanes),
-                                     cmocka_unit_test(test_exact),
-                                     cmocka_unit_test(test_nothing_stays),
-                                     cmocka_unit_test(test_memory_is_taken_again)};
+    const struct CMUnitTest all[] = {
+        cmocka_unit_test(test_random_graphs), cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_one_pass),      cmocka_unit_test(test_random_elements),
+        cmocka_unit_test(test_places),        cmocka_unit_test(test_random_numbers),
+        cmocka_unit_test(test_steps),         cmocka_unit_test(test_several),
+        cmocka_unit_test(test_shared),        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_lanes),         cmocka_unit_test(test_exact),
+        cmocka_unit_test(test_nothing_stays), cmocka_unit_test(test_memory_is_taken_again)};
     int failed = cmocka_run_group_tests(all, NULL, NULL);
     toolchain_close(here.cc);
     if (nvrtc) toolchain_close(nvrtc);

@@ -278,6 +278,48 @@ static void test_tf32_allowed(void **state) {
     for (int i = 0; i < 4; i++) end(&b[i]);
 }
 
+/* What units of float8 make of sum and of the products of two rows, in steps of 32: 13 bits behind
+ * the first one of the largest, and what is below these is cut off. */
+static double float8_steps(const double *x, const double *y, int from, int end, double sum) {
+    for (int k = from; k < end; k += 32) {
+        double most = fabs(sum), total;
+        int e;
+        for (int i = k; i < k + 32; i++) most = fmax(most, fabs(x[i] * y[i]));
+        frexp(most, &e);
+        double unit = ldexp(1, e - 1 - 13);
+        total = trunc(sum / unit);
+        for (int i = k; i < k + 32; i++) total += trunc(x[i] * y[i] / unit);
+        sum = total * unit;
+    }
+    return sum;
+}
+
+/* Numbers of four digits: 1 to 7.5. */
+static double eighths(uint64_t tensor, uint64_t i) {
+    return ldexp(8 + floor(8 * random_uniform(9, tensor, i)), (int)(i % 3) - 3);
+}
+static double one_is_large(uint64_t tensor, uint64_t i) { return i % 128 ? 0.0625 : 16; }
+
+/* Right if sums begin anew every 128; wrong if all of the depth is one sum, without a 128th of it,
+ * or on a CPU, which has no such units. */
+static void test_float8(void **state) {
+    enum { LONG = 8192 };
+    static const char text[] = "graph(%x: f8e4m3[1, 8192], %y: f8e4m3[8192, 1]) {\n"
+                               " %r = mm_float8(%x, %y)\n return %r\n}\n";
+    double (*const values[])(uint64_t, uint64_t) = {eighths, one_is_large};
+    for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+        struct bounded b = bounded_by(text, DEVICE_CUDA, true, values[v]),
+                       cpu = bounded_by(text, DEVICE_CPU, true, values[v]);
+        const double *x = b.in[0].v, *y = b.in[1].v;
+        double sum = 0, most = bound_at(&b, 0, 0), exact = exact_at(&b, 0);
+        for (int k = 0; k < LONG; k += 128) sum += float8_steps(x, y, k, k + 128, 0);
+        double one = float8_steps(x, y, 0, LONG, 0), off = fabs(sum - exact);
+        assert_true(off > 0 && off <= most && off > bound_at(&cpu, 0, 0));
+        if (values[v] == eighths) assert_true(fabs(one - exact) > most);
+        end(&b), end(&cpu);
+    }
+}
+
 /* A factor that is itself rounded on its way: to either side of the middle. */
 static void test_tf32_computed(void **state) {
     struct bounded b = bounded_by("graph(%x: f32[8, 256], %y: f32[256, 4]) products tf32 {\n"
@@ -505,6 +547,7 @@ int main(void) {
         cmocka_unit_test(test_largest_shown),   cmocka_unit_test(test_of_infinity),
         cmocka_unit_test(test_not_its_largest), cmocka_unit_test(test_bools_and_numbers),
         cmocka_unit_test(test_wraps),           cmocka_unit_test(test_doubles),
+        cmocka_unit_test(test_float8),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

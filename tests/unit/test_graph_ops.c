@@ -62,9 +62,9 @@ static int check_operator(const struct op_info *op) {
 /* Sizes must fit, or there is no tensor to begin with. A list that must be given is one of sizes.
  */
 static bool has_own_cases(const struct op_info *op) {
-    static const enum op fitting[] = {OP_MM,       OP_BMM,           OP_ADDMM,      OP_BADDBMM,
-                                      OP_LINEAR,   OP_GROUP_NORM,    OP_BATCH_NORM, OP_ATTENTION,
-                                      OP_NLL_LOSS, OP_CROSS_ENTROPY, OP_CONVOLUTION};
+    static const enum op fitting[] = {OP_MM,        OP_MM_FLOAT8, OP_BMM,           OP_ADDMM,
+                                      OP_BADDBMM,   OP_LINEAR,    OP_GROUP_NORM,    OP_BATCH_NORM,
+                                      OP_ATTENTION, OP_NLL_LOSS,  OP_CROSS_ENTROPY, OP_CONVOLUTION};
     bool tensor = false, list = false;
     for (int i = 0; i < op->n_params; i++) {
         const struct param *p = &op->params[i];

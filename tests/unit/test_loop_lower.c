@@ -214,6 +214,53 @@ static void test_trimmed(void **state) {
     }
 }
 
+/* A factor that is 0 but where positions are equal leaves one term of a sum. */
+static void test_one_term(void **state) {
+#define ROWS_AND_COLUMNS                                                                           \
+    "%i = arange(0, 6) %j = unsqueeze(%i, 1) %d = sub(%i, %j) %c = eq(%d, 0) %s = unsqueeze(%x, "  \
+    "1) "
+    static const struct {
+        const char *nodes, *last;
+    } cases[] = {
+        {ROWS_AND_COLUMNS "%f = where(%c, %s, 0) %y = mm(%f, %z)",
+         "    v0 = load b4[i0, i0] : f32\n    v1 = load b1[i0, i1] : f32\n    v2 = mul(v0, v1) : "
+         "f32\n"},
+        {ROWS_AND_COLUMNS "%b = float(%c) %f = mul(%b, %s) %y = mm(%z, %f)",
+         "    v0 = load b1[i0, i1] : f32\n    v1 = load b5[i1, i1] : f32\n    v2 = mul(v0, v1) : "
+         "f32\n"},
+        /* backwards: a permutation */
+        {"%i = arange(0, 6) %j = arange(5, -1, -1) %k = unsqueeze(%j, 1) %c = eq(%i, %k) "
+         "%f = float(%c) %y = mm(%f, %z)",
+         "    v0 = load b3[i0, i0*-1 + 5] : f32\n    v1 = load b1[i0*-1 + 5, i1] : f32\n"
+         "    v2 = mul(v0, v1) : f32\n"},
+        /* some rows have no term; a mask that leaves more than one; what is not 0 elsewhere */
+        {"%i = arange(0, 6) %j = unsqueeze(%i, 1) %d = sub(%i, %j) %c = eq(%d, 1) %f = float(%c) "
+         "%y = mm(%f, %z)",
+         NULL},
+        {"%i = arange(0, 6) %j = unsqueeze(%i, 1) %d = sub(%i, %j) %c = ge(%d, 0) %f = float(%c) "
+         "%y = mm(%f, %z)",
+         NULL},
+        {ROWS_AND_COLUMNS "%f = where(%c, %s, 1) %y = mm(%f, %z)", NULL},
+        {"%c = eq(%z, 0) %f = float(%c) %y = mm(%z, %f)", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        struct loops *l =
+            must_lower(a,
+                       arena_printf(a, "graph(%%x: f32[6], %%z: f32[6, 6]) {\n%s\n return %%y\n}\n",
+                                    cases[i].nodes),
+                       "");
+        const struct nest *n = &l->nests.at[l->nests.n - 1];
+        struct buf b = buf_new(a);
+        nest_print(&b, l, n);
+        assert_int_equal(n->n_reduce, !cases[i].last);
+        assert_int_equal(n->matmul, !cases[i].last);
+        if (cases[i].last && !strstr(b.p, cases[i].last))
+            fail_msg("%s\nin\n%s", cases[i].last, b.p);
+        arena_free(a);
+    }
+}
+
 /* Every output is a buffer of its own, dense, and written: what is none of that is copied, and what
  * is returned again is there already. The elements of a reshape are those of what it shows, in the
  * same order. */
@@ -354,8 +401,8 @@ int main(void) {
         cmocka_unit_test(test_views),        cmocka_unit_test(test_pointwise),
         cmocka_unit_test(test_reductions),   cmocka_unit_test(test_products),
         cmocka_unit_test(test_convolutions), cmocka_unit_test(test_trimmed),
-        cmocka_unit_test(test_outputs),      cmocka_unit_test(test_headings),
-        cmocka_unit_test(test_verify),
+        cmocka_unit_test(test_one_term),     cmocka_unit_test(test_outputs),
+        cmocka_unit_test(test_headings),     cmocka_unit_test(test_verify),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -323,10 +323,10 @@ static void test_unseen_launch(void **state) {
 static void test_helpers_do_not_compile(void **state) {
     struct fixture *f = *state;
     double us;
+    f->kit->fake->bad_nvrtc = 1; /* they are compiled while the device opens, which it does */
     open_device(f);
     struct module *m = load(f);
     struct launch l = launch(m, "a");
-    f->kit->fake->bad_nvrtc = 1;
     assert_int_equal(device_time(f->dev, &l, 1, 1, true, &us, NULL, &f->diag), WS_MACHINE);
     assert_non_null(strstr(f->diag.text, "NVRTC_ERROR_COMPILATION"));
     device_unload(f->dev, m);

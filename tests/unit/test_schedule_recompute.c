@@ -101,7 +101,7 @@ static void test_never(void **state) {
         {"graph(%x: f32[8, 8]) {\n %s = sum(%x, 1, True)\n %d = sub(%x, %s)\n %c = sum(%d, 0)\n %q "
          "= "
          "prod(%d, 1)\n return %c, %q\n}\n",
-         2, "d: computed again where it is read"}, /* but its result is stored for that */
+         2, "computed again where it is read, saves"}, /* but its result is stored for that */
     };
     CHECK(tests);
 }
@@ -120,11 +120,44 @@ static void test_masks(void **state) {
     CHECK(tests);
 }
 
+#define DEQUANTISED(rows, type)                                                                    \
+    "graph(%x: bf16[" rows ", 4096], %w: " type "[1024, 4096], %s: bf16[1024, 1]) {\n"             \
+    " %f = bfloat16(%w)\n %d = mul(%f, %s)\n %t = permute(%d, [1, 0])\n %y = mm(%x, %t)\n"         \
+    " return %y\n}\n"
+
+/* A product's factor is made where it is read, if one tile wants it, and it is worth it. */
+static void test_factors(void **state) {
+    static const struct test tests[] = {
+        {DEQUANTISED("1", "i8"), 1, "computed again where it is read, saves"},
+        {DEQUANTISED("16", "i8"), 1, "computed again where it is read, saves"},
+        {DEQUANTISED("16", "f8e4m3"), 1, "computed again where it is read, saves"},
+        {DEQUANTISED("128", "bf16"), 1, "computed again where it is read, saves"},
+        {DEQUANTISED("129", "i8"), 2, NULL}, /* for two tiles it would be made twice */
+        /* what two products read */
+        {"graph(%x: bf16[16, 4096], %w: i8[4096, 1024], %v: bf16[16, 4096]) {\n"
+         " %f = bfloat16(%w)\n %y = mm(%x, %f)\n %z = mm(%v, %f)\n return %y, %z\n}\n",
+         2, "computed again where it is read, saves"},
+        /* of a table only what is looked up is read */
+        {"graph(%x: bf16[16, 1024], %w: bf16[100000, 1024], %i: i64[4096]) {\n"
+         " %f = index(%w, [%i], [0])\n %t = permute(%f, [1, 0])\n %y = mm(%x, %t)\n return %y\n}\n",
+         1, "computed again where it is read, saves"},
+        /* small ones, and what is stored anyway */
+        {"graph(%x: bf16[16, 32], %w: i8[32, 64]) {\n %f = bfloat16(%w)\n %y = mm(%x, %f)\n"
+         " return %y\n}\n",
+         2, NULL},
+        {"graph(%x: bf16[16, 4096], %w: i8[4096, 1024]) {\n %f = bfloat16(%w)\n"
+         " %y = mm(%x, %f)\n return %y, %f\n}\n",
+         2, NULL},
+    };
+    CHECK(tests);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_two_reductions), cmocka_unit_test(test_diamond),
         cmocka_unit_test(test_work),           cmocka_unit_test(test_kernel_goes),
         cmocka_unit_test(test_never),          cmocka_unit_test(test_masks),
+        cmocka_unit_test(test_factors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,11 @@ static const char wide[] = "graph(%a: f32[130, 200], %b: f32[200, 40]) {\n"
                            "  %c: f32[130, 40] = mm(%a, %b)\n"
                            "  return %c\n}\n";
 
+/* pairs in steps of 32 */
+static const char deep_paired[] = "graph(%a: f32[40, 1056], %b: f32[1056, 24]) {\n"
+                                  "  %c: f32[40, 24] = mm(%a, %b)\n"
+                                  "  return %c\n}\n";
+
 /* pairs: 67 steps, of which 64 have crossed sums of their own */
 static const char deep[] = "graph(%a: f32[40, 4264], %b: f32[4264, 24]) {\n"
                            "  %c: f32[40, 24] = mm(%a, %b)\n"
@@ -30,6 +35,10 @@ static const char bytes[] = "graph(%a: i8[130, 208], %b: u8[208, 40]) {\n"
 static const char tf32_across[] = "graph(%a: f32[130, 200], %b: f32[200, 136]) products tf32 {\n"
                                   "  %c: f32[130, 136] = mm(%a, %b)\n"
                                   "  return %c\n}\n";
+
+static const char float8[] = "graph(%a: f8e4m3[130, 272], %b: f8e5m2[272, 40]) {\n"
+                             "  %c: f32[130, 40] = mm_float8(%a, %b)\n"
+                             "  return %c\n}\n";
 
 /* windows: 3 x 2 taps with holes, paddings, strides; 17 channels are 32 of a line of 64 bytes */
 static const char sliding[] =
@@ -193,6 +202,20 @@ static void test_turned_rows(void **state) {
     }
 }
 
+/* Float8 likewise; sums begin anew in each step. */
+static void test_print_float8(void **state) {
+    struct arena *a = arena_new();
+    struct tile_program *t = program_of(a, float8, "mma=1 m=64 n=40 k=128 stages=2 warps=8");
+    struct buf b = buf_new(a);
+    tile_print(&b, t);
+    assert_non_null(strstr(b.p, "a = v0, f8e4m3[1 z, 130 m, 272 k], lines 272 apart\n"
+                                "b = image of v1, f8e5m2[1 z, 40 n, 272 k], lines 272 apart\n"
+                                "A = f8e4m3[2][64 m, 128 k], lines of 128 bytes\n"
+                                "B = f8e5m2[2][40 n, 128 k], lines of 128 bytes\n"));
+    assert_non_null(strstr(b.p, "add\n"));
+    arena_free(a);
+}
+
 /* What windows are read through is copied once, and the other factor is as deep. */
 static void test_print_windows(void **state) {
     struct arena *a = arena_new();
@@ -291,56 +314,6 @@ static void test_print_by_warps(void **state) {
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-static float *numbers(struct arena *a, size_t n, unsigned seed) {
-    float *x = NEW_ARRAY(a, float, n);
-    for (size_t i = 0; i < n; i++) {
-        seed = seed * 1664525u + 1013904223u;
-        x[i] = (float)((int)(seed >> 24) - 128) / 64;
-    }
-    return x;
-}
-
-/* Elements of a plane, each smaller than the one before, but of pairs; in images of windows, not
- * runs, all planes of a pixel lie side by side. */
-static float *planes_of(struct arena *a, const struct operand *o, unsigned seed) {
-    bool beside = o->windows && !operand_has_runs(o);
-    int64_t elements = operand_has_runs(o) ? o->plane
-                       : beside            ? o->step[o->order->n] * o->order->images / o->planes
-                                           : o->batches * o->rows * o->depth;
-    size_t n = (size_t)elements;
-    float *x = numbers(a, n * (size_t)o->planes, seed);
-    if (o->planes == 2) return x;
-    for (size_t i = 0; i < n * (size_t)o->planes && beside && o->planes > 1; i++)
-        x[i] /= 1 << (8 * (i % (size_t)o->pitch / (size_t)o->plane));
-    for (int p = 1; p < o->planes && !beside; p++)
-        for (size_t i = 0; i < n; i++) x[(size_t)p * n + i] /= 1 << (8 * p);
-    return x;
-}
-
-static double element(const struct operand *o, const float *in, int plane, int64_t z, int64_t row,
-                      int64_t k) {
-    if (!o->windows && o->batches == 1) z = 0;
-    if (!o->windows) return in[((plane * o->batches + z) * o->rows + row) * o->depth + k];
-    int64_t at = operand_element(o, plane, z, row, k);
-    return at < 0 ? 0 : in[at];
-}
-
-static double exact(const struct tile_program *t, const float *const in[], int64_t z, int64_t m,
-                    int64_t n, double *terms) {
-    const struct operand *a = &t->product->a, *b = &t->product->b;
-    double sum = 0;
-    *terms = 0;
-    for (int64_t k = 0; k < a->depth; k++)
-        for (int q = 0; q < t->product->n_passes; q++) {
-            double x = element(a, in[0], t->product->pass[q].a, z, m, k);
-            double y = element(b, in[1], t->product->pass[q].b, z, n, k);
-            double scale = t->product->pass[q].crossed ? 0x1p-11 : 1;
-            sum += x * y * scale;
-            *terms += fabs(x * y) * scale;
-        }
-    return sum;
-}
-
 /* All windows of few channels are runs, however they are copied. */
 static void test_runs(void **state) {
     static const char *const graphs[] = {first, first_wide, first_line, first_solid};
@@ -358,36 +331,13 @@ static void test_runs(void **state) {
     }
 }
 
-/* How many elements are further from exact than roundings of a float's last bits. */
-static int64_t wrong_of(struct arena *a, const struct tile_program *t, uint64_t seed,
-                        const char **why) {
-    const struct kernel *k = t->block->kernel;
-    const float *in[] = {planes_of(a, &t->product->a, 1), planes_of(a, &t->product->b, 2)};
-    int64_t nz = kernel_size(k, AXIS_Z), nm = kernel_size(k, AXIS_M), nn = kernel_size(k, AXIS_N);
-    float *out = NEW_ARRAY(a, float, (size_t)(nz * nm * nn));
-    int64_t wrong = 0;
-    *why = tile_run(t, in, out, seed, a);
-    const struct operand *x = &t->product->a, *y = &t->product->b;
-    int64_t compared = 0;
-    for (int64_t z = 0; z < nz; z++)
-        for (int64_t m = 0; m < x->rows; m++)
-            for (int64_t n = 0; n < y->rows; n++) {
-                int64_t row = operand_row(k, x, m), column = operand_row(k, y, n);
-                if (row < 0 || column < 0) continue;
-                double terms, want = exact(t, in, z, m, n, &terms);
-                wrong += !(fabs(out[(z * nm + row) * nn + column] - want) <= terms * 0x1p-20);
-                compared++;
-            }
-    assert_int_equal(compared, nz * nm * nn);
-    return wrong;
-}
-
 static void test_numbers(void **state) {
     static const struct {
         const char *graph, *config;
     } cases[] = {
         {plain, "mma=1 m=128 n=64 k=64 stages=3 warps=12"},
         {plain, "mma=1 m=128 n=128 k=64 stages=2 cluster=2 warps=12 band=1"},
+        {plain, "mma=1 m=64 n=64 k=64 stages=2 cluster=4 warps=8"},
         {plain, "mma=1 m=64 n=32 k=16 stages=8 warps=8"},
         {plain, "mma=1 m=64 n=128 k=32 stages=4 cluster=2 warps=8"},
         {plain, "mma=1 m=64 n=128 k=32 stages=4 warps=8 split=3"},
@@ -396,9 +346,13 @@ static void test_numbers(void **state) {
         {wide, "mma=1 m=128 n=64 k=64 stages=2 warps=12"},
         {deep, of_pairs},
         {deep, "mma=1 m=64 n=32 k=64 stages=3 warps=8 split=2 pairs=1"},
+        {deep_paired, "mma=1 m=64 n=32 k=32 stages=4 warps=8 split=2 pairs=1"},
+        {deep_paired, "mma=1 m=128 n=32 k=32 stages=3 warps=12 cluster=2 pairs=1"},
         {tf32, "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
         {tf32_across, "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
         {tf32_across, "mma=1 m=128 n=32 k=32 stages=3 cluster=2 warps=12"},
+        {plain, "mma=1 m=64 n=64 k=32 stages=3 warps=8 split=2 tail=3"},
+        {plain, "mma=1 m=128 n=32 k=32 stages=3 warps=12 cluster=2 split=2 tail=5"},
         {tf32, "mma=1 m=64 n=32 k=16 stages=4 warps=8 split=3"},
         {tf32, "mma=2 m=64 n=32 k=32 tm=32 tn=16 stages=3 warps=4"},
         {sliding, "mma=1 m=64 n=64 k=32 stages=2 cluster=2 warps=8"},
@@ -447,6 +401,8 @@ static void test_numbers(void **state) {
         {bytes, "mma=1 m=128 n=48 k=128 stages=2 warps=12"},
         {bytes, "mma=1 m=64 n=24 k=32 stages=4 warps=8 split=3"},
         {bytes, "mma=2 m=64 n=32 k=64 tm=32 tn=16 stages=3 warps=4"},
+        {float8, "mma=1 m=128 n=40 k=128 stages=2 warps=12"},
+        {float8, "mma=2 m=64 n=32 k=128 tm=32 tn=16 stages=3 warps=4"},
         {wide, "mma=2 m=64 n=32 k=64 tm=32 tn=16 stages=2 warps=4"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -762,18 +718,6 @@ static void test_listed_steps(void **state) {
 
 /* ---- planted mistakes ------------------------------------------------------------------------ */
 
-static uint32_t find(const struct tile_program *t, enum tile_op op, int nth) {
-    for (uint32_t i = 0; i < t->code.n; i++)
-        if (t->code.at[i].op == op && !nth--) return i;
-    fail_msg("no %s", tile_op_name(op));
-    return 0;
-}
-
-static void take_out(struct tile_program *t, uint32_t at) {
-    for (uint32_t i = at + 1; i < t->code.n; i++) t->code.at[i - 1] = t->code.at[i];
-    t->code.n--;
-}
-
 static const char *graph_of(const char *config) {
     return config == of_pairs ? deep : config == of_makers ? first : plain;
 }
@@ -965,6 +909,30 @@ static void test_mistakes_of_registers(void **state) {
     arena_free(a);
 }
 
+static void test_mistakes_of_float8(void **state) {
+    struct arena *a = arena_new();
+    struct tile_program *t = program_of(a, float8, "mma=1 m=64 n=40 k=128 stages=2 warps=8");
+    struct kernel *k = product_of(a, float8);
+    struct layout y;
+    struct operand o = *t->ring[TILE_B].operand;
+    static const struct {
+        const char *config, *why;
+    } refused[] = {
+        {"mma=1 m=64 n=40 k=64 stages=2 warps=8", "begin anew every 128 of the depth need k=128"},
+        {"mma=1 m=64 n=32 k=128 stages=2 warps=8 make=1", "tiles of bytes are not made"},
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        struct config c = parsed(a, refused[i].config);
+        const char *bad = kernel_layout(k, &c, &y, a);
+        assert_non_null(bad);
+        if (!strstr(bad, refused[i].why)) fail_msg("%s", bad);
+    }
+    t->ring[TILE_B].operand = &o;
+    o.along = true;
+    assert_string_equal(tile_verify(t, a), "T16: lines of B run along the rows");
+    arena_free(a);
+}
+
 /* A group whose turn comes later than the ring comes round takes one wait for another. */
 static void test_mistakes_of_turns(void **state) {
     struct arena *a = arena_new();
@@ -1092,7 +1060,9 @@ int main(void) {
         cmocka_unit_test(test_mistakes_of_blocks),
         cmocka_unit_test(test_mistakes_of_staying),
         cmocka_unit_test(test_print_bytes),
+        cmocka_unit_test(test_print_float8),
         cmocka_unit_test(test_mistakes_of_bytes),
+        cmocka_unit_test(test_mistakes_of_float8),
         cmocka_unit_test(test_mistakes_of_turns),
         cmocka_unit_test(test_mistakes_of_registers),
         cmocka_unit_test(test_mistakes_of_pairs),

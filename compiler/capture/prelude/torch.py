@@ -445,7 +445,8 @@ def _product(sizes):
 def _einsum_pair(x, a, y, b, wanted):
     """Contract two operands: labels that both have are batches if they are wanted later, else summed over."""
     batch = [label for label in a if label in b and label in wanted]
-    depth = [label for label in a if label in b and label not in wanted]
+    larger = a if x.numel() >= y.numel() else b  # whose dimensions stay in their order
+    depth = [label for label in larger if label in a and label in b and label not in wanted]
     rows = [label for label in a if label not in b]
     columns = [label for label in b if label not in a]
     size = {}
@@ -494,8 +495,20 @@ def _einsum_words(*operands):
     return words + ('->' + word(operands[n]) if n < len(operands) else ''), *operands[:n:2]
 
 
+def _einsum_next(operands, labels):
+    """The two that take least to contract; of pairs alike the first."""
+    best, least = (0, 1), None
+    size = {label: n for x, of_x in zip(operands, labels) for label, n in zip(of_x, x.shape) if n != 1}
+    for j in range(1, len(operands)):
+        for i in range(j):
+            work = _product([size.get(label, 1) for label in set(labels[i] + labels[j])])
+            if least is None or work < least:
+                best, least = (i, j), work
+    return best
+
+
 def einsum(equation, *operands):
-    """From left to right, each pair as one product of matrices."""
+    """Each pair as one product of matrices; of more operands than two, those first that take least, as opt_einsum does."""
     if isinstance(equation, Tensor):
         equation, *operands = _einsum_words(equation, *operands)
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
@@ -507,13 +520,18 @@ def einsum(equation, *operands):
     for label in out:
         if label not in ''.join(labels) or out.count(label) > 1:
             raise RuntimeError(f"einsum(): the output's '{label}' is no label of an operand, or there twice")
-    acc, a = _sum_unwanted(operands[0], labels[0], ''.join(labels[1:]) + out)
-    for i in range(1, len(operands)):
-        later = ''.join(labels[i + 1:]) + out
-        y, b = _sum_unwanted(operands[i], labels[i], a + later)
-        acc, a = _einsum_pair(acc, a, y, b, later)
-        acc, a = _sum_unwanted(acc, a, later)
-    return acc.permute([a.index(label) for label in out])
+    for i, x in enumerate(operands):
+        operands[i], labels[i] = _sum_unwanted(x, labels[i], ''.join(labels[:i] + labels[i + 1:]) + out)
+    while len(operands) > 1:
+        i, j = _einsum_next(operands, labels) if len(operands) > 2 else (0, 1)
+        y, b = operands.pop(j), labels.pop(j)
+        x, a = operands.pop(i), labels.pop(i)
+        later = ''.join(labels) + out
+        x, a = _einsum_pair(x, a, y, b, later)
+        x, a = _sum_unwanted(x, a, later)
+        operands.insert(i, x)
+        labels.insert(i, a)
+    return operands[0].permute([labels[0].index(label) for label in out])
 
 
 matmul = op('matmul')

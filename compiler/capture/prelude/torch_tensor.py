@@ -12,6 +12,7 @@ _diagonal, _least, _most = op('diagonal'), min, max
 _squeeze, _var, _std, _max, _min, _norm = op('squeeze'), op('var'), op('std'), op('max'), op('min'), op('norm')
 _softmax, _log_softmax, _to, _slice, _select = op('softmax'), op('log_softmax'), op('to'), op('slice'), op('select')
 _matmul, _amax, _amin, _argmax, _argmin = op('matmul'), op('amax'), op('amin'), op('argmax'), op('argmin')
+_mm_float8 = op('mm_float8')
 _max_dim, _min_dim = op('max_dim'), op('min_dim')
 _cummax, _cummin, _copysign = op('cummax'), op('cummin'), op('copysign')
 _repeat_interleave, _scatter = op('repeat_interleave'), op('scatter')
@@ -368,7 +369,7 @@ def _scaled_mm(self, mat2, scale_a, scale_b, bias=None, scale_result=None, out_d
             raise RuntimeError(f'_scaled_mm: {name} must be a matrix, got {x.ndim}-D tensor')
         if x.dtype not in (torch.float8_e4m3fn, torch.float8_e5m2):
             raise RuntimeError(f'_scaled_mm: expected {name} to be a float8 tensor, got {x.dtype}')
-    out = torch.mm(self.to(torch.float32), mat2.to(torch.float32)) * scale_a * scale_b
+    out = _mm_float8(self, mat2) * scale_a * scale_b
     if bias is not None:
         out = out + bias
     if scale_result is not None:

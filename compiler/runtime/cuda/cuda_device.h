@@ -107,6 +107,9 @@ struct helpers {
 };
 
 const char *helpers_source(struct arena *a); /* CUDA C */
+/* They are begun to be compiled, beside whatever follows: it takes as long as making a context. */
+void helpers_begin(struct cuda_device *c);
+void helpers_end(struct cuda_device *c); /* waits for that, and drops it */
 /* Waits for what was launched before, then launches so many flushes. */
 enum ws_status helpers_flush(struct cuda_device *c, int times, struct diag *d);
 /* After a flush: nothing in the L2 is left to be written back. Asynchronous. */
@@ -128,14 +131,14 @@ enum ws_status cuda_copy_gbps(struct device *dev, double *gbps, struct diag *d);
 struct cuda_device {
     struct device base;
     struct cuda_api api;
-    struct arena *arena; /* used at open and for the helpers' toolchain */
+    struct arena *arena; /* used at open */
     struct env env;
     cu_device dev;
     cu_context ctx;
     struct cupti *cupti;
     struct profiler *profiler;
     struct nvml *nvml;
-    struct toolchain *nvrtc; /* of the helper kernels, NULL until they are needed */
+    struct helpers_made *made; /* what the helper kernels are compiled into; NULL: nothing yet */
     struct helpers helpers;
 };
 

@@ -319,6 +319,7 @@ static void cuda_close(struct device *dev) {
         helpers_release(c);
     }
     struct diag quiet = diag_new(c->arena);
+    helpers_end(c);
     profiler_leave(c, &quiet);
     profiler_close(c->profiler);
     if (c->cupti) cupti_close(c->cupti);
@@ -379,9 +380,18 @@ static const struct device_ops ops = {
     .copy_gbps = cuda_copy_gbps,
 };
 
+/* What has been opened, where the rest cannot be. */
+static enum ws_status give_up(struct cuda_device *c, const struct diag *d) {
+    helpers_end(c);
+    if (c->cupti) cupti_close(c->cupti);
+    nvml_close(c->nvml);
+    return d->status;
+}
+
 enum ws_status cuda_open(int ordinal, bool timed, const struct env *env, struct arena *a,
                          struct diag *d, struct device **out) {
     struct cuda_device *c = NEW(a, struct cuda_device);
+    double begun = clock_ms();
     int count;
     *c = (struct cuda_device){.base.ops = &ops, .arena = a, .env = *env};
     if (start_driver(c, env, a, d, &count) != WS_OK) return d->status;
@@ -391,19 +401,19 @@ enum ws_status cuda_open(int ordinal, bool timed, const struct env *env, struct 
                          count ? arena_printf(a, " (cuda:0%s)", count > 1 ? " and up" : "") : "");
     cu_status s = c->api.device_get(&c->dev, ordinal);
     if (s != CU_OK) return cuda_fail(c, d, s, "cuDeviceGet(%d)", ordinal);
+    stage_log(env->logs, "cuda: driver", begun);
     char pci[64] = "";
     if (c->api.device_pci_bus_id(pci, sizeof pci, c->dev) == CU_OK)
         c->nvml = nvml_open(pci, env, a);
-    if (cuda_read_facts(c, ordinal, d) != WS_OK || cuda_read_limits(c, d) != WS_OK ||
-        (timed && cupti_open(env, a, d, &c->cupti) != WS_OK)) {
-        nvml_close(c->nvml);
-        return d->status;
-    }
-    if (retain(c, d) != WS_OK) {
-        if (c->cupti) cupti_close(c->cupti);
-        nvml_close(c->nvml);
-        return d->status;
-    }
+    if (cuda_read_facts(c, ordinal, d) != WS_OK || cuda_read_limits(c, d) != WS_OK)
+        return give_up(c, d);
+    if (timed) helpers_begin(c); /* who times flushes */
+    begun = clock_ms();
+    if (timed && cupti_open(env, a, d, &c->cupti) != WS_OK) return give_up(c, d);
+    stage_log(env->logs, "cuda: CUPTI", begun);
+    begun = clock_ms();
+    if (retain(c, d) != WS_OK) return give_up(c, d);
+    stage_log(env->logs, "cuda: context", begun);
     *out = &c->base;
     return WS_OK;
 }

@@ -1,5 +1,6 @@
 /* kernels.c: launches the runtime's own kernels (helpers.cu): flush, copy bandwidth, compare,
  * take, find what has changed. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,18 +48,65 @@ const char *helpers_source(struct arena *a) {
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static enum ws_status load_module(struct cuda_device *c, struct diag *d) {
-    if (!c->nvrtc &&
-        toolchain_open(DEVICE_CUDA, c->base.limits.arch, &c->env, c->arena, d, &c->nvrtc) != WS_OK)
-        return d->status;
+/* Their binary, made once, by a thread of its own where one could be started. */
+struct helpers_made {
+    const struct cuda_device *of;
+    struct arena *arena;
+    struct diag d; /* why NVRTC cannot be used */
     struct compiled out;
-    toolchain_compile(c->nvrtc, "helpers.cu", helpers_source(d->arena), false, &out);
-    if (!out.ok)
+    pthread_t thread;
+    bool running;
+};
+
+static void *make(void *arg) {
+    struct helpers_made *m = arg;
+    const struct cuda_device *c = m->of;
+    struct toolchain *nvrtc;
+    double begun = clock_ms();
+    if (toolchain_open(DEVICE_CUDA, c->base.limits.arch, &c->env, m->arena, &m->d, &nvrtc) == WS_OK)
+        toolchain_compile(nvrtc, "helpers.cu", helpers_source(m->arena), false, &m->out);
+    stage_log(c->env.logs, "cuda: helpers", begun);
+    return NULL;
+}
+
+static void make_anew(struct cuda_device *c, bool ahead) {
+    struct arena *a = arena_new();
+    struct helpers_made *m = c->made = NEW(a, struct helpers_made);
+    *m = (struct helpers_made){.of = c, .arena = a, .d = diag_new(a)};
+    m->running = ahead && pthread_create(&m->thread, NULL, make, m) == 0;
+    if (!m->running && !ahead) make(m);
+}
+
+void helpers_begin(struct cuda_device *c) {
+    make_anew(c, true);
+    if (!c->made->running) helpers_end(c);
+}
+
+static void wait_for(struct helpers_made *m) {
+    if (m->running) pthread_join(m->thread, NULL);
+    m->running = false;
+}
+
+void helpers_end(struct cuda_device *c) {
+    if (!c->made) return;
+    wait_for(c->made);
+    compiled_free(&c->made->out);
+    arena_free(c->made->arena);
+    c->made = NULL;
+}
+
+static enum ws_status load_module(struct cuda_device *c, struct diag *d) {
+    if (!c->made) make_anew(c, false);
+    wait_for(c->made);
+    const struct compiled *out = &c->made->out;
+    if (c->made->d.status != WS_OK)
+        diag_fail(d, c->made->d.status, "%s", c->made->d.message);
+    else if (!out->ok)
         diag_fail(d, WS_MACHINE, "the runtime's helper kernels do not compile for %s: %s",
-                  c->base.limits.arch, out.log);
+                  c->base.limits.arch, out->log);
     else
-        device_load(&c->base, out.binary, out.size, &c->helpers.module, d);
-    compiled_free(&out);
+        return device_load(&c->base, out->binary, out->size, &c->helpers.module, d);
+    helpers_end(c); /* another try is another one */
     return d->status;
 }
 

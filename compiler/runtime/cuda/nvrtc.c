@@ -114,8 +114,10 @@ enum ws_status cuda_toolchain_open(const char *arch, const struct env *env, stru
         return diag_fail(d, WS_USAGE, "unknown GPU architecture '%s': expected one like %s",
                          arch ? arch : "", device_arch_names());
     struct nvrtc_toolchain *t = NEW(a, struct nvrtc_toolchain);
+    double begun = clock_ms();
     t->base.ops = &ops;
     if (nvrtc_api_open(&t->api, env, a, d) != WS_OK) return d->status;
+    stage_log(env->logs, "NVRTC: load", begun);
     snprintf(t->arch_option, sizeof t->arch_option, "--gpu-architecture=%s", arch);
 
     static const char *const options[] = {OPTIONS};

@@ -1,0 +1,67 @@
+/* cases_tensor.c: products whose sums lie in tensor memory (sm_100a): those of the other files that
+ * are by warpgroups on sm_90a, whose configs mean the same here, and some of their own. */
+#include <string.h>
+
+#include "tests/fuzz/cases.h"
+
+static const struct {
+    const char *text, *config;
+} own[] = {
+    /* one set of sums, which is read before the next is made; two; of a wide tile; two blocks */
+    {"graph(%x: bf16[200, 136], %y: bf16[136, 700]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=128 n=256 k=64 stages=2 warps=12"},
+    {"graph(%x: f16[300, 72], %y: f16[72, 300]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=128 n=96 k=32 stages=3 warps=12"},
+    {"graph(%x: bf16[200, 72], %y: bf16[136, 72]) {\n %b = permute(%y, [1, 0])\n"
+     " %z = mm(%x, %b)\n return %z\n}\n",
+     "mma=1 m=64 n=24 k=64 stages=4 warps=8"},
+    {"graph(%x: bf16[300, 136], %y: bf16[136, 300]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=128 n=64 k=64 stages=3 warps=12 fit=2"},
+    {"graph(%x: f32[200, 328], %y: f32[328, 136]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=128 n=96 k=64 stages=2 warps=12"},
+    /* i32, both signs */
+    {"graph(%x: i8[136, 80], %y: i8[88, 80]) {\n %a = int(%x)\n %b = int(%y)\n"
+     " %t = permute(%b, [1, 0])\n %z = mm(%a, %t)\n return %z\n}\n",
+     "mma=1 m=128 n=48 k=64 stages=2 warps=12"},
+    {"graph(%x: u8[40, 76], %y: i8[76, 52], %s: f32[52]) {\n %a = int(%x)\n %b = int(%y)\n"
+     " %z = mm(%a, %b)\n %d = mul(%z, %s)\n return %d\n}\n",
+     "mma=1 m=64 n=16 k=32 stages=3 warps=8"},
+};
+
+/* Is that a config of sums in tensor memory? */
+static bool is_tensor(const char *config) {
+    static const char *const others[] = {"pairs=1", "make=", "m=192"};
+    if (!config || !strstr(config, "mma=1")) return false;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strstr(config, others[i])) return false;
+    return true;
+}
+
+static void take(struct arena *a, const case_vec *from, case_vec *out) {
+    for (uint32_t i = 0; i < from->n; i++) {
+        struct case_graph g = from->at[i];
+        if (!is_tensor(g.config)) continue;
+        g.old = false;
+        g.tensor = g.maybe = true;
+        g.every = CASES_DEFAULT;
+        vec_push(a, out, g);
+    }
+}
+
+void cases_tensor(struct arena *a, case_vec *out) {
+    enum { RANDOM = 24, CONVOLUTIONS = 12 };
+    case_vec products = {0}, random = {0}, convolutions = {0};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        vec_push(a, out,
+                 ((struct case_graph){.text = own[i].text,
+                                      .every = CASES_DEFAULT,
+                                      .tensor = true,
+                                      .tiny = true,
+                                      .config = own[i].config}));
+    cases_products(a, &products);
+    cases_random_products(a, 100, RANDOM, &random);
+    cases_convolutions(a, 100, CONVOLUTIONS, &convolutions);
+    take(a, &products, out);
+    take(a, &random, out);
+    take(a, &convolutions, out);
+}

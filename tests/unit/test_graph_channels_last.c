@@ -1,0 +1,104 @@
+/* test_graph_channels_last.c: which images between convolutions have their channels innermost, and
+ * that no value changes. */
+#include "graph_test.h"
+
+/* What the first convolution after another one reads, by its strides: a node of the graph with its
+ * channels innermost or not. `moved`: how many results of convolutions are stored in that order. */
+static void becomes(const char *text, int moved) {
+    struct arena *a = arena_new();
+    struct graph *g = graph_simplify(graph_decompose(must_parse(a, text)));
+    struct value in[MAX_TEST_VALUES], old[MAX_TEST_VALUES], now[MAX_TEST_VALUES];
+    random_inputs(g, in);
+    must_eval(g, in, old);
+    struct graph *to = graph_channels_last(g);
+    const char *why = graph_verify(to, true);
+    if (why) fail_msg("%s\n%s", why, printed(to));
+    to = graph_simplify(to); /* which leaves what it has made */
+    must_eval(to, in, now);
+    int found = 0;
+    for (node_id n = 0; n < to->nodes.n; n++) {
+        const struct node *x = &to->nodes.at[n];
+        found += x->op == OP_CONVERT && to->nodes.at[x->args[0].node].meta.dtype == x->meta.dtype;
+    }
+    if (found != moved) fail_msg("%d, expected %d of\n%s", found, moved, printed(to));
+    for (uint32_t o = 0; o < g->outputs.n; o++) {
+        assert_int_equal(now[o].n, old[o].n);
+        for (int64_t i = 0; i < now[o].n; i++)
+            assert_true(value_number(&now[o], i) == value_number(&old[o], i));
+    }
+    free_values(in, g->inputs.n);
+    free_values(old, g->outputs.n);
+    free_values(now, g->outputs.n);
+    arena_free(a);
+}
+
+#define FIRST "graph(%x: bf16[2, 8, 5, 6], %u: bf16[16, 8, 3, 3], %v: bf16[8, 16, 3, 3]) {\n"
+#define CONVOLUTION(y, x, w) " %" y " = convolution(%" x ", %" w ", None, 1, 1)\n"
+
+static void test_chains(void **state) {
+    (void)state;
+    becomes(FIRST CONVOLUTION("a", "x", "u") " %r = relu(%a)\n" CONVOLUTION("y", "r",
+                                                                            "v") " return %y\n}\n",
+            1);
+    /* through a pool, whose windows are those of an image in another order */
+    becomes(FIRST CONVOLUTION("a", "x", "u") " %r = max_pool(%a, 2)\n" CONVOLUTION(
+                "y", "r", "v") " return %y\n}\n",
+            1);
+    /* means and variances of channels */
+    becomes(
+        FIRST CONVOLUTION(
+            "a", "x",
+            "u") " %r = batch_norm(%a, None, None, None, None, True)\n %m = mean(%a, [0, 2, 3])\n"
+                 " %s = sum(%a, [1])\n" CONVOLUTION("y", "r", "v") " return %y, %m, %s\n}\n",
+        1);
+    /* what is read beside it lies so, and what is stored does */
+    becomes("graph(%x: bf16[2, 5, 6, 8], %u: bf16[16, 8, 3, 3], %v: bf16[8, 16, 3, 3]) {\n"
+            " %p = permute(%x, [0, 3, 1, 2])\n" CONVOLUTION(
+                "a", "p",
+                "u") " %r = relu(%a)\n" CONVOLUTION("b", "r",
+                                                    "v") " %s = add(%b, %p)\n"
+                                                         " %t = relu(%s)\n" CONVOLUTION(
+                                                             "c", "t",
+                                                             "u") " %y = permute(%t, [0, 2, 3, "
+                                                                  "1])\n return %c, %y\n}\n",
+            2);
+    /* in one dimension, and in groups of eight channels */
+    becomes("graph(%x: f16[2, 8, 9], %u: f16[16, 8, 3], %v: f16[8, 8, 3]) {\n"
+            " %a = convolution(%x, %u, None, 1, 1, 1, False, 0, 1, 1)\n %r = exp(%a)\n"
+            " %y = convolution(%r, %v, None, 1, 1, 1, False, 0, 2, 1)\n return %y\n}\n",
+            1);
+}
+
+static void test_stays(void **state) {
+    (void)state;
+    /* one that nobody packs: the image of one tap whose pixels are whole units */
+    becomes(
+        "graph(%x: bf16[2, 8, 4, 6], %u: bf16[16, 8, 3, 3], %v: bf16[8, 16, 1, 1]) {\n" CONVOLUTION(
+            "a", "x", "u") " %r = relu(%a)\n %y = convolution(%r, %v)\n"
+                           " return %y\n}\n",
+        0);
+    /* an output in the user's order costs as much as is saved */
+    becomes(FIRST CONVOLUTION("a", "x", "u") " %r = relu(%a)\n" CONVOLUTION(
+                "y", "r", "v") " return %y, %r\n}\n",
+            0);
+    becomes(FIRST CONVOLUTION("a", "x", "u") " %y = relu(%a)\n return %y\n}\n", 0);
+    /* channels that no tensor map takes, f32, and one filter a group */
+    becomes(
+        "graph(%x: bf16[2, 8, 5, 6], %u: bf16[12, 8, 3, 3], %v: bf16[8, 12, 3, 3]) {\n" CONVOLUTION(
+            "a", "x", "u") CONVOLUTION("y", "a", "v") " return %y\n}\n",
+        0);
+    becomes(
+        "graph(%x: f32[2, 8, 5, 6], %u: f32[16, 8, 3, 3], %v: f32[8, 16, 3, 3]) {\n" CONVOLUTION(
+            "a", "x", "u") CONVOLUTION("y", "a", "v") " return %y\n}\n",
+        0);
+    becomes(
+        "graph(%x: bf16[2, 8, 5, 6], %u: bf16[16, 8, 3, 3], %v: bf16[16, 1, 3, 3]) {\n" CONVOLUTION(
+            "a", "x",
+            "u") " %y = convolution(%a, %v, None, 1, 1, 1, False, 0, 16)\n return %y\n}\n",
+        0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_chains), cmocka_unit_test(test_stays)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
