@@ -120,12 +120,8 @@ static bool fuse(struct compile *c) {
     static const enum fusing what[] = {
         [WS_EAGER] = FUSING_EAGER, [WS_FUSE] = FUSING_ALL, [WS_APART] = FUSING_APART};
     c->schedule = schedule_fuse(c->loops, c->limits, what[c->fusion], c->arena);
-<<<<<<< HEAD
-    if (c->fusion != WS_EAGER) schedule_recompute(c->schedule);
-    if (c->fusion == WS_FUSE) schedule_chain(c->schedule, c->limits, chain_reason, c);
-=======
     if (c->fusion != WS_EAGER) schedule_recompute(c->schedule, c->limits);
->>>>>>> main
+    if (c->fusion == WS_FUSE) schedule_chain(c->schedule, c->limits, chain_reason, c);
     schedule_order(c->schedule);
     schedule_at_load(c->schedule, c->fusion == WS_EAGER);
     schedule_memory(c->schedule);

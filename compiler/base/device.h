@@ -33,10 +33,10 @@ struct device_limits {
     double matrix_tflops; /* theoretical, dense bf16 matrix units; 0 = none */
 
     /* What its instructions are, which follows from arch: device_set_features. */
-    int sm;     /* compute capability: 90 is 9.0; 0 on a CPU */
-    bool wgmma; /* products of four warps, which only sm_90a admits */
+    int sm;             /* compute capability: 90 is 9.0; 0 on a CPU */
+    bool wgmma;         /* products of four warps, which only sm_90a admits */
     bool tensor_memory; /* tcgen05: products whose sums lie there, which only sm_100a admits */
-    bool tma;   /* copies of boxes of tensors (tensor_map.h) */
+    bool tma;           /* copies of boxes of tensors (tensor_map.h) */
 
     int simd_registers; /* CPU: vector registers of a core; 0: not known, 16 at least */
 };

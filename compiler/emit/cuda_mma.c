@@ -201,20 +201,13 @@ const char *unit_type(enum dtype t) {
     return t == DT_F32 ? "tf32" : t == DT_I8 ? "s8" : t == DT_U8 ? "u8" : dtype_name(t);
 }
 
-<<<<<<< HEAD
-int unit_number(enum dtype a, enum dtype b) {
-    enum { OF_F16 = 1, OF_TF32 = 2, OF_BYTES = 3 };
-    if (dtype_bytes(a) == 1) return OF_BYTES + 4 * (a == DT_U8) + (b == DT_U8);
-=======
 static int number_of_byte(enum dtype t) {
     return t == DT_I8 ? 0 : t == DT_U8 ? 1 : t == DT_F8E4M3 ? 2 : 3;
 }
 
-int unit_number(const struct tile_program *t) {
+int unit_number(enum dtype a, enum dtype b) {
     enum { OF_F16 = 1, OF_TF32 = 2, OF_BYTES = 3 };
-    enum dtype a = t->product->a.dtype, b = t->product->b.dtype;
     if (dtype_bytes(a) == 1) return OF_BYTES + 4 * number_of_byte(a) + number_of_byte(b);
->>>>>>> main
     return a == DT_F32 ? OF_TF32 : a == DT_F16 ? OF_F16 : 0;
 }
 

@@ -126,8 +126,7 @@ static void put_operands(struct emitter *w, const struct tile_program *t) {
     for (int i = 0; i < RINGS; i++) {
         const struct tile_ring *r = ring(t, i);
         int lead = r->operand->along ? r->depth * r->line : 16;
-        line(w,
-             "const unsigned long long of_%c = k_tensor_operand<%d>(stages + %d, %d, %d);",
+        line(w, "const unsigned long long of_%c = k_tensor_operand<%d>(stages + %d, %d, %d);",
              'a' + i, r->line, r->offset, lead, 8 * r->line);
     }
 }
@@ -215,8 +214,7 @@ static void put_read(struct emitter *w, const struct tile_program *t) {
     line(w, "k_tensor_fence_after();");
     bool none = t->product->bounded && !t->product->promotes; /* there may be no steps */
     if (none) line(w, "if (!steps) k_zero(sums);");
-    line(w, "%sk_read_sums(sums, of_warp + set * %d);", none ? "else " : "",
-         ring(t, TILE_B)->rows);
+    line(w, "%sk_read_sums(sums, of_warp + set * %d);", none ? "else " : "", ring(t, TILE_B)->rows);
     line(w, "k_tensor_fence_before();");
     line(w, "__syncwarp();");
     line(w, "if (tid %% %d == 0) k_mbar_arrive(read + set * %d);", w->k->limits->warp, BARRIER);

@@ -27,7 +27,7 @@ struct emitter {
     const char *load_if;  /* C: the text at hand loads where this holds, too; NULL */
     const char **load_at; /* C, of loads: their index in the text at hand, if more is known of it */
     const char **store_at; /* the same of stores */
-    bool by_sixteens;     /* CUDA: the text at hand has both eights of 16 rows in turn */
+    bool by_sixteens;      /* CUDA: the text at hand has both eights of 16 rows in turn */
     bool depth_is_number; /* CUDA: what the depth is in the text at hand is known to the compiler */
     int indent;
     uint8_t *where;        /* per value: enum where */

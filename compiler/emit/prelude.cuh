@@ -2105,7 +2105,6 @@ template <int N> K_DEVICE void k_wgmma_hold(int (&acc)[N]) {
     for (int i = 0; i < N; i++) asm volatile("" : "+r"(acc[i]) : : "memory");
 #endif
 }
-<<<<<<< HEAD
 /* x is there before what is waited for behind this: ptxas moves arithmetic across such waits, but no store. `at`: of the
  * thread alone, and read by nobody. */
 K_DEVICE void k_before(k_shared at, float x) {
@@ -2113,7 +2112,8 @@ K_DEVICE void k_before(k_shared at, float x) {
     *(float *)at = x;
 #else
     asm volatile("st.shared.f32 [%0], %1;" : : "r"(at), "f"(x) : "memory");
-=======
+#endif
+}
 /* tcgen05 (sm_100a): one thread has products made, of operands in shared memory; their sums lie in tensor memory, which
  * has 128 lanes of 512 columns of 32 bits: at lane << 16 | column.
  *
@@ -2192,7 +2192,6 @@ K_DEVICE void k_tensor_commit_to(k_shared bar, unsigned short blocks) {
 #else
     asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%0], %1;"
                  : : "r"(bar), "h"(blocks) : "memory");
->>>>>>> main
 #endif
 }
 /* x. What is computed of it stands behind the waits before. */

@@ -622,7 +622,8 @@ static double epilogue_clocks(const struct kernel *k, const struct layout *y) {
     const double ALONE = 0.6, TOGETHER = 0.9;
     double size = (double)kernel_size_of_element(k);
     if (size <= DEAR) return 0;
-    return (double)y->bx * y->br * size / LANES / (product_groups(y->product) == 1 ? ALONE : TOGETHER);
+    return (double)y->bx * y->br * size / LANES /
+           (product_groups(y->product) == 1 ? ALONE : TOGETHER);
 }
 
 /* Clocks of a step whose tile of `rows` warps make: what a warpgroup has to issue, of which each
@@ -674,7 +675,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     /* us, until the blocks of clusters have begun, and ended; clocks, until all of a cluster have
      * read a stage. */
     const double TOGETHER = 0.9, COUPLED = 10;
-    const double BOTH = 0.2; /* of the shorter, of copies of windows and of boxes */
+    const double BOTH = 0.2;  /* of the shorter, of copies of windows and of boxes */
     const double LANES = 128; /* of tensor memory */
     /* Stages: 4096^3 takes 2222 us on an H100 with two of 64 by 96 (two blocks a multiprocessor),
      * 738 with three of 128 by 128. */

@@ -468,8 +468,8 @@ struct product {
     bool flat;          /* windows of an operand are */
     bool pairs, shares; /* shares: as of the kernel */
     int promote_pairs;  /* of pairs: the depth that products of first planes sum up */
-    bool by_warp;   /* mma.sync: a warp waits for its products, and all warps copy; else wgmma */
-    bool tensor;    /* else, tcgen05: a thread has products made, whose sums lie in tensor memory */
+    bool by_warp; /* mma.sync: a warp waits for its products, and all warps copy; else wgmma */
+    bool tensor;  /* else, tcgen05: a thread has products made, whose sums lie in tensor memory */
     int sums_at_once;   /* tensor: sets of a tile's sums there, which are filled in turn, */
     int tensor_columns; /* and columns of 128 words that a block has of it */
     int warpgroups; /* that multiply: 64 rows of a tile each; by_warp, and tensor, 1: all of them */

@@ -347,7 +347,8 @@ static const char *check_tensor(const struct kernel *k, const struct config *c, 
 static const char *check_warpgroups(const struct kernel *k, const struct config *c,
                                     struct layout *y, struct product *p, struct arena *a) {
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n], depth = c->knob[KNOB_k];
-    if ((!k->limits->wgmma && !p->tensor) || !k->limits->tma) return "mma=1 needs sm_90a or sm_100a";
+    if ((!k->limits->wgmma && !p->tensor) || !k->limits->tma)
+        return "mma=1 needs sm_90a or sm_100a";
     if (c->knob[KNOB_tm] || c->knob[KNOB_tn]) return "tm and tn are no knobs of mma=1";
     if (m % GROUP_ROWS || m < GROUP_ROWS || m > 3 * GROUP_ROWS)
         return "mma=1 needs m of 64, 128 or 192";
@@ -361,8 +362,7 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     p->resident = c->knob[KNOB_fit] > 1 ? c->knob[KNOB_fit] : 1;
     const char *bad = p->tensor ? check_tensor(k, c, p, a) : NULL;
     if (bad) return bad;
-    y->threads =
-        p->warpgroups * p->group_threads + (p->makers ? p->makers : 1) * GROUP_THREADS;
+    y->threads = p->warpgroups * p->group_threads + (p->makers ? p->makers : 1) * GROUP_THREADS;
     if ((int64_t)p->resident * y->threads > k->limits->max_threads_unit)
         return arena_printf(a, "fit=%d blocks of %d threads", p->resident, y->threads);
     if (p->resident > 1) share_registers(k, p, y->threads);

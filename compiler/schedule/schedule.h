@@ -96,19 +96,14 @@ enum fusing { FUSING_ALL, FUSING_APART, FUSING_EAGER };
 /* fuse.c, recompute.c (not for eager), order.c, at_load.c, memory.c: the passes, in this order. */
 struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limits,
                                enum fusing what, struct arena *a);
-<<<<<<< HEAD
-void schedule_recompute(struct schedule *s); /* needs groups; adds nests to the loops */
+/* needs groups; adds nests to the loops */
+void schedule_recompute(struct schedule *s, const struct device_limits *limits);
 /* chained.c, before order, not for eager, nor apart: `reason` is asked of each group that may be
  * one of chained products, with all that it needs of the passes behind, which it calls; if it has
  * one, that group is undone. */
 void schedule_chain(struct schedule *s, const struct device_limits *limits,
                     const char *(*reason)(struct schedule *, uint32_t group, void *), void *ctx);
 void schedule_order(struct schedule *s); /* needs groups; breaks group indices held elsewhere */
-=======
-/* needs groups; adds nests to the loops */
-void schedule_recompute(struct schedule *s, const struct device_limits *limits);
-void schedule_order(struct schedule *s);     /* needs groups; breaks group indices held elsewhere */
->>>>>>> main
 /* at_load.c: which groups run at load, and what is `fixed`; for eager nothing is. Needs order. */
 void schedule_at_load(struct schedule *s, bool eager);
 void schedule_memory(struct schedule *s); /* needs both */

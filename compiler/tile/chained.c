@@ -178,7 +178,7 @@ static const char *open_region(struct checker *c, uint32_t at) {
     if (op == TILE_AHEAD && c->t->code.at[at].n != c->t->ahead)
         return fail(c, "T3", at, "so many steps are not ahead");
     if (op == TILE_REST && (!c->terms || !c->next))
-        return fail(c, "T17", at, "the first step has left no terms");
+        return fail(c, "T19", at, "the first step has left no terms");
     c->open[c->depth++] = op;
     if (op == TILE_LOOP || op == TILE_REST)
         c->landed = c->next = c->arrived = c->waited_full = c->waited_empty = false;
@@ -202,9 +202,9 @@ static const char *close_region(struct checker *c, uint32_t at) {
     if ((op == TILE_LOOP || op == TILE_REST) && !c->next)
         return fail(c, "T7", at, "the role stays at a stage");
     if (op == TILE_REST && !c->arrived) return fail(c, "T4", at, "a step is not arrived for");
-    if (op == TILE_REST && !c->terms) return fail(c, "T17", at, "a step leaves no terms");
+    if (op == TILE_REST && !c->terms) return fail(c, "T19", at, "a step leaves no terms");
     if (op == TILE_LOOP && multiplies && (c->terms || c->sums || !c->begun))
-        return fail(c, "T17", at, "a step's terms are not multiplied");
+        return fail(c, "T19", at, "a step's terms are not multiplied");
     if (op == TILE_LOOP || op == TILE_REST) c->looped = true, c->landed = false;
     if (op == TILE_DRAW && !c->stored) return fail(c, "T2", at, "nothing is stored");
     return NULL;
@@ -247,9 +247,9 @@ static const char *check_product(struct checker *c, uint32_t at) {
     if (in_step && c->next) return fail(c, "T7", at, "the stage is the next one already");
     switch (x->op) {
     case TILE_DOT:
-        if (!c->begun) return fail(c, "T17", at, "rows begin with nothing");
+        if (!c->begun) return fail(c, "T19", at, "rows begin with nothing");
         if (!there) return fail(c, "T3", at, "its tiles may not be there");
-        if (c->sums || is_under_way(c, 1)) return fail(c, "T17", at, "the sums before are lost");
+        if (c->sums || is_under_way(c, 1)) return fail(c, "T19", at, "the sums before are lost");
         c->related = false;
         c->sums = !c->t->copiers;
         begin_product(c, 1);
@@ -259,14 +259,14 @@ static const char *check_product(struct checker *c, uint32_t at) {
         c->related = true;
         return NULL;
     case TILE_TERMS:
-        if (!c->related || !c->sums) return fail(c, "T17", at, "rows have not taken in the sums");
-        if (c->terms) return fail(c, "T17", at, "the terms before are lost");
+        if (!c->related || !c->sums) return fail(c, "T19", at, "rows have not taken in the sums");
+        if (c->terms) return fail(c, "T19", at, "the terms before are lost");
         if (is_under_way(c, 2)) return fail(c, "T14", at, "the left factor is being read");
         c->terms = true;
         c->sums = false;
         return NULL;
     case TILE_DOT_SECOND:
-        if (!c->terms) return fail(c, "T17", at, "there are no terms");
+        if (!c->terms) return fail(c, "T19", at, "there are no terms");
         c->terms = false;
         begin_product(c, 2);
         return NULL;
@@ -322,7 +322,7 @@ static const char *check(struct checker *c, uint32_t at) {
     case TILE_DOT_SECOND:
     case TILE_ARRIVE:
     case TILE_STORE: return check_product(c, at);
-    default: return fail(c, "T17", at, "chained products have no such instruction");
+    default: return fail(c, "T19", at, "chained products have no such instruction");
     }
 }
 

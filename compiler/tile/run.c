@@ -46,10 +46,10 @@ struct agent {
     float *sums, *total, *crossed;
     float *result[MOST_PHASES], *own; /* of rows; own: what `hold` found in the first */
     bool held, kept;
-    int left; /* phase whose partials it left last */
-    bool issues;      /* tensor: it has products made; or reads what they come to: */
-    int set;          /* of sums, which is at hand */
-    unsigned parity;  /* of its phase */
+    int left;        /* phase whose partials it left last */
+    bool issues;     /* tensor: it has products made; or reads what they come to: */
+    int set;         /* of sums, which is at hand */
+    unsigned parity; /* of its phase */
     VEC(struct product_at) under_way;
 };
 

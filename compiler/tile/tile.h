@@ -56,16 +56,14 @@
  *   T15 each tile is drawn once, and has all steps along the depth whose terms count (bounded):
  *       what is made, or stays, has all steps of every tile;
  *   T16 lines of bytes, and of tf32, run along the depth, which goes by whole instructions;
-<<<<<<< HEAD
- *   T17 of chained products, rows and the second sums BEGIN before all steps; of each a DOT, a
- *       RELATE, TERMS and a DOT_SECOND follow each other, and nothing takes their place before it
- *       is used.
-=======
  *   T17 sums that lie in tensor memory begin behind a WAIT_READ and end with an OFFER, one for each
  *       READ; each step's products are followed by a RELEASE, and no other role has any;
  *   T18 a block has a power of two of its columns, from 32 on, and all sets of its sums lie in
  *       these, those of all blocks of a multiprocessor in 512; each warp that reads has the lanes
- *       that its number in its warpgroup gives it.
+ *       that its number in its warpgroup gives it;
+ *   T19 of chained products, rows and the second sums BEGIN before all steps; of each a DOT, a
+ *       RELATE, TERMS and a DOT_SECOND follow each other, and nothing takes their place before it
+ *       is used.
  *
  * Where sums lie in tensor memory (sm_100a), one role of one thread has products made, and warps
  * read what these come to. So that some are read while others are made there may be two sets of
@@ -84,7 +82,6 @@
  *             offer
  *         end
  *     end
->>>>>>> main
  *
  * Where the epilogue reduces, the store is followed by
  *

@@ -19,7 +19,7 @@ struct checker {
     /* tensor: all have read the sums that products are to fill; these threads have read theirs */
     bool may_fill, read, reads_in_loop;
     int offers[2], reads[2]; /* of tiles, of steps */
-    bool left, met;                 /* its part is where others find it; all parts are */
+    bool left, met;          /* its part is where others find it; all parts are */
     bool landed;    /* in the loop: all are there; behind it: and have read the last stage */
     bool ungrouped; /* copies that belong to no group yet */
     uint32_t stored, reduced, left_partials, known; /* phases of the epilogue */
@@ -290,7 +290,7 @@ static const char *check(struct checker *c, uint32_t at) {
     case TILE_REST:
     case TILE_RELATE:
     case TILE_TERMS:
-    case TILE_DOT_SECOND: return fail(c, "T17", at, "these are no chained products");
+    case TILE_DOT_SECOND: return fail(c, "T19", at, "these are no chained products");
     case TILE_OPS: return fail(c, "T1", at, "no instruction");
     }
     return NULL;

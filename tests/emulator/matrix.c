@@ -38,8 +38,7 @@ static unsigned unit_of(const struct emu *e, const struct warpgroup *w) {
 /* Of those in shared memory; rows from `row` on of the left one. */
 static void each_operand(struct emu *e, const struct product *p, operand_action *act, unsigned row,
                          unsigned rows, unsigned unit) {
-    if (!p->is.a_registers)
-        operand_each(e, p->is.a, p->is.transposed_a, row, rows, act, unit);
+    if (!p->is.a_registers) operand_each(e, p->is.a, p->is.transposed_a, row, rows, act, unit);
     operand_each(e, p->is.b, p->is.transposed_b, 0, (unsigned)p->is.n, act, unit);
 }
 

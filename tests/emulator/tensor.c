@@ -88,7 +88,8 @@ void tensor_make(struct emu *e, void *at, unsigned columns) {
     if (columns < LEAST_COLUMNS || columns > COLUMNS || columns & (columns - 1))
         block_mistake(e, EMU_MATRIX, "k_tensor_make: %u columns are no power of two from 32 to 512",
                       columns);
-    if (!memory_is_shared(e, at)) block_mistake(e, EMU_MATRIX, "k_tensor_make: not to shared memory");
+    if (!memory_is_shared(e, at))
+        block_mistake(e, EMU_MATRIX, "k_tensor_make: not to shared memory");
     if (!warp_agrees(e, frame, "k_tensor_make", (uintptr_t)at)) return;
     if (x->made) block_mistake(e, EMU_MATRIX, "k_tensor_make: the block may make no more");
     if (!x->cells) x->cells = malloc(sizeof *x->cells * LANES * COLUMNS);
@@ -111,7 +112,8 @@ static bool is_there(const struct emu *e, unsigned at, unsigned columns) {
 static void check_place(struct emu *e, const char *what, unsigned at, unsigned columns) {
     const struct tensor *x = &e->b->tensor;
     if (is_there(e, at, columns)) return;
-    if (!x->made || x->freed) block_mistake(e, EMU_MATRIX, "%s: the block has no tensor memory", what);
+    if (!x->made || x->freed)
+        block_mistake(e, EMU_MATRIX, "%s: the block has no tensor memory", what);
     block_mistake(e, EMU_OUT_OF_BOUNDS, "%s of columns %u to %u; the block has %u to %u", what,
                   at & 0xffff, (at & 0xffff) + columns - 1, x->base, x->base + x->columns - 1);
 }
@@ -144,14 +146,16 @@ void tensor_free(struct emu *e, unsigned sums, unsigned columns) {
     check_fenced(e, "k_tensor_free");
     if (!warp_agrees(e, frame, "k_tensor_free", sums)) return;
     if (sums != x->base || columns != x->columns)
-        block_mistake(e, EMU_MATRIX, "k_tensor_free: of %u columns from %u on; the block has %u from "
-                      "%u on", columns, sums, x->columns, x->base);
+        block_mistake(e, EMU_MATRIX,
+                      "k_tensor_free: of %u columns from %u on; the block has %u from "
+                      "%u on",
+                      columns, sums, x->columns, x->base);
     for (unsigned c = x->base; c < x->base + columns; c++)
         for (unsigned lane = 0; lane < LANES; lane++) {
             const struct tensor_cell *at = cell(e, lane, c);
             check_read(e, "k_tensor_free", at, lane, c);
-            if (at->flying || (at->written && !sync_has_seen(e, e->current, unit_of(e->b),
-                                                             at->written)))
+            if (at->flying ||
+                (at->written && !sync_has_seen(e, e->current, unit_of(e->b), at->written)))
                 block_mistake(e, EMU_RACE, "k_tensor_free of column %u, which products write", c);
         }
     x->freed = true;
@@ -187,8 +191,8 @@ static struct instruction decode(struct emu *e, const struct emu_tensor_product 
     bool columns = x.m == 64 ? x.n % 8 == 0 : x.n % 16 == 0;
     if (p->kind == OF_BYTES) columns = x.n == 8 || x.n % 16 == 0;
     if ((x.m != 64 && x.m != LANES) || !columns || x.n < 8 || x.n > MOST_N)
-        block_mistake(e, EMU_MATRIX, "k_tensor_multiply<%d> of %u rows and %u columns", p->kind, x.m,
-                      x.n);
+        block_mistake(e, EMU_MATRIX, "k_tensor_multiply<%d> of %u rows and %u columns", p->kind,
+                      x.m, x.n);
     if ((x.transposed_a || x.transposed_b) && p->kind != OF_16_BITS)
         block_mistake(e, EMU_MATRIX, "k_tensor_multiply<%d> of lines along the rows", p->kind);
     if (operand_version(p->a) != 1 || operand_version(p->b) != 1 || (p->a | p->b) >> 61 & 1)
@@ -336,11 +340,11 @@ void tensor_load(struct emu *e, float *d, unsigned eights, unsigned at) {
         place_of(local(e) % WARP, i, at, &row, &column);
         struct tensor_cell *c = cell(e, row, column);
         if (c->flying)
-            block_mistake(e, EMU_RACE, "tcgen05.ld of lane %u, column %u, which products write", row,
-                          column);
-        if (!c->begun)
-            block_mistake(e, EMU_UNWRITTEN_READ, "tcgen05.ld of lane %u, column %u, where nothing is",
+            block_mistake(e, EMU_RACE, "tcgen05.ld of lane %u, column %u, which products write",
                           row, column);
+        if (!c->begun)
+            block_mistake(e, EMU_UNWRITTEN_READ,
+                          "tcgen05.ld of lane %u, column %u, where nothing is", row, column);
         if (!sync_has_seen(e, e->current, unit_of(e->b), c->written))
             block_mistake(e, EMU_RACE,
                           "tcgen05.ld of lane %u, column %u: this thread has not waited for the "
@@ -396,7 +400,8 @@ void tensor_fence(struct emu *e, int after) {
 void tensor_thread_done(struct emu *e, unsigned t) {
     for (unsigned k = 0; k < e->threads[t].n_tensor_reads; k++)
         if (!e->threads[t].tensor_reads[k].waited)
-            block_report(e, EMU_MATRIX, t, e->frame, "the thread ends while its tcgen05.ld is under way");
+            block_report(e, EMU_MATRIX, t, e->frame,
+                         "the thread ends while its tcgen05.ld is under way");
 }
 
 void tensor_block_done(struct emu *e, struct block *b) {

@@ -251,19 +251,25 @@ static uint32_t frame_bytes(const unsigned char *elf) {
     return most;
 }
 
-#define PRODUCT(type, m, k, n, how) \
-    "graph(%x: " type "[" m ", " k "], %y: " type "[" k ", " n "])" how " {\n" \
+#define PRODUCT(type, m, k, n, how)                                                                \
+    "graph(%x: " type "[" m ", " k "], %y: " type "[" k ", " n "])" how " {\n"                     \
     " %z = mm(%x, %y)\n return %z\n}\n"
 
 /* Products of all types and tiles: NVRTC has nothing to say, and no sums are spilled. */
 static void test_tensor_memory(void **state) {
     static const char *const instructions[] = {
-        "tcgen05.alloc.cta_group::1", "tcgen05.relinquish_alloc_permit", "tcgen05.dealloc",
-        "tcgen05.fence::before_thread_sync", "tcgen05.fence::after_thread_sync",
-        "tcgen05.mma.cta_group::1.kind::f16", "tcgen05.mma.cta_group::1.kind::tf32",
-        "tcgen05.mma.cta_group::1.kind::i8", "tcgen05.mma.cta_group::1.kind::f8f6f4",
+        "tcgen05.alloc.cta_group::1",
+        "tcgen05.relinquish_alloc_permit",
+        "tcgen05.dealloc",
+        "tcgen05.fence::before_thread_sync",
+        "tcgen05.fence::after_thread_sync",
+        "tcgen05.mma.cta_group::1.kind::f16",
+        "tcgen05.mma.cta_group::1.kind::tf32",
+        "tcgen05.mma.cta_group::1.kind::i8",
+        "tcgen05.mma.cta_group::1.kind::f8f6f4",
         "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64",
-        "shared::cluster.multicast::cluster.b64", NULL};
+        "shared::cluster.multicast::cluster.b64",
+        NULL};
     static const struct {
         const char *graph, *config;
     } cases[] = {
@@ -311,10 +317,8 @@ static void test_tensor_memory(void **state) {
     assert_true(local.ok && frame_bytes(local.binary) >= 256);
     compiled_free(&local);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct ws_captured captured = {.arena = a,
-                                       .graph = must_parse(a, cases[i].graph),
-                                       .guards = "",
-                                       .workload = "test"};
+        struct ws_captured captured = {
+            .arena = a, .graph = must_parse(a, cases[i].graph), .guards = "", .workload = "test"};
         struct ws_program *p = ws_lower(&captured, &limits, WS_FUSE, NULL, &d);
         struct ws_source source;
         struct config config;
@@ -335,8 +339,8 @@ static void test_tensor_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_new_gpu), cmocka_unit_test(test_old_gpu),
+        cmocka_unit_test(test_new_gpu),       cmocka_unit_test(test_old_gpu),
         cmocka_unit_test(test_random_blocks), cmocka_unit_test(test_precisions),
-        cmocka_unit_test(test_matrix_units), cmocka_unit_test(test_tensor_memory)};
+        cmocka_unit_test(test_matrix_units),  cmocka_unit_test(test_tensor_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

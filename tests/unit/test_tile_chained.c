@@ -57,7 +57,7 @@ static double wanted(const float *const in[3], int z, int m, int c, bool relativ
     return sum;
 }
 
-static float *numbers(struct arena *a, int n, int seed) {
+static float *factors_of(struct arena *a, int n, int seed) {
     float *x = NEW_ARRAY(a, float, n);
     for (int i = 0; i < n; i++) x[i] = (float)((i * 7919 + seed * 104729) % 2003) / 1001 - 1;
     return x;
@@ -65,8 +65,8 @@ static float *numbers(struct arena *a, int n, int seed) {
 
 /* How many elements are wrong; all: it does not end. */
 static int run_wrong(struct arena *a, const struct tile_program *t, bool relative, uint64_t seed) {
-    const float *in[] = {numbers(a, Z * M * R, 1), numbers(a, Z * N * R, 2),
-                         numbers(a, Z * N * C, 3)};
+    const float *in[] = {factors_of(a, Z * M * R, 1), factors_of(a, Z * N * R, 2),
+                         factors_of(a, Z * N * C, 3)};
     float *out = NEW_ARRAY(a, float, Z *M *C);
     int wrong = 0;
     if (tile_run_chained(t, in, out, relative, seed, a)) return Z * M * C;

@@ -130,12 +130,12 @@ static void test_mistakes(void **state) {
         enum tile_op op;
         const char *config, *says;
     } cases[] = {
-        {TILE_WAIT_READ, usual, "T17"},   {TILE_WAIT_READ, promoted, "T17"},
-        {TILE_WAIT_FULL, usual, "T3"},    {TILE_WAIT_EMPTY, usual, "T4"},
-        {TILE_RELEASE, usual, "T4"},      {TILE_RELEASE, promoted, "T4"},
-        {TILE_OFFER, usual, "T17"},       {TILE_OFFER, promoted, "T17"},
-        {TILE_READ, usual, "T17"},        {TILE_READ, promoted, "T17"},
-        {TILE_FILL, usual, "T5"},         {TILE_FILL, promoted, "T5"},
+        {TILE_WAIT_READ, usual, "T17"}, {TILE_WAIT_READ, promoted, "T17"},
+        {TILE_WAIT_FULL, usual, "T3"},  {TILE_WAIT_EMPTY, usual, "T4"},
+        {TILE_RELEASE, usual, "T4"},    {TILE_RELEASE, promoted, "T4"},
+        {TILE_OFFER, usual, "T17"},     {TILE_OFFER, promoted, "T17"},
+        {TILE_READ, usual, "T17"},      {TILE_READ, promoted, "T17"},
+        {TILE_FILL, usual, "T5"},       {TILE_FILL, promoted, "T5"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bool found = false;
@@ -181,8 +181,7 @@ static void test_misplaced(void **state) {
 /* Columns, sets of sums, and who reads which lanes. */
 static void test_mistakes_of_sums(void **state) {
     struct arena *a = arena_new();
-    struct tile_program *t =
-        tensor_program(a, plain, "mma=1 m=128 n=128 k=64 stages=2 warps=12");
+    struct tile_program *t = tensor_program(a, plain, "mma=1 m=128 n=128 k=64 stages=2 warps=12");
     struct product right = *t->product, p = right;
     t->product = &p;
     assert_int_equal(p.tensor_columns, 256);

@@ -30,8 +30,8 @@ static inline struct config parsed(struct arena *a, const char *text) {
     return c;
 }
 
-static inline struct tile_program *program_on(struct arena *a, const char *text,
-                                              const char *config, const char *arch) {
+static inline struct tile_program *program_on(struct arena *a, const char *text, const char *config,
+                                              const char *arch) {
     struct kernel *k = product_on(a, text, arch);
     struct config c = parsed(a, config);
     struct layout y;
@@ -77,16 +77,16 @@ static inline float *planes_of(struct arena *a, const struct operand *o, unsigne
     return x;
 }
 
-static inline double element(const struct operand *o, const float *in, int plane, int64_t z, int64_t row,
-                      int64_t k) {
+static inline double element(const struct operand *o, const float *in, int plane, int64_t z,
+                             int64_t row, int64_t k) {
     if (!o->windows && o->batches == 1) z = 0;
     if (!o->windows) return in[((plane * o->batches + z) * o->rows + row) * o->depth + k];
     int64_t at = operand_element(o, plane, z, row, k);
     return at < 0 ? 0 : in[at];
 }
 
-static inline double exact(const struct tile_program *t, const float *const in[], int64_t z, int64_t m,
-                    int64_t n, double *terms) {
+static inline double exact(const struct tile_program *t, const float *const in[], int64_t z,
+                           int64_t m, int64_t n, double *terms) {
     const struct operand *a = &t->product->a, *b = &t->product->b;
     double sum = 0;
     *terms = 0;
@@ -103,7 +103,7 @@ static inline double exact(const struct tile_program *t, const float *const in[]
 
 /* How many elements are further from exact than roundings of a float's last bits. */
 static inline int64_t wrong_of(struct arena *a, const struct tile_program *t, uint64_t seed,
-                        const char **why) {
+                               const char **why) {
     const struct kernel *k = t->block->kernel;
     const float *in[] = {planes_of(a, &t->product->a, 1), planes_of(a, &t->product->b, 2)};
     int64_t nz = kernel_size(k, AXIS_Z), nm = kernel_size(k, AXIS_M), nn = kernel_size(k, AXIS_N);
