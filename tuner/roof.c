@@ -61,7 +61,7 @@ static double compute_us(const struct roof *r, const struct work *w) {
     const struct device_limits *l = r->limits;
     enum { OF_PAIRS = 3, OF_THREE = 6, OF_TF32 = 2 }; /* times as long as one product of bf16 */
     enum { FLOAT8 = 89 };
-    int passes = l->wgmma ? OF_PAIRS : OF_THREE;
+    int passes = l->wgmma || l->tensor_memory ? OF_PAIRS : OF_THREE;
     double tflops = w->matrix && l->matrix_tflops > 0 ? l->matrix_tflops : l->f32_tflops;
     if (w->planes && l->sm >= 80) tflops = fmax(tflops, l->matrix_tflops / passes);
     if (w->tf32 && l->sm >= 80) tflops = fmax(tflops, l->matrix_tflops / OF_TF32);

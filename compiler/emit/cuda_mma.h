@@ -32,6 +32,15 @@ void put_copy(struct emitter *w, const struct tile_program *t, const struct tile
  * first tile, the operands of the first stage; a step's products, with which the sums begin where
  * they are fresh, or at a tile's first step. */
 void put_wgmma(struct emitter *w, const struct tile_program *t);
+/* An instruction, as a function of that name: the types of its sums, their columns, the factors'
+ * types, whether the left one is in registers, and which lie along their rows in shared memory. */
+struct wgmma {
+    const char *name, *type;
+    int columns;
+    enum dtype a, b;
+    bool held, along_a, along_b;
+};
+void put_wgmma_instruction(struct emitter *w, const struct wgmma *x);
 void put_wgmma_operands(struct emitter *w, const struct tile_program *t);
 void put_dot_by_warpgroups(struct emitter *w, const struct tile_program *t, bool fresh);
 
@@ -49,7 +58,9 @@ void put_tensor_place(struct emitter *w, const struct tile_program *t);
 void put_tensor_end(struct emitter *w, const struct tile_program *t);
 void put_tensor_role(struct emitter *w, const struct tile_program *t, bool issues);
 void put_tensor_dot(struct emitter *w, const struct tile_program *t, bool fresh);
-void put_tensor_inst(struct emitter *w, const struct tile_program *t, enum tile_op op);
+void put_tensor_inst(struct emitter *w, const struct tile_program *t, const struct tile_inst *x);
+/* CROSS, where it is its turn: crossed sums are in the array `sums`. */
+void open_tensor_cross(struct emitter *w, const struct tile_program *t, int steps);
 
 /* cuda_mma.c: the ring whose stages are filled again, which is how these lie. In a step of a role:
  * does all of its depth count? `whole`, where steps differ. */
@@ -71,7 +82,7 @@ void put_make_runs(struct emitter *w, const struct tile_program *t, const struct
  * multiplied, and its number in the emulator (tests/emulator/hooks.h). */
 const char *sum_type(const struct tile_program *t);
 const char *unit_type(enum dtype t);
-int unit_number(const struct tile_program *t);
+int unit_number(enum dtype a, enum dtype b);
 /* What names of an operand's end in. */
 char ring_letter(const struct tile_ring *r);
 /* cuda_mma.c: digit d of the number of a window, or of a tap, times how far these are apart:

@@ -102,6 +102,7 @@ void put_landing_range(struct emitter *w, const char *first, const char *last);
 /* cuda_rows.c, cuda_mma.c, cuda_matmul.c, c_rows.c, c_matmul.c */
 void emit_cuda_rows(struct emitter *w);
 void emit_cuda_mma(struct emitter *w);
+void emit_cuda_chained(struct emitter *w);
 void emit_cuda_matmul(struct emitter *w);
 void emit_c_rows(struct emitter *w);
 void emit_c_matmul(struct emitter *w);

@@ -2113,6 +2113,15 @@ template <int N> K_DEVICE void k_wgmma_hold(int (&acc)[N]) {
     for (int i = 0; i < N; i++) asm volatile("" : "+r"(acc[i]) : : "memory");
 #endif
 }
+/* x is there before what is waited for behind this: ptxas moves arithmetic across such waits, but no store. `at`: of the
+ * thread alone, and read by nobody. */
+K_DEVICE void k_before(k_shared at, float x) {
+#ifdef WS_EMULATOR
+    *(float *)at = x;
+#else
+    asm volatile("st.shared.f32 [%0], %1;" : : "r"(at), "f"(x) : "memory");
+#endif
+}
 /* tcgen05 (sm_100a): one thread has products made, of operands in shared memory; their sums lie in tensor memory, which
  * has 128 lanes of 512 columns of 32 bits: at lane << 16 | column.
  *

@@ -549,6 +549,7 @@ static bool is_large(const struct emitter *w) {
     int64_t size = kernel_size_of_element(w->k);
     if (!w->cuda) return size > MOST_OF_C;
     bool dot = w->k->kind == KERNEL_MATMUL;
+    if (y->chained) return false;
     if (y->product) return size * product_thread_sums(y->product) > MOST_BEHIND_PRODUCT;
     return size * (dot ? knob[KNOB_tm] * knob[KNOB_tn] : y->ex * y->ur * y->vec) > MOST;
 }
@@ -630,7 +631,9 @@ bool emit_source(const struct block *p, struct arena *a, struct ws_source *out, 
     w.forms = NEW_ARRAY(a, uint8_t, p->kernel->values.n);
     begin(&w);
     bool dot = p->kernel->kind == KERNEL_MATMUL;
-    if (w.cuda)
+    if (p->layout.chained)
+        emit_cuda_chained(&w);
+    else if (w.cuda)
         (p->layout.product ? emit_cuda_mma : dot ? emit_cuda_matmul : emit_cuda_rows)(&w);
     else
         (dot ? emit_c_matmul : emit_c_rows)(&w);

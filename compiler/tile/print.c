@@ -104,14 +104,14 @@ struct tile_words tile_op_words(enum tile_op op) {
     w.counts = op == TILE_ROLE || op == TILE_TURN || op == TILE_DRAIN || op == TILE_ARRIVE ||
                op == TILE_FOLD || op == TILE_CROSS || op == TILE_MEET || op == TILE_AHEAD ||
                op == TILE_LANDED || op == TILE_REDUCE || op == TILE_LEAVE_PARTIALS ||
-               op == TILE_MEET_PARTIALS;
+               op == TILE_MEET_PARTIALS || op == TILE_WAIT_CROSSED || op == TILE_OFFER_CROSSED;
     return w;
 }
 
 void tile_print_inst(struct buf *b, const struct tile_program *t, const struct tile_inst *c) {
     struct tile_words w = tile_op_words(c->op);
     buf_puts(b, w.text);
-    if (w.ring) buf_printf(b, " %s", t->ring[c->ring].name);
+    if (w.ring) buf_printf(b, " %c", "ABC"[c->ring]);
     if (w.counts || (w.may_count && c->n)) buf_printf(b, " %d", c->n);
     if (w.counts && w.phase) put_reductions(b, &t->block->phases.at[c->n]);
     if (c->op == TILE_KEEP) buf_printf(b, " v%u", t->block->kept);
@@ -120,11 +120,16 @@ void tile_print_inst(struct buf *b, const struct tile_program *t, const struct t
 void tile_print_head(struct buf *b, const struct tile_program *t) {
     const struct product *x = t->product;
     buf_printf(b, "program of %d threads, %d bytes shared\n", t->threads, t->smem);
+    if (t->chained) {
+        tile_print_chained(b, t);
+        return;
+    }
     for (int i = 0; i < RINGS; i++) put_operand(b, &t->ring[i]);
     for (int i = 0; i < RINGS; i++) put_ring(b, &t->ring[i]);
     if (x->tensor)
-        buf_printf(b, "sums = %d of [%d m, %d n] in %d columns of tensor memory\n", x->sums_at_once,
-                   t->ring[TILE_A].rows, t->ring[TILE_B].rows, x->tensor_columns);
+        buf_printf(b, "sums = %d of [%d m, %d n]%s in %d columns of tensor memory\n",
+                   x->sums_at_once, t->ring[TILE_A].rows, t->ring[TILE_B].rows,
+                   product_crosses_in_tensor(x) ? ", and crossed ones," : "", x->tensor_columns);
     if (x->n_passes > 1) {
         buf_puts(b, "passes");
         for (int i = 0; i < x->n_passes; i++) buf_printf(b, " a%d b%d", x->pass[i].a, x->pass[i].b);
