@@ -36,15 +36,21 @@ static bool needs_no_l1(const struct kernel *k, const struct layout *y) {
 /* What loads that leave no copy in L1, or leave L2 first, take more than others, or less. They do
  * not drive out of L2 what lies there to be written, about half of it, and read at nine tenths of
  * the speed: of f32 sums on an H200, 67 MB took 24 us for 27, and 1 GB 261 us for 248. Beside
- * stores they gain nothing. */
+ * stores they gain nothing. So do the copies of a thin product's large factor: 8 x 4096 x 4096 in
+ * tf32 takes an H100 30.0 us for 34.7, in bf16 17.1 for 19.7, 16 x 4096 x 11008 69.8 for 74.9. */
+static double leaving_us(const struct kernel *k, double read, double bytes_us, double slower) {
+    const double STAYS = 0.48;
+    double l2 = (double)k->limits->l2_bytes, part = read < l2 ? read / l2 : 1;
+    return slower * bytes_us - STAYS * l2 / read * bytes_us * part * part;
+}
+
 static double skip_us(const struct kernel *k, const struct layout *y, double bytes_us) {
-    const double SLOWER = 0.085, STAYS = 0.48, TORN = 0.9; /* a line is asked for several times */
-    double l2 = (double)k->limits->l2_bytes, read = k->bytes_read;
+    const double SLOWER = 0.085, TORN = 0.9; /* a line is asked for several times */
+    double read = k->bytes_read;
     if (!y->skip_l1 && !y->leave_l2) return 0;
     if (y->skip_l1 && !needs_no_l1(k, y)) return TORN * bytes_us;
     if (!only_reads(k, y) || !(read > 0)) return y->skip_l1 ? 0.01 * bytes_us : 0;
-    double part = read < l2 ? read / l2 : 1, dirty_us = l2 / read * bytes_us * part * part;
-    return SLOWER * bytes_us - STAYS * dirty_us;
+    return leaving_us(k, read, bytes_us, SLOWER);
 }
 
 /* A warp's load is the slower the shorter the runs are that it is made of: rope on an H200 takes
@@ -600,9 +606,12 @@ static double torn_lines(const struct operand *o) {
 
 /* Clocks of what a step's copies bring of a factor, by lines of windows, which tensor maps are slow
  * at, or by bytes: short steps bring less. */
-static double copy_clocks(const struct product *p, const struct operand *o, int bytes, int depth) {
-    const double COPIED = 48; /* bytes a clock, at most */
-    const double RUN = 13;    /* lines of 128 bytes, 32 apart: 8 channels of tf32 on an H100 */
+static double copy_clocks(const struct product *p, const struct operand *o, int bytes, int rows,
+                          int depth) {
+    /* A clock, at most, in lines of 128 bytes; others take as long: 8192^3 in bf16 takes an H100
+     * 3.9 ms by tiles of 64 by 64, 4.2 by 96 columns, lines of 64 bytes, and 9.0 by 80, of 32. */
+    const double COPIED = 48;
+    const double RUN = 13; /* lines of 128 bytes, 32 apart: 8 channels of tf32 on an H100 */
     int of_lines = depth * dtype_bytes(o->stored), of_short = of_lines;
     if (p->shorts.every && !o->along) {
         int line = o->line ? o->line : LINE < of_lines ? LINE : of_lines;
@@ -610,7 +619,8 @@ static double copy_clocks(const struct product *p, const struct operand *o, int 
     }
     double part = 1;
     if (p->shorts.every) part -= (1 - (double)of_short / of_lines) / (double)p->shorts.every;
-    if (!o->windows) return part * bytes / COPIED * torn_lines(o);
+    if (!o->windows)
+        return part * bytes / COPIED * torn_lines(o) * LINE / operand_line(o, rows, depth);
     bool wide = operand_has_runs(o) && dtype_bytes(o->dtype) == 4 && !p->by_warp;
     return part * bytes / o->line * (wide ? RUN : operand_line_clocks(o, p->by_warp));
 }
@@ -647,6 +657,18 @@ static double made_clocks(const struct kernel *k, const struct product *p, int r
     return (elements * each / ISSUED + LATENCY) / p->makers;
 }
 
+/* Of the factors that each are copied once. */
+static double once_bytes(const struct product *p) {
+    double bytes = 0;
+    for (int i = 0; i < 2; i++) {
+        const struct operand *o = i ? &p->b : &p->a;
+        if (o->once)
+            bytes += (double)o->rows * (double)o->depth * (double)o->batches *
+                     dtype_bytes(o->stored) * stored_planes(o);
+    }
+    return bytes;
+}
+
 /* Products on the matrix units: a step of a tile takes what the units need for it, or to read it
  * out of shared memory, and what a warpgroup waits for between two steps, which another one hides
  * in part; or as long as its copy is under way, if few are ahead. Warps that make planes multiply
@@ -675,8 +697,12 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     /* us, until the blocks of clusters have begun, and ended; clocks, until all of a cluster have
      * read a stage. */
     const double TOGETHER = 0.9, COUPLED = 10;
-    const double BOTH = 0.2;  /* of the shorter, of copies of windows and of boxes */
-    const double LANES = 128; /* of tensor memory */
+    /* us: where they have parts of the depth: 8 x 4096 x 4096 takes an H100 37.2 us in tf32, 34.7
+     * without clusters, 21.2 and 19.7 in bf16. */
+    const double PARTED = 2.2;
+    const double SLOWER = 0.11; /* 64 x 8192 x 8192 in tf32 takes 104.4 us so, 101.7 else */
+    const double BOTH = 0.2;    /* of the shorter, of copies of windows and of boxes */
+    const double LANES = 128;   /* of tensor memory */
     /* Stages: 4096^3 takes 2222 us on an H100 with two of 64 by 96 (two blocks a multiprocessor),
      * 738 with three of 128 by 128. */
     const double HELD = 1.75;
@@ -692,10 +718,13 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     int bytes = dtype_bytes(p->a.dtype); /* tf32 takes twice as long as bf16 */
     double left = product_depth_left(&p->shorts, (int)depth);
     double units = left * m * n * depth * p->n_passes * bytes / 2 / rate;
-    double shared = left * p->n_passes * depth * bytes * p->warpgroups * (64 + n) / SHARED;
+    /* Narrow lines lie in fewer banks: f32 in 8192 x 64 x 8192 takes an H100 159 us by 64 columns of
+     * two blocks, 182 by 96, 227 by 80. */
+    double read = p->by_warp ? n : n * LINE / operand_line(&p->b, y->br, (int)depth);
+    double shared = left * p->n_passes * depth * bytes * p->warpgroups * (64 + read) / SHARED;
     if (p->a.in_registers)
         shared = left * depth * p->warpgroups *
-                 (64 * dtype_bytes(p->a.stored) + p->n_passes * bytes * n) / SHARED;
+                 (64 * dtype_bytes(p->a.stored) + p->n_passes * bytes * read) / SHARED;
     if (p->tensor) { /* an instruction has all rows; those of 64 take as long as of 128 */
         shared = left * p->n_passes * depth * bytes * (m + n) / SHARED;
         if (m < LANES) units *= LANES / m;
@@ -725,8 +754,8 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     if (p->by_warp) wait = BARRIER / resident;
     int cluster_a = product_sharers(p, y->cluster, AXIS_M),
         cluster_b = product_sharers(p, y->cluster, AXIS_N);
-    double of_a = copy_clocks(p, &p->a, p->a_bytes / cluster_a, (int)depth),
-           of_b = copy_clocks(p, &p->b, p->b_bytes / cluster_b, (int)depth);
+    double of_a = copy_clocks(p, &p->a, p->a_bytes / cluster_a, y->bx, (int)depth),
+           of_b = copy_clocks(p, &p->b, p->b_bytes / cluster_b, y->br, (int)depth);
     double lines = p->a.windows * of_a * cluster_a + p->b.windows * of_b * cluster_b;
     double boxes = p->by_warp ? 0 : !p->a.windows * of_a + !p->b.windows * of_b;
     lines = fmax(lines, boxes) + BOTH * fmin(lines, boxes);
@@ -762,7 +791,9 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     /* By L2, once all of it has been read: in bf16 64 x 8192 x 8192 takes an H100 64.0 us in four
      * parts, 56.7 in one, 16 x 4096 x 11008 takes 47.2 in three and 42.3. */
     double rows = fmin(m, (double)p->a.rows);
+    if (p->parts > 1 && y->cluster > 1) us += PARTED;
     if (p->parts > 1) us += 2.5 + 2 * cut * p->parts * rows * n * 4 / (gbps * 1e3);
+    if (y->leave_l2) us += leaving_us(k, once_bytes(p), once_bytes(p) / (gbps * 1e3), SLOWER);
     return us + operand_pack_us(k, &p->a) + operand_pack_us(k, &p->b);
 }
 

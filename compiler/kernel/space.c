@@ -360,7 +360,11 @@ static void propose_staged(struct space *s, struct config c, int stages) {
     struct layout y;
     c.knob[KNOB_stages] = stages;
     while (c.knob[KNOB_stages] > 1 && kernel_layout(s->k, &c, &y, s->arena)) c.knob[KNOB_stages]--;
-    if (c.knob[KNOB_stages] > 1) propose(s, c);
+    if (c.knob[KNOB_stages] < 2) return;
+    propose(s, c);
+    if (c.knob[KNOB_mma] != 1) return;
+    c.knob[KNOB_leave_l2] = 1;
+    propose(s, c);
 }
 
 /* Where the last round of tiles would leave many multiprocessors idle: these, or of few rounds the
