@@ -106,11 +106,22 @@ static bool lower(struct compile *c) {
     return dump(c, "ir_pre_fusion.txt", -1, print_loops) && stage(c, "lower");
 }
 
+/* Has a group of chained products a kernel? */
+static const char *chain_reason(struct schedule *s, uint32_t group, void *ctx) {
+    struct compile *c = ctx;
+    uint32_t nest = s->groups.at[group].second;
+    schedule_order(s);
+    schedule_at_load(s, false);
+    schedule_memory(s);
+    return kernel_chain_reason(s, s->group_of[nest], c->limits, c->arena);
+}
+
 static bool fuse(struct compile *c) {
     static const enum fusing what[] = {
         [WS_EAGER] = FUSING_EAGER, [WS_FUSE] = FUSING_ALL, [WS_APART] = FUSING_APART};
     c->schedule = schedule_fuse(c->loops, c->limits, what[c->fusion], c->arena);
     if (c->fusion != WS_EAGER) schedule_recompute(c->schedule, c->limits);
+    if (c->fusion == WS_FUSE) schedule_chain(c->schedule, c->limits, chain_reason, c);
     schedule_order(c->schedule);
     schedule_at_load(c->schedule, c->fusion == WS_EAGER);
     schedule_memory(c->schedule);
@@ -378,14 +389,14 @@ int ws_config_vectors(const struct ws_program *p, int k, const struct config *c,
     struct layout y;
     int n = 0;
     if (kernel_layout(ir, c, &y, a) || p->limits.kind == DEVICE_CPU) return 0;
-    bool dot = ir->kind == KERNEL_MATMUL;
-    enum axis along = dot ? AXIS_N : y.rows_inner ? AXIS_X : AXIS_R;
+    bool chained = ir->kind == KERNEL_CHAINED, dot = ir->kind == KERNEL_MATMUL || chained;
+    enum axis along = chained ? AXIS_C : dot ? AXIS_N : y.rows_inner ? AXIS_X : AXIS_R;
     for (uint32_t i = 0; i < ir->values.n && !dot; i++)
         n += ir->values.at[i].kind == INST_LOAD &&
              load_is_vector(ir, &ir->values.at[i], along, y.vec);
     for (uint32_t i = 0; i < ir->stores.n; i++)
         n += index_is_vector(ir, ir->stores.at[i].index, along,
-                             dot && !y.product ? layout_unit(y.vec) : y.vec);
+                             dot && !y.product && !chained ? layout_unit(y.vec) : y.vec);
     return n;
 }
 

@@ -209,9 +209,8 @@ static int number_of_byte(enum dtype t) {
     return t == DT_I8 ? 0 : t == DT_U8 ? 1 : t == DT_F8E4M3 ? 2 : 3;
 }
 
-int unit_number(const struct tile_program *t) {
+int unit_number(enum dtype a, enum dtype b) {
     enum { OF_F16 = 1, OF_TF32 = 2, OF_BYTES = 3 };
-    enum dtype a = t->product->a.dtype, b = t->product->b.dtype;
     if (dtype_bytes(a) == 1) return OF_BYTES + 4 * number_of_byte(a) + number_of_byte(b);
     return a == DT_F32 ? OF_TF32 : a == DT_F16 ? OF_F16 : 0;
 }
@@ -613,6 +612,11 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
         case TILE_KEEP: put_keep(w, t, sums_name(t)); break;
         case TILE_RESCALE: put_rescale(w, t, sums_name(t)); break;
         case TILE_RESULTS: put_row_results(w, t); break;
+        case TILE_BEGIN:
+        case TILE_REST:
+        case TILE_RELATE:
+        case TILE_TERMS:
+        case TILE_DOT_SECOND:
         case TILE_OPS: break;
         }
     }

@@ -32,6 +32,15 @@ void put_copy(struct emitter *w, const struct tile_program *t, const struct tile
  * first tile, the operands of the first stage; a step's products, with which the sums begin where
  * they are fresh, or at a tile's first step. */
 void put_wgmma(struct emitter *w, const struct tile_program *t);
+/* An instruction, as a function of that name: the types of its sums, their columns, the factors'
+ * types, whether the left one is in registers, and which lie along their rows in shared memory. */
+struct wgmma {
+    const char *name, *type;
+    int columns;
+    enum dtype a, b;
+    bool held, along_a, along_b;
+};
+void put_wgmma_instruction(struct emitter *w, const struct wgmma *x);
 void put_wgmma_operands(struct emitter *w, const struct tile_program *t);
 void put_dot_by_warpgroups(struct emitter *w, const struct tile_program *t, bool fresh);
 
@@ -65,6 +74,7 @@ void put_take(struct emitter *w, const struct tile_program *t, const struct tile
 void put_make(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
 
 /* cuda_runs.c: the two of tiles that are made of runs of the depth. */
+void declare_runs(struct emitter *w, const struct tile_ring *r);
 void put_take_runs(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
 void put_make_runs(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
 
@@ -72,7 +82,7 @@ void put_make_runs(struct emitter *w, const struct tile_program *t, const struct
  * multiplied, and its number in the emulator (tests/emulator/hooks.h). */
 const char *sum_type(const struct tile_program *t);
 const char *unit_type(enum dtype t);
-int unit_number(const struct tile_program *t);
+int unit_number(enum dtype a, enum dtype b);
 /* What names of an operand's end in. */
 char ring_letter(const struct tile_ring *r);
 /* cuda_mma.c: digit d of the number of a window, or of a tap, times how far these are apart:

@@ -21,18 +21,30 @@ static const char *wgmma_name(const struct tile_program *t) {
 
 /* One for its number of sums: PTX names each register. */
 void put_wgmma(struct emitter *w, const struct tile_program *t) {
-    int n = ring(t, TILE_B)->rows, sums = n / 2;
     const struct operand *a = &t->product->a, *b = &t->product->b;
-    bool whole = !dtype_is_float(a->dtype), held = a->in_registers;
-    line(w, "K_DEVICE void %s(%s (&d)[%d], %s, unsigned long long b, int add) {", wgmma_name(t),
-         sum_type(t), sums, held ? "const unsigned (&a)[4]" : "unsigned long long a");
+    struct wgmma x = {.name = wgmma_name(t),
+                      .type = sum_type(t),
+                      .columns = ring(t, TILE_B)->rows,
+                      .a = a->dtype,
+                      .b = b->dtype,
+                      .held = a->in_registers,
+                      .along_a = a->along,
+                      .along_b = b->along};
+    put_wgmma_instruction(w, &x);
+}
+
+void put_wgmma_instruction(struct emitter *w, const struct wgmma *x) {
+    int n = x->columns, sums = n / 2;
+    bool whole = !dtype_is_float(x->a), held = x->held;
+    line(w, "K_DEVICE void %s(%s (&d)[%d], %s, unsigned long long b, int add) {", x->name, x->type,
+         sums, held ? "const unsigned (&a)[4]" : "unsigned long long a");
     line(w, "#ifdef WS_EMULATOR");
     line(w, "    emu_wgmma(%sd, %d, %d, %s, b, %d, %d, add);", whole ? "(float *)" : "", n,
-         unit_number(t), held ? "a, 0" : "nullptr, a", a->along && !held, b->along);
+         unit_number(x->a, x->b), held ? "a, 0" : "nullptr, a", x->along_a && !held, x->along_b);
     line(w, "#else");
     line(w, "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %%%d, 0;\"", sums + (held ? 5 : 2));
     line(w, "        \" wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s {\"", n,
-         instruction_depth(a), whole ? "s32" : "f32", unit_type(a->dtype), unit_type(b->dtype));
+         32 / dtype_bytes(x->a), whole ? "s32" : "f32", unit_type(x->a), unit_type(x->b));
     for (int i = 0; i < sums; i += 8) {
         struct buf text = buf_new(w->arena);
         for (int j = i; j < i + 8 && j < sums; j++)
@@ -41,9 +53,9 @@ void put_wgmma(struct emitter *w, const struct tile_program *t) {
     }
     /* Signs of factors; lines along the rows, in shared memory: where there are such. */
     const char *how = whole ? "" : ", 1, 1";
-    if (dtype_bytes(a->dtype) == 2)
-        how = held ? arena_printf(w->arena, ", 1, 1, %d", b->along)
-                   : arena_printf(w->arena, ", 1, 1, %d, %d", a->along, b->along);
+    if (dtype_bytes(x->a) == 2)
+        how = held ? arena_printf(w->arena, ", 1, 1, %d", x->along_b)
+                   : arena_printf(w->arena, ", 1, 1, %d, %d", x->along_a, x->along_b);
     if (held)
         line(w, "        \"}, {%%%d, %%%d, %%%d, %%%d}, %%%d, p%s; }\"", sums, sums + 1, sums + 2,
              sums + 3, sums + 4, how);

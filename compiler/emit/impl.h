@@ -27,7 +27,7 @@ struct emitter {
     const char *load_if;  /* C: the text at hand loads where this holds, too; NULL */
     const char **load_at; /* C, of loads: their index in the text at hand, if more is known of it */
     const char **store_at; /* the same of stores */
-    bool by_sixteens;     /* CUDA: the text at hand has both eights of 16 rows in turn */
+    bool by_sixteens;      /* CUDA: the text at hand has both eights of 16 rows in turn */
     bool depth_is_number; /* CUDA: what the depth is in the text at hand is known to the compiler */
     int indent;
     uint8_t *where;        /* per value: enum where */
@@ -102,6 +102,7 @@ void put_landing_range(struct emitter *w, const char *first, const char *last);
 /* cuda_rows.c, cuda_mma.c, cuda_matmul.c, c_rows.c, c_matmul.c */
 void emit_cuda_rows(struct emitter *w);
 void emit_cuda_mma(struct emitter *w);
+void emit_cuda_chained(struct emitter *w);
 void emit_cuda_matmul(struct emitter *w);
 void emit_c_rows(struct emitter *w);
 void emit_c_matmul(struct emitter *w);

@@ -136,6 +136,14 @@ template <int N> K_DEVICE float k_get(const k_pack<k_f8e4m3, N> &p, int i) {
 template <int N> K_DEVICE float k_get(const k_pack<k_f8e5m2, N> &p, int i) {
     return k_f8e5m2_float(p.w[i / 4] >> (8 * (i & 3)) & 255);
 }
+/* A byte as a float, of whose bits it is made: 2^23 and the byte, less 2^23. Conversions are slower. */
+template <int N> K_DEVICE float k_get_float(const k_pack<k_u8, N> &p, int i) {
+    return k_as_float(0x4b000000u | (p.w[i / 4] >> (8 * (i & 3)) & 255)) - 0x1p23f;
+}
+template <int N> K_DEVICE float k_get_float(const k_pack<k_i8, N> &p, int i) {
+    const unsigned w = p.w[i / 4] ^ 0x80808080u; /* 128 more, which is no less than 0 */
+    return k_as_float(0x4b000000u | (w >> (8 * (i & 3)) & 255)) - (0x1p23f + 128);
+}
 template <int N> K_DEVICE bool k_get(const k_pack<k_bool, N> &p, int i) { return (p.w[i / 4] >> (8 * (i & 3)) & 255) != 0; }
 
 /* Element i, as it lies in memory. */
@@ -2103,6 +2111,15 @@ template <int N> K_DEVICE void k_wgmma_hold(int (&acc)[N]) {
 #ifndef WS_EMULATOR
 #pragma unroll
     for (int i = 0; i < N; i++) asm volatile("" : "+r"(acc[i]) : : "memory");
+#endif
+}
+/* x is there before what is waited for behind this: ptxas moves arithmetic across such waits, but no store. `at`: of the
+ * thread alone, and read by nobody. */
+K_DEVICE void k_before(k_shared at, float x) {
+#ifdef WS_EMULATOR
+    *(float *)at = x;
+#else
+    asm volatile("st.shared.f32 [%0], %1;" : : "r"(at), "f"(x) : "memory");
 #endif
 }
 /* tcgen05 (sm_100a): one thread has products made, of operands in shared memory; their sums lie in tensor memory, which

@@ -207,7 +207,10 @@ static const char *cut_off(struct emitter *w, enum dtype t, const char *a) {
 static const char *cast_text(struct emitter *w, const struct value_node *x) {
     enum dtype from = value_math(w, x->args[0]), to = dtype_opmath(x->dtype);
     const char *a = ref(w, x->args[0]);
-    if (x->rounds) return arena_printf(w->arena, "k_round_%s(%s)", dtype_name(x->dtype), a);
+    enum dtype stored = w->k->values.at[x->args[0]].dtype; /* as a cast or a load leaves it */
+    bool exact = dtype_holds(x->dtype, stored) && stored != x->dtype && dtype_bytes(stored) == 1;
+    if (x->rounds && !exact)
+        return arena_printf(w->arena, "k_round_%s(%s)", dtype_name(x->dtype), a);
     if (dtype_is_narrow(x->dtype) && !dtype_holds(x->dtype, w->k->values.at[x->args[0]].dtype))
         return cut_off(w, x->dtype,
                        dtype_is_float(from) ? arena_printf(w->arena, "k_int(%s)", a) : a);
@@ -546,6 +549,7 @@ static bool is_large(const struct emitter *w) {
     int64_t size = kernel_size_of_element(w->k);
     if (!w->cuda) return size > MOST_OF_C;
     bool dot = w->k->kind == KERNEL_MATMUL;
+    if (y->chained) return false;
     if (y->product) return size * product_thread_sums(y->product) > MOST_BEHIND_PRODUCT;
     return size * (dot ? knob[KNOB_tm] * knob[KNOB_tn] : y->ex * y->ur * y->vec) > MOST;
 }
@@ -627,7 +631,9 @@ bool emit_source(const struct block *p, struct arena *a, struct ws_source *out, 
     w.forms = NEW_ARRAY(a, uint8_t, p->kernel->values.n);
     begin(&w);
     bool dot = p->kernel->kind == KERNEL_MATMUL;
-    if (w.cuda)
+    if (p->layout.chained)
+        emit_cuda_chained(&w);
+    else if (w.cuda)
         (p->layout.product ? emit_cuda_mma : dot ? emit_cuda_matmul : emit_cuda_rows)(&w);
     else
         (dot ? emit_c_matmul : emit_c_rows)(&w);

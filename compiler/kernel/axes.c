@@ -53,7 +53,7 @@ static void apply_rewrite(void *ctx, ex *index) {
 
 /* Merge neighbours (outer, inner) of the list wherever every index has the form c*(outer*size +
  * inner) + rest. */
-static int merge_axes(struct kernel *k, ex *axes, int n) {
+int merge_axes(struct kernel *k, ex *axes, int n) {
     for (int i = 0; i + 1 < n;) {
         struct merge_test t = {k->ex, axes[i], axes[i + 1], true};
         each_index(k, test_merge, &t);
@@ -124,7 +124,7 @@ static void apply_flat(const struct flat *f, ex *index) {
 
 /* One flat symbol for a list of axes; the axes become quotients and remainders of it. An empty axis
  * has no index: it counts as 1 here. */
-static void flatten(struct kernel *k, enum axis which, const char *name, const ex *axes, int n) {
+void flatten(struct kernel *k, enum axis which, const char *name, const ex *axes, int n) {
     ex size = ex_const(k->ex, 1);
     for (int i = 0; i < n; i++) size = ex_mul(k->ex, size, ex_symbol(k->ex, axes[i])->bound);
     k->bound[which] = size;
@@ -153,7 +153,7 @@ static bool uses(const struct kernel *k, value_id v, ex sym, bool *seen) {
     return false;
 }
 
-static bool value_uses(const struct kernel *k, value_id v, ex sym) {
+bool value_uses(const struct kernel *k, value_id v, ex sym) {
     return uses(k, v, sym, NEW_ARRAY(k->arena, bool, v + 1));
 }
 
@@ -492,6 +492,7 @@ void choose_axes(struct builder *w) {
     memcpy(r, w->by_rows ? g->x : g->r, sizeof r);
     if (w->by_rows) nx = g->n_r, nr = g->n_x;
     nx = without_arms(w, x, nx);
+    if (g->n_between && choose_chained_axes(w)) return;
     if (g->matmul && sort_matmul_axes(w, z, &nz, m, &nm, n, &nn)) {
         k->kind = KERNEL_MATMUL;
         for (uint32_t i = 0; i < g->members.n; i++) {
@@ -532,4 +533,5 @@ void choose_axes(struct builder *w) {
     if (!nr && nx) r[nr++] = x[--nx]; /* pointwise: the innermost axis is the columns */
     flatten(k, AXIS_X, "x", x, nx);
     flatten(k, AXIS_R, "r", r, nr);
+    k->run = ex_index(k->ex, "run", k->bound[AXIS_R]);
 }

@@ -227,6 +227,53 @@ static void build_reductions(struct block *p) {
         if (need[v] && k->values.at[v].kind != INST_REDUCE) vec_push(a, &p->finish, v);
 }
 
+/* Chained products: reductions along n of level `late` or not, and the second product's terms, made
+ * of what is kept or of the first product. */
+static struct phase chained_phase(const struct block *p, bool late, bool *need) {
+    const struct kernel *k = p->kernel;
+    struct phase f = {.at_hand = p->kept != NO_VALUE ? p->kept : k->dot};
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (x->kind != INST_REDUCE || v == k->dot) continue;
+        if ((kernel_online_maximum(k, v) != NO_VALUE) != late) continue;
+        if (v != k->second) vec_push(k->arena, &f.reduce, v);
+        mark(p, v == k->second ? k->second_a : x->args[0], need);
+    }
+    for (value_id v = 0; v < k->values.n; v++)
+        if (need[v] && k->values.at[v].kind != INST_REDUCE && v != p->kept)
+            vec_push(k->arena, &f.compute, v);
+    return f;
+}
+
+/* Phase 0 is what stands on no row; phase 1, if there is a maximum, what is relative to it, of what
+ * it is a maximum of, which takes the place of the first product where that is all that is wanted;
+ * the last phase what is stored. */
+static void build_chained(struct block *p) {
+    const struct kernel *k = p->kernel;
+    struct arena *a = k->arena;
+    value_id max = chained_maximum(k);
+    vec_push(a, &p->phases, chained_phase(p, false, NEW_ARRAY(a, bool, k->values.n)));
+    if (max != NO_VALUE) {
+        bool *need = NEW_ARRAY(a, bool, k->values.n);
+        double by;
+        p->kept = chained_scaled(k, max, &by);
+        struct phase f = chained_phase(p, true, need);
+        bool again = need[k->dot] && p->kept != k->dot;
+        if (again) p->kept = NO_VALUE;
+        if (again) f = chained_phase(p, true, NEW_ARRAY(a, bool, k->values.n));
+        vec_push(a, &p->phases, f);
+    }
+    struct phase last = {.at_hand = k->second};
+    bool *need = NEW_ARRAY(a, bool, k->values.n);
+    for (uint32_t s = 0; s < k->stores.n; s++) {
+        vec_push(a, &last.stores, s);
+        mark(p, k->stores.at[s].value, need);
+    }
+    for (value_id v = 0; v < k->values.n; v++)
+        if (need[v] && k->values.at[v].kind != INST_REDUCE) vec_push(a, &last.compute, v);
+    vec_push(a, &p->phases, last);
+}
+
 static int64_t tiles(int64_t size, int64_t tile) { return (size + tile - 1) / tile; }
 
 struct block *block_build(const struct kernel *k, const struct config *c, struct arena *a) {
@@ -235,6 +282,11 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
     const char *bad = kernel_layout(k, c, &p->layout, a);
     if (bad) WS_BUG("illegal config: %s", bad);
     const struct layout *y = &p->layout;
+    if (k->kind == KERNEL_CHAINED) {
+        build_chained(p);
+        p->grid = kernel_size(k, AXIS_Z) * tiles(kernel_size(k, AXIS_M), y->bx);
+        return p;
+    }
     if (k->kind == KERNEL_MATMUL) {
         (k->over ? build_reductions : build_epilogue)(p);
         if (y->product) return p->grid = matrix_blocks(k, y), p;

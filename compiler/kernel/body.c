@@ -133,10 +133,18 @@ static value_id expand_member(struct builder *w, const struct member *M, const s
         from[count] = M->from[i];
         to[count++] = M->to[i];
     }
+    const ex *bound = w->g->r + (n->matmul ? w->g->n_between : 0);
+    int n_bound = n->matmul ? w->g->n_r - w->g->n_between : w->g->n_between;
+    bool second = w->g->n_between && M->nest == w->g->second;
+    for (int i = 0; i < count && w->g->n_between && n->n_reduce && !second; i++) {
+        bool own = false; /* of what it is reduced along */
+        for (int r = 0; r < n->n_reduce; r++) own |= n->reduce[r] == from[i];
+        for (int r = 0; r < n_bound && !own; r++) w->captured |= ex_uses(w->k->ex, to[i], bound[r]);
+    }
     if (w->taps && n->n_reduce) return expand_taps(w, n, from, to, count);
     bool row = n->n_reduce || n->scan;
     bool across = w->by_rows || (w->g->columns && member_is_along(w->s, M, w->g->x, w->g->n_x));
-    uint8_t over = across ? MASK_X : w->g->matmul && !n->matmul ? BEHIND : MASK_R;
+    uint8_t over = across ? MASK_X : w->g->matmul && (!n->matmul || second) ? BEHIND : MASK_R;
     return expand_nest(w, n, from, to, count, row ? NO_GUARD : guard, over);
 }
 
@@ -157,6 +165,18 @@ static bool is_inside(const struct builder *w, const struct meta *m, const ex *i
     return true;
 }
 
+/* Is what the nest makes, another kernel's, made of positions alone, in a few steps? */
+static bool is_of_positions(const struct builder *w, uint32_t nest, int deep) {
+    enum { MOST = 8 };
+    const struct nest *n = nest == NO_NEST ? NULL : &w->l->nests.at[nest];
+    if (!n || deep == MOST || n->n_reduce || n->scan) return false;
+    for (uint32_t i = 0; i < n->insts.n; i++)
+        if (n->insts.at[i].kind == INST_LOAD &&
+            !is_of_positions(w, w->s->writer[n->insts.at[i].buffer], deep + 1))
+            return false;
+    return true;
+}
+
 /* The value of buffer b at index, both in group axes, where `guard` holds. What itself chooses
  * needs no guard of its reader's where it exists: of a chain of choices, as updates of a[i, j] are,
  * each would have twice the guards of the one that reads it. */
@@ -164,6 +184,8 @@ static value_id expand_load(struct builder *w, buffer_id b, enum dtype t, const 
                             value_id guard) {
     uint32_t nest = w->s->writer[b];
     const struct member *M = nest == NO_NEST ? NULL : member_of(w, nest);
+    struct member own = {.nest = nest, .inlined = true};
+    if (!M && w->g->n_between && is_of_positions(w, nest, 0)) M = &own; /* a mask, say */
     if (!M) {
         struct value_node v = {
             .kind = INST_LOAD, .dtype = t, .buffer = b, .index = offset_of(w, b, index)};
@@ -344,7 +366,8 @@ static void reduce_divisions(struct builder *w) {
     uint32_t n = k->values.n;
     const struct value_node *old = k->values.at;
     value_id *now = NEW_ARRAY(k->arena, value_id, n);
-    uint8_t along = k->kind == KERNEL_MATMUL ? k->over : MASK_R;
+    bool product = k->kind == KERNEL_MATMUL || k->kind == KERNEL_CHAINED;
+    uint8_t along = product ? k->over : MASK_R;
     memset(&k->values, 0, sizeof k->values);
     w->numbers = map_new(k->arena);
     for (value_id v = 0; v < n; v++) {
@@ -368,10 +391,11 @@ static void reduce_divisions(struct builder *w) {
     for (uint32_t i = 0; i < k->subscripts.n; i++)
         if (k->subscripts.at[i].value != NO_VALUE) /* a look-up that nobody needed */
             k->subscripts.at[i].value = now[k->subscripts.at[i].value];
-    if (k->kind != KERNEL_MATMUL) return;
+    if (!product) return;
     k->dot = now[k->dot];
     k->dot_a = now[k->dot_a];
     k->dot_b = now[k->dot_b];
+    if (k->kind == KERNEL_CHAINED) k->second = now[k->second];
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -734,6 +758,14 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
     find_masks(k);
     reduce_divisions(&w);
     find_masks(k);
+    if (k->kind == KERNEL_CHAINED) {
+        hoist_factors(&w);
+        find_masks(k);
+        scale_exponents(&w);
+        find_masks(k);
+        find_chained_edges(k);
+    }
+    if (w.captured) k->kind = KERNEL_MATMUL;
     find_landing(k);
     if (k->kind == KERNEL_MATMUL) {
         k->a_fixed = is_fixed(k, k->dot_a);

@@ -17,6 +17,7 @@ struct builder {
     ex arms[GROUP_MAX_AXES];
     bool folds;          /* values were folded, see positions.c: some may be wanted no more */
     struct map numbers;  /* value bytes -> value id */
+    bool captured;       /* chained products: what is reduced along n is read along it */
     struct map expanded; /* struct access -> value id: what is read along two paths is built once */
 };
 
@@ -61,6 +62,11 @@ void narrow_integers(struct builder *w);
  * memory; EX_NONE if it has none. each_index: call f on every index of the kernel. */
 ex inner_axis(const struct builder *w);
 void choose_axes(struct builder *w);
+/* Neighbours of the list become one where every access allows it; how many are left. Then one flat
+ * axis of them. Is a value made of anything at an index that has the symbol? */
+int merge_axes(struct kernel *k, ex *axes, int n);
+void flatten(struct kernel *k, enum axis which, const char *name, const ex *axes, int n);
+bool value_uses(const struct kernel *k, value_id v, ex sym);
 void each_index(struct kernel *k, void (*f)(void *ctx, ex *index), void *ctx);
 
 /* one_hot.c. renumber: what stores, and the first so many subscripts, say of values, when old value
@@ -72,6 +78,16 @@ void drop_unused(struct builder *w);
  * kernel's axes, masks and levels. */
 void find_zeros(struct builder *w);
 void find_edges(struct kernel *k);
+
+/* chained.c. choose_chained_axes: of both products, false if these are none. hoist_factors: what
+ * does not vary with n leaves the second product; needs masks and levels, breaks them, and value
+ * ids. */
+bool choose_chained_axes(struct builder *w);
+void hoist_factors(struct builder *w);
+void scale_exponents(struct builder *w);
+/* Both need masks and levels. edges.c: edges of terms that count where a condition is `holds`. */
+void find_chained_edges(struct kernel *k);
+void add_chained_edges(struct kernel *k, value_id condition, bool holds);
 
 /* hits.c. Needs: masks and levels, which it keeps. Loads that count only where a source lands are
  * guarded. */

@@ -224,6 +224,7 @@ int64_t layout_chain(const struct kernel *k, const struct config *c, const struc
     bool gpu = k->limits->kind == DEVICE_CUDA;
     struct folds of[] = {layout_row_folds(k, y), layout_column_folds(k, y), never(0), never(0)};
     int64_t longest = scan_chain(k, y);
+    if (k->kind == KERNEL_CHAINED) return y->br / 4; /* of a tile; these are folded in */
     if (k->kind == KERNEL_MATMUL) {
         int depth = gpu ? c->knob[KNOB_k] : y->ur;
         of[2] = y->product ? y->product->folds : layout_depth_folds(k, depth);

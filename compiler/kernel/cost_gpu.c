@@ -766,7 +766,56 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     return us + operand_pack_us(k, &p->a) + operand_pack_us(k, &p->b);
 }
 
+/* Chained products by warps: what the units take, or shared memory, and for each element between
+ * instructions. Not fitted to anything. */
+static double chained_cost(const struct kernel *k, const struct layout *y) {
+    const double SHARED = 100; /* bytes a clock of a multiprocessor */
+    const double LOADED = 0.82, ELEMENT = 8, BEHIND = 1500, BARRIER = 60, RATE = 0.6, LAUNCH = 2;
+    const struct device_limits *d = k->limits;
+    const struct chained *x = y->chained;
+    double ghz = device_clock_ghz(d) * LOADED;
+    double rate = d->matrix_tflops * 1e3 / (2 * d->units * device_clock_ghz(d));
+    if (d->wgmma && x->by_warp) rate *= RATE;
+    double m = y->bx, n = y->br, depth = x->a.depth, columns = x->columns;
+    double warps = y->threads / (double)d->warp;
+    double rows = (double)kernel_size(k, AXIS_M), keys = (double)kernel_size(k, AXIS_N);
+    double blocks = ceil(rows / m) * (double)kernel_size(k, AXIS_Z);
+    double resident = floor((double)d->smem_unit / (y->smem + SMEM_RESERVED));
+    double registers = (n + columns) * x->warp_rows / d->warp + 70;
+    resident = fmax(1, fmin(resident, floor(d->regs_unit / (registers * y->threads))));
+    resident = fmin(resident, fmax(1, ceil(blocks / d->units)));
+    double units = m * n * (depth + columns) / rate;
+    double shared = warps * (n * (depth + columns) + x->warp_rows * depth) * 2 / SHARED;
+    double between = m * n * ELEMENT / (4.0 * d->warp);
+    if (kernel_size(k, AXIS_N) % y->br)
+        between *= 1.4; /* each element is asked whether it is one */
+    double busy = fmin(1, warps * resident / 8);
+    double step = (fmax(units, shared) + between * 0.5) / busy + BARRIER / resident;
+    if (!x->by_warp) { /* a warpgroup's terms are made while another one's are multiplied */
+        const double ALONE = 0.6, BESIDE_OTHERS = 0.3, WAIT = 150;
+        shared = x->warpgroups * (n * (depth + columns) + 64 * depth) * 2 / SHARED;
+        bool alone = x->warpgroups * resident < 2;
+        step = fmax(units, shared);
+        step = fmax(step, between) + (alone ? ALONE : BESIDE_OTHERS) * fmin(step, between);
+        step += WAIT / (x->warpgroups * resident);
+    }
+    double waves = ceil(blocks / (d->units * resident)) * resident;
+    if (k->edges.n) { /* of blocks that lie all over the rows */
+        enum { SAMPLES = 16 };
+        double all = 0;
+        for (int i = 0; i < SAMPLES; i++) {
+            int64_t at = (int64_t)((i + 0.5) * rows / SAMPLES / m) * y->bx;
+            struct depth_range r = chained_range(k, kernel_size(k, AXIS_Z) / 2, at, y->bx);
+            all += (double)(r.end - r.from);
+        }
+        keys = fmax(n, all / SAMPLES + n / 2);
+    }
+    double us = LAUNCH + waves * (ceil(keys / n) * step + BEHIND / resident) / (ghz * 1e3);
+    return fmax(us, (k->bytes_read + k->bytes_written) / (device_gbps(d) * 1e3 * 0.9));
+}
+
 double cost_on_gpu(const struct kernel *k, const struct layout *y) {
+    if (y->chained) return chained_cost(k, y);
     if (y->product) return mma_cost(k, y);
     if (k->kind == KERNEL_MATMUL) return matmul_cost(k, y);
     if (y->hits) return hits_cost(k, y);

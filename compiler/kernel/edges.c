@@ -308,6 +308,14 @@ double kernel_counts(const struct kernel *k) {
     return all / ((double)rows * (double)columns * (double)kernel_size(k, AXIS_R));
 }
 
+void add_chained_edges(struct kernel *k, value_id condition, bool holds) {
+    struct edge_list l = {0};
+    add_value(k, &l, condition, holds);
+    for (int i = 0; i < l.n && k->edges.n < MOST_EDGES; i++)
+        if (l.at[i].by[AXIS_N] || l.at[i].by[AXIS_M] || l.at[i].by[AXIS_Z])
+            vec_push(k->arena, &k->edges, l.at[i]);
+}
+
 void find_edges(struct kernel *k) {
     const double WORTH = 0.9; /* windows that reach beyond an image do so at few places */
     struct edge_list l = {0};

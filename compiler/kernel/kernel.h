@@ -57,6 +57,18 @@
  * parts, wait for each other, and go on with what they have in registers (tile.h). Columns are not
  * read so.
  *
+ * Chained products (chained.c). Behind a product, and what is computed of its elements and of what
+ * rows of them come to, stands another one, along n, whose columns are an axis of their own, c.
+ * What does not vary with n has left the sum, so that its terms can be had before a row is known
+ * whole:
+ *
+ *     v2 = reduce sum v1             {z m n}  level 1
+ *     v3 = reduce amax v2 over n     {z m}    level 2
+ *     v5 = exp(v2 - v3)              {z m n}  level 2
+ *     v6 = reduce sum v5 over n      {z m}    level 3
+ *     v9 = reduce sum v5 * v7 over n {z m c}  level 3      the second product
+ *     v10 = v9 / v6                  {z m c}  level 3
+ *
  * A scan kernel does both of its phases on one tile after the other; what the rows have so far is
  * carried along. A scan's values vary with r and have the next level.
  *
@@ -72,23 +84,27 @@
  *   K6  what stands on a reduction across (`column`) does not vary with x, and nothing in the rows
  *       needs it;
  *   K7  a reduction goes along r, or across along x; behind a product along all of the axes `over`,
- *       none of which is r; where it has a span of n, not along z, and no place is looked for.
+ *       none of which is r; where it has a span of n, not along z, and no place is looked for;
+ *   K8  of chained products, what varies with n goes along with the second one: it stands on no
+ *       more than a maximum of which it can be rescaled; and nothing is stored that varies with n.
  *
  * Ownership: in kernel.arena. */
 #ifndef WS_KERNEL_H
 #define WS_KERNEL_H
 
+#include "base/tensor_map.h"
 #include "kernel/config.h"
 #include "schedule/schedule.h"
 
-enum kernel_kind { KERNEL_POINTWISE, KERNEL_REDUCE, KERNEL_SCAN, KERNEL_MATMUL };
-enum axis { AXIS_X, AXIS_R, AXIS_Z, AXIS_M, AXIS_N, AXIS_COUNT };
+enum kernel_kind { KERNEL_POINTWISE, KERNEL_REDUCE, KERNEL_SCAN, KERNEL_MATMUL, KERNEL_CHAINED };
+enum axis { AXIS_X, AXIS_R, AXIS_Z, AXIS_M, AXIS_N, AXIS_C, AXIS_COUNT };
 enum {
     MASK_X = 1 << AXIS_X,
     MASK_R = 1 << AXIS_R,
     MASK_Z = 1 << AXIS_Z,
     MASK_M = 1 << AXIS_M,
-    MASK_N = 1 << AXIS_N
+    MASK_N = 1 << AXIS_N,
+    MASK_C = 1 << AXIS_C
 };
 
 typedef uint32_t value_id;
@@ -166,8 +182,8 @@ struct kernel {
     uint32_t group;       /* of the schedule */
     ex axis[AXIS_COUNT];  /* the flat index symbols; EX_NONE where the kind has none */
     ex bound[AXIS_COUNT]; /* their sizes */
-    ex run; /* MATMUL: which run of RUN of the depth; EX_NONE: it is not made of these */
-    struct axis_digits { /* and those of the axes that an index is made of, outermost first */
+    ex run;               /* which of runs along r; EX_NONE: it is not made of these */
+    struct axis_digits {  /* and those of the axes that an index is made of, outermost first */
         int n;
         ex size[GROUP_MAX_AXES];
     } digits[AXIS_COUNT];
@@ -185,6 +201,7 @@ struct kernel {
     int64_t span[AXIS_COUNT]; /* of m, n among them, how many neighbours one result takes; 0: all */
     value_id dot_a, dot_b,
         dot; /* MATMUL: the two factors (functions of z,m,r and of z,n,r) and the reduction */
+    value_id second_a, second_b, second; /* CHAINED: the same of the product behind it */
     /* MATMUL: a factor is not 0 where the other one is, as it is in what is multiplied: sums that
      * are not finite are made of this, the arguments of the dot's argument. */
     bool shares;
@@ -202,6 +219,14 @@ struct kernel {
     bool wide_index; /* element offsets need 64 bits */
     double bytes_read, bytes_written, flops;
 };
+
+/* chained.c: why the products of a group that schedule_chain has made are no kernel; NULL: they
+ * are. */
+const char *kernel_chain_reason(const struct schedule *s, uint32_t group,
+                                const struct device_limits *limits, struct arena *a);
+/* The maximum that sums along n, the second product among them, are relative to; NO_VALUE: none. */
+value_id chained_maximum(const struct kernel *k);
+value_id chained_scaled(const struct kernel *k, value_id max, double *by);
 
 /* body.c: group -> kernel. Needs: order. */
 struct kernel *kernel_build(const struct schedule *s, uint32_t group,
@@ -233,6 +258,8 @@ struct depth_range {
 struct depth_range kernel_depth(const struct kernel *k, int64_t z, int64_t m, int64_t rows,
                                 int64_t n, int64_t columns);
 double kernel_counts(const struct kernel *k);
+/* The columns of the first product whose terms may count for so many rows from m on. */
+struct depth_range chained_range(const struct kernel *k, int64_t z, int64_t m, int64_t rows);
 
 /* cost.c */
 double kernel_flops(const struct kernel *k);
@@ -473,6 +500,33 @@ struct product {
     int beside;   /* and so many columns between these, or 1: phases of a transposed convolution */
 };
 
+/* Chained products: by warps, mma=2, or, as products are, by warpgroups and a role that copies. A
+ * factor's tile lies in shared memory as those of `operand` do, in lines along its rows, or along
+ * the depth; rows and depth in elements, filled up to sixteens. whole: pieces of 16 bytes are
+ * copied; else threads compute the elements. */
+struct factor {
+    value_id value;
+    enum axis axis, along; /* of rows, of the depth */
+    enum dtype dtype;
+    bool across; /* lines run along the rows */
+    bool whole;
+    int rows, depth, line, bytes;
+    /* mma=1: tensor maps take it: boxes at element, line and matrix, which is of z. */
+    bool boxed;
+    int64_t pitch;
+    ex matrix;
+    struct tensor_map map;
+};
+struct chained {
+    bool by_warp;
+    int warpgroups, registers, copier_registers; /* mma=1: that multiply; 0: as launched */
+    int barriers;                                /* where they lie */
+    struct factor a, b, c; /* the first product's; the second one's right factor */
+    int warp_rows;
+    int columns;      /* of the second product, filled up */
+    int stage, first; /* bytes of a stage of b and c; where the stages begin, behind a */
+};
+
 /* Where a tile's elements are: threads, then elements of a thread. In a ROWS layout of a pointwise
  * or reduce kernel
  *
@@ -523,6 +577,7 @@ struct layout {
     ex start;      /* peel: elements before row x, whose remainder by vec says where heads end */
     const struct windows *windows; /* pointwise: loads that share vectors; NULL if none do */
     const struct product *product; /* matmul: on the matrix units; NULL: by plain arithmetic */
+    const struct chained *chained; /* chained products; NULL of others */
     const struct flat_tile *flat;  /* matmul on a CPU: windows stay in an image; NULL: in panels */
 };
 
@@ -552,8 +607,8 @@ struct making {
     bool unrolled; /* which of the depth is a number in each step's text */
 };
 struct making operand_making(const struct kernel *k, const struct operand *o, int rows, int depth);
-/* What a run of RUN of the depth reads: `width` elements beside each other from `first` on, of which
- * element i is at[i]; -1: none, for its guard does not hold. */
+/* What a run of n along r, RUN at most, reads: `width` elements beside each other from `first` on,
+ * of which element i is at[i]; -1: none, for its guard does not hold. */
 enum { RUN = 16 };
 struct run {
     ex first;
@@ -561,9 +616,9 @@ struct run {
     int at[RUN];
 };
 /* False: it reads no such vector, or nobody knows which. Needs k->run. */
-bool operand_run(const struct kernel *k, const struct value_node *load, struct run *out);
-/* e at number i of run k->run. */
-ex operand_in_run(const struct kernel *k, ex e, int i);
+bool operand_run(const struct kernel *k, const struct value_node *load, int n, struct run *out);
+/* e at number i of run k->run, of n. */
+ex operand_in_run(const struct kernel *k, ex e, int n, int i);
 /* Why warps cannot make such tiles; NULL: they can. */
 const char *operand_unmakeable(const struct kernel *k, const struct operand *o, int rows, int depth,
                                struct arena *a);
@@ -579,6 +634,9 @@ void product_operands(const struct kernel *k, struct product *p, int m, int n, i
 /* matrix.c: the layout of a product on the matrix units; NULL, or why it is not legal. */
 const char *matrix_layout(const struct kernel *k, const struct config *c, struct layout *y,
                           struct arena *a);
+/* chained.c: the same of chained products. */
+const char *chained_layout(const struct kernel *k, const struct config *c, struct layout *y,
+                           struct arena *a);
 /* Of a config with pairs=1, the one of the product in bf16 that is made where the data are out of
  * range; false: none is legal. */
 bool matrix_wide_config(const struct kernel *k, const struct config *c, struct config *wide,

@@ -708,7 +708,8 @@ static const char *find_layout(const struct kernel *k, const struct config *c, s
                          .look_back = c->knob[KNOB_look_back] == 1,
                          .ahead = c->knob[KNOB_ahead] == 1,
                          .hits = c->knob[KNOB_hits]};
-    bool gpu = k->limits->kind == DEVICE_CUDA, dot = k->kind == KERNEL_MATMUL;
+    bool gpu = k->limits->kind == DEVICE_CUDA,
+         dot = k->kind == KERNEL_MATMUL || k->kind == KERNEL_CHAINED;
     y->apart = gpu && y->cluster > 1 && kernel_only_columns(k);
     const char *bad = check_knobs(c, dot, a);
     if (bad) return bad;
@@ -722,6 +723,7 @@ static const char *find_layout(const struct kernel *k, const struct config *c, s
         if (c->knob[of_caches[i]] && !(c->knob[KNOB_mma] && of_caches[i] == KNOB_leave_l2))
             return arena_printf(a, "%s is a knob of pointwise and reduce kernels on a GPU",
                                 knob_name(of_caches[i]));
+    if (k->kind == KERNEL_CHAINED) return chained_layout(k, c, y, a);
     if (dot) return matmul_layout(k, c, y, a);
     if (!is_power_of_two(y->vec) || y->vec > (gpu ? 16 : 256))
         return arena_printf(a, "vec=%d", y->vec);

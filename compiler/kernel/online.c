@@ -33,9 +33,27 @@ static const struct value_node *plain(const struct kernel *k, value_id *v) {
     return x;
 }
 
+static value_id maximum_below(const struct kernel *k, value_id v);
+
+/* Of chained products terms may be 0 somewhere, or have other factors, which are known before. */
+static value_id maximum_within(const struct kernel *k, const struct value_node *x) {
+    bool choice = x->op == OP_WHERE;
+    for (int i = choice; i < x->n_args && (choice || x->op == OP_MUL); i++) {
+        value_id max = maximum_below(k, x->args[i]), other = x->args[choice ? 3 - i : 1 - i];
+        if (max == NO_VALUE) continue;
+        const struct value_node *zero = &k->values.at[other];
+        if (choice && (zero->kind != INST_CONST || zero->number != 0)) continue;
+        bool known = k->values.at[choice ? x->args[0] : other].level < k->values.at[max].level;
+        return known ? max : NO_VALUE;
+    }
+    return NO_VALUE;
+}
+
 /* v = exp(f - max f): the maximum, or NO_VALUE. */
 static value_id maximum_below(const struct kernel *k, value_id v) {
     const struct value_node *x = plain(k, &v);
+    if (k->kind == KERNEL_CHAINED && x->kind == INST_OP && x->op != OP_EXP)
+        return maximum_within(k, x);
     if (x->kind != INST_OP || x->op != OP_EXP) return NO_VALUE;
     value_id difference = x->args[0];
     x = plain(k, &difference);
@@ -47,7 +65,7 @@ static value_id maximum_below(const struct kernel *k, value_id v) {
     plain(k, &f);
     plain(k, &of);
     /* What is the same all along the row is computed once, after the maximum. */
-    bool varies = k->values.at[f].mask & (k->kind == KERNEL_MATMUL ? k->over : MASK_R);
+    bool varies = k->values.at[f].mask & (k->over ? k->over : MASK_R);
     return f == of && varies && dtype_is_float(max->dtype) ? m : NO_VALUE;
 }
 

@@ -10,7 +10,7 @@ static int argument(const struct kernel *k, buffer_id b) {
 }
 
 static void put_axes(struct buf *b, uint8_t mask) {
-    static const char names[] = "xrzmn";
+    static const char names[] = "xrzmnc";
     for (int a = 0; a < AXIS_COUNT; a++)
         if (mask >> a & 1) buf_putc(b, names[a]);
 }
@@ -93,11 +93,12 @@ const char *kernel_kind_name(enum kernel_kind kind) {
     case KERNEL_REDUCE: return "reduce";
     case KERNEL_SCAN: return "scan";
     case KERNEL_MATMUL: return "matmul";
+    case KERNEL_CHAINED: return "products";
     }
     WS_BUG("no kernel kind: %d", (int)kind);
 }
 
-static const char *const axis_names[] = {"x", "r", "z", "m", "n"};
+static const char *const axis_names[] = {"x", "r", "z", "m", "n", "c"};
 
 /* "  terms count where 0 <= -1 + m - r" */
 static void put_edge(struct buf *b, const struct edge *e) {
@@ -281,6 +282,11 @@ void block_print(struct buf *b, const struct block *p) {
         else
             buf_printf(b, "%d warpgroups\n", product_groups(y->product));
         buf_printf(b, "v%u += dot(v%u, v%u) over r\n", k->dot, k->dot_a, k->dot_b);
+    } else if (y->chained) {
+        buf_printf(b, "tile m=%d n=%d, warp %d, %d columns\n", y->bx, y->br, y->chained->warp_rows,
+                   y->chained->columns);
+        buf_printf(b, "v%u = dot(v%u, v%u) over r\nv%u += dot(v%u, v%u) over n\n", k->dot, k->dot_a,
+                   k->dot_b, k->second, k->second_a, k->second_b);
     } else if (k->kind == KERNEL_MATMUL) {
         buf_printf(b, "tile m=%d n=%d k=%d, thread %dx%d\n", p->config.knob[KNOB_m],
                    p->config.knob[KNOB_n], p->config.knob[KNOB_k], p->config.knob[KNOB_tm],
@@ -305,9 +311,9 @@ void block_print(struct buf *b, const struct block *p) {
         buf_putc(b, '\n');
     }
     if (k->columns) buf_printf(b, "finish: %d parts of each column\n", y->blocks);
-    if (k->over && p->phases.n == 1)
+    if (k->over && p->phases.n == 1 && !y->chained)
         buf_printf(b, "finish: %lld parts of each result\n", (long long)matrix_partials(k, y));
-    else if (k->over)
+    else if (k->over && !y->chained)
         buf_printf(b, "rows are %d tiles%s\n", y->product->sharing,
                    y->product->online ? ", whose sums are relative to their own maxima" : "");
     put_values(b, k, p->finish.at, p->finish.n, 0);

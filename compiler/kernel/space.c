@@ -485,6 +485,29 @@ static void propose_warps(struct space *s) {
         }
 }
 
+/* Chained products: rows of a block, of a warp, what is between at a time. */
+static void propose_chained(struct space *s) {
+    static const int tiles[][3] = {
+        /* m, tm, n */
+        {128, 32, 64}, {128, 16, 64}, {128, 16, 128}, {64, 16, 64},  {64, 16, 128}, {64, 32, 64},
+        {128, 32, 32}, {128, 16, 32}, {64, 16, 32},   {32, 16, 64},  {32, 16, 32},  {16, 16, 64},
+        {16, 16, 32},  {16, 16, 16},  {128, 32, 128}, {256, 32, 64}, {64, 32, 32},
+    };
+    static const int groups[][2] = {
+        /* m, n */
+        {128, 128}, {128, 160}, {128, 176}, {128, 96}, {128, 80}, {128, 64},  {192, 128},
+        {192, 96},  {192, 80},  {192, 64},  {64, 128}, {64, 64},  {128, 192},
+    };
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        for (int stages = 2; stages <= 4; stages++)
+            propose(s, CONFIG(K(m, groups[i][0]), K(n, groups[i][1]), K(mma, 1), K(stages, stages),
+                              K(warps, (groups[i][0] / 64 + 1) * 4)));
+    for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
+        for (int stages = 2; stages <= 3; stages++)
+            propose(s, CONFIG(K(m, tiles[i][0]), K(n, tiles[i][2]), K(tm, tiles[i][1]), K(mma, 2),
+                              K(stages, stages), K(warps, tiles[i][0] / tiles[i][1])));
+}
+
 static void propose_matmul(struct space *s) {
     propose_mma(s);
     propose_warps(s);
@@ -755,6 +778,8 @@ static struct space all_configs(const struct kernel *k, struct arena *a) {
         propose_cpu(&s);
     else if (k->kind == KERNEL_MATMUL)
         propose_matmul(&s);
+    else if (k->kind == KERNEL_CHAINED)
+        propose_chained(&s);
     else if (k->kind == KERNEL_POINTWISE)
         propose_pointwise(&s);
     else if (k->columns)

@@ -1,4 +1,4 @@
-/* verify.c: the invariants K1..K6 of kernel.h. */
+/* verify.c: the invariants K1..K8 of kernel.h. */
 #include "kernel/kernel.h"
 
 static uint8_t axes_of(const struct kernel *k, ex index) {
@@ -70,6 +70,8 @@ const char *kernel_verify(const struct kernel *k) {
             return arena_printf(a, "K4: v%u is stored without its axes", k->stores.at[i].value);
         if (k->values.at[k->stores.at[i].value].column && !is_column_store(k, &k->stores.at[i]))
             return arena_printf(a, "K6: rows store v%u", k->stores.at[i].value);
+        if (k->kind == KERNEL_CHAINED && mask & MASK_N)
+            return arena_printf(a, "K8: v%u varies with n", k->stores.at[i].value);
         if (!fills_buffer(k, &k->stores.at[i]))
             return arena_printf(a, "K5: v%u does not fill the buffer", k->stores.at[i].value);
         for (uint32_t j = 0; j < i; j++)

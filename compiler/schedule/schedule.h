@@ -55,9 +55,12 @@ struct group {
     int n_arms;                              /* of x, the last ones */
     ex x[GROUP_MAX_AXES], r[GROUP_MAX_AXES]; /* index symbols with bounds */
     bool matmul;
-    bool scan;                  /* R is scanned along, not reduced: every member may vary with it */
-    bool columns;               /* some members reduce along X, what they keep is R */
-    bool at_load;               /* runs once, when the program is loaded (at_load.c) */
+    int n_between;   /* of r, the first ones: those along which a second product goes behind another
+                        one (chained.c); 0: there is none */
+    uint32_t second; /* n_between: that product's nest */
+    bool scan;       /* R is scanned along, not reduced: every member may vary with it */
+    bool columns;    /* some members reduce along X, what they keep is R */
+    bool at_load;    /* runs once, when the program is loaded (at_load.c) */
     VEC(struct member) members; /* in nest order */
 };
 
@@ -95,7 +98,12 @@ struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limi
                                enum fusing what, struct arena *a);
 /* needs groups; adds nests to the loops */
 void schedule_recompute(struct schedule *s, const struct device_limits *limits);
-void schedule_order(struct schedule *s);     /* needs groups; breaks group indices held elsewhere */
+/* chained.c, before order, not for eager, nor apart: `reason` is asked of each group that may be
+ * one of chained products, with all that it needs of the passes behind, which it calls; if it has
+ * one, that group is undone. */
+void schedule_chain(struct schedule *s, const struct device_limits *limits,
+                    const char *(*reason)(struct schedule *, uint32_t group, void *), void *ctx);
+void schedule_order(struct schedule *s); /* needs groups; breaks group indices held elsewhere */
 /* at_load.c: which groups run at load, and what is `fixed`; for eager nothing is. Needs order. */
 void schedule_at_load(struct schedule *s, bool eager);
 void schedule_memory(struct schedule *s); /* needs both */

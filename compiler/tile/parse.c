@@ -114,8 +114,10 @@ static bool read_inst(struct reader *r, struct tile_inst *x) {
     struct tile_words w = tile_op_words(x->op);
     const char *end = r->text + r->n, *at = skip_blank(r->text + strlen(w.text), end);
     if (w.ring) {
-        if (at == end || (*at != 'A' && *at != 'B')) return REFUSE(r, "%s is of A or of B", w.text);
-        x->ring = *at == 'A' ? TILE_A : TILE_B;
+        bool third = at < end && *at == 'C' && r->t->chained;
+        if (at == end || (*at != 'A' && *at != 'B' && !third))
+            return REFUSE(r, "%s is of A or of B", w.text);
+        x->ring = *at - 'A';
         at = skip_blank(at + 1, end);
     }
     if (w.counts || (w.may_count && at < end)) {
@@ -153,7 +155,10 @@ static bool read_code(struct reader *r, bool more) {
 
 struct tile_program *tile_parse(const struct block *p, const struct source *src, struct arena *a,
                                 struct diag *d) {
-    struct reader r = {.t = tile_dot(p, a), .src = src, .d = d, .at = src->text};
+    struct reader r = {.t = p->layout.chained ? tile_chained(p, a) : tile_dot(p, a),
+                       .src = src,
+                       .d = d,
+                       .at = src->text};
     r.t->code.n = 0;
     bool more = next_line(&r);
     return read_head(&r, &more) && read_code(&r, more) ? r.t : NULL;

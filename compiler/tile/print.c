@@ -111,7 +111,7 @@ struct tile_words tile_op_words(enum tile_op op) {
 void tile_print_inst(struct buf *b, const struct tile_program *t, const struct tile_inst *c) {
     struct tile_words w = tile_op_words(c->op);
     buf_puts(b, w.text);
-    if (w.ring) buf_printf(b, " %s", t->ring[c->ring].name);
+    if (w.ring) buf_printf(b, " %c", "ABC"[c->ring]);
     if (w.counts || (w.may_count && c->n)) buf_printf(b, " %d", c->n);
     if (w.counts && w.phase) put_reductions(b, &t->block->phases.at[c->n]);
     if (c->op == TILE_KEEP) buf_printf(b, " v%u", t->block->kept);
@@ -120,6 +120,10 @@ void tile_print_inst(struct buf *b, const struct tile_program *t, const struct t
 void tile_print_head(struct buf *b, const struct tile_program *t) {
     const struct product *x = t->product;
     buf_printf(b, "program of %d threads, %d bytes shared\n", t->threads, t->smem);
+    if (t->chained) {
+        tile_print_chained(b, t);
+        return;
+    }
     for (int i = 0; i < RINGS; i++) put_operand(b, &t->ring[i]);
     for (int i = 0; i < RINGS; i++) put_ring(b, &t->ring[i]);
     if (x->tensor)

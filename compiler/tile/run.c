@@ -709,6 +709,11 @@ static bool go_on(struct machine *x, struct agent *g) {
         break;
     case TILE_RESCALE: move_sums(x, g, g->own, g->result[0]); break;
     case TILE_RESULTS: break;
+    case TILE_BEGIN:
+    case TILE_REST:
+    case TILE_RELATE:
+    case TILE_TERMS:
+    case TILE_DOT_SECOND:
     case TILE_OPS: WS_BUG("no instruction");
     }
     g->at++;

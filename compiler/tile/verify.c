@@ -302,6 +302,11 @@ static const char *check(struct checker *c, uint32_t at) {
         if (x->op >= TILE_LEAVE && (inside(c, TILE_LOOP) || !inside(c, TILE_DRAW)))
             return fail(c, "T2", at, "it stands not behind a loop");
         return check_epilogue(c, at);
+    case TILE_BEGIN:
+    case TILE_REST:
+    case TILE_RELATE:
+    case TILE_TERMS:
+    case TILE_DOT_SECOND: return fail(c, "T19", at, "these are no chained products");
     case TILE_OPS: return fail(c, "T1", at, "no instruction");
     }
     return NULL;
@@ -373,6 +378,10 @@ static const char *check_draws(struct checker *c) {
             return arena_printf(c->arena, "T15: tile %d is drawn twice", t->order[i]);
         drawn[t->order[i]] = true;
     }
+    if (t->product->whole && (t->product->whole >= n || t->product->parts < 2))
+        return "T15: no tile is in parts";
+    if (t->product->whole && (t->product->bounded || t->product->steps || t->product->makers))
+        return "T15: whole tiles differ in steps";
     if (t->product->bounded && (t->product->makers || tile_staying(t) || t->product->steps))
         return "T15: tiles differ in steps";
     return NULL;
@@ -449,6 +458,7 @@ static const char *check_rings(struct checker *c) {
 
 const char *tile_verify(const struct tile_program *t, struct arena *a) {
     struct checker c = {.t = t, .arena = a};
+    if (t->chained) return tile_verify_chained(t, a);
     const char *bad = check_rings(&c);
     if (!bad && t->copiers) bad = check_resident(&c);
     if (!bad) bad = check_draws(&c);

@@ -1,0 +1,805 @@
+/* cuda_chained.c: chained products by warps, in CUDA C++ from sm_80 on. A warp has some rows of
+ * both products, of the first one the tile at hand:
+ *
+ *     copy A        pieces of the block's rows, once
+ *     begin         float out[64], a7[1][2], a10[1][2];
+ *     loop          for (int step = 0; step < steps; step++) {
+ *     dot               sums = the tile's
+ *     relate            float x7 = -inf, ...; sums[..] = v6;       what stands on no row yet
+ *                       a7 = max(a7, x7); by = exp(before - a7);
+ *                       sums[..] = v9 = exp(v6 - b7); x10 += v9;   what is relative to the maximum
+ *                       a10 = a10 * by + x10; out[..] *= by;
+ *     dot second        out += sums in 16 bits, which are a left factor as they lie, times the tile
+ *     store             v11 = 1 / a10, v15 = out[..] * v11
+ *
+ * Elements behind the last column are none: maxima leave them out, and as terms they are 0. What is
+ * relative to the maximum of a row that has none but -inf is so to 0; in the end it is no number,
+ * as exp(-inf - -inf) is. */
+#include <string.h>
+
+#include "emit/cuda_mma.h"
+
+enum { OCTET = 8, PAIR = 2, SIXTEEN = 16, MOST_ROUNDS = 8 };
+
+static const struct chained *chained(const struct emitter *w) { return w->y->chained; }
+
+static const char *const axis_name[] = {"x", "r", "z", "m", "n", "c"};
+
+static int sixteens(const struct emitter *w) { return chained(w)->warp_rows / SIXTEEN; }
+static int octets(const struct emitter *w) { return w->y->br / OCTET; }
+static int column_octets(const struct emitter *w) { return chained(w)->columns / OCTET; }
+
+static void open_loop(struct emitter *w, const char *i, int n) {
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int %s = 0; %s < %d; %s++)", i, i, n, i);
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+/* Elements that are no vectors in memory, or are computed. */
+static void put_elements(struct emitter *w, const struct factor *f, const char *place) {
+    const char *t = memory_type(w, f->dtype);
+    enum axis along = f->across ? f->axis : f->along;
+    line(w, "k_pack<%s, %d> x;", t, OCTET);
+    line(w, "float v[%d];", OCTET);
+    open_loop(w, "e", OCTET);
+    line(w, "v[e] = 0;");
+    line(w, "const k_idx %s = %s0 + e;", axis_name[along], axis_name[along]);
+    open_brace(w, "if (inside && %s < n%s)", axis_name[along], axis_name[along]);
+    for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
+    line(w, "v[e] = %s;", put_expression(w, f->value));
+    close_brace(w);
+    close_brace(w);
+    line(w, "k_put(x, v);");
+    line(w, "*(k_pack<%s, %d> *)%s = x;", t, OCTET, place);
+}
+
+/* All threads bring a tile, which begins at byte `at` of `tile`, of rows from `row` on and of the
+ * depth from `depth` on. */
+static void put_copy_of(struct emitter *w, const struct factor *f, const char *tile,
+                        const char *row, const char *depth) {
+    int lines = f->across ? f->depth : f->rows, wide = f->across ? f->rows : f->depth;
+    int across = wide / OCTET, pieces = lines * across, threads = w->y->threads;
+    int rounds = (pieces + threads - 1) / threads;
+    enum axis down = f->across ? f->along : f->axis, along = f->across ? f->axis : f->along;
+    const struct value_node *x = &w->k->values.at[f->value];
+    while (x->kind == INST_CAST) x = &w->k->values.at[x->args[0]];
+    line(w, "#pragma unroll %d", rounds < MOST_ROUNDS ? rounds : MOST_ROUNDS);
+    open_brace(w, "for (int i = 0; i < %d; i++)", rounds);
+    line(w, "const int at = i * %d + tid, line = at / %d, piece = at %% %d;", threads, across,
+         across);
+    if (pieces % threads) line(w, "if (at >= %d) break;", pieces);
+    line(w, "const k_idx %s = %s + line;", axis_name[down], f->across ? depth : row);
+    line(w, "const k_idx %s%s = %s + piece * %d;", axis_name[along], f->whole ? "" : "0",
+         f->across ? row : depth, OCTET);
+    const char *place =
+        arena_printf(w->arena, "k_piece<%d>(%s, %d, line, piece)", f->line, tile, lines);
+    if (f->whole) {
+        line(w, "k_copy_piece_if(%s, p%d, %s, %s < n%s && %s < n%s);", place,
+             argument_of(w, x->buffer), ex_text(w, x->index), axis_name[down], axis_name[down],
+             axis_name[along], axis_name[along]);
+    } else {
+        line(w, "const bool inside = %s < n%s;", axis_name[down], axis_name[down]);
+        put_elements(w, f, place);
+    }
+    close_brace(w);
+}
+
+static const struct factor *factor_at(const struct emitter *w, int ring) {
+    const struct factor *const all[] = {&chained(w)->a, &chained(w)->b, &chained(w)->c};
+    return all[ring];
+}
+
+static const char *stage_text(struct emitter *w, const char *s, const struct factor *f) {
+    enum { TILE = 1024 };
+    const struct chained *x = chained(w);
+    int at = x->first + (f == &x->c ? (int)round_up(x->b.bytes, TILE) : 0);
+    return arena_printf(w->arena, "(tiles + %d + %s * %d)", at, s, x->stage);
+}
+
+static void put_copy_ahead(struct emitter *w, int ring, int ahead) {
+    const struct factor *f = factor_at(w, ring);
+    if (ring == TILE_A) {
+        put_copy_of(w, f, "tiles", "m0", "0");
+        return;
+    }
+    const char *step = ahead ? arena_printf(w->arena, "step + %d", ahead) : "step";
+    const char *s = ahead ? arena_printf(w->arena, "((s + %d) %% %d)", ahead, w->y->stages) : "s";
+    const char *column = arena_printf(w->arena, "(%s + first_step) * %d", step, w->y->br);
+    open_brace(w, "if (%s < steps)", step);
+    put_copy_of(w, f, stage_text(w, s, f), ring == TILE_B ? column : "0",
+                ring == TILE_B ? "0" : column);
+    close_brace(w);
+}
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+static void put_right(struct emitter *w, const struct factor *f, const char *row,
+                      const char *depth) {
+    line(w, "k_right_factor<%d, %s>(b, %s, %d, %s, %s);", f->line, f->across ? "true" : "false",
+         stage_text(w, "s", f), f->across ? f->depth : f->rows, row, depth);
+}
+
+static void put_first_dot(struct emitter *w) {
+    const struct factor *a = &chained(w)->a;
+    const char *t = memory_type(w, a->dtype);
+    line(w, "k_zero(sums);");
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int i = 0; i < %d; i += %d)", a->depth, SIXTEEN);
+    line(w, "unsigned a[%d][4];", sixteens(w));
+    line(w, "#pragma unroll");
+    line(w,
+         "for (int f = 0; f < %d; f++) k_left_factor<%d, %s>(a[f], tiles, %d, warp_m + f * %d, i);",
+         sixteens(w), a->line, a->across ? "true" : "false", a->across ? a->depth : a->rows,
+         SIXTEEN);
+    open_loop(w, "g", octets(w) / 2);
+    line(w, "unsigned b[2][2];");
+    put_right(w, &chained(w)->b, "g * 16", "i");
+    open_loop(w, "f", sixteens(w));
+    line(w, "k_mma<%s>(*(float(*)[4])(sums + (f * %d + g * 2) * 4), a[f], b[0]);", t, octets(w));
+    line(w, "k_mma<%s>(*(float(*)[4])(sums + (f * %d + g * 2 + 1) * 4), a[f], b[1]);", t,
+         octets(w));
+    close_brace(w);
+    close_brace(w);
+    close_brace(w);
+}
+
+static void put_second_dot(struct emitter *w) {
+    const struct factor *c = &chained(w)->c;
+    const char *t = memory_type(w, c->dtype);
+    open_loop(w, "i", octets(w) / 2);
+    open_loop(w, "g", column_octets(w) / 2);
+    line(w, "unsigned b[2][2];");
+    put_right(w, c, "g * 16", "i * 16");
+    open_loop(w, "f", sixteens(w));
+    line(w, "k_mma<%s>(*(float(*)[4])(out + (f * %d + g * 2) * 4), terms[f][i], b[0]);", t,
+         column_octets(w));
+    line(w, "k_mma<%s>(*(float(*)[4])(out + (f * %d + g * 2 + 1) * 4), terms[f][i], b[1]);", t,
+         column_octets(w));
+    close_brace(w);
+    close_brace(w);
+    close_brace(w);
+}
+
+/* ---- by warpgroups --------------------------------------------------------------------------- */
+
+enum { WARPGROUP = 128 };
+
+/* Boxes of a factor's tile, into the stage at hand, or of a's rows. */
+static void put_boxes(struct emitter *w, int ring) {
+    enum { TILE = 1024 };
+    const struct factor *f = factor_at(w, ring);
+    const struct chained *x = chained(w);
+    int lines = f->across ? f->depth : f->rows, each = f->line / 2;
+    int boxes = (f->across ? f->rows : f->depth) / each;
+    const char *row = ring == TILE_A   ? "m0"
+                      : ring == TILE_B ? "column"
+                                       : "0",
+               *depth = ring == TILE_C ? "column" : "0";
+    const char *to = ring == TILE_A ? "tiles"
+                     : ring == TILE_B
+                         ? "stage"
+                         : arena_printf(w->arena, "stage + %d", (int)round_up(x->b.bytes, TILE));
+    const char *along = f->across ? row : depth, *down = f->across ? depth : row;
+    if (ring == TILE_A) open_brace(w, "if (step == 0)");
+    for (int i = 0; i < boxes; i++)
+        line(w, "k_map_load(%s + %d, &map_%c, full + s * 8, %s + %d, %s, (int)(%s));", to,
+             i * lines * f->line, 'a' + ring, along, i * each, down, ex_text(w, f->matrix));
+    if (ring == TILE_A) close_brace(w);
+}
+
+/* Where a step's part of a factor lies, 16 deep, as an operand: from its tile's first on. */
+static const char *operand_text_of(struct emitter *w, const struct factor *f, const char *at) {
+    int lines = f->across ? f->depth : f->rows, in_line = f->line / 32;
+    char x = f == &chained(w)->a ? 'a' : f == &chained(w)->b ? 'b' : 'c';
+    if (f->across) return arena_printf(w->arena, "k_operand_on(of_%c, %si * %d)", x, at, f->line);
+    return arena_printf(w->arena, "k_operand_on(of_%c, %si / %d * %d + i %% %d * 2)", x, at,
+                        in_line, lines * f->line / 16, in_line);
+}
+
+static void put_operands(struct emitter *w) {
+    enum { TILE = 1024, ROWS = 64 };
+    const struct chained *x = chained(w);
+    const struct factor *const all[] = {&x->a, &x->b, &x->c};
+    for (int i = 0; i < 3; i++) {
+        const struct factor *f = all[i];
+        int lead = f->across ? f->depth * f->line : 16;
+        int from = i == TILE_A ? 0 : x->first + (i == TILE_C ? (int)round_up(x->b.bytes, TILE) : 0);
+        int of_group = f->across ? ROWS / (f->line / 2) * f->depth * f->line : ROWS * f->line;
+        line(w, "const unsigned long long of_%c = k_operand<%d>(tiles + (%d%s), %d, %d);", 'a' + i,
+             f->line, from, i ? "" : arena_printf(w->arena, " + group * %d", of_group), lead,
+             8 * f->line);
+    }
+}
+
+static void put_dot_of_group(struct emitter *w) {
+    const struct chained *x = chained(w);
+    line(w, "k_wgmma_hold(sums);");
+    line(w, "k_wgmma_begin();");
+    open_loop(w, "i", x->a.depth / SIXTEEN);
+    line(w, "k_wgmma_first(sums, %s, %s, i);", operand_text_of(w, &x->a, ""),
+         operand_text_of(w, &x->b, arena_printf(w->arena, "s * %d + ", x->stage / 16)));
+    close_brace(w);
+    line(w, "k_wgmma_commit();");
+    line(w, "k_wgmma_hold(sums);");
+}
+
+static void put_second_dot_of_group(struct emitter *w) {
+    const struct chained *x = chained(w);
+    line(w, "k_wgmma_hold(out);");
+    line(w, "k_wgmma_begin();");
+    open_loop(w, "i", x->c.depth / SIXTEEN);
+    line(w, "k_wgmma_second(out, terms[0][i], %s, 1);",
+         operand_text_of(w, &x->c, arena_printf(w->arena, "before * %d + ", x->stage / 16)));
+    close_brace(w);
+    line(w, "k_wgmma_commit();");
+    line(w, "k_wgmma_hold(out);");
+}
+
+static void put_group_role(struct emitter *w, bool copies) {
+    const struct chained *x = chained(w);
+    if (copies) {
+        open_brace(w, "if (threadIdx.x < %d)", WARPGROUP);
+        if (x->copier_registers) line(w, "k_fewer_registers<%d>();", x->copier_registers);
+        open_brace(w, "if (threadIdx.x < %d)", w->k->limits->warp);
+        open_brace(w, "if (threadIdx.x == 0)");
+    } else {
+        open_brace(w, "else");
+        if (x->registers) line(w, "k_more_registers<%d>();", x->registers);
+        line(w, "const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / %d - 1, 0);",
+             WARPGROUP);
+        line(w, "const int tid = (int)threadIdx.x %% %d, quad = tid %% 4;", WARPGROUP);
+        line(w, "const int warp_m = group * 64 + tid / 32 * 16;");
+        put_operands(w);
+        line(w, "int before = 0;");
+    }
+    line(w, "int s = 0;");
+    line(w, "unsigned phase = 0;");
+}
+
+static void end_group_role(struct emitter *w, bool copies) {
+    close_brace(w);
+    if (!copies) return;
+    line(w, "__syncwarp();");
+    close_brace(w);
+    close_brace(w);
+}
+
+/* What a step brings, and in the first one the block's rows. */
+static void put_wait_empty(struct emitter *w) {
+    const struct chained *x = chained(w);
+    line(w, "k_mbar_wait_block(empty + s * 8, phase ^ 1);");
+    line(w, "k_mbar_arrive_expect_tx(full + s * 8, step ? %d : %d);", x->b.bytes + x->c.bytes,
+         x->a.bytes + x->b.bytes + x->c.bytes);
+    line(w, "const k_shared stage = tiles + %d + s * %d;", x->first, x->stage);
+    line(w, "const int column = (step + first_step) * %d;", w->y->br);
+}
+
+static void put_group_barriers(struct emitter *w) {
+    const struct chained *x = chained(w);
+    int stages = w->y->stages;
+    line(w, "unsigned long long *const bars = (unsigned long long *)(memory + %d);", x->barriers);
+    line(w,
+         "const k_shared tiles = k_in_shared(memory), full = k_in_shared(bars), empty = full + %d;",
+         stages * 8);
+    open_brace(w, "if (threadIdx.x == 0)");
+    line(w, "k_map_prefetch(&map_a), k_map_prefetch(&map_b), k_map_prefetch(&map_c);");
+    line(w,
+         "for (int i = 0; i < %d; i++) k_mbar_init(bars + i, 1), k_mbar_init(bars + %d + i, %d);",
+         stages, stages, x->warpgroups);
+    line(w, "k_fence_mbar_init();");
+    close_brace(w);
+    line(w, "__syncthreads();");
+}
+
+/* Terms are made before the product of those before is waited for: what they sum up to says so. */
+static void put_before(struct emitter *w) {
+    value_id max = chained_maximum(w->k);
+    for (value_id v = 0; v < w->k->values.n && max != NO_VALUE; v++) {
+        if (w->k->values.at[v].kind != INST_REDUCE || v == w->k->second ||
+            kernel_online_maximum(w->k, v) == NO_VALUE || reduction_bytes(w->k, v) != 4)
+            continue;
+        line(w, "k_before(full + %d + (int)threadIdx.x * 4, a%u[0][0] + a%u[0][1]);",
+             2 * w->y->stages * 8, v, v);
+        return;
+    }
+}
+
+static struct ws_arg map_of(struct emitter *w, const struct factor *f) {
+    struct ws_map *m = NEW(w->arena, struct ws_map);
+    const struct value_node *x = &w->k->values.at[f->value];
+    while (x->kind == INST_CAST) x = &w->k->values.at[x->args[0]];
+    *m = (struct ws_map){.dtype = f->map.dtype, .rank = f->map.rank, .swizzle = f->map.swizzle};
+    memcpy(m->size, f->map.size, sizeof m->size);
+    memcpy(m->stride, f->map.stride, sizeof m->stride);
+    memcpy(m->box, f->map.box, sizeof m->box);
+    return (struct ws_arg){.kind = WS_ARG_MAP,
+                           .map = m,
+                           .base = WS_ARG_BUFFER,
+                           .buffer = (int)kernel_place_of(w->k, x->buffer)};
+}
+
+/* ---- between them ---------------------------------------------------------------------------- */
+
+static bool is_between(const struct emitter *w, value_id v) {
+    const struct value_node *x = &w->k->values.at[v];
+    return x->kind == INST_REDUCE && v != w->k->dot && v != w->k->second;
+}
+
+static bool of_row(const struct emitter *w, value_id v) {
+    return !(w->k->values.at[v].mask & (MASK_N | MASK_C | MASK_R));
+}
+
+static void open_rows(struct emitter *w, const struct phase *f) {
+    open_loop(w, "f", sixteens(w));
+    open_loop(w, "h", 2);
+    line(w, "const k_idx row = first_row + f * 16 + h * 8, m = k_clamp(row, nm - 1);");
+    line(w, "(void)m;");
+    for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = is_between(w, v) ? ARRAY : NOWHERE;
+    w->subscript = "[f][h]";
+    value_id max = chained_maximum(w->k);
+    if (max != NO_VALUE && f->at_hand != w->k->second) w->where[max] = CHUNK;
+    for (uint32_t i = 0; i < f->compute.n; i++)
+        if (of_row(w, f->compute.at[i])) put_local(w, f->compute.at[i]);
+}
+
+static void close_rows_of(struct emitter *w) {
+    close_brace(w);
+    close_brace(w);
+}
+
+static bool ends_within_tile(const struct emitter *w) {
+    return kernel_size(w->k, AXIS_N) % w->y->br != 0;
+}
+
+/* Is v exp(f - max f), of what is kept of f? It is 2^(f log2 e - max f log2 e), a multiply-add of
+ * what is kept and a number of the row; where these are so large that the factor has no place,
+ * neighbours are so far apart that e^x is 1 or nothing, and 2^x as well: masks have the least
+ * number there is. */
+static bool is_exponential(const struct emitter *w, value_id v) {
+    const struct value_node *all = w->k->values.at, *x = &all[v];
+    value_id max = chained_maximum(w->k);
+    if (max == NO_VALUE || w->p->kept == NO_VALUE || x->kind != INST_OP || x->op != OP_EXP)
+        return false;
+    if (dtype_opmath(x->dtype) != DT_F32) return false;
+    const struct value_node *sub = &all[x->args[0]];
+    return sub->kind == INST_OP && sub->op == OP_SUB && sub->args[1] == max &&
+           sub->args[0] == all[max].args[0];
+}
+
+static bool kept_is_scaled(struct emitter *w, double *by) {
+    value_id max = chained_maximum(w->k);
+    *by = 1;
+    return max != NO_VALUE && w->p->kept != NO_VALUE &&
+           chained_scaled(w->k, max, by) != w->k->values.at[max].args[0];
+}
+
+/* Values of each of the tile's elements of a row. */
+static void open_elements(struct emitter *w, const struct phase *f) {
+    open_loop(w, "g", octets(w));
+    open_loop(w, "e", PAIR);
+    line(w, "const k_idx column = first_column + g * %d + e, n = %s;", OCTET,
+         ends_within_tile(w) ? "k_clamp(column, nn - 1)" : "column");
+    line(w, "float &at = sums[(f * %d + g) * 4 + h * 2 + e];", octets(w));
+    line(w, "const float v%u = at;", f->at_hand);
+    line(w, "(void)n;");
+    w->where[f->at_hand] = LOCAL;
+    for (uint32_t i = 0; i < f->compute.n; i++) {
+        value_id v = f->compute.at[i];
+        if (v == f->at_hand || of_row(w, v)) continue;
+        if (!is_exponential(w, v) || f->at_hand != w->p->kept) {
+            put_local(w, v);
+            continue;
+        }
+        line(w, "const float v%u = k_exp2(fmaf(v%u, scale[f][h], -l[f][h]));", v, w->p->kept);
+        w->where[v] = LOCAL;
+    }
+}
+
+static void put_tile_term(struct emitter *w, value_id v) {
+    const char *x = arena_printf(w->arena, "x%u", v);
+    double by;
+    if (v == chained_maximum(w->k) && kept_is_scaled(w, &by)) {
+        line(w, "x%u = %s;", v, combine_text(w, v, x, ref(w, w->p->kept)));
+        return;
+    }
+    line(w, "x%u = %s;", v, combine_text(w, v, x, operand_text(w, v)));
+}
+
+/* Phase n of what is between: `kept` of it takes the place of the sums. */
+static void put_between(struct emitter *w, const struct phase *f, value_id kept, bool terms) {
+    for (uint32_t i = 0; i < f->reduce.n; i++)
+        line(w, "%s x%u = %s;", accumulator_type(w, f->reduce.at[i]), f->reduce.at[i],
+             identity_text(w, f->reduce.at[i]));
+    open_elements(w, f);
+    bool ends = ends_within_tile(w);
+    if (ends) open_brace(w, "if (column < nn)");
+    for (uint32_t i = 0; i < f->reduce.n; i++) put_tile_term(w, f->reduce.at[i]);
+    if (ends) close_brace(w);
+    if (kept != NO_VALUE)
+        line(w, ends ? "at = column < nn ? (float)%s : %s;" : "at = %s;", ref(w, kept),
+             terms ? "0.0f" : "(-k_inf())");
+    close_brace(w);
+    close_brace(w);
+}
+
+static const char *reduce_lanes(struct emitter *w, value_id v, const char *of) {
+    return arena_printf(w->arena, "k_reduce_lanes<%s, 1, 4>(%s)",
+                        reduction_operator(w->k->values.at[v].reduction), of);
+}
+
+/* What rows have so far takes in the tile's. */
+static void put_relate(struct emitter *w) {
+    const struct block *p = w->p;
+    const struct phase *first = &p->phases.at[0];
+    value_id max = chained_maximum(w->k);
+    bool relative = max != NO_VALUE;
+    open_scope(w);
+    line(w, "const k_idx first_column = (step + first_step) * %d + quad * %d;", w->y->br, PAIR);
+    open_rows(w, first);
+    put_between(w, first, relative ? p->kept : w->k->second_a, !relative);
+    for (uint32_t i = 0; i < first->reduce.n; i++) {
+        value_id v = first->reduce.at[i];
+        const char *all = arena_printf(w->arena, "a%u[f][h]", v),
+                   *x = arena_printf(w->arena, "x%u", v);
+        double scale;
+        if (v == max) {
+            if (kept_is_scaled(w, &scale)) line(w, "x%u *= %.9ef;", v, scale);
+            line(w, "const float before = a%u[f][h];", v);
+            x = reduce_lanes(w, v, x);
+        }
+        line(w, "%s = %s;", all, combine_text(w, v, all, x));
+    }
+    if (relative) {
+        line(w, "b%u[f][h] = a%u[f][h] == (-k_inf()) ? 0.0f : a%u[f][h];", max, max, max);
+        line(w, "const float was = l[f][h];");
+        double scale;
+        kept_is_scaled(w, &scale);
+        line(w, "const bool small = fabsf(b%u[f][h]) < 1e30f;", max);
+        line(w, "scale[f][h] = small ? %.9ef : %.9ef;", scale * 1.4426950408889634, scale);
+        line(w, "l[f][h] = small ? b%u[f][h] * 1.44269504f : b%u[f][h];", max, max);
+        line(w, "by[f][h] = before == (-k_inf()) ? 0.0f : k_exp2(was - l[f][h]);");
+    }
+    close_rows_of(w);
+    if (!relative) {
+        close_brace(w);
+        return;
+    }
+    const struct phase *later = &p->phases.at[1];
+    open_rows(w, later);
+    put_between(w, later, w->k->second_a, true);
+    for (uint32_t i = 0; i < later->reduce.n; i++)
+        line(w, "a%u[f][h] = a%u[f][h] * by[f][h] + x%u;", later->reduce.at[i], later->reduce.at[i],
+             later->reduce.at[i]);
+    close_rows_of(w);
+    close_brace(w);
+}
+
+/* Sums of sixteen columns, in 16 bits, are a left factor of a depth of sixteen. */
+static void put_terms(struct emitter *w) {
+    bool relative = chained_maximum(w->k) != NO_VALUE;
+    if (relative) {
+        open_loop(w, "i", sixteens(w) * column_octets(w) * 4);
+        line(w, "out[i] *= by[i / %d][i / 2 %% 2];", column_octets(w) * 4);
+        close_brace(w);
+    }
+    open_loop(w, "i", sixteens(w) * octets(w) * 2);
+    line(w, "k_pack<%s, 2> x;", memory_type(w, chained(w)->c.dtype));
+    line(w, "k_put(x, sums + i * 2);");
+    line(w, "terms[i / %d][i / 4 %% %d][i %% 4] = x.w[0];", octets(w) * 2, octets(w) / 2);
+    close_brace(w);
+}
+
+static void put_begin(struct emitter *w) {
+    int rows = sixteens(w);
+    value_id max = chained_maximum(w->k);
+    line(w, "float out[%d];", rows * column_octets(w) * 4);
+    line(w, "k_zero(out);");
+    line(w, "float sums[%d];", rows * octets(w) * 4);
+    line(w, "unsigned terms[%d][%d][4];", rows, octets(w) / 2);
+    for (value_id v = 0; v < w->k->values.n; v++) {
+        if (!is_between(w, v)) continue;
+        line(w, "%s a%u[%d][2];", accumulator_type(w, v), v, rows);
+        line(w, "#pragma unroll");
+        line(w, "for (int i = 0; i < %d; i++) a%u[i / 2][i %% 2] = %s;", rows * 2, v,
+             identity_text(w, v));
+    }
+    if (max != NO_VALUE) {
+        line(w, "float b%u[%d][2], by[%d][2], l[%d][2], scale[%d][2];", max, rows, rows, rows,
+             rows);
+        line(w, "#pragma unroll");
+        line(w, "for (int i = 0; i < %d; i++) l[i / 2][i %% 2] = 0;", rows * 2);
+    }
+}
+
+/* ---- behind them ----------------------------------------------------------------------------- */
+
+/* The four threads of a row have a part each; none of a row that has no maximum is a number. */
+static void put_whole_rows(struct emitter *w) {
+    value_id max = chained_maximum(w->k);
+    open_loop(w, "f", sixteens(w));
+    open_loop(w, "h", 2);
+    for (value_id v = 0; v < w->k->values.n; v++) {
+        if (!is_between(w, v) || v == max) continue;
+        line(w, "a%u[f][h] = %s;", v, reduce_lanes(w, v, arena_printf(w->arena, "a%u[f][h]", v)));
+        if (max != NO_VALUE && kernel_online_maximum(w->k, v) == max)
+            line(w, "a%u[f][h] += a%u[f][h] - a%u[f][h];", v, max, max);
+    }
+    if (max != NO_VALUE) {
+        line(w, "const float none = a%u[f][h] - a%u[f][h];", max, max);
+        line(w, "#pragma unroll");
+        line(w, "for (int g = 0; g < %d; g++) out[(f * %d + g / 2) * 4 + h * 2 + g %% 2] += none;",
+             column_octets(w) * 2, column_octets(w));
+    }
+    close_rows_of(w);
+}
+
+/* Elements that a store puts at once: an octet, of four pairs that a row's threads exchange; two;
+ * or one. */
+static int store_width(const struct emitter *w, const struct store_node *s) {
+    enum { QUAD = 4 };
+    if (s->guard) return 1;
+    bool narrow = dtype_bytes(buffer_dtype(w, s->buffer)) == 2;
+    if (narrow && column_octets(w) % QUAD == 0 && index_is_vector(w->k, s->index, AXIS_C, OCTET))
+        return OCTET;
+    return index_is_vector(w->k, s->index, AXIS_C, PAIR) ? PAIR : 1;
+}
+
+/* What a thread has of `chunk` octets of a row, from the g-th on. */
+static void put_store_of(struct emitter *w, uint32_t number, int chunk) {
+    const struct store_node *s = &w->k->stores.at[number];
+    int width = store_width(w, s), arg = argument_of(w, s->buffer);
+    const char *t = memory_type(w, buffer_dtype(w, s->buffer));
+    if (width == OCTET) {
+        open_scope(w);
+        line(w, "k_pack<%s, %d> x;", t, OCTET);
+        line(w, "k_put(x, &o%u[0][0]);", number);
+        line(w, "k_transpose_quad(x.w);");
+        line(w, "const k_idx c = (g * %d + quad) * %d;", chunk, OCTET);
+        line(w, "if (row < nm && c < nc) k_store<%s, %d, 0>(p%d + (%s), x);", t, OCTET, arg,
+             ex_text(w, s->index));
+        close_brace(w);
+        return;
+    }
+    open_loop(w, "j", chunk);
+    line(w, "const k_idx first = (g * %d + j) * %d + quad * %d;", chunk, OCTET, PAIR);
+    if (width == PAIR) {
+        line(w, "const k_idx c = first;");
+        line(w, "k_pack<%s, %d> x;", t, PAIR);
+        line(w, "k_put(x, o%u[j]);", number);
+        line(w, "if (row < nm && c < nc) k_store<%s, %d, 0>(p%d + (%s), x);", t, PAIR, arg,
+             ex_text(w, s->index));
+    } else {
+        const char *also = s->guard ? arena_printf(w->arena, " && %s", ex_text(w, s->guard)) : "";
+        open_loop(w, "e", PAIR);
+        line(w, "const k_idx c = first + e;");
+        line(w, "if (row < nm && c < nc%s) k_store1(p%d + (%s), o%u[j][e]);", also, arg,
+             ex_text(w, s->index), number);
+        close_brace(w);
+    }
+    close_brace(w);
+}
+
+static void put_results(struct emitter *w) {
+    enum { QUAD = 4 };
+    const struct kernel *k = w->k;
+    const struct phase *f = &w->p->phases.at[w->p->phases.n - 1];
+    int chunk = 1;
+    for (uint32_t i = 0; i < f->stores.n; i++)
+        if (store_width(w, &k->stores.at[f->stores.at[i]]) == OCTET) chunk = QUAD;
+    put_whole_rows(w);
+    open_rows(w, f);
+    open_loop(w, "g", column_octets(w) / chunk);
+    for (uint32_t i = 0; i < f->stores.n; i++)
+        line(w, "%s o%u[%d][%d];", math_type(buffer_dtype(w, k->stores.at[f->stores.at[i]].buffer)),
+             f->stores.at[i], chunk, PAIR);
+    open_loop(w, "j", chunk);
+    open_loop(w, "e", PAIR);
+    line(w, "const int octet = g * %d + j;", chunk);
+    line(w, "const k_idx column = octet * %d + quad * %d + e, c = k_clamp(column, nc - 1);", OCTET,
+         PAIR);
+    line(w, "const float v%u = out[(f * %d + octet) * 4 + h * 2 + e];", k->second,
+         column_octets(w));
+    line(w, "(void)c;");
+    w->where[k->second] = LOCAL;
+    for (uint32_t i = 0; i < f->compute.n; i++)
+        if (f->compute.at[i] != k->second && !of_row(w, f->compute.at[i]))
+            put_local(w, f->compute.at[i]);
+    for (uint32_t i = 0; i < f->stores.n; i++) {
+        const struct store_node *s = &k->stores.at[f->stores.at[i]];
+        line(w, "o%u[j][e] = (%s)%s;", f->stores.at[i], math_type(buffer_dtype(w, s->buffer)),
+             ref(w, s->value));
+    }
+    close_brace(w);
+    close_brace(w);
+    for (uint32_t i = 0; i < f->stores.n; i++) put_store_of(w, f->stores.at[i], chunk);
+    close_brace(w);
+    close_rows_of(w);
+}
+
+/* ---- the program ----------------------------------------------------------------------------- */
+
+/* Which tiles of what is between count for the block's rows, as chained_range has it. */
+static void put_range(struct emitter *w) {
+    const struct kernel *k = w->k;
+    int n = w->y->br;
+    if (!k->edges.n) {
+        line(w, "const int first_step = 0, steps = %lld;",
+             (long long)tile_count(kernel_size(k, AXIS_N), n));
+        return;
+    }
+    line(w, "k_idx from = 0, end = nn;");
+    for (uint32_t i = 0; i < k->edges.n; i++) {
+        const struct edge *e = &k->edges.at[i];
+        long long by = (long long)e->by[AXIS_N], of_m = (long long)e->by[AXIS_M];
+        open_scope(w);
+        line(w, "const k_idx top = %lld + m0 * (%lld) + z * (%lld);",
+             (long long)e->first + (of_m > 0 ? of_m * (w->y->bx - 1) : 0), of_m,
+             (long long)e->by[AXIS_Z]);
+        if (by > 0) {
+            line(w, "if (top < 0 && from < (%lld - top) / %lld) from = (%lld - top) / %lld;",
+                 by - 1, by, by - 1, by);
+        } else {
+            line(w, "if (top < 0) end = 0;");
+            if (by) line(w, "else if (top / %lld + 1 < end) end = top / %lld + 1;", -by, -by);
+        }
+        close_brace(w);
+    }
+    line(w,
+         "const int first_step = from / %d, steps = end > from ? (end + %d) / %d - first_step : 0;",
+         n, n - 1, n);
+}
+
+/* Blocks with most tiles, which are later rows' under a causal mask, begin first. */
+static void put_draw(struct emitter *w, bool rows) {
+    const struct kernel *k = w->k;
+    long long down = tile_count(kernel_size(k, AXIS_M), w->y->bx);
+    const char *number = "(k_idx)blockIdx.x";
+    if (k->edges.n)
+        number = arena_printf(w->arena, "%lld - (k_idx)blockIdx.x", (long long)w->p->grid - 1);
+    line(w, "const k_idx tile = %s, z = tile / %lld, m0 = tile %% %lld * %d;", number, down, down,
+         w->y->bx);
+    put_range(w);
+    if (rows) line(w, "const k_idx first_row = m0 + warp_m + tid %% 32 / 4;");
+    line(w, "(void)z, (void)first_step;");
+}
+
+static void put_code(struct emitter *w, const struct tile_program *t) {
+    enum { MOST_REGIONS = 8 };
+    enum tile_op open[MOST_REGIONS];
+    int depth = 0, stages = w->y->stages;
+    bool groups = t->copiers > 0, copies = true;
+    for (uint32_t i = 0; i < t->code.n; i++) {
+        const struct tile_inst *x = &t->code.at[i];
+        if (tile_op_opens(x->op)) open[depth++] = x->op;
+        switch (x->op) {
+        case TILE_ROLE: put_group_role(w, copies = i == 0); break;
+        case TILE_DRAW:
+            open_scope(w);
+            put_draw(w, !groups || !copies);
+            break;
+        case TILE_AHEAD:
+            line(w, "#pragma unroll");
+            open_brace(w, "for (int step = 0; step < %d; step++)", x->n);
+            line(w, "const int s = step;");
+            break;
+        case TILE_LOOP:
+            if (!groups) line(w, "int s = 0;");
+            line(w, "#pragma unroll 1");
+            open_brace(w, "for (int step = 0; step < steps; step++)");
+            break;
+        case TILE_REST:
+            line(w, "#pragma unroll 1");
+            open_brace(w, "for (int step = 1; step < steps; step++)");
+            break;
+        case TILE_END:
+            if (open[--depth] == TILE_ROLE)
+                end_group_role(w, copies);
+            else
+                close_brace(w);
+            break;
+        case TILE_WAIT_EMPTY: put_wait_empty(w); break;
+        case TILE_WAIT_FULL:
+            if (open[depth - 1] == TILE_DRAW) line(w, "const int step = 0;");
+            line(w, "k_mbar_wait_block(full + s * 8, phase);");
+            break;
+        case TILE_COPY:
+            if (groups)
+                put_boxes(w, x->ring);
+            else
+                put_copy_ahead(w, x->ring, x->n);
+            break;
+        case TILE_GROUP: line(w, "k_cp_async_commit();"); break;
+        case TILE_LANDED:
+            line(w, "k_cp_async_wait<%d>();", x->n);
+            line(w, "__syncthreads();");
+            break;
+        case TILE_BEGIN: put_begin(w); break;
+        case TILE_DOT:
+            if (groups)
+                put_dot_of_group(w);
+            else
+                put_first_dot(w);
+            break;
+        case TILE_RELATE: put_relate(w); break;
+        case TILE_TERMS: put_terms(w); break;
+        case TILE_DOT_SECOND: (groups ? put_second_dot_of_group : put_second_dot)(w); break;
+        case TILE_DRAIN:
+            if (open[depth - 1] == TILE_REST && !x->n) put_before(w);
+            line(w, "k_wgmma_wait<%d>();", x->n);
+            line(w, "k_wgmma_hold(sums);");
+            if (!x->n) line(w, "k_wgmma_hold(out);");
+            break;
+        case TILE_ARRIVE: line(w, "if (tid == 0) k_mbar_arrive(empty + before * 8);"); break;
+        case TILE_NEXT:
+            if (groups && !copies) line(w, "before = s;");
+            line(w, "if (++s == %d) s = 0%s;", stages, groups ? ", phase ^= 1" : "");
+            break;
+        case TILE_STORE: put_results(w); break;
+        default: WS_BUG("no instruction of chained products: %s", tile_op_name(x->op));
+        }
+    }
+}
+
+/* The products of a warpgroup: 64 rows. */
+static void put_instructions(struct emitter *w) {
+    const struct chained *x = chained(w);
+    struct wgmma first = {.name = "k_wgmma_first",
+                          .type = "float",
+                          .columns = w->y->br,
+                          .a = x->a.dtype,
+                          .b = x->b.dtype,
+                          .along_a = x->a.across,
+                          .along_b = x->b.across};
+    struct wgmma second = {.name = "k_wgmma_second",
+                           .type = "float",
+                           .columns = x->columns,
+                           .a = x->c.dtype,
+                           .b = x->c.dtype,
+                           .held = true,
+                           .along_b = x->c.across};
+    put_wgmma_instruction(w, &first);
+    put_wgmma_instruction(w, &second);
+}
+
+void emit_cuda_chained(struct emitter *w) {
+    const struct kernel *k = w->k;
+    struct tile_program *t = tile_chained(w->p, w->arena);
+    const char *bad = tile_verify(t, w->arena);
+    if (bad) WS_BUG("%s", bad);
+    struct buf b = buf_new(w->arena);
+    tile_print(&b, t);
+    w->out->block = arena_printf(w->arena, "%s\n%s", w->out->block, b.p);
+    struct ws_launch *l = &w->out->launches[w->out->n_launches++];
+    *l = (struct ws_launch){.entry = k->entry,
+                            .grid = {w->p->grid, 1, 1},
+                            .threads = w->y->threads,
+                            .smem = w->y->smem};
+    bool groups = t->copiers > 0;
+    add_arguments(w, l);
+    for (int i = 0; i < 3 && groups; i++) l->args[l->n_args++] = map_of(w, factor_at(w, i));
+    if (groups) put_instructions(w);
+    buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d%s) %s(", w->y->threads,
+               groups ? ", 1" : "", k->entry);
+    put_parameters(w);
+    for (int i = 0; i < 3 && groups; i++)
+        buf_printf(&w->b, ", const __grid_constant__ k_map map_%c", 'a' + i);
+    buf_puts(&w->b, ") {\n");
+    w->indent++;
+    line(w, "extern __shared__ __align__(1024) unsigned char k_smem[];");
+    if (groups) {
+        line(w, "unsigned char *const memory = k_aligned<1024>(k_smem);");
+        put_group_barriers(w);
+        line(w, "k_enter();");
+    } else {
+        line(w, "unsigned char *const tiles = k_smem;");
+        line(w, "k_enter();");
+        line(w, "const int tid = (int)threadIdx.x, warp_m = tid / 32 * %d, quad = tid %% 4;",
+             chained(w)->warp_rows);
+    }
+    line(w, "const k_idx nm = %s, nn = %s, nr = %s, nc = %s;", ex_text(w, k->bound[AXIS_M]),
+         ex_text(w, k->bound[AXIS_N]), ex_text(w, k->bound[AXIS_R]), ex_text(w, k->bound[AXIS_C]));
+    line(w, "(void)nm, (void)nn, (void)nr, (void)nc;");
+    put_code(w, t);
+    close_brace(w);
+}

@@ -1,0 +1,610 @@
+/* chained.c: a product behind a product (schedule/chained.c): its axes, what of it can be made tile
+ * by tile, and what a config means.
+ *
+ *     softmax(q k^T) v     v3 = dot(q, k) over r
+ *                          v7 = reduce amax v3 over n
+ *                          v9 = exp(v3 - v7)
+ *                          v10 = reduce sum v9 over n
+ *                          v13 = reduce sum (v9 / v10) v12 over n     ->     v14 / v10,
+ *                                                             v14 = reduce sum v9 v12 over n
+ *
+ * A factor that does not vary with n leaves the sum (hoist_factors). What is left is a sum of terms
+ * that stand on no row, or on a maximum alone, as exp(x - max) does: then the second product is an
+ * online sum like any other (online.c), which is rescaled whenever a tile has a larger maximum. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/builder.h"
+
+/* ---- axes ------------------------------------------------------------------------------------ */
+
+static bool stands_on(const struct kernel *k, value_id v, value_id below) {
+    const struct value_node *x = &k->values.at[v];
+    if (v <= below) return v == below;
+    for (int a = 0; a < x->n_args; a++)
+        if (stands_on(k, x->args[a], below)) return true;
+    return false;
+}
+
+static const struct value_node *product_of(const struct kernel *k, value_id sum) {
+    const struct value_node *x = &k->values.at[sum];
+    if (x->kind != INST_REDUCE || x->reduction != REDUCTION_SUM) return NULL;
+    const struct value_node *mul = &k->values.at[x->args[0]];
+    return mul->kind == INST_OP && mul->op == OP_MUL ? mul : NULL;
+}
+
+/* The sum over r, and the last one over n. */
+static bool find_products(struct kernel *k) {
+    k->dot = k->second = NO_VALUE;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (x->kind != INST_REDUCE) continue;
+        if (x->over == MASK_R && k->dot != NO_VALUE) return false;
+        if (x->over == MASK_R) k->dot = v;
+        if (x->over == BEHIND) k->second = v;
+    }
+    if (k->dot == NO_VALUE || k->second == NO_VALUE || k->second < k->dot) return false;
+    const struct value_node *first = product_of(k, k->dot), *second = product_of(k, k->second);
+    if (!first || !second) return false;
+    k->dot_a = first->args[0], k->dot_b = first->args[1];
+    k->second_a = second->args[0], k->second_b = second->args[1];
+    return stands_on(k, k->second_a, k->dot) && !stands_on(k, k->second_b, k->dot);
+}
+
+/* Of axes n, along which the second product goes, the right factor's of the first one are made; of
+ * the others those that both factors of the second one vary with are batches. The first product has
+ * no other rows and columns than these. */
+bool choose_chained_axes(struct builder *w) {
+    struct kernel *k = w->k;
+    const struct group *g = w->g;
+    ex z[GROUP_MAX_AXES], m[GROUP_MAX_AXES], c[GROUP_MAX_AXES], n[GROUP_MAX_AXES],
+        r[GROUP_MAX_AXES];
+    int nz = 0, nm = 0, nc = 0, nn = g->n_between, nr = g->n_r - g->n_between;
+    if (!find_products(k) || w->captured) return false;
+    for (int i = 0; i < g->n_x; i++) {
+        ex a = g->x[i];
+        bool left = value_uses(k, k->second_a, a), right = value_uses(k, k->second_b, a);
+        if (left && right)
+            z[nz++] = a;
+        else if (right)
+            c[nc++] = a;
+        else
+            m[nm++] = a;
+    }
+    if (!nm || !nc) return false;
+    memcpy(n, g->r, sizeof(ex) * (size_t)nn);
+    memcpy(r, g->r + nn, sizeof(ex) * (size_t)nr);
+    for (int i = 0; i < nm; i++) {
+        if (!value_uses(k, k->dot_b, m[i])) continue;
+        if (value_uses(k, k->dot_a, m[i])) return false;
+    }
+    bool turned = false, straight = false; /* k q^T: the left factor has the columns */
+    for (int i = 0; i < nn; i++) {
+        turned |= value_uses(k, k->dot_a, n[i]);
+        straight |= value_uses(k, k->dot_b, n[i]);
+    }
+    if (turned == straight) return false;
+    if (turned) {
+        value_id a = k->dot_a;
+        k->dot_a = k->dot_b, k->dot_b = a;
+    }
+    for (int i = 0; i < nm; i++)
+        if (value_uses(k, k->dot_b, m[i])) return false;
+    for (int i = 0; i < nc; i++)
+        if (value_uses(k, k->dot_a, c[i]) || value_uses(k, k->dot_b, c[i])) return false;
+    k->kind = KERNEL_CHAINED;
+    k->over = MASK_N;
+    nz = merge_axes(k, z, nz), nm = merge_axes(k, m, nm), nc = merge_axes(k, c, nc);
+    nn = merge_axes(k, n, nn), nr = merge_axes(k, r, nr);
+    flatten(k, AXIS_Z, "z", z, nz);
+    flatten(k, AXIS_M, "m", m, nm);
+    flatten(k, AXIS_N, "n", n, nn);
+    flatten(k, AXIS_R, "r", r, nr);
+    flatten(k, AXIS_C, "c", c, nc);
+    return true;
+}
+
+/* ---- factors that do not vary with n --------------------------------------------------------- */
+
+static bool is_of_row(const struct kernel *k, value_id v) {
+    return !(k->values.at[v].mask & MASK_N);
+}
+
+static bool is_zero(const struct kernel *k, value_id v) {
+    const struct value_node *x = &k->values.at[v];
+    return x->kind == INST_CONST && x->number == 0;
+}
+
+/* Which argument of v varies with n, if that is all that does, and v is done with a sum as well as
+ * with its terms; -1: there is none. Terms are rounded to the products' type, which a cast to it
+ * asks for, too; that they are so before they are divided by what the row comes to is as near. */
+static int inner_argument(const struct kernel *k, value_id v) {
+    const struct value_node *x = &k->values.at[v];
+    if (x->kind == INST_CAST)
+        return (!x->rounds || x->dtype == k->values.at[k->dot].dtype) && dtype_is_float(x->dtype) &&
+                       dtype_is_float(k->values.at[x->args[0]].dtype)
+                   ? 0
+                   : -1;
+    if (x->kind != INST_OP) return -1;
+    if (x->op == OP_MUL) return is_of_row(k, x->args[1]) ? 0 : is_of_row(k, x->args[0]) ? 1 : -1;
+    if (x->op == OP_DIV) return is_of_row(k, x->args[1]) ? 0 : -1;
+    if (x->op != OP_WHERE || !is_of_row(k, x->args[0])) return -1;
+    return is_zero(k, x->args[1]) ? 2 : is_zero(k, x->args[2]) ? 1 : -1;
+}
+
+/* Of terms v that vary with n in other ways, those arguments that may have factors which do not: of
+ * a product both, of a choice between something and 0 that. */
+static bool has_factors(const struct kernel *k, value_id v, int argument) {
+    const struct value_node *x = &k->values.at[v];
+    if (x->kind != INST_OP || is_of_row(k, x->args[argument])) return false;
+    if (x->op == OP_MUL) return true;
+    return x->op == OP_WHERE && argument && is_zero(k, x->args[3 - argument]);
+}
+
+/* What v does with its inner argument, done with the sum. */
+static value_id outside(struct builder *w, value_id v, value_id sum, enum dtype t) {
+    struct kernel *k = w->k;
+    struct value_node x = k->values.at[v];
+    int inner = is_of_row(k, v) ? -1 : inner_argument(k, v);
+    if (is_of_row(k, v)) return sum;
+    if (inner < 0) {
+        for (int a = 0; a < x.n_args; a++)
+            if (has_factors(k, v, a)) sum = outside(w, x.args[a], sum, t);
+        return sum;
+    }
+    sum = outside(w, x.args[inner], sum, t);
+    if (x.kind == INST_CAST) return sum;
+    x.dtype = t;
+    x.args[inner] = sum;
+    return number(w, x);
+}
+
+/* And what is left of it in the sum. */
+static value_id inside(struct builder *w, value_id v) {
+    struct kernel *k = w->k;
+    struct value_node x = k->values.at[v];
+    int inner = is_of_row(k, v) ? -1 : inner_argument(k, v);
+    if (is_of_row(k, v)) return v;
+    if (inner >= 0) return inside(w, x.args[inner]);
+    bool changed = false;
+    for (int a = 0; a < x.n_args; a++) {
+        value_id now = has_factors(k, v, a) ? inside(w, x.args[a]) : x.args[a];
+        changed |= now != x.args[a];
+        x.args[a] = now;
+    }
+    if (!changed) return v;
+    value_id out = number(w, x);
+    k->values.at[out].mask |= MASK_N;
+    return out;
+}
+
+static void mark(const struct kernel *k, value_id v, bool *marks) {
+    if (marks[v]) return;
+    marks[v] = true;
+    for (int a = 0; a < k->values.at[v].n_args; a++) mark(k, k->values.at[v].args[a], marks);
+}
+
+/* Values that no store needs go. */
+static void drop(struct builder *w) {
+    struct kernel *k = w->k;
+    uint32_t n = k->values.n;
+    const struct value_node *old = k->values.at;
+    bool *used = NEW_ARRAY(k->arena, bool, n);
+    value_id *now = NEW_ARRAY(k->arena, value_id, n);
+    for (uint32_t s = 0; s < k->stores.n; s++) mark(k, k->stores.at[s].value, used);
+    memset(&k->values, 0, sizeof k->values);
+    w->numbers = map_new(k->arena);
+    for (value_id v = 0; v < n; v++) {
+        struct value_node x = old[v];
+        now[v] = NO_VALUE;
+        if (!used[v]) continue;
+        for (int a = 0; a < x.n_args; a++) x.args[a] = now[x.args[a]];
+        now[v] = number(w, x);
+    }
+    renumber(k, now, k->subscripts.n);
+    value_id *const known[] = {&k->dot,    &k->dot_a,    &k->dot_b,
+                               &k->second, &k->second_a, &k->second_b};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) *known[i] = now[*known[i]];
+}
+
+/* What stands behind the second product is made anew of what its sum has become. */
+void hoist_factors(struct builder *w) {
+    struct kernel *k = w->k;
+    uint32_t n = k->values.n;
+    struct value_node sum = k->values.at[k->second], mul = k->values.at[sum.args[0]];
+    value_id was = k->second, of = mul.args[0], term = inside(w, of),
+             *now = NEW_ARRAY(k->arena, value_id, n);
+    mul.args[0] = term;
+    sum.args[0] = number(w, mul);
+    k->values.at[sum.args[0]].mask |= MASK_N;
+    k->second = number(w, sum);
+    k->second_a = term;
+    k->second_b = mul.args[1];
+    for (value_id v = 0; v < n; v++) now[v] = v;
+    now[was] = outside(w, of, k->second, sum.dtype);
+    for (value_id v = was + 1; v < n; v++) {
+        struct value_node x = k->values.at[v];
+        bool changed = false;
+        for (int a = 0; a < x.n_args; a++) {
+            changed |= now[x.args[a]] != x.args[a];
+            x.args[a] = now[x.args[a]];
+        }
+        if (changed) now[v] = number(w, x);
+    }
+    for (uint32_t s = 0; s < k->stores.n; s++) k->stores.at[s].value = now[k->stores.at[s].value];
+    drop(w);
+}
+
+/* v as a value times a positive number, *by: masks choose between it and -inf, which stays so. */
+static value_id scaled(struct builder *w, value_id v, double *by) {
+    struct kernel *k = w->k;
+    struct value_node x = k->values.at[v];
+    *by = 1;
+    if (dtype_opmath(x.dtype) != DT_F32) return v;
+    if (x.kind == INST_CAST && !x.rounds && dtype_is_float(k->values.at[x.args[0]].dtype))
+        return scaled(w, x.args[0], by);
+    if (x.kind != INST_OP) return v;
+    for (int i = 0; i < 2 && (x.op == OP_MUL || x.op == OP_DIV); i++) {
+        const struct value_node *c = &k->values.at[x.args[1 - i]];
+        if (c->kind != INST_CONST || !(c->number >= 1e-6 && c->number <= 1e6)) continue;
+        if (x.op == OP_DIV && i) continue;
+        double number = x.op == OP_DIV ? 1 / c->number : c->number;
+        value_id of = scaled(w, x.args[i], by);
+        *by *= number;
+        return of;
+    }
+    for (int i = 1; i <= 2 && x.op == OP_WHERE; i++) {
+        const struct value_node *other = &k->values.at[x.args[3 - i]];
+        if (other->kind != INST_CONST || other->number != -INFINITY) continue;
+        value_id of = scaled(w, x.args[i], by);
+        if (of == x.args[i]) return v;
+        x.args[i] = of;
+        return number(w, x);
+    }
+    return v;
+}
+
+/* What a maximum is of, and exponentials are relative to it: where(c, x * 0.125, -inf) as
+ * where(c, x, -inf) * 0.125. Needs masks and levels; breaks them, and value ids. */
+void scale_exponents(struct builder *w) {
+    struct kernel *k = w->k;
+    value_id max = chained_maximum(k), n = k->values.n;
+    double by;
+    if (max == NO_VALUE) return;
+    value_id f = k->values.at[max].args[0], of = scaled(w, f, &by),
+             *now = NEW_ARRAY(k->arena, value_id, n);
+    if (by == 1 || of == f) return;
+    struct value_node c = {.kind = INST_CONST, .dtype = DT_F32, .number = (float)by},
+                      mul = {.kind = INST_OP, .op = OP_MUL, .dtype = DT_F32, .n_args = 2};
+    mul.args[0] = of;
+    mul.args[1] = number(w, c);
+    for (value_id v = 0; v < n; v++) now[v] = v;
+    now[f] = number(w, mul);
+    if (now[f] == f) return;
+    for (value_id v = f + 1; v < n; v++) {
+        struct value_node x = k->values.at[v];
+        bool changed = false;
+        for (int a = 0; a < x.n_args; a++) {
+            changed |= now[x.args[a]] != x.args[a];
+            x.args[a] = now[x.args[a]];
+        }
+        if (changed) now[v] = number(w, x);
+    }
+    renumber(k, now, k->subscripts.n);
+    k->second = now[k->second];
+    const struct value_node *product = product_of(k, k->second);
+    k->second_a = product->args[0], k->second_b = product->args[1];
+    drop(w);
+}
+
+/* ---- whether it is a kernel ------------------------------------------------------------------ */
+
+/* Reductions along n that each value stands on, one on another. */
+static int *stages_of(const struct kernel *k) {
+    int *stage = NEW_ARRAY(k->arena, int, k->values.n);
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        for (int i = 0; i < x->n_args; i++)
+            if (stage[x->args[i]] > stage[v]) stage[v] = stage[x->args[i]];
+        stage[v] += x->kind == INST_REDUCE && v != k->dot;
+    }
+    return stage;
+}
+
+value_id chained_maximum(const struct kernel *k) {
+    value_id max = NO_VALUE;
+    for (value_id v = 0; v < k->values.n; v++)
+        if (k->values.at[v].kind == INST_REDUCE && v != k->dot &&
+            kernel_online_maximum(k, v) != NO_VALUE)
+            max = kernel_online_maximum(k, v);
+    return max;
+}
+
+/* The load that a factor is, but for casts to a type that holds it. */
+static const struct value_node *load_of(const struct kernel *k, value_id v) {
+    const struct value_node *x = &k->values.at[v];
+    while (x->kind == INST_CAST) x = &k->values.at[x->args[0]];
+    return x->kind == INST_LOAD ? x : NULL;
+}
+
+static const char *factors_reason(const struct kernel *k) {
+    const value_id factors[] = {k->dot_a, k->dot_b, k->second_b};
+    enum dtype t = k->values.at[k->dot].dtype;
+    for (int i = 0; i < 3; i++) {
+        const struct value_node *x = load_of(k, factors[i]);
+        bool narrow = x && k->schedule->loops->buffers.at[x->buffer].meta.dtype == t;
+        if (!narrow || x->level) return "a factor of chained products is no tensor of their type";
+    }
+    if (k->values.at[k->second].dtype != t) return "chained products of two types";
+    return NULL;
+}
+
+/* f of the maximum, without a positive number that it is multiplied by, in f32: *by, or 1. */
+value_id chained_scaled(const struct kernel *k, value_id max, double *by) {
+    value_id f = k->values.at[max].args[0];
+    const struct value_node *x = &k->values.at[f];
+    *by = 1;
+    if (x->kind != INST_OP || x->op != OP_MUL || dtype_opmath(x->dtype) != DT_F32) return f;
+    for (int i = 0; i < 2; i++) {
+        const struct value_node *c = &k->values.at[x->args[i]];
+        bool scales = c->kind == INST_CONST && c->number >= 1e-6 && c->number <= 1e6;
+        if (!scales || dtype_opmath(k->values.at[x->args[1 - i]].dtype) != DT_F32) continue;
+        *by = (float)c->number;
+        return x->args[1 - i];
+    }
+    return f;
+}
+
+/* Is v a mask's number where it does not hold, whose exponential is 0? */
+static bool is_hidden(const struct kernel *k, value_id v) {
+    const struct value_node *x = &k->values.at[v];
+    if (x->kind == INST_CAST) return is_hidden(k, x->args[0]);
+    return x->kind == INST_CONST && x->number == -INFINITY;
+}
+
+/* Where terms count: f of exp(f - max f) is -inf elsewhere, or the terms themselves are 0. */
+static void add_edges(struct kernel *k, value_id v, bool is_exponent) {
+    const struct value_node *x = &k->values.at[v];
+    if (x->kind == INST_CAST) add_edges(k, x->args[0], is_exponent);
+    if (x->kind != INST_OP) return;
+    if (x->op == OP_WHERE) {
+        for (int i = 1; i <= 2; i++) {
+            value_id other = x->args[3 - i];
+            if (!(is_exponent ? is_hidden(k, other) : is_zero(k, other))) continue;
+            add_chained_edges(k, x->args[0], i == 1);
+            add_edges(k, x->args[i], is_exponent);
+            return;
+        }
+    }
+    double by_number = 0;
+    if (is_exponent && x->op == OP_ADD) /* -inf stays so with what is finite or -inf */
+        for (int i = 0; i < 2; i++) add_edges(k, x->args[i], true);
+    if (is_exponent && (x->op == OP_MUL || x->op == OP_DIV)) {
+        const struct value_node *by = &k->values.at[x->args[1]];
+        if (by->kind == INST_CONST) by_number = by->number;
+        if (by_number > 0) add_edges(k, x->args[0], true);
+    }
+}
+
+/* Of all sums along n alike. Needs axes and masks. */
+void find_chained_edges(struct kernel *k) {
+    value_id max = chained_maximum(k);
+    if (max != NO_VALUE) {
+        add_edges(k, k->values.at[max].args[0], true);
+        return;
+    }
+    for (value_id v = 0; v < k->values.n; v++)
+        if (k->values.at[v].kind == INST_REDUCE && v != k->dot && v != k->second) return;
+    add_edges(k, k->second_a, false);
+}
+
+struct depth_range chained_range(const struct kernel *k, int64_t z, int64_t m, int64_t rows) {
+    struct depth_range s = {0, kernel_size(k, AXIS_N)};
+    for (uint32_t i = 0; i < k->edges.n; i++) {
+        const struct edge *e = &k->edges.at[i];
+        int64_t by = e->by[AXIS_N], down = e->by[AXIS_M] > 0 ? m + rows - 1 : m;
+        int64_t top = e->first + e->by[AXIS_Z] * z + e->by[AXIS_M] * down;
+        int64_t from = by > 0 && top < 0 ? (by - 1 - top) / by : 0;
+        int64_t end = by < 0 && top >= 0 ? top / -by + 1 : by > 0 || top >= 0 ? s.end : 0;
+        if (from > s.from) s.from = from;
+        if (end < s.end) s.end = end;
+    }
+    if (s.end <= s.from) s = (struct depth_range){0, 0};
+    return s;
+}
+
+/* us that the two products take by themselves, about: what is between is written and read twice, by
+ * launches that a chain does not have. */
+static double apart_us(const struct kernel *k) {
+    const double LAUNCHES = 9, PART = 0.5; /* us; of what the units have */
+    const struct device_limits *d = k->limits;
+    double between = (double)kernel_size(k, AXIS_Z) * (double)kernel_size(k, AXIS_M) *
+                     (double)kernel_size(k, AXIS_N);
+    double flops = 2 * between * (double)(kernel_size(k, AXIS_R) + kernel_size(k, AXIS_C));
+    return LAUNCHES + 4 * 2 * between / (device_gbps(d) * 1e3) +
+           flops / (d->matrix_tflops * 1e6 * PART);
+}
+
+const char *kernel_chain_reason(const struct schedule *s, uint32_t group,
+                                const struct device_limits *limits, struct arena *a) {
+    enum { WIDEST = 256, LONGEST = 1 << 16 };
+    const double MUCH = 1.5;
+    const struct kernel *k = kernel_build(s, group, limits, a);
+    if (k->kind != KERNEL_CHAINED)
+        return "the second product does not go along the first one's columns";
+    int *stage = stages_of(k);
+    value_id max = NO_VALUE;
+    if (kernel_size(k, AXIS_C) > WIDEST || kernel_size(k, AXIS_R) > WIDEST)
+        return "a block's threads cannot hold so many columns, or read so deep a factor";
+    if (kernel_size(k, AXIS_N) > LONGEST) return "the sums would be too long";
+    const char *bad = factors_reason(k);
+    if (bad) return bad;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (x->kind != INST_REDUCE || v == k->dot) continue;
+        value_id of = kernel_online_maximum(k, v);
+        if (!reduction_of_values(x->reduction) || !dtype_is_float(x->dtype))
+            return "a place, or squares, are looked for between two products";
+        if (stage[v] == 1) continue;
+        if (stage[v] > 2 || of == NO_VALUE || stage[of] != 1 || (max != NO_VALUE && max != of))
+            return "what rows come to is needed before they are whole";
+        max = of;
+    }
+    for (uint32_t i = 0; i < k->stores.n; i++)
+        if (k->values.at[k->stores.at[i].value].mask & MASK_N || !(k->stores.at[i].mask & MASK_C))
+            return "what is between two products is stored";
+    if (kernel_least_cost(k, a) > MUCH * apart_us(k))
+        return "few blocks would go along all of what is between";
+    return NULL;
+}
+
+/* ---- what a config means --------------------------------------------------------------------- */
+
+enum { SIXTEEN = 16, PIECE = 8 /* elements of 16 bytes */ };
+
+static int line_of(int elements) { return elements % 64 == 0 ? 128 : elements % 32 == 0 ? 64 : 32; }
+
+static struct factor factor_of(const struct kernel *k, value_id v, enum axis axis, enum axis along,
+                               int rows, int depth) {
+    const struct value_node *x = load_of(k, v);
+    struct factor f = {.value = v,
+                       .axis = axis,
+                       .along = along,
+                       .dtype = k->values.at[k->dot].dtype,
+                       .rows = rows,
+                       .depth = depth,
+                       .bytes = rows * depth * 2};
+    bool whole = load_is_vector(k, x, along, PIECE) && !x->guarded;
+    f.across = !whole && (load_is_vector(k, x, axis, PIECE) || load_stride(k, x, axis) == 1);
+    f.whole = whole || (load_is_vector(k, x, axis, PIECE) && !x->guarded);
+    f.line = line_of(f.across ? rows : depth);
+    return f;
+}
+
+/* A size in whole lines of 64 bytes, which take as long to copy as shorter ones, if it has one. */
+static int filled(int64_t n) { return (int)round_up(n, n > SIXTEEN ? 2 * SIXTEEN : SIXTEEN); }
+
+/* A number that divides e wherever it is. */
+static int64_t divisor_of(const struct kernel *k, ex e) {
+    int64_t number;
+    enum ex_kind kind = ex_kind(k->ex, e);
+    if (ex_is_const(k->ex, e, &number)) return llabs(number);
+    if (kind == EX_ADD)
+        return common_divisor(divisor_of(k, ex_lhs(k->ex, e)), divisor_of(k, ex_rhs(k->ex, e)));
+    if (kind == EX_MUL && ex_is_const(k->ex, ex_rhs(k->ex, e), &number))
+        return llabs(number) * divisor_of(k, ex_lhs(k->ex, e));
+    return 1;
+}
+
+/* Tiles are boxes of a tensor of matrices, of which that of batch z is number `matrix`, whatever
+ * batches have to do with memory. */
+static void find_boxes(const struct kernel *k, struct factor *f) {
+    const struct value_node *x = load_of(k, f->value);
+    enum axis line = f->across ? f->axis : f->along, down = f->across ? f->along : f->axis;
+    int64_t step, lo, hi, all;
+    ex rest = x->index;
+    if (!f->whole || !index_take(k, &rest, k->axis[line], &step) || step != 1 ||
+        !index_take(k, &rest, k->axis[down], &f->pitch))
+        return;
+    for (int a = 0; a < AXIS_COUNT; a++)
+        if (a != AXIS_Z && k->axis[a] && ex_uses(k->ex, rest, k->axis[a])) return;
+    int64_t unit = divisor_of(k, rest);
+    if (unit == 0) unit = PIECE; /* there is one */
+    ex_range(k->ex, rest, &lo, &hi);
+    if (lo < 0 || hi == INT64_MAX || unit % PIECE || f->pitch % PIECE || f->pitch < 1) return;
+    f->matrix = ex_div(k->ex, rest, ex_const(k->ex, unit));
+    all = hi / unit + 1;
+    f->map = (struct tensor_map){.dtype = f->dtype,
+                                 .rank = 3,
+                                 .size = {kernel_size(k, line), kernel_size(k, down), all},
+                                 .stride = {2, f->pitch * 2, unit * 2},
+                                 .box = {f->line / 2, f->across ? f->depth : f->rows, 1},
+                                 .swizzle = f->line};
+    f->boxed = !tensor_map_illegal(&f->map, k->arena);
+}
+
+/* By warps: so many rows each. */
+static const char *check_warps(const struct kernel *k, const struct config *c, struct layout *y,
+                               struct chained *x, struct arena *a) {
+    enum { MOST_REGISTERS = 216, MOST_STAGES = 4 };
+    int m = c->knob[KNOB_m], tm = c->knob[KNOB_tm];
+    if (tm != SIXTEEN && tm != 2 * SIXTEEN)
+        return "chained products by warps need a tm of 16 or 32";
+    if (m < tm || m % tm || m > 256) return arena_printf(a, "m=%d is no multiple of tm=%d", m, tm);
+    if (y->stages > MOST_STAGES) return arena_printf(a, "mma=2 has %d stages at most", MOST_STAGES);
+    x->warp_rows = tm;
+    int sums = tm * (c->knob[KNOB_n] + x->columns) / k->limits->warp;
+    if (sums > MOST_REGISTERS)
+        return arena_printf(a, "%d sums a thread; %d is the limit", sums, MOST_REGISTERS);
+    y->threads = m / tm * k->limits->warp;
+    return NULL;
+}
+
+/* By warpgroups, of 64 rows each, and one that copies. While the second product of a step is under
+ * way, its terms in 16 bits beside it, the next step's sums are there. */
+static const char *check_warpgroups(const struct kernel *k, const struct config *c,
+                                    struct layout *y, struct chained *x, struct arena *a) {
+    enum { ROWS = 64, THREADS = 128, OTHERS = 40, MOST_STAGES = 8 };
+    int m = c->knob[KNOB_m], n = c->knob[KNOB_n];
+    if (!k->limits->wgmma || !k->limits->tma) return "mma=1 needs sm_90a";
+    if (c->knob[KNOB_tm]) return "tm is no knob of mma=1";
+    if (m % ROWS || m < ROWS || m > 3 * ROWS) return "mma=1 needs m of 64, 128 or 192";
+    if (y->stages > MOST_STAGES) return arena_printf(a, "mma=1 has %d stages at most", MOST_STAGES);
+    if (!x->a.boxed || !x->b.boxed || !x->c.boxed)
+        return "mma=1 needs factors that tensor maps take";
+    if (x->a.across && x->a.line != 128) return "m=64 at least";
+    x->warpgroups = m / ROWS;
+    x->warp_rows = SIXTEEN;
+    x->registers = x->warpgroups == 1 ? 0 : x->warpgroups == 2 ? 232 : 160;
+    x->copier_registers = x->warpgroups == 1 ? 0 : x->warpgroups == 2 ? 40 : 32;
+    int sums = n / 2 + n / 4 + x->columns / 2, most = x->registers ? x->registers : 232;
+    if (sums + OTHERS > most)
+        return arena_printf(a, "%d sums a thread; %d is the limit", sums, most - OTHERS);
+    y->threads = (x->warpgroups + 1) * THREADS;
+    return NULL;
+}
+
+const char *chained_layout(const struct kernel *k, const struct config *c, struct layout *y,
+                           struct arena *a) {
+    enum { TILE = 1024, BARRIERS = 128 };
+    int m = c->knob[KNOB_m], n = c->knob[KNOB_n], depth = filled(kernel_size(k, AXIS_R));
+    bool by_warp = c->knob[KNOB_mma] == 2;
+    if (c->knob[KNOB_mma] != 1 && !by_warp) return "chained products need mma=1 or 2";
+    if (n < SIXTEEN || n % SIXTEEN || n > 256) return "chained products need an n of sixteens";
+    if (m < SIXTEEN || m % SIXTEEN || m > 256) return "chained products need an m of sixteens";
+    if (c->knob[KNOB_k] || c->knob[KNOB_tn] || c->knob[KNOB_cluster] || c->knob[KNOB_split] ||
+        c->knob[KNOB_fit] || c->knob[KNOB_make] || c->knob[KNOB_band] || c->knob[KNOB_flat] ||
+        c->knob[KNOB_pairs])
+        return "chained products have the knobs m, n, tm, mma, stages and warps";
+    y->stages = c->knob[KNOB_stages];
+    if (y->stages < 2) return "chained products need 2 stages at least";
+    struct chained *x = NEW(a, struct chained);
+    x->by_warp = by_warp;
+    x->columns = filled(kernel_size(k, AXIS_C));
+    x->a = factor_of(k, k->dot_a, AXIS_M, AXIS_R, m, depth);
+    x->b = factor_of(k, k->dot_b, AXIS_N, AXIS_R, n, depth);
+    x->c = factor_of(k, k->second_b, AXIS_C, AXIS_N, x->columns, n);
+    struct factor *const all[] = {&x->a, &x->b, &x->c};
+    for (int i = 0; i < 3 && !by_warp; i++) find_boxes(k, all[i]);
+    const char *bad = (by_warp ? check_warps : check_warpgroups)(k, c, y, x, a);
+    if (bad) return bad;
+    x->first = (int)round_up(x->a.bytes, TILE);
+    x->stage = (int)(round_up(x->b.bytes, TILE) + round_up(x->c.bytes, TILE));
+    x->barriers = x->first + y->stages * x->stage;
+    int64_t smem = (int64_t)x->first + (int64_t)y->stages * x->stage;
+    if (!by_warp) smem += BARRIERS + TILE + y->threads * 4; /* a word each: k_before */
+    if (smem > k->limits->smem_block)
+        return arena_printf(a, "needs %lld bytes of shared memory; %lld is the limit",
+                            (long long)smem, (long long)k->limits->smem_block);
+    if (c->knob[KNOB_warps] * k->limits->warp != y->threads)
+        return arena_printf(a, "the tile takes %d warps, but warps=%d",
+                            y->threads / k->limits->warp, c->knob[KNOB_warps]);
+    y->smem = (int)smem;
+    y->bx = m;
+    y->br = n;
+    y->ex = y->ur = 1;
+    y->vec = 2;
+    y->chained = x;
+    return NULL;
+}

@@ -1,0 +1,355 @@
+/* chained.c: the schedule of chained products by warps: a block's rows of the left factor are there
+ * once, and the others' tiles, of what is between at hand, come some steps ahead:
+ *
+ *     v3 = dot(v0, v1) over r        draw
+ *     v14 += dot(v9, v12) over n         copy A
+ *                                        begin
+ *                                        ahead 1
+ *                                            copy B
+ *                                            copy C
+ *                                            group
+ *                                        end
+ *                                        loop
+ *                                            landed 0
+ *                                            copy B 1
+ *                                            copy C 1
+ *                                            group
+ *                                            dot
+ *                                            relate
+ *                                            terms
+ *                                            dot second
+ *                                            next
+ *                                        end
+ *                                        landed 0
+ *                                        store
+ *                                    end
+ *
+ * What is copied before the loop is of the first group. */
+#include "tile/tile.h"
+
+static void put(struct tile_program *t, enum tile_op op, int ring, int n) {
+    vec_push(t->arena, &t->code, ((struct tile_inst){op, ring, n}));
+}
+
+static void put_by_warps(struct tile_program *t) {
+    put(t, TILE_DRAW, 0, 0);
+    put(t, TILE_COPY, TILE_A, 0);
+    put(t, TILE_BEGIN, 0, 0);
+    put(t, TILE_AHEAD, 0, t->ahead);
+    put(t, TILE_COPY, TILE_B, 0);
+    put(t, TILE_COPY, TILE_C, 0);
+    put(t, TILE_GROUP, 0, 0);
+    put(t, TILE_END, 0, 0);
+    put(t, TILE_LOOP, 0, 0);
+    put(t, TILE_LANDED, 0, t->ahead - 1);
+    put(t, TILE_COPY, TILE_B, t->ahead);
+    put(t, TILE_COPY, TILE_C, t->ahead);
+    put(t, TILE_GROUP, 0, 0);
+    put(t, TILE_DOT, 0, 0);
+    put(t, TILE_RELATE, 0, 0);
+    put(t, TILE_TERMS, 0, 0);
+    put(t, TILE_DOT_SECOND, 0, 0);
+    put(t, TILE_NEXT, 0, 0);
+    put(t, TILE_END, 0, 0);
+    put(t, TILE_LANDED, 0, 0);
+    put(t, TILE_STORE, 0, 0);
+    put(t, TILE_END, 0, 0);
+}
+
+/* A role copies. The second product of a step is under way while the next step's sums become terms,
+ * which is why that step's first product is begun before it. */
+static void put_by_warpgroups(struct tile_program *t) {
+    put(t, TILE_ROLE, 0, t->copiers);
+    put(t, TILE_DRAW, 0, 0);
+    put(t, TILE_LOOP, 0, 0);
+    put(t, TILE_WAIT_EMPTY, 0, 0);
+    put(t, TILE_COPY, TILE_A, 0);
+    put(t, TILE_COPY, TILE_B, 0);
+    put(t, TILE_COPY, TILE_C, 0);
+    put(t, TILE_NEXT, 0, 0);
+    put(t, TILE_END, 0, 0);
+    put(t, TILE_END, 0, 0);
+    put(t, TILE_END, 0, 0);
+    put(t, TILE_ROLE, 0, t->threads - t->copiers);
+    put(t, TILE_DRAW, 0, 0);
+    put(t, TILE_BEGIN, 0, 0);
+    put(t, TILE_WAIT_FULL, 0, 0);
+    put(t, TILE_DOT, 0, 0);
+    put(t, TILE_DRAIN, 0, 0);
+    put(t, TILE_RELATE, 0, 0);
+    put(t, TILE_TERMS, 0, 0);
+    put(t, TILE_NEXT, 0, 0);
+    put(t, TILE_REST, 0, 0);
+    put(t, TILE_WAIT_FULL, 0, 0);
+    put(t, TILE_DOT, 0, 0);
+    put(t, TILE_DOT_SECOND, 0, 0);
+    put(t, TILE_DRAIN, 0, 1);
+    put(t, TILE_RELATE, 0, 0);
+    put(t, TILE_DRAIN, 0, 0);
+    put(t, TILE_ARRIVE, 0, 1);
+    put(t, TILE_TERMS, 0, 0);
+    put(t, TILE_NEXT, 0, 0);
+    put(t, TILE_END, 0, 0);
+    put(t, TILE_DOT_SECOND, 0, 0);
+    put(t, TILE_DRAIN, 0, 0);
+    put(t, TILE_STORE, 0, 0);
+    put(t, TILE_END, 0, 0);
+    put(t, TILE_END, 0, 0);
+}
+
+struct tile_program *tile_chained(const struct block *p, struct arena *a) {
+    enum { COPIERS = 128 };
+    struct tile_program *t = NEW(a, struct tile_program);
+    *t = (struct tile_program){.arena = a,
+                               .block = p,
+                               .chained = p->layout.chained,
+                               .threads = p->layout.threads,
+                               .smem = p->layout.smem};
+    if (t->chained->by_warp) {
+        t->ahead = p->layout.stages - 1;
+        put_by_warps(t);
+    } else {
+        t->copiers = COPIERS;
+        put_by_warpgroups(t);
+    }
+    return t;
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static void put_factor(struct buf *b, char name, const struct factor *f, int stages) {
+    static const char axes[] = "xrzmnc";
+    buf_printf(b, "%c = v%u, %s[%d]", name, f->value, dtype_name(f->dtype), stages);
+    if (f->across)
+        buf_printf(b, "[%d %c, %d %c]", f->depth, axes[f->along], f->rows, axes[f->axis]);
+    else
+        buf_printf(b, "[%d %c, %d %c]", f->rows, axes[f->axis], f->depth, axes[f->along]);
+    buf_printf(b, ", lines of %d bytes%s\n", f->line, f->whole ? "" : ", by elements");
+}
+
+void tile_print_chained(struct buf *b, const struct tile_program *t) {
+    const struct chained *x = t->chained;
+    put_factor(b, 'A', &x->a, 1);
+    put_factor(b, 'B', &x->b, t->block->layout.stages);
+    put_factor(b, 'C', &x->c, t->block->layout.stages);
+}
+
+/* ---- invariants ------------------------------------------------------------------------------ */
+
+enum { MOST_REGIONS = 8 };
+
+/* What is asked of the order of a step's instructions, where there is one step after another: each
+ * wants others before it since its own last turn. under_way: the groups of products, newest last;
+ * the first product is 1, the second one 2. */
+struct checker {
+    const struct tile_program *t;
+    struct arena *arena;
+    enum tile_op open[MOST_REGIONS];
+    int depth, role;
+    bool copied[3], ungrouped, begun, landed, waited_empty, waited_full, next, arrived, looped,
+        stored;
+    bool sums, related, terms; /* whole; of this step; and not multiplied yet */
+    int under_way[4], n_under_way;
+};
+
+static bool inside(const struct checker *c, enum tile_op op) {
+    for (int i = 0; i < c->depth; i++)
+        if (c->open[i] == op) return true;
+    return false;
+}
+
+static const char *fail(const struct checker *c, const char *number, uint32_t at, const char *why) {
+    return arena_printf(c->arena, "%s: instruction %u, %s: %s", number, at,
+                        tile_op_name(c->t->code.at[at].op), why);
+}
+
+static bool is_under_way(const struct checker *c, int which) {
+    for (int i = 0; i < c->n_under_way; i++)
+        if (c->under_way[i] == which) return true;
+    return false;
+}
+
+static const char *open_region(struct checker *c, uint32_t at) {
+    enum tile_op op = c->t->code.at[at].op;
+    int outer = (c->t->copiers ? 1 : 0) + (op != TILE_DRAW);
+    if (c->depth == MOST_REGIONS) return fail(c, "T1", at, "regions are nested too deep");
+    if (op == TILE_ROLE ? c->depth != 0 || !c->t->copiers : c->depth != outer)
+        return fail(c, "T1", at, "it stands in another region");
+    if (op == TILE_AHEAD && c->t->code.at[at].n != c->t->ahead)
+        return fail(c, "T3", at, "so many steps are not ahead");
+    if (op == TILE_REST && (!c->terms || !c->next))
+        return fail(c, "T19", at, "the first step has left no terms");
+    c->open[c->depth++] = op;
+    if (op == TILE_LOOP || op == TILE_REST)
+        c->landed = c->next = c->arrived = c->waited_full = c->waited_empty = false;
+    if (op == TILE_LOOP || op == TILE_AHEAD) c->copied[TILE_B] = c->copied[TILE_C] = false;
+    if (op != TILE_ROLE) return NULL;
+    c->role++;
+    c->stored = c->role == 1;
+    c->next = c->waited_full = c->looped = false;
+    return NULL;
+}
+
+static const char *close_region(struct checker *c, uint32_t at) {
+    if (!c->depth) return fail(c, "T1", at, "nothing is open");
+    enum tile_op op = c->open[--c->depth];
+    bool copies = c->t->copiers ? c->role == 1 : true, multiplies = !c->t->copiers || c->role == 2;
+    if ((op == TILE_LOOP || op == TILE_AHEAD) && copies &&
+        (!c->copied[TILE_B] || !c->copied[TILE_C]))
+        return fail(c, "T3", at, "a step's tiles are not copied");
+    if ((op == TILE_LOOP || op == TILE_AHEAD) && c->t->ahead && c->ungrouped)
+        return fail(c, "T3", at, "copies are of no group");
+    if ((op == TILE_LOOP || op == TILE_REST) && !c->next)
+        return fail(c, "T7", at, "the role stays at a stage");
+    if (op == TILE_REST && !c->arrived) return fail(c, "T4", at, "a step is not arrived for");
+    if (op == TILE_REST && !c->terms) return fail(c, "T19", at, "a step leaves no terms");
+    if (op == TILE_LOOP && multiplies && (c->terms || c->sums || !c->begun))
+        return fail(c, "T19", at, "a step's terms are not multiplied");
+    if (op == TILE_LOOP || op == TILE_REST) c->looped = true, c->landed = false;
+    if (op == TILE_DRAW && !c->stored) return fail(c, "T2", at, "nothing is stored");
+    return NULL;
+}
+
+static const char *check_copy(struct checker *c, uint32_t at) {
+    const struct tile_inst *x = &c->t->code.at[at];
+    bool in_loop = inside(c, TILE_LOOP), in_ahead = inside(c, TILE_AHEAD);
+    if (c->t->copiers && !c->waited_empty) return fail(c, "T4", at, "the stage may be read still");
+    if (x->ring == TILE_A && !c->t->copiers) {
+        if (in_loop || in_ahead || c->looped) return fail(c, "T2", at, "its rows are there once");
+    } else {
+        if (!in_loop && !in_ahead) return fail(c, "T2", at, "it stands in no loop");
+        if (x->n != (in_loop ? c->t->ahead : 0)) return fail(c, "T3", at, "it is of another step");
+        if (in_loop && c->t->ahead && (!c->landed || x->n >= c->t->block->layout.stages))
+            return fail(c, "T4", at, "the stage may be read still");
+    }
+    if (in_loop && c->next) return fail(c, "T3", at, "it is of another step");
+    c->copied[x->ring] = c->ungrouped = true;
+    return NULL;
+}
+
+static void begin_product(struct checker *c, int which) {
+    if (!c->t->copiers || c->n_under_way == 4) return; /* warps wait for theirs */
+    c->under_way[c->n_under_way++] = which;
+}
+
+static void drain(struct checker *c, int most) {
+    while (c->n_under_way > most) {
+        if (c->under_way[0] == 1) c->sums = true;
+        for (int i = 1; i < c->n_under_way; i++) c->under_way[i - 1] = c->under_way[i];
+        c->n_under_way--;
+    }
+}
+
+static const char *check_product(struct checker *c, uint32_t at) {
+    const struct tile_inst *x = &c->t->code.at[at];
+    bool there = c->t->copiers ? c->waited_full : c->landed;
+    bool in_step = inside(c, TILE_LOOP) || inside(c, TILE_REST);
+    if (in_step && c->next) return fail(c, "T7", at, "the stage is the next one already");
+    switch (x->op) {
+    case TILE_DOT:
+        if (!c->begun) return fail(c, "T19", at, "rows begin with nothing");
+        if (!there) return fail(c, "T3", at, "its tiles may not be there");
+        if (c->sums || is_under_way(c, 1)) return fail(c, "T19", at, "the sums before are lost");
+        c->related = false;
+        c->sums = !c->t->copiers;
+        begin_product(c, 1);
+        return NULL;
+    case TILE_RELATE:
+        if (!c->sums) return fail(c, "T5", at, "the sums are not whole");
+        c->related = true;
+        return NULL;
+    case TILE_TERMS:
+        if (!c->related || !c->sums) return fail(c, "T19", at, "rows have not taken in the sums");
+        if (c->terms) return fail(c, "T19", at, "the terms before are lost");
+        if (is_under_way(c, 2)) return fail(c, "T14", at, "the left factor is being read");
+        c->terms = true;
+        c->sums = false;
+        return NULL;
+    case TILE_DOT_SECOND:
+        if (!c->terms) return fail(c, "T19", at, "there are no terms");
+        c->terms = false;
+        begin_product(c, 2);
+        return NULL;
+    case TILE_ARRIVE:
+        if (x->n != 1 || !inside(c, TILE_REST) || c->arrived)
+            return fail(c, "T4", at, "a step is arrived for once, and the next one does");
+        if (c->n_under_way || c->terms)
+            return fail(c, "T4", at, "the stage's products are under way");
+        c->arrived = true;
+        return NULL;
+    default:
+        if (!c->looped || inside(c, TILE_LOOP) || inside(c, TILE_REST))
+            return fail(c, "T2", at, "it stands behind no loop");
+        if (c->n_under_way || c->terms || c->sums)
+            return fail(c, "T5", at, "not all terms are multiplied");
+        if (c->t->ahead && !c->landed)
+            return fail(c, "T4", at, "the last stages may be read still");
+        c->stored = true;
+        return NULL;
+    }
+}
+
+static const char *check(struct checker *c, uint32_t at) {
+    const struct tile_inst *x = &c->t->code.at[at];
+    switch (x->op) {
+    case TILE_ROLE:
+    case TILE_DRAW:
+    case TILE_AHEAD:
+    case TILE_LOOP:
+    case TILE_REST: return open_region(c, at);
+    case TILE_END: return close_region(c, at);
+    case TILE_COPY: return check_copy(c, at);
+    case TILE_GROUP: c->ungrouped = false; return NULL;
+    case TILE_WAIT_EMPTY:
+    case TILE_WAIT_FULL:
+        if (c->next && inside(c, x->op == TILE_WAIT_FULL ? TILE_REST : TILE_LOOP))
+            return fail(c, "T7", at, "the stage is the next one already");
+        *(x->op == TILE_WAIT_FULL ? &c->waited_full : &c->waited_empty) = true;
+        return NULL;
+    case TILE_LANDED:
+        if (c->ungrouped) return fail(c, "T3", at, "copies are of no group");
+        if (!c->copied[TILE_A]) return fail(c, "T3", at, "the block's rows are not copied");
+        if (inside(c, TILE_LOOP) && x->n >= c->t->ahead)
+            return fail(c, "T3", at, "its own group may be under way");
+        c->landed = true;
+        return NULL;
+    case TILE_BEGIN: c->begun = true; return NULL;
+    case TILE_DRAIN: drain(c, x->n); return NULL;
+    case TILE_NEXT: c->next = true; return NULL;
+    case TILE_DOT:
+    case TILE_RELATE:
+    case TILE_TERMS:
+    case TILE_DOT_SECOND:
+    case TILE_ARRIVE:
+    case TILE_STORE: return check_product(c, at);
+    default: return fail(c, "T19", at, "chained products have no such instruction");
+    }
+}
+
+/* Tiles lie apart, and a swizzle begins with each. */
+static const char *check_places(const struct tile_program *t, struct arena *a) {
+    enum { SWIZZLE = 1024 };
+    const struct chained *x = t->chained;
+    const struct layout *y = &t->block->layout;
+    int c_at = (int)round_up(x->b.bytes, SWIZZLE);
+    if (x->first < x->a.bytes || x->first % SWIZZLE || x->stage % SWIZZLE ||
+        c_at + x->c.bytes > x->stage || x->first + y->stages * x->stage > x->barriers ||
+        x->barriers + (x->by_warp ? 0 : 16 * y->stages + 4 * t->threads) > t->smem)
+        return "T6: tiles of chained products overlap";
+    const struct factor *const all[] = {&x->a, &x->b, &x->c};
+    for (int i = 0; i < 3; i++)
+        if ((all[i]->across ? all[i]->rows : all[i]->depth) * 2 % all[i]->line ||
+            all[i]->bytes != all[i]->rows * all[i]->depth * 2)
+            return arena_printf(a, "T6: tiles of %c have %d bytes", "ABC"[i], all[i] -> bytes);
+    return NULL;
+}
+
+const char *tile_verify_chained(const struct tile_program *t, struct arena *a) {
+    struct checker c = {.t = t, .arena = a};
+    const char *bad = check_places(t, a);
+    for (uint32_t i = 0; i < t->code.n && !bad; i++) bad = check(&c, i);
+    if (!bad && c.depth) bad = "T1: a region has no end";
+    if (!bad && !c.copied[TILE_A]) bad = "T3: the block's rows are not copied";
+    if (!bad && c.role != (t->copiers ? 2 : 0)) bad = "T1: there are other roles";
+    return bad;
+}

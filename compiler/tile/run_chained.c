@@ -1,0 +1,349 @@
+/* run_chained.c: does what a program of chained products says, in plain C, block by block: of each
+ * one agent copies and each warpgroup is one; by warps two do both. Copies land, and products are
+ * made, as late as they may where the seed is odd, and at once where it is even. */
+#include <math.h>
+
+#include "tile/tile.h"
+
+enum { MOST_STAGES = 8, MOST_AGENTS = 4 };
+
+struct copy {
+    int ring, stage, agent, group;
+    int first, n; /* rows of the tile */
+    int64_t step;
+    bool landed;
+};
+
+struct under_way {
+    bool second;
+    int stage;
+};
+
+struct agent {
+    uint32_t at, begin, end;
+    int number, stage, before, groups, phase;
+    int64_t step;
+    bool copies, done, met;
+    float *sums, *terms, *out, *max, *by;
+    VEC(struct under_way) products;
+};
+
+struct machine {
+    const struct tile_program *t;
+    const float *const *in;
+    float *out;
+    struct arena *arena;
+    bool late, relative;
+    uint64_t seed;
+    int64_t z, m0, first, steps;
+    int n_agents, multiply, met, meeting;
+    struct agent agent[MOST_AGENTS];
+    float *tile[3];
+    int due[MOST_STAGES], there[MOST_STAGES], full[MOST_STAGES]; /* full, empty: phases */
+    int arrivals[MOST_STAGES], empty[MOST_STAGES];
+    VEC(struct copy) copies;
+};
+
+static const struct factor *factor(const struct machine *x, int ring) {
+    const struct chained *c = x->t->chained;
+    return ring == TILE_A ? &c->a : ring == TILE_B ? &c->b : &c->c;
+}
+
+static int64_t size(const struct machine *x, enum axis a) {
+    return kernel_size(x->t->block->kernel, a);
+}
+
+static float *tile_of(const struct machine *x, int ring, int stage) {
+    const struct factor *f = factor(x, ring);
+    return x->tile[ring] + (size_t)(ring == TILE_A ? 0 : stage) * (size_t)(f->rows * f->depth);
+}
+
+/* Row, and depth, of a factor: a[m][r], b[n][r], c[n][c], of which c has columns as rows. */
+static float element(const struct machine *x, int ring, int64_t row, int64_t depth) {
+    int64_t rows = size(x, factor(x, ring)->axis), all = size(x, factor(x, ring)->along);
+    if (row >= rows || depth >= all) return 0;
+    if (ring == TILE_C) return x->in[ring][(x->z * all + depth) * rows + row];
+    return x->in[ring][(x->z * rows + row) * all + depth];
+}
+
+static void land(struct machine *x, struct copy *c) {
+    const struct factor *f = factor(x, c->ring);
+    float *to = tile_of(x, c->ring, c->stage);
+    int64_t column = (x->first + c->step) * x->t->block->layout.br,
+            row = c->ring == TILE_A   ? x->m0
+                  : c->ring == TILE_B ? column
+                                      : 0,
+            depth = c->ring == TILE_C ? column : 0;
+    for (int i = c->first; i < c->first + c->n; i++)
+        for (int d = 0; d < f->depth; d++)
+            to[i * f->depth + d] = element(x, c->ring, row + i, depth + d);
+    c->landed = true;
+    if (!x->t->copiers) return;
+    if (++x->there[c->stage] < x->due[c->stage]) return;
+    x->there[c->stage] = 0;
+    x->full[c->stage]++;
+}
+
+static bool land_one(struct machine *x) {
+    uint32_t n = x->copies.n;
+    x->seed = x->seed * 6364136223846793005u + 1442695040888963407u;
+    for (uint32_t i = 0; i < n; i++) {
+        struct copy *c = &x->copies.at[((x->seed >> 33) + i) % n];
+        if (!c->landed) return land(x, c), true;
+    }
+    return false;
+}
+
+static void start_copy(struct machine *x, struct agent *g, int ring, int ahead) {
+    int stages = x->t->block->layout.stages, rows = factor(x, ring)->rows;
+    struct copy c = {.ring = ring,
+                     .stage = (g->stage + ahead) % stages,
+                     .agent = g->number,
+                     .group = g->groups,
+                     .n = rows,
+                     .step = g->step + ahead};
+    if (ring == TILE_A ? x->t->copiers && g->step : c.step >= x->steps) return;
+    if (!x->t->copiers) {
+        c.n = rows / x->multiply;
+        c.first = c.n * g->number;
+    }
+    vec_push(x->arena, &x->copies, c);
+    if (!x->late) land(x, &x->copies.at[x->copies.n - 1]);
+}
+
+/* Rows of an agent. */
+static int own_rows(const struct machine *x) { return factor(x, TILE_A)->rows / x->multiply; }
+
+static void multiply(struct machine *x, struct agent *g, const struct under_way *p) {
+    const struct factor *b = factor(x, p->second ? TILE_C : TILE_B);
+    const float *left = p->second ? g->terms
+                                  : tile_of(x, TILE_A, 0) + g->number * own_rows(x) * b->depth,
+                *right = tile_of(x, p->second ? TILE_C : TILE_B, p->stage);
+    float *to = p->second ? g->out : g->sums;
+    for (int i = 0; i < own_rows(x); i++)
+        for (int j = 0; j < b->rows; j++) {
+            double sum = p->second ? to[i * b->rows + j] : 0;
+            for (int d = 0; d < b->depth; d++)
+                sum += (double)left[i * b->depth + d] * right[j * b->depth + d];
+            to[i * b->rows + j] = (float)sum;
+        }
+}
+
+static void drain(struct machine *x, struct agent *g, int most) {
+    while (g->products.n > (uint32_t)most) {
+        multiply(x, g, &g->products.at[0]);
+        for (uint32_t i = 1; i < g->products.n; i++) g->products.at[i - 1] = g->products.at[i];
+        g->products.n--;
+    }
+}
+
+static void start_product(struct machine *x, struct agent *g, bool second, bool of_before) {
+    struct under_way p = {second, of_before ? g->before : g->stage};
+    int n = own_rows(x) * factor(x, TILE_B)->rows;
+    for (int i = 0; i < n && !second; i++) g->sums[i] = NAN;
+    vec_push(x->arena, &g->products, p);
+    if (!x->late || !x->t->copiers) drain(x, g, 0);
+}
+
+static void relate(struct machine *x, struct agent *g) {
+    int columns = factor(x, TILE_B)->rows;
+    int64_t first = (x->first + g->step) * columns, all = size(x, AXIS_N);
+    for (int i = 0; i < own_rows(x); i++) {
+        float *row = g->sums + i * columns, max = g->max[i];
+        for (int j = 0; j < columns && first + j < all; j++) max = fmaxf(max, row[j]);
+        g->by[i] = x->relative ? expf(g->max[i] - max) : 1;
+        g->max[i] = max;
+        for (int j = 0; j < columns; j++) {
+            if (x->relative) row[j] = expf(row[j] - max);
+            if (first + j >= all) row[j] = 0;
+        }
+    }
+}
+
+static void take_terms(struct machine *x, struct agent *g) {
+    int columns = factor(x, TILE_B)->rows, wide = factor(x, TILE_C)->rows;
+    for (int i = 0; i < own_rows(x); i++) {
+        for (int j = 0; j < wide; j++) g->out[i * wide + j] *= g->by[i];
+        for (int j = 0; j < columns; j++) g->terms[i * columns + j] = g->sums[i * columns + j];
+    }
+}
+
+static void store(struct machine *x, const struct agent *g) {
+    int64_t nm = size(x, AXIS_M), nc = size(x, AXIS_C);
+    int wide = factor(x, TILE_C)->rows;
+    for (int i = 0; i < own_rows(x); i++) {
+        int64_t m = x->m0 + g->number * own_rows(x) + i;
+        for (int c = 0; c < nc && m < nm; c++)
+            x->out[(x->z * nm + m) * nc + c] = g->out[i * wide + c];
+    }
+}
+
+/* Waits for the others of the block. */
+static bool meets(struct machine *x, struct agent *g) {
+    if (!g->met) {
+        g->met = true;
+        g->phase = x->meeting;
+        if (++x->met == x->multiply) x->met = 0, x->meeting++;
+    }
+    if (g->phase == x->meeting) return false;
+    g->met = false;
+    return true;
+}
+
+static void begin(struct machine *x, struct agent *g) {
+    int wide = factor(x, TILE_C)->rows;
+    for (int i = 0; i < own_rows(x); i++) {
+        g->max[i] = -INFINITY;
+        for (int j = 0; j < wide; j++) g->out[i * wide + j] = 0;
+    }
+}
+
+static uint32_t end_of(const struct tile_program *t, uint32_t at) {
+    int depth = 0;
+    for (;; at++) {
+        depth += tile_op_opens(t->code.at[at].op) - (t->code.at[at].op == TILE_END);
+        if (!depth) return at;
+    }
+}
+
+static uint32_t begin_of(const struct tile_program *t, uint32_t at) {
+    int depth = 0;
+    for (;; at--) {
+        depth += (t->code.at[at].op == TILE_END) - tile_op_opens(t->code.at[at].op);
+        if (!depth) return at;
+    }
+}
+
+/* At an END; true: it goes back. */
+static bool goes_back(struct machine *x, struct agent *g) {
+    uint32_t from = begin_of(x->t, g->at);
+    const struct tile_inst *c = &x->t->code.at[from];
+    bool loop = c->op == TILE_LOOP || c->op == TILE_REST;
+    if (c->op == TILE_AHEAD) g->stage = (int)++g->step % x->t->block->layout.stages;
+    if (loop) g->step++;
+    if (loop ? g->step >= x->steps : c->op != TILE_AHEAD || g->step >= c->n) return false;
+    g->at = from + 1;
+    return true;
+}
+
+/* False: it waits. */
+static bool go_on(struct machine *x, struct agent *g) {
+    const struct tile_inst *c = &x->t->code.at[g->at];
+    int stages = x->t->block->layout.stages;
+    bool later = false;
+    switch (c->op) {
+    case TILE_AHEAD:
+    case TILE_LOOP: g->step = 0, g->stage = 0; break;
+    case TILE_REST:
+        g->step = 1;
+        if (x->steps < 2) g->at = end_of(x->t, g->at);
+        break;
+    case TILE_END:
+        if (g->at == g->end) return g->done = true, false;
+        if (goes_back(x, g)) return true;
+        break;
+    case TILE_WAIT_EMPTY:
+        if (g->step >= stages && x->empty[g->stage] < (int)(g->step / stages)) return false;
+        x->due[g->stage] = g->step ? 2 : 3;
+        break;
+    case TILE_WAIT_FULL:
+        if (x->full[g->stage] < (int)(g->step / stages) + 1) return false;
+        break;
+    case TILE_COPY: start_copy(x, g, c->ring, c->n); break;
+    case TILE_GROUP: g->groups++; break;
+    case TILE_LANDED:
+        for (uint32_t i = 0; i < x->copies.n; i++) {
+            struct copy *p = &x->copies.at[i];
+            if (!p->landed && p->agent == g->number && p->group < g->groups - c->n) land(x, p);
+        }
+        if (!meets(x, g)) return false;
+        break;
+    case TILE_BEGIN: begin(x, g); break;
+    case TILE_DOT: start_product(x, g, false, false); break;
+    case TILE_DOT_SECOND:
+        later = x->t->copiers > 0;
+        start_product(x, g, true, later);
+        break;
+    case TILE_RELATE: relate(x, g); break;
+    case TILE_TERMS: take_terms(x, g); break;
+    case TILE_DRAIN: drain(x, g, c->n); break;
+    case TILE_ARRIVE:
+        if (++x->arrivals[g->before] == x->multiply)
+            x->arrivals[g->before] = 0, x->empty[g->before]++;
+        break;
+    case TILE_NEXT:
+        g->before = g->stage;
+        g->stage = (g->stage + 1) % stages;
+        break;
+    case TILE_STORE: store(x, g); break;
+    default: break;
+    }
+    g->at++;
+    return true;
+}
+
+static void add_agents(struct machine *x) {
+    const struct tile_program *t = x->t;
+    x->n_agents = 0;
+    for (uint32_t at = 0; at < t->code.n; at = end_of(t, at) + 1) {
+        bool copies = t->copiers && at == 0;
+        for (int i = 0; i < (copies ? 1 : x->multiply); i++) {
+            struct agent *g = &x->agent[x->n_agents++];
+            size_t rows = (size_t)own_rows(x);
+            *g = (struct agent){.at = at, .end = end_of(t, at), .number = i, .copies = copies};
+            g->sums = NEW_ARRAY(x->arena, float, rows *(size_t)factor(x, TILE_B)->rows);
+            g->terms = NEW_ARRAY(x->arena, float, rows *(size_t)factor(x, TILE_B)->rows);
+            g->out = NEW_ARRAY(x->arena, float, rows *(size_t)factor(x, TILE_C)->rows);
+            g->max = NEW_ARRAY(x->arena, float, rows);
+            g->by = NEW_ARRAY(x->arena, float, rows);
+        }
+    }
+}
+
+static const char *run_block(struct machine *x) {
+    add_agents(x);
+    for (int r = 0; r < 3; r++) {
+        const struct factor *f = factor(x, r);
+        size_t n = (size_t)(f->rows * f->depth) * (size_t)x->t->block->layout.stages;
+        x->tile[r] = NEW_ARRAY(x->arena, float, n);
+        for (size_t i = 0; i < n; i++) x->tile[r][i] = NAN;
+    }
+    for (;;) {
+        bool moved = false, running = false;
+        for (int i = 0; i < x->n_agents; i++) {
+            struct agent *g = &x->agent[(i + (int)(x->seed % 7)) % x->n_agents];
+            while (!g->done && go_on(x, g)) moved = true;
+            running |= !g->done;
+        }
+        if (!running) return NULL;
+        if (!moved && !land_one(x)) return "everybody waits, and nothing is under way";
+    }
+}
+
+const char *tile_run_chained(const struct tile_program *t, const float *const in[3], float *out,
+                             bool relative, uint64_t seed, struct arena *a) {
+    const struct kernel *k = t->block->kernel;
+    int64_t rows = t->block->layout.bx, down = (kernel_size(k, AXIS_M) + rows - 1) / rows;
+    int columns = t->block->layout.br;
+    int64_t n = kernel_size(k, AXIS_Z) * kernel_size(k, AXIS_M) * kernel_size(k, AXIS_C);
+    for (int64_t i = 0; i < n; i++) out[i] = NAN;
+    for (int64_t tile = 0; tile < t->block->grid; tile++) {
+        struct machine x = {.t = t,
+                            .in = in,
+                            .out = out,
+                            .arena = a,
+                            .late = seed & 1,
+                            .relative = relative,
+                            .seed = seed + (uint64_t)tile * 2,
+                            .z = tile / down,
+                            .m0 = tile % down * rows,
+                            .multiply = t->copiers ? t->chained->warpgroups : 2};
+        struct depth_range r = chained_range(k, x.z, x.m0, rows);
+        x.first = r.from / columns;
+        x.steps = (r.end + columns - 1) / columns - x.first;
+        if (x.steps < 1) x.steps = 1;
+        const char *bad = run_block(&x);
+        if (bad) return bad;
+    }
+    return NULL;
+}

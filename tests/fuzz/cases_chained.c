@@ -1,0 +1,149 @@
+/* cases_chained.c: a product behind a product, in one kernel: what is between (softmax, with masks,
+ * biases, positions, or another function), sizes around tiles and vectors, layouts of the factors.
+ *
+ *     scores = bmm(q, k^T); p = f(scores); o = bmm(p, v)
+ *
+ * Each is of a config whose tiles are several, of few rows. */
+#include <string.h>
+
+#include "tests/fuzz/cases.h"
+
+/* $b batches, $m rows, $n columns of the first product, $r deep, $c columns of the second. */
+struct shape {
+    int b, m, n, r, c;
+};
+
+static const struct shape shapes[] = {
+    {2, 40, 72, 64, 64}, {1, 16, 16, 16, 16},  {1, 33, 17, 24, 40},   {3, 2, 130, 32, 8},
+    {1, 50, 48, 80, 96}, {1, 20, 100, 13, 11}, {1, 17, 40, 128, 128}, {1, 70, 33, 8, 1},
+};
+enum { N_SHAPES = sizeof shapes / sizeof *shapes };
+
+static const char *const between[] = {
+    " %p = softmax(%s, -1)\n",
+    " %d = mul(%s, 0.3)\n %p = softmax(%d, -1)\n",
+    " %p = relu(%s)\n",
+    " %d = mul(%s, 0.1)\n %p = sigmoid(%d)\n",
+    " %d = add(%s, %bias)\n %p = softmax(%d, -1)\n",
+    " %e = relu(%s)\n %f = add(%e, 0.1)\n %t = sum(%f, -1, True)\n %p = div(%f, %t)\n",
+    " %h = gt(%bias, 0.2)\n %d = masked_fill(%s, %h, -inf)\n %p = softmax(%d, -1)\n",
+    " %d = tril(%s)\n %p = softmax(%d, -1)\n",
+    " %d = div(%s, 3.5)\n %h = gt(%bias, 0.2)\n %e = masked_fill(%d, %h, -inf)\n"
+    " %f = to(%e, f32)\n %g = softmax(%f, -1)\n %p = to(%g, $t)\n",
+};
+enum { N_BETWEEN = sizeof between / sizeof *between };
+
+static const char *const configs[] = {
+    "mma=2 m=32 n=32 tm=16 stages=2 warps=2",
+    "mma=2 m=32 n=16 tm=32 stages=3 warps=1",
+    "mma=2 m=16 n=48 tm=16 stages=2 warps=1",
+};
+enum { N_CONFIGS = sizeof configs / sizeof *configs };
+
+/* Of sm_90a, for what tensor maps take. */
+static const char *const of_groups[] = {
+    "mma=1 m=64 n=32 stages=2 warps=8",
+    "mma=1 m=128 n=16 stages=3 warps=12",
+    "mma=1 m=64 n=48 stages=2 warps=8",
+};
+
+/* $t in f becomes t. */
+static const char *of_type(struct arena *a, const char *f, const char *t) {
+    const char *at = strstr(f, "$t");
+    return at ? arena_printf(a, "%.*s%s%s", (int)(at - f), f, t, at + 2) : f;
+}
+
+static const char *graph_of(struct arena *a, const struct shape *x, const char *f, const char *t,
+                            bool turned) {
+    const char *bias =
+        strstr(f, "%bias") ? arena_printf(a, ", %%bias: %s[%d, %d]", t, x->m, x->n) : "";
+    const char *keys = turned ? arena_printf(a, "%%k: %s[%d, %d, %d]", t, x->b, x->n, x->r)
+                              : arena_printf(a, "%%y: %s[%d, %d, %d]", t, x->b, x->r, x->n);
+    return arena_printf(a,
+                        "graph(%%q: %s[%d, %d, %d], %s, %%v: %s[%d, %d, %d]%s) {\n%s"
+                        " %%s = bmm(%%q, %%y)\n%s %%o = bmm(%%p, %%v)\n return %%o\n}\n",
+                        t, x->b, x->m, x->r, keys, t, x->b, x->n, x->c, bias,
+                        turned ? " %y = permute(%k, [0, 2, 1])\n" : "", of_type(a, f, t));
+}
+
+/* Whole: heads, grouped ones, masks that leave some rows nothing, windows, other layouts, what
+ * stands behind. */
+static const char *const whole[] = {
+    "graph(%q: bf16[2, 3, 40, 32], %k: bf16[2, 3, 72, 32], %v: bf16[2, 3, 72, 24]) {\n"
+    " %o = scaled_dot_product_attention(%q, %k, %v)\n return %o\n}\n",
+    "graph(%q: f16[2, 2, 70, 16], %k: f16[2, 2, 70, 16], %v: f16[2, 2, 70, 16]) {\n"
+    " %o = scaled_dot_product_attention(%q, %k, %v, is_causal=True)\n return %o\n}\n",
+    "graph(%q: bf16[1, 2, 90, 32], %k: bf16[1, 2, 50, 32], %v: bf16[1, 2, 50, 32]) {\n"
+    " %o = scaled_dot_product_attention(%q, %k, %v, is_causal=True, scale=0.5)\n return %o\n}\n",
+    "graph(%q: bf16[2, 2, 40, 32], %k: bf16[2, 2, 72, 32], %v: bf16[2, 2, 72, 32], %b: bf16[40, "
+    "72])"
+    " {\n %m = gt(%b, 2.2)\n"
+    " %o = scaled_dot_product_attention(%q, %k, %v, %m)\n return %o\n}\n",
+    "graph(%q: bf16[2, 2, 40, 32], %k: bf16[2, 2, 72, 32], %v: bf16[2, 2, 72, 32], %b: bf16[2, 1, "
+    "1,"
+    " 72]) {\n %o = scaled_dot_product_attention(%q, %k, %v, %b)\n return %o\n}\n",
+    /* two heads of q for each of k and v */
+    "graph(%q: bf16[2, 2, 2, 33, 32], %k: bf16[2, 2, 1, 48, 32], %v: bf16[2, 2, 1, 48, 32]) {\n"
+    " %c = expand(%k, [2, 2, 2, 48, 32])\n %f = expand(%v, [2, 2, 2, 48, 32])\n"
+    " %o = scaled_dot_product_attention(%q, %c, %f)\n return %o\n}\n",
+    /* heads beside each other in memory, as a linear layer leaves them, and stored so */
+    "graph(%x: bf16[2, 40, 3, 2, 32]) {\n %p = permute(%x, [2, 0, 3, 1, 4])\n"
+    " %q = select(%p, 0, 0)\n %k = select(%p, 0, 1)\n %v = select(%p, 0, 2)\n"
+    " %o = scaled_dot_product_attention(%q, %k, %v, is_causal=True)\n"
+    " %t = permute(%o, [0, 2, 1, 3])\n %u = contiguous(%t)\n %y = view(%u, [2, 40, 64])\n return "
+    "%y\n}\n",
+    /* a soft cap, and something behind */
+    "graph(%q: bf16[2, 40, 32], %y: bf16[2, 32, 72], %v: bf16[2, 72, 32], %w: bf16[32]) {\n"
+    " %s = bmm(%q, %y)\n %a = mul(%s, 0.02)\n %t = tanh(%a)\n %c = mul(%t, 50)\n"
+    " %p = softmax(%c, -1)\n %o = bmm(%p, %v)\n %b = add(%o, %w)\n %r = relu(%b)\n return %r\n}\n",
+};
+/* What may look like a chain. */
+static const char *const others[] = {
+    "graph(%q: bf16[2, 48, 32], %y: bf16[2, 32, 48], %v: bf16[2, 48, 32]) {\n %s = bmm(%q, %y)\n"
+    " %p = softmax(%s, 1)\n %o = bmm(%p, %v)\n return %o\n}\n",
+    "graph(%q: bf16[2, 48, 32], %y: bf16[2, 32, 48], %v: bf16[2, 48, 32]) {\n %s = bmm(%q, %y)\n"
+    " %p = softmax(%s, -1)\n %t = permute(%p, [0, 2, 1])\n %o = bmm(%t, %v)\n return %o\n}\n",
+    "graph(%q: bf16[2, 48, 32], %y: bf16[2, 32, 48], %v: bf16[2, 48, 32]) {\n %s = bmm(%q, %y)\n"
+    " %p = softmax(%s, -1)\n %o = bmm(%p, %v)\n return %o, %p\n}\n",
+    "graph(%q: bf16[2, 48, 32], %y: bf16[2, 32, 48], %v: bf16[2, 48, 32]) {\n %s = bmm(%q, %y)\n"
+    " %p = softmax(%s, -1)\n %r = softmax(%p, -1)\n %o = bmm(%r, %v)\n return %o\n}\n",
+    "graph(%q: bf16[2, 48, 32], %y: bf16[2, 32, 48], %v: bf16[2, 48, 32]) {\n %s = bmm(%q, %y)\n"
+    " %m = mean(%s, -1, True)\n %d = sub(%s, %m)\n %o = bmm(%d, %v)\n return %o\n}\n",
+    "graph(%q: bf16[48, 32], %y: bf16[32, 48]) {\n %s = mm(%q, %y)\n %p = softmax(%s, -1)\n"
+    " %o = mm(%p, %s)\n return %o\n}\n",
+    "graph(%q: f32[2, 40, 32], %y: f32[2, 32, 48], %v: f32[2, 48, 32]) {\n %s = bmm(%q, %y)\n"
+    " %p = softmax(%s, -1)\n %o = bmm(%p, %v)\n return %o\n}\n",
+};
+enum { N_OTHERS = sizeof others / sizeof *others };
+enum { N_WHOLE = sizeof whole / sizeof *whole };
+
+void cases_chained(struct arena *a, case_vec *out) {
+    static const char *const types[] = {"bf16", "f16"};
+    for (int i = 0; i < N_SHAPES; i++)
+        for (int f = 0; f < N_BETWEEN; f++) {
+            struct case_graph g = {
+                .text = graph_of(a, &shapes[i], between[f], types[(i + f) % 2], (i + f) % 3 != 0),
+                .every = CASES_DEFAULT,
+                .old = (i + f) % 4 != 0,
+                .config = configs[(i + f) % N_CONFIGS]};
+            vec_push(a, out, g);
+            g.old = false;
+            g.maybe = shapes[i].r % 8 || shapes[i].c % 8 || shapes[i].n % 8;
+            g.config = of_groups[(i + f) % N_CONFIGS];
+            vec_push(a, out, g);
+        }
+    for (int i = 0; i < N_OTHERS; i++) {
+        struct case_graph g = {.text = others[i], .every = CASES_DEFAULT, .old = i % 2 == 0};
+        vec_push(a, out, g);
+    }
+    for (int i = 0; i < N_WHOLE * N_CONFIGS; i++) {
+        struct case_graph g = {.text = whole[i / N_CONFIGS],
+                               .every = CASES_DEFAULT,
+                               .old = i % 2 == 0,
+                               .config = configs[i % N_CONFIGS]};
+        vec_push(a, out, g);
+        g.old = false;
+        g.config = of_groups[i % N_CONFIGS];
+        vec_push(a, out, g);
+    }
+}

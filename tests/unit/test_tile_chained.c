@@ -1,0 +1,141 @@
+/* test_tile_chained.c: programs of chained products: their numbers as the interpreter has them,
+ * with everything late and at once; and each instruction left out, or put behind its neighbour,
+ * which is found. */
+#include <math.h>
+
+#include "tile_test.h"
+
+static const char softmax[] =
+    "graph(%q: bf16[2, 100, 40], %k: bf16[2, 40, 88], %v: bf16[2, 88, 24])"
+    " {\n %s = bmm(%q, %k)\n %p = softmax(%s, -1)\n %o = bmm(%p, %v)\n"
+    " return %o\n}\n";
+static const char plain[] =
+    "graph(%q: bf16[2, 100, 40], %k: bf16[2, 40, 88], %v: bf16[2, 88, 24]) {\n"
+    " %s = bmm(%q, %k)\n %p = relu(%s)\n %o = bmm(%p, %v)\n return %o\n}\n";
+static const char by_groups[] = "mma=1 m=128 n=16 stages=2 warps=12",
+                  by_warps[] = "mma=2 m=32 n=32 tm=16 stages=3 warps=2";
+
+static const char *no_reason(struct schedule *s, uint32_t group, void *ctx) {
+    (void)group, (void)ctx;
+    return s->groups.n ? NULL : "";
+}
+
+static struct tile_program *chained_of(struct arena *a, const char *text, const char *config) {
+    static struct device_limits gpu;
+    gpu = test_gpu("sm_90a");
+    struct schedule *s = must_schedule(a, text, "", &gpu, false);
+    schedule_chain(s, &gpu, no_reason, NULL);
+    schedule_order(s);
+    schedule_at_load(s, false);
+    schedule_memory(s);
+    assert_null(schedule_verify(s));
+    assert_int_equal(s->groups.n, 1);
+    assert_null(kernel_chain_reason(s, 0, &gpu, a));
+    struct kernel *k = must_build(s, 0, &gpu);
+    struct config c = parsed(a, config);
+    struct layout y;
+    const char *bad = kernel_layout(k, &c, &y, a);
+    if (bad) fail_msg("%s: %s", config, bad);
+    struct tile_program *t = tile_chained(block_build(k, &c, a), a);
+    if ((bad = tile_verify(t, a))) fail_msg("%s", bad);
+    return t;
+}
+
+enum { Z = 2, M = 100, R = 40, N = 88, C = 24 };
+
+/* Rows of a b^T, or of their exponentials, times c. */
+static double wanted(const float *const in[3], int z, int m, int c, bool relative) {
+    double x[N], max = -INFINITY, sum = 0;
+    for (int n = 0; n < N; n++) {
+        x[n] = 0;
+        for (int r = 0; r < R; r++)
+            x[n] += (double)in[0][(z * M + m) * R + r] * in[1][(z * N + n) * R + r];
+        max = fmax(max, x[n]);
+    }
+    for (int n = 0; n < N; n++)
+        sum += (relative ? exp(x[n] - max) : x[n]) * in[2][(z * N + n) * C + c];
+    return sum;
+}
+
+static float *factors_of(struct arena *a, int n, int seed) {
+    float *x = NEW_ARRAY(a, float, n);
+    for (int i = 0; i < n; i++) x[i] = (float)((i * 7919 + seed * 104729) % 2003) / 1001 - 1;
+    return x;
+}
+
+/* How many elements are wrong; all: it does not end. */
+static int run_wrong(struct arena *a, const struct tile_program *t, bool relative, uint64_t seed) {
+    const float *in[] = {factors_of(a, Z * M * R, 1), factors_of(a, Z * N * R, 2),
+                         factors_of(a, Z * N * C, 3)};
+    float *out = NEW_ARRAY(a, float, Z *M *C);
+    int wrong = 0;
+    if (tile_run_chained(t, in, out, relative, seed, a)) return Z * M * C;
+    for (int z = 0; z < Z; z++)
+        for (int m = 0; m < M; m += 9)
+            for (int c = 0; c < C; c++) {
+                double want = wanted(in, z, m, c, relative), got = out[(z * M + m) * C + c];
+                wrong += !(fabs(got - want) <= 1e-4 * (1 + fabs(want)));
+            }
+    return wrong;
+}
+
+static void test_numbers(void **state) {
+    (void)state;
+    const char *const configs[] = {by_groups, by_warps};
+    for (int i = 0; i < 4; i++) {
+        struct arena *a = arena_new();
+        struct tile_program *t = chained_of(a, i / 2 ? plain : softmax, configs[i % 2]);
+        for (uint64_t seed = 0; seed < 4; seed++)
+            assert_int_equal(run_wrong(a, t, i / 2 == 0, seed), 0);
+        arena_free(a);
+    }
+}
+
+/* One instruction less, or two the other way round, is not what it was. Some orders are as good. */
+static void test_planted(void **state) {
+    (void)state;
+    const char *const configs[] = {by_groups, by_warps};
+    int swapped = 0, found = 0;
+    for (int i = 0; i < 2; i++) {
+        struct arena *a = arena_new();
+        struct tile_program *t = chained_of(a, softmax, configs[i]);
+        struct tile_program whole = *t;
+        for (uint32_t at = 0; at < whole.code.n; at++) {
+            if (tile_op_opens(whole.code.at[at].op) || whole.code.at[at].op == TILE_END) continue;
+            struct tile_program less = whole;
+            memset(&less.code, 0, sizeof less.code);
+            for (uint32_t j = 0; j < whole.code.n; j++)
+                if (j != at) vec_push(a, &less.code, whole.code.at[j]);
+            if (!tile_verify(&less, a))
+                fail_msg("%s: nobody misses instruction %u, %s", configs[i], at,
+                         tile_op_name(whole.code.at[at].op));
+        }
+        for (uint32_t at = 0; at + 1 < whole.code.n; at++) {
+            struct tile_inst x = whole.code.at[at], y = whole.code.at[at + 1];
+            bool regions =
+                tile_op_opens(x.op) || tile_op_opens(y.op) || x.op == TILE_END || y.op == TILE_END;
+            struct tile_program other = whole;
+            memset(&other.code, 0, sizeof other.code);
+            for (uint32_t j = 0; j < whole.code.n; j++)
+                vec_push(a, &other.code, j == at ? y : j == at + 1 ? x : whole.code.at[j]);
+            if (regions) continue;
+            bool bad = tile_verify(&other, a) != NULL;
+            swapped++, found += bad;
+            /* What the verifier lets through gives the same numbers. */
+            for (uint64_t seed = 0; seed < 2 && !bad; seed++)
+                if (run_wrong(a, &other, true, seed))
+                    fail_msg("%s: %s before %s is wrong, and nobody says so", configs[i],
+                             tile_op_name(y.op), tile_op_name(x.op));
+        }
+        arena_free(a);
+    }
+    assert_true(found * 3 > swapped);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_planted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
