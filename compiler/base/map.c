@@ -19,19 +19,22 @@ static uint32_t find_slot(const struct map *m, const void *key, size_t len) {
     }
 }
 
-static void grow(struct map *m) {
-    uint32_t cap = m->cap ? m->cap * 2 : 16;
+static void grow(struct map *m, uint32_t cap) {
     struct map_entry *e = NEW_ARRAY(m->arena, struct map_entry, cap);
     if (m->n) memcpy(e, m->entries, m->n * sizeof *e);
     m->entries = e;
     m->cap = cap;
-    m->n_slots = cap * 2;
+    for (m->n_slots = 32; m->n_slots < 2 * cap;) m->n_slots *= 2;
     m->slots = NEW_ARRAY(m->arena, uint32_t, m->n_slots);
     for (uint32_t i = 0; i < m->n; i++) m->slots[find_slot(m, e[i].key, e[i].len)] = i + 1;
 }
 
+void map_reserve(struct map *m, uint32_t n) {
+    if (n > m->cap) grow(m, n);
+}
+
 bool map_put(struct map *m, const void *key, size_t len, uint64_t value) {
-    if (m->n == m->cap) grow(m);
+    if (m->n == m->cap) grow(m, m->cap ? m->cap * 2 : 16);
     uint32_t s = find_slot(m, key, len);
     if (m->slots[s]) {
         m->entries[m->slots[s] - 1].value = value;

@@ -23,6 +23,8 @@ struct map {
 };
 
 struct map map_new(struct arena *a);
+void map_reserve(struct map *m,
+                 uint32_t n); /* room for so many keys: growing leaves the old room */
 /* Sets key to value; returns true if the key was new. */
 bool map_put(struct map *m, const void *key, size_t len, uint64_t value);
 bool map_get(const struct map *m, const void *key, size_t len, uint64_t *value);

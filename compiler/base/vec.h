@@ -33,6 +33,17 @@ static inline void *vec_grow_(struct arena *a, void *at, uint32_t n, uint32_t *c
     ((v)->at = vec_grow_((arena), (v)->at, (v)->n, &(v)->cap, sizeof *(v)->at),                    \
      (v)->at[(v)->n] = (x), (v)->n++)
 
+/* Room for so many in all, where that is known: growing leaves as much behind as it ends with. */
+#define vec_reserve(arena, v, want)                                                                \
+    do {                                                                                           \
+        uint32_t room_ = (want);                                                                   \
+        if ((v)->cap >= room_) break;                                                              \
+        void *old_ = (v)->at;                                                                      \
+        (v)->at = arena_alloc((arena), room_ * sizeof *(v)->at);                                   \
+        if ((v)->n) memcpy((v)->at, old_, (v)->n * sizeof *(v)->at);                               \
+        (v)->cap = room_;                                                                          \
+    } while (0)
+
 #define vec_last(v) ((v)->at[(v)->n - 1])
 
 #endif

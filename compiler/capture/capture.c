@@ -229,8 +229,9 @@ static void check(struct graph *g) {
 
 static bool dump(struct vm *vm, const struct captured *c, struct stages *s, struct diag *d) {
     struct buf b = buf_new(vm->arena);
-    graph_print(&b, c->graph);
-    return stage_dump(s, "fx_graph_readable.txt", LOG_GRAPH_CODE, b.p, d) == WS_OK &&
+    bool wanted = s->dump_dir || s->logs >> LOG_GRAPH_CODE & 1; /* it is as large as the graph */
+    if (wanted) graph_print(&b, c->graph);
+    return (!wanted || stage_dump(s, "fx_graph_readable.txt", LOG_GRAPH_CODE, b.p, d) == WS_OK) &&
            stage_dump(s, "guards.txt", LOG_GUARDS, c->guards, d) == WS_OK;
 }
 

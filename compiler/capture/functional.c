@@ -30,12 +30,7 @@ bool functional_keeps_memory(const struct graph *g, const struct node *n) {
 static struct graph *view_graph(struct vm *vm, node_id node, struct arena *a) {
     struct graph *g = vm_graph(vm), *own = graph_new(a, vm->ex, g->src);
     const struct node *n = &g->nodes.at[node];
-    node_id *map = NEW_ARRAY(a, node_id, g->nodes.n);
-    for (int i = 0; i < n->n_args; i++)
-        if (n->args[i].kind == ARG_NODE)
-            map[n->args[i].node] = graph_input(own, "x", INPUT_ARG, "x",
-                                               &g->nodes.at[n->args[i].node].meta, own->inputs.n);
-    vec_push(a, &own->outputs, graph_copy(own, g, node, map));
+    vec_push(a, &own->outputs, graph_copy_alone(own, g, node));
     struct graph *d = graph_decompose(own);
     node_id at = d->outputs.at[0];
     for (; d->nodes.at[at].op != OP_INPUT; at = d->nodes.at[at].args[0].node)

@@ -44,8 +44,8 @@ void put_wgmma_instruction(struct emitter *w, const struct wgmma *x);
 void put_wgmma_operands(struct emitter *w, const struct tile_program *t);
 void put_dot_by_warpgroups(struct emitter *w, const struct tile_program *t, bool fresh);
 
-/* cuda_wgmma.c: of the operand of a ring in shared memory, which is of_a or of_b in the first stage,
- * that of instruction i of the stage at hand, of a plane; the depth of an instruction. */
+/* cuda_wgmma.c: of the operand of a ring in shared memory, which is of_a or of_b in the first
+ * stage, that of instruction i of the stage at hand, of a plane; the depth of an instruction. */
 const char *operand_of(struct emitter *w, const struct tile_ring *r, int plane);
 int instruction_depth(const struct operand *o);
 

@@ -1,10 +1,10 @@
-/* cuda_runs.c: tiles that warps of the block make of what lies along the depth, as quantised weights
- * do: what TAKE and MAKE of cuda_make.c are there.
+/* cuda_runs.c: tiles that warps of the block make of what lies along the depth, as quantised
+ * weights do: what TAKE and MAKE of cuda_make.c are there.
  *
  * A thread has runs of 16 of the depth, of some rows; neighbours have those beside it, so that what
  * a warp reads at once is whole sectors. What a run reads is a vector (kernel/operand.c): 16 bytes
- * of int8, 8 of what has two numbers in each byte, one scale for all of a group. It is in registers,
- * as it is stored, until the stage is free:
+ * of int8, 8 of what has two numbers in each byte, one scale for all of a group. It is in
+ * registers, as it is stored, until the stage is free:
  *
  *     k_pack<k_i8, 16> l1[4][1];
  *     float l3[4];

@@ -13,12 +13,14 @@
  *                       k_read_sums(sums, tensor + ...);
  *                       k_tensor_fence_before(), arrive at read + set * 8, next set
  *
- * Where sums are: of an instruction of 128 rows row r is in lane r; of 64 it is in lane r / 16 * 32 +
- * r % 16; column c is in column c (CUTLASS, include/cute/atom/mma_traits_sm100_frag.hpp, tmem_frg).
- * Warp w of a warpgroup reads lanes 32 w to 32 w + 31. tcgen05.ld.16x256b gives its threads of 16
- * lanes and 8 columns what wgmma's and mma.sync's threads have of sums: rows lane / 4 and 8 on, two
- * neighbours of columns 2 (lane % 4) (include/cute/atom/copy_traits_sm100.hpp,
- * SM100_TMEM_LOAD_16dp256b1x), so that epilogues are the same. */
+ * Where sums are: of an instruction of 128 rows row r is in lane r; of 64 it is in lane
+ * r / 16 * 32 + r % 16; column c is in column c (CUTLASS, tmem_frg in
+ * include/cute/atom/mma_traits_sm100_frag.hpp). Warp w of a warpgroup reads lanes 32 w to
+ * 32 w + 31. tcgen05.ld.16x256b gives its threads of 16 lanes and 8 columns what wgmma's and
+ * mma.sync's threads have of sums: rows lane / 4 and 8 on, two neighbours of columns 2 (lane % 4)
+ * (SM100_TMEM_LOAD_16dp256b1x in include/cute/atom/copy_traits_sm100.hpp), so that epilogues are
+ * the same. Loads of 32 lanes, a row of each thread, have more throughput, CUTLASS says
+ * (include/cutlass/epilogue/collective/builders/sm100_builder.inl): nobody has measured it here. */
 #include "emit/cuda_mma.h"
 
 enum { WARPGROUP = 128, ROWS = 64, BARRIER = 8 };
@@ -29,7 +31,7 @@ static bool of_integers(const struct tile_program *t) {
     return !dtype_is_float(t->product->a.dtype);
 }
 
-/* The PTX of a load of so many columns of 16 lanes, by eights: "tcgen05.ld ... {%0, ...}, [%64];" */
+/* The PTX of a load of so many eights of columns of 16 lanes: "tcgen05.ld ... {%0, ...}, [%64];" */
 static void put_load(struct emitter *w, int eights, int first, int address) {
     line(w, "        \" tcgen05.ld.sync.aligned.16x256b.x%d.b32 {\"", eights);
     for (int i = 0; i < 4 * eights; i += 8) {
@@ -156,7 +158,7 @@ static unsigned instruction_of(const struct tile_program *t) {
     unsigned what = (of_integers(t) ? S32 : F32) << 4;
     for (int i = 0; i < 2; i++) {
         enum dtype x = of[i]->dtype;
-        unsigned format = x == DT_BF16 ? 1 : x == DT_F32 ? 2 : x == DT_I8 ? 1 : 0;
+        unsigned format = x == DT_F32 ? 2 : x == DT_BF16 || x == DT_I8 || x == DT_F8E5M2;
         what |= format << (7 + 3 * i) | (unsigned)of[i]->along << (15 + i);
     }
     return what | (unsigned)ring(t, TILE_B)->rows / 8 << 17 |
@@ -164,8 +166,10 @@ static unsigned instruction_of(const struct tile_program *t) {
 }
 
 static int instruction_kind(const struct tile_program *t) {
-    enum { SIXTEEN_BITS, TF32, BYTES };
-    return of_integers(t) ? BYTES : t->product->a.dtype == DT_F32 ? TF32 : SIXTEEN_BITS;
+    enum { SIXTEEN_BITS, TF32, BYTES, FLOAT8 };
+    enum dtype x = t->product->a.dtype;
+    if (dtype_is_float8(x)) return FLOAT8;
+    return of_integers(t) ? BYTES : x == DT_F32 ? TF32 : SIXTEEN_BITS;
 }
 
 static void put_products(struct emitter *w, const struct tile_program *t, int depth, bool fresh) {
@@ -223,25 +227,20 @@ static void put_read(struct emitter *w, const struct tile_program *t) {
 
 void put_tensor_inst(struct emitter *w, const struct tile_program *t, enum tile_op op) {
     int blocks = w->y->cluster;
-    switch ((int)op) {
-    case TILE_WAIT_READ:
-        line(w, "k_mbar_wait_block(read + set * %d, set_phase ^ 1);", BARRIER);
-        line(w, "k_tensor_fence_after();");
-        break;
-    case TILE_WAIT_FULL:
-        line(w, "k_mbar_wait_block(full + s * %d, phase);", BARRIER);
-        line(w, "k_tensor_fence_after();");
-        break;
-    case TILE_RELEASE:
-        if (blocks > 1)
-            line(w, "k_tensor_commit_to(empty + s * %d, %d);", BARRIER, (1 << blocks) - 1);
+    if (op == TILE_WAIT_READ || op == TILE_WAIT_FULL) {
+        if (op == TILE_WAIT_READ)
+            line(w, "k_mbar_wait_block(read + set * %d, set_phase ^ 1);", BARRIER);
         else
-            line(w, "k_tensor_commit(empty + s * %d);", BARRIER);
-        break;
-    case TILE_OFFER:
+            line(w, "k_mbar_wait_block(full + s * %d, phase);", BARRIER);
+        line(w, "k_tensor_fence_after();");
+    } else if (op == TILE_RELEASE && blocks > 1) {
+        line(w, "k_tensor_commit_to(empty + s * %d, %d);", BARRIER, (1 << blocks) - 1);
+    } else if (op == TILE_RELEASE) {
+        line(w, "k_tensor_commit(empty + s * %d);", BARRIER);
+    } else if (op == TILE_OFFER) {
         line(w, "k_tensor_commit(offered + set * %d);", BARRIER);
         put_next_set(w, t);
-        break;
-    default: put_read(w, t); break;
+    } else {
+        put_read(w, t);
     }
 }

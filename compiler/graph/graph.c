@@ -179,15 +179,36 @@ static uint32_t input_of(const struct graph *g, node_id id) {
     WS_BUG("%s is no input of its graph", g->nodes.at[id].name);
 }
 
+/* A node whose arguments are of that graph. */
+static node_id push_copy(struct graph *to, struct node n) {
+    struct diag d = diag_new(to->arena); /* strides may have changed with the arguments */
+    if (n.op != OP_INPUT && !graph_meta(to, n.op, n.args, n.where, &d, &n.meta))
+        graph_refused(to, arena_printf(to->arena, "copy of %s", n.name), &d);
+    return graph_push(to, n, n.name);
+}
+
+node_id graph_copy_alone(struct graph *to, const struct graph *from, node_id id) {
+    struct node n = from->nodes.at[id];
+    const struct arg *old = n.args;
+    n.args = NEW_ARRAY(to->arena, struct arg, n.n_args);
+    for (int i = 0; i < n.n_args; i++) {
+        n.args[i] = arg_copy(to, &old[i]);
+        const node_id *at;
+        for (int k = 0; k < arg_nodes(&n.args[i], &at); k++) {
+            const struct meta *m = &from->nodes.at[at[k]].meta;
+            node_id x = graph_input(to, "x", INPUT_ARG, "x", m, to->inputs.n);
+            *(n.args[i].kind == ARG_NODE ? &n.args[i].node : &n.args[i].nodes.at[k]) = x;
+        }
+    }
+    return push_copy(to, n);
+}
+
 node_id graph_copy(struct graph *to, const struct graph *from, node_id id, const node_id *map) {
     struct node n = from->nodes.at[id];
     const struct arg *old = n.args;
     n.args = NEW_ARRAY(to->arena, struct arg, n.n_args);
     for (int i = 0; i < n.n_args; i++) n.args[i] = arg_map(to, &old[i], map);
-    struct diag d = diag_new(to->arena); /* strides may have changed with the arguments */
-    if (n.op != OP_INPUT && !graph_meta(to, n.op, n.args, n.where, &d, &n.meta))
-        graph_refused(to, arena_printf(to->arena, "copy of %s", n.name), &d);
-    node_id copy = graph_push(to, n, n.name);
+    node_id copy = push_copy(to, n);
     if (n.op != OP_INPUT) return copy;
     struct graph_input in = from->inputs.at[input_of(from, id)];
     in.node = copy;

@@ -188,6 +188,8 @@ struct graph *graph_new(struct arena *a, struct exprs *ex, const struct source *
  * through map (old id -> new id). An INPUT brings its graph_input along. */
 struct graph *graph_like(const struct graph *from);
 node_id graph_copy(struct graph *to, const struct graph *from, node_id n, const node_id *map);
+/* The same, of new inputs of `to`: one for each operand, in their order. */
+node_id graph_copy_alone(struct graph *to, const struct graph *from, node_id n);
 
 /* rebuild.c. g without the nodes that no output needs, inputs first (G4); g with to[i] in place of
  * the symbolic size symbols[i], in arena a; and the same with numbers. */

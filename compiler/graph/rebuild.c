@@ -22,6 +22,10 @@ struct graph *graph_prune(const struct graph *g) {
     for (uint32_t n = g->nodes.n; n-- > 0;)
         for (uint32_t i = 0; live[n] && i < g->nodes.at[n].n_args; i++)
             mark_arg(&g->nodes.at[n].args[i], live);
+    uint32_t kept = 0;
+    for (node_id n = 0; n < g->nodes.n; n++) kept += live[n];
+    vec_reserve(g->arena, &out->nodes, kept);
+    map_reserve(&out->names, kept);
     for (int leaves = 1; leaves >= 0; leaves--)
         for (node_id n = 0; n < g->nodes.n; n++)
             if (live[n] && (g->nodes.at[n].op == OP_INPUT) == leaves)

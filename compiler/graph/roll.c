@@ -52,10 +52,12 @@ struct operand {
     node_id template; /* the node of the old graph that it is in step 1 */
 };
 
+typedef VEC(struct operand) operand_list;
+
 struct steps {
     node_id begin;
     uint32_t period, n;
-    VEC(struct operand) operands;
+    operand_list operands;
     uint32_t *replaced; /* by place in a step: 1 + the operand that it is; 0 */
     bool carries, multiplies;
 };
@@ -75,6 +77,9 @@ struct rolling {
     struct place *at; /* by old node */
     node_id *body;    /* old -> node of a body, while that is made; NONE */
     bool any;
+    /* memory of the steps that are looked at, one guess after the other */
+    operand_list operands;
+    uint32_t *replaced;
 };
 
 /* ---- looks ----------------------------------------------------------------------------------- */
@@ -344,8 +349,12 @@ static bool find_steps(struct rolling *r, node_id begin, uint32_t period, struct
     uint32_t most = alike_from(r, begin, period) / period + 1;
     if (most < MIN_STEPS) return false;
     *s = (struct steps){.begin = begin, .period = period, .n = 2};
-    s->replaced = NEW_ARRAY(r->to->arena, uint32_t, period);
-    if (!learn(r, s) || !s->carries) return false;
+    r->operands.n = 0;
+    s->operands = r->operands;
+    s->replaced = memset(r->replaced, 0, period * sizeof *r->replaced);
+    bool known = learn(r, s);
+    r->operands = s->operands; /* it may have grown */
+    if (!known || !s->carries) return false;
     while (s->n < most && same_step(r, s, s->n)) s->n++;
     if (s->n < MIN_STEPS) return false;
     s->multiplies = multiplies(r, s);
@@ -658,6 +667,7 @@ struct graph *graph_roll(struct graph *g) {
     r.look = NEW_ARRAY(g->arena, uint64_t, n);
     r.next = NEW_ARRAY(g->arena, node_id, n);
     r.alike = NEW_ARRAY(g->arena, uint32_t, MAX_PERIOD);
+    r.replaced = NEW_ARRAY(g->arena, uint32_t, MAX_PERIOD);
     r.map = NEW_ARRAY(g->arena, node_id, n);
     r.body = NEW_ARRAY(g->arena, node_id, n);
     r.at = NEW_ARRAY(g->arena, struct place, n);

@@ -95,15 +95,19 @@ static const char *check_leaves(struct graph *g) {
 }
 
 static const char *check_names(struct graph *g) {
-    struct map seen = map_new(g->arena);
-    for (uint32_t i = 0; i < g->nodes.n; i++) {
+    struct arena *scratch = arena_new();
+    struct map seen = map_new(scratch);
+    const char *why = NULL;
+    map_reserve(&seen, g->nodes.n);
+    for (uint32_t i = 0; !why && i < g->nodes.n; i++) {
         const char *name = g->nodes.at[i].name;
         if (!name || !is_identifier(name))
-            return arena_printf(g->arena, "G5: node %u has no name", i);
-        if (!map_puts(&seen, name, i))
-            return arena_printf(g->arena, "G5: two nodes are called %%%s", name);
+            why = arena_printf(g->arena, "G5: node %u has no name", i);
+        else if (!map_puts(&seen, name, i))
+            why = arena_printf(g->arena, "G5: two nodes are called %%%s", name);
     }
-    return NULL;
+    arena_free(scratch);
+    return why;
 }
 
 static bool seen_body(const struct graph *g, node_id id) {

@@ -51,7 +51,8 @@
          "1: on the CPU, what is read next is prefetched: the next row, or a page further on")     \
     KNOB(shift, "1: operands out of step with vectors are read by two of them, and shifted")       \
     KNOB(mma, "matmul: on the matrix units; m, n and k are a block's tile; 1: by warpgroups, "     \
-              "which have 64 rows of it each (sm_90a), 2: by warps (sm_80 on)")                    \
+              "which have 64 rows of it each (sm_90a, and sm_100a, whose sums lie in tensor "      \
+              "memory), 2: by warps (sm_80 on)")                                                   \
     KNOB(flat,                                                                                     \
          "matmul: 1: windows of an image are its rows, one behind the other, with the zeros "      \
          "around it; those beyond its edges are multiplied for nothing; on the CPU, they stay in " \

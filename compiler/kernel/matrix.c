@@ -50,12 +50,12 @@
  * has it without use_fast_accum; graph/bound.c says what that may come to. A float8 that was cast
  * up to be multiplied is another program's: it has bf16, and f32's sums.
  *
- * mma=1: wgmma, where a role of the block copies boxes by tensor maps (sm_90a); or tcgen05 (sm_100a),
- * where one more thread has products made of what is copied, whose sums lie in tensor memory: 128
- * lanes of 512 columns, of which each warp of a warpgroup reads the 32 lanes that are its own. A
- * tile of 128 rows is an instruction's, and eight warps read half of its columns each; of 64 rows
- * they are 16 of each 32 lanes, and four warps read them. mma=2: mma.sync, where each warp
- * multiplies its tm rows by tn columns of the tile, and all copy (sm_80 on). */
+ * mma=1: wgmma, where a role of the block copies boxes by tensor maps (sm_90a); or tcgen05
+ * (sm_100a), where one more thread has products made of what is copied, whose sums lie in tensor
+ * memory: 128 lanes of 512 columns, of which each warp of a warpgroup reads the 32 lanes that are
+ * its own. A tile of 128 rows is an instruction's, and eight warps read half of its columns each;
+ * of 64 rows they are 16 of each 32 lanes, and four warps read them. mma=2: mma.sync, where each
+ * warp multiplies its tm rows by tn columns of the tile, and all copy (sm_80 on). */
 #include "kernel/kernel.h"
 
 enum { BY_WARPGROUP = 1, BY_WARP = 2 }; /* the knob mma */
@@ -318,16 +318,16 @@ int product_barrier_bytes(const struct product *p, int stages) {
     return 2 * BARRIER * (stages + p->sums_at_once) + (p->tensor ? PLACE : 0);
 }
 
-/* Of tcgen05: rows and columns of an instruction (PTX ISA, tcgen05.mma: of M 64 an N of eights, of
- * M 128 one of sixteens; kind::i8 has eight or sixteens), columns of tensor memory, of which a block
- * asks for a power of two. Two sets of sums, where there is room, so that one is read while the
- * next is being made. */
+/* Of tcgen05: rows and columns of an instruction (of M 64 an N of eights, of M 128 one of sixteens;
+ * kind::i8 has eight or sixteens: CUTLASS, include/cute/arch/mma_sm100_umma.hpp), columns of tensor
+ * memory, of which a block asks for a power of two. Two sets of sums, where there is room, so that
+ * one is read while the next is being made. */
 static const char *check_tensor(const struct kernel *k, const struct config *c, struct product *p,
                                 struct arena *a) {
     enum { LEAST_COLUMNS = 32, LARGE = 128 };
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n];
     if (m != GROUP_ROWS && m != LARGE) return "mma=1 of tcgen05 needs an m of 64 or 128";
-    if (n % 16 && (m == LARGE || (product_is_of_bytes(k) && n != 8)))
+    if (n % 16 && (m == LARGE || (k->values.at[k->dot].dtype == DT_I32 && n != 8)))
         return "mma=1 of tcgen05 needs an n of sixteens, or of eights with m=64";
     p->warpgroups = 1;
     p->group_threads = m * 2;

@@ -747,9 +747,23 @@ const char *operand_unmakeable(const struct kernel *k, const struct operand *o, 
     return NULL;
 }
 
-/* The larger one of those that would be packed in each call. */
+/* Is the image of what is packed at load that much larger than what it is made of? */
+static bool is_smaller_made(const struct kernel *k, const struct operand *o) {
+    const bool *needed = kernel_parts(k, o->factor);
+    double read = 0;
+    for (value_id v = 0; v <= o->factor; v++)
+        if (needed[v] && k->values.at[v].kind == INST_LOAD)
+            read += kernel_bytes_of(k, k->values.at[v].buffer);
+    return o->planes == 1 && read * 3 < (double)o->bytes * 2;
+}
+
+static bool may_be_made(const struct kernel *k, const struct operand *o, bool fixed) {
+    return o->load == NO_VALUE && (!fixed || is_smaller_made(k, o));
+}
+
+/* The larger one of those that would be packed in each call, or read as more than they are. */
 static void choose_made(const struct kernel *k, struct product *p) {
-    bool a = p->a.load == NO_VALUE && !k->a_fixed, b = p->b.load == NO_VALUE && !k->b_fixed;
+    bool a = may_be_made(k, &p->a, k->a_fixed), b = may_be_made(k, &p->b, k->b_fixed);
     if (!a && !b) return;
     struct operand *o = a && (!b || p->a.bytes > p->b.bytes) ? &p->a : &p->b;
     o->made = true;

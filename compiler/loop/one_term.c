@@ -1,7 +1,9 @@
 /* one_term.c: a sum of products of which all but one are 0, because a factor is, is that one:
  *
  *   b4[i0, i1] = where(i1 - i0 == 0, x[i0], 0)
- *   b6[i0, i1] = sum over r0 of b4[i0, r0] * b[r0, i1]     ->    b6[i0, i1] = b4[i0, i0] * b[i0, i1]
+ *   b6[i0, i1] = sum over r0 of b4[i0, r0] * b[r0, i1]
+ * ->
+ *   b6[i0, i1] = b4[i0, i0] * b[i0, i1]
  *
  * diag(x) @ b scales rows, b @ diag(x) columns, and a mask of a diagonal, an identity times
  * something, or a permutation made of positions do as well, whatever operators they are made of: a

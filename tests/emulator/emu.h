@@ -19,8 +19,11 @@
  * store of what no k_fence_async_shared has passed on. Of tensor maps and matrix units: boxes that
  * no hardware takes, a stage used again while a wgmma reads it, operands that nobody has waited for
  * or passed on, accumulators (poisoned meanwhile) and registers touched before the wait, threads of
- * a warpgroup that do not agree; wrong swizzles, strides and fragments become wrong numbers. Not
- * found are other missing fences and proxies.
+ * a warpgroup that do not agree; wrong swizzles, strides and fragments become wrong numbers. Of
+ * tensor memory: sums read before their products are through, or made anew before they are read,
+ * lanes and columns that are not the warp's or the block's, instructions that say what cannot be,
+ * missing tcgen05 fences, memory that is not given back. Not found are other missing fences and
+ * proxies.
  *
  * Ownership: emu_free ends the modules and buffers too. One host thread uses an emu at a time. */
 #ifndef EMU_EMU_H

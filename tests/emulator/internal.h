@@ -1,6 +1,7 @@
 /* internal.h: the runtime's own state. launch.c runs grids, block.c the threads of the blocks of
  * one cluster, cluster.c what these blocks do together, sync.c barriers and warp collectives,
- * mbarrier.c barriers that count bytes too, copy.c asynchronous copies, memory.c judges accesses,
+ * mbarrier.c barriers that count bytes too, copy.c asynchronous copies, matrix.c and tensor.c
+ * products, operand.c what these read in shared memory, memory.c judges accesses,
  * overflow.c notices a stack that is too small, module.c compiles and loads. A grid without
  * clusters has clusters of one block. */
 #ifndef EMU_INTERNAL_H

@@ -1,6 +1,6 @@
 /* operand.c: operands of wgmma and tcgen05 in shared memory, as 64 bits say where they are
- * (matrix_operand). They lie in lines of 16 to 128 bytes whose 16-byte pieces change places by three
- * bits of the address, in groups of eight lines ("K major": a line is along the depth). */
+ * (matrix_operand). They lie in lines of 16 to 128 bytes whose 16-byte pieces change places by
+ * three bits of the address, in groups of eight lines ("K major": a line is along the depth). */
 #include "tests/emulator/internal.h"
 
 enum { PIECE = 16 };

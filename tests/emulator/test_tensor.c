@@ -1,5 +1,6 @@
-/* Products whose sums lie in tensor memory: a right kernel passes in every order and computes what a
- * plain loop computes; of wrong ones the mistake is found, or the numbers are wrong, in every order. */
+/* Products whose sums lie in tensor memory: a right kernel passes in every order and computes what
+ * a plain loop computes; of wrong ones the mistake is found, or the numbers are wrong, in every
+ * order. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

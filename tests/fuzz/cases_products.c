@@ -629,9 +629,9 @@ static const struct product_case masked_by_warps[] = {
 #define ALONG(x) " %t = permute(" x ", [1, 0])\n"
 
 /* Factors that warps make of runs of the depth: bytes with scales of rows and of groups, halves of
- * bytes, float8, rows that are looked up, masks of positions and of elements; of the left factor, of
- * the right one; depths that end within a step, rows that end within a tile, batches, parts of the
- * depth, turns. */
+ * bytes, float8, rows that are looked up, masks of positions and of elements; of the left factor,
+ * of the right one; depths that end within a step, rows that end within a tile, batches, parts of
+ * the depth, turns. */
 static const struct product_case of_runs[] = {
     {"graph(%x: bf16[16, 320], %w: i8[200, 320], %s: bf16[200, 1]) {\n %f = bfloat16(%w)\n"
      " %d = mul(%f, %s)\n" ALONG("%d") " %z = mm(%x, %t)\n return %z\n}\n",

@@ -49,6 +49,29 @@ static void test_order_survives_growth(void **state) {
 }
 
 /* Keys are bytes: zeros inside, prefixes of each other and the empty key are all different. */
+/* Of as many keys as there was room for, nothing is moved; behind them it grows on. */
+static void test_room(void **state) {
+    struct map m = map_new(*state);
+    char key[32];
+    enum { N = 1000 };
+    map_reserve(&m, N);
+    const struct map_entry *at = m.entries;
+    size_t used = arena_used(*state);
+    for (unsigned i = 0; i < 2 * N; i++) {
+        snprintf(key, sizeof key, "k%u", i);
+        if (i == N) assert_ptr_equal(m.entries, at);
+        if (i == N) assert_true(arena_used(*state) - used <= N * 16); /* keys alone */
+        assert_true(map_puts(&m, key, i));
+    }
+    map_reserve(&m, 1);
+    for (unsigned i = 0; i < 2 * N; i++) {
+        uint64_t v;
+        snprintf(key, sizeof key, "k%u", i);
+        assert_true(map_gets(&m, key, &v));
+        assert_int_equal(v, i);
+    }
+}
+
 static void test_binary_keys(void **state) {
     struct map m = map_new(*state);
     const char *bytes = "a\0b";
@@ -82,6 +105,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_put_get, setup, teardown),
         cmocka_unit_test_setup_teardown(test_order_survives_growth, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_room, setup, teardown),
         cmocka_unit_test_setup_teardown(test_binary_keys, setup, teardown),
         cmocka_unit_test_setup_teardown(test_keys_are_copied, setup, teardown),
         cmocka_unit_test(test_hash_is_stable),

@@ -294,6 +294,9 @@ static void test_tensor_memory(void **state) {
         {"graph(%x: i8[2048, 1024], %y: i8[4096, 1024]) {\n %a = int(%x)\n %b = int(%y)\n"
          " %t = permute(%b, [1, 0])\n %z = mm(%a, %t)\n return %z\n}\n",
          "mma=1 m=128 n=256 k=128 stages=4 warps=12"},
+        {"graph(%x: f8e4m3[2048, 1024], %y: f8e5m2[1024, 2048]) {\n %z = mm_float8(%x, %y)\n"
+         " return %z\n}\n",
+         "mma=1 m=128 n=128 k=128 stages=4 warps=12"},
     };
     struct arena *a = arena_new();
     struct diag d = diag_new(a);

@@ -239,6 +239,24 @@ static void refuses(const char *part, const char *call) {
     arena_free(a);
 }
 
+/* Chains that look alike and are no loop: what is looked at leaves nothing behind. */
+static void test_guesses_leave_nothing(void **state) {
+    enum { CHAIN = 3000, A_NODE = 200 /* bytes, of what the pass has of each */ };
+    struct arena *a = arena_new();
+    struct buf b = buf_new(a);
+    buf_puts(&b, "graph(%h0: f32[4]) {\n");
+    for (int i = 1; i <= CHAIN; i++) /* the operand is always another */
+        buf_printf(&b, "  %%h%d = add(%%h%d, %%h%d)\n", i, i - 1, i * i % 7 * i / 8);
+    buf_printf(&b, "  return %%h%d\n}\n", CHAIN);
+    struct graph *g = must_parse(a, b.p);
+    size_t used = arena_used(a);
+    assert_ptr_equal(graph_roll(g), g);
+    size_t copied = CHAIN * (sizeof(struct node) * 4 + 2 * sizeof(struct arg) + 128);
+    if (arena_used(a) - used > copied + CHAIN * A_NODE)
+        fail_msg("%zu bytes of %d nodes", arena_used(a) - used, CHAIN);
+    arena_free(a);
+}
+
 static void test_refused(void **state) {
     refuses(NULL, "carried=[0, -1], first=[0, 0], way=[0, 1], steps=12");
     refuses(NULL, "carried=[0, -1], first=[0, 11], way=[0, -1], steps=12");
@@ -254,7 +272,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stacked), cmocka_unit_test(test_slices),
         cmocka_unit_test(test_chains),  cmocka_unit_test(test_strides),
-        cmocka_unit_test(test_none),    cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_none),    cmocka_unit_test(test_guesses_leave_nothing),
+        cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* tile_test.h: what the tests of tile programs share: graphs of one product as programs, and whether
- * what the interpreter makes of them is right. */
+/* tile_test.h: what the tests of tile programs share: graphs of one product as programs, and
+ * whether what the interpreter makes of them is right. */
 #ifndef TILE_TEST_H
 #define TILE_TEST_H
 
