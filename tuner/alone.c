@@ -12,8 +12,19 @@ static const double RIGHT = 2, WRONG = 16;
 /* Elements: no wish to save. */
 static const double A_MOMENT = 1 << 24;
 
+/* The first batch, as alone_begin has chosen it. */
+struct alone_ahead {
+    const struct ws_program *program;
+    struct ws_alone alone;
+    bool *batch;
+    const struct ws_captured *kernels;
+    const int *outputs;
+};
+
 struct judging {
     struct testbed bed;
+    const struct ws_program *program;
+    struct data *data;
     struct ws_alone alone;
     bool *chosen; /* by kernel; those of a batch, once they are judged, no longer */
     bool *batch;
@@ -24,7 +35,7 @@ struct judging {
     struct arena *arena;
 };
 
-static const struct ws_program *program_of(const struct judging *j) { return j->bed.plan->program; }
+static const struct ws_program *program_of(const struct judging *j) { return j->program; }
 
 /* ---- which kernels --------------------------------------------------------------------------- */
 
@@ -56,7 +67,7 @@ static void choose(struct judging *j, double most) {
 
 /* The next of those that are chosen, whose references have room together. False: none is left. */
 static bool next_batch(struct judging *j) {
-    size_t left = device_memory_left(j->bed.machine->device);
+    size_t left = device_memory_left(j->data->machine->device);
     double room = left == SIZE_MAX ? INFINITY : (double)left / 2, bytes = 0;
     bool any = false, full = false;
     for (int k = 0; k < program_of(j)->n_kernels; k++) {
@@ -72,14 +83,21 @@ static bool next_batch(struct judging *j) {
 
 /* ---- are they right -------------------------------------------------------------------------- */
 
+/* Was it joined ahead? Then it is lowered, and its texts are compiled by now. */
+static const struct ws_captured *joined(struct judging *j, const int **outputs) {
+    const struct alone_ahead *ahead = j->data->ahead;
+    bool same = ahead && ahead->program == j->program;
+    for (int k = 0; same && k < j->program->n_kernels; k++) same = ahead->batch[k] == j->batch[k];
+    if (!same) return ws_alone_join(&j->alone, j->batch, outputs);
+    *outputs = ahead->outputs;
+    return ahead->kernels;
+}
+
 /* What the batch should have written, from what is in place. */
 static enum ws_status make_references(struct judging *j, struct data *kernels, const int **outputs,
                                       struct diag *d) {
     struct testbed *t = &j->bed;
-    double begun = clock_ms();
-    const struct ws_captured *c = ws_alone_join(&j->alone, j->batch, outputs);
-    ws_lower_reference(c, t->machine->limits.kind);
-    machine_log_stage(t->machine, "alone: lower kernels", begun);
+    const struct ws_captured *c = joined(j, outputs);
     dptr *inputs = NEW_ARRAY(j->arena, dptr, c->n_inputs);
     for (int i = 0; i < c->n_inputs; i++) {
         int buffer = j->alone.inputs[i];
@@ -171,22 +189,48 @@ static enum ws_status fill(struct judging *j, struct diag *d) {
     return WS_OK;
 }
 
+/* What there is to judge, of so large a share of the reference's work. */
+static void open_judging(struct judging *j, struct data *x, const struct ws_program *p,
+                         double share, struct arena *a) {
+    double whole = ws_reference_work(x->captured, x->machine->limits.kind);
+    int n = p->n_kernels;
+    j->alone = x->ahead && x->ahead->program == p ? x->ahead->alone : ws_alone_of(p);
+    j->chosen = NEW_ARRAY(a, bool, n);
+    j->batch = NEW_ARRAY(a, bool, n);
+    j->right = NEW_ARRAY(a, bool, n);
+    j->known = NEW_ARRAY(a, bool, p->n_buffers);
+    choose(j, share * whole > A_MOMENT ? share * whole : A_MOMENT);
+}
+
+static struct judging judging_of(struct data *x, const struct ws_program *p, struct arena *a) {
+    return (struct judging){.arena = a, .data = x, .program = p};
+}
+
+void alone_begin(struct data *x, const struct ws_program *p, struct arena *a) {
+    struct judging j = judging_of(x, p, a);
+    double begun = clock_ms();
+    if (p->n_kernels < 2) return;
+    open_judging(&j, x, p, RIGHT, a);
+    if (next_batch(&j)) {
+        struct alone_ahead *ahead = NEW(a, struct alone_ahead);
+        *ahead = (struct alone_ahead){.program = p, .alone = j.alone, .batch = j.batch};
+        ahead->kernels = ws_alone_join(&j.alone, j.batch, &ahead->outputs);
+        data_begin_reference_of(x, ahead->kernels);
+        x->ahead = ahead;
+    }
+    machine_log_stage(x->machine, "alone: lower kernels", begun);
+}
+
 static enum ws_status judge(struct data *x, const struct plan *p, double share, struct arena *a,
                             const char **remark, struct diag *d) {
-    struct judging j = {.arena = a};
-    int n = p->program->n_kernels;
+    struct judging j = judging_of(x, p->program, a);
     *remark = "";
-    if (n < 2 || x->reference == REFERENCE_SAMPLED) return WS_OK; /* there is no memory */
+    if (p->program->n_kernels < 2 || x->reference == REFERENCE_SAMPLED)
+        return WS_OK; /* there is no memory */
     double begun = clock_ms();
     if (testbed_place(&j.bed, x, p, a, d) == WS_OK && fill(&j, d) == WS_OK) {
         machine_log_stage(x->machine, "alone: run the program", begun);
-        double whole = ws_reference_work(x->captured, x->machine->limits.kind);
-        j.alone = ws_alone_of(p->program);
-        j.chosen = NEW_ARRAY(a, bool, n);
-        j.batch = NEW_ARRAY(a, bool, n);
-        j.right = NEW_ARRAY(a, bool, n);
-        j.known = NEW_ARRAY(a, bool, p->program->n_buffers);
-        choose(&j, share * whole > A_MOMENT ? share * whole : A_MOMENT);
+        open_judging(&j, x, p->program, share, a);
         while (!j.message && next_batch(&j) && judge_batch(&j, d) == WS_OK) {}
         tell_outputs(&j, x);
         *remark = remark_of(&j);

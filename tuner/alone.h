@@ -19,6 +19,10 @@
 
 #include "tuner/plan.h"
 
+/* What the kernels of a program are compared with by alone_judge is lowered, and its texts begun to
+ * be compiled, as far as there is room for it now. */
+void alone_begin(struct data *x, const struct ws_program *p, struct arena *a);
+
 /* Of a plan whose outputs are right. WS_WRONG names the first kernel that is wrong. The kernels
  * judged are those whose references are the least work, which together are at most twice that of
  * the reference of the whole; *remark says how many buffers were judged, how many kernels were too

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "reports/figure.h"
+#include "tuner/alone.h"
 #include "tuner/commands.h"
 #include "tuner/interrupt.h"
 #include "tuner/json_output.h"
@@ -172,7 +173,12 @@ static enum ws_status begin_building(struct bench_point *b) {
     b->dflt = plan_new("default", p, b->arena);
     for (int k = 0; k < p->n_kernels; k++) b->dflt.chosen[k] = &b->tunes[k].variants[0];
     if (bench_recall_reference(b) != WS_OK) return b->d->status;
-    if (!b->trusts) data_begin_reference(&b->data);
+    double begun = clock_ms();
+    if (!b->trusts) {
+        data_begin_reference(&b->data);
+        alone_begin(&b->data, p, b->arena);
+        b->tuning.check_ms += clock_ms() - begun;
+    }
     if (plan_begin(&b->dflt, &b->builder, b->d) != WS_OK) return b->d->status;
     return bench_begin_tuning(b);
 }

@@ -102,6 +102,7 @@ static enum ws_status check_tuned(struct bench_point *b, bool again, struct diag
                : plan_check(&b->tuned, &b->data, &b->fused_memory, false, d)) == WS_OK)
         b->tuned_worst = data_worst(&b->data);
     b->tuning.check_ms += clock_ms() - begun;
+    machine_log_stage(&b->run->machine, "bench programs: check", begun);
     return d->status;
 }
 
@@ -152,6 +153,7 @@ static enum ws_status time_in_turns(struct bench_point *b, bool *tuned_failed, s
     time_load(b, &dflt, &b->default_time, d);
     time_load(b, &tuned, &b->tuned_time, d); /* last: what it has left is what is checked next */
     b->tuning.time_ms += clock_ms() - begun;
+    machine_log_stage(&b->run->machine, "bench programs: timing", begun);
     return d->status;
 }
 
@@ -231,9 +233,12 @@ enum ws_status bench_time_programs(struct bench_point *b) {
     for (;;) {
         struct diag own = diag_new(b->arena);
         bool tuned_failed;
+        double begun = clock_ms();
         for (int k = 0; k < p->n_kernels; k++) b->tuned.chosen[k] = b->tunes[k].winner;
-        if (plan_begin(&b->tuned, &b->builder, b->d) != WS_OK ||
-            plan_finish(&b->tuned, &b->builder, b->d) != WS_OK || interrupted() ||
+        plan_begin(&b->tuned, &b->builder, b->d);
+        if (b->d->status == WS_OK) plan_finish(&b->tuned, &b->builder, b->d);
+        machine_log_stage(&b->run->machine, "bench tuned: build", begun);
+        if (b->d->status != WS_OK || interrupted() ||
             time_programs(b, &tuned_failed, &own) == WS_OK || interrupted())
             return b->d->status;
         if (device_loss(dev) == DEVICE_KILLED && !b->killed) { /* by somebody else: once more */

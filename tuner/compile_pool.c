@@ -21,6 +21,7 @@ struct compile_pool {
     bool stopping;
     struct compile_job *all;
     struct compile_job *todo, *last; /* that nobody has begun */
+    struct compile_job *urgent;      /* of these, the last that was to be first; NULL: none is */
     int n_threads;
     pthread_t thread[MAX_THREADS];
 };
@@ -33,6 +34,7 @@ static void *work(void *arg) {
         if (p->stopping) break;
         struct compile_job *j = p->todo;
         p->todo = j->behind;
+        if (p->urgent == j) p->urgent = NULL;
         pthread_mutex_unlock(&p->lock);
         toolchain_compile(p->toolchain, j->name, j->source, j->want_ptx, &j->out);
         pthread_mutex_lock(&p->lock);
@@ -65,10 +67,12 @@ static struct compile_job *add(struct compile_pool *p, const char *name, const c
     pthread_mutex_lock(&p->lock);
     j->next = p->all;
     p->all = j;
-    if (first || !p->todo)
-        j->behind = p->todo, p->todo = j;
+    struct compile_job *before = first ? p->urgent : p->last;
+    if (first ? before != NULL : p->todo != NULL)
+        j->behind = before->behind, before->behind = j;
     else
-        p->last->behind = j;
+        j->behind = p->todo, p->todo = j;
+    if (first) p->urgent = j;
     if (!j->behind) p->last = j;
     pthread_cond_signal(&p->added);
     pthread_mutex_unlock(&p->lock);

@@ -17,7 +17,8 @@ struct compile_pool *compile_pool_start(struct toolchain *t, int threads);
 /* name and source must live until the pool stops. */
 struct compile_job *compile_pool_add(struct compile_pool *p, const char *name, const char *source,
                                      bool want_ptx);
-/* Before all that nobody has begun: somebody waits for it. */
+/* Before all that nobody has begun, but behind what was to be first before: somebody waits for
+ * it. */
 struct compile_job *compile_pool_add_first(struct compile_pool *p, const char *name,
                                            const char *source);
 

@@ -68,7 +68,7 @@ static enum ws_status place_inputs(struct data *x, struct diag *d) {
 
 /* Of texts that nobody has begun. */
 static void begin_texts(struct data *x, const struct reference *r) {
-    for (uint32_t i = r->plain.texts.n; i-- > 0;) {
+    for (uint32_t i = 0; i < r->plain.texts.n; i++) {
         const char *text = r->plain.texts.at[i];
         uint64_t begun;
         if (map_gets(x->texts, text, &begun) || reference_has_binary(x->binaries, text)) continue;
@@ -143,10 +143,12 @@ enum ws_status data_begin_inputs(struct data *x, struct builder *b, struct diag 
     return here ? WS_OK : make_inputs(x, d);
 }
 
-void data_begin_reference(struct data *x) {
-    const struct reference *here = ws_lower_reference(x->captured, x->machine->limits.kind);
+void data_begin_reference_of(struct data *x, const struct ws_captured *c) {
+    const struct reference *here = ws_lower_reference(c, x->machine->limits.kind);
     if (here) begin_texts(x, here);
 }
+
+void data_begin_reference(struct data *x) { data_begin_reference_of(x, x->captured); }
 
 enum ws_status data_fetch_inputs(struct data *x, struct diag *d) {
     for (int i = 0; i < x->captured->n_inputs && d->status == WS_OK; i++) {

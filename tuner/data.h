@@ -52,6 +52,7 @@ struct data {
     bool has_inputs;
     struct mismatch *worst; /* of the outputs compared last, the element furthest off */
     bool *by_kernels; /* of each output: has every kernel behind it been judged alone (alone.h)? */
+    const struct alone_ahead *ahead; /* what alone_begin has made; NULL: nothing */
     const struct data *lender; /* whose inputs come first, of what is lent; NULL: all are its own */
 };
 
@@ -65,6 +66,8 @@ void data_open_lent(struct data *x, const struct data *lender, const struct ws_c
  * the interpreter wants the cores that compilers take. */
 enum ws_status data_begin_inputs(struct data *x, struct builder *b, struct diag *d);
 void data_begin_reference(struct data *x);
+/* The same of kernels that are lent its inputs later. */
+void data_begin_reference_of(struct data *x, const struct ws_captured *kernels);
 /* Unless they were. */
 enum ws_status data_make_inputs(struct data *x, struct diag *d);
 /* host_inputs are there. */

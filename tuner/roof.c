@@ -33,7 +33,8 @@ struct work work_of_kernel(const struct ws_program *p, int kernel) {
                          .flops = k->flops,
                          .matrix = runs_on_matrix_units(p, kernel),
                          .planes = is_f32_product(p, kernel, PRECISION_F32),
-                         .tf32 = is_f32_product(p, kernel, PRECISION_TF32)};
+                         .tf32 = is_f32_product(p, kernel, PRECISION_TF32),
+                         .float8 = is_f32_product(p, kernel, PRECISION_F8)};
 }
 
 struct work work_of_program(const struct ws_program *p) {
@@ -44,6 +45,7 @@ struct work work_of_program(const struct ws_program *p) {
         w.matrix |= runs_on_matrix_units(p, k);
         w.planes |= is_f32_product(p, k, PRECISION_F32);
         w.tf32 |= is_f32_product(p, k, PRECISION_TF32);
+        w.float8 |= is_f32_product(p, k, PRECISION_F8);
     }
     w.write_bytes = fmin(w.write_bytes, w.bytes);
     return w;
@@ -58,10 +60,12 @@ static double us_at_tflops(double flops, double tflops) {
 static double compute_us(const struct roof *r, const struct work *w) {
     const struct device_limits *l = r->limits;
     enum { OF_PAIRS = 3, OF_THREE = 6, OF_TF32 = 2 }; /* times as long as one product of bf16 */
-    int passes = l->wgmma ? OF_PAIRS : OF_THREE;
+    enum { FLOAT8 = 89 };
+    int passes = l->wgmma || l->tensor_memory ? OF_PAIRS : OF_THREE;
     double tflops = w->matrix && l->matrix_tflops > 0 ? l->matrix_tflops : l->f32_tflops;
     if (w->planes && l->sm >= 80) tflops = fmax(tflops, l->matrix_tflops / passes);
     if (w->tf32 && l->sm >= 80) tflops = fmax(tflops, l->matrix_tflops / OF_TF32);
+    if (w->float8 && l->sm >= FLOAT8) tflops = fmax(tflops, l->matrix_tflops * 2);
     return us_at_tflops(w->flops, tflops);
 }
 
@@ -84,7 +88,7 @@ bool roof_is_beaten(const struct roof *r, const struct work *w, double us) {
 double roof_physical_us(const struct roof *r, const struct work *w) {
     const struct device_limits *l = r->limits;
     double through = w->bytes - fmin(w->write_bytes, (double)l->l2_bytes);
-    double peak = fmax(l->f32_tflops, l->matrix_tflops);
+    double peak = fmax(l->f32_tflops, l->matrix_tflops * (w->float8 ? 2 : 1));
     return fmax(us_at_gbps(through, l->peak_gbps), us_at_tflops(w->flops, peak));
 }
 

@@ -297,7 +297,10 @@ static enum ws_status run_file(struct run *r, struct diag *d) {
         return d->status;
     data_open(&r->data, &r->machine, r->program, r->arena);
     if (data_begin_inputs(&r->data, &r->builder, d) != WS_OK) return d->status;
-    if (r->line.check) data_begin_reference(&r->data);
+    if (r->line.check) {
+        data_begin_reference(&r->data);
+        alone_begin(&r->data, r->program, r->arena);
+    }
     if (plan_begin(&r->plan, &r->builder, d) != WS_OK || data_make_inputs(&r->data, d) != WS_OK ||
         save_inputs(r, d) != WS_OK ||
         (r->line.check && data_make_reference(&r->data, d) != WS_OK) ||

@@ -71,9 +71,9 @@ static void raise_missing(struct vm *vm, const struct function *fn, const struct
     const struct code *c = fn->code;
     uint32_t from = positional ? 0 : c->n_args, n = 0, k = 0;
     uint32_t to = positional ? c->n_args : c->n_args + c->n_kwonly;
-    struct buf names = buf_new(vm->arena);
     for (uint32_t i = from; i < to; i++) n += locals[i].kind == PY_UNSET;
     if (!n) return;
+    struct buf names = buf_new(vm->arena);
     for (uint32_t i = from; i < to; i++) {
         if (locals[i].kind != PY_UNSET) continue;
         if (k) buf_puts(&names, k + 1 < n ? ", " : n > 2 ? ", and " : " and ");

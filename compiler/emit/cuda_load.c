@@ -3,23 +3,48 @@
  *
  *     k_pack<k_f32, 4> q3[1][4];                           declare_packs
  *     q3[e][u] = k_load<k_f32, 4>(p0 + (x * 4096 + r));    put_loads
- *     k_get(q3[e][u], v)                                   unpack_text */
+ *     k_get(q3[e][u], v)                                   unpack_text
+ *
+ * Neighbours that share elements, as two numbers that are in a byte do, are a shorter vector:
+ * k_get(q3[e][u], v / 2). */
 #include "emit/cuda_rows.h"
 
 static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
 
-enum load_shape { WHOLE_VECTOR, SHIFTED_VECTOR, ELEMENT_BY_ELEMENT, ONE_FOR_ALL };
+enum load_shape { WHOLE_VECTOR, SHIFTED_VECTOR, SHARED_VECTOR, ELEMENT_BY_ELEMENT, ONE_FOR_ALL };
+
+/* Do so many neighbours each, along r, share an element? Then out has these. */
+static bool shares(struct emitter *w, const struct value_node *x, struct run *out, int *each) {
+    const struct kernel *k = w->k;
+    int n = w->y->vec;
+    bool columns = !w->y->rows_inner && !w->y->peel && k->kind != KERNEL_MATMUL;
+    bool by_element =
+        x->n_args == x->guarded && (!x->guarded || k->values.at[x->args[0]].mask & MASK_R);
+    if (!columns || !by_element || n < 2 || n > RUN || !ex_divides(k->ex, n, k->bound[AXIS_R]))
+        return false;
+    if (!operand_run(k, x, n, out)) return false;
+    *each = n / out->width;
+    for (int i = 0; i < n; i++)
+        if (out->at[i] >= 0 && out->at[i] != i / *each) return false;
+    return out->width > 1 && *each > 1;
+}
 
 static enum load_shape load_shape(struct emitter *w, const struct value_node *x) {
     enum axis along = w->y->rows_inner ? AXIS_X : AXIS_R;
     if (!(x->mask >> along & 1)) return ONE_FOR_ALL;
     if (layout_load_is_vector(w->k, w->y, x)) return WHOLE_VECTOR;
     if (layout_load_is_uniform(w->k, w->y, x)) return ONE_FOR_ALL;
+    struct run run;
+    int each;
+    if (shares(w, x, &run, &each)) return SHARED_VECTOR;
     return layout_load_shifts(w->k, w->y, x) ? SHIFTED_VECTOR : ELEMENT_BY_ELEMENT;
 }
 
 static int vector_of(struct emitter *w, const struct value_node *x) {
     enum load_shape s = load_shape(w, x);
+    struct run run;
+    int each;
+    if (s == SHARED_VECTOR) return shares(w, x, &run, &each) ? run.width : 1;
     return s == WHOLE_VECTOR || s == SHIFTED_VECTOR ? w->y->vec : 1;
 }
 
@@ -58,6 +83,18 @@ void declare_packs(struct emitter *w, const struct phase *f) {
     }
 }
 
+/* Those whose guard does not hold are 0. */
+static const char *shared_text(struct emitter *w, const struct value_node *x, const char *pack) {
+    struct run run;
+    int each;
+    unsigned holds = 0, all = (1u << w->y->vec) - 1;
+    bool known = shares(w, x, &run, &each);
+    WS_ASSERT(known);
+    for (int i = 0; i < w->y->vec; i++) holds |= (unsigned)(run.at[i] >= 0) << i;
+    const char *get = arena_printf(w->arena, "k_get(%s[u], v / %d)", pack, each);
+    return holds == all ? get : arena_printf(w->arena, "(0x%x >> v & 1 ? %s : 0)", holds, get);
+}
+
 const char *unpack_text(struct emitter *w, value_id v) {
     const char *pack = pack_name(w, v);
     const struct window_tap *tap = layout_tap(w->y, v);
@@ -65,6 +102,7 @@ const char *unpack_text(struct emitter *w, value_id v) {
     switch (load_shape(w, at(w, v))) {
     case WHOLE_VECTOR:
     case SHIFTED_VECTOR: return arena_printf(w->arena, "k_get(%s[u], v)", pack);
+    case SHARED_VECTOR: return shared_text(w, at(w, v), pack);
     case ELEMENT_BY_ELEMENT: return arena_printf(w->arena, "k_get(%s[u][v], 0)", pack);
     case ONE_FOR_ALL: return arena_printf(w->arena, "k_get(%s[u], 0)", pack);
     }
@@ -192,6 +230,16 @@ static void put_load_into(struct emitter *w, value_id v, const char *to) {
              argument_of(w, x->buffer), ex_text(w, x->index));
         return;
     }
+    if (load_shape(w, x) == SHARED_VECTOR) {
+        struct run run;
+        int each;
+        bool known = shares(w, x, &run, &each);
+        WS_ASSERT(known);
+        line(w, "const k_idx run = r / %d;", w->y->vec);
+        line(w, "%s = k_load<%s, %d%s>(p%d + (%s));", to, m, vec, hint, argument_of(w, x->buffer),
+             ex_text(w, run.first));
+        return;
+    }
     const char *condition = x->guarded ? arena_printf(w->arena, "%s, ", ref(w, x->args[0])) : "";
     line(w, "%s = k_load%s<%s, %d%s>(%sp%d + (%s));", to, x->guarded ? "_if" : "", m, vec, hint,
          condition, argument_of(w, x->buffer), ex_text(w, x->index));
@@ -203,6 +251,13 @@ static void put_load(struct emitter *w, value_id v) {
     bool whole = load_shape(w, x) != ELEMENT_BY_ELEMENT, *locals = NULL;
     const char *outer = w->subscript;
     w->subscript = w->y->rows_inner ? "[e][v]" : "[e]";
+    if (load_shape(w, x) == SHARED_VECTOR) {
+        open_scope(w);
+        put_load_into(w, v, arena_printf(w->arena, "%s[u]", pack_name(w, v)));
+        close_brace(w);
+        w->subscript = outer;
+        return;
+    }
     if (whole && x->n_args) {
         open_scope(w);
         line(w, "const int v = 0;"); /* the same for the whole vector */

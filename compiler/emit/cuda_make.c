@@ -173,7 +173,7 @@ void put_places_of_makers(struct emitter *w, const struct tile_program *t) {
     struct making m = making_of(w, r);
     line(w, "const int tid = (int)threadIdx.x %% %d;", GROUP);
     if (m.along) {
-        ; /* of each of its runs it finds out */
+        declare_runs(w, r); /* where these are it finds out of each */
     } else if (m.parts > 1) {
         line(w, "const int made_row = tid %% %d;", r->rows);
         line(w, "const int made_part = __shfl_sync(0xffffffffu, tid / %d, 0);", r->rows);

@@ -52,13 +52,17 @@ static void open_thread(struct emitter *w, int thread) {
 /* Those that copy, and those that issue, are one warpgroup: they change registers together. */
 static void put_tensor_roles(struct emitter *w, const struct tile_program *t, enum role role) {
     int registers = product_registers(t->product, role == MULTIPLIES);
-    if (role == COPIES) {
+    if (role == COPIES && tile_made(t)) {
+        open_brace(w, "if (threadIdx.x < %d)", t->copiers);
+        put_places_of_makers(w, t);
+    } else if (role == COPIES) {
         open_brace(w, "if (threadIdx.x < %d)", WARPGROUP);
         put_registers(w, t, registers);
         open_brace(w, "if (threadIdx.x < %d)", t->copiers);
         open_thread(w, 0);
     } else if (role == ISSUES) {
-        open_brace(w, "else if (threadIdx.x < %d)", 2 * t->copiers);
+        int others = tile_made(t) ? WARPGROUP : w->k->limits->warp;
+        open_brace(w, "else if (threadIdx.x < %d)", t->copiers + others);
         open_thread(w, t->copiers);
         put_tensor_role(w, t, true);
     } else {
@@ -101,10 +105,10 @@ static void put_role(struct emitter *w, const struct tile_program *t, enum role 
 
 static void end_role(struct emitter *w, const struct tile_program *t, enum role role) {
     close_brace(w);
-    if (role == MULTIPLIES || tile_made(t)) return;
+    if (role == MULTIPLIES || (role == COPIES && tile_made(t))) return;
     line(w, "__syncwarp();");
     close_brace(w);
-    if (role == ISSUES || !t->product->tensor) close_brace(w);
+    if (!t->product->tensor || (role == ISSUES && !tile_made(t))) close_brace(w);
 }
 
 /* The steps whose terms may count for the tile, which all blocks of a cluster have. */
@@ -423,7 +427,7 @@ static void declare_sums(struct emitter *w, const struct tile_program *t) {
     if (!t->ahead && !t->product->tensor) line(w, "(void)before;");
     if (!t->product->promotes) return;
     line(w, "float total[%d];", sums);
-    if (t->product->pairs) line(w, "float crossed[%d];", sums);
+    if (t->product->pairs && !t->product->tensor) line(w, "float crossed[%d];", sums);
     if (f->levels) line(w, "float above[%d][%d];", sums, f->levels);
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = 0; i < %d; i++)", sums);
@@ -453,12 +457,18 @@ void put_add(struct emitter *w, const struct tile_program *t) {
 }
 
 static void put_cross(struct emitter *w, const struct tile_program *t, int steps) {
-    close_brace(w);
-    line(w, "k_wgmma_wait<0>();");
+    bool tensor = t->product->tensor;
+    if (tensor) {
+        open_tensor_cross(w, t, steps);
+    } else {
+        close_brace(w);
+        line(w, "k_wgmma_wait<0>();");
+    }
     line(w, "const float by = k_now(unscale * 0x1p-%df);", PAIR_SHIFT);
     line(w, "#pragma unroll");
-    line(w, "for (int i = 0; i < %d; i++) total[i] += crossed[i] * by;",
-         product_thread_sums(t->product));
+    line(w, "for (int i = 0; i < %d; i++) total[i] += %s[i] * by;", product_thread_sums(t->product),
+         tensor ? "sums" : "crossed");
+    if (tensor) close_brace(w);
 }
 
 static void put_loop(struct emitter *w, const char *first, const char *end) {
@@ -505,7 +515,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             line(w, "const int s = step;");
             break;
         case TILE_LOOP:
-            if (!copies && t->product->pairs)
+            if (!copies && t->product->pairs && !tensor)
                 put_loops_of_pairs(w);
             else
                 put_loop(w, "int step = 0", "steps");
@@ -546,10 +556,12 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
         case TILE_WAIT_READ:
         case TILE_RELEASE:
         case TILE_OFFER:
-        case TILE_READ: put_tensor_inst(w, t, x->op); break;
+        case TILE_WAIT_CROSSED:
+        case TILE_OFFER_CROSSED:
+        case TILE_READ: put_tensor_inst(w, t, x); break;
         case TILE_WAIT_FULL:
             if (tensor)
-                put_tensor_inst(w, t, x->op);
+                put_tensor_inst(w, t, x);
             else
                 line(w, "k_mbar_wait_block(full + s * 8, phase);");
             break;
@@ -657,7 +669,6 @@ static void put_barriers(struct emitter *w, const struct tile_program *t) {
     close_brace(w);
     if (tensor) put_tensor_barriers(w, t);
     line(w, w->y->cluster > 1 ? "k_cluster_sync();" : "__syncthreads();");
-    if (tensor) put_tensor_place(w, t);
 }
 
 void put_verdict_parameter(struct emitter *w, const struct tile_program *t, struct ws_launch *l) {
@@ -743,6 +754,7 @@ static void put_product(struct emitter *w, const struct tile_program *t) {
     line(w, "k_enter();");
     if (t->product->pairs) put_if_wide(w, t);
     put_unless_wide(w, t);
+    if (t->product->tensor) put_tensor_place(w, t);
     put_code(w, t);
     if (t->product->tensor)
         put_tensor_end(w, t);

@@ -58,7 +58,9 @@ void put_tensor_place(struct emitter *w, const struct tile_program *t);
 void put_tensor_end(struct emitter *w, const struct tile_program *t);
 void put_tensor_role(struct emitter *w, const struct tile_program *t, bool issues);
 void put_tensor_dot(struct emitter *w, const struct tile_program *t, bool fresh);
-void put_tensor_inst(struct emitter *w, const struct tile_program *t, enum tile_op op);
+void put_tensor_inst(struct emitter *w, const struct tile_program *t, const struct tile_inst *x);
+/* CROSS, where it is its turn: crossed sums are in the array `sums`. */
+void open_tensor_cross(struct emitter *w, const struct tile_program *t, int steps);
 
 /* cuda_mma.c: the ring whose stages are filled again, which is how these lie. In a step of a role:
  * does all of its depth count? `whole`, where steps differ. */
@@ -72,6 +74,7 @@ void put_take(struct emitter *w, const struct tile_program *t, const struct tile
 void put_make(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
 
 /* cuda_runs.c: the two of tiles that are made of runs of the depth. */
+void declare_runs(struct emitter *w, const struct tile_ring *r);
 void put_take_runs(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
 void put_make_runs(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
 

@@ -27,6 +27,11 @@ enum { WARPGROUP = 128, ROWS = 64, BARRIER = 8 };
 
 static const struct tile_ring *ring(const struct tile_program *t, int i) { return &t->ring[i]; }
 
+/* A product of pairs has one in bf16 beside it. */
+static const char *reading_name(const struct tile_program *t) {
+    return t->product->pairs ? "k_read_pairs" : "k_read_sums";
+}
+
 static bool of_integers(const struct tile_program *t) {
     return !dtype_is_float(t->product->a.dtype);
 }
@@ -55,7 +60,7 @@ void put_tensor_reading(struct emitter *w, const struct tile_program *t) {
     const struct product *p = t->product;
     int sums = product_thread_sums(p), octets = p->warp_columns / 8, n = 0, at[16];
     const char *type = sum_type(t);
-    line(w, "K_DEVICE void k_read_sums(%s (&d)[%d], unsigned at) {", type, sums);
+    line(w, "K_DEVICE void %s(%s (&d)[%d], unsigned at) {", reading_name(t), type, sums);
     line(w, "#ifdef WS_EMULATOR");
     for (int f = 0; f < p->warp_rows / 16; f++)
         for (int g = 0; g < octets; g += load_eights(octets - g), n++) {
@@ -90,25 +95,27 @@ void put_tensor_reading(struct emitter *w, const struct tile_program *t) {
 
 /* Behind the stages' barriers: those of the sums, and where these lie. */
 void put_tensor_barriers(struct emitter *w, const struct tile_program *t) {
+    bool crosses = product_crosses_in_tensor(t->product);
     int sets = t->product->sums_at_once, warps = t->product->group_threads / w->k->limits->warp;
-    line(w, "const k_shared offered = empty + %d, read = offered + %d, tensor_at = read + %d;",
-         tile_stages(t) * BARRIER, sets * BARRIER, sets * BARRIER);
+    line(w, "const k_shared offered = empty + %d, read = offered + %d;", tile_stages(t) * BARRIER,
+         (sets + crosses) * BARRIER);
+    line(w, "const k_shared tensor_at = read + %d;", (sets + crosses) * BARRIER);
     open_brace(w, "if (threadIdx.x == 0)");
     line(w, "unsigned long long *const of_sums = bars + %d;", 2 * tile_stages(t));
     line(w,
          "for (int i = 0; i < %d; i++) k_mbar_init(of_sums + i, 1), k_mbar_init(of_sums + %d + i, "
          "%d);",
-         sets, sets, warps);
+         sets + crosses, sets + crosses, warps);
     line(w, "k_fence_mbar_init();");
     close_brace(w);
+}
+
+/* Behind where a block may end without it. */
+void put_tensor_place(struct emitter *w, const struct tile_program *t) {
     line(w, "if (threadIdx.x / %d == 1) k_tensor_make<%d>(tensor_at);", w->k->limits->warp,
          t->product->tensor_columns);
     line(w, "k_tensor_fence_before();");
-}
-
-/* Behind the barrier that follows. */
-void put_tensor_place(struct emitter *w, const struct tile_program *t) {
-    (void)t;
+    line(w, "__syncthreads();");
     line(w, "k_tensor_fence_after();");
     line(w, "const unsigned tensor = k_load_shared(tensor_at);");
 }
@@ -148,6 +155,7 @@ void put_tensor_role(struct emitter *w, const struct tile_program *t, bool issue
     }
     line(w, "int set = 0;");
     line(w, "unsigned set_phase = 0;");
+    if (product_crosses_in_tensor(p)) line(w, "unsigned crossed_phase = 0;");
 }
 
 /* What an instruction is told: see k_tensor_make. */
@@ -174,16 +182,22 @@ static int instruction_kind(const struct tile_program *t) {
 
 static void put_products(struct emitter *w, const struct tile_program *t, int depth, bool fresh) {
     const struct product *p = t->product;
+    bool begun[2] = {false, false}; /* sums, crossed ones */
     for (int i = 0; i < p->n_passes; i++) {
+        bool crossed = p->pass[i].crossed;
+        int columns = ring(t, TILE_B)->rows;
+        const char *first = fresh ? "i" : "step | i";
+        if (crossed) first = arena_printf(w->arena, "step %% %d | i", CROSS_STEPS);
         line(w, "#pragma unroll");
         open_brace(w, "for (int i = 0; i < %d; i++)", depth / instruction_depth(&p->a));
-        line(w, "k_tensor_multiply<%d>(tensor + set * %d, %s, %s, 0x%x, %s);", instruction_kind(t),
-             ring(t, TILE_B)->rows, operand_of(w, ring(t, TILE_A), p->pass[i].a),
+        line(w, "k_tensor_multiply<%d>(tensor + %s, %s, %s, 0x%x, %s);", instruction_kind(t),
+             crossed ? arena_printf(w->arena, "%d", p->sums_at_once * columns)
+                     : arena_printf(w->arena, "set * %d", columns),
+             operand_of(w, ring(t, TILE_A), p->pass[i].a),
              operand_of(w, ring(t, TILE_B), p->pass[i].b), instruction_of(t),
-             i       ? "1"
-             : fresh ? "i"
-                     : "step | i");
+             begun[crossed] ? "1" : first);
         close_brace(w);
+        begun[crossed] = true;
     }
 }
 
@@ -218,21 +232,49 @@ static void put_read(struct emitter *w, const struct tile_program *t) {
     line(w, "k_tensor_fence_after();");
     bool none = t->product->bounded && !t->product->promotes; /* there may be no steps */
     if (none) line(w, "if (!steps) k_zero(sums);");
-    line(w, "%sk_read_sums(sums, of_warp + set * %d);", none ? "else " : "", ring(t, TILE_B)->rows);
+    line(w, "%s%s(sums, of_warp + set * %d);", none ? "else " : "", reading_name(t),
+         ring(t, TILE_B)->rows);
     line(w, "k_tensor_fence_before();");
     line(w, "__syncwarp();");
     line(w, "if (tid %% %d == 0) k_mbar_arrive(read + set * %d);", w->k->limits->warp, BARRIER);
     put_next_set(w, t);
 }
 
-void put_tensor_inst(struct emitter *w, const struct tile_program *t, enum tile_op op) {
+/* Those of crossed sums are behind the others: barriers, columns. */
+void open_tensor_cross(struct emitter *w, const struct tile_program *t, int steps) {
+    int sets = t->product->sums_at_once;
+    open_brace(w, "if (step %% %d == %d || step + 1 == steps)", steps, steps - 1);
+    line(w, "k_mbar_wait_block(offered + %d, crossed_phase);", sets * BARRIER);
+    line(w, "k_tensor_fence_after();");
+    line(w, "%s(sums, of_warp + %d);", reading_name(t), sets * ring(t, TILE_B)->rows);
+    line(w, "k_tensor_fence_before();");
+    line(w, "__syncwarp();");
+    line(w, "if (tid %% %d == 0) k_mbar_arrive(read + %d);", w->k->limits->warp, sets * BARRIER);
+    line(w, "crossed_phase ^= 1;");
+}
+
+static void put_wait_crossed(struct emitter *w, const struct tile_program *t, int steps) {
+    open_brace(w, "if (step %% %d == 0)", steps);
+    line(w, "k_mbar_wait_block(read + %d, crossed_phase ^ 1);", t->product->sums_at_once * BARRIER);
+    line(w, "k_tensor_fence_after();");
+    line(w, "crossed_phase ^= 1;");
+    close_brace(w);
+}
+
+void put_tensor_inst(struct emitter *w, const struct tile_program *t, const struct tile_inst *x) {
     int blocks = w->y->cluster;
+    enum tile_op op = x->op;
     if (op == TILE_WAIT_READ || op == TILE_WAIT_FULL) {
         if (op == TILE_WAIT_READ)
             line(w, "k_mbar_wait_block(read + set * %d, set_phase ^ 1);", BARRIER);
         else
             line(w, "k_mbar_wait_block(full + s * %d, phase);", BARRIER);
         line(w, "k_tensor_fence_after();");
+    } else if (op == TILE_WAIT_CROSSED) {
+        put_wait_crossed(w, t, x->n);
+    } else if (op == TILE_OFFER_CROSSED) {
+        line(w, "if (step %% %d == %d || step + 1 == steps) k_tensor_commit(offered + %d);", x->n,
+             x->n - 1, t->product->sums_at_once * BARRIER);
     } else if (op == TILE_RELEASE && blocks > 1) {
         line(w, "k_tensor_commit_to(empty + s * %d, %d);", BARRIER, (1 << blocks) - 1);
     } else if (op == TILE_RELEASE) {

@@ -8,16 +8,44 @@ enum {
     LEAST_STEPS = 16, /* of a lane */
 };
 
+static int64_t lanes_for(int64_t outputs, int64_t steps) {
+    int64_t n = 1;
+    while (outputs * n < ENOUGH && n * 2 * LEAST_STEPS <= steps) n *= 2;
+    return n;
+}
+
+/* Of the longest axis; where that gives too few, as of a batch's statistics by channel, of the steps
+ * of all. */
 struct lanes plain_lanes_of(const struct plain_emitter *w, int64_t outputs) {
+    const struct nest *n = w->n;
     struct lanes s = {.n = 1};
-    if (w->n->scan || !w->n->n_reduce) return s;
-    for (int k = 0; k < w->n->n_reduce; k++)
-        if (!s.shared || plain_bound(w, w->n->reduce[k]) > plain_bound(w, s.shared))
-            s.shared = w->n->reduce[k];
-    int64_t longest = plain_bound(w, s.shared);
-    while (outputs * s.n < ENOUGH && s.n * 2 * LEAST_STEPS <= longest) s.n *= 2;
+    if (n->scan || !n->n_reduce) return s;
+    for (int k = 0; k < n->n_reduce; k++)
+        if (!s.shared || plain_bound(w, n->reduce[k]) > plain_bound(w, s.shared))
+            s.shared = n->reduce[k];
+    int64_t all = plain_points(w, n->reduce, n->n_reduce);
+    s.n = lanes_for(outputs, plain_bound(w, s.shared));
+    s.all = lanes_for(outputs, all) > s.n && all < INT32_MAX / 2;
+    if (s.all) s.n = lanes_for(outputs, all), s.shared = n->reduce[n->n_reduce - 1];
     s.first = plain_lies_along(w, s.shared) && s.n >= 32;
     return s;
+}
+
+/* Each so-manieth step of all that the reduction has. */
+static void open_steps(struct plain_emitter *w, const struct lanes *s) {
+    const struct nest *n = w->n;
+    int64_t all = plain_points(w, n->reduce, n->n_reduce);
+    plain_put(w, "for (place step = lane; step < %s; step += %s) {", plain_size(w, all),
+              plain_size(w, s->n));
+    plain_put(w, "place rest = step; (void)rest;");
+    for (int k = n->n_reduce; k-- > 0;) {
+        const char *r = plain_index(w, n->reduce[k]);
+        const char *size = plain_size(w, plain_bound(w, n->reduce[k]));
+        if (k)
+            plain_put(w, "const place %s = rest %% %s; rest /= %s;", r, size, size);
+        else
+            plain_put(w, "const place %s = rest;", r);
+    }
 }
 
 /* Over each of the range's outputs so many times, neighbours in a row: t is the number of both. */
@@ -205,10 +233,13 @@ static void put_single(struct plain_emitter *w, const struct lanes *s, int64_t o
         plain_put_store(w, arena_printf(w->arena, "v%u", w->n->insts.n - 1));
     } else {
         plain_put_accumulator(w);
-        plain_open(w, w->n->n_reduce, s->shared, "lane", s->n);
+        if (s->all)
+            open_steps(w, s);
+        else
+            plain_open(w, w->n->n_reduce, s->shared, "lane", s->n);
         plain_put_insts(w);
         plain_put_step(w, "a", "at");
-        plain_close(w, w->n->n_reduce);
+        plain_close(w, s->all ? 1 : w->n->n_reduce);
         if (s->n > 1)
             put_part(w, "part", s->n, outputs);
         else

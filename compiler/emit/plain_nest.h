@@ -56,7 +56,8 @@ void plain_put_scan(struct plain_emitter *w);
 
 /* plain_cuda.c: lanes share a reduction. */
 struct lanes {
-    ex shared; /* the axis that is dealt out */
+    ex shared; /* the axis that is dealt out; the last one, ... */
+    bool all;  /* ... if that are the steps of all axes */
     int64_t n;
     bool first; /* neighbours are lanes, not outputs */
 };

@@ -136,6 +136,14 @@ template <int N> K_DEVICE float k_get(const k_pack<k_f8e4m3, N> &p, int i) {
 template <int N> K_DEVICE float k_get(const k_pack<k_f8e5m2, N> &p, int i) {
     return k_f8e5m2_float(p.w[i / 4] >> (8 * (i & 3)) & 255);
 }
+/* A byte as a float, of whose bits it is made: 2^23 and the byte, less 2^23. Conversions are slower. */
+template <int N> K_DEVICE float k_get_float(const k_pack<k_u8, N> &p, int i) {
+    return k_as_float(0x4b000000u | (p.w[i / 4] >> (8 * (i & 3)) & 255)) - 0x1p23f;
+}
+template <int N> K_DEVICE float k_get_float(const k_pack<k_i8, N> &p, int i) {
+    const unsigned w = p.w[i / 4] ^ 0x80808080u; /* 128 more, which is no less than 0 */
+    return k_as_float(0x4b000000u | (w >> (8 * (i & 3)) & 255)) - (0x1p23f + 128);
+}
 template <int N> K_DEVICE bool k_get(const k_pack<k_bool, N> &p, int i) { return (p.w[i / 4] >> (8 * (i & 3)) & 255) != 0; }
 
 /* Element i, as it lies in memory. */

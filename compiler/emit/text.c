@@ -207,7 +207,10 @@ static const char *cut_off(struct emitter *w, enum dtype t, const char *a) {
 static const char *cast_text(struct emitter *w, const struct value_node *x) {
     enum dtype from = value_math(w, x->args[0]), to = dtype_opmath(x->dtype);
     const char *a = ref(w, x->args[0]);
-    if (x->rounds) return arena_printf(w->arena, "k_round_%s(%s)", dtype_name(x->dtype), a);
+    enum dtype stored = w->k->values.at[x->args[0]].dtype; /* as a cast or a load leaves it */
+    bool exact = dtype_holds(x->dtype, stored) && stored != x->dtype && dtype_bytes(stored) == 1;
+    if (x->rounds && !exact)
+        return arena_printf(w->arena, "k_round_%s(%s)", dtype_name(x->dtype), a);
     if (dtype_is_narrow(x->dtype) && !dtype_holds(x->dtype, w->k->values.at[x->args[0]].dtype))
         return cut_off(w, x->dtype,
                        dtype_is_float(from) ? arena_printf(w->arena, "k_int(%s)", a) : a);

@@ -23,7 +23,8 @@ struct judging {
     struct sampler *s;
     const struct sample_source *reference;
     const struct sample_options *o;
-    int64_t left; /* of the budget in all */
+    int64_t left;    /* of the budget in all */
+    int64_t refused; /* spent on elements that were too much */
     struct sample_verdict *v;
     struct diag *d;
 };
@@ -32,9 +33,13 @@ struct judging {
  * not even one. The first says what each costs; they may share something. */
 static int64_t sample_some(struct judging *j, uint32_t o, const int64_t *at, int64_t n, double *v,
                            int64_t *w, enum sampled *how) {
+    enum { SHARE = 4, LEAST = 1 << 10 }; /* of a deep network, all outputs may be too much */
     int64_t spent, limit = j->o->per_output < j->left ? j->o->per_output : j->left;
-    *how = sample_elements(j->s, o, at, 1, limit / 2, v, w, &spent, j->d);
+    int64_t one = limit / 2, spare = j->o->in_all / SHARE - j->refused;
+    if (one > spare) one = spare > LEAST ? spare : one < LEAST ? one : LEAST;
+    *how = sample_elements(j->s, o, at, 1, one, v, w, &spent, j->d);
     j->left -= spent;
+    if (*how == SAMPLE_REFUSED) j->refused += spent;
     if (*how != SAMPLED || n == 1) return *how == SAMPLED;
     int64_t most = limit / (spent ? spent : 1);
     for (n = n < most ? n : most; n > 1; n /= 2) {
@@ -146,7 +151,12 @@ bool sample_check(struct graph *g, const struct sample_source *inputs,
     both->seed = g->seed;
     both->stopped = g->stopped;
     *v = (struct sample_verdict){0};
-    struct judging j = {sampler_new(both, inputs, d), reference, o, o->in_all, v, d};
+    struct judging j = {.s = sampler_new(both, inputs, d),
+                        .reference = reference,
+                        .o = o,
+                        .left = o->in_all,
+                        .v = v,
+                        .d = d};
     for (uint32_t i = 0; j.s && i < g->outputs.n && d->status == WS_OK; i++)
         if (graph_first_output(g, i) == i) judge_output(&j, both, i, g->outputs.n + i);
     return d->status == WS_OK;

@@ -529,6 +529,7 @@ static bool load_inputs(struct walk *k, node_id id, struct need *e) {
 
 static void make_created(struct walk *k, node_id id, struct need *e) {
     struct job j = whole_job(k->s, id);
+#pragma omp parallel for schedule(static) if (e->n > 1 << 12)
     for (uint32_t c = 0; c < e->n; c++)
         eval_created(&j, e->element[c], 1, e->v ? e->v + c : NULL, e->w ? e->w + c : NULL);
 }

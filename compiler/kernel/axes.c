@@ -533,4 +533,5 @@ void choose_axes(struct builder *w) {
     if (!nr && nx) r[nr++] = x[--nx]; /* pointwise: the innermost axis is the columns */
     flatten(k, AXIS_X, "x", x, nx);
     flatten(k, AXIS_R, "r", r, nr);
+    k->run = ex_index(k->ex, "run", k->bound[AXIS_R]);
 }

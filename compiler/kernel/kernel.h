@@ -182,8 +182,8 @@ struct kernel {
     uint32_t group;       /* of the schedule */
     ex axis[AXIS_COUNT];  /* the flat index symbols; EX_NONE where the kind has none */
     ex bound[AXIS_COUNT]; /* their sizes */
-    ex run; /* MATMUL: which run of RUN of the depth; EX_NONE: it is not made of these */
-    struct axis_digits { /* and those of the axes that an index is made of, outermost first */
+    ex run;               /* which of runs along r; EX_NONE: it is not made of these */
+    struct axis_digits {  /* and those of the axes that an index is made of, outermost first */
         int n;
         ex size[GROUP_MAX_AXES];
     } digits[AXIS_COUNT];
@@ -607,8 +607,8 @@ struct making {
     bool unrolled; /* which of the depth is a number in each step's text */
 };
 struct making operand_making(const struct kernel *k, const struct operand *o, int rows, int depth);
-/* What a run of RUN of the depth reads: `width` elements beside each other from `first` on, of which
- * element i is at[i]; -1: none, for its guard does not hold. */
+/* What a run of n along r, RUN at most, reads: `width` elements beside each other from `first` on,
+ * of which element i is at[i]; -1: none, for its guard does not hold. */
 enum { RUN = 16 };
 struct run {
     ex first;
@@ -616,9 +616,9 @@ struct run {
     int at[RUN];
 };
 /* False: it reads no such vector, or nobody knows which. Needs k->run. */
-bool operand_run(const struct kernel *k, const struct value_node *load, struct run *out);
-/* e at number i of run k->run. */
-ex operand_in_run(const struct kernel *k, ex e, int i);
+bool operand_run(const struct kernel *k, const struct value_node *load, int n, struct run *out);
+/* e at number i of run k->run, of n. */
+ex operand_in_run(const struct kernel *k, ex e, int n, int i);
 /* Why warps cannot make such tiles; NULL: they can. */
 const char *operand_unmakeable(const struct kernel *k, const struct operand *o, int rows, int depth,
                                struct arena *a);
@@ -642,6 +642,8 @@ const char *chained_layout(const struct kernel *k, const struct config *c, struc
 bool matrix_wide_config(const struct kernel *k, const struct config *c, struct config *wide,
                         struct arena *a);
 enum { TENSOR_COLUMNS = 512 }; /* of a multiprocessor's tensor memory */
+/* Have crossed sums a set of their own there? */
+bool product_crosses_in_tensor(const struct product *p);
 /* Bytes of the barriers of a block's stages, and of its sums in tensor memory. */
 int product_barrier_bytes(const struct product *p, int stages);
 int product_groups(const struct product *p); /* warpgroups that multiply, or read sums */

@@ -256,6 +256,7 @@ static int makers_registers(const struct product *p, bool multiplies) {
 /* A multiprocessor has 512 for each thread of a warpgroup. */
 int product_registers(const struct product *p, bool multiplies) {
     if (p->resident > 1) return multiplies ? p->multiplier_registers : p->copier_registers;
+    if (p->makers && p->tensor) return 0;
     if (p->makers) return makers_registers(p, multiplies);
     if (p->tensor && p->group_threads > GROUP_THREADS) return multiplies ? 232 : 40;
     if (p->warpgroups == 1) return 0;
@@ -268,7 +269,6 @@ static const char *check_makers(const struct kernel *k, const struct config *c,
     enum { MOST = 2, WIDEST = 192 };
     if (p->makers > MOST) return arena_printf(a, "make=%d; %d is the limit", p->makers, MOST);
     if (p->by_warp) return "make is a knob of mma=1";
-    if (p->tensor) return "make is no knob of tcgen05";
     if (product_is_of_bytes(k)) return "tiles of bytes are not made";
     if (p->resident > 1) return "blocks that make tiles have a multiprocessor each";
     if (p->pairs)
@@ -284,7 +284,9 @@ static const char *check_makers(const struct kernel *k, const struct config *c,
 }
 
 /* Arrays of sums that a thread has: those under way, crossed ones, totals. */
-static int product_arrays(const struct product *p) { return p->pairs ? 3 : p->promotes ? 2 : 1; }
+static int product_arrays(const struct product *p) {
+    return p->pairs && !p->tensor ? 3 : p->promotes ? 2 : 1;
+}
 
 /* Of a product of f32 in pairs: both factors are made of them, and the depth is one of which they
  * are known to be exact enough (see above). What is out of their range is multiplied in bf16. */
@@ -293,7 +295,6 @@ static const char *check_pairs(const struct kernel *k, const struct config *c,
     enum { LEAST_DEPTH = 512 };
     struct config wide;
     if (c->knob[KNOB_mma] != BY_WARPGROUP) return "pairs=1 needs mma=1";
-    if (p->tensor) return "pairs=1 is no knob of tcgen05";
     /* ptxas: "serialized due to insufficient register resources for the wgmma pipeline" */
     if (c->knob[KNOB_m] > 2 * GROUP_ROWS)
         return "pairs=1 needs an m of 64 or 128: three warpgroups have too few registers for it";
@@ -312,16 +313,19 @@ static const char *check_pairs(const struct kernel *k, const struct config *c,
     return NULL;
 }
 
+bool product_crosses_in_tensor(const struct product *p) { return p->tensor && p->pairs; }
+
 int product_barrier_bytes(const struct product *p, int stages) {
     enum { BARRIER = 8, PLACE = 16 }; /* PLACE: of the sums, with what aligns what follows */
     if (p->by_warp) return 0;
-    return 2 * BARRIER * (stages + p->sums_at_once) + (p->tensor ? PLACE : 0);
+    int sets = p->sums_at_once + product_crosses_in_tensor(p);
+    return 2 * BARRIER * (stages + sets) + (p->tensor ? PLACE : 0);
 }
 
 /* Of tcgen05: rows and columns of an instruction (of M 64 an N of eights, of M 128 one of sixteens;
  * kind::i8 has eight or sixteens: CUTLASS, include/cute/arch/mma_sm100_umma.hpp), columns of tensor
  * memory, of which a block asks for a power of two. Two sets of sums, where there is room, so that
- * one is read while the next is being made. */
+ * one is read while the next is being made; crossed ones have a set of their own behind these. */
 static const char *check_tensor(const struct kernel *k, const struct config *c, struct product *p,
                                 struct arena *a) {
     enum { LEAST_COLUMNS = 32, LARGE = 128 };
@@ -333,10 +337,13 @@ static const char *check_tensor(const struct kernel *k, const struct config *c, 
     p->group_threads = m * 2;
     p->warp_rows = m / 4;
     p->warp_columns = n / (m / GROUP_ROWS);
-    int most = TENSOR_COLUMNS / p->resident;
-    p->sums_at_once = 2 * n <= most ? 2 : 1;
+    int most = TENSOR_COLUMNS / p->resident, others = product_crosses_in_tensor(p);
+    if (p->pairs && p->promote_pairs != c->knob[KNOB_k])
+        return arena_printf(a, "pairs=1 of tcgen05 needs a depth of %d, or k=%d", PAIRS_DEEP,
+                            PAIRED_DEPTH);
+    p->sums_at_once = (2 + others) * n <= most ? 2 : 1;
     p->tensor_columns = LEAST_COLUMNS;
-    while (p->tensor_columns < n * p->sums_at_once) p->tensor_columns *= 2;
+    while (p->tensor_columns < n * (p->sums_at_once + others)) p->tensor_columns *= 2;
     if (p->tensor_columns > most)
         return arena_printf(a, "%d columns of tensor memory; %d is the limit", p->tensor_columns,
                             most);
@@ -363,6 +370,7 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     const char *bad = p->tensor ? check_tensor(k, c, p, a) : NULL;
     if (bad) return bad;
     y->threads = p->warpgroups * p->group_threads + (p->makers ? p->makers : 1) * GROUP_THREADS;
+    if (p->tensor && p->makers) y->threads += GROUP_THREADS; /* one of which issues */
     if ((int64_t)p->resident * y->threads > k->limits->max_threads_unit)
         return arena_printf(a, "fit=%d blocks of %d threads", p->resident, y->threads);
     if (p->resident > 1) share_registers(k, p, y->threads);
@@ -375,7 +383,7 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
                             128 / dtype_bytes(p->a.dtype));
     int sums = product_thread_sums(p) * product_arrays(p), most = product_registers(p, true);
     int others = 40 + left_registers(p);
-    if (!most) most = 232;
+    if (!most) most = p->tensor && p->makers ? product_launch_registers(k, p, y->threads) : 232;
     if (sums + others > most)
         return arena_printf(a, "%d sums a thread; %d is the limit", sums, most - others);
     y->smem = product_barrier_bytes(p, MOST_STAGES) + 1024;

@@ -639,32 +639,32 @@ static bool is_linear_in_depth(const struct kernel *k, value_id v) {
     return x->kind == INST_LOAD && index_stride(k, x->index, AXIS_R) >= 0;
 }
 
-ex operand_in_run(const struct kernel *k, ex e, int i) {
+ex operand_in_run(const struct kernel *k, ex e, int n, int i) {
     struct exprs *p = k->ex;
-    ex from = k->axis[AXIS_R], to = ex_add(p, ex_mul(p, k->run, ex_const(p, RUN)), ex_const(p, i));
+    ex from = k->axis[AXIS_R], to = ex_add(p, ex_mul(p, k->run, ex_const(p, n)), ex_const(p, i));
     return ex_subst(p, e, &from, &to, 1);
 }
 
 /* Does the load's guard hold at element i of a run, as far as that depends on the depth? -1: who
  * knows. */
-static int guard_in_run(const struct kernel *k, const struct value_node *x, int i) {
+static int guard_in_run(const struct kernel *k, const struct value_node *x, int n, int i) {
     const struct value_node *g = x->guarded ? &k->values.at[x->args[0]] : NULL;
     int64_t holds;
     if (!g || !(g->mask & MASK_R)) return true;
-    if (g->kind != INST_INDEX || !ex_is_const(k->ex, operand_in_run(k, g->index, i), &holds))
+    if (g->kind != INST_INDEX || !ex_is_const(k->ex, operand_in_run(k, g->index, n, i), &holds))
         return -1;
     return holds != 0;
 }
 
-bool operand_run(const struct kernel *k, const struct value_node *x, struct run *out) {
+bool operand_run(const struct kernel *k, const struct value_node *x, int n, struct run *out) {
     int64_t least = 0, most = 0, at[RUN];
     ex base = EX_NONE;
     if (!k->run) return false;
     for (int a = x->guarded; a < x->n_args; a++)
         if (k->values.at[x->args[a]].mask & MASK_R) return false;
-    for (int i = 0; i < RUN; i++) {
-        int holds = guard_in_run(k, x, i);
-        ex index = operand_in_run(k, x->index, i);
+    for (int i = 0; i < n; i++) {
+        int holds = guard_in_run(k, x, n, i);
+        ex index = operand_in_run(k, x->index, n, i);
         if (holds < 0) return false;
         out->at[i] = holds - 1;
         if (!holds) continue;
@@ -673,10 +673,10 @@ bool operand_run(const struct kernel *k, const struct value_node *x, struct run 
         if (at[i] < least) least = at[i];
         if (at[i] > most) most = at[i];
     }
-    if (base == EX_NONE || most - least >= RUN) return false;
+    if (base == EX_NONE || most - least >= n) return false;
     out->width = (int)(most - least) + 1;
     out->first = ex_add(k->ex, base, ex_const(k->ex, least));
-    for (int i = 0; i < RUN; i++)
+    for (int i = 0; i < n; i++)
         if (!out->at[i]) out->at[i] = (int)(at[i] - least);
     return !(out->width & (out->width - 1)) && ex_divides(k->ex, out->width, out->first);
 }
@@ -691,7 +691,7 @@ static bool is_made_of_runs(const struct kernel *k, const struct operand *o, int
     for (value_id v = 0; v <= o->factor; v++) {
         const struct value_node *x = &k->values.at[v];
         if (!needed[v] || x->kind != INST_LOAD || !(x->mask & MASK_R)) continue;
-        if (!operand_run(k, x, &run)) return false;
+        if (!operand_run(k, x, RUN, &run)) return false;
         int64_t step = load_first_step(k, x, o->axis);
         apart |= step < 0 || step > MOST_APART;
     }

@@ -442,7 +442,8 @@ static void propose_mma(struct space *s) {
             for (int make = 1; make <= 2 && cluster == 1; make++) {
                 struct config made = c;
                 made.knob[KNOB_make] = make;
-                made.knob[KNOB_warps] = (tiles[i][0] / 64 + make) * 128 / s->k->limits->warp;
+                int groups = tiles[i][0] / 64 + make + s->k->limits->tensor_memory;
+                made.knob[KNOB_warps] = groups * 128 / s->k->limits->warp;
                 propose_tile(s, made, MOST_STAGES);
             }
             c.knob[KNOB_pairs] = 1;

@@ -2,9 +2,13 @@
  *
  *   device_open(NULL)      cuda:0 if the driver shows a GPU, else the CPU; `why` says why
  *   device_open("cuda:1")  that GPU or an error, never another device */
+#define _GNU_SOURCE /* dl_iterate_phdr */
 #include <errno.h>
+#include <fcntl.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/vtable.h"
 
@@ -29,13 +33,25 @@ enum ws_status toolchain_open_isolated(enum device_kind kind, const char *arch,
     return d->status;
 }
 
+/* Its files are read whole, in the background: compilers touch them page after page, in as many
+ * processes as there are cores, and on a fresh machine waited 4 s for that, for 0.8 s later. */
+static int read_ahead(struct dl_phdr_info *info, size_t size, void *ctx) {
+    (void)size, (void)ctx;
+    int file = info->dlpi_name && strstr(info->dlpi_name, "libnvrtc")
+                   ? open(info->dlpi_name, O_RDONLY | O_CLOEXEC)
+                   : -1;
+    if (file >= 0) posix_fadvise(file, 0, 0, POSIX_FADV_WILLNEED), close(file);
+    return 0;
+}
+
 /* What it needs of the disk is the same for all architectures. */
 static void *open_once(void *arg) {
     const struct toolchain_warming *w = arg;
     struct arena *a = arena_new();
     struct diag d = diag_new(a);
     struct toolchain *t;
-    toolchain_open(DEVICE_CUDA, "sm_90", &w->env, a, &d, &t);
+    if (toolchain_open(DEVICE_CUDA, "sm_90", &w->env, a, &d, &t) == WS_OK)
+        dl_iterate_phdr(read_ahead, NULL);
     arena_free(a);
     return NULL;
 }

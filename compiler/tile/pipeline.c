@@ -111,16 +111,18 @@ static void put_multipliers(struct tile_program *t, const struct tile_inst *code
 
 /* A region is the step's where sums are read in each, else the tile's. */
 static void put_issuers(struct tile_program *t, const struct tile_inst *code, uint32_t n) {
-    bool in_loop = false;
+    bool in_loop = false, pairs = t->product->pairs;
     put(t, TILE_ROLE, 0, t->issuers);
     for (uint32_t i = 0; i < n; i++) {
         const struct tile_inst *x = &code[i];
         if (!is_region(x->op) && x->op != TILE_FILL && x->op != TILE_DOT) continue;
         if (x->op == TILE_FILL) put(t, TILE_WAIT_READ, 0, 0);
+        if (x->op == TILE_DOT && pairs) put(t, TILE_WAIT_CROSSED, 0, CROSS_STEPS);
         if (x->op == TILE_DOT) put(t, TILE_WAIT_FULL, 0, 0);
         if (x->op == TILE_END && in_loop) put(t, TILE_NEXT, 0, 0);
         vec_push(t->arena, &t->code, *x);
         if (x->op == TILE_DOT) put(t, TILE_RELEASE, 0, 0);
+        if (x->op == TILE_DOT && pairs) put(t, TILE_OFFER_CROSSED, 0, CROSS_STEPS);
         if (t->product->promotes ? x->op == TILE_DOT : x->op == TILE_END && in_loop)
             put(t, TILE_OFFER, 0, 0);
         in_loop = x->op == TILE_LOOP || (in_loop && x->op != TILE_END);
@@ -183,8 +185,8 @@ void tile_pipeline(struct tile_program *t) {
     }
     t->copiers = WARPGROUP * (t->product->makers ? t->product->makers : 1);
     if (t->product->tensor) { /* a warp copies; one of the others of its warpgroup issues */
-        t->copiers = t->block->kernel->limits->warp;
-        t->issuers = WARPGROUP - t->copiers;
+        if (!t->product->makers) t->copiers = t->block->kernel->limits->warp;
+        t->issuers = t->product->makers ? WARPGROUP : WARPGROUP - t->copiers;
         put_copiers(t, code, n);
         put_issuers(t, code, n);
         put_readers(t, code, n);

@@ -104,7 +104,7 @@ struct tile_words tile_op_words(enum tile_op op) {
     w.counts = op == TILE_ROLE || op == TILE_TURN || op == TILE_DRAIN || op == TILE_ARRIVE ||
                op == TILE_FOLD || op == TILE_CROSS || op == TILE_MEET || op == TILE_AHEAD ||
                op == TILE_LANDED || op == TILE_REDUCE || op == TILE_LEAVE_PARTIALS ||
-               op == TILE_MEET_PARTIALS;
+               op == TILE_MEET_PARTIALS || op == TILE_WAIT_CROSSED || op == TILE_OFFER_CROSSED;
     return w;
 }
 
@@ -127,8 +127,9 @@ void tile_print_head(struct buf *b, const struct tile_program *t) {
     for (int i = 0; i < RINGS; i++) put_operand(b, &t->ring[i]);
     for (int i = 0; i < RINGS; i++) put_ring(b, &t->ring[i]);
     if (x->tensor)
-        buf_printf(b, "sums = %d of [%d m, %d n] in %d columns of tensor memory\n", x->sums_at_once,
-                   t->ring[TILE_A].rows, t->ring[TILE_B].rows, x->tensor_columns);
+        buf_printf(b, "sums = %d of [%d m, %d n]%s in %d columns of tensor memory\n",
+                   x->sums_at_once, t->ring[TILE_A].rows, t->ring[TILE_B].rows,
+                   product_crosses_in_tensor(x) ? ", and crossed ones," : "", x->tensor_columns);
     if (x->n_passes > 1) {
         buf_puts(b, "passes");
         for (int i = 0; i < x->n_passes; i++) buf_printf(b, " a%d b%d", x->pass[i].a, x->pass[i].b);

@@ -26,7 +26,7 @@ struct product_at {
 };
 
 /* What the unit of a block does of what its one thread has issued, in that order (tensor). */
-enum deed { MULTIPLIES, RELEASES, OFFERS };
+enum deed { MULTIPLIES, RELEASES, OFFERS, OFFERS_CROSSED };
 struct issued {
     enum deed deed;
     int at; /* set of sums, or, RELEASES, the stage */
@@ -49,7 +49,8 @@ struct agent {
     int left;        /* phase whose partials it left last */
     bool issues;     /* tensor: it has products made; or reads what they come to: */
     int set;         /* of sums, which is at hand */
-    unsigned parity; /* of its phase */
+    unsigned parity; /* of its phase; and of the crossed sums' */
+    unsigned crossed_parity;
     VEC(struct product_at) under_way;
 };
 
@@ -86,6 +87,8 @@ struct machine {
     struct barrier full[4][MOST_STAGES], empty[4][MOST_STAGES];
     float *set[4][2]; /* tensor: [rank][set of sums], and whether they are there, and are read */
     struct barrier offered[4][2], read[4][2];
+    float *crossed[4]; /* the same of crossed sums */
+    struct barrier crossed_offered[4], crossed_read[4];
     VEC(struct issued) issued[4];
     VEC(struct copy) copies;
     VEC(struct agent) agents;
@@ -119,6 +122,10 @@ static float *tile_of(struct machine *x, int rank, int i, int stage, int plane) 
 /* Of the stage at hand; of what stays, of the step. */
 static int place_in_ring(const struct tile_ring *r, int stage, int64_t step) {
     return r->operand->stays ? (int)step : stage;
+}
+
+static bool has_passed(const struct barrier *b, unsigned parity) {
+    return (b->phase & 1) != parity;
 }
 
 /* ---- copies ---------------------------------------------------------------------------------- */
@@ -330,12 +337,26 @@ static void drain(struct machine *x, struct agent *g, int most) {
     g->under_way.n -= n;
 }
 
-static void cross(struct machine *x, struct agent *g, int steps) {
-    if (g->step % steps != steps - 1 && g->step + 1 != g->steps) return;
+/* Is the step the last one of so many, or of all? */
+static bool ends_steps(const struct agent *g, int steps) {
+    return g->step % steps == steps - 1 || g->step + 1 == g->steps;
+}
+
+/* False: the crossed sums are not there yet. */
+static bool cross(struct machine *x, struct agent *g, int steps) {
+    size_t n = (size_t)(group_rows(x) * ring(x, TILE_B)->rows);
+    struct barrier *b = &x->crossed_read[g->rank];
+    if (!ends_steps(g, steps)) return true;
+    if (x->t->issuers) {
+        if (!has_passed(&x->crossed_offered[g->rank], g->crossed_parity)) return false;
+        memcpy(g->crossed, x->crossed[g->rank] + (size_t)g->group * n, n * sizeof(float));
+        if (++b->arrivals == x->readers) b->arrivals = 0, b->phase++;
+        g->crossed_parity ^= 1;
+    }
     drain(x, g, 0);
-    for (int i = 0; i < group_rows(x) * ring(x, TILE_B)->rows; i++)
-        g->total[i] += ldexpf(g->crossed[i], -PAIR_SHIFT);
+    for (size_t i = 0; i < n; i++) g->total[i] += ldexpf(g->crossed[i], -PAIR_SHIFT);
     g->crosses = true;
+    return true;
 }
 
 /* The oldest thing that the block's thread has issued, but for products what they are followed by:
@@ -345,11 +366,11 @@ static bool finish_one(struct machine *x, int rank) {
     struct agent unit = {.rank = rank, .issues = true};
     for (bool more = x->issued[rank].n > 0; more && n < x->issued[rank].n; n++) {
         struct issued *y = &x->issued[rank].at[n];
-        struct barrier *b = y->deed == RELEASES ? NULL : &x->offered[rank][y->at];
-        unit.sums = x->set[rank][y->deed == RELEASES ? 0 : y->at];
         more = y->deed == MULTIPLIES;
-        if (y->deed == MULTIPLIES) multiply(x, &unit, &y->product);
-        if (y->deed == OFFERS) b->phase++;
+        unit.crossed = x->crossed[rank];
+        if (more) unit.sums = x->set[rank][y->at], multiply(x, &unit, &y->product);
+        if (y->deed == OFFERS) x->offered[rank][y->at].phase++;
+        if (y->deed == OFFERS_CROSSED) x->crossed_offered[rank].phase++;
         for (int to = 0; to < x->blocks && y->deed == RELEASES; to++) {
             struct barrier *empty = &x->empty[to][y->at];
             if (++empty->arrivals == x->blocks) empty->arrivals = 0, empty->phase++;
@@ -363,7 +384,7 @@ static bool finish_one(struct machine *x, int rank) {
 
 static void issue(struct machine *x, const struct agent *g, enum deed deed, int at) {
     struct issued y = {.deed = deed, .at = at};
-    if (deed == MULTIPLIES) y.product = product_of(x, g, g->fresh, false);
+    if (deed == MULTIPLIES) y.product = product_of(x, g, g->fresh, g->step % CROSS_STEPS == 0);
     vec_push(x->arena, &x->issued[g->rank], y);
     while (!x->late && deed != MULTIPLIES && finish_one(x, g->rank)) {}
 }
@@ -520,10 +541,6 @@ static void store(struct machine *x, const struct agent *g, int phase) {
         }
 }
 
-static bool has_passed(const struct barrier *b, unsigned parity) {
-    return (b->phase & 1) != parity;
-}
-
 static uint32_t matching_end(const struct tile_program *t, uint32_t at) {
     int depth = 0;
     for (uint32_t i = at;; i++) {
@@ -617,6 +634,14 @@ static bool go_on(struct machine *x, struct agent *g) {
         issue(x, g, OFFERS, g->set);
         next_set(x, g);
         break;
+    case TILE_WAIT_CROSSED:
+        if (g->step % c->n) break;
+        if (!has_passed(&x->crossed_read[g->rank], g->crossed_parity ^ 1)) return false;
+        g->crossed_parity ^= 1;
+        break;
+    case TILE_OFFER_CROSSED:
+        if (ends_steps(g, c->n)) issue(x, g, OFFERS_CROSSED, 0);
+        break;
     case TILE_READ:
         if (!has_passed(&x->offered[g->rank][g->set], g->parity)) return false;
         read_sums(x, g);
@@ -658,7 +683,9 @@ static bool go_on(struct machine *x, struct agent *g) {
         if (++g->stage == tile_stages(x->t)) g->stage = 0, g->phase ^= 1;
         break;
     case TILE_ADD: add(x, g); break;
-    case TILE_CROSS: cross(x, g, c->n); break;
+    case TILE_CROSS:
+        if (!cross(x, g, c->n)) return false;
+        break;
     case TILE_FOLD: break; /* how the total is kept is no business of who waits for whom */
     case TILE_LEAVE:
         if (drawn(x, g).parts > 1) leave(x, g);
@@ -735,6 +762,11 @@ static void begin_cluster(struct machine *x, int64_t cluster) {
             size_t n = (size_t)(ring(x, TILE_A)->rows * ring(x, TILE_B)->rows);
             x->set[rank][i] = NEW_ARRAY(x->arena, float, n);
             poison(x->set[rank][i], n);
+        }
+        if (x->t->issuers) {
+            size_t n = (size_t)(ring(x, TILE_A)->rows * ring(x, TILE_B)->rows);
+            x->crossed[rank] = NEW_ARRAY(x->arena, float, n);
+            poison(x->crossed[rank], n);
         }
         add_agents(x, rank, cluster);
     }

@@ -45,7 +45,8 @@
  *       stands behind a MEET_PARTIALS of all the tiles that share rows, if there are several;
  *   T9  a line of what is read through windows is of one tap, and there are lines for all taps,
  *       which of shifted rows are in the same line of the image;
- *   T10 of pairs, an ADD and a CROSS stand behind the DOT in the LOOP; of others no CROSS does;
+ *   T10 of pairs, an ADD and a CROSS stand behind the DOT in the LOOP, or in tensor memory behind
+ *       the READ, and the DOT between a WAIT_CROSSED and an OFFER_CROSSED; of others none does;
  *   T11 what a short step leaves out is 0: behind the depth, or behind a tap's channels;
  *   T12 all blocks that a multiprocessor is to have at a time find the registers that their roles
  *       ask for, and their shared memory;
@@ -54,7 +55,8 @@
  *   T14 of a left factor that threads read into registers a DOT is drained, with none under way,
  *       before the step ends;
  *   T15 each tile is drawn once, and has all steps along the depth whose terms count (bounded):
- *       what is made, or stays, has all steps of every tile;
+ *       what is made, or stays, has all steps of every tile; and where the last tiles alone are
+ *       in parts, no others differ in steps;
  *   T16 lines of bytes, and of tf32, run along the depth, which goes by whole instructions;
  *   T17 sums that lie in tensor memory begin behind a WAIT_READ and end with an OFFER, one for each
  *       READ; each step's products are followed by a RELEASE, and no other role has any;

@@ -17,7 +17,8 @@ struct checker {
     bool sums_drained;              /* ... or here: the newest step's are crossed ones */
     int arrivals;                   /* in a step */
     /* tensor: all have read the sums that products are to fill; these threads have read theirs */
-    bool may_fill, read, reads_in_loop;
+    bool may_fill, may_cross, read, reads_in_loop;
+    int offers_crossed, reads_crossed;
     int offers[2], reads[2]; /* of tiles, of steps */
     bool left, met;          /* its part is where others find it; all parts are */
     bool landed;    /* in the loop: all are there; behind it: and have read the last stage */
@@ -51,7 +52,7 @@ static const char *open_region(struct checker *c, uint32_t at) {
         c->role_threads = x->n;
         c->all_threads += x->n;
         c->under_way = 0;
-        c->may_fill = c->read = false;
+        c->may_fill = c->may_cross = c->read = false;
     }
     if (x->op == TILE_LOOP) {
         c->waited_empty = c->waited_full = c->next = c->dot = c->landed = false;
@@ -73,7 +74,9 @@ static const char *close_region(struct checker *c, uint32_t at) {
             return fail(c, "T3", at, "a stage has no tile that is made, or is not given");
         if (c->dot && c->arrivals != 1) return fail(c, "T4", at, "a step is not arrived for once");
     }
-    if (op == TILE_LOOP && c->dot && c->t->product->pairs && !(c->added && c->crossed))
+    bool tensor = c->role_threads && c->t->product->tensor;
+    if (op == TILE_LOOP && (tensor ? c->reads_in_loop : c->dot) && c->t->product->pairs &&
+        !(c->added && c->crossed))
         return fail(c, "T10", at, "some sums of pairs do not come to the total");
     if (op == TILE_LOOP && c->crossed) c->under_way = 0; /* the last step's CROSS */
     if ((op == TILE_LOOP || op == TILE_AHEAD) && c->t->ahead) {
@@ -129,10 +132,17 @@ static const char *check_tensor(struct checker *c, uint32_t at) {
     const struct tile_inst *x = &c->t->code.at[at];
     bool in_loop = inside(c, TILE_LOOP);
     if (!c->t->product->tensor) return fail(c, "T17", at, "the sums are in registers");
+    if ((x->op == TILE_WAIT_CROSSED || x->op == TILE_OFFER_CROSSED) && !c->t->product->pairs)
+        return fail(c, "T10", at, "these are no pairs");
     if (in_loop != (c->t->product->promotes || x->op == TILE_RELEASE) || !inside(c, TILE_DRAW))
         return fail(c, "T17", at, "the sums are a step's, or a tile's, but not both");
     switch (x->op) {
     case TILE_WAIT_READ: c->may_fill = true; break;
+    case TILE_WAIT_CROSSED: c->may_cross = true; break;
+    case TILE_OFFER_CROSSED:
+        if (!c->dot) return fail(c, "T10", at, "the crossed products have not begun");
+        c->offers_crossed++;
+        break;
     case TILE_RELEASE:
         if (!c->dot) return fail(c, "T4", at, "the stage's products have not begun");
         c->arrivals++;
@@ -144,6 +154,7 @@ static const char *check_tensor(struct checker *c, uint32_t at) {
         break;
     default:
         c->read = true;
+        c->added = c->crossed = false;
         c->reads_in_loop = in_loop;
         c->reads[in_loop]++;
         break;
@@ -225,6 +236,8 @@ static const char *check(struct checker *c, uint32_t at) {
     case TILE_WAIT_READ:
     case TILE_RELEASE:
     case TILE_OFFER:
+    case TILE_WAIT_CROSSED:
+    case TILE_OFFER_CROSSED:
     case TILE_READ: return check_tensor(c, at);
     case TILE_FILL: c->filled = true; break;
     case TILE_DOT_ADD: c->filled = true; /* fallthrough */
@@ -233,6 +246,8 @@ static const char *check(struct checker *c, uint32_t at) {
         if (!c->filled) return fail(c, "T5", at, "the sums begin with nothing");
         if (roles || c->t->ahead ? !c->waited_full : !c->copied[TILE_A] || !c->copied[TILE_B])
             return fail(c, "T3", at, "its tiles may not be there");
+        if (roles && c->t->product->tensor && c->t->product->pairs && !c->may_cross)
+            return fail(c, "T10", at, "who reads may not have read the crossed sums before");
         if (roles && c->t->product->tensor && !c->may_fill)
             return fail(c, "T17", at, "who reads may not have read the sums before");
         c->dot = true;
@@ -278,6 +293,7 @@ static const char *check(struct checker *c, uint32_t at) {
             return fail(c, "T10", at, "these are no pairs");
         c->added |= x->op == TILE_ADD;
         c->crossed |= x->op == TILE_CROSS;
+        c->reads_crossed += x->op == TILE_CROSS && c->t->product->tensor && roles;
         if (x->op == TILE_MEET && !c->left) return fail(c, "T3", at, "its own part is not there");
         c->left |= x->op == TILE_LEAVE;
         c->met |= x->op == TILE_MEET;
@@ -362,6 +378,10 @@ static const char *check_draws(struct checker *c) {
             return arena_printf(c->arena, "T15: tile %d is drawn twice", t->order[i]);
         drawn[t->order[i]] = true;
     }
+    if (t->product->whole && (t->product->whole >= n || t->product->parts < 2))
+        return "T15: no tile is in parts";
+    if (t->product->whole && (t->product->bounded || t->product->steps || t->product->makers))
+        return "T15: whole tiles differ in steps";
     if (t->product->bounded && (t->product->makers || tile_staying(t) || t->product->steps))
         return "T15: tiles differ in steps";
     return NULL;
@@ -391,8 +411,9 @@ static const char *check_sums(struct checker *c) {
     if (!p->tensor) return NULL;
     if (n < LEAST || n & (n - 1) || n * p->resident > TENSOR_COLUMNS)
         return arena_printf(c->arena, "T18: %d columns of tensor memory", n);
-    if (p->sums_at_once < 1 || p->sums_at_once * columns > n)
-        return arena_printf(c->arena, "T18: %d sets of sums in %d columns", p->sums_at_once, n);
+    int sets = p->sums_at_once + product_crosses_in_tensor(p);
+    if (p->sums_at_once < 1 || sets * columns > n)
+        return arena_printf(c->arena, "T18: %d sets of sums in %d columns", sets, n);
     int warps = p->group_threads / (LANES / WARPS);
     if (rows != p->warp_rows * WARPS || warps % WARPS ||
         columns != p->warp_columns * (warps / WARPS) || p->warp_rows > LANES / WARPS ||
@@ -445,7 +466,8 @@ const char *tile_verify(const struct tile_program *t, struct arena *a) {
     for (uint32_t i = 0; i < t->code.n && !bad; i++) bad = check(&c, i);
     if (!bad && c.depth) bad = "T1: a region has no end";
     for (int i = 0; i < 2 && !bad; i++)
-        if (c.offers[i] != c.reads[i]) bad = "T17: sums are offered that nobody reads, or not read";
+        if (c.offers[i] != c.reads[i] || c.offers_crossed != c.reads_crossed)
+            bad = "T17: sums are offered that nobody reads, or not read";
     if (!bad && t->copiers && c.all_threads != t->threads) bad = "T1: roles are not the block";
     return bad;
 }

@@ -24,7 +24,7 @@ static const struct product_case by_warpgroups[] = {
      "mma=1 m=64 n=64 k=64 stages=2 cluster=2 warps=8"},
     {"graph(%x: bf16[300, 136], %y: bf16[136, 200]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=1 m=64 n=128 k=64 stages=3 cluster=4 warps=8"},
-    /* the last tiles in parts: with batches, an epilogue, planes, pairs, odd rows */
+    /* the last tiles in parts: with batches, an epilogue, planes, pairs, odd rows, windows */
     {"graph(%x: bf16[200, 136], %y: bf16[136, 200]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=1 m=64 n=64 k=32 stages=3 warps=8 split=2 tail=3"},
     {"graph(%x: bf16[2, 200, 136], %y: bf16[2, 136, 72], %c: bf16[72]) {\n %z = bmm(%x, %y)\n"
@@ -34,6 +34,9 @@ static const struct product_case by_warpgroups[] = {
      "mma=1 m=64 n=64 k=64 stages=2 warps=8 split=2 tail=1"},
     {"graph(%x: f32[131, 576], %y: f32[576, 67]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=1 m=64 n=64 k=32 stages=3 warps=8 split=2 tail=4 pairs=1"},
+    {"graph(%x: bf16[2, 32, 15, 15], %w: bf16[40, 32, 3, 3]) {\n"
+     " %c = convolution(%x, %w, padding=1)\n return %c\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=3 warps=8 split=2 tail=3"},
     /* thin: parts leave no rows beyond the factor's; the other factor leaves L2 first, copied by
      * one block or by a cluster */
     {"graph(%x: bf16[9, 200], %y: bf16[72, 200]) {\n %b = permute(%y, [1, 0])\n"

@@ -175,12 +175,14 @@ static const char *random_config(struct arena *a, struct rng *r, bool by_warps) 
         buf_printf(&b, "mma=2 m=%d n=%d tm=%d tn=%d warps=%d", tm * down, tn * across, tm, tn,
                    down * across);
     } else {
-        int m = ANY(r, 64, 128, 192), cluster = split ? 0 : ANY(r, 0, 2);
+        int m = ANY(r, 64, 128, 192), cluster = split ? 0 : ANY(r, 0, 2, 4);
         buf_printf(&b, "mma=1 m=%d n=%d warps=%d", m, ANY(r, 32, 64, 96, 128, 256), m / 16 + 4);
         if (cluster) buf_printf(&b, " cluster=%d", cluster);
     }
     buf_printf(&b, " k=%d stages=%d", k, stages);
     if (split) buf_printf(&b, " split=%d", split);
+    if (split && !by_warps && rng_below(r, 2)) buf_printf(&b, " tail=%d", ANY(r, 1, 2, 3, 5));
+    if (!by_warps && rng_below(r, 4) == 0) buf_puts(&b, " leave_l2=1");
     if (rng_below(r, 2)) buf_printf(&b, " band=%d", ANY(r, 1, 2, 16));
     return b.p;
 }

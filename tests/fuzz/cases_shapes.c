@@ -171,6 +171,12 @@ static const char *const shapes[] = {
     " %i = argmin(%y, 1)\n %b = amin(%y, 0)\n return %s, %a, %i, %b\n}\n",
     "graph(%x: i8[3, 9001], %y: i8[40, 6]) {\n %s = sum(%x, 1)\n %t = sum(%x, 1, dtype=i8)\n"
     " %c = cumsum(%y, 0, dtype=i16)\n %m = cummax(%y, 1)\n return %s, %t, %c, %m\n}\n",
+    /* numbers that share a byte, of a row's product */
+    "graph(%x: bf16[1, 192], %w: u8[40, 96], %s: bf16[40, 3, 1]) {\n %l = bitwise_and(%w, 15)\n"
+    " %h = bitwise_right_shift(%w, 4)\n %u = unsqueeze(%l, 2)\n %v = unsqueeze(%h, 2)\n"
+    " %c = cat([%u, %v], 2)\n %i = to(%c, i8)\n %q = sub(%i, 8)\n %f = to(%q, bf16)\n"
+    " %g = view(%f, [40, 3, 64])\n %b = mul(%g, %s)\n %d = view(%b, [40, 192])\n"
+    " %t = permute(%d, [1, 0])\n %z = mm(%x, %t)\n return %z\n}\n",
     /* products with diagonals: rows, columns, both, a batch of them */
     "graph(%x: f32[40], %y: f32[40, 33]) {\n %i = arange(0, 40)\n %j = unsqueeze(%i, 1)\n"
     " %c = eq(%i, %j)\n %s = unsqueeze(%x, 1)\n %f = where(%c, %s, 0)\n %z = mm(%f, %y)\n"

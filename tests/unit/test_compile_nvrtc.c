@@ -294,6 +294,14 @@ static void test_tensor_memory(void **state) {
         {"graph(%x: i8[2048, 1024], %y: i8[4096, 1024]) {\n %a = int(%x)\n %b = int(%y)\n"
          " %t = permute(%b, [1, 0])\n %z = mm(%a, %t)\n return %z\n}\n",
          "mma=1 m=128 n=256 k=128 stages=4 warps=12"},
+        {PRODUCT("f32", "1024", "1024", "1024", ""),
+         "mma=1 m=128 n=128 k=64 stages=3 warps=12 pairs=1"},
+        {"graph(%x: bf16[8, 3, 224, 224], %w: bf16[64, 3, 7, 7]) {\n"
+         " %z = convolution(%x, %w, None, [2, 2], [3, 3])\n return %z\n}\n",
+         "mma=1 m=64 n=128 k=64 stages=3 warps=16 make=2"},
+        {"graph(%x: f32[8, 3, 224, 224], %w: f32[64, 3, 7, 7]) {\n"
+         " %z = convolution(%x, %w, None, [2, 2], [3, 3])\n return %z\n}\n",
+         "mma=1 m=64 n=64 k=64 stages=2 warps=12 make=1"},
         {"graph(%x: f8e4m3[2048, 1024], %y: f8e5m2[1024, 2048]) {\n %z = mm_float8(%x, %y)\n"
          " return %z\n}\n",
          "mma=1 m=128 n=128 k=128 stages=4 warps=12"},

@@ -173,6 +173,25 @@ static void test_several(void **state) {
     }
 }
 
+/* Reductions of several short axes that lanes share, of all kinds: sums, extrema and where they
+ * are, integers. */
+static void test_short_axes(void **state) {
+    struct arena *a = arena_new();
+    struct graph *g = must_parse(
+        a,
+        "graph(%x: f32[9, 3, 11, 13], %i: i32[7, 2, 12, 9]) {\n"
+        "  %s = sum(%x, dim=[0, 2, 3])\n  %m = amax(%x, dim=[0, 2])\n  %t = sum(%i, dim=[0, 3])\n"
+        "  %v = view(%x, [27, 143])\n  %p = prod(%v, dim=1)\n  %k = argmax(%x)\n"
+        "  return %s, %m, %t, %p, %k\n}\n");
+    struct value *in = drive_inputs(g, 1);
+    struct plain_seen seen = {0};
+    check_graph(g, in, 1, &seen);
+    check_graph(plain_with_bound(g), in, 5, &seen);
+    free_values(in, g->inputs.n);
+    free(in);
+    arena_free(a);
+}
+
 static const struct device_ops *true_ops;
 static int placed, held, most_held;
 
@@ -277,9 +296,11 @@ static void test_lanes(void **state) {
     static const struct {
         const char *text;
         bool folds;
-    } cases[] = {{"graph(%x: f32[2, 65536]) {\n  %s = sum(%x, dim=[1])\n  return %s\n}\n", true},
-                 {"graph(%x: f32[65536, 2]) {\n  %s = sum(%x, dim=[1])\n  return %s\n}\n", false},
-                 {"graph(%x: f32[2, 65536]) {\n  %s = exp(%x)\n  return %s\n}\n", false}};
+    } cases[] = {
+        {"graph(%x: f32[2, 65536]) {\n  %s = sum(%x, dim=[1])\n  return %s\n}\n", true},
+        {"graph(%x: f32[65536, 2]) {\n  %s = sum(%x, dim=[1])\n  return %s\n}\n", false},
+        {"graph(%x: f32[2, 65536]) {\n  %s = exp(%x)\n  return %s\n}\n", false},
+        {"graph(%x: f32[9, 3, 11, 13]) {\n  %s = sum(%x, dim=[0, 2, 3])\n  return %s\n}\n", true}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         struct arena *a = arena_new();
         struct graph *g = must_parse(a, cases[k].text);
@@ -407,14 +428,21 @@ int main(void) {
     sliced.memory = 1;
     struct diag quiet = diag_new(a);
     toolchain_open(DEVICE_CUDA, "sm_90a", &env, a, &quiet, &nvrtc);
-    const struct CMUnitTest all[] = {
-        cmocka_unit_test(test_random_graphs), cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_one_pass),      cmocka_unit_test(test_random_elements),
-        cmocka_unit_test(test_places),        cmocka_unit_test(test_random_numbers),
-        cmocka_unit_test(test_steps),         cmocka_unit_test(test_several),
-        cmocka_unit_test(test_shared),        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_lanes),         cmocka_unit_test(test_exact),
-        cmocka_unit_test(test_nothing_stays), cmocka_unit_test(test_memory_is_taken_again)};
+    const struct CMUnitTest all[] = {cmocka_unit_test(test_random_graphs),
+                                     cmocka_unit_test(test_numbers),
+                                     cmocka_unit_test(test_one_pass),
+                                     cmocka_unit_test(test_random_elements),
+                                     cmocka_unit_test(test_places),
+                                     cmocka_unit_test(test_random_numbers),
+                                     cmocka_unit_test(test_steps),
+                                     cmocka_unit_test(test_several),
+                                     cmocka_unit_test(test_short_axes),
+                                     cmocka_unit_test(test_shared),
+                                     cmocka_unit_test(test_sizes),
+                                     cmocka_unit_test(test_lanes),
+                                     cmocka_unit_test(test_exact),
+                                     cmocka_unit_test(test_nothing_stays),
+                                     cmocka_unit_test(test_memory_is_taken_again)};
     int failed = cmocka_run_group_tests(all, NULL, NULL);
     toolchain_close(here.cc);
     if (nvrtc) toolchain_close(nvrtc);

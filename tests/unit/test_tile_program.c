@@ -356,6 +356,7 @@ static void test_numbers(void **state) {
         {tf32, "mma=1 m=64 n=32 k=16 stages=4 warps=8 split=3"},
         {tf32, "mma=2 m=64 n=32 k=32 tm=32 tn=16 stages=3 warps=4"},
         {sliding, "mma=1 m=64 n=64 k=32 stages=2 cluster=2 warps=8"},
+        {sliding, "mma=1 m=64 n=32 k=32 stages=2 warps=8 split=2 tail=1"},
         {pointwise, "mma=1 m=128 n=64 k=64 stages=2 cluster=2 warps=12"},
         {deep, "mma=1 m=64 n=16 k=64 stages=2 cluster=2 warps=8 split=2 pairs=1"},
         {sliding, "mma=1 m=64 n=32 k=32 stages=3 warps=8 split=2"},
@@ -654,6 +655,31 @@ static void test_mistakes_of_edges(void **state) {
     order[1] = order[0];
     t->order = order;
     assert_non_null(strstr(tile_verify(t, a), "T15: tile"));
+    arena_free(a);
+}
+
+/* The last tiles in parts: of which there are some, and whose parts leave their sums and meet. */
+static void test_mistakes_of_tail(void **state) {
+    struct arena *a = arena_new();
+    const char *why = NULL;
+    struct tile_program *t =
+        program_of(a, plain, "mma=1 m=64 n=64 k=32 stages=3 warps=8 split=2 tail=3");
+    struct product *p = NEW(a, struct product);
+    *p = *t->product;
+    t->product = p;
+    assert_int_equal(tile_draws(t), tile_all(t) + 3);
+    assert_null(tile_verify(t, a));
+    p->whole = tile_all(t);
+    assert_non_null(strstr(tile_verify(t, a), "T15: no tile"));
+    p->whole = tile_all(t) - 3;
+    p->bounded = true;
+    assert_non_null(strstr(tile_verify(t, a), "T15: whole tiles"));
+    p->bounded = false;
+    for (uint32_t i = 0; i < t->code.n; i++) /* parts are stored as if they were all */
+        if (t->code.at[i].op == TILE_MEET) t->code.at[i].n = 1;
+    int64_t wrong = 0;
+    for (uint64_t seed = 0; seed < 8; seed++) wrong += wrong_of(a, t, seed, &why) > 0;
+    assert_true(wrong > 0);
     arena_free(a);
 }
 
@@ -1045,6 +1071,7 @@ int main(void) {
         cmocka_unit_test(test_mistakes_of_edges),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_folds),
+        cmocka_unit_test(test_mistakes_of_tail),
         cmocka_unit_test(test_print),
         cmocka_unit_test(test_print_tf32),
         cmocka_unit_test(test_turned_rows),

@@ -16,6 +16,29 @@ static const char bytes[] = "graph(%a: i8[130, 208], %b: u8[208, 40]) {\n"
 static const char tf32[] = "graph(%a: f32[130, 200], %b: f32[200, 136]) products tf32 {\n"
                            "  %c: f32[130, 136] = mm(%a, %b)\n"
                            "  return %c\n}\n";
+/* windows, of 17 channels with holes, and of few */
+static const char sliding[] =
+    "graph(%x: bf16[2, 34, 9, 7], %w: bf16[80, 17, 3, 2]) {\n"
+    "  %c: bf16[2, 80, 4, 7] = convolution(%x, %w, None, [2, 1], [1, 1], [2, 2], False, 0, 2)\n"
+    "  return %c\n}\n";
+static const char first[] =
+    "graph(%x: bf16[2, 3, 23, 21], %w: bf16[40, 3, 7, 7]) {\n"
+    "  %c: bf16[2, 40, 12, 11] = convolution(%x, %w, None, [2, 2], [3, 3])\n"
+    "  return %c\n}\n";
+
+/* pairs: 67 steps, of which 64 have crossed sums of their own; of too small a depth */
+static const char deep[] = "graph(%a: f32[40, 4264], %b: f32[4264, 24]) {\n"
+                           "  %c: f32[40, 24] = mm(%a, %b)\n"
+                           "  return %c\n}\n";
+/* ... and a block has two tiles of an odd number of steps */
+static const char deep_tiles[] = "graph(%a: f32[260, 4264], %b: f32[4264, 8]) {\n"
+                                 "  %c: f32[260, 8] = mm(%a, %b)\n"
+                                 "  return %c\n}\n";
+static const char shallow[] = "graph(%a: f32[40, 640], %b: f32[640, 24]) {\n"
+                              "  %c: f32[40, 24] = mm(%a, %b)\n"
+                              "  return %c\n}\n";
+static const char of_pairs[] = "mma=1 m=64 n=32 k=64 stages=4 warps=8 pairs=1";
+
 /* So many stages that more products than there are sets of sums may go ahead of who reads. */
 static const char usual[] = "mma=1 m=64 n=32 k=64 stages=8 warps=8";
 static const char promoted[] = "mma=1 m=64 n=32 k=64 stages=5 warps=8";
@@ -89,6 +112,25 @@ static void test_print_promoted(void **state) {
     arena_free(a);
 }
 
+/* Crossed sums are read now and then. */
+static void test_print_pairs(void **state) {
+    struct arena *a = arena_new();
+    struct buf b = buf_new(a);
+    tile_print(&b, tensor_program(a, deep, of_pairs));
+    assert_non_null(strstr(b.p, "sums = 2 of [64 m, 32 n], and crossed ones, in 128 columns"));
+    assert_non_null(strstr(b.p, "            wait crossed 64\n"
+                                "            wait full\n"
+                                "            dot\n"
+                                "            release\n"
+                                "            offer crossed 64\n"
+                                "            offer\n"));
+    assert_non_null(strstr(b.p, "            read\n"
+                                "            add\n"
+                                "            fold 32\n"
+                                "            cross 64\n"));
+    arena_free(a);
+}
+
 static void test_numbers(void **state) {
     static const struct {
         const char *graph, *config;
@@ -100,6 +142,11 @@ static void test_numbers(void **state) {
         {plain, "mma=1 m=64 n=128 k=32 stages=4 warps=8 split=3"},
         {plain, "mma=1 m=64 n=32 k=16 stages=2 warps=8"},
         {wide, "mma=1 m=64 n=32 k=64 stages=2 warps=8"},
+        {deep, of_pairs},
+        {sliding, "mma=1 m=64 n=64 k=32 stages=2 warps=12 make=1"},
+        {sliding, "mma=1 m=128 n=32 k=32 stages=3 warps=20 make=2 split=2"},
+        {first, "mma=1 m=64 n=32 k=32 stages=3 warps=16 make=2"}, /* turns go on */
+        {deep, "mma=1 m=64 n=16 k=64 stages=2 cluster=2 warps=8 split=2 pairs=1"},
         {wide, promoted},
         {wide, "mma=1 m=128 n=64 k=64 stages=2 warps=12 split=4"},
         {tf32, "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
@@ -130,16 +177,27 @@ static void test_mistakes(void **state) {
         enum tile_op op;
         const char *config, *says;
     } cases[] = {
-        {TILE_WAIT_READ, usual, "T17"}, {TILE_WAIT_READ, promoted, "T17"},
-        {TILE_WAIT_FULL, usual, "T3"},  {TILE_WAIT_EMPTY, usual, "T4"},
-        {TILE_RELEASE, usual, "T4"},    {TILE_RELEASE, promoted, "T4"},
-        {TILE_OFFER, usual, "T17"},     {TILE_OFFER, promoted, "T17"},
-        {TILE_READ, usual, "T17"},      {TILE_READ, promoted, "T17"},
-        {TILE_FILL, usual, "T5"},       {TILE_FILL, promoted, "T5"},
+        {TILE_WAIT_READ, usual, "T17"},
+        {TILE_WAIT_READ, promoted, "T17"},
+        {TILE_WAIT_FULL, usual, "T3"},
+        {TILE_WAIT_EMPTY, usual, "T4"},
+        {TILE_RELEASE, usual, "T4"},
+        {TILE_RELEASE, promoted, "T4"},
+        {TILE_OFFER, usual, "T17"},
+        {TILE_OFFER, promoted, "T17"},
+        {TILE_READ, usual, "T17"},
+        {TILE_READ, promoted, "T17"},
+        {TILE_WAIT_CROSSED, of_pairs, "T10"},
+        {TILE_OFFER_CROSSED, of_pairs, "T17"},
+        {TILE_CROSS, of_pairs, "T10"},
+        {TILE_ADD, of_pairs, "T10"},
+        {TILE_FILL, usual, "T5"},
+        {TILE_FILL, promoted, "T5"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bool found = false;
-        const char *graph = cases[i].config == promoted ? wide : plain;
+        const char *config = cases[i].config;
+        const char *graph = config == promoted ? wide : config == of_pairs ? deep_tiles : plain;
         for (uint64_t seed = 0; seed < 8 && !found; seed++) {
             struct arena *a = arena_new();
             const char *why;
@@ -213,8 +271,8 @@ static void test_refused(void **state) {
         {plain, "mma=1 m=192 n=64 k=64 stages=2 warps=16", "needs an m of 64 or 128"},
         {plain, "mma=1 m=128 n=72 k=64 stages=2 warps=12", "needs an n of sixteens"},
         {bytes, "mma=1 m=64 n=24 k=64 stages=2 warps=8", "needs an n of sixteens"},
-        {plain, "mma=1 m=64 n=64 k=64 stages=2 warps=8 make=1", "make is no knob of tcgen05"},
-        {wide, "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1", "pairs=1 is no knob of tcgen05"},
+        {plain, "mma=1 m=64 n=64 k=64 stages=2 warps=12 make=1", "no factor is packed"},
+        {shallow, "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1", "needs a depth of 1024"},
         {wide, "mma=1 m=128 n=256 k=64 stages=2 warps=12", "256 sums a thread"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -246,10 +304,14 @@ static void test_parse(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_print),     cmocka_unit_test(test_print_promoted),
-        cmocka_unit_test(test_numbers),   cmocka_unit_test(test_mistakes),
-        cmocka_unit_test(test_misplaced), cmocka_unit_test(test_mistakes_of_sums),
-        cmocka_unit_test(test_refused),   cmocka_unit_test(test_parse)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_print_pairs),
+                                       cmocka_unit_test(test_print),
+                                       cmocka_unit_test(test_print_promoted),
+                                       cmocka_unit_test(test_numbers),
+                                       cmocka_unit_test(test_mistakes),
+                                       cmocka_unit_test(test_misplaced),
+                                       cmocka_unit_test(test_mistakes_of_sums),
+                                       cmocka_unit_test(test_refused),
+                                       cmocka_unit_test(test_parse)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

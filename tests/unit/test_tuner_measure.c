@@ -384,6 +384,10 @@ static void test_roofs(void **state) {
     assert_true(roof_is_beaten(&r, &stream, 1.1));
     assert_false(roof_is_beaten(&r, &stream, NAN));
     assert_false(roof_is_beaten(&r, &dense, 1)); /* no bandwidth is in that floor */
+    l.sm = 90;                                   /* float8: twice as fast */
+    dense = (struct work){.bytes = 1e6, .write_bytes = 5e5, .flops = 1e9, .float8 = true};
+    assert_true(fabs(roof_floor_us(&r, &dense) - 5) < 1e-9);
+    assert_true(fabs(roof_physical_us(&r, &dense) - 5) < 1e-9);
     struct device_limits unknown = {0};
     struct roof none = {&unknown, NAN};
     assert_true(isnan(roof_floor_us(&none, &stream)));
