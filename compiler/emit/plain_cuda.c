@@ -14,8 +14,8 @@ static int64_t lanes_for(int64_t outputs, int64_t steps) {
     return n;
 }
 
-/* Of the longest axis; where that gives too few, as of a batch's statistics by channel, of the steps
- * of all. */
+/* Of the longest axis; where that gives too few, as of a batch's statistics by channel, of the
+ * steps of all. */
 struct lanes plain_lanes_of(const struct plain_emitter *w, int64_t outputs) {
     const struct nest *n = w->n;
     struct lanes s = {.n = 1};

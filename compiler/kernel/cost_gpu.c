@@ -718,8 +718,8 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     int bytes = dtype_bytes(p->a.dtype); /* tf32 takes twice as long as bf16 */
     double left = product_depth_left(&p->shorts, (int)depth);
     double units = left * m * n * depth * p->n_passes * bytes / 2 / rate;
-    /* Narrow lines lie in fewer banks: f32 in 8192 x 64 x 8192 takes an H100 159 us by 64 columns of
-     * two blocks, 182 by 96, 227 by 80. */
+    /* Narrow lines lie in fewer banks: f32 in 8192 x 64 x 8192 takes an H100 159 us by 64 columns
+     * of two blocks, 182 by 96, 227 by 80. */
     double read = p->by_warp ? n : n * LINE / operand_line(&p->b, y->br, (int)depth);
     double shared = left * p->n_passes * depth * bytes * p->warpgroups * (64 + read) / SHARED;
     if (p->a.in_registers)
