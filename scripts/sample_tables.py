@@ -117,9 +117,12 @@ def products(path, rows):
 
     table(["dtype<", "products", "PyTorch / ours, geometric mean", "least", "not slower than PyTorch"], sums())
     print()
+    def tuned(r, column):
+        return f"{float(r[column]):.1f}" if r["tuning_s"] else "-"
+
     table(["product<", "dtype<", "tuned µs", "first guess µs", "PyTorch µs", "PyTorch / ours", "TFLOP/s", "tuning s"],
-          [(f"{r['workload']} {r['axes']}", kind(r), f"{float(r['ours_us']):.1f}", f"{float(r['default_us']):.1f}",
-            f"{float(r['torch_us']):.1f}", r["torch_over_ours"], r["tflops"], f"{float(r['tuning_s']):.1f}")
+          [(f"{r['workload']} {r['axes']}", kind(r), tuned(r, "ours_us"), f"{float(r['default_us']):.1f}",
+            f"{float(r['torch_us']):.1f}", r["torch_over_ours"], r["tflops"], tuned(r, "tuning_s"))
            for r in rows if r["torch_us"]])
     source("`scripts/bench_products.sh`", rows[0], path)
 
