@@ -142,21 +142,24 @@ static enum ws_status open_kernels(struct bench_point *b) {
     b->tuning.graph = (struct store_graph){text.p, b->captured->workload, b->captured->mode,
                                            winner_type(b->captured, b->arena), b->captured->axes};
     b->tunes = NEW_ARRAY(b->arena, struct tune, p->n_kernels);
-    for (int k = 0; k < p->n_kernels; k++) {
+    for (int k = 0; k < p->n_kernels && b->d->status == WS_OK; k++) {
         tune_open(&b->tunes[k], &b->tuning, p, k,
                   winner_key(&b->run->machine, b->captured, p, k, b->arena));
         b->tunes[k].search = b->run->line.search;
+        builder_begin(&b->builder, &b->tunes[k].variants[0], b->d); /* as eager kernels are */
     }
+    if (b->d->status != WS_OK) return b->d->status;
     b->lookups = NEW_ARRAY(b->arena, struct bench_lookup, p->n_kernels);
     for (int k = 0; k < p->n_kernels; k++) b->lookups[k].how = LOOKUP_MISS;
     return bench_look_up(b);
 }
 
-/* Eager kernels run under their default config. */
-static void choose_eager(struct bench_point *b) {
+/* Eager kernels run under their default config. Of hundreds of kernels the configs take seconds:
+ * each is begun before the next one's are listed. */
+static enum ws_status begin_eager_kernels(struct bench_point *b) {
     const struct ws_program *p = b->eager_program;
     b->eager = plan_new(result_role_shown(ROLE_eager), p, b->arena);
-    for (int k = 0; k < p->n_kernels; k++) {
+    for (int k = 0; k < p->n_kernels && b->d->status == WS_OK; k++) {
         const struct config *configs;
         int n, pruned;
         ws_configs(p, k, &configs, &n, &pruned);
@@ -164,7 +167,9 @@ static void choose_eager(struct bench_point *b) {
         b->eager.chosen[k] = NEW(b->arena, struct variant);
         *b->eager.chosen[k] = variant_new(p, k, &configs[0], b->arena);
         b->eager.chosen[k]->is_default = true;
+        builder_begin(&b->builder, b->eager.chosen[k], b->d);
     }
+    return b->d->status;
 }
 
 /* What hangs on the workload alone is there, and right. What was only trusted is not shared: this
@@ -185,12 +190,11 @@ static enum ws_status begin_eager(struct bench_point *b) {
     if (builder_open(&b->builder, &r->machine, r->store, b->arena, b->d) != WS_OK)
         return b->d->status;
     if (b->shares) return share_values(b), WS_OK;
-    choose_eager(b);
     b->eager_memory = NEW(b->arena, struct buffers);
     b->data = NEW(b->arena, struct data);
     data_open(b->data, &r->machine, b->fused_program, b->arena);
     if (data_begin_inputs(b->data, &b->builder, b->d) != WS_OK) return b->d->status;
-    return plan_begin(&b->eager, &b->builder, b->d);
+    return begin_eager_kernels(b);
 }
 
 static enum ws_status begin_building(struct bench_point *b) {
@@ -288,8 +292,8 @@ static const struct {
     STAGE(open_store),          /* what earlier runs have learnt */
     STAGE(choose_program),      /* what is fused, if the store knows better */
     STAGE(begin_eager),         /* source -> binaries, in the background */
-    STAGE(open_kernels),        /* configs of every kernel, and what the store knows of them */
-    STAGE(begin_building),      /* the same of the reference, defaults, and what is tried first */
+    STAGE(open_kernels),        /* configs of every kernel, defaults begun; what the store knows */
+    STAGE(begin_building),      /* texts of the reference, and what is tried first, too */
     STAGE(make_values),         /* random inputs, and what the outputs should be */
     STAGE(bench_check_eager),   /* one kernel per operation, against the reference */
     STAGE(bench_check_default), /* fused */
