@@ -249,7 +249,7 @@ static void put_group_role(struct emitter *w, bool copies) {
         line(w, "const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / %d - 1, 0);",
              WARPGROUP);
         line(w, "const int tid = (int)threadIdx.x %% %d, quad = tid %% 4;", WARPGROUP);
-        line(w, "const int warp_m = group * 64 + tid / 32 * 16;");
+        line(w, "const int warp_m = group * 64 + tid / %d * 16;", w->k->limits->warp);
         put_operands(w);
         line(w, "int before = 0;");
     }
@@ -660,7 +660,7 @@ static void put_draw(struct emitter *w, bool rows) {
     line(w, "const k_idx tile = %s, z = tile / %lld, m0 = tile %% %lld * %d;", number, down, down,
          w->y->bx);
     put_range(w);
-    if (rows) line(w, "const k_idx first_row = m0 + warp_m + tid %% 32 / 4;");
+    if (rows) line(w, "const k_idx first_row = m0 + warp_m + tid %% %d / 4;", w->k->limits->warp);
     line(w, "(void)z, (void)first_step;");
 }
 
@@ -794,8 +794,8 @@ void emit_cuda_chained(struct emitter *w) {
     } else {
         line(w, "unsigned char *const tiles = k_smem;");
         line(w, "k_enter();");
-        line(w, "const int tid = (int)threadIdx.x, warp_m = tid / 32 * %d, quad = tid %% 4;",
-             chained(w)->warp_rows);
+        line(w, "const int tid = (int)threadIdx.x, warp_m = tid / %d * %d, quad = tid %% 4;",
+             w->k->limits->warp, chained(w)->warp_rows);
     }
     line(w, "const k_idx nm = %s, nn = %s, nr = %s, nc = %s;", ex_text(w, k->bound[AXIS_M]),
          ex_text(w, k->bound[AXIS_N]), ex_text(w, k->bound[AXIS_R]), ex_text(w, k->bound[AXIS_C]));

@@ -688,9 +688,10 @@ static void put_turned(struct emitter *w, const struct tile_program *t, const st
     line(w, "#pragma unroll");
     line(
         w,
-        "for (int e = 0; e < %d; e++) turned[(g %% %d * %d + quad * %d + e) * %d + tid / 32 * 16 + "
-        "tid %% 32 / 4 + h * 8] = o%u[0][e];",
-        PAIR, each, OCTET, PAIR, TURNED_PITCH, f->stores.at[0]);
+        "for (int e = 0; e < %d; e++) turned[(g %% %d * %d + quad * %d + e) * %d + tid / %d * 16 + "
+        "tid %% %d / 4 + h * 8] = o%u[0][e];",
+        PAIR, each, OCTET, PAIR, TURNED_PITCH, w->k->limits->warp, w->k->limits->warp,
+        f->stores.at[0]);
     close_brace(w);
     line(w, "if (g %% %d < %d) continue;", each, each - 1);
     line(w, "k_barrier_sync(1 + group, %d);", group);

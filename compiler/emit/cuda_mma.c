@@ -329,15 +329,15 @@ static void put_give(struct emitter *w) {
 /* Of a warpgroup whose products alone read the stage one thread arrives, or of each warp one, which
  * has read the stage itself. */
 static void put_arrive(struct emitter *w, const struct tile_program *t, int before, bool in_loop) {
-    int blocks = w->y->cluster;
+    int blocks = w->y->cluster, warp = w->k->limits->warp;
     const char *stage = before ? "before" : "s", *late = before && in_loop ? "step && " : "";
     if (before && !in_loop && t->product->bounded) late = "steps && ";
     if (t->product->a.in_registers) line(w, "__syncwarp();");
     if (t->product->a.in_registers && blocks > 1)
-        line(w, "if (%stid %% 32 < %d) k_mbar_arrive_at(empty + %s * 8, tid %% 32);", late, blocks,
-             stage);
+        line(w, "if (%stid %% %d < %d) k_mbar_arrive_at(empty + %s * 8, tid %% %d);", late, warp,
+             blocks, stage, warp);
     else if (t->product->a.in_registers)
-        line(w, "if (%stid %% 32 == 0) k_mbar_arrive(empty + %s * 8);", late, stage);
+        line(w, "if (%stid %% %d == 0) k_mbar_arrive(empty + %s * 8);", late, warp, stage);
     else if (blocks > 1)
         line(w, "if (%stid < %d) k_mbar_arrive_at(empty + %s * 8, tid);", late, blocks, stage);
     else

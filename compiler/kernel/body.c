@@ -106,7 +106,7 @@ static bool is_zero_elsewhere(const struct builder *w, value_id guard, value_id 
  * NO_VALUE if it is not known, or x is no choice. */
 static value_id chosen(struct builder *w, const struct inst *x, const value_id *of) {
     int64_t holds;
-    if (x->kind != INST_OP || x->op != OP_WHERE) return NO_VALUE;
+    if (x->kind != INST_OP || x->op != OP_WHERE || w->keeps_choices) return NO_VALUE;
     value_id guard = of[x->args[0]], v = of[x->args[1]], other = of[x->args[2]];
     if (is_known(w, guard, &holds)) return holds ? v : other;
     const struct value_node *zero = &w->k->values.at[other];
@@ -658,7 +658,8 @@ static const char *entry_of(struct builder *w) {
 /* What is not as the group has it, see struct builder. */
 struct form {
     bool by_rows, taps;
-    bool thin; /* a product is a sum like any other */
+    bool thin;          /* a product is a sum like any other */
+    bool keeps_choices; /* also where it is known which way they go */
     ex arm;
 };
 
@@ -725,6 +726,18 @@ static void find_windows(struct kernel *k) {
     }
 }
 
+/* Reductions behind a product go along its axes, which nothing has where a mask that hides all of
+ * the product has left no reader of it. */
+static bool has_lost_product(const struct kernel *k) {
+    bool behind = false, product = false;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        behind |= x->kind == INST_REDUCE && x->over == BEHIND;
+        product |= x->kind == INST_REDUCE && x->over == MASK_R;
+    }
+    return behind && !product;
+}
+
 static struct kernel *build(const struct schedule *s, uint32_t group,
                             const struct device_limits *limits, struct form form, struct arena *a) {
     struct kernel *k = NEW(a, struct kernel);
@@ -736,6 +749,7 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
                         .group = group,
                         .by_rows = form.by_rows,
                         .taps = form.taps,
+                        .keeps_choices = form.keeps_choices,
                         .n_arms = form.arm != EX_NONE,
                         .arms = {form.arm},
                         .numbers = map_new(a),
@@ -749,6 +763,8 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
     k->name = kernel_name_of(&w);
     k->entry = entry_of(&w);
     expand_group(&w);
+    if (has_lost_product(k) && !form.keeps_choices)
+        return build(s, group, limits, (struct form){.keeps_choices = true}, a);
     /* Stores with guards are those of products. */
     bool plain = !form.by_rows && !form.taps && !form.arm && !has_guards(k);
     struct kernel *by_taps = NULL;

@@ -10,10 +10,11 @@ struct builder {
     const struct loops *l;
     const struct group *g;
     uint32_t group;
-    bool by_rows; /* the reductions are across rows, which are along the reduce axes */
-    bool reduces; /* something is reduced: the group's reduce axes are those of the kernel */
-    bool taps;    /* windows are no loops, see taps.c */
-    int n_arms;   /* parallel axes that are no loops, see arms.c; a product's group says */
+    bool by_rows;       /* the reductions are across rows, which are along the reduce axes */
+    bool reduces;       /* something is reduced: the group's reduce axes are those of the kernel */
+    bool taps;          /* windows are no loops, see taps.c */
+    bool keeps_choices; /* `where` stays, also where it is known which way it goes */
+    int n_arms;         /* parallel axes that are no loops, see arms.c; a product's group says */
     ex arms[GROUP_MAX_AXES];
     bool folds;          /* values were folded, see positions.c: some may be wanted no more */
     struct map numbers;  /* value bytes -> value id */

@@ -572,7 +572,8 @@ static const struct product_case by_threads[] = {
 
 /* Where terms count (kernel/edges.c): half of the results, above or below a diagonal that is none
  * of the tiles'; factors that are 0 beyond one, along the depth and the rows, both of them; a band;
- * and rows with a part that no product reaches. */
+ * rows with a part that no product reaches; and reductions of results that are hidden, all of
+ * them. */
 #define ABOVE "{\n %z = mm(%x, %y)\n %t = triu(%z, 3)\n return %t\n}\n"
 #define BELOW "{\n %z = bmm(%x, %y)\n %t = tril(%z, -40)\n return %t\n}\n"
 #define FACTOR "{\n %a = tril(%x, 5)\n %z = mm(%a, %y)\n return %z\n}\n"
@@ -580,6 +581,7 @@ static const struct product_case by_threads[] = {
     "{\n %p = permute(%x, [1, 0])\n %a = triu(%p, -20)\n %b = triu(%y, 9)\n %z = mm(%a, %b)\n"     \
     " %t = triu(%z)\n return %t\n}\n"
 #define NO_DEPTH "{\n %a = tril(%x, -70)\n %z = mm(%a, %y)\n %s = add(%z, 1)\n return %s\n}\n"
+#define NOTHING "{\n %z = mm(%x, %y)\n %t = tril(%z, -6)\n %r = sum(%t, [0])\n return %r\n}\n"
 #define ROWS(n) " %r = arange(0, " #n ")\n %i = view(%r, [" #n ", 1])\n"
 #define BAND                                                                                       \
     "{\n" ROWS(200) " %d = sub(%i, %r)\n %e = abs(%d)\n %c = le(%e, 30)\n %z = mm(%x, %y)\n"       \
@@ -614,6 +616,7 @@ static const struct product_case masked[] = {
      "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
     {"graph(%x: bf16[2, 150, 40], %y: bf16[2, 40, 150]) " CAUSAL LARGEST,
      "mma=1 m=64 n=128 k=32 stages=2 cluster=2 warps=8"},
+    {"graph(%x: bf16[6, 64], %y: bf16[64, 72]) " NOTHING, "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
 };
 
 static const struct product_case masked_by_warps[] = {
