@@ -190,8 +190,8 @@ static void alter_store(struct place *p, const char *statement) {
     arena_free(a);
 }
 
-/* Both are tuned, and which one stays is not known: the one with all fused trusts its eager program,
- * and the other one has a reference made. */
+/* Both are tuned, and which one stays is not known: the one with all fused trusts its eager
+ * program, and the other one has a reference made. */
 static void test_which_stays_is_forgotten(void **state) {
     struct place *p = *state;
     struct results r;
