@@ -23,6 +23,11 @@
 
 static enum ws_status capture_workload(struct bench_point *b) {
     const struct bench_run *r = b->run;
+    if (b->other) {
+        b->stages = b->other->stages;
+        b->captured = b->other->captured;
+        return WS_OK;
+    }
     struct ws_axis *axes = sweep_point(&r->sweep, b->point, b->arena);
     b->stages = stages_new(b->arena, r->line.dump, r->machine.env.logs);
     b->captured = capture_file(&r->line, axes, r->sweep.n_axes, b->arena, &b->stages, b->d);
@@ -35,7 +40,10 @@ static enum ws_status lower_programs(struct bench_point *b) {
     struct stages quiet = stages_new(b->arena, NULL, 0);
     b->fused_program =
         ws_lower(b->captured, limits, b->apart ? WS_APART : WS_FUSE, &b->stages, b->d);
-    if (b->fused_program) b->eager_program = ws_lower(b->captured, limits, WS_EAGER, &quiet, b->d);
+    if (b->other)
+        b->eager_program = b->other->eager_program;
+    else if (b->fused_program)
+        b->eager_program = ws_lower(b->captured, limits, WS_EAGER, &quiet, b->d);
     if (b->d->status == WS_OK) bench_print_subject(b);
     return b->d->status;
 }
@@ -126,27 +134,32 @@ static enum ws_status open_kernels(struct bench_point *b) {
                                 .run_id = b->run->recorder.run_id,
                                 .samples_max = b->run->line.samples_max,
                                 .seed = b->run->line.seed,
+                                .check_ms = b->other ? b->other->tuning.check_ms : 0,
+                                .time_ms = b->other ? b->other->tuning.time_ms : 0,
                                 .log = b->run->machine.env.logs >> LOG_AUTOTUNE & 1};
     struct buf text = buf_new(b->arena);
     ws_explain(b->captured, p, &text);
     b->tuning.graph = (struct store_graph){text.p, b->captured->workload, b->captured->mode,
                                            winner_type(b->captured, b->arena), b->captured->axes};
     b->tunes = NEW_ARRAY(b->arena, struct tune, p->n_kernels);
-    for (int k = 0; k < p->n_kernels; k++) {
+    for (int k = 0; k < p->n_kernels && b->d->status == WS_OK; k++) {
         tune_open(&b->tunes[k], &b->tuning, p, k,
                   winner_key(&b->run->machine, b->captured, p, k, b->arena));
         b->tunes[k].search = b->run->line.search;
+        builder_begin(&b->builder, &b->tunes[k].variants[0], b->d); /* as eager kernels are */
     }
+    if (b->d->status != WS_OK) return b->d->status;
     b->lookups = NEW_ARRAY(b->arena, struct bench_lookup, p->n_kernels);
     for (int k = 0; k < p->n_kernels; k++) b->lookups[k].how = LOOKUP_MISS;
     return bench_look_up(b);
 }
 
-/* Eager kernels run under their default config. */
-static void choose_eager(struct bench_point *b) {
+/* Eager kernels run under their default config. Of hundreds of kernels the configs take seconds:
+ * each is begun before the next one's are listed. */
+static enum ws_status begin_eager_kernels(struct bench_point *b) {
     const struct ws_program *p = b->eager_program;
     b->eager = plan_new(result_role_shown(ROLE_eager), p, b->arena);
-    for (int k = 0; k < p->n_kernels; k++) {
+    for (int k = 0; k < p->n_kernels && b->d->status == WS_OK; k++) {
         const struct config *configs;
         int n, pruned;
         ws_configs(p, k, &configs, &n, &pruned);
@@ -154,18 +167,34 @@ static void choose_eager(struct bench_point *b) {
         b->eager.chosen[k] = NEW(b->arena, struct variant);
         *b->eager.chosen[k] = variant_new(p, k, &configs[0], b->arena);
         b->eager.chosen[k]->is_default = true;
+        builder_begin(&b->builder, b->eager.chosen[k], b->d);
     }
+    return b->d->status;
+}
+
+/* What hangs on the workload alone is there, and right. What was only trusted is not shared: this
+ * program wants a reference. */
+static void share_values(struct bench_point *b) {
+    struct bench_point *o = b->other;
+    b->data = o->data;
+    b->eager_memory = o->eager_memory;
+    b->eager = o->eager;
+    b->eager_worst = o->eager_worst;
+    b->program_ms = o->program_ms;
+    data_go_on(b->data, b->fused_program, &b->builder);
 }
 
 /* Nothing of it hangs on what the store knows. */
 static enum ws_status begin_eager(struct bench_point *b) {
     struct bench_run *r = b->run;
-    choose_eager(b);
-    data_open(&b->data, &r->machine, b->fused_program, b->arena);
-    if (builder_open(&b->builder, &r->machine, r->store, b->arena, b->d) != WS_OK ||
-        data_begin_inputs(&b->data, &b->builder, b->d) != WS_OK)
+    if (builder_open(&b->builder, &r->machine, r->store, b->arena, b->d) != WS_OK)
         return b->d->status;
-    return plan_begin(&b->eager, &b->builder, b->d);
+    if (b->shares) return share_values(b), WS_OK;
+    b->eager_memory = NEW(b->arena, struct buffers);
+    b->data = NEW(b->arena, struct data);
+    data_open(b->data, &r->machine, b->fused_program, b->arena);
+    if (data_begin_inputs(b->data, &b->builder, b->d) != WS_OK) return b->d->status;
+    return begin_eager_kernels(b);
 }
 
 static enum ws_status begin_building(struct bench_point *b) {
@@ -175,8 +204,8 @@ static enum ws_status begin_building(struct bench_point *b) {
     if (bench_recall_reference(b) != WS_OK) return b->d->status;
     double begun = clock_ms();
     if (!b->trusts) {
-        data_begin_reference(&b->data);
-        alone_begin(&b->data, p, b->arena);
+        if (!b->shares) data_begin_reference(b->data);
+        alone_begin(b->data, p, b->arena);
         b->tuning.check_ms += clock_ms() - begun;
     }
     if (plan_begin(&b->dflt, &b->builder, b->d) != WS_OK) return b->d->status;
@@ -185,9 +214,10 @@ static enum ws_status begin_building(struct bench_point *b) {
 
 /* While the pool compiles. */
 static enum ws_status make_values(struct bench_point *b) {
-    if (data_make_inputs(&b->data, b->d) != WS_OK) return b->d->status;
+    if (b->shares) return WS_OK;
+    if (data_make_inputs(b->data, b->d) != WS_OK) return b->d->status;
     double begun = clock_ms();
-    if (!b->trusts && data_make_reference(&b->data, b->d) != WS_OK) return b->d->status;
+    if (!b->trusts && data_make_reference(b->data, b->d) != WS_OK) return b->d->status;
     b->tuning.check_ms += clock_ms() - begun;
     return b->d->status;
 }
@@ -233,12 +263,12 @@ static enum ws_status write_rows(struct bench_point *b) {
     if (has_lost(b)) return recorder_flush(r, b->d); /* its trials */
     recorder_add_roof(r, &b->run->roof);
     recorder_add_program(r, ROLE_eager, &b->eager, &b->eager_time, &b->run->roof);
-    recorder_set_check(r, b->trusts ? NULL : &b->data, &b->eager_worst);
+    recorder_set_check(r, b->trusts ? NULL : b->data, &b->eager_worst);
     recorder_add_program(r, ROLE_default, &b->dflt, &b->default_time, &b->run->roof);
-    recorder_set_check(r, &b->data, &b->default_worst);
+    recorder_set_check(r, b->data, &b->default_worst);
     if (!b->defaulted) {
         recorder_add_program(r, ROLE_tuned, &b->tuned, &b->tuned_time, &b->run->roof);
-        recorder_set_check(r, &b->data, &b->tuned_worst);
+        recorder_set_check(r, b->data, &b->tuned_worst);
         recorder_set_cost(r, &b->cost);
         recorder_set_all(r, b->tuning.check_ms, b->tuning.time_ms, clock_ms() - b->started_ms);
     }
@@ -262,8 +292,8 @@ static const struct {
     STAGE(open_store),          /* what earlier runs have learnt */
     STAGE(choose_program),      /* what is fused, if the store knows better */
     STAGE(begin_eager),         /* source -> binaries, in the background */
-    STAGE(open_kernels),        /* configs of every kernel, and what the store knows of them */
-    STAGE(begin_building),      /* the same of the reference, defaults, and what is tried first */
+    STAGE(open_kernels),        /* configs of every kernel, defaults begun; what the store knows */
+    STAGE(begin_building),      /* texts of the reference, and what is tried first, too */
     STAGE(make_values),         /* random inputs, and what the outputs should be */
     STAGE(bench_check_eager),   /* one kernel per operation, against the reference */
     STAGE(bench_check_default), /* fused */
@@ -281,17 +311,23 @@ enum { N_STAGES = sizeof bench_stages / sizeof *bench_stages };
 
 /* ---- one point ------------------------------------------------------------------------------- */
 
-static void close_point(struct bench_point *b) {
+/* What another program of the same workload has no use for. */
+static void close_program(struct bench_point *b) {
     struct machine *m = &b->run->machine;
     patience_endless(m->device); /* the next point's tensors may be larger */
     builder_close(&b->builder);
-    plan_unload(&b->eager, m);
     plan_unload(&b->dflt, m);
     plan_unload(&b->tuned, m);
     testbed_close(&b->bed);
-    buffers_free(&b->eager_memory);
     buffers_free(&b->fused_memory);
-    data_close(&b->data);
+}
+
+static void close_values(struct bench_point *b) {
+    if (b->shares || !b->data) return;
+    plan_unload(&b->eager, &b->run->machine);
+    buffers_free(b->eager_memory);
+    data_close(b->data);
+    b->data = NULL;
 }
 
 static void run_stage(struct bench_point *b, int stage) {
@@ -309,9 +345,10 @@ static int run_program(struct bench_run *r, int point, struct bench_point *other
                             .point = point,
                             .arena = a,
                             .d = &d,
-                            .started_ms = clock_ms(),
+                            .started_ms = other ? other->started_ms : clock_ms(),
                             .apart = other != NULL,
-                            .other = other};
+                            .other = other,
+                            .shares = other && !other->trusts};
     for (int i = 0; i < N_STAGES && d.status == WS_OK && !interrupted(); i++) run_stage(&b, i);
     /* What was measured before it went wrong is kept. */
     struct diag flush = diag_new(a);
@@ -322,12 +359,14 @@ static int run_program(struct bench_run *r, int point, struct bench_point *other
         command_line_fail("bench", &d);
     else if (flush.status != WS_OK)
         command_line_fail("bench", &flush);
-    close_point(&b);
+    close_program(&b);
+    if (!b.open || b.trusts) close_values(&b);
     r->recorder.n = 0;
     int status = interrupted() ? interrupt_exit_code()
                  : d.status    ? (int)d.status
                                : (int)flush.status;
     if (b.open && status == WS_OK) status = run_program(r, point, &b);
+    close_values(&b);
     arena_free(a);
     return status;
 }

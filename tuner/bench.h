@@ -51,6 +51,7 @@ struct bench_point {
     bool apart;                /* fused, but for reductions of what products come to */
     bool open;                 /* whether they had better be is to be found out */
     struct bench_point *other; /* apart: the same point with them fused, whose time is known */
+    bool shares;               /* the other's values, and its eager program, compiled and right */
 
     struct tuning tuning;
     struct cost cost;
@@ -64,9 +65,9 @@ struct bench_point {
     bool killed; /* somebody has ended the device's process while programs were timed, once */
 
     struct builder builder;
-    struct data data;
+    struct data *data; /* the other's, if it shares */
     struct plan eager, dflt, tuned;
-    struct buffers eager_memory, fused_memory;
+    struct buffers *eager_memory, fused_memory; /* the first likewise */
     struct testbed bed;
     double program_ms; /* wall time of checking the slower of eager and default */
     struct timing eager_time, default_time, tuned_time;

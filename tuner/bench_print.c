@@ -75,7 +75,7 @@ void bench_print_results(const struct bench_point *b) {
     cost_print(&out, &b->cost, b->eager_time.us.median, b->default_time.us.median,
                b->tuned_time.us.median);
     table_unsteady(&out, lines, 3);
-    buf_puts(&out, data_unjudged(&b->data));
+    buf_puts(&out, data_unjudged(b->data));
     if (b->kernels_judged) buf_puts(&out, b->kernels_judged);
     if (b->all_found) print_stored(&out, b);
     print_throttle(&out, b);

@@ -108,7 +108,7 @@ static enum ws_status profile_kernel(struct bench_point *b, int kernel, struct b
 
 enum ws_status bench_profile(struct bench_point *b) {
     struct buf out = buf_new(b->arena);
-    if (!b->run->line.profile || testbed_open(&b->bed, &b->data, &b->dflt, b->arena, b->d) != WS_OK)
+    if (!b->run->line.profile || testbed_open(&b->bed, b->data, &b->dflt, b->arena, b->d) != WS_OK)
         return b->d->status;
     for (int k = 0; k < b->fused_program->n_kernels && b->d->status == WS_OK && !interrupted(); k++)
         profile_kernel(b, k, &out);

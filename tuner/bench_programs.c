@@ -25,7 +25,7 @@ static const char *share_key(const struct bench_point *b, int output) {
 static enum ws_status remember_shares(struct bench_point *b) {
     for (int i = 0; b->run->store && !b->trusts && i < b->captured->n_outputs; i++) {
         struct ws_tensor_info t = ws_output_info(b->captured, i);
-        const struct expected *e = &b->data.expected[i];
+        const struct expected *e = &b->data->expected[i];
         double share;
         if (device_share(b->run->machine.device, t.dtype, e->want, e->bound, t.numel, &share,
                          b->d) != WS_OK)
@@ -37,13 +37,13 @@ static enum ws_status remember_shares(struct bench_point *b) {
 
 enum ws_status bench_recall_reference(struct bench_point *b) {
     enum { BOTH = 2 }; /* what is trusted may be off as well */
-    b->trusts = b->all_found;
+    b->trusts = b->all_found && !b->shares;
     for (int i = 0; b->trusts && i < b->captured->n_outputs; i++) {
-        if (store_get_fact(b->run->store, share_key(b, i), &b->data.share[i], &b->trusts, b->d) !=
+        if (store_get_fact(b->run->store, share_key(b, i), &b->data->share[i], &b->trusts, b->d) !=
             WS_OK)
             return b->d->status;
-        b->trusts &= isfinite(b->data.share[i]); /* else some elements are not judged */
-        b->data.share[i] *= BOTH;
+        b->trusts &= isfinite(b->data->share[i]); /* else some elements are not judged */
+        b->data->share[i] *= BOTH;
     }
     return b->d->status;
 }
@@ -57,10 +57,10 @@ static enum ws_status check_program(struct bench_point *b, const struct plan *p,
     struct diag own = diag_new(b->arena);
     double begun = clock_ms();
     patience_set(dev, NAN);
-    if (buffers_place(memory, &b->data, p->program, false, b->arena, &own) == WS_OK)
-        plan_check(p, &b->data, memory, trust, &own);
+    if (buffers_place(memory, b->data, p->program, false, b->arena, &own) == WS_OK)
+        plan_check(p, b->data, memory, trust, &own);
     if (own.status != WS_OK) {
-        const char *who = own.status == WS_WRONG ? alone_blame(&b->data, p, b->arena) : "";
+        const char *who = own.status == WS_WRONG ? alone_blame(b->data, p, b->arena) : "";
         return diag_fail(b->d, own.status, "%s%s%s", own.message, *who ? "\n" : "", who);
     }
     double took = clock_ms() - begun;
@@ -71,17 +71,18 @@ static enum ws_status check_program(struct bench_point *b, const struct plan *p,
 }
 
 enum ws_status bench_check_eager(struct bench_point *b) {
+    if (b->shares) return WS_OK;
     if (plan_finish(&b->eager, &b->builder, b->d) != WS_OK || interrupted() ||
-        check_program(b, &b->eager, &b->eager_memory, b->trusts) != WS_OK)
+        check_program(b, &b->eager, b->eager_memory, b->trusts) != WS_OK)
         return b->d->status;
-    if (!b->trusts) b->eager_worst = data_worst(&b->data);
+    if (!b->trusts) b->eager_worst = data_worst(b->data);
     return remember_shares(b);
 }
 
 /* Variants are compared with what the default's kernels write. */
 static enum ws_status judge_kernels(struct bench_point *b) {
     double begun = clock_ms();
-    alone_judge(&b->data, &b->dflt, b->arena, &b->kernels_judged, b->d);
+    alone_judge(b->data, &b->dflt, b->arena, &b->kernels_judged, b->d);
     b->tuning.check_ms += clock_ms() - begun;
     patience_set(b->run->machine.device, b->program_ms);
     return b->d->status;
@@ -91,16 +92,16 @@ enum ws_status bench_check_default(struct bench_point *b) {
     if (plan_finish(&b->dflt, &b->builder, b->d) != WS_OK || interrupted()) return b->d->status;
     if (check_program(b, &b->dflt, &b->fused_memory, false) != WS_OK) return b->d->status;
     if (!b->trusts) judge_kernels(b);
-    b->default_worst = data_worst(&b->data);
+    b->default_worst = data_worst(b->data);
     return b->d->status;
 }
 
 /* again: what load has left is what calls have left of it, unless the default's was run since. */
 static enum ws_status check_tuned(struct bench_point *b, bool again, struct diag *d) {
     double begun = clock_ms();
-    if ((again ? plan_check_again(&b->tuned, &b->data, &b->fused_memory, d)
-               : plan_check(&b->tuned, &b->data, &b->fused_memory, false, d)) == WS_OK)
-        b->tuned_worst = data_worst(&b->data);
+    if ((again ? plan_check_again(&b->tuned, b->data, &b->fused_memory, d)
+               : plan_check(&b->tuned, b->data, &b->fused_memory, false, d)) == WS_OK)
+        b->tuned_worst = data_worst(b->data);
     b->tuning.check_ms += clock_ms() - begun;
     machine_log_stage(&b->run->machine, "bench programs: check", begun);
     return d->status;
@@ -137,7 +138,7 @@ static enum ws_status time_in_turns(struct bench_point *b, bool *tuned_failed, s
     rule.limit_ms = patience_ms(b->program_ms);
     /* Twice: the second time no scratch memory moves any more. */
     for (int i = 0; i < 2; i++)
-        if (plan_launches(&b->eager, &b->eager_memory, &eager, d) != WS_OK ||
+        if (plan_launches(&b->eager, b->eager_memory, &eager, d) != WS_OK ||
             plan_launches(&b->dflt, &b->fused_memory, &dflt, d) != WS_OK ||
             plan_launches(&b->tuned, &b->fused_memory, &tuned, d) != WS_OK)
             return d->status;
@@ -174,10 +175,10 @@ static enum ws_status time_programs(struct bench_point *b, bool *tuned_failed, s
 static enum ws_status recover(struct bench_point *b) {
     struct device *dev = b->run->machine.device;
     patience_endless(dev);
-    if (device_reset(dev, b->d) != WS_OK || data_restore(&b->data, b->d) != WS_OK)
+    if (device_reset(dev, b->d) != WS_OK || data_restore(b->data, b->d) != WS_OK)
         return b->d->status;
     patience_set(dev, b->program_ms);
-    return plan_check(&b->eager, &b->data, &b->eager_memory, false, b->d);
+    return plan_check(&b->eager, b->data, b->eager_memory, false, b->d);
 }
 
 /* Winners that are not the default are tried alone once more. Who fails then was it; else any of
@@ -215,7 +216,7 @@ static enum ws_status withdraw(struct bench_point *b, int kernel) {
 
 static enum ws_status withdraw_guilty(struct bench_point *b, enum result_status what,
                                       const char *message) {
-    if (recover(b) != WS_OK || testbed_open(&b->bed, &b->data, &b->dflt, b->arena, b->d) != WS_OK ||
+    if (recover(b) != WS_OK || testbed_open(&b->bed, b->data, &b->dflt, b->arena, b->d) != WS_OK ||
         find_guilty(b, what, message) != WS_OK)
         return b->d->status;
     testbed_close(&b->bed);

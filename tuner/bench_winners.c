@@ -275,7 +275,7 @@ enum ws_status bench_tune_kernels(struct bench_point *b) {
     if (!missing) return WS_OK;
     struct cost before = spent(b);
     double begun = clock_ms();
-    if (testbed_open(&b->bed, &b->data, &b->dflt, b->arena, b->d) != WS_OK) return b->d->status;
+    if (testbed_open(&b->bed, b->data, &b->dflt, b->arena, b->d) != WS_OK) return b->d->status;
     b->tuning.check_ms += clock_ms() - begun;
     machine_log_stage(&b->run->machine, "bench trials: inputs in place", begun);
     b->searching_since_ms = clock_ms(); /* what has taken long before is no search */

@@ -38,6 +38,15 @@ void data_open(struct data *x, struct machine *m, const struct ws_program *p, st
     *x->texts = map_new(a);
 }
 
+/* What the builder before has begun, and nobody asked for, went with it. */
+void data_go_on(struct data *x, const struct ws_program *p, struct builder *b) {
+    x->first_output = p->first_output;
+    x->builder = b;
+    x->ahead = NULL;
+    *x->texts = map_new(x->arena);
+    for (int i = 0; i < x->captured->n_outputs; i++) x->by_kernels[i] = false;
+}
+
 /* Is input i on the host that of the lender? */
 static bool is_lent(const struct data *x, int i) {
     return x->lender && i < x->lender->captured->n_inputs && x->lender->host_inputs[i];

@@ -628,19 +628,30 @@ static const char *kernel_name_of(struct builder *w) {
     return b.p;
 }
 
-/* "kernel_softmax_amax_sub": the name without numbers, which tell nests apart that do the same; and
- * without k_, which is how the device prelude's names begin. */
-static const char *entry_of(struct builder *w) {
-    struct buf b = buf_new(w->k->arena);
-    buf_puts(&b, "kernel");
-    for (const char *p = w->k->name + 1; *p;) {
+/* A name without its numbers, which tell nests apart that do the same. */
+static void put_bare(struct buf *b, const char *name) {
+    for (const char *p = name; *p;) {
         size_t digits = *p == '_' ? strspn(p + 1, "0123456789") : 0;
         bool number = digits && (p[1 + digits] == '_' || !p[1 + digits]);
         if (number)
             p += 1 + digits;
         else
-            buf_putc(&b, *p++);
+            buf_putc(b, *p++);
     }
+}
+
+/* "kernel_softmax_amax_sub": the nests' names without numbers, and cut without them, so that what
+ * does the same has the same text however many came before it; and without k_, which is how the
+ * device prelude's names begin. */
+static const char *entry_of(struct builder *w) {
+    enum { ENOUGH = 53, MOST = 61 };
+    struct buf b = buf_new(w->k->arena);
+    buf_puts(&b, "kernel");
+    for (uint32_t m = 0; m < w->g->members.n && b.n < ENOUGH; m++) {
+        buf_putc(&b, '_');
+        put_bare(&b, w->l->nests.at[w->g->members.at[m].nest].name);
+    }
+    if (b.n > MOST) b.p[b.n = MOST] = 0;
     return b.p;
 }
 

@@ -35,6 +35,7 @@ static bool fake_knob;    /* a knob came: there is a variant x=1 k=1, which is r
 /* Other than 0: under WS_APART there are two kernels as well, and only variant 1 of each; all spin
  * so often in the fused one, and so often in each of these. */
 static int fake_spins, fake_spins_apart;
+static int fake_references;                    /* how many were made */
 static const char *fake_comment[2] = {"", ""}; /* in the texts of the first and second kernel */
 static struct {
     const char *when, *code; /* NULL: nothing is planted */
@@ -99,6 +100,7 @@ enum ws_status ws_make_reference(const struct ws_captured *c, enum device_kind d
     const float *x = input_bytes[0];
     (void)c, (void)device, (void)d;
     double *y = outputs[0] = malloc(FAKE_N * sizeof *y);
+    fake_references++;
     bounds[0] = NULL; /* eighths: nothing is rounded */
     for (int i = 0; i < FAKE_N; i++) y[i] = 2 * (double)x[i] + 1;
     return WS_OK;

@@ -49,10 +49,46 @@ static void test_flops(void **state) {
     arena_free(a);
 }
 
+/* Kernels that do the same have one text, wherever the numbers in their names have these cut: one
+ * compilation, one binary. The names of the last ones are cut sooner than the first one's. */
+static void test_same_kernels_have_one_text(void **state) {
+    enum { N = 12 };
+    struct arena *a = arena_new();
+    struct buf text = buf_new(a);
+    struct diag d = diag_new(a);
+    for (int i = 0; i < N; i++) buf_printf(&text, "%s%%x%d: f32[64, 2048]", i ? ", " : "graph(", i);
+    buf_puts(&text, ") {\n");
+    for (int i = 0; i < N; i++)
+        buf_printf(
+            &text,
+            " %%greatest_%d = amax(%%x%d, [1], True)\n %%off_%d = sub(%%x%d, %%greatest_%d)\n"
+            " %%power_%d = exp(%%off_%d)\n %%total_%d = sum(%%power_%d, [1], True)\n"
+            " %%quotient_%d = div(%%power_%d, %%total_%d)\n"
+            " %%square_%d = mul(%%quotient_%d, %%quotient_%d)\n",
+            98 + i, i, i, i, 98 + i, i, i, 98 + i, i, i, i, 98 + i, i, i, i);
+    buf_puts(&text, " return ");
+    for (int i = 0; i < N; i++) buf_printf(&text, "%s%%square_%d", i ? ", " : "", i);
+    buf_puts(&text, "\n}\n");
+    struct ws_program *p = lower(a, text.p);
+    struct ws_source first, other;
+    const struct config *configs;
+    int n, pruned;
+    assert_int_equal(p->n_kernels, N);
+    ws_configs(p, 0, &configs, &n, &pruned);
+    assert_int_equal(ws_emit(p, 0, &configs[0], a, &first, &d), WS_OK);
+    for (int k = 1; k < N; k++) {
+        assert_int_equal(p->kernels[k].same, 0);
+        assert_int_equal(ws_emit(p, k, &configs[0], a, &other, &d), WS_OK);
+        assert_string_equal(other.text, first.text);
+    }
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_flops),
+        cmocka_unit_test(test_same_kernels_have_one_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,6 +57,7 @@ static void tune_both(struct place *p, int spins, int spins_apart, bool apart_wi
     struct results r;
     fake_spins = spins;
     fake_spins_apart = spins_apart;
+    fake_references = 0;
     for (int again = 0; again < 2; again++) {
         assert_int_equal(bench(p, "--samples-max", "8"), 0);
         read_rows(p, &r);
@@ -68,11 +69,13 @@ static void tune_both(struct place *p, int spins, int spins_apart, bool apart_wi
         /* Both are tried, once; the one that has lost leaves no times of programs. */
         assert_int_equal(fused, 1);
         assert_int_equal(split, 2);
+        assert_int_equal(fake_references, 1); /* of both; later the eager program is trusted */
         assert_int_equal(count(&r, ROLE_tuned), (apart_wins ? 2 : 1) + again);
         const struct result_row *last = NULL;
         for (size_t i = 0; i < r.n; i++)
             if (r.rows[i].role == ROLE_tuned) last = &r.rows[i];
         assert_int_equal(strstr(last->config, "split_mul") != NULL, apart_wins);
+        assert_true(again || last->reference_s < last->all_check_s);
         results_free(&r);
     }
     fake_spins = fake_spins_apart = 0;
@@ -185,6 +188,23 @@ static void alter_store(struct place *p, const char *statement) {
     assert_int_equal(sql_fault(db), SQL_FINE);
     sql_close(db);
     arena_free(a);
+}
+
+/* Both are tuned, and which one stays is not known: the one with all fused trusts its eager
+ * program, and the other one has a reference made. */
+static void test_which_stays_is_forgotten(void **state) {
+    struct place *p = *state;
+    struct results r;
+    tune_both(p, 20000, 2000000, false);
+    fake_spins = 20000;
+    fake_spins_apart = 2000000;
+    alter_store(p, "DELETE FROM facts WHERE key LIKE 'apart %'");
+    assert_int_equal(bench(p, "--samples-max", "8"), 0);
+    fake_spins = fake_spins_apart = 0;
+    assert_int_equal(fake_references, 2);
+    read_rows(p, &r);
+    assert_int_equal(count(&r, ROLE_tuned), 3);
+    results_free(&r);
 }
 
 static void forget_winners(struct place *p) { alter_store(p, "DELETE FROM winners"); }
@@ -326,6 +346,7 @@ int main(int argc, char **argv) {
         TEST(test_a_changed_text),
         TEST(test_a_stale_winner),
         TEST(test_reductions_had_better_be_apart),
+        TEST(test_which_stays_is_forgotten),
         TEST(test_reductions_had_better_be_fused),
         TEST(test_replay),
         TEST(test_hit_then_retune),
