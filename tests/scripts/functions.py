@@ -147,5 +147,5 @@ for product in (lambda: torch._int_mm(q.int(), w.int()), lambda: torch._int_mm(q
 print('version', torch.__version__.split('+')[0])
 # what takes least first; labels in any order, summed over before, in all operands
 e, g, h = (torch.arange(float(n)).reshape(s) % 5 - 2 for n, s in ((24, (4, 6)), (30, (6, 5)), (5, (5,))))
-show('einsum', torch.einsum('ij,jk,k->i', e, g, h), (e @ (g @ h)), torch.einsum('ij,jk,lm->km', e, g, e).shape,
+show('einsum', torch.einsum('ij,jk,k->i', e, g, h), (e @ (g @ h)), torch.einsum('ij,jk,lm->km', e, g, e),
      torch.einsum('ij,ik,il->jkl', e, e, e).sum(), torch.einsum('ijk,lkj->il', g.view(2, 3, 5), g.view(2, 3, 5).mT))

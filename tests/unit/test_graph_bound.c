@@ -390,8 +390,8 @@ static void test_of_infinity(void **state) {
     end(&b);
 }
 
-/* A hidden element is none of its row's matter, also where a device's exponential is further off the
- * larger its operand is: a softmax behind a mask has bounds, and so has a gate that is shut. */
+/* A hidden element is none of its row's matter, also where a device's exponential is further off
+ * the larger its operand is: a softmax behind a mask has bounds, and so has a gate that is shut. */
 static void test_hidden(void **state) {
     (void)state;
     struct bounded b = bounded_by("graph(%x: f32[6, 6]) {\n %o = ones([6, 6], dtype=bool)\n"
