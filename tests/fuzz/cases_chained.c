@@ -28,8 +28,8 @@ static const char *const between[] = {
     " %e = relu(%s)\n %f = add(%e, 0.1)\n %t = sum(%f, -1, True)\n %p = div(%f, %t)\n",
     " %h = gt(%bias, 0.2)\n %d = masked_fill(%s, %h, -inf)\n %p = softmax(%d, -1)\n",
     " %d = tril(%s)\n %p = softmax(%d, -1)\n",
-    " %d = div(%s, 3.5)\n %h = gt(%bias, 0.2)\n %e = masked_fill(%d, %h, -inf)\n"
-    " %f = to(%e, f32)\n %g = softmax(%f, -1)\n %p = to(%g, $t)\n",
+    (" %d = div(%s, 3.5)\n %h = gt(%bias, 0.2)\n %e = masked_fill(%d, %h, -inf)\n"
+     " %f = to(%e, f32)\n %g = softmax(%f, -1)\n %p = to(%g, $t)\n"),
 };
 enum { N_BETWEEN = sizeof between / sizeof *between };
 
