@@ -172,10 +172,10 @@ static int64_t modulo(int64_t a, int64_t n) { return (a % n + n) % n; }
 static struct origin roll_origin(const struct job *j, int64_t i, const int64_t *index) {
     const struct cell *x = j->in[0];
     struct place p = place_of(x, i);
-    if (!arg_of(j, 2)->ints.n) return from(x, modulo(i - entry(j, 1, 0), x->n));
+    if (!arg_of(j, 2)->ints.n) return from(x, modulo(i - entry(j, 1, 0) % x->n, x->n));
     for (uint32_t k = 0; k < arg_of(j, 2)->ints.n && x->rank; k++) {
         int64_t dim = entry(j, 2, k);
-        p.at[dim] = modulo(p.at[dim] - entry(j, 1, k), x->size[dim]);
+        p.at[dim] = modulo(p.at[dim] - entry(j, 1, k) % x->size[dim], x->size[dim]);
     }
     return from_place(x, &p);
 }
