@@ -71,9 +71,10 @@ bool value_uses(const struct kernel *k, value_id v, ex sym);
 void each_index(struct kernel *k, void (*f)(void *ctx, ex *index), void *ctx);
 
 /* one_hot.c. renumber: what stores, and the first so many subscripts, say of values, when old value
- * v has become now[v]. drop_unused: values that no store needs go. */
+ * v has become now[v]. drop_unused: values that no store needs go; returns the same `now`, NO_VALUE
+ * for these. */
 void renumber(struct kernel *k, const value_id *now, uint32_t subscripts);
-void drop_unused(struct builder *w);
+const value_id *drop_unused(struct builder *w);
 
 /* edges.c. find_zeros, before choose_axes: where factors are 0 in memory. find_edges needs the
  * kernel's axes, masks and levels. */

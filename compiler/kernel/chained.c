@@ -179,30 +179,10 @@ static value_id inside(struct builder *w, value_id v) {
     return out;
 }
 
-static void mark(const struct kernel *k, value_id v, bool *marks) {
-    if (marks[v]) return;
-    marks[v] = true;
-    for (int a = 0; a < k->values.at[v].n_args; a++) mark(k, k->values.at[v].args[a], marks);
-}
-
 /* Values that no store needs go. */
 static void drop(struct builder *w) {
     struct kernel *k = w->k;
-    uint32_t n = k->values.n;
-    const struct value_node *old = k->values.at;
-    bool *used = NEW_ARRAY(k->arena, bool, n);
-    value_id *now = NEW_ARRAY(k->arena, value_id, n);
-    for (uint32_t s = 0; s < k->stores.n; s++) mark(k, k->stores.at[s].value, used);
-    memset(&k->values, 0, sizeof k->values);
-    w->numbers = map_new(k->arena);
-    for (value_id v = 0; v < n; v++) {
-        struct value_node x = old[v];
-        now[v] = NO_VALUE;
-        if (!used[v]) continue;
-        for (int a = 0; a < x.n_args; a++) x.args[a] = now[x.args[a]];
-        now[v] = number(w, x);
-    }
-    renumber(k, now, k->subscripts.n);
+    const value_id *now = drop_unused(w);
     value_id *const known[] = {&k->dot,    &k->dot_a,    &k->dot_b,
                                &k->second, &k->second_a, &k->second_b};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) *known[i] = now[*known[i]];
@@ -299,18 +279,6 @@ void scale_exponents(struct builder *w) {
 }
 
 /* ---- whether it is a kernel ------------------------------------------------------------------ */
-
-/* Reductions along n that each value stands on, one on another. */
-static int *stages_of(const struct kernel *k) {
-    int *stage = NEW_ARRAY(k->arena, int, k->values.n);
-    for (value_id v = 0; v < k->values.n; v++) {
-        const struct value_node *x = &k->values.at[v];
-        for (int i = 0; i < x->n_args; i++)
-            if (stage[x->args[i]] > stage[v]) stage[v] = stage[x->args[i]];
-        stage[v] += x->kind == INST_REDUCE && v != k->dot;
-    }
-    return stage;
-}
 
 value_id chained_maximum(const struct kernel *k) {
     value_id max = NO_VALUE;
@@ -433,7 +401,7 @@ const char *kernel_chain_reason(const struct schedule *s, uint32_t group,
     const struct kernel *k = kernel_build(s, group, limits, a);
     if (k->kind != KERNEL_CHAINED)
         return "the second product does not go along the first one's columns";
-    int *stage = stages_of(k);
+    int *stage = epilogue_stages(k);
     value_id max = NO_VALUE;
     if (kernel_size(k, AXIS_C) > WIDEST || kernel_size(k, AXIS_R) > WIDEST)
         return "a block's threads cannot hold so many columns, or read so deep a factor";

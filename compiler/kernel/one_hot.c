@@ -129,7 +129,7 @@ void renumber(struct kernel *k, const value_id *now, uint32_t subscripts) {
             k->subscripts.at[i].value = now[k->subscripts.at[i].value];
 }
 
-void drop_unused(struct builder *w) {
+const value_id *drop_unused(struct builder *w) {
     struct kernel *k = w->k;
     uint32_t n = k->values.n;
     const struct value_node *old = k->values.at;
@@ -146,6 +146,7 @@ void drop_unused(struct builder *w) {
         now[v] = number(w, x);
     }
     renumber(k, now, k->subscripts.n);
+    return now;
 }
 
 static bool stores_along(const struct kernel *k, ex r, const bool *moves) {
