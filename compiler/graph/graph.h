@@ -166,6 +166,8 @@ struct graph {
     VEC(struct node) nodes;
     VEC(struct graph_input) inputs;
     VEC(node_id) outputs;
+    VEC(uint32_t) chain; /* chain_copies.c: of the first nodes: the chain that each is a copy for; 0:
+                            none */
     uint32_t n_random;                     /* random tensors made without an index so far */
     ex random_base;                        /* what their indices count from; EX_NONE: 0 */
     uint64_t seed;                         /* of the random tensors */
@@ -332,6 +334,11 @@ struct graph *graph_channels_last(struct graph *g);
 /* twins.c: a reduction that differs from one before it in keepdim alone is a view of that. Needs: a
  * decomposed graph, which it changes. */
 void graph_join_twins(struct graph *g);
+
+/* chain_copies.c: what several products of 16 bits read behind the same ones, copied for each, of
+ * which graph.chain tells; *chains: how many chains of products these are then; 0: nothing is
+ * copied. Needs: a decomposed, simplified graph. Returns a new graph in the same arena. */
+struct graph *graph_chain_copies(struct graph *g, int *chains);
 
 /* work.c: how many elements the operators of g read or make, a product's once for each of its
  * terms. Needs: constant sizes. */
