@@ -1,0 +1,285 @@
+/* chain_copies.c: what several products read behind the same product, made anew for each, so that
+ * every one of them can go along with its own (schedule/chained.c). Of attention's gradients:
+ *
+ *   %s = bmm(%q, %kt); %p = f(%s)           %s = bmm(%q, %kt); %p = f(%s)
+ *   %o = bmm(%p, %v)                        %o = bmm(%p, %v)
+ *   %t = permute(%p)                        %s1 = bmm(%q, %kt); %p1 = f(%s1); %t = permute(%p1)
+ *   %dv = bmm(%t, %do)                      %dv = bmm(%t, %do)
+ *
+ * What rows of %s come to is made once, and read by the copies. A row's sum that stands on two
+ * products is another product's element, times what belongs to it, summed up:
+ *
+ *   %d = bmm(%do, %vt)                      %o = bmm(%p, %v)
+ *   %m = mul(%d, %p)                        %m = mul(%do, %o)
+ *   %r = sum(%m, -1)                        %r = sum(%m, -1)
+ *
+ * sum_j (sum_c do_c v_jc) p_j = sum_c do_c (sum_j p_j v_jc): so it is of few columns, and needs
+ * nothing of what is between the products.
+ *
+ * Needs: a decomposed, simplified graph. Breaks: nothing; equal nodes stand there several times. */
+#include "graph/graph_impl.h"
+#include "graph/traits.h"
+
+#define NONE UINT32_MAX
+
+enum {
+    MOST_FACTORS = 8,
+    OF_SUMS = 1, /* graph.chain of sums that stood on two products: behind one, in its kernel, they
+                    would keep it from being chained; chains have the numbers behind it */
+};
+
+static const struct node *at(const struct graph *g, node_id n) { return &g->nodes.at[n]; }
+
+static bool is_narrow_product(const struct node *n) {
+    return (n->op == OP_MM || n->op == OP_BMM) &&
+           (n->meta.dtype == DT_BF16 || n->meta.dtype == DT_F16);
+}
+
+/* ---- sums of two products -------------------------------------------------------------------- */
+
+static bool keeps_values(const struct node *n) {
+    return (n->op == OP_CONVERT || n->op == OP_CAST) && dtype_is_float(n->meta.dtype);
+}
+
+/* The elements of `of` in the same order, in rows of the same length. */
+static bool keeps_rows(const struct graph *g, const struct node *n, const struct node *of) {
+    return n->op == OP_VIEW && n->meta.rank && of->meta.rank &&
+           n->meta.size[n->meta.rank - 1] == of->meta.size[of->meta.rank - 1] &&
+           meta_numel(g->ex, &n->meta) == meta_numel(g->ex, &of->meta);
+}
+
+/* What v is a product of, element by element, but for casts: a list of nodes. False: of too many. */
+static bool factors_of(const struct graph *g, node_id v, const struct meta *whole, node_id *out,
+                       int *n) {
+    for (;;) {
+        const struct node *x = at(g, v);
+        bool through = x->n_args && x->args[0].kind == ARG_NODE &&
+                       (keeps_values(x) || keeps_rows(g, x, at(g, x->args[0].node)));
+        if (!through) break;
+        v = x->args[0].node;
+    }
+    const struct node *x = at(g, v);
+    bool product = x->op == OP_MUL && x->args[0].kind == ARG_NODE && x->args[1].kind == ARG_NODE;
+    if (product)
+        return factors_of(g, x->args[0].node, whole, out, n) &&
+               factors_of(g, x->args[1].node, whole, out, n);
+    if (*n == MOST_FACTORS || meta_numel(g->ex, &x->meta) != meta_numel(g->ex, whole)) return false;
+    out[(*n)++] = v;
+    return true;
+}
+
+static bool same_factors(const node_id *a, int n, const node_id *b, int m) {
+    if (n != m) return false;
+    for (int i = 0; i < n; i++) {
+        int in_a = 0, in_b = 0;
+        for (int j = 0; j < n; j++) in_a += a[j] == a[i], in_b += b[j] == a[i];
+        if (in_a != in_b) return false;
+    }
+    return true;
+}
+
+/* Does one of them have the other's last two dimensions the other way round? */
+static bool are_turned(const struct graph *g, node_id a, node_id b) {
+    for (int i = 0; i < 2; i++) {
+        const struct node *x = at(g, i ? a : b);
+        node_id of = i ? b : a;
+        int from[WS_MAX_RANK], rank = x->meta.rank;
+        if (x->op != OP_PERMUTE || x->args[0].node != of || rank < 2) continue;
+        permutation_of(g->ex, x->op, x->args, rank, from);
+        bool turned = from[rank - 1] == rank - 2 && from[rank - 2] == rank - 1;
+        for (int d = 0; d < rank - 2; d++) turned &= from[d] == d;
+        if (turned) return true;
+    }
+    return false;
+}
+
+/* A product of what is multiplied, and what the product d has as its right factor. */
+static node_id find_other(const struct graph *g, const struct node *d, const node_id *rest, int n) {
+    for (node_id o = 0; o < g->nodes.n; o++) {
+        const struct node *x = at(g, o);
+        node_id mine[MOST_FACTORS];
+        int count = 0;
+        if (x->op != d->op || x->meta.dtype != d->meta.dtype) continue;
+        if (!are_turned(g, x->args[1].node, d->args[1].node)) continue;
+        const struct meta *left = &at(g, x->args[0].node)->meta;
+        if (left->size[left->rank - 1] != d->meta.size[d->meta.rank - 1]) continue;
+        if (factors_of(g, x->args[0].node, left, mine, &count) &&
+            same_factors(mine, count, rest, n))
+            return o;
+    }
+    return NONE;
+}
+
+/* Sum v: the product d that it stands on, and the one that may take its place; false: none. */
+static bool find_sum(const struct graph *g, const struct node *v, node_id *d, node_id *o) {
+    if (v->op != OP_SUM || v->meta.dtype != DT_F32 || v->args[0].kind != ARG_NODE) return false;
+    const struct meta *whole = &at(g, v->args[0].node)->meta;
+    node_id all[MOST_FACTORS], rest[MOST_FACTORS];
+    int n = 0;
+    if (!whole->rank || dims_of(g, v, "dim", whole->rank) != 1u << (whole->rank - 1)) return false;
+    if (!factors_of(g, v->args[0].node, whole, all, &n) || n < 2) return false;
+    for (int i = 0; i < n; i++) {
+        int left = 0;
+        if (!is_narrow_product(at(g, all[i]))) continue;
+        for (int j = 0; j < n; j++)
+            if (j != i) rest[left++] = all[j];
+        *d = all[i];
+        *o = find_other(g, at(g, all[i]), rest, left);
+        if (*o != NONE) return true;
+    }
+    return false;
+}
+
+static node_id convert_to(struct graph *g, node_id v, enum dtype t) {
+    struct arg args[] = {arg_node(v), arg_dtype(t)};
+    struct diag d = diag_new(g->arena);
+    node_id out;
+    if (!graph_call(g, OP_CONVERT, args, 2, at(g, v)->where, &d, &out))
+        graph_refused(g, "chain_copies", &d);
+    return out;
+}
+
+/* sum(d's left factor times o, -1), in the shape of v. */
+static node_id put_sum(struct graph *to, const struct node *v, node_id left, node_id o) {
+    struct diag d = diag_new(to->arena);
+    node_id mul = graph_op2(to, OP_MUL, convert_to(to, left, DT_F32), convert_to(to, o, DT_F32));
+    node_id sum, out;
+    ex last = ex_const(to->ex, at(to, mul)->meta.rank - 1);
+    struct arg reduce[] = {arg_node(mul), arg_ints(to, &last, 1)};
+    if (!graph_call(to, OP_SUM, reduce, 2, v->where, &d, &sum))
+        graph_refused(to, "chain_copies", &d);
+    struct arg shape[] = {arg_node(sum), arg_ints(to, v->meta.size, (uint32_t)v->meta.rank)};
+    if (!graph_call(to, OP_VIEW, shape, 2, v->where, &d, &out))
+        graph_refused(to, "chain_copies", &d);
+    return out;
+}
+
+/* Nodes from `begin` on are for this chain. */
+static void set_chain(struct graph *to, node_id begin, uint32_t chain) {
+    while (to->chain.n < begin) vec_push(to->arena, &to->chain, 0);
+    while (to->chain.n < to->nodes.n) vec_push(to->arena, &to->chain, chain);
+}
+
+/* What a node stands on comes first, and what takes a sum's place comes before that. */
+struct rebuild {
+    const struct graph *from;
+    struct graph *to;
+    node_id *map;
+};
+
+static void put_node(struct rebuild *r, node_id n) {
+    if (r->map[n] != NONE) return;
+    const struct node *x = at(r->from, n);
+    node_id d, o;
+    if (find_sum(r->from, x, &d, &o)) {
+        node_id left = at(r->from, d)->args[0].node;
+        put_node(r, o);
+        put_node(r, left);
+        node_id begin = r->to->nodes.n;
+        r->map[n] = put_sum(r->to, x, r->map[left], r->map[o]);
+        set_chain(r->to, begin, OF_SUMS);
+        return;
+    }
+    for (int i = 0; i < x->n_args; i++) {
+        const node_id *of;
+        int count = arg_nodes(&x->args[i], &of);
+        for (int k = 0; k < count; k++) put_node(r, of[k]);
+    }
+    r->map[n] = graph_copy(r->to, r->from, n, r->map);
+}
+
+static struct graph *with_other_sums(const struct graph *g) {
+    struct rebuild r = {
+        .from = g, .to = graph_like(g), .map = NEW_ARRAY(g->arena, node_id, g->nodes.n)};
+    for (node_id n = 0; n < g->nodes.n; n++) r.map[n] = NONE;
+    for (uint32_t i = 0; i < g->inputs.n; i++) put_node(&r, g->inputs.at[i].node);
+    for (uint32_t i = 0; i < g->outputs.n; i++) {
+        put_node(&r, g->outputs.at[i]);
+        vec_push(r.to->arena, &r.to->outputs, r.map[g->outputs.at[i]]);
+    }
+    return r.to;
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+struct copies {
+    const struct graph *from;
+    struct graph *to;
+    node_id *map;   /* what has the place of each node, for all */
+    bool *between;  /* of the product at hand: it goes back to this one, element by element */
+    bool *seen;
+    bool *taken;   /* per node: a product goes along with it */
+    int chains;
+};
+
+/* Marks what v is made of, element by element, of products: true if it is of one. */
+static bool go_back(struct copies *c, node_id v, bool *works) {
+    const struct node *x = at(c->from, v);
+    enum op_class class = op_info(x->op)->class;
+    if (c->seen[v]) return c->between[v];
+    c->seen[v] = true;
+    if (is_narrow_product(x)) return c->between[v] = true;
+    if (class != POINTWISE && class != VIEW) return false;
+    if (op_is_random(x->op)) return false;
+    for (int i = 0; i < x->n_args; i++) {
+        const node_id *of;
+        int count = arg_nodes(&x->args[i], &of);
+        for (int k = 0; k < count; k++) c->between[v] |= go_back(c, of[k], works);
+    }
+    if (c->between[v] && class == POINTWISE) *works = true;
+    return c->between[v];
+}
+
+/* The side of product n that is made of products, of as much as is between two; -1: none. */
+static int find_side(struct copies *c, node_id n) {
+    const struct node *x = at(c->from, n);
+    for (int side = 0; side < 2; side++) {
+        bool works = false;
+        memset(c->between, 0, sizeof *c->between * c->from->nodes.n);
+        memset(c->seen, 0, sizeof *c->seen * c->from->nodes.n);
+        if (go_back(c, x->args[side].node, &works) && works) return side;
+    }
+    return -1;
+}
+
+/* Copies of what is between, for product n alone. */
+static void put_copies(struct copies *c, node_id n, int side) {
+    node_id of = at(c->from, n)->args[side].node;
+    node_id *map = NEW_ARRAY(c->to->arena, node_id, c->from->nodes.n);
+    memcpy(map, c->map, sizeof *map * c->from->nodes.n);
+    for (node_id v = 0; v <= of; v++) {
+        if (!c->between[v]) continue;
+        map[v] = graph_copy(c->to, c->from, v, map);
+        set_chain(c->to, map[v], OF_SUMS + 1 + (uint32_t)c->chains);
+    }
+    c->map[n] = graph_copy(c->to, c->from, n, map);
+}
+
+struct graph *graph_chain_copies(struct graph *g, int *chains) {
+    struct graph *from = with_other_sums(g);
+    uint32_t n = from->nodes.n;
+    struct copies c = {.from = from,
+                       .to = graph_like(from),
+                       .map = NEW_ARRAY(from->arena, node_id, n),
+                       .between = NEW_ARRAY(from->arena, bool, n),
+                       .seen = NEW_ARRAY(from->arena, bool, n),
+                       .taken = NEW_ARRAY(from->arena, bool, n)};
+    *chains = 0;
+    for (node_id v = 0; v < n; v++) {
+        int side = is_narrow_product(at(from, v)) ? find_side(&c, v) : -1;
+        bool shared = false;
+        for (node_id i = 0; i < n && side >= 0; i++) shared |= c.between[i] && c.taken[i];
+        for (node_id i = 0; i < n && side >= 0; i++) c.taken[i] |= c.between[i];
+        if (shared) {
+            put_copies(&c, v, side);
+            c.chains++;
+        } else {
+            c.map[v] = graph_copy(c.to, from, v, c.map);
+            set_chain(c.to, c.map[v], v < from->chain.n ? from->chain.at[v] : 0);
+        }
+    }
+    for (uint32_t i = 0; i < from->outputs.n; i++)
+        vec_push(c.to->arena, &c.to->outputs, c.map[from->outputs.at[i]]);
+    *chains = c.chains ? c.chains + 1 : 0;
+    return c.to;
+}
