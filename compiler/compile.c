@@ -5,8 +5,6 @@
  * After each stage its verifier runs, its dump is written and its time recorded; the passes know
  * nothing of that. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "emit/emit.h"
@@ -107,7 +105,6 @@ static int count_chains(struct compile *c, const struct graph *g) {
     schedule_recompute(s, c->limits);
     schedule_chain(s, c->limits, chain_reason, c);
     for (uint32_t i = 0; i < s->groups.n; i++) n += s->groups.at[i].n_between > 0;
-    if (getenv("DBG")) fprintf(stderr, "%s", s->log.p);
     return n;
 }
 
@@ -117,7 +114,6 @@ static void make_chains(struct compile *c) {
     int chains = 0;
     if (c->limits->kind != DEVICE_CUDA || c->limits->sm < 80) return;
     struct graph *g = graph_chain_copies(c->graph, &chains);
-    if (getenv("DBG")) { struct buf b = buf_new(c->arena); graph_print(&b, g); fprintf(stderr, "%d chains\n%s", chains, b.p); }
     if (chains && count_chains(c, g) >= chains) c->graph = g;
 }
 

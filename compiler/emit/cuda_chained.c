@@ -142,11 +142,9 @@ static void put_first_dot(struct emitter *w, int number) {
     open_brace(w, "for (int i = 0; i < %d; i += %d)", a->depth, SIXTEEN);
     line(w, "unsigned a[%d][4];", sixteens(w));
     line(w, "#pragma unroll");
-    line(w,
-         "for (int f = 0; f < %d; f++) k_left_factor<%d, %s>(a[f], %s, %d, warp_m + f * %d, i);",
+    line(w, "for (int f = 0; f < %d; f++) k_left_factor<%d, %s>(a[f], %s, %d, warp_m + f * %d, i);",
          sixteens(w), a->line, a->across ? "true" : "false", rows_text(w, a),
-         a->across ? a->depth : a->rows,
-         SIXTEEN);
+         a->across ? a->depth : a->rows, SIXTEEN);
     open_loop(w, "g", octets(w) / 2);
     line(w, "unsigned b[2][2];");
     put_right(w, &chained(w)->b[number], "g * 16", "i");
@@ -239,7 +237,7 @@ static void put_dot_of_group(struct emitter *w) {
     line(w, "k_wgmma_begin();");
     for (int p = 0; p < x->n_first; p++) {
         open_loop(w, "i", x->a[p].depth / SIXTEEN);
-        line(w, "k_wgmma_first%s(%s, %s, %s, i);", p ? "_beside" : "", sums_of(p),
+        line(w, "k_wgmma_%s(%s, %s, %s, i);", p ? "beside" : "first", sums_of(p),
              operand_text_of(w, &x->a[p], ""),
              operand_text_of(w, &x->b[p], arena_printf(w->arena, "s * %d + ", x->stage / 16)));
         close_brace(w);
@@ -643,8 +641,9 @@ static void put_results(struct emitter *w) {
     open_loop(w, "g", column_octets(w) / chunk);
     for (uint32_t i = 0; i < f->stores.n; i++)
         if (!is_of_row_alone(w, f->stores.at[i]))
-            line(w, "%s o%u[%d][%d];", math_type(buffer_dtype(w, k->stores.at[f->stores.at[i]].buffer)),
-             f->stores.at[i], chunk, PAIR);
+            line(w, "%s o%u[%d][%d];",
+                 math_type(buffer_dtype(w, k->stores.at[f->stores.at[i]].buffer)), f->stores.at[i],
+                 chunk, PAIR);
     open_loop(w, "j", chunk);
     open_loop(w, "e", PAIR);
     line(w, "const int octet = g * %d + j;", chunk);
@@ -779,8 +778,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
         case TILE_DRAIN:
             if (open[depth - 1] == TILE_REST && !x->n) put_before(w);
             line(w, "k_wgmma_wait<%d>();", x->n);
-            for (int p = 0; p < chained(w)->n_first; p++)
-                line(w, "k_wgmma_hold(%s);", sums_of(p));
+            for (int p = 0; p < chained(w)->n_first; p++) line(w, "k_wgmma_hold(%s);", sums_of(p));
             if (!x->n) line(w, "k_wgmma_hold(out);");
             break;
         case TILE_ARRIVE: line(w, "if (tid == 0) k_mbar_arrive(empty + before * 8);"); break;
@@ -798,7 +796,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
 static void put_instructions(struct emitter *w) {
     const struct chained *x = chained(w);
     for (int i = 0; i < x->n_first; i++) {
-        struct wgmma first = {.name = i ? "k_wgmma_first_beside" : "k_wgmma_first",
+        struct wgmma first = {.name = i ? "k_wgmma_beside" : "k_wgmma_first",
                               .type = "float",
                               .columns = w->y->br,
                               .a = x->a[i].dtype,

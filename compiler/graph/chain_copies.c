@@ -24,8 +24,8 @@
 
 enum {
     MOST_FACTORS = 8,
-    OF_SUMS = 1, /* graph.chain of sums that stood on two products: behind one, in its kernel, they
-                    would keep it from being chained; chains have the numbers behind it */
+    OF_SUMS = 1, /* graph.chain of sums behind a product, in whose kernel they would keep it from
+                    being chained; chains have the numbers behind it */
 };
 
 static const struct node *at(const struct graph *g, node_id n) { return &g->nodes.at[n]; }
@@ -165,6 +165,7 @@ struct rebuild {
     const struct graph *from;
     struct graph *to;
     node_id *map;
+    int sums;
 };
 
 static void put_node(struct rebuild *r, node_id n) {
@@ -178,6 +179,7 @@ static void put_node(struct rebuild *r, node_id n) {
         node_id begin = r->to->nodes.n;
         r->map[n] = put_sum(r->to, x, r->map[left], r->map[o]);
         set_chain(r->to, begin, OF_SUMS);
+        r->sums++;
         return;
     }
     for (int i = 0; i < x->n_args; i++) {
@@ -188,7 +190,7 @@ static void put_node(struct rebuild *r, node_id n) {
     r->map[n] = graph_copy(r->to, r->from, n, r->map);
 }
 
-static struct graph *with_other_sums(const struct graph *g) {
+struct graph *graph_sums_of_products(struct graph *g) {
     struct rebuild r = {
         .from = g, .to = graph_like(g), .map = NEW_ARRAY(g->arena, node_id, g->nodes.n)};
     for (node_id n = 0; n < g->nodes.n; n++) r.map[n] = NONE;
@@ -197,7 +199,41 @@ static struct graph *with_other_sums(const struct graph *g) {
         put_node(&r, g->outputs.at[i]);
         vec_push(r.to->arena, &r.to->outputs, r.map[g->outputs.at[i]]);
     }
-    return r.to;
+    return r.sums ? r.to : g;
+}
+
+/* ---- products that are made again ------------------------------------------------------------ */
+
+/* Is v made of node `of`, element by element? */
+static bool goes_back_to(const struct graph *g, node_id v, node_id of, int *left) {
+    const struct node *x = at(g, v);
+    enum op_class class = op_info(x->op)->class;
+    if (v == of) return true;
+    if (v < of || (class != POINTWISE && class != VIEW) || !(*left)--) return false;
+    for (int i = 0; i < x->n_args; i++) {
+        const node_id *args;
+        int count = arg_nodes(&x->args[i], &args);
+        for (int k = 0; k < count; k++)
+            if (goes_back_to(g, args[k], of, left)) return true;
+    }
+    return false;
+}
+
+bool graph_is_between(const struct graph *g, node_id n) {
+    enum { TIMES = 2, MOST = 64 };
+    const struct node *x = at(g, n);
+    if (!is_narrow_product(x)) return false;
+    int64_t own = ex_hint(g->ex, meta_numel(g->ex, &x->meta)), factors = 0;
+    for (int i = 0; i < 2; i++)
+        factors += ex_hint(g->ex, meta_numel(g->ex, &at(g, x->args[i].node)->meta));
+    if (own < TIMES * factors) return false;
+    for (node_id v = n + 1; v < g->nodes.n; v++) {
+        for (int i = 0; i < 2 && is_narrow_product(at(g, v)); i++) {
+            int left = MOST;
+            if (goes_back_to(g, at(g, v)->args[i].node, n, &left)) return true;
+        }
+    }
+    return false;
 }
 
 /* ---- copies ---------------------------------------------------------------------------------- */
@@ -205,10 +241,11 @@ static struct graph *with_other_sums(const struct graph *g) {
 struct copies {
     const struct graph *from;
     struct graph *to;
-    node_id *map;   /* what has the place of each node, for all */
-    bool *between;  /* of the product at hand: it goes back to this one, element by element */
+    node_id *map;  /* what has the place of each node, for all */
+    bool *between; /* of the product at hand: it goes back to this one, element by element */
     bool *seen;
-    bool *taken;   /* per node: a product goes along with it */
+    bool *taken;  /* per node: a product goes along with it */
+    bool *second; /* per node: it is such a product */
     int chains;
 };
 
@@ -255,19 +292,36 @@ static void put_copies(struct copies *c, node_id n, int side) {
     c->map[n] = graph_copy(c->to, c->from, n, map);
 }
 
+/* Is v a reduction of what a product behind others makes? */
+static bool is_behind(const struct copies *c, node_id v, bool reduces) {
+    const struct node *x = at(c->from, v);
+    enum op_class class = op_info(x->op)->class;
+    if (c->second[v]) return !reduces;
+    if (reduces ? class != REDUCE : class != POINTWISE && class != VIEW) return false;
+    for (int i = 0; i < x->n_args; i++) {
+        const node_id *of;
+        int count = arg_nodes(&x->args[i], &of);
+        for (int k = 0; k < count; k++)
+            if (is_behind(c, of[k], false)) return true;
+    }
+    return false;
+}
+
 struct graph *graph_chain_copies(struct graph *g, int *chains) {
-    struct graph *from = with_other_sums(g);
+    struct graph *from = graph_sums_of_products(g);
     uint32_t n = from->nodes.n;
     struct copies c = {.from = from,
                        .to = graph_like(from),
                        .map = NEW_ARRAY(from->arena, node_id, n),
                        .between = NEW_ARRAY(from->arena, bool, n),
                        .seen = NEW_ARRAY(from->arena, bool, n),
-                       .taken = NEW_ARRAY(from->arena, bool, n)};
+                       .taken = NEW_ARRAY(from->arena, bool, n),
+                       .second = NEW_ARRAY(from->arena, bool, n)};
     *chains = 0;
     for (node_id v = 0; v < n; v++) {
         int side = is_narrow_product(at(from, v)) ? find_side(&c, v) : -1;
         bool shared = false;
+        c.second[v] = side >= 0;
         for (node_id i = 0; i < n && side >= 0; i++) shared |= c.between[i] && c.taken[i];
         for (node_id i = 0; i < n && side >= 0; i++) c.taken[i] |= c.between[i];
         if (shared) {
@@ -275,7 +329,8 @@ struct graph *graph_chain_copies(struct graph *g, int *chains) {
             c.chains++;
         } else {
             c.map[v] = graph_copy(c.to, from, v, c.map);
-            set_chain(c.to, c.map[v], v < from->chain.n ? from->chain.at[v] : 0);
+            bool sums = (v < from->chain.n && from->chain.at[v]) || is_behind(&c, v, true);
+            set_chain(c.to, c.map[v], sums ? OF_SUMS : 0);
         }
     }
     for (uint32_t i = 0; i < from->outputs.n; i++)

@@ -339,6 +339,12 @@ void graph_join_twins(struct graph *g);
  * which graph.chain tells; *chains: how many chains of products these are then; 0: nothing is
  * copied. Needs: a decomposed, simplified graph. Returns a new graph in the same arena. */
 struct graph *graph_chain_copies(struct graph *g, int *chains);
+/* The first step of it: rows' sums of two products by what the other one makes of them. Returns g
+ * if it has none. */
+struct graph *graph_sums_of_products(struct graph *g);
+/* Is node n a product of 16 bits, of more elements than it is made of, behind which stands another
+ * one? In a kernel with that it is nowhere in memory. Of a large graph it takes a while. */
+bool graph_is_between(const struct graph *g, node_id n);
 
 /* work.c: how many elements the operators of g read or make, a product's once for each of its
  * terms. Needs: constant sizes. */
