@@ -220,9 +220,11 @@ static bool goes_back_to(const struct graph *g, node_id v, node_id of, int *left
 }
 
 bool graph_is_between(const struct graph *g, node_id n) {
-    enum { TIMES = 2, MOST = 64 };
+    enum { TIMES = 2, DEEP = 256, MOST = 64 };
     const struct node *x = at(g, n);
     if (!is_narrow_product(x)) return false;
+    const struct meta *left = &at(g, x->args[0].node)->meta;
+    if (ex_hint(g->ex, left->size[left->rank - 1]) > DEEP) return false;
     int64_t own = ex_hint(g->ex, meta_numel(g->ex, &x->meta)), factors = 0;
     for (int i = 0; i < 2; i++)
         factors += ex_hint(g->ex, meta_numel(g->ex, &at(g, x->args[i].node)->meta));
@@ -307,6 +309,30 @@ static bool is_behind(const struct copies *c, node_id v, bool reduces) {
     return false;
 }
 
+/* Without what is copied for all that have read it. */
+static struct graph *without_unread(const struct graph *g) {
+    struct graph *to = graph_like(g);
+    bool *live = NEW_ARRAY(g->arena, bool, g->nodes.n);
+    node_id *map = NEW_ARRAY(g->arena, node_id, g->nodes.n);
+    for (uint32_t i = 0; i < g->outputs.n; i++) live[g->outputs.at[i]] = true;
+    for (node_id n = g->nodes.n; n-- > 0;) {
+        live[n] |= at(g, n)->op == OP_INPUT;
+        for (int i = 0; i < at(g, n)->n_args && live[n]; i++) {
+            const node_id *of;
+            int count = arg_nodes(&at(g, n)->args[i], &of);
+            for (int k = 0; k < count; k++) live[of[k]] = true;
+        }
+    }
+    for (node_id n = 0; n < g->nodes.n; n++) {
+        if (!live[n]) continue;
+        map[n] = graph_copy(to, g, n, map);
+        set_chain(to, map[n], g->chain.at[n]);
+    }
+    for (uint32_t i = 0; i < g->outputs.n; i++)
+        vec_push(to->arena, &to->outputs, map[g->outputs.at[i]]);
+    return to;
+}
+
 struct graph *graph_chain_copies(struct graph *g, int *chains) {
     struct graph *from = graph_sums_of_products(g);
     uint32_t n = from->nodes.n;
@@ -336,5 +362,5 @@ struct graph *graph_chain_copies(struct graph *g, int *chains) {
     for (uint32_t i = 0; i < from->outputs.n; i++)
         vec_push(c.to->arena, &c.to->outputs, c.map[from->outputs.at[i]]);
     *chains = c.chains ? c.chains + 1 : 0;
-    return c.to;
+    return without_unread(c.to);
 }

@@ -166,11 +166,12 @@ struct graph {
     VEC(struct node) nodes;
     VEC(struct graph_input) inputs;
     VEC(node_id) outputs;
-    VEC(uint32_t) chain; /* chain_copies.c: of the first nodes: the chain that each is a copy for; 0:
+    VEC(uint32_t)
+    chain;             /* chain_copies.c: of the first nodes: the chain that each is a copy for; 0:
                             none */
-    uint32_t n_random;                     /* random tensors made without an index so far */
-    ex random_base;                        /* what their indices count from; EX_NONE: 0 */
-    uint64_t seed;                         /* of the random tensors */
+    uint32_t n_random; /* random tensors made without an index so far */
+    ex random_base;    /* what their indices count from; EX_NONE: 0 */
+    uint64_t seed;     /* of the random tensors */
     enum precision products, convolutions; /* of f32: "precision" of what mm and bmm, and convolve
                                               come to */
     bool
@@ -342,8 +343,8 @@ struct graph *graph_chain_copies(struct graph *g, int *chains);
 /* The first step of it: rows' sums of two products by what the other one makes of them. Returns g
  * if it has none. */
 struct graph *graph_sums_of_products(struct graph *g);
-/* Is node n a product of 16 bits, of more elements than it is made of, behind which stands another
- * one? In a kernel with that it is nowhere in memory. Of a large graph it takes a while. */
+/* Is node n a product of 16 bits, shallow and of more elements than it is made of, behind which
+ * stands another one? In a kernel with that it is nowhere in memory. Of a large graph it takes a while. */
 bool graph_is_between(const struct graph *g, node_id n);
 
 /* work.c: how many elements the operators of g read or make, a product's once for each of its

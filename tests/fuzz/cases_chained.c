@@ -145,12 +145,13 @@ static const struct gradients gradients[] = {
      " %x = tril(%ds)\n %dt = mul(%x, 0.25)\n"},
     {50, 90, 64, " %t = tanh(%f)\n %m = mul(%t, 5)\n",
      " %u = mul(%t, %t)\n %x = sub(1, %u)\n %y = mul(%ds, %x)\n %dt = mul(%y, 5)\n"},
-    {33, 70, 24, " %h = gt(%b, 1.1)\n %m = masked_fill(%f, %h, -inf)\n",
-     " %dt = masked_fill(%ds, %h, 0)\n"},
+    {33, 70, 24, " %h = gt(%b, 1.1)\n %a = mul(%f, 0.2)\n %m = masked_fill(%a, %h, -inf)\n",
+     " %x = masked_fill(%ds, %h, 0)\n %dt = mul(%x, 0.2)\n"},
     {80, 80, 32,
      " %i = arange(0, 80)\n %j = unsqueeze(%i, -1)\n %a = sub(%j, %i)\n %h = lt(%a, 0)\n"
-     " %l = gt(%a, 20)\n %w = logical_or(%h, %l)\n %m = masked_fill(%f, %w, -inf)\n",
-     " %dt = masked_fill(%ds, %w, 0)\n"},
+     " %l = gt(%a, 20)\n %w = logical_or(%h, %l)\n %c = mul(%f, 0.2)\n"
+     " %m = masked_fill(%c, %w, -inf)\n",
+     " %x = masked_fill(%ds, %w, 0)\n %dt = mul(%x, 0.2)\n"},
 };
 enum { N_GRADIENTS = sizeof gradients / sizeof *gradients };
 
@@ -189,14 +190,12 @@ void cases_chained(struct arena *a, case_vec *out) {
             vec_push(a, out, g);
         }
     for (int i = 0; i <= N_GRADIENTS; i++) {
-        struct case_graph g = {.text = i < N_GRADIENTS ? gradient_of(a, &gradients[i], "bf16")
-                                                       : grouped_gradient,
-                               .every = CASES_DEFAULT,
-                               .old = i % 2 == 0,
-                               .config = configs[i % N_CONFIGS]};
-        vec_push(a, out, g);
-        g.old = false;
-        g.config = of_groups[i % N_CONFIGS];
+        bool old = i % 2 == 0;
+        struct case_graph g = {
+            .text = i < N_GRADIENTS ? gradient_of(a, &gradients[i], "bf16") : grouped_gradient,
+            .every = CASES_DEFAULT,
+            .old = old,
+            .config = old ? configs[i / 2 % N_CONFIGS] : of_groups[i / 2 % N_CONFIGS]};
         vec_push(a, out, g);
     }
     for (int i = 0; i < N_OTHERS; i++) {
