@@ -17,6 +17,8 @@
  * nothing of what is between the products.
  *
  * Needs: a decomposed, simplified graph. Breaks: nothing; equal nodes stand there several times. */
+#include <math.h>
+
 #include "graph/graph_impl.h"
 #include "graph/traits.h"
 
@@ -24,7 +26,8 @@
 
 enum {
     MOST_FACTORS = 8,
-    OF_SUMS = 1, /* graph.chain of sums behind a product, in whose kernel they would keep it from
+    WIDEST = 256, /* a kernel of chained products is no deeper, and has no more columns */
+    OF_SUMS = 1,  /* graph.chain of sums behind a product, in whose kernel they would keep it from
                     being chained; chains have the numbers behind it */
 };
 
@@ -33,6 +36,15 @@ static const struct node *at(const struct graph *g, node_id n) { return &g->node
 static bool is_narrow_product(const struct node *n) {
     return (n->op == OP_MM || n->op == OP_BMM) &&
            (n->meta.dtype == DT_BF16 || n->meta.dtype == DT_F16);
+}
+
+/* The depth of a product, and how many columns one has of which factor `side` is made anew. */
+static int64_t depth_of(const struct graph *g, const struct node *x) {
+    const struct meta *left = &at(g, x->args[0].node)->meta;
+    return ex_hint(g->ex, left->size[left->rank - 1]);
+}
+static int64_t columns_of(const struct graph *g, const struct node *x, int side) {
+    return ex_hint(g->ex, x->meta.size[x->meta.rank - 1 - side]);
 }
 
 /* ---- sums of two products -------------------------------------------------------------------- */
@@ -48,31 +60,81 @@ static bool keeps_rows(const struct graph *g, const struct node *n, const struct
            meta_numel(g->ex, &n->meta) == meta_numel(g->ex, &of->meta);
 }
 
-/* What v is a product of, element by element, but for casts: a list of nodes. False: of too many. */
-static bool factors_of(const struct graph *g, node_id v, const struct meta *whole, node_id *out,
-                       int *n) {
-    for (;;) {
-        const struct node *x = at(g, v);
-        bool through = x->n_args && x->args[0].kind == ARG_NODE &&
-                       (keeps_values(x) || keeps_rows(g, x, at(g, x->args[0].node)));
-        if (!through) break;
-        v = x->args[0].node;
-    }
-    const struct node *x = at(g, v);
-    bool product = x->op == OP_MUL && x->args[0].kind == ARG_NODE && x->args[1].kind == ARG_NODE;
-    if (product)
-        return factors_of(g, x->args[0].node, whole, out, n) &&
-               factors_of(g, x->args[1].node, whole, out, n);
-    if (*n == MOST_FACTORS || meta_numel(g->ex, &x->meta) != meta_numel(g->ex, whole)) return false;
-    out[(*n)++] = v;
+/* One of what v is a product of, element by element: a node as it is broadcast to a shape; a
+ * condition, of what is 0 where it holds, or where it does not. */
+struct term {
+    node_id node;
+    const struct meta *in;
+    bool is_not;
+};
+struct terms {
+    struct term at[MOST_FACTORS];
+    int n;
+    double number; /* they are multiplied by */
+};
+
+static bool add_term(struct terms *t, node_id node, const struct node *in, bool is_not) {
+    if (t->n == MOST_FACTORS) return false;
+    t->at[t->n++] = (struct term){node, &in->meta, is_not};
     return true;
 }
 
-static bool same_factors(const node_id *a, int n, const node_id *b, int m) {
-    if (n != m) return false;
-    for (int i = 0; i < n; i++) {
+static bool is_number(const struct graph *g, const struct arg *a, double *number) {
+    if (a->kind != ARG_FLOAT && (a->kind != ARG_INT || !ex_is_const(g->ex, a->i, NULL)))
+        return false;
+    *number = arg_number(g, a);
+    return true;
+}
+
+/* But for casts. False: of too many, or of v broadcast. */
+static bool factors_of(const struct graph *g, node_id v, const struct meta *whole,
+                       struct terms *t) {
+    const struct node *x = at(g, v);
+    double number;
+    bool one = x->n_args && x->args[0].kind == ARG_NODE;
+    if (meta_numel(g->ex, &x->meta) != meta_numel(g->ex, whole)) return false;
+    if (one && (keeps_values(x) || keeps_rows(g, x, at(g, x->args[0].node))))
+        return factors_of(g, x->args[0].node, whole, t);
+    for (int i = 0; i < 2 && x->op == OP_MUL; i++) {
+        const struct arg *a = &x->args[i], *other = &x->args[1 - i];
+        if (a->kind != ARG_NODE) continue;
+        bool full = meta_numel(g->ex, &at(g, a->node)->meta) == meta_numel(g->ex, whole);
+        if (!full) continue;
+        if (is_number(g, other, &number)) {
+            t->number *= number;
+            return factors_of(g, a->node, whole, t);
+        }
+        if (other->kind != ARG_NODE) break;
+        bool both = meta_numel(g->ex, &at(g, other->node)->meta) == meta_numel(g->ex, whole);
+        return factors_of(g, a->node, whole, t) &&
+               (both ? factors_of(g, other->node, whole, t) : add_term(t, other->node, x, false));
+    }
+    for (int i = 1; i <= 2 && x->op == OP_WHERE; i++) {
+        if (x->args[0].kind != ARG_NODE || x->args[i].kind != ARG_NODE) continue;
+        if (!is_number(g, &x->args[3 - i], &number) || number != 0) continue;
+        return add_term(t, x->args[0].node, x, i == 2) && factors_of(g, x->args[i].node, whole, t);
+    }
+    return add_term(t, v, x, false);
+}
+
+/* Of as many elements as the shape that they are broadcast to, or in the same way to the same. */
+static bool same_term(const struct graph *g, const struct term *a, const struct term *b) {
+    if (a->node != b->node || a->is_not != b->is_not) return false;
+    ex own = meta_numel(g->ex, &at(g, a->node)->meta);
+    if (own == meta_numel(g->ex, a->in) && own == meta_numel(g->ex, b->in)) return true;
+    bool same = a->in->rank == b->in->rank;
+    for (int i = 0; i < a->in->rank && same; i++) same = a->in->size[i] == b->in->size[i];
+    return same;
+}
+
+static bool same_factors(const struct graph *g, const struct terms *a, const struct terms *b) {
+    if (a->n != b->n || b->number == 0) return false;
+    for (int i = 0; i < a->n; i++) {
         int in_a = 0, in_b = 0;
-        for (int j = 0; j < n; j++) in_a += a[j] == a[i], in_b += b[j] == a[i];
+        for (int j = 0; j < a->n; j++) {
+            in_a += same_term(g, &a->at[j], &a->at[i]);
+            in_b += same_term(g, &b->at[j], &a->at[i]);
+        }
         if (in_a != in_b) return false;
     }
     return true;
@@ -93,39 +155,41 @@ static bool are_turned(const struct graph *g, node_id a, node_id b) {
     return false;
 }
 
-/* A product of what is multiplied, and what the product d has as its right factor. */
-static node_id find_other(const struct graph *g, const struct node *d, const node_id *rest, int n) {
+/* A product of what is multiplied, and what the product d has as its right factor; *times: the sum
+ * is of so many times that. */
+static node_id find_other(const struct graph *g, const struct node *d, const struct terms *rest,
+                          double *times) {
     for (node_id o = 0; o < g->nodes.n; o++) {
         const struct node *x = at(g, o);
-        node_id mine[MOST_FACTORS];
-        int count = 0;
+        struct terms mine = {.number = 1};
         if (x->op != d->op || x->meta.dtype != d->meta.dtype) continue;
         if (!are_turned(g, x->args[1].node, d->args[1].node)) continue;
         const struct meta *left = &at(g, x->args[0].node)->meta;
         if (left->size[left->rank - 1] != d->meta.size[d->meta.rank - 1]) continue;
-        if (factors_of(g, x->args[0].node, left, mine, &count) &&
-            same_factors(mine, count, rest, n))
+        if (factors_of(g, x->args[0].node, left, &mine) && same_factors(g, &mine, rest)) {
+            *times = rest->number / mine.number;
             return o;
+        }
     }
     return NONE;
 }
 
 /* Sum v: the product d that it stands on, and the one that may take its place; false: none. */
-static bool find_sum(const struct graph *g, const struct node *v, node_id *d, node_id *o) {
+static bool find_sum(const struct graph *g, const struct node *v, node_id *d, node_id *o,
+                     double *times) {
     if (v->op != OP_SUM || v->meta.dtype != DT_F32 || v->args[0].kind != ARG_NODE) return false;
     const struct meta *whole = &at(g, v->args[0].node)->meta;
-    node_id all[MOST_FACTORS], rest[MOST_FACTORS];
-    int n = 0;
+    struct terms all = {.number = 1};
     if (!whole->rank || dims_of(g, v, "dim", whole->rank) != 1u << (whole->rank - 1)) return false;
-    if (!factors_of(g, v->args[0].node, whole, all, &n) || n < 2) return false;
-    for (int i = 0; i < n; i++) {
-        int left = 0;
-        if (!is_narrow_product(at(g, all[i]))) continue;
-        for (int j = 0; j < n; j++)
-            if (j != i) rest[left++] = all[j];
-        *d = all[i];
-        *o = find_other(g, at(g, all[i]), rest, left);
-        if (*o != NONE) return true;
+    if (!factors_of(g, v->args[0].node, whole, &all) || all.n < 2) return false;
+    for (int i = 0; i < all.n; i++) {
+        struct terms rest = {.number = all.number};
+        if (all.at[i].is_not || !is_narrow_product(at(g, all.at[i].node))) continue;
+        for (int j = 0; j < all.n; j++)
+            if (j != i) rest.at[rest.n++] = all.at[j];
+        *d = all.at[i].node;
+        *o = find_other(g, at(g, *d), &rest, times);
+        if (*o != NONE && isfinite(*times)) return true;
     }
     return false;
 }
@@ -140,7 +204,8 @@ static node_id convert_to(struct graph *g, node_id v, enum dtype t) {
 }
 
 /* sum(d's left factor times o, -1), in the shape of v. */
-static node_id put_sum(struct graph *to, const struct node *v, node_id left, node_id o) {
+static node_id put_sum(struct graph *to, const struct node *v, node_id left, node_id o,
+                       double times) {
     struct diag d = diag_new(to->arena);
     node_id mul = graph_op2(to, OP_MUL, convert_to(to, left, DT_F32), convert_to(to, o, DT_F32));
     node_id sum, out;
@@ -148,6 +213,7 @@ static node_id put_sum(struct graph *to, const struct node *v, node_id left, nod
     struct arg reduce[] = {arg_node(mul), arg_ints(to, &last, 1)};
     if (!graph_call(to, OP_SUM, reduce, 2, v->where, &d, &sum))
         graph_refused(to, "chain_copies", &d);
+    if (times != 1) sum = graph_op2s(to, OP_MUL, sum, times);
     struct arg shape[] = {arg_node(sum), arg_ints(to, v->meta.size, (uint32_t)v->meta.rank)};
     if (!graph_call(to, OP_VIEW, shape, 2, v->where, &d, &out))
         graph_refused(to, "chain_copies", &d);
@@ -172,12 +238,13 @@ static void put_node(struct rebuild *r, node_id n) {
     if (r->map[n] != NONE) return;
     const struct node *x = at(r->from, n);
     node_id d, o;
-    if (find_sum(r->from, x, &d, &o)) {
+    double times;
+    if (find_sum(r->from, x, &d, &o, &times)) {
         node_id left = at(r->from, d)->args[0].node;
         put_node(r, o);
         put_node(r, left);
         node_id begin = r->to->nodes.n;
-        r->map[n] = put_sum(r->to, x, r->map[left], r->map[o]);
+        r->map[n] = put_sum(r->to, x, r->map[left], r->map[o], times);
         set_chain(r->to, begin, OF_SUMS);
         r->sums++;
         return;
@@ -220,11 +287,10 @@ static bool goes_back_to(const struct graph *g, node_id v, node_id of, int *left
 }
 
 bool graph_is_between(const struct graph *g, node_id n) {
-    enum { TIMES = 2, DEEP = 256, MOST = 64 };
+    enum { TIMES = 2, MOST = 64 };
     const struct node *x = at(g, n);
     if (!is_narrow_product(x)) return false;
-    const struct meta *left = &at(g, x->args[0].node)->meta;
-    if (ex_hint(g->ex, left->size[left->rank - 1]) > DEEP) return false;
+    if (depth_of(g, x) > WIDEST) return false;
     int64_t own = ex_hint(g->ex, meta_numel(g->ex, &x->meta)), factors = 0;
     for (int i = 0; i < 2; i++)
         factors += ex_hint(g->ex, meta_numel(g->ex, &at(g, x->args[i].node)->meta));
@@ -257,7 +323,7 @@ static bool go_back(struct copies *c, node_id v, bool *works) {
     enum op_class class = op_info(x->op)->class;
     if (c->seen[v]) return c->between[v];
     c->seen[v] = true;
-    if (is_narrow_product(x)) return c->between[v] = true;
+    if (is_narrow_product(x)) return c->between[v] = depth_of(c->from, x) <= WIDEST;
     if (class != POINTWISE && class != VIEW) return false;
     if (op_is_random(x->op)) return false;
     for (int i = 0; i < x->n_args; i++) {
@@ -274,6 +340,7 @@ static int find_side(struct copies *c, node_id n) {
     const struct node *x = at(c->from, n);
     for (int side = 0; side < 2; side++) {
         bool works = false;
+        if (columns_of(c->from, x, side) > WIDEST) continue;
         memset(c->between, 0, sizeof *c->between * c->from->nodes.n);
         memset(c->seen, 0, sizeof *c->seen * c->from->nodes.n);
         if (go_back(c, x->args[side].node, &works) && works) return side;

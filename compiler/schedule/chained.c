@@ -28,8 +28,8 @@ enum { MOST_PRODUCTS = 2 };
 struct chains {
     struct schedule *s;
     const struct device_limits *limits;
-    bool *stands;               /* per nest: a factor stands on a first product by way of it */
-    bool *taken;                /* per group: its members are in the chain */
+    bool *stands;                  /* per nest: a factor stands on a first product by way of it */
+    bool *taken;                   /* per group: its members are in the chain */
     uint32_t first[MOST_PRODUCTS]; /* products */
     int n_first;
 };
@@ -342,21 +342,16 @@ static void join(struct chains *c, uint32_t second) {
     s->group_of = group_of;
 }
 
-static const char *chain_of(struct chains *c, uint32_t second) {
+static const char *chain_by(struct chains *c, uint32_t second, inst_id factor) {
     const struct schedule *s = c->s;
     const struct nest *n = nest_at(c, second);
-    const struct inst *mul = &n->insts.at[n->insts.at[n->insts.n - 1].args[0]];
     uint32_t n_nests = s->loops->nests.n;
     c->taken = NEW_ARRAY(s->arena, bool, s->groups.n);
+    c->stands = NEW_ARRAY(s->arena, bool, n_nests);
     c->n_first = 0;
-    if (mul->kind != INST_OP || mul->op != OP_MUL || mul->n_args != 2) return "";
-    for (int side = 0; side < 2 && !c->n_first; side++) {
-        c->stands = NEW_ARRAY(s->arena, bool, n_nests);
-        if (!go_back(c, n, mul->args[side], NEW_ARRAY(s->arena, bool, n_nests), find_first))
-            return "";
-        go_back(c, n, mul->args[side], NEW_ARRAY(s->arena, bool, n_nests), mark);
-    }
+    if (!go_back(c, n, factor, NEW_ARRAY(s->arena, bool, n_nests), find_first)) return "";
     if (!c->n_first) return "";
+    go_back(c, n, factor, NEW_ARRAY(s->arena, bool, n_nests), mark);
     const char *bad = take_groups(c, second);
     if (!bad) take_moves(c, second);
     if (!bad) bad = reductions_reason(c, second);
@@ -373,26 +368,38 @@ static void log_chain(struct chains *c, uint32_t second, const char *bad) {
     buf_printf(b, bad ? "not fused: %s\n" : "fused, tile by tile\n", bad);
 }
 
+/* True: they are one kernel now. */
+static bool try_chain(struct chains *c, uint32_t second, inst_id factor,
+                      const char *(*reason)(struct schedule *, uint32_t, void *), void *ctx) {
+    struct schedule *s = c->s;
+    const char *bad = chain_by(c, second, factor);
+    if (!bad) {
+        struct schedule before = *s;
+        uint32_t *group_of = NEW_ARRAY(s->arena, uint32_t, s->loops->nests.n);
+        memcpy(group_of, s->group_of, sizeof *group_of * s->loops->nests.n);
+        join(c, second);
+        bad = reason(s, s->group_of[second], ctx);
+        if (bad) {
+            s->groups = before.groups;
+            s->group_of = group_of;
+        } else {
+            s->may_be_apart = true;
+        }
+    }
+    log_chain(c, second, bad);
+    return !bad;
+}
+
 void schedule_chain(struct schedule *s, const struct device_limits *limits,
                     const char *(*reason)(struct schedule *, uint32_t group, void *), void *ctx) {
     struct chains c = {.s = s, .limits = limits};
     if (limits->kind != DEVICE_CUDA || limits->sm < 80) return;
     for (uint32_t n = 0; n < s->loops->nests.n; n++) {
-        if (!is_narrow_product(nest_at(&c, n))) continue;
-        const char *bad = chain_of(&c, n);
-        if (!bad) {
-            struct schedule before = *s;
-            uint32_t *group_of = NEW_ARRAY(s->arena, uint32_t, s->loops->nests.n);
-            memcpy(group_of, s->group_of, sizeof *group_of * s->loops->nests.n);
-            join(&c, n);
-            bad = reason(s, s->group_of[n], ctx);
-            if (bad) {
-                s->groups = before.groups;
-                s->group_of = group_of;
-            } else {
-                s->may_be_apart = true;
-            }
-        }
-        log_chain(&c, n, bad);
+        const struct nest *x = nest_at(&c, n);
+        if (!is_narrow_product(x)) continue;
+        const struct inst *mul = &x->insts.at[x->insts.at[x->insts.n - 1].args[0]];
+        bool factors = mul->kind == INST_OP && mul->op == OP_MUL && mul->n_args == 2;
+        for (int side = 0; side < 2 && factors; side++)
+            if (try_chain(&c, n, mul->args[side], reason, ctx)) break;
     }
 }
