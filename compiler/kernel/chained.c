@@ -102,12 +102,11 @@ bool choose_chained_axes(struct builder *w) {
         else
             m[nm++] = a;
     }
-    if (!nm || !nc) return false;
+    if (!nc) return false;
     memcpy(n, g->r, sizeof(ex) * (size_t)nn);
     memcpy(r, g->r + nn, sizeof(ex) * (size_t)nr);
     if (!set_sides(k, &k->dot_a, &k->dot_b, m, nm, n, nn, c, nc)) return false;
-    if (k->beside != NO_VALUE &&
-        !set_sides(k, &k->beside_a, &k->beside_b, m, nm, n, nn, c, nc))
+    if (k->beside != NO_VALUE && !set_sides(k, &k->beside_a, &k->beside_b, m, nm, n, nn, c, nc))
         return false;
     k->kind = KERNEL_CHAINED;
     k->over = MASK_N;
@@ -199,8 +198,8 @@ static value_id inside(struct builder *w, value_id v) {
 static void drop(struct builder *w) {
     struct kernel *k = w->k;
     const value_id *now = drop_unused(w);
-    value_id *const known[] = {&k->dot,      &k->dot_a,    &k->dot_b,    &k->second, &k->second_a,
-                               &k->second_b, &k->beside,   &k->beside_a, &k->beside_b};
+    value_id *const known[] = {&k->dot,      &k->dot_a,  &k->dot_b,    &k->second,  &k->second_a,
+                               &k->second_b, &k->beside, &k->beside_a, &k->beside_b};
     enum { OF_ONE = 6 };
     for (size_t i = 0; i < (k->beside == NO_VALUE ? OF_ONE : sizeof known / sizeof *known); i++)
         *known[i] = now[*known[i]];
@@ -212,8 +211,8 @@ void hoist_factors(struct builder *w) {
     uint32_t n = k->values.n;
     struct value_node sum = k->values.at[k->second], mul = k->values.at[sum.args[0]];
     int side = stands_on_first(k, mul.args[0]) ? 0 : 1;
-    value_id was = k->second, of = mul.args[side], other = mul.args[1 - side],
-             term = inside(w, of), *now = NEW_ARRAY(k->arena, value_id, n);
+    value_id was = k->second, of = mul.args[side], other = mul.args[1 - side], term = inside(w, of),
+             *now = NEW_ARRAY(k->arena, value_id, n);
     mul.args[0] = term;
     mul.args[1] = other;
     sum.args[0] = number(w, mul);
@@ -391,7 +390,8 @@ void find_chained_edges(struct kernel *k) {
         return;
     }
     for (value_id v = 0; v < k->values.n; v++)
-        if (k->values.at[v].kind == INST_REDUCE && !is_first_product(k, v) && v != k->second) return;
+        if (k->values.at[v].kind == INST_REDUCE && !is_first_product(k, v) && v != k->second)
+            return;
     add_edges(k, k->second_a, false);
 }
 
@@ -418,10 +418,11 @@ static double apart_us(const struct kernel *k) {
     double between = (double)kernel_size(k, AXIS_Z) * (double)kernel_size(k, AXIS_M) *
                      (double)kernel_size(k, AXIS_N);
     int first = k->beside == NO_VALUE ? 1 : 2;
-    double flops =
-        2 * between * (double)(first * kernel_size(k, AXIS_R) + kernel_size(k, AXIS_C));
+    double flops = 2 * between * (double)(first * kernel_size(k, AXIS_R) + kernel_size(k, AXIS_C));
+    double bytes =
+        k->bytes_read + k->bytes_written; /* of factors and results, which they read, too */
     return LAUNCHES + 4 * 2 * between / (device_gbps(d) * 1e3) +
-           flops / (d->matrix_tflops * 1e6 * PART);
+           fmax(flops / (d->matrix_tflops * 1e6 * PART), bytes / (device_gbps(d) * 1e3));
 }
 
 const char *kernel_chain_reason(const struct schedule *s, uint32_t group,
@@ -559,7 +560,8 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     x->warp_rows = SIXTEEN;
     x->registers = x->warpgroups == 1 ? 0 : x->warpgroups == 2 ? 232 : 160;
     x->copier_registers = x->warpgroups == 1 ? 0 : x->warpgroups == 2 ? 40 : 32;
-    int sums = x->n_first * n / 2 + n / 4 + x->columns / 2, most = x->registers ? x->registers : 232;
+    int sums = x->n_first * n / 2 + n / 4 + x->columns / 2,
+        most = x->registers ? x->registers : 232;
     if (sums + OTHERS > most)
         return arena_printf(a, "%d sums a thread; %d is the limit", sums, most - OTHERS);
     y->threads = (x->warpgroups + 1) * THREADS;

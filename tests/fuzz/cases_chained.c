@@ -116,6 +116,9 @@ static const char grouped_gradient[] =
 
 /* What may look like a chain. */
 static const char *const others[] = {
+    /* a query each, of many heads and a cache of keys */
+    "graph(%q: bf16[40, 1, 32], %k: bf16[40, 70, 32], %v: bf16[40, 70, 32]) {\n"
+    " %o = scaled_dot_product_attention(%q, %k, %v)\n return %o\n}\n",
     "graph(%q: bf16[2, 48, 32], %y: bf16[2, 32, 48], %v: bf16[2, 48, 32]) {\n %s = bmm(%q, %y)\n"
     " %p = softmax(%s, 1)\n %o = bmm(%p, %v)\n return %o\n}\n",
     "graph(%q: bf16[2, 48, 32], %y: bf16[2, 32, 48], %v: bf16[2, 48, 32]) {\n %s = bmm(%q, %y)\n"

@@ -58,6 +58,33 @@ static void test_attention(void **state) {
     arena_free(a);
 }
 
+/* What is dropped or hidden between is a factor of both products, and numbers are counted. */
+static void test_factors(void **state) {
+    (void)state;
+    static const char text[] =
+        "graph(%q: bf16[2, 10, 4], %k: bf16[2, 12, 4], %v: bf16[2, 12, 4], %g: bf16[2, 10, 4], "
+        "%keep: bool[2, 10, 12], %c: bool[10, 12]) {\n"
+        " %kt = permute(%k, [0, 2, 1])\n %s = bmm(%q, %kt)\n %f = convert(%s, f32)\n"
+        " %p = sigmoid(%f)\n %h = where(%c, %p, 0.0)\n %n = convert(%keep, f32)\n"
+        " %u = mul(%h, %n)\n %w = mul(%u, 1.25)\n %pb = convert(%w, bf16)\n"
+        " %o = bmm(%pb, %v)\n %vt = permute(%v, [0, 2, 1])\n %dp = bmm(%g, %vt)\n"
+        " %df = convert(%dp, f32)\n %a = mul(%df, 2.5)\n %b = mul(%a, %n)\n"
+        " %e = where(%c, %b, 0.0)\n %z = mul(%e, %p)\n %r = sum(%z, [-1], True)\n"
+        " return %o, %r\n}\n";
+    struct arena *a = arena_new();
+    struct graph *g = graph_simplify(must_parse(a, text)), *to = graph_sums_of_products(g);
+    assert_null(graph_verify(to, true));
+    assert_int_equal(count(to, OP_BMM), 2); /* s, o */
+    check_same(g, to);
+    /* With another condition it is another product's. */
+    char other[sizeof text];
+    memcpy(other, text, sizeof text);
+    memcpy(strstr(other, "where(%c, %b, 0.0)"), "where(%c, 0.0, %b)", strlen("where(%c, 0.0, %b)"));
+    g = graph_simplify(must_parse(a, other));
+    assert_ptr_equal(graph_sums_of_products(g), g);
+    arena_free(a);
+}
+
 /* One product behind another needs no copies; what is random is drawn once. */
 static void test_nothing(void **state) {
     (void)state;
@@ -87,6 +114,7 @@ static void test_nothing(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_factors),
         cmocka_unit_test(test_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
