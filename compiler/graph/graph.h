@@ -195,7 +195,9 @@ node_id graph_copy_alone(struct graph *to, const struct graph *from, node_id n);
 /* rebuild.c. g without the nodes that no output needs, inputs first (G4); g with to[i] in place of
  * the symbolic size symbols[i], in arena a; and the same with numbers. */
 struct graph *graph_prune(const struct graph *g);
-/* The same of g itself, whose nodes get other ids: graphs of long loops are large. */
+/* Every input stays, and everything its place among the others. */
+struct graph *graph_drop_unused(const struct graph *g);
+/* graph_prune of g itself, whose nodes get other ids: graphs of long loops are large. */
 void graph_prune_in_place(struct graph *g);
 struct graph *graph_substitute(const struct graph *g, const ex *symbols, const ex *to, uint32_t n,
                                struct arena *a);

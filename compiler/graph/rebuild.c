@@ -42,6 +42,21 @@ struct graph *graph_prune(const struct graph *g) {
     return out;
 }
 
+struct graph *graph_drop_unused(const struct graph *g) {
+    struct graph *to = graph_like(g);
+    uint32_t kept;
+    bool *live = find_live(g, &kept);
+    node_id *map = NEW_ARRAY(g->arena, node_id, g->nodes.n);
+    for (node_id id = 0; id < g->nodes.n; id++) {
+        if (!live[id] && g->nodes.at[id].op != OP_INPUT) continue;
+        map[id] = graph_copy(to, g, id, map);
+        to->nodes.at[map[id]].origin = map[id];
+    }
+    for (uint32_t i = 0; i < g->outputs.n; i++)
+        vec_push(g->arena, &to->outputs, map[g->outputs.at[i]]);
+    return to;
+}
+
 /* Of inputs first, then of the others: where they will be. */
 static node_id *find_places(const struct graph *g, const bool *live) {
     node_id *map = NEW_ARRAY(g->arena, node_id, g->nodes.n), next = 0;
