@@ -1,17 +1,17 @@
 /* hoist.c: products of a loop that no step has to wait for, as one product over all steps.
  *
- *   loop([h0, xs, w, u], .., body=graph(%h, %x, %w, %u) {      ps = linear(xs, w)
- *       p = linear(%x, %w)                                 ->  loop([h0, ps, u], .., body=graph(..) {
- *       return tanh(p + mm(%h, %u)) })                             return tanh(%p + mm(%h, %u)) })
+ *   loop([h0, xs, w, u], .., body=graph(%h, %x, %w, %u) {    ps = linear(xs, w)
+ *       p = linear(%x, %w)                                -> loop([h0, ps, u], .., body=graph(..) {
+ *       return tanh(p + mm(%h, %u)) })                           return tanh(%p + mm(%h, %u)) })
  *
- *   s = loop([s0, ..], carried=[k, ..], .., body=graph(%s, ..) {     before: without s, yields a, b
- *       return .., %s + mm(t(a), b) }, output=k)[steps - 1]      ->  s = s0 + mm(t(as), bs)
+ *   s = loop([s0, ..], .., body=graph(%s, ..) {              as, bs = loop([..], ..)
+ *       return .., %s + mm(t(a), b) }, output=k)[last]    -> s = s0 + mm(t(as), bs)
  *
  * Before the loop goes what depends on slices alone: products with the input in a user's own loop
- * over cells, and in a loop that goes back those of the forward pass, whose carried values are known
- * by then. Behind it go sums that are carried, read by nobody, and wanted at the end only: gradients
- * of weights. Steps that are a row or a few each read all of a weight otherwise, and write all of
- * its gradient.
+ * over cells, and in a loop that goes back those of the forward pass, whose carried values are
+ * known by then. Behind it go sums that are carried, read by nobody, and wanted at the end only:
+ * gradients of weights. In its step, a product of few rows reads all of a weight, or reads and
+ * writes all of its gradient.
  *
  * Only what leads to a product goes before a loop, and a sum behind it if what is stacked for it is
  * no more than the loop would have moved. Needs: numbers for sizes. Keeps: every input. */
@@ -163,8 +163,7 @@ static node_id slices_of(struct hoisting *h, uint32_t i, int64_t way) {
     return along ? x : call(&b, OP_FLIP, arg_node(x), arg_ints(h->to, &zero, 1));
 }
 
-/* A node of the body that is wide, or does not change, in the new graph. Operands come before what
- * is made of them, so one pass over the body makes all; here it is asked for one. */
+/* A node of the body that is wide, or does not change, in the new graph. */
 static node_id in_all(struct hoisting *h, node_id id) {
     const struct node *n = body_node(h, id);
     if (h->all[id] != NONE) return h->all[id];
@@ -184,7 +183,7 @@ static node_id in_all(struct hoisting *h, node_id id) {
     return h->all[id] = build_call(&b, op, args, n->n_args);
 }
 
-/* Backwards where all slices are: what is stacked by a loop that goes back is turned round anyway. */
+/* Backwards where all slices are: what a loop that goes back stacks is turned round anyway. */
 static int64_t way_of_slices(const struct hoisting *h) {
     bool back = false;
     for (uint32_t i = 0; i < h->body->inputs.n; i++) {

@@ -1,5 +1,5 @@
-/* cases_loops.c: loops, with their gradients too: what is carried, sliced forwards and backwards, whole,
- * and stacked, in steps of sizes that fit no vector. */
+/* cases_loops.c: loops, with their gradients too: what is carried, sliced forwards and backwards,
+ * whole, and stacked, in steps of sizes that fit no vector. */
 #include "graph/autograd.h"
 #include "graph/loop.h"
 #include "tests/fuzz/cases.h"

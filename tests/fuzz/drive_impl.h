@@ -18,7 +18,7 @@ bool drive_judge_memory(struct drive *b, const struct ws_buffer *x, const void *
 typedef bool drive_run(void *ctx, int kernel, int64_t step);
 bool drive_kernels(const struct drive *b, drive_run *run, void *ctx);
 
-/* The buffer that holds `buffer` in that step, from byte `from` on: windows of loops lie in others. */
+/* The buffer that holds `buffer` in that step, from byte `from` on: windows lie in others. */
 int drive_place(const struct drive *b, int buffer, int64_t step, size_t *from);
 bool drive_is_window(const struct drive *b, int buffer);
 

@@ -1,5 +1,5 @@
-/* Kernels of loops, a step after the other: generated CUDA on the emulator, and C on the CPU, against
- * the reference interpreter. The graphs are those of tests/fuzz/cases_loops.c. */
+/* Kernels of loops, a step after the other: generated CUDA on the emulator, and C on the CPU,
+ * against the reference interpreter. The graphs are those of tests/fuzz/cases_loops.c. */
 #include "generated_test.h"
 
 int main(int argc, char **argv) {

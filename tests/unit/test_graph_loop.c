@@ -273,7 +273,7 @@ static void test_before(void **state) {
                       last),
            1, 1, 1);
     hoists(
-        a, /* a product behind a product, of which a step wants the second, and an output the first */
+        a, /* a product behind a product: a step wants the second, an output the first */
         steps_text(a, inputs, "",
                    STEP("%k@ = linear(%x@, %w)\n%r@ = relu(%k@)\n%i@ = matmul(%r@, %u)\n"),
                    arena_printf(a, "%%y = stack(%s)\nreturn %%y, %%h12\n", all_steps(a, "k", 1))),

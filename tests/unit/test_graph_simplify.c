@@ -101,11 +101,12 @@ static void test_folding(void **state) {
     chain("", "%a = full([2, 1], 1.0)\n%b = full([3], 2.0)\n%c = add(%a, %b)\nreturn %c", "full");
 }
 
-/* In place it is the same graph, with an input that was found late and names that are given back. */
+/* In place it is the same graph, with an input that was found late, and names are given back. */
 static void test_prune_in_place(void **state) {
     struct arena *a = arena_new();
     struct graph *g = must_parse(a, "graph(%x: f32[4], %y: f32[4]) {\n  %exp = exp(%x)\n"
-                                    "  %sin = sin(%y)\n  %cat = cat([%exp, %exp])\n  return %cat\n}");
+                                    "  %sin = sin(%y)\n  %cat = cat([%exp, %exp])\n"
+                                    "  return %cat\n}");
     node_id late = graph_input(g, "late", INPUT_ARG, "L['late']", &g->nodes.at[0].meta, 2), cat,
             out;
     assert_true(graph_find(g, "cat", &cat));
