@@ -14,7 +14,9 @@
  * writes all of its gradient.
  *
  * Only what leads to a product goes before a loop, and a sum behind it if what is stacked for it is
- * no more than the loop would have moved. Needs: numbers for sizes. Keeps: every input. */
+ * no more than the loop would have moved. What is large in a step, as logits are, is not stacked.
+ * Needs: numbers for sizes. Keeps: every input. */
+#include <math.h>
 #include <string.h>
 
 #include "graph/decompose.h"
@@ -23,6 +25,7 @@
 #include "graph/traits.h"
 
 #define NONE UINT32_MAX
+#define MOST_STACKED 0x1p28 /* elements of all steps: 1 GiB of f32 */
 
 /* One operand of the new loop. */
 struct taken {
@@ -114,7 +117,8 @@ static bool is_wide(const struct hoisting *h, node_id id) {
             if (h->changes[at[k]] ? rank != n->meta.rank : rank > n->meta.rank) return false;
         }
     }
-    return !is_product(n->op) || product_is_wide(h, n);
+    bool fits = elements(h, id) * (double)h->steps <= MOST_STACKED;
+    return !is_product(n->op) || (fits && product_is_wide(h, n));
 }
 
 static void find_wide(struct hoisting *h) {
@@ -282,7 +286,7 @@ static void add_late(struct hoisting *h, uint32_t i) {
     if (x == NONE) return;
     struct late l = {.operand = i, .output = role_of(h, i).output, .product = uncast(h, x)};
     const struct node *n = body_node(h, l.product);
-    double most = 2 * elements(h, input_node(h, i)), stacked;
+    double most = fmin(2 * elements(h, input_node(h, i)), MOST_STACKED / (double)h->steps), stacked;
     l.a = n->n_args ? n->args[0].node : NONE;
     l.b = NONE;
     if (n->op == OP_SUM && n->args[1].kind == ARG_INTS && n->args[1].ints.n) {

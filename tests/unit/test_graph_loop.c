@@ -296,6 +296,27 @@ static void test_before(void **state) {
     arena_free(a);
 }
 
+/* What would take too much memory is made step by step. */
+static void test_too_large(void **state) {
+    struct arena *a = arena_new();
+    for (int large = 0; large < 2; large++) {
+        struct graph *r = graph_roll(must_parse(
+            a,
+            steps_text(a,
+                       arena_printf(a,
+                                    "%%x: f32[12, 3, 4], %%h0: f32[3, 5], %%u: f32[5, 5], "
+                                    "%%w: f32[%d, 4]",
+                                    large ? 1 << 23 : 1 << 22),
+                       "",
+                       "%x@ = select(%x, 0, ~)\n%i@ = linear(%x@, %w)\n%s@ = sum(%i@, [1], True)\n"
+                       "%p@ = mm(%h~, %u)\n%a@ = add(%s@, %p@)\n%h@ = tanh(%a@)\n",
+                       "return %h12\n")));
+        assert_int_equal(count_products(r, true), 1 + large);
+        assert_int_equal(count_products(r, false), 1 - large);
+    }
+    arena_free(a);
+}
+
 /* Sums of products that are carried go behind the loop, if their end is all that is wanted. */
 static void test_behind(void **state) {
     struct arena *a = arena_new();
@@ -369,11 +390,11 @@ static void test_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stacked), cmocka_unit_test(test_slices),
-        cmocka_unit_test(test_chains),  cmocka_unit_test(test_strides),
-        cmocka_unit_test(test_none),    cmocka_unit_test(test_guesses_leave_nothing),
-        cmocka_unit_test(test_before),  cmocka_unit_test(test_behind),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_stacked),   cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_chains),    cmocka_unit_test(test_strides),
+        cmocka_unit_test(test_none),      cmocka_unit_test(test_guesses_leave_nothing),
+        cmocka_unit_test(test_before),    cmocka_unit_test(test_behind),
+        cmocka_unit_test(test_too_large), cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
