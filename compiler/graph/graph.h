@@ -182,6 +182,7 @@ struct graph {
 };
 
 struct graph *graph_new(struct arena *a, struct exprs *ex, const struct source *src);
+void graph_reserve(struct graph *g, uint32_t nodes); /* room for so many */
 
 /* For passes that rebuild a graph: an empty graph in from's arena with its source and seed; and a
  * copy of node n of `from` (its name if free, its place and origin) whose arguments are renamed
@@ -194,6 +195,10 @@ node_id graph_copy_alone(struct graph *to, const struct graph *from, node_id n);
 /* rebuild.c. g without the nodes that no output needs, inputs first (G4); g with to[i] in place of
  * the symbolic size symbols[i], in arena a; and the same with numbers. */
 struct graph *graph_prune(const struct graph *g);
+/* Every input stays, and everything its place among the others. */
+struct graph *graph_drop_unused(const struct graph *g);
+/* graph_prune of g itself, whose nodes get other ids: graphs of long loops are large. */
+void graph_prune_in_place(struct graph *g);
 struct graph *graph_substitute(const struct graph *g, const ex *symbols, const ex *to, uint32_t n,
                                struct arena *a);
 struct graph *graph_specialize(const struct graph *g, const ex *symbols, const int64_t *values,
