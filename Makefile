@@ -226,6 +226,7 @@ $(eval $(call archive_rule,compile,$(COMPILER_SRC),compiler/))
 $(eval $(call archive_rule,tuner,$(filter-out tuner/main.c,$(TUNER_SRC)),tuner/ tuner/*/))
 $(eval $(call archive_rule,reports,$(REPORTS_SRC),reports/))
 $(BUILD)/reports/gnuplot.o: $(sort $(wildcard reports/*.gp)) # it carries the figure scripts
+$(BUILD)/reports/page.o: reports/page.css reports/page.js
 
 $(BUILD)/warpsmith: $(BUILD)/tuner/main.o $(BUILD)/libtuner.a $(BUILD)/libreports.a $(ARCHIVES) $(BUILD)/link
 	$(call say,link)$(LINK) -o $@ $(filter %.o,$^) $(BUILD)/libtuner.a $(BUILD)/libreports.a $(LINK_ALL) $(LIBS)

@@ -1,16 +1,4 @@
-# bench.gp: one benchmark. Left: its kernel variants, fastest first. Right: unfused, default, tuned and PyTorch's times.
-# Above this line: settings and data. Run `gnuplot THIS` to draw a PNG again.
-
-if (!exists("format")) format = "png"
-if (!exists("out")) out = "figure.png"
-if (format eq "svg") set terminal svg size width, height font "sans-serif,12" fontscale 1.3 background "white"
-if (format eq "png") set terminal pngcairo size 1.5 * width, 1.5 * height fontscale 1.5 linewidth 1.5 font "Sans,9"
-set output out
-
-ink = "#2b2f36"
-faded = "#666d78"
-faint = "#e3e6ea"
-accent = "#b4532a"
+# ---- bench.gp: one benchmark. Left: its kernel variants, fastest first. Right: unfused, default, tuned and PyTorch. ----
 
 set border 1 linecolor rgb "#9aa1ab"
 set tics nomirror scale 0.4 textcolor rgb ink

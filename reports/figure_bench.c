@@ -415,8 +415,10 @@ static enum report_status draw(const struct results *r, const struct benches *b,
     gnuplot_set_number(&settings, "height", height);
     gnuplot_set_number(&settings, "label_share", 0.025 + 7.7 * (double)label / width);
     gnuplot_set_number(&settings, "split", v.shown ? 0.61 : 0.06);
-    gnuplot_draw(out_prefix, &settings, gnuplot_bench, e);
-    text_free(&settings);
+    struct drawing d = {.data = settings, .script = gnuplot_bench};
+    text_puts(&d.prefix, out_prefix);
+    gnuplot_draw(&d, 1, e);
+    drawing_free(&d);
     free(v.rows);
     return e->status;
 }
