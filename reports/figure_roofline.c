@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDE = 960, NARROW = 380 };
+enum { WIDE = 960, NARROW = 380, FEW = 6 };
 
 /* The cases that are drawn: of one row each. */
 struct spots {
@@ -66,10 +66,7 @@ static bool roof_used(const struct model *m, const struct spots *s, const struct
 
 static void put_roof_name(struct text *names, const struct model *m, const struct roof *r) {
     struct text name = {0};
-    if (m->n_devices > 1)
-        device_short(&name, m, r->device);
-    else
-        text_puts(&name, r->device);
+    device_short(&name, m, r->device);
     text_printf(&name, " %s", r->dtype);
     if (strcmp(r->precision, "f32") != 0) text_printf(&name, " %s", r->precision);
     text_puts(&name, ": copies ");
@@ -111,11 +108,13 @@ static size_t put_roofs(struct text *out, const struct model *m, const struct sp
     return n;
 }
 
+static size_t list_columns(size_t n) { return n <= 12 ? 2 : 3; }
+
 static void put_lists(struct text *data, struct text *wide, struct text *narrow,
                       const struct model *m, const struct spots *s) {
     put_spot_numbers(data, "$numbers_wide", s->all, s->n, &s->wide);
     put_spot_numbers(data, "$numbers_narrow", s->all, s->n, &s->narrow);
-    put_spot_list(wide, m, s->all, s->n, 3, WIDE);
+    put_spot_list(wide, m, s->all, s->n, list_columns(s->n), WIDE);
     put_spot_list(narrow, m, s->all, s->n, 1, NARROW);
 }
 
@@ -134,11 +133,12 @@ bool figure_roofline(struct figure *f, const struct model *m, size_t first, size
         figure_add_row(f, r);
     }
     if (!s.n) return free(s.all), false;
-    bound_plane(&s, 74, 420);
+    bool few = s.n <= FEW;
+    bound_plane(&s, 74, few ? 240 : 420);
     s.wide.x_min -= 0.25, s.wide.x_max += 0.35, s.wide.y_min -= 0.35, s.wide.y_max += 0.45;
     s.narrow = s.wide;
     s.narrow.width = NARROW - 74;
-    s.narrow.height = 300;
+    s.narrow.height = few ? 220 : 300;
     spots_number(s.all, s.n, &s.wide);
     text_puts(&d->data, "$points << EOD\n");
     for (size_t i = 0; i < s.n; i++) {
@@ -147,14 +147,16 @@ bool figure_roofline(struct figure *f, const struct model *m, size_t first, size
                     roof_shape(m, c->roof), device_colour(m, c->bench->key->device));
     }
     text_puts(&d->data, "EOD\n");
+    put_log_ticks(&d->data, "x_tics", pow(10, s.wide.x_min), pow(10, s.wide.x_max));
     size_t roofs = put_roofs(&d->data, m, &s);
     put_axes(&d->data, &s.wide);
     put_lists(&d->data, &d->wide, &d->narrow, m, &s);
     double above = 20 + 16 * (double)(roofs ? roofs : 1);
     gnuplot_set_number(&d->wide, "width", WIDE);
-    gnuplot_set_number(&d->wide, "height", above + 420 + 48 + list_height(s.n, 3));
+    gnuplot_set_number(&d->wide, "height",
+                       above + s.wide.height + 48 + list_height(s.n, list_columns(s.n)));
     gnuplot_set_number(&d->narrow, "width", NARROW);
-    gnuplot_set_number(&d->narrow, "height", above + 300 + 48 + list_height(s.n, 1));
+    gnuplot_set_number(&d->narrow, "height", above + s.narrow.height + 48 + list_height(s.n, 1));
     d->script = gnuplot_roofline;
     text_puts(&f->id, "roofline");
     text_puts(&f->title, "Roofline");
@@ -212,7 +214,7 @@ bool figure_gain(struct figure *f, const struct model *m, size_t first, size_t n
     put_axes(&d->data, &s.wide);
     put_lists(&d->data, &d->wide, &d->narrow, m, &s);
     gnuplot_set_number(&d->wide, "width", WIDE);
-    gnuplot_set_number(&d->wide, "height", 34 + 300 + 48 + list_height(s.n, 3));
+    gnuplot_set_number(&d->wide, "height", 34 + 300 + 48 + list_height(s.n, list_columns(s.n)));
     gnuplot_set_number(&d->narrow, "width", NARROW);
     gnuplot_set_number(&d->narrow, "height", 34 + 260 + 48 + list_height(s.n, 1));
     put_log_ticks(&d->data, "tics", pow(10, s.wide.x_min), pow(10, s.wide.x_max));

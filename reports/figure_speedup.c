@@ -11,16 +11,17 @@ enum { WIDE = 960, NARROW = 380, ROW = 17 };
 struct rows {
     struct text rows, bars;
     size_t n;                                               /* rows so far */
+    double lines;                                           /* of a small screen */
     double highest[OPPONENT_COUNT], lowest[OPPONENT_COUNT]; /* of each column */
     size_t widest;                                          /* letters of a label */
     int column[OPPONENT_COUNT];                             /* 1-based; 0: left out */
-    size_t unsteady, slower;
+    size_t unsteady, slower, implausible;
 };
 
 static void put_row(struct rows *r, int kind, const char *text, size_t letters) {
     text_printf(&r->rows, "%zu %d ", r->n, kind);
     text_gnuplot(&r->rows, text);
-    text_puts(&r->rows, "\n");
+    text_printf(&r->rows, " %g\n", r->lines);
     if (letters > r->widest) r->widest = letters;
 }
 
@@ -35,7 +36,7 @@ static void put_bar(struct rows *r, enum opponent o, const struct estimate *s, b
                 known ? s->low : s->value, known ? s->high : s->value, state,
                 state == 1 ? 0xb4532au : opponent_colour(o));
     text_gnuplot(&r->bars, label.p);
-    text_puts(&r->bars, "\n");
+    text_printf(&r->bars, " %g\n", r->lines);
     text_free(&label);
     r->unsteady += unsteady;
     r->slower += state == 1;
@@ -48,7 +49,25 @@ static bool is_unsteady(const struct case_ *c, enum opponent o) {
     return row_unsteady(c->ours) || row_unsteady(case_opponent(c, o));
 }
 
+/* A time that nobody believes is drawn, hatched, and called so: a missing bar would say nothing. */
+static void put_claimed(struct figure *f, struct rows *r, const struct case_ *c) {
+    for (int o = 0; o < OPPONENT_COUNT; o++) {
+        const struct result_row *from = case_opponent(c, (enum opponent)o);
+        if (!r->column[o] || from == c->claimed || !result_row_measured(from)) continue;
+        double ratio = from->median_us / c->claimed->median_us;
+        struct estimate s = {ratio, ratio, ratio};
+        figure_add_row(f, from);
+        put_bar(r, (enum opponent)o, &s, true, " implausible");
+        r->implausible++;
+    }
+    figure_add_row(f, c->claimed);
+}
+
 static void put_case(struct figure *f, struct rows *r, const struct case_ *c) {
+    if (!c->ours && c->claimed) {
+        put_claimed(f, r, c);
+        return;
+    }
     figure_add_row(f, c->ours);
     for (int o = 0; o < OPPONENT_COUNT; o++) {
         struct estimate s = case_speedup(c, (enum opponent)o);
@@ -75,12 +94,15 @@ static void put_sweep(struct figure *f, struct rows *r, const struct model *m,
             unsteady |= is_unsteady(&m->cases[i], (enum opponent)o);
         }
         struct estimate mean = {range.value, range.value, range.value};
-        struct text label = {0};
+        struct text label = {0}, part = {0};
+        size_t valid = model_mean(m, s->first, s->n, (enum opponent)o).n;
+        if (valid < s->n) text_printf(&part, " of %zu sizes", valid);
         put_ratio(&label, &mean);
-        text_printf(&r->bars, "%d %zu %.5g %.5g %.5g %d %u \"%s×\"\n", r->column[o], r->n,
+        text_printf(&r->bars, "%d %zu %.5g %.5g %.5g %d %u \"%s×%s\" %g\n", r->column[o], r->n,
                     range.value, range.low, range.high, unsteady ? 2 : range.high < 1,
-                    opponent_colour((enum opponent)o), label.p);
+                    opponent_colour((enum opponent)o), label.p, text_str(&part), r->lines);
         text_free(&label);
+        text_free(&part);
         r->highest[o] = fmax(r->highest[o], unsteady ? 1 : range.high);
         r->lowest[o] = fmin(r->lowest[o], unsteady ? 1 : range.low);
     }
@@ -89,7 +111,7 @@ static void put_sweep(struct figure *f, struct rows *r, const struct model *m,
 static bool has_speedup(const struct case_ *c) {
     for (int o = 0; o < OPPONENT_COUNT; o++)
         if (isfinite(case_speedup(c, (enum opponent)o).value)) return true;
-    return false;
+    return !c->ours && c->claimed;
 }
 
 enum { LABEL_MAX = 44 };
@@ -109,10 +131,13 @@ static void put_workload(struct figure *f, struct rows *r, const struct model *m
         bool alone = w->n == n;
         if (!alone && !shown++) {
             r->n++;
+            r->lines += r->lines > 0 ? 2 : 1;
             put_row(r, 0, w->name, 0);
+            r->lines -= 1;
         }
         struct text label = {0};
         r->n++;
+        r->lines += r->lines > 0 ? 2 : 1;
         if (s) {
             if (alone) text_printf(&label, "%s ", w->name);
             text_printf(&label, "%s", text_str(&c->type));
@@ -163,7 +188,8 @@ static void put_scales(struct text *out, const struct rows *r) {
 bool figure_speedup(struct figure *f, const struct model *m, size_t first, size_t n) {
     struct rows r = {.n = 0};
     struct text names = {0};
-    struct drawing *d = &f->drawing;
+    struct drawing *d =
+        &f->drawing; /* gnuplot 5.4 faults on labels of which none is drawn: row 0 */
     int columns = 0;
     for (int o = 0; o < OPPONENT_COUNT; o++) r.highest[o] = r.lowest[o] = 1;
     for (int o = 0; o < OPPONENT_COUNT; o++) {
@@ -180,14 +206,15 @@ bool figure_speedup(struct figure *f, const struct model *m, size_t first, size_
         if (m->workloads[i].first >= first && m->workloads[i].first < first + n)
             put_workload(f, &r, m, &m->workloads[i]);
     if (!columns) return text_free(&names), false;
-    text_printf(&d->data, "$rows << EOD\n%sEOD\n$bars << EOD\n%sEOD\n", text_str(&r.rows),
-                text_str(&r.bars));
+    text_printf(&d->data, "$rows << EOD\n0 0 \"\" 0\n0 1 \"\" 0\n%sEOD\n$bars << EOD\n%sEOD\n",
+                text_str(&r.rows), text_str(&r.bars));
     gnuplot_set_number(&d->data, "n_rows", (double)r.n);
     gnuplot_set_number(&d->data, "n_columns", columns);
     gnuplot_set_text(&d->data, "opponents", names.p);
     put_scales(&d->data, &r);
     set_layout(&d->wide, WIDE, 34 + 6.9 * (double)r.widest, 74 + ROW * ((double)r.n + 0.4));
-    set_layout(&d->narrow, NARROW, 6, 74 + 2 * 15 * ((double)r.n + 0.5));
+    set_layout(&d->narrow, NARROW, 6, 74 + 15 * (r.lines + 1.3));
+    gnuplot_set_number(&d->data, "n_lines", r.lines + 1);
     d->script = gnuplot_speedup;
     text_puts(&f->id, "speedup");
     text_puts(&f->title, "Speedup of the tuned program");
@@ -198,7 +225,12 @@ bool figure_speedup(struct figure *f, const struct model *m, size_t first, size_
     text_puts(&f->note, "Logarithmic; bars begin at 1, equally fast. A bar to the left of it, in "
                         "red, is a loss. The dark "
                         "line in a bar is its interval, of a sweep its range.");
-    if (r.unsteady)
+    if (r.implausible)
+        text_puts(
+            &f->note,
+            " Hatched and called implausible: faster than the device can be, so the time or the "
+            "limit is wrong.");
+    if (r.unsteady > r.implausible)
         text_puts(&f->note,
                   " Hatched: unsteady, a time is known to no better than 5 %, and sets no scale.");
     text_free(&names);

@@ -195,6 +195,7 @@ static void put_trials(struct text *out, const struct kernel *k) {
     }
     text_puts(out, "EOD\n");
     gnuplot_set_number(out, "n_trials", (double)k->n);
+    put_log_ticks(out, "us_tics", low / 1.08, high * 1.12);
     gnuplot_set_number(out, "us_low", low / 1.08);
     gnuplot_set_number(out, "us_high", high * 1.12);
 }

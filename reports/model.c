@@ -201,6 +201,8 @@ static void describe(struct case_ *c, const struct bench *b) {
     const struct result_row *tuned = b->role[ROLE_tuned], *dflt = b->role[ROLE_default];
     c->bench = b;
     c->ours = result_row_measured(tuned) ? tuned : result_row_measured(dflt) ? dflt : NULL;
+    const struct result_row *last = tuned ? tuned : dflt;
+    if (last && last->status == STATUS_implausible && last->median_us > 0) c->claimed = last;
     bench_type(&c->type, b->key);
     if (strcmp(b->key->mode, "fwd") != 0) text_printf(&c->type, " %s", b->key->mode);
     text_puts(&c->axes, string(b->key->axes));
@@ -415,8 +417,8 @@ void model_free(struct model *m) {
 
 /* ---- labels ---------------------------------------------------------------------------------- */
 
-static bool device_has(const char *device, struct word w) {
-    for (const char *p = device;;) {
+static bool has_word(const char *text, struct word w) {
+    for (const char *p = text;;) {
         struct word other = next_word(&p);
         if (!other.n) return false;
         if (same_word(w, other)) return true;
@@ -431,7 +433,7 @@ void device_short(struct text *out, const struct model *m, const char *device) {
         bool own = false;
         for (size_t i = 0; i < w.n; i++) own |= w.p[i] >= '0' && w.p[i] <= '9';
         for (size_t i = 0; i < m->n_devices && own; i++)
-            own = !strcmp(m->devices[i], device) || !device_has(m->devices[i], w);
+            own = !strcmp(m->devices[i], device) || !has_word(m->devices[i], w);
         if (own) {
             text_write(out, w.p, w.n);
             return;
@@ -447,6 +449,29 @@ static size_t letters(const char *s, size_t n) {
     return count;
 }
 
+/* The other cases of c's workload, of its device and type or not, all have the word. */
+static bool all_have(const struct model *m, const struct case_ *c, struct word w) {
+    for (size_t i = 0; i < m->n; i++) {
+        const struct case_ *other = &m->cases[i];
+        if (strcmp(other->bench->key->workload, c->bench->key->workload) == 0 &&
+            !has_word(text_str(&other->axes), w))
+            return false;
+    }
+    return true;
+}
+
+/* What differs between the cases of a workload comes first: the end is what is left out. */
+static void put_axes(struct text *out, const struct model *m, const struct case_ *c) {
+    for (int shared = 0; shared < 2; shared++)
+        for (const char *p = text_str(&c->axes);;) {
+            struct word w = next_word(&p);
+            if (!w.n) break;
+            if (all_have(m, c, w) != shared) continue;
+            text_puts(out, " ");
+            text_write(out, w.p, w.n);
+        }
+}
+
 void case_label(struct text *out, const struct model *m, const struct case_ *c, bool with_workload,
                 size_t most) {
     struct text all = {0};
@@ -456,7 +481,7 @@ void case_label(struct text *out, const struct model *m, const struct case_ *c, 
         text_puts(&all, " ");
         device_short(&all, m, c->bench->key->device);
     }
-    if (c->axes.n) text_printf(&all, " %s", c->axes.p);
+    put_axes(&all, m, c);
     size_t used = 0;
     for (const char *p = all.p;;) {
         struct word w = next_word(&p);

@@ -48,6 +48,8 @@ struct case_ {
     const struct bench *bench;
     const struct result_row
         *ours; /* tuned, or default where nothing was tuned; NULL: neither was measured */
+    const struct result_row
+        *claimed;            /* what it would be, were it not implausible; NULL: it is not */
     const struct roof *roof; /* NULL: none */
     struct tuning tuning;
     struct text type, axes; /* "bf16 strict bwd"; "dim=4096 rows=4096" */

@@ -12,7 +12,7 @@ set format x "%g"
 set format y "%.0s%c"
 set xrange [x_min : x_max]
 set yrange [y_min : y_max]
-set xtics font ",9"
+set xtics @x_tics font ",9"
 set ytics font ",9"
 set xlabel "arithmetic intensity: FLOP for each byte that must move" font ",9" textcolor rgb ink offset 0, 0.3
 set label 1 "GFLOP/s" at screen 8.0 / width, graph 1 left offset 0, 0.8 font ",9" textcolor rgb ink

@@ -22,8 +22,7 @@ set logscale y
 set xrange [0.3 : n_trials + 0.7]
 set yrange [us_low : us_high]
 set xtics font ",8.5"
-set ytics font ",8.5"
-set format y "%g"
+set ytics @us_tics font ",8.5"
 set grid ytics linetype 1 linewidth 1 linecolor rgb faint
 set label 1 "Search: µs of each trial, and fastest so far" at screen (left[1] + 6) / width, screen (top[1] - 14) / height left font ",9.5" textcolor rgb ink
 set xlabel "trial" font ",9" offset 0, 0.5 textcolor rgb ink
@@ -50,8 +49,8 @@ if (n_columns > 0) {
     set xlabel column_knob font ",9" offset 0, 0.5 textcolor rgb ink noenhanced
     set label 2 row_knob at screen (left[2] + 6) / width, screen (top[2] - 34) / height left offset 0, -0.2 font ",9" textcolor rgb ink noenhanced
     plot $cells using 1:2:($1 - 0.48):($1 + 0.48):($2 - 0.47):($2 + 0.47):4 with boxxyerror linecolor rgb variable, \
-         $cells using ($5 == 1 ? $1 : NaN):2:($1 - 0.46):($1 + 0.46):($2 - 0.44):($2 + 0.44) with boxxyerror fillstyle empty border linecolor rgb accent linewidth 2.5, \
-         $cells using ($6 == 0 ? $1 : NaN):2:7 with labels font ",8.5" textcolor rgb ink noenhanced, \
+         $cells using ($5 == 1 ? $1 : NaN):2:($1 - 0.46):($1 + 0.46):($2 - 0.44):($2 + 0.44) with boxxyerror linewidth 2.5 linecolor rgb accent fillstyle empty border, \
+         $cells using ($6 == 0 ? $1 : NaN):2:7 with labels font ",8.5" textcolor rgb "#20242a" noenhanced, \
          $cells using ($6 == 1 ? $1 : NaN):2:7 with labels font ",8.5" textcolor rgb "#fefefe" noenhanced
 } else {
     set border 0
