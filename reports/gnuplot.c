@@ -2,11 +2,13 @@
 #include "reports/gnuplot.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "reports/embed.h"
 
@@ -94,13 +96,15 @@ static void write_shown(const struct drawing *d, struct report_error *e) {
 enum { SCRIPT = 3 }; /* the descriptor that gnuplot reads it from */
 #define SCRIPT_FILE "/proc/self/fd/3"
 
-/* -d: no file of the current folder or the home tells it anything. */
+/* -d: no file of the current folder or the home tells it anything. It warns of every column without a point: whoever
+ * wants to read that runs it on the .gp. */
 static int spawn(pid_t *pid, FILE *script) {
     posix_spawn_file_actions_t files;
     char *argv[] = {"gnuplot", "-d", SCRIPT_FILE, NULL};
     int failed = posix_spawn_file_actions_init(&files);
     if (failed) return failed;
     posix_spawn_file_actions_adddup2(&files, fileno(script), SCRIPT);
+    posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     failed = posix_spawnp(pid, "gnuplot", &files, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&files);
     return failed;

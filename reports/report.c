@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "reports/devices.h"
 #include "reports/figure.h"
 #include "reports/page.h"
 #include "reports/row_json.h"
@@ -142,7 +143,7 @@ struct writer {
     const char *folder; /* of the pages */
     const char **links; /* to the files of results */
     struct text *notes;
-    const struct text *comparison; /* empty: one device */
+    const struct comparison_of_devices *devices;
 };
 
 /* A page's figures get names that no other page's have: figures/PAGE-ID.svg, with numbers where an id is not the only. */
@@ -196,29 +197,46 @@ static void write_workload(const struct writer *w, const struct workload *of,
     text_free(&name);
 }
 
+static void write_tables(const struct writer *w, struct report_error *e) {
+    struct text markdown = {0}, csv = {0};
+    put_devices_markdown(&markdown, w->devices, w->model);
+    put_devices_csv(&csv, w->devices);
+    write_page(w->folder, "devices.md", &markdown, e);
+    write_page(w->folder, "devices.csv", &csv, e);
+    text_free(&markdown);
+    text_free(&csv);
+}
+
 static void write_overview(const struct writer *w, const char *path, struct report_error *e) {
     enum { MOST = 4 };
     struct figure figures[MOST] = {0};
-    struct text html = {0};
+    struct text html = {0}, comparison = {0};
     size_t n = 0;
     n += figure_speedup(&figures[n], w->model, 0, w->model->n);
     n += figure_roofline(&figures[n], w->model, 0, w->model->n);
     n += figure_gain(&figures[n], w->model, 0, w->model->n);
+    if (w->devices->n_devices > 1) {
+        n += figure_devices(&figures[n], w->model, w->devices);
+        put_devices_html(&comparison, w->devices, w->model);
+        write_tables(w, e);
+    }
     draw_figures(w, "index", figures, n);
     page_write(&html, &(struct page){.model = w->model,
                                      .links = w->links,
                                      .figures = figures,
                                      .n_figures = n,
                                      .notes = text_str(w->notes),
-                                     .comparison = w->comparison->n ? w->comparison : NULL});
+                                     .comparison = comparison.n ? &comparison : NULL});
     write_page(w->folder, path, &html, e);
     for (size_t i = 0; i < n; i++) figure_free(&figures[i]);
     text_free(&html);
+    text_free(&comparison);
 }
 
 static enum report_status make_pages(struct input *in, const char *path, struct report_error *e) {
-    struct text folder = make_folder_of(path), figures = {0}, comparison = {0};
+    struct text folder = make_folder_of(path), figures = {0};
     struct model m;
+    struct comparison_of_devices devices;
     struct text *links = memory_resize(NULL, in->n, sizeof *links);
     const char **texts = memory_resize(NULL, in->n, sizeof *texts);
     text_printf(&figures, "%s/figures", folder.p);
@@ -228,15 +246,16 @@ static enum report_status make_pages(struct input *in, const char *path, struct 
         texts[i] = links[i].p;
     }
     model_build(&m, in->files, in->n, &in->benches);
-    struct writer w = {&m, folder.p, texts, &in->notes, &comparison};
+    devices_compare(&devices, &m);
+    struct writer w = {&m, folder.p, texts, &in->notes, &devices};
     for (size_t i = 0; i < m.n_workloads && e->status == REPORT_OK; i++)
         write_workload(&w, &m.workloads[i], e);
     write_overview(&w, path, e);
+    devices_free(&devices);
     model_free(&m);
     for (size_t i = 0; i < in->n; i++) text_free(&links[i]);
     free(links);
     free(texts);
-    text_free(&comparison);
     text_free(&figures);
     text_free(&folder);
     return e->status;
