@@ -132,7 +132,8 @@ bool figure_roofline(struct figure *f, const struct model *m, size_t first, size
             (struct spot){log10(r->flops / r->bytes), log10(r->flops / r->median_us / 1e3), i};
         figure_add_row(f, r);
     }
-    if (!s.n) return free(s.all), false;
+    if (s.n < 2 && s.n < m->n)
+        return free(s.all), false; /* a point alone says no more than the table */
     bool few = s.n <= FEW;
     bound_plane(&s, 74, few ? 240 : 420);
     s.wide.x_min -= 0.25, s.wide.x_max += 0.35, s.wide.y_min -= 0.35, s.wide.y_max += 0.45;

@@ -94,25 +94,24 @@ static void put_sweep(struct figure *f, struct rows *r, const struct model *m,
             unsteady |= is_unsteady(&m->cases[i], (enum opponent)o);
         }
         struct estimate mean = {range.value, range.value, range.value};
-        struct text label = {0}, part = {0};
-        size_t valid = model_mean(m, s->first, s->n, (enum opponent)o).n;
-        if (valid < s->n) text_printf(&part, " of %zu sizes", valid);
+        struct text label = {0};
         put_ratio(&label, &mean);
-        text_printf(&r->bars, "%d %zu %.5g %.5g %.5g %d %u \"%s×%s\" %g\n", r->column[o], r->n,
+        text_printf(&r->bars, "%d %zu %.5g %.5g %.5g %d %u \"%s×\" %g\n", r->column[o], r->n,
                     range.value, range.low, range.high, unsteady ? 2 : range.high < 1,
-                    opponent_colour((enum opponent)o), label.p, text_str(&part), r->lines);
+                    opponent_colour((enum opponent)o), label.p, r->lines);
         text_free(&label);
-        text_free(&part);
         r->highest[o] = fmax(r->highest[o], unsteady ? 1 : range.high);
         r->lowest[o] = fmin(r->lowest[o], unsteady ? 1 : range.low);
     }
 }
 
-static bool has_speedup(const struct case_ *c) {
+static bool has_valid(const struct case_ *c) {
     for (int o = 0; o < OPPONENT_COUNT; o++)
         if (isfinite(case_speedup(c, (enum opponent)o).value)) return true;
-    return !c->ours && c->claimed;
+    return false;
 }
+
+static bool has_speedup(const struct case_ *c) { return has_valid(c) || (!c->ours && c->claimed); }
 
 enum { LABEL_MAX = 44 };
 
@@ -131,13 +130,13 @@ static void put_workload(struct figure *f, struct rows *r, const struct model *m
         bool alone = w->n == n;
         if (!alone && !shown++) {
             r->n++;
-            r->lines += r->lines > 0 ? 2 : 1;
+            r->lines += r->n > 1 ? 2 : 1;
             put_row(r, 0, w->name, 0);
             r->lines -= 1;
         }
         struct text label = {0};
         r->n++;
-        r->lines += r->lines > 0 ? 2 : 1;
+        r->lines += r->n > 1 ? 2 : 1;
         if (s) {
             if (alone) text_printf(&label, "%s ", w->name);
             text_printf(&label, "%s", text_str(&c->type));
@@ -146,6 +145,9 @@ static void put_workload(struct figure *f, struct rows *r, const struct model *m
                 device_short(&label, m, c->bench->key->device);
             }
             text_printf(&label, ", %zu sizes of %.*s", s->n, (int)s->n_axis, s->axis);
+            size_t valid = 0;
+            for (size_t k = s->first; k < s->first + s->n; k++) valid += has_valid(&m->cases[k]);
+            if (valid < s->n) text_printf(&label, ", %zu valid", valid);
         } else {
             case_label(&label, m, c, alone, LABEL_MAX);
         }
@@ -212,6 +214,7 @@ bool figure_speedup(struct figure *f, const struct model *m, size_t first, size_
     gnuplot_set_number(&d->data, "n_columns", columns);
     gnuplot_set_text(&d->data, "opponents", names.p);
     put_scales(&d->data, &r);
+    gnuplot_set_number(&d->data, "label_width", r.implausible ? 110 : 46); /* pixels */
     set_layout(&d->wide, WIDE, 34 + 6.9 * (double)r.widest, 74 + ROW * ((double)r.n + 0.4));
     set_layout(&d->narrow, NARROW, 6, 74 + 15 * (r.lines + 1.3));
     gnuplot_set_number(&d->data, "n_lines", r.lines + 1);

@@ -115,6 +115,17 @@ static unsigned heat(double us, double best) {
     return colour;
 }
 
+/* Relative luminance (WCAG 2): below it white letters are the clearer ones, above it black ones, and 4.5 either way. */
+static bool is_dark(unsigned colour) {
+    static const double weights[] = {0.2126, 0.7152, 0.0722};
+    double luminance = 0;
+    for (int i = 0; i < 3; i++) {
+        double v = (colour >> (16 - 8 * i) & 255) / 255.0;
+        luminance += weights[i] * (v <= 0.03928 ? v / 12.92 : pow((v + 0.055) / 1.055, 2.4));
+    }
+    return luminance < 0.179;
+}
+
 static void put_tics(struct text *out, const char *name, const struct knob *k) {
     text_printf(out, "%s = '(", name);
     for (size_t i = 0; i < k->n_values; i++)
@@ -146,7 +157,7 @@ static void put_cell(struct text *out, const struct kernel *kernel, const struct
     else
         text_puts(&label, "×");
     unsigned colour = isfinite(best) ? heat(best, kernel->best_us) : 0xffffff;
-    bool on_dark = isfinite(best) && log(best / kernel->best_us) < 0.45 * log(1.5);
+    bool on_dark = is_dark(colour);
     text_printf(out, "%zu %zu 0 %u %d %d \"%s\"\n", column + 1, row + 1, colour, winner, on_dark,
                 label.p);
     text_free(&label);

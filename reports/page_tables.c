@@ -413,20 +413,21 @@ static void put_outcomes(struct text *h, const struct page *p) {
     text_puts(h, table_end);
 }
 
+/* A table that is closed until it is asked for, but on a workload's own page; nothing if it would have no row. */
+static void put_details(struct text *h, const struct page *p, const char *title,
+                        void (*put)(struct text *, const struct page *)) {
+    struct text table = {0};
+    put(&table, p);
+    if (strstr(text_str(&table), "<tbody>\n<tr"))
+        text_printf(h, "<details%s><summary>%s</summary>\n%s</details>\n",
+                    p->workload ? " open" : "", title, table.p);
+    text_free(&table);
+}
+
 void put_tuning(struct text *h, const struct page *p) {
-    const char *open = p->workload ? " open" : ""; /* long over all workloads */
     text_puts(h, "<section id=tuning-cost><h2>Tuning</h2>\n");
-    text_printf(h,
-                "<details%s><summary>Its cost in seconds, and the calls after which it has paid "
-                "off</summary>\n",
-                open);
-    put_costs(h, p);
-    text_printf(h,
-                "</details><details%s><summary>The fastest config of each kernel, and its "
-                "measurements</summary>\n",
-                open);
-    put_winners(h, p);
-    text_printf(h, "</details><details%s><summary>Variants tried, by outcome</summary>\n", open);
-    put_outcomes(h, p);
-    text_puts(h, "</details></section>\n");
+    put_details(h, p, "Its cost in seconds, and the calls after which it has paid off", put_costs);
+    put_details(h, p, "The fastest config of each kernel, and its measurements", put_winners);
+    put_details(h, p, "Variants tried, by outcome", put_outcomes);
+    text_puts(h, "</section>\n");
 }

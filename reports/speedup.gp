@@ -7,7 +7,7 @@ set yrange [narrow ? n_lines + 0.6 : n_rows + 0.7 : 0.3]
 set tmargin at screen 1 - 40.0 / height
 set bmargin at screen 34.0 / height
 share = (0.99 - label_share) / n_columns
-room = 46.0 / (share * width)
+room = label_width * 1.0 / (share * width)
 inside(x) = x < x_low ? x_low : x > x_high ? x_high : x
 
 set multiplot

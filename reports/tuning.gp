@@ -50,7 +50,7 @@ if (n_columns > 0) {
     set label 2 row_knob at screen (left[2] + 6) / width, screen (top[2] - 34) / height left offset 0, -0.2 font ",9" textcolor rgb ink noenhanced
     plot $cells using 1:2:($1 - 0.48):($1 + 0.48):($2 - 0.47):($2 + 0.47):4 with boxxyerror linecolor rgb variable, \
          $cells using ($5 == 1 ? $1 : NaN):2:($1 - 0.46):($1 + 0.46):($2 - 0.44):($2 + 0.44) with boxxyerror linewidth 2.5 linecolor rgb accent fillstyle empty border, \
-         $cells using ($6 == 0 ? $1 : NaN):2:7 with labels font ",8.5" textcolor rgb "#20242a" noenhanced, \
+         $cells using ($6 == 0 ? $1 : NaN):2:7 with labels font ",8.5" textcolor rgb "#050505" noenhanced, \
          $cells using ($6 == 1 ? $1 : NaN):2:7 with labels font ",8.5" textcolor rgb "#fefefe" noenhanced
 } else {
     set border 0
