@@ -81,18 +81,26 @@ static void put_sweep(struct figure *f, struct rows *r, const struct model *m,
                       const struct sweep *s) {
     for (size_t i = s->first; i < s->first + s->n; i++) figure_add_row(f, m->cases[i].ours);
     for (int o = 0; o < OPPONENT_COUNT; o++) {
-        struct estimate range = {model_mean(m, s->first, s->n, (enum opponent)o).value, INFINITY,
-                                 0};
+        struct estimate range = {NAN, INFINITY, 0};
         bool unsteady = false;
-        if (!r->column[o] || !isfinite(range.value)) continue;
-        for (size_t i = s->first; i < s->first + s->n; i++) {
-            struct estimate one = case_speedup(&m->cases[i], (enum opponent)o);
-            if (!isfinite(one.value)) continue;
-            figure_add_row(f, case_opponent(&m->cases[i], (enum opponent)o));
-            range.low = fmin(range.low, one.value);
-            range.high = fmax(range.high, one.value);
-            unsteady |= is_unsteady(&m->cases[i], (enum opponent)o);
+        if (!r->column[o]) continue;
+        for (int all = 0; all < 2 && !isfinite(range.value);
+             all++) { /* the steady sizes, else whatever there is */
+            double sum = 0;
+            size_t n = 0;
+            for (size_t i = s->first; i < s->first + s->n; i++) {
+                struct estimate one = case_speedup(&m->cases[i], (enum opponent)o);
+                if (!isfinite(one.value) || (!all && is_unsteady(&m->cases[i], (enum opponent)o)))
+                    continue;
+                figure_add_row(f, case_opponent(&m->cases[i], (enum opponent)o));
+                range.low = fmin(range.low, one.value);
+                range.high = fmax(range.high, one.value);
+                sum += log(one.value);
+                n++;
+            }
+            if (n) range.value = exp(sum / (double)n), unsteady = all;
         }
+        if (!isfinite(range.value)) continue;
         struct estimate mean = {range.value, range.value, range.value};
         struct text label = {0};
         put_ratio(&label, &mean);

@@ -106,15 +106,23 @@ static void put_overview_head(struct text *h, const struct page *p) {
 
 static void put_contents(struct text *h, const struct page *p) {
     text_puts(h, "<nav aria-label=Contents>");
+    bool searched =
+        false; /* one link leads to the searches, of which there may be one for each size */
     if (p->workload) text_puts(h, "<a href=\"index.html\">All workloads</a>");
     for (size_t i = 0; i < p->n_figures; i++) {
-        if (!p->figures[i].drawing.drawn) continue;
-        text_printf(h, "<a href=\"#%s\">", text_str(&p->figures[i].id));
-        text_html(h, text_str(&p->figures[i].title));
+        const char *id = text_str(&p->figures[i].id);
+        bool search = !strncmp(id, "tuning", 6);
+        if (!p->figures[i].drawing.drawn || !strcmp(id, "devices") || (search && searched))
+            continue;
+        searched |= search;
+        text_printf(h, "<a href=\"#%s\">", id);
+        text_html(h, search ? "Searches" : text_str(&p->figures[i].title));
         text_puts(h, "</a>");
     }
-    if (p->comparison) text_puts(h, "<a href=\"#devices\">Device against device</a>");
-    text_puts(h, "<a href=\"#all\">Table of cases</a><a href=\"#tuning-cost\">Tuning</a></nav>\n");
+    if (p->comparison) text_puts(h, "<a href=\"#devices-all\">Device against device</a>");
+    text_puts(
+        h,
+        "<a href=\"#all\">Table of cases</a><a href=\"#tuning-cost\">Cost of tuning</a></nav>\n");
 }
 
 void page_write(struct text *h, const struct page *p) {

@@ -266,7 +266,7 @@ static enum report_status make_pages(struct input *in, const char *path, struct 
 static enum report_status draw_one(const struct report_request *r, FILE *out,
                                    struct report_error *e) {
     if (!r->out) return report_fail(e, REPORT_USAGE, "--figure needs --out PREFIX");
-    if (figure_bench(r->figure, r->run, r->out, e) == REPORT_OK)
+    if (figure_bench(r->figure, r->run, r->out, NULL, e) == REPORT_OK)
         fprintf(out, "%s.svg, %s.png\n", r->out, r->out);
     return e->status;
 }
