@@ -77,6 +77,7 @@ void bench_print_results(const struct bench_point *b) {
     table_unsteady(&out, lines, 3);
     const struct plan *plans[] = {&b->eager, &b->dflt, &b->tuned};
     for (int i = 0; i < 3; i++) {
+        if (!plans[i]->program) continue;
         struct work own = work_of_program(plans[i]->program);
         table_implausible(&out, &lines[i], &own, &b->run->roof);
     }
