@@ -468,8 +468,7 @@ static void put_size_ticks(struct text *out, double *sizes, size_t n) {
     qsort(sizes, n, sizeof *sizes, by_number);
     size_t every = (n + 4) / 5;
     for (size_t i = 0; i < n; i++)
-        if (i % every == 0 || i + 1 == n)
-            text_printf(&tics, "%s%.9g", tics.n ? "," : "(", sizes[i]);
+        if (i % every == 0) text_printf(&tics, "%s%.9g", tics.n ? "," : "(", sizes[i]);
     text_puts(&tics, ")");
     gnuplot_set_text(out, "sizes", tics.p);
     gnuplot_set_number(out, "size_low", sizes[0] / 1.2);

@@ -334,11 +334,12 @@ static void find_sweeps(struct model *m, struct workload *w) {
 /* ---- workloads ------------------------------------------------------------------------------- */
 
 void put_file_name(struct text *out, const char *s) {
-    bool gap = false;
+    bool gap = false, started = false;
     for (; *s; s++) {
         bool plain = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') ||
                      (*s >= '0' && *s <= '9') || *s == '_' || *s == '.' || *s == '-';
-        if (plain && gap) text_puts(out, "-");
+        if (plain && gap && started) text_puts(out, "-");
+        started |= plain;
         if (plain) text_write(out, s, 1);
         gap = !plain;
     }

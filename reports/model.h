@@ -68,7 +68,7 @@ struct sweep {
 
 struct workload {
     const char *name;
-    struct text page; /* file name of its own page */
+    struct text page; /* file name of its own page, without .html */
     size_t first, n;  /* cases of the model */
     size_t sweeps, n_sweeps;
     double mean; /* geometric, of its cases' speedups over unfused; NAN: none */

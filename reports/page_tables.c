@@ -141,7 +141,7 @@ static void put_case_name(struct text *h, const struct page *p, size_t i) {
             if (m->workloads[w].first <= i && i < m->workloads[w].first + m->workloads[w].n) {
                 text_puts(h, "<a class=b href=\"");
                 text_html(h, text_str(&m->workloads[w].page));
-                text_puts(h, "\">");
+                text_puts(h, ".html\">");
                 text_html(h, c->bench->key->workload);
                 text_puts(h, "</a> ");
             }

@@ -159,6 +159,9 @@ for page in "$tmp"/results/report/workload-*.html; do # one of several cases, on
 done
 [ ${#pages[@]} -gt 1 ] || pages+=("$(find "$tmp/results/report" -name 'workload-*.html' | sort | head -1)")
 for page in "${pages[@]}"; do
+    for link in $(grep -o 'href="[^"#]*"' "$page" | sed 's/href="//; s/"$//' | grep -v '^data:' | sort -u); do
+        [ -s "$(dirname "$page")/$link" ] || { echo "check-page: $(basename "$page"): '$link' is not there" >&2 && failed=1; }
+    done
     for width in 400 1600; do
         for scheme in 1 0; do ask "$page" "$width" "$scheme"; done
     done

@@ -344,7 +344,7 @@ static void test_ladder_figure(void **state) {
     assert_int_equal(figure_bench(in_folder("a.csv"), NULL, in_folder("figure"), NULL, &e),
                      REPORT_OK);
     struct text gp = read_file(in_folder("figure.gp"));
-    expect_in(gp.p, "$lines << EOD\n256 1 0.988602 1.01153\n512 2 ");
+    expect_in(gp.p, "$lines << EOD\n256 1 0.9886 1.01153\n512 2 ");
     expect_in(gp.p, "\n131072 10 ");
     expect_in(gp.p, "size_axis = \"dim\"\n");
     expect_in(gp.p, "sizes = \"(256,1024,4096,16384,65536)\"\n");
