@@ -121,10 +121,18 @@ double pair_roofs(const struct device_pair *p) {
 
 static bool alike(double a, double b) { return fabs(log(a / b)) <= log(1 + ALIKE); }
 
-/* Where nobody recorded what binds the case, both roofs are looked at. */
+/* Where nobody recorded what binds the case, PyTorch's own gain is what the device gives, else both roofs are looked at. */
 static void put_unbound(struct text *out, const struct device_pair *p) {
     double low = fmin(p->memory, p->arithmetic), high = fmax(p->memory, p->arithmetic),
-           v = p->ours.value;
+           v = p->ours.value, beyond = v / p->torch.value;
+    if (isfinite(beyond) && !alike(v, p->torch.value)) {
+        if (beyond > 1)
+            text_printf(out, "ours: %.2f× beyond PyTorch's", beyond);
+        else
+            text_printf(out, "%.2f× short of PyTorch's", 1 / beyond);
+        return;
+    }
+    if (isfinite(beyond)) text_puts(out, "the device's, as PyTorch's: ");
     if (!isfinite(low) || !isfinite(high))
         text_puts(out, "no roofs recorded");
     else if (alike(v, p->arithmetic))
