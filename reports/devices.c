@@ -121,7 +121,8 @@ double pair_roofs(const struct device_pair *p) {
 
 static bool alike(double a, double b) { return fabs(log(a / b)) <= log(1 + ALIKE); }
 
-/* Where nobody recorded what binds the case, PyTorch's own gain is what the device gives, else both roofs are looked at. */
+/* Where nobody recorded what binds the case, PyTorch's own gain is what the device gives, else both
+ * roofs are looked at. */
 static void put_unbound(struct text *out, const struct device_pair *p) {
     double low = fmin(p->memory, p->arithmetic), high = fmax(p->memory, p->arithmetic),
            v = p->ours.value, beyond = v / p->torch.value;
@@ -197,7 +198,8 @@ static struct summary summarise(const struct comparison_of_devices *c, const cha
     return s;
 }
 
-/* "NVIDIA H200 over NVIDIA H100: 1.21x over 40 cases; memory 1.42x, peak 1.00x; PyTorch 1.20x over 40." */
+/* "NVIDIA H200 over NVIDIA H100: 1.21x over 40 cases; memory 1.42x, peak 1.00x; PyTorch 1.20x
+ * over 40." */
 static void put_summary(struct text *out, const struct comparison_of_devices *c,
                         const struct device *b) {
     struct summary s = summarise(c, b->name);

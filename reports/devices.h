@@ -1,6 +1,7 @@
-/* devices.h: the same cases on two devices: how many times as fast B is as A, and what their roofs say to that.
+/* devices.h: the same cases on two devices: how many times as fast B is as A, and what their roofs
+ * say to that.
  *
- *   speedup of B over A  =  ratio of the roofs that bind  x  what the code makes more, or less, of B's roof than of A's
+ *   speedup of B over A  =  ratio of the roofs that bind  x  share of B's roof / share of A's
  *
  * A is the device with the least copy bandwidth, B each other one. */
 #ifndef REPORTS_DEVICES_H

@@ -42,7 +42,8 @@ struct estimate speedup_of(const struct result_row *from, const struct result_ro
 
 int speedup_sign(const struct estimate *s) { return s->low > 1 ? 1 : s->high < 1 ? -1 : 0; }
 
-/* Of the decimals that fit the number's size those that its half width does not make meaningless. */
+/* Of the decimals that fit the number's size those that its half width does not make meaningless.
+ */
 static int decimals_known(double value, double half) {
     int fit = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
     if (!(half > 0)) return fit;

@@ -126,7 +126,8 @@ static int by_time(const void *a, const void *b) {
     return strcmp(x->config, y->config);
 }
 
-/* This run, or the last one that tried variants of the same: one that knows the winner tries none. */
+/* This run, or the last one that tried variants of the same: one that knows the winner tries none.
+ */
 static const char *run_with_variants(const struct results *r, const char *run_id,
                                      const struct result_row *key) {
     const char *found = NULL;
@@ -423,7 +424,8 @@ static bool find_sizes(const struct wordings *w, double *sizes, struct text *axi
     return true;
 }
 
-/* $lines: a block for each way to run it: size, speedup over unfused, its bounds. From 3 sizes on: bars would be many. */
+/* $lines: a block for each way to run it: size, speedup over unfused, its bounds. From 3 sizes on:
+ * bars would be many. */
 static size_t put_lines(struct text *out, const struct benches *b, const double *sizes,
                         double *highest, struct text *legend, struct text *colours) {
     size_t n = 0;

@@ -1,4 +1,5 @@
-/* figure_devices.c: device B over A for each case, beside the ratio of the roofs that bind and PyTorch's own ratio. */
+/* figure_devices.c: device B over A for each case, beside the ratio of the roofs that bind and
+ * PyTorch's own ratio. */
 #include <math.h>
 
 #include "reports/devices.h"

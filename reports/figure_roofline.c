@@ -1,5 +1,5 @@
-/* figure_roofline.c: two planes of points that are called by numbers: arithmetic over intensity under the roofs of
- * each device and type, and what tuning gained over what it cost. */
+/* figure_roofline.c: two planes of points that are called by numbers: arithmetic over intensity
+ * under the roofs of each device and type, and what tuning gained over what it cost. */
 #include "reports/figures.h"
 
 #include <math.h>
@@ -46,7 +46,8 @@ static unsigned device_colour(const struct model *m, const char *device) {
     return device_colours[0];
 }
 
-/* A shape for each roof: points that are judged by another peak look different, also without colour. */
+/* A shape for each roof: points that are judged by another peak look different, also without
+ * colour. */
 static int roof_shape(const struct model *m, const struct roof *r) {
     return shapes[(size_t)(r - m->roofs) % (sizeof shapes / sizeof *shapes)];
 }

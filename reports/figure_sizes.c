@@ -1,5 +1,5 @@
-/* figure_sizes.c: a sweep as lines over its axis: GB/s, TFLOP/s and how many times as fast as unfused, a line for each
- * way to run it. */
+/* figure_sizes.c: a sweep as lines over its axis: GB/s, TFLOP/s and how many times as fast as
+ * unfused, a line for each way to run it. */
 #include "reports/figures.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
-/* figure_speedup.c: how many times as fast the tuned program is as each opponent: a column of bars for each, a row for
- * each case, the cases of a workload together, the fastest first. A sweep is one row, its whisker from its slowest to
- * its fastest size: its sizes are lines, in figure_sizes.c. */
+/* figure_speedup.c: how many times as fast the tuned program is as each opponent: a column of bars
+ * for each, a row for each case, the cases of a workload together, the fastest first. A sweep is
+ * one row, its whisker from its slowest to its fastest size: its sizes are lines, in
+ * figure_sizes.c. */
 #include "reports/figures.h"
 
 #include <math.h>

@@ -1,8 +1,9 @@
-/* figure_tuning.c: the search for a kernel's config: every trial in its order and the fastest so far; all configs by
- * the two knobs that explain most of their times, the winner marked; the samples of the fastest.
+/* figure_tuning.c: the search for a kernel's config: every trial in its order and the fastest so
+ * far; all configs by the two knobs that explain most of their times, the winner marked; the
+ * samples of the fastest.
  *
- * Which two knobs: those whose values' means differ most, in squares about the mean of all log times (as an analysis of
- * variance has it). A cell shows its fastest config. */
+ * Which two knobs: those whose values' means differ most, in squares about the mean of all log
+ * times (as an analysis of variance has it). A cell shows its fastest config. */
 #include "reports/figures.h"
 
 #include <math.h>
@@ -87,7 +88,10 @@ static size_t find_knobs(struct knob knobs[MAX_KNOBS], const struct kernel *kern
             if (name < length && knob_value(p, p, name, &value)) {
                 size_t k = 0;
                 while (k < n && (knobs[k].n != name || memcmp(knobs[k].name, p, name) != 0)) k++;
-                if (k == n && n < MAX_KNOBS) knobs[n++] = (struct knob){.name = p, .n = name};
+                if (k == n && n < MAX_KNOBS) {
+                    knobs[n] = (struct knob){.name = p, .n = name};
+                    n++;
+                }
                 if (k < n) add_value(&knobs[k], value);
             }
             p += length + strspn(p + length, " ");
@@ -115,7 +119,8 @@ static unsigned heat(double us, double best) {
     return colour;
 }
 
-/* Relative luminance (WCAG 2): below it white letters are the clearer ones, above it black ones, and 4.5 either way. */
+/* Relative luminance (WCAG 2): below it white letters are the clearer ones, above it black ones,
+ * and 4.5 either way. */
 static bool is_dark(unsigned colour) {
     static const double weights[] = {0.2126, 0.7152, 0.0722};
     double luminance = 0;

@@ -1,5 +1,5 @@
-/* figures.c: what several figures of the report need: their rows, lists of words, ticks, and points that are called by
- * numbers.
+/* figures.c: what several figures of the report need: their rows, lists of words, ticks, and points
+ * that are called by numbers.
  *
  *   * * *      ->   1-3        1 relu f32 n=512   2 relu bf16 n=512   3 rope f32 seq=64
  *         *                4   4 softmax f32 dim=4096 */
@@ -142,7 +142,8 @@ static bool is_free(const struct box *b, const struct box *all, size_t n, const 
 
 static double drawn(double v, bool logarithmic) { return logarithmic ? pow(10, v) : v; }
 
-/* Points are boxes that labels stay clear of, too: a label takes the first free place around its own. */
+/* Points are boxes that labels stay clear of, too: a label takes the first free place around its
+ * own. */
 void put_spot_numbers(struct text *out, const char *block, const struct spot *s, size_t n,
                       const struct plane *a) {
     static const double around[][2] = {{0, 13},  {0, -13},  {1, 0},   {-1, 0},  {1, 13},  {-1, 13},

@@ -1,4 +1,5 @@
-/* figures.h: the figures of the report: each is filled in from the model, and drawn by gnuplot_draw. */
+/* figures.h: the figures of the report: each is filled in from the model, and drawn by
+ * gnuplot_draw. */
 #ifndef REPORTS_FIGURES_H
 #define REPORTS_FIGURES_H
 
@@ -29,7 +30,8 @@ bool figure_tuning(struct figure *f, const struct model *m, const struct case_ *
 
 unsigned opponent_colour(enum opponent o);
 
-/* Words for gnuplot's word(), which splits at blanks: those within a word become no-break spaces. */
+/* Words for gnuplot's word(), which splits at blanks: those within a word become no-break spaces.
+ */
 void put_word(struct text *list, const char *word);
 /* "1,2,5": ticks on a logarithmic axis; and NAME = "(1,2,5)". */
 void put_log_list(struct text *out, double low, double high);
@@ -49,7 +51,8 @@ struct plane {
 void spots_number(struct spot *s, size_t n, const struct plane *a);
 void put_spot_numbers(struct text *out, const char *block, const struct spot *s, size_t n,
                       const struct plane *a);
-/* The settings of the list: n_list, list_width, list_texts, list_columns, list_lines and below, its height. */
+/* The settings of the list: n_list, list_width, list_texts, list_columns, list_lines and below, its
+ * height. */
 void put_spot_list(struct text *out, const struct model *m, const struct spot *s, size_t n,
                    size_t columns, double width);
 

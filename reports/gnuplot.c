@@ -36,7 +36,8 @@ void gnuplot_set_number(struct text *settings, const char *name, double value) {
 
 /* ---- scripts --------------------------------------------------------------------------------- */
 
-/* A whole script of one figure: data, what differs between wide and narrow, style, and the drawing. */
+/* A whole script of one figure: data, what differs between wide and narrow, style, and the drawing.
+ */
 static void put_script(struct text *out, const struct drawing *d) {
     text_puts(out, "if (!exists(\"narrow\")) narrow = 0\n");
     text_puts(out, text_str(&d->data));
@@ -96,8 +97,8 @@ static void write_shown(const struct drawing *d, struct report_error *e) {
 enum { SCRIPT = 3 }; /* the descriptor that gnuplot reads it from */
 #define SCRIPT_FILE "/proc/self/fd/3"
 
-/* -d: no file of the current folder or the home tells it anything. It warns of every column without a point: whoever
- * wants to read that runs it on the .gp. */
+/* -d: no file of the current folder or the home tells it anything. It warns of every column without
+ * a point: whoever wants to read that runs it on the .gp. */
 static int spawn(pid_t *pid, FILE *script) {
     posix_spawn_file_actions_t files;
     char *argv[] = {"gnuplot", "-d", SCRIPT_FILE, NULL};
@@ -110,8 +111,8 @@ static int spawn(pid_t *pid, FILE *script) {
     return failed;
 }
 
-/* A script may start programs, and others may be able to write where the figure is to lie: what is run is a file that
- * nobody else has. */
+/* A script may start programs, and others may be able to write where the figure is to lie: what is
+ * run is a file that nobody else has. */
 static enum report_status run(const struct text *script, const char *what, struct report_error *e) {
     FILE *own = tmpfile();
     pid_t pid;

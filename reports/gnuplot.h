@@ -14,7 +14,8 @@
 extern const char gnuplot_bench[], gnuplot_speedup[], gnuplot_roofline[], gnuplot_sizes[],
     gnuplot_tuning[], gnuplot_gain[], gnuplot_devices[];
 
-/* Drawn as PREFIX.svg, PREFIX.png and, if narrow has settings, PREFIX.narrow.svg for a screen of 400 pixels. */
+/* Drawn as PREFIX.svg, PREFIX.png and, if narrow has settings, PREFIX.narrow.svg for a screen of
+ * 400 pixels. */
 struct drawing {
     struct text prefix;       /* path without its ending */
     struct text data;         /* data blocks and what both widths share */
@@ -23,8 +24,8 @@ struct drawing {
     bool drawn;
 };
 
-/* Write each PREFIX.gp and draw them all, in one process. REPORT_MACHINE if there is no gnuplot or one of them
- * failed: the others are drawn. */
+/* Write each PREFIX.gp and draw them all, in one process. REPORT_MACHINE if there is no gnuplot or
+ * one of them failed: the others are drawn. */
 enum report_status gnuplot_draw(struct drawing *drawings, size_t n, struct report_error *e);
 void drawing_free(struct drawing *d);
 

@@ -1,9 +1,8 @@
 /* model.c: benches -> the cases, sweeps, workloads, roofs and devices of the report.
  *
  *   rmsnorm f32 dim=512   \
- *   rmsnorm f32 dim=1024   }  ->  workload rmsnorm: a sweep over dim of 3 cases, and rmsnorm bf16 dim=512
- *   rmsnorm f32 dim=2048  /
- *   rmsnorm bf16 dim=512 */
+ *   rmsnorm f32 dim=1024   }  ->  workload rmsnorm: a sweep over dim of 3 cases, and rmsnorm bf16
+ * dim=512 rmsnorm f32 dim=2048  / rmsnorm bf16 dim=512 */
 #include "reports/model.h"
 
 #include <math.h>
@@ -42,7 +41,8 @@ static void add_roofs(struct model *m) {
     }
 }
 
-/* A copy's bandwidth is the device's, of whatever type: the newest row, by its time and not its place in a file. */
+/* A copy's bandwidth is the device's, of whatever type: the newest row, by its time and not its
+ * place in a file. */
 static void measure_roofs(struct model *m) {
     for (size_t f = 0; f < m->n_files; f++)
         for (size_t i = 0; i < m->files[f].n; i++) {
@@ -58,8 +58,9 @@ static void measure_roofs(struct model *m) {
         }
 }
 
-/* The peak that a row was judged by: where its floor is clearly longer than moving its bytes takes, it is flops over
- * floor. Rows of role roof name the device's highest, which programs of f32 never meet. */
+/* The peak that a row was judged by: where its floor is clearly longer than moving its bytes takes,
+ * it is flops over floor. Rows of role roof name the device's highest, which programs of f32 never
+ * meet. */
 static double judged_peak(const struct result_row *r, double gbps) {
     double floor = row_floor_us(r);
     if (!(r->flops > 0) || !(floor > 1.1 * r->bytes / gbps / 1e3)) return NAN;
@@ -242,7 +243,8 @@ static struct word next_word(const char **p) {
 
 static bool same_word(struct word a, struct word b) { return a.n == b.n && !memcmp(a.p, b.p, a.n); }
 
-/* The one word in which two cases' axes differ, as it stands in a's; n is 0 if they differ in none, or in more. */
+/* The one word in which two cases' axes differ, as it stands in a's; n is 0 if they differ in none,
+ * or in more. */
 static struct word only_difference(const struct case_ *a, const struct case_ *b) {
     const char *p = text_str(&a->axes), *q = text_str(&b->axes);
     struct word found = {0};
@@ -277,7 +279,8 @@ static int by_size(const void *a, const void *b) {
     return x->size < y->size ? -1 : x->size > y->size;
 }
 
-/* The cases from `first` to `end` that differ from it in `axis` alone are moved behind it, and become a sweep. */
+/* The cases from `first` to `end` that differ from it in `axis` alone are moved behind it, and
+ * become a sweep. */
 static size_t gather(struct model *m, size_t first, size_t end, struct word axis) {
     size_t n = 1;
     for (size_t i = first + 1; i < end; i++) {
@@ -294,7 +297,8 @@ static size_t gather(struct model *m, size_t first, size_t end, struct word axis
     return n;
 }
 
-/* The axis, "dim=", in which most cases up to `end` differ from `first` alone; n is 0 if they are too few. */
+/* The axis, "dim=", in which most cases up to `end` differ from `first` alone; n is 0 if they are
+ * too few. */
 static struct word sweep_axis(const struct model *m, size_t first, size_t end) {
     struct word best = {0};
     size_t most = SWEEP_LEAST - 2;

@@ -1,4 +1,5 @@
-/* model.h: what the report is about: rows of many files -> cases by workload, with their roofs, kernels and devices.
+/* model.h: what the report is about: rows of many files -> cases by workload, with their roofs,
+ * kernels and devices.
  *
  *   rows -> benches (benches.h) -> cases -> workloads, devices
  *
@@ -29,7 +30,8 @@ struct roof {
     double tflops;         /* what rows bound by arithmetic were judged by; NAN: there is none */
 };
 
-/* The trials of one kernel in the newest run that has any: a run whose winner was known has none. */
+/* The trials of one kernel in the newest run that has any: a run whose winner was known has none.
+ */
 struct kernel {
     const char *name;
     const struct result_row **trials; /* in the order in which they were tried */
@@ -98,8 +100,8 @@ const struct result_row *case_opponent(const struct case_ *c, enum opponent o);
 struct estimate case_speedup(const struct case_ *c, enum opponent o);
 bool model_has(const struct model *m, enum opponent o); /* a case has such a speedup */
 
-/* "f32 dim=4096 rows=4096, H100": what tells it from the other cases of the model. At most `most` letters (0: any
- * number), of which whole words are left out at the end, said by an ellipsis. */
+/* "f32 dim=4096 rows=4096, H100": what tells it from the other cases of the model. At most `most`
+ * letters (0: any number), of which whole words are left out at the end, said by an ellipsis. */
 void case_label(struct text *out, const struct model *m, const struct case_ *c, bool with_workload,
                 size_t most);
 
@@ -113,7 +115,8 @@ struct mean model_mean(const struct model *m, size_t first, size_t n, enum oppon
 /* "NVIDIA H100 80GB HBM3": "H100" where no other device of the model has the word. */
 void device_short(struct text *out, const struct model *m, const char *device);
 
-/* Letters, digits, '.', '-' and '_' of a text, each run of others one '-': part of a file's name. */
+/* Letters, digits, '.', '-' and '_' of a text, each run of others one '-': part of a file's name.
+ */
 void put_file_name(struct text *out, const char *s);
 
 #endif

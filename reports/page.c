@@ -2,8 +2,8 @@
  *
  *   device "A<B>"  ->  <td>A&lt;B&gt;</td>
  *
- * One file holds all of a page: style, script and figures. The script sorts and filters the table of cases; without it
- * the page says the same. */
+ * One file holds all of a page: style, script and figures. The script sorts and filters the table
+ * of cases; without it the page says the same. */
 #include "reports/page.h"
 
 #include <stdio.h>

@@ -19,12 +19,13 @@ void page_write(struct text *html, const struct page *page);
 
 /* ---- its parts ------------------------------------------------------------------------------- */
 
-/* A figure with its caption: device, driver, dates, revisions, n and intervals of its rows, and links to them, to its
- * PNG and to its script. Where it was not drawn: nothing. */
+/* A figure with its caption: device, driver, dates, revisions, n and intervals of its rows, and
+ * links to them, to its PNG and to its script. Where it was not drawn: nothing. */
 void put_figure(struct text *html, const struct page *page, const struct figure *f, size_t number);
 
-/* The text of an SVG file of gnuplot's, as part of a page: without its prologue and background, its ids made the
- * page's own by `number`, its colours those of the page's style where that has them. */
+/* The text of an SVG file of gnuplot's, as part of a page: without its prologue and background, its
+ * ids made the page's own by `number`, its colours those of the page's style where that has them.
+ */
 void put_svg(struct text *html, const char *svg, const char *css_class, const char *alt,
              size_t number);
 

@@ -1,6 +1,8 @@
-/* page_tables.c: tiles and tables of the pages: cases, what tuning cost, winners, what became of the trials.
+/* page_tables.c: tiles and tables of the pages: cases, what tuning cost, winners, what became of
+ * the trials.
  *
- * A row of the tables is a case (device, workload, mode, dtype, precision, axes); its numbers are the newest ones. */
+ * A row of the tables is a case (device, workload, mode, dtype, precision, axes); its numbers are
+ * the newest ones. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -413,7 +415,8 @@ static void put_outcomes(struct text *h, const struct page *p) {
     text_puts(h, table_end);
 }
 
-/* A table that is closed until it is asked for, but on a workload's own page; nothing if it would have no row. */
+/* A table that is closed until it is asked for, but on a workload's own page; nothing if it would
+ * have no row. */
 static void put_details(struct text *h, const struct page *p, const char *title,
                         void (*put)(struct text *, const struct page *)) {
     struct text table = {0};

@@ -1,8 +1,9 @@
-/* report.c: `warpsmith report`: read every result file of a folder, draw the figures, write the pages.
+/* report.c: `warpsmith report`: read every result file of a folder, draw the figures, write the
+ * pages.
  *
  *   results/softmax.csv              results/report/index.html               all workloads
- *   results/layernorm.csv    ->      results/report/workload-softmax.html    one, its sweeps and its searches
- *                                    results/report/figures/                 what they show, also as .png and .gp
+ *   results/layernorm.csv    ->      results/report/workload-softmax.html    one, its sweeps and
+ * its searches results/report/figures/                 what they show, also as .png and .gp
  *
  * rows -> benches -> model (model.c) -> figures (figure_*.c) -> HTML (page*.c). */
 #include "reports/report.h"
@@ -99,7 +100,8 @@ static struct text make_folder_of(const char *file) {
     return folder;
 }
 
-/* PATH as a reader in FOLDER names it: "../softmax.csv". Where one of them is not there: PATH itself. */
+/* PATH as a reader in FOLDER names it: "../softmax.csv". Where one of them is not there: PATH
+ * itself. */
 static struct text link_from(const char *folder, const char *path) {
     char *from = realpath(folder, NULL), *to = realpath(path, NULL);
     struct text link = {0};
@@ -146,7 +148,8 @@ struct writer {
     const struct comparison_of_devices *devices;
 };
 
-/* A page's figures get names that no other page's have: figures/PAGE-ID.svg, with numbers where an id is not the only. */
+/* A page's figures get names that no other page's have: figures/PAGE-ID.svg, with numbers where an
+ * id is not the only. */
 static void draw_figures(const struct writer *w, const char *page, struct figure *figures,
                          size_t n) {
     struct drawing *drawings = memory_resize(NULL, n, sizeof *drawings);

@@ -1,5 +1,5 @@
-/* test_reports_figures.c: from rows to the model and to what gnuplot is given: roofs, sweeps, labels, intervals, and
- * device against device. */
+/* test_reports_figures.c: from rows to the model and to what gnuplot is given: roofs, sweeps,
+ * labels, intervals, and device against device. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -105,8 +105,8 @@ static void test_numbers(void **state) {
     assert_true(isnan(speedup_of(a, b).value));
 }
 
-/* The newest copy bandwidth by its time, not by its place in the file; a peak for each type, from what its rows were
- * judged by. */
+/* The newest copy bandwidth by its time, not by its place in the file; a peak for each type, from
+ * what its rows were judged by. */
 static void test_roofs(void **state) {
     struct result_row *newest = add(ROLE_roof, "w", "", "G", NAN);
     newest->gbps = 117.2, newest->timestamp = "2026-09-02T00:00:00Z";
@@ -206,7 +206,8 @@ static void test_speedup_figure(void **state) {
     assert_int_equal(mean.losses, 1);
 }
 
-/* The newest run that tried variants, the slowest kernel first, two knobs that explain the times, the winner framed. */
+/* The newest run that tried variants, the slowest kernel first, two knobs that explain the times,
+ * the winner framed. */
 static void test_tuning_figure(void **state) {
     static const char *const configs[] = {"x=1 warps=4 vec=4", "x=1 warps=8 vec=4",
                                           "x=2 warps=4 vec=4", "x=2 warps=8 vec=4"};
