@@ -1,8 +1,9 @@
 /* model.c: benches -> the cases, sweeps, workloads, roofs and devices of the report.
  *
- *   rmsnorm f32 dim=512   \
- *   rmsnorm f32 dim=1024   }  ->  workload rmsnorm: a sweep over dim of 3 cases, and rmsnorm bf16
- * dim=512 rmsnorm f32 dim=2048  / rmsnorm bf16 dim=512 */
+ *   rmsnorm f32 dim=512     \
+ *   rmsnorm f32 dim=1024     }  ->  workload rmsnorm: a sweep over dim of 3 cases,
+ *   rmsnorm f32 dim=2048    /       and rmsnorm bf16 dim=512
+ *   rmsnorm bf16 dim=512 */
 #include "reports/model.h"
 
 #include <math.h>
@@ -124,16 +125,16 @@ static int by_case_and_run(const void *a, const void *b) {
     return x->place < y->place ? -1 : x->place > y->place;
 }
 
-static void add_trials(struct model *m) {
+static void add_trials(struct model *m, struct benches *b) {
     struct trial *all = NULL;
-    size_t n = 0, cap = 0, place = 0;
+    size_t n = 0, cap = 0, place = 0, *case_of = memory_resize(NULL, b->n, sizeof *case_of);
+    for (size_t k = 0; k < m->n; k++) case_of[m->cases[k].bench - b->all] = k;
     for (size_t f = 0; f < m->n_files; f++)
         for (size_t i = 0; i < m->files[f].n; i++) {
             const struct result_row *r = &m->files[f].rows[i];
-            if (r->role != ROLE_variant) continue;
-            size_t k = 0;
-            while (k < m->n && !bench_same_key(m->cases[k].bench->key, r)) k++;
-            if (k == m->n) continue;
+            const struct bench *of = r->role == ROLE_variant ? benches_find(b, r) : NULL;
+            if (!of) continue;
+            size_t k = case_of[of - b->all];
             if (n == cap) all = memory_resize(all, cap = cap * 2 + 64, sizeof *all);
             all[n++] = (struct trial){r, k, place++};
         }
@@ -150,6 +151,7 @@ static void add_trials(struct model *m) {
             qsort(m->cases[i].tuning.kernels, m->cases[i].tuning.n,
                   sizeof *m->cases[i].tuning.kernels, by_best);
     free(all);
+    free(case_of);
 }
 
 /* ---- cases ----------------------------------------------------------------------------------- */
@@ -388,8 +390,7 @@ static void find_workloads(struct model *m) {
     name_pages(m);
 }
 
-void model_build(struct model *m, const struct results *files, size_t n_files,
-                 const struct benches *b) {
+void model_build(struct model *m, const struct results *files, size_t n_files, struct benches *b) {
     *m = (struct model){.files = files, .n_files = n_files};
     m->cases = memory_resize(NULL, b->n, sizeof *m->cases);
     for (size_t i = 0; i < b->n; i++) {
@@ -402,7 +403,7 @@ void model_build(struct model *m, const struct results *files, size_t n_files,
     add_roofs(m);
     measure_roofs(m);
     judge_peaks(m);
-    add_trials(m);
+    add_trials(m, b);
 }
 
 void model_free(struct model *m) {

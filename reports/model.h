@@ -91,8 +91,7 @@ struct model {
     size_t n_files;
 };
 
-void model_build(struct model *m, const struct results *files, size_t n_files,
-                 const struct benches *b);
+void model_build(struct model *m, const struct results *files, size_t n_files, struct benches *b);
 void model_free(struct model *m);
 
 /* The row of an opponent, measured or not; NULL: there is none. */

@@ -1,9 +1,9 @@
 /* report.c: `warpsmith report`: read every result file of a folder, draw the figures, write the
  * pages.
  *
- *   results/softmax.csv              results/report/index.html               all workloads
- *   results/layernorm.csv    ->      results/report/workload-softmax.html    one, its sweeps and
- * its searches results/report/figures/                 what they show, also as .png and .gp
+ *   results/softmax.csv            report/index.html               all workloads
+ *   results/layernorm.csv    ->    report/workload-softmax.html    one: its sweeps, its searches
+ *                                  report/figures/                 what they show; .svg, .png, .gp
  *
  * rows -> benches -> model (model.c) -> figures (figure_*.c) -> HTML (page*.c). */
 #include "reports/report.h"

@@ -134,6 +134,20 @@ static void test_roofs(void **state) {
     figure_free(&f);
 }
 
+/* Of two rows of a role the newer one counts, wherever it stands. */
+static void test_newest_row(void **state) {
+    add(ROLE_tuned, "w", "n=1", "G", 10)->timestamp = "2026-09-02T00:00:00Z";
+    add(ROLE_tuned, "w", "n=1", "G", 20)->timestamp = "2026-09-01T00:00:00Z";
+    for (int i = 0; i < 20; i++) add(ROLE_tuned, i % 2 ? "v" : "u", "n=1", "G", 30 + i);
+    build();
+    assert_int_equal(m.n, 3);
+    for (size_t i = 0; i < m.n; i++) {
+        const char *name = m.cases[i].bench->key->workload;
+        double us = *name == 'w' ? 10 : *name == 'v' ? 49 : 48;
+        assert_true(m.cases[i].ours->median_us == us);
+    }
+}
+
 /* Cases that differ in one axis are a sweep, by size; one that differs in two is not of it. */
 static void test_sweep(void **state) {
     static const char *const axes[] = {"dim=1024 rows=64", "dim=256 rows=64", "dim=512 rows=64",
@@ -284,6 +298,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_numbers, clear),
         cmocka_unit_test_teardown(test_roofs, clear),
+        cmocka_unit_test_teardown(test_newest_row, clear),
         cmocka_unit_test_teardown(test_sweep, clear),
         cmocka_unit_test_teardown(test_labels, clear),
         cmocka_unit_test_teardown(test_speedup_figure, clear),
