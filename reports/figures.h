@@ -24,6 +24,7 @@ bool figure_speedup(struct figure *f, const struct model *m, size_t first, size_
 bool figure_roofline(struct figure *f, const struct model *m, size_t first, size_t n);
 bool figure_gain(struct figure *f, const struct model *m, size_t first, size_t n);
 bool figure_sizes(struct figure *f, const struct model *m, const struct sweep *s);
+bool figure_history(struct figure *f, const struct model *m, const struct case_ *c);
 bool figure_tuning(struct figure *f, const struct model *m, const struct case_ *c);
 
 /* ---- what several of them need --------------------------------------------------------------- */

@@ -18,6 +18,7 @@ EMBED(gnuplot_speedup, "reports/speedup.gp");
 EMBED(gnuplot_roofline, "reports/roofline.gp");
 EMBED(gnuplot_sizes, "reports/sizes.gp");
 EMBED(gnuplot_tuning, "reports/tuning.gp");
+EMBED(gnuplot_history, "reports/history.gp");
 EMBED(gnuplot_gain, "reports/gain.gp");
 EMBED(gnuplot_devices, "reports/devices.gp");
 extern const char gnuplot_style[];

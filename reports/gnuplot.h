@@ -12,7 +12,7 @@
 #include "reports/text.h"
 
 extern const char gnuplot_bench[], gnuplot_speedup[], gnuplot_roofline[], gnuplot_sizes[],
-    gnuplot_tuning[], gnuplot_gain[], gnuplot_devices[];
+    gnuplot_tuning[], gnuplot_gain[], gnuplot_devices[], gnuplot_history[];
 
 /* Drawn as PREFIX.svg, PREFIX.png and, if narrow has settings, PREFIX.narrow.svg for a screen of
  * 400 pixels. */

@@ -154,6 +154,37 @@ static void add_trials(struct model *m, struct benches *b) {
     free(case_of);
 }
 
+/* ---- history --------------------------------------------------------------------------------- */
+
+static int by_timestamp(const void *a, const void *b) {
+    const struct result_row *x = *(const struct result_row *const *)a,
+                            *y = *(const struct result_row *const *)b;
+    int order = strcmp(x->timestamp, y->timestamp);
+    return order ? order : x < y ? -1 : x > y;
+}
+
+static void add_history(struct model *m, struct benches *b) {
+    size_t *case_of = memory_resize(NULL, b->n, sizeof *case_of);
+    for (size_t k = 0; k < m->n; k++) case_of[m->cases[k].bench - b->all] = k;
+    for (size_t f = 0; f < m->n_files; f++)
+        for (size_t i = 0; i < m->files[f].n; i++) {
+            const struct result_row *r = &m->files[f].rows[i];
+            bool timed =
+                r->role == ROLE_tuned && isfinite(r->median_us) && strlen(r->timestamp) >= 20;
+            const struct bench *of = timed ? benches_find(b, r) : NULL;
+            if (!of) continue;
+            struct case_ *c = &m->cases[case_of[of - b->all]];
+            if (!(c->n_history & (c->n_history + 1)))
+                c->history = memory_resize(c->history, 2 * c->n_history + 1, sizeof *c->history);
+            c->history[c->n_history++] = r;
+        }
+    for (size_t k = 0; k < m->n; k++)
+        if (m->cases[k].n_history)
+            qsort(m->cases[k].history, m->cases[k].n_history, sizeof *m->cases[k].history,
+                  by_timestamp);
+    free(case_of);
+}
+
 /* ---- cases ----------------------------------------------------------------------------------- */
 
 const struct result_row *case_opponent(const struct case_ *c, enum opponent o) {
@@ -404,11 +435,13 @@ void model_build(struct model *m, const struct results *files, size_t n_files, s
     measure_roofs(m);
     judge_peaks(m);
     add_trials(m, b);
+    add_history(m, b);
 }
 
 void model_free(struct model *m) {
     for (size_t i = 0; i < m->n; i++) {
         free_tuning(&m->cases[i].tuning);
+        free(m->cases[i].history);
         text_free(&m->cases[i].type);
         text_free(&m->cases[i].axes);
     }

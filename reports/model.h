@@ -54,6 +54,9 @@ struct case_ {
         *claimed;            /* what it would be, were it not implausible; NULL: it is not */
     const struct roof *roof; /* NULL: none */
     struct tuning tuning;
+    const struct result_row *
+        *history; /* of the tuned program, in all runs that say when, oldest first */
+    size_t n_history;
     struct text type, axes; /* "bf16 strict bwd"; "dim=4096 rows=4096" */
     size_t
         sweep;   /* 1-based number of the sweep of its workload that it is a point of; 0: of none */

@@ -106,17 +106,20 @@ static void put_overview_head(struct text *h, const struct page *p) {
 
 static void put_contents(struct text *h, const struct page *p) {
     text_puts(h, "<nav aria-label=Contents>");
+    bool tracked = false; /* one link to all histories, too */
     bool searched =
         false; /* one link leads to the searches, of which there may be one for each size */
     if (p->workload) text_puts(h, "<a href=\"index.html\">All workloads</a>");
     for (size_t i = 0; i < p->n_figures; i++) {
         const char *id = text_str(&p->figures[i].id);
-        bool search = !strncmp(id, "tuning", 6);
-        if (!p->figures[i].drawing.drawn || !strcmp(id, "devices") || (search && searched))
+        bool search = !strncmp(id, "tuning", 6), history = !strncmp(id, "history", 7);
+        if (!p->figures[i].drawing.drawn || !strcmp(id, "devices") || (search && searched) ||
+            (history && tracked))
             continue;
         searched |= search;
+        tracked |= history;
         text_printf(h, "<a href=\"#%s\">", id);
-        text_html(h, search ? "Searches" : text_str(&p->figures[i].title));
+        text_html(h, search ? "Searches" : history ? "History" : text_str(&p->figures[i].title));
         text_puts(h, "</a>");
     }
     if (p->comparison) text_puts(h, "<a href=\"#devices-all\">Device against device</a>");

@@ -174,13 +174,15 @@ static void draw_figures(const struct writer *w, const char *page, struct figure
 static void write_workload(const struct writer *w, const struct workload *of,
                            struct report_error *e) {
     const struct model *m = w->model;
-    struct figure *figures = memory_resize(NULL, 2 + of->n_sweeps + of->n, sizeof *figures);
+    struct figure *figures = memory_resize(NULL, 2 + of->n_sweeps + 2 * of->n, sizeof *figures);
     struct text html = {0}, name = {0};
     size_t n = 0;
-    memset(figures, 0, (2 + of->n_sweeps + of->n) * sizeof *figures);
+    memset(figures, 0, (2 + of->n_sweeps + 2 * of->n) * sizeof *figures);
     n += figure_speedup(&figures[n], m, of->first, of->n);
     for (size_t s = 0; s < of->n_sweeps; s++)
         n += figure_sizes(&figures[n], m, &m->sweeps[of->sweeps + s]);
+    for (size_t i = of->first; i < of->first + of->n; i++)
+        n += figure_history(&figures[n], m, &m->cases[i]);
     if (of->n > 1) n += figure_roofline(&figures[n], m, of->first, of->n);
     for (size_t i = of->first; i < of->first + of->n; i++)
         n += figure_tuning(&figures[n], m, &m->cases[i]);

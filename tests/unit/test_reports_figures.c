@@ -251,6 +251,29 @@ static void test_tuning_figure(void **state) {
     figure_free(&f);
 }
 
+/* Runs in the order of their times; a new driver is marked where it came. */
+static void test_history_figure(void **state) {
+    struct result_row *r = add(ROLE_tuned, "w", "n=1", "G", 21);
+    r->timestamp = "2026-09-03T02:00:00Z", r->driver = "580.2";
+    r = add(ROLE_tuned, "w", "n=1", "G", 20);
+    r->timestamp = "2026-09-01T02:00:00Z", r->driver = "580.1";
+    build();
+    struct figure f = {0};
+    assert_false(figure_history(&f, &m, &m.cases[0])); /* two runs are no history */
+    model_free(&m);
+    benches_free(&benches);
+    r = add(ROLE_tuned, "w", "n=1", "G", 40);
+    r->timestamp = "2026-09-02T02:00:00Z", r->driver = "580.1", r->ci_us = 9;
+    build();
+    assert_true(figure_history(&f, &m, &m.cases[0]));
+    expect_in(f.drawing.data.p, "$runs << EOD\n2026-09-01T02:00:00Z 20 19.98 20.02 0\n"
+                                "2026-09-02T02:00:00Z 40 31 49 1\n"
+                                "2026-09-03T02:00:00Z 21 20.979 21.021 0\nEOD\n");
+    expect_in(f.drawing.data.p, "n_events = 1\nevent_times = \"2026-09-03T02:00:00Z\"\n"
+                                "event_texts = \"driver\u00a0580.2\"\n");
+    figure_free(&f);
+}
+
 static void add_device(const char *device, double gbps, double memory_us, double product_us,
                        double torch_us) {
     struct result_row *roof = add(ROLE_roof, "w", "", device, NAN);
@@ -303,6 +326,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_labels, clear),
         cmocka_unit_test_teardown(test_speedup_figure, clear),
         cmocka_unit_test_teardown(test_tuning_figure, clear),
+        cmocka_unit_test_teardown(test_history_figure, clear),
         cmocka_unit_test_teardown(test_devices, clear),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
