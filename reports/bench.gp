@@ -7,7 +7,7 @@ set label 2 subtitle at screen 0.012, screen 1 - 46.0 / height left noenhanced f
 set label 6 subtitle2 at screen 0.012, screen 1 - 64.0 / height left noenhanced font ",10.5" textcolor rgb faded
 
 top = 1 - 130.0 / height
-bottom = 58.0 / height
+bottom = 74.0 / height
 
 # ---- variants ----
 if (n_variants > 0) {
@@ -19,10 +19,10 @@ if (n_variants > 0) {
     set xrange [0 : variants_max * 1.13]
     set yrange [n_variants + 0.6 : 0.4]
     if (common ne "") {
-        set label 5 "all: " . common at screen 0.012, screen 14.0 / height left noenhanced font ",9" textcolor rgb faded
+        set label 5 "all: " . common at screen 0.012, screen 10.0 / height left noenhanced font ",9" textcolor rgb faded
     }
     if (winner_note ne "") {
-        set label 7 winner_note at screen split - 0.045, screen 14.0 / height right noenhanced font ",9" textcolor rgb faded
+        set label 7 winner_note at screen split - 0.045, screen 10.0 / height right noenhanced font ",9" textcolor rgb faded
     }
     set xlabel "kernel time, median in µs; whisker: quartiles" textcolor rgb ink font ",10.5"
     set xtics autofreq font ",10"

@@ -284,7 +284,7 @@ def figure(path):
         raise OSError(f"{path} has no {rows} to be drawn from")
     if os.path.basename(path).startswith("suite"):
         title = "Time over the floor, of every case of the suite"
-        says = "Bars: time over the floor, of ours and PyTorch's, for each case. The dashed line is the floor."
+        says = "Time over the floor, of ours and PyTorch's, for each case. The line at 1 is the floor."
     elif os.path.basename(path).startswith("devices"):
         title = "One device over the other, for every case"
         says = "Bars: how many times as fast the case is on the newer device; crosses: PyTorch. Left of 1, in red, is slower."
