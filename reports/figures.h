@@ -19,7 +19,7 @@ struct figure {
 void figure_add_row(struct figure *f, const struct result_row *r); /* NULL: nothing */
 void figure_free(struct figure *f);
 
-/* Each fills *f, which is {0}, and is false if there is nothing to draw. */
+/* Each fills *f, which is {0}, and is false if there is nothing to draw: free it then, too. */
 bool figure_speedup(struct figure *f, const struct model *m, size_t first, size_t n);
 bool figure_roofline(struct figure *f, const struct model *m, size_t first, size_t n);
 bool figure_gain(struct figure *f, const struct model *m, size_t first, size_t n);

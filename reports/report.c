@@ -171,6 +171,12 @@ static void draw_figures(const struct writer *w, const char *page, struct figure
     free(drawings);
 }
 
+/* What there is nothing to draw of leaves its place to the next. */
+static size_t keep(struct figure *f, bool drawn) {
+    if (!drawn) figure_free(f);
+    return drawn;
+}
+
 static void write_workload(const struct writer *w, const struct workload *of,
                            struct report_error *e) {
     const struct model *m = w->model;
@@ -178,14 +184,14 @@ static void write_workload(const struct writer *w, const struct workload *of,
     struct text html = {0}, name = {0};
     size_t n = 0;
     memset(figures, 0, (2 + of->n_sweeps + 2 * of->n) * sizeof *figures);
-    n += figure_speedup(&figures[n], m, of->first, of->n);
+    n += keep(&figures[n], figure_speedup(&figures[n], m, of->first, of->n));
     for (size_t s = 0; s < of->n_sweeps; s++)
-        n += figure_sizes(&figures[n], m, &m->sweeps[of->sweeps + s]);
+        n += keep(&figures[n], figure_sizes(&figures[n], m, &m->sweeps[of->sweeps + s]));
     for (size_t i = of->first; i < of->first + of->n; i++)
-        n += figure_history(&figures[n], m, &m->cases[i]);
-    if (of->n > 1) n += figure_roofline(&figures[n], m, of->first, of->n);
+        n += keep(&figures[n], figure_history(&figures[n], m, &m->cases[i]));
+    if (of->n > 1) n += keep(&figures[n], figure_roofline(&figures[n], m, of->first, of->n));
     for (size_t i = of->first; i < of->first + of->n; i++)
-        n += figure_tuning(&figures[n], m, &m->cases[i]);
+        n += keep(&figures[n], figure_tuning(&figures[n], m, &m->cases[i]));
     text_write(&name, of->page.p, of->page.n);
     draw_figures(w, name.p, figures, n);
     text_puts(&name, ".html");
@@ -217,11 +223,11 @@ static void write_overview(const struct writer *w, const char *path, struct repo
     struct figure figures[MOST] = {0};
     struct text html = {0}, comparison = {0};
     size_t n = 0;
-    n += figure_speedup(&figures[n], w->model, 0, w->model->n);
-    n += figure_roofline(&figures[n], w->model, 0, w->model->n);
-    n += figure_gain(&figures[n], w->model, 0, w->model->n);
+    n += keep(&figures[n], figure_speedup(&figures[n], w->model, 0, w->model->n));
+    n += keep(&figures[n], figure_roofline(&figures[n], w->model, 0, w->model->n));
+    n += keep(&figures[n], figure_gain(&figures[n], w->model, 0, w->model->n));
     if (w->devices->n_devices > 1) {
-        n += figure_devices(&figures[n], w->model, w->devices);
+        n += keep(&figures[n], figure_devices(&figures[n], w->model, w->devices));
         put_devices_html(&comparison, w->devices, w->model);
         write_tables(w, e);
     }

@@ -2,6 +2,7 @@
  * does without gnuplot. */
 #define _GNU_SOURCE /* nftw */
 #include <ftw.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -206,6 +207,27 @@ static void test_one_figure_fails(void **state) {
     text_free(&said);
 }
 
+/* A figure with nothing to draw, here a roofline of one point among two cases, leaves nothing to
+ * the next: its rows are its own. */
+static void test_rows_of_a_figure(void **state) {
+    drawing_gnuplot();
+    write_results(in_folder("a.csv"));
+    struct result_row rows[] = {sample(ROLE_tuned, "program", 50)};
+    rows[0].axes = "dim=8192";
+    rows[0].flops = NAN;
+    struct report_error e = {0};
+    assert_int_equal(result_append(in_folder("a.csv"), rows, 1, NULL, &e), REPORT_OK);
+    struct text said = {0};
+    assert_int_equal(report(&said), 0);
+    struct text page = read_file(in_folder("report/workload-script-alert-x-script.html"));
+    assert_null(strstr(page.p, "<section id=\"roofline\">"));
+    const char *tuning = strstr(page.p, "<section id=\"tuning\">");
+    assert_non_null(tuning);
+    expect_in(tuning, "<a href=\"../a.csv\">a.csv</a> (4)"); /* its four trials */
+    text_free(&page);
+    text_free(&said);
+}
+
 static void test_no_gnuplot(void **state) {
     write_results(in_folder("a.csv"));
     setenv("PATH", "/no/such/folder", 1);
@@ -376,6 +398,7 @@ int main(void) {
         cmocka_unit_test(test_escaping),
         cmocka_unit_test_teardown(test_page, empty_folder),
         cmocka_unit_test_teardown(test_one_figure_fails, empty_folder),
+        cmocka_unit_test_teardown(test_rows_of_a_figure, empty_folder),
         cmocka_unit_test_teardown(test_no_gnuplot, empty_folder),
         cmocka_unit_test_teardown(test_foreign_file_is_left_out, empty_folder),
         cmocka_unit_test_teardown(test_usage, empty_folder),
