@@ -394,12 +394,12 @@ static enum ws_status open_run(struct bench_run *r, struct diag *d) {
 static void draw_figure(struct bench_run *r) {
     struct report_error e = {0};
     if (r->replay || r->line.no_figures || !r->recorder.path) return;
-    const char *csv = r->recorder.path;
-    const char *prefix = arena_printf(r->arena, "%.*s", (int)strlen(csv) - 4, csv);
-    if (figure_bench(csv, r->recorder.run_id, prefix, &e) == REPORT_OK)
-        printf("figures: %s.svg, %s.png\n", prefix, prefix);
+    struct text drawn = {0};
+    if (figure_bench(r->recorder.path, r->recorder.run_id, NULL, &drawn, &e) == REPORT_OK)
+        printf("figures: %s.svg, %s.png\n", drawn.p, drawn.p);
     else
         fprintf(stderr, "no figure: %s\n", e.text);
+    text_free(&drawn);
 }
 
 static int bench_all_points(struct bench_run *r) {
