@@ -12,7 +12,7 @@
 #define THRESHOLD 0.02 /* as `compare` has it */
 #define PRIOR 0.01     /* noise from night to night before there are nights */
 
-enum { WIDE = 960, NARROW = 380, LEAST = 3, MOST_EVENTS = 12 };
+enum { WIDE = 960, NARROW = 380, LEAST = 3, MOST_EVENTS = 12, MOST_RUNS = 500 };
 
 static const char *text_of(const char *s) { return s && *s ? s : "?"; }
 
@@ -128,8 +128,14 @@ static void put_time_tics(struct text *out, const struct case_ *c, size_t most) 
     text_free(&tics);
 }
 
-bool figure_history(struct figure *f, const struct model *m, const struct case_ *c) {
+bool figure_history(struct figure *f, const struct model *m, const struct case_ *of) {
     struct drawing *d = &f->drawing;
+    struct case_ recent = *of; /* years of nights would be a grey band, of many megabytes */
+    const struct case_ *c = &recent;
+    if (of->n_history > MOST_RUNS) {
+        recent.history += of->n_history - MOST_RUNS;
+        recent.n_history = MOST_RUNS;
+    }
     double low = INFINITY, high = 0;
     if (c->n_history < LEAST) return false;
     text_puts(&d->data, "$runs << EOD\n");
@@ -163,6 +169,8 @@ bool figure_history(struct figure *f, const struct model *m, const struct case_ 
     case_label(&label, m, c, false, 0);
     text_puts(&f->id, "history");
     text_printf(&f->title, "History: %s", label.p);
+    if (c->n_history < of->n_history)
+        text_printf(&f->title, ", last %zu of %zu runs", c->n_history, of->n_history);
     text_printf(&f->alt, "Times of %zu runs of the tuned program, from %.10s to %.10s.",
                 c->n_history, c->history[0]->timestamp, c->history[c->n_history - 1]->timestamp);
     text_puts(&f->note, "A point for each run, with 95 % of its median. Hollow: unsteady; a cross: "

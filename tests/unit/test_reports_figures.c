@@ -274,6 +274,21 @@ static void test_history_figure(void **state) {
     figure_free(&f);
 }
 
+/* Of very many runs the last 500. */
+static void test_long_history(void **state) {
+    add(ROLE_tuned, "w", "n=1", "G", 20);
+    build();
+    const struct result_row *many[600];
+    for (int i = 0; i < 600; i++) many[i] = &rows[0];
+    struct case_ c = m.cases[0];
+    c.history = many;
+    c.n_history = 600;
+    struct figure f = {0};
+    assert_true(figure_history(&f, &m, &c));
+    assert_string_equal(f.title.p, "History: f32 n=1, last 500 of 600 runs");
+    figure_free(&f);
+}
+
 /* A step is dated to its first night, and the revisions on either side are named. */
 static void test_step_in_history(void **state) {
     static char times[30][24];
@@ -347,6 +362,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_tuning_figure, clear),
         cmocka_unit_test_teardown(test_history_figure, clear),
         cmocka_unit_test_teardown(test_step_in_history, clear),
+        cmocka_unit_test_teardown(test_long_history, clear),
         cmocka_unit_test_teardown(test_devices, clear),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
