@@ -177,7 +177,7 @@ static void set_layout(struct text *out, double width, double label, double heig
 }
 
 /* A scale for each column: opponents differ by a tenth, or by ten times. */
-static void put_scales(struct text *out, const struct rows *r) {
+static void put_scales(struct text *out, const struct rows *r, int columns) {
     struct text lows = {0}, highs = {0}, tics = {0};
     for (int o = 0; o < OPPONENT_COUNT; o++) {
         if (!r->column[o]) continue;
@@ -186,7 +186,7 @@ static void put_scales(struct text *out, const struct rows *r) {
         text_printf(&lows, "%s%.6g", gap, low);
         text_printf(&highs, "%s%.6g", gap, high);
         text_puts(&tics, gap);
-        put_log_list(&tics, low, high);
+        put_log_list(&tics, low, high, columns > 2 ? 4 : 7);
     }
     gnuplot_set_text(out, "x_lows", text_str(&lows));
     gnuplot_set_text(out, "x_highs", text_str(&highs));
@@ -222,10 +222,11 @@ bool figure_speedup(struct figure *f, const struct model *m, size_t first, size_
     gnuplot_set_number(&d->data, "n_rows", (double)r.n);
     gnuplot_set_number(&d->data, "n_columns", columns);
     gnuplot_set_text(&d->data, "opponents", names.p);
-    put_scales(&d->data, &r);
+    put_scales(&d->data, &r, columns);
     gnuplot_set_number(&d->data, "label_width", r.implausible ? 110 : 46); /* pixels */
     set_layout(&d->wide, WIDE, 34 + 6.9 * (double)r.widest, 74 + ROW * ((double)r.n + 0.4));
-    set_layout(&d->narrow, NARROW, 6, 74 + 15 * (r.lines + 1.3));
+    set_layout(&d->narrow, NARROW, 6,
+               (columns > 3 ? (columns + 2) / 3 : 1) * (74 + 15 * (r.lines + 1.3)));
     gnuplot_set_number(&d->data, "n_lines", r.lines + 1);
     d->script = gnuplot_speedup;
     text_puts(&f->id, "speedup");

@@ -43,22 +43,37 @@ void put_word(struct text *list, const char *word) {
     }
 }
 
-void put_log_list(struct text *out, double low, double high) {
-    static const double few[] = {1}, some[] = {1, 2, 5},
-                        many[] = {1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.7, 2, 2.5, 3, 4, 5, 6, 7, 8, 9};
-    const double *steps = high / low > 60 ? few : high / low > 3 ? some : many;
-    size_t n = steps == few ? 1 : steps == some ? 3 : sizeof many / sizeof *many, count = 0;
+/* The multiples of powers of ten in the range; out NULL: only counted. */
+static size_t put_multiples(struct text *out, const double *steps, size_t n, double low,
+                            double high) {
+    size_t count = 0;
     for (int power = (int)floor(log10(low)) - 1; power <= (int)ceil(log10(high)); power++)
         for (size_t i = 0; i < n; i++) {
             double v = steps[i] * pow(10, power);
             if (v < low * 0.999 || v > high * 1.001) continue;
-            text_printf(out, "%s%.6g", count++ ? "," : "", v);
+            if (out) text_printf(out, "%s%.6g", count ? "," : "", v);
+            count++;
         }
+    return count;
+}
+
+void put_log_list(struct text *out, double low, double high, size_t most) {
+    static const double many[] = {1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.7, 2, 2.5, 3, 4, 5, 6, 7, 8, 9},
+                        more[] = {1, 1.5, 2, 3, 5, 7}, some[] = {1, 2, 5}, few[] = {1};
+    static const struct {
+        const double *steps;
+        size_t n;
+    } sets[] = {{many, 16}, {more, 6}, {some, 3}, {few, 1}};
+    size_t k = 0;
+    while (k < 3 && put_multiples(NULL, sets[k].steps, sets[k].n, low, high) > most) k++;
+    while (k > 0 && put_multiples(NULL, sets[k].steps, sets[k].n, low, high) < 2)
+        k--; /* one is no scale */
+    put_multiples(out, sets[k].steps, sets[k].n, low, high);
 }
 
 void put_log_ticks(struct text *out, const char *name, double low, double high) {
     text_printf(out, "%s = \"(", name);
-    put_log_list(out, low, high);
+    put_log_list(out, low, high, 8);
     text_puts(out, ")\"\n");
 }
 

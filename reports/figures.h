@@ -34,8 +34,8 @@ unsigned opponent_colour(enum opponent o);
 /* Words for gnuplot's word(), which splits at blanks: those within a word become no-break spaces.
  */
 void put_word(struct text *list, const char *word);
-/* "1,2,5": ticks on a logarithmic axis; and NAME = "(1,2,5)". */
-void put_log_list(struct text *out, double low, double high);
+/* "1,2,5": ticks on a logarithmic axis, about `most` of them; and NAME = "(1,2,5)". */
+void put_log_list(struct text *out, double low, double high, size_t most);
 void put_log_ticks(struct text *out, const char *name, double low, double high);
 
 /* Points that are called by numbers, and the list of what the numbers are. */

@@ -4,23 +4,33 @@
 
 bar_row(r, line) = narrow ? line + 0.9 : r
 set yrange [narrow ? n_lines + 0.6 : n_rows + 0.7 : 0.3]
-set tmargin at screen 1 - 40.0 / height
-set bmargin at screen 34.0 / height
-share = (0.99 - label_share) / n_columns
+# Three columns are what a small screen has room for: the others follow below, in bands.
+in_band = narrow && n_columns > 3 ? 3 : n_columns
+n_bands = (n_columns + in_band - 1) / in_band
+band = height / n_bands
+share = (0.99 - label_share) / in_band
 room = label_width * 1.0 / (share * width)
 inside(x) = x < x_low ? x_low : x > x_high ? x_high : x
 
 set multiplot
-set lmargin at screen 0
-set rmargin at screen 1
-set xrange [0 : width]
-unset tics
-plot $rows using (narrow ? 8 : 12):($2 == 0 ? (narrow ? $4 : $1) : NaN):3 with labels left font "sans-serif:Bold,9.5" textcolor rgb ink noenhanced, \
-     $rows using (narrow ? 8 : 22):($2 == 1 ? (narrow ? $4 : $1) : NaN):3 with labels left font ",9" textcolor rgb ink noenhanced
+do for [b = 0:n_bands - 1] {
+    set tmargin at screen 1 - (b * band + 40) / height
+    set bmargin at screen 1 - ((b + 1) * band - 34) / height
+    set lmargin at screen 0
+    set rmargin at screen 1
+    set xrange [0 : width]
+    unset tics
+    plot $rows using (narrow ? 8 : 12):($2 == 0 ? (narrow ? $4 : $1) : NaN):3 with labels left font "sans-serif:Bold,9.5" textcolor rgb ink noenhanced, \
+         $rows using (narrow ? 8 : 22):($2 == 1 ? (narrow ? $4 : $1) : NaN):3 with labels left font ",9" textcolor rgb ink noenhanced
+}
 set logscale x
 do for [c = 1:n_columns] {
-    set lmargin at screen label_share + share * (c - 1) + 5.0 / width
-    set rmargin at screen label_share + share * c - 5.0 / width
+    b = (c - 1) / in_band
+    place = c - 1 - b * in_band
+    set tmargin at screen 1 - (b * band + 40) / height
+    set bmargin at screen 1 - ((b + 1) * band - 34) / height
+    set lmargin at screen label_share + share * place + 5.0 / width
+    set rmargin at screen label_share + share * (place + 1) - 5.0 / width
     x_low = word(x_lows, c) + 0.0
     x_high = word(x_highs, c) + 0.0
     set xrange [x_low : exp(log(x_high) + log(x_high / x_low) * room / (1 - room))]
@@ -28,7 +38,7 @@ do for [c = 1:n_columns] {
     if (!narrow) {
         set grid xtics linetype 1 linewidth 1 linecolor rgb faint
     }
-    set label 1 word(opponents, c) at graph 0, screen 1 - 20.0 / height left noenhanced font ",9.5" textcolor rgb ink
+    set label 1 word(opponents, c) at graph 0, screen 1 - (b * band + 20) / height left noenhanced font ",9.5" textcolor rgb ink
     if (!narrow) {
         set arrow 1 from 1, graph 0 to 1, graph 1 nohead linewidth 1.3 linecolor rgb frame back
     }

@@ -274,6 +274,40 @@ static void test_history_figure(void **state) {
     figure_free(&f);
 }
 
+/* Of very many runs the last 500. */
+static void test_long_history(void **state) {
+    add(ROLE_tuned, "w", "n=1", "G", 20);
+    build();
+    const struct result_row *many[600];
+    for (int i = 0; i < 600; i++) many[i] = &rows[0];
+    struct case_ c = m.cases[0];
+    c.history = many;
+    c.n_history = 600;
+    struct figure f = {0};
+    assert_true(figure_history(&f, &m, &c));
+    assert_string_equal(f.title.p, "History: f32 n=1, last 500 of 600 runs");
+    figure_free(&f);
+}
+
+/* A step is dated to its first night, and the revisions on either side are named. */
+static void test_step_in_history(void **state) {
+    static char times[30][24];
+    for (int i = 0; i < 30; i++) {
+        double us = (i < 20 ? 20 : 21) * (1 + 0.002 * (i % 3));
+        struct result_row *r = add(ROLE_tuned, "w", "n=1", "G", us);
+        snprintf(times[i], sizeof times[i], "2026-09-%02dT02:00:00Z", i + 1);
+        r->timestamp = times[i];
+        r->git_rev = i < 20 ? "aaaaaaaaaaaa" : "bbbbbbbbbbbb";
+    }
+    build();
+    struct figure f = {0};
+    assert_true(figure_history(&f, &m, &m.cases[0]));
+    expect_in(f.drawing.data.p, "n_changes = 1\nchange_times = \"2026-09-21T02:00:00Z\"\n"
+                                "change_texts = \"+");
+    expect_in(f.drawing.data.p, "\u00a0%,\u00a0aaaaaaaa..bbbbbbbb\"\n");
+    figure_free(&f);
+}
+
 static void add_device(const char *device, double gbps, double memory_us, double product_us,
                        double torch_us) {
     struct result_row *roof = add(ROLE_roof, "w", "", device, NAN);
@@ -327,6 +361,8 @@ int main(void) {
         cmocka_unit_test_teardown(test_speedup_figure, clear),
         cmocka_unit_test_teardown(test_tuning_figure, clear),
         cmocka_unit_test_teardown(test_history_figure, clear),
+        cmocka_unit_test_teardown(test_step_in_history, clear),
+        cmocka_unit_test_teardown(test_long_history, clear),
         cmocka_unit_test_teardown(test_devices, clear),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
