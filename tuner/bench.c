@@ -231,8 +231,11 @@ static bool has_lost(const struct bench_point *b) {
 /* Which of the two programs stays. */
 static enum ws_status keep_program(struct bench_point *b) {
     if (!b->other) return WS_OK;
-    printf("reductions behind products: fused %.2f us, apart %.2f us; %s\n",
-           b->other->tuned_time.us.median, b->tuned_time.us.median,
+    const struct bench_point *o = b->other;
+    printf("reductions behind products: fused %.2f us (%.2f us untuned), apart %.2f us (%.2f us "
+           "untuned); %s\n",
+           o->tuned_time.us.median, o->default_time.us.median, b->tuned_time.us.median,
+           b->default_time.us.median,
            has_lost(b) ? "they stay fused" : "they are apart from now on");
     return winner_keep_apart(b->run->store, &b->run->machine, b->other->fused_program, !has_lost(b),
                              b->arena, b->d);
