@@ -20,8 +20,8 @@ do for [b = 0:n_bands - 1] {
     set rmargin at screen 1
     set xrange [0 : width]
     unset tics
-    plot $rows using (narrow ? 8 : 12):($2 == 0 ? (narrow ? $4 : $1) : NaN):3 with labels left font "sans-serif:Bold,9.5" textcolor rgb ink noenhanced, \
-         $rows using (narrow ? 8 : 22):($2 == 1 ? (narrow ? $4 : $1) : NaN):3 with labels left font ",9" textcolor rgb ink noenhanced
+    plot $rows using (narrow ? 8 : 12):($2 == 0 ? (narrow ? $4 : $1) : NaN):3 with labels left font ",9.5" textcolor rgb ink noenhanced, \
+         $rows using (narrow ? 8 : 22):($2 == 1 ? (narrow ? $4 : $1) : NaN):3 with labels left font ",9" textcolor rgb faded noenhanced
 }
 set logscale x
 do for [c = 1:n_columns] {
