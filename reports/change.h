@@ -70,8 +70,9 @@ void change_follow(const struct change_night *nights, size_t n, double threshold
  * standard deviation that is expected from run to run, and counts for CHANGE_PRIOR runs; own[0..1]
  * are the standard errors that each group's mean has for certain, of what was sampled within runs. */
 struct change_between {
-    double shift, low, high; /* of the second group's mean less the first's, and the 95 % interval */
-    double confidence;       /* that they differ in that direction, 0.5 to 1 */
+    double shift, low,
+        high;          /* of the second group's mean less the first's, and the 95 % interval */
+    double confidence; /* that they differ in that direction, 0.5 to 1 */
 };
 struct change_between change_compare(const double *a, size_t n_a, const double *b, size_t n_b,
                                      double prior, const double own[2]);

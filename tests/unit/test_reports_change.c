@@ -71,15 +71,13 @@ struct tally {
     int delay[NIGHTS];
 };
 
-static bool is_alarm(const struct change *c) {
-    return c->verdict == CHANGE_SLOWER;
-}
+static bool is_alarm(const struct change *c) { return c->verdict == CHANGE_SLOWER; }
 
 static void tally_history(const struct history_case *c, struct random *r, struct tally *t) {
     struct change_night nights[NIGHTS];
     struct change is[NIGHTS];
     make_history(c, r, nights);
-    change_follow(nights, NIGHTS, getenv("TH")?atof(getenv("TH")):0.02, is);
+    change_follow(nights, NIGHTS, getenv("TH") ? atof(getenv("TH")) : 0.02, is);
     bool changes = c->kind == STEP || c->kind == DRIFT;
     enum change_verdict want = c->change > 0 ? CHANGE_SLOWER : CHANGE_FASTER;
     int quiet = changes ? AT : NIGHTS, at = -1;
