@@ -22,11 +22,11 @@
 static const struct window {
     size_t n;
     double alpha;
-} windows[] = {{1, 2e-4}, {2, 2e-4}, {3, 1.8e-3}, {5, 1e-4}, {8, 1e-4}};
+} windows[] = {{1, 2e-4}, {2, 2e-4}, {3, 1.8e-3}, {5, 5e-5}, {8, 5e-5}};
 enum { N_WINDOWS = sizeof windows / sizeof *windows, DRAWN = 60, DRAWS = 4000, LOOK_BACK = 8 };
 
 #define SMOOTH 0.3 /* of the noise: the width of each night that is drawn from */
-#define TREND_ALPHA 5e-5
+#define TREND_ALPHA 3e-5
 #define FASTER_ALPHA 0.01 /* of that */
 #define SUSPICIOUS 0.05
 
@@ -159,7 +159,7 @@ struct test {
 /* One night that is far off makes no three. */
 static bool nights_agree(const struct series *s, double base, size_t end, size_t n, double shift) {
     size_t far = 0;
-    for (size_t i = end - n; i < end; i++) far += (s->nights[i].value - base) / shift >= 0.5;
+    for (size_t i = end - n; i < end; i++) far += (s->nights[i].value - base) / shift >= 1.0 / 3;
     return 2 * far > n;
 }
 
