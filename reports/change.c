@@ -2,11 +2,11 @@
  *
  *   100 101 99 100 101 | 103 103 104   ->   SLOWER since the sixth night by 3.3 %
  *
- * Every night is judged in its turn by those before it, so that what was said of it stays said. The
- * noise counts as Student's t: a handful of nights says little about it, and the prior what is left.
- * Noise of two modes (a clock that sometimes boosts) is no bell curve, and its three slow nights in
- * a row are not rare: so means of nights that are drawn from those of the baseline must be rare,
- * too (Efron, Bootstrap Methods, 1979; smoothed). */
+ * Every night is judged in its turn by those before it, so that what was said of it stays said.
+ * The noise counts as Student's t: a handful of nights says little about it, and the prior what
+ * is left. Noise of two modes (a clock that sometimes boosts) is no bell curve, and its three
+ * slow nights in a row are not rare: so means of nights that are drawn from those of the
+ * baseline must be rare, too (Efron, Bootstrap Methods, 1979; smoothed). */
 #include "reports/change.h"
 
 #include <math.h>
@@ -16,9 +16,10 @@
 
 #include "reports/text.h"
 
-/* How rare noise must be that is as far, for so many nights: the rates add up to less than one false
- * alarm in 1,000 nights (scripts/bench_history.sh). Three runs get most of it: they are to find 3 %
- * at 1 % noise. A faster level is not urgent, and moves the baseline: it must be a hundred times rarer. */
+/* How rare noise must be that is as far, for so many nights: the rates add up to less than one
+ * false alarm in 1,000 nights (scripts/bench_history.sh). Three runs get most of it: they are to
+ * find 3 % at 1 % noise. A faster level is not urgent, and moves the baseline: it must be a
+ * hundred times rarer. */
 static const struct window {
     size_t n;
     double alpha;
@@ -30,7 +31,7 @@ enum { N_WINDOWS = sizeof windows / sizeof *windows, DRAWN = 60, DRAWS = 4000, L
 #define FASTER_ALPHA 0.01 /* of that */
 #define SUSPICIOUS 0.05
 
-/* ---- distributions ----------------------------------------------------------------------------- */
+/* ---- distributions --------------------------------------------------------------------------- */
 
 static double normal_tail(double z) { return 0.5 * erfc(z / sqrt(2)); }
 
@@ -48,7 +49,7 @@ static double student_975(double freedom) {
     return sqrt(freedom * expm1(z * z / freedom));
 }
 
-/* ---- the noise --------------------------------------------------------------------------------- */
+/* ---- the noise ------------------------------------------------------------------------------- */
 
 /* The level, of the first nights of the baseline, and the noise, of all that are not left out. */
 struct baseline {
@@ -118,7 +119,7 @@ static bool know_baseline(const struct series *s, size_t start, size_t end, stru
     return true;
 }
 
-/* ---- one test ---------------------------------------------------------------------------------- */
+/* ---- one test -------------------------------------------------------------------------------- */
 
 /* splitmix64: the same nights are drawn for the same history. */
 static uint64_t next_random(uint64_t *state) {
@@ -137,7 +138,8 @@ static double drawn_tail(const struct baseline *b, double shift, size_t n) {
     /* As wide as the noise, if a few nights happen to lie close together. */
     double rest = (b->sd * b->sd - width * width) * (double)b->n_around;
     double scale = squares > 0 ? fmax(sqrt(rest / squares), sqrt(1 - SMOOTH * SMOOTH)) : 0;
-    /* As little as the baseline knows of its own noise and mean, so much nearer counts as beyond. */
+    /* As little as the baseline knows of its own noise and mean, so much nearer counts as
+     * beyond. */
     double beyond =
         fabs(shift) * normal_of_student(t, b->freedom) / t / sqrt(1 + (double)n / (double)b->n);
     uint64_t random = 1;
@@ -183,7 +185,7 @@ static struct test test_window(const struct series *s, const struct baseline *b,
     return t;
 }
 
-/* ---- where it began ---------------------------------------------------------------------------- */
+/* ---- where it began -------------------------------------------------------------------------- */
 
 /* The nights of a start that are not left out, side by side, with sums of all before each: of the
  * values less the first, of their squares, and of place times value. */
@@ -279,7 +281,7 @@ static bool is_line(const struct kept *k, double step, size_t *bend) {
     return best < step;
 }
 
-/* ---- night after night ------------------------------------------------------------------------- */
+/* ---- night after night ----------------------------------------------------------------------- */
 
 struct follower {
     struct series s;
@@ -414,7 +416,7 @@ void change_follow(const struct change_night *nights, size_t n, double threshold
     free(f.s.from);
 }
 
-/* ---- two sides --------------------------------------------------------------------------------- */
+/* ---- two sides ------------------------------------------------------------------------------- */
 
 static double mean_of(const double *v, size_t n) {
     double sum = 0;

@@ -39,10 +39,9 @@ struct compare_request {
     bool json; /* to out; what people read goes to err then */
 };
 
-/* Returns the exit code: 0 same or faster, 1 a file is unreadable or foreign, or a benchmark broke or
- * is in the base alone,
- * 2 nothing in common or no such run, 3 the output could not be written, 4 slower, 5 too noisy to
- * tell. */
+/* Returns the exit code: 0 same or faster, 1 a file is unreadable or foreign, or a benchmark
+ * broke or is in the base alone, 2 nothing in common or no such run, 3 the output could not be
+ * written, 4 slower, 5 too noisy to tell. */
 int compare_files(const struct compare_request *r, FILE *out, FILE *err);
 
 #endif

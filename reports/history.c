@@ -42,7 +42,7 @@ struct history {
     bool damaged;
 };
 
-/* ---- reading ----------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static size_t night_length(const char *run_id) {
     const char *dot = strrchr(run_id, '.');
@@ -143,7 +143,7 @@ static void add_rows(struct history *h) {
     free(rows);
 }
 
-/* ---- judging ----------------------------------------------------------------------------------- */
+/* ---- judging --------------------------------------------------------------------------------- */
 
 static int by_size(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
@@ -271,7 +271,7 @@ static void history_free(struct history *h) {
     table_free(&h->accepted);
 }
 
-/* ---- what is said ------------------------------------------------------------------------------ */
+/* ---- what is said ---------------------------------------------------------------------------- */
 
 static double percent(double log_ratio) { return 100 * expm1(log_ratio); }
 
@@ -397,7 +397,7 @@ static enum report_status put_page(const struct history *h, double threshold, st
     return n.unsure ? REPORT_NOISY : REPORT_OK;
 }
 
-/* ---- the time line ----------------------------------------------------------------------------- */
+/* ---- the time line --------------------------------------------------------------------------- */
 
 static void put_cell(struct text *t, const char *s) {
     text_puts(t, ",\"");
@@ -466,7 +466,7 @@ static enum report_status write_text(const char *folder, const char *name, const
     return e->status;
 }
 
-/* ---- the commands ------------------------------------------------------------------------------ */
+/* ---- the commands ---------------------------------------------------------------------------- */
 
 static int say_error(const char *command, const struct report_error *e, FILE *err) {
     if (e->status != REPORT_OK) fprintf(err, "warpsmith nightly %s: %s\n", command, e->text);

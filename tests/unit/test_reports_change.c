@@ -12,7 +12,7 @@
 
 #include "reports/change.h"
 
-/* ---- made histories ---------------------------------------------------------------------------- */
+/* ---- made histories -------------------------------------------------------------------------- */
 
 struct random {
     uint64_t state;
@@ -90,7 +90,8 @@ static void tally_history(const struct history_case *c, struct random *r, struct
     int within = c->kind == STEP ? FOUND_WITHIN : DRIFT_WITHIN;
     if (at < 0 || at >= AT + within) return;
     t->found++;
-    /* dated three nights after it was found; a faster level is the baseline by then, and said once */
+    /* dated three nights after it was found; a faster level is the baseline by then, and said
+     * once */
     int later = c->change > 0 && at + 3 < NIGHTS ? at + 3 : at;
     if (is[later].verdict != want) later = at;
     t->dated += abs((int)is[later].since - AT) <= 1;

@@ -160,7 +160,8 @@ static void test_exit_codes(void **state) {
     expect(2, "@run1", "@nosuch", "has no run 'nosuch'");
 }
 
-/* Another type, and a run that was cut off, lie between; samples scatter widely, but there are many. */
+/* Another type, and a run that was cut off, lie between; samples scatter widely, but there are
+ * many. */
 static void test_own_previous(void **state) {
     append(timed("run1", ROLE_tuned, 100, 0.004));
     struct result_row other = timed("run2", ROLE_tuned, 50, 0.004);
