@@ -200,7 +200,8 @@ static void judge_series(const struct history *h, struct series_of *s, double th
     for (size_t i = 0; i < s->n; i++) {
         struct night *n = &s->nights[i];
         if (!n->runs) continue;
-        n->prior = fmax(0.01, n->prior / (double)n->runs);
+        /* Samples may scatter by more than nights ever do: then they say nothing about these. */
+        n->prior = fmin(0.05, fmax(0.01, n->prior / (double)n->runs));
         n->clock /= (double)n->runs;
         if (before) n->why = what_changed(before->row, n->row);
         if (!n->why && is_accepted(h, s, n)) n->why = "accepted";

@@ -114,6 +114,16 @@ static void test_run_again(void **state) {
     expect(0, history_judge, "1 same");
 }
 
+/* Samples all over the place excuse no night that takes twice as long. */
+static void test_wide_samples(void **state) {
+    for (int i = 1; i <= 2; i++) {
+        struct result_row r = timed(i, 1, ROLE_tuned, 100 * i);
+        r.q1_us = 0.3 * r.median_us, r.q3_us = 8 * r.median_us;
+        append(r);
+    }
+    expect(5, history_judge, "UNSURE");
+}
+
 static void test_lost_and_broken(void **state) {
     append(timed(1, 1, ROLE_tuned, 100));
     append(timed(1, 1, ROLE_eager, 200));
@@ -158,6 +168,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_own_nights, empty_folder),
         cmocka_unit_test_teardown(test_accept, empty_folder),
         cmocka_unit_test_teardown(test_run_again, empty_folder),
+        cmocka_unit_test_teardown(test_wide_samples, empty_folder),
         cmocka_unit_test_teardown(test_lost_and_broken, empty_folder),
         cmocka_unit_test_teardown(test_machine, empty_folder),
         cmocka_unit_test_teardown(test_wrong_calls, empty_folder),
