@@ -73,10 +73,12 @@ report: $(BUILD)/warpsmith ## tables, figures and HTML from the results so far
 
 compare: $(BUILD)/warpsmith ## two results against each other: BASE=old.csv NEW=new.csv
 	@$(if $(and $(BASE),$(NEW)),,echo 'compare what? make compare BASE=old.csv NEW=new.csv' >&2; exit 2)
-	@$< compare --base $(BASE) --new $(NEW) $(ARGS)
+	@$< compare --base $(BASE) --new $(NEW) $(ARGS) || { code=$$?; \
+	    echo "make compare: exit code $$code, which make makes 2 of: $< compare itself keeps it" >&2; exit $$code; }
 
 nightly: $(BUILD)/warpsmith ## what a nightly job runs: bench everything, compare with the last night
-	@scripts/nightly.sh $(ARGS)
+	@scripts/nightly.sh $(ARGS) || { code=$$?; \
+	    echo "make nightly: exit code $$code, which make makes 2 of: scripts/nightly.sh itself keeps it" >&2; exit $$code; }
 
 deps: ## install what is missing; DEPS=check: also what make check needs, DEPS=0: never
 	@scripts/deps.sh $(if $(filter check,$(DEPS)),check,test)

@@ -127,6 +127,21 @@ void benches_add(struct benches *b, const struct results *r, const char *run_id)
     }
 }
 
+void benches_add_before(struct benches *b, const struct results *r, const char *run_id) {
+    struct benches of_run = {0};
+    size_t first = r->n;
+    benches_add(&of_run, r, run_id);
+    for (size_t i = r->n; i-- > 0;)
+        if (!strcmp(r->rows[i].run_id, run_id)) first = i;
+    for (size_t i = 0; i < first; i++) {
+        const struct result_row *row = &r->rows[i];
+        if (row->role == ROLE_variant || row->role == ROLE_roof || is_torch(row)) continue;
+        if (strcmp(row->kernel, "program") != 0 || !result_row_measured(row)) continue;
+        if (benches_find(&of_run, row)) add_row(find_or_add(b, row), row);
+    }
+    benches_free(&of_run);
+}
+
 void benches_free(struct benches *b) {
     free(b->all);
     free(b->heads);

@@ -2,11 +2,11 @@
  *
  *   100 101 99 100 101 | 103 103 104   ->   SLOWER since the sixth night by 3.3 %
  *
- * Every night is judged in its turn by those before it, so that what was said of it stays said. The
- * noise counts as Student's t: a handful of nights says little about it, and the prior what is left.
- * Noise of two modes (a clock that sometimes boosts) is no bell curve, and its three slow nights in
- * a row are not rare: so means of nights that are drawn from those of the baseline must be rare,
- * too (Efron, Bootstrap Methods, 1979; smoothed). */
+ * Every night is judged in its turn by those before it, so that what was said of it stays said.
+ * The noise counts as Student's t: a handful of nights says little about it, and the prior what
+ * is left. Noise of two modes (a clock that sometimes boosts) is no bell curve, and its three
+ * slow nights in a row are not rare: so means of nights that are drawn from those of the
+ * baseline must be rare, too (Efron, Bootstrap Methods, 1979; smoothed). */
 #include "reports/change.h"
 
 #include <math.h>
@@ -16,34 +16,32 @@
 
 #include "reports/text.h"
 
-/* How rare noise must be that is as far, for so many nights: the rates add up to less than one false
- * alarm in 1,000 nights (scripts/bench_history.sh). Three runs get most of it: they are to find 3 %
- * at 1 % noise. A faster level is not urgent, and moves the baseline: it must be ten times rarer. */
+/* How rare noise must be that is as far, for so many nights: the rates add up to less than one
+ * false alarm in 1,000 nights (scripts/bench_history.sh). Three runs get most of it: they are to
+ * find 3 % at 1 % noise. A faster level is not urgent, and moves the baseline: it must be a
+ * hundred times rarer. */
 static const struct window {
     size_t n;
     double alpha;
-} windows[] = {{1, 2e-4}, {2, 2e-4}, {3, 1.8e-3}, {5, 1.5e-4}, {8, 1.5e-4}};
+} windows[] = {{1, 2e-4}, {2, 2e-4}, {3, 1.8e-3}, {5, 5e-5}, {8, 5e-5}};
 enum { N_WINDOWS = sizeof windows / sizeof *windows, DRAWN = 60, DRAWS = 4000, LOOK_BACK = 8 };
 
 #define SMOOTH 0.3 /* of the noise: the width of each night that is drawn from */
-#define TREND_ALPHA 1e-4
-#define FASTER_ALPHA 0.1 /* of that */
+#define TREND_ALPHA 3e-5
+#define FASTER_ALPHA 0.01 /* of that */
 #define SUSPICIOUS 0.05
 
-/* ---- distributions ----------------------------------------------------------------------------- */
+/* ---- distributions --------------------------------------------------------------------------- */
 
 static double normal_tail(double z) { return 0.5 * erfc(z / sqrt(2)); }
 
 /* Wallace's approximation (1959): the z whose normal tail is Student's tail of t. */
 static double normal_of_student(double t, double freedom) {
-    double z =
-        (8 * freedom + 1) / (8 * freedom + 3) * sqrt(freedom * log1p(t * t / freedom));
+    double z = (8 * freedom + 1) / (8 * freedom + 3) * sqrt(freedom * log1p(t * t / freedom));
     return t < 0 ? -z : z;
 }
 
-double change_tail(double t, double freedom) {
-    return normal_tail(normal_of_student(t, freedom));
-}
+double change_tail(double t, double freedom) { return normal_tail(normal_of_student(t, freedom)); }
 
 /* The t with 2.5 % above it. */
 static double student_975(double freedom) {
@@ -51,7 +49,7 @@ static double student_975(double freedom) {
     return sqrt(freedom * expm1(z * z / freedom));
 }
 
-/* ---- the noise --------------------------------------------------------------------------------- */
+/* ---- the noise ------------------------------------------------------------------------------- */
 
 /* The level, of the first nights of the baseline, and the noise, of all that are not left out. */
 struct baseline {
@@ -80,8 +78,8 @@ struct noise {
 };
 
 /* Adds how nights [i, end) of a start lie about their mean, the last to b->around first. */
-static void add_noise(const struct series *s, size_t start, size_t i, size_t end, struct baseline *b,
-                      struct noise *all) {
+static void add_noise(const struct series *s, size_t start, size_t i, size_t end,
+                      struct baseline *b, struct noise *all) {
     double sum = 0, n = 0;
     for (size_t j = i; j < end; j++)
         if (s->in[j] && s->from[j] == start) sum += s->nights[j].value, n++;
@@ -112,14 +110,16 @@ static bool know_baseline(const struct series *s, size_t start, size_t end, stru
     if (pinned < end) add_noise(s, start, pinned, end, b, &all);
     add_noise(s, start, start, pinned, b, &all);
     for (size_t first = start, last = start; b->n_around < DRAWN; last = first)
-        if (!earlier_level(s, &first, &last)) break;
-        else add_noise(s, first, first, last, b, &all);
+        if (!earlier_level(s, &first, &last))
+            break;
+        else
+            add_noise(s, first, first, last, b, &all);
     b->freedom = all.freedom;
     b->sd = sqrt(all.squares / all.freedom);
     return true;
 }
 
-/* ---- one test ---------------------------------------------------------------------------------- */
+/* ---- one test -------------------------------------------------------------------------------- */
 
 /* splitmix64: the same nights are drawn for the same history. */
 static uint64_t next_random(uint64_t *state) {
@@ -137,10 +137,11 @@ static double drawn_tail(const struct baseline *b, double shift, size_t n) {
     double t = fabs(shift) / (b->sd * sqrt(1 / (double)n + 1 / (double)b->n));
     /* As wide as the noise, if a few nights happen to lie close together. */
     double rest = (b->sd * b->sd - width * width) * (double)b->n_around;
-    double scale = squares > 0 && squares < rest ? sqrt(rest / squares) : squares > 0;
-    /* As little as the baseline knows of its own noise and mean, so much nearer counts as beyond. */
-    double beyond = fabs(shift) * normal_of_student(t, b->freedom) / t /
-                    sqrt(1 + (double)n / (double)b->n);
+    double scale = squares > 0 ? fmax(sqrt(rest / squares), sqrt(1 - SMOOTH * SMOOTH)) : 0;
+    /* As little as the baseline knows of its own noise and mean, so much nearer counts as
+     * beyond. */
+    double beyond =
+        fabs(shift) * normal_of_student(t, b->freedom) / t / sqrt(1 + (double)n / (double)b->n);
     uint64_t random = 1;
     for (int d = 0; d < DRAWS; d++) {
         double sum = 0;
@@ -160,8 +161,7 @@ struct test {
 /* One night that is far off makes no three. */
 static bool nights_agree(const struct series *s, double base, size_t end, size_t n, double shift) {
     size_t far = 0;
-    for (size_t i = end - n; i < end; i++)
-        far += (s->nights[i].value - base) / shift >= 0.5;
+    for (size_t i = end - n; i < end; i++) far += (s->nights[i].value - base) / shift >= 1.0 / 3;
     return 2 * far > n;
 }
 
@@ -185,7 +185,7 @@ static struct test test_window(const struct series *s, const struct baseline *b,
     return t;
 }
 
-/* ---- where it began ---------------------------------------------------------------------------- */
+/* ---- where it began -------------------------------------------------------------------------- */
 
 /* The nights of a start that are not left out, side by side, with sums of all before each: of the
  * values less the first, of their squares, and of place times value. */
@@ -261,7 +261,7 @@ static bool is_drifting(const struct series *s, size_t start, size_t end, double
         struct line l = fit_line(&k, k.n - n, k.n);
         double all = l.slope * (double)(n - 1), error = l.error * (double)(n - 1);
         double tail = error > 0 ? change_tail(fabs(all) / error, (double)(n - 2)) : 0;
-        drifts = fabs(all) >= least && tail <= TREND_ALPHA;
+        drifts = fabs(all) >= least && tail <= TREND_ALPHA * (all < 0 ? FASTER_ALPHA : 1);
         if (drifts) *t = (struct test){all, error, tail, true, n};
     }
     kept_free(&k);
@@ -281,13 +281,13 @@ static bool is_line(const struct kept *k, double step, size_t *bend) {
     return best < step;
 }
 
-/* ---- night after night ------------------------------------------------------------------------- */
+/* ---- night after night ----------------------------------------------------------------------- */
 
 struct follower {
     struct series s;
     double least;
-    size_t start;       /* of the baseline */
-    bool changed;       /* a change is on: nights since are not of the baseline */
+    size_t start; /* of the baseline */
+    bool changed; /* a change is on: nights since are not of the baseline */
     size_t since;
     enum change_verdict is;
     enum change_shape shape;
@@ -310,11 +310,20 @@ static void leave_out(struct follower *f, size_t from, size_t end) {
 static bool goes_on(struct follower *f, size_t end, struct change *c) {
     struct baseline b;
     if (!know_baseline(&f->s, f->start, f->since, &b)) return false;
-    size_t n = end - f->since, last = n < CHANGE_CONFIRMED ? n : CHANGE_CONFIRMED;
-    struct test all = test_window(&f->s, &b, end, (struct window){f->shape == CHANGE_DRIFT ? last : n, CHANGE_ALPHA}, f->least);
-    struct test now = test_window(&f->s, &b, end, (struct window){last, CHANGE_ALPHA}, f->least);
-    bool there = f->is == CHANGE_SLOWER ? now.shift > all.shift / 2 && all.shift > 0
-                                        : now.shift < all.shift / 2 && all.shift < 0;
+    size_t n = end - f->since, last = 0, runs = 0;
+    while (last < n && runs < CHANGE_RUNS) runs += f->s.nights[end - ++last].runs;
+    struct window tonight = {last, CHANGE_ALPHA},
+                  whole = {f->shape == CHANGE_DRIFT ? last : n, CHANGE_ALPHA};
+    struct test all = test_window(&f->s, &b, end, whole, f->least);
+    struct test now = test_window(&f->s, &b, end, tonight, f->least);
+    /* Nearer to the level before tonight than to the baseline? */
+    double level = now.shift;
+    if (last < n)
+        level =
+            test_window(&f->s, &b, end - last, (struct window){n - last, CHANGE_ALPHA}, f->least)
+                .shift;
+    bool there = f->is == CHANGE_SLOWER ? now.shift > level / 2 && level > 0
+                                        : now.shift < level / 2 && level < 0;
     if (!there || fabs(all.shift) < f->least / 2) return false;
     say(c, &b, &all);
     c->verdict = f->is, c->shape = f->shape, c->since = f->since;
@@ -375,8 +384,8 @@ static void look(struct follower *f, size_t end, const struct baseline *b, struc
 
 static void follow_night(struct follower *f, size_t i, struct change *c) {
     struct baseline b;
-    *c = (struct change){.base = NAN, .shift = NAN, .low = NAN, .high = NAN,
-                         .confidence = NAN, .noise = NAN};
+    *c = (struct change){
+        .base = NAN, .shift = NAN, .low = NAN, .high = NAN, .confidence = NAN, .noise = NAN};
     if (i == 0 || f->s.nights[i].starts) f->start = i, f->changed = false;
     f->s.in[i] = true;
     f->s.from[i] = f->start;
@@ -407,7 +416,7 @@ void change_follow(const struct change_night *nights, size_t n, double threshold
     free(f.s.from);
 }
 
-/* ---- two sides --------------------------------------------------------------------------------- */
+/* ---- two sides ------------------------------------------------------------------------------- */
 
 static double mean_of(const double *v, size_t n) {
     double sum = 0;

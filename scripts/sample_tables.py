@@ -223,6 +223,17 @@ def planted(path, rows):
     sourced("scripts/plant_errors.sh", path)
 
 
+def histories(path, rows):
+    def lines():
+        for r in rows:
+            found = f"{r['found_pct']} % in {r['within']} nights" if r["found"] else "-"
+            dated = f"{r['dated_pct']} %" if r["found"] else "-"
+            yield r["case"], r["histories"], r["quiet_nights"], r["alarms_per_1000_nights"], found, dated
+
+    table(["history<", "made", "quiet nights", "false alarms in 1,000", "found", "of these dated to within a night"], lines())
+    sourced("scripts/bench_history.sh", path)
+
+
 def checked(path, rows):
     def sums():
         for key in sorted({(r["level"], r["mode"], r["dtype"]) for r in rows}):
@@ -319,7 +330,7 @@ def devices(path, rows):
 
 KINDS = {"devices": devices, "torch": torch, "cost": measures("bench_cost.sh"), "lookup": measures("bench_lookup.sh"),
          "capture": measures("bench_capture.sh"), "repeat": repeat, "sizes": sizes, "products": products, "slower": slower,
-         "convolutions": convolutions, "planted": planted, "checked": checked, "sums": sums, "kills": kills,
+         "convolutions": convolutions, "planted": planted, "histories": histories, "checked": checked, "sums": sums, "kills": kills,
          "mutants": mutants, "overlap": overlap, "misses": misses, "searches": searches, "ordering": ordering}
 
 

@@ -12,7 +12,7 @@
 
 #include "reports/change.h"
 
-/* ---- made histories ---------------------------------------------------------------------------- */
+/* ---- made histories -------------------------------------------------------------------------- */
 
 struct random {
     uint64_t state;
@@ -71,15 +71,13 @@ struct tally {
     int delay[NIGHTS];
 };
 
-static bool is_alarm(const struct change *c) {
-    return c->verdict == CHANGE_SLOWER;
-}
+static bool is_alarm(const struct change *c) { return c->verdict == CHANGE_SLOWER; }
 
 static void tally_history(const struct history_case *c, struct random *r, struct tally *t) {
     struct change_night nights[NIGHTS];
     struct change is[NIGHTS];
     make_history(c, r, nights);
-    change_follow(nights, NIGHTS, getenv("TH")?atof(getenv("TH")):0.02, is);
+    change_follow(nights, NIGHTS, getenv("TH") ? atof(getenv("TH")) : 0.02, is);
     bool changes = c->kind == STEP || c->kind == DRIFT;
     enum change_verdict want = c->change > 0 ? CHANGE_SLOWER : CHANGE_FASTER;
     int quiet = changes ? AT : NIGHTS, at = -1;
@@ -92,7 +90,8 @@ static void tally_history(const struct history_case *c, struct random *r, struct
     int within = c->kind == STEP ? FOUND_WITHIN : DRIFT_WITHIN;
     if (at < 0 || at >= AT + within) return;
     t->found++;
-    /* dated three nights after it was found; a faster level is the baseline by then, and said once */
+    /* dated three nights after it was found; a faster level is the baseline by then, and said
+     * once */
     int later = c->change > 0 && at + 3 < NIGHTS ? at + 3 : at;
     if (is[later].verdict != want) later = at;
     t->dated += abs((int)is[later].since - AT) <= 1;
