@@ -23,13 +23,14 @@
 static const struct window {
     size_t n;
     double alpha;
-} windows[] = {{1, 2e-4}, {2, 2e-4}, {3, 1.8e-3}, {5, 5e-5}, {8, 5e-5}};
+} windows[] = {{1, 2e-4}, {2, 2e-4}, {3, 3e-3}, {5, 5e-5}, {8, 5e-5}};
 enum { N_WINDOWS = sizeof windows / sizeof *windows, DRAWN = 60, DRAWS = 4000, LOOK_BACK = 8 };
 
 #define SMOOTH 0.3 /* of the noise: the width of each night that is drawn from */
 #define TREND_ALPHA 3e-5
 #define FASTER_ALPHA 0.01 /* of that */
 #define SUSPICIOUS 0.05
+#define NOISE_WIDE 0.01
 
 /* ---- distributions --------------------------------------------------------------------------- */
 
@@ -176,7 +177,8 @@ static struct test test_window(const struct series *s, const struct baseline *b,
     struct test t = {.window = w.n, .shift = sum / (double)w.n - b->mean};
     t.error = b->sd * sqrt(1 / (double)w.n + 1 / (double)b->n);
     t.tail = change_tail(fabs(t.shift) / t.error, b->freedom);
-    double alpha = w.alpha * (t.shift < 0 ? FASTER_ALPHA : 1);
+    /* Where noise is wide, the threshold keeps none of the tests back, and they share the rate. */
+    double alpha = w.alpha * fmin(1, NOISE_WIDE / b->sd) * (t.shift < 0 ? FASTER_ALPHA : 1);
     if (t.tail > alpha || fabs(t.shift) < least || runs < CHANGE_RUNS ||
         !nights_agree(s, b->mean, end, w.n, t.shift))
         return t;

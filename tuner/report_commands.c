@@ -1,4 +1,4 @@
-/* report_commands.c: `warpsmith compare`, `report`, `nightly`: from the command line to reports/. */
+/* report_commands.c: `compare`, `report` and `nightly`: from the command line to reports/. */
 #include "reports/reports.h"
 #include "tuner/commands.h"
 
