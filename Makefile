@@ -131,6 +131,9 @@ check-format: | $(BUILD)/deps.check ## clang-format changes nothing
 check-cppcheck: | $(BUILD)/deps.check ## cppcheck finds nothing
 	@scripts/check-cppcheck.sh
 
+check-page: $(BUILD)/warpsmith ## the report's pages in a browser, where there is chromium; not part of check (scripts/check-page.sh)
+	@scripts/check-page.sh
+
 # Where the compiler in use is gcc, the build that the tests use is asked; clang's warnings do not depend on -O.
 gcc_is_cc := $(filter $(realpath $(shell command -v gcc)),$(realpath $(shell command -v $(CC))))
 check-gcc: | $(BUILD)/deps.check ## builds without a warning, with gcc
@@ -170,7 +173,7 @@ help: ## this list
 	@awk '/^##@/ { print substr($$0, 5) ":" } \
 	    /^[a-z% -]+:.*## / { split($$0, h, ":.*## "); printf "  %-16s %s\n", h[1], h[2] }' Makefile scripts/install.mk
 
-.PHONY: all mutate bench report compare nightly deps test test-long test-unit test-device device-programs coverage check $(CHECKS:%=check-%) \
+.PHONY: all check-page mutate bench report compare nightly deps test test-long test-unit test-device device-programs coverage check $(CHECKS:%=check-%) \
         format everything clean help
 .SECONDARY:
 
@@ -226,6 +229,7 @@ $(eval $(call archive_rule,compile,$(COMPILER_SRC),compiler/))
 $(eval $(call archive_rule,tuner,$(filter-out tuner/main.c,$(TUNER_SRC)),tuner/ tuner/*/))
 $(eval $(call archive_rule,reports,$(REPORTS_SRC),reports/))
 $(BUILD)/reports/gnuplot.o: $(sort $(wildcard reports/*.gp)) # it carries the figure scripts
+$(BUILD)/reports/page.o: reports/page.css reports/page.js
 
 $(BUILD)/warpsmith: $(BUILD)/tuner/main.o $(BUILD)/libtuner.a $(BUILD)/libreports.a $(ARCHIVES) $(BUILD)/link
 	$(call say,link)$(LINK) -o $@ $(filter %.o,$^) $(BUILD)/libtuner.a $(BUILD)/libreports.a $(LINK_ALL) $(LIBS)

@@ -85,6 +85,38 @@ static void make_one_pass(struct compile *c) {
     if (bytes_of(c, behind) < bytes_of(c, c->graph)) c->graph = behind;
 }
 
+/* Has a group of chained products a kernel? */
+static const char *chain_reason(struct schedule *s, uint32_t group, void *ctx) {
+    struct compile *c = ctx;
+    uint32_t nest = s->groups.at[group].second;
+    schedule_order(s);
+    schedule_at_load(s, false);
+    schedule_memory(s);
+    return kernel_chain_reason(s, s->group_of[nest], c->limits, c->arena);
+}
+
+/* How many chains of products the kernels of a graph have. */
+static int count_chains(struct compile *c, const struct graph *g) {
+    struct diag d = diag_new(c->arena);
+    struct loops *l = loops_lower(g, c->arena, &d);
+    int n = 0;
+    if (!l) return 0;
+    struct schedule *s = schedule_fuse(l, c->limits, FUSING_ALL, c->arena);
+    schedule_recompute(s, c->limits);
+    schedule_chain(s, c->limits, chain_reason, c);
+    for (uint32_t i = 0; i < s->groups.n; i++) n += s->groups.at[i].n_between > 0;
+    return n;
+}
+
+/* What several products read behind the same ones is made for each where all of them go along with
+ * theirs then: one that does not would leave copies in memory. */
+static void make_chains(struct compile *c) {
+    int chains = 0;
+    if (c->limits->kind != DEVICE_CUDA || c->limits->sm < 80) return;
+    struct graph *g = graph_chain_copies(c->graph, &chains);
+    if (chains && count_chains(c, g) >= chains) c->graph = g;
+}
+
 static bool transform(struct compile *c) {
     c->captured->graph->seed = c->captured->seed; /* of what forward draws */
     c->graph = graph_simplify(graph_decompose_for(graph_simplify(c->captured->graph), c->limits));
@@ -94,6 +126,7 @@ static bool transform(struct compile *c) {
             c->graph = graph_channels_last(c->graph);
         make_one_pass(c);
     }
+    if (c->fusion == WS_FUSE) make_chains(c);
     must_hold("decompose", graph_verify(c->graph, true));
     return dump(c, "fx_graph_transformed.txt", LOG_AOT_GRAPHS, print_graph) &&
            stage(c, "decompose");
@@ -104,16 +137,6 @@ static bool lower(struct compile *c) {
     if (!c->loops) return false;
     must_hold("lower", loops_verify(c->loops));
     return dump(c, "ir_pre_fusion.txt", -1, print_loops) && stage(c, "lower");
-}
-
-/* Has a group of chained products a kernel? */
-static const char *chain_reason(struct schedule *s, uint32_t group, void *ctx) {
-    struct compile *c = ctx;
-    uint32_t nest = s->groups.at[group].second;
-    schedule_order(s);
-    schedule_at_load(s, false);
-    schedule_memory(s);
-    return kernel_chain_reason(s, s->group_of[nest], c->limits, c->arena);
 }
 
 static bool fuse(struct compile *c) {

@@ -64,6 +64,9 @@ run_one() {
         [ $rc != 124 ] || text+="  (stopped after $TEST_SECONDS s)"
         text+=$'\n'$(sed 's/^/    /' "$dir/log")$'\n'"    exit status $rc"
     fi
+    if [ "$failed" != 0 ]; then
+        printf '%s\n' "$text" | grep -vE '\[ *(OK|RUN) *\]' | tail -n 40 >"$dir/failure"
+    fi
     # One test's lines stay together.
     (flock 9 && printf '%s\n' "$text") 9>"$RESULTS/lock"
     rm -rf "$dir/tmp"
@@ -116,6 +119,8 @@ tests=("${early[@]}" "${late[@]}")
 read -r passed failed skipped < <(cat /dev/null "$RESULTS"/*/count 2>/dev/null |
     awk '{ p += $1; f += $2; s += $3 } END { print p + 0, f + 0, s + 0 }')
 [ "$skipped" = 0 ] || echo "$skipped skipped"
+# What failed once more, for whoever sees only the end of a long output.
+cat /dev/null "$RESULTS"/*/failure 2>/dev/null | sed 's/^/again: /' || true
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ] || exit 1
 [ "$passed" != 0 ] || exit 3

@@ -85,32 +85,45 @@ static void put_copy_of(struct emitter *w, const struct factor *f, const char *t
     close_brace(w);
 }
 
-static const struct factor *factor_at(const struct emitter *w, int ring) {
-    const struct factor *const all[] = {&chained(w)->a, &chained(w)->b, &chained(w)->c};
-    return all[ring];
+/* Those of a ring, of which the second product has one. */
+static int factors_of_ring(const struct emitter *w, int ring) {
+    return ring == TILE_C ? 1 : chained(w)->n_first;
+}
+
+static const struct factor *factor_at(const struct emitter *w, int ring, int i) {
+    const struct chained *x = chained(w);
+    return ring == TILE_C ? &x->c : ring == TILE_A ? &x->a[i] : &x->b[i];
 }
 
 static const char *stage_text(struct emitter *w, const char *s, const struct factor *f) {
-    enum { TILE = 1024 };
     const struct chained *x = chained(w);
-    int at = x->first + (f == &x->c ? (int)round_up(x->b.bytes, TILE) : 0);
-    return arena_printf(w->arena, "(tiles + %d + %s * %d)", at, s, x->stage);
+    return arena_printf(w->arena, "(tiles + %d + %s * %d)", x->first + f->at, s, x->stage);
+}
+
+static const char *rows_text(struct emitter *w, const struct factor *f) {
+    return f->at ? arena_printf(w->arena, "(tiles + %d)", f->at) : "tiles";
 }
 
 static void put_copy_ahead(struct emitter *w, int ring, int ahead) {
-    const struct factor *f = factor_at(w, ring);
-    if (ring == TILE_A) {
-        put_copy_of(w, f, "tiles", "m0", "0");
-        return;
+    for (int i = 0; i < factors_of_ring(w, ring) && ring == TILE_A; i++) {
+        const struct factor *f = factor_at(w, ring, i);
+        put_copy_of(w, f, rows_text(w, f), "m0", "0");
     }
+    if (ring == TILE_A) return;
     const char *step = ahead ? arena_printf(w->arena, "step + %d", ahead) : "step";
     const char *s = ahead ? arena_printf(w->arena, "((s + %d) %% %d)", ahead, w->y->stages) : "s";
     const char *column = arena_printf(w->arena, "(%s + first_step) * %d", step, w->y->br);
     open_brace(w, "if (%s < steps)", step);
-    put_copy_of(w, f, stage_text(w, s, f), ring == TILE_B ? column : "0",
-                ring == TILE_B ? "0" : column);
+    for (int i = 0; i < factors_of_ring(w, ring); i++) {
+        const struct factor *f = factor_at(w, ring, i);
+        put_copy_of(w, f, stage_text(w, s, f), ring == TILE_B ? column : "0",
+                    ring == TILE_B ? "0" : column);
+    }
     close_brace(w);
 }
+
+/* What the first products have summed up of the tile at hand. */
+static const char *sums_of(int i) { return i ? "more" : "sums"; }
 
 /* ---- products -------------------------------------------------------------------------------- */
 
@@ -120,24 +133,25 @@ static void put_right(struct emitter *w, const struct factor *f, const char *row
          stage_text(w, "s", f), f->across ? f->depth : f->rows, row, depth);
 }
 
-static void put_first_dot(struct emitter *w) {
-    const struct factor *a = &chained(w)->a;
+static void put_first_dot(struct emitter *w, int number) {
+    const struct factor *a = &chained(w)->a[number];
+    const char *sums = sums_of(number);
     const char *t = memory_type(w, a->dtype);
-    line(w, "k_zero(sums);");
+    line(w, "k_zero(%s);", sums);
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = 0; i < %d; i += %d)", a->depth, SIXTEEN);
     line(w, "unsigned a[%d][4];", sixteens(w));
     line(w, "#pragma unroll");
-    line(w,
-         "for (int f = 0; f < %d; f++) k_left_factor<%d, %s>(a[f], tiles, %d, warp_m + f * %d, i);",
-         sixteens(w), a->line, a->across ? "true" : "false", a->across ? a->depth : a->rows,
-         SIXTEEN);
+    line(w, "for (int f = 0; f < %d; f++) k_left_factor<%d, %s>(a[f], %s, %d, warp_m + f * %d, i);",
+         sixteens(w), a->line, a->across ? "true" : "false", rows_text(w, a),
+         a->across ? a->depth : a->rows, SIXTEEN);
     open_loop(w, "g", octets(w) / 2);
     line(w, "unsigned b[2][2];");
-    put_right(w, &chained(w)->b, "g * 16", "i");
+    put_right(w, &chained(w)->b[number], "g * 16", "i");
     open_loop(w, "f", sixteens(w));
-    line(w, "k_mma<%s>(*(float(*)[4])(sums + (f * %d + g * 2) * 4), a[f], b[0]);", t, octets(w));
-    line(w, "k_mma<%s>(*(float(*)[4])(sums + (f * %d + g * 2 + 1) * 4), a[f], b[1]);", t,
+    line(w, "k_mma<%s>(*(float(*)[4])(%s + (f * %d + g * 2) * 4), a[f], b[0]);", t, sums,
+         octets(w));
+    line(w, "k_mma<%s>(*(float(*)[4])(%s + (f * %d + g * 2 + 1) * 4), a[f], b[1]);", t, sums,
          octets(w));
     close_brace(w);
     close_brace(w);
@@ -165,63 +179,71 @@ static void put_second_dot(struct emitter *w) {
 
 enum { WARPGROUP = 128 };
 
-/* Boxes of a factor's tile, into the stage at hand, or of a's rows. */
-static void put_boxes(struct emitter *w, int ring) {
-    enum { TILE = 1024 };
-    const struct factor *f = factor_at(w, ring);
+/* A factor's name in the text: a, b, c; and d, e of the other first product. */
+static char name_of(const struct emitter *w, const struct factor *f) {
     const struct chained *x = chained(w);
+    return f == &x->c ? 'c' : f == &x->a[0] ? 'a' : f == &x->b[0] ? 'b' : f == &x->a[1] ? 'd' : 'e';
+}
+
+/* Boxes of a factor's tile, into the stage at hand, or of a's rows. */
+static void put_boxes_of(struct emitter *w, int ring, const struct factor *f) {
     int lines = f->across ? f->depth : f->rows, each = f->line / 2;
     int boxes = (f->across ? f->rows : f->depth) / each;
     const char *row = ring == TILE_A   ? "m0"
                       : ring == TILE_B ? "column"
                                        : "0",
                *depth = ring == TILE_C ? "column" : "0";
-    const char *to = ring == TILE_A ? "tiles"
-                     : ring == TILE_B
-                         ? "stage"
-                         : arena_printf(w->arena, "stage + %d", (int)round_up(x->b.bytes, TILE));
     const char *along = f->across ? row : depth, *down = f->across ? depth : row;
-    if (ring == TILE_A) open_brace(w, "if (step == 0)");
     for (int i = 0; i < boxes; i++)
-        line(w, "k_map_load(%s + %d, &map_%c, full + s * 8, %s + %d, %s, (int)(%s));", to,
-             i * lines * f->line, 'a' + ring, along, i * each, down, ex_text(w, f->matrix));
+        line(w, "k_map_load(%s + %d, &map_%c, full + s * 8, %s + %d, %s, (int)(%s));",
+             ring == TILE_A ? "tiles" : "stage", f->at + i * lines * f->line, name_of(w, f), along,
+             i * each, down, ex_text(w, f->matrix));
+}
+
+static void put_boxes(struct emitter *w, int ring) {
+    if (ring == TILE_A) open_brace(w, "if (step == 0)");
+    for (int i = 0; i < factors_of_ring(w, ring); i++) put_boxes_of(w, ring, factor_at(w, ring, i));
     if (ring == TILE_A) close_brace(w);
 }
 
 /* Where a step's part of a factor lies, 16 deep, as an operand: from its tile's first on. */
 static const char *operand_text_of(struct emitter *w, const struct factor *f, const char *at) {
     int lines = f->across ? f->depth : f->rows, in_line = f->line / 32;
-    char x = f == &chained(w)->a ? 'a' : f == &chained(w)->b ? 'b' : 'c';
+    char x = name_of(w, f);
     if (f->across) return arena_printf(w->arena, "k_operand_on(of_%c, %si * %d)", x, at, f->line);
     return arena_printf(w->arena, "k_operand_on(of_%c, %si / %d * %d + i %% %d * 2)", x, at,
                         in_line, lines * f->line / 16, in_line);
 }
 
 static void put_operands(struct emitter *w) {
-    enum { TILE = 1024, ROWS = 64 };
+    enum { ROWS = 64 };
     const struct chained *x = chained(w);
-    const struct factor *const all[] = {&x->a, &x->b, &x->c};
-    for (int i = 0; i < 3; i++) {
-        const struct factor *f = all[i];
-        int lead = f->across ? f->depth * f->line : 16;
-        int from = i == TILE_A ? 0 : x->first + (i == TILE_C ? (int)round_up(x->b.bytes, TILE) : 0);
-        int of_group = f->across ? ROWS / (f->line / 2) * f->depth * f->line : ROWS * f->line;
-        line(w, "const unsigned long long of_%c = k_operand<%d>(tiles + (%d%s), %d, %d);", 'a' + i,
-             f->line, from, i ? "" : arena_printf(w->arena, " + group * %d", of_group), lead,
-             8 * f->line);
-    }
+    for (int ring = TILE_A; ring <= TILE_C; ring++)
+        for (int i = 0; i < factors_of_ring(w, ring); i++) {
+            const struct factor *f = factor_at(w, ring, i);
+            int lead = f->across ? f->depth * f->line : 16;
+            int from = f->at + (ring == TILE_A ? 0 : x->first);
+            int of_group = f->across ? ROWS / (f->line / 2) * f->depth * f->line : ROWS * f->line;
+            line(w, "const unsigned long long of_%c = k_operand<%d>(tiles + (%d%s), %d, %d);",
+                 name_of(w, f), f->line, from,
+                 ring != TILE_A ? "" : arena_printf(w->arena, " + group * %d", of_group), lead,
+                 8 * f->line);
+        }
 }
 
 static void put_dot_of_group(struct emitter *w) {
     const struct chained *x = chained(w);
-    line(w, "k_wgmma_hold(sums);");
+    for (int p = 0; p < x->n_first; p++) line(w, "k_wgmma_hold(%s);", sums_of(p));
     line(w, "k_wgmma_begin();");
-    open_loop(w, "i", x->a.depth / SIXTEEN);
-    line(w, "k_wgmma_first(sums, %s, %s, i);", operand_text_of(w, &x->a, ""),
-         operand_text_of(w, &x->b, arena_printf(w->arena, "s * %d + ", x->stage / 16)));
-    close_brace(w);
+    for (int p = 0; p < x->n_first; p++) {
+        open_loop(w, "i", x->a[p].depth / SIXTEEN);
+        line(w, "k_wgmma_%s(%s, %s, %s, i);", p ? "beside" : "first", sums_of(p),
+             operand_text_of(w, &x->a[p], ""),
+             operand_text_of(w, &x->b[p], arena_printf(w->arena, "s * %d + ", x->stage / 16)));
+        close_brace(w);
+    }
     line(w, "k_wgmma_commit();");
-    line(w, "k_wgmma_hold(sums);");
+    for (int p = 0; p < x->n_first; p++) line(w, "k_wgmma_hold(%s);", sums_of(p));
 }
 
 static void put_second_dot_of_group(struct emitter *w) {
@@ -269,8 +291,9 @@ static void end_group_role(struct emitter *w, bool copies) {
 static void put_wait_empty(struct emitter *w) {
     const struct chained *x = chained(w);
     line(w, "k_mbar_wait_block(empty + s * 8, phase ^ 1);");
-    line(w, "k_mbar_arrive_expect_tx(full + s * 8, step ? %d : %d);", x->b.bytes + x->c.bytes,
-         x->a.bytes + x->b.bytes + x->c.bytes);
+    int rows = 0, bytes = x->c.bytes;
+    for (int i = 0; i < x->n_first; i++) rows += x->a[i].bytes, bytes += x->b[i].bytes;
+    line(w, "k_mbar_arrive_expect_tx(full + s * 8, step ? %d : %d);", bytes, rows + bytes);
     line(w, "const k_shared stage = tiles + %d + s * %d;", x->first, x->stage);
     line(w, "const int column = (step + first_step) * %d;", w->y->br);
 }
@@ -283,7 +306,9 @@ static void put_group_barriers(struct emitter *w) {
          "const k_shared tiles = k_in_shared(memory), full = k_in_shared(bars), empty = full + %d;",
          stages * 8);
     open_brace(w, "if (threadIdx.x == 0)");
-    line(w, "k_map_prefetch(&map_a), k_map_prefetch(&map_b), k_map_prefetch(&map_c);");
+    for (int ring = TILE_A; ring <= TILE_C; ring++)
+        for (int i = 0; i < factors_of_ring(w, ring); i++)
+            line(w, "k_map_prefetch(&map_%c);", name_of(w, factor_at(w, ring, i)));
     line(w,
          "for (int i = 0; i < %d; i++) k_mbar_init(bars + i, 1), k_mbar_init(bars + %d + i, %d);",
          stages, stages, x->warpgroups);
@@ -323,7 +348,7 @@ static struct ws_arg map_of(struct emitter *w, const struct factor *f) {
 
 static bool is_between(const struct emitter *w, value_id v) {
     const struct value_node *x = &w->k->values.at[v];
-    return x->kind == INST_REDUCE && v != w->k->dot && v != w->k->second;
+    return x->kind == INST_REDUCE && !is_first_product(w->k, v) && v != w->k->second;
 }
 
 static bool of_row(const struct emitter *w, value_id v) {
@@ -384,6 +409,10 @@ static void open_elements(struct emitter *w, const struct phase *f) {
     line(w, "const float v%u = at;", f->at_hand);
     line(w, "(void)n;");
     w->where[f->at_hand] = LOCAL;
+    if (w->k->beside != NO_VALUE) {
+        line(w, "const float v%u = more[(f * %d + g) * 4 + h * 2 + e];", w->k->beside, octets(w));
+        w->where[w->k->beside] = LOCAL;
+    }
     for (uint32_t i = 0; i < f->compute.n; i++) {
         value_id v = f->compute.at[i];
         if (v == f->at_hand || of_row(w, v)) continue;
@@ -495,7 +524,8 @@ static void put_begin(struct emitter *w) {
     value_id max = chained_maximum(w->k);
     line(w, "float out[%d];", rows * column_octets(w) * 4);
     line(w, "k_zero(out);");
-    line(w, "float sums[%d];", rows * octets(w) * 4);
+    for (int p = 0; p < chained(w)->n_first; p++)
+        line(w, "float %s[%d];", sums_of(p), rows * octets(w) * 4);
     line(w, "unsigned terms[%d][%d][4];", rows, octets(w) / 2);
     for (value_id v = 0; v < w->k->values.n; v++) {
         if (!is_between(w, v)) continue;
@@ -545,6 +575,22 @@ static int store_width(const struct emitter *w, const struct store_node *s) {
     return index_is_vector(w->k, s->index, AXIS_C, PAIR) ? PAIR : 1;
 }
 
+static bool is_of_row_alone(const struct emitter *w, uint32_t store) {
+    return !(w->k->stores.at[store].mask & MASK_C);
+}
+
+/* What rows have come to: one of a row's threads stores it. */
+static void put_row_stores(struct emitter *w, const struct phase *f) {
+    for (uint32_t i = 0; i < f->stores.n; i++) {
+        const struct store_node *s = &w->k->stores.at[f->stores.at[i]];
+        if (!is_of_row_alone(w, f->stores.at[i])) continue;
+        const char *also = s->guard ? arena_printf(w->arena, " && %s", ex_text(w, s->guard)) : "";
+        line(w, "if (quad == 0 && row < nm%s) k_store1(p%d + (%s), (%s)%s);", also,
+             argument_of(w, s->buffer), ex_text(w, s->index), math_type(buffer_dtype(w, s->buffer)),
+             ref(w, s->value));
+    }
+}
+
 /* What a thread has of `chunk` octets of a row, from the g-th on. */
 static void put_store_of(struct emitter *w, uint32_t number, int chunk) {
     const struct store_node *s = &w->k->stores.at[number];
@@ -586,13 +632,18 @@ static void put_results(struct emitter *w) {
     const struct phase *f = &w->p->phases.at[w->p->phases.n - 1];
     int chunk = 1;
     for (uint32_t i = 0; i < f->stores.n; i++)
-        if (store_width(w, &k->stores.at[f->stores.at[i]]) == OCTET) chunk = QUAD;
+        if (!is_of_row_alone(w, f->stores.at[i]) &&
+            store_width(w, &k->stores.at[f->stores.at[i]]) == OCTET)
+            chunk = QUAD;
     put_whole_rows(w);
     open_rows(w, f);
+    put_row_stores(w, f);
     open_loop(w, "g", column_octets(w) / chunk);
     for (uint32_t i = 0; i < f->stores.n; i++)
-        line(w, "%s o%u[%d][%d];", math_type(buffer_dtype(w, k->stores.at[f->stores.at[i]].buffer)),
-             f->stores.at[i], chunk, PAIR);
+        if (!is_of_row_alone(w, f->stores.at[i]))
+            line(w, "%s o%u[%d][%d];",
+                 math_type(buffer_dtype(w, k->stores.at[f->stores.at[i]].buffer)), f->stores.at[i],
+                 chunk, PAIR);
     open_loop(w, "j", chunk);
     open_loop(w, "e", PAIR);
     line(w, "const int octet = g * %d + j;", chunk);
@@ -607,12 +658,14 @@ static void put_results(struct emitter *w) {
             put_local(w, f->compute.at[i]);
     for (uint32_t i = 0; i < f->stores.n; i++) {
         const struct store_node *s = &k->stores.at[f->stores.at[i]];
+        if (is_of_row_alone(w, f->stores.at[i])) continue;
         line(w, "o%u[j][e] = (%s)%s;", f->stores.at[i], math_type(buffer_dtype(w, s->buffer)),
              ref(w, s->value));
     }
     close_brace(w);
     close_brace(w);
-    for (uint32_t i = 0; i < f->stores.n; i++) put_store_of(w, f->stores.at[i], chunk);
+    for (uint32_t i = 0; i < f->stores.n; i++)
+        if (!is_of_row_alone(w, f->stores.at[i])) put_store_of(w, f->stores.at[i], chunk);
     close_brace(w);
     close_rows_of(w);
 }
@@ -716,10 +769,8 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             break;
         case TILE_BEGIN: put_begin(w); break;
         case TILE_DOT:
-            if (groups)
-                put_dot_of_group(w);
-            else
-                put_first_dot(w);
+            if (groups) put_dot_of_group(w);
+            for (int p = 0; p < chained(w)->n_first && !groups; p++) put_first_dot(w, p);
             break;
         case TILE_RELATE: put_relate(w); break;
         case TILE_TERMS: put_terms(w); break;
@@ -727,7 +778,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
         case TILE_DRAIN:
             if (open[depth - 1] == TILE_REST && !x->n) put_before(w);
             line(w, "k_wgmma_wait<%d>();", x->n);
-            line(w, "k_wgmma_hold(sums);");
+            for (int p = 0; p < chained(w)->n_first; p++) line(w, "k_wgmma_hold(%s);", sums_of(p));
             if (!x->n) line(w, "k_wgmma_hold(out);");
             break;
         case TILE_ARRIVE: line(w, "if (tid == 0) k_mbar_arrive(empty + before * 8);"); break;
@@ -744,13 +795,16 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
 /* The products of a warpgroup: 64 rows. */
 static void put_instructions(struct emitter *w) {
     const struct chained *x = chained(w);
-    struct wgmma first = {.name = "k_wgmma_first",
-                          .type = "float",
-                          .columns = w->y->br,
-                          .a = x->a.dtype,
-                          .b = x->b.dtype,
-                          .along_a = x->a.across,
-                          .along_b = x->b.across};
+    for (int i = 0; i < x->n_first; i++) {
+        struct wgmma first = {.name = i ? "k_wgmma_beside" : "k_wgmma_first",
+                              .type = "float",
+                              .columns = w->y->br,
+                              .a = x->a[i].dtype,
+                              .b = x->b[i].dtype,
+                              .along_a = x->a[i].across,
+                              .along_b = x->b[i].across};
+        put_wgmma_instruction(w, &first);
+    }
     struct wgmma second = {.name = "k_wgmma_second",
                            .type = "float",
                            .columns = x->columns,
@@ -758,7 +812,6 @@ static void put_instructions(struct emitter *w) {
                            .b = x->c.dtype,
                            .held = true,
                            .along_b = x->c.across};
-    put_wgmma_instruction(w, &first);
     put_wgmma_instruction(w, &second);
 }
 
@@ -777,13 +830,17 @@ void emit_cuda_chained(struct emitter *w) {
                             .smem = w->y->smem};
     bool groups = t->copiers > 0;
     add_arguments(w, l);
-    for (int i = 0; i < 3 && groups; i++) l->args[l->n_args++] = map_of(w, factor_at(w, i));
+    for (int ring = TILE_A; ring <= TILE_C && groups; ring++)
+        for (int i = 0; i < factors_of_ring(w, ring); i++)
+            l->args[l->n_args++] = map_of(w, factor_at(w, ring, i));
     if (groups) put_instructions(w);
     buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d%s) %s(", w->y->threads,
                groups ? ", 1" : "", k->entry);
     put_parameters(w);
-    for (int i = 0; i < 3 && groups; i++)
-        buf_printf(&w->b, ", const __grid_constant__ k_map map_%c", 'a' + i);
+    for (int ring = TILE_A; ring <= TILE_C && groups; ring++)
+        for (int i = 0; i < factors_of_ring(w, ring); i++)
+            buf_printf(&w->b, ", const __grid_constant__ k_map map_%c",
+                       name_of(w, factor_at(w, ring, i)));
     buf_puts(&w->b, ") {\n");
     w->indent++;
     line(w, "extern __shared__ __align__(1024) unsigned char k_smem[];");

@@ -212,8 +212,16 @@ node_id expand_repeat_interleave(struct build *b, const struct node *n) {
     int dim = flat ? 0 : dim_of(b, &n->args[2]);
     if (n->args[1].i == number(b, 1)) return x;
     if (meta_of(b, x)->size[dim] == number(b, 1)) return stretched(b, x, dim, n->args[1].i);
-    node_id i = iota(b, n->meta.size[dim]);
-    return index_one(b, x, call(b, OP_FLOOR_DIVIDE, arg_node(i), n->args[1]), dim);
+    int64_t times;
+    bool some = ex_is_const(b->g->ex, n->args[1].i, &times) && times > 0;
+    if (!some || meta_of(b, x)->rank == WS_MAX_RANK) {
+        node_id i = iota(b, n->meta.size[dim]);
+        return index_one(b, x, call(b, OP_FLOOR_DIVIDE, arg_node(i), n->args[1]), dim);
+    }
+    /* A view, whose gradient is a sum of neighbours. */
+    x = call(b, OP_UNSQUEEZE, arg_node(x), arg_int(b->g, dim + 1));
+    x = stretched(b, x, dim + 1, n->args[1].i);
+    return call(b, OP_VIEW, arg_node(x), arg_ints(b->g, n->meta.size, (uint32_t)n->meta.rank));
 }
 
 /* ---- diagonals ------------------------------------------------------------------------------- */

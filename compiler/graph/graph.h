@@ -166,9 +166,12 @@ struct graph {
     VEC(struct node) nodes;
     VEC(struct graph_input) inputs;
     VEC(node_id) outputs;
-    uint32_t n_random;                     /* random tensors made without an index so far */
-    ex random_base;                        /* what their indices count from; EX_NONE: 0 */
-    uint64_t seed;                         /* of the random tensors */
+    VEC(uint32_t)
+    chain;             /* chain_copies.c: of the first nodes: the chain that each is a copy for; 0:
+                            none */
+    uint32_t n_random; /* random tensors made without an index so far */
+    ex random_base;    /* what their indices count from; EX_NONE: 0 */
+    uint64_t seed;     /* of the random tensors */
     enum precision products, convolutions; /* of f32: "precision" of what mm and bmm, and convolve
                                               come to */
     bool
@@ -182,6 +185,7 @@ struct graph {
 };
 
 struct graph *graph_new(struct arena *a, struct exprs *ex, const struct source *src);
+void graph_reserve(struct graph *g, uint32_t nodes); /* room for so many */
 
 /* For passes that rebuild a graph: an empty graph in from's arena with its source and seed; and a
  * copy of node n of `from` (its name if free, its place and origin) whose arguments are renamed
@@ -194,6 +198,10 @@ node_id graph_copy_alone(struct graph *to, const struct graph *from, node_id n);
 /* rebuild.c. g without the nodes that no output needs, inputs first (G4); g with to[i] in place of
  * the symbolic size symbols[i], in arena a; and the same with numbers. */
 struct graph *graph_prune(const struct graph *g);
+/* Every input stays, and everything its place among the others. */
+struct graph *graph_drop_unused(const struct graph *g);
+/* graph_prune of g itself, whose nodes get other ids: graphs of long loops are large. */
+void graph_prune_in_place(struct graph *g);
 struct graph *graph_substitute(const struct graph *g, const ex *symbols, const ex *to, uint32_t n,
                                struct arena *a);
 struct graph *graph_specialize(const struct graph *g, const ex *symbols, const int64_t *values,
@@ -332,6 +340,17 @@ struct graph *graph_channels_last(struct graph *g);
 /* twins.c: a reduction that differs from one before it in keepdim alone is a view of that. Needs: a
  * decomposed graph, which it changes. */
 void graph_join_twins(struct graph *g);
+
+/* chain_copies.c: what several products of 16 bits read behind the same ones, copied for each, of
+ * which graph.chain tells; *chains: how many chains of products these are then; 0: nothing is
+ * copied. Needs: a decomposed, simplified graph. Returns a new graph in the same arena. */
+struct graph *graph_chain_copies(struct graph *g, int *chains);
+/* The first step of it: rows' sums of two products by what the other one makes of them. Returns g
+ * if it has none. */
+struct graph *graph_sums_of_products(struct graph *g);
+/* Is node n a product of 16 bits, shallow and of more elements than it is made of, behind which
+ * stands another one? In a kernel with that it is nowhere in memory. Of a large graph it takes a while. */
+bool graph_is_between(const struct graph *g, node_id n);
 
 /* work.c: how many elements the operators of g read or make, a product's once for each of its
  * terms. Needs: constant sizes. */

@@ -34,11 +34,14 @@ static int64_t bytes_of(const struct cut *c, node_id n) {
     return ex_hint(c->joint->ex, meta_numel(c->joint->ex, m)) * dtype_bytes(m->dtype);
 }
 
-/* Computing it a second time is out of the question. */
-static bool computed_once(enum op op) {
-    enum op_class class = op_info(op)->class;
-    return class == INPUT || class == REDUCE || class == SCAN || class == MATMUL ||
-           class == COMPOSITE || class == LOOP;
+/* Computing it a second time is out of the question. Of a product that stands between its factors
+ * and another product, as attention's scores do, it costs less than to write it (schedule/chained.c
+ * never does). */
+static bool computed_once(const struct cut *c, node_id n) {
+    enum op_class class = op_info(node_at(c, n)->op)->class;
+    if (class == MATMUL) return !graph_is_between(c->joint, n);
+    return class == INPUT || class == REDUCE || class == SCAN || class == COMPOSITE ||
+           class == LOOP;
 }
 
 /* Bytes moved to have it in the backward: read there; written, unless it is in memory anyway; a
@@ -69,7 +72,7 @@ static struct flow *build_network(struct cut *c, uint32_t source, uint32_t sink)
         const struct node *n = node_at(c, i);
         if (!c->backward[i]) {
             flow_connect(f, 2 * i, 2 * i + 1, cost_to_save(c, i));
-            if (computed_once(n->op)) flow_connect(f, source, 2 * i, FLOW_INFINITE);
+            if (computed_once(c, i)) flow_connect(f, source, 2 * i, FLOW_INFINITE);
         }
         for (int k = 0; k < n->n_args; k++) {
             const node_id *at;
@@ -182,6 +185,7 @@ static void build_backward(struct cut *c) {
 
 struct partition *graph_partition(struct graph *joint, uint32_t n_inputs, uint32_t n_outputs) {
     struct arena *a = joint->arena;
+    joint = graph_sums_of_products(joint);
     struct partition *p = NEW(a, struct partition);
     *p = (struct partition){.joint = joint, .n_outputs = n_outputs};
     struct cut c = {p, joint, n_inputs, n_outputs, .backward = NEW_ARRAY(a, bool, joint->nodes.n)};

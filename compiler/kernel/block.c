@@ -234,7 +234,7 @@ static struct phase chained_phase(const struct block *p, bool late, bool *need) 
     struct phase f = {.at_hand = p->kept != NO_VALUE ? p->kept : k->dot};
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
-        if (x->kind != INST_REDUCE || v == k->dot) continue;
+        if (x->kind != INST_REDUCE || is_first_product(k, v)) continue;
         if ((kernel_online_maximum(k, v) != NO_VALUE) != late) continue;
         if (v != k->second) vec_push(k->arena, &f.reduce, v);
         mark(p, v == k->second ? k->second_a : x->args[0], need);

@@ -395,7 +395,12 @@ static void reduce_divisions(struct builder *w) {
     k->dot = now[k->dot];
     k->dot_a = now[k->dot_a];
     k->dot_b = now[k->dot_b];
-    if (k->kind == KERNEL_CHAINED) k->second = now[k->second];
+    if (k->kind != KERNEL_CHAINED) return;
+    k->second = now[k->second];
+    if (k->beside == NO_VALUE) return;
+    k->beside = now[k->beside];
+    k->beside_a = now[k->beside_a];
+    k->beside_b = now[k->beside_b];
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -741,7 +746,8 @@ static bool has_lost_product(const struct kernel *k) {
 static struct kernel *build(const struct schedule *s, uint32_t group,
                             const struct device_limits *limits, struct form form, struct arena *a) {
     struct kernel *k = NEW(a, struct kernel);
-    *k = (struct kernel){.arena = a, .ex = s->loops->ex, .schedule = s, .limits = limits};
+    *k = (struct kernel){
+        .arena = a, .ex = s->loops->ex, .schedule = s, .limits = limits, .beside = NO_VALUE};
     struct builder w = {.k = k,
                         .s = s,
                         .l = s->loops,

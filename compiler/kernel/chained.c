@@ -34,22 +34,52 @@ static const struct value_node *product_of(const struct kernel *k, value_id sum)
     return mul->kind == INST_OP && mul->op == OP_MUL ? mul : NULL;
 }
 
-/* The sum over r, and the last one over n. */
+static bool stands_on_first(const struct kernel *k, value_id v) {
+    return stands_on(k, v, k->dot) || (k->beside != NO_VALUE && stands_on(k, v, k->beside));
+}
+
+/* The sums over r, and the last one over n. */
 static bool find_products(struct kernel *k) {
-    k->dot = k->second = NO_VALUE;
+    k->dot = k->second = k->beside = NO_VALUE;
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
         if (x->kind != INST_REDUCE) continue;
-        if (x->over == MASK_R && k->dot != NO_VALUE) return false;
-        if (x->over == MASK_R) k->dot = v;
+        if (x->over == MASK_R && k->beside != NO_VALUE) return false;
+        if (x->over == MASK_R) *(k->dot == NO_VALUE ? &k->dot : &k->beside) = v;
         if (x->over == BEHIND) k->second = v;
     }
     if (k->dot == NO_VALUE || k->second == NO_VALUE || k->second < k->dot) return false;
     const struct value_node *first = product_of(k, k->dot), *second = product_of(k, k->second);
     if (!first || !second) return false;
     k->dot_a = first->args[0], k->dot_b = first->args[1];
-    k->second_a = second->args[0], k->second_b = second->args[1];
-    return stands_on(k, k->second_a, k->dot) && !stands_on(k, k->second_b, k->dot);
+    if (k->beside != NO_VALUE) {
+        const struct value_node *beside = product_of(k, k->beside);
+        if (!beside || k->second < k->beside) return false;
+        k->beside_a = beside->args[0], k->beside_b = beside->args[1];
+    }
+    int left = stands_on_first(k, second->args[0]) ? 0 : 1;
+    k->second_a = second->args[left], k->second_b = second->args[1 - left];
+    return stands_on_first(k, k->second_a) && !stands_on_first(k, k->second_b);
+}
+
+/* The factors of a first product: rows of a, columns of b; false: they have others, too. */
+static bool set_sides(const struct kernel *k, value_id *a, value_id *b, const ex *m, int nm,
+                      const ex *n, int nn, const ex *c, int nc) {
+    bool turned = false, straight = false; /* k q^T: the left factor has the columns */
+    for (int i = 0; i < nn; i++) {
+        turned |= value_uses(k, *a, n[i]);
+        straight |= value_uses(k, *b, n[i]);
+    }
+    if (turned == straight) return false;
+    if (turned) {
+        value_id was = *a;
+        *a = *b, *b = was;
+    }
+    for (int i = 0; i < nm; i++)
+        if (value_uses(k, *b, m[i])) return false;
+    for (int i = 0; i < nc; i++)
+        if (value_uses(k, *a, c[i]) || value_uses(k, *b, c[i])) return false;
+    return true;
 }
 
 /* Of axes n, along which the second product goes, the right factor's of the first one are made; of
@@ -75,24 +105,10 @@ bool choose_chained_axes(struct builder *w) {
     if (!nm || !nc) return false;
     memcpy(n, g->r, sizeof(ex) * (size_t)nn);
     memcpy(r, g->r + nn, sizeof(ex) * (size_t)nr);
-    for (int i = 0; i < nm; i++) {
-        if (!value_uses(k, k->dot_b, m[i])) continue;
-        if (value_uses(k, k->dot_a, m[i])) return false;
-    }
-    bool turned = false, straight = false; /* k q^T: the left factor has the columns */
-    for (int i = 0; i < nn; i++) {
-        turned |= value_uses(k, k->dot_a, n[i]);
-        straight |= value_uses(k, k->dot_b, n[i]);
-    }
-    if (turned == straight) return false;
-    if (turned) {
-        value_id a = k->dot_a;
-        k->dot_a = k->dot_b, k->dot_b = a;
-    }
-    for (int i = 0; i < nm; i++)
-        if (value_uses(k, k->dot_b, m[i])) return false;
-    for (int i = 0; i < nc; i++)
-        if (value_uses(k, k->dot_a, c[i]) || value_uses(k, k->dot_b, c[i])) return false;
+    if (!set_sides(k, &k->dot_a, &k->dot_b, m, nm, n, nn, c, nc)) return false;
+    if (k->beside != NO_VALUE &&
+        !set_sides(k, &k->beside_a, &k->beside_b, m, nm, n, nn, c, nc))
+        return false;
     k->kind = KERNEL_CHAINED;
     k->over = MASK_N;
     nz = merge_axes(k, z, nz), nm = merge_axes(k, m, nm), nc = merge_axes(k, c, nc);
@@ -183,9 +199,11 @@ static value_id inside(struct builder *w, value_id v) {
 static void drop(struct builder *w) {
     struct kernel *k = w->k;
     const value_id *now = drop_unused(w);
-    value_id *const known[] = {&k->dot,    &k->dot_a,    &k->dot_b,
-                               &k->second, &k->second_a, &k->second_b};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) *known[i] = now[*known[i]];
+    value_id *const known[] = {&k->dot,      &k->dot_a,    &k->dot_b,    &k->second, &k->second_a,
+                               &k->second_b, &k->beside,   &k->beside_a, &k->beside_b};
+    enum { OF_ONE = 6 };
+    for (size_t i = 0; i < (k->beside == NO_VALUE ? OF_ONE : sizeof known / sizeof *known); i++)
+        *known[i] = now[*known[i]];
 }
 
 /* What stands behind the second product is made anew of what its sum has become. */
@@ -193,9 +211,11 @@ void hoist_factors(struct builder *w) {
     struct kernel *k = w->k;
     uint32_t n = k->values.n;
     struct value_node sum = k->values.at[k->second], mul = k->values.at[sum.args[0]];
-    value_id was = k->second, of = mul.args[0], term = inside(w, of),
-             *now = NEW_ARRAY(k->arena, value_id, n);
+    int side = stands_on_first(k, mul.args[0]) ? 0 : 1;
+    value_id was = k->second, of = mul.args[side], other = mul.args[1 - side],
+             term = inside(w, of), *now = NEW_ARRAY(k->arena, value_id, n);
     mul.args[0] = term;
+    mul.args[1] = other;
     sum.args[0] = number(w, mul);
     k->values.at[sum.args[0]].mask |= MASK_N;
     k->second = number(w, sum);
@@ -297,14 +317,16 @@ static const struct value_node *load_of(const struct kernel *k, value_id v) {
 }
 
 static const char *factors_reason(const struct kernel *k) {
-    const value_id factors[] = {k->dot_a, k->dot_b, k->second_b};
+    const value_id factors[] = {k->dot_a, k->dot_b, k->second_b, k->beside_a, k->beside_b};
     enum dtype t = k->values.at[k->dot].dtype;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < (k->beside == NO_VALUE ? 3 : 5); i++) {
         const struct value_node *x = load_of(k, factors[i]);
         bool narrow = x && k->schedule->loops->buffers.at[x->buffer].meta.dtype == t;
         if (!narrow || x->level) return "a factor of chained products is no tensor of their type";
     }
-    if (k->values.at[k->second].dtype != t) return "chained products of two types";
+    if (k->values.at[k->second].dtype != t ||
+        (k->beside != NO_VALUE && k->values.at[k->beside].dtype != t))
+        return "chained products of two types";
     return NULL;
 }
 
@@ -346,6 +368,12 @@ static void add_edges(struct kernel *k, value_id v, bool is_exponent) {
         }
     }
     double by_number = 0;
+    /* exp(-inf - what a row has come to) is 0; 0 times what is finite */
+    if (!is_exponent && x->op == OP_EXP) add_edges(k, x->args[0], true);
+    if (!is_exponent && x->op == OP_DIV) add_edges(k, x->args[0], false);
+    if (!is_exponent && x->op == OP_MUL)
+        for (int i = 0; i < 2; i++) add_edges(k, x->args[i], false);
+    if (is_exponent && x->op == OP_SUB) add_edges(k, x->args[0], true);
     if (is_exponent && x->op == OP_ADD) /* -inf stays so with what is finite or -inf */
         for (int i = 0; i < 2; i++) add_edges(k, x->args[i], true);
     if (is_exponent && (x->op == OP_MUL || x->op == OP_DIV)) {
@@ -363,7 +391,7 @@ void find_chained_edges(struct kernel *k) {
         return;
     }
     for (value_id v = 0; v < k->values.n; v++)
-        if (k->values.at[v].kind == INST_REDUCE && v != k->dot && v != k->second) return;
+        if (k->values.at[v].kind == INST_REDUCE && !is_first_product(k, v) && v != k->second) return;
     add_edges(k, k->second_a, false);
 }
 
@@ -389,7 +417,9 @@ static double apart_us(const struct kernel *k) {
     const struct device_limits *d = k->limits;
     double between = (double)kernel_size(k, AXIS_Z) * (double)kernel_size(k, AXIS_M) *
                      (double)kernel_size(k, AXIS_N);
-    double flops = 2 * between * (double)(kernel_size(k, AXIS_R) + kernel_size(k, AXIS_C));
+    int first = k->beside == NO_VALUE ? 1 : 2;
+    double flops =
+        2 * between * (double)(first * kernel_size(k, AXIS_R) + kernel_size(k, AXIS_C));
     return LAUNCHES + 4 * 2 * between / (device_gbps(d) * 1e3) +
            flops / (d->matrix_tflops * 1e6 * PART);
 }
@@ -410,7 +440,7 @@ const char *kernel_chain_reason(const struct schedule *s, uint32_t group,
     if (bad) return bad;
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
-        if (x->kind != INST_REDUCE || v == k->dot) continue;
+        if (x->kind != INST_REDUCE || is_first_product(k, v)) continue;
         value_id of = kernel_online_maximum(k, v);
         if (!reduction_of_values(x->reduction) || !dtype_is_float(x->dtype))
             return "a place, or squares, are looked for between two products";
@@ -420,7 +450,7 @@ const char *kernel_chain_reason(const struct schedule *s, uint32_t group,
         max = of;
     }
     for (uint32_t i = 0; i < k->stores.n; i++)
-        if (k->values.at[k->stores.at[i].value].mask & MASK_N || !(k->stores.at[i].mask & MASK_C))
+        if (k->values.at[k->stores.at[i].value].mask & MASK_N || k->stores.at[i].mask & MASK_N)
             return "what is between two products is stored";
     if (kernel_least_cost(k, a) > MUCH * apart_us(k))
         return "few blocks would go along all of what is between";
@@ -502,7 +532,7 @@ static const char *check_warps(const struct kernel *k, const struct config *c, s
     if (m < tm || m % tm || m > 256) return arena_printf(a, "m=%d is no multiple of tm=%d", m, tm);
     if (y->stages > MOST_STAGES) return arena_printf(a, "mma=2 has %d stages at most", MOST_STAGES);
     x->warp_rows = tm;
-    int sums = tm * (c->knob[KNOB_n] + x->columns) / k->limits->warp;
+    int sums = tm * (x->n_first * c->knob[KNOB_n] + x->columns) / k->limits->warp;
     if (sums > MOST_REGISTERS)
         return arena_printf(a, "%d sums a thread; %d is the limit", sums, MOST_REGISTERS);
     y->threads = m / tm * k->limits->warp;
@@ -519,14 +549,17 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     if (c->knob[KNOB_tm]) return "tm is no knob of mma=1";
     if (m % ROWS || m < ROWS || m > 3 * ROWS) return "mma=1 needs m of 64, 128 or 192";
     if (y->stages > MOST_STAGES) return arena_printf(a, "mma=1 has %d stages at most", MOST_STAGES);
-    if (!x->a.boxed || !x->b.boxed || !x->c.boxed)
-        return "mma=1 needs factors that tensor maps take";
-    if (x->a.across && x->a.line != 128) return "m=64 at least";
+    bool boxed = x->c.boxed;
+    for (int i = 0; i < x->n_first; i++) {
+        boxed &= x->a[i].boxed && x->b[i].boxed;
+        if (x->a[i].across && x->a[i].line != 128) return "m=64 at least";
+    }
+    if (!boxed) return "mma=1 needs factors that tensor maps take";
     x->warpgroups = m / ROWS;
     x->warp_rows = SIXTEEN;
     x->registers = x->warpgroups == 1 ? 0 : x->warpgroups == 2 ? 232 : 160;
     x->copier_registers = x->warpgroups == 1 ? 0 : x->warpgroups == 2 ? 40 : 32;
-    int sums = n / 2 + n / 4 + x->columns / 2, most = x->registers ? x->registers : 232;
+    int sums = x->n_first * n / 2 + n / 4 + x->columns / 2, most = x->registers ? x->registers : 232;
     if (sums + OTHERS > most)
         return arena_printf(a, "%d sums a thread; %d is the limit", sums, most - OTHERS);
     y->threads = (x->warpgroups + 1) * THREADS;
@@ -550,15 +583,22 @@ const char *chained_layout(const struct kernel *k, const struct config *c, struc
     struct chained *x = NEW(a, struct chained);
     x->by_warp = by_warp;
     x->columns = filled(kernel_size(k, AXIS_C));
-    x->a = factor_of(k, k->dot_a, AXIS_M, AXIS_R, m, depth);
-    x->b = factor_of(k, k->dot_b, AXIS_N, AXIS_R, n, depth);
+    x->n_first = k->beside == NO_VALUE ? 1 : 2;
+    for (int i = 0; i < x->n_first; i++) {
+        x->a[i] = factor_of(k, i ? k->beside_a : k->dot_a, AXIS_M, AXIS_R, m, depth);
+        x->b[i] = factor_of(k, i ? k->beside_b : k->dot_b, AXIS_N, AXIS_R, n, depth);
+        x->a[i].at = x->first;
+        x->b[i].at = x->stage;
+        x->first += (int)round_up(x->a[i].bytes, TILE);
+        x->stage += (int)round_up(x->b[i].bytes, TILE);
+        if (!by_warp) find_boxes(k, &x->a[i]), find_boxes(k, &x->b[i]);
+    }
     x->c = factor_of(k, k->second_b, AXIS_C, AXIS_N, x->columns, n);
-    struct factor *const all[] = {&x->a, &x->b, &x->c};
-    for (int i = 0; i < 3 && !by_warp; i++) find_boxes(k, all[i]);
+    x->c.at = x->stage;
+    x->stage += (int)round_up(x->c.bytes, TILE);
+    if (!by_warp) find_boxes(k, &x->c);
     const char *bad = (by_warp ? check_warps : check_warpgroups)(k, c, y, x, a);
     if (bad) return bad;
-    x->first = (int)round_up(x->a.bytes, TILE);
-    x->stage = (int)(round_up(x->b.bytes, TILE) + round_up(x->c.bytes, TILE));
     x->barriers = x->first + y->stages * x->stage;
     int64_t smem = (int64_t)x->first + (int64_t)y->stages * x->stage;
     if (!by_warp) smem += BARRIERS + TILE + y->threads * 4; /* a word each: k_before */

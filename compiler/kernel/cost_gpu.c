@@ -807,12 +807,12 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
     double ghz = device_clock_ghz(d) * LOADED;
     double rate = d->matrix_tflops * 1e3 / (2 * d->units * device_clock_ghz(d));
     if (d->wgmma && x->by_warp) rate *= RATE;
-    double m = y->bx, n = y->br, depth = x->a.depth, columns = x->columns;
+    double m = y->bx, n = y->br, depth = x->n_first * x->a[0].depth, columns = x->columns;
     double warps = y->threads / (double)d->warp;
     double rows = (double)kernel_size(k, AXIS_M), keys = (double)kernel_size(k, AXIS_N);
     double blocks = ceil(rows / m) * (double)kernel_size(k, AXIS_Z);
     double resident = floor((double)d->smem_unit / (y->smem + SMEM_RESERVED));
-    double registers = (n + columns) * x->warp_rows / d->warp + 70;
+    double registers = (x->n_first * n + columns) * x->warp_rows / d->warp + 70;
     resident = fmax(1, fmin(resident, floor(d->regs_unit / (registers * y->threads))));
     resident = fmin(resident, fmax(1, ceil(blocks / d->units)));
     double units = m * n * (depth + columns) / rate;

@@ -61,7 +61,7 @@ int *epilogue_stages(const struct kernel *k) {
         const struct value_node *x = &k->values.at[v];
         for (int i = 0; i < x->n_args; i++)
             if (stage[x->args[i]] > stage[v]) stage[v] = stage[x->args[i]];
-        stage[v] += x->kind == INST_REDUCE && v != k->dot;
+        stage[v] += x->kind == INST_REDUCE && !is_first_product(k, v);
     }
     return stage;
 }

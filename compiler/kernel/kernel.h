@@ -69,6 +69,9 @@
  *     v9 = reduce sum v5 * v7 over n {z m c}  level 3      the second product
  *     v10 = v9 / v6                  {z m c}  level 3
  *
+ * What is between may stand on two first products, of the same rows and columns, if no row of it is
+ * reduced: a gradient's terms, of scores and of what their own gradient is made of.
+ *
  * A scan kernel does both of its phases on one tile after the other; what the rows have so far is
  * carried along. A scan's values vary with r and have the next level.
  *
@@ -202,6 +205,7 @@ struct kernel {
     value_id dot_a, dot_b,
         dot; /* MATMUL: the two factors (functions of z,m,r and of z,n,r) and the reduction */
     value_id second_a, second_b, second; /* CHAINED: the same of the product behind it */
+    value_id beside_a, beside_b, beside; /* CHAINED: of another first one; NO_VALUE */
     /* MATMUL: a factor is not 0 where the other one is, as it is in what is multiplied: sums that
      * are not finite are made of this, the arguments of the dot's argument. */
     bool shares;
@@ -224,6 +228,10 @@ struct kernel {
  * are. */
 const char *kernel_chain_reason(const struct schedule *s, uint32_t group,
                                 const struct device_limits *limits, struct arena *a);
+/* Is v a sum along r? */
+static inline bool is_first_product(const struct kernel *k, value_id v) {
+    return v == k->dot || v == k->beside;
+}
 /* The maximum that sums along n, the second product among them, are relative to; NO_VALUE: none. */
 value_id chained_maximum(const struct kernel *k);
 value_id chained_scaled(const struct kernel *k, value_id max, double *by);
@@ -516,12 +524,16 @@ struct factor {
     int64_t pitch;
     ex matrix;
     struct tensor_map map;
+    int at; /* byte where it lies, of the block's rows or of a stage */
 };
+enum { MOST_FIRST = 2 };
 struct chained {
     bool by_warp;
     int warpgroups, registers, copier_registers; /* mma=1: that multiply; 0: as launched */
     int barriers;                                /* where they lie */
-    struct factor a, b, c; /* the first product's; the second one's right factor */
+    int n_first;
+    struct factor a[MOST_FIRST], b[MOST_FIRST], c; /* the first products'; the second one's right
+                                                      factor */
     int warp_rows;
     int columns;      /* of the second product, filled up */
     int stage, first; /* bytes of a stage of b and c; where the stages begin, behind a */

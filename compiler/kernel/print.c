@@ -285,8 +285,10 @@ void block_print(struct buf *b, const struct block *p) {
     } else if (y->chained) {
         buf_printf(b, "tile m=%d n=%d, warp %d, %d columns\n", y->bx, y->br, y->chained->warp_rows,
                    y->chained->columns);
-        buf_printf(b, "v%u = dot(v%u, v%u) over r\nv%u += dot(v%u, v%u) over n\n", k->dot, k->dot_a,
-                   k->dot_b, k->second, k->second_a, k->second_b);
+        buf_printf(b, "v%u = dot(v%u, v%u) over r\n", k->dot, k->dot_a, k->dot_b);
+        if (k->beside != NO_VALUE)
+            buf_printf(b, "v%u = dot(v%u, v%u) over r\n", k->beside, k->beside_a, k->beside_b);
+        buf_printf(b, "v%u += dot(v%u, v%u) over n\n", k->second, k->second_a, k->second_b);
     } else if (k->kind == KERNEL_MATMUL) {
         buf_printf(b, "tile m=%d n=%d k=%d, thread %dx%d\n", p->config.knob[KNOB_m],
                    p->config.knob[KNOB_n], p->config.knob[KNOB_k], p->config.knob[KNOB_tm],

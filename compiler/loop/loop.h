@@ -138,7 +138,9 @@ struct nest {
     node_id origin;   /* node of the captured graph */
     struct span where;
     uint32_t epoch;           /* of loop k, 2k + 1; before it 2k */
-    bool matmul;              /* from mm/bmm: wants the dot schedule */
+    uint32_t chain; /* graph.chain: what is made for one chain of products is fused with nothing of
+                       others; 0: it is for all */
+    bool matmul;    /* from mm/bmm: wants the dot schedule */
     enum precision precision; /* of a product of f32 */
     buffer_id out;
     int n_axes, n_reduce;

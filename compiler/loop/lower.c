@@ -267,7 +267,8 @@ struct nest begin_nest(struct lowering *w, node_id id) {
     struct nest n = {.name = identifier(w->l->arena, x->name),
                      .origin = x->origin,
                      .where = x->where,
-                     .epoch = w->epoch};
+                     .epoch = w->epoch,
+                     .chain = id < w->g->chain.n ? w->g->chain.at[id] : 0};
     for (int k = 0; k < x->meta.rank; k++) {
         if (is_one(p, x->meta.size[k])) {
             n.out_index[k] = ex_const(p, 0);

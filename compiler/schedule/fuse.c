@@ -533,6 +533,10 @@ uint32_t epoch_of(struct fuser *f, uint32_t g) {
     return nest_at(f, group_at(f, g)->members.at[0].nest)->epoch;
 }
 
+static uint32_t chain_of(struct fuser *f, uint32_t g) {
+    return nest_at(f, group_at(f, g)->members.at[0].nest)->chain;
+}
+
 /* Fill in how b joins a, or why it may not. */
 static void plan(struct fuser *f, struct merge *m) {
     renew_scratch(f);
@@ -542,6 +546,10 @@ static void plan(struct fuser *f, struct merge *m) {
     }
     if (epoch_of(f, m->a) != epoch_of(f, m->b)) {
         m->why_not = "they are not of the same steps";
+        return;
+    }
+    if (chain_of(f, m->a) != chain_of(f, m->b)) {
+        m->why_not = "one of them is made for a product behind it";
         return;
     }
     if ((m->why_not = once_reason(f, m))) return;

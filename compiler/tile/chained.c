@@ -129,8 +129,10 @@ static void put_factor(struct buf *b, char name, const struct factor *f, int sta
 
 void tile_print_chained(struct buf *b, const struct tile_program *t) {
     const struct chained *x = t->chained;
-    put_factor(b, 'A', &x->a, 1);
-    put_factor(b, 'B', &x->b, t->block->layout.stages);
+    for (int i = 0; i < x->n_first; i++) {
+        put_factor(b, 'A', &x->a[i], 1);
+        put_factor(b, 'B', &x->b[i], t->block->layout.stages);
+    }
     put_factor(b, 'C', &x->c, t->block->layout.stages);
 }
 
@@ -331,16 +333,24 @@ static const char *check_places(const struct tile_program *t, struct arena *a) {
     enum { SWIZZLE = 1024 };
     const struct chained *x = t->chained;
     const struct layout *y = &t->block->layout;
-    int c_at = (int)round_up(x->b.bytes, SWIZZLE);
-    if (x->first < x->a.bytes || x->first % SWIZZLE || x->stage % SWIZZLE ||
-        c_at + x->c.bytes > x->stage || x->first + y->stages * x->stage > x->barriers ||
+    const struct factor *all[2 * MOST_FIRST + 1] = {&x->c};
+    int n = 1, rows = 0, stage = 0;
+    for (int i = 0; i < x->n_first; i++) {
+        all[n++] = &x->a[i], all[n++] = &x->b[i];
+        if (x->a[i].at < rows || x->b[i].at < stage || x->a[i].at % SWIZZLE || x->b[i].at % SWIZZLE)
+            return "T6: tiles of chained products overlap";
+        rows = x->a[i].at + x->a[i].bytes;
+        stage = x->b[i].at + x->b[i].bytes;
+    }
+    if (x->first < rows || x->first % SWIZZLE || x->stage % SWIZZLE || x->c.at < stage ||
+        x->c.at % SWIZZLE || x->c.at + x->c.bytes > x->stage ||
+        x->first + y->stages * x->stage > x->barriers ||
         x->barriers + (x->by_warp ? 0 : 16 * y->stages + 4 * t->threads) > t->smem)
         return "T6: tiles of chained products overlap";
-    const struct factor *const all[] = {&x->a, &x->b, &x->c};
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < n; i++)
         if ((all[i]->across ? all[i]->rows : all[i]->depth) * 2 % all[i]->line ||
             all[i]->bytes != all[i]->rows * all[i]->depth * 2)
-            return arena_printf(a, "T6: tiles of %c have %d bytes", "ABC"[i], all[i] -> bytes);
+            return arena_printf(a, "T6: tiles of v%u have %d bytes", all[i]->value, all[i]->bytes);
     return NULL;
 }
 

@@ -8,7 +8,7 @@
 enum { MOST_STAGES = 8, MOST_AGENTS = 4 };
 
 struct copy {
-    int ring, stage, agent, group;
+    int ring, number, stage, agent, group; /* number: of the first products */
     int first, n; /* rows of the tile */
     int64_t step;
     bool landed;
@@ -24,7 +24,7 @@ struct agent {
     int number, stage, before, groups, phase;
     int64_t step;
     bool copies, done, met;
-    float *sums, *terms, *out, *max, *by;
+    float *sums, *more, *terms, *out, *max, *by;
     VEC(struct under_way) products;
 };
 
@@ -38,7 +38,7 @@ struct machine {
     int64_t z, m0, first, steps;
     int n_agents, multiply, met, meeting;
     struct agent agent[MOST_AGENTS];
-    float *tile[3];
+    float *tile[2 * MOST_FIRST + 1];
     int due[MOST_STAGES], there[MOST_STAGES], full[MOST_STAGES]; /* full, empty: phases */
     int arrivals[MOST_STAGES], empty[MOST_STAGES];
     VEC(struct copy) copies;
@@ -46,29 +46,34 @@ struct machine {
 
 static const struct factor *factor(const struct machine *x, int ring) {
     const struct chained *c = x->t->chained;
-    return ring == TILE_A ? &c->a : ring == TILE_B ? &c->b : &c->c;
+    return ring == TILE_A ? &c->a[0] : ring == TILE_B ? &c->b[0] : &c->c;
 }
 
 static int64_t size(const struct machine *x, enum axis a) {
     return kernel_size(x->t->block->kernel, a);
 }
 
-static float *tile_of(const struct machine *x, int ring, int stage) {
+/* Tiles and inputs are a, b, c, and those of the other first product. */
+static int place_of(int ring, int number) { return ring + (number ? TILE_C + 1 : 0); }
+
+static float *tile_of(const struct machine *x, int ring, int number, int stage) {
     const struct factor *f = factor(x, ring);
-    return x->tile[ring] + (size_t)(ring == TILE_A ? 0 : stage) * (size_t)(f->rows * f->depth);
+    size_t each = (size_t)(f->rows * f->depth);
+    return x->tile[place_of(ring, number)] + (size_t)(ring == TILE_A ? 0 : stage) * each;
 }
 
 /* Row, and depth, of a factor: a[m][r], b[n][r], c[n][c], of which c has columns as rows. */
-static float element(const struct machine *x, int ring, int64_t row, int64_t depth) {
+static float element(const struct machine *x, int ring, int number, int64_t row, int64_t depth) {
     int64_t rows = size(x, factor(x, ring)->axis), all = size(x, factor(x, ring)->along);
+    const float *in = x->in[place_of(ring, number)];
     if (row >= rows || depth >= all) return 0;
-    if (ring == TILE_C) return x->in[ring][(x->z * all + depth) * rows + row];
-    return x->in[ring][(x->z * rows + row) * all + depth];
+    if (ring == TILE_C) return in[(x->z * all + depth) * rows + row];
+    return in[(x->z * rows + row) * all + depth];
 }
 
 static void land(struct machine *x, struct copy *c) {
     const struct factor *f = factor(x, c->ring);
-    float *to = tile_of(x, c->ring, c->stage);
+    float *to = tile_of(x, c->ring, c->number, c->stage);
     int64_t column = (x->first + c->step) * x->t->block->layout.br,
             row = c->ring == TILE_A   ? x->m0
                   : c->ring == TILE_B ? column
@@ -76,7 +81,7 @@ static void land(struct machine *x, struct copy *c) {
             depth = c->ring == TILE_C ? column : 0;
     for (int i = c->first; i < c->first + c->n; i++)
         for (int d = 0; d < f->depth; d++)
-            to[i * f->depth + d] = element(x, c->ring, row + i, depth + d);
+            to[i * f->depth + d] = element(x, c->ring, c->number, row + i, depth + d);
     c->landed = true;
     if (!x->t->copiers) return;
     if (++x->there[c->stage] < x->due[c->stage]) return;
@@ -94,9 +99,10 @@ static bool land_one(struct machine *x) {
     return false;
 }
 
-static void start_copy(struct machine *x, struct agent *g, int ring, int ahead) {
+static void start_copy(struct machine *x, struct agent *g, int ring, int number, int ahead) {
     int stages = x->t->block->layout.stages, rows = factor(x, ring)->rows;
     struct copy c = {.ring = ring,
+                     .number = number,
                      .stage = (g->stage + ahead) % stages,
                      .agent = g->number,
                      .group = g->groups,
@@ -114,12 +120,14 @@ static void start_copy(struct machine *x, struct agent *g, int ring, int ahead) 
 /* Rows of an agent. */
 static int own_rows(const struct machine *x) { return factor(x, TILE_A)->rows / x->multiply; }
 
-static void multiply(struct machine *x, struct agent *g, const struct under_way *p) {
+static void multiply_tile(struct machine *x, struct agent *g, const struct under_way *p,
+                          int number) {
     const struct factor *b = factor(x, p->second ? TILE_C : TILE_B);
-    const float *left = p->second ? g->terms
-                                  : tile_of(x, TILE_A, 0) + g->number * own_rows(x) * b->depth,
-                *right = tile_of(x, p->second ? TILE_C : TILE_B, p->stage);
-    float *to = p->second ? g->out : g->sums;
+    const float *left = p->second
+                            ? g->terms
+                            : tile_of(x, TILE_A, number, 0) + g->number * own_rows(x) * b->depth,
+                *right = tile_of(x, p->second ? TILE_C : TILE_B, number, p->stage);
+    float *to = p->second ? g->out : number ? g->more : g->sums;
     for (int i = 0; i < own_rows(x); i++)
         for (int j = 0; j < b->rows; j++) {
             double sum = p->second ? to[i * b->rows + j] : 0;
@@ -127,6 +135,10 @@ static void multiply(struct machine *x, struct agent *g, const struct under_way 
                 sum += (double)left[i * b->depth + d] * right[j * b->depth + d];
             to[i * b->rows + j] = (float)sum;
         }
+}
+
+static void multiply(struct machine *x, struct agent *g, const struct under_way *p) {
+    for (int i = 0; i < (p->second ? 1 : x->t->chained->n_first); i++) multiply_tile(x, g, p, i);
 }
 
 static void drain(struct machine *x, struct agent *g, int most) {
@@ -140,7 +152,7 @@ static void drain(struct machine *x, struct agent *g, int most) {
 static void start_product(struct machine *x, struct agent *g, bool second, bool of_before) {
     struct under_way p = {second, of_before ? g->before : g->stage};
     int n = own_rows(x) * factor(x, TILE_B)->rows;
-    for (int i = 0; i < n && !second; i++) g->sums[i] = NAN;
+    for (int i = 0; i < n && !second; i++) g->sums[i] = g->more[i] = NAN;
     vec_push(x->arena, &g->products, p);
     if (!x->late || !x->t->copiers) drain(x, g, 0);
 }
@@ -153,6 +165,8 @@ static void relate(struct machine *x, struct agent *g) {
         for (int j = 0; j < columns && first + j < all; j++) max = fmaxf(max, row[j]);
         g->by[i] = x->relative ? expf(g->max[i] - max) : 1;
         g->max[i] = max;
+        for (int j = 0; j < columns && x->t->chained->n_first > 1; j++)
+            row[j] *= g->more[i * columns + j];
         for (int j = 0; j < columns; j++) {
             if (x->relative) row[j] = expf(row[j] - max);
             if (first + j >= all) row[j] = 0;
@@ -244,12 +258,15 @@ static bool go_on(struct machine *x, struct agent *g) {
         break;
     case TILE_WAIT_EMPTY:
         if (g->step >= stages && x->empty[g->stage] < (int)(g->step / stages)) return false;
-        x->due[g->stage] = g->step ? 2 : 3;
+        x->due[g->stage] = x->t->chained->n_first * (g->step ? 1 : 2) + 1;
         break;
     case TILE_WAIT_FULL:
         if (x->full[g->stage] < (int)(g->step / stages) + 1) return false;
         break;
-    case TILE_COPY: start_copy(x, g, c->ring, c->n); break;
+    case TILE_COPY:
+        for (int i = 0; i < (c->ring == TILE_C ? 1 : x->t->chained->n_first); i++)
+            start_copy(x, g, c->ring, i, c->n);
+        break;
     case TILE_GROUP: g->groups++; break;
     case TILE_LANDED:
         for (uint32_t i = 0; i < x->copies.n; i++) {
@@ -292,6 +309,7 @@ static void add_agents(struct machine *x) {
             size_t rows = (size_t)own_rows(x);
             *g = (struct agent){.at = at, .end = end_of(t, at), .number = i, .copies = copies};
             g->sums = NEW_ARRAY(x->arena, float, rows *(size_t)factor(x, TILE_B)->rows);
+            g->more = NEW_ARRAY(x->arena, float, rows *(size_t)factor(x, TILE_B)->rows);
             g->terms = NEW_ARRAY(x->arena, float, rows *(size_t)factor(x, TILE_B)->rows);
             g->out = NEW_ARRAY(x->arena, float, rows *(size_t)factor(x, TILE_C)->rows);
             g->max = NEW_ARRAY(x->arena, float, rows);
@@ -302,8 +320,8 @@ static void add_agents(struct machine *x) {
 
 static const char *run_block(struct machine *x) {
     add_agents(x);
-    for (int r = 0; r < 3; r++) {
-        const struct factor *f = factor(x, r);
+    for (int r = 0; r < 2 * x->t->chained->n_first + 1; r++) {
+        const struct factor *f = factor(x, r % (TILE_C + 1));
         size_t n = (size_t)(f->rows * f->depth) * (size_t)x->t->block->layout.stages;
         x->tile[r] = NEW_ARRAY(x->arena, float, n);
         for (size_t i = 0; i < n; i++) x->tile[r][i] = NAN;
@@ -320,7 +338,7 @@ static const char *run_block(struct machine *x) {
     }
 }
 
-const char *tile_run_chained(const struct tile_program *t, const float *const in[3], float *out,
+const char *tile_run_chained(const struct tile_program *t, const float *const in[], float *out,
                              bool relative, uint64_t seed, struct arena *a) {
     const struct kernel *k = t->block->kernel;
     int64_t rows = t->block->layout.bx, down = (kernel_size(k, AXIS_M) + rows - 1) / rows;

@@ -206,7 +206,7 @@ void tile_print_chained(struct buf *b, const struct tile_program *t);
 /* What such a program makes of factors a[z][m][r], b[z][n][r], c[z][n][c], in out[z][m][c]: rows of
  * a b^T, x say, times c; relative: of exp(x - max x). Copies land as late as they may, or at once,
  * by `seed`; what nobody has written is NaN. */
-const char *tile_run_chained(const struct tile_program *t, const float *const in[3], float *out,
+const char *tile_run_chained(const struct tile_program *t, const float *const in[], float *out,
                              bool relative, uint64_t seed, struct arena *a);
 /* Blocks of the launch that packs an operand, whose threads have eight elements at a time; of those
  * that are turned, tiles of so many lines and elements. */

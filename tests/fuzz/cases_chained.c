@@ -97,6 +97,23 @@ static const char *const whole[] = {
     " %s = bmm(%q, %y)\n %a = mul(%s, 0.02)\n %t = tanh(%a)\n %c = mul(%t, 50)\n"
     " %p = softmax(%c, -1)\n %o = bmm(%p, %v)\n %b = add(%o, %w)\n %r = relu(%b)\n return %r\n}\n",
 };
+/* Of two heads that share k and v, whose gradients are sums of both heads'. */
+static const char grouped_gradient[] =
+    "graph(%q: bf16[2, 2, 33, 32], %k: bf16[2, 1, 48, 32], %v: bf16[2, 1, 48, 32], "
+    "%g: bf16[2, 2, 33, 32]) {\n"
+    " %ke = expand(%k, [2, 2, 48, 32])\n %kc = contiguous(%ke)\n %kf = view(%kc, [4, 48, 32])\n"
+    " %ve = expand(%v, [2, 2, 48, 32])\n %vc = contiguous(%ve)\n %vf = view(%vc, [4, 48, 32])\n"
+    " %qf = view(%q, [4, 33, 32])\n %gf = view(%g, [4, 33, 32])\n"
+    " %kt = permute(%kf, [0, 2, 1])\n %s = bmm(%qf, %kt)\n %f = to(%s, f32)\n"
+    " %m = mul(%f, 0.2)\n %p = softmax(%m, -1)\n %pb = to(%p, bf16)\n %o = bmm(%pb, %vf)\n"
+    " %vt = permute(%vf, [0, 2, 1])\n %dp = bmm(%gf, %vt)\n %df = to(%dp, f32)\n"
+    " %z = mul(%df, %p)\n %zr = sum(%z, [-1], True)\n %e = sub(%df, %zr)\n"
+    " %ds = mul(%p, %e)\n %dt = mul(%ds, 0.2)\n %db = to(%dt, bf16)\n %dq = bmm(%db, %kf)\n"
+    " %dbt = permute(%db, [0, 2, 1])\n %dk = bmm(%dbt, %qf)\n %dkv = view(%dk, [2, 2, 48, 32])\n"
+    " %dks = sum(%dkv, [1])\n %pt = permute(%pb, [0, 2, 1])\n %dv = bmm(%pt, %gf)\n"
+    " %dvv = view(%dv, [2, 2, 48, 32])\n %dvs = sum(%dvv, [1])\n"
+    " return %o, %dq, %dks, %dvs\n}\n";
+
 /* What may look like a chain. */
 static const char *const others[] = {
     "graph(%q: bf16[2, 48, 32], %y: bf16[2, 32, 48], %v: bf16[2, 48, 32]) {\n %s = bmm(%q, %y)\n"
@@ -115,6 +132,46 @@ static const char *const others[] = {
     " %p = softmax(%s, -1)\n %o = bmm(%p, %v)\n return %o\n}\n",
 };
 enum { N_OTHERS = sizeof others / sizeof *others };
+
+/* Forward and backward. `exponents` makes %m of the scores %f, in f32; `of_scores` %dt, their
+ * gradient, of %ds, which is that of %m. */
+struct gradients {
+    int m, n, r;
+    const char *exponents, *of_scores;
+};
+static const struct gradients gradients[] = {
+    {40, 72, 32, " %m = mul(%f, 0.2)\n", " %dt = mul(%ds, 0.2)\n"},
+    {70, 70, 16, " %a = mul(%f, 0.25)\n %m = tril(%a)\n",
+     " %x = tril(%ds)\n %dt = mul(%x, 0.25)\n"},
+    {50, 90, 64, " %t = tanh(%f)\n %m = mul(%t, 5)\n",
+     " %u = mul(%t, %t)\n %x = sub(1, %u)\n %y = mul(%ds, %x)\n %dt = mul(%y, 5)\n"},
+    {33, 70, 24, " %h = gt(%b, 1.1)\n %a = mul(%f, 0.2)\n %m = masked_fill(%a, %h, -inf)\n",
+     " %x = masked_fill(%ds, %h, 0)\n %dt = mul(%x, 0.2)\n"},
+    {80, 80, 32,
+     " %i = arange(0, 80)\n %j = unsqueeze(%i, -1)\n %a = sub(%j, %i)\n %h = lt(%a, 0)\n"
+     " %l = gt(%a, 20)\n %w = logical_or(%h, %l)\n %c = mul(%f, 0.2)\n"
+     " %m = masked_fill(%c, %w, -inf)\n",
+     " %x = masked_fill(%ds, %w, 0)\n %dt = mul(%x, 0.2)\n"},
+};
+enum { N_GRADIENTS = sizeof gradients / sizeof *gradients };
+
+static const char *gradient_of(struct arena *a, const struct gradients *g, const char *t) {
+    return arena_printf(
+        a,
+        "graph(%%q: %s[2, %d, %d], %%k: %s[2, %d, %d], %%v: %s[2, %d, %d], %%g: %s[2, %d, %d]%s) "
+        "{\n"
+        " %%kt = permute(%%k, [0, 2, 1])\n %%s = bmm(%%q, %%kt)\n %%f = to(%%s, f32)\n%s"
+        " %%p = softmax(%%m, -1)\n %%pb = to(%%p, %s)\n %%o = bmm(%%pb, %%v)\n"
+        " %%vt = permute(%%v, [0, 2, 1])\n %%dp = bmm(%%g, %%vt)\n %%df = to(%%dp, f32)\n"
+        " %%z = mul(%%df, %%p)\n %%zr = sum(%%z, [-1], True)\n %%e = sub(%%df, %%zr)\n"
+        " %%ds = mul(%%p, %%e)\n%s %%db = to(%%dt, %s)\n %%dq = bmm(%%db, %%k)\n"
+        " %%dbt = permute(%%db, [0, 2, 1])\n %%dk = bmm(%%dbt, %%q)\n"
+        " %%pt = permute(%%pb, [0, 2, 1])\n %%dv = bmm(%%pt, %%g)\n"
+        " return %%o, %%dq, %%dk, %%dv\n}\n",
+        t, g->m, g->r, t, g->n, g->r, t, g->n, g->r, t, g->m, g->r,
+        strstr(g->exponents, "%b") ? arena_printf(a, ", %%b: %s[%d, %d]", t, g->m, g->n) : "",
+        g->exponents, t, g->of_scores, t);
+}
 enum { N_WHOLE = sizeof whole / sizeof *whole };
 
 void cases_chained(struct arena *a, case_vec *out) {
@@ -132,6 +189,15 @@ void cases_chained(struct arena *a, case_vec *out) {
             g.config = of_groups[(i + f) % N_CONFIGS];
             vec_push(a, out, g);
         }
+    for (int i = 0; i <= N_GRADIENTS; i++) {
+        bool old = i % 2 == 0;
+        struct case_graph g = {
+            .text = i < N_GRADIENTS ? gradient_of(a, &gradients[i], "bf16") : grouped_gradient,
+            .every = CASES_DEFAULT,
+            .old = old,
+            .config = old ? configs[i / 2 % N_CONFIGS] : of_groups[i / 2 % N_CONFIGS]};
+        vec_push(a, out, g);
+    }
     for (int i = 0; i < N_OTHERS; i++) {
         struct case_graph g = {.text = others[i], .every = CASES_DEFAULT, .old = i % 2 == 0};
         vec_push(a, out, g);

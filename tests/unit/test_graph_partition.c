@@ -99,6 +99,14 @@ static void test_choice(void **state) {
     saves("graph(%x: f32[1, 64], %y: f32[64, 64]) {\n  %e = exp(%x)\n  %b = expand(%e, [64, 64])\n"
           "  %m = mul(%b, %y)\n  return %m\n}\n",
           "x y");
+    /* Of attention no tensor of scores, but what rows come to, and the result. */
+    saves("graph(%q: bf16[2, 64, 8], %k: bf16[2, 64, 8], %v: bf16[2, 64, 8]) {\n"
+          "  %a = scaled_dot_product_attention(%q, %k, %v)\n  return %a\n}\n",
+          "q k v amax sum bmm_1");
+    /* A deep product is made once. */
+    saves("graph(%x: bf16[2048, 512], %w: bf16[512, 2048]) {\n  %y = mm(%x, %w)\n  %e = exp(%y)\n"
+          "  %s = sin(%e)\n  return %s\n}\n",
+          "x w e");
 }
 
 static void test_symbolic(void **state) {

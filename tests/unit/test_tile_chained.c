@@ -12,6 +12,11 @@ static const char softmax[] =
 static const char plain[] =
     "graph(%q: bf16[2, 100, 40], %k: bf16[2, 40, 88], %v: bf16[2, 88, 24]) {\n"
     " %s = bmm(%q, %k)\n %p = relu(%s)\n %o = bmm(%p, %v)\n return %o\n}\n";
+/* Terms of two products. */
+static const char both[] =
+    "graph(%q: bf16[2, 100, 40], %k: bf16[2, 40, 88], %v: bf16[2, 88, 24], %g: bf16[2, 100, 40], "
+    "%u: bf16[2, 40, 88]) {\n %s = bmm(%q, %k)\n %t = bmm(%g, %u)\n %p = mul(%s, %t)\n"
+    " %o = bmm(%p, %v)\n return %o\n}\n";
 static const char by_groups[] = "mma=1 m=128 n=16 stages=2 warps=12",
                   by_warps[] = "mma=2 m=32 n=32 tm=16 stages=3 warps=2";
 
@@ -43,13 +48,21 @@ static struct tile_program *chained_of(struct arena *a, const char *text, const 
 
 enum { Z = 2, M = 100, R = 40, N = 88, C = 24 };
 
-/* Rows of a b^T, or of their exponentials, times c. */
-static double wanted(const float *const in[3], int z, int m, int c, bool relative) {
+enum { FACTORS = 5 };
+
+/* Rows of a b^T, or of their exponentials, or of what that and d e^T make element by element, times
+ * c. */
+static double wanted(const float *const in[FACTORS], int z, int m, int c, bool relative,
+                     bool beside) {
     double x[N], max = -INFINITY, sum = 0;
     for (int n = 0; n < N; n++) {
         x[n] = 0;
         for (int r = 0; r < R; r++)
             x[n] += (double)in[0][(z * M + m) * R + r] * in[1][(z * N + n) * R + r];
+        double other = 0;
+        for (int r = 0; r < R; r++)
+            other += (double)in[3][(z * M + m) * R + r] * in[4][(z * N + n) * R + r];
+        if (beside) x[n] *= other;
         max = fmax(max, x[n]);
     }
     for (int n = 0; n < N; n++)
@@ -66,14 +79,16 @@ static float *factors_of(struct arena *a, int n, int seed) {
 /* How many elements are wrong; all: it does not end. */
 static int run_wrong(struct arena *a, const struct tile_program *t, bool relative, uint64_t seed) {
     const float *in[] = {factors_of(a, Z * M * R, 1), factors_of(a, Z * N * R, 2),
-                         factors_of(a, Z * N * C, 3)};
+                         factors_of(a, Z * N * C, 3), factors_of(a, Z * M * R, 4),
+                         factors_of(a, Z * N * R, 5)};
+    bool beside = t->chained->n_first > 1;
     float *out = NEW_ARRAY(a, float, Z *M *C);
     int wrong = 0;
     if (tile_run_chained(t, in, out, relative, seed, a)) return Z * M * C;
     for (int z = 0; z < Z; z++)
         for (int m = 0; m < M; m += 9)
             for (int c = 0; c < C; c++) {
-                double want = wanted(in, z, m, c, relative), got = out[(z * M + m) * C + c];
+                double want = wanted(in, z, m, c, relative, beside), got = out[(z * M + m) * C + c];
                 wrong += !(fabs(got - want) <= 1e-4 * (1 + fabs(want)));
             }
     return wrong;
@@ -82,9 +97,11 @@ static int run_wrong(struct arena *a, const struct tile_program *t, bool relativ
 static void test_numbers(void **state) {
     (void)state;
     const char *const configs[] = {by_groups, by_warps};
-    for (int i = 0; i < 4; i++) {
+    const char *const graphs[] = {softmax, plain, both};
+    for (int i = 0; i < 6; i++) {
         struct arena *a = arena_new();
-        struct tile_program *t = chained_of(a, i / 2 ? plain : softmax, configs[i % 2]);
+        struct tile_program *t = chained_of(a, graphs[i / 2], configs[i % 2]);
+        assert_int_equal(t->chained->n_first, i / 2 == 2 ? 2 : 1);
         for (uint64_t seed = 0; seed < 4; seed++)
             assert_int_equal(run_wrong(a, t, i / 2 == 0, seed), 0);
         arena_free(a);
@@ -96,9 +113,9 @@ static void test_planted(void **state) {
     (void)state;
     const char *const configs[] = {by_groups, by_warps};
     int swapped = 0, found = 0;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 4; i++) {
         struct arena *a = arena_new();
-        struct tile_program *t = chained_of(a, softmax, configs[i]);
+        struct tile_program *t = chained_of(a, i / 2 ? both : softmax, configs[i % 2]);
         struct tile_program whole = *t;
         for (uint32_t at = 0; at < whole.code.n; at++) {
             if (tile_op_opens(whole.code.at[at].op) || whole.code.at[at].op == TILE_END) continue;
@@ -107,7 +124,7 @@ static void test_planted(void **state) {
             for (uint32_t j = 0; j < whole.code.n; j++)
                 if (j != at) vec_push(a, &less.code, whole.code.at[j]);
             if (!tile_verify(&less, a))
-                fail_msg("%s: nobody misses instruction %u, %s", configs[i], at,
+                fail_msg("%s: nobody misses instruction %u, %s", configs[i % 2], at,
                          tile_op_name(whole.code.at[at].op));
         }
         for (uint32_t at = 0; at + 1 < whole.code.n; at++) {
@@ -123,8 +140,8 @@ static void test_planted(void **state) {
             swapped++, found += bad;
             /* What the verifier lets through gives the same numbers. */
             for (uint64_t seed = 0; seed < 2 && !bad; seed++)
-                if (run_wrong(a, &other, true, seed))
-                    fail_msg("%s: %s before %s is wrong, and nobody says so", configs[i],
+                if (run_wrong(a, &other, i / 2 == 0, seed))
+                    fail_msg("%s: %s before %s is wrong, and nobody says so", configs[i % 2],
                              tile_op_name(y.op), tile_op_name(x.op));
         }
         arena_free(a);
