@@ -73,10 +73,12 @@ report: $(BUILD)/warpsmith ## tables, figures and HTML from the results so far
 
 compare: $(BUILD)/warpsmith ## two results against each other: BASE=old.csv NEW=new.csv
 	@$(if $(and $(BASE),$(NEW)),,echo 'compare what? make compare BASE=old.csv NEW=new.csv' >&2; exit 2)
-	@$< compare --base $(BASE) --new $(NEW) $(ARGS)
+	@$< compare --base $(BASE) --new $(NEW) $(ARGS) || { code=$$?; \
+	    echo "make compare: exit code $$code, which make makes 2 of: $< compare itself keeps it" >&2; exit $$code; }
 
 nightly: $(BUILD)/warpsmith ## what a nightly job runs: bench everything, compare with the last night
-	@scripts/nightly.sh $(ARGS)
+	@scripts/nightly.sh $(ARGS) || { code=$$?; \
+	    echo "make nightly: exit code $$code, which make makes 2 of: scripts/nightly.sh itself keeps it" >&2; exit $$code; }
 
 deps: ## install what is missing; DEPS=check: also what make check needs, DEPS=0: never
 	@scripts/deps.sh $(if $(filter check,$(DEPS)),check,test)
@@ -131,6 +133,9 @@ check-format: | $(BUILD)/deps.check ## clang-format changes nothing
 check-cppcheck: | $(BUILD)/deps.check ## cppcheck finds nothing
 	@scripts/check-cppcheck.sh
 
+check-page: $(BUILD)/warpsmith ## the report's pages in a browser, where there is chromium; not part of check (scripts/check-page.sh)
+	@scripts/check-page.sh
+
 # Where the compiler in use is gcc, the build that the tests use is asked; clang's warnings do not depend on -O.
 gcc_is_cc := $(filter $(realpath $(shell command -v gcc)),$(realpath $(shell command -v $(CC))))
 check-gcc: | $(BUILD)/deps.check ## builds without a warning, with gcc
@@ -170,7 +175,7 @@ help: ## this list
 	@awk '/^##@/ { print substr($$0, 5) ":" } \
 	    /^[a-z% -]+:.*## / { split($$0, h, ":.*## "); printf "  %-16s %s\n", h[1], h[2] }' Makefile scripts/install.mk
 
-.PHONY: all mutate bench report compare nightly deps test test-long test-unit test-device device-programs coverage check $(CHECKS:%=check-%) \
+.PHONY: all check-page mutate bench report compare nightly deps test test-long test-unit test-device device-programs coverage check $(CHECKS:%=check-%) \
         format everything clean help
 .SECONDARY:
 
@@ -226,6 +231,7 @@ $(eval $(call archive_rule,compile,$(COMPILER_SRC),compiler/))
 $(eval $(call archive_rule,tuner,$(filter-out tuner/main.c,$(TUNER_SRC)),tuner/ tuner/*/))
 $(eval $(call archive_rule,reports,$(REPORTS_SRC),reports/))
 $(BUILD)/reports/gnuplot.o: $(sort $(wildcard reports/*.gp)) # it carries the figure scripts
+$(BUILD)/reports/page.o: reports/page.css reports/page.js
 
 $(BUILD)/warpsmith: $(BUILD)/tuner/main.o $(BUILD)/libtuner.a $(BUILD)/libreports.a $(ARCHIVES) $(BUILD)/link
 	$(call say,link)$(LINK) -o $@ $(filter %.o,$^) $(BUILD)/libtuner.a $(BUILD)/libreports.a $(LINK_ALL) $(LIBS)

@@ -8,6 +8,7 @@
 #include "training.h"
 
 #include "graph/autograd.h"
+#include "graph/loop.h"
 #include "graph/partition.h"
 
 static const struct meta *meta_at(const struct graph *g, node_id n) { return &g->nodes.at[n].meta; }
@@ -45,6 +46,7 @@ static struct graph *joint_graph(struct ws_captured *c, struct stages *s, struct
     }
     struct graph *joint = graph_backward(c->graph, wants, d);
     if (!joint) return NULL;
+    joint = graph_hoist(joint);
     const char *why = graph_verify(joint, false);
     if (why) WS_BUG("after autograd: %s", why);
     struct buf b = buf_new(c->arena);

@@ -39,28 +39,76 @@ static bool is_torch(const struct result_row *r) {
     return r->role == ROLE_torch_eager || r->role == ROLE_torch_compile;
 }
 
-static struct bench *find_or_add(struct benches *b, const struct result_row *key) {
-    for (size_t i = 0; i < b->n; i++)
-        if (bench_same_key(b->all[i].key, key)) return &b->all[i];
-    b->all = memory_resize(b->all, b->n + 1, sizeof *b->all);
-    b->all[b->n] = (struct bench){.key = key};
-    return &b->all[b->n++];
+/* Of all of the key but the weights, which may match without being the same. */
+static size_t hash_key(const struct result_row *r) {
+    const char *texts[] = {r->workload, r->axes, r->dtype, r->mode, r->device, bench_precision(r)};
+    size_t hash = 14695981039346656037u; /* FNV-1a */
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        for (const char *p = texts[i]; *p; p++) hash = (hash ^ (unsigned char)*p) * 1099511628211u;
+        hash = (hash ^ 0xff) * 1099511628211u;
+    }
+    return hash;
 }
 
-static struct bench *find(struct benches *b, const struct result_row *key) {
-    for (size_t i = 0; i < b->n; i++)
-        if (bench_same_key(b->all[i].key, key)) return &b->all[i];
+struct bench *benches_find(struct benches *b, const struct result_row *key) {
+    if (!b->n) return NULL;
+    if (b->last < b->n && bench_same_key(b->all[b->last].key, key)) return &b->all[b->last];
+    for (size_t i = b->heads[hash_key(key) % b->n_heads]; i; i = b->next[i - 1])
+        if (bench_same_key(b->all[i - 1].key, key)) {
+            b->last = i - 1;
+            return &b->all[i - 1];
+        }
     return NULL;
+}
+
+/* Chains in the order of `all`: the first that matches is the one that came first. */
+static void link_last(struct benches *b) {
+    size_t *end = &b->heads[hash_key(b->all[b->n - 1].key) % b->n_heads];
+    while (*end) end = &b->next[*end - 1];
+    *end = b->n;
+    b->next[b->n - 1] = 0;
+}
+
+/* Room for one more; the chains begin anew when they have become long. */
+static void reserve(struct benches *b) {
+    if (b->n & (b->n - 1)) return; /* room is doubled at each power of two */
+    size_t n = b->n, room = n ? 2 * n : 1;
+    b->all = memory_resize(b->all, room, sizeof *b->all);
+    b->next = memory_resize(b->next, room, sizeof *b->next);
+    b->n_heads = 2 * room;
+    b->heads = memory_resize(b->heads, b->n_heads, sizeof *b->heads);
+    memset(b->heads, 0, b->n_heads * sizeof *b->heads);
+    for (b->n = 1; b->n <= n; b->n++) link_last(b);
+    b->n = n;
+}
+
+static struct bench *find_or_add(struct benches *b, const struct result_row *key) {
+    struct bench *found = benches_find(b, key);
+    if (found) return found;
+    reserve(b);
+    b->all[b->n++] = (struct bench){.key = key};
+    link_last(b);
+    return &b->all[b->n - 1];
+}
+
+/* Files are read in the order of their names, and a machine may append an older run's rows. */
+static bool is_newer(const struct result_row *r, const struct result_row *than) {
+    return !than || strcmp(r->timestamp, than->timestamp) >= 0;
 }
 
 static void add_compiled(struct bench *b, const struct result_row *r) {
     for (size_t i = 0; i < b->n_compiled; i++) {
         if (strcmp(b->compiled[i]->config, r->config) == 0) {
-            b->compiled[i] = r;
+            if (is_newer(r, b->compiled[i])) b->compiled[i] = r;
             return;
         }
     }
     if (b->n_compiled < BENCH_COMPILE_MODES) b->compiled[b->n_compiled++] = r;
+}
+
+static void add_row(struct bench *b, const struct result_row *r) {
+    if (is_newer(r, b->role[r->role])) b->role[r->role] = r;
+    if (r->role == ROLE_torch_compile) add_compiled(b, r);
 }
 
 void benches_add(struct benches *b, const struct results *r, const char *run_id) {
@@ -69,20 +117,35 @@ void benches_add(struct benches *b, const struct results *r, const char *run_id)
         if (row->role == ROLE_variant || row->role == ROLE_roof || is_torch(row)) continue;
         if (strcmp(row->kernel, "program") != 0) continue;
         if (run_id && strcmp(row->run_id, run_id) != 0) continue;
-        find_or_add(b, row)->role[row->role] = row;
+        add_row(find_or_add(b, row), row);
     }
     for (size_t i = 0; i < r->n; i++) {
         const struct result_row *row = &r->rows[i];
         if (!is_torch(row)) continue;
-        struct bench *of = run_id ? find(b, row) : find_or_add(b, row);
-        if (!of) continue;
-        of->role[row->role] = row;
-        if (row->role == ROLE_torch_compile) add_compiled(of, row);
+        struct bench *of = run_id ? benches_find(b, row) : find_or_add(b, row);
+        if (of) add_row(of, row);
     }
+}
+
+void benches_add_before(struct benches *b, const struct results *r, const char *run_id) {
+    struct benches of_run = {0};
+    size_t first = r->n;
+    benches_add(&of_run, r, run_id);
+    for (size_t i = r->n; i-- > 0;)
+        if (!strcmp(r->rows[i].run_id, run_id)) first = i;
+    for (size_t i = 0; i < first; i++) {
+        const struct result_row *row = &r->rows[i];
+        if (row->role == ROLE_variant || row->role == ROLE_roof || is_torch(row)) continue;
+        if (strcmp(row->kernel, "program") != 0 || !result_row_measured(row)) continue;
+        if (benches_find(&of_run, row)) add_row(find_or_add(b, row), row);
+    }
+    benches_free(&of_run);
 }
 
 void benches_free(struct benches *b) {
     free(b->all);
+    free(b->heads);
+    free(b->next);
     *b = (struct benches){0};
 }
 

@@ -19,6 +19,9 @@ struct bench {
 struct benches {
     struct bench *all; /* in the order of their first row */
     size_t n;
+    /* Private to benches.c: places in `all` by hash of the key, chained; 1-based, 0 ends. */
+    size_t *heads, *next, n_heads;
+    size_t last; /* the one found last: most rows are of the same as the row before */
 };
 
 /* Of products of f32, by the row or, where it says none, as it was before rows did: "f32". */
@@ -28,9 +31,15 @@ void bench_type(struct text *out, const struct result_row *r);
 
 bool bench_same_key(const struct result_row *a, const struct result_row *b);
 
-/* Group rows, adding to *b. With a run_id only that run's rows count, except those of real PyTorch:
+/* The bench of a row's key, or NULL. */
+struct bench *benches_find(struct benches *b, const struct result_row *key);
+
+/* Group rows, adding to *b; of two rows of a role the newer counts, by its time, and of one time
+ * the later in the file. With a run_id only that run's rows count, except those of real PyTorch:
  * these come from a run of their own, and belong to every run of the same key. */
 void benches_add(struct benches *b, const struct results *r, const char *run_id);
+/* Group the newest measured rows from before that run, of what it benchmarked. */
+void benches_add_before(struct benches *b, const struct results *r, const char *run_id);
 void benches_free(struct benches *b);
 
 /* The fastest torch.compile, or NULL if none was measured. */

@@ -1,14 +1,15 @@
 /* compare.c: `warpsmith compare`: match the program rows of two runs, judge each, print a table,
  * choose an exit code.
  *
- *   workload  mode  dtype  axes                role     base us   new us   change  verdict
- *   softmax   fwd   f32    dim=4096 rows=4096  tuned      36.96    41.20  +11.5 %  SLOW
+ *   workload  role   base us   new us   change  95 % interval    sure     verdict
+ *   softmax   tuned    36.96    41.20  +11.5 %   +9.2 to +13.8 %  99.9 %  SLOWER
  *   geometric mean: tuned 0.897x
  *   driver of NVIDIA H200 changed: 580.1 -> 580.2
  *
  * Why two gates: a significance test alone calls a 0.1 % shift a regression once there are enough
- * samples, and a threshold alone fires on noise. Both must agree before a night's run is called
- * slower. */
+ * samples, and a threshold alone fires on noise. Both must agree before a run is called slower. The
+ * interval is of the medians, of samples and of what differs from run to run, which no number of
+ * samples in one run shows: COMPARE_RUNS_DIFFER stands for it, on few degrees of freedom. */
 #include "reports/compare.h"
 
 #include <math.h>
@@ -16,6 +17,7 @@
 #include <string.h>
 
 #include "reports/benches.h"
+#include "reports/change.h"
 #include "reports/row_json.h"
 
 /* ---- the decision ---------------------------------------------------------------------------- */
@@ -27,29 +29,41 @@ static double median_error(const struct result_row *r) {
     return half / r->median_us;
 }
 
+/* The standard deviation of the samples, by their quartiles, relative to the median. */
+static double scatter(const struct result_row *r) {
+    return (r->q3_us - r->q1_us) / 1.349 / r->median_us;
+}
+
 static bool is_usable(const struct result_row *r) {
     return r->n >= COMPARE_MIN_SAMPLES && r->q1_us <= r->median_us && r->median_us <= r->q3_us;
 }
 
-enum verdict compare_rows(const struct result_row *base, const struct result_row *now,
-                          double threshold) {
-    if (!result_row_measured(now)) return VERDICT_BROKEN;
+struct judgement compare_rows(const struct result_row *base, const struct result_row *now,
+                              double threshold) {
+    struct judgement j = {VERDICT_UNSURE, NAN, NAN, NAN};
+    if (!result_row_measured(now)) return j.verdict = VERDICT_BROKEN, j;
     struct result_row old_base, old_now;
     if ((base->schema < 3) != (now->schema < 3)) { /* their times did not mean the same */
         old_base = result_row_without_gaps(base), base = &old_base;
         old_now = result_row_without_gaps(now), now = &old_now;
     }
-    if (!is_usable(base) || !is_usable(now)) return VERDICT_NOISY;
-    double slowdown = now->median_us / base->median_us;
-    bool differs = fmax(slowdown, 1 / slowdown) - 1 >= threshold;
-    bool disjoint = now->q1_us > base->q3_us || now->q3_us < base->q1_us;
-    if (differs && disjoint) return slowdown > 1 ? VERDICT_SLOW : VERDICT_FAST;
-    if (differs) return VERDICT_NOISY;
-    if (median_error(base) > threshold || median_error(now) > threshold) return VERDICT_NOISY;
-    return VERDICT_SAME;
+    if (!is_usable(base) || !is_usable(now)) return j;
+    double own[2] = {median_error(base) / 1.96, median_error(now) / 1.96};
+    double a = log(base->median_us), b = log(now->median_us);
+    double differ = fmax(COMPARE_RUNS_DIFFER, fmax(scatter(base), scatter(now)) / 4);
+    struct change_between c = change_compare(&a, 1, &b, 1, differ, own);
+    j.low = expm1(c.low), j.high = expm1(c.high), j.confidence = c.confidence;
+    double least = log1p(threshold);
+    if (fabs(c.shift) >= least) {
+        if (c.low > 0) j.verdict = VERDICT_SLOWER;
+        if (c.high < 0) j.verdict = VERDICT_FASTER;
+    } else if (median_error(base) <= threshold && median_error(now) <= threshold) {
+        j.verdict = VERDICT_SAME;
+    }
+    return j;
 }
 
-static const char *const verdict_names[] = {"same", "FAST", "SLOW", "noisy", "BROKEN"};
+static const char *const verdict_names[] = {"SAME", "FASTER", "SLOWER", "UNSURE", "BROKEN"};
 
 /* ---- one side -------------------------------------------------------------------------------- */
 
@@ -78,11 +92,14 @@ static enum report_status side_read(struct side *s, FILE *err, struct report_err
     char *path = split_run(s->given, &run);
     if (results_read(path, &s->results, e) == REPORT_OK) {
         fputs(text_str(&s->results.table.warnings), err);
-        if (run) run_id = run_find(&s->results, run);
-        if (run && !run_id)
+        bool prev = run && !strcmp(run, "prev");
+        if (run) run_id = run_find(&s->results, prev ? "last" : run);
+        if (prev && run_id) benches_add_before(&s->benches, &s->results, run_id);
+        if (run && (!run_id || (prev && !s->benches.n)))
             report_fail(e, REPORT_USAGE, "%s: '%s' has no run '%s'%s", s->option, path, run,
-                        strcmp(run, "prev") == 0 ? " (only one run of that device so far)" : "");
-        else
+                        strcmp(run, "prev") == 0 ? " (nothing of the last run was measured before)"
+                                                 : "");
+        else if (!prev)
             benches_add(&s->benches, &s->results, run_id);
     }
     free(path);
@@ -107,7 +124,7 @@ enum { N_ROLES = sizeof roles / sizeof *roles };
 
 struct pair {
     const struct result_row *base, *now;
-    enum verdict verdict;
+    struct judgement is;
 };
 
 struct comparison {
@@ -115,6 +132,7 @@ struct comparison {
     struct pair *pairs;
     size_t n;
     size_t count[VERDICT_BROKEN + 1];
+    size_t lost; /* in the base only */
 };
 
 static void compare_benches(struct comparison *c, const struct side *base, const struct side *now) {
@@ -122,10 +140,10 @@ static void compare_benches(struct comparison *c, const struct side *base, const
         const struct bench *b = &base->benches.all[i];
         const struct bench *n = find_bench(now, b->key);
         for (int r = 0; n && r < N_ROLES; r++) {
-            struct pair p = {b->role[roles[r]], n->role[roles[r]], VERDICT_SAME};
+            struct pair p = {b->role[roles[r]], n->role[roles[r]], {0}};
             if (!result_row_measured(p.base) || !p.now) continue;
-            p.verdict = compare_rows(p.base, p.now, c->threshold);
-            c->count[p.verdict]++;
+            p.is = compare_rows(p.base, p.now, c->threshold);
+            c->count[p.is.verdict]++;
             c->pairs = memory_resize(c->pairs, c->n + 1, sizeof *c->pairs);
             c->pairs[c->n++] = p;
         }
@@ -149,8 +167,9 @@ static void print_pairs(const struct comparison *c, FILE *out) {
         text_free(&type);
         axes = width(axes, r->axes);
     }
-    fprintf(out, "%-*s  %-*s  %-*s  %-*s  %-7s  %9s  %9s  %8s  %s\n", workload, "workload", mode,
-            "mode", dtype, "dtype", axes, "axes", "role", "base us", "new us", "change", "verdict");
+    fprintf(out, "%-*s  %-*s  %-*s  %-*s  %-7s  %9s  %9s  %8s  %-17s  %7s  %s\n", workload,
+            "workload", mode, "mode", dtype, "dtype", axes, "axes", "role", "base us", "new us",
+            "change", "95 % interval", "sure", "verdict");
     for (size_t i = 0; i < c->n; i++) {
         const struct result_row *b = c->pairs[i].base, *n = c->pairs[i].now;
         struct text type = {0};
@@ -158,12 +177,19 @@ static void print_pairs(const struct comparison *c, FILE *out) {
         fprintf(out, "%-*s  %-*s  %-*s  %-*s  %-7s  %9.2f  ", workload, b->workload, mode, b->mode,
                 dtype, text_str(&type), axes, b->axes, result_role_shown(b->role), b->median_us);
         text_free(&type);
-        if (result_row_measured(n))
-            fprintf(out, "%9.2f  %+6.1f %%  %s\n", n->median_us,
-                    100 * (n->median_us / b->median_us - 1), verdict_names[c->pairs[i].verdict]);
-        else
-            fprintf(out, "%9s  %8s  %s: %s\n", "-", "-", verdict_names[c->pairs[i].verdict],
-                    result_status_name(n->status));
+        if (result_row_measured(n)) {
+            const struct judgement *j = &c->pairs[i].is;
+            fprintf(out, "%9.2f  %+6.1f %%  ", n->median_us,
+                    100 * (n->median_us / b->median_us - 1));
+            if (isfinite(j->low))
+                fprintf(out, "%+6.1f to %+5.1f %%  %5.1f %%", 100 * j->low, 100 * j->high,
+                        floor(1e3 * j->confidence) / 10);
+            else
+                fprintf(out, "%-17s  %7s", "-", "-");
+            fprintf(out, "  %s\n", verdict_names[j->verdict]);
+        } else
+            fprintf(out, "%9s  %8s  %-17s  %7s  %s: %s\n", "-", "-", "-", "-",
+                    verdict_names[c->pairs[i].is.verdict], result_status_name(n->status));
     }
 }
 
@@ -181,21 +207,20 @@ static void print_means(const struct comparison *c, FILE *out) {
             fprintf(out, "geometric mean of base/new, %s: %.3fx over %zu row%s\n",
                     result_role_shown(roles[r]), exp(sum / (double)n), n, n == 1 ? "" : "s");
     }
-    fprintf(out, "%zu slower, %zu faster, %zu same, %zu noisy, %zu broken; threshold %g %%\n",
-            c->count[VERDICT_SLOW], c->count[VERDICT_FAST], c->count[VERDICT_SAME],
-            c->count[VERDICT_NOISY], c->count[VERDICT_BROKEN], 100 * c->threshold);
+    fprintf(out, "%zu slower, %zu faster, %zu same, %zu unsure, %zu broken; threshold %g %%\n",
+            c->count[VERDICT_SLOWER], c->count[VERDICT_FASTER], c->count[VERDICT_SAME],
+            c->count[VERDICT_UNSURE], c->count[VERDICT_BROKEN], 100 * c->threshold);
 }
 
 /* What the verdicts that stand there mean. */
 static void print_verdicts(const struct comparison *c, FILE *out) {
     double percent = 100 * c->threshold;
-    if (c->count[VERDICT_SLOW] || c->count[VERDICT_FAST])
-        fprintf(out,
-                "  SLOW, FAST: by %g %% or more, and the middle halves of the samples are apart\n",
+    if (c->count[VERDICT_SLOWER] || c->count[VERDICT_FASTER])
+        fprintf(out, "  SLOWER, FASTER: by %g %% or more, and the interval is without 0\n",
                 percent);
-    if (c->count[VERDICT_NOISY])
+    if (c->count[VERDICT_UNSURE])
         fprintf(out,
-                "  noisy: the samples vary too much to tell %g %%; run it again when nothing else "
+                "  UNSURE: the samples vary too much to tell %g %%; run it again when nothing else "
                 "runs\n",
                 percent);
     if (c->count[VERDICT_BROKEN]) fputs("  BROKEN: the new run could not time it\n", out);
@@ -231,8 +256,10 @@ static void print_changes(const struct comparison *c, FILE *out) {
     text_free(&line);
 }
 
-static void print_missing(const struct side *from, const struct side *in, const char *where,
-                          FILE *out) {
+/* Says what only one side has; returns how much that is. */
+static size_t print_missing(const struct side *from, const struct side *in, const char *where,
+                            FILE *out) {
+    size_t n = 0;
     for (size_t i = 0; i < from->benches.n; i++) {
         const struct bench *b = &from->benches.all[i], *other = find_bench(in, b->key);
         for (int r = 0; r < N_ROLES; r++) {
@@ -240,8 +267,10 @@ static void print_missing(const struct side *from, const struct side *in, const 
             fprintf(out, "only in %s: %s %s %s %s %s on %s\n", where, b->key->workload,
                     b->key->mode, b->key->dtype, b->key->axes, result_role_shown(roles[r]),
                     b->key->device);
+            n++;
         }
     }
+    return n;
 }
 
 static json_t *missing_json(const struct side *from, const struct side *in) {
@@ -262,7 +291,10 @@ static json_t *comparison_json(const struct comparison *c, const struct side *ba
     for (size_t i = 0; i < c->n; i++) {
         const struct pair *p = &c->pairs[i];
         json_t *pair = json_object();
-        json_object_set_new(pair, "verdict", json_text(verdict_names[p->verdict]));
+        json_object_set_new(pair, "verdict", json_text(verdict_names[p->is.verdict]));
+        json_object_set_new(pair, "change_low", json_number(p->is.low));
+        json_object_set_new(pair, "change_high", json_number(p->is.high));
+        json_object_set_new(pair, "confidence", json_number(p->is.confidence));
         json_object_set_new(pair, "ratio", json_number(p->now->median_us / p->base->median_us));
         json_object_set_new(pair, "base", result_row_json(p->base));
         json_object_set_new(pair, "new", result_row_json(p->now));
@@ -279,21 +311,21 @@ static json_t *comparison_json(const struct comparison *c, const struct side *ba
 }
 
 static enum report_status exit_code(const struct comparison *c) {
-    if (c->count[VERDICT_BROKEN]) return REPORT_WRONG;
-    if (c->count[VERDICT_SLOW]) return REPORT_SLOWER;
-    if (c->count[VERDICT_NOISY]) return REPORT_NOISY;
+    if (c->count[VERDICT_BROKEN] || c->lost) return REPORT_WRONG;
+    if (c->count[VERDICT_SLOWER]) return REPORT_SLOWER;
+    if (c->count[VERDICT_UNSURE]) return REPORT_NOISY;
     return REPORT_OK;
 }
 
-static void print_comparison(const struct comparison *c, const struct side *base,
-                             const struct side *now, FILE *out) {
+static void print_comparison(struct comparison *c, const struct side *base, const struct side *now,
+                             FILE *out) {
     if (c->n) {
         print_pairs(c, out);
         print_means(c, out);
         print_verdicts(c, out);
         print_changes(c, out);
     }
-    print_missing(base, now, "base", out);
+    c->lost = print_missing(base, now, "base", out);
     print_missing(now, base, "new", out);
 }
 
@@ -304,8 +336,8 @@ static enum report_status compare_sides(struct side *base, struct side *now,
         return e->status;
     struct comparison c = {.threshold = r->threshold};
     compare_benches(&c, base, now);
-    enum report_status status = c.n ? exit_code(&c) : REPORT_USAGE;
     print_comparison(&c, base, now, r->json ? err : out);
+    enum report_status status = c.n ? exit_code(&c) : REPORT_USAGE;
     if (r->json && json_print(comparison_json(&c, base, now), out) != REPORT_OK)
         status = report_fail(e, REPORT_MACHINE, "the output could not be written");
     free(c.pairs);

@@ -2,25 +2,26 @@
 #include "reports/gnuplot.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
-/* The bytes of a file of this folder, 0-terminated. The path is relative to the root, where make
- * runs. */
-#define EMBED(symbol, path)                                                                        \
-    __asm__(".pushsection .rodata\n"                                                               \
-            ".global " #symbol "\n"                                                                \
-            ".type " #symbol ", @object\n" #symbol ":\n"                                           \
-            ".incbin \"" path "\"\n"                                                               \
-            ".byte 0\n"                                                                            \
-            ".popsection\n")
+#include "reports/embed.h"
 
+EMBED(gnuplot_style, "reports/style.gp");
 EMBED(gnuplot_bench, "reports/bench.gp");
 EMBED(gnuplot_speedup, "reports/speedup.gp");
 EMBED(gnuplot_roofline, "reports/roofline.gp");
+EMBED(gnuplot_sizes, "reports/sizes.gp");
+EMBED(gnuplot_tuning, "reports/tuning.gp");
+EMBED(gnuplot_history, "reports/history.gp");
+EMBED(gnuplot_gain, "reports/gain.gp");
+EMBED(gnuplot_devices, "reports/devices.gp");
+extern const char gnuplot_style[];
 
 extern char **environ;
 
@@ -34,66 +35,135 @@ void gnuplot_set_number(struct text *settings, const char *name, double value) {
     text_printf(settings, "%s = %.9g\n", name, value);
 }
 
-static bool write_script(FILE *f, const struct text *settings, const char *script) {
-    return f && fprintf(f, "%s\n%s", text_str(settings), script) > 0 && fflush(f) == 0;
+/* ---- scripts --------------------------------------------------------------------------------- */
+
+/* A whole script of one figure: data, what differs between wide and narrow, style, and the drawing.
+ */
+static void put_script(struct text *out, const struct drawing *d) {
+    text_puts(out, "if (!exists(\"narrow\")) narrow = 0\n");
+    text_puts(out, text_str(&d->data));
+    text_printf(out, "if (narrow) {\n%s} else {\n%s}\n", text_str(&d->narrow), text_str(&d->wide));
+    text_puts(out, gnuplot_style);
+    text_puts(out, d->script);
 }
 
-/* For people, and to draw from: a script may start programs, and others may be able to write where
- * the figure is to lie. What is drawn is a copy that nobody else has. NULL: e says why. */
-static FILE *write_both(const char *path, const struct text *settings, const char *script,
-                        struct report_error *e) {
-    FILE *shown = fopen(path, "w"), *own = shown ? tmpfile() : NULL;
-    bool ok = write_script(shown, settings, script) && write_script(own, settings, script);
-    if (!ok) report_fail(e, REPORT_MACHINE, "cannot write '%s': %s", path, strerror(errno));
-    if (shown && fclose(shown) != 0 && ok)
-        ok = !report_fail(e, REPORT_MACHINE, "cannot write '%s': %s", path, strerror(errno));
-    if (ok) return own;
-    if (own) fclose(own);
-    return NULL;
+enum { OUTPUTS = 3 };
+static const struct {
+    const char *format, *suffix;
+    bool narrow;
+} outputs[OUTPUTS] = {{"svg", ".svg", false}, {"svg", ".narrow.svg", true}, {"png", ".png", false}};
+
+static void put_quoted(struct text *out, const char *s) {
+    text_puts(out, "'");
+    for (; *s; s++) text_write(out, *s == '\'' ? "''" : s, *s == '\'' ? 2 : 1);
+    text_puts(out, "'");
 }
+
+/* Each picture begins anew: gnuplot keeps its settings from one to the next otherwise. */
+static void put_pictures(struct text *out, const struct drawing *d) {
+    for (int i = 0; i < OUTPUTS; i++) {
+        if (outputs[i].narrow && !d->narrow.n) continue;
+        text_printf(out, "reset session\nformat = '%s'; narrow = %d; out = ", outputs[i].format,
+                    outputs[i].narrow);
+        struct text path = {0};
+        text_printf(&path, "%s%s", d->prefix.p, outputs[i].suffix);
+        put_quoted(out, path.p);
+        text_puts(out, "\n");
+        text_free(&path);
+        put_script(out, d);
+        text_puts(out, "\nunset output\n");
+    }
+}
+
+static enum report_status write_file(const char *path, const struct text *t,
+                                     struct report_error *e) {
+    FILE *f = fopen(path, "w");
+    bool ok = f && fwrite(text_str(t), 1, t->n, f) == t->n;
+    if (f && fclose(f) != 0) ok = false;
+    return ok ? REPORT_OK
+              : report_fail(e, REPORT_MACHINE, "cannot write '%s': %s", path, strerror(errno));
+}
+
+static void write_shown(const struct drawing *d, struct report_error *e) {
+    struct text path = {0}, script = {0};
+    text_printf(&path, "%s.gp", d->prefix.p);
+    put_script(&script, d);
+    write_file(path.p, &script, e);
+    text_free(&path);
+    text_free(&script);
+}
+
+/* ---- the process ----------------------------------------------------------------------------- */
 
 enum { SCRIPT = 3 }; /* the descriptor that gnuplot reads it from */
 #define SCRIPT_FILE "/proc/self/fd/3"
 
-static int spawn(pid_t *pid, char *const *argv, FILE *script) {
+/* -d: no file of the current folder or the home tells it anything. It warns of every column without
+ * a point: whoever wants to read that runs it on the .gp. */
+static int spawn(pid_t *pid, FILE *script) {
     posix_spawn_file_actions_t files;
+    char *argv[] = {"gnuplot", "-d", SCRIPT_FILE, NULL};
     int failed = posix_spawn_file_actions_init(&files);
     if (failed) return failed;
     posix_spawn_file_actions_adddup2(&files, fileno(script), SCRIPT);
+    posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     failed = posix_spawnp(pid, "gnuplot", &files, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&files);
     return failed;
 }
 
-/* gnuplot -d -e "format = 'svg'; out = 'results/softmax.svg'" /proc/self/fd/3
- * -d: no file of the current folder or the home tells it anything. */
-static enum report_status run(const char *prefix, const char *format, FILE *script,
-                              struct report_error *e) {
-    struct text set = {0};
-    text_printf(&set, "format = '%s'; out = '", format);
-    for (const char *p = prefix; *p; p++)
-        text_write(&set, *p == '\'' ? "''" : p, *p == '\'' ? 2 : 1);
-    text_printf(&set, ".%s'", format);
+/* A script may start programs, and others may be able to write where the figure is to lie: what is
+ * run is a file that nobody else has. */
+static enum report_status run(const struct text *script, const char *what, struct report_error *e) {
+    FILE *own = tmpfile();
     pid_t pid;
     int status = 0;
-    char *argv[] = {"gnuplot", "-d", "-e", set.p, SCRIPT_FILE, NULL};
-    int failed = spawn(&pid, argv, script);
+    if (!own || fwrite(script->p, 1, script->n, own) != script->n || fflush(own) != 0) {
+        report_fail(e, REPORT_MACHINE, "cannot write a script for gnuplot: %s", strerror(errno));
+        if (own) fclose(own);
+        return e->status;
+    }
+    int failed = spawn(&pid, own);
     while (!failed && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
-    text_free(&set);
+    fclose(own);
     if (failed == ENOENT)
         return report_fail(e, REPORT_MACHINE, "gnuplot is not installed: no figures");
     if (failed) return report_fail(e, REPORT_MACHINE, "cannot run gnuplot: %s", strerror(failed));
-    if (status != 0) return report_fail(e, REPORT_MACHINE, "gnuplot failed on '%s.gp'", prefix);
+    if (status != 0) return report_fail(e, REPORT_MACHINE, "gnuplot failed on '%s.gp'", what);
     return REPORT_OK;
 }
 
-enum report_status gnuplot_draw(const char *prefix, const struct text *settings, const char *script,
-                                struct report_error *e) {
-    struct text path = {0};
-    text_printf(&path, "%s.gp", prefix);
-    FILE *own = write_both(path.p, settings, script, e);
-    if (own && run(prefix, "svg", own, e) == REPORT_OK) run(prefix, "png", own, e);
-    if (own) fclose(own);
-    text_free(&path);
+enum report_status gnuplot_draw(struct drawing *drawings, size_t n, struct report_error *e) {
+    struct text all = {0};
+    struct report_error together = {0};
+    for (size_t i = 0; i < n; i++) {
+        write_shown(&drawings[i], e);
+        put_pictures(&all, &drawings[i]);
+    }
+    if (!n || e->status != REPORT_OK) {
+        text_free(&all);
+        return e->status;
+    }
+    run(&all, drawings[0].prefix.p, &together);
+    text_free(&all);
+    bool alone = together.status != REPORT_OK && n > 1 && !strstr(together.text, "not installed");
+    for (size_t i = 0; i < n; i++) {
+        struct report_error own = together;
+        if (alone) { /* the others are drawn although one cannot be */
+            own = (struct report_error){0};
+            put_pictures(&all, &drawings[i]);
+            run(&all, drawings[i].prefix.p, &own);
+            text_free(&all);
+        }
+        drawings[i].drawn = own.status == REPORT_OK;
+        if (own.status != REPORT_OK) report_fail(e, own.status, "%s", own.text);
+    }
     return e->status;
+}
+
+void drawing_free(struct drawing *d) {
+    text_free(&d->prefix);
+    text_free(&d->data);
+    text_free(&d->wide);
+    text_free(&d->narrow);
 }

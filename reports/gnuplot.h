@@ -1,4 +1,4 @@
-/* gnuplot.h: draw a figure by running gnuplot on a script of this folder.
+/* gnuplot.h: draw figures by running gnuplot on scripts of this folder.
  *
  * The scripts (reports/NAME.gp) are part of the binary, so a figure needs no file of ours at run
  * time. What is drawn stays beside the picture as PREFIX.gp, data and script in one: change it and
@@ -6,15 +6,28 @@
 #ifndef REPORTS_GNUPLOT_H
 #define REPORTS_GNUPLOT_H
 
+#include <stdbool.h>
+
 #include "reports/error.h"
 #include "reports/text.h"
 
-extern const char gnuplot_bench[], gnuplot_speedup[], gnuplot_roofline[];
+extern const char gnuplot_bench[], gnuplot_speedup[], gnuplot_roofline[], gnuplot_sizes[],
+    gnuplot_tuning[], gnuplot_gain[], gnuplot_devices[], gnuplot_history[];
 
-/* Write PREFIX.gp (settings, then script) and draw PREFIX.svg and PREFIX.png. REPORT_MACHINE if
- * there is no gnuplot or it fails. */
-enum report_status gnuplot_draw(const char *prefix, const struct text *settings, const char *script,
-                                struct report_error *e);
+/* Drawn as PREFIX.svg, PREFIX.png and, if narrow has settings, PREFIX.narrow.svg for a screen of
+ * 400 pixels. */
+struct drawing {
+    struct text prefix;       /* path without its ending */
+    struct text data;         /* data blocks and what both widths share */
+    struct text wide, narrow; /* settings that differ; no data blocks */
+    const char *script;
+    bool drawn;
+};
+
+/* Write each PREFIX.gp and draw them all, in one process. REPORT_MACHINE if there is no gnuplot or
+ * one of them failed: the others are drawn. */
+enum report_status gnuplot_draw(struct drawing *drawings, size_t n, struct report_error *e);
+void drawing_free(struct drawing *d);
 
 /* Lines of the settings: `name = "value"` and `name = value`. */
 void gnuplot_set_text(struct text *settings, const char *name, const char *value);

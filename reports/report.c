@@ -1,9 +1,11 @@
-/* report.c: `warpsmith report`: read every result file of a folder, draw two figures, write one
- * page.
+/* report.c: `warpsmith report`: read every result file of a folder, draw the figures, write the
+ * pages.
  *
- *   results/softmax.csv                      results/report/speedup.svg   (and .png, .gp)
- *   results/layernorm.csv    ->              results/report/roofline.svg
- *                                            results/report/index.html    both figures inside */
+ *   results/softmax.csv            report/index.html               all workloads
+ *   results/layernorm.csv    ->    report/workload-softmax.html    one: its sweeps, its searches
+ *                                  report/figures/                 what they show; .svg, .png, .gp
+ *
+ * rows -> benches -> model (model.c) -> figures (figure_*.c) -> HTML (page*.c). */
 #include "reports/report.h"
 
 #include <dirent.h>
@@ -12,13 +14,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "reports/devices.h"
 #include "reports/figure.h"
-#include "reports/report_page.h"
+#include "reports/page.h"
 #include "reports/row_json.h"
 
 /* What was read: files that could not be are left out, and notes say why. */
 struct input {
     struct results *files;
+    struct text *paths; /* of them */
     size_t n;
     struct benches benches;
     struct text notes;
@@ -33,10 +37,12 @@ static int is_csv(const struct dirent *entry) {
 static void read_file(struct input *in, const char *path) {
     struct report_error e = {0};
     in->files = memory_resize(in->files, in->n + 1, sizeof *in->files);
+    in->paths = memory_resize(in->paths, in->n + 1, sizeof *in->paths);
     struct results *r = &in->files[in->n];
     if (results_read(path, r, &e) == REPORT_OK) {
         if (r->table.warnings.n) text_printf(&in->notes, "%s: %s", path, r->table.warnings.p);
-        in->n++;
+        in->paths[in->n] = (struct text){0};
+        text_puts(&in->paths[in->n++], path);
         return;
     }
     text_printf(&in->notes, "left out: %s\n", e.text);
@@ -67,8 +73,12 @@ static enum report_status read_folder(struct input *in, const char *folder,
 }
 
 static void input_free(struct input *in) {
-    for (size_t i = 0; i < in->n; i++) results_free(&in->files[i]);
+    for (size_t i = 0; i < in->n; i++) {
+        results_free(&in->files[i]);
+        text_free(&in->paths[i]);
+    }
     free(in->files);
+    free(in->paths);
     benches_free(&in->benches);
     text_free(&in->notes);
 }
@@ -90,59 +100,174 @@ static struct text make_folder_of(const char *file) {
     return folder;
 }
 
-static struct text read_text(const char *prefix, const char *suffix) {
-    struct text path = {0}, out = {0};
-    char block[4096];
-    text_printf(&path, "%s%s", prefix, suffix);
-    FILE *f = fopen(path.p, "r");
-    for (size_t n; f && (n = fread(block, 1, sizeof block, f)) > 0;) text_write(&out, block, n);
-    if (f) fclose(f);
-    text_free(&path);
-    return out;
+/* PATH as a reader in FOLDER names it: "../softmax.csv". Where one of them is not there: PATH
+ * itself. */
+static struct text link_from(const char *folder, const char *path) {
+    char *from = realpath(folder, NULL), *to = realpath(path, NULL);
+    struct text link = {0};
+    size_t same = 0;
+    if (!from || !to) {
+        text_puts(&link, path);
+    } else {
+        for (size_t i = 0; from[i] == to[i] || (!from[i] && to[i] == '/'); i++) {
+            if (to[i] == '/') same = i + 1;
+            if (!from[i] || !to[i]) break;
+        }
+        size_t n = strlen(from);
+        for (size_t i = same; i < n; i++)
+            if (i == same || from[i] == '/') text_puts(&link, "../");
+        text_puts(&link, to + same);
+    }
+    free(from);
+    free(to);
+    return link;
 }
 
-/* Draw one figure beside the page and return its SVG, empty if it could not be drawn. What stops a
- * figure is noted, once. */
-static struct text draw(const struct input *in, const char *folder, const char *name, bool roofline,
-                        struct text *notes) {
-    struct report_error e = {0};
-    struct text prefix = {0}, svg = {0};
-    text_printf(&prefix, "%s/%s", folder, name);
-    if (roofline)
-        figure_roofline(&in->benches, in->files, in->n, prefix.p, &e);
-    else
-        figure_speedup(&in->benches, prefix.p, &e);
-    if (e.status == REPORT_OK)
-        svg = read_text(prefix.p, ".svg");
-    else if (!strstr(text_str(notes), e.text))
-        text_printf(notes, "%s\n", e.text);
-    text_free(&prefix);
-    return svg;
-}
-
-static enum report_status write_page(const char *path, const struct text *html,
+static enum report_status write_page(const char *folder, const char *name, const struct text *html,
                                      struct report_error *e) {
-    FILE *f = fopen(path, "w");
+    struct text path = {0};
+    if (strchr(name, '/'))
+        text_puts(&path, name);
+    else
+        text_printf(&path, "%s/%s", folder, name);
+    FILE *f = fopen(path.p, "w");
     bool ok = f && fwrite(html->p, 1, html->n, f) == html->n;
     if (f) ok = (fclose(f) == 0) && ok;
-    if (ok) return REPORT_OK;
-    return report_fail(e, REPORT_MACHINE, "cannot write '%s': %s", path, strerror(errno));
+    if (!ok) report_fail(e, REPORT_MACHINE, "cannot write '%s': %s", path.p, strerror(errno));
+    text_free(&path);
+    return e->status;
 }
 
-static enum report_status make_page(struct input *in, const char *path, struct report_error *e) {
-    struct text folder = make_folder_of(path), html = {0};
-    struct text speedup = draw(in, folder.p, "speedup", false, &in->notes);
-    struct text roofline = draw(in, folder.p, "roofline", true, &in->notes);
-    report_page(&html, &(struct report_page){.files = in->files,
-                                             .n_files = in->n,
-                                             .benches = &in->benches,
-                                             .speedup_svg = speedup.p,
-                                             .roofline_svg = roofline.p,
-                                             .notes = text_str(&in->notes)});
-    write_page(path, &html, e);
-    text_free(&speedup);
-    text_free(&roofline);
+/* ---- pages ----------------------------------------------------------------------------------- */
+
+struct writer {
+    const struct model *model;
+    const char *folder; /* of the pages */
+    const char **links; /* to the files of results */
+    struct text *notes;
+    const struct comparison_of_devices *devices;
+};
+
+/* A page's figures get names that no other page's have: figures/PAGE-ID.svg, with numbers where an
+ * id is not the only. */
+static void draw_figures(const struct writer *w, const char *page, struct figure *figures,
+                         size_t n) {
+    struct drawing *drawings = memory_resize(NULL, n, sizeof *drawings);
+    struct report_error e = {0};
+    for (size_t i = 0; i < n; i++) {
+        size_t before = 0, alike = 0;
+        for (size_t k = 0; k < n; k++)
+            if (!strncmp(text_str(&figures[k].id), text_str(&figures[i].id), figures[i].id.n))
+                alike++, before += k < i;
+        if (alike > 1) text_printf(&figures[i].id, "-%zu", before + 1);
+        text_printf(&figures[i].drawing.prefix, "%s/figures/%s-%s", w->folder, page,
+                    text_str(&figures[i].id));
+        drawings[i] = figures[i].drawing;
+    }
+    gnuplot_draw(drawings, n, &e);
+    for (size_t i = 0; i < n; i++) figures[i].drawing = drawings[i];
+    if (e.status != REPORT_OK && !strstr(text_str(w->notes), e.text))
+        text_printf(w->notes, "%s\n", e.text);
+    free(drawings);
+}
+
+/* What there is nothing to draw of leaves its place to the next. */
+static size_t keep(struct figure *f, bool drawn) {
+    if (!drawn) figure_free(f);
+    return drawn;
+}
+
+static void write_workload(const struct writer *w, const struct workload *of,
+                           struct report_error *e) {
+    const struct model *m = w->model;
+    struct figure *figures = memory_resize(NULL, 2 + of->n_sweeps + 2 * of->n, sizeof *figures);
+    struct text html = {0}, name = {0};
+    size_t n = 0;
+    memset(figures, 0, (2 + of->n_sweeps + 2 * of->n) * sizeof *figures);
+    n += keep(&figures[n], figure_speedup(&figures[n], m, of->first, of->n));
+    for (size_t s = 0; s < of->n_sweeps; s++)
+        n += keep(&figures[n], figure_sizes(&figures[n], m, &m->sweeps[of->sweeps + s]));
+    for (size_t i = of->first; i < of->first + of->n; i++)
+        n += keep(&figures[n], figure_history(&figures[n], m, &m->cases[i]));
+    if (of->n > 1) n += keep(&figures[n], figure_roofline(&figures[n], m, of->first, of->n));
+    for (size_t i = of->first; i < of->first + of->n; i++)
+        n += keep(&figures[n], figure_tuning(&figures[n], m, &m->cases[i]));
+    text_write(&name, of->page.p, of->page.n);
+    draw_figures(w, name.p, figures, n);
+    text_puts(&name, ".html");
+    page_write(&html, &(struct page){.model = m,
+                                     .workload = of,
+                                     .links = w->links,
+                                     .figures = figures,
+                                     .n_figures = n,
+                                     .notes = ""});
+    write_page(w->folder, name.p, &html, e);
+    for (size_t i = 0; i < n; i++) figure_free(&figures[i]);
+    free(figures);
     text_free(&html);
+    text_free(&name);
+}
+
+static void write_tables(const struct writer *w, struct report_error *e) {
+    struct text markdown = {0}, csv = {0};
+    put_devices_markdown(&markdown, w->devices, w->model);
+    put_devices_csv(&csv, w->devices);
+    write_page(w->folder, "devices.md", &markdown, e);
+    write_page(w->folder, "devices.csv", &csv, e);
+    text_free(&markdown);
+    text_free(&csv);
+}
+
+static void write_overview(const struct writer *w, const char *path, struct report_error *e) {
+    enum { MOST = 4 };
+    struct figure figures[MOST] = {0};
+    struct text html = {0}, comparison = {0};
+    size_t n = 0;
+    n += keep(&figures[n], figure_speedup(&figures[n], w->model, 0, w->model->n));
+    n += keep(&figures[n], figure_roofline(&figures[n], w->model, 0, w->model->n));
+    n += keep(&figures[n], figure_gain(&figures[n], w->model, 0, w->model->n));
+    if (w->devices->n_devices > 1) {
+        n += keep(&figures[n], figure_devices(&figures[n], w->model, w->devices));
+        put_devices_html(&comparison, w->devices, w->model);
+        write_tables(w, e);
+    }
+    draw_figures(w, "index", figures, n);
+    page_write(&html, &(struct page){.model = w->model,
+                                     .links = w->links,
+                                     .figures = figures,
+                                     .n_figures = n,
+                                     .notes = text_str(w->notes),
+                                     .comparison = comparison.n ? &comparison : NULL});
+    write_page(w->folder, path, &html, e);
+    for (size_t i = 0; i < n; i++) figure_free(&figures[i]);
+    text_free(&html);
+    text_free(&comparison);
+}
+
+static enum report_status make_pages(struct input *in, const char *path, struct report_error *e) {
+    struct text folder = make_folder_of(path), figures = {0};
+    struct model m;
+    struct comparison_of_devices devices;
+    struct text *links = memory_resize(NULL, in->n, sizeof *links);
+    const char **texts = memory_resize(NULL, in->n, sizeof *texts);
+    text_printf(&figures, "%s/figures", folder.p);
+    mkdir(figures.p, 0777); /* what fails here fails again below */
+    for (size_t i = 0; i < in->n; i++) {
+        links[i] = link_from(folder.p, in->paths[i].p);
+        texts[i] = links[i].p;
+    }
+    model_build(&m, in->files, in->n, &in->benches);
+    devices_compare(&devices, &m);
+    struct writer w = {&m, folder.p, texts, &in->notes, &devices};
+    for (size_t i = 0; i < m.n_workloads && e->status == REPORT_OK; i++)
+        write_workload(&w, &m.workloads[i], e);
+    write_overview(&w, path, e);
+    devices_free(&devices);
+    model_free(&m);
+    for (size_t i = 0; i < in->n; i++) text_free(&links[i]);
+    free(links);
+    free(texts);
+    text_free(&figures);
     text_free(&folder);
     return e->status;
 }
@@ -152,7 +277,7 @@ static enum report_status make_page(struct input *in, const char *path, struct r
 static enum report_status draw_one(const struct report_request *r, FILE *out,
                                    struct report_error *e) {
     if (!r->out) return report_fail(e, REPORT_USAGE, "--figure needs --out PREFIX");
-    if (figure_bench(r->figure, r->run, r->out, e) == REPORT_OK)
+    if (figure_bench(r->figure, r->run, r->out, NULL, e) == REPORT_OK)
         fprintf(out, "%s.svg, %s.png\n", r->out, r->out);
     return e->status;
 }
@@ -181,7 +306,7 @@ static enum report_status write_report(const struct report_request *r, FILE *out
         text_puts(&path, r->out);
     else
         text_printf(&path, "%s/report/index.html", r->folder);
-    if (read_folder(&in, r->folder, e) == REPORT_OK) make_page(&in, path.p, e);
+    if (read_folder(&in, r->folder, e) == REPORT_OK) make_pages(&in, path.p, e);
     fputs(text_str(&in.notes), err);
     if (e->status == REPORT_OK)
         fprintf(r->json ? err : out, "%s: %zu benchmark%s from %zu file%s\n", path.p, in.benches.n,

@@ -69,7 +69,7 @@ for ((i = 0; i < repeat; i++)); do
     sed -n 's/^\[stages\] capture: .*, at most \([0-9]*\) MB so far$/\1/p' "$tmp/err" >>"$tmp/mb"
 done
 row 'capture of an LSTM of 6 layers, 512 steps' "$(median <"$tmp/ms")" ms '<=1000' "warpsmith explain $file"
-row 'memory of it' "$(median <"$tmp/mb")" MB '' "warpsmith explain $file"
+row 'memory of it' "$(median <"$tmp/mb")" MB '<=64' "warpsmith explain $file"
 
 file=tests/scripts/bench/small_function.py
 quiet

@@ -78,7 +78,7 @@ flagged() {
             pairs=$((pairs + 1))
             "$warpsmith" compare --base "$out/results/$w.csv@${ids[i]}" --new "$out/results/$w.csv@${ids[j]}" \
                 >"$out/compare.txt" 2>&1
-            grep -qwE 'FAST|SLOW' "$out/compare.txt" && flagged=$((flagged + 1))
+            grep -qwE 'FASTER|SLOWER' "$out/compare.txt" && flagged=$((flagged + 1))
         done
     done
     rm -f "$out/compare.txt"

@@ -4,6 +4,7 @@
 #   scripts/deps.sh [build]   what `make` and `make bench` need
 #   scripts/deps.sh test      and what `make test` needs
 #   scripts/deps.sh check     and what `make check` needs
+#   scripts/deps.sh page      and what `make check-page` needs
 #   scripts/deps.sh cuda      NVRTC and CUPTI from PyPI into .venv, where there is no CUDA toolkit
 #
 # It names what it is about to install. On a terminal it asks first (the default is yes; DEPS=1 does not ask), without one
@@ -28,7 +29,8 @@ test|python3|python3|python|python3|command python3|reads result files in the ru
 check|clang|clang|clang|llvm|command clang|is the second compiler of make check
 check|libomp-dev|libomp-devel|openmp|libomp|clang-header omp.h|is OpenMP for clang
 check|clang-format|clang-tools-extra|clang|clang-format|command clang-format|checks the format
-check|cppcheck|cppcheck|cppcheck|cppcheck|command cppcheck|looks for mistakes'
+check|cppcheck|cppcheck|cppcheck|cppcheck|command cppcheck|looks for mistakes
+page|chromium|chromium|chromium|chromium|command chromium|shows the pages of the report to make check-page'
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -38,6 +40,7 @@ rows() {
     build) levels='build' ;;
     test) levels='build|test' ;;
     check) levels='build|test|check' ;;
+    page) levels='build|test|page' ;;
     esac
     grep -E "^($levels)\|" <<<"$TABLE"
 }
@@ -210,10 +213,10 @@ build)
     ensure build
     mention_cuda
     ;;
-test | check) ensure "$1" ;;
+test | check | page) ensure "$1" ;;
 cuda) install_cuda ;;
 *)
-    say "usage: scripts/deps.sh [build|test|check|cuda]"
+    say "usage: scripts/deps.sh [build|test|check|page|cuda]"
     exit 2
     ;;
 esac

@@ -60,7 +60,9 @@ block_misses() { scripts/sample_tables.py misses "$@"; }
 block_searches() { scripts/sample_tables.py searches "$@"; }
 block_ordering() { scripts/sample_tables.py ordering "$@"; }
 block_planted() { scripts/sample_tables.py planted "$@"; }
+block_histories() { scripts/sample_tables.py histories "$@"; }
 block_checked() { scripts/sample_tables.py checked "$@"; }
+block_devices() { scripts/sample_tables.py devices "$@"; }
 block_sums() { scripts/sample_tables.py sums "$@"; }
 block_kills() { scripts/sample_tables.py kills "$@"; }
 block_mutants() { scripts/sample_tables.py mutants "$@"; }

@@ -9,7 +9,7 @@ KIND names the script that wrote the file: torch (check_torch.sh), cost, lookup 
 (bench_repeat.sh), sizes (bench_sizes.sh), convolutions (bench_convolutions.sh), products and slower (bench_products.sh:
 all of them, and those that are slower than PyTorch's), overlap (bench_overlap.sh), misses (bench_suite.sh; FILE, and
 that of sizes), searches (bench_search.sh), ordering (cost_model.py), planted (plant_errors.sh), checked
-(check_kernelbench.py), sums (bench_sums.py) or kills (make kill-test). Below each table stands who wrote it, where and
+(check_kernelbench.py), sums (bench_sums.py), devices (device_sample.sh) or kills (make kill-test). Below each table stands who wrote it, where and
 when. scripts/readme_tables.sh puts them there. A figure is drawn from the CSV of the same name; index.csv of
 reports/samples has its command.
 Exit codes: 0 fine, 1 a file is missing or foreign, 2 usage."""
@@ -223,6 +223,17 @@ def planted(path, rows):
     sourced("scripts/plant_errors.sh", path)
 
 
+def histories(path, rows):
+    def lines():
+        for r in rows:
+            found = f"{r['found_pct']} % in {r['within']} nights" if r["found"] else "-"
+            dated = f"{r['dated_pct']} %" if r["found"] else "-"
+            yield r["case"], r["histories"], r["quiet_nights"], r["alarms_per_1000_nights"], found, dated
+
+    table(["history<", "made", "quiet nights", "false alarms in 1,000", "found", "of these dated to within a night"], lines())
+    sourced("scripts/bench_history.sh", path)
+
+
 def checked(path, rows):
     def sums():
         for key in sorted({(r["level"], r["mode"], r["dtype"]) for r in rows}):
@@ -284,7 +295,10 @@ def figure(path):
         raise OSError(f"{path} has no {rows} to be drawn from")
     if os.path.basename(path).startswith("suite"):
         title = "Time over the floor, of every case of the suite"
-        says = "Bars: time over the floor, of ours and PyTorch's, for each case. The dashed line is the floor."
+        says = "Time over the floor, of ours and PyTorch's, for each case. The line at 1 is the floor."
+    elif os.path.basename(path).startswith("devices"):
+        title = "One device over the other, for every case"
+        says = "Bars: how many times as fast the case is on the newer device; crosses: PyTorch. Left of 1, in red, is slower."
     else:
         title = f"Times of every kernel variant, and of the whole: {os.path.basename(path).removesuffix('.svg')}"
         says = "Left: variants of the kernels, fastest first. Right: the whole program, by way of making it."
@@ -292,9 +306,31 @@ def figure(path):
           f"on {row['device']}, {row['date']}.")
 
 
-KINDS = {"torch": torch, "cost": measures("bench_cost.sh"), "lookup": measures("bench_lookup.sh"),
+def devices(path, rows):
+    """What scripts/device_sample.sh has compared: B over A, in sums by dtype and for each case."""
+    def sums():
+        for dtype in sorted(set(map(kind, rows))):
+            some = [r for r in rows if kind(r) == dtype]
+            both = [r for r in some if r["torch_b_over_a"]]
+            yield (dtype, len(some), f"{geomean([float(r['b_over_a']) for r in some]):.3f}",
+                   f"{geomean([float(r['torch_b_over_a']) for r in both]):.3f}" if both else "-",
+                   f"{float(some[0]['memory_roofs']):.3f}", f"{float(some[0]['arithmetic_roofs']):.3f}",
+                   ", ".join(sorted({r["date_a"][:10] for r in some})), ", ".join(sorted({r["date_b"][:10] for r in some})))
+
+    table(["dtype<", "cases", "ours, B over A", "PyTorch, B over A", "copy bandwidth, B over A", "highest peak, B over A",
+           "A of<", "B of<"], sums())
+    print()
+    table(["case<", "dtype<", "A µs", "B µs", "B over A", "95 %<", "PyTorch", "whose gain<"],
+          [(f"{r['workload']} {r['axes']}", kind(r), f"{float(r['a_us']):.1f}", f"{float(r['b_us']):.1f}",
+            f"{float(r['b_over_a']):.2f}", f"{float(r['low']):.3f} to {float(r['high']):.3f}" if r["low"] else "not recorded",
+            f"{float(r['torch_b_over_a']):.2f}" if r["torch_b_over_a"] else "-", r["reading"]) for r in rows])
+    print(f"\nA: {rows[0]['device_a']}; B: {rows[0]['device_b']}.")
+    sourced("scripts/device_sample.sh", path)
+
+
+KINDS = {"devices": devices, "torch": torch, "cost": measures("bench_cost.sh"), "lookup": measures("bench_lookup.sh"),
          "capture": measures("bench_capture.sh"), "repeat": repeat, "sizes": sizes, "products": products, "slower": slower,
-         "convolutions": convolutions, "planted": planted, "checked": checked, "sums": sums, "kills": kills,
+         "convolutions": convolutions, "planted": planted, "histories": histories, "checked": checked, "sums": sums, "kills": kills,
          "mutants": mutants, "overlap": overlap, "misses": misses, "searches": searches, "ordering": ordering}
 
 

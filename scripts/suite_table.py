@@ -171,40 +171,48 @@ def summary(lines):
     yield "default over tuned, median", f"{ratios[len(ratios) // 2]:.3f}" if ratios else "-"
 
 
+# The look of reports/style.gp. Dots on a logarithmic axis: a bar would have to begin somewhere.
 FIGURE = """# suite.gp: draws suite.svg from suite.csv beside it.
-set terminal svg noenhanced size 1280,600 font 'DejaVu Sans,11' background '#ffffff'
+set terminal svg noenhanced size 960,{height} font 'sans-serif,12' background 'white'
 set output 'suite.svg'
 set datafile separator ','
-set title 'Time over the floor: the memory-bound suite on {device}'
-set ylabel 'time / floor (log)'
-set logscale y
-set yrange [0.9:20]
-set ytics (1, 1.5, 2, 3, 5, 10, 20)
-set grid ytics lc '#dddddd'
-set key top right horizontal
-set style data histograms
-set style histogram clustered gap 1
-set style fill solid noborder
-set xtics rotate by 45 right scale 0 font ',9'
-set lmargin 12
-set bmargin 12
+ink = '#2b2f36'
+set border 0
+set tics nomirror scale 0 textcolor rgb ink
+set label 1 'Time over the floor: the memory-bound suite on {device}' at screen 0.012, screen 1 - 18.0 / {height} left font ',15' textcolor rgb ink
+set label 2 '1, the line: what the copy bandwidth allows; logarithmic' at screen 0.012, screen 1 - 38.0 / {height} left textcolor rgb '#5c636e'
+set logscale x
+set xrange [0.85:{last}]
+set yrange [{rows} - 0.4:-0.6]
+set xtics (1, 1.5, 2, 3, 5, 10, 20, 50)
+set grid xtics ytics linetype 1 linewidth 1 linecolor rgb '#e3e6ea'
+set arrow 1 from 1, graph 0 to 1, graph 1 nohead linewidth 1.6 linecolor rgb '#b4532a' back
+set key at screen 0.985, screen 1 - 38.0 / {height} right top horizontal reverse Left samplen 1 textcolor rgb ink
+set tmargin at screen 1 - 62.0 / {height}
+set bmargin at screen 26.0 / {height}
 over(c) = column(c) > 0 ? column(c) / column({floor}) : NaN
-plot 'suite.csv' skip 1 {bars}, \\
-     1 with lines dt 2 lc '#000000' notitle
+plot 'suite.csv' skip 1 {ways}
 """
 
 
-BARS = [("tuned", "warpsmith", "#1b7837"), ("torch_max_autotune", "max-autotune", "#762a83"),
-        ("torch_compile", "torch.compile", "#af8dc3"), ("torch_eager", "torch eager", "#d9c8e3")]
+# column, name, colour and shape: told apart without colour, too; ours is drawn last, on top
+WAYS = [("torch_eager", "torch eager", "#b8892f", 9), ("torch_compile", "torch.compile", "#b06a2c", 13),
+        ("torch_max_autotune", "max-autotune", "#7d4a1e", 5), ("tuned", "warpsmith", "#2f6d9e", 7)]
 
 
-def bars(lines):
+def ways(lines):
     """What gnuplot draws of them: the ways that any case was measured in."""
-    kept = [bar for bar in BARS if any(l[f"{bar[0]}_us"] for l in lines)]
-    at = {name: COLUMNS.index(f"{name}_us") + 1 for name, _, _ in kept}
-    drawn = [f"using (over({at[name]})){':xtic(1)' if i == 0 else ''} title '{title}' lc '{color}'"
-             for i, (name, title, color) in enumerate(kept)]
+    kept = [way for way in WAYS if any(l[f"{way[0]}_us"] for l in lines)]
+    drawn = [f"using (over({COLUMNS.index(name + '_us') + 1})):0{':ytic(1)' if i == 0 else ''} with points pointtype {shape} "
+             f"pointsize 0.9 linecolor rgb '{color}' title '{title}'" for i, (name, title, color, shape) in enumerate(kept)]
     return ", \\\n     '' skip 1 ".join(drawn)
+
+
+def largest(lines):
+    """Where the axis ends: a little beyond the slowest."""
+    floors = [(float(l["floor_us"]), float(l[f"{way[0]}_us"])) for l in lines for way in WAYS
+              if l["floor_us"] and l[f"{way[0]}_us"]]
+    return max([us / floor for floor, us in floors if floor > 0], default=1) * 1.15
 
 
 def write_misses(out, lines, counted):
@@ -221,7 +229,8 @@ def write(out, lines):
         writer.writeheader()
         writer.writerows(lines)
     with open(os.path.join(out, "suite.gp"), "w") as file:
-        file.write(FIGURE.format(device=lines[0]["device"], floor=COLUMNS.index("floor_us") + 1, bars=bars(lines)))
+        file.write(FIGURE.format(device=lines[0]["device"], floor=COLUMNS.index("floor_us") + 1, ways=ways(lines),
+                                 rows=len(lines), height=100 + 17 * len(lines), last=f"{largest(lines):.3g}"))
     if shutil.which("gnuplot"):
         subprocess.run(["gnuplot", "suite.gp"], cwd=out, check=False)
 

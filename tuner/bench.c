@@ -231,8 +231,11 @@ static bool has_lost(const struct bench_point *b) {
 /* Which of the two programs stays. */
 static enum ws_status keep_program(struct bench_point *b) {
     if (!b->other) return WS_OK;
-    printf("reductions behind products: fused %.2f us, apart %.2f us; %s\n",
-           b->other->tuned_time.us.median, b->tuned_time.us.median,
+    const struct bench_point *o = b->other;
+    printf("reductions behind products: fused %.2f us (%.2f us untuned), apart %.2f us (%.2f us "
+           "untuned); %s\n",
+           o->tuned_time.us.median, o->default_time.us.median, b->tuned_time.us.median,
+           b->default_time.us.median,
            has_lost(b) ? "they stay fused" : "they are apart from now on");
     return winner_keep_apart(b->run->store, &b->run->machine, b->other->fused_program, !has_lost(b),
                              b->arena, b->d);
@@ -391,12 +394,12 @@ static enum ws_status open_run(struct bench_run *r, struct diag *d) {
 static void draw_figure(struct bench_run *r) {
     struct report_error e = {0};
     if (r->replay || r->line.no_figures || !r->recorder.path) return;
-    const char *csv = r->recorder.path;
-    const char *prefix = arena_printf(r->arena, "%.*s", (int)strlen(csv) - 4, csv);
-    if (figure_bench(csv, r->recorder.run_id, prefix, &e) == REPORT_OK)
-        printf("figures: %s.svg, %s.png\n", prefix, prefix);
+    struct text drawn = {0};
+    if (figure_bench(r->recorder.path, r->recorder.run_id, NULL, &drawn, &e) == REPORT_OK)
+        printf("figures: %s.svg, %s.png\n", drawn.p, drawn.p);
     else
         fprintf(stderr, "no figure: %s\n", e.text);
+    text_free(&drawn);
 }
 
 static int bench_all_points(struct bench_run *r) {

@@ -75,6 +75,12 @@ void bench_print_results(const struct bench_point *b) {
     cost_print(&out, &b->cost, b->eager_time.us.median, b->default_time.us.median,
                b->tuned_time.us.median);
     table_unsteady(&out, lines, 3);
+    const struct plan *plans[] = {&b->eager, &b->dflt, &b->tuned};
+    for (int i = 0; i < 3; i++) {
+        if (!plans[i]->program) continue;
+        struct work own = work_of_program(plans[i]->program);
+        table_implausible(&out, &lines[i], &own, &b->run->roof);
+    }
     buf_puts(&out, data_unjudged(b->data));
     if (b->kernels_judged) buf_puts(&out, b->kernels_judged);
     if (b->all_found) print_stored(&out, b);

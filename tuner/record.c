@@ -34,7 +34,9 @@ static const char *utc(struct arena *a, const char *format) {
 void recorder_start(struct recorder *r, const struct machine *m, struct arena *a) {
     const struct device_facts *f = device_facts(m->device);
     *r = (struct recorder){.arena = a, .common = result_row_new()};
-    r->run_id = arena_printf(a, "%s-%d", utc(a, "%Y%m%dT%H%M%SZ"), (int)getpid());
+    r->run_id = m->env.run_id && *m->env.run_id
+                    ? m->env.run_id
+                    : arena_printf(a, "%s-%d", utc(a, "%Y%m%dT%H%M%SZ"), (int)getpid());
     r->common.run_id = r->run_id;
     r->common.timestamp = utc(a, "%Y-%m-%dT%H:%M:%SZ");
     r->common.git_rev = version_revision;

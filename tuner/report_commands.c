@@ -1,5 +1,4 @@
-/* report_commands.c: `warpsmith compare` and `warpsmith report`: from the command line to reports/.
- */
+/* report_commands.c: `compare`, `report` and `nightly`: from the command line to reports/. */
 #include "reports/reports.h"
 #include "tuner/commands.h"
 
@@ -32,4 +31,11 @@ int report_command(const struct command_line *line) {
                                .run = line->run,
                                .json = line->json};
     return report_write(&r, stdout, stderr);
+}
+
+int nightly_command(const struct command_line *line) {
+    struct history_request r = {.folder = line->results, .threshold = line->threshold};
+    if (line->command == NIGHTLY_JUDGE) return history_judge(&r, stdout, stderr);
+    r.workload = line->operands.n ? line->operands.at[0] : NULL;
+    return history_accept(&r, stdout, stderr);
 }

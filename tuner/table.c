@@ -82,6 +82,18 @@ void table_unsteady(struct buf *b, const struct table_line *lines, int n) {
                    100 * worst);
 }
 
+void table_implausible(struct buf *b, const struct table_line *line, const struct work *w,
+                       const struct roof *roof) {
+    double us = line->timing->us.median, least = roof_physical_us(roof, w);
+    if (!roof_implausible(roof, w, us)) return;
+    buf_printf(
+        b,
+        "implausible: %s takes %.*f us, and the device's data sheet allows no less than %.*f: "
+        "its time or the count\n  of its work is wrong; it counts as not measured, and "
+        "figures show it hatched\n",
+        line->name, digits_for(us), us, digits_for(least), least);
+}
+
 void table_kernel(struct buf *b, const struct tune *t) {
     const struct stats *dflt = &t->variants[0].timing.us;
     if (!t->winner) return;

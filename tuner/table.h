@@ -29,6 +29,10 @@ void table_legend(struct buf *b, const struct work *w, const struct roof *roof);
  */
 void table_unsteady(struct buf *b, const struct table_line *lines, int n);
 
+/* Two lines if a program's time is less than the device can take: roof_implausible. */
+void table_implausible(struct buf *b, const struct table_line *line, const struct work *w,
+                       const struct roof *roof);
+
 /* The tuned config of a kernel and what was tried for it:
  *   softmax_0  x=1 warps=8 vec=8   33.90 us, 1.28x default
  *     120 configs: 100 timed, 14 pruned, 4 wrong, 2 spill; 3 more as fast, within noise */

@@ -49,6 +49,7 @@ struct env env_read(struct arena *a) {
         .cuda_home = get("CUDA_HOME"),
         .cc = get("CC"),
         .cpu_cache = get("WARPSMITH_CPU_CACHE"),
+        .run_id = get("WARPSMITH_RUN_ID"),
         .precision = get("WARPSMITH_PRECISION"),
         .limit_seconds = get("WARPSMITH_LIMIT_SECONDS"),
         .limit_memory = get("WARPSMITH_LIMIT_MEMORY"),

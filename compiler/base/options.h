@@ -48,6 +48,7 @@ struct env {
     const char *cuda_home;  /* NULL if not set */
     const char *cc, *tmp;
     const char *cpu_cache; /* NULL if not set */
+    const char *run_id;    /* of result rows; NULL if not set */
     const char *limit_seconds, *limit_memory, *precision;
     bool no_overlap, graphs;
     bool plain_terminal; /* no escape sequences */

@@ -208,7 +208,7 @@ static void report(struct vm *vm, struct forward *t) {
 
 /* Keep the inputs that are used; the init graph computes those, in their order. */
 static void tidy(struct vm *vm) {
-    vm->graph = graph_prune(vm->graph);
+    graph_prune_in_place(vm->graph);
     VEC(bool) grad = {0};
     for (uint32_t i = 0; i < vm->graph->inputs.n; i++) {
         struct graph_input *in = &vm->graph->inputs.at[i];
@@ -224,6 +224,10 @@ static void check(struct graph *g) {
     const char *wrong = graph_verify(g, false);
     if (wrong) WS_BUG("captured graph: %s", wrong);
 }
+
+/* Nodes of a graph with long loops before they are rolled: what none has is never touched, and
+ * growing to so many would leave as much behind. */
+enum { MANY_NODES = 1 << 16 };
 
 /* -- entry --------------------------------------------------------------------------------- */
 
@@ -249,6 +253,7 @@ static struct captured *capture_within(struct arena *a, const struct capture_opt
     if (!code) return NULL;
     struct vm *vm = vm_new(a, o, file, c->workload, d);
     vm->grad_enabled = true;
+    graph_reserve(vm->graph, MANY_NODES);
     struct forward t = {.vm = vm, .workload = c->workload, .code = code};
     vm_charge(vm, budget);
     bool ok = vm_protect(vm, trace_forward, &t);

@@ -50,35 +50,53 @@ static struct arg *kept_args(struct vm *vm, const struct node *n) {
     return args;
 }
 
-static bool view_of(struct vm *vm, struct py parent, node_id node, const struct graph *d,
-                    struct py *out) {
-    uint32_t n = 0, before = parent.tensor->graph == vm_graph(vm) ? parent.tensor->n_steps : 0;
-    for (node_id at = d->outputs.at[0]; d->nodes.at[at].op != OP_INPUT;
-         at = d->nodes.at[at].args[0].node)
-        n++;
+/* n more steps behind those of parent; where they go. */
+static struct view_step *view_of(struct vm *vm, struct py parent, node_id node, uint32_t n,
+                                 struct py *out) {
+    uint32_t before = parent.tensor->graph == vm_graph(vm) ? parent.tensor->n_steps : 0;
     struct view_step *steps = NEW_ARRAY(vm->arena, struct view_step, before + n);
     if (before) memcpy(steps, parent.tensor->steps, before * sizeof *steps);
-    uint32_t k = before + n;
-    for (node_id at = d->outputs.at[0]; d->nodes.at[at].op != OP_INPUT;
-         at = d->nodes.at[at].args[0].node)
-        steps[--k] = (struct view_step){d->nodes.at[at].op, kept_args(vm, &d->nodes.at[at]),
-                                        d->nodes.at[at].n_args};
-    *out = wrap(vm, node);
-    out->tensor->storage = functional_storage(vm, parent);
+    *out = tensor_new_of(vm, node, functional_storage(vm, parent));
     out->tensor->steps = steps;
     out->tensor->n_steps = before + n;
     out->tensor->detached = parent.tensor->graph == vm_graph(vm) && parent.tensor->detached;
     out->tensor->seen = out->tensor->storage->version;
-    return true;
+    return steps + before;
 }
 
-/* The view `node` of parent, if it is one. Told in memory of its own: a loop has thousands. */
+static void view_by_graph(struct vm *vm, struct py parent, node_id node, const struct graph *d,
+                          struct py *out) {
+    uint32_t n = 0;
+    for (node_id at = d->outputs.at[0]; d->nodes.at[at].op != OP_INPUT;
+         at = d->nodes.at[at].args[0].node)
+        n++;
+    struct view_step *steps = view_of(vm, parent, node, n, out);
+    for (node_id at = d->outputs.at[0]; d->nodes.at[at].op != OP_INPUT;
+         at = d->nodes.at[at].args[0].node)
+        steps[--n] = (struct view_step){d->nodes.at[at].op, kept_args(vm, &d->nodes.at[at]),
+                                        d->nodes.at[at].n_args};
+}
+
+/* Is the node one step as it is? One that repeats may turn out to be none. */
+static bool is_step(const struct graph *g, const struct node *n) {
+    return n->op != OP_EXPAND && op_info(n->op)->class == VIEW &&
+           g->nodes.at[n->args[0].node].meta.dtype == n->meta.dtype &&
+           functional_keeps_memory(g, n);
+}
+
+/* The view `node` of parent, if it is one. Composites are told in memory of its own: a loop has
+ * thousands. */
 bool functional_view(struct vm *vm, struct py parent, node_id node, struct py *out) {
+    const struct node *n = &vm_graph(vm)->nodes.at[node];
+    if (is_step(vm_graph(vm), n)) {
+        *view_of(vm, parent, node, 1, out) = (struct view_step){n->op, n->args, n->n_args};
+        return true;
+    }
     struct arena *scratch = arena_new();
     const struct graph *d = view_graph(vm, node, scratch);
-    bool is = d && view_of(vm, parent, node, d, out);
+    if (d) view_by_graph(vm, parent, node, d, out);
     arena_free(scratch);
-    return is;
+    return d;
 }
 
 static node_id take_step(struct vm *vm, struct graph *g, node_id from, const struct view_step *s) {

@@ -26,11 +26,14 @@ static struct storage *storage_new(struct vm *vm, node_id base) {
     return s;
 }
 
-struct py tensor_new(struct vm *vm, node_id node) {
+struct py tensor_new_of(struct vm *vm, node_id node, struct storage *memory) {
     struct tensor *t = NEW(vm->arena, struct tensor);
-    *t = (struct tensor){
-        .graph = vm_graph(vm), .node = node, .kind = INPUT_ARG, .storage = storage_new(vm, node)};
+    *t = (struct tensor){.graph = vm_graph(vm), .node = node, .kind = INPUT_ARG, .storage = memory};
     return py_pointer(PY_TENSOR, t);
+}
+
+struct py tensor_new(struct vm *vm, node_id node) {
+    return tensor_new_of(vm, node, storage_new(vm, node));
 }
 
 /* -- init tensors become inputs ------------------------------------------------------------ */
@@ -327,9 +330,13 @@ static __attribute__((noreturn)) void refuse_call(struct vm *vm) {
 static node_id bind(struct vm *vm, const struct builtin *b, const struct args *a) {
     if (vm->trace && vm->graph->nodes.n > MAX_TRACE_NODES)
         trace_stop(vm, "operators", MAX_TRACE_NODES);
-    struct arg *pos = NEW_ARRAY(vm->arena, struct arg, a->n),
-               *named = NEW_ARRAY(vm->arena, struct arg, a->n_named);
-    const char **names = NEW_ARRAY(vm->arena, const char *, a->n_named);
+    struct arg own[2 * MAX_PARAMS], *pos = own, *named = own + MAX_PARAMS;
+    const char *own_names[MAX_PARAMS], **names = own_names;
+    if (a->n > MAX_PARAMS || a->n_named > MAX_PARAMS) { /* to be refused */
+        pos = NEW_ARRAY(vm->arena, struct arg, a->n);
+        named = NEW_ARRAY(vm->arena, struct arg, a->n_named);
+        names = NEW_ARRAY(vm->arena, const char *, a->n_named);
+    }
     uint32_t n_named = 0;
     for (uint32_t i = 0; i < a->n; i++) pos[i] = to_arg(vm, b->name, a->at[i]);
     for (uint32_t i = 0; i < a->n_named; i++) {

@@ -288,10 +288,13 @@ struct selection {
 struct tensor {
     struct graph *graph; /* init or captured; NULL: eager, with a value in storage */
     node_id node;
-    const struct selection *selected; /* NULL: it is what node is */
     enum input_kind kind;             /* what it is once it becomes an input */
-    bool requires_grad;
+    const struct selection *selected; /* NULL: it is what node is */
     struct storage *storage;
+    bool requires_grad;
+    bool retains_grad; /* keeps its gradient though it was computed */
+    bool on_cuda;      /* eager: what .device says */
+    uint8_t dynamic;   /* eager: dimensions that mark_dynamic() named, a bit each */
 
     /* Tracked tensors. */
     const struct view_step *steps; /* from storage->base to node */
@@ -303,17 +306,14 @@ struct tensor {
     /* Eager tensors. */
     struct meta meta; /* constants of vm->constants */
     int64_t offset;   /* of the first element in storage, in elements */
-    bool on_cuda;     /* what .device says */
-    uint8_t dynamic;  /* dimensions that mark_dynamic() named, a bit each */
     uint32_t version; /* of all but the values */
     uint32_t id;      /* counts tensors: a place in the order of making */
     struct tensor *grad;
     struct tape *tape;     /* how it was computed from tensors that require gradients; else NULL */
-    uint32_t output;       /* which output of tape */
     struct tape_use *uses; /* tapes that it is an input of */
+    uint32_t output;       /* which output of tape */
     uint32_t recorded;     /* storage->recorded when tape was all there was to know */
     struct dict *hooks;    /* number -> function of the gradient; NULL if there are none */
-    bool retains_grad;     /* keeps its gradient though it was computed */
 
     struct dict *attributes; /* what the program has set: p.no_decay = True; NULL: nothing */
 };

@@ -212,7 +212,8 @@ static void unpack(struct vm *vm, struct frame *f, uint32_t before, uint32_t aft
         vm_raise(vm, EXC_TypeError, "iteration over a 0-d tensor");
     if (v.kind <= PY_FLOAT)
         vm_raise(vm, EXC_TypeError, "cannot unpack non-iterable %s object", type_name(vm, v));
-    const struct list *items = vm_list(vm, v);
+    bool plain = v.kind == PY_TUPLE && !v.source; /* whose items are as they stand there */
+    const struct list *items = plain ? v.list : vm_list(vm, v);
     uint32_t need = before + after;
     if (items->n < need)
         vm_raise(vm, EXC_ValueError, "not enough values to unpack (expected %s%u, got %u)",

@@ -254,7 +254,8 @@ void slice_bounds(struct vm *vm, const struct slice *s, int64_t n, int64_t *star
 /* -- tensor.c: tensors and the two graphs */
 struct graph *vm_graph(const struct vm *vm);       /* the one that operators go to now */
 struct py tensor_new(struct vm *vm, node_id node); /* of vm_graph, with a storage of its own */
-node_id tensor_node(struct vm *vm, struct py t);   /* in vm_graph */
+struct py tensor_new_of(struct vm *vm, node_id node, struct storage *memory);
+node_id tensor_node(struct vm *vm, struct py t); /* in vm_graph */
 const struct meta *tensor_meta(struct vm *vm, struct py t);
 const char *input_name(struct arena *a, const char *source); /* "L['self'].w" -> "w" */
 struct py tensor_size(struct vm *vm, ex size);

@@ -221,8 +221,14 @@ const struct code *frontend_compile(struct arena *a, const struct source *src, s
     f->arena = a;
     f->src = src;
     f->diag = d;
-    if (setjmp(f->escape)) return NULL;
+    f->tokens = arena_new();
+    if (setjmp(f->escape)) {
+        arena_free(f->tokens);
+        return NULL;
+    }
     struct module *m = parse_module(f);
+    arena_free(f->tokens);
+    f->tokens = NULL;
     symtable_build(f, m);
     return compile_module(f, m);
 }

@@ -37,7 +37,7 @@ static struct place here(const struct lexer *l, const char *from, const char *to
 static void add(struct lexer *l, enum token_kind kind, const char *from, struct place at) {
     struct token t = {.kind = kind, .at = at, .text = from, .len = (uint32_t)(l->p - from)};
     t.open = l->brackets.n ? vec_last(&l->brackets) : -1;
-    vec_push(l->f->arena, &l->out, t);
+    vec_push(l->f->tokens, &l->out, t);
 }
 
 /* The first one stands; what follows in the text is not looked at. */
@@ -355,7 +355,7 @@ static bool lex_operator(struct lexer *l) {
         l->p += n;
         if (l->failed) return true;
         add(l, kind, from, here(l, from, l->p));
-        if (opens) vec_push(l->f->arena, &l->brackets, (int32_t)l->out.n - 1);
+        if (opens) vec_push(l->f->tokens, &l->brackets, (int32_t)l->out.n - 1);
         if (l->brackets.n > MAX_NESTING)
             fail(l, here(l, from, l->p), "SyntaxError: too many nested parentheses");
         return true;

@@ -18,6 +18,7 @@ struct place {
  * pass a failure on. */
 struct frontend {
     struct arena *arena;
+    struct arena *tokens; /* which are many, and of no use behind the parser */
     const struct source *src;
     struct diag *diag;
     jmp_buf escape;

@@ -15,6 +15,11 @@ struct graph *graph_new(struct arena *a, struct exprs *ex, const struct source *
     return g;
 }
 
+void graph_reserve(struct graph *g, uint32_t nodes) {
+    vec_reserve(g->arena, &g->nodes, nodes);
+    map_reserve(&g->names, nodes);
+}
+
 struct graph *graph_like(const struct graph *from) {
     struct graph *g = graph_new(from->arena, from->ex, from->src);
     g->seed = from->seed;
@@ -36,9 +41,6 @@ bool is_identifier(const char *s) {
         if (!isalnum((unsigned char)*s) && *s != '_') return false;
     return true;
 }
-
-/* A name that was given back maps to this. */
-#define NO_NODE UINT32_MAX
 
 bool graph_find(const struct graph *g, const char *name, node_id *out) {
     uint64_t id;

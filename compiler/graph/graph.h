@@ -185,6 +185,7 @@ struct graph {
 };
 
 struct graph *graph_new(struct arena *a, struct exprs *ex, const struct source *src);
+void graph_reserve(struct graph *g, uint32_t nodes); /* room for so many */
 
 /* For passes that rebuild a graph: an empty graph in from's arena with its source and seed; and a
  * copy of node n of `from` (its name if free, its place and origin) whose arguments are renamed
@@ -197,6 +198,10 @@ node_id graph_copy_alone(struct graph *to, const struct graph *from, node_id n);
 /* rebuild.c. g without the nodes that no output needs, inputs first (G4); g with to[i] in place of
  * the symbolic size symbols[i], in arena a; and the same with numbers. */
 struct graph *graph_prune(const struct graph *g);
+/* Every input stays, and everything its place among the others. */
+struct graph *graph_drop_unused(const struct graph *g);
+/* graph_prune of g itself, whose nodes get other ids: graphs of long loops are large. */
+void graph_prune_in_place(struct graph *g);
 struct graph *graph_substitute(const struct graph *g, const ex *symbols, const ex *to, uint32_t n,
                                struct arena *a);
 struct graph *graph_specialize(const struct graph *g, const ex *symbols, const int64_t *values,
@@ -344,7 +349,8 @@ struct graph *graph_chain_copies(struct graph *g, int *chains);
  * if it has none. */
 struct graph *graph_sums_of_products(struct graph *g);
 /* Is node n a product of 16 bits, shallow and of more elements than it is made of, behind which
- * stands another one? In a kernel with that it is nowhere in memory. Of a large graph it takes a while. */
+ * stands another one? In a kernel with that it is nowhere in memory. Of a large graph it takes a
+ * while. */
 bool graph_is_between(const struct graph *g, node_id n);
 
 /* work.c: how many elements the operators of g read or make, a product's once for each of its

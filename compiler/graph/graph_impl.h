@@ -5,6 +5,8 @@
 #include "graph/graph.h"
 
 /* graph.c */
+/* A name that was given back maps to this. */
+#define NO_NODE UINT32_MAX
 /* A pass made a call that was refused: sizes that no tensor has leave by the escape of the pool
  * (base/expr.h), as an operator may be small and what it is made of not; anything else is a bug. */
 void graph_refused(struct graph *g, const char *pass, const struct diag *d)

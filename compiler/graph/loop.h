@@ -57,6 +57,11 @@ double loop_work(const struct graph *g, node_id id);
  * new graph in the same arena, or g. */
 struct graph *graph_roll(struct graph *g);
 
+/* hoist.c: products that no step has to wait for before loops, carried sums of products behind
+ * them; part of graph_roll, and of use to loops that autograd has made. Returns a new graph in the
+ * same arena, or g. */
+struct graph *graph_hoist(struct graph *g);
+
 /* unroll.c: the inverse: every loop as the nodes of its steps. */
 struct graph *graph_unroll(struct graph *g);
 

@@ -14,18 +14,24 @@ static void mark_arg(const struct arg *a, bool *live) {
     for (int n = arg_nodes(a, &at); n-- > 0;) live[at[n]] = true;
 }
 
-struct graph *graph_prune(const struct graph *g) {
-    struct graph *out = graph_like(g);
+/* Which nodes outputs need, and how many they are. */
+static bool *find_live(const struct graph *g, uint32_t *kept) {
     bool *live = NEW_ARRAY(g->arena, bool, g->nodes.n);
-    node_id *map = NEW_ARRAY(g->arena, node_id, g->nodes.n);
     for (uint32_t i = 0; i < g->outputs.n; i++) live[g->outputs.at[i]] = true;
     for (uint32_t n = g->nodes.n; n-- > 0;)
         for (uint32_t i = 0; live[n] && i < g->nodes.at[n].n_args; i++)
             mark_arg(&g->nodes.at[n].args[i], live);
-    uint32_t kept = 0;
-    for (node_id n = 0; n < g->nodes.n; n++) kept += live[n];
-    vec_reserve(g->arena, &out->nodes, kept);
-    map_reserve(&out->names, kept);
+    *kept = 0;
+    for (node_id n = 0; n < g->nodes.n; n++) *kept += live[n];
+    return live;
+}
+
+struct graph *graph_prune(const struct graph *g) {
+    struct graph *out = graph_like(g);
+    uint32_t kept;
+    bool *live = find_live(g, &kept);
+    node_id *map = NEW_ARRAY(g->arena, node_id, g->nodes.n);
+    graph_reserve(out, kept);
     for (int leaves = 1; leaves >= 0; leaves--)
         for (node_id n = 0; n < g->nodes.n; n++)
             if (live[n] && (g->nodes.at[n].op == OP_INPUT) == leaves)
@@ -34,6 +40,76 @@ struct graph *graph_prune(const struct graph *g) {
     for (uint32_t i = 0; i < g->outputs.n; i++)
         vec_push(g->arena, &out->outputs, map[g->outputs.at[i]]);
     return out;
+}
+
+struct graph *graph_drop_unused(const struct graph *g) {
+    struct graph *to = graph_like(g);
+    uint32_t kept;
+    bool *live = find_live(g, &kept);
+    node_id *map = NEW_ARRAY(g->arena, node_id, g->nodes.n);
+    for (node_id id = 0; id < g->nodes.n; id++) {
+        if (!live[id] && g->nodes.at[id].op != OP_INPUT) continue;
+        map[id] = graph_copy(to, g, id, map);
+        to->nodes.at[map[id]].origin = map[id];
+    }
+    for (uint32_t i = 0; i < g->outputs.n; i++)
+        vec_push(g->arena, &to->outputs, map[g->outputs.at[i]]);
+    return to;
+}
+
+/* Of inputs first, then of the others: where they will be. */
+static node_id *find_places(const struct graph *g, const bool *live) {
+    node_id *map = NEW_ARRAY(g->arena, node_id, g->nodes.n), next = 0;
+    for (int leaves = 1; leaves >= 0; leaves--)
+        for (node_id n = 0; n < g->nodes.n; n++)
+            if (live[n] && (g->nodes.at[n].op == OP_INPUT) == leaves) map[n] = next++;
+    return map;
+}
+
+/* Inputs are put aside while the others close up. */
+static void move_nodes(struct graph *g, const bool *live) {
+    VEC(struct node) inputs = {0};
+    node_id first = g->nodes.n;
+    for (node_id n = 0; n < g->nodes.n; n++)
+        if (live[n] && g->nodes.at[n].op == OP_INPUT) vec_push(g->arena, &inputs, g->nodes.at[n]);
+    for (node_id n = g->nodes.n; n-- > 0;)
+        if (live[n] && g->nodes.at[n].op != OP_INPUT) g->nodes.at[--first] = g->nodes.at[n];
+    if (inputs.n) memcpy(g->nodes.at, inputs.at, inputs.n * sizeof *inputs.at);
+    uint32_t others = g->nodes.n - first;
+    memmove(g->nodes.at + inputs.n, g->nodes.at + first, others * sizeof *g->nodes.at);
+    g->nodes.n = inputs.n + others;
+}
+
+static void keep_inputs(struct graph *g, const bool *live, const node_id *map) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < g->inputs.n; i++) {
+        struct graph_input in = g->inputs.at[i];
+        if (!live[in.node]) continue;
+        in.node = map[in.node];
+        g->inputs.at[kept++] = in;
+    }
+    g->inputs.n = kept;
+}
+
+void graph_prune_in_place(struct graph *g) {
+    uint32_t kept;
+    bool *live = find_live(g, &kept);
+    node_id *map = find_places(g, live);
+    for (node_id n = 0; n < g->nodes.n; n++)
+        map_puts(&g->names, g->nodes.at[n].name, live[n] ? map[n] : NO_NODE);
+    g->suffixes = map_new(g->arena); /* as of a graph made anew */
+    keep_inputs(g, live, map);
+    move_nodes(g, live);
+    for (node_id n = 0; n < g->nodes.n; n++) {
+        struct node *x = &g->nodes.at[n];
+        x->origin = n;
+        for (int i = 0; i < x->n_args; i++) {
+            if (x->args[i].kind == ARG_NODE) x->args[i].node = map[x->args[i].node];
+            for (uint32_t k = 0; x->args[i].kind == ARG_NODES && k < x->args[i].nodes.n; k++)
+                x->args[i].nodes.at[k] = map[x->args[i].nodes.at[k]];
+        }
+    }
+    for (uint32_t i = 0; i < g->outputs.n; i++) g->outputs.at[i] = map[g->outputs.at[i]];
 }
 
 /* ---- sizes for symbols ----------------------------------------------------------------------- */

@@ -630,27 +630,6 @@ static node_id roll_from(struct rolling *r, node_id id) {
     return id;
 }
 
-/* Without what only the steps have used; every input stays. */
-static struct graph *drop_unused(const struct graph *g) {
-    struct graph *to = graph_like(g);
-    bool *live = NEW_ARRAY(g->arena, bool, g->nodes.n);
-    node_id *map = NEW_ARRAY(g->arena, node_id, g->nodes.n);
-    for (uint32_t i = 0; i < g->outputs.n; i++) live[g->outputs.at[i]] = true;
-    for (node_id id = g->nodes.n; id-- > 0;)
-        for (int i = 0; live[id] && i < g->nodes.at[id].n_args; i++) {
-            const node_id *at;
-            for (int k = arg_nodes(&g->nodes.at[id].args[i], &at); k-- > 0;) live[at[k]] = true;
-        }
-    for (node_id id = 0; id < g->nodes.n; id++) {
-        if (!live[id] && g->nodes.at[id].op != OP_INPUT) continue;
-        map[id] = graph_copy(to, g, id, map);
-        to->nodes.at[map[id]].origin = map[id];
-    }
-    for (uint32_t i = 0; i < g->outputs.n; i++)
-        vec_push(g->arena, &to->outputs, map[g->outputs.at[i]]);
-    return to;
-}
-
 static bool has_symbols(const struct graph *g) {
     for (uint32_t i = 0; i < g->inputs.n; i++) {
         const struct meta *m = &g->nodes.at[g->inputs.at[i].node].meta;
@@ -684,5 +663,5 @@ struct graph *graph_roll(struct graph *g) {
     if (!r.any) return g;
     for (uint32_t i = 0; i < g->outputs.n; i++)
         vec_push(g->arena, &r.to->outputs, now(&r, g->outputs.at[i]));
-    return drop_unused(r.to);
+    return graph_hoist(graph_drop_unused(r.to));
 }

@@ -137,7 +137,7 @@ struct nest {
     const char *name; /* of the graph node, a C identifier */
     node_id origin;   /* node of the captured graph */
     struct span where;
-    uint32_t epoch;           /* of loop k, 2k + 1; before it 2k */
+    uint32_t epoch; /* of loop k, 2k + 1; before it 2k */
     uint32_t chain; /* graph.chain: what is made for one chain of products is fused with nothing of
                        others; 0: it is for all */
     bool matmul;    /* from mm/bmm: wants the dot schedule */

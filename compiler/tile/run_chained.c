@@ -9,7 +9,7 @@ enum { MOST_STAGES = 8, MOST_AGENTS = 4 };
 
 struct copy {
     int ring, number, stage, agent, group; /* number: of the first products */
-    int first, n; /* rows of the tile */
+    int first, n;                          /* rows of the tile */
     int64_t step;
     bool landed;
 };

@@ -55,6 +55,7 @@ int main(int argc, char **argv) {
     cases_move(a, &graphs);
     cases_edges(a, &graphs);
     cases_products(a, &graphs);
+    cases_loops(a, &graphs);
     cases_random_products(a, 7, 60, &graphs);
     int status = 3;
     if (device_open_untimed(argv[1], &env, a, &d, &dev) == WS_OK &&

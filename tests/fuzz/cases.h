@@ -51,6 +51,8 @@ void cases_many_filters(struct arena *a, uint64_t seed, int n, case_vec *out);
 void cases_arms(struct arena *a, uint64_t seed, int n, case_vec *out);
 /* What differentiation makes of programs. */
 void cases_gradients(struct arena *a, case_vec *out);
+/* Loops and their gradients. */
+void cases_loops(struct arena *a, case_vec *out);
 /* Products behind products, in a config each. */
 void cases_chained(struct arena *a, case_vec *out);
 /* By rule: kinds of kernels x sizes around the edges of vectors, warps and blocks x dtypes, in a

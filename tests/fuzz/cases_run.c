@@ -45,23 +45,24 @@ static bool pick(void *ctx, int config, int n) {
 }
 
 /* No tolerance by type fits products whose factors were rounded to 11 bits, nor says of small
- * results of pairs whether their factors were in range; nor sums of float8's units. */
+ * results of pairs whether their factors were in range; nor sums of float8's units, nor steps that
+ * each round what they carry. */
 static bool is_within_bound(struct drive *b, const struct ws_buffer *x, const double *got,
                             struct diag *d) {
     return judge_output(b->ctx, (uint32_t)x->index, got, d);
 }
 
-static bool has_float8_products(const struct graph *g) {
-    bool has = false;
-    for (node_id i = 0; i < g->nodes.n; i++) has |= g->nodes.at[i].op == OP_MM_FLOAT8;
-    return has;
+static bool has(const struct graph *g, enum op op) {
+    bool any = false;
+    for (node_id i = 0; i < g->nodes.n; i++) any |= g->nodes.at[i].op == op;
+    return any;
 }
 
 static void judge_by_bound(struct drive *b) {
     struct graph *g = graph_simplify(graph_decompose(graph_simplify(b->g)));
-    bool pairs = b->config && strstr(b->config, "pairs=1"), float8 = has_float8_products(b->g);
-    if (!pairs && !float8 && b->g->products != PRECISION_TF32 &&
-        b->g->convolutions != PRECISION_TF32)
+    bool pairs = b->config && strstr(b->config, "pairs=1");
+    if (!pairs && !has(b->g, OP_MM_FLOAT8) && !has(b->g, OP_LOOP) &&
+        b->g->products != PRECISION_TF32 && b->g->convolutions != PRECISION_TF32)
         return;
     b->ctx = judge_new(b->a, g, b->in, b->want);
     b->judge = is_within_bound;

@@ -97,6 +97,32 @@ void drive_end(struct drive *b) {
     free_values(b->want, b->g->outputs.n);
 }
 
+/* ---- kernels in loops ------------------------------------------------------------------------ */
+
+bool drive_is_window(const struct drive *b, int buffer) {
+    return b->p->buffers[buffer].kind == WS_BUF_WINDOW;
+}
+
+int drive_place(const struct drive *b, int buffer, int64_t step, size_t *from) {
+    *from = 0;
+    return drive_is_window(b, buffer) ? ws_window_at(b->p, buffer, step, from) : buffer;
+}
+
+bool drive_kernels(const struct drive *b, drive_run *run, void *ctx) {
+    const struct ws_kernel *kernels = b->p->kernels;
+    for (int k = 0, end; k < b->p->n_kernels; k = end) {
+        for (end = k + 1; kernels[k].loop && end < b->p->n_kernels;)
+            if (kernels[end].loop == kernels[k].loop)
+                end++;
+            else
+                break;
+        for (int64_t t = 0; t < (kernels[k].loop ? kernels[k].steps : 1); t++)
+            for (int i = k; i < end; i++)
+                if (!run(ctx, i, t)) return false;
+    }
+    return true;
+}
+
 /* ---- comparison ------------------------------------------------------------------------------ */
 
 double drive_tolerance(enum dtype t) {

@@ -45,7 +45,7 @@ static bool upload(struct trial *s, struct drive *b, struct diag *d) {
     vec_push(s->a, &s->drives, b);
     for (int i = 0; i < b->p->n_buffers && ok; i++) {
         const struct ws_buffer *x = &b->p->buffers[i];
-        if (x->in_place >= 0) continue;
+        if (x->in_place >= 0 || drive_is_window(b, i)) continue;
         ok = device_alloc(s->dev, x->bytes + 1, &b->mem[i], d) == WS_OK;
         if (ok && x->kind == WS_BUF_INPUT) ok = upload_input(s, b, i, d);
     }
@@ -78,9 +78,15 @@ bool trial_compile(struct trial *s, struct diag *d) {
     return ok;
 }
 
+static dptr memory_of(const struct drive *b, int buffer, int64_t step) {
+    size_t from;
+    int of = drive_place(b, buffer, step, &from);
+    return b->mem[of] + from;
+}
+
 /* All launches of a variant at once: they overlap, where the device can. */
-static bool launch_all(struct trial *s, uint32_t index, dptr workspace, dptr kept, dptr tickets,
-                       struct diag *d) {
+static bool launch_all(struct trial *s, uint32_t index, int64_t step, dptr workspace, dptr kept,
+                       dptr tickets, struct diag *d) {
     const struct variant *v = &s->variants.at[index];
     struct launch launches[WS_MAX_LAUNCHES];
     int64_t values[WS_MAX_LAUNCHES][WS_MAX_ARGS];
@@ -100,8 +106,9 @@ static bool launch_all(struct trial *s, uint32_t index, dptr workspace, dptr kep
             values[l][i] = kind == WS_ARG_SIZE        ? g->value
                            : kind == WS_ARG_WORKSPACE ? (int64_t)workspace + g->value
                            : kind == WS_ARG_KEPT      ? (int64_t)kept + g->value
-                           : kind == WS_ARG_TICKETS   ? (int64_t)tickets
-                                                      : (int64_t)v->program->mem[g->buffer];
+                           : kind == WS_ARG_TICKETS
+                               ? (int64_t)tickets
+                               : (int64_t)memory_of(v->program, g->buffer, step);
             launches[l].args[i] = &values[l][i];
             if (g->kind != WS_ARG_MAP) continue;
             dptr at = (dptr)values[l][i] + (kind == WS_ARG_BUFFER ? (dptr)g->value : 0);
@@ -112,7 +119,7 @@ static bool launch_all(struct trial *s, uint32_t index, dptr workspace, dptr kep
     return device_run(s->dev, launches, v->source.n_launches, d) == WS_OK;
 }
 
-static bool run_variant(struct trial *s, uint32_t index, struct diag *d) {
+static bool run_variant(struct trial *s, uint32_t index, int64_t step, struct diag *d) {
     const struct variant *v = &s->variants.at[index];
     const struct drive *b = v->program;
     const struct ws_kernel *kernel = &b->p->kernels[v->kernel];
@@ -121,7 +128,8 @@ static bool run_variant(struct trial *s, uint32_t index, struct diag *d) {
     for (int i = 0; i < kernel->n_writes; i++) {
         const struct ws_buffer *out = &b->p->buffers[kernel->writes[i]];
         if (out->in_place >= 0) continue;
-        device_fill(s->dev, b->mem[kernel->writes[i]], 0xFF, out->bytes, d); /* NaN, -1, true */
+        device_fill(s->dev, memory_of(b, kernel->writes[i], step), 0xFF, out->bytes,
+                    d); /* NaN, -1, true */
     }
     bool ok = (!v->source.workspace ||
                device_alloc(s->dev, v->source.workspace, &workspace, &wrong) == WS_OK) &&
@@ -129,7 +137,7 @@ static bool run_variant(struct trial *s, uint32_t index, struct diag *d) {
               (!v->source.tickets ||
                (device_alloc(s->dev, v->source.tickets, &tickets, &wrong) == WS_OK &&
                 device_fill(s->dev, tickets, 0, v->source.tickets, &wrong) == WS_OK)) &&
-              launch_all(s, index, workspace, kept, tickets, &wrong);
+              launch_all(s, index, step, workspace, kept, tickets, &wrong);
     if (workspace) device_free(s->dev, workspace);
     if (kept) device_free(s->dev, kept);
     if (tickets) device_free(s->dev, tickets);
@@ -150,13 +158,26 @@ static bool outputs_agree(struct trial *s, struct drive *b, struct diag *d) {
     return ok;
 }
 
+struct running {
+    struct trial *s;
+    uint32_t index;
+    struct diag *d;
+};
+
+static bool run_kernel(void *ctx, int kernel, int64_t step) {
+    const struct running *r = ctx;
+    const struct variant *v = &r->s->variants.at[r->index];
+    return run_variant(r->s, kernel == v->kernel ? r->index : v->program->first[kernel], step,
+                       r->d);
+}
+
 bool trial_case(struct trial *s, uint32_t index, struct diag *d) {
     const struct variant *v = &s->variants.at[index];
     struct drive *b = v->program;
     struct diag wrong = diag_new(s->a);
     if (!upload_again(s, b, d)) return false;
-    for (int k = 0; k < b->p->n_kernels; k++)
-        if (!run_variant(s, k == v->kernel ? index : b->first[k], d)) return false;
+    struct running r = {s, index, d};
+    if (!drive_kernels(b, run_kernel, &r)) return false;
     return outputs_agree(s, b, &wrong) ||
            drive_fail(d, "%s  kernel %s, config %s", wrong.text, b->p->kernels[v->kernel].name,
                       config_str(s->a, &v->config));

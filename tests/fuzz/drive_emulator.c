@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "loop/loop.h"
 #include "tests/fuzz/drive_impl.h"
 
 enum {
@@ -36,7 +37,7 @@ static void alloc_buffers(struct emulation *s, struct drive *b) {
     b->emulated = NEW_ARRAY(b->a, char *, p->n_buffers);
     for (int i = 0; i < p->n_buffers; i++) {
         const struct ws_buffer *x = &p->buffers[i];
-        if (!x->bytes && x->kind == WS_BUF_TEMP) continue;
+        if ((!x->bytes && x->kind == WS_BUF_TEMP) || drive_is_window(b, i)) continue;
         b->emulated[i] = emu_alloc(s->e, x->name, x->bytes ? x->bytes : 1);
         if (x->kind == WS_BUF_INPUT) drive_fill(b, x->index, b->emulated[i]);
     }
@@ -71,20 +72,28 @@ bool emulation_compile(struct emulation *s, struct diag *d) {
     return true;
 }
 
-/* Several launches share what they write: each may write some buffers, or parts of them. */
+/* Several launches share what they write: each may write some buffers, or parts of them; so do the
+ * steps of a loop, whose stacks have gaps between them. */
 static enum emu_role role_of(const struct variant *v, int buffer) {
-    const struct ws_kernel *k = &v->program->p->kernels[v->kernel];
+    const struct ws_program *p = v->program->p;
+    const struct ws_kernel *k = &p->kernels[v->kernel];
+    enum buffer_kind kind = p->loops->buffers.at[buffer].kind;
+    bool parts = v->source.n_launches > 1 || kind == BUFFER_WINDOW || kind == BUFFER_STACK;
     for (int i = 0; i < k->n_writes; i++)
-        if (k->writes[i] == buffer) return v->source.n_launches > 1 ? EMU_INOUT : EMU_OUT;
+        if (k->writes[i] == buffer) return parts ? EMU_INOUT : EMU_OUT;
     return EMU_IN;
 }
 
 /* What several launches leave unwritten must not be what another variant wrote: it is nan. */
-static void poison_shared(const struct variant *v) {
+static void poison_shared(const struct variant *v, int64_t step) {
     const struct ws_kernel *k = &v->program->p->kernels[v->kernel];
-    for (int i = 0; i < k->n_writes && v->source.n_launches > 1; i++)
-        memset(v->program->emulated[k->writes[i]], 0xff,
-               v->program->p->buffers[k->writes[i]].bytes);
+    for (int i = 0; i < k->n_writes; i++) {
+        size_t from;
+        int of = drive_place(v->program, k->writes[i], step, &from);
+        if (v->source.n_launches > 1 || drive_is_window(v->program, k->writes[i]))
+            memset(v->program->emulated[of] + from, 0xff,
+                   v->program->p->buffers[k->writes[i]].bytes);
+    }
 }
 
 /* What a device reads from the text: its cluster must be the launch's, and divide the grid. */
@@ -97,8 +106,8 @@ static bool declares_cluster(struct arena *a, const char *text, const struct ws_
     return entry && declared == (w->cluster > 1 ? w->cluster : 1) && w->grid[0] % declared == 0;
 }
 
-static struct emu_report run_launch(struct emulation *s, uint32_t index, int l, char *workspace,
-                                    char *kept, char *tickets, bool check) {
+static struct emu_report run_launch(struct emulation *s, uint32_t index, int l, int64_t step,
+                                    char *workspace, char *kept, char *tickets, bool check) {
     struct variant *v = &s->variants.at[index];
     const struct ws_launch *w = &v->source.launches[l];
     if (!declares_cluster(s->a, v->source.text, w))
@@ -125,7 +134,9 @@ static struct emu_report run_launch(struct emulation *s, uint32_t index, int l, 
             values[i] = tickets;
             roles[i] = EMU_INOUT;
         } else {
-            values[i] = v->program->emulated[x->buffer];
+            size_t from;
+            int of = drive_place(v->program, x->buffer, step, &from);
+            values[i] = v->program->emulated[of] + from;
             roles[i] = role_of(v, x->buffer);
         }
         if (x->kind != WS_ARG_MAP) continue;
@@ -150,7 +161,8 @@ static struct emu_report run_launch(struct emulation *s, uint32_t index, int l, 
     return check ? emu_check(m, &e) : emu_run(m, &e);
 }
 
-static bool run_variant(struct emulation *s, uint32_t index, bool check, struct diag *d) {
+static bool run_variant(struct emulation *s, uint32_t index, int64_t step, bool check,
+                        struct diag *d) {
     struct variant *v = &s->variants.at[index];
     size_t bytes = v->source.workspace;
     char *workspace = bytes ? emu_alloc(s->e, "workspace", bytes) : NULL;
@@ -163,11 +175,11 @@ static bool run_variant(struct emulation *s, uint32_t index, bool check, struct 
     /* What is kept serves two calls. */
     for (int call = 0; call < (kept ? 2 : 1) && ok; call++) {
         if (workspace && kept) memset(workspace, 0xff, bytes);
-        poison_shared(v);
+        poison_shared(v, step);
         for (int l = 0; l < v->source.n_launches && ok; l++) {
             if (!v->source.launches[l].grid[0]) continue; /* an empty grid */
             if (v->source.launches[l].at_load && call) continue;
-            struct emu_report r = run_launch(s, index, l, workspace, kept, tickets, check);
+            struct emu_report r = run_launch(s, index, l, step, workspace, kept, tickets, check);
             ok = r.ok;
             if (!ok) drive_fail(d, "%s\n  config %s", r.message, config_str(s->a, &v->config));
         }
@@ -182,13 +194,27 @@ static bool run_variant(struct emulation *s, uint32_t index, bool check, struct 
     return ok;
 }
 
+struct running {
+    struct emulation *s;
+    uint32_t index;
+    bool check;
+    struct diag *d;
+};
+
+/* The default of every kernel but the one that the case is of; a loop's is checked twice. */
+static bool run_kernel(void *ctx, int kernel, int64_t step) {
+    const struct running *r = ctx;
+    const struct variant *v = &r->s->variants.at[r->index];
+    bool mine = kernel == v->kernel;
+    return run_variant(r->s, mine ? r->index : v->program->first[kernel], step,
+                       mine && r->check && step < 2, r->d);
+}
+
 bool emulation_case(struct emulation *s, uint32_t index, bool check, struct diag *d) {
     const struct variant *v = &s->variants.at[index];
     struct drive *b = v->program;
-    for (int k = 0; k < b->p->n_kernels; k++) {
-        bool mine = k == v->kernel;
-        if (!run_variant(s, mine ? index : b->first[k], mine && check, d)) return false;
-    }
+    struct running r = {s, index, check, d};
+    if (!drive_kernels(b, run_kernel, &r)) return false;
     for (int i = 0; i < b->p->n_buffers; i++) {
         struct diag wrong = diag_new(s->a);
         if (b->p->buffers[i].kind != WS_BUF_OUTPUT) continue;

@@ -14,6 +14,14 @@ void drive_fill(const struct drive *b, int k, void *to);
 bool drive_judge_memory(struct drive *b, const struct ws_buffer *x, const void *memory,
                         struct diag *d);
 
+/* Every kernel in its order, those of a loop step after step; false as soon as run says so. */
+typedef bool drive_run(void *ctx, int kernel, int64_t step);
+bool drive_kernels(const struct drive *b, drive_run *run, void *ctx);
+
+/* The buffer that holds `buffer` in that step, from byte `from` on: windows lie in others. */
+int drive_place(const struct drive *b, int buffer, int64_t step, size_t *from);
+bool drive_is_window(const struct drive *b, int buffer);
+
 /* Append the default of every kernel of b, followed by those of its other configs that pick() wants
  * (NULL: all). */
 bool drive_add_variants(struct arena *a, variant_vec *all, struct drive *b, drive_pick *pick,

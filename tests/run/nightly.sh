@@ -8,25 +8,37 @@ fail() {
     failures=$((failures + 1))
 }
 
-# `bench` leaves a row unless its workload is called mute, and exits with the number in its workload's name; `compare`
-# exits with $COMPARE. Both write down how they were called.
+# `bench` leaves a row unless its workload is called mute, and exits with the number in its workload's name, or waits
+# where it is called wait; `nightly judge` exits with the first number of $JUDGE, next time with the second, and so on.
+mkdir -p "$TMP/scripts" "$TMP/workloads"
+cp scripts/nightly.sh "$TMP/scripts"
+for name in a0 b3 c1 a139 mute0 wait0; do touch "$TMP/workloads/$name.py"; done
 cat >"$TMP/warpsmith" <<'END'
 #!/usr/bin/env bash
-echo "$*" >>"$TMP/calls"
-if [ "$1" = compare ]; then exit "${COMPARE:-0}"; fi
+echo "$* ${WARPSMITH_RUN_ID-}" >>"$TMP/calls"
+if [ "$1" = nightly ]; then
+    codes=($JUDGE) n=$(grep -c '^nightly' "$TMP/calls")
+    code=${codes[n - 1]:-${codes[-1]}}
+    [ "$code" = 4 ] && echo '| a0 fwd f32 dim=1 tuned | SLOWER | 1 |'
+    [ "$code" = 5 ] && echo '| a0 fwd f32 dim=1 tuned | UNSURE | 1 |'
+    exit "$code"
+fi
 workload=$(basename "$2" .py)
 while [ "$1" != --results ]; do shift; done
+if [ -e "$TMP/slow" ] && [ "$workload" = wait0 ]; then touch "$TMP/waits"; exec sleep 20; fi
 case $workload in mute*) ;; *) echo row >>"$2/$workload.csv" ;; esac
 code=${workload//[^0-9]/}
 exit "${code:-0}"
 END
 chmod +x "$TMP/warpsmith"
+nightly=$TMP/scripts/nightly.sh
 
 # nightly WORKLOAD...: its exit code in $code, its output in $said, its calls in $TMP/calls.
 nightly() {
-    rm -rf "$TMP/calls" "$TMP/results"
+    rm -f "$TMP/calls"
+    [ -n "${KEEP-}" ] || rm -rf "$TMP/results"
     code=0
-    said=$(WARPSMITH=$TMP/warpsmith RESULTS=$TMP/results scripts/nightly.sh "$@" 2>&1) || code=$?
+    said=$(WARPSMITH=$TMP/warpsmith RESULTS=$TMP/results "$nightly" "$@" 2>&1) || code=$?
 }
 
 # expect CODE TEXT: the last call of nightly exited so and said so.
@@ -35,46 +47,85 @@ expect() {
     if [[ $said != *"$2"* ]]; then fail "did not say '$2':" "$said"; fi
 }
 
-COMPARE=0 nightly a0
-expect 0 'same or faster'
-COMPARE=2 nightly a0 # nothing to compare with yet
-expect 0 'first run'
-COMPARE=5 nightly a0
-expect 5 'too noisy'
-COMPARE=4 nightly a0
-expect 4 'SLOWER'
-COMPARE=1 nightly a0
-expect 1 'WRONG'
+# calls N PATTERN: so many calls were like that.
+calls() {
+    local n
+    n=$(grep -c -- "$2" "$TMP/calls" || true)
+    if [ "$n" != "$1" ]; then fail "$n calls like '$2', expected $1:" "$(cat "$TMP/calls")"; fi
+}
 
-export COMPARE=4
-nightly a0 b3 c1 # a failing workload does not stop the next; 3 is worse than 1, 1 worse than 4
-expect 3 'bench: MACHINE CANNOT'
-if [ "$(grep -c '^bench' "$TMP/calls")" != 3 ]; then fail 'not every workload was benched'; fi
-nightly a0 c1
-expect 1 'bench: WRONG'
+export JUDGE=0
+nightly a0
+expect 0 ''
+calls 1 '^bench'
+# What is slower or noisy is run again, twice at most, before it is reported; nothing else is.
+JUDGE='4 0' nightly a0 wait0
+expect 0 'again: a0'
+calls 2 '^bench workloads/a0'
+calls 1 '^bench workloads/wait0'
+calls 1 'Z.2$'
+JUDGE=4 nightly a0
+expect 4 SLOWER
+calls 3 '^bench'
+JUDGE=5 AGAIN=0 nightly a0
+expect 5 UNSURE
+calls 1 '^bench'
+ROUNDS=3 nightly a0
+calls 1 'a0.py .*Z.3$'
+
+JUDGE=4 nightly a0 b3 c1 # a failing workload does not stop the next; 3 is worse than 1, 1 worse than 4
+expect 3 'b3: bench: MACHINE CANNOT'
+calls 1 '^bench workloads/c1'
+JUDGE=4 nightly a0 c1
+expect 1 'c1: bench: WRONG'
+JUDGE=1 nightly a0 # lost, or broken
+expect 1 ''
 nightly a139
 expect 1 'FAILED (exit 139)'
-COMPARE=0 nightly mute0
+nightly mute0
 expect 1 'appended no rows'
-if grep -q '^compare' "$TMP/calls"; then fail 'compared although there is no new row'; fi
 
-DEVICE=cuda:1 DTYPE=bf16 MODE=train THRESHOLD=0.05 nightly a0
-results=$TMP/results
-if ! grep -qx "bench workloads/a0.py --device cuda:1 --dtype bf16 --mode train --results $results" "$TMP/calls"; then
-    fail 'bench was called with:' "$(cat "$TMP/calls")"
-fi
-if ! grep -qx "compare --base $results/a0.csv@prev --new $results/a0.csv@last --threshold 0.05" "$TMP/calls"; then
-    fail 'compare was called with:' "$(cat "$TMP/calls")"
-fi
+DEVICE=cuda:1 DTYPE='bf16 f32' MODE=train D='dim=1,2 rows=4' THRESHOLD=0.05 nightly a0
+for dtype in bf16 f32; do
+    calls 1 "^bench workloads/a0.py --device cuda:1 --dtype $dtype --mode train -D dim=1,2 -D rows=4 --results $TMP/results "
+done
+calls 1 "^nightly judge --results $TMP/results --threshold 0.05"
 
-# Without names: all of workloads/.
+# Without names: all of workloads/. A word that is none is an error before anything runs.
 nightly
-if [ "$(grep -c '^bench' "$TMP/calls")" != "$(find workloads -maxdepth 1 -name '*.py' | wc -l)" ]; then
-    fail 'did not bench all of workloads/'
-fi
+calls "$(find "$TMP/workloads" -name '*.py' | wc -l)" '^bench'
+nightly a0 --foo
+expect 2 "no workload '--foo'; workloads/ has: a0"
+if [ -e "$TMP/calls" ]; then fail 'ran something of a wrong call'; fi
+
+# Interrupted: it stops, says so by its exit status, leaves the lock, and the next call does the rest of that night.
+touch "$TMP/slow"
+rm -rf "$TMP/results" "$TMP/calls"
+WARPSMITH=$TMP/warpsmith RESULTS=$TMP/results "$nightly" a0 wait0 c1 >"$TMP/said" 2>&1 &
+night=$!
+for ((i = 0; i < 200; i++)); do if [ -e "$TMP/waits" ]; then break; fi; sleep 0.05; done
+KEEP=1 nightly a0
+expect 3 'another night runs'
+kill -TERM $night
+code=0
+wait $night || code=$?
+if [ $code != 143 ]; then fail "interrupted: exit $code" "$(cat "$TMP/said")"; fi
+rm "$TMP/slow"
+name=$(sed -n 1p "$TMP/results/nightly/unfinished")
+KEEP=1 nightly a0 wait0 c1
+expect 1 "night $name goes on"
+calls 0 '^bench workloads/a0'
+calls 1 "^bench workloads/wait0.* $name.1$"
+calls 1 '^bench workloads/c1'
+
+# Over the limit.
+touch "$TMP/slow"
+LIMIT=1 nightly wait0 a0
+expect 124 'over the limit'
+calls 0 '^bench workloads/a0'
 
 code=0
-said=$(WARPSMITH=$TMP/none RESULTS=$TMP/results scripts/nightly.sh 2>&1) || code=$?
+said=$(WARPSMITH=$TMP/none RESULTS=$TMP/results "$nightly" 2>&1) || code=$?
 expect 3 'run make first'
 
 exit $((failures > 0))

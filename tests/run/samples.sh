@@ -5,6 +5,12 @@
 set -euo pipefail
 mapfile -t documents < <(grep -rl '^<!-- begin [a-z]' README.md docs --include='*.md' | xargs grep -L '^<!-- begin stage')
 scripts/readme_tables.sh --check "${documents[@]}"
+# Device against device follows from the samples; no figure is drawn for it.
+mkdir -p "$TMP/no_gnuplot"
+printf '#!/bin/sh\nexit 1\n' >"$TMP/no_gnuplot/gnuplot"
+chmod +x "$TMP/no_gnuplot/gnuplot"
+PATH=$TMP/no_gnuplot:$PATH scripts/device_sample.sh "$TMP/devices" 2>/dev/null
+cmp "$TMP/devices.csv" reports/samples/devices_h100_h200.csv
 python3 - <<'PYTHON'
 import csv
 import fnmatch

@@ -9,7 +9,7 @@ fail() {
     failed=$((failed + 1))
     [ -z "${TEST_STOP:-}" ] || exit 1
 }
-run() { timeout 120 "$WARPSMITH" run "$@" --device cpu >"$TMP/out" 2>"$TMP/err" </dev/null; }
+run() { timeout 300 "$WARPSMITH" run "$@" --device cpu >"$TMP/out" 2>"$TMP/err" </dev/null; }
 
 scripts() { # BACKEND
     for script in tests/scripts/*.py; do

@@ -4,7 +4,7 @@
 
 static void convolutions(struct arena *a, case_vec *out) {
     const char *seed = getenv("SEED");
-    cases_convolutions(a, seed ? strtoull(seed, NULL, 10) : 25, is_long() ? 1000 : 40, out);
+    cases_convolutions(a, seed ? strtoull(seed, NULL, 10) : 25, is_long() ? 1000 : 28, out);
 }
 
 int main(int argc, char **argv) {

@@ -5,9 +5,9 @@
 
 static void random_phases(struct arena *a, case_vec *out) {
     const char *seed = getenv("SEED");
-    cases_phases(a, seed ? strtoull(seed, NULL, 10) : 26, is_long() ? 600 : 40, out);
-    cases_many_filters(a, seed ? strtoull(seed, NULL, 10) : 27, is_long() ? 400 : 32, out);
-    cases_arms(a, seed ? strtoull(seed, NULL, 10) : 28, is_long() ? 400 : 32, out);
+    cases_phases(a, seed ? strtoull(seed, NULL, 10) : 26, is_long() ? 600 : 28, out);
+    cases_many_filters(a, seed ? strtoull(seed, NULL, 10) : 27, is_long() ? 400 : 22, out);
+    cases_arms(a, seed ? strtoull(seed, NULL, 10) : 28, is_long() ? 400 : 22, out);
 }
 
 int main(int argc, char **argv) {

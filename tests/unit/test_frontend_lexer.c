@@ -14,7 +14,7 @@
 static const char *lexed(struct arena *a, const char *text, size_t len) {
     struct diag d = diag_new(a);
     struct source src = {"t.py", text, len};
-    struct frontend f = {.arena = a, .src = &src, .diag = &d};
+    struct frontend f = {.arena = a, .tokens = a, .src = &src, .diag = &d};
     if (setjmp(f.escape)) return d.text;
     struct tokens tokens = lex_file(&f);
     struct buf b = buf_new(a);

@@ -94,6 +94,12 @@ static void same_gradients(struct graph *g, struct graph *r) {
     if (why) fail_msg("%s\n%s", why, printed(loop));
     assert_true(count_loops(loop) > count_loops(r));
     same_values(steps, loop, 1e-12);
+    struct graph *apart = graph_hoist(loop);
+    why = graph_verify(apart, false);
+    if (why) fail_msg("%s\n%s", why, printed(apart));
+    same_values(steps, apart, 1e-12);
+    assert_ptr_equal(graph_hoist(apart), apart);
+    same_values(steps, graph_simplify(graph_decompose(apart)), 1e-12);
     same_values(steps, graph_simplify(graph_decompose(loop)), 1e-12);
 }
 
@@ -225,6 +231,120 @@ static void test_none(void **state) {
     arena_free(a);
 }
 
+/* Products in the bodies of loops, each once, and elsewhere. */
+static int count_products(const struct graph *g, bool in_loops) {
+    int n = 0;
+    const struct graph *last = NULL;
+    for (node_id id = 0; id < g->nodes.n; id++) {
+        const struct node *x = &g->nodes.at[id];
+        bool product =
+            x->op == OP_MM || x->op == OP_MATMUL || x->op == OP_LINEAR || x->op == OP_BMM;
+        n += product && !in_loops;
+        if (x->op != OP_LOOP || !in_loops || x->args[LOOP_BODY].graph == last) continue;
+        last = x->args[LOOP_BODY].graph; /* nodes of one loop follow each other here */
+        n += count_products(last, false);
+    }
+    return n;
+}
+
+static void hoists(struct arena *a, const char *text, int loops, int inside, int outside) {
+    struct graph *r = graph_roll(must_parse(a, text));
+    rolls(a, text, loops);
+    if (count_products(r, true) != inside || count_products(r, false) != outside)
+        fail_msg("%d products in loops, %d elsewhere\n%s", count_products(r, true),
+                 count_products(r, false), printed(r));
+    assert_ptr_equal(graph_hoist(r), r);
+}
+
+/* What depends on slices alone goes before the loop, if it leads to a product. */
+static void test_before(void **state) {
+    struct arena *a = arena_new();
+    const char *inputs = "%x: f32[12, 3, 4], %h0: f32[3, 5], %u: f32[5, 5], %w: f32[5, 4], %b: "
+                         "f32[5], %v: f32[4, 5], %z: f32[5, 3]";
+    const char *last = arena_printf(a, "%%y = stack(%s)\nreturn %%y\n", all_steps(a, "h", 1));
+#define STEP(input)                                                                                \
+    "%x@ = select(%x, 0, ~)\n" input "%p@ = mm(%h~, %u)\n%a@ = add(%i@, %p@)\n%h@ = tanh(%a@)\n"
+    hoists(a, steps_text(a, inputs, "", STEP("%i@ = linear(%x@, %w, %b)\n"), last), 1, 1, 1);
+    hoists(a, steps_text(a, inputs, "", STEP("%i@ = mm(%x@, %v)\n"), "return %h12\n"), 1, 1, 1);
+    hoists(a,
+           steps_text(a, inputs, "",
+                      STEP("%e@ = exp(%x@)\n%m@ = mul(%e@, %x@)\n%f@ = add(%m@, 2)\n"
+                           "%k@ = linear(%f@, %w, %b)\n%i@ = tanh(%k@)\n"),
+                      last),
+           1, 1, 1);
+    hoists(
+        a, /* a product behind a product: a step wants the second, an output the first */
+        steps_text(a, inputs, "",
+                   STEP("%k@ = linear(%x@, %w)\n%r@ = relu(%k@)\n%i@ = matmul(%r@, %u)\n"),
+                   arena_printf(a, "%%y = stack(%s)\nreturn %%y, %%h12\n", all_steps(a, "k", 1))),
+        1, 1, 2);
+    hoists(a, /* the weight on the left; both factors change */
+           steps_text(a, inputs, "",
+                      STEP("%q@ = matmul(%z, %x@)\n"
+                           "%s@ = matmul(%q@, %v)\n%j@ = sum(%s@, [0])\n%i@ = add(%j@, %h~)\n"),
+                      last),
+           1, 1, 2);
+    /* Views are not followed, a carried value stays, and no product needs none. */
+    hoists(a,
+           steps_text(a, inputs, "",
+                      STEP("%t@ = view(%x@, [4, 3])\n%g@ = matmul(%w, %t@)\n%i@ = t(%g@)\n"), last),
+           1, 2, 0);
+    hoists(
+        a,
+        steps_text(a, inputs, "", STEP("%e@ = sum(%x@, [1], True)\n%i@ = add(%e@, %h~)\n"), last),
+        1, 1, 0);
+    arena_free(a);
+}
+
+/* What would take too much memory is made step by step. */
+static void test_too_large(void **state) {
+    struct arena *a = arena_new();
+    for (int large = 0; large < 2; large++) {
+        struct graph *r = graph_roll(must_parse(
+            a,
+            steps_text(a,
+                       arena_printf(a,
+                                    "%%x: f32[12, 3, 4], %%h0: f32[3, 5], %%u: f32[5, 5], "
+                                    "%%w: f32[%d, 4]",
+                                    large ? 1 << 23 : 1 << 22),
+                       "",
+                       "%x@ = select(%x, 0, ~)\n%i@ = linear(%x@, %w)\n%s@ = sum(%i@, [1], True)\n"
+                       "%p@ = mm(%h~, %u)\n%a@ = add(%s@, %p@)\n%h@ = tanh(%a@)\n",
+                       "return %h12\n")));
+        assert_int_equal(count_products(r, true), 1 + large);
+        assert_int_equal(count_products(r, false), 1 - large);
+    }
+    arena_free(a);
+}
+
+/* Sums of products that are carried go behind the loop, if their end is all that is wanted. */
+static void test_behind(void **state) {
+    struct arena *a = arena_new();
+    const char *inputs = "%x: f32[12, 3, 5], %h0: f32[3, 5], %u: f32[5, 5], %s0: f32[5, 5], %b0: "
+                         "f32[5]";
+    const char *all = arena_printf(a, "%%y = stack(%s)\nreturn %%y\n", all_steps(a, "s", 1));
+    const char *sum = CELL "%t@ = t(%h@)\n%m@ = mm(%t@, %x@)\n%s@ = add(%s~, %m@)\n";
+    const char *both = CELL "%t@ = t(%h~)\n%m@ = mm(%t@, %h@)\n%s@ = add(%m@, %s~)\n"
+                            "%d@ = sum(%h@, [0])\n%b@ = add(%b~, %d@)\n";
+    const char *plain =
+        CELL "%t@ = t(%x@)\n%q@ = mul(%t@, 2)\n%m@ = matmul(%q@, %h@)\n%s@ = add(%s~, %m@)\n";
+    hoists(a, steps_text(a, inputs, "", sum, "return %s12\n"), 1, 1, 1);
+    hoists(a, steps_text(a, inputs, "", both, "return %s12, %b12, %h12\n"), 2, 1, 1);
+    hoists(a, steps_text(a, inputs, "", plain, "return %s12, %h12\n"), 2, 1, 1);
+    hoists(a, steps_text(a, inputs, "", sum, all), 1, 2, 0);             /* of every step */
+    hoists(a, steps_text(a, inputs, "", sum, "return %s11\n"), 1, 2, 0); /* before the end */
+    hoists(
+        a,
+        steps_text(a, inputs, "", CELL "%m@ = mm(%u, %s~)\n%s@ = add(%s~, %m@)\n", "return %s12\n"),
+        1, 2, 0); /* the sum is read */
+    hoists(a,
+           steps_text(a, inputs, "",
+                      CELL "%t@ = t(%h@)\n%m@ = mm(%t@, %x@)\n%s@ = add(%s~, %m@, 0.5)\n",
+                      "return %s12\n"),
+           1, 2, 0); /* scaled */
+    arena_free(a);
+}
+
 static void refuses(const char *part, const char *call) {
     struct arena *a = arena_new();
     const char *why;
@@ -270,10 +390,11 @@ static void test_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stacked), cmocka_unit_test(test_slices),
-        cmocka_unit_test(test_chains),  cmocka_unit_test(test_strides),
-        cmocka_unit_test(test_none),    cmocka_unit_test(test_guesses_leave_nothing),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_stacked),   cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_chains),    cmocka_unit_test(test_strides),
+        cmocka_unit_test(test_none),      cmocka_unit_test(test_guesses_leave_nothing),
+        cmocka_unit_test(test_before),    cmocka_unit_test(test_behind),
+        cmocka_unit_test(test_too_large), cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

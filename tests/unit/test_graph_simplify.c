@@ -101,11 +101,35 @@ static void test_folding(void **state) {
     chain("", "%a = full([2, 1], 1.0)\n%b = full([3], 2.0)\n%c = add(%a, %b)\nreturn %c", "full");
 }
 
+/* In place it is the same graph, with an input that was found late, and names are given back. */
+static void test_prune_in_place(void **state) {
+    struct arena *a = arena_new();
+    struct graph *g = must_parse(a, "graph(%x: f32[4], %y: f32[4]) {\n  %exp = exp(%x)\n"
+                                    "  %sin = sin(%y)\n  %cat = cat([%exp, %exp])\n"
+                                    "  return %cat\n}");
+    node_id late = graph_input(g, "late", INPUT_ARG, "L['late']", &g->nodes.at[0].meta, 2), cat,
+            out;
+    assert_true(graph_find(g, "cat", &cat));
+    struct diag d = diag_new(a);
+    struct arg sum[] = {arg_node(2), arg_node(late)};
+    assert_true(graph_call(g, OP_ADD, sum, 2, (struct span){0}, &d, &out));
+    g->outputs.at[0] = out;
+    vec_push(a, &g->outputs, cat);
+    const char *want = printed(graph_prune(g));
+    graph_prune_in_place(g);
+    assert_string_equal(printed(g), want);
+    assert_null(graph_verify(g, false));
+    assert_int_equal(g->inputs.n, 2);
+    assert_false(graph_find(g, "sin", &out));
+    assert_true(graph_find(g, "late", &out) && out == 1);
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exact_identities), cmocka_unit_test(test_near_misses),
         cmocka_unit_test(test_chains),           cmocka_unit_test(test_common_and_dead),
-        cmocka_unit_test(test_folding),
+        cmocka_unit_test(test_folding),          cmocka_unit_test(test_prune_in_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

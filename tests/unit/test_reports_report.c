@@ -1,5 +1,8 @@
 /* test_reports_report.c: the page escapes what it shows, holds its figures, counts failures, and
  * does without gnuplot. */
+#define _GNU_SOURCE /* nftw */
+#include <ftw.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,7 +13,8 @@
 
 #include <cmocka.h>
 
-#include "reports/report_page.h"
+#include "reports/model.h"
+#include "reports/page.h"
 #include "reports/reports.h"
 
 static char folder[] = "/tmp/test_reports_report.XXXXXX";
@@ -29,23 +33,13 @@ static int make_folder(void **state) {
     return mkdtemp(folder) && mkdir(in_folder("bin"), 0777) == 0 ? 0 : -1;
 }
 
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at) {
+    return at->level == 0 ? 0 : remove(path);
+}
+
 static int empty_folder(void **state) {
-    static const char *const names[] = {"a.csv",
-                                        "b.csv",
-                                        "figure.svg",
-                                        "figure.png",
-                                        "figure.gp",
-                                        "report/index.html",
-                                        "report/speedup.svg",
-                                        "report/speedup.png",
-                                        "report/speedup.gp",
-                                        "report/roofline.svg",
-                                        "report/roofline.png",
-                                        "report/roofline.gp",
-                                        "bin/gnuplot",
-                                        "drawn"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) unlink(in_folder(names[i]));
-    rmdir(in_folder("report"));
+    nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    mkdir(in_folder("bin"), 0777);
     setenv("PATH", old_path, 1);
     return 0;
 }
@@ -145,12 +139,20 @@ static void test_escaping(void **state) {
     text_free(&t);
 }
 
+/* A stand-in that writes an SVG wherever the script has an output. */
+static void drawing_gnuplot(void) {
+    fake_gnuplot("case $2 in *.gp) exit 1 ;; esac\n"
+                 "[ \"$1\" = -d ] && grep -q '^plot' \"$2\" || exit 1\n"
+                 "sed -n \"s/.*; out = '\\(.*\\)'$/\\1/p\" \"$2\" | while read -r out; do\n"
+                 "echo '<?xml version=\"1.0\"?><svg\n viewBox=\"0 0 9 9\"><rect x=\"0\" y=\"0\" "
+                 "fill=\"#ffffff\"/><title>plot</title><path id=\"p\" stroke='\"'\"'rgb( 47, 109, "
+                 "158)'\"'\"' "
+                 "/><!--figure--></svg>' > \"$out\"; done");
+}
+
 /* The script that is drawn is no file that others could have changed since. */
 static void test_page(void **state) {
-    fake_gnuplot("case $4 in *.gp) exit 1 ;; esac\n"
-                 "[ \"$1\" = -d ] && grep -q '^plot' \"$4\" || exit 1\n"
-                 "echo '<?xml version=\"1.0\"?><svg><!--figure--></svg>' > "
-                 "$(echo \"$3\" | sed \"s/.*out = '//; s/'.*//\")");
+    drawing_gnuplot();
     write_results(in_folder("a.csv"));
     struct text said = {0};
     int rc = report(&said);
@@ -158,16 +160,70 @@ static void test_page(void **state) {
     struct text page = read_file(in_folder("report/index.html"));
     expect_in(page.p, "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;");
     expect_in(page.p, "GPU &lt;b&gt;&amp;&quot;1&quot;&lt;/b&gt;");
-    assert_null(strstr(page.p, "<script"));
+    assert_null(strstr(page.p, "<script>alert"));
     assert_null(strstr(page.p, "<?xml"));
     assert_null(strstr(page.p, "http://")); /* nothing is fetched */
     assert_null(strstr(page.p, "https://"));
-    expect_in(page.p, "<svg><!--figure--></svg>");
-    expect_in(page.p,
-              "2026-09-01T02:00:00Z to 2026-09-01T02:00:00Z · 8 rows in 1 files · 1 benchmarks");
-    expect_in(page.p,
-              "<td class=n>3.00×</td><td class=n>1.20×</td>"); /* over eager, over torch.compile */
+    /* gnuplot's background and tooltips go, ids are a figure's own, colours are the page's */
+    expect_in(page.p, "<path id=\"f0p\" stroke='var(--x2f6d9e,#2f6d9e)' />");
+    assert_null(strstr(page.p, "<title>plot"));
+    assert_null(strstr(page.p, "<rect"));
+    expect_in(page.p, "<!--figure-->");
+    expect_in(page.p, "2026-09-01T02:00:00Z to 2026-09-01T02:00:00Z · 8 rows in 1 file · 1 case<");
+    expect_in(page.p, ">3.00×</td>"); /* over unfused */
+    expect_in(page.p, ">1.20×</td>"); /* over max-autotune */
+    expect_in(page.p, "<th scope=col class=n>over max-autotune</th>");
+    assert_null(strstr(page.p, "over torch eager")); /* of which there is no row */
     expect_in(page.p, "<code>x=1 warps=8 stages=1</code>");
+    expect_in(page.p, " · driver 580.1 · revision not recorded · 2026-09-01 · n 30 · ");
+    expect_in(page.p, "<a href=\"../a.csv\">a.csv</a> (4)");
+    expect_in(page.p, "<a href=\"figures/index-speedup.png\">PNG</a>");
+    expect_in(page.p, "<a class=b href=\"workload-script-alert-x-script.html\">");
+    text_free(&page);
+    page = read_file(in_folder("report/workload-script-alert-x-script.html"));
+    expect_in(page.p, "<h1>&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;</h1>");
+    expect_in(page.p, "<section id=\"tuning\"><h2>Tuning: f32 dim=4096</h2>");
+    text_free(&page);
+    text_free(&said);
+}
+
+/* One figure cannot be drawn: the others are. */
+static void test_one_figure_fails(void **state) {
+    fake_gnuplot("grep -q index-roofline \"$2\" && exit 1\n"
+                 "sed -n \"s/.*; out = '\\(.*\\)'$/\\1/p\" \"$2\" | while read -r out; do\n"
+                 "echo '<svg viewBox=\"0 0 9 9\"><!--figure--></svg>' > \"$out\"; done");
+    write_results(in_folder("a.csv"));
+    struct result_row rows[] = {sample(ROLE_tuned, "program", 50)};
+    rows[0].axes = "dim=8192";
+    struct report_error e = {0};
+    assert_int_equal(result_append(in_folder("a.csv"), rows, 1, NULL, &e), REPORT_OK);
+    struct text said = {0};
+    assert_int_equal(report(&said), 0);
+    expect_in(said.p, "/report/figures/index-roofline.gp'");
+    struct text page = read_file(in_folder("report/index.html"));
+    expect_in(page.p, "<section id=\"speedup\">");
+    assert_null(strstr(page.p, "<section id=\"roofline\">"));
+    text_free(&page);
+    text_free(&said);
+}
+
+/* A figure with nothing to draw, here a roofline of one point among two cases, leaves nothing to
+ * the next: its rows are its own. */
+static void test_rows_of_a_figure(void **state) {
+    drawing_gnuplot();
+    write_results(in_folder("a.csv"));
+    struct result_row rows[] = {sample(ROLE_tuned, "program", 50)};
+    rows[0].axes = "dim=8192";
+    rows[0].flops = NAN;
+    struct report_error e = {0};
+    assert_int_equal(result_append(in_folder("a.csv"), rows, 1, NULL, &e), REPORT_OK);
+    struct text said = {0};
+    assert_int_equal(report(&said), 0);
+    struct text page = read_file(in_folder("report/workload-script-alert-x-script.html"));
+    assert_null(strstr(page.p, "<section id=\"roofline\">"));
+    const char *tuning = strstr(page.p, "<section id=\"tuning\">");
+    assert_non_null(tuning);
+    expect_in(tuning, "<a href=\"../a.csv\">a.csv</a> (4)"); /* its four trials */
     text_free(&page);
     text_free(&said);
 }
@@ -182,7 +238,7 @@ static void test_no_gnuplot(void **state) {
     assert_null(strstr(first + 1, "gnuplot is not installed")); /* said once */
     struct text page = read_file(in_folder("report/index.html"));
     assert_null(strstr(page.p, "<svg"));
-    expect_in(page.p, "<h2>The fastest config of each kernel, and its measurements</h2>");
+    expect_in(page.p, "<summary>The fastest config of each kernel, and its measurements</summary>");
     text_free(&page);
     text_free(&said);
 }
@@ -226,23 +282,23 @@ static void test_bench_figure(void **state) {
     fake_gnuplot("exit 0");
     write_results(in_folder("a.csv"));
     struct report_error e = {0};
-    if (figure_bench(in_folder("a.csv"), NULL, in_folder("figure"), &e) != REPORT_OK)
+    if (figure_bench(in_folder("a.csv"), NULL, in_folder("figure"), NULL, &e) != REPORT_OK)
         fail_msg("%s", e.text);
     struct text gp = read_file(in_folder("figure.gp"));
     expect_in(gp.p, "left_title = \"fused_k: 2 timed, 2 failed\"");
     expect_in(gp.p, "common = \"x=1 stages=1\"");
-    expect_in(gp.p, "\"warps=8\" \"30.00  winner\"\n2 45 ");
-    expect_in(gp.p, "3 30 3108254 \"3.00×\" \"30.00 µs\"");
+    expect_in(gp.p, "\"warps=8\" \"30.0\u00a0µs  winner\"\n2 45 ");
+    expect_in(gp.p, "3 30 3108254 \"3.00×\" \"30.0\u00a0µs\"");
     expect_in(gp.p, "\"torch\" \"max-autotune\"");
     expect_in(gp.p, "variants_floor = 24\n");
     text_free(&gp);
 
     e = (struct report_error){0};
-    assert_int_equal(figure_bench(in_folder("a.csv"), "nosuch", in_folder("figure"), &e),
+    assert_int_equal(figure_bench(in_folder("a.csv"), "nosuch", in_folder("figure"), NULL, &e),
                      REPORT_WRONG);
     e = (struct report_error){0};
     setenv("PATH", "/no/such/folder", 1);
-    assert_int_equal(figure_bench(in_folder("a.csv"), "last", in_folder("figure"), &e),
+    assert_int_equal(figure_bench(in_folder("a.csv"), "last", in_folder("figure"), NULL, &e),
                      REPORT_MACHINE);
     expect_in(e.text, "gnuplot is not installed");
 }
@@ -256,7 +312,7 @@ static void test_sweep_figure(void **state) {
     rows[0].axes = rows[1].axes = "dim=8192";
     struct report_error e = {0};
     assert_int_equal(result_append(in_folder("a.csv"), rows, 2, NULL, &e), REPORT_OK);
-    if (figure_bench(in_folder("a.csv"), "run1", in_folder("figure"), &e) != REPORT_OK)
+    if (figure_bench(in_folder("a.csv"), "run1", in_folder("figure"), NULL, &e) != REPORT_OK)
         fail_msg("%s", e.text);
     struct text gp = read_file(in_folder("figure.gp"));
     expect_in(gp.p, "n_variants = 0\n"); /* the last point has none */
@@ -278,7 +334,7 @@ static void test_parts_of_the_tuned_bar(void **state) {
     rows[2].is_winner = rows[3].is_winner = 1;
     struct report_error e = {0};
     assert_int_equal(result_append(in_folder("a.csv"), rows, 5, NULL, &e), REPORT_OK);
-    if (figure_bench(in_folder("a.csv"), NULL, in_folder("figure"), &e) != REPORT_OK)
+    if (figure_bench(in_folder("a.csv"), NULL, in_folder("figure"), NULL, &e) != REPORT_OK)
         fail_msg("%s", e.text);
     struct text gp = read_file(in_folder("figure.gp"));
     expect_in(gp.p, "$parts << EOD\n2 37.5 18.75 \"#0 75 %\"\n2 50 43.75 \"#1 25 %\"\nEOD\n");
@@ -288,22 +344,69 @@ static void test_parts_of_the_tuned_bar(void **state) {
     struct result_row next[] = {rows[0], rows[1]};
     next[0].axes = next[1].axes = "dim=8192";
     assert_int_equal(result_append(in_folder("a.csv"), next, 2, NULL, &e), REPORT_OK);
-    assert_int_equal(figure_bench(in_folder("a.csv"), NULL, in_folder("figure"), &e), REPORT_OK);
+    assert_int_equal(figure_bench(in_folder("a.csv"), NULL, in_folder("figure"), NULL, &e),
+                     REPORT_OK);
     gp = read_file(in_folder("figure.gp"));
-    expect_in(gp.p, "legend = \"default tuned\"\n");
+    expect_in(gp.p, "legend = \"tuned\"\n"); /* no default was measured */
     text_free(&gp);
+}
+
+/* From three sizes on a ladder is lines, however many they are; an implausible time is drawn. */
+static void test_ladder_figure(void **state) {
+    fake_gnuplot("exit 0");
+    struct report_error e = {0};
+    char axes[16][16];
+    for (int i = 0; i < 10; i++) {
+        struct result_row rows[] = {sample(ROLE_eager, "program", 100),
+                                    sample(ROLE_tuned, "program", 100.0 / (i + 1))};
+        snprintf(axes[i], sizeof axes[i], "dim=%d", 256 << i);
+        rows[0].axes = rows[1].axes = axes[i];
+        assert_int_equal(result_append(in_folder("a.csv"), rows, 2, NULL, &e), REPORT_OK);
+    }
+    assert_int_equal(figure_bench(in_folder("a.csv"), NULL, in_folder("figure"), NULL, &e),
+                     REPORT_OK);
+    struct text gp = read_file(in_folder("figure.gp"));
+    expect_in(gp.p, "$lines << EOD\n256 1 0.9886 1.01153\n512 2 ");
+    expect_in(gp.p, "\n131072 10 ");
+    expect_in(gp.p, "size_axis = \"dim\"\n");
+    expect_in(gp.p, "sizes = \"(256,1024,4096,16384,65536)\"\n");
+    text_free(&gp);
+}
+
+static void test_bars_of_doubtful_times(void **state) {
+    fake_gnuplot("exit 0");
+    struct result_row rows[] = {sample(ROLE_eager, "program", 90),
+                                sample(ROLE_default, "program", 45),
+                                sample(ROLE_tuned, "program", 30)};
+    rows[1].ci_us = 40;
+    rows[2].status = STATUS_implausible;
+    struct report_error e = {0}, none = {0};
+    assert_int_equal(result_append(in_folder("a.csv"), rows, 3, NULL, &e), REPORT_OK);
+    struct text drawn = {0};
+    assert_int_equal(figure_bench(in_folder("a.csv"), NULL, NULL, &drawn, &none), REPORT_OK);
+    expect_in(drawn.p, "/script-alert-x-script-f32-fwd-dim-4096-GPU-b-1-b");
+    text_puts(&drawn, ".gp");
+    struct text gp = read_file(drawn.p);
+    expect_in(gp.p, "\"~2×\" \"45.0\u00a0µs unsteady\" 5 85 1\n");
+    expect_in(gp.p, "\"~3×\" \"30.0\u00a0µs implausible\" ");
+    text_free(&gp);
+    text_free(&drawn);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_escaping),
         cmocka_unit_test_teardown(test_page, empty_folder),
+        cmocka_unit_test_teardown(test_one_figure_fails, empty_folder),
+        cmocka_unit_test_teardown(test_rows_of_a_figure, empty_folder),
         cmocka_unit_test_teardown(test_no_gnuplot, empty_folder),
         cmocka_unit_test_teardown(test_foreign_file_is_left_out, empty_folder),
         cmocka_unit_test_teardown(test_usage, empty_folder),
         cmocka_unit_test_teardown(test_bench_figure, empty_folder),
         cmocka_unit_test_teardown(test_sweep_figure, empty_folder),
         cmocka_unit_test_teardown(test_parts_of_the_tuned_bar, empty_folder),
+        cmocka_unit_test_teardown(test_ladder_figure, empty_folder),
+        cmocka_unit_test_teardown(test_bars_of_doubtful_times, empty_folder),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -106,6 +106,26 @@ static void test_unsteady_times(void **state) {
     arena_free(a);
 }
 
+/* A time below the data sheet's is said, with what it is held against; one that can be is not. */
+static void test_implausible_times(void **state) {
+    (void)state;
+    struct arena *a = arena_new();
+    struct timing fast = timing_none(), slow = timing_none();
+    double below[] = {50, 50, 50, 50}, above[] = {150, 150, 150, 150};
+    fast.us = stats_of(below, 4);
+    slow.us = stats_of(above, 4);
+    struct device_limits l = {.peak_gbps = 1000};
+    struct roof roof = {&l, NAN};
+    struct work w = {.bytes = 1e8}; /* 100 us of them */
+    struct buf b = buf_new(a);
+    table_implausible(&b, &(struct table_line){"default", &slow}, &w, &roof);
+    assert_int_equal(b.n, 0);
+    table_implausible(&b, &(struct table_line){"tuned", &fast}, &w, &roof);
+    assert_non_null(strstr(b.p, "implausible: tuned takes 50.00 us, and the device's data sheet "
+                                "allows no less than 100.00: "));
+    arena_free(a);
+}
+
 /* What was not measured is a dash, never a nan. */
 static void test_table_without_times(void **state) {
     (void)state;
@@ -123,9 +143,13 @@ static void test_table_without_times(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sweep),           cmocka_unit_test(test_bad_sweeps),
-        cmocka_unit_test(test_axes_are_sorted), cmocka_unit_test(test_program_table),
-        cmocka_unit_test(test_unsteady_times),  cmocka_unit_test(test_table_without_times),
+        cmocka_unit_test(test_sweep),
+        cmocka_unit_test(test_bad_sweeps),
+        cmocka_unit_test(test_axes_are_sorted),
+        cmocka_unit_test(test_program_table),
+        cmocka_unit_test(test_unsteady_times),
+        cmocka_unit_test(test_implausible_times),
+        cmocka_unit_test(test_table_without_times),
     };
     return cmocka_run_group_tests_name("tuner command line", tests, NULL, NULL);
 }

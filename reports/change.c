@@ -1,0 +1,449 @@
+/* change.c: baselines, steps and drifts in a series of nights.
+ *
+ *   100 101 99 100 101 | 103 103 104   ->   SLOWER since the sixth night by 3.3 %
+ *
+ * Every night is judged in its turn by those before it, so that what was said of it stays said.
+ * The noise counts as Student's t: a handful of nights says little about it, and the prior what
+ * is left. Noise of two modes (a clock that sometimes boosts) is no bell curve, and its three
+ * slow nights in a row are not rare: so means of nights that are drawn from those of the
+ * baseline must be rare, too (Efron, Bootstrap Methods, 1979; smoothed). */
+#include "reports/change.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reports/text.h"
+
+/* How rare noise must be that is as far, for so many nights: the rates add up to less than one
+ * false alarm in 1,000 nights (scripts/bench_history.sh). Three runs get most of it: they are to
+ * find 3 % at 1 % noise. A faster level is not urgent, and moves the baseline: it must be a
+ * hundred times rarer. */
+static const struct window {
+    size_t n;
+    double alpha;
+} windows[] = {{1, 2e-4}, {2, 2e-4}, {3, 3e-3}, {5, 5e-5}, {8, 5e-5}};
+enum { N_WINDOWS = sizeof windows / sizeof *windows, DRAWN = 60, DRAWS = 4000, LOOK_BACK = 8 };
+
+#define SMOOTH 0.3 /* of the noise: the width of each night that is drawn from */
+#define TREND_ALPHA 3e-5
+#define FASTER_ALPHA 0.01 /* of that */
+#define SUSPICIOUS 0.05
+#define NOISE_WIDE 0.01
+
+/* ---- distributions --------------------------------------------------------------------------- */
+
+static double normal_tail(double z) { return 0.5 * erfc(z / sqrt(2)); }
+
+/* Wallace's approximation (1959): the z whose normal tail is Student's tail of t. */
+static double normal_of_student(double t, double freedom) {
+    double z = (8 * freedom + 1) / (8 * freedom + 3) * sqrt(freedom * log1p(t * t / freedom));
+    return t < 0 ? -z : z;
+}
+
+double change_tail(double t, double freedom) { return normal_tail(normal_of_student(t, freedom)); }
+
+/* The t with 2.5 % above it. */
+static double student_975(double freedom) {
+    double z = 1.959964 * (8 * freedom + 3) / (8 * freedom + 1);
+    return sqrt(freedom * expm1(z * z / freedom));
+}
+
+/* ---- the noise ------------------------------------------------------------------------------- */
+
+/* The level, of the first nights of the baseline, and the noise, of all that are not left out. */
+struct baseline {
+    double mean;
+    size_t first, n;
+    double around[DRAWN]; /* how the last of them lay about their mean */
+    size_t n_around;
+    double sd, freedom;
+};
+
+struct series {
+    const struct change_night *nights;
+    bool *in;     /* the night is part of a baseline's level */
+    size_t *from; /* the start that its baseline goes back to */
+};
+
+/* Nights [first, *end) of the level that ends before *end; false if there is none. */
+static bool earlier_level(const struct series *s, size_t *first, size_t *end) {
+    while (*end > 0 && !s->in[*end - 1]) --*end;
+    if (*end) *first = s->from[*end - 1];
+    return *end > 0;
+}
+
+struct noise {
+    double squares, freedom;
+};
+
+/* Adds how nights [i, end) of a start lie about their mean, the last to b->around first. */
+static void add_noise(const struct series *s, size_t start, size_t i, size_t end,
+                      struct baseline *b, struct noise *all) {
+    double sum = 0, n = 0;
+    for (size_t j = i; j < end; j++)
+        if (s->in[j] && s->from[j] == start) sum += s->nights[j].value, n++;
+    for (size_t j = end; j-- > i;) {
+        if (!s->in[j] || s->from[j] != start) continue;
+        double off = s->nights[j].value - sum / n;
+        all->squares += off * off;
+        if (b->n_around < DRAWN) b->around[b->n_around++] = off;
+    }
+    if (n > 1) all->freedom += n - 1;
+}
+
+/* Of the nights that start at `start` and end before `end`. False if there is none. */
+static bool know_baseline(const struct series *s, size_t start, size_t end, struct baseline *b) {
+    double sum = 0, prior = 0;
+    size_t pinned = start;
+    *b = (struct baseline){0};
+    for (; pinned < end && b->n < CHANGE_PINNED; pinned++) {
+        if (!s->in[pinned] || s->from[pinned] != start) continue;
+        if (!b->n) b->first = pinned;
+        sum += s->nights[pinned].value;
+        prior += s->nights[pinned].prior * s->nights[pinned].prior;
+        b->n++;
+    }
+    if (!b->n) return false;
+    b->mean = sum / (double)b->n;
+    struct noise all = {CHANGE_PRIOR * prior / (double)b->n, CHANGE_PRIOR};
+    if (pinned < end) add_noise(s, start, pinned, end, b, &all);
+    add_noise(s, start, start, pinned, b, &all);
+    for (size_t first = start, last = start; b->n_around < DRAWN; last = first)
+        if (!earlier_level(s, &first, &last))
+            break;
+        else
+            add_noise(s, first, first, last, b, &all);
+    b->freedom = all.freedom;
+    b->sd = sqrt(all.squares / all.freedom);
+    return true;
+}
+
+/* ---- one test -------------------------------------------------------------------------------- */
+
+/* splitmix64: the same nights are drawn for the same history. */
+static uint64_t next_random(uint64_t *state) {
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+/* How rarely means of `n` nights, drawn from those that made the noise, lie so far (`shift` > 0:
+ * above) from the baseline's. */
+static double drawn_tail(const struct baseline *b, double shift, size_t n) {
+    double squares = 0, share = 0, side = shift > 0 ? 1 : -1, width = SMOOTH * b->sd;
+    for (size_t i = 0; i < b->n_around; i++) squares += b->around[i] * b->around[i];
+    double t = fabs(shift) / (b->sd * sqrt(1 / (double)n + 1 / (double)b->n));
+    /* As wide as the noise, if a few nights happen to lie close together. */
+    double rest = (b->sd * b->sd - width * width) * (double)b->n_around;
+    double scale = squares > 0 ? fmax(sqrt(rest / squares), sqrt(1 - SMOOTH * SMOOTH)) : 0;
+    /* As little as the baseline knows of its own noise and mean, so much nearer counts as
+     * beyond. */
+    double beyond =
+        fabs(shift) * normal_of_student(t, b->freedom) / t / sqrt(1 + (double)n / (double)b->n);
+    uint64_t random = 1;
+    for (int d = 0; d < DRAWS; d++) {
+        double sum = 0;
+        for (size_t i = 0; i < n; i++) sum += b->around[next_random(&random) % b->n_around];
+        share += normal_tail((beyond - side * scale * sum / (double)n) / (width / sqrt((double)n)));
+    }
+    return share / DRAWS;
+}
+
+struct test {
+    double shift, error; /* the standard error of the shift */
+    double tail;         /* P(noise alone is as far in this direction) */
+    bool passed;         /* both gates */
+    size_t window;
+};
+
+/* One night that is far off makes no three. */
+static bool nights_agree(const struct series *s, double base, size_t end, size_t n, double shift) {
+    size_t far = 0;
+    for (size_t i = end - n; i < end; i++) far += (s->nights[i].value - base) / shift >= 1.0 / 3;
+    return 2 * far > n;
+}
+
+static struct test test_window(const struct series *s, const struct baseline *b, size_t end,
+                               struct window w, double least) {
+    double sum = 0;
+    size_t runs = 0;
+    for (size_t i = end - w.n; i < end; i++) {
+        sum += s->nights[i].value;
+        runs += s->nights[i].runs;
+    }
+    struct test t = {.window = w.n, .shift = sum / (double)w.n - b->mean};
+    t.error = b->sd * sqrt(1 / (double)w.n + 1 / (double)b->n);
+    t.tail = change_tail(fabs(t.shift) / t.error, b->freedom);
+    /* Where noise is wide, the threshold keeps none of the tests back, and they share the rate. */
+    double alpha = w.alpha * fmin(1, NOISE_WIDE / b->sd) * (t.shift < 0 ? FASTER_ALPHA : 1);
+    if (t.tail > alpha || fabs(t.shift) < least || runs < CHANGE_RUNS ||
+        !nights_agree(s, b->mean, end, w.n, t.shift))
+        return t;
+    t.tail = fmax(t.tail, drawn_tail(b, t.shift, w.n));
+    t.passed = t.tail <= alpha;
+    return t;
+}
+
+/* ---- where it began -------------------------------------------------------------------------- */
+
+/* The nights of a start that are not left out, side by side, with sums of all before each: of the
+ * values less the first, of their squares, and of place times value. */
+struct kept {
+    size_t *night;
+    double *sum, *squares, *moments;
+    size_t n;
+};
+
+static struct kept keep_nights(const struct series *s, size_t start, size_t end) {
+    size_t most = end - start + 1;
+    struct kept k = {.night = memory_resize(NULL, most, sizeof *k.night),
+                     .sum = memory_resize(NULL, 3 * most, sizeof *k.sum)};
+    k.squares = k.sum + most, k.moments = k.squares + most;
+    k.sum[0] = k.squares[0] = k.moments[0] = 0;
+    double origin = s->nights[start].value;
+    for (size_t i = start; i < end; i++) {
+        if (!s->in[i] || s->from[i] != start) continue;
+        double v = s->nights[i].value - origin;
+        k.sum[k.n + 1] = k.sum[k.n] + v;
+        k.squares[k.n + 1] = k.squares[k.n] + v * v;
+        k.moments[k.n + 1] = k.moments[k.n] + v * (double)k.n;
+        k.night[k.n++] = i;
+    }
+    return k;
+}
+
+static void kept_free(struct kept *k) {
+    free(k->night);
+    free(k->sum);
+}
+
+/* The sum of squares of nights [i, j) about their mean. */
+static double about_mean(const struct kept *k, size_t i, size_t j) {
+    double sum = k->sum[j] - k->sum[i], n = (double)(j - i);
+    return n > 0 ? fmax(0, k->squares[j] - k->squares[i] - sum * sum / n) : 0;
+}
+
+/* Where the second of the two levels begins that fit best, at `least` or later. */
+static size_t best_split(const struct kept *k, size_t least, double *error) {
+    size_t best = k->n - 1;
+    *error = INFINITY;
+    for (size_t split = least ? least : 1; split < k->n; split++) {
+        double e = about_mean(k, 0, split) + about_mean(k, split, k->n);
+        if (e < *error) *error = e, best = split;
+    }
+    return best;
+}
+
+struct line {
+    double slope, error; /* a night; and its standard error */
+    double squares;      /* about the line */
+};
+
+/* Through nights [i, j), three or more, by least squares. */
+static struct line fit_line(const struct kept *k, size_t i, size_t j) {
+    double n = (double)(j - i), sum = k->sum[j] - k->sum[i];
+    double xx = n * (n * n - 1) / 12;
+    double xy = k->moments[j] - k->moments[i] - ((double)i + (n - 1) / 2) * sum;
+    struct line l = {.slope = xy / xx};
+    l.squares = fmax(0, about_mean(k, i, j) - xy * xy / xx);
+    l.error = sqrt(l.squares / (n - 2) / xx);
+    return l;
+}
+
+/* A line through the last nights rises or falls for certain, and by more than `least` in all. */
+static bool is_drifting(const struct series *s, size_t start, size_t end, double least,
+                        struct test *t) {
+    struct kept k = keep_nights(s, start, end);
+    size_t n = k.n < CHANGE_TREND_MOST ? k.n : CHANGE_TREND_MOST;
+    bool drifts = false;
+    if (n >= CHANGE_TREND) {
+        struct line l = fit_line(&k, k.n - n, k.n);
+        double all = l.slope * (double)(n - 1), error = l.error * (double)(n - 1);
+        double tail = error > 0 ? change_tail(fabs(all) / error, (double)(n - 2)) : 0;
+        drifts = fabs(all) >= least && tail <= TREND_ALPHA * (all < 0 ? FASTER_ALPHA : 1);
+        if (drifts) *t = (struct test){all, error, tail, true, n};
+    }
+    kept_free(&k);
+    return drifts;
+}
+
+/* A level and then, from *bend on, a line; false if two levels, whose error is `step`, fit as well.
+ * What a bend can be fitted to more freely counts as in Schwarz's criterion (1978). */
+static bool is_line(const struct kept *k, double step, size_t *bend) {
+    double best = INFINITY, n = (double)k->n;
+    *bend = 0;
+    for (size_t i = 0; i + CHANGE_TREND <= k->n; i++) {
+        double e = fit_line(k, i, k->n).squares + about_mean(k, 0, i);
+        if (i) e *= exp(3 * log(n) / n);
+        if (e < best) best = e, *bend = i;
+    }
+    return best < step;
+}
+
+/* ---- night after night ----------------------------------------------------------------------- */
+
+struct follower {
+    struct series s;
+    double least;
+    size_t start; /* of the baseline */
+    bool changed; /* a change is on: nights since are not of the baseline */
+    size_t since;
+    enum change_verdict is;
+    enum change_shape shape;
+};
+
+static void say(struct change *c, const struct baseline *b, const struct test *t) {
+    c->window = t->window;
+    c->base = b->mean, c->base_first = b->first, c->base_n = b->n;
+    c->noise = b->sd;
+    double wide = student_975(b->freedom) * t->error;
+    c->shift = t->shift, c->low = t->shift - wide, c->high = t->shift + wide;
+    c->confidence = 1 - t->tail;
+}
+
+static void leave_out(struct follower *f, size_t from, size_t end) {
+    for (size_t i = from; i < end; i++) f->s.in[i] = false;
+}
+
+/* The change that is on: is it still there? Its nights stay out of the baseline if not, too. */
+static bool goes_on(struct follower *f, size_t end, struct change *c) {
+    struct baseline b;
+    if (!know_baseline(&f->s, f->start, f->since, &b)) return false;
+    size_t n = end - f->since, last = 0, runs = 0;
+    while (last < n && runs < CHANGE_RUNS) runs += f->s.nights[end - ++last].runs;
+    struct window tonight = {last, CHANGE_ALPHA},
+                  whole = {f->shape == CHANGE_DRIFT ? last : n, CHANGE_ALPHA};
+    struct test all = test_window(&f->s, &b, end, whole, f->least);
+    struct test now = test_window(&f->s, &b, end, tonight, f->least);
+    /* Nearer to the level before tonight than to the baseline? */
+    double level = now.shift;
+    if (last < n)
+        level =
+            test_window(&f->s, &b, end - last, (struct window){n - last, CHANGE_ALPHA}, f->least)
+                .shift;
+    bool there = f->is == CHANGE_SLOWER ? now.shift > level / 2 && level > 0
+                                        : now.shift < level / 2 && level < 0;
+    if (!there || fabs(all.shift) < f->least / 2) return false;
+    say(c, &b, &all);
+    c->verdict = f->is, c->shape = f->shape, c->since = f->since;
+    return true;
+}
+
+/* Date the change by all nights that are known by now, and take those since out of the baseline.
+ * What drifts from the start on is held against its first night. */
+static void date(struct follower *f, size_t end) {
+    struct kept k = keep_nights(&f->s, f->start, end);
+    double error;
+    size_t look_from = f->changed ? f->since : end - 1, least = 1, bend;
+    look_from = look_from > LOOK_BACK ? look_from - LOOK_BACK : 0;
+    while (least + 1 < k.n && k.night[least] < look_from) least++;
+    size_t split = best_split(&k, least, &error);
+    f->shape = is_line(&k, error, &bend) ? CHANGE_DRIFT : CHANGE_STEP;
+    if (f->shape == CHANGE_DRIFT) split = bend ? bend : 1;
+    f->since = k.night[split];
+    leave_out(f, f->since, end);
+    f->changed = true;
+    kept_free(&k);
+}
+
+/* Three nights and more are faster for certain: they are the baseline from now on. */
+static void move_baseline(struct follower *f, size_t end, const struct change *c) {
+    if (f->is != CHANGE_FASTER || end - f->since < CHANGE_CONFIRMED || f->shape == CHANGE_DRIFT ||
+        1 - c->confidence > CHANGE_ALPHA || fabs(c->shift) < f->least)
+        return;
+    f->start = f->since;
+    for (size_t i = f->since; i < end; i++) f->s.in[i] = true, f->s.from[i] = f->start;
+    f->changed = false;
+}
+
+static void look(struct follower *f, size_t end, const struct baseline *b, struct change *c) {
+    struct test best = {.tail = 1},
+                tonight = test_window(&f->s, b, end, (struct window){1, CHANGE_ALPHA}, f->least);
+    for (size_t w = 0; w < N_WINDOWS; w++) {
+        struct baseline before;
+        size_t n = windows[w].n;
+        if (n >= end - f->start || !know_baseline(&f->s, f->start, end - n, &before)) break;
+        bool quiet = true; /* nights that were left out are another level */
+        for (size_t i = end - n; i < end; i++) quiet &= f->s.in[i];
+        if (!quiet) break;
+        struct test t = test_window(&f->s, &before, end, windows[w], f->least);
+        if (t.passed && t.tail < best.tail) best = t;
+    }
+    if (!best.passed) is_drifting(&f->s, f->start, end, f->least, &best);
+    say(c, b, best.passed ? &best : &tonight);
+    if (best.passed) {
+        f->is = best.shift > 0 ? CHANGE_SLOWER : CHANGE_FASTER;
+        date(f, end);
+        c->verdict = f->is, c->shape = f->shape, c->since = f->since;
+    } else {
+        bool suspicious = tonight.shift >= f->least && tonight.tail <= SUSPICIOUS;
+        c->verdict = suspicious ? CHANGE_UNSURE : CHANGE_SAME;
+    }
+}
+
+static void follow_night(struct follower *f, size_t i, struct change *c) {
+    struct baseline b;
+    *c = (struct change){
+        .base = NAN, .shift = NAN, .low = NAN, .high = NAN, .confidence = NAN, .noise = NAN};
+    if (i == 0 || f->s.nights[i].starts) f->start = i, f->changed = false;
+    f->s.in[i] = true;
+    f->s.from[i] = f->start;
+    if (i == f->start) return;
+    if (f->changed) {
+        for (size_t j = f->since; j < i; j++) f->s.in[j] = true; /* until it is dated again */
+        date(f, i + 1);
+        if (goes_on(f, i + 1, c)) {
+            move_baseline(f, i + 1, c);
+            return;
+        }
+        f->changed = false;
+        bool seldom = i - f->since > CHANGE_CONFIRMED; /* else it is noise, and counts as such */
+        if (!seldom)
+            for (size_t j = f->since; j < i; j++) f->s.in[j] = true;
+        f->s.in[i] = true;
+    }
+    if (know_baseline(&f->s, f->start, i, &b)) look(f, i + 1, &b, c);
+}
+
+void change_follow(const struct change_night *nights, size_t n, double threshold,
+                   struct change *out) {
+    struct follower f = {.s = {.nights = nights}, .least = log1p(threshold)};
+    f.s.in = memory_resize(NULL, n, sizeof *f.s.in);
+    f.s.from = memory_resize(NULL, n, sizeof *f.s.from);
+    for (size_t i = 0; i < n; i++) follow_night(&f, i, &out[i]);
+    free(f.s.in);
+    free(f.s.from);
+}
+
+/* ---- two sides ------------------------------------------------------------------------------- */
+
+static double mean_of(const double *v, size_t n) {
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += v[i];
+    return sum / (double)n;
+}
+
+static double squares_about(const double *v, size_t n, double mean) {
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += (v[i] - mean) * (v[i] - mean);
+    return sum;
+}
+
+struct change_between change_compare(const double *a, size_t n_a, const double *b, size_t n_b,
+                                     double prior, const double own[2]) {
+    double at_a = mean_of(a, n_a), at_b = mean_of(b, n_b);
+    double squares = squares_about(a, n_a, at_a) + squares_about(b, n_b, at_b);
+    double freedom = CHANGE_PRIOR + (double)(n_a + n_b - 2);
+    double variance = (CHANGE_PRIOR * prior * prior + squares) / freedom;
+    /* What differs from run to run has the samples' own error in it, but never less than that. */
+    double error = sqrt(fmax(variance / (double)n_a, own[0] * own[0]) +
+                        fmax(variance / (double)n_b, own[1] * own[1]));
+    struct change_between r = {.shift = at_b - at_a};
+    double wide = student_975(freedom) * error;
+    r.low = r.shift - wide, r.high = r.shift + wide;
+    r.confidence = 1 - change_tail(fabs(r.shift) / error, freedom);
+    return r;
+}

@@ -1,0 +1,40 @@
+/* estimate.h: a measured number with what is known of it, and how it is written. */
+#ifndef REPORTS_ESTIMATE_H
+#define REPORTS_ESTIMATE_H
+
+#include "reports/results.h"
+
+/* NAN where not measured. low and high bound it with 95 % confidence; both NAN: nobody knows how
+ * well. */
+struct estimate {
+    double value, low, high;
+};
+
+/* Half of the 95 % confidence interval of the median, in us: what came with the row, else the notch
+ * of McGill, Tukey and Larsen (1978), 1.57 IQR / sqrt(n); NAN if the row says neither. */
+double row_half_us(const struct result_row *r);
+
+/* A time that is known worse than this is unsteady: its figure is hatched, and its ratios have no
+ * decimals that mean nothing. */
+#define UNSTEADY_SHARE 0.05
+bool row_unsteady(const struct result_row *r);
+
+struct estimate row_time(const struct result_row *r); /* us */
+
+/* How many times as fast as `from` is `to`. The bounds are those that any two times within their
+ * intervals may have, which is wider than 95 %. high is INFINITY where the interval of `to` reaches
+ * 0. */
+struct estimate speedup_of(const struct result_row *from, const struct result_row *to);
+
+/* 1: faster in the whole interval; -1: slower; 0: may be either, or nobody knows. */
+int speedup_sign(const struct estimate *s);
+
+/* "1.84", "1.8" or "2": only decimals that the interval knows; "~2" where it is wider than a tenth.
+ */
+void put_ratio(struct text *out, const struct estimate *s);
+/* "36.96 µs", "1.21 ms", "0.62 s". */
+void put_us(struct text *out, double us);
+/* "1 234 567", with a narrow no-break space between thousands. */
+void put_thousands(struct text *out, double v, int decimals);
+
+#endif

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# bench_history.sh: what `warpsmith nightly judge` finds in made histories: steps, drifts, noise of two modes, nothing.
+#
+#   scripts/bench_history.sh [CSV]      default: reports/samples/histories.csv
+#
+# 1,000 histories of each kind, 100 nights each, one run a night and nothing run again; steps and drifts begin at the
+# 61st. The histories are those of tests/unit/test_reports_change.c. False alarms are nights that begin to be SLOWER
+# where nothing is. Some five minutes of one core.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+csv=${1:-reports/samples/histories.csv} test=${BUILD:-build}/tests/unit/test_reports_change
+
+[ -x "$test" ] || {
+    echo "bench_history.sh: there is no $test: make $test" >&2
+    exit 2
+}
+CHANGE_CSV=$csv "$test" >/dev/null
+column -s, -t <"$csv" 2>/dev/null || cat "$csv"

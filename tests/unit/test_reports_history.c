@@ -1,0 +1,177 @@
+/* test_reports_history.c: results of many nights in one folder, and what is said of the last. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "reports/history.h"
+
+static char folder[] = "/tmp/test_reports_history.XXXXXX";
+
+static int make_folder(void **state) { return mkdtemp(folder) ? 0 : -1; }
+static int empty_folder(void **state) {
+    static const char *const files[] = {"r.csv", "nightly/nightly.md", "nightly/timeline.csv",
+                                        "nightly/accepted.csv"};
+    char path[96];
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
+        unlink(path);
+    }
+    snprintf(path, sizeof path, "%s/nightly", folder);
+    rmdir(path);
+    return 0;
+}
+static int remove_folder(void **state) { return rmdir(folder); }
+
+/* One run of a night: of f32 softmax, unless changed. */
+static struct result_row timed(int night, int run, enum result_role role, double us) {
+    static char texts[400][3][32];
+    static int used;
+    char(*t)[32] = texts[used++ % 400];
+    snprintf(t[0], 32, "202611%02dT020000Z.%d", night, run);
+    snprintf(t[1], 32, "2026-11-%02dT02:%02d:00Z", night, run);
+    snprintf(t[2], 32, "c%d", night);
+    struct result_row r = result_row_new();
+    r.run_id = t[0], r.timestamp = t[1], r.git_rev = t[2];
+    r.device = "NVIDIA H200", r.driver = "580.1", r.throttle = "none";
+    r.workload = "softmax", r.mode = "fwd", r.dtype = "f32", r.axes = "dim=4096";
+    r.kernel = "program", r.role = role;
+    r.n = 30, r.median_us = us, r.q1_us = 0.996 * us, r.q3_us = 1.004 * us, r.clock_mhz = 1980;
+    return r;
+}
+
+static void append(struct result_row row) {
+    struct report_error e = {0};
+    char path[96];
+    snprintf(path, sizeof path, "%s/r.csv", folder);
+    if (result_append(path, &row, 1, NULL, &e) != REPORT_OK) fail_msg("%s", e.text);
+}
+
+static void expect(int want, int (*command)(const struct history_request *, FILE *, FILE *),
+                   const char *says) {
+    char *said = NULL;
+    size_t size;
+    FILE *f = open_memstream(&said, &size);
+    struct history_request r = {folder, NULL, HISTORY_THRESHOLD};
+    int rc = command(&r, f, f);
+    assert_int_equal(fclose(f), 0);
+    if (rc != want || !strstr(said, says))
+        fail_msg("exit %d, expected %d and '%s', said:\n%s", rc, want, says, said);
+    free(said);
+}
+
+static double wobble(int i) { return 0.1 * (i * 7 % 5 - 2); }
+
+static void quiet_nights(int n) {
+    for (int i = 1; i <= n; i++) append(timed(i, 1, ROLE_tuned, 100 + wobble(i)));
+}
+
+/* Another type, another mode and a night that was cut off lie between: each benchmark goes by its
+ * own nights. */
+static void test_own_nights(void **state) {
+    for (int i = 1; i <= 12; i++) {
+        struct result_row r = timed(i, 1, ROLE_tuned, 100 + wobble(i) + (i >= 10 ? 10 : 0));
+        if (i % 2) r.dtype = "bf16", r.median_us = 50 + wobble(i) / 2;
+        append(r);
+    }
+    struct result_row cut = timed(13, 1, ROLE_variant, 1);
+    cut.kernel = "k_0";
+    append(cut);
+    append(timed(14, 1, ROLE_tuned, 110));
+    expect(4, history_judge, "softmax fwd f32 dim=4096 tuned | SLOWER");
+    expect(4, history_judge, "since 20261110T020000Z, commits c8..c10");
+}
+
+/* It alarms every night, until it is accepted. */
+static void test_accept(void **state) {
+    quiet_nights(10);
+    expect(0, history_judge, "1 same");
+    expect(0, history_accept, "nothing is slower");
+    for (int i = 11; i <= 20; i++) append(timed(i, 1, ROLE_tuned, 110 + wobble(i)));
+    expect(4, history_judge, "since 20261111T020000Z");
+    expect(0, history_accept, "softmax fwd f32 dim=4096 tuned, +10.0 %, from 20261111T020000Z");
+    expect(0, history_judge, "1 same");
+    for (int i = 21; i <= 23; i++) append(timed(i, 1, ROLE_tuned, 121 + wobble(i)));
+    expect(4, history_judge, "SLOWER");
+}
+
+/* One run of a slow night may have met with anything; two more of the same night tell. */
+static void test_run_again(void **state) {
+    quiet_nights(10);
+    append(timed(11, 1, ROLE_tuned, 110));
+    expect(5, history_judge, "UNSURE");
+    append(timed(11, 2, ROLE_tuned, 110.1));
+    append(timed(11, 3, ROLE_tuned, 109.9));
+    expect(4, history_judge, "SLOWER | 110.00");
+    append(timed(12, 1, ROLE_tuned, 110));
+    append(timed(12, 2, ROLE_tuned, 100));
+    append(timed(12, 3, ROLE_tuned, 100));
+    expect(0, history_judge, "1 same");
+}
+
+/* Samples all over the place excuse no night that takes twice as long. */
+static void test_wide_samples(void **state) {
+    for (int i = 1; i <= 2; i++) {
+        struct result_row r = timed(i, 1, ROLE_tuned, 100 * i);
+        r.q1_us = 0.3 * r.median_us, r.q3_us = 8 * r.median_us;
+        append(r);
+    }
+    expect(5, history_judge, "UNSURE");
+}
+
+static void test_lost_and_broken(void **state) {
+    append(timed(1, 1, ROLE_tuned, 100));
+    append(timed(1, 1, ROLE_eager, 200));
+    append(timed(2, 1, ROLE_eager, 200));
+    expect(1, history_judge, "lost: softmax fwd f32 dim=4096 tuned, last measured in 20261101T");
+    struct result_row broken = timed(2, 2, ROLE_tuned, 100);
+    broken.status = STATUS_implausible;
+    append(broken);
+    expect(1, history_judge, "BROKEN: softmax fwd f32 dim=4096 tuned: implausible");
+}
+
+/* What is new in the machine is named, and no regression. */
+static void test_machine(void **state) {
+    quiet_nights(10);
+    struct result_row newer = timed(11, 1, ROLE_tuned, 130);
+    newer.driver = "590.2";
+    append(newer);
+    expect(0, history_judge,
+           "driver: +30.3 % against the night before, which is not judged (580.1 -> 590.2)");
+    for (int i = 12; i <= 20; i++) {
+        newer = timed(i, 1, ROLE_tuned, i < 18 ? 130 + wobble(i) : 143 + wobble(i));
+        newer.driver = "590.2", newer.clock_mhz = i < 18 ? 1980 : 1800;
+        append(newer);
+    }
+    expect(0, history_judge, "| clock |");
+    newer = timed(21, 1, ROLE_tuned, 200);
+    newer.driver = "590.2", newer.throttle = "sw_power_cap";
+    append(newer);
+    expect(1, history_judge, "BROKEN: softmax fwd f32 dim=4096 tuned: sw_power_cap");
+}
+
+static void test_wrong_calls(void **state) {
+    struct history_request none = {"/no/such", NULL, HISTORY_THRESHOLD};
+    FILE *null = fopen("/dev/null", "w");
+    assert_int_equal(history_judge(&none, null, null), 2);
+    fclose(null);
+    expect(1, history_judge, "no results in");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_own_nights, empty_folder),
+        cmocka_unit_test_teardown(test_accept, empty_folder),
+        cmocka_unit_test_teardown(test_run_again, empty_folder),
+        cmocka_unit_test_teardown(test_wide_samples, empty_folder),
+        cmocka_unit_test_teardown(test_lost_and_broken, empty_folder),
+        cmocka_unit_test_teardown(test_machine, empty_folder),
+        cmocka_unit_test_teardown(test_wrong_calls, empty_folder),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
