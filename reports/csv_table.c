@@ -75,11 +75,11 @@ static struct window window_at(const struct table_file *f, uint64_t from, uint64
 /* Read on, behind what is there. False at the end, and after report_fail. */
 static bool window_read(struct window *w, struct report_error *e) {
     if (w->next >= w->end) return false;
-    if (w->cap < w->n + BLOCK) {
-        w->cap = w->n + 2 * BLOCK;
+    size_t most = w->end - w->next < BLOCK ? (size_t)(w->end - w->next) : BLOCK;
+    if (w->cap < w->n + most) {
+        w->cap = 2 * w->n + most; /* a span of a few rows is not worth a megabyte */
         w->bytes = memory_resize(w->bytes, w->cap, 1);
     }
-    size_t most = w->end - w->next < BLOCK ? (size_t)(w->end - w->next) : BLOCK;
     ssize_t n;
     do n = pread(w->file->fd, w->bytes + w->n, most, (off_t)w->next);
     while (n < 0 && errno == EINTR);

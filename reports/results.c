@@ -260,7 +260,7 @@ void results_add(struct results *r, const struct result_row *row) {
     for (size_t c = 0; c < N_COLUMNS; c++)
         if (columns[c].kind == KIND_TEXT) {
             const char **text = field(kept, c);
-            *text = **text ? texts_keep(&r->texts, *text, NULL) : "";
+            *text = **text ? text_set_keep(&r->texts, *text, NULL) : "";
         }
 }
 
@@ -291,6 +291,6 @@ enum report_status results_read(const char *path, struct results *r, struct repo
 void results_free(struct results *r) {
     free(r->rows);
     text_free(&r->table.warnings);
-    texts_free(&r->texts);
+    text_set_free(&r->texts);
     *r = (struct results){0};
 }

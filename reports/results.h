@@ -3,7 +3,7 @@
 #define REPORTS_RESULTS_H
 
 #include "reports/csv_table.h"
-#include "reports/texts.h"
+#include "reports/text_set.h"
 
 enum { RESULT_SCHEMA = 9 }; /* the newest of columns.def */
 
@@ -56,7 +56,7 @@ struct results {
         size_t n_columns;
         struct text warnings; /* complete lines: what was left out */
     } table;
-    struct texts texts; /* those of the rows */
+    struct text_set texts; /* those of the rows */
 };
 
 /* All rows. Columns may stand in any order, but none of the file's schema may be missing, and none

@@ -1,7 +1,7 @@
-/* texts.c: a hash table of texts by XXH3, with linear probing, over blocks that never move.
+/* text_set.c: a hash table of texts by XXH3, with linear probing, over blocks that never move.
  *
  *   "softmax", "f32", "softmax"   ->   0, 1, 0 */
-#include "reports/texts.h"
+#include "reports/text_set.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -18,18 +18,18 @@ struct kept_text {
 
 enum { BLOCK = 1 << 16 };
 
-struct texts_block {
-    struct texts_block *before;
+struct set_block {
+    struct set_block *before;
     size_t used, size;
     char bytes[];
 };
 
-static const char *copy(struct texts *t, const char *s, size_t n) {
-    struct texts_block *b = t->blocks;
+static const char *copy(struct text_set *t, const char *s, size_t n) {
+    struct set_block *b = t->blocks;
     if (!b || b->size - b->used < n) {
         size_t size = n > BLOCK ? n : BLOCK;
         b = memory_resize(NULL, sizeof *b + size, 1);
-        *b = (struct texts_block){.before = t->blocks, .size = size};
+        *b = (struct set_block){.before = t->blocks, .size = size};
         t->blocks = b;
     }
     char *at = b->bytes + b->used;
@@ -37,15 +37,15 @@ static const char *copy(struct texts *t, const char *s, size_t n) {
     return memcpy(at, s, n);
 }
 
-static struct kept_text *find(const struct texts *t, const char *s, uint64_t hash) {
+static struct kept_text *find(const struct text_set *t, const char *s, uint64_t hash) {
     for (size_t i = (size_t)hash;; i++) {
         struct kept_text *slot = &t->slots[i & (t->n_slots - 1)];
         if (!slot->text || (slot->hash == hash && strcmp(slot->text, s) == 0)) return slot;
     }
 }
 
-static void grow(struct texts *t) {
-    struct texts wider = {.n_slots = t->n_slots ? 2 * t->n_slots : 64};
+static void grow(struct text_set *t) {
+    struct text_set wider = {.n_slots = t->n_slots ? 2 * t->n_slots : 64};
     wider.slots = memory_resize(NULL, wider.n_slots, sizeof *wider.slots);
     memset(wider.slots, 0, wider.n_slots * sizeof *wider.slots);
     for (size_t i = 0; i < t->n_slots; i++)
@@ -55,7 +55,7 @@ static void grow(struct texts *t) {
     t->n_slots = wider.n_slots;
 }
 
-const char *texts_keep(struct texts *t, const char *s, size_t *number) {
+const char *text_set_keep(struct text_set *t, const char *s, size_t *number) {
     if (2 * (t->n + 1) > t->n_slots) grow(t);
     size_t length = strlen(s);
     uint64_t hash = XXH3_64bits(s, length);
@@ -65,11 +65,11 @@ const char *texts_keep(struct texts *t, const char *s, size_t *number) {
     return slot->text;
 }
 
-void texts_free(struct texts *t) {
-    for (struct texts_block *b = t->blocks, *before; b; b = before) {
+void text_set_free(struct text_set *t) {
+    for (struct set_block *b = t->blocks, *before; b; b = before) {
         before = b->before;
         free(b);
     }
     free(t->slots);
-    *t = (struct texts){0};
+    *t = (struct text_set){0};
 }
