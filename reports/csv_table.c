@@ -1,13 +1,17 @@
-/* csv_table.c: the only file that knows libcsv. Reads a CSV file into a table, appends whole rows
- * to one.
+/* csv_table.c: the only file that knows libcsv. Reads a CSV file row by row, appends whole rows to
+ * one.
  *
- *   schema,workload,config           table_header(t, 1)  = "workload"
- *   1,softmax,"x=1, r=4096"    ->    table_cell(t, 0, 2) = "x=1, r=4096"
+ *   schema,workload,config           row at line 1: {"schema", "workload", "config"}
+ *   1,softmax,"x=1, r=4096"    ->    row at line 2: {"1", "softmax", "x=1, r=4096"}
  *   1,soft                           warning: half-written last row ignored
+ *
+ * Where a row ends is found here, since libcsv does not say at which byte it is; what stands in it
+ * is libcsv's.
  *
  * Appending takes an exclusive flock on the file itself, so any number of processes share one file;
  * every batch is one write(2) to a descriptor in append mode. What can go wrong in between (disk
  * full, a quota, a short write) is undone by cutting the file back to the length it had. */
+#define _GNU_SOURCE /* memrchr */
 #include "reports/csv_table.h"
 
 #include <csv.h>
@@ -20,6 +24,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 /* ---- the file as bytes ----------------------------------------------------------------------- */
 
@@ -50,124 +55,235 @@ static int open_locked(const char *path, int flags, int how, struct report_error
     return -1;
 }
 
-static enum report_status read_all(int fd, const char *path, struct text *out,
-                                   struct report_error *e) {
-    char block[65536];
-    for (off_t at = 0;;) {
-        ssize_t n = pread(fd, block, sizeof block, at);
-        if (n == 0) return REPORT_OK;
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0)
-            return report_fail(e, REPORT_WRONG, "cannot read '%s': %s", path, strerror(errno));
-        text_write(out, block, (size_t)n);
-        at += n;
-    }
+enum {
+    BLOCK = 1 << 20,    /* bytes read at once */
+    ROW_MAX = 16 << 20, /* bytes of a row: a quote that nobody closes must not swallow a file */
+};
+
+/* The bytes of a file in order, as much of them as is being looked at. */
+struct window {
+    const struct table_file *file;
+    uint64_t next, end; /* in the file: what is read next, and where to stop */
+    char *bytes;
+    size_t n, cap;
+};
+
+static struct window window_at(const struct table_file *f, uint64_t from, uint64_t end) {
+    return (struct window){.file = f, .next = from, .end = end < f->size ? end : f->size};
 }
 
-/* Length of the whole rows at the start of a file: up to the last newline that is not inside
- * quotes. */
-static size_t whole_rows(const char *p, size_t n) {
-    size_t whole = 0;
-    bool quoted = false;
-    for (size_t i = 0; i < n; i++) {
-        if (p[i] == '"') quoted = !quoted;
-        if (p[i] == '\n' && !quoted) whole = i + 1;
+/* Read on, behind what is there. False at the end, and after report_fail. */
+static bool window_read(struct window *w, struct report_error *e) {
+    if (w->next >= w->end) return false;
+    size_t most = w->end - w->next < BLOCK ? (size_t)(w->end - w->next) : BLOCK;
+    if (w->cap < w->n + most) {
+        w->cap = 2 * w->n + most; /* a span of a few rows is not worth a megabyte */
+        w->bytes = memory_resize(w->bytes, w->cap, 1);
     }
-    return whole;
+    ssize_t n;
+    do n = pread(w->file->fd, w->bytes + w->n, most, (off_t)w->next);
+    while (n < 0 && errno == EINTR);
+    if (n < 0) report_fail(e, REPORT_WRONG, "cannot read '%s': %s", w->file->path, strerror(errno));
+    if (n <= 0) return false;
+    w->n += (size_t)n;
+    w->next += (uint64_t)n;
+    return true;
+}
+
+static void window_drop(struct window *w, size_t n) {
+    w->n -= n;
+    memmove(w->bytes, w->bytes + n, w->n);
+}
+
+/* How far a row has been followed. */
+struct row_end {
+    size_t seen;  /* bytes, all before the next newline to look at */
+    size_t lines; /* newlines among them */
+    bool quoted;  /* inside quotes there */
+};
+
+static size_t count_byte(const char *p, size_t n, char c) {
+    size_t count = 0;
+    for (const char *at; (at = memchr(p, c, n)); count++) {
+        n -= (size_t)(at + 1 - p);
+        p = at + 1;
+    }
+    return count;
+}
+
+/* Does the row that begins at p end within n bytes? r->seen is then its length, newline included.
+ * A row ends at a newline that is not inside quotes. */
+static bool find_row_end(const char *p, size_t n, struct row_end *r) {
+    while (r->seen < n) {
+        const char *newline = memchr(p + r->seen, '\n', n - r->seen);
+        size_t to = newline ? (size_t)(newline - p) + 1 : n;
+        if (count_byte(p + r->seen, to - r->seen, '"') % 2) r->quoted = !r->quoted;
+        r->seen = to;
+        r->lines += newline != NULL;
+        if (newline && !r->quoted) return true;
+    }
+    return false;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-struct reading {
-    struct table *t;
-    size_t first; /* cell where the current row begins */
-    size_t row;   /* rows seen, the header included */
+enum report_status table_open(const char *path, struct table_file *f, struct report_error *e) {
+    struct stat st;
+    *f = (struct table_file){.path = path, .fd = open_locked(path, O_RDONLY, LOCK_SH, e)};
+    if (f->fd >= 0 && fstat(f->fd, &st) != 0)
+        report_fail(e, REPORT_MACHINE, "cannot read '%s': %s", path, strerror(errno));
+    if (e->status != REPORT_OK) {
+        table_close(f);
+        return e->status;
+    }
+    f->size = (uint64_t)st.st_size;
+    f->changed_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+    return REPORT_OK;
+}
+
+void table_close(struct table_file *f) {
+    if (f->fd >= 0) close(f->fd);
+    f->fd = -1;
+}
+
+/* A row as libcsv takes it apart. */
+struct split {
+    struct csv_parser parser;
+    struct text pool; /* every field, 0-terminated */
+    size_t *starts;   /* in pool */
+    const char **cells;
+    size_t n, cap;
 };
 
 static void on_field(void *field, size_t n, void *ctx) {
-    struct table *t = ((struct reading *)ctx)->t;
-    if (t->n_cells == t->cap_cells) {
-        t->cap_cells = t->cap_cells ? t->cap_cells * 2 : 256;
-        t->cells = memory_resize(t->cells, t->cap_cells, sizeof *t->cells);
+    struct split *s = ctx;
+    if (s->n == s->cap) {
+        s->cap = s->cap ? s->cap * 2 : 128;
+        s->starts = memory_resize(s->starts, s->cap, sizeof *s->starts);
+        s->cells = memory_resize(s->cells, s->cap, sizeof *s->cells);
     }
-    t->cells[t->n_cells++] = t->pool.n;
-    text_write(&t->pool, field ? field : "", n);
-    text_write(&t->pool, "", 1);
+    s->starts[s->n++] = s->pool.n;
+    text_write(&s->pool, field ? field : "", n);
+    text_write(&s->pool, "", 1);
 }
 
-static void on_row(int terminator, void *ctx) {
-    struct reading *r = ctx;
-    struct table *t = r->t;
-    size_t width = t->n_cells - r->first;
-    if (r->row == 0) {
-        t->n_columns = width;
-    } else if (width == t->n_columns) {
-        t->n_rows++;
-    } else {
-        text_printf(&t->warnings, "row %zu has %zu fields, expected %zu: ignored\n", r->row, width,
-                    t->n_columns);
-        t->n_cells = r->first;
-    }
-    r->first = t->n_cells;
-    r->row++;
+static bool split_row(struct split *s, const char *p, size_t n) {
+    s->n = s->pool.n = 0;
+    bool fine = csv_parse(&s->parser, p, n, on_field, NULL, s) == n &&
+                csv_fini(&s->parser, on_field, NULL, s) == 0;
+    for (size_t i = 0; i < s->n; i++) s->cells[i] = s->pool.p + s->starts[i];
+    return fine;
 }
 
-static enum report_status parse(const char *path, const char *p, size_t n, struct table *t,
-                                struct report_error *e) {
-    struct csv_parser parser;
-    struct reading r = {.t = t};
-    if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0)
+static void split_free(struct split *s) {
+    csv_free(&s->parser);
+    text_free(&s->pool);
+    free(s->starts);
+    free(s->cells);
+}
+
+static void take_row(struct split *s, const struct table_file *f, struct table_place at,
+                     const char *p, size_t n, table_row_function *on_row, void *context,
+                     struct report_error *e) {
+    if (memchr(p, 0, n)) {
+        report_fail(e, REPORT_WRONG, "'%s', line %zu: a NUL byte: no text, or not UTF-8", f->path,
+                    at.line);
+    } else if (!split_row(s, p, n)) {
+        report_fail(e, REPORT_WRONG, "'%s', line %zu: not valid CSV: %s", f->path, at.line,
+                    csv_strerror(csv_error(&s->parser)));
+    } else if (s->n) { /* else an empty line */
+        struct table_row row = {at.line, at.offset, n, s->n, s->cells};
+        on_row(&row, context, e);
+    }
+}
+
+static const char byte_order_mark[] = "\xef\xbb\xbf";
+enum { MARK = sizeof byte_order_mark - 1 };
+
+enum report_status table_scan(const struct table_file *f, struct table_place *at, uint64_t end,
+                              table_row_function *on_row, void *context, struct text *warnings,
+                              struct report_error *e) {
+    struct split s = {0};
+    if (csv_init(&s.parser, CSV_STRICT | CSV_STRICT_FINI) != 0)
         return report_fail(e, REPORT_MACHINE, "cannot start the CSV reader");
-    if (csv_parse(&parser, p, n, on_field, on_row, &r) != n ||
-        csv_fini(&parser, on_field, on_row, &r) != 0)
-        report_fail(e, REPORT_WRONG, "'%s' is not valid CSV near row %zu: %s", path, r.row,
-                    csv_strerror(csv_error(&parser)));
-    csv_free(&parser);
-    return e->status;
-}
-
-enum report_status table_read(const char *path, struct table *t, struct report_error *e) {
-    *t = (struct table){0};
-    int fd = open_locked(path, O_RDONLY, LOCK_SH, e);
-    if (fd < 0) return e->status;
-    struct text file = {0};
-    if (read_all(fd, path, &file, e) == REPORT_OK) {
-        size_t whole = whole_rows(text_str(&file), file.n);
-        if (whole < file.n)
-            text_printf(&t->warnings, "half-written last row ignored (%zu bytes)\n",
-                        file.n - whole);
-        parse(path, text_str(&file), whole, t, e);
+    struct window w = window_at(f, at->offset, end);
+    size_t done = 0; /* bytes of the window that were whole rows */
+    struct row_end row = {0};
+    for (;;) {
+        if (!at->offset && w.n >= MARK && memcmp(w.bytes, byte_order_mark, MARK) == 0)
+            at->offset += MARK, done += MARK;
+        if (e->status == REPORT_OK && find_row_end(w.bytes + done, w.n - done, &row)) {
+            take_row(&s, f, *at, w.bytes + done, row.seen, on_row, context, e);
+            at->offset += row.seen;
+            at->line += row.lines;
+            done += row.seen;
+            row = (struct row_end){0};
+            continue;
+        }
+        if (e->status != REPORT_OK) break;
+        window_drop(&w, done);
+        done = 0;
+        if (w.n > ROW_MAX)
+            report_fail(e, REPORT_WRONG, "'%s', line %zu: the row that begins here has no end%s",
+                        f->path, at->line, row.quoted ? ": a quote is not closed" : "");
+        if (e->status != REPORT_OK || !window_read(&w, e)) break;
     }
-    text_free(&file);
-    close(fd);
+    /* Of a half row the start is right: a stray quote that swallows what follows is not. */
+    if (e->status == REPORT_OK && w.n &&
+        csv_parse(&s.parser, w.bytes, w.n, NULL, NULL, NULL) != w.n)
+        report_fail(e, REPORT_WRONG, "'%s', line %zu: not valid CSV: %s", f->path, at->line,
+                    csv_strerror(csv_error(&s.parser)));
+    if (e->status == REPORT_OK && w.n)
+        text_printf(warnings, "line %zu: half-written last row ignored (%zu bytes)\n", at->line,
+                    w.n);
+    free(w.bytes);
+    split_free(&s);
     return e->status;
 }
 
-void table_free(struct table *t) {
-    free(t->cells);
-    text_free(&t->pool);
-    text_free(&t->warnings);
-    *t = (struct table){0};
+enum report_status table_hash(const struct table_file *f, uint64_t length, uint64_t *hash,
+                              struct report_error *e) {
+    XXH3_state_t *state = XXH3_createState();
+    if (!state) return report_fail(e, REPORT_MACHINE, "out of memory");
+    XXH3_64bits_reset(state);
+    struct window w = window_at(f, 0, length);
+    for (; window_read(&w, e); window_drop(&w, w.n)) XXH3_64bits_update(state, w.bytes, w.n);
+    *hash = XXH3_64bits_digest(state);
+    XXH3_freeState(state);
+    free(w.bytes);
+    return e->status;
 }
 
-const char *table_header(const struct table *t, size_t column) {
-    return t->pool.p + t->cells[column];
-}
+/* Powers of ten that a double holds exactly. */
+static const double powers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11};
+enum { PLAIN_DIGITS = 15 }; /* that make a whole number below 2^53 */
 
-const char *table_cell(const struct table *t, size_t row, size_t column) {
-    return t->pool.p + t->cells[(row + 1) * t->n_columns + column];
-}
-
-int table_column(const struct table *t, const char *name) {
-    for (size_t c = 0; c < t->n_columns; c++)
-        if (strcmp(table_header(t, c), name) == 0) return (int)c;
-    return -1;
+/* 123.25, as most are: a whole number below 2^53 over a power of ten, both exact, so that their
+ * quotient is what strtod says, at a fifth of its time. False if it is written otherwise. */
+static bool plain_number(const char *p, double *value) {
+    uint64_t whole = 0;
+    int digits = 0, behind = -1;
+    for (; digits <= PLAIN_DIGITS; p++) {
+        if (*p >= '0' && *p <= '9') {
+            whole = 10 * whole + (uint64_t)(*p - '0');
+            digits++;
+            behind += behind >= 0;
+        } else if (*p == '.' && behind < 0) {
+            behind = 0;
+        } else {
+            break;
+        }
+    }
+    if (*p || !digits || digits > PLAIN_DIGITS) return false;
+    if (behind >= (int)(sizeof powers / sizeof *powers)) return false;
+    *value = behind > 0 ? (double)whole / powers[behind] : (double)whole;
+    return true;
 }
 
 bool table_number(const char *cell, double *value) {
     char *end;
     *value = NAN;
-    if (!*cell) return true;
+    if (!*cell || plain_number(cell, value)) return true;
     *value = strtod(cell, &end);
     return !*end && end != cell && isfinite(*value);
 }
@@ -181,7 +297,7 @@ static bool needs_quotes(const char *s) {
     return strpbrk(s, ",\"\r\n") || (n && (strchr(" \t", s[0]) || strchr(" \t", s[n - 1])));
 }
 
-static void put_row(struct text *out, const char *const *cells, size_t n) {
+void table_put_row(struct text *out, const char *const *cells, size_t n) {
     for (size_t i = 0; i < n; i++) {
         const char *s = cells[i] ? cells[i] : "";
         if (i) text_puts(out, ",");
@@ -198,26 +314,56 @@ static void put_row(struct text *out, const char *const *cells, size_t n) {
     text_puts(out, "\n");
 }
 
-/* REPORT_OK if the first row of the file names exactly these columns in this order. */
-static enum report_status check_header(const char *path, const char *p, size_t n,
-                                       const char *const *columns, size_t n_columns,
-                                       struct report_error *e) {
-    struct table t = {0};
-    const char *newline = memchr(p, '\n', n);
-    size_t length = newline ? (size_t)(newline - p) + 1 : n;
-    if (parse(path, p, length, &t, e) == REPORT_OK) {
-        for (size_t c = 0; c < n_columns && c < t.n_columns; c++)
-            if (strcmp(table_header(&t, c), columns[c]) != 0)
-                report_fail(e, REPORT_WRONG,
-                            "'%s' has another header: column %zu is '%s', expected '%s'; nothing "
-                            "was written",
-                            path, c + 1, table_header(&t, c), columns[c]);
-        if (t.n_columns != n_columns)
+struct header_check {
+    const char *path;
+    const char *const *columns;
+    size_t n;
+};
+
+/* The first row of a file names exactly these columns in this order. */
+static void check_header(const struct table_row *row, void *context, struct report_error *e) {
+    struct header_check *h = context;
+    for (size_t c = 0; c < h->n && c < row->n; c++)
+        if (strcmp(row->cells[c], h->columns[c]) != 0)
             report_fail(e, REPORT_WRONG,
-                        "'%s' has another header: %zu columns, expected %zu; nothing was written",
-                        path, t.n_columns, n_columns);
+                        "'%s' has another header: column %zu is '%s', expected '%s'; nothing "
+                        "was written",
+                        h->path, c + 1, row->cells[c], h->columns[c]);
+    if (row->n != h->n)
+        report_fail(e, REPORT_WRONG,
+                    "'%s' has another header: %zu columns, expected %zu; nothing was written",
+                    h->path, row->n, h->n);
+}
+
+/* The header, without the rows behind it; the whole file if it does not end in a newline. */
+static enum report_status read_header(const struct table_file *f, struct text *out,
+                                      struct report_error *e) {
+    struct window w = window_at(f, 0, UINT64_MAX);
+    struct row_end row = {0};
+    while (!find_row_end(w.bytes, w.n, &row) && w.n <= ROW_MAX && window_read(&w, e)) continue;
+    text_write(out, w.bytes ? w.bytes : "", row.seen);
+    free(w.bytes);
+    return e->status;
+}
+
+/* Length of the whole rows at the start of a file. Of blocks without a quote only the last newline
+ * is looked for, so that gigabytes take a fraction of a second. */
+static enum report_status find_whole(const struct table_file *f, uint64_t *whole,
+                                     struct report_error *e) {
+    struct window w = window_at(f, 0, UINT64_MAX);
+    bool quoted = false;
+    *whole = 0;
+    for (uint64_t at = 0; window_read(&w, e); at += w.n, w.n = 0) {
+        for (size_t i = 0; i < w.n;) {
+            const char *quote = memchr(w.bytes + i, '"', w.n - i);
+            size_t to = quote ? (size_t)(quote - w.bytes) : w.n;
+            const char *newline = quoted ? NULL : memrchr(w.bytes + i, '\n', to - i);
+            if (newline) *whole = at + (uint64_t)(newline - w.bytes) + 1;
+            if (quote) quoted = !quoted;
+            i = to + 1;
+        }
     }
-    table_free(&t);
+    free(w.bytes);
     return e->status;
 }
 
@@ -236,24 +382,31 @@ static bool write_or_undo(int fd, const char *p, size_t n, off_t length) {
 }
 
 /* Keep the half row that a killed writer left in FILE.damaged, then cut it off. */
-static enum report_status move_half_row(int fd, const char *path, const char *p, size_t n,
-                                        off_t whole, struct text *notes, struct report_error *e) {
-    struct text aside = {0};
-    text_printf(&aside, "%s.damaged", path);
+static enum report_status move_half_row(const struct table_file *f, uint64_t whole,
+                                        struct text *notes, struct report_error *e) {
+    size_t n = (size_t)(f->size - whole);
+    if (n > ROW_MAX)
+        return report_fail(e, REPORT_WRONG,
+                           "the last row of '%s' has %zu bytes and no end; nothing was written",
+                           f->path, n);
+    struct text aside = {0}, line = {0};
+    struct window w = window_at(f, whole, UINT64_MAX);
+    while (window_read(&w, e)) continue;
+    text_write(&line, w.bytes, w.n);
+    text_puts(&line, "\n");
+    free(w.bytes);
+    text_printf(&aside, "%s.damaged", f->path);
     int to = open(aside.p, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     struct stat st;
-    struct text line = {0};
-    text_write(&line, p, n);
-    text_puts(&line, "\n");
     if (to < 0 || fstat(to, &st) != 0 || !write_or_undo(to, line.p, line.n, st.st_size))
         report_fail(e, REPORT_MACHINE, "cannot move a half-written row to '%s': %s", aside.p,
                     strerror(errno));
-    else if (ftruncate(fd, whole) != 0)
-        report_fail(e, REPORT_MACHINE, "cannot cut a half-written row off '%s': %s", path,
+    else if (ftruncate(f->fd, (off_t)whole) != 0)
+        report_fail(e, REPORT_MACHINE, "cannot cut a half-written row off '%s': %s", f->path,
                     strerror(errno));
     else if (notes)
-        text_printf(notes, "'%s' ended in a half-written row (%zu bytes): moved to '%s'\n", path, n,
-                    aside.p);
+        text_printf(notes, "'%s' ended in a half-written row (%zu bytes): moved to '%s'\n", f->path,
+                    n, aside.p);
     if (to >= 0) close(to);
     text_free(&line);
     text_free(&aside);
@@ -262,21 +415,27 @@ static enum report_status move_half_row(int fd, const char *path, const char *p,
 
 /* The file is ours, or empty, and ends in whole rows when this returns REPORT_OK; *length is then
  * its length. */
-static enum report_status prepare(int fd, const char *path, const char *const *columns,
-                                  size_t n_columns, off_t *length, struct text *notes,
+static enum report_status prepare(const struct table_file *f, const char *const *columns,
+                                  size_t n_columns, uint64_t *length, struct text *notes,
                                   struct report_error *e) {
-    struct text file = {0}, header = {0};
-    put_row(&header, columns, n_columns);
-    if (read_all(fd, path, &file, e) == REPORT_OK) {
-        const char *p = text_str(&file);
-        size_t whole = whole_rows(p, file.n), half = file.n - whole;
-        bool half_header = !whole && half < header.n && memcmp(p, header.p, half) == 0;
-        if (file.n && !half_header) check_header(path, p, file.n, columns, n_columns, e);
-        if (e->status == REPORT_OK && half)
-            move_half_row(fd, path, p + whole, half, (off_t)whole, notes, e);
-        *length = (off_t)whole;
+    struct text first = {0}, header = {0};
+    struct split s = {0};
+    if (csv_init(&s.parser, CSV_STRICT | CSV_STRICT_FINI) != 0)
+        return report_fail(e, REPORT_MACHINE, "cannot start the CSV reader");
+    table_put_row(&header, columns, n_columns);
+    if (read_header(f, &first, e) == REPORT_OK) {
+        bool half_header = first.n == f->size && first.n < header.n &&
+                           memcmp(text_str(&first), header.p, first.n) == 0;
+        size_t mark = first.n >= MARK && !memcmp(first.p, byte_order_mark, MARK) ? MARK : 0;
+        struct header_check check = {f->path, columns, n_columns};
+        if (f->size && !half_header)
+            take_row(&s, f, (struct table_place){mark, 1}, first.p + mark, first.n - mark,
+                     check_header, &check, e);
+        if (e->status == REPORT_OK && find_whole(f, length, e) == REPORT_OK && *length < f->size)
+            move_half_row(f, *length, notes, e);
     }
-    text_free(&file);
+    split_free(&s);
+    text_free(&first);
     text_free(&header);
     return e->status;
 }
@@ -284,18 +443,24 @@ static enum report_status prepare(int fd, const char *path, const char *const *c
 enum report_status table_append(const char *path, const char *const *columns, size_t n_columns,
                                 const char *const *cells, size_t n_rows, struct text *notes,
                                 struct report_error *e) {
-    int fd = open_locked(path, O_RDWR | O_CREAT | O_APPEND, LOCK_EX, e);
-    if (fd < 0) return e->status;
-    off_t length = 0;
-    if (prepare(fd, path, columns, n_columns, &length, notes, e) == REPORT_OK) {
+    struct table_file f = {.path = path};
+    struct stat st;
+    f.fd = open_locked(path, O_RDWR | O_CREAT | O_APPEND, LOCK_EX, e);
+    if (f.fd < 0) return e->status;
+    uint64_t length = 0;
+    if (fstat(f.fd, &st) != 0)
+        report_fail(e, REPORT_MACHINE, "cannot read '%s': %s", path, strerror(errno));
+    else
+        f.size = (uint64_t)st.st_size;
+    if (e->status == REPORT_OK && prepare(&f, columns, n_columns, &length, notes, e) == REPORT_OK) {
         struct text batch = {0};
-        if (length == 0) put_row(&batch, columns, n_columns);
-        for (size_t r = 0; r < n_rows; r++) put_row(&batch, cells + r * n_columns, n_columns);
-        if (batch.n && !write_or_undo(fd, batch.p, batch.n, length))
+        if (length == 0) table_put_row(&batch, columns, n_columns);
+        for (size_t r = 0; r < n_rows; r++) table_put_row(&batch, cells + r * n_columns, n_columns);
+        if (batch.n && !write_or_undo(f.fd, batch.p, batch.n, (off_t)length))
             report_fail(e, REPORT_MACHINE, "cannot append to '%s': %s; nothing was written", path,
                         strerror(errno));
         text_free(&batch);
     }
-    close(fd);
+    table_close(&f);
     return e->status;
 }

@@ -1,43 +1,69 @@
-/* csv_table.h: a CSV file as a table of strings, and whole rows appended to one by many processes
- * at once.
+/* csv_table.h: a CSV file row by row, and whole rows appended to one by many processes at once.
  *
  * Invariants of a file that only table_append wrote:
  *   T1  the first row is the header; every other row has as many fields;
  *   T2  the file is empty or ends in a newline, unless a writer was killed in its last write: what
  *       follows the last whole row is then a half row, which readers ignore and the next writer
  *       moves aside to FILE.damaged;
- *   T3  a failed append leaves the file as it was.
+ *   T3  a failed append leaves the file as it was;
+ *   T4  bytes that were whole rows once stay as they are: a file grows at its end.
  *
- * Ownership: a table owns its strings; table_free ends them all. */
+ * Nothing here holds a whole file in memory: a file of gigabytes needs a few megabytes. */
 #ifndef REPORTS_CSV_TABLE_H
 #define REPORTS_CSV_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "reports/error.h"
 #include "reports/text.h"
 
-struct table {
-    size_t n_columns, n_rows; /* n_rows does not count the header */
-    struct text warnings;     /* complete lines: what was ignored while reading */
-    /* Private to csv_table.c. */
-    struct text pool; /* every field, 0-terminated */
-    size_t *cells;    /* offsets into pool, row by row, the header first */
-    size_t n_cells, cap_cells;
+/* A row where it stands, valid until the function that it was given to returns. */
+struct table_row {
+    size_t line;     /* of its first byte, from 1; rows may take several */
+    uint64_t offset; /* of its first byte in the file */
+    size_t length;   /* bytes, the newline included */
+    size_t n;
+    const char *const *cells;
 };
 
-/* Read the file under a shared lock. An empty file is an empty table. Rows of another width are
- * left out with a warning, as is a half-written last row. *t must be freed even after an error. */
-enum report_status table_read(const char *path, struct table *t, struct report_error *e);
-void table_free(struct table *t);
+/* A file that is open under a shared lock. */
+struct table_file {
+    const char *path; /* the caller's */
+    int fd;
+    uint64_t size;
+    int64_t changed_ns; /* when it was written last */
+};
 
-const char *table_header(const struct table *t, size_t column);
-const char *table_cell(const struct table *t, size_t row, size_t column);
-int table_column(const struct table *t, const char *name); /* -1 if there is none */
+enum report_status table_open(const char *path, struct table_file *f, struct report_error *e);
+void table_close(struct table_file *f);
+
+/* Where a scan begins, and, when it is over, where the whole rows end. */
+struct table_place {
+    uint64_t offset;
+    size_t line; /* 1 at offset 0 */
+};
+
+/* To stop, the function fills *e. */
+typedef void table_row_function(const struct table_row *row, void *context, struct report_error *e);
+
+/* Call `on_row` for each row from *at to `end` (UINT64_MAX: of the file). A half-written last row
+ * is left out, and warnings gets a line. Refused by its line: what is no CSV, a row of over 16 MB,
+ * a NUL byte. A byte order mark in front is skipped. */
+enum report_status table_scan(const struct table_file *f, struct table_place *at, uint64_t end,
+                              table_row_function *on_row, void *context, struct text *warnings,
+                              struct report_error *e);
+
+/* Of the first `length` bytes. */
+enum report_status table_hash(const struct table_file *f, uint64_t length, uint64_t *hash,
+                              struct report_error *e);
 
 /* The number in a cell; an empty one is NAN (not measured). False if the text is something else. */
 bool table_number(const char *cell, double *value);
+
+/* A row as table_append writes it, with its newline. */
+void table_put_row(struct text *out, const char *const *cells, size_t n);
 
 /* Append n_rows rows of n_columns cells (row by row) under an exclusive lock, in one write, synced
  * to disk; the header is written first if the file is new or empty. Refuses a file with another

@@ -21,7 +21,7 @@ static const struct column columns[] = {
 #define COLUMN(kind, name) {#name, KIND_##kind, offsetof(struct result_row, name)},
 #include "reports/columns.def"
 };
-enum { N_COLUMNS = sizeof columns / sizeof *columns };
+enum { N_COLUMNS = RESULT_COLUMNS };
 
 enum {
 #define COLUMN(kind, name) COLUMN_##name,
@@ -29,7 +29,7 @@ enum {
 };
 
 /* Oldest first; each has the columns of the one before it, and more. */
-static const struct schema {
+static const struct result_schema {
     int number;
     size_t n_columns;
 } schemas[] = {
@@ -108,7 +108,7 @@ static const char *format(struct result_row *r, size_t c, char number[CELL]) {
     return number;
 }
 
-static enum report_status append_as(const struct schema *schema, const char *path,
+static enum report_status append_as(const struct result_schema *schema, const char *path,
                                     const struct result_row *rows, size_t n, struct text *notes,
                                     struct report_error *e) {
     const char *names[N_COLUMNS];
@@ -137,9 +137,9 @@ static enum report_status append_as(const struct schema *schema, const char *pat
  * is not. */
 enum report_status result_append(const char *path, const struct result_row *rows, size_t n,
                                  struct text *notes, struct report_error *e) {
-    const struct schema *newest = &schemas[N_SCHEMAS - 1];
+    const struct result_schema *newest = &schemas[N_SCHEMAS - 1];
     if (append_as(newest, path, rows, n, notes, e) != REPORT_WRONG) return e->status;
-    for (const struct schema *s = newest; s-- > schemas;) {
+    for (const struct result_schema *s = newest; s-- > schemas;) {
         struct report_error own = {0};
         if (append_as(s, path, rows, n, notes, &own) == REPORT_WRONG) continue;
         if (own.status == REPORT_OK && !n && notes)
@@ -180,65 +180,117 @@ static bool parse_cell(struct result_row *r, size_t c, const char *cell) {
     return false;
 }
 
+static int find_column(const struct table_row *header, const char *name) {
+    for (size_t c = 0; c < header->n; c++)
+        if (strcmp(header->cells[c], name) == 0) return (int)c;
+    return -1;
+}
+
 /* The newest schema whose last column is there. */
-static const struct schema *find_schema(const struct table *t) {
-    const struct schema *s = &schemas[N_SCHEMAS - 1];
-    while (s > schemas && table_column(t, columns[s->n_columns - 1].name) < 0) s--;
+static const struct result_schema *find_schema(const struct table_row *header) {
+    const struct result_schema *s = &schemas[N_SCHEMAS - 1];
+    while (s > schemas && find_column(header, columns[s->n_columns - 1].name) < 0) s--;
     return s;
 }
 
 /* position[c] = where column c stands in the file. */
-static enum report_status match_header(const char *path, const struct table *t,
-                                       const struct schema *s, int position[N_COLUMNS],
+static enum report_status match_header(struct result_reader *r, const struct table_row *header,
                                        struct report_error *e) {
+    const struct result_schema *s = find_schema(header);
     for (size_t c = 0; c < s->n_columns; c++) {
-        position[c] = table_column(t, columns[c].name);
-        if (position[c] < 0)
-            return report_fail(e, REPORT_WRONG, "'%s' is not a result file: column '%s' is missing",
-                               path, columns[c].name);
+        r->position[c] = find_column(header, columns[c].name);
+        if (r->position[c] < 0)
+            return report_fail(e, REPORT_WRONG,
+                               "'%s' is not a result file: column '%s' is missing in line %zu",
+                               r->path, columns[c].name, header->line);
     }
-    for (size_t i = 0; i < t->n_columns; i++) {
+    for (size_t i = 0; i < header->n; i++) {
         bool known = false;
-        for (size_t c = 0; c < s->n_columns; c++) known |= position[c] == (int)i;
+        for (size_t c = 0; c < s->n_columns; c++) known |= r->position[c] == (int)i;
         if (!known)
-            return report_fail(
-                e, REPORT_WRONG,
-                "'%s' is not a result file of schema %d: column '%s' is unknown or doubled", path,
-                s->number, table_header(t, i));
+            return report_fail(e, REPORT_WRONG,
+                               "'%s' is not a result file of schema %d: column '%s' is unknown or "
+                               "doubled in line %zu",
+                               r->path, s->number, header->cells[i], header->line);
     }
+    r->schema = s;
+    r->n_columns = header->n;
     return REPORT_OK;
+}
+
+enum { IGNORED_MAX = 10 }; /* rows that are said one by one */
+
+static void ignore_row(struct result_reader *r, const struct table_row *row) {
+    if (r->n_ignored++ < IGNORED_MAX)
+        text_printf(r->warnings, "line %zu has %zu fields, expected %zu: ignored\n", row->line,
+                    row->n, r->n_columns);
+    else if (r->n_ignored == IGNORED_MAX + 1)
+        text_printf(r->warnings, "line %zu and others have other numbers of fields: ignored\n",
+                    row->line);
+}
+
+bool result_reader_take(struct result_reader *r, const struct table_row *row,
+                        struct result_row *out, struct report_error *e) {
+    if (!r->schema) return match_header(r, row, e), false;
+    if (row->n != r->n_columns) return ignore_row(r, row), false;
+    *out = result_row_new();
+    for (size_t c = 0; c < r->schema->n_columns; c++) {
+        const char *cell = row->cells[r->position[c]];
+        if (!parse_cell(out, c, cell))
+            return report_fail(e, REPORT_WRONG, "'%s', line %zu: '%.80s' is not a %s", r->path,
+                               row->line, cell, columns[c].name),
+                   false;
+    }
+    if (out->schema != r->schema->number)
+        return report_fail(e, REPORT_WRONG,
+                           "'%s', line %zu: schema %g in a file of schema %d; this program reads "
+                           "up to %d",
+                           r->path, row->line, out->schema, r->schema->number, RESULT_SCHEMA),
+               false;
+    for (size_t c = r->schema->n_columns; c < N_COLUMNS; c++)
+        if (columns[c].kind == KIND_TEXT) *(const char **)field(out, c) = "";
+    return true;
+}
+
+void results_add(struct results *r, const struct result_row *row) {
+    if ((r->n & (r->n - 1)) == 0) /* a power of two, or 0: full */
+        r->rows = memory_resize(r->rows, r->n ? 2 * r->n : 1, sizeof *r->rows);
+    struct result_row *kept = &r->rows[r->n++];
+    *kept = *row;
+    for (size_t c = 0; c < N_COLUMNS; c++)
+        if (columns[c].kind == KIND_TEXT) {
+            const char **text = field(kept, c);
+            *text = **text ? text_set_keep(&r->texts, *text, NULL) : "";
+        }
+}
+
+struct reading {
+    struct result_reader reader;
+    struct results *results;
+};
+
+static void read_row(const struct table_row *row, void *context, struct report_error *e) {
+    struct reading *r = context;
+    struct result_row result;
+    if (result_reader_take(&r->reader, row, &result, e)) results_add(r->results, &result);
 }
 
 enum report_status results_read(const char *path, struct results *r, struct report_error *e) {
     *r = (struct results){0};
-    struct table *t = &r->table;
-    int position[N_COLUMNS];
-    if (table_read(path, t, e) != REPORT_OK || t->n_columns == 0) return e->status;
-    const struct schema *s = find_schema(t);
-    if (match_header(path, t, s, position, e) != REPORT_OK) return e->status;
-    r->rows = memory_resize(NULL, t->n_rows, sizeof *r->rows);
-    for (size_t i = 0; i < t->n_rows; i++) {
-        struct result_row *row = &r->rows[r->n++];
-        *row = result_row_new();
-        for (size_t c = 0; c < s->n_columns; c++) {
-            const char *cell = table_cell(t, i, (size_t)position[c]);
-            if (!parse_cell(row, c, cell))
-                return report_fail(e, REPORT_WRONG, "'%s', row %zu: '%s' is not a %s", path, i + 1,
-                                   cell, columns[c].name);
-        }
-        if (row->schema != s->number)
-            return report_fail(e, REPORT_WRONG,
-                               "'%s', row %zu: schema %g in a file of schema %d; this program "
-                               "reads up to %d",
-                               path, i + 1, row->schema, s->number, RESULT_SCHEMA);
-        for (size_t c = s->n_columns; c < N_COLUMNS; c++)
-            if (columns[c].kind == KIND_TEXT) *(const char **)field(row, c) = "";
-    }
-    return REPORT_OK;
+    struct table_file f;
+    if (table_open(path, &f, e) != REPORT_OK) return e->status;
+    struct reading reading = {{.path = path, .warnings = &r->table.warnings}, r};
+    table_scan(&f, &(struct table_place){0, 1}, UINT64_MAX, read_row, &reading, &r->table.warnings,
+               e);
+    r->table.n_columns = reading.reader.n_columns;
+    r->n_in_file = r->n;
+    table_close(&f);
+    return e->status;
 }
 
 void results_free(struct results *r) {
     free(r->rows);
-    table_free(&r->table);
+    text_free(&r->table.warnings);
+    text_set_free(&r->texts);
     *r = (struct results){0};
 }

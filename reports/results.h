@@ -3,6 +3,7 @@
 #define REPORTS_RESULTS_H
 
 #include "reports/csv_table.h"
+#include "reports/text_set.h"
 
 enum { RESULT_SCHEMA = 9 }; /* the newest of columns.def */
 
@@ -50,12 +51,42 @@ enum report_status result_append(const char *path, const struct result_row *rows
 struct results {
     struct result_row *rows; /* in the order of the file */
     size_t n;
-    struct table table; /* owns the texts; table.warnings says what was left out */
+    size_t n_in_file; /* rows of the file, of which these may be some */
+    struct {
+        size_t n_columns;
+        struct text warnings; /* complete lines: what was left out */
+    } table;
+    struct text_set texts; /* those of the rows */
 };
 
-/* Columns may stand in any order, but none of the file's schema may be missing, and none unknown.
- * *r must be freed even after an error. */
+/* All rows. Columns may stand in any order, but none of the file's schema may be missing, and none
+ * unknown. Rows of another width are left out, with a warning. *r must be freed even after an
+ * error. */
 enum report_status results_read(const char *path, struct results *r, struct report_error *e);
 void results_free(struct results *r);
+
+/* ---- row by row ------------------------------------------------------------------------------ */
+
+enum {
+    RESULT_COLUMNS = 0
+#define COLUMN(kind, name) +1
+#include "reports/columns.def"
+};
+
+/* Which column of a file is which; {.path, .warnings} before its header is read. */
+struct result_reader {
+    const char *path;
+    struct text *warnings;
+    const struct result_schema *schema; /* NULL: no header yet */
+    int position[RESULT_COLUMNS];
+    size_t n_columns, n_ignored;
+};
+
+/* The header, or a row, as table_scan hands it over. True if *out now is the row; its texts live as
+ * long as the cells do. */
+bool result_reader_take(struct result_reader *r, const struct table_row *row,
+                        struct result_row *out, struct report_error *e);
+/* Add the row, its texts kept. */
+void results_add(struct results *r, const struct result_row *row);
 
 #endif

@@ -167,10 +167,10 @@ static void test_bad_cells(void **state) {
     static const struct {
         const char *good, *bad, *says;
     } cells[] = {
-        {",ok,", ",no,", "row 1: 'no' is not a status"},
-        {",variant,", ",varianT,", "row 1: 'varianT' is not a role"},
-        {",134217728,", ",13421772B,", "row 1: '13421772B' is not a bytes"},
-        {",30,", ",3O,", "row 1: '3O' is not a n"},
+        {",ok,", ",no,", "line 2: 'no' is not a status"},
+        {",variant,", ",varianT,", "line 2: 'varianT' is not a role"},
+        {",134217728,", ",13421772B,", "line 2: '13421772B' is not a bytes"},
+        {",30,", ",3O,", "line 2: '3O' is not a n"},
     };
     struct result_row row = sample_row("BAD", 1);
     append_ok(&row, 1);
@@ -255,7 +255,7 @@ static void test_row_of_another_schema(void **state) {
     char *at = strstr(t.p, "\n1,2026");
     at[1] = '2';
     write_file(t.p, "w");
-    expect_error("row 1: schema 2 in a file of schema 1");
+    expect_error("line 2: schema 2 in a file of schema 1");
     text_free(&t);
 }
 
@@ -316,8 +316,117 @@ static void test_short_row_in_the_middle(void **state) {
     append_ok(&row, 1);
     struct results r = read_ok();
     assert_int_equal(r.n, 2);
-    assert_non_null(strstr(text_str(&r.table.warnings), "row 2 has 3 fields"));
+    assert_non_null(strstr(text_str(&r.table.warnings), "line 3 has 3 fields"));
     results_free(&r);
+}
+
+/* What spreadsheets and editors make of a file: a byte order mark, line ends of DOS, quotes around
+ * everything; and columns in another order. */
+static void test_dress(void **state) {
+    struct result_row row = sample_row("grün, \"x\"\nzwei", 1.5);
+    append_ok(&row, 1);
+    append_ok(&row, 1);
+    struct text t = read_file(path), dressed = {0};
+    text_puts(&dressed, "\xef\xbb\xbf");
+    bool quoted = false;
+    for (const char *p = t.p; *p; p++) {
+        if (*p == '"') quoted = !quoted;
+        if (*p == '\n' && !quoted) text_puts(&dressed, "\r");
+        text_write(&dressed, p, 1);
+    }
+    write_file(dressed.p, "w");
+    struct results r = read_ok();
+    assert_int_equal(r.n, 2);
+    assert_string_equal(r.rows[1].config, row.config);
+    assert_true(r.rows[1].schema == RESULT_SCHEMA && r.rows[1].median_us == 1.5);
+    assert_string_equal(text_str(&r.table.warnings), "");
+    results_free(&r);
+    append_ok(&row, 1); /* and appended to */
+    r = read_ok();
+    assert_int_equal(r.n, 3);
+    results_free(&r);
+    text_free(&t);
+    text_free(&dressed);
+}
+
+/* Line numbers are those of an editor, though rows before have newlines in them. */
+static void test_line_numbers(void **state) {
+    struct result_row row = sample_row("one\ntwo\nthree", 1);
+    append_ok(&row, 1); /* lines 2 to 4 */
+    append_ok(&row, 1);
+    write_file("1,too,short\n", "a"); /* line 8 */
+    write_file("\n", "a");            /* an empty line is none */
+    row.config = "BAD";
+    append_ok(&row, 1); /* line 10 */
+    struct results r = read_ok();
+    assert_string_equal(text_str(&r.table.warnings), "line 8 has 3 fields, expected 75: ignored\n");
+    results_free(&r);
+    struct text t = read_file(path);
+    char *at = strstr(t.p, "BAD,ok");
+    memcpy(at, "BAD,no", 6);
+    write_file(t.p, "w");
+    expect_error("line 10: 'no' is not a status");
+    memcpy(at, "BAD\"ok", 6);
+    write_file(t.p, "w");
+    expect_error("line 10: not valid CSV");
+    memcpy(at, "BAD,ok", 6);
+    FILE *f = fopen(path, "w");
+    at[1] = 0;
+    fwrite(t.p, 1, t.n, f);
+    fclose(f);
+    expect_error("line 10: a NUL byte");
+    text_free(&t);
+}
+
+/* Thousands of foreign rows are not a message each. */
+static void test_many_short_rows(void **state) {
+    append_ok(NULL, 0);
+    for (int i = 0; i < 500; i++) write_file("1,too,short\n", "a");
+    struct results r = read_ok();
+    assert_int_equal(r.n, 0);
+    assert_non_null(strstr(text_str(&r.table.warnings), "line 12 and others have other numbers"));
+    assert_null(strstr(text_str(&r.table.warnings), "line 13"));
+    results_free(&r);
+}
+
+/* A quote that is never closed is not a half row of any size. */
+static void test_open_quote(void **state) {
+    struct result_row row = sample_row("x=1", 1);
+    append_ok(&row, 1);
+    write_file("1,\"", "a");
+    FILE *f = fopen(path, "a");
+    for (int i = 0; i < 17 << 20; i += 64)
+        fputs("0123456789 0123456789 0123456789 0123456789 0123456789 01234567\n", f);
+    fclose(f);
+    expect_error("line 3: the row that begins here has no end: a quote is not closed");
+    struct report_error e = {0};
+    assert_int_equal(result_append(path, &row, 1, NULL, &e), REPORT_WRONG);
+    assert_non_null(strstr(e.text, "no end; nothing was written"));
+}
+
+static void test_numbers(void **state) {
+    static const char *const good[] = {"0",
+                                       "1",
+                                       "33.51175",
+                                       "134217728",
+                                       "0.0965",
+                                       "-3",
+                                       "1e3",
+                                       ".5",
+                                       "5.",
+                                       "3964.371",
+                                       "1.17e-30",
+                                       "00012.50",
+                                       "999999999999999",
+                                       "9007199254740993",
+                                       "0.12345678901234"};
+    static const char *const bad[] = {".", "1.2.3", "1,2", " 1x", "0x", "inf", "nan", "--1", "1 2"};
+    double v;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_true(table_number(good[i], &v));
+        assert_true(v == strtod(good[i], NULL));
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_false(table_number(bad[i], &v));
 }
 
 static void test_not_a_file(void **state) {
@@ -437,6 +546,11 @@ int main(void) {
         cmocka_unit_test_teardown(test_damaged_tail, empty_folder),
         cmocka_unit_test_teardown(test_half_header, empty_folder),
         cmocka_unit_test_teardown(test_short_row_in_the_middle, empty_folder),
+        cmocka_unit_test_teardown(test_dress, empty_folder),
+        cmocka_unit_test_teardown(test_line_numbers, empty_folder),
+        cmocka_unit_test_teardown(test_many_short_rows, empty_folder),
+        cmocka_unit_test_teardown(test_open_quote, empty_folder),
+        cmocka_unit_test(test_numbers),
         cmocka_unit_test_teardown(test_not_a_file, empty_folder),
         cmocka_unit_test_teardown(test_disk_full, empty_folder),
         cmocka_unit_test_teardown(test_concurrent_writers, empty_folder),
