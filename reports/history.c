@@ -38,7 +38,7 @@ struct history {
     struct series_of *all;
     size_t n;
     const struct result_row *last; /* a row of the newest night */
-    struct table accepted;
+    struct text accepted;          /* rows as table_put_row writes them, one after the other */
     bool damaged;
 };
 
@@ -169,18 +169,41 @@ static void accepted_cells(const struct result_row *key, const char *night,
 }
 
 static bool is_accepted(const struct history *h, const struct series_of *s, const struct night *n) {
-    struct text night = {0};
-    const char *want[N_ACCEPTED];
-    bool found = false;
+    struct text night = {0}, want = {0};
+    const char *cells[N_ACCEPTED];
     put_night(&night, n->row);
-    accepted_cells(s->key, text_str(&night), want);
-    for (size_t r = 0; r < h->accepted.n_rows && !found; r++) {
-        found = true;
-        for (size_t c = 0; c < N_ACCEPTED; c++)
-            found &= !strcmp(table_cell(&h->accepted, r, c), want[c] ? want[c] : "");
-    }
+    accepted_cells(s->key, text_str(&night), cells);
+    text_puts(&want, "\n"); /* the end of the row before */
+    table_put_row(&want, cells, N_ACCEPTED);
+    bool found = strstr(text_str(&h->accepted), want.p);
     text_free(&night);
+    text_free(&want);
     return found;
+}
+
+static void take_accepted(const struct table_row *row, void *context, struct report_error *e) {
+    struct history *h = context;
+    if (row->n != N_ACCEPTED)
+        report_fail(e, REPORT_WRONG, "line %zu has %zu cells, a list of accepted levels %d",
+                    row->line, row->n, N_ACCEPTED);
+    else
+        table_put_row(&h->accepted, row->cells, row->n);
+}
+
+/* It need not be there. */
+static void read_accepted(struct history *h, const char *path, struct report_error *e) {
+    struct table_file f;
+    struct table_place at = {0, 1};
+    struct text warnings = {0}; /* half a row that a killed writer left accepts nothing */
+    struct report_error none = {0};
+    if (table_open(path, &f, &none) == REPORT_OK) {
+        if (table_scan(&f, &at, UINT64_MAX, take_accepted, h, &warnings, &none) != REPORT_OK)
+            report_fail(e, none.status, "'%s': %s", path, none.text);
+        table_close(&f);
+    } else if (none.status != REPORT_USAGE) {
+        report_fail(e, none.status, "%s", none.text);
+    }
+    text_free(&warnings);
 }
 
 /* What makes times of the two no evidence about the code: not a regression, but named. */
@@ -243,14 +266,9 @@ static const char *verdict_name(const struct series_of *s, size_t m, double thre
 static enum report_status history_read(struct history *h, const struct history_request *r,
                                        FILE *err, struct report_error *e) {
     struct text path = {0};
-    struct report_error none = {0};
     if (read_folder(h, r->folder, err, e) == REPORT_OK) {
         text_printf(&path, "%s/nightly/accepted.csv", r->folder);
-        bool known = table_read(path.p, &h->accepted, &none) == REPORT_OK;
-        if (!known && none.status != REPORT_USAGE)
-            report_fail(e, none.status, "%s", none.text);
-        else if (known && h->accepted.n_columns != N_ACCEPTED && h->accepted.n_columns)
-            report_fail(e, REPORT_WRONG, "'%s' is not a list of accepted levels", path.p);
+        read_accepted(h, path.p, e);
         add_rows(h);
         if (!h->last) report_fail(e, REPORT_WRONG, "no results in '%s'", r->folder);
         for (size_t i = 0; i < h->n; i++) judge_series(h, &h->all[i], r->threshold);
@@ -269,7 +287,7 @@ static void history_free(struct history *h) {
     for (size_t i = 0; i < h->n_files; i++) results_free(&h->files[i]);
     free(h->files);
     free(h->all);
-    table_free(&h->accepted);
+    text_free(&h->accepted);
 }
 
 /* ---- what is said ---------------------------------------------------------------------------- */
