@@ -9,20 +9,32 @@
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
+/* Where the row before ended. */
+static void see_row(const struct table_row *row, void *context, struct report_error *e) {
+    struct table_place *before = context;
+    (void)e;
+    BYTES_CHECK(row->n && row->length, "an empty row");
+    BYTES_CHECK(row->offset >= before->offset && row->line >= before->line, "rows overlap");
+    *before = (struct table_place){row->offset + row->length, row->line + 1};
+    for (size_t c = 0; c < row->n; c++) {
+        double v;
+        BYTES_CHECK(row->cells[c], "a cell is missing");
+        table_number(row->cells[c], &v);
+    }
+}
+
 void bytes_csv(const uint8_t *data, size_t n) {
-    struct table t = {0};
+    struct table_file f;
+    struct table_place at = {0, 1}, before = {0, 1};
+    struct text warnings = {0};
     struct report_error e = {0};
-    enum report_status s = table_read(bytes_file("fuzz.csv", data, n), &t, &e);
-    BYTES_CHECK((s == REPORT_OK) == !*e.text, "a table or a message");
-    for (size_t row = 0; s == REPORT_OK && row < t.n_rows; row++)
-        for (size_t c = 0; c < t.n_columns; c++) {
-            double v;
-            const char *cell = table_cell(&t, row, c);
-            BYTES_CHECK(cell, "a row of another width");
-            table_number(cell, &v);
-            BYTES_CHECK(table_column(&t, table_header(&t, c)) <= (int)c, "a column is not found");
-        }
-    table_free(&t);
+    if (table_open(bytes_file("fuzz.csv", data, n), &f, &e) == REPORT_OK) {
+        table_scan(&f, &at, UINT64_MAX, see_row, &before, &warnings, &e);
+        BYTES_CHECK(at.offset <= n && at.offset >= before.offset, "rows end behind the file");
+        table_close(&f);
+    }
+    BYTES_CHECK((e.status == REPORT_OK) == !*e.text, "rows or a message");
+    text_free(&warnings);
 }
 
 /* ---- the store ------------------------------------------------------------------------------- */
