@@ -291,7 +291,7 @@ static void test_long_history(void **state) {
 
 /* A step is dated to its first night, and the revisions on either side are named. */
 static void test_step_in_history(void **state) {
-    static char times[30][24];
+    static char times[30][40]; /* as wide as the compiler takes an int to be */
     for (int i = 0; i < 30; i++) {
         double us = (i < 20 ? 20 : 21) * (1 + 0.002 * (i % 3));
         struct result_row *r = add(ROLE_tuned, "w", "n=1", "G", us);
