@@ -92,7 +92,7 @@ static bool window_read(struct window *w, struct report_error *e) {
 
 static void window_drop(struct window *w, size_t n) {
     w->n -= n;
-    memmove(w->bytes, w->bytes + n, w->n);
+    if (w->n) memmove(w->bytes, w->bytes + n, w->n);
 }
 
 /* How far a row has been followed. */

@@ -313,7 +313,8 @@ struct copies {
     bool *between; /* of the product at hand: it goes back to this one, element by element */
     bool *seen;
     bool *taken;  /* per node: a product goes along with it */
-    bool *second; /* per node: it is such a product */
+    bool *second; /* per node: it is such a product, behind another */
+    bool *behind; /* per node: made of such a product's elements, one by one */
     int chains;
 };
 
@@ -361,19 +362,22 @@ static void put_copies(struct copies *c, node_id n, int side) {
     c->map[n] = graph_copy(c->to, c->from, n, map);
 }
 
-/* Is v a reduction of what a product behind others makes? */
-static bool is_behind(const struct copies *c, node_id v, bool reduces) {
-    const struct node *x = at(c->from, v);
-    enum op_class class = op_info(x->op)->class;
-    if (c->second[v]) return !reduces;
-    if (reduces ? class != REDUCE : class != POINTWISE && class != VIEW) return false;
-    for (int i = 0; i < x->n_args; i++) {
+static bool reads_behind(const struct copies *c, node_id v) {
+    for (int i = 0; i < at(c->from, v)->n_args; i++) {
         const node_id *of;
-        int count = arg_nodes(&x->args[i], &of);
+        int count = arg_nodes(&at(c->from, v)->args[i], &of);
         for (int k = 0; k < count; k++)
-            if (is_behind(c, of[k], false)) return true;
+            if (c->behind[of[k]]) return true;
     }
     return false;
+}
+
+/* Is v a reduction of what a product behind others makes? What v reads has been here before. */
+static bool reduces_behind(struct copies *c, node_id v) {
+    enum op_class class = op_info(at(c->from, v)->op)->class;
+    bool reads = reads_behind(c, v);
+    c->behind[v] = c->second[v] || ((class == POINTWISE || class == VIEW) && reads);
+    return class == REDUCE && reads;
 }
 
 /* Without what is copied for all that have read it. */
@@ -409,12 +413,14 @@ struct graph *graph_chain_copies(struct graph *g, int *chains) {
                        .between = NEW_ARRAY(from->arena, bool, n),
                        .seen = NEW_ARRAY(from->arena, bool, n),
                        .taken = NEW_ARRAY(from->arena, bool, n),
-                       .second = NEW_ARRAY(from->arena, bool, n)};
+                       .second = NEW_ARRAY(from->arena, bool, n),
+                       .behind = NEW_ARRAY(from->arena, bool, n)};
     *chains = 0;
     for (node_id v = 0; v < n; v++) {
         int side = is_narrow_product(at(from, v)) ? find_side(&c, v) : -1;
         bool shared = false;
         c.second[v] = side >= 0;
+        bool reduces = reduces_behind(&c, v);
         for (node_id i = 0; i < n && side >= 0; i++) shared |= c.between[i] && c.taken[i];
         for (node_id i = 0; i < n && side >= 0; i++) c.taken[i] |= c.between[i];
         if (shared) {
@@ -422,7 +428,7 @@ struct graph *graph_chain_copies(struct graph *g, int *chains) {
             c.chains++;
         } else {
             c.map[v] = graph_copy(c.to, from, v, c.map);
-            bool sums = (v < from->chain.n && from->chain.at[v]) || is_behind(&c, v, true);
+            bool sums = (v < from->chain.n && from->chain.at[v]) || reduces;
             set_chain(c.to, c.map[v], sums ? OF_SUMS : 0);
         }
     }

@@ -74,14 +74,17 @@ static bool rows_are_inner(const struct graph *g, const struct meta *m, uint32_t
     return false;
 }
 
-/* Is it computed of a product, element by element? */
-static bool is_behind_product(const struct graph *g, const struct node *x) {
-    enum op_class class = op_info(x->op)->class;
-    if (class != POINTWISE && class != VIEW) return class == MATMUL;
-    for (int i = 0; i < x->n_args; i++)
-        if (x->args[i].kind == ARG_NODE && is_behind_product(g, &g->nodes.at[x->args[i].node]))
-            return true;
-    return false;
+/* Per node: is it computed of a product, element by element? */
+static bool *behind_products(const struct graph *g) {
+    bool *is = NEW_ARRAY(g->arena, bool, g->nodes.n);
+    for (node_id n = 0; n < g->nodes.n; n++) {
+        const struct node *x = &g->nodes.at[n];
+        enum op_class class = op_info(x->op)->class;
+        is[n] = class == MATMUL;
+        for (int i = 0; i < x->n_args && (class == POINTWISE || class == VIEW); i++)
+            is[n] |= x->args[i].kind == ARG_NODE && is[x->args[i].node];
+    }
+    return is;
 }
 
 static bool pays(const struct graph *g, const struct node *x, const struct arg *dims, enum op op,
@@ -98,13 +101,13 @@ static bool pays(const struct graph *g, const struct node *x, const struct arg *
 }
 
 static bool rewrite(struct graph *g, struct node *v, const struct device_limits *limits,
-                    bool behind) {
+                    const bool *behind) {
     enum op op = OP_M2;
     if (v->op != OP_SUM || v->meta.dtype != dtype_opmath(v->meta.dtype)) return false;
     const struct node *x = squared_deviation(g, v);
     if (!x) op = OP_EXPSUM, x = shifted_exponent(g, v);
     if (!x || x->meta.dtype != v->meta.dtype) return false;
-    bool asked = behind && op == OP_M2 && is_behind_product(g, x);
+    bool asked = behind && op == OP_M2 && behind[x - g->nodes.at];
     if (!asked && !pays(g, x, &v->args[1], op, limits)) return false;
     struct arg *args = NEW_ARRAY(g->arena, struct arg, 3);
     args[0] = arg_node((node_id)(x - g->nodes.at));
@@ -119,7 +122,7 @@ static bool rewrite(struct graph *g, struct node *v, const struct device_limits 
 int graph_one_pass(struct graph *g, const struct device_limits *limits, bool behind) {
     int rewritten = 0;
     if (limits->kind == DEVICE_CPU) return 0;
-    for (node_id n = 0; n < g->nodes.n; n++)
-        rewritten += rewrite(g, &g->nodes.at[n], limits, behind);
+    const bool *of = behind ? behind_products(g) : NULL;
+    for (node_id n = 0; n < g->nodes.n; n++) rewritten += rewrite(g, &g->nodes.at[n], limits, of);
     return rewritten;
 }
