@@ -174,24 +174,29 @@ static node_id find_other(const struct graph *g, const struct node *d, const str
     return NONE;
 }
 
-/* Sum v: the product d that it stands on, and the one that may take its place; false: none. */
-static bool find_sum(const struct graph *g, const struct node *v, node_id *d, node_id *o,
-                     double *times) {
-    if (v->op != OP_SUM || v->meta.dtype != DT_F32 || v->args[0].kind != ARG_NODE) return false;
+/* A sum's product, and the one that may take its place, so many times; NONE: there is none. */
+struct sum {
+    node_id product, other;
+    double times;
+};
+
+static struct sum find_sum(const struct graph *g, const struct node *v) {
+    const struct sum none = {NONE, NONE, 0};
+    if (v->op != OP_SUM || v->meta.dtype != DT_F32 || v->args[0].kind != ARG_NODE) return none;
     const struct meta *whole = &at(g, v->args[0].node)->meta;
     struct terms all = {.number = 1};
-    if (!whole->rank || dims_of(g, v, "dim", whole->rank) != 1u << (whole->rank - 1)) return false;
-    if (!factors_of(g, v->args[0].node, whole, &all) || all.n < 2) return false;
+    if (!whole->rank || dims_of(g, v, "dim", whole->rank) != 1u << (whole->rank - 1)) return none;
+    if (!factors_of(g, v->args[0].node, whole, &all) || all.n < 2) return none;
     for (int i = 0; i < all.n; i++) {
         struct terms rest = {.number = all.number};
         if (all.at[i].is_not || !is_narrow_product(at(g, all.at[i].node))) continue;
         for (int j = 0; j < all.n; j++)
             if (j != i) rest.at[rest.n++] = all.at[j];
-        *d = all.at[i].node;
-        *o = find_other(g, at(g, *d), &rest, times);
-        if (*o != NONE && isfinite(*times)) return true;
+        struct sum s = {.product = all.at[i].node};
+        s.other = find_other(g, at(g, s.product), &rest, &s.times);
+        if (s.other != NONE && isfinite(s.times)) return s;
     }
-    return false;
+    return none;
 }
 
 static node_id convert_to(struct graph *g, node_id v, enum dtype t) {
@@ -231,22 +236,20 @@ struct rebuild {
     const struct graph *from;
     struct graph *to;
     node_id *map;
-    int sums;
+    struct sum *sums; /* per node */
 };
 
 static void put_node(struct rebuild *r, node_id n) {
     if (r->map[n] != NONE) return;
     const struct node *x = at(r->from, n);
-    node_id d, o;
-    double times;
-    if (find_sum(r->from, x, &d, &o, &times)) {
-        node_id left = at(r->from, d)->args[0].node;
-        put_node(r, o);
+    const struct sum *sum = &r->sums[n];
+    if (sum->other != NONE) {
+        node_id left = at(r->from, sum->product)->args[0].node;
+        put_node(r, sum->other);
         put_node(r, left);
         node_id begin = r->to->nodes.n;
-        r->map[n] = put_sum(r->to, x, r->map[left], r->map[o], times);
+        r->map[n] = put_sum(r->to, x, r->map[left], r->map[sum->other], sum->times);
         set_chain(r->to, begin, OF_SUMS);
-        r->sums++;
         return;
     }
     for (int i = 0; i < x->n_args; i++) {
@@ -258,15 +261,22 @@ static void put_node(struct rebuild *r, node_id n) {
 }
 
 struct graph *graph_sums_of_products(struct graph *g) {
-    struct rebuild r = {
-        .from = g, .to = graph_like(g), .map = NEW_ARRAY(g->arena, node_id, g->nodes.n)};
+    struct rebuild r = {.from = g, .sums = NEW_ARRAY(g->arena, struct sum, g->nodes.n)};
+    bool any = false;
+    for (node_id n = 0; n < g->nodes.n; n++) {
+        r.sums[n] = find_sum(g, at(g, n));
+        any |= r.sums[n].other != NONE;
+    }
+    if (!any) return g;
+    r.to = graph_like(g);
+    r.map = NEW_ARRAY(g->arena, node_id, g->nodes.n);
     for (node_id n = 0; n < g->nodes.n; n++) r.map[n] = NONE;
     for (uint32_t i = 0; i < g->inputs.n; i++) put_node(&r, g->inputs.at[i].node);
     for (uint32_t i = 0; i < g->outputs.n; i++) {
         put_node(&r, g->outputs.at[i]);
         vec_push(r.to->arena, &r.to->outputs, r.map[g->outputs.at[i]]);
     }
-    return r.sums ? r.to : g;
+    return r.to;
 }
 
 /* ---- products that are made again ------------------------------------------------------------ */
@@ -380,31 +390,15 @@ static bool reduces_behind(struct copies *c, node_id v) {
     return class == REDUCE && reads;
 }
 
-/* Without what is copied for all that have read it. */
-static struct graph *without_unread(const struct graph *g) {
-    struct graph *to = graph_like(g);
-    bool *live = NEW_ARRAY(g->arena, bool, g->nodes.n);
-    node_id *map = NEW_ARRAY(g->arena, node_id, g->nodes.n);
-    for (uint32_t i = 0; i < g->outputs.n; i++) live[g->outputs.at[i]] = true;
-    for (node_id n = g->nodes.n; n-- > 0;) {
-        live[n] |= at(g, n)->op == OP_INPUT;
-        for (int i = 0; i < at(g, n)->n_args && live[n]; i++) {
-            const node_id *of;
-            int count = arg_nodes(&at(g, n)->args[i], &of);
-            for (int k = 0; k < count; k++) live[of[k]] = true;
-        }
-    }
-    for (node_id n = 0; n < g->nodes.n; n++) {
-        if (!live[n]) continue;
-        map[n] = graph_copy(to, g, n, map);
-        set_chain(to, map[n], g->chain.at[n]);
-    }
-    for (uint32_t i = 0; i < g->outputs.n; i++)
-        vec_push(to->arena, &to->outputs, map[g->outputs.at[i]]);
-    return to;
+static bool has_narrow_product(const struct graph *g) {
+    for (node_id n = 0; n < g->nodes.n; n++)
+        if (is_narrow_product(at(g, n))) return true;
+    return false;
 }
 
 struct graph *graph_chain_copies(struct graph *g, int *chains) {
+    *chains = 0;
+    if (!has_narrow_product(g)) return g;
     struct graph *from = graph_sums_of_products(g);
     uint32_t n = from->nodes.n;
     struct copies c = {.from = from,
@@ -415,7 +409,6 @@ struct graph *graph_chain_copies(struct graph *g, int *chains) {
                        .taken = NEW_ARRAY(from->arena, bool, n),
                        .second = NEW_ARRAY(from->arena, bool, n),
                        .behind = NEW_ARRAY(from->arena, bool, n)};
-    *chains = 0;
     for (node_id v = 0; v < n; v++) {
         int side = is_narrow_product(at(from, v)) ? find_side(&c, v) : -1;
         bool shared = false;
@@ -434,6 +427,7 @@ struct graph *graph_chain_copies(struct graph *g, int *chains) {
     }
     for (uint32_t i = 0; i < from->outputs.n; i++)
         vec_push(c.to->arena, &c.to->outputs, c.map[from->outputs.at[i]]);
-    *chains = c.chains ? c.chains + 1 : 0;
-    return without_unread(c.to);
+    if (!c.chains) return g;
+    *chains = c.chains + 1;
+    return graph_drop_unused(c.to); /* what is copied for all that have read it */
 }

@@ -198,8 +198,9 @@ node_id graph_copy_alone(struct graph *to, const struct graph *from, node_id n);
 /* rebuild.c. g without the nodes that no output needs, inputs first (G4); g with to[i] in place of
  * the symbolic size symbols[i], in arena a; and the same with numbers. */
 struct graph *graph_prune(const struct graph *g);
-/* Every input stays, and everything its place among the others. */
+/* Every input stays, and everything its place among the others, its origin and its chain. */
 struct graph *graph_drop_unused(const struct graph *g);
+void graph_own_origins(struct graph *g); /* every node is where it comes from */
 /* graph_prune of g itself, whose nodes get other ids: graphs of long loops are large. */
 void graph_prune_in_place(struct graph *g);
 struct graph *graph_substitute(const struct graph *g, const ex *symbols, const ex *to, uint32_t n,
@@ -343,7 +344,7 @@ void graph_join_twins(struct graph *g);
 
 /* chain_copies.c: what several products of 16 bits read behind the same ones, copied for each, of
  * which graph.chain tells; *chains: how many chains of products these are then; 0: nothing is
- * copied. Needs: a decomposed, simplified graph. Returns a new graph in the same arena. */
+ * copied, and it returns g. Needs: a decomposed, simplified graph. In the same arena. */
 struct graph *graph_chain_copies(struct graph *g, int *chains);
 /* The first step of it: rows' sums of two products by what the other one makes of them. Returns g
  * if it has none. */

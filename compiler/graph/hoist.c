@@ -398,7 +398,7 @@ static struct graph *make_body(struct hoisting *h) {
         if (h->place[id] != NONE) outputs[h->place[id]] = map[id];
     }
     for (uint32_t k = 0; k < h->n_outputs; k++) vec_push(to->arena, &to->outputs, outputs[k]);
-    for (node_id id = 0; id < to->nodes.n; id++) to->nodes.at[id].origin = id;
+    graph_own_origins(to);
     return to;
 }
 
@@ -545,5 +545,7 @@ struct graph *graph_hoist(struct graph *g) {
     if (!any) return g;
     for (uint32_t i = 0; i < g->outputs.n; i++)
         vec_push(g->arena, &h.to->outputs, h.map[g->outputs.at[i]]);
-    return graph_drop_unused(h.to);
+    struct graph *hoisted = graph_drop_unused(h.to);
+    graph_own_origins(hoisted);
+    return hoisted;
 }

@@ -26,6 +26,10 @@ static bool *find_live(const struct graph *g, uint32_t *kept) {
     return live;
 }
 
+void graph_own_origins(struct graph *g) {
+    for (node_id n = 0; n < g->nodes.n; n++) g->nodes.at[n].origin = n;
+}
+
 struct graph *graph_prune(const struct graph *g) {
     struct graph *out = graph_like(g);
     uint32_t kept;
@@ -36,7 +40,7 @@ struct graph *graph_prune(const struct graph *g) {
         for (node_id n = 0; n < g->nodes.n; n++)
             if (live[n] && (g->nodes.at[n].op == OP_INPUT) == leaves)
                 map[n] = graph_copy(out, g, n, map);
-    for (node_id n = 0; n < out->nodes.n; n++) out->nodes.at[n].origin = n;
+    graph_own_origins(out);
     for (uint32_t i = 0; i < g->outputs.n; i++)
         vec_push(g->arena, &out->outputs, map[g->outputs.at[i]]);
     return out;
@@ -50,7 +54,7 @@ struct graph *graph_drop_unused(const struct graph *g) {
     for (node_id id = 0; id < g->nodes.n; id++) {
         if (!live[id] && g->nodes.at[id].op != OP_INPUT) continue;
         map[id] = graph_copy(to, g, id, map);
-        to->nodes.at[map[id]].origin = map[id];
+        if (id < g->chain.n) vec_push(to->arena, &to->chain, g->chain.at[id]);
     }
     for (uint32_t i = 0; i < g->outputs.n; i++)
         vec_push(g->arena, &to->outputs, map[g->outputs.at[i]]);

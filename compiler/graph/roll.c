@@ -453,7 +453,7 @@ static struct graph *make_body(struct rolling *r, const struct steps *s, const u
         if (output[p]) outputs[output[p] - 1] = r->body[second + p];
     }
     for (uint32_t k = 0; k < n_outputs; k++) vec_push(body->arena, &body->outputs, outputs[k]);
-    for (node_id id = 0; id < body->nodes.n; id++) body->nodes.at[id].origin = id;
+    graph_own_origins(body);
     return body;
 }
 
@@ -663,5 +663,7 @@ struct graph *graph_roll(struct graph *g) {
     if (!r.any) return g;
     for (uint32_t i = 0; i < g->outputs.n; i++)
         vec_push(g->arena, &r.to->outputs, now(&r, g->outputs.at[i]));
-    return graph_hoist(graph_drop_unused(r.to));
+    struct graph *rolled = graph_drop_unused(r.to);
+    graph_own_origins(rolled);
+    return graph_hoist(rolled);
 }
