@@ -18,21 +18,13 @@
 
 #include "reports/benches.h"
 #include "reports/change.h"
+#include "reports/estimate.h"
 #include "reports/row_json.h"
 
 /* ---- the decision ---------------------------------------------------------------------------- */
 
-/* How well the median is known, relative to it: the 95 % confidence interval that came with the
- * row, else the notch of McGill, Tukey and Larsen (1978), 1.57 IQR / sqrt(n). */
-static double median_error(const struct result_row *r) {
-    double half = r->ci_us >= 0 ? r->ci_us : 1.57 * (r->q3_us - r->q1_us) / sqrt(r->n);
-    return half / r->median_us;
-}
-
-/* The standard deviation of the samples, by their quartiles, relative to the median. */
-static double scatter(const struct result_row *r) {
-    return (r->q3_us - r->q1_us) / 1.349 / r->median_us;
-}
+/* How well the median is known, relative to it. */
+static double median_error(const struct result_row *r) { return row_half_us(r) / r->median_us; }
 
 static bool is_usable(const struct result_row *r) {
     return r->n >= COMPARE_MIN_SAMPLES && r->q1_us <= r->median_us && r->median_us <= r->q3_us;
@@ -42,15 +34,12 @@ struct judgement compare_rows(const struct result_row *base, const struct result
                               double threshold) {
     struct judgement j = {VERDICT_UNSURE, NAN, NAN, NAN};
     if (!result_row_measured(now)) return j.verdict = VERDICT_BROKEN, j;
-    struct result_row old_base, old_now;
-    if ((base->schema < 3) != (now->schema < 3)) { /* their times did not mean the same */
-        old_base = result_row_without_gaps(base), base = &old_base;
-        old_now = result_row_without_gaps(now), now = &old_now;
-    }
+    struct result_row old[2];
+    rows_alike(&base, &now, old);
     if (!is_usable(base) || !is_usable(now)) return j;
     double own[2] = {median_error(base) / 1.96, median_error(now) / 1.96};
     double a = log(base->median_us), b = log(now->median_us);
-    double differ = fmax(COMPARE_RUNS_DIFFER, fmax(scatter(base), scatter(now)) / 4);
+    double differ = fmax(COMPARE_RUNS_DIFFER, fmax(row_scatter(base), row_scatter(now)) / 4);
     struct change_between c = change_compare(&a, 1, &b, 1, differ, own);
     j.low = expm1(c.low), j.high = expm1(c.high), j.confidence = c.confidence;
     double least = log1p(threshold);

@@ -280,9 +280,7 @@ void put_devices_html(struct text *out, const struct comparison_of_devices *c,
     text_free(&line);
 }
 
-void put_devices_markdown(struct text *out, const struct comparison_of_devices *c,
-                          const struct model *m) {
-    (void)m;
+void put_devices_markdown(struct text *out, const struct comparison_of_devices *c) {
     text_puts(out, "# Device against device\n\n");
     for (size_t d = 1; d < c->n_devices; d++) {
         put_summary(out, c, &c->devices[d]);
@@ -312,19 +310,6 @@ void put_devices_markdown(struct text *out, const struct comparison_of_devices *
     }
 }
 
-static void put_csv_text(struct text *out, const char *s) {
-    text_puts(out, "\"");
-    for (; *s; s++) text_write(out, *s == '"' ? "\"\"" : s, *s == '"' ? 2 : 1);
-    text_puts(out, "\"");
-}
-
-static void put_csv_number(struct text *out, double v) {
-    if (isfinite(v))
-        text_printf(out, ",%.7g", v);
-    else
-        text_puts(out, ",");
-}
-
 void put_devices_csv(struct text *out, const struct comparison_of_devices *c) {
     text_puts(out,
               "workload,mode,dtype,precision,axes,device_a,device_b,date_a,date_b,role_a,role_b,a_"
@@ -346,17 +331,19 @@ void put_devices_csv(struct text *out, const struct comparison_of_devices *c) {
                                result_role_name(b->role)};
         for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
             if (k) text_puts(out, ",");
-            put_csv_text(out, texts[k]);
+            text_csv(out, texts[k]);
         }
         const double numbers[] = {a->median_us,  b->median_us,  p->ours.value,
                                   p->ours.low,   p->ours.high,  p->memory,
                                   p->arithmetic, pair_roofs(p), p->torch.value};
-        for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
-            put_csv_number(out, numbers[k]);
+        for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+            text_puts(out, ",");
+            text_csv_number(out, numbers[k]);
+        }
         struct text reading = {0};
         put_reading(&reading, p);
         text_puts(out, ",");
-        put_csv_text(out, reading.p);
+        text_csv(out, reading.p);
         text_puts(out, "\n");
         text_free(&reading);
     }

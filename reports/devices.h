@@ -43,8 +43,7 @@ void put_reading(struct text *out, const struct device_pair *p);
 
 void put_devices_html(struct text *out, const struct comparison_of_devices *c,
                       const struct model *m);
-void put_devices_markdown(struct text *out, const struct comparison_of_devices *c,
-                          const struct model *m);
+void put_devices_markdown(struct text *out, const struct comparison_of_devices *c);
 void put_devices_csv(struct text *out, const struct comparison_of_devices *c);
 bool figure_devices(struct figure *f, const struct model *m, const struct comparison_of_devices *c);
 

@@ -14,6 +14,17 @@ double row_half_us(const struct result_row *r) {
     return half >= 0 && isfinite(half) ? half : NAN;
 }
 
+double row_scatter(const struct result_row *r) {
+    return (r->q3_us - r->q1_us) / 1.349 / r->median_us;
+}
+
+void rows_alike(const struct result_row **a, const struct result_row **b,
+                struct result_row own[2]) {
+    if (((*a)->schema < 3) == ((*b)->schema < 3)) return;
+    own[0] = result_row_without_gaps(*a), *a = &own[0];
+    own[1] = result_row_without_gaps(*b), *b = &own[1];
+}
+
 bool row_unsteady(const struct result_row *r) {
     return row_half_us(r) > UNSTEADY_SHARE * r->median_us;
 }
@@ -28,11 +39,8 @@ struct estimate row_time(const struct result_row *r) {
 struct estimate speedup_of(const struct result_row *from, const struct result_row *to) {
     if (!result_row_measured(from) || !result_row_measured(to))
         return (struct estimate){NAN, NAN, NAN};
-    struct result_row old_from, old_to;
-    if ((from->schema < 3) != (to->schema < 3)) { /* their times did not mean the same */
-        old_from = result_row_without_gaps(from), from = &old_from;
-        old_to = result_row_without_gaps(to), to = &old_to;
-    }
+    struct result_row own[2];
+    rows_alike(&from, &to, own);
     struct estimate a = row_time(from), b = row_time(to);
     double value = a.value / b.value;
     if (isnan(row_half_us(from)) || isnan(row_half_us(to)))

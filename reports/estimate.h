@@ -14,6 +14,13 @@ struct estimate {
  * of McGill, Tukey and Larsen (1978), 1.57 IQR / sqrt(n); NAN if the row says neither. */
 double row_half_us(const struct result_row *r);
 
+/* The standard deviation of the samples, by their quartiles, relative to the median. */
+double row_scatter(const struct result_row *r);
+
+/* Both without gaps, in own, if one of them is of before schema 3: their times did not mean the
+ * same. */
+void rows_alike(const struct result_row **a, const struct result_row **b, struct result_row own[2]);
+
 /* A time that is known worse than this is unsteady: its figure is hatched, and its ratios have no
  * decimals that mean nothing. */
 #define UNSTEADY_SHARE 0.05

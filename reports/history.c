@@ -5,7 +5,6 @@
  *   softmax f32 tuned   run 20261102T020000Z.1   37.4 */
 #include "reports/history.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 
 #include "reports/benches.h"
 #include "reports/change.h"
+#include "reports/estimate.h"
 
 struct night {
     const struct result_row *row; /* of its first run that was measured, else of its first */
@@ -40,6 +40,7 @@ struct history {
     const struct result_row *last; /* a row of the newest night */
     struct text accepted;          /* rows as table_put_row writes them, one after the other */
     bool damaged;
+    FILE *err; /* where it says what it leaves out */
 };
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -60,32 +61,14 @@ static void put_night(struct text *t, const struct result_row *r) {
     text_write(t, r->run_id, night_length(r->run_id));
 }
 
-static int is_csv(const struct dirent *entry) {
-    size_t n = strlen(entry->d_name);
-    return n > 4 && !strcmp(entry->d_name + n - 4, ".csv");
-}
-
-static enum report_status read_folder(struct history *h, const char *folder, FILE *err,
-                                      struct report_error *e) {
-    struct dirent **entries;
-    int n = scandir(folder, &entries, is_csv, alphasort);
-    if (n < 0)
-        return report_fail(e, errno == ENOENT ? REPORT_USAGE : REPORT_WRONG, "cannot read '%s': %s",
-                           folder, strerror(errno));
-    for (int i = 0; i < n; i++) {
-        struct text path = {0};
-        struct report_error own = {0};
-        text_printf(&path, "%s/%s", folder, entries[i]->d_name);
-        h->files = memory_resize(h->files, h->n_files + 1, sizeof *h->files);
-        if (results_read(path.p, &h->files[h->n_files++], &own) != REPORT_OK) {
-            fprintf(err, "left out: %s\n", own.text);
-            h->damaged = true;
-        }
-        text_free(&path);
-        free(entries[i]);
+static void read_file(const char *path, void *context) {
+    struct history *h = context;
+    struct report_error e = {0};
+    h->files = memory_resize(h->files, h->n_files + 1, sizeof *h->files);
+    if (results_read(path, &h->files[h->n_files++], &e) != REPORT_OK) {
+        fprintf(h->err, "left out: %s\n", e.text);
+        h->damaged = true;
     }
-    free(entries);
-    return REPORT_OK;
 }
 
 static int by_time(const void *a, const void *b) {
@@ -119,7 +102,7 @@ static void add_row(struct history *h, const struct result_row *row) {
     n->of++;
     if (!is_valid(row)) return;
     if (!n->runs) n->row = row;
-    double spread = (row->q3_us - row->q1_us) / 1.349 / row->median_us;
+    double spread = row_scatter(row);
     n->prior += isfinite(spread) ? spread : 0;
     n->clock += row->clock_mhz;
     n->us = memory_resize(n->us, n->runs + 1, sizeof *n->us);
@@ -264,9 +247,9 @@ static const char *verdict_name(const struct series_of *s, size_t m, double thre
 }
 
 static enum report_status history_read(struct history *h, const struct history_request *r,
-                                       FILE *err, struct report_error *e) {
+                                       struct report_error *e) {
     struct text path = {0};
-    if (read_folder(h, r->folder, err, e) == REPORT_OK) {
+    if (results_in_folder(r->folder, read_file, h, e) == REPORT_OK) {
         text_printf(&path, "%s/nightly/accepted.csv", r->folder);
         read_accepted(h, path.p, e);
         add_rows(h);
@@ -418,19 +401,6 @@ static enum report_status put_page(const struct history *h, double threshold, st
 
 /* ---- the time line --------------------------------------------------------------------------- */
 
-static void put_cell(struct text *t, const char *s) {
-    text_puts(t, ",\"");
-    for (; s && *s; s++) text_write(t, *s == '"' ? "\"\"" : s, *s == '"' ? 2 : 1);
-    text_puts(t, "\"");
-}
-
-static void put_number(struct text *t, double v) {
-    if (isfinite(v))
-        text_printf(t, ",%.7g", v);
-    else
-        text_puts(t, ",");
-}
-
 static void put_timeline(struct text *t, const struct series_of *s, double threshold) {
     for (size_t m = 0; m < s->n_measured; m++) {
         const struct night *n = &s->nights[s->measured[m]];
@@ -440,7 +410,8 @@ static void put_timeline(struct text *t, const struct series_of *s, double thres
         struct text night = {0}, since = {0};
         put_night(&night, r);
         if (changed) put_night(&since, s->nights[s->measured[c->since]].row);
-        const char *const texts[] = {r->workload,
+        const char *const texts[] = {r->device,
+                                     r->workload,
                                      r->mode,
                                      r->dtype,
                                      bench_precision(r),
@@ -452,15 +423,17 @@ static void put_timeline(struct text *t, const struct series_of *s, double thres
                                      r->git_rev,
                                      r->driver,
                                      r->toolchain};
-        struct text device = {0};
-        put_cell(&device, r->device);
-        text_puts(t, device.p + 1); /* no comma before the first */
-        text_free(&device);
-        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) put_cell(t, texts[i]);
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+            if (i) text_puts(t, ",");
+            text_csv(t, texts[i]);
+        }
         const double numbers[] = {
             n->clock,        r->temp_c,         (double)n->runs, night_us(s, m),   exp(c->base),
             recent_us(s, m), percent(c->shift), percent(c->low), percent(c->high), c->confidence};
-        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) put_number(t, numbers[i]);
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+            text_puts(t, ",");
+            text_csv_number(t, numbers[i]);
+        }
         text_printf(t, ",%s,%s,%s,%d\n", verdict_name(s, m, threshold),
                     !changed                   ? ""
                     : c->shape == CHANGE_DRIFT ? "drift"
@@ -493,11 +466,11 @@ static int say_error(const char *command, const struct report_error *e, FILE *er
 }
 
 int history_judge(const struct history_request *r, FILE *out, FILE *err) {
-    struct history h = {0};
+    struct history h = {.err = err};
     struct report_error e = {0};
     enum report_status is = REPORT_OK;
     struct text md = {0}, line = {0};
-    if (history_read(&h, r, err, &e) == REPORT_OK) {
+    if (history_read(&h, r, &e) == REPORT_OK) {
         is = put_page(&h, r->threshold, &md);
         text_puts(&line,
                   "device,workload,mode,dtype,precision,weights,axes,role,night,timestamp,git_rev,"
@@ -515,12 +488,12 @@ int history_judge(const struct history_request *r, FILE *out, FILE *err) {
 }
 
 int history_accept(const struct history_request *r, FILE *out, FILE *err) {
-    struct history h = {0};
+    struct history h = {.err = err};
     struct report_error e = {0};
     struct text path = {0}, name = {0};
     size_t n = 0;
     text_printf(&path, "%s/nightly", r->folder);
-    if (history_read(&h, r, err, &e) == REPORT_OK) mkdir(path.p, 0777);
+    if (history_read(&h, r, &e) == REPORT_OK) mkdir(path.p, 0777);
     text_puts(&path, "/accepted.csv");
     for (size_t i = 0; i < h.n && e.status == REPORT_OK; i++) {
         const struct series_of *s = &h.all[i];

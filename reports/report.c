@@ -8,7 +8,6 @@
  * rows -> benches -> model (model.c) -> figures (figure_*.c) -> HTML (page*.c). */
 #include "reports/report.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,12 +28,8 @@ struct input {
     bool damaged;
 };
 
-static int is_csv(const struct dirent *entry) {
-    size_t n = strlen(entry->d_name);
-    return n > 4 && strcmp(entry->d_name + n - 4, ".csv") == 0;
-}
-
-static void read_file(struct input *in, const char *path) {
+static void read_file(const char *path, void *context) {
+    struct input *in = context;
     struct report_error e = {0};
     in->files = memory_resize(in->files, in->n + 1, sizeof *in->files);
     in->paths = memory_resize(in->paths, in->n + 1, sizeof *in->paths);
@@ -52,19 +47,7 @@ static void read_file(struct input *in, const char *path) {
 
 static enum report_status read_folder(struct input *in, const char *folder,
                                       struct report_error *e) {
-    struct dirent **entries;
-    int n = scandir(folder, &entries, is_csv, alphasort);
-    if (n < 0)
-        return report_fail(e, errno == ENOENT ? REPORT_USAGE : REPORT_WRONG, "cannot read '%s': %s",
-                           folder, strerror(errno));
-    for (int i = 0; i < n; i++) {
-        struct text path = {0};
-        text_printf(&path, "%s/%s", folder, entries[i]->d_name);
-        read_file(in, path.p);
-        text_free(&path);
-        free(entries[i]);
-    }
-    free(entries);
+    if (results_in_folder(folder, read_file, in, e) != REPORT_OK) return e->status;
     for (size_t i = 0; i < in->n; i++) benches_add(&in->benches, &in->files[i], NULL);
     if (!in->benches.n)
         return report_fail(e, REPORT_WRONG, "no results in '%s': run `warpsmith bench` first",
@@ -210,7 +193,7 @@ static void write_workload(const struct writer *w, const struct workload *of,
 
 static void write_tables(const struct writer *w, struct report_error *e) {
     struct text markdown = {0}, csv = {0};
-    put_devices_markdown(&markdown, w->devices, w->model);
+    put_devices_markdown(&markdown, w->devices);
     put_devices_csv(&csv, w->devices);
     write_page(w->folder, "devices.md", &markdown, e);
     write_page(w->folder, "devices.csv", &csv, e);

@@ -4,6 +4,8 @@
  *                                                         .status = STATUS_ok, ...} */
 #include "reports/results.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -293,4 +295,28 @@ void results_free(struct results *r) {
     text_free(&r->table.warnings);
     text_set_free(&r->texts);
     *r = (struct results){0};
+}
+
+static int is_csv(const struct dirent *entry) {
+    size_t n = strlen(entry->d_name);
+    return n > 4 && strcmp(entry->d_name + n - 4, ".csv") == 0;
+}
+
+enum report_status results_in_folder(const char *folder,
+                                     void (*on_file)(const char *path, void *context),
+                                     void *context, struct report_error *e) {
+    struct dirent **entries;
+    int n = scandir(folder, &entries, is_csv, alphasort);
+    if (n < 0)
+        return report_fail(e, errno == ENOENT ? REPORT_USAGE : REPORT_WRONG, "cannot read '%s': %s",
+                           folder, strerror(errno));
+    for (int i = 0; i < n; i++) {
+        struct text path = {0};
+        text_printf(&path, "%s/%s", folder, entries[i]->d_name);
+        on_file(path.p, context);
+        text_free(&path);
+        free(entries[i]);
+    }
+    free(entries);
+    return REPORT_OK;
 }

@@ -65,6 +65,11 @@ struct results {
 enum report_status results_read(const char *path, struct results *r, struct report_error *e);
 void results_free(struct results *r);
 
+/* Call on_file for each FOLDER/NAME.csv, by name. */
+enum report_status results_in_folder(const char *folder,
+                                     void (*on_file)(const char *path, void *context),
+                                     void *context, struct report_error *e);
+
 /* ---- row by row ------------------------------------------------------------------------------ */
 
 enum {

@@ -1,9 +1,11 @@
-/* text.c: growing strings, the two escapings, and errors.
+/* text.c: growing strings, escapings, and errors.
  *
  *   text_html     a<b & "c"   ->  a&lt;b &amp; &quot;c&quot;
- *   text_gnuplot  say "x\y"   ->  "say ''x/y''" */
+ *   text_gnuplot  say "x\y"   ->  "say ''x/y''"
+ *   text_csv      say "x\y"   ->  "say ""x\y"""  */
 #include "reports/text.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -88,6 +90,16 @@ void text_gnuplot(struct text *t, const char *s) {
             text_write(t, s, 1);
     }
     text_puts(t, "\"");
+}
+
+void text_csv(struct text *t, const char *s) {
+    text_puts(t, "\"");
+    for (; s && *s; s++) text_write(t, *s == '"' ? "\"\"" : s, *s == '"' ? 2 : 1);
+    text_puts(t, "\"");
+}
+
+void text_csv_number(struct text *t, double v) {
+    if (isfinite(v)) text_printf(t, "%.7g", v);
 }
 
 const char *text_str(const struct text *t) { return t->p ? t->p : ""; }

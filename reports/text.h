@@ -17,6 +17,8 @@ void text_puts(struct text *t, const char *s);
 void text_printf(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void text_html(struct text *t, const char *s);    /* & < > " ' become entities */
 void text_gnuplot(struct text *t, const char *s); /* as a gnuplot "string", quotes included */
+void text_csv(struct text *t, const char *s);     /* a cell in quotes; NULL: an empty one */
+void text_csv_number(struct text *t, double v);   /* NAN and infinity: an empty cell */
 const char *text_str(const struct text *t);
 void text_free(struct text *t); /* and empty it */
 

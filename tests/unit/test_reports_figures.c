@@ -330,7 +330,7 @@ static void test_devices(void **state) {
     assert_int_equal(c.n, 2);
     assert_int_equal(c.only_one, 1);
     struct text t = {0};
-    put_devices_markdown(&t, &c, &m);
+    put_devices_markdown(&t, &c);
     expect_in(t.p, "NVIDIA H200 over NVIDIA H100: 1.24× in the geometric mean of 2 cases, PyTorch "
                    "itself 1.40× of 1. "
                    "Roofs: copies 1.40× (4200 over 3000 GB/s), highest peak 1.00×.");
