@@ -4,7 +4,7 @@
 
 #include "reports/devices.h"
 
-enum { WIDE = 960, NARROW = 380, LABEL_MAX = 56 };
+enum { LABEL_MAX = 56 };
 
 static void put_pair_label(struct text *out, const struct model *m, const struct device_pair *p,
                            bool with_device) {
@@ -73,11 +73,8 @@ bool figure_devices(struct figure *f, const struct model *m,
     gnuplot_set_number(&d->data, "x_low", low);
     gnuplot_set_number(&d->data, "x_high", high);
     put_log_ticks(&d->data, "tics", low, high);
-    gnuplot_set_number(&d->wide, "width", WIDE);
-    gnuplot_set_number(&d->wide, "height", 90 + 17 * ((double)c->n + 0.4));
+    drawing_set_heights(d, 90 + 17 * ((double)c->n + 0.4), 90 + 30 * ((double)c->n + 0.5));
     gnuplot_set_number(&d->wide, "label_share", (20 + 6.6 * (double)widest) / WIDE);
-    gnuplot_set_number(&d->narrow, "width", NARROW);
-    gnuplot_set_number(&d->narrow, "height", 90 + 30 * ((double)c->n + 0.5));
     gnuplot_set_number(&d->narrow, "label_share", 0.02);
     d->script = gnuplot_devices;
     text_puts(&f->id, "devices");

@@ -12,7 +12,7 @@
 #define THRESHOLD 0.02 /* as `compare` has it */
 #define PRIOR 0.01     /* noise from night to night before there are nights */
 
-enum { WIDE = 960, NARROW = 380, LEAST = 3, MOST_EVENTS = 12, MOST_RUNS = 500 };
+enum { LEAST = 3, MOST_EVENTS = 12, MOST_RUNS = 500 };
 
 static const char *text_of(const char *s) { return s && *s ? s : "?"; }
 
@@ -160,10 +160,7 @@ bool figure_history(struct figure *f, const struct model *m, const struct case_ 
     put_changes(&d->data, c);
     put_time_tics(&d->wide, c, 7);
     put_time_tics(&d->narrow, c, 3);
-    gnuplot_set_number(&d->wide, "width", WIDE);
-    gnuplot_set_number(&d->wide, "height", 280);
-    gnuplot_set_number(&d->narrow, "width", NARROW);
-    gnuplot_set_number(&d->narrow, "height", 240);
+    drawing_set_heights(d, 280, 240);
     d->script = gnuplot_history;
     struct text label = {0};
     case_label(&label, m, c, false, 0);

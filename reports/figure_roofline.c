@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDE = 960, NARROW = 380, FEW = 6 };
+enum { FEW = 6 };
 
 /* The cases that are drawn: of one row each. */
 struct spots {
@@ -111,16 +111,15 @@ static size_t put_roofs(struct text *out, const struct model *m, const struct sp
 
 static size_t list_columns(size_t n) { return n <= 12 ? 2 : 3; }
 
-static void put_lists(struct text *data, struct text *wide, struct text *narrow,
-                      const struct model *m, const struct spots *s) {
-    put_spot_numbers(data, "$numbers_wide", s->all, s->n, &s->wide);
-    put_spot_numbers(data, "$numbers_narrow", s->all, s->n, &s->narrow);
-    put_spot_list(wide, m, s->all, s->n, list_columns(s->n), WIDE);
-    put_spot_list(narrow, m, s->all, s->n, 1, NARROW);
-}
-
-static double list_height(size_t n, size_t columns) {
-    return 15 * (double)((n + columns - 1) / columns) + 12;
+/* The spots' numbers, what they are, and the heights, `above` of them over the plane. */
+static void put_lists(struct drawing *d, const struct model *m, const struct spots *s,
+                      double above) {
+    put_spot_numbers(&d->data, "$numbers_wide", s->all, s->n, &s->wide);
+    put_spot_numbers(&d->data, "$numbers_narrow", s->all, s->n, &s->narrow);
+    double wide = put_spot_list(&d->wide, m, s->all, s->n, list_columns(s->n), WIDE),
+           narrow = put_spot_list(&d->narrow, m, s->all, s->n, 1, NARROW);
+    drawing_set_heights(d, above + s->wide.height + 48 + wide,
+                        above + s->narrow.height + 48 + narrow);
 }
 
 bool figure_roofline(struct figure *f, const struct model *m, size_t first, size_t n) {
@@ -152,13 +151,7 @@ bool figure_roofline(struct figure *f, const struct model *m, size_t first, size
     put_log_ticks(&d->data, "x_tics", pow(10, s.wide.x_min), pow(10, s.wide.x_max));
     size_t roofs = put_roofs(&d->data, m, &s);
     put_axes(&d->data, &s.wide);
-    put_lists(&d->data, &d->wide, &d->narrow, m, &s);
-    double above = 20 + 16 * (double)(roofs ? roofs : 1);
-    gnuplot_set_number(&d->wide, "width", WIDE);
-    gnuplot_set_number(&d->wide, "height",
-                       above + s.wide.height + 48 + list_height(s.n, list_columns(s.n)));
-    gnuplot_set_number(&d->narrow, "width", NARROW);
-    gnuplot_set_number(&d->narrow, "height", above + s.narrow.height + 48 + list_height(s.n, 1));
+    put_lists(d, m, &s, 20 + 16 * (double)(roofs ? roofs : 1));
     d->script = gnuplot_roofline;
     text_puts(&f->id, "roofline");
     text_puts(&f->title, "Roofline");
@@ -214,11 +207,7 @@ bool figure_gain(struct figure *f, const struct model *m, size_t first, size_t n
     }
     text_puts(&d->data, "EOD\n");
     put_axes(&d->data, &s.wide);
-    put_lists(&d->data, &d->wide, &d->narrow, m, &s);
-    gnuplot_set_number(&d->wide, "width", WIDE);
-    gnuplot_set_number(&d->wide, "height", 34 + 300 + 48 + list_height(s.n, list_columns(s.n)));
-    gnuplot_set_number(&d->narrow, "width", NARROW);
-    gnuplot_set_number(&d->narrow, "height", 34 + 260 + 48 + list_height(s.n, 1));
+    put_lists(d, m, &s, 34);
     put_log_ticks(&d->data, "tics", pow(10, s.wide.x_min), pow(10, s.wide.x_max));
     d->script = gnuplot_gain;
     text_puts(&f->id, "gain");

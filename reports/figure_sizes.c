@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { WIDE = 960, NARROW = 380, MAX_LINES = 2 + OPPONENT_COUNT };
+enum { MAX_LINES = 2 + OPPONENT_COUNT };
 
 static const struct result_row *row_of(const struct case_ *c, int line) {
     if (line == 0) return c->bench->role[ROLE_tuned];
@@ -130,11 +130,8 @@ bool figure_sizes(struct figure *f, const struct model *m, const struct sweep *s
     gnuplot_set_text(&d->data, "tics", ticks.p);
     gnuplot_set_number(&d->data, "x_low", m->cases[s->first].size * 0.85);
     gnuplot_set_number(&d->data, "x_high", m->cases[s->first + s->n - 1].size * 1.18);
-    gnuplot_set_number(&d->wide, "width", WIDE);
-    gnuplot_set_number(&d->wide, "height", 340);
+    drawing_set_heights(d, 340, 24 + narrow_y + 250 * (double)n_panels);
     gnuplot_set_number(&d->wide, "legend_height", 24);
-    gnuplot_set_number(&d->narrow, "width", NARROW);
-    gnuplot_set_number(&d->narrow, "height", 24 + narrow_y + 250 * (double)n_panels);
     gnuplot_set_number(&d->narrow, "legend_height", 24 + narrow_y);
     d->script = gnuplot_sizes;
     text_puts(&f->id, "sizes");

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { WIDE = 960, NARROW = 380, ROW = 17 };
+enum { ROW = 17 };
 
 struct rows {
     struct text rows, bars;

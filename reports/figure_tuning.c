@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDE = 960, NARROW = 380, MAX_KNOBS = 32, MAX_VALUES = 12, MAX_BOXES = 8 };
+enum { MAX_KNOBS = 32, MAX_VALUES = 12, MAX_BOXES = 8 };
 
 struct knob {
     const char *name; /* n letters */
@@ -298,10 +298,7 @@ bool figure_tuning(struct figure *f, const struct model *m, const struct case_ *
     put_trials(&d->data, k);
     put_landscape(&d->data, k);
     put_boxes(&d->data, k);
-    gnuplot_set_number(&d->wide, "width", WIDE);
-    gnuplot_set_number(&d->wide, "height", 330);
-    gnuplot_set_number(&d->narrow, "width", NARROW);
-    gnuplot_set_number(&d->narrow, "height", 3 * 300);
+    drawing_set_heights(d, 330, 3 * 300);
     d->script = gnuplot_tuning;
     struct text label = {0};
     case_label(&label, m, c, false, 0);

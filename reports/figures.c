@@ -28,6 +28,13 @@ void figure_free(struct figure *f) {
     *f = (struct figure){0};
 }
 
+void drawing_set_heights(struct drawing *d, double wide, double narrow) {
+    gnuplot_set_number(&d->wide, "width", WIDE);
+    gnuplot_set_number(&d->wide, "height", wide);
+    gnuplot_set_number(&d->narrow, "width", NARROW);
+    gnuplot_set_number(&d->narrow, "height", narrow);
+}
+
 unsigned opponent_colour(enum opponent o) {
     static const unsigned colours[] = {0x868e9a, 0x4f93c4, 0xb8892f, 0xb06a2c, 0x7d4a1e};
     return colours[o];
@@ -193,8 +200,8 @@ void put_spot_numbers(struct text *out, const char *block, const struct spot *s,
     free(cluster);
 }
 
-void put_spot_list(struct text *out, const struct model *m, const struct spot *s, size_t n,
-                   size_t columns, double width) {
+double put_spot_list(struct text *out, const struct model *m, const struct spot *s, size_t n,
+                     size_t columns, double width) {
     size_t lines = (n + columns - 1) / columns,
            most = (size_t)((width - 20) / (double)columns / 6.9) - 4;
     struct text texts = {0}, at = {0}, line = {0};
@@ -212,8 +219,10 @@ void put_spot_list(struct text *out, const struct model *m, const struct spot *s
     gnuplot_set_text(out, "list_texts", text_str(&texts));
     gnuplot_set_text(out, "list_columns", text_str(&at));
     gnuplot_set_text(out, "list_lines", text_str(&line));
-    gnuplot_set_number(out, "below", 15 * (double)lines + 12);
+    double height = 15 * (double)lines + 12;
+    gnuplot_set_number(out, "below", height);
     text_free(&texts);
     text_free(&at);
     text_free(&line);
+    return height;
 }

@@ -29,6 +29,10 @@ bool figure_tuning(struct figure *f, const struct model *m, const struct case_ *
 
 /* ---- what several of them need --------------------------------------------------------------- */
 
+enum { WIDE = 960, NARROW = 380 }; /* pixels: of a page, and of a small screen */
+/* Both drawings' widths, and their heights in pixels. */
+void drawing_set_heights(struct drawing *d, double wide, double narrow);
+
 unsigned opponent_colour(enum opponent o);
 
 /* Words for gnuplot's word(), which splits at blanks: those within a word become no-break spaces.
@@ -53,8 +57,8 @@ void spots_number(struct spot *s, size_t n, const struct plane *a);
 void put_spot_numbers(struct text *out, const char *block, const struct spot *s, size_t n,
                       const struct plane *a);
 /* The settings of the list: n_list, list_width, list_texts, list_columns, list_lines and below, its
- * height. */
-void put_spot_list(struct text *out, const struct model *m, const struct spot *s, size_t n,
-                   size_t columns, double width);
+ * height, which is returned. */
+double put_spot_list(struct text *out, const struct model *m, const struct spot *s, size_t n,
+                     size_t columns, double width);
 
 #endif
