@@ -87,7 +87,7 @@ static void put_changes(struct text *out, const struct case_ *c) {
     struct change *after = memory_resize(NULL, nights.n, sizeof *after);
     struct text times = {0}, texts = {0};
     size_t n = 0;
-    change_follow(nights.all, nights.n, log(1 + THRESHOLD), after);
+    change_follow(nights.all, nights.n, THRESHOLD, after);
     for (size_t i = 0; i < nights.n && n < MOST_EVENTS; i++) {
         const struct change *now = &after[i], *next = i + 1 < nights.n ? &after[i + 1] : NULL;
         bool changed = now->verdict == CHANGE_SLOWER || now->verdict == CHANGE_FASTER;
