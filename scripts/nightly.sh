@@ -167,8 +167,8 @@ for ((round = 1; round <= ${ROUNDS:-1}; round++)); do one_round "$round" "$@"; d
 judged=$(judge 2>&1)
 code=$?
 for ((more = 0; more < ${AGAIN:-2} && (code == 4 || code == 5); more++)); do
-    echo "== again: $(sed -n 's/^| \([^ ]*\) .*| \(SLOWER\|UNSURE\) |.*/\1/p' <<<"$judged" | sort -u | tr '\n' ' ')"
     mapfile -t suspects < <(sed -n 's/^| \([^ ]*\) .*| \(SLOWER\|UNSURE\) |.*/\1/p' <<<"$judged" | sort -u)
+    echo "== again: ${suspects[*]-} "
     for workload in "$@"; do
         for suspect in ${suspects[@]+"${suspects[@]}"}; do
             [ "$suspect" != "$workload" ] || one_round "$round" "$workload"
