@@ -65,7 +65,11 @@ run_one() {
         text+=$'\n'$(sed 's/^/    /' "$dir/log")$'\n'"    exit status $rc"
     fi
     if [ "$failed" != 0 ]; then
-        printf '%s\n' "$text" | grep -vE '\[ *(OK|RUN) *\]' | tail -n 40 >"$dir/failure"
+        {
+            printf '%s\n' "$text" | grep -vE '\[ *(OK|RUN) *\]' | tail -n 20
+            # cmocka's assertions, wherever in the output they are
+            grep -E -A 1 '^\[  ERROR   \]' "$dir/log" | sed "s|^|    $name: |" | head -n 20
+        } >"$dir/failure" || true
     fi
     # One test's lines stay together.
     (flock 9 && printf '%s\n' "$text") 9>"$RESULTS/lock"

@@ -75,7 +75,7 @@ static void test_finalist_that_goes_wrong(void **state) {
     expect_unmasked(*state, "loads == 2 && calls > 3", WRONG, STATUS_wrong);
 }
 static void test_finalist_that_gets_slow(void **state) {
-    expect_unmasked(*state, "loads == 2", "usleep(20000)", STATUS_ok);
+    expect_unmasked(*state, "loads == 2", "usleep(40000)", STATUS_ok);
 }
 static void test_program_that_crashes(void **state) {
     expect_unmasked(*state, "EAGER > 1", CRASH, STATUS_launch_error);
