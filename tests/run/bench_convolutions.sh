@@ -116,6 +116,6 @@ expect 2 "an argument"
 # A line that is no case.
 echo "convolution f32 batch=1" >"$TMP/wrong"
 status=0 && said=$(PYTHONPATH=tests/run/torch_stub python3 -B scripts/torch_peer.py --cases "$TMP/wrong" --device cpu 2>&1) || status=$?
-expect 2 "a wrong line" && says "a line is WORKLOAD DTYPE PRECISION name=value"
+expect 2 "a wrong line" && says "a line is WORKLOAD DTYPE PRECISION "
 
 [ $failures = 0 ]
