@@ -13,16 +13,16 @@ sum: it is found by its name, and marks where the next call begins. The columns 
 one definition of the format.
 
 --cases times many in one process, as its start takes longer than most of them: a line of the file is `WORKLOAD DTYPE
-PRECISION [--mode=MODE] [--eval] name=value ...`, with a precision of `-` if PyTorch's flags are to stay as the workload
+PRECISION [--mode=MODE] [--eval] [--ways=WAYS] name=value ...`, with a precision of `-` if PyTorch's flags are to stay as the workload
 leaves them, `default` for PyTorch's own (TF32 for convolutions, not for products); what workloads/ has is named without a
 path. The rows of each are appended before the next begins, one that the results have already is passed over, and what fails
-is said: a file that cannot be loaded is a row, too (launch_error). --progress FILE gets a JSON line when a case begins, and
-one for each way behind it: its status, and what the columns do not hold: launches (of a GPU), temporary_mb (memory of a GPU
-beside inputs, parameters and outputs), seconds, and the error.
+is said: a file that cannot be loaded is a row, too (launch_error). --progress FILE gets a JSON line when a way of a case begins, and one when it
+has ended: its status, and what the columns do not hold: launches and kernels (of a GPU: name, launches and us of a call),
+temporary_mb (memory of a GPU beside inputs, parameters and outputs), seconds, and the error.
 
---eval calls the model's eval() first, as that of `warpsmith bench`. The columns do not tell, so these rows are in
-DIR/eval/. The ways flash, cudnn, efficient and math are eager with that backend of scaled_dot_product_attention alone, and
-flex is torch.compile of what scripts/torch_flex.py writes with flex_attention for the workload; these rows are in DIR/peers/.
+--eval calls the model's eval() first, as that of `warpsmith bench`; the rows' mode is then eval, eval_bwd or eval_train. The
+ways flash, cudnn, efficient and math are eager with that backend of scaled_dot_product_attention alone, and flex is
+torch.compile of what scripts/torch_flex.py writes with flex_attention for the workload; their rows are in DIR/peers/.
 
 --compile-only fills the cache of torch.compile's ways (TORCHINDUCTOR_CACHE_DIR), for several programs at a time as cores
 allow, and times nothing; what is timed later finds its code there.
@@ -148,7 +148,7 @@ class CudaClock:
     """Kernel times of one call, from CUPTI records."""
 
     timer = "cupti"
-    launches = None  # of a call, once samples() was called
+    launched = {}  # of a call, once samples() was called: how many, and [name, launches, us] of the longest
 
     def __init__(self, torch, device):
         self.torch, self.device = torch, device
@@ -206,17 +206,24 @@ class CudaClock:
                 call()
                 host.append(1e6 * (time.perf_counter() - begin))
 
-        device, launches = [], []
+        device, launches, kernels = [], [], {}
         for event in self.record(work):
             if event.name == self.flush_name:
                 device.append(0.0)
                 launches.append(0)
             elif device:
-                device[-1] += event.time_range.elapsed_us()
+                us = event.time_range.elapsed_us()
+                device[-1] += us
                 launches[-1] += 1
+                had = kernels.get(event.name, (0, 0.0))
+                kernels[event.name] = had[0] + 1, had[1] + us
         if len(device) != count or min(device) <= 0:
             raise Failure(3, f"CUPTI recorded {len(device)} of {count} calls")
-        self.launches = statistics.median_low(launches)
+        longest = sorted(kernels.items(), key=lambda item: -item[1][1])[:40]
+        self.launched = {
+            "launches": statistics.median_low(launches),
+            "kernels": [[name[:120], round(n / count, 2), round(us / count, 3)] for name, (n, us) in longest],
+        }
         return device, host
 
     def facts(self):
@@ -255,7 +262,7 @@ class CpuClock:
     process: the C library would give large tensors back, and every call would wait for new pages."""
 
     timer = "monotonic"
-    launches = None
+    launched = {}
     M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
 
     def __init__(self, torch):
@@ -381,7 +388,7 @@ def on_all_cpus():
         os.sched_setaffinity(0, bound)
 
 
-def program_of(torch, way, model, path, axes):
+def program_of(torch, way, model, path, axes, device):
     """What one way calls."""
     if way in BACKENDS:
         attention = torch.nn.attention
@@ -394,7 +401,7 @@ def program_of(torch, way, model, path, axes):
     if way == "flex":
         import torch_flex
 
-        return torch.compile(torch_flex.program(torch, path.stem, axes))
+        return torch.compile(torch_flex.program(torch, path.stem, model, axes, device))
     mode = WAYS[way][1]
     return torch.compile(model, mode=mode) if mode else model
 
@@ -418,8 +425,7 @@ def time_way(torch, clock, run, what, compiled, samples):
     row["host_us"] = statistics.median(host)
     if compiled:
         row["compile_ms"] = first_ms
-    more = {"launches": clock.launches, "temporary_mb": room and round(room, 3)}
-    return row, {name: value for name, value in more.items() if value is not None}, output
+    return row, {**clock.launched, **({} if room is None else {"temporary_mb": round(room, 3)})}, output
 
 
 def exact_output(torch, what, model):
@@ -478,22 +484,25 @@ def axes_text(axes):
 def bench(torch, clock, case, device, point, ways, samples, say):
     """The rows of one point of the sweep, by way. say(way, row, ...) is told what else there is to know of each."""
     rows, want, axes, failed = {}, None, None, None
-    try:
-        axes, model, inputs, kept, what = open_workload(torch, case, device, point)
-        set_precision(torch, case.precision)
-    except Failure:
-        raise
-    except Exception as error:  # of the file, under PyTorch, or of the memory that it wants: no way can run it
-        failed = error
     for way in ways:
         role, config = ALL_WAYS[way]
         row = {"role": role, "config": config, "status": "ok", "axes": axes_text(axes or point)}
-        row["precision"] = precision_of(torch, case.precision) if device != "cpu" else case.precision or "f32"
+        row["precision"] = case.precision or "f32"
         begin, more, output = time.perf_counter(), {}, None
+        say(way, status="begun")
         try:
             if failed:
                 raise failed
-            run = program_of(torch, way, model, case.path, axes)
+            if axes is None:
+                try:
+                    axes, model, inputs, kept, what = open_workload(torch, case, device, point)
+                    set_precision(torch, case.precision)
+                except Exception as error:  # of the file, under PyTorch, or of the memory that it wants: no way can run it
+                    failed = error
+                    raise
+                row["axes"] = axes_text(axes)
+            row["precision"] = precision_of(torch, case.precision) if device != "cpu" else case.precision or "f32"
+            run = program_of(torch, way, model, case.path, axes, device)
             measured, more, output = time_way(torch, clock, run, what, role == "torch_compile", samples)
             want = output if want is None else want
             row.update(measured)
@@ -513,18 +522,17 @@ def bench(torch, clock, case, device, point, ways, samples, say):
             said = f"{row['status']}: {more['error'][:80]}"
         more["seconds"] = round(time.perf_counter() - begin, 2)
         say(way, status=row["status"], **more)
-        print(f"{case.path.stem} {case.mode} {case.dtype} {row['axes']}  {role:13} {config:26} {said}", flush=True)
+        print(f"{case.path.stem} {case.row_mode} {case.dtype} {row['axes']}  {role:13} {config:26} {said}", flush=True)
         rows[way] = row
     return rows
 
 
-def compile_only(torch, case, device, point, ways):
+def compile_only(torch, case, device, point, way):
     axes, model, _, _, what = open_workload(torch, case, device, point)
     set_precision(torch, case.precision)
-    for way in [way for way in ways if ALL_WAYS[way][0] == "torch_compile"]:
-        torch._dynamo.reset()
-        with torch.set_grad_enabled(case.mode != "fwd"), on_all_cpus():
-            what.call_of(program_of(torch, way, model, case.path, axes))()
+    torch._dynamo.reset()
+    with torch.set_grad_enabled(case.mode != "fwd"), on_all_cpus():
+        what.call_of(program_of(torch, way, model, case.path, axes, device))()
 
 
 def need_device(torch, device):
@@ -542,13 +550,16 @@ def open_clock(torch, device):
 
 
 class Case:
-    def __init__(self, path, dtype, precision, points, mode="fwd", eval=False):
-        self.path, self.dtype, self.precision, self.points, self.mode, self.eval = path, dtype, precision, points, mode, eval
+    """A file, how it is run, and its points; ways: those of its line, if that says some."""
+
+    def __init__(self, path, dtype, precision, points, mode="fwd", eval=False, ways=None):
+        self.path, self.dtype, self.precision, self.points = path, dtype, precision, points
+        self.mode, self.eval, self.ways = mode, eval, ways
+        self.row_mode = {"fwd": "eval", "bwd": "eval_bwd", "train": "eval_train"}[mode] if eval else mode
 
     def rows_file(self, results, way):
-        """Where a way's rows are: what the columns do not tell apart is in files of its own."""
-        folder = results / "eval" if self.eval else results
-        return (folder / "peers" if way in PEERS else folder) / f"{self.path.stem}.csv"
+        """Where a way's rows are: what is no way of the workload alone has files of its own."""
+        return (results / "peers" if way in PEERS else results) / f"{self.path.stem}.csv"
 
 
 def read_case(line, mode="fwd"):
@@ -557,15 +568,20 @@ def read_case(line, mode="fwd"):
         words = shlex.split(line)
     except ValueError:
         return None
-    options = [word for word in words if word.startswith("--")]
-    name, dtype, precision, *axes = [word for word in words if word not in options] + [""] * 3
-    modes = [option.removeprefix("--mode=") for option in options if option != "--eval"] or [mode]
-    if dtype not in TOLERANCE or precision not in (*PRECISIONS, "-") or len(modes) > 1 or modes[0] not in MODES:
+    options = [word.partition("=")[::2] for word in words if word.startswith("--")]
+    name, dtype, precision, *axes = [word for word in words if not word.startswith("--")] + [""] * 3
+    said = {"--mode": mode, "--eval": None, "--ways": "", **dict(options)}
+    ways = said["--ways"].split(",") if said["--ways"] else None
+    known = len(said) == 3 and len(dict(options)) == len(options) and said["--eval"] in (None, "")
+    if not known or dtype not in TOLERANCE or precision not in (*PRECISIONS, "-") or said["--mode"] not in MODES:
+        return None
+    if not all(way in ALL_WAYS for way in ways or ()):
         return None
     named = ROOT / "workloads" / f"{name}.py"
     file = named if named.exists() else pathlib.Path(name)
     points = parse_axes([axis for axis in axes if axis])
-    return Case(file, dtype, precision if precision != "-" else None, points, modes[0], "--eval" in options)
+    precision = precision if precision != "-" else None
+    return Case(file, dtype, precision, points, said["--mode"], said["--eval"] is not None, ways)
 
 
 def read_cases(path, mode="fwd"):
@@ -577,8 +593,8 @@ def read_cases(path, mode="fwd"):
     cases = [read_case(line, mode) for line in lines]
     for number, (case, line) in enumerate(zip(cases, lines), 1):
         if not case:
-            raise Failure(2, f"{path}:{number}: a line is WORKLOAD DTYPE PRECISION [--mode=MODE] [--eval] name=value ..., "
-                          f"not '{line}'")
+            raise Failure(2, f"{path}:{number}: a line is WORKLOAD DTYPE PRECISION [--mode=MODE] [--eval] [--ways=WAYS] "
+                          f"name=value ..., not '{line}'")
     return cases
 
 
@@ -599,32 +615,37 @@ def run_of(torch, clock):
 
 
 def has_row(results, case, point, way):
-    """Do the results have this case, in this way?"""
+    """Do the results have a time of this case, in this way?"""
     file = case.rows_file(results, way)
     if not file.exists():
         return False
     _, axes = load_workload(case.path, point)
-    want = {"mode": case.mode, "dtype": case.dtype, "precision": case.precision, "axes": axes_text(axes)}
+    want = {"mode": case.row_mode, "dtype": case.dtype, "precision": case.precision, "axes": axes_text(axes)}
     with file.open(newline="") as opened:
-        return any((row["role"], row["config"]) == ALL_WAYS[way] and all(row.get(k) == v for k, v in want.items())
+        return any((row["role"], row["config"]) == ALL_WAYS[way] and row["status"] in ("ok", "wrong") and all(row.get(k) == v for k, v in want.items())
                    for row in csv.DictReader(opened))
 
 
 def bench_case(torch, clock, given, case, run, say):
     """Its rows, appended to the workload's file. 1 if an output was wrong, or nothing could be timed."""
     if given.compile_only:
+        ways = [way for way in case.ways or given.ways if ALL_WAYS[way][0] == "torch_compile"]
         for point in case.points:
-            compile_only(torch, case, given.device, point, given.ways)
+            for way in ways:
+                say(way, status="begun")
+                compile_only(torch, case, given.device, point, way)
+                say(way, status="ok")
         return 0
     found = []
     for point in case.points:
-        missing = [way for way in given.ways if not given.cases or not has_row(given.results, case, point, way)]
-        for way in given.ways:
+        ways = case.ways or given.ways
+        missing = [way for way in ways if not given.cases or not has_row(given.results, case, point, way)]
+        for way in ways:
             if way not in missing:
                 say(way, status="passed over")
         if missing:
             found += bench(torch, clock, case, given.device, point, missing, given.samples, say).items()
-    common = {**run, "workload": case.path.stem, "mode": case.mode, "dtype": case.dtype}
+    common = {**run, "workload": case.path.stem, "mode": case.row_mode, "dtype": case.dtype}
     for file in dict.fromkeys(case.rows_file(given.results, way) for way, _ in found):
         rows = [{**common, **row} for way, row in found if case.rows_file(given.results, way) == file]
         append_rows(file, result_columns(), rows)
@@ -665,11 +686,13 @@ def listed(known, text, option):
 
 
 def progress_of(path, number):
-    """say(way, ...): a line of --progress about the case of this number; way None: it begins, "": all of it."""
+    """say(way, ...): a line of --progress about the case of this number; way "": whatever is left of it."""
+
     def say(way, **facts):
         if path:
             with path.open("a") as file:
-                file.write(json.dumps({"case": number, **({} if way is None else {"way": way}), **facts}) + "\n")
+                file.write(json.dumps({"case": number, "way": way, **facts}) + "\n")
+
     return say
 
 
@@ -729,7 +752,6 @@ def main():
     for number, case in enumerate(cases):
         torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = flags
         say = progress_of(given.progress, number)
-        say(None)
         try:
             worst = max(worst, bench_case(torch, clock, given, case, run, say))
         except Exception as error:
