@@ -79,8 +79,8 @@ def shown(lines):
     def cell(value, width, digits=1):
         return f"{value:{width}.{digits}f}" if isinstance(value, float) else "-".rjust(width)
 
-    yield (f"{'case':24} {'ours':11} {'us':>9} {'TFLOP/s':>8} {'% of rate':>9}  {'best of PyTorch':>15} {'us':>9} {'TFLOP/s':>8} "
-           "best/ours")
+    yield (f"{'case':24} {'ours':11} {'us':>9} {'TFLOP/s':>8} {'% of rate':>9}  {'best of PyTorch':>15} {'us':>9} "
+           f"{'TFLOP/s':>8} best/ours")
     for line in lines:
         best = line["best_way"]
         yield (f"{line['name']:24} {line['ours']:11} {cell(line.get('ours_us'), 9)} {cell(line.get('ours_tflops'), 8)} "

@@ -28,8 +28,8 @@ run_cases() {
         exit 2
     fi
     for option; do if [ "$option" = --apart ]; then apart=(--apart); else fast=("$option"); fi; done
-    "$python" scripts/run_cases.py "$out/cases.txt" --out "$out" --caller "$caller" --device "$device" --warpsmith "$warpsmith" \
-        --python "$python" --parts "$parts" --ways "$ways" --args="${ARGS-${args:-}}" --shard "${SHARD:-0/1}" \
+    "$python" scripts/run_cases.py "$out/cases.txt" --out "$out" --caller "$caller" --device "$device" \
+        --warpsmith "$warpsmith" --python "$python" --parts "$parts" --ways "$ways" --args="${ARGS-${args:-}}" --shard "${SHARD:-0/1}" \
         --total "${TOTAL:-${total:-540}}" --limit "${LIMIT:-${limit:-300}}" --ahead "${AHEAD:-${ahead:-0}}" \
         ${always:+--always "$always"}         ${RETRY:+--retry} ${apart[@]+"${apart[@]}"} || code=$?
     [ $code = 0 ] || status=$code

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# bench_convolutions.sh: convolutions: ours against PyTorch's eager and torch.compile (cuDNN, on a CPU oneDNN), each case in all.
+# bench_convolutions.sh: convolutions: ours against PyTorch's eager and torch.compile (cuDNN, on a CPU oneDNN).
 #
 #   OUTDIR=out scripts/bench_convolutions.sh
 #   OUTDIR=out DEVICE=cpu CASES=small scripts/bench_convolutions.sh
@@ -9,8 +9,8 @@
 # and --precision tf32. Caches are flushed before every sample of all. A case that OUTDIR has is not timed again, so that a call
 # goes on where the last one ended: PyTorch's cases in one process, ours in one each.
 #
-# With KERNELBENCH, the path of a checkout of KernelBench, it is scripts/bench_kernelbench.sh on the files of levels 1 and 2 that
-# have a convolution, whose variables it takes.
+# With KERNELBENCH, the path of a checkout of KernelBench, it is scripts/bench_kernelbench.sh on the files of levels 1 and 2
+# that have a convolution, whose variables it takes.
 #
 # Written: OUTDIR/results/*.csv, all rows; OUTDIR/runs.csv, what became of each case; OUTDIR/convolutions.csv, a line a case
 # (scripts/case_table.py, which prints the geometric means and the worst cases, too).

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# bench_kernelbench.sh PATH: KernelBench's problems at their own sizes: ours against PyTorch's eager and torch.compile, each checked.
+# bench_kernelbench.sh PATH: KernelBench's problems at their own sizes: ours against PyTorch's eager and torch.compile.
 #
 #   OUTDIR=out scripts/bench_kernelbench.sh KernelBench
 #   OUTDIR=out LEVELS=1 PRECISIONS=tf32 SHARD=0/2 scripts/bench_kernelbench.sh KernelBench

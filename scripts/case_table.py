@@ -89,7 +89,8 @@ def is_at(row, case):
     has = dict(word.partition("=")[::2] for word in row["axes"].split())
     if any(has.get(name) != value for name, value in case.point.items()):
         return False
-    return all(has[name] == value for name, value in defaults_of(case.peer.path).items() if name in has and name not in case.point)
+    defaults = defaults_of(case.peer.path).items()
+    return all(has[name] == value for name, value in defaults if name in has and name not in case.point)
 
 
 # ---- lines -----------------------------------------------------------------------------------------------------------
@@ -116,8 +117,8 @@ def ours_of(line, rows, run):
         line["ours"] = run["status"] if run["status"] != "ok" else "no time"
         return
     line["ours"] = "not judged" if any(number(r.get("unjudged")) for r in (tuned, default) if r) else "right"
-    line.update(ours_us=number(best["median_us"]), roof_pct=best["roof_pct"], flops=best["flops"], config=best["config"] if len(best["config"]) <= LONGEST else "",
-                ours_precision=best.get("precision", ""), trials=tuned.get("trials", "") if tuned else "0",
+    line.update(ours_us=number(best["median_us"]), roof_pct=best["roof_pct"], flops=best["flops"],
+                config=best["config"] if len(best["config"]) <= LONGEST else "", ours_precision=best.get("precision", ""), trials=tuned.get("trials", "") if tuned else "0",
                 tuning_s=tuned.get("tuning_s", "") if tuned else "")
     if default:
         line["default_us"] = number(default["median_us"])
@@ -208,7 +209,8 @@ def kernels_of(folders):
     cases, _ = cases_of(folders)
     results = Results(folders)
     for case in cases:
-        ours = {row["kernel"]: row for row in results.rows(case, None, ("variant",)) if row["is_winner"] == "1" and row["median_us"]}
+        ours = {row["kernel"]: row for row in results.rows(case, None, ("variant",))
+                if row["is_winner"] == "1" and row["median_us"]}
         for row in ours.values():
             yield {"case": case.key, "way": "ours", "kernel": row["kernel"], "launches": "", "us": row["median_us"]}
         for way in case.ways:
@@ -274,7 +276,8 @@ def fast(lines):
             yield f"  {shares}"
             if ratios:
                 yield f"  {said_of(ratios)}"
-    lost = sorted((line for line in lines if float(line.get("best_over_ours", 1)) < 1), key=lambda l: float(l["best_over_ours"]))
+    lost = [line for line in lines if float(line.get("best_over_ours", 1)) < 1]
+    lost.sort(key=lambda line: float(line["best_over_ours"]))
     if lost:
         yield f"slower than the best of PyTorch: {len(lost)}"
     for line in lost:

@@ -8,9 +8,9 @@ scripts/torch_peer.py but for its name; with precision default ours is timed as 
 
 out/runs.csv says what became of each case in each way: ok, wrong, refused (with the first line of why), timeout, crashed, died
 (whatever ran this script was killed twice while it was at it), and of PyTorch compile_error and launch_error. What has an
-outcome is not run again (--retry: unless it failed). out/torch_kernels.csv has the longest kernels of PyTorch. Nothing that one case does ends the others: ours is a process for each,
+outcome is not run again (--retry: unless it failed). Nothing that one case does ends the others: ours is a process for each,
 PyTorch one for all (--apart: for each case and way), which is started again behind what it died of or took longer than
---limit for. Result rows are in out/results, logs in out/logs.
+--limit for. Result rows are in out/results, PyTorch's longest kernels in out/torch_kernels.csv, logs in out/logs.
 
 Parts: torch; ours; check (outputs compared with PyTorch's at sizes of at most --check-elements, scripts/torch_peer.py
 --check). --ahead N: what torch.compile will make is compiled by N processes before anything is timed; what is said of its
@@ -344,7 +344,8 @@ def run_ours(given, runs, cases):
         peer, log = case.peer, log_of(given, f"{case.shown} ours")
         with tempfile.TemporaryDirectory() as dump:
             command = [given.warpsmith, "bench", str(peer.path), "--device", given.device, "--dtype", peer.dtype]
-            command += ["--mode", peer.mode, "--results", str(given.out / "results"), "--no-figures", "--dump", f"{dump}/stages"]
+            command += ["--mode", peer.mode, "--results", str(given.out / "results"), "--no-figures"]
+            command += ["--dump", f"{dump}/stages"]
             command += ["--eval"] if peer.eval else []
             command += ["--precision", case.precision] if case.precision else []
             command += [*axes_of(case, "-D"), *given.args]
@@ -441,7 +442,7 @@ def main():
         else:
             {"ours": run_ours, "check": run_check}[part](given, runs, cases)
     if runs.left:
-        print(f"{given.caller}: no time left for {len(runs.left)} of {sum(len(c.ways) for c in cases) + len(cases)}", file=sys.stderr)
+        print(f"{given.caller}: no time left for {len(runs.left)} runs", file=sys.stderr)
     return 1 if runs.failed or runs.left else code
 
 

@@ -13,12 +13,12 @@ sum: it is found by its name, and marks where the next call begins. The columns 
 one definition of the format.
 
 --cases times many in one process, as its start takes longer than most of them: a line of the file is `WORKLOAD DTYPE
-PRECISION [--mode=MODE] [--eval] [--ways=WAYS] name=value ...`, with a precision of `-` if PyTorch's flags are to stay as the workload
-leaves them, `default` for PyTorch's own (TF32 for convolutions, not for products); what workloads/ has is named without a
-path. The rows of each are appended before the next begins, one that the results have already is passed over, and what fails
-is said: a file that cannot be loaded is a row, too (launch_error). --progress FILE gets a JSON line when a way of a case begins, and one when it
-has ended: its status, and what the columns do not hold: launches and kernels (of a GPU: name, launches and us of a call),
-temporary_mb (memory of a GPU beside inputs, parameters and outputs), seconds, and the error.
+PRECISION [--mode=MODE] [--eval] [--ways=WAYS] name=value ...`, with a precision of `-` if PyTorch's flags are to stay as the
+workload leaves them, `default` for PyTorch's own (TF32 for convolutions, not for products); what workloads/ has is named
+without a path. The rows of each are appended before the next begins, one that the results have already is passed over, and
+what fails is said: a file that cannot be loaded is a row, too (launch_error). --progress FILE gets a JSON line when a way of a
+case begins, and one when it has ended: its status, and what the columns do not hold: launches and kernels (of a GPU: name,
+launches and us of a call), temporary_mb (memory of a GPU beside inputs, parameters and outputs), seconds, and the error.
 
 --eval calls the model's eval() first, as that of `warpsmith bench`; the rows' mode is then eval, eval_bwd or eval_train. The
 ways flash, cudnn, efficient and math are eager with that backend of scaled_dot_product_attention alone, and flex is
@@ -622,8 +622,8 @@ def has_row(results, case, point, way):
     _, axes = load_workload(case.path, point)
     want = {"mode": case.row_mode, "dtype": case.dtype, "precision": case.precision, "axes": axes_text(axes)}
     with file.open(newline="") as opened:
-        return any((row["role"], row["config"]) == ALL_WAYS[way] and row["status"] in ("ok", "wrong") and all(row.get(k) == v for k, v in want.items())
-                   for row in csv.DictReader(opened))
+        rows = [row for row in csv.DictReader(opened) if all(row.get(k) == v for k, v in want.items())]
+    return any((row["role"], row["config"]) == ALL_WAYS[way] and row["status"] in ("ok", "wrong") for row in rows)
 
 
 def bench_case(torch, clock, given, case, run, say):
