@@ -57,10 +57,17 @@ class Results:
             self.files[path] = [row for folder in self.folders for row in read_rows(folder / path)]
         peer = case.peer
         precision = (peer.precision if way else case.precision) or "f32"
-        want = {"mode": peer.row_mode, "dtype": peer.dtype, "precision": precision}
-        return [row for row in self.files[path] if all((row.get(k) or "f32") == v for k, v in want.items())
+        want = {"mode": peer.row_mode, "dtype": peer.dtype}
+        return [row for row in self.files[path] if all(row[k] == v for k, v in want.items())
+                and is_of(row, precision)
                 and (row["role"] in roles if not way else (row["role"], row["config"]) == torch_peer.ALL_WAYS[way])
                 and is_at(row, case)]
+
+
+def is_of(row, precision):
+    """A CPU has no TF32: what it was asked for so is f32, and our row says that."""
+    said = row.get("precision") or "f32"
+    return said == precision or (said == "f32" and row.get("timer") == "monotonic" and row["role"] in ROLES)
 
 
 def read_rows(path):
@@ -247,9 +254,19 @@ def said_of(ratios):
             f"worst {least[0]:.3f} ({least[1]})")
 
 
+def ratios_of(lines, over):
+    """[(ratio, name)] of those that have it: a column of ratios, or one of times, over ours."""
+    found = []
+    for line in lines:
+        us, value = number(line.get("ours_us")), number(line.get(over))
+        if value and (us or not over.endswith("_us")):
+            found.append((value / us if over.endswith("_us") else value, line["name"]))
+    return found
+
+
 def summarize(lines):
     for of, some in grouped(lines, kind).items():
-        ratios = [(float(line["best_over_ours"]), line["name"]) for line in some if "best_over_ours" in line]
+        ratios = ratios_of(some, "best_over_ours")
         if ratios:
             yield f"{of}: {len(ratios)} cases, {said_of(ratios)}"
         fates = [line["ours"] for line in some]
@@ -258,26 +275,34 @@ def summarize(lines):
             yield f"{of}: {len(some) - len(ratios)} of {len(some)} cases without a ratio; ours: {counts}"
 
 
-def fast(lines):
-    """KernelBench's fast_p, over all problems; one that is not right, or that PyTorch has no time of, is not fast."""
+def fast_rows(lines):
+    """KernelBench's fast_p, over all problems; one that is not right, or that PyTorch has no time of, is not fast:
+    (level, kind, way, problems, right, [(ratio, name)] of what is right and has both times, {p: share})."""
     def group(line):
         return line["name"].partition("/")[0], kind(line)
 
     for (level, of), some in grouped(lines, group).items():
+        right = [line for line in some if line["ours"] == "right"]
         for way in ("compile", "eager"):
-            column = TORCH[way]
-            right = [line for line in some if line["ours"] == "right"]
-            ratios = [(line[column] / line["ours_us"], line["name"]) for line in right if column in line]
-            if not any(column in line for line in some):
-                continue
-            shares = "  ".join(f"fast_{p:g} {sum(r >= p for r, _ in ratios) / len(some) if p else len(right) / len(some):.2f}"
-                               for p in FASTER)
-            yield f"{level} {of}, over {way}: {len(some)} problems, {len(right)} right, {len(ratios)} with both times"
-            yield f"  {shares}"
-            if ratios:
-                yield f"  {said_of(ratios)}"
-    lost = [line for line in lines if float(line.get("best_over_ours", 1)) < 1]
-    lost.sort(key=lambda line: float(line["best_over_ours"]))
+            if any(number(line.get(TORCH[way])) for line in some):
+                ratios = ratios_of(right, TORCH[way])
+                shares = {p: (sum(r >= p for r, _ in ratios) if p else len(right)) / len(some) for p in FASTER}
+                yield level, of, way, len(some), len(right), ratios, shares
+
+
+def losses_of(lines):
+    """What is slower than the best of PyTorch, the slowest first."""
+    lost = [line for line in lines if 0 < number(line.get("best_over_ours")) < 1]
+    return sorted(lost, key=lambda line: number(line["best_over_ours"]))
+
+
+def fast(lines):
+    for level, of, way, problems, right, ratios, shares in fast_rows(lines):
+        yield f"{level} {of}, over {way}: {problems} problems, {right} right, {len(ratios)} with both times"
+        yield "  " + "  ".join(f"fast_{p:g} {share:.2f}" for p, share in shares.items())
+        if ratios:
+            yield f"  {said_of(ratios)}"
+    lost = losses_of(lines)
     if lost:
         yield f"slower than the best of PyTorch: {len(lost)}"
     for line in lost:

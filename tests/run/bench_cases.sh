@@ -113,6 +113,7 @@ cmp -s "$OUTDIR/runs.csv" "$TMP/before/runs.csv" || fail "it was run again:" "$s
 cmp -s "$OUTDIR/kernelbench.csv" "$TMP/before/kernelbench.csv" || fail "another table"
 bench kernelbench LEVELS=1,2 RETRY=1 ONLY='1_fast|2_wrong' -- "$TMP/kb"
 expect 1 "again" && says '^level1/2_wrong f32 f32 ours: wrong ' && says_not '^level1/1_fast f32 f32'
+cp "$TMP/before/kernelbench.csv" "$OUTDIR"
 
 # Both settings of TF32, and PyTorch's own, whose other side is timed once.
 OUTDIR=$TMP/precisions
@@ -173,8 +174,8 @@ says '^dlrm f32 f32 max-autotune: ok'
 for kernel in '^dlrm dlrm f32 f32 batch=8 .*,ours,k_0,,100$' '^dlrm .*,compile,gemm,3,900(\.0)?$'; do
     grep -qE "$kernel" "$OUTDIR/kernels.csv" || fail "no /$kernel/ in kernels.csv:" "$(cat "$OUTDIR/kernels.csv")"
 done
-bench models TOTAL=0
-[ "$(wc -l <"$OUTDIR/cases.txt")" = 33 ] || fail "11 models in three precisions:" "$(cat "$OUTDIR/cases.txt")"
+bench models TOTAL=0 OUTDIR="$TMP/all"
+[ "$(wc -l <"$TMP/all/cases.txt")" = 33 ] || fail "11 models in three precisions:" "$(cat "$TMP/all/cases.txt")"
 bench models CASES=tiny
 expect 2 "no such cases" && says "^bench_models: CASES is 'tiny'; it is all or small\$"
 
@@ -203,12 +204,28 @@ assert lines["documents"]["pairs"] == str(8 * 36) and lines["prefix"]["pairs"] =
 assert lines["decode"]["pairs"] == "64" and float(lines["decode"]["ours_gbps"]) > 0
 assert lines["cap"]["eager_us"] == "1000" and not lines["cap"]["math_us"] and lines["cap"]["flex_us"] == "800"
 END
-bench attention TOTAL=0
-[ "$(wc -l <"$OUTDIR/cases.txt")" = 46 ] || fail "the cases:" "$(cat "$OUTDIR/cases.txt")"
+bench attention TOTAL=0 OUTDIR="$TMP/all"
+[ "$(wc -l <"$TMP/all/cases.txt")" = 46 ] || fail "the cases:" "$(cat "$TMP/all/cases.txt")"
 bench attention CASES=small ONLY='^(matrix_rate|mqa|cross) ' SHARD=1/2 WAYS=eager OUTDIR="$TMP/part"
 says '^matrix_rate f32 f32 ours' && says '^cross f32 f32 ours' && says_not '^mqa f32 f32 ours'
 bench attention CASES=tiny
 expect 2 "no such cases" && says "^bench_attention: CASES is 'tiny'; it is all or small\$"
+
+# What docs/ would say of them.
+for script in kernelbench models attention; do
+    status=0 && said=$(python3 -B scripts/sample_tables.py $script "$TMP/$script/$script.csv" 2>&1) || status=$?
+    expect 0 "the tables of $script"
+    says "^.scripts/bench_$script\.sh. on X1, 2026-01-02; rows in "
+    case $script in
+    kernelbench)
+        says '^\| level1 \| f32, TF32 forbidden \| compile \| 6 \| 2 \| 0\.33 \| 0\.17 \| 0\.17 \| 0\.17 \| 0\.17 \| 0\.00 \| 2\.000 '
+        says '^\| level2/1_slow \| f32, TF32 forbidden \| 0\.250 \| 2000\.0 \| - \| 2 \| 4 \|$'
+        says '^\| level1/2_wrong \| f32, TF32 forbidden \| wrong \| ours: wrong '
+        ;;
+    models) says '^\| resnet50 \| f32 eval, TF32 forbidden \| 250\.0 \| 1000\.0 \| 500\.0 \| 800\.0 \| 2\.000 \|$' ;;
+    attention) says '^\| cap \| f32, TF32 forbidden \| 250\.0 \| 0\.0 \| [0-9.]+ \| compile \| 500\.0 \|' ;;
+    esac
+done
 
 for script in kernelbench models attention; do
     bench $script -- --help
