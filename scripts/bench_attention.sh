@@ -24,7 +24,7 @@
 #   SHARD  (0/1) I/N: every Nth case from the Ith on; the matrix rates are in each
 #   WAYS   (eager,compile,flash,cudnn,efficient,math,flex) of PyTorch
 #   TOTAL  (540) seconds after which nothing runs; LIMIT (120) seconds for one case in one way
-#   AHEAD  (half the cores; on the CPU 0) processes that compile what torch.compile makes before anything is timed
+#   AHEAD  (a quarter of the cores; on the CPU 0) processes that compile what torch.compile makes before anything is timed
 #   RETRY  1: what failed is run again
 #   ARGS   (--no-search) of bench
 # Exit codes: 0 fine, 1 a command failed or was left out for lack of time, 2 wrong call, 3 nothing can run here.
@@ -37,7 +37,7 @@ ways=eager,compile,flash,cudnn,efficient,math,flex
 . scripts/script_head.sh
 . scripts/bench_cases.sh
 need_warpsmith "$warpsmith"
-[ "$device" = cpu ] || ahead=$((($(nproc) + 1) / 2))
+[ "$device" = cpu ] || ahead=$((($(nproc) + 3) / 4))
 
 # "name batch heads kv_heads queries keys size [axis=value ...]", those of which a training step is timed, too, with a +
 variants() {

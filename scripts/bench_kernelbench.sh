@@ -25,7 +25,7 @@
 #   SHARD  (0/1) I/N: every Nth problem from the Ith on
 #   TOTAL  (540) seconds after which nothing runs; LIMIT (120) seconds for one problem in one way
 #   WAYS   (eager,compile) of PyTorch
-#   AHEAD  (half the cores; on the CPU 0) processes that compile what torch.compile makes before anything is timed
+#   AHEAD  (a quarter of the cores; on the CPU 0) processes that compile what torch.compile makes before anything is timed
 #   RETRY  1: what failed is run again
 #   ARGS   (--no-search --samples-max=9) of bench
 # Exit codes: 0 fine, 1 a command failed or was left out for lack of time, 2 wrong call, 3 nothing can run here.
@@ -46,7 +46,7 @@ esac
 . scripts/script_head.sh
 . scripts/bench_cases.sh
 need_warpsmith "$warpsmith"
-if [ "$device" = cpu ]; then precisions=f32; else precisions=f32,tf32 ahead=$((($(nproc) + 1) / 2)); fi
+if [ "$device" = cpu ]; then precisions=f32; else precisions=f32,tf32 ahead=$((($(nproc) + 3) / 4)); fi
 precisions=${PRECISIONS:-$precisions}
 for precision in ${precisions//,/ }; do
     case $precision in

@@ -74,7 +74,7 @@ small) models | sized f32 f32 small ;;
     exit 2
     ;;
 esac | chosen
-run_cases --apart
+run_cases --apart --each
 if [ -s "$out/$table.csv" ]; then
     "$python" scripts/case_table.py "$out" --kernels >"$out/kernels.csv" || status=1
 fi

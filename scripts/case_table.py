@@ -8,9 +8,10 @@ Columns: name, device, date, mode, dtype, precision (f32, tf32, default: PyTorch
 tf32_convolutions (of PyTorch), ours_precision, axes, flops; ours (right, not judged, wrong, refused, timeout, crashed, died,
 not run: only what is right or not judged has times), check (of our outputs against PyTorch's, if asked for), ours_us,
 default_us (the first guess; ours_us is this where nothing was tuned, with 0 trials), and a time for each way of PyTorch;
-best_over_ours and compile_over_ours (best: of all ways); tflops and roof_pct (of ours); kernels, ours_mb (between kernels), of
-PyTorch eager_launches, compile_launches, eager_mb, compile_mb (beside inputs, parameters and outputs); trials, tuning_s, ours_s
-(all of bench), compile_s, autotune_s (of the first call); why (what failed, first lines); config (of few kernels).
+best_over_ours and compile_over_ours (best: of all ways); tflops and roof_pct (of ours); kernels, ours_mb (between kernels),
+kept_mb and load_us (what is made of weights alone, once, at load, and stays: in no call's time), of PyTorch eager_launches,
+compile_launches, eager_mb, compile_mb (beside inputs, parameters and outputs); trials, tuning_s, ours_s (all of bench),
+compile_s, autotune_s (of the first call); why (what failed, first lines); config (of few kernels).
 
 A short table goes to stderr: geometric mean, median and least of the ratios, and what has none. --fast: by the part of the
 name before its slash, the share of all its problems that are right and at least p times as fast as torch.compile, and as
@@ -34,8 +35,8 @@ TORCH = {"eager": "eager_us", "compile": "compile_us", "max-autotune": "autotune
          "efficient": "efficient_us", "math": "math_us", "flex": "flex_us"}
 COLUMNS = ["name", "device", "date", "mode", "dtype", "precision", "tf32_products", "tf32_convolutions", "ours_precision",
            "axes", "flops", "ours", "check", "ours_us", "default_us", *TORCH.values(), "best_over_ours", "compile_over_ours",
-           "tflops", "roof_pct", "kernels", "eager_launches", "compile_launches", "ours_mb", "eager_mb", "compile_mb", "trials",
-           "tuning_s", "ours_s", "compile_s", "autotune_s", "why", "config"]
+           "tflops", "roof_pct", "kernels", "eager_launches", "compile_launches", "ours_mb", "kept_mb", "load_us", "eager_mb",
+           "compile_mb", "trials", "tuning_s", "ours_s", "compile_s", "autotune_s", "why", "config"]
 FASTER = (0, 0.5, 1, 1.5, 2, 3)
 ROLES = ("tuned", "default")  # of ours
 LONGEST = 1000  # characters of a config: of many kernels it is in the rows alone
@@ -127,6 +128,9 @@ def ours_of(line, rows, run):
     line.update(ours_us=number(best["median_us"]), roof_pct=best["roof_pct"], flops=best["flops"],
                 config=best["config"] if len(best["config"]) <= LONGEST else "", ours_precision=best.get("precision", ""), trials=tuned.get("trials", "") if tuned else "0",
                 tuning_s=tuned.get("tuning_s", "") if tuned else "")
+    line["load_us"] = best.get("load_us", "")
+    if best.get("kept_bytes"):
+        line["kept_mb"] = round(number(best["kept_bytes"]) / 1e6, 3)
     if default:
         line["default_us"] = number(default["median_us"])
     place(line, best)
@@ -275,6 +279,19 @@ def summarize(lines):
             yield f"{of}: {len(some) - len(ratios)} of {len(some)} cases without a ratio; ours: {counts}"
 
 
+def shown(lines):
+    def cell(line, column, digits=1):
+        value = line.get(column)
+        return "-" if value in (None, "") else f"{float(value):.{digits}f}"
+
+    columns = {"ours_us": 1, "eager_us": 1, "compile_us": 1, "autotune_us": 1, "best_over_ours": 3, "ours_mb": 1, "compile_mb": 1,
+               "tuning_s": 1, "compile_s": 1, "autotune_s": 1}
+    yield f"{'case':44} {'ours':11} " + " ".join(f"{column:>{max(len(column), 9)}}" for column in columns)
+    for line in lines:
+        cells = (f"{cell(line, column, digits):>{max(len(column), 9)}}" for column, digits in columns.items())
+        yield f"{line['name'] + ' ' + kind(line):44} {line['ours']:11} " + " ".join(cells)
+
+
 def fast_rows(lines):
     """KernelBench's fast_p, over all problems; one that is not right, or that PyTorch has no time of, is not fast:
     (level, kind, way, problems, right, [(ratio, name)] of what is right and has both times, {p: share})."""
@@ -323,6 +340,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     folders_of(parser)
     parser.add_argument("--fast", action="store_true")
+    parser.add_argument("--each", action="store_true", help="a line of the short table for each case, too")
     parser.add_argument("--kernels", action="store_true")
     given = parser.parse_args()
     if given.kernels:
@@ -330,7 +348,7 @@ def main():
         return 0
     lines = [line for _, line in lines_of(given.out)]
     write(lines)
-    for said in fast(lines) if given.fast else summarize(lines):
+    for said in [*(shown(lines) if given.each else ()), *(fast(lines) if given.fast else summarize(lines))]:
         print(said, file=sys.stderr)
     return 0
 

@@ -198,8 +198,8 @@ def models(path, rows):
     table(["model<", "compared<", "ours µs", "eager µs", "torch.compile µs", "max-autotune µs", "best / ours"],
           [(r["name"], case_table.kind(r), *(or_dash(r[of]) for of in times), r["best_over_ours"] or "-") for r in rows])
     print()
-    made = ("ours_mb", "eager_mb", "compile_mb", "tuning_s", "ours_s", "compile_s", "autotune_s")
-    table(["model<", "compared<", "kernels", "launches of eager", "of torch.compile", "MB", "eager MB", "torch.compile MB", "tuning s",
+    made = ("ours_mb", "kept_mb", "eager_mb", "compile_mb", "tuning_s", "ours_s", "compile_s", "autotune_s")
+    table(["model<", "compared<", "kernels", "launches of eager", "of torch.compile", "MB", "MB made at load", "eager MB", "torch.compile MB", "tuning s",
            "all of bench s", "torch.compile s", "max-autotune s"],
           [(r["name"], case_table.kind(r), *(r[of] or "-" for of in ("kernels", "eager_launches", "compile_launches")),
             *(or_dash(r[of]) for of in made)) for r in rows])

@@ -89,6 +89,17 @@ def find_class(torch, names, stem):
     return made[-1] if made else None
 
 
+def made_on(torch, device, make):
+    """What a function of the file makes, on the device at once if it can: random numbers for gigabytes take a CPU long."""
+    if device == "cpu":
+        return make()
+    try:
+        with torch.device(device):
+            return make()
+    except Exception:  # some of it is said to be elsewhere
+        return make()
+
+
 def build(torch, names, path, dtype, device):
     """The callable, its inputs, and its parameters, cast and moved."""
     torch.manual_seed(0)
@@ -102,14 +113,14 @@ def build(torch, names, path, dtype, device):
     if model_class:
         init = names.get("get_init_inputs", list)()
         both = [type(part) for part in init] == [list, dict]
-        model = model_class(*init[0], **init[1]) if both else model_class(*init)
+        model = made_on(torch, device, lambda: model_class(*init[0], **init[1]) if both else model_class(*init))
         model = model.to(device=device, dtype=dtype)
         kept = list(model.parameters()) + list(model.buffers())
     elif path.stem in names or "forward" in names:
         model, kept = names.get(path.stem) or names["forward"], []
     else:
         raise Failure(2, f"{path} has neither a class Model nor a function {path.stem} or forward")
-    return model, [place(value) for value in names["get_inputs"]()], kept
+    return model, [place(value) for value in made_on(torch, device, names["get_inputs"])], kept
 
 
 def tensors_of(torch, value):

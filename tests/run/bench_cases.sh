@@ -46,7 +46,7 @@ given = dict(word.split("=") for at, word in zip(words, words[1:]) if at == "-D"
 _, axes = peer.load_workload(file, given)
 row = {"schema": 9, "timestamp": "2026-01-02T03:04:05Z", "workload": file.stem, "dtype": of("--dtype"), "device": "X1",
        "mode": "eval" if "--eval" in words else of("--mode"), "precision": of("--precision"), "axes": peer.axes_text(axes),
-       "kernel": "program", "status": "ok", "flops": 1000000, "unjudged": 4 if "unjudged" in file.stem else 0}
+       "kernel": "program", "status": "ok", "flops": 1000000, "load_us": 7, "kept_bytes": 250000, "unjudged": 4 if "unjudged" in file.stem else 0}
 us = 2000 if "slow" in file.stem else 250
 rows = [{**row, "role": "default", "median_us": 1.2 * us},
         {**row, "role": "tuned", "median_us": us, "config": "x=1", "trials": 3},
@@ -101,6 +101,7 @@ assert (fast["ours_us"], fast["default_us"], fast["eager_us"], fast["compile_us"
 assert (fast["best_over_ours"], fast["compile_over_ours"], fast["tflops"]) == ("2.000", "2.000", "0.00")
 assert (fast["tf32_products"], fast["tf32_convolutions"], fast["ours_precision"]) == ("no", "no", "f32")
 assert (fast["kernels"], fast["ours_mb"], fast["eager_launches"], fast["eager_mb"]) == ("2", "1.5", "4", "2.5")
+assert (fast["kept_mb"], fast["load_us"]) == ("0.25", "7")
 assert lines["level1/2_wrong"]["eager_us"] == "1000" and not lines["level1/2_wrong"]["ours_us"]
 assert lines["level1/5_torch_dies"]["why"].startswith("eager: crashed exit 7")
 END
@@ -130,6 +131,10 @@ OUTDIR=$TMP/shard
 bench kernelbench LEVELS=1 SHARD=1/2 PARTS=torch ONLY='1_fast|2_wrong|4_ref' -- "$TMP/kb"
 says '^level1/2_wrong f32 f32 eager: ok' && says_not '^level1/(1_fast|4_refused) f32 f32 eager:'
 [ "$(wc -l <"$OUTDIR/kernelbench.csv")" = 4 ] || fail "three lines:" "$(cat "$OUTDIR/kernelbench.csv")"
+
+bench kernelbench LEVELS=1 SHARD=0/2 PARTS=torch ONLY='1_fast|2_wrong|4_ref' OUTDIR="$TMP/other" -- "$TMP/kb"
+python3 -B scripts/case_table.py "$TMP/shard" "$TMP/other" >"$TMP/both.csv" 2>&1 || fail "two folders:" "$(cat "$TMP/both.csv")"
+[ "$(grep -c ',not run,.*,1000,500,' "$TMP/both.csv")" = 3 ] || fail "each time of two folders:" "$(cat "$TMP/both.csv")"
 
 # Killed in the middle, twice at the same case: that one has died, and the others are run. LIMIT ends what hangs.
 OUTDIR=$TMP/killed
@@ -169,6 +174,7 @@ OUTDIR=$TMP/models
 bench models CASES=small ONLY='^(dlrm|resnet50) '
 expect 0 "models"
 says '^dlrm f32 f32 max-autotune: ok'
+says '^resnet50 f32 eval, TF32 forbidden +right +250\.0 +1000\.0 +500\.0 +800\.0 +2\.000 +1\.5 +2\.5 '
 [ "$(cut -d, -f1,4,14,16-18 "$OUTDIR/models.csv" | sed 1d | tr '\n' ' ')" = \
     "resnet50,eval,250,1000,500,800 dlrm,fwd,250,1000,500,800 " ] || fail "models.csv:" "$(cat "$OUTDIR/models.csv")"
 for kernel in '^dlrm dlrm f32 f32 batch=8 .*,ours,k_0,,100$' '^dlrm .*,compile,gemm,3,900(\.0)?$'; do
