@@ -157,6 +157,20 @@ static bool has_factors(const struct kernel *k, value_id v, int argument) {
     return x->op == OP_WHERE && argument && is_zero(k, x->args[3 - argument]);
 }
 
+/* `moved` is what factors make of a sum of terms that a mask hides some of. Where all are hidden
+ * the sum is 0, and stays so whatever the factors are: a row of attention that sees nothing has
+ * come to 0 or nan. */
+static value_id unless_zero(struct builder *w, value_id sum, value_id moved, enum dtype t) {
+    struct value_node zero = {.kind = INST_CONST, .dtype = t},
+                      equal = {.kind = INST_OP, .op = OP_EQ, .dtype = DT_BOOL, .n_args = 2},
+                      choice = {.kind = INST_OP, .op = OP_WHERE, .dtype = t, .n_args = 3};
+    equal.args[0] = sum;
+    equal.args[1] = choice.args[1] = number(w, zero);
+    choice.args[0] = number(w, equal);
+    choice.args[2] = moved;
+    return number(w, choice);
+}
+
 /* What v does with its inner argument, done with the sum. */
 static value_id outside(struct builder *w, value_id v, value_id sum, enum dtype t) {
     struct kernel *k = w->k;
@@ -164,9 +178,10 @@ static value_id outside(struct builder *w, value_id v, value_id sum, enum dtype 
     int inner = is_of_row(k, v) ? -1 : inner_argument(k, v);
     if (is_of_row(k, v)) return sum;
     if (inner < 0) {
+        value_id moved = sum;
         for (int a = 0; a < x.n_args; a++)
-            if (has_factors(k, v, a)) sum = outside(w, x.args[a], sum, t);
-        return sum;
+            if (has_factors(k, v, a)) moved = outside(w, x.args[a], moved, t);
+        return x.op == OP_WHERE && moved != sum ? unless_zero(w, sum, moved, t) : moved;
     }
     sum = outside(w, x.args[inner], sum, t);
     if (x.kind == INST_CAST) return sum;
@@ -406,7 +421,7 @@ struct depth_range chained_range(const struct kernel *k, int64_t z, int64_t m, i
         if (from > s.from) s.from = from;
         if (end < s.end) s.end = end;
     }
-    if (s.end <= s.from) s = (struct depth_range){0, 0};
+    if (s.end <= s.from) s = (struct depth_range){0, 1};
     return s;
 }
 

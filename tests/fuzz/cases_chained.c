@@ -155,6 +155,11 @@ static const struct gradients gradients[] = {
      " %l = gt(%a, 20)\n %w = logical_or(%h, %l)\n %c = mul(%f, 0.2)\n"
      " %m = masked_fill(%c, %w, -inf)\n",
      " %x = masked_fill(%ds, %w, 0)\n %dt = mul(%x, 0.2)\n"},
+    /* the last rows see nothing: their results are nan, the gradients of their queries 0 */
+    {70, 40, 32,
+     " %i = arange(0, 40)\n %k0 = arange(0, 70)\n %j = unsqueeze(%k0, -1)\n %a = sub(%j, %i)\n"
+     " %w = gt(%a, 20)\n %c = mul(%f, 0.2)\n %m = masked_fill(%c, %w, -inf)\n",
+     " %x = masked_fill(%ds, %w, 0)\n %dt = mul(%x, 0.2)\n"},
 };
 enum { N_GRADIENTS = sizeof gradients / sizeof *gradients };
 

@@ -97,13 +97,14 @@ static const char *sizes_of_scores(struct attention *t) {
     }
 }
 
-/* What is hidden becomes `low`. The first key of a row stays, so that no row is hidden whole: what
- * such a row is differs from one writing of softmax to the other. */
+/* What is hidden becomes `low`: the keys behind a position, those that are too far before it, both,
+ * or those that a tensor names. The first rows, or the last ones, may see nothing. */
 static void put_mask(struct attention *t, const char *low) {
     const char *scores = t->value, *hidden, *at = put_distances(t);
+    int shift = rng_below(t->r, 3) ? 0 : rng_below(t->r, 81) - 40;
     switch (rng_below(t->r, 4)) {
-    case 0: buf_printf(&t->body, " %s = lt(%s, 0)\n", fresh(t), at); break;
-    case 1: buf_printf(&t->body, " %s = gt(%s, %d)\n", fresh(t), at, t->m); break;
+    case 0: buf_printf(&t->body, " %s = lt(%s, %d)\n", fresh(t), at, shift); break;
+    case 1: buf_printf(&t->body, " %s = gt(%s, %d)\n", fresh(t), at, shift); break;
     case 2: {
         buf_printf(&t->body, " %s = lt(%s, 0)\n", fresh(t), at);
         hidden = t->value;
