@@ -367,6 +367,46 @@ static bool is_hidden(const struct kernel *k, value_id v) {
     return x->kind == INST_CONST && x->number == -INFINITY;
 }
 
+/* Along m, where terms count at (z, n) by the edges from the first on. */
+static bool any_counts(const struct kernel *k, uint32_t first, int64_t z, int64_t n) {
+    int64_t from = 0, last = kernel_size(k, AXIS_M) - 1;
+    for (uint32_t i = first; i < k->edges.n; i++) {
+        const struct edge *e = &k->edges.at[i];
+        int64_t by = e->by[AXIS_M], at = e->first + e->by[AXIS_Z] * z + e->by[AXIS_N] * n;
+        if (by == 0 && at < 0) return false;
+        if (by > 0 && at < 0 && (by - 1 - at) / by > from) from = (by - 1 - at) / by;
+        if (by < 0 && at < 0) return false;
+        if (by < 0 && at / -by < last) last = at / -by;
+    }
+    return from <= last;
+}
+
+/* Sums over rows, as the gradients of keys and values are, have a term of every row: exp(f - max f)
+ * of a row that sees nothing is nan, for all keys alike. */
+static bool rows_see(const struct kernel *k, uint32_t first) {
+    enum { MOST = 1 << 20 };
+    int64_t nz = 1, nn = kernel_size(k, AXIS_N);
+    for (uint32_t i = first; i < k->edges.n; i++)
+        if (k->edges.at[i].by[AXIS_Z]) nz = kernel_size(k, AXIS_Z);
+    if (nz > MOST / nn) return false;
+    for (int64_t z = 0; z < nz; z++)
+        for (int64_t n = 0; n < nn; n++)
+            if (!any_counts(k, first, z, n)) return false;
+    return true;
+}
+
+static void add_edges(struct kernel *k, value_id v, bool is_exponent);
+
+/* Those of exp(f - what a row has come to), which is 0 where f is -inf. */
+static void add_edges_of_exponential(struct kernel *k, value_id f) {
+    const struct value_node *x = &k->values.at[f];
+    uint32_t n = k->edges.n;
+    add_edges(k, f, true);
+    bool over_rows =
+        x->kind == INST_OP && x->op == OP_SUB && k->values.at[x->args[1]].mask & MASK_N;
+    if (over_rows && !rows_see(k, n)) k->edges.n = n;
+}
+
 /* Where terms count: f of exp(f - max f) is -inf elsewhere, or the terms themselves are 0. */
 static void add_edges(struct kernel *k, value_id v, bool is_exponent) {
     const struct value_node *x = &k->values.at[v];
@@ -382,8 +422,8 @@ static void add_edges(struct kernel *k, value_id v, bool is_exponent) {
         }
     }
     double by_number = 0;
-    /* exp(-inf - what a row has come to) is 0; 0 times what is finite */
-    if (!is_exponent && x->op == OP_EXP) add_edges(k, x->args[0], true);
+    /* 0 times what is finite */
+    if (!is_exponent && x->op == OP_EXP) add_edges_of_exponential(k, x->args[0]);
     if (!is_exponent && x->op == OP_DIV) add_edges(k, x->args[0], false);
     if (!is_exponent && x->op == OP_MUL)
         for (int i = 0; i < 2; i++) add_edges(k, x->args[i], false);
