@@ -1,5 +1,6 @@
 /* test_reports_change.c: steps, drifts and quiet nights. CHANGE_CSV=FILE writes the table of all
- * histories (scripts/bench_history.sh), else a tenth of each is looked at. */
+ * histories, of the seed CHANGE_SEED (scripts/bench_history.sh), else a few of each are looked at. */
+#include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +12,7 @@
 #include <cmocka.h>
 
 #include "reports/change.h"
+#include "reports/history.h"
 
 /* ---- made histories -------------------------------------------------------------------------- */
 
@@ -32,7 +34,7 @@ static double normal(struct random *r) {
 }
 
 enum kind { QUIET, BIMODAL, STEP, DRIFT };
-enum { NIGHTS = 100, AT = 60, FOUND_WITHIN = 3, DRIFT_WITHIN = 20 };
+enum { SEED = 28, NIGHTS = 100, AT = 60, FOUND_WITHIN = 3, DRIFT_WITHIN = 20 };
 
 /* One run a night, and nothing is run again: the hardest case. Noise is a standard deviation, from
  * night to night; slow nights of bimodal noise are 5 % above the others. */
@@ -77,7 +79,7 @@ static void tally_history(const struct history_case *c, struct random *r, struct
     struct change_night nights[NIGHTS];
     struct change is[NIGHTS];
     make_history(c, r, nights);
-    change_follow(nights, NIGHTS, getenv("TH") ? atof(getenv("TH")) : 0.02, is);
+    change_follow(nights, NIGHTS, HISTORY_THRESHOLD, is);
     bool changes = c->kind == STEP || c->kind == DRIFT;
     enum change_verdict want = c->change > 0 ? CHANGE_SLOWER : CHANGE_FASTER;
     int quiet = changes ? AT : NIGHTS, at = -1;
@@ -98,22 +100,22 @@ static void tally_history(const struct history_case *c, struct random *r, struct
     t->shaped += is[NIGHTS - 1].shape == (c->kind == DRIFT ? CHANGE_DRIFT : CHANGE_STEP);
 }
 
-static struct tally tally_case(int c, int histories) {
-    struct random r = {(uint64_t)c * 1000003 + 28};
+static struct tally tally_case(int c, uint64_t seed, int histories) {
+    struct random r = {(uint64_t)c * 1000003 + seed};
     struct tally t = {0};
     for (int i = 0; i < histories; i++) tally_history(&cases[c], &r, &t);
     return t;
 }
 
-static void write_table(const char *path, int histories) {
+static void write_table(const char *path, uint64_t seed, int histories) {
     FILE *f = fopen(path, "w");
     assert_non_null(f);
-    fputs("case,histories,quiet_nights,false_alarms,alarms_per_1000_nights,found,found_pct,within,"
+    fputs("seed,case,histories,quiet_nights,false_alarms,alarms_per_1000_nights,found,found_pct,within,"
           "dated_within_1,dated_pct\n",
           f);
     for (int c = 0; c < N_CASES; c++) {
-        struct tally t = tally_case(c, histories);
-        fprintf(f, "\"%s\",%d,%d,%d,%.2f,", cases[c].name, t.histories, t.nights, t.alarms,
+        struct tally t = tally_case(c, seed, histories);
+        fprintf(f, "%" PRIu64 ",\"%s\",%d,%d,%d,%.2f,", seed, cases[c].name, t.histories, t.nights, t.alarms,
                 1e3 * t.alarms / t.nights);
         if (cases[c].kind == STEP || cases[c].kind == DRIFT)
             fprintf(f, "%d,%.1f,%d,%d,%.1f\n", t.found, 100.0 * t.found / t.histories,
@@ -127,14 +129,14 @@ static void write_table(const char *path, int histories) {
 
 /* A small part of the table: bounds are of what so few histories can show. */
 static void test_histories(void **state) {
-    const char *path = getenv("CHANGE_CSV");
+    const char *path = getenv("CHANGE_CSV"), *seed = getenv("CHANGE_SEED");
     if (path && *path) {
-        write_table(path, 1000);
+        write_table(path, seed ? strtoull(seed, NULL, 10) : SEED, 1000);
         return;
     }
     enum { FEW = 40 };
     for (int c = 0; c < N_CASES; c++) {
-        struct tally t = tally_case(c, FEW);
+        struct tally t = tally_case(c, SEED, FEW);
         if (cases[c].kind == BIMODAL) continue;
         if (t.alarms > 10) fail_msg("%s: %d false alarms", cases[c].name, t.alarms);
         if (cases[c].kind == QUIET || cases[c].change < 0) continue;
