@@ -372,7 +372,7 @@ static enum ws_status parse_command(int command, int argc, char **argv, struct c
     struct given g = {.results = "results"};
     *out = (struct command_line){
         .command = (enum command)(1 << command), .threshold = 0.02, .older_than = -1};
-    if (out->command & (NIGHTLY_JUDGE | NIGHTLY_ACCEPT)) out->threshold = HISTORY_THRESHOLD;
+    if (out->command & (NIGHTLY_JUDGE | NIGHTLY_ACCEPT)) out->threshold = NIGHTS_THRESHOLD;
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) g.help |= asks_help(argv[i]);
     if (!g.help && read_words(command, argc, argv, &g, &out->operands, d) != WS_OK)
         return d->status;

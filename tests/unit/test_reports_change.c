@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "reports/change.h"
-#include "reports/history.h"
+#include "reports/nights.h"
 
 /* ---- made histories -------------------------------------------------------------------------- */
 
@@ -79,7 +79,7 @@ static void tally_history(const struct history_case *c, struct random *r, struct
     struct change_night nights[NIGHTS];
     struct change is[NIGHTS];
     make_history(c, r, nights);
-    change_follow(nights, NIGHTS, HISTORY_THRESHOLD, is);
+    change_follow(nights, NIGHTS, NIGHTS_THRESHOLD, is);
     bool changes = c->kind == STEP || c->kind == DRIFT;
     enum change_verdict want = c->change > 0 ? CHANGE_SLOWER : CHANGE_FASTER;
     int quiet = changes ? AT : NIGHTS, at = -1;

@@ -57,7 +57,7 @@ static void expect(int want, int (*command)(const struct history_request *, FILE
     char *said = NULL;
     size_t size;
     FILE *f = open_memstream(&said, &size);
-    struct history_request r = {folder, NULL, HISTORY_THRESHOLD};
+    struct history_request r = {folder, NULL, NIGHTS_THRESHOLD};
     int rc = command(&r, f, f);
     assert_int_equal(fclose(f), 0);
     if (rc != want || !strstr(said, says))
@@ -156,7 +156,7 @@ static void test_machine(void **state) {
 }
 
 static void test_wrong_calls(void **state) {
-    struct history_request none = {"/no/such", NULL, HISTORY_THRESHOLD};
+    struct history_request none = {"/no/such", NULL, NIGHTS_THRESHOLD};
     FILE *null = fopen("/dev/null", "w");
     assert_int_equal(history_judge(&none, null, null), 2);
     fclose(null);
