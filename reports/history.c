@@ -60,8 +60,7 @@ static void add_rows(struct history *h) {
         rows = memory_resize(rows, n + h->files[f].n, sizeof *rows);
         for (size_t i = 0; i < h->files[f].n; i++) {
             const struct result_row *r = &h->files[f].rows[i];
-            bool ours = r->role == ROLE_tuned || r->role == ROLE_default || r->role == ROLE_eager;
-            if (ours && !strcmp(r->kernel, "program")) rows[n++] = r;
+            if (nights_have(r)) rows[n++] = r;
         }
     }
     if (n) qsort(rows, n, sizeof *rows, by_time);
@@ -85,8 +84,7 @@ static enum report_status history_read(struct history *h, const struct history_r
         accepted_read(&h->accepted, r->folder, e);
         add_rows(h);
         if (!h->last) report_fail(e, REPORT_WRONG, "no results in '%s'", r->folder);
-        for (size_t i = 0; i < h->n; i++)
-            nights_judge(&h->all[i].in, &h->accepted, r->threshold);
+        for (size_t i = 0; i < h->n; i++) nights_judge(&h->all[i].in, &h->accepted, r->threshold);
     }
     return e->status;
 }
@@ -165,8 +163,8 @@ static void put_measured(struct text *md, const struct result_row *key, const st
             text_printf(md, " (%s -> %s)", before->row->toolchain, night->row->toolchain);
     }
     if (clock)
-        text_printf(md, "; the clock was %.0f MHz, now %.0f",
-                    nights_at(s, c->base_first)->clock, night->clock);
+        text_printf(md, "; the clock was %.0f MHz, now %.0f", nights_at(s, c->base_first)->clock,
+                    night->clock);
     text_puts(md, " |\n");
 }
 
@@ -243,7 +241,7 @@ static void put_timeline(struct text *t, const struct nights *s) {
             text_csv(t, texts[i]);
         }
         const double numbers[] = {
-            n->clock,        r->temp_c,         (double)n->runs, nights_us(s, m),   exp(c->base),
+            n->clock,        r->temp_c,         (double)n->runs, nights_us(s, m),  exp(c->base),
             recent_us(s, m), percent(c->shift), percent(c->low), percent(c->high), c->confidence};
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
             text_puts(t, ",");

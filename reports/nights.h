@@ -43,6 +43,9 @@ enum report_status accepted_append(const char *folder, const struct result_row *
                                    struct report_error *e);
 void accepted_free(struct accepted *a);
 
+/* Programs that were made by us: tuned, default and unfused ones. */
+bool nights_have(const struct result_row *r);
+
 /* Rows come in the order of their time. NULL: nothing was accepted. */
 void nights_add(struct nights *n, const struct result_row *row);
 void nights_judge(struct nights *n, const struct accepted *accepted, double threshold);

@@ -24,6 +24,7 @@ struct input {
     struct text *paths; /* of them */
     size_t n;
     struct benches benches;
+    struct accepted accepted;
     struct text notes;
     bool damaged;
 };
@@ -52,6 +53,11 @@ static enum report_status read_folder(struct input *in, const char *folder,
     if (!in->benches.n)
         return report_fail(e, REPORT_WRONG, "no results in '%s': run `warpsmith bench` first",
                            folder);
+    struct report_error damaged = {0};
+    if (accepted_read(&in->accepted, folder, &damaged) != REPORT_OK) {
+        text_printf(&in->notes, "left out: %s\n", damaged.text);
+        in->damaged = true;
+    }
     return REPORT_OK;
 }
 
@@ -63,6 +69,7 @@ static void input_free(struct input *in) {
     free(in->files);
     free(in->paths);
     benches_free(&in->benches);
+    accepted_free(&in->accepted);
     text_free(&in->notes);
 }
 
@@ -240,6 +247,7 @@ static enum report_status make_pages(struct input *in, const char *path, struct 
         texts[i] = links[i].p;
     }
     model_build(&m, in->files, in->n, &in->benches);
+    m.accepted = &in->accepted;
     devices_compare(&devices, &m);
     struct writer w = {&m, folder.p, texts, &in->notes, &devices};
     for (size_t i = 0; i < m.n_workloads && e->status == REPORT_OK; i++)
