@@ -26,8 +26,9 @@ static const struct window {
 } windows[] = {{1, 2e-4}, {2, 2e-4}, {3, 1.5e-3}, {5, 5e-5}, {8, 5e-5}};
 enum {
     N_WINDOWS = sizeof windows / sizeof *windows,
-    MOST_NIGHTS = 8,  /* of a window */
-    LEAST_KNOWN = 4,  /* nights before a window; of three of any noise, and all before, one in 35 */
+    MOST_NIGHTS = 8, /* of a window */
+    LEAST_KNOWN =
+        4, /* nights before three of one run: of seven the slowest three are these in one of 35 cases */
     SHAPE_KNOWN = 40, /* that show of how many levels they are */
     POOLED = 60,      /* most that are chosen from */
     PLACES = 512,     /* that their values are rounded to, from the least to the largest */
@@ -215,7 +216,8 @@ static struct test test_window(const struct series *s, const struct baseline *b,
     /* Where noise is wide, the threshold keeps none of the tests back, and they share the rate. */
     double alpha = w.alpha * fmin(1, NOISE_WIDE / b->sd) * (t.shift < 0 ? FASTER_ALPHA : 1);
     if (t.tail > alpha || fabs(t.shift) < least || runs < CHANGE_RUNS || w.n > MOST_NIGHTS ||
-        b->n_pool < LEAST_KNOWN || !nights_agree(s, b->mean, end, w.n, t.shift))
+        (w.n >= CHANGE_RUNS && b->n_pool < LEAST_KNOWN) ||
+        !nights_agree(s, b->mean, end, w.n, t.shift))
         return t;
     double values[MOST_NIGHTS], all;
     for (size_t i = 0; i < w.n; i++) values[i] = s->nights[end - w.n + i].value - b->mean;

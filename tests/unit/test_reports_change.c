@@ -190,6 +190,9 @@ static void test_runs(void **state) {
     us[10] = 150, us[12] = 100;
     assert_int_equal(last_of(us, 13, NULL, 1).verdict, CHANGE_SAME);
     assert_int_equal(last_of(us, 1, NULL, 3).verdict, CHANGE_NEW);
+    us[1] = 130; /* three runs are enough for the second night */
+    assert_int_equal(last_of(us, 2, NULL, 3).verdict, CHANGE_SLOWER);
+    assert_int_equal(last_of(us, 2, NULL, 1).verdict, CHANGE_UNSURE);
 }
 
 /* Where nights go back and forth between two levels, three slow ones are no change; where they do
