@@ -26,9 +26,8 @@ static const struct window {
 } windows[] = {{1, 2e-4}, {2, 2e-4}, {3, 1.5e-3}, {5, 5e-5}, {8, 5e-5}};
 enum {
     N_WINDOWS = sizeof windows / sizeof *windows,
-    MOST_NIGHTS = 8, /* of a window */
-    LEAST_KNOWN =
-        4, /* nights before three of one run: of seven the slowest three are these in one of 35 cases */
+    MOST_NIGHTS = 8,  /* of a window */
+    LEAST_KNOWN = 4,  /* nights before three of one run: there are 35 ways to choose 3 of 7 */
     SHAPE_KNOWN = 40, /* that show of how many levels they are */
     POOLED = 60,      /* most that are chosen from */
     PLACES = 512,     /* that their values are rounded to, from the least to the largest */

@@ -33,7 +33,7 @@ struct nights {
 bool night_same(const struct result_row *a, const struct result_row *b);
 void put_night(struct text *t, const struct result_row *r); /* its name */
 
-/* Levels that were taken for good: those of FOLDER/nightly/accepted.csv, which need not be there. */
+/* Levels that were taken for good, of FOLDER/nightly/accepted.csv, which need not be there. */
 struct accepted {
     struct text rows; /* as table_put_row writes them, one after the other */
 };

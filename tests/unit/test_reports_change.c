@@ -1,5 +1,6 @@
 /* test_reports_change.c: steps, drifts and quiet nights. CHANGE_CSV=FILE writes the table of all
- * histories, of the seed CHANGE_SEED (scripts/bench_history.sh), else a few of each are looked at. */
+ * histories, of the seed CHANGE_SEED (scripts/bench_history.sh), else a few of each are looked
+ * at. */
 #include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>
