@@ -137,7 +137,7 @@ enum report_status table_open(const char *path, struct table_file *f, struct rep
         return e->status;
     }
     f->size = (uint64_t)st.st_size;
-    f->changed_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+    f->changed_ns = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
     return REPORT_OK;
 }
 

@@ -8,10 +8,13 @@
 #include <sys/stat.h>
 
 #include "reports/estimate.h"
+#include "reports/row_index.h"
 
 struct series_of {
     const struct result_row *key;
     struct nights in;
+    size_t next;  /* 1-based: the next of all that differs in its weights alone; 0: none */
+    size_t group; /* of those that are run together */
 };
 
 struct history {
@@ -19,6 +22,11 @@ struct history {
     size_t n_files;
     struct series_of *all;
     size_t n;
+    struct text_set
+        keys;      /* of series, but for the weights, which may match without being the same */
+    size_t *first; /* 1-based, by the key's number: the first of all that has it */
+    struct text_set groups;
+    bool *tonight;                 /* by the group's number: the newest night has one of it */
     const struct result_row *last; /* a row of the newest night */
     struct accepted accepted;
     bool damaged;
@@ -27,14 +35,15 @@ struct history {
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static void read_file(const char *path, void *context) {
+static void take_file(const char *path, struct results *r, const struct report_error *own,
+                      void *context) {
     struct history *h = context;
-    struct report_error e = {0};
-    h->files = memory_resize(h->files, h->n_files + 1, sizeof *h->files);
-    if (results_read(path, &h->files[h->n_files++], &e) != REPORT_OK) {
-        fprintf(h->err, "left out: %s\n", e.text);
+    if (own->status != REPORT_OK) {
+        fprintf(h->err, "left out: %s\n", own->text);
         h->damaged = true;
     }
+    h->files = memory_resize(h->files, h->n_files + 1, sizeof *h->files);
+    h->files[h->n_files++] = *r;
 }
 
 static int by_time(const void *a, const void *b) {
@@ -44,12 +53,45 @@ static int by_time(const void *a, const void *b) {
     return order ? order : (x > y) - (x < y);
 }
 
+/* Number of texts in a set, in which equal ones are one. */
+static size_t number_of(struct text_set *set, const char *const *texts, size_t n) {
+    struct text key = {0};
+    size_t number;
+    for (size_t i = 0; i < n; i++) {
+        text_puts(&key, texts[i]);
+        text_write(&key, "\x1f", 1);
+    }
+    text_set_keep(set, text_str(&key), &number);
+    text_free(&key);
+    return number;
+}
+
+static size_t group_of(struct history *h, const struct result_row *r) {
+    const char *const texts[] = {r->workload, r->device, r->mode, r->dtype, bench_precision(r)};
+    return number_of(&h->groups, texts, sizeof texts / sizeof *texts);
+}
+
 static struct series_of *find_series(struct history *h, const struct result_row *row) {
-    for (size_t i = 0; i < h->n; i++)
-        if (h->all[i].key->role == row->role && bench_same_key(h->all[i].key, row))
-            return &h->all[i];
-    h->all = memory_resize(h->all, h->n + 1, sizeof *h->all);
-    h->all[h->n] = (struct series_of){.key = row};
+    const char *const texts[] = {row->workload,
+                                 row->device,
+                                 row->mode,
+                                 row->dtype,
+                                 bench_precision(row),
+                                 row->axes,
+                                 result_role_name(row->role)};
+    size_t known = h->keys.n, number = number_of(&h->keys, texts, sizeof texts / sizeof *texts);
+    if (number == known) {
+        if ((known & (known - 1)) == 0) /* a power of two, or 0: full */
+            h->first = memory_resize(h->first, known ? 2 * known : 1, sizeof *h->first);
+        h->first[number] = 0;
+    }
+    size_t *end = &h->first[number];
+    for (; *end; end = &h->all[*end - 1].next)
+        if (bench_same_key(h->all[*end - 1].key, row)) return &h->all[*end - 1];
+    *end = h->n + 1;
+    if ((h->n & (h->n - 1)) == 0)
+        h->all = memory_resize(h->all, h->n ? 2 * h->n : 1, sizeof *h->all);
+    h->all[h->n] = (struct series_of){.key = row, .group = group_of(h, row)};
     return &h->all[h->n++];
 }
 
@@ -78,14 +120,28 @@ static double recent_us(const struct nights *s, size_t m) {
     return median_time(us, n);
 }
 
+static void find_tonight(struct history *h) {
+    h->tonight = memory_resize(NULL, h->groups.n + 1, sizeof *h->tonight);
+    memset(h->tonight, 0, (h->groups.n + 1) * sizeof *h->tonight);
+    for (size_t i = 0; i < h->n; i++) {
+        const struct nights *in = &h->all[i].in;
+        if (night_same(in->all[in->n - 1].row, h->last)) h->tonight[h->all[i].group] = true;
+    }
+}
+
 static enum report_status history_read(struct history *h, const struct history_request *r,
                                        struct report_error *e) {
-    if (results_in_folder(r->folder, read_file, h, e) == REPORT_OK) {
+    struct row_choice choice = {.programs_alone = true, .file_from = ROW_INDEX_FROM};
+    struct text notes = {0};
+    if (row_index_read(r->folder, &choice, take_file, h, &notes, e) == REPORT_OK) {
         accepted_read(&h->accepted, r->folder, e);
         add_rows(h);
         if (!h->last) report_fail(e, REPORT_WRONG, "no results in '%s'", r->folder);
         for (size_t i = 0; i < h->n; i++) nights_judge(&h->all[i].in, &h->accepted, r->threshold);
+        find_tonight(h);
     }
+    fputs(text_str(&notes), h->err);
+    text_free(&notes);
     return e->status;
 }
 
@@ -94,6 +150,10 @@ static void history_free(struct history *h) {
     for (size_t i = 0; i < h->n_files; i++) results_free(&h->files[i]);
     free(h->files);
     free(h->all);
+    free(h->first);
+    free(h->tonight);
+    text_set_free(&h->keys);
+    text_set_free(&h->groups);
     accepted_free(&h->accepted);
 }
 
@@ -108,16 +168,7 @@ enum state { ELSEWHERE, MEASURED, BROKEN, LOST };
 static enum state state_of(const struct history *h, const struct series_of *s) {
     const struct night *last = &s->in.all[s->in.n - 1];
     if (night_same(last->row, h->last)) return last->runs ? MEASURED : BROKEN;
-    if (!s->in.n_measured) return ELSEWHERE;
-    for (size_t i = 0; i < h->n; i++) {
-        const struct series_of *o = &h->all[i];
-        const struct result_row *a = o->key, *b = s->key;
-        if (night_same(o->in.all[o->in.n - 1].row, h->last) && !strcmp(a->workload, b->workload) &&
-            !strcmp(a->device, b->device) && !strcmp(a->mode, b->mode) &&
-            !strcmp(a->dtype, b->dtype) && !strcmp(bench_precision(a), bench_precision(b)))
-            return LOST;
-    }
-    return ELSEWHERE;
+    return s->in.n_measured && h->tonight[s->group] ? LOST : ELSEWHERE;
 }
 
 static void put_name(struct text *t, const struct result_row *k) {
