@@ -26,11 +26,10 @@
 struct given {
     const char *device, *dtype, *precision, *mode, *arch, *fusion, *results, *dump, *save, *backend;
     const char *search, *budget, *seed, *samples_max, *weights;
-    const char *base, *now, *threshold, *out, *figure, *run, *older_than, *limit_seconds,
-        *limit_memory;
-    struct texts axes, configs;
+    const char *threshold, *out, *figure, *run, *older_than, *limit_seconds, *limit_memory;
+    struct texts axes, configs, base, now;
     bool check, explain, retune, no_search, profile, compare_searches, in_process, no_figures;
-    bool json, all, help, eval;
+    bool json, markdown, all, help, eval;
 };
 
 enum option_kind { TEXT, LIST, FLAG };
@@ -361,6 +360,7 @@ static void take(const struct given *g, struct command_line *out) {
     out->no_search = g->no_search;
     out->no_figures = g->no_figures;
     out->json = g->json;
+    out->markdown = g->markdown;
     out->all = g->all;
     out->eval = g->eval;
 }

@@ -37,7 +37,7 @@ struct command_line {
     const char *file;          /* of WORKLOADS: where the named workload lies */
     const char *device, *arch; /* NULL: not given */
     const char *results, *dump, *save, *backend;
-    const char *base, *now;         /* of compare */
+    struct texts base, now;         /* of compare */
     const char *out, *figure, *run; /* of report */
     struct texts axes;              /* "dim=1024,4096" as given */
     struct texts configs;           /* "kernel: x=1" or "x=1" */
@@ -49,7 +49,7 @@ struct command_line {
     enum ws_fusion fusion;
     bool weights_change; /* between calls */
     bool check, explain, retune, no_search, profile, compare_searches, in_process, no_figures, json,
-        all, eval;
+        markdown, all, eval;
     int search;        /* enum search_strategy */
     double budget_s;   /* INFINITY: none */
     int budget_trials; /* of each kernel; INT_MAX: none */

@@ -156,8 +156,8 @@ static void test_machine(void **state) {
     expect(1, history_judge, "BROKEN: softmax fwd f32 dim=4096 tuned: sw_power_cap");
 }
 
-/* The page's time line says of the tuned program what is judged: several nights of a day, one of
- * two days, an accepted level, a step between the thresholds of nights (1.5 %) and compare (2 %). */
+/* The page's time line says of the tuned program what is judged: several nights of a day, a night
+ * of two days, an accepted level, a step between the thresholds of nights and of compare. */
 static void expect_figure(const char *changes, const char *events, const char *says) {
     struct results file = {0};
     struct report_error e = {0};
