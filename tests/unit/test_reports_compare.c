@@ -298,7 +298,9 @@ static void test_json(void **state) {
 /* Whatever it says, it keeps nothing. (Under the address sanitizer the heap is not malloc's; there
  * leaks are looked for at exit.) */
 static void test_keeps_no_memory(void **state) {
-    enum { WARM = 10, MORE = 20 }; /* malloc keeps a few freed pieces of each size at hand */
+    /* malloc keeps a few freed pieces of each size at hand, one more or less from call to call; what
+     * is kept for good is a piece in each. */
+    enum { WARM = 10, MORE = 20, LEAST_PIECE = 32 };
     struct result_row slow = timed("run2", ROLE_tuned, 150, 0.001),
                       elsewhere = timed("run2", ROLE_eager, 200, 0.001);
     elsewhere.driver = "580.2";
@@ -321,7 +323,7 @@ static void test_keeps_no_memory(void **state) {
             text_free(&said);
         }
     }
-    assert_int_equal(mallinfo2().uordblks, kept);
+    assert_true(mallinfo2().uordblks < kept + MORE * LEAST_PIECE);
 }
 
 /* ---- several runs a side --------------------------------------------------------------------- */
