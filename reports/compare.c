@@ -186,7 +186,11 @@ static void put_cells(struct text cells[N_CELLS], const struct pair *p) {
         text_printf(&cells[CHANGE], "%+.1f %%", 100 * (p->now_us / p->base_us - 1));
     }
     if (isfinite(j->low)) {
-        text_printf(&cells[INTERVAL], "%+.1f to %+.1f %%", 100 * j->low, 100 * j->high);
+        text_printf(&cells[INTERVAL], "%+.1f to ", 100 * j->low);
+        if (j->high < 10)
+            text_printf(&cells[INTERVAL], "%+.1f %%", 100 * j->high);
+        else
+            text_puts(&cells[INTERVAL], "> +1000 %"); /* nobody knows */
         text_printf(&cells[SURE], "%.1f %%", floor(1e3 * j->confidence) / 10);
     }
     text_puts(&cells[VERDICT], verdict_names[j->verdict]);

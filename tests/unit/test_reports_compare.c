@@ -298,8 +298,8 @@ static void test_json(void **state) {
 /* Whatever it says, it keeps nothing. (Under the address sanitizer the heap is not malloc's; there
  * leaks are looked for at exit.) */
 static void test_keeps_no_memory(void **state) {
-    /* malloc keeps a few freed pieces of each size at hand, one more or less from call to call; what
-     * is kept for good is a piece in each. */
+    /* malloc keeps a few freed pieces of each size at hand, one more or less from call to call;
+     * what is kept for good is a piece in each. */
     enum { WARM = 10, MORE = 20, LEAST_PIECE = 32 };
     struct result_row slow = timed("run2", ROLE_tuned, 150, 0.001),
                       elsewhere = timed("run2", ROLE_eager, 200, 0.001);
@@ -376,7 +376,7 @@ static void test_sides_of_several_runs(void **state) {
     expect(4, "@n1", "@n2", " 3, 2     100.20     110.15    +9.9 %");
     expect(4, "@n1", "@last", " 3, 1     100.20     110.20   +10.0 %");
     expect(5, "@all", "@all", " 5, 5     104.07     104.07    +0.0 %");
-    expect(2, "@n1", "@n3", "the new: '");
+    expect(2, "@n1", "@n4", "the new: '");
     const char *files[] = {path, path}, *in = folder;
     char newest[96], wrong[96];
     snprintf(newest, sizeof newest, "%s@n1", folder);
@@ -396,6 +396,9 @@ static void test_sides_of_several_runs(void **state) {
             fail_msg("%d: exit %d, no '%s' in:\n%s", i, rc, says[i], said);
         free(said);
     }
+    append(timed("n3.1", ROLE_tuned, 100, 0.001));
+    append(timed("n3.2", ROLE_tuned, 5000, 0.001));
+    expect(5, "@n1", "@n3", "-26.3 to > +1000 %");
     struct result_row broken = timed("n2.3", ROLE_tuned, 110, 0.001);
     broken.status = STATUS_wrong;
     append(broken);
