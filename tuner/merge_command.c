@@ -82,7 +82,6 @@ int merge_command(const struct command_line *line) {
             diag_fail(&d, WS_USAGE, "cannot read '%s': %s", stores.at[i], strerror(errno));
     if (d.status == WS_OK && csv.n) merge_folders(&csv, line->results, false, &d);
     if (d.status == WS_OK) merge_stores(&stores, a, &d);
-        merge_stores(&stores, a, &d);
     if (d.status != WS_OK) command_line_fail("merge", &d);
     int status = d.status;
     arena_free(a);
