@@ -39,6 +39,8 @@ struct command_line {
     const char *results, *dump, *save, *backend;
     struct texts base, now;         /* of compare */
     const char *out, *figure, *run; /* of report */
+    const char *devices, *part;     /* of suite, as given */
+    bool collect;
     struct texts axes;              /* "dim=1024,4096" as given */
     struct texts configs;           /* "kernel: x=1" or "x=1" */
     bool cast;                      /* --dtype was given */
@@ -66,6 +68,10 @@ typedef int command_function(const struct command_line *line);
  * wrong with the call itself, an unknown workload included: the message then lists the known ones.
  */
 int command_line_run(int argc, char **argv);
+
+/* The same words, read and checked, and nothing done. */
+enum ws_status command_line_read(int argc, char **argv, struct arena *a, struct command_line *out,
+                                 struct diag *d);
 
 /* What work on its file may take: what was given, else by the environment, else what a workload or
  * a script gets (base/budget.h); no more than until the user interrupts. */
