@@ -24,7 +24,7 @@ struct drawing {
     bool drawn;
 };
 
-/* Write each PREFIX.gp and draw them all, in one process. REPORT_MACHINE if there is no gnuplot or
+/* Write each PREFIX.gp and draw them all, a process a core. REPORT_MACHINE if there is no gnuplot or
  * one of them failed: the others are drawn. */
 enum report_status gnuplot_draw(struct drawing *drawings, size_t n, struct report_error *e);
 void drawing_free(struct drawing *d);

@@ -12,7 +12,9 @@
 
 /* ---- SVG ------------------------------------------------------------------------------------- */
 
-static bool starts(const char *p, const char *with) { return strncmp(p, with, strlen(with)) == 0; }
+static bool starts(const char *p, const char *with) {
+    return *p == *with && strncmp(p, with, strlen(with)) == 0;
+}
 
 /* rgb(47, 109, 158) at p; its length, or 0. */
 static size_t read_colour(const char *p, unsigned *colour) {

@@ -16,6 +16,7 @@
 #include "reports/devices.h"
 #include "reports/figure.h"
 #include "reports/page.h"
+#include "reports/row_index.h"
 #include "reports/row_json.h"
 
 /* What was read: files that could not be are left out, and notes say why. */
@@ -24,34 +25,46 @@ struct input {
     struct text *paths; /* of them */
     size_t n;
     struct benches benches;
+    struct accepted accepted;
     struct text notes;
     bool damaged;
 };
 
-static void read_file(const char *path, void *context) {
+enum { MOST_ROWS = 500000 }; /* of programs: some 350 MB of them */
+
+static void take_file(const char *path, struct results *r, const struct report_error *own,
+                      void *context) {
     struct input *in = context;
-    struct report_error e = {0};
-    in->files = memory_resize(in->files, in->n + 1, sizeof *in->files);
-    in->paths = memory_resize(in->paths, in->n + 1, sizeof *in->paths);
-    struct results *r = &in->files[in->n];
-    if (results_read(path, r, &e) == REPORT_OK) {
-        if (r->table.warnings.n) text_printf(&in->notes, "%s: %s", path, r->table.warnings.p);
-        in->paths[in->n] = (struct text){0};
-        text_puts(&in->paths[in->n++], path);
+    if (own->status != REPORT_OK) {
+        text_printf(&in->notes, "left out: %s\n", own->text);
+        in->damaged = true;
+        results_free(r);
         return;
     }
-    text_printf(&in->notes, "left out: %s\n", e.text);
-    in->damaged = true;
-    results_free(r);
+    if (r->table.warnings.n) text_printf(&in->notes, "%s: %s", path, r->table.warnings.p);
+    in->files = memory_resize(in->files, in->n + 1, sizeof *in->files);
+    in->paths = memory_resize(in->paths, in->n + 1, sizeof *in->paths);
+    in->files[in->n] = *r;
+    in->paths[in->n] = (struct text){0};
+    text_puts(&in->paths[in->n++], path);
 }
 
 static enum report_status read_folder(struct input *in, const char *folder,
                                       struct report_error *e) {
-    if (results_in_folder(folder, read_file, in, e) != REPORT_OK) return e->status;
+    struct row_choice choice = {.most = MOST_ROWS, .file_from = ROW_INDEX_FROM};
+    if (row_index_read(folder, &choice, take_file, in, &in->notes, e) != REPORT_OK)
+        return e->status;
+    if (!choice.all)
+        text_printf(&in->notes, "shown: the newest %zu runs of each benchmark\n", choice.runs);
     for (size_t i = 0; i < in->n; i++) benches_add(&in->benches, &in->files[i], NULL);
     if (!in->benches.n)
         return report_fail(e, REPORT_WRONG, "no results in '%s': run `warpsmith bench` first",
                            folder);
+    struct report_error damaged = {0};
+    if (accepted_read(&in->accepted, folder, &damaged) != REPORT_OK) {
+        text_printf(&in->notes, "left out: %s\n", damaged.text);
+        in->damaged = true;
+    }
     return REPORT_OK;
 }
 
@@ -63,6 +76,7 @@ static void input_free(struct input *in) {
     free(in->files);
     free(in->paths);
     benches_free(&in->benches);
+    accepted_free(&in->accepted);
     text_free(&in->notes);
 }
 
@@ -240,6 +254,7 @@ static enum report_status make_pages(struct input *in, const char *path, struct 
         texts[i] = links[i].p;
     }
     model_build(&m, in->files, in->n, &in->benches);
+    m.accepted = &in->accepted;
     devices_compare(&devices, &m);
     struct writer w = {&m, folder.p, texts, &in->notes, &devices};
     for (size_t i = 0; i < m.n_workloads && e->status == REPORT_OK; i++)
