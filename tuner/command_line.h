@@ -37,6 +37,7 @@ struct command_line {
     const char *file;          /* of WORKLOADS: where the named workload lies */
     const char *device, *arch; /* NULL: not given */
     const char *results, *dump, *save, *backend;
+    const char *map;                /* of history import */
     const char *base, *now;         /* of compare */
     const char *out, *figure, *run; /* of report */
     struct texts axes;              /* "dim=1024,4096" as given */
