@@ -306,7 +306,7 @@ def histories(path, rows):
             yield r["case"], r["histories"], r["quiet_nights"], r["alarms_per_1000_nights"], found, dated
 
     table(["history<", "made", "quiet nights", "false alarms in 1,000", "found", "of these dated to within a night"], lines())
-    sourced("scripts/bench_history.sh", path)
+    sourced(f"SEED={rows[0]['seed']} scripts/bench_history.sh", path)
 
 
 def checked(path, rows):
