@@ -14,7 +14,7 @@
  *               they are, + k u |f|; f and k stand in bounds.def
  *   sum         sum of e_i + h u sum of (|x_i| + e_i)
  *   product     |A| e_B + e_A |B| + e_A e_B + h u (|A| + e_A)(|B| + e_B)
- *   extremum    max of e_i
+ *   extremum    how far it moves when all elements do
  *   moves       e, moved likewise
  *
  * (Higham, 4.2 and 3.5), where h is how many additions a term passes through. A sum of n terms is
@@ -52,7 +52,8 @@
  * user's casts, may fall to neighbours.
  *
  * Infinite bounds are where a value may overflow, a pole may be hit, or an index is in doubt. An
- * infinite or nan value is expected as such: what makes it is no rounding. */
+ * infinite or nan value is expected as such: what makes it is no rounding. What may overflow far
+ * below 0 has the exponential 0 all the same, and is not the largest of its row. */
 #include <float.h>
 #include <math.h>
 

@@ -10,6 +10,9 @@
 /* Additions, of what is then added up as a tree; on a CPU, 64 of a task's terms and 16 of parts
  * that tasks have summed up (kernel/chain.c). */
 enum { CHAIN = 128, CPU_CHAIN = 64 + 16 };
+/* Numbers further from 0 have errors without end because they may overflow: the largest of f16 is
+ * 65504. */
+#define FAR 60000.0
 #define EXACT UINT32_MAX /* in place of a node: the error is 0 */
 
 struct bounds {

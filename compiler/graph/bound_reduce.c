@@ -55,11 +55,28 @@ node_id bound_product(struct bounds *w, node_id id) {
     return stored_result(w, id, off);
 }
 
+/* x + e, or x - e if `up` is false. What may overflow keeps its sign: if that leads away from 0, x. */
+static node_id moved(struct bounds *w, node_id x, node_id e, bool up) {
+    struct build *b = &w->b;
+    node_id far = up ? scalar(b, OP_LT, x, -FAR) : scalar(b, OP_GT, x, FAR);
+    node_id stays = binary(b, OP_LOGICAL_AND, far, scalar(b, OP_EQ, e, INFINITY));
+    return call(b, OP_WHERE, arg_node(stays), arg_node(x),
+                arg_node(binary(b, up ? OP_ADD : OP_SUB, x, e)));
+}
+
+/* How far the extremum moves if all elements do; no more than the one that moves most. */
 node_id bound_extremum(struct bounds *w, node_id id) {
     const struct node n = bounds_copy(w, id);
+    struct build *b = &w->b;
     node_id e = w->error[w->from->nodes.at[id].args[0].node];
     enum op op = n.op == OP_AMIN ? OP_AMAX : n.op == OP_CUMMIN ? OP_CUMMAX : n.op;
-    return e == EXACT ? e : again(w, &n, op, e, EXACT);
+    if (e == EXACT) return e;
+    node_id x = wide(w, n.args[0].node), y = wide(w, w->value[id]);
+    node_id up = again(w, &n, n.op, moved(w, x, e, true), EXACT);
+    node_id down = again(w, &n, n.op, moved(w, x, e, false), EXACT);
+    node_id off = binary(b, OP_MAXIMUM, binary(b, OP_SUB, up, y), binary(b, OP_SUB, y, down));
+    node_id most = again(w, &n, op, e, EXACT);
+    return call(b, OP_WHERE, arg_node(binary(b, OP_LE, off, most)), arg_node(off), arg_node(most));
 }
 
 static bool keeps_dims(const struct node *n) {
@@ -96,10 +113,15 @@ node_id bound_expsum(struct bounds *w, node_id id) {
     node_id max = reduce_as(w, &n, OP_AMAX, x, true), d = binary(b, OP_SUB, x, max);
     node_id off = scalar(b, OP_MUL, unary(b, OP_ABS, d), 3 * u);
     if (e != EXACT) off = plus(w, off, plus(w, e, reduce_as(w, &n, OP_AMAX, e, true)));
-    node_id t = unary(b, OP_EXP, d);
-    t = call(
-        b, OP_ERROR_ROUND, arg_node(t), arg_node(binary(b, OP_MUL, t, unary(b, OP_EXPM1, off))),
-        arg_float((sum_depth(w, bounds_terms(w, &n)) + 8) * u), arg_float(DBL_MAX), arg_float(0));
+    node_id t = unary(b, OP_EXP, d), near = binary(b, OP_MUL, t, unary(b, OP_EXPM1, off)),
+            far = unary(b, OP_EXP, binary(b, OP_ADD, d, off)); /* 0, where d is so far below it */
+    node_id gone =
+        binary(b, OP_LOGICAL_AND, scalar(b, OP_LT, d, -FAR), scalar(b, OP_EQ, off, INFINITY));
+    far = call(b, OP_WHERE, arg_node(gone), arg_float(0), arg_node(far));
+    off = call(b, OP_WHERE, arg_node(scalar(b, OP_LT, off, 1)), arg_node(near), arg_node(far));
+    t = call(b, OP_ERROR_ROUND, arg_node(t), arg_node(off),
+             arg_float((sum_depth(w, bounds_terms(w, &n)) + 8) * u), arg_float(DBL_MAX),
+             arg_float(0));
     return stored_result(w, id, reduce_as(w, &n, OP_SUM, t, keeps_dims(&n)));
 }
 

@@ -3,7 +3,6 @@
  *
  *   linear(x [B, T, K], w [N, K], bias)
  *     -> view [B T, K]; mm with permute(w); view [B, T, N]; add bias */
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -108,8 +107,9 @@ static node_id keep_triangle(struct build *b, enum op compare, node_id x, struct
 }
 
 /* softmax(query key^T scale + mask) value; the scores are scaled and normalized in opmath. A row
- * that the mask hides is 0, as in PyTorch, and no nan: what is hidden has the least finite score,
- * so that the row has a softmax, and the weight 0. */
+ * that the mask hides is 0, as in PyTorch, and no nan: what is hidden has a score below all others,
+ * so that the row has a softmax, and the weight 0. It is far enough from the least number for what
+ * is subtracted from it not to overflow. */
 node_id expand_attention(struct build *b, const struct node *n) {
     node_id q = n->args[0].node, k = n->args[1].node, v = n->args[2].node;
     node_id shown = 0; /* the mask of what counts */
@@ -127,7 +127,7 @@ node_id expand_attention(struct build *b, const struct node *n) {
             s = binary(b, OP_ADD, s, cast(b, shown, type));
             shown = call(b, OP_NE, arg_node(s), arg_float(-INFINITY));
         }
-        double least = type == DT_F64 ? -DBL_MAX : -FLT_MAX;
+        double least = -dtype_largest(type) / 2;
         s = call(b, OP_WHERE, arg_node(shown), arg_node(s), arg_float(least));
     }
     node_id p = call(b, OP_SOFTMAX, arg_node(s), arg_int(b->g, -1));

@@ -404,6 +404,36 @@ static void test_hidden(void **state) {
     end(&b);
 }
 
+/* Nor is one that has a very small number instead: the least of its type, to which scores are added,
+ * or one that is no number of the type. Neither what is subtracted from it nor the largest of its
+ * row is in doubt for its sake. */
+static void test_hidden_by_numbers(void **state) {
+    (void)state;
+    static const char *const graphs[] = {
+        "graph(%x: f32[6, 6]) {\n %o = ones([6, 6])\n %l = tril(%o)\n %d = sub(1, %l)\n"
+        " %m = mul(%d, -3.4028234663852886e+38)\n %e = div(%x, 5.6)\n %s = add(%e, %m)\n"
+        " %p = softmax(%s, 1)\n %g = log_softmax(%e, 1)\n return %p, %g\n}\n",
+        "graph(%x: f16[6, 6]) {\n %o = ones([6, 6], dtype=f16)\n %l = tril(%o)\n %d = sub(1, %l)\n"
+        " %m = mul(%d, -65504)\n %s = add(%x, %m)\n %f = to(%s, f32)\n"
+        " %p = softmax(%f, 1)\n return %p, %p\n}\n",
+        "graph(%x: f32[6, 6]) {\n %o = ones([6, 6], dtype=bool)\n %m = triu(%o, 1)\n"
+        " %s = masked_fill(%x, %m, -1.7e+38)\n %a = amax(%s, 1, True)\n %b = sub(%s, %a)\n"
+        " %e = exp(%b)\n %t = sum(%e, 1, True)\n %p = div(%e, %t)\n return %p, %e\n}\n",
+        "graph(%q: bf16[1, 6, 8], %k: bf16[1, 6, 8], %v: bf16[1, 6, 8], %b: bf16[6, 6]) {\n"
+        " %m = gt(%b, 1)\n %o = scaled_dot_product_attention(%q, %k, %v, %m)\n"
+        " return %o, %o\n}\n",
+    };
+    for (size_t k = 0; k < sizeof graphs / sizeof *graphs; k++) {
+        struct bounded b = bounded_by(graphs[k], DEVICE_CUDA, true, NULL);
+        for (uint32_t o = 0; o < 2; o++)
+            for (int64_t i = 0; i < 36; i++)
+                if (!(bound_at(&b, o, i) < 0.2))
+                    fail_msg("graph %zu, output %u, element %lld has the bound %g", k, o,
+                             (long long)i, bound_at(&b, o, i));
+        end(&b);
+    }
+}
+
 static double two_near_the_top(uint64_t tensor, uint64_t i) {
     static const double at[] = {1, 7, 3, 7, 5, 4, 2, 6};
     return tensor ? 1 : i == 3 ? 2 : at[i % 8];
@@ -553,23 +583,15 @@ static void test_doubles(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_operators),
-        cmocka_unit_test(test_four_ulp),
-        cmocka_unit_test(test_dropped_term),
-        cmocka_unit_test(test_tf32),
-        cmocka_unit_test(test_tf32_allowed),
-        cmocka_unit_test(test_tf32_computed),
-        cmocka_unit_test(test_border),
-        cmocka_unit_test(test_zero),
-        cmocka_unit_test(test_jumps),
-        cmocka_unit_test(test_largest),
-        cmocka_unit_test(test_largest_shown),
-        cmocka_unit_test(test_of_infinity),
-        cmocka_unit_test(test_hidden),
-        cmocka_unit_test(test_not_its_largest),
-        cmocka_unit_test(test_bools_and_numbers),
-        cmocka_unit_test(test_wraps),
-        cmocka_unit_test(test_doubles),
+        cmocka_unit_test(test_operators),       cmocka_unit_test(test_four_ulp),
+        cmocka_unit_test(test_dropped_term),    cmocka_unit_test(test_tf32),
+        cmocka_unit_test(test_tf32_allowed),    cmocka_unit_test(test_tf32_computed),
+        cmocka_unit_test(test_border),          cmocka_unit_test(test_zero),
+        cmocka_unit_test(test_jumps),           cmocka_unit_test(test_largest),
+        cmocka_unit_test(test_largest_shown),   cmocka_unit_test(test_of_infinity),
+        cmocka_unit_test(test_hidden),          cmocka_unit_test(test_hidden_by_numbers),
+        cmocka_unit_test(test_not_its_largest), cmocka_unit_test(test_bools_and_numbers),
+        cmocka_unit_test(test_wraps),           cmocka_unit_test(test_doubles),
         cmocka_unit_test(test_float8),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
