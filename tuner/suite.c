@@ -1,14 +1,16 @@
-/* suite.c: `warpsmith suite`: every case of a file as a bench of its own, on whichever device is free.
+/* suite.c: `warpsmith suite`: every case of a file as a bench of its own, on whichever device is
+ * free.
  *
  *   DIR/suite-<hash of the cases>/          while it is not over; the same call goes on with it
  *       run                                 the run id that all rows get
  *       case-3.part-HOST-PID-TIME/          case 3 runs: its results and what it says
- *       case-3/                             case 3 is done: the folder was renamed, with its exit code in it
+ *       case-3/                             case 3 is done: renamed, with its exit code in it
  *   DIR/softmax.csv ...                     rows of all that is done, by reports/merge.h
  *   DIR/logs/<run id>-3.log                 what case 3 said
  *
- * What a case that did not end has written goes with its folder, so each row is recorded once. A case is done when its
- * bench says that it is fine or wrong; what the machine does to it is no result: it is tried again (suite_plan.h). */
+ * What a case that did not end has written goes with its folder, so each row is recorded once. A
+ * case is done when its bench says that it is fine or wrong; what the machine does to it is no
+ * result: it is tried again (suite_plan.h). */
 #define _GNU_SOURCE /* nftw, cpu_set_t */
 #include <dirent.h>
 #include <errno.h>
@@ -47,8 +49,7 @@ struct suite {
     const struct command_line *line;
     struct suite_lines cases;
     const char *folder, *run_id;
-    const char *
-        mine; /* ".part-HOST-PID-TIME": a bench that outlives a killed suite writes to a folder that is gone */
+    const char *mine;  /* ".part-HOST-PID-TIME": what outlives a killed suite has no folder */
     int part, n_parts; /* of Slurm's and other hosts' tasks: every n_parts-th case; 0 of 0: all */
     int lock, part_lock;
     struct suite_plan plan;
@@ -114,7 +115,8 @@ static enum ws_status lock_suite(struct suite *s) {
     return s->d->status;
 }
 
-/* The first process that gets here says which run this is; who comes later, or goes on, reads it. */
+/* The first process that gets here says which run this is; who comes later, or goes on,
+ * reads it. */
 static enum ws_status name_run(struct suite *s) {
     const char *path = arena_printf(s->arena, "%s/run", s->folder);
     const char *part = arena_printf(s->arena, "%s.part-%ld", path, (long)getpid());
@@ -172,7 +174,8 @@ static enum ws_status open_suite(struct suite *s) {
 
 /* ---- a case ---------------------------------------------------------------------------------- */
 
-/* Workers share the cores evenly, so that they compile beside each other, and two halves of a CPU are two devices. */
+/* Workers share the cores evenly, so that they compile beside each other, and two halves of a CPU
+ * are two devices. */
 static void take_cores(int worker, int n_workers) {
     cpu_set_t all, own;
     CPU_ZERO(&own);
