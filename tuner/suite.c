@@ -28,6 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "reports/results.h"
 #include "tuner/commands.h"
 #include "tuner/folder.h"
 #include "tuner/interrupt.h"
@@ -72,9 +73,11 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 
 static void remove_tree(const char *path) { nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS); }
 
-/* The name changes with every word of every case, so that a suite which was changed begins anew. */
+/* The name changes with every word of every case, and with the format of results: a suite that was
+ * changed begins anew. */
 static const char *folder_of(const struct suite *s) {
     struct buf b = buf_new(s->arena);
+    buf_printf(&b, "%d\n", RESULT_SCHEMA);
     for (int i = 0; i < s->cases.n; i++) {
         const struct texts *words = &s->cases.at[i].words;
         for (int w = 0; w < words->n; w++) buf_write(&b, words->at[w], strlen(words->at[w]) + 1);
