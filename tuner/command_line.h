@@ -37,7 +37,8 @@ struct command_line {
     const char *file;          /* of WORKLOADS: where the named workload lies */
     const char *device, *arch; /* NULL: not given */
     const char *results, *dump, *save, *backend;
-    const char *base, *now;         /* of compare */
+    const char *map;                /* of history import */
+    struct texts base, now;         /* of compare */
     const char *out, *figure, *run; /* of report */
     const char *devices, *part;     /* of suite, as given */
     bool collect;
@@ -51,7 +52,7 @@ struct command_line {
     enum ws_fusion fusion;
     bool weights_change; /* between calls */
     bool check, explain, retune, no_search, profile, compare_searches, in_process, no_figures, json,
-        all, eval;
+        markdown, all, eval;
     int search;        /* enum search_strategy */
     double budget_s;   /* INFINITY: none */
     int budget_trials; /* of each kernel; INT_MAX: none */
