@@ -17,9 +17,9 @@ fail() {
     failures=$((failures + 1))
 }
 
-# until COMMAND...: until it is true; three minutes are a hang.
+# until_ COMMAND...: until it is true; nine minutes are a hang.
 until_() {
-    for ((tries = 0; tries < 1800; tries++)); do
+    for ((tries = 0; tries < 5400; tries++)); do
         "$@" && return
         sleep 0.1
     done
