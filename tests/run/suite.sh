@@ -87,6 +87,10 @@ suite --part 5/5 --devices cpu
 ends 1
 grep -qs "FAILED (exit 2)" "$TMP/said" || fail 'does not say that a case is wrong:'
 sed -i '$d' "$TMP/cases.txt"
+for parts in 9 8; do # case 1 is done; another number of parts is fine when nobody runs
+    suite --part 1/$parts --devices cpu
+    ends 0
+done
 suite --devices cpu,cpu
 ends 0
 
