@@ -150,6 +150,10 @@ static void test_file(void **state) {
     assert_string_equal(x.at[0].words.at[4], "dim=89");
     assert_int_equal(x.at[1].words.n, 1);
 
+    x = read_text("softmax\t-D\tdim=8\t--mode\tfwd\n", a, &d); /* as `nightly cases` prints it */
+    assert_int_equal(d.status, WS_OK);
+    assert_int_equal(x.at[0].words.n, 5);
+
     static const struct {
         const char *text, *said;
     } wrong[] = {{"", "has no case"},
