@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -173,21 +174,38 @@ static void finish_batch(struct batch *b, struct report_error *e) {
 
 enum { PROCESSES = 16 }; /* most of them */
 
-enum report_status gnuplot_draw(struct drawing *drawings, size_t n, struct report_error *e) {
-    struct batch batches[PROCESSES] = {0};
+struct gnuplot_work {
+    struct batch batches[PROCESSES];
+    size_t n;
+    struct report_error error;
+};
+
+struct gnuplot_work *gnuplot_begin(struct drawing *drawings, size_t n) {
+    struct gnuplot_work *w = memory_resize(NULL, 1, sizeof *w);
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     size_t most = cores > PROCESSES ? PROCESSES : cores > 1 ? (size_t)cores : 1, begun = 0;
-    size_t parts = n < most ? n : most;
-    for (size_t i = 0; i < n; i++) write_shown(&drawings[i], e);
-    if (e->status != REPORT_OK) return e->status;
-    for (size_t i = 0; i < parts; i++) {
-        size_t end = n * (i + 1) / parts;
-        batches[i] = (struct batch){.drawings = &drawings[begun], .n = end - begun};
-        start_batch(&batches[i]);
+    *w = (struct gnuplot_work){0};
+    for (size_t i = 0; i < n; i++) write_shown(&drawings[i], &w->error);
+    if (w->error.status != REPORT_OK) return w;
+    w->n = n < most ? n : most;
+    for (size_t i = 0; i < w->n; i++) {
+        size_t end = n * (i + 1) / w->n;
+        w->batches[i] = (struct batch){.drawings = &drawings[begun], .n = end - begun};
+        start_batch(&w->batches[i]);
         begun = end;
     }
-    for (size_t i = 0; i < parts; i++) finish_batch(&batches[i], e);
+    return w;
+}
+
+enum report_status gnuplot_end(struct gnuplot_work *w, struct report_error *e) {
+    for (size_t i = 0; i < w->n; i++) finish_batch(&w->batches[i], &w->error);
+    if (w->error.status != REPORT_OK) *e = w->error;
+    free(w);
     return e->status;
+}
+
+enum report_status gnuplot_draw(struct drawing *drawings, size_t n, struct report_error *e) {
+    return gnuplot_end(gnuplot_begin(drawings, n), e);
 }
 
 void drawing_free(struct drawing *d) {

@@ -26,7 +26,7 @@
 struct given {
     const char *device, *dtype, *precision, *mode, *arch, *fusion, *results, *dump, *save, *backend;
     const char *search, *budget, *seed, *samples_max, *weights;
-    const char *threshold, *out, *figure, *run, *older_than, *limit_seconds, *limit_memory,
+    const char *map, *threshold, *out, *figure, *run, *older_than, *limit_seconds, *limit_memory,
         *devices, *part;
     struct texts axes, configs, base, now;
     bool check, explain, retune, no_search, profile, compare_searches, in_process, no_figures;
@@ -344,6 +344,7 @@ static void take(const struct given *g, struct command_line *out) {
     out->device = g->device;
     out->arch = g->arch;
     out->results = g->results;
+    out->map = g->map;
     out->dump = g->dump;
     out->save = g->save;
     out->backend = g->backend;

@@ -37,6 +37,7 @@ struct command_line {
     const char *file;          /* of WORKLOADS: where the named workload lies */
     const char *device, *arch; /* NULL: not given */
     const char *results, *dump, *save, *backend;
+    const char *map;                /* of history import */
     struct texts base, now;         /* of compare */
     const char *out, *figure, *run; /* of report */
     const char *devices, *part;     /* of suite, as given */

@@ -1,4 +1,5 @@
-/* report_commands.c: `compare`, `report` and `nightly`: from the command line to reports/. */
+/* report_commands.c: `compare`, `report`, `nightly` and `history`: from the command line to
+ * reports/. */
 #include "reports/reports.h"
 #include "tuner/commands.h"
 
@@ -45,4 +46,12 @@ int nightly_command(const struct command_line *line) {
     if (line->command == NIGHTLY_JUDGE) return history_judge(&r, stdout, stderr);
     r.workload = line->operands.n ? line->operands.at[0] : NULL;
     return history_accept(&r, stdout, stderr);
+}
+
+int history_command(const struct command_line *line) {
+    struct import_request r = {.folder = line->results,
+                               .map = line->map,
+                               .paths = line->operands.at,
+                               .n = line->operands.n};
+    return history_import(&r, stdout, stderr);
 }

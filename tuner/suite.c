@@ -2,7 +2,7 @@
  *
  *   DIR/suite-<hash of the cases>/          while it is not over; the same call goes on with it
  *       run                                 the run id that all rows get
- *       case-3.part/                        case 3 runs: its results and what it says
+ *       case-3.part-HOST-PID-TIME/          case 3 runs: its results and what it says
  *       case-3/                             case 3 is done: the folder was renamed, with its exit code in it
  *   DIR/softmax.csv ...                     rows of all that is done, by reports/merge.h
  *   DIR/logs/<run id>-3.log                 what case 3 said
@@ -47,6 +47,8 @@ struct suite {
     const struct command_line *line;
     struct suite_lines cases;
     const char *folder, *run_id;
+    const char *
+        mine; /* ".part-HOST-PID-TIME": a bench that outlives a killed suite writes to a folder that is gone */
     int part, n_parts; /* of Slurm's and other hosts' tasks: every n_parts-th case; 0 of 0: all */
     int lock, part_lock;
     struct suite_plan plan;
@@ -136,18 +138,35 @@ static enum ws_status name_run(struct suite *s) {
     return n ? WS_OK : diag_fail(s->d, WS_MACHINE, "cannot read '%s'", path);
 }
 
+/* What an earlier process left of cases that it did not end. */
+static void remove_parts(const struct suite *s, int i) {
+    const char *start = arena_printf(s->arena, "case-%d.part-", i + 1);
+    DIR *dir = opendir(s->folder);
+    for (struct dirent *x; dir && (x = readdir(dir));)
+        if (!strncmp(x->d_name, start, strlen(start)))
+            remove_tree(arena_printf(s->arena, "%s/%s", s->folder, x->d_name));
+    if (dir) closedir(dir);
+}
+
 static bool is_mine(const struct suite *s, int i) {
     return !s->n_parts || i % s->n_parts == s->part - 1;
 }
 
 static enum ws_status open_suite(struct suite *s) {
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
     s->folder = folder_of(s);
+    s->mine =
+        arena_printf(s->arena, ".part-%s-%ld-%lld", host, (long)getpid(), (long long)time(NULL));
     if (folder_make(s->arena, s->folder, s->d) != WS_OK || lock_suite(s) != WS_OK ||
         name_run(s) != WS_OK)
         return s->d->status;
     s->plan = suite_plan_new(s->cases.n, s->n_workers, s->arena);
-    for (int i = 0; i < s->cases.n; i++)
-        if (!is_mine(s, i) || exists(case_folder(s, i, ""))) suite_plan_done(&s->plan, i, -1);
+    for (int i = 0; i < s->cases.n; i++) {
+        bool done = exists(case_folder(s, i, ""));
+        if (!is_mine(s, i) || done) suite_plan_done(&s->plan, i, -1);
+        if (is_mine(s, i) && !done && !s->line->collect) remove_parts(s, i);
+    }
     return WS_OK;
 }
 
@@ -203,7 +222,7 @@ static char **arguments(const struct suite *s, const struct worker *w, int i, co
 
 static void start(struct suite *s, int worker, int i) {
     struct worker *w = &s->workers[worker];
-    const char *folder = case_folder(s, i, ".part");
+    const char *folder = case_folder(s, i, s->mine);
     pid_t parent = getpid();
     remove_tree(folder);
     if (folder_make(s->arena, folder, s->d) != WS_OK) return;
@@ -222,7 +241,7 @@ static void start(struct suite *s, int worker, int i) {
 
 /* A case is done at one moment, and stays done after a power failure. */
 static enum ws_status publish(struct suite *s, int i, int code) {
-    const char *part = case_folder(s, i, ".part");
+    const char *part = case_folder(s, i, s->mine);
     const char *text = arena_printf(s->arena, "%d\n", code);
     if (file_write(arena_printf(s->arena, "%s/exit", part), text, strlen(text), s->d) != WS_OK)
         return s->d->status;
@@ -266,7 +285,7 @@ static void end(struct suite *s, int worker, int status) {
            (clock_ms() - w->begun_ms) / 1e3);
     fflush(stdout);
     if (code != WS_OK)
-        show_end(arena_printf(s->arena, "%s/log", case_folder(s, i, done ? "" : ".part")));
+        show_end(arena_printf(s->arena, "%s/log", case_folder(s, i, done ? "" : s->mine)));
     if (done)
         suite_plan_done(&s->plan, i, worker);
     else
@@ -276,18 +295,25 @@ static void end(struct suite *s, int worker, int status) {
                 SUITE_LOST);
 }
 
-static void stop(struct suite *s) {
+static void stop(struct suite *s, int signal) {
     for (int k = 0; k < s->n_workers; k++)
-        if (s->workers[k].pid) kill(s->workers[k].pid, SIGTERM);
+        if (s->workers[k].pid) kill(s->workers[k].pid, signal);
 }
+
+enum { PATIENCE_MS = 30000 }; /* with benches that were told to end */
 
 static void run_cases(struct suite *s) {
     const struct timespec moment = {0, 20 * 1000 * 1000};
-    bool stopped = false;
+    double stopped_ms = 0;
     for (int running = 1; running;) {
         bool go_on = s->d->status == WS_OK && !interrupted();
         running = 0;
-        if (!go_on && !stopped) stop(s), stopped = true;
+        if (!go_on && !stopped_ms) {
+            stop(s, SIGTERM);
+            stopped_ms = clock_ms();
+            if (interrupted()) fputs("interrupted: each bench ends with what it is at\n", stderr);
+        }
+        if (stopped_ms && clock_ms() - stopped_ms > PATIENCE_MS) stop(s, SIGKILL);
         for (int k = 0; k < s->n_workers; k++) {
             struct worker *w = &s->workers[k];
             int status, i;

@@ -38,6 +38,10 @@ expect 2 'which command\?'
 expect 2 "no command 'bnech'; did you mean 'bench'" bnech
 expect 2 "no command 'cache lss'; there are: ls, show, rm, export, import" cache lss
 expect 2 'cache what\?' cache
+expect 2 'history what\? There are: import' history
+expect 2 'which CSV\?' history import
+expect 2 "cannot open 'none.csv'" history import none.csv --results .
+expect 2 "cannot open 'none.txt'" history import none.csv --results . --map none.txt
 for command in bench run explain compile; do
     expect 2 'which (FILE|WORKLOAD)\?' "$command"
     expect 2 "no workload 'known/sofmax.py'; did you mean 'softmax.py'\? known has: rmsnorm.py, softmax.py" "$command" known/sofmax.py

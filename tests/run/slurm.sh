@@ -140,18 +140,18 @@ fi
 until_ [ -e "$TMP/held" ]
 suite=$(echo "$TMP"/results/suite-*)
 [ -e "$suite/case-1/exit" ] || fail 'case 3 runs before case 1 is done'
-[ -e "$suite/case-3.part" ] || fail 'case 3 does not run'
+compgen -G "$suite/case-3.part-*" >/dev/null || fail 'case 3 does not run'
 cp "$suite/case-1/log" "$TMP/first.log"
 cp "$suite/case-1/softmax.csv" "$TMP/first.csv"
 task=
 for process in /proc/[0-9]*; do
-    words=$(tr '\0' ' ' <"$process/cmdline" 2>/dev/null)
+    words=$({ tr '\0' ' ' <"$process/cmdline"; } 2>/dev/null)
     if [[ $words == *" suite $TMP/"*"--part 1/2 " ]]; then task=${process#/proc/}; fi
 done
 [ -n "$task" ] || fail 'no process of task 1'
 kill -9 "$task"
 # The job that collects sees that case 3 is missing, and submits task 1 once more.
-until_ grep -q 'round 2: job [0-9]*, tasks 1$' "$TMP/results/slurm.log"
+until_ grep -qs 'round 2: job [0-9]*, tasks 1$' "$TMP/results/slurm.log"
 rm "$TMP/hold"
 over() { [ -z "$(squeue --noheader)" ]; }
 until_ over
