@@ -26,7 +26,7 @@ if [ "$1" = nightly ]; then
 fi
 workload=$(basename "$2" .py)
 while [ "$1" != --results ]; do shift; done
-if [ -e "$TMP/slow" ] && [ "$workload" = wait0 ]; then touch "$TMP/waits"; exec sleep 20; fi
+if [ -e "$TMP/slow" ] && [ "$workload" = wait0 ]; then touch "$TMP/waits"; exec sleep 600; fi
 case $workload in mute*) ;; *) echo row >>"$2/$workload.csv" ;; esac
 code=${workload//[^0-9]/}
 exit "${code:-0}"
@@ -52,6 +52,7 @@ expect() {
 # calls N PATTERN: so many calls were like that.
 calls() {
     local n
+    touch "$TMP/calls" # it may have come to none
     n=$(grep -c -- "$2" "$TMP/calls" || true)
     if [ "$n" != "$1" ]; then fail "$n calls like '$2', expected $1:" "$(cat "$TMP/calls")"; fi
 }
@@ -147,7 +148,7 @@ touch "$TMP/slow"
 rm -rf "$TMP/results" "$TMP/calls"
 WARPSMITH=$TMP/warpsmith RESULTS=$TMP/results "$nightly" a0 wait0 c1 >"$TMP/said" 2>&1 &
 night=$!
-for ((i = 0; i < 200; i++)); do if [ -e "$TMP/waits" ]; then break; fi; sleep 0.05; done
+while ! [ -e "$TMP/waits" ] && kill -0 $night; do sleep 0.05; done
 KEEP=1 nightly a0
 expect 3 'another night runs'
 kill -TERM $night
