@@ -1,4 +1,5 @@
-/* test_tuner_suite.c: who gets which case, whatever devices and cases do; files of cases; lists of devices. */
+/* test_tuner_suite.c: who gets which case, whatever devices and cases do; files of cases; lists of
+ * devices. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -85,7 +86,8 @@ static void test_every_case_once(void **state) {
     }
 }
 
-/* The others do what a lost device leaves, and it is not asked again; the last one is never given up. */
+/* The others do what a lost device leaves, and it is not asked again; the last one is never given
+ * up. */
 static void test_lost_device(void **state) {
     struct arena *a = arena_new();
     struct suite_plan p = suite_plan_new(9, 2, a);
