@@ -33,7 +33,8 @@ struct table_file {
     const char *path; /* the caller's */
     int fd;
     uint64_t size;
-    int64_t changed_ns; /* when it was written, or renamed, last: no copy that keeps times keeps it */
+    int64_t
+        changed_ns; /* when it was written, or renamed, last: no copy that keeps times keeps it */
 };
 
 enum report_status table_open(const char *path, struct table_file *f, struct report_error *e);
@@ -60,6 +61,11 @@ typedef void table_row_function(const struct table_row *row, void *context, stru
 enum report_status table_scan(const struct table_file *f, struct table_place *at, uint64_t end,
                               table_row_function *on_row, void *context, struct text *warnings,
                               struct report_error *e);
+
+/* One row of a file that the caller reads, of which text is that line. */
+enum report_status table_take_line(const char *path, size_t line, const char *text,
+                                   table_row_function *on_row, void *context,
+                                   struct report_error *e);
 
 /* Of the first `length` bytes. */
 enum report_status table_hash(const struct table_file *f, uint64_t length, uint64_t *hash,
