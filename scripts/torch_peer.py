@@ -606,6 +606,11 @@ def main():
                 raise
             print(f"torch_peer: {case.path}: {failure}", file=sys.stderr)
             worst = max(worst, failure.code)
+        except Exception as error:  # a program that cannot be made, or not in this memory, is no reason to leave out the others
+            if not given.cases:
+                raise
+            print(f"torch_peer: {case.path}: {type(error).__name__} {' '.join(str(error).split())[:200]}", file=sys.stderr)
+            worst = max(worst, 1)
     return worst
 
 

@@ -178,7 +178,7 @@ class Module:
 
 
 class nn:
-    Module, Parameter = Module, staticmethod(Tensor.requires_grad_)
+    Module, Parameter, functional = Module, staticmethod(Tensor.requires_grad_), types.ModuleType("torch.nn.functional")
 
 
 class autograd:
@@ -188,4 +188,4 @@ class autograd:
 flags = types.SimpleNamespace(allow_tf32=True)
 backends = types.SimpleNamespace(cuda=types.SimpleNamespace(matmul=flags), cudnn=flags)
 cuda = types.SimpleNamespace(is_available=lambda: False)
-sys.modules["torch.nn"] = nn
+sys.modules["torch.nn"], sys.modules["torch.nn.functional"] = nn, nn.functional
