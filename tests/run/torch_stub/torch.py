@@ -178,7 +178,7 @@ class Module:
 
 
 class nn:
-    Module, Parameter, functional = Module, staticmethod(Tensor.requires_grad_), types.ModuleType("torch.nn.functional")
+    Module, Parameter = Module, staticmethod(Tensor.requires_grad_)
 
 
 class autograd:
@@ -188,4 +188,5 @@ class autograd:
 flags = types.SimpleNamespace(allow_tf32=True)
 backends = types.SimpleNamespace(cuda=types.SimpleNamespace(matmul=flags), cudnn=flags)
 cuda = types.SimpleNamespace(is_available=lambda: False)
-sys.modules["torch.nn"], sys.modules["torch.nn.functional"] = nn, nn.functional
+sys.modules["torch.nn"] = nn
+nn.functional = sys.modules["torch.nn.functional"] = types.ModuleType("torch.nn.functional")
