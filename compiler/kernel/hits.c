@@ -13,7 +13,8 @@
 
 #include "kernel/builder.h"
 
-/* As many comparisons for each element cost less than a list: on a CPU that sorts once for all tiles, hardly any do. */
+/* As many comparisons for each element cost less than a list: on a CPU, which sorts once for all
+ * tiles, hardly any do. */
 enum { FEW_ROWS = 32, FEW_ROWS_CPU = 3 };
 
 static const struct value_node *at(const struct kernel *k, value_id v) { return &k->values.at[v]; }
