@@ -528,13 +528,20 @@ static void put_own_columns(struct emitter *w) {
     }
 }
 
+/* Threads share what follows, `what` a pragma's rest. To wake them and to wait for the last takes
+ * some microseconds, as long as one of them takes for TEAM_ELEMENTS: below, it does all. */
+static void put_team(struct emitter *w, const char *what, const char *elements) {
+    enum { TEAM_ELEMENTS = 8192 };
+    line(w, "#pragma omp parallel %sif (%s > %d)", what, elements, TEAM_ELEMENTS);
+}
+
 /* The second launch of a kernel with column sums. */
 static void emit_columns(struct emitter *w) {
     int parts = w->y->blocks;
     for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
     w->subscript = "";
     open_function(w, arena_printf(w->arena, "%s_finish", w->k->entry));
-    line(w, "#pragma omp parallel for schedule(static)");
+    put_team(w, "for schedule(static) ", arena_printf(w->arena, "(long long)nr * %d", parts));
     open_brace(w, "for (k_idx r = 0; r < nr; r++)");
     for (uint32_t i = 0; i < w->p->across.n; i++) {
         value_id v = w->p->across.at[i];
@@ -557,7 +564,7 @@ static void emit_finish(struct emitter *w) {
     w->subscript = "";
     open_function(w, arena_printf(w->arena, "%s_finish", w->k->entry));
     w->y = &y;
-    line(w, "#pragma omp parallel for schedule(static)");
+    put_team(w, "for schedule(static) ", arena_printf(w->arena, "(long long)nx * %d", y.split));
     open_brace(w, "for (k_idx x = 0; x < nx; x++)");
     put_c_row_values(w, w->p->before.at, w->p->before.n);
     for (uint32_t i = 0; i < f->reduce.n; i++) {
@@ -577,7 +584,7 @@ void emit_c_rows(struct emitter *w) {
     open_function(w, w->k->entry);
     put_task_range(w);
     if (w->y->hits) put_hit_lists(w);
-    line(w, "#pragma omp parallel");
+    put_team(w, "", "(long long)nx * nr");
     open_scope(w);
     put_row_buffers(w, true);
     put_fold_rows(w, &columns, true);

@@ -52,6 +52,16 @@ K_INLINE k_m k_lanes(void) {
     for (int l = 0; l < K_LANES; l++) number[l] = l;
     return number;
 }
+K_INLINE int k_any(k_m which) {
+#if defined(K_AVX512)
+    return __builtin_ia32_cvtd2mask512(which) != 0;
+#else
+    uint64_t words[K_LANES / 2], any = 0;
+    memcpy(words, &which, sizeof words);
+    for (int i = 0; i < K_LANES / 2; i++) any |= words[i];
+    return any != 0;
+#endif
+}
 K_INLINE k_m k_below(int n) { return k_lanes() < n; }
 /* A lane, -1 if it is one before them, K_LANES if behind. */
 K_INLINE int k_near(long long lane) { return lane < 0 ? -1 : lane > K_LANES ? K_LANES : (int)lane; }
@@ -512,6 +522,83 @@ K_MATHS k_v k_log1p_v(k_v a) {
     return k_select((a == -1.0f) | (a == k_inf()), y, k_select(u == 1.0f, a, y + lost));
 }
 
+/* Angles as quarters of a turn, of which only the last two bits count, and what is left of them:
+ * pi / 2 in four parts (Cody and Waite), the first three of so few digits that their products with
+ * numbers up to K_NEAR_TURNS are exact. */
+#define K_NEAR_TURNS 8192.0f
+K_INLINE k_v k_angle_v(k_v a, k_m *quarters) {
+    k_v q = K_ROUND_V(a * 0.636619772f) + 0.0f; /* -0 stays what is left of it */
+    *quarters = __builtin_convertvector(q, k_m);
+    k_v rest = K_FMA(q, k_splat(-1.5703125f), a);
+    rest = K_FMA(q, k_splat(-0x1.fb4p-12f), rest);
+    rest = K_FMA(q, k_splat(-0x1.444p-24f), rest);
+    return K_FMA(q, k_splat(-0x1.68c234p-39f), rest);
+}
+/* The sine, by the series that prelude.cuh has. */
+K_INLINE k_v k_wave_v(k_v rest, k_m quarters) {
+    k_m odd = (quarters & 1) != 0;
+    k_v s = rest * rest, x = k_select(odd, k_splat(1.0f), rest);
+    k_v p = k_select(odd, k_splat(2.44331571e-5f), k_splat(-1.95152959e-4f));
+    p = K_FMA(p, s, k_select(odd, k_splat(-1.38873162e-3f), k_splat(8.33216087e-3f)));
+    p = K_FMA(p, s, k_select(odd, k_splat(4.16666456e-2f), k_splat(-1.66666546e-1f)));
+    p = k_select(odd, K_FMA(p, s, k_splat(-0.5f)), p);
+    p = K_FMA(p, K_FMA(s, x, k_splat(0.0f)), x);
+    return k_as_v(k_as_m(p) ^ (quarters & 2) << 30);
+}
+K_INLINE k_v k_sin_near(k_v a) {
+    k_m quarters;
+    k_v rest = k_angle_v(a, &quarters);
+    return k_wave_v(rest, quarters);
+}
+K_INLINE k_v k_cos_near(k_v a) {
+    k_m quarters;
+    k_v rest = k_angle_v(a, &quarters);
+    return k_wave_v(rest, quarters + 1);
+}
+K_INLINE k_v k_tan_near(k_v a) {
+    k_m quarters;
+    k_v rest = k_angle_v(a, &quarters), s = rest * rest;
+    k_v p = K_FMA(s, k_splat(9.38540185543e-3f), k_splat(3.11992232697e-3f));
+    p = K_FMA(p, s, k_splat(2.44301354525e-2f));
+    p = K_FMA(p, s, k_splat(5.34112807005e-2f));
+    p = K_FMA(p, s, k_splat(1.33387994085e-1f));
+    p = K_FMA(p, s, k_splat(3.33331568548e-1f));
+    p = K_FMA(p * s, rest, rest);
+    return k_select((quarters & 1) != 0, -1.0f / p, p);
+}
+/* Lanes of more than some thousand turns, infinite ones and NaN one at a time. */
+#define K_TURNS(name, f)                                                                           \
+    K_FAR k_v k_##name##_far(k_v a, k_v y) {                                                       \
+        for (int l = 0; l < K_LANES; l++)                                                          \
+            if (!(__builtin_fabsf(a[l]) <= K_NEAR_TURNS)) y[l] = f(a[l]);                          \
+        return y;                                                                                  \
+    }                                                                                              \
+    K_MATHS k_v k_##name##_v(k_v a) {                                                              \
+        k_m near = k_abs_v(a) <= K_NEAR_TURNS;                                                     \
+        k_v y = k_##name##_near(k_select(near, a, k_splat(0.0f)));                                 \
+        return k_any(~near) ? k_##name##_far(a, y) : y;                                            \
+    }
+K_TURNS(sin, sinf)
+K_TURNS(cos, cosf)
+K_TURNS(tan, tanf)
+/* Of at most tan(pi / 8) by the series of Cephes; else pi / 4 or pi / 2 and that of another. */
+K_MATHS k_v k_atan_v(k_v a) {
+    k_v t = k_abs_v(a);
+    k_m far = t > 2.41421356f, middle = t > 0.414213562f;
+    k_v over = k_select(far, k_splat(-1.0f), k_select(middle, t - 1.0f, t));
+    k_v under = k_select(far, t, k_select(middle, t + 1.0f, k_splat(1.0f)));
+    k_v from =
+        k_select(far, k_splat(1.57079633f), k_select(middle, k_splat(0.785398163f), k_splat(0.0f)));
+    k_v low = k_select(far, k_splat(-4.37113900e-8f),
+                       k_select(middle, k_splat(-2.18556950e-8f), k_splat(0.0f)));
+    k_v x = over / under, s = x * x;
+    k_v p = K_FMA(s, k_splat(8.05374449538e-2f), k_splat(-1.38776856032e-1f));
+    p = K_FMA(p, s, k_splat(1.99777106478e-1f));
+    p = K_FMA(p, s, k_splat(-3.33329491539e-1f));
+    p = K_FMA(p * s, x, x) + low;
+    return k_copysign_v(from + p, a);
+}
+
 /* What is called a lane at a time, out of line: a call more, and not as many more as lanes wherever
  * it is used. */
 #define K_EACH1(name, f)                                                                           \
@@ -524,10 +611,6 @@ K_MATHS k_v k_log1p_v(k_v a) {
         for (int l = 0; l < K_LANES; l++) a[l] = f(a[l], b[l]);                                    \
         return a;                                                                                  \
     }
-K_EACH1(sin, sinf)
-K_EACH1(cos, cosf)
-K_EACH1(tan, tanf)
-K_EACH1(atan, atanf)
 K_EACH1(asin, asinf)
 K_EACH1(acos, acosf)
 K_EACH1(sinh, sinhf)

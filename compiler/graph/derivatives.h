@@ -69,7 +69,7 @@ const struct derivative *derivative_of(enum op op);
 
 /* derivatives_move.c */
 derivative_code derivative_slice, derivative_cat, derivative_pad, derivative_index,
-    derivative_scatter;
+    derivative_scatter, derivative_scatter_add, derivative_index_add;
 derivative_code derivative_windows, derivative_max_pool, derivative_adaptive_max_pool;
 
 /* derivatives_convolution.c */

@@ -136,6 +136,28 @@ enum derivative_answer derivative_scatter(struct backprop *p, int param, node_id
     return GRADIENT;
 }
 
+/* Each source is asked what its place wants; expanded, all places would be asked by each. */
+enum derivative_answer derivative_scatter_add(struct backprop *p, int param, node_id *out) {
+    const struct arg dim = p->node.args[1], index = p->node.args[2], *src = &p->node.args[3];
+    const struct meta places = *meta_at(p, index.node), sources = *meta_at(p, src->node);
+    if (!p->node.meta.rank || !places.rank) return EXPAND_INSTEAD;
+    *out = p->grad;
+    if (param == 0) return GRADIENT;
+    node_id grad = call(p->b, OP_GATHER, arg_node(p->grad), dim, index);
+    *out = filled_up(p, grad, &places, &sources);
+    return GRADIENT;
+}
+
+enum derivative_answer derivative_index_add(struct backprop *p, int param, node_id *out) {
+    const struct arg dim = p->node.args[1], index = p->node.args[2], *alpha = &p->node.args[4];
+    if (!p->node.meta.rank || !meta_at(p, index.node)->rank) return EXPAND_INSTEAD;
+    *out = p->grad;
+    if (param == 0) return GRADIENT;
+    *out = call(p->b, OP_INDEX_SELECT, arg_node(p->grad), dim, index);
+    if (arg_number(p->b->g, alpha) != 1) *out = call(p->b, OP_MUL, arg_node(*out), *alpha);
+    return GRADIENT;
+}
+
 static node_id with_number(struct backprop *p, enum op op, node_id x, ex v) {
     return call(p->b, op, arg_node(x), arg_ex(v));
 }

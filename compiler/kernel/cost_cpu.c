@@ -42,7 +42,8 @@ static double short_tile_factor(const struct kernel *k, const struct layout *y) 
  * sources have been sorted, and as contiguous memory if the tile is of one row. */
 static double landing_us(const struct kernel *k, const struct layout *y) {
     const double STEP = 1e-4, LOOKED_UP = 1.3e-3, SORT = 4e-3, TILE = 5e-3; /* microseconds */
-    bool plain = !y->hits || layout_lands_always(k, y, k->landing->equal);
+    bool vectors = (double)ex_hint(k->ex, k->landing->inner) >= y->vec;     /* a row has some */
+    bool plain = y->hits ? layout_lands_always(k, y, k->landing->equal) : vectors;
     double rows = (double)kernel_size(k, AXIS_X), nr = (double)kernel_size(k, AXIS_R);
     double tiles = ceil(rows / y->bx), each = y->hits ? layout_hits(k, y) : nr;
     double sort = y->hits ? SORT * (nr + (double)ex_hint(k->ex, k->landing->rows)) : 0;

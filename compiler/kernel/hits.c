@@ -13,7 +13,9 @@
 
 #include "kernel/builder.h"
 
-enum { FEW_ROWS = 32 }; /* as many comparisons for each element cost less than a list */
+/* As many comparisons for each element cost less than a list: on a CPU, which sorts once for all
+ * tiles, hardly any do. */
+enum { FEW_ROWS = 32, FEW_ROWS_CPU = 3 };
 
 static const struct value_node *at(const struct kernel *k, value_id v) { return &k->values.at[v]; }
 
@@ -102,7 +104,7 @@ static bool is_row_of(const struct kernel *k, ex row, struct landing *l) {
     if (ex_kind(e, row) == EX_DIV) row = ex_lhs(e, row);
     if (!l->wraps) l->rows = rows_in_all(e, k->bound[AXIS_X], l->inner);
     return row == k->axis[AXIS_X] && !ex_uses(e, l->inner, row) && !ex_uses(e, l->rows, row) &&
-           ex_hint(e, l->rows) >= FEW_ROWS;
+           ex_hint(e, l->rows) >= (k->limits->kind == DEVICE_CPU ? FEW_ROWS_CPU : FEW_ROWS);
 }
 
 static bool is_landing(const struct kernel *k, value_id v, struct landing *l) {

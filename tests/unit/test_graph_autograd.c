@@ -228,6 +228,8 @@ static const struct test tests[] = {
     {"%x: f64[9, 8, 3], %i: i64[3], %j: i64[1]", "index(%x, [%i, %j], [0, 1])", 0, 0},
     {"%i: i64[5], %w: f64[9, 3]", "embedding(%i, %w)", 0, 0},
     {"%x: f64[5], %i: i64[6], %s: f64[6]", "scatter_add(%x, 0, %i, %s)", 0, 0},
+    {"%x: f64[3, 5], %i: i64[2, 4], %s: f64[3, 4]", "scatter_add(%x, 1, %i, %s)", 0, 0},
+    {"%x: f64[2, 5, 3], %i: i64[7], %s: f64[2, 7, 3]", "index_add(%x, 1, %i, %s, alpha=-3)", 0, 0},
     {"%x: f64[5], %i: i64[3]", "scatter(%x, 0, %i, 2)", 0, 0},
     {"%x: f64[1, 5, 5]", "max_pool(%x, [3], [2], [1])", 0, 0},
     {"%x: f64[1, 5, 5]", "avg_pool(%x, [2], [1])", 0, 0},
@@ -493,6 +495,19 @@ static void test_types(void **state) {
     arena_free(a);
 }
 
+/* What was added at indices looks up its gradient, and does not ask every place for it. */
+static void test_landed(void **state) {
+    struct arena *a = arena_new();
+    static const char *const calls[] = {"scatter_add(%x, 0, %i, %s)", "index_add(%x, 0, %i, %s)"};
+    for (int k = 0; k < 2; k++) {
+        struct graph *g = one_op(a, "%x: f64[50], %i: i64[60], %s: f64[60]", calls[k]);
+        const char *joint = printed(must_differentiate(g, (bool[]){true, false, true}));
+        assert_null(strstr(joint, "where("));
+        assert_non_null(strstr(joint, k ? "index_select(%tangent" : "gather(%tangent"));
+    }
+    arena_free(a);
+}
+
 /* Composites in bf16: their parts are differentiated in f32, between conversions. */
 static void test_low_precision(void **state) {
     static const char *const calls[] = {"gelu(%x)",     "rms_norm(%x, [4])",
@@ -579,8 +594,8 @@ int main(void) {
         cmocka_unit_test(test_set_data),    cmocka_unit_test(test_complete),
         cmocka_unit_test(test_conventions), cmocka_unit_test(test_large_values),
         cmocka_unit_test(test_types),       cmocka_unit_test(test_low_precision),
-        cmocka_unit_test(test_wants),       cmocka_unit_test(test_symbolic),
-        cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_landed),      cmocka_unit_test(test_wants),
+        cmocka_unit_test(test_symbolic),    cmocka_unit_test(test_windows),
     };
     return cmocka_run_group_tests(all, NULL, NULL);
 }

@@ -27,6 +27,10 @@ enum { APART = 21001, N = 204528 /* bit patterns so far apart, a multiple of 16 
     F(log10, log10l(a), 2.0)                                                                       \
     F(log1p, log1pl(a), 2.0)                                                                       \
     F(expm1, expm1l(a), 2.0)                                                                       \
+    F(sin, sinl(a), 2.0)                                                                           \
+    F(cos, cosl(a), 2.0)                                                                           \
+    F(tan, tanl(a), 3.5)                                                                           \
+    F(atan, atanl(a), 2.5)                                                                         \
     F(floor, floorl(a), 0)                                                                         \
     F(ceil, ceill(a), 0)                                                                           \
     F(round, rintl(a), 0)                                                                          \
