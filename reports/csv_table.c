@@ -35,6 +35,13 @@ static int lock(int fd, int how) {
     return r;
 }
 
+/* Is the file still the one of that name? While the lock was waited for, merge.c may have put another in its place. */
+static bool is_current(int fd, const char *path) {
+    struct stat ours, named;
+    return fstat(fd, &ours) == 0 && stat(path, &named) == 0 && ours.st_ino == named.st_ino &&
+           ours.st_dev == named.st_dev;
+}
+
 /* Open and lock a regular file; -1 after report_fail. Closing the descriptor gives the lock back.
  */
 static int open_locked(const char *path, int flags, int how, struct report_error *e) {
@@ -48,6 +55,9 @@ static int open_locked(const char *path, int flags, int how, struct report_error
         report_fail(e, REPORT_WRONG, "'%s' is not a regular file", path);
     } else if (lock(fd, how) != 0) {
         report_fail(e, REPORT_MACHINE, "cannot lock '%s': %s", path, strerror(errno));
+    } else if (how == LOCK_EX && !is_current(fd, path)) {
+        close(fd);
+        return open_locked(path, flags, how, e);
     } else {
         return fd;
     }
@@ -127,9 +137,10 @@ static bool find_row_end(const char *p, size_t n, struct row_end *r) {
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-enum report_status table_open(const char *path, struct table_file *f, struct report_error *e) {
+static enum report_status open_as(const char *path, int how, struct table_file *f,
+                                  struct report_error *e) {
     struct stat st;
-    *f = (struct table_file){.path = path, .fd = open_locked(path, O_RDONLY, LOCK_SH, e)};
+    *f = (struct table_file){.path = path, .fd = open_locked(path, O_RDONLY, how, e)};
     if (f->fd >= 0 && fstat(f->fd, &st) != 0)
         report_fail(e, REPORT_MACHINE, "cannot read '%s': %s", path, strerror(errno));
     if (e->status != REPORT_OK) {
@@ -139,6 +150,15 @@ enum report_status table_open(const char *path, struct table_file *f, struct rep
     f->size = (uint64_t)st.st_size;
     f->changed_ns = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
     return REPORT_OK;
+}
+
+enum report_status table_open(const char *path, struct table_file *f, struct report_error *e) {
+    return open_as(path, LOCK_SH, f, e);
+}
+
+enum report_status table_open_alone(const char *path, struct table_file *f,
+                                    struct report_error *e) {
+    return open_as(path, LOCK_EX, f, e);
 }
 
 void table_close(struct table_file *f) {
@@ -406,6 +426,22 @@ static bool write_or_undo(int fd, const char *p, size_t n, off_t length) {
     if (ftruncate(fd, length) != 0) why = errno;
     errno = why;
     return false;
+}
+
+enum report_status table_copy(const struct table_file *f, uint64_t length, int to,
+                              struct report_error *e) {
+    struct window w = window_at(f, 0, length);
+    while (window_read(&w, e)) {
+        for (size_t done = 0; done < w.n && e->status == REPORT_OK;) {
+            ssize_t n = write(to, w.bytes + done, w.n - done);
+            if (n < 0 && errno != EINTR)
+                report_fail(e, REPORT_MACHINE, "cannot copy '%s': %s", f->path, strerror(errno));
+            if (n > 0) done += (size_t)n;
+        }
+        window_drop(&w, w.n);
+    }
+    free(w.bytes);
+    return e->status;
 }
 
 /* Keep the half row that a killed writer left in FILE.damaged, then cut it off. */

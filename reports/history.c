@@ -102,8 +102,7 @@ static void add_rows(struct history *h) {
         rows = memory_resize(rows, n + h->files[f].n, sizeof *rows);
         for (size_t i = 0; i < h->files[f].n; i++) {
             const struct result_row *r = &h->files[f].rows[i];
-            bool ours = r->role == ROLE_tuned || r->role == ROLE_default || r->role == ROLE_eager;
-            if (ours && !strcmp(r->kernel, "program")) rows[n++] = r;
+            if (nights_have(r)) rows[n++] = r;
         }
     }
     if (n) qsort(rows, n, sizeof *rows, by_time);

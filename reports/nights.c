@@ -31,6 +31,11 @@ void put_night(struct text *t, const struct result_row *r) {
     text_write(t, r->run_id, night_length(r->run_id));
 }
 
+bool nights_have(const struct result_row *r) {
+    bool ours = r->role == ROLE_tuned || r->role == ROLE_default || r->role == ROLE_eager;
+    return ours && !strcmp(r->kernel, "program");
+}
+
 static bool is_valid(const struct result_row *r) {
     return result_row_measured(r) &&
            (!r->throttle || !*r->throttle || !strcmp(r->throttle, "none"));
@@ -108,7 +113,8 @@ static void take_accepted(const struct table_row *row, void *context, struct rep
 enum report_status accepted_read(struct accepted *a, const char *folder, struct report_error *e) {
     struct table_file f;
     struct table_place at = {0, 1};
-    struct text path = {0}, warnings = {0}; /* half a row that a killed writer left accepts nothing */
+    struct text path = {0},
+                warnings = {0}; /* half a row that a killed writer left accepts nothing */
     struct report_error none = {0};
     text_printf(&path, "%s/nightly/accepted.csv", folder);
     if (table_open(path.p, &f, &none) == REPORT_OK) {

@@ -33,7 +33,7 @@ struct nights {
 bool night_same(const struct result_row *a, const struct result_row *b);
 void put_night(struct text *t, const struct result_row *r); /* its name */
 
-/* Levels that were taken for good: those of FOLDER/nightly/accepted.csv, which need not be there. */
+/* Levels that were taken for good, of FOLDER/nightly/accepted.csv, which need not be there. */
 struct accepted {
     struct text rows; /* as table_put_row writes them, one after the other */
 };
@@ -42,6 +42,9 @@ enum report_status accepted_read(struct accepted *a, const char *folder, struct 
 enum report_status accepted_append(const char *folder, const struct result_row *from,
                                    struct report_error *e);
 void accepted_free(struct accepted *a);
+
+/* Programs that were made by us: tuned, default and unfused ones. */
+bool nights_have(const struct result_row *r);
 
 /* Rows come in the order of their time. NULL: nothing was accepted. */
 void nights_add(struct nights *n, const struct result_row *row);

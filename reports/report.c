@@ -25,6 +25,7 @@ struct input {
     struct text *paths; /* of them */
     size_t n;
     struct benches benches;
+    struct accepted accepted;
     struct text notes;
     bool damaged;
 };
@@ -59,6 +60,11 @@ static enum report_status read_folder(struct input *in, const char *folder,
     if (!in->benches.n)
         return report_fail(e, REPORT_WRONG, "no results in '%s': run `warpsmith bench` first",
                            folder);
+    struct report_error damaged = {0};
+    if (accepted_read(&in->accepted, folder, &damaged) != REPORT_OK) {
+        text_printf(&in->notes, "left out: %s\n", damaged.text);
+        in->damaged = true;
+    }
     return REPORT_OK;
 }
 
@@ -70,6 +76,7 @@ static void input_free(struct input *in) {
     free(in->files);
     free(in->paths);
     benches_free(&in->benches);
+    accepted_free(&in->accepted);
     text_free(&in->notes);
 }
 
@@ -288,6 +295,7 @@ static enum report_status make_pages(struct input *in, const char *path, struct 
         texts[i] = links[i].p;
     }
     model_build(&m, in->files, in->n, &in->benches);
+    m.accepted = &in->accepted;
     devices_compare(&devices, &m);
     struct writer w = {&m, folder.p, texts, &in->notes, &devices};
     write_workloads(&w, e);

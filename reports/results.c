@@ -301,6 +301,19 @@ bool result_reader_take(struct result_reader *r, const struct table_row *row,
     return true;
 }
 
+size_t result_reader_columns(const struct result_reader *r) { return r->schema->n_columns; }
+
+int result_reader_schema(const struct result_reader *r) { return r->schema->number; }
+
+void result_put_header(struct text *out, int schema) {
+    const char *names[N_COLUMNS];
+    size_t n = 0;
+    for (size_t s = 0; s < N_SCHEMAS; s++)
+        if (schemas[s].number == schema) n = schemas[s].n_columns;
+    for (size_t c = 0; c < n; c++) names[c] = columns[c].name;
+    table_put_row(out, names, n);
+}
+
 void results_add(struct results *r, const struct result_row *row) {
     if ((r->n & (r->n - 1)) == 0) /* a power of two, or 0: full */
         r->rows = memory_resize(r->rows, r->n ? 2 * r->n : 1, sizeof *r->rows);

@@ -91,6 +91,10 @@ struct result_reader {
  * long as the cells do. */
 bool result_reader_take(struct result_reader *r, const struct table_row *row,
                         struct result_row *out, struct report_error *e);
+size_t result_reader_columns(const struct result_reader *r); /* of its schema */
+int result_reader_schema(const struct result_reader *r);
+/* The first line of a file of this schema. */
+void result_put_header(struct text *out, int schema);
 /* Add the row, its texts kept. */
 void results_add(struct results *r, const struct result_row *row);
 

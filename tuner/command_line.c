@@ -26,11 +26,11 @@
 struct given {
     const char *device, *dtype, *precision, *mode, *arch, *fusion, *results, *dump, *save, *backend;
     const char *search, *budget, *seed, *samples_max, *weights;
-    const char *map, *base, *now, *threshold, *out, *figure, *run, *older_than, *limit_seconds,
-        *limit_memory;
-    struct texts axes, configs;
+    const char *map, *threshold, *out, *figure, *run, *older_than, *limit_seconds, *limit_memory,
+        *devices, *part;
+    struct texts axes, configs, base, now;
     bool check, explain, retune, no_search, profile, compare_searches, in_process, no_figures;
-    bool json, all, help, eval;
+    bool json, markdown, all, help, eval, collect;
 };
 
 enum option_kind { TEXT, LIST, FLAG };
@@ -362,8 +362,12 @@ static void take(const struct given *g, struct command_line *out) {
     out->no_search = g->no_search;
     out->no_figures = g->no_figures;
     out->json = g->json;
+    out->markdown = g->markdown;
     out->all = g->all;
     out->eval = g->eval;
+    out->devices = g->devices;
+    out->part = g->part;
+    out->collect = g->collect;
 }
 
 static bool asks_help(const char *word) { return !strcmp(word, "--help") || !strcmp(word, "-h"); }
@@ -413,6 +417,15 @@ static enum ws_status parse(int argc, char **argv, struct arena *a, struct comma
     *run = commands[command].run;
     parse_command(command, argc - n_words, argv + n_words, out, text, d);
     if (*text) *run = NULL;
+    return d->status;
+}
+
+enum ws_status command_line_read(int argc, char **argv, struct arena *a, struct command_line *out,
+                                 struct diag *d) {
+    command_function *run;
+    const char *name, *text;
+    if (parse(argc, argv, a, out, &run, &name, &text, d) == WS_OK && text)
+        diag_fail(d, WS_USAGE, "--help stands alone");
     return d->status;
 }
 
