@@ -8,9 +8,10 @@
 KIND names the script that wrote the file: torch (check_torch.sh), cost, lookup and capture (bench_cost.sh, ...), repeat
 (bench_repeat.sh), sizes (bench_sizes.sh), convolutions (bench_convolutions.sh), products and slower (bench_products.sh:
 all of them, and those that are slower than PyTorch's), kernelbench, models and attention (bench_kernelbench.sh, ...),
-overlap (bench_overlap.sh), misses (bench_suite.sh; FILE, and that of sizes), searches (bench_search.sh), ordering (cost_model.py), planted (plant_errors.sh), checked
-(check_kernelbench.py), sums (bench_sums.py), devices (device_sample.sh), scale
-(bench_history_scale.sh) or kills (make kill-test). Below each table stands who wrote it, where and when. scripts/readme_tables.sh puts them there. A figure is drawn from the CSV of the same name; index.csv of
+overlap (bench_overlap.sh), misses (bench_suite.sh; FILE, and that of sizes), searches (bench_search.sh), ordering
+(cost_model.py), planted (plant_errors.sh), checked (check_kernelbench.py), sums (bench_sums.py), devices
+(device_sample.sh), scale (bench_history_scale.sh) or kills (make kill-test). Below each table stands who wrote it,
+where and when. scripts/readme_tables.sh puts them there. A figure is drawn from the CSV of the same name; index.csv of
 reports/samples has its command.
 Exit codes: 0 fine, 1 a file is missing or foreign, 2 usage."""
 

@@ -42,9 +42,9 @@ struct command_line {
     const char *out, *figure, *run; /* of report */
     const char *devices, *part;     /* of suite, as given */
     bool collect;
-    struct texts axes;              /* "dim=1024,4096" as given */
-    struct texts configs;           /* "kernel: x=1" or "x=1" */
-    bool cast;                      /* --dtype was given */
+    struct texts axes;    /* "dim=1024,4096" as given */
+    struct texts configs; /* "kernel: x=1" or "x=1" */
+    bool cast;            /* --dtype was given */
     enum dtype dtype;
     bool precise; /* --precision was given, or by the environment */
     enum precision precision;
