@@ -2,13 +2,13 @@
 # bench_history_scale.sh: seconds and memory that `report` and `nightly judge` take of a history of 5 million rows.
 #
 #   scripts/bench_history_scale.sh                   writes reports/samples/history_scale_<host architecture>.csv
-#   OUT=scale.csv SHARE=0.01 scripts/bench_history_scale.sh
+#   OUT=scale.csv SHARE=0.01 ONLY="searched known" scripts/bench_history_scale.sh
 #
-# Two histories are made, in TMPDIR, which needs 5 GB; they are removed:
+# Three histories, or those that ONLY names, are made one after the other, in TMPDIR, which needs 3 GB; they are removed:
 #
 #   searched  250 benchmarks, 400 nights, each with 46 variants and 4 rows of programs: 25 files
 #   known     1,000 benchmarks, 1,250 nights, programs alone, as nights are once the store knows the configs: 100 files
-#   one file  the first, of 430 nights, in a single CSV of over 2^31 bytes
+#   one_file  the first, of 430 nights, in a single CSV of over 2^31 bytes
 #
 # Of each: `warpsmith report` without an index of the CSVs, and with one that lacks the last night; then `nightly
 # judge`. SHARE (1) of the nights makes them small ones. A row each:
@@ -25,7 +25,7 @@ need_warpsmith "$warpsmith"
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/history.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-PYTHONPATH=scripts python3 -B - "$out" "$warpsmith" "$work" "${SHARE:-1}" <<'PYTHON'
+PYTHONPATH=scripts python3 -B - "$out" "$warpsmith" "$work" "${SHARE:-1}" "${ONLY:-searched known one_file}" <<'PYTHON'
 import csv
 import datetime
 import os
@@ -79,11 +79,13 @@ def nights(n):
     return max(8, round(n * share))
 
 
-for name, history in (
-        ('searched', History(work + '/searched', workloads=25, sizes=5, variants=46)),
-        ('known', History(work + '/known', workloads=100, sizes=5, variants=0)),
-        ('one file', History(work + '/one', workloads=25, sizes=5, variants=46, together=True))):
-    for night in range(nights({'searched': 400, 'known': 1250, 'one file': 430}[name])):
+made = {'searched': dict(workloads=25, sizes=5, variants=46), 'known': dict(workloads=100, sizes=5, variants=0),
+        'one_file': dict(workloads=25, sizes=5, variants=46, together=True)}
+for name in sys.argv[5].split():
+    if name not in made:
+        sys.exit('bench_history_scale: ONLY takes words of %s, not %s' % (' '.join(made), name))
+    history = History(os.path.join(work, name), **made[name])
+    for night in range(nights({'searched': 400, 'known': 1250, 'one_file': 430}[name])):
         history.add(night)
     benchmarks = ' %d benchmarks' % history.benchmarks
     measure(history, name, 'report', 'none', benchmarks)
