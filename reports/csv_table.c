@@ -244,6 +244,18 @@ static void take_row(struct split *s, const struct table_file *f, struct table_p
     }
 }
 
+enum report_status table_take_line(const char *path, size_t line, const char *text,
+                                   table_row_function *on_row, void *context,
+                                   struct report_error *e) {
+    const struct table_file f = {.path = path};
+    struct split s = {0};
+    if (csv_init(&s.parser, CSV_STRICT | CSV_STRICT_FINI) != 0)
+        return report_fail(e, REPORT_MACHINE, "cannot start the CSV reader");
+    take_row(&s, &f, (struct table_place){0, line}, text, strlen(text), on_row, context, e);
+    split_free(&s);
+    return e->status;
+}
+
 static const char byte_order_mark[] = "\xef\xbb\xbf";
 enum { MARK = sizeof byte_order_mark - 1 };
 

@@ -102,7 +102,7 @@ static size_t put_roofs(struct text *out, const struct model *m, const struct sp
     text_puts(out, "EOD\n");
     gnuplot_set_number(out, "n_roofs", (double)n);
     gnuplot_set_text(out, "roof_names", text_str(&names));
-    gnuplot_set_text(out, "roof_colours", text_str(&colours));
+    gnuplot_set_text(out, "roof_colours", n ? colours.p : "#000000"); /* of the NaN */
     gnuplot_set_number(out, "roof_lines", n ? (double)n : 1);
     text_free(&names);
     text_free(&colours);

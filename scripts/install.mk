@@ -11,12 +11,13 @@ VERSION   = $(shell sed -n 's/^\#define WS_VERSION "\(.*\)"/\1/p' tuner/version.
 WORKLOADS = $(wildcard workloads/*.py)
 SCRIPTS   = $(addprefix scripts/,nightly.sh check_torch.sh script_head.sh torch_peer.py torch_workload.py torch_check.py \
             torch_flex.py)
+DATA      = reports/columns.def scripts/suite.csv
 DOCS      = README.md LICENSE $(wildcard docs/*.md docs/*/*.md)
 SHARE     = share/warpsmith
 COMPLETIONS = share/bash-completion/completions/warpsmith share/zsh/site-functions/_warpsmith \
               share/fish/vendor_completions.d/warpsmith.fish
 INSTALLED = bin/warpsmith include/warpsmith/ws_backend.h lib/pkgconfig/warpsmith.pc share/man/man1/warpsmith.1 \
-            $(COMPLETIONS) $(addprefix $(SHARE)/,$(WORKLOADS) $(SCRIPTS) reports/columns.def build/warpsmith) \
+            $(COMPLETIONS) $(addprefix $(SHARE)/,$(WORKLOADS) $(SCRIPTS) $(DATA) build/warpsmith) \
             $(addprefix share/doc/warpsmith/,$(DOCS))
 AT        = $(DESTDIR)$(PREFIX)
 
@@ -31,7 +32,7 @@ Cflags: -I$${includedir}
 endef
 
 install: $(BUILD)/warpsmith ## put the command, its manual, completions, workloads and scripts under PREFIX (/usr/local)
-	@for file in $(WORKLOADS) reports/columns.def; do install -D -m 644 $$file "$(AT)/$(SHARE)/$$file" || exit; done
+	@for file in $(WORKLOADS) $(DATA); do install -D -m 644 $$file "$(AT)/$(SHARE)/$$file" || exit; done
 	@for file in $(SCRIPTS); do install -D -m 755 $$file "$(AT)/$(SHARE)/$$file" || exit; done
 	@for file in $(DOCS); do install -D -m 644 $$file "$(AT)/share/doc/warpsmith/$$file" || exit; done
 	@install -D -m 755 $< "$(AT)/bin/warpsmith"

@@ -4,9 +4,11 @@
 #   scripts/nightly.sh                                  all of workloads/
 #   DEVICE=cuda:1 DTYPE="f32 bf16" scripts/nightly.sh softmax layernorm
 #   D="dim=1024,4096 rows=64" scripts/nightly.sh softmax
+#   SUITE=scripts/suite.csv scripts/nightly.sh            workloads, axes, dtypes, modes, devices of each row of a table
 #
 # Environment: WARPSMITH (build/warpsmith), RESULTS (results/nightly), DEVICE, DTYPE, PRECISION, MODE, D (of the latter
-# four and of DEVICE several, by blanks; of D all at once), THRESHOLD (0.015), ROUNDS (1) runs of each, AGAIN (2) more
+# four and of DEVICE several, by blanks; of D all at once), SUITE (instead of these and of names: `warpsmith nightly cases
+# --help`), THRESHOLD (0.015), ROUNDS (1) runs of each, AGAIN (2) more
 # of all where something is slower or too noisy to tell, LIMIT seconds for the night (none).
 #
 # Rows go to $RESULTS/<workload>.csv; `warpsmith nightly judge` reads them and writes $RESULTS/nightly/nightly.md. A
@@ -15,6 +17,7 @@
 # cannot do it, or another night runs; 2: the call is wrong; 124: the limit; 130 and the like: interrupted.
 set -u
 results=$(realpath -m "${RESULTS:-results/nightly}") # of where it is called, not of where the script lies
+suite=${SUITE:+$(realpath -m "$SUITE")}
 cd "$(dirname "$0")/.." || exit 3
 
 warpsmith=${WARPSMITH:-build/warpsmith}
@@ -29,15 +32,41 @@ if ! [ -x "$warpsmith" ]; then
     echo "nightly: no '$warpsmith' here: run make first" >&2
     exit 3
 fi
-if [ $# -eq 0 ]; then
-    for file in workloads/*.py; do set -- "$@" "$(basename "$file" .py)"; done
-fi
-for workload in "$@"; do
-    if ! [ -f "workloads/$workload.py" ]; then
-        echo "nightly: no workload '$workload'; workloads/ has: $(cd workloads && echo *.py | sed 's/\.py//g')" >&2
+# What is run: a case a line, of words with tabs between, as `warpsmith nightly cases` prints them.
+cases=()
+if [ -n "$suite" ]; then
+    if [ -n "$*${DEVICE-}${DTYPE-}${PRECISION-}${MODE-}${D-}" ]; then
+        echo "nightly: SUITE says what is run: no names, DEVICE, DTYPE, PRECISION, MODE or D beside it" >&2
         exit 2
     fi
-done
+    lines=$("$warpsmith" nightly cases "$suite") || exit 2
+    mapfile -t cases <<<"$lines"
+else
+    if [ $# -eq 0 ]; then
+        for file in workloads/*.py; do set -- "$@" "$(basename "$file" .py)"; done
+    fi
+    for workload in "$@"; do
+        if ! [ -f "workloads/$workload.py" ]; then
+            echo "nightly: no workload '$workload'; workloads/ has: $(cd workloads && echo *.py | sed 's/\.py//g')" >&2
+            exit 2
+        fi
+        for device in ${DEVICE:--}; do
+            for dtype in ${DTYPE:--}; do
+                for precision in ${PRECISION:--}; do
+                    for mode in ${MODE:--}; do
+                        words="workloads/$workload.py"
+                        [ "$device" = - ] || words+=$'\t--device\t'$device
+                        [ "$dtype" = - ] || words+=$'\t--dtype\t'$dtype
+                        [ "$precision" = - ] || words+=$'\t--precision\t'$precision
+                        [ "$mode" = - ] || words+=$'\t--mode\t'$mode
+                        for value in ${D-}; do words+=$'\t-D\t'$value; done
+                        cases+=("$words")
+                    done
+                done
+            done
+        done
+    done
+fi
 for number in "${ROUNDS:-1}" "${AGAIN:-2}" "${LIMIT:-0}"; do
     if ! [[ $number =~ ^[0-9]+$ ]]; then
         echo "nightly: ROUNDS, AGAIN and LIMIT take whole numbers, not '$number'" >&2
@@ -71,7 +100,7 @@ said() {
 }
 
 # The night's name, and what of it is done: a line for each call that ended well. A new one begins after half a day.
-calls="$* | ${DEVICE-} | ${DTYPE-} | ${PRECISION-} | ${MODE-} | ${D-} | ${ROUNDS:-1}"
+calls="$(printf '%s | ' "${cases[@]}")${ROUNDS:-1}"
 going=$results/nightly/unfinished
 if [ -n "$(find "$going" -mmin -720 2>/dev/null)" ] && [ "$(sed -n 2p "$going")" = "$calls" ]; then
     night=$(sed -n 1p "$going")
@@ -98,9 +127,11 @@ done
 
 worst=0
 summary=
-# bench ROUND WORKLOAD OPTION...: one call, unless it is done.
+# bench ROUND FILE OPTION...: one call, unless it is done.
 bench() {
-    local round=$1 workload=$2 code=0 left=0 call before csv=$results/$2.csv
+    local round=$1 file=$2 code=0 left=0 call before workload csv
+    workload=$(basename "$file" .py)
+    csv=$results/$workload.csv
     shift 2
     call="$round $workload $*"
     if grep -qxF -- "$call" "$going"; then return; fi
@@ -114,7 +145,7 @@ bench() {
     echo "== $workload${*:+ $*}"
     before=$(size_of "$csv")
     # In the background: a trap waits for what runs in the foreground. timeout -f would leave the group; 0 is no limit.
-    WARPSMITH_RUN_ID=$night.$round timeout "$left" "$warpsmith" bench "workloads/$workload.py" "$@" \
+    WARPSMITH_RUN_ID=$night.$round timeout "$left" "$warpsmith" bench "$file" "$@" \
         --results "$results" 9>&- &
     child=$!
     wait "$child"
@@ -138,42 +169,26 @@ bench() {
     worst=$(worse "$worst" "$code")
 }
 
-# one_round NUMBER WORKLOAD...
+# one_round NUMBER [WORKLOAD...]: all cases, or those of these workloads.
 one_round() {
-    local round=$1 workload device dtype precision mode value options
+    local round=$1 case words workload
     shift
-    for workload in "$@"; do
-        for device in ${DEVICE:--}; do
-            for dtype in ${DTYPE:--}; do
-                for precision in ${PRECISION:--}; do
-                    for mode in ${MODE:--}; do
-                        options=()
-                        [ "$device" = - ] || options+=(--device "$device")
-                        [ "$dtype" = - ] || options+=(--dtype "$dtype")
-                        [ "$precision" = - ] || options+=(--precision "$precision")
-                        [ "$mode" = - ] || options+=(--mode "$mode")
-                        for value in ${D-}; do options+=(-D "$value"); done
-                        bench "$round" "$workload" ${options[@]+"${options[@]}"}
-                    done
-                done
-            done
-        done
+    for case in "${cases[@]}"; do
+        IFS=$'\t' read -ra words <<<"$case"
+        workload=$(basename "${words[0]}" .py)
+        if [ $# -eq 0 ] || [[ " $* " == *" $workload "* ]]; then bench "$round" "${words[@]}"; fi
     done
 }
 
 judge() { "$warpsmith" nightly judge --results "$results" --threshold "${THRESHOLD:-0.015}"; }
 
-for ((round = 1; round <= ${ROUNDS:-1}; round++)); do one_round "$round" "$@"; done
+for ((round = 1; round <= ${ROUNDS:-1}; round++)); do one_round "$round"; done
 judged=$(judge 2>&1)
 code=$?
 for ((more = 0; more < ${AGAIN:-2} && (code == 4 || code == 5); more++)); do
     mapfile -t suspects < <(sed -n 's/^| \([^ ]*\) .*| \(SLOWER\|UNSURE\) |.*/\1/p' <<<"$judged" | sort -u)
     echo "== again: ${suspects[*]-} "
-    for workload in "$@"; do
-        for suspect in ${suspects[@]+"${suspects[@]}"}; do
-            [ "$suspect" != "$workload" ] || one_round "$round" "$workload"
-        done
-    done
+    if [ ${#suspects[@]} -gt 0 ]; then one_round "$round" "${suspects[@]}"; fi
     round=$((round + 1))
     judged=$(judge 2>&1)
     code=$?

@@ -2,7 +2,14 @@
  *
  *   softmax --dtype bf16 -D dim=1024,4096     a case: what would stand behind `warpsmith bench`
  *   # a comment
- *   softmax --config "x=1 warps=8"            quotes as a shell has them, without escapes */
+ *   softmax --config "x=1 warps=8"            quotes as a shell has them, without escapes
+ *
+ * or, if its name ends in .csv, a table: a row names the workload, and of the other columns, all of
+ * which may be left out, every combination of words is a case:
+ *
+ *   workload,axes,dtype,precision,mode,device
+ *   # a comment
+ *   softmax,"dim=1024,4096 rows=64",f32 bf16,,fwd train,cuda:0    four cases, of two sizes each */
 #ifndef TUNER_SUITE_FILE_H
 #define TUNER_SUITE_FILE_H
 
@@ -20,6 +27,9 @@ struct suite_lines {
 /* Every case is a call that bench would take, and leaves to the suite what is the suite's. WS_USAGE says the line. */
 enum ws_status suite_read(const char *path, struct arena *a, struct suite_lines *out,
                           struct diag *d);
+/* The same of cases that may name a device. */
+enum ws_status suite_read_with_devices(const char *path, struct arena *a, struct suite_lines *out,
+                                       struct diag *d);
 
 /* "cuda:0,cuda:2": these, a worker each; "all": all GPUs, or the CPU where there is none; "cpu,cpu": two halves of it. A
  * GPU twice is WS_USAGE, one that is not there WS_MACHINE. NULL: the default device. */

@@ -100,6 +100,15 @@ bool script_is_workload(struct arena *a, const char *path) {
     return !c; /* the workload's path says what is wrong with it */
 }
 
+bool workload_has_axes(struct arena *a, const char *path, const struct capture_axis *axes,
+                       int n_axes, struct diag *d) {
+    const struct source *file = source_read(a, path, d);
+    const struct code *c = file ? frontend_compile(a, file, d) : NULL;
+    const struct capture_options o = {.path = path, .axes = axes, .n_axes = n_axes};
+    const char *text;
+    return c && axes_apply(a, c, &o, &text, d);
+}
+
 enum ws_status script_run(struct arena *a, const struct script_options *o,
                           struct script_counts *counts, struct diag *d) {
     *counts = (struct script_counts){0};

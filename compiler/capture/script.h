@@ -56,6 +56,10 @@ struct script_options {
 /* Is the file a workload, with get_inputs(), and no script? False too if it cannot be read. */
 bool script_is_workload(struct arena *a, const char *path);
 
+/* Does the file have these axes, and may they have these values? Nothing of it is run. */
+bool workload_has_axes(struct arena *a, const char *path, const struct capture_axis *axes,
+                       int n_axes, struct diag *d);
+
 /* Errors: as capture(). *counts is filled as far as the script got, in the arena. */
 enum ws_status script_run(struct arena *a, const struct script_options *o,
                           struct script_counts *counts, struct diag *d);

@@ -67,6 +67,8 @@ expect 2 "two results at a time" compare --base a.csv b.csv c.csv
 expect 2 "two results at a time, not also 'd.csv'" compare --base a.csv --base b.csv --new c.csv d.csv
 expect 2 "json or --markdown, not both" compare a.csv b.csv --json --markdown
 expect 2 '--threshold takes a number' compare a.csv b.csv --threshold '2%'
+printf 'workload,device\nknown/softmax.py,cpu\n' >table.csv
+expect 2 "'table.csv', line 2: not in a case: --device" suite table.csv
 expect 2 'no/such.csv' compare no/such.csv no/such.csv # named, and not there
 expect 1 'not a result file' compare "$root/README.md" "$root/README.md"
 expect 2 'no/such' report --results no/such

@@ -322,6 +322,17 @@ static void add_device(const char *device, double gbps, double memory_us, double
     add(ROLE_torch_eager, "copy", "n=1", device, torch_us);
 }
 
+/* Without a device's roof there are points all the same, and colours that gnuplot takes. */
+static void test_no_roof(void **state) {
+    add(ROLE_tuned, "w", "n=1", "G", 20);
+    add(ROLE_tuned, "w", "n=2", "G", 30);
+    build();
+    struct figure f = {0};
+    assert_true(figure_roofline(&f, &m, 0, m.n));
+    expect_in(f.drawing.data.p, "n_roofs = 0\nroof_names = \"\"\nroof_colours = \"#000000\"\n");
+    figure_free(&f);
+}
+
 static void test_devices(void **state) {
     add_device("NVIDIA H200", 4200, 10, 50, 12);
     add_device("NVIDIA H100", 3000, 14, 55, 16.8);
@@ -366,6 +377,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_history_figure, clear),
         cmocka_unit_test_teardown(test_step_in_history, clear),
         cmocka_unit_test_teardown(test_long_history, clear),
+        cmocka_unit_test_teardown(test_no_roof, clear),
         cmocka_unit_test_teardown(test_devices, clear),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
