@@ -60,6 +60,11 @@ enum report_status table_scan(const struct table_file *f, struct table_place *at
                               table_row_function *on_row, void *context, struct text *warnings,
                               struct report_error *e);
 
+/* One row of a file that the caller reads, of which text is that line. */
+enum report_status table_take_line(const char *path, size_t line, const char *text,
+                                   table_row_function *on_row, void *context,
+                                   struct report_error *e);
+
 /* Of the first `length` bytes. */
 enum report_status table_hash(const struct table_file *f, uint64_t length, uint64_t *hash,
                               struct report_error *e);
