@@ -37,7 +37,8 @@ struct table_file {
 };
 
 enum report_status table_open(const char *path, struct table_file *f, struct report_error *e);
-/* The same under an exclusive lock: whoever appends waits, and appends to what the name then stands for. */
+/* The same under an exclusive lock: whoever appends waits, and appends to what the name then stands
+ * for. */
 enum report_status table_open_alone(const char *path, struct table_file *f, struct report_error *e);
 void table_close(struct table_file *f);
 /* Its first `length` bytes to the end of another file. */
