@@ -35,7 +35,8 @@ static int lock(int fd, int how) {
     return r;
 }
 
-/* Is the file still the one of that name? While the lock was waited for, merge.c may have put another in its place. */
+/* Is the file still the one of that name? While the lock was waited for, merge.c may have put
+ * another in its place. */
 static bool is_current(int fd, const char *path) {
     struct stat ours, named;
     return fstat(fd, &ours) == 0 && stat(path, &named) == 0 && ours.st_ino == named.st_ino &&

@@ -1,7 +1,7 @@
 /* merge.c: row by row, by hashes: rows of the inputs that the folder has not, behind what it has.
  *
- * Of each row, 40 bytes are kept while its file is merged. Sorted by measurement and row, equal rows stand side by side,
- * and how often each file has one is counted. */
+ * Of each row, 40 bytes are kept while its file is merged. Sorted by measurement and row, equal
+ * rows stand side by side, and how often each file has one is counted. */
 #define _GNU_SOURCE /* basename that does not write */
 #include "reports/merge.h"
 
@@ -213,7 +213,8 @@ static bool is_target(const struct merging *m, const struct entry *x) {
     return m->has_target && x->source == 0;
 }
 
-/* Of n equal rows, those to be written are marked in chosen[source]; returns as how many rows they count. */
+/* Of n equal rows, those to be written are marked in chosen[source]; returns as how many rows they
+ * count. */
 static size_t choose_equal(const struct merging *m, const struct entry *x, size_t n,
                            unsigned char **chosen) {
     size_t had = 0, most = 0, from = 0;
@@ -424,7 +425,8 @@ static bool merge_name(struct merging *m, struct ready *to, struct merged *out,
     return writes;
 }
 
-/* The folder's file of this name is opened, after what a killed writer has left of a row is out of the way. */
+/* The folder's file of this name is opened, after what a killed writer has left of a row is out of
+ * the way. */
 static void open_target(struct ready *to, struct text *notes, struct report_error *e) {
     struct text own = {0};
     to->target.fd = -1;

@@ -9,8 +9,8 @@
 
 VERSION   = $(shell sed -n 's/^\#define WS_VERSION "\(.*\)"/\1/p' tuner/version.h)
 WORKLOADS = $(wildcard workloads/*.py)
-SCRIPTS   = $(addprefix scripts/,nightly.sh check_torch.sh script_head.sh torch_peer.py torch_workload.py torch_check.py \
-            torch_flex.py)
+SCRIPTS   = $(wildcard scripts/slurm/*.sh) $(addprefix scripts/,nightly.sh check_torch.sh script_head.sh \
+            torch_peer.py torch_workload.py torch_check.py torch_flex.py)
 DATA      = reports/columns.def scripts/suite.csv
 DOCS      = README.md LICENSE $(wildcard docs/*.md docs/*/*.md)
 SHARE     = share/warpsmith

@@ -1,14 +1,16 @@
-/* suite.c: `warpsmith suite`: every case of a file as a bench of its own, on whichever device is free.
+/* suite.c: `warpsmith suite`: every case of a file as a bench of its own, on whichever device is
+ * free.
  *
  *   DIR/suite-<hash of the cases>/          while it is not over; the same call goes on with it
  *       run                                 the run id that all rows get
  *       case-3.part-HOST-PID-TIME/          case 3 runs: its results and what it says
- *       case-3/                             case 3 is done: the folder was renamed, with its exit code in it
+ *       case-3/                             case 3 is done: renamed, with its exit code in it
  *   DIR/softmax.csv ...                     rows of all that is done, by reports/merge.h
  *   DIR/logs/<run id>-3.log                 what case 3 said
  *
- * What a case that did not end has written goes with its folder, so each row is recorded once. A case is done when its
- * bench says that it is fine or wrong; what the machine does to it is no result: it is tried again (suite_plan.h). */
+ * What a case that did not end has written goes with its folder, so each row is recorded once. A
+ * case is done when its bench says that it is fine or wrong; what the machine does to it is no
+ * result: it is tried again (suite_plan.h). */
 #define _GNU_SOURCE /* nftw, cpu_set_t */
 #include <dirent.h>
 #include <errno.h>
@@ -26,6 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "reports/results.h"
 #include "tuner/commands.h"
 #include "tuner/folder.h"
 #include "tuner/interrupt.h"
@@ -47,8 +50,7 @@ struct suite {
     const struct command_line *line;
     struct suite_lines cases;
     const char *folder, *run_id;
-    const char *
-        mine; /* ".part-HOST-PID-TIME": a bench that outlives a killed suite writes to a folder that is gone */
+    const char *mine;  /* ".part-HOST-PID-TIME": what outlives a killed suite has no folder */
     int part, n_parts; /* of Slurm's and other hosts' tasks: every n_parts-th case; 0 of 0: all */
     int lock, part_lock;
     struct suite_plan plan;
@@ -71,9 +73,11 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 
 static void remove_tree(const char *path) { nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS); }
 
-/* The name changes with every word of every case, so that a suite which was changed begins anew. */
+/* The name changes with every word of every case, and with the format of results: a suite that was
+ * changed begins anew. */
 static const char *folder_of(const struct suite *s) {
     struct buf b = buf_new(s->arena);
+    buf_printf(&b, "%d\n", RESULT_SCHEMA);
     for (int i = 0; i < s->cases.n; i++) {
         const struct texts *words = &s->cases.at[i].words;
         for (int w = 0; w < words->n; w++) buf_write(&b, words->at[w], strlen(words->at[w]) + 1);
@@ -114,19 +118,14 @@ static enum ws_status lock_suite(struct suite *s) {
     return s->d->status;
 }
 
-/* The first process that gets here says which run this is; who comes later, or goes on, reads it. */
-static enum ws_status name_run(struct suite *s) {
-    const char *path = arena_printf(s->arena, "%s/run", s->folder);
-    const char *part = arena_printf(s->arena, "%s.part-%ld", path, (long)getpid());
-    const char *asked = env_read(s->arena).run_id;
+/* What the first process that gets here says for all that come later, or go on: in a file that is
+ * made at one moment. NULL: failed. */
+static const char *agree(struct suite *s, const char *name, const char *mine) {
+    const char *path = arena_printf(s->arena, "%s/%s", s->folder, name);
+    const char *part = arena_printf(s->arena, "%s%s", path, s->mine);
     char text[256] = "";
-    time_t now = time(NULL);
-    struct tm tm;
-    gmtime_r(&now, &tm);
-    strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", &tm);
-    if (!asked || !*asked) asked = arena_printf(s->arena, "%s-%ld", text, (long)getpid());
     if (!exists(path)) {
-        if (file_write(part, asked, strlen(asked), s->d) != WS_OK) return s->d->status;
+        if (file_write(part, mine, strlen(mine), s->d) != WS_OK) return NULL;
         if (link(part, path) != 0 && errno != EEXIST)
             diag_fail(s->d, WS_MACHINE, "cannot make '%s': %s", path, strerror(errno));
         unlink(part);
@@ -134,8 +133,35 @@ static enum ws_status name_run(struct suite *s) {
     FILE *f = s->d->status == WS_OK ? fopen(path, "r") : NULL;
     size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
     if (f) fclose(f);
-    s->run_id = arena_strndup(s->arena, text, n);
-    return n ? WS_OK : diag_fail(s->d, WS_MACHINE, "cannot read '%s'", path);
+    if (n) return arena_strndup(s->arena, text, n);
+    diag_fail(s->d, WS_MACHINE, "cannot read '%s'", path);
+    return NULL;
+}
+
+static enum ws_status name_run(struct suite *s) {
+    const char *asked = env_read(s->arena).run_id;
+    char text[64];
+    time_t now = time(NULL);
+    struct tm tm;
+    gmtime_r(&now, &tm);
+    strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", &tm);
+    if (!asked || !*asked) asked = arena_printf(s->arena, "%s-%ld", text, (long)getpid());
+    s->run_id = agree(s, "run", asked);
+    return s->d->status;
+}
+
+/* Parts that run at once are parts of as many, so that no case is in two of them. Another number is
+ * for when nobody runs. */
+static enum ws_status count_parts(struct suite *s) {
+    if (!s->n_parts || s->line->collect) return WS_OK;
+    const char *mine = arena_printf(s->arena, "%d", s->n_parts), *all = agree(s, "parts", mine);
+    if (!all || !strcmp(all, mine)) return s->d->status;
+    if (flock(s->lock, LOCK_EX | LOCK_NB) != 0)
+        return diag_fail(s->d, WS_MACHINE, "others run this suite in '%s', in %s parts",
+                         s->line->results, all);
+    file_write(arena_printf(s->arena, "%s/parts", s->folder), mine, strlen(mine), s->d);
+    flock(s->lock, LOCK_SH);
+    return s->d->status;
 }
 
 /* What an earlier process left of cases that it did not end. */
@@ -159,7 +185,7 @@ static enum ws_status open_suite(struct suite *s) {
     s->mine =
         arena_printf(s->arena, ".part-%s-%ld-%lld", host, (long)getpid(), (long long)time(NULL));
     if (folder_make(s->arena, s->folder, s->d) != WS_OK || lock_suite(s) != WS_OK ||
-        name_run(s) != WS_OK)
+        name_run(s) != WS_OK || count_parts(s) != WS_OK)
         return s->d->status;
     s->plan = suite_plan_new(s->cases.n, s->n_workers, s->arena);
     for (int i = 0; i < s->cases.n; i++) {
@@ -172,7 +198,8 @@ static enum ws_status open_suite(struct suite *s) {
 
 /* ---- a case ---------------------------------------------------------------------------------- */
 
-/* Workers share the cores evenly, so that they compile beside each other, and two halves of a CPU are two devices. */
+/* Workers share the cores evenly, so that they compile beside each other, and two halves of a CPU
+ * are two devices. */
 static void take_cores(int worker, int n_workers) {
     cpu_set_t all, own;
     CPU_ZERO(&own);

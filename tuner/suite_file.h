@@ -24,15 +24,17 @@ struct suite_lines {
     int n;
 };
 
-/* Every case is a call that bench would take, and leaves to the suite what is the suite's. WS_USAGE says the line. */
+/* Every case is a call that bench would take, and leaves to the suite what is the suite's. WS_USAGE
+ * says the line. */
 enum ws_status suite_read(const char *path, struct arena *a, struct suite_lines *out,
                           struct diag *d);
 /* The same of cases that may name a device. */
 enum ws_status suite_read_with_devices(const char *path, struct arena *a, struct suite_lines *out,
                                        struct diag *d);
 
-/* "cuda:0,cuda:2": these, a worker each; "all": all GPUs, or the CPU where there is none; "cpu,cpu": two halves of it. A
- * GPU twice is WS_USAGE, one that is not there WS_MACHINE. NULL: the default device. */
+/* "cuda:0,cuda:2": these, a worker each; "all": all GPUs, or the CPU where there is none;
+ * "cpu,cpu": two halves of it. A GPU twice is WS_USAGE, one that is not there WS_MACHINE. NULL: the
+ * default device. */
 enum ws_status suite_devices(const char *list, struct arena *a, struct texts *out, struct diag *d);
 
 #endif

@@ -1,9 +1,11 @@
-/* suite_plan.h: which case of a suite which device gets next. Knows no process: suite.c tells it what ends how.
+/* suite_plan.h: which case of a suite which device gets next. Knows no process: suite.c tells it
+ * what ends how.
  *
  *   P1  a case runs on one device at a time, and never again once it is done;
- *   P2  a case that failed is tried on a device that it has not failed on, SUITE_TRIES times at most; where there is none,
- *       once more on one that it has failed on;
- *   P3  a device on which SUITE_LOST cases in a row failed gets no more, unless it is the last one. */
+ *   P2  a case that failed is tried on a device that it has not failed on, SUITE_TRIES times at
+ *       most; where there is none, once more on one that it has failed on;
+ *   P3  a device on which SUITE_LOST cases in a row failed gets no more, unless it is the
+ *       last one. */
 #ifndef TUNER_SUITE_PLAN_H
 #define TUNER_SUITE_PLAN_H
 

@@ -26,7 +26,7 @@ results=$(realpath -m "${RESULTS:-results}")
 
 case ${1-} in
 -h | --help | '')
-    sed -n '2,/^set/s/^# \{0,1\}//p' "$0" | sed '$d'
+    sed -n '2,/^set/s/^# \{0,1\}//p' "$0"
     [ $# -gt 0 ] || exit 2
     exit 0
     ;;

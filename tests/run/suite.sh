@@ -87,6 +87,10 @@ suite --part 5/5 --devices cpu
 ends 1
 grep -qs "FAILED (exit 2)" "$TMP/said" || fail 'does not say that a case is wrong:'
 sed -i '$d' "$TMP/cases.txt"
+for parts in 9 8; do # case 1 is done; another number of parts is fine when nobody runs
+    suite --part 1/$parts --devices cpu
+    ends 0
+done
 suite --devices cpu,cpu
 ends 0
 
@@ -102,5 +106,27 @@ assert len(axes) == 4, roles
 assert all(roles[a, k] == 1 for a in axes for k in ('eager', 'default', 'tuned', 'roof')), roles
 assert len(roles) == 16 and len({r['run_id'] for r in rows}) == 1, roles
 PY
+
+# GPUs that the driver shows, and on which nothing runs: what they were given goes to the CPU.
+mkdir -p "$TMP/cuda/lib64"
+cc -shared -fPIC -I. -Icompiler -o "$TMP/cuda/lib64/libcuda.so.1" tests/unit/fake_cuda.c || fail 'no fake driver'
+for name in libcupti.so.13 libnvrtc.so.13 libnvidia-ml.so.1; do ln -s libcuda.so.1 "$TMP/cuda/lib64/$name"; done
+export CUDA_HOME=$TMP/cuda FAKE_CUDA_GPUS=2
+sed -i 2,4d "$TMP/cases.txt"
+rm -rf "$TMP/results"
+suite --devices all
+ends 3
+for gpu in 0 1; do # each is asked, and once
+    [ "$(grep -c "^\[1/1\] cuda:$gpu: .*FAILED (exit 3)" "$TMP/said")" = 1 ] || fail "not once on cuda:$gpu:"
+done
+grep -qs '1 of 1 cases is not done' "$TMP/said" || fail 'does not say what is left:'
+[ ! -e "$TMP/results/softmax.csv" ] || fail 'rows of a case that is not done:'
+suite --devices cuda:1,cpu
+ends 0
+grep -qs '^\[1/1\] cpu: .*: fine' "$TMP/said" || fail 'not done on the CPU:'
+[ "$(grep -c ',tuned,' "$TMP/results/softmax.csv")" = 1 ] || fail 'not one row of the whole:'
+suite --devices cuda:2
+ends 3
+grep -qs 'no cuda:2: the driver shows 2 GPUs' "$TMP/said" || fail 'took a GPU that is not there:'
 
 [ "$failures" = 0 ]

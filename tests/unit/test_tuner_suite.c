@@ -1,4 +1,5 @@
-/* test_tuner_suite.c: who gets which case, whatever devices and cases do; files of cases; lists of devices. */
+/* test_tuner_suite.c: who gets which case, whatever devices and cases do; files of cases; lists of
+ * devices. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -85,7 +86,8 @@ static void test_every_case_once(void **state) {
     }
 }
 
-/* The others do what a lost device leaves, and it is not asked again; the last one is never given up. */
+/* The others do what a lost device leaves, and it is not asked again; the last one is never given
+ * up. */
 static void test_lost_device(void **state) {
     struct arena *a = arena_new();
     struct suite_plan p = suite_plan_new(9, 2, a);
@@ -147,6 +149,10 @@ static void test_file(void **state) {
     assert_string_equal(x.at[0].words.at[2], "x=1 warps=8");
     assert_string_equal(x.at[0].words.at[4], "dim=89");
     assert_int_equal(x.at[1].words.n, 1);
+
+    x = read_text("softmax\t-D\tdim=8\t--mode\tfwd\n", a, &d); /* as `nightly cases` prints it */
+    assert_int_equal(d.status, WS_OK);
+    assert_int_equal(x.at[0].words.n, 5);
 
     static const struct {
         const char *text, *said;
