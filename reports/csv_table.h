@@ -33,8 +33,7 @@ struct table_file {
     const char *path; /* the caller's */
     int fd;
     uint64_t size;
-    int64_t
-        changed_ns; /* when it was written, or renamed, last: no copy that keeps times keeps it */
+    int64_t changed_ns; /* when it was written or renamed last, which no copy can keep */
 };
 
 enum report_status table_open(const char *path, struct table_file *f, struct report_error *e);

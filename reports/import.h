@@ -11,8 +11,8 @@
  *   median_us = mean (ns) * 0.001     # that number, in other units
  *   device    = "Tesla V100"          # this text, in every row
  *
- * Rows go to FOLDER/imported_N.csv, N being their schema: what times mean depends on it. One that is
- * in any CSV of the folder already, cell by cell, is not added again. */
+ * Rows go to FOLDER/imported_N.csv, N being their schema: what times mean depends on it. One that
+ * is in any CSV of the folder already, cell by cell, is not added again. */
 #ifndef REPORTS_IMPORT_H
 #define REPORTS_IMPORT_H
 

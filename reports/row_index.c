@@ -230,8 +230,7 @@ static void look_at_all(struct csv_files *f) {
     size_t n = 0, most = cores > READERS ? READERS : cores > 1 ? (size_t)cores : 1;
     f->next = 0;
     pthread_mutex_init(&f->lock, NULL);
-    while (n + 1 < most && n + 1 < f->n && f->bytes >= SPAN_BYTES &&
-           pthread_create(&threads[n], NULL, look_at_files, f) == 0)
+    while (n + 1 < most && n + 1 < f->n && pthread_create(&threads[n], NULL, look_at_files, f) == 0)
         n++;
     look_at_files(f);
     while (n > 0) pthread_join(threads[--n], NULL);

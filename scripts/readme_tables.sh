@@ -61,6 +61,7 @@ block_searches() { scripts/sample_tables.py searches "$@"; }
 block_ordering() { scripts/sample_tables.py ordering "$@"; }
 block_planted() { scripts/sample_tables.py planted "$@"; }
 block_histories() { scripts/sample_tables.py histories "$@"; }
+block_scale() { scripts/sample_tables.py scale "$@"; }
 block_checked() { scripts/sample_tables.py checked "$@"; }
 block_devices() { scripts/sample_tables.py devices "$@"; }
 block_sums() { scripts/sample_tables.py sums "$@"; }

@@ -7,10 +7,11 @@
 
 KIND names the script that wrote the file: torch (check_torch.sh), cost, lookup and capture (bench_cost.sh, ...), repeat
 (bench_repeat.sh), sizes (bench_sizes.sh), convolutions (bench_convolutions.sh), products and slower (bench_products.sh:
-all of them, and those that are slower than PyTorch's), kernelbench, models and attention (bench_kernelbench.sh, ...), overlap (bench_overlap.sh), misses (bench_suite.sh; FILE, and
-that of sizes), searches (bench_search.sh), ordering (cost_model.py), planted (plant_errors.sh), checked
-(check_kernelbench.py), sums (bench_sums.py), devices (device_sample.sh) or kills (make kill-test). Below each table stands who wrote it, where and
-when. scripts/readme_tables.sh puts them there. A figure is drawn from the CSV of the same name; index.csv of
+all of them, and those that are slower than PyTorch's), kernelbench, models and attention (bench_kernelbench.sh, ...),
+overlap (bench_overlap.sh), misses (bench_suite.sh; FILE, and that of sizes), searches (bench_search.sh), ordering
+(cost_model.py), planted (plant_errors.sh), checked (check_kernelbench.py), sums (bench_sums.py), devices
+(device_sample.sh), scale (bench_history_scale.sh) or kills (make kill-test). Below each table stands who wrote it,
+where and when. scripts/readme_tables.sh puts them there. A figure is drawn from the CSV of the same name; index.csv of
 reports/samples has its command.
 Exit codes: 0 fine, 1 a file is missing or foreign, 2 usage."""
 
@@ -309,6 +310,13 @@ def histories(path, rows):
     sourced(f"SEED={rows[0]['seed']} scripts/bench_history.sh", path)
 
 
+def scale(path, rows):
+    table(["history<", "files", "rows", "MB", "command<", "index<", "s", "processor s", "others' load", "peak MB"],
+          [(r["history"], r["files"], f"{int(r['rows']):,}", f"{int(r['mb']):,}", f"`{r['command']}`", r["index"], r["seconds"],
+            r["cpu_seconds"], r["load"], r["peak_mb"]) for r in rows])
+    source("`scripts/bench_history_scale.sh`", rows[0], path)
+
+
 def checked(path, rows):
     def sums():
         for key in sorted({(r["level"], r["mode"], r["dtype"]) for r in rows}):
@@ -405,7 +413,8 @@ def devices(path, rows):
 
 KINDS = {"devices": devices, "torch": torch, "cost": measures("bench_cost.sh"), "lookup": measures("bench_lookup.sh"),
          "capture": measures("bench_capture.sh"), "repeat": repeat, "sizes": sizes, "products": products, "slower": slower,
-         "convolutions": convolutions, "kernelbench": kernelbench, "models": models, "attention": attention, "planted": planted, "histories": histories, "checked": checked, "sums": sums, "kills": kills,
+         "convolutions": convolutions, "kernelbench": kernelbench, "models": models, "attention": attention,
+         "planted": planted, "histories": histories, "scale": scale, "checked": checked, "sums": sums, "kills": kills,
          "mutants": mutants, "overlap": overlap, "misses": misses, "searches": searches, "ordering": ordering}
 
 

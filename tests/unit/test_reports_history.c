@@ -136,6 +136,26 @@ static void test_lost_and_broken(void **state) {
     expect(1, history_judge, "BROKEN: softmax fwd f32 dim=4096 tuned: implausible");
 }
 
+/* Fixed and changing weights are two benchmarks; rows from before there were any go with the first
+ * that they meet. */
+static void test_weights(void **state) {
+    append(timed(1, 1, ROLE_tuned, 100));
+    static const char *const weights[] = {"fixed", "changing"};
+    for (int night = 2; night <= 3; night++)
+        for (int i = 0; i < 2; i++) {
+            struct result_row r = timed(night, 1, ROLE_tuned, 100);
+            r.weights = weights[i], r.axes = "dim=64";
+            append(r);
+            if (i) continue;
+            r.axes = "dim=4096";
+            append(r);
+        }
+    expect(0, history_judge, "3 same, 0 new");
+    expect(0, history_judge, "softmax fwd f32, changing weights dim=64 tuned | same");
+    expect(0, history_judge, "softmax fwd f32, fixed weights dim=64 tuned | same");
+    expect(0, history_judge, "softmax fwd f32 dim=4096 tuned | same");
+}
+
 /* What is new in the machine is named, and no regression. */
 static void test_machine(void **state) {
     quiet_nights(10);
@@ -227,6 +247,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_run_again, empty_folder),
         cmocka_unit_test_teardown(test_wide_samples, empty_folder),
         cmocka_unit_test_teardown(test_lost_and_broken, empty_folder),
+        cmocka_unit_test_teardown(test_weights, empty_folder),
         cmocka_unit_test_teardown(test_machine, empty_folder),
         cmocka_unit_test_teardown(test_figure_says_the_same, empty_folder),
         cmocka_unit_test_teardown(test_wrong_calls, empty_folder),
