@@ -55,7 +55,8 @@ node_id bound_product(struct bounds *w, node_id id) {
     return stored_result(w, id, off);
 }
 
-/* x + e, or x - e if `up` is false. What may overflow keeps its sign: if that leads away from 0, x. */
+/* x + e, or x - e if `up` is false. What may overflow keeps its sign: x, if that leads away from 0.
+ */
 static node_id moved(struct bounds *w, node_id x, node_id e, bool up) {
     struct build *b = &w->b;
     node_id far = up ? scalar(b, OP_LT, x, -FAR) : scalar(b, OP_GT, x, FAR);

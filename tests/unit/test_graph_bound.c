@@ -404,9 +404,9 @@ static void test_hidden(void **state) {
     end(&b);
 }
 
-/* Nor is one that has a very small number instead: the least of its type, to which scores are added,
- * or one that is no number of the type. Neither what is subtracted from it nor the largest of its
- * row is in doubt for its sake. */
+/* Nor is one that has a very small number instead: the least of its type, to which scores are
+ * added, or one that is no number of the type. Neither what is subtracted from it nor the largest
+ * of its row is in doubt for its sake. */
 static void test_hidden_by_numbers(void **state) {
     (void)state;
     static const char *const graphs[] = {
