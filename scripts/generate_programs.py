@@ -268,7 +268,7 @@ class Program:
             return self.step(f"{self.now}.index_select({d}, {index})", self.shape)
         if self.size() > 2**26:
             return False
-        index = self.input(f"torch.randint(0, {n}, {tuple(self.shape)})")
+        index = self.input(f"torch.randint(0, {min(n, INDICES)}, {tuple(self.shape)})")
         return self.step(f"{self.now}.gather({d}, {index})", self.shape)
 
     def scatter(self):
