@@ -22,6 +22,7 @@ import sys
 
 SIZES = {"real": 2**31, "small": 2**25}  # bytes of the largest main tensor
 LEAST = 2**10
+INDICES = 2**24  # different ones: warpsmith's randint has no more
 DTYPES = {"f32": 4, "bf16": 2, "f16": 2}
 UNARY = ["torch.relu({})", "torch.sigmoid({})", "torch.tanh({})", "F.gelu({})", "F.silu({})", "{}.abs()", "{} * 0.5 + 1.0",
          "{} * {}", "torch.exp(-{}.abs())", "({}.abs() + 1.0).sqrt()", "{}.clamp(-1.0, 1.0)", "torch.sin({})",
@@ -263,11 +264,11 @@ class Program:
             return False
         n = self.shape[d]
         if self.r.random() < 0.6:
-            index = self.input(f"torch.randint(0, {n}, ({n},))")
+            index = self.input(f"torch.randint(0, {min(n, INDICES)}, ({n},))")
             return self.step(f"{self.now}.index_select({d}, {index})", self.shape)
         if self.size() > 2**26:
             return False
-        index = self.input(f"torch.randint(0, {n}, {tuple(self.shape)})")
+        index = self.input(f"torch.randint(0, {min(n, INDICES)}, {tuple(self.shape)})")
         return self.step(f"{self.now}.gather({d}, {index})", self.shape)
 
     def scatter(self):
@@ -277,7 +278,7 @@ class Program:
         n = self.shape[d]
         shape = [*self.shape]
         shape[d] = max(2, n // self.r.choice((1, 4)))
-        index = self.input(f"torch.randint(0, {shape[d]}, ({n},))")
+        index = self.input(f"torch.randint(0, {min(shape[d], INDICES)}, ({n},))")
         zeros = f"torch.zeros({tuple(shape)}, dtype={self.now}.dtype, device={self.now}.device)"
         return self.step(f"{zeros}.index_add({d}, {index}, {self.now})", shape)
 

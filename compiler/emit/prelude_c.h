@@ -240,6 +240,13 @@ K_MATHS float k_log_f(float a) {
     y = a == 0 ? -k_inf() : y;
     return a < 0 || a != a ? k_nan() : y;
 }
+/* What 1 + a was rounded by changes the logarithm by that over 1 + a. No call, so that loops over
+ * it become vectors. */
+K_MATHS float k_log1p_f(float a) {
+    float u = 1.0f + a, lost = (a - (u - 1.0f)) / u, y = k_log_f(u);
+    y = a == -1.0f || a == k_inf() ? y : y + lost;
+    return u == 1.0f ? a : y;
+}
 
 K_INLINE float k_max_f(float a, float b) { return a != a || a > b ? a : b; }
 K_INLINE float k_min_f(float a, float b) { return a != a || a < b ? a : b; }
@@ -430,7 +437,7 @@ K_INLINE double k_randn_double(long long i, long long tensor, long long seed) {
 #define k_expm1(x) K_FLOAT1(x, expm1f, expm1, k_expm1_v)
 #define k_log2(x) K_FLOAT1(x, log2f, log2, k_log2_v)
 #define k_log10(x) K_FLOAT1(x, log10f, log10, k_log10_v)
-#define k_log1p(x) K_FLOAT1(x, log1pf, log1p, k_log1p_v)
+#define k_log1p(x) K_FLOAT1(x, k_log1p_f, log1p, k_log1p_v)
 #define k_isnan(x) ((x) != (x))
 #define k_isfinite(x) ((x) - (x) == 0)
 #define k_isinf(x) (((x) == (x)) & ((x) - (x) != 0))
