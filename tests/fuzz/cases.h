@@ -28,6 +28,7 @@ struct case_graph {
     bool bound; /* each element is judged by the bound of its own, not by a tolerance of its type */
 };
 typedef VEC(struct case_graph) case_vec;
+const char *case_text(const struct graph *g); /* of g's arena */
 
 /* By hand: all kinds of kernels on small shapes chosen to hit edges, in all configs, or in every
  * second or third where those are many. */

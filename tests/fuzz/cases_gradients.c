@@ -41,12 +41,6 @@ static const char *const programs[] = {
     "return %y\n}\n",
 };
 
-static const char *text_of(const struct graph *g) {
-    struct buf b = buf_new(g->arena);
-    graph_print(&b, g);
-    return b.p;
-}
-
 void cases_gradients(struct arena *a, case_vec *out) {
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
         struct diag d = diag_new(a);
@@ -57,7 +51,7 @@ void cases_gradients(struct arena *a, case_vec *out) {
         if (!joint) WS_BUG("%s", d.text);
         struct graph *flat = graph_simplify(graph_decompose(joint));
         struct partition *p = graph_partition(flat, g->inputs.n, g->outputs.n);
-        const char *texts[] = {text_of(joint), text_of(p->backward)};
+        const char *texts[] = {case_text(joint), case_text(p->backward)};
         for (int k = 0; k < 2; k++)
             vec_push(a, out,
                      ((struct case_graph){.text = texts[k], .every = 1, .eager = i % 3 == 0}));

@@ -28,12 +28,6 @@ static const struct program {
      "%p@ = mm(%h~, %u)\n%a@ = add(%p@, %v)\n%h@ = sigmoid(%a@)\n", "return %h9, %h4\n"},
 };
 
-static const char *text_of(const struct graph *g) {
-    struct buf b = buf_new(g->arena);
-    graph_print(&b, g);
-    return b.p;
-}
-
 static const char *steps_text(struct arena *a, const struct program *x) {
     struct buf b = buf_new(a);
     buf_printf(&b, "graph(%s) {\n", x->inputs);
@@ -58,7 +52,7 @@ void cases_loops(struct arena *a, case_vec *out) {
         struct graph *loop = graph_roll(g), *joint = graph_backward(loop, wants, &d);
         if (!joint) WS_BUG("%s", d.text);
         if (loop == g) WS_BUG("no loop: %s", text);
-        vec_push(a, out, ((struct case_graph){.text = text_of(loop), .every = 12}));
-        vec_push(a, out, ((struct case_graph){.text = text_of(graph_hoist(joint)), .every = 48}));
+        vec_push(a, out, ((struct case_graph){.text = case_text(loop), .every = 12}));
+        vec_push(a, out, ((struct case_graph){.text = case_text(graph_hoist(joint)), .every = 48}));
     }
 }

@@ -222,12 +222,6 @@ static const char *random_attention(struct arena *a, struct rng *r) {
     return arena_printf(a, "graph(%s) {\n%s return %s\n}\n", t.parameters.p, t.body.p, t.value);
 }
 
-static const char *text_of(const struct graph *g) {
-    struct buf b = buf_new(g->arena);
-    graph_print(&b, g);
-    return b.p;
-}
-
 /* Queries, keys and values want gradients, which parameters behind them do not. */
 static const char *with_gradients(struct arena *a, const char *text) {
     struct diag d = diag_new(a);
@@ -236,7 +230,7 @@ static const char *with_gradients(struct arena *a, const char *text) {
     bool wants[16] = {true, true, true};
     struct graph *joint = g ? graph_backward(g, wants, &d) : NULL;
     if (!joint) WS_BUG("%s%s", d.text, text);
-    return text_of(joint);
+    return case_text(joint);
 }
 
 static const char *random_config(struct arena *a, struct rng *r, bool old) {

@@ -92,6 +92,12 @@ static bool add_program(struct lot *l, const struct case_graph *g, enum ws_fusio
     return ok || complain(l->c, &d, g->text);
 }
 
+const char *case_text(const struct graph *g) {
+    struct buf b = buf_new(g->arena);
+    graph_print(&b, g);
+    return b.p;
+}
+
 static const char *text_of(const struct lot *l, const struct drive *b) {
     for (uint32_t i = 0; i < l->drives.n; i++)
         if (l->drives.at[i] == b) return l->texts.at[i];
