@@ -111,6 +111,12 @@ static void add_row(struct bench *b, const struct result_row *r) {
     if (r->role == ROLE_torch_compile) add_compiled(b, r);
 }
 
+struct bench *benches_add_row(struct benches *b, const struct result_row *row) {
+    struct bench *of = find_or_add(b, row);
+    add_row(of, row);
+    return of;
+}
+
 void benches_add(struct benches *b, const struct results *r, const char *run_id) {
     for (size_t i = 0; i < r->n; i++) {
         const struct result_row *row = &r->rows[i];

@@ -38,6 +38,8 @@ struct bench *benches_find(struct benches *b, const struct result_row *key);
  * the later in the file. With a run_id only that run's rows count, except those of real PyTorch:
  * these come from a run of their own, and belong to every run of the same key. */
 void benches_add(struct benches *b, const struct results *r, const char *run_id);
+/* Group one more row of a program of ours. */
+struct bench *benches_add_row(struct benches *b, const struct result_row *row);
 /* Group the newest measured rows from before that run, of what it benchmarked. */
 void benches_add_before(struct benches *b, const struct results *r, const char *run_id);
 void benches_free(struct benches *b);

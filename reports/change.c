@@ -4,13 +4,13 @@
  *
  * Every night is judged in its turn by those before it, so that what was said of it stays said.
  * The noise counts as Student's t: a handful of nights says little about it, and the prior what
- * is left. Noise of two modes (a clock that sometimes boosts) is no bell curve, and its three
- * slow nights in a row are not rare: so means of nights that are drawn from those of the
- * baseline must be rare, too (Efron, Bootstrap Methods, 1979; smoothed). */
+ * is left. Noise of two levels (a clock that sometimes boosts) is no bell curve, and its three
+ * slow nights in a row are not rare: unless many nights show one level only, these nights must be
+ * rare among all ways to choose as many of those that are known, too. That is right for noise of
+ * any shape whose nights do not depend on each other (Fisher, Design of Experiments, 1935). */
 #include "reports/change.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,10 +23,19 @@
 static const struct window {
     size_t n;
     double alpha;
-} windows[] = {{1, 2e-4}, {2, 2e-4}, {3, 3e-3}, {5, 5e-5}, {8, 5e-5}};
-enum { N_WINDOWS = sizeof windows / sizeof *windows, DRAWN = 60, DRAWS = 4000, LOOK_BACK = 8 };
+} windows[] = {{1, 2e-4}, {2, 2e-4}, {3, 1.5e-3}, {5, 5e-5}, {8, 5e-5}};
+enum {
+    N_WINDOWS = sizeof windows / sizeof *windows,
+    MOST_NIGHTS = 8,  /* of a window */
+    LEAST_KNOWN = 4,  /* nights before three of one run: there are 35 ways to choose 3 of 7 */
+    SHAPE_KNOWN = 40, /* that show of how many levels they are */
+    POOLED = 60,      /* most that are chosen from */
+    PLACES = 512,     /* that their values are rounded to, from the least to the largest */
+    LOOK_BACK = 8
+};
 
-#define SMOOTH 0.3 /* of the noise: the width of each night that is drawn from */
+#define PERMUTED 0.4 /* of the rate: of nights of two levels, or too few to tell */
+#define WIDE 4.6     /* times the variance: one window of three in 100 is wider */
 #define TREND_ALPHA 3e-5
 #define FASTER_ALPHA 0.01 /* of that */
 #define SUSPICIOUS 0.05
@@ -56,8 +65,8 @@ static double student_975(double freedom) {
 struct baseline {
     double mean;
     size_t first, n;
-    double around[DRAWN]; /* how the last of them lay about their mean */
-    size_t n_around;
+    double pool[POOLED]; /* the last of them, less the mean, or less that of their own level */
+    size_t n_pool;
     double sd, freedom;
 };
 
@@ -78,8 +87,10 @@ struct noise {
     double squares, freedom;
 };
 
-/* Adds how nights [i, end) of a start lie about their mean, the last to b->around first. */
-static void add_noise(const struct series *s, size_t start, size_t i, size_t end,
+/* Adds how nights [i, end) of a start lie about their mean, the last first. Those that the level is
+ * the mean of are pooled as they are, others as wide as nights lie about a mean that has none of
+ * them. */
+static void add_noise(const struct series *s, size_t start, size_t i, size_t end, bool pinned,
                       struct baseline *b, struct noise *all) {
     double sum = 0, n = 0;
     for (size_t j = i; j < end; j++)
@@ -88,7 +99,8 @@ static void add_noise(const struct series *s, size_t start, size_t i, size_t end
         if (!s->in[j] || s->from[j] != start) continue;
         double off = s->nights[j].value - sum / n;
         all->squares += off * off;
-        if (b->n_around < DRAWN) b->around[b->n_around++] = off;
+        if (b->n_pool < POOLED && (pinned || n > 1))
+            b->pool[b->n_pool++] = pinned ? off : off * sqrt(n / (n - 1));
     }
     if (n > 1) all->freedom += n - 1;
 }
@@ -108,13 +120,13 @@ static bool know_baseline(const struct series *s, size_t start, size_t end, stru
     if (!b->n) return false;
     b->mean = sum / (double)b->n;
     struct noise all = {CHANGE_PRIOR * prior / (double)b->n, CHANGE_PRIOR};
-    if (pinned < end) add_noise(s, start, pinned, end, b, &all);
-    add_noise(s, start, start, pinned, b, &all);
-    for (size_t first = start, last = start; b->n_around < DRAWN; last = first)
+    if (pinned < end) add_noise(s, start, pinned, end, false, b, &all);
+    add_noise(s, start, start, pinned, true, b, &all);
+    for (size_t first = start, last = start; b->n_pool < POOLED; last = first)
         if (!earlier_level(s, &first, &last))
             break;
         else
-            add_noise(s, first, first, last, b, &all);
+            add_noise(s, first, first, last, false, b, &all);
     b->freedom = all.freedom;
     b->sd = sqrt(all.squares / all.freedom);
     return true;
@@ -122,34 +134,57 @@ static bool know_baseline(const struct series *s, size_t start, size_t end, stru
 
 /* ---- one test -------------------------------------------------------------------------------- */
 
-/* splitmix64: the same nights are drawn for the same history. */
-static uint64_t next_random(uint64_t *state) {
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
+/* ways[k * width + sum]: how many choices of k of the places given so far have that sum. */
+static void add_place(double *ways, size_t width, size_t n, size_t place) {
+    for (size_t k = n; k > 0; k--)
+        for (size_t sum = width; sum-- > place;)
+            ways[k * width + sum] += ways[(k - 1) * width + sum - place];
 }
 
-/* How rarely means of `n` nights, drawn from those that made the noise, lie so far (`shift` > 0:
- * above) from the baseline's. */
-static double drawn_tail(const struct baseline *b, double shift, size_t n) {
-    double squares = 0, share = 0, side = shift > 0 ? 1 : -1, width = SMOOTH * b->sd;
-    for (size_t i = 0; i < b->n_around; i++) squares += b->around[i] * b->around[i];
-    double t = fabs(shift) / (b->sd * sqrt(1 / (double)n + 1 / (double)b->n));
-    /* As wide as the noise, if a few nights happen to lie close together. */
-    double rest = (b->sd * b->sd - width * width) * (double)b->n_around;
-    double scale = squares > 0 ? fmax(sqrt(rest / squares), sqrt(1 - SMOOTH * SMOOTH)) : 0;
-    /* As little as the baseline knows of its own noise and mean, so much nearer counts as
-     * beyond. */
-    double beyond =
-        fabs(shift) * normal_of_student(t, b->freedom) / t / sqrt(1 + (double)n / (double)b->n);
-    uint64_t random = 1;
-    for (int d = 0; d < DRAWS; d++) {
-        double sum = 0;
-        for (size_t i = 0; i < n; i++) sum += b->around[next_random(&random) % b->n_around];
-        share += normal_tail((beyond - side * scale * sum / (double)n) / (width / sqrt((double)n)));
+/* Of all ways to choose n of the nights that are known and these n, how many have a mean that lies
+ * as far as these n do; *all: of how many. Choices are counted by their sums, of values rounded to
+ * places (Pagano and Tritchler, 1983). What is further off than any such mean needs is cut. */
+static double count_choices(const struct baseline *b, const double *values, size_t n, double side,
+                            double *all) {
+    size_t known = b->n_pool + n, width = n * (PLACES - 1) + 1, ours = 0;
+    double most = 0, low = INFINITY, high = -INFINITY, far = 0;
+    double *v = memory_resize(NULL, known, sizeof *v);
+    double *ways = memory_resize(NULL, (n + 1) * width, sizeof *ways);
+    memset(ways, 0, (n + 1) * width * sizeof *ways);
+    ways[0] = 1;
+    for (size_t i = 0; i < n; i++) most = fmax(most, (double)(n + 1) * fabs(values[i]));
+    for (size_t i = 0; i < known; i++) {
+        v[i] = side * (i < n ? values[i] : b->pool[i - n]);
+        v[i] = fmin(most, fmax(-most, v[i]));
+        low = fmin(low, v[i]), high = fmax(high, v[i]);
     }
-    return share / DRAWS;
+    for (size_t i = 0; i < known; i++) {
+        size_t place = high > low ? (size_t)((v[i] - low) / (high - low) * (PLACES - 1)) : 0;
+        if (i < n) ours += place;
+        add_place(ways, width, n, place);
+    }
+    *all = 0;
+    for (size_t sum = 0; sum < width; sum++) {
+        *all += ways[n * width + sum];
+        if (sum >= ours) far += ways[n * width + sum];
+    }
+    free(v);
+    free(ways);
+    return far;
+}
+
+/* Of two levels there are fewer nights half way to the other than there. Three nights of both are
+ * further apart than those of one. */
+static bool is_one_level(const struct baseline *b, double shift, const double *values, size_t n) {
+    size_t there = 0, half_way = 0;
+    double about = 0;
+    if (b->n_pool < SHAPE_KNOWN) return false;
+    for (size_t i = 0; i < b->n_pool; i++) {
+        there += b->pool[i] / shift >= 0.75;
+        half_way += b->pool[i] / shift >= 0.25 && b->pool[i] / shift < 0.75;
+    }
+    for (size_t i = 0; i < n; i++) about += (values[i] - shift) * (values[i] - shift);
+    return half_way >= 2 * there && about <= WIDE * (double)(n - 1) * b->sd * b->sd;
 }
 
 struct test {
@@ -159,10 +194,10 @@ struct test {
     size_t window;
 };
 
-/* One night that is far off makes no three. */
+/* One night that is far off makes no three: most must be half as far as their mean. */
 static bool nights_agree(const struct series *s, double base, size_t end, size_t n, double shift) {
     size_t far = 0;
-    for (size_t i = end - n; i < end; i++) far += (s->nights[i].value - base) / shift >= 1.0 / 3;
+    for (size_t i = end - n; i < end; i++) far += (s->nights[i].value - base) / shift >= 0.5;
     return 2 * far > n;
 }
 
@@ -179,11 +214,17 @@ static struct test test_window(const struct series *s, const struct baseline *b,
     t.tail = change_tail(fabs(t.shift) / t.error, b->freedom);
     /* Where noise is wide, the threshold keeps none of the tests back, and they share the rate. */
     double alpha = w.alpha * fmin(1, NOISE_WIDE / b->sd) * (t.shift < 0 ? FASTER_ALPHA : 1);
-    if (t.tail > alpha || fabs(t.shift) < least || runs < CHANGE_RUNS ||
+    if (t.tail > alpha || fabs(t.shift) < least || runs < CHANGE_RUNS || w.n > MOST_NIGHTS ||
+        (w.n >= CHANGE_RUNS && b->n_pool < LEAST_KNOWN) ||
         !nights_agree(s, b->mean, end, w.n, t.shift))
         return t;
-    t.tail = fmax(t.tail, drawn_tail(b, t.shift, w.n));
-    t.passed = t.tail <= alpha;
+    double values[MOST_NIGHTS], all;
+    for (size_t i = 0; i < w.n; i++) values[i] = s->nights[end - w.n + i].value - b->mean;
+    t.passed = is_one_level(b, t.shift, values, w.n);
+    if (t.passed) return t;
+    double far = count_choices(b, values, w.n, t.shift > 0 ? 1 : -1, &all);
+    t.tail = fmax(t.tail, far / all);
+    t.passed = far / all <= PERMUTED * alpha || far < 2;
     return t;
 }
 

@@ -20,7 +20,7 @@
 #include <stddef.h>
 
 enum {
-    CHANGE_PINNED = 30,    /* most nights of a baseline */
+    CHANGE_PINNED = 60,    /* most nights of a baseline */
     CHANGE_PRIOR = 4,      /* nights that the prior of the noise counts for */
     CHANGE_RUNS = 3,       /* fewest runs, of one night or of several, that make a change */
     CHANGE_CONFIRMED = 3,  /* nights that move the baseline when they are faster */

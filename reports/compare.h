@@ -1,4 +1,4 @@
-/* compare.h: did it get slower? Two runs, one verdict per benchmark, one exit code. */
+/* compare.h: did it get slower? Two sides, one verdict per benchmark, one exit code. */
 #ifndef REPORTS_COMPARE_H
 #define REPORTS_COMPARE_H
 
@@ -16,27 +16,35 @@ enum { COMPARE_MIN_SAMPLES = 5 };
 
 struct judgement {
     enum verdict verdict;
-    double low, high;  /* 95 % interval of new over base, less 1; NAN: not known */
+    double change;     /* of new over base, less 1 */
+    double low, high;  /* its 95 % interval; NAN: not known */
     double confidence; /* that it changed in that direction at all */
 };
 
-/* Judge two measurements of the same thing; threshold is relative (0.02 = 2 %).
+/* Judge measurements of the same thing, of one run or of several a side; threshold is relative
+ * (0.02 = 2 %).
  *
- *   BROKEN          base was measured, now is not (wrong output, launch error, ...)
+ *   BROKEN          base was measured, some run of now is not (wrong output, launch error, ...)
  *   UNSURE          fewer than COMPARE_MIN_SAMPLES samples, no quartiles, or the medians differ by
- *                   the threshold while the interval has 0 in it, or either median is known less
- *                   well than the threshold
+ *                   the threshold while the interval has 0 in it, or either is known less well
+ *                   than the threshold, by its samples or, of several runs, by how they differ
  *   SLOWER, FASTER  two gates: the interval is without 0 AND the medians differ by at least the
  *                   threshold
- *   SAME            otherwise */
+ *   SAME            otherwise
+ *
+ * Of several runs the geometric mean of the medians counts. All base rows are measured ones. */
+struct judgement compare_runs(const struct result_row *const *base, size_t n_base,
+                              const struct result_row *const *now, size_t n_now, double threshold);
 struct judgement compare_rows(const struct result_row *base, const struct result_row *now,
                               double threshold);
 
+enum compare_output { COMPARE_TABLE, COMPARE_JSON, COMPARE_MARKDOWN };
+
 struct compare_request {
-    const char *base, *now; /* A.csv[@RUN]: a run id; last, the newest run; prev, what was
-                              measured before it of the same; without one the newest rows */
+    const char *const *base, *const *now; /* each of a side.h's FILE[@RUN] or FOLDER[@RUN] */
+    size_t n_base, n_now;
     double threshold;
-    bool json; /* to out; what people read goes to err then */
+    enum compare_output output; /* to out; with JSON what people read goes to err */
 };
 
 /* Returns the exit code: 0 same or faster, 1 a file is unreadable or foreign, or a benchmark

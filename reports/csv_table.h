@@ -33,11 +33,16 @@ struct table_file {
     const char *path; /* the caller's */
     int fd;
     uint64_t size;
-    int64_t changed_ns; /* when it was written last */
+    int64_t changed_ns; /* when it was written, or renamed, last: no copy that keeps times keeps it */
 };
 
 enum report_status table_open(const char *path, struct table_file *f, struct report_error *e);
+/* The same under an exclusive lock: whoever appends waits, and appends to what the name then stands for. */
+enum report_status table_open_alone(const char *path, struct table_file *f, struct report_error *e);
 void table_close(struct table_file *f);
+/* Its first `length` bytes to the end of another file. */
+enum report_status table_copy(const struct table_file *f, uint64_t length, int to,
+                              struct report_error *e);
 
 /* Where a scan begins, and, when it is over, where the whole rows end. */
 struct table_place {

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 double row_half_us(const struct result_row *r) {
@@ -49,6 +50,17 @@ struct estimate speedup_of(const struct result_row *from, const struct result_ro
 }
 
 int speedup_sign(const struct estimate *s) { return s->low > 1 ? 1 : s->high < 1 ? -1 : 0; }
+
+static int by_size(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double median_time(double *us, size_t n) {
+    if (!n) return NAN;
+    qsort(us, n, sizeof *us, by_size);
+    return n % 2 ? us[n / 2] : sqrt(us[n / 2 - 1] * us[n / 2]);
+}
 
 /* Of the decimals that fit the number's size those that its half width does not make meaningless.
  */

@@ -2,6 +2,8 @@
 #ifndef REPORTS_ESTIMATE_H
 #define REPORTS_ESTIMATE_H
 
+#include <stddef.h>
+
 #include "reports/results.h"
 
 /* NAN where not measured. low and high bound it with 95 % confidence; both NAN: nobody knows how
@@ -35,6 +37,9 @@ struct estimate speedup_of(const struct result_row *from, const struct result_ro
 
 /* 1: faster in the whole interval; -1: slower; 0: may be either, or nobody knows. */
 int speedup_sign(const struct estimate *s);
+
+/* Of times, which it sorts; of two in the middle the geometric mean. NAN: there are none. */
+double median_time(double *us, size_t n);
 
 /* "1.84", "1.8" or "2": only decimals that the interval knows; "~2" where it is wider than a tenth.
  */

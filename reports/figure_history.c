@@ -1,117 +1,111 @@
-/* figure_history.c: the times of a case's tuned program over its runs, oldest first; where its
- * driver or its compiler was another than the run before, since a step there is theirs until shown
- * otherwise; and where its level has changed (change.h), dated to the first night of the new one
- * and the revisions on either side. */
+/* figure_history.c: the times of a case's tuned program over its runs, oldest first, with what
+ * `nightly judge` says of its nights (nights.h): where its baseline starts anew, for another
+ * driver, say, and where its level has changed, dated to the first night of the new one and the
+ * revisions on either side. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "reports/change.h"
 #include "reports/figures.h"
-
-#define THRESHOLD 0.02 /* as `compare` has it */
-#define PRIOR 0.01     /* noise from night to night before there are nights */
+#include "reports/nights.h"
 
 enum { LEAST = 3, MOST_EVENTS = 12, MOST_RUNS = 500 };
 
-static const char *text_of(const char *s) { return s && *s ? s : "?"; }
-
-/* "driver 580.1 to 580.2"; nothing where neither changed. */
-static void put_event(struct text *out, const struct result_row *before,
-                      const struct result_row *r) {
-    if (strcmp(text_of(before->driver), text_of(r->driver)) != 0)
-        text_printf(out, "driver %s", text_of(r->driver));
-    if (strcmp(text_of(before->toolchain), text_of(r->toolchain)) != 0)
-        text_printf(out, "%s%s", out->n ? ", " : "", text_of(r->toolchain));
-}
-
-static void put_events(struct text *out, const struct case_ *c) {
-    struct text times = {0}, texts = {0};
-    size_t n = 0;
-    for (size_t i = 1; i < c->n_history && n < MOST_EVENTS; i++) {
-        struct text event = {0};
-        put_event(&event, c->history[i - 1], c->history[i]);
-        if (event.n) {
-            put_word(&times, c->history[i]->timestamp);
-            put_word(&texts, event.p);
-            n++;
-        }
-        text_free(&event);
-    }
-    gnuplot_set_number(out, "n_events", (double)n);
-    gnuplot_set_text(out, "event_times", text_str(&times));
-    gnuplot_set_text(out, "event_texts", text_str(&texts));
-    text_free(&times);
-    text_free(&texts);
-}
-
-/* The runs of one day are a night: the median of their logarithms. */
-struct nights {
-    struct change_night *all;
-    const struct result_row **first; /* run of each */
+/* Marks at nights: words for gnuplot. */
+struct marks {
+    struct text times, texts;
     size_t n;
 };
 
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
+static void add_mark(struct marks *m, const struct result_row *at, const char *text) {
+    if (m->n == MOST_EVENTS) return;
+    put_word(&m->times, at->timestamp);
+    put_word(&m->texts, text);
+    m->n++;
 }
 
-static struct nights nights_of(const struct case_ *c) {
-    struct nights n = {memory_resize(NULL, c->n_history, sizeof *n.all),
-                       memory_resize(NULL, c->n_history, sizeof *n.first), 0};
-    double *logs = memory_resize(NULL, c->n_history, sizeof *logs);
-    for (size_t i = 0; i < c->n_history;) {
-        const struct result_row *first = c->history[i], *before = i ? c->history[i - 1] : NULL;
-        size_t runs = 0, k = i;
-        for (; k < c->n_history && !strncmp(c->history[k]->timestamp, first->timestamp, 10); k++)
-            if (result_row_measured(c->history[k])) logs[runs++] = log(c->history[k]->median_us);
-        i = k;
-        if (!runs) continue;
-        qsort(logs, runs, sizeof *logs, by_value);
+static void put_marks(struct text *out, const char *name, struct marks *m) {
+    struct text variable = {0};
+    text_printf(&variable, "n_%ss", name);
+    gnuplot_set_number(out, variable.p, (double)m->n);
+    text_free(&variable);
+    text_printf(&variable, "%s_times", name);
+    gnuplot_set_text(out, variable.p, text_str(&m->times));
+    text_free(&variable);
+    text_printf(&variable, "%s_texts", name);
+    gnuplot_set_text(out, variable.p, text_str(&m->texts));
+    text_free(&variable);
+    text_free(&m->times);
+    text_free(&m->texts);
+}
+
+/* The first run that is drawn: marks before it are left out. */
+static bool is_drawn(const struct case_ *c, const struct result_row *r) {
+    return strcmp(r->timestamp, c->history[0]->timestamp) >= 0;
+}
+
+/* "driver 590.2" where the baseline starts anew. */
+static void put_events(struct text *out, const struct case_ *c, const struct nights *nights) {
+    struct marks marks = {0};
+    for (size_t m = 1; m < nights->n_measured; m++) {
+        const struct night *night = nights_at(nights, m);
+        if (!night->why || !is_drawn(c, night->row)) continue;
         struct text event = {0};
-        if (before) put_event(&event, before, first);
-        double median = (logs[(runs - 1) / 2] + logs[runs / 2]) / 2;
-        n.all[n.n] = (struct change_night){median, PRIOR, runs, event.n > 0};
-        n.first[n.n++] = first;
+        text_puts(&event, night->why);
+        if (!strcmp(night->why, "driver")) text_printf(&event, " %s", night->row->driver);
+        if (!strcmp(night->why, "toolchain")) text_printf(&event, " %s", night->row->toolchain);
+        add_mark(&marks, night->row, event.p);
         text_free(&event);
     }
-    free(logs);
-    return n;
+    put_marks(out, "event", &marks);
 }
 
-/* "+4.1 %, 3 nights: abc..def" at the night since when. A change is marked once: as it was last
- * said. */
-static void put_changes(struct text *out, const struct case_ *c) {
-    struct nights nights = nights_of(c);
-    struct change *after = memory_resize(NULL, nights.n, sizeof *after);
-    struct text times = {0}, texts = {0};
-    size_t n = 0;
-    change_follow(nights.all, nights.n, THRESHOLD, after);
-    for (size_t i = 0; i < nights.n && n < MOST_EVENTS; i++) {
-        const struct change *now = &after[i], *next = i + 1 < nights.n ? &after[i + 1] : NULL;
-        bool changed = now->verdict == CHANGE_SLOWER || now->verdict == CHANGE_FASTER;
-        if (!changed || (next && next->verdict == now->verdict)) continue;
-        const struct result_row *to = nights.first[now->since],
-                                *from = now->since ? nights.first[now->since - 1] : to;
+/* "+4.1 %, abc..def" at the night since when, and "SLOWER by +4.1 % since 20261110T020000Z, commits
+ * abc..def; " into said. A change is marked once: as it was last said. */
+static void put_changes(struct text *out, struct text *said, const struct case_ *c,
+                        const struct nights *nights) {
+    struct marks marks = {0};
+    for (size_t m = 0; m < nights->n_measured; m++) {
+        const struct change *now = &nights->is[m];
+        bool last = m + 1 == nights->n_measured || nights->is[m + 1].verdict != now->verdict;
+        if (!nights_changed(nights, m) || !last) continue;
+        const struct result_row *to = nights_at(nights, now->since)->row, *from = to;
+        if (now->since) from = nights_at(nights, now->since - 1)->row;
+        if (!is_drawn(c, to)) continue;
         struct text label = {0};
-        text_printf(&label, "%s%+.1f %%", now->shape == CHANGE_DRIFT ? "drift " : "",
-                    100 * expm1(now->shift));
-        if (*text_of(from->git_rev) != '?' && strcmp(from->git_rev, text_of(to->git_rev)) != 0)
-            text_printf(&label, ", %.8s..%.8s", from->git_rev, text_of(to->git_rev));
-        put_word(&times, to->timestamp);
-        put_word(&texts, label.p);
+        double percent = 100 * expm1(now->shift);
+        if (now->shape == CHANGE_DRIFT) text_puts(&label, "drift ");
+        if (nights_by_clock(nights, m)) text_puts(&label, "clock ");
+        text_printf(&label, "%+.1f %%", percent);
+        if (*from->git_rev && strcmp(from->git_rev, to->git_rev) != 0)
+            text_printf(&label, ", %.8s..%.8s", from->git_rev, to->git_rev);
+        add_mark(&marks, to, label.p);
+        text_printf(said, "%s%s by %+.1f %% ", said->n ? "; " : "", nights_verdict(nights, m),
+                    percent);
+        put_since(said, nights, m);
         text_free(&label);
-        n++;
     }
-    gnuplot_set_number(out, "n_changes", (double)n);
-    gnuplot_set_text(out, "change_times", text_str(&times));
-    gnuplot_set_text(out, "change_texts", text_str(&texts));
-    text_free(&times);
-    text_free(&texts);
-    free(after);
-    free(nights.all);
-    free(nights.first);
+    put_marks(out, "change", &marks);
+}
+
+static void put_nights(struct figure *f, const struct model *m, const struct case_ *drawn,
+                       const struct case_ *all) {
+    struct nights nights = {0};
+    struct text said = {0};
+    for (size_t i = 0; i < all->n_history; i++) nights_add(&nights, all->history[i]);
+    nights_judge(&nights, m->accepted, NIGHTS_THRESHOLD);
+    put_events(&f->drawing.data, drawn, &nights);
+    put_changes(&f->drawing.data, &said, drawn, &nights);
+    text_printf(&f->note,
+                "A point for each run, with 95 %% of its median. Hollow: unsteady; a cross: "
+                "implausible. Dotted: the baseline starts anew here. Line, in red: the level "
+                "changed here, as <code>warpsmith nightly judge</code> says it, by %g %% or more",
+                100 * NIGHTS_THRESHOLD);
+    text_puts(&f->note, said.n ? ": " : ".");
+    if (said.n) text_html(&f->note, said.p);
+    if (said.n) text_puts(&f->note, ".");
+    text_free(&said);
+    nights_free(&nights);
 }
 
 /* A few dates, which are those of runs. */
@@ -156,8 +150,7 @@ bool figure_history(struct figure *f, const struct model *m, const struct case_ 
     gnuplot_set_text(&d->data, "last_time", c->history[c->n_history - 1]->timestamp);
     gnuplot_set_number(&d->data, "us_low", fmax(low - margin, 0));
     gnuplot_set_number(&d->data, "us_high", high + margin);
-    put_events(&d->data, c);
-    put_changes(&d->data, c);
+    put_nights(f, m, c, of);
     put_time_tics(&d->wide, c, 7);
     put_time_tics(&d->narrow, c, 3);
     drawing_set_heights(d, 280, 240);
@@ -170,11 +163,6 @@ bool figure_history(struct figure *f, const struct model *m, const struct case_ 
         text_printf(&f->title, ", last %zu of %zu runs", c->n_history, of->n_history);
     text_printf(&f->alt, "Times of %zu runs of the tuned program, from %.10s to %.10s.",
                 c->n_history, c->history[0]->timestamp, c->history[c->n_history - 1]->timestamp);
-    text_puts(&f->note, "A point for each run, with 95 % of its median. Hollow: unsteady; a cross: "
-                        "implausible. Dotted: "
-                        "another driver or compiler from here on. Line, in red: the level changed "
-                        "here, against the "
-                        "nights before, by more than 2 % and for certain.");
     text_free(&label);
     return true;
 }

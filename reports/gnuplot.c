@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -112,53 +113,99 @@ static int spawn(pid_t *pid, FILE *script) {
     return failed;
 }
 
+struct process {
+    FILE *script;
+    pid_t pid; /* 0: not started */
+};
+
 /* A script may start programs, and others may be able to write where the figure is to lie: what is
  * run is a file that nobody else has. */
-static enum report_status run(const struct text *script, const char *what, struct report_error *e) {
-    FILE *own = tmpfile();
-    pid_t pid;
+static enum report_status start(struct process *p, const struct text *script,
+                                struct report_error *e) {
+    *p = (struct process){.script = tmpfile()};
+    if (!p->script || fwrite(script->p, 1, script->n, p->script) != script->n ||
+        fflush(p->script) != 0)
+        return report_fail(e, REPORT_MACHINE, "cannot write a script for gnuplot: %s",
+                           strerror(errno));
+    int failed = spawn(&p->pid, p->script);
+    if (failed) p->pid = 0;
+    if (failed == ENOENT) report_fail(e, REPORT_MACHINE, "gnuplot is not installed: no figures");
+    if (failed) report_fail(e, REPORT_MACHINE, "cannot run gnuplot: %s", strerror(failed));
+    return e->status;
+}
+
+static void finish(struct process *p, const char *what, struct report_error *e) {
     int status = 0;
-    if (!own || fwrite(script->p, 1, script->n, own) != script->n || fflush(own) != 0) {
-        report_fail(e, REPORT_MACHINE, "cannot write a script for gnuplot: %s", strerror(errno));
-        if (own) fclose(own);
-        return e->status;
+    while (p->pid && waitpid(p->pid, &status, 0) < 0 && errno == EINTR) continue;
+    if (p->script) fclose(p->script);
+    if (status != 0) report_fail(e, REPORT_MACHINE, "gnuplot failed on '%s.gp'", what);
+}
+
+/* Drawings that one gnuplot draws; each alone where that fails, so that the others are drawn
+ * although one cannot be. */
+struct batch {
+    struct drawing *drawings;
+    size_t n;
+    struct process process;
+    struct report_error error;
+};
+
+static void start_batch(struct batch *b) {
+    struct text script = {0};
+    for (size_t i = 0; i < b->n; i++) put_pictures(&script, &b->drawings[i]);
+    start(&b->process, &script, &b->error);
+    text_free(&script);
+}
+
+static void finish_batch(struct batch *b, struct report_error *e) {
+    finish(&b->process, b->drawings[0].prefix.p, &b->error);
+    bool alone = b->error.status != REPORT_OK && b->n > 1 && b->process.pid;
+    for (size_t i = 0; i < b->n; i++) {
+        struct batch one = {.drawings = &b->drawings[i], .n = 1};
+        if (alone) {
+            start_batch(&one);
+            finish(&one.process, one.drawings->prefix.p, &one.error);
+        }
+        const struct report_error *own = alone ? &one.error : &b->error;
+        b->drawings[i].drawn = own->status == REPORT_OK;
+        if (own->status != REPORT_OK) report_fail(e, own->status, "%s", own->text);
     }
-    int failed = spawn(&pid, own);
-    while (!failed && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
-    fclose(own);
-    if (failed == ENOENT)
-        return report_fail(e, REPORT_MACHINE, "gnuplot is not installed: no figures");
-    if (failed) return report_fail(e, REPORT_MACHINE, "cannot run gnuplot: %s", strerror(failed));
-    if (status != 0) return report_fail(e, REPORT_MACHINE, "gnuplot failed on '%s.gp'", what);
-    return REPORT_OK;
+}
+
+enum { PROCESSES = 16 }; /* most of them */
+
+struct gnuplot_work {
+    struct batch batches[PROCESSES];
+    size_t n;
+    struct report_error error;
+};
+
+struct gnuplot_work *gnuplot_begin(struct drawing *drawings, size_t n) {
+    struct gnuplot_work *w = memory_resize(NULL, 1, sizeof *w);
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t most = cores > PROCESSES ? PROCESSES : cores > 1 ? (size_t)cores : 1, begun = 0;
+    *w = (struct gnuplot_work){0};
+    for (size_t i = 0; i < n; i++) write_shown(&drawings[i], &w->error);
+    if (w->error.status != REPORT_OK) return w;
+    w->n = n < most ? n : most;
+    for (size_t i = 0; i < w->n; i++) {
+        size_t end = n * (i + 1) / w->n;
+        w->batches[i] = (struct batch){.drawings = &drawings[begun], .n = end - begun};
+        start_batch(&w->batches[i]);
+        begun = end;
+    }
+    return w;
+}
+
+enum report_status gnuplot_end(struct gnuplot_work *w, struct report_error *e) {
+    for (size_t i = 0; i < w->n; i++) finish_batch(&w->batches[i], &w->error);
+    if (w->error.status != REPORT_OK) *e = w->error;
+    free(w);
+    return e->status;
 }
 
 enum report_status gnuplot_draw(struct drawing *drawings, size_t n, struct report_error *e) {
-    struct text all = {0};
-    struct report_error together = {0};
-    for (size_t i = 0; i < n; i++) {
-        write_shown(&drawings[i], e);
-        put_pictures(&all, &drawings[i]);
-    }
-    if (!n || e->status != REPORT_OK) {
-        text_free(&all);
-        return e->status;
-    }
-    run(&all, drawings[0].prefix.p, &together);
-    text_free(&all);
-    bool alone = together.status != REPORT_OK && n > 1 && !strstr(together.text, "not installed");
-    for (size_t i = 0; i < n; i++) {
-        struct report_error own = together;
-        if (alone) { /* the others are drawn although one cannot be */
-            own = (struct report_error){0};
-            put_pictures(&all, &drawings[i]);
-            run(&all, drawings[i].prefix.p, &own);
-            text_free(&all);
-        }
-        drawings[i].drawn = own.status == REPORT_OK;
-        if (own.status != REPORT_OK) report_fail(e, own.status, "%s", own.text);
-    }
-    return e->status;
+    return gnuplot_end(gnuplot_begin(drawings, n), e);
 }
 
 void drawing_free(struct drawing *d) {

@@ -24,8 +24,12 @@ struct drawing {
     bool drawn;
 };
 
-/* Write each PREFIX.gp and draw them all, in one process. REPORT_MACHINE if there is no gnuplot or
- * one of them failed: the others are drawn. */
+/* Write each PREFIX.gp and draw them all, a process a core, while others go on: the drawings stay
+ * where they are until the end. REPORT_MACHINE if there is no gnuplot or one of them failed: the
+ * others are drawn. */
+struct gnuplot_work *gnuplot_begin(struct drawing *drawings, size_t n);
+enum report_status gnuplot_end(struct gnuplot_work *w, struct report_error *e);
+/* Both. */
 enum report_status gnuplot_draw(struct drawing *drawings, size_t n, struct report_error *e);
 void drawing_free(struct drawing *d);
 

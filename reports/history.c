@@ -1,8 +1,4 @@
-/* history.c: rows of many runs -> a series of nights for every benchmark -> verdicts.
- *
- *   softmax f32 tuned   run 20261101T020000Z.1   33.9      night 20261101T020000Z   33.9
- *   softmax f32 tuned   run 20261101T020000Z.2   34.0  ->  night 20261102T020000Z   37.4  SLOWER
- *   softmax f32 tuned   run 20261102T020000Z.1   37.4 */
+/* history.c: rows of many runs -> the nights of every benchmark -> a page and a time line. */
 #include "reports/history.h"
 
 #include <errno.h>
@@ -11,25 +7,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "reports/benches.h"
-#include "reports/change.h"
 #include "reports/estimate.h"
-
-struct night {
-    const struct result_row *row; /* of its first run that was measured, else of its first */
-    double *us;                   /* of those that were measured */
-    size_t runs, of;              /* of: rows in all */
-    double prior, clock;
-    const char *why; /* what starts the baseline anew; NULL: nothing does */
-};
+#include "reports/row_index.h"
 
 struct series_of {
     const struct result_row *key;
-    struct night *nights; /* in the order of time */
-    size_t n;
-    struct change *is; /* one for each night that was measured */
-    size_t *measured;  /* these nights */
-    size_t n_measured;
+    struct nights in;
+    size_t next;  /* 1-based: the next of all that differs in its weights alone; 0: none */
+    size_t group; /* of those that are run together */
 };
 
 struct history {
@@ -37,38 +22,28 @@ struct history {
     size_t n_files;
     struct series_of *all;
     size_t n;
+    struct text_set
+        keys;      /* of series, but for the weights, which may match without being the same */
+    size_t *first; /* 1-based, by the key's number: the first of all that has it */
+    struct text_set groups;
+    bool *tonight;                 /* by the group's number: the newest night has one of it */
     const struct result_row *last; /* a row of the newest night */
-    struct text accepted;          /* rows as table_put_row writes them, one after the other */
+    struct accepted accepted;
     bool damaged;
     FILE *err; /* where it says what it leaves out */
 };
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static size_t night_length(const char *run_id) {
-    const char *dot = strrchr(run_id, '.');
-    return dot && dot[1] && strspn(dot + 1, "0123456789") == strlen(dot + 1)
-               ? (size_t)(dot - run_id)
-               : strlen(run_id);
-}
-
-static bool same_night(const struct result_row *a, const struct result_row *b) {
-    size_t n = night_length(a->run_id);
-    return n == night_length(b->run_id) && !memcmp(a->run_id, b->run_id, n);
-}
-
-static void put_night(struct text *t, const struct result_row *r) {
-    text_write(t, r->run_id, night_length(r->run_id));
-}
-
-static void read_file(const char *path, void *context) {
+static void take_file(const char *path, struct results *r, const struct report_error *own,
+                      void *context) {
     struct history *h = context;
-    struct report_error e = {0};
-    h->files = memory_resize(h->files, h->n_files + 1, sizeof *h->files);
-    if (results_read(path, &h->files[h->n_files++], &e) != REPORT_OK) {
-        fprintf(h->err, "left out: %s\n", e.text);
+    if (own->status != REPORT_OK) {
+        fprintf(h->err, "left out: %s\n", own->text);
         h->damaged = true;
     }
+    h->files = memory_resize(h->files, h->n_files + 1, sizeof *h->files);
+    h->files[h->n_files++] = *r;
 }
 
 static int by_time(const void *a, const void *b) {
@@ -78,35 +53,46 @@ static int by_time(const void *a, const void *b) {
     return order ? order : (x > y) - (x < y);
 }
 
-static struct series_of *find_series(struct history *h, const struct result_row *row) {
-    for (size_t i = 0; i < h->n; i++)
-        if (h->all[i].key->role == row->role && bench_same_key(h->all[i].key, row))
-            return &h->all[i];
-    h->all = memory_resize(h->all, h->n + 1, sizeof *h->all);
-    h->all[h->n] = (struct series_of){.key = row};
-    return &h->all[h->n++];
-}
-
-static bool is_valid(const struct result_row *r) {
-    return result_row_measured(r) &&
-           (!r->throttle || !*r->throttle || !strcmp(r->throttle, "none"));
-}
-
-static void add_row(struct history *h, const struct result_row *row) {
-    struct series_of *s = find_series(h, row);
-    if (!s->n || !same_night(s->nights[s->n - 1].row, row)) {
-        s->nights = memory_resize(s->nights, s->n + 1, sizeof *s->nights);
-        s->nights[s->n++] = (struct night){.row = row};
+/* Number of texts in a set, in which equal ones are one. */
+static size_t number_of(struct text_set *set, const char *const *texts, size_t n) {
+    struct text key = {0};
+    size_t number;
+    for (size_t i = 0; i < n; i++) {
+        text_puts(&key, texts[i]);
+        text_write(&key, "\x1f", 1);
     }
-    struct night *n = &s->nights[s->n - 1];
-    n->of++;
-    if (!is_valid(row)) return;
-    if (!n->runs) n->row = row;
-    double spread = row_scatter(row);
-    n->prior += isfinite(spread) ? spread : 0;
-    n->clock += row->clock_mhz;
-    n->us = memory_resize(n->us, n->runs + 1, sizeof *n->us);
-    n->us[n->runs++] = row->median_us;
+    text_set_keep(set, text_str(&key), &number);
+    text_free(&key);
+    return number;
+}
+
+static size_t group_of(struct history *h, const struct result_row *r) {
+    const char *const texts[] = {r->workload, r->device, r->mode, r->dtype, bench_precision(r)};
+    return number_of(&h->groups, texts, sizeof texts / sizeof *texts);
+}
+
+static struct series_of *find_series(struct history *h, const struct result_row *row) {
+    const char *const texts[] = {row->workload,
+                                 row->device,
+                                 row->mode,
+                                 row->dtype,
+                                 bench_precision(row),
+                                 row->axes,
+                                 result_role_name(row->role)};
+    size_t known = h->keys.n, number = number_of(&h->keys, texts, sizeof texts / sizeof *texts);
+    if (number == known) {
+        if ((known & (known - 1)) == 0) /* a power of two, or 0: full */
+            h->first = memory_resize(h->first, known ? 2 * known : 1, sizeof *h->first);
+        h->first[number] = 0;
+    }
+    size_t *end = &h->first[number];
+    for (; *end; end = &h->all[*end - 1].next)
+        if (bench_same_key(h->all[*end - 1].key, row)) return &h->all[*end - 1];
+    *end = h->n + 1;
+    if ((h->n & (h->n - 1)) == 0)
+        h->all = memory_resize(h->all, h->n ? 2 * h->n : 1, sizeof *h->all);
+    h->all[h->n] = (struct series_of){.key = row, .group = group_of(h, row)};
+    return &h->all[h->n++];
 }
 
 static void add_rows(struct history *h) {
@@ -116,161 +102,59 @@ static void add_rows(struct history *h) {
         rows = memory_resize(rows, n + h->files[f].n, sizeof *rows);
         for (size_t i = 0; i < h->files[f].n; i++) {
             const struct result_row *r = &h->files[f].rows[i];
-            bool ours = r->role == ROLE_tuned || r->role == ROLE_default || r->role == ROLE_eager;
-            if (ours && !strcmp(r->kernel, "program")) rows[n++] = r;
+            if (nights_have(r)) rows[n++] = r;
         }
     }
     if (n) qsort(rows, n, sizeof *rows, by_time);
-    for (size_t i = 0; i < n; i++) add_row(h, rows[i]);
+    for (size_t i = 0; i < n; i++) nights_add(&find_series(h, rows[i])->in, rows[i]);
     if (n) h->last = rows[n - 1];
     free(rows);
 }
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
-static int by_size(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *v, size_t n) {
-    if (!n) return NAN;
-    qsort(v, n, sizeof *v, by_size);
-    return n % 2 ? v[n / 2] : sqrt(v[n / 2 - 1] * v[n / 2]);
-}
-
-static const char *const accepted_columns[] = {"night",     "device",  "workload", "mode", "dtype",
-                                               "precision", "weights", "axes",     "role"};
-enum { N_ACCEPTED = sizeof accepted_columns / sizeof *accepted_columns };
-
-static void accepted_cells(const struct result_row *key, const char *night,
-                           const char *cells[N_ACCEPTED]) {
-    const char *const all[N_ACCEPTED] = {night,        key->device, key->workload,
-                                         key->mode,    key->dtype,  bench_precision(key),
-                                         key->weights, key->axes,   result_role_name(key->role)};
-    memcpy(cells, all, sizeof all);
-}
-
-static bool is_accepted(const struct history *h, const struct series_of *s, const struct night *n) {
-    struct text night = {0}, want = {0};
-    const char *cells[N_ACCEPTED];
-    put_night(&night, n->row);
-    accepted_cells(s->key, text_str(&night), cells);
-    text_puts(&want, "\n"); /* the end of the row before */
-    table_put_row(&want, cells, N_ACCEPTED);
-    bool found = strstr(text_str(&h->accepted), want.p);
-    text_free(&night);
-    text_free(&want);
-    return found;
-}
-
-static void take_accepted(const struct table_row *row, void *context, struct report_error *e) {
-    struct history *h = context;
-    if (row->n != N_ACCEPTED)
-        report_fail(e, REPORT_WRONG, "line %zu has %zu cells, a list of accepted levels %d",
-                    row->line, row->n, N_ACCEPTED);
-    else
-        table_put_row(&h->accepted, row->cells, row->n);
-}
-
-/* It need not be there. */
-static void read_accepted(struct history *h, const char *path, struct report_error *e) {
-    struct table_file f;
-    struct table_place at = {0, 1};
-    struct text warnings = {0}; /* half a row that a killed writer left accepts nothing */
-    struct report_error none = {0};
-    if (table_open(path, &f, &none) == REPORT_OK) {
-        if (table_scan(&f, &at, UINT64_MAX, take_accepted, h, &warnings, &none) != REPORT_OK)
-            report_fail(e, none.status, "'%s': %s", path, none.text);
-        table_close(&f);
-    } else if (none.status != REPORT_USAGE) {
-        report_fail(e, none.status, "%s", none.text);
-    }
-    text_free(&warnings);
-}
-
-/* What makes times of the two no evidence about the code: not a regression, but named. */
-static const char *what_changed(const struct result_row *a, const struct result_row *b) {
-    if (strcmp(a->driver, b->driver)) return "driver";
-    if (strcmp(a->toolchain, b->toolchain)) return "toolchain";
-    if (strcmp(a->timer, b->timer)) return "timer";
-    if (strcmp(a->host, b->host)) return "host";
-    return (a->schema < 3) != (b->schema < 3) ? "meaning of times (schema 3)" : NULL;
-}
-
-static void judge_series(const struct history *h, struct series_of *s, double threshold) {
-    struct change_night *nights = memory_resize(NULL, s->n, sizeof *nights);
-    const struct night *before = NULL;
-    s->measured = memory_resize(NULL, s->n, sizeof *s->measured);
-    s->is = memory_resize(NULL, s->n, sizeof *s->is);
-    for (size_t i = 0; i < s->n; i++) {
-        struct night *n = &s->nights[i];
-        if (!n->runs) continue;
-        /* Samples may scatter by more than nights ever do: then they say nothing about these. */
-        n->prior = fmin(0.05, fmax(0.01, n->prior / (double)n->runs));
-        n->clock /= (double)n->runs;
-        if (before) n->why = what_changed(before->row, n->row);
-        if (!n->why && is_accepted(h, s, n)) n->why = "accepted";
-        before = n;
-        nights[s->n_measured] =
-            (struct change_night){log(median(n->us, n->runs)), n->prior, n->runs, n->why != NULL};
-        s->measured[s->n_measured++] = i;
-    }
-    if (s->n_measured) change_follow(nights, s->n_measured, threshold, s->is);
-    free(nights);
-}
-
-static double night_us(const struct series_of *s, size_t m) {
-    const struct night *n = &s->nights[s->measured[m]];
-    return median(n->us, n->runs);
-}
-
-static double recent_us(const struct series_of *s, size_t m) {
+static double recent_us(const struct nights *s, size_t m) {
     double us[HISTORY_RECENT];
     size_t n = 0;
-    for (; n < HISTORY_RECENT && n < m; n++) us[n] = night_us(s, m - 1 - n);
-    return median(us, n);
+    for (; n < HISTORY_RECENT && n < m; n++) us[n] = nights_us(s, m - 1 - n);
+    return median_time(us, n);
 }
 
-/* The clock is lower by as much as the time is longer, but for the threshold. */
-static bool is_clock(const struct series_of *s, size_t m, double threshold) {
-    const struct change *c = &s->is[m];
-    if (c->verdict != CHANGE_SLOWER) return false;
-    double now = s->nights[s->measured[m]].clock,
-           base = s->nights[s->measured[c->base_first]].clock;
-    return now < 0.99 * base && c->shift + log(now / base) < log1p(threshold);
-}
-
-static const char *verdict_name(const struct series_of *s, size_t m, double threshold) {
-    static const char *const names[] = {"new", "same", "FASTER", "SLOWER", "UNSURE"};
-    return is_clock(s, m, threshold) ? "clock" : names[s->is[m].verdict];
+static void find_tonight(struct history *h) {
+    h->tonight = memory_resize(NULL, h->groups.n + 1, sizeof *h->tonight);
+    memset(h->tonight, 0, (h->groups.n + 1) * sizeof *h->tonight);
+    for (size_t i = 0; i < h->n; i++) {
+        const struct nights *in = &h->all[i].in;
+        if (night_same(in->all[in->n - 1].row, h->last)) h->tonight[h->all[i].group] = true;
+    }
 }
 
 static enum report_status history_read(struct history *h, const struct history_request *r,
                                        struct report_error *e) {
-    struct text path = {0};
-    if (results_in_folder(r->folder, read_file, h, e) == REPORT_OK) {
-        text_printf(&path, "%s/nightly/accepted.csv", r->folder);
-        read_accepted(h, path.p, e);
+    struct row_choice choice = {.programs_alone = true, .file_from = ROW_INDEX_FROM};
+    struct text notes = {0};
+    if (row_index_read(r->folder, &choice, take_file, h, &notes, e) == REPORT_OK) {
+        accepted_read(&h->accepted, r->folder, e);
         add_rows(h);
         if (!h->last) report_fail(e, REPORT_WRONG, "no results in '%s'", r->folder);
-        for (size_t i = 0; i < h->n; i++) judge_series(h, &h->all[i], r->threshold);
+        for (size_t i = 0; i < h->n; i++) nights_judge(&h->all[i].in, &h->accepted, r->threshold);
+        find_tonight(h);
     }
-    text_free(&path);
+    fputs(text_str(&notes), h->err);
+    text_free(&notes);
     return e->status;
 }
 
 static void history_free(struct history *h) {
-    for (size_t i = 0; i < h->n; i++) {
-        for (size_t n = 0; n < h->all[i].n; n++) free(h->all[i].nights[n].us);
-        free(h->all[i].nights);
-        free(h->all[i].is);
-        free(h->all[i].measured);
-    }
+    for (size_t i = 0; i < h->n; i++) nights_free(&h->all[i].in);
     for (size_t i = 0; i < h->n_files; i++) results_free(&h->files[i]);
     free(h->files);
     free(h->all);
-    text_free(&h->accepted);
+    free(h->first);
+    free(h->tonight);
+    text_set_free(&h->keys);
+    text_set_free(&h->groups);
+    accepted_free(&h->accepted);
 }
 
 /* ---- what is said ---------------------------------------------------------------------------- */
@@ -282,18 +166,9 @@ static double percent(double log_ratio) { return 100 * expm1(log_ratio); }
 enum state { ELSEWHERE, MEASURED, BROKEN, LOST };
 
 static enum state state_of(const struct history *h, const struct series_of *s) {
-    const struct night *last = &s->nights[s->n - 1];
-    if (same_night(last->row, h->last)) return last->runs ? MEASURED : BROKEN;
-    if (!s->n_measured) return ELSEWHERE;
-    for (size_t i = 0; i < h->n; i++) {
-        const struct series_of *o = &h->all[i];
-        const struct result_row *a = o->key, *b = s->key;
-        if (same_night(o->nights[o->n - 1].row, h->last) && !strcmp(a->workload, b->workload) &&
-            !strcmp(a->device, b->device) && !strcmp(a->mode, b->mode) &&
-            !strcmp(a->dtype, b->dtype) && !strcmp(bench_precision(a), bench_precision(b)))
-            return LOST;
-    }
-    return ELSEWHERE;
+    const struct night *last = &s->in.all[s->in.n - 1];
+    if (night_same(last->row, h->last)) return last->runs ? MEASURED : BROKEN;
+    return s->in.n_measured && h->tonight[s->group] ? LOST : ELSEWHERE;
 }
 
 static void put_name(struct text *t, const struct result_row *k) {
@@ -302,27 +177,16 @@ static void put_name(struct text *t, const struct result_row *k) {
     text_printf(t, " %s %s", k->axes, result_role_shown(k->role));
 }
 
-static void put_since(struct text *t, const struct series_of *s, const struct change *c) {
-    const struct result_row *at = s->nights[s->measured[c->since]].row;
-    text_puts(t, c->shape == CHANGE_DRIFT ? "drifting since " : "since ");
-    put_night(t, at);
-    if (c->since && c->shape == CHANGE_STEP) {
-        const struct result_row *before = s->nights[s->measured[c->since - 1]].row;
-        text_printf(t, ", commits %s..%s", before->git_rev, at->git_rev);
-    }
-}
-
 struct counts {
     size_t slower, faster, unsure, same, fresh, broken, lost, clock;
 };
 
-static void put_measured(struct text *md, const struct series_of *s, double threshold,
+static void put_measured(struct text *md, const struct result_row *key, const struct nights *s,
                          struct counts *n) {
     size_t m = s->n_measured - 1;
     const struct change *c = &s->is[m];
-    const struct night *night = &s->nights[s->measured[m]];
-    const char *verdict = verdict_name(s, m, threshold);
-    bool clock = is_clock(s, m, threshold);
+    const struct night *night = nights_at(s, m);
+    bool clock = nights_by_clock(s, m);
     n->clock += clock;
     n->slower += c->verdict == CHANGE_SLOWER && !clock;
     n->faster += c->verdict == CHANGE_FASTER;
@@ -330,8 +194,8 @@ static void put_measured(struct text *md, const struct series_of *s, double thre
     n->same += c->verdict == CHANGE_SAME;
     n->fresh += c->verdict == CHANGE_NEW;
     text_puts(md, "| ");
-    put_name(md, s->key);
-    text_printf(md, " | %s | %.2f |", verdict, night_us(s, m));
+    put_name(md, key);
+    text_printf(md, " | %s | %.2f |", nights_verdict(s, m), nights_us(s, m));
     if (isfinite(c->base))
         text_printf(md, " %.2f | %.2f | %+.1f %% (%+.1f to %+.1f) | %.2f %% |", exp(c->base),
                     recent_us(s, m), percent(c->shift), percent(c->low), percent(c->high),
@@ -339,19 +203,19 @@ static void put_measured(struct text *md, const struct series_of *s, double thre
     else
         text_puts(md, " | | | |");
     text_puts(md, " ");
-    if (c->verdict == CHANGE_SLOWER || c->verdict == CHANGE_FASTER) put_since(md, s, c);
+    if (nights_changed(s, m)) put_since(md, s, m);
     if (night->why && m) {
-        const struct night *before = &s->nights[s->measured[m - 1]];
+        const struct night *before = nights_at(s, m - 1);
         text_printf(md, "%s: %+.1f %% against the night before, which is not judged", night->why,
-                    percent(log(night_us(s, m) / night_us(s, m - 1))));
+                    percent(log(nights_us(s, m) / nights_us(s, m - 1))));
         if (!strcmp(night->why, "driver"))
             text_printf(md, " (%s -> %s)", before->row->driver, night->row->driver);
         if (!strcmp(night->why, "toolchain"))
             text_printf(md, " (%s -> %s)", before->row->toolchain, night->row->toolchain);
     }
     if (clock)
-        text_printf(md, "; the clock was %.0f MHz, now %.0f",
-                    s->nights[s->measured[c->base_first]].clock, night->clock);
+        text_printf(md, "; the clock was %.0f MHz, now %.0f", nights_at(s, c->base_first)->clock,
+                    night->clock);
     text_puts(md, " |\n");
 }
 
@@ -365,9 +229,9 @@ static enum report_status put_page(const struct history *h, double threshold, st
     for (size_t i = 0; i < h->n; i++) {
         const struct series_of *s = &h->all[i];
         enum state is = state_of(h, s);
-        if (is == MEASURED) put_measured(&rows, s, threshold, &n);
+        if (is == MEASURED) put_measured(&rows, s->key, &s->in, &n);
         if (is != BROKEN && is != LOST) continue;
-        const struct night *last = &s->nights[s->n - 1];
+        const struct night *last = &s->in.all[s->in.n - 1];
         n.broken += is == BROKEN, n.lost += is == LOST;
         text_puts(&missing, is == LOST ? "* lost: " : "* BROKEN: ");
         put_name(&missing, s->key);
@@ -377,7 +241,7 @@ static enum report_status put_page(const struct history *h, double threshold, st
                                                        : result_status_name(last->row->status));
         else {
             text_puts(&missing, ", last measured in ");
-            put_night(&missing, s->nights[s->measured[s->n_measured - 1]].row);
+            put_night(&missing, nights_at(&s->in, s->in.n_measured - 1)->row);
             text_puts(&missing, "\n");
         }
     }
@@ -401,15 +265,15 @@ static enum report_status put_page(const struct history *h, double threshold, st
 
 /* ---- the time line --------------------------------------------------------------------------- */
 
-static void put_timeline(struct text *t, const struct series_of *s, double threshold) {
+static void put_timeline(struct text *t, const struct nights *s) {
     for (size_t m = 0; m < s->n_measured; m++) {
-        const struct night *n = &s->nights[s->measured[m]];
+        const struct night *n = nights_at(s, m);
         const struct change *c = &s->is[m];
         const struct result_row *r = n->row;
-        bool changed = c->verdict == CHANGE_SLOWER || c->verdict == CHANGE_FASTER;
+        bool changed = nights_changed(s, m);
         struct text night = {0}, since = {0};
         put_night(&night, r);
-        if (changed) put_night(&since, s->nights[s->measured[c->since]].row);
+        if (changed) put_night(&since, nights_at(s, c->since)->row);
         const char *const texts[] = {r->device,
                                      r->workload,
                                      r->mode,
@@ -428,13 +292,13 @@ static void put_timeline(struct text *t, const struct series_of *s, double thres
             text_csv(t, texts[i]);
         }
         const double numbers[] = {
-            n->clock,        r->temp_c,         (double)n->runs, night_us(s, m),   exp(c->base),
+            n->clock,        r->temp_c,         (double)n->runs, nights_us(s, m),  exp(c->base),
             recent_us(s, m), percent(c->shift), percent(c->low), percent(c->high), c->confidence};
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
             text_puts(t, ",");
             text_csv_number(t, numbers[i]);
         }
-        text_printf(t, ",%s,%s,%s,%d\n", verdict_name(s, m, threshold),
+        text_printf(t, ",%s,%s,%s,%d\n", nights_verdict(s, m),
                     !changed                   ? ""
                     : c->shape == CHANGE_DRIFT ? "drift"
                                                : "step",
@@ -476,7 +340,7 @@ int history_judge(const struct history_request *r, FILE *out, FILE *err) {
                   "device,workload,mode,dtype,precision,weights,axes,role,night,timestamp,git_rev,"
                   "driver,toolchain,clock_mhz,temp_c,runs,median_us,base_us,recent_us,change_pct,"
                   "low_pct,high_pct,confidence,verdict,shape,since,starts\n");
-        for (size_t i = 0; i < h.n; i++) put_timeline(&line, &h.all[i], r->threshold);
+        for (size_t i = 0; i < h.n; i++) put_timeline(&line, &h.all[i].in);
         fputs(md.p, out);
         write_text(r->folder, "nightly.md", &md, &e);
         write_text(r->folder, "timeline.csv", &line, &e);
@@ -490,23 +354,19 @@ int history_judge(const struct history_request *r, FILE *out, FILE *err) {
 int history_accept(const struct history_request *r, FILE *out, FILE *err) {
     struct history h = {.err = err};
     struct report_error e = {0};
-    struct text path = {0}, name = {0};
+    struct text night = {0}, name = {0};
     size_t n = 0;
-    text_printf(&path, "%s/nightly", r->folder);
-    if (history_read(&h, r, &e) == REPORT_OK) mkdir(path.p, 0777);
-    text_puts(&path, "/accepted.csv");
+    history_read(&h, r, &e);
     for (size_t i = 0; i < h.n && e.status == REPORT_OK; i++) {
-        const struct series_of *s = &h.all[i];
-        if (!s->n_measured || (r->workload && strcmp(r->workload, s->key->workload) != 0)) continue;
+        const struct nights *s = &h.all[i].in;
+        const struct result_row *key = h.all[i].key;
+        if (!s->n_measured || (r->workload && strcmp(r->workload, key->workload) != 0)) continue;
         const struct change *c = &s->is[s->n_measured - 1];
         if (c->verdict != CHANGE_SLOWER) continue;
         size_t from = c->shape == CHANGE_DRIFT ? s->n_measured - 1 : c->since;
-        const char *cells[N_ACCEPTED];
-        struct text night = {0};
-        put_night(&night, s->nights[s->measured[from]].row);
-        accepted_cells(s->key, night.p, cells);
-        if (table_append(path.p, accepted_columns, N_ACCEPTED, cells, 1, NULL, &e) == REPORT_OK) {
-            put_name(&name, s->key);
+        if (accepted_append(r->folder, nights_at(s, from)->row, &e) == REPORT_OK) {
+            put_name(&name, key);
+            put_night(&night, nights_at(s, from)->row);
             fprintf(out, "accepted: %s, %+.1f %%, from %s on\n", name.p, percent(c->shift),
                     night.p);
             n++;
@@ -515,7 +375,6 @@ int history_accept(const struct history_request *r, FILE *out, FILE *err) {
         text_free(&night);
     }
     if (e.status == REPORT_OK && !n) fputs("nothing is slower: nothing to accept\n", out);
-    text_free(&path);
     history_free(&h);
     return say_error("accept", &e, err);
 }

@@ -1,10 +1,8 @@
 /* history.h: `warpsmith nightly judge` and `nightly accept`: a folder of results as a history.
  *
  * A benchmark is one (device, workload, mode, dtype, precision, weights, axes) and one way to
- * make the program (tuned, default, unfused). Its nights are those that measured it, whatever
- * else lies in the folder. A run is one of a night if its id is NIGHT.NUMBER, else a night by
- * itself; the value of a night is the median of its runs. What is not ok, or was throttled, is
- * no value.
+ * make the program (tuned, default, unfused). Its nights (nights.h) are those that measured it,
+ * whatever else lies in the folder.
  *
  * The folder has, beside the results, a folder nightly/ with
  *
@@ -23,10 +21,9 @@
 
 #include <stdio.h>
 
-#include "reports/results.h"
+#include "reports/nights.h"
 
-#define HISTORY_THRESHOLD 0.015 /* what a night must differ by */
-enum { HISTORY_RECENT = 7 };    /* nights of recent_us */
+enum { HISTORY_RECENT = 7 }; /* nights of recent_us */
 
 struct history_request {
     const char *folder;

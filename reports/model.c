@@ -169,8 +169,8 @@ static void add_history(struct model *m, struct benches *b) {
     for (size_t f = 0; f < m->n_files; f++)
         for (size_t i = 0; i < m->files[f].n; i++) {
             const struct result_row *r = &m->files[f].rows[i];
-            bool timed =
-                r->role == ROLE_tuned && isfinite(r->median_us) && strlen(r->timestamp) >= 20;
+            bool timed = r->role == ROLE_tuned && nights_have(r) && isfinite(r->median_us) &&
+                         strlen(r->timestamp) >= 20;
             const struct bench *of = timed ? benches_find(b, r) : NULL;
             if (!of) continue;
             struct case_ *c = &m->cases[case_of[of - b->all]];

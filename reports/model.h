@@ -9,6 +9,7 @@
 
 #include "reports/benches.h"
 #include "reports/estimate.h"
+#include "reports/nights.h"
 
 /* Whom the tuned program is measured against, in the order of the figures. */
 enum opponent {
@@ -92,6 +93,7 @@ struct model {
     size_t n_devices;
     const struct results *files;
     size_t n_files;
+    const struct accepted *accepted; /* levels taken for good, which nights go by; NULL: none */
 };
 
 void model_build(struct model *m, const struct results *files, size_t n_files, struct benches *b);

@@ -76,7 +76,7 @@ static void put_overview_head(struct text *h, const struct page *p) {
     const char *first = NULL, *last = NULL; /* ISO 8601 sorts as text */
     size_t rows = 0;
     for (size_t f = 0; f < m->n_files; f++) {
-        rows += m->files[f].n;
+        rows += m->files[f].n_in_file;
         for (size_t i = 0; i < m->files[f].n; i++) {
             const char *t = m->files[f].rows[i].timestamp;
             if (*t && (!first || strcmp(t, first) < 0)) first = t;

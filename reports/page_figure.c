@@ -12,12 +12,16 @@
 
 /* ---- SVG ------------------------------------------------------------------------------------- */
 
-static bool starts(const char *p, const char *with) { return strncmp(p, with, strlen(with)) == 0; }
+static bool starts(const char *p, const char *with) {
+    return *p == *with && strncmp(p, with, strlen(with)) == 0;
+}
 
 /* rgb(47, 109, 158) at p; its length, or 0. */
 static size_t read_colour(const char *p, unsigned *colour) {
+    char text[32] = ""; /* sscanf looks for the end of what it is given, which may be megabytes */
     int r, g, b, n = 0;
-    if (sscanf(p, "rgb(%d ,%d ,%d)%n", &r, &g, &b, &n) != 3 || n == 0) return 0;
+    strncpy(text, p, sizeof text - 1);
+    if (sscanf(text, "rgb(%d ,%d ,%d)%n", &r, &g, &b, &n) != 3 || n == 0) return 0;
     *colour = (unsigned)(r & 255) << 16 | (unsigned)(g & 255) << 8 | (unsigned)(b & 255);
     return (size_t)n;
 }

@@ -16,6 +16,7 @@
 #include "reports/devices.h"
 #include "reports/figure.h"
 #include "reports/page.h"
+#include "reports/row_index.h"
 #include "reports/row_json.h"
 
 /* What was read: files that could not be are left out, and notes say why. */
@@ -24,34 +25,46 @@ struct input {
     struct text *paths; /* of them */
     size_t n;
     struct benches benches;
+    struct accepted accepted;
     struct text notes;
     bool damaged;
 };
 
-static void read_file(const char *path, void *context) {
+enum { MOST_ROWS = 500000 }; /* of programs: some 350 MB of them */
+
+static void take_file(const char *path, struct results *r, const struct report_error *own,
+                      void *context) {
     struct input *in = context;
-    struct report_error e = {0};
-    in->files = memory_resize(in->files, in->n + 1, sizeof *in->files);
-    in->paths = memory_resize(in->paths, in->n + 1, sizeof *in->paths);
-    struct results *r = &in->files[in->n];
-    if (results_read(path, r, &e) == REPORT_OK) {
-        if (r->table.warnings.n) text_printf(&in->notes, "%s: %s", path, r->table.warnings.p);
-        in->paths[in->n] = (struct text){0};
-        text_puts(&in->paths[in->n++], path);
+    if (own->status != REPORT_OK) {
+        text_printf(&in->notes, "left out: %s\n", own->text);
+        in->damaged = true;
+        results_free(r);
         return;
     }
-    text_printf(&in->notes, "left out: %s\n", e.text);
-    in->damaged = true;
-    results_free(r);
+    if (r->table.warnings.n) text_printf(&in->notes, "%s: %s", path, r->table.warnings.p);
+    in->files = memory_resize(in->files, in->n + 1, sizeof *in->files);
+    in->paths = memory_resize(in->paths, in->n + 1, sizeof *in->paths);
+    in->files[in->n] = *r;
+    in->paths[in->n] = (struct text){0};
+    text_puts(&in->paths[in->n++], path);
 }
 
 static enum report_status read_folder(struct input *in, const char *folder,
                                       struct report_error *e) {
-    if (results_in_folder(folder, read_file, in, e) != REPORT_OK) return e->status;
+    struct row_choice choice = {.most = MOST_ROWS, .file_from = ROW_INDEX_FROM};
+    if (row_index_read(folder, &choice, take_file, in, &in->notes, e) != REPORT_OK)
+        return e->status;
+    if (!choice.all)
+        text_printf(&in->notes, "shown: the newest %zu runs of each benchmark\n", choice.runs);
     for (size_t i = 0; i < in->n; i++) benches_add(&in->benches, &in->files[i], NULL);
     if (!in->benches.n)
         return report_fail(e, REPORT_WRONG, "no results in '%s': run `warpsmith bench` first",
                            folder);
+    struct report_error damaged = {0};
+    if (accepted_read(&in->accepted, folder, &damaged) != REPORT_OK) {
+        text_printf(&in->notes, "left out: %s\n", damaged.text);
+        in->damaged = true;
+    }
     return REPORT_OK;
 }
 
@@ -63,6 +76,7 @@ static void input_free(struct input *in) {
     free(in->files);
     free(in->paths);
     benches_free(&in->benches);
+    accepted_free(&in->accepted);
     text_free(&in->notes);
 }
 
@@ -131,27 +145,51 @@ struct writer {
     const struct comparison_of_devices *devices;
 };
 
+/* A page whose figures are being drawn. */
+struct drawn_page {
+    const struct workload *of; /* NULL: the overview */
+    struct figure *figures;
+    size_t n;
+    struct drawing *drawings; /* theirs */
+    struct gnuplot_work *work;
+};
+
+static struct drawn_page page_of(const struct workload *of, size_t most) {
+    struct drawn_page p = {.of = of, .figures = memory_resize(NULL, most, sizeof *p.figures)};
+    memset(p.figures, 0, most * sizeof *p.figures);
+    return p;
+}
+
+static void page_free(struct drawn_page *p) {
+    for (size_t i = 0; i < p->n; i++) figure_free(&p->figures[i]);
+    free(p->figures);
+    free(p->drawings);
+}
+
 /* A page's figures get names that no other page's have: figures/PAGE-ID.svg, with numbers where an
  * id is not the only. */
-static void draw_figures(const struct writer *w, const char *page, struct figure *figures,
-                         size_t n) {
-    struct drawing *drawings = memory_resize(NULL, n, sizeof *drawings);
-    struct report_error e = {0};
-    for (size_t i = 0; i < n; i++) {
+static void begin_figures(const struct writer *w, struct drawn_page *p) {
+    struct figure *figures = p->figures;
+    p->drawings = memory_resize(NULL, p->n, sizeof *p->drawings);
+    for (size_t i = 0; i < p->n; i++) {
         size_t before = 0, alike = 0;
-        for (size_t k = 0; k < n; k++)
+        for (size_t k = 0; k < p->n; k++)
             if (!strncmp(text_str(&figures[k].id), text_str(&figures[i].id), figures[i].id.n))
                 alike++, before += k < i;
         if (alike > 1) text_printf(&figures[i].id, "-%zu", before + 1);
-        text_printf(&figures[i].drawing.prefix, "%s/figures/%s-%s", w->folder, page,
-                    text_str(&figures[i].id));
-        drawings[i] = figures[i].drawing;
+        text_printf(&figures[i].drawing.prefix, "%s/figures/%s-%s", w->folder,
+                    p->of ? p->of->page.p : "index", text_str(&figures[i].id));
+        p->drawings[i] = figures[i].drawing;
     }
-    gnuplot_draw(drawings, n, &e);
-    for (size_t i = 0; i < n; i++) figures[i].drawing = drawings[i];
+    p->work = gnuplot_begin(p->drawings, p->n);
+}
+
+static void end_figures(const struct writer *w, struct drawn_page *p) {
+    struct report_error e = {0};
+    gnuplot_end(p->work, &e);
+    for (size_t i = 0; i < p->n; i++) p->figures[i].drawing = p->drawings[i];
     if (e.status != REPORT_OK && !strstr(text_str(w->notes), e.text))
         text_printf(w->notes, "%s\n", e.text);
-    free(drawings);
 }
 
 /* What there is nothing to draw of leaves its place to the next. */
@@ -160,13 +198,11 @@ static size_t keep(struct figure *f, bool drawn) {
     return drawn;
 }
 
-static void write_workload(const struct writer *w, const struct workload *of,
-                           struct report_error *e) {
+static struct drawn_page begin_workload(const struct writer *w, const struct workload *of) {
     const struct model *m = w->model;
-    struct figure *figures = memory_resize(NULL, 2 + of->n_sweeps + 2 * of->n, sizeof *figures);
-    struct text html = {0}, name = {0};
+    struct drawn_page p = page_of(of, 2 + of->n_sweeps + 2 * of->n);
+    struct figure *figures = p.figures;
     size_t n = 0;
-    memset(figures, 0, (2 + of->n_sweeps + 2 * of->n) * sizeof *figures);
     n += keep(&figures[n], figure_speedup(&figures[n], m, of->first, of->n));
     for (size_t s = 0; s < of->n_sweeps; s++)
         n += keep(&figures[n], figure_sizes(&figures[n], m, &m->sweeps[of->sweeps + s]));
@@ -175,20 +211,36 @@ static void write_workload(const struct writer *w, const struct workload *of,
     if (of->n > 1) n += keep(&figures[n], figure_roofline(&figures[n], m, of->first, of->n));
     for (size_t i = of->first; i < of->first + of->n; i++)
         n += keep(&figures[n], figure_tuning(&figures[n], m, &m->cases[i]));
-    text_write(&name, of->page.p, of->page.n);
-    draw_figures(w, name.p, figures, n);
-    text_puts(&name, ".html");
-    page_write(&html, &(struct page){.model = m,
-                                     .workload = of,
+    p.n = n;
+    begin_figures(w, &p);
+    return p;
+}
+
+static void end_workload(const struct writer *w, struct drawn_page *p, struct report_error *e) {
+    struct text html = {0}, name = {0};
+    end_figures(w, p);
+    text_printf(&name, "%s.html", p->of->page.p);
+    page_write(&html, &(struct page){.model = w->model,
+                                     .workload = p->of,
                                      .links = w->links,
-                                     .figures = figures,
-                                     .n_figures = n,
+                                     .figures = p->figures,
+                                     .n_figures = p->n,
                                      .notes = ""});
     write_page(w->folder, name.p, &html, e);
-    for (size_t i = 0; i < n; i++) figure_free(&figures[i]);
-    free(figures);
+    page_free(p);
     text_free(&html);
     text_free(&name);
+}
+
+/* While one page is written, the figures of the next are drawn. */
+static void write_workloads(const struct writer *w, struct report_error *e) {
+    const struct model *m = w->model;
+    struct drawn_page next = {0};
+    for (size_t i = 0; i < m->n_workloads; i++) {
+        struct drawn_page now = i ? next : begin_workload(w, &m->workloads[0]);
+        if (i + 1 < m->n_workloads) next = begin_workload(w, &m->workloads[i + 1]);
+        end_workload(w, &now, e);
+    }
 }
 
 static void write_tables(const struct writer *w, struct report_error *e) {
@@ -203,7 +255,8 @@ static void write_tables(const struct writer *w, struct report_error *e) {
 
 static void write_overview(const struct writer *w, const char *path, struct report_error *e) {
     enum { MOST = 4 };
-    struct figure figures[MOST] = {0};
+    struct drawn_page p = page_of(NULL, MOST);
+    struct figure *figures = p.figures;
     struct text html = {0}, comparison = {0};
     size_t n = 0;
     n += keep(&figures[n], figure_speedup(&figures[n], w->model, 0, w->model->n));
@@ -214,7 +267,9 @@ static void write_overview(const struct writer *w, const char *path, struct repo
         put_devices_html(&comparison, w->devices, w->model);
         write_tables(w, e);
     }
-    draw_figures(w, "index", figures, n);
+    p.n = n;
+    begin_figures(w, &p);
+    end_figures(w, &p);
     page_write(&html, &(struct page){.model = w->model,
                                      .links = w->links,
                                      .figures = figures,
@@ -222,7 +277,7 @@ static void write_overview(const struct writer *w, const char *path, struct repo
                                      .notes = text_str(w->notes),
                                      .comparison = comparison.n ? &comparison : NULL});
     write_page(w->folder, path, &html, e);
-    for (size_t i = 0; i < n; i++) figure_free(&figures[i]);
+    page_free(&p);
     text_free(&html);
     text_free(&comparison);
 }
@@ -240,10 +295,10 @@ static enum report_status make_pages(struct input *in, const char *path, struct 
         texts[i] = links[i].p;
     }
     model_build(&m, in->files, in->n, &in->benches);
+    m.accepted = &in->accepted;
     devices_compare(&devices, &m);
     struct writer w = {&m, folder.p, texts, &in->notes, &devices};
-    for (size_t i = 0; i < m.n_workloads && e->status == REPORT_OK; i++)
-        write_workload(&w, &m.workloads[i], e);
+    write_workloads(&w, e);
     write_overview(&w, path, e);
     devices_free(&devices);
     model_free(&m);

@@ -110,9 +110,9 @@ static const char *format(struct result_row *r, size_t c, char number[CELL]) {
     return number;
 }
 
-static enum report_status append_as(const struct result_schema *schema, const char *path,
-                                    const struct result_row *rows, size_t n, struct text *notes,
-                                    struct report_error *e) {
+static enum report_status append_as_is(const struct result_schema *schema, const char *path,
+                                       const struct result_row *rows, size_t n, struct text *notes,
+                                       struct report_error *e) {
     const char *names[N_COLUMNS];
     size_t width = schema->n_columns;
     for (size_t c = 0; c < width; c++) names[c] = columns[c].name;
@@ -120,18 +120,28 @@ static enum report_status append_as(const struct result_schema *schema, const ch
     char(*numbers)[CELL] = memory_resize(NULL, n * width, sizeof *numbers);
     for (size_t i = 0; i < n; i++) {
         struct result_row row = rows[i];
-        if (schema->number < RESULT_SCHEMA) {
-            if (schema->number < 3) row = result_row_without_gaps(&row);
-            row.schema = schema->number;
-            /* without the column that says so, they would pass for measured */
-            if (row.counters && strcmp(row.counters, "counted") == 0) row.dram_bytes = NAN;
-        }
         for (size_t c = 0; c < width; c++)
             cells[i * width + c] = format(&row, c, numbers[i * width + c]);
     }
     table_append(path, names, width, cells, n, notes, e);
     free(cells);
     free(numbers);
+    return e->status;
+}
+
+static enum report_status append_as(const struct result_schema *schema, const char *path,
+                                    const struct result_row *rows, size_t n, struct text *notes,
+                                    struct report_error *e) {
+    if (schema->number == RESULT_SCHEMA) return append_as_is(schema, path, rows, n, notes, e);
+    struct result_row *older = memory_resize(NULL, n, sizeof *older);
+    for (size_t i = 0; i < n; i++) {
+        older[i] = schema->number < 3 ? result_row_without_gaps(&rows[i]) : rows[i];
+        older[i].schema = schema->number;
+        /* without the column that says so, they would pass for measured */
+        if (rows[i].counters && strcmp(rows[i].counters, "counted") == 0) older[i].dram_bytes = NAN;
+    }
+    append_as_is(schema, path, older, n, notes, e);
+    free(older);
     return e->status;
 }
 
@@ -153,6 +163,26 @@ enum report_status result_append(const char *path, const struct result_row *rows
         break;
     }
     return e->status;
+}
+
+static const struct result_schema *schema_of(double number) {
+    for (size_t i = 0; i < N_SCHEMAS; i++)
+        if (schemas[i].number == number) return &schemas[i];
+    return NULL;
+}
+
+void result_row_put(struct text *out, const struct result_row *r) {
+    const char *cells[N_COLUMNS];
+    char numbers[N_COLUMNS][CELL];
+    struct result_row row = *r;
+    size_t width = (size_t)result_columns_of((int)r->schema);
+    for (size_t c = 0; c < width; c++) cells[c] = format(&row, c, numbers[c]);
+    table_put_row(out, cells, width);
+}
+
+enum report_status result_append_as_is(const char *path, const struct result_row *rows, size_t n,
+                                       struct text *notes, struct report_error *e) {
+    return append_as_is(schema_of(rows->schema), path, rows, n, notes, e);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -180,6 +210,23 @@ static bool parse_cell(struct result_row *r, size_t c, const char *cell) {
         return true;
     }
     return false;
+}
+
+int result_column_find(const char *name) {
+    for (int c = 0; c < N_COLUMNS; c++)
+        if (!strcmp(columns[c].name, name)) return c;
+    return -1;
+}
+
+const char *result_column_name(int column) { return columns[column].name; }
+
+int result_columns_of(int schema) {
+    const struct result_schema *s = schema_of(schema);
+    return s ? (int)s->n_columns : 0;
+}
+
+bool result_cell_parse(struct result_row *r, int column, const char *cell) {
+    return parse_cell(r, (size_t)column, cell);
 }
 
 static int find_column(const struct table_row *header, const char *name) {
@@ -252,6 +299,19 @@ bool result_reader_take(struct result_reader *r, const struct table_row *row,
     for (size_t c = r->schema->n_columns; c < N_COLUMNS; c++)
         if (columns[c].kind == KIND_TEXT) *(const char **)field(out, c) = "";
     return true;
+}
+
+size_t result_reader_columns(const struct result_reader *r) { return r->schema->n_columns; }
+
+int result_reader_schema(const struct result_reader *r) { return r->schema->number; }
+
+void result_put_header(struct text *out, int schema) {
+    const char *names[N_COLUMNS];
+    size_t n = 0;
+    for (size_t s = 0; s < N_SCHEMAS; s++)
+        if (schemas[s].number == schema) n = schemas[s].n_columns;
+    for (size_t c = 0; c < n; c++) names[c] = columns[c].name;
+    table_put_row(out, names, n);
 }
 
 void results_add(struct results *r, const struct result_row *row) {

@@ -91,7 +91,25 @@ struct result_reader {
  * long as the cells do. */
 bool result_reader_take(struct result_reader *r, const struct table_row *row,
                         struct result_row *out, struct report_error *e);
+size_t result_reader_columns(const struct result_reader *r); /* of its schema */
+int result_reader_schema(const struct result_reader *r);
+/* The first line of a file of this schema. */
+void result_put_header(struct text *out, int schema);
 /* Add the row, its texts kept. */
 void results_add(struct results *r, const struct result_row *row);
+
+/* ---- column by column: for what is no result file, or one of another program's --------------- */
+
+int result_column_find(const char *name); /* its number; -1: there is none */
+const char *result_column_name(int column);
+int result_columns_of(int schema); /* how many it has; 0: there is no such schema */
+/* False if the cell is no number, or no word of the column's. */
+bool result_cell_parse(struct result_row *r, int column, const char *cell);
+
+/* The row as it stands in a file of its schema, with a newline. */
+void result_row_put(struct text *out, const struct result_row *r);
+/* Append rows that are all of the first one's schema, as they are, to a file of that schema. */
+enum report_status result_append_as_is(const char *path, const struct result_row *rows, size_t n,
+                                       struct text *notes, struct report_error *e);
 
 #endif

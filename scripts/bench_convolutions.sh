@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# bench_convolutions.sh: convolutions: ours against PyTorch's eager and torch.compile (cuDNN, on a CPU oneDNN), each case in all.
+# bench_convolutions.sh: convolutions: ours against PyTorch's eager and torch.compile (cuDNN, on a CPU oneDNN).
 #
 #   OUTDIR=out scripts/bench_convolutions.sh
 #   OUTDIR=out DEVICE=cpu CASES=small scripts/bench_convolutions.sh
@@ -9,48 +9,35 @@
 # and --precision tf32. Caches are flushed before every sample of all. A case that OUTDIR has is not timed again, so that a call
 # goes on where the last one ended: PyTorch's cases in one process, ours in one each.
 #
-# With KERNELBENCH, the path of a checkout of KernelBench, the cases are its files of levels 1 and 2 that have a convolution, as
-# they are, in f32 and in tf32; CASES is all of them or a pattern.
+# With KERNELBENCH, the path of a checkout of KernelBench, it is scripts/bench_kernelbench.sh on the files of levels 1 and 2
+# that have a convolution, whose variables it takes.
 #
-# Written: OUTDIR/results/*.csv, all rows; OUTDIR/convolutions.csv, a line a case (scripts/convolution_table.py, which
-# prints the geometric means and the worst cases, too).
+# Written: OUTDIR/results/*.csv, all rows; OUTDIR/runs.csv, what became of each case; OUTDIR/convolutions.csv, a line a case
+# (scripts/case_table.py, which prints the geometric means and the worst cases, too).
 #
-# Environment: OUTDIR (convolution-results), WARPSMITH (build/warpsmith), DEVICE (cuda:0), PYTHON (python3)
+# Environment: OUTDIR (convolutions-results), WARPSMITH (build/warpsmith), DEVICE (cuda:0), PYTHON (python3)
 #   PARTS  (torch ours)
 #   CASES  (all) the 60 shapes in bf16, f32 and tf32; small: what a CPU does in some milliseconds, in f32; else a pattern:
 #          of all, those whose line `name dtype axis=value ...` matches
-#   KERNELBENCH  a path
+#   SHARD  (0/1) I/N: every Nth shape from the Ith on
 #   WAYS   (eager,compile) of PyTorch
-#   TOTAL  (540) seconds after which no further case is started
+#   TOTAL  (540) seconds after which nothing runs; LIMIT (300) seconds for one case in one way
+#   RETRY  1: what failed is run again
 #   ARGS   further arguments of bench
 # Exit codes: 0 fine, 1 a command failed or was left out for lack of time, 2 wrong call, 3 nothing can run here.
 set -u
 cd "$(dirname "$0")/.." || exit 3
 export LC_ALL=C
 
-out=${OUTDIR:-convolution-results}
-warpsmith=${WARPSMITH:-build/warpsmith}
-device=${DEVICE:-cuda:0}
-python=${PYTHON:-python3}
-parts=${PARTS:-torch ours}
-cases=${CASES:-all}
-ways=${WAYS:-eager,compile}
-total=${TOTAL:-540}
-kernelbench=${KERNELBENCH:-}
-more=${ARGS:-} # split into words on purpose
-
+caller=bench_convolutions table=convolutions ways=eager,compile
 . scripts/script_head.sh
-for part in $parts; do
-    case $part in
-    ours | torch) ;;
-    *)
-        echo "bench_convolutions: PARTS has no '$part'; it takes: torch ours" >&2
-        exit 2
-        ;;
-    esac
-done
+if [ -n "${KERNELBENCH:-}" ]; then
+    export LEVELS=${LEVELS:-1,2} CONTAINS='nn\.Conv'
+    exec scripts/bench_kernelbench.sh "$KERNELBENCH"
+fi
+. scripts/bench_cases.sh
+cases=${CASES:-all}
 need_warpsmith "$warpsmith"
-mkdir -p "$out/results" "$out/logs" || exit 3
 
 # "name batch channels filters size kernel stride padding [axis=value ...]"; the size is a width, a width and height alike,
 # or depth x width
@@ -162,20 +149,7 @@ as_cases() {
     done
 }
 
-# Their lines are "name path f32 precision".
-kernelbench_cases() {
-    local file precision
-    for file in "$kernelbench"/KernelBench/level[12]/*.py; do
-        grep -q 'nn\.Conv' "$file" || continue
-        for precision in f32 tf32; do
-            echo "$(basename "$(dirname "$file")")/$(basename "$file" .py) $file f32 $precision"
-        done
-    done
-}
-
-all_cases() {
-    if [ -n "$kernelbench" ]; then kernelbench_cases; else shapes | as_cases bf16 f32 tf32; fi
-}
+all_cases() { shapes | as_cases bf16 f32 tf32; }
 case $cases in
 all) all_cases ;;
 small) small_shapes | as_cases f32 ;;
@@ -184,44 +158,6 @@ small) small_shapes | as_cases f32 ;;
         shown = $1 " " ($4 == "tf32" ? "tf32" : $3)
         for (i = 5; i <= NF; i++) shown = shown " " $i
         if (shown " " ~ pattern) print }' ;;
-esac >"$out/cases.txt"
-if ! [ -s "$out/cases.txt" ]; then
-    echo "bench_convolutions: no case matches CASES='$cases'; it is all, small or a pattern" >&2
-    exit 2
-fi
-
-status=0
-finish_by=$((SECONDS + total))
-failed() {
-    echo "bench_convolutions: $1" >&2
-    status=1
-}
-
-for part in $parts; do
-    if [ "$part" = torch ]; then
-        left=$((finish_by - SECONDS)) code=0
-        cut -d' ' -f2- "$out/cases.txt" >"$out/torch_cases.txt"
-        if [ $left -gt 0 ]; then
-            timeout "$left" "$python" scripts/torch_peer.py --cases "$out/torch_cases.txt" --device "$device" --ways "$ways" \
-                --results "$out/results" >>"$out/logs/torch" 2>&1 </dev/null || code=$?
-            [ $code = 0 ] || failed "PyTorch: exit code $code ($out/logs/torch)"
-        else
-            failed "no time left for PyTorch"
-        fi
-        continue
-    fi
-    while read -r name workload dtype precision axes; do
-        if [ $SECONDS -ge $finish_by ]; then
-            failed "no time left for $name $dtype $precision"
-            continue
-        fi
-        log=$out/logs/${name//\//_}_${dtype}_$precision code=0 file=workloads/$workload.py
-        [ -f "$file" ] || file=$workload
-        # shellcheck disable=SC2046,SC2086
-        timeout 300 "$warpsmith" bench "$file" --device "$device" --dtype "$dtype" --precision "$precision" \
-            ${axes:+$(printf -- '-D %s ' $axes)} --results "$out/results" --no-figures $more >"$log" 2>&1 </dev/null || code=$?
-        [ $code = 0 ] || failed "$name $dtype $precision: exit code $code ($log)"
-    done < <("$python" scripts/convolution_table.py --missing "$out/cases.txt" "$out/results")
-done
-"$python" scripts/convolution_table.py "$out/cases.txt" "$out/results" >"$out/convolutions.csv" || status=1
+esac | chosen
+run_cases
 exit $status

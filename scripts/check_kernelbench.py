@@ -18,6 +18,9 @@ import subprocess
 import sys
 import time
 
+sys.dont_write_bytecode = True
+import run_cases
+
 COLUMNS = ["level", "file", "mode", "dtype", "sizes", "status", "seconds", "message"]
 LEAST = 8  # a smaller number is no size but a kernel's, or a count of heads
 
@@ -117,31 +120,17 @@ def reduced(given, path):
     return to, said.read_text()
 
 
-def verdict(code, said):
-    """(status, message)"""
-    lines = [line for line in said.split("\n") if line.strip()]
-    why = next((line for line in lines if line.startswith("warpsmith run:")), lines[-1] if lines else "")
-    if code is None:
-        return "timeout", ""
-    if code == 0 and "all outputs agree" in said:
-        return "ok", "; ".join(line for line in lines if "have no bound" in line)[:300]
-    if "is wrong:" in said:
-        return "wrong", next(line for line in lines if "is wrong:" in line)
-    return ("refused" if code in (1, 2, 3) else "crashed"), f"exit {code}: {why}"[:300]
-
-
 def check(given, path, mode, dtype):
     to, sizes = reduced(given, path)
     begun = time.monotonic()
     command = [given.warpsmith, "run", str(to), "--check", "--device", given.device, "--mode", mode, "--dtype", dtype]
-    status, message = verdict(*run(command, given.limit))
+    status, message = run_cases.verdict(*run(command, given.limit), fine="all outputs agree")
     seconds = f"{time.monotonic() - begun:.1f}"
     return dict(zip(COLUMNS, [path.parent.name, path.name, mode, dtype, sizes, status, seconds, message]))
 
 
 def files_of(given):
     """Of the levels, in their order; of those, this shard's."""
-    part, parts = (int(x) for x in given.shard.split("/"))
     root = given.path / "KernelBench" if (given.path / "KernelBench").is_dir() else given.path
     found = []
     for level in given.levels.split(","):
@@ -150,7 +139,7 @@ def files_of(given):
     if not found:
         sys.exit(f"check_kernelbench: no models under {root}")
     found = [p for p in found if re.search(given.only, f"{p.parent.name}/{p.name}")]
-    return found[part::parts]
+    return run_cases.of_shard(found, given.shard)
 
 
 def main():
@@ -161,7 +150,7 @@ def main():
     parser.add_argument("--modes", default="fwd,train")
     parser.add_argument("--dtypes", default="f32,f64")
     parser.add_argument("--only", default="", help="a pattern: of level2/3_Name.py")
-    parser.add_argument("--shard", default="0/1", help="I/N: every Nth file from the Ith on")
+    parser.add_argument("--shard", default=(0, 1), type=run_cases.shard, help="I/N: every Nth file from the Ith on")
     parser.add_argument("--limit", type=float, default=120, help="seconds for one run")
     parser.add_argument("--megabytes", type=float, default=16)
     parser.add_argument("--megaflops", type=float, default=100)
@@ -169,7 +158,7 @@ def main():
     given = parser.parse_args()
     given.warpsmith = os.environ.get("WARPSMITH", "build/warpsmith")
     given.out.mkdir(parents=True, exist_ok=True)
-    table = given.out / f"kernelbench_{given.shard.replace('/', '_of_')}.csv"
+    table = given.out / f"kernelbench_{given.shard[0]}_of_{given.shard[1]}.csv"
     done = set()
     if table.exists():
         with table.open(newline="") as rows:

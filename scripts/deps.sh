@@ -19,7 +19,7 @@ build|gcc libc6-dev|gcc|gcc|gcc|command cc|compiles warpsmith, and the kernels o
 build|make|make|make|make|command make|runs the build
 build|libcsv-dev|libcsv-devel|libcsv|libcsv|header csv.h|writes and reads the result tables
 build|libjansson-dev|jansson-devel|jansson|jansson|header jansson.h|writes JSON
-build|libsqlite3-dev|sqlite-devel|sqlite|sqlite|header sqlite3.h|keeps the store of winners
+build|libsqlite3-dev|sqlite-devel|sqlite|sqlite|header sqlite3.h|keeps the store of winners, indexes large results
 build|libxxhash-dev|xxhash-devel|xxhash|xxhash|header xxhash.h|hashes graphs and kernels
 build|gnuplot-nox|gnuplot|gnuplot|gnuplot|gnuplot svg png|draws the figures of the reports
 build|fonts-dejavu-core|dejavu-sans-fonts|ttf-dejavu|font-dejavu|font|letters in those figures

@@ -9,7 +9,8 @@
 
 VERSION   = $(shell sed -n 's/^\#define WS_VERSION "\(.*\)"/\1/p' tuner/version.h)
 WORKLOADS = $(wildcard workloads/*.py)
-SCRIPTS   = $(addprefix scripts/,nightly.sh check_torch.sh script_head.sh torch_peer.py torch_workload.py torch_check.py)
+SCRIPTS   = $(addprefix scripts/,nightly.sh check_torch.sh script_head.sh torch_peer.py torch_workload.py torch_check.py \
+            torch_flex.py)
 DOCS      = README.md LICENSE $(wildcard docs/*.md docs/*/*.md)
 SHARE     = share/warpsmith
 COMPLETIONS = share/bash-completion/completions/warpsmith share/zsh/site-functions/_warpsmith \

@@ -12,7 +12,7 @@
 # A cmocka binary counts as its tests. A script counts as one, by its exit status (77: skipped, its last line says
 # why), unless its last line is "N passed, N failed". A passing test's output is not shown, a failing one's is.
 #
-# JOBS (default: the cores) tests run at once; one that takes longer than TEST_SECONDS (default 600) has failed.
+# JOBS (default: the cores) tests run at once; one that takes longer than TEST_SECONDS (default 1800) has failed.
 # The last line is "N passed, N failed". Exit status: 0 none failed, 1 some failed, 2 wrong call, 3 all were skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -87,7 +87,7 @@ fi
 
 # What the caller's shell or make has set is not for the tests.
 unset MAKEFLAGS MFLAGS MAKELEVEL WS_LOGS
-export BUILD=${BUILD:-build} TEST_SECONDS=${TEST_SECONDS:-600}
+export BUILD=${BUILD:-build} TEST_SECONDS=${TEST_SECONDS:-1800}
 # Idle threads that spin would starve the tests beside them.
 export CMOCKA_MESSAGE_OUTPUT=stdout OMP_WAIT_POLICY=passive
 WARPSMITH=$(realpath -m "$BUILD/warpsmith")

@@ -7,7 +7,7 @@
 
 KIND names the script that wrote the file: torch (check_torch.sh), cost, lookup and capture (bench_cost.sh, ...), repeat
 (bench_repeat.sh), sizes (bench_sizes.sh), convolutions (bench_convolutions.sh), products and slower (bench_products.sh:
-all of them, and those that are slower than PyTorch's), overlap (bench_overlap.sh), misses (bench_suite.sh; FILE, and
+all of them, and those that are slower than PyTorch's), kernelbench, models and attention (bench_kernelbench.sh, ...), overlap (bench_overlap.sh), misses (bench_suite.sh; FILE, and
 that of sizes), searches (bench_search.sh), ordering (cost_model.py), planted (plant_errors.sh), checked
 (check_kernelbench.py), sums (bench_sums.py), devices (device_sample.sh) or kills (make kill-test). Below each table stands who wrote it, where and
 when. scripts/readme_tables.sh puts them there. A figure is drawn from the CSV of the same name; index.csv of
@@ -21,6 +21,9 @@ import os
 import re
 import statistics
 import sys
+
+sys.dont_write_bytecode = True
+import case_table
 
 
 def table(head, rows):
@@ -150,6 +153,78 @@ def convolutions(path, rows):
     source("`scripts/bench_convolutions.sh`", rows[0], path)
 
 
+def or_dash(text, digits=1):
+    return f"{float(text):.{digits}f}" if text else "-"
+
+
+def placed(rows):
+    """The row that says where and when: of what failed some say it not."""
+    return next(r for r in reversed(rows) if r["device"])
+
+
+def failed(rows):
+    """What is not right, with its reason."""
+    some = [(r["name"], case_table.kind(r), r["ours"], r["why"].replace("|", "/")) for r in rows if r["ours"] != "right"]
+    if some:
+        print()
+        table(["not right<", "compared<", "ours<", "why<"], some)
+
+
+def kernelbench(path, rows):
+    def sums():
+        for level, of, way, problems, right, ratios, shares in case_table.fast_rows(rows):
+            of_all = [r for r, _ in ratios]
+            yield (level, of, way, problems, right, *(f"{share:.2f}" for share in shares.values()),
+                   *((f"{geomean(of_all):.3f}", f"{statistics.median(of_all):.3f}", f"{min(of_all):.3f}") if ratios else "---"))
+
+    table(["level<", "compared<", "over PyTorch's<", "problems", "right", *(f"fast_{p:g}" for p in case_table.FASTER),
+           "geometric mean", "median", "least"], sums())
+    lost = case_table.losses_of(rows)
+    if lost:
+        print()
+        table(["slower than the best of PyTorch<", "compared<", "best / ours", "ours µs", "% roof", "kernels", "launches of eager"],
+              [(r["name"], case_table.kind(r), r["best_over_ours"], or_dash(r["ours_us"]), or_dash(r["roof_pct"]),
+                r["kernels"] or "-", r["eager_launches"] or "-") for r in lost])
+    failed(rows)
+    print()
+    table(["problem<", "compared<", "ours µs", "eager µs", "torch.compile µs", "best / ours"],
+          [(r["name"], case_table.kind(r), *(or_dash(r[of]) for of in ("ours_us", "eager_us", "compile_us")),
+            r["best_over_ours"] or "-") for r in rows])
+    source("`scripts/bench_kernelbench.sh`", placed(rows), path)
+
+
+def models(path, rows):
+    times = ("ours_us", "eager_us", "compile_us", "autotune_us")
+    table(["model<", "compared<", "ours µs", "eager µs", "torch.compile µs", "max-autotune µs", "best / ours"],
+          [(r["name"], case_table.kind(r), *(or_dash(r[of]) for of in times), r["best_over_ours"] or "-") for r in rows])
+    print()
+    made = ("ours_mb", "eager_mb", "compile_mb", "tuning_s", "ours_s", "compile_s", "autotune_s")
+    table(["model<", "compared<", "kernels", "launches of eager", "of torch.compile", "MB", "eager MB", "torch.compile MB", "tuning s",
+           "all of bench s", "torch.compile s", "max-autotune s"],
+          [(r["name"], case_table.kind(r), *(r[of] or "-" for of in ("kernels", "eager_launches", "compile_launches")),
+            *(or_dash(r[of]) for of in made)) for r in rows])
+    failed(rows)
+    source("`scripts/bench_models.sh`", placed(rows), path)
+
+
+def attention(path, rows):
+    sums = [(of, len(ratios), f"{geomean([r for r, _ in ratios]):.3f}", *min(ratios))
+            for of, some in case_table.grouped(rows, case_table.kind).items()
+            if (ratios := case_table.ratios_of(some, "best_over_ours"))]
+    table(["compared<", "cases", "best of PyTorch / ours, geometric mean", "least", "of<"], sums)
+    print()
+    table(["case<", "compared<", "ours µs", "TFLOP/s", "% of the rate of products", "best of PyTorch<", "µs", "TFLOP/s", "best / ours"],
+          [(r["name"], case_table.kind(r), or_dash(r["ours_us"]), or_dash(r["ours_tflops"]), or_dash(r["ours_of_rate"]),
+            r["best_way"] or "-", or_dash(r[case_table.TORCH[r["best_way"]]] if r["best_way"] else ""),
+            or_dash(r["best_tflops"]), r["best_over_ours"] or "-") for r in rows])
+    print()
+    ways = [way for way, column in case_table.TORCH.items() if any(r[column] for r in rows)]
+    table(["µs of PyTorch's<", "compared<", *ways],
+          [(r["name"], case_table.kind(r), *(or_dash(r[case_table.TORCH[way]]) for way in ways)) for r in rows])
+    failed([{**r, "why": r["why"][:200]} for r in rows])
+    source("`scripts/bench_attention.sh`", placed(rows), path)
+
+
 def between(points, x):
     """What a line through (x, y) points, in order, has at x; flat beyond its ends."""
     below = max((p for p in points if p[0] <= x), default=points[0])
@@ -231,7 +306,7 @@ def histories(path, rows):
             yield r["case"], r["histories"], r["quiet_nights"], r["alarms_per_1000_nights"], found, dated
 
     table(["history<", "made", "quiet nights", "false alarms in 1,000", "found", "of these dated to within a night"], lines())
-    sourced("scripts/bench_history.sh", path)
+    sourced(f"SEED={rows[0]['seed']} scripts/bench_history.sh", path)
 
 
 def checked(path, rows):
@@ -330,7 +405,7 @@ def devices(path, rows):
 
 KINDS = {"devices": devices, "torch": torch, "cost": measures("bench_cost.sh"), "lookup": measures("bench_lookup.sh"),
          "capture": measures("bench_capture.sh"), "repeat": repeat, "sizes": sizes, "products": products, "slower": slower,
-         "convolutions": convolutions, "planted": planted, "histories": histories, "checked": checked, "sums": sums, "kills": kills,
+         "convolutions": convolutions, "kernelbench": kernelbench, "models": models, "attention": attention, "planted": planted, "histories": histories, "checked": checked, "sums": sums, "kills": kills,
          "mutants": mutants, "overlap": overlap, "misses": misses, "searches": searches, "ordering": ordering}
 
 

@@ -13,9 +13,16 @@ sum: it is found by its name, and marks where the next call begins. The columns 
 one definition of the format.
 
 --cases times many in one process, as its start takes longer than most of them: a line of the file is `WORKLOAD DTYPE
-PRECISION name=value ...`, with a precision of `-` if PyTorch's flags are to stay as the workload leaves them; what
-workloads/ has is named without a path. The rows of each are appended before the next begins, one that the results have
-already is passed over, and what fails is said.
+PRECISION [--mode=MODE] [--eval] [--ways=WAYS] name=value ...`, with a precision of `-` if PyTorch's flags are to stay as the
+workload leaves them, `default` for PyTorch's own (TF32 for convolutions, not for products); what workloads/ has is named
+without a path. The rows of each are appended before the next begins, one that the results have already is passed over, and
+what fails is said: a file that cannot be loaded is a row, too (launch_error). --progress FILE gets a JSON line when a way of a
+case begins, and one when it has ended: its status, and what the columns do not hold: launches and kernels (of a GPU: name,
+launches and us of a call), temporary_mb (memory of a GPU beside inputs, parameters and outputs), seconds, and the error.
+
+--eval calls the model's eval() first, as that of `warpsmith bench`; the rows' mode is then eval, eval_bwd or eval_train. The
+ways flash, cudnn, efficient and math are eager with that backend of scaled_dot_product_attention alone, and flex is
+torch.compile of what scripts/torch_flex.py writes with flex_attention for the workload; their rows are in DIR/peers/.
 
 --compile-only fills the cache of torch.compile's ways (TORCHINDUCTOR_CACHE_DIR), for several programs at a time as cores
 allow, and times nothing; what is timed later finds its code there.
@@ -37,12 +44,15 @@ import csv
 import ctypes
 import datetime
 import fcntl
+import gc
 import io
 import itertools
+import json
 import os
 import pathlib
 import platform
 import re
+import shlex
 import socket
 import statistics
 import subprocess
@@ -60,7 +70,13 @@ WAYS = {
     "compile": ("torch_compile", "default"),
     "max-autotune": ("torch_compile", "max-autotune-no-cudagraphs"),
 }
-PRECISIONS = ["strict", "f32", "tf32"]
+BACKENDS = {"flash": "FLASH_ATTENTION", "cudnn": "CUDNN_ATTENTION", "efficient": "EFFICIENT_ATTENTION", "math": "MATH"}
+PEERS = {**{name: ("torch_eager", name) for name in BACKENDS}, "flex": ("torch_compile", "flex")}
+ALL_WAYS = {**WAYS, **PEERS}
+# Are products, and convolutions and recurrent layers, computed in TF32?
+TF32 = {"strict": (False, False), "f32": (False, False), "tf32": (True, True), "default": (False, True)}
+PRECISIONS = list(TF32)
+MODES = ["fwd", "bwd", "train"]
 TOLERANCE = {"f64": 1e-7, "f32": 1e-3, "f16": 1e-2, "bf16": 4e-2}
 
 
@@ -132,6 +148,7 @@ class CudaClock:
     """Kernel times of one call, from CUPTI records."""
 
     timer = "cupti"
+    launched = {}  # of a call, once samples() was called: how many, and [name, launches, us] of the longest
 
     def __init__(self, torch, device):
         self.torch, self.device = torch, device
@@ -147,6 +164,18 @@ class CudaClock:
 
     def flush(self):
         self.buffer.bitwise_not_()
+
+    def room_of(self, call):
+        """Megabytes that a call takes beside what is there and what it returns."""
+        cuda = self.torch.cuda
+        cuda.synchronize()
+        cuda.reset_peak_memory_stats(self.device)
+        before = cuda.memory_allocated(self.device)
+        output = call()
+        cuda.synchronize()
+        left = max(cuda.memory_allocated(self.device) - before, 0)
+        del output
+        return max(cuda.max_memory_allocated(self.device) - before - left, 0) / 1e6
 
     def forget_persisting(self):
         """Lines of the L2 that a kernel has asked to stay there would outlive the flush."""
@@ -177,14 +206,24 @@ class CudaClock:
                 call()
                 host.append(1e6 * (time.perf_counter() - begin))
 
-        device = []
+        device, launches, kernels = [], [], {}
         for event in self.record(work):
             if event.name == self.flush_name:
                 device.append(0.0)
+                launches.append(0)
             elif device:
-                device[-1] += event.time_range.elapsed_us()
+                us = event.time_range.elapsed_us()
+                device[-1] += us
+                launches[-1] += 1
+                had = kernels.get(event.name, (0, 0.0))
+                kernels[event.name] = had[0] + 1, had[1] + us
         if len(device) != count or min(device) <= 0:
             raise Failure(3, f"CUPTI recorded {len(device)} of {count} calls")
+        longest = sorted(kernels.items(), key=lambda item: -item[1][1])[:40]
+        self.launched = {
+            "launches": statistics.median_low(launches),
+            "kernels": [[name[:120], round(n / count, 2), round(us / count, 3)] for name, (n, us) in longest],
+        }
         return device, host
 
     def facts(self):
@@ -223,6 +262,7 @@ class CpuClock:
     process: the C library would give large tensors back, and every call would wait for new pages."""
 
     timer = "monotonic"
+    launched = {}
     M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
 
     def __init__(self, torch):
@@ -234,6 +274,9 @@ class CpuClock:
         size = pathlib.Path("/sys/devices/system/cpu/cpu0/cache/index3/size")
         cache = int(size.read_text().strip().rstrip("K")) * 1024 if size.exists() else 32 << 20
         self.buffer = torch.zeros(2 * cache, dtype=torch.int8)
+
+    def room_of(self, _):
+        return None
 
     def samples(self, call, count):
         times = []
@@ -345,10 +388,27 @@ def on_all_cpus():
         os.sched_setaffinity(0, bound)
 
 
-def time_mode(torch, clock, model, what, mode, samples):
-    """Compile (or not), warm up, time. Returns the columns of one way to run it, and its output."""
+def program_of(torch, way, model, path, axes, device):
+    """What one way calls."""
+    if way in BACKENDS:
+        attention = torch.nn.attention
+
+        def run(*inputs):
+            with attention.sdpa_kernel(getattr(attention.SDPBackend, BACKENDS[way])):
+                return model(*inputs)
+
+        return run
+    if way == "flex":
+        import torch_flex
+
+        return torch.compile(torch_flex.program(torch, path.stem, model, axes, device))
+    mode = WAYS[way][1]
+    return torch.compile(model, mode=mode) if mode else model
+
+
+def time_way(torch, clock, run, what, compiled, samples):
+    """Compile (or not), warm up, time. Returns the columns of one way to run it, what they do not hold, and its output."""
     torch._dynamo.reset()
-    run = torch.compile(model, mode=mode) if mode else model
     with torch.set_grad_enabled(what.mode != "fwd"):
         begin = time.perf_counter()
         with on_all_cpus():
@@ -359,12 +419,13 @@ def time_mode(torch, clock, model, what, mode, samples):
         first_ms = 1e3 * (time.perf_counter() - begin)
         for _ in range(3):
             call()
+        room = clock.room_of(call)
         device, host = clock.samples(call, samples)
     row = summary(device)
     row["host_us"] = statistics.median(host)
-    if mode:
+    if compiled:
         row["compile_ms"] = first_ms
-    return row, output
+    return row, {**clock.launched, **({} if room is None else {"temporary_mb": round(room, 3)})}, output
 
 
 def exact_output(torch, what, model):
@@ -390,41 +451,63 @@ def is_close(torch, what, model, dtype_name, error, output, want):
     return exact is not None and max_error(torch, output, exact) <= torch_check.MARGIN * max_error(torch, want, exact)
 
 
-def open_workload(torch, path, mode_name, dtype_name, device, overrides):
-    names, axes = load_workload(path, overrides)
-    dtype = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64}[dtype_name]
-    model, inputs, kept = build(torch, names, path, dtype, device)
-    return axes, model, inputs, kept, Differentiated(torch, mode_name, model, inputs)
+def open_workload(torch, case, device, point):
+    names, axes = load_workload(case.path, point)
+    dtype = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64}[case.dtype]
+    model, inputs, kept = build(torch, names, case.path, dtype, device)
+    if case.eval and isinstance(model, torch.nn.Module):
+        model.eval()
+    return axes, model, inputs, kept, Differentiated(torch, case.mode, model, inputs)
 
 
 def set_precision(torch, precision):
     """PyTorch's flags, as `warpsmith --precision` means it; without one they are what the file has set."""
     if precision:
-        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == "tf32"
+        torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = TF32[precision]
 
 
 def precision_of(torch, precision):
-    """What the row says: "strict" if asked for, else by the flag of products."""
+    """What the row says: "strict" or "default" if asked for, else by the flag of products."""
     matmul = torch.backends.cuda.matmul
     tf32 = matmul.fp32_precision == "tf32" if hasattr(matmul, "fp32_precision") else matmul.allow_tf32
     return "tf32" if tf32 else precision or "f32"
 
 
-def bench(torch, clock, path, mode_name, dtype_name, device, overrides, ways, samples, precision=None):
-    """The rows of one point of the sweep."""
-    axes, model, inputs, kept, what = open_workload(torch, path, mode_name, dtype_name, device, overrides)
-    set_precision(torch, precision)
-    axes_text = " ".join(f"{name}={axes[name]}" for name in sorted(axes))
-    rows, want = [], None
-    for role, mode in [WAYS[way] for way in ways]:
-        row = {"role": role, "config": mode, "status": "ok", "axes": axes_text}
-        row["precision"] = precision_of(torch, precision) if device != "cpu" else precision or "f32"
+def in_words(error):
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+
+
+def axes_text(axes):
+    return " ".join(f"{name}={axes[name]}" for name in sorted(axes))
+
+
+def bench(torch, clock, case, device, point, ways, samples, say):
+    """The rows of one point of the sweep, by way. say(way, row, ...) is told what else there is to know of each."""
+    rows, want, axes, failed = {}, None, None, None
+    for way in ways:
+        role, config = ALL_WAYS[way]
+        row = {"role": role, "config": config, "status": "ok", "axes": axes_text(axes or point)}
+        row["precision"] = case.precision or "f32"
+        begin, more, output = time.perf_counter(), {}, None
+        say(way, status="begun")
         try:
-            measured, output = time_mode(torch, clock, model, what, mode, samples)
+            if failed:
+                raise failed
+            if axes is None:
+                try:
+                    axes, model, inputs, kept, what = open_workload(torch, case, device, point)
+                    set_precision(torch, case.precision)
+                except Exception as error:  # of the file, under PyTorch, or of the memory that it wants: no way can run it
+                    failed = error
+                    raise
+                row["axes"] = axes_text(axes)
+            row["precision"] = precision_of(torch, case.precision) if device != "cpu" else case.precision or "f32"
+            run = program_of(torch, way, model, case.path, axes, device)
+            measured, more, output = time_way(torch, clock, run, what, role == "torch_compile", samples)
             want = output if want is None else want
             row.update(measured)
             error = max_error(torch, output, want)
-            if not is_close(torch, what, model, dtype_name, error, output, want):
+            if not is_close(torch, what, model, case.dtype, error, output, want):
                 row["status"] = "wrong"
             touched = tensors_of(torch, inputs) + kept + tensors_of(torch, output) + (what.tangents or [])
             row["bytes"] = sum(tensor.nbytes for tensor in touched)
@@ -434,20 +517,22 @@ def bench(torch, clock, path, mode_name, dtype_name, device, overrides, ways, sa
         except Failure:
             raise
         except Exception as error:  # the compiler of a peer may fail in any way: that is a result too
-            row.update(clock.facts(), status="compile_error" if mode else "launch_error")
-            said = f"{row['status']}: {type(error).__name__} {' '.join(str(error).split())[:80]}"
-        print(f"{path.stem} {mode_name} {dtype_name} {axes_text}  {role:13} {mode:26} {said}", flush=True)
-        rows.append(row)
+            row.update(clock.facts(), status="compile_error" if role == "torch_compile" and not failed else "launch_error")
+            more["error"] = in_words(error)
+            said = f"{row['status']}: {more['error'][:80]}"
+        more["seconds"] = round(time.perf_counter() - begin, 2)
+        say(way, status=row["status"], **more)
+        print(f"{case.path.stem} {case.row_mode} {case.dtype} {row['axes']}  {role:13} {config:26} {said}", flush=True)
+        rows[way] = row
     return rows
 
 
-def compile_only(torch, path, mode_name, dtype_name, device, overrides, ways, precision):
-    _, model, _, _, what = open_workload(torch, path, mode_name, dtype_name, device, overrides)
-    set_precision(torch, precision)
-    for _, mode in [WAYS[way] for way in ways if way != "eager"]:
-        torch._dynamo.reset()
-        with torch.set_grad_enabled(mode_name != "fwd"), on_all_cpus():
-            what.call_of(torch.compile(model, mode=mode))()
+def compile_only(torch, case, device, point, way):
+    axes, model, _, _, what = open_workload(torch, case, device, point)
+    set_precision(torch, case.precision)
+    torch._dynamo.reset()
+    with torch.set_grad_enabled(case.mode != "fwd"), on_all_cpus():
+        what.call_of(program_of(torch, way, model, case.path, axes, device))()
 
 
 def need_device(torch, device):
@@ -465,25 +550,51 @@ def open_clock(torch, device):
 
 
 class Case:
-    def __init__(self, path, dtype, precision, points):
+    """A file, how it is run, and its points; ways: those of its line, if that says some."""
+
+    def __init__(self, path, dtype, precision, points, mode="fwd", eval=False, ways=None):
         self.path, self.dtype, self.precision, self.points = path, dtype, precision, points
+        self.mode, self.eval, self.ways = mode, eval, ways
+        self.row_mode = {"fwd": "eval", "bwd": "eval_bwd", "train": "eval_train"}[mode] if eval else mode
+
+    def rows_file(self, results, way):
+        """Where a way's rows are: what is no way of the workload alone has files of its own."""
+        return (results / "peers" if way in PEERS else results) / f"{self.path.stem}.csv"
 
 
-def read_cases(path):
-    """The lines of --cases."""
-    cases = []
+def read_case(line, mode="fwd"):
+    """A line of --cases; None if it is none."""
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        return None
+    options = [word.partition("=")[::2] for word in words if word.startswith("--")]
+    name, dtype, precision, *axes = [word for word in words if not word.startswith("--")] + [""] * 3
+    said = {"--mode": mode, "--eval": None, "--ways": "", **dict(options)}
+    ways = said["--ways"].split(",") if said["--ways"] else None
+    known = len(said) == 3 and len(dict(options)) == len(options) and said["--eval"] in (None, "")
+    if not known or dtype not in TOLERANCE or precision not in (*PRECISIONS, "-") or said["--mode"] not in MODES:
+        return None
+    if not all(way in ALL_WAYS for way in ways or ()):
+        return None
+    named = ROOT / "workloads" / f"{name}.py"
+    file = named if named.exists() else pathlib.Path(name)
+    points = parse_axes([axis for axis in axes if axis])
+    precision = precision if precision != "-" else None
+    return Case(file, dtype, precision, points, said["--mode"], said["--eval"] is not None, ways)
+
+
+def read_cases(path, mode="fwd"):
+    """The lines of --cases; mode is that of lines that do not say theirs."""
     try:
         lines = path.read_text().splitlines()
     except OSError as error:
         raise Failure(2, f"{path}: {error.strerror}")
-    for number, line in enumerate(lines, 1):
-        words = line.split()
-        name, dtype, precision = [*words, "", "", ""][:3]
-        if dtype not in TOLERANCE or precision not in (*PRECISIONS, "-"):
-            raise Failure(2, f"{path}:{number}: a line is WORKLOAD DTYPE PRECISION name=value ..., not '{line}'")
-        named = ROOT / "workloads" / f"{name}.py"
-        file = named if named.exists() else pathlib.Path(name)
-        cases.append(Case(file, dtype, precision if precision != "-" else None, parse_axes(words[3:])))
+    cases = [read_case(line, mode) for line in lines]
+    for number, (case, line) in enumerate(zip(cases, lines), 1):
+        if not case:
+            raise Failure(2, f"{path}:{number}: a line is WORKLOAD DTYPE PRECISION [--mode=MODE] [--eval] [--ways=WAYS] "
+                          f"name=value ..., not '{line}'")
     return cases
 
 
@@ -503,33 +614,57 @@ def run_of(torch, clock):
     }
 
 
-def has_rows(file, case, mode, point, ways):
-    """Do the results have this case, in every way?"""
-    _, axes = load_workload(case.path, point)
-    text = " ".join(f"{name}={axes[name]}" for name in sorted(axes))
-    want = {"mode": mode, "dtype": case.dtype, "precision": case.precision, "axes": text}
+def has_row(results, case, point, way):
+    """Do the results have a time of this case, in this way?"""
+    file = case.rows_file(results, way)
     if not file.exists():
         return False
+    _, axes = load_workload(case.path, point)
+    want = {"mode": case.row_mode, "dtype": case.dtype, "precision": case.precision, "axes": axes_text(axes)}
     with file.open(newline="") as opened:
-        found = {(row["role"], row["config"]) for row in csv.DictReader(opened) if all(row.get(k) == v for k, v in want.items())}
-    return all(WAYS[way] in found for way in ways)
+        rows = [row for row in csv.DictReader(opened) if all(row.get(k) == v for k, v in want.items())]
+    return any((row["role"], row["config"]) == ALL_WAYS[way] and row["status"] in ("ok", "wrong") for row in rows)
 
 
-def bench_case(torch, clock, given, case, run):
-    """Its rows, appended to the workload's file. 1 if an output was wrong."""
+def bench_case(torch, clock, given, case, run, say):
+    """Its rows, appended to the workload's file. 1 if an output was wrong, or nothing could be timed."""
     if given.compile_only:
+        ways = [way for way in case.ways or given.ways if ALL_WAYS[way][0] == "torch_compile"]
         for point in case.points:
-            compile_only(torch, case.path, given.mode, case.dtype, given.device, point, given.ways, case.precision)
+            for way in ways:
+                say(way, status="begun")
+                compile_only(torch, case, given.device, point, way)
+                say(way, status="ok")
         return 0
-    path, rows = given.results / f"{case.path.stem}.csv", []
+    found = []
     for point in case.points:
-        if given.cases and has_rows(path, case, given.mode, point, given.ways):
-            continue
-        rows += bench(torch, clock, case.path, given.mode, case.dtype, given.device, point, given.ways, given.samples, case.precision)
-    common = {**run, "workload": case.path.stem, "mode": given.mode, "dtype": case.dtype}
-    append_rows(path, result_columns(), [{**common, **row} for row in rows])
-    print(f"{len(rows)} rows appended to {path}", flush=True)
-    return 1 if any(row["status"] == "wrong" for row in rows) else 0
+        ways = case.ways or given.ways
+        missing = [way for way in ways if not given.cases or not has_row(given.results, case, point, way)]
+        for way in ways:
+            if way not in missing:
+                say(way, status="passed over")
+        if missing:
+            found += bench(torch, clock, case, given.device, point, missing, given.samples, say).items()
+    common = {**run, "workload": case.path.stem, "mode": case.row_mode, "dtype": case.dtype}
+    for file in dict.fromkeys(case.rows_file(given.results, way) for way, _ in found):
+        rows = [{**common, **row} for way, row in found if case.rows_file(given.results, way) == file]
+        append_rows(file, result_columns(), rows)
+        print(f"{len(rows)} rows appended to {file}", flush=True)
+    if any(row["status"] == "wrong" for _, row in found):
+        return 1
+    return 1 if found and all(row["status"] != "ok" for _, row in found) else 0
+
+
+def forget(torch, device):
+    """Nothing of the last case is left in the way of the next. A GPU that an illegal access has stopped cannot go on."""
+    torch._dynamo.reset()
+    gc.collect()
+    if device != "cpu":
+        try:
+            torch.cuda.synchronize()
+            torch.cuda.empty_cache()
+        except RuntimeError as error:
+            raise Failure(3, f"the device cannot go on: {in_words(error)}")
 
 
 def parse_axes(pairs):
@@ -550,6 +685,17 @@ def listed(known, text, option):
     return text.split(",")
 
 
+def progress_of(path, number):
+    """say(way, ...): a line of --progress about the case of this number; way "": whatever is left of it."""
+
+    def say(way, **facts):
+        if path:
+            with path.open("a") as file:
+                file.write(json.dumps({"case": number, "way": way, **facts}) + "\n")
+
+    return say
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     what = parser.add_mutually_exclusive_group(required=True)
@@ -557,12 +703,14 @@ def main():
     what.add_argument("--cases", type=pathlib.Path, metavar="FILE", help="a line each: workload, dtype, precision, axes")
     what.add_argument("--check", nargs="+", type=pathlib.Path, metavar="FILE", help="compare warpsmith's outputs")
     parser.add_argument("--mode", default="fwd", help="fwd, bwd or train; --check takes fwd,train")
+    parser.add_argument("--eval", action="store_true", help="call the model's eval() first")
     parser.add_argument("--dtype", default="f32", help="f32, bf16, f16 or f64; --check takes several")
     parser.add_argument("--precision", choices=PRECISIONS,
-                        help="of --workload: tf32 sets allow_tf32 of products and convolutions, the others clear it; "
-                        "default: PyTorch's flags as the file leaves them")
+                        help="of --workload: tf32 sets allow_tf32 of products and convolutions, default that of "
+                        "convolutions, the others clear it; without it PyTorch's flags are as the file leaves them")
     parser.add_argument("--axes", nargs="*", default=[], metavar="k=v[,v]")
-    parser.add_argument("--ways", default=",".join(WAYS), help="of %(default)s: those to time")
+    parser.add_argument("--ways", default=",".join(WAYS), help="of " + ",".join(ALL_WAYS) + ": those to time; %(default)s")
+    parser.add_argument("--progress", type=pathlib.Path, metavar="FILE", help="of --cases")
     parser.add_argument("--compile-only", action="store_true", help="time nothing, write nothing")
     parser.add_argument("--results", default="results", type=pathlib.Path, metavar="DIR")
     parser.add_argument("--device", default="cuda:0", help="cuda:N or cpu")
@@ -570,9 +718,9 @@ def main():
     parser.add_argument("--csv", type=pathlib.Path, metavar="FILE", help="of --check: " + torch_check.COLUMNS)
     parser.add_argument("--max-elements", type=int, default=0, metavar="N", help="of --check: halve axes to this size")
     given = parser.parse_args()
-    given.mode = listed(["fwd", "train"] if given.check else ["fwd", "bwd", "train"], given.mode, "--mode")
+    given.mode = listed(["fwd", "train"] if given.check else MODES, given.mode, "--mode")
     given.dtype = listed(sorted(TOLERANCE), given.dtype, "--dtype")
-    given.ways = listed(list(WAYS), given.ways, "--ways")
+    given.ways = listed(list(ALL_WAYS), given.ways, "--ways")
     if not given.check:
         if len(given.mode) > 1 or len(given.dtype) > 1:
             raise Failure(2, "--workload takes one --mode and one --dtype")
@@ -580,13 +728,17 @@ def main():
     if given.samples < 20:
         raise Failure(2, "--samples: fewer than 20 say too little")
     points = parse_axes(given.axes)
-    cases = read_cases(given.cases) if given.cases else [Case(given.workload, given.dtype, given.precision, points)]
+    if given.cases:
+        cases = read_cases(given.cases, given.mode)
+    elif not given.check:
+        cases = [Case(given.workload, given.dtype, given.precision, points, given.mode, given.eval)]
     try:
         import torch
 
         if not given.check:
             import torch._dynamo
             import torch._functorch.config
+            import torch.nn.attention
             import torch.profiler
     except ImportError as error:
         raise Failure(3, f"PyTorch is needed here: {error}")
@@ -597,15 +749,21 @@ def main():
     clock = open_clock(torch, given.device)
     run = run_of(torch, clock)
     flags, worst = (torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32), 0
-    for case in cases:
+    for number, case in enumerate(cases):
         torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = flags
+        say = progress_of(given.progress, number)
         try:
-            worst = max(worst, bench_case(torch, clock, given, case, run))
-        except Failure as failure:
-            if not given.cases or failure.code == 3:
+            worst = max(worst, bench_case(torch, clock, given, case, run, say))
+        except Exception as error:
+            code = error.code if isinstance(error, Failure) else 1
+            if not given.cases or code == 3:
                 raise
-            print(f"torch_peer: {case.path}: {failure}", file=sys.stderr)
-            worst = max(worst, failure.code)
+            error = str(error) if isinstance(error, Failure) else in_words(error)
+            say("", status="failed", error=error)
+            print(f"torch_peer: {case.path}: {error}", file=sys.stderr)
+            worst = max(worst, code)
+        if given.cases:
+            forget(torch, given.device)
     return worst
 
 

@@ -409,7 +409,8 @@ static int bench_all_points(struct bench_run *r) {
         if (status > worst) worst = status;
         if (status == WS_MACHINE) break; /* it will not do better at the next point */
     }
-    return worst;
+    /* Even before the first point: what was not measured is not fine. */
+    return interrupted() ? interrupt_exit_code() : worst;
 }
 
 /* What a ladder found, and how often the store was asked; whatever happened to the points. */

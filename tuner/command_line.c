@@ -26,11 +26,11 @@
 struct given {
     const char *device, *dtype, *precision, *mode, *arch, *fusion, *results, *dump, *save, *backend;
     const char *search, *budget, *seed, *samples_max, *weights;
-    const char *base, *now, *threshold, *out, *figure, *run, *older_than, *limit_seconds,
-        *limit_memory;
-    struct texts axes, configs;
+    const char *map, *threshold, *out, *figure, *run, *older_than, *limit_seconds, *limit_memory,
+        *devices, *part;
+    struct texts axes, configs, base, now;
     bool check, explain, retune, no_search, profile, compare_searches, in_process, no_figures;
-    bool json, all, help, eval;
+    bool json, markdown, all, help, eval, collect;
 };
 
 enum option_kind { TEXT, LIST, FLAG };
@@ -344,6 +344,7 @@ static void take(const struct given *g, struct command_line *out) {
     out->device = g->device;
     out->arch = g->arch;
     out->results = g->results;
+    out->map = g->map;
     out->dump = g->dump;
     out->save = g->save;
     out->backend = g->backend;
@@ -361,8 +362,12 @@ static void take(const struct given *g, struct command_line *out) {
     out->no_search = g->no_search;
     out->no_figures = g->no_figures;
     out->json = g->json;
+    out->markdown = g->markdown;
     out->all = g->all;
     out->eval = g->eval;
+    out->devices = g->devices;
+    out->part = g->part;
+    out->collect = g->collect;
 }
 
 static bool asks_help(const char *word) { return !strcmp(word, "--help") || !strcmp(word, "-h"); }
@@ -372,7 +377,7 @@ static enum ws_status parse_command(int command, int argc, char **argv, struct c
     struct given g = {.results = "results"};
     *out = (struct command_line){
         .command = (enum command)(1 << command), .threshold = 0.02, .older_than = -1};
-    if (out->command & (NIGHTLY_JUDGE | NIGHTLY_ACCEPT)) out->threshold = HISTORY_THRESHOLD;
+    if (out->command & (NIGHTLY_JUDGE | NIGHTLY_ACCEPT)) out->threshold = NIGHTS_THRESHOLD;
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) g.help |= asks_help(argv[i]);
     if (!g.help && read_words(command, argc, argv, &g, &out->operands, d) != WS_OK)
         return d->status;
@@ -412,6 +417,15 @@ static enum ws_status parse(int argc, char **argv, struct arena *a, struct comma
     *run = commands[command].run;
     parse_command(command, argc - n_words, argv + n_words, out, text, d);
     if (*text) *run = NULL;
+    return d->status;
+}
+
+enum ws_status command_line_read(int argc, char **argv, struct arena *a, struct command_line *out,
+                                 struct diag *d) {
+    command_function *run;
+    const char *name, *text;
+    if (parse(argc, argv, a, out, &run, &name, &text, d) == WS_OK && text)
+        diag_fail(d, WS_USAGE, "--help stands alone");
     return d->status;
 }
 

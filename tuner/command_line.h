@@ -37,8 +37,11 @@ struct command_line {
     const char *file;          /* of WORKLOADS: where the named workload lies */
     const char *device, *arch; /* NULL: not given */
     const char *results, *dump, *save, *backend;
-    const char *base, *now;         /* of compare */
+    const char *map;                /* of history import */
+    struct texts base, now;         /* of compare */
     const char *out, *figure, *run; /* of report */
+    const char *devices, *part;     /* of suite, as given */
+    bool collect;
     struct texts axes;              /* "dim=1024,4096" as given */
     struct texts configs;           /* "kernel: x=1" or "x=1" */
     bool cast;                      /* --dtype was given */
@@ -49,7 +52,7 @@ struct command_line {
     enum ws_fusion fusion;
     bool weights_change; /* between calls */
     bool check, explain, retune, no_search, profile, compare_searches, in_process, no_figures, json,
-        all, eval;
+        markdown, all, eval;
     int search;        /* enum search_strategy */
     double budget_s;   /* INFINITY: none */
     int budget_trials; /* of each kernel; INT_MAX: none */
@@ -66,6 +69,10 @@ typedef int command_function(const struct command_line *line);
  * wrong with the call itself, an unknown workload included: the message then lists the known ones.
  */
 int command_line_run(int argc, char **argv);
+
+/* The same words, read and checked, and nothing done. */
+enum ws_status command_line_read(int argc, char **argv, struct arena *a, struct command_line *out,
+                                 struct diag *d);
 
 /* What work on its file may take: what was given, else by the environment, else what a workload or
  * a script gets (base/budget.h); no more than until the user interrupts. */

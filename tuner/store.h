@@ -272,5 +272,8 @@ enum ws_status store_export(struct store *s, const char *path, int *n, struct di
  * is foreign, damaged or of a newer version; WS_USAGE: it does not exist. *n: entries new or
  * replaced. */
 enum ws_status store_import(struct store *s, const char *path, int *n, struct diag *d);
+/* The same. *n_other: kernels for which both have a winner, and not the same config. Of two that were
+ * found in the same second the larger run_id and config stays: the order of merges does not matter. */
+enum ws_status store_merge(struct store *s, const char *path, int *n, int *n_other, struct diag *d);
 
 #endif

@@ -113,8 +113,7 @@ struct merging {
     const char *hash;      /* text_hash of a row r; NULL in files that have none */
 };
 
-/* One statement of the merge. */
-static int64_t merge_table(struct store *s, const char *text, const struct merging *m) {
+static const char *fill_in(struct store *s, const char *text, const struct merging *m) {
     const struct {
         const char *word, *meaning;
     } words[] = {{"{from}", m->from}, {"{to}", m->to}, {"{hash}", m->hash}};
@@ -129,7 +128,12 @@ static int64_t merge_table(struct store *s, const char *text, const struct mergi
             buf_putc(&b, *p);
         p += w < N ? strlen(words[w].word) : 1;
     }
-    return sql_run(s->sql, b.p) ? sql_changes(s->sql) : 0;
+    return b.p;
+}
+
+/* One statement of the merge. */
+static int64_t merge_table(struct store *s, const char *text, const struct merging *m) {
+    return sql_run(s->sql, fill_in(s, text, m)) ? sql_changes(s->sql) : 0;
 }
 
 /* Rows r of a table, with the id t.id that their key has in the other file. */
@@ -148,10 +152,14 @@ static const char merge_keys[] = "INSERT OR IGNORE INTO {to}.keys (" ALL_KEYS ")
 /* Of two records for one key the newer stays. */
 static const char merge_winners[] =
     "INSERT OR REPLACE INTO {to}.winners SELECT t.id" WINNER_ROWS
-    " LEFT JOIN {to}.winners o ON o.key = t.id WHERE o.key IS NULL OR o.created < r.created";
+    " LEFT JOIN {to}.winners o ON o.key = t.id WHERE o.key IS NULL"
+    " OR (o.created, o.run_id, o.config) < (r.created, r.run_id, r.config)";
+static const char other_winners[] = "SELECT count(*) " ROWS_OF(
+    "winners") " JOIN {to}.winners o ON o.key = t.id AND o.config <> r.config";
 static const char merge_programs[] =
     "INSERT OR REPLACE INTO {to}.programs SELECT t.id" PROGRAM_ROWS
-    " LEFT JOIN {to}.programs o ON o.key = t.id WHERE o.key IS NULL OR o.created < r.created";
+    " LEFT JOIN {to}.programs o ON o.key = t.id WHERE o.key IS NULL"
+    " OR (o.created, o.run_id) < (r.created, r.run_id)";
 static const char merge_trials[] =
     "INSERT INTO {to}.trials SELECT NULL, t.id" TRIAL_ROWS
     " WHERE NOT EXISTS (SELECT 1 FROM {to}.trials o WHERE o.key = t.id AND o.config = r.config "
@@ -172,11 +180,13 @@ static int64_t version_of(struct store *s, const char *file) {
 }
 
 /* Returns how many winners and programs are new or newer. */
-static int merge(struct store *s, const char *from, const char *to) {
+static int merge(struct store *s, const char *from, const char *to, int *n_other) {
     int64_t version = version_of(s, from);
     const struct merging m = {from, to, version >= 3 ? "r.text_hash" : "NULL"};
     merge_table(s, merge_graphs, &m);
     merge_table(s, merge_keys, &m);
+    struct query other = sql_query(s->sql, fill_in(s, other_winners, &m));
+    *n_other = (int)query_int(&other);
     int64_t n = merge_table(s, merge_winners, &m);
     n += merge_table(s, merge_programs, &m);
     merge_table(s, merge_trials, &m);
@@ -193,10 +203,10 @@ static bool attach(struct store *s, const char *path) {
 }
 
 /* Merge with the file at path, already known to be good, in one transaction. */
-static bool merge_with(struct store *s, const char *path, bool import, int *n) {
+static bool merge_with(struct store *s, const char *path, bool import, int *n, int *n_other) {
     if (!attach(s, path)) return false;
     sql_begin(s->sql);
-    *n = import ? merge(s, "other", "main") : merge(s, "main", "other");
+    *n = import ? merge(s, "other", "main", n_other) : merge(s, "main", "other", n_other);
     if (import) store_adopt_keys(s->sql);
     bool ok = sql_commit(s->sql);
     const char *message = sql_message(s->sql);
@@ -230,9 +240,10 @@ enum ws_status store_export(struct store *s, const char *path, int *n, struct di
         return diag_fail(d, WS_USAGE, "'%s' is the store itself", path);
     const char *part = arena_printf(s->arena, "%s.part-%ld", path, (long)getpid());
     const char *message = "";
+    int n_other;
     unlink(part);
     bool ok = make_empty(part, s->arena, &message);
-    if (ok && !merge_with(s, part, false, n)) {
+    if (ok && !merge_with(s, part, false, n, &n_other)) {
         ok = false;
         message = sql_message(s->sql);
         sql_forgive(s->sql);
@@ -268,10 +279,16 @@ static enum ws_status check_import(const char *path, struct arena *a, struct dia
     return ok ? WS_OK : WS_WRONG;
 }
 
-enum ws_status store_import(struct store *s, const char *path, int *n, struct diag *d) {
-    *n = 0;
+enum ws_status store_merge(struct store *s, const char *path, int *n, int *n_other,
+                           struct diag *d) {
+    *n = *n_other = 0;
     enum ws_status status = check_import(path, s->arena, d);
     if (status != WS_OK) return status;
     if (is_same_file(path, s->path)) return WS_OK;
-    return merge_with(s, path, true, n) ? WS_OK : store_fail(s, d);
+    return merge_with(s, path, true, n, n_other) ? WS_OK : store_fail(s, d);
+}
+
+enum ws_status store_import(struct store *s, const char *path, int *n, struct diag *d) {
+    int n_other;
+    return store_merge(s, path, n, &n_other, d);
 }

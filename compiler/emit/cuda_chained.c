@@ -698,9 +698,8 @@ static void put_range(struct emitter *w) {
         }
         close_brace(w);
     }
-    line(w,
-         "const int first_step = from / %d, steps = end > from ? (end + %d) / %d - first_step : 0;",
-         n, n - 1, n);
+    line(w, "if (end <= from) from = 0, end = 1;");
+    line(w, "const int first_step = from / %d, steps = (end + %d) / %d - first_step;", n, n - 1, n);
 }
 
 /* Blocks with most tiles, which are later rows' under a causal mask, begin first. */

@@ -157,6 +157,20 @@ static bool has_factors(const struct kernel *k, value_id v, int argument) {
     return x->op == OP_WHERE && argument && is_zero(k, x->args[3 - argument]);
 }
 
+/* `moved` is what factors make of a sum of terms that a mask hides some of. Where all are hidden
+ * the sum is 0, and stays so whatever the factors are: a row of attention that sees nothing has
+ * come to 0 or nan. */
+static value_id unless_zero(struct builder *w, value_id sum, value_id moved, enum dtype t) {
+    struct value_node zero = {.kind = INST_CONST, .dtype = t},
+                      equal = {.kind = INST_OP, .op = OP_EQ, .dtype = DT_BOOL, .n_args = 2},
+                      choice = {.kind = INST_OP, .op = OP_WHERE, .dtype = t, .n_args = 3};
+    equal.args[0] = sum;
+    equal.args[1] = choice.args[1] = number(w, zero);
+    choice.args[0] = number(w, equal);
+    choice.args[2] = moved;
+    return number(w, choice);
+}
+
 /* What v does with its inner argument, done with the sum. */
 static value_id outside(struct builder *w, value_id v, value_id sum, enum dtype t) {
     struct kernel *k = w->k;
@@ -164,9 +178,10 @@ static value_id outside(struct builder *w, value_id v, value_id sum, enum dtype 
     int inner = is_of_row(k, v) ? -1 : inner_argument(k, v);
     if (is_of_row(k, v)) return sum;
     if (inner < 0) {
+        value_id moved = sum;
         for (int a = 0; a < x.n_args; a++)
-            if (has_factors(k, v, a)) sum = outside(w, x.args[a], sum, t);
-        return sum;
+            if (has_factors(k, v, a)) moved = outside(w, x.args[a], moved, t);
+        return x.op == OP_WHERE && moved != sum ? unless_zero(w, sum, moved, t) : moved;
     }
     sum = outside(w, x.args[inner], sum, t);
     if (x.kind == INST_CAST) return sum;
@@ -352,6 +367,46 @@ static bool is_hidden(const struct kernel *k, value_id v) {
     return x->kind == INST_CONST && x->number == -INFINITY;
 }
 
+/* Along m, where terms count at (z, n) by the edges from the first on. */
+static bool any_counts(const struct kernel *k, uint32_t first, int64_t z, int64_t n) {
+    int64_t from = 0, last = kernel_size(k, AXIS_M) - 1;
+    for (uint32_t i = first; i < k->edges.n; i++) {
+        const struct edge *e = &k->edges.at[i];
+        int64_t by = e->by[AXIS_M], at = e->first + e->by[AXIS_Z] * z + e->by[AXIS_N] * n;
+        if (by == 0 && at < 0) return false;
+        if (by > 0 && at < 0 && (by - 1 - at) / by > from) from = (by - 1 - at) / by;
+        if (by < 0 && at < 0) return false;
+        if (by < 0 && at / -by < last) last = at / -by;
+    }
+    return from <= last;
+}
+
+/* Sums over rows, as the gradients of keys and values are, have a term of every row: exp(f - max f)
+ * of a row that sees nothing is nan, for all keys alike. */
+static bool rows_see(const struct kernel *k, uint32_t first) {
+    enum { MOST = 1 << 20 };
+    int64_t nz = 1, nn = kernel_size(k, AXIS_N);
+    for (uint32_t i = first; i < k->edges.n; i++)
+        if (k->edges.at[i].by[AXIS_Z]) nz = kernel_size(k, AXIS_Z);
+    if (nz > MOST / nn) return false;
+    for (int64_t z = 0; z < nz; z++)
+        for (int64_t n = 0; n < nn; n++)
+            if (!any_counts(k, first, z, n)) return false;
+    return true;
+}
+
+static void add_edges(struct kernel *k, value_id v, bool is_exponent);
+
+/* Those of exp(f - what a row has come to), which is 0 where f is -inf. */
+static void add_edges_of_exponential(struct kernel *k, value_id f) {
+    const struct value_node *x = &k->values.at[f];
+    uint32_t n = k->edges.n;
+    add_edges(k, f, true);
+    bool over_rows =
+        x->kind == INST_OP && x->op == OP_SUB && k->values.at[x->args[1]].mask & MASK_N;
+    if (over_rows && !rows_see(k, n)) k->edges.n = n;
+}
+
 /* Where terms count: f of exp(f - max f) is -inf elsewhere, or the terms themselves are 0. */
 static void add_edges(struct kernel *k, value_id v, bool is_exponent) {
     const struct value_node *x = &k->values.at[v];
@@ -367,8 +422,8 @@ static void add_edges(struct kernel *k, value_id v, bool is_exponent) {
         }
     }
     double by_number = 0;
-    /* exp(-inf - what a row has come to) is 0; 0 times what is finite */
-    if (!is_exponent && x->op == OP_EXP) add_edges(k, x->args[0], true);
+    /* 0 times what is finite */
+    if (!is_exponent && x->op == OP_EXP) add_edges_of_exponential(k, x->args[0]);
     if (!is_exponent && x->op == OP_DIV) add_edges(k, x->args[0], false);
     if (!is_exponent && x->op == OP_MUL)
         for (int i = 0; i < 2; i++) add_edges(k, x->args[i], false);
@@ -406,7 +461,7 @@ struct depth_range chained_range(const struct kernel *k, int64_t z, int64_t m, i
         if (from > s.from) s.from = from;
         if (end < s.end) s.end = end;
     }
-    if (s.end <= s.from) s = (struct depth_range){0, 0};
+    if (s.end <= s.from) s = (struct depth_range){0, 1};
     return s;
 }
 

@@ -266,7 +266,8 @@ struct depth_range {
 struct depth_range kernel_depth(const struct kernel *k, int64_t z, int64_t m, int64_t rows,
                                 int64_t n, int64_t columns);
 double kernel_counts(const struct kernel *k);
-/* The columns of the first product whose terms may count for so many rows from m on. */
+/* The columns of the first product whose terms may count for so many rows from m on; the first one
+ * if none does, for kernels take a step at least. */
 struct depth_range chained_range(const struct kernel *k, int64_t z, int64_t m, int64_t rows);
 
 /* cost.c */

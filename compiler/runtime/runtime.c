@@ -151,6 +151,10 @@ enum ws_status device_open(const char *name, const struct env *env, struct arena
     return open_device(name, true, env, a, d, out, why);
 }
 
+enum ws_status device_gpus(const struct env *env, struct arena *a, struct diag *d, int *count) {
+    return cuda_count(env, a, d, count);
+}
+
 enum ws_status device_open_untimed(const char *name, const struct env *env, struct arena *a,
                                    struct diag *d, struct device **out) {
     return open_device(name, false, env, a, d, out, NULL);

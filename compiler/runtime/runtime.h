@@ -85,6 +85,8 @@ struct device_facts {
  * clock. */
 enum ws_status device_open(const char *name, const struct env *env, struct arena *a, struct diag *d,
                            struct device **out, const char **why);
+/* How many GPUs the driver shows, cuda:0 being the first; WS_MACHINE says why none can be used. */
+enum ws_status device_gpus(const struct env *env, struct arena *a, struct diag *d, int *count);
 /* The same without a clock, so that it works under a debugger or a sanitizer that holds CUPTI:
  * device_time and device_copy_gbps fail with WS_MACHINE. */
 enum ws_status device_open_untimed(const char *name, const struct env *env, struct arena *a,

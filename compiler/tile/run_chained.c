@@ -359,7 +359,6 @@ const char *tile_run_chained(const struct tile_program *t, const float *const in
         struct depth_range r = chained_range(k, x.z, x.m0, rows);
         x.first = r.from / columns;
         x.steps = (r.end + columns - 1) / columns - x.first;
-        if (x.steps < 1) x.steps = 1;
         const char *bad = run_block(&x);
         if (bad) return bad;
     }

@@ -56,7 +56,9 @@ int main(int argc, char **argv) {
     cases_edges(a, &graphs);
     cases_products(a, &graphs);
     cases_loops(a, &graphs);
+    cases_chained(a, 1, &graphs);
     cases_random_products(a, 7, 60, &graphs);
+    cases_random_chained(a, 7, 40, &graphs);
     int status = 3;
     if (device_open_untimed(argv[1], &env, a, &d, &dev) == WS_OK &&
         toolchain_open(device_limits(dev)->kind, device_limits(dev)->arch, &env, a, &d, &t) ==

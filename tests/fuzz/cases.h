@@ -25,6 +25,7 @@ struct case_graph {
                    with fit= in the config, of 2 with all */
     const char *config; /* one more, of every kernel that it is legal for; NULL: none */
     bool maybe;         /* it need not be for any */
+    bool bound; /* each element is judged by the bound of its own, not by a tolerance of its type */
 };
 typedef VEC(struct case_graph) case_vec;
 
@@ -53,8 +54,10 @@ void cases_arms(struct arena *a, uint64_t seed, int n, case_vec *out);
 void cases_gradients(struct arena *a, case_vec *out);
 /* Loops and their gradients. */
 void cases_loops(struct arena *a, case_vec *out);
-/* Products behind products, in a config each. */
-void cases_chained(struct arena *a, case_vec *out);
+/* Products behind products, in a config each: of shapes with functions, one in `step`. */
+void cases_chained(struct arena *a, int step, case_vec *out);
+/* n times attention of random sizes, layouts, masks and configs, forward or with its gradients. */
+void cases_random_chained(struct arena *a, uint64_t seed, int n, case_vec *out);
 /* By rule: kinds of kernels x sizes around the edges of vectors, warps and blocks x dtypes, in a
  * few configs each. */
 void cases_edges(struct arena *a, case_vec *out);

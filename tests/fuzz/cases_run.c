@@ -58,10 +58,10 @@ static bool has(const struct graph *g, enum op op) {
     return any;
 }
 
-static void judge_by_bound(struct drive *b) {
+static void judge_by_bound(struct drive *b, bool asked) {
     struct graph *g = graph_simplify(graph_decompose(graph_simplify(b->g)));
     bool pairs = b->config && strstr(b->config, "pairs=1");
-    if (!pairs && !has(b->g, OP_MM_FLOAT8) && !has(b->g, OP_LOOP) &&
+    if (!asked && !pairs && !has(b->g, OP_MM_FLOAT8) && !has(b->g, OP_LOOP) &&
         b->g->products != PRECISION_TF32 && b->g->convolutions != PRECISION_TF32)
         return;
     b->ctx = judge_new(b->a, g, b->in, b->want);
@@ -78,7 +78,7 @@ static bool add_program(struct lot *l, const struct case_graph *g, enum ws_fusio
         graph ? drive_begin(l->a, graph, drive_inputs(graph, 7), limits, fusion, &d) : NULL;
     if (!b) return complain(l->c, &d, g->text);
     b->config = g->config;
-    judge_by_bound(b);
+    judge_by_bound(b, g->bound);
     b->maybe = g->maybe;
     int64_t every = (int64_t)g->every * l->c->every;
     struct choice x = {.every = every < CASES_DEFAULT ? (int)every : CASES_DEFAULT};

@@ -214,7 +214,7 @@ static void test_slice(void **state) {
 
 /* Lowered and emitted, not run. */
 static void test_slice_lowered(void **state) {
-    enum { GRAPHS = 150 };
+    enum { GRAPHS = 70 };
     struct arena *a = arena_new();
     struct fuzz_case *c = NEW_ARRAY(a, struct fuzz_case, GRAPHS);
     for (int i = 0; i < GRAPHS; i++)

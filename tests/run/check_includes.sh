@@ -94,16 +94,23 @@ expect compiler/graph/bad.c $'{ switch (n->op) {\n case OP_ADD: if (x) { return 
 expect compiler/loop/bad.c 'void f(void) { switch ((int)n->op) {} }' 'a switch is over what it is, not over an int of it'
 expect compiler/emit/bad.c 'void f(void) { fputs("x", stdout); }' 'compiler/ does not write to stdout'
 
-# csv.h and sqlite3.h: the second file makes both wrong.
-printf '#include <csv.h>\n' >tuner/bad.c
+# csv.h: the second file makes both wrong; sqlite3.h: one file a folder is right (tuner/store.c has it already).
+printf '#include <csv.h>\n#include <sqlite3.h>\n' >tuner/bad.c
+printf '#include <sqlite3.h>\n' >reports/index.c
 if said=$("$checker" "$TMP"); then
     echo 'a second csv.h was not caught'
     failures=$((failures + 1))
 fi
-for want in reports/table.c:1 tuner/bad.c:1; do
-    [[ $said == *"$want: csv.h is included by one file only"* ]] || {
-        printf 'a second csv.h: no %s in %s\n' "$want" "$said"
+for want in "reports/table.c:1: csv.h is included by one file only" "tuner/bad.c:1: csv.h is included by one file only" \
+    "tuner/store.c:1: sqlite3.h is included by one file of a folder only" \
+    "tuner/bad.c:2: sqlite3.h is included by one file of a folder only"; do
+    [[ $said == *"$want"* ]] || {
+        printf 'no "%s" in %s\n' "$want" "$said"
         failures=$((failures + 1))
     }
 done
+if [[ $said == *reports/index.c* ]]; then
+    printf 'one sqlite3.h of a folder is refused: %s\n' "$said"
+    failures=$((failures + 1))
+fi
 [ $failures = 0 ]

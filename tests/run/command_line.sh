@@ -38,6 +38,10 @@ expect 2 'which command\?'
 expect 2 "no command 'bnech'; did you mean 'bench'" bnech
 expect 2 "no command 'cache lss'; there are: ls, show, rm, export, import" cache lss
 expect 2 'cache what\?' cache
+expect 2 'history what\? There are: import' history
+expect 2 'which CSV\?' history import
+expect 2 "cannot open 'none.csv'" history import none.csv --results .
+expect 2 "cannot open 'none.txt'" history import none.csv --results . --map none.txt
 for command in bench run explain compile; do
     expect 2 'which (FILE|WORKLOAD)\?' "$command"
     expect 2 "no workload 'known/sofmax.py'; did you mean 'softmax.py'\? known has: rmsnorm.py, softmax.py" "$command" known/sofmax.py
@@ -60,6 +64,8 @@ expect 2 "'--se' may be --seed, --search" bench known/softmax.py --se 1
 expect 2 'compare what\?' compare --base a.csv
 expect 2 'at a time, not also' compare a.csv b.csv c.csv
 expect 2 "two results at a time" compare --base a.csv b.csv c.csv
+expect 2 "two results at a time, not also 'd.csv'" compare --base a.csv --base b.csv --new c.csv d.csv
+expect 2 "json or --markdown, not both" compare a.csv b.csv --json --markdown
 expect 2 '--threshold takes a number' compare a.csv b.csv --threshold '2%'
 expect 2 'no/such.csv' compare no/such.csv no/such.csv # named, and not there
 expect 1 'not a result file' compare "$root/README.md" "$root/README.md"

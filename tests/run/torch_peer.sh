@@ -104,6 +104,54 @@ for mode, want in ("fwd", (6, 0)), ("train", [6, 2, 0]), ("bwd", [2, 0]):
     assert call() == want and call() == want, (mode, call())
     assert calls == (1 if mode == "bwd" else 2), (mode, calls)
 
+# Lines of --cases: what is no way of the workload alone has files of its own.
+case = peer.read_case("softmax bf16 tf32 --eval rows=8 --mode=train dim=2,4")
+assert (case.path.name, case.dtype, case.precision, case.mode, case.eval, case.row_mode) == (
+    "softmax.py", "bf16", "tf32", "train", True, "eval_train")
+assert case.points == [{"rows": "8", "dim": "2"}, {"rows": "8", "dim": "4"}]
+assert str(case.rows_file(pathlib.Path("r"), "eager")) == "r/softmax.csv"
+assert str(case.rows_file(pathlib.Path("r"), "flash")) == "r/peers/softmax.csv"
+plain = peer.read_case("'/a folder/b.py' f32 -", "bwd")
+assert (str(plain.path), plain.precision, plain.mode, plain.points) == ("/a folder/b.py", None, "bwd", [{}])
+assert plain.ways is None and peer.read_case("a.py f32 f32 --ways=eager,flex").ways == ["eager", "flex"]
+assert str(plain.rows_file(pathlib.Path("r"), "compile")) == "r/b.csv"
+for wrong in ("a.py f32", "a.py f32 f32 --mode=test", "a.py f32 f32 --mode=fwd --mode=bwd", "a.py f32 f32 --quick",
+              "a.py f32 f32 --eval=1", "a.py f32 f32 --ways=quick", "'"):
+    assert peer.read_case(wrong) is None, wrong
+
+
+# A file that cannot be loaded is a row of each way, and no exception; what else is known of it is said.
+class Clock:
+    timer, launched = "monotonic", {}
+
+    def facts(self):
+        return {"device": "X1"}
+
+
+(folder / "unloadable.py").write_text("n = 4\nraise RuntimeError('made up')\n")
+said = []
+rows = peer.bench(None, Clock(), peer.read_case(f"{folder}/unloadable.py f32 default n=4"), "cpu", {"n": "4"}, ["eager", "flash"],
+                  20, lambda way, **facts: said.append((way, facts["status"], facts.get("error", ""))))
+assert list(rows) == ["eager", "flash"] and all(r["status"] == "launch_error" and r["axes"] == "n=4" for r in rows.values())
+assert {r["precision"] for r in rows.values()} == {"default"} and rows["flash"]["config"] == "flash"
+assert said == [(way, *of) for way in ("eager", "flash") for of in (("begun", ""), ("launch_error", "RuntimeError: made up"))]
+
+
+# PyTorch's own flags are TF32 for convolutions alone.
+class Flags:
+    class backends:
+        class cuda:
+            class matmul:
+                allow_tf32 = None
+
+        class cudnn:
+            allow_tf32 = None
+
+
+for precision, flags in (("f32", (False, False)), ("tf32", (True, True)), ("default", (False, True))):
+    peer.set_precision(Flags, precision)
+    assert (Flags.backends.cuda.matmul.allow_tf32, Flags.backends.cudnn.allow_tf32) == flags, precision
+
 # The result file: the columns of columns.def, whole rows, and only into a file of the same header.
 columns = peer.result_columns()
 assert columns[0] == "schema" and "median_us" in columns and "name" not in columns
@@ -149,14 +197,14 @@ fi
 printf '%s\n' 'a.py f32 tf32 rows=8' 'a.py f32 fast' >"$TMP/cases"
 rc=0
 said=$(python3 scripts/torch_peer.py --cases "$TMP/cases" 2>&1) || rc=$?
-if [ $rc != 2 ] || [[ $said != *"cases:2: a line is WORKLOAD DTYPE PRECISION name=value ..., not 'a.py f32 fast'"* ]]; then
+if [ $rc != 2 ] || [[ $said != *"cases:2: a line is WORKLOAD DTYPE PRECISION [--mode=MODE] [--eval] [--ways=WAYS] name=value ..., not 'a.py f32 fast'"* ]]; then
     echo "--cases: exit $rc: $said"
     exit 1
 fi
 
 rc=0
 said=$(python3 scripts/torch_peer.py --workload "$TMP/workload.py" --ways eager,quick 2>&1) || rc=$?
-if [ $rc != 2 ] || [[ $said != *"--ways has no 'quick'; it takes: eager, compile, max-autotune"* ]]; then
+if [ $rc != 2 ] || [[ $said != *"--ways has no 'quick'; it takes: eager, compile, max-autotune, flash, cudnn, efficient, math, flex"* ]]; then
     echo "--ways: exit $rc: $said"
     exit 1
 fi

@@ -14,7 +14,7 @@
 #include "ws_backend.h"
 #include "ws_tune.h"
 
-enum { GRAPHS = 16, LONG = 300 };
+enum { GRAPHS = 9, LONG = 300 };
 
 static struct env env;
 static struct plain_place here;

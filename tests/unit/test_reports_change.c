@@ -1,5 +1,7 @@
 /* test_reports_change.c: steps, drifts and quiet nights. CHANGE_CSV=FILE writes the table of all
- * histories (scripts/bench_history.sh), else a tenth of each is looked at. */
+ * histories, of the seed CHANGE_SEED (scripts/bench_history.sh), else a few of each are looked
+ * at. */
+#include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +13,7 @@
 #include <cmocka.h>
 
 #include "reports/change.h"
+#include "reports/nights.h"
 
 /* ---- made histories -------------------------------------------------------------------------- */
 
@@ -31,11 +34,11 @@ static double normal(struct random *r) {
     return sqrt(-2 * log(a)) * cos(2 * M_PI * b);
 }
 
-enum kind { QUIET, BIMODAL, STEP, DRIFT };
-enum { NIGHTS = 100, AT = 60, FOUND_WITHIN = 3, DRIFT_WITHIN = 20 };
+enum kind { QUIET, TWO_LEVELS, STEP, DRIFT };
+enum { SEED = 28, MADE = 5000, NIGHTS = 100, AT = 60, FOUND_WITHIN = 3, DRIFT_WITHIN = 20 };
 
 /* One run a night, and nothing is run again: the hardest case. Noise is a standard deviation, from
- * night to night; slow nights of bimodal noise are 5 % above the others. */
+ * night to night; some nights lie above the others by the change where there are two levels. */
 static const struct history_case {
     const char *name;
     enum kind kind;
@@ -44,14 +47,16 @@ static const struct history_case {
     {"nothing, noise 0.3 %", QUIET, 0.003, 0, 0},
     {"nothing, noise 1 %", QUIET, 0.01, 0, 0},
     {"nothing, noise 3 %", QUIET, 0.03, 0, 0},
-    {"two modes, 30 % slow", BIMODAL, 0.005, 0, 0.3},
-    {"two modes, 10 % slow", BIMODAL, 0.005, 0, 0.1},
+    {"two levels, 5 % apart, 30 % of nights slow", TWO_LEVELS, 0.005, 0.05, 0.3},
+    {"two levels, 5 % apart, 10 % of nights slow", TWO_LEVELS, 0.005, 0.05, 0.1},
     {"step of 3 %, noise 1 %", STEP, 0.01, 0.03, 0},
     {"step of 3 %, noise 0.3 %", STEP, 0.003, 0.03, 0},
     {"step of 10 %, noise 3 %", STEP, 0.03, 0.1, 0},
     {"step of -3 %, noise 1 %", STEP, 0.01, -0.03, 0},
     {"drift of 0.3 % a night, noise 1 %", DRIFT, 0.01, 0.003, 0},
     {"drift of 1.5 % a night, noise 1 %", DRIFT, 0.01, 0.015, 0},
+    {"two levels, 5 % apart, 50 % of nights slow", TWO_LEVELS, 0.005, 0.05, 0.5},
+    {"noise 1 %, but 5 % of nights 20 % slow", TWO_LEVELS, 0.01, 0.2, 0.05},
 };
 enum { N_CASES = sizeof cases / sizeof *cases };
 
@@ -59,7 +64,7 @@ static void make_history(const struct history_case *c, struct random *r,
                          struct change_night nights[NIGHTS]) {
     for (int i = 0; i < NIGHTS; i++) {
         double v = log(100) + c->noise * normal(r);
-        if (c->kind == BIMODAL && uniform(r) < c->often) v += log1p(0.05);
+        if (c->kind == TWO_LEVELS && uniform(r) < c->often) v += log1p(c->change);
         if (c->kind == STEP && i >= AT) v += log1p(c->change);
         if (c->kind == DRIFT && i >= AT) v += log1p(c->change) * (i - AT + 1);
         nights[i] = (struct change_night){v, fmax(0.01, c->noise), 1, false};
@@ -77,7 +82,7 @@ static void tally_history(const struct history_case *c, struct random *r, struct
     struct change_night nights[NIGHTS];
     struct change is[NIGHTS];
     make_history(c, r, nights);
-    change_follow(nights, NIGHTS, getenv("TH") ? atof(getenv("TH")) : 0.02, is);
+    change_follow(nights, NIGHTS, NIGHTS_THRESHOLD, is);
     bool changes = c->kind == STEP || c->kind == DRIFT;
     enum change_verdict want = c->change > 0 ? CHANGE_SLOWER : CHANGE_FASTER;
     int quiet = changes ? AT : NIGHTS, at = -1;
@@ -98,23 +103,24 @@ static void tally_history(const struct history_case *c, struct random *r, struct
     t->shaped += is[NIGHTS - 1].shape == (c->kind == DRIFT ? CHANGE_DRIFT : CHANGE_STEP);
 }
 
-static struct tally tally_case(int c, int histories) {
-    struct random r = {(uint64_t)c * 1000003 + 28};
+static struct tally tally_case(int c, uint64_t seed, int histories) {
+    struct random r = {(uint64_t)c * 1000003 + seed};
     struct tally t = {0};
     for (int i = 0; i < histories; i++) tally_history(&cases[c], &r, &t);
     return t;
 }
 
-static void write_table(const char *path, int histories) {
+static void write_table(const char *path, uint64_t seed, int histories) {
     FILE *f = fopen(path, "w");
     assert_non_null(f);
-    fputs("case,histories,quiet_nights,false_alarms,alarms_per_1000_nights,found,found_pct,within,"
+    fputs("seed,case,histories,quiet_nights,false_alarms,alarms_per_1000_nights,found,found_pct,"
+          "within,"
           "dated_within_1,dated_pct\n",
           f);
     for (int c = 0; c < N_CASES; c++) {
-        struct tally t = tally_case(c, histories);
-        fprintf(f, "\"%s\",%d,%d,%d,%.2f,", cases[c].name, t.histories, t.nights, t.alarms,
-                1e3 * t.alarms / t.nights);
+        struct tally t = tally_case(c, seed, histories);
+        fprintf(f, "%" PRIu64 ",\"%s\",%d,%d,%d,%.2f,", seed, cases[c].name, t.histories, t.nights,
+                t.alarms, 1e3 * t.alarms / t.nights);
         if (cases[c].kind == STEP || cases[c].kind == DRIFT)
             fprintf(f, "%d,%.1f,%d,%d,%.1f\n", t.found, 100.0 * t.found / t.histories,
                     cases[c].kind == STEP ? FOUND_WITHIN : DRIFT_WITHIN, t.dated,
@@ -127,17 +133,16 @@ static void write_table(const char *path, int histories) {
 
 /* A small part of the table: bounds are of what so few histories can show. */
 static void test_histories(void **state) {
-    const char *path = getenv("CHANGE_CSV");
+    const char *path = getenv("CHANGE_CSV"), *seed = getenv("CHANGE_SEED");
     if (path && *path) {
-        write_table(path, 1000);
+        write_table(path, seed ? strtoull(seed, NULL, 10) : SEED, MADE);
         return;
     }
     enum { FEW = 40 };
     for (int c = 0; c < N_CASES; c++) {
-        struct tally t = tally_case(c, FEW);
-        if (cases[c].kind == BIMODAL) continue;
+        struct tally t = tally_case(c, SEED, FEW);
         if (t.alarms > 10) fail_msg("%s: %d false alarms", cases[c].name, t.alarms);
-        if (cases[c].kind == QUIET || cases[c].change < 0) continue;
+        if (cases[c].kind < STEP || cases[c].change < 0) continue;
         if (t.found < 35) fail_msg("%s: %d of %d found", cases[c].name, t.found, FEW);
         if (cases[c].kind == STEP && t.dated < 33) fail_msg("%s: %d dated", cases[c].name, t.dated);
     }
@@ -186,6 +191,24 @@ static void test_runs(void **state) {
     us[10] = 150, us[12] = 100;
     assert_int_equal(last_of(us, 13, NULL, 1).verdict, CHANGE_SAME);
     assert_int_equal(last_of(us, 1, NULL, 3).verdict, CHANGE_NEW);
+    us[1] = 130; /* three runs are enough for the second night */
+    assert_int_equal(last_of(us, 2, NULL, 3).verdict, CHANGE_SLOWER);
+    assert_int_equal(last_of(us, 2, NULL, 1).verdict, CHANGE_UNSURE);
+}
+
+/* Where nights go back and forth between two levels, three slow ones are no change; where they do
+ * not, the same three are; and beyond both levels they are, too. */
+static void test_two_levels(void **state) {
+    double us[48];
+    for (int two = 0; two < 2; two++)
+        for (int above = 0; above < 2; above++) {
+            for (int i = 0; i < 48; i++) {
+                bool slow = i >= 45 || (two && (i % 7 == 2 || i % 5 == 3));
+                us[i] = (slow ? 105 : 100) + 0.3 * (i % 3) + (i >= 45 ? 5 * above : 0);
+            }
+            assert_int_equal(last_of(us, 48, NULL, 1).verdict,
+                             two && !above ? CHANGE_SAME : CHANGE_SLOWER);
+        }
 }
 
 static void test_faster_moves_the_baseline(void **state) {
@@ -203,11 +226,9 @@ static void test_student(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_histories),
-        cmocka_unit_test(test_alarm_goes_on),
-        cmocka_unit_test(test_drift),
-        cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_faster_moves_the_baseline),
+        cmocka_unit_test(test_histories),  cmocka_unit_test(test_alarm_goes_on),
+        cmocka_unit_test(test_drift),      cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_two_levels), cmocka_unit_test(test_faster_moves_the_baseline),
         cmocka_unit_test(test_student),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -379,6 +379,51 @@ static void test_line_numbers(void **state) {
 }
 
 /* Thousands of foreign rows are not a message each. */
+/* Rows without quotes are split otherwise than those with some: a last cell in quotes makes libcsv
+ * split the same row. */
+static void compare_splits(const struct table_row *row, void *context, struct report_error *e) {
+    struct text *said = context;
+    text_printf(said, "%zu:", row->line);
+    for (size_t i = 0; i < row->n; i++) text_printf(said, "[%s]", row->cells[i]);
+    text_puts(said, "\n");
+}
+
+static struct text split_of(const char *csv) {
+    struct text said = {0}, none = {0};
+    struct report_error e = {0};
+    struct table_file f;
+    write_file(csv, "w");
+    assert_int_equal(table_open(path, &f, &e), REPORT_OK);
+    table_scan(&f, &(struct table_place){0, 1}, UINT64_MAX, compare_splits, &said, &none, &e);
+    if (e.status != REPORT_OK) fail_msg("%s", e.text);
+    table_close(&f);
+    text_free(&none);
+    return said;
+}
+
+static void test_plain_rows(void **state) {
+    static const char *const alphabet[] = {",",  " ",        "\t",   "a", "b c",
+                                           ",,", "\xc3\xa9", "\x7f", "'"};
+    struct text plain = {0}, quoted = {0};
+    unsigned seed = 1;
+    for (int i = 0; i < 3000; i++) {
+        for (int k = 0; k < i % 9; k++) {
+            seed = seed * 1103515245 + 12345;
+            const char *piece = alphabet[(seed >> 16) % (sizeof alphabet / sizeof *alphabet)];
+            text_puts(&plain, piece);
+            text_puts(&quoted, piece);
+        }
+        text_puts(&plain, ",z\n");
+        text_puts(&quoted, ",\"z\"\n");
+    }
+    struct text one = split_of(plain.p), other = split_of(quoted.p);
+    assert_string_equal(one.p, other.p);
+    text_free(&plain), text_free(&quoted), text_free(&one), text_free(&other);
+    struct text said = split_of("a, b\t,c\n\n \t\n,\n  x y  \na,\r\n\r\nb\rc\n");
+    assert_string_equal(said.p, "1:[a][b][c]\n4:[][]\n5:[x y]\n6:[a][]\n8:[b][c]\n");
+    text_free(&said);
+}
+
 static void test_many_short_rows(void **state) {
     append_ok(NULL, 0);
     for (int i = 0; i < 500; i++) write_file("1,too,short\n", "a");
@@ -549,6 +594,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_dress, empty_folder),
         cmocka_unit_test_teardown(test_line_numbers, empty_folder),
         cmocka_unit_test_teardown(test_many_short_rows, empty_folder),
+        cmocka_unit_test_teardown(test_plain_rows, empty_folder),
         cmocka_unit_test_teardown(test_open_quote, empty_folder),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test_teardown(test_not_a_file, empty_folder),

@@ -254,7 +254,7 @@ static void test_tuning_figure(void **state) {
 /* Runs in the order of their times; a new driver is marked where it came. */
 static void test_history_figure(void **state) {
     struct result_row *r = add(ROLE_tuned, "w", "n=1", "G", 21);
-    r->timestamp = "2026-09-03T02:00:00Z", r->driver = "580.2";
+    r->timestamp = "2026-09-03T02:00:00Z", r->driver = "580.2", r->run_id = "run3";
     r = add(ROLE_tuned, "w", "n=1", "G", 20);
     r->timestamp = "2026-09-01T02:00:00Z", r->driver = "580.1";
     build();
@@ -263,7 +263,7 @@ static void test_history_figure(void **state) {
     model_free(&m);
     benches_free(&benches);
     r = add(ROLE_tuned, "w", "n=1", "G", 40);
-    r->timestamp = "2026-09-02T02:00:00Z", r->driver = "580.1", r->ci_us = 9;
+    r->timestamp = "2026-09-02T02:00:00Z", r->driver = "580.1", r->ci_us = 9, r->run_id = "run2";
     build();
     assert_true(figure_history(&f, &m, &m.cases[0]));
     expect_in(f.drawing.data.p, "$runs << EOD\n2026-09-01T02:00:00Z 20 19.98 20.02 0\n"
@@ -291,12 +291,13 @@ static void test_long_history(void **state) {
 
 /* A step is dated to its first night, and the revisions on either side are named. */
 static void test_step_in_history(void **state) {
-    static char times[30][40]; /* as wide as the compiler takes an int to be */
+    static char times[30][40], nights[30][40]; /* as wide as the compiler takes an int to be */
     for (int i = 0; i < 30; i++) {
         double us = (i < 20 ? 20 : 21) * (1 + 0.002 * (i % 3));
         struct result_row *r = add(ROLE_tuned, "w", "n=1", "G", us);
         snprintf(times[i], sizeof times[i], "2026-09-%02dT02:00:00Z", i + 1);
-        r->timestamp = times[i];
+        snprintf(nights[i], sizeof nights[i], "202609%02dT020000Z.1", i + 1);
+        r->timestamp = times[i], r->run_id = nights[i];
         r->git_rev = i < 20 ? "aaaaaaaaaaaa" : "bbbbbbbbbbbb";
     }
     build();
@@ -305,6 +306,8 @@ static void test_step_in_history(void **state) {
     expect_in(f.drawing.data.p, "n_changes = 1\nchange_times = \"2026-09-21T02:00:00Z\"\n"
                                 "change_texts = \"+");
     expect_in(f.drawing.data.p, "\u00a0%,\u00a0aaaaaaaa..bbbbbbbb\"\n");
+    expect_in(f.note.p, "SLOWER by +");
+    expect_in(f.note.p, " since 20260921T020000Z, commits aaaaaaaaaaaa..bbbbbbbbbbbb.");
     figure_free(&f);
 }
 

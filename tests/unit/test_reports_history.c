@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "reports/figures.h"
 #include "reports/history.h"
 
 static char folder[] = "/tmp/test_reports_history.XXXXXX";
@@ -57,7 +58,7 @@ static void expect(int want, int (*command)(const struct history_request *, FILE
     char *said = NULL;
     size_t size;
     FILE *f = open_memstream(&said, &size);
-    struct history_request r = {folder, NULL, HISTORY_THRESHOLD};
+    struct history_request r = {folder, NULL, NIGHTS_THRESHOLD};
     int rc = command(&r, f, f);
     assert_int_equal(fclose(f), 0);
     if (rc != want || !strstr(said, says))
@@ -155,8 +156,64 @@ static void test_machine(void **state) {
     expect(1, history_judge, "BROKEN: softmax fwd f32 dim=4096 tuned: sw_power_cap");
 }
 
+/* The page's time line says of the tuned program what is judged: several nights of a day, a night
+ * of two days, an accepted level, a step between the thresholds of nights and of compare. */
+static void expect_figure(const char *changes, const char *events, const char *says) {
+    struct results file = {0};
+    struct report_error e = {0};
+    struct benches benches = {0};
+    struct model m;
+    struct accepted accepted = {0};
+    struct figure f = {0};
+    char path[96];
+    snprintf(path, sizeof path, "%s/r.csv", folder);
+    assert_int_equal(results_read(path, &file, &e), REPORT_OK);
+    assert_int_equal(accepted_read(&accepted, folder, &e), REPORT_OK);
+    benches_add(&benches, &file, NULL);
+    model_build(&m, &file, 1, &benches);
+    m.accepted = &accepted;
+    assert_true(figure_history(&f, &m, &m.cases[0]));
+    if (!strstr(f.drawing.data.p, changes) || !strstr(f.drawing.data.p, events) ||
+        !strstr(f.note.p, says))
+        fail_msg("no '%s', '%s', '%s' in:\n%s\n%s", changes, events, says, f.drawing.data.p,
+                 f.note.p);
+    figure_free(&f);
+    model_free(&m);
+    benches_free(&benches);
+    results_free(&file);
+    accepted_free(&accepted);
+}
+
+static struct result_row of_night(int i, int run, double us) {
+    static char texts[80][2][32];
+    static int used;
+    struct result_row r = timed(i / 4 + 1, run, ROLE_tuned, us);
+    char(*t)[32] = texts[used++ % 80];
+    snprintf(t[0], 32, "202611%02dT%02d0000Z.%d", i / 4 + 1, 6 * (i % 4) + 5, run);
+    /* The second run of a night that begins at 23 o'clock is of the next day. */
+    snprintf(t[1], 32, "2026-11-%02dT%02d:00:00Z", i / 4 + 1 + (i % 4 == 3 && run > 1),
+             (6 * (i % 4) + 4 + run) % 24);
+    r.run_id = t[0], r.timestamp = t[1];
+    return r;
+}
+
+static void test_figure_says_the_same(void **state) {
+    for (int i = 0; i < 20; i++)
+        for (int run = 1; run <= 2; run++)
+            append(of_night(i, run, (i < 12 ? 100 : 101.8) + 0.1 * wobble(i + run)));
+    expect(4, history_judge, "since 20261104T050000Z, commits c3..c4 |");
+    expect_figure("n_changes = 1\nchange_times = \"2026-11-04T05:00:00Z\"\nchange_texts = \"+1.8",
+                  "n_events = 0", "SLOWER by +1.8 % since 20261104T050000Z, commits c3..c4.");
+    expect(0, history_accept, "from 20261104T050000Z on");
+    expect(0, history_judge, "1 same");
+    expect_figure(
+        "n_changes = 0",
+        "n_events = 1\nevent_times = \"2026-11-04T05:00:00Z\"\nevent_texts = \"accepted\"",
+        "or more.");
+}
+
 static void test_wrong_calls(void **state) {
-    struct history_request none = {"/no/such", NULL, HISTORY_THRESHOLD};
+    struct history_request none = {"/no/such", NULL, NIGHTS_THRESHOLD};
     FILE *null = fopen("/dev/null", "w");
     assert_int_equal(history_judge(&none, null, null), 2);
     fclose(null);
@@ -171,6 +228,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_wide_samples, empty_folder),
         cmocka_unit_test_teardown(test_lost_and_broken, empty_folder),
         cmocka_unit_test_teardown(test_machine, empty_folder),
+        cmocka_unit_test_teardown(test_figure_says_the_same, empty_folder),
         cmocka_unit_test_teardown(test_wrong_calls, empty_folder),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -142,7 +142,7 @@ static void test_escaping(void **state) {
 /* A stand-in that writes an SVG wherever the script has an output. */
 static void drawing_gnuplot(void) {
     fake_gnuplot("case $2 in *.gp) exit 1 ;; esac\n"
-                 "[ \"$1\" = -d ] && grep -q '^plot' \"$2\" || exit 1\n"
+                 "[ \"$1\" = -d ] && grep -q '^ *plot' \"$2\" || exit 1\n"
                  "sed -n \"s/.*; out = '\\(.*\\)'$/\\1/p\" \"$2\" | while read -r out; do\n"
                  "echo '<?xml version=\"1.0\"?><svg\n viewBox=\"0 0 9 9\"><rect x=\"0\" y=\"0\" "
                  "fill=\"#ffffff\"/><title>plot</title><path id=\"p\" stroke='\"'\"'rgb( 47, 109, "

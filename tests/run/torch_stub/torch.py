@@ -189,3 +189,4 @@ flags = types.SimpleNamespace(allow_tf32=True)
 backends = types.SimpleNamespace(cuda=types.SimpleNamespace(matmul=flags), cudnn=flags)
 cuda = types.SimpleNamespace(is_available=lambda: False)
 sys.modules["torch.nn"] = nn
+nn.functional = sys.modules["torch.nn.functional"] = types.ModuleType("torch.nn.functional")
