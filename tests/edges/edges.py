@@ -2321,5 +2321,7 @@ row('torch.gradient(R(5), spacing=None)[0]', lambda: torch.gradient(R(5), spacin
 row('torch.nn.functional.multi_margin_loss(R(5), torch.tensor(2))', lambda: torch.nn.functional.multi_margin_loss(R(5), torch.tensor(2)), 'float32', [], [0.0], near=1e-06)
 row('torch.full_like(I64, 2**53 + 1)', lambda: torch.full_like(I64, 2**53 + 1), 'int64', [8], [9007199254740993, 9007199254740993, 9007199254740993, 9007199254740993, 9007199254740993, 9007199254740993, 9007199254740993, 9007199254740993])
 row('R(2, 3).sum_to_size(4)', lambda: R(2, 3).sum_to_size(4), 'raises', None, 'RuntimeError', alone=True)
+row('BO[0].sum_to_size(())', lambda: BO[0].sum_to_size(()), 'int64', [], [1])
+row('(lambda x: (torch.special.i1(x).sum().backward(), x.grad)[1])(torch.zeros(2, requires_grad=True))', lambda: (lambda x: (torch.special.i1(x).sum().backward(), x.grad)[1])(torch.zeros(2, requires_grad=True)), 'float32', [2], [0.5, 0.5], alone=True)
 
 hold_all()

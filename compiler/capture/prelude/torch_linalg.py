@@ -105,6 +105,8 @@ def lstsq(A, B, rcond=None, *, driver=None):
 
 def pinv(A, *, atol=None, rtol=None, hermitian=False):
     """Of full rank."""
+    if hermitian or atol is not None or rtol is not None:
+        refuse('torch.linalg.pinv with atol, rtol or hermitian=True is not supported: singular values are not there')
     return lstsq(A, torch.eye(A.shape[-2], dtype=A.dtype, device=A.device)).solution
 
 

@@ -543,6 +543,8 @@ def diagflat(self, offset=0):
 
 def sum_to_size(self, *size):
     size = list(size[0]) if len(size) == 1 and isinstance(size[0], (list, tuple)) else list(size)
+    if not size:
+        return self.sum()
     first = self.ndim - len(size)
     if first < 0 or [n for n, own in zip(size, self.shape[_most(first, 0):]) if n != own and n != 1]:
         raise RuntimeError(f'size {{{size}}} is not expandable to size {{{list(self.shape)}}}.')
@@ -1102,10 +1104,10 @@ def _bessel(self, order, scaled):
     r = 1 / (8 * a.clamp(min=16))
     for k in _range(24, 0, -1):
         far = 1 - far * r * (4 * order * order - (2 * k - 1) ** 2) / k
-    near = near * (a / 2 if order else 1) * torch.exp(-a.clamp(max=16))
-    out = _where(a < 16, near, far / (2 * math.pi * a.clamp(min=16)).sqrt())
+    near = near * (x / 2 if order else 1) * torch.exp(-a.clamp(max=16))
+    far = far * (x.sign() if order else 1) / (2 * math.pi * a.clamp(min=16)).sqrt()
+    out = _where(a < 16, near, far)
     out = out if scaled else out * a.exp()
-    out = out * x.sign() if order else out
     return out.to(self.dtype if self.is_floating_point() else torch.float32)
 
 
