@@ -196,8 +196,12 @@ node_id expand_triangle(struct build *b, const struct node *n) {
 
 node_id expand_fill(struct build *b, const struct node *n) {
     bool ones = n->op == OP_ONES || n->op == OP_ONES_LIKE;
-    double v = n->op == OP_FULL_LIKE ? number_of(b, &n->args[1]) : ones;
-    return full(b, &n->meta, v);
+    bool like = n->op == OP_FULL_LIKE;
+    if (like && n->args[1].kind == ARG_INT &&
+        !dtype_is_float(n->meta.dtype)) /* a double has 53 of its 64 bits */
+        return call(b, OP_FULL, arg_ints(b->g, n->meta.size, n->meta.rank), n->args[1],
+                    arg_dtype(n->meta.dtype));
+    return full(b, &n->meta, like ? number_of(b, &n->args[1]) : ones);
 }
 
 node_id expand_random_like(struct build *b, const struct node *n) {

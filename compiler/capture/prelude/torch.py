@@ -9,7 +9,8 @@ from torch._tensor import div, divide, round, aminmax, fliplr, flipud, rot90, di
 from torch._tensor import tensordot, inner, matrix_power, nansum, nanmean, tensor_split, hsplit, vsplit, ravel, adjoint
 from torch._tensor import index_copy, index_fill, index_put, scatter_reduce, masked_select, masked_scatter, msort, mode, argwhere, nonzero, diagonal
 from torch._tensor import unique, unique_consecutive, repeat_interleave, inverse, det, logdet, slogdet
-from torch._tensor import erfinv, lgamma
+from torch._tensor import erfinv, lgamma, digamma, i0, diagflat, isreal, nanquantile, index_reduce
+from torch._tensor import cholesky, cholesky_solve, cholesky_inverse, pinverse, triangular_solve, qr
 from torch._tensor import put, scatter, select_scatter, slice_scatter, diagonal_scatter, nanmedian, histc, cov, corrcoef, ldexp, mvlgamma
 from torch._tensor import logit, sgn, rad2deg, deg2rad, heaviside, float_power, logaddexp2, sinc, dist, renorm
 from torch._complex import complex, polar, view_as_complex, view_as_real, is_complex, conj, resolve_conj, conj_physical
@@ -291,10 +292,14 @@ def arange(start, end=None, step=1, dtype=None, **placement):
 
 
 def var_mean(input, dim=None, unbiased=None, correction=None, keepdim=False):
+    if dim is True or dim is False:
+        dim, unbiased = None, dim
     return var(input, dim, unbiased, correction, keepdim), input.mean(dim, keepdim=keepdim)
 
 
 def std_mean(input, dim=None, unbiased=None, correction=None, keepdim=False):
+    if dim is True or dim is False:
+        dim, unbiased = None, dim
     return std(input, dim, unbiased, correction, keepdim), input.mean(dim, keepdim=keepdim)
 
 
@@ -342,7 +347,8 @@ def where(condition, self=None, other=None, input=None):
 
 def linspace(start, end, steps, dtype=None, device=None, requires_grad=False, **placement):
     if steps < 2:
-        return _placed(full((steps,), start, dtype=dtype or float32), device, requires_grad)
+        first = full((steps,), 0 if isinstance(start, Tensor) else start, dtype=dtype or float32)
+        return _placed((first + start).to(first.dtype) if isinstance(start, Tensor) else first, device, requires_grad)
     step = (end - start) / (steps - 1)
     i = arange_(0, steps, 1, float64)
     low, high = start + i * step, end - (steps - 1 - i) * step
@@ -672,6 +678,10 @@ def logspace(start, end, steps, base=10.0, dtype=None, **placement):
     return (base ** linspace(start, end, steps, dtype=float64)).to(dtype or float32)
 
 
+def fill(input, value):
+    return input.clone().fill_(value)
+
+
 def scalar_tensor(s, dtype=None, **placement):
     return full_((), s, dtype or float32)
 
@@ -811,6 +821,20 @@ FloatTensor, LongTensor, IntTensor, DoubleTensor, HalfTensor, BoolTensor, ShortT
     _of(d) for d in (float32, int64, int32, float64, float16, bool, int16, int8, uint8)]
 BFloat16Tensor = _of(bfloat16)
 
+
+def _copied(function):
+    """torch.<name>_copy: what torch.<name> gives, as tensors of their own."""
+    def copy(*args, **kwargs):
+        found = function(*args, **kwargs)
+        return found.clone() if isinstance(found, Tensor) else tuple([x.clone() for x in found])
+    return copy
+
+
+(expand_copy, view_copy, permute_copy, transpose_copy, squeeze_copy, unsqueeze_copy, t_copy, narrow_copy, diagonal_copy,
+ unbind_copy, unfold_copy, select_copy, split_with_sizes_copy, alias_copy) = [
+    _copied(f) for f in (Tensor.expand, Tensor.view, Tensor.permute, Tensor.transpose, squeeze, Tensor.unsqueeze, Tensor.t,
+                         Tensor.narrow, diagonal, unbind, Tensor.unfold, Tensor.select, split_with_sizes, positive)]
+unsafe_chunk, unsafe_split, unsafe_split_with_sizes = chunk, split, split_with_sizes
 
 from torch._windows import bartlett_window, hann_window, hamming_window, blackman_window, gradient, vander
 from torch._windows import trapezoid, cumulative_trapezoid

@@ -1,4 +1,4 @@
-"""torch.linalg: norms, what is made of products, and of elimination. Decompositions are not there."""
+"""torch.linalg: norms, what is made of products, and of elimination; Cholesky's factors and QR. Of eigenvalues nothing is there."""
 from collections import namedtuple
 import torch
 from torch._tensor import cross, inner, matrix_power
@@ -103,5 +103,64 @@ def lstsq(A, B, rcond=None, *, driver=None):
     return _LeastSquares(x.to(A.dtype), A.new_zeros(0), None, A.new_zeros(0))
 
 
-def pinv(A):
+def pinv(A, *, atol=None, rtol=None, hermitian=False):
+    """Of full rank."""
+    if hermitian or atol is not None or rtol is not None:
+        refuse('torch.linalg.pinv with atol, rtol or hermitian=True is not supported: singular values are not there')
     return lstsq(A, torch.eye(A.shape[-2], dtype=A.dtype, device=A.device)).solution
+
+
+_Triangular = namedtuple('triangular_solve', 'solution cloned_coefficient')
+
+
+def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
+    if not left:
+        return solve_triangular(A.mT, B.mT, upper=not upper, unitriangular=unitriangular).mT
+    part = A.triu(1 if unitriangular else 0) if upper else A.tril(-1 if unitriangular else 0)
+    return solve(part + torch.eye(A.shape[-1], dtype=A.dtype, device=A.device) if unitriangular else part, B)
+
+
+# -- factors, column by column
+
+
+def cholesky(A, *, upper=False):
+    """Each column takes its products from the rest. Nan where A is not positive definite, where PyTorch raises an error."""
+    if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
+        raise RuntimeError('linalg.cholesky: A must be batches of square matrices, but they are '
+                           f'{A.shape[-2]} by {A.shape[-1]} matrices')
+    n, x, columns = A.shape[-1], (A + A.mT) / 2, []
+    rows = torch.arange(n, device=A.device)
+    for k in range(n):
+        column = torch.where(rows >= k, x[..., k] / x[..., k:k + 1, k].sqrt(), 0)
+        x = x - column.unsqueeze(-1) * column.unsqueeze(-2)
+        columns.append(column)
+    lower = torch.stack(columns, -1) if n else A.clone()
+    return lower.mT if upper else lower
+
+
+def cholesky_ex(A, *, upper=False, check_errors=False):
+    return _Factor(cholesky(A, upper=upper), torch.zeros(A.shape[:-2], dtype=torch.int32))
+
+
+def qr(A, mode='reduced'):
+    """Householder's reflections, as LAPACK's, so that signs are its, too."""
+    m, n = A.shape[-2:]
+    r, q = A, torch.eye(m, dtype=A.dtype, device=A.device).expand(*A.shape[:-2], m, m)
+    rows = torch.arange(m, device=A.device)
+    for k in range(min(m - 1, n)):
+        column = torch.where(rows >= k, r[..., k], 0)
+        head = r[..., k, k].unsqueeze(-1)
+        rest = torch.where(rows > k, column, 0)
+        plain = (rest == 0).all(-1, True)
+        norm = torch.where(plain, 1, (column * column).sum(-1, True)).sqrt()
+        v = torch.where(rows == k, column + torch.where(head < 0, -norm, norm), column)
+        size = torch.where(plain, 1, (v * v).sum(-1, True))
+        v, scale = v.unsqueeze(-1), torch.where(plain, 0, 2 / size).unsqueeze(-1)
+        r = r - scale * v @ (v.mT @ r)
+        q = q - (q @ v) @ (scale * v.mT)
+    k = m if mode == 'complete' else min(m, n)
+    r = r[..., :k, :].triu()
+    return _Factors(q[..., :, :k] if mode != 'r' else A.new_zeros(0), r)
+
+
+_Factors, _Factor = namedtuple('qr', 'Q R'), namedtuple('cholesky_ex', 'L info')

@@ -90,6 +90,7 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
 
 
 def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction='mean'):
+    input, target = torch.atleast_1d(input), target.reshape(torch.atleast_1d(input).shape[:-1])
     own = input.gather(-1, target.unsqueeze(-1))
     loss = (margin - own + input).clamp(min=0)
     loss = loss * loss if p == 2 else loss

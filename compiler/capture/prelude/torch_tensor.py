@@ -151,7 +151,13 @@ def cummin(self, dim):
     return _running(_cummin(self, dim), self, dim)
 
 
-_SORTED, _ROUNDS = 64, 8  # elements that are sorted by counting; rounds of topk
+_SORTED, _ROUNDS = 64, 8  # elements that are sorted by counting wherever they are; rounds of topk
+_COMPARED = 2**26  # comparisons at most that sort what is longer: 16 rows of 2048
+
+
+def _too_long(self, dim):
+    """Whether this is more than is sorted by counting."""
+    return self.numel() * self.size(dim) > _COMPARED
 
 
 def _sort_values(self, dim, descending):
@@ -176,8 +182,8 @@ def _sort(self, dim, descending):
     n = self.size(dim)
     if n > _SORTED and computes():
         return _sort_values(self, dim, descending)
-    if n > _SORTED:
-        refuse(f'sorting more than {_SORTED} elements is not supported, got {n}')
+    if n > _SORTED and _too_long(self, dim):
+        refuse(f'sorting is not supported where it takes more than {_COMPARED} comparisons: {self.numel()} elements in rows of {n}')
     x = self.movedim(dim, -1)
     own, other, number = x.unsqueeze(-1), x.unsqueeze(-2), torch.arange(n)
     place = number.unsqueeze(1)
@@ -205,11 +211,12 @@ def topk(self, k, dim=-1, largest=True, sorted=True):
     n = self.size(dim)
     if not 0 <= k <= n:
         raise RuntimeError('selected index k out of range')
-    if n <= _SORTED or computes() and (k > _ROUNDS or k < 1 or not self.is_floating_point()):
+    short = k <= _ROUNDS and k >= 1 and self.is_floating_point()
+    if n <= _SORTED or not short and (computes() or not _too_long(self, dim)):
         found = sort(self, dim, largest)
         return _Pair(found.values.narrow(dim, 0, k), found.indices.narrow(dim, 0, k), 'topk')
-    if k > _ROUNDS or k < 1 or not self.is_floating_point():
-        refuse(f'topk of more than {_SORTED} elements is supported for k from 1 to {_ROUNDS} of floating-point tensors')
+    if not short:
+        refuse(f'topk of {self.numel()} elements in rows of {n} is supported for k from 1 to {_ROUNDS} of floating-point tensors')
     x, number, slot = self.movedim(dim, -1), torch.arange(n), torch.arange(k)
     values = indices = 0
     for i in _range(k):
@@ -333,6 +340,29 @@ def quantile(self, q, dim=None, keepdim=False, *, interpolation='linear'):
     bad = (self != self).any(dim)
     out = torch.where(bad, torch.nan, out)
     return out.unsqueeze(dim if dim < 0 or not torch.is_tensor(q) else dim + q.ndim) if keepdim else out
+
+
+def nanquantile(self, q, dim=None, keepdim=False, *, interpolation='linear'):
+    """Of each row's numbers: NaN is sorted behind them."""
+    if dim is None:
+        out = nanquantile(self.flatten(), q, 0, interpolation=interpolation)
+        return out.reshape(list(out.shape) + [1] * self.ndim) if keepdim else out
+    if not self.ndim:
+        return nanquantile(self.reshape(1), q, dim, interpolation=interpolation)
+    rows, many = sort(self, dim).values.movedim(dim, -1), (self == self).sum(dim, True).movedim(dim, -1)
+    given = q if torch.is_tensor(q) else torch.tensor(q, dtype=self.dtype)
+    at = given.reshape(-1) * (many - 1).clamp(min=0)
+    low, high = at.floor(), at.ceil()
+    value = lambda place: rows.gather(-1, place.long())
+    if interpolation == 'linear':
+        out = value(low) + (value(high) - value(low)) * (at - low)
+    elif interpolation == 'midpoint':
+        out = (value(low) + value(high)) / 2
+    else:
+        out = value({'lower': low, 'higher': high, 'nearest': torch.round(at)}[interpolation])
+    out = torch.where(many == 0, torch.nan, out)
+    out = out.movedim(-1, 0) if given.ndim else out.squeeze(-1)
+    return out.unsqueeze(dim if dim < 0 or not given.ndim else dim + 1) if keepdim else out
 
 
 def _need_rank(name, tensor, rank):
@@ -499,12 +529,31 @@ def rot90(self, k=1, dims=(0, 1)):
 
 def diff(self, n=1, dim=-1, prepend=None, append=None):
     parts = [x for x in (prepend, self, append) if x is not None]
-    if len(parts) > 1:
+    if n and len(parts) > 1:
         self = torch.cat(parts, dim)
     for _ in _range(n):
         size = self.size(dim)
         self = _slice(self, dim, 1, size) - _slice(self, dim, 0, size - 1)
     return self
+
+
+def diagflat(self, offset=0):
+    return diag_embed(self.flatten(), offset)
+
+
+def sum_to_size(self, *size):
+    size = list(size[0]) if len(size) == 1 and isinstance(size[0], (list, tuple)) else list(size)
+    if not size:
+        return self.sum()
+    first = self.ndim - len(size)
+    if first < 0 or [n for n, own in zip(size, self.shape[_most(first, 0):]) if n != own and n != 1]:
+        raise RuntimeError(f'size {{{size}}} is not expandable to size {{{list(self.shape)}}}.')
+    summed = [d for d in _range(self.ndim) if d < first or size[d - first] == 1 and self.size(d) != 1]
+    return (self.sum(summed, True) if summed else self).reshape(size)
+
+
+def isreal(self):
+    return torch.ones(self.shape, dtype=torch.bool)
 
 
 def trace(self):
@@ -791,6 +840,9 @@ def masked_scatter_(self, mask, source):
 
 def scatter_reduce(self, dim, index, src, reduce, *, include_self=True):
     """Each element looks at all of src that may land on it."""
+    if not self.ndim:
+        whole = (x.reshape(1) for x in (self, index, src))
+        return scatter_reduce(next(whole), 0, next(whole), next(whole), reduce, include_self=include_self).reshape(())
     dim = dim % self.ndim
     for d in _range(self.ndim):
         n = index.size(d)
@@ -802,20 +854,38 @@ def scatter_reduce(self, dim, index, src, reduce, *, include_self=True):
     hit = _unsqueeze(at, -2) == torch.arange(x.size(-1)).unsqueeze(1)
     many = hit.sum(-1)
     one = include_self + 0
+    least, most = (-torch.inf, torch.inf) if self.is_floating_point() else (False, True)
+    if not self.is_floating_point() and self.dtype != torch.bool:
+        least, most = torch.iinfo(self.dtype).min, torch.iinfo(self.dtype).max
     own = lambda none: x if include_self else torch.full_like(x, none)
     among = lambda none: _where(hit, _unsqueeze(src, -2), none)
     if reduce == 'sum' or reduce == 'mean':
         out = own(0) + among(0).sum(-1)
-        out = out / (many + one).clamp(min=1) if reduce == 'mean' else out
+        whole = None if self.is_floating_point() else 'floor'
+        out = div(out, (many + one).clamp(min=1), rounding_mode=whole) if reduce == 'mean' else out
     elif reduce == 'prod':
         out = own(1) * among(1).prod(-1)
     elif reduce == 'amax':
-        out = torch.maximum(own(-torch.inf), among(-torch.inf).amax(-1))
+        out = torch.maximum(own(least), among(least).amax(-1))
     elif reduce == 'amin':
-        out = torch.minimum(own(torch.inf), among(torch.inf).amin(-1))
+        out = torch.minimum(own(most), among(most).amin(-1))
     else:
         raise RuntimeError('reduce argument must be either sum, prod, mean, amax or amin, got ' + reduce)
     return _where(many == 0, x, out).to(self.dtype).movedim(-1, dim)
+
+
+def index_reduce(self, dim, index, source, reduce, *, include_self=True):
+    """scatter_reduce() of whole slices of source, of which index has the places."""
+    if reduce not in ('prod', 'mean', 'amax', 'amin'):
+        raise RuntimeError('index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got ' + reduce + '.')
+    if not source.ndim:
+        return index_reduce(self.reshape(1), 0, index.reshape(1), source.reshape(1), reduce, include_self=include_self).reshape(self.shape)
+    place = index.reshape([-1] + [1] * (source.ndim - 1 - dim % source.ndim))
+    return scatter_reduce(self, dim, place.expand(source.shape), source, reduce, include_self=include_self)
+
+
+def index_reduce_(self, dim, index, source, reduce, *, include_self=True):
+    return assign(self, index_reduce(self, dim, index, source, reduce, include_self=include_self))
 
 
 def scatter_reduce_(self, dim, index, src, reduce, *, include_self=True):
@@ -1004,6 +1074,47 @@ def lgamma(self):
     return _where(pole, torch.inf, out).to(self.dtype if self.is_floating_point() else torch.float32)
 
 
+def digamma(self):
+    """In f64: Stirling's series of x + 8, and what the steps up to there take; below a half that of 1 - x."""
+    x = self.double()
+    low = x < 0.5
+    z = _where(low, 1 - x, x)
+    steps = 0
+    for i in _range(8):
+        steps = steps + 1 / (z + i)
+    z = z + 8
+    r = 1 / (z * z)
+    series = r * _horner(r, [-1 / 12, 691 / 32760, -1 / 132, 1 / 240, -1 / 252, 1 / 120, -1 / 12])
+    above = z.log() - 0.5 / z + series - steps
+    turn = _where(low & (x != x.floor()), x - x.round(), 0.25) * math.pi
+    out = _where(low, above - math.pi * turn.cos() / turn.sin(), above)
+    out = _where(x == 0, _copysign(torch.full_like(x, math.inf), -x), _where((x < 0) & (x == x.floor()), math.nan, out))
+    out = _where(x == math.inf, x, out)
+    return out.to(self.dtype if self.is_floating_point() else torch.float32)
+
+
+def _bessel(self, order, scaled):
+    """I0 or I1, in f64: the power series, whose terms are all positive, up to 16, and beyond it the asymptotic one; scaled:
+    times exp(-|x|)."""
+    x = self.double()
+    a = x.abs()
+    q, near, far = a.clamp(max=16) ** 2 / 4, 1, 1
+    for k in _range(44, 0, -1):
+        near = 1 + near * q / (k * (k + order))
+    r = 1 / (8 * a.clamp(min=16))
+    for k in _range(24, 0, -1):
+        far = 1 - far * r * (4 * order * order - (2 * k - 1) ** 2) / k
+    near = near * (x / 2 if order else 1) * torch.exp(-a.clamp(max=16))
+    far = far * (x.sign() if order else 1) / (2 * math.pi * a.clamp(min=16)).sqrt()
+    out = _where(a < 16, near, far)
+    out = out if scaled else out * a.exp()
+    return out.to(self.dtype if self.is_floating_point() else torch.float32)
+
+
+def i0(self):
+    return _bessel(self, 0, False)
+
+
 def renorm(self, p, dim, maxnorm):
     others = [d for d in _range(self.ndim) if d != dim % self.ndim]
     n = _norm(self, p, others, True)
@@ -1148,6 +1259,7 @@ def _in_place(function):
 div_ = divide_ = _in_place(div)
 round_, logit_, sgn_, rad2deg_, deg2rad_ = (_in_place(f) for f in (round, logit, sgn, rad2deg, deg2rad))
 heaviside_, float_power_, renorm_ = (_in_place(f) for f in (heaviside, float_power, renorm))
+digamma_, i0_, lgamma_ = (_in_place(f) for f in (digamma, i0, lgamma))
 addmv_, addr_, addbmm_ = (_in_place(f) for f in (addmv, addr, addbmm))
 
 
@@ -1284,6 +1396,34 @@ def inverse(self):
 
 def det(self):
     return torch.linalg.det(self)
+
+
+def cholesky(self, upper=False):
+    return torch.linalg.cholesky(self, upper=upper)
+
+
+def cholesky_solve(self, L, upper=False):
+    lower = L.mT if upper else L
+    return torch.linalg.solve(lower @ lower.mT, self)
+
+
+def cholesky_inverse(self, upper=False):
+    lower = (self.triu().mT if upper else self.tril())
+    return torch.linalg.inv(lower @ lower.mT)
+
+
+def pinverse(self, rcond=None):
+    return torch.linalg.pinv(self)
+
+
+def triangular_solve(self, A, upper=True, transpose=False, unitriangular=False):
+    a = A.mT if transpose else A
+    solved = torch.linalg.solve_triangular(a, self, upper=upper != transpose, unitriangular=unitriangular)
+    return torch.linalg._Triangular(solved, A.expand(*solved.shape[:-2], *A.shape[-2:]).clone())
+
+
+def qr(self, some=True):
+    return torch.linalg.qr(self, 'reduced' if some else 'complete')
 
 
 def logdet(self):

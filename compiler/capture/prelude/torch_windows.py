@@ -68,6 +68,7 @@ def _along(x, step, dim, edge_order):
 
 def gradient(input, *, spacing=1, dim=None, edge_order=1):
     dims = list(range(input.ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    spacing = 1 if spacing is None else spacing
     steps = list(spacing) if isinstance(spacing, (list, tuple)) else [spacing] * len(dims)
     if [s for s in steps if isinstance(s, torch.Tensor)]:
         refuse('torch.gradient takes numbers as spacing')

@@ -1,0 +1,328 @@
+#!/usr/bin/env python3
+"""check_opinfo.py: the operators of PyTorch's OpInfo database, as a user would call them, against PyTorch on the CPU.
+
+    python3 scripts/check_opinfo.py --out DIR [--only PATTERN] [--shard 0/2] [--seconds 600] ...
+    python3 scripts/check_opinfo.py --out DIR --table
+
+A sample of an operator becomes a workload file: the call, and its tensors as data. `warpsmith run` computes outputs and,
+where the operator has them, gradients of it, which are compared with PyTorch's as scripts/torch_peer.py --check does. A
+row says of one sample: right, wrong, refused (with the first line of why), crash, timeout. Samples of an operator run
+together in one file as long as all are right, else one by one. What has a row already is not run again; the table of
+all rows comes last, and DIR/opinfo_operators.csv has its counts. The files of what is not right stay in DIR.
+Exit codes: 0 nothing wrong nor crashed, 1 something, 2 wrong call, 3 no PyTorch."""
+
+import argparse
+import csv
+import itertools
+import math
+import pathlib
+import re
+import sys
+import time
+import types
+
+COLUMNS = ["operator", "variant", "dtype", "mode", "sample", "status", "message", "call"]
+STATUSES = ["right", "wrong", "crash", "timeout", "refused"]
+DTYPES = {"f32": "float32", "f64": "float64", "bf16": "bfloat16", "f16": "float16", "i64": "int64", "bool": "bool"}
+
+
+def imports():
+    """PyTorch, its database, and the comparison; exits where they are missing."""
+    try:
+        import expecttest  # noqa: F401
+    except ImportError:  # of which the database needs a class to derive from
+        stub = types.ModuleType("expecttest")
+        stub.TestCase = __import__("unittest").TestCase
+        sys.modules["expecttest"] = stub
+    try:
+        import torch
+        from torch.testing._internal.common_methods_invocations import op_db
+    except ImportError as error:
+        print(f"check_opinfo: needs PyTorch and its OpInfo database: {error}", file=sys.stderr)
+        sys.exit(3)
+    import torch_check
+    import torch_workload
+
+    return torch, op_db, torch_check, torch_workload
+
+
+class Unwritable(Exception):
+    """An argument that has no plain text: a sparse or complex tensor, a generator, a function without a name."""
+
+
+class Call:
+    """One sample's call as text; its tensors are collected under the names that it has in the text."""
+
+    def __init__(self, torch, names):
+        self.torch, self.names, self.tensors = torch, names, []
+
+    def text(self, value):
+        torch = self.torch
+        if isinstance(value, torch.Tensor):
+            if value.layout != torch.strided or value.is_complex() or value.is_quantized or value.numel() > 3000:
+                raise Unwritable("a tensor")
+            self.tensors.append((next(self.names), value.detach().clone()))
+            return self.tensors[-1][0]
+        if value is None or value is Ellipsis or isinstance(value, (bool, int, str)):
+            return repr(value) if value is not Ellipsis else "..."
+        if isinstance(value, float):
+            return repr(value) if math.isfinite(value) else f"float('{value}')"
+        if isinstance(value, (torch.dtype, torch.memory_format, torch.layout)):
+            return str(value)
+        if isinstance(value, torch.device):
+            return f"torch.device('{value}')"
+        if isinstance(value, torch.Size):
+            return self.text(tuple(value))
+        if isinstance(value, slice):
+            return f"slice({self.text(value.start)}, {self.text(value.stop)}, {self.text(value.step)})"
+        if isinstance(value, list):
+            return f"[{', '.join(self.text(item) for item in value)}]"
+        if isinstance(value, tuple):
+            return f"({', '.join(self.text(item) for item in value)}{',' if len(value) == 1 else ''})"
+        raise Unwritable(type(value).__name__)
+
+    def arguments(self, args, kwargs):
+        texts = [self.text(value) for value in args] + [f"{name}={self.text(value)}" for name, value in kwargs.items()]
+        return ", ".join(texts)
+
+
+def function_named(torch, name):
+    """Whether torch.<name> is a function."""
+    found = torch
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return callable(found)
+
+
+def calls_of(torch, op, sample, variant, names):
+    """The call of a sample in one of its variants: function, method, in_place."""
+    call, name = Call(torch, names), op.name
+    if variant == "function":
+        if not function_named(torch, name):
+            if not hasattr(torch.Tensor, name):
+                raise Unwritable(name)
+            variant = "method"
+        else:
+            return call, f"torch.{name}({call.arguments((sample.input, *sample.args), sample.kwargs)})"
+    if not isinstance(sample.input, torch.Tensor):
+        raise Unwritable(name)
+    own = call.text(sample.input)
+    rest = call.arguments(sample.args, sample.kwargs)
+    if name == "__getitem__":
+        return call, f"{own}[{rest}]"
+    return call, f"{own}.{name}({rest})" if variant == "method" else f"{own}.clone().{name}_({rest})"
+
+
+def data(torch, tensor):
+    """The expression that makes the tensor: nested lists of its values."""
+    values = tensor.double() if tensor.is_floating_point() else tensor
+    text = re.sub(r"\b(nan|inf)\b", r"float('\1')", repr(values.tolist()))
+    if tensor.numel() == 0:
+        return f"torch.zeros({tuple(tensor.shape)}, dtype={tensor.dtype})"
+    return f"torch.tensor({text}, dtype={tensor.dtype})"
+
+
+def workload(torch, calls):
+    """The text of a file that makes these calls, [(call, text)]."""
+    tensors = [pair for call, _ in calls for pair in call.tensors]
+    results = [f"    r{i} = {text}" for i, (_, text) in enumerate(calls)]
+    flat = ", ".join(f"r{i}" for i in range(len(calls)))
+    lines = ["import torch", "", "", f"def forward({', '.join(name for name, _ in tensors)}):", *results, f"    return {flat}"]
+    lines += ["", "", "def get_inputs():", "    return ["]
+    lines += [f"        {data(torch, tensor)}," for _, tensor in tensors] + ["    ]", ""]
+    return "\n".join(lines)
+
+
+def samples_of(torch, given, op, dtype, wants):
+    """Samples whose call can be written, the first of each kind of arguments first, at most `given.samples`."""
+    torch.manual_seed(0)
+    kinds, rest = {}, []
+    for sample in itertools.islice(op.sample_inputs("cpu", dtype, requires_grad=wants), 200):
+        kind = (
+            str(getattr(sample.input, "ndim", type(sample.input))),
+            tuple(str(getattr(a, "ndim", type(a))) for a in sample.args),
+            tuple(sorted((k, v if isinstance(v, (str, bool)) else "") for k, v in sample.kwargs.items())),
+        )
+        if kind in kinds:
+            rest.append(sample)
+        else:
+            kinds[kind] = sample
+    return (list(kinds.values()) + rest)[: given.samples]
+
+
+def is_random(torch, call_text, call):
+    """Whether PyTorch itself computes something else each time: dropout, rand, empty."""
+    found = []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        scope = {"torch": torch, **{name: tensor.clone() for name, tensor in call.tensors}}
+        found.append(eval(call_text, scope))
+    pairs = zip(*found) if isinstance(found[0], (list, tuple)) else [found]
+    same = [torch.allclose(a, b, equal_nan=True) for a, b in pairs if isinstance(a, torch.Tensor)]
+    return not all(same)
+
+
+def judge(modules, path, mode, dtype, random):
+    """(status, message) of one file."""
+    torch, torch_check, torch_workload = modules
+    try:
+        rows = list(torch_check.compare(torch, path, {}, mode, dtype, "cpu"))
+    except torch_workload.Failure as failure:
+        said = str(failure)
+        code = re.match(r"warpsmith: exit (-?\d+): ", said)
+        if "more than 300 s" in said:
+            return "timeout", said
+        if not code:
+            return ("right", "") if random and "outputs" not in said else ("wrong", said)
+        crashed = int(code[1]) not in (1, 2, 3) or "internal error" in said
+        return ("crash" if crashed else "refused"), said[code.end() :] if not crashed else said
+    wrong = [row for row in rows if row["verdict"] != "ok"]
+    if not wrong or random:
+        return "right", ""
+    row = wrong[0]
+    return "wrong", f"{row['output']}: error {row['max_abs_err']:.2e}, {row['max_rel_err']:.2e} relative"
+
+
+def check(given, modules, op, dtype_name, rows_done, write):
+    torch, _, _ = modules
+    dtype = getattr(torch, DTYPES[dtype_name])
+    if dtype not in op.dtypes:
+        return
+    wants = op.supports_autograd and dtype_name in given.gradients.split(",")
+    mode = "train" if wants else "fwd"
+    run_as = dtype_name if dtype.is_floating_point else "f32"
+    name = op.name + (f"/{op.variant_test_name}" if op.variant_test_name else "")
+    variants = given.variants.split(",")
+    todo = []
+    for variant in variants:
+        if variant == "method" and (op.method_variant is None or op.name.startswith("__")):
+            continue
+        if variant == "in_place" and (op.inplace_variant is None or not hasattr(torch.Tensor, op.name + "_")):
+            continue
+        if (name, variant, dtype_name) in rows_done:
+            continue
+        try:
+            samples = samples_of(torch, given, op, dtype, wants)
+        except Exception as error:
+            print(f"{name} {dtype_name}: no samples: {type(error).__name__}", flush=True)
+            return
+        names = (f"x{i}" for i in itertools.count())
+        for i, sample in enumerate(samples if variant == "function" else samples[:2]):
+            if variant == "in_place" and sample.broadcasts_input:
+                continue
+            try:
+                call, text = calls_of(torch, op, sample, variant, names)
+                todo.append((variant, i, call, text, is_random(torch, text, call)))
+            except Unwritable:
+                continue
+            except Exception:  # not what PyTorch takes in this variant
+                continue
+    if not todo:
+        return
+    folder = given.out / "files"
+    folder.mkdir(parents=True, exist_ok=True)
+    stem = re.sub(r"\W", "_", f"{name}_{dtype_name}")
+
+    def run(chosen, suffix):
+        path = folder / f"{stem}{suffix}.py"
+        path.write_text(workload(torch, [(call, text) for _, _, call, text, _ in chosen]))
+        try:
+            with_grad = any(t.is_floating_point() for _, _, call, _, _ in chosen for _, t in call.tensors)
+            status, message = judge(modules, path, mode if with_grad else "fwd", run_as, any(c[4] for c in chosen))
+        except Exception as error:  # of PyTorch: no gradient, for instance
+            status, message = judge_forward(path, error, chosen)
+        if status == "right":
+            path.unlink()
+        return status, message
+
+    def judge_forward(path, error, chosen):
+        try:
+            return judge(modules, path, "fwd", run_as, any(c[4] for c in chosen))
+        except Exception:
+            return "wrong", f"PyTorch: {type(error).__name__}: {' '.join(str(error).split())[:160]}"
+
+    status, message = run(todo, "")
+    for variant, i, call, text, random in todo:
+        if status != "right" and len(todo) > 1:
+            (folder / f"{stem}.py").unlink(missing_ok=True)
+            one = run([(variant, i, call, text, random)], f"_{variant}_{i}")
+        else:
+            one = status, message
+        write(dict(zip(COLUMNS, [name, variant, dtype_name, mode, i, one[0], one[1][:300], text[:200]])))
+
+
+def read_rows(given):
+    rows = []
+    for table in sorted(given.out.glob("opinfo_*_of_*.csv")):
+        with table.open(newline="") as file:
+            rows += list(csv.DictReader(file))
+    return rows
+
+
+def print_table(given):
+    """Per operator, the worst first; counts of all in a CSV."""
+    rows = read_rows(given)
+    counts = {}
+    for row in rows:
+        mine = counts.setdefault(row["operator"], dict.fromkeys(STATUSES, 0) | {"why": ""})
+        mine[row["status"]] += 1
+        if row["status"] != "right" and not mine["why"]:
+            mine["why"] = row["message"]
+    with (given.out / "opinfo_operators.csv").open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["operator", *STATUSES])
+        writer.writerows([name, *(mine[s] for s in STATUSES)] for name, mine in sorted(counts.items()))
+    order = sorted(counts.items(), key=lambda pair: [-pair[1][s] for s in STATUSES[1:]] + [pair[0]])
+    print(f"\n{'operator':44} " + " ".join(f"{s:>8}" for s in STATUSES))
+    for name, mine in order:
+        if mine["why"]:
+            print(f"{name:44} " + " ".join(f"{mine[s]:8}" for s in STATUSES) + f"  {mine['why'][:110]}")
+    total = {s: sum(mine[s] for mine in counts.values()) for s in STATUSES}
+    whole = sum(not mine["why"] for mine in counts.values())
+    print(f"{len(counts)} operators, {whole} of them right in all; samples: " + ", ".join(f"{total[s]} {s}" for s in STATUSES))
+    return 1 if total["wrong"] or total["crash"] else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("check-opinfo"))
+    parser.add_argument("--dtypes", default="f32,f64,bf16,f16,i64,bool")
+    parser.add_argument("--gradients", default="f32,f64", help="dtypes whose gradients are compared, too")
+    parser.add_argument("--variants", default="function,method,in_place")
+    parser.add_argument("--samples", type=int, default=4, help="at most, of an operator in a dtype")
+    parser.add_argument("--only", default="", help="a pattern: of operators")
+    parser.add_argument("--shard", default="0/1", help="I/N: every Nth operator from the Ith on")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="begin nothing after so long")
+    parser.add_argument("--table", action="store_true", help="print the table of what was run")
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    if given.table:
+        return print_table(given)
+    torch, op_db, torch_check, torch_workload = imports()
+    torch.set_num_threads(1)
+    done = {(row["operator"], row["variant"], row["dtype"]) for row in read_rows(given)}
+    table = given.out / f"opinfo_{given.shard.replace('/', '_of_')}.csv"
+    part, parts = (int(x) for x in given.shard.split("/"))
+    begun = time.monotonic()
+    with table.open("a", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        if file.tell() == 0:
+            writer.writeheader()
+
+        def write(row):
+            writer.writerow(row)
+            file.flush()
+            if row["status"] != "right":
+                print(f"{row['status']:8} {row['call'][:60]:60} {row['dtype']:4} {row['message'][:140]}", flush=True)
+
+        for dtype in given.dtypes.split(","):
+            for op in [op for op in op_db if re.search(given.only, op.name)][part::parts]:
+                if time.monotonic() - begun > given.seconds:
+                    print("check_opinfo: out of time; call again to go on")
+                    break
+                check(given, (torch, torch_check, torch_workload), op, dtype, done, write)
+    return print_table(given)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
