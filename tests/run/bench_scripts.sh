@@ -176,7 +176,7 @@ expect 3 "no binary"
 
 project=$TMP/project
 mkdir -p "$project/scripts" "$project/compiler" "$project/reports/samples/x1"
-cp scripts/readme_tables.sh scripts/program_table.py scripts/sample_tables.py "$project/scripts/"
+cp scripts/readme_tables.sh scripts/*.py "$project/scripts/"
 cp "$csv" "$project/reports/samples/x1/"
 echo 'measure,value,unit,limit,command,device,date
 "a, b",3,s,<=4,do it,X1,2026-01-02' | tee "$project/reports/samples/cost_x.csv" |

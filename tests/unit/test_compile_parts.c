@@ -48,8 +48,8 @@ static void test_nothing(void **state) {
 static void test_pasted(void **state) {
     (void)state;
     assert_true(has(false, "k_shift_left(x, y)", "\nK_INTEGER(long long, l)\n"));
-    assert_true(has(false, "k_sin(x)", "\nK_EACH1(sin, sinf)\n"));
-    assert_false(has(false, "k_sin(x)", "\nK_EACH1(cos, cosf)\n"));
+    assert_true(has(false, "k_asin(x)", "\nK_EACH1(asin, asinf)\n"));
+    assert_false(has(false, "k_asin(x)", "\nK_EACH1(acos, acosf)\n"));
     assert_true(has(false, "k_fold_amax(x)", "\nK_FOLD(k_fold_amax, k_max)\n"));
     assert_true(has(false, "k_pair_i64 x;", "\nK_PAIR(i64, long long)\n"));
     assert_false(has(false, "k_pair_i64 x;", "\nK_PAIR(f32, float)\n"));

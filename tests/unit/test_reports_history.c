@@ -205,13 +205,13 @@ static void expect_figure(const char *changes, const char *events, const char *s
 }
 
 static struct result_row of_night(int i, int run, double us) {
-    static char texts[80][2][32];
+    static char texts[80][2][48];
     static int used;
     struct result_row r = timed(i / 4 + 1, run, ROLE_tuned, us);
-    char(*t)[32] = texts[used++ % 80];
-    snprintf(t[0], 32, "202611%02dT%02d0000Z.%d", i / 4 + 1, 6 * (i % 4) + 5, run);
+    char(*t)[48] = texts[used++ % 80];
+    snprintf(t[0], sizeof t[0], "202611%02dT%02d0000Z.%d", i / 4 + 1, 6 * (i % 4) + 5, run);
     /* The second run of a night that begins at 23 o'clock is of the next day. */
-    snprintf(t[1], 32, "2026-11-%02dT%02d:00:00Z", i / 4 + 1 + (i % 4 == 3 && run > 1),
+    snprintf(t[1], sizeof t[1], "2026-11-%02dT%02d:00:00Z", i / 4 + 1 + (i % 4 == 3 && run > 1),
              (6 * (i % 4) + 4 + run) % 24);
     r.run_id = t[0], r.timestamp = t[1];
     return r;
