@@ -115,10 +115,7 @@ node_id bound_expsum(struct bounds *w, node_id id) {
     node_id off = scalar(b, OP_MUL, unary(b, OP_ABS, d), 3 * u);
     if (e != EXACT) off = plus(w, off, plus(w, e, reduce_as(w, &n, OP_AMAX, e, true)));
     node_id t = unary(b, OP_EXP, d), near = binary(b, OP_MUL, t, unary(b, OP_EXPM1, off)),
-            far = unary(b, OP_EXP, binary(b, OP_ADD, d, off)); /* 0, where d is so far below it */
-    node_id gone =
-        binary(b, OP_LOGICAL_AND, scalar(b, OP_LT, d, -FAR), scalar(b, OP_EQ, off, INFINITY));
-    far = call(b, OP_WHERE, arg_node(gone), arg_float(0), arg_node(far));
+            far = unary(b, OP_EXP, moved(w, d, off, true)); /* 0, where d is so far below it */
     off = call(b, OP_WHERE, arg_node(scalar(b, OP_LT, off, 1)), arg_node(near), arg_node(far));
     t = call(b, OP_ERROR_ROUND, arg_node(t), arg_node(off),
              arg_float((sum_depth(w, bounds_terms(w, &n)) + 8) * u), arg_float(DBL_MAX),

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/bound.h"
 #include "graph/eval.h"
 
 static derivative_code derivative_norm, derivative_batch_norm, derivative_extremum;
@@ -94,6 +95,7 @@ static struct arg named(struct backprop *p, const char *name) {
     if (!strcmp(name, "others")) return other_dims(p);
     if (p->errors && !strcmp(name, "roundoff")) return arg_float(p->roundoff);
     if (p->errors && !strcmp(name, "inf")) return arg_float(INFINITY);
+    if (p->errors && !strcmp(name, "far")) return arg_float(FAR);
     if (p->errors && !strncmp(name, "e_", 2) && op_param(p->node.op, name + 2, &k))
         return p->errors[k];
     if (!op_param(p->node.op, name, &k))
