@@ -367,18 +367,22 @@ static bool is_hidden(const struct kernel *k, value_id v) {
     return x->kind == INST_CONST && x->number == -INFINITY;
 }
 
-/* Along m, where terms count at (z, n) by the edges from the first on. */
+/* Of s, what has at + by i >= 0. */
+static void narrow(struct depth_range *s, int64_t at, int64_t by) {
+    int64_t from = by > 0 && at < 0 ? (by - 1 - at) / by : 0;
+    int64_t end = by < 0 && at >= 0 ? at / -by + 1 : by > 0 || at >= 0 ? s->end : 0;
+    if (from > s->from) s->from = from;
+    if (end < s->end) s->end = end;
+}
+
+/* Does a term count at (z, n), by the edges from the first on? */
 static bool any_counts(const struct kernel *k, uint32_t first, int64_t z, int64_t n) {
-    int64_t from = 0, last = kernel_size(k, AXIS_M) - 1;
+    struct depth_range s = {0, kernel_size(k, AXIS_M)};
     for (uint32_t i = first; i < k->edges.n; i++) {
         const struct edge *e = &k->edges.at[i];
-        int64_t by = e->by[AXIS_M], at = e->first + e->by[AXIS_Z] * z + e->by[AXIS_N] * n;
-        if (by == 0 && at < 0) return false;
-        if (by > 0 && at < 0 && (by - 1 - at) / by > from) from = (by - 1 - at) / by;
-        if (by < 0 && at < 0) return false;
-        if (by < 0 && at / -by < last) last = at / -by;
+        narrow(&s, e->first + e->by[AXIS_Z] * z + e->by[AXIS_N] * n, e->by[AXIS_M]);
     }
-    return from <= last;
+    return s.from < s.end;
 }
 
 /* Sums over rows, as the gradients of keys and values are, have a term of every row: exp(f - max f)
@@ -388,7 +392,7 @@ static bool rows_see(const struct kernel *k, uint32_t first) {
     int64_t nz = 1, nn = kernel_size(k, AXIS_N);
     for (uint32_t i = first; i < k->edges.n; i++)
         if (k->edges.at[i].by[AXIS_Z]) nz = kernel_size(k, AXIS_Z);
-    if (nz > MOST / nn) return false;
+    if ((double)nz * (double)nn > MOST) return false;
     for (int64_t z = 0; z < nz; z++)
         for (int64_t n = 0; n < nn; n++)
             if (!any_counts(k, first, z, n)) return false;
@@ -454,12 +458,8 @@ struct depth_range chained_range(const struct kernel *k, int64_t z, int64_t m, i
     struct depth_range s = {0, kernel_size(k, AXIS_N)};
     for (uint32_t i = 0; i < k->edges.n; i++) {
         const struct edge *e = &k->edges.at[i];
-        int64_t by = e->by[AXIS_N], down = e->by[AXIS_M] > 0 ? m + rows - 1 : m;
-        int64_t top = e->first + e->by[AXIS_Z] * z + e->by[AXIS_M] * down;
-        int64_t from = by > 0 && top < 0 ? (by - 1 - top) / by : 0;
-        int64_t end = by < 0 && top >= 0 ? top / -by + 1 : by > 0 || top >= 0 ? s.end : 0;
-        if (from > s.from) s.from = from;
-        if (end < s.end) s.end = end;
+        int64_t down = e->by[AXIS_M] > 0 ? m + rows - 1 : m;
+        narrow(&s, e->first + e->by[AXIS_Z] * z + e->by[AXIS_M] * down, e->by[AXIS_N]);
     }
     if (s.end <= s.from) s = (struct depth_range){0, 1};
     return s;
