@@ -326,13 +326,8 @@ void results_add(struct results *r, const struct result_row *row) {
         }
 }
 
-struct reading {
-    struct result_reader reader;
-    struct results *results;
-};
-
-static void read_row(const struct table_row *row, void *context, struct report_error *e) {
-    struct reading *r = context;
+void results_read_row(const struct table_row *row, void *reading, struct report_error *e) {
+    struct results_reading *r = reading;
     struct result_row result;
     if (result_reader_take(&r->reader, row, &result, e)) results_add(r->results, &result);
 }
@@ -341,9 +336,9 @@ enum report_status results_read(const char *path, struct results *r, struct repo
     *r = (struct results){0};
     struct table_file f;
     if (table_open(path, &f, e) != REPORT_OK) return e->status;
-    struct reading reading = {{.path = path, .warnings = &r->table.warnings}, r};
-    table_scan(&f, &(struct table_place){0, 1}, UINT64_MAX, read_row, &reading, &r->table.warnings,
-               e);
+    struct results_reading reading = {{.path = path, .warnings = &r->table.warnings}, r};
+    table_scan(&f, &(struct table_place){0, 1}, UINT64_MAX, results_read_row, &reading,
+               &r->table.warnings, e);
     r->table.n_columns = reading.reader.n_columns;
     r->n_in_file = r->n;
     table_close(&f);

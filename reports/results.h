@@ -97,6 +97,12 @@ int result_reader_schema(const struct result_reader *r);
 void result_put_header(struct text *out, int schema);
 /* Add the row, its texts kept. */
 void results_add(struct results *r, const struct result_row *row);
+/* For table_scan, whose context it is: adds each row that the reader takes. */
+struct results_reading {
+    struct result_reader reader;
+    struct results *results;
+};
+void results_read_row(const struct table_row *row, void *reading, struct report_error *e);
 
 /* ---- column by column: for what is no result file, or one of another program's --------------- */
 

@@ -573,30 +573,19 @@ static void choose(struct row_index *ix, struct row_choice *choice, struct chose
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-struct taking {
-    struct result_reader reader;
-    struct results *results;
-};
-
-static void take_row(const struct table_row *row, void *context, struct report_error *e) {
-    struct taking *t = context;
-    struct result_row result;
-    if (result_reader_take(&t->reader, row, &result, e)) results_add(t->results, &result);
-}
-
 /* Those of a file's pieces, which begin at `first`. False if they are not where they should be. */
 static bool read_pieces(const struct csv *c, const struct piece *first, size_t n,
                         struct results *r) {
     struct report_error e = {0};
     struct table_file f;
     struct text none = {0}; /* what rows are warned of was said when they came in */
-    struct taking t = {{.path = c->path.p, .warnings = &none}, r};
+    struct results_reading t = {{.path = c->path.p, .warnings = &none}, r};
     size_t rows = 0;
     if (table_open(c->path.p, &f, &e) != REPORT_OK) return false;
     if (f.size < c->known.whole) report_fail(&e, REPORT_WRONG, "shorter");
     struct table_place at = {0, 1};
     uint64_t end = c->known.header;
-    table_scan(&f, &at, end, take_row, &t, &none, &e);
+    table_scan(&f, &at, end, results_read_row, &t, &none, &e);
     for (size_t i = 0; i < n && e.status == REPORT_OK && at.offset == end;) {
         at = (struct table_place){first[i].offset, first[i].line};
         end = first[i].offset;
@@ -604,7 +593,7 @@ static bool read_pieces(const struct csv *c, const struct piece *first, size_t n
             end += first[i].length;
             rows += first[i++].rows;
         }
-        table_scan(&f, &at, end, take_row, &t, &none, &e);
+        table_scan(&f, &at, end, results_read_row, &t, &none, &e);
     }
     r->table.n_columns = t.reader.n_columns;
     text_free(&none);
