@@ -14,7 +14,7 @@ import sys
 
 sys.dont_write_bytecode = True
 import case_table
-from torch_workload import Failure
+from torch_workload import exit_with
 
 MORE = ["pairs", "work", "rate_tflops", "ours_tflops", "ours_of_rate", "best_way", "best_tflops", "best_of_rate", "ours_gbps"]
 TRAIN = 3.5  # of a forward's two products: two, and five of the gradients
@@ -99,8 +99,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except Failure as failure:
-        print(f"attention_table: {failure}", file=sys.stderr)
-        sys.exit(failure.code)
+    exit_with("attention_table", main)

@@ -29,7 +29,7 @@ import sys
 sys.dont_write_bytecode = True
 import run_cases
 import torch_peer
-from torch_workload import Failure, axis_assignments
+from torch_workload import Failure, axis_assignments, exit_with
 
 TORCH = {"eager": "eager_us", "compile": "compile_us", "max-autotune": "autotune_us", "flash": "flash_us", "cudnn": "cudnn_us",
          "efficient": "efficient_us", "math": "math_us", "flex": "flex_us"}
@@ -354,8 +354,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except Failure as failure:
-        print(f"case_table: {failure}", file=sys.stderr)
-        sys.exit(failure.code)
+    exit_with("case_table", main)

@@ -63,7 +63,7 @@ sys.dont_write_bytecode = True  # leave nothing in the folder of the scripts
 # PyTorch's OpenMP, once it is loaded, may bind this thread to one core: what it may use is read before.
 CPUS = os.sched_getaffinity(0)
 import torch_check
-from torch_workload import ROOT, Failure, as_cell, build, cpu_name, load_workload, tensors_of
+from torch_workload import ROOT, Failure, as_cell, build, cpu_name, exit_with, load_workload, tensors_of
 
 WAYS = {
     "eager": ("torch_eager", ""),
@@ -768,8 +768,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except Failure as failure:
-        print(f"torch_peer: {failure}", file=sys.stderr)
-        sys.exit(failure.code)
+    exit_with("torch_peer", main)

@@ -18,6 +18,15 @@ class Failure(Exception):
         self.code = code
 
 
+def exit_with(name, main):
+    """Ends with main's exit code, or with what a Failure says, after the program's name."""
+    try:
+        sys.exit(main())
+    except Failure as failure:
+        print(f"{name}: {failure}", file=sys.stderr)
+        sys.exit(failure.code)
+
+
 # ---- the workload ----------------------------------------------------------------------------------------------------
 
 
