@@ -5,9 +5,6 @@
 #include "tests/fuzz/cases.h"
 #include "tests/fuzz/random.h"
 
-static int any(struct rng *r, const int *of, size_t n) { return of[rng_below(r, (int)n)]; }
-#define ANY(r, ...) any(r, (const int[]){__VA_ARGS__}, sizeof(int[]){__VA_ARGS__} / sizeof(int))
-
 enum { MOST_DIMS = 3 };
 
 struct convolution_text {
@@ -29,9 +26,9 @@ static const char *list(struct arena *a, const int *of, int n) {
 static void draw_dimension(struct convolution_text *t, int d) {
     struct rng *r = t->r;
     int most = t->dims == 1 ? 90 : t->dims == 2 ? 13 : 6;
-    t->taps[d] = ANY(r, 1, 2, 3, 3, 3, 5);
-    t->dilation[d] = ANY(r, 1, 1, 1, 2, 3);
-    t->stride[d] = t->transposed ? 1 : ANY(r, 1, 1, 1, 2, 3);
+    t->taps[d] = RNG_ANY(r, 1, 2, 3, 3, 3, 5);
+    t->dilation[d] = RNG_ANY(r, 1, 1, 1, 2, 3);
+    t->stride[d] = t->transposed ? 1 : RNG_ANY(r, 1, 1, 1, 2, 3);
     int reach = (t->taps[d] - 1) * t->dilation[d];
     t->padding[d] = rng_below(r, 2) ? reach / 2 : rng_below(r, reach + 2);
     t->size[d] = 1 + rng_below(r, most);
@@ -45,10 +42,10 @@ static void draw_pointwise(struct convolution_text *t) {
         t->taps[d] = t->dilation[d] = t->stride[d] = 1;
         t->padding[d] = 0;
     }
-    t->size[t->dims - 1] = ANY(t->r, 7, 8, 16, 24);
+    t->size[t->dims - 1] = RNG_ANY(t->r, 7, 8, 16, 24);
     t->groups = 1;
-    t->channels = ANY(t->r, 17, 40, 64);
-    t->filters = ANY(t->r, 8, 17, 40);
+    t->channels = RNG_ANY(t->r, 17, 40, 64);
+    t->filters = RNG_ANY(t->r, 8, 17, 40);
 }
 
 static const char *convolution_of(struct convolution_text *t) {
@@ -120,7 +117,7 @@ static const char *gradient_of(struct convolution_text *t) {
 static void draw_first(struct convolution_text *t) {
     struct rng *r = t->r;
     int d = t->dims - 1;
-    t->channels = ANY(r, 1, 2, 3, 3, 3, 4, 5, 8) * t->groups;
+    t->channels = RNG_ANY(r, 1, 2, 3, 3, 3, 4, 5, 8) * t->groups;
     t->taps[d] = 1 + rng_below(r, t->dims == 3 ? 4 : 7);
     t->dilation[d] = 1;
     t->padding[d] = rng_below(r, t->taps[d]);
@@ -131,16 +128,16 @@ static void draw_first(struct convolution_text *t) {
 static const char *random_convolution(struct arena *a, struct rng *r, int type, bool first) {
     struct convolution_text t = {.a = a,
                                  .r = r,
-                                 .dims = ANY(r, 1, 2, 2, 2, 3),
+                                 .dims = RNG_ANY(r, 1, 2, 2, 2, 3),
                                  .images = 1 + rng_below(r, 3),
-                                 .groups = ANY(r, 1, 1, 1, 2, 3),
+                                 .groups = RNG_ANY(r, 1, 1, 1, 2, 3),
                                  .transposed = rng_below(r, 4) == 0,
                                  .last = rng_below(r, 4) == 0,
                                  .relu = rng_below(r, 4) == 0,
                                  .sums = rng_below(r, 4) == 0,
                                  .type = type};
-    t.channels = ANY(r, 1, 3, 17, 33, 40, 48, 64, 64, 70) * t.groups;
-    t.filters = ANY(r, 2, 8, 17, 40, 64) * t.groups;
+    t.channels = RNG_ANY(r, 1, 3, 17, 33, 40, 48, 64, 64, 70) * t.groups;
+    t.filters = RNG_ANY(r, 2, 8, 17, 40, 64) * t.groups;
     for (int d = 0; d < t.dims; d++) draw_dimension(&t, d);
     if (first)
         draw_first(&t);
@@ -151,18 +148,18 @@ static const char *random_convolution(struct arena *a, struct rng *r, int type, 
 }
 
 static const char *config_of(struct arena *a, struct rng *r, int type, bool by_warps) {
-    int k = type == 2 ? 64 : type == 3 ? 32 : ANY(r, 16, 32, 64, by_warps ? 128 : 64);
-    int split = ANY(r, 0, 0, 2, 3), stages = ANY(r, 2, 3);
+    int k = type == 2 ? 64 : type == 3 ? 32 : RNG_ANY(r, 16, 32, 64, by_warps ? 128 : 64);
+    int split = RNG_ANY(r, 0, 0, 2, 3), stages = RNG_ANY(r, 2, 3);
     struct buf b = buf_new(a);
     if (by_warps) {
-        int tm = ANY(r, 16, 32), tn = ANY(r, 16, 32, 64), down = ANY(r, 1, 2),
-            across = ANY(r, 1, 2);
+        int tm = RNG_ANY(r, 16, 32), tn = RNG_ANY(r, 16, 32, 64), down = RNG_ANY(r, 1, 2),
+            across = RNG_ANY(r, 1, 2);
         buf_printf(&b, "mma=2 m=%d n=%d tm=%d tn=%d warps=%d", tm * down, tn * across, tm, tn,
                    down * across);
     } else {
-        int m = ANY(r, 64, 128), make = ANY(r, 0, 0, 1, 2);
-        int cluster = split || make ? 0 : ANY(r, 0, 2);
-        buf_printf(&b, "mma=1 m=%d n=%d warps=%d", m, ANY(r, 32, 64, 128),
+        int m = RNG_ANY(r, 64, 128), make = RNG_ANY(r, 0, 0, 1, 2);
+        int cluster = split || make ? 0 : RNG_ANY(r, 0, 2);
+        buf_printf(&b, "mma=1 m=%d n=%d warps=%d", m, RNG_ANY(r, 32, 64, 128),
                    m / 16 + 4 * (make ? make : 1));
         if (make) buf_printf(&b, " make=%d", make);
         if (cluster) buf_printf(&b, " cluster=%d", cluster);

@@ -4,10 +4,6 @@
 #include "tests/fuzz/cases.h"
 #include "tests/fuzz/random.h"
 
-static int one_of(struct rng *r, const int *of, int n) { return of[rng_below(r, n)]; }
-#define ANY(r, ...)                                                                                \
-    one_of(r, (int[]){__VA_ARGS__}, (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)))
-
 enum { MOST = 3 };
 
 struct slide {
@@ -15,12 +11,12 @@ struct slide {
 };
 
 static struct slide random_slide(struct rng *r) {
-    struct slide s = {.n = ANY(r, 1, 1, 2, 2, 3)};
+    struct slide s = {.n = RNG_ANY(r, 1, 1, 2, 2, 3)};
     for (int d = 0; d < s.n; d++) {
-        s.taps[d] = ANY(r, 1, 2, 3, 3, 4, 5);
-        s.stride[d] = ANY(r, 1, 2, 2, 3, s.n == 1 ? 5 : 2);
-        s.dilation[d] = ANY(r, 1, 1, 2, 3);
-        s.size[d] = s.n == 1 ? ANY(r, 5, 16, 33) : ANY(r, 3, 4, 7);
+        s.taps[d] = RNG_ANY(r, 1, 2, 3, 3, 4, 5);
+        s.stride[d] = RNG_ANY(r, 1, 2, 2, 3, s.n == 1 ? 5 : 2);
+        s.dilation[d] = RNG_ANY(r, 1, 1, 2, 3);
+        s.size[d] = s.n == 1 ? RNG_ANY(r, 5, 16, 33) : RNG_ANY(r, 3, 4, 7);
         int span = s.dilation[d] * (s.taps[d] - 1);
         s.padding[d] = span ? rng_below(r, span < 3 ? span + 1 : 3) : 0;
         s.more[d] = rng_below(r, s.stride[d]);
@@ -41,9 +37,9 @@ static void put_sizes(struct buf *b, const int *at, int n) {
 static const char *random_forward(struct arena *a, struct rng *r) {
     struct slide s = random_slide(r);
     struct buf b = buf_new(a);
-    const char *type = ANY(r, 0, 0, 1) ? "bf16" : "f32";
-    int groups = ANY(r, 1, 1, 2, 3), c = groups * ANY(r, 1, 2, 5), f = ANY(r, 1, 3, 4);
-    buf_printf(&b, "graph(%%x: %s[%d, %d", type, ANY(r, 1, 2), c);
+    const char *type = RNG_ANY(r, 0, 0, 1) ? "bf16" : "f32";
+    int groups = RNG_ANY(r, 1, 1, 2, 3), c = groups * RNG_ANY(r, 1, 2, 5), f = RNG_ANY(r, 1, 3, 4);
+    buf_printf(&b, "graph(%%x: %s[%d, %d", type, RNG_ANY(r, 1, 2), c);
     put_sizes(&b, s.size, s.n);
     buf_printf(&b, "], %%w: %s[%d, %d", type, c, f);
     put_sizes(&b, s.taps, s.n);
@@ -60,7 +56,7 @@ static const char *random_forward(struct arena *a, struct rng *r) {
 static const char *random_gradient(struct arena *a, struct rng *r) {
     struct slide s = random_slide(r);
     struct buf b = buf_new(a);
-    int groups = ANY(r, 1, 2), f = ANY(r, 1, 3, 4), c = ANY(r, 1, 2, 5), size[MOST];
+    int groups = RNG_ANY(r, 1, 2), f = RNG_ANY(r, 1, 3, 4), c = RNG_ANY(r, 1, 2, 5), size[MOST];
     for (int d = 0; d < s.n; d++) {
         int most = (s.size[d] - 1) * s.stride[d] + s.dilation[d] * (s.taps[d] - 1) + 1 + s.more[d] -
                    2 * s.padding[d];
@@ -85,16 +81,16 @@ static const char *many_filters(struct arena *a, struct rng *r, int type) {
     static const char *const dtypes[] = {"bf16", "f16", "f32", "f32"};
     struct slide s = random_slide(r);
     struct buf b = buf_new(a);
-    int groups = ANY(r, 1, 1, 1, 2), none[MOST] = {0};
-    int c = groups > 1 ? ANY(r, 3, 8, 17) * groups : ANY(r, 3, 8, 17, 40, 64),
-        f = groups > 1 ? ANY(r, 8, 40) : ANY(r, 5, 32, 40, 48);
+    int groups = RNG_ANY(r, 1, 1, 1, 2), none[MOST] = {0};
+    int c = groups > 1 ? RNG_ANY(r, 3, 8, 17) * groups : RNG_ANY(r, 3, 8, 17, 40, 64),
+        f = groups > 1 ? RNG_ANY(r, 8, 40) : RNG_ANY(r, 5, 32, 40, 48);
     bool plain = rng_below(r, 2);
     for (int d = 0; d < s.n; d++) {
         if (plain && s.stride[d] > 1) s.dilation[d] = 1;
         if (plain && s.taps[d] < s.stride[d]) s.taps[d] = s.stride[d];
         if (s.size[d] > 5 && s.n > 1) s.size[d] = 5;
     }
-    buf_printf(&b, "graph(%%x: %s[%d, %d", dtypes[type], ANY(r, 1, 3), c);
+    buf_printf(&b, "graph(%%x: %s[%d, %d", dtypes[type], RNG_ANY(r, 1, 3), c);
     put_sizes(&b, s.size, s.n);
     buf_printf(&b, "], %%w: %s[%d, %d", dtypes[type], c, f);
     put_sizes(&b, s.taps, s.n);
@@ -115,16 +111,16 @@ static const char *many_filters(struct arena *a, struct rng *r, int type) {
 }
 
 static const char *config_of_many(struct arena *a, struct rng *r, int type, bool by_warps) {
-    int k = type == 2 ? 64 : type == 3 ? 32 : ANY(r, 16, 32, 64), cluster = ANY(r, 1, 1, 2);
+    int k = type == 2 ? 64 : type == 3 ? 32 : RNG_ANY(r, 16, 32, 64), cluster = RNG_ANY(r, 1, 1, 2);
     if (by_warps) return arena_printf(a, "mma=2 m=32 n=64 tm=32 tn=32 warps=2 k=%d stages=2", k);
-    int make = ANY(r, 0, 1, 2);
+    int make = RNG_ANY(r, 0, 1, 2);
     if (make)
-        return arena_printf(a, "mma=1 m=64 n=%d warps=%d k=%d stages=3 make=%d", ANY(r, 64, 128),
-                            4 + 4 * make, k, make);
-    return arena_printf(a, "mma=1 m=64 n=%d warps=8 k=%d stages=3%s", ANY(r, 64, 128), k,
-                        cluster > 1    ? " cluster=2"
-                        : ANY(r, 0, 1) ? " split=2"
-                                       : "");
+        return arena_printf(a, "mma=1 m=64 n=%d warps=%d k=%d stages=3 make=%d",
+                            RNG_ANY(r, 64, 128), 4 + 4 * make, k, make);
+    return arena_printf(a, "mma=1 m=64 n=%d warps=8 k=%d stages=3%s", RNG_ANY(r, 64, 128), k,
+                        cluster > 1        ? " cluster=2"
+                        : RNG_ANY(r, 0, 1) ? " split=2"
+                                           : "");
 }
 
 static void push_many(struct arena *a, struct rng *r, const char *text, int type, bool by_warps,
@@ -147,17 +143,19 @@ void cases_many_filters(struct arena *a, uint64_t seed, int n, case_vec *out) {
 static const char *between(struct arena *a, struct rng *r, int type) {
     static const char *const dtypes[] = {"bf16", "f16", "f32", "f32"};
     static const int strides[][2] = {{2, 2}, {3, 3}, {2, 4}, {4, 2}, {6, 4}, {1, 1}, {2, 1}};
-    struct slide s = {.n = ANY(r, 1, 2, 2, 3)};
+    struct slide s = {.n = RNG_ANY(r, 1, 2, 2, 3)};
     struct buf b = buf_new(a);
-    int groups = ANY(r, 1, 1, 2), c = groups * ANY(r, 4, 8, 17), f = ANY(r, 8, 32, 40),
-        images = ANY(r, 1, 3), size[MOST];
+    int groups = RNG_ANY(r, 1, 1, 2), c = groups * RNG_ANY(r, 4, 8, 17), f = RNG_ANY(r, 8, 32, 40),
+        images = RNG_ANY(r, 1, 3), size[MOST];
     for (int d = 0; d < s.n; d++) {
         bool inner = s.n > 1 && d + 1 == s.n; /* whose neighbours share a sector */
         const int *of = strides[inner && rng_below(r, 4) ? 5 + rng_below(r, 2) : rng_below(r, 5)];
         s.stride[d] = of[0], s.dilation[d] = of[1];
-        s.taps[d] = ANY(r, 1, 2, 3, 5);
-        s.size[d] = s.n == 1 ? ANY(r, 33, 64, 131) : s.n == 2 ? ANY(r, 3, 8, 11) : ANY(r, 2, 4, 5);
-        if (inner) s.size[d] = ANY(r, 5, 16, 19);
+        s.taps[d] = RNG_ANY(r, 1, 2, 3, 5);
+        s.size[d] = s.n == 1   ? RNG_ANY(r, 33, 64, 131)
+                    : s.n == 2 ? RNG_ANY(r, 3, 8, 11)
+                               : RNG_ANY(r, 2, 4, 5);
+        if (inner) s.size[d] = RNG_ANY(r, 5, 16, 19);
         s.padding[d] = s.taps[d] > 1 && s.size[d] > 2 ? rng_below(r, 3) : 0;
         s.more[d] = rng_below(r, s.stride[d]);
         size[d] = (s.size[d] - 1) * s.stride[d] - 2 * s.padding[d] +
@@ -187,7 +185,7 @@ static const char *beside(struct arena *a, struct rng *r, int type) {
     static const char *const dtypes[] = {"bf16", "f16", "f32", "f32"};
     static const char *const all[] = {"stack([%r, %y], %d)", "stack([%y, %r, %y], %d)",
                                       "stack([%y, %q, %q, %r], %d)"};
-    int m = ANY(r, 40, 70, 128), k = ANY(r, 8, 48, 80), n = ANY(r, 24, 66, 130);
+    int m = RNG_ANY(r, 40, 70, 128), k = RNG_ANY(r, 8, 48, 80), n = RNG_ANY(r, 24, 66, 130);
     const char *t = dtypes[type], *stacked = all[rng_below(r, 3)];
     struct buf b = buf_new(a);
     buf_printf(&b, "graph(%%x: %s[%d, %d], %%w: %s[%d, %d], %%r: %s[%d, %d])%s {\n", t, m, k, t, k,

@@ -21,11 +21,8 @@ struct attention {
     int values, n_parameters;
 };
 
-static int any(struct rng *r, const int *of, size_t n) { return of[rng_below(r, (int)n)]; }
-#define ANY(r, ...) any(r, (const int[]){__VA_ARGS__}, sizeof(int[]){__VA_ARGS__} / sizeof(int))
-
 static int near_an_edge(struct rng *r) {
-    int n = ANY(r, 16, 32, 48, 64, 80);
+    int n = RNG_ANY(r, 16, 32, 48, 64, 80);
     if (rng_below(r, 2)) n += rng_below(r, 9) - 4;
     return n;
 }
@@ -198,12 +195,12 @@ static const char *random_attention(struct arena *a, struct rng *r) {
                           .body = buf_new(a),
                           .dtype = rng_below(r, 2) ? "bf16" : "f16",
                           .batches = 1 + rng_below(r, 2),
-                          .shared = ANY(r, 1, 1, 2),
+                          .shared = RNG_ANY(r, 1, 1, 2),
                           .m = near_an_edge(r),
                           .n = near_an_edge(r),
-                          .depth = ANY(r, 8, 16, 24, 32, 40, 64)};
+                          .depth = RNG_ANY(r, 8, 16, 24, 32, 40, 64)};
     t.heads = t.shared * (1 + rng_below(r, 2));
-    t.columns = rng_below(r, 3) ? t.depth : ANY(r, 8, 16, 32, 48);
+    t.columns = rng_below(r, 3) ? t.depth : RNG_ANY(r, 8, 16, 32, 48);
     int own = t.heads / t.shared;
     const char *q = put_heads(&t, t.heads, t.m, t.depth);
     const char *k = repeat_heads(&t, put_heads(&t, own, t.n, t.depth), t.n, t.depth);
@@ -234,15 +231,15 @@ static const char *with_gradients(struct arena *a, const char *text) {
 }
 
 static const char *random_config(struct arena *a, struct rng *r, bool old) {
-    int n = ANY(r, 16, 32, 48, 64);
+    int n = RNG_ANY(r, 16, 32, 48, 64);
     if (!old) {
-        int m = ANY(r, 64, 128);
-        return arena_printf(a, "mma=1 m=%d n=%d stages=%d warps=%d", m, n, ANY(r, 2, 3),
+        int m = RNG_ANY(r, 64, 128);
+        return arena_printf(a, "mma=1 m=%d n=%d stages=%d warps=%d", m, n, RNG_ANY(r, 2, 3),
                             m / 16 + 4);
     }
-    int tm = ANY(r, 16, 32), warps = ANY(r, 1, 2, 4);
+    int tm = RNG_ANY(r, 16, 32), warps = RNG_ANY(r, 1, 2, 4);
     return arena_printf(a, "mma=2 m=%d n=%d tm=%d stages=%d warps=%d", tm * warps, n, tm,
-                        ANY(r, 2, 3), warps);
+                        RNG_ANY(r, 2, 3), warps);
 }
 
 void cases_random_chained(struct arena *a, uint64_t seed, int n, case_vec *out) {

@@ -155,35 +155,33 @@ static const char *random_product(struct arena *a, struct rng *r) {
                         type == 3 ? " products tf32" : "", t.body.p, all ? all : t.value);
 }
 
-static int any(struct rng *r, const int *of, size_t n) { return of[rng_below(r, (int)n)]; }
-#define ANY(r, ...) any(r, (const int[]){__VA_ARGS__}, sizeof(int[]){__VA_ARGS__} / sizeof(int))
-
 static const char *config_of_threads(struct arena *a, struct rng *r) {
-    int tm = ANY(r, 1, 2, 4, 8, 8), tn = ANY(r, 1, 2, 3, 4, 8, 16), down = ANY(r, 4, 8, 16),
-        across = ANY(r, 8, 16);
+    int tm = RNG_ANY(r, 1, 2, 4, 8, 8), tn = RNG_ANY(r, 1, 2, 3, 4, 8, 16),
+        down = RNG_ANY(r, 4, 8, 16), across = RNG_ANY(r, 8, 16);
     return arena_printf(a, "m=%d n=%d k=%d tm=%d tn=%d warps=%d", tm * down, tn * across,
-                        ANY(r, 4, 8, 16, 32, 12), tm, tn, down * across / 32);
+                        RNG_ANY(r, 4, 8, 16, 32, 12), tm, tn, down * across / 32);
 }
 
 static const char *random_config(struct arena *a, struct rng *r, bool by_warps) {
     if (rng_below(r, 4) == 0) return config_of_threads(a, r);
-    int k = ANY(r, 16, 32, 64, 64, 64, 128), stages = ANY(r, 2, 3, 4), split = ANY(r, 0, 0, 2, 3);
+    int k = RNG_ANY(r, 16, 32, 64, 64, 64, 128), stages = RNG_ANY(r, 2, 3, 4),
+        split = RNG_ANY(r, 0, 0, 2, 3);
     struct buf b = buf_new(a);
     if (by_warps) {
-        int tm = ANY(r, 16, 32, 48, 64), tn = ANY(r, 16, 32, 48, 64), down = ANY(r, 1, 2, 3),
-            across = ANY(r, 1, 2, 4);
+        int tm = RNG_ANY(r, 16, 32, 48, 64), tn = RNG_ANY(r, 16, 32, 48, 64),
+            down = RNG_ANY(r, 1, 2, 3), across = RNG_ANY(r, 1, 2, 4);
         buf_printf(&b, "mma=2 m=%d n=%d tm=%d tn=%d warps=%d", tm * down, tn * across, tm, tn,
                    down * across);
     } else {
-        int m = ANY(r, 64, 128, 192), cluster = split ? 0 : ANY(r, 0, 2, 4);
-        buf_printf(&b, "mma=1 m=%d n=%d warps=%d", m, ANY(r, 32, 64, 96, 128, 256), m / 16 + 4);
+        int m = RNG_ANY(r, 64, 128, 192), cluster = split ? 0 : RNG_ANY(r, 0, 2, 4);
+        buf_printf(&b, "mma=1 m=%d n=%d warps=%d", m, RNG_ANY(r, 32, 64, 96, 128, 256), m / 16 + 4);
         if (cluster) buf_printf(&b, " cluster=%d", cluster);
     }
     buf_printf(&b, " k=%d stages=%d", k, stages);
     if (split) buf_printf(&b, " split=%d", split);
-    if (split && !by_warps && rng_below(r, 2)) buf_printf(&b, " tail=%d", ANY(r, 1, 2, 3, 5));
+    if (split && !by_warps && rng_below(r, 2)) buf_printf(&b, " tail=%d", RNG_ANY(r, 1, 2, 3, 5));
     if (!by_warps && rng_below(r, 4) == 0) buf_puts(&b, " leave_l2=1");
-    if (rng_below(r, 2)) buf_printf(&b, " band=%d", ANY(r, 1, 2, 16));
+    if (rng_below(r, 2)) buf_printf(&b, " band=%d", RNG_ANY(r, 1, 2, 16));
     return b.p;
 }
 

@@ -3,6 +3,7 @@
 #define FUZZ_RANDOM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct rng {
@@ -18,6 +19,13 @@ static inline uint64_t rng_next(struct rng *r) {
 
 /* 0 .. n-1 */
 static inline int rng_below(struct rng *r, int n) { return (int)(rng_next(r) % (uint64_t)n); }
+
+/* One of n numbers; RNG_ANY(r, 1, 2, 4): one of those. */
+static inline int rng_any(struct rng *r, const int *of, size_t n) {
+    return of[rng_below(r, (int)n)];
+}
+#define RNG_ANY(r, ...)                                                                            \
+    rng_any(r, (const int[]){__VA_ARGS__}, sizeof(int[]){__VA_ARGS__} / sizeof(int))
 
 static inline bool rng_percent(struct rng *r, int percent) { return rng_below(r, 100) < percent; }
 
