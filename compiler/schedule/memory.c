@@ -112,6 +112,7 @@ static int by_size(const void *a, const void *b) { /* largest first, then as the
 }
 
 void schedule_memory(struct schedule *s) {
+    s->pool_bytes = 0; /* it may be called again, of other groups */
     VEC(struct life) lives = {0};
     struct lives all = find_lives(s);
     for (buffer_id b = 0; b < s->loops->buffers.n; b++) {

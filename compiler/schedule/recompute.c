@@ -36,6 +36,7 @@ enum {
     MAX_WORK = 40,        /* ... and what they may cost, in additions */
     WORK_OF_CALL = 8,     /* exp and the like */
     WORK_OF_BYTE = 8,     /* additions in the time that a byte takes, with some distance */
+    WORK_OF_LOAD = 8,     /* address and wait, where a byte read is there already, or nearly */
     SMALL = 16,           /* times smaller than what is made of it */
     MAX_CLONES = 1 << 12, /* of a program: it must stay a small one */
     FEW = 128,            /* rows of a product that one tile has */
@@ -195,8 +196,8 @@ static int64_t leaf_bytes(const struct recompute *r, buffer_id x, int64_t elemen
     return all < most ? all : most;
 }
 
-/* Buffers that group g would take; *more: bytes of the leaves among them that it does not take now.
- */
+/* Arguments that group g would take; *more: bytes of the leaves among them that it does not take
+ * now. What lives in its kernel alone is none. */
 static int buffers_with(struct recompute *r, uint32_t g, const struct chain *c, int64_t elements,
                         int64_t *more) {
     const struct group *G = &r->s->groups.at[g];
@@ -204,9 +205,11 @@ static int buffers_with(struct recompute *r, uint32_t g, const struct chain *c, 
     r->sight++;
     for (uint32_t m = 0; m < G->members.n; m++) {
         const struct nest *x = &r->l->nests.at[G->members.at[m].nest];
-        n += meet(r, x->out);
-        for (uint32_t i = 0; i < x->insts.n; i++)
-            if (x->insts.at[i].kind == INST_LOAD) n += meet(r, x->insts.at[i].buffer);
+        n += meet(r, x->out) && in_memory(r, x->out);
+        for (uint32_t i = 0; i < x->insts.n; i++) {
+            buffer_id b = x->insts.at[i].buffer;
+            if (x->insts.at[i].kind == INST_LOAD) n += meet(r, b) && in_memory(r, b);
+        }
     }
     for (uint32_t i = 0; i < c->leaves.n; i++) {
         if (!meet(r, c->leaves.at[i])) continue;
@@ -253,13 +256,15 @@ static bool product_may_make(const struct recompute *r, const struct group *G, b
 }
 
 /* Bytes saved by making b again in each kernel that reads it; 0 if one of them cannot, or if it is
- * not worth the work: a value of a row, read in a kernel of columns, is made for each element. */
+ * not worth the work: a value of a row, read in a kernel of columns, is made for each element. What
+ * is made of positions alone, a mask, takes no load where it is made, and one where it is read. */
 static int64_t saving(struct recompute *r, buffer_id b, const struct chain *c) {
     uint32_t home = r->s->group_of[r->s->writer[b]];
     const struct readers *by = &r->readers.at[b];
     int64_t size = buffer_bytes(r->l, b), work = 0;
     int64_t elements = size / dtype_bytes(r->l->buffers.at[b].meta.dtype);
     int64_t saved = r->s->fixed[b] ? 0 : size; /* what is made at load is written in no call */
+    int each = c->work - (c->leaves.n ? 0 : WORK_OF_LOAD);
     for (uint32_t i = 0; i < c->leaves.n; i++)
         if (!in_memory(r, c->leaves.at[i])) saved -= buffer_bytes(r->l, c->leaves.at[i]);
     for (uint32_t i = 0; i < by->groups.n; i++) {
@@ -273,7 +278,7 @@ static int64_t saving(struct recompute *r, buffer_id b, const struct chain *c) {
         if (buffers_with(r, g, c, elements, &more) > GROUP_MAX_BUFFERS) return 0;
         saved += size - more;
         int64_t depth = G->matmul ? 1 : axes_numel(r->l, G->r, G->n_r);
-        work += c->work * (factor ? elements : axes_numel(r->l, G->x, G->n_x) * depth);
+        if (each > 0) work += each * (factor ? elements : axes_numel(r->l, G->x, G->n_x) * depth);
     }
     return saved > 0 && work / WORK_OF_BYTE <= saved ? saved : 0;
 }

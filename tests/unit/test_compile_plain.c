@@ -77,6 +77,28 @@ static void test_random_graphs(void **state) {
     assert_true(n_sliced > 0);
 }
 
+/* Rows are a matrix of a batch whether its axes are one or two; what all of them read, a mask or a
+ * bias by head, is there before; what is summed over rows, after. */
+static void test_rows(void **state) {
+    static const char text[] =
+        "graph(%q: f32[2, 3, 5, 4], %k: f32[2, 3, 4, 7], %s: f32[3, 1, 1], %g: f32[6, 5, 7]) {\n"
+        " %a = reshape(%q, [6, 5, 4])\n %b = reshape(%k, [6, 4, 7])\n %m = bmm(%a, %b)\n"
+        " %i = arange(0, 7, 1)\n %r = arange(0, 5, 1)\n %j = unsqueeze(%r, 1)\n"
+        " %d = sub(%i, %j)\n %h = le(%d, 1)\n %c = mul(%s, %d)\n %t = reshape(%m, [2, 3, 5, 7])\n"
+        " %u = add(%t, %c)\n %w = where(%h, %u, -1.0)\n %x = amax(%w, [-1], True)\n"
+        " %y = sub(%w, %x)\n %e = exp(%y)\n %z = reshape(%e, [6, 5, 7])\n %o = mul(%z, %g)\n"
+        " %p = sum(%o, [0, 1, 2])\n %v = mul(%p, 2.0)\n return %o, %v\n}\n";
+    struct arena *a = arena_new();
+    struct graph *g = must_parse(a, text);
+    struct value *in = drive_inputs(g, 3);
+    struct plain_seen seen = {0};
+    check_at(&sliced, g, in, 3, &seen);
+    assert_int_equal(seen.slices, 6);
+    free_values(in, g->inputs.n);
+    free(in);
+    arena_free(a);
+}
+
 /* A number has the digits of the maths, not those of a tensor of few bits beside it. */
 static void test_numbers(void **state) {
     struct arena *a = arena_new();
@@ -428,21 +450,15 @@ int main(void) {
     sliced.memory = 1;
     struct diag quiet = diag_new(a);
     toolchain_open(DEVICE_CUDA, "sm_90a", &env, a, &quiet, &nvrtc);
-    const struct CMUnitTest all[] = {cmocka_unit_test(test_random_graphs),
-                                     cmocka_unit_test(test_numbers),
-                                     cmocka_unit_test(test_one_pass),
-                                     cmocka_unit_test(test_random_elements),
-                                     cmocka_unit_test(test_places),
-                                     cmocka_unit_test(test_random_numbers),
-                                     cmocka_unit_test(test_steps),
-                                     cmocka_unit_test(test_several),
-                                     cmocka_unit_test(test_short_axes),
-                                     cmocka_unit_test(test_shared),
-                                     cmocka_unit_test(test_sizes),
-                                     cmocka_unit_test(test_lanes),
-                                     cmocka_unit_test(test_exact),
-                                     cmocka_unit_test(test_nothing_stays),
-                                     cmocka_unit_test(test_memory_is_taken_again)};
+    const struct CMUnitTest all[] = {
+        cmocka_unit_test(test_random_graphs),   cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_numbers),         cmocka_unit_test(test_one_pass),
+        cmocka_unit_test(test_random_elements), cmocka_unit_test(test_places),
+        cmocka_unit_test(test_random_numbers),  cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_several),         cmocka_unit_test(test_short_axes),
+        cmocka_unit_test(test_shared),          cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_lanes),           cmocka_unit_test(test_exact),
+        cmocka_unit_test(test_nothing_stays),   cmocka_unit_test(test_memory_is_taken_again)};
     int failed = cmocka_run_group_tests(all, NULL, NULL);
     toolchain_close(here.cc);
     if (nvrtc) toolchain_close(nvrtc);

@@ -114,6 +114,12 @@ static void test_masks(void **state) {
         {"graph(%x: f32[8, 6], %w: f32[6, 4], %v: f32[6, 4]) {\n %m = mm(%x, %w)\n %t = triu(%m)\n"
          " %q = mm(%x, %v)\n %u = triu(%q)\n return %t, %u\n}\n",
          2, "ge: computed again where it is read"},
+        /* of many matrices, which are many times its bytes: a load takes no less */
+        {"graph(%x: f32[512, 8, 6], %w: f32[512, 6, 8], %v: f32[512, 6, 8]) {\n"
+         " %i = arange(0, 8, 1)\n %j = unsqueeze(%i, 1)\n %b = le(%i, %j)\n %m = bmm(%x, %w)\n"
+         " %t = where(%b, %m, 0.0)\n %q = bmm(%x, %v)\n %u = where(%b, %q, 1.0)\n"
+         " return %t, %u\n}\n",
+         2, "b: computed again where it is read, saves 192 bytes\n"},
         {"graph(%x: f32[8, 6], %w: f32[6, 4]) {\n %a = tril(%x)\n %m = mm(%a, %w)\n return %m\n}\n",
          2, NULL},
     };

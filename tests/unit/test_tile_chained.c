@@ -28,12 +28,14 @@ static const char *no_reason(struct schedule *s, uint32_t group, void *ctx) {
 static struct tile_program *chained_of(struct arena *a, const char *text, const char *config) {
     static struct device_limits gpu;
     gpu = test_gpu("sm_90a");
-    struct schedule *s = must_schedule(a, text, "", &gpu, false);
+    struct schedule *s = must_schedule(a, text, "", &gpu, false); /* with its memory */
+    assert_true(s->pool_bytes > 0);
     schedule_chain(s, &gpu, no_reason, NULL);
     schedule_order(s);
     schedule_at_load(s, false);
     schedule_memory(s);
     assert_null(schedule_verify(s));
+    assert_int_equal(s->pool_bytes, 0);
     assert_int_equal(s->groups.n, 1);
     assert_null(kernel_chain_reason(s, 0, &gpu, a));
     struct kernel *k = must_build(s, 0, &gpu);
