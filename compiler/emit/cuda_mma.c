@@ -169,7 +169,7 @@ static void put_draw_tile(struct emitter *w, const struct tile_program *t) {
         of = arena_printf(w->arena, "(tile + tile / %lld) %% %lld, of_z = tile / %lld",
                           (long long)tile_turns(t), batches, batches);
     bool bands = m > 1 && n > 1;
-    line(w, "const int z = %s;", of);
+    line(w, "const k_idx z = %s;", of);
     if (bands) {
         line(w, "const int band = of_z / %lld * %d;", band * n, band);
         line(w, "const int high = k_clamp(%lld - band, %d), at = of_z - band * %lld;", m, band, n);

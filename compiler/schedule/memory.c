@@ -112,9 +112,10 @@ static int by_size(const void *a, const void *b) { /* largest first, then as the
 }
 
 void schedule_memory(struct schedule *s) {
-    s->pool_bytes = 0; /* it may be called again, of other groups */
     VEC(struct life) lives = {0};
     struct lives all = find_lives(s);
+    s->pool_bytes = 0; /* of the groups that there were before, as offsets are */
+    memset(s->offset, 0, s->loops->buffers.n * sizeof *s->offset);
     for (buffer_id b = 0; b < s->loops->buffers.n; b++) {
         if (!buffer_in_pool(s, b)) continue;
         size_t bytes = (size_t)buffer_storage(s->loops, b);

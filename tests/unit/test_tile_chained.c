@@ -35,7 +35,8 @@ static struct tile_program *chained_of(struct arena *a, const char *text, const 
     schedule_at_load(s, false);
     schedule_memory(s);
     assert_null(schedule_verify(s));
-    assert_int_equal(s->pool_bytes, 0);
+    assert_int_equal(s->pool_bytes, 0); /* nothing of what there was before */
+    for (buffer_id b = 0; b < s->loops->buffers.n; b++) assert_int_equal(s->offset[b], 0);
     assert_int_equal(s->groups.n, 1);
     assert_null(kernel_chain_reason(s, 0, &gpu, a));
     struct kernel *k = must_build(s, 0, &gpu);
