@@ -226,7 +226,7 @@ static struct graph *reference_graph(const struct ws_captured *c, enum device_ki
     struct rounding how = {.device = device, .stores = true};
     if (!*made) {
         struct graph *g = graph_simplify(graph_decompose_but_landings(graph_simplify(c->graph)));
-        *made = graph_join(c->graph, graph_bound(g, how));
+        *made = graph_join(c->graph, graph_bound(graph_sums_either_way(g), how));
     }
     return *made;
 }

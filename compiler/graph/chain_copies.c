@@ -237,19 +237,28 @@ struct rebuild {
     struct graph *to;
     node_id *map;
     struct sum *sums; /* per node */
+    bool either;      /* sums may be either: both are there */
 };
+
+static void put_node(struct rebuild *r, node_id n);
+
+static node_id put_other_sum(struct rebuild *r, node_id n) {
+    const struct sum *sum = &r->sums[n];
+    node_id left = at(r->from, sum->product)->args[0].node;
+    put_node(r, sum->other);
+    put_node(r, left);
+    node_id begin = r->to->nodes.n;
+    node_id out = put_sum(r->to, at(r->from, n), r->map[left], r->map[sum->other], sum->times);
+    set_chain(r->to, begin, OF_SUMS);
+    return out;
+}
 
 static void put_node(struct rebuild *r, node_id n) {
     if (r->map[n] != NONE) return;
     const struct node *x = at(r->from, n);
-    const struct sum *sum = &r->sums[n];
-    if (sum->other != NONE) {
-        node_id left = at(r->from, sum->product)->args[0].node;
-        put_node(r, sum->other);
-        put_node(r, left);
-        node_id begin = r->to->nodes.n;
-        r->map[n] = put_sum(r->to, x, r->map[left], r->map[sum->other], sum->times);
-        set_chain(r->to, begin, OF_SUMS);
+    node_id other = r->sums[n].other != NONE ? put_other_sum(r, n) : NONE;
+    if (other != NONE && !r->either) {
+        r->map[n] = other;
         return;
     }
     for (int i = 0; i < x->n_args; i++) {
@@ -258,10 +267,12 @@ static void put_node(struct rebuild *r, node_id n) {
         for (int k = 0; k < count; k++) put_node(r, of[k]);
     }
     r->map[n] = graph_copy(r->to, r->from, n, r->map);
+    if (other != NONE) r->map[n] = graph_op2(r->to, OP_MINIMUM, r->map[n], other);
 }
 
-struct graph *graph_sums_of_products(struct graph *g) {
-    struct rebuild r = {.from = g, .sums = NEW_ARRAY(g->arena, struct sum, g->nodes.n)};
+static struct graph *rebuild(struct graph *g, bool either) {
+    struct rebuild r = {.from = g, .either = either};
+    r.sums = NEW_ARRAY(g->arena, struct sum, g->nodes.n);
     bool any = false;
     for (node_id n = 0; n < g->nodes.n; n++) {
         r.sums[n] = find_sum(g, at(g, n));
@@ -277,6 +288,13 @@ struct graph *graph_sums_of_products(struct graph *g) {
         vec_push(r.to->arena, &r.to->outputs, r.map[g->outputs.at[i]]);
     }
     return r.to;
+}
+
+struct graph *graph_sums_of_products(struct graph *g) {
+    return rebuild(g, false);
+}
+struct graph *graph_sums_either_way(struct graph *g) {
+    return rebuild(g, true);
 }
 
 /* ---- products that are made again ------------------------------------------------------------ */

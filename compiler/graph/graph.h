@@ -349,6 +349,9 @@ struct graph *graph_chain_copies(struct graph *g, int *chains);
 /* The first step of it: rows' sums of two products by what the other one makes of them. Returns g
  * if it has none. */
 struct graph *graph_sums_of_products(struct graph *g);
+/* Such sums as the least of both ways, which are equal but for roundings: the other product may be
+ * rounded to 16 bits before. For bounds. */
+struct graph *graph_sums_either_way(struct graph *g);
 /* Is node n a product of 16 bits, shallow and of more elements than it is made of, behind which
  * stands another one? In a kernel with that it is nowhere in memory. Of a large graph it takes a
  * while. */

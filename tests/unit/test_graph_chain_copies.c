@@ -85,6 +85,60 @@ static void test_factors(void **state) {
     arena_free(a);
 }
 
+static float nearest_bf16(double x) {
+    union {
+        float f;
+        uint32_t u;
+    } y = {(float)x};
+    y.u = (y.u + 0x7fff + (y.u >> 16 & 1)) & 0xffff0000u;
+    return y.f;
+}
+
+/* The rounding of the other product is within the bound if the sum may be made of it: of products
+ * that are next to nothing, as %v is the same in pairs of columns, and %g the opposite. */
+static void test_bounds(void **state) {
+    (void)state;
+    enum { M = 4, N = 3, C = 64 };
+    static const char text[] =
+        "graph(%p: bf16[4, 3], %v: bf16[3, 64], %g: bf16[4, 64]) {\n %o = mm(%p, %v)\n"
+        " %t = permute(%v, [1, 0])\n %d = mm(%g, %t)\n %f = convert(%d, f32)\n"
+        " %e = convert(%p, f32)\n %m = mul(%f, %e)\n %r = sum(%m, [-1])\n return %r, %o\n}\n";
+    struct arena *a = arena_new();
+    struct graph *g = graph_simplify(must_parse(a, text)), *either = graph_sums_either_way(g);
+    assert_null(graph_verify(either, true));
+    assert_ptr_not_equal(g, either);
+    check_same(g, either);
+    struct rounding how = {.device = DEVICE_CUDA, .stores = true};
+    struct value in[MAX_TEST_VALUES], exact[MAX_TEST_VALUES], own[MAX_TEST_VALUES],
+        both[MAX_TEST_VALUES];
+    random_inputs(g, in);
+    for (int i = 0; i < M * N; i++) in[0].v[i] = nearest_bf16(0.2 + 0.03 * i);
+    for (int i = 0; i < N * C; i++)
+        in[1].v[i] = nearest_bf16((1 + 0.013 * (i / 2 % 37)) * (i % 2 ? 1.01 : 1));
+    for (int i = 0; i < M * C; i++) in[2].v[i] = i % 2 ? -1 : 1;
+    must_eval(g, in, exact);
+    must_eval(graph_join(g, graph_bound(g, how)), in, own);
+    must_eval(graph_join(g, graph_bound(either, how)), in, both);
+    int outside = 0;
+    for (int m = 0; m < M; m++) {
+        double sum = 0;
+        for (int c = 0; c < C; c++) {
+            double o = 0;
+            for (int n = 0; n < N; n++) o += in[0].v[m * N + n] * in[1].v[n * C + c];
+            sum += in[2].v[m * C + c] * nearest_bf16(o);
+        }
+        double off = fabs(sum - exact[0].v[m]);
+        outside += off > own[2].v[m];
+        assert_true(off <= both[2].v[m] && own[2].v[m] <= both[2].v[m]);
+    }
+    assert_true(outside > 0);
+    free_values(in, g->inputs.n);
+    free_values(exact, 2);
+    free_values(own, 4);
+    free_values(both, 4);
+    arena_free(a);
+}
+
 /* One product behind another needs no copies; what is random is drawn once. */
 static void test_nothing(void **state) {
     (void)state;
@@ -115,6 +169,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_attention),
         cmocka_unit_test(test_factors),
+        cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
