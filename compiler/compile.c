@@ -86,13 +86,13 @@ static void make_one_pass(struct compile *c) {
 }
 
 /* Has a group of chained products a kernel? */
-static const char *chain_reason(struct schedule *s, uint32_t group, void *ctx) {
+static const char *chain_reason(struct schedule *s, uint32_t group, double *us, void *ctx) {
     struct compile *c = ctx;
     uint32_t nest = s->groups.at[group].second;
     schedule_order(s);
     schedule_at_load(s, false);
     schedule_memory(s);
-    return kernel_chain_reason(s, s->group_of[nest], c->limits, c->arena);
+    return kernel_chain_reason(s, s->group_of[nest], c->limits, us, c->arena);
 }
 
 /* How many chains of products the kernels of a graph have. */
@@ -104,7 +104,10 @@ static int count_chains(struct compile *c, const struct graph *g) {
     struct schedule *s = schedule_fuse(l, c->limits, FUSING_ALL, c->arena);
     schedule_recompute(s, c->limits);
     schedule_chain(s, c->limits, chain_reason, c);
-    for (uint32_t i = 0; i < s->groups.n; i++) n += s->groups.at[i].n_between > 0;
+    for (uint32_t i = 0; i < s->groups.n; i++) {
+        const struct group *G = &s->groups.at[i];
+        if (G->n_between) n += G->twin == NO_NEST ? 1 : 2;
+    }
     return n;
 }
 

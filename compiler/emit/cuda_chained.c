@@ -12,6 +12,8 @@
  *     dot second        out += sums in 16 bits, which are a left factor as they lie, times the tile
  *     store             v11 = 1 / a10, v15 = out[..] * v11
  *
+ * Twins have more, more_terms and more_out as well.
+ *
  * Elements behind the last column are none: maxima leave them out, and as terms they are 0. What is
  * relative to the maximum of a row that has none but -inf is so to 0; in the end it is no number,
  * as exp(-inf - -inf) is. */
@@ -85,14 +87,13 @@ static void put_copy_of(struct emitter *w, const struct factor *f, const char *t
     close_brace(w);
 }
 
-/* Those of a ring, of which the second product has one. */
 static int factors_of_ring(const struct emitter *w, int ring) {
-    return ring == TILE_C ? 1 : chained(w)->n_first;
+    return ring == TILE_C ? chained(w)->n_second : chained(w)->n_first;
 }
 
 static const struct factor *factor_at(const struct emitter *w, int ring, int i) {
     const struct chained *x = chained(w);
-    return ring == TILE_C ? &x->c : ring == TILE_A ? &x->a[i] : &x->b[i];
+    return ring == TILE_C ? &x->c[i] : ring == TILE_A ? &x->a[i] : &x->b[i];
 }
 
 static const char *stage_text(struct emitter *w, const char *s, const struct factor *f) {
@@ -116,14 +117,25 @@ static void put_copy_ahead(struct emitter *w, int ring, int ahead) {
     open_brace(w, "if (%s < steps)", step);
     for (int i = 0; i < factors_of_ring(w, ring); i++) {
         const struct factor *f = factor_at(w, ring, i);
+        if (f->shared) continue;
         put_copy_of(w, f, stage_text(w, s, f), ring == TILE_B ? column : "0",
                     ring == TILE_B ? "0" : column);
     }
     close_brace(w);
 }
 
-/* What the first products have summed up of the tile at hand. */
+/* What the first products have summed up of the tile at hand, in whose place terms of the second
+ * ones are made; these as a left factor; and what the second ones sum up. */
 static const char *sums_of(int i) { return i ? "more" : "sums"; }
+static const char *terms_of(int i) { return i ? "more_terms" : "terms"; }
+static const char *out_of(int i) { return i ? "more_out" : "out"; }
+
+static int tiles_between(const struct emitter *w) {
+    const struct chained *x = chained(w);
+    return x->n_first > x->n_second ? x->n_first : x->n_second;
+}
+
+static value_id second_of(const struct emitter *w, int i) { return i ? w->k->twin : w->k->second; }
 
 /* ---- products -------------------------------------------------------------------------------- */
 
@@ -158,18 +170,19 @@ static void put_first_dot(struct emitter *w, int number) {
     close_brace(w);
 }
 
-static void put_second_dot(struct emitter *w) {
-    const struct factor *c = &chained(w)->c;
+static void put_second_dot(struct emitter *w, int number) {
+    const struct factor *c = &chained(w)->c[number];
+    const char *terms = terms_of(number), *out = out_of(number);
     const char *t = memory_type(w, c->dtype);
     open_loop(w, "i", octets(w) / 2);
     open_loop(w, "g", column_octets(w) / 2);
     line(w, "unsigned b[2][2];");
     put_right(w, c, "g * 16", "i * 16");
     open_loop(w, "f", sixteens(w));
-    line(w, "k_mma<%s>(*(float(*)[4])(out + (f * %d + g * 2) * 4), terms[f][i], b[0]);", t,
-         column_octets(w));
-    line(w, "k_mma<%s>(*(float(*)[4])(out + (f * %d + g * 2 + 1) * 4), terms[f][i], b[1]);", t,
-         column_octets(w));
+    line(w, "k_mma<%s>(*(float(*)[4])(%s + (f * %d + g * 2) * 4), %s[f][i], b[0]);", t, out,
+         column_octets(w), terms);
+    line(w, "k_mma<%s>(*(float(*)[4])(%s + (f * %d + g * 2 + 1) * 4), %s[f][i], b[1]);", t, out,
+         column_octets(w), terms);
     close_brace(w);
     close_brace(w);
     close_brace(w);
@@ -179,10 +192,12 @@ static void put_second_dot(struct emitter *w) {
 
 enum { WARPGROUP = 128 };
 
-/* A factor's name in the text: a, b, c; and d, e of the other first product. */
+/* A factor's name in the text: a, b, c; d, e of the other first product, f of the second one. */
 static char name_of(const struct emitter *w, const struct factor *f) {
-    const struct chained *x = chained(w);
-    return f == &x->c ? 'c' : f == &x->a[0] ? 'a' : f == &x->b[0] ? 'b' : f == &x->a[1] ? 'd' : 'e';
+    for (int ring = TILE_A; ring <= TILE_C; ring++)
+        for (int i = 0; i < factors_of_ring(w, ring); i++)
+            if (f == factor_at(w, ring, i)) return (char)('a' + ring + (i ? TILE_C + 1 : 0));
+    WS_BUG("no factor of chained products");
 }
 
 /* Boxes of a factor's tile, into the stage at hand, or of a's rows. */
@@ -202,7 +217,8 @@ static void put_boxes_of(struct emitter *w, int ring, const struct factor *f) {
 
 static void put_boxes(struct emitter *w, int ring) {
     if (ring == TILE_A) open_brace(w, "if (step == 0)");
-    for (int i = 0; i < factors_of_ring(w, ring); i++) put_boxes_of(w, ring, factor_at(w, ring, i));
+    for (int i = 0; i < factors_of_ring(w, ring); i++)
+        if (!factor_at(w, ring, i)->shared) put_boxes_of(w, ring, factor_at(w, ring, i));
     if (ring == TILE_A) close_brace(w);
 }
 
@@ -231,9 +247,32 @@ static void put_operands(struct emitter *w) {
         }
 }
 
+/* Do a step's products follow each other? Then what it has made is no more wanted in the next one,
+ * and sums and terms are none of those before: registers are not kept for them. */
+static bool is_in_turn(const struct emitter *w) { return chained(w)->n_second > 1; }
+
+static void put_sums(struct emitter *w) {
+    for (int p = 0; p < tiles_between(w); p++)
+        line(w, "float %s[%d];", sums_of(p), sixteens(w) * octets(w) * 4);
+}
+
+static void put_terms_of(struct emitter *w) {
+    for (int p = 0; p < chained(w)->n_second; p++)
+        line(w, "unsigned %s[%d][%d][4];", terms_of(p), sixteens(w), octets(w) / 2);
+}
+
+static void hold_sums(struct emitter *w) {
+    for (int p = 0; p < chained(w)->n_first; p++) line(w, "k_wgmma_hold(%s);", sums_of(p));
+}
+
+static void hold_out(struct emitter *w) {
+    for (int p = 0; p < chained(w)->n_second; p++) line(w, "k_wgmma_hold(%s);", out_of(p));
+}
+
 static void put_dot_of_group(struct emitter *w) {
     const struct chained *x = chained(w);
-    for (int p = 0; p < x->n_first; p++) line(w, "k_wgmma_hold(%s);", sums_of(p));
+    if (is_in_turn(w)) put_sums(w);
+    hold_sums(w);
     line(w, "k_wgmma_begin();");
     for (int p = 0; p < x->n_first; p++) {
         open_loop(w, "i", x->a[p].depth / SIXTEEN);
@@ -243,19 +282,22 @@ static void put_dot_of_group(struct emitter *w) {
         close_brace(w);
     }
     line(w, "k_wgmma_commit();");
-    for (int p = 0; p < x->n_first; p++) line(w, "k_wgmma_hold(%s);", sums_of(p));
+    hold_sums(w);
 }
 
-static void put_second_dot_of_group(struct emitter *w) {
+/* Of the tiles of stage `s`. */
+static void put_second_dot_of_group(struct emitter *w, const char *s) {
     const struct chained *x = chained(w);
-    line(w, "k_wgmma_hold(out);");
+    hold_out(w);
     line(w, "k_wgmma_begin();");
-    open_loop(w, "i", x->c.depth / SIXTEEN);
-    line(w, "k_wgmma_second(out, terms[0][i], %s, 1);",
-         operand_text_of(w, &x->c, arena_printf(w->arena, "before * %d + ", x->stage / 16)));
-    close_brace(w);
+    for (int p = 0; p < x->n_second; p++) {
+        open_loop(w, "i", x->c[p].depth / SIXTEEN);
+        line(w, "k_wgmma_%s(%s, %s[0][i], %s, 1);", p ? "twin" : "second", out_of(p), terms_of(p),
+             operand_text_of(w, &x->c[p], arena_printf(w->arena, "%s * %d + ", s, x->stage / 16)));
+        close_brace(w);
+    }
     line(w, "k_wgmma_commit();");
-    line(w, "k_wgmma_hold(out);");
+    hold_out(w);
 }
 
 static void put_group_role(struct emitter *w, bool copies) {
@@ -273,7 +315,7 @@ static void put_group_role(struct emitter *w, bool copies) {
         line(w, "const int tid = (int)threadIdx.x %% %d, quad = tid %% 4;", WARPGROUP);
         line(w, "const int warp_m = group * 64 + tid / %d * 16;", w->k->limits->warp);
         put_operands(w);
-        line(w, "int before = 0;");
+        if (x->n_second == 1) line(w, "int before = 0;");
     }
     line(w, "int s = 0;");
     line(w, "unsigned phase = 0;");
@@ -291,8 +333,9 @@ static void end_group_role(struct emitter *w, bool copies) {
 static void put_wait_empty(struct emitter *w) {
     const struct chained *x = chained(w);
     line(w, "k_mbar_wait_block(empty + s * 8, phase ^ 1);");
-    int rows = 0, bytes = x->c.bytes;
+    int rows = 0, bytes = 0;
     for (int i = 0; i < x->n_first; i++) rows += x->a[i].bytes, bytes += x->b[i].bytes;
+    for (int i = 0; i < x->n_second; i++) bytes += x->c[i].shared ? 0 : x->c[i].bytes;
     line(w, "k_mbar_arrive_expect_tx(full + s * 8, step ? %d : %d);", bytes, rows + bytes);
     line(w, "const k_shared stage = tiles + %d + s * %d;", x->first, x->stage);
     line(w, "const int column = (step + first_step) * %d;", w->y->br);
@@ -308,7 +351,8 @@ static void put_group_barriers(struct emitter *w) {
     open_brace(w, "if (threadIdx.x == 0)");
     for (int ring = TILE_A; ring <= TILE_C; ring++)
         for (int i = 0; i < factors_of_ring(w, ring); i++)
-            line(w, "k_map_prefetch(&map_%c);", name_of(w, factor_at(w, ring, i)));
+            if (!factor_at(w, ring, i)->shared)
+                line(w, "k_map_prefetch(&map_%c);", name_of(w, factor_at(w, ring, i)));
     line(w,
          "for (int i = 0; i < %d; i++) k_mbar_init(bars + i, 1), k_mbar_init(bars + %d + i, %d);",
          stages, stages, x->warpgroups);
@@ -321,7 +365,7 @@ static void put_group_barriers(struct emitter *w) {
 static void put_before(struct emitter *w) {
     value_id max = chained_maximum(w->k);
     for (value_id v = 0; v < w->k->values.n && max != NO_VALUE; v++) {
-        if (w->k->values.at[v].kind != INST_REDUCE || v == w->k->second ||
+        if (w->k->values.at[v].kind != INST_REDUCE || is_second_product(w->k, v) ||
             kernel_online_maximum(w->k, v) == NO_VALUE || reduction_bytes(w->k, v) != 4)
             continue;
         line(w, "k_before(full + %d + (int)threadIdx.x * 4, a%u[0][0] + a%u[0][1]);",
@@ -348,11 +392,18 @@ static struct ws_arg map_of(struct emitter *w, const struct factor *f) {
 
 static bool is_between(const struct emitter *w, value_id v) {
     const struct value_node *x = &w->k->values.at[v];
-    return x->kind == INST_REDUCE && !is_first_product(w->k, v) && v != w->k->second;
+    return x->kind == INST_REDUCE && !is_first_product(w->k, v) && !is_second_product(w->k, v);
 }
 
 static bool of_row(const struct emitter *w, value_id v) {
     return !(w->k->values.at[v].mask & (MASK_N | MASK_C | MASK_R));
+}
+
+static void put_nowhere(struct emitter *w, const struct phase *f) {
+    for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = is_between(w, v) ? ARRAY : NOWHERE;
+    w->subscript = "[f][h]";
+    value_id max = chained_maximum(w->k);
+    if (max != NO_VALUE && f->at_hand != w->k->second) w->where[max] = CHUNK;
 }
 
 static void open_rows(struct emitter *w, const struct phase *f) {
@@ -360,10 +411,6 @@ static void open_rows(struct emitter *w, const struct phase *f) {
     open_loop(w, "h", 2);
     line(w, "const k_idx row = first_row + f * 16 + h * 8, m = k_clamp(row, nm - 1);");
     line(w, "(void)m;");
-    for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = is_between(w, v) ? ARRAY : NOWHERE;
-    w->subscript = "[f][h]";
-    value_id max = chained_maximum(w->k);
-    if (max != NO_VALUE && f->at_hand != w->k->second) w->where[max] = CHUNK;
     for (uint32_t i = 0; i < f->compute.n; i++)
         if (of_row(w, f->compute.at[i])) put_local(w, f->compute.at[i]);
 }
@@ -399,18 +446,23 @@ static bool kept_is_scaled(struct emitter *w, double *by) {
            chained_scaled(w->k, max, by) != w->k->values.at[max].args[0];
 }
 
-/* Values of each of the tile's elements of a row. */
-static void open_elements(struct emitter *w, const struct phase *f) {
+static void open_columns(struct emitter *w) {
     open_loop(w, "g", octets(w));
     open_loop(w, "e", PAIR);
     line(w, "const k_idx column = first_column + g * %d + e, n = %s;", OCTET,
          ends_within_tile(w) ? "k_clamp(column, nn - 1)" : "column");
+    line(w, "(void)n;");
+}
+
+/* Values of the element at hand that are not there yet. */
+static void put_element(struct emitter *w, const struct phase *f) {
     line(w, "float &at = sums[(f * %d + g) * 4 + h * 2 + e];", octets(w));
     line(w, "const float v%u = at;", f->at_hand);
-    line(w, "(void)n;");
     w->where[f->at_hand] = LOCAL;
+    if (tiles_between(w) > 1)
+        line(w, "float &more_at = more[(f * %d + g) * 4 + h * 2 + e];", octets(w));
     if (w->k->beside != NO_VALUE) {
-        line(w, "const float v%u = more[(f * %d + g) * 4 + h * 2 + e];", w->k->beside, octets(w));
+        line(w, "const float v%u = more_at;", w->k->beside);
         w->where[w->k->beside] = LOCAL;
     }
     for (uint32_t i = 0; i < f->compute.n; i++) {
@@ -435,19 +487,28 @@ static void put_tile_term(struct emitter *w, value_id v) {
     line(w, "x%u = %s;", v, combine_text(w, v, x, operand_text(w, v)));
 }
 
+/* `kept` takes the place of a sum; of none behind the last column. */
+static void put_kept(struct emitter *w, const char *at, value_id kept, bool terms) {
+    if (!ends_within_tile(w)) {
+        line(w, "%s = %s;", at, ref(w, kept));
+        return;
+    }
+    line(w, "%s = column < nn ? (float)%s : %s;", at, ref(w, kept), terms ? "0.0f" : "(-k_inf())");
+}
+
 /* Phase n of what is between: `kept` of it takes the place of the sums. */
 static void put_between(struct emitter *w, const struct phase *f, value_id kept, bool terms) {
     for (uint32_t i = 0; i < f->reduce.n; i++)
         line(w, "%s x%u = %s;", accumulator_type(w, f->reduce.at[i]), f->reduce.at[i],
              identity_text(w, f->reduce.at[i]));
-    open_elements(w, f);
+    open_columns(w);
+    put_element(w, f);
     bool ends = ends_within_tile(w);
     if (ends) open_brace(w, "if (column < nn)");
     for (uint32_t i = 0; i < f->reduce.n; i++) put_tile_term(w, f->reduce.at[i]);
     if (ends) close_brace(w);
-    if (kept != NO_VALUE)
-        line(w, ends ? "at = column < nn ? (float)%s : %s;" : "at = %s;", ref(w, kept),
-             terms ? "0.0f" : "(-k_inf())");
+    if (kept != NO_VALUE) put_kept(w, "at", kept, terms);
+    if (w->k->twin != NO_VALUE) put_kept(w, "more_at", w->k->twin_a, terms);
     close_brace(w);
     close_brace(w);
 }
@@ -465,6 +526,7 @@ static void put_relate(struct emitter *w) {
     bool relative = max != NO_VALUE;
     open_scope(w);
     line(w, "const k_idx first_column = (step + first_step) * %d + quad * %d;", w->y->br, PAIR);
+    put_nowhere(w, first);
     open_rows(w, first);
     put_between(w, first, relative ? p->kept : w->k->second_a, !relative);
     for (uint32_t i = 0; i < first->reduce.n; i++) {
@@ -495,6 +557,7 @@ static void put_relate(struct emitter *w) {
         return;
     }
     const struct phase *later = &p->phases.at[1];
+    put_nowhere(w, later);
     open_rows(w, later);
     put_between(w, later, w->k->second_a, true);
     for (uint32_t i = 0; i < later->reduce.n; i++)
@@ -512,21 +575,28 @@ static void put_terms(struct emitter *w) {
         line(w, "out[i] *= by[i / %d][i / 2 %% 2];", column_octets(w) * 4);
         close_brace(w);
     }
-    open_loop(w, "i", sixteens(w) * octets(w) * 2);
-    line(w, "k_pack<%s, 2> x;", memory_type(w, chained(w)->c.dtype));
-    line(w, "k_put(x, sums + i * 2);");
-    line(w, "terms[i / %d][i / 4 %% %d][i %% 4] = x.w[0];", octets(w) * 2, octets(w) / 2);
-    close_brace(w);
+    if (!chained(w)->by_warp && is_in_turn(w)) put_terms_of(w);
+    for (int p = 0; p < chained(w)->n_second; p++) {
+        open_loop(w, "i", sixteens(w) * octets(w) * 2);
+        line(w, "k_pack<%s, 2> x;", memory_type(w, chained(w)->c[p].dtype));
+        line(w, "k_put(x, %s + i * 2);", sums_of(p));
+        line(w, "%s[i / %d][i / 4 %% %d][i %% 4] = x.w[0];", terms_of(p), octets(w) * 2,
+             octets(w) / 2);
+        close_brace(w);
+    }
 }
 
 static void put_begin(struct emitter *w) {
     int rows = sixteens(w);
     value_id max = chained_maximum(w->k);
-    line(w, "float out[%d];", rows * column_octets(w) * 4);
-    line(w, "k_zero(out);");
-    for (int p = 0; p < chained(w)->n_first; p++)
-        line(w, "float %s[%d];", sums_of(p), rows * octets(w) * 4);
-    line(w, "unsigned terms[%d][%d][4];", rows, octets(w) / 2);
+    for (int p = 0; p < chained(w)->n_second; p++) {
+        line(w, "float %s[%d];", out_of(p), rows * column_octets(w) * 4);
+        line(w, "k_zero(%s);", out_of(p));
+    }
+    if (chained(w)->by_warp || !is_in_turn(w)) {
+        put_sums(w);
+        put_terms_of(w);
+    }
     for (value_id v = 0; v < w->k->values.n; v++) {
         if (!is_between(w, v)) continue;
         line(w, "%s a%u[%d][2];", accumulator_type(w, v), v, rows);
@@ -636,6 +706,7 @@ static void put_results(struct emitter *w) {
             store_width(w, &k->stores.at[f->stores.at[i]]) == OCTET)
             chunk = QUAD;
     put_whole_rows(w);
+    put_nowhere(w, f);
     open_rows(w, f);
     put_row_stores(w, f);
     open_loop(w, "g", column_octets(w) / chunk);
@@ -649,13 +720,14 @@ static void put_results(struct emitter *w) {
     line(w, "const int octet = g * %d + j;", chunk);
     line(w, "const k_idx column = octet * %d + quad * %d + e, c = k_clamp(column, nc - 1);", OCTET,
          PAIR);
-    line(w, "const float v%u = out[(f * %d + octet) * 4 + h * 2 + e];", k->second,
-         column_octets(w));
+    for (int p = 0; p < chained(w)->n_second; p++) {
+        line(w, "const float v%u = %s[(f * %d + octet) * 4 + h * 2 + e];", second_of(w, p),
+             out_of(p), column_octets(w));
+        w->where[second_of(w, p)] = LOCAL;
+    }
     line(w, "(void)c;");
-    w->where[k->second] = LOCAL;
     for (uint32_t i = 0; i < f->compute.n; i++)
-        if (f->compute.at[i] != k->second && !of_row(w, f->compute.at[i]))
-            put_local(w, f->compute.at[i]);
+        if (!of_row(w, f->compute.at[i])) put_local(w, f->compute.at[i]);
     for (uint32_t i = 0; i < f->stores.n; i++) {
         const struct store_node *s = &k->stores.at[f->stores.at[i]];
         if (is_of_row_alone(w, f->stores.at[i])) continue;
@@ -720,7 +792,9 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
     enum { MOST_REGIONS = 8 };
     enum tile_op open[MOST_REGIONS];
     int depth = 0, stages = w->y->stages;
-    bool groups = t->copiers > 0, copies = true;
+    bool groups = t->copiers > 0, copies = true, in_turn = is_in_turn(w);
+    bool second = false;                          /* the last products that were begun */
+    const char *stage = in_turn ? "s" : "before"; /* of the second products at hand */
     for (uint32_t i = 0; i < t->code.n; i++) {
         const struct tile_inst *x = &t->code.at[i];
         if (tile_op_opens(x->op)) open[depth++] = x->op;
@@ -768,21 +842,26 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             break;
         case TILE_BEGIN: put_begin(w); break;
         case TILE_DOT:
+            second = false;
             if (groups) put_dot_of_group(w);
             for (int p = 0; p < chained(w)->n_first && !groups; p++) put_first_dot(w, p);
             break;
         case TILE_RELATE: put_relate(w); break;
         case TILE_TERMS: put_terms(w); break;
-        case TILE_DOT_SECOND: (groups ? put_second_dot_of_group : put_second_dot)(w); break;
+        case TILE_DOT_SECOND:
+            second = true;
+            if (groups) put_second_dot_of_group(w, stage);
+            for (int p = 0; p < chained(w)->n_second && !groups; p++) put_second_dot(w, p);
+            break;
         case TILE_DRAIN:
             if (open[depth - 1] == TILE_REST && !x->n) put_before(w);
             line(w, "k_wgmma_wait<%d>();", x->n);
-            for (int p = 0; p < chained(w)->n_first; p++) line(w, "k_wgmma_hold(%s);", sums_of(p));
-            if (!x->n) line(w, "k_wgmma_hold(out);");
+            if (!in_turn || !second) hold_sums(w);
+            if (in_turn ? second : !x->n) hold_out(w);
             break;
-        case TILE_ARRIVE: line(w, "if (tid == 0) k_mbar_arrive(empty + before * 8);"); break;
+        case TILE_ARRIVE: line(w, "if (tid == 0) k_mbar_arrive(empty + %s * 8);", stage); break;
         case TILE_NEXT:
-            if (groups && !copies) line(w, "before = s;");
+            if (groups && !copies && !in_turn) line(w, "before = s;");
             line(w, "if (++s == %d) s = 0%s;", stages, groups ? ", phase ^= 1" : "");
             break;
         case TILE_STORE: put_results(w); break;
@@ -804,14 +883,16 @@ static void put_instructions(struct emitter *w) {
                               .along_b = x->b[i].across};
         put_wgmma_instruction(w, &first);
     }
-    struct wgmma second = {.name = "k_wgmma_second",
-                           .type = "float",
-                           .columns = x->columns,
-                           .a = x->c.dtype,
-                           .b = x->c.dtype,
-                           .held = true,
-                           .along_b = x->c.across};
-    put_wgmma_instruction(w, &second);
+    for (int i = 0; i < x->n_second; i++) {
+        struct wgmma second = {.name = i ? "k_wgmma_twin" : "k_wgmma_second",
+                               .type = "float",
+                               .columns = x->columns,
+                               .a = x->c[i].dtype,
+                               .b = x->c[i].dtype,
+                               .held = true,
+                               .along_b = x->c[i].across};
+        put_wgmma_instruction(w, &second);
+    }
 }
 
 void emit_cuda_chained(struct emitter *w) {
@@ -831,15 +912,17 @@ void emit_cuda_chained(struct emitter *w) {
     add_arguments(w, l);
     for (int ring = TILE_A; ring <= TILE_C && groups; ring++)
         for (int i = 0; i < factors_of_ring(w, ring); i++)
-            l->args[l->n_args++] = map_of(w, factor_at(w, ring, i));
+            if (!factor_at(w, ring, i)->shared)
+                l->args[l->n_args++] = map_of(w, factor_at(w, ring, i));
     if (groups) put_instructions(w);
     buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d%s) %s(", w->y->threads,
                groups ? ", 1" : "", k->entry);
     put_parameters(w);
     for (int ring = TILE_A; ring <= TILE_C && groups; ring++)
         for (int i = 0; i < factors_of_ring(w, ring); i++)
-            buf_printf(&w->b, ", const __grid_constant__ k_map map_%c",
-                       name_of(w, factor_at(w, ring, i)));
+            if (!factor_at(w, ring, i)->shared)
+                buf_printf(&w->b, ", const __grid_constant__ k_map map_%c",
+                           name_of(w, factor_at(w, ring, i)));
     buf_puts(&w->b, ") {\n");
     w->indent++;
     line(w, "extern __shared__ __align__(1024) unsigned char k_smem[];");

@@ -227,7 +227,7 @@ static void build_reductions(struct block *p) {
         if (need[v] && k->values.at[v].kind != INST_REDUCE) vec_push(a, &p->finish, v);
 }
 
-/* Chained products: reductions along n of level `late` or not, and the second product's terms, made
+/* Chained products: reductions along n of level `late` or not, and the second products' terms, made
  * of what is kept or of the first product. */
 static struct phase chained_phase(const struct block *p, bool late, bool *need) {
     const struct kernel *k = p->kernel;
@@ -236,8 +236,8 @@ static struct phase chained_phase(const struct block *p, bool late, bool *need) 
         const struct value_node *x = &k->values.at[v];
         if (x->kind != INST_REDUCE || is_first_product(k, v)) continue;
         if ((kernel_online_maximum(k, v) != NO_VALUE) != late) continue;
-        if (v != k->second) vec_push(k->arena, &f.reduce, v);
-        mark(p, v == k->second ? k->second_a : x->args[0], need);
+        if (!is_second_product(k, v)) vec_push(k->arena, &f.reduce, v);
+        mark(p, v == k->second ? k->second_a : v == k->twin ? k->twin_a : x->args[0], need);
     }
     for (value_id v = 0; v < k->values.n; v++)
         if (need[v] && k->values.at[v].kind != INST_REDUCE && v != p->kept)

@@ -135,7 +135,7 @@ static value_id expand_member(struct builder *w, const struct member *M, const s
     }
     const ex *bound = w->g->r + (n->matmul ? w->g->n_between : 0);
     int n_bound = n->matmul ? w->g->n_r - w->g->n_between : w->g->n_between;
-    bool second = w->g->n_between && M->nest == w->g->second;
+    bool second = group_is_second(w->g, M->nest);
     for (int i = 0; i < count && w->g->n_between && n->n_reduce && !second; i++) {
         bool own = false; /* of what it is reduced along */
         for (int r = 0; r < n->n_reduce; r++) own |= n->reduce[r] == from[i];
@@ -396,11 +396,9 @@ static void reduce_divisions(struct builder *w) {
     k->dot_a = now[k->dot_a];
     k->dot_b = now[k->dot_b];
     if (k->kind != KERNEL_CHAINED) return;
-    k->second = now[k->second];
-    if (k->beside == NO_VALUE) return;
-    k->beside = now[k->beside];
-    k->beside_a = now[k->beside_a];
-    k->beside_b = now[k->beside_b];
+    value_id *const known[] = {&k->second, &k->beside, &k->beside_a, &k->beside_b, &k->twin};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (*known[i] != NO_VALUE) *known[i] = now[*known[i]];
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -746,8 +744,12 @@ static bool has_lost_product(const struct kernel *k) {
 static struct kernel *build(const struct schedule *s, uint32_t group,
                             const struct device_limits *limits, struct form form, struct arena *a) {
     struct kernel *k = NEW(a, struct kernel);
-    *k = (struct kernel){
-        .arena = a, .ex = s->loops->ex, .schedule = s, .limits = limits, .beside = NO_VALUE};
+    *k = (struct kernel){.arena = a,
+                         .ex = s->loops->ex,
+                         .schedule = s,
+                         .limits = limits,
+                         .beside = NO_VALUE,
+                         .twin = NO_VALUE};
     struct builder w = {.k = k,
                         .s = s,
                         .l = s->loops,
@@ -792,8 +794,10 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
     reduce_divisions(&w);
     find_masks(k);
     if (k->kind == KERNEL_CHAINED) {
-        hoist_factors(&w);
-        find_masks(k);
+        for (int i = 0; i < (k->twin == NO_VALUE ? 1 : 2); i++) {
+            hoist_factors(&w, i);
+            find_masks(k);
+        }
         scale_exponents(&w);
         find_masks(k);
         find_chained_edges(k);

@@ -82,10 +82,10 @@ void find_zeros(struct builder *w);
 void find_edges(struct kernel *k);
 
 /* chained.c. choose_chained_axes: of both products, false if these are none. hoist_factors: what
- * does not vary with n leaves the second product; needs masks and levels, breaks them, and value
+ * does not vary with n leaves a second product; needs masks and levels, breaks them, and value
  * ids. */
 bool choose_chained_axes(struct builder *w);
-void hoist_factors(struct builder *w);
+void hoist_factors(struct builder *w, bool twin);
 void scale_exponents(struct builder *w);
 /* Both need masks and levels. edges.c: edges of terms that count where a condition is `holds`. */
 void find_chained_edges(struct kernel *k);

@@ -38,28 +38,42 @@ static bool stands_on_first(const struct kernel *k, value_id v) {
     return stands_on(k, v, k->dot) || (k->beside != NO_VALUE && stands_on(k, v, k->beside));
 }
 
-/* The sums over r, and the last one over n. */
-static bool find_products(struct kernel *k) {
-    k->dot = k->second = k->beside = NO_VALUE;
+/* The factors of a second product: left what stands on the first ones, which the right one does
+ * not; false: it has others. */
+static bool find_factors(const struct kernel *k, value_id sum, value_id *a, value_id *b) {
+    const struct value_node *mul = product_of(k, sum);
+    if (!mul) return false;
+    int left = stands_on_first(k, mul->args[0]) ? 0 : 1;
+    *a = mul->args[left], *b = mul->args[1 - left];
+    return stands_on_first(k, *a) && !stands_on_first(k, *b);
+}
+
+/* The sums over r, and the last one over n; of twins two, all there are. */
+static bool find_products(struct kernel *k, bool twins) {
+    int behind = 0;
+    k->dot = k->second = k->beside = k->twin = NO_VALUE;
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
         if (x->kind != INST_REDUCE) continue;
         if (x->over == MASK_R && k->beside != NO_VALUE) return false;
         if (x->over == MASK_R) *(k->dot == NO_VALUE ? &k->dot : &k->beside) = v;
-        if (x->over == BEHIND) k->second = v;
+        if (x->over != BEHIND) continue;
+        if (twins) k->twin = k->second;
+        k->second = v;
+        behind++;
     }
+    if (twins && behind != 2) return false;
     if (k->dot == NO_VALUE || k->second == NO_VALUE || k->second < k->dot) return false;
-    const struct value_node *first = product_of(k, k->dot), *second = product_of(k, k->second);
-    if (!first || !second) return false;
+    const struct value_node *first = product_of(k, k->dot);
+    if (!first) return false;
     k->dot_a = first->args[0], k->dot_b = first->args[1];
     if (k->beside != NO_VALUE) {
         const struct value_node *beside = product_of(k, k->beside);
         if (!beside || k->second < k->beside) return false;
         k->beside_a = beside->args[0], k->beside_b = beside->args[1];
     }
-    int left = stands_on_first(k, second->args[0]) ? 0 : 1;
-    k->second_a = second->args[left], k->second_b = second->args[1 - left];
-    return stands_on_first(k, k->second_a) && !stands_on_first(k, k->second_b);
+    if (twins && !find_factors(k, k->twin, &k->twin_a, &k->twin_b)) return false;
+    return find_factors(k, k->second, &k->second_a, &k->second_b);
 }
 
 /* The factors of a first product: rows of a, columns of b; false: they have others, too. */
@@ -91,10 +105,13 @@ bool choose_chained_axes(struct builder *w) {
     ex z[GROUP_MAX_AXES], m[GROUP_MAX_AXES], c[GROUP_MAX_AXES], n[GROUP_MAX_AXES],
         r[GROUP_MAX_AXES];
     int nz = 0, nm = 0, nc = 0, nn = g->n_between, nr = g->n_r - g->n_between;
-    if (!find_products(k) || w->captured) return false;
+    if (!find_products(k, g->twin != NO_NEST) || w->captured) return false;
     for (int i = 0; i < g->n_x; i++) {
         ex a = g->x[i];
         bool left = value_uses(k, k->second_a, a), right = value_uses(k, k->second_b, a);
+        if (k->twin != NO_VALUE && (right != value_uses(k, k->twin_b, a) ||
+                                    (right && left != value_uses(k, k->twin_a, a))))
+            return false;
         if (left && right)
             z[nz++] = a;
         else if (right)
@@ -213,30 +230,30 @@ static value_id inside(struct builder *w, value_id v) {
 static void drop(struct builder *w) {
     struct kernel *k = w->k;
     const value_id *now = drop_unused(w);
-    value_id *const known[] = {&k->dot,      &k->dot_a,  &k->dot_b,    &k->second,  &k->second_a,
-                               &k->second_b, &k->beside, &k->beside_a, &k->beside_b};
-    enum { OF_ONE = 6 };
-    for (size_t i = 0; i < (k->beside == NO_VALUE ? OF_ONE : sizeof known / sizeof *known); i++)
-        *known[i] = now[*known[i]];
+    value_id *const known[] = {&k->dot,      &k->dot_a,    &k->dot_b,  &k->second,
+                               &k->second_a, &k->second_b, &k->beside, &k->beside_a,
+                               &k->beside_b, &k->twin,     &k->twin_a, &k->twin_b};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (*known[i] != NO_VALUE) *known[i] = now[*known[i]];
 }
 
 /* What stands behind the second product is made anew of what its sum has become. */
-void hoist_factors(struct builder *w) {
+void hoist_factors(struct builder *w, bool twin) {
     struct kernel *k = w->k;
     uint32_t n = k->values.n;
-    struct value_node sum = k->values.at[k->second], mul = k->values.at[sum.args[0]];
-    int side = stands_on_first(k, mul.args[0]) ? 0 : 1;
-    value_id was = k->second, of = mul.args[side], other = mul.args[1 - side], term = inside(w, of),
-             *now = NEW_ARRAY(k->arena, value_id, n);
+    value_id *second = twin ? &k->twin : &k->second, *a = twin ? &k->twin_a : &k->second_a,
+             *b = twin ? &k->twin_b : &k->second_b;
+    if (!find_factors(k, *second, a, b)) WS_BUG("a second product has lost its factors");
+    struct value_node sum = k->values.at[*second], mul = k->values.at[sum.args[0]];
+    value_id was = *second, of = *a, term = inside(w, of), *now = NEW_ARRAY(k->arena, value_id, n);
     mul.args[0] = term;
-    mul.args[1] = other;
+    mul.args[1] = *b;
     sum.args[0] = number(w, mul);
     k->values.at[sum.args[0]].mask |= MASK_N;
-    k->second = number(w, sum);
-    k->second_a = term;
-    k->second_b = mul.args[1];
+    *second = number(w, sum);
+    *a = term;
     for (value_id v = 0; v < n; v++) now[v] = v;
-    now[was] = outside(w, of, k->second, sum.dtype);
+    now[was] = outside(w, of, *second, sum.dtype);
     for (value_id v = was + 1; v < n; v++) {
         struct value_node x = k->values.at[v];
         bool changed = false;
@@ -285,7 +302,7 @@ void scale_exponents(struct builder *w) {
     struct kernel *k = w->k;
     value_id max = chained_maximum(k), n = k->values.n;
     double by;
-    if (max == NO_VALUE) return;
+    if (max == NO_VALUE || k->twin != NO_VALUE) return;
     value_id f = k->values.at[max].args[0], of = scaled(w, f, &by),
              *now = NEW_ARRAY(k->arena, value_id, n);
     if (by == 1 || of == f) return;
@@ -317,7 +334,7 @@ void scale_exponents(struct builder *w) {
 value_id chained_maximum(const struct kernel *k) {
     value_id max = NO_VALUE;
     for (value_id v = 0; v < k->values.n; v++)
-        if (k->values.at[v].kind == INST_REDUCE && v != k->dot &&
+        if (k->values.at[v].kind == INST_REDUCE && !is_first_product(k, v) &&
             kernel_online_maximum(k, v) != NO_VALUE)
             max = kernel_online_maximum(k, v);
     return max;
@@ -331,16 +348,23 @@ static const struct value_node *load_of(const struct kernel *k, value_id v) {
 }
 
 static const char *factors_reason(const struct kernel *k) {
-    const value_id factors[] = {k->dot_a, k->dot_b, k->second_b, k->beside_a, k->beside_b};
+    const value_id products[] = {k->dot, k->second, k->beside, k->twin},
+                   factors[][2] = {{k->dot_a, k->dot_b},
+                                   {NO_VALUE, k->second_b},
+                                   {k->beside_a, k->beside_b},
+                                   {NO_VALUE, k->twin_b}};
     enum dtype t = k->values.at[k->dot].dtype;
-    for (int i = 0; i < (k->beside == NO_VALUE ? 3 : 5); i++) {
-        const struct value_node *x = load_of(k, factors[i]);
-        bool narrow = x && k->schedule->loops->buffers.at[x->buffer].meta.dtype == t;
-        if (!narrow || x->level) return "a factor of chained products is no tensor of their type";
+    for (int i = 0; i < 4; i++) {
+        if (products[i] == NO_VALUE) continue;
+        for (int side = 0; side < 2; side++) {
+            if (factors[i][side] == NO_VALUE) continue;
+            const struct value_node *x = load_of(k, factors[i][side]);
+            bool narrow = x && k->schedule->loops->buffers.at[x->buffer].meta.dtype == t;
+            if (!narrow || x->level)
+                return "a factor of chained products is no tensor of their type";
+        }
+        if (k->values.at[products[i]].dtype != t) return "chained products of two types";
     }
-    if (k->values.at[k->second].dtype != t ||
-        (k->beside != NO_VALUE && k->values.at[k->beside].dtype != t))
-        return "chained products of two types";
     return NULL;
 }
 
@@ -441,6 +465,22 @@ static void add_edges(struct kernel *k, value_id v, bool is_exponent) {
     }
 }
 
+/* Of two second products those that both have. */
+static void keep_edges_of_twin(struct kernel *k) {
+    struct edge own[MOST_EDGES];
+    uint32_t n = k->edges.n, kept = 0;
+    for (uint32_t i = 0; i < n; i++) own[i] = k->edges.at[i];
+    k->edges.n = 0;
+    add_edges(k, k->twin_a, false);
+    for (uint32_t i = 0; i < k->edges.n; i++) {
+        bool both = false;
+        for (uint32_t j = 0; j < n && !both; j++)
+            both = !memcmp(&own[j], &k->edges.at[i], sizeof *own);
+        if (both) k->edges.at[kept++] = k->edges.at[i];
+    }
+    k->edges.n = kept;
+}
+
 /* Of all sums along n alike. Needs axes and masks. */
 void find_chained_edges(struct kernel *k) {
     value_id max = chained_maximum(k);
@@ -449,9 +489,11 @@ void find_chained_edges(struct kernel *k) {
         return;
     }
     for (value_id v = 0; v < k->values.n; v++)
-        if (k->values.at[v].kind == INST_REDUCE && !is_first_product(k, v) && v != k->second)
+        if (k->values.at[v].kind == INST_REDUCE && !is_first_product(k, v) &&
+            !is_second_product(k, v))
             return;
     add_edges(k, k->second_a, false);
+    if (k->twin != NO_VALUE) keep_edges_of_twin(k);
 }
 
 struct depth_range chained_range(const struct kernel *k, int64_t z, int64_t m, int64_t rows) {
@@ -472,8 +514,9 @@ static double apart_us(const struct kernel *k) {
     const struct device_limits *d = k->limits;
     double between = (double)kernel_size(k, AXIS_Z) * (double)kernel_size(k, AXIS_M) *
                      (double)kernel_size(k, AXIS_N);
-    int first = k->beside == NO_VALUE ? 1 : 2;
-    double flops = 2 * between * (double)(first * kernel_size(k, AXIS_R) + kernel_size(k, AXIS_C));
+    int first = k->beside == NO_VALUE ? 1 : 2, second = k->twin == NO_VALUE ? 1 : 2;
+    double flops =
+        2 * between * (double)(first * kernel_size(k, AXIS_R) + second * kernel_size(k, AXIS_C));
     double bytes =
         k->bytes_read + k->bytes_written; /* of factors and results, which they read, too */
     return LAUNCHES + 4 * 2 * between / (device_gbps(d) * 1e3) +
@@ -481,7 +524,7 @@ static double apart_us(const struct kernel *k) {
 }
 
 const char *kernel_chain_reason(const struct schedule *s, uint32_t group,
-                                const struct device_limits *limits, struct arena *a) {
+                                const struct device_limits *limits, double *us, struct arena *a) {
     enum { WIDEST = 256, LONGEST = 1 << 16 };
     const double MUCH = 1.5;
     const struct kernel *k = kernel_build(s, group, limits, a);
@@ -505,11 +548,13 @@ const char *kernel_chain_reason(const struct schedule *s, uint32_t group,
             return "what rows come to is needed before they are whole";
         max = of;
     }
+    if (max != NO_VALUE && k->twin != NO_VALUE) return "two products of rows that are rescaled";
     for (uint32_t i = 0; i < k->stores.n; i++)
         if (k->values.at[k->stores.at[i].value].mask & MASK_N || k->stores.at[i].mask & MASK_N)
             return "what is between two products is stored";
-    if (kernel_least_cost(k, a) > MUCH * apart_us(k))
-        return "few blocks would go along all of what is between";
+    *us = kernel_least_cost(k, a);
+    if (isinf(*us)) return "a block's threads cannot hold all sums";
+    if (*us > MUCH * apart_us(k)) return "few blocks would go along all of what is between";
     return NULL;
 }
 
@@ -578,25 +623,43 @@ static void find_boxes(const struct kernel *k, struct factor *f) {
     f->boxed = !tensor_map_illegal(&f->map, k->arena);
 }
 
+/* Does the tile of a second product's right factor lie in memory as that of a first one's does? So
+ * it is where gradients are made: dK sums up dS^T Q, where S^T is K Q^T. */
+static bool is_same_tile(const struct kernel *k, const struct factor *b, const struct factor *c) {
+    const struct value_node *x = load_of(k, b->value), *y = load_of(k, c->value);
+    return x->buffer == y->buffer && !x->n_args && !y->n_args && b->across != c->across &&
+           b->whole == c->whole && b->line == c->line && b->bytes == c->bytes &&
+           kernel_size(k, b->along) == kernel_size(k, c->axis) &&
+           ex_subst(k->ex, x->index, &k->axis[b->along], &k->axis[c->axis], 1) == y->index;
+}
+
+/* Tiles of what is between that a thread has at a time. */
+static int tiles_between(const struct chained *x) {
+    return x->n_first > x->n_second ? x->n_first : x->n_second;
+}
+
 /* By warps: so many rows each. */
 static const char *check_warps(const struct kernel *k, const struct config *c, struct layout *y,
                                struct chained *x, struct arena *a) {
-    enum { MOST_REGISTERS = 216, MOST_STAGES = 4 };
+    enum { MOST_REGISTERS = 216, MOST_OF_TWINS = 192, MOST_STAGES = 4 };
     int m = c->knob[KNOB_m], tm = c->knob[KNOB_tm];
     if (tm != SIXTEEN && tm != 2 * SIXTEEN)
         return "chained products by warps need a tm of 16 or 32";
     if (m < tm || m % tm || m > 256) return arena_printf(a, "m=%d is no multiple of tm=%d", m, tm);
     if (y->stages > MOST_STAGES) return arena_printf(a, "mma=2 has %d stages at most", MOST_STAGES);
     x->warp_rows = tm;
-    int sums = tm * (x->n_first * c->knob[KNOB_n] + x->columns) / k->limits->warp;
-    if (sums > MOST_REGISTERS)
-        return arena_printf(a, "%d sums a thread; %d is the limit", sums, MOST_REGISTERS);
+    int terms = x->n_second > 1 ? c->knob[KNOB_n] : 0; /* of 16 bits, of both */
+    int sums = tm * (tiles_between(x) * c->knob[KNOB_n] + terms + x->n_second * x->columns) /
+               k->limits->warp;
+    int most = x->n_second > 1 ? MOST_OF_TWINS : MOST_REGISTERS;
+    if (sums > most) return arena_printf(a, "%d sums a thread; %d is the limit", sums, most);
     y->threads = m / tm * k->limits->warp;
     return NULL;
 }
 
 /* By warpgroups, of 64 rows each, and one that copies. While the second product of a step is under
- * way, its terms in 16 bits beside it, the next step's sums are there. */
+ * way, its terms in 16 bits beside it, the next step's sums are there; but for twins, whose terms
+ * take the place of the step's sums. */
 static const char *check_warpgroups(const struct kernel *k, const struct config *c,
                                     struct layout *y, struct chained *x, struct arena *a) {
     enum { ROWS = 64, THREADS = 128, OTHERS = 40, MOST_STAGES = 8 };
@@ -605,7 +668,8 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     if (c->knob[KNOB_tm]) return "tm is no knob of mma=1";
     if (m % ROWS || m < ROWS || m > 3 * ROWS) return "mma=1 needs m of 64, 128 or 192";
     if (y->stages > MOST_STAGES) return arena_printf(a, "mma=1 has %d stages at most", MOST_STAGES);
-    bool boxed = x->c.boxed;
+    bool boxed = true;
+    for (int i = 0; i < x->n_second; i++) boxed &= x->c[i].boxed;
     for (int i = 0; i < x->n_first; i++) {
         boxed &= x->a[i].boxed && x->b[i].boxed;
         if (x->a[i].across && x->a[i].line != 128) return "m=64 at least";
@@ -615,7 +679,9 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     x->warp_rows = SIXTEEN;
     x->registers = x->warpgroups == 1 ? 0 : x->warpgroups == 2 ? 232 : 160;
     x->copier_registers = x->warpgroups == 1 ? 0 : x->warpgroups == 2 ? 40 : 32;
-    int sums = x->n_first * n / 2 + n / 4 + x->columns / 2,
+    if (x->warpgroups == 2 && x->n_second > 1) x->registers = 240, x->copier_registers = 24;
+    int terms = x->n_second > 1 ? 0 : n / 4;
+    int sums = tiles_between(x) * n / 2 + terms + x->n_second * x->columns / 2,
         most = x->registers ? x->registers : 232;
     if (sums + OTHERS > most)
         return arena_printf(a, "%d sums a thread; %d is the limit", sums, most - OTHERS);
@@ -641,6 +707,7 @@ const char *chained_layout(const struct kernel *k, const struct config *c, struc
     x->by_warp = by_warp;
     x->columns = filled(kernel_size(k, AXIS_C));
     x->n_first = k->beside == NO_VALUE ? 1 : 2;
+    x->n_second = k->twin == NO_VALUE ? 1 : 2;
     for (int i = 0; i < x->n_first; i++) {
         x->a[i] = factor_of(k, i ? k->beside_a : k->dot_a, AXIS_M, AXIS_R, m, depth);
         x->b[i] = factor_of(k, i ? k->beside_b : k->dot_b, AXIS_N, AXIS_R, n, depth);
@@ -650,10 +717,17 @@ const char *chained_layout(const struct kernel *k, const struct config *c, struc
         x->stage += (int)round_up(x->b[i].bytes, TILE);
         if (!by_warp) find_boxes(k, &x->a[i]), find_boxes(k, &x->b[i]);
     }
-    x->c = factor_of(k, k->second_b, AXIS_C, AXIS_N, x->columns, n);
-    x->c.at = x->stage;
-    x->stage += (int)round_up(x->c.bytes, TILE);
-    if (!by_warp) find_boxes(k, &x->c);
+    for (int i = 0; i < x->n_second; i++) {
+        struct factor *f = &x->c[i];
+        *f = factor_of(k, i ? k->twin_b : k->second_b, AXIS_C, AXIS_N, x->columns, n);
+        f->at = x->stage;
+        for (int j = 0; j < x->n_first && !f->shared; j++) {
+            f->shared = is_same_tile(k, &x->b[j], f);
+            if (f->shared) f->at = x->b[j].at;
+        }
+        if (!f->shared) x->stage += (int)round_up(f->bytes, TILE);
+        if (!by_warp) find_boxes(k, f);
+    }
     const char *bad = (by_warp ? check_warps : check_warpgroups)(k, c, y, x, a);
     if (bad) return bad;
     x->barriers = x->first + y->stages * x->stage;

@@ -807,7 +807,8 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
     double ghz = device_clock_ghz(d) * LOADED;
     double rate = d->matrix_tflops * 1e3 / (2 * d->units * device_clock_ghz(d));
     if (d->wgmma && x->by_warp) rate *= RATE;
-    double m = y->bx, n = y->br, depth = x->n_first * x->a[0].depth, columns = x->columns;
+    double m = y->bx, n = y->br, depth = x->n_first * x->a[0].depth,
+           columns = x->n_second * x->columns;
     double warps = y->threads / (double)d->warp;
     double rows = (double)kernel_size(k, AXIS_M), keys = (double)kernel_size(k, AXIS_N);
     double blocks = ceil(rows / m) * (double)kernel_size(k, AXIS_Z);
@@ -826,13 +827,13 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
         const double ALONE = 0.6, BESIDE_OTHERS = 0.3, WAIT = 150;
         /* A step's tile is held until the next one's terms are made: of two stages none is ahead.
          * 32 heads of 2048 by 128 take 186 us on an H100 with two, 117 with three. */
-        const double ALL_HELD = 1500;
+        const double ALL_HELD = 1500, ONE_HELD = 100; /* twins hold their own; not measured */
         shared = x->warpgroups * (n * (depth + columns) + 64 * depth) * 2 / SHARED;
         bool alone = x->warpgroups * resident < 2;
         step = fmax(units, shared);
         step = fmax(step, between) + (alone ? ALONE : BESIDE_OTHERS) * fmin(step, between);
         step += WAIT / (x->warpgroups * resident);
-        if (y->stages == 2) step += ALL_HELD;
+        if (y->stages == 2) step += x->n_second == 1 ? ALL_HELD : ONE_HELD;
     }
     double waves = ceil(blocks / (d->units * resident)) * resident;
     if (k->edges.n) { /* of blocks that lie all over the rows */

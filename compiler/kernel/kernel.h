@@ -70,7 +70,9 @@
  *     v10 = v9 / v6                  {z m c}  level 3
  *
  * What is between may stand on two first products, of the same rows and columns, if no row of it is
- * reduced: a gradient's terms, of scores and of what their own gradient is made of.
+ * reduced: a gradient's terms, of scores and of what their own gradient is made of. And two second
+ * products, twins, may stand behind the same first ones, if they have the same rows, go along the
+ * same n and have as many columns: gradients of keys and of values.
  *
  * A scan kernel does both of its phases on one tile after the other; what the rows have so far is
  * carried along. A scan's values vary with r and have the next level.
@@ -206,6 +208,7 @@ struct kernel {
         dot; /* MATMUL: the two factors (functions of z,m,r and of z,n,r) and the reduction */
     value_id second_a, second_b, second; /* CHAINED: the same of the product behind it */
     value_id beside_a, beside_b, beside; /* CHAINED: of another first one; NO_VALUE */
+    value_id twin_a, twin_b, twin;       /* CHAINED: of another second one; NO_VALUE */
     /* MATMUL: a factor is not 0 where the other one is, as it is in what is multiplied: sums that
      * are not finite are made of this, the arguments of the dot's argument. */
     bool shares;
@@ -225,12 +228,16 @@ struct kernel {
 };
 
 /* chained.c: why the products of a group that schedule_chain has made are no kernel; NULL: they
- * are. */
+ * are, which takes *us by the cost model. */
 const char *kernel_chain_reason(const struct schedule *s, uint32_t group,
-                                const struct device_limits *limits, struct arena *a);
+                                const struct device_limits *limits, double *us, struct arena *a);
 /* Is v a sum along r? */
 static inline bool is_first_product(const struct kernel *k, value_id v) {
     return v == k->dot || v == k->beside;
+}
+/* Is v a product behind these? */
+static inline bool is_second_product(const struct kernel *k, value_id v) {
+    return v == k->second || v == k->twin;
 }
 /* The maximum that sums along n, the second product among them, are relative to; NO_VALUE: none. */
 value_id chained_maximum(const struct kernel *k);
@@ -281,7 +288,7 @@ void kernel_configs(const struct kernel *k, struct arena *a, const struct config
                     int *pruned);
 /* What v is made of, itself included, by value. */
 bool *kernel_parts(const struct kernel *k, value_id v);
-/* What the cost model has for the default. */
+/* What the cost model has for the default; infinite: no config is legal. */
 double kernel_least_cost(const struct kernel *k, struct arena *a);
 
 /* ---- block programs -------------------------------------------------------------------------- */
@@ -525,18 +532,19 @@ struct factor {
     int64_t pitch;
     ex matrix;
     struct tensor_map map;
-    int at; /* byte where it lies, of the block's rows or of a stage */
+    int at;      /* byte where it lies, of the block's rows or of a stage */
+    bool shared; /* a second product's: it lies where a first one's right factor does, as that */
 };
-enum { MOST_FIRST = 2 };
+enum { MOST_FIRST = 2, MOST_SECOND = 2 };
 struct chained {
     bool by_warp;
     int warpgroups, registers, copier_registers; /* mma=1: that multiply; 0: as launched */
     int barriers;                                /* where they lie */
-    int n_first;
-    struct factor a[MOST_FIRST], b[MOST_FIRST], c; /* the first products'; the second one's right
-                                                      factor */
+    int n_first, n_second;
+    struct factor a[MOST_FIRST], b[MOST_FIRST], c[MOST_SECOND]; /* the first products'; the second
+                                                                   ones' right factors */
     int warp_rows;
-    int columns;      /* of the second product, filled up */
+    int columns;      /* of a second product, filled up */
     int stage, first; /* bytes of a stage of b and c; where the stages begin, behind a */
 };
 

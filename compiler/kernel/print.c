@@ -289,6 +289,8 @@ void block_print(struct buf *b, const struct block *p) {
         if (k->beside != NO_VALUE)
             buf_printf(b, "v%u = dot(v%u, v%u) over r\n", k->beside, k->beside_a, k->beside_b);
         buf_printf(b, "v%u += dot(v%u, v%u) over n\n", k->second, k->second_a, k->second_b);
+        if (k->twin != NO_VALUE)
+            buf_printf(b, "v%u += dot(v%u, v%u) over n\n", k->twin, k->twin_a, k->twin_b);
     } else if (k->kind == KERNEL_MATMUL) {
         buf_printf(b, "tile m=%d n=%d k=%d, thread %dx%d\n", p->config.knob[KNOB_m],
                    p->config.knob[KNOB_n], p->config.knob[KNOB_k], p->config.knob[KNOB_tm],

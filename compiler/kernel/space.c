@@ -3,6 +3,7 @@
  *
  * The generators below propose on a grid of powers of two; kernel_layout refuses what is illegal,
  * the cost model orders, and what lies far behind the best estimate is pruned. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "kernel/kernel.h"
@@ -502,10 +503,14 @@ static void propose_chained(struct space *s) {
         {128, 128}, {128, 160}, {128, 176}, {128, 96}, {128, 80}, {128, 64},  {192, 128},
         {192, 96},  {192, 80},  {192, 64},  {64, 128}, {64, 64},  {128, 192},
     };
-    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+    static const int of_twins[][2] = {{128, 48}, {128, 32}, {64, 32}}; /* sums take registers */
+    int n_groups = sizeof groups / sizeof *groups, n_twins = sizeof of_twins / sizeof *of_twins;
+    for (int i = 0; i < n_groups + (s->k->twin == NO_VALUE ? 0 : n_twins); i++) {
+        const int *t = i < n_groups ? groups[i] : of_twins[i - n_groups];
         for (int stages = 2; stages <= 4; stages++)
-            propose(s, CONFIG(K(m, groups[i][0]), K(n, groups[i][1]), K(mma, 1), K(stages, stages),
-                              K(warps, (groups[i][0] / 64 + 1) * 4)));
+            propose(s, CONFIG(K(m, t[0]), K(n, t[1]), K(mma, 1), K(stages, stages),
+                              K(warps, (t[0] / 64 + 1) * 4)));
+    }
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
         for (int stages = 2; stages <= 3; stages++)
             propose(s, CONFIG(K(m, tiles[i][0]), K(n, tiles[i][2]), K(tm, tiles[i][1]), K(mma, 2),
@@ -794,18 +799,19 @@ static struct space all_configs(const struct kernel *k, struct arena *a) {
         propose_rows(&s), propose_hits(&s);
     else
         propose_columns(&s);
-    if (!s.all.n) WS_BUG("no legal config for %s", k->name);
-    sort_by_cost(&s);
+    if (s.all.n) sort_by_cost(&s);
     return s;
 }
 
 double kernel_least_cost(const struct kernel *k, struct arena *a) {
-    return all_configs(k, a).all.at[0].cost;
+    struct space s = all_configs(k, a);
+    return s.all.n ? s.all.at[0].cost : INFINITY;
 }
 
 void kernel_configs(const struct kernel *k, struct arena *a, const struct config **out, int *n,
                     int *pruned) {
     struct space s = all_configs(k, a);
+    if (!s.all.n) WS_BUG("no legal config for %s", k->name);
     propose_leaving(&s);
     uint32_t keep = s.all.n < MAX_CONFIGS ? s.all.n : MAX_CONFIGS;
     while (keep > 16 && s.all.at[keep - 1].cost > 3 * s.all.at[0].cost) keep--;

@@ -18,6 +18,15 @@
  * Whether what rows come to can be known along the way (kernel/chained.c) is seen in the kernel:
  * who calls this asks, and a chain that has none is undone.
  *
+ * Twins. Two chains may have equal first products, made for each (chain_copies.c), as gradients of
+ * keys and of values do. Where the rest of their axes is alike, too, one group has both second
+ * products, and the kernel, where equal values are one, makes what is between once:
+ *
+ *   group x[i0: 512, i1: 64] r[r1: 512, r0: 64] of s1 = q @ k^T, ..., dk = s2^T @ q
+ *   group x[i0: 512, i1: 64] r[r1: 512, r0: 64] of s3 = q @ k^T, ..., dv = s4^T @ g
+ * ->
+ *   group x[i0: 512, i1: 64] r[r1: 512, r0: 64] of both
+ *
  * Needs: groups. Breaks group indices. */
 #include <string.h>
 
@@ -32,6 +41,10 @@ struct chains {
     bool *taken;                   /* per group: its members are in the chain */
     uint32_t first[MOST_PRODUCTS]; /* products */
     int n_first;
+    VEC(uint32_t) seconds; /* of the chains that were made */
+    double *us;            /* per nest: of these, what their kernels take */
+    chain_reason_fn *reason;
+    void *ctx;
 };
 
 static const struct nest *nest_at(const struct chains *c, uint32_t n) {
@@ -306,9 +319,30 @@ static struct member member_of(const struct chains *c, const struct group *G, ui
     return M;
 }
 
+/* G takes the place of group `own` and of those that are taken. */
+static void take_place(struct chains *c, uint32_t own, const struct group *G) {
+    struct schedule *s = c->s;
+    uint32_t kept = 0;
+    struct group *groups = NEW_ARRAY(s->arena, struct group, s->groups.n);
+    uint32_t *now = NEW_ARRAY(s->arena, uint32_t, s->groups.n);
+    for (uint32_t g = 0; g < s->groups.n; g++) {
+        if (c->taken[g]) continue;
+        groups[kept] = g == own ? *G : s->groups.at[g];
+        now[g] = kept++;
+    }
+    uint32_t *group_of = NEW_ARRAY(s->arena, uint32_t, s->loops->nests.n);
+    for (uint32_t n = 0; n < s->loops->nests.n; n++) {
+        uint32_t g = s->group_of[n];
+        group_of[n] = c->taken[g] ? now[own] : now[g];
+    }
+    s->groups.at = groups;
+    s->groups.n = kept;
+    s->group_of = group_of;
+}
+
 static void join(struct chains *c, uint32_t second) {
     struct schedule *s = c->s;
-    uint32_t own = s->group_of[second], kept = 0;
+    uint32_t own = s->group_of[second];
     struct group G = s->groups.at[own];
     const struct nest *first = nest_at(c, c->first[0]);
     VEC(struct member) all = {0};
@@ -324,24 +358,10 @@ static void join(struct chains *c, uint32_t second) {
     for (uint32_t i = 0; i < all.n; i++) vec_push(s->arena, &G.members, all.at[i]);
     G.n_between = G.n_r;
     G.second = second;
+    G.twin = NO_NEST;
     for (int i = 0; i < first->n_reduce; i++) G.r[G.n_r++] = first->reduce[i];
-    struct group *groups = NEW_ARRAY(s->arena, struct group, s->groups.n);
-    uint32_t *now = NEW_ARRAY(s->arena, uint32_t, s->groups.n);
-    for (uint32_t g = 0; g < s->groups.n; g++) {
-        if (c->taken[g]) continue;
-        groups[kept] = g == own ? G : s->groups.at[g];
-        now[g] = kept++;
-    }
-    uint32_t *group_of = NEW_ARRAY(s->arena, uint32_t, s->loops->nests.n);
-    for (uint32_t n = 0; n < s->loops->nests.n; n++) {
-        uint32_t g = s->group_of[n];
-        group_of[n] = c->taken[g] ? now[own] : now[g];
-    }
-    s->groups.at = groups;
-    s->groups.n = kept;
-    s->group_of = group_of;
+    take_place(c, own, &G);
 }
-
 static const char *chain_by(struct chains *c, uint32_t second, inst_id factor) {
     const struct schedule *s = c->s;
     const struct nest *n = nest_at(c, second);
@@ -368,31 +388,208 @@ static void log_chain(struct chains *c, uint32_t second, const char *bad) {
     buf_printf(b, bad ? "not fused: %s\n" : "fused, tile by tile\n", bad);
 }
 
+/* What is made of groups before it is known whether that has a kernel. */
+struct attempt {
+    struct schedule before;
+    uint32_t *group_of;
+};
+
+static struct attempt begin_attempt(const struct chains *c) {
+    const struct schedule *s = c->s;
+    struct attempt t = {*s, NEW_ARRAY(s->arena, uint32_t, s->loops->nests.n)};
+    memcpy(t.group_of, s->group_of, sizeof *t.group_of * s->loops->nests.n);
+    return t;
+}
+
+static void undo(struct chains *c, const struct attempt *t) {
+    c->s->groups = t->before.groups;
+    c->s->group_of = t->group_of;
+}
+
 /* True: they are one kernel now. */
-static bool try_chain(struct chains *c, uint32_t second, inst_id factor,
-                      const char *(*reason)(struct schedule *, uint32_t, void *), void *ctx) {
+static bool try_chain(struct chains *c, uint32_t second, inst_id factor) {
     struct schedule *s = c->s;
     const char *bad = chain_by(c, second, factor);
     if (!bad) {
-        struct schedule before = *s;
-        uint32_t *group_of = NEW_ARRAY(s->arena, uint32_t, s->loops->nests.n);
-        memcpy(group_of, s->group_of, sizeof *group_of * s->loops->nests.n);
+        struct attempt t = begin_attempt(c);
         join(c, second);
-        bad = reason(s, s->group_of[second], ctx);
+        bad = c->reason(s, s->group_of[second], &c->us[second], c->ctx);
         if (bad) {
-            s->groups = before.groups;
-            s->group_of = group_of;
+            undo(c, &t);
         } else {
             s->may_be_apart = true;
+            vec_push(s->arena, &c->seconds, second);
         }
     }
     log_chain(c, second, bad);
     return !bad;
 }
 
-void schedule_chain(struct schedule *s, const struct device_limits *limits,
-                    const char *(*reason)(struct schedule *, uint32_t group, void *), void *ctx) {
-    struct chains c = {.s = s, .limits = limits};
+/* ---- twins ----------------------------------------------------------------------------------- */
+
+/* Of two groups, how the other's axes go along with the own ones. */
+struct along {
+    int n;
+    ex from[2 * GROUP_MAX_AXES], to[2 * GROUP_MAX_AXES];
+};
+
+static const struct member *second_member(const struct group *G) {
+    for (uint32_t m = 0; m < G->members.n; m++)
+        if (G->members.at[m].nest == G->second) return &G->members.at[m];
+    WS_BUG("a group has lost its second product");
+}
+
+static bool is_first_of(const struct chains *c, const struct group *G, uint32_t nest) {
+    return nest_at(c, nest)->matmul && nest_at(c, nest)->n_reduce && !group_is_second(G, nest);
+}
+
+/* Have they the same instructions, of the same tensors? Whether these are at the same places is
+ * seen in the kernel. */
+static bool look_equal(const struct chains *c, uint32_t a, uint32_t b) {
+    const struct nest *x = nest_at(c, a), *y = nest_at(c, b);
+    if (x->insts.n != y->insts.n || x->n_reduce != y->n_reduce) return false;
+    for (uint32_t i = 0; i < x->insts.n; i++) {
+        const struct inst *p = &x->insts.at[i], *q = &y->insts.at[i];
+        if (p->kind != q->kind || p->op != q->op || p->dtype != q->dtype) return false;
+        if (p->kind == INST_LOAD && p->buffer != q->buffer) return false;
+    }
+    return true;
+}
+
+/* At which places of the group's axes its second product has what first product `nest` makes. */
+static bool place_in(struct chains *c, uint32_t g, uint32_t nest, ex *index) {
+    const struct group *G = &c->s->groups.at[g];
+    const struct member *S = second_member(G);
+    for (uint32_t n = 0; n < c->s->loops->nests.n; n++) c->stands[n] = c->s->group_of[n] == g;
+    return find_place(c, G->second, S->from, S->to, S->n, nest, index);
+}
+
+static ex bound_of(const struct chains *c, ex axis) {
+    return ex_symbol(c->s->loops->ex, axis)->bound;
+}
+
+static bool is_mapped(const struct along *t, ex axis) {
+    for (int i = 0; i < t->n; i++)
+        if (t->from[i] == axis) return true;
+    return false;
+}
+
+/* Is the axis a part of what others go along with? */
+static bool is_used(const struct chains *c, const struct along *t, ex axis) {
+    for (int i = 0; i < t->n; i++)
+        if (ex_uses(c->s->loops->ex, t->to[i], axis)) return true;
+    return false;
+}
+
+/* The axes of H, of which first product `other` is at single ones, as those of G, at which `own` is
+ * at the same places; and columns as columns, the depth as the depth. */
+static bool map_axes(struct chains *c, uint32_t g, uint32_t own, uint32_t h, uint32_t other,
+                     struct along *t) {
+    const struct schedule *s = c->s;
+    const struct group *G = &s->groups.at[g], *H = &s->groups.at[h];
+    ex at[WS_MAX_RANK], of[WS_MAX_RANK];
+    int rank = s->loops->buffers.at[nest_at(c, own)->out].meta.rank, used = 0;
+    if (rank != s->loops->buffers.at[nest_at(c, other)->out].meta.rank) return false;
+    if (!place_in(c, g, own, at) || !place_in(c, h, other, of)) return false;
+    for (int d = 0; d < rank; d++) {
+        if (of[d] == at[d] && ex_kind(s->loops->ex, of[d]) == EX_CONST) continue;
+        if (ex_kind(s->loops->ex, of[d]) != EX_SYM || is_mapped(t, of[d])) return false;
+        t->from[t->n] = of[d];
+        t->to[t->n++] = at[d];
+    }
+    struct along places = *t;
+    for (int i = 0; i < H->n_x; i++) {
+        if (is_mapped(t, H->x[i])) continue;
+        while (used < G->n_x && is_used(c, &places, G->x[used])) used++;
+        if (used == G->n_x || bound_of(c, G->x[used]) != bound_of(c, H->x[i])) return false;
+        t->from[t->n] = H->x[i];
+        t->to[t->n++] = G->x[used++];
+    }
+    if (H->n_r - H->n_between != G->n_r - G->n_between) return false;
+    for (int i = 0; i < H->n_between; i++)
+        if (!is_mapped(t, H->r[i])) return false;
+    for (int i = 0; i < H->n_r - H->n_between; i++) {
+        ex a = H->r[H->n_between + i], b = G->r[G->n_between + i];
+        if (bound_of(c, a) != bound_of(c, b)) return false;
+        t->from[t->n] = a;
+        t->to[t->n++] = b;
+    }
+    return axes_numel(s->loops, G->x, G->n_x) == axes_numel(s->loops, H->x, H->n_x) &&
+           axes_numel(s->loops, G->r, G->n_r) == axes_numel(s->loops, H->r, H->n_r);
+}
+
+/* Group h goes into group g. */
+static void join_twins(struct chains *c, uint32_t g, uint32_t h, const struct along *t) {
+    struct schedule *s = c->s;
+    struct group G = s->groups.at[g];
+    const struct group *H = &s->groups.at[h];
+    VEC(struct member) all = {0};
+    uint32_t own = 0;
+    for (uint32_t m = 0; m < H->members.n; m++) {
+        struct member M = H->members.at[m];
+        for (int i = 0; i < M.n; i++)
+            M.to[i] = ex_subst(s->loops->ex, M.to[i], t->from, t->to, t->n);
+        while (own < G.members.n && G.members.at[own].nest < M.nest)
+            vec_push(s->arena, &all, G.members.at[own++]);
+        vec_push(s->arena, &all, M);
+    }
+    while (own < G.members.n) vec_push(s->arena, &all, G.members.at[own++]);
+    memset(&G.members, 0, sizeof G.members);
+    for (uint32_t i = 0; i < all.n; i++) vec_push(s->arena, &G.members, all.at[i]);
+    G.twin = H->second;
+    c->taken = NEW_ARRAY(s->arena, bool, s->groups.n);
+    c->taken[h] = true;
+    take_place(c, g, &G);
+}
+
+/* How the axes of group h go along with those of g; false: they do not, or one waits for the other.
+ */
+static bool may_be_twins(struct chains *c, uint32_t g, uint32_t h, struct along *t) {
+    const struct schedule *s = c->s;
+    const struct group *G = &s->groups.at[g], *H = &s->groups.at[h];
+    bool *below_g = NEW_ARRAY(s->arena, bool, s->groups.n),
+         *below_h = NEW_ARRAY(s->arena, bool, s->groups.n);
+    if (G->members.n + H->members.n > GROUP_MAX_NESTS) return false;
+    if (nest_at(c, G->second)->epoch != nest_at(c, H->second)->epoch) return false;
+    mark_below(c, g, below_g);
+    mark_below(c, h, below_h);
+    if (below_g[h] || below_h[g]) return false;
+    for (uint32_t i = 0; i < G->members.n; i++)
+        for (uint32_t j = 0; j < H->members.n; j++) {
+            uint32_t own = G->members.at[i].nest, other = H->members.at[j].nest;
+            *t = (struct along){0};
+            if (is_first_of(c, G, own) && is_first_of(c, H, other) && look_equal(c, own, other) &&
+                map_axes(c, g, own, h, other, t))
+                return true;
+        }
+    return false;
+}
+
+/* True: two second products are one kernel's now. */
+static bool try_twins(struct chains *c, uint32_t second, uint32_t other) {
+    struct schedule *s = c->s;
+    uint32_t g = s->group_of[second], h = s->group_of[other];
+    struct along t;
+    double us = 0;
+    if (s->groups.at[g].twin != NO_NEST || s->groups.at[h].twin != NO_NEST) return false;
+    if (!may_be_twins(c, g, h, &t)) return false;
+    struct attempt before = begin_attempt(c);
+    join_twins(c, g, h, &t);
+    const char *bad = c->reason(s, s->group_of[second], &us, c->ctx);
+    if (!bad && us > c->us[second] + c->us[other]) bad = "they are as fast apart";
+    if (bad) undo(c, &before);
+    buf_printf(&s->log, "%s  beside  %s: ", nest_at(c, second)->name, nest_at(c, other)->name);
+    buf_printf(&s->log, bad ? "not fused: %s\n" : "fused, behind the same products\n", bad);
+    return !bad;
+}
+
+void schedule_chain(struct schedule *s, const struct device_limits *limits, chain_reason_fn *reason,
+                    void *ctx) {
+    struct chains c = {.s = s,
+                       .limits = limits,
+                       .reason = reason,
+                       .ctx = ctx,
+                       .us = NEW_ARRAY(s->arena, double, s->loops->nests.n)};
     if (limits->kind != DEVICE_CUDA || limits->sm < 80) return;
     for (uint32_t n = 0; n < s->loops->nests.n; n++) {
         const struct nest *x = nest_at(&c, n);
@@ -400,6 +597,11 @@ void schedule_chain(struct schedule *s, const struct device_limits *limits,
         const struct inst *mul = &x->insts.at[x->insts.at[x->insts.n - 1].args[0]];
         bool factors = mul->kind == INST_OP && mul->op == OP_MUL && mul->n_args == 2;
         for (int side = 0; side < 2 && factors; side++)
-            if (try_chain(&c, n, mul->args[side], reason, ctx)) break;
+            if (try_chain(&c, n, mul->args[side])) break;
     }
+    for (uint32_t i = 0; i < c.seconds.n; i++)
+        for (uint32_t j = 0; j < i; j++) {
+            uint32_t a = c.seconds.at[i], b = c.seconds.at[j];
+            if (!try_twins(&c, a, b)) try_twins(&c, b, a);
+        }
 }

@@ -57,12 +57,19 @@ struct group {
     bool matmul;
     int n_between;   /* of r, the first ones: those along which a second product goes behind another
                         one (chained.c); 0: there is none */
-    uint32_t second; /* n_between: that product's nest */
+    uint32_t second; /* n_between: that product's nest, */
+    uint32_t twin;   /* and that of another one behind the same first ones; NO_NEST */
     bool scan;       /* R is scanned along, not reduced: every member may vary with it */
     bool columns;    /* some members reduce along X, what they keep is R */
     bool at_load;    /* runs once, when the program is loaded (at_load.c) */
     VEC(struct member) members; /* in nest order */
 };
+enum { NO_NEST = UINT32_MAX };
+
+/* Is it a product behind another one? */
+static inline bool group_is_second(const struct group *g, uint32_t nest) {
+    return g->n_between && (nest == g->second || nest == g->twin);
+}
 
 struct schedule {
     struct arena *arena;
@@ -79,7 +86,6 @@ struct schedule {
     struct buf log;    /* every fusion considered, and why or why not */
     bool may_be_apart; /* some are what FUSING_APART leaves out */
 };
-enum { NO_NEST = UINT32_MAX };
 
 /* nested.c, unroll.c (on a GPU, not for eager), by_rows.c (not for eager): the first steps of
  * schedule_fuse. */
@@ -100,9 +106,10 @@ struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limi
 void schedule_recompute(struct schedule *s, const struct device_limits *limits);
 /* chained.c, before order, not for eager, nor apart: `reason` is asked of each group that may be
  * one of chained products, with all that it needs of the passes behind, which it calls; if it has
- * one, that group is undone. */
-void schedule_chain(struct schedule *s, const struct device_limits *limits,
-                    const char *(*reason)(struct schedule *, uint32_t group, void *), void *ctx);
+ * one, that group is undone; else *us is what the kernel takes, about. */
+typedef const char *chain_reason_fn(struct schedule *s, uint32_t group, double *us, void *ctx);
+void schedule_chain(struct schedule *s, const struct device_limits *limits, chain_reason_fn *reason,
+                    void *ctx);
 void schedule_order(struct schedule *s); /* needs groups; breaks group indices held elsewhere */
 /* at_load.c: which groups run at load, and what is `fixed`; for eager nothing is. Needs order. */
 void schedule_at_load(struct schedule *s, bool eager);

@@ -72,8 +72,8 @@ static const char *check_cover(const struct schedule *s) {
                 continue;
             }
             int r = 0;
-            if (G->n_between && n->n_reduce && M->nest != G->second)
-                continue; /* where it is read */
+            bool second = group_is_second(G, M->nest);
+            if (G->n_between && n->n_reduce && !second) continue; /* where it is read */
             if (is_of_columns(s, G, M) || is_of_rows(s, G, M)) continue;
             int arms = G->n_x - G->n_arms;
             for (int k = 0; k < arms; k++)
@@ -83,7 +83,7 @@ static const char *check_cover(const struct schedule *s) {
                 if (has(s, M, G->x[k]))
                     return arena_printf(s->arena, "S4: %s is a product, and covers arms", n->name);
             for (int k = 0; k < G->n_r; k++) r += has(s, M, G->r[k]);
-            if (r && r != (M->nest == G->second && G->n_between ? G->n_between : G->n_r))
+            if (r && r != (second ? G->n_between : G->n_r))
                 return arena_printf(s->arena, "S4: %s covers part of R", n->name);
         }
     }

@@ -31,19 +31,23 @@ static void put(struct tile_program *t, enum tile_op op, int ring, int n) {
     vec_push(t->arena, &t->code, ((struct tile_inst){op, ring, n}));
 }
 
+/* What a step has, so many steps ahead. */
+static void put_copies(struct tile_program *t, int ahead) {
+    put(t, TILE_COPY, TILE_B, ahead);
+    if (chained_copies_c(t->chained)) put(t, TILE_COPY, TILE_C, ahead);
+}
+
 static void put_by_warps(struct tile_program *t) {
     put(t, TILE_DRAW, 0, 0);
     put(t, TILE_COPY, TILE_A, 0);
     put(t, TILE_BEGIN, 0, 0);
     put(t, TILE_AHEAD, 0, t->ahead);
-    put(t, TILE_COPY, TILE_B, 0);
-    put(t, TILE_COPY, TILE_C, 0);
+    put_copies(t, 0);
     put(t, TILE_GROUP, 0, 0);
     put(t, TILE_END, 0, 0);
     put(t, TILE_LOOP, 0, 0);
     put(t, TILE_LANDED, 0, t->ahead - 1);
-    put(t, TILE_COPY, TILE_B, t->ahead);
-    put(t, TILE_COPY, TILE_C, t->ahead);
+    put_copies(t, t->ahead);
     put(t, TILE_GROUP, 0, 0);
     put(t, TILE_DOT, 0, 0);
     put(t, TILE_RELATE, 0, 0);
@@ -56,20 +60,46 @@ static void put_by_warps(struct tile_program *t) {
     put(t, TILE_END, 0, 0);
 }
 
-/* A role copies. The second product of a step is under way while the next step's sums become terms,
- * which is why that step's first product is begun before it. */
-static void put_by_warpgroups(struct tile_program *t) {
+static void put_copier(struct tile_program *t) {
     put(t, TILE_ROLE, 0, t->copiers);
     put(t, TILE_DRAW, 0, 0);
     put(t, TILE_LOOP, 0, 0);
     put(t, TILE_WAIT_EMPTY, 0, 0);
     put(t, TILE_COPY, TILE_A, 0);
-    put(t, TILE_COPY, TILE_B, 0);
-    put(t, TILE_COPY, TILE_C, 0);
+    put_copies(t, 0);
     put(t, TILE_NEXT, 0, 0);
     put(t, TILE_END, 0, 0);
     put(t, TILE_END, 0, 0);
     put(t, TILE_END, 0, 0);
+}
+
+/* Sums of two second products leave no registers for terms beside the next step's sums: a step's
+ * products follow each other, and another warpgroup's are made meanwhile. */
+static void put_in_turn(struct tile_program *t) {
+    put_copier(t);
+    put(t, TILE_ROLE, 0, t->threads - t->copiers);
+    put(t, TILE_DRAW, 0, 0);
+    put(t, TILE_BEGIN, 0, 0);
+    put(t, TILE_LOOP, 0, 0);
+    put(t, TILE_WAIT_FULL, 0, 0);
+    put(t, TILE_DOT, 0, 0);
+    put(t, TILE_DRAIN, 0, 0);
+    put(t, TILE_RELATE, 0, 0);
+    put(t, TILE_TERMS, 0, 0);
+    put(t, TILE_DOT_SECOND, 0, 0);
+    put(t, TILE_DRAIN, 0, 0);
+    put(t, TILE_ARRIVE, 0, 1);
+    put(t, TILE_NEXT, 0, 0);
+    put(t, TILE_END, 0, 0);
+    put(t, TILE_STORE, 0, 0);
+    put(t, TILE_END, 0, 0);
+    put(t, TILE_END, 0, 0);
+}
+
+/* A role copies. The second product of a step is under way while the next step's sums become terms,
+ * which is why that step's first product is begun before it. */
+static void put_by_warpgroups(struct tile_program *t) {
+    put_copier(t);
     put(t, TILE_ROLE, 0, t->threads - t->copiers);
     put(t, TILE_DRAW, 0, 0);
     put(t, TILE_BEGIN, 0, 0);
@@ -110,7 +140,7 @@ struct tile_program *tile_chained(const struct block *p, struct arena *a) {
         put_by_warps(t);
     } else {
         t->copiers = COPIERS;
-        put_by_warpgroups(t);
+        (t->chained->n_second > 1 ? put_in_turn : put_by_warpgroups)(t);
     }
     return t;
 }
@@ -124,7 +154,8 @@ static void put_factor(struct buf *b, char name, const struct factor *f, int sta
         buf_printf(b, "[%d %c, %d %c]", f->depth, axes[f->along], f->rows, axes[f->axis]);
     else
         buf_printf(b, "[%d %c, %d %c]", f->rows, axes[f->axis], f->depth, axes[f->along]);
-    buf_printf(b, ", lines of %d bytes%s\n", f->line, f->whole ? "" : ", by elements");
+    buf_printf(b, ", lines of %d bytes%s%s\n", f->line, f->whole ? "" : ", by elements",
+               f->shared ? ", a B's" : "");
 }
 
 void tile_print_chained(struct buf *b, const struct tile_program *t) {
@@ -133,7 +164,7 @@ void tile_print_chained(struct buf *b, const struct tile_program *t) {
         put_factor(b, 'A', &x->a[i], 1);
         put_factor(b, 'B', &x->b[i], t->block->layout.stages);
     }
-    put_factor(b, 'C', &x->c, t->block->layout.stages);
+    for (int i = 0; i < x->n_second; i++) put_factor(b, 'C', &x->c[i], t->block->layout.stages);
 }
 
 /* ---- invariants ------------------------------------------------------------------------------ */
@@ -184,7 +215,10 @@ static const char *open_region(struct checker *c, uint32_t at) {
     c->open[c->depth++] = op;
     if (op == TILE_LOOP || op == TILE_REST)
         c->landed = c->next = c->arrived = c->waited_full = c->waited_empty = false;
-    if (op == TILE_LOOP || op == TILE_AHEAD) c->copied[TILE_B] = c->copied[TILE_C] = false;
+    if (op == TILE_LOOP || op == TILE_AHEAD) {
+        c->copied[TILE_B] = false;
+        c->copied[TILE_C] = !chained_copies_c(c->t->chained);
+    }
     if (op != TILE_ROLE) return NULL;
     c->role++;
     c->stored = c->role == 1;
@@ -203,7 +237,9 @@ static const char *close_region(struct checker *c, uint32_t at) {
         return fail(c, "T3", at, "copies are of no group");
     if ((op == TILE_LOOP || op == TILE_REST) && !c->next)
         return fail(c, "T7", at, "the role stays at a stage");
-    if (op == TILE_REST && !c->arrived) return fail(c, "T4", at, "a step is not arrived for");
+    bool in_turn = op == TILE_LOOP && c->role == 2;
+    if ((op == TILE_REST || in_turn) && !c->arrived)
+        return fail(c, "T4", at, "a step is not arrived for");
     if (op == TILE_REST && !c->terms) return fail(c, "T19", at, "a step leaves no terms");
     if (op == TILE_LOOP && multiplies && (c->terms || c->sums || !c->begun))
         return fail(c, "T19", at, "a step's terms are not multiplied");
@@ -273,9 +309,9 @@ static const char *check_product(struct checker *c, uint32_t at) {
         begin_product(c, 2);
         return NULL;
     case TILE_ARRIVE:
-        if (x->n != 1 || !inside(c, TILE_REST) || c->arrived)
+        if (x->n != 1 || !in_step || c->arrived)
             return fail(c, "T4", at, "a step is arrived for once, and the next one does");
-        if (c->n_under_way || c->terms)
+        if (c->n_under_way || c->terms || (inside(c, TILE_LOOP) && c->sums))
             return fail(c, "T4", at, "the stage's products are under way");
         c->arrived = true;
         return NULL;
@@ -304,7 +340,7 @@ static const char *check(struct checker *c, uint32_t at) {
     case TILE_GROUP: c->ungrouped = false; return NULL;
     case TILE_WAIT_EMPTY:
     case TILE_WAIT_FULL:
-        if (c->next && inside(c, x->op == TILE_WAIT_FULL ? TILE_REST : TILE_LOOP))
+        if (c->next && (inside(c, TILE_REST) || inside(c, TILE_LOOP)))
             return fail(c, "T7", at, "the stage is the next one already");
         *(x->op == TILE_WAIT_FULL ? &c->waited_full : &c->waited_empty) = true;
         return NULL;
@@ -333,8 +369,8 @@ static const char *check_places(const struct tile_program *t, struct arena *a) {
     enum { SWIZZLE = 1024 };
     const struct chained *x = t->chained;
     const struct layout *y = &t->block->layout;
-    const struct factor *all[2 * MOST_FIRST + 1] = {&x->c};
-    int n = 1, rows = 0, stage = 0;
+    const struct factor *all[2 * MOST_FIRST + MOST_SECOND];
+    int n = 0, rows = 0, stage = 0;
     for (int i = 0; i < x->n_first; i++) {
         all[n++] = &x->a[i], all[n++] = &x->b[i];
         if (x->a[i].at < rows || x->b[i].at < stage || x->a[i].at % SWIZZLE || x->b[i].at % SWIZZLE)
@@ -342,8 +378,16 @@ static const char *check_places(const struct tile_program *t, struct arena *a) {
         rows = x->a[i].at + x->a[i].bytes;
         stage = x->b[i].at + x->b[i].bytes;
     }
-    if (x->first < rows || x->first % SWIZZLE || x->stage % SWIZZLE || x->c.at < stage ||
-        x->c.at % SWIZZLE || x->c.at + x->c.bytes > x->stage ||
+    for (int i = 0; i < x->n_second; i++) {
+        const struct factor *f = all[n++] = &x->c[i];
+        bool of_b = false;
+        for (int j = 0; j < x->n_first; j++)
+            of_b |= f->at == x->b[j].at && f->bytes == x->b[j].bytes && f->line == x->b[j].line;
+        if (f->at % SWIZZLE || (f->shared ? !of_b : f->at < stage))
+            return "T6: tiles of chained products overlap";
+        if (!f->shared) stage = f->at + f->bytes;
+    }
+    if (x->first < rows || x->first % SWIZZLE || x->stage % SWIZZLE || stage > x->stage ||
         x->first + y->stages * x->stage > x->barriers ||
         x->barriers + (x->by_warp ? 0 : 16 * y->stages + 4 * t->threads) > t->smem)
         return "T6: tiles of chained products overlap";

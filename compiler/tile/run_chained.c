@@ -24,7 +24,7 @@ struct agent {
     int number, stage, before, groups, phase;
     int64_t step;
     bool copies, done, met;
-    float *sums, *more, *terms, *out, *max, *by;
+    float *sums, *more, *terms[MOST_SECOND], *out[MOST_SECOND], *max, *by;
     VEC(struct under_way) products;
 };
 
@@ -33,12 +33,12 @@ struct machine {
     const float *const *in;
     float *out;
     struct arena *arena;
-    bool late, relative;
+    bool late, relative, in_turn; /* in_turn: a step's second products follow its first ones */
     uint64_t seed;
     int64_t z, m0, first, steps;
     int n_agents, multiply, met, meeting;
     struct agent agent[MOST_AGENTS];
-    float *tile[2 * MOST_FIRST + 1];
+    float *tile[2 * MOST_FIRST + MOST_SECOND];
     int due[MOST_STAGES], there[MOST_STAGES], full[MOST_STAGES]; /* full, empty: phases */
     int arrivals[MOST_STAGES], empty[MOST_STAGES];
     VEC(struct copy) copies;
@@ -46,17 +46,32 @@ struct machine {
 
 static const struct factor *factor(const struct machine *x, int ring) {
     const struct chained *c = x->t->chained;
-    return ring == TILE_A ? &c->a[0] : ring == TILE_B ? &c->b[0] : &c->c;
+    return ring == TILE_A ? &c->a[0] : ring == TILE_B ? &c->b[0] : &c->c[0];
 }
 
 static int64_t size(const struct machine *x, enum axis a) {
     return kernel_size(x->t->block->kernel, a);
 }
 
-/* Tiles and inputs are a, b, c, and those of the other first product. */
+/* Factors of a ring; those of c that are not shared are copied. */
+static int factors_of(const struct machine *x, int ring) {
+    return ring == TILE_C ? x->t->chained->n_second : x->t->chained->n_first;
+}
+
+static bool is_copied(const struct machine *x, int ring, int number) {
+    return ring != TILE_C || !x->t->chained->c[number].shared;
+}
+
+/* Tiles and inputs are a, b, c, and those of the other first product, and second one. */
 static int place_of(int ring, int number) { return ring + (number ? TILE_C + 1 : 0); }
 
 static float *tile_of(const struct machine *x, int ring, int number, int stage) {
+    const struct chained *c = x->t->chained;
+    if (!is_copied(x, ring, number)) { /* as a b has it */
+        int at = c->c[number].at;
+        for (number = 0; c->b[number].at != at;) number++;
+        ring = TILE_B;
+    }
     const struct factor *f = factor(x, ring);
     size_t each = (size_t)(f->rows * f->depth);
     return x->tile[place_of(ring, number)] + (size_t)(ring == TILE_A ? 0 : stage) * each;
@@ -122,23 +137,26 @@ static int own_rows(const struct machine *x) { return factor(x, TILE_A)->rows / 
 
 static void multiply_tile(struct machine *x, struct agent *g, const struct under_way *p,
                           int number) {
-    const struct factor *b = factor(x, p->second ? TILE_C : TILE_B);
+    int ring = p->second ? TILE_C : TILE_B;
+    const struct factor *b = factor(x, ring);
     const float *left = p->second
-                            ? g->terms
+                            ? g->terms[number]
                             : tile_of(x, TILE_A, number, 0) + g->number * own_rows(x) * b->depth,
-                *right = tile_of(x, p->second ? TILE_C : TILE_B, number, p->stage);
-    float *to = p->second ? g->out : number ? g->more : g->sums;
+                *right = tile_of(x, ring, number, p->stage);
+    bool copied = is_copied(x, ring, number); /* else it is there the other way round */
+    int row = copied ? b->depth : 1, step = copied ? 1 : b->rows;
+    float *to = p->second ? g->out[number] : number ? g->more : g->sums;
     for (int i = 0; i < own_rows(x); i++)
         for (int j = 0; j < b->rows; j++) {
             double sum = p->second ? to[i * b->rows + j] : 0;
             for (int d = 0; d < b->depth; d++)
-                sum += (double)left[i * b->depth + d] * right[j * b->depth + d];
+                sum += (double)left[i * b->depth + d] * right[j * row + d * step];
             to[i * b->rows + j] = (float)sum;
         }
 }
 
 static void multiply(struct machine *x, struct agent *g, const struct under_way *p) {
-    for (int i = 0; i < (p->second ? 1 : x->t->chained->n_first); i++) multiply_tile(x, g, p, i);
+    for (int i = 0; i < factors_of(x, p->second ? TILE_C : TILE_B); i++) multiply_tile(x, g, p, i);
 }
 
 static void drain(struct machine *x, struct agent *g, int most) {
@@ -177,19 +195,23 @@ static void relate(struct machine *x, struct agent *g) {
 static void take_terms(struct machine *x, struct agent *g) {
     int columns = factor(x, TILE_B)->rows, wide = factor(x, TILE_C)->rows;
     for (int i = 0; i < own_rows(x); i++) {
-        for (int j = 0; j < wide; j++) g->out[i * wide + j] *= g->by[i];
-        for (int j = 0; j < columns; j++) g->terms[i * columns + j] = g->sums[i * columns + j];
+        for (int j = 0; j < wide; j++) g->out[0][i * wide + j] *= g->by[i];
+        for (int j = 0; j < columns; j++) {
+            g->terms[0][i * columns + j] = g->sums[i * columns + j];
+            g->terms[1][i * columns + j] = g->sums[i * columns + j] / 2;
+        }
     }
 }
 
 static void store(struct machine *x, const struct agent *g) {
     int64_t nm = size(x, AXIS_M), nc = size(x, AXIS_C);
     int wide = factor(x, TILE_C)->rows;
-    for (int i = 0; i < own_rows(x); i++) {
-        int64_t m = x->m0 + g->number * own_rows(x) + i;
-        for (int c = 0; c < nc && m < nm; c++)
-            x->out[(x->z * nm + m) * nc + c] = g->out[i * wide + c];
-    }
+    for (int p = 0; p < x->t->chained->n_second; p++)
+        for (int i = 0; i < own_rows(x); i++) {
+            int64_t m = x->m0 + g->number * own_rows(x) + i,
+                    row = (p * size(x, AXIS_Z) + x->z) * nm + m;
+            for (int c = 0; c < nc && m < nm; c++) x->out[row * nc + c] = g->out[p][i * wide + c];
+        }
 }
 
 /* Waits for the others of the block. */
@@ -208,7 +230,7 @@ static void begin(struct machine *x, struct agent *g) {
     int wide = factor(x, TILE_C)->rows;
     for (int i = 0; i < own_rows(x); i++) {
         g->max[i] = -INFINITY;
-        for (int j = 0; j < wide; j++) g->out[i * wide + j] = 0;
+        for (int j = 0; j < wide; j++) g->out[0][i * wide + j] = g->out[1][i * wide + j] = 0;
     }
 }
 
@@ -245,6 +267,7 @@ static bool go_on(struct machine *x, struct agent *g) {
     const struct tile_inst *c = &x->t->code.at[g->at];
     int stages = x->t->block->layout.stages;
     bool later = false;
+    int at;
     switch (c->op) {
     case TILE_AHEAD:
     case TILE_LOOP: g->step = 0, g->stage = 0; break;
@@ -258,14 +281,16 @@ static bool go_on(struct machine *x, struct agent *g) {
         break;
     case TILE_WAIT_EMPTY:
         if (g->step >= stages && x->empty[g->stage] < (int)(g->step / stages)) return false;
-        x->due[g->stage] = x->t->chained->n_first * (g->step ? 1 : 2) + 1;
+        x->due[g->stage] = x->t->chained->n_first * (g->step ? 1 : 2);
+        for (int i = 0; i < x->t->chained->n_second; i++)
+            x->due[g->stage] += is_copied(x, TILE_C, i);
         break;
     case TILE_WAIT_FULL:
         if (x->full[g->stage] < (int)(g->step / stages) + 1) return false;
         break;
     case TILE_COPY:
-        for (int i = 0; i < (c->ring == TILE_C ? 1 : x->t->chained->n_first); i++)
-            start_copy(x, g, c->ring, i, c->n);
+        for (int i = 0; i < factors_of(x, c->ring); i++)
+            if (is_copied(x, c->ring, i)) start_copy(x, g, c->ring, i, c->n);
         break;
     case TILE_GROUP: g->groups++; break;
     case TILE_LANDED:
@@ -278,15 +303,15 @@ static bool go_on(struct machine *x, struct agent *g) {
     case TILE_BEGIN: begin(x, g); break;
     case TILE_DOT: start_product(x, g, false, false); break;
     case TILE_DOT_SECOND:
-        later = x->t->copiers > 0;
+        later = !x->in_turn;
         start_product(x, g, true, later);
         break;
     case TILE_RELATE: relate(x, g); break;
     case TILE_TERMS: take_terms(x, g); break;
     case TILE_DRAIN: drain(x, g, c->n); break;
     case TILE_ARRIVE:
-        if (++x->arrivals[g->before] == x->multiply)
-            x->arrivals[g->before] = 0, x->empty[g->before]++;
+        at = x->in_turn ? g->stage : g->before;
+        if (++x->arrivals[at] == x->multiply) x->arrivals[at] = 0, x->empty[at]++;
         break;
     case TILE_NEXT:
         g->before = g->stage;
@@ -310,8 +335,10 @@ static void add_agents(struct machine *x) {
             *g = (struct agent){.at = at, .end = end_of(t, at), .number = i, .copies = copies};
             g->sums = NEW_ARRAY(x->arena, float, rows *(size_t)factor(x, TILE_B)->rows);
             g->more = NEW_ARRAY(x->arena, float, rows *(size_t)factor(x, TILE_B)->rows);
-            g->terms = NEW_ARRAY(x->arena, float, rows *(size_t)factor(x, TILE_B)->rows);
-            g->out = NEW_ARRAY(x->arena, float, rows *(size_t)factor(x, TILE_C)->rows);
+            for (int p = 0; p < MOST_SECOND; p++) {
+                g->terms[p] = NEW_ARRAY(x->arena, float, rows *(size_t)factor(x, TILE_B)->rows);
+                g->out[p] = NEW_ARRAY(x->arena, float, rows *(size_t)factor(x, TILE_C)->rows);
+            }
             g->max = NEW_ARRAY(x->arena, float, rows);
             g->by = NEW_ARRAY(x->arena, float, rows);
         }
@@ -320,7 +347,7 @@ static void add_agents(struct machine *x) {
 
 static const char *run_block(struct machine *x) {
     add_agents(x);
-    for (int r = 0; r < 2 * x->t->chained->n_first + 1; r++) {
+    for (int r = 0; r < 2 * (TILE_C + 1); r++) {
         const struct factor *f = factor(x, r % (TILE_C + 1));
         size_t n = (size_t)(f->rows * f->depth) * (size_t)x->t->block->layout.stages;
         x->tile[r] = NEW_ARRAY(x->arena, float, n);
@@ -343,7 +370,8 @@ const char *tile_run_chained(const struct tile_program *t, const float *const in
     const struct kernel *k = t->block->kernel;
     int64_t rows = t->block->layout.bx, down = (kernel_size(k, AXIS_M) + rows - 1) / rows;
     int columns = t->block->layout.br;
-    int64_t n = kernel_size(k, AXIS_Z) * kernel_size(k, AXIS_M) * kernel_size(k, AXIS_C);
+    int64_t n = kernel_size(k, AXIS_Z) * kernel_size(k, AXIS_M) * kernel_size(k, AXIS_C) *
+                t->chained->n_second;
     for (int64_t i = 0; i < n; i++) out[i] = NAN;
     for (int64_t tile = 0; tile < t->block->grid; tile++) {
         struct machine x = {.t = t,
@@ -352,6 +380,7 @@ const char *tile_run_chained(const struct tile_program *t, const float *const in
                             .arena = a,
                             .late = seed & 1,
                             .relative = relative,
+                            .in_turn = !t->copiers || t->chained->n_second > 1,
                             .seed = seed + (uint64_t)tile * 2,
                             .z = tile / down,
                             .m0 = tile % down * rows,

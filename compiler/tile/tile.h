@@ -165,6 +165,12 @@ struct tile_ring {
 };
 
 enum { RINGS = 2, TILE_A = 0, TILE_B = 1, TILE_C = 2 /* chained */ };
+/* Has a step tiles of second products of its own? */
+static inline bool chained_copies_c(const struct chained *x) {
+    bool copies = false;
+    for (int i = 0; i < x->n_second; i++) copies |= !x->c[i].shared;
+    return copies;
+}
 
 struct tile_program {
     struct arena *arena;
@@ -204,8 +210,10 @@ struct tile_program *tile_chained(const struct block *p, struct arena *a);
 const char *tile_verify_chained(const struct tile_program *t, struct arena *a);
 void tile_print_chained(struct buf *b, const struct tile_program *t);
 /* What such a program makes of factors a[z][m][r], b[z][n][r], c[z][n][c], in out[z][m][c]: rows of
- * a b^T, x say, times c; relative: of exp(x - max x). Copies land as late as they may, or at once,
- * by `seed`; what nobody has written is NaN. */
+ * a b^T, x say, times c; relative: of exp(x - max x). Of two first products, whose factors are
+ * in[3] and in[4], x is theirs multiplied; of two second ones the other's is in[5], its rows are
+ * half of x, and what they make lies behind the first one's. Copies land as late as they may, or at
+ * once, by `seed`; what nobody has written is NaN. */
 const char *tile_run_chained(const struct tile_program *t, const float *const in[], float *out,
                              bool relative, uint64_t seed, struct arena *a);
 /* Blocks of the launch that packs an operand, whose threads have eight elements at a time; of those

@@ -201,14 +201,15 @@ void cases_chained(struct arena *a, int step, case_vec *out) {
             g.config = of_groups[(i + f) % N_CONFIGS];
             vec_push(a, out, g);
         }
-    for (int i = 0; i <= N_GRADIENTS; i++) {
+    for (int i = 0; i < 2 * (N_GRADIENTS + 1); i++) {
         bool old = i % 2 == 0;
-        struct case_graph g = {
-            .text = i < N_GRADIENTS ? gradient_of(a, &gradients[i], "bf16") : grouped_gradient,
-            .every = CASES_DEFAULT,
-            .old = old,
-            .bound = true,
-            .config = old ? configs[i / 2 % N_CONFIGS] : of_groups[i / 2 % N_CONFIGS]};
+        struct case_graph g = {.text = i / 2 < N_GRADIENTS
+                                           ? gradient_of(a, &gradients[i / 2], "bf16")
+                                           : grouped_gradient,
+                               .every = CASES_DEFAULT,
+                               .old = old,
+                               .bound = true,
+                               .config = (old ? configs : of_groups)[i / 2 % N_CONFIGS]};
         vec_push(a, out, g);
     }
     for (int i = 0; i < N_OTHERS; i++) {

@@ -203,9 +203,9 @@ static const char *kernel_text(const struct ws_source *s) {
 
 /* What a kernel's text declares beside its entries: each has its own. */
 static const char *const declared[] = {"k_idx",          "k_wgmma",        "k_wgmma_first",
-                                       "k_wgmma_beside", "k_wgmma_second", "k_wgmma_pairs",
-                                       "k_read_sums",    "k_read_pairs",   "k_again",
-                                       "k_panel",        "k_block"};
+                                       "k_wgmma_beside", "k_wgmma_second", "k_wgmma_twin",
+                                       "k_wgmma_pairs",  "k_read_sums",    "k_read_pairs",
+                                       "k_again",        "k_panel",        "k_block"};
 enum { N_DECLARED = sizeof declared / sizeof *declared };
 
 const char *drive_join(struct arena *a, const variant_vec *all, uint32_t from, uint32_t to) {

@@ -17,18 +17,30 @@ static const char both[] =
     "graph(%q: bf16[2, 100, 40], %k: bf16[2, 40, 88], %v: bf16[2, 88, 24], %g: bf16[2, 100, 40], "
     "%u: bf16[2, 40, 88]) {\n %s = bmm(%q, %k)\n %t = bmm(%g, %u)\n %p = mul(%s, %t)\n"
     " %o = bmm(%p, %v)\n return %o\n}\n";
+/* Two second products: c of the one is b of a first product, which is as deep as that has columns,
+ * and is copied once; the other's is its own. */
+static const char twins[] =
+    "graph(%q: bf16[2, 100, 40], %k: bf16[2, 88, 40], %g: bf16[2, 100, 40], %h: bf16[2, 88, 40], "
+    "%w: bf16[2, 88, 40]) {\n %y = permute(%k, [0, 2, 1])\n %u = permute(%h, [0, 2, 1])\n"
+    " %s = bmm(%q, %y)\n %t = bmm(%g, %u)\n %p = mul(%s, %t)\n %o = bmm(%p, %k)\n"
+    " %d = mul(%p, 0.5)\n %e = bmm(%d, %w)\n return %o, %e\n}\n";
 static const char by_groups[] = "mma=1 m=128 n=16 stages=2 warps=12",
                   by_warps[] = "mma=2 m=32 n=32 tm=16 stages=3 warps=2";
 
-static const char *no_reason(struct schedule *s, uint32_t group, void *ctx) {
-    (void)group, (void)ctx;
+static const char *no_reason(struct schedule *s, uint32_t group, double *us, void *ctx) {
+    (void)group, (void)ctx, *us = 1;
     return s->groups.n ? NULL : "";
 }
 
 static struct tile_program *chained_of(struct arena *a, const char *text, const char *config) {
     static struct device_limits gpu;
     gpu = test_gpu("sm_90a");
-    struct schedule *s = must_schedule(a, text, "", &gpu, false); /* with its memory */
+    int chains;
+    struct diag d = diag_new(a);
+    struct graph *g = graph_chain_copies(parse_primitive(a, text, ""), &chains);
+    struct schedule *s = schedule_fuse(loops_lower(g, a, &d), &gpu, FUSING_ALL, a);
+    schedule_order(s);
+    schedule_memory(s); /* of kernels that are apart still */
     assert_true(s->pool_bytes > 0);
     schedule_chain(s, &gpu, no_reason, NULL);
     schedule_order(s);
@@ -38,7 +50,8 @@ static struct tile_program *chained_of(struct arena *a, const char *text, const 
     assert_int_equal(s->pool_bytes, 0); /* nothing of what there was before */
     for (buffer_id b = 0; b < s->loops->buffers.n; b++) assert_int_equal(s->offset[b], 0);
     assert_int_equal(s->groups.n, 1);
-    assert_null(kernel_chain_reason(s, 0, &gpu, a));
+    double us;
+    assert_null(kernel_chain_reason(s, 0, &gpu, &us, a));
     struct kernel *k = must_build(s, 0, &gpu);
     struct config c = parsed(a, config);
     struct layout y;
@@ -49,14 +62,14 @@ static struct tile_program *chained_of(struct arena *a, const char *text, const 
     return t;
 }
 
-enum { Z = 2, M = 100, R = 40, N = 88, C = 24 };
+enum { Z = 2, M = 100, R = 40, N = 88, MOST_C = 40 };
 
-enum { FACTORS = 5 };
+enum { FACTORS = 6 };
 
 /* Rows of a b^T, or of their exponentials, or of what that and d e^T make element by element, times
- * c. */
-static double wanted(const float *const in[FACTORS], int z, int m, int c, bool relative,
-                     bool beside) {
+ * column c of `right`, which has so many. */
+static double wanted(const float *const in[FACTORS], const float *right, int columns, int z, int m,
+                     int c, bool relative, bool beside) {
     double x[N], max = -INFINITY, sum = 0;
     for (int n = 0; n < N; n++) {
         x[n] = 0;
@@ -69,7 +82,7 @@ static double wanted(const float *const in[FACTORS], int z, int m, int c, bool r
         max = fmax(max, x[n]);
     }
     for (int n = 0; n < N; n++)
-        sum += (relative ? exp(x[n] - max) : x[n]) * in[2][(z * N + n) * C + c];
+        sum += (relative ? exp(x[n] - max) : x[n]) * right[(z * N + n) * columns + c];
     return sum;
 }
 
@@ -81,17 +94,24 @@ static float *factors_of(struct arena *a, int n, int seed) {
 
 /* How many elements are wrong; all: it does not end. */
 static int run_wrong(struct arena *a, const struct tile_program *t, bool relative, uint64_t seed) {
-    const float *in[] = {factors_of(a, Z * M * R, 1), factors_of(a, Z * N * R, 2),
-                         factors_of(a, Z * N * C, 3), factors_of(a, Z * M * R, 4),
-                         factors_of(a, Z * N * R, 5)};
-    bool beside = t->chained->n_first > 1;
-    float *out = NEW_ARRAY(a, float, Z *M *C);
+    const struct chained *x = t->chained;
+    int columns = (int)kernel_size(t->block->kernel, AXIS_C), all = Z * M * columns;
+    const float *in[FACTORS] = {factors_of(a, Z * M * R, 1),      factors_of(a, Z * N * R, 2),
+                                factors_of(a, Z * N * MOST_C, 3), factors_of(a, Z * M * R, 4),
+                                factors_of(a, Z * N * R, 5),      factors_of(a, Z * N * MOST_C, 6)};
+    const float *right[MOST_SECOND] = {in[2], in[5]};
+    for (int i = 0; i < x->n_second; i++)
+        if (x->c[i].shared) right[i] = in[1];
+    float *out = NEW_ARRAY(a, float, all *MOST_SECOND);
     int wrong = 0;
-    if (tile_run_chained(t, in, out, relative, seed, a)) return Z * M * C;
-    for (int z = 0; z < Z; z++)
+    if (tile_run_chained(t, in, out, relative, seed, a)) return all;
+    for (int i = 0; i < x->n_second * Z; i++)
         for (int m = 0; m < M; m += 9)
-            for (int c = 0; c < C; c++) {
-                double want = wanted(in, z, m, c, relative, beside), got = out[(z * M + m) * C + c];
+            for (int c = 0; c < columns; c++) {
+                double want = wanted(in, right[i / Z], columns, i % Z, m, c, relative,
+                                     x->n_first > 1) /
+                              (i / Z ? 2 : 1),
+                       got = out[(i * M + m) * columns + c];
                 wrong += !(fabs(got - want) <= 1e-4 * (1 + fabs(want)));
             }
     return wrong;
@@ -100,11 +120,13 @@ static int run_wrong(struct arena *a, const struct tile_program *t, bool relativ
 static void test_numbers(void **state) {
     (void)state;
     const char *const configs[] = {by_groups, by_warps};
-    const char *const graphs[] = {softmax, plain, both};
-    for (int i = 0; i < 6; i++) {
+    const char *const graphs[] = {softmax, plain, both, twins};
+    for (int i = 0; i < 8; i++) {
         struct arena *a = arena_new();
         struct tile_program *t = chained_of(a, graphs[i / 2], configs[i % 2]);
-        assert_int_equal(t->chained->n_first, i / 2 == 2 ? 2 : 1);
+        assert_int_equal(t->chained->n_first, i / 2 >= 2 ? 2 : 1);
+        assert_int_equal(t->chained->n_second, i / 2 == 3 ? 2 : 1);
+        assert_int_equal(t->chained->c[0].shared + t->chained->c[1].shared, i / 2 == 3);
         for (uint64_t seed = 0; seed < 4; seed++)
             assert_int_equal(run_wrong(a, t, i / 2 == 0, seed), 0);
         arena_free(a);
@@ -116,9 +138,10 @@ static void test_planted(void **state) {
     (void)state;
     const char *const configs[] = {by_groups, by_warps};
     int swapped = 0, found = 0;
-    for (int i = 0; i < 4; i++) {
+    const char *const graphs[] = {softmax, both, twins};
+    for (int i = 0; i < 6; i++) {
         struct arena *a = arena_new();
-        struct tile_program *t = chained_of(a, i / 2 ? both : softmax, configs[i % 2]);
+        struct tile_program *t = chained_of(a, graphs[i / 2], configs[i % 2]);
         struct tile_program whole = *t;
         for (uint32_t at = 0; at < whole.code.n; at++) {
             if (tile_op_opens(whole.code.at[at].op) || whole.code.at[at].op == TILE_END) continue;
