@@ -12,7 +12,9 @@
  *     dot second        out += sums in 16 bits, which are a left factor as they lie, times the tile
  *     store             v11 = 1 / a10, v15 = out[..] * v11
  *
- * Twins have more, more_terms and more_out as well.
+ * Where columns have values of their own, and rows are not reduced, all rows of a column follow
+ * each other: what is the column's is needed no more then. Twins have more, more_terms and more_out
+ * as well.
  *
  * Elements behind the last column are none: maxima leave them out, and as terms they are 0. What is
  * relative to the maximum of a row that has none but -inf is so to 0; in the end it is no number,
@@ -399,6 +401,11 @@ static bool of_row(const struct emitter *w, value_id v) {
     return !(w->k->values.at[v].mask & (MASK_N | MASK_C | MASK_R));
 }
 
+static bool of_column(const struct emitter *w, value_id v) {
+    uint8_t mask = w->k->values.at[v].mask;
+    return mask & MASK_N && !(mask & (MASK_M | MASK_C | MASK_R));
+}
+
 static void put_nowhere(struct emitter *w, const struct phase *f) {
     for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = is_between(w, v) ? ARRAY : NOWHERE;
     w->subscript = "[f][h]";
@@ -446,12 +453,16 @@ static bool kept_is_scaled(struct emitter *w, double *by) {
            chained_scaled(w->k, max, by) != w->k->values.at[max].args[0];
 }
 
-static void open_columns(struct emitter *w) {
-    open_loop(w, "g", octets(w));
+static void open_columns_of_octet(struct emitter *w) {
     open_loop(w, "e", PAIR);
     line(w, "const k_idx column = first_column + g * %d + e, n = %s;", OCTET,
          ends_within_tile(w) ? "k_clamp(column, nn - 1)" : "column");
     line(w, "(void)n;");
+}
+
+static void open_columns(struct emitter *w) {
+    open_loop(w, "g", octets(w));
+    open_columns_of_octet(w);
 }
 
 /* Values of the element at hand that are not there yet. */
@@ -467,7 +478,7 @@ static void put_element(struct emitter *w, const struct phase *f) {
     }
     for (uint32_t i = 0; i < f->compute.n; i++) {
         value_id v = f->compute.at[i];
-        if (v == f->at_hand || of_row(w, v)) continue;
+        if (v == f->at_hand || of_row(w, v) || w->where[v] == LOCAL) continue;
         if (!is_exponential(w, v) || f->at_hand != w->p->kept) {
             put_local(w, v);
             continue;
@@ -513,6 +524,71 @@ static void put_between(struct emitter *w, const struct phase *f, value_id kept,
     close_brace(w);
 }
 
+/* Do columns have values of their own, which a thread would keep from row to row, and rows are not
+ * reduced? */
+static bool goes_by_columns(const struct emitter *w) {
+    const struct phase *f = &w->p->phases.at[0];
+    bool loads = false;
+    for (uint32_t i = 0; i < f->compute.n; i++)
+        loads |=
+            w->k->values.at[f->compute.at[i]].kind == INST_LOAD && of_column(w, f->compute.at[i]);
+    return loads && !f->reduce.n && chained_maximum(w->k) == NO_VALUE;
+}
+
+/* Is v what neighbouring columns have beside each other, so that a thread loads a pair at once? It
+ * is then so many elements behind a place that is computed once for the tile: were each address
+ * made of its own index, they would take the registers that sums are in. */
+static bool loads_pairs(const struct emitter *w, value_id v) {
+    const struct value_node *x = &w->k->values.at[v];
+    int64_t step;
+    ex rest = x->index;
+    if (x->kind != INST_LOAD || x->n_args || !of_column(w, v) || ends_within_tile(w)) return false;
+    int bytes = dtype_bytes(buffer_dtype(w, x->buffer));
+    return (bytes == 2 || bytes == 4) && index_is_vector(w->k, x->index, AXIS_N, PAIR) &&
+           index_take(w->k, &rest, w->k->axis[AXIS_N], &step) && step == 1 &&
+           !ex_uses(w->k->ex, rest, w->k->axis[AXIS_N]);
+}
+
+/* Terms of all rows of a column, then of the next one. */
+static void put_by_columns(struct emitter *w, const struct phase *f) {
+    line(w, "const k_idx n = first_column;");
+    for (uint32_t i = 0; i < f->compute.n; i++) {
+        value_id v = f->compute.at[i];
+        const struct value_node *x = &w->k->values.at[v];
+        if (loads_pairs(w, v))
+            line(w, "const %s *const at%u = p%d + (%s);",
+                 memory_type(w, buffer_dtype(w, x->buffer)), v, argument_of(w, x->buffer),
+                 ex_text(w, x->index));
+    }
+    line(w, "(void)n;");
+    open_loop(w, "g", octets(w));
+    for (uint32_t i = 0; i < f->compute.n; i++) {
+        value_id v = f->compute.at[i];
+        const char *t = memory_type(w, buffer_dtype(w, w->k->values.at[v].buffer));
+        if (loads_pairs(w, v))
+            line(w, "const k_pack<%s, %d> pair%u = k_load<%s, %d>(at%u + g * %d);", t, PAIR, v, t,
+                 PAIR, v, OCTET);
+    }
+    open_columns_of_octet(w);
+    for (uint32_t i = 0; i < f->compute.n; i++) {
+        value_id v = f->compute.at[i];
+        if (!of_column(w, v) && w->k->values.at[v].mask) continue;
+        if (!loads_pairs(w, v)) {
+            put_local(w, v);
+            continue;
+        }
+        line(w, "const %s v%u = k_get(pair%u, e);", math_type(w->k->values.at[v].dtype), v, v);
+        w->where[v] = LOCAL;
+    }
+    open_rows(w, f);
+    put_element(w, f);
+    put_kept(w, "at", w->k->second_a, true);
+    if (w->k->twin != NO_VALUE) put_kept(w, "more_at", w->k->twin_a, true);
+    close_rows_of(w);
+    close_brace(w);
+    close_brace(w);
+}
+
 static const char *reduce_lanes(struct emitter *w, value_id v, const char *of) {
     return arena_printf(w->arena, "k_reduce_lanes<%s, 1, 4>(%s)",
                         reduction_operator(w->k->values.at[v].reduction), of);
@@ -527,6 +603,11 @@ static void put_relate(struct emitter *w) {
     open_scope(w);
     line(w, "const k_idx first_column = (step + first_step) * %d + quad * %d;", w->y->br, PAIR);
     put_nowhere(w, first);
+    if (goes_by_columns(w)) {
+        put_by_columns(w, first);
+        close_brace(w);
+        return;
+    }
     open_rows(w, first);
     put_between(w, first, relative ? p->kept : w->k->second_a, !relative);
     for (uint32_t i = 0; i < first->reduce.n; i++) {
@@ -774,12 +855,22 @@ static void put_range(struct emitter *w) {
     line(w, "const int first_step = from / %d, steps = (end + %d) / %d - first_step;", n, n - 1, n);
 }
 
-/* Blocks with most tiles, which are later rows' under a causal mask, begin first. */
+/* Do blocks of later rows have most tiles? Under a causal mask queries have, of keys those before
+ * them; and keys have not, of queries. */
+static bool grows(const struct emitter *w, long long down) {
+    const struct kernel *k = w->k;
+    int64_t z = kernel_size(k, AXIS_Z) / 2, rows = w->y->bx;
+    struct depth_range first = chained_range(k, z, 0, rows),
+                       last = chained_range(k, z, (down - 1) * rows, rows);
+    return k->edges.n && last.end - last.from >= first.end - first.from;
+}
+
+/* Blocks with most tiles begin first. */
 static void put_draw(struct emitter *w, bool rows) {
     const struct kernel *k = w->k;
     long long down = tile_count(kernel_size(k, AXIS_M), w->y->bx);
     const char *number = "(k_idx)blockIdx.x";
-    if (k->edges.n)
+    if (grows(w, down))
         number = arena_printf(w->arena, "%lld - (k_idx)blockIdx.x", (long long)w->p->grid - 1);
     line(w, "const k_idx tile = %s, z = tile / %lld, m0 = tile %% %lld * %d;", number, down, down,
          w->y->bx);

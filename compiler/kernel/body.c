@@ -359,7 +359,8 @@ static void find_masks(struct kernel *k) {
 
 /* A division by a row's value becomes a product with its reciprocal, computed once a row:
  *     v5 = div(v3 {x r}, v4 {x})   ->   v5 = reciprocal(v4) {x};  v6 = mul(v3, v5)
- * One more rounding (half an ulp) for one division an element less.
+ * One more rounding (half an ulp) for one division an element less. So it does in chained products
+ * by a column's value, whatever that is made of: terms are rounded to 16 bits then.
  * Needs masks and levels; breaks them. */
 static void reduce_divisions(struct builder *w) {
     struct kernel *k = w->k;
@@ -376,7 +377,9 @@ static void reduce_divisions(struct builder *w) {
         bool division = x.kind == INST_OP && x.op == OP_DIV && dtype_is_float(x.dtype);
         for (int a = 0; a < x.n_args; a++) x.args[a] = now[x.args[a]];
         bool by_row = top->mask & along && !(below->mask & along) && below->level > 0;
-        if (division && by_row) {
+        bool by_column = k->kind == KERNEL_CHAINED && top->mask & MASK_M && below->mask & MASK_N &&
+                         !(below->mask & MASK_M) && dtype_opmath(x.dtype) == DT_F32;
+        if (division && (by_row || by_column)) {
             struct value_node r = {.kind = INST_OP,
                                    .op = OP_RECIPROCAL,
                                    .dtype = x.dtype,

@@ -85,6 +85,9 @@ static void test_gradients(void **state) {
             const struct value_node *x = &k->values.at[v];
             products += x->kind == INST_REDUCE;
             exponentials += x->kind == INST_OP && x->op == OP_EXP;
+            /* by what a query's exponentials come to, which is a column's here: once for it */
+            bool divides = x->kind == INST_OP && (x->op == OP_DIV || x->op == OP_RECIPROCAL);
+            assert_false(divides && x->mask & MASK_M);
         }
         assert_int_equal(products, 4);
         assert_int_equal(exponentials, 1);
