@@ -342,12 +342,26 @@ static const char *check_cluster(const struct kernel *k, const struct layout *y,
     return NULL;
 }
 
+/* On a CPU: a tile of rows stays in a core's caches, so that it is no tile where vectors go along a
+ * row. */
+static const char *check_kept_tile(const struct kernel *k, const struct layout *y,
+                                   struct arena *a) {
+    enum { MOST = 512 << 10 };
+    int64_t bytes = kernel_size(k, AXIS_R) * y->bx * 4;
+    if (!y->rows_inner) return NULL;
+    if (k->landing) return "keep=1, but sources that land on a row are of many";
+    return bytes <= MOST ? NULL
+                         : arena_printf(a, "keep=1 would keep %lld bytes; %d is the limit",
+                                        (long long)bytes, MOST);
+}
+
 static const char *check_keep(const struct kernel *k, const struct layout *y, bool keep,
                               struct arena *a) {
     if (!keep) return NULL;
     if (k->kind != KERNEL_REDUCE || (!kernel_reads_twice(k) && !k->columns))
         return "keep=1 but nothing is read twice";
-    if (k->limits->kind == DEVICE_CPU || k->columns) return NULL;
+    if (k->limits->kind == DEVICE_CPU) return check_kept_tile(k, y, a);
+    if (k->columns) return NULL;
     int64_t need = (layout_whole_columns(k, y->peel, y->vec) + y->cluster - 1) / y->cluster;
     if (y->br < need)
         return arena_printf(a, "keep=1 needs r >= %lld, a block's share of the row",

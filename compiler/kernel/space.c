@@ -607,6 +607,18 @@ static void propose_cpu_matmul(struct space *s) {
         propose_flat_blocks(s, narrow, most);
 }
 
+/* Tiles of rows, along which vectors go: kept, where columns are gone over again, or split. */
+static void propose_cpu_tiles(struct space *s, int v, int nt) {
+    int64_t nx = size_of(s->k, AXIS_X), nr = size_of(s->k, AXIS_R);
+    int most = 8 * s->k->limits->units;
+    for (int x = v; x <= v * 256 && (x == v || x < 2 * nx); x *= 2)
+        for (int split = 1; split <= most && split * 64 < nr + 64; split *= 2)
+            for (int ahead = 0; ahead <= 1; ahead++)
+                for (int keep = 0; keep <= (split == 1); keep++)
+                    propose(s, CONFIG(K(x, x), K(r, split > 1 ? 64 : 0), K(vec, v), K(keep, keep),
+                                      K(nt, nt), K(split, split > 1 ? split : 0), K(ahead, ahead)));
+}
+
 static void propose_cpu(struct space *s) {
     const struct kernel *k = s->k;
     int lanes = k->limits->simd_bytes / 4;
@@ -618,13 +630,7 @@ static void propose_cpu(struct space *s) {
     for (int v = lanes; v <= lanes * 4; v *= 2)
         for (int nt = 0; nt <= 1; nt++) {
             if (k->rows_inner) {
-                for (int x = v; x <= v * 256 && (x == v || x < 2 * nx); x *= 2)
-                    for (int split = 1; split <= 8 * k->limits->units && split * 64 < nr + 64;
-                         split *= 2)
-                        for (int ahead = 0; ahead <= 1; ahead++)
-                            propose(s,
-                                    CONFIG(K(x, x), K(r, split > 1 ? 64 : 0), K(vec, v), K(nt, nt),
-                                           K(split, split > 1 ? split : 0), K(ahead, ahead)));
+                propose_cpu_tiles(s, v, nt);
                 for (int x = v; x <= v * 64 && k->landing; x *= 2)
                     propose(s, CONFIG(K(x, x), K(vec, v), K(nt, nt), K(hits, 1)));
                 if (k->landing) propose_cpu_row(s, nt);
