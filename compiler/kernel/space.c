@@ -293,9 +293,11 @@ static void propose_hits(struct space *s) {
                         for (int hits = 4; hits <= 16; hits *= 2) {
                             if (hits > 4 && (int64_t)warps * warp * hits >= 2 * nr / split)
                                 continue;
-                            propose(s, CONFIG(K(x, (int)x), K(r, u), K(warps, warps), K(vec, vec),
-                                              K(rows, held > 1 ? held : 0),
-                                              K(split, split > 1 ? split : 0), K(hits, hits)));
+                            for (int sort = 0; sort <= (split == 1 && hits == 4); sort++)
+                                propose(s, CONFIG(K(x, (int)x), K(r, u), K(warps, warps),
+                                                  K(vec, vec), K(rows, held > 1 ? held : 0),
+                                                  K(split, split > 1 ? split : 0), K(hits, hits),
+                                                  K(sort, sort)));
                         }
                 }
             }
@@ -757,11 +759,16 @@ static int add_again(const struct space *s, uint32_t from, struct config *list, 
 }
 
 /* What it costs to list sources has not been measured: a few such configs are tried, whatever the
- * cost model says. */
+ * cost model says; and two that sort them before, unless they are far behind. */
 static int add_listing(const struct space *s, uint32_t from, struct config *list) {
-    int added = 0;
-    for (uint32_t i = from; i < s->all.n && added < MAX_LISTING; i++)
-        if (s->all.at[i].c.knob[KNOB_hits]) list[added++] = s->all.at[i].c;
+    enum { FAR = 5 };
+    int added = 0, most[2] = {MAX_LISTING, 2};
+    for (uint32_t i = from; i < s->all.n; i++) {
+        const struct config *c = &s->all.at[i].c;
+        int sort = c->knob[KNOB_sort];
+        if (sort && s->all.at[i].cost > FAR * s->all.at[0].cost) continue;
+        if (c->knob[KNOB_hits] && most[sort]-- > 0) list[added++] = *c;
+    }
     return added;
 }
 
@@ -815,8 +822,9 @@ void kernel_configs(const struct kernel *k, struct arena *a, const struct config
     propose_leaving(&s);
     uint32_t keep = s.all.n < MAX_CONFIGS ? s.all.n : MAX_CONFIGS;
     while (keep > 16 && s.all.at[keep - 1].cost > 3 * s.all.at[0].cost) keep--;
-    struct config *list = NEW_ARRAY(
-        a, struct config, keep + N_HINTS * MAX_STAYING + 2 * MAX_AHEAD + MAX_AGAIN + MAX_LISTING);
+    struct config *list =
+        NEW_ARRAY(a, struct config,
+                  keep + N_HINTS * MAX_STAYING + 2 * MAX_AHEAD + MAX_AGAIN + MAX_LISTING + 2);
     for (uint32_t i = 0; i < keep; i++) list[i] = s.all.at[i].c;
     *out = list;
     *n = (int)keep + add_hinted(k, a, list, (int)keep);
