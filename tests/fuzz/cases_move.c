@@ -256,6 +256,13 @@ static const char *const sorted[][2] = {
     {"graph(%x: i64[3, 260], %i: i32[4100], %s: i64[3, 4100]) {\n %j = remainder(%i, 260)\n"
      " %a = index_add(%x, 1, %j, %s)\n return %a\n}\n",
      "x=128 r=1 warps=2 vec=2 hits=4 sort=1"},
+    /* each column has an index of its own */
+    {"graph(%x: f32[2048, 3], %i: i64[2900, 2], %s: f32[2900, 3]) {\n %j = remainder(%i, 2048)\n"
+     " %a = scatter_add(%x, 0, %j, %s)\n return %a\n}\n",
+     "x=256 r=2 warps=1 vec=1 rows=8 hits=4 sort=1"},
+    {"graph(%x: bf16[3, 2048], %i: i64[3, 3000], %s: bf16[3, 3000]) {\n"
+     " %j = remainder(%i, 2048)\n %a = scatter_add(%x, 1, %j, %s)\n return %a\n}\n",
+     "x=256 r=2 warps=1 vec=1 rows=8 hits=4 sort=1"},
 };
 
 void cases_move(struct arena *a, case_vec *out) {
