@@ -11,10 +11,8 @@
  * A phase of floats alone is said in whole vectors instead (c_vector.c).
  *
  * Lanes accumulate apart and are combined at the end of the row: the order of additions does not
- * depend on the machine. keep=1 writes values that are expensive and needed by a later phase into a
- * row buffer that stays in cache. */
+ * depend on the machine. */
 #include "emit/c_rows.h"
-#include "graph/traits.h"
 
 static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
 
@@ -58,38 +56,6 @@ void put_c_row_values(struct emitter *w, const value_id *list, uint32_t n) {
         w->where[list[i]] = ARRAY;
     }
     put_tile_values(w, tile, n_tile, n_tile > FEW ? AT_ONCE : 1);
-}
-
-/* ---- kept values ----------------------------------------------------------------------------- */
-
-bool worth_keeping(struct emitter *w, uint32_t index, value_id v) {
-    const struct value_node *x = at(w, v);
-    if (!w->y->one_read || w->y->rows_inner || x->kind != INST_OP || !op_is_expensive(x->op))
-        return false;
-    for (uint32_t i = index + 1; i < w->p->phases.n; i++)
-        for (uint32_t j = 0; j < w->p->phases.at[i].compute.n; j++)
-            if (w->p->phases.at[i].compute.at[j] == v) return true;
-    return false;
-}
-
-bool computed_before(struct emitter *w, uint32_t index, value_id v) {
-    for (uint32_t i = 0; i < index; i++)
-        for (uint32_t j = 0; j < w->p->phases.at[i].compute.n; j++)
-            if (w->p->phases.at[i].compute.at[j] == v) return worth_keeping(w, i, v);
-    return false;
-}
-
-static void put_row_buffers(struct emitter *w, bool declare) {
-    for (uint32_t i = 0; i < w->p->phases.n; i++)
-        for (uint32_t j = 0; j < w->p->phases.at[i].compute.n; j++) {
-            value_id v = w->p->phases.at[i].compute.at[j];
-            if (!worth_keeping(w, i, v) || computed_before(w, i, v)) continue;
-            const char *t = math_type(at(w, v)->dtype);
-            if (declare)
-                line(w, "%s *restrict kept%u = k_row(sizeof(%s) * (long long)nr);", t, v, t);
-            else
-                line(w, "free(kept%u);", v);
-        }
 }
 
 /* ---- hits ------------------------------------------------------------------------------------ */
@@ -149,16 +115,18 @@ static void put_carried(struct emitter *w, value_id v, const char *carry, const 
 /* The arithmetic of one (x, r). In the main loop streamed stores go to lane buffers. */
 static void put_element(struct emitter *w, uint32_t index, bool main_loop) {
     const struct phase *f = &w->p->phases.at[index];
+    const bool *need = needed_beside_kept(w, index);
     w->subscript = w->y->rows_inner ? "[l]" : "";
     for (uint32_t i = 0; i < f->compute.n; i++) {
         value_id v = f->compute.at[i];
+        if (!need[v]) continue;
         if (computed_before(w, index, v)) {
-            line(w, "const %s v%u = kept%u[r];", math_type(at(w, v)->dtype), v, v);
+            line(w, "const %s v%u = *(%s);", math_type(at(w, v)->dtype), v, kept_place(w, v));
             w->where[v] = LOCAL;
             continue;
         }
         put_local(w, v);
-        if (worth_keeping(w, index, v)) line(w, "kept%u[r] = v%u;", v, v);
+        if (worth_keeping(w, index, v)) line(w, "*(%s) = v%u;", kept_place(w, v), v);
     }
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
@@ -240,9 +208,18 @@ void close_rows_block(struct emitter *w, const struct c_folds *c) {
     close_brace(w);
 }
 
+/* Accumulators of a row: those of which some have an element. */
+static int row_lanes(const struct emitter *w) {
+    int64_t nr;
+    int lanes = w->y->vec;
+    if (!ex_is_const(w->k->ex, w->k->bound[AXIS_R], &nr)) return lanes;
+    while (lanes > 1 && lanes / 2 >= nr) lanes /= 2;
+    return lanes;
+}
+
 static void put_columns_loop(struct emitter *w, uint32_t index, const struct c_folds *c) {
     const struct phase *f = &w->p->phases.at[index];
-    int lanes = w->y->vec;
+    int lanes = row_lanes(w);
     bool stream = false;
     for (uint32_t i = 0; i < f->stores.n; i++)
         stream |= streams(w, &w->k->stores.at[f->stores.at[i]]);
@@ -299,7 +276,7 @@ struct c_folds c_folds_of(struct emitter *w, const struct phase *f, const char *
 
 /* The lanes by halves: what is left is the first. */
 static void put_fold_lanes(struct emitter *w, value_id v) {
-    for (int half = w->y->vec / 2; half > 0; half /= 2) {
+    for (int half = row_lanes(w) / 2; half > 0; half /= 2) {
         const char *low = arena_printf(w->arena, "c%u[l]", v);
         line(w, "for (int l = 0; l < %d; l++) %s = %s;", half, low,
              combine_text(w, v, low, arena_printf(w->arena, "c%u[l + %d]", v, half)));
@@ -309,7 +286,7 @@ static void put_fold_lanes(struct emitter *w, value_id v) {
 static void put_scalar_phase(struct emitter *w, uint32_t index) {
     const struct phase *f = &w->p->phases.at[index];
     bool tile = w->y->rows_inner;
-    int cells = tile ? w->y->bx : w->y->vec;
+    int cells = tile ? w->y->bx : row_lanes(w);
     const struct c_folds c = c_folds_of(w, f, NULL, arena_printf(w->arena, "%d", cells), "l");
     put_accumulators(w, f, cells);
     if (c.f.levels) open_scope(w);

@@ -38,9 +38,14 @@ void close_rows_block(struct emitter *w, const struct c_folds *c);
 
 /* c_rows.c: the values as a4; if threads lie along x, of a tile's rows. */
 void put_c_row_values(struct emitter *w, const value_id *list, uint32_t n);
-/* Value v of phase `index` is expensive, and kept for a later phase; or it is there already. */
+
+/* c_keep.c: phase `index` keeps value v for a later one; or v is there already. */
 bool worth_keeping(struct emitter *w, uint32_t index, value_id v);
 bool computed_before(struct emitter *w, uint32_t index, value_id v);
+/* Per value: does the phase need it, beside those that are there already? */
+const bool *needed_beside_kept(struct emitter *w, uint32_t index);
+const char *kept_place(struct emitter *w, value_id v); /* where it is, at r; of a tile, at l */
+void put_row_buffers(struct emitter *w, bool declare); /* a thread's, made or freed */
 
 /* c_vector.c: can all of the phase be said in vectors of floats? If so, its loop over the columns,
  * after which its reductions are floats a4. */

@@ -159,8 +159,10 @@ static enum form find_form(struct emitter *w, value_id v) {
         bool several = w->y->rows_inner && is_row_value(w, v);
         return is_float(x->dtype) ? FORM_FLOATS : several ? FORM_NONE : FORM_UNIFORM;
     }
-    if (x->kind == INST_SCAN)
-        return is_float(x->dtype) && !w->y->rows_inner ? FORM_FLOATS : FORM_NONE;
+    if (x->kind == INST_SCAN) {
+        bool carries = w->y->rows_inner && layout_carries_error(w->k, v);
+        return is_float(x->dtype) && !carries ? FORM_FLOATS : FORM_NONE;
+    }
     if (value_is_uniform(w->k, v, along(w), WIDEST)) return FORM_UNIFORM;
     if (x->kind == INST_LOAD) return form_of_load(w, v);
     if (x->kind == INST_INDEX) return form_of_index(w, x);
@@ -338,14 +340,15 @@ static void put_uniform(struct emitter *w, value_id v) {
 
 static void put_values(struct emitter *w, uint32_t index, bool part) {
     const struct phase *f = &w->p->phases.at[index];
+    const bool *need = needed_beside_kept(w, index);
     for (uint32_t i = 0; i < f->compute.n; i++) {
         value_id v = f->compute.at[i];
-        const char *kept = arena_printf(w->arena, "kept%u + r", v);
+        const char *kept = kept_place(w, v);
         enum form form = form_of(w, v);
         bool before = computed_before(w, index, v), keep = worth_keeping(w, index, v);
         w->where[v] = NOWHERE;
-        if (form == FORM_NUMBER) continue;
-        if (form == FORM_UNIFORM) {
+        if (form == FORM_NUMBER || !need[v]) continue;
+        if (form == FORM_UNIFORM && !before) {
             put_uniform(w, v);
             if (keep) put_store_at(w, kept, ref(w, v), part);
             continue;
@@ -572,11 +575,19 @@ static void put_columns(struct emitter *w, uint32_t index) {
     for (uint32_t i = 0; i < f->reduce.n; i++) put_fold(w, f->reduce.at[i]);
 }
 
-/* ---- scans --------------------------------------------------------------------------------------
- */
+/* ---- scans ----------------------------------------------------------------------------------- */
+
+/* c7 of a tile, a number for each of its rows. */
+static void put_row_accumulators(struct emitter *w, value_id v) {
+    line(w, "float c%u[%d] __attribute__((aligned(64)));", v, w->y->bx);
+    line(w, "for (int l = 0; l < %d; l++) c%u[l] = %s;", w->y->bx, v, identity_text(w, v));
+}
 
 bool scan_is_vector(struct emitter *w) {
-    return !w->y->rows_inner && phase_is_vector(w, 0) && phase_is_vector(w, 1);
+    const struct phase *f = &w->p->phases.at[0];
+    for (uint32_t i = 0; i < f->reduce.n; i++)
+        if (form_of(w, f->reduce.at[i]) != FORM_FLOATS) return false;
+    return phase_is_vector(w, 0) && phase_is_vector(w, 1);
 }
 
 /* What each scan has at the vector's elements, from what the vector's have among themselves. */
@@ -612,8 +623,50 @@ static void put_scanned(struct emitter *w, bool part) {
     }
 }
 
+/* A vector of neighbouring columns, one element of each: c7 has what these have so far. */
+static void put_tile_scan(struct emitter *w, bool part) {
+    const struct phase *f = &w->p->phases.at[0];
+    line(w, "const k_idx x = x0 + l;");
+    if (part) line(w, "const int n = lanes - l;");
+    for (uint32_t i = 0; i < f->reduce.n; i++) line(w, "k_v v%u;", f->reduce.at[i]);
+    open_scope(w);
+    w->vectors = true;
+    put_values(w, 0, part);
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        const char *c = arena_printf(w->arena, "k_load_v(c%u + l)", v);
+        line(w, "v%u = %s;", v, combine_text(w, v, c, ref(w, at(w, v)->args[0])));
+        line(w, "k_store_v(c%u + l, v%u);", v, v);
+    }
+    put_vector_stores(w, f, part); /* of what does not wait for the scans */
+    w->vectors = false;
+    close_brace(w);
+    for (uint32_t i = 0; i < f->compute.n; i++) w->where[f->compute.at[i]] = NOWHERE;
+    for (uint32_t i = 0; i < f->reduce.n; i++) w->where[f->reduce.at[i]] = LOCAL;
+    put_vector(w, 1, part);
+}
+
+/* Along the columns of a tile, element after element of all of them. */
+static void put_tile_scans(struct emitter *w) {
+    const struct phase *f = &w->p->phases.at[0];
+    for (uint32_t i = 0; i < f->reduce.n; i++) put_row_accumulators(w, f->reduce.at[i]);
+    open_brace(w, "for (k_idx r = r_begin; r < r_end; r++)");
+    line(w, "int l = 0;");
+    open_brace(w, "for (; l + K_LANES <= lanes; l += K_LANES)");
+    put_tile_scan(w, false);
+    close_brace(w);
+    open_brace(w, "if (l < lanes)");
+    put_tile_scan(w, true);
+    close_brace(w);
+    close_brace(w);
+}
+
 /* Vector after vector: what a row has so far is added to each. */
 void put_vector_scan(struct emitter *w) {
+    if (w->y->rows_inner) {
+        put_tile_scans(w);
+        return;
+    }
     const struct phase *f = &w->p->phases.at[0];
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
@@ -677,11 +730,7 @@ static void put_tile_vector(struct emitter *w, uint32_t index, bool folds, bool 
 
 static void put_rows(struct emitter *w, uint32_t index) {
     const struct phase *f = &w->p->phases.at[index];
-    for (uint32_t i = 0; i < f->reduce.n; i++) {
-        value_id v = f->reduce.at[i];
-        line(w, "float c%u[%d] __attribute__((aligned(64)));", v, w->y->bx);
-        line(w, "for (int l = 0; l < %d; l++) c%u[l] = %s;", w->y->bx, v, identity_text(w, v));
-    }
+    for (uint32_t i = 0; i < f->reduce.n; i++) put_row_accumulators(w, f->reduce.at[i]);
     /* Sums of so many rows stay in registers; what is stored as well would go to as many places. */
     int many = f->stores.n ? 1 : 4;
     const struct c_folds c = c_folds_of(w, f, NULL, arena_printf(w->arena, "%d", w->y->bx), "l");

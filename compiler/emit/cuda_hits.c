@@ -145,8 +145,14 @@ void put_hits(struct emitter *w) {
     w->folds = layout_row_folds(w->k, w->y);
     declare_folds(w, f);
     declare_lists(w);
-    open_brace(w, "for (k_idx from = r_begin; from < r_end;)");
-    put_listing(w);
+    if (w->y->sorted)
+        open_sorted(w);
+    else
+        open_brace(w, "for (k_idx from = r_begin; from < r_end;)");
+    if (w->y->sorted)
+        put_sorted_listing(w, place_text(w, "target"));
+    else
+        put_listing(w);
     open_brace(w, "for (int first = 0; first < n_hits * near; first += %d)", w->y->ur);
     declare_packs(w, f);
     put_loads(w, f);

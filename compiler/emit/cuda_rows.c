@@ -280,7 +280,7 @@ struct ws_launch *open_kernel(struct emitter *w, const char *name, int threads) 
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
     *l = (struct ws_launch){.entry = name, .grid = {1, 1, 1}, .threads = threads};
     add_arguments(w, l);
-    bool first = w->out->n_launches == 1;
+    bool first = name == w->k->entry;
     int blocks = first ? w->p->config.knob[KNOB_blocks] : 0; /* to be on the device together */
     if (first && !blocks) blocks = w->y->fit;
     buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d", threads);
@@ -354,6 +354,7 @@ static void put_block_position(struct emitter *w) {
 }
 
 void emit_cuda_rows(struct emitter *w) {
+    if (w->y->sorted) emit_cuda_sort(w);
     struct ws_launch *l = open_kernel(w, w->k->entry, w->y->threads);
     l->grid[0] = w->p->grid;
     l->smem = w->y->smem;

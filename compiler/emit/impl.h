@@ -32,6 +32,7 @@ struct emitter {
     int indent;
     uint8_t *where;        /* per value: enum where */
     uint8_t *forms;        /* C, per value: what c_vector.c has found of it; 0: nothing yet */
+    const uint8_t *kept;   /* C, per value: what c_keep.c has found of all; NULL: nothing yet */
     int exchanges;         /* CUDA: of the cluster's blocks, so far */
     bool ends;             /* CUDA: the text at hand is of the heads and tails of rows */
     struct folds folds;    /* CUDA: of the phase at hand */

@@ -1122,6 +1122,98 @@ K_DEVICE int k_list_hits(unsigned found, const int *place, I from, int n, I *hit
     return n + all;
 }
 
+/* Sources are sorted by their keys, 8 bits in a pass, by blocks of 256 threads; of `n` sources each has as many, which
+ * follow one another. counts[digit][block] is how many keys of the block's own have the digit. */
+K_DEVICE unsigned k_sort_begin(unsigned n, unsigned block) {
+    return (unsigned)((unsigned long long)n * block / gridDim.x);
+}
+K_DEVICE void k_sort_count(const unsigned *keys, unsigned n, int shift, unsigned *counts) {
+    extern __shared__ __align__(16) unsigned char k_smem[];
+    unsigned *const own = (unsigned *)k_smem;
+    const unsigned tid = threadIdx.x, end = k_sort_begin(n, blockIdx.x + 1);
+    own[tid] = 0;
+    __syncthreads();
+    for (unsigned i = k_sort_begin(n, blockIdx.x) + tid; i < end; i += 256) atomicAdd(own + (keys[i] >> shift & 255), 1u);
+    __syncthreads();
+    counts[tid * gridDim.x + blockIdx.x] = own[tid];
+}
+
+/* What threads before this one have of 256, in all; own is shared memory for a number of each, which nobody uses. */
+K_DEVICE unsigned k_sort_before(unsigned v, unsigned *own) {
+    const unsigned tid = threadIdx.x;
+    unsigned sum = v;
+    for (unsigned apart = 1; apart < 256; apart *= 2) {
+        own[tid] = sum;
+        __syncthreads();
+        sum += tid >= apart ? own[tid - apart] : 0;
+        __syncthreads();
+    }
+    return sum - v;
+}
+
+/* Block d: counts[d] become what blocks before have of digit d; totals[d]: what all have. */
+K_DEVICE void k_sort_scan(unsigned *counts, unsigned blocks, unsigned *totals) {
+    extern __shared__ __align__(16) unsigned char k_smem[];
+    unsigned *const own = (unsigned *)k_smem, *const all = counts + blockIdx.x * blocks;
+    unsigned so_far = 0;
+    for (unsigned from = 0; from < blocks; from += 256) {
+        const unsigned i = from + threadIdx.x, v = i < blocks ? all[i] : 0, before = k_sort_before(v, own);
+        if (i < blocks) all[i] = so_far + before;
+        own[threadIdx.x] = before + v;
+        __syncthreads();
+        so_far += own[255];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) totals[blockIdx.x] = so_far;
+}
+
+/* Keys and sources to where they belong by the digit: those of equal digits keep their order. FIRST: sources are as they
+ * come. next[d]: where the next of digit d goes; warps[w][d]: the same of warp w. */
+template <bool FIRST>
+K_DEVICE void k_sort_move(const unsigned *keys, const unsigned *order, unsigned n, int shift, const unsigned *counts,
+                          const unsigned *totals, unsigned *keys_to, unsigned *order_to) {
+    extern __shared__ __align__(16) unsigned char k_smem[];
+    unsigned *const next = (unsigned *)k_smem, *const warps = next + 256;
+    const unsigned tid = threadIdx.x, lane = tid & 31, end = k_sort_begin(n, blockIdx.x + 1);
+    unsigned *const own = warps + tid / 32 * 256;
+    const unsigned smaller = k_sort_before(totals[tid], next);
+    next[tid] = smaller + counts[tid * gridDim.x + blockIdx.x];
+    for (unsigned from = k_sort_begin(n, blockIdx.x); from < end; from += 256) {
+        const unsigned i = from + tid;
+        const bool counted = i < end;
+        const unsigned key = counted ? keys[i] : 0, source = FIRST || !counted ? i : order[i];
+        const unsigned digit = counted ? key >> shift & 255 : 256;
+        for (int w = 0; w < 8; w++) warps[w * 256 + tid] = 0;
+        __syncthreads();
+        const unsigned peers = __match_any_sync(0xffffffffu, digit), rank = __popc(peers & ((1u << lane) - 1));
+        if (counted && rank == 0) own[digit] = __popc(peers);
+        __syncthreads();
+        unsigned at = next[tid];
+        for (int w = 0; w < 8; w++) {
+            const unsigned count = warps[w * 256 + tid];
+            warps[w * 256 + tid] = at;
+            at += count;
+        }
+        next[tid] = at;
+        __syncthreads();
+        if (counted) keys_to[own[digit] + rank] = key, order_to[own[digit] + rank] = source;
+        __syncthreads();
+    }
+}
+
+/* The first of n sorted keys that is not less. */
+template <typename I> K_DEVICE I k_sort_bound(const unsigned *keys, I n, I key) {
+    I lo = 0, hi = n;
+    while (lo < hi) {
+        const I at = lo + (hi - lo) / 2;
+        if ((I)keys[at] < key)
+            lo = at + 1;
+        else
+            hi = at;
+    }
+    return lo;
+}
+
 /* Blocks that share rows: each calls this with what it has in memory; the last to come finds the others' there, too.
  * Every thread learns whether its block is that. *ticket is 0 before the first and after the last. */
 K_DEVICE bool k_is_last_block(unsigned *ticket, unsigned blocks) {

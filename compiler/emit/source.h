@@ -58,7 +58,7 @@ static inline struct tensor_map ws_map_at(const struct ws_map *m, uint64_t addre
     return t;
 }
 
-enum { WS_MAX_LAUNCHES = 8, WS_MAX_ARGS = 40 };
+enum { WS_MAX_LAUNCHES = 16, WS_MAX_ARGS = 40 };
 struct ws_launch {
     const char *entry;
     int64_t grid[3];

@@ -387,6 +387,43 @@ static node_id last_landed(struct build *b, node_id self, node_id index, node_id
                 arg_node(self));
 }
 
+/* Where each source lands among all elements of m, as a vector; -1: nowhere. */
+static node_id places_in_all(struct build *b, node_id index, const struct meta *m, int dim) {
+    ex stride = number(b, 1);
+    node_id at = cast(b, index, DT_I64), place = at;
+    for (int k = m->rank - 1; k >= 0; k--) {
+        struct meta column = {.rank = m->rank};
+        for (int i = 0; i < m->rank; i++) column.size[i] = number(b, i == k ? 0 : 1);
+        column.size[k] = m->size[k];
+        node_id own = k == dim ? at : reshape(b, iota(b, m->size[k]), &column);
+        own = call(b, OP_MUL, arg_node(own), arg_ex(stride));
+        place = k == m->rank - 1 ? own : binary(b, OP_ADD, place, own);
+        stride = ex_mul(b->g->ex, stride, m->size[k]);
+    }
+    node_id lands = call(b, OP_GE, arg_node(at), arg_int(b->g, 0));
+    return as_vector(b, call(b, OP_WHERE, arg_node(lands), arg_node(place), arg_int(b->g, -1)));
+}
+
+/* Pairs of a source and a position along dim are too many to compare, and so are each position's.
+ * An index of its own for each column, unlike one for whole rows, is nothing by which a kernel
+ * could list sources (kernel/hits.c): one of all elements is. */
+static bool has_many_pairs(const struct build *b, node_id index, const struct meta *m, int dim) {
+    enum { MANY = 1 << 24, OF_ONE = 128 };
+    const struct exprs *p = b->g->ex;
+    double all = (double)ex_hint(p, meta_numel(b->g->ex, meta_of(b, index)));
+    int64_t each = ex_hint(p, meta_of(b, index)->size[dim]), rows = ex_hint(p, m->size[dim]);
+    bool columns = meta_numel(b->g->ex, m) != m->size[dim];
+    return columns && each >= OF_ONE && all * (double)rows > MANY;
+}
+
+/* self + sum over j of (place[j] == i ? src[j] : 0), for all elements i. */
+static node_id add_in_all(struct build *b, node_id self, node_id place, node_id src) {
+    ex all = meta_numel(b->g->ex, meta_of(b, self));
+    node_id hit = lands(b, sources_last(b, place, 0), all, 0);
+    return binary(b, OP_ADD, as_vector(b, self),
+                  sum_of_landed(b, hit, sources_last(b, as_vector(b, src), 0)));
+}
+
 /* scatter, scatter_add */
 node_id expand_scatter(struct build *b, const struct node *n) {
     bool adds = n->op == OP_SCATTER_ADD, number_source = n->args[3].kind != ARG_NODE;
@@ -408,6 +445,10 @@ node_id expand_scatter(struct build *b, const struct node *n) {
         struct meta one = {.dtype = n->meta.dtype};
         r = call(b, OP_WHERE, arg_node(any), arg_node(full(b, &one, number_of(b, &n->args[3]))),
                  arg_node(self));
+    } else if (adds && has_many_pairs(b, index, meta_of(b, self), dim)) {
+        enum dtype t = dtype_opmath(n->meta.dtype);
+        node_id place = places_in_all(b, index, meta_of(b, self), dim);
+        r = add_in_all(b, cast(b, self, t), place, cast(b, src, t));
     } else if (adds) {
         enum dtype t = dtype_opmath(n->meta.dtype);
         node_id hit = lands(b, sources_last(b, index, dim), meta_of(b, self)->size[dim], dim);

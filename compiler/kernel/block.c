@@ -309,6 +309,7 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
                                  (size_t)layout_flag_bytes(y);
     }
     if (k->columns) build_finish(p);
+    if (y->sorted) p->workspace += (size_t)layout_sort_bytes(k);
     if (y->blocks) p->grid = (int64_t)y->blocks * y->cluster;
     for (uint32_t v = 0; v < k->values.n; v++)
         if (goes_across(&k->values.at[v]) ||

@@ -66,7 +66,9 @@
                "image of it is packed (mma=1)")                                                    \
     KNOB(hits, "scatter: sources that a thread tests at a time for whether they go to the x rows " \
                "of its block, which then reads those only; on the CPU 1: all are sorted by where " \
-               "they go")
+               "they go")                                                                          \
+    KNOB(sort, "scatter, with hits: 1: launches before sort all sources by where they go, and a "  \
+               "block looks at its own")
 
 enum knob {
 #define KNOB(name, what) KNOB_##name,

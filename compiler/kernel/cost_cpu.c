@@ -28,13 +28,36 @@ static double idle_factor(const struct kernel *k, const struct layout *y) {
     return tasks > 0 ? (double)((tasks + units - 1) / units * units) / (double)tasks : 1;
 }
 
+/* Neighbours along x, up to `most`, that all accesses along it have side by side; *joined: those of
+ * the next column follow them in memory. x // 32*4096 + x % 32 has 32. */
+static int run_of_rows(const struct kernel *k, int most, bool *joined) {
+    int all = most;
+    *joined = false;
+    for (uint32_t i = 0; i < k->values.n + k->stores.n; i++) {
+        bool store = i >= k->values.n;
+        if (!store && k->values.at[i].kind != INST_LOAD) continue;
+        ex index = store ? k->stores.at[i - k->values.n].index : k->values.at[i].index;
+        int run = 1;
+        while (run < all && index_runs(k, index, AXIS_X, run * 2)) run *= 2;
+        if (run == 1 || (run == all && *joined)) continue; /* runs another way, or as one before */
+        all = run;
+        *joined = index_stride(k, index, AXIS_R) == run;
+    }
+    return all;
+}
+
 /* A tile of columns is a short run of each of its rows: what memory has open is left too soon, and
- * nothing is fetched ahead. Where rows are gone over again, the tile had better stay near. */
+ * nothing is fetched ahead. Where rows are gone over again, the tile had better stay near. Of what
+ * lies in blocks of rows, a tile is some streams through these, of which memory follows a few. */
 static double short_tile_factor(const struct kernel *k, const struct layout *y) {
-    enum { PAGE = 16384, NEAR = 512 << 10 };
-    double run = y->bx * 4.0, tile = run * (double)kernel_size(k, AXIS_R);
+    enum { PAGE = 16384, NEAR = 512 << 10, STREAMS = 8 };
+    bool joined;
+    int length = run_of_rows(k, y->bx, &joined), streams = y->bx / length;
+    double nr = (double)kernel_size(k, AXIS_R), tile = y->bx * 4.0 * nr,
+           run = length * 4.0 * (joined ? nr : 1);
     if (run > 4.0 * (double)kernel_size(k, AXIS_X)) run = 4.0 * (double)kernel_size(k, AXIS_X);
     double factor = run < PAGE ? 1 + 0.15 * log2(PAGE / run) : 1;
+    if (streams > STREAMS) factor *= 1 + 0.25 * log2((double)streams / STREAMS);
     return cost_reads(k, y) > 1 && tile > NEAR ? factor * 1.5 : factor;
 }
 

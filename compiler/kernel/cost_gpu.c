@@ -465,6 +465,18 @@ static double hit_words(const struct kernel *k, const struct layout *y) {
     return words;
 }
 
+/* Launches that sort sources by where they land: each takes them in and out once, in steps of a
+ * block that wait for each other. Not measured yet. */
+static double sort_us(const struct kernel *k) {
+    const double LAUNCH_US = 2.5, STEP_US = 1.5, STEP = 256, BYTES = 20;
+    const struct device_limits *d = k->limits;
+    double nr = (double)kernel_size(k, AXIS_R), blocks = (double)layout_sort_blocks(k),
+           passes = layout_sort_passes(k), waves = ceil(blocks / (8.0 * d->units)),
+           steps = ceil(nr / blocks / STEP) * waves * STEP_US;
+    return LAUNCH_US * (1 + 3 * passes) +
+           passes * (steps + nr * BYTES / (device_gbps(d) * 1e3 * 0.5));
+}
+
 /* Sources that are listed by where they land (hits.c): every block looks at all indices, which come
  * from L2 but for the first time, in steps that wait for memory and for each other; then it takes
  * up what it has found, `ur` at a time. Not measured yet. */
@@ -485,15 +497,17 @@ static double hits_cost(const struct kernel *k, const struct layout *y) {
     double part = ceil(nr / y->split), waves = ceil(blocks / (resident * d->units));
     double near = layout_tiles_of_hit(k, y), hits = layout_hits(k, y) * near;
     double ghz = device_clock_ghz(k->limits), warps = layout_warps(k, y);
-    double tests = part / d->warp * (TEST + column_work(k, MASK_R)),
+    double listed = y->sorted ? hits : part; /* sources that a block looks at */
+    double tests = listed / d->warp * (TEST + (y->sorted ? 0 : column_work(k, MASK_R))),
            landed = hits * warps * (HIT + y->vec * (EACH + column_work(k, MASK_X | MASK_R))),
            rows = y->held * warps * y->vec * 8;
     double busy = blocks * (tests + landed + rows) / (d->units * 4 * 0.7 * ghz * 1e3);
     double gbps = device_gbps(d), memory = cost_traffic(k, y, 1) / (gbps * 1e3 * 0.85),
-           again = blocks * part * 8 / (gbps * 1e3 * L2_FASTER);
-    double alone = ceil(part / (y->threads * y->hits)) * STEP_US + ceil(hits / y->ur) * BATCH_US +
+           again = blocks * listed * 8 / (gbps * 1e3 * L2_FASTER);
+    double alone = ceil(listed / (y->threads * y->hits)) * STEP_US + ceil(hits / y->ur) * BATCH_US +
                    0.2 * y->held;
-    return hypot(hypot(memory, busy), hypot(again, waves * alone)) + finish_us(k, y) + 1;
+    return hypot(hypot(memory, busy), hypot(again, waves * alone)) + finish_us(k, y) + 1 +
+           (y->sorted ? sort_us(k) : 0);
 }
 
 /* The turns of persistent blocks: a row takes a thread's instructions, one after the other, and the

@@ -182,6 +182,26 @@ bool layout_lands_always(const struct kernel *k, const struct layout *y, value_i
     return !k->landing->wraps && ex_divides(k->ex, (int64_t)y->bx * tiles, k->landing->inner);
 }
 
+int layout_sort_passes(const struct kernel *k) {
+    int passes = 0; /* of keys up to the number of rows, which what lands nowhere has */
+    for (int64_t most = ex_hint(k->ex, k->landing->rows); most > 0; most >>= SORT_BITS) passes++;
+    return passes;
+}
+
+int64_t layout_sort_blocks(const struct kernel *k) {
+    enum { EACH = 4096, MOST = 1024 };
+    int64_t blocks = (kernel_size(k, AXIS_R) + EACH - 1) / EACH;
+    return blocks < MOST ? blocks : MOST;
+}
+
+int64_t layout_sort_array(const struct kernel *k) {
+    return (kernel_size(k, AXIS_R) * 4 + 255) / 256 * 256;
+}
+
+int64_t layout_sort_bytes(const struct kernel *k) {
+    return 4 * layout_sort_array(k) + 4 * SORT_DIGITS * (layout_sort_blocks(k) + 1);
+}
+
 double layout_hits(const struct kernel *k, const struct layout *y) {
     double rows = (double)ex_hint(k->ex, k->landing->rows),
            inner = (double)ex_hint(k->ex, k->landing->inner),

@@ -578,6 +578,7 @@ struct layout {
     bool look_back; /* scan: each tile of a row is a block's */
     int hits;       /* sources that a thread tests at a time, to list those that land in its block's
                        tiles (CPU: in any); 0: all are gone along. See hits.c */
+    bool sorted;    /* hits: sources are sorted by where they land, before; see cuda_sort.c */
     int held;       /* hits: tiles of bx rows whose results a block has in shared memory */
     bool turn;      /* pointwise: what lies across the columns is read along the rows, see below */
     bool grid_r;    /* pointwise: columns are spread over blocks, not looped over */
@@ -841,6 +842,13 @@ bool layout_lands_always(const struct kernel *k, const struct layout *y, value_i
 int layout_tiles_of_hit(const struct kernel *k, const struct layout *y);
 bool layout_places_all(const struct kernel *k, const struct layout *y);
 double layout_hits(const struct kernel *k, const struct layout *y);
+/* Sources that are sorted by where they land, digit by digit: passes; blocks of one; bytes of an
+ * array with a number for each source, and of four and the counts. */
+enum { SORT_BITS = 8, SORT_DIGITS = 1 << SORT_BITS };
+int layout_sort_passes(const struct kernel *k);
+int64_t layout_sort_blocks(const struct kernel *k);
+int64_t layout_sort_array(const struct kernel *k);
+int64_t layout_sort_bytes(const struct kernel *k);
 /* Rows are read again after their first reduction: keeping them saves traffic. */
 bool kernel_reads_twice(const struct kernel *k);
 /* Sources that a block lists before it goes along them: these at most. */

@@ -342,12 +342,26 @@ static const char *check_cluster(const struct kernel *k, const struct layout *y,
     return NULL;
 }
 
+/* On a CPU: a tile of rows stays in a core's caches, so that it is no tile where vectors go along a
+ * row. */
+static const char *check_kept_tile(const struct kernel *k, const struct layout *y,
+                                   struct arena *a) {
+    enum { MOST = 512 << 10 };
+    int64_t bytes = kernel_size(k, AXIS_R) * y->bx * 4;
+    if (!y->rows_inner) return NULL;
+    if (k->landing) return "keep=1, but sources that land on a row are of many";
+    return bytes <= MOST ? NULL
+                         : arena_printf(a, "keep=1 would keep %lld bytes; %d is the limit",
+                                        (long long)bytes, MOST);
+}
+
 static const char *check_keep(const struct kernel *k, const struct layout *y, bool keep,
                               struct arena *a) {
     if (!keep) return NULL;
     if (k->kind != KERNEL_REDUCE || (!kernel_reads_twice(k) && !k->columns))
         return "keep=1 but nothing is read twice";
-    if (k->limits->kind == DEVICE_CPU || k->columns) return NULL;
+    if (k->limits->kind == DEVICE_CPU) return check_kept_tile(k, y, a);
+    if (k->columns) return NULL;
     int64_t need = (layout_whole_columns(k, y->peel, y->vec) + y->cluster - 1) / y->cluster;
     if (y->br < need)
         return arena_printf(a, "keep=1 needs r >= %lld, a block's share of the row",
@@ -406,6 +420,20 @@ static const char *check_ahead(const struct kernel *k, const struct layout *y, s
 }
 
 int layout_listed(const struct layout *y) { return y->threads * (y->hits + 1); }
+
+/* Sources, and rows, have numbers of 31 bits. */
+static const char *check_sort(const struct kernel *k, const struct layout *y, struct arena *a) {
+    int64_t nr, rows, most = INT32_MAX;
+    if (!y->sorted) return NULL;
+    if (!y->hits || y->split > 1 || k->limits->kind == DEVICE_CPU)
+        return "sort=1 needs hits, and split=1, on a GPU";
+    if (!ex_is_const(k->ex, k->bound[AXIS_R], &nr) || !ex_is_const(k->ex, k->landing->rows, &rows))
+        return "sort=1 needs sources and rows of known numbers";
+    return nr < most && rows < most
+               ? NULL
+               : arena_printf(a, "sort=1 of %lld sources to %lld rows; 2^31 - 2 is the limit",
+                              (long long)nr, (long long)rows);
+}
 
 /* A block's results, of one tile after the other, then the list and how many a warp has found. */
 static const char *check_hits(const struct kernel *k, struct layout *y, struct arena *a) {
@@ -645,13 +673,13 @@ static const char *check_knobs(const struct config *c, bool dot, struct arena *a
     static const enum knob switches[] = {
         KNOB_nt,    KNOB_skip_l1,    KNOB_leave_l2, KNOB_stay_l2,   KNOB_online,
         KNOB_turn,  KNOB_last_block, KNOB_window,   KNOB_look_back, KNOB_ahead,
-        KNOB_shift, KNOB_pairs,      KNOB_flat};
+        KNOB_shift, KNOB_pairs,      KNOB_flat,     KNOB_sort};
     static const enum knob dot_only[] = {KNOB_m,    KNOB_n,    KNOB_k,     KNOB_tm,
                                          KNOB_tn,   KNOB_mma,  KNOB_pairs, KNOB_band,
                                          KNOB_tail, KNOB_make, KNOB_flat};
-    static const enum knob row_only[] = {KNOB_x,         KNOB_r,      KNOB_rows,  KNOB_keep,
-                                         KNOB_vec,       KNOB_blocks, KNOB_turn,  KNOB_window,
-                                         KNOB_look_back, KNOB_ahead,  KNOB_shift, KNOB_hits};
+    static const enum knob row_only[] = {
+        KNOB_x,      KNOB_r,         KNOB_rows,  KNOB_keep,  KNOB_vec,  KNOB_blocks, KNOB_turn,
+        KNOB_window, KNOB_look_back, KNOB_ahead, KNOB_shift, KNOB_hits, KNOB_sort};
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
         if (c->knob[switches[i]] > 1)
             return arena_printf(a, "%s is 0 or 1", knob_name(switches[i]));
@@ -707,7 +735,8 @@ static const char *find_layout(const struct kernel *k, const struct config *c, s
                          .shift = c->knob[KNOB_shift] == 1,
                          .look_back = c->knob[KNOB_look_back] == 1,
                          .ahead = c->knob[KNOB_ahead] == 1,
-                         .hits = c->knob[KNOB_hits]};
+                         .hits = c->knob[KNOB_hits],
+                         .sorted = c->knob[KNOB_sort] == 1};
     bool gpu = k->limits->kind == DEVICE_CUDA,
          dot = k->kind == KERNEL_MATMUL || k->kind == KERNEL_CHAINED;
     y->apart = gpu && y->cluster > 1 && kernel_only_columns(k);
@@ -739,6 +768,7 @@ static const char *find_layout(const struct kernel *k, const struct config *c, s
     if (!bad) bad = check_ahead(k, y, a);
     if (!bad) bad = check_split(k, y, a);
     if (!bad) bad = check_hits(k, y, a);
+    if (!bad) bad = check_sort(k, y, a);
     if (!bad) bad = check_blocks(k, c, y, a);
     if (!bad) bad = check_fit(k, c->knob[KNOB_fit], y, a);
     if (!bad) bad = check_stages(k, c->knob[KNOB_stages], y, a);

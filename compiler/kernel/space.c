@@ -294,9 +294,11 @@ static void propose_hits(struct space *s) {
                         for (int hits = 4; hits <= 16; hits *= 2) {
                             if (hits > 4 && (int64_t)warps * warp * hits >= 2 * nr / split)
                                 continue;
-                            propose(s, CONFIG(K(x, (int)x), K(r, u), K(warps, warps), K(vec, vec),
-                                              K(rows, held > 1 ? held : 0),
-                                              K(split, split > 1 ? split : 0), K(hits, hits)));
+                            for (int sort = 0; sort <= (split == 1 && hits == 4); sort++)
+                                propose(s, CONFIG(K(x, (int)x), K(r, u), K(warps, warps),
+                                                  K(vec, vec), K(rows, held > 1 ? held : 0),
+                                                  K(split, split > 1 ? split : 0), K(hits, hits),
+                                                  K(sort, sort)));
                         }
                 }
             }
@@ -612,6 +614,18 @@ static void propose_cpu_matmul(struct space *s) {
         propose_flat_blocks(s, narrow, most);
 }
 
+/* Tiles of rows, along which vectors go: kept, where columns are gone over again, or split. */
+static void propose_cpu_tiles(struct space *s, int v, int nt) {
+    int64_t nx = size_of(s->k, AXIS_X), nr = size_of(s->k, AXIS_R);
+    int most = 8 * s->k->limits->units;
+    for (int x = v; x <= v * 256 && (x == v || x < 2 * nx); x *= 2)
+        for (int split = 1; split <= most && split * 64 < nr + 64; split *= 2)
+            for (int ahead = 0; ahead <= 1; ahead++)
+                for (int keep = 0; keep <= (split == 1); keep++)
+                    propose(s, CONFIG(K(x, x), K(r, split > 1 ? 64 : 0), K(vec, v), K(keep, keep),
+                                      K(nt, nt), K(split, split > 1 ? split : 0), K(ahead, ahead)));
+}
+
 static void propose_cpu(struct space *s) {
     const struct kernel *k = s->k;
     int lanes = k->limits->simd_bytes / 4;
@@ -623,13 +637,7 @@ static void propose_cpu(struct space *s) {
     for (int v = lanes; v <= lanes * 4; v *= 2)
         for (int nt = 0; nt <= 1; nt++) {
             if (k->rows_inner) {
-                for (int x = v; x <= v * 256 && (x == v || x < 2 * nx); x *= 2)
-                    for (int split = 1; split <= 8 * k->limits->units && split * 64 < nr + 64;
-                         split *= 2)
-                        for (int ahead = 0; ahead <= 1; ahead++)
-                            propose(s,
-                                    CONFIG(K(x, x), K(r, split > 1 ? 64 : 0), K(vec, v), K(nt, nt),
-                                           K(split, split > 1 ? split : 0), K(ahead, ahead)));
+                propose_cpu_tiles(s, v, nt);
                 for (int x = v; x <= v * 64 && k->landing; x *= 2)
                     propose(s, CONFIG(K(x, x), K(vec, v), K(nt, nt), K(hits, 1)));
                 if (k->landing) propose_cpu_row(s, nt);
@@ -756,11 +764,16 @@ static int add_again(const struct space *s, uint32_t from, struct config *list, 
 }
 
 /* What it costs to list sources has not been measured: a few such configs are tried, whatever the
- * cost model says. */
+ * cost model says; and two that sort them before, unless they are far behind. */
 static int add_listing(const struct space *s, uint32_t from, struct config *list) {
-    int added = 0;
-    for (uint32_t i = from; i < s->all.n && added < MAX_LISTING; i++)
-        if (s->all.at[i].c.knob[KNOB_hits]) list[added++] = s->all.at[i].c;
+    enum { FAR = 5 };
+    int added = 0, most[2] = {MAX_LISTING, 2};
+    for (uint32_t i = from; i < s->all.n; i++) {
+        const struct config *c = &s->all.at[i].c;
+        int sort = c->knob[KNOB_sort];
+        if (sort && s->all.at[i].cost > FAR * s->all.at[0].cost) continue;
+        if (c->knob[KNOB_hits] && most[sort]-- > 0) list[added++] = *c;
+    }
     return added;
 }
 
@@ -815,8 +828,9 @@ void kernel_configs(const struct kernel *k, struct arena *a, const struct config
     propose_leaving(&s);
     uint32_t keep = s.all.n < MAX_CONFIGS ? s.all.n : MAX_CONFIGS;
     while (keep > 16 && s.all.at[keep - 1].cost > 3 * s.all.at[0].cost) keep--;
-    struct config *list = NEW_ARRAY(
-        a, struct config, keep + N_HINTS * MAX_STAYING + 2 * MAX_AHEAD + MAX_AGAIN + MAX_LISTING);
+    struct config *list =
+        NEW_ARRAY(a, struct config,
+                  keep + N_HINTS * MAX_STAYING + 2 * MAX_AHEAD + MAX_AGAIN + MAX_LISTING + 2);
     for (uint32_t i = 0; i < keep; i++) list[i] = s.all.at[i].c;
     *out = list;
     *n = (int)keep + add_hinted(k, a, list, (int)keep);

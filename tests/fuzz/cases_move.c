@@ -236,7 +236,40 @@ static const char *const graphs[] = {
     "[2, 2])\n %r = relu(%p)\n return %r\n}\n",
 };
 
+/* Sources that are sorted by where they land: one digit, two, three; several blocks of them, and a
+ * list that has no room for all that lands; all on few rows; in a row's middle; some nowhere. */
+static const char *const sorted[][2] = {
+    {"graph(%x: f32[300, 12], %i: i64[9000], %s: f32[9000, 12]) {\n %j = remainder(%i, 300)\n"
+     " %a = index_add(%x, 0, %j, %s)\n return %a\n}\n",
+     "x=1024 r=4 warps=4 vec=2 rows=4 hits=4 sort=1"},
+    {"graph(%x: f32[90, 40], %i: i64[3000], %s: f32[3000, 40]) {\n %j = remainder(%i, 90)\n"
+     " %c = gt(%j, 70)\n %u = view(%c, [3000, 1])\n %t = where(%u, 0.0, %s)\n"
+     " %a = index_add(%x, 0, %j, %t)\n %b = relu(%a)\n return %b\n}\n",
+     "x=32 r=2 warps=1 hits=4 sort=1"},
+    {"graph(%i: i64[3000], %s: f32[3000, 24]) {\n %r = remainder(%i, 180)\n %j = sub(%r, 90)\n"
+     " %z = zeros([90, 24], f32)\n %n = lt(%j, 0)\n %p = add(%j, 90)\n %k = where(%n, %p, %j)\n"
+     " %a = index_add(%z, 0, %k, %s)\n return %a\n}\n",
+     "x=64 r=8 warps=1 vec=2 hits=4 sort=1"},
+    {"graph(%x: bf16[66000, 2], %i: i64[700], %s: bf16[700, 2]) {\n %j = remainder(%i, 9)\n"
+     " %k = mul(%j, 8000)\n %a = index_add(%x, 0, %k, %s, 0.5)\n return %a\n}\n",
+     "x=8192 r=4 warps=8 vec=2 rows=16 hits=4 sort=1"},
+    {"graph(%x: i64[3, 260], %i: i32[4100], %s: i64[3, 4100]) {\n %j = remainder(%i, 260)\n"
+     " %a = index_add(%x, 1, %j, %s)\n return %a\n}\n",
+     "x=128 r=1 warps=2 vec=2 hits=4 sort=1"},
+    /* each column has an index of its own */
+    {"graph(%x: f32[2048, 3], %i: i64[2900, 2], %s: f32[2900, 3]) {\n %j = remainder(%i, 2048)\n"
+     " %a = scatter_add(%x, 0, %j, %s)\n return %a\n}\n",
+     "x=256 r=2 warps=1 vec=1 rows=8 hits=4 sort=1"},
+    {"graph(%x: bf16[3, 2048], %i: i64[3, 3000], %s: bf16[3, 3000]) {\n"
+     " %j = remainder(%i, 2048)\n %a = scatter_add(%x, 1, %j, %s)\n return %a\n}\n",
+     "x=256 r=2 warps=1 vec=1 rows=8 hits=4 sort=1"},
+};
+
 void cases_move(struct arena *a, case_vec *out) {
     for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++)
         vec_push(a, out, ((struct case_graph){.text = graphs[i], .every = 1, .eager = i % 4 == 0}));
+    for (size_t i = 0; i < sizeof sorted / sizeof *sorted; i++)
+        vec_push(a, out,
+                 ((struct case_graph){
+                     .text = sorted[i][0], .every = CASES_DEFAULT, .config = sorted[i][1]}));
 }

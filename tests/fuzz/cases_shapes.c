@@ -32,6 +32,16 @@ static const char *const shapes[] = {
     "graph(%x: f32[37, 72], %y: f32[72, 37], %h: bf16[72, 37]) {\n %p = permute(%y, [1, 0])\n"
     " %q = permute(%h, [1, 0])\n %a = add(%x, %p)\n %z = mul(%a, %q)\n return %z\n}\n",
     "graph(%x: f32[100, 12]) {\n %s = sum(%x, 0)\n return %s\n}\n",
+    /* columns in blocks of rows, whole vectors of them and not; what lies across is kept */
+    "graph(%x: f32[70, 9, 32]) {\n %e = exp(%x)\n %c = cumsum(%e, 1)\n %y = mul(%c, %x)\n"
+    " return %y\n}\n",
+    "graph(%x: bf16[90, 9, 24]) {\n %c = cumsum(%x, 1)\n return %c\n}\n",
+    "graph(%x: f32[33, 100]) {\n %s = silu(%x)\n %t = sin(%s)\n %m = mean(%t, [0], True)\n"
+    " %d = sub(%t, %m)\n %q = mul(%d, %d)\n %v = mean(%q, [0], True)\n %y = div(%d, %v)\n"
+    " %e = exp(%v)\n %z = mul(%s, %e)\n return %y, %z\n}\n",
+    /* rows that are shorter than vectors */
+    "graph(%x: f32[300, 6, 7]) {\n %i = argmax(%x, 1)\n %m = amax(%x, 1, True)\n"
+    " %d = sub(%x, %m)\n %p = permute(%d, [0, 2, 1])\n %c = contiguous(%p)\n return %i, %c\n}\n",
     "graph(%x: f32[3000]) {\n %s = sum(%x)\n %m = amax(%x)\n %r = div(%s, %m)\n return %r, %m\n}\n",
     "graph(%x: i64[9, 20]) {\n %s = sum(%x, 1)\n return %s\n}\n",
     "graph(%x: f64[3, 40]) {\n %s = softmax(%x, -1)\n return %s\n}\n",

@@ -1,0 +1,119 @@
+/* cuda_sort.c: with sort=1, sources are sorted by where they land (kernel/hits.c) before the kernel
+ * that reduces them: its blocks look at those that land in their tiles, and at no others.
+ *
+ *     kernel_x_keys     keys[r] = where source r lands, or behind all rows
+ *     kernel_x_count0   counts[digit][block]: keys of a block's own sources by their last 8 bits
+ *     kernel_x_scan0    ... how many such keys blocks before it have
+ *     kernel_x_move0    keys and their sources to where these belong by that digit
+ *     kernel_x_count1   the same of the next 8 bits
+ *     ...
+ *     kernel_x          lists what lies between the first and the last row of its tiles
+ *
+ * A pass keeps the order of equal digits: so what lands on a row is added up in the order of the
+ * sources, the same in every run. */
+#include "emit/cuda_rows.h"
+
+enum { THREADS = 256 };
+
+/* Where in the workspace a pass reads, and the other half, which it writes. */
+static int64_t half_of(const struct emitter *w, int pass) {
+    return pass % 2 * 2 * layout_sort_array(w->k);
+}
+
+static void add_array(struct ws_launch *l, int64_t offset) {
+    l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_WORKSPACE, .value = offset};
+}
+
+static struct ws_launch *open_launch(struct emitter *w, const char *what, int64_t blocks) {
+    struct ws_launch *l = &w->out->launches[w->out->n_launches++];
+    WS_ASSERT(w->out->n_launches < WS_MAX_LAUNCHES);
+    *l = (struct ws_launch){.entry = arena_printf(w->arena, "%s_%s", w->k->entry, what),
+                            .grid = {blocks, 1, 1},
+                            .threads = THREADS};
+    buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d) %s(", THREADS,
+               l->entry);
+    return l;
+}
+
+static void put_keys(struct emitter *w) {
+    const struct landing *of = w->k->landing;
+    struct ws_launch *l = open_launch(w, "keys", tile_count(kernel_size(w->k, AXIS_R), THREADS));
+    add_arguments(w, l);
+    add_array(l, half_of(w, 0));
+    put_parameters(w);
+    buf_puts(&w->b, ", unsigned *__restrict__ keys) {\n");
+    w->indent++;
+    line(w, "k_enter();");
+    line(w, "const k_idx nr = %s, r = (k_idx)blockIdx.x * %d + (int)threadIdx.x;",
+         ex_text(w, w->k->bound[AXIS_R]), THREADS);
+    line(w, "if (r >= nr) return;");
+    line(w, "const k_idx rows = %s;", ex_text(w, of->rows));
+    const char *counts, *target = put_target(w, &counts);
+    line(w, "keys[r] = (unsigned)(%s && %s >= 0 && %s < rows ? (k_idx)%s : rows);", counts, target,
+         target, target);
+    close_brace(w);
+}
+
+static void put_pass(struct emitter *w, int pass) {
+    int64_t keys = half_of(w, pass), array = layout_sort_array(w->k), counts = 4 * array,
+            blocks = layout_sort_blocks(w->k), totals = counts + 4 * SORT_DIGITS * blocks;
+    long long nr = kernel_size(w->k, AXIS_R);
+    int shift = pass * SORT_BITS;
+    struct ws_launch *l = open_launch(w, arena_printf(w->arena, "count%d", pass), blocks);
+    l->smem = 4 * SORT_DIGITS;
+    add_array(l, keys);
+    add_array(l, counts);
+    buf_puts(&w->b, "unsigned *keys, unsigned *counts) {\n");
+    buf_printf(&w->b, "    k_enter();\n    k_sort_count(keys, %lld, %d, counts);\n}\n", nr, shift);
+    l = open_launch(w, arena_printf(w->arena, "scan%d", pass), SORT_DIGITS);
+    l->smem = 4 * SORT_DIGITS;
+    add_array(l, counts);
+    add_array(l, totals);
+    buf_puts(&w->b, "unsigned *counts, unsigned *totals) {\n");
+    buf_printf(&w->b, "    k_enter();\n    k_sort_scan(counts, %lld, totals);\n}\n",
+               (long long)blocks);
+    l = open_launch(w, arena_printf(w->arena, "move%d", pass), blocks);
+    l->smem = 4 * SORT_DIGITS * (1 + THREADS / w->k->limits->warp);
+    for (int from = 0; from < 2; from++) add_array(l, keys + from * array);
+    add_array(l, counts);
+    add_array(l, totals);
+    for (int to = 0; to < 2; to++) add_array(l, half_of(w, pass + 1) + to * array);
+    buf_puts(&w->b, "unsigned *keys, unsigned *order, unsigned *counts, "
+                    "unsigned *totals, unsigned *keys_to, unsigned *order_to) {\n");
+    buf_printf(
+        &w->b,
+        "    k_enter();\n    k_sort_move<%s>(keys, order, %lld, %d, counts, totals, keys_to, "
+        "order_to);\n}\n",
+        pass ? "false" : "true", nr, shift);
+}
+
+void emit_cuda_sort(struct emitter *w) {
+    put_keys(w);
+    for (int pass = 0; pass < layout_sort_passes(w->k); pass++) put_pass(w, pass);
+}
+
+void put_sort_parameters(struct emitter *w, struct ws_launch *l) {
+    int64_t at = half_of(w, layout_sort_passes(w->k));
+    add_array(l, at);
+    add_array(l, at + layout_sort_array(w->k));
+    buf_puts(&w->b, ", unsigned *keys, unsigned *order");
+}
+
+void open_sorted(struct emitter *w) {
+    line(w, "const k_idx to = k_sort_bound(keys, nr, hi + 1);");
+    open_brace(w, "for (k_idx from = k_sort_bound(keys, nr, lo); from < to;)");
+}
+
+void put_sorted_listing(struct emitter *w, const char *place) {
+    const struct layout *y = w->y;
+    line(w, "const int n_hits = (int)k_clamp(to - from, (k_idx)%d);", layout_listed(y));
+    line(w, "__syncthreads(); /* what was listed has been taken up */");
+    open_brace(w, "for (int i = tid; i < n_hits; i += %d)", y->threads);
+    line(w, "const k_idx target = (k_idx)keys[from + i];");
+    line(w, "(void)target;");
+    line(w, "hits[i] = (k_idx)order[from + i];");
+    line(w, "places[i] = %s;", place);
+    close_brace(w);
+    line(w, "__syncthreads();");
+    line(w, "from += n_hits;");
+}
