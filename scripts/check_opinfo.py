@@ -6,7 +6,9 @@
 
 A sample of an operator becomes a workload file: the call, and its tensors as data. `warpsmith run` computes outputs and,
 where the operator has them, gradients of it, which are compared with PyTorch's as scripts/torch_peer.py --check does. A
-row says of one sample: right, wrong, refused (with the first line of why), crash, timeout. Samples of an operator run
+row says of one sample: right, wrong, refused (with the first line of why), crash, timeout, free. An element is right, too,
+that is off by no more than torch.testing.assert_close allows. Free is what PyTorch promises nothing of: which of equal
+elements a place is of. Of random numbers and of empty(), shapes and types alone are compared. Samples of an operator run
 together in one file as long as all are right, else one by one. What has a row already is not run again; the table of
 all rows comes last, and DIR/opinfo_operators.csv has its counts. The files of what is not right stay in DIR.
 Exit codes: 0 nothing wrong nor crashed, 1 something, 2 wrong call, 3 no PyTorch."""
@@ -22,8 +24,11 @@ import time
 import types
 
 COLUMNS = ["operator", "variant", "dtype", "mode", "sample", "status", "message", "call"]
-STATUSES = ["right", "wrong", "crash", "timeout", "refused"]
-DTYPES = {"f32": "float32", "f64": "float64", "bf16": "bfloat16", "f16": "float16", "i64": "int64", "bool": "bool"}
+STATUSES = ["right", "wrong", "crash", "timeout", "refused", "free"]
+ATOL = {"f64": 1e-7}  # of torch.testing.assert_close; 1e-5 of other floats
+PLACES = re.compile(r"sort|topk|kthvalue|median|mode|cummax|cummin|^max$|^min$|argmax|argmin|^aminmax|max_pool|quantile")
+DTYPES = {"f32": "float32", "f64": "float64", "bf16": "bfloat16", "f16": "float16"}
+DTYPES |= {"i64": "int64", "i32": "int32", "u8": "uint8", "bool": "bool"}
 
 
 def imports():
@@ -96,7 +101,7 @@ def function_named(torch, name):
 
 def calls_of(torch, op, sample, variant, names):
     """The call of a sample in one of its variants: function, method, in_place."""
-    call, name = Call(torch, names), op.name
+    call, name = Call(torch, names), op.name.removeprefix("torch.")
     if variant == "function":
         if not function_named(torch, name):
             if not hasattr(torch.Tensor, name):
@@ -150,6 +155,12 @@ def samples_of(torch, given, op, dtype, wants):
     return (list(kinds.values()) + rest)[: given.samples]
 
 
+def tensors_in(torch, value):
+    if isinstance(value, torch.Tensor):
+        return [value]
+    return [x for item in value for x in tensors_in(torch, item)] if isinstance(value, (list, tuple)) else []
+
+
 def is_random(torch, call_text, call):
     """Whether PyTorch itself computes something else each time: dropout, rand, empty."""
     found = []
@@ -157,9 +168,26 @@ def is_random(torch, call_text, call):
         torch.manual_seed(seed)
         scope = {"torch": torch, **{name: tensor.clone() for name, tensor in call.tensors}}
         found.append(eval(call_text, scope))
+    if not tensors_in(torch, found[0]):
+        raise Unwritable("no result that is a tensor")
+    if re.search(r"\bempty|_empty", call_text):  # what memory held before
+        return True
     pairs = zip(*found) if isinstance(found[0], (list, tuple)) else [found]
     same = [torch.allclose(a, b, equal_nan=True) for a, b in pairs if isinstance(a, torch.Tensor)]
     return not all(same)
+
+
+def has_ties(call):
+    """Whether a tensor has two elements that are equal."""
+    return any(tensor.unique().numel() < tensor.numel() for _, tensor in call.tensors)
+
+
+def is_wrong(row, tolerances):
+    """Beyond what torch.testing.assert_close allows of floats, whatever their size is: gradients of 0 that are all noise."""
+    if row["verdict"] == "ok":
+        return False
+    floats = {tolerances[name]: ATOL.get(name, 1e-5) for name in ("f64", "f32", "f16", "bf16")}
+    return row["max_abs_err"] > floats.get(row["tolerance"], 0)
 
 
 def judge(modules, path, mode, dtype, random):
@@ -176,7 +204,7 @@ def judge(modules, path, mode, dtype, random):
             return ("right", "") if random and "outputs" not in said else ("wrong", said)
         crashed = int(code[1]) not in (1, 2, 3) or "internal error" in said
         return ("crash" if crashed else "refused"), said[code.end() :] if not crashed else said
-    wrong = [row for row in rows if row["verdict"] != "ok"]
+    wrong = [row for row in rows if is_wrong(row, torch_check.TOLERANCE)]
     if not wrong or random:
         return "right", ""
     row = wrong[0]
@@ -207,7 +235,7 @@ def check(given, modules, op, dtype_name, rows_done, write):
             print(f"{name} {dtype_name}: no samples: {type(error).__name__}", flush=True)
             return
         names = (f"x{i}" for i in itertools.count())
-        for i, sample in enumerate(samples if variant == "function" else samples[:2]):
+        for i, sample in enumerate(samples if variant == "function" else samples[: given.others]):
             if variant == "in_place" and sample.broadcasts_input:
                 continue
             try:
@@ -248,6 +276,8 @@ def check(given, modules, op, dtype_name, rows_done, write):
             one = run([(variant, i, call, text, random)], f"_{variant}_{i}")
         else:
             one = status, message
+        if one[0] == "wrong" and PLACES.search(op.name) and has_ties(call):
+            one = "free", one[1]
         write(dict(zip(COLUMNS, [name, variant, dtype_name, mode, i, one[0], one[1][:300], text[:200]])))
 
 
@@ -286,10 +316,11 @@ def print_table(given):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("check-opinfo"))
-    parser.add_argument("--dtypes", default="f32,f64,bf16,f16,i64,bool")
+    parser.add_argument("--dtypes", default=",".join(DTYPES))
     parser.add_argument("--gradients", default="f32,f64", help="dtypes whose gradients are compared, too")
     parser.add_argument("--variants", default="function,method,in_place")
     parser.add_argument("--samples", type=int, default=4, help="at most, of an operator in a dtype")
+    parser.add_argument("--others", type=int, default=2, help="samples of variants that are no functions, at most")
     parser.add_argument("--only", default="", help="a pattern: of operators")
     parser.add_argument("--shard", default="0/1", help="I/N: every Nth operator from the Ith on")
     parser.add_argument("--seconds", type=float, default=math.inf, help="begin nothing after so long")

@@ -99,6 +99,25 @@ NATIVE(torch_reshaped) {
     return v[0];
 }
 
+/* Is the tensor all of its memory, in order? */
+NATIVE(torch_fills_memory) {
+    const struct tensor *t = v[0].tensor;
+    const struct meta *m = tensor_meta(vm, v[0]);
+    if (t->lost_view || !meta_is_contiguous(vm->ex, m)) return py_false;
+    if (!tensor_is_eager(vm, v[0])) return py_bool(t->graph != vm_graph(vm) || !t->n_steps);
+    uint64_t bytes = (uint64_t)ex_value(vm->ex, meta_numel(vm->ex, m)) * dtype_bytes(m->dtype);
+    return py_bool(!t->offset && bytes == t->storage->size);
+}
+
+/* copy has the elements of a view of x that no steps lead to: neither may be updated in place. */
+NATIVE(torch_copy_of_view) {
+    struct tensor *copy = v[1].tensor;
+    copy->lost_view = true;
+    copy->viewed = tensor_is_eager(vm, v[0]) ? v[0].tensor->storage : functional_storage(vm, v[0]);
+    copy->viewed_at = copy->viewed->version;
+    return v[1];
+}
+
 static bool holds_arrays(struct py x) {
     int depth = 0; /* a list may hold itself */
     while (py_is_sequence(x) && x.list->n && depth++ < WS_MAX_RANK) x = x.list->at[0];
@@ -256,7 +275,8 @@ void tensor_methods_open(struct vm *vm) {
 void tensor_methods_extend(struct vm *vm, const struct module *m) {
     for (uint32_t i = 0; i < m->dict->entries.n; i++) {
         struct dict_entry e = m->dict->entries.at[i];
-        if (e.key.s[0] != '_' && (e.value.kind == PY_FUNCTION || e.value.kind == PY_PROPERTY))
+        bool ours = e.key.s[0] != '_' || !strncmp(e.key.s, "__r", 3);
+        if (ours && (e.value.kind == PY_FUNCTION || e.value.kind == PY_PROPERTY))
             dict_put(vm->arena, vm->types[PY_TENSOR]->dict, e.key, e.value);
     }
 }

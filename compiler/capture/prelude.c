@@ -59,6 +59,8 @@
     FILE(torch_linalg, "torch_linalg.py")                                                          \
     FILE(torch_special, "torch_special.py")                                                        \
     FILE(torch_windows, "torch_windows.py")                                                        \
+    FILE(torch_functions, "torch_functions.py")                                                    \
+    FILE(torch_signal_windows, "torch_signal_windows.py")                                          \
     FILE(copy, "copy.py")                                                                          \
     FILE(numpy, "numpy.py")                                                                        \
     FILE(numpy_random, "numpy_random.py")                                                          \
@@ -99,6 +101,9 @@ const char *prelude_text(const char *module) {
         {"torch.linalg", ws_prelude_torch_linalg},
         {"torch.special", ws_prelude_torch_special},
         {"torch._windows", ws_prelude_torch_windows},
+        {"torch._functions", ws_prelude_torch_functions},
+        {"torch.signal", ""},
+        {"torch.signal.windows", ws_prelude_torch_signal_windows},
         {"torch.cuda", ws_prelude_torch_cuda},
         {"torch.backends", ws_prelude_torch_backends},
         {"torch.backends.cudnn",

@@ -127,6 +127,8 @@ static node_id input_of(struct vm *vm, struct py t) {
 
 node_id tensor_node(struct vm *vm, struct py t) {
     if (t.tensor->selected) selected_refuse(vm);
+    if (t.tensor->viewed && t.tensor->viewed->version != t.tensor->viewed_at)
+        vm_refuse(vm, "an update in place of what a view of this kind looks at is not supported");
     if (tensor_is_eager(vm, t)) return eager_input(vm, t.tensor);
     if (t.tensor->graph == vm_graph(vm)) return functional_node(vm, t.tensor);
     if (vm->trace) return trace_input(vm, t);
@@ -626,7 +628,8 @@ static struct py eager_assign(struct vm *vm, struct py x, struct py v) {
 struct py tensor_assign(struct vm *vm, struct py x, struct py v) {
     struct tensor *t = x.tensor;
     if (t->lost_view && !vm->trace)
-        vm_refuse(vm, "an update in place through Tensor.unfold() is not supported");
+        vm_refuse(vm, "an update in place through Tensor.unfold() or as_strided() is not "
+                      "supported");
     if (tensor_is_eager(vm, x)) return eager_assign(vm, x, v);
     bool outside = t->graph != vm_graph(vm);
     if (t->lost_view) {

@@ -298,9 +298,11 @@ struct tensor {
 
     /* Tracked tensors. */
     const struct view_step *steps; /* from storage->base to node */
-    bool detached;    /* as .data is: its memory is another's, its gradient ends here */
-    bool lost_view;   /* while tracing: of another's memory, by steps that a graph cannot repeat */
-    uint32_t made_at; /* the step of the trace at which it was made */
+    bool detached;  /* as .data is: its memory is another's, its gradient ends here */
+    bool lost_view; /* while tracing: of another's memory, by steps that a graph cannot repeat */
+    const struct storage *viewed; /* whose copy it is, at version viewed_at; else NULL */
+    uint32_t viewed_at;
+    uint32_t made_at;       /* the step of the trace at which it was made */
     uint32_t n_steps, seen; /* seen: version of the storage that node is of */
 
     /* Eager tensors. */

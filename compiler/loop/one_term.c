@@ -54,13 +54,27 @@ static bool behind_load(const struct search *s, const struct place *p, const str
 
 static inst_id last_of(const struct nest *n) { return n->insts.n - 1; }
 
+/* Is e made of the nest's axes alone? What was looked up is a value, not a position. */
+static bool of_axes(const struct search *s, const struct nest *n, ex e) {
+    ex syms[64];
+    int count = ex_symbols(s->l->ex, e, syms, 64);
+    for (int i = 0; i < count; i++) {
+        bool known = !ex_symbol(s->l->ex, syms[i])->bound;
+        for (int k = 0; k < n->n_axes; k++) known |= n->axes[k] == syms[i];
+        for (int k = 0; k < n->n_reduce; k++) known |= n->reduce[k] == syms[i];
+        if (!known) return false;
+    }
+    return true;
+}
+
 /* v as an expression of positions; EX_NONE: it is none. */
 static ex position(const struct search *s, const struct place *p, inst_id v, int depth) {
     struct exprs *e = s->l->ex;
     const struct inst *x = &p->nest->insts.at[v];
     struct place at;
     if (depth == MOST_DEPTH || dtype_is_float(x->dtype)) return EX_NONE;
-    if (x->kind == INST_INDEX) return seen_from(s, p, x->index[0]);
+    if (x->kind == INST_INDEX)
+        return of_axes(s, p->nest, x->index[0]) ? seen_from(s, p, x->index[0]) : EX_NONE;
     if (x->kind == INST_CONST && x->dtype != DT_BOOL) return ex_const(e, x->whole);
     if (x->kind == INST_LOAD)
         return behind_load(s, p, x, &at) ? position(s, &at, last_of(at.nest), depth + 1) : EX_NONE;

@@ -242,6 +242,10 @@ static void test_one_term(void **state) {
          NULL},
         {ROWS_AND_COLUMNS "%f = where(%c, %s, 1) %y = mm(%f, %z)", NULL},
         {"%c = eq(%z, 0) %f = float(%c) %y = mm(%z, %f)", NULL},
+        /* a permutation that was looked up: its places are values */
+        {"%i = arange(0, 6) %q = long(%x) %g = gather(%i, 0, %q) %k = unsqueeze(%g, 1) "
+         "%c = eq(%i, %k) %f = float(%c) %y = mm(%f, %z)",
+         NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena *a = arena_new();

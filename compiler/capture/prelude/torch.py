@@ -6,7 +6,7 @@ from torch._tensor import squeeze, unbind, split, chunk, var, std, max, min, nor
 from torch._tensor import cummax, cummin, logcumsumexp
 from torch._tensor import sort, argsort, topk, kthvalue, median, quantile
 from torch._tensor import div, divide, round, aminmax, fliplr, flipud, rot90, diff, trace, diag_embed, cross, kron
-from torch._tensor import tensordot, inner, matrix_power, nansum, nanmean, tensor_split, hsplit, vsplit, ravel, adjoint
+from torch._tensor import tensordot, inner, matrix_power, nansum, nanmean, tensor_split, hsplit, vsplit, dsplit, ravel, adjoint
 from torch._tensor import index_copy, index_fill, index_put, scatter_reduce, masked_select, masked_scatter, msort, mode, argwhere, nonzero, diagonal
 from torch._tensor import unique, unique_consecutive, repeat_interleave, inverse, det, logdet, slogdet
 from torch._tensor import erfinv, lgamma, digamma, i0, diagflat, isreal, nanquantile, index_reduce
@@ -14,9 +14,10 @@ from torch._tensor import cholesky, cholesky_solve, cholesky_inverse, pinverse, 
 from torch._tensor import put, scatter, select_scatter, slice_scatter, diagonal_scatter, nanmedian, histc, cov, corrcoef, ldexp, mvlgamma
 from torch._tensor import logit, sgn, rad2deg, deg2rad, heaviside, float_power, logaddexp2, sinc, dist, renorm
 from torch._complex import complex, polar, view_as_complex, view_as_real, is_complex, conj, resolve_conj, conj_physical
-from torch._complex import imag, angle
+from torch._complex import imag, angle, resolve_neg
 from torch._conv import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from torch._tensor import _int_mm, _scaled_mm, dot, mv, outer, addmv, addr, addbmm, count_nonzero, bernoulli, multinomial
+from torch._tensor import narrow, polygamma, gcd, lcm, vdot, ger, as_strided, as_strided_scatter, narrow_copy
 from torch._tensor import allclose, equal, isclose, positive, signbit, isposinf, isneginf, split_with_sizes, bincount
 from itertools import combinations as _combinations, combinations_with_replacement as _combinations_with_replacement
 
@@ -301,9 +302,6 @@ def std_mean(input, dim=None, unbiased=None, correction=None, keepdim=False):
     if dim is True or dim is False:
         dim, unbiased = None, dim
     return std(input, dim, unbiased, correction, keepdim), input.mean(dim, keepdim=keepdim)
-
-
-vdot, ger = dot, outer
 
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
@@ -609,6 +607,7 @@ def adaptive_avg_pool1d(input, output_size):
 
 
 def broadcast_shapes(*shapes):
+    shapes = [(s,) if isinstance(s, _whole) else s for s in shapes]
     n, out = max_([len(s) for s in shapes]), []
     for i in range(n):
         sizes = {s[i - n] for s in shapes if i - n >= -len(s)} - {1}
@@ -830,12 +829,15 @@ def _copied(function):
     return copy
 
 
-(expand_copy, view_copy, permute_copy, transpose_copy, squeeze_copy, unsqueeze_copy, t_copy, narrow_copy, diagonal_copy,
- unbind_copy, unfold_copy, select_copy, split_with_sizes_copy, alias_copy) = [
+(expand_copy, view_copy, permute_copy, transpose_copy, squeeze_copy, unsqueeze_copy, t_copy, diagonal_copy,
+ unbind_copy, unfold_copy, select_copy, split_with_sizes_copy, alias_copy, as_strided_copy, slice_copy, detach_copy, split_copy) = [
     _copied(f) for f in (Tensor.expand, Tensor.view, Tensor.permute, Tensor.transpose, squeeze, Tensor.unsqueeze, Tensor.t,
-                         Tensor.narrow, diagonal, unbind, Tensor.unfold, Tensor.select, split_with_sizes, positive)]
+                         diagonal, unbind, Tensor.unfold, Tensor.select, split_with_sizes, positive, as_strided,
+                         op('slice'), Tensor.detach, split)]
 unsafe_chunk, unsafe_split, unsafe_split_with_sizes = chunk, split, split_with_sizes
 
 from torch._windows import bartlett_window, hann_window, hamming_window, blackman_window, gradient, vander
-from torch._windows import trapezoid, cumulative_trapezoid
+from torch._windows import trapezoid, cumulative_trapezoid, kaiser_window
 trapz = trapezoid
+from torch._functions import *
+from torch._functions import _native_batch_norm_legit, _softmax_backward_data, _unsafe_masked_index, _unsafe_masked_index_put_accumulate

@@ -114,6 +114,10 @@ def conj(input):
 resolve_conj = conj_physical = conj
 
 
+def resolve_neg(input):
+    return input
+
+
 def imag(input):
     if not isinstance(input, Complex):
         raise RuntimeError('imag is not implemented for tensors with non-complex dtypes.')

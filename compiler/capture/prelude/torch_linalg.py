@@ -91,16 +91,39 @@ def slogdet(A):
     return _SignAndLog(value.sign(), value.abs().log())
 
 
+def inv_ex(A, *, check_errors=False):
+    x, value = _eliminated(A, torch.eye(A.shape[-1], dtype=A.dtype, device=A.device))
+    return _Inverse(x, (value == 0).to(torch.int32))
+
+
+def solve_ex(A, B, *, left=True, check_errors=False):
+    return _Solved(solve(A, B, left=left), (det(A) == 0).to(torch.int32))
+
+
+def cond(A, p=None):
+    if p is None or p in (2, -2, 'nuc'):
+        refuse(f'torch.linalg.cond of order {p} is not supported: singular values are not there')
+    return matrix_norm(A, p) * matrix_norm(inv(A), p)
+
+
+_Inverse, _Solved = namedtuple('inv_ex', 'inverse info'), namedtuple('solve_ex', 'result info')
 _LeastSquares = namedtuple('_LeastSquares', 'solution residuals rank singular_values')
 _SignAndLog = namedtuple('_SignAndLog', 'sign logabsdet')
 
 
 def lstsq(A, B, rcond=None, *, driver=None):
     """Of matrices of full rank; of many solutions the shortest. In f64, as products of A with itself lose half the digits."""
+    if driver in ('gelss', 'gelsd'):
+        refuse(f"torch.linalg.lstsq with driver='{driver}' is not supported: singular values are not there")
     a, b = A.double(), B.double()
     wide = A.shape[-2] < A.shape[-1]
     x = a.mT @ solve(a @ a.mT, b) if wide else solve(a.mT @ a, a.mT @ b)
-    return _LeastSquares(x.to(A.dtype), A.new_zeros(0), None, A.new_zeros(0))
+    rank = torch.full(A.shape[:-2], min(A.shape[-2:]), dtype=torch.int64)
+    if A.shape[-2] > A.shape[-1]:
+        left = (a @ x - b).square().sum(-2).to(A.dtype)
+    else:
+        left = A.new_zeros(0)
+    return _LeastSquares(x.to(A.dtype), left, A.new_zeros(0, dtype=torch.int64) if driver == 'gels' else rank, A.new_zeros(0))
 
 
 def pinv(A, *, atol=None, rtol=None, hermitian=False):
@@ -164,3 +187,140 @@ def qr(A, mode='reduced'):
 
 
 _Factors, _Factor = namedtuple('qr', 'Q R'), namedtuple('cholesky_ex', 'L info')
+
+
+# -- factors of LU, and reflections as LAPACK keeps them
+
+
+def _swapped(pivots, m):
+    """Of rows that were exchanged with those at pivots, which count from 1, one after the other: which came where."""
+    rows = torch.arange(m, device=pivots.device)
+    order = rows.expand(*pivots.shape[:-1], m)
+    for k in range(pivots.shape[-1]):
+        place = (pivots[..., k:k + 1] - 1).long()
+        order = order.gather(-1, torch.where(rows == k, place, torch.where(rows == place, k, rows)))
+    return order
+
+
+def _permutation(order, dtype):
+    rows = torch.arange(order.shape[-1], device=order.device)
+    return (rows.unsqueeze(-1) == order.unsqueeze(-2)).to(dtype)
+
+
+def lu_factor(A, *, pivot=True):
+    """L below the diagonal and U from it on, in one matrix; a pivot of 0 divides nothing."""
+    m, n = A.shape[-2:]
+    x, pivots = A, []
+    rows, columns = torch.arange(m, device=A.device), torch.arange(n, device=A.device)
+    for k in range(min(m, n)):
+        place = x[..., k].abs().masked_fill(rows < k, -1).argmax(-1, keepdim=True) if pivot else x[..., k, :1].long() * 0 + k
+        order = torch.where(rows == k, place, torch.where(rows == place, k, rows))
+        x = x.gather(-2, order.unsqueeze(-1).expand(x.shape))
+        head = x[..., k:k + 1, k]
+        factor = torch.where(rows > k, x[..., k] / torch.where(head == 0, 1, head), 0).unsqueeze(-1)
+        left = x - factor * torch.where(columns > k, x[..., k:k + 1, :], 0)
+        x = torch.where((rows > k).unsqueeze(-1) & (columns == k), factor, left)
+        pivots.append(place + 1)
+    pivots = torch.cat(pivots, -1) if pivots else torch.zeros(*A.shape[:-2], 0)
+    return _Factored(x, pivots.to(torch.int32))
+
+
+def lu_factor_ex(A, *, pivot=True, check_errors=False):
+    x, pivots = lu_factor(A, pivot=pivot)
+    zero = x.diagonal(0, -2, -1) == 0
+    info = torch.where(zero.any(-1), zero.to(torch.int32).argmax(-1) + 1, 0)
+    return _FactoredEx(x, pivots, info.to(torch.int32))
+
+
+def _lu(A, pivot=True, get_infos=False):
+    found = lu_factor_ex(A, pivot=pivot)
+    return found if get_infos else found[:2]
+
+
+def _lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
+    m, n = LU_data.shape[-2:]
+    k, none = min(m, n), LU_data.new_zeros(0)
+    eye = torch.eye(m, k, dtype=LU_data.dtype, device=LU_data.device)
+    low, up = (LU_data[..., :k].tril(-1) + eye, LU_data[..., :k, :].triu()) if unpack_data else (none, none)
+    return _Unpacked(_permutation(_swapped(LU_pivots, m), LU_data.dtype) if unpack_pivots else none, low, up)
+
+
+def lu(A, *, pivot=True):
+    x, pivots = lu_factor(A, pivot=pivot)
+    found = _lu_unpack(x, pivots)
+    return found if pivot else _Unpacked(A.new_zeros(0), found.L, found.U)
+
+
+def lu_solve(LU, pivots, B, *, left=True, adjoint=False):
+    if not left:
+        return lu_solve(LU, pivots, B.mT, adjoint=not adjoint).mT
+    P = _permutation(_swapped(pivots, LU.shape[-1]), LU.dtype)
+    if adjoint:
+        y = solve_triangular(LU.mT, B, upper=False)
+        return P @ solve_triangular(LU.mT, y, upper=True, unitriangular=True)
+    y = solve_triangular(LU, P.mT @ B, upper=False, unitriangular=True)
+    return solve_triangular(LU, y, upper=True)
+
+
+def _lu_solve(b, LU_data, LU_pivots):
+    return lu_solve(LU_data, LU_pivots, b)
+
+
+def _geqrf(A):
+    m, n = A.shape[-2:]
+    x, scales = A, []
+    rows, columns = torch.arange(m, device=A.device), torch.arange(n, device=A.device)
+    for k in range(min(m, n)):
+        column, head = torch.where(rows >= k, x[..., k], 0), x[..., k, k].unsqueeze(-1)
+        plain = (torch.where(rows > k, column, 0) == 0).all(-1, True)
+        norm = torch.where(plain, 1, (column * column).sum(-1, True)).sqrt()
+        end = torch.where(head < 0, norm, -norm)
+        scale = torch.where(plain, 0, (end - head) / end)
+        v = torch.where(rows == k, 1, torch.where(rows > k, column / torch.where(plain, 1, head - end), 0)).unsqueeze(-1)
+        rest = x - scale.unsqueeze(-1) * v * (v.mT @ x)
+        own = torch.where(rows == k, torch.where(plain, head, end), torch.where(rows > k, v.squeeze(-1), x[..., k]))
+        x = torch.where(columns == k, own.unsqueeze(-1), torch.where(columns > k, rest, x))
+        scales.append(scale)
+    return _Reflections(x, torch.cat(scales, -1) if scales else A.new_zeros(*A.shape[:-2], 0))
+
+
+def _reflected(A, tau, x, order):
+    """x behind the reflections, whose vectors are A's columns below its diagonal."""
+    rows = torch.arange(A.shape[-2], device=A.device)
+    for k in order:
+        v = torch.where(rows == k, 1, torch.where(rows > k, A[..., k], 0)).unsqueeze(-1)
+        x = x - tau[..., k].unsqueeze(-1).unsqueeze(-1) * v * (v.mT @ x)
+    return x
+
+
+def householder_product(A, tau):
+    eye = torch.eye(*A.shape[-2:], dtype=A.dtype, device=A.device).expand(A.shape)
+    return _reflected(A, tau, eye, range(tau.shape[-1] - 1, -1, -1))
+
+
+def _ormqr(input, tau, other, left=True, transpose=False):
+    k = tau.shape[-1]
+    if not left:
+        return _ormqr(input, tau, other.mT, True, not transpose).mT
+    return _reflected(input, tau, other, range(k) if transpose else range(k - 1, -1, -1))
+
+
+_TERMS, _SQUARINGS = 18, 16
+
+
+def matrix_exp(A):
+    """The power series of A / 2^s, squared s times. Nan where sums of columns are beyond 2^15."""
+    norm = A.detach().abs().sum(-2, True).amax(-1, True)
+    halvings = torch.where(norm > 0, norm * 2, 1).log2().ceil().clamp(0, _SQUARINGS)
+    x = A * (-halvings).exp2()
+    eye = torch.eye(A.shape[-1], dtype=A.dtype, device=A.device)
+    out = eye + x / _TERMS
+    for k in range(_TERMS - 1, 0, -1):
+        out = eye + x @ out / k
+    for k in range(_SQUARINGS):
+        out = torch.where(halvings > k, out @ out, out)
+    return torch.where(norm <= 2 ** (_SQUARINGS - 1), out, torch.nan)
+
+
+_Factored, _FactoredEx = namedtuple('lu_factor', 'LU pivots'), namedtuple('lu_factor_ex', 'LU pivots info')
+_Unpacked, _Reflections = namedtuple('lu', 'P L U'), namedtuple('geqrf', 'a tau')

@@ -67,9 +67,22 @@ def prelu(input, weight):
 
 
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
-    if training:
-        refuse('rrelu in training mode is not supported; call .eval() on the module')
-    return _leaky_relu(input, (lower + upper) / 2)
+    slope = torch.rand_like(input) * (upper - lower) + lower if training else (lower + upper) / 2
+    out = torch.where(input >= 0, input, input * slope) if training else _leaky_relu(input, slope)
+    return input.copy_(out) if inplace else out
+
+
+_pad = op('pad')
+
+
+def pad(input, pad, mode='constant', value=None):
+    """Of a mode that repeats what is there, negative ones cut: what is repeated in a circle is what is left."""
+    if mode == 'constant' or not [n for n in pad if n < 0]:
+        return _pad(input, pad, mode, value)
+    if mode != 'circular':
+        input = _pad(input, [n if n > 0 else 0 for n in pad], mode, value)
+    input = _pad(input, [n if n < 0 else 0 for n in pad])
+    return _pad(input, [n if n > 0 else 0 for n in pad], mode, value) if mode == 'circular' else input
 
 
 def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True,
@@ -339,11 +352,10 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
 
 
 logsigmoid = op('logsigmoid')
-pad = op('pad')
 
 from torch._conv import (conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d,
                          same_padding)
-from torch.nn._functional import (embedding_bag, channel_shuffle, local_response_norm, lp_pool1d, lp_pool2d, bilinear,
+from torch.nn._functional import (embedding_bag, channel_shuffle, local_response_norm, lp_pool1d, lp_pool2d, bilinear, multilabel_margin_loss, linear_cross_entropy,
                                   one_hot, gumbel_softmax, multilabel_soft_margin_loss, multi_margin_loss, fold, grid_sample,
                                   triplet_margin_with_distance_loss, max_pool_indices, adaptive_max_indices,
                                   max_unpool1d, max_unpool2d, max_unpool3d, interpolate_linear, interpolate_cubic,

@@ -89,6 +89,32 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
     return _reduced(loss.mean(-1), _reduction(size_average, reduce, reduction))
 
 
+def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction='mean'):
+    """target: numbers of classes in front of the first -1."""
+    n = input.size(-1) if input.ndim else 1
+    x, target = input.reshape([-1, n]), target.reshape([-1, n])
+    counts = (target < 0).cumsum(-1) == 0
+    wanted = ((target.unsqueeze(-1) == torch.arange(n)) & counts.unsqueeze(-1)).any(1)
+    own = x.gather(-1, target.clamp(min=0))
+    apart = (1 - own.unsqueeze(-1) + x.unsqueeze(1)).clamp(min=0)
+    loss = torch.where(counts.unsqueeze(-1) & ~wanted.unsqueeze(1), apart, 0).sum([1, 2]) / n
+    return _reduced(loss.reshape(input.shape[:-1]), _reduction(size_average, reduce, reduction))
+
+
+def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weight=None, reduction='mean', ignore_index=None,
+                         label_smoothing=0.0, options=None):
+    """The weight's middle dimensions become those of the logits behind their classes."""
+    classes, *middle, width = linear_weight.shape
+    logits = input @ linear_weight.reshape(-1, width).T
+    if linear_bias is not None:
+        logits = logits + linear_bias.reshape(-1)
+    if middle:
+        logits = logits.reshape(*input.shape[:-1], classes, *middle)
+    import torch.nn.functional as F
+    return F.cross_entropy(logits, target, weight=weight, reduction=reduction, label_smoothing=label_smoothing,
+                           ignore_index=-100 if ignore_index is None else ignore_index)
+
+
 def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction='mean'):
     input, target = torch.atleast_1d(input), target.reshape(torch.atleast_1d(input).shape[:-1])
     own = input.gather(-1, target.unsqueeze(-1))

@@ -3,7 +3,7 @@
 import math
 
 import torch
-from _warpsmith import (op, refuse, graph_break, assign, reshaped, item as _item, tolist as _tolist, backward as _backward, get_grad,
+from _warpsmith import (op, refuse, graph_break, assign, reshaped, fills_memory as _fills_memory, copy_of_view as _copy_of_view, item as _item, tolist as _tolist, backward as _backward, get_grad,
                         move, on_cuda, computes, nonzero as _nonzero, hooks as _hooks,
                         retain_grad as _retain_grad, storage_offset as _storage_offset, data_ptr as _data_ptr,
                         grad_name as _grad_name)
@@ -307,6 +307,22 @@ def ldexp(self, other):
     return self * 2.0 ** other
 
 
+def gcd(self, other):
+    """Euclid's, in as many steps as the numbers of Fibonacci take that are the largest of the type."""
+    for x in (self, other):
+        if x.is_floating_point() or x.dtype == torch.bool:
+            raise RuntimeError(f'"gcd" not implemented for {x.dtype}')
+    a, b = torch.broadcast_tensors((self + other * 0).abs(), (other + self * 0).abs())
+    for _ in _range({1: 13, 2: 24, 4: 46, 8: 92}[a.element_size()]):
+        a, b = _where(b == 0, a, b), _where(b == 0, 0, a % _where(b == 0, 1, b))
+    return a
+
+
+def lcm(self, other):
+    divisor = gcd(self, other)
+    return (self // _where(divisor == 0, 1, divisor) * other).abs()
+
+
 def mvlgamma(self, p):
     shifts = torch.arange(p, dtype=self.dtype) / 2
     return (self.unsqueeze(-1) - shifts).lgamma().sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
@@ -407,10 +423,17 @@ def _scaled_mm(self, mat2, scale_a, scale_b, bias=None, scale_result=None, out_d
     return out.to(self.dtype if out_dtype is None else out_dtype)
 
 
+def vdot(self, other):
+    return dot(self, other)
+
+
 def outer(self, vec2):
     _need_rank('outer', self, 1)
     _need_rank('outer', vec2, 1)
     return self.unsqueeze(1) * vec2
+
+
+ger = outer
 
 
 def _plus_product(self, product, beta, alpha):
@@ -661,6 +684,58 @@ def vsplit(self, indices_or_sections):
     return tensor_split(self, indices_or_sections, 0)
 
 
+def dsplit(self, indices_or_sections):
+    return tensor_split(self, indices_or_sections, 2)
+
+
+def _strided_places(self, size, stride, storage_offset):
+    """The places in memory, of what fills it in order."""
+    if len(size) != len(stride):
+        raise RuntimeError('mismatch in length of strides and shape')
+    if not _fills_memory(self):
+        refuse('as_strided() of a view is not supported; clone() it')
+    first = storage_offset or 0
+    last = first + sum([(n - 1) * step for n, step in zip(size, stride)]) if math.prod(size) else 0
+    if last >= self.numel() and math.prod(size):
+        refuse('as_strided() of more memory than the tensor fills is not supported')
+    places = torch.full([1] * len(size), first, dtype=torch.int64).expand(size)
+    for d, n in enumerate(size):
+        places = places + (torch.arange(n) * stride[d]).reshape([-1] + [1] * (len(size) - 1 - d))
+    return places
+
+
+def as_strided(self, size, stride, storage_offset=None):
+    """A copy, in which nothing can be updated."""
+    return _copy_of_view(self, self.reshape(-1)[_strided_places(self, list(size), list(stride), storage_offset)])
+
+
+def as_strided_scatter(self, src, size, stride, storage_offset=None):
+    places = _strided_places(self, list(size), list(stride), storage_offset)
+    flat = self.reshape(-1).index_put((places.reshape(-1),), src.reshape(-1))
+    return flat.reshape(self.shape)
+
+
+unsafe_chunk, unsafe_split, unsafe_split_with_sizes = chunk, split, split_with_sizes
+
+
+_narrow = op('narrow')
+
+
+def narrow(self, dim, start, length):
+    """A start that is a tensor is looked up."""
+    if not isinstance(start, torch.Tensor):
+        return _narrow(self, dim, start, length)
+    return self.index_select(dim, _where(start < 0, start + self.size(dim), start) + torch.arange(length))
+
+
+def narrow_copy(self, dim, start, length):
+    return self.narrow(dim, start, length).clone()
+
+
+def new_empty_strided(self, size, stride, dtype=None, **placement):
+    return torch.empty_strided(size, stride, dtype=dtype or self.dtype, **placement)
+
+
 def resize_(self, *size, memory_format=None):
     size = size[0] if len(size) == 1 and isinstance(size[0], (list, tuple)) else size
     n = math.prod(size)
@@ -745,7 +820,13 @@ def fill_diagonal_(self, fill_value, wrap=False):
 def conj(self):
     """There are no complex tensors: each is its own."""
     return self
-conj_physical = resolve_conj = conj
+conj_physical = conj_physical_ = resolve_conj = resolve_neg = conj
+
+
+def angle(self):
+    """Half a turn where it is negative."""
+    x = self if self.is_floating_point() else self.float()
+    return _where(x != x, x, _where(x < 0, math.pi, 0.0).to(x.dtype)) if self.dtype != torch.bool else x * 0
 
 
 def index_put(self, indices, values, accumulate=False):
@@ -1093,6 +1174,44 @@ def digamma(self):
     return out.to(self.dtype if self.is_floating_point() else torch.float32)
 
 
+_BERNOULLI = [1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330]
+
+
+def _zeta(s, q):
+    """The sum of (q + k)^-s, q from a half on, s a whole number: eight of its terms, and Euler's and Maclaurin's rest."""
+    out = 0
+    for k in _range(8):
+        out = out + (q + k) ** -s
+    w = q + 8
+    out = out + w ** (1 - s) / (s - 1) + w ** -s / 2
+    factor, r, power = float(s), 1 / (w * w), w ** (-s - 1)
+    for j, b in enumerate(_BERNOULLI):
+        out = out + power * (b * factor / math.factorial(2 * j + 2))
+        factor, power = factor * (s + 2 * j + 1) * (s + 2 * j + 2), power * r
+    return out
+
+
+def polygamma(n, self):
+    """The derivatives of digamma, in f64; below a half by those of 1 - x and of pi times cot(pi x)."""
+    if isinstance(n, torch.Tensor):  # as a method
+        n, self = self, n
+    if n < 0:
+        raise RuntimeError('polygamma(n, x) does not support negative n.')
+    if not n:
+        return digamma(self)
+    x, sign = self.double(), 1 if n % 2 else -1
+    low, pole = x < 0.5, (x <= 0) & (x == x.floor())
+    above = sign * math.factorial(n) * _zeta(n + 1, _where(low, 1 - x, x))
+    turn = _where(low & ~pole, x - x.round(), 0.25) * math.pi
+    factors = [0, 1]  # of powers of the cotangent c, whose derivative is -pi (1 + c^2)
+    for _ in _range(n):
+        slope = [k * f for k, f in enumerate(factors)][1:]
+        factors = [(slope[k] if k < len(slope) else 0) + (slope[k - 2] if k >= 2 else 0) for k in _range(len(factors) + 1)]
+    cot = _horner(turn.cos() / turn.sin(), factors[::-1]) * (-math.pi) ** n * math.pi
+    out = _where(pole, sign * math.inf, _where(low, -sign * above - cot, above))
+    return out.to(self.dtype if self.is_floating_point() else torch.float32)
+
+
 def _bessel(self, order, scaled):
     """I0 or I1, in f64: the power series, whose terms are all positive, up to 16, and beyond it the asymptotic one; scaled:
     times exp(-|x|)."""
@@ -1231,6 +1350,20 @@ def new_full(self, size, fill_value, dtype=None, device=None):
     return torch.full(size, fill_value, dtype=dtype or self.dtype)
 
 
+def _turned(f):
+    """2 - x, by the name that Python asks for: x.__rsub__(2)."""
+    def method(self, other):
+        if not isinstance(other, (torch.Tensor, int, float, bool)):
+            return NotImplemented
+        return f(other, self)
+    return method
+
+
+(__radd__, __rsub__, __rmul__, __rdiv__, __rtruediv__, __rmod__, __rpow__, __rmatmul__, __rand__, __ror__, __rxor__,
+ __rfloordiv__) = [_turned(op(name)) for name in (
+    'add', 'sub', 'mul', 'div', 'div', 'remainder', 'pow', 'matmul', 'bitwise_and', 'bitwise_or', 'bitwise_xor', 'floor_divide')]
+
+
 def zero_(self):
     return assign(self, torch.zeros_like(self))
 
@@ -1259,7 +1392,9 @@ def _in_place(function):
 div_ = divide_ = _in_place(div)
 round_, logit_, sgn_, rad2deg_, deg2rad_ = (_in_place(f) for f in (round, logit, sgn, rad2deg, deg2rad))
 heaviside_, float_power_, renorm_ = (_in_place(f) for f in (heaviside, float_power, renorm))
+polygamma_ = _in_place(polygamma)
 digamma_, i0_, lgamma_ = (_in_place(f) for f in (digamma, i0, lgamma))
+sinc_, ldexp_, mvlgamma_, gcd_, lcm_ = (_in_place(f) for f in (sinc, ldexp, mvlgamma, gcd, lcm))
 addmv_, addr_, addbmm_ = (_in_place(f) for f in (addmv, addr, addbmm))
 
 
@@ -1273,6 +1408,19 @@ def normal_(self, mean=0.0, std=1.0, generator=None):
 
 def exponential_(self, lambd=1.0, generator=None):
     return assign(self, -torch.log1p(-torch.rand_like(self, generator=generator)) / lambd)
+
+
+def log_normal_(self, mean=1.0, std=2.0, generator=None):
+    return assign(self, torch.exp(torch.randn_like(self, generator=generator) * std + mean))
+
+
+def cauchy_(self, median=0.0, sigma=1.0, generator=None):
+    return assign(self, median + sigma * torch.tan(math.pi * (torch.rand_like(self, generator=generator) - 0.5)))
+
+
+def geometric_(self, p, generator=None):
+    u = torch.rand(self.shape, generator=generator)
+    return assign(self, (torch.log1p(-u) / math.log1p(-p)).ceil().clamp(min=1).to(self.dtype))
 
 
 def random_(self, low=0, high=None, generator=None):
@@ -1424,6 +1572,30 @@ def triangular_solve(self, A, upper=True, transpose=False, unitriangular=False):
 
 def qr(self, some=True):
     return torch.linalg.qr(self, 'reduced' if some else 'complete')
+
+
+def matrix_exp(self):
+    return torch.matrix_exp(self)
+
+
+def lu(self, pivot=True, get_infos=False):
+    return torch.lu(self, pivot, get_infos)
+
+
+def lu_solve(self, LU_data, LU_pivots):
+    return torch.lu_solve(self, LU_data, LU_pivots)
+
+
+def geqrf(self):
+    return torch.geqrf(self)
+
+
+def orgqr(self, input2):
+    return torch.orgqr(self, input2)
+
+
+def ormqr(self, input2, input3, left=True, transpose=False):
+    return torch.ormqr(self, input2, input3, left, transpose)
 
 
 def logdet(self):

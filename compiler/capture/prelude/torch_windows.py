@@ -38,6 +38,11 @@ def blackman_window(window_length, periodic=True, *, dtype=None, requires_grad=F
     return _window(window_length, periodic, _cosines((0.42, -0.5, 0.08)), dtype, requires_grad)
 
 
+def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None, requires_grad=False, **placement):
+    from torch.signal.windows import kaiser
+    return kaiser(window_length, beta=beta, sym=not periodic, dtype=dtype, requires_grad=requires_grad)
+
+
 def _pairs(y, x, dx, dim):
     """The areas between neighbours."""
     n = y.size(dim)
