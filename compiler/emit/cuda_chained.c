@@ -594,8 +594,18 @@ static const char *reduce_lanes(struct emitter *w, value_id v, const char *of) {
                         reduction_operator(w->k->values.at[v].reduction), of);
 }
 
+/* In a tile of which all elements count, what hides others is known. */
+static void know_conditions(struct emitter *w, bool whole, bool declared) {
+    bool holds;
+    for (value_id v = 0; whole && v < w->k->values.n; v++) {
+        if (!edges_decide(w->k, v, &holds)) continue;
+        if (!declared) line(w, "const k_flag v%u = %d;", v, holds);
+        w->where[v] = LOCAL;
+    }
+}
+
 /* What rows have so far takes in the tile's. */
-static void put_relate(struct emitter *w) {
+static void put_relate_of(struct emitter *w, bool whole) {
     const struct block *p = w->p;
     const struct phase *first = &p->phases.at[0];
     value_id max = chained_maximum(w->k);
@@ -603,6 +613,7 @@ static void put_relate(struct emitter *w) {
     open_scope(w);
     line(w, "const k_idx first_column = (step + first_step) * %d + quad * %d;", w->y->br, PAIR);
     put_nowhere(w, first);
+    know_conditions(w, whole, false);
     if (goes_by_columns(w)) {
         put_by_columns(w, first);
         close_brace(w);
@@ -639,12 +650,43 @@ static void put_relate(struct emitter *w) {
     }
     const struct phase *later = &p->phases.at[1];
     put_nowhere(w, later);
+    know_conditions(w, whole, true);
     open_rows(w, later);
     put_between(w, later, w->k->second_a, true);
     for (uint32_t i = 0; i < later->reduce.n; i++)
         line(w, "a%u[f][h] = a%u[f][h] * by[f][h] + x%u;", later->reduce.at[i], later->reduce.at[i],
              later->reduce.at[i]);
     close_rows_of(w);
+    close_brace(w);
+}
+
+static bool has_known_conditions(const struct emitter *w) {
+    bool holds;
+    for (value_id v = 0; v < w->k->values.n; v++)
+        if (edges_decide(w->k, v, &holds)) return true;
+    return false;
+}
+
+/* Of a block's tiles most are on one side of an edge: these ask for none of their elements. */
+static void put_relate(struct emitter *w) {
+    const struct kernel *k = w->k;
+    if (!has_known_conditions(w)) {
+        put_relate_of(w, false);
+        return;
+    }
+    line(w, "bool whole = true;");
+    for (uint32_t i = 0; i < k->edges.n; i++) {
+        const struct edge *e = &k->edges.at[i];
+        long long m = e->by[AXIS_M], n = e->by[AXIS_N], low = e->first;
+        low += (m < 0 ? m * (w->y->bx - 1) : 0) + (n < 0 ? n * (w->y->br - 1) : 0);
+        line(w, "whole &= %lld + m0 * (%lld) + (step + first_step) * (%lld) + z * (%lld) >= 0;",
+             low, m, n * w->y->br, (long long)e->by[AXIS_Z]);
+    }
+    open_brace(w, "if (whole)");
+    put_relate_of(w, true);
+    close_brace(w);
+    open_brace(w, "else");
+    put_relate_of(w, false);
     close_brace(w);
 }
 

@@ -325,3 +325,28 @@ void find_edges(struct kernel *k) {
     for (int i = 0; i < l.n; i++) vec_push(k->arena, &k->edges, l.at[i]);
     if (kernel_counts(k) > WORTH) k->edges.n = 0;
 }
+
+static bool is_edge(const struct kernel *k, const struct edge *e) {
+    for (uint32_t i = 0; i < k->edges.n; i++)
+        if (same_edge(&k->edges.at[i], e)) return true;
+    return false;
+}
+
+/* Does c hold, or not, wherever all edges let terms count? */
+static bool edges_say(const struct kernel *k, ex c, bool holds) {
+    enum ex_kind kind = ex_kind(k->ex, c);
+    if (kind == EX_AND && holds)
+        return edges_say(k, ex_lhs(k->ex, c), true) && edges_say(k, ex_rhs(k->ex, c), true);
+    struct edge_list l = {0};
+    if (kind != EX_LE && kind != EX_LT) return false;
+    add_condition(k, &l, c, holds);
+    return l.n == 1 && is_edge(k, &l.at[0]);
+}
+
+bool edges_decide(const struct kernel *k, value_id v, bool *holds) {
+    const struct value_node *x = &k->values.at[v];
+    if (x->kind != INST_INDEX || x->dtype != DT_BOOL) return false;
+    for (int i = 0; i < 2; i++)
+        if (edges_say(k, x->index, *holds = !i)) return true;
+    return false;
+}
