@@ -87,9 +87,10 @@ void find_edges(struct kernel *k);
 bool choose_chained_axes(struct builder *w);
 void hoist_factors(struct builder *w, bool twin);
 void scale_exponents(struct builder *w);
-/* Both need masks and levels. edges.c: edges of terms that count where a condition is `holds`. */
+/* Both need masks and levels. edges.c: edges of terms that count where a condition is `holds`;
+ * true: it is so wherever the edges have them. */
 void find_chained_edges(struct kernel *k);
-void add_chained_edges(struct kernel *k, value_id condition, bool holds);
+bool add_chained_edges(struct kernel *k, value_id condition, bool holds);
 
 /* hits.c. Needs: masks and levels, which it keeps. Loads that count only where a source lands are
  * guarded. */

@@ -35,56 +35,58 @@ static bool same_edge(const struct edge *a, const struct edge *b) {
     return !memcmp(a, b, sizeof *a);
 }
 
-static void add_edge(struct edge_list *l, const struct edge *e) {
+/* What is left out is computed for nothing. True, here and below: nothing is left out. */
+static bool add_edge(struct edge_list *l, const struct edge *e) {
     for (int i = 0; i < l->n; i++)
-        if (same_edge(&l->at[i], e)) return;
-    if (l->n < MOST_EDGES) l->at[l->n++] = *e; /* what is left out is computed for nothing */
+        if (same_edge(&l->at[i], e)) return true;
+    if (l->n == MOST_EDGES) return false;
+    l->at[l->n++] = *e;
+    return true;
 }
 
 /* e >= 0, if e is a sum of axes times numbers that 32 bits hold wherever a tile is. */
-static void add_positive(const struct kernel *k, struct edge_list *l, ex e) {
+static bool add_positive(const struct kernel *k, struct edge_list *l, ex e) {
     enum { MOST = 1 << 29 };
     struct edge out = {0};
     int64_t reach = 0;
     for (int a = 0; a < AXIS_COUNT; a++) {
-        if (!index_take(k, &e, k->axis[a], &out.by[a])) return;
+        if (!index_take(k, &e, k->axis[a], &out.by[a])) return false;
         reach += llabs(out.by[a]) < MOST ? llabs(out.by[a]) * kernel_size(k, (enum axis)a) : MOST;
     }
-    if (!ex_is_const(k->ex, e, &out.first)) return;
-    if (reach < MOST && llabs(out.first) < MOST) add_edge(l, &out);
+    if (!ex_is_const(k->ex, e, &out.first)) return false;
+    return reach < MOST && llabs(out.first) < MOST && add_edge(l, &out);
 }
 
 /* a >= b + more, for numbers a and b. */
-static void add_order(const struct kernel *k, struct edge_list *l, ex a, ex b, int more) {
-    add_positive(k, l, ex_sub(k->ex, ex_sub(k->ex, a, b), ex_const(k->ex, more)));
+static bool add_order(const struct kernel *k, struct edge_list *l, ex a, ex b, int more) {
+    return add_positive(k, l, ex_sub(k->ex, ex_sub(k->ex, a, b), ex_const(k->ex, more)));
 }
 
 static bool is_condition(const struct kernel *k, ex e) { return ex_kind(k->ex, e) >= EX_EQ; }
 
 /* The condition holds, or does not. */
-static void add_condition(const struct kernel *k, struct edge_list *l, ex c, bool holds) {
+static bool add_condition(const struct kernel *k, struct edge_list *l, ex c, bool holds) {
     enum ex_kind kind = ex_kind(k->ex, c);
     bool equal = (kind == EX_EQ && holds) || (kind == EX_NE && !holds);
     int64_t number;
-    if (!is_condition(k, c)) return;
+    if (!is_condition(k, c)) return false;
     ex a = ex_lhs(k->ex, c), b = ex_rhs(k->ex, c);
     bool compares = kind == EX_EQ || kind == EX_NE;
     if (compares && is_condition(k, b)) b = a, a = ex_rhs(k->ex, c);
     if (compares && is_condition(k, a)) {
-        if (ex_is_const(k->ex, b, &number) && (number == 0 || number == 1))
-            add_condition(k, l, a, equal == (number == 1));
-    } else if (kind == EX_AND && holds) {
-        add_condition(k, l, a, true);
-        add_condition(k, l, b, true);
-    } else if (equal) {
-        add_order(k, l, a, b, 0);
-        add_order(k, l, b, a, 0);
-    } else if (kind == EX_LE || kind == EX_LT) {
-        if (holds)
-            add_order(k, l, b, a, kind == EX_LT);
-        else
-            add_order(k, l, a, b, kind == EX_LE);
+        bool known = ex_is_const(k->ex, b, &number) && (number == 0 || number == 1);
+        return known && add_condition(k, l, a, equal == (number == 1));
     }
+    if (kind == EX_AND && holds) {
+        bool all = add_condition(k, l, a, true);
+        return add_condition(k, l, b, true) && all;
+    }
+    if (equal) {
+        bool all = add_order(k, l, a, b, 0);
+        return add_order(k, l, b, a, 0) && all;
+    }
+    if (kind != EX_LE && kind != EX_LT) return false;
+    return holds ? add_order(k, l, b, a, kind == EX_LT) : add_order(k, l, a, b, kind == EX_LE);
 }
 
 static bool is_number(const struct kernel *k, value_id v, double *x) {
@@ -93,34 +95,35 @@ static bool is_number(const struct kernel *k, value_id v, double *x) {
     return of->kind == INST_CONST && (*x = of->number, true);
 }
 
-static void add_value(const struct kernel *k, struct edge_list *l, value_id v, bool holds);
+static bool add_value(const struct kernel *k, struct edge_list *l, value_id v, bool holds);
 
 /* mask == 0, of a mask that is a choice between two numbers. */
-static void add_choice(const struct kernel *k, struct edge_list *l, const struct value_node *x,
+static bool add_choice(const struct kernel *k, struct edge_list *l, const struct value_node *x,
                        bool holds) {
     double to, on, off;
     const struct value_node *of = &k->values.at[x->args[0]];
-    if (of->kind != INST_OP || of->op != OP_WHERE || !is_number(k, x->args[1], &to)) return;
-    if (!is_number(k, of->args[1], &on) || !is_number(k, of->args[2], &off)) return;
+    if (of->kind != INST_OP || of->op != OP_WHERE || !is_number(k, x->args[1], &to)) return false;
+    if (!is_number(k, of->args[1], &on) || !is_number(k, of->args[2], &off)) return false;
     bool equals = (x->op == OP_EQ) == holds;
-    if ((on == to) == (off == to)) return;
-    add_value(k, l, of->args[0], (on == to) == equals);
+    return (on == to) != (off == to) && add_value(k, l, of->args[0], (on == to) == equals);
 }
 
 /* The same of a value that is a condition. */
-static void add_value(const struct kernel *k, struct edge_list *l, value_id v, bool holds) {
+static bool add_value(const struct kernel *k, struct edge_list *l, value_id v, bool holds) {
     const struct value_node *x = &k->values.at[v];
-    if (x->kind == INST_INDEX && x->dtype == DT_BOOL) add_condition(k, l, x->index, holds);
+    if (x->kind == INST_INDEX && x->dtype == DT_BOOL) return add_condition(k, l, x->index, holds);
     if (x->kind == INST_CAST && k->values.at[x->args[0]].dtype == DT_BOOL)
-        add_value(k, l, x->args[0], holds);
-    if (x->kind != INST_OP) return;
+        return add_value(k, l, x->args[0], holds);
+    if (x->kind != INST_OP) return false;
     bool both = x->op == OP_LOGICAL_AND || (x->op == OP_BITWISE_AND && x->dtype == DT_BOOL),
          either = x->op == OP_LOGICAL_OR || (x->op == OP_BITWISE_OR && x->dtype == DT_BOOL);
-    if ((both && holds) || (either && !holds))
-        for (int i = 0; i < 2; i++) add_value(k, l, x->args[i], holds);
+    if ((both && holds) || (either && !holds)) {
+        bool all = add_value(k, l, x->args[0], holds);
+        return add_value(k, l, x->args[1], holds) && all;
+    }
     if (x->op == OP_LOGICAL_NOT || (x->op == OP_BITWISE_NOT && x->dtype == DT_BOOL))
-        add_value(k, l, x->args[0], !holds);
-    if (x->op == OP_EQ || x->op == OP_NE) add_choice(k, l, x, holds);
+        return add_value(k, l, x->args[0], !holds);
+    return (x->op == OP_EQ || x->op == OP_NE) && add_choice(k, l, x, holds);
 }
 
 /* ---- behind the product ---------------------------------------------------------------------- */
@@ -308,12 +311,18 @@ double kernel_counts(const struct kernel *k) {
     return all / ((double)rows * (double)columns * (double)kernel_size(k, AXIS_R));
 }
 
-void add_chained_edges(struct kernel *k, value_id condition, bool holds) {
+bool add_chained_edges(struct kernel *k, value_id condition, bool holds) {
     struct edge_list l = {0};
-    add_value(k, &l, condition, holds);
-    for (int i = 0; i < l.n && k->edges.n < MOST_EDGES; i++)
-        if (l.at[i].by[AXIS_N] || l.at[i].by[AXIS_M] || l.at[i].by[AXIS_Z])
-            vec_push(k->arena, &k->edges, l.at[i]);
+    bool all = add_value(k, &l, condition, holds);
+    for (int i = 0; i < l.n; i++) {
+        const struct edge *e = &l.at[i];
+        bool varies = e->by[AXIS_N] || e->by[AXIS_M] || e->by[AXIS_Z];
+        if (varies && k->edges.n < MOST_EDGES)
+            vec_push(k->arena, &k->edges, *e);
+        else
+            all &= !varies && e->first >= 0;
+    }
+    return all;
 }
 
 void find_edges(struct kernel *k) {

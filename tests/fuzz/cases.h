@@ -29,6 +29,8 @@ struct case_graph {
 };
 typedef VEC(struct case_graph) case_vec;
 const char *case_text(const struct graph *g); /* of g's arena */
+/* The same forward, and with gradients of its first three parameters, as attention has them. */
+const char *case_with_gradients(struct arena *a, const char *text);
 
 /* By hand: all kinds of kernels on small shapes chosen to hit edges, in all configs, or in every
  * second or third where those are many. */

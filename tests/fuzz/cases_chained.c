@@ -98,6 +98,32 @@ static const char *const whole[] = {
     " %s = bmm(%q, %y)\n %a = mul(%s, 0.02)\n %t = tanh(%a)\n %c = mul(%t, 50)\n"
     " %p = softmax(%c, -1)\n %o = bmm(%p, %v)\n %b = add(%o, %w)\n %r = relu(%b)\n return %r\n}\n",
 };
+/* Masks of positions, whose tiles that hide all are left out; forward, and with gradients: up to a
+ * row's own place, with fewer queries than keys; a window; one that hides all of the first rows,
+ * whole tiles of them; one of a tensor, too; one that is added, -inf where something is hidden, of
+ * the first rows all. */
+static const char *const masked[] = {
+    "graph(%q: bf16[1, 2, 40, 32], %k: bf16[1, 2, 72, 32], %v: bf16[1, 2, 72, 32]) {\n"
+    " %j = arange(0, 72)\n %a = arange(32, 72)\n %i = unsqueeze(%a, -1)\n %m = le(%j, %i)\n"
+    " %o = scaled_dot_product_attention(%q, %k, %v, %m)\n return %o\n}\n",
+    "graph(%q: f16[1, 2, 90, 32], %k: f16[1, 2, 90, 32], %v: f16[1, 2, 90, 32]) {\n"
+    " %j = arange(0, 90)\n %i = unsqueeze(%j, -1)\n %m = le(%j, %i)\n %d = sub(%i, %j)\n"
+    " %w = lt(%d, 20)\n %b = bitwise_and(%m, %w)\n"
+    " %o = scaled_dot_product_attention(%q, %k, %v, %b)\n return %o\n}\n",
+    "graph(%q: bf16[1, 2, 150, 32], %k: bf16[1, 2, 150, 32], %v: bf16[1, 2, 150, 32]) {\n"
+    " %j = arange(0, 150)\n %i = unsqueeze(%j, -1)\n %d = sub(%i, %j)\n %m = ge(%d, 70)\n"
+    " %o = scaled_dot_product_attention(%q, %k, %v, %m)\n return %o\n}\n",
+    "graph(%q: bf16[1, 2, 50, 32], %k: bf16[1, 2, 50, 32], %v: bf16[1, 2, 50, 32], %b: bf16[50, "
+    "50]) {\n %j = arange(0, 50)\n %i = unsqueeze(%j, -1)\n %m = le(%j, %i)\n %g = gt(%b, 1.2)\n"
+    " %c = bitwise_and(%m, %g)\n"
+    " %o = scaled_dot_product_attention(%q, %k, %v, %c)\n return %o\n}\n",
+    "graph(%q: bf16[1, 2, 80, 32], %k: bf16[1, 2, 80, 32], %v: bf16[1, 2, 80, 32], %s: bf16[2, 1, "
+    "1]) {\n %j = arange(0, 80)\n %i = unsqueeze(%j, -1)\n %d = sub(%j, %i)\n %b = mul(%d, %s)\n"
+    " %c = to(%b, bf16)\n %h = gt(%d, -3)\n %m = masked_fill(%c, %h, -inf)\n"
+    " %o = scaled_dot_product_attention(%q, %k, %v, %m)\n return %o\n}\n",
+};
+enum { N_MASKED = sizeof masked / sizeof *masked };
+
 /* Of two heads that share k and v, whose gradients are sums of both heads'. */
 static const char grouped_gradient[] =
     "graph(%q: bf16[2, 2, 33, 32], %k: bf16[2, 1, 48, 32], %v: bf16[2, 1, 48, 32], "
@@ -156,6 +182,16 @@ static const struct gradients gradients[] = {
      " %l = gt(%a, 20)\n %w = logical_or(%h, %l)\n %c = mul(%f, 0.2)\n"
      " %m = masked_fill(%c, %w, -inf)\n",
      " %x = masked_fill(%ds, %w, 0)\n %dt = mul(%x, 0.2)\n"},
+    /* low numbers instead, where all rows see something; and where the last ones do not, whose
+     * weights are all the same */
+    {80, 80, 32,
+     " %i = arange(0, 80)\n %j = unsqueeze(%i, -1)\n %a = sub(%j, %i)\n %h = lt(%a, 0)\n"
+     " %c = mul(%f, 0.2)\n %m = masked_fill(%c, %h, -1e38)\n",
+     " %x = masked_fill(%ds, %h, 0)\n %dt = mul(%x, 0.2)\n"},
+    {150, 28, 32,
+     " %i = arange(0, 28)\n %k0 = arange(0, 150)\n %j = unsqueeze(%k0, -1)\n %a = sub(%j, %i)\n"
+     " %w = gt(%a, 20)\n %c = mul(%f, 0.2)\n %m = masked_fill(%c, %w, -1e38)\n",
+     " %x = masked_fill(%ds, %w, 0)\n %dt = mul(%x, 0.2)\n"},
     /* the last rows, whole tiles of them, see nothing: their results are nan, the gradients of
      * their queries 0, those of all keys and values nan */
     {150, 28, 32,
@@ -210,6 +246,16 @@ void cases_chained(struct arena *a, int step, case_vec *out) {
                                .old = old,
                                .bound = true,
                                .config = (old ? configs : of_groups)[i / 2 % N_CONFIGS]};
+        vec_push(a, out, g);
+    }
+    for (int i = 0; i < 4 * N_MASKED; i++) {
+        bool old = i % 2 == 0;
+        const char *text = masked[i / 4];
+        struct case_graph g = {.text = i / 2 % 2 ? case_with_gradients(a, text) : text,
+                               .every = CASES_DEFAULT,
+                               .old = old,
+                               .bound = true,
+                               .config = (old ? configs : of_groups)[i / 4 % N_CONFIGS]};
         vec_push(a, out, g);
     }
     for (int i = 0; i < N_OTHERS; i++) {

@@ -4,7 +4,6 @@
  * behind; and a config, which need not be legal. */
 #include <string.h>
 
-#include "graph/autograd.h"
 #include "tests/fuzz/cases.h"
 #include "tests/fuzz/random.h"
 
@@ -94,9 +93,9 @@ static const char *sizes_of_scores(struct attention *t) {
     }
 }
 
-/* What is hidden becomes `low`: the keys behind a position, those that are too far before it, both,
- * or those that a tensor names. The first rows, or the last ones, may see nothing. */
-static void put_mask(struct attention *t, const char *low) {
+/* What is hidden, the name of it: the keys behind a position, those that are too far before it,
+ * both, or those that a tensor names. The first rows, or the last ones, may see nothing. */
+static const char *put_hidden(struct attention *t) {
     const char *scores = t->value, *hidden, *at = put_distances(t);
     int shift = rng_below(t->r, 3) ? 0 : rng_below(t->r, 81) - 40;
     switch (rng_below(t->r, 4)) {
@@ -116,7 +115,45 @@ static void put_mask(struct attention *t, const char *low) {
     }
     }
     hidden = t->value;
-    buf_printf(&t->body, " %s = masked_fill(%s, %s, %s)\n", fresh(t), scores, hidden, low);
+    t->value = scores;
+    return hidden;
+}
+
+static void put_mask(struct attention *t, const char *low) {
+    put(t, "masked_fill", arena_printf(t->a, ", %s, %s", put_hidden(t), low));
+}
+
+/* What falls with the distance, by head: the name of it. */
+static const char *put_bias(struct attention *t) {
+    const char *scores = t->value, *bias, *at = put_distances(t);
+    const char *slope = put_parameter(t, t->dtype, arena_printf(t->a, "[%d, 1, 1]", t->heads));
+    buf_printf(&t->body, " %s = mul(%s, %s)\n", fresh(t), at, slope);
+    bias = t->value;
+    t->value = scores;
+    return bias;
+}
+
+/* Attention as one operator: with no mask, a causal one, one of what is seen, or one that is added
+ * to the scores, -inf where something is hidden. */
+static void put_attention(struct attention *t, const char *q, const char *k, const char *v) {
+    const char *mask = "";
+    switch (rng_below(t->r, 5)) {
+    case 0: break;
+    case 1: mask = ", is_causal=True"; break;
+    case 2:
+        t->value = put_bias(t);
+        put_mask(t, "-inf");
+        put(t, "to", arena_printf(t->a, ", %s", t->dtype));
+        mask = arena_printf(t->a, ", %s", t->value);
+        break;
+    default:
+        t->value = put_hidden(t);
+        put(t, "logical_not", "");
+        mask = arena_printf(t->a, ", %s", t->value);
+        break;
+    }
+    buf_printf(&t->body, " %s = scaled_dot_product_attention(%s, %s, %s%s)\n", fresh(t), q, k, v,
+               mask);
 }
 
 static void put_of_scores(struct attention *t) {
@@ -128,15 +165,7 @@ static void put_of_scores(struct attention *t) {
         put(t, "tanh", "");
         put(t, "mul", ", 8");
         break;
-    case 3: {
-        const char *scores = t->value, *at = put_distances(t);
-        const char *slope = put_parameter(t, t->dtype, arena_printf(t->a, "[%d, 1, 1]", t->heads));
-        buf_printf(&t->body, " %s = mul(%s, %s)\n", fresh(t), at, slope);
-        at = t->value;
-        t->value = scores;
-        put(t, "add", arena_printf(t->a, ", %s", at));
-        break;
-    }
+    case 3: put(t, "add", arena_printf(t->a, ", %s", put_bias(t))); break;
     case 4: {
         const char *bias = put_parameter(t, t->dtype, sizes_of_scores(t));
         put(t, "add", arena_printf(t->a, ", %s", bias));
@@ -155,7 +184,10 @@ static void put_weights(struct attention *t) {
     case 0: put(t, "relu", ""); break;
     case 1: put(t, "sigmoid", ""); break;
     default:
-        if (rng_below(t->r, 2)) put_mask(t, rng_below(t->r, 4) ? "-inf" : "-1000");
+        if (rng_below(t->r, 2)) {
+            const char *least = wide || !strcmp(t->dtype, "bf16") ? "-1e38" : "-60000";
+            put_mask(t, RNG_ANY(t->r, 0, 0, 1, 2) ? rng_below(t->r, 3) ? least : "-1000" : "-inf");
+        }
         put(t, "softmax", ", -1");
         break;
     }
@@ -205,9 +237,8 @@ static const char *random_attention(struct arena *a, struct rng *r) {
     const char *q = put_heads(&t, t.heads, t.m, t.depth);
     const char *k = repeat_heads(&t, put_heads(&t, own, t.n, t.depth), t.n, t.depth);
     const char *v = repeat_heads(&t, put_heads(&t, own, t.n, t.columns), t.n, t.columns);
-    if (rng_below(r, 4) == 0) {
-        buf_printf(&t.body, " %s = scaled_dot_product_attention(%s, %s, %s%s)\n", fresh(&t), q, k,
-                   v, rng_below(r, 2) ? ", is_causal=True" : "");
+    if (rng_below(r, 3) == 0) {
+        put_attention(&t, q, k, v);
     } else {
         buf_printf(&t.body, " %s = permute(%s, [0, 1, 3, 2])\n", fresh(&t), k);
         k = t.value;
@@ -217,17 +248,6 @@ static const char *random_attention(struct arena *a, struct rng *r) {
     }
     put_behind(&t);
     return arena_printf(a, "graph(%s) {\n%s return %s\n}\n", t.parameters.p, t.body.p, t.value);
-}
-
-/* Queries, keys and values want gradients, which parameters behind them do not. */
-static const char *with_gradients(struct arena *a, const char *text) {
-    struct diag d = diag_new(a);
-    struct source src = {"attention", text, strlen(text)};
-    struct graph *g = graph_parse(a, exprs_new(a), &src, &d);
-    bool wants[16] = {true, true, true};
-    struct graph *joint = g ? graph_backward(g, wants, &d) : NULL;
-    if (!joint) WS_BUG("%s%s", d.text, text);
-    return case_text(joint);
 }
 
 static const char *random_config(struct arena *a, struct rng *r, bool old) {
@@ -247,7 +267,7 @@ void cases_random_chained(struct arena *a, uint64_t seed, int n, case_vec *out) 
     for (int i = 0; i < n; i++) {
         const char *text = random_attention(a, &r);
         bool old = rng_below(&r, 2);
-        if (rng_below(&r, 2)) text = with_gradients(a, text);
+        if (rng_below(&r, 2)) text = case_with_gradients(a, text);
         vec_push(a, out,
                  ((struct case_graph){.text = text,
                                       .every = CASES_DEFAULT,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/autograd.h"
 #include "tests/fuzz/cases.h"
 #include "tests/fuzz/judge.h"
 
@@ -96,6 +97,16 @@ const char *case_text(const struct graph *g) {
     struct buf b = buf_new(g->arena);
     graph_print(&b, g);
     return b.p;
+}
+
+const char *case_with_gradients(struct arena *a, const char *text) {
+    struct diag d = diag_new(a);
+    struct source src = {"attention", text, strlen(text)};
+    struct graph *g = graph_parse(a, exprs_new(a), &src, &d);
+    bool wants[16] = {true, true, true};
+    struct graph *joint = g ? graph_backward(g, wants, &d) : NULL;
+    if (!joint) WS_BUG("%s%s", d.text, text);
+    return case_text(joint);
 }
 
 static const char *text_of(const struct lot *l, const struct drive *b) {
