@@ -604,6 +604,20 @@ struct depth_range chained_range(const struct kernel *k, int64_t z, int64_t m, i
     return s;
 }
 
+double chained_counts(const struct kernel *k) {
+    enum { SAMPLES = 64 };
+    int64_t m = kernel_size(k, AXIS_M), n = kernel_size(k, AXIS_N),
+            rows = m < SAMPLES ? m : SAMPLES;
+    double all = 0;
+    if (!k->edges.n || !rows || !n) return 1;
+    for (int64_t i = 0; i < rows; i++) {
+        struct depth_range s =
+            chained_range(k, kernel_size(k, AXIS_Z) / 2, (2 * i + 1) * m / (2 * rows), 1);
+        all += (double)(s.end - s.from);
+    }
+    return all / ((double)rows * (double)n);
+}
+
 /* us that the two products take by themselves, about: what is between is written and read twice, by
  * launches that a chain does not have. */
 static double apart_us(const struct kernel *k) {

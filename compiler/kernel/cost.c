@@ -19,6 +19,7 @@ double kernel_flops(const struct kernel *k) {
         if (k->landing && (mask & (MASK_X | MASK_R)) == (MASK_X | MASK_R))
             points /= fmax(1, (double)ex_hint(k->ex, k->landing->rows)); /* in one of them */
         if (mask & MASK_R && k->edges.n && k->kind == KERNEL_MATMUL) points *= kernel_counts(k);
+        if (mask & MASK_N && k->edges.n && k->kind == KERNEL_CHAINED) points *= chained_counts(k);
         total += points;
     }
     return total;

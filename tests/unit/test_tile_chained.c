@@ -32,7 +32,7 @@ static const char *no_reason(struct schedule *s, uint32_t group, double *us, voi
     return s->groups.n ? NULL : "";
 }
 
-static struct tile_program *chained_of(struct arena *a, const char *text, const char *config) {
+static struct kernel *kernel_of(struct arena *a, const char *text) {
     static struct device_limits gpu;
     gpu = test_gpu("sm_90a");
     int chains;
@@ -57,7 +57,11 @@ static struct tile_program *chained_of(struct arena *a, const char *text, const 
         for (buffer_id b = 0; b < s->loops->buffers.n; b++) assert_int_equal(s->offset[b], 0);
     }
     assert_null(kernel_chain_reason(s, g, &gpu, &us, a));
-    struct kernel *k = must_build(s, g, &gpu);
+    return must_build(s, g, &gpu);
+}
+
+static struct tile_program *chained_of(struct arena *a, const char *text, const char *config) {
+    struct kernel *k = kernel_of(a, text);
     struct config c = parsed(a, config);
     struct layout y;
     const char *bad = kernel_layout(k, &c, &y, a);
@@ -242,9 +246,27 @@ static void test_hidden(void **state) {
     }
 }
 
+/* What a mask leaves is a kernel's work: of a causal one, half and half a row. */
+static void test_work(void **state) {
+    (void)state;
+    static const char text[] =
+        "graph(%q: bf16[2, 128, 32], %k: bf16[2, 32, 128], %v: bf16[2, 128, 32]) {\n"
+        " %s = bmm(%q, %k)\n %i = arange(0, 128, 1)\n %j = unsqueeze(%i, 1)\n"
+        " %h = le(%i, %j)\n %w = where(%h, %s, -inf)\n %p = softmax(%w, -1)\n"
+        " %o = bmm(%p, %v)\n return %o\n}\n";
+    struct arena *a = arena_new();
+    struct kernel *k = kernel_of(a, text);
+    double products = 2.0 * 2 * 2 * 128 * 128 * 32;
+    assert_int_equal(k->edges.n, 1);
+    assert_true(fabs(chained_counts(k) - 129.0 / 256) < 1.0 / 128);
+    assert_true(k->flops > products / 2 && k->flops < products * 0.7);
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hidden),
+        cmocka_unit_test(test_work),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_planted),
     };
