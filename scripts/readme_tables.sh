@@ -54,6 +54,7 @@ block_repeat() { scripts/sample_tables.py repeat "$@"; }
 block_sizes() { scripts/sample_tables.py sizes "$@"; }
 block_products() { scripts/sample_tables.py products "$@"; }
 block_convolutions() { scripts/sample_tables.py convolutions "$@"; }
+block_attention() { scripts/sample_tables.py attention "$@"; }
 block_slower() { scripts/sample_tables.py slower "$@"; }
 block_overlap() { scripts/sample_tables.py overlap "$@"; }
 block_misses() { scripts/sample_tables.py misses "$@"; }
