@@ -22,6 +22,8 @@ bool is_instance(struct vm *vm, struct py v, struct py type) {
     }
     vm_deep(vm);
     vm_work(vm, 1);
+    struct py yes;
+    if (vm_call_special(vm, type, "__instancecheck__", &v, 1, &yes)) return vm_truth(vm, yes);
     if (type.kind != PY_TUPLE)
         vm_raise(vm, EXC_TypeError,
                  "isinstance() arg 2 must be a type, a tuple of types, or a union");
@@ -66,6 +68,8 @@ static struct py stamp(struct vm *vm, struct py o, const char *name, struct py v
     return v;
 }
 
+static bool find_in_object(struct vm *vm, const char *name, struct py *out);
+
 static bool find_in_instance(struct vm *vm, struct py o, const char *name, struct py *out) {
     struct instance *x = o.instance;
     struct py v;
@@ -82,6 +86,7 @@ static bool find_in_instance(struct vm *vm, struct py o, const char *name, struc
     if (!strcmp(name, "__class__")) return *out = py_pointer(PY_CLASS, x->class), true;
     if (!strcmp(name, "__dict__"))
         return *out = stamp(vm, o, name, py_pointer(PY_DICT, x->dict)), true;
+    if (find_in_object(vm, name, &v)) return *out = py_method(vm->arena, v, o), true;
     guard_absent(vm, o, name);
     struct py text = py_str(name);
     return vm_call_special(vm, o, "__getattr__", &text, 1, out);
@@ -231,6 +236,10 @@ static __attribute__((noreturn)) void missing(struct vm *vm, struct py o, const 
         const char *shown = arena_printf(vm->arena, "Tensor.%s", name);
         refuse_operator(vm, shown, shown);
     }
+    struct py refuse;
+    if (o.kind == PY_CLASS && o.class->module && o.class->module->missing &&
+        dict_gets(o.class->module->dict, "refuse", &refuse))
+        vm_call1(vm, refuse, py_str(o.class->name)); /* does not return */
     if (o.kind == PY_CLASS)
         vm_raise(vm, EXC_AttributeError, "type object '%s' has no attribute '%s'", o.class->name,
                  name);

@@ -448,6 +448,28 @@ NATIVE(python_vars) {
     return attribute_get(vm, v[0], "__dict__");
 }
 
+static void add_names(struct vm *vm, struct dict *names, const struct dict *d) {
+    for (uint32_t i = 0; i < d->entries.n; i++)
+        if (d->entries.at[i].live) dict_put(vm->arena, names, d->entries.at[i].key, py_none);
+}
+
+/* The names of the object's and its classes' attributes, or of the module's, sorted. */
+NATIVE(python_dir) {
+    struct py names = py_dict(vm->arena, PY_SET);
+    const struct class *c = NULL;
+    if (!GIVEN(0)) {
+        add_names(vm, names.dict, native_python_locals(vm, v, rest).dict);
+    } else if (v[0].kind == PY_MODULE) {
+        add_names(vm, names.dict, v[0].module->dict);
+        module_operators(vm, v[0].module, names.dict);
+    } else {
+        if (v[0].kind == PY_INSTANCE) add_names(vm, names.dict, v[0].instance->dict);
+        c = v[0].kind == PY_CLASS ? v[0].class : class_of(vm, v[0]);
+    }
+    for (uint32_t i = 0; c && i < c->n_mro; i++) add_names(vm, names.dict, c->mro[i]->dict);
+    return vm_call1(vm, py_native(vm->arena, native_find(vm, PLACE_BUILTINS, "sorted")), names);
+}
+
 NATIVE(python_ord) {
     uint32_t code = 0;
     const char *s = v[0].s;

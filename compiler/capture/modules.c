@@ -51,6 +51,15 @@ static const struct {
     {"functorch", NULL, NULL},
     {"functorch.compile", NULL, NULL},
     {"torch._logging", NULL, NULL},
+    {"builtins", NULL, NULL},
+    {"packaging", NULL, NULL},
+    {"packaging.version", NULL, NULL},
+    {"distutils", NULL, NULL},
+    {"distutils.version", NULL, NULL},
+    {"torch.distributed", NULL, NULL},
+    {"torch.fft", NULL, NULL},
+    {"torch.sparse", NULL, NULL},
+    {"missing", NULL, NULL},
     {"traceback", NULL, NULL},
     {"torch.utils.benchmark", NULL, NULL},
     {"torch.compiler", NULL, NULL},
@@ -119,6 +128,7 @@ enum { N_MODULES = sizeof modules / sizeof *modules };
 /* Imported for what no capture comes to: a training loop, a command line. All of PyTorch's or of
  * Python's own, so that no try waits for their ImportError. */
 static const char *const later[] = {
+    "ast",
     "base64",
     "concurrent",
     "csv",
@@ -148,8 +158,6 @@ static const char *const later[] = {
     "uuid",
     "zipfile",
     "torch._utils",
-    "torch.distributed",
-    "torch.fft",
     "torch.hub",
     "torch.multiprocessing",
     "torch.nn.parallel",
@@ -157,7 +165,6 @@ static const char *const later[] = {
     "torch.onnx",
     "torch.profiler",
     "torch.quantization",
-    "torch.sparse",
     "torch.testing",
     "torch.utils.cpp_extension",
     "torch.utils.data.distributed",
@@ -209,7 +216,7 @@ static int module_index(const char *name) {
 static bool is_private(const struct vm *vm, const char *name) {
     bool user = vm->frame && !vm->frame->module->prelude;
     return user && (!strcmp(name, "_warpsmith") || !strcmp(name, "torch._tensor") ||
-                    !strcmp(name, "later"));
+                    !strcmp(name, "later") || !strcmp(name, "missing"));
 }
 
 static void run_prelude(struct vm *vm, struct module *m, const char *text) {
@@ -256,6 +263,40 @@ struct module *module_import(struct vm *vm, const char *name) {
     if (text) run_prelude(vm, m, text);
     if (!strcmp(name, "torch._tensor")) tensor_methods_extend(vm, m);
     if (parent) dict_puts(vm->arena, parent->dict, leaf, py_pointer(PY_MODULE, m));
+    return m;
+}
+
+void module_operators(struct vm *vm, const struct module *m, struct dict *names) {
+    int k = module_index(m->name);
+    const char *prefix = k < 0 ? NULL : modules[k].operators;
+    for (int i = 0; prefix && i < OP_COUNT; i++) {
+        const char *at = op_info((enum op)i)->python, *end;
+        for (; *at; at = end + strspn(end, " ")) {
+            end = at + strcspn(at, " ");
+            size_t n = strlen(prefix), length = (size_t)(end - at);
+            if (length > n && !strncmp(at, prefix, n) && !memchr(at + n, '.', length - n))
+                dict_puts(vm->arena, names, arena_strndup(vm->arena, at + n, length - n), py_none);
+        }
+    }
+}
+
+struct module *module_missing(struct vm *vm, const char *name) {
+    uint64_t known;
+    struct module *m = module_import(vm, name), *parent = NULL;
+    if (m || is_private(vm, name)) return m;
+    const char *key = arena_printf(vm->arena, "missing %s", name), *dot = strrchr(name, '.');
+    if (map_gets(&vm->modules, key, &known)) return (struct module *)(uintptr_t)known;
+    if (dot && name[0] != '.') /* of a package, as which no file is compiled */
+        parent = module_missing(vm, arena_strndup(vm->arena, name, (size_t)(dot - name)));
+    m = NEW(vm->arena, struct module);
+    *m = (struct module){.name = arena_strndup(vm->arena, name, strlen(name)),
+                         .dict = dict_new(vm->arena),
+                         .prelude = true,
+                         .missing = true};
+    map_puts(&vm->modules, key, (uint64_t)(uintptr_t)m);
+    dict_puts(vm->arena, m->dict, "__name__", py_str(m->name));
+    run_prelude(vm, m, prelude_text("missing"));
+    if (parent) dict_puts(vm->arena, parent->dict, dot + 1, py_pointer(PY_MODULE, m));
     return m;
 }
 

@@ -64,6 +64,9 @@
     FILE(numpy_random, "numpy_random.py")                                                          \
     FILE(einops, "einops.py")                                                                      \
     FILE(einops_torch, "einops_torch.py")                                                          \
+    FILE(torch_fft, "torch_fft.py")                                                                \
+    FILE(version, "version.py")                                                                    \
+    FILE(missing, "missing.py")                                                                    \
     FILE(later, "later.py")
 
 #define FILE(id, file)                                                                             \
@@ -213,9 +216,7 @@ const char *prelude_text(const char *module) {
         {"dataclasses", ws_prelude_dataclasses},
         {"enum", ws_prelude_enum},
         {"collections", ws_prelude_collections},
-        {"collections.abc", "from typing import __getattr__\n"
-                            "Iterable = Sequence = (list, tuple, dict, str, range)\n"
-                            "Mapping = dict\n"},
+        {"collections.abc", "from typing import __getattr__\n"},
         {"copy", ws_prelude_copy},
         {"numpy", ws_prelude_numpy},
         {"numpy.random", ws_prelude_numpy_random},
@@ -234,7 +235,14 @@ const char *prelude_text(const char *module) {
                 "    return function\n"},
         {"warnings", "def warn(*args, **kwargs):\n"
                      "    pass\n"
-                     "filterwarnings = simplefilter = warn\n"},
+                     "filterwarnings = simplefilter = warn\n"
+                     "class catch_warnings:\n"
+                     "    def __init__(self, record=False, **options):\n"
+                     "        self.record = record\n"
+                     "    def __enter__(self):\n"
+                     "        return [] if self.record else None\n"
+                     "    def __exit__(self, *error):\n"
+                     "        pass\n"},
         {"logging", ws_prelude_logging},
         {"json", ws_prelude_json},
         {"argparse", ws_prelude_argparse},
@@ -242,10 +250,21 @@ const char *prelude_text(const char *module) {
         {"operator", "add, sub, mul = lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b\n"
                      "truediv, floordiv = lambda a, b: a / b, lambda a, b: a // b\n"
                      "mod, pow, neg = lambda a, b: a % b, lambda a, b: a ** b, lambda a: -a\n"
-                     "def itemgetter(i):\n"
-                     "    return lambda x: x[i]\n"
+                     "matmul, getitem = lambda a, b: a @ b, lambda a, b: a[b]\n"
+                     "eq, ne = lambda a, b: a == b, lambda a, b: a != b\n"
+                     "lt, le = lambda a, b: a < b, lambda a, b: a <= b\n"
+                     "gt, ge = lambda a, b: a > b, lambda a, b: a >= b\n"
+                     "and_, or_ = lambda a, b: a & b, lambda a, b: a | b\n"
+                     "not_, truth = lambda a: not a, lambda a: bool(a)\n"
+                     "def itemgetter(i, *more):\n"
+                     "    items = (i, *more)\n"
+                     "    return lambda x: tuple([x[k] for k in items]) if more else x[i]\n"
                      "def attrgetter(name):\n"
-                     "    return lambda x: getattr(x, name)\n"},
+                     "    def get(x):\n"
+                     "        for part in name.split('.'):\n"
+                     "            x = getattr(x, part)\n"
+                     "        return x\n"
+                     "    return get\n"},
         {"gc", "def collect(*args):\n"
                "    return 0\n"},
         {"torch.jit", "def script(obj=None, **options):\n"
@@ -265,6 +284,14 @@ const char *prelude_text(const char *module) {
                            "    return torch.autocast('cuda', dtype, enabled, cache_enabled)\n"},
         {"torch.utils", ""},
         {"torch.utils.checkpoint",
+         "def get_device_states(*args):\n"
+         "    return [], []\n"
+         "def set_device_states(devices, states, **options):\n"
+         "    pass\n"
+         "def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):\n"
+         "    for f in functions:\n"
+         "        input = f(input)\n"
+         "    return input\n"
          "def checkpoint(function, *args, use_reentrant=None, preserve_rng_state=True,\n"
          "               determinism_check='default', context_fn=None, debug=False, **kwargs):\n"
          "    return function(*args, **kwargs)\n"},
@@ -279,6 +306,34 @@ const char *prelude_text(const char *module) {
         {"numbers", "Number = Complex = Real = (int, float)\n"
                     "Rational = Integral = int\n"},
         {"later", ws_prelude_later},
+        {"missing", ws_prelude_missing},
+        {"torch.fft", ws_prelude_torch_fft},
+        {"torch.sparse", "from torch import mm, addmm, softmax, log_softmax\n"
+                         "def sum(input, dim=None, dtype=None):\n"
+                         "    return input.sum() if dim is None else input.sum(dim)\n"},
+        {"torch.distributed", "from _warpsmith import refuse\n"
+                              "def is_available():\n"
+                              "    return False\n"
+                              "is_initialized = is_torchelastic_launched = is_available\n"
+                              "def get_rank(group=None):\n"
+                              "    return 0\n"
+                              "def get_world_size(group=None):\n"
+                              "    return 1\n"
+                              "def __getattr__(name):\n"
+                              "    import later\n"
+                              "    return later.of(__name__, name)\n"},
+        {"packaging", ""},
+        {"packaging.version", ws_prelude_version},
+        {"distutils", ""},
+        {"distutils.version", ws_prelude_version},
+        {"builtins",
+         "int, float, bool, str = int, float, bool, str\n"
+         "list, tuple, dict, set = list, tuple, dict, set\n"
+         "print, len, range, zip, map, filter = print, len, range, zip, map, filter\n"
+         "sum, min, max, any, all, abs, round, pow = sum, min, max, any, all, abs, round, pow\n"
+         "enumerate, sorted, reversed, iter, next = enumerate, sorted, reversed, iter, next\n"
+         "isinstance, getattr, setattr, hasattr = isinstance, getattr, setattr, hasattr\n"
+         "object, type, super, property, repr, id = object, type, super, property, repr, id\n"},
         {"inspect", ws_prelude_inspect},
         {"os", ws_prelude_os},
         {"os.path", ws_prelude_os_path},

@@ -261,6 +261,7 @@ struct module {
     struct dict *dict;
     struct dict *hidden; /* private natives by the names that its own code has for them; or NULL */
     bool prelude;        /* ours: errors in it are shown at the user's call */
+    bool missing;        /* there is no such module */
 };
 
 /* Tensors that may share memory share a storage. That of an eager tensor is memory; that of tracked

@@ -297,14 +297,29 @@ static struct py build_class(struct vm *vm, struct frame *f, struct instr in) {
 
 /* -- imports ------------------------------------------------------------------------------- */
 
+static void no_module(struct vm *vm, const char *name) __attribute__((noreturn));
+static void no_module(struct vm *vm, const char *name) {
+    vm_raise(vm, EXC_ModuleNotFoundError,
+             "no module named '%s'; a workload may import torch, math, einops, much of numpy, and "
+             "much of the standard library",
+             name);
+}
+
+/* Does a try or with wait for what is raised here? */
+static bool may_be_caught(const struct vm *vm) {
+    for (const struct frame *f = vm->frame; f; f = f->caller)
+        for (uint32_t i = 0; i < f->blocks.n; i++)
+            if (!f->blocks.at[i].handler) return true;
+    return false;
+}
+
+/* Of what is not there, a module whose names can be imported, not used: public files import plots,
+ * loggers and data sets beside the model. A program that is ready for an ImportError gets it. */
 static struct py import_name(struct vm *vm, const char *name, bool leaf) {
     struct module *m = module_import(vm, name);
-    if (!m)
-        vm_raise(vm, EXC_ModuleNotFoundError,
-                 "no module named '%s'; a workload may import torch, math, einops, much of numpy, "
-                 "and much of the standard library",
-                 name);
-    if (!leaf) m = module_import(vm, arena_strndup(vm->arena, name, strcspn(name, ".")));
+    if (!m && !may_be_caught(vm)) m = module_missing(vm, name);
+    if (!m) no_module(vm, name);
+    if (!leaf) m = module_missing(vm, arena_strndup(vm->arena, name, strcspn(name, ".")));
     return py_pointer(PY_MODULE, m);
 }
 
@@ -316,6 +331,7 @@ static struct py import_from(struct vm *vm, struct py m, const char *name) {
 }
 
 static void import_star(struct vm *vm, struct frame *f, const struct module *m) {
+    if (m->missing) no_module(vm, m->name);
     for (uint32_t i = 0; i < m->dict->entries.n; i++) {
         struct dict_entry e = m->dict->entries.at[i];
         if (e.live && e.key.s[0] != '_') dict_put(vm->arena, f->names, e.key, e.value);

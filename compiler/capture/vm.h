@@ -397,6 +397,11 @@ const struct place *place_item(struct vm *vm, const struct place *base, int64_t 
 
 /* -- modules.c */
 struct module *module_import(struct vm *vm, const char *name); /* NULL: no such module */
+/* Adds the names of the operators that are the module's. */
+void module_operators(struct vm *vm, const struct module *m, struct dict *names);
+/* As module_import(), but one whose names are refused where they are used, instead of NULL. NULL:
+ * not for programs. */
+struct module *module_missing(struct vm *vm, const char *name);
 /* The operator of graph/ops.def, or its form in place, with a prefix as "torch." or "Tensor.". */
 bool operator_find(struct vm *vm, const char *prefix, const char *name, struct py *out);
 bool module_find(struct vm *vm, struct module *m, const char *name, struct py *out);

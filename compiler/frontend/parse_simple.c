@@ -168,10 +168,11 @@ static struct stmt *parse_import(struct parser *p) {
 
 static struct stmt *parse_from(struct parser *p) {
     struct stmt *s = tree_stmt(p, S_FROM, token_expect(p, T_K_FROM));
-    if (token_is(p, T_DOT) || token_is(p, T_ELLIPSIS))
-        syntax_error(p->f, token_peek(p)->at,
-                     "relative imports are not supported: a workload is one file");
-    s->import.module = parse_dotted_name(p);
+    struct buf module = buf_new(p->f->arena);
+    while (token_is(p, T_DOT) || token_is(p, T_ELLIPSIS))
+        buf_puts(&module, token_accept(p, T_DOT) ? "." : (token_accept(p, T_ELLIPSIS), "..."));
+    if (!module.n || !token_is(p, T_K_IMPORT)) buf_puts(&module, parse_dotted_name(p));
+    s->import.module = module.p;
     token_expect(p, T_K_IMPORT);
     if (token_accept(p, T_MUL)) {
         s->import.star = true;

@@ -1,5 +1,30 @@
-def partial(function, *args, **kwargs):
-    return lambda *more, **named: function(*args, *more, **{**kwargs, **named})
+class partial:
+    def __init__(self, func, /, *args, **keywords):
+        self.func, self.args, self.keywords = func, args, keywords
+
+    def __call__(self, /, *args, **keywords):
+        return self.func(*self.args, *args, **{**self.keywords, **keywords})
+
+
+class partialmethod(partial):
+    def __get__(self, instance, owner):
+        return partial(self.func, instance, *self.args, **self.keywords)
+
+
+def total_ordering(cls):
+    """Of == and one of the four others, all."""
+    has = cls.__dict__
+    if '__lt__' in has:
+        less = cls.__lt__
+    elif '__le__' in has:
+        less = lambda a, b, le=cls.__le__: le(a, b) and not a == b
+    elif '__gt__' in has:
+        less = lambda a, b, gt=cls.__gt__: not gt(a, b) and not a == b
+    else:
+        less = lambda a, b, ge=cls.__ge__: not ge(a, b)
+    cls.__lt__, cls.__ge__ = less, lambda a, b: not less(a, b)
+    cls.__le__, cls.__gt__ = lambda a, b: less(a, b) or a == b, lambda a, b: not (less(a, b) or a == b)
+    return cls
 
 
 def update_wrapper(wrapper, wrapped):

@@ -2,8 +2,12 @@
 from _warpsmith import refuse
 
 
-def __getattr__(name):
+def of(module, name):
     class Later:
         def __init__(self, *args, **kwargs):
-            refuse(f'{__name__}.{name} is not supported')
+            refuse(f'{module}.{name} is not supported')
     return Later
+
+
+def __getattr__(name):
+    return of(__name__, name)

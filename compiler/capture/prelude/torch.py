@@ -283,11 +283,31 @@ def full(size, fill_value, dtype=None, **placement):
     return full_(size, fill_value, dtype, **placement)
 
 
+def sparse_coo_tensor(indices, values, size=None, dtype=None, device=None, requires_grad=False, **options):
+    """A dense tensor: see Tensor.to_sparse()."""
+    indices, values = as_tensor(indices), as_tensor(values, dtype)
+    if size is None:
+        if not computes():
+            refuse('torch.sparse_coo_tensor without a size is not supported here')
+        size = [_whole(n) + 1 for n in indices.amax(1).tolist()]
+    made = full([*size, *values.shape[1:]], 0, values.dtype)
+    return made.index_put(tuple(indices.unbind(0)), values, accumulate=True)
+
+
+spmm = smm = lambda input, mat2: input @ mat2
+hspmm = dsmm = spmm
+
 arange_ = op('arange')
+
+
+def _number(x):
+    """A tensor of one element as the number, where something computes it."""
+    return x.item() if isinstance(x, Tensor) else x
 
 
 def arange(start, end=None, step=1, dtype=None, **placement):
     start, end = (0, start) if end is None else (start, end)
+    start, end, step = _number(start), _number(end), _number(step)
     return arange_(start, end, step, dtype, **placement)
 
 

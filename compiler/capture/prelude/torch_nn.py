@@ -91,6 +91,8 @@ class Module:
 
     def __getattr__(self, name):
         """A weight that is computed where it is read: see torch.nn.utils.weight_norm."""
+        if name in self.__dict__:  # called by name
+            return self.__dict__[name]
         computed = self.__dict__.get('_computed', {})
         if name in computed:
             return computed[name](self)
@@ -1534,4 +1536,4 @@ class ParameterDict(ModuleDict):
 
 from torch.nn._conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from torch.nn._sequence import RNN, LSTM, GRU, RNNCell, LSTMCell, GRUCell, MultiheadAttention
-from torch.nn._sequence import TransformerEncoderLayer, TransformerEncoder, TransformerDecoderLayer, TransformerDecoder, Transformer
+from torch.nn._sequence import _get_activation_fn, _get_clones, TransformerEncoderLayer, TransformerEncoder, TransformerDecoderLayer, TransformerDecoder, Transformer

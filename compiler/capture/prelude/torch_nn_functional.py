@@ -347,7 +347,7 @@ from torch.nn._functional import (embedding_bag, channel_shuffle, local_response
                                   one_hot, gumbel_softmax, multilabel_soft_margin_loss, multi_margin_loss, fold, grid_sample,
                                   triplet_margin_with_distance_loss, max_pool_indices, adaptive_max_indices,
                                   max_unpool1d, max_unpool2d, max_unpool3d, interpolate_linear, interpolate_cubic,
-                                  interpolate_nearest, affine_grid, ctc_loss)
+                                  interpolate_nearest, affine_grid, ctc_loss, multi_head_attention_forward)
 
 
 def pdist(input, p=2.0):

@@ -343,3 +343,53 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     if zero_infinity:
         loss = loss.masked_fill(impossible, 0.0)
     return (loss / lengths.clamp(min=1)).mean() if reduction == 'mean' else _reduced(loss, reduction)
+
+
+def _masked(scores, mask):
+    """A mask of bools says what is left out, one of floats is added."""
+    return scores.masked_fill(mask, -torch.inf) if mask.dtype == torch.bool else scores + mask
+
+
+def _one_more(mask):
+    return mask if mask is None else pad(mask, (0, 1))
+
+
+def multi_head_attention_forward(query, key, value, embed_dim_to_check, num_heads, in_proj_weight, in_proj_bias, bias_k, bias_v,
+                                 add_zero_attn, dropout_p, out_proj_weight, out_proj_bias, training=True, key_padding_mask=None,
+                                 need_weights=True, attn_mask=None, use_separate_proj_weight=False, q_proj_weight=None,
+                                 k_proj_weight=None, v_proj_weight=None, static_k=None, static_v=None,
+                                 average_attn_weights=True, is_causal=False):
+    """query: (length, batch, embed_dim) or (length, embed_dim); the weights: (batch, length of query, length of key)."""
+    from torch.nn.functional import linear, dropout
+    batched = query.ndim == 3
+    if not batched:
+        query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
+    length, batch, width = query.shape
+    assert width == embed_dim_to_check, f'was expecting embedding dimension of {embed_dim_to_check}, but got {width}'
+    assert width % num_heads == 0, f'embed_dim {width} not divisible by num_heads {num_heads}'
+    each = width // num_heads
+    weights = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else in_proj_weight.chunk(3)
+    biases = (None, None, None) if in_proj_bias is None else in_proj_bias.chunk(3)
+    q, k, v = [linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases)]
+    if bias_k is not None:
+        k, v = torch.cat([k, bias_k.expand(1, batch, width)]), torch.cat([v, bias_v.expand(1, batch, width)])
+        attn_mask, key_padding_mask = _one_more(attn_mask), _one_more(key_padding_mask)
+    q, k, v = [x.unflatten(-1, (num_heads, each)).permute(1, 2, 0, 3) for x in (q, k, v)]  # batch, heads, length, each
+    k = k if static_k is None else static_k.unflatten(0, (batch, num_heads))
+    v = v if static_v is None else static_v.unflatten(0, (batch, num_heads))
+    if add_zero_attn:
+        k, v = [torch.cat([x, x.new_zeros(batch, num_heads, 1, each)], 2) for x in (k, v)]
+        attn_mask, key_padding_mask = _one_more(attn_mask), _one_more(key_padding_mask)
+    scores = q @ k.transpose(-2, -1) / math.sqrt(each)
+    if attn_mask is not None:
+        scores = _masked(scores, attn_mask.unflatten(0, (batch, num_heads)) if attn_mask.ndim == 3 else attn_mask)
+    if key_padding_mask is not None:
+        scores = _masked(scores, key_padding_mask.reshape(batch, 1, 1, -1))
+    scores = scores.softmax(-1)
+    out = dropout(scores, dropout_p, training) @ v
+    out = linear(out.permute(2, 0, 1, 3).flatten(2), out_proj_weight, out_proj_bias)
+    scores = scores.mean(1) if average_attn_weights else scores
+    if not batched:
+        out, scores = out.squeeze(1), scores.squeeze(0)
+    return out, scores if need_weights else None

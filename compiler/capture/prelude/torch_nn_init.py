@@ -53,6 +53,29 @@ def eye_(tensor):
 
 
 @_quietly
+def dirac_(tensor, groups=1):
+    """In every group, channel k of the output is channel k of the input."""
+    if tensor.ndim not in (3, 4, 5):
+        raise ValueError('Only tensors with 3, 4, or 5 dimensions are supported')
+    n = tensor.size(0) // groups
+    middle = tuple([k // 2 for k in tensor.shape[2:]])
+    made = torch.zeros_like(tensor)
+    for g in range(groups):
+        for k in range(min(n, tensor.size(1))):
+            made[(g * n + k, k) + middle] = 1.0
+    return tensor.copy_(made)
+
+
+@_quietly
+def sparse_(tensor, sparsity, std=0.01, generator=None):
+    if tensor.ndim != 2:
+        raise ValueError('Only tensors with 2 dimensions are supported')
+    n = math.ceil(sparsity * tensor.size(0))
+    hidden = torch.rand_like(tensor).argsort(0).argsort(0) < n
+    return tensor.copy_((torch.randn_like(tensor) * std).masked_fill(hidden, 0.0))
+
+
+@_quietly
 def orthogonal_(tensor, gain=1, generator=None):
     """Rows, or columns where there are fewer, made orthogonal one after the other (Gram and Schmidt, twice each)."""
     if tensor.ndim < 2:
@@ -73,6 +96,15 @@ def _fans(tensor):
         raise ValueError('fan in and fan out can not be computed for tensor with fewer than 2 dimensions')
     field = math.prod(tensor.shape[2:])
     return tensor.size(1) * field, tensor.size(0) * field
+
+
+_calculate_fan_in_and_fan_out = _fans
+
+
+def _calculate_correct_fan(tensor, mode):
+    if mode.lower() not in ('fan_in', 'fan_out'):
+        raise ValueError(f"Mode {mode.lower()} not supported, please use one of ['fan_in', 'fan_out']")
+    return _fans(tensor)[mode.lower() == 'fan_out']
 
 
 def calculate_gain(nonlinearity, param=None):
@@ -111,6 +143,8 @@ def kaiming_uniform_(tensor, a=0, mode='fan_in', nonlinearity='leaky_relu', gene
 def kaiming_normal_(tensor, a=0, mode='fan_in', nonlinearity='leaky_relu', generator=None):
     return tensor.normal_(0.0, _deviation(tensor, a, mode, nonlinearity))
 
+
+_no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_
 
 # As they were called once; PyTorch has these still.
 uniform, normal, constant, orthogonal = uniform_, normal_, constant_, orthogonal_

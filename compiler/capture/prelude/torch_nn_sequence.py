@@ -219,23 +219,45 @@ class MultiheadAttention(nn.Module):
     def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, add_bias_kv=False, add_zero_attn=False, kdim=None,
                  vdim=None, batch_first=False, device=None, dtype=None):
         super().__init__()
-        if add_bias_kv or add_zero_attn or (kdim or embed_dim) != embed_dim or (vdim or embed_dim) != embed_dim:
-            refuse('MultiheadAttention is supported without add_bias_kv and add_zero_attn, with kdim = vdim = embed_dim')
         self.embed_dim, self.num_heads, self.dropout, self.batch_first = embed_dim, num_heads, dropout, batch_first
+        self.kdim, self.vdim, self.add_zero_attn, self.bias_k, self.bias_v = kdim or embed_dim, vdim or embed_dim, add_zero_attn, None, None
+        self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
+        self._plain = self._qkv_same_embed_dim and not add_bias_kv and not add_zero_attn
         self.head_dim = embed_dim // num_heads
         assert self.head_dim * num_heads == embed_dim, 'embed_dim must be divisible by num_heads'
-        self.in_proj_weight = Parameter(torch.empty(3 * embed_dim, embed_dim, dtype=dtype))
+        self.q_proj_weight = self.k_proj_weight = self.v_proj_weight = self.in_proj_weight = None
+        if not self._qkv_same_embed_dim:
+            self.q_proj_weight = Parameter(torch.empty(embed_dim, embed_dim, dtype=dtype))
+            self.k_proj_weight = Parameter(torch.empty(embed_dim, self.kdim, dtype=dtype))
+            self.v_proj_weight = Parameter(torch.empty(embed_dim, self.vdim, dtype=dtype))
+        else:
+            self.in_proj_weight = Parameter(torch.empty(3 * embed_dim, embed_dim, dtype=dtype))
         self.in_proj_bias = Parameter(torch.zeros(3 * embed_dim, dtype=dtype)) if bias else None
         self.out_proj = nn.Linear(embed_dim, embed_dim, bias=bias, dtype=dtype)
-        nn.init.xavier_uniform_(self.in_proj_weight)
+        for weight in (self.in_proj_weight, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight):
+            if weight is not None:
+                nn.init.xavier_uniform_(weight)
         if bias:
             nn.init.zeros_(self.out_proj.bias)
+        if add_bias_kv:
+            self.bias_k, self.bias_v = [Parameter(torch.empty(1, 1, embed_dim, dtype=dtype)) for _ in range(2)]
+            nn.init.xavier_normal_(self.bias_k)
+            nn.init.xavier_normal_(self.bias_v)
 
     def _heads(self, x, k):
         """The k-th of the three projections: [batch, heads, length, head_dim]."""
         rows = slice(k * self.embed_dim, (k + 1) * self.embed_dim)
         x = F.linear(x, self.in_proj_weight[rows], None if self.in_proj_bias is None else self.in_proj_bias[rows])
         return x.unflatten(-1, (self.num_heads, self.head_dim)).transpose(1, 2)
+
+    def _any(self, query, key, value, padding, mask, average):
+        """Keys and values of other widths, with learned or zero ones behind them; all by batch first."""
+        query, key, value = [x.transpose(0, 1) for x in (query, key, value)]
+        out, weights = F.multi_head_attention_forward(
+            query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v,
+            self.add_zero_attn, self.dropout, self.out_proj.weight, self.out_proj.bias, self.training, padding, True, mask,
+            not self._qkv_same_embed_dim, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight, average_attn_weights=average)
+        return out.transpose(0, 1), weights
 
     def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None,
                 average_attn_weights=True, is_causal=False):
@@ -244,6 +266,10 @@ class MultiheadAttention(nn.Module):
             query, key, value = query.unsqueeze(0), key.unsqueeze(0), value.unsqueeze(0)
         elif not self.batch_first:
             query, key, value = query.transpose(0, 1), key.transpose(0, 1), value.transpose(0, 1)
+        if not self._plain:
+            out, weights = self._any(query, key, value, key_padding_mask, attn_mask, average_attn_weights)
+            out = out if batched else out.squeeze(0)
+            return out if self.batch_first or not batched else out.transpose(0, 1), weights if need_weights else None
         q, k, v = self._heads(query, 0), self._heads(key, 1), self._heads(value, 2)
         scores = q @ k.transpose(-2, -1) / math.sqrt(self.head_dim)
         if attn_mask is not None:
@@ -268,8 +294,18 @@ def _masked(scores, mask):
     return scores.masked_fill(mask, -torch.inf) if mask.dtype == torch.bool else scores + mask
 
 
+def _get_activation_fn(activation):
+    if activation not in ('relu', 'gelu'):
+        raise RuntimeError(f'activation should be relu/gelu, not {activation}')
+    return F.relu if activation == 'relu' else F.gelu
+
+
+def _get_clones(module, N):
+    return nn.ModuleList([copy.deepcopy(module) for _ in range(N)])
+
+
 def _activation(f):
-    return {'relu': F.relu, 'gelu': F.gelu}[f] if isinstance(f, str) else f
+    return _get_activation_fn(f) if isinstance(f, str) else f
 
 
 class TransformerEncoderLayer(nn.Module):

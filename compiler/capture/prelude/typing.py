@@ -1,5 +1,13 @@
 """typing: annotations are dropped by the frontend, so every name is one and the same."""
 class _Type:
+    def __init__(self, name=None):
+        self._name = name
+
+    def __instancecheck__(self, value):
+        if self._name not in _CHECKS:
+            raise TypeError(f'isinstance() argument 2 cannot be a parameterized generic: {self._name}')
+        return _CHECKS[self._name](value)
+
     def __getitem__(self, item):
         return self
 
@@ -48,4 +56,27 @@ def __getattr__(name):
     if name == 'NamedTuple':
         from collections import NamedTuple
         return NamedTuple
-    return _Type()
+    return _Type(name)
+
+
+def _has(*names):
+    return lambda value: all([hasattr(value, name) for name in names])
+
+
+def _is(*classes):
+    return lambda value: isinstance(value, classes)
+
+
+# What isinstance() asks of a value.
+_CHECKS = {'Any': lambda value: True, 'Callable': callable, 'Hashable': _has('__hash__'), 'Sized': _has('__len__'),
+           'Container': _has('__contains__'), 'Iterator': _has('__next__'), 'Generator': _has('__next__'),
+           'List': _is(list), 'Dict': _is(dict), 'Tuple': _is(tuple), 'Set': _is(set), 'FrozenSet': _is(frozenset), 'Type': _is(type),
+           'Text': _is(str), 'Sequence': _is(list, tuple, str, range), 'MutableSequence': _is(list), 'Mapping': _is(dict),
+           'MutableMapping': _is(dict)}
+
+
+def _iterable(value):
+    return isinstance(value, (list, tuple, dict, set, str, range)) or hasattr(value, '__iter__')
+
+
+_CHECKS['Iterable'] = _CHECKS['Collection'] = _iterable
