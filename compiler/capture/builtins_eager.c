@@ -9,6 +9,7 @@
 #include "capture/backend.h"
 #include "capture/dynamo.h"
 #include "capture/script.h"
+#include "graph/autograd.h"
 
 #define SAID(i) (GIVEN(i) && v[i].kind != PY_NONE)
 
@@ -85,7 +86,38 @@ NATIVE(eager_backward) {
     return py_none;
 }
 
+/* Tangents of ones where none are given, as for numbers. */
+static node_id tangent_of(struct vm *vm, struct py output, struct py given) {
+    if (given.kind == PY_TENSOR) return tensor_node(vm, given);
+    if (tensor_meta(vm, output)->rank)
+        vm_raise(vm, EXC_RuntimeError, "grad can be implicitly created only for scalar outputs");
+    return tensor_node(vm, tensor_call(vm, OP_ONES_LIKE, &output, 1));
+}
+
+/* Of tracked tensors: nodes of the same graph. */
+static struct py graph_grad(struct vm *vm, const struct py *v) {
+    const struct list *outputs = v[0].list, *of = v[1].list, *given = v[2].list;
+    node_id *at = NEW_ARRAY(vm->arena, node_id, 2 * outputs->n + of->n);
+    node_id *tangents = at + outputs->n, *inputs = tangents + outputs->n;
+    node_id *grads = NEW_ARRAY(vm->arena, node_id, of->n);
+    for (uint32_t i = 0; i < outputs->n; i++) {
+        at[i] = tensor_node(vm, outputs->at[i]);
+        tangents[i] = tangent_of(vm, outputs->at[i], given->at[i]);
+    }
+    for (uint32_t i = 0; i < of->n; i++) inputs[i] = tensor_node(vm, of->at[i]);
+    struct gradients_wanted want = {at, tangents, inputs, outputs->n, of->n};
+    if (!graph_gradients(vm_graph(vm), &want, grads, vm->diag)) vm_leave(vm);
+    struct py out = py_list(vm->arena, PY_TUPLE, NULL, 0);
+    for (uint32_t i = 0; i < of->n; i++) {
+        bool none = grads[i] == NO_GRADIENT_NODE;
+        if (!none && !vm_truth(vm, v[3])) grads[i] = tensor_detached(vm, grads[i]);
+        vec_push(vm->arena, out.list, none ? py_none : tensor_new(vm, grads[i]));
+    }
+    return out;
+}
+
 NATIVE(eager_grad) {
+    if (!vm->eager) return graph_grad(vm, v);
     need_all_eager(vm, v[0].list, "call of torch.autograd.grad()");
     need_all_eager(vm, v[1].list, "call of torch.autograd.grad()");
     return tape_grad(vm, v[0].list, v[1].list, v[2].list, vm_truth(vm, v[3]));
@@ -93,11 +125,16 @@ NATIVE(eager_grad) {
 
 /* Where only a function of the program knows the gradient, a graph has none for it. */
 NATIVE(eager_need_values) {
-    if (!vm->eager)
-        vm_refuse(vm, "gradients of a torch.autograd.Function are not supported in a workload");
-    if (vm->tracing)
+    if (vm->trace)
         vm_break(vm, "call of a torch.autograd.Function", "operators of torch are captured");
     return py_none;
+}
+
+/* In the graph of a workload, where every floating argument may be differentiated. */
+NATIVE(eager_carries) {
+    bool tracked = v[0].kind == PY_TENSOR && !tensor_is_eager(vm, v[0]) &&
+                   dtype_is_float(tensor_meta(vm, v[0])->dtype);
+    return py_bool(tracked && tensor_carries_gradient(vm, tensor_node(vm, v[0])));
 }
 
 NATIVE(eager_record) {

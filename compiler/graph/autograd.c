@@ -23,8 +23,6 @@
 
 #include "graph/derivatives.h"
 
-#define NO_NODE UINT32_MAX
-
 struct adjoint {
     node_id grad; /* the gradient so far, or NO_NODE */
     bool active;  /* floating, and made of a wanted input */
@@ -276,4 +274,17 @@ struct graph *graph_backward(const struct graph *forward, const bool *wants, str
     if (d->status != WS_OK) return NULL;
     add_gradients(&w, wants, forward->inputs.n);
     return graph_simplify(w.g);
+}
+
+bool graph_gradients(struct graph *g, const struct gradients_wanted *want, node_id *grads,
+                     struct diag *d) {
+    struct backward w = {.g = g, .d = d};
+    node_id end = g->nodes.n;
+    for (uint32_t i = 0; i < want->n_of; i++) adjoint_of(&w, want->of[i])->active = true;
+    mark_active(&w, 0, end);
+    for (uint32_t i = 0; i < want->n_outputs; i++)
+        if (is_active(&w, want->outputs[i])) accumulate(&w, want->outputs[i], want->tangents[i]);
+    walk(&w, 0, end);
+    for (uint32_t i = 0; i < want->n_of; i++) grads[i] = adjoint_of(&w, want->of[i])->grad;
+    return d->status == WS_OK;
 }

@@ -19,4 +19,14 @@
  * with a message at the operator's place if one on the way has no derivative. */
 struct graph *graph_backward(const struct graph *forward, const bool *wants, struct diag *d);
 
+/* Appends to g the gradients of `of` under the tangents of `outputs`; grads[i] is NO_GRADIENT_NODE
+ * where no tangent reaches of[i]. false: a message is in d. */
+#define NO_GRADIENT_NODE UINT32_MAX
+struct gradients_wanted {
+    const node_id *outputs, *tangents, *of;
+    uint32_t n_outputs, n_of;
+};
+bool graph_gradients(struct graph *g, const struct gradients_wanted *want, node_id *grads,
+                     struct diag *d);
+
 #endif

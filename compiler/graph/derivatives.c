@@ -388,3 +388,31 @@ static enum derivative_answer derivative_extremum(struct backprop *p, int param,
     *out = binary(p->b, OP_DIV, part, all);
     return GRADIENT;
 }
+
+/* ---- gradients that the program has given ---------------------------------------------------- */
+
+static bool reads_copies(const struct graph *g, node_id id, const node_id *map) {
+    for (int k = 0; k < g->nodes.at[id].n_args; k++) {
+        const node_id *at;
+        int n = arg_nodes(&g->nodes.at[id].args[k], &at);
+        while (n--)
+            if (map[at[n]] != at[n]) return true;
+    }
+    return false;
+}
+
+/* give_gradient: gradients[element], which the program has made of `tangent`, made again of the
+ * gradient that has come. */
+enum derivative_answer derivative_given(struct backprop *p, int param, node_id *out) {
+    enum { TANGENT = 1, INPUTS, GRADIENTS };
+    struct graph *g = p->b->g;
+    node_id tangent = p->node.args[TANGENT].node, end = p->result;
+    if (param != INPUTS) return NO_GRADIENT;
+    node_id *map = NEW_ARRAY(g->arena, node_id, end);
+    for (node_id i = 0; i < end; i++) map[i] = i;
+    map[tangent] = p->grad;
+    for (node_id i = tangent + 1; i < end; i++)
+        if (reads_copies(g, i, map)) map[i] = graph_copy(g, g, i, map);
+    *out = map[p->node.args[GRADIENTS].nodes.at[p->element]];
+    return GRADIENT;
+}

@@ -72,6 +72,9 @@ derivative_code derivative_slice, derivative_cat, derivative_pad, derivative_ind
     derivative_scatter, derivative_scatter_add, derivative_index_add;
 derivative_code derivative_windows, derivative_max_pool, derivative_adaptive_max_pool;
 
+/* derivatives.c */
+derivative_code derivative_given;
+
 /* derivatives_convolution.c */
 derivative_code derivative_convolve;
 

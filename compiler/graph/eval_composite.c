@@ -405,8 +405,8 @@ static element *const elements[OP_COUNT] = {
     [OP_BYTE] = converted_at,     [OP_BOOL] = converted_at,   [OP_TYPE_AS] = converted_at,
     [OP_TRIL] = triangle_at,      [OP_TRIU] = triangle_at,    [OP_ZEROS] = zero_at,
     [OP_ONES] = one_at,           [OP_EMPTY] = zero_at,       [OP_ZEROS_LIKE] = zero_at,
-    [OP_ONES_LIKE] = one_at,      [OP_EMPTY_LIKE] = zero_at,  [OP_FULL_LIKE] = fill_at,
-    [OP_RAND_LIKE] = rand_at,     [OP_RANDN_LIKE] = randn_at,
+    [OP_ONES_LIKE] = one_at,      [OP_EMPTY_LIKE] = zero_at,  [OP_TANGENT] = zero_at,
+    [OP_FULL_LIKE] = fill_at,     [OP_RAND_LIKE] = rand_at,   [OP_RANDN_LIKE] = randn_at,
 };
 
 static void eval_element(const struct job *j) {

@@ -10,6 +10,7 @@ from typing import Callable, Sequence
 
 import torch
 import torch.nn.functional as F
+from packaging import version
 from torch import nn
 from torch.nn.init import _calculate_fan_in_and_fan_out
 from torch.nn.modules.transformer import _get_activation_fn, _get_clones
@@ -55,3 +56,6 @@ with warnings.catch_warnings():
 print(torch.arange(torch.tensor(3)), torch.distributed.is_initialized())
 adjacency = torch.sparse_coo_tensor(torch.tensor([[0, 1], [1, 0]]), torch.tensor([2.0, 3.0]), (2, 2))
 print(torch.spmm(adjacency, torch.ones(2, 2)), torch.sparse.mm(torch.eye(2).to_sparse(), torch.ones(2, 1)).shape)
+versions = [version.parse(text) for text in ('2.1', '2.1.0', '2.10.1', '2.0.0+cu118')]
+print(versions[0] == versions[1], versions[2] > versions[1], versions[3] >= versions[0], versions[2].major)
+print(version.parse(torch.__version__) >= version.parse('2.0.0'))

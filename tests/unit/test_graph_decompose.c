@@ -296,6 +296,8 @@ static const struct {
     {"", "ones([2, 3], dtype=bf16)"},
     {"", "empty([2])"},
     {"%x: f32[4, 6]", "zeros_like(%x)"},
+    {"%x: f32[4, 6]", "tangent([4, 6], 0)"},
+    {"%x: f32[4, 6]", "give_gradient(%x, %x, [%x], [%x])"},
     {"%x: i64[4, 6]", "ones_like(%x)"},
     {"%x: i64[4, 6]", "empty_like(%x, dtype=f32)"},
     {"%x: f32[4, 6]", "full_like(%x, 1.5)"},

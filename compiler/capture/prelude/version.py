@@ -1,6 +1,10 @@
 """packaging.version, distutils.version: versions as the numbers that they begin with."""
 
 
+def _compare(test):
+    return lambda self, other: test(*self._both(other))
+
+
 class Version:
     """2.1 is 2.1.0; what follows the numbers, as +cu130, does not count."""
 
@@ -17,8 +21,6 @@ class Version:
         n = max(len(a), len(b))
         return a + (0,) * (n - len(a)), b + (0,) * (n - len(b))
 
-    def _compare(test):
-        return lambda self, other: test(*self._both(other))
     __eq__, __lt__, __le__, __gt__, __ge__ = [_compare(test) for test in (
         lambda a, b: a == b, lambda a, b: a < b, lambda a, b: a <= b, lambda a, b: a > b, lambda a, b: a >= b)]
 
