@@ -2,7 +2,7 @@
  * tests/fuzz/cases_chained.c. */
 #include "generated_test.h"
 
-static void chained(struct arena *a, case_vec *out) { cases_chained(a, is_long() ? 1 : 2, out); }
+static void chained(struct arena *a, case_vec *out) { cases_chained(a, is_long() ? 1 : 3, out); }
 
 int main(int argc, char **argv) {
     return generated_main(argc, argv, chained, 1, "test_emulated", test_emulated);
