@@ -276,7 +276,8 @@ double kernel_counts(const struct kernel *k);
 /* The columns of the first product whose terms may count for so many rows from m on; the first one
  * if none does, for kernels take a step at least. */
 struct depth_range chained_range(const struct kernel *k, int64_t z, int64_t m, int64_t rows);
-double chained_counts(const struct kernel *k); /* the part of its terms that counts, of rows alike */
+double
+chained_counts(const struct kernel *k); /* the part of its terms that counts, of rows alike */
 /* Is value v a condition of places that is the same, *holds, wherever all edges are 0 or more? */
 bool edges_decide(const struct kernel *k, value_id v, bool *holds);
 

@@ -51,7 +51,8 @@ static void make_bounds(struct judge *j) {
     uint32_t n = j->g->outputs.n;
     if (j->bound) return;
     struct value *out = calloc(n, sizeof *out);
-    if (!graph_eval(graph_bound(graph_sums_either_way(j->g), how), j->in, out, &d)) WS_BUG("bounds: %s", d.text);
+    if (!graph_eval(graph_bound(graph_sums_either_way(j->g), how), j->in, out, &d))
+        WS_BUG("bounds: %s", d.text);
     j->bound = NEW_ARRAY(j->a, double *, n);
     for (uint32_t o = 0; o < n; o++) { /* of the arena, as j is */
         j->bound[o] = NEW_ARRAY(j->a, double, out[o].n);
