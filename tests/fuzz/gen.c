@@ -168,6 +168,7 @@ bool gen_excludes(enum op op) {
            op == OP_ERROR_FLIP         /* of errors, which are not negative */
            || op == OP_CONVOLVE_PHASES /* has no derivative, since no user calls it */
            || op == OP_MM_FLOAT8       /* of factors in float8: tests/fuzz/cases_products.c */
+           || op == OP_GIVE_GRADIENT || op == OP_TANGENT /* of users' own backward functions */
            ||
            op_info(op)->class == LOOP; /* made of what is unrolled: tests/unit/test_graph_loop.c */
 }

@@ -116,8 +116,8 @@ static void test_apart(void **state) {
     static const char *const rest[] = {
         " %p = softmax(%s, -1)\n %o = bmm(%p, %v)\n %e = bmm(%p, %w)\n return %o, %e\n}\n",
         " %p = relu(%s)\n %o = bmm(%p, %v)\n %e = bmm(%p, %u)\n return %o, %e\n}\n",
-        " %p = relu(%s)\n %o = bmm(%p, %v)\n %x = sum(%o)\n %h = mul(%p, %x)\n"
-        " %e = bmm(%h, %w)\n return %o, %e\n}\n",
+        (" %p = relu(%s)\n %o = bmm(%p, %v)\n %x = sum(%o)\n %h = mul(%p, %x)\n"
+         " %e = bmm(%h, %w)\n return %o, %e\n}\n"),
     };
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) {
         struct arena *a = arena_new();
