@@ -48,14 +48,14 @@ static int sizes_of(const struct loops *l, buffer_id b, int64_t *size) {
 
 /* The row of a buffer that an index is in; EX_NONE: its rows are not together. */
 static ex row_of(const struct loops *l, buffer_id b, const ex *index, int64_t rows) {
-    int64_t size[WS_MAX_RANK], elements;
+    int64_t size[WS_MAX_RANK] = {0}, elements;
     int n = count_outer(size, sizes_of(l, b, size), rows, &elements);
     return n ? row_at(l, index, size, n, rows, elements) : EX_NONE;
 }
 
 /* The row that the nest writes at each step of its outermost axes; EX_NONE: it goes otherwise. */
 static ex row_written(const struct loops *l, const struct nest *n, int64_t rows) {
-    int64_t size[WS_MAX_RANK], elements;
+    int64_t size[WS_MAX_RANK] = {0}, elements;
     for (int k = 0; k < n->n_axes; k++) size[k] = extent(l, n->axes[k]);
     int outer = count_outer(size, n->n_axes, rows, &elements);
     for (int k = 0; k < outer; k++)

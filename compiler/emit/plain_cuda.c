@@ -149,35 +149,32 @@ static struct several several_of(const struct plain_emitter *w, const struct lan
     return s;
 }
 
-/* Over blocks of outputs: the first of a thread's along the axis is `top`, and they end before
- * `bottom`; the rest of the axes are declared. Of a range of rows, outputs along the outermost axis
- * are those of the range. */
+/* Over blocks of outputs: a thread's are from `top` on along the axis, those of the range from
+ * `begin` to before `bottom`, wherever the range starts and ends; the rest of the axes are declared. */
 static void open_blocks(struct plain_emitter *w, const struct several *s) {
     const struct nest *n = w->n;
-    int64_t inner = plain_points(w, n->axes + s->place + 1, n->n_axes - s->place - 1);
-    int64_t length = plain_bound(w, s->axis), blocks = (length + s->n - 1) / s->n;
-    const char *in = plain_long_size(w, inner);
-    if (s->place) {
-        const char *row = plain_long_size(w, length * inner);
-        const char *step = plain_long_size(w, blocks * inner);
-        plain_put(w,
-                  "for (long long t = first / %s * %s + blockIdx.x * %dLL + threadIdx.x; "
-                  "t < end / %s * %s; t += gridDim.x * %dLL) {",
-                  row, step, PLAIN_THREADS, row, step, PLAIN_THREADS);
-        const char *all = plain_long_size(w, blocks);
-        plain_put(w, "const place top = (place)(t / %s %% %s) * %d, bottom = %s;", in, all, s->n,
-                  plain_size(w, length));
-        plain_put(w, "place left = (place)(t / %s / %s * %s + t %% %s); (void)left;", in, all, in,
-                  in);
-    } else {
-        plain_put(w, "const place bottom = (place)(end / %s);", in);
-        plain_put(w,
-                  "for (long long t = blockIdx.x * %dLL + threadIdx.x; "
-                  "t < ((end - first) / %s + %d) / %d * %s; t += gridDim.x * %dLL) {",
-                  PLAIN_THREADS, in, s->n - 1, s->n, in, PLAIN_THREADS);
-        plain_put(w, "const place top = (place)(first / %s + t / %s * %d);", in, in, s->n);
-        plain_put(w, "place left = (place)(t %% %s); (void)left;", in);
-    }
+    int64_t length = plain_bound(w, s->axis);
+    const char *in =
+        plain_long_size(w, plain_points(w, n->axes + s->place + 1, n->n_axes - s->place - 1));
+    const char *all = plain_long_size(w, length);
+    const char *blocks = plain_long_size(w, (length + s->n - 1) / s->n);
+    plain_put(w, "const long long low = first / %s, high = (end - 1) / %s;", in, in);
+    plain_put(w,
+              "for (long long t = (low / %s * %s + low %% %s / %d) * %s + blockIdx.x * %dLL + "
+              "threadIdx.x; t < (high / %s * %s + high %% %s / %d + 1) * %s; "
+              "t += gridDim.x * %dLL) {",
+              all, blocks, all, s->n, in, PLAIN_THREADS, all, blocks, all, s->n, in, PLAIN_THREADS);
+    plain_put(w, "const long long outer = t / %s / %s, column = t %% %s;", in, blocks, in);
+    plain_put(w, "const place top = (place)(t / %s %% %s) * %d;", in, blocks, s->n);
+    plain_put(w, "const long long a_first = (first - column + %s - 1) / %s - outer * %s;", in, in,
+              all);
+    plain_put(w, "const long long an_end = (end - column + %s - 1) / %s - outer * %s;", in, in,
+              all);
+    plain_put(w, "const place begin = a_first > top ? (place)a_first : top;");
+    plain_put(w, "const place bottom = an_end < %s ? (place)an_end : %s;", all,
+              plain_size(w, length));
+    plain_put(w, "if (begin >= bottom || begin >= top + %d) continue;", s->n);
+    plain_put(w, "place left = (place)(outer * %s + column); (void)left;", in);
     plain_put_axes(w, "left", s->axis);
 }
 
@@ -186,7 +183,7 @@ static void open_several(struct plain_emitter *w, const struct several *s) {
     plain_put(w, "for (int k = 0; k < %d; k++) {", s->n);
 }
 
-/* What is behind the last one is read as that one is, and nothing is made of it. */
+/* What is beside the range is read as the range's next element is, and nothing is made of it. */
 static void put_several(struct plain_emitter *w, const struct several *s) {
     const char *i = plain_index(w, s->axis);
     open_blocks(w, s);
@@ -200,14 +197,16 @@ static void put_several(struct plain_emitter *w, const struct several *s) {
     }
     plain_put_insts_that(w, s->moves, false);
     open_several(w, s);
-    plain_put(w, "const place %s = top + k < bottom ? top + k : bottom - 1;", i);
+    plain_put(w,
+              "const place %s = top + k < begin ? begin : top + k < bottom ? top + k : bottom - 1;",
+              i);
     plain_put_insts_that(w, s->moves, true);
     plain_put_step(w, "a[k]", "");
     plain_put(w, "}");
     plain_close(w, w->n->n_reduce);
     open_several(w, s);
     plain_put(w, "const place %s = top + k;", i);
-    plain_put(w, "if (%s >= bottom) continue;", i);
+    plain_put(w, "if (%s < begin || %s >= bottom) continue;", i, i);
     plain_put_store(w, "a[k]");
     plain_put(w, "}");
     plain_put(w, "}");

@@ -294,7 +294,7 @@ static void propose_hits(struct space *s) {
                         for (int hits = 4; hits <= 16; hits *= 2) {
                             if (hits > 4 && (int64_t)warps * warp * hits >= 2 * nr / split)
                                 continue;
-                            for (int sort = 0; sort <= (split == 1 && hits == 4); sort++)
+                            for (int sort = 0; sort <= (split == 1 && hits == 4 ? 1 : 0); sort++)
                                 propose(s, CONFIG(K(x, (int)x), K(r, u), K(warps, warps),
                                                   K(vec, vec), K(rows, held > 1 ? held : 0),
                                                   K(split, split > 1 ? split : 0), K(hits, hits),
@@ -621,7 +621,7 @@ static void propose_cpu_tiles(struct space *s, int v, int nt) {
     for (int x = v; x <= v * 256 && (x == v || x < 2 * nx); x *= 2)
         for (int split = 1; split <= most && split * 64 < nr + 64; split *= 2)
             for (int ahead = 0; ahead <= 1; ahead++)
-                for (int keep = 0; keep <= (split == 1); keep++)
+                for (int keep = 0; keep <= (split == 1 ? 1 : 0); keep++)
                     propose(s, CONFIG(K(x, x), K(r, split > 1 ? 64 : 0), K(vec, v), K(keep, keep),
                                       K(nt, nt), K(split, split > 1 ? split : 0), K(ahead, ahead)));
 }

@@ -35,9 +35,14 @@ refused "No such file|not supported|FileNotFound" "import os
 os.mkdir('written')"
 accepted "import os
 assert os.environ == {} and os.getenv('SECRET_OF_THE_USER') is None and not os.path.exists('secret.txt')"
-for module in ctypes _warpsmith secret; do refused 'no module named' "import $module"; done
+# An import of what is not there is no error before its name is used; what is there and is not the workload's, is not run.
 echo 'print("imported")' >secret.py
-refused 'no module named' 'import secret'
+for module in ctypes _warpsmith secret; do
+    refused 'no module named' "import $module
+$module.anything()"
+done
+accepted 'import secret'
+if ! grep -q imported out err; then ok; else fail 'a module of the current folder was run'; fi
 # These may be imported, for what no workload comes to; nothing of them answers.
 for call in subprocess.run importlib.import_module socket.socket os.system os.popen os.remove os.execv sys.settrace; do
     refused 'not supported|no attribute|no module named' "import ${call%%.*}
