@@ -11,7 +11,8 @@
  * follows takes it. A kernel's part of the graph is what its buffers are the elements of, back to
  * what it reads. Where what it reads is no tensor of the graph, as the parts of a reduction along
  * rows (schedule/by_rows.c), its part goes on to what that was made of. Where what it writes is
- * none, nothing is known of it.
+ * none, nothing is known of it. Of a tensor that only a part is read of, a buffer holds that
+ * (loop/trim.c).
  *
  * Some kernels are much more work so than as kernels: of what is put at indices, the part has an
  * element for each pair of a source and a place. So parts are made first, with what each of them
@@ -47,13 +48,19 @@ struct alone {
     struct ws_alone_part *said;
 };
 
-/* The node of g whose elements the buffer holds, row-major; NONE. */
+static const struct buffer *buffer_at(const struct alone *x, int buffer) {
+    return &x->p->loops->buffers.at[buffer];
+}
+
+/* The node of g whose elements the buffer holds, row-major, or all of them that are read; NONE. */
 static node_id node_of(const struct alone *x, int buffer) {
-    const struct buffer *b = &x->p->loops->buffers.at[buffer];
+    const struct buffer *b = buffer_at(x, buffer);
     if (!b->node) return NONE;
     const struct meta *m = &x->g->nodes.at[b->node - 1].meta;
-    bool same = m->dtype == b->meta.dtype &&
-                ex_value(x->g->ex, meta_numel(x->g->ex, m)) == x->p->buffers[buffer].numel;
+    bool same =
+        m->dtype == b->meta.dtype &&
+        (b->first ? m->rank == b->meta.rank
+                  : ex_value(x->g->ex, meta_numel(x->g->ex, m)) == x->p->buffers[buffer].numel);
     return same || b->kind == BUFFER_INPUT ? b->node - 1 : NONE;
 }
 
@@ -62,7 +69,8 @@ static node_id node_of(const struct alone *x, int buffer) {
 static void add_read(struct alone *x, int buffer) {
     node_id n = node_of(x, buffer);
     if (x->read[buffer] != NONE || n == NONE) return;
-    struct meta m = x->g->nodes.at[n].meta;
+    bool all = !buffer_at(x, buffer)->first;
+    struct meta m = all ? x->g->nodes.at[n].meta : buffer_at(x, buffer)->meta;
     meta_contiguous(x->g->ex, &m);
     x->read[buffer] =
         graph_input(x->all, x->p->buffers[buffer].name, INPUT_ARG, "", &m, x->all->inputs.n);
@@ -126,6 +134,39 @@ static bool needs_loop(const struct alone *x) {
     return any;
 }
 
+static node_id call(struct graph *g, enum op op, const struct arg *args, int n) {
+    struct diag d = diag_new(g->arena);
+    node_id out;
+    if (!graph_call(g, op, args, n, (struct span){0}, &d, &out)) WS_BUG("alone: %s", d.message);
+    return out;
+}
+
+/* Zeros stand for those of the node's elements that nobody reads, and no buffer holds. */
+static node_id with_unread(struct alone *x, struct graph *g, node_id held, const struct buffer *b) {
+    const struct meta *m = &x->g->nodes.at[b->node - 1].meta;
+    ex pad[2 * WS_MAX_RANK];
+    for (int d = 0; d < m->rank; d++) {
+        ex before = ex_const(g->ex, b->first[d]);
+        pad[2 * (m->rank - 1 - d)] = before;
+        pad[2 * (m->rank - 1 - d) + 1] =
+            ex_sub(g->ex, ex_sub(g->ex, m->size[d], b->meta.size[d]), before);
+    }
+    struct arg args[] = {arg_node(held), arg_ints(g, pad, 2 * (uint32_t)m->rank), arg_float(0)};
+    return call(g, OP_CONSTANT_PAD, args, 3);
+}
+
+/* Those of the node's elements that the buffer holds. */
+static node_id held_of(struct alone *x, struct graph *g, node_id all, int buffer) {
+    const struct buffer *b = buffer_at(x, buffer);
+    for (int d = 0; b->first && d < b->meta.rank; d++) {
+        ex begin = ex_const(g->ex, b->first[d]);
+        struct arg args[] = {arg_node(all), arg_int(g, d), arg_ex(begin),
+                             arg_ex(ex_add(g->ex, begin, b->meta.size[d]))};
+        all = call(g, OP_SLICE, args, 4);
+    }
+    return all;
+}
+
 static void add_leaf(struct alone *x, struct part *part, node_id n) {
     buffer_id from = x->from[n];
     for (uint32_t i = 0; from == NONE && i < x->g->inputs.n; i++)
@@ -140,17 +181,18 @@ static void add_leaf(struct alone *x, struct part *part, node_id n) {
 static void make_part(struct alone *x, struct part *part) {
     struct rounding how = {.device = x->p->limits.kind, .stores = true};
     struct graph *g = part->values = graph_like(x->g);
-    for (int leaves = 1; leaves >= 0; leaves--)
-        for (uint32_t i = 0; i < x->needed.n; i++) {
-            node_id n = x->needed.at[i];
-            if (is_leaf(x, n) != leaves) continue;
-            if (leaves)
-                add_leaf(x, part, n);
-            else
-                x->part[n] = graph_copy(g, x->g, n, x->part);
-        }
+    for (uint32_t i = 0; i < x->needed.n; i++) /* a graph begins with its inputs */
+        if (is_leaf(x, x->needed.at[i])) add_leaf(x, part, x->needed.at[i]);
+    for (uint32_t i = 0; i < x->needed.n; i++) {
+        node_id n = x->needed.at[i];
+        if (!is_leaf(x, n))
+            x->part[n] = graph_copy(g, x->g, n, x->part);
+        else if (x->from[n] != NONE && buffer_at(x, (int)x->from[n])->first)
+            x->part[n] = with_unread(x, g, x->part[n], buffer_at(x, (int)x->from[n]));
+    }
     for (uint32_t i = 0; i < part->outputs.n; i++)
-        vec_push(x->arena, &g->outputs, x->part[node_of(x, part->outputs.at[i])]);
+        vec_push(x->arena, &g->outputs,
+                 held_of(x, g, x->part[node_of(x, part->outputs.at[i])], part->outputs.at[i]));
     part->bounds = graph_bound(g, how);
 }
 

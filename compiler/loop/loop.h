@@ -70,6 +70,8 @@ struct buffer {
     struct loop_window window; /* WINDOW */
     node_id node; /* one more than the node of loops.graph whose elements it holds, in row-major
                      order; 0: it holds parts of them, or of what a pass has made */
+    int64_t
+        *first; /* by dimension: where those of the node begin that it holds; NULL: it holds all */
 };
 
 /* How a reduction combines, what it starts from, and the prelude's name for it.

@@ -74,10 +74,12 @@ static void replace_axis(struct loops *l, struct nest *n, ex from, ex to) {
 static void trim(struct readers *r, struct nest *n, int dim, int64_t first, int64_t last) {
     struct loops *l = r->l;
     struct exprs *p = l->ex;
-    struct meta *m = &l->buffers.at[n->out].meta;
+    struct buffer *b = &l->buffers.at[n->out];
+    struct meta *m = &b->meta;
     ex old = n->out_index[dim], shift = ex_const(p, first);
     m->size[dim] = ex_const(p, last - first + 1);
-    l->buffers.at[n->out].node = 0;
+    if (!b->first) b->first = NEW_ARRAY(l->arena, int64_t, m->rank);
+    b->first[dim] += first;
     meta_contiguous(p, m);
     ex now = ex_index(p, ex_symbol(p, old)->name, m->size[dim]);
     for (int k = 0; k < n->n_axes; k++)

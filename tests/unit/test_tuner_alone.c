@@ -27,6 +27,12 @@
     "  %d = sum(%c)\n  %e = log(%d)\n  return %e\n}\n"
 #define ROWS_INPUTS "graph() {\n  %a = randn([512, 1024], index=0)\n  return %a\n}\n"
 
+/* Of b and c only the middle is read, so no more is made of them. */
+#define MIDDLE                                                                                     \
+    "graph(%a: f32[9, 32] = L['a']) {\n  %b = exp(%a)\n  %s = slice(%b, 1, 3, 21)\n"               \
+    "  %c = log1p(%s)\n  %t = slice(%c, 0, 2, 8)\n  %d = sum(%t, dim=[1])\n  return %d\n}\n"
+#define MIDDLE_INPUTS "graph() {\n  %a = randn([9, 32], index=0)\n  return %a\n}\n"
+
 /* b and c make no difference to f, as they are multiplied by very little, or are not chosen. */
 #define HIDDEN                                                                                     \
     "graph(%a: @[32, 64] = L['a']) {\n  %b = exp(%a)\n  %c = sum(%b, dim=[1], keepdim=True)\n"     \
@@ -140,13 +146,31 @@ static void test_right(void **state) {
     close_bed(&b);
 }
 
+/* Trimmed tensors are known, too, by those who read them and by those who write them. */
+static void test_trimmed(void **state) {
+    struct bed b;
+    const char *remark;
+    open_bed(&b, MIDDLE, MIDDLE_INPUTS, WS_EAGER);
+    build(&b);
+    assert_int_equal(b.p->buffers[b.p->kernels[0].writes[0]].numel, 6 * 18);
+    if (alone_judge(&b.data, &b.plan, b.a, &remark, &b.d) != WS_OK) fail_msg("%s", b.d.text);
+    assert_string_equal(remark,
+                        "each kernel alone: 3 of the 3 buffers that they write are judged\n");
+    close_bed(&b);
+}
+
 static void test_planted(void **state) {
     static const double shares[] = {1e-5, 0.5};
-    for (int kernel = 0; kernel < 5; kernel++) {
+    static const struct {
+        const char *graph, *inputs;
+        int n, place;
+    } rows[] = {{CHAIN, CHAIN_INPUTS, 5, 17}, {MIDDLE, MIDDLE_INPUTS, 3, 4}};
+    for (int i = 0; i < rows[0].n + rows[1].n; i++) {
+        int which = i >= rows[0].n, kernel = which ? i - rows[0].n : i;
         struct bed b;
         const char *remark;
-        open_bed(&b, CHAIN, CHAIN_INPUTS, WS_EAGER);
-        plant(&b, kernel, 17, shares[kernel % 2]);
+        open_bed(&b, rows[which].graph, rows[which].inputs, WS_EAGER);
+        plant(&b, kernel, rows[which].place, shares[kernel % 2]);
         build(&b);
         assert_int_equal(alone_judge(&b.data, &b.plan, b.a, &remark, &b.d), WS_WRONG);
         const char *want = arena_printf(b.a, "kernel %s alone: ", b.p->kernels[kernel].name);
@@ -321,10 +345,13 @@ static void test_random_graphs(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest all[] = {
-        cmocka_unit_test(test_right),          cmocka_unit_test(test_planted),
-        cmocka_unit_test(test_parts_of_a_sum), cmocka_unit_test(test_hidden),
-        cmocka_unit_test(test_too_much),       cmocka_unit_test(test_kernel_by_kernel),
-        cmocka_unit_test(test_random_graphs)};
+    const struct CMUnitTest all[] = {cmocka_unit_test(test_right),
+                                     cmocka_unit_test(test_trimmed),
+                                     cmocka_unit_test(test_planted),
+                                     cmocka_unit_test(test_parts_of_a_sum),
+                                     cmocka_unit_test(test_hidden),
+                                     cmocka_unit_test(test_too_much),
+                                     cmocka_unit_test(test_kernel_by_kernel),
+                                     cmocka_unit_test(test_random_graphs)};
     return cmocka_run_group_tests(all, open_cpu, close_cpu);
 }
