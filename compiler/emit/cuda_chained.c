@@ -21,7 +21,7 @@
  * as exp(-inf - -inf) is. */
 #include <string.h>
 
-#include "emit/cuda_mma.h"
+#include "emit/cuda_chained.h"
 
 enum { OCTET = 8, PAIR = 2, SIXTEEN = 16, MOST_ROUNDS = 8 };
 
@@ -29,9 +29,9 @@ static const struct chained *chained(const struct emitter *w) { return w->y->cha
 
 static const char *const axis_name[] = {"x", "r", "z", "m", "n", "c"};
 
-static int sixteens(const struct emitter *w) { return chained(w)->warp_rows / SIXTEEN; }
+int chained_sixteens(const struct emitter *w) { return chained(w)->warp_rows / SIXTEEN; }
 static int octets(const struct emitter *w) { return w->y->br / OCTET; }
-static int column_octets(const struct emitter *w) { return chained(w)->columns / OCTET; }
+int chained_column_octets(const struct emitter *w) { return chained(w)->columns / OCTET; }
 
 static void open_loop(struct emitter *w, const char *i, int n) {
     line(w, "#pragma unroll");
@@ -130,7 +130,7 @@ static void put_copy_ahead(struct emitter *w, int ring, int ahead) {
  * ones are made; these as a left factor; and what the second ones sum up. */
 static const char *sums_of(int i) { return i ? "more" : "sums"; }
 static const char *terms_of(int i) { return i ? "more_terms" : "terms"; }
-static const char *out_of(int i) { return i ? "more_out" : "out"; }
+const char *chained_out_of(int i) { return i ? "more_out" : "out"; }
 
 static int tiles_between(const struct emitter *w) {
     const struct chained *x = chained(w);
@@ -154,15 +154,15 @@ static void put_first_dot(struct emitter *w, int number) {
     line(w, "k_zero(%s);", sums);
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = 0; i < %d; i += %d)", a->depth, SIXTEEN);
-    line(w, "unsigned a[%d][4];", sixteens(w));
+    line(w, "unsigned a[%d][4];", chained_sixteens(w));
     line(w, "#pragma unroll");
     line(w, "for (int f = 0; f < %d; f++) k_left_factor<%d, %s>(a[f], %s, %d, warp_m + f * %d, i);",
-         sixteens(w), a->line, a->across ? "true" : "false", rows_text(w, a),
+         chained_sixteens(w), a->line, a->across ? "true" : "false", rows_text(w, a),
          a->across ? a->depth : a->rows, SIXTEEN);
     open_loop(w, "g", octets(w) / 2);
     line(w, "unsigned b[2][2];");
     put_right(w, &chained(w)->b[number], "g * 16", "i");
-    open_loop(w, "f", sixteens(w));
+    open_loop(w, "f", chained_sixteens(w));
     line(w, "k_mma<%s>(*(float(*)[4])(%s + (f * %d + g * 2) * 4), a[f], b[0]);", t, sums,
          octets(w));
     line(w, "k_mma<%s>(*(float(*)[4])(%s + (f * %d + g * 2 + 1) * 4), a[f], b[1]);", t, sums,
@@ -174,17 +174,17 @@ static void put_first_dot(struct emitter *w, int number) {
 
 static void put_second_dot(struct emitter *w, int number) {
     const struct factor *c = &chained(w)->c[number];
-    const char *terms = terms_of(number), *out = out_of(number);
+    const char *terms = terms_of(number), *out = chained_out_of(number);
     const char *t = memory_type(w, c->dtype);
     open_loop(w, "i", octets(w) / 2);
-    open_loop(w, "g", column_octets(w) / 2);
+    open_loop(w, "g", chained_column_octets(w) / 2);
     line(w, "unsigned b[2][2];");
     put_right(w, c, "g * 16", "i * 16");
-    open_loop(w, "f", sixteens(w));
+    open_loop(w, "f", chained_sixteens(w));
     line(w, "k_mma<%s>(*(float(*)[4])(%s + (f * %d + g * 2) * 4), %s[f][i], b[0]);", t, out,
-         column_octets(w), terms);
+         chained_column_octets(w), terms);
     line(w, "k_mma<%s>(*(float(*)[4])(%s + (f * %d + g * 2 + 1) * 4), %s[f][i], b[1]);", t, out,
-         column_octets(w), terms);
+         chained_column_octets(w), terms);
     close_brace(w);
     close_brace(w);
     close_brace(w);
@@ -255,12 +255,12 @@ static bool is_in_turn(const struct emitter *w) { return chained(w)->n_second > 
 
 static void put_sums(struct emitter *w) {
     for (int p = 0; p < tiles_between(w); p++)
-        line(w, "float %s[%d];", sums_of(p), sixteens(w) * octets(w) * 4);
+        line(w, "float %s[%d];", sums_of(p), chained_sixteens(w) * octets(w) * 4);
 }
 
 static void put_terms_of(struct emitter *w) {
     for (int p = 0; p < chained(w)->n_second; p++)
-        line(w, "unsigned %s[%d][%d][4];", terms_of(p), sixteens(w), octets(w) / 2);
+        line(w, "unsigned %s[%d][%d][4];", terms_of(p), chained_sixteens(w), octets(w) / 2);
 }
 
 static void hold_sums(struct emitter *w) {
@@ -268,7 +268,7 @@ static void hold_sums(struct emitter *w) {
 }
 
 static void hold_out(struct emitter *w) {
-    for (int p = 0; p < chained(w)->n_second; p++) line(w, "k_wgmma_hold(%s);", out_of(p));
+    for (int p = 0; p < chained(w)->n_second; p++) line(w, "k_wgmma_hold(%s);", chained_out_of(p));
 }
 
 static void put_dot_of_group(struct emitter *w) {
@@ -294,7 +294,8 @@ static void put_second_dot_of_group(struct emitter *w, const char *s) {
     line(w, "k_wgmma_begin();");
     for (int p = 0; p < x->n_second; p++) {
         open_loop(w, "i", x->c[p].depth / SIXTEEN);
-        line(w, "k_wgmma_%s(%s, %s[0][i], %s, 1);", p ? "twin" : "second", out_of(p), terms_of(p),
+        line(w, "k_wgmma_%s(%s, %s[0][i], %s, 1);", p ? "twin" : "second", chained_out_of(p),
+             terms_of(p),
              operand_text_of(w, &x->c[p], arena_printf(w->arena, "%s * %d + ", s, x->stage / 16)));
         close_brace(w);
     }
@@ -392,7 +393,7 @@ static struct ws_arg map_of(struct emitter *w, const struct factor *f) {
 
 /* ---- between them ---------------------------------------------------------------------------- */
 
-static bool is_between(const struct emitter *w, value_id v) {
+bool chained_is_between(const struct emitter *w, value_id v) {
     const struct value_node *x = &w->k->values.at[v];
     return x->kind == INST_REDUCE && !is_first_product(w->k, v) && !is_second_product(w->k, v);
 }
@@ -407,14 +408,15 @@ static bool of_column(const struct emitter *w, value_id v) {
 }
 
 static void put_nowhere(struct emitter *w, const struct phase *f) {
-    for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = is_between(w, v) ? ARRAY : NOWHERE;
+    for (value_id v = 0; v < w->k->values.n; v++)
+        w->where[v] = chained_is_between(w, v) ? ARRAY : NOWHERE;
     w->subscript = "[f][h]";
     value_id max = chained_maximum(w->k);
     if (max != NO_VALUE && f->at_hand != w->k->second) w->where[max] = CHUNK;
 }
 
 static void open_rows(struct emitter *w, const struct phase *f) {
-    open_loop(w, "f", sixteens(w));
+    open_loop(w, "f", chained_sixteens(w));
     open_loop(w, "h", 2);
     line(w, "const k_idx row = first_row + f * 16 + h * 8, m = k_clamp(row, nm - 1);");
     line(w, "(void)m;");
@@ -694,13 +696,13 @@ static void put_relate(struct emitter *w) {
 static void put_terms(struct emitter *w) {
     bool relative = chained_maximum(w->k) != NO_VALUE;
     if (relative) {
-        open_loop(w, "i", sixteens(w) * column_octets(w) * 4);
-        line(w, "out[i] *= by[i / %d][i / 2 %% 2];", column_octets(w) * 4);
+        open_loop(w, "i", chained_sixteens(w) * chained_column_octets(w) * 4);
+        line(w, "out[i] *= by[i / %d][i / 2 %% 2];", chained_column_octets(w) * 4);
         close_brace(w);
     }
     if (!chained(w)->by_warp && is_in_turn(w)) put_terms_of(w);
     for (int p = 0; p < chained(w)->n_second; p++) {
-        open_loop(w, "i", sixteens(w) * octets(w) * 2);
+        open_loop(w, "i", chained_sixteens(w) * octets(w) * 2);
         line(w, "k_pack<%s, 2> x;", memory_type(w, chained(w)->c[p].dtype));
         line(w, "k_put(x, %s + i * 2);", sums_of(p));
         line(w, "%s[i / %d][i / 4 %% %d][i %% 4] = x.w[0];", terms_of(p), octets(w) * 2,
@@ -710,18 +712,18 @@ static void put_terms(struct emitter *w) {
 }
 
 static void put_begin(struct emitter *w) {
-    int rows = sixteens(w);
+    int rows = chained_sixteens(w);
     value_id max = chained_maximum(w->k);
     for (int p = 0; p < chained(w)->n_second; p++) {
-        line(w, "float %s[%d];", out_of(p), rows * column_octets(w) * 4);
-        line(w, "k_zero(%s);", out_of(p));
+        line(w, "float %s[%d];", chained_out_of(p), rows * chained_column_octets(w) * 4);
+        line(w, "k_zero(%s);", chained_out_of(p));
     }
     if (chained(w)->by_warp || !is_in_turn(w)) {
         put_sums(w);
         put_terms_of(w);
     }
     for (value_id v = 0; v < w->k->values.n; v++) {
-        if (!is_between(w, v)) continue;
+        if (!chained_is_between(w, v)) continue;
         line(w, "%s a%u[%d][2];", accumulator_type(w, v), v, rows);
         line(w, "#pragma unroll");
         line(w, "for (int i = 0; i < %d; i++) a%u[i / 2][i %% 2] = %s;", rows * 2, v,
@@ -740,10 +742,10 @@ static void put_begin(struct emitter *w) {
 /* The four threads of a row have a part each; none of a row that has no maximum is a number. */
 static void put_whole_rows(struct emitter *w) {
     value_id max = chained_maximum(w->k);
-    open_loop(w, "f", sixteens(w));
+    open_loop(w, "f", chained_sixteens(w));
     open_loop(w, "h", 2);
     for (value_id v = 0; v < w->k->values.n; v++) {
-        if (!is_between(w, v) || v == max) continue;
+        if (!chained_is_between(w, v) || v == max) continue;
         line(w, "a%u[f][h] = %s;", v, reduce_lanes(w, v, arena_printf(w->arena, "a%u[f][h]", v)));
         if (max != NO_VALUE && kernel_online_maximum(w->k, v) == max)
             line(w, "a%u[f][h] += a%u[f][h] - a%u[f][h];", v, max, max);
@@ -752,7 +754,7 @@ static void put_whole_rows(struct emitter *w) {
         line(w, "const float none = a%u[f][h] - a%u[f][h];", max, max);
         line(w, "#pragma unroll");
         line(w, "for (int g = 0; g < %d; g++) out[(f * %d + g / 2) * 4 + h * 2 + g %% 2] += none;",
-             column_octets(w) * 2, column_octets(w));
+             chained_column_octets(w) * 2, chained_column_octets(w));
     }
     close_rows_of(w);
 }
@@ -763,7 +765,8 @@ static int store_width(const struct emitter *w, const struct store_node *s) {
     enum { QUAD = 4 };
     if (s->guard) return 1;
     bool narrow = dtype_bytes(buffer_dtype(w, s->buffer)) == 2;
-    if (narrow && column_octets(w) % QUAD == 0 && index_is_vector(w->k, s->index, AXIS_C, OCTET))
+    if (narrow && chained_column_octets(w) % QUAD == 0 &&
+        index_is_vector(w->k, s->index, AXIS_C, OCTET))
         return OCTET;
     return index_is_vector(w->k, s->index, AXIS_C, PAIR) ? PAIR : 1;
 }
@@ -832,7 +835,7 @@ static void put_results(struct emitter *w) {
     put_nowhere(w, f);
     open_rows(w, f);
     put_row_stores(w, f);
-    open_loop(w, "g", column_octets(w) / chunk);
+    open_loop(w, "g", chained_column_octets(w) / chunk);
     for (uint32_t i = 0; i < f->stores.n; i++)
         if (!is_of_row_alone(w, f->stores.at[i]))
             line(w, "%s o%u[%d][%d];",
@@ -845,7 +848,7 @@ static void put_results(struct emitter *w) {
          PAIR);
     for (int p = 0; p < chained(w)->n_second; p++) {
         line(w, "const float v%u = %s[(f * %d + octet) * 4 + h * 2 + e];", second_of(w, p),
-             out_of(p), column_octets(w));
+             chained_out_of(p), chained_column_octets(w));
         w->where[second_of(w, p)] = LOCAL;
     }
     line(w, "(void)c;");
@@ -867,13 +870,26 @@ static void put_results(struct emitter *w) {
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
+/* Of the tiles, the block's part. */
+static void put_range_of_part(struct emitter *w, const char *first, const char *all) {
+    int parts = w->y->split;
+    if (parts == 1) {
+        line(w, "const int first_step = %s, steps = %s;", first, all);
+        return;
+    }
+    line(w, "const int all_steps = %s, each = (all_steps + %d) / %d;", all, parts - 1, parts);
+    line(w, "const int skipped = part * each < all_steps ? part * each : all_steps;");
+    line(w, "const int first_step = %s + skipped;", first);
+    line(w, "const int steps = all_steps - skipped < each ? all_steps - skipped : each;");
+}
+
 /* Which tiles of what is between count for the block's rows, as chained_range has it. */
 static void put_range(struct emitter *w) {
     const struct kernel *k = w->k;
     int n = w->y->br;
     if (!k->edges.n) {
-        line(w, "const int first_step = 0, steps = %lld;",
-             (long long)tile_count(kernel_size(k, AXIS_N), n));
+        long long tiles = tile_count(kernel_size(k, AXIS_N), n);
+        put_range_of_part(w, "0", arena_printf(w->arena, "%lld", tiles));
         return;
     }
     line(w, "k_idx from = 0, end = nn;");
@@ -894,7 +910,8 @@ static void put_range(struct emitter *w) {
         close_brace(w);
     }
     line(w, "if (end <= from) from = 0, end = 1;");
-    line(w, "const int first_step = from / %d, steps = (end + %d) / %d - first_step;", n, n - 1, n);
+    put_range_of_part(w, arena_printf(w->arena, "from / %d", n),
+                      arena_printf(w->arena, "(end + %d) / %d - from / %d", n - 1, n, n));
 }
 
 /* Do blocks of later rows have most tiles? Under a causal mask queries have, of keys those before
@@ -911,9 +928,14 @@ static bool grows(const struct emitter *w, long long down) {
 static void put_draw(struct emitter *w, bool rows) {
     const struct kernel *k = w->k;
     long long down = tile_count(kernel_size(k, AXIS_M), w->y->bx);
+    int parts = w->y->split;
     const char *number = "(k_idx)blockIdx.x";
     if (grows(w, down))
         number = arena_printf(w->arena, "%lld - (k_idx)blockIdx.x", (long long)w->p->grid - 1);
+    if (parts > 1) {
+        line(w, "const int part = (int)(%s) %% %d;", number, parts);
+        number = arena_printf(w->arena, "(%s) / %d", number, parts);
+    }
     line(w, "const k_idx tile = %s, z = tile / %lld, m0 = tile %% %lld * %d;", number, down, down,
          w->y->bx);
     put_range(w);
@@ -997,6 +1019,8 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             if (groups && !copies && !in_turn) line(w, "before = s;");
             line(w, "if (++s == %d) s = 0%s;", stages, groups ? ", phase ^= 1" : "");
             break;
+        case TILE_LEAVE: put_chained_leave(w); break;
+        case TILE_LAST: put_chained_last(w); break;
         case TILE_STORE: put_results(w); break;
         default: WS_BUG("no instruction of chained products: %s", tile_op_name(x->op));
         }
@@ -1056,6 +1080,7 @@ void emit_cuda_chained(struct emitter *w) {
             if (!factor_at(w, ring, i)->shared)
                 buf_printf(&w->b, ", const __grid_constant__ k_map map_%c",
                            name_of(w, factor_at(w, ring, i)));
+    put_chained_parts_parameters(w, l);
     buf_puts(&w->b, ") {\n");
     w->indent++;
     line(w, "extern __shared__ __align__(1024) unsigned char k_smem[];");

@@ -615,6 +615,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
         case TILE_BEGIN:
         case TILE_REST:
         case TILE_RELATE:
+        case TILE_LAST:
         case TILE_TERMS:
         case TILE_DOT_SECOND:
         case TILE_OPS: break;

@@ -284,7 +284,11 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
     const struct layout *y = &p->layout;
     if (k->kind == KERNEL_CHAINED) {
         build_chained(p);
-        p->grid = kernel_size(k, AXIS_Z) * tiles(kernel_size(k, AXIS_M), y->bx);
+        p->grid = kernel_size(k, AXIS_Z) * tiles(kernel_size(k, AXIS_M), y->bx) * y->split;
+        if (y->split == 1) return p;
+        p->tickets = (size_t)(p->grid / y->split) * 4;
+        p->workspace =
+            (size_t)p->grid * (size_t)y->threads * 4 * (size_t)chained_part_floats(k, y->chained);
         return p;
     }
     if (k->kind == KERNEL_MATMUL) {

@@ -749,6 +749,30 @@ static int tiles_between(const struct chained *x) {
     return x->n_first > x->n_second ? x->n_first : x->n_second;
 }
 
+int chained_part_floats(const struct kernel *k, const struct chained *x) {
+    int rows = x->warp_rows / SIXTEEN * 2, n = chained_maximum(k) == NO_VALUE ? 0 : rows;
+    for (value_id v = 0; v < k->values.n; v++)
+        n += k->values.at[v].kind == INST_REDUCE && !is_first_product(k, v) &&
+                     !is_second_product(k, v)
+                 ? rows
+                 : 0;
+    return n + x->n_second * x->warp_rows / SIXTEEN * x->columns / PIECE * 4;
+}
+
+/* Few blocks share the columns of what is between, each a part: see emit/cuda_chained_parts.c. */
+static const char *check_parts(const struct kernel *k, int n, const struct layout *y,
+                               struct arena *a) {
+    int64_t steps = (kernel_size(k, AXIS_N) + n - 1) / n;
+    if (y->split == 1) return NULL;
+    if (y->split > steps)
+        return arena_printf(a, "split=%d but there are only %lld tiles of n=%d", y->split,
+                            (long long)steps, n);
+    for (value_id v = 0; v < k->values.n; v++)
+        if (k->values.at[v].kind == INST_REDUCE && reduction_bytes(k, v) != 4)
+            return "split needs sums of floats";
+    return NULL;
+}
+
 /* By warps: so many rows each. */
 static const char *check_warps(const struct kernel *k, const struct config *c, struct layout *y,
                                struct chained *x, struct arena *a) {
@@ -765,7 +789,7 @@ static const char *check_warps(const struct kernel *k, const struct config *c, s
     int most = x->n_second > 1 ? MOST_OF_TWINS : MOST_REGISTERS;
     if (sums > most) return arena_printf(a, "%d sums a thread; %d is the limit", sums, most);
     y->threads = m / tm * k->limits->warp;
-    return NULL;
+    return check_parts(k, c->knob[KNOB_n], y, a);
 }
 
 /* By warpgroups, of 64 rows each, and one that copies. While the second product of a step is under
@@ -777,6 +801,7 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n];
     if (!k->limits->wgmma || !k->limits->tma) return "mma=1 needs sm_90a";
     if (c->knob[KNOB_tm]) return "tm is no knob of mma=1";
+    if (y->split > 1) return "split is a knob of chained products with mma=2";
     if (m % ROWS || m < ROWS || m > 3 * ROWS) return "mma=1 needs m of 64, 128 or 192";
     if (y->stages > MOST_STAGES) return arena_printf(a, "mma=1 has %d stages at most", MOST_STAGES);
     bool boxed = true;
@@ -808,10 +833,9 @@ const char *chained_layout(const struct kernel *k, const struct config *c, struc
     if (c->knob[KNOB_mma] != 1 && !by_warp) return "chained products need mma=1 or 2";
     if (n < SIXTEEN || n % SIXTEEN || n > 256) return "chained products need an n of sixteens";
     if (m < SIXTEEN || m % SIXTEEN || m > 256) return "chained products need an m of sixteens";
-    if (c->knob[KNOB_k] || c->knob[KNOB_tn] || c->knob[KNOB_cluster] || c->knob[KNOB_split] ||
-        c->knob[KNOB_fit] || c->knob[KNOB_make] || c->knob[KNOB_band] || c->knob[KNOB_flat] ||
-        c->knob[KNOB_pairs])
-        return "chained products have the knobs m, n, tm, mma, stages and warps";
+    if (c->knob[KNOB_k] || c->knob[KNOB_tn] || c->knob[KNOB_cluster] || c->knob[KNOB_fit] ||
+        c->knob[KNOB_make] || c->knob[KNOB_band] || c->knob[KNOB_flat] || c->knob[KNOB_pairs])
+        return "chained products have the knobs m, n, tm, mma, stages, split and warps";
     y->stages = c->knob[KNOB_stages];
     if (y->stages < 2) return "chained products need 2 stages at least";
     struct chained *x = NEW(a, struct chained);

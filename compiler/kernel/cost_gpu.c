@@ -825,7 +825,7 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
            columns = x->n_second * x->columns;
     double warps = y->threads / (double)d->warp;
     double rows = (double)kernel_size(k, AXIS_M), keys = (double)kernel_size(k, AXIS_N);
-    double blocks = ceil(rows / m) * (double)kernel_size(k, AXIS_Z);
+    double parts = y->split, blocks = ceil(rows / m) * (double)kernel_size(k, AXIS_Z) * parts;
     double resident = floor((double)d->smem_unit / (y->smem + SMEM_RESERVED));
     double registers = (x->n_first * n + columns) * x->warp_rows / d->warp + 70;
     resident = fmax(1, fmin(resident, floor(d->regs_unit / (registers * y->threads))));
@@ -860,8 +860,14 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
         }
         keys = fmax(n, all / SAMPLES + n / 2);
     }
-    double us = LAUNCH + waves * (ceil(keys / n) * step + BEHIND / resident) / (ghz * 1e3);
-    return fmax(us, (k->bytes_read + k->bytes_written) / (device_gbps(d) * 1e3 * 0.9));
+    double us =
+        LAUNCH + waves * (ceil(ceil(keys / n) / parts) * step + BEHIND / resident) / (ghz * 1e3);
+    us = fmax(us, (k->bytes_read + k->bytes_written) / (device_gbps(d) * 1e3 * 0.9));
+    if (parts == 1) return us;
+    /* The last block reads what each part has left, two at a time. Not measured. */
+    const double MEETING = 2.5, PART = 0.4;
+    double left = blocks * y->threads * chained_part_floats(k, x) * 4;
+    return us + MEETING + parts * PART + 2 * left / (device_gbps(d) * 1e3);
 }
 
 double cost_on_gpu(const struct kernel *k, const struct layout *y) {

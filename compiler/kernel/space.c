@@ -514,9 +514,16 @@ static void propose_chained(struct space *s) {
                               K(warps, (t[0] / 64 + 1) * 4)));
     }
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
-        for (int stages = 2; stages <= 3; stages++)
-            propose(s, CONFIG(K(m, tiles[i][0]), K(n, tiles[i][2]), K(tm, tiles[i][1]), K(mma, 2),
-                              K(stages, stages), K(warps, tiles[i][0] / tiles[i][1])));
+        for (int stages = 2; stages <= 3; stages++) {
+            int64_t blocks = kernel_size(s->k, AXIS_Z) *
+                             ((kernel_size(s->k, AXIS_M) + tiles[i][0] - 1) / tiles[i][0]);
+            for (int split = 1; split <= 64; split *= 2) {
+                if (split > 1 && blocks * split > 4 * s->k->limits->units) break;
+                propose(s, CONFIG(K(m, tiles[i][0]), K(n, tiles[i][2]), K(tm, tiles[i][1]),
+                                  K(mma, 2), K(stages, stages), K(split, split > 1 ? split : 0),
+                                  K(warps, tiles[i][0] / tiles[i][1])));
+            }
+        }
 }
 
 static void propose_matmul(struct space *s) {

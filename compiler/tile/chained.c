@@ -24,7 +24,13 @@
  *                                        store
  *                                    end
  *
- * What is copied before the loop is of the first group. */
+ * What is copied before the loop is of the first group. Where few blocks share the columns of what
+ * is between (split), each leaves what it has, and the last one goes on with all of that:
+ *
+ *     landed 0
+ *     leave
+ *     last 8
+ *     store */
 #include "tile/tile.h"
 
 static void put(struct tile_program *t, enum tile_op op, int ring, int n) {
@@ -56,6 +62,10 @@ static void put_by_warps(struct tile_program *t) {
     put(t, TILE_NEXT, 0, 0);
     put(t, TILE_END, 0, 0);
     put(t, TILE_LANDED, 0, 0);
+    if (t->block->layout.split > 1) {
+        put(t, TILE_LEAVE, 0, 0);
+        put(t, TILE_LAST, 0, t->block->layout.split);
+    }
     put(t, TILE_STORE, 0, 0);
     put(t, TILE_END, 0, 0);
 }
@@ -182,6 +192,7 @@ struct checker {
     bool copied[3], ungrouped, begun, landed, waited_empty, waited_full, next, arrived, looped,
         stored;
     bool sums, related, terms; /* whole; of this step; and not multiplied yet */
+    bool left, last;           /* its part is where others find it; it has all parts */
     int under_way[4], n_under_way;
 };
 
@@ -278,6 +289,23 @@ static void drain(struct checker *c, int most) {
     }
 }
 
+/* What is behind the loop, in its order. */
+static const char *check_end(struct checker *c, uint32_t at) {
+    const struct tile_inst *x = &c->t->code.at[at];
+    int parts = c->t->block->layout.split;
+    if (x->op == TILE_STORE) {
+        if (parts > 1 && !c->last) return fail(c, "T5", at, "it is a part that is stored");
+        c->stored = true;
+        return NULL;
+    }
+    if (parts == 1 || c->stored || c->last) return fail(c, "T5", at, "there are no parts");
+    if (x->op == TILE_LAST && (!c->left || x->n != parts))
+        return fail(c, "T5", at, "not all parts are left");
+    if (x->op == TILE_LEAVE && c->left) return fail(c, "T5", at, "the part has been left");
+    *(x->op == TILE_LEAVE ? &c->left : &c->last) = true;
+    return NULL;
+}
+
 static const char *check_product(struct checker *c, uint32_t at) {
     const struct tile_inst *x = &c->t->code.at[at];
     bool there = c->t->copiers ? c->waited_full : c->landed;
@@ -322,8 +350,7 @@ static const char *check_product(struct checker *c, uint32_t at) {
             return fail(c, "T5", at, "not all terms are multiplied");
         if (c->t->ahead && !c->landed)
             return fail(c, "T4", at, "the last stages may be read still");
-        c->stored = true;
-        return NULL;
+        return check_end(c, at);
     }
 }
 
@@ -359,6 +386,8 @@ static const char *check(struct checker *c, uint32_t at) {
     case TILE_TERMS:
     case TILE_DOT_SECOND:
     case TILE_ARRIVE:
+    case TILE_LEAVE:
+    case TILE_LAST:
     case TILE_STORE: return check_product(c, at);
     default: return fail(c, "T19", at, "chained products have no such instruction");
     }

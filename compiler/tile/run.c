@@ -712,6 +712,7 @@ static bool go_on(struct machine *x, struct agent *g) {
     case TILE_BEGIN:
     case TILE_REST:
     case TILE_RELATE:
+    case TILE_LAST:
     case TILE_TERMS:
     case TILE_DOT_SECOND:
     case TILE_OPS: WS_BUG("no instruction");

@@ -39,6 +39,8 @@ struct machine {
     int n_agents, multiply, met, meeting;
     struct agent agent[MOST_AGENTS];
     float *tile[2 * MOST_FIRST + MOST_SECOND];
+    struct agent *left; /* by part and agent: what they have left; n_left: parts so far */
+    int part, n_left;
     int due[MOST_STAGES], there[MOST_STAGES], full[MOST_STAGES]; /* full, empty: phases */
     int arrivals[MOST_STAGES], empty[MOST_STAGES];
     VEC(struct copy) copies;
@@ -226,6 +228,39 @@ static bool meets(struct machine *x, struct agent *g) {
     return true;
 }
 
+static float *copy_of(struct machine *x, const float *from, int n) {
+    float *to = NEW_ARRAY(x->arena, float, n);
+    for (int i = 0; i < n; i++) to[i] = from[i];
+    return to;
+}
+
+static void leave(struct machine *x, const struct agent *g) {
+    struct agent *to = &x->left[x->part * MOST_AGENTS + g->number];
+    int rows = own_rows(x);
+    to->max = copy_of(x, g->max, rows);
+    for (int p = 0; p < MOST_SECOND; p++)
+        to->out[p] = copy_of(x, g->out[p], rows * factor(x, TILE_C)->rows);
+}
+
+/* Each part stands on its own maximum. */
+static void take_parts(struct machine *x, struct agent *g) {
+    int rows = own_rows(x), wide = factor(x, TILE_C)->rows, parts = x->t->block->layout.split;
+    for (int i = 0; i < rows; i++) {
+        float max = -INFINITY;
+        for (int s = 0; s < parts; s++)
+            max = fmaxf(max, x->left[s * MOST_AGENTS + g->number].max[i]);
+        for (int p = 0; p < MOST_SECOND; p++)
+            for (int j = 0; j < wide; j++) {
+                float sum = 0;
+                for (int s = 0; s < parts; s++) {
+                    const struct agent *l = &x->left[s * MOST_AGENTS + g->number];
+                    sum += l->out[p][i * wide + j] * (x->relative ? expf(l->max[i] - max) : 1);
+                }
+                g->out[p][i * wide + j] = sum;
+            }
+    }
+}
+
 static void begin(struct machine *x, struct agent *g) {
     int wide = factor(x, TILE_C)->rows;
     for (int i = 0; i < own_rows(x); i++) {
@@ -270,7 +305,10 @@ static bool go_on(struct machine *x, struct agent *g) {
     int at;
     switch (c->op) {
     case TILE_AHEAD:
-    case TILE_LOOP: g->step = 0, g->stage = 0; break;
+    case TILE_LOOP:
+        g->step = 0, g->stage = 0;
+        if (x->steps < 1 && c->op == TILE_LOOP) g->at = end_of(x->t, g->at); /* an empty part */
+        break;
     case TILE_REST:
         g->step = 1;
         if (x->steps < 2) g->at = end_of(x->t, g->at);
@@ -316,6 +354,14 @@ static bool go_on(struct machine *x, struct agent *g) {
     case TILE_NEXT:
         g->before = g->stage;
         g->stage = (g->stage + 1) % stages;
+        break;
+    case TILE_LEAVE:
+        leave(x, g);
+        if (!meets(x, g)) return false;
+        break;
+    case TILE_LAST:
+        if (x->n_left < c->n) return g->done = true, false;
+        take_parts(x, g);
         break;
     case TILE_STORE: store(x, g); break;
     default: break;
@@ -373,7 +419,10 @@ const char *tile_run_chained(const struct tile_program *t, const float *const in
     int64_t n = kernel_size(k, AXIS_Z) * kernel_size(k, AXIS_M) * kernel_size(k, AXIS_C) *
                 t->chained->n_second;
     for (int64_t i = 0; i < n; i++) out[i] = NAN;
-    for (int64_t tile = 0; tile < t->block->grid; tile++) {
+    int parts = t->block->layout.split;
+    struct agent *left = NEW_ARRAY(a, struct agent, parts * MOST_AGENTS);
+    for (int64_t i = 0; i < t->block->grid; i++) {
+        int64_t tile = i / parts;
         struct machine x = {.t = t,
                             .in = in,
                             .out = out,
@@ -381,13 +430,19 @@ const char *tile_run_chained(const struct tile_program *t, const float *const in
                             .late = seed & 1,
                             .relative = relative,
                             .in_turn = !t->copiers || t->chained->n_second > 1,
-                            .seed = seed + (uint64_t)tile * 2,
+                            .seed = seed + (uint64_t)i * 2,
                             .z = tile / down,
                             .m0 = tile % down * rows,
-                            .multiply = t->copiers ? t->chained->warpgroups : 2};
+                            .multiply = t->copiers ? t->chained->warpgroups : 2,
+                            .left = left,
+                            .part = (int)((i + (int64_t)seed) % parts), /* whichever comes last */
+                            .n_left = (int)(i % parts) + 1};
         struct depth_range r = chained_range(k, x.z, x.m0, rows);
-        x.first = r.from / columns;
-        x.steps = (r.end + columns - 1) / columns - x.first;
+        int64_t first = r.from / columns, all = (r.end + columns - 1) / columns - first,
+                each = (all + parts - 1) / parts, skipped = x.part * each;
+        if (skipped > all) skipped = all;
+        x.first = first + skipped;
+        x.steps = all - skipped < each ? all - skipped : each;
         const char *bad = run_block(&x);
         if (bad) return bad;
     }

@@ -305,6 +305,7 @@ static const char *check(struct checker *c, uint32_t at) {
     case TILE_BEGIN:
     case TILE_REST:
     case TILE_RELATE:
+    case TILE_LAST:
     case TILE_TERMS:
     case TILE_DOT_SECOND: return fail(c, "T19", at, "these are no chained products");
     case TILE_OPS: return fail(c, "T1", at, "no instruction");

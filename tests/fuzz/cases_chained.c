@@ -41,6 +41,13 @@ static const char *const configs[] = {
 };
 enum { N_CONFIGS = sizeof configs / sizeof *configs };
 
+/* Of shapes of two tiles and more; the last part may be smaller, or have none. */
+static const char *const in_parts[] = {
+    "mma=2 m=16 n=16 tm=16 stages=2 warps=1 split=2",
+    "mma=2 m=32 n=16 tm=16 stages=3 warps=2 split=3",
+    "mma=2 m=32 n=16 tm=32 stages=2 warps=1 split=2",
+};
+
 /* Of sm_90a, for what tensor maps take. */
 static const char *const of_groups[] = {
     "mma=1 m=64 n=32 stages=2 warps=8",
@@ -236,6 +243,9 @@ void cases_chained(struct arena *a, int step, case_vec *out) {
             g.maybe = shapes[i].r % 8 || shapes[i].c % 8 || shapes[i].n % 8;
             g.config = of_groups[(i + f) % N_CONFIGS];
             vec_push(a, out, g);
+            g.old = (i + f) % 2;
+            g.config = in_parts[(i + f) % N_CONFIGS];
+            if (shapes[i].n > 32) vec_push(a, out, g);
         }
     for (int i = 0; i < 2 * (N_GRADIENTS + 1); i++) {
         bool old = i % 2 == 0;
@@ -257,6 +267,8 @@ void cases_chained(struct arena *a, int step, case_vec *out) {
                                .bound = true,
                                .config = (old ? configs : of_groups)[i / 4 % N_CONFIGS]};
         vec_push(a, out, g);
+        g.config = in_parts[i / 4 % N_CONFIGS];
+        if (!old) vec_push(a, out, g);
     }
     for (int i = 0; i < N_OTHERS; i++) {
         struct case_graph g = {.text = others[i], .every = CASES_DEFAULT, .old = i % 2 == 0};

@@ -25,7 +25,11 @@ static const char twins[] =
     " %s = bmm(%q, %y)\n %t = bmm(%g, %u)\n %p = mul(%s, %t)\n %o = bmm(%p, %k)\n"
     " %d = mul(%p, 0.5)\n %e = bmm(%d, %w)\n return %o, %e\n}\n";
 static const char by_groups[] = "mma=1 m=128 n=16 stages=2 warps=12",
-                  by_warps[] = "mma=2 m=32 n=32 tm=16 stages=3 warps=2";
+                  by_warps[] = "mma=2 m=32 n=32 tm=16 stages=3 warps=2",
+                  /* of six tiles no part has more than two, and one has none */
+    in_parts[] = "mma=2 m=32 n=16 tm=16 stages=3 warps=2 split=4";
+static const char *const configs[] = {by_groups, by_warps, in_parts};
+enum { N_CONFIGS = sizeof configs / sizeof *configs };
 
 static const char *no_reason(struct schedule *s, uint32_t group, double *us, void *ctx) {
     (void)group, (void)ctx, *us = 1;
@@ -128,16 +132,16 @@ static int run_wrong(struct arena *a, const struct tile_program *t, bool relativ
 
 static void test_numbers(void **state) {
     (void)state;
-    const char *const configs[] = {by_groups, by_warps};
     const char *const graphs[] = {softmax, plain, both, twins};
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 4 * N_CONFIGS; i++) {
+        int which = i / N_CONFIGS;
         struct arena *a = arena_new();
-        struct tile_program *t = chained_of(a, graphs[i / 2], configs[i % 2]);
-        assert_int_equal(t->chained->n_first, i / 2 >= 2 ? 2 : 1);
-        assert_int_equal(t->chained->n_second, i / 2 == 3 ? 2 : 1);
-        assert_int_equal(t->chained->c[0].shared + t->chained->c[1].shared, i / 2 == 3);
+        struct tile_program *t = chained_of(a, graphs[which], configs[i % N_CONFIGS]);
+        assert_int_equal(t->chained->n_first, which >= 2 ? 2 : 1);
+        assert_int_equal(t->chained->n_second, which == 3 ? 2 : 1);
+        assert_int_equal(t->chained->c[0].shared + t->chained->c[1].shared, which == 3);
         for (uint64_t seed = 0; seed < 4; seed++)
-            assert_int_equal(run_wrong(a, t, i / 2 == 0, seed), 0);
+            assert_int_equal(run_wrong(a, t, which == 0, seed), 0);
         arena_free(a);
     }
 }
@@ -145,12 +149,11 @@ static void test_numbers(void **state) {
 /* One instruction less, or two the other way round, is not what it was. Some orders are as good. */
 static void test_planted(void **state) {
     (void)state;
-    const char *const configs[] = {by_groups, by_warps};
     int swapped = 0, found = 0;
     const char *const graphs[] = {softmax, both, twins};
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 3 * N_CONFIGS; i++) {
         struct arena *a = arena_new();
-        struct tile_program *t = chained_of(a, graphs[i / 2], configs[i % 2]);
+        struct tile_program *t = chained_of(a, graphs[i / N_CONFIGS], configs[i % N_CONFIGS]);
         struct tile_program whole = *t;
         for (uint32_t at = 0; at < whole.code.n; at++) {
             if (tile_op_opens(whole.code.at[at].op) || whole.code.at[at].op == TILE_END) continue;
@@ -159,7 +162,7 @@ static void test_planted(void **state) {
             for (uint32_t j = 0; j < whole.code.n; j++)
                 if (j != at) vec_push(a, &less.code, whole.code.at[j]);
             if (!tile_verify(&less, a))
-                fail_msg("%s: nobody misses instruction %u, %s", configs[i % 2], at,
+                fail_msg("%s: nobody misses instruction %u, %s", configs[i % N_CONFIGS], at,
                          tile_op_name(whole.code.at[at].op));
         }
         for (uint32_t at = 0; at + 1 < whole.code.n; at++) {
@@ -175,9 +178,9 @@ static void test_planted(void **state) {
             swapped++, found += bad;
             /* What the verifier lets through gives the same numbers. */
             for (uint64_t seed = 0; seed < 2 && !bad; seed++)
-                if (run_wrong(a, &other, i / 2 == 0, seed))
-                    fail_msg("%s: %s before %s is wrong, and nobody says so", configs[i % 2],
-                             tile_op_name(y.op), tile_op_name(x.op));
+                if (run_wrong(a, &other, i / N_CONFIGS == 0, seed))
+                    fail_msg("%s: %s before %s is wrong, and nobody says so",
+                             configs[i % N_CONFIGS], tile_op_name(y.op), tile_op_name(x.op));
         }
         arena_free(a);
     }

@@ -1,0 +1,131 @@
+/* cuda_chained_parts.c: chained products whose columns of what is between are shared by blocks, as
+ * where one query has many keys, in CUDA C++. Each block leaves what its threads have, each float
+ * of all threads together, and the last one to come takes up all of that, part by part:
+ *
+ *     leave    of_part[0 * 32] = a7[0][0]; ... of_part[6 * 32] = out[0]; ...
+ *     last     if (!k_is_last_block(tickets + tile, 8)) return;
+ *              a7 = -inf, a10 = 0, out[..] = 0
+ *              for (int s = 0; s < 8; s++) {
+ *                  before = a7; a7 = max(a7, its a7); ...
+ *                  a10 = a10 * mine + its a10 * theirs, out[..] = out[..] * mine + ...
+ *              }
+ *
+ * Each part stands on the maximum that it had, l, in units of log2, or is -inf where it has seen
+ * nothing. All parts are read again, in their order: the same bits in every run. */
+#include "emit/cuda_chained.h"
+
+static int rows_of(const struct emitter *w) { return 2 * chained_sixteens(w); }
+
+static int sums_of_product(const struct emitter *w) {
+    return chained_sixteens(w) * chained_column_octets(w) * 4;
+}
+
+static int floats_of(const struct emitter *w) { return chained_part_floats(w->k, w->y->chained); }
+
+void put_chained_parts_parameters(struct emitter *w, struct ws_launch *l) {
+    if (w->y->split == 1) return;
+    WS_ASSERT(l->n_args + 2 <= WS_MAX_ARGS);
+    l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_WORKSPACE};
+    l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_TICKETS};
+    buf_puts(&w->b, ", float *parts, unsigned *tickets");
+}
+
+static void put_place(struct emitter *w, const char *name, const char *part) {
+    line(w, "%sfloat *const %s = parts + ((long long)tile * %d + %s) * %d + tid;",
+         *name == 'i' ? "const " : "", name, w->y->split, part, floats_of(w) * w->y->threads);
+}
+
+void put_chained_leave(struct emitter *w) {
+    int at = 0, rows = rows_of(w), n = sums_of_product(w), threads = w->y->threads;
+    open_scope(w);
+    put_place(w, "of_part", "part");
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int i = 0; i < %d; i++)", rows);
+    for (value_id v = 0; v < w->k->values.n; v++) {
+        if (!chained_is_between(w, v)) continue;
+        line(w, "of_part[(%d + i) * %d] = a%u[i / 2][i %% 2];", at, threads, v);
+        at += rows;
+    }
+    if (chained_maximum(w->k) != NO_VALUE) {
+        line(w, "of_part[(%d + i) * %d] = l[i / 2][i %% 2];", at, threads);
+        at += rows;
+    }
+    close_brace(w);
+    for (int p = 0; p < w->y->chained->n_second; p++, at += n) {
+        line(w, "#pragma unroll");
+        line(w, "for (int i = 0; i < %d; i++) of_part[(%d + i) * %d] = %s[i];", n, at, threads,
+             chained_out_of(p));
+    }
+    WS_ASSERT(at == floats_of(w));
+    close_brace(w);
+}
+
+static const char *its(struct emitter *w, int at) {
+    return arena_printf(w->arena, "k_load_part(its + (%d + i) * %d)", at, w->y->threads);
+}
+
+/* What rows have come to, and by what the sums so far, and the part's, are multiplied then. */
+static int put_rows(struct emitter *w) {
+    int at = 0, rows = rows_of(w);
+    value_id max = chained_maximum(w->k);
+    if (max != NO_VALUE) line(w, "float mine[%d], theirs[%d];", rows, rows);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int i = 0; i < %d; i++)", rows);
+    if (max != NO_VALUE) {
+        int place = 0, of_l = 0;
+        for (value_id v = 0; v < w->k->values.n; v++) {
+            if (chained_is_between(w, v)) of_l += rows;
+            if (chained_is_between(w, v) && v < max) place += rows;
+        }
+        line(w, "float &most = a%u[i / 2][i %% 2], &of = l[i / 2][i %% 2];", max);
+        line(w, "const float before = most, was = of, x = %s;", its(w, place));
+        line(w, "most = %s;", combine_text(w, max, "most", "x"));
+        line(w, "const float base = most == (-k_inf()) ? 0.0f : most;");
+        line(w, "b%u[i / 2][i %% 2] = base;", max);
+        line(w, "of = fabsf(base) < 1e30f ? base * 1.44269504f : base;");
+        line(w, "mine[i] = before == (-k_inf()) ? 0.0f : k_exp2(was - of);");
+        line(w, "theirs[i] = x == (-k_inf()) ? 0.0f : k_exp2(%s - of);", its(w, of_l));
+    }
+    for (value_id v = 0; v < w->k->values.n; v++) {
+        if (!chained_is_between(w, v)) continue;
+        const char *all = arena_printf(w->arena, "a%u[i / 2][i %% 2]", v);
+        if (v != max && max != NO_VALUE && kernel_online_maximum(w->k, v) == max)
+            line(w, "%s = %s * mine[i] + %s * theirs[i];", all, all, its(w, at));
+        else if (v != max)
+            line(w, "%s = %s;", all, combine_text(w, v, all, its(w, at)));
+        at += rows;
+    }
+    close_brace(w);
+    return at + (max != NO_VALUE ? rows : 0);
+}
+
+void put_chained_last(struct emitter *w) {
+    int rows = rows_of(w), n = sums_of_product(w), octets = chained_column_octets(w);
+    bool relative = chained_maximum(w->k) != NO_VALUE;
+    line(w, "if (!k_is_last_block(tickets + tile, %d)) return;", w->y->split);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int i = 0; i < %d; i++)", rows);
+    for (value_id v = 0; v < w->k->values.n; v++)
+        if (chained_is_between(w, v)) line(w, "a%u[i / 2][i %% 2] = %s;", v, identity_text(w, v));
+    if (relative) line(w, "l[i / 2][i %% 2] = 0;");
+    close_brace(w);
+    for (int p = 0; p < w->y->chained->n_second; p++) line(w, "k_zero(%s);", chained_out_of(p));
+    line(w, "#pragma unroll 2");
+    open_brace(w, "for (int s = 0; s < %d; s++)", w->y->split);
+    put_place(w, "its", "s");
+    int at = put_rows(w);
+    for (int p = 0; p < w->y->chained->n_second; p++, at += n) {
+        line(w, "#pragma unroll");
+        open_brace(w, "for (int i = 0; i < %d; i++)", n);
+        const char *out = chained_out_of(p);
+        if (relative)
+            line(w,
+                 "%s[i] = %s[i] * mine[i / %d * 2 + i / 2 %% 2] + %s * theirs[i / %d * 2 + i / 2 "
+                 "%% 2];",
+                 out, out, octets * 4, its(w, at), octets * 4);
+        else
+            line(w, "%s[i] += %s;", out, its(w, at));
+        close_brace(w);
+    }
+    close_brace(w);
+}
