@@ -142,6 +142,25 @@ static void test_numbers(void **state) {
     }
 }
 
+/* An instruction has a ring and a number where its text has, else none: the text tells all. */
+static void test_operands(void **state) {
+    (void)state;
+    const char *const configs[] = {by_groups, by_warps};
+    const char *const graphs[] = {softmax, plain, both, twins};
+    for (int i = 0; i < 8; i++) {
+        struct arena *a = arena_new();
+        const struct tile_program *t = chained_of(a, graphs[i / 2], configs[i % 2]);
+        for (uint32_t at = 0; at < t->code.n; at++) {
+            const struct tile_inst *x = &t->code.at[at];
+            struct tile_words w = tile_op_words(x->op);
+            if ((x->ring && !w.ring) || (x->n && !w.counts && !w.may_count))
+                fail_msg("%s: instruction %u, %s, hides ring %d, number %d", configs[i % 2], at,
+                         w.text, x->ring, x->n);
+        }
+        arena_free(a);
+    }
+}
+
 /* One instruction less, or two the other way round, is not what it was. Some orders are as good. */
 static void test_planted(void **state) {
     (void)state;
@@ -265,9 +284,8 @@ static void test_work(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hidden),
-        cmocka_unit_test(test_work),
-        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_hidden),  cmocka_unit_test(test_work),
+        cmocka_unit_test(test_numbers), cmocka_unit_test(test_operands),
         cmocka_unit_test(test_planted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
