@@ -265,6 +265,33 @@ static void test_hidden(void **state) {
     }
 }
 
+/* What a row's terms are divided by, their sum is: of a product of terms, what either is. */
+static void test_factors(void **state) {
+    (void)state;
+    static const char *const products[] = {"mul(%g, %f)", "mul(%f, %g)", "mul(%g, %g)"};
+    for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
+        struct arena *a = arena_new();
+        const char *text =
+            arena_printf(a,
+                         "graph(%%q: bf16[2, 100, 40], %%k: bf16[2, 40, 88], %%v: bf16[2, 88, 24]) "
+                         "{\n %%s = bmm(%%q, %%k)\n %%e = relu(%%s)\n %%f = add(%%e, 0.1)\n"
+                         " %%t = sum(%%f, -1, True)\n %%g = div(%%f, %%t)\n %%p = %s\n"
+                         " %%o = bmm(%%p, %%v)\n return %%o\n}\n",
+                         products[i]);
+        const struct kernel *k = kernel_of(a, text);
+        int divided = 0;
+        for (value_id v = 0; v < k->values.n; v++) {
+            const struct value_node *x = &k->values.at[v], *by = &k->values.at[x->args[1]];
+            if (x->kind != INST_OP || x->op != OP_MUL) continue;
+            if (by->kind != INST_OP || by->op != OP_RECIPROCAL) continue;
+            divided++;
+            if (x->mask & MASK_N) fail_msg("%s: v%u divides each term", products[i], v);
+        }
+        assert_int_equal(divided, i == 2 ? 2 : 1);
+        arena_free(a);
+    }
+}
+
 /* What a mask leaves is a kernel's work: of a causal one, half and half a row. */
 static void test_work(void **state) {
     (void)state;
@@ -284,9 +311,9 @@ static void test_work(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hidden),  cmocka_unit_test(test_work),
-        cmocka_unit_test(test_numbers), cmocka_unit_test(test_operands),
-        cmocka_unit_test(test_planted),
+        cmocka_unit_test(test_hidden),   cmocka_unit_test(test_work),
+        cmocka_unit_test(test_factors),  cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_operands), cmocka_unit_test(test_planted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
