@@ -82,7 +82,8 @@ said 'tuning again'
 before=$(cksum <"$csv")
 entries=$("$WARPSMITH" cache ls | wc -l)
 bench workloads/softmax.py "${small[@]}" --config "$winner"
-said '^config +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ ' # time, its error, GB/s, and the share of a roof that is in no store here
+said '^config '
+said 'of what copy bandwidth allows' # measured, as no store is read
 said_not 'cache hit'
 [ "$(cksum <"$csv")" = "$before" ] || fail "--config wrote rows"
 [ "$("$WARPSMITH" cache ls | wc -l)" = "$entries" ] || fail "--config changed the store"
