@@ -177,12 +177,13 @@ static struct arg sequence_arg(struct vm *vm, const struct list *l) {
         }
         return out;
     }
-    ex *at = NEW_ARRAY(vm->arena, ex, l->n);
-    for (uint32_t i = 0; i < l->n; i++)
-        at[i] = l->at[i].kind == PY_SYMINT
-                    ? l->at[i].symbolic
-                    : ex_const(vm->ex, vm_index(vm, l->at[i], "a size or dimension"));
-    return arg_ints(g, at, l->n);
+    struct list now = *l; /* an element's __index__ may change the list */
+    ex *at = NEW_ARRAY(vm->arena, ex, now.n);
+    for (uint32_t i = 0; i < now.n; i++)
+        at[i] = now.at[i].kind == PY_SYMINT
+                    ? now.at[i].symbolic
+                    : ex_const(vm->ex, vm_index(vm, now.at[i], "a size or dimension"));
+    return arg_ints(g, at, now.n);
 }
 
 static struct arg class_arg(struct vm *vm, struct py v) {

@@ -29,6 +29,8 @@ said 'tuning 1 of 1 kernel: never tuned'
 said '^unfused '
 said '^default .*x$'
 said '^tuned .*x$'
+said ' % roof ' # which is measured where it is not stored
+said '^  unfused: one operator a kernel'
 said 'configs: [0-9]+ timed'
 [ "$(rows "$csv" 'r["role"] == "variant" and r["status"] == "ok"')" -ge 1 ] || fail "no variant was recorded"
 [ "$(rows "$csv" 'r["is_winner"] == "1"')" = 1 ] || fail "there must be one winner"
@@ -81,6 +83,7 @@ before=$(cksum <"$csv")
 entries=$("$WARPSMITH" cache ls | wc -l)
 bench workloads/softmax.py "${small[@]}" --config "$winner"
 said '^config '
+said 'of what copy bandwidth allows' # measured, as no store is read
 said_not 'cache hit'
 [ "$(cksum <"$csv")" = "$before" ] || fail "--config wrote rows"
 [ "$("$WARPSMITH" cache ls | wc -l)" = "$entries" ] || fail "--config changed the store"
@@ -88,6 +91,7 @@ said_not 'cache hit'
 # A sweep has a table for every point, in one file, under one run.
 bench workloads/relu_chain.py -D rows=4,8 -D dim=16,32 --budget 1
 [ "$(grep -c '^tuned ' "$TMP/out")" = 4 ] || fail "four points expected:" "$(cat "$TMP/out")"
+[ "$(grep -c '^  unfused: one operator a kernel' "$TMP/out")" = 1 ] || fail "what columns mean is said once:" "$(cat "$TMP/out")"
 [ "$(rows "$results/relu_chain.csv" 'r["role"] == "tuned"')" = 4 ] || fail "four tuned rows expected"
 [ "$(column run_id "$results/relu_chain.csv" | sort -u | wc -l)" = 1 ] || fail "a sweep is one run"
 

@@ -86,10 +86,46 @@ write("empty", b"")
 write("deep", b"\x80\2" + b"]" * 100000 + b"a" * 99999 + b".")
 write("memo", b"\x80\2]r\xff\xff\xff\xff.")
 write("long", b"\x80\2\x8a\x10" + b"\1" * 16 + b".")
+
+# Archives that lie: a length of the last record that is 1 too much, and so on; and one whose fields have all 64 bits.
+fine = open(f"{sys.argv[1]}/fine.pt", "rb").read()
+end, first, last = fine.rfind(b"PK\5\6"), fine.find(b"PK\1\2"), fine.rfind(b"PK\1\2")
+
+def damaged(name, at, code, value, data=fine):
+    data = bytearray(data)
+    struct.pack_into(code, data, at, value)
+    with open(f"{sys.argv[1]}/{name}.pt", "wb") as f:
+        f.write(data)
+
+for field, at in ("name", last + 28), ("extra", last + 30), ("comment", last + 32):
+    damaged("long_" + field, at, "<H", struct.unpack_from("<H", fine, at)[0] + 1)
+damaged("packed", first + 10, "<H", 8)
+damaged("shorter", first + 20, "<I", 1)
+damaged("header_outside", first + 42, "<I", len(fine) + 1)
+damaged("headless", 0, "<I", 0)
+damaged("directory_outside", end + 12, "<I", end - first + 23)
+damaged("records", end + 10, "<H", 99)
+damaged("endless", end, "<I", 0)
+damaged("short", 0, "<H", 0, b"PK")
+
+def wide():
+    directory = b""
+    for info in zipfile.ZipFile(f"{sys.argv[1]}/fine.pt").infolist():
+        name = info.filename.encode()
+        field = b"\7\0\1\0?" + struct.pack("<HHQQQ", 1, 24, info.file_size, info.file_size, info.header_offset)
+        directory += b"PK\1\2" + struct.pack("<HHHHHHIIIHHHHHII", 45, 45, 0, 0, 0, 0, 0, 2 ** 32 - 1, 2 ** 32 - 1, len(name), len(field), 3,
+                                             0, 0, 0, 2 ** 32 - 1) + name + field + b"say"
+    end64 = b"PK\6\6" + struct.pack("<QHHIIQQQQ", 44, 45, 45, 0, 0, 2, 2, len(directory), first)
+    locator = b"PK\6\7" + struct.pack("<IQI", 0, first + len(directory), 1)
+    nothing = b"PK\5\6" + struct.pack("<HHHHIIH", 0, 0, 2 ** 16 - 1, 2 ** 16 - 1, 2 ** 32 - 1, 2 ** 32 - 1, 0)
+    return fine[:first] + directory + end64 + locator + nothing
+
+damaged("wide", 0, "<2s", b"PK", wide())
 END
 cat >"$TMP/load.py" <<'END'
 import os, torch
-for name in 'fine runs newer evals outside backwards far missing cut name empty deep memo long'.split():
+for name in ('fine runs newer evals outside backwards far missing cut name empty deep memo long '
+             'long_name long_extra long_comment packed shorter header_outside headless directory_outside records endless short wide').split():
     try:
         x = torch.load(os.path.join(os.environ['TMP'], name + '.pt'))
         print(name, 'loaded', x.tolist() if isinstance(x, torch.Tensor) else type(x).__name__)
@@ -116,4 +152,16 @@ empty refused: torch.load: empty.pt is not what torch.save writes: the pickle is
 deep loaded list
 memo refused: torch.load: memo.pt is not what torch.save writes: a memo out of order
 long refused: torch.load: long.pt is not what torch.save writes: an integer of more than 64 bits
+long_name refused: torch.load: long_name.pt is not what torch.save writes: a record has no name
+long_extra refused: torch.load: long_extra.pt is not what torch.save writes: a record has no name
+long_comment refused: torch.load: long_comment.pt is not what torch.save writes: a record has no name
+packed refused: torch.load: packed.pt is not what torch.save writes: a record is compressed
+shorter refused: torch.load: shorter.pt is not what torch.save writes: a record is compressed
+header_outside refused: torch.load: header_outside.pt is not what torch.save writes: a record lies outside of it
+headless refused: torch.load: headless.pt is not what torch.save writes: a record has no header
+directory_outside refused: torch.load: directory_outside.pt is not what torch.save writes: its directory lies outside of it
+records refused: torch.load: records.pt is not what torch.save writes: its directory lies outside of it
+endless refused: torch.load: endless.pt is not what torch.save writes: it is no zip archive
+short refused: torch.load: short.pt is not what torch.save writes: it is too short
+wide loaded [2.0, 3.0, 4.0]
 END

@@ -92,6 +92,8 @@ static void test_owners_and_groups(void **state) {
     struct fixture *f = *state;
     if (geteuid() != 0) skip();
     assert_int_equal(chown(f->file, 0, 1234), 0);
+    chmod(f->file, 0640); /* of another group that may only read */
+    expect(f, f->file, NULL);
     chmod(f->file, 0660);
     expect(f, f->file, "can be written by others");
     assert_int_equal(chown(f->file, 0, 0), 0);

@@ -157,6 +157,19 @@ static void test_depth(void **state) {
           {"d = {}; d[1] = d\n    return len(repr(d))", ""});
 }
 
+/* What an element's __index__ does to the list comes too late for the call that asked it. */
+#define CHANGES(how, list)                                                                         \
+    "class I:\n        def __index__(self): " how "; return 2\n    l = [" list "]\n    "
+static void test_changed_meanwhile(void **state) {
+    CHECK(
+        &little_memory,
+        {CHANGES("l.append(3)", "I()") "assert torch.zeros(l).shape == (2,)\n    return 1", ""},
+        {CHANGES("l.extend([1] * 1000)", "I()") "assert x.new_ones(l).shape == (2,)\n"
+                                                "    return 1",
+         ""},
+        {CHANGES("l.clear()", "I(), 3") "assert torch.zeros(l).shape == (2, 3)\n    return 1", ""});
+}
+
 /* What is long is done, in time that grows as it does. */
 static void test_long(void **state) {
     CHECK(&little_memory, {"return len(str([0] * 10**5))", ""}, {"return len(f'{1:{10**5}}')", ""},
@@ -189,9 +202,12 @@ static void test_control(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_time),   cmocka_unit_test(test_time_of_tensors),
-        cmocka_unit_test(test_memory), cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_long),   cmocka_unit_test(test_control)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_time),
+                                       cmocka_unit_test(test_time_of_tensors),
+                                       cmocka_unit_test(test_memory),
+                                       cmocka_unit_test(test_depth),
+                                       cmocka_unit_test(test_changed_meanwhile),
+                                       cmocka_unit_test(test_long),
+                                       cmocka_unit_test(test_control)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,6 +89,20 @@ static void test_refusals(void **state) {
             "bmm: self must have 3 dimensions, got [2, 4]");
     refused("%x: f32[2, 3, 4], %y: f32[2, 4]", "bmm(%x, %y)",
             "bmm: mat2 must have 3 dimensions, got [2, 4]");
+    /* each of the factors alone */
+    refused("%x: f32[4, 8], %y: f32[8]", "mm(%x, %y)", "mm: mat2 must have 2 dimensions, got [8]");
+    refused("%b: f32[4], %x: f32[8], %y: f32[8, 4]", "addmm(%b, %x, %y)",
+            "addmm: mat1 must have 2 dimensions, got [8]");
+    refused("%b: f32[4], %x: f32[4, 8], %y: f32[8]", "addmm(%b, %x, %y)",
+            "addmm: mat2 must have 2 dimensions, got [8]");
+    refused("%b: f32[4], %x: f32[4, 8], %y: f32[2, 8, 4]", "baddbmm(%b, %x, %y)",
+            "baddbmm: batch1 must have 3 dimensions, got [4, 8]");
+    refused("%b: f32[4], %x: f32[2, 4, 8], %y: f32[8, 4]", "baddbmm(%b, %x, %y)",
+            "baddbmm: batch2 must have 3 dimensions, got [8, 4]");
+    refused("%b: f32[4], %x: f32[2, 4, 8], %y: f32[3, 8, 4]", "baddbmm(%b, %x, %y)",
+            "baddbmm: batch sizes of");
+    refused("%x: f32[4, 8], %w: f32[8]", "linear(%x, %w)",
+            "linear: weight must have 2 dimensions, got [8]");
     refused("%x: f32[2, 4, 8], %y: f32[3, 8, 4]", "matmul(%x, %y)",
             "matmul: shapes [2] and [3] do not broadcast");
     refused(xy, "linear(%x, %y)", "does not fit a weight of shape [4, 7]");

@@ -544,6 +544,28 @@ static void test_inner(void **state) {
     arena_free(a);
 }
 
+/* Of one image both dimensions of the windows count, too. */
+static void test_windows_of_one_image(void **state) {
+    static const char text[] =
+        "graph(%x: f32[1, 16, 9, 8], %w: f32[24, 16, 3, 3]) {\n"
+        "  %c: f32[1, 24, 9, 8] = convolution(%x, %w, None, 1, 1)\n  return %c\n}\n";
+    struct device_limits gpu = test_gpu("sm_90a");
+    struct arena *a = arena_new();
+    const struct kernel *k = first_kernel(a, text, &gpu);
+    const struct im2col *w = k->im2col[0][0] ? k->im2col[0][0] : k->im2col[1][0];
+    assert_non_null(w);
+    assert_int_equal(w->n, 2);
+    assert_int_equal(w->images, 1);
+    arena_free(a);
+}
+
+/* A step of 64 that counts only 16 of its depth: one in three, or all; or none is short. */
+static void test_depth_left(void **state) {
+    assert_true(product_depth_left(&(struct short_steps){.depth = 16, .every = 3}, 64) == 0.75);
+    assert_true(product_depth_left(&(struct short_steps){.depth = 16, .every = 1}, 64) == 0.25);
+    assert_true(product_depth_left(&(struct short_steps){0}, 64) == 1);
+}
+
 /* On a CPU windows of the columns may stay in their image; no others are looked for. */
 static void test_windows(void **state) {
     struct arena *a = arena_new();
@@ -684,6 +706,8 @@ int main(void) {
         cmocka_unit_test(test_refusals_cpu),
         cmocka_unit_test(test_inner),
         cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_windows_of_one_image),
+        cmocka_unit_test(test_depth_left),
         cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_warp),
     };

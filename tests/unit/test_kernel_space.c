@@ -286,6 +286,46 @@ static void test_symbolic(void **state) {
     }
 }
 
+/* Rows that are looked up begin anywhere: heads end where a vector of the result does, not one of
+ * the table, whose row is known only within the loop. */
+static void test_rows_looked_up(void **state) {
+    struct device_limits gpu = test_gpu("sm_90a");
+    struct arena *a = arena_new();
+    const struct kernel *k = first_kernel(a,
+                                          "graph(%i: i64[64], %w: f32[1000, 4097]) {\n"
+                                          " %x = embedding(%i, %w)\n %y = softmax(%x, 1)\n"
+                                          " return %y\n}\n",
+                                          &gpu);
+    ex start = kernel_row_start(k, 4);
+    assert_int_equal(k->subscripts.n, 1);
+    assert_true(start != EX_NONE && !ex_uses(k->ex, start, k->subscripts.at[0].symbol));
+    assert_true(ex_uses(k->ex, start, k->axis[AXIS_X]));
+    arena_free(a);
+}
+
+/* A band that another kernel wrote: terms count on one side of two edges. Of a triangle there is
+ * one. */
+static void test_edges_of_bands(void **state) {
+    static const struct {
+        const char *mask;
+        uint32_t edges;
+    } masks[] = {{" %u = tril(%x)\n", 1}, {" %t = tril(%x)\n %u = triu(%t, -64)\n", 2}};
+    struct device_limits gpu = test_gpu("sm_90a");
+    for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
+        struct arena *a = arena_new();
+        const char *text = arena_printf(a,
+                                        "graph(%%x: bf16[512, 512], %%y: bf16[512, 256]) {\n%s"
+                                        " %%z = mm(%%u, %%y)\n return %%z\n}\n",
+                                        masks[i].mask);
+        struct schedule *s = must_schedule(a, text, "", &gpu, false);
+        uint32_t g = 0;
+        while (g + 1 < s->groups.n && !s->groups.at[g].matmul) g++;
+        const struct kernel *k = must_build(s, g, &gpu);
+        if (k->edges.n != masks[i].edges) fail_msg("%u edges of\n%s", k->edges.n, text);
+        arena_free(a);
+    }
+}
+
 /* Devices smaller than any that is sold. */
 static void test_tiny_devices(void **state) {
     struct device_limits gpu = test_gpu("sm_80"), cpu = test_cpu();
@@ -467,13 +507,14 @@ static void test_few_filters(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shapes),     cmocka_unit_test(test_huge),
-        cmocka_unit_test(test_wide_index), cmocka_unit_test(test_products),
-        cmocka_unit_test(test_wide_index), cmocka_unit_test(test_enough),
-        cmocka_unit_test(test_symbolic),   cmocka_unit_test(test_tiny_devices),
-        cmocka_unit_test(test_verify),     cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_splits),     cmocka_unit_test(test_columns_scanned),
-        cmocka_unit_test(test_taps),       cmocka_unit_test(test_few_filters),
+        cmocka_unit_test(test_shapes),         cmocka_unit_test(test_huge),
+        cmocka_unit_test(test_wide_index),     cmocka_unit_test(test_products),
+        cmocka_unit_test(test_wide_index),     cmocka_unit_test(test_enough),
+        cmocka_unit_test(test_symbolic),       cmocka_unit_test(test_tiny_devices),
+        cmocka_unit_test(test_verify),         cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_splits),         cmocka_unit_test(test_columns_scanned),
+        cmocka_unit_test(test_taps),           cmocka_unit_test(test_few_filters),
+        cmocka_unit_test(test_rows_looked_up), cmocka_unit_test(test_edges_of_bands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -303,6 +303,37 @@ static void test_bench_figure(void **state) {
     expect_in(e.text, "gnuplot is not installed");
 }
 
+/* Two panels are wider than one, and 30 variants at most take 19 pixels of height each. */
+static void test_size_of_a_bench_figure(void **state) {
+    fake_gnuplot("exit 0");
+    static const struct {
+        int variants;
+        const char *width, *height;
+    } sizes[] = {{0, "\nwidth = 760\n", "\nheight = 500\n"},
+                 {14, "\nwidth = 1280\n", "\nheight = 500\n"},
+                 {20, "\nwidth = 1280\n", "\nheight = 600\n"},
+                 {40, "\nwidth = 1280\n", "\nheight = 790\n"}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct result_row rows[41] = {sample(ROLE_tuned, "program", 30)};
+        char config[40][16];
+        for (int v = 0; v < sizes[i].variants; v++) {
+            snprintf(config[v], sizeof config[v], "warps=%d", v + 1);
+            rows[v + 1] = sample(ROLE_variant, "fused_k", 30 + v);
+            rows[v + 1].config = config[v];
+        }
+        struct report_error e = {0};
+        size_t n = (size_t)sizes[i].variants + 1;
+        assert_int_equal(result_append(in_folder("a.csv"), rows, n, NULL, &e), REPORT_OK);
+        if (figure_bench(in_folder("a.csv"), NULL, in_folder("figure"), NULL, &e) != REPORT_OK)
+            fail_msg("%s", e.text);
+        struct text gp = read_file(in_folder("figure.gp"));
+        expect_in(gp.p, sizes[i].width);
+        expect_in(gp.p, sizes[i].height);
+        text_free(&gp);
+        unlink(in_folder("a.csv"));
+    }
+}
+
 /* Two points: groups of speedups, named by what differs between them. */
 static void test_sweep_figure(void **state) {
     fake_gnuplot("exit 0");
@@ -403,6 +434,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_foreign_file_is_left_out, empty_folder),
         cmocka_unit_test_teardown(test_usage, empty_folder),
         cmocka_unit_test_teardown(test_bench_figure, empty_folder),
+        cmocka_unit_test_teardown(test_size_of_a_bench_figure, empty_folder),
         cmocka_unit_test_teardown(test_sweep_figure, empty_folder),
         cmocka_unit_test_teardown(test_parts_of_the_tuned_bar, empty_folder),
         cmocka_unit_test_teardown(test_ladder_figure, empty_folder),

@@ -146,6 +146,25 @@ static void test_numbers(void **state) {
     }
 }
 
+/* An instruction has a ring and a number where its text has, else none: the text tells all. */
+static void test_operands(void **state) {
+    (void)state;
+    const char *const configs[] = {by_groups, by_warps};
+    const char *const graphs[] = {softmax, plain, both, twins};
+    for (int i = 0; i < 8; i++) {
+        struct arena *a = arena_new();
+        const struct tile_program *t = chained_of(a, graphs[i / 2], configs[i % 2]);
+        for (uint32_t at = 0; at < t->code.n; at++) {
+            const struct tile_inst *x = &t->code.at[at];
+            struct tile_words w = tile_op_words(x->op);
+            if ((x->ring && !w.ring) || (x->n && !w.counts && !w.may_count))
+                fail_msg("%s: instruction %u, %s, hides ring %d, number %d", configs[i % 2], at,
+                         w.text, x->ring, x->n);
+        }
+        arena_free(a);
+    }
+}
+
 /* One instruction less, or two the other way round, is not what it was. Some orders are as good. */
 static void test_planted(void **state) {
     (void)state;
@@ -249,6 +268,33 @@ static void test_hidden(void **state) {
     }
 }
 
+/* What a row's terms are divided by, their sum is: of a product of terms, what either is. */
+static void test_factors(void **state) {
+    (void)state;
+    static const char *const products[] = {"mul(%g, %f)", "mul(%f, %g)", "mul(%g, %g)"};
+    for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
+        struct arena *a = arena_new();
+        const char *text =
+            arena_printf(a,
+                         "graph(%%q: bf16[2, 100, 40], %%k: bf16[2, 40, 88], %%v: bf16[2, 88, 24]) "
+                         "{\n %%s = bmm(%%q, %%k)\n %%e = relu(%%s)\n %%f = add(%%e, 0.1)\n"
+                         " %%t = sum(%%f, -1, True)\n %%g = div(%%f, %%t)\n %%p = %s\n"
+                         " %%o = bmm(%%p, %%v)\n return %%o\n}\n",
+                         products[i]);
+        const struct kernel *k = kernel_of(a, text);
+        int divided = 0;
+        for (value_id v = 0; v < k->values.n; v++) {
+            const struct value_node *x = &k->values.at[v], *by = &k->values.at[x->args[1]];
+            if (x->kind != INST_OP || x->op != OP_MUL) continue;
+            if (by->kind != INST_OP || by->op != OP_RECIPROCAL) continue;
+            divided++;
+            if (x->mask & MASK_N) fail_msg("%s: v%u divides each term", products[i], v);
+        }
+        assert_int_equal(divided, i == 2 ? 2 : 1);
+        arena_free(a);
+    }
+}
+
 /* What a mask leaves is a kernel's work: of a causal one, half and half a row. */
 static void test_work(void **state) {
     (void)state;
@@ -268,10 +314,9 @@ static void test_work(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hidden),
-        cmocka_unit_test(test_work),
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_planted),
+        cmocka_unit_test(test_hidden),   cmocka_unit_test(test_work),
+        cmocka_unit_test(test_factors),  cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_operands), cmocka_unit_test(test_planted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -149,3 +149,18 @@ try:
             pass
 except TypeError as error:
     print(error)
+
+
+# _ is no name: it may stand anywhere, often, and is bound to nothing.
+def unnamed(v):
+    match v:
+        case [_, [_, *_], {"k": _}] | _:
+            pass
+    return _
+
+
+_ = "kept"
+print(unnamed([1, [2, 3], {"k": 4}]), unnamed(5))
+match [6, 7]:
+    case [_, _]:
+        print(_)
