@@ -210,12 +210,22 @@ def exact_outputs(torch, path, axes, mode, device, saved):
         return []
 
 
+def drop_unchanged(torch, saved, found):
+    """Inputs that were updated to what they were: PyTorch has nothing to tell of them (batch_norm with momentum=0)."""
+    returned = sum(title.startswith("out") for title, _ in found)
+    for i in range(len(saved.outputs) - 1, returned - 1, -1):
+        same = [t for _, t in saved.inputs if t.shape == saved.outputs[i][2].shape and t.equal(saved.outputs[i][2])]
+        if len(saved.outputs) > len(found) and same:
+            del saved.outputs[i]
+
+
 def compare(torch, path, axes, mode, dtype, device):
     """One row of results for each output."""
     with tempfile.TemporaryDirectory() as folder:
         run_warpsmith(path, axes, mode, dtype, device, pathlib.Path(folder))
         saved = Saved(torch, pathlib.Path(folder))
     found = torch_outputs(torch, path, axes, mode, dtype_of(torch, dtype), device, saved)
+    drop_unchanged(torch, saved, found)
     if len(found) != len(saved.outputs):
         raise Failure(1, f"warpsmith has {len(saved.outputs)} outputs, PyTorch {len(found)}")
     exact = None
