@@ -6,7 +6,8 @@
 
 A sample of an operator becomes a workload file: the call, and its tensors as data. `warpsmith run` computes outputs and,
 where the operator has them, gradients of it, which are compared with PyTorch's as scripts/torch_peer.py --check does. A
-row says of one sample: right, wrong, refused (with the first line of why), crash, timeout, free. An element is right, too,
+row says of one sample: right, wrong, refused (with the first line of why), crash, timeout, free, not compared (no sample of
+the operator can be written as text: a sparse tensor, an object of its own class). An element is right, too,
 that is off by no more than torch.testing.assert_close allows. Free is what PyTorch promises nothing of: which of equal
 elements a place is of; and a gradient that is none (MISTAKEN). Of random numbers and of empty(), shapes and types alone are
 compared. Samples of an operator run together in one file as long as all are right, else one by one. What has a row already is not run again; the table of
@@ -24,7 +25,7 @@ import time
 import types
 
 COLUMNS = ["operator", "variant", "dtype", "mode", "sample", "status", "message", "call"]
-STATUSES = ["right", "wrong", "crash", "timeout", "refused", "free"]
+STATUSES = ["right", "wrong", "crash", "timeout", "refused", "free", "not compared"]
 ATOL = {"f64": 1e-7}  # of torch.testing.assert_close; 1e-5 of other floats
 PLACES = re.compile(r"sort|topk|kthvalue|median|mode|cummax|cummin|^max$|^min$|argmax|argmin|^aminmax|max_pool|quantile")
 DTYPES = {"f32": "float32", "f64": "float64", "bf16": "bfloat16", "f16": "float16"}
@@ -256,7 +257,11 @@ def check(given, modules, op, dtype_name, rows_done, write):
     run_as = dtype_name if dtype.is_floating_point else "f32"
     name = op.name + (f"/{op.variant_test_name}" if op.variant_test_name else "")
     variants = given.variants.split(",")
-    todo = []
+    todo, lost = [], []
+
+    def note(variant, i, status, message, text):
+        write(dict(zip(COLUMNS, [name, variant, dtype_name, mode, i, status, message[:300], text[:200]])))
+
     for variant in variants:
         if variant == "method" and (op.method_variant is None or op.name.startswith("__")):
             continue
@@ -267,7 +272,7 @@ def check(given, modules, op, dtype_name, rows_done, write):
         try:
             samples = samples_of(torch, given, op, dtype, wants)
         except Exception as error:
-            print(f"{name} {dtype_name}: no samples: {type(error).__name__}", flush=True)
+            note(variant, 0, "not compared", f"no samples: {type(error).__name__}", "")
             return
         names = (f"x{i}" for i in itertools.count())
         for i, sample in enumerate(samples if variant == "function" else samples[: given.others]):
@@ -277,11 +282,13 @@ def check(given, modules, op, dtype_name, rows_done, write):
                 call, text = calls_of(torch, op, sample, variant, names)
                 random = is_random(torch, text, call)
                 todo.append((variant, i, call, as_real(torch, text, call), random))
-            except Unwritable:
-                continue
-            except Exception:  # not what PyTorch takes in this variant
-                continue
+            except Unwritable as error:
+                lost.append(f"the call cannot be written: {error}")
+            except Exception as error:  # not what PyTorch takes in this variant
+                lost.append(f"PyTorch: {type(error).__name__}")
     if not todo:
+        if lost and (name, variants[0], dtype_name) not in rows_done:
+            note(variants[0], 0, "not compared", lost[0], "")
         return
     folder = given.out / "files"
     folder.mkdir(parents=True, exist_ok=True)
@@ -316,7 +323,7 @@ def check(given, modules, op, dtype_name, rows_done, write):
             one = "free", one[1]
         if one[0] == "wrong" and PLACES.search(op.name) and has_ties(call):
             one = "free", one[1]
-        write(dict(zip(COLUMNS, [name, variant, dtype_name, mode, i, one[0], one[1][:300], text[:200]])))
+        note(variant, i, *one, text)
 
 
 def read_rows(given):
