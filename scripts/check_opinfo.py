@@ -56,7 +56,7 @@ def imports():
 MISTAKEN = {"as_strided_scatter"}
 PROPERTIES = {"T", "H", "mT", "mH"}
 # The database's input is the second argument of these, and its first other one the first.
-SECOND_FIRST = {"einsum", "nn.functional.embedding", "nn.functional.embedding_bag", "polygamma", "special.polygamma"}
+SECOND_FIRST = {"where", "einsum", "nn.functional.embedding", "nn.functional.embedding_bag", "polygamma", "special.polygamma"}
 
 
 class Unwritable(Exception):
