@@ -6,10 +6,11 @@
 
 A sample of an operator becomes a workload file: the call, and its tensors as data. `warpsmith run` computes outputs and,
 where the operator has them, gradients of it, which are compared with PyTorch's as scripts/torch_peer.py --check does. A
-row says of one sample: right, wrong, refused (with the first line of why), crash, timeout, free. An element is right, too,
+row says of one sample: right, wrong, refused (with the first line of why), crash, timeout, free, not compared (no sample of
+the operator can be written as text: a sparse tensor, an object of its own class). An element is right, too,
 that is off by no more than torch.testing.assert_close allows. Free is what PyTorch promises nothing of: which of equal
-elements a place is of. Of random numbers and of empty(), shapes and types alone are compared. Samples of an operator run
-together in one file as long as all are right, else one by one. What has a row already is not run again; the table of
+elements a place is of; and a gradient that is none (MISTAKEN). Of random numbers and of empty(), shapes and types alone are
+compared. Samples of an operator run together in one file as long as all are right, else one by one. What has a row already is not run again; the table of
 all rows comes last, and DIR/opinfo_operators.csv has its counts. The files of what is not right stay in DIR.
 Exit codes: 0 nothing wrong nor crashed, 1 something, 2 wrong call, 3 no PyTorch."""
 
@@ -24,7 +25,7 @@ import time
 import types
 
 COLUMNS = ["operator", "variant", "dtype", "mode", "sample", "status", "message", "call"]
-STATUSES = ["right", "wrong", "crash", "timeout", "refused", "free"]
+STATUSES = ["right", "wrong", "crash", "timeout", "refused", "free", "not compared"]
 ATOL = {"f64": 1e-7}  # of torch.testing.assert_close; 1e-5 of other floats
 PLACES = re.compile(r"sort|topk|kthvalue|median|mode|cummax|cummin|^max$|^min$|argmax|argmin|^aminmax|max_pool|quantile")
 DTYPES = {"f32": "float32", "f64": "float64", "bf16": "bfloat16", "f16": "float16"}
@@ -49,6 +50,13 @@ def imports():
     import torch_workload
 
     return torch, op_db, torch_check, torch_workload
+
+
+# What PyTorch says is the gradient of these is none: it passes what was overwritten, and not the rest.
+MISTAKEN = {"as_strided_scatter"}
+PROPERTIES = {"T", "H", "mT", "mH"}
+# The database's input is the second argument of these, and its first other one the first.
+SECOND_FIRST = {"where", "einsum", "nn.functional.embedding", "nn.functional.embedding_bag", "polygamma", "special.polygamma"}
 
 
 class Unwritable(Exception):
@@ -102,8 +110,12 @@ def function_named(torch, name):
 def calls_of(torch, op, sample, variant, names):
     """The call of a sample in one of its variants: function, method, in_place."""
     call, name = Call(torch, names), op.name.removeprefix("torch.")
+    if name in SECOND_FIRST and variant == "function":
+        first, *rest = sample.args
+        first, rest = call.text(first), call.arguments((sample.input, *rest), sample.kwargs)
+        return call, f"torch.{name}({first}, {rest})"
     if variant == "function":
-        if not function_named(torch, name):
+        if not function_named(torch, name) or name in PROPERTIES:
             if not hasattr(torch.Tensor, name):
                 raise Unwritable(name)
             variant = "method"
@@ -112,14 +124,23 @@ def calls_of(torch, op, sample, variant, names):
     if not isinstance(sample.input, torch.Tensor):
         raise Unwritable(name)
     own = call.text(sample.input)
+    if not callable(getattr(sample.input, name.rsplit(".")[-1], None)) and not sample.args and not sample.kwargs:
+        return call, f"{own}.{name}"  # T, mT
     rest = call.arguments(sample.args, sample.kwargs)
     if name == "__getitem__":
         return call, f"{own}[{rest}]"
     return call, f"{own}.{name}({rest})" if variant == "method" else f"{own}.clone().{name}_({rest})"
 
 
-def data(torch, tensor):
-    """The expression that makes the tensor: nested lists of its values."""
+def data(torch, tensor, strided=False):
+    """The expression that makes the tensor, in its order of dimensions in memory: nested lists of its values. Strided: each
+    element is followed by another one."""
+    if strided and tensor.ndim:
+        return data(torch, torch.stack([tensor, tensor], -1)) + "[..., 0]"
+    order = sorted(range(tensor.ndim), key=lambda d: -tensor.stride(d))
+    if not tensor.is_contiguous() and tensor.permute(order).is_contiguous():
+        back = tuple(order.index(d) for d in range(tensor.ndim))
+        return data(torch, tensor.permute(order)) + f".permute({back})"
     values = tensor.double() if tensor.is_floating_point() else tensor
     text = re.sub(r"\b(nan|inf)\b", r"float('\1')", repr(values.tolist()))
     if tensor.numel() == 0:
@@ -127,15 +148,20 @@ def data(torch, tensor):
     return f"torch.tensor({text}, dtype={tensor.dtype})"
 
 
-def workload(torch, calls):
+def workload(torch, calls, strided=False):
     """The text of a file that makes these calls, [(call, text)]."""
     tensors = [pair for call, _ in calls for pair in call.tensors]
     results = [f"    r{i} = {text}" for i, (_, text) in enumerate(calls)]
     flat = ", ".join(f"r{i}" for i in range(len(calls)))
     lines = ["import torch", "", "", f"def forward({', '.join(name for name, _ in tensors)}):", *results, f"    return {flat}"]
     lines += ["", "", "def get_inputs():", "    return ["]
-    lines += [f"        {data(torch, tensor)}," for _, tensor in tensors] + ["    ]", ""]
+    lines += [f"        {data(torch, tensor, strided)}," for _, tensor in tensors] + ["    ]", ""]
     return "\n".join(lines)
+
+
+def kind_of(value):
+    """Samples whose arguments are alike in this are of one kind."""
+    return f"{value.ndim} {value.numel() == 0}" if hasattr(value, "ndim") else str(type(value))
 
 
 def samples_of(torch, given, op, dtype, wants):
@@ -144,8 +170,8 @@ def samples_of(torch, given, op, dtype, wants):
     kinds, rest = {}, []
     for sample in itertools.islice(op.sample_inputs("cpu", dtype, requires_grad=wants), 200):
         kind = (
-            str(getattr(sample.input, "ndim", type(sample.input))),
-            tuple(str(getattr(a, "ndim", type(a))) for a in sample.args),
+            kind_of(sample.input),
+            tuple(kind_of(a) for a in sample.args),
             tuple(sorted((k, v if isinstance(v, (str, bool)) else "") for k, v in sample.kwargs.items())),
         )
         if kind in kinds:
@@ -170,11 +196,21 @@ def is_random(torch, call_text, call):
         found.append(eval(call_text, scope))
     if not tensors_in(torch, found[0]):
         raise Unwritable("no result that is a tensor")
+    if any(x.is_complex() for x in tensors_in(torch, found[0])):
+        if not isinstance(found[0], torch.Tensor):
+            raise Unwritable("several results of complex numbers")
+        return True if re.search("empty", call_text) else not torch.allclose(*found, equal_nan=True)
     if re.search(r"\bempty|_empty", call_text):  # what memory held before
         return True
     pairs = zip(*found) if isinstance(found[0], (list, tuple)) else [found]
     same = [torch.allclose(a, b, equal_nan=True) for a, b in pairs if isinstance(a, torch.Tensor)]
     return not all(same)
+
+
+def as_real(torch, text, call):
+    """Complex numbers are returned as pairs of real ones."""
+    found = eval(text, {"torch": torch, **{name: tensor.clone() for name, tensor in call.tensors}})
+    return f"torch.view_as_real(torch.resolve_conj({text}))" if isinstance(found, torch.Tensor) and found.is_complex() else text
 
 
 def has_ties(call):
@@ -221,7 +257,11 @@ def check(given, modules, op, dtype_name, rows_done, write):
     run_as = dtype_name if dtype.is_floating_point else "f32"
     name = op.name + (f"/{op.variant_test_name}" if op.variant_test_name else "")
     variants = given.variants.split(",")
-    todo = []
+    todo, lost = [], []
+
+    def note(variant, i, status, message, text):
+        write(dict(zip(COLUMNS, [name, variant, dtype_name, mode, i, status, message[:300], text[:200]])))
+
     for variant in variants:
         if variant == "method" and (op.method_variant is None or op.name.startswith("__")):
             continue
@@ -232,7 +272,7 @@ def check(given, modules, op, dtype_name, rows_done, write):
         try:
             samples = samples_of(torch, given, op, dtype, wants)
         except Exception as error:
-            print(f"{name} {dtype_name}: no samples: {type(error).__name__}", flush=True)
+            note(variant, 0, "not compared", f"no samples: {type(error).__name__}", "")
             return
         names = (f"x{i}" for i in itertools.count())
         for i, sample in enumerate(samples if variant == "function" else samples[: given.others]):
@@ -240,12 +280,15 @@ def check(given, modules, op, dtype_name, rows_done, write):
                 continue
             try:
                 call, text = calls_of(torch, op, sample, variant, names)
-                todo.append((variant, i, call, text, is_random(torch, text, call)))
-            except Unwritable:
-                continue
-            except Exception:  # not what PyTorch takes in this variant
-                continue
+                random = is_random(torch, text, call)
+                todo.append((variant, i, call, as_real(torch, text, call), random))
+            except Unwritable as error:
+                lost.append(f"the call cannot be written: {error}")
+            except Exception as error:  # not what PyTorch takes in this variant
+                lost.append(f"PyTorch: {type(error).__name__}")
     if not todo:
+        if lost and (name, variants[0], dtype_name) not in rows_done:
+            note(variants[0], 0, "not compared", lost[0], "")
         return
     folder = given.out / "files"
     folder.mkdir(parents=True, exist_ok=True)
@@ -253,7 +296,7 @@ def check(given, modules, op, dtype_name, rows_done, write):
 
     def run(chosen, suffix):
         path = folder / f"{stem}{suffix}.py"
-        path.write_text(workload(torch, [(call, text) for _, _, call, text, _ in chosen]))
+        path.write_text(workload(torch, [(call, text) for _, _, call, text, _ in chosen], given.strided))
         try:
             with_grad = any(t.is_floating_point() for _, _, call, _, _ in chosen for _, t in call.tensors)
             status, message = judge(modules, path, mode if with_grad else "fwd", run_as, any(c[4] for c in chosen))
@@ -276,9 +319,11 @@ def check(given, modules, op, dtype_name, rows_done, write):
             one = run([(variant, i, call, text, random)], f"_{variant}_{i}")
         else:
             one = status, message
+        if one[0] == "wrong" and op.name in MISTAKEN and one[1].startswith("grad"):
+            one = "free", one[1]
         if one[0] == "wrong" and PLACES.search(op.name) and has_ties(call):
             one = "free", one[1]
-        write(dict(zip(COLUMNS, [name, variant, dtype_name, mode, i, one[0], one[1][:300], text[:200]])))
+        note(variant, i, *one, text)
 
 
 def read_rows(given):
@@ -321,6 +366,7 @@ def main():
     parser.add_argument("--variants", default="function,method,in_place")
     parser.add_argument("--samples", type=int, default=4, help="at most, of an operator in a dtype")
     parser.add_argument("--others", type=int, default=2, help="samples of variants that are no functions, at most")
+    parser.add_argument("--strided", action="store_true", help="inputs that have gaps in memory")
     parser.add_argument("--only", default="", help="a pattern: of operators")
     parser.add_argument("--shard", default="0/1", help="I/N: every Nth operator from the Ith on")
     parser.add_argument("--seconds", type=float, default=math.inf, help="begin nothing after so long")

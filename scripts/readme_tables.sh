@@ -64,6 +64,7 @@ block_planted() { scripts/sample_tables.py planted "$@"; }
 block_histories() { scripts/sample_tables.py histories "$@"; }
 block_scale() { scripts/sample_tables.py scale "$@"; }
 block_checked() { scripts/sample_tables.py checked "$@"; }
+block_opinfo() { scripts/sample_tables.py opinfo "$@"; }
 block_devices() { scripts/sample_tables.py devices "$@"; }
 block_sums() { scripts/sample_tables.py sums "$@"; }
 block_kills() { scripts/sample_tables.py kills "$@"; }

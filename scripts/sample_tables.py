@@ -9,7 +9,7 @@ KIND names the script that wrote the file: torch (check_torch.sh), cost, lookup 
 (bench_repeat.sh), sizes (bench_sizes.sh), convolutions (bench_convolutions.sh), products and slower (bench_products.sh:
 all of them, and those that are slower than PyTorch's), kernelbench, models and attention (bench_kernelbench.sh, ...),
 overlap (bench_overlap.sh), misses (bench_suite.sh; FILE, and that of sizes), searches (bench_search.sh), ordering
-(cost_model.py), planted (plant_errors.sh), checked (check_kernelbench.py), sums (bench_sums.py), devices
+(cost_model.py), planted (plant_errors.sh), checked (check_kernelbench.py), opinfo (check_opinfo.py), sums (bench_sums.py), devices
 (device_sample.sh), scale (bench_history_scale.sh) or kills (make kill-test). Below each table stands who wrote it,
 where and when. scripts/readme_tables.sh puts them there. A figure is drawn from the CSV of the same name; index.csv of
 reports/samples has its command.
@@ -329,6 +329,19 @@ def checked(path, rows):
     source("`scripts/check_kernelbench.py`", rows[0], path, date=days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}")
 
 
+def opinfo(path, rows):
+    statuses = [name for name in rows[0] if name != "operator"]
+    total = {name: sum(int(r[name]) for r in rows) for name in statuses}
+    whole = sum(all(r[name] == "0" for name in statuses[1:]) for r in rows)
+    print(f"Of {len(rows)} operators, {whole} are right in all samples; of {sum(total.values())} samples, "
+          + ", ".join(f"{n} are {name}" for name, n in total.items() if n) + ".")
+    for name in ("wrong", "crash", "timeout"):
+        found = [f"`{r['operator']}`" for r in rows if r[name] != "0"]
+        if found:
+            print(f"\n{name.capitalize()}: {', '.join(found)}.")
+    sourced("scripts/check_opinfo.py --table", path)
+
+
 def sums(path, rows):
     def per_operator():
         for op in dict.fromkeys(r["op"] for r in rows):
@@ -414,7 +427,7 @@ def devices(path, rows):
 KINDS = {"devices": devices, "torch": torch, "cost": measures("bench_cost.sh"), "lookup": measures("bench_lookup.sh"),
          "capture": measures("bench_capture.sh"), "repeat": repeat, "sizes": sizes, "products": products, "slower": slower,
          "convolutions": convolutions, "kernelbench": kernelbench, "models": models, "attention": attention,
-         "planted": planted, "histories": histories, "scale": scale, "checked": checked, "sums": sums, "kills": kills,
+         "planted": planted, "histories": histories, "scale": scale, "checked": checked, "opinfo": opinfo, "sums": sums, "kills": kills,
          "mutants": mutants, "overlap": overlap, "misses": misses, "searches": searches, "ordering": ordering}
 
 

@@ -202,6 +202,12 @@ def second_opinion(torch, row, got, want, exact):
     return {"max_abs_err": error, "max_rel_err": relative} if relative < row["max_rel_err"] else {}
 
 
+def held_by_f16(torch, exact):
+    """Infinite where f16 is."""
+    narrow = exact.to(torch.float16)
+    return torch.where(narrow.isinf(), narrow.to(exact.dtype), exact)
+
+
 def exact_outputs(torch, path, axes, mode, device, saved):
     """What PyTorch computes in f64; [] if the workload insists on a type."""
     try:
@@ -210,12 +216,24 @@ def exact_outputs(torch, path, axes, mode, device, saved):
         return []
 
 
+def drop_unchanged(torch, saved, found):
+    """Inputs that were updated to what they were: PyTorch has nothing to tell of them (batch_norm with momentum=0)."""
+    returned = sum(title.startswith("out") for title, _ in found)
+    for i in range(len(saved.outputs) - 1, returned - 1, -1):
+        if len(saved.outputs) <= len(found):
+            return
+        same = [t for _, t in saved.inputs if t.shape == saved.outputs[i][2].shape and t.equal(saved.outputs[i][2])]
+        if same:
+            del saved.outputs[i]
+
+
 def compare(torch, path, axes, mode, dtype, device):
     """One row of results for each output."""
     with tempfile.TemporaryDirectory() as folder:
         run_warpsmith(path, axes, mode, dtype, device, pathlib.Path(folder))
         saved = Saved(torch, pathlib.Path(folder))
     found = torch_outputs(torch, path, axes, mode, dtype_of(torch, dtype), device, saved)
+    drop_unchanged(torch, saved, found)
     if len(found) != len(saved.outputs):
         raise Failure(1, f"warpsmith has {len(saved.outputs)} outputs, PyTorch {len(found)}")
     exact = None
@@ -232,7 +250,8 @@ def compare(torch, path, axes, mode, dtype, device):
         if row["max_rel_err"] > row["tolerance"] and want.is_floating_point():
             exact = exact_outputs(torch, path, axes, mode, device, saved) if exact is None else exact
             if exact:
-                row.update(second_opinion(torch, row, got, want, exact[i][1]))
+                best = held_by_f16(torch, exact[i][1]) if name == "f16" else exact[i][1]
+                row.update(second_opinion(torch, row, got, want, best))
         row["verdict"] = "ok" if row["max_rel_err"] <= row["tolerance"] else "WRONG"
         yield row
 

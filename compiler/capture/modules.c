@@ -24,6 +24,7 @@ static const struct {
     {"torch.nn.attention", NULL, NULL},
     {"torch.linalg", "torch.linalg.", NULL},
     {"torch.special", "torch.special.", NULL},
+    {"torch.masked", NULL, NULL},
     {"torch.cuda", NULL, NULL},
     {"torch.cuda.amp", NULL, NULL},
     {"torch.backends", NULL, NULL},

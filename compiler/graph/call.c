@@ -269,10 +269,32 @@ static int random_index(const struct op_info *op) {
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
+static bool has_floats(const struct call *c) {
+    const node_id *at;
+    for (int i = 0; i < c->op->n_params; i++)
+        for (int k = arg_nodes(&c->args[i], &at); k-- > 0;)
+            if (dtype_is_float(c->g->nodes.at[at[k]].meta.dtype)) return true;
+    return false;
+}
+
+/* Weights, which count 1 unless said, of what is made of several products or sums: integers take
+ * what stands before the point, as in PyTorch. add() and sub() refuse the others. */
+static void cut_weights(struct call *c) {
+    if (c->op->class != COMPOSITE || has_floats(c)) return;
+    for (int i = 0; i < c->op->n_params; i++) {
+        const struct param *p = &c->op->params[i];
+        struct arg *a = &c->args[i];
+        bool weight = p->kind == 'S' && p->def.kind == ARG_INT && p->def.f == 1;
+        if (weight && a->kind == ARG_FLOAT && fabs(a->f) < 0x1p53)
+            *a = arg_int(c->g, (int64_t)a->f);
+    }
+}
+
 /* Arguments as the rules of graph_meta want them. */
 static bool normalize(struct call *c) {
     if (!check_kinds(c) || !normalize_dims(c) || !bound_numbers(c) || !check_sizes(c)) return false;
     if (c->op->id == OP_SLICE) normalize_slice(c);
+    cut_weights(c);
     return true;
 }
 

@@ -84,3 +84,34 @@ print(all(list(torch.empty_strided((2, 3), (3, 1)).shape) == size for size in ([
 # -- random numbers
 drawn = [torch.empty(50).cauchy_(), torch.empty(50).log_normal_(), torch.empty(50).geometric_(0.5), F.rrelu(torch.full((50,), -1.0), training=True)]
 print(all(bool(d.isfinite().all()) for d in drawn), bool((drawn[2] >= 1).all()), bool((drawn[3].abs() < 0.34).all()))
+
+# -- of rows of numbers: bins, parts of floats, places of what is not 0
+both('histogram', lambda a: tuple(torch.histogram(a, 4)) + tuple(torch.histogram(a, 3, range=(0.0, 2.0), density=True))
+     + tuple(torch.histogram(a, torch.tensor([-1.0, 0.0, 0.5, 3.0]), weight=a.abs())), x)
+both('frexp', lambda a: tuple(torch.frexp(a)), torch.tensor([0.0, 1.0, -1.0, 0.3, 4.0, 1e-40, 3e38, 0.99999994, float('inf'), float('nan')]))
+both('places', lambda a: (torch.nonzero_static(a > 0, size=3), (a > 0).nonzero_static(size=8, fill_value=-7)), x)
+both('sorter', lambda a: torch.searchsorted(a, torch.tensor([1.0, 2.5]), sorter=torch.tensor([2, 0, 1])), y)
+both('atleast', lambda a: torch.atleast_1d([a[0], a]) + torch.atleast_3d(a[0], a), y)
+both('one for all', lambda a: (torch.tensordot(a, a[:1], 1), a[0, 0].unfold(0, 1, 1), a[0].clone().t_(), torch.matrix_power(a, -2)), x)
+# Weights of integers are cut, and any that is not 0 is True.
+both('weights', lambda a: (torch.addmm(a, a, a, beta=1.2, alpha=2.6), torch.addmv(a[0], a, a[1], beta=1.2, alpha=2.6), a.addcmul(a, a, value=2.5),
+                           torch.rsub(a, 5, alpha=2), torch.addr(a > 2, a[0] > 0, a[1] > 2, beta=3, alpha=2).long()), torch.arange(4).reshape(2, 2))
+both('bags', lambda a: (F.embedding_bag(torch.tensor([[2, 0], [1, 2]]), a, padding_idx=-1), F.embedding_bag(torch.tensor([[2, 0]]), a, padding_idx=2)), x)
+m = torch.ones(1, 3, 2, requires_grad=True)
+moments = torch.native_group_norm(m * torch.tensor([1.0, 2.0, 4.0]).reshape(3, 1), None, None, 1, 3, 2, 1, 1e-5)
+(moments[1].sum() + moments[2].sum()).backward()
+show('moments', m.grad, torch.native_group_norm(torch.zeros(0, 6, 1), None, None, 0, 6, 1, 2, 1e-5)[1])
+both('tensors', lambda a: (torch.linalg.tensorinv(a.reshape(3, 3), 1), torch.linalg.tensorsolve(torch.eye(6).reshape(2, 3, 6) + 0.1, a[:2]),
+                           torch.linalg.vander(a, N=2), torch.linalg.vander(a[0, 0], N=3)), x)
+exact, rounded_exp = torch.matrix_exp(x.bfloat16().float()), torch.matrix_exp(x.bfloat16()).float()
+assert (rounded_exp - exact).abs().max() < 0.005 * exact.abs().max()  # as of maths in f32; PyTorch 2.15 has nan on a CPU
+drawn = F.alpha_dropout(torch.randn(40000), 0.3, True)
+print(abs(drawn.mean().item()) < 0.05, abs(drawn.std().item() - 1) < 0.05, F.feature_alpha_dropout(x, 0.5, False).equal(x))
+
+# -- what a mask keeps
+import torch.masked
+kept = torch.tensor([[True, False, True], [False, True, True], [False, False, False]])
+for f in ('sum', 'prod', 'amax', 'amin', 'argmax', 'argmin', 'mean', 'median', 'std', 'var', 'logsumexp', 'cumsum', 'cumprod', 'softmax', 'log_softmax', 'softmin'):
+    both(f, lambda a: getattr(torch.masked, f)(a, 1, mask=kept), x)
+both('norms', lambda a: (torch.masked.norm(a, 2.0, 1, mask=kept), torch.masked.norm(a, float('-inf'), 1, mask=kept), torch.masked.sum(a, keepdim=True, mask=kept),
+                         torch.masked.normalize(a, 1.0, 1, mask=kept)), x)

@@ -49,6 +49,15 @@ static void test_binding(void **state) {
     prints("", "rand(2, 3)", "rand(size=[2, 3], index=0, dtype=None)");
 }
 
+/* PyTorch's integers take what stands before a weight's point. */
+static void test_weights(void **state) {
+    (void)state;
+    prints("%x: i64[2, 2]", "addmm(%x, %x, %x, beta=1.7, alpha=-2.5)",
+           "addmm(%x, %x, %x, beta=1, alpha=-2)");
+    prints("%x: i64[2]", "addcmul(%x, %x, %x, value=0.5)", "addcmul(%x, %x, %x, value=0)");
+    prints("%x: f32[2]", "addcmul(%x, %x, %x, value=0.5)", "addcmul(%x, %x, %x, value=0.5)");
+}
+
 static void test_refusals(void **state) {
     const char *x = "%x: f32[4, 8]", *xy = "%x: f32[4, 8], %y: f32[4, 7]";
     refused(x, "softmax(%x)", "softmax() missing required argument 'dim'");
@@ -232,13 +241,10 @@ static void test_names_are_unique(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_binding),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_place),
-        cmocka_unit_test(test_graph_call),
-        cmocka_unit_test(test_lookup),
-        cmocka_unit_test(test_suggest),
-        cmocka_unit_test(test_names_are_unique),
+        cmocka_unit_test(test_binding),    cmocka_unit_test(test_weights),
+        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_place),
+        cmocka_unit_test(test_graph_call), cmocka_unit_test(test_lookup),
+        cmocka_unit_test(test_suggest),    cmocka_unit_test(test_names_are_unique),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

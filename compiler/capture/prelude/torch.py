@@ -11,7 +11,7 @@ from torch._tensor import index_copy, index_fill, index_put, scatter_reduce, mas
 from torch._tensor import unique, unique_consecutive, repeat_interleave, inverse, det, logdet, slogdet
 from torch._tensor import erfinv, lgamma, digamma, i0, diagflat, isreal, nanquantile, index_reduce
 from torch._tensor import cholesky, cholesky_solve, cholesky_inverse, pinverse, triangular_solve, qr
-from torch._tensor import put, scatter, select_scatter, slice_scatter, diagonal_scatter, nanmedian, histc, cov, corrcoef, ldexp, mvlgamma
+from torch._tensor import histogram, frexp, nonzero_static, put, scatter, select_scatter, slice_scatter, diagonal_scatter, nanmedian, histc, cov, corrcoef, ldexp, mvlgamma
 from torch._tensor import logit, sgn, rad2deg, deg2rad, heaviside, float_power, logaddexp2, sinc, dist, renorm
 from torch._complex import complex, polar, view_as_complex, view_as_real, is_complex, conj, resolve_conj, conj_physical
 from torch._complex import imag, angle, resolve_neg
@@ -57,6 +57,13 @@ class memory_format:
 
 contiguous_format, preserve_format, channels_last, channels_last_3d = [
     memory_format(name) for name in ('contiguous_format', 'preserve_format', 'channels_last', 'channels_last_3d')]
+
+
+class layout(memory_format):
+    """Of tensors that are dense, as all are."""
+
+
+strided = layout('strided')
 
 
 class Generator:
@@ -587,8 +594,11 @@ true_divide = op('div')
 swapdims, moveaxis, negative = op('transpose'), op('movedim'), op('neg')
 
 
+sub_ = op('sub')
+
+
 def rsub(input, other, alpha=1):
-    return other - input * alpha
+    return sub_(other, input, alpha=alpha)
 
 
 def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
@@ -671,16 +681,19 @@ def dstack(tensors):
     return cat_([atleast_3d(x) for x in tensors], 2)
 
 
-def atleast_1d(x):
-    return x.reshape(1) if x.ndim == 0 else x
+def _each_of(function):
+    """Of one tensor, of several, or of a list of them."""
+    def apply(*tensors):
+        if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+            return function(tensors[0])
+        tensors = tensors[0] if len(tensors) == 1 else tensors
+        return tuple([function(x) for x in tensors])
+    return apply
 
 
-def atleast_2d(x):
-    return x if x.ndim > 1 else x.reshape(1, -1)
-
-
-def atleast_3d(x):
-    return x if x.ndim > 2 else x.unsqueeze(-1) if x.ndim == 2 else x.reshape(1, -1, 1)
+atleast_1d = _each_of(lambda x: x.reshape(1) if x.ndim == 0 else x)
+atleast_2d = _each_of(lambda x: x if x.ndim > 1 else x.reshape(1, -1))
+atleast_3d = _each_of(lambda x: x if x.ndim > 2 else x.unsqueeze(-1) if x.ndim == 2 else x.reshape(1, -1, 1))
 
 
 def normal(mean=0.0, std=1.0, size=None, generator=None, device=None, dtype=None, requires_grad=False, **placement):
@@ -730,8 +743,10 @@ def bucketize(input, boundaries, out_int32=False, right=False):
     return below.sum(-1).to(int32 if out_int32 else int64)
 
 
-def searchsorted(sorted_sequence, input, out_int32=False, right=False, side=None):
+def searchsorted(sorted_sequence, input, out_int32=False, right=False, side=None, sorter=None):
     right = right or side == 'right'
+    if sorter is not None:
+        sorted_sequence = sorted_sequence.gather(-1, sorter)
     if sorted_sequence.ndim != 1 and not isinstance(input, Tensor):
         raise RuntimeError('torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension '
                            'is 1')

@@ -111,11 +111,16 @@ def is_complex(input):
 
 def conj(input):
     return input.conj()
-resolve_conj = conj_physical = conj
+
+
+conj_physical = conj
 
 
 def resolve_neg(input):
     return input
+
+
+resolve_conj = resolve_neg  # no tensor here is a promise of another's conjugate
 
 
 def imag(input):

@@ -69,6 +69,7 @@ def rfft(input, n=None, dim=-1, norm=None):
 def irfft(input, n=None, dim=-1, norm=None):
     """Of what is left out, element n - k is the conjugate of k's: it counts as k does, which is twice."""
     real, imag = _parts(input)
+    real = real if real.is_floating_point() else real.float()
     n = n or 2 * (real.shape[dim] - 1)
     half = n // 2 + 1
     real = _sized(real, half, dim)
@@ -77,6 +78,23 @@ def irfft(input, n=None, dim=-1, norm=None):
     twice = twice * _scale(n, norm, True)
     out = _along(real, cos[:half] * twice, dim)
     return out if imag is None else out - _along(_sized(imag, half, dim), sin[:half] * twice, dim)
+
+
+def _other(norm):
+    """What scales the inverse in place of the transform."""
+    return {None: 'forward', 'backward': 'forward', 'forward': 'backward'}.get(norm, norm)
+
+
+def _conjugate(x):
+    return x.conj() if isinstance(x, Complex) else x
+
+
+def hfft(input, n=None, dim=-1, norm=None):
+    return irfft(_conjugate(input), n, dim, _other(norm))
+
+
+def ihfft(input, n=None, dim=-1, norm=None):
+    return rfft(input, n, dim, _other(norm)).conj()
 
 
 def _dims(x, s, dim):
@@ -111,6 +129,22 @@ def irfftn(input, s=None, dim=None, norm=None):
     return irfft(ifftn(input, s[:-1], dim[:-1], norm) if len(dim) > 1 else input, s[-1], dim[-1], norm)
 
 
+def hfftn(input, s=None, dim=None, norm=None):
+    return irfftn(_conjugate(input), s, dim, _other(norm))
+
+
+def ihfftn(input, s=None, dim=None, norm=None):
+    return rfftn(input, s, dim, _other(norm)).conj()
+
+
+def hfft2(input, s=None, dim=(-2, -1), norm=None):
+    return hfftn(input, s, dim, norm)
+
+
+def ihfft2(input, s=None, dim=(-2, -1), norm=None):
+    return ihfftn(input, s, dim, norm)
+
+
 def fft2(input, s=None, dim=(-2, -1), norm=None):
     return fftn(input, s, dim, norm)
 
@@ -143,6 +177,60 @@ def fftshift(input, dim=None):
 def ifftshift(input, dim=None):
     dim = _dims(input, None, dim)[0]
     return torch.roll(input, [-(input.shape[d] // 2) for d in dim], dim)
+
+
+# -- transforms of windows, one after another
+
+
+def _framed(window, n_fft, win_length, like):
+    """The window, ones where there is none, with zeros on both sides up to n_fft elements."""
+    window = torch.ones(win_length, dtype=like.dtype, device=like.device) if window is None else window
+    left = (n_fft - win_length) // 2
+    return torch.nn.functional.pad(window, (left, n_fft - win_length - left))
+
+
+def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode='reflect', normalized=False,
+         onesided=None, return_complex=None, align_to_window=None):
+    if return_complex is None:
+        raise RuntimeError('stft requires the return_complex parameter be given for real inputs')
+    if isinstance(input, Complex) or isinstance(window, Complex):
+        refuse('stft of complex numbers is not supported')
+    x = input if input.ndim == 2 else input.unsqueeze(0)
+    if center:
+        x = torch.nn.functional.pad(x.unsqueeze(1), (n_fft // 2, n_fft // 2), pad_mode).squeeze(1)
+    frames = x.unfold(-1, n_fft, hop_length or n_fft // 4) * _framed(window, n_fft, win_length or n_fft, x)
+    out = (fft if onesided is False else rfft)(frames, norm='ortho' if normalized else None).transpose(-1, -2)
+    out = out if input.ndim == 2 else out.squeeze(0)
+    return out if return_complex else torch.view_as_real(out)
+
+
+def _added(frames, hop):
+    """[batch, t, n] -> [batch, (t - 1) * hop + n]: each hop elements behind the one before. In parts of hop elements."""
+    t, n = frames.shape[-2:]
+    parts = -(-n // hop)
+    x = torch.nn.functional.pad(frames, (0, parts * hop - n)).unflatten(-1, (parts, hop))
+    total = 0
+    for k in range(parts):
+        total = total + torch.nn.functional.pad(x[..., k, :], (0, 0, k, parts - 1 - k))
+    return total.flatten(-2)[..., :(t - 1) * hop + n]
+
+
+def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None,
+          length=None, return_complex=False):
+    """Overlapping frames are added up, and divided by what their windows' squares add up to."""
+    if return_complex or not isinstance(input, Complex):
+        refuse('istft takes tensors of complex numbers, and makes real ones')
+    x, hop = (input if input.ndim == 3 else input.unsqueeze(0)).transpose(-1, -2), hop_length or n_fft // 4
+    norm = 'ortho' if normalized else None
+    frames = ifft(x, norm=norm).real if onesided is False else irfft(x, n_fft, norm=norm)
+    window = _framed(window, n_fft, win_length or n_fft, frames)
+    weight = _added((window * window).expand(1, frames.shape[1], n_fft), hop)
+    out, start = _added(frames * window, hop), n_fft // 2 if center else 0
+    end = out.shape[-1] - start if length is None else min(start + length, out.shape[-1])
+    out = out[:, start:end] / weight[:, start:end]
+    if length is not None and length > end - start:
+        out = torch.nn.functional.pad(out, (0, length - (end - start)))
+    return out if input.ndim == 3 else out.squeeze(0)
 
 
 def __getattr__(name):

@@ -22,6 +22,16 @@ def _of(name, module='torch.nn.functional'):
     'matrix_exp', '_lu', '_lu_solve', '_lu_unpack', '_geqrf', 'householder_product', '_ormqr')]
 
 
+def stft(*args, **kwargs):
+    import torch.fft
+    return torch.fft.stft(*args, **kwargs)
+
+
+def istft(*args, **kwargs):
+    import torch.fft
+    return torch.fft.istft(*args, **kwargs)
+
+
 def _reduction(number):
     """Losses of torch say by number what those of torch.nn.functional say by name."""
     return ('none', 'mean', 'sum')[number]
@@ -67,6 +77,19 @@ def alpha_dropout(input, p, train):
     return _of('alpha_dropout')(input, p, train)
 
 
+def feature_alpha_dropout(input, p, train):
+    return _of('feature_alpha_dropout')(input, p, train)
+
+
+def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
+    """Modes are said by number."""
+    return _of('grid_sample')(input, grid, ('bilinear', 'nearest', 'bicubic')[interpolation_mode],
+                              ('zeros', 'border', 'reflection')[padding_mode], align_corners)
+
+
+grid_sampler_2d = grid_sampler_3d = grid_sampler
+
+
 def dropout_(input, p, train):
     return input.copy_(dropout(input, p, train))
 
@@ -84,24 +107,23 @@ def instance_norm(input, weight, bias, running_mean, running_var, use_input_stat
 
 
 def _moments(x, dims, eps):
-    """The mean, and one over the standard deviation, which have no gradient here."""
-    x = x.detach()
+    """The mean, and one over the standard deviation."""
     return x.mean(dims, keepdim=True), (x.var(dims, correction=0, keepdim=True) + eps).rsqrt()
 
 
 def native_layer_norm(input, normalized_shape, weight, bias, eps):
     dims = list(range(input.ndim - len(normalized_shape), input.ndim))
-    return (_of('layer_norm')(input, normalized_shape, weight, bias, eps), *_moments(input, dims, eps))
+    return (_of('layer_norm')(input, normalized_shape, weight, bias, eps), *_moments(input.detach(), dims, eps))
 
 
 def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
-    mean, scale = _moments(input.reshape(N, group, -1), [2], eps)
+    mean, scale = _moments(input.reshape(N, group, C // group * HxW), [2], eps)
     return _of('group_norm')(input, group, weight, bias, eps), mean.squeeze(-1), scale.squeeze(-1)
 
 
 def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
     """What is kept for the gradient is empty where nothing was measured."""
-    mean, scale = _moments(input, [d for d in range(input.ndim) if d != 1], eps)
+    mean, scale = _moments(input.detach(), [d for d in range(input.ndim) if d != 1], eps)
     out = batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
     if not training:
         return out, input.new_zeros(0), input.new_zeros(0)

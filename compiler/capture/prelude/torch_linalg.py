@@ -82,6 +82,24 @@ def inv(A):
     return _eliminated(A, torch.eye(A.shape[-1], dtype=A.dtype, device=A.device))[0]
 
 
+def tensorinv(A, ind=2):
+    front, back = A.shape[:ind], A.shape[ind:]
+    return inv(A.reshape(front.numel(), back.numel())).reshape(*back, *front)
+
+
+def tensorsolve(A, B, dims=None):
+    if dims is not None:
+        A = A.movedim([d % A.ndim for d in dims], list(range(A.ndim - len(dims), A.ndim)))
+    out = A.shape[B.ndim:]
+    return solve(A.reshape(B.numel(), out.numel()), B.reshape(-1)).reshape(out)
+
+
+def vander(x, *, N=None):
+    x = x if x.ndim else x.reshape(1)
+    powers = torch.arange(x.shape[-1] if N is None else N)
+    return x.unsqueeze(-1) ** powers
+
+
 def det(A):
     return _eliminated(A, A[..., :0])[1]
 
@@ -310,6 +328,8 @@ _TERMS, _SQUARINGS = 18, 16
 
 def matrix_exp(A):
     """The power series of A / 2^s, squared s times. Nan where sums of columns are beyond 2^15."""
+    if A.dtype in (torch.bfloat16, torch.float16):
+        return matrix_exp(A.float()).to(A.dtype)
     norm = A.detach().abs().sum(-2, True).amax(-1, True)
     halvings = torch.where(norm > 0, norm * 2, 1).log2().ceil().clamp(0, _SQUARINGS)
     x = A * (-halvings).exp2()

@@ -41,10 +41,28 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
 dropout2d = dropout3d = dropout1d
 
 
+_SELU_END = -1.7580993408473766  # what SELU goes to, far below 0
+
+
+def _alpha_dropped(input, shape, p, training, inplace):
+    """SELU's end where a random tensor of that shape says so; then scaled, so that mean and variance stay as they are."""
+    if not 0 <= p <= 1:
+        raise ValueError(f'dropout probability has to be between 0 and 1, but got {p}')
+    if not training or p == 0:
+        return input
+    if p == 1:
+        return assign(input, input * 0.0) if inplace else input * 0.0
+    scale = ((1 - p) * (1 + p * _SELU_END ** 2)) ** -0.5
+    out = torch.where(torch.rand(shape) >= p, input, _SELU_END) * scale - scale * p * _SELU_END
+    return assign(input, out) if inplace else out
+
+
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
-    if training and p > 0:
-        refuse('alpha_dropout in training mode is not supported; call .eval() on the module, or set p=0')
-    return input
+    return _alpha_dropped(input, input.shape, p, training, inplace)
+
+
+def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
+    return _alpha_dropped(input, list(input.shape[:2]) + [1] * (input.ndim - 2), p, training, inplace)
 
 
 def glu(input, dim=-1):

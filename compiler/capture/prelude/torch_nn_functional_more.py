@@ -30,6 +30,8 @@ def _bags(rows, keep, offsets, mode):
 def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode='mean',
                   sparse=False, per_sample_weights=None, include_last_offset=False, padding_idx=None):
     rows = embedding(input, weight, padding_idx, max_norm, scale_grad_by_freq=scale_grad_by_freq)
+    if padding_idx is not None and padding_idx < 0:
+        padding_idx += weight.shape[0]
     keep = None if padding_idx is None else (input != padding_idx).unsqueeze(-1)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(-1)

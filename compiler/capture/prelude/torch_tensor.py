@@ -1,6 +1,7 @@
 """Functions of torch that are methods of Tensor, too: Tensor gets every name without underscore."""
 
 import math
+from collections import namedtuple
 
 import torch
 from _warpsmith import (op, refuse, graph_break, assign, reshaped, fills_memory as _fills_memory, copy_of_view as _copy_of_view, item as _item, tolist as _tolist, backward as _backward, get_grad,
@@ -15,7 +16,7 @@ _matmul, _amax, _amin, _argmax, _argmin = op('matmul'), op('amax'), op('amin'), 
 _mm_float8 = op('mm_float8')
 _max_dim, _min_dim = op('max_dim'), op('min_dim')
 _cummax, _cummin, _copysign = op('cummax'), op('cummin'), op('copysign')
-_repeat_interleave, _scatter = op('repeat_interleave'), op('scatter')
+_repeat_interleave, _scatter, _unfold = op('repeat_interleave'), op('scatter'), op('unfold')
 
 
 def squeeze(self, dim=None):
@@ -88,6 +89,8 @@ def std(self, dim=None, unbiased=None, correction=None, keepdim=False):
 
 
 def norm(self, p='fro', dim=None, keepdim=False, dtype=None):
+    if p == 'nuc':
+        refuse('the nuclear norm is not supported: singular values are not there')
     return _norm(self if dtype is None else self.to(dtype), 2 if p == 'fro' or p is None else p, dim, keepdim)
 
 
@@ -281,6 +284,45 @@ def histc(self, bins=100, min=0, max=0):
     return ((place.unsqueeze(1) == torch.arange(bins)) & ((x >= low) & (x <= high)).unsqueeze(1)).sum(0).to(self.dtype)
 
 
+def histogram(self, bins, *, range=None, weight=None, density=False):
+    """Of bins between neighbouring edges, the last of which has its end; edges are given, or go evenly from end to end."""
+    x, edges = self.reshape(-1), bins
+    if isinstance(bins, int):
+        low, high = range if range is not None else (_min(x), _max(x)) if x.numel() else (0.0, 1.0)
+        low, high = (torch.as_tensor(end).to(self.dtype) for end in (low, high))
+        half = _where(low == high, 0.5, 0.0).to(self.dtype)
+        edges = torch.linspace(low - half, high + half, bins + 1, dtype=self.dtype)
+    x, last = x.unsqueeze(1), torch.arange(edges.numel() - 1) == edges.numel() - 2
+    inside = (x >= edges[:-1]) & ((x < edges[1:]) | last & (x == edges[-1]))
+    hist = (inside if weight is None else _where(inside, weight.reshape(-1, 1), 0)).sum(0).to(self.dtype)
+    return _Histogram(hist / (hist.sum() * (edges[1:] - edges[:-1])) if density else hist, edges)
+
+
+def frexp(self):
+    """x = mantissa * 2^exponent, the mantissa from a half up to one. A power of two is halved, as one may be no number."""
+    x = self.detach().double()
+    plain = (x == 0) | ~x.isfinite()
+    e = (_where(plain, 1, x.abs()).log2().floor() + 1)
+    scaled = lambda v, n: v * (-(n / 2).floor()).exp2() * ((n / 2).floor() - n).exp2()
+    m = scaled(x.abs(), e)
+    e = _where(plain, 0, e + (m >= 1).to(e.dtype) - (m < 0.5).to(e.dtype))
+    return _Parts(_where(plain, self, scaled(self.double(), e).to(self.dtype)), e.to(torch.int32))
+
+
+_Histogram, _Parts = namedtuple('histogram', 'hist bin_edges'), namedtuple('frexp', 'mantissa exponent')
+
+
+def nonzero_static(self, *, size, fill_value=-1):
+    """The places of the first `size` elements that are not 0, and fill_value where there are fewer."""
+    on = (self != 0).reshape(-1)
+    number = on.cumsum(0) - 1
+    where = (number.unsqueeze(0) == torch.arange(size).unsqueeze(1)) & on
+    at = (where * torch.arange(on.numel())).sum(1)
+    places = [p for p in torch.unravel_index(at, self.shape)] if self.ndim else []
+    found = torch.arange(size) < on.sum()
+    return torch.stack([_where(found, p, fill_value) for p in places], 1) if places else torch.zeros(size, 0, dtype=torch.int64)
+
+
 def cov(self, *, correction=1, fweights=None, aweights=None):
     """Rows are variables."""
     if self.ndim > 2:
@@ -437,6 +479,10 @@ ger = outer
 
 
 def _plus_product(self, product, beta, alpha):
+    if product.dtype == self.dtype == torch.bool:
+        return product & (alpha != 0) | self & (beta != 0)
+    if not product.is_floating_point():  # as PyTorch's integers take weights
+        beta, alpha = int(beta), int(alpha)
     if alpha != 1:
         product = product * alpha
     if beta == 0:
@@ -609,7 +655,7 @@ def kron(self, other):
 
 def matrix_power(self, n):
     if n < 0:
-        refuse('matrix_power() of a negative power is not supported: there is no inverse')
+        self, n = torch.linalg.inv(self), -n
     if not n:
         return torch.eye(self.shape[-1], dtype=self.dtype).expand(self.shape)
     power = None
@@ -634,6 +680,11 @@ def tensordot(self, other, dims=2):
         dims = (list(_range(self.ndim - dims, self.ndim)), list(_range(dims)))
     a, b = [[dims[0]] if isinstance(dims[0], int) else list(dims[0]), [dims[1]] if isinstance(dims[1], int) else list(dims[1])]
     a, b = [d % self.ndim for d in a], [d % other.ndim for d in b]
+    for d, e in zip(a, b):  # one element stands for all
+        if self.size(d) != 1 and other.size(e) == 1:
+            self = self.sum(d, keepdim=True)
+        elif self.size(d) == 1 and other.size(e) != 1:
+            other = other.sum(e, keepdim=True)
     rows, columns = [d for d in _range(self.ndim) if d not in a], [d for d in _range(other.ndim) if d not in b]
     high, wide = [self.size(d) for d in rows], [other.size(d) for d in columns]
     depth = _product([self.size(d) for d in a])
@@ -667,6 +718,10 @@ def logcumsumexp(self, dim):
 
 def tensor_split(self, indices_or_sections=None, dim=0, *, indices=None, sections=None):
     n, k = self.size(dim), [k for k in (indices_or_sections, indices, sections) if k is not None][0]
+    if isinstance(k, torch.Tensor):
+        if not computes():
+            graph_break('sizes of tensor_split()', 'numbers in place of a tensor say them')
+        k = k.tolist()
     if isinstance(k, int):
         edges = [0]
         for i in _range(k):
@@ -763,7 +818,11 @@ def transpose_(self, dim0, dim1):
 
 
 def t_(self):
-    return reshaped(self, _transpose(self, 0, 1))
+    return reshaped(self, _transpose(self, 0, 1)) if self.ndim == 2 else self
+
+
+def unfold(self, dimension, size, step):
+    return _unfold(self, dimension, size, step) if self.ndim else self.reshape(1)[:size]
 
 
 def ravel(self):
@@ -1572,6 +1631,10 @@ def triangular_solve(self, A, upper=True, transpose=False, unitriangular=False):
 
 def qr(self, some=True):
     return torch.linalg.qr(self, 'reduced' if some else 'complete')
+
+
+def stft(self, *args, **kwargs):
+    return torch.stft(self, *args, **kwargs)
 
 
 def matrix_exp(self):
