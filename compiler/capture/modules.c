@@ -58,6 +58,7 @@ static const struct {
     {"distutils.version", NULL, NULL},
     {"torch.distributed", NULL, NULL},
     {"torch.fft", NULL, NULL},
+    {"torch.random", NULL, NULL},
     {"torch.sparse", NULL, NULL},
     {"missing", NULL, NULL},
     {"traceback", NULL, NULL},
@@ -92,6 +93,10 @@ static const struct {
     {"numpy.random", NULL, NULL},
     {"einops", NULL, NULL},
     {"einops.layers", NULL, NULL},
+    {"timm", NULL, NULL},
+    {"timm.layers", NULL, NULL},
+    {"timm.models", NULL, NULL},
+    {"timm.data", NULL, NULL},
     {"einops.layers.torch", NULL, NULL},
     {"types", NULL, NULL},
     {"abc", NULL, NULL},
@@ -190,6 +195,14 @@ static const struct {
      {"normal", "categorical", "bernoulli", "uniform", "independent", "multivariate_normal", "kl",
       "distribution", "one_hot_categorical", "transforms", "transformed_distribution",
       "log_normal"}},
+    {"timm.layers.",
+     "timm.layers",
+     {"drop", "helpers", "mlp", "norm", "patch_embed", "weight_init"}},
+    {"timm.models.layers.",
+     "timm.layers",
+     {"drop", "helpers", "mlp", "norm", "patch_embed", "weight_init"}},
+    {"timm.models.", "timm.layers", {"layers", "registry", "vision_transformer"}},
+    {"timm.data.", "timm.data", {"constants"}},
 };
 
 static const char *find_later(const char *name) {

@@ -67,6 +67,7 @@
     FILE(einops, "einops.py")                                                                      \
     FILE(einops_torch, "einops_torch.py")                                                          \
     FILE(torch_fft, "torch_fft.py")                                                                \
+    FILE(timm_layers, "timm_layers.py")                                                            \
     FILE(version, "version.py")                                                                    \
     FILE(missing, "missing.py")                                                                    \
     FILE(later, "later.py")
@@ -96,6 +97,16 @@ const char *prelude_text(const char *module) {
         {"torch._conv", ws_prelude_torch_conv},
         {"torch._complex", ws_prelude_torch_complex},
         {"torch.nn.init", ws_prelude_torch_nn_init},
+        {"torch.random", "from torch import manual_seed, initial_seed, seed, get_rng_state, "
+                         "set_rng_state\n"
+                         "class fork_rng:\n"
+                         "    def __init__(self, devices=None, enabled=True, **options):\n"
+                         "        self.enabled = enabled\n"
+                         "    def __enter__(self):\n"
+                         "        self.before = get_rng_state() if self.enabled else None\n"
+                         "    def __exit__(self, *error):\n"
+                         "        if self.enabled:\n"
+                         "            set_rng_state(self.before)\n"},
         {"torch.nn.parameter", "from _warpsmith import Parameter\n"},
         {"torch.nn.attention", "from torch.backends import sdp_kernel as sdpa_kernel\n"
                                "class SDPBackend:\n"
@@ -227,6 +238,11 @@ const char *prelude_text(const char *module) {
         {"numpy.random", ws_prelude_numpy_random},
         {"einops", ws_prelude_einops},
         {"einops.layers", ""},
+        {"timm", ""},
+        {"timm.layers", ws_prelude_timm_layers},
+        {"timm.models", "from timm.layers import register_model\n"},
+        {"timm.data", "from timm.layers import __getattr__, IMAGENET_DEFAULT_MEAN, "
+                      "IMAGENET_DEFAULT_STD, IMAGENET_INCEPTION_MEAN, IMAGENET_INCEPTION_STD\n"},
         {"einops.layers.torch", ws_prelude_einops_torch},
         {"types", "class SimpleNamespace:\n"
                   "    def __init__(self, **kwargs):\n"
