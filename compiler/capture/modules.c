@@ -129,6 +129,7 @@ static const struct {
     {"torch.optim.optimizer", NULL, NULL},
     {"pathlib", NULL, NULL},
     {"random", NULL, NULL},
+    {"re", NULL, NULL},
     {"torch.utils.data", NULL, NULL},
 };
 enum { N_MODULES = sizeof modules / sizeof *modules };
@@ -150,7 +151,6 @@ static const char *const later[] = {
     "platform",
     "pprint",
     "queue",
-    "re",
     "shutil",
     "signal",
     "socket",

@@ -67,6 +67,7 @@
     FILE(einops, "einops.py")                                                                      \
     FILE(einops_torch, "einops_torch.py")                                                          \
     FILE(torch_fft, "torch_fft.py")                                                                \
+    FILE(re, "re.py")                                                                              \
     FILE(timm_layers, "timm_layers.py")                                                            \
     FILE(version, "version.py")                                                                    \
     FILE(missing, "missing.py")                                                                    \
@@ -148,6 +149,7 @@ const char *prelude_text(const char *module) {
         {"bisect", ws_prelude_bisect},
         {"math", ws_prelude_math},
         {"random", ws_prelude_random},
+        {"re", ws_prelude_re},
         {"torch._dynamo", ws_prelude_torch_dynamo},
         {"torch._dynamo.config",
          "recompile_limit = cache_size_limit = 8\n"
