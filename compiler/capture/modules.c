@@ -59,6 +59,8 @@ static const struct {
     {"torch.distributed", NULL, NULL},
     {"torch.fft", NULL, NULL},
     {"torch.random", NULL, NULL},
+    {"torch.func", NULL, NULL},
+    {"torch.utils._pytree", NULL, NULL},
     {"torch.sparse", NULL, NULL},
     {"missing", NULL, NULL},
     {"traceback", NULL, NULL},

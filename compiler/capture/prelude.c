@@ -68,6 +68,8 @@
     FILE(einops_torch, "einops_torch.py")                                                          \
     FILE(torch_fft, "torch_fft.py")                                                                \
     FILE(re, "re.py")                                                                              \
+    FILE(torch_func, "torch_func.py")                                                              \
+    FILE(torch_pytree, "torch_pytree.py")                                                          \
     FILE(timm_layers, "timm_layers.py")                                                            \
     FILE(version, "version.py")                                                                    \
     FILE(missing, "missing.py")                                                                    \
@@ -177,7 +179,9 @@ const char *prelude_text(const char *module) {
         {"torch._dynamo.backends.common", "from torch._dynamo import aot_autograd\n"},
         {"torch._functorch", ""},
         {"torch._functorch.config", ""},
-        {"functorch", ""},
+        {"torch.func", ws_prelude_torch_func},
+        {"torch.utils._pytree", ws_prelude_torch_pytree},
+        {"functorch", "from torch.func import *\n"},
         {"functorch.compile", "def make_boxed_func(f):\n"
                               "    def boxed(*args):\n"
                               "        return f(*args)\n"
@@ -294,6 +298,8 @@ const char *prelude_text(const char *module) {
                       "    return obj\n"
                       "ignore = unused = export = script_if_tracing = script\n"
                       "interface = _overload = _overload_method = script\n"
+                      "def annotate(the_type, the_value):\n"
+                      "    return the_value\n"
                       "def is_scripting():\n"
                       "    return False\n"
                       "is_tracing = is_scripting\n"

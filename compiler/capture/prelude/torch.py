@@ -792,7 +792,8 @@ def load(f, map_location=None, *, weights_only=True, mmap=None):
 
 
 def vmap(function, in_dims=0, out_dims=0, randomness='error', chunk_size=None):
-    refuse('torch.vmap is not supported; most functions of torch take batches as they are')
+    from torch.func import vmap
+    return vmap(function, in_dims, out_dims, randomness)
 
 
 class finfo:
