@@ -236,19 +236,35 @@ static __attribute__((noreturn)) void missing(struct vm *vm, struct py o, const 
         const char *shown = arena_printf(vm->arena, "Tensor.%s", name);
         refuse_operator(vm, shown, shown);
     }
-    struct py refuse;
-    if (o.kind == PY_CLASS && o.class->module && o.class->module->missing &&
-        dict_gets(o.class->module->dict, "refuse", &refuse))
-        vm_call1(vm, refuse, py_str(o.class->name)); /* does not return */
     if (o.kind == PY_CLASS)
         vm_raise(vm, EXC_AttributeError, "type object '%s' has no attribute '%s'", o.class->name,
                  name);
     vm_raise(vm, EXC_AttributeError, "'%s' object has no attribute '%s'", type_name(vm, o), name);
 }
 
+bool is_missing(struct py o) {
+    return o.kind == PY_CLASS && o.class->module && o.class->module->missing;
+}
+
+void missing_refuse(struct vm *vm, struct py o) {
+    struct py refuse = py_none;
+    dict_gets(o.class->module->dict, "refuse", &refuse);
+    vm_call1(vm, refuse, py_str(o.class->name));
+    vm_leave(vm); /* which it has done */
+}
+
+static struct py missing_part(struct vm *vm, struct py o, const char *name) {
+    struct py made = py_none;
+    dict_gets(o.class->module->dict, "made", &made);
+    return vm_call1(vm, made, py_str(arena_printf(vm->arena, "%s%s", o.class->name, name)));
+}
+
 struct py attribute_get(struct vm *vm, struct py o, const char *name) {
     struct py v = py_unset;
-    if (!attribute_find(vm, o, name, &v)) missing(vm, o, name);
+    if (!attribute_find(vm, o, name, &v)) {
+        if (is_missing(o)) return missing_part(vm, o, arena_printf(vm->arena, ".%s", name));
+        missing(vm, o, name);
+    }
     return v;
 }
 

@@ -296,7 +296,7 @@ NATIVE(eager_write_file) {
 
 NATIVE(eager_make_folder) {
     if (vm->trace) vm_break(vm, "making of a folder", "make it outside");
-    return py_bool(vm->eager && !mkdir(v[0].s, 0777));
+    return py_bool(!vm->eager || !mkdir(v[0].s, 0777)); /* a workload writes nothing */
 }
 
 NATIVE(eager_working_directory) {
@@ -450,6 +450,13 @@ NATIVE(eager_handled) {
 
 /* Or a workload, of which one graph is captured? */
 NATIVE(eager_is_script) { return py_bool(vm->eager); }
+
+/* Of a workload: is its module's body, or that of a class in it, what is running? */
+NATIVE(eager_in_module_body) {
+    for (const struct frame *f = vm->frame; f; f = f->caller)
+        if (!f->module->prelude && !f->names) return py_false;
+    return py_bool(!vm->eager || vm->script->is_workload);
+}
 
 NATIVE(eager_is_compiling) { return py_bool(vm->tracing); }
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "capture/vm.h"
+#include "graph/traits.h"
 
 /* -- memory -------------------------------------------------------------------------------- */
 
@@ -42,7 +43,7 @@ void eager_close(struct vm *vm) {
 }
 
 bool tensor_is_eager(const struct vm *vm, struct py t) {
-    return !vm->tracing && t.kind == PY_TENSOR && !t.tensor->graph;
+    return !(vm->tracing && vm->eager) && t.kind == PY_TENSOR && !t.tensor->graph;
 }
 
 static struct tensor *tensor_in(struct vm *vm, struct storage *s, const struct meta *m,
@@ -211,27 +212,57 @@ void eager_scatter(struct vm *vm, struct tensor *t, const struct tensor *places,
     value_free(&all);
 }
 
-/* What __init__ and get_inputs() make depends on the seed alone, so it has a value, too. */
-struct py tensor_value(struct vm *vm, struct py t) {
-    if (t.kind != PY_TENSOR || vm->eager || vm->tracing || t.tensor->graph != vm->init) return t;
-    node_id node = functional_node(vm, t.tensor);
-    struct graph whole = *vm->init;
+static struct graph *pruned_to(struct vm *vm, const struct graph *g, node_id node) {
+    struct graph whole = *g;
     memset(&whole.outputs, 0, sizeof whole.outputs);
     vec_push(vm->arena, &whole.outputs, node);
-    struct graph *g = graph_prune(&whole);
-    const struct meta *m = &vm->init->nodes.at[node].meta;
+    return graph_prune(&whole);
+}
+
+/* The values of a node of g, whose inputs are outputs of the init graph; in a graph that ran out of
+ * memory or time the capture ends. */
+static void evaluate(struct vm *vm, struct graph *g, struct value *out) {
+    g->seed = vm->options->seed;
+    g->budget = vm->budget;
+    struct value *inputs = arena_alloc(vm->arena, (g->inputs.n + 1) * sizeof *inputs);
+    struct diag d = diag_new(vm->arena);
+    for (uint32_t i = 0; i < g->inputs.n; i++)
+        evaluate(vm, pruned_to(vm, vm->init, vm->init_outputs.at[g->inputs.at[i].init]),
+                 &inputs[i]);
+    bool ok = graph_eval(g, inputs, out, &d);
+    for (uint32_t i = 0; i < g->inputs.n; i++) value_free(&inputs[i]);
+    if (ok) return;
+    vm_work(vm, UINT64_MAX); /* comes back unless time was what ended it */
+    *vm->diag = d;
+    vm_leave(vm);
+}
+
+/* Does it depend on buffers alone, and constants? Arguments, parameters and what forward draws may
+ * be others in the next call. */
+static bool of_buffers(const struct graph *g) {
+    for (uint32_t i = 0; i < g->inputs.n; i++)
+        if (g->inputs.at[i].kind != INPUT_BUFFER) return false;
+    for (node_id n = 0; n < g->nodes.n; n++)
+        if (op_is_random(g->nodes.at[n].op)) return false;
+    return true;
+}
+
+/* What __init__ and get_inputs() make depends on the seed alone, so it has a value, too. So has, in
+ * forward, what is made of buffers: a workload's graph is that of a call on the module as __init__
+ * left it. */
+struct py tensor_value(struct vm *vm, struct py t) {
+    if (t.kind != PY_TENSOR || vm->eager || vm->trace || t.tensor->selected) return t;
+    if (!vm->tracing && t.tensor->graph != vm->init) return t;
+    node_id node = vm->tracing ? tensor_node(vm, t) : functional_node(vm, t.tensor);
+    const struct graph *from = vm->tracing ? vm->graph : vm->init;
+    const struct meta *m = &from->nodes.at[node].meta;
     int64_t size[WS_MAX_RANK];
     for (int i = 0; i < m->rank; i++)
         if (!ex_is_const(vm->ex, m->size[i], &size[i])) return t;
+    struct graph *g = pruned_to(vm, from, node);
+    if (vm->tracing && !of_buffers(g)) return t;
     struct value v;
-    g->seed = vm->options->seed;
-    g->budget = vm->budget;
-    struct diag d = diag_new(vm->arena);
-    if (!graph_eval(g, NULL, &v, &d)) {
-        vm_work(vm, UINT64_MAX); /* comes back unless time was what ended it */
-        *vm->diag = d;
-        vm_leave(vm);
-    }
+    evaluate(vm, g, &v);
     struct py out = eager_new(vm, m->dtype, m->rank, size);
     eager_write(vm, out.tensor, &v);
     value_free(&v);

@@ -81,13 +81,28 @@ static void add_lookup(struct vm *vm, struct lookup *l, struct py index, int dim
     vec_push(vm->arena, &l->dims, py_int(dim));
 }
 
-/* [2, 0] as a tensor; anything else than integers is refused. */
+/* [True, False, True] as [0, 2]; false: they are not all bools. */
+static bool rows_of_bools(struct vm *vm, struct py list, struct list *rows) {
+    for (uint32_t i = 0; i < list.list->n; i++) {
+        if (list.list->at[i].kind != PY_BOOL) return false;
+        if (list.list->at[i].b) vec_push(vm->arena, rows, py_int(i));
+    }
+    return rows->n > 0;
+}
+
+/* [2, 0] as a tensor, and [[2, 0], [1, 1]]; anything else than integers is refused. */
 static struct py index_of_list(struct vm *vm, struct py list) {
-    struct list numbers = {0};
+    struct list numbers = {0}, rows = {0};
+    if (rows_of_bools(vm, list, &rows)) list = py_pointer(PY_LIST, &rows);
     for (uint32_t i = 0; i < list.list->n; i++) {
         struct list none = {0};
-        if (list.list->at[i].kind != PY_INT) refuse_index(vm, list);
-        struct py args[2] = {py_pointer(PY_TUPLE, &none), list.list->at[i]};
+        struct py at = list.list->at[i];
+        if (py_is_sequence(at)) {
+            vec_push(vm->arena, &numbers, index_of_list(vm, at));
+            continue;
+        }
+        if (at.kind != PY_INT) refuse_index(vm, list);
+        struct py args[2] = {py_pointer(PY_TUPLE, &none), at};
         vec_push(vm->arena, &numbers, tensor_call(vm, OP_FULL, args, 2));
     }
     if (!numbers.n) refuse_index(vm, list);
@@ -135,7 +150,7 @@ struct py tensor_subscript(struct vm *vm, struct py x, struct py index) {
         case PY_SYMINT:
         case PY_INSTANCE: x = select_at(vm, x, dim, p); break;
         default:
-            if (p.kind == PY_LIST) p = index_of_list(vm, p);
+            if (p.kind == PY_LIST || p.kind == PY_TUPLE) p = index_of_list(vm, p);
             if (p.kind == PY_RANGE) p = index_of_range(vm, p.range);
             if (tensor_is_eager(vm, p) && p.tensor->meta.dtype == DT_BOOL) {
                 if (!p.tensor->meta.rank) x = row_if(vm, x, dim++, eager_truth(vm, p).i);

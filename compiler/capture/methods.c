@@ -274,6 +274,14 @@ NATIVE(int_bit_length) {
 
 NATIVE(float_is_integer) { return py_bool(v[0].f == __builtin_floor(v[0].f)); }
 
+/* What numpy.log(2) has, which is a plain number here. */
+NATIVE(number_item) { return v[0]; }
+NATIVE(number_astype) {
+    struct py astype = py_none;
+    dict_gets(module_import(vm, "numpy")->dict, "_astype", &astype);
+    return vm_call(vm, astype, &(struct args){.at = v, .n = 2});
+}
+
 /* -- what operators call, for super().__getitem__(key) and the like ------------------------- */
 
 NATIVE(container_len) { return py_int(vm_length(vm, v[0])); }

@@ -59,6 +59,9 @@ static const struct {
     {"distutils.version", NULL, NULL},
     {"torch.distributed", NULL, NULL},
     {"torch.fft", NULL, NULL},
+    {"torch.random", NULL, NULL},
+    {"torch.func", NULL, NULL},
+    {"torch.utils._pytree", NULL, NULL},
     {"torch.sparse", NULL, NULL},
     {"missing", NULL, NULL},
     {"traceback", NULL, NULL},
@@ -93,6 +96,10 @@ static const struct {
     {"numpy.random", NULL, NULL},
     {"einops", NULL, NULL},
     {"einops.layers", NULL, NULL},
+    {"timm", NULL, NULL},
+    {"timm.layers", NULL, NULL},
+    {"timm.models", NULL, NULL},
+    {"timm.data", NULL, NULL},
     {"einops.layers.torch", NULL, NULL},
     {"types", NULL, NULL},
     {"abc", NULL, NULL},
@@ -125,6 +132,7 @@ static const struct {
     {"torch.optim.optimizer", NULL, NULL},
     {"pathlib", NULL, NULL},
     {"random", NULL, NULL},
+    {"re", NULL, NULL},
     {"torch.utils.data", NULL, NULL},
 };
 enum { N_MODULES = sizeof modules / sizeof *modules };
@@ -146,7 +154,6 @@ static const char *const later[] = {
     "platform",
     "pprint",
     "queue",
-    "re",
     "shutil",
     "signal",
     "socket",
@@ -191,6 +198,14 @@ static const struct {
      {"normal", "categorical", "bernoulli", "uniform", "independent", "multivariate_normal", "kl",
       "distribution", "one_hot_categorical", "transforms", "transformed_distribution",
       "log_normal"}},
+    {"timm.layers.",
+     "timm.layers",
+     {"drop", "helpers", "mlp", "norm", "patch_embed", "weight_init"}},
+    {"timm.models.layers.",
+     "timm.layers",
+     {"drop", "helpers", "mlp", "norm", "patch_embed", "weight_init"}},
+    {"timm.models.", "timm.layers", {"layers", "registry", "vision_transformer"}},
+    {"timm.data.", "timm.data", {"constants"}},
 };
 
 static const char *find_later(const char *name) {

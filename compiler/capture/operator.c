@@ -37,6 +37,9 @@ bool vm_truth(struct vm *vm, struct py v) {
         }
         if (class_find(v.instance->class, "__len__", &out)) return vm_length(vm, v) != 0;
         return instance_base(vm, v, &out) ? vm_truth(vm, out) : true;
+    case PY_CLASS:
+        if (is_missing(v)) missing_refuse(vm, v);
+        return true;
     default: return true;
     }
 }

@@ -68,6 +68,10 @@
     FILE(einops, "einops.py")                                                                      \
     FILE(einops_torch, "einops_torch.py")                                                          \
     FILE(torch_fft, "torch_fft.py")                                                                \
+    FILE(re, "re.py")                                                                              \
+    FILE(torch_func, "torch_func.py")                                                              \
+    FILE(torch_pytree, "torch_pytree.py")                                                          \
+    FILE(timm_layers, "timm_layers.py")                                                            \
     FILE(version, "version.py")                                                                    \
     FILE(missing, "missing.py")                                                                    \
     FILE(later, "later.py")
@@ -97,6 +101,16 @@ const char *prelude_text(const char *module) {
         {"torch._conv", ws_prelude_torch_conv},
         {"torch._complex", ws_prelude_torch_complex},
         {"torch.nn.init", ws_prelude_torch_nn_init},
+        {"torch.random", "from torch import manual_seed, initial_seed, seed, get_rng_state, "
+                         "set_rng_state\n"
+                         "class fork_rng:\n"
+                         "    def __init__(self, devices=None, enabled=True, **options):\n"
+                         "        self.enabled = enabled\n"
+                         "    def __enter__(self):\n"
+                         "        self.before = get_rng_state() if self.enabled else None\n"
+                         "    def __exit__(self, *error):\n"
+                         "        if self.enabled:\n"
+                         "            set_rng_state(self.before)\n"},
         {"torch.nn.parameter", "from _warpsmith import Parameter\n"},
         {"torch.nn.attention", "from torch.backends import sdp_kernel as sdpa_kernel\n"
                                "class SDPBackend:\n"
@@ -139,6 +153,7 @@ const char *prelude_text(const char *module) {
         {"bisect", ws_prelude_bisect},
         {"math", ws_prelude_math},
         {"random", ws_prelude_random},
+        {"re", ws_prelude_re},
         {"torch._dynamo", ws_prelude_torch_dynamo},
         {"torch._dynamo.config",
          "recompile_limit = cache_size_limit = 8\n"
@@ -166,7 +181,9 @@ const char *prelude_text(const char *module) {
         {"torch._dynamo.backends.common", "from torch._dynamo import aot_autograd\n"},
         {"torch._functorch", ""},
         {"torch._functorch.config", ""},
-        {"functorch", ""},
+        {"torch.func", ws_prelude_torch_func},
+        {"torch.utils._pytree", ws_prelude_torch_pytree},
+        {"functorch", "from torch.func import *\n"},
         {"functorch.compile", "def make_boxed_func(f):\n"
                               "    def boxed(*args):\n"
                               "        return f(*args)\n"
@@ -229,6 +246,11 @@ const char *prelude_text(const char *module) {
         {"numpy.random", ws_prelude_numpy_random},
         {"einops", ws_prelude_einops},
         {"einops.layers", ""},
+        {"timm", ""},
+        {"timm.layers", ws_prelude_timm_layers},
+        {"timm.models", "from timm.layers import register_model\n"},
+        {"timm.data", "from timm.layers import __getattr__, IMAGENET_DEFAULT_MEAN, "
+                      "IMAGENET_DEFAULT_STD, IMAGENET_INCEPTION_MEAN, IMAGENET_INCEPTION_STD\n"},
         {"einops.layers.torch", ws_prelude_einops_torch},
         {"types", "class SimpleNamespace:\n"
                   "    def __init__(self, **kwargs):\n"
@@ -278,6 +300,8 @@ const char *prelude_text(const char *module) {
                       "    return obj\n"
                       "ignore = unused = export = script_if_tracing = script\n"
                       "interface = _overload = _overload_method = script\n"
+                      "def annotate(the_type, the_value):\n"
+                      "    return the_value\n"
                       "def is_scripting():\n"
                       "    return False\n"
                       "is_tracing = is_scripting\n"

@@ -22,7 +22,7 @@ static struct vm *open_vm(struct arena *a, const struct script_options *o,
                                   .seed = o->seed,
                                   .print = o->print,
                                   .print_ctx = o->ctx};
-    struct vm *vm = vm_new(a, c, file, "__main__", d);
+    struct vm *vm = vm_new(a, c, file, o->is_workload ? workload_name(a, o->path) : "__main__", d);
     vm->eager = true;
     vm->grad_enabled = true;
     vm->script = o;

@@ -295,6 +295,41 @@ static struct py build_class(struct vm *vm, struct frame *f, struct instr in) {
     return vm_build_class(vm, &bases);
 }
 
+/* Does a try or with wait for what is raised here? */
+static bool may_be_caught(const struct vm *vm) {
+    for (const struct frame *f = vm->frame; f; f = f->caller)
+        for (uint32_t i = 0; i < f->blocks.n; i++)
+            if (!f->blocks.at[i].handler) return true;
+    return false;
+}
+
+/* -- checks -------------------------------------------------------------------------------- */
+
+/* Does all that is done from pc on end in raising an exception? */
+static bool only_raises(const struct code *c, uint32_t pc) {
+    static const enum opcode makes_text[] = {
+        OP_LOAD_CONST,   OP_LOAD_FAST, OP_LOAD_GLOBAL,          OP_LOAD_NAME,
+        OP_LOAD_DEREF,   OP_LOAD_ATTR, OP_LOAD_ASSERTION_ERROR, OP_BINARY_SUBSCR,
+        OP_BUILD_STRING, OP_BINARY_OP, OP_BUILD_TUPLE,          OP_FORMAT_VALUE,
+        OP_CALL,
+    };
+    for (; pc < c->n_instrs && c->instrs[pc].op != OP_RAISE; pc++) {
+        bool text = false;
+        for (size_t i = 0; i < sizeof makes_text / sizeof *makes_text; i++)
+            text |= c->instrs[pc].op == makes_text[i];
+        if (!text) return false;
+    }
+    return pc < c->n_instrs && c->instrs[pc].a > 0;
+}
+
+/* In a workload, a check of a tensor's values that its graph cannot make: assert (x >= 0).all(). It
+ * is taken to hold. */
+static bool checks(struct vm *vm, const struct frame *f, struct instr in, struct py v) {
+    if (v.kind != PY_TENSOR || vm->eager || !vm->tracing || may_be_caught(vm)) return false;
+    if (only_raises(f->code, f->pc + 1) == only_raises(f->code, (uint32_t)in.a)) return false;
+    return !tensor_is_eager(vm, tensor_value(vm, v));
+}
+
 /* -- imports ------------------------------------------------------------------------------- */
 
 static void no_module(struct vm *vm, const char *name) __attribute__((noreturn));
@@ -303,14 +338,6 @@ static void no_module(struct vm *vm, const char *name) {
              "no module named '%s'; a workload may import torch, math, einops, much of numpy, and "
              "much of the standard library",
              name);
-}
-
-/* Does a try or with wait for what is raised here? */
-static bool may_be_caught(const struct vm *vm) {
-    for (const struct frame *f = vm->frame; f; f = f->caller)
-        for (uint32_t i = 0; i < f->blocks.n; i++)
-            if (!f->blocks.at[i].handler) return true;
-    return false;
 }
 
 /* Of what is not there, a module whose names can be imported, not used: public files import plots,
@@ -531,10 +558,11 @@ void vm_step(struct vm *vm, struct frame *f, struct instr in) {
 
     case OP_JUMP: jump(f, in.a); break;
     case OP_POP_JUMP_IF_FALSE:
-        if (!vm_truth(vm, pop(f))) jump(f, in.a);
-        break;
     case OP_POP_JUMP_IF_TRUE:
-        if (vm_truth(vm, pop(f))) jump(f, in.a);
+        v = pop(f);
+        if (checks(vm, f, in, v) ? only_raises(f->code, f->pc + 1)
+                                 : vm_truth(vm, v) == (in.op == OP_POP_JUMP_IF_TRUE))
+            jump(f, in.a);
         break;
     case OP_JUMP_IF_FALSE_OR_POP:
     case OP_JUMP_IF_TRUE_OR_POP:

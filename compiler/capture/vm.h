@@ -217,6 +217,8 @@ struct class *class_of(const struct vm *vm, struct py v);
 bool is_instance(struct vm *vm, struct py v, struct py type); /* a class or a tuple of classes */
 bool attribute_find(struct vm *vm, struct py o, const char *name, struct py *out);
 struct py attribute_get(struct vm *vm, struct py o, const char *name);
+bool is_missing(struct py o); /* a name of a module that is not there */
+void missing_refuse(struct vm *vm, struct py o) __attribute__((noreturn));
 void attribute_set(struct vm *vm, struct py o, const char *name, struct py v);
 void attribute_delete(struct vm *vm, struct py o, const char *name);
 struct py attribute_bind(struct vm *vm, struct py v, struct py self, struct class *class);

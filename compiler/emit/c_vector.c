@@ -353,6 +353,11 @@ static void put_values(struct emitter *w, uint32_t index, bool part) {
             if (keep) put_store_at(w, kept, ref(w, v), part);
             continue;
         }
+        if (form == FORM_UNIFORM) { /* kept once for each lane */
+            line(w, "const %s v%u = *(%s);", math_type(at(w, v)->dtype), v, kept);
+            w->where[v] = UNIFORM;
+            continue;
+        }
         line(w, "const %s v%u = %s;", form == FORM_MASK ? "k_m" : "k_v", v,
              before ? load_at(w, kept, part) : vector_text(w, v, part));
         w->where[v] = LOCAL;

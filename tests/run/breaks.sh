@@ -36,8 +36,11 @@ def get_inputs():
 END
 
 cat >"$TMP/model.py" <<'END'
+import matplotlib
 import torch
 import torch.nn as nn
+
+matplotlib.use("Agg")
 
 
 class Model(nn.Module):
@@ -57,6 +60,10 @@ def get_inputs():
 
 def get_init_inputs():
     return [[3.0], {"shift": 1.0}]
+
+
+if __name__ == "__main__":
+    raise SystemExit("a workload is imported")
 END
 
 warpsmith 0 run "$TMP/mask.py" --device cpu

@@ -1,10 +1,18 @@
-"""What a file may import that a capture never uses: only a call of it is refused."""
-from _warpsmith import refuse
+"""What a file may import that a capture never uses: only a call of it is refused, or if a workload's own body makes it, a use
+of what it makes."""
+from _warpsmith import refuse, in_module_body
 
 
 def of(module, name):
     class Later:
         def __init__(self, *args, **kwargs):
+            if not in_module_body():
+                self()
+
+        def __getattr__(self, part):
+            self()
+
+        def __call__(self, *args, **kwargs):
             refuse(f'{module}.{name} is not supported')
     return Later
 

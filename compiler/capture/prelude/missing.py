@@ -1,4 +1,6 @@
-"""A module that is not there, for a file that imports it and never uses it: whatever is made of its names is refused."""
+"""A module that is not there, for a file that imports it and never uses it: whatever is made of its names is refused, but for
+what a workload's own body makes and forward does not use: matplotlib.use('Agg'), TABLE = registry.Registry('models')."""
+from _warpsmith import in_module_body
 
 
 def refuse(name):
@@ -6,15 +8,25 @@ def refuse(name):
                               f"math, einops, much of numpy, and much of the standard library")
 
 
-def __getattr__(name):
-    if name[:2] == '__':
-        raise AttributeError(name)
-
+def of(name):
     class Missing:
         def __new__(cls, *args, **kwargs):
-            refuse(name)
+            return made(f'{name}()')
 
         def __class_getitem__(cls, item):
             return cls
     Missing.__name__ = name
     return Missing
+
+
+def made(name):
+    """What is made of a missing name is missing as well."""
+    if not in_module_body():
+        refuse(name.split('(')[0].split('.')[0])
+    return of(name)
+
+
+def __getattr__(name):
+    if name[:2] == '__':
+        raise AttributeError(name)
+    return of(name)

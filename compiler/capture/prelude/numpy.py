@@ -77,6 +77,12 @@ def _of(x):
     return None if d is None else d._of
 
 
+def _astype(x, dtype):
+    """Of a plain number, which is what is of no dimension here."""
+    d = _of(dtype)
+    return float(x) if d is torch.float64 else torch.tensor(x).to(d).item()
+
+
 # -- from and to tensors
 
 

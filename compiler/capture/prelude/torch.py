@@ -38,6 +38,12 @@ class device:
     def __str__(self):
         return self.type if self.index is None else f'{self.type}:{self.index}'
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
     def __eq__(self, other):
         return isinstance(other, device) and self.type == other.type and self.index == other.index
 
@@ -55,6 +61,11 @@ class memory_format:
         return 'torch.' + self.name
 
 
+class layout(memory_format):
+    """Every tensor is strided."""
+
+
+strided, sparse_coo = layout('strided'), layout('sparse_coo')
 contiguous_format, preserve_format, channels_last, channels_last_3d = [
     memory_format(name) for name in ('contiguous_format', 'preserve_format', 'channels_last', 'channels_last_3d')]
 
@@ -371,6 +382,7 @@ def where(condition, self=None, other=None, input=None):
 
 
 def linspace(start, end, steps, dtype=None, device=None, requires_grad=False, **placement):
+    steps = steps.item() if isinstance(steps, Tensor) else steps
     if steps < 2:
         first = full((steps,), 0 if isinstance(start, Tensor) else start, dtype=dtype or float32)
         return _placed((first + start).to(first.dtype) if isinstance(start, Tensor) else first, device, requires_grad)
@@ -795,7 +807,8 @@ def load(f, map_location=None, *, weights_only=True, mmap=None):
 
 
 def vmap(function, in_dims=0, out_dims=0, randomness='error', chunk_size=None):
-    refuse('torch.vmap is not supported; most functions of torch take batches as they are')
+    from torch.func import vmap
+    return vmap(function, in_dims, out_dims, randomness)
 
 
 class finfo:

@@ -46,6 +46,10 @@ class FunctionCtx:
     def save_for_backward(self, *tensors):
         self.saved_tensors = tensors
 
+    @property
+    def saved_variables(self):
+        return self.saved_tensors
+
     def mark_dirty(self, *tensors):
         refuse('a torch.autograd.Function that updates its inputs in place is not supported')
 

@@ -45,6 +45,8 @@ class Complex:
     def abs(self):
         return torch.hypot(self.real, self.imag)
 
+    __abs__ = abs
+
     def angle(self):
         return torch.atan2(self.imag, self.real)
 

@@ -28,6 +28,13 @@ def is_bf16_supported():
     return True
 
 
+_initialized = False
+
+
+def is_initialized():
+    return _initialized
+
+
 def synchronize(device=None):
     pass
 

@@ -423,7 +423,7 @@ class Sequential(Module):
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def _children(self):
-        return list(zip(self._names, self._items))
+        return [(name, item) for name, item in zip(self._names, self._items) if item is not None]
 
     def _renumber(self):
         self._names[:] = [str(i) for i in range(len(self._items))]
@@ -436,7 +436,7 @@ class Sequential(Module):
         return iter(self._items)
 
     def __getitem__(self, i):
-        return type(self)(dict(self._children()[i])) if isinstance(i, slice) else self._items[i]
+        return type(self)(dict(list(zip(self._names, self._items))[i])) if isinstance(i, slice) else self._items[i]
 
     def __setitem__(self, i, module):
         self._items[i] = module

@@ -63,6 +63,26 @@ def weight_norm(module, name='weight', dim=0):
     return _compute(module, name, normed)
 
 
+def _remove(module, name, *parts):
+    """The parameter is what its parts have given last."""
+    if name not in module.__dict__.get('_computed', {}):
+        raise ValueError(f"no norm of '{name}' found in {module}")
+    weight = getattr(module, name).detach()
+    module._computed = {other: part for other, part in module._computed.items() if other != name}
+    for part in parts:
+        delattr(module, name + part)
+    setattr(module, name, Parameter(weight))
+    return module
+
+
+def remove_weight_norm(module, name='weight'):
+    return _remove(module, name, '_g', '_v')
+
+
+def remove_spectral_norm(module, name='weight'):
+    return _remove(module, name, '_orig', '_u', '_v')
+
+
 def _power(weight, u, v, rounds, eps):
     with torch.no_grad():
         for _ in range(rounds):

@@ -1556,6 +1556,7 @@ def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=
 
 
 device = property(lambda self: torch.device('cuda', 0) if on_cuda(self) else torch._device)
+layout = property(lambda self: torch.strided)
 is_cuda, is_cpu = property(on_cuda), property(lambda self: not on_cuda(self))
 real, H, mH = property(lambda self: self), property(lambda self: self.T), property(adjoint)
 grad = property(get_grad)

@@ -11,7 +11,7 @@ def index(x):
     q, k, v = x.split(2, dim=2)
     a, c = torch.split(y, [1, 3])
     rows = [row.sum() for row in y]
-    return first + second, (q + k * v).view(b, -1), z.transpose(1, 2), a - c, rows[0] + rows[3], x[:]
+    return first + second, (q + k * v).view(b, -1), z.transpose(1, 2), a - c, rows[0] + rows[3], x[:], x[..., (1, 0)], x[[0, 1], [[2], [1]]], x[:, [True, False, True, False]]
 
 
 def get_inputs():
