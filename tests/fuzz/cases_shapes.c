@@ -132,6 +132,13 @@ static const char *const shapes[] = {
     "graph(%x: f64[2, 40, 3]) {\n %c = cumsum(%x, 1)\n %d = cumsum(%c, 1)\n return %d\n}\n",
     "graph(%x: bool[4, 64], %y: f32[1, 5]) {\n %c = cumsum(%x, 1)\n %d = cumsum(%y, 0)\n"
     " %m = amax(%c, 1)\n return %c, %d, %m\n}\n",
+    /* sums of all beside those of rows, and of columns; of 16 bits; of what is made of both */
+    "graph(%x: bf16[530, 50]) {\n %e = exp(%x)\n %s = sum(%e)\n %m = amax(%x, 1)\n"
+    " %n = amin(%x)\n return %s, %m, %n\n}\n",
+    "graph(%x: f32[600, 33]) {\n %m = amax(%x, 0)\n %s = sum(%x)\n %t = mul(%m, %s)\n"
+    " return %s, %t\n}\n",
+    "graph(%x: f32[9, 70, 20]) {\n %s = sum(%x, [0, 2])\n %m = amax(%x, 2)\n"
+    " %a = prod(%m)\n return %s, %m, %a\n}\n",
     /* few long rows: tiles are blocks of their own; more than a group of them; two scans */
     "graph(%x: f32[3, 40000], %y: f32[3, 40000]) {\n %p = mul(%x, %y)\n %c = cumsum(%p, 1)\n"
     " %m = cummax(%x, 1)\n %z = sub(%c, %m)\n return %z\n}\n",

@@ -459,6 +459,48 @@ static void test_by_rows(void **state) {
     CHECK(apart);
 }
 
+/* Reductions of the same elements along some axes, and along more. */
+static void test_rows_beside(void **state) {
+    static const struct fusion cases[] = {
+        {"graph(%x: f32[640, 50]) {\n %s = sum(%x)\n %m = amax(%x, 1)\n return %s, %m\n}\n",
+         2,
+         {"s_rows  with  m: fused"}},
+        {"graph(%x: f32[640, 50]) {\n %m = amax(%x, 0)\n %s = sum(%x)\n return %s, %m\n}\n",
+         2, /* columns, and whichever comes first */
+         {"m  with  s_rows: fused"}},
+        {"graph(%x: f32[8, 60, 50]) {\n %s = sum(%x, [1, 2])\n %m = amax(%x, [0, 1, 2])\n"
+         " %n = amin(%x, 2)\n return %s, %m, %n\n}\n",
+         3, /* both go along the rows of n, in one kernel; what is left of them has other rows */
+         {"s_rows+m_rows  with  n: fused"}},
+        {"graph(%x: f32[640, 50]) {\n %y = exp(%x)\n %s = sum(%y)\n %p = softmax(%x, 1)\n"
+         " return %s, %p\n}\n",
+         2, /* of what both make of these */
+         {NULL}},
+        {"graph(%x: f32[640, 60]) {\n %h = slice(%x, 1, 2, 58, 2)\n %s = sum(%h)\n"
+         " %m = amax(%h, 1)\n return %s, %m\n}\n",
+         2, /* a part of it */
+         {NULL}},
+    };
+    static const struct fusion apart[] = {
+        {"graph(%x: f32[640, 50]) {\n %a = slice(%x, 1, 0, 40)\n %b = slice(%x, 1, 10, 50)\n"
+         " %s = sum(%a)\n %m = amax(%b, 1)\n return %s, %m\n}\n",
+         2, /* other elements */
+         {"s  with  m: not fused"}},
+        {"graph(%x: f32[640, 50]) {\n %a = sum(%x)\n %d = sub(%x, %a)\n %m = amax(%d, 1)\n"
+         " return %m\n}\n",
+         2, /* the rows need the sum of all */
+         {NULL}},
+        {"graph(%x: f32[640, 50]) {\n %s = argmax(%x)\n %m = amax(%x, 1)\n"
+         " return %s, %m\n}\n",
+         2, /* a place is not made of places */
+         {NULL}},
+    };
+    CHECK(cases);
+    CHECK(apart);
+    struct device_limits cpu = test_cpu();
+    check_all(cases, 1, &cpu, false);
+}
+
 /* What rows come to is all that is stored between, in opmath; on a CPU, too. */
 static void test_by_rows_stores(void **state) {
     static const char text[] = "graph(%x: bf16[64, 50], %y: bf16[64, 50]) {\n %p = softmax(%x, 1)\n"
@@ -1122,6 +1164,7 @@ int main(void) {
         cmocka_unit_test(test_columns),
         cmocka_unit_test(test_nested),
         cmocka_unit_test(test_by_rows),
+        cmocka_unit_test(test_rows_beside),
         cmocka_unit_test(test_by_rows_stores),
         cmocka_unit_test(test_unrolled),
         cmocka_unit_test(test_arms),
