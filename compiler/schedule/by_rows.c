@@ -74,6 +74,20 @@ static void find_writers(struct by_rows *s) {
 
 static bool is_pointwise(const struct nest *n) { return !n->n_reduce && !n->scan; }
 
+/* Does it go along rows in a kernel that others may reduce the same rows in? A CPU's scans have
+ * none. */
+static bool has_rows(const struct by_rows *s, const struct nest *n) {
+    return (n->n_reduce && !n->matmul) || (n->scan && s->limits->kind == DEVICE_CUDA);
+}
+
+/* The axes along which it reduces, or scans. */
+static int axes_along(const struct nest *n, ex *along) {
+    if (n->scan) along[0] = n->scan;
+    if (n->scan) return 1;
+    memcpy(along, n->reduce, sizeof(ex) * (size_t)n->n_reduce);
+    return n->n_reduce;
+}
+
 /* The axes of n, which out is read by at `index`, as what they are there. */
 static int axes_at(const struct by_rows *s, const struct nest *n, const ex *index, ex *from,
                    ex *to) {
@@ -107,6 +121,15 @@ static void add_leaves(const struct by_rows *s, struct leaves *o, const struct n
     }
 }
 
+/* What nest n makes, the same. */
+static void add_result(const struct by_rows *s, struct leaves *o, const struct nest *n,
+                       const ex *from, const ex *to, int count) {
+    struct leaf leaf = {.buffer = n->out};
+    for (int d = 0; d < s->l->buffers.at[n->out].meta.rank; d++)
+        leaf.index[d] = ex_subst(s->l->ex, n->out_index[d], from, to, count);
+    vec_push(s->l->arena, &o->at, leaf);
+}
+
 static bool has_leaf(const struct leaves *o, const struct leaf *x) {
     for (uint32_t i = 0; i < o->at.n; i++)
         if (memcmp(&o->at.at[i], x, sizeof *x) == 0) return true;
@@ -134,17 +157,22 @@ static ex numel_of(const struct by_rows *s, const ex *axes, int n) {
 static bool cut_by(const struct by_rows *s, const struct nest *n, const struct leaf *x,
                    struct cut *c) {
     uint32_t w = s->writer[x->buffer];
-    if (w == NO_NEST || !s->l->nests.at[w].n_reduce || s->l->nests.at[w].matmul) return false;
+    ex along[WS_MAX_RANK];
+    if (w == NO_NEST || !has_rows(s, &s->l->nests.at[w])) return false;
     const struct nest *below = &s->l->nests.at[w];
+    int n_along = axes_along(below, along);
     *c = (struct cut){.rows = *x};
+    for (int d = 0; d < s->l->buffers.at[x->buffer].meta.rank && below->scan; d++)
+        if (ex_uses(s->l->ex, below->out_index[d], below->scan)) /* of a row, not of an element */
+            c->rows.index[d] = ex_const(s->l->ex, 0);
     for (int r = 0; r < n->n_reduce; r++) {
-        if (varies(s, x, &n->reduce[r], 1))
+        if (varies(s, &c->rows, &n->reduce[r], 1))
             c->outer[c->n_outer++] = n->reduce[r];
         else
             c->inner[c->n_inner++] = n->reduce[r];
     }
     return c->n_outer && c->n_inner &&
-           numel_of(s, c->inner, c->n_inner) == numel_of(s, below->reduce, below->n_reduce);
+           numel_of(s, c->inner, c->n_inner) == numel_of(s, along, n_along);
 }
 
 static bool same_cut(const struct cut *a, const struct cut *b) {
@@ -189,15 +217,16 @@ static bool rows_are_inner(const struct by_rows *s, const struct leaf *x, const 
     return true;
 }
 
-/* The reduce axes of `below` by what c->inner is: in both, elements follow each other alike. */
-static void axes_of_inner(const struct by_rows *s, const struct nest *below, const struct cut *c,
+/* The axes along which `below` goes by what c->inner is: in both, elements follow each other alike.
+ */
+static void axes_of_inner(const struct by_rows *s, const ex *along, int n, const struct cut *c,
                           ex *to) {
     struct exprs *p = s->l->ex;
     ex number = ex_const(p, 0);
     for (int r = 0; r < c->n_inner; r++)
         number = ex_add(p, ex_mul(p, number, bound_of(s, c->inner[r])), c->inner[r]);
-    for (int r = below->n_reduce - 1; r >= 0; r--) {
-        ex size = bound_of(s, below->reduce[r]);
+    for (int r = n - 1; r >= 0; r--) {
+        ex size = bound_of(s, along[r]);
         to[r] = r ? ex_mod(p, number, size) : number;
         number = ex_div(p, number, size);
     }
@@ -211,10 +240,11 @@ static int64_t bytes_shared(const struct by_rows *s, const struct leaves *read, 
     struct leaves o = {.seen = map_new(s->l->arena)};
     ex from[2 * WS_MAX_RANK], to[2 * WS_MAX_RANK];
     int64_t shared = 0, most = 0;
-    int count = axes_at(s, below, c->rows.index, from, to);
-    memcpy(from + count, below->reduce, sizeof(ex) * (size_t)below->n_reduce);
-    axes_of_inner(s, below, c, to + count);
-    add_leaves(s, &o, below, from, to, count + below->n_reduce);
+    int n_along = axes_along(below, from); /* these first: a scan is read at its own, too */
+    axes_of_inner(s, from, n_along, c, to);
+    int count = n_along + axes_at(s, below, c->rows.index, from + n_along, to + n_along);
+    add_leaves(s, &o, below, from, to, count);
+    if (below->scan) add_result(s, &o, below, from, to, count);
     for (uint32_t i = 0; i < o.at.n; i++) {
         const struct leaf *x = &o.at.at[i];
         int64_t bytes = buffer_bytes(s->l, x->buffer);
@@ -317,14 +347,16 @@ static bool match_index(const struct by_rows *s, struct matched *m, ex from, ex 
 static bool rows_beside(const struct by_rows *s, const struct nest *n, const struct leaf *y,
                         const struct nest *beside, const struct leaf *x, struct leaf *rows) {
     struct matched m = {0};
+    ex along[WS_MAX_RANK];
+    int n_along = axes_along(beside, along);
     *rows = (struct leaf){.buffer = beside->out};
     for (int d = 0; d < s->l->buffers.at[x->buffer].meta.rank; d++)
         if (!match_index(s, &m, x->index[d], y->index[d])) return false;
     if (m.n != beside->n_axes + beside->n_reduce || m.n != n->n_axes + n->n_reduce) return false;
-    for (int r = 0; r < beside->n_reduce; r++) {
+    for (int r = 0; r < n_along; r++) {
         bool reduced = false;
         for (int k = 0; k < m.n * n->n_reduce; k++)
-            reduced |= m.from[k / n->n_reduce] == beside->reduce[r] &&
+            reduced |= m.from[k / n->n_reduce] == along[r] &&
                        m.to[k / n->n_reduce] == n->reduce[k % n->n_reduce];
         if (!reduced) return false;
     }
@@ -333,12 +365,12 @@ static bool rows_beside(const struct by_rows *s, const struct nest *n, const str
     return true;
 }
 
-/* Is nest k a reduction beside n, and does neither need the other? */
+/* Is nest k a reduction or scan beside n, and does neither need the other? */
 static bool lies_beside(const struct by_rows *s, uint32_t n, uint32_t k) {
     const struct nest *N = &s->l->nests.at[n], *K = &s->l->nests.at[k];
-    if (k == n || !K->n_reduce || K->matmul || K->epoch != N->epoch || K->chain != N->chain)
-        return false;
-    return K->n_reduce < N->n_reduce && !standing_on(s, k < n ? k : n)[k < n ? n : k];
+    if (k == n || !has_rows(s, K) || K->epoch != N->epoch || K->chain != N->chain) return false;
+    return K->n_reduce + (K->scan != EX_NONE) < N->n_reduce &&
+           !standing_on(s, k < n ? k : n)[k < n ? n : k];
 }
 
 /* The cut of nest k by rows beside it that saves more than *most. */
@@ -366,7 +398,7 @@ static void find_leaves(struct by_rows *s) {
     for (uint32_t k = 0; k < s->l->nests.n; k++) {
         const struct nest *n = &s->l->nests.at[k];
         s->leaves[k].seen = map_new(s->l->arena);
-        if (n->n_reduce && !n->matmul) add_leaves(s, &s->leaves[k], n, NULL, NULL, 0);
+        if (has_rows(s, n)) add_leaves(s, &s->leaves[k], n, NULL, NULL, 0);
     }
 }
 
