@@ -915,7 +915,7 @@ int layout_fold_tiles(const struct layout *y);
 int layout_look_back_levels(const struct kernel *k, const struct layout *y);
 /* Is v a reduction whose tiles are carried along, as a scan's are? */
 bool scan_carries(const struct kernel *k, value_id v);
-/* Does what a scan, or such a reduction, carries along have what its additions have lost beside it? */
+/* Has what a scan, or such a reduction, carries along what its additions have lost beside it? */
 bool layout_carries_error(const struct kernel *k, value_id scan);
 /* Does a GPU's thread add up each vector of its row before it adds it to what it has? Not where it
  * has one. */

@@ -8,8 +8,8 @@
  *
  * A scan's group may reduce its rows, too. A group may reduce both ways: its rows along R, and
  * along X, over all rows, what a column of them sums up to (columns.c). A group with a matrix
- * product may reduce along some of X what the product has summed up along R (epilogue.c). What reads
- * a product may go along short axes that the product does not have: outputs of a transposed
+ * product may reduce along some of X what the product has summed up along R (epilogue.c). What
+ * reads a product may go along short axes that the product does not have: outputs of a transposed
  * convolution lie between those that a tap reaches. These are *arms*, the last of X, along which a
  * thread stores all that there is (split.c).
  *
