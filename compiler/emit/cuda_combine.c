@@ -43,6 +43,7 @@ static bool carries_error(struct emitter *w, value_id v) {
 void declare_carries(struct emitter *w, const struct phase *f) {
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
+        if (at(w, v)->kind != INST_SCAN && !scan_carries(w->k, v)) continue;
         const char *t = accumulator_type(w, v);
         bool lost = carries_error(w, v);
         line(w, lost ? "k_carry<%s> c%u%s;" : "%s c%u%s;", t, v, accumulator_dims(w));
@@ -53,6 +54,14 @@ void declare_carries(struct emitter *w, const struct phase *f) {
             line(w, "c%u%s = %s;", v, w->subscript, identity_text(w, v));
         close_rows(w);
     }
+}
+
+/* What a thread has of a tile, with what it has of those before. */
+static void put_carried_on(struct emitter *w, value_id v) {
+    open_accumulators(w);
+    line(w, "k_carry_on<%s>(c%u%s, a%u%s);", reduction_operator(at(w, v)->reduction), v,
+         w->subscript, v, w->subscript);
+    close_rows(w);
 }
 
 /* Vectors along x, whose rows a thread has by itself. */
@@ -196,8 +205,8 @@ static void put_combines_together(struct emitter *w, const struct phase *f, int 
 }
 
 /* Thread -> warp -> block -> cluster. Each reduction has shared memory of its own, so one barrier
- * inside is enough. */
-void put_combines(struct emitter *w, const struct phase *f, int *smem) {
+ * inside is enough. behind: the last tile of a scan. */
+static void combine(struct emitter *w, const struct phase *f, bool behind, int *smem) {
     const struct layout *y = w->y;
     if (combines_together(w, f)) {
         put_combines_together(w, f, smem);
@@ -210,6 +219,10 @@ void put_combines(struct emitter *w, const struct phase *f, int *smem) {
         w->where[v] = ARRAY;
         if (x->kind == INST_SCAN) {
             put_scan(w, v, smem);
+            continue;
+        }
+        if (scan_carries(w->k, v) && !behind) {
+            put_carried_on(w, v);
             continue;
         }
         if (combine_online(w, f, v, smem)) continue;
@@ -251,4 +264,30 @@ void put_combines(struct emitter *w, const struct phase *f, int *smem) {
         close_brace(w);
     }
     if (exchanged.reduce.n) put_combines_together(w, &exchanged, smem);
+}
+
+void put_combines(struct emitter *w, const struct phase *f, int *smem) {
+    combine(w, f, false, smem);
+}
+
+/* Behind the last tile: what a thread has of all of them becomes the rows'. */
+void settle_carried(struct emitter *w, int *smem) {
+    struct phase all = {0};
+    for (uint32_t i = 0; i < w->p->phases.n; i++)
+        for (uint32_t j = 0; j < w->p->phases.at[i].reduce.n; j++) {
+            value_id v = w->p->phases.at[i].reduce.at[j];
+            const char *t = accumulator_type(w, v), *op = reduction_operator(at(w, v)->reduction);
+            if (!scan_carries(w->k, v)) continue;
+            vec_push(w->arena, &all.reduce, v);
+            line(w, "%s a%u%s;", t, v, accumulator_dims(w));
+            open_accumulators(w);
+            line(w, "a%u%s = k_after<%s>(c%u%s, (%s)%s);", v, w->subscript, op, v, w->subscript, t,
+                 identity_text(w, v));
+            close_rows(w);
+        }
+    combine(w, &all, true, smem);
+    for (uint32_t i = 0; i < w->p->phases.n; i++) {
+        const struct phase *f = &w->p->phases.at[i];
+        if (all.reduce.n) put_row_values(w, f->after.at, f->after.n);
+    }
 }

@@ -273,6 +273,7 @@ static void put_phase(struct emitter *w, uint32_t index, int *smem) {
     put_combines(w, f, smem);
     struct phase rest = *f;
     if (f->squares.n) settle_squares(w, f, smem, &rest);
+    if (w->k->kind == KERNEL_SCAN && !w->k->whole_rows) return; /* settle_carried has them */
     put_row_values(w, rest.after.at, rest.after.n);
 }
 
@@ -374,9 +375,12 @@ void emit_cuda_rows(struct emitter *w) {
     if (w->y->blocks) open_block_rows(w);
     put_row_values(w, w->p->before.at, w->p->before.n);
     bool scans = w->k->kind == KERNEL_SCAN; /* then all phases on one tile after the other */
-    if (scans) declare_carries(w, &w->p->phases.at[0]);
-    if (scans && !w->y->look_back)
+    bool tiles = scans && !w->y->look_back && !w->k->whole_rows;
+    for (uint32_t i = 0; i < w->p->phases.n && scans; i++) declare_carries(w, &w->p->phases.at[i]);
+    if (tiles)
         open_brace(w, "for (k_idx base = 0; base < nr; base += %d)", w->y->br);
+    else if (scans && !w->y->look_back)
+        line(w, "const k_idx base = 0;");
     bool reads_blocks = layout_cluster(w->y) > 1 && !exchanges(w->y);
     uint32_t last = w->p->phases.n; /* which reduces: blocks read nothing of each other after it */
     while (last > 0 && !w->p->phases.at[last - 1].reduce.n) last--;
@@ -385,7 +389,8 @@ void emit_cuda_rows(struct emitter *w) {
         if (reads_blocks && !w->y->blocks && i + 1 == last) line(w, "k_cluster_arrive();");
         if (w->y->look_back && i + 1 == last) arrive_look_back(w);
     }
-    if (scans && !w->y->look_back) close_brace(w);
+    if (tiles) close_brace(w);
+    if (tiles) settle_carried(w, &smem);
     WS_ASSERT(smem <= l->smem); /* layout.c counts the regions that put_combines hands out */
     if (w->y->split > 1) put_partials(w);
     if (w->y->last_block) put_last_block(w);

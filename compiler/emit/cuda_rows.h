@@ -53,6 +53,8 @@ void declare_accumulators(struct emitter *w, const struct phase *f);
 void declare_carries(struct emitter *w,
                      const struct phase *f); /* of scans, before the first tile */
 void put_combines(struct emitter *w, const struct phase *f, int *smem); /* over the row's threads */
+void settle_carried(struct emitter *w,
+                    int *smem); /* what a scan's kernel reduces, and values of it */
 
 /* cuda_fold.c: declare_folds: what is above a phase's accumulators, those of w->folds. They are
  * folded, if that is due, after a step u of a tile, after a tile, or after `at_once` parts;

@@ -150,7 +150,7 @@ static struct several several_of(const struct plain_emitter *w, const struct lan
 }
 
 /* Over blocks of outputs: a thread's are from `top` on along the axis, those of the range from
- * `begin` to before `bottom`, wherever the range starts and ends; the rest of the axes are declared. */
+ * `begin` to before `bottom`, wherever the range starts and ends; the other axes are declared. */
 static void open_blocks(struct plain_emitter *w, const struct several *s) {
     const struct nest *n = w->n;
     int64_t length = plain_bound(w, s->axis);

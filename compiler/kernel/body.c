@@ -622,6 +622,21 @@ static void find_inner(struct kernel *k) {
     k->rows_inner |= k->landing != NULL; /* a row has sources of its own */
 }
 
+/* Does anything along the rows of a scan stand on what they are reduced to? */
+static bool scan_wants_rows(const struct kernel *k) {
+    if (k->kind != KERNEL_SCAN) return false;
+    bool *stands = NEW_ARRAY(k->arena, bool, k->values.n);
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        for (int i = 0; i < x->n_args; i++) stands[v] |= stands[x->args[i]];
+        if (stands[v] && (x->mask & MASK_R || x->kind == INST_REDUCE)) return true;
+        stands[v] |= x->kind == INST_REDUCE;
+    }
+    for (uint32_t i = 0; i < k->stores.n; i++)
+        if (k->stores.at[i].mask & MASK_R && stands[k->stores.at[i].value]) return true;
+    return false;
+}
+
 /* "softmax_amax_sub_exp_sum_div": the nests' names, cut at 60 characters, made unique by the
  * group's number. */
 static const char *kernel_name_of(struct builder *w) {
@@ -807,6 +822,7 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
     }
     if (w.captured) k->kind = KERNEL_MATMUL;
     find_landing(k);
+    k->whole_rows = scan_wants_rows(k);
     if (k->kind == KERNEL_MATMUL) {
         k->a_fixed = is_fixed(k, k->dot_a);
         k->b_fixed = is_fixed(k, k->dot_b);

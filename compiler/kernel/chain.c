@@ -198,8 +198,12 @@ static int64_t scan_chain(const struct kernel *k, const struct layout *y) {
     int64_t longest = 0;
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
-        if (x->kind != INST_SCAN || !reduction_rounds(k, v) || x->reduction != REDUCTION_SUM)
+        bool reduces = k->kind == KERNEL_SCAN && x->kind == INST_REDUCE;
+        if ((x->kind != INST_SCAN && !reduces) || !reduction_rounds(k, v) ||
+            x->reduction != REDUCTION_SUM)
             continue;
+        if (reduces) longest = longer(longest, (int64_t)y->ur * (y->rows_inner ? 1 : y->vec));
+        if (reduces && k->whole_rows) continue;
         if (!layout_carries_error(k, v)) longest = longer(longest, most_of(k, AXIS_R));
         if (k->limits->kind == DEVICE_CUDA) longest = longer(longest, y->ur);
         if (y->look_back && layout_look_back_levels(k, y))

@@ -75,7 +75,8 @@
  * same n and have as many columns: gradients of keys and of values.
  *
  * A scan kernel does both of its phases on one tile after the other; what the rows have so far is
- * carried along. A scan's values vary with r and have the next level.
+ * carried along. A scan's values vary with r and have the next level. What it reduces is carried
+ * along, too, unless it is wanted along the row: then a tile is a whole row (whole_rows).
  *
  * Invariants (kernel_verify reports these numbers):
  *   K1  a value's arguments are values before it;
@@ -220,6 +221,8 @@ struct kernel {
     bool rows_inner; /* most bytes are contiguous along x, not along r: threads and vectors lie
                         along x */
     bool columns;    /* some reductions are across */
+    bool whole_rows; /* SCAN: what a row comes to is wanted along it, by elements, a scan or another
+                        reduction: a tile is a whole row */
     const struct landing *landing; /* NULL: terms count wherever they are */
     bool unrolled;   /* taps or arms (taps.c, arms.c): several loads and stores a point are of one
                         buffer */
@@ -912,7 +915,9 @@ int layout_fold_steps(const struct layout *y);
 int layout_fold_tiles(const struct layout *y);
 /* look_back: levels above what a thread adds up of the totals of groups of tiles. */
 int layout_look_back_levels(const struct kernel *k, const struct layout *y);
-/* Does what a scan carries along have what its additions have lost beside it? */
+/* Is v a reduction whose tiles are carried along, as a scan's are? */
+bool scan_carries(const struct kernel *k, value_id v);
+/* Has what a scan, or such a reduction, carries along what its additions have lost beside it? */
 bool layout_carries_error(const struct kernel *k, value_id scan);
 /* Does a GPU's thread add up each vector of its row before it adds it to what it has? Not where it
  * has one. */

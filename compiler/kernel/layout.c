@@ -373,10 +373,19 @@ static const char *check_keep(const struct kernel *k, const struct layout *y, bo
     return NULL;
 }
 
+bool scan_carries(const struct kernel *k, value_id v) {
+    return k->kind == KERNEL_SCAN && k->values.at[v].kind == INST_REDUCE && !k->whole_rows;
+}
+
 /* Elements of a tile wait in registers for what stands before them. */
 static const char *check_scan(const struct kernel *k, const struct layout *y, struct arena *a) {
     int words = layout_load_words(k, y) + layout_scan_words(k, y);
+    int64_t lo, most = 1;
     if (k->limits->kind == DEVICE_CPU) return NULL;
+    if (k->bound[AXIS_R]) ex_range(k->ex, k->bound[AXIS_R], &lo, &most);
+    if (y->br < most && k->whole_rows)
+        return arena_printf(a, "what a row of %lld comes to is wanted along it: r=%d",
+                            (long long)most, y->br);
     if (words > MAX_REGISTERS_KEPT)
         return arena_printf(a, "a scan would hold %d registers a thread; %d is the limit", words,
                             MAX_REGISTERS_KEPT);
@@ -481,6 +490,8 @@ static const char *check_look_back(const struct kernel *k, const struct layout *
     if (!y->look_back) return NULL;
     if (k->kind != KERNEL_SCAN || k->limits->kind == DEVICE_CPU || k->levels > 1)
         return "look_back=1 needs scans on a GPU, none of which stands on another";
+    for (value_id v = 0; v < k->values.n; v++)
+        if (k->values.at[v].kind == INST_REDUCE) return "look_back=1, but a row is reduced, too";
     if (y->ex > 1) return "look_back=1 needs rows=1";
     /* as many flags, and as many bytes of them, are numbers */
     return check_grid(layout_totals(k, y) * layout_flag_bytes(y), a);

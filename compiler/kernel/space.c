@@ -153,6 +153,8 @@ static void propose_columns(struct space *s) {
                 int step = t1 * vec, row = (int)round_up(layout_whole_columns(k, peel, vec), step);
                 bool shared = vec == widest_vector(k, AXIS_R) && keeps_in_shared(k);
                 propose(s, CONFIG(K(x, x), K(r, row), K(warps, warps), K(vec, vec), K(keep, 1)));
+                if (k->whole_rows)
+                    propose(s, CONFIG(K(x, x), K(r, row), K(warps, warps), K(vec, vec)));
                 for (int c = 2; c <= k->limits->max_cluster && nr >= LONG_ROW; c *= 2)
                     propose(s, CONFIG(K(x, x), K(r, (int)round_up((nr + c - 1) / c, step)),
                                       K(warps, warps), K(vec, vec), K(keep, 1), K(cluster, c)));
@@ -310,14 +312,14 @@ static void propose_scan_rows(struct space *s) {
     enum { SECTOR = 16 };
     const struct kernel *k = s->k;
     int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R);
-    int widest = widest_divisor(k, AXIS_X), warp = k->limits->warp;
+    int widest = widest_divisor(k, AXIS_X), warp = k->limits->warp, most = k->whole_rows ? 32 : 16;
     for (int vec = widest; vec >= 1 && vec * 4 >= widest; vec /= 2)
         for (int warps = 1; warps <= 16; warps *= 2)
             for (int t0 = 1; t0 <= warps * warp; t0 *= 2) {
                 int t1 = warps * warp / t0, x = t0 * vec;
                 if (x > next_power_of_two(nx) || (x < SECTOR && x < nx)) continue;
                 if (idles(t1, 1, nr) && (warps > 1 || x * 2 <= next_power_of_two(nx))) continue;
-                for (int u = 1; u <= 16 && (u == 1 || (int64_t)t1 * u < 2 * nr); u *= 2)
+                for (int u = 1; u <= most && (u == 1 || (int64_t)t1 * u < 2 * nr); u *= 2)
                     for (int back = (int64_t)t1 * u < nr ? 1 : 0; back >= 0; back--)
                         propose(s, CONFIG(K(x, x), K(r, t1 * u), K(warps, warps), K(vec, vec),
                                           K(look_back, back)));

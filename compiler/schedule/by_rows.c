@@ -1,4 +1,5 @@
-/* by_rows.c: a reduction of more axes than the rows that it stands on goes along these rows first.
+/* by_rows.c: a reduction of more axes than the rows that it stands on, or lies beside, goes along
+ * these rows first.
  *
  *   a[i0] = amax r0: 8192 of x[i0, r0]
  *   s[i0] = sum r0: 8192 of exp(x[i0, r0] - a[i0])
@@ -10,13 +11,21 @@
  * A kernel has one kind of rows, so y could not be in the one that reads x for a and s, and much of
  * f would be stored for it; b can. What a row comes to is kept in opmath.
  *
+ * Beside: y need not stand on rows to read what they are made of.
+ *
+ *   a[i0] = amax r0: 8192 of x[i0, r0]
+ *   y     = sum r0: 4096, r1: 8192 of x[r0, r1]                       reads x once more
+ * ->
+ *   b[i0] = sum r0: 8192 of x[i0, r0]                                 beside a
+ *   y     = sum r0: 4096 of b[r0]
+ *
  * Only if the same elements are read by both, and they are more memory than what the rows come to,
  * which is stored and read again; if there are rows for all of the device (see too_few_rows in
  * fuse.c); and if nothing but such rows stands between them, which would be another kernel. Where a
  * reshape lies between, rows are told by parts of axes, such as r0 // 8192, which are split first.
  * What is left of y is a launch more, and may be wanted by what b was one kernel with, so the
- * program is fused both ways, and all cuts stay or go with what its kernels move. A long program
- * has none.
+ * program is fused both ways, and all cuts of a kind stay or go with what its kernels move. A long
+ * program has none.
  *
  * Needs: loops that no schedule looks at yet, after nested.c, which does the reverse. Keeps: which
  * nests there are and their order; new ones come before those that read them. */
@@ -44,7 +53,9 @@ struct leaves {
 struct by_rows {
     struct loops *l;
     const struct device_limits *limits;
-    uint32_t *writer; /* per buffer; NO_NEST for inputs */
+    bool beside;           /* by what lies beside, too */
+    uint32_t *writer;      /* per buffer; NO_NEST for inputs */
+    struct leaves *leaves; /* beside: per nest, of those that reduce; its own axes as they are */
 };
 
 /* A reduction as two: along `inner`, for each of `outer`, as is done for the rows that it reads. */
@@ -62,6 +73,20 @@ static void find_writers(struct by_rows *s) {
 }
 
 static bool is_pointwise(const struct nest *n) { return !n->n_reduce && !n->scan; }
+
+/* Does it go along rows in a kernel that others may reduce the same rows in? A CPU's scans have
+ * none. */
+static bool has_rows(const struct by_rows *s, const struct nest *n) {
+    return (n->n_reduce && !n->matmul) || (n->scan && s->limits->kind == DEVICE_CUDA);
+}
+
+/* The axes along which it reduces, or scans. */
+static int axes_along(const struct nest *n, ex *along) {
+    if (n->scan) along[0] = n->scan;
+    if (n->scan) return 1;
+    memcpy(along, n->reduce, sizeof(ex) * (size_t)n->n_reduce);
+    return n->n_reduce;
+}
 
 /* The axes of n, which out is read by at `index`, as what they are there. */
 static int axes_at(const struct by_rows *s, const struct nest *n, const ex *index, ex *from,
@@ -96,6 +121,15 @@ static void add_leaves(const struct by_rows *s, struct leaves *o, const struct n
     }
 }
 
+/* What nest n makes, the same. */
+static void add_result(const struct by_rows *s, struct leaves *o, const struct nest *n,
+                       const ex *from, const ex *to, int count) {
+    struct leaf leaf = {.buffer = n->out};
+    for (int d = 0; d < s->l->buffers.at[n->out].meta.rank; d++)
+        leaf.index[d] = ex_subst(s->l->ex, n->out_index[d], from, to, count);
+    vec_push(s->l->arena, &o->at, leaf);
+}
+
 static bool has_leaf(const struct leaves *o, const struct leaf *x) {
     for (uint32_t i = 0; i < o->at.n; i++)
         if (memcmp(&o->at.at[i], x, sizeof *x) == 0) return true;
@@ -118,22 +152,27 @@ static ex numel_of(const struct by_rows *s, const ex *axes, int n) {
     return numel;
 }
 
-/* n cut into the rows that `below` has where it is read, and what they are reduced along; false if
- * that is nothing, all, or not what `below` goes along. */
+/* n cut into the rows that `below` has where it is read, or would be, and what they are reduced
+ * along; false if that is nothing, all, or not what `below` goes along. */
 static bool cut_by(const struct by_rows *s, const struct nest *n, const struct leaf *x,
                    struct cut *c) {
     uint32_t w = s->writer[x->buffer];
-    if (w == NO_NEST || !s->l->nests.at[w].n_reduce || s->l->nests.at[w].matmul) return false;
+    ex along[WS_MAX_RANK];
+    if (w == NO_NEST || !has_rows(s, &s->l->nests.at[w])) return false;
     const struct nest *below = &s->l->nests.at[w];
+    int n_along = axes_along(below, along);
     *c = (struct cut){.rows = *x};
+    for (int d = 0; d < s->l->buffers.at[x->buffer].meta.rank && below->scan; d++)
+        if (ex_uses(s->l->ex, below->out_index[d], below->scan)) /* of a row, not of an element */
+            c->rows.index[d] = ex_const(s->l->ex, 0);
     for (int r = 0; r < n->n_reduce; r++) {
-        if (varies(s, x, &n->reduce[r], 1))
+        if (varies(s, &c->rows, &n->reduce[r], 1))
             c->outer[c->n_outer++] = n->reduce[r];
         else
             c->inner[c->n_inner++] = n->reduce[r];
     }
     return c->n_outer && c->n_inner &&
-           numel_of(s, c->inner, c->n_inner) == numel_of(s, below->reduce, below->n_reduce);
+           numel_of(s, c->inner, c->n_inner) == numel_of(s, along, n_along);
 }
 
 static bool same_cut(const struct cut *a, const struct cut *b) {
@@ -178,15 +217,16 @@ static bool rows_are_inner(const struct by_rows *s, const struct leaf *x, const 
     return true;
 }
 
-/* The reduce axes of `below` by what c->inner is: in both, elements follow each other alike. */
-static void axes_of_inner(const struct by_rows *s, const struct nest *below, const struct cut *c,
+/* The axes along which `below` goes by what c->inner is: in both, elements follow each other alike.
+ */
+static void axes_of_inner(const struct by_rows *s, const ex *along, int n, const struct cut *c,
                           ex *to) {
     struct exprs *p = s->l->ex;
     ex number = ex_const(p, 0);
     for (int r = 0; r < c->n_inner; r++)
         number = ex_add(p, ex_mul(p, number, bound_of(s, c->inner[r])), c->inner[r]);
-    for (int r = below->n_reduce - 1; r >= 0; r--) {
-        ex size = bound_of(s, below->reduce[r]);
+    for (int r = n - 1; r >= 0; r--) {
+        ex size = bound_of(s, along[r]);
         to[r] = r ? ex_mod(p, number, size) : number;
         number = ex_div(p, number, size);
     }
@@ -200,10 +240,11 @@ static int64_t bytes_shared(const struct by_rows *s, const struct leaves *read, 
     struct leaves o = {.seen = map_new(s->l->arena)};
     ex from[2 * WS_MAX_RANK], to[2 * WS_MAX_RANK];
     int64_t shared = 0, most = 0;
-    int count = axes_at(s, below, c->rows.index, from, to);
-    memcpy(from + count, below->reduce, sizeof(ex) * (size_t)below->n_reduce);
-    axes_of_inner(s, below, c, to + count);
-    add_leaves(s, &o, below, from, to, count + below->n_reduce);
+    int n_along = axes_along(below, from); /* these first: a scan is read at its own, too */
+    axes_of_inner(s, from, n_along, c, to);
+    int count = n_along + axes_at(s, below, c->rows.index, from + n_along, to + n_along);
+    add_leaves(s, &o, below, from, to, count);
+    if (below->scan) add_result(s, &o, below, from, to, count);
     for (uint32_t i = 0; i < o.at.n; i++) {
         const struct leaf *x = &o.at.at[i];
         int64_t bytes = buffer_bytes(s->l, x->buffer);
@@ -274,8 +315,97 @@ static bool split_divided(const struct by_rows *s, struct nest *n, const struct 
     return false;
 }
 
-/* The cut of n that saves most; n's axes may be split for it. */
-static struct cut best_cut(const struct by_rows *s, struct nest *n) {
+/* ---- what lies beside ------------------------------------------------------------------------ */
+
+/* Axes of one nest as another one's. */
+struct matched {
+    int n;
+    ex from[2 * WS_MAX_RANK], to[2 * WS_MAX_RANK];
+};
+
+/* The only axis in e; EX_NONE if there is none, or another symbol. */
+static ex only_axis(const struct by_rows *s, ex e) {
+    ex axes[2];
+    if (ex_symbols(s->l->ex, e, axes, 2) != 1) return EX_NONE;
+    return ex_symbol(s->l->ex, axes[0])->bound ? axes[0] : EX_NONE;
+}
+
+/* Is index `from` the same as `to`, its one axis being another of that size? */
+static bool match_index(const struct by_rows *s, struct matched *m, ex from, ex to) {
+    ex a = only_axis(s, from), b = only_axis(s, to);
+    if (a == EX_NONE || b == EX_NONE) return from == to;
+    if (bound_of(s, a) != bound_of(s, b) || ex_subst(s->l->ex, from, &a, &b, 1) != to) return false;
+    for (int k = 0; k < m->n; k++)
+        if (m->from[k] == a || m->to[k] == b) return m->from[k] == a && m->to[k] == b;
+    m->from[m->n] = a;
+    m->to[m->n++] = b;
+    return true;
+}
+
+/* Where `beside` would be read by n, if both go along the same elements of x and y, which they read
+ * of one buffer, and n reduces all that `beside` does. */
+static bool rows_beside(const struct by_rows *s, const struct nest *n, const struct leaf *y,
+                        const struct nest *beside, const struct leaf *x, struct leaf *rows) {
+    struct matched m = {0};
+    ex along[WS_MAX_RANK];
+    int n_along = axes_along(beside, along);
+    *rows = (struct leaf){.buffer = beside->out};
+    for (int d = 0; d < s->l->buffers.at[x->buffer].meta.rank; d++)
+        if (!match_index(s, &m, x->index[d], y->index[d])) return false;
+    if (m.n != beside->n_axes + beside->n_reduce || m.n != n->n_axes + n->n_reduce) return false;
+    for (int r = 0; r < n_along; r++) {
+        bool reduced = false;
+        for (int k = 0; k < m.n * n->n_reduce; k++)
+            reduced |= m.from[k / n->n_reduce] == along[r] &&
+                       m.to[k / n->n_reduce] == n->reduce[k % n->n_reduce];
+        if (!reduced) return false;
+    }
+    for (int d = 0; d < s->l->buffers.at[beside->out].meta.rank; d++)
+        rows->index[d] = ex_subst(s->l->ex, beside->out_index[d], m.from, m.to, m.n);
+    return true;
+}
+
+/* Is nest k a reduction or scan beside n, and does neither need the other? */
+static bool lies_beside(const struct by_rows *s, uint32_t n, uint32_t k) {
+    const struct nest *N = &s->l->nests.at[n], *K = &s->l->nests.at[k];
+    if (k == n || !has_rows(s, K) || K->epoch != N->epoch || K->chain != N->chain) return false;
+    return K->n_reduce + (K->scan != EX_NONE) < N->n_reduce &&
+           !standing_on(s, k < n ? k : n)[k < n ? n : k];
+}
+
+/* The cut of nest k by rows beside it that saves more than *most. */
+static void best_beside(const struct by_rows *s, uint32_t k, const struct leaves *read,
+                        int64_t *most, struct cut *best) {
+    const struct nest *n = &s->l->nests.at[k];
+    struct leaf rows;
+    struct cut c;
+    for (uint32_t b = 0; b < s->l->nests.n; b++)
+        for (uint32_t i = 0; i < s->leaves[b].at.n; i++)
+            for (uint32_t j = 0; j < read->at.n; j++) {
+                const struct leaf *x = &s->leaves[b].at.at[i], *y = &read->at.at[j];
+                if (x->buffer != y->buffer || buffer_bytes(s->l, x->buffer) <= *most) continue;
+                if (!lies_beside(s, k, b)) continue;
+                if (!rows_beside(s, n, y, &s->l->nests.at[b], x, &rows)) continue;
+                int64_t saved = cut_by(s, n, &rows, &c) ? gain(s, n, read, &c) : 0;
+                if (saved <= *most) continue;
+                *most = saved;
+                *best = c;
+            }
+}
+
+static void find_leaves(struct by_rows *s) {
+    s->leaves = NEW_ARRAY(s->l->arena, struct leaves, s->l->nests.n);
+    for (uint32_t k = 0; k < s->l->nests.n; k++) {
+        const struct nest *n = &s->l->nests.at[k];
+        s->leaves[k].seen = map_new(s->l->arena);
+        if (has_rows(s, n)) add_leaves(s, &s->leaves[k], n, NULL, NULL, 0);
+    }
+}
+
+/* ---- cuts ------------------------------------------------------------------------------------ */
+
+/* The cut of nest k, whose copy is n, that saves most; n's axes may be split for it. */
+static struct cut best_cut(const struct by_rows *s, uint32_t k, struct nest *n) {
     struct cut best = {0}, c;
     struct leaves read;
     int64_t most = 0;
@@ -289,6 +419,9 @@ static struct cut best_cut(const struct by_rows *s, struct nest *n) {
             best = c;
         }
     } while (!most && split_divided(s, n, &read));
+    if (!s->beside || most) return best;
+    *n = s->l->nests.at[k]; /* as it was */
+    best_beside(s, k, &s->leaves[k], &most, &best);
     return best;
 }
 
@@ -333,6 +466,7 @@ static struct nest along_rows(struct by_rows *s, const struct nest *n, const str
                       .origin = n->origin,
                       .where = n->where,
                       .epoch = n->epoch,
+                      .chain = n->chain,
                       .n_axes = n_rows,
                       .n_reduce = c->n_inner};
     for (int k = 0; k < n_rows + c->n_inner; k++) {
@@ -397,17 +531,19 @@ static bool may_cut(const struct nest *n) {
            n->n_axes + n->n_reduce <= WS_MAX_RANK;
 }
 
-static bool cut_nests(struct loops *l, const struct device_limits *limits) {
-    struct by_rows s = {.l = l, .limits = limits};
+static bool cut_nests(struct loops *l, const struct device_limits *limits, bool beside) {
+    struct by_rows s = {.l = l, .limits = limits, .beside = beside};
     uint32_t were = l->nests.n;
     find_writers(&s);
+    if (beside) find_leaves(&s);
     for (uint32_t k = 0; k < l->nests.n; k++)
         while (may_cut(&l->nests.at[k])) {
             struct nest n = l->nests.at[k];
-            struct cut c = best_cut(&s, &n);
+            struct cut c = best_cut(&s, k, &n);
             if (!c.n_inner) break;
             cut_nest(&s, k, &n, &c);
             find_writers(&s);
+            if (beside) find_leaves(&s);
         }
     return l->nests.n > were;
 }
@@ -471,8 +607,11 @@ static double cost_of(const struct loops *l, const struct device_limits *limits)
 
 void schedule_by_rows(struct loops *l, const struct device_limits *limits) {
     if (l->nests.n > MAX_COMPARED) return;
-    const struct loops *whole = copy_loops(l, l->arena);
-    if (cut_nests(l, limits) && cost_of(l, limits) >= cost_of(whole, limits)) *l = *whole;
+    for (int beside = 0; beside < 2; beside++) {
+        const struct loops *whole = copy_loops(l, l->arena);
+        if (cut_nests(l, limits, beside) && cost_of(l, limits) >= cost_of(whole, limits))
+            *l = *whole;
+    }
 }
 
 double schedule_bytes(struct loops *l, const struct device_limits *limits) {

@@ -13,7 +13,8 @@
  *     recomputed;
  *   - the result could still fill the device (too few rows: kept apart, so that the reduction can
  *     be split), and finds its rows again where it goes along them twice;
- *   - a row is reduced, or scanned along once;
+ *   - a row is scanned along once, and what it comes to is wanted along it only where a block has
+ *     all of it at a time;
  *   - what a product's rows come to can be had from its tiles (epilogue.c);
  *   - what lands on rows does so by one index (landing.c);
  *   - neither reads what the other computes, if that is to be one number everywhere (once.c);
@@ -390,18 +391,89 @@ static int count_loads(struct fuser *f, uint32_t g) {
     return n;
 }
 
+/* Are all of a group's reductions of single values? */
+static bool reduces_values(struct fuser *f, const struct group *G) {
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        const struct nest *n = nest_at(f, G->members.at[m].nest);
+        bool values = reduction_of_values(n->insts.at[n->insts.n - 1].reduction);
+        if (n->n_reduce && !values) return false;
+    }
+    return true;
+}
+
 /* A kernel that scans goes along a row once, and knows no later element. What it loads for a tile
  * is in registers all at once. */
 static const char *scan_reason(struct fuser *f, const struct merge *m) {
     const struct group *H = group_at(f, m->host), *G = group_at(f, m->guest);
     if (!H->scan && !G->scan) return NULL;
     enum { MAX_SCAN_LOADS = 32 };
-    if ((H->n_r && !H->scan) || (G->n_r && !G->scan))
+    const struct group *R = H->scan ? G : H;
+    bool may = f->limits->kind == DEVICE_CUDA && !f->eager && !R->columns && !R->matmul;
+    if (R->n_r && !R->scan && !(may && reduces_values(f, R)))
         return "a row is scanned or reduced, not both";
     if (count_loads(f, m->host) + count_loads(f, m->guest) > MAX_SCAN_LOADS)
         return "too many loads for a scan's registers";
     bool chain = depends(f, m->a, m->b) || depends(f, m->b, m->a);
     return H->scan && G->scan && chain ? "a scan of a scan goes along the row twice" : NULL;
+}
+
+static bool reduces_any(struct fuser *f, const struct group *G) {
+    for (uint32_t m = 0; m < G->members.n; m++)
+        if (nest_at(f, G->members.at[m].nest)->n_reduce) return true;
+    return false;
+}
+
+/* Words that a thread loads for an element, of what neither of both groups writes, or scans; what
+ * is inlined may be loaded more than once. */
+static int64_t words_of_element(struct fuser *f, uint32_t a, uint32_t b) {
+    int64_t words = 0;
+    for (int side = 0; side < 2; side++) {
+        const struct group *G = group_at(f, side ? b : a);
+        for (uint32_t m = 0; m < G->members.n; m++) {
+            const struct nest *n = nest_at(f, G->members.at[m].nest);
+            int64_t wide = dtype_bytes(f->l->buffers.at[n->out].meta.dtype) > 4 ? 2 : 1;
+            words += n->scan ? wide : 0;
+            for (uint32_t i = 0; i < n->insts.n; i++) {
+                const struct inst *x = &n->insts.at[i];
+                bool own = x->kind != INST_LOAD || group_writes(f, a, x->buffer) ||
+                           group_writes(f, b, x->buffer);
+                words += own ? 0 : dtype_bytes(x->dtype) > 4 ? 4 : 2;
+            }
+        }
+    }
+    return words;
+}
+
+/* Has a block all of a row in its registers, whatever its size? */
+static bool block_holds_row(struct fuser *f, const struct merge *m, bool inner) {
+    enum { MOST = 32, WORDS = 192, SECTOR = 16, THREADS = 512 }; /* as space.c proposes them */
+    const struct group *H = as_split(f, m, m->host);
+    int64_t cols = axes_numel(f->l, H->r, H->n_r), along = f->limits->max_threads_block;
+    if (inner) along = (along < THREADS ? along : THREADS) / SECTOR;
+    for (int k = 0; k < H->n_r; k++)
+        if (!ex_is_const(f->l->ex, bound_of(f, H->r[k]), NULL)) return false;
+    if (!along) return false;
+    int64_t each = (cols + along - 1) / along, threads = inner ? along * SECTOR : along;
+    int64_t words = each * words_of_element(f, m->a, m->b);
+    return each <= MOST && words <= WORDS && words * threads <= f->limits->regs_unit;
+}
+
+/* Blocks that share a row reduce none that they scan. So either a block has all of a row at a time,
+ * which must be so if what it comes to is wanted along it, or rows fill the device. */
+static const char *scanned_rows_reason(struct fuser *f, const struct merge *m) {
+    enum { SECTOR = 16 };
+    const struct group *H = as_split(f, m, m->host), *A = group_at(f, m->a), *B = group_at(f, m->b);
+    if (!(A->scan || B->scan) || !(reduces_any(f, A) || reduces_any(f, B))) return NULL;
+    int64_t rows = axes_numel(f->l, H->x, H->n_x), cols = axes_numel(f->l, H->r, H->n_r);
+    bool inner = bytes_along(f, m->host, H->x, H->n_x) > bytes_along(f, m->host, H->r, H->n_r);
+    if (block_holds_row(f, m, inner)) return NULL;
+    if (goes_twice(f, m))
+        return arena_printf(f->s->arena, "no block holds a row of %lld, to reduce and to scan it",
+                            (long long)cols);
+    if (inner) rows /= SECTOR;
+    if (rows >= 2 * f->limits->units) return NULL;
+    return arena_printf(f->s->arena, "%lld rows cannot fill %d units; apart, blocks share a scan",
+                        (long long)rows, f->limits->units);
 }
 
 /* Is buffer b touched at the same place by both, as far as one can see? */
@@ -568,6 +640,7 @@ static void plan(struct fuser *f, struct merge *m) {
     if (m->why_not) plan_inlining(f, m);
     if (m->why_not || (!m->inline_guest && !m->across && !they_meet(f, m))) plan_split(f, m);
     if (!m->why_not && !m->across) m->why_not = too_few_rows(f, m);
+    if (!m->why_not) m->why_not = scanned_rows_reason(f, m);
     if (!m->why_not) m->why_not = epilogue_reason(f, m);
     if (!m->why_not) m->why_not = copies_reason(f, m);
 }

@@ -6,11 +6,12 @@
  * mapped to the group's, whose axes may be finer: i0*4 + i1. A pointwise nest that nobody outside
  * reads needs no mapping: its readers recompute it at whatever index they read (it is *inlined*).
  *
- * A group may reduce both ways: its rows along R, and along X, over all rows, what a column of them
- * sums up to (columns.c). A group with a matrix product may reduce along some of X what the product
- * has summed up along R (epilogue.c). What reads a product may go along short axes that the product
- * does not have: outputs of a transposed convolution lie between those that a tap reaches. These
- * are *arms*, the last of X, along which a thread stores all that there is (split.c).
+ * A scan's group may reduce its rows, too. A group may reduce both ways: its rows along R, and
+ * along X, over all rows, what a column of them sums up to (columns.c). A group with a matrix
+ * product may reduce along some of X what the product has summed up along R (epilogue.c). What
+ * reads a product may go along short axes that the product does not have: outputs of a transposed
+ * convolution lie between those that a tap reaches. These are *arms*, the last of X, along which a
+ * thread stores all that there is (split.c).
  *
  * Invariants (schedule_verify reports these numbers):
  *   S1  every nest is in exactly one group;

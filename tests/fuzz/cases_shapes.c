@@ -132,6 +132,28 @@ static const char *const shapes[] = {
     "graph(%x: f64[2, 40, 3]) {\n %c = cumsum(%x, 1)\n %d = cumsum(%c, 1)\n return %d\n}\n",
     "graph(%x: bool[4, 64], %y: f32[1, 5]) {\n %c = cumsum(%x, 1)\n %d = cumsum(%y, 0)\n"
     " %m = amax(%c, 1)\n return %c, %d, %m\n}\n",
+    /* sums of all beside those of rows, and of columns; of 16 bits; of what is made of both */
+    "graph(%x: bf16[530, 50]) {\n %e = exp(%x)\n %s = sum(%e)\n %m = amax(%x, 1)\n"
+    " %n = amin(%x)\n return %s, %m, %n\n}\n",
+    "graph(%x: f32[600, 33]) {\n %m = amax(%x, 0)\n %s = sum(%x)\n %t = mul(%m, %s)\n"
+    " return %s, %t\n}\n",
+    "graph(%x: f32[9, 70, 20]) {\n %s = sum(%x, [0, 2])\n %m = amax(%x, 2)\n"
+    " %a = prod(%m)\n return %s, %m, %a\n}\n",
+    /* scans beside reductions of the same rows, of what is scanned, before it, and behind both */
+    "graph(%x: f32[5, 70]) {\n %c = cumsum(%x, 1)\n %s = sum(%x, 1)\n %m = amax(%c, 1)\n"
+    " %y = mul(%s, %m)\n return %c, %s, %y\n}\n",
+    "graph(%x: f32[5, 1407]) {\n %e = exp(%x)\n %c = cumsum(%e, 1)\n %s = mean(%c, 1)\n"
+    " %m = amin(%x, 1)\n %t = sub(%s, %m)\n return %c, %t\n}\n",
+    "graph(%x: bf16[9, 130, 48]) {\n %c = cumsum(%x, 1)\n %s = sum(%c, 1)\n %m = amax(%x, 1)\n"
+    " return %c, %s, %m\n}\n",
+    "graph(%x: bf16[30, 300]) {\n %p = softmax(%x, 1)\n %c = cumsum(%p, 1)\n %s = sum(%c, 1)\n"
+    " return %c, %s\n}\n",
+    "graph(%x: f32[70, 33]) {\n %p = softmax(%x, 0)\n %c = cumsum(%p, 0)\n %m = amax(%c, 0, True)\n"
+    " %d = div(%c, %m)\n return %d\n}\n",
+    "graph(%x: i64[40, 90], %b: bool[40, 90]) {\n %c = cumsum(%x, 1)\n %s = sum(%x, 1)\n"
+    " %a = any(%b, 1)\n %n = cumsum(%b, 1)\n %m = cummax(%x, 1)\n return %c, %s, %a, %n, %m\n}\n",
+    "graph(%x: f32[20, 5, 37]) {\n %c = cumsum(%x, 1)\n %s = sum(%c)\n %m = amax(%x, [0, 1])\n"
+    " return %c, %s, %m\n}\n",
     /* few long rows: tiles are blocks of their own; more than a group of them; two scans */
     "graph(%x: f32[3, 40000], %y: f32[3, 40000]) {\n %p = mul(%x, %y)\n %c = cumsum(%p, 1)\n"
     " %m = cummax(%x, 1)\n %z = sub(%c, %m)\n return %z\n}\n",

@@ -196,7 +196,7 @@ json() { "$WARPSMITH" "$@" --json >out 2>err && python3 -m json.tool out >/dev/n
 count 'ops --json' json ops softmax
 count 'explain --json' json explain softmax --arch sm_90a -D rows=8 -D dim=16
 # shellcheck disable=SC2016
-count 'guards in explain --json' python3 -c 'import json; x = json.load(open("out")); assert x["guards"] and x["kernels"][0]["bytes"] == 1024'
+count 'guards in explain --json' python3 -c 'import json; x = json.load(open("out")); assert x["guards"] and x["kernels"][0]["bytes"] == x["bytes"] == 1024'
 count 'cache ls --json' json cache ls
 rm -rf "$WARPSMITH_CACHE"*
 

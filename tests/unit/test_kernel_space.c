@@ -505,6 +505,44 @@ static void test_few_filters(void **state) {
     }
 }
 
+/* Rows that are scanned and reduced: what fusion takes for a kernel has configs. */
+static void test_scanned_rows(void **state) {
+    static const char *const bodies[] = {
+        "%%p = softmax(%%x, %d)\n %%c = cumsum(%%p, %d)\n return %%c\n}\n",
+        "%%q = mul(%%x, %%y)\n %%n = amax(%%q, %d, True)\n %%d = sub(%%q, %%n)\n"
+        " %%f = flip(%%d, [0])\n %%e = add(%%d, %%f)\n %%c = cumsum(%%e, %d)\n return %%c\n}\n",
+        "%%c = cumsum(%%x, %d)\n %%s = sum(%%c, %d, True)\n %%d = div(%%c, %%s)\n"
+        " return %%d, %%s\n}\n",
+        "%%c = cumsum(%%x, %d)\n %%s = sum(%%x, %d)\n return %%c, %%s\n}\n",
+    };
+    static const char *const types[] = {"f32", "bf16", "f64"}, *const archs[] = {"sm_90a", "sm_80"};
+    static const int sizes[] = {2, 33, 511, 512, 1000, 1024, 1025, 3001, 8192, 16384, 32768, 70001};
+    static const int others[] = {1, 5, 33, 1000};
+    enum { SIZES = sizeof sizes / sizeof *sizes, OTHERS = sizeof others / sizeof *others };
+    int n = 0, sum = 0;
+    (void)state;
+    for (int b = 0; b < 4; b++)
+        for (int t = 0; t < 3; t++)
+            for (int i = 0; i < SIZES * OTHERS * 2; i++) {
+                struct arena *a = arena_new();
+                int along = i % 2, size = sizes[i / 2 % SIZES], other = others[i / 2 / SIZES];
+                struct device_limits limits = test_gpu(archs[n % 2]);
+                if (n % 3 == 2) limits.max_threads_block = 128;
+                struct buf text = buf_new(a);
+                buf_printf(&text, "graph(%%x: %s[%d, %d], %%y: %s[%d, %d]) {\n ", types[t],
+                           along ? other : size, along ? size : other, types[t],
+                           along ? other : size, along ? size : other);
+                buf_puts(&text, arena_printf(a, bodies[b], along, along));
+                if (n++ % PART == 0) sum += check_space(text.p, &limits);
+                arena_free(a);
+            }
+    assert_true(sum > 0);
+    struct device_limits limits = test_gpu("sm_90a");
+    check_space("graph(%x: f32[s0, s1]) {\n %p = softmax(%x, 1)\n %c = cumsum(%p, 1)\n"
+                " %s = sum(%c, 1)\n return %c, %s\n}\n",
+                &limits);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shapes),         cmocka_unit_test(test_huge),
@@ -515,6 +553,7 @@ int main(void) {
         cmocka_unit_test(test_splits),         cmocka_unit_test(test_columns_scanned),
         cmocka_unit_test(test_taps),           cmocka_unit_test(test_few_filters),
         cmocka_unit_test(test_rows_looked_up), cmocka_unit_test(test_edges_of_bands),
+        cmocka_unit_test(test_scanned_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -459,6 +459,101 @@ static void test_by_rows(void **state) {
     CHECK(apart);
 }
 
+/* Reductions of the same elements along some axes, and along more. */
+static void test_rows_beside(void **state) {
+    static const struct fusion cases[] = {
+        {"graph(%x: f32[640, 50]) {\n %s = sum(%x)\n %m = amax(%x, 1)\n return %s, %m\n}\n",
+         2,
+         {"s_rows  with  m: fused"}},
+        {"graph(%x: f32[640, 50]) {\n %m = amax(%x, 0)\n %s = sum(%x)\n return %s, %m\n}\n",
+         2, /* columns, and whichever comes first */
+         {"m  with  s_rows: fused"}},
+        {"graph(%x: f32[8, 60, 50]) {\n %s = sum(%x, [1, 2])\n %m = amax(%x, [0, 1, 2])\n"
+         " %n = amin(%x, 2)\n return %s, %m, %n\n}\n",
+         3, /* both go along the rows of n, in one kernel; what is left of them has other rows */
+         {"s_rows+m_rows  with  n: fused"}},
+        {"graph(%x: f32[640, 50]) {\n %y = exp(%x)\n %s = sum(%y)\n %p = softmax(%x, 1)\n"
+         " return %s, %p\n}\n",
+         2, /* of what both make of these */
+         {NULL}},
+        {"graph(%x: f32[640, 60]) {\n %h = slice(%x, 1, 2, 58, 2)\n %s = sum(%h)\n"
+         " %m = amax(%h, 1)\n return %s, %m\n}\n",
+         2, /* a part of it */
+         {NULL}},
+    };
+    static const struct fusion apart[] = {
+        {"graph(%x: f32[640, 50]) {\n %a = slice(%x, 1, 0, 40)\n %b = slice(%x, 1, 10, 50)\n"
+         " %s = sum(%a)\n %m = amax(%b, 1)\n return %s, %m\n}\n",
+         2, /* other elements */
+         {"s  with  m: not fused"}},
+        {"graph(%x: f32[640, 50]) {\n %a = sum(%x)\n %d = sub(%x, %a)\n %m = amax(%d, 1)\n"
+         " return %m\n}\n",
+         2, /* the rows need the sum of all */
+         {NULL}},
+        {"graph(%x: f32[640, 50]) {\n %s = argmax(%x)\n %m = amax(%x, 1)\n"
+         " return %s, %m\n}\n",
+         2, /* a place is not made of places */
+         {NULL}},
+    };
+    CHECK(cases);
+    CHECK(apart);
+    struct device_limits cpu = test_cpu();
+    check_all(cases, 1, &cpu, false);
+}
+
+/* A row is scanned, and reduced. */
+static void test_scanned_rows(void **state) {
+    static const struct fusion cases[] = {
+        {"graph(%x: f32[640, 5000]) {\n %c = cumsum(%x, 1)\n %s = sum(%x, 1)\n"
+         " %m = amax(%c, 1)\n %t = mul(%s, %m)\n return %c, %t\n}\n",
+         1, /* of both, and of what they come to */
+         {"c+m  with  s+t: fused"}},
+        {"graph(%x: f32[64, 500, 48]) {\n %p = softmax(%x, 1)\n %c = cumsum(%p, 1)\n"
+         " return %c\n}\n",
+         1, /* a block has all of a row */
+         {NULL}},
+        {"graph(%x: f32[3, 700]) {\n %p = softmax(%x, 1)\n %c = cumsum(%p, 1)\n"
+         " %n = amax(%c, 1, True)\n %y = div(%c, %n)\n return %y\n}\n",
+         1, /* of few rows, too; reduced, scanned and reduced again */
+         {NULL}},
+        {"graph(%x: f32[640, 50, 30]) {\n %c = cumsum(%x, 1)\n %s = sum(%x)\n"
+         " %m = amax(%c, [0, 1])\n return %c, %s, %m\n}\n",
+         3, /* by the scan's rows first */
+         {"c  with  s_rows: fused", "m_rows: fused"}},
+    };
+    static const struct fusion apart[] = {
+        {"graph(%x: f32[3, 70000]) {\n %c = cumsum(%x, 1)\n %s = sum(%x, 1)\n"
+         " return %c, %s\n}\n",
+         2,
+         {"c  with  s: not fused: 3 rows cannot fill 132 units; apart, blocks share a scan"}},
+        {"graph(%x: f32[640, 70000]) {\n %m = mean(%x, 1, True)\n %d = sub(%x, %m)\n"
+         " %c = cumsum(%d, 1)\n return %c\n}\n",
+         2,
+         {"not fused: no block holds a row of 70000, to reduce and to scan it"}},
+        {"graph(%x: f32[640, 500]) {\n %c = cumsum(%x, 1)\n %s = argmax(%x, 1)\n"
+         " return %c, %s\n}\n",
+         2, /* a place beside its value */
+         {"not fused: a row is scanned or reduced, not both"}},
+        {"graph(%x: f32[640, 500]) {\n %c = cumsum(%x, 1)\n %d = cumsum(%c, 1)\n"
+         " return %d\n}\n",
+         2,
+         {"not fused: a scan of a scan goes along the row twice"}},
+        {"graph(%x: f32[640, 50, 30]) {\n %c = cumsum(%x, 1)\n %f = flip(%c, [0])\n"
+         " %s = sum(%f, [1, 2])\n return %c, %s\n}\n",
+         2, /* of other rows */
+         {NULL}},
+    };
+    CHECK(cases);
+    CHECK(apart);
+    struct device_limits cpu = test_cpu();
+    static const struct fusion on_cpu[] = {
+        {"graph(%x: f32[640, 500]) {\n %c = cumsum(%x, 1)\n %s = sum(%x)\n return %c, %s\n}\n",
+         2,
+         {"not fused: a row is scanned or reduced, not both"}},
+    };
+    check_all(on_cpu, 1, &cpu, false);
+}
+
 /* What rows come to is all that is stored between, in opmath; on a CPU, too. */
 static void test_by_rows_stores(void **state) {
     static const char text[] = "graph(%x: bf16[64, 50], %y: bf16[64, 50]) {\n %p = softmax(%x, 1)\n"
@@ -1122,6 +1217,8 @@ int main(void) {
         cmocka_unit_test(test_columns),
         cmocka_unit_test(test_nested),
         cmocka_unit_test(test_by_rows),
+        cmocka_unit_test(test_rows_beside),
+        cmocka_unit_test(test_scanned_rows),
         cmocka_unit_test(test_by_rows_stores),
         cmocka_unit_test(test_unrolled),
         cmocka_unit_test(test_arms),
