@@ -348,10 +348,13 @@ static bool pixels_are_vector(struct emitter *w, const struct im2col *of, value_
     return ex_is_const(p, rest, &c) && c % n == 0;
 }
 
-/* Pixels that a thread has, as a vector of all that is read; 1: they are none. */
+/* Pixels that a thread has, all of one picture, as a vector of all that is read; 1: they are none. */
 static int pixels_of_thread(struct emitter *w, const struct operand *o, const bool *needed) {
     enum { VECTOR = 16 };
+    int64_t picture = 1;
+    for (int d = 0; d < o->order->n; d++) picture *= o->order->dim[d].size;
     int n = EACH;
+    while (picture % n) n /= 2;
     for (value_id v = 0; v <= o->factor; v++) {
         const struct value_node *x = &w->k->values.at[v];
         if (!needed[v] || x->kind != INST_LOAD || !reads_pixels(w, o->order, v)) continue;
