@@ -402,9 +402,20 @@ static bool of_row(const struct emitter *w, value_id v) {
     return !(w->k->values.at[v].mask & (MASK_N | MASK_C | MASK_R));
 }
 
+/* Is it made of the sums? Those of one row have no axis of rows. */
+static bool is_of_sums(const struct emitter *w, value_id value) {
+    bool *of = NEW_ARRAY(w->arena, bool, value + 1);
+    for (value_id v = 0; v <= value; v++) {
+        const struct value_node *x = &w->k->values.at[v];
+        of[v] = is_first_product(w->k, v);
+        for (int i = 0; i < x->n_args; i++) of[v] |= of[x->args[i]];
+    }
+    return of[value];
+}
+
 static bool of_column(const struct emitter *w, value_id v) {
     uint8_t mask = w->k->values.at[v].mask;
-    return mask & MASK_N && !(mask & (MASK_M | MASK_C | MASK_R));
+    return mask & MASK_N && !(mask & (MASK_M | MASK_C | MASK_R)) && !is_of_sums(w, v);
 }
 
 static void put_nowhere(struct emitter *w, const struct phase *f) {

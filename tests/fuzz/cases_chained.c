@@ -153,6 +153,9 @@ static const char *const others[] = {
     /* a query each, of many heads and a cache of keys */
     "graph(%q: bf16[40, 1, 32], %k: bf16[40, 70, 32], %v: bf16[40, 70, 32]) {\n"
     " %o = scaled_dot_product_attention(%q, %k, %v)\n return %o\n}\n",
+    /* and a bias of the keys alone */
+    "graph(%q: f16[9, 1, 16], %y: f16[9, 16, 64], %v: f16[9, 64, 8], %b: f16[1, 1, 64]) {\n"
+    " %s = baddbmm(%b, %q, %y, beta=1, alpha=2)\n %o = bmm(%s, %v)\n return %o\n}\n",
     "graph(%q: bf16[2, 48, 32], %y: bf16[2, 32, 48], %v: bf16[2, 48, 32]) {\n %s = bmm(%q, %y)\n"
     " %p = softmax(%s, 1)\n %o = bmm(%p, %v)\n return %o\n}\n",
     "graph(%q: bf16[2, 48, 32], %y: bf16[2, 32, 48], %v: bf16[2, 48, 32]) {\n %s = bmm(%q, %y)\n"
