@@ -22,8 +22,8 @@
     KNOB(keep, "1: the row is read once and kept in registers (CPU: in an L1 tile); 2: in shared " \
                "memory, r "                                                                        \
                "columns at a time")                                                                \
-    KNOB(split,                                                                                    \
-         "blocks that share one reduction; their partial results are reduced by a second launch")  \
+    KNOB(split, "blocks that share one reduction; their partial results are reduced by a second "  \
+                "launch, of products by the last blocks")                                          \
     KNOB(m, "matmul: rows of the output tile of a block")                                          \
     KNOB(n, "matmul: columns of the output tile of a block")                                       \
     KNOB(k, "matmul: depth of one step")                                                           \
