@@ -235,8 +235,74 @@ static struct py flat(struct vm *vm, struct py x) {
     return tensor_call(vm, OP_VIEW, args, 2);
 }
 
+/* Is one whole dimension of x looked up, by integers in one row, and nothing else asked for? Not
+ * where gradients go to v: those that are overwritten have some, too, in PyTorch. */
+static bool looks_up_one(struct vm *vm, struct py x, struct py i, int *dim, struct py *at) {
+    const struct list one = {.at = &i, .n = 1}, *parts = i.kind == PY_TUPLE ? i.list : &one;
+    int rank = tensor_meta(vm, x)->rank, used = consumed(vm, parts), d = 0, found = 0;
+    for (uint32_t k = 0; k < parts->n; k++) {
+        struct py p = parts->at[k];
+        if (p.kind == PY_ELLIPSIS) {
+            d += rank - used;
+        } else if (p.kind == PY_TENSOR) {
+            if (!is_index(vm, p) || tensor_meta(vm, p)->rank != 1) return false;
+            *at = p, *dim = d++, found++;
+        } else if (p.kind == PY_SLICE) {
+            const struct slice *all = p.slice;
+            if (all->start.kind != PY_NONE || all->stop.kind != PY_NONE ||
+                all->step.kind != PY_NONE)
+                return false;
+            d++;
+        } else {
+            return false;
+        }
+    }
+    return found == 1;
+}
+
+static struct py call2(struct vm *vm, enum op op, struct py a, struct py b) {
+    struct py args[2] = {a, b};
+    return tensor_call(vm, op, args, 2);
+}
+
+static struct py numbers_to(struct vm *vm, struct py n) {
+    struct py args[4] = {py_int(0), n, py_int(1), py_dtype(DT_I64)};
+    return tensor_call(vm, OP_ARANGE, args, 4);
+}
+
+/* x[:, at] = v, as into a cache of keys: of each place along the dimension, which number of `at`
+ * is the last that says it, if any does; then x is v there, and itself elsewhere. */
+static struct py with_rows(struct vm *vm, struct py x, int dim, struct py at, struct py v) {
+    const struct meta *m = tensor_meta(vm, x);
+    struct py size = tensor_size(vm, m->size[dim]),
+              n = tensor_size(vm, tensor_meta(vm, at)->size[0]);
+    struct py wrapped[3] = {call2(vm, OP_LT, at, py_int(0)), call2(vm, OP_ADD, at, size), at};
+    at = tensor_call(vm, OP_WHERE, wrapped, 3);
+    struct py hit = call2(vm, OP_EQ, call2(vm, OP_UNSQUEEZE, numbers_to(vm, size), py_int(1)), at);
+    struct py which[3] = {hit, numbers_to(vm, n), py_int(-1)};
+    struct py place = call2(vm, OP_AMAX, tensor_call(vm, OP_WHERE, which, 3), py_int(1));
+    struct py there = call2(vm, OP_GE, place, py_int(0));
+    struct py row = call2(vm, OP_MAXIMUM, place, tensor_call(vm, OP_ZEROS_LIKE, &place, 1));
+    for (int k = dim + 1; k < m->rank; k++) there = call2(vm, OP_UNSQUEEZE, there, py_int(-1));
+    struct py d = py_int(dim);
+    struct py look[3] = {v, py_list(vm->arena, PY_LIST, &row, 1),
+                         py_list(vm->arena, PY_LIST, &d, 1)};
+    struct py where[3] = {there, tensor_call(vm, OP_INDEX, look, 3), x};
+    return tensor_call(vm, OP_WHERE, where, 3);
+}
+
 /* The same in a graph: a scatter over all elements, in one row. */
 static void set_looked_up(struct vm *vm, struct py x, struct py i, struct py part, struct py v) {
+    struct py at;
+    int dim;
+    bool grad = v.kind == PY_TENSOR && v.tensor->requires_grad;
+    if (looks_up_one(vm, x, i, &dim, &at) &&
+        (!grad || tensor_meta(vm, at)->size[0] == ex_const(vm->ex, 1))) {
+        struct py same[2] = {like(vm, part, v), py_dtype(tensor_meta(vm, x)->dtype)};
+        v = tensor_call(vm, OP_CAST, same, 2);
+        tensor_assign(vm, x, with_rows(vm, x, dim, at, v));
+        return;
+    }
     struct py n = tensor_size(vm, meta_numel(vm->ex, tensor_meta(vm, x)));
     struct py bounds[4] = {py_int(0), n, py_int(1), py_dtype(DT_I64)};
     struct py shape[2] = {tensor_call(vm, OP_ARANGE, bounds, 4),
