@@ -348,7 +348,7 @@ static bool pixels_are_vector(struct emitter *w, const struct im2col *of, value_
     return ex_is_const(p, rest, &c) && c % n == 0;
 }
 
-/* Pixels that a thread has, all of one picture, as a vector of all that is read; 1: they are none. */
+/* Pixels that a thread has, all of one picture, as a vector of what is read; 1: they are none. */
 static int pixels_of_thread(struct emitter *w, const struct operand *o, const bool *needed) {
     enum { VECTOR = 16 };
     int64_t picture = 1;
