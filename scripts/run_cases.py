@@ -139,7 +139,7 @@ class Runs:
         self.found[case, way] = self.write(case, way, status, **facts)
         self.failed += status not in FINE
         words = [f"{shown or case} {way}: {status}"]
-        words += [f"{float(facts['seconds']):.1f} s"] if facts.get("seconds") else []
+        words += [f"{float(facts['seconds']):.1f} s"] if facts.get("seconds") not in (None, "") else []
         words += [facts["message"]] if status not in FINE and facts.get("message") else []
         print(" ".join(words), flush=True)
 

@@ -315,7 +315,7 @@ static void test_size_of_a_bench_figure(void **state) {
                  {40, "\nwidth = 1280\n", "\nheight = 790\n"}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct result_row rows[41] = {sample(ROLE_tuned, "program", 30)};
-        char config[40][16];
+        char config[40][24];
         for (int v = 0; v < sizes[i].variants; v++) {
             snprintf(config[v], sizeof config[v], "warps=%d", v + 1);
             rows[v + 1] = sample(ROLE_variant, "fused_k", 30 + v);
