@@ -37,6 +37,9 @@ struct arena {
     struct chunk *head;
     size_t total;
     struct budget *budget; /* NULL: nobody counts */
+    struct arena *owner;   /* frees it at the latest; NULL: nobody does */
+    struct arena *inner;   /* the last of those that it owns; beside it are the others */
+    struct arena *beside;
 };
 
 enum { FIRST_CHUNK = 1 << 16 };
@@ -65,8 +68,25 @@ struct arena *arena_new(void) {
     return a;
 }
 
+struct arena *arena_within(struct arena *owner) {
+    struct arena *a = arena_new();
+    a->owner = owner;
+    a->beside = owner->inner;
+    owner->inner = a;
+    return a;
+}
+
+static void leave_owner(struct arena *a) {
+    if (!a->owner) return;
+    struct arena **at = &a->owner->inner;
+    while (*at != a) at = &(*at)->beside;
+    *at = a->beside;
+}
+
 void arena_free(struct arena *a) {
     if (!a) return;
+    while (a->inner) arena_free(a->inner);
+    leave_owner(a);
     for (struct chunk *c = a->head, *next; c; c = next) {
         next = c->next;
         allow(c->data, c->cap);

@@ -19,6 +19,8 @@ struct arena;
 struct budget;
 
 struct arena *arena_new(void);
+/* One that is freed with `owner` at the latest, for whoever may be left by longjmp meanwhile. */
+struct arena *arena_within(struct arena *owner);
 void arena_free(struct arena *a); /* a may be NULL */
 
 /* From now on what is handed out is charged to b (base/budget.h), before it is allocated; NULL: to

@@ -221,7 +221,7 @@ const struct code *frontend_compile(struct arena *a, const struct source *src, s
     f->arena = a;
     f->src = src;
     f->diag = d;
-    f->tokens = arena_new();
+    f->tokens = arena_within(a); /* a budget that ends leaves without a word */
     if (setjmp(f->escape)) {
         arena_free(f->tokens);
         return NULL;

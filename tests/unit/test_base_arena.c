@@ -36,6 +36,21 @@ static void test_large(void **state) {
     arena_free(a);
 }
 
+/* Those within another one end with it, or before, in any order; a leak would be found by the
+ * sanitizers. */
+static void test_within(void **state) {
+    struct arena *a = arena_new(), *inner[3];
+    for (int i = 0; i < 3; i++) inner[i] = arena_within(a);
+    struct arena *deep = arena_within(inner[2]);
+    char *text = arena_strdup(deep, "deep");
+    arena_free(inner[1]);
+    assert_true(arena_owns(deep, text));
+    assert_false(arena_owns(a, text));
+    arena_free(inner[0]);
+    assert_string_equal(text, "deep");
+    arena_free(a);
+}
+
 static void test_used(void **state) {
     struct arena *a = arena_new();
     assert_int_equal(arena_used(a), 0);
@@ -107,9 +122,9 @@ static void test_wrap(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alloc),   cmocka_unit_test(test_large), cmocka_unit_test(test_used),
-        cmocka_unit_test(test_strings), cmocka_unit_test(test_vec),   cmocka_unit_test(test_buf),
-        cmocka_unit_test(test_wrap),
+        cmocka_unit_test(test_alloc),   cmocka_unit_test(test_large),  cmocka_unit_test(test_used),
+        cmocka_unit_test(test_strings), cmocka_unit_test(test_vec),    cmocka_unit_test(test_buf),
+        cmocka_unit_test(test_wrap),    cmocka_unit_test(test_within),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
