@@ -260,35 +260,14 @@ static bool looks_up_one(struct vm *vm, struct py x, struct py i, int *dim, stru
     return found == 1;
 }
 
-static struct py call2(struct vm *vm, enum op op, struct py a, struct py b) {
-    struct py args[2] = {a, b};
-    return tensor_call(vm, op, args, 2);
-}
-
-static struct py numbers_to(struct vm *vm, struct py n) {
-    struct py args[4] = {py_int(0), n, py_int(1), py_dtype(DT_I64)};
-    return tensor_call(vm, OP_ARANGE, args, 4);
-}
-
-/* x[:, at] = v, as into a cache of keys: of each place along the dimension, which number of `at`
- * is the last that says it, if any does; then x is v there, and itself elsewhere. */
+/* x[:, at] = v, as into a cache of keys: index_copy(), for places that may count from the end. */
 static struct py with_rows(struct vm *vm, struct py x, int dim, struct py at, struct py v) {
-    const struct meta *m = tensor_meta(vm, x);
-    struct py size = tensor_size(vm, m->size[dim]),
-              n = tensor_size(vm, tensor_meta(vm, at)->size[0]);
-    struct py wrapped[3] = {call2(vm, OP_LT, at, py_int(0)), call2(vm, OP_ADD, at, size), at};
-    at = tensor_call(vm, OP_WHERE, wrapped, 3);
-    struct py hit = call2(vm, OP_EQ, call2(vm, OP_UNSQUEEZE, numbers_to(vm, size), py_int(1)), at);
-    struct py which[3] = {hit, numbers_to(vm, n), py_int(-1)};
-    struct py place = call2(vm, OP_AMAX, tensor_call(vm, OP_WHERE, which, 3), py_int(1));
-    struct py there = call2(vm, OP_GE, place, py_int(0));
-    struct py row = call2(vm, OP_MAXIMUM, place, tensor_call(vm, OP_ZEROS_LIKE, &place, 1));
-    for (int k = dim + 1; k < m->rank; k++) there = call2(vm, OP_UNSQUEEZE, there, py_int(-1));
-    struct py d = py_int(dim);
-    struct py look[3] = {v, py_list(vm->arena, PY_LIST, &row, 1),
-                         py_list(vm->arena, PY_LIST, &d, 1)};
-    struct py where[3] = {there, tensor_call(vm, OP_INDEX, look, 3), x};
-    return tensor_call(vm, OP_WHERE, where, 3);
+    struct py size = tensor_size(vm, tensor_meta(vm, x)->size[dim]), copy = py_none;
+    struct py negative[2] = {at, py_int(0)}, sum[2] = {at, size};
+    struct py where[3] = {tensor_call(vm, OP_LT, negative, 2), tensor_call(vm, OP_ADD, sum, 2), at};
+    struct py args[4] = {x, py_int(dim), tensor_call(vm, OP_WHERE, where, 3), v};
+    dict_gets(module_import(vm, "torch")->dict, "index_copy", &copy);
+    return vm_call(vm, copy, &(struct args){.at = args, .n = 4});
 }
 
 /* The same in a graph: a scatter over all elements, in one row. */
@@ -296,10 +275,10 @@ static void set_looked_up(struct vm *vm, struct py x, struct py i, struct py par
     struct py at;
     int dim;
     bool grad = v.kind == PY_TENSOR && v.tensor->requires_grad;
+    struct py cast[2] = {like(vm, part, v), py_dtype(tensor_meta(vm, x)->dtype)};
+    v = tensor_call(vm, OP_CAST, cast, 2);
     if (looks_up_one(vm, x, i, &dim, &at) &&
         (!grad || tensor_meta(vm, at)->size[0] == ex_const(vm->ex, 1))) {
-        struct py same[2] = {like(vm, part, v), py_dtype(tensor_meta(vm, x)->dtype)};
-        v = tensor_call(vm, OP_CAST, same, 2);
         tensor_assign(vm, x, with_rows(vm, x, dim, at, v));
         return;
     }
@@ -308,9 +287,7 @@ static void set_looked_up(struct vm *vm, struct py x, struct py i, struct py par
     struct py shape[2] = {tensor_call(vm, OP_ARANGE, bounds, 4),
                           tensor_sizes(vm, tensor_meta(vm, x), 0)};
     struct py places = tensor_subscript(vm, tensor_call(vm, OP_VIEW, shape, 2), i);
-    struct py cast[2] = {like(vm, part, v), py_dtype(tensor_meta(vm, x)->dtype)};
-    struct py args[4] = {flat(vm, x), py_int(0), flat(vm, places),
-                         flat(vm, tensor_call(vm, OP_CAST, cast, 2))};
+    struct py args[4] = {flat(vm, x), py_int(0), flat(vm, places), flat(vm, v)};
     struct py back[2] = {tensor_call(vm, OP_SCATTER, args, 4),
                          tensor_sizes(vm, tensor_meta(vm, x), 0)};
     tensor_assign(vm, x, tensor_call(vm, OP_VIEW, back, 2));
