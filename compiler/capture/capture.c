@@ -103,7 +103,7 @@ static struct py find_forward(struct vm *vm, const char *workload, uint32_t *ski
     self.source = place_local(vm, 0, "self");
     *skip = 1;
     if (!attribute_find(vm, self, "forward", &f))
-        vm_refuse(vm, "class %s has no method forward()", self.instance->class->name);
+        vm_refuse(vm, "the model, of type '%s', has no method forward()", type_name(vm, self));
     return f;
 }
 

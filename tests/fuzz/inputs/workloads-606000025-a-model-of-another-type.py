@@ -1,0 +1,4 @@
+import nn as nn
+class Model(nn.Module):
+    def __init__():()
+def get_inputs():[()]

@@ -1,0 +1,7 @@
+class Model:
+    def __new__(cls):
+        return 5
+
+
+def get_inputs():
+    return []
