@@ -509,27 +509,9 @@ static bool is_fixed(const struct kernel *k, value_id v) {
     return loads;
 }
 
-/* Calls need not read what a factor is made of at load, but what is multiplied: where all loads of
- * b are for such a factor, that many bytes at most, counted at the first buffer that it reads. */
-static double bytes_of_call(const struct kernel *k, buffer_id b, value_id factor, double bytes) {
-    const bool *needed = kernel_parts(k, factor);
-    buffer_id first = b;
-    bool found = false;
-    for (value_id i = 0; i < k->values.n; i++) {
-        const struct value_node *x = &k->values.at[i];
-        if (x->kind != INST_LOAD) continue;
-        if (x->buffer == b && (i > factor || !needed[i])) return bytes;
-        if (i <= factor && needed[i] && !found) first = x->buffer, found = true;
-    }
-    double image = dtype_bytes(k->values.at[k->dot].dtype);
-    for (int a = 0; a < AXIS_COUNT; a++)
-        if (k->values.at[factor].mask >> a & 1) image *= (double)kernel_size(k, (enum axis)a);
-    return b == first ? fmin(bytes, image) : 0;
-}
-
 /* By its widest load, and those that read nothing of what others do: more may read the same
  * elements. Taps and arms read others. */
-double kernel_bytes_of(const struct kernel *k, buffer_id b) {
+static double bytes_as_it_lies(const struct kernel *k, buffer_id b) {
     const struct loops *l = k->schedule->loops;
     double most = 0, sum = 0, distinct = 0, bytes = dtype_bytes(l->buffers.at[b].meta.dtype);
     VEC(const struct value_node *) parts = {0};
@@ -551,9 +533,47 @@ double kernel_bytes_of(const struct kernel *k, buffer_id b) {
         if (!again) sum += points;
     }
     double points = k->unrolled ? sum : fmax(most, distinct);
-    double all = fmin(points * bytes, (double)buffer_bytes(l, b));
-    if (k->a_fixed) all = bytes_of_call(k, b, k->dot_a, all);
-    return k->b_fixed ? bytes_of_call(k, b, k->dot_b, all) : all;
+    return fmin(points * bytes, (double)buffer_bytes(l, b));
+}
+
+/* Are all loads of b among the values that are `needed`? */
+static bool is_read_for(const struct kernel *k, const bool *needed, buffer_id b) {
+    for (value_id i = 0; i < k->values.n; i++)
+        if (k->values.at[i].kind == INST_LOAD && k->values.at[i].buffer == b && !needed[i])
+            return false;
+    return true;
+}
+
+static bool is_first_load(const struct kernel *k, value_id v) {
+    for (value_id i = 0; i < v; i++)
+        if (k->values.at[i].kind == INST_LOAD && k->values.at[i].buffer == k->values.at[v].buffer)
+            return false;
+    return k->values.at[v].kind == INST_LOAD;
+}
+
+/* Of a factor that is the same in all calls these read the image, which is made at load, or what it
+ * is made of where that is less: all of it counts at the first buffer that nothing else reads. */
+static double bytes_of_fixed(const struct kernel *k, buffer_id b, value_id factor,
+                             const bool *needed) {
+    double image = dtype_bytes(k->values.at[k->dot].dtype), parts = 0;
+    for (value_id i = 0; i <= factor; i++) {
+        buffer_id of = k->values.at[i].buffer;
+        if (!needed[i] || !is_first_load(k, i) || !is_read_for(k, needed, of)) continue;
+        if (!parts && of != b) return 0;
+        parts += bytes_as_it_lies(k, of);
+    }
+    for (int a = 0; a < AXIS_COUNT; a++)
+        if (k->values.at[factor].mask >> a & 1) image *= (double)kernel_size(k, (enum axis)a);
+    return fmin(parts, image);
+}
+
+double kernel_bytes_of(const struct kernel *k, buffer_id b) {
+    for (int i = 0; i < 2; i++) {
+        value_id factor = i ? k->dot_b : k->dot_a;
+        const bool *needed = (i ? k->b_fixed : k->a_fixed) ? kernel_parts(k, factor) : NULL;
+        if (needed && is_read_for(k, needed, b)) return bytes_of_fixed(k, b, factor, needed);
+    }
+    return bytes_as_it_lies(k, b);
 }
 
 /* Does e, or a step on the way to it, leave 32 bits? What depends on an unknown size is judged by

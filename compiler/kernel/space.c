@@ -372,8 +372,8 @@ static void propose_staged(struct space *s, struct config c, int stages) {
     propose(s, c);
 }
 
-/* Where the last round of tiles would leave many multiprocessors idle: these, or of few rounds the
- * last two, in as many parts as then are done soonest. */
+/* Where the last round of tiles would leave many multiprocessors idle: these in as many parts as
+ * then are done soonest. More rounds in parts are not done sooner. */
 static void propose_tail(struct space *s, struct config c, int stages) {
     enum { MOST_PARTS = 8 };
     const double WORTH = 0.06; /* of all rounds: parts have to be added up */
@@ -381,18 +381,16 @@ static void propose_tail(struct space *s, struct config c, int stages) {
     c.knob[KNOB_stages] = stages;
     while (c.knob[KNOB_stages] > 1 && kernel_layout(s->k, &c, &y, s->arena)) c.knob[KNOB_stages]--;
     if (c.knob[KNOB_stages] < 2) return;
-    int64_t tiles = matrix_all_tiles(s->k, &y), at_once = matrix_clusters(s->k, &y), best = 0;
-    double least = (double)ceil_div(tiles, at_once) * (1 - WORTH);
-    for (int64_t rounds = tiles / at_once; rounds > 0 && rounds >= tiles / at_once - 1; rounds--)
-        for (int parts = 2; parts <= MOST_PARTS; parts++) {
-            int64_t cut = tiles - rounds * at_once;
-            double all = (double)rounds + (double)ceil_div(cut * parts, at_once) / parts;
-            if (all >= least || !cut) continue;
-            least = all, best = cut;
-            c.knob[KNOB_split] = parts;
-        }
-    c.knob[KNOB_tail] = (int32_t)best;
-    if (best) propose(s, c);
+    int64_t tiles = matrix_all_tiles(s->k, &y), at_once = matrix_clusters(s->k, &y);
+    int64_t left = tiles % at_once;
+    double least = 1 - WORTH * (double)ceil_div(tiles, at_once); /* of a round */
+    for (int parts = 2; parts <= MOST_PARTS; parts++) {
+        double all = (double)ceil_div(left * parts, at_once) / parts;
+        if (all >= least) continue;
+        least = all;
+        c.knob[KNOB_tail] = (int32_t)left, c.knob[KNOB_split] = parts;
+    }
+    if (c.knob[KNOB_tail]) propose(s, c);
 }
 
 /* In bands of two heights; where there are fewer tiles than multiprocessors, in parts of the depth

@@ -41,13 +41,15 @@ static inline void define_sizes(struct arena *a, struct exprs *ex, const char *s
 }
 
 /* graph_parse as the stages want it: sizes defined first, nothing composite left; functions behind
- * extrema unless "eager" is among the words of `sizes`. */
+ * extrema unless "eager" is among the words of `sizes`; parameters that stay if "fixed" is. */
 static inline struct graph *parse_primitive(struct arena *a, const char *text, const char *sizes) {
     struct diag d = diag_new(a);
     struct exprs *ex = exprs_new(a);
     define_sizes(a, ex, sizes);
     struct graph *g = graph_parse(a, ex, test_source(a, text), &d);
     if (!g) fail_msg("%s", d.text);
+    g->fixed = strstr(sizes, "fixed") != NULL;
+    g->fixed = strstr(sizes, "fixed") != NULL;
     g = graph_simplify(graph_decompose(graph_simplify(g)));
     if (!strstr(sizes, "eager")) g = graph_extrema_first(g);
     const char *why = graph_verify(g, true);

@@ -326,6 +326,43 @@ static void test_edges_of_bands(void **state) {
     }
 }
 
+/* Tiles that the last round leaves are in as many parts as are done soonest, if it is worth it. */
+static void check_tail(const struct kernel *k, const struct config *c, struct arena *a) {
+    struct layout y;
+    const char *why = kernel_layout(k, c, &y, a);
+    if (why) fail_msg("%s", why);
+    int64_t tiles = matrix_all_tiles(k, &y), at_once = matrix_clusters(k, &y);
+    int64_t tail = c->knob[KNOB_tail], parts = c->knob[KNOB_split];
+    assert_int_equal(tail, tiles % at_once);
+    assert_true(tail > 0 && tiles > at_once);
+    int64_t rounds = (tail * parts + at_once - 1) / at_once; /* a part takes 1 / parts of one */
+    assert_true(rounds * 100 < parts * (100 - 6 * (tiles / at_once + 1)));
+    for (int64_t p = 2; p <= 8; p++)
+        assert_true((tail * p + at_once - 1) / at_once * parts >= rounds * p);
+}
+
+static void test_tails(void **state) {
+    struct device_limits gpu = test_gpu("sm_90a");
+    int tails = 0;
+    (void)state;
+    for (int m = 1500; m <= 3000; m += 300)
+        for (int n = 1600; n <= 4000; n += 800) {
+            struct arena *a = arena_new();
+            const char *text = arena_printf(a,
+                                            "graph(%%x: bf16[%d, 2048], %%y: bf16[2048, %d]) {\n"
+                                            " %%z = mm(%%x, %%y)\n return %%z\n}\n",
+                                            m, n);
+            const struct kernel *k = first_kernel(a, text, &gpu);
+            const struct config *c;
+            int n_configs, pruned;
+            kernel_configs(k, a, &c, &n_configs, &pruned);
+            for (int i = 0; i < n_configs; i++)
+                if (c[i].knob[KNOB_tail]) check_tail(k, &c[i], a), tails++;
+            arena_free(a);
+        }
+    assert_true(tails > 20);
+}
+
 /* Devices smaller than any that is sold. */
 static void test_tiny_devices(void **state) {
     struct device_limits gpu = test_gpu("sm_80"), cpu = test_cpu();
@@ -396,15 +433,19 @@ static void test_verify(void **state) {
 }
 
 /* Bytes that the one kernel of the graph has to move. */
-static void check_bytes(const char *text, double read, double written) {
+static void check_bytes_with(const char *text, const char *sizes, double read, double written) {
     struct arena *a = arena_new();
     struct device_limits limits = test_gpu("sm_90a");
-    struct schedule *s = must_schedule(a, text, "", &limits, false);
+    struct schedule *s = must_schedule(a, text, sizes, &limits, false);
     struct kernel *k = must_build(s, 0, &limits);
     assert_int_equal(s->groups.n, 1);
     if (k->bytes_read != read || k->bytes_written != written)
         fail_msg("%s\nreads %g bytes, writes %g", text, k->bytes_read, k->bytes_written);
     arena_free(a);
+}
+
+static void check_bytes(const char *text, double read, double written) {
+    check_bytes_with(text, "", read, written);
 }
 
 /* Several loads of a buffer read the same elements, or each its part of them. */
@@ -428,6 +469,42 @@ static void test_bytes(void **state) {
     check_bytes("graph(%x: f32[8, 17]) {\n %a = slice(%x, 1, 1, 17)\n %b = slice(%x, 1, 0, 16)\n"
                 " %y = sub(%a, %b)\n return %y\n}\n",
                 8 * 16 * 4, 8 * 16 * 4);
+}
+
+/* A factor that is the same in all calls is read as its image or, where that is less, as what it is
+ * made of, in whatever order; but what is read for something else, too, is read as it lies. */
+static void test_bytes_of_calls(void **state) {
+    enum { N = 64, WEIGHTS = N * N, SCALES = N * 2 };
+    static const struct {
+        const char *a, *b, *y; /* the factors, and what is made of their product p */
+        double of_weights;     /* bytes of w and s */
+    } cases[] = {
+        {"relu(%x)", "relu(%h)", "relu(%p)", WEIGHTS},
+        {"relu(%h)", "relu(%x)", "relu(%p)", WEIGHTS},
+        {"relu(%x)", "mul(%h, %s)", "relu(%p)", WEIGHTS + SCALES},
+        {"relu(%x)", "mul(%s, %h)", "relu(%p)", WEIGHTS + SCALES},
+        {"relu(%x)", "mul(%h, %t)", "relu(%p)", WEIGHTS},
+        {"mul(%s, %h)", "relu(%x)", "relu(%p)", WEIGHTS + SCALES},
+        {"add(%x, %h)", "mul(%s, %h)", "relu(%p)", WEIGHTS + SCALES},
+        {"relu(%x)", "mul(%s, %h)", "add(%p, %h)", WEIGHTS + SCALES},
+        {"relu(%x)", "mul(%h, %g)", "add(%p, %g)", 2 * WEIGHTS},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        check_bytes_with(
+            arena_printf(a,
+                         "graph(%%x: bf16[64, 64] = L['x'],\n"
+                         " %%w: i8[64, 64] = parameter L['self'].w,\n"
+                         " %%v: i8[64, 64] = parameter L['self'].v,\n"
+                         " %%s: bf16[64] = parameter L['self'].s) {\n"
+                         " %%h = to(%%w, dtype=bf16)\n %%g = to(%%v, dtype=bf16)\n %%t = t(%%h)\n"
+                         " %%a = %s\n %%b = %s\n %%p = mm(%%a, %%b)\n %%y = %s\n"
+                         " return %%y\n}\n",
+                         cases[i].a, cases[i].b, cases[i].y),
+            "fixed", N * N * 2 + cases[i].of_weights, N * N * 2);
+        arena_free(a);
+    }
 }
 
 static enum kernel_kind kind_of(const char *text, const struct device_limits *limits) {
@@ -553,7 +630,8 @@ int main(void) {
         cmocka_unit_test(test_splits),         cmocka_unit_test(test_columns_scanned),
         cmocka_unit_test(test_taps),           cmocka_unit_test(test_few_filters),
         cmocka_unit_test(test_rows_looked_up), cmocka_unit_test(test_edges_of_bands),
-        cmocka_unit_test(test_scanned_rows),
+        cmocka_unit_test(test_scanned_rows),   cmocka_unit_test(test_bytes_of_calls),
+        cmocka_unit_test(test_tails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
