@@ -154,6 +154,47 @@ static void test_operators(void **state) {
         }
 }
 
+/* What moves, chooses and counts exact values is exact itself. */
+static void test_exact(void **state) {
+    (void)state;
+    static const char *const of_inputs[] = {
+        "scatter(%x, 0, %i, %y)",
+        "scatter(%x, 0, %i, 0.1)",
+        "scatter_add(%n, 0, %i, %n)",
+        "gather(%x, 0, %i)",
+        "cat([%x, %y], 1)",
+        "flip(%x, [1])",
+        "neg(%x)",
+        "maximum(%x, %y)",
+        "where(%c, %x, %y)",
+        "amax(%x, 1)",
+        "argmin(%x, 1)",
+        "cummax(%x, 1)",
+        "sum(%n, 1)",
+        "cumsum(%n, 1)",
+        "prod(%n, 1)",
+        "any(%c, 1)",
+        "floor(%x)",
+        "to(%x, dtype=f64)",
+    };
+    for (size_t k = 0; k < sizeof of_inputs / sizeof *of_inputs; k++) {
+        struct arena *a = arena_new();
+        struct bounded b =
+            bounded_by(arena_printf(a,
+                                    "graph(%%x: f32[4, 8], %%y: f32[4, 8], %%n: i64[4, 8]) {\n"
+                                    " %%i = bitwise_and(%%n, 3)\n %%c = gt(%%x, %%y)\n"
+                                    " %%r = %s\n return %%r\n}\n",
+                                    of_inputs[k]),
+                       DEVICE_CPU, true, NULL);
+        for (int64_t i = 0; i < b.want[0].n; i++)
+            if (bound_at(&b, 0, i) != 0)
+                fail_msg("%s: element %lld has the bound %g", of_inputs[k], (long long)i,
+                         bound_at(&b, 0, i));
+        end(&b);
+        arena_free(a);
+    }
+}
+
 /* ---- and no mistake inside ------------------------------------------------------------------- */
 
 static double exact_at(const struct bounded *b, int64_t i) { return value_number(&b->want[0], i); }
@@ -592,7 +633,7 @@ int main(void) {
         cmocka_unit_test(test_hidden),          cmocka_unit_test(test_hidden_by_numbers),
         cmocka_unit_test(test_not_its_largest), cmocka_unit_test(test_bools_and_numbers),
         cmocka_unit_test(test_wraps),           cmocka_unit_test(test_doubles),
-        cmocka_unit_test(test_float8),
+        cmocka_unit_test(test_float8),          cmocka_unit_test(test_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
