@@ -394,6 +394,45 @@ static void test_roofs(void **state) {
     assert_true(roof_physical_us(&none, &stream) == 0);
 }
 
+/* A program may use whatever units one of its kernels may: which these are says the type of what it
+ * multiplies, and in which precision. */
+static void test_work_of_program(void **state) {
+    static const struct {
+        const char *kind;
+        enum dtype dtype;
+        enum precision precision;
+        bool matrix, planes, tf32, float8;
+    } cases[] = {
+        {"pointwise", DT_BF16, PRECISION_F32, false, false, false, false},
+        {"matmul", DT_BF16, PRECISION_F32, true, false, false, false},
+        {"matmul", DT_F32, PRECISION_F32, false, true, false, false},
+        {"matmul", DT_F32, PRECISION_TF32, false, false, true, false},
+        {"matmul", DT_F8E4M3, PRECISION_F8, false, false, false, true},
+        {"matmul", DT_F64, PRECISION_F32, false, false, false, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ws_buffer buffers[] = {{.dtype = cases[i].dtype}, {.dtype = DT_F64, .bytes = 64}};
+        buffers[1].kind = WS_BUF_OUTPUT;
+        struct ws_kernel kernels[] = {{.kind = "scan", .n_writes = 1, .writes = {1}},
+                                      {.kind = cases[i].kind, .n_reads = 1, .n_writes = 1},
+                                      {.kind = "reduce", .n_writes = 1, .writes = {1}}};
+        for (int k = 0; k < 3; k++) kernels[k].bytes = 48, kernels[k].precision = PRECISION_F32;
+        kernels[1].precision = cases[i].precision, kernels[1].writes[0] = 1;
+        const struct ws_program p = {
+            .n_buffers = 2, .buffers = buffers, .n_kernels = 3, .kernels = kernels, .bytes = 144};
+        const struct work of_kernel = work_of_kernel(&p, 1), all = work_of_program(&p);
+        for (int program = 0; program < 2; program++) {
+            const struct work *w = program ? &all : &of_kernel;
+            assert_int_equal(w->matrix, cases[i].matrix);
+            assert_int_equal(w->planes, cases[i].planes);
+            assert_int_equal(w->tf32, cases[i].tf32);
+            assert_int_equal(w->float8, cases[i].float8);
+        }
+        assert_true(of_kernel.write_bytes == 48 && all.write_bytes == 64);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_steady_times_need_few_samples),
@@ -412,6 +451,7 @@ int main(void) {
         cmocka_unit_test(test_shares),
         cmocka_unit_test(test_integers),
         cmocka_unit_test(test_roofs),
+        cmocka_unit_test(test_work_of_program),
     };
     return cmocka_run_group_tests_name("tuner measure", tests, NULL, NULL);
 }
