@@ -100,6 +100,9 @@ static const char narrow_columns[] = /* fewer than a vector has */
     "graph(%x: bf16[520, 3]) {\n %y = sum(%x, 0)\n return %y\n}\n";
 static const char odd_columns_stored[] = /* beside their sums, which are stored first */
     "graph(%x: bf16[520, 99]) {\n %y = sum(%x, 0)\n %z = mul(%x, 2)\n return %y, %z\n}\n";
+static const char rows_behind[] =
+    "graph(%x: bf16[512, 128], %y: bf16[128, 512]) {\n %p = mm(%x, %y)\n %z = softmax(%p, 1)\n "
+    "return %z\n}\n";
 static const char odd_softmax[] =
     "graph(%x: bf16[520, 99]) {\n %y = softmax(%x, 0)\n return %y\n}\n";
 static const char column_scan[] =
@@ -432,6 +435,11 @@ static void test_refusals_gpu(void **state) {
          "flat=1 needs windows that are one apart"},
         {product, "mma=2 m=64 n=64 k=64 tm=32 tn=32 stages=2 warps=4 flat=1",
          "fit and flat are knobs of products with mma=1"},
+        {rows_behind, "mma=1 m=64 n=128 k=64 stages=2 warps=8", NULL},
+        {rows_behind, "mma=1 m=64 n=128 k=64 stages=2 warps=8 band=16",
+         "tiles that share rows are done together: band=1"},
+        {rows_behind, "mma=1 m=64 n=128 k=64 stages=2 warps=8 cluster=2",
+         "blocks that wait for each other's rows are no clusters"},
         {product64, "mma=1 m=64 n=64 k=64 stages=2 warps=8",
          "the matrix units, of sm_80 and later, multiply bf16, f16, f32 and, in i32, bytes"},
         {product32, "mma=1 m=64 n=64 k=64 stages=2 warps=8", NULL},
