@@ -191,7 +191,11 @@ const char *prelude_text(const char *module) {
         {"torch._C._functorch",
          "from torch._functorch.predispatch import (_vmap_increment_nesting, "
          "_vmap_decrement_nesting, _add_batch_dim, _remove_batch_dim)\n"},
-        {"torch._C", "def _log_api_usage_once(*args):\n    pass\n"},
+        {"torch._C", "from _warpsmith import set_grad_mode\n"
+                     "def _log_api_usage_once(*args):\n"
+                     "    pass\n"
+                     "def _set_grad_enabled(mode):\n"
+                     "    set_grad_mode(mode)\n"},
         {"torch._C._nn", ws_prelude_torch_c_nn},
         {"torch._C._fft", "import torch.fft\n"
                           "def __getattr__(name):\n"
