@@ -275,7 +275,7 @@ void tensor_methods_open(struct vm *vm) {
 void tensor_methods_extend(struct vm *vm, const struct module *m) {
     for (uint32_t i = 0; i < m->dict->entries.n; i++) {
         struct dict_entry e = m->dict->entries.at[i];
-        bool ours = e.key.s[0] != '_' || !strncmp(e.key.s, "__r", 3);
+        bool ours = e.key.s[0] != '_' || !strncmp(e.key.s, "__", 2);
         if (ours && (e.value.kind == PY_FUNCTION || e.value.kind == PY_PROPERTY))
             dict_put(vm->arena, vm->types[PY_TENSOR]->dict, e.key, e.value);
     }

@@ -70,6 +70,10 @@
     FILE(torch_fft, "torch_fft.py")                                                                \
     FILE(re, "re.py")                                                                              \
     FILE(torch_func, "torch_func.py")                                                              \
+    FILE(torch_aten, "torch_aten.py")                                                              \
+    FILE(torch_batched, "torch_batched.py")                                                        \
+    FILE(torch_c_nn, "torch_c_nn.py")                                                              \
+    FILE(torch_ops, "torch_ops.py")                                                                \
     FILE(torch_pytree, "torch_pytree.py")                                                          \
     FILE(timm_layers, "timm_layers.py")                                                            \
     FILE(version, "version.py")                                                                    \
@@ -182,6 +186,29 @@ const char *prelude_text(const char *module) {
         {"torch._functorch", ""},
         {"torch._functorch.config", ""},
         {"torch.func", ws_prelude_torch_func},
+        {"torch._functorch.predispatch", ws_prelude_torch_batched},
+        {"torch._functorch.vmap", "from torch._functorch.predispatch import *\n"},
+        {"torch._C._functorch",
+         "from torch._functorch.predispatch import (_vmap_increment_nesting, "
+         "_vmap_decrement_nesting, _add_batch_dim, _remove_batch_dim)\n"},
+        {"torch._C", "from _warpsmith import set_grad_mode\n"
+                     "def _log_api_usage_once(*args):\n"
+                     "    pass\n"
+                     "def _set_grad_enabled(mode):\n"
+                     "    set_grad_mode(mode)\n"},
+        {"torch._C._nn", ws_prelude_torch_c_nn},
+        {"torch._C._fft", "import torch.fft\n"
+                          "def __getattr__(name):\n"
+                          "    return getattr(torch.fft, name[4:])\n"},
+        {"torch._aten", ws_prelude_torch_aten},
+        {"torch.ops.aten", ws_prelude_torch_ops},
+        {"torch.ops.prims", "import torch\n"
+                            "from torch.ops.aten import Operator\n"
+                            "convert_element_type = Operator('convert_element_type', lambda x, "
+                            "dtype: x.to(dtype))\n"},
+        {"torch.functional", "import torch\n"
+                             "def __getattr__(name):\n"
+                             "    return getattr(torch, name)\n"},
         {"torch.utils._pytree", ws_prelude_torch_pytree},
         {"functorch", "from torch.func import *\n"},
         {"functorch.compile", "def make_boxed_func(f):\n"

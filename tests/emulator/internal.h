@@ -24,9 +24,10 @@ enum {
     MAX_WARPGROUPS = MAX_THREADS / WARPGROUP,
     MAX_CHANGES = 16, /* of a warpgroup's number of registers */
     NAMED_BARRIERS = 16,
-    STACK = 256 << 10,  /* bytes of a fiber's stack, */
-    GUARD = 4096,       /* of these at its end, that nobody may touch (overflow.c) */
-    RED_ZONE = 4096,    /* bytes on both sides of a buffer, so that a near miss hits no other */
+    STACK = 256 << 10, /* bytes of a fiber's stack, */
+    GUARD = 4096,      /* of these at its end, that nobody may touch (overflow.c) */
+    RED_ZONE = 4096,   /* bytes on both sides of a buffer, so that a near miss hits no other */
+    BUFFER_HITS = 64,
     SPIN_ROUNDS = 4096, /* rounds in which threads only yielded: they wait for ever */
 };
 
@@ -231,11 +232,12 @@ struct block {
 };
 
 struct emu {
-    struct buffer *buffers, *last_hit;
-    unsigned char *stacks; /* MAX_ALL of STACK bytes */
-    unsigned n_guarded;    /* stacks with a guard */
-    void *handler_stack;   /* of overflow.c, */
-    stack_t old_stack;     /* and what it found */
+    struct buffer *buffers;
+    struct buffer *hits[BUFFER_HITS]; /* those found last, by where was asked: see memory_buffer */
+    unsigned char *stacks;            /* MAX_ALL of STACK bytes */
+    unsigned n_guarded;               /* stacks with a guard */
+    void *handler_stack;              /* of overflow.c, */
+    stack_t old_stack;                /* and what it found */
     struct sigaction old_segv;
     struct emu_host host;
     struct emu_module *modules;

@@ -37,7 +37,7 @@ void emu_release(struct emu *e, void *at) {
     struct buffer *b = *link;
     if (!b) return;
     *link = b->next;
-    e->last_hit = NULL;
+    memset(e->hits, 0, sizeof e->hits);
     free(b->at - RED_ZONE);
     free(b->shadow);
     free(b);
@@ -46,10 +46,10 @@ void emu_release(struct emu *e, void *at) {
 /* The buffer around an address; its end counts, since an empty slice may lie there. */
 struct buffer *memory_buffer(struct emu *e, const void *at) {
     const unsigned char *p = at;
-    struct buffer *b = e->last_hit;
-    if (b && p >= b->at && p < b->at + b->bytes) return b;
-    for (b = e->buffers; b; b = b->next)
-        if (p >= b->at && p <= b->at + b->bytes) return e->last_hit = b;
+    struct buffer **hit = e->hits + (uintptr_t)p / RED_ZONE % BUFFER_HITS;
+    if (*hit && p >= (*hit)->at && p < (*hit)->at + (*hit)->bytes) return *hit;
+    for (struct buffer *b = e->buffers; b; b = b->next)
+        if (p >= b->at && p <= b->at + b->bytes) return *hit = b;
     return NULL;
 }
 

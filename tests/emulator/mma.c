@@ -83,17 +83,23 @@ static float truncated(double sum) {
     return f;
 }
 
-/* Products of f8 are cut off further up. */
+/* Products of f8 are cut off further up. The sum in doubles only says whether all is finite, or 0:
+ * so its order does not matter. */
 static float mma_sum(const double *terms, int n, int bits) {
-    double sum = 0, most = 0, cut = 0;
-    for (int i = 0; i < n; i++) sum += terms[i];
-    for (int i = 0; i < n; i++) most = fmax(most, fabs(terms[i]));
+    double sum = 0, most = 0;
+    int64_t cut = 0; /* in units of the last bit kept: exact */
+#pragma omp simd reduction(+ : sum) reduction(max : most)
+    for (int i = 0; i < n; i++) {
+        double size = fabs(terms[i]);
+        sum += terms[i];
+        most = size > most ? size : most;
+    }
     if (!isfinite(sum) || most < 0x1p-900 || most > 0x1p900) return truncated(sum);
     int e;
     frexp(most, &e);
     double unit = ldexp(1, e - 1 - bits), per = 1 / unit;
-    for (int i = 0; i < n; i++) cut += (double)(int64_t)(terms[i] * per);
-    return truncated(cut * unit);
+    for (int i = 0; i < n; i++) cut += (int64_t)(terms[i] * per);
+    return truncated((double)cut * unit);
 }
 
 void mma_add(int type, float *d, bool counts, double *terms, int n) {

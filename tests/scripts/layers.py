@@ -72,6 +72,20 @@ n = torch.tensor([1, 7, -9, 100])
 print((n << 2).tolist(), (n >> 1).tolist(), (1 << torch.arange(4)).tolist(), torch.bitwise_right_shift(n, 3).tolist())
 
 volume = fill(2, 3, 4, 5, 6)
+for mode in ('bilinear', 'bicubic'):
+    for aligned in (False, True):
+        show('filtered ' + mode, *[F.interpolate(image, size=size, mode=mode, align_corners=aligned, antialias=True)
+                                   for size in ((3, 2), (4, 8), (1, 5))],
+             F.interpolate(image, scale_factor=(1.7, 0.4), mode=mode, align_corners=aligned, antialias=True))
+for padding in ('zeros', 'border', 'reflection'):
+    for aligned in (False, True):
+        show('sampled ' + padding, F.grid_sample(image, grid, 'bicubic', padding, aligned),
+             *[F.grid_sample(volume, fill(2, 3, 4, 2, 3) * 1.3, mode, padding, aligned) for mode in ('bilinear', 'nearest')])
+show('grid', F.affine_grid(fill(2, 3, 4), (2, 4, 3, 5, 2), align_corners=True), F.affine_grid(fill(1, 3, 4), (1, 1, 1, 5, 2), align_corners=False))
+double = fill(1, 2, 5, 4).double()
+for kind in ('bilinear', 'bicubic'):
+    resized = F.interpolate(double, scale_factor=1.7, mode=kind)
+    print(kind, [f'{v:.12f}' for v in resized.flatten()[::17].tolist()])
 for norm in (nn.InstanceNorm3d(3, affine=True, track_running_stats=True), nn.BatchNorm3d(3, momentum=None)):
     show('statistics', norm(volume), norm(volume * 2 + 1), norm.running_mean, norm.running_var, norm.eval()(volume))
 show('one image', nn.InstanceNorm2d(4)(image[0]), nn.InstanceNorm1d(4)(image[:, :, 0]))

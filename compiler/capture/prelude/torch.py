@@ -225,6 +225,10 @@ def get_default_dtype():
     return float32
 
 
+def sym_sum(args):
+    return sum(args)
+
+
 def is_tensor(x):
     return isinstance(x, Tensor)
 
@@ -324,8 +328,10 @@ def _number(x):
     return x.item() if isinstance(x, Tensor) else x
 
 
-def arange(start, end=None, step=1, dtype=None, **placement):
-    start, end = (0, start) if end is None else (start, end)
+def arange(start=None, end=None, step=1, dtype=None, **placement):
+    if start is None and end is None:
+        raise TypeError('arange() received an invalid combination of arguments: neither start nor end')
+    start, end = (0, start) if end is None else (start or 0, end)
     start, end, step = _number(start), _number(end), _number(step)
     return arange_(start, end, step, dtype, **placement)
 
@@ -888,4 +894,4 @@ from torch._windows import bartlett_window, hann_window, hamming_window, blackma
 from torch._windows import trapezoid, cumulative_trapezoid, kaiser_window
 trapz = trapezoid
 from torch._functions import *
-from torch._functions import _native_batch_norm_legit, _softmax_backward_data, _unsafe_masked_index, _unsafe_masked_index_put_accumulate
+from torch._functions import _native_batch_norm_legit, _softmax_backward_data, _unsafe_masked_index, _weight_norm, _unsafe_masked_index_put_accumulate

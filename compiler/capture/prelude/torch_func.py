@@ -25,6 +25,24 @@ def _gradients(out, wanted):
     return tree_unflatten([torch.zeros_like(x) if g is None else g for g, x in zip(found, leaves)], form)
 
 
+def vjp(func, *primals, has_aux=False):
+    """What func returns, and the function that takes gradients of it to those of the primals."""
+    before = set_grad_mode(True)
+    try:
+        args = [tree_map(_fresh, x) for x in primals]
+        out = func(*args)
+    finally:
+        set_grad_mode(before)
+    value = out[0] if has_aux else out
+    outputs, _ = tree_flatten(value)
+    leaves, form = tree_flatten(tuple(args))
+
+    def back(cotangents):
+        found = _grad(outputs, leaves, tree_flatten(cotangents)[0], True)
+        return tree_unflatten([torch.zeros_like(x) if g is None else g for g, x in zip(found, leaves)], form)
+    return (value, back, out[1]) if has_aux else (value, back)
+
+
 def grad_and_value(func, argnums=0, has_aux=False):
     def run(*args, **kwargs):
         before = set_grad_mode(True)

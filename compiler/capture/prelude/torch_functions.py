@@ -190,3 +190,16 @@ def frobenius_norm(input, dim=(), keepdim=False):
 def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
     import torch
     return torch.as_tensor(obj, dtype=dtype, device=device)
+
+
+def _weight_norm(v, g, dim=0):
+    """v, in each of dim, or in all, of the length g."""
+    return v * (g / norm_except_dim(v, 2, dim))
+
+
+def norm_except_dim(v, pow=2, dim=0):
+    """The norm over all dimensions but dim; over all, without dimensions, where dim is -1."""
+    import torch.linalg
+    if dim == -1:
+        return torch.linalg.vector_norm(v, pow)
+    return torch.linalg.vector_norm(v, pow, [d for d in range(v.ndim) if d != dim % v.ndim], keepdim=True)

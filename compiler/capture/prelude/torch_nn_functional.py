@@ -301,9 +301,10 @@ def interpolate(input, size=None, scale_factor=None, mode='nearest', align_corne
                 antialias=False):
     n = input.ndim - 2
     linear, cubic = mode == ('linear', 'bilinear', 'trilinear')[n - 1], mode == 'bicubic' and n == 2
-    if mode not in ('nearest', 'nearest-exact', 'area') and not linear and not cubic or antialias:
-        refuse(f"interpolate of {n} dimensions with mode='{mode}' and antialias={antialias} is not supported; nearest, area, linear"
-               ' and cubic ones are, without antialias')
+    if mode not in ('nearest', 'nearest-exact', 'area') and not linear and not cubic:
+        refuse(f"interpolate of {n} dimensions with mode='{mode}' is not supported; nearest, area, linear and cubic ones are")
+    if antialias and (n != 2 or not linear and not cubic):
+        raise ValueError('Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input')
     factors = None
     if (size is None) == (scale_factor is None):
         raise ValueError('only one of size or scale_factor should be defined')
@@ -313,6 +314,8 @@ def interpolate(input, size=None, scale_factor=None, mode='nearest', align_corne
     size = _sizes(n, input, size)
     if recompute_scale_factor:
         factors = None
+    if antialias:
+        return interpolate_filtered(input, size, factors, align_corners, cubic)
     if linear or cubic:
         return (interpolate_linear if linear else interpolate_cubic)(input, size, factors, align_corners)
     if mode == 'area':
@@ -376,7 +379,7 @@ from torch._conv import (conv1d, conv2d, conv3d, conv_transpose1d, conv_transpos
 from torch.nn._functional import (embedding_bag, channel_shuffle, local_response_norm, lp_pool1d, lp_pool2d, bilinear, multilabel_margin_loss, linear_cross_entropy,
                                   one_hot, gumbel_softmax, multilabel_soft_margin_loss, multi_margin_loss, fold, grid_sample,
                                   triplet_margin_with_distance_loss, max_pool_indices, adaptive_max_indices,
-                                  max_unpool1d, max_unpool2d, max_unpool3d, interpolate_linear, interpolate_cubic,
+                                  max_unpool1d, max_unpool2d, max_unpool3d, interpolate_linear, interpolate_cubic, interpolate_filtered,
                                   interpolate_nearest, affine_grid, ctc_loss, multi_head_attention_forward)
 
 

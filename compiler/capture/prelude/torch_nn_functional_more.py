@@ -215,12 +215,18 @@ def _spread(x, dim, start, step, size):
     return torch.where(hit.reshape([-1] + rest), _index(x, [place], [x.ndim + dim]), 0)
 
 
-def _places(old, new, scale, align_corners):
-    """Where the elements of a dimension of `new` lie in one of `old`."""
-    i = torch.arange(new).to(torch.float32)
+def _step(old, new, scale, align_corners):
+    """How far apart the elements of a dimension of `new` lie in one of `old`."""
     if align_corners:
-        return i * ((old - 1) / (new - 1) if new > 1 else 0.0)
-    return (i + 0.5) * (1 / scale if scale else old / new) - 0.5
+        return (old - 1) / (new - 1) if new > 1 else 0.0
+    return 1 / scale if scale else old / new
+
+
+def _places(old, new, scale, align_corners, dtype):
+    """Where the elements of a dimension of `new` lie in one of `old`: in f64 for tensors of f64, else in f32."""
+    i = torch.arange(new).to(torch.float64 if dtype == torch.float64 else torch.float32)
+    step = _step(old, new, scale, align_corners)
+    return i * step if align_corners else (i + 0.5) * step - 0.5
 
 
 def interpolate_linear(input, size, scales, align_corners):
@@ -239,7 +245,7 @@ def interpolate_linear(input, size, scales, align_corners):
     for k in range(n):
         dim = 2 + k
         old, new = input.size(dim), size[k]
-        at = _places(old, new, scales and scales[k], align_corners).clamp(min=0)
+        at = _places(old, new, scales and scales[k], align_corners, input.dtype).clamp(min=0)
         low = at.floor().to(torch.int64).clamp(max=old - 1)
         part = (at - low).reshape([-1] + [1] * (n - 1 - k)).to(input.dtype)
         high = (low + 1).clamp(max=old - 1)
@@ -247,11 +253,18 @@ def interpolate_linear(input, size, scales, align_corners):
     return input
 
 
+def _near(d, a):
+    """Keys' cubic convolution: the weight of an element at a distance up to 1, and up to 2."""
+    return ((a + 2) * d - (a + 3)) * d * d + 1
+
+
+def _far(d, a):
+    return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+
+
 def _cubic(x, a=-0.75):
-    """Weights of the four elements around a place which is x behind the second: Keys' cubic convolution."""
-    near = lambda d: ((a + 2) * d - (a + 3)) * d * d + 1
-    far = lambda d: ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
-    return far(x + 1), near(x), near(1 - x), far(2 - x)
+    """Weights of the four elements around a place which is x behind the second."""
+    return _far(x + 1, a), _near(x, a), _near(1 - x, a), _far(2 - x, a)
 
 
 def interpolate_cubic(input, size, scales, align_corners):
@@ -259,11 +272,32 @@ def interpolate_cubic(input, size, scales, align_corners):
     for k in (1, 0):
         dim = 2 + k
         old, new = input.size(dim), size[k]
-        at = _places(old, new, scales and scales[k], align_corners)
+        at = _places(old, new, scales and scales[k], align_corners, input.dtype)
         low = at.floor()
         weights = [w.reshape([-1] + [1] * (1 - k)).to(input.dtype) for w in _cubic(at - low)]
         taps = [(low.to(torch.int64) + j - 1).clamp(0, old - 1) for j in range(4)]
         input = sum([_index(input, [t], [dim]) * w for t, w in zip(taps, weights)])
+    return input
+
+
+def interpolate_filtered(input, size, scales, align_corners, cubic):
+    """With antialias: every element within the filter's reach, which is as wide as a step if that is above 1."""
+    kind = torch.float64 if input.dtype == torch.float64 else torch.float32
+    for k in (1, 0):
+        dim = 2 + k
+        old, new = input.size(dim), size[k]
+        step = _step(old, new, scales and scales[k], align_corners)
+        wide = max(step, 1.0)
+        reach = (2 if cubic else 1) * wide
+        center = (torch.arange(new).to(kind).unsqueeze(1) + 0.5) * step
+        j = torch.arange(old)
+        first = (center - reach + 0.5).to(torch.int64).clamp(min=0)
+        end = (center + reach + 0.5).to(torch.int64).clamp(max=old)
+        away = ((j - center + 0.5) / wide).abs()
+        weights = torch.where(away < 1, _near(away, -0.5), torch.where(away < 2, _far(away, -0.5), 0)) if cubic else 1 - away
+        weights = torch.where((j >= first) & (j < end), weights.clamp(min=0) if not cubic else weights, 0)
+        weights = (weights / weights.sum(1, keepdim=True)).to(input.dtype)
+        input = weights @ input if k == 0 else input @ weights.t()
     return input
 
 
@@ -288,39 +322,61 @@ def _reflected(x, size, align_corners):
 
 
 def grid_sample(input, grid, mode='bilinear', padding_mode='zeros', align_corners=None):
-    """[N, C, H, W] looked up at grid [N, h, w, 2], whose x and y go from -1 to 1."""
-    if input.ndim != 4 or mode not in ('bilinear', 'nearest') or padding_mode not in ('zeros', 'border', 'reflection'):
-        refuse('grid_sample is supported of images, with mode bilinear or nearest')
-    n, c, h, w = input.shape
-    place = lambda g, size: (g + 1) / 2 * (size - 1) if align_corners else ((g + 1) * size - 1) / 2
-    x, y = place(grid[..., 0], w), place(grid[..., 1], h)
-    if padding_mode == 'reflection':
-        x, y = _reflected(x, w, align_corners), _reflected(y, h, align_corners)
-    if padding_mode != 'zeros':
-        x, y = x.clamp(0, w - 1), y.clamp(0, h - 1)
-    image = torch.arange(n).reshape(n, 1, 1)
-    values = input.permute(0, 2, 3, 1)
+    """[N, C, H, W] looked up at grid [N, h, w, 2], whose x and y go from -1 to 1; or [N, C, D, H, W] at [N, d, h, w, 3]."""
+    dims = input.ndim - 2
+    if dims not in (2, 3) or mode not in ('bilinear', 'nearest', 'bicubic') or mode == 'bicubic' and dims == 3:
+        refuse('grid_sample is supported of images and volumes, with mode bilinear or nearest, and of images with bicubic')
+    if padding_mode not in ('zeros', 'border', 'reflection'):
+        raise ValueError(f"nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
+                         f"'{padding_mode}'")
+    sizes = input.shape[2:]
+    image = torch.arange(input.size(0)).reshape([-1] + [1] * dims)
+    values = input.movedim(1, -1)
 
-    def at(i, j):
-        inside = (i >= 0) & (i < h) & (j >= 0) & (j < w)
-        row, column = i.clamp(0, h - 1).to(torch.int64), j.clamp(0, w - 1).to(torch.int64)
-        return values[image, row, column] * inside.unsqueeze(-1)
+    def within(x, size):
+        if padding_mode == 'reflection':
+            x = _reflected(x, size, align_corners)
+        return x if padding_mode == 'zeros' else x.clamp(0, size - 1)
 
-    if mode == 'nearest':
-        return at(y.round(), x.round()).permute(0, 3, 1, 2)
-    i, j = y.floor(), x.floor()
-    down, right = (y - i).unsqueeze(-1), (x - j).unsqueeze(-1)
-    top = at(i, j) * (1 - right) + at(i, j + 1) * right
-    bottom = at(i + 1, j) * (1 - right) + at(i + 1, j + 1) * right
-    return (top * (1 - down) + bottom * down).permute(0, 3, 1, 2)
+    def at(places):
+        inside = True
+        for x, size in zip(places, sizes):
+            inside = inside & (x >= 0) & (x < size)
+        places = [x.clamp(0, size - 1).to(torch.int64) for x, size in zip(places, sizes)]
+        return torch.where(inside.unsqueeze(-1), values[(image, *places)], 0)
+
+    def around(chosen, taps):
+        """The sum of the elements at the taps of the dimensions which are not chosen yet, each times its weights."""
+        if not taps:
+            return at(chosen)
+        total = 0
+        for place, weight in taps[0]:
+            total = total + around(chosen + [place], taps[1:]) * weight.unsqueeze(-1)
+        return total
+
+    taps = []
+    for k in range(dims):
+        x, size = grid[..., dims - 1 - k], sizes[k]
+        x = (x + 1) / 2 * (size - 1) if align_corners else ((x + 1) * size - 1) / 2
+        if mode != 'bicubic':
+            x = within(x, size)
+        low = x.round() if mode == 'nearest' else x.floor()
+        if mode == 'nearest':
+            taps.append(low)
+        elif mode == 'bilinear':
+            taps.append([(low, 1 - (x - low)), (low + 1, x - low)])
+        else:
+            taps.append([(within(low + j - 1, size), w) for j, w in enumerate(_cubic(x - low))])
+    return (at(taps) if mode == 'nearest' else around([], taps)).movedim(-1, 1)
 
 
 def affine_grid(theta, size, align_corners=None):
-    n, c, h, w = size
-    steps = lambda k: torch.linspace(-1, 1, k) if align_corners else (torch.arange(k) * 2 + 1) / k - 1
-    x, y = torch.meshgrid(steps(w), steps(h), indexing='xy')
-    points = torch.stack([x, y, torch.ones(h, w)], -1).reshape(1, h * w, 3)
-    return (points @ theta.transpose(1, 2)).reshape(n, h, w, 2)
+    """The grid of grid_sample() whose points are theta [N, 2, 3] times (x, y, 1); of volumes, [N, 3, 4] times (x, y, z, 1)."""
+    sizes = size[2:]
+    step = lambda k: torch.linspace(-1, 1, k) if align_corners else (torch.arange(k) * 2 + 1) / k - 1
+    axes = [step(k).to(theta.dtype) for k in sizes]
+    points = torch.stack(torch.meshgrid(*axes, indexing='ij')[::-1] + (torch.ones(sizes, dtype=theta.dtype),), -1)
+    return (points.reshape(1, -1, len(sizes) + 1) @ theta.transpose(1, 2)).reshape([size[0], *sizes, len(sizes)])
 
 
 def _log_of_sum(terms):

@@ -1694,3 +1694,16 @@ def to_sparse(self, *args, **kwargs):
 
 
 to_dense = coalesce = to_sparse_csr = to_sparse_coo = to_sparse
+
+
+# -- operators by their methods' names, as graphs call them
+
+__add__, __sub__, __mul__ = (lambda self, other: self + other), (lambda self, other: self - other), (lambda self, other: self * other)
+__truediv__, __floordiv__ = (lambda self, other: self / other), (lambda self, other: self // other)
+__mod__, __pow__, __matmul__ = (lambda self, other: self % other), (lambda self, other: self ** other), (lambda self, other: self @ other)
+__radd__, __rsub__, __rmul__ = (lambda self, other: other + self), (lambda self, other: other - self), (lambda self, other: other * self)
+__rtruediv__, __rpow__ = (lambda self, other: other / self), (lambda self, other: other ** self)
+__and__, __or__, __xor__ = (lambda self, other: self & other), (lambda self, other: self | other), (lambda self, other: self ^ other)
+__eq__, __ne__, __lt__ = (lambda self, other: self == other), (lambda self, other: self != other), (lambda self, other: self < other)
+__le__, __gt__, __ge__ = (lambda self, other: self <= other), (lambda self, other: self > other), (lambda self, other: self >= other)
+__neg__, __invert__, __getitem__ = (lambda self: -self), (lambda self: ~self), (lambda self, index: self[index])
