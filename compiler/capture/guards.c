@@ -5,6 +5,7 @@
  *   L['self'].eps == 1e-05
  *   G['dim'] == 4096
  *   len(L['self'].layers) == 3
+ *   L['momentum'].item() == 0.1
  *
  * One guard for each fact, tensors first, then values in the order they were first read. */
 #include "capture/vm.h"
@@ -19,6 +20,11 @@ void guard_value(struct vm *vm, struct py v) {
     const char *how = v.kind == PY_NONE || v.kind == PY_BOOL ? "is" : "==";
     const char *text = arena_printf(vm->arena, "%s %s %s", v.source->text, how, py_repr(vm, v));
     add(vm, (struct guard){.kind = GUARD_VALUE, .place = v.source, .v = v, .text = text});
+}
+
+void guard_item(struct vm *vm, struct py t, struct py v) {
+    const char *text = arena_printf(vm->arena, "%s.item() == %s", t.source->text, py_repr(vm, v));
+    add(vm, (struct guard){.kind = GUARD_ITEM, .place = t.source, .v = v, .text = text});
 }
 
 static void guard_type(struct vm *vm, struct py v) {

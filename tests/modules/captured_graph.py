@@ -5,7 +5,9 @@ from torch import device
 
 class GraphModule(torch.nn.Module):
     def forward(self, L_x_: torch.Tensor, s1: torch.SymInt, L_weight_: torch.nn.parameter.Parameter,
-                L_bias_: torch.nn.parameter.Parameter, L_scale_: torch.nn.parameter.Parameter):
+                L_bias_: torch.nn.parameter.Parameter, L_scale_: torch.nn.parameter.Parameter,
+                l_self_norm_eps: torch.Tensor):
+        item = l_self_norm_eps.item()
         qkv = torch._C._nn.linear(L_x_, L_weight_, L_bias_)
         L_x_ = L_weight_ = L_bias_ = None
         view = qkv.view(2, s1, 3, 4, 8)
@@ -33,7 +35,7 @@ class GraphModule(torch.nn.Module):
         torch._functorch.predispatch._vmap_decrement_nesting()
         attn = torch._C._nn.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=0.0, scale=0.35)
         flat = attn.transpose(1, 2).reshape(2, s1, 32)
-        norm = torch.nn.functional.layer_norm(flat, (32,), L_scale_, None, 1e-06)
+        norm = torch.nn.functional.layer_norm(flat, (32,), L_scale_, None, item)
         gelu = torch._C._nn.gelu(norm, approximate='none')
         return (gelu,)
 
@@ -42,7 +44,7 @@ Model = GraphModule
 
 
 def get_inputs():
-    return [torch.randn(2, 9, 32), 9, torch.randn(96, 32) * 0.2, torch.randn(96), torch.rand(32) + 0.5]
+    return [torch.randn(2, 9, 32), 9, torch.randn(96, 32) * 0.2, torch.randn(96), torch.rand(32) + 0.5, torch.tensor(1e-06, dtype=torch.float64).reshape([])]
 
 
 def get_init_inputs():
