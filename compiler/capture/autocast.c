@@ -19,62 +19,42 @@ enum policy {
     NORM,  /* parameters may be wider than the input, whose type the result has */
 };
 
+static const enum op lower[] = {OP_MATMUL,  OP_MM,          OP_BMM,   OP_LINEAR,   OP_ADDMM,
+                                OP_BADDBMM, OP_CONVOLUTION, OP_PRELU, OP_ATTENTION};
+static const enum op wide[] = {OP_PROD,
+                               OP_MSE_LOSS,
+                               OP_L1_LOSS,
+                               OP_SMOOTH_L1_LOSS,
+                               OP_HUBER_LOSS,
+                               OP_BCE,
+                               OP_BCE_LOGITS,
+                               OP_KL_DIV,
+                               OP_HINGE_EMBEDDING_LOSS,
+                               OP_MARGIN_RANKING_LOSS,
+                               OP_SOFT_MARGIN_LOSS,
+                               OP_POISSON_NLL_LOSS,
+                               OP_NLL_LOSS,
+                               OP_CROSS_ENTROPY};
+static const enum op wide_on_cuda[] = {
+    OP_ACOS,       OP_ASIN,       OP_COSH,        OP_SINH,      OP_TAN,
+    OP_EXP,        OP_EXPM1,      OP_LOG,         OP_LOG2,      OP_LOG10,
+    OP_LOG1P,      OP_RECIPROCAL, OP_RSQRT,       OP_POW,       OP_SQUARE,
+    OP_SOFTPLUS,   OP_SOFTMAX,    OP_LOG_SOFTMAX, OP_LOGSUMEXP, OP_SUM,
+    OP_CUMSUM,     OP_CUMPROD,    OP_NORM,        OP_NORMALIZE, OP_UPSAMPLE_NEAREST,
+    OP_LAYER_NORM, OP_GROUP_NORM};
+static const enum op norms[] = {OP_BATCH_NORM, OP_LAYER_NORM, OP_GROUP_NORM, OP_RMS_NORM};
+
+static bool is_one_of(enum op op, const enum op *list, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (list[i] == op) return true;
+    return false;
+}
+#define IS_ONE_OF(op, list) is_one_of(op, list, sizeof(list) / sizeof *(list))
+
 static enum policy policy_of(enum op op, bool cuda) {
-    switch (op) {
-    case OP_MATMUL:
-    case OP_MM:
-    case OP_BMM:
-    case OP_LINEAR:
-    case OP_ADDMM:
-    case OP_BADDBMM:
-    case OP_CONVOLUTION:
-    case OP_PRELU:
-    case OP_ATTENTION: return LOWER;
-    case OP_PROD:
-    case OP_MSE_LOSS:
-    case OP_L1_LOSS:
-    case OP_SMOOTH_L1_LOSS:
-    case OP_HUBER_LOSS:
-    case OP_BCE:
-    case OP_BCE_LOGITS:
-    case OP_KL_DIV:
-    case OP_HINGE_EMBEDDING_LOSS:
-    case OP_MARGIN_RANKING_LOSS:
-    case OP_SOFT_MARGIN_LOSS:
-    case OP_POISSON_NLL_LOSS:
-    case OP_NLL_LOSS:
-    case OP_CROSS_ENTROPY: return WIDE;
-    case OP_BATCH_NORM:
-    case OP_RMS_NORM: return NORM;
-    case OP_LAYER_NORM:
-    case OP_GROUP_NORM: return cuda ? WIDE : NORM;
-    case OP_ACOS:
-    case OP_ASIN:
-    case OP_COSH:
-    case OP_SINH:
-    case OP_TAN:
-    case OP_EXP:
-    case OP_EXPM1:
-    case OP_LOG:
-    case OP_LOG2:
-    case OP_LOG10:
-    case OP_LOG1P:
-    case OP_RECIPROCAL:
-    case OP_RSQRT:
-    case OP_POW:
-    case OP_SQUARE:
-    case OP_SOFTPLUS:
-    case OP_SOFTMAX:
-    case OP_LOG_SOFTMAX:
-    case OP_LOGSUMEXP:
-    case OP_SUM:
-    case OP_CUMSUM:
-    case OP_CUMPROD:
-    case OP_NORM:
-    case OP_NORMALIZE:
-    case OP_UPSAMPLE_NEAREST: return cuda ? WIDE : AS_ALWAYS;
-    default: return AS_ALWAYS;
-    }
+    if (IS_ONE_OF(op, lower)) return LOWER;
+    if (IS_ONE_OF(op, wide) || (cuda && IS_ONE_OF(op, wide_on_cuda))) return WIDE;
+    return IS_ONE_OF(op, norms) ? NORM : AS_ALWAYS;
 }
 
 /* v in f32 or the type t, if it is a tensor of floating numbers below f64. */
