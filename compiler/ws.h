@@ -26,6 +26,7 @@ struct ws_options {
     bool cast;        /* cast floating inputs and parameters to dtype */
     enum dtype dtype; /* when cast */
     enum ws_mode mode;
+    bool cuda; /* it is captured for a GPU: torch.autocast('cuda') has an effect */
     bool eval; /* the model is put into evaluation mode first: no dropout, no batch statistics */
     /* Parameters and buffers of the module may be others in each call; else, of WS_FWD, what is
      * made of them alone is made once, at load. Gradients are of parameters that change. */

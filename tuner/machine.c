@@ -88,18 +88,19 @@ void machine_close(struct machine *m) {
     m->device = NULL;
 }
 
-struct ws_captured *capture_file(const struct command_line *c, const struct ws_axis *axes,
-                                 int n_axes, struct arena *a, struct stages *s, struct diag *d) {
-    struct ws_captured *x = capture_symbolic(c, axes, n_axes, NULL, a, s, d);
+struct ws_captured *capture_file(const struct command_line *c, bool cuda,
+                                 const struct ws_axis *axes, int n_axes, struct arena *a,
+                                 struct stages *s, struct diag *d) {
+    struct ws_captured *x = capture_symbolic(c, cuda, axes, n_axes, NULL, a, s, d);
     if (x && c->mode == WS_FWD && ws_is_training(x))
         fputs("training mode: dropout draws, batch statistics are computed; --eval for inference\n",
               stderr);
     return x;
 }
 
-struct ws_captured *capture_symbolic(const struct command_line *c, const struct ws_axis *axes,
-                                     int n_axes, const char *symbolic, struct arena *a,
-                                     struct stages *s, struct diag *d) {
+struct ws_captured *capture_symbolic(const struct command_line *c, bool cuda,
+                                     const struct ws_axis *axes, int n_axes, const char *symbolic,
+                                     struct arena *a, struct stages *s, struct diag *d) {
     const struct budget_limits limits = command_line_limits(c, false);
     struct ws_options o = {.arena = a,
                            .path = c->file,
@@ -108,6 +109,7 @@ struct ws_captured *capture_symbolic(const struct command_line *c, const struct 
                            .cast = c->cast,
                            .dtype = c->dtype,
                            .mode = c->mode,
+                           .cuda = cuda,
                            .eval = c->eval,
                            .weights_change = c->weights_change,
                            .precision = c->precise ? &c->precision : NULL,

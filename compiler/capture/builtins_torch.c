@@ -178,9 +178,17 @@ static struct py owned(struct vm *vm, struct py from, enum input_kind kind, bool
     return out;
 }
 
+/* One that forward makes is of this call alone: no gradient goes through it, or is asked for. */
+static struct py parameter_of_call(struct vm *vm, struct py data, bool grad) {
+    if (vm->trace) vm_break(vm, "making a parameter", "make it in __init__");
+    struct py out = tensor_call(vm, OP_DETACH, &data, 1);
+    out.tensor->kind = INPUT_PARAMETER;
+    out.tensor->requires_grad = grad;
+    return out;
+}
+
 NATIVE(torch_parameter) {
-    if (vm->tracing)
-        vm_refuse(vm, "making a parameter in forward is not supported; make it in __init__");
+    if (vm->tracing) return parameter_of_call(vm, v[0], !GIVEN(1) || vm_truth(vm, v[1]));
     return owned(vm, v[0], INPUT_PARAMETER, !GIVEN(1) || vm_truth(vm, v[1]));
 }
 

@@ -93,6 +93,7 @@ struct segment_end {
     struct block *blocks;
     uint32_t n_blocks;
     bool grad_enabled;
+    struct autocast autocast;
 };
 
 struct watch {
@@ -113,6 +114,7 @@ struct entry {
     uint32_t pc;
     const struct compile_options *how;
     bool grad_enabled;
+    struct autocast autocast;
     int64_t math_flags;
 
     /* Places, bases before what lies in them; place i has slot i. */

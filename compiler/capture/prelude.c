@@ -337,7 +337,7 @@ const char *prelude_text(const char *module) {
         {"torch.fx.graph_module", "from torch.fx import GraphModule\n"},
         {"torch.amp", ws_prelude_torch_amp},
         {"torch.cuda.amp", "import torch\n"
-                           "from torch.amp import GradScaler\n"
+                           "from torch.amp import GradScaler, custom_bwd, custom_fwd\n"
                            "def autocast(enabled=True, dtype=torch.float16, cache_enabled=True):\n"
                            "    return torch.autocast('cuda', dtype, enabled, cache_enabled)\n"},
         {"torch.utils", ""},

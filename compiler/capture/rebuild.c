@@ -305,6 +305,7 @@ bool entry_finish(struct vm *vm, const struct entry *e, struct frame *f, const s
     struct py out = end->returns ? rebuild(&r, end->value) : py_unset;
     finish_effects(&r);
     vm->grad_enabled = end->grad_enabled;
+    vm->autocast = end->autocast;
     if (end->returns) return *value = out, true;
 
     f->pc = end->pc;

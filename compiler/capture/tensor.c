@@ -558,7 +558,7 @@ static struct args name_reduction(struct vm *vm, enum op op, const struct args *
     return args_with(vm, &out, "reduction", py_str(!one ? "none" : mean ? "mean" : "sum"));
 }
 
-struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *given) {
+static struct py apply(struct vm *vm, const struct builtin *b, const struct args *given) {
     struct args all = name_reduction(vm, b->op, given), *a = &all;
     struct py to = named(a, "out");
     if (to.kind != PY_UNSET) return into_out(vm, b, a, to);
@@ -573,6 +573,12 @@ struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *g
         if (now) out.tensor->lost_view = is_lost_view(vm, b->op);
     }
     return in_place ? update(vm, *first, out) : out;
+}
+
+struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a) {
+    if (!vm->autocast.of[0] && !vm->autocast.of[1]) return apply(vm, b, a);
+    struct args cast = autocast_args(vm, b, a);
+    return autocast_result(vm, b, a, apply(vm, b, &cast));
 }
 
 struct py tensor_call(struct vm *vm, enum op op, const struct py *v, uint32_t n) {

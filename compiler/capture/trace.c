@@ -389,7 +389,8 @@ static void end_segment(struct trace *t, bool returns, struct py value) {
                                 .stack = r->stack,
                                 .blocks = r->blocks.at,
                                 .n_blocks = r->blocks.n,
-                                .grad_enabled = vm->grad_enabled};
+                                .grad_enabled = vm->grad_enabled,
+                                .autocast = vm->autocast};
     end_cells(t, end);
     end->locals = NEW_ARRAY(vm->arena, struct py, r->code->locals.n);
     for (uint32_t i = 0; !returns && i < r->code->locals.n; i++) {
@@ -465,11 +466,13 @@ struct outside {
     uint64_t n_steps;
     uint32_t n_random;
     bool grad_enabled;
+    struct autocast autocast;
 };
 
 static struct outside enter(struct vm *vm, struct trace *t, struct diag *d) {
-    struct outside o = {vm->arena, vm->ex,     vm->diag,    vm->frame,    vm->escape,
-                        vm->graph, vm->dynamo, vm->n_steps, vm->n_random, vm->grad_enabled};
+    struct outside o = {vm->arena,    vm->ex,           vm->diag,    vm->frame,
+                        vm->escape,   vm->graph,        vm->dynamo,  vm->n_steps,
+                        vm->n_random, vm->grad_enabled, vm->autocast};
     vm->arena = t->entry->arena;
     vm->ex = t->entry->ex;
     vm->diag = d;
@@ -497,6 +500,7 @@ static void leave(struct vm *vm, const struct outside *o) {
     vm->n_steps = o->n_steps;
     vm->n_random = o->n_random;
     vm->grad_enabled = o->grad_enabled;
+    vm->autocast = o->autocast;
     vm->raised = py_unset;
     vm->trace = NULL;
     vm->tracing = false;
@@ -625,6 +629,7 @@ static struct trace *trace_new(struct vm *vm, struct frame *f, struct compiled_c
                         .pc = f->pc,
                         .how = how,
                         .grad_enabled = vm->grad_enabled,
+                        .autocast = vm->autocast,
                         .math_flags = vm->math_flags};
     struct trace *t = NEW(a, struct trace);
     *t = (struct trace){.vm = vm, .code = code, .entry = e, .real = f, .stop_at = UINT32_MAX};

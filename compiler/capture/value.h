@@ -222,6 +222,11 @@ struct args { /* of a call: positional, then named */
     uint32_t n_named;
 };
 
+/* torch.autocast: 0, or 1 + its type, of the CPU and of the GPU. */
+struct autocast {
+    uint8_t of[2];
+};
+
 struct native; /* a function written in C: natives.h */
 struct builtin {
     const char *name;            /* "torch.softmax", "len" */

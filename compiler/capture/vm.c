@@ -357,8 +357,15 @@ static struct py import_from(struct vm *vm, struct py m, const char *name) {
     vm_raise(vm, EXC_ImportError, "cannot import name '%s' from '%s'", name, m.module->name);
 }
 
-static void import_star(struct vm *vm, struct frame *f, const struct module *m) {
+static void import_star(struct vm *vm, struct frame *f, struct module *m) {
+    struct py all;
     if (m->missing) no_module(vm, m->name);
+    if (dict_gets(m->dict, "__all__", &all)) {
+        for (uint32_t i = 0; i < all.list->n; i++)
+            dict_put(vm->arena, f->names, all.list->at[i],
+                     import_from(vm, py_pointer(PY_MODULE, m), all.list->at[i].s));
+        return;
+    }
     for (uint32_t i = 0; i < m->dict->entries.n; i++) {
         struct dict_entry e = m->dict->entries.at[i];
         if (e.live && e.key.s[0] != '_') dict_put(vm->arena, f->names, e.key, e.value);

@@ -107,6 +107,7 @@ struct vm {
     uint64_t seed;     /* of random tensors */
     uint32_t n_random; /* made under it so far */
     bool grad_enabled;
+    struct autocast autocast;
     int64_t
         math_flags; /* what the program allows (prelude/torch_backends.py); guarded as a whole */
     bool told_no_cuda;
@@ -267,6 +268,10 @@ struct py tensor_sizes(struct vm *vm, const struct meta *m, int from);
 /* The call with v as the argument of that name; UNSET: without it. */
 struct args args_with(struct vm *vm, const struct args *a, const char *name, struct py v);
 struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a);
+/* The operands as torch.autocast has them, and the result of these: autocast.c. */
+struct args autocast_args(struct vm *vm, const struct builtin *b, const struct args *a);
+struct py autocast_result(struct vm *vm, const struct builtin *b, const struct args *a,
+                          struct py out);
 struct py tensor_call(struct vm *vm, enum op op, const struct py *v, uint32_t n);
 bool tensor_binary(struct vm *vm, const char *sign, struct py x, struct py y, bool in_place,
                    struct py *out);

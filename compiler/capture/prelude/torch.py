@@ -606,7 +606,7 @@ def _picked(pred, a, b):
     return a
 
 
-from torch.amp import autocast
+from torch.amp import autocast, get_autocast_dtype, is_autocast_enabled
 
 true_divide = op('div')
 swapdims, moveaxis, negative = op('transpose'), op('movedim'), op('neg')

@@ -52,7 +52,7 @@ cuda.matmul = _Matmul()
 def sdp_kernel(*args, **kwargs):
     """A choice among kernels of attention, as a context or a decorator. There is one way to compute it."""
     from torch import autocast
-    return autocast(enabled=False)
+    return autocast('cuda', enabled=False)
 
 
 cuda.sdp_kernel = sdp_kernel

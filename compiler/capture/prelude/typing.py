@@ -52,6 +52,14 @@ def overload(function):
 final = runtime_checkable = no_type_check = overload
 
 
+# What `from typing import *` brings.
+__all__ = ['AbstractSet', 'Annotated', 'Any', 'AnyStr', 'Callable', 'ClassVar', 'Collection', 'Container', 'ContextManager', 'Counter',
+           'DefaultDict', 'Deque', 'Dict', 'Final', 'FrozenSet', 'Generator', 'Generic', 'Hashable', 'Iterable', 'Iterator', 'List',
+           'Literal', 'Mapping', 'MutableMapping', 'MutableSequence', 'NamedTuple', 'NewType', 'NoReturn', 'Optional', 'OrderedDict',
+           'ParamSpec', 'Protocol', 'Sequence', 'Set', 'Sized', 'Text', 'Tuple', 'Type', 'TypedDict', 'TypeVar', 'Union', 'cast', 'final',
+           'no_type_check', 'overload', 'runtime_checkable', 'TYPE_CHECKING']
+
+
 def __getattr__(name):
     if name == 'NamedTuple':
         from collections import NamedTuple

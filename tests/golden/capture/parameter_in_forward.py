@@ -2,7 +2,7 @@ import torch
 import torch.nn as nn
 
 
-def err_parameter_in_forward(x):
+def parameter_in_forward(x):
     return nn.Linear(8, 8)(x)
 
 
