@@ -178,13 +178,13 @@ static bool know_baseline(const struct series *s, size_t start, size_t end, stru
     const struct kept *k = &s->kept;
     size_t of = kept_before(k, end), pinned = of < CHANGE_PINNED ? of : CHANGE_PINNED;
     if (!of) return false;
-    *b = (struct baseline){k->before[pinned].value / (double)pinned, k->night[0], pinned, of,
-                           pinned + (of - pinned > 1 ? of - pinned : 0), 0, 0};
+    *b = (struct baseline){k->before[pinned].value / (double)pinned,     k->night[0], pinned, of,
+                           pinned + (of - pinned > 1 ? of - pinned : 0), 0,           0};
     double squares = CHANGE_PRIOR * k->before[pinned].prior / (double)pinned +
                      about_mean(k, pinned, of) + about_mean(k, 0, pinned);
     size_t freedom = CHANGE_PRIOR + pinned - 1 + (of > pinned ? of - pinned - 1 : 0);
-    for (size_t first = start, last = start;
-         b->n_pool < POOLED && earlier_level(s, &first, &last); last = first) {
+    for (size_t first = start, last = start; b->n_pool < POOLED && earlier_level(s, &first, &last);
+         last = first) {
         double own;
         size_t n = level_noise(s, first, last, &own, NULL);
         squares += own;
