@@ -59,21 +59,69 @@ static double student_975(double freedom) {
     return sqrt(freedom * expm1(z * z / freedom));
 }
 
+/* ---- the nights that count ------------------------------------------------------------------- */
+
+/* The nights of a start that are not left out, side by side, with sums of all before each: of the
+ * values and their priors' squares; and of the values less the first, of their squares, and of
+ * place times value. A night of a long history costs as much as one of a short one by these. */
+struct sums {
+    double value, prior, off, squares, moments;
+};
+
+struct kept {
+    size_t *night;
+    struct sums *before; /* n + 1 of them */
+    size_t n;
+};
+
+static void keep_night(struct kept *k, const struct change_night *nights, size_t i) {
+    struct sums s = k->n ? k->before[k->n] : (struct sums){0};
+    if (!k->n) k->before[0] = s;
+    double off = nights[i].value - nights[k->n ? k->night[0] : i].value;
+    s.value += nights[i].value;
+    s.prior += nights[i].prior * nights[i].prior;
+    s.off += off;
+    s.squares += off * off;
+    s.moments += off * (double)k->n;
+    k->night[k->n++] = i;
+    k->before[k->n] = s;
+}
+
+/* How many are of nights before `end`. */
+static size_t kept_before(const struct kept *k, size_t end) {
+    size_t n = k->n;
+    while (n && k->night[n - 1] >= end) n--;
+    return n;
+}
+
+/* The sum of squares of nights [i, j) about their mean. */
+static double about_mean(const struct kept *k, size_t i, size_t j) {
+    double sum = k->before[j].off - k->before[i].off, n = (double)(j - i);
+    return n > 0 ? fmax(0, k->before[j].squares - k->before[i].squares - sum * sum / n) : 0;
+}
+
 /* ---- the noise ------------------------------------------------------------------------------- */
+
+struct series {
+    const struct change_night *nights;
+    bool *in;         /* the night is part of a baseline's level */
+    size_t *from;     /* the start that its baseline goes back to */
+    struct kept kept; /* of the last start */
+};
 
 /* The level, of the first nights of the baseline, and the noise, of all that are not left out. */
 struct baseline {
     double mean;
     size_t first, n;
-    double pool[POOLED]; /* the last of them, less the mean, or less that of their own level */
-    size_t n_pool;
+    size_t of;     /* nights that the noise is that of, of the kept ones */
+    size_t n_pool; /* and how many there are to choose from: fill_pool */
     double sd, freedom;
 };
 
-struct series {
-    const struct change_night *nights;
-    bool *in;     /* the night is part of a baseline's level */
-    size_t *from; /* the start that its baseline goes back to */
+/* The last nights of the noise, less the mean, or less that of their own level. */
+struct pool {
+    double off[POOLED];
+    size_t n;
 };
 
 /* Nights [first, *end) of the level that ends before *end; false if there is none. */
@@ -83,52 +131,67 @@ static bool earlier_level(const struct series *s, size_t *first, size_t *end) {
     return *end > 0;
 }
 
-struct noise {
-    double squares, freedom;
-};
-
-/* Adds how nights [i, end) of a start lie about their mean, the last first. Those that the level is
- * the mean of are pooled as they are, others as wide as nights lie about a mean that has none of
- * them. */
-static void add_noise(const struct series *s, size_t start, size_t i, size_t end, bool pinned,
-                      struct baseline *b, struct noise *all) {
-    double sum = 0, n = 0;
-    for (size_t j = i; j < end; j++)
-        if (s->in[j] && s->from[j] == start) sum += s->nights[j].value, n++;
-    for (size_t j = end; j-- > i;) {
-        if (!s->in[j] || s->from[j] != start) continue;
-        double off = s->nights[j].value - sum / n;
-        all->squares += off * off;
-        if (b->n_pool < POOLED && (pinned || n > 1))
-            b->pool[b->n_pool++] = pinned ? off : off * sqrt(n / (n - 1));
+/* Nights [first, end) of an earlier level: how many are in, and their sum of squares about the
+ * mean. Those that are in go to the pool, if there is one, the last first, as wide as nights lie
+ * about a mean that has none of them. */
+static size_t level_noise(const struct series *s, size_t first, size_t end, double *squares,
+                          struct pool *pool) {
+    double sum = 0;
+    size_t n = 0;
+    for (size_t i = first; i < end; i++)
+        if (s->in[i] && s->from[i] == first) sum += s->nights[i].value, n++;
+    *squares = 0;
+    for (size_t i = end; i-- > first;) {
+        if (!s->in[i] || s->from[i] != first) continue;
+        double off = s->nights[i].value - sum / (double)n;
+        *squares += off * off;
+        if (pool && pool->n < POOLED && n > 1)
+            pool->off[pool->n++] = off * sqrt((double)n / (double)(n - 1));
     }
-    if (n > 1) all->freedom += n - 1;
+    return n;
 }
 
-/* Of the nights that start at `start` and end before `end`. False if there is none. */
+/* Kept nights [i, j), about their mean, into the pool: those that the level is the mean of as they
+ * are, others as in level_noise. */
+static void pool_kept(const struct series *s, size_t i, size_t j, bool pinned, struct pool *pool) {
+    const struct kept *k = &s->kept;
+    double n = (double)(j - i), mean = (k->before[j].value - k->before[i].value) / n;
+    double wide = pinned ? 1 : sqrt(n / (n - 1));
+    if (!pinned && j - i < 2) return;
+    while (j-- > i && pool->n < POOLED)
+        pool->off[pool->n++] = (s->nights[k->night[j]].value - mean) * wide;
+}
+
+/* Only a test that is about to pass needs it. */
+static void fill_pool(const struct series *s, const struct baseline *b, struct pool *pool) {
+    double squares;
+    pool->n = 0;
+    pool_kept(s, b->n, b->of, false, pool);
+    pool_kept(s, 0, b->n, true, pool);
+    for (size_t first = s->kept.night[0], last = first;
+         pool->n < POOLED && earlier_level(s, &first, &last); last = first)
+        level_noise(s, first, last, &squares, pool);
+}
+
+/* Of the kept nights before `end`. False if there is none. */
 static bool know_baseline(const struct series *s, size_t start, size_t end, struct baseline *b) {
-    double sum = 0, prior = 0;
-    size_t pinned = start;
-    *b = (struct baseline){0};
-    for (; pinned < end && b->n < CHANGE_PINNED; pinned++) {
-        if (!s->in[pinned] || s->from[pinned] != start) continue;
-        if (!b->n) b->first = pinned;
-        sum += s->nights[pinned].value;
-        prior += s->nights[pinned].prior * s->nights[pinned].prior;
-        b->n++;
+    const struct kept *k = &s->kept;
+    size_t of = kept_before(k, end), pinned = of < CHANGE_PINNED ? of : CHANGE_PINNED;
+    if (!of) return false;
+    *b = (struct baseline){k->before[pinned].value / (double)pinned,     k->night[0], pinned, of,
+                           pinned + (of - pinned > 1 ? of - pinned : 0), 0,           0};
+    double squares = CHANGE_PRIOR * k->before[pinned].prior / (double)pinned +
+                     about_mean(k, pinned, of) + about_mean(k, 0, pinned);
+    size_t freedom = CHANGE_PRIOR + pinned - 1 + (of > pinned ? of - pinned - 1 : 0);
+    for (size_t first = start, last = start; b->n_pool < POOLED && earlier_level(s, &first, &last);
+         last = first) {
+        double own;
+        size_t n = level_noise(s, first, last, &own, NULL);
+        squares += own;
+        if (n > 1) freedom += n - 1, b->n_pool += n;
     }
-    if (!b->n) return false;
-    b->mean = sum / (double)b->n;
-    struct noise all = {CHANGE_PRIOR * prior / (double)b->n, CHANGE_PRIOR};
-    if (pinned < end) add_noise(s, start, pinned, end, false, b, &all);
-    add_noise(s, start, start, pinned, true, b, &all);
-    for (size_t first = start, last = start; b->n_pool < POOLED; last = first)
-        if (!earlier_level(s, &first, &last))
-            break;
-        else
-            add_noise(s, first, first, last, false, b, &all);
-    b->freedom = all.freedom;
-    b->sd = sqrt(all.squares / all.freedom);
+    b->freedom = (double)freedom;
+    b->sd = sqrt(squares / b->freedom);
     return true;
 }
 
@@ -144,9 +207,9 @@ static void add_place(double *ways, size_t width, size_t n, size_t place) {
 /* Of all ways to choose n of the nights that are known and these n, how many have a mean that lies
  * as far as these n do; *all: of how many. Choices are counted by their sums, of values rounded to
  * places (Pagano and Tritchler, 1983). What is further off than any such mean needs is cut. */
-static double count_choices(const struct baseline *b, const double *values, size_t n, double side,
+static double count_choices(const struct pool *pool, const double *values, size_t n, double side,
                             double *all) {
-    size_t known = b->n_pool + n, width = n * (PLACES - 1) + 1, ours = 0;
+    size_t known = pool->n + n, width = n * (PLACES - 1) + 1, ours = 0;
     double most = 0, low = INFINITY, high = -INFINITY, far = 0;
     double *v = memory_resize(NULL, known, sizeof *v);
     double *ways = memory_resize(NULL, (n + 1) * width, sizeof *ways);
@@ -154,7 +217,7 @@ static double count_choices(const struct baseline *b, const double *values, size
     ways[0] = 1;
     for (size_t i = 0; i < n; i++) most = fmax(most, (double)(n + 1) * fabs(values[i]));
     for (size_t i = 0; i < known; i++) {
-        v[i] = side * (i < n ? values[i] : b->pool[i - n]);
+        v[i] = side * (i < n ? values[i] : pool->off[i - n]);
         v[i] = fmin(most, fmax(-most, v[i]));
         low = fmin(low, v[i]), high = fmax(high, v[i]);
     }
@@ -175,13 +238,14 @@ static double count_choices(const struct baseline *b, const double *values, size
 
 /* Of two levels there are fewer nights half way to the other than there. Three nights of both are
  * further apart than those of one. */
-static bool is_one_level(const struct baseline *b, double shift, const double *values, size_t n) {
+static bool is_one_level(const struct baseline *b, const struct pool *pool, double shift,
+                         const double *values, size_t n) {
     size_t there = 0, half_way = 0;
     double about = 0;
-    if (b->n_pool < SHAPE_KNOWN) return false;
-    for (size_t i = 0; i < b->n_pool; i++) {
-        there += b->pool[i] / shift >= 0.75;
-        half_way += b->pool[i] / shift >= 0.25 && b->pool[i] / shift < 0.75;
+    if (pool->n < SHAPE_KNOWN) return false;
+    for (size_t i = 0; i < pool->n; i++) {
+        there += pool->off[i] / shift >= 0.75;
+        half_way += pool->off[i] / shift >= 0.25 && pool->off[i] / shift < 0.75;
     }
     for (size_t i = 0; i < n; i++) about += (values[i] - shift) * (values[i] - shift);
     return half_way >= 2 * there && about <= WIDE * (double)(n - 1) * b->sd * b->sd;
@@ -219,53 +283,18 @@ static struct test test_window(const struct series *s, const struct baseline *b,
         !nights_agree(s, b->mean, end, w.n, t.shift))
         return t;
     double values[MOST_NIGHTS], all;
+    struct pool pool;
+    fill_pool(s, b, &pool);
     for (size_t i = 0; i < w.n; i++) values[i] = s->nights[end - w.n + i].value - b->mean;
-    t.passed = is_one_level(b, t.shift, values, w.n);
+    t.passed = is_one_level(b, &pool, t.shift, values, w.n);
     if (t.passed) return t;
-    double far = count_choices(b, values, w.n, t.shift > 0 ? 1 : -1, &all);
+    double far = count_choices(&pool, values, w.n, t.shift > 0 ? 1 : -1, &all);
     t.tail = fmax(t.tail, far / all);
     t.passed = far / all <= PERMUTED * alpha || far < 2;
     return t;
 }
 
 /* ---- where it began -------------------------------------------------------------------------- */
-
-/* The nights of a start that are not left out, side by side, with sums of all before each: of the
- * values less the first, of their squares, and of place times value. */
-struct kept {
-    size_t *night;
-    double *sum, *squares, *moments;
-    size_t n;
-};
-
-static struct kept keep_nights(const struct series *s, size_t start, size_t end) {
-    size_t most = end - start + 1;
-    struct kept k = {.night = memory_resize(NULL, most, sizeof *k.night),
-                     .sum = memory_resize(NULL, 3 * most, sizeof *k.sum)};
-    k.squares = k.sum + most, k.moments = k.squares + most;
-    k.sum[0] = k.squares[0] = k.moments[0] = 0;
-    double origin = s->nights[start].value;
-    for (size_t i = start; i < end; i++) {
-        if (!s->in[i] || s->from[i] != start) continue;
-        double v = s->nights[i].value - origin;
-        k.sum[k.n + 1] = k.sum[k.n] + v;
-        k.squares[k.n + 1] = k.squares[k.n] + v * v;
-        k.moments[k.n + 1] = k.moments[k.n] + v * (double)k.n;
-        k.night[k.n++] = i;
-    }
-    return k;
-}
-
-static void kept_free(struct kept *k) {
-    free(k->night);
-    free(k->sum);
-}
-
-/* The sum of squares of nights [i, j) about their mean. */
-static double about_mean(const struct kept *k, size_t i, size_t j) {
-    double sum = k->sum[j] - k->sum[i], n = (double)(j - i);
-    return n > 0 ? fmax(0, k->squares[j] - k->squares[i] - sum * sum / n) : 0;
-}
 
 /* Where the second of the two levels begins that fit best, at `least` or later. */
 static size_t best_split(const struct kept *k, size_t least, double *error) {
@@ -285,9 +314,9 @@ struct line {
 
 /* Through nights [i, j), three or more, by least squares. */
 static struct line fit_line(const struct kept *k, size_t i, size_t j) {
-    double n = (double)(j - i), sum = k->sum[j] - k->sum[i];
+    double n = (double)(j - i), sum = k->before[j].off - k->before[i].off;
     double xx = n * (n * n - 1) / 12;
-    double xy = k->moments[j] - k->moments[i] - ((double)i + (n - 1) / 2) * sum;
+    double xy = k->before[j].moments - k->before[i].moments - ((double)i + (n - 1) / 2) * sum;
     struct line l = {.slope = xy / xx};
     l.squares = fmax(0, about_mean(k, i, j) - xy * xy / xx);
     l.error = sqrt(l.squares / (n - 2) / xx);
@@ -295,30 +324,26 @@ static struct line fit_line(const struct kept *k, size_t i, size_t j) {
 }
 
 /* A line through the last nights rises or falls for certain, and by more than `least` in all. */
-static bool is_drifting(const struct series *s, size_t start, size_t end, double least,
-                        struct test *t) {
-    struct kept k = keep_nights(s, start, end);
-    size_t n = k.n < CHANGE_TREND_MOST ? k.n : CHANGE_TREND_MOST;
-    bool drifts = false;
-    if (n >= CHANGE_TREND) {
-        struct line l = fit_line(&k, k.n - n, k.n);
-        double all = l.slope * (double)(n - 1), error = l.error * (double)(n - 1);
-        double tail = error > 0 ? change_tail(fabs(all) / error, (double)(n - 2)) : 0;
-        drifts = fabs(all) >= least && tail <= TREND_ALPHA * (all < 0 ? FASTER_ALPHA : 1);
-        if (drifts) *t = (struct test){all, error, tail, true, n};
-    }
-    kept_free(&k);
-    return drifts;
+static bool is_drifting(const struct kept *k, double least, struct test *t) {
+    size_t n = k->n < CHANGE_TREND_MOST ? k->n : CHANGE_TREND_MOST;
+    if (n < CHANGE_TREND) return false;
+    struct line l = fit_line(k, k->n - n, k->n);
+    double all = l.slope * (double)(n - 1), error = l.error * (double)(n - 1);
+    if (!(fabs(all) >= least)) return false;
+    double tail = error > 0 ? change_tail(fabs(all) / error, (double)(n - 2)) : 0;
+    if (tail > TREND_ALPHA * (all < 0 ? FASTER_ALPHA : 1)) return false;
+    *t = (struct test){all, error, tail, true, n};
+    return true;
 }
 
 /* A level and then, from *bend on, a line; false if two levels, whose error is `step`, fit as well.
  * What a bend can be fitted to more freely counts as in Schwarz's criterion (1978). */
 static bool is_line(const struct kept *k, double step, size_t *bend) {
-    double best = INFINITY, n = (double)k->n;
+    double best = INFINITY, n = (double)k->n, freer = exp(3 * log(n) / n);
     *bend = 0;
     for (size_t i = 0; i + CHANGE_TREND <= k->n; i++) {
         double e = fit_line(k, i, k->n).squares + about_mean(k, 0, i);
-        if (i) e *= exp(3 * log(n) / n);
+        if (i) e *= freer;
         if (e < best) best = e, *bend = i;
     }
     return best < step;
@@ -345,8 +370,25 @@ static void say(struct change *c, const struct baseline *b, const struct test *t
     c->confidence = 1 - t->tail;
 }
 
+/* Nights from there on, up to the last one, are left out. */
 static void leave_out(struct follower *f, size_t from, size_t end) {
     for (size_t i = from; i < end; i++) f->s.in[i] = false;
+    f->s.kept.n = kept_before(&f->s.kept, from);
+}
+
+/* Nights behind all that are kept are, too. */
+static void take_in(struct follower *f, size_t from, size_t end) {
+    for (size_t i = from; i < end; i++) {
+        f->s.in[i] = true;
+        f->s.from[i] = f->start;
+        keep_night(&f->s.kept, f->s.nights, i);
+    }
+}
+
+static void start_at(struct follower *f, size_t start) {
+    f->start = start;
+    f->changed = false;
+    f->s.kept.n = 0;
 }
 
 /* The change that is on: is it still there? Its nights stay out of the baseline if not, too. */
@@ -376,18 +418,17 @@ static bool goes_on(struct follower *f, size_t end, struct change *c) {
 /* Date the change by all nights that are known by now, and take those since out of the baseline.
  * What drifts from the start on is held against its first night. */
 static void date(struct follower *f, size_t end) {
-    struct kept k = keep_nights(&f->s, f->start, end);
+    const struct kept *k = &f->s.kept;
     double error;
     size_t look_from = f->changed ? f->since : end - 1, least = 1, bend;
     look_from = look_from > LOOK_BACK ? look_from - LOOK_BACK : 0;
-    while (least + 1 < k.n && k.night[least] < look_from) least++;
-    size_t split = best_split(&k, least, &error);
-    f->shape = is_line(&k, error, &bend) ? CHANGE_DRIFT : CHANGE_STEP;
+    while (least + 1 < k->n && k->night[least] < look_from) least++;
+    size_t split = best_split(k, least, &error);
+    f->shape = is_line(k, error, &bend) ? CHANGE_DRIFT : CHANGE_STEP;
     if (f->shape == CHANGE_DRIFT) split = bend ? bend : 1;
-    f->since = k.night[split];
+    f->since = k->night[split];
     leave_out(f, f->since, end);
     f->changed = true;
-    kept_free(&k);
 }
 
 /* Three nights and more are faster for certain: they are the baseline from now on. */
@@ -395,9 +436,8 @@ static void move_baseline(struct follower *f, size_t end, const struct change *c
     if (f->is != CHANGE_FASTER || end - f->since < CHANGE_CONFIRMED || f->shape == CHANGE_DRIFT ||
         1 - c->confidence > CHANGE_ALPHA || fabs(c->shift) < f->least)
         return;
-    f->start = f->since;
-    for (size_t i = f->since; i < end; i++) f->s.in[i] = true, f->s.from[i] = f->start;
-    f->changed = false;
+    start_at(f, f->since);
+    take_in(f, f->start, end);
 }
 
 static void look(struct follower *f, size_t end, const struct baseline *b, struct change *c) {
@@ -413,7 +453,7 @@ static void look(struct follower *f, size_t end, const struct baseline *b, struc
         struct test t = test_window(&f->s, &before, end, windows[w], f->least);
         if (t.passed && t.tail < best.tail) best = t;
     }
-    if (!best.passed) is_drifting(&f->s, f->start, end, f->least, &best);
+    if (!best.passed) is_drifting(&f->s.kept, f->least, &best);
     say(c, b, best.passed ? &best : &tonight);
     if (best.passed) {
         f->is = best.shift > 0 ? CHANGE_SLOWER : CHANGE_FASTER;
@@ -429,12 +469,10 @@ static void follow_night(struct follower *f, size_t i, struct change *c) {
     struct baseline b;
     *c = (struct change){
         .base = NAN, .shift = NAN, .low = NAN, .high = NAN, .confidence = NAN, .noise = NAN};
-    if (i == 0 || f->s.nights[i].starts) f->start = i, f->changed = false;
-    f->s.in[i] = true;
-    f->s.from[i] = f->start;
+    if (i == 0 || f->s.nights[i].starts) start_at(f, i);
+    take_in(f, f->changed ? f->since : i, i + 1); /* since then: until it is dated again */
     if (i == f->start) return;
     if (f->changed) {
-        for (size_t j = f->since; j < i; j++) f->s.in[j] = true; /* until it is dated again */
         date(f, i + 1);
         if (goes_on(f, i + 1, c)) {
             move_baseline(f, i + 1, c);
@@ -442,9 +480,7 @@ static void follow_night(struct follower *f, size_t i, struct change *c) {
         }
         f->changed = false;
         bool seldom = i - f->since > CHANGE_CONFIRMED; /* else it is noise, and counts as such */
-        if (!seldom)
-            for (size_t j = f->since; j < i; j++) f->s.in[j] = true;
-        f->s.in[i] = true;
+        take_in(f, seldom ? i : f->since, i + 1);
     }
     if (know_baseline(&f->s, f->start, i, &b)) look(f, i + 1, &b, c);
 }
@@ -454,9 +490,13 @@ void change_follow(const struct change_night *nights, size_t n, double threshold
     struct follower f = {.s = {.nights = nights}, .least = log1p(threshold)};
     f.s.in = memory_resize(NULL, n, sizeof *f.s.in);
     f.s.from = memory_resize(NULL, n, sizeof *f.s.from);
+    f.s.kept.night = memory_resize(NULL, n, sizeof *f.s.kept.night);
+    f.s.kept.before = memory_resize(NULL, n + 1, sizeof *f.s.kept.before);
     for (size_t i = 0; i < n; i++) follow_night(&f, i, &out[i]);
     free(f.s.in);
     free(f.s.from);
+    free(f.s.kept.night);
+    free(f.s.kept.before);
 }
 
 /* ---- two sides ------------------------------------------------------------------------------- */

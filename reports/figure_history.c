@@ -17,7 +17,7 @@ struct marks {
     size_t n;
 };
 
-static void add_mark(struct marks *m, const struct result_row *at, const char *text) {
+static void add_mark(struct marks *m, const struct result_brief *at, const char *text) {
     if (m->n == MOST_EVENTS) return;
     put_word(&m->times, at->timestamp);
     put_word(&m->texts, text);
@@ -40,7 +40,7 @@ static void put_marks(struct text *out, const char *name, struct marks *m) {
 }
 
 /* The first run that is drawn: marks before it are left out. */
-static bool is_drawn(const struct case_ *c, const struct result_row *r) {
+static bool is_drawn(const struct case_ *c, const struct result_brief *r) {
     return strcmp(r->timestamp, c->history[0]->timestamp) >= 0;
 }
 
@@ -52,8 +52,9 @@ static void put_events(struct text *out, const struct case_ *c, const struct nig
         if (!night->why || !is_drawn(c, night->row)) continue;
         struct text event = {0};
         text_puts(&event, night->why);
-        if (!strcmp(night->why, "driver")) text_printf(&event, " %s", night->row->driver);
-        if (!strcmp(night->why, "toolchain")) text_printf(&event, " %s", night->row->toolchain);
+        if (!strcmp(night->why, "driver")) text_printf(&event, " %s", night->row->like->driver);
+        if (!strcmp(night->why, "toolchain"))
+            text_printf(&event, " %s", night->row->like->toolchain);
         add_mark(&marks, night->row, event.p);
         text_free(&event);
     }
@@ -69,7 +70,7 @@ static void put_changes(struct text *out, struct text *said, const struct case_ 
         const struct change *now = &nights->is[m];
         bool last = m + 1 == nights->n_measured || nights->is[m + 1].verdict != now->verdict;
         if (!nights_changed(nights, m) || !last) continue;
-        const struct result_row *to = nights_at(nights, now->since)->row, *from = to;
+        const struct result_brief *to = nights_at(nights, now->since)->row, *from = to;
         if (now->since) from = nights_at(nights, now->since - 1)->row;
         if (!is_drawn(c, to)) continue;
         struct text label = {0};
@@ -92,7 +93,11 @@ static void put_nights(struct figure *f, const struct model *m, const struct cas
                        const struct case_ *all) {
     struct nights nights = {0};
     struct text said = {0};
-    for (size_t i = 0; i < all->n_history; i++) nights_add(&nights, all->history[i]);
+    struct result_brief *rows = memory_resize(NULL, all->n_history, sizeof *rows);
+    for (size_t i = 0; i < all->n_history; i++) {
+        rows[i] = result_brief_of(all->history[i]);
+        nights_add(&nights, &rows[i]);
+    }
     nights_judge(&nights, m->accepted, NIGHTS_THRESHOLD);
     put_events(&f->drawing.data, drawn, &nights);
     put_changes(&f->drawing.data, &said, drawn, &nights);
@@ -106,6 +111,7 @@ static void put_nights(struct figure *f, const struct model *m, const struct cas
     if (said.n) text_puts(&f->note, ".");
     text_free(&said);
     nights_free(&nights);
+    free(rows);
 }
 
 /* A few dates, which are those of runs. */

@@ -51,8 +51,10 @@ static void put_script(struct text *out, const struct drawing *d) {
 enum { OUTPUTS = 3 };
 static const struct {
     const char *format, *suffix;
-    bool narrow;
-} outputs[OUTPUTS] = {{"svg", ".svg", false}, {"svg", ".narrow.svg", true}, {"png", ".png", false}};
+    bool narrow, png;
+} outputs[OUTPUTS] = {{"svg", ".svg", false, false},
+                      {"svg", ".narrow.svg", true, false},
+                      {"png", ".png", false, true}};
 
 static void put_quoted(struct text *out, const char *s) {
     text_puts(out, "'");
@@ -63,7 +65,7 @@ static void put_quoted(struct text *out, const char *s) {
 /* Each picture begins anew: gnuplot keeps its settings from one to the next otherwise. */
 static void put_pictures(struct text *out, const struct drawing *d) {
     for (int i = 0; i < OUTPUTS; i++) {
-        if (outputs[i].narrow && !d->narrow.n) continue;
+        if ((outputs[i].narrow && !d->narrow.n) || (outputs[i].png && d->without_png)) continue;
         text_printf(out, "reset session\nformat = '%s'; narrow = %d; out = ", outputs[i].format,
                     outputs[i].narrow);
         struct text path = {0};
@@ -90,6 +92,9 @@ static void write_shown(const struct drawing *d, struct report_error *e) {
     text_printf(&path, "%s.gp", d->prefix.p);
     put_script(&script, d);
     write_file(path.p, &script, e);
+    text_free(&path);
+    text_printf(&path, "%s.png", d->prefix.p);
+    if (d->without_png) unlink(path.p); /* of another report: it would show other rows */
     text_free(&path);
     text_free(&script);
 }

@@ -22,44 +22,43 @@ static size_t night_length(const char *run_id) {
                : strlen(run_id);
 }
 
-bool night_same(const struct result_row *a, const struct result_row *b) {
-    size_t n = night_length(a->run_id);
-    return n == night_length(b->run_id) && !memcmp(a->run_id, b->run_id, n);
+bool night_same(const char *run_a, const char *run_b) {
+    if (run_a == run_b) return true;
+    size_t n = night_length(run_a);
+    return n == night_length(run_b) && !memcmp(run_a, run_b, n);
 }
 
-void put_night(struct text *t, const struct result_row *r) {
-    text_write(t, r->run_id, night_length(r->run_id));
-}
+void put_night(struct text *t, const char *run_id) { text_write(t, run_id, night_length(run_id)); }
 
 bool nights_have(const struct result_row *r) {
     bool ours = r->role == ROLE_tuned || r->role == ROLE_default || r->role == ROLE_eager;
     return ours && !strcmp(r->kernel, "program");
 }
 
-static bool is_valid(const struct result_row *r) {
-    return result_row_measured(r) &&
-           (!r->throttle || !*r->throttle || !strcmp(r->throttle, "none"));
+static bool is_valid(const struct result_brief *r) {
+    const char *throttle = r->like->throttle;
+    return result_brief_measured(r) && (!throttle || !*throttle || !strcmp(throttle, "none"));
 }
 
-void nights_add(struct nights *s, const struct result_row *row) {
-    if (!s->n || !night_same(s->all[s->n - 1].row, row)) {
-        s->all = memory_resize(s->all, s->n + 1, sizeof *s->all);
-        s->all[s->n++] = (struct night){.row = row};
+void nights_add(struct nights *s, const struct result_brief *row) {
+    if (!s->n || !night_same(s->all[s->n - 1].row->run_id, row->run_id)) {
+        if ((s->n & (s->n - 1)) == 0) /* a power of two, or 0: full */
+            s->all = memory_resize(s->all, s->n ? 2 * s->n : 1, sizeof *s->all);
+        s->all[s->n++] = (struct night){.row = row, .first = s->n_us};
     }
     struct night *n = &s->all[s->n - 1];
-    n->of++;
     if (!is_valid(row)) return;
-    if (!n->runs) n->row = row;
-    double spread = row_scatter(row);
-    n->prior += isfinite(spread) ? spread : 0;
+    if (!n->runs++) n->row = row;
+    n->prior += isfinite(row->scatter) ? row->scatter : 0;
     n->clock += row->clock_mhz;
-    n->us = memory_resize(n->us, n->runs + 1, sizeof *n->us);
-    n->us[n->runs++] = row->median_us;
+    if ((s->n_us & (s->n_us - 1)) == 0)
+        s->us = memory_resize(s->us, s->n_us ? 2 * s->n_us : 1, sizeof *s->us);
+    s->us[s->n_us++] = row->median_us;
 }
 
 void nights_free(struct nights *s) {
-    for (size_t i = 0; i < s->n; i++) free(s->all[i].us);
     free(s->all);
+    free(s->us);
     free(s->is);
     free(s->measured);
     *s = (struct nights){0};
@@ -67,10 +66,7 @@ void nights_free(struct nights *s) {
 
 const struct night *nights_at(const struct nights *s, size_t m) { return &s->all[s->measured[m]]; }
 
-double nights_us(const struct nights *s, size_t m) {
-    const struct night *n = nights_at(s, m);
-    return median_time(n->us, n->runs);
-}
+double nights_us(const struct nights *s, size_t m) { return nights_at(s, m)->median_us; }
 
 /* ---- accepted levels ------------------------------------------------------------------------- */
 
@@ -91,7 +87,7 @@ static bool is_accepted(const struct accepted *a, const struct result_row *key,
     struct text night = {0}, want = {0};
     const char *cells[N_ACCEPTED];
     if (!a || !a->rows.n) return false;
-    put_night(&night, n->row);
+    put_night(&night, n->row->run_id);
     accepted_cells(key, text_str(&night), cells);
     text_puts(&want, "\n"); /* the end of the row before */
     table_put_row(&want, cells, N_ACCEPTED);
@@ -129,15 +125,15 @@ enum report_status accepted_read(struct accepted *a, const char *folder, struct 
     return e->status;
 }
 
-enum report_status accepted_append(const char *folder, const struct result_row *from,
+enum report_status accepted_append(const char *folder, const struct result_brief *from,
                                    struct report_error *e) {
     struct text path = {0}, night = {0};
     const char *cells[N_ACCEPTED];
     text_printf(&path, "%s/nightly", folder);
     mkdir(path.p, 0777); /* what fails here fails again below */
     text_puts(&path, "/accepted.csv");
-    put_night(&night, from);
-    accepted_cells(from, text_str(&night), cells);
+    put_night(&night, from->run_id);
+    accepted_cells(from->like, text_str(&night), cells);
     table_append(path.p, accepted_columns, N_ACCEPTED, cells, 1, NULL, e);
     text_free(&path);
     text_free(&night);
@@ -150,6 +146,7 @@ void accepted_free(struct accepted *a) { text_free(&a->rows); }
 
 /* What makes times of the two no evidence about the code: not a regression, but named. */
 static const char *what_changed(const struct result_row *a, const struct result_row *b) {
+    if (a == b) return NULL;
     if (strcmp(a->driver, b->driver)) return "driver";
     if (strcmp(a->toolchain, b->toolchain)) return "toolchain";
     if (strcmp(a->timer, b->timer)) return "timer";
@@ -169,11 +166,12 @@ void nights_judge(struct nights *s, const struct accepted *accepted, double thre
         /* Samples may scatter by more than nights ever do: then they say nothing about these. */
         n->prior = fmin(0.05, fmax(0.01, n->prior / (double)n->runs));
         n->clock /= (double)n->runs;
-        if (before) n->why = what_changed(before->row, n->row);
-        if (!n->why && is_accepted(accepted, s->all[0].row, n)) n->why = "accepted";
+        n->median_us = median_time(&s->us[n->first], n->runs);
+        if (before) n->why = what_changed(before->row->like, n->row->like);
+        if (!n->why && is_accepted(accepted, s->all[0].row->like, n)) n->why = "accepted";
         before = n;
-        nights[s->n_measured] = (struct change_night){log(median_time(n->us, n->runs)), n->prior,
-                                                      n->runs, n->why != NULL};
+        nights[s->n_measured] =
+            (struct change_night){log(n->median_us), n->prior, n->runs, n->why != NULL};
         s->measured[s->n_measured++] = i;
     }
     if (s->n_measured) change_follow(nights, s->n_measured, threshold, s->is);
@@ -198,11 +196,11 @@ bool nights_changed(const struct nights *s, size_t m) {
 
 void put_since(struct text *t, const struct nights *s, size_t m) {
     const struct change *c = &s->is[m];
-    const struct result_row *at = nights_at(s, c->since)->row;
+    const struct result_brief *at = nights_at(s, c->since)->row;
     text_puts(t, c->shape == CHANGE_DRIFT ? "drifting since " : "since ");
-    put_night(t, at);
+    put_night(t, at->run_id);
     if (c->since && c->shape == CHANGE_STEP) {
-        const struct result_row *before = nights_at(s, c->since - 1)->row;
+        const struct result_brief *before = nights_at(s, c->since - 1)->row;
         text_printf(t, ", commits %s..%s", before->git_rev, at->git_rev);
     }
 }

@@ -13,9 +13,9 @@
 #define NIGHTS_THRESHOLD 0.015 /* what a night must differ by */
 
 struct night {
-    const struct result_row *row; /* of its first run that was measured, else of its first */
-    double *us;                   /* of those that were measured */
-    size_t runs, of;              /* of: rows in all */
+    const struct result_brief *row; /* of its first run that was measured, else of its first */
+    size_t first, runs;             /* those that were measured, of us */
+    double median_us;
     double prior, clock;
     const char *why; /* what starts the baseline anew; NULL: nothing does */
 };
@@ -24,14 +24,16 @@ struct night {
 struct nights {
     struct night *all; /* in the order of time */
     size_t n;
+    double *us; /* of runs */
+    size_t n_us;
     double threshold;
     struct change *is; /* one for each night that was measured */
     size_t *measured;  /* these nights */
     size_t n_measured;
 };
 
-bool night_same(const struct result_row *a, const struct result_row *b);
-void put_night(struct text *t, const struct result_row *r); /* its name */
+bool night_same(const char *run_a, const char *run_b);
+void put_night(struct text *t, const char *run_id); /* its name */
 
 /* Levels that were taken for good, of FOLDER/nightly/accepted.csv, which need not be there. */
 struct accepted {
@@ -39,15 +41,16 @@ struct accepted {
 };
 enum report_status accepted_read(struct accepted *a, const char *folder, struct report_error *e);
 /* From the night of that row on; makes the folder, too. */
-enum report_status accepted_append(const char *folder, const struct result_row *from,
+enum report_status accepted_append(const char *folder, const struct result_brief *from,
                                    struct report_error *e);
 void accepted_free(struct accepted *a);
 
 /* Programs that were made by us: tuned, default and unfused ones. */
 bool nights_have(const struct result_row *r);
 
-/* Rows come in the order of their time. NULL: nothing was accepted. */
-void nights_add(struct nights *n, const struct result_row *row);
+/* Rows come in the order of their time, and stay where they are. */
+void nights_add(struct nights *n, const struct result_brief *row);
+/* NULL: nothing was accepted. */
 void nights_judge(struct nights *n, const struct accepted *accepted, double threshold);
 void nights_free(struct nights *n);
 

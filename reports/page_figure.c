@@ -217,10 +217,13 @@ void put_figure(struct text *html, const struct page *p, const struct figure *f,
         put_distinct(html, f, offsetof(struct result_row, git_rev), 3);
         put_ranges(html, f);
         const char *name = slash ? slash + 1 : prefix;
+        text_puts(html, " · ");
+        if (!f->drawing.without_png)
+            text_printf(html, "<a href=\"figures/%s.png\">PNG</a>, ", name);
         text_printf(html,
-                    " · <a href=\"figures/%s.png\">PNG</a>, <a href=\"figures/%s.svg\">SVG</a>, "
+                    "<a href=\"figures/%s.svg\">SVG</a>, "
                     "<a href=\"figures/%s.gp\">data and script</a>",
-                    name, name, name);
+                    name, name);
         put_sources(html, p, f);
         text_puts(html, "</p></figcaption></figure></section>\n");
     }

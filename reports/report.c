@@ -30,7 +30,10 @@ struct input {
     bool damaged;
 };
 
-enum { MOST_ROWS = 500000 }; /* of programs: some 350 MB of them */
+enum {
+    MOST_ROWS = 500000, /* of programs: some 350 MB of them */
+    MOST_DRAWN = 100 /* benchmarks whose figures are PNGs, too: some 300 figures, 15 s of a core */
+};
 
 static void take_file(const char *path, struct results *r, const struct report_error *own,
                       void *context) {
@@ -179,6 +182,7 @@ static void begin_figures(const struct writer *w, struct drawn_page *p) {
         if (alike > 1) text_printf(&figures[i].id, "-%zu", before + 1);
         text_printf(&figures[i].drawing.prefix, "%s/figures/%s-%s", w->folder,
                     p->of ? p->of->page.p : "index", text_str(&figures[i].id));
+        figures[i].drawing.without_png = p->of && w->model->n > MOST_DRAWN;
         p->drawings[i] = figures[i].drawing;
     }
     p->work = gnuplot_begin(p->drawings, p->n);

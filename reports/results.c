@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reports/estimate.h"
+
 enum column_kind { KIND_TEXT, KIND_COUNT, KIND_REAL, KIND_STATUS, KIND_ROLE };
 
 struct column {
@@ -71,8 +73,16 @@ struct result_row result_row_new(void) {
     return r;
 }
 
+static bool is_measured(enum result_status status, double median_us) {
+    return status == STATUS_ok && isfinite(median_us) && median_us > 0;
+}
+
 bool result_row_measured(const struct result_row *r) {
-    return r && r->status == STATUS_ok && isfinite(r->median_us) && r->median_us > 0;
+    return r && is_measured(r->status, r->median_us);
+}
+
+bool result_brief_measured(const struct result_brief *b) {
+    return is_measured(b->status, b->median_us);
 }
 
 struct result_row result_row_without_gaps(const struct result_row *r) {
@@ -314,16 +324,74 @@ void result_put_header(struct text *out, int schema) {
     table_put_row(out, names, n);
 }
 
-void results_add(struct results *r, const struct result_row *row) {
-    if ((r->n & (r->n - 1)) == 0) /* a power of two, or 0: full */
-        r->rows = memory_resize(r->rows, r->n ? 2 * r->n : 1, sizeof *r->rows);
-    struct result_row *kept = &r->rows[r->n++];
+static void keep_row(struct results *r, const struct result_row *row, struct result_row *kept) {
     *kept = *row;
     for (size_t c = 0; c < N_COLUMNS; c++)
         if (columns[c].kind == KIND_TEXT) {
             const char **text = field(kept, c);
             *text = **text ? text_set_keep(&r->texts, *text, NULL) : "";
         }
+}
+
+void results_add(struct results *r, const struct result_row *row) {
+    if ((r->n & (r->n - 1)) == 0) /* a power of two, or 0: full */
+        r->rows = memory_resize(r->rows, r->n ? 2 * r->n : 1, sizeof *r->rows);
+    keep_row(r, row, &r->rows[r->n++]);
+}
+
+/* ---- in brief -------------------------------------------------------------------------------- */
+
+struct result_brief result_brief_of(const struct result_row *r) {
+    return (struct result_brief){.like = r,
+                                 .run_id = r->run_id,
+                                 .timestamp = r->timestamp,
+                                 .git_rev = r->git_rev,
+                                 .median_us = r->median_us,
+                                 .scatter = row_scatter(r),
+                                 .clock_mhz = r->clock_mhz,
+                                 .temp_c = r->temp_c,
+                                 .status = r->status};
+}
+
+static const struct result_row *keep_like(struct results *r, const struct result_row *row) {
+    const char *const parts[] = {row->workload,  row->axes,
+                                 row->dtype,     row->mode,
+                                 row->device,    row->weights,
+                                 row->precision, row->kernel,
+                                 row->host,      row->driver,
+                                 row->toolchain, row->timer,
+                                 row->throttle,  role_names[row->role]};
+    size_t known = r->likes.n, number;
+    r->key.n = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        text_puts(&r->key, parts[i]);
+        text_write(&r->key, "\x1f", 1);
+    }
+    text_puts(&r->key, row->schema < 3 ? "2" : "3"); /* whose times mean another thing */
+    text_set_keep(&r->likes, r->key.p, &number);
+    if (number < known) return r->like[number];
+    if ((known & (known - 1)) == 0)
+        r->like = memory_resize(r->like, known ? 2 * known : 1, sizeof *r->like);
+    r->like[known] = memory_resize(NULL, 1, sizeof **r->like);
+    keep_row(r, row, r->like[known]);
+    return r->like[known];
+}
+
+/* Texts of a night are those of the row before, mostly. */
+static const char *keep_again(struct results *r, const char *before, const char *text) {
+    return before && !strcmp(before, text) ? before : text_set_keep(&r->texts, text, NULL);
+}
+
+void results_add_brief(struct results *r, const struct result_row *row) {
+    size_t n = r->n_briefs;
+    if ((n & (n - 1)) == 0) r->briefs = memory_resize(r->briefs, n ? 2 * n : 1, sizeof *r->briefs);
+    const struct result_brief none = {0}, *before = n ? &r->briefs[n - 1] : &none;
+    struct result_brief b = result_brief_of(row);
+    b.like = keep_like(r, row);
+    b.run_id = keep_again(r, before->run_id, row->run_id);
+    b.timestamp = keep_again(r, before->timestamp, row->timestamp);
+    b.git_rev = keep_again(r, before->git_rev, row->git_rev);
+    r->briefs[r->n_briefs++] = b;
 }
 
 void results_read_row(const struct table_row *row, void *reading, struct report_error *e) {
@@ -347,6 +415,11 @@ enum report_status results_read(const char *path, struct results *r, struct repo
 
 void results_free(struct results *r) {
     free(r->rows);
+    free(r->briefs);
+    for (size_t i = 0; i < r->likes.n; i++) free(r->like[i]);
+    free(r->like);
+    text_set_free(&r->likes);
+    text_free(&r->key);
     text_free(&r->table.warnings);
     text_set_free(&r->texts);
     *r = (struct results){0};

@@ -48,10 +48,27 @@ struct result_row result_row_without_gaps(const struct result_row *r);
 enum report_status result_append(const char *path, const struct result_row *rows, size_t n,
                                  struct text *notes, struct report_error *e);
 
+/* Of a row what years of nights are judged by, at an eighth of its bytes. */
+struct result_brief {
+    const struct result_row *like; /* a row of the same benchmark, role, kernel, host, driver,
+                                      toolchain, timer, throttle and schema, for these alone */
+    const char *run_id, *timestamp, *git_rev;
+    double median_us, scatter, clock_mhz, temp_c; /* scatter: row_scatter of estimate.h */
+    enum result_status status;
+};
+/* Which refers to the row. */
+struct result_brief result_brief_of(const struct result_row *r);
+bool result_brief_measured(const struct result_brief *b); /* as result_row_measured */
+
 struct results {
     struct result_row *rows; /* in the order of the file */
     size_t n;
-    size_t n_in_file; /* rows of the file, of which these may be some */
+    struct result_brief *briefs; /* of rows that are not among these, in the order of the file */
+    size_t n_briefs;
+    struct result_row **like; /* what these are like, ... */
+    struct text_set likes;    /* ... by the number of its texts, ... */
+    struct text key;          /* ... as they were put together last */
+    size_t n_in_file;         /* rows of the file, of which these may be some */
     struct {
         size_t n_columns;
         struct text warnings; /* complete lines: what was left out */
@@ -97,6 +114,7 @@ int result_reader_schema(const struct result_reader *r);
 void result_put_header(struct text *out, int schema);
 /* Add the row, its texts kept. */
 void results_add(struct results *r, const struct result_row *row);
+void results_add_brief(struct results *r, const struct result_row *row);
 /* For table_scan, whose context it is: adds each row that the reader takes. */
 struct results_reading {
     struct result_reader reader;

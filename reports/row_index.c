@@ -11,7 +11,6 @@
  * other. */
 #include "reports/row_index.h"
 
-#include <pthread.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 #include <unistd.h>
 
 #include "reports/benches.h"
+#include "reports/nights.h"
 
 enum {
     VERSION = 1,          /* of the tables, and of what a span is */
@@ -65,9 +65,8 @@ struct csv {
 
 struct csv_files {
     struct csv *all;
-    size_t n, next; /* next: that a thread takes */
+    size_t n;
     uint64_t bytes;
-    pthread_mutex_t lock;
 };
 
 static void add_csv(const char *path, void *context) {
@@ -213,28 +212,14 @@ static void look_at(struct csv *c) {
     table_close(&f);
 }
 
-static void *look_at_files(void *context) {
-    struct csv_files *f = context;
-    for (;;) {
-        pthread_mutex_lock(&f->lock);
-        size_t i = f->next++;
-        pthread_mutex_unlock(&f->lock);
-        if (i >= f->n) return NULL;
-        look_at(&f->all[i]);
-    }
+static int readers(void) {
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return cores > READERS ? READERS : cores > 1 ? (int)cores : 1;
 }
 
 static void look_at_all(struct csv_files *f) {
-    pthread_t threads[READERS];
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t n = 0, most = cores > READERS ? READERS : cores > 1 ? (size_t)cores : 1;
-    f->next = 0;
-    pthread_mutex_init(&f->lock, NULL);
-    while (n + 1 < most && n + 1 < f->n && pthread_create(&threads[n], NULL, look_at_files, f) == 0)
-        n++;
-    look_at_files(f);
-    while (n > 0) pthread_join(threads[--n], NULL);
-    pthread_mutex_destroy(&f->lock);
+#pragma omp parallel for schedule(dynamic) num_threads(readers())
+    for (size_t i = 0; i < f->n; i++) look_at(&f->all[i]);
 }
 
 /* ---- SQLite ---------------------------------------------------------------------------------- */
@@ -573,19 +558,37 @@ static void choose(struct row_index *ix, struct row_choice *choice, struct chose
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+/* A file's rows on their way to results. */
+struct reading {
+    struct results_reading to;
+    bool in_brief;
+    size_t n;
+};
+
+static void read_row(const struct table_row *at, void *context, struct report_error *e) {
+    struct reading *r = context;
+    struct result_row row;
+    if (!result_reader_take(&r->to.reader, at, &row, e)) return;
+    r->n++;
+    if (!r->in_brief)
+        results_add(r->to.results, &row);
+    else if (nights_have(&row))
+        results_add_brief(r->to.results, &row);
+}
+
 /* Those of a file's pieces, which begin at `first`. False if they are not where they should be. */
-static bool read_pieces(const struct csv *c, const struct piece *first, size_t n,
+static bool read_pieces(const struct csv *c, const struct piece *first, size_t n, bool in_brief,
                         struct results *r) {
     struct report_error e = {0};
     struct table_file f;
     struct text none = {0}; /* what rows are warned of was said when they came in */
-    struct results_reading t = {{.path = c->path.p, .warnings = &none}, r};
+    struct reading t = {{{.path = c->path.p, .warnings = &none}, r}, in_brief, 0};
     size_t rows = 0;
     if (table_open(c->path.p, &f, &e) != REPORT_OK) return false;
     if (f.size < c->known.whole) report_fail(&e, REPORT_WRONG, "shorter");
     struct table_place at = {0, 1};
     uint64_t end = c->known.header;
-    table_scan(&f, &at, end, results_read_row, &t, &none, &e);
+    table_scan(&f, &at, end, read_row, &t, &none, &e);
     for (size_t i = 0; i < n && e.status == REPORT_OK && at.offset == end;) {
         at = (struct table_place){first[i].offset, first[i].line};
         end = first[i].offset;
@@ -593,15 +596,16 @@ static bool read_pieces(const struct csv *c, const struct piece *first, size_t n
             end += first[i].length;
             rows += first[i++].rows;
         }
-        table_scan(&f, &at, end, results_read_row, &t, &none, &e);
+        table_scan(&f, &at, end, read_row, &t, &none, &e);
     }
-    r->table.n_columns = t.reader.n_columns;
+    r->table.n_columns = t.to.reader.n_columns;
     text_free(&none);
     table_close(&f);
-    return e.status == REPORT_OK && at.offset == end && r->n == rows;
+    return e.status == REPORT_OK && at.offset == end && t.n == rows;
 }
 
-static bool read_file(const struct csv *c, const struct chosen *pieces, struct results *r) {
+static bool read_file(const struct csv *c, const struct chosen *pieces, bool in_brief,
+                      struct results *r) {
     size_t first = 0, n = 0;
     for (size_t low = 0, high = pieces->n; low < high;) {
         size_t at = low + (high - low) / 2;
@@ -614,7 +618,7 @@ static bool read_file(const struct csv *c, const struct chosen *pieces, struct r
     while (first + n < pieces->n && pieces->all[first + n].file == c->known.id) n++;
     *r = (struct results){.n_in_file = c->known.rows};
     text_printf(&r->table.warnings, "%s%s", text_str(&c->known.ignored), text_str(&c->known.half));
-    return read_pieces(c, &pieces->all[first], n, r);
+    return read_pieces(c, &pieces->all[first], n, in_brief, r);
 }
 
 /* All files, or REPORT_MACHINE. */
@@ -624,11 +628,21 @@ static void read_by(struct row_index *ix, struct csv_files *f, struct row_choice
     choice->n_parsed = 0;
     take_in(ix, f, choice, e);
     choose(ix, choice, &pieces, e);
-    for (size_t i = 0; i < f->n && e->status == REPORT_OK; i++) {
-        if (f->all[i].error.status != REPORT_OK || read_file(&f->all[i], &pieces, &results[i]))
-            continue;
+    size_t changed = f->n; /* a file that did while it was read */
+    if (e->status == REPORT_OK) {
+#pragma omp parallel for schedule(dynamic) num_threads(readers())
+        for (size_t i = 0; i < f->n; i++) {
+            const struct csv *c = &f->all[i];
+            if (c->error.status == REPORT_OK &&
+                !read_file(c, &pieces, choice->programs_alone, &results[i])) {
+#pragma omp atomic write
+                changed = i;
+            }
+        }
+    }
+    if (changed < f->n) {
         ix->useless = true;
-        report_fail(e, REPORT_MACHINE, "'%s' changed while it was read", f->all[i].path.p);
+        report_fail(e, REPORT_MACHINE, "'%s' changed while it was read", f->all[changed].path.p);
     }
     free(pieces.all);
 }

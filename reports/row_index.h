@@ -16,7 +16,8 @@
 enum { ROW_INDEX_FROM = 32 << 20 }; /* bytes of CSV from which it is worth a file beside them */
 
 /* Rows of whole programs are wanted, ours and PyTorch's, but for those of old runs; the variants of
- * each benchmark's newest run that has any; or, with programs_alone, all of our programs. */
+ * each benchmark's newest run that has any; or, with programs_alone, all of our programs, and these
+ * in brief. */
 struct row_choice {
     bool programs_alone;
     size_t most;        /* rows of programs, about; older runs are left out from there on */

@@ -31,7 +31,7 @@ static void take_row(struct side *s, const struct result_row *row) {
 static bool is_of_run(const struct result_row *row, const char *run) {
     if (run == ALL || !strcmp(row->run_id, run)) return true;
     struct text night = {0};
-    put_night(&night, row);
+    put_night(&night, row->run_id);
     bool is = !strcmp(text_str(&night), run);
     text_free(&night);
     return is;

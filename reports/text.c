@@ -94,12 +94,53 @@ void text_gnuplot(struct text *t, const char *s) {
 
 void text_csv(struct text *t, const char *s) {
     text_puts(t, "\"");
-    for (; s && *s; s++) text_write(t, *s == '"' ? "\"\"" : s, *s == '"' ? 2 : 1);
+    for (; s && *s; s += *s == '"') {
+        size_t n = strcspn(s, "\"");
+        text_write(t, s, n);
+        s += n;
+        if (*s) text_puts(t, "\"\"");
+    }
     text_puts(t, "\"");
 }
 
+/* The n last digits of v, and the point before `behind` of them. */
+static char *put_digits(char *p, uint64_t v, int n, int behind) {
+    char *end = p + n + (behind > 0);
+    for (char *q = end; n > 0; n--, v /= 10) {
+        *--q = (char)('0' + v % 10);
+        if (behind > 0 && --behind == 0) *--q = '.';
+    }
+    return end;
+}
+
+/* 0.0001234568 to 1234568, as most are, at a fifth of printf's time: v times a power of ten that a
+ * double holds exactly is off by 1e-9 at most, so that its nearest whole number is the right one,
+ * unless it lies about half way. 0 bytes if it may not be, or is written otherwise. */
+static size_t plain_number(char out[24], double v) {
+    static const double powers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10};
+    enum { DIGITS = 7, LEAST = -4 };
+    double size = fabs(v);
+    char *p = out;
+    int point = DIGITS; /* digits before the point */
+    if (!(size >= 1e-4 && size < 1e6)) return 0;
+    while (point > LEAST + 1 && size * powers[DIGITS - point] < 1e6) point--;
+    double scaled = size * powers[DIGITS - point], whole = floor(scaled);
+    if (fabs(scaled - whole - 0.5) < 1e-6) return 0;
+    uint64_t digits = (uint64_t)whole + (scaled - whole > 0.5);
+    if (digits < 1000000 || digits > 9999999) return 0;
+    int behind = DIGITS - point, n = DIGITS;
+    for (; behind > 0 && digits % 10 == 0; behind--, n--) digits /= 10;
+    if (signbit(v)) *p++ = '-';
+    return (size_t)(put_digits(p, digits, n > behind ? n : behind + 1, behind) - out);
+}
+
 void text_csv_number(struct text *t, double v) {
-    if (isfinite(v)) text_printf(t, "%.7g", v);
+    char plain[24];
+    size_t n = plain_number(plain, v);
+    if (n)
+        text_write(t, plain, n);
+    else if (isfinite(v))
+        text_printf(t, "%.7g", v);
 }
 
 const char *text_str(const struct text *t) { return t->p ? t->p : ""; }

@@ -474,6 +474,27 @@ static void test_numbers(void **state) {
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_false(table_number(bad[i], &v));
 }
 
+/* Numbers are written as printf writes them: those of few digits, half way, of other sizes. */
+static void test_written_numbers(void **state) {
+    static const double ends[] = {
+        0,        -0.0,      1980,     -41,           9.9999999, 999999.95,     1000000, 1234567,
+        12345678, 99999.995, 0.0001,   0.0000999999,  123456.75, 1234.5625,     1e22,    0.1,
+        1e-300,   NAN,       INFINITY, 0.00012345675, 0.5,       99999.94999999};
+    struct text said = {0};
+    char want[64];
+    double v = 1.0000001e-7;
+    for (int i = 0; i < 200000; i++, v *= 1.0002347) {
+        double is = i < (int)(sizeof ends / sizeof *ends) ? ends[i] : i % 2 ? -v : v;
+        if (i % 3 == 0 && fabs(is) < 1e9) is = round(is * 1024) / 1024; /* half way, many of them */
+        snprintf(want, sizeof want, "%.7g", is);
+        said.n = 0;
+        text_csv_number(&said, is);
+        text_write(&said, "", 0);
+        assert_string_equal(said.p, isfinite(is) ? want : "");
+    }
+    text_free(&said);
+}
+
 static void test_not_a_file(void **state) {
     struct report_error e = {0};
     struct result_row row = sample_row("x=1", 1);
@@ -597,6 +618,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_plain_rows, empty_folder),
         cmocka_unit_test_teardown(test_open_quote, empty_folder),
         cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_written_numbers),
         cmocka_unit_test_teardown(test_not_a_file, empty_folder),
         cmocka_unit_test_teardown(test_disk_full, empty_folder),
         cmocka_unit_test_teardown(test_concurrent_writers, empty_folder),

@@ -16,8 +16,8 @@ static char folder[] = "/tmp/test_reports_history.XXXXXX";
 
 static int make_folder(void **state) { return mkdtemp(folder) ? 0 : -1; }
 static int empty_folder(void **state) {
-    static const char *const files[] = {"r.csv", "nightly/nightly.md", "nightly/timeline.csv",
-                                        "nightly/accepted.csv"};
+    static const char *const files[] = {"r.csv", "s.csv", "nightly/nightly.md",
+                                        "nightly/timeline.csv", "nightly/accepted.csv"};
     char path[96];
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, files[i]);
@@ -46,12 +46,13 @@ static struct result_row timed(int night, int run, enum result_role role, double
     return r;
 }
 
-static void append(struct result_row row) {
+static void append_to(const char *name, struct result_row row) {
     struct report_error e = {0};
     char path[96];
-    snprintf(path, sizeof path, "%s/r.csv", folder);
+    snprintf(path, sizeof path, "%s/%s", folder, name);
     if (result_append(path, &row, 1, NULL, &e) != REPORT_OK) fail_msg("%s", e.text);
 }
+static void append(struct result_row row) { append_to("r.csv", row); }
 
 static void expect(int want, int (*command)(const struct history_request *, FILE *, FILE *),
                    const char *says) {
@@ -232,6 +233,34 @@ static void test_figure_says_the_same(void **state) {
         "or more.");
 }
 
+/* Benchmarks stand in the order of their first nights; of one night in that of files, and not of
+ * where these lie in memory. */
+static void test_order(void **state) {
+    for (int run = 1; run <= 300; run++) { /* enough that each file's rows are a mapping */
+        struct result_row r = timed(run % 20 + 1, run, ROLE_tuned, 100);
+        append(r);
+        r.dtype = "bf16";
+        append_to("s.csv", r);
+    }
+    struct result_row first = timed(1, 0, ROLE_tuned, 100);
+    first.dtype = "f64"; /* is last in the last file */
+    append_to("s.csv", first);
+    expect(0, history_judge, "2 same");
+    char path[96], line[512], found[64] = "";
+    snprintf(path, sizeof path, "%s/nightly/timeline.csv", folder);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f)) {
+        const char *type = strstr(line, "f64\"")             ? "f64 "
+                           : strstr(line, "bf16\"")          ? "bf16 "
+                           : strstr(line, "\"f32\",\"f32\"") ? "f32 "
+                                                             : "";
+        if (!strstr(found, type)) strcat(found, type);
+    }
+    fclose(f);
+    assert_string_equal(found, "f64 f32 bf16 ");
+}
+
 static void test_wrong_calls(void **state) {
     struct history_request none = {"/no/such", NULL, NIGHTS_THRESHOLD};
     FILE *null = fopen("/dev/null", "w");
@@ -250,6 +279,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_weights, empty_folder),
         cmocka_unit_test_teardown(test_machine, empty_folder),
         cmocka_unit_test_teardown(test_figure_says_the_same, empty_folder),
+        cmocka_unit_test_teardown(test_order, empty_folder),
         cmocka_unit_test_teardown(test_wrong_calls, empty_folder),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -63,7 +63,7 @@ static void write_text(const char *name, const char *text, const char *how) {
 /* What one reading said: a line for each row, "a.csv run001 tuned 34", and all warnings. */
 struct said {
     struct text rows, warnings, errors, notes;
-    size_t in_files;
+    size_t in_files, in_brief;
     struct row_choice choice;
 };
 
@@ -73,6 +73,13 @@ static void take(const char *path, struct results *r, const struct report_error 
     for (size_t i = 0; i < r->n; i++)
         text_printf(&s->rows, "%s %s %s %s%g\n", strrchr(path, '/') + 1, r->rows[i].run_id,
                     result_role_name(r->rows[i].role), r->rows[i].config, r->rows[i].median_us);
+    for (size_t i = 0; i < r->n_briefs; i++) {
+        const struct result_brief *b = &r->briefs[i];
+        text_printf(&s->rows, "%s %s %s %g\n", strrchr(path, '/') + 1, b->run_id,
+                    result_role_name(b->like->role), b->median_us);
+    }
+    assert_true(!r->n || !r->n_briefs);
+    s->in_brief += r->n_briefs;
     text_puts(&s->warnings, text_str(&r->table.warnings));
     if (own->status != REPORT_OK) text_printf(&s->errors, "%s\n", own->text);
     s->in_files += r->n_in_file;
@@ -306,6 +313,7 @@ static void test_choice(void **state) {
     size_t lines = 0;
     for (const char *p = text_str(&s.rows); (p = strchr(p, '\n')); p++) lines++;
     assert_int_equal(lines, 60);
+    assert_int_equal(s.in_brief, 60);
     assert_null(strstr(text_str(&s.rows), "variant"));
     assert_null(strstr(text_str(&s.rows), "torch"));
     said_free(&s);

@@ -228,6 +228,43 @@ static void test_rows_of_a_figure(void **state) {
     text_free(&said);
 }
 
+static void add_sizes(int from, int n) {
+    struct report_error e = {0};
+    char axes[32];
+    for (int i = from; i < from + n; i++) {
+        struct result_row row = sample(ROLE_tuned, "program", 50 + i);
+        snprintf(axes, sizeof axes, "dim=%d", 8192 + i);
+        row.axes = axes;
+        assert_int_equal(result_append(in_folder("a.csv"), &row, 1, NULL, &e), REPORT_OK);
+    }
+}
+
+/* Of many benchmarks the overview's figures alone are PNGs; a workload's that are there show what a
+ * smaller report said, and go. */
+static void test_pngs_of_many(void **state) {
+    static const char *const png = "report/figures/workload-script-alert-x-script-tuning.png";
+    struct text said = {0};
+    drawing_gnuplot();
+    write_results(in_folder("a.csv"));
+    add_sizes(0, 99);
+    assert_int_equal(report(&said), 0);
+    struct text page = read_file(in_folder("report/workload-script-alert-x-script.html"));
+    expect_in(page.p, "-tuning.png\">PNG</a>");
+    assert_int_equal(access(in_folder(png), F_OK), 0);
+    text_free(&page);
+    add_sizes(99, 1);
+    assert_int_equal(report(&said), 0);
+    page = read_file(in_folder("report/workload-script-alert-x-script.html"));
+    assert_null(strstr(page.p, "PNG"));
+    expect_in(page.p, " · <a href=\"figures/workload-script-alert-x-script-tuning.svg\">SVG</a>");
+    assert_int_equal(access(in_folder(png), F_OK), -1);
+    text_free(&page);
+    page = read_file(in_folder("report/index.html"));
+    expect_in(page.p, "index-speedup.png\">PNG</a>");
+    text_free(&page);
+    text_free(&said);
+}
+
 static void test_no_gnuplot(void **state) {
     write_results(in_folder("a.csv"));
     setenv("PATH", "/no/such/folder", 1);
@@ -430,6 +467,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_page, empty_folder),
         cmocka_unit_test_teardown(test_one_figure_fails, empty_folder),
         cmocka_unit_test_teardown(test_rows_of_a_figure, empty_folder),
+        cmocka_unit_test_teardown(test_pngs_of_many, empty_folder),
         cmocka_unit_test_teardown(test_no_gnuplot, empty_folder),
         cmocka_unit_test_teardown(test_foreign_file_is_left_out, empty_folder),
         cmocka_unit_test_teardown(test_usage, empty_folder),
