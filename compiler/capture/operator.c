@@ -320,6 +320,8 @@ struct py vm_binary(struct vm *vm, enum binary_operator op, struct py x, struct 
         return str_percent(vm, x.s, y);
     } else if (x.kind == PY_TENSOR || y.kind == PY_TENSOR) {
         if (tensor_binary(vm, binary_sign(op), x, y, in_place, &out)) return out;
+        if (op == BINARY_MUL && py_is_sequence(x) && !dtype_is_float(y.tensor->meta.dtype))
+            return repeat(vm, x, vm_index(vm, y, "*"));
     } else {
         if (in_place && container_in_place(vm, op, x, y)) return x;
         if (container_binary(vm, op, guard_contents(vm, x), guard_contents(vm, y), &out))

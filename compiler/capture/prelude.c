@@ -200,6 +200,12 @@ const char *prelude_text(const char *module) {
         {"torch._C._fft", "import torch.fft\n"
                           "def __getattr__(name):\n"
                           "    return getattr(torch.fft, name[4:])\n"},
+        {"torch._C._linalg", "import torch.linalg\n"
+                             "def __getattr__(name):\n"
+                             "    return getattr(torch.linalg, name[7:])\n"},
+        {"torch._C._special", "import torch.special\n"
+                              "def __getattr__(name):\n"
+                              "    return getattr(torch.special, name[8:])\n"},
         {"torch._aten", ws_prelude_torch_aten},
         {"torch.ops.aten", ws_prelude_torch_ops},
         {"torch.ops.prims", "import torch\n"
@@ -336,6 +342,11 @@ const char *prelude_text(const char *module) {
         {"torch.fx", ws_prelude_torch_fx},
         {"torch.fx.graph_module", "from torch.fx import GraphModule\n"},
         {"torch.amp", ws_prelude_torch_amp},
+        {"torch.amp.autocast_mode", "from torch.amp import *\n"
+                                    "def _enter_autocast(*args):\n"
+                                    "    return autocast(*args).__enter__()\n"
+                                    "def _exit_autocast(mode):\n"
+                                    "    mode.__exit__(None, None, None)\n"},
         {"torch.cuda.amp", "import torch\n"
                            "from torch.amp import GradScaler, custom_bwd, custom_fwd\n"
                            "def autocast(enabled=True, dtype=torch.float16, cache_enabled=True):\n"

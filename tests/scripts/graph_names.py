@@ -35,7 +35,7 @@ show('losses', nn.cross_entropy_loss(x, torch.tensor([0, 5, 2, 2]), None, 1, -10
 show('functional', torch.functional.einsum('ij,kj->ik', x, w), *torch.functional.split(x, 4, 1), *torch.functional.meshgrid(b, b, indexing='ij'))
 show('weight', torch._weight_norm(w, fill(3, 1), 0))
 show('methods', x.__add__(1), x.__rsub__(1), (x > 0).__and__(x < 0.5), x.__eq__(0.5), x.__getitem__(1), torch.arange(end=3))
-print(torch.sym_sum([1, 2, 3]))
+print(torch.sym_sum([1, 2, 3]), [None] * torch.tensor(2))
 
 kept = torch._functorch.predispatch
 kept.lazy_load_decompositions()
@@ -75,3 +75,9 @@ out, mean, rstd = aten.native_layer_norm.default(x, [6], g[0], g[1], 1e-05)
 show('norm backward', *aten.native_layer_norm_backward.default(g, x, [6], mean, rstd, g[0], g[1], [True, True, True]))
 show('convolution backward', *aten.convolution_backward.default(fill(2, 4, 3, 5), image, fill(4, 3, 3, 3), [4], [2, 1], [1, 1], [1, 1], False, [0, 0], 1,
                                                                 [True, True, True]))
+show('bindings', torch._C._linalg.linalg_vector_norm(x, 2, [1]), torch._C._special.special_entr(x.abs()))
+torch._C._set_grad_enabled(False)
+mode = torch.amp.autocast_mode._enter_autocast('cpu', torch.bfloat16, True, None)
+cast = x @ w.t()
+torch.amp.autocast_mode._exit_autocast(mode)
+show('autocast', cast, x @ w.t())
