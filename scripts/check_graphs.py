@@ -60,7 +60,7 @@ def value_text(name, d):
     if "running_var" in name:
         return f"torch.rand({shape}, dtype={dtype}) + 0.5"
     mean, std = [default if x is None or not math.isfinite(x) else x for x, default in ((d.get("mean"), 0), (d.get("std"), 1))]
-    return f"torch.randn({shape}, dtype={dtype}) * {std} + {mean}"
+    return f"torch.randn({shape}, dtype={dtype}) * {std} + {mean}" if shape else f"torch.tensor({mean}, dtype={dtype})"
 
 
 def workload(folder, path):
@@ -88,11 +88,13 @@ def judged(name, folder, given):
     except subprocess.TimeoutExpired:
         return [name, "timeout", "", f"{given.limit:g}", ""]
     seconds = f"{time.monotonic() - begun:.1f}"
-    if p.returncode == 0:
+    kernels = re.findall(r"^Kernels: (\d+)", p.stdout, re.M)
+    broken = "graph break" in p.stderr  # what is left then runs in segments
+    if p.returncode == 0 and not broken:
         path.unlink()
-        return [name, "captured", re.search(r"^Kernels: (\d+)", p.stdout, re.M)[1], seconds, ""]
+        return [name, "captured", sum(map(int, kernels)), seconds, ""]
     message = re.sub(r"^.*?\.py(:\d+:\d+)?: ", "", p.stderr.split("\n")[0])
-    return [name, "refused" if p.returncode == 1 else "crash", "", seconds, message]
+    return [name, "refused" if p.returncode in (0, 1) else "crash", "", seconds, message]
 
 
 def table(rows):

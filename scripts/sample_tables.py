@@ -9,8 +9,8 @@ KIND names the script that wrote the file: torch (check_torch.sh), cost, lookup 
 (bench_repeat.sh), sizes (bench_sizes.sh), convolutions (bench_convolutions.sh), products and slower (bench_products.sh:
 all of them, and those that are slower than PyTorch's), kernelbench, models and attention (bench_kernelbench.sh, ...),
 overlap (bench_overlap.sh), misses (bench_suite.sh; FILE, and that of sizes), searches (bench_search.sh), ordering
-(cost_model.py), planted (plant_errors.sh), checked (check_kernelbench.py), opinfo (check_opinfo.py), sums (bench_sums.py), devices
-(device_sample.sh), scale (bench_history_scale.sh) or kills (make kill-test). Below each table stands who wrote it,
+(cost_model.py), planted (plant_errors.sh), checked (check_kernelbench.py), opinfo (check_opinfo.py), graphs (check_graphs.py), sums
+(bench_sums.py), devices (device_sample.sh), scale (bench_history_scale.sh) or kills (make kill-test). Below each table stands who wrote it,
 where and when. scripts/readme_tables.sh puts them there. A figure is drawn from the CSV of the same name; index.csv of
 reports/samples has its command.
 Exit codes: 0 fine, 1 a file is missing or foreign, 2 usage."""
@@ -342,6 +342,18 @@ def opinfo(path, rows):
     sourced("scripts/check_opinfo.py --table", path)
 
 
+def graphs(path, rows):
+    counts = {status: sum(r["status"] == status for r in rows) for status in dict.fromkeys(r["status"] for r in rows)}
+    print(f"Of {len(rows)} graphs: " + ", ".join(f"{n} {status}" for status, n in sorted(counts.items(), key=lambda c: -c[1])) + ".\n")
+    reasons = {}
+    for r in rows:
+        if r["message"]:
+            reason = re.sub(r"call of | at line .*|'\w*modules\w*'", "", r["message"])
+            reasons[reason] = reasons.get(reason, 0) + 1
+    table(["graphs", "why not<"], [(n, f"`{reason[:120]}`") for reason, n in sorted(reasons.items(), key=lambda c: -c[1])])
+    sourced("scripts/check_graphs.py", path)
+
+
 def sums(path, rows):
     def per_operator():
         for op in dict.fromkeys(r["op"] for r in rows):
@@ -427,7 +439,7 @@ def devices(path, rows):
 KINDS = {"devices": devices, "torch": torch, "cost": measures("bench_cost.sh"), "lookup": measures("bench_lookup.sh"),
          "capture": measures("bench_capture.sh"), "repeat": repeat, "sizes": sizes, "products": products, "slower": slower,
          "convolutions": convolutions, "kernelbench": kernelbench, "models": models, "attention": attention,
-         "planted": planted, "histories": histories, "scale": scale, "checked": checked, "opinfo": opinfo, "sums": sums, "kills": kills,
+         "planted": planted, "histories": histories, "scale": scale, "checked": checked, "opinfo": opinfo, "graphs": graphs, "sums": sums, "kills": kills,
          "mutants": mutants, "overlap": overlap, "misses": misses, "searches": searches, "ordering": ordering}
 
 

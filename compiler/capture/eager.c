@@ -237,27 +237,21 @@ static void evaluate(struct vm *vm, struct graph *g, struct value *out) {
     vm_leave(vm);
 }
 
-static bool is_random(const struct graph *g) {
-    for (node_id n = 0; n < g->nodes.n; n++)
-        if (op_is_random(g->nodes.at[n].op)) return true;
-    return false;
-}
-
 /* Does it depend on buffers alone, and constants? Arguments, parameters and what forward draws may
  * be others in the next call. */
 static bool of_buffers(const struct graph *g) {
     for (uint32_t i = 0; i < g->inputs.n; i++)
         if (g->inputs.at[i].kind != INPUT_BUFFER) return false;
-    return !is_random(g);
+    for (node_id n = 0; n < g->nodes.n; n++)
+        if (op_is_random(g->nodes.at[n].op)) return false;
+    return true;
 }
 
-/* Is it an argument of one element that get_inputs() gives as data? Its value is part of what the
- * graph was captured for, as a number's is. */
-static bool is_given(struct vm *vm, struct py t, const struct graph *g, const struct meta *m) {
-    bool argument = place_is_known(t.source) && m->rank == 0 && g->inputs.n == 1 &&
-                    g->inputs.at[0].kind == INPUT_ARG;
-    return argument &&
-           !is_random(pruned_to(vm, vm->init, vm->init_outputs.at[g->inputs.at[0].init]));
+/* Is it an argument without dimensions? A number that comes as a tensor: its value may be part of
+ * what the graph is captured for, as a plain number's is. */
+static bool is_number(struct py t, const struct graph *g, const struct meta *m) {
+    return place_is_known(t.source) && m->rank == 0 && g->inputs.n == 1 &&
+           g->inputs.at[0].kind == INPUT_ARG;
 }
 
 /* What __init__ and get_inputs() make depends on the seed alone, so it has a value, too. So has, in
@@ -273,14 +267,14 @@ struct py tensor_value(struct vm *vm, struct py t) {
     for (int i = 0; i < m->rank; i++)
         if (!ex_is_const(vm->ex, m->size[i], &size[i])) return t;
     struct graph *g = pruned_to(vm, from, node);
-    bool given = vm->tracing && is_given(vm, t, g, m);
-    if (vm->tracing && !given && !of_buffers(g)) return t;
+    bool number = vm->tracing && is_number(t, g, m);
+    if (vm->tracing && !number && !of_buffers(g)) return t;
     struct value v;
     evaluate(vm, g, &v);
     struct py out = eager_new(vm, m->dtype, m->rank, size);
     eager_write(vm, out.tensor, &v);
     value_free(&v);
-    if (given) guard_item(vm, t, eager_item(vm, out));
+    if (number) guard_item(vm, t, eager_item(vm, out));
     return out;
 }
 
