@@ -81,3 +81,7 @@ mode = torch.amp.autocast_mode._enter_autocast('cpu', torch.bfloat16, True, None
 cast = x @ w.t()
 torch.amp.autocast_mode._exit_autocast(mode)
 show('autocast', cast, x @ w.t())
+several, weights = fill(2, 5, 8), (fill(24, 8), fill(24), fill(8, 8), fill(8))
+show('heads', torch._native_multi_head_attention(several, several, several, 8, 2, *weights, None, False, True, None)[0],
+     *torch._native_multi_head_attention(several, several, several, 8, 2, *weights, fill(2, 5) > 0.5, True, True, 1),
+     *torch._native_multi_head_attention(several, several.flip(1), several, 8, 2, *weights, torch.ones(5, 5).triu(1).bool(), True, False, 0))
