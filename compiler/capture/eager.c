@@ -247,16 +247,34 @@ static bool of_buffers(const struct graph *g) {
     return true;
 }
 
-/* Is it an argument without dimensions? A number that comes as a tensor: its value may be part of
- * what the graph is captured for, as a plain number's is. */
-static bool is_number(struct py t, const struct graph *g, const struct meta *m) {
-    return place_is_known(t.source) && m->rank == 0 && g->inputs.n == 1 &&
-           g->inputs.at[0].kind == INPUT_ARG;
+/* Elements of an argument that has few of them, as they are: a number that comes as a tensor, or
+ * the strides of a few levels. Its values may be part of what the graph is captured for, as a plain
+ * number is. */
+static bool is_few_numbers(struct vm *vm, const struct graph *g) {
+    enum { FEW = 64 };
+    int64_t n;
+    if (g->inputs.n != 1 || g->inputs.at[0].kind != INPUT_ARG) return false;
+    for (node_id i = 0; i < g->nodes.n; i++)
+        if (!op_keeps_elements(g->nodes.at[i].op)) return false;
+    const struct meta *m = &g->nodes.at[g->inputs.at[0].node].meta;
+    return ex_is_const(vm->ex, meta_numel(vm->ex, m), &n) && n <= FEW;
+}
+
+/* All of the argument is guarded, whatever of it is read. */
+static void guard_argument(struct vm *vm, const struct graph_input *in) {
+    struct value all;
+    node_id node = vm->init_outputs.at[in->init];
+    evaluate(vm, pruned_to(vm, vm->init, node), &all);
+    enum dtype t = vm->init->nodes.at[node].meta.dtype;
+    struct py numbers = py_list(vm->arena, PY_LIST, NULL, 0);
+    for (int64_t i = 0; i < all.n; i++) vec_push(vm->arena, numbers.list, eager_number(t, &all, i));
+    value_free(&all);
+    guard_numbers(vm, in->source, numbers);
 }
 
 /* What __init__ and get_inputs() make depends on the seed alone, so it has a value, too. So has, in
  * forward, what is made of buffers: a workload's graph is that of a call on the module as __init__
- * left it; and a number that comes as a tensor. */
+ * left it; and of few numbers that come as a tensor. */
 struct py tensor_value(struct vm *vm, struct py t) {
     if (t.kind != PY_TENSOR || vm->eager || vm->trace || t.tensor->selected) return t;
     if (!vm->tracing && t.tensor->graph != vm->init) return t;
@@ -267,14 +285,14 @@ struct py tensor_value(struct vm *vm, struct py t) {
     for (int i = 0; i < m->rank; i++)
         if (!ex_is_const(vm->ex, m->size[i], &size[i])) return t;
     struct graph *g = pruned_to(vm, from, node);
-    bool number = vm->tracing && is_number(t, g, m);
-    if (vm->tracing && !number && !of_buffers(g)) return t;
+    bool given = vm->tracing && is_few_numbers(vm, g);
+    if (vm->tracing && !given && !of_buffers(g)) return t;
     struct value v;
     evaluate(vm, g, &v);
     struct py out = eager_new(vm, m->dtype, m->rank, size);
     eager_write(vm, out.tensor, &v);
     value_free(&v);
-    if (number) guard_item(vm, t, eager_item(vm, out));
+    if (given) guard_argument(vm, &g->inputs.at[0]);
     return out;
 }
 

@@ -135,7 +135,7 @@ static bool guard_holds(const struct vm *vm, const struct guard *g, struct py v)
     case GUARD_HAS: return has_key(vm, v, g->v) == (bool)g->n;
     case GUARD_TYPE: return v.kind != PY_UNSET && class_of(vm, v) == g->v.class;
     case GUARD_IDENTITY: return same_object(g->v, v);
-    case GUARD_ITEM: break; /* a script's tensors have no values while they are traced */
+    case GUARD_NUMBERS: break; /* a script's tensors have no values while they are traced */
     }
     return false;
 }
@@ -156,7 +156,7 @@ static const char *guard_failure(struct vm *vm, const struct guard *g, struct py
         return arena_printf(vm->arena, "type(%s): expected %s, actual %s", source, g->v.class->name,
                             type_name(vm, v));
     case GUARD_IDENTITY: return arena_printf(vm->arena, "%s is another object", source);
-    case GUARD_ITEM: return arena_printf(vm->arena, "%s has another value", source);
+    case GUARD_NUMBERS: return arena_printf(vm->arena, "%s has another value", source);
     }
     return "";
 }

@@ -22,9 +22,12 @@ void guard_value(struct vm *vm, struct py v) {
     add(vm, (struct guard){.kind = GUARD_VALUE, .place = v.source, .v = v, .text = text});
 }
 
-void guard_item(struct vm *vm, struct py t, struct py v) {
-    const char *text = arena_printf(vm->arena, "%s.item() == %s", t.source->text, py_repr(vm, v));
-    add(vm, (struct guard){.kind = GUARD_ITEM, .place = t.source, .v = v, .text = text});
+void guard_numbers(struct vm *vm, const char *source, struct py v) {
+    bool one = v.list->n == 1;
+    const char *text =
+        arena_printf(vm->arena, "%s.%s == %s", source, one ? "item()" : "flatten().tolist()",
+                     py_repr(vm, one ? v.list->at[0] : v));
+    add(vm, (struct guard){.kind = GUARD_NUMBERS, .v = v, .text = text});
 }
 
 static void guard_type(struct vm *vm, struct py v) {

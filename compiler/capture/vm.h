@@ -58,7 +58,7 @@ enum guard_kind {
     GUARD_HAS,      /* v is a key there if n, else it is none */
     GUARD_TYPE,     /* what is there is of class v */
     GUARD_IDENTITY, /* what is there is v itself */
-    GUARD_ITEM,     /* the tensor there has the one element v; of workloads alone */
+    GUARD_NUMBERS,  /* the tensor there has the elements v; of workloads alone, without a place */
 };
 struct guard {
     enum guard_kind kind;
@@ -374,8 +374,9 @@ struct py tensor_subscript(struct vm *vm, struct py x, struct py i);
 void tensor_subscript_set(struct vm *vm, struct py x, struct py i, struct py v);
 
 /* -- guards.c */
-void guard_value(struct vm *vm, struct py v);             /* a value with a source was read */
-void guard_item(struct vm *vm, struct py t, struct py v); /* the element of a tensor was read */
+void guard_value(struct vm *vm, struct py v); /* a value with a source was read */
+/* Of the argument `source`, a tensor, whose elements v were read. */
+void guard_numbers(struct vm *vm, const char *source, struct py v);
 void guard_same(struct vm *vm, struct py v); /* it matters which object of its type v is */
 void guard_length(struct vm *vm, struct py v, int64_t n);
 void guard_absent(struct vm *vm, struct py o, const char *name); /* an attribute of an instance */
