@@ -59,7 +59,8 @@ def value_text(name, d):
         return f"torch.randint({int(d.get('min_val', 0))}, {int(d.get('max_val', 1)) + 1}, {shape}, dtype={dtype})"
     if "running_var" in name:
         return f"torch.rand({shape}, dtype={dtype}) + 0.5"
-    mean, std = [default if x is None or not math.isfinite(x) else x for x, default in ((d.get("mean"), 0), (d.get("std"), 1))]
+    said = [(d.get("mean"), 0), (d.get("std"), 1)]  # None or nan where it is not known
+    mean, std = [x if isinstance(x, (int, float)) and math.isfinite(x) else default for x, default in said]
     return f"torch.randn({shape}, dtype={dtype}) * {std} + {mean}" if shape else f"torch.tensor({mean}, dtype={dtype})"
 
 

@@ -65,6 +65,7 @@ block_histories() { scripts/sample_tables.py histories "$@"; }
 block_scale() { scripts/sample_tables.py scale "$@"; }
 block_checked() { scripts/sample_tables.py checked "$@"; }
 block_opinfo() { scripts/sample_tables.py opinfo "$@"; }
+block_graphs() { scripts/sample_tables.py graphs "$@"; }
 block_devices() { scripts/sample_tables.py devices "$@"; }
 block_sums() { scripts/sample_tables.py sums "$@"; }
 block_kills() { scripts/sample_tables.py kills "$@"; }
