@@ -1,4 +1,5 @@
 /* main.c: the `warpsmith` command. What can be typed is in commands.def. */
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,9 @@
 #include "ws_tune.h"
 
 int main(int argc, char **argv) {
+    /* What is freed in large pieces (tokens, graphs that were pruned) goes back at once: malloc's own
+     * threshold rises with every such piece. Bytes. */
+    mallopt(M_MMAP_THRESHOLD, 128 << 10);
     signal(SIGXFSZ,
            SIG_IGN); /* so is a file that grows past ulimit -f, in workers and compilers, too */
     worker_main(argc - 1, argv + 1);
