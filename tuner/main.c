@@ -8,8 +8,8 @@
 #include "ws_tune.h"
 
 int main(int argc, char **argv) {
-    /* What is freed in large pieces (tokens, graphs that were pruned) goes back at once: malloc's own
-     * threshold rises with every such piece. Bytes. */
+    /* Bytes from which on what is freed (tokens, pruned graphs) goes back to the system at once:
+     * malloc's own threshold rises with every such piece. */
     mallopt(M_MMAP_THRESHOLD, 128 << 10);
     signal(SIGXFSZ,
            SIG_IGN); /* so is a file that grows past ulimit -f, in workers and compilers, too */
