@@ -52,16 +52,11 @@ def slice(input, dim=0, start=None, end=None, step=1):
     return input[(builtin_slice(None),) * n + (builtin_slice(at(start), at(end), step),)]
 
 
-def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
-    return torch.slice_scatter(input, src, dim, start, end, step)
-
-
 def index(input, indices):
     return input[tuple([builtin_slice(None) if i is None else i for i in indices])]
 
 
-def _unsafe_index(input, indices):
-    return index(input, indices)
+_unsafe_index = index
 
 
 def index_put(input, indices, values, accumulate=False):
@@ -77,9 +72,7 @@ expand = lambda input, size, implicit=False: input.expand(size)
 repeat = lambda input, repeats: input.repeat(repeats)
 alias = lift_fresh_copy = lift_fresh = lambda input: input
 copy = lambda input, src, non_blocking=False: src.to(input.dtype).expand(input.shape)
-scalar_tensor = lambda value, dtype=None, layout=None, device=None, pin_memory=None: torch.full((), value, dtype=dtype)
 constant_pad_nd = lambda input, pad, value=0: F.pad(input, pad, 'constant', value)
-split_with_sizes = lambda input, sizes, dim=0: torch.split(input, sizes, dim)
 _assert_async = _assert_scalar = _assert_tensor_metadata = lambda *args, **kwargs: None
 sym_size = lambda input, dim: input.size(dim)
 sym_numel = lambda input: input.numel()
@@ -87,22 +80,6 @@ sym_numel = lambda input: input.numel()
 
 def _local_scalar_dense(input):
     return input.item()
-
-
-def arange(*args, dtype=None, layout=None, device=None, pin_memory=None):
-    return torch.arange(*args, dtype=dtype)
-
-
-def full(size, value, dtype=None, layout=None, device=None, pin_memory=None):
-    return torch.full(size, value, dtype=dtype)
-
-
-def var(input, dim=None, unbiased=True, keepdim=False, correction=None):
-    return torch.var(input, dim, correction=int(unbiased) if correction is None else correction, keepdim=keepdim)
-
-
-def var_mean(input, dim=None, unbiased=True, keepdim=False, correction=None):
-    return torch.var_mean(input, dim, correction=int(unbiased) if correction is None else correction, keepdim=keepdim)
 
 
 def _native_batch_norm_legit_no_training(input, weight, bias, running_mean, running_var, momentum, eps):
@@ -148,6 +125,27 @@ def _scaled_dot_product_fused_attention_overrideable(query, key, value, attn_bia
     return _attention_results(_attention(query, key, value, attn_bias, dropout_p, is_causal, scale), 9)
 
 
+def _native_multi_head_attention(query, key, value, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask=None,
+                                 need_weights=True, average_attn_weights=True, mask_type=None):
+    """nn.MultiheadAttention of [batch, n, embed_dim] in eval. mask hides where it is True: [n, n] if mask_type is 0, of keys if 1."""
+    if query is key and key is value:
+        parts = F.linear(query, qkv_weight, qkv_bias).chunk(3, -1)
+    else:
+        parts = [F.linear(x, w, b) for x, w, b in zip((query, key, value), qkv_weight.chunk(3), qkv_bias.chunk(3))]
+    q, k, v = [x.unflatten(-1, (num_head, embed_dim // num_head)).transpose(1, 2) for x in parts]
+    if mask is not None:
+        mask = ~mask.bool()
+        mask = mask[:, None, None, :] if mask_type == 1 else mask
+    if need_weights:
+        scores = q @ k.transpose(-2, -1) * (embed_dim // num_head) ** -0.5
+        weights = F.softmax(scores if mask is None else scores.masked_fill(~mask, -float('inf')), -1)
+        out = weights @ v
+        weights = weights.mean(1) if average_attn_weights else weights
+    else:
+        out, weights = F.scaled_dot_product_attention(q, k, v, mask), None
+    return F.linear(out.transpose(1, 2).flatten(2), proj_weight, proj_bias), weights
+
+
 # -- derivatives, as graphs of training steps have them
 
 
@@ -182,11 +180,6 @@ def hardtanh_backward(grad, input, min_val, max_val):
 
 def leaky_relu_backward(grad, input, negative_slope, self_is_result=False):
     return torch.where(input > 0, grad, grad * negative_slope)
-
-
-def _softmax_backward_data(grad, output, dim, input_dtype):
-    product = grad * output
-    return (product - output * product.sum(dim, keepdim=True)).to(input_dtype)
 
 
 def _log_softmax_backward_data(grad, output, dim, input_dtype):

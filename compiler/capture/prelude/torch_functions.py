@@ -205,23 +205,6 @@ def norm_except_dim(v, pow=2, dim=0):
     return torch.linalg.vector_norm(v, pow, [d for d in range(v.ndim) if d != dim % v.ndim], keepdim=True)
 
 
-def _native_multi_head_attention(query, key, value, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask=None,
-                                 need_weights=True, average_attn_weights=True, mask_type=None):
-    """nn.MultiheadAttention of [batch, n, embed_dim] in eval. mask hides where it is True: [n, n] if mask_type is 0, of keys if 1."""
-    import torch.nn.functional as F
-    if query is key and key is value:
-        parts = F.linear(query, qkv_weight, qkv_bias).chunk(3, -1)
-    else:
-        parts = [F.linear(x, w, b) for x, w, b in zip((query, key, value), qkv_weight.chunk(3), qkv_bias.chunk(3))]
-    q, k, v = [x.unflatten(-1, (num_head, embed_dim // num_head)).transpose(1, 2) for x in parts]
-    if mask is not None:
-        mask = ~mask.bool()
-        mask = mask[:, None, None, :] if mask_type == 1 else mask
-    if need_weights:
-        scores = q @ k.transpose(-2, -1) * (embed_dim // num_head) ** -0.5
-        weights = F.softmax(scores if mask is None else scores.masked_fill(~mask, -float('inf')), -1)
-        out = weights @ v
-        weights = weights.mean(1) if average_attn_weights else weights
-    else:
-        out, weights = F.scaled_dot_product_attention(q, k, v, mask), None
-    return F.linear(out.transpose(1, 2).flatten(2), proj_weight, proj_bias), weights
+def _native_multi_head_attention(*args, **kwargs):
+    import torch._aten
+    return torch._aten._native_multi_head_attention(*args, **kwargs)

@@ -294,8 +294,11 @@ def interpolate_filtered(input, size, scales, align_corners, cubic):
         first = (center - reach + 0.5).to(torch.int64).clamp(min=0)
         end = (center + reach + 0.5).to(torch.int64).clamp(max=old)
         away = ((j - center + 0.5) / wide).abs()
-        weights = torch.where(away < 1, _near(away, -0.5), torch.where(away < 2, _far(away, -0.5), 0)) if cubic else 1 - away
-        weights = torch.where((j >= first) & (j < end), weights.clamp(min=0) if not cubic else weights, 0)
+        if cubic:
+            weights = torch.where(away < 1, _near(away, -0.5), torch.where(away < 2, _far(away, -0.5), 0))
+        else:
+            weights = (1 - away).clamp(min=0)
+        weights = torch.where((j >= first) & (j < end), weights, 0)
         weights = (weights / weights.sum(1, keepdim=True)).to(input.dtype)
         input = weights @ input if k == 0 else input @ weights.t()
     return input

@@ -1698,12 +1698,10 @@ to_dense = coalesce = to_sparse_csr = to_sparse_coo = to_sparse
 
 # -- operators by their methods' names, as graphs call them
 
-__add__, __sub__, __mul__ = (lambda self, other: self + other), (lambda self, other: self - other), (lambda self, other: self * other)
-__truediv__, __floordiv__ = (lambda self, other: self / other), (lambda self, other: self // other)
-__mod__, __pow__, __matmul__ = (lambda self, other: self % other), (lambda self, other: self ** other), (lambda self, other: self @ other)
+from operator import (add as __add__, sub as __sub__, mul as __mul__, truediv as __truediv__, floordiv as __floordiv__, mod as __mod__,
+                      pow as __pow__, matmul as __matmul__, neg as __neg__, getitem as __getitem__, and_ as __and__, or_ as __or__,
+                      eq as __eq__, ne as __ne__, lt as __lt__, le as __le__, gt as __gt__, ge as __ge__)
+
 __radd__, __rsub__, __rmul__ = (lambda self, other: other + self), (lambda self, other: other - self), (lambda self, other: other * self)
 __rtruediv__, __rpow__ = (lambda self, other: other / self), (lambda self, other: other ** self)
-__and__, __or__, __xor__ = (lambda self, other: self & other), (lambda self, other: self | other), (lambda self, other: self ^ other)
-__eq__, __ne__, __lt__ = (lambda self, other: self == other), (lambda self, other: self != other), (lambda self, other: self < other)
-__le__, __gt__, __ge__ = (lambda self, other: self <= other), (lambda self, other: self > other), (lambda self, other: self >= other)
-__neg__, __invert__, __getitem__ = (lambda self: -self), (lambda self: ~self), (lambda self, index: self[index])
+__xor__, __invert__ = (lambda self, other: self ^ other), (lambda self: ~self)
