@@ -348,7 +348,7 @@ def graphs(path, rows):
     reasons = {}
     for r in rows:
         if r["message"]:
-            reason = re.sub(r"call of | at line .*|'\w*modules\w*'", "", r["message"])
+            reason = re.sub(r" at line .*", "", r["message"])
             reasons[reason] = reasons.get(reason, 0) + 1
     table(["graphs", "why not<"], [(n, f"`{reason[:120]}`") for reason, n in sorted(reasons.items(), key=lambda c: -c[1])])
     sourced("scripts/check_graphs.py", path)

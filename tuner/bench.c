@@ -30,8 +30,8 @@ static enum ws_status capture_workload(struct bench_point *b) {
     }
     struct ws_axis *axes = sweep_point(&r->sweep, b->point, b->arena);
     b->stages = stages_new(b->arena, r->line.dump, r->machine.env.logs);
-    b->captured = capture_file(&r->line, r->machine.limits.kind == DEVICE_CUDA, axes,
-                               r->sweep.n_axes, b->arena, &b->stages, b->d);
+    b->captured = capture_file(&r->line, &r->machine.limits, axes, r->sweep.n_axes, b->arena,
+                               &b->stages, b->d);
     if (b->captured) room_check(&r->machine, b->captured, true, b->d);
     return b->d->status;
 }

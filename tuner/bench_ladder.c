@@ -305,9 +305,9 @@ static enum ws_status climb(struct bench_run *r, int point, int from, int to, st
     struct stages quiet = stages_new(a, NULL, 0);
     const struct bench_rung **rungs = NEW_ARRAY(a, const struct bench_rung *, n);
     for (int i = 0; i < n; i++) rungs[i] = &r->rungs[first + i * stride];
-    struct ws_captured *captured = capture_symbolic(&r->line, r->machine.limits.kind == DEVICE_CUDA,
-                                                    sweep_point(&r->sweep, first, a),
-                                                    r->sweep.n_axes, rungs[0]->axis, a, &quiet, d);
+    struct ws_captured *captured =
+        capture_symbolic(&r->line, &r->machine.limits, sweep_point(&r->sweep, first, a),
+                         r->sweep.n_axes, rungs[0]->axis, a, &quiet, d);
     for (int k = 0; captured && k < rungs[0]->n_kernels && d->status == WS_OK; k++) {
         struct climb c = {.run = r,
                           .arena = a,

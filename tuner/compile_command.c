@@ -46,8 +46,8 @@ static enum ws_status lower(struct compilation *c, struct diag *d) {
         return d->status;
     c->stages = stages_new(c->arena, c->line->dump, c->machine.env.logs);
     struct ws_captured *captured =
-        capture_file(c->line, c->machine.limits.kind == DEVICE_CUDA,
-                     sweep_point(&sweep, 0, c->arena), sweep.n_axes, c->arena, &c->stages, d);
+        capture_file(c->line, &c->machine.limits, sweep_point(&sweep, 0, c->arena), sweep.n_axes,
+                     c->arena, &c->stages, d);
     if (captured)
         c->program = ws_lower(captured, &c->machine.limits, c->line->fusion, &c->stages, d);
     if (!c->program) return d->status;

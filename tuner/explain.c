@@ -54,8 +54,8 @@ static enum ws_status explain(const struct command_line *line, struct machine *m
         machine_open(line->device, a, m, d);
     if (d->status != WS_OK) return d->status;
     struct stages stages = stages_new(a, line->dump, m->env.logs);
-    struct ws_captured *c = capture_file(line, m->limits.kind == DEVICE_CUDA,
-                                         sweep_point(&sweep, 0, a), sweep.n_axes, a, &stages, d);
+    struct ws_captured *c =
+        capture_file(line, &m->limits, sweep_point(&sweep, 0, a), sweep.n_axes, a, &stages, d);
     struct ws_program *p = c ? ws_lower(c, &m->limits, line->fusion, &stages, d) : NULL;
     if (!p || command_line_suits(line, false, d) != WS_OK) return d->status;
     struct buf b = buf_new(a);

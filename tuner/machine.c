@@ -88,17 +88,17 @@ void machine_close(struct machine *m) {
     m->device = NULL;
 }
 
-struct ws_captured *capture_file(const struct command_line *c, bool cuda,
+struct ws_captured *capture_file(const struct command_line *c, const struct device_limits *l,
                                  const struct ws_axis *axes, int n_axes, struct arena *a,
                                  struct stages *s, struct diag *d) {
-    struct ws_captured *x = capture_symbolic(c, cuda, axes, n_axes, NULL, a, s, d);
+    struct ws_captured *x = capture_symbolic(c, l, axes, n_axes, NULL, a, s, d);
     if (x && c->mode == WS_FWD && ws_is_training(x))
         fputs("training mode: dropout draws, batch statistics are computed; --eval for inference\n",
               stderr);
     return x;
 }
 
-struct ws_captured *capture_symbolic(const struct command_line *c, bool cuda,
+struct ws_captured *capture_symbolic(const struct command_line *c, const struct device_limits *l,
                                      const struct ws_axis *axes, int n_axes, const char *symbolic,
                                      struct arena *a, struct stages *s, struct diag *d) {
     const struct budget_limits limits = command_line_limits(c, false);
@@ -109,7 +109,7 @@ struct ws_captured *capture_symbolic(const struct command_line *c, bool cuda,
                            .cast = c->cast,
                            .dtype = c->dtype,
                            .mode = c->mode,
-                           .cuda = cuda,
+                           .cuda = l->kind == DEVICE_CUDA,
                            .eval = c->eval,
                            .weights_change = c->weights_change,
                            .precision = c->precise ? &c->precision : NULL,

@@ -34,12 +34,13 @@ int machine_cores(void); /* that this process may use */
 /* Under WS_LOGS=stages: "[stages] bench make_values: 12.3 ms", of what has begun then. */
 void machine_log_stage(const struct machine *m, const char *what, double begun_ms);
 
-/* Trace the command line's file with these axes, for a GPU or not. Everything made lives in a. */
-struct ws_captured *capture_file(const struct command_line *c, bool cuda,
+/* Trace the command line's file with these axes, for a device of these limits. What is made lives
+ * in a. */
+struct ws_captured *capture_file(const struct command_line *c, const struct device_limits *l,
                                  const struct ws_axis *axes, int n_axes, struct arena *a,
                                  struct stages *s, struct diag *d);
 /* The same with an axis as a symbol. */
-struct ws_captured *capture_symbolic(const struct command_line *c, bool cuda,
+struct ws_captured *capture_symbolic(const struct command_line *c, const struct device_limits *l,
                                      const struct ws_axis *axes, int n_axes, const char *symbolic,
                                      struct arena *a, struct stages *s, struct diag *d);
 

@@ -42,8 +42,7 @@ static enum ws_status check_point(const struct machine *m, const struct command_
     struct diag own = diag_new(a);
     struct stages quiet = stages_new(a, NULL, 0);
     const struct ws_axis *at = sweep_point(s, i, a);
-    struct ws_captured *c =
-        capture_file(line, m->limits.kind == DEVICE_CUDA, at, s->n_axes, a, &quiet, &own);
+    struct ws_captured *c = capture_file(line, &m->limits, at, s->n_axes, a, &quiet, &own);
     if (c) room_check(m, c, true, &own);
     /* A ladder whose last rung is too large for a tensor would be climbed for ever. What else is
      * wrong with a point is said when its turn comes. */

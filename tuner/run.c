@@ -49,8 +49,8 @@ static enum ws_status lower(struct run *r, struct diag *d) {
     r->stages = stages_new(r->arena, r->line.dump, r->machine.env.logs);
     r->axes = sweep_point(&sweep, 0, r->arena);
     r->n_axes = sweep.n_axes;
-    r->captured = capture_file(&r->line, r->machine.limits.kind == DEVICE_CUDA, r->axes, r->n_axes,
-                               r->arena, &r->stages, d);
+    r->captured =
+        capture_file(&r->line, &r->machine.limits, r->axes, r->n_axes, r->arena, &r->stages, d);
     if (r->captured && room_check(&r->machine, r->captured, r->line.check, d) == WS_OK)
         r->program = ws_lower(r->captured, &r->machine.limits, WS_FUSE, &r->stages, d);
     return d->status;

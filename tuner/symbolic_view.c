@@ -39,8 +39,7 @@ struct symbolic_view symbolic_view(const struct command_line *line, const struct
     struct symbolic_view v = {.axis = axis};
     struct diag own = diag_new(a);
     struct stages quiet = stages_new(a, NULL, 0);
-    struct ws_captured *c =
-        capture_symbolic(line, p->limits.kind == DEVICE_CUDA, axes, n_axes, axis, a, &quiet, &own);
+    struct ws_captured *c = capture_symbolic(line, &p->limits, axes, n_axes, axis, a, &quiet, &own);
     v.why = fill(&v, c, p, a, &own);
     v.texts = (struct symbolic_texts){.captured = c, .limits = &p->limits};
     if (v.why) v.program = NULL;
