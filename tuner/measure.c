@@ -23,7 +23,8 @@ enum {
     THROTTLED_MOST = 3,   /* throttled batches in a row, then they count */
     COOL_DOWN_US = 50000, /* after a throttled batch, and again until the device is so no more; */
     COOL_DOWN_MOST = 8,   /* so often, then it will not be soon; */
-    COOL_DOWN_ALL = 40,   /* and so often for one subject */
+    RESTS_TUNING = 4,     /* and so often for one subject: a GPU at its power limit loses 2 to 4 %, */
+    RESTS_FINAL = 20,     /* which tells nobody who may be the best, but is what is reported */
     HEALTH_MOST = 256,    /* readings kept */
 };
 #define BATCH_MS 20.0
@@ -45,9 +46,10 @@ struct sampler {
     double clock[HEALTH_MOST], temp[HEALTH_MOST];
     int n_clock, n_temp;
     char throttle[TIMING_THROTTLE];
-    int throttled_in_a_row, cool_downs;
+    int throttled_in_a_row;
     double sample_ms; /* wall time of one, flush included */
     double limit_ms;  /* of the rule */
+    int rests;        /* left, of the rule's */
     int group;        /* repetitions that make up one sample; 0: not known yet */
     double started_ms;
 };
@@ -70,7 +72,8 @@ struct measure_rule measure_rule_default(int max_n) {
                                  .max_n = max_n,
                                  .wall_ms = 500,
                                  .drop_us = INFINITY,
-                                 .limit_ms = INFINITY};
+                                 .limit_ms = INFINITY,
+                                 .rests = RESTS_TUNING};
 }
 
 struct measure_rule measure_rule_final(int max_n, int n) {
@@ -79,7 +82,8 @@ struct measure_rule measure_rule_final(int max_n, int n) {
                                  .max_n = 4 * max_n,
                                  .wall_ms = 500 * n,
                                  .drop_us = INFINITY,
-                                 .limit_ms = INFINITY};
+                                 .limit_ms = INFINITY,
+                                 .rests = RESTS_FINAL};
 }
 
 struct measure_rule measure_rule_of_part(struct measure_rule r, double part) {
@@ -164,9 +168,9 @@ static void keep_sample(struct sampler *s, struct repetitions *r, int first, boo
  * always at its power limit would else be slower the more is timed on it. */
 static void cool_down(struct sampler *s) {
     struct health h = {.throttle_bits = 1};
-    for (int i = 0; h.throttle_bits && i < COOL_DOWN_MOST && s->cool_downs < COOL_DOWN_ALL; i++) {
+    for (int i = 0; h.throttle_bits && i < COOL_DOWN_MOST && s->rests; i++) {
         usleep(COOL_DOWN_US);
-        s->cool_downs++;
+        s->rests--;
         device_health(s->dev, &h);
     }
 }
@@ -210,8 +214,11 @@ static enum ws_status take_batch(struct sampler *s, int samples, bool keep, stru
 
 static struct sampler sampler_start(struct device *dev, const struct subject *subject,
                                     const struct measure_rule *r) {
-    return (struct sampler){
-        .dev = dev, .subject = subject, .limit_ms = r->limit_ms, .started_ms = clock_ms()};
+    return (struct sampler){.dev = dev,
+                            .subject = subject,
+                            .limit_ms = r->limit_ms,
+                            .rests = r->rests,
+                            .started_ms = clock_ms()};
 }
 
 /* Never no samples: if every batch was throttled, these are what there is, and the column says so.

@@ -36,6 +36,7 @@ struct measure_rule {
     double drop_us;  /* give up after two samples if both are slower; INFINITY: never */
     double limit_ms; /* a device call that takes longer, and far longer than those before, hangs:
                         it fails, and the device is lost. INFINITY: none */
+    int rests;       /* of 50 ms while the device holds its clock back, at most */
 };
 
 /* 1 % from 10 samples, at most max_n or half a second: enough to tell who may be the best. */

@@ -35,6 +35,7 @@ static bool fake_knob;    /* a knob came: there is a variant x=1 k=1, which is r
 /* Other than 0: under WS_APART there are two kernels as well, and only variant 1 of each; all spin
  * so often in the fused one, and so often in each of these. */
 static int fake_spins, fake_spins_apart;
+static size_t fake_bytes_apart; /* of the intermediate of the program apart, if not 0 */
 static int fake_references;                    /* how many were made */
 static const char *fake_comment[2] = {"", ""}; /* in the texts of the first and second kernel */
 static struct {
@@ -121,6 +122,7 @@ struct ws_program *ws_lower(struct ws_captured *c, const struct device_limits *l
                                            .dtype = DT_F32,
                                            .numel = FAKE_N,
                                            .bytes = FAKE_N * sizeof(float)};
+    if (fusion == WS_APART && fake_bytes_apart) p->buffers[2].bytes = fake_bytes_apart;
     if (fake_plant.whole && fusion != WS_EAGER) p->buffers[2].dtype = DT_I32;
     static const char *const eager[] = {"mul", "add"}, *const one[] = {"mul_add"},
                              *const two[] = {"first", "second"};
@@ -132,7 +134,7 @@ struct ws_program *ws_lower(struct ws_captured *c, const struct device_limits *l
     p->may_be_apart = fusion == WS_FUSE && fake_spins;
     bool apart = names != one;
     p->n_buffers = apart ? 3 : 2;
-    p->temp_bytes = apart ? FAKE_N * sizeof(float) : 0;
+    p->temp_bytes = apart ? p->buffers[2].bytes : 0;
     p->n_kernels = apart ? 2 : 1;
     p->kernels = NEW_ARRAY(c->arena, struct ws_kernel, 2);
     for (int k = 0; k < p->n_kernels; k++)

@@ -88,6 +88,29 @@ static void test_reductions_had_better_be_fused(void **state) {
     tune_both(*state, 20000, 2000000, false);
 }
 
+/* There is no memory for the one that is apart: what was measured of the other is the result. */
+static void test_reductions_do_not_fit_apart(void **state) {
+    struct place *p = *state;
+    struct results r;
+    fake_spins = fake_spins_apart = 20000;
+    fake_bytes_apart = (size_t)1 << 52;
+    for (int again = 0; again < 2; again++) {
+        assert_int_equal(bench(p, "--samples-max", "8"), 0);
+        read_rows(p, &r);
+        assert_int_equal(count(&r, ROLE_tuned), 1 + again);
+        results_free(&r);
+    }
+    fake_spins = fake_spins_apart = 0;
+    fake_bytes_apart = 0;
+    /* And that is known: with memory for it, too, it is not tried again. */
+    fake_spins = 20000;
+    assert_int_equal(bench(p, "--samples-max", "8"), 0);
+    fake_spins = 0;
+    read_rows(p, &r);
+    for (size_t i = 0; i < r.n; i++) assert_string_not_equal(r.rows[i].kernel, "split_mul");
+    results_free(&r);
+}
+
 static void test_a_variant_that_never_ends(void **state) {
     struct place *p = *state;
     struct results r;
@@ -346,6 +369,7 @@ int main(int argc, char **argv) {
         TEST(test_a_changed_text),
         TEST(test_a_stale_winner),
         TEST(test_reductions_had_better_be_apart),
+        TEST(test_reductions_do_not_fit_apart),
         TEST(test_which_stays_is_forgotten),
         TEST(test_reductions_had_better_be_fused),
         TEST(test_replay),

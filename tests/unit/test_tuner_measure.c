@@ -232,6 +232,9 @@ static void test_waits_until_it_is_cool(void **state) {
     c.throttled_batches = 1 << 20;
     c.cools_after = 2;
     struct measure_rule rule = measure_rule_default(10);
+    int tuning = rule.rests;
+    rule.rests = measure_rule_final(10, 1).rests;
+    assert_true(0 < tuning && tuning < rule.rests);
     struct timing t = alone(&c, rule);
     assert_true(t.us.n >= LEAST && t.n_throttled == 3);
     assert_int_equal(c.hot_begins, 0);
@@ -239,6 +242,12 @@ static void test_waits_until_it_is_cool(void **state) {
     c.throttled_batches = c.cools_after = 1 << 20;
     t = alone(&c, rule);
     assert_true(t.us.n >= LEAST && c.hot_begins == c.batches - 2);
+    rule.rests = 0; /* none */
+    c = made(30, 0);
+    c.throttled_batches = 1 << 20;
+    c.cools_after = 2;
+    t = alone(&c, rule);
+    assert_true(t.us.n >= LEAST && c.hot_begins > 0);
 }
 
 /* The whole is known better than its parts have to be; a bound on samples stays one. */
