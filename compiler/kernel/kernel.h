@@ -545,6 +545,8 @@ struct factor {
 enum { MOST_FIRST = 2, MOST_SECOND = 2 };
 struct chained {
     bool by_warp;
+    bool
+        in_turn; /* a step's second products follow its first ones; else the next step's begin before */
     int warpgroups, registers, copier_registers; /* mma=1: that multiply; 0: as launched */
     int barriers;                                /* where they lie */
     int n_first, n_second;

@@ -504,11 +504,10 @@ static void propose_chained(struct space *s) {
         /* m, n */
         {128, 128}, {128, 160}, {128, 176}, {128, 96}, {128, 80}, {128, 64},  {192, 128},
         {192, 96},  {192, 80},  {192, 64},  {64, 128}, {64, 64},  {128, 192},
+        {128, 48},  {128, 32},  {64, 32}, /* sums or heads of 256 take room */
     };
-    static const int of_twins[][2] = {{128, 48}, {128, 32}, {64, 32}}; /* sums take registers */
-    int n_groups = sizeof groups / sizeof *groups, n_twins = sizeof of_twins / sizeof *of_twins;
-    for (int i = 0; i < n_groups + (s->k->twin == NO_VALUE ? 0 : n_twins); i++) {
-        const int *t = i < n_groups ? groups[i] : of_twins[i - n_groups];
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+        const int *t = groups[i];
         for (int stages = 2; stages <= 4; stages++)
             propose(s, CONFIG(K(m, t[0]), K(n, t[1]), K(mma, 1), K(stages, stages),
                               K(warps, (t[0] / 64 + 1) * 4)));

@@ -83,7 +83,7 @@ static void put_copier(struct tile_program *t) {
     put(t, TILE_END, 0, 0);
 }
 
-/* Sums of two second products leave no registers for terms beside the next step's sums: a step's
+/* Sums of two second products may leave no registers for terms beside the next step's sums: a step's
  * products follow each other, and another warpgroup's are made meanwhile. */
 static void put_in_turn(struct tile_program *t) {
     put_copier(t);
@@ -150,7 +150,7 @@ struct tile_program *tile_chained(const struct block *p, struct arena *a) {
         put_by_warps(t);
     } else {
         t->copiers = COPIERS;
-        (t->chained->n_second > 1 ? put_in_turn : put_by_warpgroups)(t);
+        (t->chained->in_turn ? put_in_turn : put_by_warpgroups)(t);
     }
     return t;
 }
