@@ -168,37 +168,69 @@ static bool is_crowded(const struct plain_emitter *w) {
     return w->n_args + w->n_sizes + w->n_reals + OTHERS > WS_MAX_ARGS && !w->literal;
 }
 
+typedef int64_t put_fn(struct plain_emitter *, const struct lanes *, int64_t outputs);
+
 /* *threads: that it is for. */
-static const char *cuda_body(struct plain_emitter *w, const struct lanes *s, int64_t outputs,
-                             int64_t *threads) {
-    *threads = plain_put_cuda(w, s, outputs);
+static const char *cuda_body(struct plain_emitter *w, put_fn *put, const struct lanes *s,
+                             int64_t outputs, int64_t *threads) {
+    *threads = put(w, s, outputs);
     if (!is_crowded(w)) return take_body(w);
     w->literal = true;
     w->n_args = w->n_sizes = w->n_reals = w->indent = 0;
     take_body(w);
-    plain_put_cuda(w, s, outputs);
+    put(w, s, outputs);
     w->literal = false;
     return take_body(w);
+}
+
+static struct ws_launch *add_kernel(struct plain_emitter *w, const char *body, const char *extra,
+                                    int64_t cells, int64_t outputs, int64_t threads) {
+    put_cuda_head(w, extra, cells);
+    buf_puts(&w->b, body);
+    plain_put(w, "}");
+    return add_launch(w, function_for(w, take_body(w)), outputs, threads);
+}
+
+/* Behind the totals of its parts. */
+static void emit_scanned(struct plain_emitter *w, const struct lanes *s, int64_t outputs,
+                         const char *type, const char *store) {
+    int64_t threads, cells = outputs * s->n;
+    w->n_args = 0;
+    w->indent = 1;
+    const char *body = cuda_body(w, plain_put_before, s, outputs, &threads);
+    w->indent = 0;
+    const char *parts = arena_printf(w->arena, "%s *part", type);
+    struct ws_launch *l = add_kernel(w, body, parts, cells, outputs, threads);
+    add_workspace(l, 0);
+    add_sizes(w, l);
+    w->indent = 1;
+    body = cuda_body(w, plain_put_scanned, s, outputs, &threads);
+    w->indent = 0;
+    l = add_kernel(w, body, arena_printf(w->arena, "const %s, %s", parts, store), cells, outputs,
+                   threads);
+    add_buffers(w, l);
+    add_workspace(l, 0);
+    add_output(w, l);
+    add_sizes(w, l);
 }
 
 static void emit_cuda(struct plain_emitter *w) {
     int64_t outputs = plain_points(w, w->n->axes, w->n->n_axes);
     if (w->n->scan) outputs /= plain_bound(w, w->n->scan);
     struct lanes s = plain_lanes_of(w, outputs);
-    const char *type = w->n->n_reduce ? plain_value_type(plain_operand(w)) : "";
+    const char *type = w->n->n_reduce || w->n->scan ? plain_value_type(plain_operand(w)) : "";
     const char *store = arena_printf(w->arena, "%s *q", memory_of(w, w->n->out));
     int64_t cells = outputs * (plain_of_pairs(w) ? 2 : 1);
     int64_t threads;
-    const char *body = cuda_body(w, &s, outputs, &threads);
-    put_cuda_head(w, s.n > 1 ? arena_printf(w->arena, "%s *part", type) : store, outputs * s.n);
-    buf_puts(&w->b, body);
-    plain_put(w, "}");
-    struct ws_launch *l = add_launch(w, function_for(w, take_body(w)), outputs, threads);
+    const char *body = cuda_body(w, plain_put_cuda, &s, outputs, &threads);
+    const char *extra = s.n > 1 ? arena_printf(w->arena, "%s *part", type) : store;
+    struct ws_launch *l = add_kernel(w, body, extra, outputs * s.n, outputs, threads);
     add_buffers(w, l);
     if (s.n == 1) return add_output(w, l), add_sizes(w, l);
     add_workspace(l, 0);
     add_sizes(w, l);
     need_workspace(w, s.n * cells);
+    if (w->n->scan) return emit_scanned(w, &s, outputs, type, store);
     w->n_args = 0;
     for (int64_t n = s.n, from = 0, to = s.n * cells; n > 1;) {
         int64_t lanes = n > FOLD ? n / FOLD : 1;
@@ -206,13 +238,9 @@ static void emit_cuda(struct plain_emitter *w) {
         plain_put_fold(w, n, lanes, outputs);
         body = take_body(w);
         w->indent = 0;
-        put_cuda_head(w,
-                      arena_printf(w->arena, "const %s *from, %s", type,
-                                   lanes > 1 ? arena_printf(w->arena, "%s *to", type) : store),
-                      outputs * n);
-        buf_puts(&w->b, body);
-        plain_put(w, "}");
-        l = add_launch(w, function_for(w, take_body(w)), outputs, outputs * lanes);
+        extra = arena_printf(w->arena, "const %s *from, %s", type,
+                             lanes > 1 ? arena_printf(w->arena, "%s *to", type) : store);
+        l = add_kernel(w, body, extra, outputs * n, outputs, outputs * lanes);
         add_workspace(l, from);
         if (lanes == 1) return add_output(w, l), add_sizes(w, l);
         add_workspace(l, to);

@@ -4,8 +4,9 @@
 #include "emit/plain_nest.h"
 
 enum {
-    ENOUGH = 1 << 19, /* threads that fill a device */
-    LEAST_STEPS = 16, /* of a lane */
+    ENOUGH = 1 << 19,     /* threads that fill a device */
+    LEAST_STEPS = 16,     /* of a lane */
+    MOST_PARTS = 1 << 14, /* of a line that is scanned: one thread goes along their totals */
 };
 
 static int64_t lanes_for(int64_t outputs, int64_t steps) {
@@ -19,6 +20,11 @@ static int64_t lanes_for(int64_t outputs, int64_t steps) {
 struct lanes plain_lanes_of(const struct plain_emitter *w, int64_t outputs) {
     const struct nest *n = w->n;
     struct lanes s = {.n = 1};
+    if (n->scan && !w->exact) {
+        s.shared = n->scan;
+        s.n = lanes_for(outputs, plain_bound(w, n->scan));
+        if (s.n > MOST_PARTS) s.n = MOST_PARTS;
+    }
     if (n->scan || !n->n_reduce) return s;
     for (int k = 0; k < n->n_reduce; k++)
         if (!s.shared || plain_bound(w, n->reduce[k]) > plain_bound(w, s.shared))
@@ -76,6 +82,57 @@ static void put_part(struct plain_emitter *w, const char *array, int64_t lanes, 
     if (plain_of_pairs(w))
         plain_put(w, "((wide *)%s)[%s + lane * %s + o] = at;", array,
                   plain_long_size(w, lanes * outputs), n);
+}
+
+/* ---- scans -----------------------------------------------------------------------------------
+ *
+ * Where lines are few, lanes have a part of each: what it comes to, then what comes before it, then its
+ * results. The order of additions depends on sizes alone. */
+
+static void open_part(struct plain_emitter *w, int64_t lanes) {
+    const char *i = plain_index(w, w->n->scan);
+    int64_t bound = plain_bound(w, w->n->scan);
+    const char *size = plain_size(w, bound), *part = plain_size(w, (bound + lanes - 1) / lanes);
+    plain_put(w, "const place begin = lane * %s;", part);
+    plain_put(w, "const place bottom = begin + %s < %s ? begin + %s : %s;", part, size, part, size);
+    plain_put(w, "for (place %s = begin; %s < bottom; %s++) {", i, i, i);
+}
+
+static void put_total(struct plain_emitter *w, const struct lanes *s, int64_t outputs) {
+    plain_put_accumulator(w);
+    open_part(w, s->n);
+    plain_put_insts(w);
+    plain_put_step(w, "a", "");
+    plain_put(w, "}");
+    put_part(w, "part", s->n, outputs);
+}
+
+int64_t plain_put_before(struct plain_emitter *w, const struct lanes *s, int64_t outputs) {
+    const char *row = plain_long_size(w, outputs);
+    plain_open_threads(w, 1);
+    plain_put_accumulator(w);
+    plain_put(w, "for (long long k = 0; k < %s; k++) {", plain_long_size(w, s->n));
+    plain_put(w, "const %s v = part[k * %s + t];", plain_value_type(plain_operand(w)), row);
+    plain_put(w, "part[k * %s + t] = a;", row);
+    plain_put(w, "%s", plain_step(w, "a", "", "v", ""));
+    plain_put(w, "}");
+    plain_put(w, "}");
+    return outputs;
+}
+
+int64_t plain_put_scanned(struct plain_emitter *w, const struct lanes *s, int64_t outputs) {
+    open_rounds(w, s->n, outputs, "lane");
+    plain_put(w, "place left = (place)o; (void)left;");
+    plain_put_axes(w, "left", w->n->scan);
+    plain_put(w, "%s a = part[lane * %s + o];", plain_value_type(plain_operand(w)),
+              plain_long_size(w, outputs));
+    open_part(w, s->n);
+    plain_put_insts(w);
+    plain_put_step(w, "a", "");
+    plain_put_store(w, "a");
+    plain_put(w, "}");
+    plain_put(w, "}");
+    return outputs * s->n;
 }
 
 /* ---- several outputs a thread ----------------------------------------------------------------
@@ -225,7 +282,9 @@ static void put_single(struct plain_emitter *w, const struct lanes *s, int64_t o
     }
     plain_put(w, "place left = (place)o; (void)left;");
     plain_put_axes(w, "left", w->n->scan);
-    if (w->n->scan) {
+    if (w->n->scan && s->n > 1) {
+        put_total(w, s, outputs);
+    } else if (w->n->scan) {
         plain_put_scan(w);
     } else if (!w->n->n_reduce) {
         plain_put_insts(w);

@@ -54,7 +54,7 @@ void plain_put_accumulator(struct plain_emitter *w);
 const char *plain_result(const struct plain_emitter *w);
 void plain_put_scan(struct plain_emitter *w);
 
-/* plain_cuda.c: lanes share a reduction. */
+/* plain_cuda.c: lanes share a reduction, or the lines of a scan. */
 struct lanes {
     ex shared; /* the axis that is dealt out; the last one, ... */
     bool all;  /* ... if that are the steps of all axes */
@@ -66,6 +66,10 @@ struct lanes plain_lanes_of(const struct plain_emitter *w, int64_t outputs);
 void plain_open_threads(struct plain_emitter *w, int64_t times);
 int64_t plain_put_cuda(struct plain_emitter *w, const struct lanes *s, int64_t outputs);
 void plain_put_fold(struct plain_emitter *w, int64_t n, int64_t lanes, int64_t outputs);
+/* Of scans, behind the totals in `part`: what comes before each part, in its place; the results.
+ * Both return the threads that they are for. */
+int64_t plain_put_before(struct plain_emitter *w, const struct lanes *s, int64_t outputs);
+int64_t plain_put_scanned(struct plain_emitter *w, const struct lanes *s, int64_t outputs);
 
 /* plain_c.c */
 void plain_put_c(struct plain_emitter *w);

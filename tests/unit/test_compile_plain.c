@@ -157,6 +157,24 @@ static void test_steps(void **state) {
     }
 }
 
+/* Lines that lanes share, a part each: along memory and across, of lengths that parts do not divide,
+ * of numbers and integers; with their bounds, and by rows where memory is short. */
+static void test_scans(void **state) {
+    struct arena *a = arena_new();
+    struct graph *g = must_parse(
+        a, "graph(%x: f32[3, 1037], %i: i32[2, 515], %u: f32[64]) {\n"
+           "  %s = cumsum(%x, dim=1)\n  %t = cumsum(%i, dim=1)\n  %y = permute(%x, dims=[1, 0])\n"
+           "  %e = exp(%y)\n  %p = cumsum(%e, dim=0)\n  %q = cumprod(%u, dim=0)\n"
+           "  return %s, %t, %p, %q\n}\n");
+    struct value *in = drive_inputs(g, 1);
+    struct plain_seen seen = {0};
+    check_graph(g, in, 1, &seen);
+    check_graph(plain_with_bound(g), in, 5, &seen);
+    free_values(in, g->inputs.n);
+    free(in);
+    arena_free(a);
+}
+
 /* Products of so many outputs that a thread of CUDA's has several: along the outermost axis, by
  * rows where memory is short, along one within, and where a window reaches out; the last block is
  * not full. As many functions as `several` have them. */
@@ -322,6 +340,8 @@ static void test_lanes(void **state) {
         {"graph(%x: f32[2, 65536]) {\n  %s = sum(%x, dim=[1])\n  return %s\n}\n", true},
         {"graph(%x: f32[65536, 2]) {\n  %s = sum(%x, dim=[1])\n  return %s\n}\n", false},
         {"graph(%x: f32[2, 65536]) {\n  %s = exp(%x)\n  return %s\n}\n", false},
+        {"graph(%x: f32[2, 65536]) {\n  %s = cumsum(%x, dim=1)\n  return %s\n}\n", true},
+        {"graph(%x: f32[65536, 20]) {\n  %s = cumsum(%x, dim=1)\n  return %s\n}\n", false},
         {"graph(%x: f32[9, 3, 11, 13]) {\n  %s = sum(%x, dim=[0, 2, 3])\n  return %s\n}\n", true}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         struct arena *a = arena_new();
@@ -450,15 +470,23 @@ int main(void) {
     sliced.memory = 1;
     struct diag quiet = diag_new(a);
     toolchain_open(DEVICE_CUDA, "sm_90a", &env, a, &quiet, &nvrtc);
-    const struct CMUnitTest all[] = {
-        cmocka_unit_test(test_random_graphs),   cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_numbers),         cmocka_unit_test(test_one_pass),
-        cmocka_unit_test(test_random_elements), cmocka_unit_test(test_places),
-        cmocka_unit_test(test_random_numbers),  cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_several),         cmocka_unit_test(test_short_axes),
-        cmocka_unit_test(test_shared),          cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_lanes),           cmocka_unit_test(test_exact),
-        cmocka_unit_test(test_nothing_stays),   cmocka_unit_test(test_memory_is_taken_again)};
+    const struct CMUnitTest all[] = {cmocka_unit_test(test_random_graphs),
+                                     cmocka_unit_test(test_rows),
+                                     cmocka_unit_test(test_numbers),
+                                     cmocka_unit_test(test_one_pass),
+                                     cmocka_unit_test(test_random_elements),
+                                     cmocka_unit_test(test_places),
+                                     cmocka_unit_test(test_random_numbers),
+                                     cmocka_unit_test(test_steps),
+                                     cmocka_unit_test(test_scans),
+                                     cmocka_unit_test(test_several),
+                                     cmocka_unit_test(test_short_axes),
+                                     cmocka_unit_test(test_shared),
+                                     cmocka_unit_test(test_sizes),
+                                     cmocka_unit_test(test_lanes),
+                                     cmocka_unit_test(test_exact),
+                                     cmocka_unit_test(test_nothing_stays),
+                                     cmocka_unit_test(test_memory_is_taken_again)};
     int failed = cmocka_run_group_tests(all, NULL, NULL);
     toolchain_close(here.cc);
     if (nvrtc) toolchain_close(nvrtc);
