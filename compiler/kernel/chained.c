@@ -125,6 +125,11 @@ bool choose_chained_axes(struct builder *w) {
     if (!set_sides(k, &k->dot_a, &k->dot_b, m, nm, n, nn, c, nc)) return false;
     if (k->beside != NO_VALUE && !set_sides(k, &k->beside_a, &k->beside_b, m, nm, n, nn, c, nc))
         return false;
+    value_id right[4] = {k->dot_b, k->second_b};
+    int n_right = 2;
+    if (k->beside != NO_VALUE) right[n_right++] = k->beside_b;
+    if (k->twin != NO_VALUE) right[n_right++] = k->twin_b;
+    split_repeats(k, z, &nz, m, &nm, right, n_right);
     k->kind = KERNEL_CHAINED;
     k->over = MASK_N;
     nz = merge_axes(k, z, nz), nm = merge_axes(k, m, nm), nc = merge_axes(k, c, nc);
@@ -749,14 +754,19 @@ static int tiles_between(const struct chained *x) {
     return x->n_first > x->n_second ? x->n_first : x->n_second;
 }
 
+int chained_part_rows(const struct kernel *k, const struct chained *x) {
+    bool one = x->warp_rows == SIXTEEN && kernel_size(k, AXIS_M) <= PIECE;
+    return one ? 1 : x->warp_rows / PIECE;
+}
+
 int chained_part_floats(const struct kernel *k, const struct chained *x) {
-    int rows = x->warp_rows / SIXTEEN * 2, n = chained_maximum(k) == NO_VALUE ? 0 : rows;
+    int rows = chained_part_rows(k, x), n = chained_maximum(k) == NO_VALUE ? 0 : rows;
     for (value_id v = 0; v < k->values.n; v++)
         n += k->values.at[v].kind == INST_REDUCE && !is_first_product(k, v) &&
                      !is_second_product(k, v)
                  ? rows
                  : 0;
-    return n + x->n_second * x->warp_rows / SIXTEEN * x->columns / PIECE * 4;
+    return n + x->n_second * rows * x->columns / PIECE * 2;
 }
 
 /* Few blocks share the columns of what is between, each a part: see emit/cuda_chained_parts.c. */
