@@ -866,6 +866,7 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
     double in_flight = fmin(resident, blocks / d->units) * (y->stages - 1) * x->stage;
     double least = (k->bytes_read + k->bytes_written) / (device_gbps(d) * 1e3 * 0.9);
     least /= fmin(1, in_flight / BYTES_IN_FLIGHT);
+    if (rows <= m) least *= fmin(1, keys / (double)kernel_size(k, AXIS_N)); /* a window's */
     us = fmax(us, least) + BESIDE * fmin(us, least);
     if (parts == 1) return us;
     /* The last block reads what each part has left, so many at a time. Not measured. */
