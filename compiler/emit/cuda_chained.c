@@ -251,7 +251,7 @@ static void put_operands(struct emitter *w) {
 
 /* Do a step's products follow each other? Then what it has made is no more wanted in the next one,
  * and sums and terms are none of those before: registers are not kept for them. */
-static bool is_in_turn(const struct emitter *w) { return chained(w)->n_second > 1; }
+static bool is_in_turn(const struct emitter *w) { return chained_is_in_turn(w->y); }
 
 static void put_sums(struct emitter *w) {
     for (int p = 0; p < tiles_between(w); p++)
@@ -318,7 +318,7 @@ static void put_group_role(struct emitter *w, bool copies) {
         line(w, "const int tid = (int)threadIdx.x %% %d, quad = tid %% 4;", WARPGROUP);
         line(w, "const int warp_m = group * 64 + tid / %d * 16;", w->k->limits->warp);
         put_operands(w);
-        if (x->n_second == 1) line(w, "int before = 0;");
+        if (!is_in_turn(w)) line(w, "int before = 0;");
     }
     line(w, "int s = 0;");
     line(w, "unsigned phase = 0;");

@@ -10,6 +10,8 @@
  *                  a10 = a10 * mine + its a10 * theirs, out[..] = out[..] * mine + ...
  *              }
  *
+ * Of a warpgroup, that has sixteen rows at most, the first warp does so.
+ *
  * Each part stands on the maximum that it had, l, in units of log2, or is -inf where it has seen
  * nothing. All parts are read again, in their order: the same bits in every run. */
 #include "emit/cuda_chained.h"
@@ -48,6 +50,7 @@ static void put_place(struct emitter *w, const char *name, const char *part) {
 
 void put_chained_leave(struct emitter *w) {
     int at = 0, rows = rows_of(w), n = sums_of_product(w), threads = w->y->threads;
+    if (!w->y->chained->by_warp) line(w, "if (warp_m) return;"); /* it has no rows */
     open_scope(w);
     put_place(w, "of_part", "part");
     line(w, "#pragma unroll");
@@ -114,7 +117,8 @@ void put_chained_last(struct emitter *w) {
     int rows = 2 * chained_sixteens(w), n = sums_of_product(w);
     int of_sixteen = chained_column_octets(w) * 4;
     bool relative = chained_maximum(w->k) != NO_VALUE;
-    line(w, "if (!k_is_last_block(tickets + tile, %d)) return;", w->y->split);
+    line(w, "if (!k_is_last_%s(tickets + tile, %d)) return;",
+         w->y->chained->by_warp ? "block" : "warp", w->y->split);
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = 0; i < %d; i++)", rows);
     for (value_id v = 0; v < w->k->values.n; v++)

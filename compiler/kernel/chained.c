@@ -754,6 +754,8 @@ static int tiles_between(const struct chained *x) {
     return x->n_first > x->n_second ? x->n_first : x->n_second;
 }
 
+bool chained_is_in_turn(const struct layout *y) { return y->chained->n_second > 1 || y->split > 1; }
+
 int chained_part_rows(const struct kernel *k, const struct chained *x) {
     bool one = x->warp_rows == SIXTEEN && kernel_size(k, AXIS_M) <= PIECE;
     return one ? 1 : x->warp_rows / PIECE;
@@ -811,7 +813,8 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n];
     if (!k->limits->wgmma || !k->limits->tma) return "mma=1 needs sm_90a";
     if (c->knob[KNOB_tm]) return "tm is no knob of mma=1";
-    if (y->split > 1) return "split is a knob of chained products with mma=2";
+    if (y->split > 1 && (m != ROWS || kernel_size(k, AXIS_M) > SIXTEEN))
+        return "mma=1 shares columns of sixteen rows at most, and needs m=64";
     if (m % ROWS || m < ROWS || m > 3 * ROWS) return "mma=1 needs m of 64, 128 or 192";
     if (y->stages > MOST_STAGES) return arena_printf(a, "mma=1 has %d stages at most", MOST_STAGES);
     bool boxed = true;
@@ -832,7 +835,7 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     if (sums + OTHERS > most)
         return arena_printf(a, "%d sums a thread; %d is the limit", sums, most - OTHERS);
     y->threads = (x->warpgroups + 1) * THREADS;
-    return NULL;
+    return check_parts(k, n, y, a);
 }
 
 const char *chained_layout(const struct kernel *k, const struct config *c, struct layout *y,

@@ -529,8 +529,8 @@ static void propose_chained(struct space *s) {
     for (int i = 0; i < n_groups + (s->k->twin == NO_VALUE ? 0 : n_twins); i++) {
         const int *t = i < n_groups ? groups[i] : of_twins[i - n_groups];
         for (int stages = 2; stages <= 4; stages++)
-            propose(s, CONFIG(K(m, t[0]), K(n, t[1]), K(mma, 1), K(stages, stages),
-                              K(warps, (t[0] / 64 + 1) * 4)));
+            propose_parts(s, CONFIG(K(m, t[0]), K(n, t[1]), K(mma, 1), K(stages, stages),
+                                    K(warps, (t[0] / 64 + 1) * 4)));
     }
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
         for (int stages = 2; stages <= 3; stages++)

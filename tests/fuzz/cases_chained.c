@@ -55,6 +55,13 @@ static const char *const of_groups[] = {
     "mma=1 m=64 n=48 stages=2 warps=8",
 };
 
+/* Few rows, whose columns blocks share. */
+static const char *const of_few[] = {
+    "mma=1 m=64 n=16 stages=2 warps=8 split=3",
+    "mma=1 m=64 n=48 stages=2 warps=8 split=2",
+    "mma=1 m=64 n=16 stages=3 warps=8 split=5",
+};
+
 /* $t in f becomes t. */
 static const char *of_type(struct arena *a, const char *f, const char *t) {
     const char *at = strstr(f, "$t");
@@ -301,7 +308,7 @@ void cases_chained(struct arena *a, int step, case_vec *out) {
         if (!old) vec_push(a, out, g);
     }
     for (int i = 0; i < 3 * N_FEW; i++) {
-        static const char *const *const of[] = {configs, in_parts, of_groups};
+        static const char *const *const of[] = {configs, in_parts, of_few};
         struct case_graph g = {.text = few[i / 3],
                                .every = CASES_DEFAULT,
                                .old = i % 2,
@@ -309,6 +316,13 @@ void cases_chained(struct arena *a, int step, case_vec *out) {
                                .maybe = i % 3 == 2,
                                .config = of[i % 3][i / 3 % N_CONFIGS]};
         if (i % 3 == 2) g.old = false;
+        vec_push(a, out, g);
+    }
+    for (int i = 0; i < N_BETWEEN; i++) {
+        static const struct shape x = {2, 7, 75, 32, 16};
+        struct case_graph g = {.text = graph_of(a, &x, between[i], types[i % 2], true),
+                               .every = CASES_DEFAULT,
+                               .config = of_few[i % N_CONFIGS]};
         vec_push(a, out, g);
     }
     for (int i = 0; i < N_OTHERS; i++) {

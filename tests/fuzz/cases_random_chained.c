@@ -256,9 +256,9 @@ static const char *random_attention(struct arena *a, struct rng *r) {
 static const char *random_config(struct arena *a, struct rng *r, bool old) {
     int n = RNG_ANY(r, 16, 32, 48, 64);
     if (!old) {
-        int m = RNG_ANY(r, 64, 128);
-        return arena_printf(a, "mma=1 m=%d n=%d stages=%d warps=%d", m, n, RNG_ANY(r, 2, 3),
-                            m / 16 + 4);
+        int m = RNG_ANY(r, 64, 128), split = RNG_ANY(r, 0, 0, 2, 3);
+        return arena_printf(a, "mma=1 m=%d n=%d stages=%d warps=%d%s", m, n, RNG_ANY(r, 2, 3),
+                            m / 16 + 4, split ? arena_printf(a, " split=%d", split) : "");
     }
     int tm = RNG_ANY(r, 16, 32), warps = RNG_ANY(r, 1, 2, 4), split = RNG_ANY(r, 0, 0, 2, 3);
     return arena_printf(a, "mma=2 m=%d n=%d tm=%d stages=%d warps=%d%s", tm * warps, n, tm,
