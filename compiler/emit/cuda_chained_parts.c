@@ -92,13 +92,15 @@ static int put_rows(struct emitter *w) {
             if (chained_is_between(w, v) && v < max) place += rows;
         }
         line(w, "float &most = a%u%s, &of = l%s;", max, row_at(w), row_at(w));
-        line(w, "const float before = most, was = of, x = %s;", its(w, place));
+        /* by is loaded where x is: behind a choice the loads of the next part would wait for it */
+        line(w, "const float before = most, was = of, x = %s, by = %s;", its(w, place),
+             its(w, of_l));
         line(w, "most = %s;", combine_text(w, max, "most", "x"));
         line(w, "const float base = most == (-k_inf()) ? 0.0f : most;");
         line(w, "b%u%s = base;", max, row_at(w));
         line(w, "of = fabsf(base) < 1e30f ? base * 1.44269504f : base;");
         line(w, "mine[i] = before == (-k_inf()) ? 0.0f : k_exp2(was - of);");
-        line(w, "theirs[i] = x == (-k_inf()) ? 0.0f : k_exp2(%s - of);", its(w, of_l));
+        line(w, "theirs[i] = x == (-k_inf()) ? 0.0f : k_exp2(by - of);");
     }
     for (value_id v = 0; v < w->k->values.n; v++) {
         if (!chained_is_between(w, v)) continue;
