@@ -318,7 +318,7 @@ static void put_group_role(struct emitter *w, bool copies) {
         line(w, "const int tid = (int)threadIdx.x %% %d, quad = tid %% 4;", WARPGROUP);
         line(w, "const int warp_m = group * 64 + tid / %d * 16;", w->k->limits->warp);
         put_operands(w);
-        if (!x->in_turn) line(w, "int before = 0;");
+        if (!is_in_turn(w)) line(w, "int before = 0;");
     }
     line(w, "int s = 0;");
     line(w, "unsigned phase = 0;");

@@ -10,14 +10,27 @@
  *                  a10 = a10 * mine + its a10 * theirs, out[..] = out[..] * mine + ...
  *              }
  *
+ * Of a warpgroup, that has sixteen rows at most, the first warp does so.
+ *
  * Each part stands on the maximum that it had, l, in units of log2, or is -inf where it has seen
  * nothing. All parts are read again, in their order: the same bits in every run. */
 #include "emit/cuda_chained.h"
 
-static int rows_of(const struct emitter *w) { return 2 * chained_sixteens(w); }
+/* Of a thread. It has two of each sixteen, of which the second is eight below: no row if there are
+ * eight at most. */
+static int rows_of(const struct emitter *w) { return chained_part_rows(w->k, w->y->chained); }
+static bool is_one_row(const struct emitter *w) { return rows_of(w) == 1; }
 
 static int sums_of_product(const struct emitter *w) {
-    return chained_sixteens(w) * chained_column_octets(w) * 4;
+    return rows_of(w) * chained_column_octets(w) * 2;
+}
+
+/* Where row i, and sum i, are in what a thread has. */
+static const char *row_at(const struct emitter *w) {
+    return is_one_row(w) ? "[0][0]" : "[i / 2][i % 2]";
+}
+static const char *sum_at(const struct emitter *w) {
+    return is_one_row(w) ? "i / 2 * 4 + i % 2" : "i";
 }
 
 static int floats_of(const struct emitter *w) { return chained_part_floats(w->k, w->y->chained); }
@@ -37,24 +50,25 @@ static void put_place(struct emitter *w, const char *name, const char *part) {
 
 void put_chained_leave(struct emitter *w) {
     int at = 0, rows = rows_of(w), n = sums_of_product(w), threads = w->y->threads;
+    if (!w->y->chained->by_warp) line(w, "if (warp_m) return;"); /* it has no rows */
     open_scope(w);
     put_place(w, "of_part", "part");
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = 0; i < %d; i++)", rows);
     for (value_id v = 0; v < w->k->values.n; v++) {
         if (!chained_is_between(w, v)) continue;
-        line(w, "of_part[(%d + i) * %d] = a%u[i / 2][i %% 2];", at, threads, v);
+        line(w, "of_part[(%d + i) * %d] = a%u%s;", at, threads, v, row_at(w));
         at += rows;
     }
     if (chained_maximum(w->k) != NO_VALUE) {
-        line(w, "of_part[(%d + i) * %d] = l[i / 2][i %% 2];", at, threads);
+        line(w, "of_part[(%d + i) * %d] = l%s;", at, threads, row_at(w));
         at += rows;
     }
     close_brace(w);
     for (int p = 0; p < w->y->chained->n_second; p++, at += n) {
         line(w, "#pragma unroll");
-        line(w, "for (int i = 0; i < %d; i++) of_part[(%d + i) * %d] = %s[i];", n, at, threads,
-             chained_out_of(p));
+        line(w, "for (int i = 0; i < %d; i++) of_part[(%d + i) * %d] = %s[%s];", n, at, threads,
+             chained_out_of(p), sum_at(w));
     }
     WS_ASSERT(at == floats_of(w));
     close_brace(w);
@@ -77,18 +91,20 @@ static int put_rows(struct emitter *w) {
             if (chained_is_between(w, v)) of_l += rows;
             if (chained_is_between(w, v) && v < max) place += rows;
         }
-        line(w, "float &most = a%u[i / 2][i %% 2], &of = l[i / 2][i %% 2];", max);
-        line(w, "const float before = most, was = of, x = %s;", its(w, place));
+        line(w, "float &most = a%u%s, &of = l%s;", max, row_at(w), row_at(w));
+        /* by is loaded where x is: behind a choice the loads of the next part would wait for it */
+        line(w, "const float before = most, was = of, x = %s, by = %s;", its(w, place),
+             its(w, of_l));
         line(w, "most = %s;", combine_text(w, max, "most", "x"));
         line(w, "const float base = most == (-k_inf()) ? 0.0f : most;");
-        line(w, "b%u[i / 2][i %% 2] = base;", max);
+        line(w, "b%u%s = base;", max, row_at(w));
         line(w, "of = fabsf(base) < 1e30f ? base * 1.44269504f : base;");
         line(w, "mine[i] = before == (-k_inf()) ? 0.0f : k_exp2(was - of);");
-        line(w, "theirs[i] = x == (-k_inf()) ? 0.0f : k_exp2(%s - of);", its(w, of_l));
+        line(w, "theirs[i] = x == (-k_inf()) ? 0.0f : k_exp2(by - of);");
     }
     for (value_id v = 0; v < w->k->values.n; v++) {
         if (!chained_is_between(w, v)) continue;
-        const char *all = arena_printf(w->arena, "a%u[i / 2][i %% 2]", v);
+        const char *all = arena_printf(w->arena, "a%u%s", v, row_at(w));
         if (v != max && max != NO_VALUE && kernel_online_maximum(w->k, v) == max)
             line(w, "%s = %s * mine[i] + %s * theirs[i];", all, all, its(w, at));
         else if (v != max)
@@ -100,9 +116,11 @@ static int put_rows(struct emitter *w) {
 }
 
 void put_chained_last(struct emitter *w) {
-    int rows = rows_of(w), n = sums_of_product(w), octets = chained_column_octets(w);
+    int rows = 2 * chained_sixteens(w), n = sums_of_product(w);
+    int of_sixteen = chained_column_octets(w) * 4;
     bool relative = chained_maximum(w->k) != NO_VALUE;
-    line(w, "if (!k_is_last_block(tickets + tile, %d)) return;", w->y->split);
+    line(w, "if (!k_is_last_%s(tickets + tile, %d)) return;",
+         w->y->chained->by_warp ? "block" : "warp", w->y->split);
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = 0; i < %d; i++)", rows);
     for (value_id v = 0; v < w->k->values.n; v++)
@@ -110,21 +128,20 @@ void put_chained_last(struct emitter *w) {
     if (relative) line(w, "l[i / 2][i %% 2] = 0;");
     close_brace(w);
     for (int p = 0; p < w->y->chained->n_second; p++) line(w, "k_zero(%s);", chained_out_of(p));
-    line(w, "#pragma unroll 2");
+    line(w, "#pragma unroll %d", is_one_row(w) ? 4 : 2); /* under way at a time */
     open_brace(w, "for (int s = 0; s < %d; s++)", w->y->split);
     put_place(w, "its", "s");
     int at = put_rows(w);
     for (int p = 0; p < w->y->chained->n_second; p++, at += n) {
         line(w, "#pragma unroll");
         open_brace(w, "for (int i = 0; i < %d; i++)", n);
-        const char *out = chained_out_of(p);
+        const char *out = arena_printf(w->arena, "%s[%s]", chained_out_of(p), sum_at(w)),
+                   *row = "0";
+        if (!is_one_row(w)) row = arena_printf(w->arena, "i / %d * 2 + i / 2 %% 2", of_sixteen);
         if (relative)
-            line(w,
-                 "%s[i] = %s[i] * mine[i / %d * 2 + i / 2 %% 2] + %s * theirs[i / %d * 2 + i / 2 "
-                 "%% 2];",
-                 out, out, octets * 4, its(w, at), octets * 4);
+            line(w, "%s = %s * mine[%s] + %s * theirs[%s];", out, out, row, its(w, at), row);
         else
-            line(w, "%s[i] += %s;", out, its(w, at));
+            line(w, "%s += %s;", out, its(w, at));
         close_brace(w);
     }
     close_brace(w);

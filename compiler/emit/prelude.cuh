@@ -1228,6 +1228,19 @@ K_DEVICE bool k_is_last_block(unsigned *ticket, unsigned blocks) {
 #endif
     return __syncthreads_or(threadIdx.x == 0 && before == blocks - 1);
 }
+/* The same of blocks of which one warp has written something, and asks. */
+K_DEVICE bool k_is_last_warp(unsigned *ticket, unsigned blocks) {
+    unsigned before = 0;
+    __syncwarp();
+    if (threadIdx.x % 32 == 0)
+#ifdef WS_EMULATOR
+        before = atomicInc(ticket, blocks - 1);
+#else
+        asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
+                     : "=r"(before) : "l"(ticket), "r"(blocks - 1) : "memory");
+#endif
+    return k_shfl(before, 0, 32) == blocks - 1;
+}
 /* N values that another block of this launch has written, from where all of them see it; aligned to their size or 16. */
 template <int N, typename T> K_DEVICE void k_load_parts(T *v, const T *at) {
 #ifdef WS_EMULATOR

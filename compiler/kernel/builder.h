@@ -92,6 +92,10 @@ void scale_exponents(struct builder *w);
 void find_chained_edges(struct kernel *k);
 bool add_chained_edges(struct kernel *k, value_id condition, bool holds);
 
+/* repeats.c. Of batches z, those that right factors repeat along become rows, if rows m are few. Of
+ * both there is room for GROUP_MAX_AXES. */
+void split_repeats(struct kernel *k, ex *z, int *nz, ex *m, int *nm, const value_id *right, int n);
+
 /* hits.c. Needs: masks and levels, which it keeps. Loads that count only where a source lands are
  * guarded. */
 void find_landing(struct kernel *k);

@@ -125,6 +125,11 @@ bool choose_chained_axes(struct builder *w) {
     if (!set_sides(k, &k->dot_a, &k->dot_b, m, nm, n, nn, c, nc)) return false;
     if (k->beside != NO_VALUE && !set_sides(k, &k->beside_a, &k->beside_b, m, nm, n, nn, c, nc))
         return false;
+    value_id right[4] = {k->dot_b, k->second_b};
+    int n_right = 2;
+    if (k->beside != NO_VALUE) right[n_right++] = k->beside_b;
+    if (k->twin != NO_VALUE) right[n_right++] = k->twin_b;
+    split_repeats(k, z, &nz, m, &nm, right, n_right);
     k->kind = KERNEL_CHAINED;
     k->over = MASK_N;
     nz = merge_axes(k, z, nz), nm = merge_axes(k, m, nm), nc = merge_axes(k, c, nc);
@@ -749,14 +754,19 @@ static int tiles_between(const struct chained *x) {
     return x->n_first > x->n_second ? x->n_first : x->n_second;
 }
 
+int chained_part_rows(const struct kernel *k, const struct chained *x) {
+    bool one = x->warp_rows == SIXTEEN && kernel_size(k, AXIS_M) <= PIECE;
+    return one ? 1 : x->warp_rows / PIECE;
+}
+
 int chained_part_floats(const struct kernel *k, const struct chained *x) {
-    int rows = x->warp_rows / SIXTEEN * 2, n = chained_maximum(k) == NO_VALUE ? 0 : rows;
+    int rows = chained_part_rows(k, x), n = chained_maximum(k) == NO_VALUE ? 0 : rows;
     for (value_id v = 0; v < k->values.n; v++)
         n += k->values.at[v].kind == INST_REDUCE && !is_first_product(k, v) &&
                      !is_second_product(k, v)
                  ? rows
                  : 0;
-    return n + x->n_second * x->warp_rows / SIXTEEN * x->columns / PIECE * 4;
+    return n + x->n_second * rows * x->columns / PIECE * 2;
 }
 
 /* Few blocks share the columns of what is between, each a part: see emit/cuda_chained_parts.c. */
@@ -802,7 +812,8 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n];
     if (!k->limits->wgmma || !k->limits->tma) return "mma=1 needs sm_90a";
     if (c->knob[KNOB_tm]) return "tm is no knob of mma=1";
-    if (y->split > 1) return "split is a knob of chained products with mma=2";
+    if (y->split > 1 && (m != ROWS || kernel_size(k, AXIS_M) > SIXTEEN))
+        return "mma=1 shares columns of sixteen rows at most, and needs m=64";
     if (m % ROWS || m < ROWS || m > 3 * ROWS) return "mma=1 needs m of 64, 128 or 192";
     if (y->stages > MOST_STAGES) return arena_printf(a, "mma=1 has %d stages at most", MOST_STAGES);
     bool boxed = true;
@@ -819,12 +830,12 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     if (x->warpgroups == 2 && x->n_second > 1) x->registers = 240, x->copier_registers = 24;
     int sums = tiles_between(x) * n / 2 + x->n_second * x->columns / 2, terms = x->n_second * n / 4,
         most = x->registers ? x->registers : 232;
-    x->in_turn = x->n_second > 1 && sums + terms + OTHERS > most;
+    x->in_turn = y->split > 1 || (x->n_second > 1 && sums + terms + OTHERS > most);
     if (!x->in_turn) sums += terms;
     if (sums + OTHERS > most)
         return arena_printf(a, "%d sums a thread; %d is the limit", sums, most - OTHERS);
     y->threads = (x->warpgroups + 1) * THREADS;
-    return NULL;
+    return check_parts(k, n, y, a);
 }
 
 const char *chained_layout(const struct kernel *k, const struct config *c, struct layout *y,

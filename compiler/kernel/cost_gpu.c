@@ -819,6 +819,8 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
 static double chained_cost(const struct kernel *k, const struct layout *y) {
     const double SHARED = 100; /* bytes a clock of a multiprocessor */
     const double LOADED = 0.82, ELEMENT = 13, BEHIND = 1500, BARRIER = 60, RATE = 0.6, LAUNCH = 2;
+    const double BESIDE = 0.1; /* of the faster of products and copies */
+    const double MOST = 1.3; /* of its share of memory that a multiprocessor gets, if others idle */
     const struct device_limits *d = k->limits;
     const struct chained *x = y->chained;
     double ghz = device_clock_ghz(d) * LOADED;
@@ -870,12 +872,17 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
     }
     double us =
         LAUNCH + waves * (ceil(ceil(keys / n) / parts) * step + BEHIND / resident) / (ghz * 1e3);
-    us = fmax(us, (k->bytes_read + k->bytes_written) / (device_gbps(d) * 1e3 * 0.9));
+    double in_flight = fmin(resident, blocks / d->units) * (y->stages - 1) * x->stage;
+    double least = (k->bytes_read + k->bytes_written) / (device_gbps(d) * 1e3 * 0.9);
+    least /= fmin(1, fmin(in_flight / BYTES_IN_FLIGHT, MOST * blocks / d->units));
+    if (rows <= m) least *= fmin(1, keys / (double)kernel_size(k, AXIS_N)); /* a window's */
+    us = fmax(us, least) + BESIDE * fmin(us, least);
     if (parts == 1) return us;
-    /* The last block reads what each part has left, two at a time. Not measured. */
-    const double MEETING = 2.5, PART = 0.4;
+    /* The last block reads what each part has left, so many at a time. Not measured. */
+    const double MEETING = 2.5, TURN = 0.8;
     double left = blocks * y->threads * chained_part_floats(k, x) * 4;
-    return us + MEETING + parts * PART + 2 * left / (device_gbps(d) * 1e3);
+    double at_once = chained_part_rows(k, x) == 1 ? 4 : 2;
+    return us + MEETING + parts / at_once * TURN + 2 * left / (device_gbps(d) * 1e3);
 }
 
 double cost_on_gpu(const struct kernel *k, const struct layout *y) {

@@ -44,11 +44,37 @@ static bool add_edge(struct edge_list *l, const struct edge *e) {
     return true;
 }
 
+/* The quotient m // n, of a number n, that e is made of; EX_NONE: it has none. */
+static ex quotient_in(const struct kernel *k, ex e, ex m) {
+    enum ex_kind kind = ex_kind(k->ex, e);
+    if (kind == EX_DIV && ex_lhs(k->ex, e) == m && ex_is_const(k->ex, ex_rhs(k->ex, e), NULL))
+        return e;
+    if (kind != EX_ADD && kind != EX_MUL) return EX_NONE;
+    ex q = quotient_in(k, ex_lhs(k->ex, e), m);
+    return q ? q : quotient_in(k, ex_rhs(k->ex, e), m);
+}
+
+/* e >= 0 without m // n, the place of rows of which several have one (repeats.c):
+ *     m // n + rest >= 0   where   m + n * rest >= 0
+ *     rest - m // n >= 0   where   n * rest + n - 1 - m >= 0
+ * What has it in other ways stays as it is. */
+static ex without_quotient(const struct kernel *k, ex e) {
+    struct exprs *p = k->ex;
+    ex m = k->axis[AXIS_M], q = m ? quotient_in(k, e, m) : EX_NONE;
+    if (!q) return e;
+    ex n = ex_rhs(p, q), more = ex_sub(p, e, q), less = ex_add(p, e, q);
+    if (!ex_uses(p, more, m)) return ex_add(p, ex_mul(p, more, n), m);
+    if (ex_uses(p, less, m)) return e;
+    ex end = ex_add(p, less, ex_const(p, 1));
+    return ex_sub(p, ex_sub(p, ex_mul(p, end, n), ex_const(p, 1)), m);
+}
+
 /* e >= 0, if e is a sum of axes times numbers that 32 bits hold wherever a tile is. */
 static bool add_positive(const struct kernel *k, struct edge_list *l, ex e) {
     enum { MOST = 1 << 29 };
     struct edge out = {0};
     int64_t reach = 0;
+    e = without_quotient(k, e);
     for (int a = 0; a < AXIS_COUNT; a++) {
         if (!index_take(k, &e, k->axis[a], &out.by[a])) return false;
         reach += llabs(out.by[a]) < MOST ? llabs(out.by[a]) * kernel_size(k, (enum axis)a) : MOST;

@@ -668,6 +668,12 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
 /* chained.c: the same of chained products. */
 /* Floats of a thread that a part leaves for the block that comes last, where y->split > 1. */
 int chained_part_floats(const struct kernel *k, const struct chained *x);
+/* By warpgroups: do a step's products follow each other? Those of twins do, whose sums leave no
+ * registers for terms beside the next step's; and of parts, which may have no steps, and wait for
+ * memory. */
+bool chained_is_in_turn(const struct layout *y);
+/* Of the rows that a thread has, those that there may be: one of two, of eight rows at most. */
+int chained_part_rows(const struct kernel *k, const struct chained *x);
 const char *chained_layout(const struct kernel *k, const struct config *c, struct layout *y,
                            struct arena *a);
 /* Of a config with pairs=1, the one of the product in bf16 that is made where the data are out of

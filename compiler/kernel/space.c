@@ -492,6 +492,25 @@ static void propose_warps(struct space *s) {
         }
 }
 
+/* Chained products whose blocks share columns: powers of two of them, for short rows, and as many
+ * as are resident at once, some a multiprocessor. */
+static void propose_parts(struct space *s, struct config c) {
+    enum { MOST = 128, RESIDENT = 4 };
+    int64_t blocks = kernel_size(s->k, AXIS_Z) *
+                     ((kernel_size(s->k, AXIS_M) + c.knob[KNOB_m] - 1) / c.knob[KNOB_m]);
+    int64_t units = s->k->limits->units;
+    propose(s, c);
+    for (int split = 2; split <= MOST && blocks * split <= RESIDENT * units; split *= 2) {
+        c.knob[KNOB_split] = split;
+        propose(s, c);
+    }
+    for (int each = 1; each <= RESIDENT && blocks; each++) {
+        int64_t split = each * units / blocks;
+        c.knob[KNOB_split] = (int)split;
+        if (split > 1 && split <= MOST) propose(s, c);
+    }
+}
+
 /* Chained products: rows of a block, of a warp, what is between at a time. */
 static void propose_chained(struct space *s) {
     static const int tiles[][3] = {
@@ -509,20 +528,14 @@ static void propose_chained(struct space *s) {
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
         const int *t = groups[i];
         for (int stages = 2; stages <= 4; stages++)
-            propose(s, CONFIG(K(m, t[0]), K(n, t[1]), K(mma, 1), K(stages, stages),
-                              K(warps, (t[0] / 64 + 1) * 4)));
+            propose_parts(s, CONFIG(K(m, t[0]), K(n, t[1]), K(mma, 1), K(stages, stages),
+                                    K(warps, (t[0] / 64 + 1) * 4)));
     }
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
-        for (int stages = 2; stages <= 3; stages++) {
-            int64_t blocks = kernel_size(s->k, AXIS_Z) *
-                             ((kernel_size(s->k, AXIS_M) + tiles[i][0] - 1) / tiles[i][0]);
-            for (int split = 1; split <= 64; split *= 2) {
-                if (split > 1 && blocks * split > 4 * s->k->limits->units) break;
-                propose(s, CONFIG(K(m, tiles[i][0]), K(n, tiles[i][2]), K(tm, tiles[i][1]),
-                                  K(mma, 2), K(stages, stages), K(split, split > 1 ? split : 0),
-                                  K(warps, tiles[i][0] / tiles[i][1])));
-            }
-        }
+        for (int stages = 2; stages <= 3; stages++)
+            propose_parts(s, CONFIG(K(m, tiles[i][0]), K(n, tiles[i][2]), K(tm, tiles[i][1]),
+                                    K(mma, 2), K(stages, stages),
+                                    K(warps, tiles[i][0] / tiles[i][1])));
 }
 
 static void propose_matmul(struct space *s) {

@@ -43,6 +43,14 @@ static void put_copies(struct tile_program *t, int ahead) {
     if (chained_copies_c(t->chained)) put(t, TILE_COPY, TILE_C, ahead);
 }
 
+static void put_end(struct tile_program *t) {
+    if (t->block->layout.split > 1) {
+        put(t, TILE_LEAVE, 0, 0);
+        put(t, TILE_LAST, 0, t->block->layout.split);
+    }
+    put(t, TILE_STORE, 0, 0);
+}
+
 static void put_by_warps(struct tile_program *t) {
     put(t, TILE_DRAW, 0, 0);
     put(t, TILE_COPY, TILE_A, 0);
@@ -62,11 +70,7 @@ static void put_by_warps(struct tile_program *t) {
     put(t, TILE_NEXT, 0, 0);
     put(t, TILE_END, 0, 0);
     put(t, TILE_LANDED, 0, 0);
-    if (t->block->layout.split > 1) {
-        put(t, TILE_LEAVE, 0, 0);
-        put(t, TILE_LAST, 0, t->block->layout.split);
-    }
-    put(t, TILE_STORE, 0, 0);
+    put_end(t);
     put(t, TILE_END, 0, 0);
 }
 
@@ -101,7 +105,7 @@ static void put_in_turn(struct tile_program *t) {
     put(t, TILE_ARRIVE, 0, 1);
     put(t, TILE_NEXT, 0, 0);
     put(t, TILE_END, 0, 0);
-    put(t, TILE_STORE, 0, 0);
+    put_end(t);
     put(t, TILE_END, 0, 0);
     put(t, TILE_END, 0, 0);
 }

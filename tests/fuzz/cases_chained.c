@@ -55,6 +55,13 @@ static const char *const of_groups[] = {
     "mma=1 m=64 n=48 stages=2 warps=8",
 };
 
+/* Few rows, whose columns blocks share. */
+static const char *const of_few[] = {
+    "mma=1 m=64 n=16 stages=2 warps=8 split=3",
+    "mma=1 m=64 n=48 stages=2 warps=8 split=2",
+    "mma=1 m=64 n=16 stages=3 warps=8 split=5",
+};
+
 /* $t in f becomes t. */
 static const char *of_type(struct arena *a, const char *f, const char *t) {
     const char *at = strstr(f, "$t");
@@ -105,6 +112,33 @@ static const char *const whole[] = {
     " %s = bmm(%q, %y)\n %a = mul(%s, 0.02)\n %t = tanh(%a)\n %c = mul(%t, 50)\n"
     " %p = softmax(%c, -1)\n %o = bmm(%p, %v)\n %b = add(%o, %w)\n %r = relu(%b)\n return %r\n}\n",
 };
+/* Few queries, of heads that share keys and values: rows of one batch. As heads lie, by a head's
+ * number, with what differs from head to head and a window; and in turn. */
+static const char *const few[] = {
+    "graph(%q: bf16[2, 8, 1, 32], %k: bf16[2, 2, 1, 70, 32], %v: bf16[2, 2, 1, 70, 24]) {\n"
+    " %kx = expand(%k, [2, 2, 4, 70, 32])\n %kc = contiguous(%kx)\n"
+    " %kv = view(%kc, [2, 8, 70, 32])\n %vx = expand(%v, [2, 2, 4, 70, 24])\n"
+    " %vc = contiguous(%vx)\n %vv = view(%vc, [2, 8, 70, 24])\n"
+    " %o = scaled_dot_product_attention(%q, %kv, %vv)\n return %o\n}\n",
+    "graph(%q: bf16[1, 6, 3, 32], %k: bf16[1, 2, 1, 77, 32], %v: bf16[1, 2, 1, 77, 32], "
+    "%w: bf16[6, 1, 1]) {\n"
+    " %kx = expand(%k, [1, 2, 3, 77, 32])\n %kc = contiguous(%kx)\n"
+    " %kv = view(%kc, [1, 6, 77, 32])\n %vx = expand(%v, [1, 2, 3, 77, 32])\n"
+    " %vc = contiguous(%vx)\n %vv = view(%vc, [1, 6, 77, 32])\n"
+    " %j = arange(0, 77)\n %a = arange(74, 77)\n %i = unsqueeze(%a, -1)\n %d = sub(%j, %i)\n"
+    " %b = mul(%d, %w)\n %h = gt(%d, 0)\n %l = lt(%d, -40)\n %z = logical_or(%h, %l)\n"
+    " %c = to(%b, bf16)\n %m = masked_fill(%c, %z, -inf)\n"
+    " %o = scaled_dot_product_attention(%q, %kv, %vv, %m)\n"
+    " %t = permute(%o, [0, 2, 1, 3])\n %u = contiguous(%t)\n %y = view(%u, [1, 3, 192])\n"
+    " return %y\n}\n",
+    "graph(%q: f16[2, 4, 2, 16], %k: f16[2, 1, 2, 50, 16], %v: f16[2, 1, 2, 50, 16]) {\n"
+    " %kx = expand(%k, [2, 2, 2, 50, 16])\n %kc = contiguous(%kx)\n"
+    " %kv = view(%kc, [2, 4, 50, 16])\n %vx = expand(%v, [2, 2, 2, 50, 16])\n"
+    " %vc = contiguous(%vx)\n %vv = view(%vc, [2, 4, 50, 16])\n"
+    " %o = scaled_dot_product_attention(%q, %kv, %vv)\n return %o\n}\n",
+};
+enum { N_FEW = sizeof few / sizeof *few };
+
 /* Masks of positions, whose tiles that hide all are left out; forward, and with gradients: up to a
  * row's own place, with fewer queries than keys; a window; one that hides all of the first rows,
  * whole tiles of them; one of a tensor, too; one that is added, -inf where something is hidden, of
@@ -272,6 +306,24 @@ void cases_chained(struct arena *a, int step, case_vec *out) {
         vec_push(a, out, g);
         g.config = in_parts[i / 4 % N_CONFIGS];
         if (!old) vec_push(a, out, g);
+    }
+    for (int i = 0; i < 3 * N_FEW; i++) {
+        static const char *const *const of[] = {configs, in_parts, of_few};
+        struct case_graph g = {.text = few[i / 3],
+                               .every = CASES_DEFAULT,
+                               .old = i % 2,
+                               .bound = true,
+                               .maybe = i % 3 == 2,
+                               .config = of[i % 3][i / 3 % N_CONFIGS]};
+        if (i % 3 == 2) g.old = false;
+        vec_push(a, out, g);
+    }
+    for (int i = 0; i < N_BETWEEN; i++) {
+        static const struct shape x = {2, 7, 75, 32, 16};
+        struct case_graph g = {.text = graph_of(a, &x, between[i], types[i % 2], true),
+                               .every = CASES_DEFAULT,
+                               .config = of_few[i % N_CONFIGS]};
+        vec_push(a, out, g);
     }
     for (int i = 0; i < N_OTHERS; i++) {
         struct case_graph g = {.text = others[i], .every = CASES_DEFAULT, .old = i % 2 == 0};

@@ -1,7 +1,7 @@
 /* cases_random_chained.c: attention as a seed has it, forward or with its gradients: sizes around
- * tiles and vectors, heads that share keys and values, layouts, what becomes of the scores (scales,
- * soft caps, biases, masks of positions and of tensors, softmax or another function), what stands
- * behind; and a config, which need not be legal. */
+ * tiles and vectors, heads that share keys and values, also of few queries, layouts, what becomes
+ * of the scores (scales, soft caps, biases, masks of positions and of tensors, softmax or another
+ * function), what stands behind; and a config, which need not be legal. */
 #include <string.h>
 
 #include "tests/fuzz/cases.h"
@@ -14,6 +14,7 @@ struct attention {
     const char *dtype;
     int batches, heads;
     int shared;         /* heads of queries for each of keys and values */
+    bool in_turn;       /* these are not neighbours: head h reads keys h % own */
     int m, n;           /* of the scores */
     int depth, columns; /* of queries and keys; of values */
     const char *value;  /* at hand */
@@ -52,10 +53,10 @@ static const char *put_heads(struct attention *t, int heads, int rows, int colum
 static const char *repeat_heads(struct attention *t, const char *x, int rows, int columns) {
     if (t->shared == 1) return x;
     int own = t->heads / t->shared;
-    buf_printf(&t->body, " %s = unsqueeze(%s, 2)\n", fresh(t), x);
+    buf_printf(&t->body, " %s = unsqueeze(%s, %d)\n", fresh(t), x, t->in_turn ? 1 : 2);
     x = t->value;
-    buf_printf(&t->body, " %s = expand(%s, [%d, %d, %d, %d, %d])\n", fresh(t), x, t->batches, own,
-               t->shared, rows, columns);
+    buf_printf(&t->body, " %s = expand(%s, [%d, %d, %d, %d, %d])\n", fresh(t), x, t->batches,
+               t->in_turn ? t->shared : own, t->in_turn ? own : t->shared, rows, columns);
     x = t->value;
     buf_printf(&t->body, " %s = contiguous(%s)\n", fresh(t), x);
     x = t->value;
@@ -221,14 +222,16 @@ static void put_behind(struct attention *t) {
 }
 
 static const char *random_attention(struct arena *a, struct rng *r) {
+    bool few = rng_below(r, 4) == 0; /* queries, as where a cache of keys is gone along */
     struct attention t = {.a = a,
                           .r = r,
                           .parameters = buf_new(a),
                           .body = buf_new(a),
                           .dtype = rng_below(r, 2) ? "bf16" : "f16",
                           .batches = 1 + rng_below(r, 2),
-                          .shared = RNG_ANY(r, 1, 1, 2),
-                          .m = near_an_edge(r),
+                          .shared = few ? RNG_ANY(r, 2, 3, 4, 8) : RNG_ANY(r, 1, 1, 2),
+                          .in_turn = rng_below(r, 4) == 0,
+                          .m = few ? 1 + rng_below(r, 4) : near_an_edge(r),
                           .n = near_an_edge(r),
                           .depth = RNG_ANY(r, 8, 16, 24, 32, 40, 64)};
     t.heads = t.shared * (1 + rng_below(r, 2));
@@ -253,13 +256,13 @@ static const char *random_attention(struct arena *a, struct rng *r) {
 static const char *random_config(struct arena *a, struct rng *r, bool old) {
     int n = RNG_ANY(r, 16, 32, 48, 64);
     if (!old) {
-        int m = RNG_ANY(r, 64, 128);
-        return arena_printf(a, "mma=1 m=%d n=%d stages=%d warps=%d", m, n, RNG_ANY(r, 2, 3),
-                            m / 16 + 4);
+        int m = RNG_ANY(r, 64, 128), split = RNG_ANY(r, 0, 0, 2, 3);
+        return arena_printf(a, "mma=1 m=%d n=%d stages=%d warps=%d%s", m, n, RNG_ANY(r, 2, 3),
+                            m / 16 + 4, split ? arena_printf(a, " split=%d", split) : "");
     }
-    int tm = RNG_ANY(r, 16, 32), warps = RNG_ANY(r, 1, 2, 4);
-    return arena_printf(a, "mma=2 m=%d n=%d tm=%d stages=%d warps=%d", tm * warps, n, tm,
-                        RNG_ANY(r, 2, 3), warps);
+    int tm = RNG_ANY(r, 16, 32), warps = RNG_ANY(r, 1, 2, 4), split = RNG_ANY(r, 0, 0, 2, 3);
+    return arena_printf(a, "mma=2 m=%d n=%d tm=%d stages=%d warps=%d%s", tm * warps, n, tm,
+                        RNG_ANY(r, 2, 3), warps, split ? arena_printf(a, " split=%d", split) : "");
 }
 
 void cases_random_chained(struct arena *a, uint64_t seed, int n, case_vec *out) {
