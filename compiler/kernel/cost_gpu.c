@@ -847,6 +847,7 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
         /* Short steps: 32 heads of 2048 by 64 take 106.3 us on an H100 by 128 x 64 with three stages,
          * 99.4 with four; by 128 x 128 87.4 with either. */
         const double SHORT = 64, SHORT_STEP = 1.04, FEW_AHEAD = 1.05, UNEVEN = 1.1;
+        const double WIDE_TWINS = 1.5; /* 128 x 128 takes 1991 us, 128 x 64 1594: chained.c */
         /* A step's tile is held until the next one's terms are made: of two stages none is ahead.
          * 32 heads of 2048 by 128 take 186 us on an H100 with two, 117 with three. */
         const double ALL_HELD = 1500, ONE_HELD = 100; /* in turn: their own; not measured */
@@ -857,6 +858,7 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
         step += WAIT / (x->warpgroups * resident);
         if (n <= SHORT) step *= y->stages <= 3 ? SHORT_STEP * FEW_AHEAD : SHORT_STEP;
         if (kernel_size(k, AXIS_N) % y->br) step *= UNEVEN;
+        if (x->n_second > 1 && n > SHORT) step *= WIDE_TWINS;
         if (y->stages == 2) step += x->in_turn ? ONE_HELD : ALL_HELD;
     }
     double waves = ceil(blocks / (d->units * resident)) * resident;

@@ -545,8 +545,9 @@ struct factor {
 enum { MOST_FIRST = 2, MOST_SECOND = 2 };
 struct chained {
     bool by_warp;
-    bool
-        in_turn; /* a step's second products follow its first ones; else the next step's begin before */
+    /* A step's second products follow its first ones: by warps; of twins; of parts, which may have
+     * no steps, and wait for memory. Else the next step's first product begins before. */
+    bool in_turn;
     int warpgroups, registers, copier_registers; /* mma=1: that multiply; 0: as launched */
     int barriers;                                /* where they lie */
     int n_first, n_second;
@@ -668,10 +669,6 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
 /* chained.c: the same of chained products. */
 /* Floats of a thread that a part leaves for the block that comes last, where y->split > 1. */
 int chained_part_floats(const struct kernel *k, const struct chained *x);
-/* By warpgroups: do a step's products follow each other? Those of twins do, whose sums leave no
- * registers for terms beside the next step's; and of parts, which may have no steps, and wait for
- * memory. */
-bool chained_is_in_turn(const struct layout *y);
 /* Of the rows that a thread has, those that there may be: one of two, of eight rows at most. */
 int chained_part_rows(const struct kernel *k, const struct chained *x);
 const char *chained_layout(const struct kernel *k, const struct config *c, struct layout *y,

@@ -87,8 +87,7 @@ static void put_copier(struct tile_program *t) {
     put(t, TILE_END, 0, 0);
 }
 
-/* Sums of two second products may leave no registers for terms beside the next step's sums: a step's
- * products follow each other, and another warpgroup's are made meanwhile. */
+/* A step's products follow each other, and another warpgroup's are made meanwhile. */
 static void put_in_turn(struct tile_program *t) {
     put_copier(t);
     put(t, TILE_ROLE, 0, t->threads - t->copiers);
