@@ -12,6 +12,10 @@ static const char softmax[] =
 static const char plain[] =
     "graph(%q: bf16[2, 100, 40], %k: bf16[2, 40, 88], %v: bf16[2, 88, 24]) {\n"
     " %s = bmm(%q, %k)\n %p = relu(%s)\n %o = bmm(%p, %v)\n return %o\n}\n";
+/* Rows that one warp has. */
+static const char few[] = "graph(%q: bf16[2, 9, 40], %k: bf16[2, 40, 88], %v: bf16[2, 88, 24])"
+                          " {\n %s = bmm(%q, %k)\n %p = softmax(%s, -1)\n %o = bmm(%p, %v)\n"
+                          " return %o\n}\n";
 /* Terms of two products. */
 static const char both[] =
     "graph(%q: bf16[2, 100, 40], %k: bf16[2, 40, 88], %v: bf16[2, 88, 24], %g: bf16[2, 100, 40], "
@@ -27,7 +31,8 @@ static const char twins[] =
 static const char by_groups[] = "mma=1 m=128 n=16 stages=2 warps=12",
                   by_warps[] = "mma=2 m=32 n=32 tm=16 stages=3 warps=2",
                   /* of six tiles no part has more than two, and one has none */
-    in_parts[] = "mma=2 m=32 n=16 tm=16 stages=3 warps=2 split=4";
+    in_parts[] = "mma=2 m=32 n=16 tm=16 stages=3 warps=2 split=4",
+                  by_group_in_parts[] = "mma=1 m=64 n=16 stages=2 warps=8 split=4";
 static const char *const configs[] = {by_groups, by_warps, in_parts};
 enum { N_CONFIGS = sizeof configs / sizeof *configs };
 
@@ -81,16 +86,16 @@ enum { FACTORS = 6 };
 
 /* Rows of a b^T, or of their exponentials, or of what that and d e^T make element by element, times
  * column c of `right`, which has so many. */
-static double wanted(const float *const in[FACTORS], const float *right, int columns, int z, int m,
-                     int c, bool relative, bool beside) {
+static double wanted(const float *const in[FACTORS], const float *right, int rows, int columns,
+                     int z, int m, int c, bool relative, bool beside) {
     double x[N], max = -INFINITY, sum = 0;
     for (int n = 0; n < N; n++) {
         x[n] = 0;
         for (int r = 0; r < R; r++)
-            x[n] += (double)in[0][(z * M + m) * R + r] * in[1][(z * N + n) * R + r];
+            x[n] += (double)in[0][(z * rows + m) * R + r] * in[1][(z * N + n) * R + r];
         double other = 0;
         for (int r = 0; r < R; r++)
-            other += (double)in[3][(z * M + m) * R + r] * in[4][(z * N + n) * R + r];
+            other += (double)in[3][(z * rows + m) * R + r] * in[4][(z * N + n) * R + r];
         if (beside) x[n] *= other;
         max = fmax(max, x[n]);
     }
@@ -108,7 +113,8 @@ static float *factors_of(struct arena *a, int n, int seed) {
 /* How many elements are wrong; all: it does not end. */
 static int run_wrong(struct arena *a, const struct tile_program *t, bool relative, uint64_t seed) {
     const struct chained *x = t->chained;
-    int columns = (int)kernel_size(t->block->kernel, AXIS_C), all = Z * M * columns;
+    int columns = (int)kernel_size(t->block->kernel, AXIS_C),
+        rows = (int)kernel_size(t->block->kernel, AXIS_M), all = Z * rows * columns;
     const float *in[FACTORS] = {factors_of(a, Z * M * R, 1),      factors_of(a, Z * N * R, 2),
                                 factors_of(a, Z * N * MOST_C, 3), factors_of(a, Z * M * R, 4),
                                 factors_of(a, Z * N * R, 5),      factors_of(a, Z * N * MOST_C, 6)};
@@ -119,12 +125,12 @@ static int run_wrong(struct arena *a, const struct tile_program *t, bool relativ
     int wrong = 0;
     if (tile_run_chained(t, in, out, relative, seed, a)) return all;
     for (int i = 0; i < x->n_second * Z; i++)
-        for (int m = 0; m < M; m += 9)
+        for (int m = 0; m < rows; m += rows < M ? 1 : 9)
             for (int c = 0; c < columns; c++) {
-                double want = wanted(in, right[i / Z], columns, i % Z, m, c, relative,
+                double want = wanted(in, right[i / Z], rows, columns, i % Z, m, c, relative,
                                      x->n_first > 1) /
                               (i / Z ? 2 : 1),
-                       got = out[(i * M + m) * columns + c];
+                       got = out[(i * rows + m) * columns + c];
                 wrong += !(fabs(got - want) <= 1e-4 * (1 + fabs(want)));
             }
     return wrong;
@@ -144,6 +150,10 @@ static void test_numbers(void **state) {
             assert_int_equal(run_wrong(a, t, which == 0, seed), 0);
         arena_free(a);
     }
+    struct arena *a = arena_new();
+    struct tile_program *t = chained_of(a, few, by_group_in_parts);
+    for (uint64_t seed = 0; seed < 8; seed++) assert_int_equal(run_wrong(a, t, true, seed), 0);
+    arena_free(a);
 }
 
 /* An instruction has a ring and a number where its text has, else none: the text tells all. */
@@ -170,9 +180,11 @@ static void test_planted(void **state) {
     (void)state;
     int swapped = 0, found = 0;
     const char *const graphs[] = {softmax, both, twins};
-    for (int i = 0; i < 3 * N_CONFIGS; i++) {
+    for (int i = 0; i <= 3 * N_CONFIGS; i++) {
         struct arena *a = arena_new();
-        struct tile_program *t = chained_of(a, graphs[i / N_CONFIGS], configs[i % N_CONFIGS]);
+        bool last = i == 3 * N_CONFIGS, relative = last || i / N_CONFIGS == 0;
+        const char *config = last ? by_group_in_parts : configs[i % N_CONFIGS];
+        struct tile_program *t = chained_of(a, last ? few : graphs[i / N_CONFIGS], config);
         struct tile_program whole = *t;
         for (uint32_t at = 0; at < whole.code.n; at++) {
             if (tile_op_opens(whole.code.at[at].op) || whole.code.at[at].op == TILE_END) continue;
@@ -181,7 +193,7 @@ static void test_planted(void **state) {
             for (uint32_t j = 0; j < whole.code.n; j++)
                 if (j != at) vec_push(a, &less.code, whole.code.at[j]);
             if (!tile_verify(&less, a))
-                fail_msg("%s: nobody misses instruction %u, %s", configs[i % N_CONFIGS], at,
+                fail_msg("%s: nobody misses instruction %u, %s", config, at,
                          tile_op_name(whole.code.at[at].op));
         }
         for (uint32_t at = 0; at + 1 < whole.code.n; at++) {
@@ -197,9 +209,9 @@ static void test_planted(void **state) {
             swapped++, found += bad;
             /* What the verifier lets through gives the same numbers. */
             for (uint64_t seed = 0; seed < 2 && !bad; seed++)
-                if (run_wrong(a, &other, i / N_CONFIGS == 0, seed))
-                    fail_msg("%s: %s before %s is wrong, and nobody says so",
-                             configs[i % N_CONFIGS], tile_op_name(y.op), tile_op_name(x.op));
+                if (run_wrong(a, &other, relative, seed))
+                    fail_msg("%s: %s before %s is wrong, and nobody says so", config,
+                             tile_op_name(y.op), tile_op_name(x.op));
         }
         arena_free(a);
     }
