@@ -36,6 +36,16 @@ for n in 3, 5:
     x = torch.randn(n, 2)
     assert torch.equal(sized(x), (x * n).flatten())
 
+# several tensors are a list of nodes
+def joined(gm, example_inputs):
+    lists = [node.args[0] for node in gm.graph.nodes if node.op == 'call_function' and isinstance(node.args[0], (list, tuple))]
+    assert [len(nodes) for nodes in lists] == [3] and all(isinstance(node, torch.fx.Node) for node in lists[0])
+    return gm
+
+
+x = torch.randn(2, 3)
+assert torch.equal(torch.compile(lambda x: torch.cat([x, x * 2, x]), backend=joined)(x), torch.cat([x, x * 2, x]))
+
 # a graph may be changed
 def times(gm, example_inputs):
     for node in gm.graph.nodes:
