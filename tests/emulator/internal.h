@@ -457,9 +457,9 @@ unsigned mma_size(int type);
 bool mma_of_integers(int type);
 unsigned mma_depth(int type);
 enum { MMA_MOST_DEPTH = 32 };
-/* *d += the n terms, about as the units do it: *d, unless it does not count, and the terms are
- * aligned to the largest, cut off, and added up; what that comes to is cut off to f32. Integers
- * wrap. */
-void mma_add(int type, float *d, bool counts, double *terms, int n);
+/* *d += a row times a column of mma_depth(type) numbers, about as the units do it: *d, unless it
+ * does not count, and the products are aligned to the largest, cut off, and added up; what that
+ * comes to is cut off to f32. Integers wrap. */
+void mma_add(int type, float *d, bool counts, const double *a, const double *b);
 
 #endif

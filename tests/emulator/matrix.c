@@ -62,19 +62,16 @@ static float *value_of(const struct accumulator *acc, unsigned t, int i) {
 
 static void multiply(const struct emu *e, const struct product *p) {
     static __thread double a[M * MOST_K], b[MOST_N * MOST_K];
-    unsigned n = (unsigned)p->is.n, depth = mma_depth(p->is.type);
+    unsigned n = (unsigned)p->is.n;
     if (p->is.a_registers)
         fetch_registers(p, a);
     else
         operand_fetch(e, p->is.type, true, p->is.a, p->is.transposed_a, M, a);
     operand_fetch(e, p->is.type, false, p->is.b, p->is.transposed_b, n, b);
     for (unsigned i = 0; i < M; i++)
-        for (unsigned j = 0; j < n; j++) {
-            double terms[1 + MOST_K];
-            for (unsigned k = 0; k < depth; k++)
-                terms[1 + k] = a[i * MOST_K + k] * b[j * MOST_K + k];
-            mma_add(p->is.type, p->acc->values + i * n + j, p->is.add, terms, (int)depth);
-        }
+        for (unsigned j = 0; j < n; j++)
+            mma_add(p->is.type, p->acc->values + i * n + j, p->is.add, a + i * MOST_K,
+                    b + j * MOST_K);
 }
 
 /* ---- under way ------------------------------------------------------------------------------- */

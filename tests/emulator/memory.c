@@ -192,17 +192,26 @@ static void check_copies(struct emu *e, const struct access *a, unsigned i,
         mistake(e, EMU_RACE, &byte, ", which an asynchronous copy or wgmma under way reads");
 }
 
+static void check_byte(struct emu *e, const struct access *a, unsigned i, struct shadow *s) {
+    if (s->copy_writes || s->copies_read) check_copies(e, a, i, s);
+    if (a->how == EMU_READ)
+        check_read(e, a, i, s);
+    else if (a->how == EMU_WRITE)
+        check_write(e, a, i, s);
+    else
+        check_atomic(e, a, i, s);
+}
+
+/* Bytes that were used by the same threads at the same times as the first are judged as it was,
+ * unless it was only let through because the write changes nothing. */
 static void check_shadow(struct emu *e, const struct access *a) {
-    struct shadow *s = a->shadow + (a->at - a->base);
-    for (unsigned i = 0; i < a->bytes; i++) {
-        if (s[i].copy_writes || s[i].copies_read) check_copies(e, a, i, s + i);
-        if (a->how == EMU_READ)
-            check_read(e, a, i, s + i);
-        else if (a->how == EMU_WRITE)
-            check_write(e, a, i, s + i);
+    struct shadow *s = a->shadow + (a->at - a->base), before = *s;
+    bool each = a->how == EMU_WRITE && a->data && a->data[0] == a->at[0];
+    for (unsigned i = 0; i < a->bytes; i++)
+        if (i && !each && memcmp(s + i, &before, sizeof before) == 0)
+            s[i] = s[0];
         else
-            check_atomic(e, a, i, s + i);
-    }
+            check_byte(e, a, i, s + i);
 }
 
 static void check_shared(struct emu *e, struct access *a) {

@@ -77,44 +77,62 @@ double mma_number(int type, bool left, const unsigned char *at) {
     return type == EMU_F16 ? of_f16(h) : (double)as_float((uint32_t)h << 16);
 }
 
+/* Numbers of one sign lie in the order of their bits: the one before is nearer to 0. */
 static float truncated(double sum) {
     float f = (float)sum;
-    if (isfinite(sum) && fabs(sum) < 0x1p128 && fabs((double)f) > fabs(sum)) f = nextafterf(f, 0);
-    return f;
+    uint32_t u;
+    if (!isfinite(sum) || fabs(sum) >= 0x1p128 || fabs((double)f) <= fabs(sum)) return f;
+    memcpy(&u, &f, sizeof u);
+    return as_float(u - 1);
+}
+
+/* Of normal numbers, without the calls of frexp and ldexp. */
+enum { DOUBLE_BIAS = 1023, DOUBLE_FRACTION = 52 };
+static int exponent_of(double positive) {
+    uint64_t u;
+    memcpy(&u, &positive, sizeof u);
+    return (int)(u >> DOUBLE_FRACTION) - DOUBLE_BIAS;
+}
+
+static double power_of_two(int exponent) {
+    uint64_t u = (uint64_t)(exponent + DOUBLE_BIAS) << DOUBLE_FRACTION;
+    double power;
+    memcpy(&power, &u, sizeof power);
+    return power;
 }
 
 /* Products of f8 are cut off further up. The sum in doubles only says whether all is finite, or 0:
- * so its order does not matter. */
-static float mma_sum(const double *terms, int n, int bits) {
-    double sum = 0, most = 0;
-    int64_t cut = 0; /* in units of the last bit kept: exact */
+ * so its order does not matter. What is kept are whole units of the last bit, each below 2^27 and
+ * exact in a double: nor does its order. */
+static float mma_sum(double first, const double *a, const double *b, int n, int bits) {
+    double sum = first, most = fabs(first);
 #pragma omp simd reduction(+ : sum) reduction(max : most)
     for (int i = 0; i < n; i++) {
-        double size = fabs(terms[i]);
-        sum += terms[i];
+        double term = a[i] * b[i], size = fabs(term);
+        sum += term;
         most = size > most ? size : most;
     }
     if (!isfinite(sum) || most < 0x1p-900 || most > 0x1p900) return truncated(sum);
-    int e;
-    frexp(most, &e);
-    double unit = ldexp(1, e - 1 - bits), per = 1 / unit;
-    for (int i = 0; i < n; i++) cut += (int64_t)(terms[i] * per);
-    return truncated((double)cut * unit);
+    int last = exponent_of(most) - bits;
+    double unit = power_of_two(last), per = power_of_two(-last), cut = (int32_t)(first * per);
+#pragma omp simd reduction(+ : cut)
+    for (int i = 0; i < n; i++) cut += (int32_t)(a[i] * b[i] * per);
+    return truncated(cut * unit);
 }
 
-void mma_add(int type, float *d, bool counts, double *terms, int n) {
+void mma_add(int type, float *d, bool counts, const double *a, const double *b) {
     enum { BITS = 25, BITS_OF_F8 = 13 };
-    int32_t whole = 0;
+    int n = (int)mma_depth(type);
     if (mma_of_integers(type)) {
+        int32_t whole = 0;
         memcpy(&whole, d, 4);
         int64_t sum = counts ? whole : 0;
-        for (int i = 1; i <= n; i++) sum += (int64_t)terms[i];
+        for (int i = 0; i < n; i++) sum += (int64_t)(a[i] * b[i]);
         whole = (int32_t)(uint32_t)(uint64_t)sum;
         memcpy(d, &whole, 4);
         return;
     }
-    terms[0] = counts ? (double)*d : 0;
-    *d = mma_sum(terms, 1 + n, type >= EMU_BYTES ? BITS_OF_F8 : BITS);
+    *d = mma_sum(counts ? (double)*d : 0, a, b, n, type >= EMU_BYTES ? BITS_OF_F8 : BITS);
 }
 
 static const void *brought(const struct thread *lane) {
@@ -136,7 +154,7 @@ static void spread_rows(const struct thread *warp, bool transposed) {
 }
 
 static void multiply(const struct thread *warp, int type) {
-    double a[16][MMA_MOST_DEPTH], b[MMA_MOST_DEPTH][8];
+    double a[16][MMA_MOST_DEPTH], b[8][MMA_MOST_DEPTH];
     unsigned size = mma_size(type), each = 4 / size; /* elements of a register */
     for (unsigned lane = 0; lane < WARP; lane++) {
         const struct operands *o = brought(warp + lane);
@@ -148,17 +166,13 @@ static void multiply(const struct thread *warp, int type) {
             }
         for (unsigned i = 0; i < 2; i++)
             for (unsigned k = 0; k < each; k++)
-                b[each * (lane % 4) + 4 * each * i + k][lane / 4] =
+                b[lane / 4][each * (lane % 4) + 4 * each * i + k] =
                     mma_number(type, false, (const unsigned char *)(o->b + i) + size * k);
     }
     for (unsigned lane = 0; lane < WARP; lane++) {
         const struct operands *o = brought(warp + lane);
-        for (unsigned i = 0; i < 4; i++) {
-            double terms[1 + MMA_MOST_DEPTH];
-            for (unsigned k = 0; k < 8 * each; k++)
-                terms[1 + k] = a[lane / 4 + 8 * (i / 2)][k] * b[k][2 * (lane % 4) + i % 2];
-            mma_add(type, o->d + i, true, terms, 8 * (int)each);
-        }
+        for (unsigned i = 0; i < 4; i++)
+            mma_add(type, o->d + i, true, a[lane / 4 + 8 * (i / 2)], b[2 * (lane % 4) + i % 2]);
     }
 }
 

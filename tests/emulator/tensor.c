@@ -237,16 +237,12 @@ void tensor_multiply(struct emu *e, const struct emu_tensor_product *p) {
 static void multiply(struct emu *e, struct tensor_item *p) {
     static __thread double a[LANES * MOST_K], b[MOST_N * MOST_K];
     const struct instruction *is = &p->is;
-    unsigned depth = mma_depth(is->type);
     operand_fetch(e, is->type, true, p->product.a, is->transposed_a, is->m, a);
     operand_fetch(e, is->type, false, p->product.b, is->transposed_b, is->n, b);
     for (unsigned i = 0; i < is->m; i++)
         for (unsigned j = 0; j < is->n; j++) {
             struct tensor_cell *c = cell(e, lane_of(is->m, i), p->product.sums + j);
-            double terms[1 + MOST_K];
-            for (unsigned k = 0; k < depth; k++)
-                terms[1 + k] = a[i * MOST_K + k] * b[j * MOST_K + k];
-            mma_add(is->type, &c->value, p->product.add, terms, (int)depth);
+            mma_add(is->type, &c->value, p->product.add, a + i * MOST_K, b + j * MOST_K);
             c->written = e->now;
             c->flying--;
         }

@@ -71,6 +71,7 @@ struct cases {
     int every;          /* of the configs that the graphs ask for, one in so many */
     int graph_step;     /* of the graphs, one in so many; 0: all */
     int graph_first;    /* the first of these, below graph_step */
+    int run_step;       /* of these again: only one in so many is more than lowered and printed */
     FILE *log;          /* what went wrong */
 
     int run, failed;

@@ -69,8 +69,9 @@ static void judge_by_bound(struct drive *b, bool asked) {
     b->judge = is_within_bound;
 }
 
+/* runs: false for what only has to be lowered and printed. */
 static bool add_program(struct lot *l, const struct case_graph *g, enum ws_fusion fusion,
-                        const struct device_limits *limits) {
+                        const struct device_limits *limits, bool runs) {
     struct diag d = diag_new(l->a);
     struct source *s = NEW(l->a, struct source);
     *s = (struct source){"case.graph", g->text, strlen(g->text)};
@@ -88,8 +89,10 @@ static bool add_program(struct lot *l, const struct case_graph *g, enum ws_fusio
                   : (int)(hash_bytes(g->text, strlen(g->text)) % (uint64_t)x.every);
     vec_push(l->a, &l->drives, b);
     vec_push(l->a, &l->texts, g->text);
-    bool ok = l->emulation ? emulation_add_all(l->emulation, b, pick, &x, &d)
-                           : trial_add_all(l->trial, b, pick, &x, &d);
+    variant_vec printed = {0};
+    bool ok = !runs          ? drive_add_variants(l->a, &printed, b, pick, &x, &d)
+              : l->emulation ? emulation_add_all(l->emulation, b, pick, &x, &d)
+                             : trial_add_all(l->trial, b, pick, &x, &d);
     return ok || complain(l->c, &d, g->text);
 }
 
@@ -174,6 +177,7 @@ static const struct device_limits *emulated(const struct case_graph *g,
 /* Lots from the graphs that the filter lets through. dev: NULL for the emulator. */
 static bool run_all(struct cases *c, struct device *dev, struct toolchain *t) {
     uint32_t i = 0;
+    int step = c->graph_step ? c->graph_step : 1;
     bool ok = true;
     struct device_limits gpus[GPUS];
     WS_ASSERT(device_limits_for_arch("sm_90a", &gpus[USUAL]));
@@ -198,9 +202,10 @@ static bool run_all(struct cases *c, struct device *dev, struct toolchain *t) {
             const struct case_graph *g = &c->graphs->at[i];
             const struct device_limits *limits = dev ? device_limits(dev) : emulated(g, gpus);
             if (c->filter && !strstr(g->text, c->filter)) continue;
-            if (c->graph_step && i % (uint32_t)c->graph_step != (uint32_t)c->graph_first) continue;
+            if (i % (uint32_t)step != (uint32_t)c->graph_first) continue;
+            bool runs = !c->run_step || i / (uint32_t)step % (uint32_t)c->run_step == 0;
             for (int f = g->eager ? WS_EAGER : WS_FUSE; f <= WS_FUSE && ok; f++)
-                ok = add_program(&l, g, (enum ws_fusion)f, limits);
+                ok = add_program(&l, g, (enum ws_fusion)f, limits, runs);
         }
         ok = ok && run_lot(&l);
         end_lot(&l);

@@ -73,6 +73,11 @@ typedef VEC(struct variant) variant_vec;
 /* Which configs of a kernel, besides its default, become variants. */
 typedef bool drive_pick(void *ctx, int config, int n_configs);
 
+/* Append the default of every kernel of b, followed by those of its other configs that pick() wants
+ * (NULL: all). */
+bool drive_add_variants(struct arena *a, variant_vec *all, struct drive *b, drive_pick *pick,
+                        void *ctx, struct diag *d);
+
 /* Equal for two variants only if the same text is launched in the same way on the same sizes. */
 uint64_t variant_hash(struct arena *a, const struct variant *v);
 

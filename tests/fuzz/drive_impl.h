@@ -22,11 +22,6 @@ bool drive_kernels(const struct drive *b, drive_run *run, void *ctx);
 int drive_place(const struct drive *b, int buffer, int64_t step, size_t *from);
 bool drive_is_window(const struct drive *b, int buffer);
 
-/* Append the default of every kernel of b, followed by those of its other configs that pick() wants
- * (NULL: all). */
-bool drive_add_variants(struct arena *a, variant_vec *all, struct drive *b, drive_pick *pick,
-                        void *ctx, struct diag *d);
-
 /* Variants from..to-1 as one text: one prelude, then each under names of its own. */
 const char *drive_join(struct arena *a, const variant_vec *all, uint32_t from, uint32_t to);
 
