@@ -115,6 +115,8 @@ static bool find_in_class(struct vm *vm, struct class *c, const char *name, stru
     if (class_find(c, name, &v)) return *out = attribute_bind(vm, v, py_unset, c), true;
     if (!strcmp(name, "__name__") || !strcmp(name, "__qualname__"))
         return *out = py_str(c->name), true;
+    if (!strcmp(name, "__module__"))
+        return *out = py_str(c->module ? c->module->name : "builtins"), true;
     if (!strcmp(name, "__dict__")) return *out = py_pointer(PY_DICT, c->dict), true;
     if (!strcmp(name, "__mro__")) {
         *out = py_list(vm->arena, PY_TUPLE, NULL, 0);

@@ -252,21 +252,37 @@ static bool is_private(const struct vm *vm, const char *name) {
                     !strcmp(name, "later") || !strcmp(name, "missing"));
 }
 
-static void run_prelude(struct vm *vm, struct module *m, const char *text) {
-    struct source *src = NEW(vm->arena, struct source);
-    *src = (struct source){m->name, text, strlen(text)};
-    const struct code *code = frontend_compile(vm->arena, src, vm->diag);
-    if (!code) WS_BUG("the prelude does not compile: %s", vm->diag->text);
+struct running {
+    struct vm *vm;
+    struct module *m;
+    const struct code *code;
+};
+
+static void run_code(void *ctx) {
+    struct running *r = ctx;
+    vm_run_module(r->vm, r->m, r->code);
+}
+
+void module_run(struct vm *vm, struct module *m, const struct source *text) {
     bool tracing = vm->tracing;
-    struct trace *trace = vm->trace; /* modules outlive it */
+    struct trace *trace = vm->trace;
     struct arena *arena = vm->arena;
     vm->tracing = false;
     vm->trace = NULL;
     vm->arena = vm->home;
-    vm_run_module(vm, m, code);
+    struct running r = {vm, m, frontend_compile(vm->arena, text, vm->diag)};
+    bool ok = r.code && vm_protect(vm, run_code, &r);
     vm->tracing = tracing;
     vm->trace = trace;
     vm->arena = arena;
+    if (!r.code) vm->raised = py_unset;
+    if (!ok) vm_leave(vm);
+}
+
+static void run_prelude(struct vm *vm, struct module *m, const char *text) {
+    struct source *src = NEW(vm->home, struct source);
+    *src = (struct source){m->name, text, strlen(text)};
+    module_run(vm, m, src);
 }
 
 static struct module *parent_of(struct vm *vm, const char *name, const char **leaf) {
@@ -348,8 +364,8 @@ bool operator_find(struct vm *vm, const char *prefix, const char *name, struct p
 }
 
 bool module_find(struct vm *vm, struct module *m, const char *name, struct py *out) {
+    if (!m->prelude) return neighbour_find(vm, m, name, out);
     if (dict_gets(m->dict, name, out)) return true;
-    if (!m->prelude) return false;
     int k = module_index(m->name);
     if (k >= 0 && modules[k].operators && operator_find(vm, modules[k].operators, name, out))
         return true;

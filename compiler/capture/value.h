@@ -267,6 +267,10 @@ struct module {
     struct dict *hidden; /* private natives by the names that its own code has for them; or NULL */
     bool prelude;        /* ours: errors in it are shown at the user's call */
     bool missing;        /* there is no such module */
+    /* Of a file of the program (neighbours.c): */
+    const char *folder;         /* where its own relative imports look */
+    const struct source *begin; /* of a package whose names nobody has asked for: __init__.py */
+    bool package;
 };
 
 /* Tensors that may share memory share a storage. That of an eager tensor is memory; that of tracked

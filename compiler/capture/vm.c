@@ -340,13 +340,31 @@ static void no_module(struct vm *vm, const char *name) {
              name);
 }
 
+/* Ours come before a neighbour of their name, unless they are parts of somebody else's package, of
+ * which the whole may lie here. */
+static struct module *find_module(struct vm *vm, const char *name) {
+    static const char *const foreign[] = {"einops", "timm", "tqdm", "packaging"};
+    const struct module *from = vm->frame->module;
+    struct module *m = NULL;
+    bool ours = name[0] != '.';
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        ours &= strncmp(name, foreign[i], strlen(foreign[i])) != 0;
+    if (ours || from->prelude) m = module_import(vm, name);
+    if (!m && !from->prelude) m = neighbour_import(vm, from, name);
+    return m || ours ? m : module_import(vm, name);
+}
+
 /* Of what is not there, a module whose names can be imported, not used: public files import plots,
  * loggers and data sets beside the model. A program that is ready for an ImportError gets it. */
 static struct py import_name(struct vm *vm, const char *name, bool leaf) {
-    struct module *m = module_import(vm, name);
+    struct module *m = find_module(vm, name);
     if (!m && !may_be_caught(vm)) m = module_missing(vm, name);
     if (!m) no_module(vm, name);
-    if (!leaf) m = module_missing(vm, arena_strndup(vm->arena, name, strcspn(name, ".")));
+    if (!leaf) {
+        const char *first = arena_strndup(vm->arena, name, strcspn(name, "."));
+        m = find_module(vm, first);
+        if (!m) m = module_missing(vm, first);
+    }
     return py_pointer(PY_MODULE, m);
 }
 
@@ -360,6 +378,7 @@ static struct py import_from(struct vm *vm, struct py m, const char *name) {
 static void import_star(struct vm *vm, struct frame *f, struct module *m) {
     struct py all;
     if (m->missing) no_module(vm, m->name);
+    neighbour_begin(vm, m);
     if (dict_gets(m->dict, "__all__", &all)) {
         for (uint32_t i = 0; i < all.list->n; i++)
             dict_put(vm->arena, f->names, all.list->at[i],
@@ -753,6 +772,7 @@ struct vm *vm_new(struct arena *a, const struct capture_options *o, const struct
     *vm->main = (struct module){.name = name, .dict = dict_new(a)};
     dict_puts(a, vm->main->dict, "__name__", py_str(name));
     dict_puts(a, vm->main->dict, "__file__", py_str(file->path));
+    neighbours_open(vm);
     return vm;
 }
 

@@ -86,6 +86,7 @@ struct vm {
     struct exprs *ex;
     const struct capture_options *options;
     const struct source *file;
+    const char *root; /* the folder in which its absolute imports look */
     struct frame *frame;
     jmp_buf *escape;  /* where an error goes */
     struct py raised; /* the exception on its way, UNSET: a refusal */
@@ -183,6 +184,7 @@ struct exprs *vm_sizes(struct vm *vm, struct arena *a);
 void vm_break(struct vm *vm, const char *what, const char *instead)
     __attribute__((noreturn));                                        /* data-dependent */
 struct span vm_place(const struct vm *vm, const struct source **src); /* in the user's file */
+struct span vm_line(const struct vm *vm); /* in the file that the graph is of */
 /* An exception nobody caught -> diag. text: str() of it. */
 void vm_report(struct vm *vm, struct py error, const char *text);
 /* Of a function that calls itself as deep as the program likes: RecursionError where the stack
@@ -416,6 +418,16 @@ struct module *module_missing(struct vm *vm, const char *name);
 bool operator_find(struct vm *vm, const char *prefix, const char *name, struct py *out);
 bool module_find(struct vm *vm, struct module *m, const char *name, struct py *out);
 void modules_open(struct vm *vm);
+/* Runs its text, outside of any trace: what a module makes outlives it. */
+void module_run(struct vm *vm, struct module *m, const struct source *text);
+
+/* -- neighbours.c: files of the program beside the one that is run */
+void neighbours_open(struct vm *vm); /* of vm->main */
+/* The module of that name, which may be relative to `from`; NULL: there is no such file. */
+struct module *neighbour_import(struct vm *vm, const struct module *from, const char *name);
+/* What `from package import name` and `package.name` find; false: nothing. */
+bool neighbour_find(struct vm *vm, struct module *m, const char *name, struct py *out);
+void neighbour_begin(struct vm *vm, struct module *m); /* all its own names are there */
 
 /* -- axes.c: the constants of the module body, "rows=4096 dim=4096"; overrides are put into a copy
  * of the code. */
