@@ -70,6 +70,10 @@ static struct py stamp(struct vm *vm, struct py o, const char *name, struct py v
 
 static bool find_in_object(struct vm *vm, const char *name, struct py *out);
 
+static struct py module_name(const struct class *c) {
+    return py_str(c->module ? c->module->name : "builtins");
+}
+
 static bool find_in_instance(struct vm *vm, struct py o, const char *name, struct py *out) {
     struct instance *x = o.instance;
     struct py v;
@@ -84,6 +88,7 @@ static bool find_in_instance(struct vm *vm, struct py o, const char *name, struc
         return true;
     }
     if (!strcmp(name, "__class__")) return *out = py_pointer(PY_CLASS, x->class), true;
+    if (!strcmp(name, "__module__")) return *out = module_name(x->class), true;
     if (!strcmp(name, "__dict__"))
         return *out = stamp(vm, o, name, py_pointer(PY_DICT, x->dict)), true;
     if (find_in_object(vm, name, &v)) return *out = py_method(vm->arena, v, o), true;
@@ -115,8 +120,7 @@ static bool find_in_class(struct vm *vm, struct class *c, const char *name, stru
     if (class_find(c, name, &v)) return *out = attribute_bind(vm, v, py_unset, c), true;
     if (!strcmp(name, "__name__") || !strcmp(name, "__qualname__"))
         return *out = py_str(c->name), true;
-    if (!strcmp(name, "__module__"))
-        return *out = py_str(c->module ? c->module->name : "builtins"), true;
+    if (!strcmp(name, "__module__")) return *out = module_name(c), true;
     if (!strcmp(name, "__dict__")) return *out = py_pointer(PY_DICT, c->dict), true;
     if (!strcmp(name, "__mro__")) {
         *out = py_list(vm->arena, PY_TUPLE, NULL, 0);
@@ -261,10 +265,18 @@ static struct py missing_part(struct vm *vm, struct py o, const char *name) {
     return vm_call1(vm, made, py_str(arena_printf(vm->arena, "%s%s", o.class->name, name)));
 }
 
+/* A name of PyTorch's or of Python's own that a workload's body reads: forward may never use it. */
+static bool may_come_later(struct vm *vm, struct py o, const char *name) {
+    if (o.kind != PY_MODULE || !o.module->prelude || o.module->missing || name[0] == '_')
+        return false;
+    return vm->frame && !vm->frame->module->prelude && vm_in_body(vm) && !vm_may_be_caught(vm);
+}
+
 struct py attribute_get(struct vm *vm, struct py o, const char *name) {
     struct py v = py_unset;
     if (!attribute_find(vm, o, name, &v)) {
         if (is_missing(o)) return missing_part(vm, o, arena_printf(vm->arena, ".%s", name));
+        if (may_come_later(vm, o, name)) return module_later(vm, o.module, name);
         missing(vm, o, name);
     }
     return v;

@@ -122,6 +122,8 @@ static const struct {
     {"operator", NULL, NULL},
     {"gc", NULL, NULL},
     {"torch.jit", NULL, NULL},
+    {"torch.hub", NULL, NULL},
+    {"torch.onnx", NULL, NULL},
     {"torch.fx", NULL, NULL},
     {"torch.fx.graph_module", NULL, NULL},
     {"torch.amp", NULL, NULL},
@@ -183,11 +185,9 @@ static const char *const later[] = {
     "uuid",
     "zipfile",
     "torch._utils",
-    "torch.hub",
     "torch.multiprocessing",
     "torch.nn.parallel",
     "torch.nn.quantized",
-    "torch.onnx",
     "torch.profiler",
     "torch.quantization",
     "torch.testing",
@@ -292,12 +292,16 @@ static struct module *parent_of(struct vm *vm, const char *name, const char **le
 }
 
 struct module *module_import(struct vm *vm, const char *name) {
+    return is_private(vm, name) ? NULL : module_import_own(vm, name);
+}
+
+struct module *module_import_own(struct vm *vm, const char *name) {
     uint64_t known;
     const char *whole = whole_of(name);
     if (whole) return module_import(vm, whole);
     int k = module_index(name);
     const char *own = k < 0 ? find_later(name) : modules[k].name;
-    if (!own || is_private(vm, name)) return NULL;
+    if (!own) return NULL;
     if (map_gets(&vm->modules, name, &known)) return (struct module *)(uintptr_t)known;
     const char *leaf;
     struct module *parent = parent_of(vm, name, &leaf);
@@ -347,6 +351,12 @@ struct module *module_missing(struct vm *vm, const char *name) {
     run_prelude(vm, m, prelude_text("missing"));
     if (parent) dict_puts(vm->arena, parent->dict, dot + 1, py_pointer(PY_MODULE, m));
     return m;
+}
+
+struct py module_later(struct vm *vm, const struct module *m, const char *name) {
+    struct py later = py_pointer(PY_MODULE, module_import_own(vm, "later"));
+    struct py names[2] = {py_str(m->name), py_str(name)};
+    return vm_call(vm, attribute_get(vm, later, "of"), &(struct args){.at = names, .n = 2});
 }
 
 /* An operator by its Python name; a name that ends in `_` is the update in place. */

@@ -6,9 +6,9 @@
  *   models/data.py                             import data                 models/data.py
  *
  * Where the file is in no package, its own folder is the root. A file is one module, whatever names
- * it is imported by. A package's __init__.py runs when one of its own names is asked for, and not
- * when a part of it is imported, as Python has it: public packages import all that they have
- * there. */
+ * it is imported by. A package's __init__.py does not run when a part of it is imported, as Python
+ * has it, nor for a name that it has from one of its parts by an import: public packages import all
+ * that they have there. It runs when something else of it is asked for. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +51,7 @@ static void enter_sys_modules(struct vm *vm, struct module *m) {
 /* A file in a package is known by where it is from the root on. */
 void neighbours_open(struct vm *vm) {
     char real[PATH_MAX];
+    vm->file_codes = map_new(vm->home);
     enter_sys_modules(vm, vm->main);
     const char *folder = folder_of(vm, vm->file->path);
     if (is_package(vm, folder) && realpath(folder, real)) folder = arena_strdup(vm->home, real);
@@ -154,17 +155,76 @@ struct module *neighbour_import(struct vm *vm, const struct module *from, const 
     return name[0] == '.' ? import_relative(vm, from, name) : walk(vm, vm->root, name);
 }
 
-/* Does its __init__.py give that name a value itself, or by an `import *` that may? */
-static bool may_define(struct vm *vm, const struct module *m, const char *name) {
-    if (!m->begin) return false;
-    const struct code *c = frontend_compile(vm->home, m->begin, vm->diag);
+/* -- names of a package ---------------------------------------------------------------------- */
+
+/* How a file binds a name in its body, which is not run for that. */
+struct binding {
+    uint32_t count;     /* how often */
+    const char *module; /* from module import original; NULL: in another way, or by an `import *` */
+    const char *original;
+};
+
+static const struct code *code_at(struct vm *vm, const char *path) {
+    uint64_t known;
+    if (map_gets(&vm->file_codes, path, &known)) return (const struct code *)(uintptr_t)known;
+    const struct source *text = source_read(vm->home, path, vm->diag);
+    const struct code *c = text ? frontend_compile(vm->home, text, vm->diag) : NULL;
     if (!c) vm_leave(vm);
+    map_puts(&vm->file_codes, arena_strdup(vm->home, path), (uint64_t)(uintptr_t)c);
+    return c;
+}
+
+/* The file of a module that is named relatively from a folder; *folder becomes its own. */
+static const char *path_of(const struct vm *vm, const char **folder, const char *name) {
+    size_t dots = strspn(name, ".");
+    for (size_t i = 1; i < dots; i++) *folder = folder_of(vm, *folder);
+    char *rest = arena_strdup(vm->home, name + dots);
+    for (char *p = rest; *p; p++)
+        if (*p == '.') *p = '/';
+    const char *below = in_folder(vm, *folder, rest);
+    const char *init = arena_printf(vm->home, "%s/__init__.py", below);
+    const char *file = arena_printf(vm->home, "%s.py", below);
+    *folder = is_file(init) ? below : folder_of(vm, file);
+    return is_file(init) ? init : is_file(file) ? file : NULL;
+}
+
+/* enough: deeper chains of `import *` are run */
+static struct binding binding_of(struct vm *vm, const char *path, const char *folder,
+                                 const char *name, int enough) {
+    const struct code *c = code_at(vm, path);
+    struct binding b = {0};
+    const char *module = NULL;
     for (uint32_t i = 0; i < c->n_instrs; i++) {
-        if (c->instrs[i].op == OP_IMPORT_STAR) return true;
-        if (c->instrs[i].op == OP_STORE_NAME && !strcmp(c->names.at[c->instrs[i].a], name))
-            return true;
+        const struct instr *in = &c->instrs[i];
+        if (in->op == OP_IMPORT_NAME) module = c->names.at[in->a];
+        if (in->op == OP_STORE_NAME && !strcmp(c->names.at[in->a], name)) {
+            bool from = i && in[-1].op == OP_IMPORT_FROM;
+            b = (struct binding){.count = b.count + 1,
+                                 .module = from ? module : NULL,
+                                 .original = from ? c->names.at[in[-1].a] : NULL};
+        }
+        if (in->op != OP_IMPORT_STAR || name[0] == '_') continue;
+        const char *below = folder, *file = module[0] == '.' ? path_of(vm, &below, module) : NULL;
+        if (!file || !enough) return (struct binding){.count = 2};
+        if (!binding_of(vm, file, below, name, enough - 1).count) continue;
+        b = (struct binding){b.count + 1, module, name};
     }
-    return false;
+    return b;
+}
+
+/* The one file that __init__.py has that name from, by which it need not be run. */
+static bool find_export(struct vm *vm, struct module *m, const char *name, struct py *out) {
+    enum { ENOUGH = 8 };
+    struct binding b = binding_of(vm, m->begin->path, m->folder, name, ENOUGH);
+    if (b.count != 1 || !b.module || b.module[0] != '.') return false;
+    struct module *from = neighbour_import(vm, m, b.module);
+    if (!from || !neighbour_find(vm, from, b.original, out)) return false;
+    dict_puts(vm->home, m->dict, name, *out);
+    return true;
+}
+
+static bool may_define(struct vm *vm, const struct module *m, const char *name) {
+    return m->begin && binding_of(vm, m->begin->path, m->folder, name, 1).count;
 }
 
 /* Is its own code what asks? Then a part of the package is meant by a part's name: under Python
@@ -183,7 +243,10 @@ void neighbour_begin(struct vm *vm, struct module *m) {
 
 bool neighbour_find(struct vm *vm, struct module *m, const char *name, struct py *out) {
     struct module *part = NULL;
-    if (m->begin && !asks_itself(vm, m) && may_define(vm, m, name)) neighbour_begin(vm, m);
+    if (dict_gets(m->dict, name, out)) return true;
+    bool known = m->begin && !asks_itself(vm, m) && may_define(vm, m, name);
+    if (known && find_export(vm, m, name, out)) return true;
+    if (known) neighbour_begin(vm, m);
     if (dict_gets(m->dict, name, out)) return true;
     if (m->package) part = open_in(vm, m->folder, name, dotted_name(vm, m->folder, name));
     if (part) {
@@ -191,6 +254,7 @@ bool neighbour_find(struct vm *vm, struct module *m, const char *name, struct py
         dict_puts(vm->home, m->dict, name, *out);
         return true;
     }
+    if (m->begin && find_export(vm, m, name, out)) return true;
     neighbour_begin(vm, m);
     if (dict_gets(m->dict, name, out)) return true;
     struct py get;

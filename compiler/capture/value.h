@@ -91,7 +91,16 @@ enum py_kind {
     EXCEPTION(TypeError, Exception)                                                                \
     EXCEPTION(ValueError, Exception)                                                               \
     EXCEPTION(Warning, Exception)                                                                  \
-    EXCEPTION(UserWarning, Warning)
+    EXCEPTION(UserWarning, Warning)                                                                \
+    EXCEPTION(DeprecationWarning, Warning)                                                         \
+    EXCEPTION(FutureWarning, Warning)                                                              \
+    EXCEPTION(RuntimeWarning, Warning)                                                             \
+    EXCEPTION(ImportWarning, Warning)                                                              \
+    EXCEPTION(PermissionError, OSError)                                                            \
+    EXCEPTION(TimeoutError, OSError)                                                               \
+    EXCEPTION(ConnectionError, OSError)                                                            \
+    EXCEPTION(EOFError, Exception)                                                                 \
+    EXCEPTION(FloatingPointError, ArithmeticError)
 
 enum exception {
     EXC_BaseException,

@@ -44,6 +44,9 @@ static struct py load_global(struct vm *vm, struct frame *f, const char *name) {
         return v;
     }
     if (dict_gets(vm->builtins, name, &v)) return v;
+    if (!strcmp(name, "complex")) /* written in the prelude */
+        return attribute_get(vm, py_pointer(PY_MODULE, module_import(vm, "torch._complex")),
+                             "Number");
     vm_raise(vm, EXC_NameError, "name '%s' is not defined", name);
 }
 
@@ -296,7 +299,7 @@ static struct py build_class(struct vm *vm, struct frame *f, struct instr in) {
 }
 
 /* Does a try or with wait for what is raised here? */
-static bool may_be_caught(const struct vm *vm) {
+bool vm_may_be_caught(const struct vm *vm) {
     for (const struct frame *f = vm->frame; f; f = f->caller)
         for (uint32_t i = 0; i < f->blocks.n; i++)
             if (!f->blocks.at[i].handler) return true;
@@ -325,7 +328,7 @@ static bool only_raises(const struct code *c, uint32_t pc) {
 /* In a workload, a check of a tensor's values that its graph cannot make: assert (x >= 0).all(). It
  * is taken to hold. */
 static bool checks(struct vm *vm, const struct frame *f, struct instr in, struct py v) {
-    if (v.kind != PY_TENSOR || vm->eager || !vm->tracing || may_be_caught(vm)) return false;
+    if (v.kind != PY_TENSOR || vm->eager || !vm->tracing || vm_may_be_caught(vm)) return false;
     if (only_raises(f->code, f->pc + 1) == only_raises(f->code, (uint32_t)in.a)) return false;
     return !tensor_is_eager(vm, tensor_value(vm, v));
 }
@@ -358,7 +361,7 @@ static struct module *find_module(struct vm *vm, const char *name) {
  * loggers and data sets beside the model. A program that is ready for an ImportError gets it. */
 static struct py import_name(struct vm *vm, const char *name, bool leaf) {
     struct module *m = find_module(vm, name);
-    if (!m && !may_be_caught(vm)) m = module_missing(vm, name);
+    if (!m && !vm_may_be_caught(vm)) m = module_missing(vm, name);
     if (!m) no_module(vm, name);
     if (!leaf) {
         const char *first = arena_strndup(vm->arena, name, strcspn(name, "."));
@@ -371,7 +374,8 @@ static struct py import_name(struct vm *vm, const char *name, bool leaf) {
 static struct py import_from(struct vm *vm, struct py m, const char *name) {
     struct py v;
     if (module_find(vm, m.module, name, &v)) return v;
-    if (!strncmp(m.module->name, "torch", 5)) attribute_get(vm, m, name); /* says what is near */
+    if (m.module->prelude && !strncmp(m.module->name, "torch", 5) && !vm_may_be_caught(vm))
+        return module_later(vm, m.module, name);
     vm_raise(vm, EXC_ImportError, "cannot import name '%s' from '%s'", name, m.module->name);
 }
 

@@ -86,7 +86,8 @@ struct vm {
     struct exprs *ex;
     const struct capture_options *options;
     const struct source *file;
-    const char *root; /* the folder in which its absolute imports look */
+    const char *root;      /* the folder in which its absolute imports look */
+    struct map file_codes; /* of files beside it, by path */
     struct frame *frame;
     jmp_buf *escape;  /* where an error goes */
     struct py raised; /* the exception on its way, UNSET: a refusal */
@@ -164,6 +165,9 @@ void vm_work(struct vm *vm, uint64_t n);
 void vm_tick(struct vm *vm); /* an instruction, or an item */
 /* What works on vm is charged to b from now on, and leaves when it is spent; NULL: no longer. */
 void vm_charge(struct vm *vm, struct budget *b);
+bool vm_may_be_caught(const struct vm *vm); /* what is raised here */
+/* Of a workload: is its module's body, or that of a class in it, what is running? */
+bool vm_in_body(const struct vm *vm);
 void vm_run_module(struct vm *vm, struct module *m, const struct code *code);
 
 /* -- error.c. All leave the caller. */
@@ -408,7 +412,10 @@ const struct place *place_local(struct vm *vm, uint32_t index, const char *name)
 const struct place *place_item(struct vm *vm, const struct place *base, int64_t index);
 
 /* -- modules.c */
-struct module *module_import(struct vm *vm, const char *name); /* NULL: no such module */
+struct module *module_import(struct vm *vm, const char *name);     /* NULL: no such module */
+struct module *module_import_own(struct vm *vm, const char *name); /* one for the prelude alone */
+/* What stands for a name that the module should have and does not: refused where it is used. */
+struct py module_later(struct vm *vm, const struct module *m, const char *name);
 /* Adds the names of the operators that are the module's. */
 void module_operators(struct vm *vm, const struct module *m, struct dict *names);
 /* As module_import(), but one whose names are refused where they are used, instead of NULL. NULL:

@@ -27,6 +27,8 @@ def made(name):
 
 
 def __getattr__(name):
+    if name == '__version__' and in_module_body():
+        return '0.0.0'  # older than whatever a file looks for
     if name[:2] == '__':
         raise AttributeError(name)
     return of(name)

@@ -17,6 +17,8 @@ class _Type:
     def __or__(self, other):
         return self
 
+    __ror__ = __or__
+
 
 class Generic:
     pass
