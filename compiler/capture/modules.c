@@ -355,8 +355,8 @@ struct module *module_missing(struct vm *vm, const char *name) {
 
 struct py module_later(struct vm *vm, const struct module *m, const char *name) {
     struct py later = py_pointer(PY_MODULE, module_import_own(vm, "later"));
-    struct py names[2] = {py_str(m->name), py_str(name)};
-    return vm_call(vm, attribute_get(vm, later, "of"), &(struct args){.at = names, .n = 2});
+    struct py names[3] = {py_str(m->name), py_str(name), py_true};
+    return vm_call(vm, attribute_get(vm, later, "of"), &(struct args){.at = names, .n = 3});
 }
 
 /* An operator by its Python name; a name that ends in `_` is the update in place. */
