@@ -265,18 +265,36 @@ static struct py missing_part(struct vm *vm, struct py o, const char *name) {
     return vm_call1(vm, made, py_str(arena_printf(vm->arena, "%s%s", o.class->name, name)));
 }
 
-/* A name of PyTorch's or of Python's own that a workload's body reads: forward may never use it. */
-static bool may_come_later(struct vm *vm, struct py o, const char *name) {
-    if (o.kind != PY_MODULE || !o.module->prelude || o.module->missing || name[0] == '_')
-        return false;
-    return vm->frame && !vm->frame->module->prelude && vm_in_body(vm) && !vm_may_be_caught(vm);
+/* The module of ours, or what stands for one (later.py), that the name should be of; NULL: none. */
+static const char *owner_of_name(struct py o) {
+    const struct module *m = o.kind == PY_CLASS ? o.class->module : NULL;
+    if (m && m->prelude && !strcmp(m->name, "later")) return o.class->name;
+    return o.kind == PY_MODULE && o.module->prelude && !o.module->missing ? o.module->name : NULL;
+}
+
+/* A name that a class may have from a base that is not there. */
+static bool find_in_missing_base(struct vm *vm, struct py o, const char *part, struct py *out) {
+    for (uint32_t i = 0; o.kind == PY_CLASS && i < o.class->n_mro; i++) {
+        struct py base = py_pointer(PY_CLASS, o.class->mro[i]);
+        if (is_missing(base)) return *out = missing_part(vm, base, part), true;
+    }
+    return false;
+}
+
+/* What a workload's body reads, forward may never use. */
+static bool may_come_later(struct vm *vm, struct py o, const char *name, struct py *out) {
+    if (name[0] == '_' || !vm->frame || vm->frame->module->prelude || !vm_in_body(vm)) return false;
+    if (find_in_missing_base(vm, o, arena_printf(vm->arena, ".%s", name), out)) return true;
+    const char *owner = owner_of_name(o);
+    if (!owner || vm_may_be_caught(vm)) return false;
+    return *out = module_later(vm, owner, name), true;
 }
 
 struct py attribute_get(struct vm *vm, struct py o, const char *name) {
     struct py v = py_unset;
     if (!attribute_find(vm, o, name, &v)) {
         if (is_missing(o)) return missing_part(vm, o, arena_printf(vm->arena, ".%s", name));
-        if (may_come_later(vm, o, name)) return module_later(vm, o.module, name);
+        if (may_come_later(vm, o, name, &v)) return v;
         missing(vm, o, name);
     }
     return v;

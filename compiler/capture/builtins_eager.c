@@ -462,6 +462,14 @@ bool vm_in_body(const struct vm *vm) {
 
 NATIVE(eager_in_module_body) { return py_bool(vm_in_body(vm)); }
 
+/* The same of what functions do that the body calls. */
+NATIVE(eager_below_module_body) {
+    const struct frame *root = NULL;
+    for (const struct frame *f = vm->frame; f; f = f->caller)
+        if (!f->module->prelude) root = f;
+    return py_bool(root && root->names && (!vm->eager || vm->script->is_workload));
+}
+
 NATIVE(eager_is_compiling) { return py_bool(vm->tracing); }
 
 /* Names of the backends that are no functions of the program. */

@@ -123,6 +123,8 @@ static const struct {
     {"gc", NULL, NULL},
     {"torch.jit", NULL, NULL},
     {"torch.hub", NULL, NULL},
+    {"torch.version", NULL, NULL},
+    {"torch.serialization", NULL, NULL},
     {"torch.onnx", NULL, NULL},
     {"torch.fx", NULL, NULL},
     {"torch.fx.graph_module", NULL, NULL},
@@ -353,9 +355,9 @@ struct module *module_missing(struct vm *vm, const char *name) {
     return m;
 }
 
-struct py module_later(struct vm *vm, const struct module *m, const char *name) {
+struct py module_later(struct vm *vm, const char *module, const char *name) {
     struct py later = py_pointer(PY_MODULE, module_import_own(vm, "later"));
-    struct py names[3] = {py_str(m->name), py_str(name), py_true};
+    struct py names[3] = {py_str(module), py_str(name), py_true};
     return vm_call(vm, attribute_get(vm, later, "of"), &(struct args){.at = names, .n = 3});
 }
 

@@ -360,6 +360,16 @@ const char *prelude_text(const char *module) {
                       "    return os.path.join(_get_torch_home(), 'hub')\n"
                       "def __getattr__(name):\n"
                       "    return later.of(__name__, name)\n"},
+        {"torch.version", "import torch\n"
+                          "__version__ = torch.__version__\n"
+                          "cuda = hip = xpu = git_version = None\n"
+                          "debug = False\n"},
+        {"torch.serialization", "from torch import load, save\n"
+                                "from contextlib import nullcontext\n"
+                                "def safe_globals(names):\n"
+                                "    return nullcontext()\n"
+                                "def add_safe_globals(names):\n"
+                                "    pass\n"},
         {"torch.onnx", "import later\n"
                        "def is_in_onnx_export():\n"
                        "    return False\n"

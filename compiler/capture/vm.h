@@ -415,7 +415,7 @@ const struct place *place_item(struct vm *vm, const struct place *base, int64_t 
 struct module *module_import(struct vm *vm, const char *name);     /* NULL: no such module */
 struct module *module_import_own(struct vm *vm, const char *name); /* one for the prelude alone */
 /* What stands for a name that the module should have and does not: refused where it is used. */
-struct py module_later(struct vm *vm, const struct module *m, const char *name);
+struct py module_later(struct vm *vm, const char *module, const char *name);
 /* Adds the names of the operators that are the module's. */
 void module_operators(struct vm *vm, const struct module *m, struct dict *names);
 /* As module_import(), but one whose names are refused where they are used, instead of NULL. NULL:

@@ -14,6 +14,7 @@ def of(module, name, each=False):
 
         def __call__(self, *args, **kwargs):
             refuse(f'{module}.{name} is not supported')
+    Later.__name__ = f'{module}.{name}'
     return Later
 
 

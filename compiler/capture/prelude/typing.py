@@ -11,6 +11,9 @@ class _Type:
     def __getitem__(self, item):
         return self
 
+    def __mro_entries__(self, bases):
+        return ()
+
     def __call__(self, *args, **kwargs):
         return self
 
