@@ -15,6 +15,7 @@ import os
 import pathlib
 import struct
 import subprocess
+import sys
 import tempfile
 
 from torch_workload import ROOT, Failure, as_cell, build, cpu_name, load_workload, tensors_of
@@ -78,7 +79,7 @@ def scope_of(names, model, inputs):
     # Of a decorated function the wrapper is called: def wrapper(*args, **kwargs) of @torch.no_grad().
     arguments = inspect.signature(getattr(forward, "__func__", forward), follow_wrapped=False).bind(*bound, *inputs)
     arguments.apply_defaults()
-    return {"L": {**arguments.arguments, "self": model}, "G": names, "C": cells_of(model)}
+    return {"L": {**arguments.arguments, "self": model}, "G": names, "C": cells_of(model), "M": sys.modules}
 
 
 def clones(torch, value):

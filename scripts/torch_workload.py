@@ -57,6 +57,24 @@ def axis_assignments(tree):
                     yield name, literal(value.elts[i]), (value.elts, i)
 
 
+def package_of(path):
+    """Where the file's imports look: the folder above all packages that it lies in, and its package's name."""
+    root = path.resolve().parent
+    parts = []
+    while (root / "__init__.py").exists():
+        parts.insert(0, root.name)
+        root = root.parent
+    return root, ".".join(parts)
+
+
+class Beside(types.ModuleType):
+    """The folder of a file that is in no package, for its relative imports."""
+
+    def __init__(self, name, root):
+        super().__init__(name)
+        self.__path__ = [str(root)]
+
+
 def load_workload(path, overrides):
     """Run the file with the axes overridden. Returns its names and the axes as a dict."""
     try:
@@ -81,9 +99,15 @@ def load_workload(path, overrides):
     names["__file__"] = str(path)
     before = sys.modules.get(path.stem)
     sys.modules[path.stem] = module  # where dataclasses look up annotations that are strings
+    root, names["__package__"] = package_of(path)
+    if not names["__package__"]:
+        names["__package__"] = "_beside"
+        sys.modules["_beside"] = Beside("_beside", root)
+    sys.path.insert(0, str(root))
     try:
         exec(compile(tree, str(path), "exec"), names)
     finally:
+        sys.path.remove(str(root))
         sys.modules[path.stem] = before
         if before is None:
             del sys.modules[path.stem]

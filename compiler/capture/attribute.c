@@ -70,6 +70,10 @@ static struct py stamp(struct vm *vm, struct py o, const char *name, struct py v
 
 static bool find_in_object(struct vm *vm, const char *name, struct py *out);
 
+static struct py module_name(const struct class *c) {
+    return py_str(c->module ? c->module->name : "builtins");
+}
+
 static bool find_in_instance(struct vm *vm, struct py o, const char *name, struct py *out) {
     struct instance *x = o.instance;
     struct py v;
@@ -84,6 +88,7 @@ static bool find_in_instance(struct vm *vm, struct py o, const char *name, struc
         return true;
     }
     if (!strcmp(name, "__class__")) return *out = py_pointer(PY_CLASS, x->class), true;
+    if (!strcmp(name, "__module__")) return *out = module_name(x->class), true;
     if (!strcmp(name, "__dict__"))
         return *out = stamp(vm, o, name, py_pointer(PY_DICT, x->dict)), true;
     if (find_in_object(vm, name, &v)) return *out = py_method(vm->arena, v, o), true;
@@ -115,6 +120,7 @@ static bool find_in_class(struct vm *vm, struct class *c, const char *name, stru
     if (class_find(c, name, &v)) return *out = attribute_bind(vm, v, py_unset, c), true;
     if (!strcmp(name, "__name__") || !strcmp(name, "__qualname__"))
         return *out = py_str(c->name), true;
+    if (!strcmp(name, "__module__")) return *out = module_name(c), true;
     if (!strcmp(name, "__dict__")) return *out = py_pointer(PY_DICT, c->dict), true;
     if (!strcmp(name, "__mro__")) {
         *out = py_list(vm->arena, PY_TUPLE, NULL, 0);
@@ -259,10 +265,36 @@ static struct py missing_part(struct vm *vm, struct py o, const char *name) {
     return vm_call1(vm, made, py_str(arena_printf(vm->arena, "%s%s", o.class->name, name)));
 }
 
+/* The module of ours, or what stands for one (later.py), that the name should be of; NULL: none. */
+static const char *owner_of_name(struct py o) {
+    const struct module *m = o.kind == PY_CLASS ? o.class->module : NULL;
+    if (m && m->prelude && !strcmp(m->name, "later")) return o.class->name;
+    return o.kind == PY_MODULE && o.module->prelude && !o.module->missing ? o.module->name : NULL;
+}
+
+/* A name that a class may have from a base that is not there. */
+static bool find_in_missing_base(struct vm *vm, struct py o, const char *part, struct py *out) {
+    for (uint32_t i = 0; o.kind == PY_CLASS && i < o.class->n_mro; i++) {
+        struct py base = py_pointer(PY_CLASS, o.class->mro[i]);
+        if (is_missing(base)) return *out = missing_part(vm, base, part), true;
+    }
+    return false;
+}
+
+/* What a workload's body reads, forward may never use. */
+static bool may_come_later(struct vm *vm, struct py o, const char *name, struct py *out) {
+    if (name[0] == '_' || !vm->frame || vm->frame->module->prelude || !vm_in_body(vm)) return false;
+    if (find_in_missing_base(vm, o, arena_printf(vm->arena, ".%s", name), out)) return true;
+    const char *owner = owner_of_name(o);
+    if (!owner || vm_may_be_caught(vm)) return false;
+    return *out = module_later(vm, owner, name), true;
+}
+
 struct py attribute_get(struct vm *vm, struct py o, const char *name) {
     struct py v = py_unset;
     if (!attribute_find(vm, o, name, &v)) {
         if (is_missing(o)) return missing_part(vm, o, arena_printf(vm->arena, ".%s", name));
+        if (may_come_later(vm, o, name, &v)) return v;
         missing(vm, o, name);
     }
     return v;

@@ -23,6 +23,9 @@ static struct tensor *need_eager(struct vm *vm, struct py v, const char *what) {
 
 NATIVE(eager_computes) { return py_bool(vm->eager && !vm->tracing); }
 
+/* Has it a value here, as what __init__ makes has in a workload? */
+NATIVE(eager_is_known) { return py_bool(tensor_is_eager(vm, tensor_value(vm, v[0]))); }
+
 NATIVE(eager_item) {
     struct tensor *t = need_eager(vm, v[0], "call of Tensor.item()");
     return eager_item(vm, py_pointer(PY_TENSOR, t));
@@ -451,11 +454,20 @@ NATIVE(eager_handled) {
 /* Or a workload, of which one graph is captured? */
 NATIVE(eager_is_script) { return py_bool(vm->eager); }
 
-/* Of a workload: is its module's body, or that of a class in it, what is running? */
-NATIVE(eager_in_module_body) {
+bool vm_in_body(const struct vm *vm) {
     for (const struct frame *f = vm->frame; f; f = f->caller)
-        if (!f->module->prelude && !f->names) return py_false;
-    return py_bool(!vm->eager || vm->script->is_workload);
+        if (!f->module->prelude && !f->names) return false;
+    return !vm->eager || vm->script->is_workload;
+}
+
+NATIVE(eager_in_module_body) { return py_bool(vm_in_body(vm)); }
+
+/* The same of what functions do that the body calls. */
+NATIVE(eager_below_module_body) {
+    const struct frame *root = NULL;
+    for (const struct frame *f = vm->frame; f; f = f->caller)
+        if (!f->module->prelude) root = f;
+    return py_bool(root && root->names && (!vm->eager || vm->script->is_workload));
 }
 
 NATIVE(eager_is_compiling) { return py_bool(vm->tracing); }

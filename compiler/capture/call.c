@@ -239,7 +239,9 @@ static struct class **class_bases(struct vm *vm, const struct args *a, uint32_t 
     struct class **bases = NEW_ARRAY(vm->arena, struct class *, a->n);
     *n = 0;
     for (uint32_t i = 1; i < a->n; i++) {
-        struct py b = a->at[i];
+        struct py b = a->at[i], none;
+        if (b.kind == PY_INSTANCE && attribute_find(vm, b, "__mro_entries__", &none))
+            continue; /* Sequence, of typing */
         if (b.kind != PY_CLASS)
             vm_raise(vm, EXC_TypeError, "a base class must be a class, not '%s'", type_name(vm, b));
         if (b.class->sealed && !may_derive(vm, b.class))

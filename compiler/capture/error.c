@@ -18,6 +18,13 @@ struct span vm_place(const struct vm *vm, const struct source **src) {
     return source_line(*src, vm->entered->first_line);
 }
 
+struct span vm_line(const struct vm *vm) {
+    const struct source *src = vm_graph(vm)->src;
+    for (const struct frame *f = vm->frame; f; f = f->caller)
+        if (f->code->source == src && f->pc < f->code->n_instrs) return f->code->spans[f->pc];
+    return (struct span){0};
+}
+
 void vm_leave(struct vm *vm) { longjmp(*vm->escape, 1); }
 
 void vm_raise_value(struct vm *vm, struct py error) {

@@ -103,9 +103,8 @@ static node_id take_step(struct vm *vm, struct graph *g, node_id from, const str
     struct arg args[MAX_PARAMS];
     memcpy(args, s->args, s->n_args * sizeof *args);
     args[0] = arg_node(from);
-    const struct source *src;
     node_id out;
-    if (!graph_call(g, s->op, args, s->n_args, vm_place(vm, &src), vm->diag, &out)) vm_leave(vm);
+    if (!graph_call(g, s->op, args, s->n_args, vm_line(vm), vm->diag, &out)) vm_leave(vm);
     return out;
 }
 
@@ -220,10 +219,8 @@ static node_id step_back(struct vm *vm, const struct view_step *s, node_id whole
 static node_id behind_autograd(struct vm *vm, node_id old, node_id value) {
     if (!tensor_carries_gradient(vm, old)) return value;
     struct arg args[2] = {arg_node(old), arg_node(value)};
-    const struct source *src;
     node_id out;
-    if (!graph_call(vm_graph(vm), OP_SET_DATA, args, 2, vm_place(vm, &src), vm->diag, &out))
-        vm_leave(vm);
+    if (!graph_call(vm_graph(vm), OP_SET_DATA, args, 2, vm_line(vm), vm->diag, &out)) vm_leave(vm);
     return out;
 }
 

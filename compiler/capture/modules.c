@@ -122,6 +122,10 @@ static const struct {
     {"operator", NULL, NULL},
     {"gc", NULL, NULL},
     {"torch.jit", NULL, NULL},
+    {"torch.hub", NULL, NULL},
+    {"torch.version", NULL, NULL},
+    {"torch.serialization", NULL, NULL},
+    {"torch.onnx", NULL, NULL},
     {"torch.fx", NULL, NULL},
     {"torch.fx.graph_module", NULL, NULL},
     {"torch.amp", NULL, NULL},
@@ -183,11 +187,9 @@ static const char *const later[] = {
     "uuid",
     "zipfile",
     "torch._utils",
-    "torch.hub",
     "torch.multiprocessing",
     "torch.nn.parallel",
     "torch.nn.quantized",
-    "torch.onnx",
     "torch.profiler",
     "torch.quantization",
     "torch.testing",
@@ -252,21 +254,37 @@ static bool is_private(const struct vm *vm, const char *name) {
                     !strcmp(name, "later") || !strcmp(name, "missing"));
 }
 
-static void run_prelude(struct vm *vm, struct module *m, const char *text) {
-    struct source *src = NEW(vm->arena, struct source);
-    *src = (struct source){m->name, text, strlen(text)};
-    const struct code *code = frontend_compile(vm->arena, src, vm->diag);
-    if (!code) WS_BUG("the prelude does not compile: %s", vm->diag->text);
+struct running {
+    struct vm *vm;
+    struct module *m;
+    const struct code *code;
+};
+
+static void run_code(void *ctx) {
+    struct running *r = ctx;
+    vm_run_module(r->vm, r->m, r->code);
+}
+
+void module_run(struct vm *vm, struct module *m, const struct source *text) {
     bool tracing = vm->tracing;
-    struct trace *trace = vm->trace; /* modules outlive it */
+    struct trace *trace = vm->trace;
     struct arena *arena = vm->arena;
     vm->tracing = false;
     vm->trace = NULL;
     vm->arena = vm->home;
-    vm_run_module(vm, m, code);
+    struct running r = {vm, m, frontend_compile(vm->arena, text, vm->diag)};
+    bool ok = r.code && vm_protect(vm, run_code, &r);
     vm->tracing = tracing;
     vm->trace = trace;
     vm->arena = arena;
+    if (!r.code) vm->raised = py_unset;
+    if (!ok) vm_leave(vm);
+}
+
+static void run_prelude(struct vm *vm, struct module *m, const char *text) {
+    struct source *src = NEW(vm->home, struct source);
+    *src = (struct source){m->name, text, strlen(text)};
+    module_run(vm, m, src);
 }
 
 static struct module *parent_of(struct vm *vm, const char *name, const char **leaf) {
@@ -276,12 +294,16 @@ static struct module *parent_of(struct vm *vm, const char *name, const char **le
 }
 
 struct module *module_import(struct vm *vm, const char *name) {
+    return is_private(vm, name) ? NULL : module_import_own(vm, name);
+}
+
+struct module *module_import_own(struct vm *vm, const char *name) {
     uint64_t known;
     const char *whole = whole_of(name);
     if (whole) return module_import(vm, whole);
     int k = module_index(name);
     const char *own = k < 0 ? find_later(name) : modules[k].name;
-    if (!own || is_private(vm, name)) return NULL;
+    if (!own) return NULL;
     if (map_gets(&vm->modules, name, &known)) return (struct module *)(uintptr_t)known;
     const char *leaf;
     struct module *parent = parent_of(vm, name, &leaf);
@@ -333,6 +355,12 @@ struct module *module_missing(struct vm *vm, const char *name) {
     return m;
 }
 
+struct py module_later(struct vm *vm, const char *module, const char *name) {
+    struct py later = py_pointer(PY_MODULE, module_import_own(vm, "later"));
+    struct py names[3] = {py_str(module), py_str(name), py_true};
+    return vm_call(vm, attribute_get(vm, later, "of"), &(struct args){.at = names, .n = 3});
+}
+
 /* An operator by its Python name; a name that ends in `_` is the update in place. */
 bool operator_find(struct vm *vm, const char *prefix, const char *name, struct py *out) {
     const char *full = arena_printf(vm->arena, "%s%s", prefix, name);
@@ -348,8 +376,8 @@ bool operator_find(struct vm *vm, const char *prefix, const char *name, struct p
 }
 
 bool module_find(struct vm *vm, struct module *m, const char *name, struct py *out) {
+    if (!m->prelude) return neighbour_find(vm, m, name, out);
     if (dict_gets(m->dict, name, out)) return true;
-    if (!m->prelude) return false;
     int k = module_index(m->name);
     if (k >= 0 && modules[k].operators && operator_find(vm, modules[k].operators, name, out))
         return true;

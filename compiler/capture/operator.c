@@ -306,6 +306,24 @@ static bool method_binary(struct vm *vm, enum binary_operator op, struct py x, s
            out->kind != PY_NOT_IMPLEMENTED;
 }
 
+/* int | None is the tuple of both, which isinstance() takes, too. */
+static bool is_type(struct py v) {
+    return v.kind == PY_CLASS || (v.kind == PY_TUPLE && v.list->n && is_type(v.list->at[0]));
+}
+
+static struct py type_union(struct vm *vm, struct py x, struct py y) {
+    struct py all = py_list(vm->arena, PY_TUPLE, NULL, 0);
+    const struct py sides[2] = {x, y};
+    for (int i = 0; i < 2; i++) {
+        bool many = sides[i].kind == PY_TUPLE;
+        struct py none = py_pointer(PY_CLASS, vm->types[PY_NONE]);
+        for (uint32_t k = 0; many && k < sides[i].list->n; k++)
+            vec_push(vm->arena, all.list, sides[i].list->at[k]);
+        if (!many) vec_push(vm->arena, all.list, sides[i].kind == PY_NONE ? none : sides[i]);
+    }
+    return all;
+}
+
 struct py vm_binary(struct vm *vm, enum binary_operator op, struct py x, struct py y,
                     bool in_place) {
     struct py out;
@@ -327,6 +345,7 @@ struct py vm_binary(struct vm *vm, enum binary_operator op, struct py x, struct 
         if (container_binary(vm, op, guard_contents(vm, x), guard_contents(vm, y), &out))
             return out;
     }
+    if (op == BINARY_OR && (is_type(x) || is_type(y))) return type_union(vm, x, y);
     if (method_binary(vm, op, x, y, in_place, &out)) return out;
     struct py plain_x = py_plain(vm, x), plain_y = py_plain(vm, y);
     if (plain_x.kind != x.kind || plain_y.kind != y.kind) {

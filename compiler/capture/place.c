@@ -1,7 +1,8 @@
 /* place.c: where values lie outside a trace, as steps from the frame and as text.
  *
  *   L['self'].layers[0].weight   = attribute weight of item 0 of attribute layers of local 0
- *   G['dim']                     = name dim of the module's namespace */
+ *   G['dim']                     = name dim of the module's namespace
+ *   M['parts.blocks'].dim        = the same of another file of the program */
 #include "capture/vm.h"
 
 const struct place place_traced = {.kind = PLACE_NONE, .text = ""};
@@ -88,7 +89,9 @@ void stamp_key(struct vm *vm, struct py *v, const struct place *base, struct py 
 
 void stamp_global(struct vm *vm, struct py *v, struct module *m, const char *name) {
     if (!vm->tracing || v->source) return;
-    const char *text = arena_printf(vm->arena, "G['%s']", name);
+    bool own = m == vm->main || m->prelude;
+    const char *text = own ? arena_printf(vm->arena, "G['%s']", name)
+                           : arena_printf(vm->arena, "M['%s'].%s", m->name, name);
     stamp(vm, v, (struct place){.kind = PLACE_GLOBAL, .module = m, .name = name, .text = text});
 }
 

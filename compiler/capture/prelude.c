@@ -194,6 +194,8 @@ const char *prelude_text(const char *module) {
         {"torch._C", "from _warpsmith import set_grad_mode\n"
                      "def _log_api_usage_once(*args):\n"
                      "    pass\n"
+                     "def _log_api_usage_once(*args):\n"
+                     "    pass\n"
                      "def _set_grad_enabled(mode):\n"
                      "    set_grad_mode(mode)\n"},
         {"torch._C._nn", ws_prelude_torch_c_nn},
@@ -285,7 +287,14 @@ const char *prelude_text(const char *module) {
         {"timm.data", "from timm.layers import __getattr__, IMAGENET_DEFAULT_MEAN, "
                       "IMAGENET_DEFAULT_STD, IMAGENET_INCEPTION_MEAN, IMAGENET_INCEPTION_STD\n"},
         {"einops.layers.torch", ws_prelude_einops_torch},
-        {"types", "class SimpleNamespace:\n"
+        {"types", "import sys\n"
+                  "FunctionType = LambdaType = type(lambda: None)\n"
+                  "ModuleType, NoneType, BuiltinFunctionType = type(sys), type(None), type(len)\n"
+                  "GeneratorType = type(x for x in ())\n"
+                  "class MethodType:\n"
+                  "    def __new__(cls, function, instance):\n"
+                  "        return lambda *args, **kwargs: function(instance, *args, **kwargs)\n"
+                  "class SimpleNamespace:\n"
                   "    def __init__(self, **kwargs):\n"
                   "        for name, value in kwargs.items():\n"
                   "            setattr(self, name, value)\n"},
@@ -330,15 +339,44 @@ const char *prelude_text(const char *module) {
         {"gc", "def collect(*args):\n"
                "    return 0\n"},
         {"torch.jit", "def script(obj=None, **options):\n"
-                      "    return obj\n"
-                      "ignore = unused = export = script_if_tracing = script\n"
-                      "interface = _overload = _overload_method = script\n"
+                      "    return script if obj is None or isinstance(obj, bool) else obj\n"
+                      "ignore = unused = export = script_if_tracing = _script_if_tracing = script\n"
+                      "interface = script_method = _overload = _overload_method = script\n"
                       "def annotate(the_type, the_value):\n"
                       "    return the_value\n"
                       "def is_scripting():\n"
                       "    return False\n"
                       "is_tracing = is_scripting\n"
-                      "Final = None\n"},
+                      "Final = None\n"
+                      "def __getattr__(name):\n"
+                      "    import torch.nn\n"
+                      "    if name in ('ScriptModule', 'RecursiveScriptModule'):\n"
+                      "        return torch.nn.Module\n"
+                      "    raise AttributeError(name)\n"},
+        {"torch.hub", "import later, os\n"
+                      "def _get_torch_home():\n"
+                      "    return os.path.join(os.path.expanduser('~'), '.cache', 'torch')\n"
+                      "def get_dir():\n"
+                      "    return os.path.join(_get_torch_home(), 'hub')\n"
+                      "def __getattr__(name):\n"
+                      "    return later.of(__name__, name)\n"},
+        {"torch.version", "import torch\n"
+                          "__version__ = torch.__version__\n"
+                          "cuda = hip = xpu = git_version = None\n"
+                          "debug = False\n"},
+        {"torch.serialization", "from torch import load, save\n"
+                                "from contextlib import nullcontext\n"
+                                "def safe_globals(names):\n"
+                                "    return nullcontext()\n"
+                                "def add_safe_globals(names):\n"
+                                "    pass\n"},
+        {"torch.onnx", "import later\n"
+                       "def is_in_onnx_export():\n"
+                       "    return False\n"
+                       "def register_custom_op_symbolic(*args):\n"
+                       "    pass\n"
+                       "def __getattr__(name):\n"
+                       "    return later.of(__name__, name)\n"},
         {"torch.fx", ws_prelude_torch_fx},
         {"torch.fx.graph_module", "from torch.fx import GraphModule\n"},
         {"torch.amp", ws_prelude_torch_amp},

@@ -347,13 +347,18 @@ static node_id bind(struct vm *vm, const struct builtin *b, const struct args *a
         names[n_named] = a->names[i];
         named[n_named++] = to_arg(vm, b->name, a->named[i]);
     }
-    const struct source *src;
-    struct span where = vm_place(vm, &src);
+    struct graph *g = vm_graph(vm);
+    const struct source *of_graph = g->src;
+    uint32_t before = g->nodes.n;
+    struct span where = vm_place(vm, &g->src); /* for what is wrong with it */
     node_id node;
     vm->raised = py_unset;
-    if (!graph_bind(vm_graph(vm), b->op, pos, (int)a->n, names, named, (int)n_named, where,
-                    vm->diag, &node))
-        refuse_call(vm);
+    bool ok =
+        graph_bind(g, b->op, pos, (int)a->n, names, named, (int)n_named, where, vm->diag, &node);
+    bool elsewhere = g->src != of_graph;
+    g->src = of_graph;
+    if (!ok) refuse_call(vm);
+    for (uint32_t i = before; elsewhere && i < g->nodes.n; i++) g->nodes.at[i].where = vm_line(vm);
     check_result(vm, node);
     return node;
 }
@@ -431,9 +436,7 @@ bool tensor_carries_gradient(struct vm *vm, node_id node) {
 node_id tensor_detached(struct vm *vm, node_id node) {
     if (!tensor_carries_gradient(vm, node)) return node;
     struct arg arg = arg_node(node);
-    const struct source *src;
-    if (!graph_call(vm_graph(vm), OP_DETACH, &arg, 1, vm_place(vm, &src), vm->diag, &node))
-        vm_leave(vm);
+    if (!graph_call(vm_graph(vm), OP_DETACH, &arg, 1, vm_line(vm), vm->diag, &node)) vm_leave(vm);
     return node;
 }
 

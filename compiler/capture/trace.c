@@ -279,9 +279,7 @@ node_id trace_float(struct vm *vm, struct py v) {
     node_id in = graph_input(vm->graph, input_name(vm->arena, v.source->text), INPUT_ARG,
                              v.source->text, &g.meta, tr->tensors.n);
     struct arg args[2] = {arg_node(in), arg_dtype(DT_F64)};
-    const struct source *src;
-    if (!graph_call(vm->graph, OP_CAST, args, 2, vm_place(vm, &src), vm->diag, &g.node))
-        vm_leave(vm);
+    if (!graph_call(vm->graph, OP_CAST, args, 2, vm_line(vm), vm->diag, &g.node)) vm_leave(vm);
     vec_push(vm->arena, &tr->tensors, g);
     return g.node;
 }

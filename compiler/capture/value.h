@@ -91,7 +91,16 @@ enum py_kind {
     EXCEPTION(TypeError, Exception)                                                                \
     EXCEPTION(ValueError, Exception)                                                               \
     EXCEPTION(Warning, Exception)                                                                  \
-    EXCEPTION(UserWarning, Warning)
+    EXCEPTION(UserWarning, Warning)                                                                \
+    EXCEPTION(DeprecationWarning, Warning)                                                         \
+    EXCEPTION(FutureWarning, Warning)                                                              \
+    EXCEPTION(RuntimeWarning, Warning)                                                             \
+    EXCEPTION(ImportWarning, Warning)                                                              \
+    EXCEPTION(PermissionError, OSError)                                                            \
+    EXCEPTION(TimeoutError, OSError)                                                               \
+    EXCEPTION(ConnectionError, OSError)                                                            \
+    EXCEPTION(EOFError, Exception)                                                                 \
+    EXCEPTION(FloatingPointError, ArithmeticError)
 
 enum exception {
     EXC_BaseException,
@@ -267,6 +276,10 @@ struct module {
     struct dict *hidden; /* private natives by the names that its own code has for them; or NULL */
     bool prelude;        /* ours: errors in it are shown at the user's call */
     bool missing;        /* there is no such module */
+    /* Of a file of the program (neighbours.c): */
+    const char *folder;         /* where its own relative imports look */
+    const struct source *begin; /* of a package whose names nobody has asked for: __init__.py */
+    bool package;
 };
 
 /* Tensors that may share memory share a storage. That of an eager tensor is memory; that of tracked

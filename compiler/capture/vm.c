@@ -44,6 +44,9 @@ static struct py load_global(struct vm *vm, struct frame *f, const char *name) {
         return v;
     }
     if (dict_gets(vm->builtins, name, &v)) return v;
+    if (!strcmp(name, "complex")) /* written in the prelude */
+        return attribute_get(vm, py_pointer(PY_MODULE, module_import(vm, "torch._complex")),
+                             "Number");
     vm_raise(vm, EXC_NameError, "name '%s' is not defined", name);
 }
 
@@ -296,7 +299,7 @@ static struct py build_class(struct vm *vm, struct frame *f, struct instr in) {
 }
 
 /* Does a try or with wait for what is raised here? */
-static bool may_be_caught(const struct vm *vm) {
+bool vm_may_be_caught(const struct vm *vm) {
     for (const struct frame *f = vm->frame; f; f = f->caller)
         for (uint32_t i = 0; i < f->blocks.n; i++)
             if (!f->blocks.at[i].handler) return true;
@@ -325,7 +328,7 @@ static bool only_raises(const struct code *c, uint32_t pc) {
 /* In a workload, a check of a tensor's values that its graph cannot make: assert (x >= 0).all(). It
  * is taken to hold. */
 static bool checks(struct vm *vm, const struct frame *f, struct instr in, struct py v) {
-    if (v.kind != PY_TENSOR || vm->eager || !vm->tracing || may_be_caught(vm)) return false;
+    if (v.kind != PY_TENSOR || vm->eager || !vm->tracing || vm_may_be_caught(vm)) return false;
     if (only_raises(f->code, f->pc + 1) == only_raises(f->code, (uint32_t)in.a)) return false;
     return !tensor_is_eager(vm, tensor_value(vm, v));
 }
@@ -340,26 +343,46 @@ static void no_module(struct vm *vm, const char *name) {
              name);
 }
 
+/* Ours come before a neighbour of their name, unless they are parts of somebody else's package, of
+ * which the whole may lie here. */
+static struct module *find_module(struct vm *vm, const char *name) {
+    static const char *const foreign[] = {"einops", "timm", "tqdm", "packaging"};
+    const struct module *from = vm->frame->module;
+    struct module *m = NULL;
+    bool ours = name[0] != '.';
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        ours &= strncmp(name, foreign[i], strlen(foreign[i])) != 0;
+    if (ours || from->prelude) m = module_import(vm, name);
+    if (!m && !from->prelude) m = neighbour_import(vm, from, name);
+    return m || ours ? m : module_import(vm, name);
+}
+
 /* Of what is not there, a module whose names can be imported, not used: public files import plots,
  * loggers and data sets beside the model. A program that is ready for an ImportError gets it. */
 static struct py import_name(struct vm *vm, const char *name, bool leaf) {
-    struct module *m = module_import(vm, name);
-    if (!m && !may_be_caught(vm)) m = module_missing(vm, name);
+    struct module *m = find_module(vm, name);
+    if (!m && !vm_may_be_caught(vm)) m = module_missing(vm, name);
     if (!m) no_module(vm, name);
-    if (!leaf) m = module_missing(vm, arena_strndup(vm->arena, name, strcspn(name, ".")));
+    if (!leaf) {
+        const char *first = arena_strndup(vm->arena, name, strcspn(name, "."));
+        m = find_module(vm, first);
+        if (!m) m = module_missing(vm, first);
+    }
     return py_pointer(PY_MODULE, m);
 }
 
 static struct py import_from(struct vm *vm, struct py m, const char *name) {
     struct py v;
     if (module_find(vm, m.module, name, &v)) return v;
-    if (!strncmp(m.module->name, "torch", 5)) attribute_get(vm, m, name); /* says what is near */
+    if (m.module->prelude && !strncmp(m.module->name, "torch", 5) && !vm_may_be_caught(vm))
+        return module_later(vm, m.module->name, name);
     vm_raise(vm, EXC_ImportError, "cannot import name '%s' from '%s'", name, m.module->name);
 }
 
 static void import_star(struct vm *vm, struct frame *f, struct module *m) {
     struct py all;
     if (m->missing) no_module(vm, m->name);
+    neighbour_begin(vm, m);
     if (dict_gets(m->dict, "__all__", &all)) {
         for (uint32_t i = 0; i < all.list->n; i++)
             dict_put(vm->arena, f->names, all.list->at[i],
@@ -753,6 +776,7 @@ struct vm *vm_new(struct arena *a, const struct capture_options *o, const struct
     *vm->main = (struct module){.name = name, .dict = dict_new(a)};
     dict_puts(a, vm->main->dict, "__name__", py_str(name));
     dict_puts(a, vm->main->dict, "__file__", py_str(file->path));
+    neighbours_open(vm);
     return vm;
 }
 

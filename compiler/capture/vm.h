@@ -86,6 +86,8 @@ struct vm {
     struct exprs *ex;
     const struct capture_options *options;
     const struct source *file;
+    const char *root;      /* the folder in which its absolute imports look */
+    struct map file_codes; /* of files beside it, by path */
     struct frame *frame;
     jmp_buf *escape;  /* where an error goes */
     struct py raised; /* the exception on its way, UNSET: a refusal */
@@ -163,6 +165,9 @@ void vm_work(struct vm *vm, uint64_t n);
 void vm_tick(struct vm *vm); /* an instruction, or an item */
 /* What works on vm is charged to b from now on, and leaves when it is spent; NULL: no longer. */
 void vm_charge(struct vm *vm, struct budget *b);
+bool vm_may_be_caught(const struct vm *vm); /* what is raised here */
+/* Of a workload: is its module's body, or that of a class in it, what is running? */
+bool vm_in_body(const struct vm *vm);
 void vm_run_module(struct vm *vm, struct module *m, const struct code *code);
 
 /* -- error.c. All leave the caller. */
@@ -183,6 +188,7 @@ struct exprs *vm_sizes(struct vm *vm, struct arena *a);
 void vm_break(struct vm *vm, const char *what, const char *instead)
     __attribute__((noreturn));                                        /* data-dependent */
 struct span vm_place(const struct vm *vm, const struct source **src); /* in the user's file */
+struct span vm_line(const struct vm *vm); /* in the file that the graph is of */
 /* An exception nobody caught -> diag. text: str() of it. */
 void vm_report(struct vm *vm, struct py error, const char *text);
 /* Of a function that calls itself as deep as the program likes: RecursionError where the stack
@@ -406,7 +412,10 @@ const struct place *place_local(struct vm *vm, uint32_t index, const char *name)
 const struct place *place_item(struct vm *vm, const struct place *base, int64_t index);
 
 /* -- modules.c */
-struct module *module_import(struct vm *vm, const char *name); /* NULL: no such module */
+struct module *module_import(struct vm *vm, const char *name);     /* NULL: no such module */
+struct module *module_import_own(struct vm *vm, const char *name); /* one for the prelude alone */
+/* What stands for a name that the module should have and does not: refused where it is used. */
+struct py module_later(struct vm *vm, const char *module, const char *name);
 /* Adds the names of the operators that are the module's. */
 void module_operators(struct vm *vm, const struct module *m, struct dict *names);
 /* As module_import(), but one whose names are refused where they are used, instead of NULL. NULL:
@@ -416,6 +425,16 @@ struct module *module_missing(struct vm *vm, const char *name);
 bool operator_find(struct vm *vm, const char *prefix, const char *name, struct py *out);
 bool module_find(struct vm *vm, struct module *m, const char *name, struct py *out);
 void modules_open(struct vm *vm);
+/* Runs its text, outside of any trace: what a module makes outlives it. */
+void module_run(struct vm *vm, struct module *m, const struct source *text);
+
+/* -- neighbours.c: files of the program beside the one that is run */
+void neighbours_open(struct vm *vm); /* of vm->main */
+/* The module of that name, which may be relative to `from`; NULL: there is no such file. */
+struct module *neighbour_import(struct vm *vm, const struct module *from, const char *name);
+/* What `from package import name` and `package.name` find; false: nothing. */
+bool neighbour_find(struct vm *vm, struct module *m, const char *name, struct py *out);
+void neighbour_begin(struct vm *vm, struct module *m); /* all its own names are there */
 
 /* -- axes.c: the constants of the module body, "rows=4096 dim=4096"; overrides are put into a copy
  * of the code. */

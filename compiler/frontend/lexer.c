@@ -210,10 +210,6 @@ static void skip_digits(struct lexer *l, int base) {
 static void check_number_end(struct lexer *l, const char *from, const char *kind) {
     char c = peek(l, 0);
     struct place at = here(l, from, l->p);
-    if ((c == 'j' || c == 'J') && !continues_name(peek(l, 1))) {
-        fail(l, at, "SyntaxError: complex numbers are not supported");
-        return;
-    }
     if (!continues_name(c)) return;
     const char *end = l->p;
     while (end < l->end && continues_name(*end)) end++;
@@ -262,12 +258,15 @@ static void lex_number(struct lexer *l) {
     lex_exponent(l);
     bool is_int = l->p == whole_end;
     bool zeros = strspn(from, "0_") >= (size_t)(whole_end - from);
+    zeros |= is_int && (peek(l, 0) | 0x20) == 'j';
     if (is_int && *from == '0' && !zeros)
         fail(l, here(l, from, l->p),
              "SyntaxError: leading zeros in decimal integer literals are not permitted; use an 0o "
              "prefix for octal integers");
-    check_number_end(l, from, "decimal");
-    add(l, is_int ? T_INT : T_FLOAT, from, here(l, from, l->p));
+    bool imaginary = (peek(l, 0) | 0x20) == 'j' && !continues_name(peek(l, 1));
+    l->p += imaginary;
+    check_number_end(l, from, imaginary ? "imaginary" : "decimal");
+    add(l, is_int && !imaginary ? T_INT : T_FLOAT, from, here(l, from, l->p));
 }
 
 /* ---- strings */

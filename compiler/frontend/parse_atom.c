@@ -40,6 +40,17 @@ static struct expr *parse_int(struct parser *p) {
     return e;
 }
 
+/* 2j is complex(0.0, 2.0) */
+static struct expr *imaginary(struct parser *p, struct expr *part) {
+    struct expr *e = tree_expr(p, E_CALL, part->at),
+                *zero = constant_new(p, CONSTANT_FLOAT, part->at);
+    e->call.function = tree_expr(p, E_NAME, part->at);
+    e->call.function->name = "complex";
+    vec_push(p->f->arena, &e->call.args, zero);
+    vec_push(p->f->arena, &e->call.args, part);
+    return e;
+}
+
 static struct expr *parse_float(struct parser *p) {
     const struct token *t = token_peek(p);
     struct expr *e = constant_new(p, CONSTANT_FLOAT, t->at);
@@ -48,7 +59,7 @@ static struct expr *parse_float(struct parser *p) {
         if (t->text[i] != '_') buf_putc(&digits, t->text[i]);
     e->constant.value.f = strtod(digits.p, NULL);
     p->i++;
-    return e;
+    return (t->text[t->len - 1] | 0x20) == 'j' ? imaginary(p, e) : e;
 }
 
 /* ---- comprehensions */

@@ -15,6 +15,6 @@ check() { # FILE MODE
     fi
 }
 for module in tests/modules/*.py; do check "$module" fwd; done
-for name in layernorm_by_hand focal_loss squeeze_excite cancelled_mean pooled_gate normed_weights convnet separable_conv causal_conv rnn_aligned own_gradients gradient_penalty timm_block conv_mixer functional captured_graph; do check tests/modules/$name.py train; done
+for name in layernorm_by_hand focal_loss squeeze_excite cancelled_mean pooled_gate normed_weights convnet separable_conv causal_conv rnn_aligned own_gradients gradient_penalty timm_block conv_mixer functional captured_graph known_shapes complex_numbers; do check tests/modules/$name.py train; done
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

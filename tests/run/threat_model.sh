@@ -47,12 +47,23 @@ assert os.environ == {} and os.getenv('SECRET_OF_THE_USER') is None and not os.p
 echo 'print("imported")' >secret.py
 refused 'no module named' 'import _warpsmith
 _warpsmith.anything()'
-for module in ctypes secret; do
-    harmless "import $module
-$module.anything()"
-done
+harmless 'import ctypes
+ctypes.anything()'
+# A file beside the workload is a part of it, with the same rights, and none above its folder or package is.
 accepted 'import secret'
-if ! grep -q imported out err; then ok; else fail 'a module of the current folder was run'; fi
+echo "open('secret.txt')" >secret.py
+refused "secret.py:1:1: .*name 'open'" 'import secret'
+mkdir inner
+echo 'print("imported")' >secret.py
+cat >inner/w.py <<'END'
+import torch, secret
+def w(x):
+    return x.exp()
+def get_inputs():
+    return [torch.randn(4)]
+END
+"$WARPSMITH" explain inner/w.py --arch cpu >out 2>err
+if ! grep -q imported out err; then ok; else fail 'a module above the folder was run'; fi
 # These may be imported, for what no workload comes to; nothing of them is done.
 for call in subprocess.run importlib.import_module socket.socket; do
     harmless "import ${call%%.*}
@@ -76,6 +87,16 @@ END
 if "$WARPSMITH" run s.py --device cpu >out 2>err && grep -q '^hidden of the user$' out && [ -e written ]; then ok; else
     fail 'a script reads and writes'
 fi
+
+# What it imports has its rights, and so has to be the user's.
+echo 'secret = 1' >secret.py
+chmod o+w secret.py
+echo 'import secret' >s.py
+if ! "$WARPSMITH" run s.py --device cpu >out 2>err && grep -q 'can be written by others' err; then ok; else
+    fail 'a script imports what others may write to'
+fi
+chmod o-w secret.py
+if "$WARPSMITH" run s.py --device cpu >out 2>err; then ok; else fail 'a script imports a neighbour'; fi
 
 # Nothing of the current folder is loaded: a constructor would leave a file.
 rm -f written

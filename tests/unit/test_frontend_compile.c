@@ -73,7 +73,7 @@ static const struct {
                "truncated \\xXX escape"},
     /* Python, but not ours */
     {"x = 9223372036854775808", "1:5: SyntaxError: integer literal does not fit in 64 bits"},
-    {"x = 2j", "1:5: SyntaxError: complex numbers are not supported"},
+    {"x = 2jx", "1:5: SyntaxError: invalid decimal literal"},
     {"b'x'", "1:1: SyntaxError: bytes literals are not supported"},
     {"async def f(): pass", "1:1: SyntaxError: 'async' is not supported"},
     {"x = yield 1", "1:5: SyntaxError: 'yield' outside function"},

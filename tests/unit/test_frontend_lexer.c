@@ -75,7 +75,8 @@ static void test_numbers(void **state) {
     expect_tokens("0b12", "1:1 SyntaxError: invalid digit '2' in binary literal");
     expect_tokens("1__0", "1:1 SyntaxError: invalid decimal literal");
     expect_tokens("1_", "1:1 SyntaxError: invalid decimal literal");
-    expect_tokens("2j", "1:1 SyntaxError: complex numbers are not supported");
+    expect_tokens("2j 1.5J 007j", "2j 1.5J 007j NL END");
+    expect_tokens("2jx", "1:1 SyntaxError: invalid decimal literal");
     expect_tokens("0777", "1:1 SyntaxError: leading zeros in decimal integer literals are not "
                           "permitted; use an 0o prefix for octal integers");
 }

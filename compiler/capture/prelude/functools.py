@@ -1,5 +1,7 @@
 class partial:
     def __init__(self, func, /, *args, **keywords):
+        if isinstance(func, partial):
+            func, args, keywords = func.func, (*func.args, *args), {**func.keywords, **keywords}
         self.func, self.args, self.keywords = func, args, keywords
 
     def __call__(self, /, *args, **keywords):

@@ -17,7 +17,14 @@ class Signature:
         self.parameters = parameters
 
 
-def signature(obj):
+def unwrap(func):
+    while hasattr(func, '__wrapped__'):
+        func = func.__wrapped__
+    return func
+
+
+def signature(obj, follow_wrapped=True):
+    obj = unwrap(obj) if follow_wrapped else obj
     if isclass(obj):
         found = parameters(obj.__init__)[1:]
     else:

@@ -1,6 +1,6 @@
 """A module that is not there, for a file that imports it and never uses it: whatever is made of its names is refused, but for
 what a workload's own body makes and forward does not use: matplotlib.use('Agg'), TABLE = registry.Registry('models')."""
-from _warpsmith import in_module_body
+from _warpsmith import in_module_body, below_module_body
 
 
 def refuse(name):
@@ -21,12 +21,14 @@ def of(name):
 
 def made(name):
     """What is made of a missing name is missing as well."""
-    if not in_module_body():
+    if not below_module_body():
         refuse(name.split('(')[0].split('.')[0])
     return of(name)
 
 
 def __getattr__(name):
+    if name == '__version__' and in_module_body():
+        return '0.0.0'  # older than whatever a file looks for
     if name[:2] == '__':
         raise AttributeError(name)
     return of(name)

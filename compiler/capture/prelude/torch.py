@@ -66,6 +66,7 @@ class layout(memory_format):
 
 
 strided, sparse_coo = layout('strided'), layout('sparse_coo')
+legacy_contiguous_format = memory_format('contiguous_format')
 contiguous_format, preserve_format, channels_last, channels_last_3d = [
     memory_format(name) for name in ('contiguous_format', 'preserve_format', 'channels_last', 'channels_last_3d')]
 
@@ -896,3 +897,39 @@ trapz = trapezoid
 from torch._functions import *
 from torch._functions import (_native_batch_norm_legit, _native_multi_head_attention, _softmax_backward_data, _unsafe_masked_index,
                               _unsafe_masked_index_put_accumulate, _weight_norm)
+
+
+_deterministic = [False]
+
+
+def use_deterministic_algorithms(mode, *, warn_only=False):
+    """Kernels are deterministic anyway."""
+    _deterministic[0] = mode
+
+
+def are_deterministic_algorithms_enabled():
+    return _deterministic[0]
+
+
+def is_deterministic_algorithms_warn_only_enabled():
+    return False
+
+
+def get_autocast_gpu_dtype():
+    return get_autocast_dtype('cuda')
+
+
+def get_autocast_cpu_dtype():
+    return get_autocast_dtype('cpu')
+
+
+def is_autocast_cpu_enabled():
+    return is_autocast_enabled('cpu')
+
+
+def get_default_device():
+    return _device
+
+
+def _shape_as_tensor(input):
+    return tensor(list(input.shape))

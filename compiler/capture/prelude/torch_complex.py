@@ -3,8 +3,15 @@
     torch.view_as_complex(x) * torch.polar(ones, angles)    four products, a sum and a difference
 
 They are no torch.Tensor: what is not below is not there, and they cannot be returned from what is compiled."""
+import math
 import torch
 from _warpsmith import refuse
+
+
+def _wide(part, other):
+    """A part that other would have been added to the other part of: as large as the sum."""
+    grows = isinstance(other, torch.Tensor) and not (isinstance(part, torch.Tensor) and part.shape == other.shape)
+    return part + torch.zeros_like(other) if grows else part
 
 
 def _of_both(name):
@@ -67,8 +74,8 @@ class Complex:
 
     def __add__(self, other):
         if not isinstance(other, Complex):
-            return Complex(self.real + other, self.imag)
-        return Complex(self.real + other.real, self.imag + other.imag)
+            return _made(self.real + other, _wide(self.imag, other))
+        return _made(self.real + other.real, self.imag + other.imag)
     __radd__ = __add__
 
     def __sub__(self, other):
@@ -80,13 +87,87 @@ class Complex:
     def __mul__(self, other):
         if not isinstance(other, Complex):
             return self._each(lambda x: x * other)
-        return Complex(self.real * other.real - self.imag * other.imag, self.real * other.imag + self.imag * other.real)
+        return _made(self.real * other.real - self.imag * other.imag, self.real * other.imag + self.imag * other.real)
     __rmul__ = __mul__
 
     def __truediv__(self, other):
         if not isinstance(other, Complex):
             return self._each(lambda x: x / other)
         return self * other.conj() / (other.real * other.real + other.imag * other.imag)
+
+    def __rtruediv__(self, other):
+        return self.conj() * (1 / (self.real * self.real + self.imag * self.imag)) * other
+
+    def exp(self):
+        scale = _part(self.real, 'exp')
+        return _made(scale * _part(self.imag, 'cos'), scale * _part(self.imag, 'sin'))
+
+    def log(self):
+        return Complex(torch.log(self.abs()), self.angle())
+
+    def sqrt(self):
+        return polar(torch.sqrt(self.abs()), self.angle() / 2)
+
+    def square(self):
+        return self * self
+
+    def __pow__(self, n):
+        if isinstance(n, int) and 0 < n <= 8:
+            result = self
+            for _ in range(n - 1):
+                result = result * self
+            return result
+        return (self.log() * n).exp()
+
+    def __matmul__(self, other):
+        if not isinstance(other, Complex):
+            return self._each(lambda x: x @ other)
+        return Complex(self.real @ other.real - self.imag @ other.imag, self.real @ other.imag + self.imag @ other.real)
+
+    def __rmatmul__(self, other):
+        return self._each(lambda x: other @ x)
+
+
+def _part(x, name):
+    """Of exp() and the like, for numbers and tensors."""
+    return getattr(torch, name)(x) if isinstance(x, torch.Tensor) else getattr(math, name)(x)
+
+
+class Number(Complex):
+    """complex: both parts are numbers of Python."""
+
+    def __init__(self, real=0.0, imag=0.0):
+        if isinstance(real, Number):
+            real, imag = real.real - (imag.imag if isinstance(imag, Number) else 0.0), real.imag + _real(imag)
+        self.real, self.imag = real, imag
+
+    def _each(self, f):
+        real, imag = f(self.real), f(self.imag)
+        return Complex(real, imag) if isinstance(real, torch.Tensor) else Number(real, imag)
+
+    def conjugate(self):
+        return Number(self.real, -self.imag)
+
+    def __abs__(self):
+        return math.hypot(self.real, self.imag)
+
+    def __eq__(self, other):
+        return self.real == _real(other) and self.imag == (other.imag if isinstance(other, Number) else 0.0)
+
+    def __repr__(self):
+        sign = '-' if self.imag < 0 or str(self.imag)[0] == '-' else '+'
+        imag = f'{abs(self.imag):g}j'
+        return imag if self.real == 0 and sign == '+' else f'({self.real:g}{sign}{imag})'
+
+
+def _real(x):
+    return x.real if isinstance(x, Number) else x
+
+
+def _made(real, imag):
+    """Of tensors, or of numbers."""
+    tensors = isinstance(real, torch.Tensor) or isinstance(imag, torch.Tensor)
+    return Complex(real, imag) if tensors else Number(real, imag)
 
 
 def complex(real, imag):

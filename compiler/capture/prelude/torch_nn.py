@@ -677,6 +677,25 @@ class BatchNorm3d(_BatchNorm):
     pass
 
 
+class SyncBatchNorm(_BatchNorm):
+    """Of one process: the statistics are those of its batch."""
+
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, process_group=None,
+                 device=None, dtype=None):
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module, process_group=None):
+        for name, child in module.named_children():
+            setattr(module, name, cls.convert_sync_batchnorm(child))
+        if isinstance(module, _BatchNorm) and not isinstance(module, SyncBatchNorm):
+            made = cls(module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats)
+            for name in ('weight', 'bias', 'running_mean', 'running_var', 'num_batches_tracked', 'training'):
+                setattr(made, name, getattr(module, name))
+            return made
+        return module
+
+
 class InstanceNorm1d(Module):
     _spatial = 1
     _shown = 'num_features! eps momentum affine track_running_stats'

@@ -5,7 +5,7 @@ from collections import namedtuple
 
 import torch
 from _warpsmith import (op, refuse, graph_break, assign, reshaped, fills_memory as _fills_memory, copy_of_view as _copy_of_view, item as _item, tolist as _tolist, backward as _backward, get_grad,
-                        move, on_cuda, computes, nonzero as _nonzero, hooks as _hooks,
+                        move, on_cuda, computes, is_known, nonzero as _nonzero, hooks as _hooks,
                         retain_grad as _retain_grad, storage_offset as _storage_offset, data_ptr as _data_ptr,
                         grad_name as _grad_name)
 _range, _reversed, _sorted = range, reversed, sorted
@@ -511,7 +511,7 @@ def bincount(self, weights=None, minlength=0):
     if self.ndim != 1 or self.is_floating_point():
         raise RuntimeError('bincount only supports 1-d non-negative integral inputs.')
     n = minlength
-    if computes():
+    if is_known(self):
         most = _max(self).item() + 1 if self.numel() else 0
         n = most if most > n else n
     elif n < 1:
@@ -573,7 +573,7 @@ def repeat_interleave(self, repeats=None, dim=None, *, output_size=None):
     if dim is None:
         self, dim = self.reshape(-1), 0
     repeats = repeats.expand(self.size(dim))
-    if output_size is None and not computes():
+    if output_size is None and not is_known(repeats):
         graph_break('shape of Tensor.repeat_interleave()', 'output_size=n says it')
     total = repeats.sum().item() if output_size is None else output_size
     return self.index_select(dim, torch.searchsorted(repeats.cumsum(0), torch.arange(total), right=True))
@@ -1054,7 +1054,7 @@ def argwhere(self):
 
 
 def _values_for(name, self, dim):
-    if not computes():
+    if not is_known(self):
         graph_break(f'shape of Tensor.{name}()', 'torch.bincount counts integers')
     if dim is not None:
         refuse(f'{name}() along a dimension is not supported')
@@ -1546,6 +1546,12 @@ def nonzero(self, *, as_tuple=False):
             return (found,) if as_tuple else torch.zeros(found.size(0), 0, dtype=torch.int64)
         places = [_nonzero(self, d) for d in _range(self.ndim)]
         return tuple(places) if as_tuple else torch.stack(places, 1)
+    if is_known(self) and self.ndim:
+        found = [[i] for i, v in enumerate(self.detach().flatten().tolist()) if v]
+        for n in list(self.shape)[:0:-1]:
+            found = [[i // n, i % n, *rest] for i, *rest in found]
+        found = torch.tensor(found, dtype=torch.int64).reshape(len(found), self.ndim)
+        return tuple(found.unbind(1)) if as_tuple else found
     graph_break('shape of Tensor.nonzero()', 'torch.where(condition, a, b) keeps the shape')
 
 

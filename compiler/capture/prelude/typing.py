@@ -11,11 +11,16 @@ class _Type:
     def __getitem__(self, item):
         return self
 
+    def __mro_entries__(self, bases):
+        return ()
+
     def __call__(self, *args, **kwargs):
         return self
 
     def __or__(self, other):
         return self
+
+    __ror__ = __or__
 
 
 class Generic:

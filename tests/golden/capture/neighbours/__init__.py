@@ -1,0 +1,1 @@
+from .scaled import *  # nothing asks for a name of this package

@@ -1,0 +1,4 @@
+from .named import made as exported
+from .starred import *
+
+never_run = 1 // 0

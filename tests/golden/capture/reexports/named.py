@@ -1,0 +1,2 @@
+def made(x):
+    return x * 2
