@@ -23,9 +23,9 @@ enum {
     THROTTLED_MOST = 3,   /* throttled batches in a row, then they count */
     COOL_DOWN_US = 50000, /* after a throttled batch, and again until the device is so no more; */
     COOL_DOWN_MOST = 8,   /* so often, then it will not be soon; */
-    RESTS_TUNING = 4,     /* and so often for one subject: a GPU at its power limit loses 2 to 4 %, */
-    RESTS_FINAL = 20,     /* which tells nobody who may be the best, but is what is reported */
-    HEALTH_MOST = 256,    /* readings kept */
+    RESTS_TUNING = 4,  /* and so often for one subject: a GPU at its power limit loses 2 to 4 %, */
+    RESTS_FINAL = 20,  /* which tells nobody who may be the best, but is what is reported */
+    HEALTH_MOST = 256, /* readings kept */
 };
 #define BATCH_MS 20.0
 #define SHORT_US 20.0 /* what is no longer than this is repeated within a sample, */

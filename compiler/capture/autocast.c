@@ -77,7 +77,7 @@ static struct args cast_all(struct vm *vm, const struct args *a, enum dtype t) {
 static bool is_in_place(struct vm *vm, const struct builtin *b, const struct args *a) {
     bool asked = b->in_place;
     for (uint32_t i = 0; i < a->n_named; i++) {
-        asked |= !strcmp(a->names[i], "out");
+        asked |= !strcmp(a->names[i], "out") && a->named[i].kind != PY_NONE;
         asked |= !strcmp(a->names[i], "inplace") && vm_truth(vm, a->named[i]);
     }
     return asked;

@@ -476,11 +476,13 @@ struct args args_with(struct vm *vm, const struct args *a, const char *name, str
     return rest;
 }
 
+static struct py apply(struct vm *vm, const struct builtin *b, const struct args *given);
+
 /* f(..., out=to): to becomes the result, as by an update in place. */
 static struct py into_out(struct vm *vm, const struct builtin *b, const struct args *a,
                           struct py to) {
     struct args rest = args_with(vm, a, "out", py_unset);
-    struct py result = tensor_op(vm, b, &rest);
+    struct py result = apply(vm, b, &rest);
     if (to.kind == PY_NONE) return result;
     if (to.kind != PY_TENSOR) vm_refuse(vm, "out= of several tensors is not supported");
     if (!same_shape(tensor_meta(vm, to), tensor_meta(vm, result)))

@@ -86,8 +86,8 @@ static void put_part(struct plain_emitter *w, const char *array, int64_t lanes, 
 
 /* ---- scans -----------------------------------------------------------------------------------
  *
- * Where lines are few, lanes have a part of each: what it comes to, then what comes before it, then its
- * results. The order of additions depends on sizes alone. */
+ * Where lines are few, lanes have a part of each: what it comes to, then what comes before it,
+ * then its results. The order of additions depends on sizes alone. */
 
 static void open_part(struct plain_emitter *w, int64_t lanes) {
     const char *i = plain_index(w, w->n->scan);

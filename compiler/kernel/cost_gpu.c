@@ -812,10 +812,10 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
 }
 
 /* Chained products: what the units take, or shared memory, and for each element between
- * instructions. By warps not fitted to anything; by warpgroups to softmax(q k^T) v in bf16, heads of 64
- * and 128, on an H100 (2048 queries) and an H200 (4096, causal): of 128 rows a step of 64 columns takes
- * 1362 clocks with heads of 64 and 1759 of 128, one of 128 columns 2397 and 3189; of 192 rows and 64
- * columns 1730 and 2343. */
+ * instructions. By warps not fitted to anything; by warpgroups to softmax(q k^T) v in bf16, heads
+ * of 64 and 128, on an H100 (2048 queries) and an H200 (4096, causal): of 128 rows a step of 64
+ * columns takes 1362 clocks with heads of 64 and 1759 of 128, one of 128 columns 2397 and 3189; of
+ * 192 rows and 64 columns 1730 and 2343. */
 static double chained_cost(const struct kernel *k, const struct layout *y) {
     const double SHARED = 100; /* bytes a clock of a multiprocessor */
     const double LOADED = 0.82, ELEMENT = 13, BEHIND = 1500, BARRIER = 60, RATE = 0.6, LAUNCH = 2;
@@ -844,8 +844,8 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
     double step = (fmax(units, shared) + between * 0.5) / busy + BARRIER / resident;
     if (!x->by_warp) { /* a warpgroup's terms are made while another one's are multiplied */
         const double ALONE = 0.6, BESIDE_OTHERS = 0.3, WAIT = 600;
-        /* Short steps: 32 heads of 2048 by 64 take 106.3 us on an H100 by 128 x 64 with three stages,
-         * 99.4 with four; by 128 x 128 87.4 with either. */
+        /* Short steps: 32 heads of 2048 by 64 take 106.3 us on an H100 by 128 x 64 with three
+         * stages, 99.4 with four; by 128 x 128 87.4 with either. */
         const double SHORT = 64, SHORT_STEP = 1.04, FEW_AHEAD = 1.05, UNEVEN = 1.1;
         const double WIDE_TWINS = 1.5; /* 128 x 128 takes 1991 us, 128 x 64 1594: chained.c */
         /* A step's tile is held until the next one's terms are made: of two stages none is ahead.

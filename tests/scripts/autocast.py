@@ -76,3 +76,10 @@ with torch.autocast('cpu'):
     total = x @ y.t()
     total += torch.ones(4, 4)
     assert total.dtype == low and (x.double() @ y.double().t()).dtype == torch.float64
+
+# what is written to a tensor that is given is not cast
+into = torch.empty(4, 4)
+with torch.autocast('cpu'):
+    torch.mm(x, y.t(), out=into)
+    assert torch.mm(x, y.t(), out=None).dtype == low
+assert into.dtype == torch.float32 and torch.equal(into, torch.mm(x, y.t()))

@@ -36,7 +36,7 @@ static bool fake_knob;    /* a knob came: there is a variant x=1 k=1, which is r
  * so often in the fused one, and so often in each of these. */
 static int fake_spins, fake_spins_apart;
 static size_t fake_bytes_apart; /* of the intermediate of the program apart, if not 0 */
-static int fake_references;                    /* how many were made */
+static int fake_references;     /* how many were made */
 static const char *fake_comment[2] = {"", ""}; /* in the texts of the first and second kernel */
 static struct {
     const char *when, *code; /* NULL: nothing is planted */

@@ -157,8 +157,8 @@ static void test_steps(void **state) {
     }
 }
 
-/* Lines that lanes share, a part each: along memory and across, of lengths that parts do not divide,
- * of numbers and integers; with their bounds, and by rows where memory is short. */
+/* Lines that lanes share, a part each: along memory and across, of lengths that parts do not
+ * divide, of numbers and integers; with their bounds, and by rows where memory is short. */
 static void test_scans(void **state) {
     struct arena *a = arena_new();
     struct graph *g = must_parse(
