@@ -108,6 +108,7 @@ static void write_results(const char *path) {
     for (int i = 0; i < 4; i++) rows[4 + i].config = configs[i];
     rows[3].config = "max-autotune-no-cudagraphs";
     rows[4].is_winner = 1;
+    rows[4].guard = "1024 <= dim";
     rows[6].status = STATUS_implausible;
     rows[7].status = STATUS_wrong;
     struct report_error e = {0};
@@ -174,7 +175,8 @@ static void test_page(void **state) {
     expect_in(page.p, ">1.20×</td>"); /* over max-autotune */
     expect_in(page.p, "<th scope=col class=n>over max-autotune</th>");
     assert_null(strstr(page.p, "over torch eager")); /* of which there is no row */
-    expect_in(page.p, "<code>x=1 warps=8 stages=1</code>");
+    expect_in(page.p, "<td data-label=\"config\"><code>x=1 warps=8 stages=1</code></td>"
+                      "<td data-label=\"sizes\"><code>1024 &lt;= dim</code></td>");
     expect_in(page.p, " · driver 580.1 · revision not recorded · 2026-09-01 · n 30 · ");
     expect_in(page.p, "<a href=\"../a.csv\">a.csv</a> (4)");
     expect_in(page.p, "<a href=\"figures/index-speedup.png\">PNG</a>");
