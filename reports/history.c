@@ -76,16 +76,14 @@ static struct series_of *find_series(struct history *h, const struct result_row 
                                  result_role_name(row->role)};
     size_t known = h->keys.n, number = number_of(&h->keys, texts, sizeof texts / sizeof *texts);
     if (number == known) {
-        if ((known & (known - 1)) == 0) /* a power of two, or 0: full */
-            h->first = memory_resize(h->first, known ? 2 * known : 1, sizeof *h->first);
+        h->first = memory_more(h->first, known, sizeof *h->first);
         h->first[number] = 0;
     }
     size_t *end = &h->first[number];
     for (; *end; end = &h->all[*end - 1].next)
         if (bench_same_key(h->all[*end - 1].key, row)) return &h->all[*end - 1];
     *end = h->n + 1;
-    if ((h->n & (h->n - 1)) == 0)
-        h->all = memory_resize(h->all, h->n ? 2 * h->n : 1, sizeof *h->all);
+    h->all = memory_more(h->all, h->n, sizeof *h->all);
     h->all[h->n] = (struct series_of){.key = row, .group = group_of(h, row)};
     return &h->all[h->n++];
 }
@@ -107,8 +105,7 @@ static size_t moment_of(struct moments *m, const char *time) {
     size_t known = m->times.n, number;
     const char *kept = text_set_keep(&m->times, time, &number);
     if (number < known) return number;
-    if ((known & (known - 1)) == 0)
-        m->all = memory_resize(m->all, known ? 2 * known : 1, sizeof *m->all);
+    m->all = memory_more(m->all, known, sizeof *m->all);
     m->all[known] = (struct moment){kept, known, 0};
     return known;
 }
@@ -165,8 +162,7 @@ static void add_rows(struct history *h) {
     const struct result_brief **rows = order_rows(h, &n);
     for (size_t i = 0; i < n; i++) {
         struct series_of *s = find_series(h, rows[i]->like);
-        if ((s->n_rows & (s->n_rows - 1)) == 0)
-            s->rows = memory_resize(s->rows, s->n_rows ? 2 * s->n_rows : 1, sizeof *s->rows);
+        s->rows = memory_more(s->rows, s->n_rows, sizeof *s->rows);
         s->rows[s->n_rows++] = rows[i];
     }
     if (n) h->last = rows[n - 1];

@@ -42,8 +42,7 @@ static bool is_valid(const struct result_brief *r) {
 
 void nights_add(struct nights *s, const struct result_brief *row) {
     if (!s->n || !night_same(s->all[s->n - 1].row->run_id, row->run_id)) {
-        if ((s->n & (s->n - 1)) == 0) /* a power of two, or 0: full */
-            s->all = memory_resize(s->all, s->n ? 2 * s->n : 1, sizeof *s->all);
+        s->all = memory_more(s->all, s->n, sizeof *s->all);
         s->all[s->n++] = (struct night){.row = row, .first = s->n_us};
     }
     struct night *n = &s->all[s->n - 1];
@@ -51,8 +50,7 @@ void nights_add(struct nights *s, const struct result_brief *row) {
     if (!n->runs++) n->row = row;
     n->prior += isfinite(row->scatter) ? row->scatter : 0;
     n->clock += row->clock_mhz;
-    if ((s->n_us & (s->n_us - 1)) == 0)
-        s->us = memory_resize(s->us, s->n_us ? 2 * s->n_us : 1, sizeof *s->us);
+    s->us = memory_more(s->us, s->n_us, sizeof *s->us);
     s->us[s->n_us++] = row->median_us;
 }
 

@@ -334,8 +334,7 @@ static void keep_row(struct results *r, const struct result_row *row, struct res
 }
 
 void results_add(struct results *r, const struct result_row *row) {
-    if ((r->n & (r->n - 1)) == 0) /* a power of two, or 0: full */
-        r->rows = memory_resize(r->rows, r->n ? 2 * r->n : 1, sizeof *r->rows);
+    r->rows = memory_more(r->rows, r->n, sizeof *r->rows);
     keep_row(r, row, &r->rows[r->n++]);
 }
 
@@ -370,8 +369,7 @@ static const struct result_row *keep_like(struct results *r, const struct result
     text_puts(&r->key, row->schema < 3 ? "2" : "3"); /* whose times mean another thing */
     text_set_keep(&r->likes, r->key.p, &number);
     if (number < known) return r->like[number];
-    if ((known & (known - 1)) == 0)
-        r->like = memory_resize(r->like, known ? 2 * known : 1, sizeof *r->like);
+    r->like = memory_more(r->like, known, sizeof *r->like);
     r->like[known] = memory_resize(NULL, 1, sizeof **r->like);
     keep_row(r, row, r->like[known]);
     return r->like[known];
@@ -384,7 +382,7 @@ static const char *keep_again(struct results *r, const char *before, const char 
 
 void results_add_brief(struct results *r, const struct result_row *row) {
     size_t n = r->n_briefs;
-    if ((n & (n - 1)) == 0) r->briefs = memory_resize(r->briefs, n ? 2 * n : 1, sizeof *r->briefs);
+    r->briefs = memory_more(r->briefs, n, sizeof *r->briefs);
     const struct result_brief none = {0}, *before = n ? &r->briefs[n - 1] : &none;
     struct result_brief b = result_brief_of(row);
     b.like = keep_like(r, row);

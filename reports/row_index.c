@@ -117,8 +117,7 @@ static size_t number_of(struct text_set *set, const char ***texts, const char *t
     size_t before = set->n, number;
     const char *kept = text_set_keep(set, text, &number);
     if (number < before) return number;
-    if ((before & (before - 1)) == 0) /* a power of two, or 0: full */
-        *texts = memory_resize(*texts, before ? 2 * before : 1, sizeof **texts);
+    *texts = memory_more(*texts, before, sizeof **texts);
     (*texts)[number] = kept;
     return number;
 }
@@ -153,8 +152,7 @@ static void index_row(const struct table_row *at, void *context, struct report_e
     size_t bench = bench_of(in, &r), run = number_of(&c->runs, &c->run_texts, r.run_id);
     enum kind kind = kind_of(&r);
     if (!s || s->bench != bench || s->run != run || s->kind != kind || s->length > SPAN_BYTES) {
-        if ((c->n_spans & (c->n_spans - 1)) == 0)
-            c->spans = memory_resize(c->spans, c->n_spans ? 2 * c->n_spans : 1, sizeof *s);
+        c->spans = memory_more(c->spans, c->n_spans, sizeof *s);
         s = &c->spans[c->n_spans++];
         *s = (struct span){at->offset, 0, at->line, 0, bench, run, digits_of(r.timestamp), kind};
     }
@@ -487,7 +485,7 @@ static void count_runs(struct row_index *ix, struct row_choice *choice, struct r
         grow_old(&age, sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1),
                  sqlite3_column_int64(s, 2));
         for (; n < age.runs; n++) {
-            if ((n & (n - 1)) == 0) rows = memory_resize(rows, n ? 2 * n : 1, sizeof *rows);
+            rows = memory_more(rows, n, sizeof *rows);
             rows[n] = 0;
         }
         rows[age.runs - 1] += (size_t)sqlite3_column_int64(s, 3);
@@ -501,8 +499,7 @@ static void count_runs(struct row_index *ix, struct row_choice *choice, struct r
 }
 
 static void add_piece(struct chosen *c, sqlite3_stmt *s) {
-    if ((c->n & (c->n - 1)) == 0)
-        c->all = memory_resize(c->all, c->n ? 2 * c->n : 1, sizeof *c->all);
+    c->all = memory_more(c->all, c->n, sizeof *c->all);
     c->all[c->n++] =
         (struct piece){sqlite3_column_int64(s, 0), (uint64_t)sqlite3_column_int64(s, 1),
                        (uint64_t)sqlite3_column_int64(s, 2), (size_t)sqlite3_column_int64(s, 3),

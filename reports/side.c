@@ -18,13 +18,11 @@ static const char *const ALL = "all"; /* runs */
 static void take_row(struct side *s, const struct result_row *row) {
     size_t known = s->benches.n, i = (size_t)(benches_add_row(&s->benches, row) - s->benches.all);
     if (i == known) {
-        if (!(known & (known - 1))) /* a power of two, or 0: full */
-            s->runs = memory_resize(s->runs, known ? 2 * known : 1, sizeof *s->runs);
+        s->runs = memory_more(s->runs, known, sizeof *s->runs);
         memset(&s->runs[i], 0, sizeof s->runs[i]);
     }
     struct runs *of = &s->runs[i][row->role];
-    if (!(of->n & (of->n - 1)))
-        of->rows = memory_resize(of->rows, of->n ? 2 * of->n : 1, sizeof *of->rows);
+    of->rows = memory_more(of->rows, of->n, sizeof *of->rows);
     of->rows[of->n++] = row;
 }
 

@@ -24,6 +24,11 @@ void *memory_resize(void *p, size_t n, size_t size) {
     return q;
 }
 
+void *memory_more(void *p, size_t n, size_t size) {
+    if (n & (n - 1)) return p; /* neither a power of two nor 0: there is room */
+    return memory_resize(p, n ? 2 * n : 1, size);
+}
+
 /* Room for n more bytes and the 0. */
 static void reserve(struct text *t, size_t n) {
     if (t->n + n + 1 <= t->cap) return;

@@ -24,5 +24,7 @@ void text_free(struct text *t); /* and empty it */
 
 /* realloc for n elements, never NULL. */
 void *memory_resize(void *p, size_t n, size_t size);
+/* Room for one more behind n elements, of which p has had nothing but this. */
+void *memory_more(void *p, size_t n, size_t size);
 
 #endif
