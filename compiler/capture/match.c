@@ -17,7 +17,7 @@ static struct py item(struct vm *vm, struct py v, int64_t i) {
 /* (subject, n, star): n items; item star, if it is not negative, is a list of all that is left. */
 NATIVE(match_sequence) {
     int64_t n = v[1].i, star = v[2].i;
-    if (!is_sequence(vm, v[0])) return py_none;
+    if (n < 0 || !is_sequence(vm, v[0])) return py_none;
     int64_t length = vm_length(vm, v[0]), others = length - (n - 1);
     if (star < 0 ? length != n : others < 0) return py_none;
     struct py out = py_list(vm->arena, PY_LIST, NULL, 0);
