@@ -454,10 +454,12 @@ NATIVE(eager_handled) {
 /* Or a workload, of which one graph is captured? */
 NATIVE(eager_is_script) { return py_bool(vm->eager); }
 
+static bool is_of_workload(const struct vm *vm) { return !vm->eager || vm->script->is_workload; }
+
 bool vm_in_body(const struct vm *vm) {
     for (const struct frame *f = vm->frame; f; f = f->caller)
         if (!f->module->prelude && !f->names) return false;
-    return !vm->eager || vm->script->is_workload;
+    return is_of_workload(vm);
 }
 
 NATIVE(eager_in_module_body) { return py_bool(vm_in_body(vm)); }
@@ -467,7 +469,7 @@ NATIVE(eager_below_module_body) {
     const struct frame *root = NULL;
     for (const struct frame *f = vm->frame; f; f = f->caller)
         if (!f->module->prelude) root = f;
-    return py_bool(root && root->names && (!vm->eager || vm->script->is_workload));
+    return py_bool(root && root->names && is_of_workload(vm));
 }
 
 NATIVE(eager_is_compiling) { return py_bool(vm->tracing); }

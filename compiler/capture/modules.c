@@ -265,26 +265,32 @@ static void run_code(void *ctx) {
     vm_run_module(r->vm, r->m, r->code);
 }
 
-void module_run(struct vm *vm, struct module *m, const struct source *text) {
+const struct code *module_compile(struct vm *vm, const struct source *text) {
+    const struct code *code = frontend_compile(vm->home, text, vm->diag);
+    if (code) return code;
+    vm->raised = py_unset;
+    vm_leave(vm);
+}
+
+void module_run(struct vm *vm, struct module *m, const struct code *code) {
     bool tracing = vm->tracing;
     struct trace *trace = vm->trace;
     struct arena *arena = vm->arena;
     vm->tracing = false;
     vm->trace = NULL;
     vm->arena = vm->home;
-    struct running r = {vm, m, frontend_compile(vm->arena, text, vm->diag)};
-    bool ok = r.code && vm_protect(vm, run_code, &r);
+    struct running r = {vm, m, code};
+    bool ok = vm_protect(vm, run_code, &r);
     vm->tracing = tracing;
     vm->trace = trace;
     vm->arena = arena;
-    if (!r.code) vm->raised = py_unset;
     if (!ok) vm_leave(vm);
 }
 
 static void run_prelude(struct vm *vm, struct module *m, const char *text) {
     struct source *src = NEW(vm->home, struct source);
     *src = (struct source){m->name, text, strlen(text)};
-    module_run(vm, m, src);
+    module_run(vm, m, module_compile(vm, src));
 }
 
 static struct module *parent_of(struct vm *vm, const char *name, const char **leaf) {

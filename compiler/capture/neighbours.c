@@ -42,6 +42,17 @@ static bool is_package(const struct vm *vm, const char *folder) {
     return is_file(in_folder(vm, folder, "__init__.py"));
 }
 
+/* The file of what a module's name stands for in the folder, NULL: there is none. A package's is its
+ * __init__.py. */
+static const char *file_of(const struct vm *vm, const char *folder, const char *name,
+                           bool *package) {
+    const char *below = in_folder(vm, folder, name);
+    const char *init = arena_printf(vm->home, "%s/__init__.py", below);
+    const char *file = arena_printf(vm->home, "%s.py", below);
+    *package = is_file(init);
+    return *package ? init : is_file(file) ? file : NULL;
+}
+
 static void enter_sys_modules(struct vm *vm, struct module *m) {
     struct py all;
     if (dict_gets(module_import(vm, "sys")->dict, "modules", &all))
@@ -66,6 +77,21 @@ static void need_own(struct vm *vm, const char *path) {
     if (why) vm_refuse(vm, "a script imports no file that is not its user's own: %s", why);
 }
 
+static const struct source *text_at(struct vm *vm, const char *path) {
+    const struct source *text = source_read(vm->home, path, vm->diag);
+    if (!text) vm_leave(vm);
+    return text;
+}
+
+/* A file is compiled once, be it to be run or to be looked through. text: NULL: it is read. */
+static const struct code *code_at(struct vm *vm, const char *path, const struct source *text) {
+    uint64_t known;
+    if (map_gets(&vm->file_codes, path, &known)) return (const struct code *)(uintptr_t)known;
+    const struct code *c = module_compile(vm, text ? text : text_at(vm, path));
+    map_puts(&vm->file_codes, arena_strdup(vm->home, path), (uint64_t)(uintptr_t)c);
+    return c;
+}
+
 static struct module *file_module(struct vm *vm, const char *path, const char *name,
                                   const char *folder, bool package) {
     uint64_t known;
@@ -82,12 +108,10 @@ static struct module *file_module(struct vm *vm, const char *path, const char *n
     enter_sys_modules(vm, m);
     if (!is_file(path)) return m; /* a folder without __init__.py */
     dict_puts(vm->home, m->dict, "__file__", py_str(path));
-    const struct source *text = source_read(vm->home, path, vm->diag);
-    if (!text) vm_leave(vm);
     if (package)
-        m->begin = text;
+        m->begin = text_at(vm, path);
     else
-        module_run(vm, m, text);
+        module_run(vm, m, code_at(vm, path, NULL));
     return m;
 }
 
@@ -95,10 +119,9 @@ static struct module *file_module(struct vm *vm, const char *path, const char *n
 static struct module *open_in(struct vm *vm, const char *folder, const char *name,
                               const char *dotted) {
     const char *below = in_folder(vm, folder, name);
-    const char *init = arena_printf(vm->home, "%s/__init__.py", below);
-    const char *file = arena_printf(vm->home, "%s.py", below);
-    if (is_file(init)) return file_module(vm, init, dotted, below, true);
-    if (is_file(file)) return file_module(vm, file, dotted, folder, false);
+    bool package;
+    const char *file = file_of(vm, folder, name, &package);
+    if (file) return file_module(vm, file, dotted, package ? below : folder, package);
     return is_folder(below) ? file_module(vm, below, dotted, below, true) : NULL;
 }
 
@@ -164,16 +187,6 @@ struct binding {
     const char *original;
 };
 
-static const struct code *code_at(struct vm *vm, const char *path) {
-    uint64_t known;
-    if (map_gets(&vm->file_codes, path, &known)) return (const struct code *)(uintptr_t)known;
-    const struct source *text = source_read(vm->home, path, vm->diag);
-    const struct code *c = text ? frontend_compile(vm->home, text, vm->diag) : NULL;
-    if (!c) vm_leave(vm);
-    map_puts(&vm->file_codes, arena_strdup(vm->home, path), (uint64_t)(uintptr_t)c);
-    return c;
-}
-
 /* The file of a module that is named relatively from a folder; *folder becomes its own. */
 static const char *path_of(const struct vm *vm, const char **folder, const char *name) {
     size_t dots = strspn(name, ".");
@@ -181,17 +194,15 @@ static const char *path_of(const struct vm *vm, const char **folder, const char 
     char *rest = arena_strdup(vm->home, name + dots);
     for (char *p = rest; *p; p++)
         if (*p == '.') *p = '/';
-    const char *below = in_folder(vm, *folder, rest);
-    const char *init = arena_printf(vm->home, "%s/__init__.py", below);
-    const char *file = arena_printf(vm->home, "%s.py", below);
-    *folder = is_file(init) ? below : folder_of(vm, file);
-    return is_file(init) ? init : is_file(file) ? file : NULL;
+    bool package;
+    const char *file = file_of(vm, *folder, rest, &package);
+    if (file) *folder = folder_of(vm, file);
+    return file;
 }
 
 /* enough: deeper chains of `import *` are run */
-static struct binding binding_of(struct vm *vm, const char *path, const char *folder,
+static struct binding binding_of(struct vm *vm, const struct code *c, const char *folder,
                                  const char *name, int enough) {
-    const struct code *c = code_at(vm, path);
     struct binding b = {0};
     const char *module = NULL;
     for (uint32_t i = 0; i < c->n_instrs; i++) {
@@ -206,16 +217,21 @@ static struct binding binding_of(struct vm *vm, const char *path, const char *fo
         if (in->op != OP_IMPORT_STAR || name[0] == '_') continue;
         const char *below = folder, *file = module[0] == '.' ? path_of(vm, &below, module) : NULL;
         if (!file || !enough) return (struct binding){.count = 2};
-        if (!binding_of(vm, file, below, name, enough - 1).count) continue;
+        if (!binding_of(vm, code_at(vm, file, NULL), below, name, enough - 1).count) continue;
         b = (struct binding){b.count + 1, module, name};
     }
     return b;
 }
 
+static struct binding own_binding(struct vm *vm, const struct module *m, const char *name,
+                                  int enough) {
+    return binding_of(vm, code_at(vm, m->begin->path, m->begin), m->folder, name, enough);
+}
+
 /* The one file that __init__.py has that name from, by which it need not be run. */
 static bool find_export(struct vm *vm, struct module *m, const char *name, struct py *out) {
     enum { ENOUGH = 8 };
-    struct binding b = binding_of(vm, m->begin->path, m->folder, name, ENOUGH);
+    struct binding b = own_binding(vm, m, name, ENOUGH);
     if (b.count != 1 || !b.module || b.module[0] != '.') return false;
     struct module *from = neighbour_import(vm, m, b.module);
     if (!from || !neighbour_find(vm, from, b.original, out)) return false;
@@ -224,7 +240,7 @@ static bool find_export(struct vm *vm, struct module *m, const char *name, struc
 }
 
 static bool may_define(struct vm *vm, const struct module *m, const char *name) {
-    return m->begin && binding_of(vm, m->begin->path, m->folder, name, 1).count;
+    return m->begin && own_binding(vm, m, name, 1).count;
 }
 
 /* Is its own code what asks? Then a part of the package is meant by a part's name: under Python
@@ -238,7 +254,7 @@ static bool asks_itself(const struct vm *vm, const struct module *m) {
 void neighbour_begin(struct vm *vm, struct module *m) {
     const struct source *text = m->begin;
     m->begin = NULL;
-    if (text) module_run(vm, m, text);
+    if (text) module_run(vm, m, code_at(vm, text->path, text));
 }
 
 bool neighbour_find(struct vm *vm, struct module *m, const char *name, struct py *out) {

@@ -425,8 +425,10 @@ struct module *module_missing(struct vm *vm, const char *name);
 bool operator_find(struct vm *vm, const char *prefix, const char *name, struct py *out);
 bool module_find(struct vm *vm, struct module *m, const char *name, struct py *out);
 void modules_open(struct vm *vm);
-/* Runs its text, outside of any trace: what a module makes outlives it. */
-void module_run(struct vm *vm, struct module *m, const struct source *text);
+/* Leaves if the text is wrong. */
+const struct code *module_compile(struct vm *vm, const struct source *text);
+/* Outside of any trace: what a module makes outlives it. */
+void module_run(struct vm *vm, struct module *m, const struct code *code);
 
 /* -- neighbours.c: files of the program beside the one that is run */
 void neighbours_open(struct vm *vm); /* of vm->main */
