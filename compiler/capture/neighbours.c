@@ -42,8 +42,8 @@ static bool is_package(const struct vm *vm, const char *folder) {
     return is_file(in_folder(vm, folder, "__init__.py"));
 }
 
-/* The file of what a module's name stands for in the folder, NULL: there is none. A package's is its
- * __init__.py. */
+/* The file of what a module's name stands for in the folder, of a package its __init__.py; NULL:
+ * there is none. */
 static const char *file_of(const struct vm *vm, const char *folder, const char *name,
                            bool *package) {
     const char *below = in_folder(vm, folder, name);

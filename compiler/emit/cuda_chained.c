@@ -249,10 +249,6 @@ static void put_operands(struct emitter *w) {
         }
 }
 
-/* Do a step's products follow each other? Then what it has made is no more wanted in the next one,
- * and sums and terms are none of those before: registers are not kept for them. */
-static bool is_in_turn(const struct emitter *w) { return chained(w)->in_turn; }
-
 static void put_sums(struct emitter *w) {
     for (int p = 0; p < tiles_between(w); p++)
         line(w, "float %s[%d];", sums_of(p), chained_sixteens(w) * octets(w) * 4);
@@ -273,7 +269,8 @@ static void hold_out(struct emitter *w) {
 
 static void put_dot_of_group(struct emitter *w) {
     const struct chained *x = chained(w);
-    if (is_in_turn(w)) put_sums(w);
+    /* in turn: none of those before, for which no registers are kept */
+    if (chained_is_in_turn(w->y)) put_sums(w);
     hold_sums(w);
     line(w, "k_wgmma_begin();");
     for (int p = 0; p < x->n_first; p++) {
@@ -318,7 +315,7 @@ static void put_group_role(struct emitter *w, bool copies) {
         line(w, "const int tid = (int)threadIdx.x %% %d, quad = tid %% 4;", WARPGROUP);
         line(w, "const int warp_m = group * 64 + tid / %d * 16;", w->k->limits->warp);
         put_operands(w);
-        if (!is_in_turn(w)) line(w, "int before = 0;");
+        if (!chained_is_in_turn(w->y)) line(w, "int before = 0;");
     }
     line(w, "int s = 0;");
     line(w, "unsigned phase = 0;");
@@ -711,7 +708,7 @@ static void put_terms(struct emitter *w) {
         line(w, "out[i] *= by[i / %d][i / 2 %% 2];", chained_column_octets(w) * 4);
         close_brace(w);
     }
-    if (!chained(w)->by_warp && is_in_turn(w)) put_terms_of(w);
+    if (!chained(w)->by_warp && chained_is_in_turn(w->y)) put_terms_of(w);
     for (int p = 0; p < chained(w)->n_second; p++) {
         open_loop(w, "i", chained_sixteens(w) * octets(w) * 2);
         line(w, "k_pack<%s, 2> x;", memory_type(w, chained(w)->c[p].dtype));
@@ -729,7 +726,7 @@ static void put_begin(struct emitter *w) {
         line(w, "float %s[%d];", chained_out_of(p), rows * chained_column_octets(w) * 4);
         line(w, "k_zero(%s);", chained_out_of(p));
     }
-    if (chained(w)->by_warp || !is_in_turn(w)) {
+    if (chained(w)->by_warp || !chained_is_in_turn(w->y)) {
         put_sums(w);
         put_terms_of(w);
     }
@@ -958,7 +955,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
     enum { MOST_REGIONS = 8 };
     enum tile_op open[MOST_REGIONS];
     int depth = 0, stages = w->y->stages;
-    bool groups = t->copiers > 0, copies = true, in_turn = is_in_turn(w);
+    bool groups = t->copiers > 0, copies = true, in_turn = chained_is_in_turn(w->y);
     bool second = false;                          /* the last products that were begun */
     const char *stage = in_turn ? "s" : "before"; /* of the second products at hand */
     for (uint32_t i = 0; i < t->code.n; i++) {

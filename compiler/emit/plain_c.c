@@ -155,7 +155,7 @@ static void put_lanes(struct plain_emitter *w) {
 /* One element, or line of a scan. */
 static void put_element(struct plain_emitter *w) {
     if (w->n->scan) {
-        plain_put_scan(w);
+        plain_put_whole_scan(w);
     } else if (!w->n->n_reduce) {
         plain_put_insts(w);
         plain_put_store(w, arena_printf(w->arena, "v%u", w->n->insts.n - 1));

@@ -89,21 +89,17 @@ static void put_part(struct plain_emitter *w, const char *array, int64_t lanes, 
  * Where lines are few, lanes have a part of each: what it comes to, then what comes before it,
  * then its results. The order of additions depends on sizes alone. */
 
-static void open_part(struct plain_emitter *w, int64_t lanes) {
-    const char *i = plain_index(w, w->n->scan);
+static void put_scan_of_part(struct plain_emitter *w, int64_t lanes, bool stores) {
     int64_t bound = plain_bound(w, w->n->scan);
     const char *size = plain_size(w, bound), *part = plain_size(w, (bound + lanes - 1) / lanes);
     plain_put(w, "const place begin = lane * %s;", part);
     plain_put(w, "const place bottom = begin + %s < %s ? begin + %s : %s;", part, size, part, size);
-    plain_put(w, "for (place %s = begin; %s < bottom; %s++) {", i, i, i);
+    plain_put_scan(w, "begin", "bottom", stores);
 }
 
 static void put_total(struct plain_emitter *w, const struct lanes *s, int64_t outputs) {
     plain_put_accumulator(w);
-    open_part(w, s->n);
-    plain_put_insts(w);
-    plain_put_step(w, "a", "");
-    plain_put(w, "}");
+    put_scan_of_part(w, s->n, false);
     put_part(w, "part", s->n, outputs);
 }
 
@@ -126,11 +122,7 @@ int64_t plain_put_scanned(struct plain_emitter *w, const struct lanes *s, int64_
     plain_put_axes(w, "left", w->n->scan);
     plain_put(w, "%s a = part[lane * %s + o];", plain_value_type(plain_operand(w)),
               plain_long_size(w, outputs));
-    open_part(w, s->n);
-    plain_put_insts(w);
-    plain_put_step(w, "a", "");
-    plain_put_store(w, "a");
-    plain_put(w, "}");
+    put_scan_of_part(w, s->n, true);
     plain_put(w, "}");
     return outputs * s->n;
 }
@@ -285,7 +277,7 @@ static void put_single(struct plain_emitter *w, const struct lanes *s, int64_t o
     if (w->n->scan && s->n > 1) {
         put_total(w, s, outputs);
     } else if (w->n->scan) {
-        plain_put_scan(w);
+        plain_put_whole_scan(w);
     } else if (!w->n->n_reduce) {
         plain_put_insts(w);
         plain_put_store(w, arena_printf(w->arena, "v%u", w->n->insts.n - 1));

@@ -386,14 +386,17 @@ void plain_put_accumulator(struct plain_emitter *w) {
 
 const char *plain_result(const struct plain_emitter *w) { return plain_of_pairs(w) ? "at" : "a"; }
 
-/* One after the other along the axis that is scanned. */
-void plain_put_scan(struct plain_emitter *w) {
+/* One after the other along the axis that is scanned: a goes on, and is stored or not. */
+void plain_put_scan(struct plain_emitter *w, const char *from, const char *end, bool stores) {
     const char *s = plain_index(w, w->n->scan);
-    plain_put_accumulator(w);
-    plain_put(w, "for (place %s = 0; %s < %s; %s++) {", s, s,
-              plain_size(w, plain_bound(w, w->n->scan)), s);
+    plain_put(w, "for (place %s = %s; %s < %s; %s++) {", s, from, s, end, s);
     plain_put_insts(w);
     plain_put_step(w, "a", "");
-    plain_put_store(w, "a");
+    if (stores) plain_put_store(w, "a");
     plain_put(w, "}");
+}
+
+void plain_put_whole_scan(struct plain_emitter *w) {
+    plain_put_accumulator(w);
+    plain_put_scan(w, "0", plain_size(w, plain_bound(w, w->n->scan)), true);
 }

@@ -52,7 +52,8 @@ bool plain_lies_along(const struct plain_emitter *w, ex axis);
 void plain_put_store(struct plain_emitter *w, const char *value);
 void plain_put_accumulator(struct plain_emitter *w);
 const char *plain_result(const struct plain_emitter *w);
-void plain_put_scan(struct plain_emitter *w);
+void plain_put_scan(struct plain_emitter *w, const char *from, const char *end, bool stores);
+void plain_put_whole_scan(struct plain_emitter *w);
 
 /* plain_cuda.c: lanes share a reduction, or the lines of a scan. */
 struct lanes {

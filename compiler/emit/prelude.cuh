@@ -1214,31 +1214,30 @@ template <typename I> K_DEVICE I k_sort_bound(const unsigned *keys, I n, I key) 
     return lo;
 }
 
+/* How many blocks have asked before this one, whose writes they see, and which sees theirs: of one thread. */
+K_DEVICE unsigned k_blocks_before(unsigned *ticket, unsigned blocks) {
+#ifdef WS_EMULATOR
+    return atomicInc(ticket, blocks - 1);
+#else
+    unsigned before;
+    asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
+                 : "=r"(before) : "l"(ticket), "r"(blocks - 1) : "memory");
+    return before;
+#endif
+}
 /* Blocks that share rows: each calls this with what it has in memory; the last to come finds the others' there, too.
  * Every thread learns whether its block is that. *ticket is 0 before the first and after the last. */
 K_DEVICE bool k_is_last_block(unsigned *ticket, unsigned blocks) {
     unsigned before = 0;
     __syncthreads();
-    if (threadIdx.x == 0)
-#ifdef WS_EMULATOR
-        before = atomicInc(ticket, blocks - 1);
-#else
-        asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
-                     : "=r"(before) : "l"(ticket), "r"(blocks - 1) : "memory");
-#endif
+    if (threadIdx.x == 0) before = k_blocks_before(ticket, blocks);
     return __syncthreads_or(threadIdx.x == 0 && before == blocks - 1);
 }
 /* The same of blocks of which one warp has written something, and asks. */
 K_DEVICE bool k_is_last_warp(unsigned *ticket, unsigned blocks) {
     unsigned before = 0;
     __syncwarp();
-    if (threadIdx.x % 32 == 0)
-#ifdef WS_EMULATOR
-        before = atomicInc(ticket, blocks - 1);
-#else
-        asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
-                     : "=r"(before) : "l"(ticket), "r"(blocks - 1) : "memory");
-#endif
+    if (threadIdx.x % 32 == 0) before = k_blocks_before(ticket, blocks);
     return k_shfl(before, 0, 32) == blocks - 1;
 }
 /* N values that another block of this launch has written, from where all of them see it; aligned to their size or 16. */

@@ -754,6 +754,10 @@ static int tiles_between(const struct chained *x) {
     return x->n_first > x->n_second ? x->n_first : x->n_second;
 }
 
+bool chained_is_in_turn(const struct layout *y) {
+    return y->chained->by_warp || y->chained->n_second > 1 || y->split > 1;
+}
+
 int chained_part_rows(const struct kernel *k, const struct chained *x) {
     bool one = x->warp_rows == SIXTEEN && kernel_size(k, AXIS_M) <= PIECE;
     return one ? 1 : x->warp_rows / PIECE;
@@ -793,7 +797,6 @@ static const char *check_warps(const struct kernel *k, const struct config *c, s
     if (m < tm || m % tm || m > 256) return arena_printf(a, "m=%d is no multiple of tm=%d", m, tm);
     if (y->stages > MOST_STAGES) return arena_printf(a, "mma=2 has %d stages at most", MOST_STAGES);
     x->warp_rows = tm;
-    x->in_turn = true;
     int terms = x->n_second > 1 ? c->knob[KNOB_n] : 0; /* of 16 bits, of both */
     int sums = tm * (tiles_between(x) * c->knob[KNOB_n] + terms + x->n_second * x->columns) /
                k->limits->warp;
@@ -829,7 +832,6 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     x->registers = x->warpgroups == 1 ? 0 : x->warpgroups == 2 ? 232 : 160;
     x->copier_registers = x->warpgroups == 1 ? 0 : x->warpgroups == 2 ? 40 : 32;
     if (x->warpgroups == 2 && x->n_second > 1) x->registers = 240, x->copier_registers = 24;
-    x->in_turn = x->n_second > 1 || y->split > 1;
     int terms = x->n_second > 1 ? 0 : n / 4;
     int sums = tiles_between(x) * n / 2 + terms + x->n_second * x->columns / 2,
         most = x->registers ? x->registers : 232;

@@ -859,7 +859,7 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
         if (n <= SHORT) step *= y->stages <= 3 ? SHORT_STEP * FEW_AHEAD : SHORT_STEP;
         if (kernel_size(k, AXIS_N) % y->br) step *= UNEVEN;
         if (x->n_second > 1 && n > SHORT) step *= WIDE_TWINS;
-        if (y->stages == 2) step += x->in_turn ? ONE_HELD : ALL_HELD;
+        if (y->stages == 2) step += chained_is_in_turn(y) ? ONE_HELD : ALL_HELD;
     }
     double waves = ceil(blocks / (d->units * resident)) * resident;
     if (k->edges.n) { /* of blocks that lie all over the rows */

@@ -545,9 +545,6 @@ struct factor {
 enum { MOST_FIRST = 2, MOST_SECOND = 2 };
 struct chained {
     bool by_warp;
-    /* A step's second products follow its first ones: by warps; of twins; of parts, which may have
-     * no steps, and wait for memory. Else the next step's first product begins before. */
-    bool in_turn;
     int warpgroups, registers, copier_registers; /* mma=1: that multiply; 0: as launched */
     int barriers;                                /* where they lie */
     int n_first, n_second;
@@ -671,6 +668,9 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
 int chained_part_floats(const struct kernel *k, const struct chained *x);
 /* Of the rows that a thread has, those that there may be: one of two, of eight rows at most. */
 int chained_part_rows(const struct kernel *k, const struct chained *x);
+/* Do a step's second products follow its first ones? By warps; of twins; of parts, which may have
+ * no steps, and wait for memory. Else the next step's first product begins before. */
+bool chained_is_in_turn(const struct layout *y);
 const char *chained_layout(const struct kernel *k, const struct config *c, struct layout *y,
                            struct arena *a);
 /* Of a config with pairs=1, the one of the product in bf16 that is made where the data are out of

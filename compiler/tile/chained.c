@@ -153,7 +153,7 @@ struct tile_program *tile_chained(const struct block *p, struct arena *a) {
         put_by_warps(t);
     } else {
         t->copiers = COPIERS;
-        (t->chained->in_turn ? put_in_turn : put_by_warpgroups)(t);
+        (chained_is_in_turn(&p->layout) ? put_in_turn : put_by_warpgroups)(t);
     }
     return t;
 }

@@ -429,7 +429,7 @@ const char *tile_run_chained(const struct tile_program *t, const float *const in
                             .arena = a,
                             .late = seed & 1,
                             .relative = relative,
-                            .in_turn = t->chained->in_turn,
+                            .in_turn = chained_is_in_turn(&t->block->layout),
                             .seed = seed + (uint64_t)i * 2,
                             .z = tile / down,
                             .m0 = tile % down * rows,

@@ -57,6 +57,19 @@ static void check_graph(struct graph *g, struct value *in, uint64_t seed, struct
     if (seed % 4 == 1) n_sliced += seen.slices > 2;
 }
 
+/* With its bound, too, and by rows where memory is short. */
+static void check_text(const char *text) {
+    struct arena *a = arena_new();
+    struct graph *g = must_parse(a, text);
+    struct value *in = drive_inputs(g, 1);
+    struct plain_seen seen = {0};
+    check_graph(g, in, 1, &seen);
+    check_graph(plain_with_bound(g), in, 5, &seen);
+    free_values(in, g->inputs.n);
+    free(in);
+    arena_free(a);
+}
+
 static void test_random_graphs(void **state) {
     uint64_t n = is_long() ? LONG : GRAPHS / PART;
     struct plain_seen all = {0};
@@ -160,19 +173,11 @@ static void test_steps(void **state) {
 /* Lines that lanes share, a part each: along memory and across, of lengths that parts do not
  * divide, of numbers and integers; with their bounds, and by rows where memory is short. */
 static void test_scans(void **state) {
-    struct arena *a = arena_new();
-    struct graph *g = must_parse(
-        a, "graph(%x: f32[3, 1037], %i: i32[2, 515], %u: f32[64]) {\n"
-           "  %s = cumsum(%x, dim=1)\n  %t = cumsum(%i, dim=1)\n  %y = permute(%x, dims=[1, 0])\n"
-           "  %e = exp(%y)\n  %p = cumsum(%e, dim=0)\n  %q = cumprod(%u, dim=0)\n"
-           "  return %s, %t, %p, %q\n}\n");
-    struct value *in = drive_inputs(g, 1);
-    struct plain_seen seen = {0};
-    check_graph(g, in, 1, &seen);
-    check_graph(plain_with_bound(g), in, 5, &seen);
-    free_values(in, g->inputs.n);
-    free(in);
-    arena_free(a);
+    check_text(
+        "graph(%x: f32[3, 1037], %i: i32[2, 515], %u: f32[64]) {\n"
+        "  %s = cumsum(%x, dim=1)\n  %t = cumsum(%i, dim=1)\n  %y = permute(%x, dims=[1, 0])\n"
+        "  %e = exp(%y)\n  %p = cumsum(%e, dim=0)\n  %q = cumprod(%u, dim=0)\n"
+        "  return %s, %t, %p, %q\n}\n");
 }
 
 /* Products of so many outputs that a thread of CUDA's has several: along the outermost axis, by
@@ -216,20 +221,11 @@ static void test_several(void **state) {
 /* Reductions of several short axes that lanes share, of all kinds: sums, extrema and where they
  * are, integers. */
 static void test_short_axes(void **state) {
-    struct arena *a = arena_new();
-    struct graph *g = must_parse(
-        a,
+    check_text(
         "graph(%x: f32[9, 3, 11, 13], %i: i32[7, 2, 12, 9]) {\n"
         "  %s = sum(%x, dim=[0, 2, 3])\n  %m = amax(%x, dim=[0, 2])\n  %t = sum(%i, dim=[0, 3])\n"
         "  %v = view(%x, [27, 143])\n  %p = prod(%v, dim=1)\n  %k = argmax(%x)\n"
         "  return %s, %m, %t, %p, %k\n}\n");
-    struct value *in = drive_inputs(g, 1);
-    struct plain_seen seen = {0};
-    check_graph(g, in, 1, &seen);
-    check_graph(plain_with_bound(g), in, 5, &seen);
-    free_values(in, g->inputs.n);
-    free(in);
-    arena_free(a);
 }
 
 static const struct device_ops *true_ops;
