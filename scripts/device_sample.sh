@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 prefix=${1:-reports/samples/devices_h100_h200}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-scripts/product_rows.py reports/samples/products_h100.csv reports/samples/products_h200.csv >"$tmp/products.csv"
+scripts/product_rows.py reports/samples/products_first_guess_h100.csv reports/samples/products_h200.csv >"$tmp/products.csv"
 for device in h100 h200; do
     for file in reports/samples/"$device"/*.csv; do cp "$file" "$tmp/${device}_$(basename "$file")"; done
 done

@@ -24,7 +24,7 @@ def columns():
 def rows(path, schema):
     for product in csv.DictReader(open(path, encoding="utf-8", newline="")):
         for column, role in ROLES:
-            if not product.get(column):
+            if not product.get(column) or (role == "tuned" and not product["trials"]): # a first guess is not tuned
                 continue
             us = float(product[column])
             yield {"schema": schema, "run_id": os.path.basename(path), "timestamp": product["date"],

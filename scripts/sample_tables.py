@@ -154,6 +154,15 @@ def convolutions(path, rows):
     source("`scripts/bench_convolutions.sh`", rows[0], path)
 
 
+def fused(path, rows):
+    times = ("ours_us", "default_us", "eager_us", "compile_us", "autotune_us")
+    table(["product<", "dtype<", "tuned µs", "first guess µs", "eager µs", "torch.compile µs", "max-autotune µs", "best / ours",
+           "TFLOP/s", "% roof"],
+          [(r["name"], case_table.kind(r), *(or_dash(r[of]) for of in times), r["best_over_ours"] or "-", or_dash(r["tflops"]),
+            or_dash(r["roof_pct"])) for r in rows])
+    source("`scripts/bench_fused.sh`", placed(rows), path)
+
+
 def or_dash(text, digits=1):
     return f"{float(text):.{digits}f}" if text else "-"
 
@@ -308,6 +317,18 @@ def histories(path, rows):
 
     table(["history<", "made", "quiet nights", "false alarms in 1,000", "found", "of these dated to within a night"], lines())
     sourced(f"SEED={rows[0]['seed']} scripts/bench_history.sh", path)
+
+
+def nights(path, rows):
+    last = max(int(r["night"]) for r in rows)
+    before = [r for r in rows if int(r["night"]) < last]
+    table(["program<", "µs", "of nights before", "forced: times as long", "change (95 %)", "runs", "verdict<"],
+          [(f"{r['workload']} {r['dtype']} {r['axes']}", or_dash(r["median_us"], 2), or_dash(r["base_us"], 2), r["planted"] or "-",
+            f"{float(r['change_pct']):+.1f} % ({float(r['low_pct']):+.1f} to {float(r['high_pct']):+.1f})", r["runs"], r["verdict"])
+           for r in rows if int(r["night"]) == last])
+    slower = sum(r["verdict"] == "SLOWER" for r in before)
+    print(f"\nOf {len(before)} verdicts of the {last - 1} nights before {slower or 'none'} said SLOWER.")
+    source("`scripts/bench_nights.sh`", rows[0], path)
 
 
 def scale(path, rows):
