@@ -8,7 +8,9 @@
 # scripts/generate_programs.py writes the programs, plain PyTorch files, which both run. Every output of ours is judged (see
 # `warpsmith bench --help`). What OUTDIR has already is not timed again, so that a call goes on where the last one ended; a
 # program that failed is one line of the table, and is not tried again but with RETRY=1. Ours and PyTorch take turns, BATCH
-# programs at a time, so that a run that is cut short has whole lines. Seed 0, one launch over 256 elements, is always there.
+# programs at a time, so that a run that is cut short has whole lines. What torch.compile makes of them is compiled by all
+# cores before any is timed; the seconds of its compiler in the rows are of a full cache. Seed 0, one launch over 256
+# elements, is always there.
 #
 # Parts, in PARTS (default: all):
 #   torch   eager, torch.compile and max-autotune (scripts/torch_peer.py); skipped without PyTorch
@@ -25,12 +27,13 @@
 #   SIZES   (real), up to 4 GB moved, or small, up to 100 MB
 #   SHARD   (1/1) k/n: every n-th of the seeds, from the k-th on
 #   WAYS    (eager,compile,max-autotune; on the CPU eager,compile) of PyTorch
-#   BATCH   (8) programs
+#   JOBS    (as many as there are cores) processes that compile PyTorch's part
+#   BATCH   (two for each of them, at least 8) programs
 #   TOTAL   (540) seconds after which no further program is started
 #   LIMIT   (120) seconds for one program of ours
 #   LINES   (20) of the table that are printed
 #   RETRY   (0) 1: what has failed is tried again
-#   ARGS    (--budget 4) further arguments of bench
+#   ARGS    (--budget 2 --samples-max 40) further arguments of bench
 # Exit codes: 0 fine, 1 a program failed, is wrong, or was left out for lack of time, 2 wrong call, 3 nothing can run here.
 set -u
 cd "$(dirname "$0")/.." || exit 3
@@ -42,17 +45,18 @@ device=${DEVICE:-cuda:0}
 python=${PYTHON:-python3}
 parts=${PARTS:-torch ours why}
 shard=${SHARD:-1/1}
-batch=${BATCH:-8}
+jobs=${JOBS:-$(nproc)}
 total=${TOTAL:-540}
 limit=${LIMIT:-120}
-more=${ARGS---budget 4} # split into words on purpose
+more=${ARGS---budget 2 --samples-max 40} # split into words on purpose
 ways=${WAYS:-eager,compile,max-autotune} table=(--lines "${LINES:-20}")
-placed=()
+# As in bench_suite.sh: PyTorch takes the vector instructions that the processor names, and what is timed on a CPU has its
+# threads bound to cores as ours are; what only compiles has not.
+untried=(env TORCHINDUCTOR_VEC_ISA_OK=1) placed=()
 if [ "$device" = cpu ]; then
     ways=${WAYS:-eager,compile}
     table+=(--least)
-    # As in bench_suite.sh: PyTorch's threads are bound to cores as ours are.
-    placed=(env OMP_PROC_BIND=true OMP_PLACES=cores GLIBC_TUNABLES=glibc.malloc.hugetlb=1)
+    placed=("${untried[@]}" OMP_PROC_BIND=true OMP_PLACES=cores GLIBC_TUNABLES=glibc.malloc.hugetlb=1)
 fi
 
 . scripts/script_head.sh
@@ -68,6 +72,8 @@ for part in $parts; do
 done
 [[ $shard =~ ^([1-9][0-9]*)/([1-9][0-9]*)$ ]] && [ "${BASH_REMATCH[1]}" -le "${BASH_REMATCH[2]}" ] ||
     wrong_call "SHARD is '$shard'; it is k/n, from 1/n to n/n"
+[[ $jobs =~ ^[1-9][0-9]*$ ]] || wrong_call "JOBS is '$jobs'; it is a number of processes"
+batch=${BATCH:-$((jobs > 4 ? 2 * jobs : 8))}
 [[ $batch =~ ^[1-9][0-9]*$ ]] || wrong_call "BATCH is '$batch'; it is a number of programs"
 need_warpsmith "$warpsmith"
 mkdir -p "$out/results" "$out/logs" "$out/failed" || exit 3
@@ -87,6 +93,17 @@ is_over() { [ $SECONDS -ge $finish_by ]; }
 
 # missing WHAT: of the cases on stdin those of which there are no rows of WHAT, ours or a mode of PyTorch, and no failure.
 missing() { "$python" scripts/generated_table.py --missing "$1" --ways "$ways" - "$out"; }
+
+# compile_torch CASES: fills the cache from which run_torch has its code. What is not compiled when time is over, or fails,
+# is compiled when it is timed.
+compile_torch() {
+    local left=$((finish_by - SECONDS))
+    for mode in fwd train; do missing "$mode" <"$1"; done |
+        awk '{ print $2, $3, "f32", "--mode=" $4 }' >"$out/torch_cases.txt"
+    [ "$left" -gt 0 ] && [ -s "$out/torch_cases.txt" ] || return
+    timeout "$left" "${untried[@]}" "$python" scripts/torch_peer.py --cases "$out/torch_cases.txt" --compile-only \
+        --jobs "$jobs" --device "$device" --ways "$ways" >>"$out/logs/compile" 2>&1 </dev/null || true
+}
 
 # run_torch CASES: in one process a mode. A process that died leaves its program behind, and the others go on.
 run_torch() {
@@ -129,10 +146,16 @@ run_ours() {
 }
 
 export WARPSMITH_CACHE=$out/store.db
+# As a whole path: the compilers run in folders of their own.
+TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR:-$(realpath "$out")/inductor}
+export TORCHINDUCTOR_CACHE_DIR
 split -l "$batch" -a 4 "$out/cases.txt" "$out/batch." || exit 3
 for cases in "$out"/batch.????; do
     ! is_over || break
-    [[ " $parts " != *" torch "* ]] || run_torch "$cases"
+    if [[ " $parts " == *" torch "* ]]; then
+        compile_torch "$cases"
+        run_torch "$cases"
+    fi
     if [[ " $parts " == *" ours "* ]]; then
         missing ours <"$cases" >"$out/ours.txt"
         run_ours "" "$out/ours.txt" results
@@ -142,5 +165,6 @@ if [ "$device" != cpu ] && [[ " $parts " == *" why "* ]]; then
     "$python" scripts/generated_table.py --losses "$out/cases.txt" "$out" >"$out/ours.txt"
     run_ours why_ "$out/ours.txt" why --profile
 fi
+rm -rf "$out/inductor"
 rm -f "$out"/batch.???? "$out/ours.txt" "$out/torch.txt" "$out/torch_cases.txt"
 "$python" scripts/generated_table.py "${table[@]}" "$out/cases.txt" "$out"

@@ -24,8 +24,9 @@ launches and us of a call), temporary_mb (memory of a GPU beside inputs, paramet
 ways flash, cudnn, efficient and math are eager with that backend of scaled_dot_product_attention alone, and flex is
 torch.compile of what scripts/torch_flex.py writes with flex_attention for the workload; their rows are in DIR/peers/.
 
---compile-only fills the cache of torch.compile's ways (TORCHINDUCTOR_CACHE_DIR), for several programs at a time as cores
-allow, and times nothing; what is timed later finds its code there.
+--compile-only fills the cache of torch.compile's ways (TORCHINDUCTOR_CACHE_DIR) and times nothing; what is timed later finds
+its code there. With --jobs N N processes share the cases. Configs are chosen by times that the compiler takes on a GPU: only
+one of these processes takes them at a time.
 
 --check compares instead: `warpsmith run FILE --save` ($WARPSMITH, default build/warpsmith) computes outputs, and in
 mode train gradients; PyTorch computes them from the very inputs, parameters and tangents that were saved. An output is
@@ -53,10 +54,12 @@ import pathlib
 import platform
 import re
 import shlex
+import signal
 import socket
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.dont_write_bytecode = True  # leave nothing in the folder of the scripts
@@ -535,6 +538,80 @@ def compile_only(torch, case, device, point, way):
         what.call_of(program_of(torch, way, model, case.path, axes, device))()
 
 
+COMPILE_LIMIT = 120  # seconds for one case
+
+
+def one_at_a_time(function, fd):
+    """The function, as one process that has the open file calls it, while the others wait."""
+    def alone(*args, **kwargs):
+        fcntl.lockf(fd, fcntl.LOCK_EX)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            fcntl.lockf(fd, fcntl.LOCK_UN)
+
+    return alone
+
+
+def compile_share(torch, given, cases, todo):
+    """One process of compile_all: takes the next number of a case from the open file until there is none."""
+    try:
+        if given.device == "cpu":
+            CpuClock(torch)  # the code is for as many threads as will be timed
+        else:
+            need_device(torch, given.device)
+            from torch._inductor.runtime.benchmarking import benchmarker
+
+            benchmarker.benchmark_gpu = one_at_a_time(benchmarker.benchmark_gpu, todo)
+    except BaseException:
+        os.lseek(todo, 0, os.SEEK_END)  # nor could another process
+        raise
+
+    def taken():
+        while number := os.read(todo, 4):
+            signal.alarm(COMPILE_LIMIT)
+            number = int.from_bytes(number, "little")
+            yield number, cases[number]
+
+    return bench_all(torch, None, given, taken())
+
+
+def compile_all(torch, given, cases):
+    """Compiles in given.jobs processes. One that died, or was at a case for too long, is followed by another, which goes on
+    with the next case. Returns the worst exit code."""
+    with tempfile.TemporaryFile(buffering=0) as file:
+        file.write(b"".join(number.to_bytes(4, "little") for number in range(len(cases))))
+        file.seek(0)  # all processes share the open file, and where they are in it
+        running, worst = 0, 0
+        while True:
+            while running < min(given.jobs, len(cases)) and file.tell() < 4 * len(cases):
+                if not os.fork():
+                    exit_at_once(lambda: compile_share(torch, given, cases, file.fileno()))
+                running += 1
+            if not running:
+                return worst
+            code = os.waitstatus_to_exitcode(os.wait()[1])
+            if code < 0:
+                print(f"torch_peer: a case was given up: signal {-code}", file=sys.stderr)
+            running, worst = running - 1, max(worst, code if code >= 0 else 1)
+
+
+def exit_at_once(main):
+    """As exit_with, without what a process does that was not forked."""
+    code = 1
+    try:
+        code = main()
+    except Failure as failure:
+        code = failure.code
+        print(f"torch_peer: {failure}", file=sys.stderr)
+    except Exception as error:
+        print(f"torch_peer: {in_words(error)}", file=sys.stderr)
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
 def need_device(torch, device):
     if device == "cpu":
         return
@@ -667,6 +744,28 @@ def forget(torch, device):
             raise Failure(3, f"the device cannot go on: {in_words(error)}")
 
 
+def bench_all(torch, clock, given, numbered):
+    """(number, case) after (number, case); what fails of them is said. Returns the worst exit code."""
+    run = run_of(torch, clock) if clock else {}
+    flags, worst = (torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32), 0
+    for number, case in numbered:
+        torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = flags
+        say = progress_of(given.progress, number)
+        try:
+            worst = max(worst, bench_case(torch, clock, given, case, run, say))
+        except Exception as error:
+            code = error.code if isinstance(error, Failure) else 1
+            if not given.cases or code == 3:
+                raise
+            error = str(error) if isinstance(error, Failure) else in_words(error)
+            say("", status="failed", error=error)
+            print(f"torch_peer: {case.path}: {error}", file=sys.stderr)
+            worst = max(worst, code)
+        if given.cases:
+            forget(torch, given.device)
+    return worst
+
+
 def parse_axes(pairs):
     """["dim=1024,4096", "rows=8"] -> [{dim: 1024, rows: 8}, {dim: 4096, rows: 8}], values still text."""
     for pair in pairs:
@@ -712,6 +811,7 @@ def main():
     parser.add_argument("--ways", default=",".join(WAYS), help="of " + ",".join(ALL_WAYS) + ": those to time; %(default)s")
     parser.add_argument("--progress", type=pathlib.Path, metavar="FILE", help="of --cases")
     parser.add_argument("--compile-only", action="store_true", help="time nothing, write nothing")
+    parser.add_argument("--jobs", type=int, default=0, metavar="N", help="of --compile-only: processes; default this one alone")
     parser.add_argument("--results", default="results", type=pathlib.Path, metavar="DIR")
     parser.add_argument("--device", default="cuda:0", help="cuda:N or cpu")
     parser.add_argument("--samples", type=int, default=30, help="at least 20")
@@ -727,6 +827,11 @@ def main():
         given.mode, given.dtype = given.mode[0], given.dtype[0]
     if given.samples < 20:
         raise Failure(2, "--samples: fewer than 20 say too little")
+    if given.jobs < 0 or given.jobs and not given.compile_only:
+        raise Failure(2, "--jobs is a number of processes that --compile-only takes")
+    if given.jobs:
+        os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"  # else each of them has a process for each core
+        os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"  # a process that has touched CUDA cannot fork
     points = parse_axes(given.axes)
     if given.cases:
         cases = read_cases(given.cases, given.mode)
@@ -746,25 +851,9 @@ def main():
         need_device(torch, given.device)
         return torch_check.check(torch, given, points)
     torch._functorch.config.donated_buffer = False  # --mode bwd runs one backward many times
-    clock = open_clock(torch, given.device)
-    run = run_of(torch, clock)
-    flags, worst = (torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32), 0
-    for number, case in enumerate(cases):
-        torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = flags
-        say = progress_of(given.progress, number)
-        try:
-            worst = max(worst, bench_case(torch, clock, given, case, run, say))
-        except Exception as error:
-            code = error.code if isinstance(error, Failure) else 1
-            if not given.cases or code == 3:
-                raise
-            error = str(error) if isinstance(error, Failure) else in_words(error)
-            say("", status="failed", error=error)
-            print(f"torch_peer: {case.path}: {error}", file=sys.stderr)
-            worst = max(worst, code)
-        if given.cases:
-            forget(torch, given.device)
-    return worst
+    if given.jobs:
+        return compile_all(torch, given, cases)
+    return bench_all(torch, open_clock(torch, given.device), given, enumerate(cases))
 
 
 if __name__ == "__main__":

@@ -74,8 +74,10 @@ int64_t device_kept_bytes(const struct device_limits *d) {
 
 bool device_rows_fill(const struct device_limits *d, int64_t rows, int64_t row_bytes,
                       bool rows_inner) {
-    enum { NEIGHBOURS = 8 }; /* f32 of 32 bytes */
-    if (rows_inner) rows = (rows + NEIGHBOURS - 1) / NEIGHBOURS, row_bytes *= NEIGHBOURS;
+    /* f32 of a sector, or of a CPU's vector */
+    int neighbours = d->kind == DEVICE_CPU ? d->simd_bytes / 4 : 8;
+    if (rows_inner) rows = (rows + neighbours - 1) / neighbours, row_bytes *= neighbours;
+    if (d->kind == DEVICE_CPU) return rows * 2 > d->units;
     if (rows * 4 >= d->units) return true;
     return d->max_cluster > 1 && row_bytes <= device_kept_bytes(d) &&
            rows * d->max_cluster * 2 >= d->units;

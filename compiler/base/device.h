@@ -53,7 +53,9 @@ int64_t device_image_bytes(const struct device_limits *d);
 
 /* Do a block for each of so many rows, or a cluster where it can keep a row of so many bytes, give
  * most of a GPU something to do? Else their reductions are better split over blocks. Where
- * neighbours in memory belong to different rows (rows_inner), a block takes a sector's rows. */
+ * neighbours in memory belong to different rows (rows_inner), a block takes a sector's rows. Of a
+ * CPU more than half of the cores must have a row: apart, values that rows are gone over for again
+ * are made twice. */
 bool device_rows_fill(const struct device_limits *d, int64_t rows, int64_t row_bytes,
                       bool rows_inner);
 /* Bytes of a row that the registers of a cluster can keep: half of them. */

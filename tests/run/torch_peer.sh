@@ -152,6 +152,36 @@ for precision, flags in (("f32", (False, False)), ("tf32", (True, True)), ("defa
     peer.set_precision(Flags, precision)
     assert (Flags.backends.cuda.matmul.allow_tf32, Flags.backends.cudnn.allow_tf32) == flags, precision
 
+# --jobs: each case is compiled once, by some process; one that ends its process, and one that fails, cost themselves alone.
+import argparse, os
+
+
+class Compiler(Flags):
+    class _dynamo:
+        reset = lambda: None
+
+
+def compiled(torch, clock, given, case, run, say):
+    assert clock is None
+    (folder / "taken").open("a").write(f"{case.path.stem}\n")
+    if case.path.stem == "dies":
+        os.kill(os.getpid(), 9)
+    if case.path.stem == "fails":
+        raise RuntimeError("made up")
+    return 0
+
+
+whole, peer.bench_case, peer.CpuClock = (peer.bench_case, peer.CpuClock), compiled, lambda torch: None
+given = argparse.Namespace(device="cpu", jobs=3, cases="yes", progress=None)
+names = ["a", "dies", "b", "fails", "c", "d", "e"]
+for some, code in (names, 1), (["a", "b"], 0), (["dies"], 1):
+    (folder / "taken").write_text("")
+    assert peer.compile_all(Compiler, given, [peer.read_case(f"{name}.py f32 -") for name in some]) == code, some
+    assert sorted((folder / "taken").read_text().split()) == sorted(some), (folder / "taken").read_text()
+given.device = "tpu"
+assert peer.compile_all(Compiler, given, [peer.read_case("a.py f32 -")] * 5) == 2  # and nothing is tried
+peer.bench_case, peer.CpuClock = whole
+
 # The result file: the columns of columns.def, whole rows, and only into a file of the same header.
 columns = peer.result_columns()
 assert columns[0] == "schema" and "median_us" in columns and "name" not in columns
@@ -206,6 +236,13 @@ rc=0
 said=$(python3 scripts/torch_peer.py --workload "$TMP/workload.py" --ways eager,quick 2>&1) || rc=$?
 if [ $rc != 2 ] || [[ $said != *"--ways has no 'quick'; it takes: eager, compile, max-autotune, flash, cudnn, efficient, math, flex"* ]]; then
     echo "--ways: exit $rc: $said"
+    exit 1
+fi
+
+rc=0
+said=$(python3 scripts/torch_peer.py --cases "$TMP/cases" --jobs 2 2>&1) || rc=$?
+if [ $rc != 2 ] || [[ $said != *"--jobs is a number of processes that --compile-only takes"* ]]; then
+    echo "--jobs: exit $rc: $said"
     exit 1
 fi
 

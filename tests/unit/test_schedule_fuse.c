@@ -304,11 +304,25 @@ static void test_few_rows(void **state) {
          1,
          {NULL}},
     };
-    static const struct fusion here[] = {{two_phases, 1, {"m  with  y: fused"}}};
-    struct device_limits small = test_cpu();
     CHECK(apart);
     CHECK(together);
-    check_all(here, 1, &small, false);
+    /* Of 8 cores of a CPU, too; more than half of them would rather not go over rows again. */
+    struct device_limits cpu = test_cpu();
+    static const struct fusion on_cpu[] = {
+        {two_phases,
+         2,
+         {"m  with  y: not fused: 4 rows cannot fill 8 units; apart, the reduction can be split"}},
+        {"graph(%x: f32[5, 65536]) {\n %m = amax(%x, 1, True)\n %y = sub(%x, %m)\n return %y\n}\n",
+         1,
+         {"m  with  y: fused"}},
+        {"graph(%x: f32[65536, 32]) {\n %m = amax(%x, 0, True)\n %y = sub(%x, %m)\n return %y\n}\n",
+         2, /* four vectors of columns */
+         {"m  with  y: not fused: 32 rows cannot fill 8 units"}},
+        {"graph(%x: f32[65536, 40]) {\n %m = amax(%x, 0, True)\n %y = sub(%x, %m)\n return %y\n}\n",
+         1,
+         {"m  with  y: fused"}},
+    };
+    check_all(on_cpu, sizeof on_cpu / sizeof *on_cpu, &cpu, false);
 }
 
 /* What lies beside a product's results is stored with them, in sectors of its own. */
