@@ -855,7 +855,7 @@ K_DEVICE bool k_is_power_of_two(double n) { return k_is_power_of_two((int)n); }
 template <typename S, typename T> K_DEVICE S k_come_near(S a, T x) {
     if (a.n == 0) a.near = x;
     if (a.n < 8) return a;
-    const T n = (T)a.n, e = a.sum / n;
+    const T n = (T)a.n, e = k_div(a.sum, n);
     a.squares -= e * ((T)2 * a.sum - n * e);
     a.sum -= n * e;
     a.near += e;
@@ -879,7 +879,7 @@ template <typename T> K_DEVICE T k_squares_about(k_squares<T> a, T u) {
 /* m2: of two, each is made to differ from its mean, and they are joined as Chan, Golub and LeVeque do (Updating
  * formulae, 1979). */
 template <typename T> K_DEVICE T k_m2_value(k_m2_state<T> a) {
-    return a.n > (T)0 ? a.squares - a.sum * (a.sum / a.n) : (T)0;
+    return a.n > (T)0 ? a.squares - a.sum * k_div(a.sum, a.n) : (T)0;
 }
 struct k_m2 {
     template <typename T> K_DEVICE_MEMBER k_m2_state<T> of(k_m2_state<T> a, T x) { return k_add_near(a, x, true); }
@@ -891,7 +891,8 @@ struct k_m2 {
     template <typename T> K_DEVICE_MEMBER k_m2_state<T> of(k_m2_state<T> a, k_m2_state<T> b) {
         if (a.n == (T)0) return b;
         if (b.n == (T)0) return a;
-        const T n = a.n + b.n, part = b.n / n, mean = a.near + a.sum / a.n, d = b.near + b.sum / b.n - mean;
+        const T n = a.n + b.n, part = k_div(b.n, n), mean = a.near + k_div(a.sum, a.n),
+                d = b.near + k_div(b.sum, b.n) - mean;
         return k_m2_state<T>{n, mean + d * part, (T)0, k_m2_value(a) + k_m2_value(b) + d * d * a.n * part};
     }
 };
@@ -984,10 +985,35 @@ template <int FROM, int TO, typename T> K_DEVICE k_m2_state<T> k_m2_lanes(k_m2_s
     return k_m2_state<T>{n, near + mean, (T)0, k_reduce_lanes<k_sum, FROM, TO>(v.squares - v.sum * off + v.n * d * d)};
 }
 
+/* Of N states that lie side by side, in the same way. */
+template <int N, typename T> K_DEVICE k_m2_state<T> k_m2_parts(const k_m2_state<T> *v) {
+    const T near = v[0].near;
+    T n = 0, all = 0, own[N], squares = 0;
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        own[i] = v[i].n > (T)0 ? v[i].near - near + k_div(v[i].sum, v[i].n) : (T)0;
+        n += v[i].n;
+        all += v[i].n * own[i];
+    }
+    const T mean = n > (T)0 ? k_div(all, n) : (T)0;
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        const T d = own[i] - mean;
+        squares += k_m2_value(v[i]) + v[i].n * d * d;
+    }
+    return k_m2_state<T>{n, near + mean, (T)0, squares};
+}
+
 /* The two halves of k_reduce_row, between which the caller puts a barrier, one for several reductions. */
 template <typename OP, int T1, typename T> K_DEVICE T k_reduce_warps(T v, T *smem) {
 #pragma unroll
     for (int m = (T1 < 32 ? T1 : 32) / 2; m > 0; m /= 2) v = OP::of(v, k_shfl_xor(v, m));
+    const int tid = (int)threadIdx.x;
+    if (T1 > 32 && (tid & 31) == 0) smem[tid / 32] = v;
+    return v;
+}
+template <typename OP, int T1, typename T> K_DEVICE k_m2_state<T> k_reduce_warps(k_m2_state<T> v, k_m2_state<T> *smem) {
+    v = k_m2_lanes<1, (T1 < 32 ? T1 : 32)>(v);
     const int tid = (int)threadIdx.x;
     if (T1 > 32 && (tid & 31) == 0) smem[tid / 32] = v;
     return v;
@@ -1003,6 +1029,12 @@ template <typename OP, int T1, typename T> K_DEVICE T k_reduce_parts(T v, const 
 #pragma unroll
         for (int i = 0; i < W; i += 2 * apart) part[i] = OP::of(part[i], part[i + apart]);
     return part[0];
+}
+
+/* A lane has one of them: all by each thread would be more than the rest of a short row. */
+template <typename OP, int T1, typename T> K_DEVICE k_m2_state<T> k_reduce_parts(k_m2_state<T> v, const k_m2_state<T> *smem) {
+    const int W = T1 <= 32 ? 1 : T1 / 32, row = (int)threadIdx.x / T1;
+    return T1 <= 32 ? v : k_m2_lanes<1, W>(smem[row * W + (int)threadIdx.x % W]);
 }
 
 /* Threads of a block form T0 rows of T1 threads, a row's threads adjacent (tid = row*T1 + column). Every thread gets
@@ -1959,6 +1991,9 @@ template <typename OP, int C, typename T> K_DEVICE T k_reduce_slots(const T *slo
 #pragma unroll
     for (int i = 1; i < C; i++) v = OP::of(v, slots[i]);
     return v;
+}
+template <typename OP, int C, typename T> K_DEVICE k_m2_state<T> k_reduce_slots(const k_m2_state<T> *slots) {
+    return k_m2_parts<C>(slots);
 }
 template <int C, int N, typename T> K_DEVICE k_online<N, T> k_online_slots(const k_online<N, T> *slots) {
     k_online<N, T> v = slots[0];
