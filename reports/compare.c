@@ -79,7 +79,7 @@ struct judgement compare_runs(const struct result_row *const *base, size_t n_bas
     j.change = expm1(b.mean - a.mean);
     if (are_usable(base, n_base) && are_usable(now, n_now)) {
         double own[2] = {a.own, b.own}, least = log1p(threshold);
-        double differ = fmax(COMPARE_RUNS_DIFFER, fmax(a.scatter, b.scatter) / 4);
+        double differ = fmax(COMPARE_RUNS_DIFFER, RUNS_SCATTER * fmax(a.scatter, b.scatter));
         struct change_between c = change_compare(a.logs, n_base, b.logs, n_now, differ, own);
         j.low = expm1(c.low), j.high = expm1(c.high), j.confidence = c.confidence;
         bool known = fmax(a.error, b.error) <= threshold;

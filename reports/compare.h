@@ -10,8 +10,8 @@ enum verdict { VERDICT_SAME, VERDICT_FASTER, VERDICT_SLOWER, VERDICT_UNSURE, VER
 
 enum { COMPARE_MIN_SAMPLES = 5 };
 /* What medians of two runs of the same differ by, a standard deviation: twenty runs on an H200 lie
- * within 0.3 to 0.6 % (reports/samples/repeat_h200.csv). Where samples
- * scatter more, so do runs: a quarter of that is taken, if it is more. */
+ * within 0.3 to 0.6 % (reports/samples/repeat_h200.csv); RUNS_SCATTER of what samples scatter by,
+ * if it is more. */
 #define COMPARE_RUNS_DIFFER 0.0025
 
 struct judgement {

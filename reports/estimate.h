@@ -19,6 +19,11 @@ double row_half_us(const struct result_row *r);
 /* The standard deviation of the samples, by their quartiles, relative to the median. */
 double row_scatter(const struct result_row *r);
 
+/* Where samples scatter, so do the medians of runs: a standard deviation of so much of it is
+ * expected. A kernel whose samples scatter by 3 % had nights that differ by 0.2 %
+ * (reports/samples/nights_h200.csv). */
+#define RUNS_SCATTER 0.25
+
 /* Both without gaps, in own, if one of them is of before schema 3: their times did not mean the
  * same. */
 void rows_alike(const struct result_row **a, const struct result_row **b, struct result_row own[2]);

@@ -162,7 +162,7 @@ void nights_judge(struct nights *s, const struct accepted *accepted, double thre
         struct night *n = &s->all[i];
         if (!n->runs) continue;
         /* Samples may scatter by more than nights ever do: then they say nothing about these. */
-        n->prior = fmin(0.05, fmax(0.01, n->prior / (double)n->runs));
+        n->prior = fmin(0.05, fmax(0.01, RUNS_SCATTER * n->prior / (double)n->runs));
         n->clock /= (double)n->runs;
         n->median_us = median_time(&s->us[n->first], n->runs);
         if (before) n->why = what_changed(before->row->like, n->row->like);
