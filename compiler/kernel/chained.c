@@ -443,9 +443,12 @@ static bool is_finite(const struct kernel *k, value_id v, uint8_t along) {
     if (x->kind == INST_CONST) return !is_hidden(k, v, true);
     if (x->kind == INST_LOAD) return !(x->mask & along);
     if (x->kind == INST_INDEX || is_first_product(k, v)) return true;
-    bool finite = x->kind == INST_CAST ||
-                  (x->kind == INST_OP && (x->op == OP_MUL || x->op == OP_ADD || x->op == OP_SUB));
-    for (int i = 0; i < x->n_args && finite; i++) finite = is_finite(k, x->args[i], along);
+    bool op = x->kind == INST_OP, by_number = op && x->op == OP_DIV && is_scale(k, x->args[1]);
+    bool finite = x->kind == INST_CAST || by_number ||
+                  (op && (x->op == OP_MUL || x->op == OP_ADD || x->op == OP_SUB ||
+                          x->op == OP_NEG || x->op == OP_TANH || x->op == OP_WHERE));
+    for (int i = 0; i < x->n_args && finite; i++)
+        finite = (x->op == OP_WHERE && !i) || is_finite(k, x->args[i], along);
     return finite;
 }
 
@@ -494,15 +497,14 @@ static bool add_edges_of_rows(struct kernel *k, value_id f, enum axis along) {
 }
 
 /* Where exp(f) is not 0. Sums over rows, as the gradients of keys and values are, have a term of
- * every row: that of one that sees -inf alone is nan, for all keys alike. */
+ * every row: that of one that sees -inf alone is nan, for all keys alike. So each row has to see
+ * something by positions alone: what tensors hide of it is not known. */
 static void add_edges_of_exponential(struct kernel *k, value_id f) {
     const struct value_node *x = &k->values.at[f];
-    uint32_t n = k->edges.n;
     bool relative = x->kind == INST_OP && x->op == OP_SUB,
          over_rows = relative && k->values.at[x->args[1]].mask & MASK_N;
     if (relative && add_edges_of_rows(k, x->args[0], over_rows ? AXIS_M : AXIS_N)) return;
-    add_edges_of_exponent(k, f, 0);
-    if (over_rows && !all_count(k, n, AXIS_M)) k->edges.n = n;
+    if (!over_rows) add_edges_of_exponent(k, f, 0);
 }
 
 /* Where v, a term, is not 0. */
