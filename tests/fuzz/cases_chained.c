@@ -162,6 +162,16 @@ static const char *const masked[] = {
     "1]) {\n %j = arange(0, 80)\n %i = unsqueeze(%j, -1)\n %d = sub(%j, %i)\n %b = mul(%d, %s)\n"
     " %c = to(%b, bf16)\n %h = gt(%d, -3)\n %m = masked_fill(%c, %h, -inf)\n"
     " %o = scaled_dot_product_attention(%q, %k, %v, %m)\n return %o\n}\n",
+    /* of what rows and columns have, which is little: documents, whose rows see themselves; and
+     * what rows that see nothing, tiles of them or some, have beside others */
+    "graph(%q: bf16[1, 2, 90, 32], %k: bf16[1, 2, 90, 32], %v: bf16[1, 2, 90, 32], %d: bool[90]) "
+    "{\n %j = arange(0, 90)\n %i = unsqueeze(%j, -1)\n %m = le(%j, %i)\n %r = unsqueeze(%d, -1)\n"
+    " %e = eq(%r, %d)\n %c = bitwise_and(%e, %m)\n"
+    " %o = scaled_dot_product_attention(%q, %k, %v, %c)\n return %o\n}\n",
+    "graph(%q: bf16[1, 2, 150, 32], %k: bf16[1, 2, 150, 32], %v: bf16[1, 2, 150, 32], "
+    "%d: bool[150]) {\n %j = arange(0, 150)\n %i = unsqueeze(%j, -1)\n %a = sub(%i, %j)\n"
+    " %m = ge(%a, 40)\n %r = unsqueeze(%d, -1)\n %c = bitwise_and(%m, %r)\n"
+    " %o = scaled_dot_product_attention(%q, %k, %v, %c)\n return %o\n}\n",
 };
 enum { N_MASKED = sizeof masked / sizeof *masked };
 
@@ -249,6 +259,11 @@ static const struct gradients gradients[] = {
      " %y = lt(%b, 1.1)\n %c = mul(%f, 0.2)\n %d = masked_fill(%c, %l, -inf)\n"
      " %m = masked_fill(%d, %y, -inf)\n",
      " %dt = mul(%ds, 0.2)\n"},
+    {80, 80, 32,
+     " %i = arange(0, 80)\n %j = unsqueeze(%i, -1)\n %a = sub(%j, %i)\n %l = lt(%a, 0)\n"
+     " %y = unsqueeze(%w, -1)\n %h = logical_or(%l, %y)\n %c = mul(%f, 0.2)\n"
+     " %m = masked_fill(%c, %h, -inf)\n",
+     " %dt = mul(%ds, 0.2)\n"},
 };
 enum { N_GRADIENTS = sizeof gradients / sizeof *gradients };
 
@@ -266,7 +281,9 @@ static const char *gradient_of(struct arena *a, const struct gradients *g, const
         " %%pt = permute(%%pb, [0, 2, 1])\n %%dv = bmm(%%pt, %%g)\n"
         " return %%o, %%dq, %%dk, %%dv\n}\n",
         t, g->m, g->r, t, g->n, g->r, t, g->n, g->r, t, g->m, g->r,
-        strstr(g->exponents, "%b") ? arena_printf(a, ", %%b: %s[%d, %d]", t, g->m, g->n) : "",
+        strstr(g->exponents, "%b")   ? arena_printf(a, ", %%b: %s[%d, %d]", t, g->m, g->n)
+        : strstr(g->exponents, "%w") ? arena_printf(a, ", %%w: bool[%d]", g->m)
+                                     : "",
         g->exponents, t, g->of_scores, t);
 }
 enum { N_WHOLE = sizeof whole / sizeof *whole };
