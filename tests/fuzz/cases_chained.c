@@ -261,7 +261,7 @@ static const struct gradients gradients[] = {
      " %dt = mul(%ds, 0.2)\n"},
     {80, 80, 32,
      " %i = arange(0, 80)\n %j = unsqueeze(%i, -1)\n %a = sub(%j, %i)\n %l = lt(%a, 0)\n"
-     " %y = unsqueeze(%w, -1)\n %h = logical_or(%l, %y)\n %c = mul(%f, 0.2)\n"
+     " %y = unsqueeze(%rows, -1)\n %h = logical_or(%l, %y)\n %c = mul(%f, 0.2)\n"
      " %m = masked_fill(%c, %h, -inf)\n",
      " %dt = mul(%ds, 0.2)\n"},
 };
@@ -281,9 +281,9 @@ static const char *gradient_of(struct arena *a, const struct gradients *g, const
         " %%pt = permute(%%pb, [0, 2, 1])\n %%dv = bmm(%%pt, %%g)\n"
         " return %%o, %%dq, %%dk, %%dv\n}\n",
         t, g->m, g->r, t, g->n, g->r, t, g->n, g->r, t, g->m, g->r,
-        strstr(g->exponents, "%b")   ? arena_printf(a, ", %%b: %s[%d, %d]", t, g->m, g->n)
-        : strstr(g->exponents, "%w") ? arena_printf(a, ", %%w: bool[%d]", g->m)
-                                     : "",
+        strstr(g->exponents, "%b") ? arena_printf(a, ", %%b: %s[%d, %d]", t, g->m, g->n)
+        : strstr(g->exponents, "unsqueeze(%rows") ? arena_printf(a, ", %%rows: bool[%d]", g->m)
+                                                  : "",
         g->exponents, t, g->of_scores, t);
 }
 enum { N_WHOLE = sizeof whole / sizeof *whole };
