@@ -139,6 +139,19 @@ static const char *const few[] = {
 };
 enum { N_FEW = sizeof few / sizeof *few };
 
+/* What rows come to, another kernel reads, of scores that are next to 0: sums count what low numbers hide, in rows that have no
+ * others, also in tiles that positions hide. */
+static const char *const shown[] = {
+    "graph(%q: bf16[2, 150, 32], %k: bf16[2, 150, 32], %v: bf16[2, 150, 32], %d: bool[150]) {\n"
+    " %kt = permute(%k, [0, 2, 1])\n %s = bmm(%q, %kt)\n %f = to(%s, f32)\n %j = arange(0, 150)\n"
+    " %i = unsqueeze(%j, -1)\n %a = sub(%i, %j)\n %m = ge(%a, 40)\n %r = unsqueeze(%d, -1)\n"
+    " %c = bitwise_and(%m, %r)\n %x = mul(%f, 0.00001)\n %w = where(%c, %x, -1e38)\n"
+    " %y = amax(%w, [-1], True)\n %z = sub(%w, %y)\n %e = exp(%z)\n %t = sum(%e, [-1], True)\n"
+    " %p = div(%e, %t)\n %n = where(%c, %p, 0.0)\n %b = to(%n, bf16)\n %o = bmm(%b, %v)\n"
+    " %u = sum(%t, [0])\n return %o, %u\n}\n",
+};
+enum { N_SHOWN = sizeof shown / sizeof *shown };
+
 /* Masks of positions, whose tiles that hide all are left out; forward, and with gradients: up to a
  * row's own place, with fewer queries than keys; a window; one that hides all of the first rows,
  * whole tiles of them; one of a tensor, too; one that is added, -inf where something is hidden, of
@@ -341,6 +354,14 @@ void cases_chained(struct arena *a, int step, case_vec *out) {
                                .maybe = i % 3 == 2,
                                .config = of[i % 3][i / 3 % N_CONFIGS]};
         if (i % 3 == 2) g.old = false;
+        vec_push(a, out, g);
+    }
+    for (int i = 0; i < 3 * N_SHOWN; i++) {
+        static const char *const *const of[] = {configs, in_parts, of_groups};
+        struct case_graph g = {.text = shown[i / 3],
+                               .every = CASES_DEFAULT,
+                               .old = i % 3 == 0,
+                               .config = of[i % 3][1]};
         vec_push(a, out, g);
     }
     for (int i = 0; i < N_BETWEEN; i++) {
