@@ -748,7 +748,8 @@ static void put_begin(struct emitter *w) {
 /* ---- behind them ----------------------------------------------------------------------------- */
 
 /* The four threads of a row have a part each; none of a row that has no maximum is a number. In a
- * row that a low number hides all of, each element counts, those of tiles that are left out, too. */
+ * row that a low number hides all of, each element counts, those of tiles that are left out, too.
+ */
 static void put_whole_rows(struct emitter *w) {
     value_id max = chained_maximum(w->k);
     open_loop(w, "f", chained_sixteens(w));

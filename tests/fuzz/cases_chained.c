@@ -139,8 +139,8 @@ static const char *const few[] = {
 };
 enum { N_FEW = sizeof few / sizeof *few };
 
-/* What rows come to, another kernel reads, of scores that are next to 0: sums count what low numbers hide, in rows that have no
- * others, also in tiles that positions hide. */
+/* What rows come to, another kernel reads, of scores that are next to 0: sums count what low
+ * numbers hide, in rows that have no others, also in tiles that positions hide. */
 static const char *const shown[] = {
     "graph(%q: bf16[2, 150, 32], %k: bf16[2, 150, 32], %v: bf16[2, 150, 32], %d: bool[150]) {\n"
     " %kt = permute(%k, [0, 2, 1])\n %s = bmm(%q, %kt)\n %f = to(%s, f32)\n %j = arange(0, 150)\n"
