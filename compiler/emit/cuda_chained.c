@@ -747,7 +747,9 @@ static void put_begin(struct emitter *w) {
 
 /* ---- behind them ----------------------------------------------------------------------------- */
 
-/* The four threads of a row have a part each; none of a row that has no maximum is a number. */
+/* The four threads of a row have a part each; none of a row that has no maximum is a number. In a
+ * row that a low number hides all of, each element counts, those of tiles that are left out, too.
+ */
 static void put_whole_rows(struct emitter *w) {
     value_id max = chained_maximum(w->k);
     open_loop(w, "f", chained_sixteens(w));
@@ -757,6 +759,8 @@ static void put_whole_rows(struct emitter *w) {
         line(w, "a%u[f][h] = %s;", v, reduce_lanes(w, v, arena_printf(w->arena, "a%u[f][h]", v)));
         if (max != NO_VALUE && kernel_online_maximum(w->k, v) == max)
             line(w, "a%u[f][h] += a%u[f][h] - a%u[f][h];", v, max, max);
+        if (w->k->hidden != 0)
+            line(w, "if (a%u[f][h] == %.9ef) a%u[f][h] += hidden;", max, w->k->hidden, v);
     }
     if (max != NO_VALUE) {
         line(w, "const float none = a%u[f][h] - a%u[f][h];", max, max);
@@ -918,6 +922,11 @@ static void put_range(struct emitter *w) {
         close_brace(w);
     }
     line(w, "if (end <= from) from = 0, end = 1;");
+    if (k->hidden != 0) {
+        line(w, "const k_idx shown = (end + %d) / %d * %d;", n - 1, n, n);
+        line(w, "const k_idx hidden = nn - (shown < nn ? shown : nn) + from / %d * %d;", n, n);
+        line(w, "(void)hidden;");
+    }
     put_range_of_part(w, arena_printf(w->arena, "from / %d", n),
                       arena_printf(w->arena, "(end + %d) / %d - from / %d", n - 1, n, n));
 }

@@ -443,9 +443,12 @@ static bool is_finite(const struct kernel *k, value_id v, uint8_t along) {
     if (x->kind == INST_CONST) return !is_hidden(k, v, true);
     if (x->kind == INST_LOAD) return !(x->mask & along);
     if (x->kind == INST_INDEX || is_first_product(k, v)) return true;
-    bool finite = x->kind == INST_CAST ||
-                  (x->kind == INST_OP && (x->op == OP_MUL || x->op == OP_ADD || x->op == OP_SUB));
-    for (int i = 0; i < x->n_args && finite; i++) finite = is_finite(k, x->args[i], along);
+    bool op = x->kind == INST_OP, by_number = op && x->op == OP_DIV && is_scale(k, x->args[1]);
+    bool finite = x->kind == INST_CAST || by_number ||
+                  (op && (x->op == OP_MUL || x->op == OP_ADD || x->op == OP_SUB ||
+                          x->op == OP_NEG || x->op == OP_TANH || x->op == OP_WHERE));
+    for (int i = 0; i < x->n_args && finite; i++)
+        finite = (x->op == OP_WHERE && !i) || is_finite(k, x->args[i], along);
     return finite;
 }
 
@@ -494,15 +497,14 @@ static bool add_edges_of_rows(struct kernel *k, value_id f, enum axis along) {
 }
 
 /* Where exp(f) is not 0. Sums over rows, as the gradients of keys and values are, have a term of
- * every row: that of one that sees -inf alone is nan, for all keys alike. */
+ * every row: that of one that sees -inf alone is nan, for all keys alike. So each row has to see
+ * something by positions alone: what tensors hide of it is not known. */
 static void add_edges_of_exponential(struct kernel *k, value_id f) {
     const struct value_node *x = &k->values.at[f];
-    uint32_t n = k->edges.n;
     bool relative = x->kind == INST_OP && x->op == OP_SUB,
          over_rows = relative && k->values.at[x->args[1]].mask & MASK_N;
     if (relative && add_edges_of_rows(k, x->args[0], over_rows ? AXIS_M : AXIS_N)) return;
-    add_edges_of_exponent(k, f, 0);
-    if (over_rows && !all_count(k, n, AXIS_M)) k->edges.n = n;
+    if (!over_rows) add_edges_of_exponent(k, f, 0);
 }
 
 /* Where v, a term, is not 0. */
@@ -542,6 +544,33 @@ static bool shows_rows(const struct kernel *k) {
     return false;
 }
 
+/* The one number that f is wherever it is hidden, or 0. */
+static double hidden_number(const struct kernel *k, value_id f) {
+    const struct value_node *x = &k->values.at[f];
+    for (int i = 1; i <= 2 && x->kind == INST_OP && x->op == OP_WHERE; i++) {
+        const struct value_node *low = &k->values.at[x->args[3 - i]];
+        if (low->kind != INST_CONST || !is_hidden(k, x->args[3 - i], true)) continue;
+        bool one = is_finite(k, x->args[i], MASK_N) || hidden_number(k, x->args[i]) == low->number;
+        return one && isfinite(low->number) ? low->number : 0;
+    }
+    return 0;
+}
+
+/* Are all sums of what rows have between the products those of exp(f - max)? */
+static bool sums_are_exponential(const struct kernel *k, value_id f, value_id max) {
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (x->kind != INST_REDUCE || v == max || is_first_product(k, v) || is_second_product(k, v))
+            continue;
+        const struct value_node *e = &k->values.at[x->args[0]];
+        if (x->reduction != REDUCTION_SUM || e->kind != INST_OP || e->op != OP_EXP) return false;
+        const struct value_node *sub = &k->values.at[e->args[0]];
+        if (sub->kind != INST_OP || sub->op != OP_SUB || sub->args[0] != f || sub->args[1] != max)
+            return false;
+    }
+    return true;
+}
+
 static bool has_edge(const struct edge *all, uint32_t n, const struct edge *e) {
     for (uint32_t i = 0; i < n; i++)
         if (!memcmp(&all[i], e, sizeof *e)) return true;
@@ -557,17 +586,22 @@ static uint32_t take_edges(struct kernel *k, struct edge *out) {
 
 /* Of exponentials of f relative to their row's maximum, which sums and the second product are made
  * of. Where a low number hides all of a row, that is its maximum, and sums count elements: nobody
- * sees how many if the second product's own terms are 0 there, as those of attention are. */
-static void add_edges_of_softmax(struct kernel *k, value_id f) {
+ * sees how many if the second product's own terms are 0 there, as those of attention are; or those
+ * that are left out are added. */
+static void add_edges_of_softmax(struct kernel *k, value_id max) {
     struct edge low[MOST_EDGES], sure[MOST_EDGES];
+    value_id f = k->values.at[max].args[0];
     if (add_edges_of_rows(k, f, AXIS_N)) return;
+    bool shows = shows_rows(k), counts = shows && sums_are_exponential(k, f, max);
+    double hidden = counts ? hidden_number(k, f) : 0;
     add_edges_of_exponent(k, f, MASK_N);
     uint32_t n_low = take_edges(k, low);
     add_edges_of_exponent(k, f, 0);
-    if (!shows_rows(k)) add_edges_of_term(k, k->second_a);
+    if (!shows || hidden != 0) add_edges_of_term(k, k->second_a);
     uint32_t n_sure = take_edges(k, sure);
     for (uint32_t i = 0; i < n_low; i++)
         if (has_edge(sure, n_sure, &low[i])) vec_push(k->arena, &k->edges, low[i]);
+    if (k->edges.n) k->hidden = hidden;
 }
 
 /* Of two second products those that both have. */
@@ -589,7 +623,7 @@ void find_chained_edges(struct kernel *k) {
         others |= k->values.at[v].kind == INST_REDUCE && !is_first_product(k, v) &&
                   !is_second_product(k, v);
     if (max != NO_VALUE)
-        add_edges_of_softmax(k, k->values.at[max].args[0]);
+        add_edges_of_softmax(k, max);
     else if (!others)
         add_edges_of_term(k, k->second_a);
     if (k->twin != NO_VALUE) keep_edges_of_twin(k);

@@ -216,6 +216,8 @@ struct kernel {
     ex counts; /* MATMUL: where this does not hold, one of the factors is 0 in memory; EX_NONE:
                   neither is known to be so anywhere */
     VEC(struct edge) edges;   /* MATMUL: none: all terms may count */
+    double hidden;            /* CHAINED: the low number of elements that edges leave out and sums
+                                 of exponentials count, in rows that have no others; 0: none does */
     bool a_fixed, b_fixed;    /* MATMUL: the factor is the same in every call: of constants alone */
     enum precision precision; /* MATMUL of f32 */
     bool rows_inner; /* most bytes are contiguous along x, not along r: threads and vectors lie

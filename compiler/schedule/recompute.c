@@ -38,6 +38,7 @@ enum {
     WORK_OF_BYTE = 8,     /* additions in the time that a byte takes, with some distance */
     WORK_OF_LOAD = 8,     /* address and wait, where a byte read is there already, or nearly */
     SMALL = 16,           /* times smaller than what is made of it */
+    LITTLE = 64,          /* times smaller: it is at hand */
     MAX_CLONES = 1 << 12, /* of a program: it must stay a small one */
     FEW = 128,            /* rows of a product that one tile has */
     LEAST = 1 << 13,      /* bytes of a factor */
@@ -255,16 +256,23 @@ static bool product_may_make(const struct recompute *r, const struct group *G, b
     return !behind || size <= GROUP_MAX_EPILOGUE;
 }
 
+/* Is b made of positions, or of little, as a mask is of what its rows and its columns have? */
+static bool loads_little(const struct recompute *r, buffer_id b, const struct chain *c) {
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < c->leaves.n; i++) bytes += buffer_bytes(r->l, c->leaves.at[i]);
+    return LITTLE * bytes <= buffer_bytes(r->l, b);
+}
+
 /* Bytes saved by making b again in each kernel that reads it; 0 if one of them cannot, or if it is
  * not worth the work: a value of a row, read in a kernel of columns, is made for each element. What
- * is made of positions alone, a mask, takes no load where it is made, and one where it is read. */
+ * is made of little, a mask, takes no load where it is made, and one where it is read. */
 static int64_t saving(struct recompute *r, buffer_id b, const struct chain *c) {
     uint32_t home = r->s->group_of[r->s->writer[b]];
     const struct readers *by = &r->readers.at[b];
     int64_t size = buffer_bytes(r->l, b), work = 0;
     int64_t elements = size / dtype_bytes(r->l->buffers.at[b].meta.dtype);
     int64_t saved = r->s->fixed[b] ? 0 : size; /* what is made at load is written in no call */
-    int each = c->work - (c->leaves.n ? 0 : WORK_OF_LOAD);
+    int each = c->work - (loads_little(r, b, c) ? WORK_OF_LOAD : 0);
     for (uint32_t i = 0; i < c->leaves.n; i++)
         if (!in_memory(r, c->leaves.at[i])) saved -= buffer_bytes(r->l, c->leaves.at[i]);
     for (uint32_t i = 0; i < by->groups.n; i++) {

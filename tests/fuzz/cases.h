@@ -26,6 +26,7 @@ struct case_graph {
     const char *config; /* one more, of every kernel that it is legal for; NULL: none */
     bool maybe;         /* it need not be for any */
     bool bound; /* each element is judged by the bound of its own, not by a tolerance of its type */
+    bool nans;  /* the same, and what is nan is no number by any rounding */
 };
 typedef VEC(struct case_graph) case_vec;
 const char *case_text(const struct graph *g); /* of g's arena */

@@ -139,6 +139,19 @@ static const char *const few[] = {
 };
 enum { N_FEW = sizeof few / sizeof *few };
 
+/* What rows come to, another kernel reads, of scores that are next to 0: sums count what low
+ * numbers hide, in rows that have no others, also in tiles that positions hide. */
+static const char *const shown[] = {
+    "graph(%q: bf16[2, 150, 32], %k: bf16[2, 150, 32], %v: bf16[2, 150, 32], %d: bool[150]) {\n"
+    " %kt = permute(%k, [0, 2, 1])\n %s = bmm(%q, %kt)\n %f = to(%s, f32)\n %j = arange(0, 150)\n"
+    " %i = unsqueeze(%j, -1)\n %a = sub(%i, %j)\n %m = ge(%a, 40)\n %r = unsqueeze(%d, -1)\n"
+    " %c = bitwise_and(%m, %r)\n %x = mul(%f, 0.00001)\n %w = where(%c, %x, -1e38)\n"
+    " %y = amax(%w, [-1], True)\n %z = sub(%w, %y)\n %e = exp(%z)\n %t = sum(%e, [-1], True)\n"
+    " %p = div(%e, %t)\n %n = where(%c, %p, 0.0)\n %b = to(%n, bf16)\n %o = bmm(%b, %v)\n"
+    " %u = sum(%t, [0])\n return %o, %u\n}\n",
+};
+enum { N_SHOWN = sizeof shown / sizeof *shown };
+
 /* Masks of positions, whose tiles that hide all are left out; forward, and with gradients: up to a
  * row's own place, with fewer queries than keys; a window; one that hides all of the first rows,
  * whole tiles of them; one of a tensor, too; one that is added, -inf where something is hidden, of
@@ -162,6 +175,16 @@ static const char *const masked[] = {
     "1]) {\n %j = arange(0, 80)\n %i = unsqueeze(%j, -1)\n %d = sub(%j, %i)\n %b = mul(%d, %s)\n"
     " %c = to(%b, bf16)\n %h = gt(%d, -3)\n %m = masked_fill(%c, %h, -inf)\n"
     " %o = scaled_dot_product_attention(%q, %k, %v, %m)\n return %o\n}\n",
+    /* of what rows and columns have, which is little: documents, whose rows see themselves; and
+     * what rows that see nothing, tiles of them or some, have beside others */
+    "graph(%q: bf16[1, 2, 90, 32], %k: bf16[1, 2, 90, 32], %v: bf16[1, 2, 90, 32], %d: bool[90]) "
+    "{\n %j = arange(0, 90)\n %i = unsqueeze(%j, -1)\n %m = le(%j, %i)\n %r = unsqueeze(%d, -1)\n"
+    " %e = eq(%r, %d)\n %c = bitwise_and(%e, %m)\n"
+    " %o = scaled_dot_product_attention(%q, %k, %v, %c)\n return %o\n}\n",
+    "graph(%q: bf16[1, 2, 150, 32], %k: bf16[1, 2, 150, 32], %v: bf16[1, 2, 150, 32], "
+    "%d: bool[150]) {\n %j = arange(0, 150)\n %i = unsqueeze(%j, -1)\n %a = sub(%i, %j)\n"
+    " %m = ge(%a, 40)\n %r = unsqueeze(%d, -1)\n %c = bitwise_and(%m, %r)\n"
+    " %o = scaled_dot_product_attention(%q, %k, %v, %c)\n return %o\n}\n",
 };
 enum { N_MASKED = sizeof masked / sizeof *masked };
 
@@ -242,6 +265,18 @@ static const struct gradients gradients[] = {
      " %i = arange(0, 28)\n %k0 = arange(0, 150)\n %j = unsqueeze(%k0, -1)\n %a = sub(%j, %i)\n"
      " %w = gt(%a, 20)\n %c = mul(%f, 0.2)\n %m = masked_fill(%c, %w, -inf)\n",
      " %x = masked_fill(%ds, %w, 0)\n %dt = mul(%x, 0.2)\n"},
+    /* a tensor hides what a row's own place leaves of the first rows: the gradients of all keys and
+     * values are nan, also of those in tiles that these rows do not see by their places */
+    {80, 80, 32,
+     " %i = arange(0, 80)\n %j = unsqueeze(%i, -1)\n %a = sub(%j, %i)\n %l = lt(%a, 0)\n"
+     " %y = lt(%b, 1.1)\n %c = mul(%f, 0.2)\n %d = masked_fill(%c, %l, -inf)\n"
+     " %m = masked_fill(%d, %y, -inf)\n",
+     " %dt = mul(%ds, 0.2)\n"},
+    {80, 80, 32,
+     " %i = arange(0, 80)\n %j = unsqueeze(%i, -1)\n %a = sub(%j, %i)\n %l = lt(%a, 0)\n"
+     " %y = unsqueeze(%rows, -1)\n %h = logical_or(%l, %y)\n %c = mul(%f, 0.2)\n"
+     " %m = masked_fill(%c, %h, -inf)\n",
+     " %dt = mul(%ds, 0.2)\n"},
 };
 enum { N_GRADIENTS = sizeof gradients / sizeof *gradients };
 
@@ -259,7 +294,9 @@ static const char *gradient_of(struct arena *a, const struct gradients *g, const
         " %%pt = permute(%%pb, [0, 2, 1])\n %%dv = bmm(%%pt, %%g)\n"
         " return %%o, %%dq, %%dk, %%dv\n}\n",
         t, g->m, g->r, t, g->n, g->r, t, g->n, g->r, t, g->m, g->r,
-        strstr(g->exponents, "%b") ? arena_printf(a, ", %%b: %s[%d, %d]", t, g->m, g->n) : "",
+        strstr(g->exponents, "%b") ? arena_printf(a, ", %%b: %s[%d, %d]", t, g->m, g->n)
+        : strstr(g->exponents, "unsqueeze(%rows") ? arena_printf(a, ", %%rows: bool[%d]", g->m)
+                                                  : "",
         g->exponents, t, g->of_scores, t);
 }
 enum { N_WHOLE = sizeof whole / sizeof *whole };
@@ -292,6 +329,7 @@ void cases_chained(struct arena *a, int step, case_vec *out) {
                                .every = CASES_DEFAULT,
                                .old = old,
                                .bound = true,
+                               .nans = i / 2 < N_GRADIENTS,
                                .config = (old ? configs : of_groups)[i / 2 % N_CONFIGS]};
         vec_push(a, out, g);
     }
@@ -316,6 +354,14 @@ void cases_chained(struct arena *a, int step, case_vec *out) {
                                .maybe = i % 3 == 2,
                                .config = of[i % 3][i / 3 % N_CONFIGS]};
         if (i % 3 == 2) g.old = false;
+        vec_push(a, out, g);
+    }
+    for (int i = 0; i < 3 * N_SHOWN; i++) {
+        static const char *const *const of[] = {configs, in_parts, of_groups};
+        struct case_graph g = {.text = shown[i / 3],
+                               .every = CASES_DEFAULT,
+                               .old = i % 3 == 0,
+                               .config = of[i % 3][1]};
         vec_push(a, out, g);
     }
     for (int i = 0; i < N_BETWEEN; i++) {

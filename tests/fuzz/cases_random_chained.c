@@ -94,12 +94,28 @@ static const char *sizes_of_scores(struct attention *t) {
     }
 }
 
+/* Keys of another document than the query's, of two, and those behind it, maybe: what rows and
+ * columns have. A row that sees itself alone, or nothing, is among others. */
+static void put_documents(struct attention *t, const char *at) {
+    const char *rows = put_parameter(t, "bool", arena_printf(t->a, "[%d]", t->m)), *other;
+    const char *columns = t->m == t->n && rng_below(t->r, 2)
+                              ? rows
+                              : put_parameter(t, "bool", arena_printf(t->a, "[%d]", t->n));
+    buf_printf(&t->body, " %s = unsqueeze(%s, -1)\n", fresh(t), rows);
+    put(t, "ne", arena_printf(t->a, ", %s", columns));
+    if (rng_below(t->r, 3) == 0) return;
+    other = t->value;
+    buf_printf(&t->body, " %s = lt(%s, 0)\n", fresh(t), at);
+    put(t, "logical_or", arena_printf(t->a, ", %s", other));
+}
+
 /* What is hidden, the name of it: the keys behind a position, those that are too far before it,
- * both, or those that a tensor names. The first rows, or the last ones, may see nothing. */
+ * both, those of other documents, or those that a tensor names. The first rows, or the last ones,
+ * may see nothing. */
 static const char *put_hidden(struct attention *t) {
     const char *scores = t->value, *hidden, *at = put_distances(t);
     int shift = rng_below(t->r, 3) ? 0 : rng_below(t->r, 81) - 40;
-    switch (rng_below(t->r, 4)) {
+    switch (rng_below(t->r, 5)) {
     case 0: buf_printf(&t->body, " %s = lt(%s, %d)\n", fresh(t), at, shift); break;
     case 1: buf_printf(&t->body, " %s = gt(%s, %d)\n", fresh(t), at, shift); break;
     case 2: {
@@ -109,6 +125,7 @@ static const char *put_hidden(struct attention *t) {
         put(t, "logical_or", arena_printf(t->a, ", %s", hidden));
         break;
     }
+    case 3: put_documents(t, at); break;
     default: {
         const char *x = put_parameter(t, t->dtype, sizes_of_scores(t));
         buf_printf(&t->body, " %s = gt(%s, %s)\n", fresh(t), x, rng_below(t->r, 2) ? "1.5" : "1");

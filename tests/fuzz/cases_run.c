@@ -80,7 +80,8 @@ static bool add_program(struct lot *l, const struct case_graph *g, enum ws_fusio
         graph ? drive_begin(l->a, graph, drive_inputs(graph, 7), limits, fusion, &d) : NULL;
     if (!b) return complain(l->c, &d, g->text);
     b->config = g->config;
-    judge_by_bound(b, g->bound);
+    judge_by_bound(b, g->bound || g->nans);
+    if (g->nans) judge_keeps_nan(b->ctx);
     b->maybe = g->maybe;
     int64_t every = (int64_t)g->every * l->c->every;
     struct choice x = {.every = every < CASES_DEFAULT ? (int)every : CASES_DEFAULT};

@@ -11,6 +11,9 @@ struct judge;
 struct judge *judge_new(struct arena *a, struct graph *g, const struct value *in,
                         const struct value *want);
 
+/* Elements that are nan are none by rounding: results have to be nan there as well. */
+void judge_keeps_nan(struct judge *j);
+
 /* Why the reference itself says nothing about this graph: "%x: integer 1e+300", or NULL. */
 const char *judge_wild(const struct judge *j);
 

@@ -106,7 +106,8 @@ static void test_never(void **state) {
     CHECK(tests);
 }
 
-/* A mask of positions is made again behind a product, but for a factor it is stored. */
+/* A mask of positions, or of little, is made again behind a product, but for a factor it is stored.
+ */
 static void test_masks(void **state) {
     static const struct test tests[] = {
         {"graph(%x: f32[8, 6], %w: f32[6, 4]) {\n %m = mm(%x, %w)\n %t = triu(%m)\n return %t\n}\n",
@@ -120,6 +121,17 @@ static void test_masks(void **state) {
          " %t = where(%b, %m, 0.0)\n %q = bmm(%x, %v)\n %u = where(%b, %q, 1.0)\n"
          " return %t, %u\n}\n",
          2, "b: computed again where it is read, saves 192 bytes\n"},
+        /* nor does what rows and columns have, of which a mask is 64 times as much */
+        {"graph(%x: f32[128, 64, 6], %w: f32[128, 6, 64], %v: f32[128, 6, 64], %d: bool[64]) {\n"
+         " %i = unsqueeze(%d, 1)\n %b = eq(%i, %d)\n %m = bmm(%x, %w)\n"
+         " %t = where(%b, %m, 0.0)\n %q = bmm(%x, %v)\n %u = where(%b, %q, 1.0)\n"
+         " return %t, %u\n}\n",
+         2, "b: computed again where it is read"},
+        {"graph(%x: f32[128, 63, 6], %w: f32[128, 6, 63], %v: f32[128, 6, 63], %d: bool[63]) {\n"
+         " %i = unsqueeze(%d, 1)\n %b = eq(%i, %d)\n %m = bmm(%x, %w)\n"
+         " %t = where(%b, %m, 0.0)\n %q = bmm(%x, %v)\n %u = where(%b, %q, 1.0)\n"
+         " return %t, %u\n}\n",
+         3, NULL},
         {"graph(%x: f32[8, 6], %w: f32[6, 4]) {\n %a = tril(%x)\n %m = mm(%a, %w)\n return %m\n}\n",
          2, NULL},
     };
