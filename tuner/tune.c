@@ -188,7 +188,7 @@ static struct variant *time_in_turns(struct tune *t, struct variant **v, int n, 
     struct subject s[FINALISTS + 1];
     struct launches l;
     struct measure_rule rule =
-        measure_rule_of_part(measure_rule_final(t->shared->samples_max, n), t->part);
+        measure_rule_of_part(measure_rule_choice(t->shared->samples_max, n), t->part);
     struct variant *guilty = NULL;
     rule.limit_ms = patience_ms(t->shared->bed->default_ms);
     for (int i = 0; i < 2 * n && own->status == WS_OK; i++) {
