@@ -222,10 +222,11 @@ static enum ws_status tune_alone(struct bench_point *b, struct tune *t) {
  * then the next of each, which was compiled meanwhile. Nobody waits for a key that another process
  * tunes. */
 static bool has_waves(const struct bench_point *b, int kernel) {
+    enum { A_WAVE = 8 };
     const struct command_line *line = &b->run->line;
     return b->run->machine.limits.kind == DEVICE_CUDA && line->search == SEARCH_model &&
            !(line->budget_s < INFINITY) && !b->tunes[kernel].winner && is_first(b, kernel) &&
-           share_of_trials(b, kernel) == INT_MAX;
+           share_of_trials(b, kernel) > A_WAVE;
 }
 
 static enum ws_status tune_wave(struct bench_point *b, struct tune *t, int waves) {

@@ -330,7 +330,8 @@ enum ws_status search_model(struct tune *t, struct diag *d) {
     for (; n < MOST && search_goes_on(t) && t->best_us < INFINITY; waves++) {
         int more = next_wave(p, t, seen, tried, n, waves == 1);
         if (!more) break;
-        if (t->pause_after && waves >= t->pause_after) return tune_begin(t, tried + n, more, d);
+        if (t->pause_after && waves >= t->pause_after)
+            return tune_begin(t, tried + n, more < t->trials_left ? more : t->trials_left, d);
         if (search_wave(t, tried + n, more, d) != WS_OK) return d->status;
         n += more;
     }
