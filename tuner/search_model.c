@@ -4,7 +4,7 @@
  * 1998).
  *
  *   the cost model's first 5, 3 far from these and from each other,
- *   then waves of 8, until 24 are seen; where a wave takes long one alone:
+ *   then waves of 8, until 24 are seen; where a wave takes long one alone, or as long as they gain:
  *     in the first of them the best so far with one switch turned over, up to 4,
  *     what would be about the best if a switch did to it what it did to others,
  *     and others, chosen one after the other, each as if the former had come out as predicted
@@ -31,6 +31,7 @@ enum { GUESSES = 5, FAR = 3, SIBLINGS = 4, WAVE = 8, MOST = 24, MOST_DEAR = 16 }
 #define HOPE 0.0005       /* expected improvement below which the search ends */
 #define DEAR_MS 1500.0    /* of a wave: compiling it on cores enough, then its trials */
 #define SLOW_COMPILE_MS 1000.0
+#define WORTH 0.01 /* what another wave that takes long is asked for by: the gain of the last */
 
 struct process {
     struct search_space space;
@@ -300,6 +301,15 @@ static void pass_what_is_not_begun(struct process *p, const struct tune *t, cons
     for (int i = 0; i < t->n; i++) p->passed[i] = !t->variants[i].binary_key;
 }
 
+/* How many are to be tried in all: where a wave takes long, and those so far have gained little or
+ * wait for compilers, no more than there are. */
+static int most_of(const struct tune *t, const int *tried, int n, bool second, double before_us) {
+    bool gains = t->best_us < (1 - WORTH) * before_us;
+    if (wave_ms(t, tried, n) <= DEAR_MS) return MOST;
+    if (second) return MOST_DEAR;
+    return gains && compile_ms_of(t, tried, n) < SLOW_COMPILE_MS ? MOST : 0;
+}
+
 static int next_wave(struct process *p, const struct tune *t, bool *seen, int *tried, int n,
                      bool second) {
     int *which = tried + n;
@@ -309,9 +319,7 @@ static int next_wave(struct process *p, const struct tune *t, bool *seen, int *t
     if (second) pass_what_is_not_begun(p, t, seen, tried, n);
     int more = second ? choose_siblings(p, t, seen, which) : 0;
     more = choose_by_analogy(p, t, seen, which, more);
-    more = choose_wave(p, seen, which, more);
-    int most = wave_ms(t, tried, n) <= DEAR_MS ? MOST : second ? MOST_DEAR : 0;
-    return more < most - n ? more : most > n ? most - n : 0;
+    return choose_wave(p, seen, which, more);
 }
 
 enum ws_status search_model(struct tune *t, struct diag *d) {
@@ -321,6 +329,7 @@ enum ws_status search_model(struct tune *t, struct diag *d) {
     p->space = search_space_of(t);
     p->passed = NEW_ARRAY(t->shared->arena, bool, t->n);
     p->length2 = LENGTH * LENGTH * fmax(1, p->space.dims);
+    double before_us = INFINITY;
     int n = guess(&p->space, seen, tried), waves = 1;
     if (search_wave(t, tried, n, d) != WS_OK) return d->status;
     if (t->hint >= 0 && !seen[t->hint]) seen[tried[n++] = t->hint] = true; /* and was tried */
@@ -328,8 +337,11 @@ enum ws_status search_model(struct tune *t, struct diag *d) {
     for (int i = GUESSES; i < t->n && !(t->best_us < INFINITY) && search_goes_on(t); i++)
         if (search_wave(t, &i, 1, d) != WS_OK) return d->status;
     for (; n < MOST && search_goes_on(t) && t->best_us < INFINITY; waves++) {
+        int most = most_of(t, tried, n, waves == 1, before_us);
         int more = next_wave(p, t, seen, tried, n, waves == 1);
-        if (!more) break;
+        if (more > most - n) more = most - n;
+        if (more <= 0) break;
+        before_us = t->best_us;
         if (t->pause_after && waves >= t->pause_after)
             return tune_begin(t, tried + n, more < t->trials_left ? more : t->trials_left, d);
         if (search_wave(t, tried + n, more, d) != WS_OK) return d->status;

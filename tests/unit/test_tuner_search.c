@@ -228,6 +228,32 @@ static void test_model_asks_for_what_is_compiled(void **state) {
     }
 }
 
+/* Where trials take long there is a third wave only if the second one has gained something. */
+static void test_model_ends_where_waves_gain_nothing(void **state) {
+    (void)state;
+    int third[2] = {0};
+    for (int i = 0; i < 48; i++)
+        for (int slow = 0; slow < 2; slow++) {
+            struct world w;
+            make(&w, i % 4, i / 4 % 4, i / 16 % 3, i % 2, 0);
+            struct diag d = diag_new(w.arena);
+            struct tune t = run(&w, SEARCH_model, 1), two = run(&w, SEARCH_model, 16);
+            t.trials_left = INT_MAX;
+            for (int v = 0; v < N; v++) {
+                t.variants[v] = variant_of(&w, v);
+                t.variants[v].trial_ms = slow ? 300 : 30;
+            }
+            t.best_us = INFINITY;
+            t.n_tried = 0;
+            assert_int_equal(search_run(&t, &d), WS_OK);
+            struct tune one = run(&w, SEARCH_model, 8);
+            third[slow] += t.n_tried > 16;
+            if (slow && t.n_tried > 16) assert_true(two.best_us < 0.99 * one.best_us);
+            arena_free(w.arena);
+        }
+    assert_true(third[1] < third[0]);
+}
+
 static int steps_between(const struct config *a, const struct config *b) {
     static const enum knob knobs[] = {KNOB_warps, KNOB_vec, KNOB_x};
     double steps = abs(a->knob[KNOB_keep] - b->knob[KNOB_keep]);
@@ -430,6 +456,7 @@ int main(void) {
         cmocka_unit_test(test_model_reasons_by_analogy),
         cmocka_unit_test(test_model_goes_on_after_a_pause),
         cmocka_unit_test(test_model_asks_for_what_is_compiled),
+        cmocka_unit_test(test_model_ends_where_waves_gain_nothing),
         cmocka_unit_test(test_model_asks_far_from_what_it_knows),
         cmocka_unit_test(test_coordinate_walks_downhill),
         cmocka_unit_test(test_profile_takes_advice),
