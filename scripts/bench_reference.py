@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a check costs at real sizes: seconds of `run`, of `run --check`, and of `bench`, which checks every variant.
 
-    scripts/bench_reference.py --device cuda --out reference.csv [--only 'matmul|conv'] [--no-bench] [--no-run] [--seconds 85]
+    scripts/bench_reference.py --device cuda --out reference.csv [--only 'matmul|conv'] [--no-bench] [--no-run] [--seconds 85] [--logs DIR]
 
 Each case is a workload made on the spot, on a store that starts empty; check_s is `run --check` less `run`, on a store that has
 the kernel by then: inputs and kernels are the same, what is left is the reference, its bound, the comparison, and of a program
@@ -10,7 +10,8 @@ checks took (bench_check_s), and all timing (bench_timing_s). `reference` says h
 sliced. peak_mb is the most host memory that a process of the case has had. Rows that --out has of other cases stay there, and with
 --seconds no case is begun after so many: calls that are short add up to a table.
 
-$WARPSMITH (build/warpsmith) is run; a command has --limit seconds (100), after which its cell is empty.
+With --logs, DIR/CASE.log is what bench says of its stages and of every trial (WS_LOGS=stages,autotune). $WARPSMITH
+(build/warpsmith) is run; a command has --limit seconds (100), after which its cell is empty.
 
 Exit codes: 0 all agree, 1 one does not or took too long, 2 usage, 3 no warpsmith."""
 
@@ -104,15 +105,24 @@ class Place:
         self.folder, self.limit = folder, limit
         self.env = {**os.environ, "WARPSMITH_CACHE": os.path.join(folder, "store.db")}
 
-    def seconds(self, command):
+    def seconds(self, command, log=None):
         """And what it wrote. None: it took too long, or failed, with what it said."""
+        env = {**self.env, "WS_LOGS": "stages,autotune"} if log else self.env
         begun = time.monotonic()
         try:
-            ran = subprocess.run(command, capture_output=True, text=True, timeout=self.limit, env=self.env, cwd=self.folder)
-        except subprocess.TimeoutExpired:
+            ran = subprocess.run(command, capture_output=True, text=True, timeout=self.limit, env=env, cwd=self.folder)
+        except subprocess.TimeoutExpired as late:
+            keep_log(log, (late.stderr or b"").decode())
             return None, f"more than {self.limit} s"
         took = time.monotonic() - begun
+        keep_log(log, ran.stderr)
         return (took, ran.stdout) if ran.returncode == 0 else (None, ran.stderr.strip()[-200:])
+
+
+def keep_log(path, text):
+    if path:
+        with open(path, "w") as file:
+            file.write(text)
 
 
 def said_of_itself(output):
@@ -124,14 +134,14 @@ def said_of_itself(output):
     return [f"{tuned['all_check_s']:.2f}", f"{tuned['all_timing_s']:.2f}", tuned["reference"]]
 
 
-def measure(limit, warpsmith, name, device, run, bench):
+def measure(limit, warpsmith, name, device, run, bench, log):
     """Cells of the case, whether it agrees, and MB."""
     with tempfile.TemporaryDirectory() as folder:
-        cells, agrees = measure_in(Place(folder, limit), warpsmith, name, device, run, bench)
+        cells, agrees = measure_in(Place(folder, limit), warpsmith, name, device, run, bench, log)
     return cells, agrees, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
 
 
-def measure_in(place, warpsmith, name, device, run, bench):
+def measure_in(place, warpsmith, name, device, run, bench, log):
     dtype, text, shapes = CASES[name]
     names = ["x", "y"][:len(shapes)]
     path = os.path.join(place.folder, "f.py")
@@ -144,7 +154,7 @@ def measure_in(place, warpsmith, name, device, run, bench):
         place.seconds([warpsmith, "run", *given])  # compiles
         plain, said = place.seconds([warpsmith, "run", *given])
         checked, wrong = place.seconds([warpsmith, "run", *given, "--check"])
-    benched, why = place.seconds([warpsmith, "bench", *given, "--no-figures", "--json"]) if bench else (None, "")
+    benched, why = place.seconds([warpsmith, "bench", *given, "--no-figures", "--json"], log) if bench else (None, "")
     failed = [text for took, text in ((plain, said), (checked, wrong), (benched, why)) if took is None and text]
     for what in failed:
         print(f"{name}: {what}", file=sys.stderr)
@@ -171,6 +181,7 @@ def main():
     parser.add_argument("--no-bench", action="store_true")
     parser.add_argument("--no-run", action="store_true")
     parser.add_argument("--seconds", type=float, default=math.inf)
+    parser.add_argument("--logs")
     given = parser.parse_args()
     warpsmith = os.path.abspath(os.environ.get("WARPSMITH", "build/warpsmith"))
     if not os.access(warpsmith, os.X_OK):
@@ -181,11 +192,14 @@ def main():
         name = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True).stdout.strip()
     begun, failed, out = time.monotonic(), 0, os.path.abspath(given.out)
     kept, done = rows_of(out, name), 0
+    logs = given.logs and os.path.abspath(given.logs)
+    if logs:
+        os.makedirs(logs, exist_ok=True)
     for case in CASES:
         if not re.search(given.only, case) or time.monotonic() - begun > given.seconds:
             continue
         with multiprocessing.Pool(1) as own:  # of which the memory is asked for
-            cells, agrees, peak = own.apply(measure, (given.limit, warpsmith, case, given.device, not given.no_run, not given.no_bench))
+            cells, agrees, peak = own.apply(measure, (given.limit, warpsmith, case, given.device, not given.no_run, not given.no_bench, logs and os.path.join(logs, case + ".log")))
         failed, done = failed + (not agrees), done + 1
         kept[case] = [name, case, *cells, f"{peak:.0f}", int(agrees), f"{datetime.date.today()}"]
         print(" ".join(map(str, kept[case])), flush=True)

@@ -186,6 +186,13 @@ static void add_rows(struct bench_point *b, const struct tune *t) {
     }
 }
 
+static void set_limits(const struct bench_point *b, struct tune *t) {
+    t->deadline_ms = clock_ms() + share_of_budget(b, t->kernel);
+    t->trials_left = share_of_trials(b, t->kernel);
+    t->part = part_of_program(b, t->kernel);
+    t->wanted = bench_rung_before(b, t->kernel);
+}
+
 /* One process tunes a key at a time; who had to wait finds the other's winner. */
 static enum ws_status tune_alone(struct bench_point *b, struct tune *t) {
     struct store *s = b->run->store;
@@ -201,16 +208,80 @@ static enum ws_status tune_alone(struct bench_point *b, struct tune *t) {
     }
     if (b->d->status == WS_OK && !t->winner) {
         if (!b->run->line.retune) tune_resume(t, b->d);
-        t->deadline_ms = clock_ms() + share_of_budget(b, t->kernel);
-        t->trials_left = share_of_trials(b, t->kernel);
-        t->part = part_of_program(b, t->kernel);
-        t->wanted = bench_rung_before(b, t->kernel);
+        set_limits(b, t);
         if (b->d->status == WS_OK) tune_kernel(t, b->d);
         if (b->d->status == WS_OK && b->run->line.compare_searches && !interrupted())
             search_compare(t, b->run->line.results, b->d);
         add_rows(b, t); /* appended with the programs', which may have more to say in them */
     }
     store_tune_end(&claim);
+    return b->d->status;
+}
+
+/* Of kernels whose search has several waves, if there are more of these than one: a wave of each,
+ * then the next of each, which was compiled meanwhile. Nobody waits for a key that another process
+ * tunes. */
+static bool has_waves(const struct bench_point *b, int kernel) {
+    enum { A_WAVE = 8 };
+    const struct command_line *line = &b->run->line;
+    return b->run->machine.limits.kind == DEVICE_CUDA && line->search == SEARCH_model &&
+           !(line->budget_s < INFINITY) && !b->tunes[kernel].winner && is_first(b, kernel) &&
+           share_of_trials(b, kernel) > A_WAVE;
+}
+
+static enum ws_status tune_wave(struct bench_point *b, struct tune *t, int waves) {
+    struct store_claim claim;
+    if (store_tune_begin(b->run->store, &t->key, false, &claim, b->d) != WS_OK || !claim.held)
+        return b->d->status;
+    set_limits(b, t);
+    tune_ahead(t, waves, b->d);
+    store_tune_end(&claim);
+    return b->d->status;
+}
+
+/* Kernel k of this point, among all kernels of all points of the sweep: as if each took as long. */
+static struct progress_whole part_of_whole(const struct bench_point *b, int k) {
+    int points = b->run->sweep.n_points, kernels = b->fused_program->n_kernels;
+    return (struct progress_whole){
+        .plain = b->run->machine.env.plain_terminal,
+        .started_ms = b->run->started_ms,
+        .before = (b->point + (double)k / kernels) / points,
+        .share = 1.0 / kernels / points,
+        .where = points > 1 ? arena_printf(b->arena, "size %d of %d", b->point + 1, points) : NULL};
+}
+
+static enum ws_status tune_in_turns(struct bench_point *b) {
+    enum { WAVES = 2 }; /* and what is left, a kernel after the other */
+    int n = b->fused_program->n_kernels, several = 0;
+    for (int k = 0; k < n; k++) several += has_waves(b, k);
+    for (int waves = 1; waves <= WAVES && several > 1; waves++)
+        for (int k = 0; k < n && b->d->status == WS_OK && !interrupted(); k++) {
+            if (!has_waves(b, k)) continue;
+            b->tuning.whole = part_of_whole(b, k);
+            tune_wave(b, &b->tunes[k], waves);
+        }
+    return b->d->status;
+}
+
+static int count_jobs(const struct tune *t) {
+    int n = 0;
+    for (int i = 0; i < t->n; i++) n += t->variants[i].job != NULL;
+    return n;
+}
+
+/* Cores that first waves leave compile what may be asked for next. */
+static enum ws_status begin_next(struct bench_point *b) {
+    int n = b->fused_program->n_kernels, cores = machine_cores(), several = 0;
+    for (int k = 0; k < n; k++) {
+        cores -= count_jobs(&b->tunes[k]);
+        several += has_waves(b, k);
+    }
+    for (int k = 0; k < n && cores >= several && b->d->status == WS_OK; k++) {
+        struct tune *t = &b->tunes[k];
+        if (!has_waves(b, k)) continue;
+        int *which = NEW_ARRAY(b->arena, int, t->n);
+        tune_begin(t, which, search_model_next(t, which, cores / several), b->d);
+    }
     return b->d->status;
 }
 
@@ -228,7 +299,7 @@ enum ws_status bench_begin_tuning(struct bench_point *b) {
         int n = search_first_wave(t, which);
         tune_begin(t, which, n < most ? n : most, b->d);
     }
-    return b->d->status;
+    return b->d->status == WS_OK ? begin_next(b) : b->d->status;
 }
 
 /* Seconds of this point so far. */
@@ -238,17 +309,6 @@ static struct cost spent(const struct bench_point *b) {
                          .check = b->tuning.check_ms / 1e3,
                          .measure = b->tuning.time_ms / 1e3,
                          .count = b->tuning.count_ms / 1e3};
-}
-
-/* Kernel k of this point, among all kernels of all points of the sweep: as if each took as long. */
-static struct progress_whole part_of_whole(const struct bench_point *b, int k) {
-    int points = b->run->sweep.n_points, kernels = b->fused_program->n_kernels;
-    return (struct progress_whole){
-        .plain = b->run->machine.env.plain_terminal,
-        .started_ms = b->run->started_ms,
-        .before = (b->point + (double)k / kernels) / points,
-        .share = 1.0 / kernels / points,
-        .where = points > 1 ? arena_printf(b->arena, "size %d of %d", b->point + 1, points) : NULL};
 }
 
 /* The winner of a kernel that is the same, unless it went wrong here. */
@@ -269,6 +329,12 @@ static void log_share(const struct bench_point *b, const char *what, double seco
                       clock_ms() - 1e3 * seconds);
 }
 
+static int count_trials(const struct bench_point *b) {
+    int trials = 0;
+    for (int k = 0; k < b->fused_program->n_kernels; k++) trials += b->tunes[k].n_trials;
+    return trials;
+}
+
 enum ws_status bench_tune_kernels(struct bench_point *b) {
     int n = b->fused_program->n_kernels, missing = 0;
     for (int k = 0; k < n; k++) missing += !b->tunes[k].winner;
@@ -279,13 +345,14 @@ enum ws_status bench_tune_kernels(struct bench_point *b) {
     b->tuning.check_ms += clock_ms() - begun;
     machine_log_stage(&b->run->machine, "bench trials: inputs in place", begun);
     b->searching_since_ms = clock_ms(); /* what has taken long before is no search */
+    int trials = count_trials(b);
+    tune_in_turns(b);
     for (int k = 0; k < n && b->d->status == WS_OK && !interrupted(); k++) {
         if (b->tunes[k].winner || take_winner(b, &b->tunes[k])) continue;
-        int trials = b->tunes[k].n_trials;
         b->tuning.whole = part_of_whole(b, k);
         tune_alone(b, &b->tunes[k]);
-        b->cost.trials += b->tunes[k].n_trials - trials;
     }
+    b->cost.trials += count_trials(b) - trials;
     testbed_close(&b->bed);
     struct cost after = spent(b);
     log_share(b, "compilers", after.compile - before.compile);

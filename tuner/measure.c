@@ -1,6 +1,6 @@
 /* measure.c: batches of samples until the noise says stop.
  *
- *   warm-up | 2 samples: hopeless? | batches until median +-1 %, 100 samples or 0.5 s
+ *   warm-up | 2 samples: hopeless? | batches until median +-1 %, 100 samples or 0.25 s
  *
  * How long a batch is comes from the warm-up: about 20 ms, so that the clock is read often and a
  * batch is short beside the limits. */
@@ -19,19 +19,25 @@ enum {
     GROUP_MOST = 16,      /* repetitions of something short that make up one sample */
     BATCH_MOST = 16,      /* samples */
     TURN = 2,             /* samples of one subject before the next has its turn */
-    SLOW_MIN_N = 5,       /* samples that are enough where one takes long */
+    SLOW_TUNING = 3,      /* samples that are enough where one takes long, to find who is good, */
+    SLOW_FINAL = 5,       /* and to say how good */
+    LONG_MIN_N = 2,       /* and where one takes very long */
     THROTTLED_MOST = 3,   /* throttled batches in a row, then they count */
     COOL_DOWN_US = 50000, /* after a throttled batch, and again until the device is so no more; */
     COOL_DOWN_MOST = 8,   /* so often, then it will not be soon; */
-    RESTS_TUNING = 4,  /* and so often for one subject: a GPU at its power limit loses 2 to 4 %, */
-    RESTS_FINAL = 20,  /* which tells nobody who may be the best, but is what is reported */
+    RESTS_TUNING = 2,  /* and so often for one subject: a GPU at its power limit loses 2 to 4 %, */
+    RESTS_FINAL = 30,  /* which tells nobody who may be the best, but is what is reported: of all */
+                       /* subjects, which have their turns under the same power */
     HEALTH_MOST = 256, /* readings kept */
 };
 #define BATCH_MS 20.0
 #define SHORT_US 20.0 /* what is no longer than this is repeated within a sample, */
 #define GROUP_US 80.0 /* until the sample is of about so long */
 #define SLOW_SAMPLE_MS 20.0
-#define PATIENCE 50 /* a batch may take so many times as long as the ones before */
+#define LONG_SAMPLE_MS 200.0
+#define TUNING_MS 250.0 /* wall time after which a subject is known well enough to be chosen by, */
+#define FINAL_MS 500.0  /* and to be reported */
+#define PATIENCE 50     /* a batch may take so many times as long as the ones before */
 
 struct series {
     double *at;
@@ -48,6 +54,7 @@ struct sampler {
     char throttle[TIMING_THROTTLE];
     int throttled_in_a_row;
     double sample_ms; /* wall time of one, flush included */
+    double first_us;  /* of the warm-up, its launches added up */
     double limit_ms;  /* of the rule */
     int rests;        /* left, of the rule's */
     int group;        /* repetitions that make up one sample; 0: not known yet */
@@ -69,8 +76,9 @@ struct timing timing_none(void) {
 struct measure_rule measure_rule_default(int max_n) {
     return (struct measure_rule){.rel_ci = 0.01,
                                  .min_n = 10,
+                                 .slow_n = SLOW_TUNING,
                                  .max_n = max_n,
-                                 .wall_ms = 500,
+                                 .wall_ms = TUNING_MS,
                                  .drop_us = INFINITY,
                                  .limit_ms = INFINITY,
                                  .rests = RESTS_TUNING};
@@ -79,11 +87,19 @@ struct measure_rule measure_rule_default(int max_n) {
 struct measure_rule measure_rule_final(int max_n, int n) {
     return (struct measure_rule){.rel_ci = 0.003,
                                  .min_n = max_n < 30 ? max_n : 30,
+                                 .slow_n = SLOW_FINAL,
                                  .max_n = 4 * max_n,
-                                 .wall_ms = 500 * n,
+                                 .wall_ms = FINAL_MS * n,
                                  .drop_us = INFINITY,
                                  .limit_ms = INFINITY,
-                                 .rests = RESTS_FINAL};
+                                 .rests = RESTS_FINAL / n > RESTS_TUNING ? RESTS_FINAL / n
+                                                                         : RESTS_TUNING + 1};
+}
+
+struct measure_rule measure_rule_choice(int max_n, int n) {
+    struct measure_rule r = measure_rule_final(max_n, n);
+    r.wall_ms = TUNING_MS * n;
+    return r;
 }
 
 struct measure_rule measure_rule_of_part(struct measure_rule r, double part) {
@@ -199,7 +215,7 @@ static enum ws_status take_batch(struct sampler *s, int samples, bool keep, stru
                 r.span[k] = extra[k].span_us;
                 r.queued[k] = extra[k].queued;
             }
-            if (!s->group) s->group = group_for(sum[0]);
+            if (!s->group) s->group = group_for(sum[0]), s->first_us = sum[0];
             if (keep) keep_batch(s, &r);
         }
         if (s->limit_ms < INFINITY) device_limit(s->dev, s->limit_ms);
@@ -249,22 +265,38 @@ static struct timing sampler_end(struct sampler *s) {
 
 /* ---- when to stop ---------------------------------------------------------------------------- */
 
+static bool is_slow(const struct sampler *s) { return s->sample_ms > SLOW_SAMPLE_MS; }
+
 static int least_samples(const struct sampler *s, const struct measure_rule *r) {
-    return s->sample_ms > SLOW_SAMPLE_MS && r->min_n > SLOW_MIN_N ? SLOW_MIN_N : r->min_n;
+    int least = s->sample_ms > LONG_SAMPLE_MS ? LONG_MIN_N : r->slow_n;
+    return is_slow(s) && r->min_n > least ? least : r->min_n;
+}
+
+/* Of fewer than STATS_MIN_N, which slow subjects have, the interval is their whole range. */
+static bool is_exact(const struct series *by, const struct measure_rule *r, int least) {
+    if (by->n < least || by->n < LONG_MIN_N) return false;
+    struct stats us = stats_of(by->at, by->n);
+    return stats_rel_ci(&us) <= r->rel_ci;
 }
 
 static bool is_known(const struct sampler *s, const struct measure_rule *r) {
     const struct series *by = judged_by(s);
     int n = s->kept.n, least = least_samples(s, r);
     if (n >= r->max_n) return true;
-    /* stats_enough cannot answer below STATS_MIN_N: slow subjects then end by the wall clock. */
-    if (stats_enough(by->at, by->n, r->rel_ci, least)) return true;
+    if (is_slow(s) ? is_exact(by, r, least) : stats_enough(by->at, by->n, r->rel_ci, least))
+        return true;
     return n >= least && clock_ms() - s->started_ms > r->wall_ms;
 }
 
 static bool seems_hopeless(const struct sampler *s, const struct measure_rule *r) {
     const struct series *by = judged_by(s);
     return by->n && stats_of(by->at, by->n).min > r->drop_us;
+}
+
+/* Where one takes long the warm-up is the second that says so. */
+static bool is_hopeless(const struct sampler *s, const struct measure_rule *r) {
+    int first = is_slow(s) && s->first_us > r->drop_us;
+    return s->kept.n + first >= HOPELESS_N && seems_hopeless(s, r);
 }
 
 static int next_batch(const struct sampler *s, const struct measure_rule *r) {
@@ -280,7 +312,7 @@ enum ws_status measure_alone(struct device *dev, struct subject *subject,
     take_batch(&s, 1, false, d);
     while (d->status == WS_OK && !is_known(&s, r) && !dropped && !interrupted()) {
         take_batch(&s, next_batch(&s, r), true, d);
-        dropped = s.kept.n >= HOPELESS_N && seems_hopeless(&s, r);
+        dropped = is_hopeless(&s, r);
     }
     subject->failed = d->status != WS_OK;
     subject->timing = sampler_end(&s);
@@ -295,6 +327,14 @@ static void take_turn(struct sampler *s, struct subject *subject, int samples, b
     subject->failed = take_batch(s, samples, keep, d) != WS_OK;
 }
 
+/* What is slow is sampled no more once it is known, however long others take. */
+static void take_turns(struct sampler *s, struct subject *subjects, int n,
+                       const struct measure_rule *r, struct diag *d) {
+    for (int i = 0; i < n; i++)
+        if (!is_slow(&s[i]) || !is_known(&s[i], r))
+            take_turn(&s[i], &subjects[i], s[i].sample_ms > LONG_SAMPLE_MS ? 1 : TURN, true, d);
+}
+
 enum ws_status measure_together(struct device *dev, struct subject *subjects, int n,
                                 const struct measure_rule *r, struct diag *d) {
     struct sampler *s = calloc((size_t)n + 1, sizeof *s);
@@ -305,7 +345,7 @@ enum ws_status measure_together(struct device *dev, struct subject *subjects, in
         take_turn(&s[i], &subjects[i], 1, false, d);
     }
     for (bool all_known = false; !all_known && d->status == WS_OK && !interrupted();) {
-        for (int i = 0; i < n; i++) take_turn(&s[i], &subjects[i], TURN, true, d);
+        take_turns(s, subjects, n, r, d);
         all_known = true;
         for (int i = 0; i < n; i++) all_known &= is_known(&s[i], r);
     }

@@ -30,7 +30,8 @@ struct timing timing_none(void);
 
 struct measure_rule {
     double rel_ci;   /* enough once the median is known this well, */
-    int min_n;       /* from at least so many samples */
+    int min_n;       /* from at least so many samples, */
+    int slow_n;      /* or so many where one takes 20 ms or more; of more than 200 ms, 2 */
     int max_n;       /* and enough anyway after so many */
     double wall_ms;  /* or, past min_n, after so long */
     double drop_us;  /* give up after two samples if both are slower; INFINITY: never */
@@ -39,11 +40,14 @@ struct measure_rule {
     int rests;       /* of 50 ms while the device holds its clock back, at most */
 };
 
-/* 1 % from 10 samples, at most max_n or half a second: enough to tell who may be the best. */
+/* 1 % from 10 samples, at most max_n or a quarter of a second: enough to tell who may be the best.
+ */
 struct measure_rule measure_rule_default(int max_n);
 /* 0.3 % from 30 samples, at most 4 max_n or half a second for each of n subjects in turns: for
- * times that are chosen by and reported. */
+ * times that are reported. */
 struct measure_rule measure_rule_final(int max_n, int n);
+/* The same in half the time: among those who may be the best, who is. */
+struct measure_rule measure_rule_choice(int max_n, int n);
 /* The same for what is such a part of what its user waits for, 0 to 1: from a quarter on as it is,
  * of less as much less exactly, at most to 2 %, for what the whole takes is known better than that.
  */
@@ -62,7 +66,7 @@ enum ws_status measure_alone(struct device *dev, struct subject *s, const struct
                              struct diag *d);
 
 /* All subjects in turns, so that a drift of clock or temperature meets them alike; until each is
- * known by the rule. No subject is dropped. */
+ * known by the rule. No subject is dropped; a slow one that is known has no more turns. */
 enum ws_status measure_together(struct device *dev, struct subject *s, int n,
                                 const struct measure_rule *r, struct diag *d);
 

@@ -58,11 +58,15 @@ bool search_goes_on(const struct tune *t) {
     return t->trials_left > 0 && clock_ms() < t->deadline_ms;
 }
 
+/* What there are trials for is compiled; while nothing works, the others as well. */
 enum ws_status search_wave(struct tune *t, const int *which, int n, struct diag *d) {
-    if (n > t->trials_left && t->best_us < INFINITY) n = t->trials_left;
-    if (tune_build(t, which, n, d) != WS_OK) return d->status;
-    for (int i = 0; i < n && search_goes_on(t); i++)
+    int sure = n < t->trials_left ? n : t->trials_left > 0 ? t->trials_left : 0;
+    if (t->best_us < INFINITY) n = sure;
+    if (tune_build(t, which, sure, d) != WS_OK) return d->status;
+    for (int i = 0; i < n && search_goes_on(t); i++) {
+        if (i >= sure && tune_build(t, &which[i], 1, d) != WS_OK) return d->status;
         if (trial_run(t, &t->variants[which[i]], d) != WS_OK) return d->status;
+    }
     return d->status;
 }
 

@@ -41,6 +41,8 @@ enum ws_status search_run(struct tune *t, struct diag *d); /* t->search */
  * is returned. Compiling can begin with these before there is anything to measure with. */
 int search_first_wave(const struct tune *t, int *which);
 int search_model_first(const struct tune *t, int *which);
+/* What it may ask for next, `most` at most: to be compiled as well where there are cores left. */
+int search_model_next(const struct tune *t, int *which, int most);
 
 /* Should a search go on? Not once time or trials are spent, with something measured; nor if the
  * best of a dozen is as good as the roofline, nor after Ctrl-C. */

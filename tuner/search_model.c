@@ -4,20 +4,22 @@
  * 1998).
  *
  *   the cost model's first 5, 3 far from these and from each other,
- *   then waves of 8:
+ *   then waves of 8, until 24 are seen; where a wave takes long one alone, or as long as they gain:
  *     in the first of them the best so far with one switch turned over, up to 4,
  *     what would be about the best if a switch did to it what it did to others,
  *     and others, chosen one after the other, each as if the former had come out as predicted
  *
  * The wave is what compiles at the same time; of larger ones, which learn less from each other, the
- * same bench finds other winners more often. With some dozens of points the linear algebra takes
- * microseconds. */
+ * same bench finds other winners more often. Where there are cores left, what may be asked for next
+ * is compiled beside the first wave; and where compiling takes long the second wave is chosen from
+ * it. With some dozens of points the linear algebra takes microseconds. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tuner/search.h"
 
-enum { GUESSES = 5, FAR = 3, SIBLINGS = 4, WAVE = 8, MOST = 24 };
+enum { GUESSES = 5, FAR = 3, SIBLINGS = 4, WAVE = 8, MOST = 24, MOST_DEAR = 16 };
 
 #define LENGTH 1.2 /* over which times are alike, in standard deviations of a knob */
 #define NOISE 0.01 /* variance of a time that the knobs do not explain, of that of all */
@@ -27,6 +29,9 @@ enum { GUESSES = 5, FAR = 3, SIBLINGS = 4, WAVE = 8, MOST = 24 };
 #define GAIN 0.003 /* log of an improvement worth having */
 #define LEAST_SPREAD 0.05 /* standard deviation of log times, at least */
 #define HOPE 0.0005       /* expected improvement below which the search ends */
+#define DEAR_MS 1500.0    /* of a wave: compiling it on cores enough, then its trials */
+#define SLOW_COMPILE_MS 1000.0
+#define WORTH 0.01 /* what another wave that takes long is asked for by: the gain of the last */
 
 struct process {
     struct search_space space;
@@ -37,6 +42,7 @@ struct process {
     double weight[MOST + WAVE];              /* K^-1 (y - mean) */
     double mean, deviation, best;
     double length2; /* 2 * LENGTH^2, for the number of dimensions */
+    bool *passed;   /* those that are not to be chosen */
 };
 
 static const struct config *config_of(const struct tune *t, int i) { return t->variants[i].config; }
@@ -137,7 +143,7 @@ static int choose(const struct process *p, const bool *seen, double *mean) {
     double most = HOPE;
     for (int i = 0; i < p->space.n; i++) {
         double m, deviation;
-        if (seen[i]) continue;
+        if (seen[i] || p->passed[i]) continue;
         predict(p, i, &m, &deviation);
         double gain = expected_improvement(p, m, deviation);
         if (gain > most) most = gain, best = i, *mean = m;
@@ -157,12 +163,24 @@ static enum knob switch_between(const struct config *a, const struct config *b) 
     return found;
 }
 
+static bool is_sibling(const struct tune *t, int i, int of) {
+    return switch_between(config_of(t, i), config_of(t, of)) != KNOB_COUNT;
+}
+
+/* The fastest of those that this search has asked for; -1: none was timed. */
+static int best_known(const struct process *p, const struct tune *t) {
+    int best = -1;
+    for (int i = 0; i < p->known; i++)
+        if (was_timed(t, p->seen[i]) && (best < 0 || p->log_us[i] < p->log_us[best])) best = i;
+    return best < 0 ? -1 : p->seen[best];
+}
+
 /* The best so far with one switch turned over: a pair tells what it does, for others as well. */
 static int choose_siblings(struct process *p, const struct tune *t, bool *seen, int *which) {
-    int n = 0, best = search_best(t);
+    int n = 0, best = best_known(p, t);
     for (int i = 0; i < p->space.n && n < SIBLINGS && best >= 0; i++) {
         double mean, deviation;
-        if (seen[i] || switch_between(config_of(t, i), config_of(t, best)) == KNOB_COUNT) continue;
+        if (seen[i] || p->passed[i] || !is_sibling(t, i, best)) continue;
         fit(p);
         predict(p, i, &mean, &deviation);
         seen[which[n++] = i] = true;
@@ -198,7 +216,7 @@ static int choose_by_analogy(struct process *p, const struct tune *t, bool *seen
         int found = -1;
         double least = best + GAIN;
         for (int i = 0; i < p->space.n; i++)
-            for (int j = 0; j < p->known && !seen[i]; j++) {
+            for (int j = 0; j < p->known && !seen[i] && !p->passed[i]; j++) {
                 enum knob s = switch_between(config_of(t, i), config_of(t, p->seen[j]));
                 if (s == KNOB_COUNT || isnan(by[s]) || !was_timed(t, p->seen[j])) continue;
                 double log_us = p->log_us[j] + (config_of(t, i)->knob[s] ? by[s] : -by[s]);
@@ -238,27 +256,94 @@ int search_model_first(const struct tune *t, int *which) {
     return guess(&s, NEW_ARRAY(t->shared->arena, bool, t->n), which);
 }
 
+int search_model_next(const struct tune *t, int *which, int most) {
+    struct search_space s = search_space_of(t);
+    bool *seen = NEW_ARRAY(t->shared->arena, bool, t->n);
+    int first[GUESSES + FAR], n = 0, siblings = 0;
+    guess(&s, seen, first);
+    if (most > MOST_DEAR - WAVE) most = MOST_DEAR - WAVE;
+    for (int i = 0; i < t->n && n < most && siblings < SIBLINGS; i++)
+        if (!seen[i] && is_sibling(t, i, 0)) seen[which[n++] = i] = true, siblings++;
+    for (int i = 0; i < t->n && n < most; i++)
+        if (!seen[i]) seen[which[n++] = i] = true;
+    return n;
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median of those of n that were compiled; 0: none is known. */
+static double compile_ms_of(const struct tune *t, const int *tried, int n) {
+    double ms[MOST + WAVE];
+    int known = 0;
+    for (int i = 0; i < n; i++)
+        if (t->variants[tried[i]].compile_ms > 0) ms[known++] = t->variants[tried[i]].compile_ms;
+    qsort(ms, (size_t)known, sizeof *ms, by_value);
+    return known ? ms[known / 2] : 0;
+}
+
+/* What the next wave is going to take, if it takes as long as these n have. */
+static double wave_ms(const struct tune *t, const int *tried, int n) {
+    double trials = 0;
+    for (int i = 0; i < n; i++) trials += t->variants[tried[i]].trial_ms;
+    return compile_ms_of(t, tried, n) + trials * WAVE / fmax(n, 1);
+}
+
+/* Where compilers take long the second wave is of what they have been given already, if that is
+ * half a wave at least. */
+static void pass_what_is_not_begun(struct process *p, const struct tune *t, const bool *seen,
+                                   const int *tried, int n) {
+    int begun = 0;
+    for (int i = 0; i < t->n; i++) begun += !seen[i] && t->variants[i].binary_key != NULL;
+    if (compile_ms_of(t, tried, n) < SLOW_COMPILE_MS || 2 * begun < WAVE) return;
+    for (int i = 0; i < t->n; i++) p->passed[i] = !t->variants[i].binary_key;
+}
+
+/* How many are to be tried in all: where a wave takes long, and those so far have gained little or
+ * wait for compilers, no more than there are. */
+static int most_of(const struct tune *t, const int *tried, int n, bool second, double before_us) {
+    bool gains = t->best_us < (1 - WORTH) * before_us;
+    if (wave_ms(t, tried, n) <= DEAR_MS) return MOST;
+    if (second) return MOST_DEAR;
+    return gains && compile_ms_of(t, tried, n) < SLOW_COMPILE_MS ? MOST : 0;
+}
+
+static int next_wave(struct process *p, const struct tune *t, bool *seen, int *tried, int n,
+                     bool second) {
+    int *which = tried + n;
+    memset(p->passed, 0, sizeof *p->passed * (size_t)t->n);
+    learn(p, t, tried, n);
+    if (!p->n) return 0;
+    if (second) pass_what_is_not_begun(p, t, seen, tried, n);
+    int more = second ? choose_siblings(p, t, seen, which) : 0;
+    more = choose_by_analogy(p, t, seen, which, more);
+    return choose_wave(p, seen, which, more);
+}
+
 enum ws_status search_model(struct tune *t, struct diag *d) {
     struct process *p = NEW(t->shared->arena, struct process);
     bool *seen = NEW_ARRAY(t->shared->arena, bool, t->n);
     int tried[MOST + WAVE];
     p->space = search_space_of(t);
+    p->passed = NEW_ARRAY(t->shared->arena, bool, t->n);
     p->length2 = LENGTH * LENGTH * fmax(1, p->space.dims);
-    int n = guess(&p->space, seen, tried), first;
+    double before_us = INFINITY;
+    int n = guess(&p->space, seen, tried), waves = 1;
     if (search_wave(t, tried, n, d) != WS_OK) return d->status;
     if (t->hint >= 0 && !seen[t->hint]) seen[tried[n++] = t->hint] = true; /* and was tried */
-    first = n;
     /* While nothing works there is nothing to learn from: the guesses go on. */
     for (int i = GUESSES; i < t->n && !(t->best_us < INFINITY) && search_goes_on(t); i++)
         if (search_wave(t, &i, 1, d) != WS_OK) return d->status;
-    while (n < MOST && search_goes_on(t) && t->best_us < INFINITY) {
-        learn(p, t, tried, n);
-        if (!p->n) break;
-        int more = n == first ? choose_siblings(p, t, seen, tried + n) : 0;
-        more = choose_by_analogy(p, t, seen, tried + n, more);
-        more = choose_wave(p, seen, tried + n, more);
-        if (more > MOST - n) more = MOST - n;
-        if (!more) break;
+    for (; n < MOST && search_goes_on(t) && t->best_us < INFINITY; waves++) {
+        int most = most_of(t, tried, n, waves == 1, before_us);
+        int more = next_wave(p, t, seen, tried, n, waves == 1);
+        if (more > most - n) more = most - n;
+        if (more <= 0) break;
+        before_us = t->best_us;
+        if (t->pause_after && waves >= t->pause_after)
+            return tune_begin(t, tried + n, more < t->trials_left ? more : t->trials_left, d);
         if (search_wave(t, tried + n, more, d) != WS_OK) return d->status;
         n += more;
     }

@@ -166,14 +166,16 @@ enum ws_status trial_keep(struct tune *t, const struct variant *v, struct diag *
     return store_add_trial(t->shared->store, &t->key, &t->shared->graph, &trial, d);
 }
 
-static void say(struct tune *t, const struct variant *v) {
+/* Once, however often it is come by. */
+static void say(struct tune *t, struct variant *v) {
     char line[160];
     if (t->best_us < INFINITY)
         snprintf(line, sizeof line, "best %.2f us  %s", t->best_us, v->text);
     else
         snprintf(line, sizeof line, "%s", v->text);
     progress_step(&t->progress, line);
-    if (!t->shared->log) return;
+    if (!t->shared->log || v->said) return;
+    v->said = true;
     fprintf(stderr, "[autotune] %s  %s  %s", variant_kernel(v)->name, v->text,
             result_status_name(v->status));
     if (v->timing.us.n) fprintf(stderr, "  %.2f us, n=%d", v->timing.us.median, v->timing.us.n);

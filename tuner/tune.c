@@ -121,15 +121,26 @@ static void forget_counts(struct tune *t) {
     for (int i = 0; i < t->n; i++) t->variants[i].counted = false;
 }
 
-enum ws_status tune_kernel(struct tune *t, struct diag *d) {
+static enum ws_status search(struct tune *t, struct diag *d) {
     forget_counts(t);
     int most = t->n < t->trials_left ? t->n : t->trials_left;
     t->progress = progress_start(t->program->kernels[t->kernel].name, most, t->shared->whole);
     if (t->hint >= 0) search_wave(t, &t->hint, 1, d);
     if (d->status == WS_OK) search_run(t, d);
-    if (d->status == WS_OK && t->wanted) try_wanted(t, d);
+    if (d->status == WS_OK && t->wanted && !t->pause_after) try_wanted(t, d);
     progress_end(&t->progress);
-    if (d->status == WS_OK && !interrupted()) tune_choose(t, d);
+    return d->status;
+}
+
+enum ws_status tune_ahead(struct tune *t, int waves, struct diag *d) {
+    t->pause_after = waves;
+    search(t, d);
+    t->pause_after = 0;
+    return d->status == WS_OK ? testbed_restore(t->shared->bed, t->kernel, d) : d->status;
+}
+
+enum ws_status tune_kernel(struct tune *t, struct diag *d) {
+    if (search(t, d) == WS_OK && !interrupted()) tune_choose(t, d);
     if (d->status == WS_OK) testbed_restore(t->shared->bed, t->kernel, d);
     return d->status;
 }
@@ -188,7 +199,7 @@ static struct variant *time_in_turns(struct tune *t, struct variant **v, int n, 
     struct subject s[FINALISTS + 1];
     struct launches l;
     struct measure_rule rule =
-        measure_rule_of_part(measure_rule_final(t->shared->samples_max, n), t->part);
+        measure_rule_of_part(measure_rule_choice(t->shared->samples_max, n), t->part);
     struct variant *guilty = NULL;
     rule.limit_ms = patience_ms(t->shared->bed->default_ms);
     for (int i = 0; i < 2 * n && own->status == WS_OK; i++) {

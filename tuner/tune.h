@@ -44,6 +44,7 @@ struct tune {
     const char *wanted;     /* a config that is tried whatever the search has learnt; NULL: none */
     double deadline_ms;     /* clock_ms at which the search ends; INFINITY: never */
     int trials_left;        /* before it ends; INT_MAX: no limit */
+    int pause_after;        /* waves: what the next one asks for is begun alone; 0: no pause */
     struct variant *oracle; /* not NULL: trials are looked up here, none is made, */
     int *order, n_order;    /* and their numbers are noted here */
     double best_us;         /* INFINITY while nothing was timed */
@@ -75,6 +76,9 @@ int tune_batch(const struct tune *t);
 /* Built, loaded, and its launches; for a variant that was tried. The scratch memory may move: take
  * those of several twice. What could be run before and cannot now is refused, and an error. */
 enum ws_status tune_ready(struct tune *t, struct variant *v, struct launches *out, struct diag *d);
+/* So many waves of the search, and begin the next one: what compilers make of it while other
+ * kernels have their waves need not be waited for. tune_kernel goes on from there. */
+enum ws_status tune_ahead(struct tune *t, int waves, struct diag *d);
 /* Search, then choose. */
 enum ws_status tune_kernel(struct tune *t, struct diag *d);
 /* Time the finalists in turns; the winner goes to the store with its evidence. One that hangs,

@@ -41,6 +41,7 @@ struct variant {
     bool killed;  /* somebody ended the process that it ran in, once; a second time counts */
     bool again;   /* what was going on then is to be done again */
     bool counted; /* among those that the search has tried */
+    bool said;    /* in the log */
 };
 
 struct variant variant_new(const struct ws_program *p, int kernel, const struct config *c,

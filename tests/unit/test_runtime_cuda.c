@@ -154,6 +154,23 @@ static void test_time(void **state) {
     assert_int_equal(f->kit->fake->l2_resets, SAMPLES);
 }
 
+/* What takes long is timed a sample at a time: the warm-up is not made again each time. */
+static void test_one_warm_up_a_module(void **state) {
+    struct fixture *f = *state;
+    double us[1];
+    open_device(f);
+    struct module *m = load(f);
+    struct launch l = launch(m, "a");
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(device_time(f->dev, &l, 1, 1, false, us, NULL, &f->diag), WS_OK);
+    assert_int_equal(f->kit->fake->launches, 3 + 1);
+    device_unload(f->dev, m);
+    l.module = m = load(f);
+    assert_int_equal(device_time(f->dev, &l, 1, 1, false, us, NULL, &f->diag), WS_OK);
+    assert_int_equal(f->kit->fake->launches, 3 + 1 + 2);
+    device_unload(f->dev, m);
+}
+
 /* A flush for every few launches, so that the host is done with all of them before the first
  * begins. */
 static void test_flush_of_many_launches(void **state) {
@@ -513,6 +530,7 @@ int main(void) {
         TEST(test_two_devices_at_once),
         TEST(test_library_that_does_not_load),
         TEST(test_time),
+        TEST(test_one_warm_up_a_module),
         TEST(test_flush_of_many_launches),
         TEST(test_lines_that_stay),
         TEST(test_gaps_of_a_slow_host),

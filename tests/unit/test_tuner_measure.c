@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/vtable.h"
 #include "tuner/check.h"
@@ -20,16 +21,18 @@ struct clockwork {
     struct device base;
     double base_us, noise_us;
     int taken, batches;
-    int throttled_batches;    /* the first so many, after the warm-up; */
-    int throttled_every;      /* and one in so many; 0: none */
-    double throttled_us;      /* that a launch takes longer then */
-    int stopped_at;           /* the process is stopped for seconds during this one; 0: never */
-    double gap_us;            /* between launches */
-    int behind_every;         /* of so many repetitions one has gaps of the host's; 0: none */
-    int cools_after;          /* so many looks at its health a throttled device is so no more */
-    int looks, hot_begins;    /* at it since the last batch; batches that began while it was hot */
-    int fails_at;             /* this call of device_time fails; 0: none */
-    double limit_ms, most_ms; /* of the call; the longest that was given */
+    int throttled_batches;     /* the first so many, after the warm-up; */
+    int throttled_every;       /* and one in so many; 0: none */
+    double throttled_us;       /* that a launch takes longer then */
+    int stopped_at;            /* the process is stopped for seconds during this one; 0: never */
+    double gap_us;             /* between launches */
+    int behind_every;          /* of so many repetitions one has gaps of the host's; 0: none */
+    int cools_after;           /* so many looks at its health a throttled device is so no more */
+    int looks, hot_begins;     /* at it since the last batch; batches that began while it was hot */
+    int fails_at;              /* this call of device_time fails; 0: none */
+    int sleeps_ms;             /* in each sample, as if it took so long */
+    const struct launch *slow; /* no other launch sleeps; NULL: all do */
+    double limit_ms, most_ms;  /* of the call; the longest that was given */
 };
 
 static bool is_throttled(const struct clockwork *c) {
@@ -47,7 +50,6 @@ static enum ws_status fake_time(struct device *dev, const struct launch *l, int 
                                 bool flush, double *us, struct sample_extra *extra,
                                 struct diag *d) {
     struct clockwork *c = (struct clockwork *)dev;
-    (void)l;
     assert_true(flush);
     c->hot_begins += is_hot(c);
     c->looks = 0;
@@ -58,6 +60,7 @@ static enum ws_status fake_time(struct device *dev, const struct launch *l, int 
         double all = c->base_us + (c->taken % 2 ? c->noise_us : 0);
         if (is_throttled(c)) all += c->throttled_us;
         if (c->stopped_at && c->taken == c->stopped_at) all += 5e6;
+        if (!c->slow || c->slow == l) usleep(1000 * (useconds_t)c->sleeps_ms);
         bool behind = c->behind_every && c->taken % c->behind_every == 0;
         for (int i = 0; i < n; i++) us[s * n + i] = all / n;
         if (extra)
@@ -93,8 +96,8 @@ static struct launch launches[2] = {
     {.module = (struct module *)1, .entry = "b", .grid = {1, 1, 1}, .threads = 1}};
 
 /* A busy machine may take half a second between two samples: time is no reason to end here, and
- * five samples may do where one seems to take long. */
-enum { LEAST = 5 };
+ * two samples may do where one seems to take very long. */
+enum { LEAST = 2 };
 
 static struct timing alone(struct clockwork *c, struct measure_rule rule) {
     rule.wall_ms = INFINITY;
@@ -141,9 +144,53 @@ static void test_hopeless_is_dropped(void **state) {
     rule.drop_us = 20;
     struct timing t = alone(&c, rule);
     assert_true(t.dropped);
-    assert_int_equal(t.us.n, 2); /* one alone may have met something else */
+    assert_true(t.us.n <= 2); /* one alone may have met something else */
     rule.drop_us = 34;
     assert_false(alone(&c, rule).dropped);
+}
+
+/* Where a sample takes long, the warm-up and one sample are two that say so; and three that agree
+ * are enough, of those that are reported five, of very long ones two. */
+static void test_slow_ones_need_few_samples(void **state) {
+    (void)state;
+    enum { SLOW_MS = 21, LONG_MS = 201 };
+    struct measure_rule rule = measure_rule_default(100), final = measure_rule_final(100, 1);
+    struct clockwork c = made(30, 0.2);
+    c.sleeps_ms = SLOW_MS;
+    int n = alone(&c, rule).us.n;
+    assert_true(n == 3 || n == 2); /* a busy machine makes one very long */
+    c = made(30, 0.03);
+    c.sleeps_ms = SLOW_MS;
+    n = alone(&c, final).us.n;
+    assert_true(n >= 2 && n <= 5);
+    c = made(30, 0);
+    c.sleeps_ms = LONG_MS;
+    assert_int_equal(alone(&c, final).us.n, 2);
+    c = made(30, 0);
+    c.sleeps_ms = SLOW_MS;
+    rule.drop_us = 20;
+    struct timing t = alone(&c, rule);
+    assert_true(t.dropped && t.us.n == 1);
+    c = made(30, 3); /* which do not agree go on */
+    c.sleeps_ms = SLOW_MS;
+    assert_int_equal(alone(&c, measure_rule_default(7)).us.n, 7);
+}
+
+/* What is slow and known waits for nobody. */
+static void test_slow_ones_have_their_turns(void **state) {
+    (void)state;
+    struct clockwork c = made(30, 0);
+    struct arena *a = arena_new();
+    struct diag d = diag_new(a);
+    struct subject s[2] = {{.launches = launches, .n = 1}, {.launches = launches + 1, .n = 1}};
+    struct measure_rule rule = measure_rule_final(100, 2);
+    rule.wall_ms = INFINITY;
+    c.sleeps_ms = 201;
+    c.slow = launches;
+    assert_int_equal(measure_together(&c.base, s, 2, &rule, &d), WS_OK);
+    assert_int_equal(s[0].timing.us.n, 2);
+    assert_true(s[1].timing.us.n >= LEAST);
+    arena_free(a);
 }
 
 /* A process that is stopped in the middle of a sample (Ctrl-Z, a laptop's lid): whichever sample it
@@ -275,9 +322,9 @@ static void test_in_turns(void **state) {
     struct measure_rule rule = measure_rule_default(100);
     rule.wall_ms = INFINITY;
     assert_int_equal(measure_together(&c.base, s, 2, &rule, &d), WS_OK);
-    assert_int_equal(s[0].timing.us.n, s[1].timing.us.n);
-    assert_true(s[0].timing.us.n >= LEAST);
-    assert_int_equal(c.taken, 2 * s[0].timing.us.n + 2); /* one warm-up each, discarded */
+    assert_true(s[0].timing.us.n >= LEAST && s[1].timing.us.n >= LEAST);
+    int taken = s[0].timing.us.n + s[1].timing.us.n;
+    assert_int_equal(c.taken, taken + 2); /* one warm-up each, discarded */
     arena_free(a);
 }
 
@@ -448,6 +495,8 @@ int main(void) {
         cmocka_unit_test(test_noisy_times_end_at_the_limit),
         cmocka_unit_test(test_short_ones_come_in_groups),
         cmocka_unit_test(test_hopeless_is_dropped),
+        cmocka_unit_test(test_slow_ones_need_few_samples),
+        cmocka_unit_test(test_slow_ones_have_their_turns),
         cmocka_unit_test(test_stopped_in_a_sample),
         cmocka_unit_test(test_several_launches_are_judged_by_their_span),
         cmocka_unit_test(test_a_failure_has_its_subject),

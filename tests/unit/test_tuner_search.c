@@ -170,6 +170,90 @@ static void test_model_reasons_by_analogy(void **state) {
     assert_true(asked > 0);
 }
 
+/* A search that pauses after a wave finds what one finds that does not. */
+static void test_model_goes_on_after_a_pause(void **state) {
+    (void)state;
+    for (int i = 0; i < 12; i++) {
+        struct world w;
+        make(&w, i % 4, i / 4 % 4, i / 16 % 3, i % 2, 0);
+        struct diag d = diag_new(w.arena);
+        struct tune whole = run(&w, SEARCH_model, INT_MAX), t = run(&w, SEARCH_model, 1);
+        for (int v = 0; v < N; v++) t.variants[v] = variant_of(&w, v);
+        for (int pause = 1; pause <= 3; pause++) {
+            t.pause_after = pause % 3; /* the last time none */
+            t.trials_left = INT_MAX;
+            t.best_us = INFINITY;
+            t.n_tried = 0;
+            for (int v = 0; v < N; v++) t.variants[v].counted = false;
+            assert_int_equal(search_run(&t, &d), WS_OK);
+            if (t.pause_after == 1) assert_int_equal(count_seen(&t), 8);
+            if (t.pause_after == 2) assert_true(count_seen(&t) > 8 && count_seen(&t) <= 16);
+        }
+        for (int v = 0; v < N; v++) assert_int_equal(search_seen(&t, v), search_seen(&whole, v));
+        arena_free(w.arena);
+    }
+}
+
+/* Where a kernel takes compilers seconds there are two waves, the second one of what they have been
+ * given beside the first; what is quick to compile is chosen by what it promises. */
+static void test_model_asks_for_what_is_compiled(void **state) {
+    (void)state;
+    enum { FIRST = 8, NEXT = 6 };
+    for (int slow = 0; slow < 2; slow++) {
+        struct world w;
+        make(&w, 3, 3, 2, 1, 0);
+        struct diag d = diag_new(w.arena);
+        struct tune t = run(&w, SEARCH_model, 1);
+        int first[N], next[N];
+        t.trials_left = INT_MAX;
+        for (int v = 0; v < N; v++) {
+            t.variants[v] = variant_of(&w, v);
+            t.variants[v].compile_ms = slow ? 2000 : 20;
+        }
+        assert_int_equal(search_model_first(&t, first), FIRST);
+        assert_int_equal(search_model_next(&t, next, NEXT), NEXT);
+        for (int i = 0; i < FIRST; i++) t.variants[first[i]].binary_key = "begun";
+        for (int i = 0; i < NEXT; i++) {
+            assert_null(t.variants[next[i]].binary_key); /* all are different */
+            t.variants[next[i]].binary_key = "begun";
+        }
+        t.best_us = INFINITY;
+        t.n_tried = 0;
+        assert_int_equal(search_run(&t, &d), WS_OK);
+        int not_begun = 0;
+        for (int v = 0; v < N; v++) not_begun += search_seen(&t, v) && !t.variants[v].binary_key;
+        if (slow) assert_true(!not_begun && count_seen(&t) <= FIRST + NEXT);
+        if (!slow) assert_true(not_begun > 0);
+        arena_free(w.arena);
+    }
+}
+
+/* Where trials take long there is a third wave only if the second one has gained something. */
+static void test_model_ends_where_waves_gain_nothing(void **state) {
+    (void)state;
+    int third[2] = {0};
+    for (int i = 0; i < 48; i++)
+        for (int slow = 0; slow < 2; slow++) {
+            struct world w;
+            make(&w, i % 4, i / 4 % 4, i / 16 % 3, i % 2, 0);
+            struct diag d = diag_new(w.arena);
+            struct tune t = run(&w, SEARCH_model, 1), two = run(&w, SEARCH_model, 16);
+            t.trials_left = INT_MAX;
+            for (int v = 0; v < N; v++) {
+                t.variants[v] = variant_of(&w, v);
+                t.variants[v].trial_ms = slow ? 300 : 30;
+            }
+            t.best_us = INFINITY;
+            t.n_tried = 0;
+            assert_int_equal(search_run(&t, &d), WS_OK);
+            struct tune one = run(&w, SEARCH_model, 8);
+            third[slow] += t.n_tried > 16;
+            if (slow && t.n_tried > 16) assert_true(two.best_us < 0.99 * one.best_us);
+            arena_free(w.arena);
+        }
+    assert_true(third[1] < third[0]);
+}
+
 static int steps_between(const struct config *a, const struct config *b) {
     static const enum knob knobs[] = {KNOB_warps, KNOB_vec, KNOB_x};
     double steps = abs(a->knob[KNOB_keep] - b->knob[KNOB_keep]);
@@ -370,6 +454,9 @@ int main(void) {
         cmocka_unit_test(test_model_finds_a_bowl),
         cmocka_unit_test(test_model_turns_hints_over),
         cmocka_unit_test(test_model_reasons_by_analogy),
+        cmocka_unit_test(test_model_goes_on_after_a_pause),
+        cmocka_unit_test(test_model_asks_for_what_is_compiled),
+        cmocka_unit_test(test_model_ends_where_waves_gain_nothing),
         cmocka_unit_test(test_model_asks_far_from_what_it_knows),
         cmocka_unit_test(test_coordinate_walks_downhill),
         cmocka_unit_test(test_profile_takes_advice),

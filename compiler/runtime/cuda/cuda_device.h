@@ -166,6 +166,8 @@ enum ws_status cuda_ready(struct cuda_device *c, const struct launch *l, bool fo
 enum ws_status cuda_ready_all(struct cuda_device *c, const struct launch *l, int n, bool apart,
                               struct ready **out, struct diag *d);
 void cuda_ready_free(struct ready *r, int n); /* r may be NULL */
+/* Is anything in a module that was never timed before? From now on all of them were. */
+bool cuda_first_timed(const struct launch *l, int n);
 enum ws_status cuda_submit(struct cuda_device *c, const struct ready *r, struct diag *d);
 enum ws_status cuda_synchronize(struct cuda_device *c, const char *after, struct diag *d);
 enum ws_status cuda_enter(struct cuda_device *c,

@@ -12,6 +12,7 @@
 struct module {
     cu_module handle;
     int generation;
+    bool timed;
 };
 
 /* ---- errors ---------------------------------------------------------------------------------- */
@@ -243,6 +244,16 @@ enum ws_status cuda_ready_all(struct cuda_device *c, const struct launch *l, int
         follows = follows || r[i].function;
     }
     return d->status;
+}
+
+bool cuda_first_timed(const struct launch *l, int n) {
+    bool first = false;
+    for (int i = 0; i < n; i++) {
+        if (launch_is_empty(&l[i])) continue;
+        first |= !l[i].module->timed;
+        l[i].module->timed = true;
+    }
+    return first;
 }
 
 void cuda_ready_free(struct ready *r, int n) {
