@@ -5,13 +5,13 @@
 #   UPDATE=1 make run-command_texts     writes the files anew: read the diff, it must be what you meant
 set -euo pipefail
 golden=$PWD/tests/golden/command
-export WARPSMITH_CPU_CACHE=32M
+export WARPSMITH_CPU_CACHE=32M WARPSMITH_CACHE=$TMP/store.db
 failed=0
 
 # say ARGUMENTS: what the command says, and its exit code.
 say() {
     local code=0
-    echo "\$ warpsmith $*"
+    echo "\$ warpsmith $*" | sed "s|$TMP|TMP|g"
     timeout 60 "$WARPSMITH" "$@" </dev/null >"$TMP/said" 2>&1 || code=$?
     sed "s|$TMP|TMP|g" "$TMP/said"
     if [ "$code" != 0 ]; then echo "exit code $code"; fi
