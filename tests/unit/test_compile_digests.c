@@ -60,9 +60,26 @@ static void print_buffers(struct buf *to, const struct ws_program *p) {
     buf_printf(to, "%zu %.6g %.6g %d\n", p->temp_bytes, p->bytes, p->flops, (int)p->may_be_apart);
 }
 
+/* The default with each knob at each of some values: refused, and why, or another layout. */
+static void print_refusals(struct buf *to, const struct ws_program *p, int k,
+                           const struct config *c, struct arena *a) {
+    static const int values[] = {0, 1, 2, 3, 4, 8, 16, 24, 64, 129, 512, 1024};
+    for (int knob = 0; knob < KNOB_COUNT; knob++)
+        for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+            struct config other = *c;
+            other.knob[knob] = values[i];
+            const char *why = ws_config_illegal(p, k, &other, a);
+            if (why)
+                buf_printf(to, "%s: %s\n", config_str(a, &other), why);
+            else
+                print_config(to, p, k, &other, a);
+        }
+}
+
 /* The texts of the default of each kernel, and of some of its other configs. */
-static void print_kernels(struct line *l, const struct ws_program *p) {
+static void print_kernels(struct line *l, const struct ws_program *p, bool refusals) {
     struct buf bodies = buf_new(l->a), configs = buf_new(l->a), texts = buf_new(l->a);
+    struct buf refused = buf_new(l->a);
     int total = 0;
     for (int k = 0; k < p->n_kernels; k++) {
         const struct config *c;
@@ -73,15 +90,17 @@ static void print_kernels(struct line *l, const struct ws_program *p) {
         buf_printf(&configs, "%s: %d, %d pruned\n", p->kernels[k].name, n, pruned);
         for (int i = 0; i < n; i++) print_config(&configs, p, k, &c[i], l->a);
         for (int i = 0; i < n; i += n / TEXTS + 1) print_text(&texts, p, k, &c[i], l->a);
+        if (refusals) print_refusals(&refused, p, k, &c[0], l->a);
         total += n;
     }
     add_digest(l, "bodies", &bodies);
     add_digest(l, arena_printf(l->a, "%d configs", total), &configs);
     add_digest(l, "texts", &texts);
+    if (refusals) add_digest(l, "refusals", &refused);
 }
 
 static void print_graph(struct buf *to, const char *key, const char *text,
-                        const struct device_limits *limits, bool eager) {
+                        const struct device_limits *limits, bool eager, bool refusals) {
     struct arena *a = arena_new();
     struct diag d = diag_new(a);
     struct line l =
@@ -97,7 +116,7 @@ static void print_graph(struct buf *to, const char *key, const char *text,
         buf_printf(&l.text, " | %d kernels", p->n_kernels);
         add_digest(&l, "nests", &nests);
         add_digest(&l, "program", &buffers);
-        print_kernels(&l, p);
+        print_kernels(&l, p, refusals);
     } else {
         buf_printf(&l.text, " | %s", d.text);
     }
@@ -153,8 +172,8 @@ static void test_graphs(void **state) {
             const struct case_graph *c = &graphs.at[i];
             const char *key = arena_printf(a, "%s %u", kinds[k].name, i);
             const struct device_limits *gpu = &gpus[c->tensor ? 2 : c->old ? 1 : 0];
-            print_graph(&all, key, c->text, gpu, c->eager && i % 3 == 0);
-            if (!kinds[k].gpu_only) print_graph(&all, key, c->text, &cpu, false);
+            print_graph(&all, key, c->text, gpu, c->eager && i % 3 == 0, i % 5 == 0);
+            if (!kinds[k].gpu_only) print_graph(&all, key, c->text, &cpu, false, i % 5 == 0);
         }
     }
     int wrong = judge_lines("graphs", all.p, a);
