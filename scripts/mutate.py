@@ -11,7 +11,13 @@ or call that begins there, is another one:
     if (a < b)   ->   if (a <= b)                 clear(&x);   ->   ;
 
 Which token is chosen by --seed, all tokens alike, but none in comments, strings, preprocessor lines, assertions and
-messages. Mutants that do not compile (a warning is an error here, too) and those whose object code is the same as the
+messages, and none of these, which change nothing that a program leaves or says, wherever it runs:
+
+    fflush(stdout);                              when a line is seen; exit flushes it. And hints to the kernel or the
+    posix_fadvise(file, 0, 0, ...);              processor about what will be read: madvise, __builtin_prefetch
+    strcmp(a, b) == 0  ->  strcmp(b, a) == 0     a function whose arguments may change places; fmin and fmax, too
+    n ? 2 * n : 8  ->  n ? 2 * n : 9             other room at first in an array that grows by doubling; but not none
+ Mutants that do not compile (a warning is an error here, too) and those whose object code is the same as the
 original's are left out and another one is drawn.
 
 Which tests can tell is looked up: every test runs once with a probe in each block of the sources, and a mutant is shown
@@ -66,6 +72,9 @@ CONTROL = {'if', 'for', 'while', 'switch'}
 NOT_CALLS = CONTROL | {'return', 'sizeof', 'do', 'else', 'case', 'goto', 'typedef', 'struct', 'enum', 'union', 'static'}
 ASSERTS = re.compile(r'WS_ASSERT|WS_BUG|assert|_?[Ss]tatic_assert')
 MESSAGES = re.compile(r'diag_\w+|syntax_error|format_error|warn|perror|usage')
+HINTS = re.compile(r'posix_fadvise|madvise|posix_madvise|readahead|__builtin_prefetch')
+EQUALS = re.compile(r'strn?cmp|strn?casecmp|memcmp')  # those of which only == 0 is asked
+ALIKE = re.compile(r'f(min|max)f?|hypotf?')
 SWAPS = {'<': '<= >=', '<=': '< >', '>': '>= <=', '>=': '> <', '==': '!=', '!=': '==', '+': '-', '-': '+', '*': '+',
          '/': '*', '%': '/', '&&': '||', '||': '&&', '&': '|', '|': '&', '^': '|', '<<': '>>', '>>': '<<', '++': '--',
          '--': '++', '+=': '-=', '-=': '+=', '*=': '+=', '|=': '&=', '&=': '|='}
@@ -111,6 +120,9 @@ class Source:
             if self.kind[i] != 'name' or self.word[i + 1] != '(' or i + 1 not in self.pair:
                 continue
             asserts = ASSERTS.fullmatch(w)
+            if HINTS.fullmatch(w) or (w == 'fflush' and self.word[i + 2] in ('stdout', 'stderr')):
+                for j in range(i, self.pair[i + 1] + 1):
+                    self.quiet[j] = True
             if asserts or MESSAGES.fullmatch(w):
                 for j in range(i + 1 if not asserts else i, self.pair[i + 1] + 1):
                     self.quiet[j] = True
@@ -240,6 +252,21 @@ class Source:
         spans.append((start, self.pair[i] - 1))
         return spans
 
+    def may_change_places(self, i):
+        """The first two arguments of the call that begins at i."""
+        after = self.word[self.pair[i + 1] + 1:self.pair[i + 1] + 3]
+        asked = self.word[i - 1] == '!' or after in (['==', '0'], ['!=', '0'])
+        return ALIKE.fullmatch(self.word[i]) or (EQUALS.fullmatch(self.word[i]) and asked)
+
+    def is_first_room(self, i):
+        """n ? 2 * n : 8, where i is the 8."""
+        j = i - 1
+        while j > 0 and self.word[j] not in ('?', ';', '{', '}'):
+            j -= 1
+        doubled = self.word[j + 3:i - 1]
+        return self.word[i - 1] == ':' and self.word[j:j + 3] == ['?', '2', '*'] and self.word[i] != '0' and \
+            len(doubled) > 0 and self.word[j - len(doubled):j] == doubled
+
     def number(self, i):
         w = self.word[i]
         m = re.fullmatch(r'(0[xX][0-9a-fA-F]+|[0-9]+)([uUlL]*)', w)
@@ -258,7 +285,10 @@ class Source:
         kind, w, inside = self.kind[i], self.word[i], self.block[i] >= 0
         out = []
         if kind == 'number' and not self.is_declared_size(i):
-            out += [('constant', [self.span(i, i, t)]) for t in self.number(i)]
+            numbers = self.number(i)
+            if self.is_first_room(i):
+                numbers = numbers[1:] if w == '1' else []
+            out += [('constant', [self.span(i, i, t)]) for t in numbers]
         elif kind == 'mark' and w in SWAPS and (w in ('++', '--') or self.is_binary(i)) and inside:
             out += [('operator', [self.span(i, i, t)]) for t in SWAPS[w].split()]
         elif kind == 'mark' and w == '!' and inside:
@@ -281,7 +311,7 @@ class Source:
         elif kind == 'name' and inside:
             if self.word[i + 1] == '(' and w not in NOT_CALLS and i + 1 in self.pair:
                 args = self.arguments(i + 1)
-                for (a, b), (c, d) in zip(args, args[1:]):
+                for (a, b), (c, d) in list(zip(args, args[1:]))[1 if self.may_change_places(i) else 0:]:
                     first = self.text[self.at[a]:self.at[b] + len(self.word[b])]
                     second = self.text[self.at[c]:self.at[d] + len(self.word[d])]
                     if first != second and '\n' not in first + second:

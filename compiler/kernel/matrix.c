@@ -600,6 +600,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
         return "the matrix units, of sm_80 and later, multiply bf16, f16, f32 and, in i32, bytes";
     const char *bad = check_sizes(k);
     if (bad) return bad;
+    if (m < 1 || n < 1) return "mma needs an m and an n";
     if (m > 256 || n > 256) return "m and n are 256 at most";
     if (depth % 16 || depth < 16 || depth > 128) return "mma needs a k of sixteens, to 128";
     if (of_bytes && depth % 32) return "mma of bytes needs a k of thirty-twos";

@@ -54,7 +54,7 @@ struct piece {
     ex index[WS_MAX_RANK];
 };
 
-/* Pieces of x, in order; those that are empty have none. */
+/* Pieces of x, in order: one for each operand, as decompose() leaves none that is empty. */
 static uint32_t find_pieces(struct lowering *w, const struct nest *n, const struct node *x,
                             int64_t dim, struct piece *out) {
     struct exprs *p = w->l->ex;
@@ -63,7 +63,7 @@ static uint32_t find_pieces(struct lowering *w, const struct nest *n, const stru
     uint32_t pieces = 0;
     for (uint32_t k = 0; k < list->nodes.n; k++) {
         const struct meta *m = &w->g->nodes.at[list->nodes.at[k]].meta;
-        if (m->rank != x->meta.rank || is_zero(p, m->size[dim])) continue;
+        WS_ASSERT(m->rank == x->meta.rank && !is_zero(p, m->size[dim]));
         struct piece *c = &out[pieces++];
         *c = (struct piece){
             .node = list->nodes.at[k], .begin = begin, .end = ex_add(p, begin, m->size[dim])};

@@ -389,6 +389,8 @@ static void test_refusals_gpu(void **state) {
         {product, "mma=1 m=64 n=128 k=64 stages=2 split=2 cluster=2 warps=8", NULL},
         {product, "mma=1 m=64 n=64 k=64 stages=1 warps=8", "mma needs 2 to 8 stages"},
         {product, "mma=1 m=64 n=64 k=64 stages=9 warps=8", "mma needs 2 to 8 stages"},
+        {product, "mma=1 n=64 k=64 stages=2 warps=8", "mma needs an m and an n"},
+        {product, "mma=2 m=64 k=64 tm=16 tn=16", "mma needs an m and an n"},
         {product, "mma=1 m=32 n=64 k=64 stages=2 warps=8", "mma=1 needs m of 64, 128 or 192"},
         {product, "mma=1 m=256 n=64 k=64 stages=2 warps=8", "mma=1 needs m of 64, 128 or 192"},
         {product, "mma=1 m=64 n=60 k=64 stages=2 warps=8", "mma=1 needs an n of eights"},
