@@ -12,7 +12,7 @@
 # planted, the time of the config that is forced over the winner's, when the first night tried them; OUTDIR/night_N.md.
 #
 # Environment: OUTDIR (nights-results), WARPSMITH (build/warpsmith), DEVICE (cuda:0), DTYPE (bf16)
-#   NIGHTS     (3) the last one included
+#   NIGHTS     (7) the last one included; a night that is slower is told by four before, at least
 #   WORKLOADS  (twelve of workloads/) and of these SLOWED (softmax rope matmul), which have one kernel each
 #   LOSS       (1.04)
 # Exit codes: 0 told apart: the nights before have nothing SLOWER, the last one what was slowed and nothing else; 1 not, or
@@ -25,7 +25,7 @@ out=${OUTDIR:-nights-results}
 warpsmith=${WARPSMITH:-build/warpsmith}
 device=${DEVICE:-cuda:0}
 dtype=${DTYPE:-bf16}
-nights=${NIGHTS:-3}
+nights=${NIGHTS:-7}
 loss=${LOSS:-1.04}
 workloads=${WORKLOADS:-softmax layernorm gelu_bias rmsnorm_residual rope cumsum swiglu cross_entropy embedding transpose_add column_sum matmul}
 slowed=${SLOWED:-softmax rope matmul}

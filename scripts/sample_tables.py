@@ -9,7 +9,7 @@ KIND names the script that wrote the file: torch (check_torch.sh), cost, lookup 
 (bench_repeat.sh), sizes (bench_sizes.sh), convolutions (bench_convolutions.sh), products and slower (bench_products.sh:
 all of them, and those that are slower than PyTorch's), kernelbench, models and attention (bench_kernelbench.sh, ...),
 overlap (bench_overlap.sh), misses (bench_suite.sh; FILE, and that of sizes), searches (bench_search.sh), ordering
-(cost_model.py), planted (plant_errors.sh), checked (check_kernelbench.py), opinfo (check_opinfo.py), graphs (check_graphs.py), sums
+(cost_model.py), planted (plant_errors.sh), nights (bench_nights.sh), fused (bench_fused.sh), checked (check_kernelbench.py), opinfo (check_opinfo.py), graphs (check_graphs.py), sums
 (bench_sums.py), devices (device_sample.sh), scale (bench_history_scale.sh) or kills (make kill-test). Below each table stands who wrote it,
 where and when. scripts/readme_tables.sh puts them there. A figure is drawn from the CSV of the same name; index.csv of
 reports/samples has its command.
@@ -460,7 +460,7 @@ def devices(path, rows):
 KINDS = {"devices": devices, "torch": torch, "cost": measures("bench_cost.sh"), "lookup": measures("bench_lookup.sh"),
          "capture": measures("bench_capture.sh"), "repeat": repeat, "sizes": sizes, "products": products, "slower": slower,
          "convolutions": convolutions, "kernelbench": kernelbench, "models": models, "attention": attention,
-         "planted": planted, "histories": histories, "scale": scale, "checked": checked, "opinfo": opinfo, "graphs": graphs, "sums": sums, "kills": kills,
+         "planted": planted, "histories": histories, "nights": nights, "fused": fused, "scale": scale, "checked": checked, "opinfo": opinfo, "graphs": graphs, "sums": sums, "kills": kills,
          "mutants": mutants, "overlap": overlap, "misses": misses, "searches": searches, "ordering": ordering}
 
 
