@@ -148,8 +148,8 @@ static void begin_sixteen(struct emitter *w, const struct phase *f, int chunk) {
     open_brace(w, "for (int j = 0; j < %d; j++)", chunk);
     line(w, "const int i = tid %% %d / 4;", w->k->limits->warp);
     line(w,
-         "const k_idx m = k_clamp(first_row + f * 16 - i + quad %% 2 * 8 + quad / 2 * 4, nm - %d);",
-         QUAD);
+         "const k_idx m = k_clamp(first_row + f * %d - i + quad %% 2 * 8 + quad / 2 * 4, nm - %d);",
+         product_sixteens_apart(w->y->product), QUAD);
     line(w, "const k_idx n = k_clamp(first_column + (g * %d + j) * %d + i, nn - 1);", chunk, OCTET);
     for (uint32_t i = 0; i < f->compute.n; i++) {
         const struct value_node *x = &w->k->values.at[f->compute.at[i]];
@@ -474,7 +474,20 @@ static void put_place_of_chunk(struct emitter *w, int of_row) {
 }
 
 static void put_row_number(struct emitter *w) {
-    put_number(w, &w->y->product->a, "row", "first_row + f * 16 + h * 8", "nm");
+    const char *at =
+        arena_printf(w->arena, "first_row + f * %d + h * 8", product_sixteens_apart(w->y->product));
+    put_number(w, &w->y->product->a, "row", at, "nm");
+}
+
+const char *eight_text(struct emitter *w, const char *i) {
+    int apart = product_sixteens_apart(w->y->product);
+    if (apart == 2 * OCTET) return arena_printf(w->arena, "%s * %d", i, OCTET);
+    return arena_printf(w->arena, "(%s / 2 * %d + %s %% 2 * %d)", i, apart, i, OCTET);
+}
+
+const char *exchange_text(struct emitter *w, const struct tile_program *t, int byte) {
+    if (t->product->in_turn == 1) return arena_printf(w->arena, "ring + %d", byte);
+    return arena_printf(w->arena, "ring + %d + own_turn * %d", byte, t->exchange_apart);
 }
 
 static void put_row(struct emitter *w, const struct phase *f) {
@@ -678,7 +691,7 @@ static void put_turned(struct emitter *w, const struct tile_program *t, const st
     const struct store_node *s = &w->k->stores.at[f->stores.at[0]];
     int octets = p->warp_columns / OCTET, each = p->turned / OCTET, group = p->group_threads,
         warp = w->k->limits->warp;
-    line(w, "float *const turned = (float *)(ring + %d) + group * %d;", t->exchange,
+    line(w, "float *const turned = (float *)(%s) + group * %d;", exchange_text(w, t, t->exchange),
          p->turned * TURNED_PITCH);
     line(w, "const int f = 0;");
     open_loop(w, "g", octets);
@@ -694,7 +707,7 @@ static void put_turned(struct emitter *w, const struct tile_program *t, const st
         f->stores.at[0]);
     close_brace(w);
     line(w, "if (g %% %d < %d) continue;", each, each - 1);
-    line(w, "k_barrier_sync(1 + group, %d);", group);
+    line(w, "k_barrier_sync(%s, %d);", group_barrier(t), group);
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = 0; i < %d; i++)", 2 * p->turned * warp / group);
     const char *between =
@@ -709,7 +722,7 @@ static void put_turned(struct emitter *w, const struct tile_program *t, const st
     line(w, "if (row < nm && n < nn%s) k_store1%s(p%d + %s, turned[c * %d + of_group]);", also,
          how_to_store(w), argument_of(w, s->buffer), at, TURNED_PITCH);
     close_brace(w);
-    line(w, "k_barrier_sync(1 + group, %d);", group);
+    line(w, "k_barrier_sync(%s, %d);", group_barrier(t), group);
     close_brace(w);
 }
 

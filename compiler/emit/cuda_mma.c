@@ -92,9 +92,13 @@ static void put_role(struct emitter *w, const struct tile_program *t, enum role 
     } else {
         open_brace(w, "else");
         put_registers(w, t, registers);
+        bool in_turn = t->product->in_turn > 1;
         /* As a warp's number: the compiler then keeps what follows from it in uniform registers. */
-        line(w, "const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / %d - %d, 0);",
-             WARPGROUP, t->copiers / WARPGROUP);
+        line(w, "const int %s = __shfl_sync(0xffffffffu, (int)threadIdx.x / %d - %d, 0);",
+             in_turn ? "own_turn" : "group", WARPGROUP, t->copiers / WARPGROUP);
+        if (in_turn) line(w, "const int group = 0;"); /* it has all of its tile */
+        if (in_turn) line(w, "int turn = 0;");
+        if (in_turn) line(w, "unsigned turn_phase = own_turn ^ 1;");
         line(w, "const int tid = (int)threadIdx.x %% %d;", WARPGROUP);
         put_wgmma_operands(w, t);
     }
@@ -484,6 +488,26 @@ static void put_loops_of_pairs(struct emitter *w) {
     put_loop(w, "", "stop");
 }
 
+/* The stage so many steps on; all tiles have as many. */
+static void put_skip(struct emitter *w, const struct tile_program *t) {
+    int stages = tile_stages(t);
+    int64_t steps = tile_steps(t), rest = steps % stages;
+    open_brace(w, "if (turn != own_turn)");
+    if (rest) line(w, "s += %lld;", (long long)rest);
+    if (rest) line(w, "if (s >= %d) s -= %d, phase ^= 1;", stages, stages);
+    if (steps / stages % 2) line(w, "phase ^= 1;");
+    close_brace(w);
+}
+
+static void put_wait_turn(struct emitter *w) {
+    line(w, "k_mbar_wait_block(turns + own_turn * 8, turn_phase);");
+    line(w, "turn_phase ^= 1;");
+}
+
+const char *group_barrier(const struct tile_program *t) {
+    return t->product->in_turn > 1 ? "1 + own_turn" : "1 + group";
+}
+
 static void put_next_turn(struct emitter *w, const struct tile_program *t) {
     line(w, "if (++turn == %d) turn = 0;", t->product->makers);
 }
@@ -506,7 +530,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             break;
         case TILE_DRAW:
             put_draw_tile(w, t);
-            if (role == MULTIPLIES) declare_sums(w, t);
+            if (role == MULTIPLIES && t->product->in_turn == 1) declare_sums(w, t);
             for (int j = 0; j < RINGS && copies; j++) put_first_window(w, ring(t, j));
             break;
         case TILE_AHEAD:
@@ -527,6 +551,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
                 end_role(w, t, role);
             else
                 close_brace(w);
+            if (open[depth] == TILE_TURN && !copies) line(w, "turn ^= 1;");
             if (open[depth] == TILE_LOOP && role == MULTIPLIES && t->product->folds.levels)
                 put_fold(w, t, true);
             if (open[depth] == TILE_LOOP && copies && tile_turns_go_on(t))
@@ -544,7 +569,15 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
                 put_copy(w, t, ring(t, x->ring));
             if (tile_made(t)) close_brace(w);
             break;
-        case TILE_TURN: open_brace(w, "if (turn == group)"); break;
+        case TILE_TURN:
+            open_brace(w, copies ? "if (turn == group)" : "if (turn == own_turn)");
+            if (!copies) declare_sums(w, t);
+            break;
+        case TILE_SKIP: put_skip(w, t); break;
+        case TILE_WAIT_TURN: put_wait_turn(w); break;
+        case TILE_PASS_TURN:
+            line(w, "if (tid == 0) k_mbar_arrive(turns + (own_turn ^ 1) * 8);");
+            break;
         case TILE_TAKE: put_take(w, t, ring(t, x->ring)); break;
         case TILE_MAKE: put_make(w, t, ring(t, x->ring)); break;
         case TILE_GIVE: put_give(w); break;
@@ -658,14 +691,18 @@ static void put_barriers(struct emitter *w, const struct tile_program *t) {
     if (t->product->a.in_registers) readers *= WARPS_OF_GROUP;
     int writers = tile_made(t) ? 1 + WARPS_OF_GROUP : 1;
     line(w, "unsigned long long *const bars = (unsigned long long *)(ring + %d);", t->barriers);
+    int turns = t->product->in_turn > 1 ? t->product->in_turn : 0;
     line(w,
          "const k_shared stages = k_in_shared(ring), full = k_in_shared(bars), empty = full + %d;",
          stages * 8);
+    if (turns) line(w, "const k_shared turns = full + %d;", 2 * stages * 8);
     if (w->y->cluster > 1) line(w, "const int rank = (int)k_cluster_rank();");
     open_brace(w, "if (threadIdx.x == 0)");
     line(w,
          "for (int i = 0; i < %d; i++) k_mbar_init(bars + i, %d), k_mbar_init(bars + %d + i, %d);",
          stages, writers, stages, readers);
+    if (turns)
+        line(w, "for (int i = 0; i < %d; i++) k_mbar_init(bars + %d + i, 1);", turns, 2 * stages);
     line(w, "k_fence_mbar_init();");
     close_brace(w);
     if (tensor) put_tensor_barriers(w, t);

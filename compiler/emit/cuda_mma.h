@@ -62,6 +62,13 @@ void put_tensor_inst(struct emitter *w, const struct tile_program *t, const stru
 /* CROSS, where it is its turn: crossed sums are in the array `sums`. */
 void open_tensor_cross(struct emitter *w, const struct tile_program *t, int steps);
 
+/* cuda_mma.c: the number of the barrier that a warpgroup has to itself. */
+const char *group_barrier(const struct tile_program *t);
+/* cuda_epilogue.c: how far the first of a thread's rows number i of eights is from its first; where
+ * what its warpgroup exchanges lies, from a byte of the exchange on. */
+const char *eight_text(struct emitter *w, const char *i);
+const char *exchange_text(struct emitter *w, const struct tile_program *t, int byte);
+
 /* cuda_mma.c: the ring whose stages are filled again, which is how these lie. In a step of a role:
  * does all of its depth count? `whole`, where steps differ. */
 const struct tile_ring *moving_ring(const struct tile_program *t);

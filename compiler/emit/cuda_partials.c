@@ -58,7 +58,7 @@ void declare_exchange(struct emitter *w, const struct tile_program *t) {
     if (!w->k->over) return;
     line(w, "const int thread = group * %d + tid;", p->group_threads);
     line(w, "const int down = (first_row - m0) / %d, across = (first_column - n0) / %d;",
-         p->warp_rows, p->warp_columns);
+         p->in_turn > 1 ? 16 : p->warp_rows, p->warp_columns);
     line(w, "(void)thread, (void)down, (void)across;");
     for (value_id v = 0; v < w->k->values.n && of_columns(w) && sharers(w) == 1; v++)
         if (is_epilogue_reduction(w->k, v))
@@ -66,7 +66,8 @@ void declare_exchange(struct emitter *w, const struct tile_program *t) {
     for (value_id v = 0; v < w->k->values.n && sharers(w) > 1; v++) {
         if (!is_epilogue_reduction(w->k, v)) continue;
         const char *type = accumulator_type(w, v);
-        line(w, "%s *const x%u = (%s *)(ring + %d);", type, v, type, tile_exchange(t, v));
+        line(w, "%s *const x%u = (%s *)(%s);", type, v, type,
+             exchange_text(w, t, tile_exchange(t, v)));
     }
 }
 
@@ -136,6 +137,8 @@ void put_warp_sums(struct emitter *w, const struct tile_program *t, const struct
 static void put_barrier(struct emitter *w, const struct tile_program *t) {
     if (t->ahead)
         line(w, "__syncthreads();");
+    else if (t->product->in_turn > 1)
+        line(w, "k_barrier_sync(%s, %d);", group_barrier(t), multipliers(t));
     else
         line(w, "k_barrier_sync(%d, %d);", t->product->warpgroups + 1, multipliers(t));
 }
@@ -158,7 +161,7 @@ void put_tile_reduce(struct emitter *w, const struct tile_program *t, const stru
         if (of_rows(w)) {
             line(w, "#pragma unroll");
             open_brace(w, "for (int i = 0; i < %d; i++)", t->product->warp_rows / 8);
-            line(w, "const int at = first_row - m0 + i * 8;");
+            line(w, "const int at = first_row - m0 + %s;", eight_text(w, "i"));
             put_shared_parts(w, v, arena_printf(w->arena, "a%u[i / 2][i %% 2]", v), "at", w->y->bx);
             close_brace(w);
         } else if (of_columns(w)) {
@@ -231,7 +234,7 @@ void close_span(struct emitter *w, const struct tile_program *t, const struct ph
          pieces);
     line(w, "#pragma unroll");
     open_brace(w, "for (int r = 0; r < %d; r++)", t->product->warp_rows / 8);
-    line(w, "const k_idx row = first_row + r * 8;");
+    line(w, "const k_idx row = first_row + %s;", eight_text(w, "r"));
     line(w, "const long long part = piece * %lldLL + (z * %lldLL + i) * %lld + row;", apart, spans,
          rows);
     open_brace(w, "if (quad == 0 && row < nm)");
@@ -256,7 +259,7 @@ void put_leave_partials(struct emitter *w, const struct tile_program *t, const s
         if (of_rows(w)) {
             line(w, "#pragma unroll");
             open_brace(w, "for (int i = 0; i < %d; i++)", t->product->warp_rows / 8);
-            line(w, "const k_idx row = first_row + i * 8;");
+            line(w, "const k_idx row = first_row + %s;", eight_text(w, "i"));
             line(w,
                  "if (quad == 0 && across == 0 && row < nm) k_store_parts<1>(part%u + (part + "
                  "row), &a%u[i / 2][i %% 2]);",
@@ -296,7 +299,7 @@ static void put_row_parts(struct emitter *w, const struct tile_program *t, const
                           uint32_t n, int tiles) {
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = 0; i < %d; i++)", t->product->warp_rows / 8);
-    line(w, "const k_idx row = first_row + i * 8;");
+    line(w, "const k_idx row = first_row + %s;", eight_text(w, "i"));
     line(w, "const long long at = z * %lldLL + row;", (long long)kernel_size(w->k, AXIS_M));
     put_load_parts(w, sums, n, tiles);
     for (uint32_t r = 0; r < n; r++) {
@@ -322,11 +325,9 @@ void put_meet_partials(struct emitter *w, const struct tile_program *t, int tile
     for (int f = p->online ? 0 : phase; f <= phase; f++)
         for (uint32_t i = 0; i < w->p->phases.at[f].reduce.n; i++)
             vec_push(w->arena, &sums, w->p->phases.at[f].reduce.at[i]);
-    line(w,
-         "k_meet_parts<%d>(tickets + (((z * %lld + m0 / %d) * %d + group) * %u + %d), %d, 1 + "
-         "group);",
+    line(w, "k_meet_parts<%d>(tickets + (((z * %lld + m0 / %d) * %d + group) * %u + %d), %d, %s);",
          p->group_threads, (long long)matrix_tiles(w->k, w->y, AXIS_M), w->y->bx, p->warpgroups,
-         w->p->phases.n, phase, tiles);
+         w->p->phases.n, phase, tiles, group_barrier(t));
     put_row_parts(w, t, sums.at, sums.n, tiles);
 }
 
@@ -369,7 +370,7 @@ void put_row_results(struct emitter *w, const struct tile_program *t) {
     open_brace(w, "for (int f = 0; f < %d; f++)", t->product->warp_rows / 16);
     line(w, "#pragma unroll");
     open_brace(w, "for (int h = 0; h < 2; h++)");
-    line(w, "const k_idx m = first_row + f * 16 + h * 8;");
+    line(w, "const k_idx m = first_row + f * %d + h * 8;", product_sixteens_apart(t->product));
     line(w, "if (m >= nm) continue;");
     w->subscript = "[f][h]";
     for (value_id v = 0; v < w->k->values.n; v++)

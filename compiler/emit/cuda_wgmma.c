@@ -114,17 +114,27 @@ const char *operand_of(struct emitter *w, const struct tile_ring *r, int plane) 
                         plane * (r->operand->paired ? r->line / r->planes : r->bytes), step);
 }
 
-/* Products of two planes, instructions from number `from` on; first: a text that is 0 where the
- * sums begin. */
+/* Products of two planes, of all the rows that the warpgroup has, instructions from number `from`
+ * on; first: a text that is 0 where the sums begin. */
 static void put_pass(struct emitter *w, const struct tile_program *t, int pass, int from, int end,
                      const char *first) {
     const struct product *of = t->product;
+    const char *sums = of->pass[pass].crossed ? "crossed" : "sums",
+               *left = of->a.in_registers ? arena_printf(w->arena, "left[%d][i]", of->pass[pass].a)
+                                          : operand_of(w, ring(t, TILE_A), of->pass[pass].a),
+               *right = operand_of(w, ring(t, TILE_B), of->pass[pass].b);
+    int each = of->warp_columns / 2, instructions = product_thread_sums(of) / each;
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = %d; i < %d; i++)", from, end);
-    line(w, "%s(%s, %s, %s, %s);", wgmma_name(t), of->pass[pass].crossed ? "crossed" : "sums",
-         of->a.in_registers ? arena_printf(w->arena, "left[%d][i]", of->pass[pass].a)
-                            : operand_of(w, ring(t, TILE_A), of->pass[pass].a),
-         operand_of(w, ring(t, TILE_B), of->pass[pass].b), first);
+    for (int f = 0; f < instructions; f++) {
+        const char *rows = left;
+        if (f)
+            rows = arena_printf(w->arena, "k_operand_on(%s, %d)", left,
+                                f * group_bytes(ring(t, TILE_A)) / 16);
+        if (instructions > 1)
+            sums = arena_printf(w->arena, "*(%s(*)[%d])(sums + %d)", sum_type(t), each, f * each);
+        line(w, "%s(%s, %s, %s, %s);", wgmma_name(t), sums, rows, right, first);
+    }
     close_brace(w);
 }
 

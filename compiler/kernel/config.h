@@ -64,6 +64,9 @@
                "all multiprocessors are done at about the same time; 0: all tiles")                \
     KNOB(make, "matmul: warpgroups that make tiles of a factor out of what it reads, in turn; no " \
                "image of it is packed (mma=1)")                                                    \
+    KNOB(pingpong,                                                                                 \
+         "matmul: 1: two warpgroups have whole tiles, in turn: one multiplies while the "          \
+         "other one's epilogue goes on (mma=1)")                                                   \
     KNOB(hits, "scatter: sources that a thread tests at a time for whether they go to the x rows " \
                "of its block, which then reads those only; on the CPU 1: all are sorted by where " \
                "they go")                                                                          \

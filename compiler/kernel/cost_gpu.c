@@ -735,7 +735,9 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     /* Narrow lines lie in fewer banks: f32 in 8192 x 64 x 8192 takes an H100 159 us by 64 columns
      * of two blocks, 182 by 96, 227 by 80. */
     double read = p->by_warp ? n : n * LINE / operand_line(&p->b, y->br, (int)depth);
-    double shared = left * p->n_passes * depth * bytes * p->warpgroups * (64 + read) / SHARED;
+    /* In turn one warpgroup multiplies, by an instruction for each 64 rows. */
+    int groups = p->in_turn > 1 ? p->warp_rows / 16 : p->warpgroups;
+    double shared = left * p->n_passes * depth * bytes * groups * (64 + read) / SHARED;
     if (p->a.in_registers)
         shared = left * depth * p->warpgroups *
                  (64 * dtype_bytes(p->a.stored) + p->n_passes * bytes * read) / SHARED;
@@ -788,13 +790,19 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     if (k->shares && p->warpgroups > 1 && n > MOST_PLACED) behind += CROWDED;
     double tile = part * step + behind, uncut = steps * step + behind;
     if (p->tensor && p->sums_at_once > 1 && waves > 1) tile = fmax(part * step, behind);
+    /* Two in turn: one multiplies while the other is at its epilogue, but for the last. */
+    double last = 0;
+    if (p->in_turn > 1 && waves > 1) {
+        tile = fmax(part * step, tile / p->in_turn);
+        last = behind;
+    }
     if (!p->by_warp && resident > 1) { /* what one waits for is another's time */
         double busy = fmax(units, shared), copies = of_a + of_b;
         busy = fmax(busy, copies) + BESIDE * fmin(busy, copies);
         tile = fmax(fmax(tile / resident, part * busy), output);
         uncut = fmax(fmax(uncut / resident, steps * busy), output);
     }
-    double us = (before * uncut + waves * tile + FILL) / (ghz * 1e3);
+    double us = (before * uncut + waves * tile + last + FILL) / (ghz * 1e3);
     double least = (k->bytes_read + k->bytes_written) / (gbps * 1e3 * 0.9);
     /* What rows come to: another launch, or a meeting for each phase; not fitted to anything. */
     if (k->over && !epilogue_reads_results(k)) us += LAUNCH;

@@ -498,6 +498,8 @@ struct product {
     int sums_at_once;   /* tensor: sets of a tile's sums there, which are filled in turn, */
     int tensor_columns; /* and columns of 128 words that a block has of it */
     int warpgroups; /* that multiply: 64 rows of a tile each; by_warp, and tensor, 1: all of them */
+    int in_turn;    /* ping-pong: so many warpgroups have a tile each, all rows of it; 1: they all
+                    share one */
     int group_threads;
     bool crowded; /* registers are too few for planes of the left factor */
     int makers;   /* warpgroups that make one operand's tiles, in turn; 0: all tiles are copied */
@@ -519,7 +521,8 @@ struct product {
     int a_bytes, b_bytes;            /* of a step */
     int sharing;  /* tiles whose blocks wait for each other: what their rows come to; 1: none */
     bool online;  /* these meet once: epilogue_is_online */
-    int exchange; /* bytes in which warps leave what they have of the epilogue's reductions; or, */
+    int exchange; /* bytes in which warps leave what they have of the epilogue's reductions, of
+                     those in turn each its own; or, */
     int turned;   /* if not 0, warpgroups so many columns of what they store, whose rows lie side by
                      side, but begin within sectors of memory: a warp has 16 of them; */
     int beside;   /* and so many columns between these, or 1: phases of a transposed convolution */
@@ -684,7 +687,9 @@ enum { TENSOR_COLUMNS = 512 }; /* of a multiprocessor's tensor memory */
 bool product_crosses_in_tensor(const struct product *p);
 /* Bytes of the barriers of a block's stages, and of its sums in tensor memory. */
 int product_barrier_bytes(const struct product *p, int stages);
-int product_groups(const struct product *p); /* warpgroups that multiply, or read sums */
+int product_groups(const struct product *p); /* warpgroups that multiply a tile, or read sums */
+/* Rows from a warp's sixteen to its next: with in_turn, an instruction's. */
+int product_sixteens_apart(const struct product *p);
 /* Sums that a thread has of a tile; those that are promoted have a total each beside them. */
 int product_thread_sums(const struct product *p);
 /* The part of the depth, in steps of so much, that short ones leave. */

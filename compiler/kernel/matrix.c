@@ -255,6 +255,7 @@ static int makers_registers(const struct product *p, bool multiplies) {
 
 /* A multiprocessor has 512 for each thread of a warpgroup. */
 int product_registers(const struct product *p, bool multiplies) {
+    if (p->in_turn > 1) return multiplies ? 240 : 24;
     if (p->resident > 1) return multiplies ? p->multiplier_registers : p->copier_registers;
     if (p->makers && p->tensor) return 0;
     if (p->makers) return makers_registers(p, multiplies);
@@ -319,7 +320,8 @@ int product_barrier_bytes(const struct product *p, int stages) {
     enum { BARRIER = 8, PLACE = 16 }; /* PLACE: of the sums, with what aligns what follows */
     if (p->by_warp) return 0;
     int sets = p->sums_at_once + product_crosses_in_tensor(p);
-    return 2 * BARRIER * (stages + sets) + (p->tensor ? PLACE : 0);
+    int turns = p->in_turn > 1 ? p->in_turn : 0;
+    return 2 * BARRIER * (stages + sets) + BARRIER * turns + (p->tensor ? PLACE : 0);
 }
 
 /* Of tcgen05: rows and columns of an instruction (of M 64 an N of eights, of M 128 one of sixteens;
@@ -350,6 +352,23 @@ static const char *check_tensor(const struct kernel *k, const struct config *c, 
     return NULL;
 }
 
+/* Warpgroups with a tile each. Whose turn it is not goes past that tile's steps, so that all tiles
+ * have as many; tensor memory has sums of two tiles anyhow. */
+static const char *check_in_turn(const struct config *c, const struct product *p, struct arena *a) {
+    enum { MOST_SUMS = 160 }; /* of 192 the epilogue leaves some in local memory */
+    if (p->tensor) return "pingpong is of wgmma: in tensor memory sums of two tiles lie anyhow";
+    if (p->makers || p->pairs || p->resident > 1)
+        return "pingpong goes without make, pairs and fit";
+    if (p->promotes) return "pingpong leaves no registers for sums that begin anew";
+    if (p->a.in_registers) return "pingpong reads both factors from shared memory";
+    if (product_thread_sums(p) > MOST_SUMS)
+        return arena_printf(a, "%d sums a thread; with pingpong %d is the limit",
+                            product_thread_sums(p), MOST_SUMS);
+    if (p->parts > 1 || c->knob[KNOB_tail]) return "pingpong has no parts of the depth";
+    if (p->steps) return "pingpong needs tiles that have all steps";
+    return NULL;
+}
+
 /* Of the wgmma's: rows of warpgroups, a line of 128 bytes, registers of those who multiply. */
 static const char *check_warpgroups(const struct kernel *k, const struct config *c,
                                     struct layout *y, struct product *p, struct arena *a) {
@@ -367,9 +386,16 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     p->warp_rows = WARP_ROWS;
     p->warp_columns = n;
     p->resident = c->knob[KNOB_fit] > 1 ? c->knob[KNOB_fit] : 1;
-    const char *bad = p->tensor ? check_tensor(k, c, p, a) : NULL;
+    if (c->knob[KNOB_pingpong]) {
+        p->warpgroups = 1;
+        p->in_turn = 2;
+        p->warp_rows = m / GROUP_ROWS * WARP_ROWS;
+    }
+    const char *bad = p->in_turn > 1 ? check_in_turn(c, p, a) : NULL;
+    if (!bad && p->tensor) bad = check_tensor(k, c, p, a);
     if (bad) return bad;
-    y->threads = p->warpgroups * p->group_threads + (p->makers ? p->makers : 1) * GROUP_THREADS;
+    y->threads =
+        p->warpgroups * p->in_turn * p->group_threads + (p->makers ? p->makers : 1) * GROUP_THREADS;
     if (p->tensor && p->makers) y->threads += GROUP_THREADS; /* one of which issues */
     if ((int64_t)p->resident * y->threads > k->limits->max_threads_unit)
         return arena_printf(a, "fit=%d blocks of %d threads", p->resident, y->threads);
@@ -400,6 +426,7 @@ static const char *check_warps(const struct kernel *k, const struct config *c, s
     if (m < 1 || n < 1 || m % tm || n % tn)
         return arena_printf(a, "m=%d n=%d are no multiples of tm=%d tn=%d", m, n, tm, tn);
     if (y->cluster > 1) return "cluster is no knob of mma=2";
+    if (c->knob[KNOB_pingpong]) return "pingpong is a knob of mma=1";
     int64_t threads = (int64_t)(m / tm) * (n / tn) * k->limits->warp;
     if (threads > k->limits->max_threads_block)
         return arena_printf(a, "%lld threads a block; %d is the limit", (long long)threads,
@@ -418,6 +445,10 @@ static const char *check_warps(const struct kernel *k, const struct config *c, s
 
 int product_groups(const struct product *p) {
     return p->warpgroups * p->group_threads / GROUP_THREADS;
+}
+
+int product_sixteens_apart(const struct product *p) {
+    return p->in_turn > 1 ? GROUP_ROWS : WARP_ROWS;
 }
 
 int product_thread_sums(const struct product *p) {
@@ -446,6 +477,7 @@ static int turned_columns(const struct kernel *k, const struct product *p, int *
     const struct store_node *s = &k->stores.at[0];
     *beside = 1;
     if (p->by_warp || p->tensor || p->parts > 1 || k->over || k->stores.n != 1) return 0;
+    if (p->in_turn > 1 && p->warp_rows > WARP_ROWS) return 0;
     if (operand_has_order(&p->a) || operand_has_order(&p->b)) return 0;
     if (dtype_bytes(k->schedule->loops->buffers.at[s->buffer].meta.dtype) != 4) return 0;
     if (store_step(k, s, AXIS_M, 1) == 2 && store_step(k, s, AXIS_N, 1) == 1)
@@ -543,6 +575,7 @@ static void let_stay(const struct kernel *k, const struct layout *y, struct prod
                      int64_t steps, int64_t others) {
     struct operand *const factors[] = {&p->b, &p->a};
     if (p->by_warp || y->cluster > 1 || p->parts > 1 || p->steps || p->bounded) return;
+    if (p->in_turn > 1) return; /* it was copied in the other one's tile */
     int64_t z = matrix_tiles(k, y, AXIS_Z),
             tiles = z * matrix_tiles(k, y, AXIS_M) * matrix_tiles(k, y, AXIS_N);
     if (tiles <= (int64_t)k->limits->units * p->resident) return; /* a block has one */
@@ -611,6 +644,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     p->tensor = !by_warp && k->limits->tensor_memory;
     p->flat = c->knob[KNOB_flat];
     p->makers = c->knob[KNOB_make];
+    p->in_turn = 1;
     p->pairs = c->knob[KNOB_pairs];
     p->shares = k->shares;
     p->crowded = p->makers && n > 64;
@@ -658,7 +692,9 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     y->product = p;
     p->turned = turned_columns(k, p, &p->beside);
     p->exchange = all_exchanges(k, y) + p->warpgroups * p->turned * TURNED_PITCH * 4;
+    p->exchange *= p->in_turn;
     find_bounds(k, y, p, depth);
+    if (p->bounded && p->in_turn > 1) return "pingpong needs tiles that have all steps";
     if ((bad = find_once(k, y, p))) return bad;
     let_stay(k, y, p, steps, y->smem + p->exchange);
     int64_t smem = rings_bytes(y, steps) + y->smem + p->exchange;

@@ -280,7 +280,8 @@ void block_print(struct buf *b, const struct block *p) {
         if (y->product->by_warp)
             buf_printf(b, "warp %dx%d\n", y->product->warp_rows, y->product->warp_columns);
         else
-            buf_printf(b, "%d warpgroups\n", product_groups(y->product));
+            buf_printf(b, "%d warpgroups%s\n", product_groups(y->product) * y->product->in_turn,
+                       y->product->in_turn > 1 ? " in turn" : "");
         buf_printf(b, "v%u += dot(v%u, v%u) over r\n", k->dot, k->dot_a, k->dot_b);
     } else if (y->chained) {
         buf_printf(b, "tile m=%d n=%d, warp %d, %d columns\n", y->bx, y->br, y->chained->warp_rows,

@@ -458,6 +458,20 @@ static void propose_mma(struct space *s) {
             c.knob[KNOB_k] = PAIRED_DEPTH;
             if (may_make_planes(s->k)) propose_tile(s, c, MOST_STAGES);
         }
+    /* Two warpgroups with tiles in turn, where a block has several. */
+    static const int turns[][2] = {{128, 128}, {64, 256}, {64, 192}, {64, 128}, {128, 64}};
+    for (size_t i = 0; i < sizeof turns / sizeof *turns; i++)
+        for (int cluster = 1; cluster <= 2; cluster++) {
+            int64_t tiles = size_of(s->k, AXIS_Z) * ceil_div(size_of(s->k, AXIS_M), turns[i][0]) *
+                            ceil_div(columns, turns[i][1]);
+            if (tiles <= s->k->limits->units) continue;
+            struct config c = CONFIG(K(m, turns[i][0]), K(n, turns[i][1]), K(k, 128 / element(s)),
+                                     K(cluster, cluster > 1 ? cluster : 0), K(mma, 1),
+                                     K(warps, 3 * 128 / s->k->limits->warp), K(pingpong, 1));
+            propose_staged(s, c, MOST_STAGES);
+            c.knob[KNOB_band] = 16;
+            propose_staged(s, c, MOST_STAGES);
+        }
     /* Two blocks a multiprocessor, of tiles that leave room for two. */
     static const int halves[][2] = {{64, 192}, {64, 128}, {64, 96}, {64, 80}, {64, 64}, {128, 64}};
     for (size_t i = 0; i < sizeof halves / sizeof *halves; i++) {
@@ -812,6 +826,16 @@ static void propose_leaving(struct space *s) {
     sort_by_cost(s);
 }
 
+/* What warpgroups in turn gain has not been measured: they are tried, and never a first guess. */
+static void guess_no_turns(struct space *s) {
+    uint32_t first = 0;
+    while (first < s->all.n && s->all.at[first].c.knob[KNOB_pingpong]) first++;
+    if (first == s->all.n) return;
+    struct candidate guess = s->all.at[first];
+    for (uint32_t i = first; i > 0; i--) s->all.at[i] = s->all.at[i - 1];
+    s->all.at[0] = guess;
+}
+
 /* All that is worth trying, cheapest first. */
 static struct space all_configs(const struct kernel *k, struct arena *a) {
     struct space s = space_of(k, a);
@@ -832,6 +856,7 @@ static struct space all_configs(const struct kernel *k, struct arena *a) {
     else
         propose_columns(&s);
     if (s.all.n) sort_by_cost(&s);
+    guess_no_turns(&s);
     return s;
 }
 

@@ -228,6 +228,7 @@ static void place_rings(struct tile_program *t) {
         t->barriers += r->stage * r->stages;
     }
     t->exchange = t->barriers + product_barrier_bytes(t->product, stages);
+    t->exchange_apart = t->product->exchange / t->product->in_turn;
     t->smem = t->block->layout.smem;
     int aligned = t->product->by_warp ? 0 : ALIGNMENT;
     WS_ASSERT(t->exchange + t->product->exchange + aligned <= t->smem);

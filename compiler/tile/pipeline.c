@@ -19,6 +19,26 @@
  * A step's products are under way while the next one's begin, so that a stage is free a step later;
  * not where the sums are read in every step, or registers are written that a factor is read from.
  *
+ * Two warpgroups with a tile each, in turn, have the ring's stages tile by tile (ping-pong): one
+ * begins its products when the other one's have all begun, and is at its epilogue meanwhile.
+ *
+ *     role 256
+ *         draw
+ *             skip 2
+ *             turn 2
+ *                 fill
+ *                 wait turn
+ *                 loop
+ *                     ...
+ *                 end
+ *                 pass turn
+ *                 drain 0
+ *                 arrive 1
+ *                 store
+ *             end
+ *         end
+ *     end
+ *
  * Where warps multiply by themselves there is one role, of all. At the head of a step its tiles are
  * there, and all have read those of the step before, whose stage is filled again:
  *
@@ -91,14 +111,22 @@ static void put_after_dot(struct tile_program *t, bool drains) {
 static void put_multipliers(struct tile_program *t, const struct tile_inst *code, uint32_t n) {
     bool pairs = t->product->pairs, in_loop = false;
     bool drains = (t->product->promotes && !pairs) || t->product->a.in_registers;
+    int in_turn = t->product->in_turn;
     put(t, TILE_ROLE, 0, t->threads - t->copiers);
     for (uint32_t i = 0; i < n; i++) {
         const struct tile_inst *x = &code[i];
         if (copies(x->op)) continue;
+        if (in_turn > 1 && x->op == TILE_LOOP) put(t, TILE_WAIT_TURN, 0, 0);
+        if (in_turn > 1 && x->op == TILE_END && !in_loop) put(t, TILE_END, 0, 0); /* the draw's */
         if (x->op == TILE_DOT) put(t, TILE_WAIT_FULL, 0, 0);
         if (x->op == TILE_CROSS || (x->op == TILE_END && in_loop && !pairs))
             put(t, TILE_NEXT, 0, 0);
         vec_push(t->arena, &t->code, *x);
+        if (in_turn > 1 && x->op == TILE_DRAW) {
+            put(t, TILE_SKIP, 0, in_turn);
+            put(t, TILE_TURN, 0, in_turn);
+        }
+        if (in_turn > 1 && x->op == TILE_END && in_loop) put(t, TILE_PASS_TURN, 0, 0);
         if (x->op == TILE_DOT) put_after_dot(t, drains);
         if (x->op == TILE_END && in_loop && !drains) {
             if (!pairs) put(t, TILE_DRAIN, 0, 0); /* the last CROSS has */

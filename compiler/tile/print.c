@@ -101,10 +101,11 @@ struct tile_words tile_op_words(enum tile_op op) {
     w.ring = op == TILE_COPY || op == TILE_TAKE || op == TILE_MAKE;
     w.phase = op == TILE_STORE || op == TILE_REDUCE || op == TILE_LEAVE_PARTIALS;
     w.may_count = op == TILE_COPY || op == TILE_STORE;
-    w.counts = op == TILE_ROLE || op == TILE_TURN || op == TILE_DRAIN || op == TILE_ARRIVE ||
-               op == TILE_FOLD || op == TILE_CROSS || op == TILE_MEET || op == TILE_AHEAD ||
-               op == TILE_LANDED || op == TILE_REDUCE || op == TILE_LEAVE_PARTIALS ||
-               op == TILE_MEET_PARTIALS || op == TILE_WAIT_CROSSED || op == TILE_OFFER_CROSSED;
+    w.counts = op == TILE_ROLE || op == TILE_TURN || op == TILE_SKIP || op == TILE_DRAIN ||
+               op == TILE_ARRIVE || op == TILE_FOLD || op == TILE_CROSS || op == TILE_MEET ||
+               op == TILE_AHEAD || op == TILE_LANDED || op == TILE_REDUCE ||
+               op == TILE_LEAVE_PARTIALS || op == TILE_MEET_PARTIALS || op == TILE_WAIT_CROSSED ||
+               op == TILE_OFFER_CROSSED;
     return w;
 }
 

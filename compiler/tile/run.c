@@ -2,10 +2,11 @@
  * printed.
  *
  * All blocks run side by side. Of each one agent copies, or one for each warpgroup that makes tiles
- * does, and one for each warpgroup multiplies; where all copy, two do both, and where sums lie in
- * tensor memory one issues and two read. Who goes on, until it has to wait, is up to the seed. A
- * copy lands, and a product reads its tiles, as late as it may where the seed is odd, and at once
- * where it is even: a stage that is filled too early, or read, gives wrong numbers.
+ * does, and one for each warpgroup multiplies, those with tiles in turn too; where all copy, two do
+ * both, and where sums lie in tensor memory one issues and two read. Who goes on, until it has to
+ * wait, is up to the seed. A copy lands, and a product reads its tiles, as late as it may where the
+ * seed is odd, and at once where it is even: a stage that is filled too early, or read, gives wrong
+ * numbers.
  *
  * An epilogue that reduces rows is any other one's stand-in: reductions are sums, what reads them
  * subtracts the first and adds the second, and `hold` makes it the tile's own. So x becomes
@@ -14,7 +15,7 @@
 
 #include "tile/tile.h"
 
-enum { MOST_REGIONS = 4, MOST_STAGES = 8, INSTRUCTION = 16, MOST_PHASES = 4 };
+enum { MOST_REGIONS = 4, MOST_STAGES = 8, INSTRUCTION = 16, MOST_PHASES = 4, MOST_TURNS = 2 };
 
 struct product_at {
     int stage;
@@ -40,7 +41,9 @@ struct agent {
     int64_t first_tile;
     int stage, before;
     unsigned phase;
-    int turn;                       /* whose it is, of those that make */
+    int turn;  /* whose it is, of those that make or have tiles in turn, */
+    int whose; /* its number among these; the phase that it waits for */
+    unsigned turn_parity;
     bool fresh, crosses, done, met; /* met: it waits for the others of its block */
     int groups;                     /* of copies */
     float *sums, *total, *crossed;
@@ -85,6 +88,7 @@ struct machine {
     unsigned meeting[4];
     float *shared[4][RINGS]; /* [rank]: [stage][plane][row][depth] */
     struct barrier full[4][MOST_STAGES], empty[4][MOST_STAGES];
+    struct barrier turns[4][MOST_TURNS]; /* the tile before that of each group has all begun */
     float *set[4][2]; /* tensor: [rank][set of sums], and whether they are there, and are read */
     struct barrier offered[4][2], read[4][2];
     float *crossed[4]; /* the same of crossed sums */
@@ -604,8 +608,18 @@ static bool go_on(struct machine *x, struct agent *g) {
         fill_stage(x, &x->full[g->rank][g->stage]);
         break;
     case TILE_TURN:
-        if (g->turn++ % c->n != -1 - g->group) g->at = matching_end(x->t, g->at);
+        if (g->turn++ % c->n != (g->group < 0 ? -1 - g->group : g->whose))
+            g->at = matching_end(x->t, g->at);
         break;
+    case TILE_SKIP:
+        for (int64_t i = 0; g->turn % c->n != g->whose && i < g->steps; i++)
+            if (++g->stage == tile_stages(x->t)) g->stage = 0, g->phase ^= 1;
+        break;
+    case TILE_WAIT_TURN:
+        if (!has_passed(&x->turns[g->rank][g->whose], g->turn_parity)) return false;
+        g->turn_parity ^= 1;
+        break;
+    case TILE_PASS_TURN: x->turns[g->rank][(g->whose + 1) % x->t->product->in_turn].phase++; break;
     case TILE_TAKE: break;
     case TILE_MAKE:
         start_copy(x, g, c->ring, 0);
@@ -733,10 +747,13 @@ static void add_agents(struct machine *x, int rank, int64_t cluster) {
         bool issues = x->t->issuers && at && matching_end(x->t, 0) + 1 == at;
         bool copies = x->t->copiers && at == 0;
         int makers = x->t->product->makers > 1 ? x->t->product->makers : 1;
-        for (int g = 0; g < (copies ? makers : issues ? 1 : x->readers); g++) {
+        int turns = copies || issues ? 1 : x->t->product->in_turn;
+        for (int g = 0; g < (copies ? makers : issues ? 1 : x->readers * turns); g++) {
             struct agent agent = {.at = at,
                                   .rank = rank,
-                                  .group = copies ? -1 - g : g,
+                                  .group = copies ? -1 - g : g / turns,
+                                  .whose = g % turns,
+                                  .turn_parity = g % turns == 0, /* nobody is before the first */
                                   .issues = issues,
                                   .tile = cluster,
                                   .first_tile = cluster};

@@ -65,7 +65,10 @@
  *       that its number in its warpgroup gives it;
  *   T19 of chained products, rows and the second sums BEGIN before all steps; of each a DOT, a
  *       RELATE, TERMS and a DOT_SECOND follow each other, and nothing takes their place before it
- *       is used.
+ *       is used;
+ *   T20 groups that have tiles in turn are one warpgroup each: a SKIP of the others' steps, which
+ *       are as many in all tiles, stands before the TURN, a WAIT_TURN before its LOOP, a PASS_TURN
+ *       behind that; and each leaves what its epilogue exchanges in a place of its own.
  *
  * Where sums lie in tensor memory (sm_100a), one role of one thread has products made, and warps
  * read what these come to. So that some are read while others are made there may be two sets of
@@ -185,8 +188,9 @@ struct tile_program {
     int issuers;  /* and those, of which one thread has products made; 0: who multiplies does */
     int ahead;    /* by_warp: steps that copies are ahead of products; 0: not yet */
     int barriers; /* where the stages' barriers lie; by_warp there are none */
-    int exchange; /* and what the warps leave of the epilogue's reductions */
-    int smem;     /* bytes of shared memory */
+    int exchange; /* and what the warps leave of the epilogue's reductions, */
+    int exchange_apart; /* those of each warpgroup in turn so many bytes behind the last one's */
+    int smem;           /* bytes of shared memory */
     int64_t workspace;
     int64_t kept;         /* bytes of memory that holds what is packed at load across calls */
     int64_t image[RINGS]; /* where packed operands begin in the one or the other */

@@ -25,6 +25,7 @@ struct checker {
     bool ungrouped; /* copies that belong to no group yet */
     uint32_t stored, reduced, left_partials, known; /* phases of the epilogue */
     bool held, kept, rescaled;
+    bool skipped, may_begin, begun; /* in turn: in a draw, and in the turn before and behind it */
 };
 
 static bool inside(const struct checker *c, enum tile_op op) {
@@ -41,10 +42,18 @@ static const char *fail(struct checker *c, const char *number, uint32_t at, cons
 static const char *open_region(struct checker *c, uint32_t at) {
     const struct tile_inst *x = &c->t->code.at[at];
     if (c->depth == MOST_REGIONS) return fail(c, "T1", at, "regions are nested too deep");
-    if (x->op == TILE_TURN && (!inside(c, TILE_LOOP) || x->n != c->t->product->makers))
-        return fail(c, "T2", at, "other groups have turns");
-    if (x->op == TILE_TURN && x->n + tile_turns_go_on(c->t) > tile_stages(c->t))
-        return fail(c, "T4", at, "a round of its stage may be left out");
+    bool of_tiles = x->op == TILE_TURN && c->depth && c->open[c->depth - 1] == TILE_DRAW;
+    if (of_tiles) {
+        if (x->n != c->t->product->in_turn) return fail(c, "T20", at, "other groups have turns");
+        if (!c->skipped) return fail(c, "T20", at, "the others' stages are not gone past");
+        c->may_begin = c->begun = false;
+    } else if (x->op == TILE_TURN) {
+        if (!inside(c, TILE_LOOP) || x->n != c->t->product->makers)
+            return fail(c, "T2", at, "other groups have turns");
+        if (x->n + tile_turns_go_on(c->t) > tile_stages(c->t))
+            return fail(c, "T4", at, "a round of its stage may be left out");
+    }
+    if (x->op == TILE_DRAW) c->skipped = false;
     if (x->op == TILE_ROLE && c->depth) return fail(c, "T1", at, "a role is outermost");
     if ((x->op == TILE_LOOP || x->op == TILE_AHEAD) && !inside(c, TILE_DRAW))
         return fail(c, "T2", at, "of no output tile");
@@ -74,6 +83,12 @@ static const char *close_region(struct checker *c, uint32_t at) {
             return fail(c, "T3", at, "a stage has no tile that is made, or is not given");
         if (c->dot && c->arrivals != 1) return fail(c, "T4", at, "a step is not arrived for once");
     }
+    if (op == TILE_LOOP && c->dot && c->role_threads && c->t->product->in_turn > 1) {
+        if (!inside(c, TILE_TURN)) return fail(c, "T20", at, "all groups have the tile");
+        if (!c->may_begin) return fail(c, "T20", at, "another group's steps may lie before these");
+    }
+    if (op == TILE_TURN && inside(c, TILE_DRAW) && !inside(c, TILE_LOOP) && !c->begun)
+        return fail(c, "T20", at, "the next group waits for ever");
     bool tensor = c->role_threads && c->t->product->tensor;
     if (op == TILE_LOOP && (tensor ? c->reads_in_loop : c->dot) && c->t->product->pairs &&
         !(c->added && c->crossed))
@@ -215,6 +230,25 @@ static const char *check_epilogue(struct checker *c, uint32_t at) {
     return NULL;
 }
 
+/* Groups that have tiles in turn. */
+static const char *check_turn(struct checker *c, uint32_t at) {
+    const struct tile_inst *x = &c->t->code.at[at];
+    bool in_turn = c->depth && c->open[c->depth - 1] == TILE_TURN && !inside(c, TILE_LOOP);
+    if (x->op == TILE_SKIP) {
+        if (x->n != c->t->product->in_turn || c->t->product->in_turn == 1 || !c->depth ||
+            c->open[c->depth - 1] != TILE_DRAW)
+            return fail(c, "T20", at, "other groups have turns");
+        c->skipped = true;
+        return NULL;
+    }
+    if (!in_turn) return fail(c, "T20", at, "nobody's turn is at hand");
+    if (x->op == TILE_WAIT_TURN) c->may_begin = true;
+    if (x->op == TILE_PASS_TURN && (!c->may_begin || !c->dot))
+        return fail(c, "T20", at, "its products have not all begun");
+    if (x->op == TILE_PASS_TURN) c->begun = true;
+    return NULL;
+}
+
 static const char *check(struct checker *c, uint32_t at) {
     const struct tile_inst *x = &c->t->code.at[at];
     bool roles = c->t->copiers > 0;
@@ -231,6 +265,9 @@ static const char *check(struct checker *c, uint32_t at) {
     case TILE_TAKE:
     case TILE_MAKE:
     case TILE_GIVE: return check_made(c, at);
+    case TILE_SKIP:
+    case TILE_WAIT_TURN:
+    case TILE_PASS_TURN: return check_turn(c, at);
     case TILE_GROUP: c->ungrouped = false; break;
     case TILE_LANDED: return check_landed(c, at);
     case TILE_WAIT_READ:
@@ -388,6 +425,17 @@ static const char *check_draws(struct checker *c) {
     return NULL;
 }
 
+/* Who goes past the others' steps counts them. */
+static const char *check_in_turn(struct checker *c) {
+    const struct product *p = c->t->product;
+    if (p->in_turn == 1) return NULL;
+    if (p->bounded || p->steps || p->parts > 1) return "T20: tiles differ in steps";
+    if (tile_staying(c->t)) return "T20: the other group has waited for what stays";
+    if (p->makers || p->tensor || p->by_warp || p->warpgroups > 1)
+        return "T20: these have no tiles in turn";
+    return NULL;
+}
+
 static const char *check_resident(struct checker *c) {
     const struct tile_program *t = c->t;
     const struct device_limits *d = t->block->kernel->limits;
@@ -454,6 +502,8 @@ static const char *check_rings(struct checker *c) {
         return arena_printf(c->arena, "T6: barriers at %d", t->barriers);
     if (t->exchange < t->barriers + barriers || t->exchange + t->product->exchange > t->smem)
         return arena_printf(c->arena, "T6: the exchange at %d", t->exchange);
+    if (t->exchange_apart * t->product->in_turn != t->product->exchange)
+        return "T20: groups leave what they have of their tiles in one place";
     return NULL;
 }
 
@@ -463,6 +513,7 @@ const char *tile_verify(const struct tile_program *t, struct arena *a) {
     const char *bad = check_rings(&c);
     if (!bad && t->copiers) bad = check_resident(&c);
     if (!bad) bad = check_draws(&c);
+    if (!bad) bad = check_in_turn(&c);
     if (!bad) bad = check_sums(&c);
     for (uint32_t i = 0; i < t->code.n && !bad; i++) bad = check(&c, i);
     if (!bad && c.depth) bad = "T1: a region has no end";

@@ -694,6 +694,43 @@ static const struct product_case float8[] = {
      "mma=2 m=32 n=32 k=128 tm=16 tn=32 stages=3 warps=2"},
 };
 
+/* Tiles of a warpgroup each, in turn: of one instruction's rows and of several, steps that end
+ * within a round of the stages, clusters; epilogues that exchange along columns, and that wait for
+ * other tiles of their rows; a last tile whose turn is the first one's, and one block with one. */
+static const struct product_case pingpong[] = {
+    {"graph(%x: bf16[200, 136], %y: bf16[136, 200]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=3 warps=12 pingpong=1"},
+    {"graph(%x: bf16[300, 136], %y: bf16[136, 328], %c: bf16[328]) {\n %z = mm(%x, %y)\n"
+     " %s = add(%z, %c)\n %r = gelu(%s)\n return %r\n}\n",
+     "mma=1 m=128 n=64 k=64 stages=2 warps=12 pingpong=1 cluster=2"},
+    {"graph(%x: f16[72, 520], %y: f16[264, 72]) {\n %a = permute(%x, [1, 0])\n"
+     " %b = permute(%y, [1, 0])\n %z = mm(%a, %b)\n return %z\n}\n",
+     "mma=1 m=128 n=32 k=16 stages=4 warps=12 pingpong=1"},
+    {"graph(%x: bf16[2, 72, 40], %y: bf16[2, 40, 64]) {\n %z = bmm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 warps=12 pingpong=1"},
+    {"graph(%x: bf16[400, 72], %y: bf16[72, 200]) {\n %z = mm(%x, %y)\n"
+     " %r = relu(%z)\n %s = sum(%r, [0])\n return %s\n}\n",
+     "mma=1 m=128 n=64 k=64 stages=2 warps=12 pingpong=1"},
+    {"graph(%x: bf16[400, 72], %y: bf16[72, 200]) {\n %z = mm(%x, %y)\n"
+     " %r = relu(%z)\n %s = sum(%r, [1])\n return %s\n}\n",
+     "mma=1 m=128 n=64 k=16 stages=4 warps=12 pingpong=1 cluster=2"},
+    {"graph(%x: bf16[400, 72], %y: bf16[72, 200]) {\n %z = mm(%x, %y)\n"
+     " %r = relu(%z)\n %s = sum(%r)\n return %s\n}\n",
+     "mma=1 m=128 n=64 k=64 stages=2 warps=12 pingpong=1"},
+    {"graph(%x: bf16[530, 72], %y: bf16[72, 120]) {\n %z = mm(%x, %y)\n"
+     " %s = softmax(%z, 1)\n return %s\n}\n",
+     "mma=1 m=128 n=64 k=32 stages=3 warps=12 pingpong=1"},
+    {"graph(%x: bf16[530, 72], %y: bf16[72, 120]) {\n %z = mm(%x, %y)\n"
+     " %s = softmax(%z, 1)\n return %s\n}\n",
+     "mma=1 m=64 n=128 k=32 stages=3 warps=12 pingpong=1"},
+    {"graph(%x: bf16[2, 12, 9, 40], %w: bf16[72, 40, 3, 3]) {\n"
+     " %p = permute(%x, [0, 3, 1, 2])\n %c = convolution(%p, %w, padding=1)\n return %c\n}\n",
+     "mma=1 m=64 n=32 k=64 stages=2 warps=12 pingpong=1"},
+    {"graph(%x: i8[264, 208], %y: u8[208, 72]) {\n %a = to(%x, i32)\n %b = to(%y, i32)\n"
+     " %z = mm(%a, %b)\n return %z\n}\n",
+     "mma=1 m=128 n=32 k=64 stages=3 warps=12 pingpong=1"},
+};
+
 static const struct product_case masked_by_threads[] = {
     {"graph(%x: f32[200, 72], %y: f32[72, 216]) products strict " ABOVE,
      "m=64 n=64 k=16 tm=8 tn=8 warps=2"},
@@ -737,6 +774,8 @@ void cases_products(struct arena *a, case_vec *out) {
         add(a, out, &of_runs[i], false, i % 2 != 0);
     for (size_t i = 0; i < sizeof float8 / sizeof *float8; i++)
         add(a, out, &float8[i], false, i % 2 != 0);
+    for (size_t i = 0; i < sizeof pingpong / sizeof *pingpong; i++)
+        add(a, out, &pingpong[i], false, true);
     for (size_t i = 0; i < sizeof masked_by_threads / sizeof *masked_by_threads; i++)
         add(a, out, &masked_by_threads[i], i % 2 == 0, false);
 }

@@ -405,6 +405,11 @@ static void test_numbers(void **state) {
         {float8, "mma=1 m=128 n=40 k=128 stages=2 warps=12"},
         {float8, "mma=2 m=64 n=32 k=128 tm=32 tn=16 stages=3 warps=4"},
         {wide, "mma=2 m=64 n=32 k=64 tm=32 tn=16 stages=2 warps=4"},
+        {plain, "mma=1 m=64 n=64 k=64 stages=2 warps=12 pingpong=1"},
+        {plain, "mma=1 m=128 n=32 k=32 stages=3 warps=12 pingpong=1"},
+        {plain, "mma=1 m=64 n=64 k=16 stages=4 cluster=2 warps=12 pingpong=1"},
+        {sliding, "mma=1 m=64 n=32 k=32 stages=2 warps=12 pingpong=1"},
+        {bytes, "mma=1 m=64 n=16 k=64 stages=3 warps=12 pingpong=1"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (uint64_t seed = 0; seed < 4; seed++) {
@@ -422,6 +427,7 @@ static void test_numbers(void **state) {
 static const char of_groups[] = "mma=1 m=128 n=64 k=16 stages=2 warps=12";
 static const char of_warps[] = "mma=2 m=64 n=64 k=32 tm=32 tn=32 stages=3 warps=4";
 static const char of_makers[] = "mma=1 m=64 n=64 k=64 stages=3 warps=12 make=2"; /* of `first` */
+static const char in_turn[] = "mma=1 m=64 n=32 k=16 stages=2 warps=12 pingpong=1";
 static const char of_parts[] = "mma=1 m=64 n=64 k=16 stages=2 warps=8 split=3";
 
 /* ---- rows that elements read ----------------------------------------------------------------- */
@@ -471,6 +477,8 @@ static void test_rows(void **state) {
                  {softmax, "mma=1 m=128 n=64 k=16 stages=3 warps=12"},
                  {softmax, "mma=1 m=64 n=96 k=32 stages=2 warps=8"},
                  {log_softmax, "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
+                 {softmax, "mma=1 m=64 n=32 k=32 stages=2 warps=12 pingpong=1"},
+                 {log_softmax, "mma=1 m=64 n=48 k=16 stages=2 warps=12 pingpong=1"},
                  {norm, shared_by_warps},
                  {norm, "mma=2 m=64 n=64 k=64 tm=32 tn=16 stages=2 warps=8"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -769,7 +777,9 @@ static void test_mistakes(void **state) {
         {TILE_MAKE, 0, "T3", of_makers},       {TILE_GIVE, 0, "T3", of_makers},
         {TILE_TURN, 0, "T2", of_makers},       {TILE_WAIT_EMPTY, 0, "T4", of_makers},
         {TILE_ADD, 0, "T10", of_pairs},        {TILE_CROSS, 0, "T10", of_pairs},
-        {TILE_DRAIN_SUMS, 0, "T4", of_pairs},
+        {TILE_DRAIN_SUMS, 0, "T4", of_pairs},  {TILE_SKIP, 0, "T20", in_turn},
+        {TILE_TURN, 0, "T", in_turn},          {TILE_WAIT_TURN, 0, "T20", in_turn},
+        {TILE_PASS_TURN, 0, "T20", in_turn},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena *a = arena_new();
@@ -972,6 +982,48 @@ static void test_mistakes_of_turns(void **state) {
     arena_free(a);
 }
 
+/* Groups with tiles in turn: one space for what both exchange, tiles that differ in steps; and what
+ * no group does in turn is refused. */
+static void test_mistakes_of_pingpong(void **state) {
+    static const char columns[] = "graph(%a: bf16[200, 40], %b: bf16[40, 72]) {\n"
+                                  "  %c: bf16[200, 72] = mm(%a, %b)\n"
+                                  "  %d: bf16[72] = sum(%c, dim=[0])\n  return %d\n}\n";
+    static const struct {
+        const char *graph, *config, *says;
+    } refused[] = {
+        {plain, "mma=1 m=64 n=64 k=64 stages=2 warps=8 pingpong=1", "the tile takes 12 warps"},
+        {plain, "mma=1 m=192 n=256 k=64 stages=2 warps=12 pingpong=1", "384 sums a thread"},
+        {plain, "mma=1 m=64 n=64 k=64 stages=2 warps=12 fit=2 pingpong=1", "goes without make"},
+        {plain, "mma=1 m=64 n=64 k=32 stages=2 warps=12 split=2 pingpong=1", "no parts"},
+        {plain, "mma=2 m=64 n=64 k=32 tm=32 tn=32 stages=3 warps=4 pingpong=1", "a knob of mma=1"},
+        {wide, "mma=1 m=64 n=64 k=64 stages=2 warps=12 pingpong=1", "sums that begin anew"},
+        {below, "mma=1 m=64 n=64 k=64 stages=2 warps=12 pingpong=1", "tiles that have all steps"},
+    };
+    struct arena *a = arena_new();
+    struct tile_program *t =
+        program_of(a, columns, "mma=1 m=128 n=32 k=32 stages=2 warps=12 pingpong=1");
+    struct product p = *t->product;
+    t->product = &p;
+    assert_null(tile_verify(t, a));
+    assert_true(t->exchange_apart > 0);
+    int apart = t->exchange_apart;
+    t->exchange_apart = 0;
+    assert_string_equal(tile_verify(t, a),
+                        "T20: groups leave what they have of their tiles in one place");
+    t->exchange_apart = apart;
+    p.bounded = true;
+    assert_string_equal(tile_verify(t, a), "T20: tiles differ in steps");
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        struct kernel *k = product_of(a, refused[i].graph);
+        struct config c = parsed(a, refused[i].config);
+        struct layout y;
+        const char *bad = kernel_layout(k, &c, &y, a);
+        if (!bad || !strstr(bad, refused[i].says))
+            fail_msg("%s: %s", refused[i].config, bad ? bad : "fine");
+    }
+    arena_free(a);
+}
+
 /* Of pairs, whose crossed products go on: their stage is filled again while they do. */
 static void test_mistakes_of_pairs(void **state) {
     struct arena *a = arena_new();
@@ -1003,7 +1055,8 @@ static void test_machine_finds_mistakes(void **state) {
                  {TILE_MEET, 0, of_parts},        {TILE_CROSS, 0, of_pairs},
                  {TILE_ADD, 0, of_pairs},         {TILE_DRAIN_SUMS, 0, of_pairs},
                  {TILE_MAKE, 0, of_makers},       {TILE_GIVE, 0, of_makers},
-                 {TILE_WAIT_EMPTY, 0, of_makers}};
+                 {TILE_WAIT_EMPTY, 0, of_makers}, {TILE_SKIP, 0, in_turn},
+                 {TILE_WAIT_TURN, 0, in_turn},    {TILE_PASS_TURN, 0, in_turn}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bool found = false;
         for (uint64_t seed = 0; seed < 4 && !found; seed++) {
@@ -1093,6 +1146,7 @@ int main(void) {
         cmocka_unit_test(test_mistakes_of_turns),
         cmocka_unit_test(test_mistakes_of_registers),
         cmocka_unit_test(test_mistakes_of_pairs),
+        cmocka_unit_test(test_mistakes_of_pingpong),
         cmocka_unit_test(test_machine_finds_mistakes),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_print_rows),
