@@ -229,8 +229,11 @@ class Source:
 
     def is_declared_size(self, i):
         """char text[64]: most such mutants do nothing."""
+        j = i - 3
+        while self.word[j] == ',' and self.word[j - 1] == ']' and j - 1 in self.pair:  # char text[64], more[64]
+            j = self.pair[j - 1] - 2
         return self.word[i - 1] == '[' and self.word[i + 1] == ']' and self.kind[i - 2] == 'name' and \
-            (self.kind[i - 3] == 'name' or self.word[i - 3] == '*') and self.word[i - 3] not in ('return', 'case')
+            (self.kind[j] == 'name' or self.word[j] == '*') and self.word[j] not in ('return', 'case')
 
     def starts_statement(self, i):
         if self.inner[i] != '{':

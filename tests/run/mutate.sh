@@ -40,6 +40,8 @@ expect('if (strncmp(a, b, 3) != 0) x = 2;', ['if (strncmp(a, 3, b) != 0) x = 2;'
 expect('x = n ? 2 * n : 8;', ['x = n ? 3 * n : 8;', 'x = n ? 2 + n : 8;'], ['x = n ? 2 * n : 9;'])
 expect('x = n ? 2 * n : 1;', ['x = n ? 2 * n : 0;'], ['x = n ? 2 * n : 2;'])
 expect('x = n ? 2 * x : 8;', ['x = n ? 2 * x : 9;'], [])
+expect('char a[8], b[9];', [], ['char a[7], b[9];', 'char a[8], b[10];'])
+expect('x = a[8] + b[9];', ['x = a[8] + b[10];'], [])
 expect('fflush(stdout);', [], [';'])
 expect('fflush(file);', [';'], [])
 expect('posix_fadvise(n, 0, 0, 3);', [], [';', 'posix_fadvise(n, 0, 1, 3);'])
