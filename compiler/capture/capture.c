@@ -133,19 +133,12 @@ static void refuse_selected(struct vm *vm, const struct tensor *t) {
     vm_leave(vm);
 }
 
-/* Of the class of the prelude that has a pair of tensors for one. */
-static bool is_complex(struct py v) {
-    if (v.kind != PY_INSTANCE) return false;
-    const struct module *m = v.instance->class->module;
-    return m && m->prelude && !strcmp(m->name, "torch._complex");
-}
-
 static void collect_outputs(struct forward *t, struct py v) {
     struct vm *vm = t->vm;
     vm_deep(vm);
     vm_work(vm, 1);
     v = py_plain(vm, v);
-    if (is_complex(v))
+    if (tensor_is_complex(v))
         vm_refuse(vm, "a tensor of complex numbers cannot be returned from what is compiled; "
                       "torch.view_as_real() of it can");
     if (v.kind == PY_TENSOR && v.tensor->selected) refuse_selected(vm, v.tensor);

@@ -5,10 +5,12 @@
  *   models/nets/blocks.py                      from ..data import sizes    not there: past the root
  *   models/data.py                             import data                 models/data.py
  *
- * Where the file is in no package, its own folder is the root. A file is one module, whatever names
- * it is imported by. A package's __init__.py does not run when a part of it is imported, as Python
- * has it, nor for a name that it has from one of its parts by an import: public packages import all
- * that they have there. It runs when something else of it is asked for. */
+ * Where the file is in no package, its own folder is the root; in one, files beside it are found
+ * without the package's name, too, as Python finds those beside a script. A file is one module,
+ * whatever names it is imported by. A package's __init__.py does not run when a part of it is
+ * imported, as Python has it, nor for a name that it has from one of its parts by an import:
+ * public packages import all that they have there. It runs when something else of it is asked
+ * for. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,7 +177,9 @@ static struct module *import_relative(struct vm *vm, const struct module *from, 
 
 struct module *neighbour_import(struct vm *vm, const struct module *from, const char *name) {
     if (!from->folder) return NULL;
-    return name[0] == '.' ? import_relative(vm, from, name) : walk(vm, vm->root, name);
+    if (name[0] == '.') return import_relative(vm, from, name);
+    struct module *m = walk(vm, vm->root, name);
+    return m ? m : walk(vm, vm->main->folder, name);
 }
 
 /* -- names of a package ---------------------------------------------------------------------- */

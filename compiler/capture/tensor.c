@@ -580,7 +580,36 @@ static struct py apply(struct vm *vm, const struct builtin *b, const struct args
     return in_place ? update(vm, *first, out) : out;
 }
 
+/* Of a class of the prelude that has a pair of tensors for one, or stands for their dtype. */
+bool tensor_is_complex(struct py v) {
+    if (v.kind != PY_INSTANCE) return false;
+    const struct module *m = v.instance->class->module;
+    return m && m->prelude && !strcmp(m->name, "torch._complex");
+}
+
+static bool any_complex(const struct py *at, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        if (tensor_is_complex(at[i])) return true;
+        bool list = py_is_sequence(at[i]) && at[i].list->n;
+        for (uint32_t k = 0; list && k < at[i].list->n; k++)
+            if (tensor_is_complex(at[i].list->at[k])) return true;
+    }
+    return false;
+}
+
+/* torch.exp(z): the prelude has what operators are of complex numbers. */
+static struct py complex_op(struct vm *vm, const struct builtin *b, const struct args *a) {
+    struct dict *named = dict_new(vm->arena);
+    for (uint32_t i = 0; i < a->n_named; i++) dict_puts(vm->arena, named, a->names[i], a->named[i]);
+    struct py given[3] = {py_str(b->name), py_list(vm->arena, PY_TUPLE, a->at, a->n),
+                          py_pointer(PY_DICT, named)};
+    struct py module = py_pointer(PY_MODULE, module_import(vm, "torch._complex"));
+    struct args all = {.at = given, .n = 3};
+    return vm_call(vm, attribute_get(vm, module, "called"), &all);
+}
+
 struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a) {
+    if (any_complex(a->at, a->n) || any_complex(a->named, a->n_named)) return complex_op(vm, b, a);
     if (!vm->autocast.of[0] && !vm->autocast.of[1]) return apply(vm, b, a);
     struct args cast = autocast_args(vm, b, a);
     return autocast_result(vm, b, a, apply(vm, b, &cast));

@@ -279,6 +279,7 @@ struct args autocast_args(struct vm *vm, const struct builtin *b, const struct a
 struct py autocast_result(struct vm *vm, const struct builtin *b, const struct args *a,
                           struct py out);
 struct py tensor_call(struct vm *vm, enum op op, const struct py *v, uint32_t n);
+bool tensor_is_complex(struct py v); /* of numbers of Python, and a dtype of these, too */
 bool tensor_binary(struct vm *vm, const char *sign, struct py x, struct py y, bool in_place,
                    struct py *out);
 /* x keeps its identity and gets the value of v. */

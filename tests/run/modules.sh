@@ -15,6 +15,13 @@ check() { # FILE MODE
     fi
 }
 for module in tests/modules/*.py; do check "$module" fwd; done
-for name in layernorm_by_hand focal_loss squeeze_excite cancelled_mean pooled_gate normed_weights convnet separable_conv causal_conv rnn_aligned own_gradients gradient_penalty timm_block conv_mixer functional captured_graph known_shapes complex_numbers; do check tests/modules/$name.py train; done
+for name in layernorm_by_hand focal_loss squeeze_excite cancelled_mean pooled_gate normed_weights convnet separable_conv causal_conv rnn_aligned own_gradients gradient_penalty timm_block conv_mixer functional captured_graph known_shapes complex_numbers complex_functions public_names; do check tests/modules/$name.py train; done
+
+# A file in a package that names the files beside it without the package, as Python finds those beside a script.
+mkdir "$TMP/package"
+: >"$TMP/package/__init__.py"
+printf 'def twice(x):\n    return x * 2\n' >"$TMP/package/beside.py"
+printf 'import torch\nfrom beside import twice\n\n\ndef forward(x):\n    return twice(x)\n\n\ndef get_inputs():\n    return [torch.randn(8)]\n' >"$TMP/package/user.py"
+check "$TMP/package/user.py" fwd
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

@@ -3,6 +3,7 @@ from _warpsmith import environment, make_folder, path_kind, refuse, working_dire
 import sys
 
 sep, linesep, name, devnull = '/', '\n', 'posix', '/dev/null'
+curdir, pardir, extsep, pathsep, altsep = '.', '..', '.', ':', None
 environ = environment()
 
 

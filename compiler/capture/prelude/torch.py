@@ -14,7 +14,8 @@ from torch._tensor import cholesky, cholesky_solve, cholesky_inverse, pinverse, 
 from torch._tensor import histogram, frexp, nonzero_static, put, scatter, select_scatter, slice_scatter, diagonal_scatter, nanmedian, histc, cov, corrcoef, ldexp, mvlgamma
 from torch._tensor import logit, sgn, rad2deg, deg2rad, heaviside, float_power, logaddexp2, sinc, dist, renorm
 from torch._complex import complex, polar, view_as_complex, view_as_real, is_complex, conj, resolve_conj, conj_physical
-from torch._complex import imag, angle, resolve_neg
+from torch._complex import imag, angle, resolve_neg, complex64, complex128, cfloat, cdouble
+from torch._complex import einsum as _einsum_complex
 from torch._conv import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from torch._tensor import _int_mm, _scaled_mm, dot, mv, outer, addmv, addr, addbmm, count_nonzero, bernoulli, multinomial
 from torch._tensor import narrow, polygamma, gcd, lcm, vdot, ger, as_strided, as_strided_scatter, narrow_copy
@@ -563,6 +564,8 @@ def einsum(equation, *operands):
         equation, *operands = _einsum_words(equation, *operands)
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = operands[0]
+    if any([is_complex(x) for x in operands]):
+        return _einsum_complex(equation, operands)
     labels, out = _einsum_terms(equation, operands)
     operands = list(operands)
     for i, x in enumerate(operands):

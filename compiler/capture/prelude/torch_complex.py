@@ -4,7 +4,10 @@
 
 They are no torch.Tensor: what is not below is not there, and they cannot be returned from what is compiled."""
 import math
+import operator
+
 import torch
+import torch.nn.functional as F
 from _warpsmith import refuse
 
 
@@ -14,9 +17,20 @@ def _wide(part, other):
     return part + torch.zeros_like(other) if grows else part
 
 
+def _function(name):
+    return getattr(torch.Tensor if hasattr(torch.Tensor, name) else torch if hasattr(torch, name) else F, name)
+
+
 def _of_both(name):
     def method(self, *args, **kwargs):
-        return self._each(lambda x: getattr(x, name)(*args, **kwargs))
+        return self._each(lambda x: _function(name)(x, *args, **kwargs))
+    return method
+
+
+def _pieces_of_both(name):
+    def method(self, *args, **kwargs):
+        real, imag = [getattr(x, name)(*args, **kwargs) for x in (self.real, self.imag)]
+        return tuple([Complex(*pair) for pair in zip(real, imag)])
     return method
 
 
@@ -28,8 +42,12 @@ class Complex:
 
     view, reshape, flatten, unsqueeze, squeeze, transpose, permute, expand, repeat, repeat_interleave = [_of_both(n) for n in (
         'view', 'reshape', 'flatten', 'unsqueeze', 'squeeze', 'transpose', 'permute', 'expand', 'repeat', 'repeat_interleave')]
-    contiguous, clone, detach, cuda, cpu, sum, mean = [_of_both(n) for n in (
-        'contiguous', 'clone', 'detach', 'cuda', 'cpu', 'sum', 'mean')]
+    contiguous, clone, detach, cuda, cpu, sum, mean, cumsum, flip, roll, narrow, select, index_select, pad, tril, triu = [
+        _of_both(n) for n in ('contiguous', 'clone', 'detach', 'cuda', 'cpu', 'sum', 'mean', 'cumsum', 'flip', 'roll', 'narrow',
+                              'select', 'index_select', 'pad', 'tril', 'triu')]
+    movedim, swapaxes, t, unflatten, diagonal, zeros_like = [_of_both(n) for n in (
+        'movedim', 'swapaxes', 't', 'unflatten', 'diagonal', 'zeros_like')]
+    chunk, split, unbind = [_pieces_of_both(n) for n in ('chunk', 'split', 'unbind')]
     shape, ndim, device, T = [property(lambda self, n=n: getattr(self.real, n)) for n in ('shape', 'ndim', 'device', 'T')]
 
     def _each(self, f):
@@ -45,9 +63,15 @@ class Complex:
         return self.real.numel()
 
     def to(self, *args, **kwargs):
-        if any([isinstance(a, torch.dtype) for a in args]) or 'dtype' in kwargs:
-            refuse('tensors of complex numbers cannot be converted: .real and .imag can')
+        if any([isinstance(a, torch.dtype) for a in args]) or isinstance(kwargs.get('dtype'), torch.dtype):
+            refuse('tensors of complex numbers cannot be converted to real ones: .real and .imag can')
+        args = [a.part if isinstance(a, DType) else a for a in args]
+        kwargs = {k: a.part if isinstance(a, DType) else a for k, a in kwargs.items()}
         return self._each(lambda x: x.to(*args, **kwargs))
+
+    @property
+    def dtype(self):
+        return complex128 if self.real.dtype == torch.float64 else complex64
 
     def abs(self):
         return torch.hypot(self.real, self.imag)
@@ -65,6 +89,9 @@ class Complex:
 
     def __getitem__(self, index):
         return self._each(lambda x: x[index])
+
+    def __setitem__(self, index, value):
+        self.real[index], self.imag[index] = _real(value), _imag(value)
 
     def __neg__(self):
         return self._each(lambda x: -x)
@@ -110,6 +137,17 @@ class Complex:
 
     def square(self):
         return self * self
+
+    def reciprocal(self):
+        return 1 / self
+
+    def sin(self):
+        a, b = self.real, self.imag
+        return Complex(torch.sin(a) * torch.cosh(b), torch.cos(a) * torch.sinh(b))
+
+    def cos(self):
+        a, b = self.real, self.imag
+        return Complex(torch.cos(a) * torch.cosh(b), -torch.sin(a) * torch.sinh(b))
 
     def __pow__(self, n):
         if isinstance(n, int) and 0 < n <= 8:
@@ -161,7 +199,11 @@ class Number(Complex):
 
 
 def _real(x):
-    return x.real if isinstance(x, Number) else x
+    return x.real if isinstance(x, Complex) else x
+
+
+def _imag(x):
+    return x.imag if isinstance(x, Complex) else torch.zeros_like(x) if isinstance(x, torch.Tensor) else 0.0
 
 
 def _made(real, imag):
@@ -214,3 +256,86 @@ def imag(input):
 
 def angle(input):
     return input.angle()
+
+
+# -- functions of torch that are given complex numbers, or a complex dtype ---------------------------
+
+
+class DType:
+    """torch.complex64 and torch.complex128, by the dtype of a part."""
+    is_complex, is_floating_point = True, False
+
+    def __init__(self, name, part):
+        self.name, self.part = name, part
+
+    def __repr__(self):
+        return f'torch.{self.name}'
+
+
+complex64, complex128 = DType('complex64', torch.float32), DType('complex128', torch.float64)
+cfloat, cdouble = complex64, complex128
+
+
+def _drawn(draw, scale):
+    """Numbers whose parts are drawn one by one: of randn, they have a variance of one together."""
+    def function(*size, dtype, **kwargs):
+        return Complex(draw(*size, dtype=dtype, **kwargs) * scale, draw(*size, dtype=dtype, **kwargs) * scale)
+    return function
+
+
+def _full(size, value, dtype=None, **kwargs):
+    return Complex(torch.full(size, _real(value), dtype=dtype, **kwargs), torch.full(size, _imag(value), dtype=dtype, **kwargs))
+
+
+def _joined(name):
+    def function(tensors, *args, **kwargs):
+        f = getattr(torch, name)
+        return Complex(f([_real(x) for x in tensors], *args, **kwargs), f([_imag(x) for x in tensors], *args, **kwargs))
+    return function
+
+
+def _where(condition, x, y):
+    return Complex(torch.where(condition, _real(x), _real(y)), torch.where(condition, _imag(x), _imag(y)))
+
+
+_FUNCTIONS = {'add': lambda x, y, alpha=1: x + y * alpha, 'sub': lambda x, y, alpha=1: x - y * alpha, 'mul': operator.mul,
+              'div': operator.truediv, 'pow': operator.pow, 'neg': operator.neg, 'full': _full, 'where': _where,
+              'matmul': operator.matmul, 'mm': operator.matmul, 'bmm': operator.matmul, 'mv': operator.matmul}
+_FUNCTIONS.update({n: _joined(n) for n in ('cat', 'concat', 'stack', 'hstack', 'vstack')})
+_MADE = {'rand': _drawn(torch.rand, 1.0), 'randn': _drawn(torch.randn, math.sqrt(0.5)), 'full': _full}
+
+
+def called(name, args, kwargs):
+    """torch.NAME(*args, **kwargs), where one of them is a complex number, a tensor of these, or a dtype."""
+    name, dtype = name.split('.')[-1], kwargs.get('dtype')
+    dtypes = [a for a in args if isinstance(a, DType)] + ([dtype] if isinstance(dtype, DType) else [])
+    if dtypes:
+        args = [a for a in args if not isinstance(a, DType)]
+        kwargs = {**kwargs, 'dtype': dtypes[0].part}
+    if dtypes and name in ('to', 'type', 'cast', 'convert'):
+        real = _real(args[0]).to(dtypes[0].part)
+        return Complex(real, _imag(args[0]).to(dtypes[0].part) if isinstance(args[0], Complex) else torch.zeros_like(real))
+    if dtypes and name in _MADE:
+        return _MADE[name](*args, **kwargs)
+    if dtypes and name in ('zeros', 'ones', 'empty', 'eye', 'arange', 'linspace', 'zeros_like', 'ones_like'):
+        real = getattr(torch, name)(*[_real(a) for a in args], **kwargs)
+        return Complex(real, torch.zeros_like(real))
+    if name in _FUNCTIONS:
+        return _FUNCTIONS[name](*args, **kwargs)
+    if not args or not isinstance(args[0], Complex) or not hasattr(args[0], name):
+        refuse(f'torch.{name} of complex numbers is not supported')
+    return getattr(args[0], name)(*args[1:], **kwargs)
+
+
+def einsum(equation, operands):
+    """It is linear in each operand: a sum over the choices of a part of each, times i for the imaginary ones."""
+    parts = [[(x.real, 0), (x.imag, 1)] if isinstance(x, Complex) else [(x, 0)] for x in operands]
+    total = {0: None, 1: None}
+    choices = [([], 0)]
+    for of_one in parts:
+        choices = [(chosen + [x], turns + turn) for chosen, turns in choices for x, turn in of_one]
+    for chosen, turns in choices:
+        term = torch.einsum(equation, *chosen)
+        term = -term if turns % 4 > 1 else term
+        total[turns % 2] = term if total[turns % 2] is None else total[turns % 2] + term
+    return Complex(total[0], total[1])

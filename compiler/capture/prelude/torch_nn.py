@@ -1162,7 +1162,8 @@ class Embedding(Module):
             padding_idx = padding_idx % num_embeddings
         if scale_grad_by_freq:
             refuse('scale_grad_by_freq is not supported')
-        self.padding_idx, self.max_norm = padding_idx, max_norm
+        self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
+        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
         self.weight = Parameter(torch.empty(num_embeddings, embedding_dim, dtype=dtype) if _weight is None else _weight)
         if _weight is None:
             self.reset_parameters()
@@ -1503,8 +1504,8 @@ class Bilinear(Module):
 class EmbeddingBag(Embedding):
     def __init__(self, num_embeddings, embedding_dim, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, mode='mean',
                  sparse=False, _weight=None, include_last_offset=False, padding_idx=None, device=None, dtype=None):
-        super().__init__(num_embeddings, embedding_dim, padding_idx, max_norm, scale_grad_by_freq=scale_grad_by_freq,
-                         _weight=_weight, dtype=dtype)
+        super().__init__(num_embeddings, embedding_dim, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, _weight,
+                         dtype=dtype)
         self.mode, self.include_last_offset = mode, include_last_offset
 
     def extra_repr(self):

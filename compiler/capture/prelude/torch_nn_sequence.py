@@ -330,18 +330,18 @@ class TransformerEncoderLayer(nn.Module):
     def _init_norm(self, *args, **kwargs):
         pass
 
-    def _attend(self, x, mask, padding):
-        return self.dropout1(self.self_attn(x, x, x, padding, False, mask)[0])
+    def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
+        return self.dropout1(self.self_attn(x, x, x, key_padding_mask, False, attn_mask)[0])
 
-    def _feed(self, x):
+    def _ff_block(self, x):
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
     def forward(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):
         if self.norm_first:
-            x = src + self._attend(self.norm1(src), src_mask, src_key_padding_mask)
-            return x + self._feed(self.norm2(x))
-        x = self.norm1(src + self._attend(src, src_mask, src_key_padding_mask))
-        return self.norm2(x + self._feed(x))
+            x = src + self._sa_block(self.norm1(src), src_mask, src_key_padding_mask, is_causal=is_causal)
+            return x + self._ff_block(self.norm2(x))
+        x = self.norm1(src + self._sa_block(src, src_mask, src_key_padding_mask, is_causal=is_causal))
+        return self.norm2(x + self._ff_block(x))
 
 
 class TransformerDecoderLayer(TransformerEncoderLayer):
@@ -357,21 +357,22 @@ class TransformerDecoderLayer(TransformerEncoderLayer):
     def _init_norm(self, *args, **kwargs):
         self.norm3 = nn.LayerNorm(*args, **kwargs)
 
-    def _look(self, x, memory, mask, padding):
-        return self.dropout2(self.multihead_attn(x, memory, memory, padding, False, mask)[0])
+    def _mha_block(self, x, mem, attn_mask, key_padding_mask, is_causal=False):
+        return self.dropout2(self.multihead_attn(x, mem, mem, key_padding_mask, False, attn_mask)[0])
 
-    def _feed(self, x):
+    def _ff_block(self, x):
         return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
     def forward(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None,
                 memory_key_padding_mask=None, tgt_is_causal=False, memory_is_causal=False):
         if self.norm_first:
-            x = tgt + self._attend(self.norm1(tgt), tgt_mask, tgt_key_padding_mask)
-            x = x + self._look(self.norm2(x), memory, memory_mask, memory_key_padding_mask)
-            return x + self._feed(self.norm3(x))
-        x = self.norm1(tgt + self._attend(tgt, tgt_mask, tgt_key_padding_mask))
-        x = self.norm2(x + self._look(x, memory, memory_mask, memory_key_padding_mask))
-        return self.norm3(x + self._feed(x))
+            x = tgt + self._sa_block(self.norm1(tgt), tgt_mask, tgt_key_padding_mask, tgt_is_causal)
+            x = x + self._mha_block(self.norm2(x), memory, memory_mask, memory_key_padding_mask,
+                                    memory_is_causal)
+            return x + self._ff_block(self.norm3(x))
+        x = self.norm1(tgt + self._sa_block(tgt, tgt_mask, tgt_key_padding_mask, tgt_is_causal))
+        x = self.norm2(x + self._mha_block(x, memory, memory_mask, memory_key_padding_mask, memory_is_causal))
+        return self.norm3(x + self._ff_block(x))
 
 
 class TransformerEncoder(nn.Module):

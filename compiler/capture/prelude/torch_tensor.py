@@ -1307,7 +1307,7 @@ def new(self, *data, device=None):
 
 
 def new_tensor(self, data, dtype=None, device=None, requires_grad=False):
-    return torch.tensor(data, dtype=dtype or self.dtype)
+    return torch.tensor(list(data) if isinstance(data, range) else data, dtype=dtype or self.dtype)
 
 
 def allclose(self, other, rtol=1e-05, atol=1e-08, equal_nan=False):
