@@ -114,8 +114,8 @@ const char *operand_of(struct emitter *w, const struct tile_ring *r, int plane) 
                         plane * (r->operand->paired ? r->line / r->planes : r->bytes), step);
 }
 
-/* Products of two planes, of all the rows that the warpgroup has, instructions from number `from` on; first: a text that is 0 where the
- * sums begin. */
+/* Products of two planes, of all the rows that the warpgroup has, instructions from number `from`
+ * on; first: a text that is 0 where the sums begin. */
 static void put_pass(struct emitter *w, const struct tile_program *t, int pass, int from, int end,
                      const char *first) {
     const struct product *of = t->product;

@@ -496,8 +496,8 @@ struct product {
     int sums_at_once;   /* tensor: sets of a tile's sums there, which are filled in turn, */
     int tensor_columns; /* and columns of 128 words that a block has of it */
     int warpgroups; /* that multiply: 64 rows of a tile each; by_warp, and tensor, 1: all of them */
-    int in_turn; /* so many times these, each with a tile of its own: ping-pong; a warpgroup then has
-                    all of its tile's rows; 1: they share a tile */
+    int in_turn;    /* ping-pong: so many warpgroups have a tile each, all rows of it; 1: they all
+                    share one */
     int group_threads;
     bool crowded; /* registers are too few for planes of the left factor */
     int makers;   /* warpgroups that make one operand's tiles, in turn; 0: all tiles are copied */

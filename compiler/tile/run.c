@@ -2,10 +2,11 @@
  * printed.
  *
  * All blocks run side by side. Of each one agent copies, or one for each warpgroup that makes tiles
- * does, and one for each warpgroup multiplies, those with tiles in turn too; where all copy, two do both, and where sums lie in
- * tensor memory one issues and two read. Who goes on, until it has to wait, is up to the seed. A
- * copy lands, and a product reads its tiles, as late as it may where the seed is odd, and at once
- * where it is even: a stage that is filled too early, or read, gives wrong numbers.
+ * does, and one for each warpgroup multiplies, those with tiles in turn too; where all copy, two do
+ * both, and where sums lie in tensor memory one issues and two read. Who goes on, until it has to
+ * wait, is up to the seed. A copy lands, and a product reads its tiles, as late as it may where the
+ * seed is odd, and at once where it is even: a stage that is filled too early, or read, gives wrong
+ * numbers.
  *
  * An epilogue that reduces rows is any other one's stand-in: reductions are sums, what reads them
  * subtracts the first and adds the second, and `hold` makes it the tile's own. So x becomes
