@@ -191,6 +191,7 @@ static const char *check_operand(const struct kernel *k, const struct operand *o
     int unit = o->along ? line / dtype_bytes(o->stored) : 8, boxes = rows / unit;
     bool lines = o->along && !o->windows && boxes && blocks % boxes == 0 &&
                  depth % (blocks / boxes * 8) == 0;
+    lines |= o->along && !o->windows && boxes > blocks && depth % (blocks * 8) == 0;
     if (rows % (unit * blocks) && !lines)
         return arena_printf(a, "%d blocks cannot share a tile", blocks);
     return NULL;
