@@ -162,6 +162,7 @@ void put_copy(struct emitter *w, const struct tile_program *t, const struct tile
     int planes = o->paired ? 1 : r->planes; /* both lie in each line */
     const char *depth = depth_of_step(w, t, "step", r->depth * r->planes / planes);
     bool shared = r->blocks > 1;
+    bool by_lines = boxes > r->blocks && boxes % r->blocks; /* of each box */
     int of_all = boxes_of_all(t, r);
     if (o->windows) {
         put_copy_windows(w, t, r);
@@ -170,8 +171,8 @@ void put_copy(struct emitter *w, const struct tile_program *t, const struct tile
     for (int p = 0; p < planes; p++) {
         const char *batch = o->batches > 1 ? "z" : "0";
         if (p) batch = arena_printf(w->arena, "%lld + %s", (long long)o->batches * p, batch);
-        for (int i = 0; i < (o->along && shared ? (boxes + r->blocks - 1) / r->blocks : boxes);
-             i++) {
+        int each = o->along && shared && !by_lines ? (boxes + r->blocks - 1) / r->blocks : boxes;
+        for (int i = 0; i < each; i++) {
             struct buf at = buf_new(w->arena), x = buf_new(w->arena);
             buf_printf(&at, "stage + %d", r->offset + p * r->bytes + i * lines * r->line);
             buf_printf(&x, "%s + %d", o->along ? row : depth, i * elements);
@@ -182,8 +183,10 @@ void put_copy(struct emitter *w, const struct tile_program *t, const struct tile
                            boxes, of_box * r->line);
                 buf_printf(&x, " + rank %% %d * %d", boxes, elements);
                 y = arena_printf(w->arena, "%s + rank / %d * %d", depth, boxes, of_box);
+            } else if (shared && o->along && by_lines) {
+                buf_printf(&at, " + rank * %d", lines / r->blocks * r->line);
+                y = arena_printf(w->arena, "%s + rank * %d", depth, lines / r->blocks);
             } else if (shared && o->along) {
-                int each = boxes / r->blocks;
                 buf_printf(&at, " + rank * %d", each * lines * r->line);
                 buf_printf(&x, " + rank * %d", each * elements);
             } else if (shared) {

@@ -666,20 +666,26 @@ static bool rows_are_places(struct emitter *w, const struct phase *f) {
  * the other row. 128 sums and the places of 32 octets are more than a thread has registers for. */
 static void put_by_columns(struct emitter *w, const struct tile_program *t, const struct phase *f,
                            const char *sums) {
-    int octets = t->product->warp_columns / OCTET, chunk = chunk_of(w, f);
-    open_loop(w, "f", t->product->warp_rows / 16);
-    declare_rests(w, f, "[2]");
-    open_loop(w, "g", octets / chunk);
+    int octets = t->product->warp_columns / OCTET, chunk = chunk_of(w, f),
+        sixteens = t->product->warp_rows / 16;
+    bool tall = t->product->in_turn > 1; /* a column's loads are all its rows' */
+    if (tall) declare_rests(w, f, arena_printf(w->arena, "[%d][2]", sixteens));
+    if (tall) open_loop(w, "g", octets / chunk);
+    open_loop(w, "f", sixteens);
+    if (!tall) declare_rests(w, f, "[2]");
+    if (!tall) open_loop(w, "g", octets / chunk);
     begin_sixteen(w, f, chunk);
     open_loop(w, "h", 2);
     put_row(w, f);
     put_chunk(w, f, sums,
               arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk),
-              "[h]");
+              tall ? "[f][h]" : "[h]");
     close_brace(w);
     close_brace(w);
-    for (int h = 0; h < 2; h++) put_rests(w, f, h ? "[1]" : "[0]");
+    for (int h = 0; h < 2 && !tall; h++) put_rests(w, f, h ? "[1]" : "[0]");
     close_brace(w);
+    for (int i = 0; i < 2 * sixteens && tall; i++)
+        put_rests(w, f, arena_printf(w->arena, "[%d][%d]", i / 2, i % 2));
     w->by_sixteens = false;
 }
 
@@ -746,6 +752,8 @@ static void put_whole(struct emitter *w, const struct tile_program *t, const cha
     }
     if (t->product->turned)
         put_turned(w, t, &f, sums);
+    else if (!kernel_has_spans(w->k) && t->product->warp_rows > 16 && t->product->in_turn > 1)
+        put_by_columns(w, t, &f, sums);
     else if (octets >= MANY && rows_are_places(w, &f) && !kernel_has_spans(w->k))
         put_by_columns(w, t, &f, sums);
     else

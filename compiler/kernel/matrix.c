@@ -191,6 +191,7 @@ static const char *check_operand(const struct kernel *k, const struct operand *o
     int unit = o->along ? line / dtype_bytes(o->stored) : 8, boxes = rows / unit;
     bool lines = o->along && !o->windows && boxes && blocks % boxes == 0 &&
                  depth % (blocks / boxes * 8) == 0;
+    lines |= o->along && !o->windows && boxes > blocks && depth % (blocks * 8) == 0;
     if (rows % (unit * blocks) && !lines)
         return arena_printf(a, "%d blocks cannot share a tile", blocks);
     return NULL;
@@ -354,16 +355,18 @@ static const char *check_tensor(const struct kernel *k, const struct config *c, 
 
 /* Warpgroups with a tile each. Whose turn it is not goes past that tile's steps, so that all tiles
  * have as many; tensor memory has sums of two tiles anyhow. */
-static const char *check_in_turn(const struct config *c, const struct product *p, struct arena *a) {
-    enum { MOST_SUMS = 160 }; /* of 192 the epilogue leaves some in local memory */
+static const char *check_in_turn(const struct kernel *k, const struct config *c,
+                                 const struct product *p, struct arena *a) {
+    enum { MOST_SUMS = 192, SUMS_READ = 160 };
+    int most = epilogue_reads_results(k) ? SUMS_READ : MOST_SUMS; /* of more some are spilled */
     if (p->tensor) return "pingpong is of wgmma: in tensor memory sums of two tiles lie anyhow";
     if (p->makers || p->pairs || p->resident > 1)
         return "pingpong goes without make, pairs and fit";
     if (p->promotes) return "pingpong leaves no registers for sums that begin anew";
     if (p->a.in_registers) return "pingpong reads both factors from shared memory";
-    if (product_thread_sums(p) > MOST_SUMS)
+    if (product_thread_sums(p) > most)
         return arena_printf(a, "%d sums a thread; with pingpong %d is the limit",
-                            product_thread_sums(p), MOST_SUMS);
+                            product_thread_sums(p), most);
     if (p->parts > 1 || c->knob[KNOB_tail]) return "pingpong has no parts of the depth";
     if (p->steps) return "pingpong needs tiles that have all steps";
     return NULL;
@@ -391,7 +394,7 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
         p->in_turn = 2;
         p->warp_rows = m / GROUP_ROWS * WARP_ROWS;
     }
-    const char *bad = p->in_turn > 1 ? check_in_turn(c, p, a) : NULL;
+    const char *bad = p->in_turn > 1 ? check_in_turn(k, c, p, a) : NULL;
     if (!bad && p->tensor) bad = check_tensor(k, c, p, a);
     if (bad) return bad;
     y->threads =

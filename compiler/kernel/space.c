@@ -459,7 +459,8 @@ static void propose_mma(struct space *s) {
             if (may_make_planes(s->k)) propose_tile(s, c, MOST_STAGES);
         }
     /* Two warpgroups with tiles in turn, where a block has several. */
-    static const int turns[][2] = {{128, 128}, {64, 256}, {64, 192}, {64, 128}, {128, 64}};
+    static const int turns[][2] = {{192, 128}, {128, 192}, {128, 128}, {64, 256},
+                                   {64, 192},  {64, 128},  {128, 64}};
     for (size_t i = 0; i < sizeof turns / sizeof *turns; i++)
         for (int cluster = 1; cluster <= 2; cluster++) {
             int64_t tiles = size_of(s->k, AXIS_Z) * ceil_div(size_of(s->k, AXIS_M), turns[i][0]) *

@@ -28,7 +28,8 @@ int ring_boxes(const struct tile_ring *r) {
 int ring_box_lines(const struct tile_ring *r) { return r->operand->along ? r->depth : r->rows; }
 int ring_box_sharers(const struct tile_ring *r) {
     int boxes = ring_boxes(r);
-    return !r->operand->along ? r->blocks : r->blocks > boxes ? r->blocks / boxes : 1;
+    if (!r->operand->along || (boxes > r->blocks && boxes % r->blocks)) return r->blocks;
+    return r->blocks > boxes ? r->blocks / boxes : 1;
 }
 
 bool tile_step_is_short(const struct tile_program *t, int64_t i) {

@@ -242,7 +242,7 @@ int ring_boxes(const struct tile_ring *r);
 int ring_box_lines(const struct tile_ring *r);
 int ring_line_elements(const struct tile_ring *r);
 /* Blocks of a cluster that copy some lines of each box; where lines run along the rows these have
- * boxes of their own, if there are enough. */
+ * boxes of their own, if there are enough, and as many for each. */
 int ring_box_sharers(const struct tile_ring *r);
 /* Is step number i along the depth a short one, and how many of its boxes a step then copies. */
 bool tile_step_is_short(const struct tile_program *t, int64_t i);

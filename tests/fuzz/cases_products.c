@@ -708,6 +708,14 @@ static const struct product_case pingpong[] = {
      "mma=1 m=128 n=32 k=16 stages=4 warps=12 pingpong=1"},
     {"graph(%x: bf16[2, 72, 40], %y: bf16[2, 40, 64]) {\n %z = bmm(%x, %y)\n return %z\n}\n",
      "mma=1 m=64 n=64 k=32 stages=2 warps=12 pingpong=1"},
+    {"graph(%x: bf16[600, 72], %y: bf16[72, 202]) {\n %z = mm(%x, %y)\n %f = float(%z)\n"
+     " %r = relu(%f)\n return %r\n}\n",
+     "mma=1 m=192 n=64 k=32 stages=3 warps=12 pingpong=1"},
+    {"graph(%x: bf16[600, 136], %y: bf16[136, 520]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=192 k=64 stages=3 warps=12 cluster=2 pingpong=1"},
+    {"graph(%x: bf16[400, 72], %y: bf16[72, 520]) {\n %z = mm(%x, %y)\n %t = permute(%z, [1, 0])\n"
+     " %r = relu(%t)\n return %r\n}\n",
+     "mma=1 m=128 n=192 k=32 stages=3 warps=12 pingpong=1"},
     {"graph(%x: bf16[400, 72], %y: bf16[72, 200]) {\n %z = mm(%x, %y)\n"
      " %r = relu(%z)\n %s = sum(%r, [0])\n return %s\n}\n",
      "mma=1 m=128 n=64 k=64 stages=2 warps=12 pingpong=1"},
