@@ -269,14 +269,14 @@ static void test_wrong_calls(void **state) {
     expect(1, history_judge, "no results in");
 }
 
-/* Six nights and the seventh's three runs of a kernel whose samples have two levels (rope in bf16 on
- * an H200, reports/samples/nights_h200.csv): they scatter by 3 %, its nights by 0.2 %. */
+/* Six nights, and three runs of the seventh, of a kernel whose samples have two levels: rope in
+ * bf16 on an H200 (reports/samples/nights_h200.csv). Samples scatter by 3 %, nights by 0.2 %. */
 static void test_scattered_samples(void **state) {
     static const double quiet[] = {32.832, 32.96, 32.864, 32.96, 32.927, 32.864};
     static const double slow[] = {34.40, 34.62, 34.56};
     for (int i = 0; i < 9; i++) {
-        struct result_row r = timed(i < 6 ? i + 1 : 7, i < 6 ? 1 : i - 5, ROLE_tuned,
-                                    i < 6 ? quiet[i] : slow[i - 6]);
+        struct result_row r =
+            timed(i < 6 ? i + 1 : 7, i < 6 ? 1 : i - 5, ROLE_tuned, i < 6 ? quiet[i] : slow[i - 6]);
         r.q1_us = 0.995 * r.median_us, r.q3_us = 1.03 * r.median_us;
         append(r);
         if (i == 5) expect(0, history_judge, "0 slower");
