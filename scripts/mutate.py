@@ -17,7 +17,9 @@ messages, and none of these, which change nothing that a program leaves or says,
     posix_fadvise(file, 0, 0, ...);              processor about what will be read: madvise, __builtin_prefetch
     strcmp(a, b) == 0  ->  strcmp(b, a) == 0     a function whose arguments may change places; fmin and fmax, too
     n ? 2 * n : 8  ->  n ? 2 * n : 9             other room at first in an array that grows by doubling; but not none
- Mutants that do not compile (a warning is an error here, too) and those whose object code is the same as the
+    char text[64]  ->  char text[65]             the declared size of an array
+
+Mutants that do not compile (a warning is an error here, too) and those whose object code is the same as the
 original's are left out and another one is drawn.
 
 Which tests can tell is looked up: every test runs once with a probe in each block of the sources, and a mutant is shown
