@@ -557,6 +557,23 @@ static int64_t rings_bytes(const struct layout *y, int64_t steps) {
            p->b_bytes * (p->b.stays ? steps : y->stages);
 }
 
+/* A swizzle counts lines from eights of them, so that each tile begins at a multiple: of a stage A's
+ * and then B's, of all stages one behind the other, and what stays behind them. */
+static const char *check_swizzle(const struct layout *y, int depth, struct arena *a) {
+    enum { LINES = 8 };
+    const struct product *p = y->product;
+    int of_a = LINES * operand_line(&p->a, y->bx, depth),
+        of_b = LINES * operand_line(&p->b, y->br, depth);
+    int stage = (p->a.stays ? 0 : p->a_bytes) + (p->b.stays ? 0 : p->b_bytes);
+    bool fits = p->a.stays   ? stage * y->stages % of_a == 0
+                : p->b.stays ? stage * y->stages % of_b == 0
+                             : p->a_bytes % of_b == 0 && stage % of_a == 0 && stage % of_b == 0;
+    return fits || p->by_warp
+               ? NULL
+               : arena_printf(a, "tiles of %d and %d bytes do not both begin at eights of lines",
+                              p->a_bytes, p->b_bytes);
+}
+
 /* What is copied once need not stay in L2: the large factor of a thin product. */
 static const char *find_once(const struct kernel *k, const struct layout *y, struct product *p) {
     struct operand *const factors[] = {&p->a, &p->b};
@@ -700,6 +717,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     if (p->bounded && p->in_turn > 1) return "pingpong needs tiles that have all steps";
     if ((bad = find_once(k, y, p))) return bad;
     let_stay(k, y, p, steps, y->smem + p->exchange);
+    if ((bad = check_swizzle(y, depth, a))) return bad;
     int64_t smem = rings_bytes(y, steps) + y->smem + p->exchange;
     if (smem > k->limits->smem_block)
         return arena_printf(a, "needs %lld bytes of shared memory; %lld is the limit",

@@ -135,6 +135,9 @@ static const char strict[] = "graph(%a: f32[64, 128], %b: f32[128, 96]) products
                              "  return %c\n}\n";
 static const char product[] =
     "graph(%x: bf16[256, 128], %w: bf16[128, 64]) {\n %y = mm(%x, %w)\n return %y\n}\n";
+static const char both_turned[] = /* rows of a lie along its lines, columns of b along the depth */
+    "graph(%a: bf16[128, 256], %b: bf16[200, 128]) {\n %x = permute(%a, [1, 0])\n"
+    " %w = permute(%b, [1, 0])\n %y = mm(%x, %w)\n return %y\n}\n";
 static const char product64[] =
     "graph(%x: f64[256, 128], %w: f64[128, 64]) {\n %y = mm(%x, %w)\n return %y\n}\n";
 static const char product32[] =
@@ -410,6 +413,9 @@ static void test_refusals_gpu(void **state) {
          "tail is a knob of mma=1"},
         {product, "mma=1 m=64 n=64 k=16 stages=2 cluster=4 warps=8",
          "4 blocks cannot share a tile"},
+        {both_turned, "mma=1 m=128 n=40 k=16 stages=4 warps=12",
+         "tiles of 4096 and 1280 bytes do not both begin at eights of lines"},
+        {both_turned, "mma=1 m=128 n=32 k=16 stages=4 warps=12", NULL},
         {product, "mma=1 m=64 n=32 k=64 stages=2 warps=8 leave_l2=1",
          "leave_l2=1, but tiles of both factors are read again"},
         {product, "mma=1 m=64 n=64 k=64 stages=2 warps=8 skip_l1=1",
