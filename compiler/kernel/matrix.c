@@ -557,8 +557,8 @@ static int64_t rings_bytes(const struct layout *y, int64_t steps) {
            p->b_bytes * (p->b.stays ? steps : y->stages);
 }
 
-/* A swizzle counts lines from eights of them, so that each tile begins at a multiple: of a stage A's
- * and then B's, of all stages one behind the other, and what stays behind them. */
+/* A swizzle counts lines from eights of them, so that each tile begins at a multiple: of a stage
+ * A's and then B's, of all stages one behind the other, and what stays behind them. */
 static const char *check_swizzle(const struct layout *y, int depth, struct arena *a) {
     enum { LINES = 8 };
     const struct product *p = y->product;
