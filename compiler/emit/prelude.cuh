@@ -3,8 +3,8 @@
  * WS_EMULATOR, so that the kernel text below it runs unchanged on the CPU in tests. */
 #ifdef WS_EMULATOR
 #include "emulator.h" /* __global__, threadIdx, __syncthreads, __shfl_xor_sync, emu_load, emu_store, ... */
-#define K_DEVICE static inline
-#define K_DEVICE_MEMBER static inline
+#define K_DEVICE static inline __attribute__((always_inline))
+#define K_DEVICE_MEMBER static inline __attribute__((always_inline))
 #define K_FAR static __attribute__((noinline))
 #define K_TABLE static const
 #else
