@@ -276,7 +276,7 @@ static int by_value(const void *a, const void *b) {
 
 /* The median of those of n that were compiled; 0: none is known. */
 static double compile_ms_of(const struct tune *t, const int *tried, int n) {
-    double ms[MOST + WAVE];
+    double ms[MOST + WAVE] = {0};
     int known = 0;
     for (int i = 0; i < n; i++)
         if (t->variants[tried[i]].compile_ms > 0) ms[known++] = t->variants[tried[i]].compile_ms;
