@@ -5,8 +5,8 @@
 #   UPDATE=1 make run-command_texts     writes the files anew: read the diff, it must be what you meant
 set -euo pipefail
 golden=$PWD/tests/golden/command
+. tests/golden/check.sh
 export WARPSMITH_CPU_CACHE=32M WARPSMITH_CACHE=$TMP/store.db
-failed=0
 
 # say ARGUMENTS: what the command says, and its exit code.
 say() {
@@ -16,16 +16,6 @@ say() {
     sed "s|$TMP|TMP|g" "$TMP/said"
     if [ "$code" != 0 ]; then echo "exit code $code"; fi
     echo
-}
-
-check() {
-    if [ "${UPDATE:-}" ]; then
-        cp "$TMP/$1" "$golden/$1"
-    elif ! diff "$golden/$1" "$TMP/$1" >"$TMP/diff"; then
-        failed=1
-        echo "tests/golden/command/$1 is not what is said now:"
-        head -n 40 "$TMP/diff"
-    fi
 }
 
 commands=(bench suite run explain compile ops compare report 'nightly judge' 'nightly cases' 'nightly accept' 'history import' 'cache ls'
@@ -75,5 +65,4 @@ commands=(bench suite run explain compile ops compare report 'nightly judge' 'ni
         say explain "workloads/$file.py" --arch sm_90a --precision tf32 --weights changing --json
     done
 } >"$TMP/explained.txt"
-for name in help ops calls explained; do check "$name.txt"; done
-exit "$failed"
+check_texts help ops calls explained

@@ -5,9 +5,9 @@
 #   UPDATE=1 make run-report_texts      writes the files anew: read the diff, it must be what you meant
 set -euo pipefail
 golden=$PWD/tests/golden/reports
+. tests/golden/check.sh
 python3 "$golden/rows.py" "$TMP/rows"
 cd "$TMP/rows"
-failed=0
 
 # A figure is its own settings and data, and a stub of an SVG.
 mkdir -p "$TMP/bin"
@@ -41,16 +41,6 @@ show() {
         esac
         echo
     done
-}
-
-check() {
-    if [ "${UPDATE:-}" ]; then
-        cp "$TMP/$1" "$golden/$1"
-    elif ! diff "$golden/$1" "$TMP/$1" >"$TMP/diff"; then
-        failed=1
-        echo "tests/golden/reports/$1 is not what is said now:"
-        head -n 40 "$TMP/diff"
-    fi
 }
 
 {
@@ -104,5 +94,4 @@ check() {
     say history import theirs.csv --map wrong.map --results imported
     show $(find merged imported -type f -name '*.csv' | LC_ALL=C sort)
 } >"$TMP/merged.txt"
-for name in pages figures compare nights merged; do check "$name.txt"; done
-exit "$failed"
+check_texts pages figures compare nights merged
