@@ -827,7 +827,8 @@ static void propose_leaving(struct space *s) {
     sort_by_cost(s);
 }
 
-/* What warpgroups in turn gain has not been measured: they are tried, and never a first guess. */
+/* Warpgroups in turn gain behind a long epilogue and lose behind none, by how much the model does
+ * not know: they are tried, and never a first guess. */
 static void guess_no_turns(struct space *s) {
     uint32_t first = 0;
     while (first < s->all.n && s->all.at[first].c.knob[KNOB_pingpong]) first++;
