@@ -102,6 +102,7 @@ struct helpers {
     uint32_t
         flush_value; /* changes with every flush, so that no line is rewritten with what it holds */
     dptr result;     /* of compare, take, share, find_changed */
+    dptr parts;      /* of compare: what each block has found */
     dptr places;     /* of find_changed: addresses, room for most_places */
     int most_places;
 };

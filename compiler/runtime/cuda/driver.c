@@ -94,13 +94,13 @@ static enum ws_status cuda_download(struct device *dev, void *to, dptr from, siz
     return s == CU_OK ? WS_OK : cuda_fail(c, d, s, "cuMemcpyDtoH of %zu bytes", bytes);
 }
 
+/* What follows waits for it on the device. */
 static enum ws_status cuda_fill(struct device *dev, dptr p, int byte, size_t bytes,
                                 struct diag *d) {
     struct cuda_device *c = (struct cuda_device *)dev;
     if (cuda_enter(c, d) != WS_OK) return d->status;
     cu_status s = c->api.memset_d8(p, (unsigned char)byte, bytes);
-    if (s != CU_OK) return cuda_fail(c, d, s, "cuMemsetD8 of %zu bytes", bytes);
-    return cuda_synchronize(c, "cuMemsetD8", d);
+    return s == CU_OK ? WS_OK : cuda_fail(c, d, s, "cuMemsetD8 of %zu bytes", bytes);
 }
 
 /* ---- modules --------------------------------------------------------------------------------- */

@@ -4,8 +4,7 @@
  *                   lines are there to stay
  *   ws_drain        reads that buffer: what the flush left to be written back would be counted as the next kernel's
  *   ws_copy_*       streaming copies of several shapes; the fastest is the copy bandwidth
- *   ws_compare      counts elements that are bad or have no bound, and finds the worst badness
- *   ws_find_worst   finds its first index
+ *   ws_compare      counts elements that are bad or have no bound, and finds the first of the worst
  *   ws_squares      adds up the squares of what is finite, and counts it
  *   ws_take         elements as references, each with a bound in proportion
  *   ws_share        the largest such proportion of bounds
@@ -112,43 +111,67 @@ static unsigned badness(int dtype, const void *got, const void *want, const floa
     return is_float(dtype) ? float_badness(element(dtype, got, i), ((const double *)want)[i], off, bad)
                            : int_badness(int_element(dtype, got, i), ((const i64 *)want)[i], off, bad);
 }
-struct result {
-    unsigned long long bad, index, unbounded;
+/* Of some elements: how many are wrong, how many have no bound, and the first of the worst. */
+struct tally {
+    unsigned long long bad, unbounded, index;
     unsigned worst, unused;
 };
-extern "C" __global__ void __launch_bounds__(THREADS)
-    ws_compare(result *r, const void *got, int dtype, const void *want, const float *bound, i64 n) {
-    __shared__ unsigned long long all_bad, all_unbounded;
-    __shared__ unsigned all_worst;
-    if (threadIdx.x == 0) all_bad = 0, all_unbounded = 0, all_worst = 0;
-    __syncthreads();
-    unsigned long long my_bad = 0, my_unbounded = 0;
-    unsigned my_worst = 0;
-    for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
-        bool bad;
-        unsigned b = badness(dtype, got, want, bound, i, &bad);
-        my_bad += bad;
-        my_unbounded += bound && __float_as_uint(bound[i]) == 0x7f800000u;
-        my_worst = b > my_worst ? b : my_worst;
-    }
-    if (my_bad) atomicAdd(&all_bad, my_bad);
-    if (my_unbounded) atomicAdd(&all_unbounded, my_unbounded);
-    atomicMax(&all_worst, my_worst);
-    __syncthreads();
-    if (threadIdx.x != 0) return;
-    if (all_bad) atomicAdd(&r->bad, all_bad);
-    if (all_unbounded) atomicAdd(&r->unbounded, all_unbounded);
-    atomicMax(&r->worst, all_worst);
+struct result {
+    tally all;
+    unsigned char element[8], reference[8]; /* the worst one's, as they lie in memory */
+    float allowed;
+    unsigned n_done; /* blocks */
+};
+static void add(tally *to, const tally *from) {
+    to->bad += from->bad;
+    to->unbounded += from->unbounded;
+    if (from->worst < to->worst || (from->worst == to->worst && from->index >= to->index)) return;
+    to->worst = from->worst;
+    to->index = from->index;
 }
+/* Of all threads of a block; thread 0 has it. */
+static void add_threads(tally *mine) {
+    __shared__ tally of[THREADS];
+    of[threadIdx.x] = *mine;
+    for (int half = THREADS / 2; half; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) add(&of[threadIdx.x], &of[threadIdx.x + half]);
+    }
+    *mine = of[0];
+}
+static void copy_bytes(unsigned char *to, const void *p, i64 i, int bytes) {
+    for (int k = 0; k < bytes; k++) to[k] = ((const unsigned char *)p)[i * bytes + k];
+}
+/* One pass over what is compared: the block that is done last adds up what all have left in `parts`. */
 extern "C" __global__ void __launch_bounds__(THREADS)
-    ws_find_worst(result *r, const void *got, int dtype, const void *want, const float *bound, i64 n) {
-    unsigned worst = r->worst;
+    ws_compare(result *r, tally *parts, const void *got, int dtype, int bytes, const void *want, const float *bound,
+               i64 n) {
+    __shared__ bool is_last;
+    tally mine = {0, 0, ~0ull, 0, 0};
     for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
         bool bad;
-        if (badness(dtype, got, want, bound, i, &bad) != worst) continue;
-        atomicMin(&r->index, (unsigned long long)i);
-        return;
+        unsigned worst = badness(dtype, got, want, bound, i, &bad);
+        tally one = {bad, bound && __float_as_uint(bound[i]) == 0x7f800000u, (unsigned long long)i, worst, 0};
+        add(&mine, &one);
     }
+    add_threads(&mine);
+    if (threadIdx.x == 0) {
+        parts[blockIdx.x] = mine;
+        __threadfence();
+        is_last = atomicAdd(&r->n_done, 1) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (!is_last) return;
+    __threadfence();
+    mine = {0, 0, ~0ull, 0, 0};
+    for (unsigned k = threadIdx.x; k < gridDim.x; k += THREADS) add(&mine, &parts[k]);
+    __syncthreads();
+    add_threads(&mine);
+    if (threadIdx.x != 0) return;
+    r->all = mine;
+    copy_bytes(r->element, got, (i64)mine.index, bytes);
+    copy_bytes(r->reference, want, (i64)mine.index, 8);
+    if (bound) r->allowed = bound[mine.index];
 }
 /* ---- references of what is trusted ------------------------------------------------------------- */
 static double number(int dtype, const void *p, i64 i) {

@@ -13,13 +13,17 @@ enum {
     COPY_SAMPLES = 15,
 };
 
-/* What ws_compare writes; the layout is that of the text below. */
-struct compare_result {
-    unsigned long long bad, index, unbounded;
+/* As helpers.cu has them. */
+struct tally {
+    unsigned long long bad, unbounded, index;
     unsigned worst, unused;
 };
-
-/* As helpers.cu has it. */
+struct compare_result {
+    struct tally all;
+    unsigned char element[8], reference[8];
+    float allowed;
+    unsigned n_done;
+};
 struct squares {
     double sum;
     unsigned long long finite, share;
@@ -110,11 +114,16 @@ static enum ws_status load_module(struct cuda_device *c, struct diag *d) {
     return d->status;
 }
 
+/* Of a kernel that goes over elements. */
+static int64_t most_blocks(const struct cuda_device *c) { return c->base.limits.units * 16; }
+
 enum ws_status helpers_prepare(struct cuda_device *c, struct diag *d) {
     struct helpers *h = &c->helpers;
     if (!h->module && load_module(c, d) != WS_OK) return d->status;
     if (!h->result && device_alloc(&c->base, sizeof(union found), &h->result, d) != WS_OK)
         return d->status;
+    size_t parts = sizeof(struct tally) * (size_t)most_blocks(c);
+    if (!h->parts && device_alloc(&c->base, parts, &h->parts, d) != WS_OK) return d->status;
     if (h->flush_buffer) return WS_OK;
     h->flush_bytes = 2 * c->base.limits.l2_bytes + (32 << 20);
     return device_alloc(&c->base, (size_t)h->flush_bytes, &h->flush_buffer, d);
@@ -123,6 +132,7 @@ enum ws_status helpers_prepare(struct cuda_device *c, struct diag *d) {
 void helpers_release(struct cuda_device *c) {
     device_free(&c->base, c->helpers.flush_buffer);
     device_free(&c->base, c->helpers.result);
+    device_free(&c->base, c->helpers.parts);
     device_free(&c->base, c->helpers.places);
     device_unload(&c->base, c->helpers.module);
     c->helpers = (struct helpers){0};
@@ -174,53 +184,9 @@ enum ws_status helpers_drain_launch(struct cuda_device *c, struct diag *d) {
 
 /* ---- compare --------------------------------------------------------------------------------- */
 
-static enum ws_status run_compare(struct cuda_device *c, struct launch *l, struct compare_result *r,
-                                  struct diag *d) {
-    struct device *dev = &c->base;
-    *r = (struct compare_result){.index = ~0ull};
-    if (device_upload(dev, c->helpers.result, r, sizeof *r, d) != WS_OK) return d->status;
-    l->entry = "ws_compare";
-    if (device_run(dev, l, 1, d) != WS_OK) return d->status;
-    l->entry = "ws_find_worst";
-    if (device_run(dev, l, 1, d) != WS_OK) return d->status;
-    return device_download(dev, r, c->helpers.result, sizeof *r, d);
-}
-
-enum ws_status cuda_compare(struct device *dev, dptr got, enum dtype dtype, dptr want, int64_t n,
-                            dptr bound, struct mismatch *out, struct diag *d) {
-    struct cuda_device *c = (struct cuda_device *)dev;
-    struct compare_result r;
-    int code = dtype;
-    unsigned char element[8], reference[8];
-    float allowed = 0;
-    if (helpers_prepare(c, d) != WS_OK) return d->status;
-    int64_t blocks = (n + THREADS - 1) / THREADS, most = dev->limits.units * 16;
-    struct launch l = {.module = c->helpers.module,
-                       .grid = {blocks < most ? blocks : most, 1, 1},
-                       .threads = THREADS,
-                       .n_args = 6,
-                       .args = {&c->helpers.result, &got, &code, &want, &bound, &n}};
-    if (run_compare(c, &l, &r, d) != WS_OK) return d->status;
-    if (r.index >= (unsigned long long)n)
-        return diag_fail(d, WS_MACHINE, "ws_compare found no worst element");
-    uint64_t size = (uint64_t)dtype_bytes(dtype),
-             wide = (uint64_t)dtype_bytes(dtype_reference(dtype));
-    if (device_download(dev, element, got + r.index * size, size, d) != WS_OK) return d->status;
-    if (device_download(dev, reference, want + r.index * wide, wide, d) != WS_OK) return d->status;
-    if (bound && device_download(dev, &allowed, bound + r.index * sizeof allowed, sizeof allowed,
-                                 d) != WS_OK)
-        return d->status;
-    *out = (struct mismatch){
-        .bad = (int64_t)r.bad, .unbounded = (int64_t)r.unbounded, .worst = (int64_t)r.index};
-    mismatch_values(out, dtype, element, reference, &allowed, 0);
-    return WS_OK;
-}
-
-/* ---- references of what is trusted ---------------------------------------------------------- */
-
-/* Over n elements; the first argument is what squares are found in. */
+/* Over n elements; the first argument is what results are found in. */
 static struct launch over(struct cuda_device *c, const char *entry, int64_t n) {
-    int64_t blocks = (n + THREADS - 1) / THREADS, most = c->base.limits.units * 16;
+    int64_t blocks = (n + THREADS - 1) / THREADS, most = most_blocks(c);
     return (struct launch){.module = c->helpers.module,
                            .entry = entry,
                            .grid = {blocks < most ? blocks : most, 1, 1},
@@ -229,13 +195,44 @@ static struct launch over(struct cuda_device *c, const char *entry, int64_t n) {
                            .args = {&c->helpers.result}};
 }
 
+/* Checks of small kernels are many: of a launch nothing is waited for but what it leaves. */
+static enum ws_status run_and_read(struct cuda_device *c, const struct launch *l, void *result,
+                                   size_t bytes, struct diag *d) {
+    struct ready r;
+    if (cuda_ready(c, l, false, &r, d) != WS_OK || cuda_submit(c, &r, d) != WS_OK) return d->status;
+    return device_download(&c->base, result, c->helpers.result, bytes, d);
+}
+
+enum ws_status cuda_compare(struct device *dev, dptr got, enum dtype dtype, dptr want, int64_t n,
+                            dptr bound, struct mismatch *out, struct diag *d) {
+    struct cuda_device *c = (struct cuda_device *)dev;
+    struct compare_result r;
+    int code = dtype, bytes = dtype_bytes(dtype);
+    if (helpers_prepare(c, d) != WS_OK) return d->status;
+    struct launch l = over(c, "ws_compare", n);
+    void *args[] = {&c->helpers.parts, &got, &code, &bytes, &want, &bound, &n};
+    memcpy(&l.args[1], args, sizeof args);
+    l.n_args = 8;
+    if (device_fill(dev, c->helpers.result, 0, sizeof r, d) != WS_OK ||
+        run_and_read(c, &l, &r, sizeof r, d) != WS_OK)
+        return d->status;
+    if (n < 1 || r.all.index >= (unsigned long long)n)
+        return diag_fail(d, WS_MACHINE, "ws_compare found no worst element");
+    *out = (struct mismatch){.bad = (int64_t)r.all.bad,
+                             .unbounded = (int64_t)r.all.unbounded,
+                             .worst = (int64_t)r.all.index};
+    mismatch_values(out, dtype, r.element, r.reference, &r.allowed, 0);
+    return WS_OK;
+}
+
+/* ---- references of what is trusted ---------------------------------------------------------- */
+
 static enum ws_status add_squares(struct cuda_device *c, dptr p, int dtype, int64_t n,
                                   struct diag *d) {
-    struct squares none = {0};
     struct launch l = over(c, "ws_squares", n);
     l.args[1] = &p, l.args[2] = &dtype, l.args[3] = &n;
     l.n_args = 4;
-    if (device_upload(&c->base, c->helpers.result, &none, sizeof none, d) != WS_OK)
+    if (device_fill(&c->base, c->helpers.result, 0, sizeof(struct squares), d) != WS_OK)
         return d->status;
     return device_run(&c->base, &l, 1, d);
 }
@@ -287,18 +284,16 @@ static enum ws_status place(struct cuda_device *c, const dptr *at, int n, struct
 enum ws_status cuda_find_changed(struct device *dev, const dptr *at, int n, size_t bytes, int byte,
                                  int *first, struct diag *d) {
     struct cuda_device *c = (struct cuda_device *)dev;
-    unsigned long long none = ~0ull, found = none;
+    unsigned long long found, none = ~0ull;
     int64_t pieces = n, each = (int64_t)bytes;
     if (helpers_prepare(c, d) != WS_OK || place(c, at, n, d) != WS_OK ||
-        device_upload(dev, c->helpers.result, &none, sizeof none, d) != WS_OK)
+        device_fill(dev, c->helpers.result, 0xFF, sizeof none, d) != WS_OK)
         return d->status;
     struct launch l = over(c, "ws_find_changed", pieces * THREADS);
     void *args[] = {&c->helpers.places, &pieces, &each, &byte};
     memcpy(&l.args[1], args, sizeof args);
     l.n_args = 5;
-    if (device_run(dev, &l, 1, d) == WS_OK &&
-        device_download(dev, &found, c->helpers.result, sizeof found, d) == WS_OK && found != none)
-        *first = (int)found;
+    if (run_and_read(c, &l, &found, sizeof found, d) == WS_OK && found != none) *first = (int)found;
     return d->status;
 }
 

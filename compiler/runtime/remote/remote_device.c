@@ -1,7 +1,8 @@
 /* remote_device.c: a device in a process of its own.
  *
  *   this process                          the worker
- *   remote_run() ─ op, launches ─▶  device_worker(): the same call on the real device
+ *   remote_fill()  op, bytes
+ *   remote_run() ─ op, launches ─▶  device_worker(): the same calls on the real device
  *                ◀─ status, text ─
  *
  * What generated code does to a process (an illegal access, a stack overflow, an endless loop, a
@@ -59,17 +60,25 @@ struct remote_device {
     const char *why;
     struct worker worker;
     struct packet out, in;
+    size_t deferred; /* bytes at the beginning of `out`: calls that go with the next one */
     double limit_ms;
 };
 
 static struct remote_device *remote(struct device *dev) { return (struct remote_device *)dev; }
 
+/* Behind what is deferred; of a call that was begun and not made, nothing is left. */
 static struct packet *begin(struct device *dev, enum op op) {
     struct packet *out = &remote(dev)->out;
+    size_t deferred = remote(dev)->deferred;
     packet_clear(out);
+    out->n = deferred;
     packet_put_u64(out, op);
     return out;
 }
+
+/* What has no result goes with the next call, before it, and fails as that does: checks of small
+ * kernels are mostly messages. */
+static void defer(struct device *dev) { remote(dev)->deferred = remote(dev)->out.n; }
 
 /* The worker is gone, or has to go. */
 static enum ws_status lose(struct remote_device *r, enum wire_result what, struct diag *d) {
@@ -93,6 +102,7 @@ static enum ws_status lose(struct remote_device *r, enum wire_result what, struc
 
 static enum ws_status send_request(struct remote_device *r, struct diag *d) {
     enum wire_result sent = wire_send(r->worker.fd, &r->out);
+    r->deferred = 0;
     return sent == WIRE_OK ? WS_OK : lose(r, sent, d);
 }
 
@@ -123,9 +133,8 @@ static enum ws_status remote_alloc(struct device *dev, size_t bytes, dptr *out, 
 }
 
 static void remote_free(struct device *dev, dptr p) {
-    struct diag quiet = diag_new(remote(dev)->arena);
     packet_put_u64(begin(dev, OP_free), p);
-    call(dev, &quiet);
+    defer(dev);
 }
 
 static size_t piece(size_t bytes, size_t at) {
@@ -175,7 +184,8 @@ static enum ws_status remote_fill(struct device *dev, dptr p, int byte, size_t b
     packet_put_u64(out, p);
     packet_put_u64(out, (uint64_t)byte);
     packet_put_u64(out, bytes);
-    return call(dev, d);
+    defer(dev);
+    return d->status;
 }
 
 static enum ws_status remote_keep(struct device *dev, dptr p, size_t bytes, struct diag *d) {
@@ -201,10 +211,9 @@ static enum ws_status remote_load(struct device *dev, const void *binary, size_t
 }
 
 static void remote_unload(struct device *dev, struct module *m) {
-    struct diag quiet = diag_new(remote(dev)->arena);
     if (!dev->lost && m->generation == dev->generation) {
         packet_put_u64(begin(dev, OP_unload), m->number);
-        call(dev, &quiet);
+        defer(dev);
     }
     free(m);
 }
@@ -349,6 +358,7 @@ static enum ws_status remote_copy_gbps(struct device *dev, double *gbps, struct 
 /* ---- open, close, reset ---------------------------------------------------------------------- */
 
 static enum ws_status start(struct remote_device *r, struct diag *d) {
+    r->deferred = 0; /* until there is another process */
     if (worker_start(&r->worker, "device", true, true, d) != WS_OK) return d->status;
     packet_put_text(begin(&r->base, OP_open), r->name);
     if (call(&r->base, d) != WS_OK) return d->status;
@@ -627,11 +637,13 @@ enum { N_OPS = sizeof serve / sizeof *serve };
 static enum wire_result answer(struct server *s, struct packet *reply) {
     struct arena *a = arena_new(); /* as long as the request */
     struct diag d = diag_new(a);
-    uint64_t op = packet_get_u64(&s->in);
-    WS_ASSERT(op < N_OPS);
-    packet_clear(&s->results);
-    serve[op](s, &d);
-    WS_ASSERT(!s->in.bad);
+    do { /* those that were deferred, then the one that is answered */
+        uint64_t op = packet_get_u64(&s->in);
+        WS_ASSERT(op < N_OPS);
+        packet_clear(&s->results);
+        serve[op](s, &d);
+        WS_ASSERT(!s->in.bad);
+    } while (d.status == WS_OK && s->in.at < s->in.n);
     packet_clear(reply);
     packet_put_u64(reply, d.status);
     packet_put_text(reply, d.status == WS_OK ? "" : d.message);
