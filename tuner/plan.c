@@ -329,9 +329,10 @@ static enum ws_status launches_again(const struct plan *p, struct buffers *b, st
 static enum ws_status poison_load(const struct plan *p, const struct buffers *b, struct diag *d) {
     for (int k = 0; k < p->program->n_kernels && d->status == WS_OK; k++)
         poison_kept(p->chosen[k], b, d);
-    for (int i = 0; i < p->program->n_buffers && d->status == WS_OK; i++)
-        if (p->program->buffers[i].fixed) buffers_poison(b, &i, 1, d);
-    return d->status;
+    int *fixed = NEW_ARRAY(d->arena, int, p->program->n_buffers), n = 0;
+    for (int i = 0; i < p->program->n_buffers; i++)
+        if (p->program->buffers[i].fixed) fixed[n++] = i;
+    return n ? buffers_poison(b, fixed, n, d) : d->status;
 }
 
 enum ws_status plan_launches(const struct plan *p, struct buffers *b, struct launches *out,
@@ -370,14 +371,22 @@ void plan_unload(const struct plan *p, struct machine *m) {
         if (p->chosen[k]) variant_unload(p->chosen[k], m);
 }
 
-/* What calls write. A window lies in one of these, or in an input. */
+/* What calls write, the workspace among it. A window lies in one of these, or in an input;
+ * temporaries that share their memory are one piece. */
 static enum ws_status poison_written(const struct buffers *b, struct diag *d) {
-    for (int i = 0; i < b->program->n_buffers && d->status == WS_OK; i++) {
-        const struct ws_buffer *x = &b->program->buffers[i];
-        if (x->kind != WS_BUF_INPUT && x->kind != WS_BUF_WINDOW && !x->fixed)
-            buffers_poison(b, &i, 1, d);
+    const struct ws_program *p = b->program;
+    int *which = NEW_ARRAY(d->arena, int, p->n_buffers), n = 0;
+    bool fixed = false; /* and made at load, among the temporaries */
+    for (int i = 0; i < p->n_buffers; i++) fixed |= p->buffers[i].fixed;
+    bool pool = !b->apart && !fixed && b->pool;
+    for (int i = 0; i < p->n_buffers; i++) {
+        const struct ws_buffer *x = &p->buffers[i];
+        if (x->kind == WS_BUF_INPUT || x->kind == WS_BUF_WINDOW || x->fixed) continue;
+        if (!pool || x->kind != WS_BUF_TEMP) which[n++] = i;
     }
-    return d->status;
+    if (pool && device_fill(b->machine->device, b->pool, 0xFF, p->temp_bytes, d) != WS_OK)
+        return d->status;
+    return buffers_poison(b, which, n, d);
 }
 
 /* What the data's outputs are from now on. */
