@@ -1,4 +1,5 @@
-/* compile_pool.c: a list of jobs, a mutex, and as many threads as cores. */
+/* compile_pool.c: a list of jobs, a mutex, and as many threads as cores; for what is to be first,
+ * half as many more. These begin at once, where all others are at large kernels for seconds. */
 #include "tuner/compile_pool.h"
 
 #include <pthread.h>
@@ -17,14 +18,25 @@ struct compile_job {
 struct compile_pool {
     struct toolchain *toolchain;
     pthread_mutex_t lock;
-    pthread_cond_t added, finished;
+    pthread_cond_t added, hurried, finished;
     bool stopping;
     struct compile_job *all;
     struct compile_job *todo, *last; /* that nobody has begun */
     struct compile_job *urgent;      /* of these, the last that was to be first; NULL: none is */
-    int n_threads;
-    pthread_t thread[MAX_THREADS];
+    int n_threads, n_more;
+    pthread_t thread[MAX_THREADS], more[MAX_THREADS]; /* more: of urgent jobs */
 };
+
+static void do_first(struct compile_pool *p) {
+    struct compile_job *j = p->todo;
+    p->todo = j->behind;
+    if (p->urgent == j) p->urgent = NULL;
+    pthread_mutex_unlock(&p->lock);
+    toolchain_compile(p->toolchain, j->name, j->source, j->want_ptx, &j->out);
+    pthread_mutex_lock(&p->lock);
+    j->done = true;
+    pthread_cond_broadcast(&p->finished);
+}
 
 static void *work(void *arg) {
     struct compile_pool *p = arg;
@@ -32,17 +44,31 @@ static void *work(void *arg) {
     for (;;) {
         while (!p->todo && !p->stopping) pthread_cond_wait(&p->added, &p->lock);
         if (p->stopping) break;
-        struct compile_job *j = p->todo;
-        p->todo = j->behind;
-        if (p->urgent == j) p->urgent = NULL;
-        pthread_mutex_unlock(&p->lock);
-        toolchain_compile(p->toolchain, j->name, j->source, j->want_ptx, &j->out);
-        pthread_mutex_lock(&p->lock);
-        j->done = true;
-        pthread_cond_broadcast(&p->finished);
+        do_first(p);
     }
     pthread_mutex_unlock(&p->lock);
     return NULL;
+}
+
+static void *work_on_urgent(void *arg) {
+    struct compile_pool *p = arg;
+    pthread_mutex_lock(&p->lock);
+    for (;;) {
+        while (!p->urgent && !p->stopping) pthread_cond_wait(&p->hurried, &p->lock);
+        if (p->stopping) break;
+        do_first(p);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+/* They are started when the first job asks for them. */
+static void start_more(struct compile_pool *p) {
+    while (p->n_more < p->n_threads / 2)
+        if (pthread_create(&p->more[p->n_more], NULL, work_on_urgent, p) == 0)
+            p->n_more++;
+        else
+            break;
 }
 
 struct compile_pool *compile_pool_start(struct toolchain *t, int threads) {
@@ -51,6 +77,7 @@ struct compile_pool *compile_pool_start(struct toolchain *t, int threads) {
     p->toolchain = t;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->added, NULL);
+    pthread_cond_init(&p->hurried, NULL);
     pthread_cond_init(&p->finished, NULL);
     for (int i = 0; i < threads && i < MAX_THREADS; i++)
         if (pthread_create(&p->thread[p->n_threads], NULL, work, p) == 0) p->n_threads++;
@@ -72,9 +99,10 @@ static struct compile_job *add(struct compile_pool *p, const char *name, const c
         j->behind = before->behind, before->behind = j;
     else
         j->behind = p->todo, p->todo = j;
-    if (first) p->urgent = j;
+    if (first) p->urgent = j, start_more(p);
     if (!j->behind) p->last = j;
     pthread_cond_signal(&p->added);
+    if (first) pthread_cond_signal(&p->hurried);
     pthread_mutex_unlock(&p->lock);
     return j;
 }
@@ -103,8 +131,10 @@ void compile_pool_stop(struct compile_pool *p) {
     pthread_mutex_lock(&p->lock);
     p->stopping = true;
     pthread_cond_broadcast(&p->added);
+    pthread_cond_broadcast(&p->hurried);
     pthread_mutex_unlock(&p->lock);
     for (int i = 0; i < p->n_threads; i++) pthread_join(p->thread[i], NULL);
+    for (int i = 0; i < p->n_more; i++) pthread_join(p->more[i], NULL);
     for (struct compile_job *j = p->all, *next; j; j = next) {
         next = j->next;
         compiled_free(&j->out);
@@ -112,6 +142,7 @@ void compile_pool_stop(struct compile_pool *p) {
     }
     pthread_mutex_destroy(&p->lock);
     pthread_cond_destroy(&p->added);
+    pthread_cond_destroy(&p->hurried);
     pthread_cond_destroy(&p->finished);
     free(p);
 }

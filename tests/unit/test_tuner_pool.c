@@ -59,8 +59,38 @@ static void test_first_of_none(void **state) {
     compile_pool_stop(p);
 }
 
+static pthread_barrier_t all_at_work, done;
+
+static void waiting_compile(struct toolchain *t, const char *name, const char *source,
+                            bool want_ptx, struct compiled *out) {
+    out->ok = true;
+    if (*source == 'x') return;
+    pthread_barrier_wait(&all_at_work);
+    pthread_barrier_wait(&done);
+}
+
+/* What is first does not wait for others that have begun, however long these take. */
+static void test_first_beside_others(void **state) {
+    enum { THREADS = 2 };
+    static const struct toolchain_ops waiting = {.compile = waiting_compile};
+    struct toolchain cc = {.ops = &waiting, .version = "", .settings = ""};
+    struct compile_pool *p = compile_pool_start(&cc, THREADS);
+    struct compile_job *others[THREADS];
+    pthread_barrier_init(&all_at_work, NULL, THREADS + 1);
+    pthread_barrier_init(&done, NULL, THREADS + 1);
+    for (int i = 0; i < THREADS; i++) others[i] = compile_pool_add(p, "", "a", false);
+    pthread_barrier_wait(&all_at_work);
+    assert_true(compile_pool_wait(p, compile_pool_add_first(p, "", "x")).ok);
+    pthread_barrier_wait(&done);
+    for (int i = 0; i < THREADS; i++) assert_true(compile_pool_wait(p, others[i]).ok);
+    compile_pool_stop(p);
+    pthread_barrier_destroy(&all_at_work);
+    pthread_barrier_destroy(&done);
+}
+
 int main(void) {
     const struct CMUnitTest all[] = {cmocka_unit_test(test_first),
-                                     cmocka_unit_test(test_first_of_none)};
+                                     cmocka_unit_test(test_first_of_none),
+                                     cmocka_unit_test(test_first_beside_others)};
     return cmocka_run_group_tests(all, NULL, NULL);
 }
