@@ -23,6 +23,7 @@ struct judging {
     struct sampler *s;
     const struct sample_source *reference;
     const struct sample_options *o;
+    int64_t n_outputs;
     int64_t left;    /* of the budget in all */
     int64_t refused; /* spent on elements that were too much */
     struct sample_verdict *v;
@@ -30,12 +31,15 @@ struct judging {
 };
 
 /* As many of at[0..n-1], from the first on, as the budget allows; *how is SAMPLE_REFUSED if that is
- * not even one. The first says what each costs; they may share something. */
+ * not even one. The first says what each costs; they may share something. Of a deep network, all
+ * outputs may be too much: of hundreds, none may try much more than its share. */
 static int64_t sample_some(struct judging *j, uint32_t o, const int64_t *at, int64_t n, double *v,
                            int64_t *w, enum sampled *how) {
-    enum { SHARE = 4, LEAST = 1 << 10 }; /* of a deep network, all outputs may be too much */
+    enum { SHARE = 8, LEAST = 1 << 10, FAIR = 4 };
     int64_t spent, limit = j->o->per_output < j->left ? j->o->per_output : j->left;
     int64_t one = limit / 2, spare = j->o->in_all / SHARE - j->refused;
+    int64_t fair = FAIR * j->o->in_all / (j->n_outputs ? j->n_outputs : 1);
+    if (spare > fair) spare = fair;
     if (one > spare) one = spare > LEAST ? spare : one < LEAST ? one : LEAST;
     *how = sample_elements(j->s, o, at, 1, one, v, w, &spent, j->d);
     j->left -= spent;
@@ -154,6 +158,7 @@ bool sample_check(struct graph *g, const struct sample_source *inputs,
     struct judging j = {.s = sampler_new(both, inputs, d),
                         .reference = reference,
                         .o = o,
+                        .n_outputs = g->outputs.n,
                         .left = o->in_all,
                         .v = v,
                         .d = d};
@@ -167,7 +172,7 @@ bool sample_check(struct graph *g, const struct sample_source *inputs,
 bool sample_take(struct sampler *s, const struct graph *g, uint32_t o, uint32_t bound,
                  const struct sample_options *options, int64_t *left, struct sample_taken *out,
                  struct diag *d) {
-    struct judging j = {.s = s, .o = options, .left = *left, .d = d};
+    struct judging j = {.s = s, .o = options, .n_outputs = 1, .left = *left, .d = d};
     const struct meta *m = &g->nodes.at[g->outputs.at[o]].meta;
     int64_t n = options->elements, numel = ex_value(g->ex, meta_numel(g->ex, m));
     size_t size = sizeof(double) * (size_t)n;

@@ -13,6 +13,7 @@
  * are looked up are computed first, in the same way. */
 #include "graph/sample.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -619,6 +620,46 @@ static enum sampled resolve(struct sampler *s, node_id root, const int64_t *at, 
     return how;
 }
 
+/* ---- what is too much ------------------------------------------------------------------------- */
+
+/* Operand i of a node of which so many elements are needed is read in so many places at least, each
+ * another one; 0: not known. A broadcast's is read by as many as it has copies. */
+static double places_read(const struct job *j, int i, double n) {
+    double share = (double)j->in[i]->n / (double)j->out->n;
+    if (op_only_reshapes(j->node->op)) return n;
+    if (eval_is_elementwise(j->node)) return ceil(n * share);
+    if (op_info(j->node->op)->class == REDUCE && !i) return n * (double)lines_of(j).length;
+    if (op_info(j->node->op)->class != MATMUL || op_convolves(j->node->op) || i > 1) return 0;
+    return fmax((double)terms_of(j), ceil(n * share));
+}
+
+/* How many operands' elements so many elements of a node read. */
+static double reads_of(const struct job *j, double n) {
+    enum op_class class = op_info(j->node->op)->class;
+    if (class == INPUT || class == CREATE) return 0;
+    if (class == REDUCE) return n * (double)lines_of(j).length;
+    return class == MATMUL ? 2 * n * (double)terms_of(j) : n;
+}
+
+/* Of n elements of the root, on all the way, at least: what is refused by this costs nothing. Deep
+ * networks have outputs by the hundred of which each element depends on nearly all there is. */
+static double least_reads(struct sampler *s, node_id root, int64_t n) {
+    double *needed = calloc(root + 1, sizeof *needed), all = 0;
+    if (!needed) WS_BUG("no memory to sample %u nodes", root);
+    needed[root] = (double)n;
+    for (node_id id = root + 1; id-- > 0;) {
+        struct job j = whole_job(s, id);
+        if (!needed[id]) continue;
+        all += reads_of(&j, needed[id]);
+        for (int i = 0; i < j.node->n_args; i++)
+            if (j.in[i] && j.in[i]->n > 0 && j.out->n > 0)
+                needed[j.node->args[i].node] =
+                    fmax(needed[j.node->args[i].node], places_read(&j, i, needed[id]));
+    }
+    free(needed);
+    return all;
+}
+
 /* ---- the interface --------------------------------------------------------------------------- */
 
 struct sampler *sampler_new(struct graph *g, const struct sample_source *inputs, struct diag *d) {
@@ -637,6 +678,8 @@ enum sampled sample_elements(struct sampler *s, uint32_t o, const int64_t *at, i
                              struct diag *d) {
     s->left = budget;
     s->d = d;
+    *spent = 0;
+    if (n && least_reads(s, s->g->outputs.at[o], n) > (double)budget) return SAMPLE_REFUSED;
     enum sampled how = resolve(s, s->g->outputs.at[o], at, n, v, w);
     *spent = budget - s->left;
     return how;

@@ -126,6 +126,11 @@ static inline void must_sample(struct graph *g, const struct value *in, const st
                 if (!same_bits(&want[o], i, v, w))
                     fail_msg("out%u[%lld]: %.17g by itself, %.17g among all\n%s", o, (long long)i,
                              w ? (double)w[i] : v[i], value_number(&want[o], i), printed(g));
+            int64_t least = spent;
+            if (sample_elements(s, o, at + first, n - first, least, v + first, w ? w + first : NULL,
+                                &spent, &d) == SAMPLE_REFUSED &&
+                !spent)
+                fail_msg("%lld reads are said not to be enough\n%s", (long long)least, printed(g));
         }
         free(at);
         free(v);

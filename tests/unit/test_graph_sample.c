@@ -154,6 +154,13 @@ static void test_refuses(void **state) {
                           "  %p = matmul(%x, %y)\n  return %p\n}\n";
     assert_int_equal(one(product, 0, 1999, &v, &spent, &why), SAMPLE_REFUSED);
     assert_int_equal(one(product, 0, 4001, &v, &spent, &why), SAMPLED);
+    const char *deep =
+        "graph(%x: f32[1000, 300], %y: f32[300, 1000]) {\n"
+        "  %p = matmul(%x, %y)\n  %r = relu(%p)\n  %s = sum(%r, [1])\n  return %s\n}\n";
+    int64_t all = 1000 + 1000 + 2 * 1000 * 300; /* of the sum, of relu, of products */
+    assert_int_equal(one(deep, 0, all - 1, &v, &spent, &why), SAMPLE_REFUSED);
+    assert_int_equal(spent, 0); /* before anything is looked at */
+    assert_int_equal(one(deep, 0, all, &v, &spent, &why), SAMPLED);
     const char *table = "graph(%i: i64[2097152], %w: f32[1000000, 2]) {\n"
                         "  %e = embedding(%i, %w)\n  return %e\n}\n";
     assert_int_equal(one(table, 2 * 1048000, 100, &v, &spent, &why), SAMPLE_FAILED);
