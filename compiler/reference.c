@@ -59,13 +59,12 @@ struct reference *reference_lower(struct graph *g, const struct reference_option
     *r = (struct reference){.loops = l, .outputs = o->outputs, .cuda = o->cuda};
     if (!emit_plain(l, o->outputs, o->exact, o->cuda, a, &r->plain) || (o->sooner && !is_sooner(r)))
         return NULL;
-    r->slices = slices_of(l, a);
     return r;
 }
 
 /* ---- the order ------------------------------------------------------------------------------- */
 
-enum { TOGETHER = 32 }; /* launches that are handed to the device in one call */
+enum { TOGETHER = 256 }; /* launches that are handed to the device in one call */
 
 /* Launches that wait for each other to be handed over, and their arguments. */
 struct queue {
@@ -88,9 +87,11 @@ struct running {
     struct module **modules; /* by text */
     dptr *at;                /* by buffer, then by output that is placed */
     bool *temporary;         /* by buffer: ours */
+    size_t *room;            /* by buffer that is ours: bytes of the memory it has */
     dptr workspace;
     int64_t slices;
-    uint32_t *order; /* of the launches: those before the slices, of each slice, and after */
+    struct slices by; /* what they are made of; of one, not asked for */
+    uint32_t *order;  /* of the launches: those before the slices, of each slice, and after */
     uint32_t begin[3], end[3];
     uint32_t *maker; /* by buffer: the place in the order of who writes it */
     uint32_t *last;  /* by buffer: one more than the place in the order of the last that takes it */
@@ -148,8 +149,8 @@ static void set_order(struct running *x, int64_t slices) {
     for (int phase = SLICE_BEFORE; phase <= SLICE_AFTER; phase++) {
         x->begin[phase] = n;
         for (uint32_t k = 0; k < p->launches.n; k++) {
-            enum slice_phase of = x->r->slices.nests[p->made.at[k].nest];
-            if ((slices == 1 ? SLICE_EACH : of) == (enum slice_phase)phase) x->order[n++] = k;
+            enum slice_phase of = slices == 1 ? SLICE_EACH : x->by.nests[p->made.at[k].nest];
+            if (of == (enum slice_phase)phase) x->order[n++] = k;
         }
         x->end[phase] = n;
     }
@@ -176,15 +177,15 @@ static size_t whole_bytes(const struct loops *l, buffer_id b) {
 }
 
 static bool is_sliced(const struct running *x, buffer_id b) {
-    return x->slices > 1 && x->temporary[b] && x->r->slices.buffers[b];
+    return x->slices > 1 && x->temporary[b] && x->by.buffers[b];
 }
 
 static int64_t rows_a_slice(const struct running *x) {
-    return (x->r->slices.rows + x->slices - 1) / x->slices;
+    return (x->by.rows + x->slices - 1) / x->slices;
 }
 
 static size_t row_bytes(const struct running *x, buffer_id b) {
-    return whole_bytes(x->r->loops, b) / (size_t)x->r->slices.rows;
+    return whole_bytes(x->r->loops, b) / (size_t)x->by.rows;
 }
 
 static size_t bytes_of(const struct running *x, buffer_id b) {
@@ -229,8 +230,9 @@ static void choose_slices(struct running *x) {
     size_t most = x->r->memory ? x->r->memory : left == SIZE_MAX ? left : left / 10 * 9;
     set_order(x, 1);
     if (x->r->loops->steps.n) return; /* a step has no rows of its own */
-    for (int64_t n = 2; x->r->cuda && peak_bytes(x) > most && n <= x->r->slices.rows; n *= 2)
-        set_order(x, n);
+    if (!x->r->cuda || peak_bytes(x) <= most) return;
+    x->by = slices_of(x->r->loops, x->arena);
+    for (int64_t n = 2; peak_bytes(x) > most && n <= x->by.rows; n *= 2) set_order(x, n);
 }
 
 static bool flush(struct running *x) {
@@ -246,19 +248,20 @@ static bool free_idle(struct running *x) {
     return true;
 }
 
-/* Of idle memory what fits best, and is hardly larger. */
-static dptr take_idle(struct running *x, size_t bytes) {
+/* Of idle memory what fits best, and is hardly larger, or small. */
+static struct block take_idle(struct running *x, size_t bytes) {
+    enum { SMALL = 1 << 20 };
     struct block *best = NULL;
     for (uint32_t i = 0; i < x->idle.n; i++) {
         struct block *b = &x->idle.at[i];
-        bool fits = b->bytes >= bytes && b->bytes <= bytes + bytes / 8;
+        bool fits = b->bytes >= bytes && (b->bytes <= SMALL || b->bytes <= bytes + bytes / 8);
         if (fits && (!best || b->bytes < best->bytes)) best = b;
     }
-    if (!best) return 0;
-    dptr at = best->at;
+    if (!best) return (struct block){0, 0};
+    struct block taken = *best;
     *best = vec_last(&x->idle);
     x->idle.n--;
-    return at;
+    return taken;
 }
 
 /* Where row 0 of a buffer is, or would be, if a slice's rows alone are there. */
@@ -266,8 +269,10 @@ static bool place_buffer(struct running *x, buffer_id b) {
     struct diag first = diag_new(x->arena);
     size_t bytes = bytes_of(x, b);
     if (x->at[b]) return true;
-    if (!(x->at[b] = take_idle(x, bytes)) &&
-        device_alloc(x->dev, bytes, &x->at[b], &first) != WS_OK &&
+    struct block idle = take_idle(x, bytes);
+    x->at[b] = idle.at;
+    x->room[b] = idle.at ? idle.bytes : bytes;
+    if (!idle.at && device_alloc(x->dev, bytes, &x->at[b], &first) != WS_OK &&
         (!free_idle(x) || device_alloc(x->dev, bytes, &x->at[b], x->d) != WS_OK))
         return false;
     if (is_sliced(x, b)) x->at[b] -= row_bytes(x, b) * (size_t)x->row;
@@ -276,7 +281,7 @@ static bool place_buffer(struct running *x, buffer_id b) {
 
 static void free_buffer(struct running *x, buffer_id b) {
     if (is_sliced(x, b)) x->at[b] += row_bytes(x, b) * (size_t)x->row;
-    vec_push(x->arena, &x->idle, ((struct block){x->at[b], bytes_of(x, b)}));
+    vec_push(x->arena, &x->idle, ((struct block){x->at[b], x->room[b]}));
     x->at[b] = 0;
 }
 
@@ -298,7 +303,7 @@ static bool queue_launch(struct running *x, uint32_t place, int64_t t, bool last
     struct queue *q = x->queue;
     uint32_t n_buffers = x->r->loops->buffers.n;
     int64_t outputs = made->outputs;
-    int64_t a_row = x->rows == x->r->slices.rows ? 0 : outputs / x->r->slices.rows;
+    int64_t a_row = x->rows == x->by.rows ? 0 : outputs / x->by.rows;
     dptr places[WS_MAX_ARGS] = {0};
     for (int i = 0; i < from->n_args; i++) {
         const struct ws_arg *arg = &from->args[i];
@@ -328,7 +333,7 @@ static bool queue_launch(struct running *x, uint32_t place, int64_t t, bool last
 }
 
 static bool run_phase(struct running *x, enum slice_phase phase, int64_t row, int64_t rows) {
-    bool last = row + rows == x->r->slices.rows;
+    bool last = row + rows == x->by.rows;
     x->row = row;
     x->rows = rows;
     for (uint32_t place = x->begin[phase], end; place < x->end[phase]; place = end) {
@@ -341,7 +346,7 @@ static bool run_phase(struct running *x, enum slice_phase phase, int64_t row, in
 }
 
 static bool run_all(struct running *x) {
-    int64_t all = x->r->slices.rows, step = rows_a_slice(x);
+    int64_t all = x->by.rows, step = rows_a_slice(x);
     size_t workspace = x->r->plain.workspace;
     if (workspace && device_alloc(x->dev, workspace, &x->workspace, x->d) != WS_OK) return false;
     if (!run_phase(x, SLICE_BEFORE, 0, all)) return false;
@@ -370,9 +375,11 @@ static struct running running_new(const struct reference *r, struct device *dev,
     uint32_t n = r->loops->buffers.n;
     return (struct running){.r = r,
                             .dev = dev,
+                            .by = {.rows = 1},
                             .d = d,
                             .at = NEW_ARRAY(a, dptr, n + r->loops->graph->outputs.n),
                             .temporary = NEW_ARRAY(a, bool, n),
+                            .room = NEW_ARRAY(a, size_t, n),
                             .last = NEW_ARRAY(a, uint32_t, n),
                             .maker = NEW_ARRAY(a, uint32_t, n),
                             .order = NEW_ARRAY(a, uint32_t, r->plain.launches.n),

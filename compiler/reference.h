@@ -15,7 +15,6 @@ struct reference {
     const struct loops *loops;
     const struct placement *outputs; /* of the graph; NULL: doubles and integers, row-major */
     struct plain plain;
-    struct slices slices;
     size_t memory; /* bytes that temporaries may take; 0: most of what the device has left */
     bool cuda;
 };

@@ -335,7 +335,7 @@ static void place_outputs(struct plain_emitter *w, buffer_id b) {
     const struct buffer *buffer = &l->buffers.at[b];
     if (!w->placed || buffer->kind != BUFFER_OUTPUT) return;
     for (uint32_t o = 0; o < l->graph->outputs.n; o++)
-        if (graph_first_output(l->graph, o) == (uint32_t)buffer->index &&
+        if (l->graph->outputs.at[o] == l->graph->outputs.at[buffer->index] &&
             !(o == (uint32_t)buffer->index && plain_lies_so(buffer, &w->placed[o])))
             emit_place(w, b, o);
 }

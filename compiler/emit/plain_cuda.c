@@ -158,17 +158,24 @@ static bool moves_along(const struct plain_emitter *w, const struct inst *x, ex 
     return any;
 }
 
-/* How many instructions stay the same along the axis; 0 where nothing that is read does. */
+/* How much is saved along the axis: instructions that stay the same; of reads, those that are
+ * another for each neighbouring thread first, as the rest comes to a warp by one address. 0: nothing
+ * that is read stays. */
 static int count_staying(const struct plain_emitter *w, ex axis, bool *moves) {
-    int n = 0;
+    enum { A_READ = 1 << 10 };
+    const struct nest *n = w->n;
+    int saved = 0;
     bool reads = false;
-    for (inst_id i = 0; i < w->n->insts.n; i++) {
-        const struct inst *x = &w->n->insts.at[i];
+    for (inst_id i = 0; i < n->insts.n; i++) {
+        const struct inst *x = &n->insts.at[i];
         moves[i] = moves_along(w, x, axis, moves);
-        n += !moves[i];
-        reads |= !moves[i] && x->kind == INST_LOAD;
+        saved += !moves[i];
+        if (moves[i] || x->kind != INST_LOAD) continue;
+        reads = true;
+        for (int k = 0; k < x->n_index; k++)
+            if (ex_uses(w->l->ex, x->index[k], n->axes[n->n_axes - 1])) saved += A_READ;
     }
-    return reads ? n : 0;
+    return reads ? saved : 0;
 }
 
 static bool has_subscripts(const struct plain_emitter *w) {
