@@ -135,7 +135,7 @@ static enum ws_status open_kernels(struct bench_point *b) {
                                 .run_id = b->run->recorder.run_id,
                                 .samples_max = b->run->line.samples_max,
                                 .seed = b->run->line.seed,
-                                .check_ms = b->other ? b->other->tuning.check_ms : 0,
+                                .check_ms = b->tuning.check_ms,
                                 .time_ms = b->other ? b->other->tuning.time_ms : 0,
                                 .log = b->run->machine.env.logs >> LOG_AUTOTUNE & 1};
     struct buf text = buf_new(b->arena);
@@ -185,16 +185,41 @@ static void share_values(struct bench_point *b) {
     data_go_on(b->data, b->fused_program, &b->builder);
 }
 
-/* Nothing of it hangs on what the store knows. */
+/* Of the whole, and of each kernel alone: lowered, and its texts begun. */
+static void begin_reference(struct bench_point *b) {
+    double begun = clock_ms();
+    if (!b->shares) data_begin_reference(b->data);
+    alone_begin(b->data, b->fused_program, b->arena);
+    b->reference_begun = true;
+    b->tuning.check_ms += clock_ms() - begun;
+}
+
+/* A program that the store does not know has nothing to trust: its reference is compiled while
+ * configs are listed, of which a network has many thousands. */
+static enum ws_status begin_reference_of_new(struct bench_point *b) {
+    struct bench_run *r = b->run;
+    struct store_key key = winner_key(&r->machine, b->captured, b->fused_program, -1, b->arena);
+    struct store_program known;
+    bool found = false;
+    if (r->store && store_lookup_program(r->store, &key, &known, &found, NULL, b->d) != WS_OK)
+        return b->d->status;
+    if (!found) begin_reference(b);
+    return WS_OK;
+}
+
+/* Nothing of it hangs on winners. */
 static enum ws_status begin_eager(struct bench_point *b) {
     struct bench_run *r = b->run;
     if (builder_open(&b->builder, &r->machine, r->store, b->arena, b->d) != WS_OK)
         return b->d->status;
-    if (b->shares) return share_values(b), WS_OK;
+    b->tuning.check_ms = b->other ? b->other->tuning.check_ms : 0;
+    if (b->shares) return share_values(b), begin_reference_of_new(b);
     b->eager_memory = NEW(b->arena, struct buffers);
     b->data = NEW(b->arena, struct data);
     data_open(b->data, &r->machine, b->fused_program, b->arena);
-    if (data_begin_inputs(b->data, &b->builder, b->d) != WS_OK) return b->d->status;
+    if (data_begin_inputs(b->data, &b->builder, b->d) != WS_OK ||
+        begin_reference_of_new(b) != WS_OK)
+        return b->d->status;
     return begin_eager_kernels(b);
 }
 
@@ -203,12 +228,7 @@ static enum ws_status begin_building(struct bench_point *b) {
     b->dflt = plan_new("default", p, b->arena);
     for (int k = 0; k < p->n_kernels; k++) b->dflt.chosen[k] = &b->tunes[k].variants[0];
     if (bench_recall_reference(b) != WS_OK) return b->d->status;
-    double begun = clock_ms();
-    if (!b->trusts) {
-        if (!b->shares) data_begin_reference(b->data);
-        alone_begin(b->data, p, b->arena);
-        b->tuning.check_ms += clock_ms() - begun;
-    }
+    if (!b->trusts && !b->reference_begun) begin_reference(b);
     if (plan_begin(&b->dflt, &b->builder, b->d) != WS_OK) return b->d->status;
     return bench_begin_tuning(b);
 }
@@ -295,9 +315,9 @@ static const struct {
     STAGE(open_results),        /* before anything is measured: can the CSV be written? */
     STAGE(open_store),          /* what earlier runs have learnt */
     STAGE(choose_program),      /* what is fused, if the store knows better */
-    STAGE(begin_eager),         /* source -> binaries, in the background */
+    STAGE(begin_eager),         /* source -> binaries, in the background; references, if new */
     STAGE(open_kernels),        /* configs of every kernel, defaults begun; what the store knows */
-    STAGE(begin_building),      /* texts of the reference, and what is tried first, too */
+    STAGE(begin_building),      /* texts of references, if known, and what is tried first, too */
     STAGE(make_values),         /* random inputs, and what the outputs should be */
     STAGE(bench_check_eager),   /* one kernel per operation, against the reference */
     STAGE(bench_check_default), /* fused */

@@ -58,6 +58,7 @@ struct bench_point {
     struct tune *tunes; /* one a kernel of the fused program */
     bool all_found;     /* every winner is stored, and the program's evidence */
     bool trusts;        /* the eager program's outputs are the reference */
+    bool reference_begun;
     struct store_program evidence;
     struct bench_lookup *lookups; /* one a kernel */
     bool untuned;                 /* some winner is a range's, or none: no evidence is kept */
