@@ -249,19 +249,30 @@ ex ex_pack(struct exprs *p, struct sum *s) {
     return s->k ? ex_make(p, EX_ADD, e, ex_const(p, s->k), 0) : e;
 }
 
+/* Sizes are mostly numbers: what is computed of them needs no sums. */
+static bool are_const(const struct exprs *p, ex a, ex b, int64_t *x, int64_t *y) {
+    return ex_is_const(p, a, x) && ex_is_const(p, b, y);
+}
+
 ex ex_add(struct exprs *p, ex a, ex b) {
+    int64_t x, y;
+    if (are_const(p, a, b, &x, &y)) return ex_const(p, add(p, x, y));
     struct sum s = ex_unpack(p, a);
     ex_sum_add(p, &s, 1, b);
     return ex_pack(p, &s);
 }
 
 ex ex_sub(struct exprs *p, ex a, ex b) {
+    int64_t x, y;
+    if (are_const(p, a, b, &x, &y)) return ex_const(p, add(p, x, ex_times(p, -1, y)));
     struct sum s = ex_unpack(p, a);
     ex_sum_add(p, &s, -1, b);
     return ex_pack(p, &s);
 }
 
 ex ex_mul(struct exprs *p, ex a, ex b) {
+    int64_t u, v;
+    if (are_const(p, a, b, &u, &v)) return ex_const(p, ex_times(p, u, v));
     struct sum x = ex_unpack(p, a), y = ex_unpack(p, b), s = {0};
     s.k = ex_times(p, x.k, y.k);
     for (int i = 0; i < x.n; i++) ex_sum_add(p, &s, ex_times(p, x.at[i].c, y.k), x.at[i].t);
