@@ -81,6 +81,30 @@ static void test_answers_as_the_device_itself(void **state) {
     device_close(here);
 }
 
+/* Fills go with the call behind them, in order, whatever becomes of a call that is not made. */
+static void test_what_is_deferred(void **state) {
+    struct fixture *f = *state;
+    unsigned char x[64], want[64];
+    struct diag d = diag_new(f->arena);
+    uint64_t at = 0;
+    dptr p, other;
+    struct module *m = load(f, NEGATE);
+    assert_int_equal(device_reset(f->dev, &f->diag), WS_OK);
+    struct launch stale = launch_of(m, &at); /* of the process before */
+    assert_int_equal(device_alloc(f->dev, sizeof x, &p, &f->diag), WS_OK);
+    assert_int_equal(device_alloc(f->dev, sizeof x, &other, &f->diag), WS_OK);
+    assert_int_equal(device_fill(f->dev, p, 1, 64, &f->diag), WS_OK);
+    assert_int_equal(device_fill(f->dev, p, 2, 32, &f->diag), WS_OK);
+    assert_int_equal(device_run(f->dev, &stale, 1, &d), WS_MACHINE);
+    assert_int_equal(device_fill(f->dev, p, 3, 16, &f->diag), WS_OK);
+    device_free(f->dev, other);
+    device_unload(f->dev, m);
+    assert_int_equal(device_download(f->dev, x, p, sizeof x, &f->diag), WS_OK);
+    memset(want, 1, 64), memset(want, 2, 32), memset(want, 3, 16);
+    assert_memory_equal(x, want, sizeof x);
+    device_free(f->dev, p);
+}
+
 static void test_runs_times_and_compares(void **state) {
     struct fixture *f = *state;
     float x[1000];
@@ -354,6 +378,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         T(test_answers_as_the_device_itself),
+        T(test_what_is_deferred),
         T(test_runs_times_and_compares),
         T(test_large_tensors_pass),
         T(test_a_crash),
