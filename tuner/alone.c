@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "tuner/patience.h"
-#include "tuner/testbed.h"
 
 /* Of the work of the reference of the whole, whose parts these are. */
 static const double RIGHT = 2, WRONG = 16;
@@ -22,7 +21,7 @@ struct alone_ahead {
 };
 
 struct judging {
-    struct testbed bed;
+    struct testbed *bed;
     const struct ws_program *program;
     struct data *data;
     struct ws_alone alone;
@@ -96,7 +95,7 @@ static const struct ws_captured *joined(struct judging *j, const int **outputs) 
 /* What the batch should have written, from what is in place. */
 static enum ws_status make_references(struct judging *j, struct data *kernels, const int **outputs,
                                       struct diag *d) {
-    struct testbed *t = &j->bed;
+    struct testbed *t = j->bed;
     const struct ws_captured *c = joined(j, outputs);
     dptr *inputs = NEW_ARRAY(j->arena, dptr, c->n_inputs);
     for (int i = 0; i < c->n_inputs; i++) {
@@ -108,7 +107,7 @@ static enum ws_status make_references(struct judging *j, struct data *kernels, c
 }
 
 static enum ws_status judge_kernel(struct judging *j, int k, struct diag *d) {
-    struct testbed *t = &j->bed;
+    struct testbed *t = j->bed;
     const struct ws_kernel *kernel = &program_of(j)->kernels[k];
     const struct variant *v = t->plan->chosen[k];
     bool in_place = false, spoilt;
@@ -126,7 +125,7 @@ static enum ws_status judge_kernel(struct judging *j, int k, struct diag *d) {
 }
 
 static enum ws_status judge_batch(struct judging *j, struct diag *d) {
-    struct testbed *t = &j->bed;
+    struct testbed *t = j->bed;
     struct data kernels = {0};
     const int *outputs;
     make_references(j, &kernels, &outputs, d);
@@ -152,8 +151,8 @@ static const char *remark_of(const struct judging *j) {
     if (j->n_too_much)
         buf_printf(&b, "; the references of %d kernel%s would be too much work", j->n_too_much,
                    j->n_too_much == 1 ? "" : "s");
-    if (j->bed.unbounded)
-        buf_printf(&b, "; %lld of their elements have no bound", (long long)j->bed.unbounded);
+    if (j->bed->unbounded)
+        buf_printf(&b, "; %lld of their elements have no bound", (long long)j->bed->unbounded);
     buf_puts(&b, "\n");
     return b.p;
 }
@@ -180,10 +179,9 @@ static void tell_outputs(const struct judging *j, struct data *x) {
 
 /* Outputs may be wrong. */
 static enum ws_status fill(struct judging *j, struct diag *d) {
-    const struct testbed *t = &j->bed;
     struct diag whole = diag_new(j->arena);
-    patience_endless(t->machine->device); /* plain kernels take as long as they take */
-    plan_check(t->plan, t->data, &j->bed.buffers, false, &whole);
+    testbed_run(j->bed, &whole);
+    patience_endless(j->bed->machine->device); /* plain kernels take as long as they take */
     if (whole.status != WS_OK && whole.status != WS_WRONG)
         return diag_fail(d, whole.status, "%s", whole.message);
     return WS_OK;
@@ -221,14 +219,16 @@ void alone_begin(struct data *x, const struct ws_program *p, struct arena *a) {
     machine_log_stage(x->machine, "alone: lower kernels", begun);
 }
 
-static enum ws_status judge(struct data *x, const struct plan *p, double share, struct arena *a,
-                            const char **remark, struct diag *d) {
+static enum ws_status judge(struct data *x, const struct plan *p, double share, struct testbed *bed,
+                            struct arena *a, const char **remark, struct diag *d) {
     struct judging j = judging_of(x, p->program, a);
+    struct testbed own;
+    j.bed = bed ? bed : &own;
     *remark = "";
     if (p->program->n_kernels < 2 || x->reference == REFERENCE_SAMPLED)
         return WS_OK; /* there is no memory */
     double begun = clock_ms();
-    if (testbed_place(&j.bed, x, p, a, d) == WS_OK && fill(&j, d) == WS_OK) {
+    if (testbed_place(j.bed, x, p, a, d) == WS_OK && fill(&j, d) == WS_OK) {
         machine_log_stage(x->machine, "alone: run the program", begun);
         open_judging(&j, x, p->program, share, a);
         while (!j.message && next_batch(&j) && judge_batch(&j, d) == WS_OK) {}
@@ -236,18 +236,18 @@ static enum ws_status judge(struct data *x, const struct plan *p, double share, 
         *remark = remark_of(&j);
         if (j.message && d->status == WS_OK) diag_fail(d, WS_WRONG, "%s", j.message);
     }
-    testbed_close(&j.bed);
+    if (!bed) testbed_close(j.bed);
     return d->status;
 }
 
-enum ws_status alone_judge(struct data *x, const struct plan *p, struct arena *a,
-                           const char **remark, struct diag *d) {
-    return judge(x, p, RIGHT, a, remark, d);
+enum ws_status alone_judge(struct data *x, const struct plan *p, struct testbed *bed,
+                           struct arena *a, const char **remark, struct diag *d) {
+    return judge(x, p, RIGHT, bed, a, remark, d);
 }
 
 const char *alone_blame(struct data *x, const struct plan *p, struct arena *a) {
     struct diag own = diag_new(a);
     const char *remark;
-    judge(x, p, WRONG, a, &remark, &own);
+    judge(x, p, WRONG, NULL, a, &remark, &own);
     return own.status == WS_WRONG ? own.message : remark;
 }

@@ -17,7 +17,7 @@
 #ifndef TUNER_ALONE_H
 #define TUNER_ALONE_H
 
-#include "tuner/plan.h"
+#include "tuner/testbed.h"
 
 /* What the kernels of a program are compared with by alone_judge is lowered, and its texts begun to
  * be compiled, as far as there is room for it now. */
@@ -27,9 +27,10 @@ void alone_begin(struct data *x, const struct ws_program *p, struct arena *a);
  * judged are those whose references are the least work, which together are at most twice that of
  * the reference of the whole; *remark says how many buffers were judged, how many kernels were too
  * much, and how many elements may be anything. "": there is one kernel. What is in the memory of
- * outputs is lost; x->by_kernels says which of them are right by their kernels. */
-enum ws_status alone_judge(struct data *x, const struct plan *p, struct arena *a,
-                           const char **remark, struct diag *d);
+ * outputs is lost; x->by_kernels says which of them are right by their kernels. *bed, unless NULL,
+ * is where they have run, for testbed_know: open from then on, if there is more than one kernel. */
+enum ws_status alone_judge(struct data *x, const struct plan *p, struct testbed *bed,
+                           struct arena *a, const char **remark, struct diag *d);
 
 /* Of a plan whose outputs are wrong: which kernel is, as a line, or else what was judged; it may
  * take many times as long. "": there is one kernel. */

@@ -82,7 +82,7 @@ enum ws_status bench_check_eager(struct bench_point *b) {
 /* Variants are compared with what the default's kernels write. */
 static enum ws_status judge_kernels(struct bench_point *b) {
     double begun = clock_ms();
-    alone_judge(b->data, &b->dflt, b->arena, &b->kernels_judged, b->d);
+    alone_judge(b->data, &b->dflt, &b->bed, b->arena, &b->kernels_judged, b->d);
     b->tuning.check_ms += clock_ms() - begun;
     patience_set(b->run->machine.device, b->program_ms);
     return b->d->status;

@@ -281,7 +281,7 @@ static enum ws_status fail_check(struct run *r, const struct diag *checked, stru
 /* The outputs are right; are the kernels? */
 static enum ws_status judge_right(struct run *r, struct diag *d) {
     const char *remark;
-    if (alone_judge(&r->data, &r->plan, r->arena, &remark, d) != WS_OK) return d->status;
+    if (alone_judge(&r->data, &r->plan, NULL, r->arena, &remark, d) != WS_OK) return d->status;
     fputs(data_remark(&r->data), stdout);
     fputs(remark, stdout);
     puts(r->data.reference == REFERENCE_SAMPLED ? "check: sampled elements of all outputs agree "

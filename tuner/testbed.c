@@ -60,17 +60,25 @@ static void forget(struct testbed *t) {
     }
 }
 
-/* From here on no call may take much longer than the default program, which is right as a whole:
- * variants are held to what its kernels have written. */
-static enum ws_status fill(struct testbed *t, struct diag *d) {
+enum ws_status testbed_run(struct testbed *t, struct diag *d) {
     patience_set(t->machine->device, t->default_ms);
     double begun = clock_ms();
-    if (plan_check(t->plan, t->data, &t->buffers, false, d) != WS_OK) return d->status;
-    t->default_ms = clock_ms() - begun;
+    if (plan_check(t->plan, t->data, &t->buffers, false, d) == WS_OK)
+        t->default_ms = clock_ms() - begun;
+    return d->status;
+}
+
+/* From here on no call may take much longer than the default program, which is right as a whole:
+ * variants are held to what its kernels have written. */
+enum ws_status testbed_know(struct testbed *t, struct diag *d) {
     patience_set(t->machine->device, t->default_ms);
     for (int k = 0; k < t->plan->program->n_kernels && d->status == WS_OK; k++)
         know_written(t, &t->plan->program->kernels[k], d);
     return d->status;
+}
+
+static enum ws_status fill(struct testbed *t, struct diag *d) {
+    return testbed_run(t, d) == WS_OK ? testbed_know(t, d) : d->status;
 }
 
 enum ws_status testbed_place(struct testbed *t, struct data *x, const struct plan *p,

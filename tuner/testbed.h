@@ -26,9 +26,13 @@ enum ws_status testbed_open(struct testbed *t, struct data *x, const struct plan
                             struct arena *a, struct diag *d);
 void testbed_close(struct testbed *t);
 
-/* The memory alone, where the plan has not run: expected[] is empty, for the caller to fill. */
+/* The same in steps: the memory; a checked run, however long it takes, of which outputs may be wrong
+ * (WS_WRONG); and what the plan has left there, for variants to be compared with. expected[] is
+ * empty in between, for the caller to use. */
 enum ws_status testbed_place(struct testbed *t, struct data *x, const struct plan *p,
                              struct arena *a, struct diag *d);
+enum ws_status testbed_run(struct testbed *t, struct diag *d);
+enum ws_status testbed_know(struct testbed *t, struct diag *d);
 
 /* Poison what the kernel writes, run it, compare. *message as in check_buffer. *spoilt: it wrote
  * where nothing of its own lies, so nothing in place can be relied on. again: it has been run since

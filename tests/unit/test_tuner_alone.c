@@ -140,7 +140,7 @@ static void test_right(void **state) {
     open_bed(&b, CHAIN, CHAIN_INPUTS, WS_EAGER);
     build(&b);
     assert_int_equal(b.p->n_kernels, 5);
-    if (alone_judge(&b.data, &b.plan, b.a, &remark, &b.d) != WS_OK) fail_msg("%s", b.d.text);
+    if (alone_judge(&b.data, &b.plan, NULL, b.a, &remark, &b.d) != WS_OK) fail_msg("%s", b.d.text);
     assert_string_equal(remark,
                         "each kernel alone: 5 of the 5 buffers that they write are judged\n");
     close_bed(&b);
@@ -153,7 +153,7 @@ static void test_trimmed(void **state) {
     open_bed(&b, MIDDLE, MIDDLE_INPUTS, WS_EAGER);
     build(&b);
     assert_int_equal(b.p->buffers[b.p->kernels[0].writes[0]].numel, 6 * 18);
-    if (alone_judge(&b.data, &b.plan, b.a, &remark, &b.d) != WS_OK) fail_msg("%s", b.d.text);
+    if (alone_judge(&b.data, &b.plan, NULL, b.a, &remark, &b.d) != WS_OK) fail_msg("%s", b.d.text);
     assert_string_equal(remark,
                         "each kernel alone: 3 of the 3 buffers that they write are judged\n");
     close_bed(&b);
@@ -172,7 +172,7 @@ static void test_planted(void **state) {
         open_bed(&b, rows[which].graph, rows[which].inputs, WS_EAGER);
         plant(&b, kernel, rows[which].place, shares[kernel % 2]);
         build(&b);
-        assert_int_equal(alone_judge(&b.data, &b.plan, b.a, &remark, &b.d), WS_WRONG);
+        assert_int_equal(alone_judge(&b.data, &b.plan, NULL, b.a, &remark, &b.d), WS_WRONG);
         const char *want = arena_printf(b.a, "kernel %s alone: ", b.p->kernels[kernel].name);
         if (!strstr(b.d.text, want)) fail_msg("no '%s' in: %s", want, b.d.text);
         assert_non_null(strstr(b.d.text, "(1 of "));
@@ -216,7 +216,7 @@ static void test_hidden(void **state) {
             if (mistake) plant(&b, rows[i].kernel, 5, rows[i].share);
             build(&b);
             must_be_right(&b);
-            enum ws_status found = alone_judge(&b.data, &b.plan, b.a, &remark, &b.d);
+            enum ws_status found = alone_judge(&b.data, &b.plan, NULL, b.a, &remark, &b.d);
             if (!mistake && found != WS_OK) fail_msg("%s", b.d.text);
             const char *name = b.p->kernels[rows[i].kernel].name;
             if (mistake && !strstr(b.d.text, arena_printf(a, "kernel %s alone: ", name)))
@@ -232,7 +232,7 @@ static void test_too_much(void **state) {
     const char *remark;
     open_bed(&b, LANDING, LANDING_INPUTS, WS_EAGER);
     build(&b);
-    if (alone_judge(&b.data, &b.plan, b.a, &remark, &b.d) != WS_OK) fail_msg("%s", b.d.text);
+    if (alone_judge(&b.data, &b.plan, NULL, b.a, &remark, &b.d) != WS_OK) fail_msg("%s", b.d.text);
     assert_int_equal(b.p->n_kernels, 2);
     assert_string_equal(remark,
                         "each kernel alone: 1 of the 2 buffers that they write are judged; the "
@@ -266,7 +266,8 @@ static void test_kernel_by_kernel(void **state) {
         build(&b);
         must_be_right(&b);
         struct data_worst before = data_worst(&b.data);
-        if (alone_judge(&b.data, &b.plan, b.a, &remark, &b.d) != WS_OK) fail_msg("%s", b.d.text);
+        if (alone_judge(&b.data, &b.plan, NULL, b.a, &remark, &b.d) != WS_OK)
+            fail_msg("%s", b.d.text);
         struct data_worst after = data_worst(&b.data);
         assert_int_equal(before.unbounded, rows[i].unbounded);
         assert_int_equal(before.unjudged, rows[i].unbounded);
@@ -283,7 +284,7 @@ static void test_parts_of_a_sum(void **state) {
     const char *remark;
     open_bed(&b, ROWS, ROWS_INPUTS, WS_FUSE);
     build(&b);
-    if (alone_judge(&b.data, &b.plan, b.a, &remark, &b.d) != WS_OK) fail_msg("%s", b.d.text);
+    if (alone_judge(&b.data, &b.plan, NULL, b.a, &remark, &b.d) != WS_OK) fail_msg("%s", b.d.text);
     assert_string_equal(remark,
                         "each kernel alone: 1 of the 2 buffers that they write are judged\n");
     close_bed(&b);
@@ -324,7 +325,7 @@ static void judge_graph(uint64_t seed, enum ws_fusion fusion, struct seen *seen)
         if (b.p->n_kernels > 1 && try_to_build(&b)) {
             seen->programs++;
             seen->kernels += b.p->n_kernels;
-            if (alone_judge(&b.data, &b.plan, a, &remark, &b.d) != WS_OK) {
+            if (alone_judge(&b.data, &b.plan, NULL, a, &remark, &b.d) != WS_OK) {
                 struct buf text = buf_new(a);
                 graph_print(&text, g);
                 fail_msg("seed %llu: %s\n%s", (unsigned long long)seed, b.d.text, text.p);
