@@ -129,23 +129,27 @@ int64_t plain_put_scanned(struct plain_emitter *w, const struct lanes *s, int64_
 
 /* ---- several outputs a thread ----------------------------------------------------------------
  *
- *   q[i0, i1] = sum of p0[i0, r] * p1[r, i1]      v1 = p1[r, i1]
- *                                                 for k < 8: a[k] += p0[8 * block + k, r] * v1
+ *   q[i0, i1] = sum of p0[i0, r] * p1[r, i1]      for k < 8, j < 4:
+ *                                                     a[j][k] += p0[8 * block + k, r] * p1[r, i1 of j]
  *
  * Of a product, what is read and computed at a step is largely the same for neighbours along some
  * axis: a thread has some of them, and does it once. So an element of a large factor comes from the
- * second-level cache an eighth as often, which is what such kernels wait for. Each output is the
- * same sum in the same order. */
+ * second-level cache an eighth as often, which is what such kernels wait for. Of the axes within, a
+ * thread has some places that lie far apart, next to those of its neighbours: so what stays there
+ * is read once for all of them. Each output is the same sum in the same order. */
 
 enum {
     SEVERAL = 8,
+    COLUMNS = 4,
     FILLING = 1 << 17, /* threads that still fill a device, of several outputs each */
+    MANY = 1 << 16,    /* of several columns, too */
 };
 
 struct several {
     ex axis;
     int place;   /* among the nest's axes */
     int n;       /* 1: there is nothing in it */
+    int columns; /* places of the axes within */
     bool *moves; /* by instruction: is it another at each step of the axis? */
 };
 
@@ -188,7 +192,7 @@ static bool has_subscripts(const struct plain_emitter *w) {
 static struct several several_of(const struct plain_emitter *w, const struct lanes *lanes,
                                  int64_t outputs) {
     const struct nest *n = w->n;
-    struct several s = {.n = 1};
+    struct several s = {.n = 1, .columns = 1};
     int most = 0;
     if (!n->n_reduce || n->scan || lanes->n > 1 || plain_of_pairs(w) || has_subscripts(w)) return s;
     bool *moves = NEW_ARRAY(w->arena, bool, n->insts.n);
@@ -202,36 +206,23 @@ static struct several several_of(const struct plain_emitter *w, const struct lan
     s.moves = moves;
     for (s.n = most ? SEVERAL : 1; s.n > 1 && outputs / s.n < FILLING;) s.n /= 2;
     if (s.n > 1) count_staying(w, s.axis, moves);
+    for (s.columns = s.n > 1 ? COLUMNS : 1; s.columns > 1 && outputs / s.n / s.columns < MANY;)
+        s.columns /= 2;
     return s;
 }
 
-/* Over blocks of outputs: a thread's are from `top` on along the axis, those of the range from
- * `begin` to before `bottom`, wherever the range starts and ends; the other axes are declared. */
-static void open_blocks(struct plain_emitter *w, const struct several *s) {
-    const struct nest *n = w->n;
-    int64_t length = plain_bound(w, s->axis);
-    const char *in =
-        plain_long_size(w, plain_points(w, n->axes + s->place + 1, n->n_axes - s->place - 1));
-    const char *all = plain_long_size(w, length);
-    const char *blocks = plain_long_size(w, (length + s->n - 1) / s->n);
-    plain_put(w, "const long long low = first / %s, high = (end - 1) / %s;", in, in);
-    plain_put(w,
-              "for (long long t = (low / %s * %s + low %% %s / %d) * %s + blockIdx.x * %dLL + "
-              "threadIdx.x; t < (high / %s * %s + high %% %s / %d + 1) * %s; "
-              "t += gridDim.x * %dLL) {",
-              all, blocks, all, s->n, in, PLAIN_THREADS, all, blocks, all, s->n, in, PLAIN_THREADS);
-    plain_put(w, "const long long outer = t / %s / %s, column = t %% %s;", in, blocks, in);
-    plain_put(w, "const place top = (place)(t / %s %% %s) * %d;", in, blocks, s->n);
-    plain_put(w, "const long long a_first = (first - column + %s - 1) / %s - outer * %s;", in, in,
-              all);
-    plain_put(w, "const long long an_end = (end - column + %s - 1) / %s - outer * %s;", in, in,
-              all);
-    plain_put(w, "const place begin = a_first > top ? (place)a_first : top;");
-    plain_put(w, "const place bottom = an_end < %s ? (place)an_end : %s;", all,
-              plain_size(w, length));
-    plain_put(w, "if (begin >= bottom || begin >= top + %d) continue;", s->n);
-    plain_put(w, "place left = (place)(outer * %s + column); (void)left;", in);
-    plain_put_axes(w, "left", s->axis);
+static int64_t points_within(const struct plain_emitter *w, const struct several *s) {
+    return plain_points(w, w->n->axes + s->place + 1, w->n->n_axes - s->place - 1);
+}
+
+/* So many threads have all the columns between them. */
+static int64_t threads_within(const struct plain_emitter *w, const struct several *s) {
+    return (points_within(w, s) + s->columns - 1) / s->columns;
+}
+
+static void open_columns(struct plain_emitter *w, const struct several *s) {
+    plain_put(w, "#pragma unroll");
+    plain_put(w, "for (int j = 0; j < %d; j++) {", s->columns);
 }
 
 static void open_several(struct plain_emitter *w, const struct several *s) {
@@ -239,33 +230,107 @@ static void open_several(struct plain_emitter *w, const struct several *s) {
     plain_put(w, "for (int k = 0; k < %d; k++) {", s->n);
 }
 
+/* Column number j: which of all, `at`, and what is to be made of it, from `a_begin` to before
+ * `a_bottom` along the axis, if `made`. */
+static void put_column(struct plain_emitter *w, const struct several *s, const char *j) {
+    const char *in = plain_long_size(w, points_within(w, s));
+    const char *all = plain_long_size(w, plain_bound(w, s->axis));
+    plain_put(w, "const long long at = column + %s * %s;", j,
+              plain_long_size(w, threads_within(w, s)));
+    plain_put(w, "const long long a_first = (first - at + %s - 1) / %s - outer * %s;", in, in, all);
+    plain_put(w, "const long long an_end = (end - at + %s - 1) / %s - outer * %s;", in, in, all);
+    plain_put(w, "const place a_begin = a_first > top ? (place)a_first : top;");
+    plain_put(w, "const place a_bottom = an_end < %s ? (place)an_end : %s;", all,
+              plain_size(w, plain_bound(w, s->axis)));
+    plain_put(w, "const int made = at < %s && a_begin < a_bottom && a_begin < top + %d;", in, s->n);
+}
+
+/* Over blocks of outputs: a thread's are from `top` on along the axis, those of the range that is
+ * to be made, wherever it starts and ends. Columns of which the same is to be made are made at
+ * once, as what is read of one is there of all; else one by one. */
+static void open_blocks(struct plain_emitter *w, const struct several *s) {
+    int64_t length = plain_bound(w, s->axis);
+    const char *in = plain_long_size(w, points_within(w, s));
+    const char *threads = plain_long_size(w, threads_within(w, s));
+    const char *all = plain_long_size(w, length);
+    const char *blocks = plain_long_size(w, (length + s->n - 1) / s->n);
+    plain_put(w, "const long long low = first / %s, high = (end - 1) / %s;", in, in);
+    plain_put(w,
+              "for (long long t = (low / %s * %s + low %% %s / %d) * %s + blockIdx.x * %dLL + "
+              "threadIdx.x; t < (high / %s * %s + high %% %s / %d + 1) * %s; "
+              "t += gridDim.x * %dLL) {",
+              all, blocks, all, s->n, threads, PLAIN_THREADS, all, blocks, all, s->n, threads,
+              PLAIN_THREADS);
+    plain_put(w, "const long long outer = t / %s / %s, column = t %% %s;", threads, blocks,
+              threads);
+    plain_put(w, "const place top = (place)(t / %s %% %s) * %d;", threads, blocks, s->n);
+    plain_put(w, "place begin = 0, bottom = 0;");
+    plain_put(w, "int same = 1;");
+    open_columns(w, s);
+    put_column(w, s, "j");
+    plain_put(w, "if (!j) begin = a_begin, bottom = a_bottom;");
+    plain_put(w, "same &= made && a_begin == begin && a_bottom == bottom;");
+    plain_put(w, "}");
+    plain_put(w, "for (int only = same ? %d : 0; only < (same ? %d : %d); only++) {", s->columns,
+              s->columns + 1, s->columns);
+}
+
+/* Where the columns are on the other axes. */
+static void put_places(struct plain_emitter *w, const struct several *s) {
+    const struct nest *n = w->n;
+    for (int k = 0; k < n->n_axes; k++)
+        if (n->axes[k] != s->axis) plain_put(w, "place place_%d[%d];", k, s->columns);
+    plain_put(w, "int skip = 0;");
+    open_columns(w, s);
+    put_column(w, s, arena_printf(w->arena, "(same ? j : only)"));
+    plain_put(w, "if (!same) begin = a_begin, bottom = a_bottom;");
+    plain_put(w, "skip |= !made;");
+    plain_put(w, "place left = (place)(outer * %s + at); (void)left;",
+              plain_long_size(w, points_within(w, s)));
+    plain_put_axes(w, "left", s->axis);
+    for (int k = 0; k < n->n_axes; k++)
+        if (n->axes[k] != s->axis) plain_put(w, "place_%d[j] = %s;", k, plain_index(w, n->axes[k]));
+    plain_put(w, "}");
+    plain_put(w, "if (skip) continue;");
+}
+
+static void take_places(struct plain_emitter *w, const struct several *s) {
+    for (int k = 0; k < w->n->n_axes; k++)
+        if (w->n->axes[k] != s->axis)
+            plain_put(w, "const place %s = place_%d[j];", plain_index(w, w->n->axes[k]), k);
+}
+
 /* What is beside the range is read as the range's next element is, and nothing is made of it. */
 static void put_several(struct plain_emitter *w, const struct several *s) {
     const char *i = plain_index(w, s->axis);
     open_blocks(w, s);
-    plain_put(w, "%s a[%d];", plain_value_type(plain_operand(w)), s->n);
+    put_places(w, s);
+    plain_put(w, "%s a[%d][%d];", plain_value_type(plain_operand(w)), s->columns, s->n);
+    open_columns(w, s);
     open_several(w, s);
-    plain_put(w, "a[k] = %s;", plain_identity(w));
-    plain_put(w, "}");
+    plain_put(w, "a[j][k] = %s;", plain_identity(w));
+    plain_close(w, 2);
     for (int k = 0; k < w->n->n_reduce; k++) {
         plain_put(w, "#pragma unroll 1");
         plain_open_loop(w, k, "0", 1);
     }
+    open_columns(w, s);
+    take_places(w, s);
     plain_put_insts_that(w, s->moves, false);
     open_several(w, s);
     plain_put(w,
               "const place %s = top + k < begin ? begin : top + k < bottom ? top + k : bottom - 1;",
               i);
     plain_put_insts_that(w, s->moves, true);
-    plain_put_step(w, "a[k]", "");
-    plain_put(w, "}");
-    plain_close(w, w->n->n_reduce);
+    plain_put_step(w, "a[j][k]", "");
+    plain_close(w, 2 + w->n->n_reduce);
+    open_columns(w, s);
+    take_places(w, s);
     open_several(w, s);
     plain_put(w, "const place %s = top + k;", i);
-    plain_put(w, "if (%s < begin || %s >= bottom) continue;", i, i);
-    plain_put_store(w, "a[k]");
-    plain_put(w, "}");
-    plain_put(w, "}");
+    plain_put(w, "if (%s < begin || %s >= bottom || (!same && j)) continue;", i, i);
+    plain_put_store(w, "a[j][k]");
+    plain_close(w, 4);
 }
 
 /* ---- a nest ---------------------------------------------------------------------------------- */
@@ -311,7 +376,7 @@ int64_t plain_put_cuda(struct plain_emitter *w, const struct lanes *lanes, int64
         put_several(w, &s);
     else
         put_single(w, lanes, outputs);
-    return (outputs + s.n - 1) / s.n * lanes->n;
+    return (outputs + s.n * s.columns - 1) / (s.n * s.columns) * lanes->n;
 }
 
 /* From lanes in `from`, n of each output, to fewer in `to`; to the output itself, if to one. */
