@@ -615,23 +615,27 @@ static const char *reduce_lanes(struct emitter *w, value_id v, const char *of) {
                         reduction_operator(w->k->values.at[v].reduction), of);
 }
 
-/* Is v the same wherever all elements of a tile count? */
-static bool is_known(const struct emitter *w, value_id v, bool *holds) {
-    return edges_decide(w->k, v, holds) || (chained(w)->skips && questions_decide(w->k, v, holds));
+/* What is known of a tile: all elements count, by their places, by the data. */
+enum { PLACES = 1, DATA = 2 };
+
+/* Is v the same in all elements of such a tile? */
+static bool is_known(const struct emitter *w, value_id v, int known, bool *holds) {
+    return (known & PLACES && edges_decide(w->k, v, holds)) ||
+           (known & DATA && questions_decide(w->k, v, holds));
 }
 
-/* In a tile of which all elements count, what hides others is known. */
-static void know_conditions(struct emitter *w, bool whole, bool declared) {
+/* What hides elements elsewhere. */
+static void know_conditions(struct emitter *w, int known, bool declared) {
     bool holds;
-    for (value_id v = 0; whole && v < w->k->values.n; v++) {
-        if (!is_known(w, v, &holds)) continue;
+    for (value_id v = 0; v < w->k->values.n; v++) {
+        if (!is_known(w, v, known, &holds)) continue;
         if (!declared) line(w, "const k_flag v%u = %d;", v, holds);
         w->where[v] = LOCAL;
     }
 }
 
 /* What rows have so far takes in the tile's. */
-static void put_relate_of(struct emitter *w, bool whole) {
+static void put_relate_of(struct emitter *w, int known) {
     const struct block *p = w->p;
     const struct phase *first = &p->phases.at[0];
     value_id max = chained_maximum(w->k);
@@ -640,7 +644,7 @@ static void put_relate_of(struct emitter *w, bool whole) {
     line(w, "const k_idx first_column = %s * %d + quad * %d;", tile_of_step(w, "step", false),
          w->y->br, PAIR);
     put_nowhere(w, first);
-    know_conditions(w, whole, false);
+    know_conditions(w, known, false);
     if (goes_by_columns(w)) {
         put_by_columns(w, first);
         close_brace(w);
@@ -677,7 +681,7 @@ static void put_relate_of(struct emitter *w, bool whole) {
     }
     const struct phase *later = &p->phases.at[1];
     put_nowhere(w, later);
-    know_conditions(w, whole, true);
+    know_conditions(w, known, true);
     open_rows(w, later);
     put_between(w, later, w->k->second_a, true);
     for (uint32_t i = 0; i < later->reduce.n; i++)
@@ -687,21 +691,21 @@ static void put_relate_of(struct emitter *w, bool whole) {
     close_brace(w);
 }
 
-static bool has_known_conditions(const struct emitter *w) {
+static bool has_conditions_of_places(const struct emitter *w) {
     bool holds;
     for (value_id v = 0; v < w->k->values.n; v++)
-        if (is_known(w, v, &holds)) return true;
+        if (is_known(w, v, PLACES, &holds)) return true;
     return false;
 }
 
 /* Of a block's tiles most are on one side of an edge: these ask for none of their elements. */
-static void put_relate(struct emitter *w) {
+static void put_relate_by_places(struct emitter *w, int known) {
     const struct kernel *k = w->k;
-    if (!has_known_conditions(w)) {
-        put_relate_of(w, false);
+    if (!has_conditions_of_places(w)) {
+        put_relate_of(w, known);
         return;
     }
-    line(w, "bool whole = %s;", chained(w)->skips ? "of_step & 1" : "true");
+    line(w, "bool whole = true;");
     for (uint32_t i = 0; i < k->edges.n; i++) {
         const struct edge *e = &k->edges.at[i];
         long long m = e->by[AXIS_M], n = e->by[AXIS_N], low = e->first;
@@ -710,10 +714,24 @@ static void put_relate(struct emitter *w) {
              tile_of_step(w, "step", false), n * w->y->br, (long long)e->by[AXIS_Z]);
     }
     open_brace(w, "if (whole)");
-    put_relate_of(w, true);
+    put_relate_of(w, known | PLACES);
     close_brace(w);
     open_brace(w, "else");
-    put_relate_of(w, false);
+    put_relate_of(w, known);
+    close_brace(w);
+}
+
+/* And of those that a list has most have all that data may hide. */
+static void put_relate(struct emitter *w) {
+    if (!chained(w)->skips) {
+        put_relate_by_places(w, 0);
+        return;
+    }
+    open_brace(w, "if (of_step & 1)");
+    put_relate_by_places(w, DATA);
+    close_brace(w);
+    open_brace(w, "else");
+    put_relate_of(w, 0);
     close_brace(w);
 }
 

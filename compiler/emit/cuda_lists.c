@@ -1,21 +1,21 @@
 /* cuda_lists.c: the launch before chained products that lists, of each tile of rows, the tiles of
  * what is between of which masks of data leave something (kernel/skipped.c), in CUDA C++:
  *
- *     const int list = blockIdx.x / 64, tile = blockIdx.x % 64, n0 = tile * 128;
+ *     const int list = blockIdx.x / 64, tile = blockIdx.x % 64;
  *     const k_idx z = list / 64 * 32, m0 = list % 64 * 128;
- *     int some = 0, others = 0;                           elements that count, and that do not
- *     for (int c = warp * 32; c < 128; c += 128) {        a lane has a column
- *         const long long v4 = k_load1(p3 + n);
+ *     bool some = false, others = false;              are there elements that count, that do not?
+ *     for (int c = warp * 32; c < 128; c += 128) {    a lane has a column
+ *         const long long v1 = k_load1(p0 + n);
  *         for (int r = 0; r < 128; r += 16) {
  *             for (int i = 0; i < 16; i++) {
- *                 const long long v3 = k_load1(p3 + m);
- *                 const k_flag v5 = v3 == v4;
- *                 (v5 ? some : others) |= inside;
+ *                 const long long v0 = k_load1(p0 + m);
+ *                 const bool counts = v0 == v1;
+ *                 some |= counts, others |= !counts;
  *             }
- *             if (k_any(some) && k_any(others)) break;
+ *             if (__any_sync(0xffffffffu, some) && __any_sync(0xffffffffu, others)) break;
  *         }
  *     }
- *     k_list_tile(listed, tickets + list, tile, 64, some, others, first);
+ *     k_list_tile(lists + list * 65, tickets + list, tile, 64, some, others, first);
  *
  * The last block of a list leaves out the tiles that have nothing. */
 #include "emit/cuda_chained.h"
