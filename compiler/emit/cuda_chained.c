@@ -103,6 +103,17 @@ static const char *stage_text(struct emitter *w, const char *s, const struct fac
     return arena_printf(w->arena, "(tiles + %d + %s * %d)", x->first + f->at, s, x->stage);
 }
 
+/* The tile of a step; of the one at hand the list is read as it begins. */
+static const char *tile_of_step(struct emitter *w, const char *step, bool ahead) {
+    if (!chained(w)->skips) return arena_printf(w->arena, "(%s + first_step)", step);
+    return ahead ? arena_printf(w->arena, "(listed[%s + first_step] >> 1)", step)
+                 : "(of_step >> 1)";
+}
+
+static void put_step_of_list(struct emitter *w) {
+    if (chained(w)->skips) line(w, "const int of_step = listed[step + first_step];");
+}
+
 static const char *rows_text(struct emitter *w, const struct factor *f) {
     return f->at ? arena_printf(w->arena, "(tiles + %d)", f->at) : "tiles";
 }
@@ -115,7 +126,7 @@ static void put_copy_ahead(struct emitter *w, int ring, int ahead) {
     if (ring == TILE_A) return;
     const char *step = ahead ? arena_printf(w->arena, "step + %d", ahead) : "step";
     const char *s = ahead ? arena_printf(w->arena, "((s + %d) %% %d)", ahead, w->y->stages) : "s";
-    const char *column = arena_printf(w->arena, "(%s + first_step) * %d", step, w->y->br);
+    const char *column = arena_printf(w->arena, "%s * %d", tile_of_step(w, step, true), w->y->br);
     open_brace(w, "if (%s < steps)", step);
     for (int i = 0; i < factors_of_ring(w, ring); i++) {
         const struct factor *f = factor_at(w, ring, i);
@@ -338,7 +349,7 @@ static void put_wait_empty(struct emitter *w) {
     for (int i = 0; i < x->n_second; i++) bytes += x->c[i].shared ? 0 : x->c[i].bytes;
     line(w, "k_mbar_arrive_expect_tx(full + s * 8, step ? %d : %d);", bytes, rows + bytes);
     line(w, "const k_shared stage = tiles + %d + s * %d;", x->first, x->stage);
-    line(w, "const int column = (step + first_step) * %d;", w->y->br);
+    line(w, "const int column = %s * %d;", tile_of_step(w, "step", false), w->y->br);
 }
 
 static void put_group_barriers(struct emitter *w) {
@@ -604,26 +615,36 @@ static const char *reduce_lanes(struct emitter *w, value_id v, const char *of) {
                         reduction_operator(w->k->values.at[v].reduction), of);
 }
 
-/* In a tile of which all elements count, what hides others is known. */
-static void know_conditions(struct emitter *w, bool whole, bool declared) {
+/* What is known of a tile: all elements count, by their places, by the data. */
+enum { PLACES = 1, DATA = 2 };
+
+/* Is v the same in all elements of such a tile? */
+static bool is_known(const struct emitter *w, value_id v, int known, bool *holds) {
+    return (known & PLACES && edges_decide(w->k, v, holds)) ||
+           (known & DATA && questions_decide(w->k, v, holds));
+}
+
+/* What hides elements elsewhere. */
+static void know_conditions(struct emitter *w, int known, bool declared) {
     bool holds;
-    for (value_id v = 0; whole && v < w->k->values.n; v++) {
-        if (!edges_decide(w->k, v, &holds)) continue;
+    for (value_id v = 0; v < w->k->values.n; v++) {
+        if (!is_known(w, v, known, &holds)) continue;
         if (!declared) line(w, "const k_flag v%u = %d;", v, holds);
         w->where[v] = LOCAL;
     }
 }
 
 /* What rows have so far takes in the tile's. */
-static void put_relate_of(struct emitter *w, bool whole) {
+static void put_relate_of(struct emitter *w, int known) {
     const struct block *p = w->p;
     const struct phase *first = &p->phases.at[0];
     value_id max = chained_maximum(w->k);
     bool relative = max != NO_VALUE;
     open_scope(w);
-    line(w, "const k_idx first_column = (step + first_step) * %d + quad * %d;", w->y->br, PAIR);
+    line(w, "const k_idx first_column = %s * %d + quad * %d;", tile_of_step(w, "step", false),
+         w->y->br, PAIR);
     put_nowhere(w, first);
-    know_conditions(w, whole, false);
+    know_conditions(w, known, false);
     if (goes_by_columns(w)) {
         put_by_columns(w, first);
         close_brace(w);
@@ -660,7 +681,7 @@ static void put_relate_of(struct emitter *w, bool whole) {
     }
     const struct phase *later = &p->phases.at[1];
     put_nowhere(w, later);
-    know_conditions(w, whole, true);
+    know_conditions(w, known, true);
     open_rows(w, later);
     put_between(w, later, w->k->second_a, true);
     for (uint32_t i = 0; i < later->reduce.n; i++)
@@ -670,18 +691,18 @@ static void put_relate_of(struct emitter *w, bool whole) {
     close_brace(w);
 }
 
-static bool has_known_conditions(const struct emitter *w) {
+static bool has_conditions_of_places(const struct emitter *w) {
     bool holds;
     for (value_id v = 0; v < w->k->values.n; v++)
-        if (edges_decide(w->k, v, &holds)) return true;
+        if (is_known(w, v, PLACES, &holds)) return true;
     return false;
 }
 
 /* Of a block's tiles most are on one side of an edge: these ask for none of their elements. */
-static void put_relate(struct emitter *w) {
+static void put_relate_by_places(struct emitter *w, int known) {
     const struct kernel *k = w->k;
-    if (!has_known_conditions(w)) {
-        put_relate_of(w, false);
+    if (!has_conditions_of_places(w)) {
+        put_relate_of(w, known);
         return;
     }
     line(w, "bool whole = true;");
@@ -689,14 +710,28 @@ static void put_relate(struct emitter *w) {
         const struct edge *e = &k->edges.at[i];
         long long m = e->by[AXIS_M], n = e->by[AXIS_N], low = e->first;
         low += (m < 0 ? m * (w->y->bx - 1) : 0) + (n < 0 ? n * (w->y->br - 1) : 0);
-        line(w, "whole &= %lld + m0 * (%lld) + (step + first_step) * (%lld) + z * (%lld) >= 0;",
-             low, m, n * w->y->br, (long long)e->by[AXIS_Z]);
+        line(w, "whole &= %lld + m0 * (%lld) + %s * (%lld) + z * (%lld) >= 0;", low, m,
+             tile_of_step(w, "step", false), n * w->y->br, (long long)e->by[AXIS_Z]);
     }
     open_brace(w, "if (whole)");
-    put_relate_of(w, true);
+    put_relate_of(w, known | PLACES);
     close_brace(w);
     open_brace(w, "else");
-    put_relate_of(w, false);
+    put_relate_of(w, known);
+    close_brace(w);
+}
+
+/* And of those that a list has most have all that data may hide. */
+static void put_relate(struct emitter *w) {
+    if (!chained(w)->skips) {
+        put_relate_by_places(w, 0);
+        return;
+    }
+    open_brace(w, "if (of_step & 1)");
+    put_relate_by_places(w, DATA);
+    close_brace(w);
+    open_brace(w, "else");
+    put_relate_of(w, 0);
     close_brace(w);
 }
 
@@ -759,7 +794,7 @@ static void put_whole_rows(struct emitter *w) {
         line(w, "a%u[f][h] = %s;", v, reduce_lanes(w, v, arena_printf(w->arena, "a%u[f][h]", v)));
         if (max != NO_VALUE && kernel_online_maximum(w->k, v) == max)
             line(w, "a%u[f][h] += a%u[f][h] - a%u[f][h];", v, max, max);
-        if (w->k->hidden != 0)
+        if (w->k->hidden != 0 && (w->k->edges.n || chained(w)->skips))
             line(w, "if (a%u[f][h] == %.9ef) a%u[f][h] += hidden;", max, w->k->hidden, v);
     }
     if (max != NO_VALUE) {
@@ -895,15 +930,9 @@ static void put_range_of_part(struct emitter *w, const char *first, const char *
     line(w, "const int steps = all_steps - skipped < each ? all_steps - skipped : each;");
 }
 
-/* Which tiles of what is between count for the block's rows, as chained_range has it. */
-static void put_range(struct emitter *w) {
+/* Which columns count for the rows from m0 on, by edges, as chained_range has it. */
+void put_chained_columns(struct emitter *w) {
     const struct kernel *k = w->k;
-    int n = w->y->br;
-    if (!k->edges.n) {
-        long long tiles = tile_count(kernel_size(k, AXIS_N), n);
-        put_range_of_part(w, "0", arena_printf(w->arena, "%lld", tiles));
-        return;
-    }
     line(w, "k_idx from = 0, end = nn;");
     for (uint32_t i = 0; i < k->edges.n; i++) {
         const struct edge *e = &k->edges.at[i];
@@ -922,6 +951,37 @@ static void put_range(struct emitter *w) {
         close_brace(w);
     }
     line(w, "if (end <= from) from = 0, end = 1;");
+}
+
+/* The block's tiles are those of a list; `hidden` elements are of no tile of it. */
+static void put_list(struct emitter *w) {
+    const struct kernel *k = w->k;
+    long long n = w->y->br, tiles = tile_count(kernel_size(k, AXIS_N), w->y->br);
+    line(w, "const int *const listed = lists + %s * %lld;", chained_list_text(w),
+         (long long)skipped_length(k, w->y));
+    if (k->hidden != 0) {
+        line(w, "const k_idx beyond = listed[*listed] >> 1 == %lld ? %lld - nn : 0;", tiles - 1,
+             tiles * n);
+        line(w, "const k_idx hidden = nn + beyond - *listed * %lld;", n);
+        line(w, "(void)hidden;");
+    }
+    put_range_of_part(w, "1", "*listed");
+}
+
+/* Which tiles of what is between count for the block's rows. */
+static void put_range(struct emitter *w) {
+    const struct kernel *k = w->k;
+    int n = w->y->br;
+    if (chained(w)->skips) {
+        put_list(w);
+        return;
+    }
+    if (!k->edges.n) {
+        long long tiles = tile_count(kernel_size(k, AXIS_N), n);
+        put_range_of_part(w, "0", arena_printf(w->arena, "%lld", tiles));
+        return;
+    }
+    put_chained_columns(w);
     if (k->hidden != 0) {
         line(w, "const k_idx shown = (end + %d) / %d * %d;", n - 1, n, n);
         line(w, "const k_idx hidden = nn - (shown < nn ? shown : nn) + from / %d * %d;", n, n);
@@ -985,10 +1045,12 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             if (!groups) line(w, "int s = 0;");
             line(w, "#pragma unroll 1");
             open_brace(w, "for (int step = 0; step < steps; step++)");
+            put_step_of_list(w);
             break;
         case TILE_REST:
             line(w, "#pragma unroll 1");
             open_brace(w, "for (int step = 1; step < steps; step++)");
+            put_step_of_list(w);
             break;
         case TILE_END:
             if (open[--depth] == TILE_ROLE)
@@ -998,7 +1060,10 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             break;
         case TILE_WAIT_EMPTY: put_wait_empty(w); break;
         case TILE_WAIT_FULL:
-            if (open[depth - 1] == TILE_DRAW) line(w, "const int step = 0;");
+            if (open[depth - 1] == TILE_DRAW) {
+                line(w, "const int step = 0;");
+                put_step_of_list(w);
+            }
             line(w, "k_mbar_wait_block(full + s * 8, phase);");
             break;
         case TILE_COPY:
@@ -1077,6 +1142,7 @@ void emit_cuda_chained(struct emitter *w) {
     struct buf b = buf_new(w->arena);
     tile_print(&b, t);
     w->out->block = arena_printf(w->arena, "%s\n%s", w->out->block, b.p);
+    if (chained(w)->skips) emit_cuda_lists(w);
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
     *l = (struct ws_launch){.entry = k->entry,
                             .grid = {w->p->grid, 1, 1},
@@ -1098,6 +1164,7 @@ void emit_cuda_chained(struct emitter *w) {
                 buf_printf(&w->b, ", const __grid_constant__ k_map map_%c",
                            name_of(w, factor_at(w, ring, i)));
     put_chained_parts_parameters(w, l);
+    if (chained(w)->skips) put_lists_parameter(w, l);
     buf_puts(&w->b, ") {\n");
     w->indent++;
     line(w, "extern __shared__ __align__(1024) unsigned char k_smem[];");

@@ -19,4 +19,13 @@ void put_chained_parts_parameters(struct emitter *w, struct ws_launch *l);
 void put_chained_leave(struct emitter *w);
 void put_chained_last(struct emitter *w);
 
+/* Columns of what is between that count for the rows from m0 on, by edges: `from` and `end`. */
+void put_chained_columns(struct emitter *w);
+
+/* cuda_lists.c: the launch before chained products that skip, which lists tiles that count; the
+ * number of the list of batch z and the rows from m0 on; and where all lists are. */
+void emit_cuda_lists(struct emitter *w);
+const char *chained_list_text(struct emitter *w);
+void put_lists_parameter(struct emitter *w, struct ws_launch *l);
+
 #endif

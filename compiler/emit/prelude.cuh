@@ -1308,6 +1308,27 @@ template <typename T> K_DEVICE T k_load_part(const T *at) {
     return v;
 }
 
+/* A list of tiles, { steps, tile * 2 + whole, ... }: each of `tiles` blocks has one of them, of which some elements count,
+ * or others do not. The last block to come leaves out tiles that have none; if all are left out, the first one stays. */
+K_DEVICE void k_list_tile(int *list, unsigned *ticket, int tile, int tiles, bool some, bool others, int first) {
+    some = __syncthreads_or(some);
+    others = __syncthreads_or(others);
+    if (threadIdx.x == 0) list[1 + tile] = some ? tile * 2 + !others : -1;
+    if (!k_is_last_block(ticket, tiles) || threadIdx.x >= 32) return;
+    int steps = 0;
+    for (int i = 0; i < tiles; i += 32) {
+        const int lane = (int)threadIdx.x, x = i + lane < tiles ? k_load_part(list + 1 + i + lane) : -1;
+        const unsigned counting = __ballot_sync(0xffffffffu, x >= 0);
+        __syncwarp();
+        if (x >= 0) list[1 + steps + __popc(counting & ((1u << lane) - 1))] = x;
+        steps += __popc(counting);
+    }
+    __syncwarp();
+    if (threadIdx.x != 0) return;
+    if (!steps) list[1] = first * 2;
+    *list = steps ? steps : 1;
+}
+
 /* A word is 0 until another block leaves 32 bits in it, and above them that they are there: one access has both, so
  * nobody needs a fence (about 1 us) for them; FENCE: what else the block has written is there, too. Strong accesses:
  * ptxas takes it that a weak load sees no other thread's store, and deletes the loop around it. */

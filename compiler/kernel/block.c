@@ -285,10 +285,16 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
     if (k->kind == KERNEL_CHAINED) {
         build_chained(p);
         p->grid = kernel_size(k, AXIS_Z) * tiles(kernel_size(k, AXIS_M), y->bx) * y->split;
-        if (y->split == 1) return p;
-        p->tickets = (size_t)(p->grid / y->split) * 4;
-        p->workspace =
-            (size_t)p->grid * (size_t)y->threads * 4 * (size_t)chained_part_floats(k, y->chained);
+        if (y->split > 1) {
+            p->tickets = (size_t)(p->grid / y->split) * 4;
+            p->workspace = (size_t)p->grid * (size_t)y->threads * 4 *
+                           (size_t)chained_part_floats(k, y->chained);
+        }
+        if (!y->chained->skips) return p;
+        size_t lists = (size_t)skipped_lists(k, y);
+        if (p->tickets < lists * 4) p->tickets = lists * 4;
+        p->lists = p->workspace;
+        p->workspace += lists * (size_t)skipped_length(k, y) * 4;
         return p;
     }
     if (k->kind == KERNEL_MATMUL) {

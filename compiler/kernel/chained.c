@@ -628,8 +628,14 @@ void find_chained_edges(struct kernel *k) {
         add_edges_of_term(k, k->second_a);
     if (k->twin != NO_VALUE) keep_edges_of_twin(k);
     uint32_t n = take_edges(k, all);
-    for (uint32_t i = 0; i < n; i++)
-        if (!has_edge(k->edges.at, k->edges.n, &all[i])) vec_push(k->arena, &k->edges, all[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct edge *e = &all[i];
+        if (has_edge(all, i, e)) continue;
+        if (e->asks)
+            vec_push(k->arena, &k->questions, ((struct asked_value){e->asks - 1, e->holds}));
+        else
+            vec_push(k->arena, &k->edges, *e);
+    }
 }
 
 struct depth_range chained_range(const struct kernel *k, int64_t z, int64_t m, int64_t rows) {
@@ -875,6 +881,11 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     return check_parts(k, n, y, a);
 }
 
+static const char *check_skip(const struct kernel *k, int n) {
+    if (!k->questions.n) return "skip=1 needs a mask of data";
+    return kernel_size(k, AXIS_N) <= n ? "skip=1 needs two tiles of n" : NULL;
+}
+
 const char *chained_layout(const struct kernel *k, const struct config *c, struct layout *y,
                            struct arena *a) {
     enum { TILE = 1024, BARRIERS = 128 };
@@ -886,7 +897,7 @@ const char *chained_layout(const struct kernel *k, const struct config *c, struc
     if (c->knob[KNOB_k] || c->knob[KNOB_tn] || c->knob[KNOB_cluster] || c->knob[KNOB_fit] ||
         c->knob[KNOB_make] || c->knob[KNOB_pingpong] || c->knob[KNOB_band] || c->knob[KNOB_flat] ||
         c->knob[KNOB_pairs])
-        return "chained products have the knobs m, n, tm, mma, stages, split and warps";
+        return "chained products have the knobs m, n, tm, mma, stages, split, skip and warps";
     y->stages = c->knob[KNOB_stages];
     if (y->stages < 2) return "chained products need 2 stages at least";
     struct chained *x = NEW(a, struct chained);
@@ -915,7 +926,9 @@ const char *chained_layout(const struct kernel *k, const struct config *c, struc
         if (!by_warp) find_boxes(k, f);
     }
     const char *bad = (by_warp ? check_warps : check_warpgroups)(k, c, y, x, a);
+    if (!bad && c->knob[KNOB_skip]) bad = check_skip(k, n);
     if (bad) return bad;
+    x->skips = c->knob[KNOB_skip] == 1;
     x->barriers = x->first + y->stages * x->stage;
     int64_t smem = (int64_t)x->first + (int64_t)y->stages * x->stage;
     if (!by_warp) smem += BARRIERS + TILE + y->threads * 4; /* a word each: k_before */

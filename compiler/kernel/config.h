@@ -71,7 +71,10 @@
                "of its block, which then reads those only; on the CPU 1: all are sorted by where " \
                "they go")                                                                          \
     KNOB(sort, "scatter, with hits: 1: launches before sort all sources by where they go, and a "  \
-               "block looks at its own")
+               "block looks at its own")                                                           \
+    KNOB(skip,                                                                                     \
+         "chained products: 1: a launch before lists the tiles of which masks of data leave "      \
+         "something, and steps go along these")
 
 enum knob {
 #define KNOB(name, what) KNOB_##name,

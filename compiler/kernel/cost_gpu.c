@@ -829,6 +829,9 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
     const double LOADED = 0.82, ELEMENT = 13, BEHIND = 1500, BARRIER = 60, RATE = 0.6, LAUNCH = 2;
     const double BESIDE = 0.1; /* of the faster of products and copies */
     const double MOST = 1.3; /* of its share of memory that a multiprocessor gets, if others idle */
+    /* What a mask of data leaves, a guess; and questions answered in a us by all units: not
+     * measured. */
+    const double SHOWN = 0.5, ASKED = 4e6;
     const struct device_limits *d = k->limits;
     const struct chained *x = y->chained;
     double ghz = device_clock_ghz(d) * LOADED;
@@ -880,6 +883,7 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
         }
         keys = fmax(n, all / SAMPLES + n / 2);
     }
+    if (x->skips) keys = fmax(n, keys * (chained_alike(k) > 1 ? SHOWN : 1));
     double us =
         LAUNCH + waves * (ceil(ceil(keys / n) / parts) * step + BEHIND / resident) / (ghz * 1e3);
     double in_flight = fmin(resident, blocks / d->units) * (y->stages - 1) * x->stage;
@@ -887,6 +891,8 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
     least /= fmin(1, fmin(in_flight / BYTES_IN_FLIGHT, MOST * blocks / d->units));
     if (rows <= m) least *= fmin(1, keys / (double)kernel_size(k, AXIS_N)); /* a window's */
     us = fmax(us, least) + BESIDE * fmin(us, least);
+    if (x->skips)
+        us += LAUNCH + (double)skipped_lists(k, y) * m * (double)kernel_size(k, AXIS_N) / ASKED;
     if (parts == 1) return us;
     /* The last block reads what each part has left, so many at a time. Not measured. */
     const double MEETING = 2.5, TURN = 0.8;

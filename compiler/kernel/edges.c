@@ -25,6 +25,7 @@ enum { MOST_NESTS = 8 }; /* from a factor's mask to the positions that it is mad
 
 struct edge_list {
     bool reads; /* the product */
+    bool asks;  /* what is no edge is a question, if it may be asked */
     int n;
     struct edge at[MOST_EDGES];
 };
@@ -123,24 +124,34 @@ static bool is_number(const struct kernel *k, value_id v, double *x) {
 
 static bool add_value(const struct kernel *k, struct edge_list *l, value_id v, bool holds);
 
-/* mask == 0, of a mask that is a choice between two numbers. */
-static bool add_choice(const struct kernel *k, struct edge_list *l, const struct value_node *x,
-                       bool holds) {
+/* Of mask == 0, of a mask that is a choice between two numbers, what it chooses by, and how if that
+ * holds; NO_VALUE: it is none. */
+static value_id choice_of(const struct kernel *k, const struct value_node *x, bool *holds) {
     double to, on, off;
+    if (x->op != OP_EQ && x->op != OP_NE) return NO_VALUE;
     const struct value_node *of = &k->values.at[x->args[0]];
-    if (of->kind != INST_OP || of->op != OP_WHERE || !is_number(k, x->args[1], &to)) return false;
-    if (!is_number(k, of->args[1], &on) || !is_number(k, of->args[2], &off)) return false;
-    bool equals = (x->op == OP_EQ) == holds;
-    return (on == to) != (off == to) && add_value(k, l, of->args[0], (on == to) == equals);
+    if (of->kind != INST_OP || of->op != OP_WHERE || !is_number(k, x->args[1], &to))
+        return NO_VALUE;
+    if (!is_number(k, of->args[1], &on) || !is_number(k, of->args[2], &off)) return NO_VALUE;
+    bool equals = (x->op == OP_EQ) == *holds;
+    *holds = (on == to) == equals;
+    return (on == to) != (off == to) ? of->args[0] : NO_VALUE;
+}
+
+/* What of v the edges do not say, the data may. */
+static bool ask(const struct kernel *k, struct edge_list *l, value_id v, bool holds) {
+    if (l->asks && may_ask(k, v)) add_edge(l, &(struct edge){.asks = v + 1, .holds = holds});
+    return false;
 }
 
 /* The same of a value that is a condition. */
 static bool add_value(const struct kernel *k, struct edge_list *l, value_id v, bool holds) {
     const struct value_node *x = &k->values.at[v];
-    if (x->kind == INST_INDEX && x->dtype == DT_BOOL) return add_condition(k, l, x->index, holds);
+    if (x->kind == INST_INDEX && x->dtype == DT_BOOL)
+        return add_condition(k, l, x->index, holds) || ask(k, l, v, holds);
     if (x->kind == INST_CAST && k->values.at[x->args[0]].dtype == DT_BOOL)
         return add_value(k, l, x->args[0], holds);
-    if (x->kind != INST_OP) return false;
+    if (x->kind != INST_OP) return ask(k, l, v, holds);
     bool both = x->op == OP_LOGICAL_AND || (x->op == OP_BITWISE_AND && x->dtype == DT_BOOL),
          either = x->op == OP_LOGICAL_OR || (x->op == OP_BITWISE_OR && x->dtype == DT_BOOL);
     if ((both && holds) || (either && !holds)) {
@@ -149,7 +160,8 @@ static bool add_value(const struct kernel *k, struct edge_list *l, value_id v, b
     }
     if (x->op == OP_LOGICAL_NOT || (x->op == OP_BITWISE_NOT && x->dtype == DT_BOOL))
         return add_value(k, l, x->args[0], !holds);
-    return (x->op == OP_EQ || x->op == OP_NE) && add_choice(k, l, x, holds);
+    value_id by = choice_of(k, x, &holds);
+    return by != NO_VALUE ? add_value(k, l, by, holds) : ask(k, l, v, holds);
 }
 
 /* ---- behind the product ---------------------------------------------------------------------- */
@@ -338,11 +350,11 @@ double kernel_counts(const struct kernel *k) {
 }
 
 bool add_chained_edges(struct kernel *k, value_id condition, bool holds) {
-    struct edge_list l = {0};
+    struct edge_list l = {.asks = true};
     bool all = add_value(k, &l, condition, holds);
     for (int i = 0; i < l.n; i++) {
         const struct edge *e = &l.at[i];
-        bool varies = e->by[AXIS_N] || e->by[AXIS_M] || e->by[AXIS_Z];
+        bool varies = e->by[AXIS_N] || e->by[AXIS_M] || e->by[AXIS_Z] || e->asks;
         if (varies && k->edges.n < MOST_EDGES)
             vec_push(k->arena, &k->edges, *e);
         else

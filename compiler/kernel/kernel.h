@@ -171,10 +171,17 @@ struct update {
 };
 
 /* edges.c: MATMUL: a term at (z, m, n, r) counts only where first + the sum of by[axis] times its
- * place along it is 0 or more. */
+ * place along it is 0 or more. While the edges of chained products are looked for, there are those
+ * that ask a value, too: a term counts only where value number asks - 1 is `holds`; 0: none. */
 enum { MOST_EDGES = 8 };
 struct edge {
     int64_t first, by[AXIS_COUNT];
+    uint32_t asks, holds;
+};
+/* skipped.c, CHAINED: a term counts only where this value is `holds`, which the data say. */
+struct asked_value {
+    value_id value;
+    bool holds;
 };
 
 struct kernel {
@@ -215,7 +222,8 @@ struct kernel {
     bool shares;
     ex counts; /* MATMUL: where this does not hold, one of the factors is 0 in memory; EX_NONE:
                   neither is known to be so anywhere */
-    VEC(struct edge) edges;   /* MATMUL: none: all terms may count */
+    VEC(struct edge) edges;            /* MATMUL: none: all terms may count */
+    VEC(struct asked_value) questions; /* CHAINED, beside edges: see skipped.c */
     double hidden;            /* CHAINED: the low number of elements that edges leave out and sums
                                  of exponentials count, in rows that have no others; 0: none does */
     bool a_fixed, b_fixed;    /* MATMUL: the factor is the same in every call: of constants alone */
@@ -285,6 +293,12 @@ double
 chained_counts(const struct kernel *k); /* the part of its terms that counts, of rows alike */
 /* Is value v a condition of places that is the same, *holds, wherever all edges are 0 or more? */
 bool edges_decide(const struct kernel *k, value_id v, bool *holds);
+/* skipped.c. May value v be asked before any product is made? How many batches in a row have the
+ * same answers to all questions, at least. */
+bool may_ask(const struct kernel *k, value_id v);
+int64_t chained_alike(const struct kernel *k);
+/* What a question's value is, if edges or questions decide it wherever terms count. */
+bool questions_decide(const struct kernel *k, value_id v, bool *holds);
 
 /* cost.c */
 double kernel_flops(const struct kernel *k);
@@ -558,6 +572,7 @@ struct chained {
     int warp_rows;
     int columns;      /* of a second product, filled up */
     int stage, first; /* bytes of a stage of b and c; where the stages begin, behind a */
+    bool skips;       /* steps go along a list of tiles that count: see skipped.c */
 };
 
 /* Where a tile's elements are: threads, then elements of a thread. In a ROWS layout of a pointwise
@@ -668,6 +683,9 @@ void product_operands(const struct kernel *k, struct product *p, int m, int n, i
 /* matrix.c: the layout of a product on the matrix units; NULL, or why it is not legal. */
 const char *matrix_layout(const struct kernel *k, const struct config *c, struct layout *y,
                           struct arena *a);
+/* skipped.c: lists of tiles that count, of a config that has them, and numbers in each. */
+int64_t skipped_lists(const struct kernel *k, const struct layout *y);
+int64_t skipped_length(const struct kernel *k, const struct layout *y);
 /* chained.c: the same of chained products. */
 /* Floats of a thread that a part leaves for the block that comes last, where y->split > 1. */
 int chained_part_floats(const struct kernel *k, const struct chained *x);
@@ -966,6 +984,7 @@ struct block {
     VEC(uint32_t) column_stores;
     int64_t grid;     /* blocks of the main launch */
     size_t workspace; /* split: bytes of partial results */
+    size_t lists;     /* chained products that skip: where in these the lists lie */
     size_t tickets;   /* last_block: bytes of a counter for each tile of rows, and of its words;
                          look_back: of two, and a flag for each tile and group of each scan */
 };

@@ -638,6 +638,7 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n], depth = c->knob[KNOB_k], tm = c->knob[KNOB_tm],
         tn = c->knob[KNOB_tn];
     bool gpu = k->limits->kind == DEVICE_CUDA;
+    if (c->knob[KNOB_skip]) return "skip is a knob of chained products";
     if (c->knob[KNOB_mma] != 1 && (c->knob[KNOB_fit] || (c->knob[KNOB_flat] && gpu)))
         return gpu ? "fit and flat are knobs of products with mma=1"
                    : "fit is a knob of products with mma=1";
@@ -683,12 +684,12 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
 /* Whether the numbers may stand in a config of such a kernel, whatever they would make of it. */
 static const char *check_knobs(const struct config *c, bool dot, struct arena *a) {
     static const enum knob switches[] = {
-        KNOB_nt,    KNOB_skip_l1,    KNOB_leave_l2, KNOB_stay_l2,   KNOB_online,
-        KNOB_turn,  KNOB_last_block, KNOB_window,   KNOB_look_back, KNOB_ahead,
-        KNOB_shift, KNOB_pairs,      KNOB_flat,     KNOB_sort,      KNOB_pingpong};
-    static const enum knob dot_only[] = {KNOB_m,    KNOB_n,    KNOB_k,     KNOB_tm,
-                                         KNOB_tn,   KNOB_mma,  KNOB_pairs, KNOB_band,
-                                         KNOB_tail, KNOB_make, KNOB_flat,  KNOB_pingpong};
+        KNOB_nt,         KNOB_skip_l1, KNOB_leave_l2,  KNOB_stay_l2, KNOB_online, KNOB_turn,
+        KNOB_last_block, KNOB_window,  KNOB_look_back, KNOB_ahead,   KNOB_shift,  KNOB_pairs,
+        KNOB_flat,       KNOB_sort,    KNOB_pingpong,  KNOB_skip};
+    static const enum knob dot_only[] = {KNOB_m,    KNOB_n,        KNOB_k,    KNOB_tm,   KNOB_tn,
+                                         KNOB_mma,  KNOB_pairs,    KNOB_band, KNOB_tail, KNOB_make,
+                                         KNOB_flat, KNOB_pingpong, KNOB_skip};
     static const enum knob row_only[] = {
         KNOB_x,      KNOB_r,         KNOB_rows,  KNOB_keep,  KNOB_vec,  KNOB_blocks, KNOB_turn,
         KNOB_window, KNOB_look_back, KNOB_ahead, KNOB_shift, KNOB_hits, KNOB_sort};

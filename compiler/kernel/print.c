@@ -128,6 +128,9 @@ void kernel_print(struct buf *b, const struct kernel *k) {
         buf_putc(b, '\n');
     }
     for (uint32_t i = 0; i < k->edges.n; i++) put_edge(b, &k->edges.at[i]);
+    for (uint32_t i = 0; i < k->questions.n; i++)
+        buf_printf(b, "  terms count where v%u is %d\n", k->questions.at[i].value,
+                   k->questions.at[i].holds);
     for (uint32_t i = 0; i < k->buffers.n; i++) {
         const struct buffer *B = &l->buffers.at[k->buffers.at[i]];
         buf_printf(b, "  p%u: %s[", i, dtype_name(B->meta.dtype));

@@ -507,22 +507,30 @@ static void propose_warps(struct space *s) {
         }
 }
 
-/* Chained products whose blocks share columns: powers of two of them, for short rows, and as many
- * as are resident at once, some a multiprocessor. */
+/* Chained products, and if a mask of data may hide tiles, with these skipped. */
+static void propose_skips(struct space *s, struct config c) {
+    propose(s, c);
+    if (!s->k->questions.n) return;
+    c.knob[KNOB_skip] = 1;
+    propose(s, c);
+}
+
+/* Those whose blocks share columns: powers of two of them, for short rows, and as many as are
+ * resident at once, some a multiprocessor. */
 static void propose_parts(struct space *s, struct config c) {
     enum { MOST = 128, RESIDENT = 4 };
     int64_t blocks = kernel_size(s->k, AXIS_Z) *
                      ((kernel_size(s->k, AXIS_M) + c.knob[KNOB_m] - 1) / c.knob[KNOB_m]);
     int64_t units = s->k->limits->units;
-    propose(s, c);
+    propose_skips(s, c);
     for (int split = 2; split <= MOST && blocks * split <= RESIDENT * units; split *= 2) {
         c.knob[KNOB_split] = split;
-        propose(s, c);
+        propose_skips(s, c);
     }
     for (int each = 1; each <= RESIDENT && blocks; each++) {
         int64_t split = each * units / blocks;
         c.knob[KNOB_split] = (int)split;
-        if (split > 1 && split <= MOST) propose(s, c);
+        if (split > 1 && split <= MOST) propose_skips(s, c);
     }
 }
 

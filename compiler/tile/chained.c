@@ -178,6 +178,7 @@ void tile_print_chained(struct buf *b, const struct tile_program *t) {
         put_factor(b, 'B', &x->b[i], t->block->layout.stages);
     }
     for (int i = 0; i < x->n_second; i++) put_factor(b, 'C', &x->c[i], t->block->layout.stages);
+    if (x->skips) buf_puts(b, "steps along the tiles that a list has\n");
 }
 
 /* ---- invariants ------------------------------------------------------------------------------ */

@@ -36,6 +36,7 @@ struct machine {
     bool late, relative, in_turn; /* in_turn: a step's second products follow its first ones */
     uint64_t seed;
     int64_t z, m0, first, steps;
+    int64_t *list; /* the block's tiles, of which steps have one each from the first-th on */
     int n_agents, multiply, met, meeting;
     struct agent agent[MOST_AGENTS];
     float *tile[2 * MOST_FIRST + MOST_SECOND];
@@ -88,10 +89,12 @@ static float element(const struct machine *x, int ring, int number, int64_t row,
     return in[(x->z * rows + row) * all + depth];
 }
 
+static int64_t tile_at(const struct machine *x, int64_t step) { return x->list[x->first + step]; }
+
 static void land(struct machine *x, struct copy *c) {
     const struct factor *f = factor(x, c->ring);
     float *to = tile_of(x, c->ring, c->number, c->stage);
-    int64_t column = (x->first + c->step) * x->t->block->layout.br,
+    int64_t column = tile_at(x, c->step) * x->t->block->layout.br,
             row = c->ring == TILE_A   ? x->m0
                   : c->ring == TILE_B ? column
                                       : 0,
@@ -179,7 +182,7 @@ static void start_product(struct machine *x, struct agent *g, bool second, bool 
 
 static void relate(struct machine *x, struct agent *g) {
     int columns = factor(x, TILE_B)->rows;
-    int64_t first = (x->first + g->step) * columns, all = size(x, AXIS_N);
+    int64_t first = tile_at(x, g->step) * columns, all = size(x, AXIS_N);
     for (int i = 0; i < own_rows(x); i++) {
         float *row = g->sums + i * columns, max = g->max[i];
         for (int j = 0; j < columns && first + j < all; j++) max = fmaxf(max, row[j]);
@@ -411,11 +414,23 @@ static const char *run_block(struct machine *x) {
     }
 }
 
+/* The tiles that count for the block, number i of all tiles of rows; how many. */
+static int64_t list_tiles(struct machine *x, int64_t i, const bool *counts) {
+    const struct kernel *k = x->t->block->kernel;
+    int columns = x->t->block->layout.br;
+    int64_t n = 0, across = (size(x, AXIS_N) + columns - 1) / columns;
+    struct depth_range r = chained_range(k, x->z, x->m0, x->t->block->layout.bx);
+    x->list = NEW_ARRAY(x->arena, int64_t, across);
+    for (int64_t at = r.from / columns; at < (r.end + columns - 1) / columns; at++)
+        if (!x->t->chained->skips || counts[i * across + at]) x->list[n++] = at;
+    if (!n) x->list[n++] = r.from / columns;
+    return n;
+}
+
 const char *tile_run_chained(const struct tile_program *t, const float *const in[], float *out,
-                             bool relative, uint64_t seed, struct arena *a) {
+                             bool relative, const bool *counts, uint64_t seed, struct arena *a) {
     const struct kernel *k = t->block->kernel;
     int64_t rows = t->block->layout.bx, down = (kernel_size(k, AXIS_M) + rows - 1) / rows;
-    int columns = t->block->layout.br;
     int64_t n = kernel_size(k, AXIS_Z) * kernel_size(k, AXIS_M) * kernel_size(k, AXIS_C) *
                 t->chained->n_second;
     for (int64_t i = 0; i < n; i++) out[i] = NAN;
@@ -437,12 +452,9 @@ const char *tile_run_chained(const struct tile_program *t, const float *const in
                             .left = left,
                             .part = (int)((i + (int64_t)seed) % parts), /* whichever comes last */
                             .n_left = (int)(i % parts) + 1};
-        struct depth_range r = chained_range(k, x.z, x.m0, rows);
-        int64_t first = r.from / columns, all = (r.end + columns - 1) / columns - first,
-                each = (all + parts - 1) / parts, skipped = x.part * each;
-        if (skipped > all) skipped = all;
-        x.first = first + skipped;
-        x.steps = all - skipped < each ? all - skipped : each;
+        int64_t all = list_tiles(&x, tile, counts), each = (all + parts - 1) / parts;
+        x.first = x.part * each < all ? x.part * each : all;
+        x.steps = all - x.first < each ? all - x.first : each;
         const char *bad = run_block(&x);
         if (bad) return bad;
     }

@@ -216,10 +216,11 @@ void tile_print_chained(struct buf *b, const struct tile_program *t);
 /* What such a program makes of factors a[z][m][r], b[z][n][r], c[z][n][c], in out[z][m][c]: rows of
  * a b^T, x say, times c; relative: of exp(x - max x). Of two first products, whose factors are
  * in[3] and in[4], x is theirs multiplied; of two second ones the other's is in[5], its rows are
- * half of x, and what they make lies behind the first one's. Copies land as late as they may, or at
- * once, by `seed`; what nobody has written is NaN. */
+ * half of x, and what they make lies behind the first one's. counts: where the program skips, of
+ * each z, tile of rows and tile of columns, whether it counts. Copies land as late as they may, or
+ * at once, by `seed`; what nobody has written is NaN. */
 const char *tile_run_chained(const struct tile_program *t, const float *const in[], float *out,
-                             bool relative, uint64_t seed, struct arena *a);
+                             bool relative, const bool *counts, uint64_t seed, struct arena *a);
 /* Blocks of the launch that packs an operand, whose threads have eight elements at a time; of those
  * that are turned, tiles of so many lines and elements. */
 enum { PACK_EACH = 8, PACK_THREADS = 256, PACK_TILE = 64 };

@@ -454,17 +454,52 @@ static void test_sectors(void **state) {
     end(&b);
 }
 
+/* Lists of tiles, of which a block has one each, and the last one to come those that are left:
+ * every third tile of the first list has nothing, the others all or some; of the second one no tile
+ * has anything, so that the fifth stays. */
+static void test_listed(void **state) {
+    (void)state;
+    enum { LISTS = 2, TILES = 70, LENGTH = TILES + 1, FIRST = 5 };
+    struct batch b = begin();
+    add_kernel(&b, "int *lists, unsigned *tickets",
+               arena_printf(b.a,
+                            "    const int list = blockIdx.x / %d, tile = blockIdx.x %% %d;\n"
+                            "    const bool some = !list && tile %% 3 && threadIdx.x == 7;\n"
+                            "    const bool others = tile %% 3 != 1 && threadIdx.x == 40;\n"
+                            "    k_list_tile(lists + list * %d, tickets + list, tile, %d, some,\n"
+                            "                others, %d);\n",
+                            TILES, TILES, LENGTH, TILES, FIRST));
+    compile(&b);
+    int *lists = emu_alloc(b.e, "lists", LISTS * LENGTH * 4), n = 0;
+    unsigned *tickets = emu_alloc(b.e, "tickets", LISTS * 4);
+    memset(tickets, 0, LISTS * 4);
+    for (int i = 0; i < 2; i++) { /* the second launch finds what the first has left */
+        struct emu_launch l = {.kernel = b.names[0],
+                               .grid = {LISTS * TILES},
+                               .threads = {THREADS},
+                               .args = (void *[]){&lists, &tickets},
+                               .n_args = 2,
+                               .roles = (enum emu_role[]){EMU_OUT, EMU_INOUT},
+                               .blocks_communicate = true};
+        struct emu_report r = emu_check(b.m, &l);
+        if (!r.ok) fail_msg("%s", r.message);
+        assert_int_equal(tickets[0] | tickets[1], 0);
+    }
+    for (int tile = 0; tile < TILES; tile++)
+        if (tile % 3) assert_int_equal(lists[++n], tile * 2 + (tile % 3 == 1));
+    assert_int_equal(lists[0], n);
+    assert_int_equal(lists[LENGTH], 1);
+    assert_int_equal(lists[LENGTH + 1], FIRST * 2);
+    end(&b);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_packs),
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_maths),
-        cmocka_unit_test(test_maths_of_few_digits),
-        cmocka_unit_test(test_exp_below),
-        cmocka_unit_test(test_sectors),
+        cmocka_unit_test(test_packs),     cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_columns),   cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_parts),     cmocka_unit_test(test_listed),
+        cmocka_unit_test(test_maths),     cmocka_unit_test(test_maths_of_few_digits),
+        cmocka_unit_test(test_exp_below), cmocka_unit_test(test_sectors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

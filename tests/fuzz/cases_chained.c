@@ -188,6 +188,62 @@ static const char *const masked[] = {
 };
 enum { N_MASKED = sizeof masked / sizeof *masked };
 
+/* Masks of data that hide whole tiles, which are skipped: documents of twenty places, each of them
+ * two by what the data say, differing from batch to batch, up to a row's own place; with rows, also
+ * whole tiles of them, that see nothing; of keys alone, as padding is; beside a window, fewer
+ * queries than keys; without softmax; and -inf. */
+#define DOCUMENTS                                                                                  \
+    " %j = arange(0, 90)\n %b = floor_divide(%j, 20)\n %e = add(%b, 9)\n %c = where(%d, %b, %e)\n"
+#define ITS_OWN " %r = unsqueeze(%c, -1)\n %s = unsqueeze(%c, 1)\n %m = eq(%r, %s)\n"
+#define OF_90(more)                                                                                \
+    "graph(%q: bf16[2, 2, 90, 32], %k: bf16[2, 2, 90, 32], %v: bf16[2, 2, 90, 32], " more ") {\n"
+#define ATTENTION_OF(keys, values, mask)                                                           \
+    " %u = unsqueeze(" mask ", 1)\n"                                                               \
+    " %o = scaled_dot_product_attention(%q, " keys ", " values ", %u)\n return %o\n}\n"
+#define ATTENTION(mask) ATTENTION_OF("%k", "%v", mask)
+/* %kv, %vv: so many heads as `all`, each of two as often as `each` */
+#define HEADS(each, all, n)                                                                        \
+    " %k1 = unsqueeze(%k, 2)\n %k2 = expand(%k1, [2, 2, " each ", " n ", 32])\n"                   \
+    " %k3 = contiguous(%k2)\n %kv = view(%k3, [2, " all ", " n ", 32])\n"                          \
+    " %v1 = unsqueeze(%v, 2)\n %v2 = expand(%v1, [2, 2, " each ", " n ", 32])\n"                   \
+    " %v3 = contiguous(%v2)\n %vv = view(%v3, [2, " all ", " n ", 32])\n"
+static const char *const skipped[] = {
+    OF_90("%d: bool[2, 90]") DOCUMENTS ITS_OWN
+    " %i = unsqueeze(%j, -1)\n %l = le(%j, %i)\n %a = bitwise_and(%m, %l)\n" ATTENTION("%a"),
+    OF_90("%d: bool[2, 90]") DOCUMENTS ITS_OWN ATTENTION("%m"),
+    OF_90("%d: bool[2, 90]") DOCUMENTS
+    " %g = ge(%b, 2)\n %n = where(%g, %c, -5)\n %r = unsqueeze(%n, -1)\n %s = unsqueeze(%c, 1)\n"
+    " %m = eq(%r, %s)\n" ATTENTION("%m"),
+    OF_90("%d: i64[2, 1]") " %j = arange(0, 90)\n %e = mul(%d, 20)\n %m = lt(%j, %e)\n"
+                           " %w = unsqueeze(%m, 1)\n" ATTENTION("%w"),
+    "graph(%q: f16[2, 2, 40, 32], %k: f16[2, 2, 90, 32], %v: f16[2, 2, 90, 32], %d: bool[90]) "
+    "{\n" DOCUMENTS " %x = slice(%c, 0, 50, 90, 1)\n %r = unsqueeze(%x, -1)\n %m = eq(%r, %c)\n"
+    " %y = arange(50, 90)\n %i = unsqueeze(%y, -1)\n %f = sub(%i, %j)\n %l = lt(%f, 30)\n"
+    " %a = bitwise_and(%m, %l)\n %u = unsqueeze(%a, 0)\n"
+    " %o = scaled_dot_product_attention(%q, %k, %v, %u)\n return %o\n}\n",
+    OF_90("%d: bool[2, 90]") DOCUMENTS ITS_OWN
+    " %kt = permute(%k, [0, 1, 3, 2])\n %t = matmul(%q, %kt)\n %z = relu(%t)\n"
+    " %h = unsqueeze(%m, 1)\n %p = where(%h, %z, 0.0)\n %o = matmul(%p, %v)\n return %o\n}\n",
+    OF_90("%d: bool[2, 90]") DOCUMENTS ITS_OWN
+    " %kt = permute(%k, [0, 1, 3, 2])\n %t = matmul(%q, %kt)\n %h = unsqueeze(%m, 1)\n"
+    " %x = where(%h, %t, -inf)\n %p = softmax(%x, -1)\n %o = matmul(%p, %v)\n return %o\n}\n",
+    /* a mask of all elements, beside positions that are in the same twenty and before */
+    OF_90("%d: bool[90, 90]") " %j = arange(0, 90)\n %i = unsqueeze(%j, -1)\n"
+                              " %b = floor_divide(%j, 20)\n %r = unsqueeze(%b, -1)\n %e = eq(%r, "
+                              "%b)\n"
+                              " %x = bitwise_and(%d, %e)\n %l = le(%j, %i)\n %m = bitwise_and(%x, "
+                              "%l)\n"
+                              " %o = scaled_dot_product_attention(%q, %k, %v, %m)\n return %o\n}\n",
+    /* heads that share keys; and so few queries that these are rows, of keys that are there */
+    "graph(%q: bf16[2, 4, 90, 32], %k: bf16[2, 2, 90, 32], %v: bf16[2, 2, 90, 32], %d: bool[2, "
+    "90])"
+    " {\n" DOCUMENTS ITS_OWN HEADS("2", "4", "90") ATTENTION_OF("%kv", "%vv", "%m"),
+    "graph(%q: bf16[2, 8, 1, 32], %k: bf16[2, 2, 70, 32], %v: bf16[2, 2, 70, 32], %d: bool[2, 1]) "
+    "{\n %j = arange(0, 70)\n %e = where(%d, 30, 55)\n %m = lt(%j, %e)\n %w = unsqueeze(%m, "
+    "1)\n" HEADS("4", "8", "70") ATTENTION_OF("%kv", "%vv", "%w"),
+};
+enum { N_SKIPPED = sizeof skipped / sizeof *skipped };
+
 /* Of two heads that share k and v, whose gradients are sums of both heads'. */
 static const char grouped_gradient[] =
     "graph(%q: bf16[2, 2, 33, 32], %k: bf16[2, 1, 48, 32], %v: bf16[2, 1, 48, 32], "
@@ -344,6 +400,18 @@ void cases_chained(struct arena *a, int step, case_vec *out) {
         vec_push(a, out, g);
         g.config = in_parts[i / 4 % N_CONFIGS];
         if (!old) vec_push(a, out, g);
+    }
+    for (int i = 0; i < 6 * N_SKIPPED; i++) {
+        static const char *const *const of[] = {configs, in_parts, of_groups};
+        const char *text = skipped[i / 6], *config = of[i / 2 % 3][i / 6 % N_CONFIGS];
+        if (step > 1 && i / 2 % 3 != i / 6 % 3) continue; /* each in one config */
+        struct case_graph g = {.text = i % 2 ? case_with_gradients(a, text) : text,
+                               .every = CASES_DEFAULT,
+                               .old = i / 2 % 3 == 0,
+                               .bound = true,
+                               .nans = true,
+                               .config = arena_printf(a, "%s skip=1", config)};
+        vec_push(a, out, g);
     }
     for (int i = 0; i < 3 * N_FEW; i++) {
         static const char *const *const of[] = {configs, in_parts, of_few};

@@ -270,16 +270,18 @@ static const char *random_attention(struct arena *a, struct rng *r) {
     return arena_printf(a, "graph(%s) {\n%s return %s\n}\n", t.parameters.p, t.body.p, t.value);
 }
 
-static const char *random_config(struct arena *a, struct rng *r, bool old) {
+static const char *random_config(struct arena *a, struct rng *r, bool old, bool masks) {
     int n = RNG_ANY(r, 16, 32, 48, 64);
+    const char *skip = masks && rng_below(r, 2) ? " skip=1" : ""; /* of data, maybe */
     if (!old) {
         int m = RNG_ANY(r, 64, 128), split = RNG_ANY(r, 0, 0, 2, 3);
-        return arena_printf(a, "mma=1 m=%d n=%d stages=%d warps=%d%s", m, n, RNG_ANY(r, 2, 3),
-                            m / 16 + 4, split ? arena_printf(a, " split=%d", split) : "");
+        return arena_printf(a, "mma=1 m=%d n=%d stages=%d warps=%d%s%s", m, n, RNG_ANY(r, 2, 3),
+                            m / 16 + 4, split ? arena_printf(a, " split=%d", split) : "", skip);
     }
     int tm = RNG_ANY(r, 16, 32), warps = RNG_ANY(r, 1, 2, 4), split = RNG_ANY(r, 0, 0, 2, 3);
-    return arena_printf(a, "mma=2 m=%d n=%d tm=%d stages=%d warps=%d%s", tm * warps, n, tm,
-                        RNG_ANY(r, 2, 3), warps, split ? arena_printf(a, " split=%d", split) : "");
+    return arena_printf(a, "mma=2 m=%d n=%d tm=%d stages=%d warps=%d%s%s", tm * warps, n, tm,
+                        RNG_ANY(r, 2, 3), warps, split ? arena_printf(a, " split=%d", split) : "",
+                        skip);
 }
 
 void cases_random_chained(struct arena *a, uint64_t seed, int n, case_vec *out) {
@@ -294,6 +296,7 @@ void cases_random_chained(struct arena *a, uint64_t seed, int n, case_vec *out) 
                                       .old = old,
                                       .maybe = true,
                                       .bound = true,
-                                      .config = random_config(a, &r, old)}));
+                                      .config =
+                                          random_config(a, &r, old, strstr(text, "masked_fill"))}));
     }
 }

@@ -28,6 +28,13 @@ static const char twins[] =
     "%w: bf16[2, 88, 40]) {\n %y = permute(%k, [0, 2, 1])\n %u = permute(%h, [0, 2, 1])\n"
     " %s = bmm(%q, %y)\n %t = bmm(%g, %u)\n %p = mul(%s, %t)\n %o = bmm(%p, %k)\n"
     " %d = mul(%p, 0.5)\n %e = bmm(%d, %w)\n return %o, %e\n}\n";
+/* Data hide tiles of these: steps go along those that a list has. */
+#define HIDING(behind)                                                                             \
+    "graph(%q: bf16[2, 100, 40], %k: bf16[2, 40, 88], %v: bf16[2, 88, 24], %i: i64[100], "         \
+    "%j: i64[88]) {\n %r = unsqueeze(%i, -1)\n %m = eq(%r, %j)\n %s = bmm(%q, %k)\n" behind        \
+    " %o = bmm(%p, %v)\n return %o\n}\n"
+static const char hiding[] = HIDING(" %x = where(%m, %s, -inf)\n %p = softmax(%x, -1)\n"),
+                  hiding_terms[] = HIDING(" %x = relu(%s)\n %p = where(%m, %x, 0.)\n");
 static const char by_groups[] = "mma=1 m=128 n=16 stages=2 warps=12",
                   by_warps[] = "mma=2 m=32 n=32 tm=16 stages=3 warps=2",
                   /* of six tiles no part has more than two, and one has none */
@@ -84,13 +91,39 @@ enum { Z = 2, M = 100, R = 40, N = 88, MOST_C = 40 };
 
 enum { FACTORS = 6 };
 
+/* Some tiles that count, of all; of the third tile of rows none. */
+static const bool *some_tiles(struct arena *a, const struct tile_program *t) {
+    int across = (N + t->block->layout.br - 1) / t->block->layout.br,
+        down = (M + t->block->layout.bx - 1) / t->block->layout.bx;
+    bool *counts = NEW_ARRAY(a, bool, Z *down *across);
+    for (int i = 0; i < Z * down * across; i++) counts[i] = i / across != 2 && i * 7 % 5 < 2;
+    return counts;
+}
+
+/* Does element (m, n) lie in a tile that counts, or, where none of these rows does, in the first?
+ */
+static bool is_shown(const struct tile_program *t, const bool *counts, int z, int m, int n) {
+    int across = (N + t->block->layout.br - 1) / t->block->layout.br,
+        down = (M + t->block->layout.bx - 1) / t->block->layout.bx;
+    if (!counts) return true;
+    const bool *of = counts + (z * down + m / t->block->layout.bx) * across;
+    bool any = false;
+    for (int i = 0; i < across; i++) any |= of[i];
+    return any ? of[n / t->block->layout.br] : n < t->block->layout.br;
+}
+
 /* Rows of a b^T, or of their exponentials, or of what that and d e^T make element by element, times
- * column c of `right`, which has so many. */
-static double wanted(const float *const in[FACTORS], const float *right, int rows, int columns,
+ * column c of `right`, which has so many; of tiles that count. */
+static double wanted(const struct tile_program *t, const bool *counts,
+                     const float *const in[FACTORS], const float *right, int rows, int columns,
                      int z, int m, int c, bool relative, bool beside) {
     double x[N], max = -INFINITY, sum = 0;
     for (int n = 0; n < N; n++) {
         x[n] = 0;
+        if (!is_shown(t, counts, z, m, n)) {
+            x[n] = relative ? -INFINITY : 0;
+            continue;
+        }
         for (int r = 0; r < R; r++)
             x[n] += (double)in[0][(z * rows + m) * R + r] * in[1][(z * N + n) * R + r];
         double other = 0;
@@ -123,12 +156,13 @@ static int run_wrong(struct arena *a, const struct tile_program *t, bool relativ
         if (x->c[i].shared) right[i] = in[1];
     float *out = NEW_ARRAY(a, float, all *MOST_SECOND);
     int wrong = 0;
-    if (tile_run_chained(t, in, out, relative, seed, a)) return all;
+    const bool *counts = x->skips ? some_tiles(a, t) : NULL;
+    if (tile_run_chained(t, in, out, relative, counts, seed, a)) return all;
     for (int i = 0; i < x->n_second * Z; i++)
         for (int m = 0; m < rows; m += rows < M ? 1 : 9)
             for (int c = 0; c < columns; c++) {
-                double want = wanted(in, right[i / Z], rows, columns, i % Z, m, c, relative,
-                                     x->n_first > 1) /
+                double want = wanted(t, counts, in, right[i / Z], rows, columns, i % Z, m, c,
+                                     relative, x->n_first > 1) /
                               (i / Z ? 2 : 1),
                        got = out[(i * rows + m) * columns + c];
                 wrong += !(fabs(got - want) <= 1e-4 * (1 + fabs(want)));
@@ -154,6 +188,20 @@ static void test_numbers(void **state) {
     struct tile_program *t = chained_of(a, few, by_group_in_parts);
     for (uint64_t seed = 0; seed < 8; seed++) assert_int_equal(run_wrong(a, t, true, seed), 0);
     arena_free(a);
+}
+
+/* Steps go along a list of tiles, of which parts have a share each. */
+static void test_skipped(void **state) {
+    (void)state;
+    for (int i = 0; i < 2 * N_CONFIGS; i++) {
+        struct arena *a = arena_new();
+        const char *config = arena_printf(a, "%s skip=1", configs[i % N_CONFIGS]);
+        struct tile_program *t = chained_of(a, i < N_CONFIGS ? hiding : hiding_terms, config);
+        assert_true(t->chained->skips);
+        for (uint64_t seed = 0; seed < 4; seed++)
+            assert_int_equal(run_wrong(a, t, i < N_CONFIGS, seed), 0);
+        arena_free(a);
+    }
 }
 
 /* An instruction has a ring and a number where its text has, else none: the text tells all. */
@@ -281,6 +329,54 @@ static void test_hidden(void **state) {
     }
 }
 
+/* What data say of which elements count: how many questions are asked, beside how many edges, and
+ * how many batches have one answer. */
+struct asked {
+    const char *parameters, *body;
+    int questions, edges, alike;
+};
+#define IDS " %r = unsqueeze(%a, -1)\n"
+static const struct asked asked[] = {
+    {"%a: bool[128]", IDS " %m = eq(%r, %a)\n" ATTENTION, 1, 0, 6},
+    {"%a: bool[128]",
+     IDS PLACES " %e = eq(%r, %a)\n %c = le(%j, %i)\n %m = bitwise_and(%e, %c)\n" ATTENTION, 1, 1,
+     6},
+    /* each batch its own, or each head; keys alone; two */
+    {"%a: bool[2, 1, 128]", IDS " %b = unsqueeze(%a, 2)\n %m = eq(%r, %b)\n" ATTENTION, 1, 0, 3},
+    {"%a: bool[3, 128]", IDS " %b = unsqueeze(%a, 1)\n %m = eq(%r, %b)\n" ATTENTION, 1, 0, 1},
+    {"%a: bool[2, 1, 1, 128]", " %m = contiguous(%a)\n" ATTENTION, 1, 0, 3},
+    {"%a: bool[128, 128], %b: bool[128]", " %m = bitwise_and(%a, %b)\n" ATTENTION, 2, 0, 6},
+    {"%a: bool[128, 128], %b: bool[128]", " %m = bitwise_or(%a, %b)\n" ATTENTION, 1, 0, 6},
+    /* all keys weigh the same in rows that see nothing */
+    {"%a: bool[128, 128]", SOFTMAX " %x = masked_fill(%s, %a, -1e38)\n" VALUES, 0, 0, 6},
+    {"%a: bool[128, 128]", SOFTMAX " %x = masked_fill(%s, %a, -inf)\n" VALUES, 1, 0, 6},
+    {"%a: bool[128, 128]", SOFTMAX " %x = masked_fill(%s, %a, -1000)\n" VALUES, 0, 0, 6},
+    {"%a: bool[128, 128]",
+     SOFTMAX " %x = masked_fill(%s, %a, 0)\n %p = relu(%x)\n"
+             " %o = matmul(%p, %v)\n return %o\n",
+     0, 0, 6},
+};
+
+static void test_questions(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        struct arena *a = arena_new();
+        const char *text = arena_printf(a,
+                                        "graph(%%q: bf16[2, 3, 128, 32], %%k: bf16[2, 3, 128, 32], "
+                                        "%%v: bf16[2, 3, 128, 32], %s) {\n%s}\n",
+                                        asked[i].parameters, asked[i].body);
+        const struct kernel *k = kernel_of(a, text);
+        if ((int)k->questions.n != asked[i].questions || (int)k->edges.n != asked[i].edges ||
+            chained_alike(k) != asked[i].alike)
+            fail_msg("%u questions, %u edges, %d alike of\n%s", k->questions.n, k->edges.n,
+                     (int)chained_alike(k), text);
+        struct config c = parsed(a, arena_printf(a, "%s skip=1", by_warps));
+        struct layout y;
+        assert_int_equal(!kernel_layout(k, &c, &y, a), asked[i].questions > 0);
+        arena_free(a);
+    }
+}
+
 /* What a row's terms are divided by, their sum is: of a product of terms, what either is. */
 static void test_factors(void **state) {
     (void)state;
@@ -327,9 +423,10 @@ static void test_work(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hidden),   cmocka_unit_test(test_work),
-        cmocka_unit_test(test_factors),  cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_operands), cmocka_unit_test(test_planted),
+        cmocka_unit_test(test_hidden),    cmocka_unit_test(test_skipped),
+        cmocka_unit_test(test_questions), cmocka_unit_test(test_work),
+        cmocka_unit_test(test_factors),   cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_operands),  cmocka_unit_test(test_planted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
