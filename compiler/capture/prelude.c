@@ -57,6 +57,7 @@
     FILE(contextlib, "contextlib.py")                                                              \
     FILE(torch_complex, "torch_complex.py")                                                        \
     FILE(torch_linalg, "torch_linalg.py")                                                          \
+    FILE(torch_spectral, "torch_spectral.py")                                                      \
     FILE(torch_special, "torch_special.py")                                                        \
     FILE(torch_windows, "torch_windows.py")                                                        \
     FILE(torch_functions, "torch_functions.py")                                                    \
@@ -121,6 +122,7 @@ const char *prelude_text(const char *module) {
                                "    ERROR, MATH, FLASH_ATTENTION, EFFICIENT_ATTENTION, "
                                "CUDNN_ATTENTION = -1, 0, 1, 2, 3\n"},
         {"torch.linalg", ws_prelude_torch_linalg},
+        {"torch._spectral", ws_prelude_torch_spectral},
         {"torch.special", ws_prelude_torch_special},
         {"torch._windows", ws_prelude_torch_windows},
         {"torch._functions", ws_prelude_torch_functions},

@@ -33,8 +33,8 @@ def _log_softmax(input, dim, half_to_float=False):
 
 
 def _safe_softmax(input, dim, dtype=None):
-    out = torch.softmax(input, dim, dtype=dtype)
-    return torch.where((input == -torch.inf).all(dim, keepdim=True), 0.0, out)
+    none = (input == -torch.inf).all(dim, keepdim=True)
+    return torch.where(none, 0.0, torch.softmax(torch.where(none, 0.0, input), dim, dtype=dtype))
 
 
 def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):

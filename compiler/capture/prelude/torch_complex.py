@@ -42,9 +42,9 @@ class Complex:
 
     view, reshape, flatten, unsqueeze, squeeze, transpose, permute, expand, repeat, repeat_interleave = [_of_both(n) for n in (
         'view', 'reshape', 'flatten', 'unsqueeze', 'squeeze', 'transpose', 'permute', 'expand', 'repeat', 'repeat_interleave')]
-    contiguous, clone, detach, cuda, cpu, sum, mean, cumsum, flip, roll, narrow, select, index_select, pad, tril, triu = [
+    contiguous, clone, detach, cuda, cpu, sum, mean, cumsum, flip, roll, narrow, select, index_select, tril, triu = [
         _of_both(n) for n in ('contiguous', 'clone', 'detach', 'cuda', 'cpu', 'sum', 'mean', 'cumsum', 'flip', 'roll', 'narrow',
-                              'select', 'index_select', 'pad', 'tril', 'triu')]
+                              'select', 'index_select', 'tril', 'triu')]
     movedim, swapaxes, t, unflatten, diagonal, zeros_like = [_of_both(n) for n in (
         'movedim', 'swapaxes', 't', 'unflatten', 'diagonal', 'zeros_like')]
     chunk, split, unbind = [_pieces_of_both(n) for n in ('chunk', 'split', 'unbind')]
@@ -72,6 +72,10 @@ class Complex:
     @property
     def dtype(self):
         return complex128 if self.real.dtype == torch.float64 else complex64
+
+    def pad(self, pad, mode='constant', value=None):
+        value = 0 if value is None and mode == 'constant' else value
+        return Complex(F.pad(self.real, pad, mode, _real(value)), F.pad(self.imag, pad, mode, value if value is None else _imag(value)))
 
     def abs(self):
         return torch.hypot(self.real, self.imag)
@@ -213,7 +217,7 @@ def _made(real, imag):
 
 
 def complex(real, imag):
-    return Complex(real, imag)
+    return Complex(*torch.broadcast_tensors(real, imag))
 
 
 def polar(abs, angle):
