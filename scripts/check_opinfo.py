@@ -44,17 +44,18 @@ def imports():
     try:
         import torch
         from torch.testing._internal.common_methods_invocations import op_db
+        from torch.testing._internal.common_modules import module_db
     except ImportError as error:
         print(f"check_opinfo: needs PyTorch and its OpInfo database: {error}", file=sys.stderr)
         sys.exit(3)
     import torch_check
     import torch_workload
 
-    return torch, op_db, torch_check, torch_workload
+    return torch, op_db, module_db, torch_check, torch_workload
 
 
-# What PyTorch says is the gradient of these is none: it passes what was overwritten, and not the rest.
-MISTAKEN = {"as_strided_scatter"}
+# What PyTorch says is the gradient of these is none: it passes what was overwritten, and not the rest; what is not read.
+MISTAKEN = {"as_strided_scatter", "cholesky_inverse"}
 # Of decompositions, what does not depend on signs (or turns) of vectors.
 UNIQUE = {"linalg.eigh": ["{r}[0]", "{r}[1].abs()"]}
 UNIQUE |= {name: ["{r}[0].abs()", "{r}[1]", "{r}[2].abs()"] for name in ("svd", "linalg.svd")}
@@ -185,7 +186,6 @@ def workload(torch, cases, strided=False):
         head = ["import torch", "", "", "class Model(torch.nn.Module):", "    def __init__(self):", "        super().__init__()"]
         head += [f"        self.module = {cases[0].constructor}", "", f"    def forward({', '.join(['self'] + [n for n, _ in tensors])}):"]
         lines = [f"    {line}" for line in lines]
-        returned = [f"{result}" for result in returned]
     indent = "        " if isinstance(cases[0], OfModule) else "    "
     lines = [*head, *lines, f"{indent}return {', '.join(returned)}", "", "", "def get_inputs():", "    return ["]
     lines += [f"        {data(torch, tensor, strided)}," for _, tensor in tensors] + ["    ]", ""]
@@ -220,19 +220,20 @@ def tensors_in(torch, value):
     return [x for item in value for x in tensors_in(torch, item)] if isinstance(value, (list, tuple)) else []
 
 
-def evaluated(torch, case, seed):
+def evaluated(torch, case, seed, dtype=None):
     torch.manual_seed(seed)
     scope = {"torch": torch, "operator": operator, **{name: tensor.clone() for name, tensor in case.call.tensors}}
     if isinstance(case, OfModule):
-        scope["self"] = types.SimpleNamespace(module=eval(case.constructor, scope))
+        torch.manual_seed(0)
+        scope["self"] = types.SimpleNamespace(module=eval(case.constructor, scope).to(dtype))
         torch.manual_seed(seed)
     return eval(case.text, scope)
 
 
-def look(torch, name, case):
+def look(torch, name, case, dtype=None):
     """What PyTorch computes tells whether it is something else each time (dropout, rand, empty), and what is returned of it:
     complex numbers as pairs of real ones, and of what is unique up to a sign or a turn only what does not depend on it."""
-    found = [evaluated(torch, case, seed) for seed in (1, 2)]
+    found = [evaluated(torch, case, seed, dtype) for seed in (1, 2)]
     tensors = tensors_in(torch, found[0])
     if not tensors:
         raise Unwritable("no result that is a tensor")
@@ -390,6 +391,61 @@ def run_cases(given, modules, cases, stem, mode, run_as, name, note):
         note(case.variant, case.sample, *one, case.text.replace("{r}", ""))
 
 
+def module_text(torch, cls, given_to_init, names):
+    """The constructor's call: its tensors are written where they are needed, functions by their names."""
+
+    def text(value):
+        if isinstance(value, torch.Tensor):
+            return data(torch, value.detach())
+        if callable(value) and getattr(torch.nn.functional, getattr(value, "__name__", "?"), None) is value:
+            return f"torch.nn.functional.{value.__name__}"
+        return Call(torch, names).text(value)
+
+    kwargs = {k: v for k, v in given_to_init.kwargs.items() if k not in ("device", "dtype")}
+    given = [text(v) for v in given_to_init.args] + [f"{k}={text(v)}" for k, v in kwargs.items()]
+    return f"torch.nn.{cls.__name__}({', '.join(given)})"
+
+
+def check_module(given, modules, info, dtype_name, rows_done, write):
+    """As check(), of a module's constructor and call: in training mode, and by eval()."""
+    torch = modules[0]
+    dtype = getattr(torch, DTYPES[dtype_name])
+    name = f"nn.{info.module_cls.__name__}"
+    if dtype not in info.dtypes or not hasattr(torch.nn, info.module_cls.__name__):
+        return
+    wants = dtype_name in given.gradients.split(",")
+    mode = "train" if wants else "fwd"
+
+    def note(variant, i, status, message, text):
+        write(dict(zip(COLUMNS, [name, variant, dtype_name, mode, i, status, message[:300], text[:200]])))
+
+    for variant in ("train", "eval") if info.train_and_eval_differ else ("train",):
+        if (name, variant, dtype_name) in rows_done:
+            continue
+        torch.manual_seed(0)
+        training, lost = variant == "train", []
+        inputs = info.module_inputs_func(info, device="cpu", dtype=dtype, requires_grad=wants, training=training)
+        for i, sample in enumerate(inputs[: 2 * given.samples]):
+            names = (f"x{k}" for k in itertools.count())
+            call = Call(torch, names)
+            try:
+                constructor = module_text(torch, info.module_cls, sample.constructor_input, names) + ".eval()" * (not training)
+                case = OfModule(variant, i, call, constructor)
+                case.text = f"self.module({call.arguments(sample.forward_input.args, sample.forward_input.kwargs)})"
+                look(torch, name, case, dtype)
+            except Unwritable as error:
+                lost.append(f"the call cannot be written: {error}")
+                continue
+            except Exception as error:
+                lost.append(f"PyTorch: {type(error).__name__}")
+                continue
+            stem = re.sub(r"\W", "_", f"{name}_{dtype_name}_{variant}_{i}")
+            said = lambda *row: note(*row[:-1], f"{constructor} {case.text}")
+            run_cases(given, modules, [case], stem, mode, dtype_name, name, said)
+        if lost:
+            note(variant, 0, "not compared", lost[0], "")
+
+
 def read_rows(given):
     rows = []
     for table in sorted(given.out.glob("opinfo_*_of_*.csv")):
@@ -432,6 +488,7 @@ def main():
     parser.add_argument("--others", type=int, default=2, help="samples of variants that are no functions, at most")
     parser.add_argument("--strided", action="store_true", help="inputs that have gaps in memory")
     parser.add_argument("--only", default="", help="a pattern: of operators")
+    parser.add_argument("--modules", action="store_true", help="modules of torch.nn (ModuleInfo) in place of operators")
     parser.add_argument("--shard", default="0/1", help="I/N: every Nth operator from the Ith on")
     parser.add_argument("--seconds", type=float, default=math.inf, help="begin nothing after so long")
     parser.add_argument("--table", action="store_true", help="print the table of what was run")
@@ -439,7 +496,7 @@ def main():
     given.out.mkdir(parents=True, exist_ok=True)
     if given.table:
         return print_table(given)
-    torch, op_db, torch_check, torch_workload = imports()
+    torch, op_db, module_db, torch_check, torch_workload = imports()
     torch.set_num_threads(1)
     done = {(row["operator"], row["variant"], row["dtype"]) for row in read_rows(given)}
     table = given.out / f"opinfo_{given.shard.replace('/', '_of_')}.csv"
@@ -457,7 +514,11 @@ def main():
                 print(f"{row['status']:8} {row['call'][:60]:60} {row['dtype']:4} {row['message'][:140]}", flush=True)
 
         for dtype in given.dtypes.split(","):
-            for op in [op for op in op_db if re.search(given.only, op.name)][part::parts]:
+            infos = [info for info in module_db if re.search(given.only, f"nn.{info.module_cls.__name__}")] if given.modules else []
+            for info in infos[part::parts]:
+                if time.monotonic() - begun < given.seconds:
+                    check_module(given, (torch, torch_check, torch_workload), info, dtype, done, write)
+            for op in [op for op in op_db if re.search(given.only, op.name)][part::parts] if not given.modules else []:
                 if time.monotonic() - begun > given.seconds:
                     print("check_opinfo: out of time; call again to go on")
                     break

@@ -122,3 +122,7 @@ hidden = torch.tensor([[0.5, float('-inf'), 1.0], [float('-inf')] * 3], requires
 soft = torch.ops.aten._safe_softmax.default(hidden, 1)
 (soft * torch.arange(3.0)).sum().backward()
 show('hidden', soft.detach(), hidden.grad)
+both('one number', lambda a: (F.prelu(a[0, 1], torch.tensor([0.25])),), x)
+both('attention', lambda a: torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(a[None, None], a[None, None], a[None, None], 0.0, True), x)
+import operator
+both('operator', lambda a: (operator.abs(a), operator.invert(a.long()), operator.xor(a > 0, a > 1), operator.lshift(a.long(), 2), operator.pos(a)), x)

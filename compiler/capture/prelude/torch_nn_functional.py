@@ -79,8 +79,7 @@ _prelu, _leaky_relu = op('prelu'), op('leaky_relu')
 
 def prelu(input, weight):
     """One weight, or one for each channel: dimension 1."""
-    if weight.numel() != 1:
-        weight = weight.reshape([-1] + [1] * (input.ndim - 2))
+    weight = weight.reshape([-1] + [1] * (input.ndim - 2) if weight.numel() != 1 else [])
     return _prelu(input, weight)
 
 
@@ -361,6 +360,9 @@ def _update(running, value, momentum):
 
 
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    if input.ndim and input.numel() == 0:  # no statistics are there to be updated by
+        out = input.clone() if weight is None else input * weight[0]
+        return out if bias is None else out + bias[0]
     if training and running_mean is not None:
         others = [d for d in range(input.ndim) if d != 1]
         before = set_grad_mode(False)
