@@ -1539,6 +1539,34 @@ class MultiLabelSoftMarginLoss(Module):
         return F.multilabel_soft_margin_loss(input, target, self.weight, reduction=self.reduction)
 
 
+class LPPool3d(LPPool1d):
+    def forward(self, input):
+        return F.lp_pool3d(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
+
+
+class FractionalMaxPool2d(Module):
+    _pool = F.fractional_max_pool2d
+
+    def __init__(self, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+        self.kernel_size, self.output_size, self.output_ratio = kernel_size, output_size, output_ratio
+        self.return_indices, self._random_samples = return_indices, _buffer(_random_samples)
+
+    def forward(self, input):
+        return type(self)._pool(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, self._random_samples)
+
+
+class FractionalMaxPool3d(FractionalMaxPool2d):
+    _pool = F.fractional_max_pool3d
+
+
+class MultiLabelMarginLoss(Module):
+    def __init__(self, size_average=None, reduce=None, reduction='mean'):
+        self.reduction = _reduction(size_average, reduce, reduction)
+
+    def forward(self, input, target):
+        return F.multilabel_margin_loss(input, target, reduction=self.reduction)
+
+
 class MultiMarginLoss(Module):
     def __init__(self, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction='mean'):
         self.p, self.margin, self.weight = p, margin, _buffer(weight)

@@ -378,7 +378,7 @@ logsigmoid = op('logsigmoid')
 
 from torch._conv import (conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d,
                          same_padding)
-from torch.nn._functional import (embedding_bag, channel_shuffle, local_response_norm, lp_pool1d, lp_pool2d, bilinear, multilabel_margin_loss, linear_cross_entropy,
+from torch.nn._functional import (embedding_bag, channel_shuffle, local_response_norm, lp_pool1d, lp_pool2d, lp_pool3d, fractional_max_pool2d, fractional_max_pool3d, bilinear, multilabel_margin_loss, linear_cross_entropy,
                                   one_hot, gumbel_softmax, multilabel_soft_margin_loss, multi_margin_loss, fold, grid_sample,
                                   triplet_margin_with_distance_loss, max_pool_indices, adaptive_max_indices,
                                   max_unpool1d, max_unpool2d, max_unpool3d, interpolate_linear, interpolate_cubic, interpolate_filtered,
