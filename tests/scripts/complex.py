@@ -61,3 +61,6 @@ b, k = a.clone(), torch.complex(torch.tensor([[[1., 2.]]]), torch.tensor([[[0., 
 b.mul_(z).add_(w).sub_(1)
 show(b, a.add(z), a.mul(w), torch.nn.functional.conv1d(a[:, None], k), torch.gather(a, 1, torch.tensor([[2, 0], [1, 1]])), torch.tanh(a), torch.addmm(a[:, :2], a, a.t(), beta=2))
 print((a == a.conj()).tolist(), [f'{v:.4f}' for v in a.var(1).tolist() + [a.std().item(), a.norm().item()]], [v.shape for v in a])
+for v in (torch.arange(3), x[0, 0, :2].detach(), a[0]):
+    for wide in (v.cfloat(), v.cdouble(), v.to(torch.complex128), v.to('cpu', torch.complex64)):
+        print(wide.dtype, torch.view_as_real(wide).dtype, [round(p, 4) for p in torch.view_as_real(wide).flatten().tolist()])

@@ -53,6 +53,12 @@ class Complex:
     def _each(self, f):
         return Complex(f(self.real), f(self.imag))
 
+    def cfloat(self, memory_format=None):
+        return self._each(lambda x: x.float())
+
+    def cdouble(self, memory_format=None):
+        return self._each(lambda x: x.double())
+
     def size(self, dim=None):
         return self.real.size() if dim is None else self.real.size(dim)
 

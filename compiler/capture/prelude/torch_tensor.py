@@ -474,6 +474,14 @@ def _scaled_mm(self, mat2, scale_a, scale_b, bias=None, scale_result=None, out_d
     return out.to(self.dtype if out_dtype is None else out_dtype)
 
 
+def cfloat(self, memory_format=None):
+    return self.to(torch.complex64)
+
+
+def cdouble(self, memory_format=None):
+    return self.to(torch.complex128)
+
+
 def vdot(self, other):
     return dot(self.conj(), other)
 
@@ -1368,7 +1376,7 @@ def contiguous(self, memory_format=None):
 def to(self, *args, **kwargs):
     dtype, device = kwargs.get('dtype'), kwargs.get('device')
     for a in args:
-        if isinstance(a, torch.dtype):
+        if isinstance(a, torch.dtype) or a is torch.complex64 or a is torch.complex128:
             dtype = a
         elif isinstance(a, torch.Tensor):
             dtype, device = a.dtype, a.device
