@@ -18,6 +18,7 @@ import argparse
 import csv
 import itertools
 import math
+import operator
 import pathlib
 import re
 import sys
@@ -29,7 +30,7 @@ STATUSES = ["right", "wrong", "crash", "timeout", "refused", "free", "not compar
 ATOL = {"f64": 1e-7}  # of torch.testing.assert_close; 1e-5 of other floats
 PLACES = re.compile(r"sort|topk|kthvalue|median|mode|cummax|cummin|^max$|^min$|argmax|argmin|^aminmax|max_pool|quantile")
 DTYPES = {"f32": "float32", "f64": "float64", "bf16": "bfloat16", "f16": "float16"}
-DTYPES |= {"i64": "int64", "i32": "int32", "u8": "uint8", "bool": "bool"}
+DTYPES |= {"i64": "int64", "i32": "int32", "u8": "uint8", "bool": "bool", "c64": "complex64"}
 
 
 def imports():
@@ -43,24 +44,44 @@ def imports():
     try:
         import torch
         from torch.testing._internal.common_methods_invocations import op_db
+        from torch.testing._internal.common_modules import module_db
     except ImportError as error:
         print(f"check_opinfo: needs PyTorch and its OpInfo database: {error}", file=sys.stderr)
         sys.exit(3)
     import torch_check
     import torch_workload
 
-    return torch, op_db, torch_check, torch_workload
+    return torch, op_db, module_db, torch_check, torch_workload
 
 
-# What PyTorch says is the gradient of these is none: it passes what was overwritten, and not the rest.
-MISTAKEN = {"as_strided_scatter"}
+# What PyTorch says is the gradient of these is none: it passes what was overwritten, and not the rest; what is not read.
+MISTAKEN = {"as_strided_scatter", "cholesky_inverse"}
+# Of decompositions, what does not depend on signs (or turns) of vectors.
+UNIQUE = {"linalg.eigh": ["{r}[0]", "{r}[1].abs()"]}
+UNIQUE |= {name: ["{r}[0].abs()", "{r}[1]", "{r}[2].abs()"] for name in ("svd", "linalg.svd")}
 PROPERTIES = {"T", "H", "mT", "mH"}
 # The database's input is the second argument of these, and its first other one the first.
 SECOND_FIRST = {"where", "einsum", "nn.functional.embedding", "nn.functional.embedding_bag", "polygamma", "special.polygamma"}
 
 
 class Unwritable(Exception):
-    """An argument that has no plain text: a sparse or complex tensor, a generator, a function without a name."""
+    """An argument that has no plain text: a sparse tensor, a generator, a function without a name."""
+
+
+class Case:
+    """A call, what comes before it, and what is returned of it, with {r} for the name of its result."""
+
+    def __init__(self, variant, sample, call, text):
+        self.variant, self.sample, self.call, self.text = variant, sample, call, text
+        self.before, self.results, self.random = [], ["{r}"], False
+
+
+class OfModule(Case):
+    """The same of a module, self.module, that the constructor makes."""
+
+    def __init__(self, variant, sample, call, constructor):
+        super().__init__(variant, sample, call, "")
+        self.constructor = constructor
 
 
 class Call:
@@ -72,8 +93,11 @@ class Call:
     def text(self, value):
         torch = self.torch
         if isinstance(value, torch.Tensor):
-            if value.layout != torch.strided or value.is_complex() or value.is_quantized or value.numel() > 3000:
+            if value.layout != torch.strided or value.is_quantized or value.numel() > 3000:
                 raise Unwritable("a tensor")
+            if value.is_complex():  # given as pairs of real numbers
+                self.tensors.append((next(self.names), torch.view_as_real(value.detach().resolve_conj()).clone()))
+                return f"torch.view_as_complex({self.tensors[-1][0]})"
             self.tensors.append((next(self.names), value.detach().clone()))
             return self.tensors[-1][0]
         if value is None or value is Ellipsis or isinstance(value, (bool, int, str)):
@@ -127,6 +151,8 @@ def calls_of(torch, op, sample, variant, names):
     if not callable(getattr(sample.input, name.rsplit(".")[-1], None)) and not sample.args and not sample.kwargs:
         return call, f"{own}.{name}"  # T, mT
     rest = call.arguments(sample.args, sample.kwargs)
+    if variant == "operator":
+        return call, f"operator.{op.operator_variant.__name__}({own}{', ' * bool(rest)}{rest})"
     if name == "__getitem__":
         return call, f"{own}[{rest}]"
     return call, f"{own}.{name}({rest})" if variant == "method" else f"{own}.clone().{name}_({rest})"
@@ -148,13 +174,20 @@ def data(torch, tensor, strided=False):
     return f"torch.tensor({text}, dtype={tensor.dtype})"
 
 
-def workload(torch, calls, strided=False):
-    """The text of a file that makes these calls, [(call, text)]."""
-    tensors = [pair for call, _ in calls for pair in call.tensors]
-    results = [f"    r{i} = {text}" for i, (_, text) in enumerate(calls)]
-    flat = ", ".join(f"r{i}" for i in range(len(calls)))
-    lines = ["import torch", "", "", f"def forward({', '.join(name for name, _ in tensors)}):", *results, f"    return {flat}"]
-    lines += ["", "", "def get_inputs():", "    return ["]
+def workload(torch, cases, strided=False):
+    """The text of a file that makes these calls."""
+    tensors = [pair for case in cases for pair in case.call.tensors]
+    lines, returned = [], []
+    for i, case in enumerate(cases):
+        lines += [f"    {line}".replace("{r}", f"r{i}") for line in (*case.before, f"{{r}} = {case.text}")]
+        returned += [result.replace("{r}", f"r{i}") for result in case.results]
+    head = ["import operator", "", "import torch", "", "", f"def forward({', '.join(name for name, _ in tensors)}):"]
+    if isinstance(cases[0], OfModule):
+        head = ["import torch", "", "", "class Model(torch.nn.Module):", "    def __init__(self):", "        super().__init__()"]
+        head += [f"        self.module = {cases[0].constructor}", "", f"    def forward({', '.join(['self'] + [n for n, _ in tensors])}):"]
+        lines = [f"    {line}" for line in lines]
+    indent = "        " if isinstance(cases[0], OfModule) else "    "
+    lines = [*head, *lines, f"{indent}return {', '.join(returned)}", "", "", "def get_inputs():", "    return ["]
     lines += [f"        {data(torch, tensor, strided)}," for _, tensor in tensors] + ["    ]", ""]
     return "\n".join(lines)
 
@@ -187,30 +220,49 @@ def tensors_in(torch, value):
     return [x for item in value for x in tensors_in(torch, item)] if isinstance(value, (list, tuple)) else []
 
 
-def is_random(torch, call_text, call):
-    """Whether PyTorch itself computes something else each time: dropout, rand, empty."""
-    found = []
-    for seed in (1, 2):
+def evaluated(torch, case, seed, dtype=None):
+    torch.manual_seed(seed)
+    scope = {"torch": torch, "operator": operator, **{name: tensor.clone() for name, tensor in case.call.tensors}}
+    if isinstance(case, OfModule):
+        torch.manual_seed(0)
+        scope["self"] = types.SimpleNamespace(module=eval(case.constructor, scope).to(dtype))
         torch.manual_seed(seed)
-        scope = {"torch": torch, **{name: tensor.clone() for name, tensor in call.tensors}}
-        found.append(eval(call_text, scope))
-    if not tensors_in(torch, found[0]):
+    return eval(case.text, scope)
+
+
+def look(torch, name, case, dtype=None):
+    """What PyTorch computes tells whether it is something else each time (dropout, rand, empty), and what is returned of it:
+    complex numbers as pairs of real ones, and of what is unique up to a sign or a turn only what does not depend on it."""
+    found = [evaluated(torch, case, seed, dtype) for seed in (1, 2)]
+    tensors = tensors_in(torch, found[0])
+    if not tensors:
         raise Unwritable("no result that is a tensor")
-    if any(x.is_complex() for x in tensors_in(torch, found[0])):
-        if not isinstance(found[0], torch.Tensor):
-            raise Unwritable("several results of complex numbers")
-        return True if re.search("empty", call_text) else not torch.allclose(*found, equal_nan=True)
-    if re.search(r"\bempty|_empty", call_text):  # what memory held before
-        return True
-    pairs = zip(*found) if isinstance(found[0], (list, tuple)) else [found]
-    same = [torch.allclose(a, b, equal_nan=True) for a, b in pairs if isinstance(a, torch.Tensor)]
-    return not all(same)
+    pairs = zip(tensors, tensors_in(torch, found[1]))
+    case.random = re.search(r"\bempty|_empty", case.text) or not all(torch.allclose(a, b, equal_nan=True) for a, b in pairs)
+    if name in UNIQUE:
+        case.results = UNIQUE[name]
+    elif any(x.is_complex() for x in tensors):
+        items = ["{r}"] if isinstance(found[0], torch.Tensor) else [f"{{r}}[{i}]" for i in range(len(found[0]))]
+        if len(items) != len(tensors):
+            raise Unwritable("nested results of complex numbers")
+        case.results = [as_real(x, item) for x, item in zip(tensors, items)]
+    return found[0]
 
 
-def as_real(torch, text, call):
-    """Complex numbers are returned as pairs of real ones."""
-    found = eval(text, {"torch": torch, **{name: tensor.clone() for name, tensor in call.tensors}})
-    return f"torch.view_as_real(torch.resolve_conj({text}))" if isinstance(found, torch.Tensor) and found.is_complex() else text
+def as_real(tensor, text):
+    return f"torch.view_as_real(torch.resolve_conj({text}))" if tensor.is_complex() else text
+
+
+def into_memory(torch, case):
+    """The same call with memory for its results, out=."""
+    found = evaluated(torch, case, 1)
+    tensors = tensors_in(torch, found)
+    if any(x.is_complex() for x in tensors):
+        raise Unwritable("memory of complex numbers")
+    case.results = [f"{{r}}o{i}" for i in range(len(tensors))]
+    case.before = [f"{{r}}o{i} = torch.empty({tuple(x.shape)}, dtype={x.dtype})" for i, x in enumerate(tensors)]
+    memory = case.results[0] if isinstance(found, torch.Tensor) else f"({', '.join(case.results)})"
+    case.text = f"{case.text[:-1]}, out={memory})"
 
 
 def has_ties(call):
@@ -265,6 +317,8 @@ def check(given, modules, op, dtype_name, rows_done, write):
     for variant in variants:
         if variant == "method" and (op.method_variant is None or op.name.startswith("__")):
             continue
+        if variant == "out" and not op.supports_out or variant == "operator" and op.operator_variant is None:
+            continue
         if variant == "in_place" and (op.inplace_variant is None or not hasattr(torch.Tensor, op.name + "_")):
             continue
         if (name, variant, dtype_name) in rows_done:
@@ -279,9 +333,11 @@ def check(given, modules, op, dtype_name, rows_done, write):
             if variant == "in_place" and sample.broadcasts_input:
                 continue
             try:
-                call, text = calls_of(torch, op, sample, variant, names)
-                random = is_random(torch, text, call)
-                todo.append((variant, i, call, as_real(torch, text, call), random))
+                case = Case(variant, i, *calls_of(torch, op, sample, "function" if variant == "out" else variant, names))
+                look(torch, op.name, case)
+                if variant == "out":
+                    into_memory(torch, case)
+                todo.append(case)
             except Unwritable as error:
                 lost.append(f"the call cannot be written: {error}")
             except Exception as error:  # not what PyTorch takes in this variant
@@ -290,40 +346,104 @@ def check(given, modules, op, dtype_name, rows_done, write):
         if lost and (name, variants[0], dtype_name) not in rows_done:
             note(variants[0], 0, "not compared", lost[0], "")
         return
+    stem = re.sub(r"\W", "_", f"{name}_{dtype_name}")
+    for chosen in ([c for c in todo if c.variant != "out"], [c for c in todo if c.variant == "out"]):
+        if chosen:
+            out = chosen[0].variant == "out"  # which has no gradient
+            run_cases(given, modules, chosen, stem + "_out" * out, "fwd" if out else mode, run_as, op.name, note)
+
+
+def run_cases(given, modules, cases, stem, mode, run_as, name, note):
+    """Rows of these cases: in one file, or, if not all are right there, one by one."""
+    torch = modules[0]
     folder = given.out / "files"
     folder.mkdir(parents=True, exist_ok=True)
-    stem = re.sub(r"\W", "_", f"{name}_{dtype_name}")
 
     def run(chosen, suffix):
         path = folder / f"{stem}{suffix}.py"
-        path.write_text(workload(torch, [(call, text) for _, _, call, text, _ in chosen], given.strided))
+        path.write_text(workload(torch, chosen, given.strided))
+        floats = any(t.is_floating_point() for case in chosen for _, t in case.call.tensors)
+        random = any(case.random for case in chosen)
         try:
-            with_grad = any(t.is_floating_point() for _, _, call, _, _ in chosen for _, t in call.tensors)
-            status, message = judge(modules, path, mode if with_grad else "fwd", run_as, any(c[4] for c in chosen))
+            status, message = judge(modules, path, mode if floats else "fwd", run_as, random)
         except Exception as error:  # of PyTorch: no gradient, for instance
-            status, message = judge_forward(path, error, chosen)
+            try:
+                status, message = judge(modules, path, "fwd", run_as, random)
+            except Exception:
+                status, message = "wrong", f"PyTorch: {type(error).__name__}: {' '.join(str(error).split())[:160]}"
+        if "nothing to differentiate" in message:  # of tensors without elements
+            status, message = judge(modules, path, "fwd", run_as, random)
         if status == "right":
             path.unlink()
         return status, message
 
-    def judge_forward(path, error, chosen):
-        try:
-            return judge(modules, path, "fwd", run_as, any(c[4] for c in chosen))
-        except Exception:
-            return "wrong", f"PyTorch: {type(error).__name__}: {' '.join(str(error).split())[:160]}"
-
-    status, message = run(todo, "")
-    for variant, i, call, text, random in todo:
-        if status != "right" and len(todo) > 1:
+    status, message = run(cases, "")
+    for case in cases:
+        if status != "right" and len(cases) > 1:
             (folder / f"{stem}.py").unlink(missing_ok=True)
-            one = run([(variant, i, call, text, random)], f"_{variant}_{i}")
+            one = run([case], f"_{case.variant}_{case.sample}")
         else:
             one = status, message
-        if one[0] == "wrong" and op.name in MISTAKEN and one[1].startswith("grad"):
+        if one[0] == "wrong" and name in MISTAKEN and one[1].startswith("grad"):
             one = "free", one[1]
-        if one[0] == "wrong" and PLACES.search(op.name) and has_ties(call):
+        if one[0] == "wrong" and PLACES.search(name) and has_ties(case.call):
             one = "free", one[1]
-        note(variant, i, *one, text)
+        note(case.variant, case.sample, *one, case.text.replace("{r}", ""))
+
+
+def module_text(torch, cls, given_to_init, names):
+    """The constructor's call: its tensors are written where they are needed, functions by their names."""
+
+    def text(value):
+        if isinstance(value, torch.Tensor):
+            return data(torch, value.detach())
+        if callable(value) and getattr(torch.nn.functional, getattr(value, "__name__", "?"), None) is value:
+            return f"torch.nn.functional.{value.__name__}"
+        return Call(torch, names).text(value)
+
+    kwargs = {k: v for k, v in given_to_init.kwargs.items() if k not in ("device", "dtype")}
+    given = [text(v) for v in given_to_init.args] + [f"{k}={text(v)}" for k, v in kwargs.items()]
+    return f"torch.nn.{cls.__name__}({', '.join(given)})"
+
+
+def check_module(given, modules, info, dtype_name, rows_done, write):
+    """As check(), of a module's constructor and call: in training mode, and by eval()."""
+    torch = modules[0]
+    dtype = getattr(torch, DTYPES[dtype_name])
+    name = f"nn.{info.module_cls.__name__}"
+    if dtype not in info.dtypes or not hasattr(torch.nn, info.module_cls.__name__):
+        return
+    wants = dtype_name in given.gradients.split(",")
+    mode = "train" if wants else "fwd"
+
+    def note(variant, i, status, message, text):
+        write(dict(zip(COLUMNS, [name, variant, dtype_name, mode, i, status, message[:300], text[:200]])))
+
+    for variant in ("train", "eval") if info.train_and_eval_differ else ("train",):
+        if (name, variant, dtype_name) in rows_done:
+            continue
+        torch.manual_seed(0)
+        training, lost = variant == "train", []
+        inputs = info.module_inputs_func(info, device="cpu", dtype=dtype, requires_grad=wants, training=training)
+        for i, sample in enumerate(inputs[: 2 * given.samples]):
+            names = (f"x{k}" for k in itertools.count())
+            call = Call(torch, names)
+            try:
+                constructor = module_text(torch, info.module_cls, sample.constructor_input, names) + ".eval()" * (not training)
+                case = OfModule(variant, i, call, constructor)
+                case.text = f"self.module({call.arguments(sample.forward_input.args, sample.forward_input.kwargs)})"
+                look(torch, name, case, dtype)
+            except Unwritable as error:
+                lost.append(f"the call cannot be written: {error}")
+                continue
+            except Exception as error:
+                lost.append(f"PyTorch: {type(error).__name__}")
+                continue
+            stem = re.sub(r"\W", "_", f"{name}_{dtype_name}_{variant}_{i}")
+            said = lambda *row: note(*row[:-1], f"{constructor} {case.text}")
+            run_cases(given, modules, [case], stem, mode, dtype_name, name, said)
+        if lost:
+            note(variant, 0, "not compared", lost[0], "")
 
 
 def read_rows(given):
@@ -362,12 +482,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("check-opinfo"))
     parser.add_argument("--dtypes", default=",".join(DTYPES))
-    parser.add_argument("--gradients", default="f32,f64", help="dtypes whose gradients are compared, too")
-    parser.add_argument("--variants", default="function,method,in_place")
+    parser.add_argument("--gradients", default="f32,f64,c64", help="dtypes whose gradients are compared, too")
+    parser.add_argument("--variants", default="function,method,in_place,operator,out")
     parser.add_argument("--samples", type=int, default=4, help="at most, of an operator in a dtype")
     parser.add_argument("--others", type=int, default=2, help="samples of variants that are no functions, at most")
     parser.add_argument("--strided", action="store_true", help="inputs that have gaps in memory")
     parser.add_argument("--only", default="", help="a pattern: of operators")
+    parser.add_argument("--modules", action="store_true", help="modules of torch.nn (ModuleInfo) in place of operators")
     parser.add_argument("--shard", default="0/1", help="I/N: every Nth operator from the Ith on")
     parser.add_argument("--seconds", type=float, default=math.inf, help="begin nothing after so long")
     parser.add_argument("--table", action="store_true", help="print the table of what was run")
@@ -375,7 +496,7 @@ def main():
     given.out.mkdir(parents=True, exist_ok=True)
     if given.table:
         return print_table(given)
-    torch, op_db, torch_check, torch_workload = imports()
+    torch, op_db, module_db, torch_check, torch_workload = imports()
     torch.set_num_threads(1)
     done = {(row["operator"], row["variant"], row["dtype"]) for row in read_rows(given)}
     table = given.out / f"opinfo_{given.shard.replace('/', '_of_')}.csv"
@@ -393,7 +514,11 @@ def main():
                 print(f"{row['status']:8} {row['call'][:60]:60} {row['dtype']:4} {row['message'][:140]}", flush=True)
 
         for dtype in given.dtypes.split(","):
-            for op in [op for op in op_db if re.search(given.only, op.name)][part::parts]:
+            infos = [info for info in module_db if re.search(given.only, f"nn.{info.module_cls.__name__}")] if given.modules else []
+            for info in infos[part::parts]:
+                if time.monotonic() - begun < given.seconds:
+                    check_module(given, (torch, torch_check, torch_workload), info, dtype, done, write)
+            for op in [op for op in op_db if re.search(given.only, op.name)][part::parts] if not given.modules else []:
                 if time.monotonic() - begun > given.seconds:
                     print("check_opinfo: out of time; call again to go on")
                     break

@@ -110,8 +110,28 @@ static bool is_compiled(struct vm *vm, const struct function *fn) {
            !fn->is_eager && !fn->code->yields;
 }
 
+/* The tensors that f(..., out=) names, if f is one of PyTorch's that the prelude has in Python and
+ * that knows no out= itself. */
+static bool takes_out(const struct function *fn, const struct args *a, struct py *to) {
+    static const char *const modules[] = {
+        "torch",         "torch._tensor", "torch._functions",    "torch.linalg",
+        "torch.special", "torch.fft",     "torch._windows",      "torch._complex",
+        "torch._C._nn",  "torch._aten",   "torch.nn.functional", "torch.signal.windows"};
+    int k = find_name(a->names, a->n_named, "out");
+    if (k < 0 || !fn->module->prelude) return false;
+    const struct code *c = fn->code;
+    *to = a->named[k];
+    return find_name(modules, sizeof modules / sizeof *modules, fn->module->name) >= 0 &&
+           find_name(c->locals.at, c->n_args + c->n_kwonly, "out") < 0;
+}
+
 static struct py call_function(struct vm *vm, const struct function *fn, const struct args *a) {
     const struct code *c = fn->code;
+    struct py to;
+    if (takes_out(fn, a, &to)) {
+        struct args rest = args_with(vm, a, "out", py_unset);
+        return tensor_into(vm, to, call_function(vm, fn, &rest));
+    }
     const struct place *source = vm->callee;
     vm->callee = NULL;
     if (vm->n_calls >= MAX_CALLS || vm->n_frames >= MAX_FRAMES)

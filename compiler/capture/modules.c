@@ -85,6 +85,7 @@ static const struct {
     {"torch.autograd.function", NULL, NULL},
     {"torch.distributions", NULL, NULL},
     {"torch._tensor", NULL, NULL},
+    {"torch._spectral", NULL, NULL},
     {"torch._windows", NULL, NULL},
     {"torch._functions", NULL, NULL},
     {"torch.signal", NULL, NULL},

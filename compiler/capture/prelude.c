@@ -57,6 +57,7 @@
     FILE(contextlib, "contextlib.py")                                                              \
     FILE(torch_complex, "torch_complex.py")                                                        \
     FILE(torch_linalg, "torch_linalg.py")                                                          \
+    FILE(torch_spectral, "torch_spectral.py")                                                      \
     FILE(torch_special, "torch_special.py")                                                        \
     FILE(torch_windows, "torch_windows.py")                                                        \
     FILE(torch_functions, "torch_functions.py")                                                    \
@@ -121,6 +122,7 @@ const char *prelude_text(const char *module) {
                                "    ERROR, MATH, FLASH_ATTENTION, EFFICIENT_ATTENTION, "
                                "CUDNN_ATTENTION = -1, 0, 1, 2, 3\n"},
         {"torch.linalg", ws_prelude_torch_linalg},
+        {"torch._spectral", ws_prelude_torch_spectral},
         {"torch.special", ws_prelude_torch_special},
         {"torch._windows", ws_prelude_torch_windows},
         {"torch._functions", ws_prelude_torch_functions},
@@ -326,6 +328,11 @@ const char *prelude_text(const char *module) {
                      "lt, le = lambda a, b: a < b, lambda a, b: a <= b\n"
                      "gt, ge = lambda a, b: a > b, lambda a, b: a >= b\n"
                      "and_, or_ = lambda a, b: a & b, lambda a, b: a | b\n"
+                     "xor, inv = lambda a, b: a ^ b, lambda a: ~a\n"
+                     "lshift, rshift = lambda a, b: a << b, lambda a, b: a >> b\n"
+                     "_abs, invert = abs, inv\n"
+                     "abs, pos = lambda a: _abs(a), lambda a: a\n"
+                     "contains, is_ = lambda a, b: b in a, lambda a, b: a is b\n"
                      "not_, truth = lambda a: not a, lambda a: bool(a)\n"
                      "def itemgetter(i, *more):\n"
                      "    items = (i, *more)\n"

@@ -478,16 +478,43 @@ struct args args_with(struct vm *vm, const struct args *a, const char *name, str
 
 static struct py apply(struct vm *vm, const struct builtin *b, const struct args *given);
 
+/* Of a tensor without elements, as torch.empty(0), which takes the result's shape. */
+static bool takes_shape(struct vm *vm, struct py to) {
+    const struct meta *m = tensor_meta(vm, to);
+    bool empty = false;
+    for (int i = 0; i < m->rank; i++) {
+        int64_t n;
+        empty |= ex_is_const(vm->ex, m->size[i], &n) && !n;
+    }
+    return empty && vm->tracing && to.tensor->graph == vm_graph(vm) && !to.tensor->n_steps;
+}
+
+static struct py one_into(struct vm *vm, struct py to, struct py result) {
+    if (to.kind != PY_TENSOR || result.kind != PY_TENSOR)
+        vm_refuse(vm, "out= of what is no tensor is not supported");
+    if (same_shape(tensor_meta(vm, to), tensor_meta(vm, result))) return update(vm, to, result);
+    if (!takes_shape(vm, to))
+        vm_refuse(vm, "out= of another shape than the result is not supported");
+    struct py cast[2] = {result, py_dtype(tensor_meta(vm, to)->dtype)};
+    tensor_share(vm, to, tensor_call(vm, OP_CAST, cast, 2));
+    return to;
+}
+
+struct py tensor_into(struct vm *vm, struct py to, struct py result) {
+    if (to.kind == PY_NONE) return result;
+    if (result.kind == PY_TENSOR) return one_into(vm, to, result);
+    struct list *outs = vm_list(vm, to), *results = vm_list(vm, result);
+    if (outs->n != results->n)
+        vm_raise(vm, EXC_TypeError, "out= takes %u tensors, but there are %u", results->n, outs->n);
+    for (uint32_t i = 0; i < outs->n; i++) one_into(vm, outs->at[i], results->at[i]);
+    return to;
+}
+
 /* f(..., out=to): to becomes the result, as by an update in place. */
 static struct py into_out(struct vm *vm, const struct builtin *b, const struct args *a,
                           struct py to) {
     struct args rest = args_with(vm, a, "out", py_unset);
-    struct py result = apply(vm, b, &rest);
-    if (to.kind == PY_NONE) return result;
-    if (to.kind != PY_TENSOR) vm_refuse(vm, "out= of several tensors is not supported");
-    if (!same_shape(tensor_meta(vm, to), tensor_meta(vm, result)))
-        vm_refuse(vm, "out= of another shape than the result is not supported");
-    return update(vm, to, result);
+    return tensor_into(vm, to, apply(vm, b, &rest));
 }
 
 /* x.float() of floats is x itself. */

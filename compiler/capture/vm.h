@@ -279,6 +279,8 @@ struct args autocast_args(struct vm *vm, const struct builtin *b, const struct a
 struct py autocast_result(struct vm *vm, const struct builtin *b, const struct args *a,
                           struct py out);
 struct py tensor_call(struct vm *vm, enum op op, const struct py *v, uint32_t n);
+/* f(..., out=to), of what f has returned: to gets its values, or each tensor in to those of one. */
+struct py tensor_into(struct vm *vm, struct py to, struct py result);
 bool tensor_is_complex(struct py v); /* of numbers of Python, and a dtype of these, too */
 bool tensor_binary(struct vm *vm, const char *sign, struct py x, struct py y, bool in_place,
                    struct py *out);

@@ -41,3 +41,26 @@ show(z * w, z / w, z + w, z - w, -z, 2 * z, 1 + z, 1 - z, z / 2, z + 1, z - torc
 show(z.conj(), torch.conj(z), z[1:], z.unsqueeze(0), z.expand(2, 3), z.sum())
 print([f'{v:.4f}' for v in z.abs().tolist() + z.angle().tolist() + torch.real(z).tolist() + torch.imag(z).tolist()])
 print(z.shape, z.ndim, z.numel(), len(z), torch.is_complex(z), z.is_complex(), torch.is_complex(x), x.is_complex())
+
+# Conjugates where PyTorch takes them, and what has no imaginary part.
+a = torch.complex(torch.tensor([[1., -2., 0.], [3., .5, -1.]]), torch.tensor([[2., 0., 0.], [-1., 4., 1.]]))
+def conjugates(a):
+    return (torch.vdot(a[0], a[1]), torch.dot(a[0], a[1]), torch.cov(a) + torch.complex(torch.tensor(0.), torch.tensor(1.)), torch.linalg.vecdot(a, a.flip(0)), torch.complex(a.real[0], a.imag[:, :1]))
+show(*conjugates(a))
+f = lambda r: tuple([torch.view_as_real(torch.resolve_conj(v)) for v in conjugates(torch.view_as_complex(r))])
+assert all(x.allclose(y, atol=1e-5) for x, y in zip(f(torch.view_as_real(a).clone()), torch.compile(f)(torch.view_as_real(a).clone())))
+print(torch.isreal(a).tolist())
+show(torch.nn.functional.pad(a, (1, 0), 'constant', 1.5), torch.nn.functional.pad(a, (1, 0)))
+frames = torch.complex(torch.arange(24.).reshape(6, 4).sin(), torch.arange(24.).reshape(6, 4).cos())
+print([f'{v:.4f}' for v in torch.istft(frames, 6, hop_length=2, onesided=False, window=torch.ones(6)).tolist()])
+r = torch.view_as_real(a).clone().requires_grad_()
+c = torch.view_as_complex(r)
+torch.linalg.norm(c - c.detach()[:1]).backward()
+print([f'{v:.4f}' for v in r.grad.flatten().tolist()])
+b, k = a.clone(), torch.complex(torch.tensor([[[1., 2.]]]), torch.tensor([[[0., -1.]]]))
+b.mul_(z).add_(w).sub_(1)
+show(b, a.add(z), a.mul(w), torch.nn.functional.conv1d(a[:, None], k), torch.gather(a, 1, torch.tensor([[2, 0], [1, 1]])), torch.tanh(a), torch.addmm(a[:, :2], a, a.t(), beta=2))
+print((a == a.conj()).tolist(), [f'{v:.4f}' for v in a.var(1).tolist() + [a.std().item(), a.norm().item()]], [v.shape for v in a])
+for v in (torch.arange(3), x[0, 0, :2].detach(), a[0]):
+    for wide in (v.cfloat(), v.cdouble(), v.to(torch.complex128), v.to('cpu', torch.complex64)):
+        print(wide.dtype, torch.view_as_real(wide).dtype, [round(p, 4) for p in torch.view_as_real(wide).flatten().tolist()])

@@ -115,3 +115,14 @@ for f in ('sum', 'prod', 'amax', 'amin', 'argmax', 'argmin', 'mean', 'median', '
     both(f, lambda a: getattr(torch.masked, f)(a, 1, mask=kept), x)
 both('norms', lambda a: (torch.masked.norm(a, 2.0, 1, mask=kept), torch.masked.norm(a, float('-inf'), 1, mask=kept), torch.masked.sum(a, keepdim=True, mask=kept),
                          torch.masked.normalize(a, 1.0, 1, mask=kept)), x)
+
+# -- of bool, and of rows that a mask hides whole
+both('bool', lambda a: tuple(torch.cummax(a > 0, 1)) + tuple(torch.cummin(a > 0, 0)) + (torch.isclose(a > 0, a > 1), (a > 0).isclose(a > 0)), x)
+hidden = torch.tensor([[0.5, float('-inf'), 1.0], [float('-inf')] * 3], requires_grad=True)
+soft = torch.ops.aten._safe_softmax.default(hidden, 1)
+(soft * torch.arange(3.0)).sum().backward()
+show('hidden', soft.detach(), hidden.grad)
+both('one number', lambda a: (F.prelu(a[0, 1], torch.tensor([0.25])),), x)
+both('attention', lambda a: torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(a[None, None], a[None, None], a[None, None], 0.0, True), x)
+import operator
+both('operator', lambda a: (operator.abs(a), operator.invert(a.long()), operator.xor(a > 0, a > 1), operator.lshift(a.long(), 2), operator.pos(a)), x)

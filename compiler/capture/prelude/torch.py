@@ -10,7 +10,7 @@ from torch._tensor import tensordot, inner, matrix_power, nansum, nanmean, tenso
 from torch._tensor import index_copy, index_fill, index_put, scatter_reduce, masked_select, masked_scatter, msort, mode, argwhere, nonzero, diagonal
 from torch._tensor import unique, unique_consecutive, repeat_interleave, inverse, det, logdet, slogdet
 from torch._tensor import erfinv, lgamma, digamma, i0, diagflat, isreal, nanquantile, index_reduce
-from torch._tensor import cholesky, cholesky_solve, cholesky_inverse, pinverse, triangular_solve, qr
+from torch._tensor import svd, cholesky, cholesky_solve, cholesky_inverse, pinverse, triangular_solve, qr
 from torch._tensor import histogram, frexp, nonzero_static, put, scatter, select_scatter, slice_scatter, diagonal_scatter, nanmedian, histc, cov, corrcoef, ldexp, mvlgamma
 from torch._tensor import logit, sgn, rad2deg, deg2rad, heaviside, float_power, logaddexp2, sinc, dist, renorm
 from torch._complex import complex, polar, view_as_complex, view_as_real, is_complex, conj, resolve_conj, conj_physical

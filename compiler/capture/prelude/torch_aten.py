@@ -33,8 +33,8 @@ def _log_softmax(input, dim, half_to_float=False):
 
 
 def _safe_softmax(input, dim, dtype=None):
-    out = torch.softmax(input, dim, dtype=dtype)
-    return torch.where((input == -torch.inf).all(dim, keepdim=True), 0.0, out)
+    none = (input == -torch.inf).all(dim, keepdim=True)
+    return torch.where(none, 0.0, torch.softmax(torch.where(none, 0.0, input), dim, dtype=dtype))
 
 
 def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
@@ -107,7 +107,13 @@ def _scaled_dot_product_flash_attention(query, key, value, dropout_p=0.0, is_cau
 
 
 def _scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout_p=0.0, is_causal=False, *, attn_mask=None, scale=None):
-    return _attention_results(_attention(query, key, value, attn_mask, dropout_p, is_causal, scale), 2)
+    scores = (query @ key.mT).to(torch.float64 if query.dtype == torch.float64 else torch.float32)
+    scores = scores.detach() * (query.shape[-1] ** -0.5 if scale is None else scale)
+    if is_causal:
+        scores = scores.masked_fill(torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1), -torch.inf)
+    if attn_mask is not None:
+        scores = scores.masked_fill(~attn_mask, -torch.inf) if attn_mask.dtype == torch.bool else scores + attn_mask.detach()
+    return _attention(query, key, value, attn_mask, dropout_p, is_causal, scale), scores.logsumexp(-1)
 
 
 def _scaled_dot_product_efficient_attention(query, key, value, attn_bias, compute_log_sumexp=True, dropout_p=0.0, is_causal=False, *,

@@ -8,7 +8,7 @@ import operator
 
 import torch
 import torch.nn.functional as F
-from _warpsmith import refuse
+from _warpsmith import op, refuse
 
 
 def _wide(part, other):
@@ -42,9 +42,9 @@ class Complex:
 
     view, reshape, flatten, unsqueeze, squeeze, transpose, permute, expand, repeat, repeat_interleave = [_of_both(n) for n in (
         'view', 'reshape', 'flatten', 'unsqueeze', 'squeeze', 'transpose', 'permute', 'expand', 'repeat', 'repeat_interleave')]
-    contiguous, clone, detach, cuda, cpu, sum, mean, cumsum, flip, roll, narrow, select, index_select, pad, tril, triu = [
+    contiguous, clone, detach, cuda, cpu, sum, mean, cumsum, flip, roll, narrow, select, index_select, tril, triu = [
         _of_both(n) for n in ('contiguous', 'clone', 'detach', 'cuda', 'cpu', 'sum', 'mean', 'cumsum', 'flip', 'roll', 'narrow',
-                              'select', 'index_select', 'pad', 'tril', 'triu')]
+                              'select', 'index_select', 'tril', 'triu')]
     movedim, swapaxes, t, unflatten, diagonal, zeros_like = [_of_both(n) for n in (
         'movedim', 'swapaxes', 't', 'unflatten', 'diagonal', 'zeros_like')]
     chunk, split, unbind = [_pieces_of_both(n) for n in ('chunk', 'split', 'unbind')]
@@ -52,6 +52,12 @@ class Complex:
 
     def _each(self, f):
         return Complex(f(self.real), f(self.imag))
+
+    def cfloat(self, memory_format=None):
+        return self._each(lambda x: x.float())
+
+    def cdouble(self, memory_format=None):
+        return self._each(lambda x: x.double())
 
     def size(self, dim=None):
         return self.real.size() if dim is None else self.real.size(dim)
@@ -73,8 +79,16 @@ class Complex:
     def dtype(self):
         return complex128 if self.real.dtype == torch.float64 else complex64
 
+    def pad(self, pad, mode='constant', value=None):
+        value = 0 if value is None and mode == 'constant' else value
+        return Complex(F.pad(self.real, pad, mode, _real(value)), F.pad(self.imag, pad, mode, value if value is None else _imag(value)))
+
     def abs(self):
-        return torch.hypot(self.real, self.imag)
+        """Of 0 the gradient is 0, as PyTorch's."""
+        if not isinstance(self.real, torch.Tensor):
+            return math.hypot(self.real, self.imag)
+        zero = (self.real == 0) & (self.imag == 0)
+        return torch.where(zero, 0, torch.hypot(torch.where(zero, 1, self.real), self.imag))
 
     __abs__ = abs
 
@@ -138,6 +152,59 @@ class Complex:
     def square(self):
         return self * self
 
+    def sinh(self):
+        a, b = self.real, self.imag
+        return Complex(torch.sinh(a) * torch.cos(b), torch.cosh(a) * torch.sin(b))
+
+    def cosh(self):
+        a, b = self.real, self.imag
+        return Complex(torch.cosh(a) * torch.cos(b), torch.sinh(a) * torch.sin(b))
+
+    def eq(self, other):
+        return (self.real == _real(other)) & (self.imag == _imag(other))
+
+    def ne(self, other):
+        return ~self.eq(other)
+    __eq__, __ne__ = eq, ne
+
+    def any(self, *args, **kwargs):
+        return self.ne(0).any(*args, **kwargs)
+
+    def all(self, *args, **kwargs):
+        return self.ne(0).all(*args, **kwargs)
+
+    def norm(self, *args, **kwargs):
+        return op('norm')(self.abs(), *args, **kwargs)
+
+    def var(self, *args, **kwargs):
+        """As the operator is called: dim, correction, keepdim."""
+        return op('var')(self.real, *args, **kwargs) + op('var')(self.imag, *args, **kwargs)
+
+    def std(self, *args, **kwargs):
+        return self.var(*args, **kwargs).sqrt()
+
+    def new_zeros(self, *size, **options):
+        return self._each(lambda x: x.new_zeros(*size, **options))
+
+    def is_floating_point(self):
+        return False
+
+    def __iter__(self):
+        return iter(self.unbind())
+
+    def __getattr__(self, name):
+        """What is called as a function, as a method, and in place."""
+        if name in _FUNCTIONS:
+            return lambda *args, **kwargs: _FUNCTIONS[name](self, *args, **kwargs)
+        if name[-1:] == '_' and name[-2:] != '__' and (name[:-1] in _FUNCTIONS or hasattr(Complex, name[:-1])):
+            return lambda *args, **kwargs: self._filled(getattr(self, name[:-1])(*args, **kwargs))
+        raise AttributeError(f"'Complex' object has no attribute '{name}'")
+
+    def _filled(self, value):
+        self.real.copy_(_real(value))
+        self.imag.copy_(_imag(value))
+        return self
+
     def reciprocal(self):
         return 1 / self
 
@@ -192,6 +259,9 @@ class Number(Complex):
     def __eq__(self, other):
         return self.real == _real(other) and self.imag == (other.imag if isinstance(other, Number) else 0.0)
 
+    def __ne__(self, other):
+        return not self == other
+
     def __repr__(self):
         sign = '-' if self.imag < 0 or str(self.imag)[0] == '-' else '+'
         imag = f'{abs(self.imag):g}j'
@@ -213,7 +283,7 @@ def _made(real, imag):
 
 
 def complex(real, imag):
-    return Complex(real, imag)
+    return Complex(*torch.broadcast_tensors(real, imag))
 
 
 def polar(abs, angle):
@@ -301,6 +371,42 @@ def _where(condition, x, y):
 _FUNCTIONS = {'add': lambda x, y, alpha=1: x + y * alpha, 'sub': lambda x, y, alpha=1: x - y * alpha, 'mul': operator.mul,
               'div': operator.truediv, 'pow': operator.pow, 'neg': operator.neg, 'full': _full, 'where': _where,
               'matmul': operator.matmul, 'mm': operator.matmul, 'bmm': operator.matmul, 'mv': operator.matmul}
+
+
+def _with(x):
+    """A real one as a complex one."""
+    return x if isinstance(x, Complex) else Complex(x, _imag(x))
+
+
+def _bilinear(f, x, y):
+    """f is linear in both."""
+    a, b, c, d = _real(x), _imag(x), _real(y), _imag(y)
+    return Complex(f(a, c) - f(b, d), f(a, d) + f(b, c))
+
+
+def _convolution(input, weight, bias=None, *args, **kwargs):
+    out = _bilinear(lambda x, w: op('convolution')(x, w, None, *args, **kwargs), input, weight)
+    return out if bias is None else out + bias.view(*[-1] + [1] * (out.ndim - (2 if input.ndim == weight.ndim else 1)))
+
+
+def _addmm(self, mat1, mat2, *, beta=1, alpha=1):
+    product = mat1 @ mat2
+    return product * alpha + self * beta if beta != 0 else product * alpha
+
+
+def _linear(input, weight, bias=None):
+    out = input @ weight.transpose(-1, -2) if weight.ndim > 1 else input @ weight
+    return out if bias is None else out + bias
+
+
+_FUNCTIONS.update({
+    'convolution': _convolution, 'addmm': _addmm, 'baddbmm': _addmm, 'linear': _linear, 'rsqrt': lambda x: 1 / x.sqrt(),
+    'tanh': lambda x: x.sinh() / x.cosh(), 'tan': lambda x: x.sin() / x.cos(), 'sigmoid': lambda x: 1 / (1 + (-x).exp()),
+    'silu': lambda x: x / (1 + (-x).exp()), 'log2': lambda x: x.log() / math.log(2), 'log10': lambda x: x.log() / math.log(10),
+    'exp2': lambda x: (x * math.log(2)).exp(), 'ne': lambda x, y: _with(x).ne(y), 'eq': lambda x, y: _with(x).eq(y)})
+# Operators that move or add up elements: of both parts alike.
+_FUNCTIONS.update({n: lambda x, *args, n=n, **kwargs: x._each(lambda part: op(n)(part, *args, **kwargs)) for n in (
+    'slice', 'index', 'gather', 'take', 'take_along_dim', 'tile', 'unfold', 'diag')})
 _FUNCTIONS.update({n: _joined(n) for n in ('cat', 'concat', 'stack', 'hstack', 'vstack')})
 _MADE = {'rand': _drawn(torch.rand, 1.0), 'randn': _drawn(torch.randn, math.sqrt(0.5)), 'full': _full}
 

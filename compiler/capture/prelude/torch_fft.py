@@ -222,7 +222,7 @@ def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tr
         refuse('istft takes tensors of complex numbers, and makes real ones')
     x, hop = (input if input.ndim == 3 else input.unsqueeze(0)).transpose(-1, -2), hop_length or n_fft // 4
     norm = 'ortho' if normalized else None
-    frames = ifft(x, norm=norm).real if onesided is False else irfft(x, n_fft, norm=norm)
+    frames = irfft(x[..., :n_fft // 2 + 1], n_fft, norm=norm)  # of two sides, too, it is one that counts
     window = _framed(window, n_fft, win_length or n_fft, frames)
     weight = _added((window * window).expand(1, frames.shape[1], n_fft), hop)
     out, start = _added(frames * window, hop), n_fft // 2 if center else 0

@@ -1,7 +1,8 @@
-"""torch.linalg: norms, what is made of products, and of elimination; Cholesky's factors and QR. Of eigenvalues nothing is there."""
+"""torch.linalg: norms, what is made of products, and of elimination; Cholesky's factors and QR. Eigenvalues are torch._spectral's."""
 from collections import namedtuple
 import torch
 from torch._tensor import cross, inner, matrix_power
+from torch._spectral import eigh, eigvalsh, svd, svdvals, matrix_rank, pinv, matrix_sqrth, polar
 from _warpsmith import op, refuse
 _vector_norm, diagonal = op('norm'), op('diagonal')
 
@@ -20,7 +21,11 @@ def matrix_norm(A, ord='fro', dim=(-2, -1), keepdim=False, dtype=None):
         sums = x.abs().sum(summed, True)
         most = sums.amax([a, b], True) if ord > 0 else sums.amin([a, b], True)
         return most if keepdim else most.sum([a, b])
-    refuse(f'torch.linalg.matrix_norm of order {ord} is not supported')
+    if ord not in (2, -2, 'nuc'):
+        raise ValueError(f'linalg.matrix_norm: Order {ord} not supported.')
+    s = svdvals(x.movedim((a, b), (-2, -1)))
+    out = s.sum(-1) if ord == 'nuc' else s[..., 0] if ord == 2 else s[..., -1]
+    return out.unsqueeze(min(a % x.ndim, b % x.ndim)).unsqueeze(max(a % x.ndim, b % x.ndim)) if keepdim else out
 
 
 def norm(A, ord=None, dim=None, keepdim=False, dtype=None):
@@ -32,7 +37,7 @@ def norm(A, ord=None, dim=None, keepdim=False, dtype=None):
 
 
 def vecdot(x, y, dim=-1):
-    return (x * y).sum(dim)
+    return (x.conj() * y).sum(dim)
 
 
 def multi_dot(tensors):
@@ -119,8 +124,9 @@ def solve_ex(A, B, *, left=True, check_errors=False):
 
 
 def cond(A, p=None):
-    if p is None or p in (2, -2, 'nuc'):
-        refuse(f'torch.linalg.cond of order {p} is not supported: singular values are not there')
+    if p is None or p in (2, -2):
+        s = svdvals(A)
+        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
     return matrix_norm(A, p) * matrix_norm(inv(A), p)
 
 
@@ -131,24 +137,16 @@ _SignAndLog = namedtuple('_SignAndLog', 'sign logabsdet')
 
 def lstsq(A, B, rcond=None, *, driver=None):
     """Of matrices of full rank; of many solutions the shortest. In f64, as products of A with itself lose half the digits."""
-    if driver in ('gelss', 'gelsd'):
-        refuse(f"torch.linalg.lstsq with driver='{driver}' is not supported: singular values are not there")
     a, b = A.double(), B.double()
     wide = A.shape[-2] < A.shape[-1]
     x = a.mT @ solve(a @ a.mT, b) if wide else solve(a.mT @ a, a.mT @ b)
     rank = torch.full(A.shape[:-2], min(A.shape[-2:]), dtype=torch.int64)
+    s = svdvals(A.detach()) if driver in ('gelss', 'gelsd') else A.new_zeros(0)
     if A.shape[-2] > A.shape[-1]:
         left = (a @ x - b).square().sum(-2).to(A.dtype)
     else:
         left = A.new_zeros(0)
-    return _LeastSquares(x.to(A.dtype), left, A.new_zeros(0, dtype=torch.int64) if driver == 'gels' else rank, A.new_zeros(0))
-
-
-def pinv(A, *, atol=None, rtol=None, hermitian=False):
-    """Of full rank."""
-    if hermitian or atol is not None or rtol is not None:
-        refuse('torch.linalg.pinv with atol, rtol or hermitian=True is not supported: singular values are not there')
-    return lstsq(A, torch.eye(A.shape[-2], dtype=A.dtype, device=A.device)).solution
+    return _LeastSquares(x.to(A.dtype), left, A.new_zeros(0, dtype=torch.int64) if driver == 'gels' else rank, s)
 
 
 _Triangular = namedtuple('triangular_solve', 'solution cloned_coefficient')

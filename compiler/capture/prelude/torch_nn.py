@@ -632,10 +632,10 @@ class RMSNorm(Module):
 class GroupNorm(Module):
     _shown = 'num_groups! num_channels! eps affine'
 
-    def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, device=None, dtype=None):
+    def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, device=None, dtype=None, *, bias=True):
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
         self.weight = Parameter(torch.ones(num_channels, dtype=dtype)) if affine else None
-        self.bias = Parameter(torch.zeros(num_channels, dtype=dtype)) if affine else None
+        self.bias = Parameter(torch.zeros(num_channels, dtype=dtype)) if affine and bias else None
 
     def forward(self, input):
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
@@ -645,11 +645,11 @@ class _BatchNorm(Module):
     _shown = 'num_features! eps momentum affine track_running_stats'
 
     def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None,
-                 dtype=None):
+                 dtype=None, *, bias=True):
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
         self.weight = Parameter(torch.ones(num_features, dtype=dtype)) if affine else None
-        self.bias = Parameter(torch.zeros(num_features, dtype=dtype)) if affine else None
+        self.bias = Parameter(torch.zeros(num_features, dtype=dtype)) if affine and bias else None
         self.running_mean = buffer(torch.zeros(num_features, dtype=dtype)) if track_running_stats else None
         self.running_var = buffer(torch.ones(num_features, dtype=dtype)) if track_running_stats else None
         self.num_batches_tracked = buffer(torch.tensor(0)) if track_running_stats else None
@@ -701,11 +701,11 @@ class InstanceNorm1d(Module):
     _shown = 'num_features! eps momentum affine track_running_stats'
 
     def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, device=None,
-                 dtype=None):
+                 dtype=None, *, bias=True):
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
         self.weight = Parameter(torch.ones(num_features, dtype=dtype)) if affine else None
-        self.bias = Parameter(torch.zeros(num_features, dtype=dtype)) if affine else None
+        self.bias = Parameter(torch.zeros(num_features, dtype=dtype)) if affine and bias else None
 
         self.running_mean = buffer(torch.zeros(num_features, dtype=dtype)) if track_running_stats else None
         self.running_var = buffer(torch.ones(num_features, dtype=dtype)) if track_running_stats else None
@@ -1136,6 +1136,20 @@ class CrossEntropyLoss(Module):
                                label_smoothing=self.label_smoothing)
 
 
+class LinearCrossEntropyLoss(Module):
+    def __init__(self, in_features, num_classes, *, out_features=(), bias=False, device=None, dtype=None, reduction='mean',
+                 weight=None, ignore_index=None, label_smoothing=0.0, options=None):
+        self.weight, self.ignore_index, self.label_smoothing = _buffer(weight), ignore_index, label_smoothing
+        self.num_classes, self.out_features, self.reduction, self.options = num_classes, out_features, reduction, options
+        self.linear = Linear(in_features, num_classes * math.prod(out_features), bias, device, dtype)
+
+    def forward(self, input, target):
+        size, bias = (self.num_classes, *self.out_features), self.linear.bias
+        return F.linear_cross_entropy(input, self.linear.weight.reshape(*size, -1), target, linear_bias=None if bias is None else bias.reshape(size),
+                                      weight=self.weight, reduction=self.reduction, ignore_index=self.ignore_index,
+                                      label_smoothing=self.label_smoothing)
+
+
 class CosineSimilarity(Module):
     def __init__(self, dim=1, eps=1e-8):
         self.dim, self.eps = dim, eps
@@ -1523,6 +1537,34 @@ class MultiLabelSoftMarginLoss(Module):
 
     def forward(self, input, target):
         return F.multilabel_soft_margin_loss(input, target, self.weight, reduction=self.reduction)
+
+
+class LPPool3d(LPPool1d):
+    def forward(self, input):
+        return F.lp_pool3d(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
+
+
+class FractionalMaxPool2d(Module):
+    _pool = F.fractional_max_pool2d
+
+    def __init__(self, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+        self.kernel_size, self.output_size, self.output_ratio = kernel_size, output_size, output_ratio
+        self.return_indices, self._random_samples = return_indices, _buffer(_random_samples)
+
+    def forward(self, input):
+        return type(self)._pool(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, self._random_samples)
+
+
+class FractionalMaxPool3d(FractionalMaxPool2d):
+    _pool = F.fractional_max_pool3d
+
+
+class MultiLabelMarginLoss(Module):
+    def __init__(self, size_average=None, reduce=None, reduction='mean'):
+        self.reduction = _reduction(size_average, reduce, reduction)
+
+    def forward(self, input, target):
+        return F.multilabel_margin_loss(input, target, reduction=self.reduction)
 
 
 class MultiMarginLoss(Module):

@@ -79,8 +79,7 @@ _prelu, _leaky_relu = op('prelu'), op('leaky_relu')
 
 def prelu(input, weight):
     """One weight, or one for each channel: dimension 1."""
-    if weight.numel() != 1:
-        weight = weight.reshape([-1] + [1] * (input.ndim - 2))
+    weight = weight.reshape([-1] + [1] * (input.ndim - 2) if weight.numel() != 1 else [])
     return _prelu(input, weight)
 
 
@@ -361,6 +360,9 @@ def _update(running, value, momentum):
 
 
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    if input.ndim and input.numel() == 0:  # no statistics are there to be updated by
+        out = input.clone() if weight is None else input * weight[0]
+        return out if bias is None else out + bias[0]
     if training and running_mean is not None:
         others = [d for d in range(input.ndim) if d != 1]
         before = set_grad_mode(False)
@@ -376,7 +378,7 @@ logsigmoid = op('logsigmoid')
 
 from torch._conv import (conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d,
                          same_padding)
-from torch.nn._functional import (embedding_bag, channel_shuffle, local_response_norm, lp_pool1d, lp_pool2d, bilinear, multilabel_margin_loss, linear_cross_entropy,
+from torch.nn._functional import (embedding_bag, channel_shuffle, local_response_norm, lp_pool1d, lp_pool2d, lp_pool3d, fractional_max_pool2d, fractional_max_pool3d, bilinear, multilabel_margin_loss, linear_cross_entropy,
                                   one_hot, gumbel_softmax, multilabel_soft_margin_loss, multi_margin_loss, fold, grid_sample,
                                   triplet_margin_with_distance_loss, max_pool_indices, adaptive_max_indices,
                                   max_unpool1d, max_unpool2d, max_unpool3d, interpolate_linear, interpolate_cubic, interpolate_filtered,

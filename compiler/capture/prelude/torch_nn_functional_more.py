@@ -2,7 +2,7 @@
 import math
 
 import torch
-from torch.nn.functional import pairwise_distance, avg_pool1d, avg_pool2d, pad, logsigmoid, _reduced, _reduction, _sizes
+from torch.nn.functional import pairwise_distance, avg_pool1d, avg_pool2d, avg_pool3d, pad, logsigmoid, _reduced, _reduction, _sizes
 from _warpsmith import op, refuse, computes
 _windows, _index, embedding, _one_hot = op('windows'), op('index'), op('embedding'), op('one_hot')
 
@@ -57,7 +57,8 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
 
 
 def _lp_pool(pool, input, norm_type, kernel_size, stride, ceil_mode):
-    sizes = [kernel_size] * (2 if pool is avg_pool2d else 1) if isinstance(kernel_size, int) else list(kernel_size)
+    spatial = 1 if pool is avg_pool1d else 2 if pool is avg_pool2d else 3
+    sizes = [kernel_size] * spatial if isinstance(kernel_size, int) else list(kernel_size)
     mean = pool(input ** norm_type, kernel_size, stride, 0, ceil_mode)
     return (torch.sign(mean) * torch.relu(mean.abs()) * math.prod(sizes)) ** (1.0 / norm_type)
 
@@ -68,6 +69,57 @@ def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
 
 def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     return _lp_pool(avg_pool2d, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    return _lp_pool(avg_pool3d, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+def _fractional_starts(sample, size, window, n):
+    """Where each of n windows begins: steps of a length that is no whole number, from where the sample says; the last ends
+    where the input does."""
+    if n == 1:
+        return torch.full((*sample.shape, 1), size - window, dtype=torch.int64)
+    step = (size - window) / (n - 1)
+    i = torch.arange(n - 1, dtype=sample.dtype)
+    starts = ((i + sample.unsqueeze(-1)) * step).long() - (sample.unsqueeze(-1) * step).long()
+    return torch.cat([starts, torch.full((*sample.shape, 1), size - window, dtype=torch.int64)], -1)
+
+
+def _fractional_max_pool(spatial, input, kernel_size, output_size, output_ratio, return_indices, samples):
+    if output_size is None and output_ratio is None:
+        raise ValueError(f'fractional_max_pool{spatial}d requires specifying either an output_size or an output_ratio')
+    sizes = input.shape[-spatial:]
+    windows = [kernel_size] * spatial if isinstance(kernel_size, int) else list(kernel_size)
+    if output_size is None:
+        ratios = [output_ratio] * spatial if isinstance(output_ratio, float) else output_ratio
+        output_size = [int(n * r) for n, r in zip(sizes, ratios)]
+    out = [output_size] * spatial if isinstance(output_size, int) else list(output_size)
+    single = input.ndim == spatial + 1
+    x = input.unsqueeze(0) if single else input
+    if samples is None:
+        samples = torch.rand(*x.shape[:2], spatial, dtype=x.dtype, device=x.device)
+    place = 0  # of each window's elements in the image: (N, C, windows, elements), one dimension after the other
+    for d in range(spatial):
+        sample = samples[..., spatial - 1 - d if spatial == 2 else d]
+        at = _fractional_starts(sample, sizes[d], windows[d], out[d]).unsqueeze(-1) + torch.arange(windows[d])
+        shape = (*x.shape[:2], *[1] * d, out[d], *[1] * (spatial - 1 - d), *[1] * d, windows[d], *[1] * (spatial - 1 - d))
+        place = place * sizes[d] + at.view(shape)
+    place = place.view(*x.shape[:2], math.prod(out), math.prod(windows))
+    flat = x.flatten(2)
+    found = flat.detach().unsqueeze(2).expand(*flat.shape[:2], math.prod(out), flat.shape[2]).gather(-1, place)
+    chosen = place.gather(-1, found.argmax(-1, keepdim=True)).squeeze(-1)
+    values, chosen = [v.view(*x.shape[:2], *out) for v in (flat.gather(-1, chosen), chosen)]
+    values, chosen = (values.squeeze(0), chosen.squeeze(0)) if single else (values, chosen)
+    return (values, chosen) if return_indices else values
+
+
+def fractional_max_pool2d(input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+    return _fractional_max_pool(2, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
+
+
+def fractional_max_pool3d(input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+    return _fractional_max_pool(3, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
 
 
 def bilinear(input1, input2, weight, bias=None):

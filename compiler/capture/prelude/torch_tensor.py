@@ -90,7 +90,7 @@ def std(self, dim=None, unbiased=None, correction=None, keepdim=False):
 
 def norm(self, p='fro', dim=None, keepdim=False, dtype=None):
     if p == 'nuc':
-        refuse('the nuclear norm is not supported: singular values are not there')
+        return torch.linalg.matrix_norm(self, 'nuc', (0, 1) if dim is None else dim, keepdim, dtype)
     return _norm(self if dtype is None else self.to(dtype), 2 if p == 'fro' or p is None else p, dim, keepdim)
 
 
@@ -142,15 +142,24 @@ def _of_row(f, self, dim, *rest, name=None):
     return _Pair(found.values.reshape(()), found.indices.reshape(()), name)
 
 
+def _of_bytes(function, self, dim):
+    values, places = function(self.byte(), dim)
+    return _Pair(values.bool(), places, function.__name__)
+
+
 def cummax(self, dim):
     if not self.ndim:
         return _of_row(cummax, self, dim, name='cummax')
+    if self.dtype == torch.bool:
+        return _of_bytes(cummax, self, dim)
     return _running(_cummax(self, dim), self, dim)
 
 
 def cummin(self, dim):
     if not self.ndim:
         return _of_row(cummin, self, dim, name='cummin')
+    if self.dtype == torch.bool:
+        return _of_bytes(cummin, self, dim)
     return _running(_cummin(self, dim), self, dim)
 
 
@@ -333,7 +342,7 @@ def cov(self, *, correction=1, fweights=None, aweights=None):
     total = w.sum() if isinstance(w, torch.Tensor) else x.size(1)
     left = total - correction * (1 if aweights is None else (w * aweights).sum() / total)
     x = x - (x * w).sum(1, keepdim=True) / total
-    out = (x * w) @ x.t() / (left.clamp(min=0) if isinstance(left, torch.Tensor) else _most(left, 0.0))
+    out = (x * w) @ x.conj().t() / (left.clamp(min=0) if isinstance(left, torch.Tensor) else _most(left, 0.0))
     return out.squeeze()
 
 
@@ -465,8 +474,16 @@ def _scaled_mm(self, mat2, scale_a, scale_b, bias=None, scale_result=None, out_d
     return out.to(self.dtype if out_dtype is None else out_dtype)
 
 
+def cfloat(self, memory_format=None):
+    return self.to(torch.complex64)
+
+
+def cdouble(self, memory_format=None):
+    return self.to(torch.complex128)
+
+
 def vdot(self, other):
-    return dot(self, other)
+    return dot(self.conj(), other)
 
 
 def outer(self, vec2):
@@ -622,6 +639,8 @@ def sum_to_size(self, *size):
 
 
 def isreal(self):
+    if torch.is_complex(self):
+        return self.imag == 0
     return torch.ones(self.shape, dtype=torch.bool)
 
 
@@ -1319,6 +1338,8 @@ def equal(self, other):
 
 
 def isclose(self, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    if self.dtype == torch.bool:
+        self, other = self.long(), other.long()
     apart = (self - other).abs()
     close = (apart.isfinite() & (apart <= atol + rtol * other.abs())) | (self == other)
     return close | ((self != self) & (other != other)) if equal_nan else close
@@ -1355,7 +1376,7 @@ def contiguous(self, memory_format=None):
 def to(self, *args, **kwargs):
     dtype, device = kwargs.get('dtype'), kwargs.get('device')
     for a in args:
-        if isinstance(a, torch.dtype):
+        if isinstance(a, torch.dtype) or a is torch.complex64 or a is torch.complex128:
             dtype = a
         elif isinstance(a, torch.Tensor):
             dtype, device = a.dtype, a.device
@@ -1626,8 +1647,13 @@ def cholesky_inverse(self, upper=False):
     return torch.linalg.inv(lower @ lower.mT)
 
 
-def pinverse(self, rcond=None):
-    return torch.linalg.pinv(self)
+def pinverse(self, rcond=1e-15):
+    return torch.linalg.pinv(self, rcond)
+
+
+def svd(self, some=True, compute_uv=True):
+    import torch._spectral
+    return torch._spectral.svd_of_torch(self, some, compute_uv)
 
 
 def triangular_solve(self, A, upper=True, transpose=False, unitriangular=False):

@@ -1,0 +1,48 @@
+"""Modules: norms without a bias, of batches without elements, and the loss of a linear layer's logits."""
+import torch
+import torch.nn as nn
+
+
+def filled(m):
+    with torch.no_grad():
+        for i, p in enumerate(m.parameters()):
+            p.copy_((torch.arange(float(p.numel())) * (1 + i)).sin().view(p.shape))
+    return m
+
+
+x = torch.arange(24.0).cos().reshape(2, 4, 3)
+for m in (nn.BatchNorm1d(4, bias=False), nn.InstanceNorm1d(4, affine=True, bias=False), nn.GroupNorm(2, 4, bias=False)):
+    y = torch.compile(filled(m))(x)
+    print(type(m).__name__, m.bias is None, [f'{round(v, 4) + 0.0:.4f}' for v in y.flatten().tolist()[:6]])
+m = nn.BatchNorm1d(4)
+y = torch.compile(m)(x[:0])
+print(list(y.shape), m.running_mean.tolist(), m.running_var.tolist(), m.num_batches_tracked.item())
+for options in ({}, {'out_features': (3,), 'bias': True, 'label_smoothing': 0.1, 'ignore_index': 1}, {'reduction': 'none', 'weight': torch.tensor([1.0, 2.0, 0.5])}):
+    m = filled(nn.LinearCrossEntropyLoss(3, 3, **options))
+    target = torch.tensor([2, 0, 1, 2]) if not options.get('out_features') else torch.tensor([[2, 0, 1], [1, 1, 0], [0, 2, 2], [1, 0, 2]])
+    print([f'{round(v, 4) + 0.0:.4f}' for v in torch.compile(m)(x[0], target).flatten().tolist()])
+
+# -- windows between elements, and more losses
+image, samples = torch.arange(2.0 * 2 * 6 * 7).sin().reshape(2, 2, 6, 7), torch.tensor([0.1, 0.7, 0.4, 0.9, 0.0, 0.3, 0.6, 0.2]).reshape(2, 2, 2)
+
+
+def show(*tensors):
+    for t in tensors:
+        print(list(t.shape), [round(v, 4) + 0.0 for v in t.flatten().tolist()])
+
+
+def pools(image, samples):
+    cube = image.reshape(2, 2, 7, 2, 3)
+    more = torch.stack([samples[..., 0], samples[..., 1], samples[..., 0] / 2], -1)
+    return (*nn.FractionalMaxPool2d((2, 3), output_size=(3, 4), return_indices=True, _random_samples=samples)(image),
+            nn.functional.fractional_max_pool2d(image[0], 2, output_ratio=(0.5, 0.5), _random_samples=samples[:1]),
+            *nn.functional.fractional_max_pool3d(cube, (2, 1, 1), (4, 1, 2), return_indices=True, _random_samples=more),
+            nn.LPPool3d(2, (2, 1, 3), 2)(cube))
+
+
+show(*torch.compile(pools)(image, samples))
+image.requires_grad_()
+nn.functional.fractional_max_pool2d(image, 3, 2, _random_samples=samples).square().sum().backward()
+show(image.grad)
+show(nn.MultiLabelMarginLoss(reduction='sum')(x[0], torch.tensor([[0, -1, 2], [1, 0, -1], [-1, 0, 1], [2, 1, 0]])))
+print(list(nn.FractionalMaxPool2d(2, output_ratio=0.5)(image).shape))
