@@ -551,6 +551,33 @@ static void test_taps(void **state) {
     arena_free(a);
 }
 
+/* Straight-line code is one thread's: where windows are fewer than a GPU has warps' lanes, and not
+ * done at once, lanes share them. */
+static void test_few_windows(void **state) {
+    static const struct {
+        int rows, columns, size;
+        const char *of;
+        enum kernel_kind kind;
+    } cases[] = {
+        {7, 128, 6, "exp(%x)", KERNEL_REDUCE},
+        {7, 16384, 6, "exp(%x)", KERNEL_POINTWISE},
+        {2, 128, 2, "exp(%x)", KERNEL_POINTWISE},
+        {5, 128, 5, "relu(%x)", KERNEL_POINTWISE},
+    };
+    const struct device_limits gpu = test_gpu("sm_90a");
+    struct arena *a = arena_new();
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *text =
+            arena_printf(a,
+                         "graph(%%x: f16[%d, %d, %d]) {\n %%a = %s\n"
+                         " %%y = sum(%%a, [0, 2])\n return %%y\n}\n",
+                         cases[i].rows, cases[i].columns, cases[i].size, cases[i].of);
+        if (kind_of(text, &gpu) != cases[i].kind) fail_msg("%s", text);
+    }
+    arena_free(a);
+}
+
 /* Of few filters for each element that is read, the matrix units would have little to do: a thread
  * has all of a group's, if they are few, and reads their windows once. */
 static void test_few_filters(void **state) {
@@ -628,10 +655,10 @@ int main(void) {
         cmocka_unit_test(test_symbolic),       cmocka_unit_test(test_tiny_devices),
         cmocka_unit_test(test_verify),         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_splits),         cmocka_unit_test(test_columns_scanned),
-        cmocka_unit_test(test_taps),           cmocka_unit_test(test_few_filters),
-        cmocka_unit_test(test_rows_looked_up), cmocka_unit_test(test_edges_of_bands),
-        cmocka_unit_test(test_scanned_rows),   cmocka_unit_test(test_bytes_of_calls),
-        cmocka_unit_test(test_tails),
+        cmocka_unit_test(test_taps),           cmocka_unit_test(test_few_windows),
+        cmocka_unit_test(test_few_filters),    cmocka_unit_test(test_rows_looked_up),
+        cmocka_unit_test(test_edges_of_bands), cmocka_unit_test(test_scanned_rows),
+        cmocka_unit_test(test_bytes_of_calls), cmocka_unit_test(test_tails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
