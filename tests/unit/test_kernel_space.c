@@ -578,6 +578,49 @@ static void test_few_windows(void **state) {
     arena_free(a);
 }
 
+/* How far the first load moves as x goes on by `by`. */
+static int64_t load_step(const struct kernel *k, int64_t by) {
+    const struct value_node *load = NULL;
+    for (value_id v = 0; v < k->values.n && !load; v++)
+        if (k->values.at[v].kind == INST_LOAD && k->values.at[v].mask & MASK_R)
+            load = &k->values.at[v];
+    ex to = ex_const(k->ex, by), from = ex_const(k->ex, 0), x = k->axis[AXIS_X];
+    ex step = ex_sub(k->ex, ex_subst(k->ex, load->index, &x, &to, 1),
+                     ex_subst(k->ex, load->index, &x, &from, 1));
+    int64_t apart;
+    assert_true(ex_is_const(k->ex, step, &apart));
+    return apart;
+}
+
+/* What is stored across what is read: neighbours read side by side, after a sector of eight floats.
+ * What lands on rows keeps them in order. */
+static void test_reads_across(void **state) {
+    static const struct {
+        const char *text;
+        int64_t by, step;
+    } cases[] = {
+        {"graph(%x: f32[16, 9, 64, 512]) {\n %s = sum(%x, 1)\n %p = permute(%s, [2, 0, 1])\n"
+         " %y = mul(%p, 2)\n return %y\n}\n",
+         8, 1},
+        {"graph(%x: f32[16, 9, 8, 512]) {\n %s = sum(%x, 1)\n %p = permute(%s, [2, 0, 1])\n"
+         " %y = mul(%p, 2)\n return %y\n}\n",
+         8, 1},
+        {"graph(%x: f32[16, 9, 65, 512]) {\n %s = sum(%x, 1)\n %p = permute(%s, [2, 0, 1])\n"
+         " %y = mul(%p, 2)\n return %y\n}\n",
+         1, 512},
+        {"graph(%x: f32[16, 9, 64, 512]) {\n %y = sum(%x, 1)\n return %y\n}\n", 1, 1},
+    };
+    const struct device_limits gpu = test_gpu("sm_90a");
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        struct kernel *k = first_kernel(a, cases[i].text, &gpu);
+        if (load_step(k, cases[i].by) != cases[i].step)
+            fail_msg("%s: %lld", cases[i].text, (long long)load_step(k, cases[i].by));
+        arena_free(a);
+    }
+}
+
 /* Of few filters for each element that is read, the matrix units would have little to do: a thread
  * has all of a group's, if they are few, and reads their windows once. */
 static void test_few_filters(void **state) {
@@ -656,9 +699,10 @@ int main(void) {
         cmocka_unit_test(test_verify),         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_splits),         cmocka_unit_test(test_columns_scanned),
         cmocka_unit_test(test_taps),           cmocka_unit_test(test_few_windows),
-        cmocka_unit_test(test_few_filters),    cmocka_unit_test(test_rows_looked_up),
-        cmocka_unit_test(test_edges_of_bands), cmocka_unit_test(test_scanned_rows),
-        cmocka_unit_test(test_bytes_of_calls), cmocka_unit_test(test_tails),
+        cmocka_unit_test(test_reads_across),   cmocka_unit_test(test_few_filters),
+        cmocka_unit_test(test_rows_looked_up), cmocka_unit_test(test_edges_of_bands),
+        cmocka_unit_test(test_scanned_rows),   cmocka_unit_test(test_bytes_of_calls),
+        cmocka_unit_test(test_tails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
