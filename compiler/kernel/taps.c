@@ -147,7 +147,9 @@ static bool leaves_idle(const struct builder *w, int64_t instructions) {
 bool reduces_windows(const struct builder *w) {
     const struct kernel *k = w->k;
     int64_t taps = 1, n;
-    if (!w->g->n_r || w->g->matmul || w->g->scan || w->g->columns || k->subscripts.n) return false;
+    if (!w->g->n_r || w->g->matmul || w->g->scan || w->g->columns || w->g->n_arms ||
+        k->subscripts.n)
+        return false;
     bool cpu = k->limits->kind == DEVICE_CPU;
     int64_t most = cpu ? CPU_TAPS : GPU_TAPS;
     if (cpu && !goes_by_vectors(w)) return false;
