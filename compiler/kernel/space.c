@@ -240,7 +240,9 @@ static void propose_blocks(struct space *s) {
             }
 }
 
-/* Reductions across rows: memory runs along x, threads and vectors too. */
+/* Reductions across rows: memory runs along x, threads and vectors too. Short columns leave no
+ * threads without an element where there are rows for these: what they would have under way counts
+ * for the cost model. */
 static void propose_rows(struct space *s) {
     const struct kernel *k = s->k;
     int warp = k->limits->warp;
@@ -251,6 +253,7 @@ static void propose_rows(struct space *s) {
                 int t1 = warps * warp / t0, x = t0 * vec;
                 if (!tries_row_vector(k, vec)) continue;
                 if (t1 < 1 || x >= 2 * (nx > warp ? nx : warp)) continue;
+                if (idles(t1, 1, nr) && (warps > 2 || x * 2 <= nx)) continue;
                 propose(s, CONFIG(K(x, x), K(r, (int)round_up(nr, t1)), K(warps, warps),
                                   K(vec, vec), K(keep, 1)));
                 for (int c = 2; c <= k->limits->max_cluster && nr / c >= t1; c *= 2) {

@@ -578,6 +578,26 @@ static void test_few_windows(void **state) {
     arena_free(a);
 }
 
+/* Sums of four elements, memory along x: no half of a block's threads has none, but for the
+ * smallest blocks. */
+static void test_short_columns(void **state) {
+    const struct device_limits gpu = test_gpu("sm_90a");
+    struct arena *a = arena_new();
+    struct kernel *k =
+        first_kernel(a, "graph(%x: bf16[760, 4, 8]) {\n %y = sum(%x, 1)\n return %y\n}\n", &gpu);
+    const struct config *c;
+    int n, pruned;
+    (void)state;
+    kernel_configs(k, a, &c, &n, &pruned);
+    assert_int_equal(k->kind, KERNEL_REDUCE);
+    for (int i = 0; i < n; i++) {
+        struct layout y;
+        assert_null(kernel_layout(k, &c[i], &y, a));
+        if (y.threads > 64 && y.t1 / 2 >= 4) fail_msg("%s", config_str(a, &c[i]));
+    }
+    arena_free(a);
+}
+
 /* How far the first load moves as x goes on by `by`. */
 static int64_t load_step(const struct kernel *k, int64_t by) {
     const struct value_node *load = NULL;
@@ -699,10 +719,10 @@ int main(void) {
         cmocka_unit_test(test_verify),         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_splits),         cmocka_unit_test(test_columns_scanned),
         cmocka_unit_test(test_taps),           cmocka_unit_test(test_few_windows),
-        cmocka_unit_test(test_reads_across),   cmocka_unit_test(test_few_filters),
-        cmocka_unit_test(test_rows_looked_up), cmocka_unit_test(test_edges_of_bands),
-        cmocka_unit_test(test_scanned_rows),   cmocka_unit_test(test_bytes_of_calls),
-        cmocka_unit_test(test_tails),
+        cmocka_unit_test(test_reads_across),   cmocka_unit_test(test_short_columns),
+        cmocka_unit_test(test_few_filters),    cmocka_unit_test(test_rows_looked_up),
+        cmocka_unit_test(test_edges_of_bands), cmocka_unit_test(test_scanned_rows),
+        cmocka_unit_test(test_bytes_of_calls), cmocka_unit_test(test_tails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
