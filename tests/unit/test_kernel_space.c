@@ -598,6 +598,25 @@ static void test_short_columns(void **state) {
     arena_free(a);
 }
 
+/* Eight columns of 16 bits are a vector: one thread has them, and the others have other rows. */
+static void test_few_columns(void **state) {
+    const struct device_limits gpu = test_gpu("sm_90a");
+    struct arena *a = arena_new();
+    struct kernel *k =
+        first_kernel(a, "graph(%x: bf16[3040, 8]) {\n %y = amax(%x, 0)\n return %y\n}\n", &gpu);
+    const struct config *c;
+    int n, pruned;
+    bool whole = false;
+    (void)state;
+    kernel_configs(k, a, &c, &n, &pruned);
+    for (int i = 0; i < n; i++) {
+        if (c[i].knob[KNOB_x] >= 16) fail_msg("%s", config_str(a, &c[i]));
+        whole |= c[i].knob[KNOB_x] == 8 && c[i].knob[KNOB_vec] == 8;
+    }
+    assert_true(whole);
+    arena_free(a);
+}
+
 /* How far the first load moves as x goes on by `by`. */
 static int64_t load_step(const struct kernel *k, int64_t by) {
     const struct value_node *load = NULL;
@@ -720,9 +739,10 @@ int main(void) {
         cmocka_unit_test(test_splits),         cmocka_unit_test(test_columns_scanned),
         cmocka_unit_test(test_taps),           cmocka_unit_test(test_few_windows),
         cmocka_unit_test(test_reads_across),   cmocka_unit_test(test_short_columns),
-        cmocka_unit_test(test_few_filters),    cmocka_unit_test(test_rows_looked_up),
-        cmocka_unit_test(test_edges_of_bands), cmocka_unit_test(test_scanned_rows),
-        cmocka_unit_test(test_bytes_of_calls), cmocka_unit_test(test_tails),
+        cmocka_unit_test(test_few_columns),    cmocka_unit_test(test_few_filters),
+        cmocka_unit_test(test_rows_looked_up), cmocka_unit_test(test_edges_of_bands),
+        cmocka_unit_test(test_scanned_rows),   cmocka_unit_test(test_bytes_of_calls),
+        cmocka_unit_test(test_tails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
