@@ -7,6 +7,11 @@
  * them as one of its nests does, which may be a pool over channels, of what lies channel by
  * channel.
  *
+ * Where a reduction reads along another one than it stores along, that axis comes next to a sector
+ * of what is stored: neighbouring threads then read neighbours, and still store whole sectors.
+ *
+ *     store y[i0, i1, i2], load x[i1, r, i0]; i0: 1024, i1: 4096, i2: 8 floats     i1, i0, i2
+ *
  * Few rows would be a small part of the 64 that warpgroups have: few filters are the columns of a
  * product, of which tiles have as many as there are, and pixels its rows. So are filters whose
  * results a pixel's elements read, as those of a softmax over channels do: a warp has all columns
@@ -251,8 +256,7 @@ static bool sort_matmul_axes(struct builder *w, ex *z, int *nz, ex *m, int *nm, 
     return *nm && *nn;
 }
 
-/* By how much the largest store's index grows with each of the axes; false if one is not known. */
-static bool store_steps(const struct builder *w, const ex *axes, int n, int64_t *steps) {
+static const struct store_node *largest_store(const struct builder *w) {
     const struct kernel *k = w->k;
     const struct store_node *most = NULL;
     int64_t bytes = 0;
@@ -260,6 +264,13 @@ static bool store_steps(const struct builder *w, const ex *axes, int n, int64_t 
         int64_t b = buffer_bytes(w->l, k->stores.at[i].buffer);
         if (b > bytes) bytes = b, most = &k->stores.at[i];
     }
+    return most;
+}
+
+/* By how much the largest store's index grows with each of the axes; false if one is not known. */
+static bool store_steps(const struct builder *w, const ex *axes, int n, int64_t *steps) {
+    const struct kernel *k = w->k;
+    const struct store_node *most = largest_store(w);
     for (int i = 0; i < n && most; i++) {
         ex step, rest;
         if (!ex_linear(k->ex, most->index, axes[i], &step, &rest) ||
@@ -280,6 +291,82 @@ static void sort_by_memory(const struct builder *w, ex *axes, int n) {
             axes[j] = axes[j - 1], axes[j - 1] = axis;
             steps[j] = steps[j - 1], steps[j - 1] = step;
         }
+}
+
+/* Is it where something lands? Its sources are found by the order of x (hits.c). */
+static bool lands_along(const struct builder *w, ex axis) {
+    enum { FEW = 32 }; /* rows that are compared */
+    const struct kernel *k = w->k;
+    if (ex_hint(k->ex, ex_symbol(k->ex, axis)->bound) < FEW) return false;
+    for (value_id v = 0; v < k->values.n; v++)
+        if (k->values.at[v].kind == INST_INDEX && k->values.at[v].index == axis) return true;
+    return false;
+}
+
+/* The axis along which the largest load's neighbours lie; -1 if that is a reduced one, or if it is
+ * small beside what is stored. */
+static int axis_of_loads(const struct builder *w, const ex *axes, int n,
+                         const struct store_node *to) {
+    enum { SECTOR = 32 }; /* bytes that an element takes, read alone */
+    const struct kernel *k = w->k;
+    const struct value_node *most = NULL;
+    int64_t bytes = 0, elements = 0;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        int64_t b = x->kind == INST_LOAD ? buffer_bytes(w->l, x->buffer) : 0;
+        if (b > bytes) bytes = b, elements = b / dtype_bytes(x->dtype), most = x;
+    }
+    if (elements * SECTOR < buffer_bytes(w->l, to->buffer)) return -1;
+    for (int i = 0; i < n; i++) {
+        ex step, rest;
+        bool linear = ex_linear(k->ex, most->index, axes[i], &step, &rest);
+        if (linear && step == ex_const(k->ex, 1)) return i;
+    }
+    return -1;
+}
+
+/* Axis i of x becomes two, of which the inner one has `size` elements. */
+static void split_axis(struct kernel *k, ex *x, int n, int i, int64_t size) {
+    ex axis = x[i], inner = ex_const(k->ex, size);
+    const char *name = ex_symbol(k->ex, axis)->name;
+    memmove(&x[i + 1], &x[i], sizeof(ex) * (size_t)(n - i));
+    x[i] = ex_index(k->ex, name, ex_div(k->ex, ex_symbol(k->ex, axis)->bound, inner));
+    x[i + 1] = ex_index(k->ex, name, inner);
+    struct rewrite r = {.p = k->ex,
+                        .from = {axis},
+                        .to = {ex_add(k->ex, ex_mul(k->ex, x[i], inner), x[i + 1])},
+                        .n = 1};
+    each_index(k, apply_rewrite, &r);
+    if (k->counts) apply_rewrite(&r, &k->counts);
+}
+
+/* Of axes in the order of memory of what is stored, the one that loads go along comes before those
+ * that a sector is of. */
+static int bring_loads_near(struct builder *w, ex *x, int n) {
+    enum { SECTOR = 32, LINE = 128 };
+    struct kernel *k = w->k;
+    const struct store_node *to = largest_store(w);
+    int64_t steps[GROUP_MAX_AXES], size, bytes;
+    if (k->limits->kind != DEVICE_CUDA || !to || !store_steps(w, x, n, steps)) return n;
+    int along = axis_of_loads(w, x, n, to), first = n;
+    if (along < 0) return n;
+    for (int i = 0; i < n; i++)
+        if (lands_along(w, x[i])) return n;
+    bytes = dtype_bytes(w->l->buffers.at[to->buffer].meta.dtype);
+    for (int64_t run = 1; bytes < SECTOR; bytes *= size, run *= size) {
+        if (--first <= along || steps[first] != run) return n;
+        if (!ex_is_const(k->ex, ex_symbol(k->ex, x[first])->bound, &size)) return n;
+        int64_t part = SECTOR / bytes;
+        bool long_run = size * bytes > LINE;
+        if (long_run && (size % part || n == GROUP_MAX_AXES)) return n;
+        if (!long_run) continue;
+        split_axis(k, x, n++, first++, part);
+        size = part;
+    }
+    ex axis = x[along];
+    memmove(&x[along], &x[along + 1], sizeof(ex) * (size_t)(first - along - 1));
+    x[first - 1] = axis;
+    return n;
 }
 
 /* How many neighbours among these axes are reduced to one, if that is not all: the last axes, as
@@ -528,6 +615,7 @@ void choose_axes(struct builder *w) {
     }
     k->kind = g->scan ? KERNEL_SCAN : nr ? KERNEL_REDUCE : KERNEL_POINTWISE;
     if (!w->by_rows && !g->columns) sort_by_memory(w, x, nx);
+    if (k->kind == KERNEL_REDUCE && !w->by_rows && !g->columns) nx = bring_loads_near(w, x, nx);
     nx = merge_axes(k, x, nx);
     nr = merge_axes(k, r, nr);
     if (!nr && nx) r[nr++] = x[--nx]; /* pointwise: the innermost axis is the columns */

@@ -863,8 +863,8 @@ static bool goes_by_rows(const struct kernel *k) {
     enum { ROWS_A_UNIT = 8 };
     bool stores = false;
     int64_t rows = kernel_size(k, AXIS_R), columns = kernel_size(k, AXIS_X), bytes = 0;
-    if (k->limits->kind != DEVICE_CUDA || k->kind != KERNEL_REDUCE || !k->rows_inner ||
-        k->levels != 1 || rows < ROWS_A_UNIT * k->limits->units)
+    if (k->limits->kind != DEVICE_CUDA || k->kind != KERNEL_REDUCE || k->unrolled ||
+        !k->rows_inner || k->levels != 1 || rows < ROWS_A_UNIT * k->limits->units)
         return false;
     for (uint32_t i = 0; i < k->stores.n; i++) {
         const struct store_node *st = &k->stores.at[i];

@@ -143,7 +143,7 @@ static void guard_loads(struct kernel *k, value_id equal) {
 
 void find_landing(struct kernel *k) {
     struct landing l;
-    if (!may_skip_columns(k)) return;
+    if (k->unrolled || !may_skip_columns(k)) return;
     for (value_id v = 0; v < k->values.n && !k->landing; v++) {
         if (!is_landing(k, v, &l) || !none_counts(k, v, false)) continue;
         struct landing *own = NEW(k->arena, struct landing);

@@ -240,17 +240,28 @@ static void propose_blocks(struct space *s) {
             }
 }
 
-/* Reductions across rows: memory runs along x, threads and vectors too. */
+/* Threads along x, of vectors: a sector's at least, if there are as many rows. */
+static int few_threads(int64_t nx, int vec) {
+    enum { LEAST = 8 };
+    int64_t most = next_power_of_two((nx + vec - 1) / vec);
+    return most < LEAST ? (int)most : LEAST;
+}
+
+/* Reductions across rows: memory runs along x, threads and vectors too. Short columns leave no
+ * threads without an element where there are rows for these: what they would have under way counts
+ * for the cost model. */
 static void propose_rows(struct space *s) {
     const struct kernel *k = s->k;
     int warp = k->limits->warp;
     int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R);
     for (int vec = widest_vector(k, AXIS_X); vec >= 1; vec /= 2)
-        for (int t0 = nx < 8 ? (int)next_power_of_two(nx) : 8; t0 <= 256; t0 *= 2)
+        for (int first = few_threads(nx, vec), t0 = first; t0 <= 256; t0 *= 2)
             for (int warps = 2; warps <= 16; warps *= 2) {
                 int t1 = warps * warp / t0, x = t0 * vec;
                 if (!tries_row_vector(k, vec)) continue;
+                if (t0 > first && x >= 2 * nx) continue;
                 if (t1 < 1 || x >= 2 * (nx > warp ? nx : warp)) continue;
+                if (idles(t1, 1, nr) && (warps > 2 || x * 2 <= nx)) continue;
                 propose(s, CONFIG(K(x, x), K(r, (int)round_up(nr, t1)), K(warps, warps),
                                   K(vec, vec), K(keep, 1)));
                 for (int c = 2; c <= k->limits->max_cluster && nr / c >= t1; c *= 2) {

@@ -13,6 +13,8 @@
  * are vectors along them, and no index is divided by the sides of the window. Taps that lie one
  * above the other are combined first, as the windows to the right and left have them, too.
  *
+ * Few windows that take long stay a reduction, whose lanes share them.
+ *
  * On a CPU only where all of it goes by whole vectors (emit/c_vector.c): its compilers make some of
  * a window's loop, and none of the straight line. */
 #include "graph/traits.h"
@@ -23,6 +25,7 @@ enum {
     CPU_TAPS = 128,     /* cc takes a second, but its loop would run 30 times as long */
     TAP_VALUES = 8,     /* of each tap's own, if it is one of so many */
     MOST_WEIGHTS = 160, /* of the filters of a thread, in registers */
+    TREE = 128,         /* instructions of a thread, in the time of which lanes exchange sums */
     WHOLE_BYTES = 16,   /* a run of a row as long is read as a vector already */
 };
 
@@ -109,26 +112,44 @@ static bool goes_by_vectors(const struct builder *w) {
     return true;
 }
 
-/* Values that there are once for each tap: what a reduction takes, and that stands on its axes. */
-static int64_t values_a_tap(const struct builder *w) {
+struct tap {
+    int64_t values, instructions; /* that there are once for each tap */
+};
+
+/* What a reduction takes, and stands on its axes. */
+static struct tap size_of_tap(const struct builder *w) {
     const struct kernel *k = w->k;
     bool *inside = NEW_ARRAY(k->arena, bool, k->values.n);
-    int64_t count = 0;
+    struct tap tap = {0};
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
         for (int a = 0; a < x->n_args && x->kind != INST_REDUCE; a++)
             inside[v] |= inside[x->args[a]];
         for (int r = 0; r < w->g->n_r && x->index; r++)
             inside[v] |= ex_uses(k->ex, x->index, w->g->r[r]);
-        count += inside[v];
+        if (!inside[v]) continue;
+        tap.values++;
+        tap.instructions += x->kind == INST_OP ? op_size(x->op, x->dtype) : 1;
     }
-    return count;
+    return tap;
+}
+
+/* A thread has all of a window. Where there are fewer windows than a warp for each multiprocessor,
+ * most of a GPU has nothing to do meanwhile; lanes that share a window's elements and exchange what
+ * they come to are done sooner, unless it is little. Instead of taps a product has tiles. */
+static bool leaves_idle(const struct builder *w, int64_t instructions) {
+    const struct device_limits *d = w->k->limits;
+    int64_t windows = axes_numel(w->l, w->g->x, w->g->n_x);
+    if (w->s->groups.at[w->group].matmul) return false;
+    return d->kind == DEVICE_CUDA && windows < (int64_t)d->units * d->warp && instructions > TREE;
 }
 
 bool reduces_windows(const struct builder *w) {
     const struct kernel *k = w->k;
     int64_t taps = 1, n;
-    if (!w->g->n_r || w->g->matmul || w->g->scan || w->g->columns || k->subscripts.n) return false;
+    if (!w->g->n_r || w->g->matmul || w->g->scan || w->g->columns || w->g->n_arms ||
+        k->subscripts.n)
+        return false;
     bool cpu = k->limits->kind == DEVICE_CPU;
     int64_t most = cpu ? CPU_TAPS : GPU_TAPS;
     if (cpu && !goes_by_vectors(w)) return false;
@@ -140,7 +161,9 @@ bool reduces_windows(const struct builder *w) {
         const struct value_node *x = &k->values.at[v];
         if (x->kind == INST_REDUCE && !reduction_of_values(x->reduction)) return false;
     }
-    return taps * values_a_tap(w) <= TAP_VALUES * most && has_window(w) && !stores_along_window(w);
+    struct tap tap = size_of_tap(w);
+    return taps * tap.values <= TAP_VALUES * most && !leaves_idle(w, taps * tap.instructions) &&
+           has_window(w) && !stores_along_window(w);
 }
 
 static value_id combined(struct builder *w, const struct inst *reduce, value_id a, value_id b) {

@@ -10,17 +10,23 @@
 
 enum { LAUNCH_BYTES = 8 << 20 }; /* of both, what a device moves in the time of a few launches */
 
-static int64_t bytes_moved(struct fuser *f, uint32_t a, uint32_t b) {
+int64_t pair_bytes(struct fuser *f, uint32_t a, uint32_t b) {
     int64_t bytes = 0;
     for (int side = 0; side < 2; side++) {
         const struct touched *t = &f->touched[side ? b : a];
         for (uint32_t i = 0; i < t->list.n; i++) {
             buffer_id x = t->list.at[i].buffer;
             if (side && group_touches(f, a, x)) continue; /* counted */
+            bool written = group_writes(f, a, x) || group_writes(f, b, x);
+            if (written && !escapes(f, x, a, b)) continue; /* in registers */
             bytes += buffer_bytes(f->l, x);
         }
     }
     return bytes;
+}
+
+bool pair_is_small(struct fuser *f, uint32_t a, uint32_t b) {
+    return pair_bytes(f, a, b) <= LAUNCH_BYTES;
 }
 
 static bool same_shape(struct fuser *f, const struct group *A, const struct group *B) {
@@ -43,7 +49,7 @@ bool find_abreast(struct fuser *f, struct merge *m) {
         for (uint32_t b = a + 1; f->alive[a] && b < f->s->groups.n; b++) {
             const struct group *A = group_at(f, a), *B = group_at(f, b);
             if (!f->alive[b] || epoch_of(f, a) != epoch_of(f, b) || !same_shape(f, A, B) ||
-                bytes_moved(f, a, b) > LAUNCH_BYTES || one_at_load(f, a, b) || too_big(f, a, b) ||
+                !pair_is_small(f, a, b) || one_at_load(f, a, b) || too_big(f, a, b) ||
                 !independent(f, a, b))
                 continue;
             *m = (struct merge){.a = a, .b = b, .host = a, .guest = b, .n = A->n_x};

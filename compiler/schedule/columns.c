@@ -140,6 +140,7 @@ static const char *columns_reason(struct fuser *f, struct merge *m) {
 bool plan_columns(struct fuser *f, struct merge *m) {
     const struct group *A = group_at(f, m->a), *B = group_at(f, m->b);
     if (!A->n_r || !B->n_r || A->matmul || B->matmul || A->scan || B->scan) return false;
+    if (A->n_arms || B->n_arms) return false;
     for (int side = 0; side < 2; side++) {
         struct merge c = {
             .a = m->a, .b = m->b, .saved = m->saved, .across = true, .by_places = m->by_places};

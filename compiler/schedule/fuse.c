@@ -220,12 +220,22 @@ static bool keeps_columns(struct fuser *f, const struct merge *m, uint32_t g,
     return true;
 }
 
+/* Is it known that load x of nest n reads nothing? */
+static bool never_reads(struct fuser *f, const struct nest *n, const struct inst *x, const ex *from,
+                        const ex *to, int count) {
+    const struct inst *guard = x->guarded ? &n->insts.at[x->args[0]] : NULL;
+    int64_t holds;
+    return guard && guard->kind == INST_INDEX &&
+           ex_is_const(f->l->ex, ex_subst(f->l->ex, guard->index[0], from, to, count), &holds) &&
+           !holds;
+}
+
 static bool loads_readable(struct fuser *f, struct merge *m, const struct nest *n, const ex *from,
                            const ex *to, int count) {
     for (uint32_t i = 0; i < n->insts.n; i++) {
         const struct inst *x = &n->insts.at[i];
         ex index[WS_MAX_RANK];
-        if (x->kind != INST_LOAD) continue;
+        if (x->kind != INST_LOAD || never_reads(f, n, x, from, to, count)) continue;
         for (int k = 0; k < x->n_index; k++)
             index[k] = ex_subst(f->l->ex, x->index[k], from, to, count);
         if (!readable(f, m, x->buffer, index)) return false;
@@ -261,6 +271,26 @@ static bool readable(struct fuser *f, struct merge *m, buffer_id b, const ex *in
     return loads_readable(f, m, n, from, to, count);
 }
 
+/* Of a nest whose indices are `to` in the host, at each place along a reduction's arms, from the
+ * k-th on: which load is chosen there is known. */
+static bool readable_at_arms(struct fuser *f, struct merge *m, const struct nest *n, const ex *from,
+                             const ex *to, int count, int k) {
+    const struct group *H = group_at(f, m->host);
+    if (H->matmul || k == H->n_x) return loads_readable(f, m, n, from, to, count);
+    int64_t size = ex_hint(f->l->ex, ex_symbol(f->l->ex, H->x[k])->bound);
+    for (int64_t i = 0; i < size; i++) {
+        ex at[GROUP_MAX_AXES], place = ex_const(f->l->ex, i);
+        bool along = false;
+        for (int j = 0; j < count; j++) {
+            at[j] = ex_subst(f->l->ex, to[j], &H->x[k], &place, 1);
+            along |= at[j] != to[j];
+        }
+        if (!readable_at_arms(f, m, n, from, at, count, k + 1)) return false;
+        if (!along) break; /* the same everywhere */
+    }
+    return true;
+}
+
 /* S3 for every member that is not inlined away. */
 bool all_readable(struct fuser *f, struct merge *m) {
     m->followed = map_new(f->scratch);
@@ -274,7 +304,9 @@ bool all_readable(struct fuser *f, struct merge *m) {
             for (int i = 0; i < M->n; i++)
                 to[i] = ex_subst(f->l->ex, M->to[i], m->from, m->to, m->n);
             m->by_columns = !nest_at(f, M->nest)->n_reduce && keeps_columns(f, m, g, M);
-            if (!loads_readable(f, m, nest_at(f, M->nest), M->from, to, M->n)) return false;
+            const struct group *H = group_at(f, m->host);
+            if (!readable_at_arms(f, m, nest_at(f, M->nest), M->from, to, M->n, H->n_x - H->n_arms))
+                return false;
         }
     }
     return true;
@@ -293,7 +325,8 @@ static bool can_inline(struct fuser *f, uint32_t g, uint32_t other) {
 static const char *covers(struct fuser *f, const struct merge *m) {
     const struct group *G = group_at(f, m->guest), *H = group_at(f, m->host);
     if (m->n < G->n_x + G->n_r) return "iteration spaces differ";
-    for (int k = 0; k < H->n_x; k++)
+    int rows = H->matmul ? H->n_x : H->n_x - H->n_arms; /* a reduction's arms are covered or not */
+    for (int k = 0; k < rows; k++)
         if (!taken(f, m, H->x[k])) return "iteration spaces differ: not every row is covered";
     int r = 0;
     for (int k = 0; k < H->n_r; k++) r += taken(f, m, H->r[k]);
@@ -357,7 +390,8 @@ static bool is_forgotten(struct fuser *f, int64_t rows, int64_t bytes) {
 static const char *too_few_rows(struct fuser *f, const struct merge *m) {
     const struct group *H = as_split(f, m, m->host);
     if (!H->n_r || H->matmul) return NULL;
-    int64_t rows = axes_numel(f->l, H->x, H->n_x), cols = axes_numel(f->l, H->r, H->n_r);
+    int64_t rows = axes_numel(f->l, H->x, H->n_x - H->n_arms),
+            cols = axes_numel(f->l, H->r, H->n_r);
     if (cols < 65536) return NULL;
     bool inner = bytes_along(f, m->host, H->x, H->n_x) > bytes_along(f, m->host, H->r, H->n_r);
     bool fill = device_rows_fill(f->limits, rows, cols * 4, inner);
@@ -576,7 +610,7 @@ void plan_fit(struct fuser *f, struct merge *m) {
     m->guest = m->host == m->a ? m->b : m->a;
     bind_axes(f, m);
     if (m->by_places) take_arms(f, m);
-    m->why_not = covers(f, m);
+    m->why_not = group_at(f, m->guest)->n_arms ? "its arms are none of the other's" : covers(f, m);
     if (!m->why_not && !all_readable(f, m))
         m->why_not = "a reduction is read at other rows than its own";
     if (!m->why_not) m->why_not = nothing_shared(f, m);

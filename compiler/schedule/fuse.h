@@ -124,14 +124,17 @@ bool they_meet(struct fuser *f, const struct merge *m); /* in any buffer */
 uint32_t epoch_of(struct fuser *f, uint32_t g);               /* of its nests */
 const char *too_big(struct fuser *f, uint32_t a, uint32_t b); /* why a kernel cannot hold both */
 
-/* abreast.c: two small kernels of one shape that have nothing to do with each other, if any. */
+/* abreast.c: two small kernels of one shape that have nothing to do with each other, if any.
+ * pair_bytes: of what one or both read or write. Is that so little that launches take longer? */
 bool find_abreast(struct fuser *f, struct merge *m);
+int64_t pair_bytes(struct fuser *f, uint32_t a, uint32_t b);
+bool pair_is_small(struct fuser *f, uint32_t a, uint32_t b);
 
 /* split.c: for a merge that was refused, or in which both read the same at different places: how
  * both fit together with axes split for each other; leaves m alone if they do not. */
 void plan_split(struct fuser *f, struct merge *m);
 void bind_by_places(struct fuser *f, struct merge *m);
-/* What the guest has and the host, a product whose group is split.c's copy, has not: its arms. */
+/* What the guest has and the host, whose group is split.c's copy, has not: its arms. */
 void take_arms(struct fuser *f, struct merge *m);
 /* What an axis is divided by in e; EX_NONE: by nothing. */
 ex axis_divisor(const struct exprs *p, ex e, ex axis);

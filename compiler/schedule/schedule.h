@@ -10,8 +10,9 @@
  * along X, over all rows, what a column of them sums up to (columns.c). A group with a matrix
  * product may reduce along some of X what the product has summed up along R (epilogue.c). What
  * reads a product may go along short axes that the product does not have: outputs of a transposed
- * convolution lie between those that a tap reaches. These are *arms*, the last of X, along which a
- * thread stores all that there is (split.c).
+ * convolution lie between those that a tap reaches. So may what is made of a reduction, along its
+ * parts: cat([s, exp(s)]). These are *arms*, the last of X, along which a thread stores all that
+ * there is (split.c).
  *
  * Invariants (schedule_verify reports these numbers):
  *   S1  every nest is in exactly one group;

@@ -24,7 +24,7 @@
  *
  * Halves that a product has no axis for may be its arms: of stack([zeros, x @ w], 1), or of a
  * transposed convolution of which every other line takes no tap, a thread stores both elements
- * that come of one sum.
+ * that come of one sum. So may those of what is made of a reduction: of cat([s, exp(s)], 1).
  *
  * What reads a product's phases may end within the last of a stride, as outputs of most transposed
  * convolutions do: of i2 // 2 and i2 % 2 for 255 elements. On a GPU it goes on then to the stride's
@@ -32,9 +32,10 @@
 #include "schedule/fuse.h"
 
 enum {
-    MAX_SPLITS = 16,    /* of a pair */
-    PIECE_BYTES = 32,   /* what memory is read by */
-    SMALL_OPERAND = 16, /* times smaller than the largest: it may lie as it likes */
+    MAX_SPLITS = 16,      /* of a pair */
+    PIECE_BYTES = 32,     /* what memory is read by */
+    SMALL_OPERAND = 16,   /* times smaller than the largest: it may lie as it likes */
+    SOON_MOVED = 1 << 18, /* bytes of a pair that a GPU moves, in pieces, while it launches one */
 };
 
 /* Where a group touches a buffer: for each of its axes, X before R, by how many elements that goes
@@ -379,11 +380,50 @@ static bool stores_sectors(struct fuser *f, uint32_t g, const ex *arms, int n) {
     return true;
 }
 
-/* What reads a product's results goes along axes of its own: along those that are short a thread
- * stores all elements that it has the result for, as arms of the product's group. On a GPU, whose
- * kernels of products have such stores (kernel/body.c). Not within a sector of memory: with every
- * other or every third element by a store of its own an H100 takes longer than with a product and a
- * pass. */
+/* Does the guest choose among what it reads by these axes alone, as parts of a concatenation do? */
+static bool chooses_along(struct fuser *f, uint32_t g, const ex *arms, int n) {
+    const struct group *G = group_at(f, g);
+    ex last[GROUP_MAX_AXES];
+    bool any = false;
+    for (int k = 0; k < n; k++)
+        last[k] = ex_sub(f->l->ex, ex_symbol(f->l->ex, arms[k])->bound, ex_const(f->l->ex, 1));
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        const struct member *M = &G->members.at[m];
+        const struct nest *x = nest_at(f, M->nest);
+        for (uint32_t i = 0; i < x->insts.n && !M->inlined; i++) {
+            if (x->insts.at[i].kind != INST_LOAD || !x->insts.at[i].guarded) continue;
+            const struct inst *guard = &x->insts.at[x->insts.at[i].args[0]];
+            if (guard->kind != INST_INDEX) return false;
+            ex holds = ex_subst(f->l->ex, guard->index[0], M->from, M->to, M->n);
+            holds = ex_subst(f->l->ex, holds, arms, last, n);
+            if (!ex_is_const(f->l->ex, holds, NULL)) return false;
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* May a host's threads store several elements each? A product's, if it is none of few columns; or a
+ * reduction's, which the guest stores in parts: in whole sectors, or so little that a launch takes
+ * longer. */
+static bool may_have_arms(struct fuser *f, const struct merge *m) {
+    const struct group *H = group_at(f, m->host), *G = group_at(f, m->guest);
+    if (f->limits->kind != DEVICE_CUDA || f->eager || G->n_r || G->scan || G->matmul) return false;
+    if (H->matmul) return has_rows_and_columns(f, H);
+    return H->n_r && !H->scan && !H->columns;
+}
+
+static bool are_arms(struct fuser *f, const struct merge *m, const ex *arms, int n) {
+    bool sectors = stores_sectors(f, m->guest, arms, n);
+    if (group_at(f, m->host)->matmul) return sectors;
+    return (sectors || pair_is_small(f, m->a, m->b)) && chooses_along(f, m->guest, arms, n);
+}
+
+/* What reads a product's results, or a reduction's, goes along axes of its own: along those that
+ * are short a thread stores all elements that it has the result for, as arms of the host's group.
+ * On a GPU, whose kernels have such stores (kernel/body.c). A product's not within a sector of
+ * memory: with every other or every third element by a store of its own an H100 takes longer than
+ * with a product and a pass. */
 void take_arms(struct fuser *f, struct merge *m) {
     enum { MOST = 8 };
     struct group *H = group_at(f, m->host);
@@ -391,8 +431,7 @@ void take_arms(struct fuser *f, struct merge *m) {
     ex arms[GROUP_MAX_AXES];
     int n = 0;
     int64_t all = 1, size;
-    if (f->limits->kind != DEVICE_CUDA || f->eager || !H->matmul || G->n_r || G->scan) return;
-    if (!has_rows_and_columns(f, H)) return;
+    if (!may_have_arms(f, m)) return;
     for (int k = 0; k < H->n_arms; k++)
         all = sat_mul(all, axes_numel(f->l, &H->x[H->n_x - 1 - k], 1));
     for (int k = 0; k < G->n_x; k++) {
@@ -403,7 +442,7 @@ void take_arms(struct fuser *f, struct merge *m) {
         if ((all = sat_mul(all, size)) > MOST || H->n_x + n == GROUP_MAX_AXES) return;
         arms[n++] = G->x[k];
     }
-    if (!n || !stores_sectors(f, m->guest, arms, n)) return;
+    if (!n || !are_arms(f, m, arms, n)) return;
     for (int k = 0; k < n; k++) {
         m->from[m->n] = m->to[m->n] = H->x[H->n_x++] = arms[k];
         m->n++, H->n_arms++;
@@ -524,7 +563,10 @@ static const char *lies_badly(struct fuser *f, const struct merge *m) {
     struct places h = places_of(f, m->host), g = places_of(f, m->guest);
     ex of_host = runs_along(f, m, &h), of_guest = runs_along(f, m, &g);
     int64_t most = largest(f, &h) > largest(f, &g) ? largest(f, &h) : largest(f, &g);
-    if (of_host && of_guest && of_host != of_guest) return "memory runs along different axes";
+    if (f->limits->kind == DEVICE_CUDA && pair_bytes(f, m->a, m->b) <= SOON_MOVED) return NULL;
+    bool little = largest(f, &g) * SMALL_OPERAND < most; /* as what rows come to */
+    if (of_host && of_guest && of_host != of_guest && !little)
+        return "memory runs along different axes";
     for (uint32_t i = 0; i < g.at.n; i++)
         if (buffer_bytes(f->l, g.at.at[i].buffer) * SMALL_OPERAND >= most &&
             falls_to_pieces(f, m, &g.at.at[i]))

@@ -610,6 +610,35 @@ static const struct {
      "x=32 r=4 warps=1 hits=4"},
 };
 
+/* Reductions that read along another axis than they store along: of two short axes, of one that is
+ * split, of two results; and with rows that keep what they read. */
+static const char *const across[] = {
+    "graph(%x: i8[5, 6, 72], %s: f32[72], %i: i64[6]) {\n %f = to(%x, dtype=f32)\n"
+    " %m = mul(%f, %s)\n %p = permute(%m, [2, 0, 1])\n %c = contiguous(%p)\n %j = remainder(%i, "
+    "8)\n"
+    " %k = abs(%j)\n %z = zeros([72, 5, 8])\n %y = index_add(%z, 2, %k, %c)\n return %y\n}\n",
+    "graph(%x: f32[3, 9, 40, 37]) {\n %s = sum(%x, 1)\n %p = permute(%s, [2, 0, 1])\n"
+    " %y = mul(%p, 2)\n return %y\n}\n",
+    "graph(%x: bf16[10, 9, 7, 33]) {\n %m = amax(%x, 1)\n %p = permute(%m, [2, 0, 1])\n"
+    " %y = mul(%p, 2)\n %s = sum(%x, 1)\n return %y, %s\n}\n",
+    "graph(%x: f32[8, 20, 64]) {\n %e = exp(%x)\n %s = sum(%e, 1)\n %v = var(%x, 1)\n"
+    " %a = permute(%s, [1, 0])\n %b = permute(%v, [1, 0])\n %y = mul(%a, %b)\n return %y\n}\n",
+};
+
+/* Concatenations behind reductions, stored part by part: of rows, along them, of three parts, with
+ * what is stored once; and in pieces. */
+static const char *const joined[] = {
+    "graph(%x: f32[3, 40, 9]) {\n %s = sum(%x, 1)\n %c = relu(%s)\n %y = cat([%s, %c], 1)\n"
+    " %m = mul(%s, 2)\n return %y, %m\n}\n",
+    "graph(%x: bf16[30, 4, 8]) {\n %m = mul(%x, 0.5)\n %s = sum(%m, 1)\n %e = sin(%m)\n"
+    " %c = cat([%m, %e], 2)\n return %s, %c\n}\n",
+    "graph(%x: f32[5, 64]) {\n %p = softmax(%x, 1)\n %c = cat([%p, %x], 1)\n return %c\n}\n",
+    "graph(%x: f32[40, 70]) {\n %s = sum(%x, 1)\n %e = exp(%s)\n %r = relu(%s)\n"
+    " %c = cat([%s, %e, %r], 0)\n %y = mul(%c, 3)\n return %y\n}\n",
+    "graph(%x: f32[8, 9, 64]) {\n %y = layer_norm(%x, [64])\n %v = view(%y, [8, 9, 16, 4])\n"
+    " %p = permute(%v, [0, 2, 1, 3])\n %z = mul(%p, 2)\n return %z\n}\n",
+};
+
 /* Every pointwise operator of the table, a dozen to a graph, on two operands of type t. */
 static void operator_graphs(struct arena *a, enum dtype t, case_vec *out) {
     int in_graph = 0;
@@ -678,4 +707,8 @@ void cases_shapes(struct arena *a, case_vec *out) {
     operator_graphs(a, DT_I64, out);
     operator_graphs(a, DT_I8, out);
     operator_graphs(a, DT_U8, out);
+    for (size_t i = 0; i < sizeof across / sizeof *across; i++)
+        vec_push(a, out, ((struct case_graph){.text = across[i], .every = 1}));
+    for (size_t i = 0; i < sizeof joined / sizeof *joined; i++)
+        vec_push(a, out, ((struct case_graph){.text = joined[i], .every = 1}));
 }

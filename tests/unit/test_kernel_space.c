@@ -551,6 +551,115 @@ static void test_taps(void **state) {
     arena_free(a);
 }
 
+/* Straight-line code is one thread's: where windows are fewer than a GPU has warps' lanes, and not
+ * done at once, lanes share them. */
+static void test_few_windows(void **state) {
+    static const struct {
+        int rows, columns, size;
+        const char *of;
+        enum kernel_kind kind;
+    } cases[] = {
+        {7, 128, 6, "exp(%x)", KERNEL_REDUCE},
+        {7, 16384, 6, "exp(%x)", KERNEL_POINTWISE},
+        {2, 128, 2, "exp(%x)", KERNEL_POINTWISE},
+        {5, 128, 5, "relu(%x)", KERNEL_POINTWISE},
+    };
+    const struct device_limits gpu = test_gpu("sm_90a");
+    struct arena *a = arena_new();
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *text =
+            arena_printf(a,
+                         "graph(%%x: f16[%d, %d, %d]) {\n %%a = %s\n"
+                         " %%y = sum(%%a, [0, 2])\n return %%y\n}\n",
+                         cases[i].rows, cases[i].columns, cases[i].size, cases[i].of);
+        if (kind_of(text, &gpu) != cases[i].kind) fail_msg("%s", text);
+    }
+    arena_free(a);
+}
+
+/* Sums of four elements, memory along x: no half of a block's threads has none, but for the
+ * smallest blocks. */
+static void test_short_columns(void **state) {
+    const struct device_limits gpu = test_gpu("sm_90a");
+    struct arena *a = arena_new();
+    struct kernel *k =
+        first_kernel(a, "graph(%x: bf16[760, 4, 8]) {\n %y = sum(%x, 1)\n return %y\n}\n", &gpu);
+    const struct config *c;
+    int n, pruned;
+    (void)state;
+    kernel_configs(k, a, &c, &n, &pruned);
+    assert_int_equal(k->kind, KERNEL_REDUCE);
+    for (int i = 0; i < n; i++) {
+        struct layout y;
+        assert_null(kernel_layout(k, &c[i], &y, a));
+        if (y.threads > 64 && y.t1 / 2 >= 4) fail_msg("%s", config_str(a, &c[i]));
+    }
+    arena_free(a);
+}
+
+/* Eight columns of 16 bits are a vector: one thread has them, and the others have other rows. */
+static void test_few_columns(void **state) {
+    const struct device_limits gpu = test_gpu("sm_90a");
+    struct arena *a = arena_new();
+    struct kernel *k =
+        first_kernel(a, "graph(%x: bf16[3040, 8]) {\n %y = amax(%x, 0)\n return %y\n}\n", &gpu);
+    const struct config *c;
+    int n, pruned;
+    bool whole = false;
+    (void)state;
+    kernel_configs(k, a, &c, &n, &pruned);
+    for (int i = 0; i < n; i++) {
+        if (c[i].knob[KNOB_x] >= 16) fail_msg("%s", config_str(a, &c[i]));
+        whole |= c[i].knob[KNOB_x] == 8 && c[i].knob[KNOB_vec] == 8;
+    }
+    assert_true(whole);
+    arena_free(a);
+}
+
+/* How far the first load moves as x goes on by `by`. */
+static int64_t load_step(const struct kernel *k, int64_t by) {
+    const struct value_node *load = NULL;
+    for (value_id v = 0; v < k->values.n && !load; v++)
+        if (k->values.at[v].kind == INST_LOAD && k->values.at[v].mask & MASK_R)
+            load = &k->values.at[v];
+    ex to = ex_const(k->ex, by), from = ex_const(k->ex, 0), x = k->axis[AXIS_X];
+    ex step = ex_sub(k->ex, ex_subst(k->ex, load->index, &x, &to, 1),
+                     ex_subst(k->ex, load->index, &x, &from, 1));
+    int64_t apart;
+    assert_true(ex_is_const(k->ex, step, &apart));
+    return apart;
+}
+
+/* What is stored across what is read: neighbours read side by side, after a sector of eight floats.
+ * What lands on rows keeps them in order. */
+static void test_reads_across(void **state) {
+    static const struct {
+        const char *text;
+        int64_t by, step;
+    } cases[] = {
+        {"graph(%x: f32[16, 9, 64, 512]) {\n %s = sum(%x, 1)\n %p = permute(%s, [2, 0, 1])\n"
+         " %y = mul(%p, 2)\n return %y\n}\n",
+         8, 1},
+        {"graph(%x: f32[16, 9, 8, 512]) {\n %s = sum(%x, 1)\n %p = permute(%s, [2, 0, 1])\n"
+         " %y = mul(%p, 2)\n return %y\n}\n",
+         8, 1},
+        {"graph(%x: f32[16, 9, 65, 512]) {\n %s = sum(%x, 1)\n %p = permute(%s, [2, 0, 1])\n"
+         " %y = mul(%p, 2)\n return %y\n}\n",
+         1, 512},
+        {"graph(%x: f32[16, 9, 64, 512]) {\n %y = sum(%x, 1)\n return %y\n}\n", 1, 1},
+    };
+    const struct device_limits gpu = test_gpu("sm_90a");
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        struct kernel *k = first_kernel(a, cases[i].text, &gpu);
+        if (load_step(k, cases[i].by) != cases[i].step)
+            fail_msg("%s: %lld", cases[i].text, (long long)load_step(k, cases[i].by));
+        arena_free(a);
+    }
+}
+
 /* Of few filters for each element that is read, the matrix units would have little to do: a thread
  * has all of a group's, if they are few, and reads their windows once. */
 static void test_few_filters(void **state) {
@@ -628,7 +737,9 @@ int main(void) {
         cmocka_unit_test(test_symbolic),       cmocka_unit_test(test_tiny_devices),
         cmocka_unit_test(test_verify),         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_splits),         cmocka_unit_test(test_columns_scanned),
-        cmocka_unit_test(test_taps),           cmocka_unit_test(test_few_filters),
+        cmocka_unit_test(test_taps),           cmocka_unit_test(test_few_windows),
+        cmocka_unit_test(test_reads_across),   cmocka_unit_test(test_short_columns),
+        cmocka_unit_test(test_few_columns),    cmocka_unit_test(test_few_filters),
         cmocka_unit_test(test_rows_looked_up), cmocka_unit_test(test_edges_of_bands),
         cmocka_unit_test(test_scanned_rows),   cmocka_unit_test(test_bytes_of_calls),
         cmocka_unit_test(test_tails),

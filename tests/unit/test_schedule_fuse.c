@@ -250,7 +250,7 @@ static void test_different_spaces(void **state) {
 
 static void test_other_rows(void **state) {
     static const struct fusion cases[] = {
-        {"graph(%x: f32[8, 8]) {\n %s = sum(%x, 1)\n %y = mul(%x, %s)\n return %y\n}\n",
+        {"graph(%x: f32[512, 512]) {\n %s = sum(%x, 1)\n %y = mul(%x, %s)\n return %y\n}\n",
          2,
          {"s  with  y: not fused: a reduction is read at other rows than its own"}},
     };
@@ -353,6 +353,31 @@ static void test_arms(void **state) {
          {"m+cat  with  t: not fused: what reads the product stores several elements of each sum"}},
     };
 #undef INPUTS
+    CHECK(cases);
+}
+
+/* What is made of a reduction is stored in parts; large tensors in no parts of less than a sector.
+ */
+static void test_arms_of_reductions(void **state) {
+#define ROWS "graph(%x: f32[64, 9, 9]) {\n %s = sum(%x, [1])\n %e = exp(%s)\n"
+    static const struct fusion cases[] = {
+        {ROWS " %c = cat([%s, %e], 1)\n return %c\n}\n", 1, {"s+e  with  c: fused, axes split"}},
+        {ROWS " %c = cat([%s, %e, %s], 0)\n %y = mul(%c, 2)\n %m = neg(%s)\n return %y, %m\n}\n",
+         1,
+         {"s+e+m  with  c+y: fused, axes split"}},
+        {ROWS " %c = cat([%s, %e, %s], 0)\n %r = amax(%x, [1])\n return %c, %r\n}\n",
+         1,
+         {"s+e+r  with  c: fused, axes split"}},
+        {"graph(%x: f32[64, 9, 9], %w: f32[5, 9]) {\n %s = sum(%x, [1])\n %t = unsqueeze(%s, 1)\n"
+         " %y = mul(%t, %w)\n return %y\n}\n",
+         2, /* nothing is chosen */
+         {"s  with  y: not fused: iteration spaces differ"}},
+        {"graph(%x: f32[100000, 4, 6]) {\n %e = exp(%x)\n %s = sum(%x, [1])\n"
+         " %c = cat([%x, %e], 2)\n return %s, %c\n}\n",
+         2,
+         {"s  with  e+c: not fused: "}},
+    };
+#undef ROWS
     CHECK(cases);
 }
 
@@ -1007,10 +1032,18 @@ static void test_split_axes(void **state) {
 
 static void test_not_split(void **state) {
     static const struct fusion cases[] = {
-        {"graph(%x: f32[64, 9, 64]) {\n %y = layer_norm(%x, [64])\n"
-         " %v = view(%y, [64, 9, 16, 4])\n %p = permute(%v, [0, 2, 1, 3])\n return %p\n}\n",
+        {"graph(%x: f32[640, 9, 64]) {\n %y = layer_norm(%x, [64])\n"
+         " %v = view(%y, [640, 9, 16, 4])\n %p = permute(%v, [0, 2, 1, 3])\n return %p\n}\n",
          2,
          {"not fused: memory would lie in small pieces"}},
+        {"graph(%x: f32[16, 9, 64]) {\n %y = layer_norm(%x, [64])\n"
+         " %v = view(%y, [16, 9, 16, 4])\n %p = permute(%v, [0, 2, 1, 3])\n return %p\n}\n",
+         1, /* moved while a kernel is launched */
+         {NULL}},
+        {"graph(%x: f32[4096, 2048]) {\n %s = sum(%x, 1)\n %v = view(%s, [64, 64])\n"
+         " %p = permute(%v, [1, 0])\n %y = mul(%p, 2)\n return %y\n}\n",
+         1, /* little beside what is read */
+         {NULL}},
         {"graph(%x: f32[64, 32, 64]) {\n %y = layer_norm(%x, [64])\n"
          " %v = view(%y, [64, 32, 2, 32])\n %p = permute(%v, [0, 2, 3, 1])\n return %p\n}\n",
          2,
@@ -1236,6 +1269,7 @@ int main(void) {
         cmocka_unit_test(test_by_rows_stores),
         cmocka_unit_test(test_unrolled),
         cmocka_unit_test(test_arms),
+        cmocka_unit_test(test_arms_of_reductions),
         cmocka_unit_test(test_abreast),
         cmocka_unit_test(test_landing),
         cmocka_unit_test(test_landing_of_shared_flags),
