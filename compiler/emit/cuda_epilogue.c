@@ -557,14 +557,15 @@ static void put_values_of_chunk(struct emitter *w, const struct phase *f, const 
     close_brace(w);
 }
 
-/* The same, and its stores. rest: as put_store has it. */
+/* The same, and its stores: of fewer than four octets none are turned. rest: put_store has it. */
 static void put_chunk(struct emitter *w, const struct phase *f, const char *sums, const char *at,
-                      const char *rest) {
+                      int chunk, const char *rest) {
     const struct kernel *k = w->k;
-    int chunk = chunk_of(w, f);
     put_values_of_chunk(w, f, sums, at, chunk);
-    for (uint32_t i = 0; i < f->stores.n; i++)
-        put_store(w, f->stores.at[i], store_width(w, &k->stores.at[f->stores.at[i]]), chunk, rest);
+    for (uint32_t i = 0; i < f->stores.n; i++) {
+        int width = store_width(w, &k->stores.at[f->stores.at[i]]);
+        put_store(w, f->stores.at[i], width == OCTET && chunk < QUAD ? PAIR : width, chunk, rest);
+    }
 }
 
 static void open_loop(struct emitter *w, const char *i, int n) {
@@ -603,7 +604,8 @@ static void put_columns(struct emitter *w, const struct tile_program *t, const s
     open_loop(w, "h", 2);
     put_row(w, f);
     put_chunk(w, f, sums,
-              arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk), NULL);
+              arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk), chunk,
+              NULL);
     close_brace(w);
     close_brace(w);
     put_warp_columns(w, f, chunk);
@@ -630,7 +632,7 @@ static void put_rows(struct emitter *w, const struct tile_program *t, const stru
         open_loop(w, "g", octets / chunk);
     }
     put_chunk(w, f, sums,
-              arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk),
+              arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk), chunk,
               across ? NULL : "");
     close_brace(w);
     if (across) {
@@ -678,7 +680,7 @@ static void put_by_columns(struct emitter *w, const struct tile_program *t, cons
     open_loop(w, "h", 2);
     put_row(w, f);
     put_chunk(w, f, sums,
-              arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk),
+              arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk), chunk,
               tall ? "[f][h]" : "[h]");
     close_brace(w);
     close_brace(w);
@@ -773,39 +775,79 @@ const char *rows_end_text(struct emitter *w, const struct tile_program *t, const
                         eight, OCTET, (long long)t->product->a.rows);
 }
 
+/* Octets of a row that a part has at a time: as many as are stored together, or fewer, by pairs,
+ * where that leaves the busiest part a quarter less to read: of 128 x 256 in 66 parts 16 would have
+ * four octets each, and 50 nothing. */
+static int share_chunk(struct emitter *w, const struct tile_program *t, const struct phase *f) {
+    int octets = t->product->warp_columns / OCTET, parts = t->product->parts,
+        eights = t->product->warp_rows / OCTET, best = chunk_of(w, f), least = 0;
+    if (product_may_break(t->product)) return best; /* k_again has as many */
+    for (int chunk = QUAD; chunk >= 1; chunk /= 2) {
+        int busiest = (eights * octets / chunk + parts - 1) / parts * chunk;
+        if (octets % chunk || (least && busiest * 4 > least * 3)) continue;
+        least = busiest, best = chunk;
+    }
+    return best;
+}
+
+/* Parts that a thread reads before it adds any up. The registers that its sums were in have what is
+ * under way: 32 pairs of 256 threads are the 64 KB that a multiprocessor waits for from L2. */
+static int parts_at_once(const struct tile_program *t, int chunk) {
+    enum { LEAST = 16, MOST = 32 };
+    int pairs = product_thread_sums(t->product) / PAIR, parts = t->product->parts;
+    int most = (pairs < LEAST ? LEAST : pairs > MOST ? MOST : pairs) / chunk;
+    int rounds = (parts + most - 1) / most;
+    return (parts + rounds - 1) / rounds;
+}
+
+static void put_sum_of_parts(struct emitter *w, const struct tile_program *t, int chunk) {
+    int octets = t->product->warp_columns / OCTET, parts = t->product->parts,
+        pairs = product_thread_sums(t->product) / PAIR, at_once = parts_at_once(t, chunk);
+    int threads = t->product->warpgroups * t->product->group_threads;
+    line(w, "#pragma unroll 1");
+    open_brace(w, "for (int first = 0; first < %d; first += %d)", parts, at_once);
+    line(w, "%s x[%d][%d];", sum_type(t), at_once, chunk * PAIR);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int p = 0; p < %d; p++)", at_once);
+    if (parts % at_once) line(w, "if (first + p >= %d) continue;", parts);
+    line(w, "#pragma unroll");
+    line(w, "for (int j = 0; j < %d; j++)", chunk);
+    line(w,
+         "    k_load_parts<%d>(x[p] + j * %d, of_tile + ((long long)(first + p) * %d + (f * 2 + h) "
+         "* %d + g * %d + j) * %d);",
+         PAIR, PAIR, pairs, octets, chunk, threads * PAIR);
+    close_brace(w);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int p = 0; p < %d; p++)", at_once);
+    if (parts % at_once) line(w, "if (first + p >= %d) continue;", parts);
+    line(w, "#pragma unroll");
+    line(w, "for (int j = 0; j < %d; j++) own[j] += x[p][j];", chunk * PAIR);
+    close_brace(w);
+    close_brace(w);
+}
+
 /* Of the tile's chunks those whose number is this part's, or so many more: sums of all parts, which
  * are added up in their order, the same bits in every run. */
 static void put_share(struct emitter *w, const struct tile_program *t) {
     const struct phase f = phase_of(w, 0);
-    int sixteens = t->product->warp_rows / 16, octets = t->product->warp_columns / OCTET,
-        chunk = chunk_of(w, &f), parts = t->product->parts, all = product_thread_sums(t->product);
-    int threads = t->product->warpgroups * t->product->group_threads;
-    bool wide = product_may_break(t->product);
+    int eights = t->product->warp_rows / OCTET, octets = t->product->warp_columns / OCTET,
+        chunk = share_chunk(w, t, &f), parts = t->product->parts;
     line(w, "#pragma unroll 1");
-    open_brace(w, "for (int i = part; i < %d; i += %d)", sixteens * 2 * octets / chunk, parts);
+    open_brace(w, "for (int i = part; i < %d; i += %d)", eights * octets / chunk, parts);
     put_place_of_chunk(w, octets / chunk);
     if (tile_rows_end(t)) line(w, "if (%s) continue;", rows_end_text(w, t, "(f * 2 + h)"));
     line(w, "%s own[%d];", sum_type(t), chunk * PAIR);
     line(w, "k_zero(own);");
-    line(w, "#pragma unroll 4");
-    open_brace(w, "for (int p = 0; p < %d; p++)", parts);
-    open_loop(w, "j", chunk);
-    line(w, "%s x[%d];", sum_type(t), PAIR);
-    line(w,
-         "k_load_parts<%d>(x, of_tile + ((long long)p * %d + (f * 2 + h) * %d + g * %d + j) * %d);",
-         PAIR, all / 2, octets, chunk, threads * PAIR);
-    line(w, "own[j * 2] += x[0], own[j * 2 + 1] += x[1];");
-    close_brace(w);
-    close_brace(w);
+    put_sum_of_parts(w, t, chunk);
     put_row(w, &f);
-    if (wide) {
+    if (product_may_break(t->product)) {
         put_finite(w, chunk * PAIR, "own");
         open_brace(w, "if (!finite)");
         put_call_again(w, chunk);
         line(w, "continue;");
         close_brace(w);
     }
-    put_chunk(w, &f, "own", "j * 2 + e", NULL);
+    put_chunk(w, &f, "own", "j * 2 + e", chunk, NULL);
     close_brace(w);
 }
 

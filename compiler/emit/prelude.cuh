@@ -2504,7 +2504,8 @@ template <int N> K_DEVICE unsigned char *k_aligned(unsigned char *smem) {
 #endif
 }
 /* A warpgroup, or a block of THREADS, which meets at barrier `id`, has left its part, and waits until all `parts` are there,
- * whose blocks are all at work. The counter is 0 before the first and after the last. */
+ * whose blocks are all at work. The counter is 0 before the first and after the last. Who comes last waits for one
+ * round trip to L2, not for what an atom returns and then for a load; and a load that acquires is no second fence. */
 template <int THREADS> K_DEVICE void k_meet_parts(unsigned *counter, unsigned parts, int id) {
     k_barrier_sync(id, THREADS);
     if (threadIdx.x % THREADS == 0) {
@@ -2514,12 +2515,10 @@ template <int THREADS> K_DEVICE void k_meet_parts(unsigned *counter, unsigned pa
         atomicInc(counter, 2 * parts - 1);
 #else
         unsigned there;
-        asm volatile("atom.release.gpu.global.inc.u32 %0, [%1], %2;"
-                     : "=r"(there) : "l"(counter), "r"(2 * parts - 1) : "memory");
+        asm volatile("red.release.gpu.global.inc.u32 [%0], %1;" : : "l"(counter), "r"(2 * parts - 1) : "memory");
         do
-            asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(there) : "l"(counter) : "memory");
+            asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(there) : "l"(counter) : "memory");
         while (there < parts);
-        asm volatile("fence.acq_rel.gpu;" : : : "memory");
         asm volatile("red.relaxed.gpu.global.inc.u32 [%0], %1;" : : "l"(counter), "r"(2 * parts - 1) : "memory");
 #endif
     }

@@ -37,6 +37,10 @@ static const struct product_case by_warpgroups[] = {
     {"graph(%x: bf16[2, 32, 15, 15], %w: bf16[40, 32, 3, 3]) {\n"
      " %c = convolution(%x, %w, padding=1)\n return %c\n}\n",
      "mma=1 m=64 n=64 k=32 stages=3 warps=8 split=2 tail=3"},
+    /* more parts than a row's chunks of four octets: pairs are stored, in rounds of uneven parts */
+    {"graph(%x: bf16[72, 640], %y: bf16[640, 40], %c: bf16[40]) {\n %z = mm(%x, %y)\n"
+     " %s = add(%z, %c)\n return %s\n}\n",
+     "mma=1 m=64 n=32 k=32 stages=2 warps=8 split=19"},
     /* thin: parts leave no rows beyond the factor's; the other factor leaves L2 first, copied by
      * one block or by a cluster */
     {"graph(%x: bf16[9, 200], %y: bf16[72, 200]) {\n %b = permute(%y, [1, 0])\n"
