@@ -230,7 +230,8 @@ static struct ws_kernel describe_kernel(struct compile *c, const struct kernel *
                             .steps = 1,
                             .ir = k,
                             .bytes = k->bytes_read + k->bytes_written,
-                            .flops = k->flops};
+                            .flops = k->flops,
+                            .spared = k->questions.n ? k->flops : 0};
     uint32_t loop = loop_of(nest_of(c, k)->epoch);
     if (loop != NO_LOOP && !out.at_load) {
         out.loop = (int)loop + 1;

@@ -153,8 +153,9 @@ struct ws_kernel {
         *guard; /* "", until the tuner says for which sizes the config was tuned: "dim == 4096" */
     int n_reads, n_writes;
     int reads[32], writes[32]; /* buffers */
-    double bytes; /* least DRAM traffic: every distinct element read once, written once */
-    double flops; /* multiply-adds count 2; transcendental functions 1 */
+    double bytes;  /* least DRAM traffic: every distinct element read once, written once */
+    double flops;  /* multiply-adds count 2; transcendental functions 1 */
+    double spared; /* of these, what it may leave out by what it reads: tiles that are hidden */
     const struct kernel *ir;
 };
 

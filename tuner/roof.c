@@ -31,6 +31,7 @@ struct work work_of_kernel(const struct ws_program *p, int kernel) {
     return (struct work){.bytes = k->bytes,
                          .write_bytes = fmin(written, k->bytes),
                          .flops = k->flops,
+                         .spared = k->spared,
                          .matrix = runs_on_matrix_units(p, kernel),
                          .planes = is_f32_product(p, kernel, PRECISION_F32),
                          .tf32 = is_f32_product(p, kernel, PRECISION_TF32),
@@ -42,6 +43,7 @@ struct work work_of_program(const struct ws_program *p) {
     for (int b = 0; b < p->n_buffers; b++)
         if (p->buffers[b].kind == WS_BUF_OUTPUT) w.write_bytes += (double)p->buffers[b].bytes;
     for (int k = 0; k < p->n_kernels; k++) {
+        w.spared += p->kernels[k].spared * p->kernels[k].steps;
         w.matrix |= runs_on_matrix_units(p, k);
         w.planes |= is_f32_product(p, k, PRECISION_F32);
         w.tf32 |= is_f32_product(p, k, PRECISION_TF32);
@@ -66,7 +68,7 @@ static double compute_us(const struct roof *r, const struct work *w) {
     if (w->planes && l->sm >= 80) tflops = fmax(tflops, l->matrix_tflops / passes);
     if (w->tf32 && l->sm >= 80) tflops = fmax(tflops, l->matrix_tflops / OF_TF32);
     if (w->float8 && l->sm >= FLOAT8) tflops = fmax(tflops, l->matrix_tflops * 2);
-    return us_at_tflops(w->flops, tflops);
+    return us_at_tflops(fmax(w->flops - w->spared, 0), tflops);
 }
 
 double roof_floor_us(const struct roof *r, const struct work *w) {
@@ -89,7 +91,8 @@ double roof_physical_us(const struct roof *r, const struct work *w) {
     const struct device_limits *l = r->limits;
     double through = w->bytes - fmin(w->write_bytes, (double)l->l2_bytes);
     double peak = fmax(l->f32_tflops, l->matrix_tflops * (w->float8 ? 2 : 1));
-    return fmax(us_at_gbps(through, l->peak_gbps), us_at_tflops(w->flops, peak));
+    return fmax(us_at_gbps(through, l->peak_gbps),
+                us_at_tflops(fmax(w->flops - w->spared, 0), peak));
 }
 
 bool roof_implausible(const struct roof *r, const struct work *w, double us) {

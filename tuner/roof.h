@@ -18,10 +18,11 @@ struct roof {
 struct work {
     double bytes, write_bytes; /* bytes: read and written */
     double flops;
-    bool matrix; /* on the matrix units */
-    bool planes; /* or, of f32, as six products of bf16 there, or three of f16 */
-    bool tf32;   /* or, of f32, in tf32 */
-    bool float8; /* or of float8, twice as many at a time as of bf16 */
+    double spared; /* of these: data may make them superfluous, so no time is too short for them */
+    bool matrix;   /* on the matrix units */
+    bool planes;   /* or, of f32, as six products of bf16 there, or three of f16 */
+    bool tf32;     /* or, of f32, in tf32 */
+    bool float8;   /* or of float8, twice as many at a time as of bf16 */
 };
 
 struct work work_of_kernel(const struct ws_program *p, int kernel);

@@ -444,6 +444,9 @@ static void test_roofs(void **state) {
     dense = (struct work){.bytes = 1e6, .write_bytes = 5e5, .flops = 1e9, .float8 = true};
     assert_true(fabs(roof_floor_us(&r, &dense) - 5) < 1e-9);
     assert_true(fabs(roof_physical_us(&r, &dense) - 5) < 1e-9);
+    dense.spared = 1e9; /* what data may hide: bytes are left */
+    assert_true(fabs(roof_floor_us(&r, &dense) - 1.25) < 1e-9);
+    assert_false(roof_implausible(&r, &dense, 0.6));
     struct device_limits unknown = {0};
     struct roof none = {&unknown, NAN};
     assert_true(isnan(roof_floor_us(&none, &stream)));
