@@ -70,6 +70,7 @@ static void put_vectors(struct emitter *w, const struct operand *o, const bool *
         const struct value_node *x = &w->k->values.at[v];
         int n = needed[v] && x->kind == INST_LOAD ? vector_of(w, o, x, each) : 1;
         if (n == 1) continue;
+        for (int a = 0; a < x->n_args; a++) put_expression(w, x->args[a]); /* subscripts */
         const char *type = memory_type(w, buffer_dtype(w, x->buffer));
         line(w, "k_pack<%s, %d> l%u[%d];", type, n, v, each / n);
         for (int i = 0; i < each / n; i++) {
@@ -87,7 +88,7 @@ static void put_vectors(struct emitter *w, const struct operand *o, const bool *
 static void put_element(struct emitter *w, const struct operand *o, const bool *needed, int each) {
     for (value_id v = 0; v <= o->factor; v++) {
         const struct value_node *x = &w->k->values.at[v];
-        if (!needed[v]) continue;
+        if (!needed[v] || w->where[v] == LOCAL) continue; /* subscripts are the same for all */
         int n = x->kind == INST_LOAD ? vector_of(w, o, x, each) : 1;
         if (n == 1) {
             put_local(w, v);

@@ -662,6 +662,9 @@ static const struct product_case of_runs[] = {
     {"graph(%x: bf16[24, 128], %w: bf16[300, 128], %i: i64[90]) {\n %f = index(%w, [%i], "
      "[0])\n" ALONG("%f") " %z = mm(%x, %t)\n return %z\n}\n",
      "mma=1 m=64 n=64 k=32 stages=2 warps=12 make=2"},
+    {"graph(%x: bf16[24, 128], %w: bf16[300, 128], %i: i64[90]) {\n %f = index(%w, [%i], "
+     "[0])\n" ALONG("%f") " %z = mm(%x, %t)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
     {"graph(%x: bf16[2, 48, 96], %w: bf16[2, 64, 96], %k: bool[2, 64, 96]) {\n %a = tril(%w)\n"
      " %b = where(%k, %a, 0)\n %t = permute(%b, [0, 2, 1])\n %z = bmm(%x, %t)\n return %z\n}\n",
      "mma=1 m=64 n=64 k=64 stages=2 warps=8 make=1"},
