@@ -9,7 +9,9 @@
  *
  * The kind is CONCURRENT_KERNEL: KIND_KERNEL would serialise all kernels. It stays enabled from
  * open to close, because CUPTI loses records in the moments after it is enabled; outside begin..end
- * buffers are taken and dropped. Only while hardware counters are read (profiler.c) it pauses.
+ * buffers are taken and dropped. It pauses only while hardware counters are read (profiler.c), and
+ * from long runs that nobody times to the next time that is asked for: a record costs a launch some
+ * microseconds, and a recurrent net's reference has 300,000.
  *
  * We subscribe first: that is how another profiler in the process (a debugger, Nsight, PyTorch's
  * profiler) is found out. CUPTI admits one subscriber a process and its buffer callbacks carry no
@@ -37,6 +39,7 @@ struct cupti {
     size_t n, cap;
     size_t dropped;
     bool out_of_memory;
+    bool paused; /* of the launching thread alone */
 };
 
 static struct cupti *_Atomic active;
@@ -215,11 +218,15 @@ enum ws_status cupti_end(struct cupti *c, int expected, const struct kernel_time
 }
 
 void cupti_pause(struct cupti *c) {
+    if (c->paused) return;
+    c->paused = true;
     c->api.flush_all(CUPTI_C_ACTIVITY_FLAG_FLUSH_FORCED);
     c->api.activity_disable(CUPTI_C_ACTIVITY_KIND_CONCURRENT_KERNEL);
 }
 
 enum ws_status cupti_resume(struct cupti *c, struct diag *d) {
+    if (!c->paused) return WS_OK;
+    c->paused = false;
     cupti_status s = c->api.activity_enable(CUPTI_C_ACTIVITY_KIND_CONCURRENT_KERNEL);
     return s == CUPTI_OK ? WS_OK : cupti_fail(c, d, s, "cuptiActivityEnable(CONCURRENT_KERNEL)");
 }

@@ -300,8 +300,10 @@ static enum ws_status submit_all(struct cuda_device *c, const struct ready *r, i
 }
 
 static enum ws_status cuda_run(struct device *dev, const struct launch *l, int n, struct diag *d) {
+    enum { LONG = 128 }; /* launches */
     struct cuda_device *c = (struct cuda_device *)dev;
     if (cuda_enter(c, d) != WS_OK) return d->status;
+    if (n >= LONG && c->cupti) cupti_pause(c->cupti);
     struct ready *ready;
     if (cuda_ready_all(c, l, n, false, &ready, d) == WS_OK) submit_all(c, ready, n, d);
     cuda_ready_free(ready, n);

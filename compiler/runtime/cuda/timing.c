@@ -156,7 +156,7 @@ enum ws_status cuda_time(struct device *dev, const struct launch *l, int n, int 
     struct cuda_device *c = (struct cuda_device *)dev;
     if (!c->cupti) return diag_fail(d, WS_MACHINE, "%s was opened without a clock", dev->facts.id);
     if (cuda_enter(c, d) != WS_OK || profiler_leave(c, d) != WS_OK ||
-        (flush && helpers_prepare(c, d) != WS_OK))
+        cupti_resume(c->cupti, d) != WS_OK || (flush && helpers_prepare(c, d) != WS_OK))
         return d->status;
     struct ready *ready = NULL;
     struct timing t = {
