@@ -26,6 +26,7 @@
 #define __align__(n) __attribute__((aligned(n)))
 #define __restrict__ __restrict
 #define __shared__ thread_local
+#define EMU_CALLED static inline /* module.c puts it in front of the prelude's void functions */
 
 /* ---- the launch --------------------------------------------------------------------------- */
 

@@ -104,7 +104,8 @@ static double power_of_two(int exponent) {
 /* Products of f8 are cut off further up. The sum in doubles only says whether all is finite, or 0:
  * so its order does not matter. What is kept are whole units of the last bit, each below 2^27 and
  * exact in a double: nor does its order. */
-static float mma_sum(double first, const double *a, const double *b, int n, int bits) {
+__attribute__((target_clones("avx2", "default"))) static float
+mma_sum(double first, const double *a, const double *b, int n, int bits) {
     double sum = first, most = fabs(first);
 #pragma omp simd reduction(+ : sum) reduction(max : most)
     for (int i = 0; i < n; i++) {

@@ -101,18 +101,29 @@ static const char *module_text(struct arena *a, const char *text, const char *co
 
 /* ---- compile -------------------------------------------------------------------------------- */
 
+/* Most kernels run once, so that the compiler's time counts, and it does not optimise. What is not
+ * inlined is then called, and gcc has no hook for what it stores of a call's result: the prelude's
+ * functions are always inlined, but for those that have no result. Lines stay where they are. */
+static const char *with_calls(struct arena *a, const char *text) {
+    static const char INLINED[] = "K_DEVICE void ";
+    struct buf b = buf_new(a);
+    for (const char *next; (next = strstr(text, INLINED)); text = next + strlen(INLINED))
+        buf_printf(&b, "%.*sEMU_CALLED void ", (int)(next - text), text);
+    buf_puts(&b, text);
+    return b.p;
+}
+
 static enum ws_status compile(struct arena *a, const char *folder, const char *text,
                               const char *const *kernels, int n, struct diag *d) {
     const char *module = module_text(a, text, kernels, n);
     char *input = arena_printf(a, "%s/module.cpp", folder);
     char *output = arena_printf(a, "%s/module.so", folder);
     char *log = arena_printf(a, "%s/log", folder);
+    text = with_calls(a, text);
     if (!write_file(arena_printf(a, "%s/kernels.cu", folder), text, strlen(text)) ||
         !write_file(input, module, strlen(module)))
         return diag_fail(d, WS_MACHINE, "cannot write to %s", folder);
-    /* Most kernels run once, so that the compiler's time counts. What is not inlined is called, and
-     * gcc has no hook for what it stores of a call's result: the prelude's functions always are.
-     * The linker's own options for -fsanitize=thread, its library above all, go with -nostdlib. */
+    /* The linker's own options for -fsanitize=thread, its library above all, go with -nostdlib. */
     char *command[] = {"g++",
                        "-std=c++17",
                        "-O0",

@@ -20,7 +20,8 @@ struct lot {
     struct emulation *emulation; /* one of both */
     struct trial *trial;
     VEC(struct drive *) drives;
-    VEC(const char *) texts; /* of each drive's graph */
+    VEC(const struct case_graph *) graphs; /* of each */
+    struct map ran;                        /* hashes of programs */
 };
 
 static const variant_vec *variants_of(const struct lot *l) {
@@ -89,7 +90,7 @@ static bool add_program(struct lot *l, const struct case_graph *g, enum ws_fusio
                   ? CASES_DEFAULT
                   : (int)(hash_bytes(g->text, strlen(g->text)) % (uint64_t)x.every);
     vec_push(l->a, &l->drives, b);
-    vec_push(l->a, &l->texts, g->text);
+    vec_push(l->a, &l->graphs, g);
     variant_vec printed = {0};
     bool ok = !runs          ? drive_add_variants(l->a, &printed, b, pick, &x, &d)
               : l->emulation ? emulation_add_all(l->emulation, b, pick, &x, &d)
@@ -113,10 +114,30 @@ const char *case_with_gradients(struct arena *a, const char *text) {
     return case_text(joint);
 }
 
-static const char *text_of(const struct lot *l, const struct drive *b) {
-    for (uint32_t i = 0; i < l->drives.n; i++)
-        if (l->drives.at[i] == b) return l->texts.at[i];
-    return "";
+static const struct case_graph *graph_of(const struct lot *l, const struct drive *b) {
+    uint32_t i = 0;
+    while (l->drives.at[i] != b) i++;
+    return l->graphs.at[i];
+}
+
+/* Equal for two variants only if the same kernels are run on the same inputs and judged alike. */
+static uint64_t program_hash(struct lot *l, const struct variant *v) {
+    const struct drive *b = v->program;
+    const struct case_graph *g = graph_of(l, b);
+    struct buf all = buf_new(l->a);
+    buf_printf(&all, "%d %d\n%s", b->judge == is_within_bound, g->nans, g->text);
+    for (int k = 0; k < b->p->n_kernels; k++) {
+        const struct variant *runs = k == v->kernel ? v : &variants_of(l)->at[b->first[k]];
+        buf_printf(&all, " %016llx", (unsigned long long)variant_hash(l->a, runs));
+    }
+    return hash_bytes(all.p, all.n);
+}
+
+/* The defaults of a program's kernels are a case each, and all of these run the same. So do those
+ * of a graph that has several configs to be tried. */
+static bool is_repeated(struct lot *l, const struct variant *v) {
+    uint64_t hash = program_hash(l, v);
+    return !map_put(&l->ran, &hash, sizeof hash, 1);
 }
 
 /* Bytes of its program's largest buffer. */
@@ -132,8 +153,9 @@ static size_t size_of_case(const struct variant *v) {
  * small. What is large takes long, and the small ones have the same phases and barriers. */
 static bool run_case(struct lot *l, uint32_t v, struct diag *d) {
     enum { SMALL = 128 << 10 };
-    bool orders =
-        v % 4 == 0 && (size_of_case(&variants_of(l)->at[v]) <= SMALL || getenv("TEST_LONG"));
+    const struct variant *of = &variants_of(l)->at[v];
+    bool orders = l->emulation && v % 4 == 0 && (size_of_case(of) <= SMALL || getenv("TEST_LONG"));
+    if (is_repeated(l, of) && !orders) return true;
     return l->emulation ? emulation_case(l->emulation, v, orders, d) : trial_case(l->trial, v, d);
 }
 
@@ -151,7 +173,7 @@ static bool run_lot(struct lot *l) {
         if (c->seen) map_put(c->seen, &hash, sizeof hash, 1);
         if (run_case(l, v, &wrong)) continue;
         c->failed++;
-        complain(c, &wrong, text_of(l, all->at[v].program));
+        complain(c, &wrong, graph_of(l, all->at[v].program)->text);
         if (l->trial && device_is_lost(l->trial->dev)) return false;
         if (getenv("TEST_STOP")) return false;
     }
@@ -193,6 +215,7 @@ static bool run_all(struct cases *c, struct device *dev, struct toolchain *t) {
     }
     while (ok && i < c->graphs->n) {
         struct lot l = {.c = c, .a = arena_new()};
+        l.ran = map_new(l.a);
         if (dev)
             l.trial = trial_new(l.a, dev, t);
         else

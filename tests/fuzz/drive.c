@@ -193,8 +193,8 @@ bool drive_add_variants(struct arena *a, variant_vec *all, struct drive *b, driv
     return true;
 }
 
-const char *drive_entry(struct arena *a, const char *entry, uint32_t variant) {
-    return arena_printf(a, "%s_%u", entry, variant);
+const char *drive_entry(struct arena *a, const char *entry, const struct variant *v) {
+    return arena_printf(a, "%s_%u", entry, v->text);
 }
 
 static const char *kernel_text(const struct ws_source *s) {
@@ -208,17 +208,31 @@ static const char *const declared[] = {"k_idx",          "k_wgmma",        "k_wg
                                        "k_again",        "k_panel",        "k_block"};
 enum { N_DECLARED = sizeof declared / sizeof *declared };
 
-const char *drive_join(struct arena *a, const variant_vec *all, uint32_t from, uint32_t to) {
+/* Graphs of the same shapes share kernels. A text names its entries. */
+void drive_number_texts(struct arena *a, variant_vec *all, text_vec *out) {
+    struct map seen = map_new(a);
+    for (uint32_t i = 0; i < all->n; i++) {
+        struct variant *v = &all->at[i];
+        uint64_t text = out->n;
+        if (!map_gets(&seen, v->source.text, &text)) {
+            map_puts(&seen, v->source.text, text);
+            vec_push(a, out, v);
+        }
+        v->text = (uint32_t)text;
+    }
+}
+
+const char *drive_join(struct arena *a, const text_vec *texts, uint32_t from, uint32_t to) {
     struct buf text = buf_new(a);
-    bool cuda = all->at[from].program->p->limits.kind == DEVICE_CUDA;
+    bool cuda = texts->at[from]->program->p->limits.kind == DEVICE_CUDA;
     for (uint32_t i = from; i < to; i++) {
-        const struct ws_source *src = &all->at[i].source;
+        const struct ws_source *src = &texts->at[i]->source;
         buf_putc(&text, '\n');
         for (int j = 0; j < N_DECLARED; j++)
             buf_printf(&text, "#define %s %s_%u\n", declared[j], declared[j], i);
         for (int l = 0; l < src->n_launches; l++)
             buf_printf(&text, "#define %s %s\n", src->launches[l].entry,
-                       drive_entry(a, src->launches[l].entry, i));
+                       drive_entry(a, src->launches[l].entry, texts->at[i]));
         buf_puts(&text, kernel_text(src));
         for (int l = 0; l < src->n_launches; l++)
             buf_printf(&text, "#undef %s\n", src->launches[l].entry);

@@ -67,6 +67,7 @@ struct variant {
     int kernel;
     struct config config;
     struct ws_source source;
+    uint32_t text; /* which of the distinct texts it runs, once these are numbered */
 };
 typedef VEC(struct variant) variant_vec;
 

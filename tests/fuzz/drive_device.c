@@ -59,12 +59,14 @@ bool trial_add_all(struct trial *s, struct drive *b, drive_pick *pick, void *ctx
 }
 
 bool trial_compile(struct trial *s, struct diag *d) {
-    uint32_t n = s->variants.n, batches = (n + BATCH - 1) / BATCH;
+    text_vec distinct = {0};
+    drive_number_texts(s->a, &s->variants, &distinct);
+    uint32_t n = distinct.n, batches = (n + BATCH - 1) / BATCH;
     const char **texts = NEW_ARRAY(s->a, const char *, batches);
     struct compiled *c = NEW_ARRAY(s->a, struct compiled, batches);
     bool ok = true;
     for (uint32_t i = 0; i < batches; i++)
-        texts[i] = drive_join(s->a, &s->variants, i * BATCH, i + 1 < batches ? (i + 1) * BATCH : n);
+        texts[i] = drive_join(s->a, &distinct, i * BATCH, i + 1 < batches ? (i + 1) * BATCH : n);
 #pragma omp parallel for schedule(dynamic)
     for (uint32_t i = 0; i < batches; i++)
         toolchain_compile(s->toolchain, "variants", texts[i], false, &c[i]);
@@ -93,8 +95,8 @@ static bool launch_all(struct trial *s, uint32_t index, int64_t step, dptr works
     struct tensor_map maps[WS_MAX_LAUNCHES][WS_MAX_ARGS];
     for (int l = 0; l < v->source.n_launches; l++) {
         const struct ws_launch *w = &v->source.launches[l];
-        launches[l] = (struct launch){.module = s->modules[index / BATCH],
-                                      .entry = drive_entry(s->a, w->entry, index),
+        launches[l] = (struct launch){.module = s->modules[v->text / BATCH],
+                                      .entry = drive_entry(s->a, w->entry, v),
                                       .grid = {w->grid[0], w->grid[1], w->grid[2]},
                                       .threads = w->threads,
                                       .smem = w->smem,

@@ -50,23 +50,25 @@ bool emulation_add_all(struct emulation *s, struct drive *b, drive_pick *pick, v
     return drive_add_variants(s->a, &s->variants, b, pick, ctx, d);
 }
 
-static struct emu_module *open_batch(struct emulation *s, uint32_t from, uint32_t to,
-                                     struct diag *d) {
+static struct emu_module *open_batch(struct emulation *s, const text_vec *texts, uint32_t from,
+                                     uint32_t to, struct diag *d) {
     VEC(const char *) names = {0};
     for (uint32_t i = from; i < to; i++) {
-        const struct ws_source *src = &s->variants.at[i].source;
+        const struct ws_source *src = &texts->at[i]->source;
         for (int l = 0; l < src->n_launches; l++)
-            vec_push(s->a, &names, drive_entry(s->a, src->launches[l].entry, i));
+            vec_push(s->a, &names, drive_entry(s->a, src->launches[l].entry, texts->at[i]));
     }
-    const char *text = drive_join(s->a, &s->variants, from, to);
+    const char *text = drive_join(s->a, texts, from, to);
     return emu_open(s->e, text, names.at, (int)names.n, d);
 }
 
 bool emulation_compile(struct emulation *s, struct diag *d) {
-    uint32_t n = s->variants.n;
+    text_vec texts = {0};
+    drive_number_texts(s->a, &s->variants, &texts);
+    uint32_t n = texts.n;
     s->modules = NEW_ARRAY(s->a, struct emu_module *, n / BATCH + 1);
     for (uint32_t i = 0; i < n; i += BATCH) {
-        s->modules[i / BATCH] = open_batch(s, i, i + BATCH < n ? i + BATCH : n, d);
+        s->modules[i / BATCH] = open_batch(s, &texts, i, i + BATCH < n ? i + BATCH : n, d);
         if (!s->modules[i / BATCH]) return false;
     }
     return true;
@@ -113,7 +115,7 @@ static struct emu_report run_launch(struct emulation *s, uint32_t index, int l, 
     if (!declares_cluster(s->a, v->source.text, w))
         return (struct emu_report){.kind = EMU_BAD_LAUNCH,
                                    .message = "the text declares another cluster than the launch"};
-    struct emu_module *m = s->modules[index / BATCH];
+    struct emu_module *m = s->modules[v->text / BATCH];
     void *values[WS_MAX_ARGS], *args[WS_MAX_ARGS];
     struct emu_map maps[WS_MAX_ARGS];
     enum emu_role roles[WS_MAX_ARGS];
@@ -148,7 +150,7 @@ static struct emu_report run_launch(struct emulation *s, uint32_t index, int l, 
     /* Blocks that talk to each other, if they are few: as a cluster does. */
     bool together = tickets && side_by_side(w);
     struct emu_launch e = {
-        .kernel = drive_entry(s->a, w->entry, index),
+        .kernel = drive_entry(s->a, w->entry, v),
         .grid = {(unsigned)w->grid[0], (unsigned)w->grid[1], (unsigned)w->grid[2]},
         .threads = {(unsigned)w->threads},
         .shared = (size_t)w->smem,

@@ -22,10 +22,14 @@ bool drive_kernels(const struct drive *b, drive_run *run, void *ctx);
 int drive_place(const struct drive *b, int buffer, int64_t step, size_t *from);
 bool drive_is_window(const struct drive *b, int buffer);
 
-/* Variants from..to-1 as one text: one prelude, then each under names of its own. */
-const char *drive_join(struct arena *a, const variant_vec *all, uint32_t from, uint32_t to);
+/* Number the distinct texts, and append the first variant that has each. */
+typedef VEC(const struct variant *) text_vec;
+void drive_number_texts(struct arena *a, variant_vec *all, text_vec *out);
+
+/* Texts from..to-1 as one: one prelude, then each under names of its own. */
+const char *drive_join(struct arena *a, const text_vec *texts, uint32_t from, uint32_t to);
 
 /* What an entry of this variant is called in the joined text. */
-const char *drive_entry(struct arena *a, const char *entry, uint32_t variant);
+const char *drive_entry(struct arena *a, const char *entry, const struct variant *v);
 
 #endif

@@ -31,7 +31,9 @@ static void compile_for(const char *arch, uint32_t from) {
         b[i] = drive_begin(a, g, drive_inputs(g, 1), &limits, WS_FUSE, &d);
         if (!b[i] || !drive_add_variants(a, &all, b[i], the_last, NULL, &d)) fail_msg("%s", d.text);
     }
-    toolchain_compile(t, "variants", drive_join(a, &all, 0, all.n), false, &c);
+    text_vec texts = {0};
+    drive_number_texts(a, &all, &texts);
+    toolchain_compile(t, "variants", drive_join(a, &texts, 0, texts.n), false, &c);
     if (!c.ok) fail_msg("%s", c.log);
     assert_true(c.size > 0);
     compiled_free(&c);
@@ -60,7 +62,9 @@ static const char *ptx_of(struct arena *a, const char *arch, const char *text,
     struct graph *g = must_parse(a, text);
     struct drive *b = drive_begin(a, g, drive_inputs(g, 1), &limits, WS_FUSE, &d);
     if (!b || !drive_add_variants(a, &all, b, NULL, NULL, &d)) fail_msg("%s", d.text);
-    toolchain_compile(t, "variant", drive_join(a, &all, 0, 1), true, &c);
+    text_vec texts = {0};
+    drive_number_texts(a, &all, &texts);
+    toolchain_compile(t, "variant", drive_join(a, &texts, 0, 1), true, &c);
     if (!c.ok) fail_msg("%s", c.log);
     const char *ptx = arena_strdup(a, c.ptx);
     *config = all.at[0].config;
