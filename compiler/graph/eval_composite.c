@@ -389,12 +389,12 @@ static struct number fill_at(const struct job *j, int64_t i) {
 
 static struct number rand_at(const struct job *j, int64_t i) {
     double v = random_uniform(j->g->seed, (uint64_t)number_at(j, 1), (uint64_t)i);
-    return (struct number){.v = value_round(j->out->dtype, v)};
+    return (struct number){.v = value_drawn(j->out->dtype, v)};
 }
 
 static struct number randn_at(const struct job *j, int64_t i) {
     double v = random_normal(j->g->seed, (uint64_t)number_at(j, 1), (uint64_t)i);
-    return (struct number){.v = value_round(j->out->dtype, v)};
+    return (struct number){.v = value_drawn(j->out->dtype, v)};
 }
 
 static element *const elements[OP_COUNT] = {

@@ -216,14 +216,20 @@ static void create_run(const struct job *j, int64_t first, int64_t n, const stru
     }
 }
 
+/* As kernels draw: in f32, whatever narrower type they are rounded to then. */
+double value_drawn(enum dtype t, double v) {
+    return value_round(t, dtype_bytes(t) < dtype_bytes(DT_F32) ? value_round(DT_F32, v) : v);
+}
+
 void eval_created(const struct job *j, int64_t first, int64_t n, double *v, int64_t *w) {
     struct cell to = {.v = v, .w = w, .n = n, .dtype = j->out->dtype};
+    bool random = j->node->op == OP_RAND || j->node->op == OP_RANDN;
     create_run(j, first, n, &to);
     for (int64_t i = 0; i < n; i++)
         if (w)
             w[i] = int_wrap(to.dtype, w[i]);
         else
-            v[i] = value_round(to.dtype, v[i]);
+            v[i] = random ? value_drawn(to.dtype, v[i]) : value_round(to.dtype, v[i]);
 }
 
 void eval_create(const struct job *j) {

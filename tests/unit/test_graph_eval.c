@@ -1,6 +1,7 @@
 /* The evaluator against values worked out by hand: primitives, views, types, errors. */
 #include <stdio.h>
 
+#include "graph/eval.h"
 #include "graph_test.h"
 
 /* Inputs are 0, 1, 2, ... unless given; the result must be `want`, n of them. */
@@ -175,6 +176,29 @@ static void test_random(void **state) {
     arena_free(a);
 }
 
+/* Numbers of narrow types are those of f32, rounded: in the middle between two, too, as kernels have
+ * it, which draw in f32. */
+static void test_random_narrow(void **state) {
+    struct arena *a = arena_new();
+    struct graph *g = must_parse(a, "graph() {\n  %f = randn(400000, index=2)\n"
+                                    "  %b = randn(400000, index=2, dtype=bf16)\n"
+                                    "  return %f, %b\n}");
+    struct value out[2];
+    int ties = 0;
+    must_eval(g, NULL, out);
+    for (int64_t i = 0; i < out[0].n; i++) {
+        float f = (float)out[0].v[i];
+        uint32_t bits;
+        memcpy(&bits, &f, sizeof bits);
+        ties += (bits & 0xffff) == 0x8000;
+        assert_true(out[1].v[i] == value_round(DT_BF16, out[0].v[i]));
+    }
+    assert_true(ties > 2);
+    value_free(&out[0]);
+    value_free(&out[1]);
+    arena_free(a);
+}
+
 #define LEAST (-9223372036854775807LL - 1)
 #define MOST 9223372036854775807LL
 
@@ -260,6 +284,7 @@ int main(void) {
         cmocka_unit_test(test_leaves_and_outputs),
         cmocka_unit_test(test_symbolic_is_refused),
         cmocka_unit_test(test_random),
+        cmocka_unit_test(test_random_narrow),
         cmocka_unit_test(test_integers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
