@@ -26,9 +26,9 @@ enum ws_status testbed_open(struct testbed *t, struct data *x, const struct plan
                             struct arena *a, struct diag *d);
 void testbed_close(struct testbed *t);
 
-/* The same in steps: the memory; a checked run, however long it takes, of which outputs may be wrong
- * (WS_WRONG); and what the plan has left there, for variants to be compared with. expected[] is
- * empty in between, for the caller to use. */
+/* The same in steps: the memory; a checked run, of which outputs may be wrong (WS_WRONG); and what
+ * the plan has left there, for variants to be compared with. expected[] is empty in between, for
+ * the caller to use. */
 enum ws_status testbed_place(struct testbed *t, struct data *x, const struct plan *p,
                              struct arena *a, struct diag *d);
 enum ws_status testbed_run(struct testbed *t, struct diag *d);
