@@ -20,6 +20,8 @@ static enum ws_status replay(struct bench_point *b) {
     for (int k = 0; k < b->fused_program->n_kernels; k++)
         b->tunes[k].winner =
             given[k] ? tune_find(&b->tunes[k], given[k]) : &b->tunes[k].variants[0];
+    for (int k = 0; k < b->fused_program->n_kernels; k++)
+        b->tunes[k].winner->spill_allowed = INT_MAX;
     return WS_OK;
 }
 
@@ -34,6 +36,7 @@ static enum ws_status look_up(struct bench_point *b, struct tune *t, struct winn
     if (!w->config) return WS_OK;
     t->winner = tune_find(t, w->config);
     variant_take_source(t->winner, &w->source, b->arena);
+    t->winner->spill_allowed = INT_MAX;
     t->winner->is_winner = true;
     t->winner->timing.us = w->evidence.us;
     t->n_tied = w->evidence.tied;
@@ -317,6 +320,7 @@ static bool take_winner(struct bench_point *b, struct tune *t) {
     if (from == t || !from->winner) return false;
     struct variant *v = tune_find(t, from->winner->config);
     if (variant_refused(v)) return false;
+    v->spill_allowed = from->winner->spill_allowed;
     v->timing = from->winner->timing;
     v->is_winner = true;
     t->winner = v;

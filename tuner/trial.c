@@ -130,6 +130,7 @@ static enum ws_status try_variant(struct tune *t, struct variant *v, int samples
         return WS_OK;
     }
     struct diag own = diag_new(shared->arena);
+    v->spill_allowed = t->variants[0].spill_bytes; /* no worse than what there is, for that */
     if (!variant_loaded(v, shared->machine) && variant_load(v, shared->machine, &own) != WS_OK)
         return trial_blame(t, v, own.message, d);
     if (!v->glanced && !is_out(v) && check(t, v, false, d) != WS_OK) return d->status;

@@ -138,7 +138,7 @@ enum ws_status variant_load(struct variant *v, struct machine *m, struct diag *d
     }
     if (device_is_lost(dev)) return diag_fail(d, own.status, "%s", own.text);
     if (own.status != WS_OK) variant_refuse(v, STATUS_launch_error, own.text);
-    if (v->spill_bytes > 0 && !v->is_default)
+    if (v->spill_bytes > 0 && v->spill_bytes > v->spill_allowed && !v->is_default)
         variant_refuse(v, STATUS_spill,
                        arena_printf(d->arena, "%d bytes of registers spilled", v->spill_bytes));
     if (variant_refused(v) && !refused) variant_unload(v, m);

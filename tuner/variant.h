@@ -30,7 +30,8 @@ struct variant {
     struct module *module;             /* NULL unless loaded */
     int generation;                    /* of the device that it was loaded into */
     int regs, spill_bytes, smem_bytes; /* of its first launch; -1: unknown */
-    double occupancy;                  /* NAN: unknown */
+    int spill_allowed; /* bytes that do not refuse it: the default's; any, of what was asked for */
+    double occupancy;  /* NAN: unknown */
 
     struct counters counters;  /* of all its launches */
     const char *counters_from; /* NULL: not asked; "cupti"; "counted": there are none */

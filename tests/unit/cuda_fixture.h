@@ -127,14 +127,14 @@ static void open_device(struct fixture *f) {
         fail_msg("%s", f->diag.text);
 }
 
-static struct module *load(struct fixture *f) {
+__attribute__((unused)) static struct module *load(struct fixture *f) {
     unsigned char image[128] = {0x7f, 'E', 'L', 'F'};
     struct module *m = NULL;
     assert_int_equal(device_load(f->dev, image, sizeof image, &m, &f->diag), WS_OK);
     return m;
 }
 
-static struct launch launch(struct module *m, const char *entry) {
+__attribute__((unused)) static struct launch launch(struct module *m, const char *entry) {
     return (struct launch){.module = m, .entry = entry, .grid = {4, 1, 1}, .threads = 256};
 }
 

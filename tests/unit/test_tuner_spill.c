@@ -1,0 +1,45 @@
+/* test_tuner_spill.c: which variants may spill registers, on the fake driver, whose functions spill
+ * 16 bytes. */
+#include "tests/unit/cuda_fixture.h"
+
+#include <limits.h>
+
+#include "tuner/variant.h"
+
+static enum result_status load_with(struct fixture *f, bool is_default, int allowed) {
+    static const unsigned char image[128] = {0x7f, 'E', 'L', 'F'};
+    struct machine m = {.device = f->dev, .limits = *device_limits(f->dev)};
+    struct variant v = {.status = STATUS_ok,
+                        .message = "",
+                        .binary = image,
+                        .size = sizeof image,
+                        .regs = -1,
+                        .spill_bytes = -1,
+                        .smem_bytes = -1,
+                        .is_default = is_default,
+                        .spill_allowed = allowed};
+    v.source.n_launches = 1;
+    v.source.launches[0] = (struct ws_launch){.entry = "a", .threads = 128};
+    assert_int_equal(variant_load(&v, &m, &f->diag), WS_OK);
+    assert_int_equal(v.spill_bytes, 16);
+    variant_unload(&v, &m);
+    return v.status;
+}
+
+/* The default, whatever it spills, as something has to run; what is no worse; what was asked for. */
+static void test_spills(void **state) {
+    struct fixture *f = *state;
+    open_device(f);
+    assert_int_equal(load_with(f, false, 0), STATUS_spill);
+    assert_int_equal(load_with(f, false, -1), STATUS_spill); /* of a default that is unknown */
+    assert_int_equal(load_with(f, false, 15), STATUS_spill);
+    assert_int_equal(load_with(f, false, 16), STATUS_ok);
+    assert_int_equal(load_with(f, false, INT_MAX), STATUS_ok);
+    assert_int_equal(load_with(f, true, 0), STATUS_ok);
+}
+
+int main(int argc, char **argv) {
+    worker_main(argc - 1, argv + 1);
+    const struct CMUnitTest tests[] = {TEST(test_spills)};
+    return cmocka_run_group_tests_name("tuner_spill", tests, make_toolkit, remove_toolkit);
+}
