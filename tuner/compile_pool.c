@@ -38,27 +38,26 @@ static void do_first(struct compile_pool *p) {
     pthread_cond_broadcast(&p->finished);
 }
 
-static void *work(void *arg) {
-    struct compile_pool *p = arg;
+static void work_on(struct compile_pool *p, struct compile_job **jobs, pthread_cond_t *more) {
     pthread_mutex_lock(&p->lock);
     for (;;) {
-        while (!p->todo && !p->stopping) pthread_cond_wait(&p->added, &p->lock);
+        while (!*jobs && !p->stopping) pthread_cond_wait(more, &p->lock);
         if (p->stopping) break;
         do_first(p);
     }
     pthread_mutex_unlock(&p->lock);
+}
+
+static void *work(void *arg) {
+    struct compile_pool *p = arg;
+    work_on(p, &p->todo, &p->added);
     return NULL;
 }
 
+/* While any is urgent, the first is. */
 static void *work_on_urgent(void *arg) {
     struct compile_pool *p = arg;
-    pthread_mutex_lock(&p->lock);
-    for (;;) {
-        while (!p->urgent && !p->stopping) pthread_cond_wait(&p->hurried, &p->lock);
-        if (p->stopping) break;
-        do_first(p);
-    }
-    pthread_mutex_unlock(&p->lock);
+    work_on(p, &p->urgent, &p->hurried);
     return NULL;
 }
 
