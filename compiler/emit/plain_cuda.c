@@ -129,8 +129,8 @@ int64_t plain_put_scanned(struct plain_emitter *w, const struct lanes *s, int64_
 
 /* ---- several outputs a thread ----------------------------------------------------------------
  *
- *   q[i0, i1] = sum of p0[i0, r] * p1[r, i1]      for k < 8, j < 4:
- *                                                     a[j][k] += p0[8 * block + k, r] * p1[r, i1 of j]
+ *   q[i0, i1] = sum of p0[i0, r] * p1[r, i1]     for k < 8, j < 4:
+ *                                                    a[j][k] += p0[8 * block + k, r] * p1[r, i1[j]]
  *
  * Of a product, what is read and computed at a step is largely the same for neighbours along some
  * axis: a thread has some of them, and does it once. So an element of a large factor comes from the
@@ -163,8 +163,8 @@ static bool moves_along(const struct plain_emitter *w, const struct inst *x, ex 
 }
 
 /* How much is saved along the axis: instructions that stay the same; of reads, those that are
- * another for each neighbouring thread first, as the rest comes to a warp by one address. 0: nothing
- * that is read stays. */
+ * another for each neighbouring thread first, as the rest comes to a warp by one address. 0:
+ * nothing that is read stays. */
 static int count_staying(const struct plain_emitter *w, ex axis, bool *moves) {
     enum { A_READ = 1 << 10 };
     const struct nest *n = w->n;

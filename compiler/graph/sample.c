@@ -620,7 +620,7 @@ static enum sampled resolve(struct sampler *s, node_id root, const int64_t *at, 
     return how;
 }
 
-/* ---- what is too much ------------------------------------------------------------------------- */
+/* ---- what is too much ------------------------------------------------------------------------ */
 
 /* Operand i of a node of which so many elements are needed is read in so many places at least, each
  * another one; 0: not known. A broadcast's is read by as many as it has copies. */

@@ -176,8 +176,8 @@ static void test_random(void **state) {
     arena_free(a);
 }
 
-/* Numbers of narrow types are those of f32, rounded, in the middle between two as well: kernels draw
- * in f32. */
+/* Numbers of narrow types are those of f32, rounded, in the middle between two as well: kernels
+ * draw in f32. */
 static void test_random_narrow(void **state) {
     struct arena *a = arena_new();
     struct graph *g = must_parse(a, "graph() {\n  %f = randn(400000, index=2)\n"

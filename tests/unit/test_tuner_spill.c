@@ -26,7 +26,7 @@ static enum result_status load_with(struct fixture *f, bool is_default, int allo
     return v.status;
 }
 
-/* The default, whatever it spills, as something has to run; what is no worse; what was asked for. */
+/* The default, as something has to run; what spills no more; what was asked for. */
 static void test_spills(void **state) {
     struct fixture *f = *state;
     open_device(f);

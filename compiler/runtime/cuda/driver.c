@@ -13,7 +13,7 @@ struct module {
     cu_module handle;
     int generation;
     bool timed;
-    /* What was launched of it last: a recurrent net's reference launches some functions 10^5 times. */
+    /* What was launched of it last: a recurrent net's reference launches some 10^5 times. */
     struct {
         char *entry;
         cu_function function;
