@@ -222,7 +222,7 @@ void alone_begin(struct data *x, const struct ws_program *p, struct arena *a) {
 static enum ws_status judge(struct data *x, const struct plan *p, double share, struct testbed *bed,
                             struct arena *a, const char **remark, struct diag *d) {
     struct judging j = judging_of(x, p->program, a);
-    struct testbed own;
+    struct testbed own = {0};
     j.bed = bed ? bed : &own;
     *remark = "";
     if (p->program->n_kernels < 2 || x->reference == REFERENCE_SAMPLED)

@@ -94,7 +94,8 @@ static int64_t tile_at(const struct machine *x, int64_t step) { return x->list[x
 static void land(struct machine *x, struct copy *c) {
     const struct factor *f = factor(x, c->ring);
     float *to = tile_of(x, c->ring, c->number, c->stage);
-    int64_t column = tile_at(x, c->step) * x->t->block->layout.br,
+    /* The rows of a are there where no step has a tile, too. */
+    int64_t column = c->ring == TILE_A ? 0 : tile_at(x, c->step) * x->t->block->layout.br,
             row = c->ring == TILE_A   ? x->m0
                   : c->ring == TILE_B ? column
                                       : 0,
