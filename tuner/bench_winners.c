@@ -17,11 +17,11 @@ static enum ws_status replay(struct bench_point *b) {
     const struct config **given;
     if (configs_parse(b->fused_program, &b->run->line.configs, b->arena, &given, b->d) != WS_OK)
         return b->d->status;
-    for (int k = 0; k < b->fused_program->n_kernels; k++)
-        b->tunes[k].winner =
-            given[k] ? tune_find(&b->tunes[k], given[k]) : &b->tunes[k].variants[0];
-    for (int k = 0; k < b->fused_program->n_kernels; k++)
-        b->tunes[k].winner->spill_allowed = INT_MAX;
+    for (int k = 0; k < b->fused_program->n_kernels; k++) {
+        struct tune *t = &b->tunes[k];
+        t->winner = given[k] ? tune_find(t, given[k]) : &t->variants[0];
+        t->winner->spill_allowed = INT_MAX;
+    }
     return WS_OK;
 }
 

@@ -59,6 +59,9 @@ static double us_at_tflops(double flops, double tflops) {
     return tflops > 0 ? flops / tflops / 1e6 : 0;
 }
 
+/* That are done whatever data are. */
+static double sure_flops(const struct work *w) { return fmax(w->flops - w->spared, 0); }
+
 static double compute_us(const struct roof *r, const struct work *w) {
     const struct device_limits *l = r->limits;
     enum { OF_PAIRS = 3, OF_THREE = 6, OF_TF32 = 2 }; /* times as long as one product of bf16 */
@@ -68,7 +71,7 @@ static double compute_us(const struct roof *r, const struct work *w) {
     if (w->planes && l->sm >= 80) tflops = fmax(tflops, l->matrix_tflops / passes);
     if (w->tf32 && l->sm >= 80) tflops = fmax(tflops, l->matrix_tflops / OF_TF32);
     if (w->float8 && l->sm >= FLOAT8) tflops = fmax(tflops, l->matrix_tflops * 2);
-    return us_at_tflops(fmax(w->flops - w->spared, 0), tflops);
+    return us_at_tflops(sure_flops(w), tflops);
 }
 
 double roof_floor_us(const struct roof *r, const struct work *w) {
@@ -91,8 +94,7 @@ double roof_physical_us(const struct roof *r, const struct work *w) {
     const struct device_limits *l = r->limits;
     double through = w->bytes - fmin(w->write_bytes, (double)l->l2_bytes);
     double peak = fmax(l->f32_tflops, l->matrix_tflops * (w->float8 ? 2 : 1));
-    return fmax(us_at_gbps(through, l->peak_gbps),
-                us_at_tflops(fmax(w->flops - w->spared, 0), peak));
+    return fmax(us_at_gbps(through, l->peak_gbps), us_at_tflops(sure_flops(w), peak));
 }
 
 bool roof_implausible(const struct roof *r, const struct work *w, double us) {

@@ -78,7 +78,6 @@ void add_arguments(struct emitter *w, struct ws_launch *l); /* the same as ws_ar
 /* One more argument: the partial results of a split reduction, at `offset` of the workspace;
  * returns the next offset. */
 int64_t add_partial(struct emitter *w, struct ws_launch *l, value_id reduction, int64_t offset);
-int64_t tile_count(int64_t size, int64_t tile);
 void add_stack(struct ws_launch *l, int bytes); /* a thread has them in local memory, on purpose */
 
 const char *load_text(struct emitter *w,

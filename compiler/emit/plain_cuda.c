@@ -271,8 +271,7 @@ static void open_blocks(struct plain_emitter *w, const struct several *s) {
     plain_put(w, "if (!j) begin = a_begin, bottom = a_bottom;");
     plain_put(w, "same &= made && a_begin == begin && a_bottom == bottom;");
     plain_put(w, "}");
-    plain_put(w, "for (int only = same ? %d : 0; only < (same ? %d : %d); only++) {", s->columns,
-              s->columns + 1, s->columns);
+    plain_put(w, "for (int only = 0; only < (same ? 1 : %d); only++) {", s->columns);
 }
 
 /* Where the columns are on the other axes. */

@@ -35,8 +35,6 @@ void close_brace(struct emitter *w) {
     line(w, "}");
 }
 
-int64_t tile_count(int64_t size, int64_t tile) { return (size + tile - 1) / tile; }
-
 /* ---- types ----------------------------------------------------------------------------------- */
 
 const char *math_type(enum dtype t) {

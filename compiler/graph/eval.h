@@ -140,8 +140,9 @@ int64_t convolve_terms(const struct job *j);
 void convolve_sources(const struct job *j, int64_t i, int64_t *x, int64_t *w);
 void eval_convolution(const struct job *j);
 void eval_create(const struct job *j);
+/* A random number as one of that type. */
+double value_drawn(enum dtype t, double v);
 /* n elements from `first` on, into v or w. */
-double value_drawn(enum dtype t, double v); /* a random number of that type */
 void eval_created(const struct job *j, int64_t first, int64_t n, double *v, int64_t *w);
 
 /* eval_move.c, composites that move elements, too. Where an element comes from: element `at` of x,

@@ -196,6 +196,23 @@ static struct node along(const struct node *n, struct arg dim, struct arg *args)
     return out;
 }
 
+static struct lines lines_of(const struct job *j) {
+    return lines_along(j->in[0], dims_of(j->g, j->node, "dim", j->in[0]->rank));
+}
+
+/* How many terms an element is the sum of. */
+static int64_t terms_of(const struct job *j) {
+    return op_convolves(j->node->op) ? convolve_terms(j) : j->in[0]->size[j->in[0]->rank - 1];
+}
+
+/* How many operands' elements so many elements of a node read; at least, element by element. */
+static double reads_of(const struct job *j, double n) {
+    enum op_class class = op_info(j->node->op)->class;
+    if (class == INPUT || class == CREATE) return 0;
+    if (class == REDUCE) return n * (double)lines_of(j).length;
+    return class == MATMUL ? 2 * n * (double)terms_of(j) : n;
+}
+
 /* ---- element by element ---------------------------------------------------------------------- */
 
 static bool need_elementwise(struct walk *k, node_id id, struct need *e) {
@@ -231,14 +248,10 @@ static void make_elementwise(struct walk *k, node_id id, struct need *e) {
 
 /* ---- reductions and scans -------------------------------------------------------------------- */
 
-static struct lines lines_of(const struct job *j) {
-    return lines_along(j->in[0], dims_of(j->g, j->node, "dim", j->in[0]->rank));
-}
-
 static bool need_lines(struct walk *k, node_id id, struct need *e) {
     struct job j = whole_job(k->s, id);
     struct lines l = lines_of(&j);
-    if (!take(k, e, (double)e->n * (double)l.length)) return false;
+    if (!take(k, e, reads_of(&j, e->n))) return false;
     for (uint32_t c = 0; c < e->n; c++) {
         int64_t base = strided_at(l.kept, l.kept_size, l.kept_stride, e->element[c]);
         for (int64_t i = 0; i < l.length; i++)
@@ -450,11 +463,6 @@ static void make_landing(struct walk *k, node_id id, struct need *e) {
 
 /* ---- matrix products ------------------------------------------------------------------------- */
 
-/* How many terms an element is the sum of. */
-static int64_t terms_of(const struct job *j) {
-    return op_convolves(j->node->op) ? convolve_terms(j) : j->in[0]->size[j->in[0]->rank - 1];
-}
-
 /* Which elements of the two operands element i is the products of; -1: none, but 0. A product of
  * two such is no term. */
 static void factors(const struct job *j, int64_t i, int64_t *x, int64_t *y) {
@@ -471,7 +479,7 @@ static void factors(const struct job *j, int64_t i, int64_t *x, int64_t *y) {
 static bool need_product(struct walk *k, node_id id, struct need *e) {
     struct job j = whole_job(k->s, id);
     int64_t terms = terms_of(&j);
-    if (!take(k, e, 2 * (double)e->n * (double)terms)) return false;
+    if (!take(k, e, reads_of(&j, e->n))) return false;
     int64_t *x = grown(NULL, e->n * terms, sizeof *x), *y = grown(NULL, e->n * terms, sizeof *y);
     for (uint32_t c = 0; c < e->n; c++) factors(&j, e->element[c], x + c * terms, y + c * terms);
     for (int64_t t = 0; t < e->n * terms; t++)
@@ -631,14 +639,6 @@ static double places_read(const struct job *j, int i, double n) {
     if (op_info(j->node->op)->class == REDUCE && !i) return n * (double)lines_of(j).length;
     if (op_info(j->node->op)->class != MATMUL || op_convolves(j->node->op) || i > 1) return 0;
     return fmax((double)terms_of(j), ceil(n * share));
-}
-
-/* How many operands' elements so many elements of a node read. */
-static double reads_of(const struct job *j, double n) {
-    enum op_class class = op_info(j->node->op)->class;
-    if (class == INPUT || class == CREATE) return 0;
-    if (class == REDUCE) return n * (double)lines_of(j).length;
-    return class == MATMUL ? 2 * n * (double)terms_of(j) : n;
 }
 
 /* Of n elements of the root, on all the way, at least: what is refused by this costs nothing. Deep

@@ -274,8 +274,6 @@ static void build_chained(struct block *p) {
     vec_push(a, &p->phases, last);
 }
 
-static int64_t tiles(int64_t size, int64_t tile) { return (size + tile - 1) / tile; }
-
 struct block *block_build(const struct kernel *k, const struct config *c, struct arena *a) {
     struct block *p = NEW(a, struct block);
     *p = (struct block){.kernel = k, .config = *c, .kept = NO_VALUE};
@@ -284,7 +282,7 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
     const struct layout *y = &p->layout;
     if (k->kind == KERNEL_CHAINED) {
         build_chained(p);
-        p->grid = kernel_size(k, AXIS_Z) * tiles(kernel_size(k, AXIS_M), y->bx) * y->split;
+        p->grid = kernel_size(k, AXIS_Z) * tile_count(kernel_size(k, AXIS_M), y->bx) * y->split;
         if (y->split > 1) {
             p->tickets = (size_t)(p->grid / y->split) * 4;
             p->workspace = (size_t)p->grid * (size_t)y->threads * 4 *
@@ -300,21 +298,22 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
     if (k->kind == KERNEL_MATMUL) {
         (k->over ? build_reductions : build_epilogue)(p);
         if (y->product) return p->grid = matrix_blocks(k, y), p;
-        p->grid = kernel_size(k, AXIS_Z) * tiles(kernel_size(k, AXIS_M), y->bx) *
-                  tiles(kernel_size(k, AXIS_N), y->br);
+        p->grid = kernel_size(k, AXIS_Z) * tile_count(kernel_size(k, AXIS_M), y->bx) *
+                  tile_count(kernel_size(k, AXIS_N), y->br);
         return p;
     }
     build_phases(p);
-    p->grid = tiles(kernel_size(k, AXIS_X), y->bx) * (y->grid_r ? layout_column_tiles(k, y) : 1) *
-              y->split * y->cluster;
-    if (y->held) p->grid = tiles(tiles(kernel_size(k, AXIS_X), y->bx), y->held) * y->split;
-    int64_t counters = tiles(kernel_size(k, AXIS_X), y->bx);
+    p->grid = tile_count(kernel_size(k, AXIS_X), y->bx) *
+              (y->grid_r ? layout_column_tiles(k, y) : 1) * y->split * y->cluster;
+    if (y->held)
+        p->grid = tile_count(tile_count(kernel_size(k, AXIS_X), y->bx), y->held) * y->split;
+    int64_t counters = tile_count(kernel_size(k, AXIS_X), y->bx);
     if (y->last_block) p->tickets = (size_t)counters * 4;
     if (y->in_words)
-        p->tickets = (size_t)(tiles(counters, COUNTERS_OF_LINE) * COUNTERS_OF_LINE) * 4 +
+        p->tickets = (size_t)(tile_count(counters, COUNTERS_OF_LINE) * COUNTERS_OF_LINE) * 4 +
                      (size_t)(counters * y->bx * y->split) * (size_t)kernel_part_words(k) * 8;
     if (y->look_back) {
-        p->grid *= tiles(kernel_size(k, AXIS_R), y->br);
+        p->grid *= tile_count(kernel_size(k, AXIS_R), y->br);
         p->tickets = 2 * 4 + (size_t)(p->phases.at[0].reduce.n * layout_totals(k, y)) *
                                  (size_t)layout_flag_bytes(y);
     }

@@ -300,6 +300,9 @@ int64_t chained_alike(const struct kernel *k);
 /* What a question's value is, if edges or questions decide it wherever terms count. */
 bool questions_decide(const struct kernel *k, value_id v, bool *holds);
 
+/* How many tiles of that size there are, the last one not always full. */
+static inline int64_t tile_count(int64_t size, int64_t tile) { return (size + tile - 1) / tile; }
+
 /* cost.c */
 double kernel_flops(const struct kernel *k);
 int64_t kernel_size_of_element(const struct kernel *k); /* instructions, about */

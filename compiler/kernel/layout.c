@@ -470,8 +470,6 @@ static const char *check_hits(const struct kernel *k, struct layout *y, struct a
     return NULL;
 }
 
-static int64_t tiles(int64_t size, int64_t tile) { return (size + tile - 1) / tile; }
-
 static const char *check_grid(int64_t blocks, struct arena *a) {
     return blocks > INT32_MAX
                ? arena_printf(a, "needs %lld blocks; 2^31 - 1 is the limit", (long long)blocks)
@@ -479,8 +477,8 @@ static const char *check_grid(int64_t blocks, struct arena *a) {
 }
 
 int64_t layout_totals(const struct kernel *k, const struct layout *y) {
-    int64_t all = tiles(kernel_size(k, AXIS_R), y->br);
-    return tiles(kernel_size(k, AXIS_X), y->bx) * (all + all / LOOK_BACK_GROUP);
+    int64_t all = tile_count(kernel_size(k, AXIS_R), y->br);
+    return tile_count(kernel_size(k, AXIS_X), y->bx) * (all + all / LOOK_BACK_GROUP);
 }
 
 int64_t layout_flag_bytes(const struct layout *y) { return y->rows_inner ? 4 : 8 * y->bx; }
@@ -536,7 +534,7 @@ static const char *gpu_layout(const struct kernel *k, const struct config *c, st
         return arena_printf(a, "needs %lld bytes of shared memory", (long long)smem);
     y->smem = (int)smem;
     y->grid_r = k->kind == KERNEL_POINTWISE;
-    return check_grid(tiles(kernel_size(k, AXIS_X), x) *
+    return check_grid(tile_count(kernel_size(k, AXIS_X), x) *
                           (y->grid_r ? layout_column_tiles(k, y) : (int64_t)y->split * y->cluster),
                       a);
 }
@@ -676,8 +674,8 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
                             (long long)smem, (long long)(k->limits->smem_block / size));
     y->threads = (int)threads;
     y->smem = (int)(smem * size);
-    return check_grid(kernel_size(k, AXIS_Z) * tiles(kernel_size(k, AXIS_M), m) *
-                          tiles(kernel_size(k, AXIS_N), n),
+    return check_grid(kernel_size(k, AXIS_Z) * tile_count(kernel_size(k, AXIS_M), m) *
+                          tile_count(kernel_size(k, AXIS_N), n),
                       a);
 }
 

@@ -16,8 +16,6 @@
 #include "graph/traits.h"
 #include "kernel/builder.h"
 
-static int64_t tiles(int64_t size, int64_t tile) { return (size + tile - 1) / tile; }
-
 /* What is drawn hides elements here and there, and no tile. */
 bool may_ask(const struct kernel *k, value_id v) {
     const struct value_node *x = &k->values.at[v];
@@ -55,11 +53,12 @@ int64_t chained_alike(const struct kernel *k) {
 }
 
 int64_t skipped_lists(const struct kernel *k, const struct layout *y) {
-    return tiles(kernel_size(k, AXIS_Z), chained_alike(k)) * tiles(kernel_size(k, AXIS_M), y->bx);
+    return tile_count(kernel_size(k, AXIS_Z), chained_alike(k)) *
+           tile_count(kernel_size(k, AXIS_M), y->bx);
 }
 
 int64_t skipped_length(const struct kernel *k, const struct layout *y) {
-    return tiles(kernel_size(k, AXIS_N), y->br) + 1;
+    return tile_count(kernel_size(k, AXIS_N), y->br) + 1;
 }
 
 bool questions_decide(const struct kernel *k, value_id v, bool *holds) {

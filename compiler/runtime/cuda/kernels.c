@@ -261,9 +261,7 @@ enum ws_status cuda_share(struct device *dev, enum dtype dtype, dptr want, dptr 
     void *args[] = {&want, &code, &bound, &n};
     memcpy(&l.args[1], args, sizeof args);
     l.n_args = 5;
-    if (device_run(dev, &l, 1, d) == WS_OK &&
-        device_download(dev, &s, c->helpers.result, sizeof s, d) == WS_OK)
-        memcpy(share, &s.share, sizeof *share);
+    if (run_and_read(c, &l, &s, sizeof s, d) == WS_OK) memcpy(share, &s.share, sizeof *share);
     return d->status;
 }
 
