@@ -452,26 +452,25 @@ static bool ends_within_tile(const struct emitter *w) {
     return kernel_size(w->k, AXIS_N) % w->y->br != 0;
 }
 
-/* Is v exp(f - max f), of what is kept of f? It is 2^(f log2 e - max f log2 e), a multiply-add of
- * what is kept and a number of the row; where these are so large that the factor has no place,
- * neighbours are so far apart that e^x is 1 or nothing, and 2^x as well: masks have the least
- * number there is. */
-static bool is_exponential(const struct emitter *w, value_id v) {
+/* What v is an exponential of, if it is exp(f - max f): f, without the scale that it has. It is
+ * 2^(f log2 e - max f log2 e), a multiply-add of f and a number of the row; where these are so
+ * large that the factor has no place, neighbours are so far apart that e^x is 1 or nothing, and 2^x
+ * as well: masks have the least number there is. */
+static value_id exponent_of(const struct emitter *w, value_id v) {
     const struct value_node *all = w->k->values.at, *x = &all[v];
     value_id max = chained_maximum(w->k);
-    if (max == NO_VALUE || w->p->kept == NO_VALUE || x->kind != INST_OP || x->op != OP_EXP)
-        return false;
-    if (dtype_opmath(x->dtype) != DT_F32) return false;
+    double by;
+    if (max == NO_VALUE || x->kind != INST_OP || x->op != OP_EXP) return NO_VALUE;
+    if (dtype_opmath(x->dtype) != DT_F32) return NO_VALUE;
     const struct value_node *sub = &all[x->args[0]];
-    return sub->kind == INST_OP && sub->op == OP_SUB && sub->args[1] == max &&
-           sub->args[0] == all[max].args[0];
+    if (sub->kind != INST_OP || sub->op != OP_SUB || sub->args[1] != max) return NO_VALUE;
+    return sub->args[0] == all[max].args[0] ? chained_scaled(w->k, max, &by) : NO_VALUE;
 }
 
-static bool kept_is_scaled(struct emitter *w, double *by) {
-    value_id max = chained_maximum(w->k);
-    *by = 1;
-    return max != NO_VALUE && w->p->kept != NO_VALUE &&
-           chained_scaled(w->k, max, by) != w->k->values.at[max].args[0];
+/* Is the maximum that of `kept`, to be scaled once a row? */
+static bool kept_is_scaled(const struct emitter *w, value_id max, double *by) {
+    value_id of = chained_scaled(w->k, max, by);
+    return of == w->p->kept && of != w->k->values.at[max].args[0];
 }
 
 static void open_columns_of_octet(struct emitter *w) {
@@ -481,13 +480,57 @@ static void open_columns_of_octet(struct emitter *w) {
     line(w, "(void)n;");
 }
 
-static void open_columns(struct emitter *w) {
-    open_loop(w, "g", octets(w));
-    open_columns_of_octet(w);
+/* Is v what neighbouring columns have beside each other, so that a thread loads a pair at once? It
+ * is then so many elements behind a place that is computed once for the tile: were each address
+ * made of its own index, they would take the registers that sums are in. */
+static bool loads_pairs(const struct emitter *w, value_id v) {
+    const struct value_node *x = &w->k->values.at[v];
+    int64_t step;
+    ex rest = x->index;
+    if (x->kind != INST_LOAD || x->n_args || !(x->mask & MASK_N) || ends_within_tile(w))
+        return false;
+    return dtype_bytes(buffer_dtype(w, x->buffer)) <= 4 &&
+           index_is_vector(w->k, x->index, AXIS_N, PAIR) &&
+           index_take(w->k, &rest, w->k->axis[AXIS_N], &step) && step == 1 &&
+           !ex_uses(w->k->ex, rest, w->k->axis[AXIS_N]);
 }
 
-/* Values of the element at hand that are not there yet. */
-static void put_element(struct emitter *w, const struct phase *f) {
+/* Of values that are not there yet, and of those of columns alone if so: where their pairs begin,
+ * and the pairs of the octet at hand. */
+static bool is_pair_at_hand(const struct emitter *w, value_id v, bool columns) {
+    return w->where[v] != LOCAL && loads_pairs(w, v) && (!columns || of_column(w, v));
+}
+
+static void put_begin_of_pairs(struct emitter *w, const struct phase *f, bool columns) {
+    line(w, "const k_idx n = first_column;");
+    line(w, "(void)n;");
+    for (uint32_t i = 0; i < f->compute.n; i++) {
+        value_id v = f->compute.at[i];
+        const struct value_node *x = &w->k->values.at[v];
+        if (is_pair_at_hand(w, v, columns))
+            line(w, "const %s *const at%u = p%d + (%s);",
+                 memory_type(w, buffer_dtype(w, x->buffer)), v, argument_of(w, x->buffer),
+                 ex_text(w, x->index));
+    }
+}
+
+static void put_pairs(struct emitter *w, const struct phase *f, bool columns) {
+    for (uint32_t i = 0; i < f->compute.n; i++) {
+        value_id v = f->compute.at[i];
+        const char *t = memory_type(w, buffer_dtype(w, w->k->values.at[v].buffer));
+        if (is_pair_at_hand(w, v, columns))
+            line(w, "const k_pack<%s, %d> pair%u = k_load<%s, %d>(at%u + g * %d);", t, PAIR, v, t,
+                 PAIR, v, OCTET);
+    }
+}
+
+static void put_of_pair(struct emitter *w, value_id v) {
+    line(w, "const %s v%u = k_get(pair%u, e);", math_type(w->k->values.at[v].dtype), v, v);
+    w->where[v] = LOCAL;
+}
+
+/* Values of the element at hand that are not there yet; pairs: those that come in pairs are. */
+static void put_element(struct emitter *w, const struct phase *f, bool pairs) {
     line(w, "float &at = sums[(f * %d + g) * 4 + h * 2 + e];", octets(w));
     line(w, "const float v%u = at;", f->at_hand);
     w->where[f->at_hand] = LOCAL;
@@ -500,11 +543,16 @@ static void put_element(struct emitter *w, const struct phase *f) {
     for (uint32_t i = 0; i < f->compute.n; i++) {
         value_id v = f->compute.at[i];
         if (v == f->at_hand || of_row(w, v) || w->where[v] == LOCAL) continue;
-        if (!is_exponential(w, v) || f->at_hand != w->p->kept) {
+        if (pairs && loads_pairs(w, v)) {
+            put_of_pair(w, v);
+            continue;
+        }
+        value_id exponent = exponent_of(w, v);
+        if (exponent == NO_VALUE || w->where[exponent] != LOCAL) {
             put_local(w, v);
             continue;
         }
-        line(w, "const float v%u = k_exp2(fmaf(v%u, scale[f][h], -l[f][h]));", v, w->p->kept);
+        line(w, "const float v%u = k_exp2(fmaf(%s, scale[f][h], -l[f][h]));", v, ref(w, exponent));
         w->where[v] = LOCAL;
     }
 }
@@ -512,7 +560,7 @@ static void put_element(struct emitter *w, const struct phase *f) {
 static void put_tile_term(struct emitter *w, value_id v) {
     const char *x = arena_printf(w->arena, "x%u", v);
     double by;
-    if (v == chained_maximum(w->k) && kept_is_scaled(w, &by)) {
+    if (v == chained_maximum(w->k) && kept_is_scaled(w, v, &by)) {
         line(w, "x%u = %s;", v, combine_text(w, v, x, ref(w, w->p->kept)));
         return;
     }
@@ -533,8 +581,11 @@ static void put_between(struct emitter *w, const struct phase *f, value_id kept,
     for (uint32_t i = 0; i < f->reduce.n; i++)
         line(w, "%s x%u = %s;", accumulator_type(w, f->reduce.at[i]), f->reduce.at[i],
              identity_text(w, f->reduce.at[i]));
-    open_columns(w);
-    put_element(w, f);
+    put_begin_of_pairs(w, f, false);
+    open_loop(w, "g", octets(w));
+    put_pairs(w, f, false);
+    open_columns_of_octet(w);
+    put_element(w, f, true);
     bool ends = ends_within_tile(w);
     if (ends) open_brace(w, "if (column < nn)");
     for (uint32_t i = 0; i < f->reduce.n; i++) put_tile_term(w, f->reduce.at[i]);
@@ -556,53 +607,22 @@ static bool goes_by_columns(const struct emitter *w) {
     return loads && !f->reduce.n && chained_maximum(w->k) == NO_VALUE;
 }
 
-/* Is v what neighbouring columns have beside each other, so that a thread loads a pair at once? It
- * is then so many elements behind a place that is computed once for the tile: were each address
- * made of its own index, they would take the registers that sums are in. */
-static bool loads_pairs(const struct emitter *w, value_id v) {
-    const struct value_node *x = &w->k->values.at[v];
-    int64_t step;
-    ex rest = x->index;
-    if (x->kind != INST_LOAD || x->n_args || !of_column(w, v) || ends_within_tile(w)) return false;
-    int bytes = dtype_bytes(buffer_dtype(w, x->buffer));
-    return (bytes == 2 || bytes == 4) && index_is_vector(w->k, x->index, AXIS_N, PAIR) &&
-           index_take(w->k, &rest, w->k->axis[AXIS_N], &step) && step == 1 &&
-           !ex_uses(w->k->ex, rest, w->k->axis[AXIS_N]);
-}
-
 /* Terms of all rows of a column, then of the next one. */
 static void put_by_columns(struct emitter *w, const struct phase *f) {
-    line(w, "const k_idx n = first_column;");
-    for (uint32_t i = 0; i < f->compute.n; i++) {
-        value_id v = f->compute.at[i];
-        const struct value_node *x = &w->k->values.at[v];
-        if (loads_pairs(w, v))
-            line(w, "const %s *const at%u = p%d + (%s);",
-                 memory_type(w, buffer_dtype(w, x->buffer)), v, argument_of(w, x->buffer),
-                 ex_text(w, x->index));
-    }
-    line(w, "(void)n;");
+    put_begin_of_pairs(w, f, true);
     open_loop(w, "g", octets(w));
-    for (uint32_t i = 0; i < f->compute.n; i++) {
-        value_id v = f->compute.at[i];
-        const char *t = memory_type(w, buffer_dtype(w, w->k->values.at[v].buffer));
-        if (loads_pairs(w, v))
-            line(w, "const k_pack<%s, %d> pair%u = k_load<%s, %d>(at%u + g * %d);", t, PAIR, v, t,
-                 PAIR, v, OCTET);
-    }
+    put_pairs(w, f, true);
     open_columns_of_octet(w);
     for (uint32_t i = 0; i < f->compute.n; i++) {
         value_id v = f->compute.at[i];
-        if (!of_column(w, v) && w->k->values.at[v].mask) continue;
-        if (!loads_pairs(w, v)) {
+        if ((!of_column(w, v) && w->k->values.at[v].mask) || w->where[v] == LOCAL) continue;
+        if (loads_pairs(w, v))
+            put_of_pair(w, v);
+        else
             put_local(w, v);
-            continue;
-        }
-        line(w, "const %s v%u = k_get(pair%u, e);", math_type(w->k->values.at[v].dtype), v, v);
-        w->where[v] = LOCAL;
     }
     open_rows(w, f);
-    put_element(w, f);
+    put_element(w, f, false);
     put_kept(w, "at", w->k->second_a, true);
     if (w->k->twin != NO_VALUE) put_kept(w, "more_at", w->k->twin_a, true);
     close_rows_of(w);
@@ -624,9 +644,28 @@ static bool is_known(const struct emitter *w, value_id v, int known, bool *holds
            (known & DATA && questions_decide(w->k, v, holds));
 }
 
+/* Values that nothing but what is known of such a tile is made of are not needed, and loads are not
+ * made. */
+static void leave_out_parts(struct emitter *w, int known) {
+    const struct kernel *k = w->k;
+    enum { NO_USER, OF_KNOWN, NEEDED };
+    uint8_t *use = NEW_ARRAY(w->arena, uint8_t, k->values.n);
+    bool holds;
+    for (uint32_t i = 0; i < k->stores.n; i++) use[k->stores.at[i].value] = NEEDED;
+    for (value_id v = k->values.n; v-- > 0;) {
+        bool idle = is_known(w, v, known, &holds) || use[v] == OF_KNOWN;
+        for (int i = 0; i < k->values.at[v].n_args; i++) {
+            uint8_t *of = &use[k->values.at[v].args[i]];
+            if (!idle || !*of) *of = idle ? OF_KNOWN : NEEDED;
+        }
+        if (use[v] == OF_KNOWN) w->where[v] = LOCAL;
+    }
+}
+
 /* What hides elements elsewhere. */
 static void know_conditions(struct emitter *w, int known, bool declared) {
     bool holds;
+    leave_out_parts(w, known);
     for (value_id v = 0; v < w->k->values.n; v++) {
         if (!is_known(w, v, known, &holds)) continue;
         if (!declared) line(w, "const k_flag v%u = %d;", v, holds);
@@ -658,7 +697,7 @@ static void put_relate_of(struct emitter *w, int known) {
                    *x = arena_printf(w->arena, "x%u", v);
         double scale;
         if (v == max) {
-            if (kept_is_scaled(w, &scale)) line(w, "x%u *= %.9ef;", v, scale);
+            if (kept_is_scaled(w, v, &scale)) line(w, "x%u *= %.9ef;", v, scale);
             line(w, "const float before = a%u[f][h];", v);
             x = reduce_lanes(w, v, x);
         }
@@ -668,7 +707,7 @@ static void put_relate_of(struct emitter *w, int known) {
         line(w, "b%u[f][h] = a%u[f][h] == (-k_inf()) ? 0.0f : a%u[f][h];", max, max, max);
         line(w, "const float was = l[f][h];");
         double scale;
-        kept_is_scaled(w, &scale);
+        chained_scaled(w->k, max, &scale);
         line(w, "const bool small = fabsf(b%u[f][h]) < 1e30f;", max);
         line(w, "scale[f][h] = small ? %.9ef : %.9ef;", scale * 1.4426950408889634, scale);
         line(w, "l[f][h] = small ? b%u[f][h] * 1.44269504f : b%u[f][h];", max, max);

@@ -245,22 +245,36 @@ static struct phase chained_phase(const struct block *p, bool late, bool *need) 
     return f;
 }
 
-/* Phase 0 is what stands on no row; phase 1, if there is a maximum, what is relative to it, of what
- * it is a maximum of, which takes the place of the first product where that is all that is wanted;
- * the last phase what is stored. */
+/* What phase 1 is made of, and takes the place of the first product: what there is a maximum of, or
+ * the last that this is made of, as scores are whose -inf the maximum is not of. NO_VALUE: all that
+ * does not ask for the product again. */
+static value_id chained_kept(struct block *p, value_id max) {
+    const struct kernel *k = p->kernel;
+    double by;
+    value_id of = k->values.at[max].args[0], first = chained_scaled(k, max, &by);
+    const bool *parts = kernel_parts(k, of);
+    for (value_id v = of + 1; v-- > 0;) {
+        const struct value_node *x = &k->values.at[v];
+        p->kept = v == of ? first : v;
+        if (p->kept != first && (!parts[v] || x->kind != INST_OP || x->dtype != DT_F32)) continue;
+        if (x->mask != k->values.at[of].mask) continue;
+        bool *need = NEW_ARRAY(k->arena, bool, k->values.n);
+        chained_phase(p, true, need);
+        if (!need[k->dot] || p->kept == k->dot) return p->kept;
+    }
+    return NO_VALUE;
+}
+
+/* Phase 0 is what stands on no row; phase 1, if there is a maximum, what is relative to it; the
+ * last phase what is stored. */
 static void build_chained(struct block *p) {
     const struct kernel *k = p->kernel;
     struct arena *a = k->arena;
     value_id max = chained_maximum(k);
     vec_push(a, &p->phases, chained_phase(p, false, NEW_ARRAY(a, bool, k->values.n)));
     if (max != NO_VALUE) {
-        bool *need = NEW_ARRAY(a, bool, k->values.n);
-        double by;
-        p->kept = chained_scaled(k, max, &by);
-        struct phase f = chained_phase(p, true, need);
-        bool again = need[k->dot] && p->kept != k->dot;
-        if (again) p->kept = NO_VALUE;
-        if (again) f = chained_phase(p, true, NEW_ARRAY(a, bool, k->values.n));
+        p->kept = chained_kept(p, max);
+        struct phase f = chained_phase(p, true, NEW_ARRAY(a, bool, k->values.n));
         vec_push(a, &p->phases, f);
     }
     struct phase last = {.at_hand = k->second};
