@@ -551,6 +551,24 @@ static void test_taps(void **state) {
     arena_free(a);
 }
 
+/* So are where a window's maximum is, whose rows are one axis, and the gradient of a pool, whose
+ * windows begin at strides. */
+static void test_taps_of_pools(void **state) {
+    static const char *const cases[] = {
+        "graph(%x: bf16[8, 112, 112]) {\n"
+        " %w = windows(%x, [3, 3], [2, 2], [1, 1], [1, 1], False, -1)\n"
+        " %v = view(%w, [8, 56, 56, 9])\n %y = argmax(%v, 3)\n return %y\n}\n",
+        "graph(%g: bf16[64, 56, 56]) {\n %p = constant_pad_nd(%g, [1, 1], 0)\n"
+        " %i = arange(1, 113)\n %q = floor_divide(%i, 2)\n %c = view(%q, [112, 1])\n"
+        " %t = arange(0, 2)\n %j = add(%c, %t)\n %e = index(%p, [%j], [2])\n"
+        " %y = sum(%e, 3)\n return %y\n}\n",
+    };
+    const struct device_limits gpu = test_gpu("sm_90a");
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (kind_of(cases[i], &gpu) != KERNEL_POINTWISE) fail_msg("%s", cases[i]);
+}
+
 /* Straight-line code is one thread's: where windows are fewer than a GPU has warps' lanes, and not
  * done at once, lanes share them. */
 static void test_few_windows(void **state) {
@@ -737,12 +755,12 @@ int main(void) {
         cmocka_unit_test(test_symbolic),       cmocka_unit_test(test_tiny_devices),
         cmocka_unit_test(test_verify),         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_splits),         cmocka_unit_test(test_columns_scanned),
-        cmocka_unit_test(test_taps),           cmocka_unit_test(test_few_windows),
-        cmocka_unit_test(test_reads_across),   cmocka_unit_test(test_short_columns),
-        cmocka_unit_test(test_few_columns),    cmocka_unit_test(test_few_filters),
-        cmocka_unit_test(test_rows_looked_up), cmocka_unit_test(test_edges_of_bands),
-        cmocka_unit_test(test_scanned_rows),   cmocka_unit_test(test_bytes_of_calls),
-        cmocka_unit_test(test_tails),
+        cmocka_unit_test(test_taps),           cmocka_unit_test(test_taps_of_pools),
+        cmocka_unit_test(test_few_windows),    cmocka_unit_test(test_reads_across),
+        cmocka_unit_test(test_short_columns),  cmocka_unit_test(test_few_columns),
+        cmocka_unit_test(test_few_filters),    cmocka_unit_test(test_rows_looked_up),
+        cmocka_unit_test(test_edges_of_bands), cmocka_unit_test(test_scanned_rows),
+        cmocka_unit_test(test_bytes_of_calls), cmocka_unit_test(test_tails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
