@@ -39,7 +39,7 @@ static int64_t step_along(const struct kernel *k, ex e, ex a) {
 }
 
 /* The same of an axis that is divided by a small stride first, as in a pool's gradient: by how much
- * e grows from some elements of a to as many others; *n: how often. */
+ * e grows from some elements of a to as many others; *n: of how many there are. */
 static int64_t step_of_strides(const struct kernel *k, ex e, ex a, int64_t *n) {
     enum { MOST = 8 };
     int64_t step = step_along(k, e, a);
@@ -53,8 +53,8 @@ static int64_t step_of_strides(const struct kernel *k, ex e, ex a, int64_t *n) {
     return step;
 }
 
-/* By how much e grows from one element of a to the next, and for how many of them: all of them, or a
- * row of a window whose rows are one axis, as an argmax has them. */
+/* By how much e grows from one element of a to the next, and for how many of them: all of them, or
+ * a row of a window whose rows are one axis, as an argmax has them. */
 static int64_t run_along(const struct kernel *k, ex e, ex a, int64_t *n) {
     int64_t step = step_along(k, e, a), next, size;
     if (!ex_is_const(k->ex, ex_symbol(k->ex, a)->bound, &size)) return 0;
