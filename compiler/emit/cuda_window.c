@@ -94,8 +94,11 @@ static value_id row_value_of(const struct emitter *w, ex e) {
 static const char *comparison_text(struct emitter *w, ex e) {
     struct buf b = buf_new(w->arena);
     int vec = w->y->vec, first = 0, last = vec - 1;
+    int64_t known, holds = layout_lanes(w->k, w->y, e, &known);
     value_id row = row_value_of(w, e);
     if (row != NO_VALUE) return ref(w, row);
+    if (known + 1 == INT64_C(1) << vec && known != holds)
+        return arena_printf(w->arena, "(0x%llx >> v & 1)", (unsigned long long)holds);
     while (last >= 0 && layout_always(w->k, w->y, e, last)) last--;
     while (first < vec && layout_always(w->k, w->y, e, first)) first++;
     if (last < 0) return "1";

@@ -227,61 +227,94 @@ static int64_t windows_of_element(const struct exprs *e, const struct arg *args,
     return (size - 1) / stride + 1;
 }
 
-/* One dimension of the gradient of windows: where it is read for positions i, and whether there is
- * such a place. */
+/* One dimension of the gradient of windows, as it is read for each place and tap. What is beside it
+ * is 0: `before` windows, `behind` windows, and `beyond` elements at the end of each. */
 struct taps {
-    node_id window, element, exists;
+    node_id window, element;
+    node_id exists; /* KEEP: always */
+    ex before, behind, beyond;
 };
 
-/* Element i is element e of window o where i = o*stride - padding + e*dilation: for each i and e
- * there is one such o or none. */
-static struct taps taps_by_element(struct backprop *p, node_id from, ex n, const struct arg *args,
-                                   int k, int rank) {
-    struct taps t = {.element = along(p, args[1].ints.at[k], rank / 2 + k, rank)};
-    node_id at = with_number(p, OP_MUL, t.element, args[4].ints.at[k]);
-    t.window = unstride(p, binary(p->b, OP_SUB, from, at), args[2].ints.at[k], n, &t.exists);
-    return t;
-}
-
-/* The windows that end behind i, from the last that begins before it: a few for each i. */
-static struct taps taps_by_window(struct backprop *p, node_id from, ex n, const struct arg *args,
-                                  int k, int rank, int64_t windows) {
+/* As many zeros as there must be behind n windows, for positions of x count to `last`. */
+static ex zeros_behind(struct backprop *p, ex last, ex n, ex stride) {
     struct exprs *e = p->b->g->ex;
-    ex size = args[1].ints.at[k], stride = args[2].ints.at[k], one = number(p, 1);
-    node_id o = with_number(p, OP_FLOOR_DIVIDE, from, stride);
-    if (windows > 1) o = binary(p->b, OP_SUB, o, along(p, number(p, windows), rank / 2 + k, rank));
-    node_id element = binary(p->b, OP_SUB, from, with_number(p, OP_MUL, o, stride));
-    node_id begun = with_number(p, OP_GE, o, number(p, 0));
-    struct taps t = {.exists = all_of(p, begun, with_number(p, OP_LT, o, n))};
-    t.exists = all_of(p, t.exists, with_number(p, OP_LT, element, size));
-    t.element = with_number(p, OP_MINIMUM, element, ex_sub(e, size, one));
-    t.window = with_number(p, OP_MAXIMUM, o, number(p, 0));
-    t.window = with_number(p, OP_MINIMUM, t.window, ex_sub(e, n, one));
+    ex at = ex_sub(e, ex_div(e, last, stride), ex_sub(e, n, number(p, 1)));
+    return ex_max(e, at, number(p, 0));
+}
+
+/* Position i, from the start of the padding, is element e of window o where i = o*stride +
+ * e*dilation: for each i and e there is one such o or none. The last e comes first, so that o
+ * grows. */
+static struct taps taps_by_element(struct backprop *p, node_id from, const struct arg *args, int k,
+                                   int rank) {
+    struct exprs *e = p->b->g->ex;
+    ex stride = args[2].ints.at[k], dilation = args[4].ints.at[k], zero = number(p, 0);
+    ex last = ex_sub(e, args[1].ints.at[k], number(p, 1)), reach = ex_mul(e, last, dilation);
+    struct taps t = {
+        .exists = KEEP, .before = ex_ceildiv(e, reach, stride), .behind = zero, .beyond = zero};
+    node_id tap = along(p, args[1].ints.at[k], rank / 2 + k, rank);
+    t.element = call(p->b, OP_SUB, arg_ex(last), arg_node(tap));
+    node_id at = with_number(p, OP_ADD, from, ex_sub(e, ex_mul(e, t.before, stride), reach));
+    t.window = binary(p->b, OP_ADD, at, with_number(p, OP_MUL, tap, dilation));
+    if (stride == number(p, 1)) return t;
+    node_id rest = with_number(p, OP_REMAINDER, t.window, stride);
+    t.exists = with_number(p, OP_EQ, rest, zero);
+    t.window = with_number(p, OP_FLOOR_DIVIDE, t.window, stride);
     return t;
 }
 
-/* d x[i] = sum over e, or o, of (there is such a window ? grad[o, e] : 0) */
+/* The windows that end behind i, to the last that begins before it: a few for each i. */
+static struct taps taps_by_window(struct backprop *p, node_id from, const struct arg *args, int k,
+                                  int rank, int64_t windows) {
+    struct exprs *e = p->b->g->ex;
+    ex stride = args[2].ints.at[k], all = ex_mul(e, number(p, windows), stride);
+    struct taps t = {.exists = KEEP,
+                     .before = number(p, windows - 1),
+                     .behind = number(p, 0),
+                     .beyond = ex_sub(e, all, args[1].ints.at[k])};
+    t.window = with_number(p, OP_FLOOR_DIVIDE, from, stride);
+    t.element = with_number(p, OP_REMAINDER, from, stride);
+    if (windows == 1) return t;
+    node_id tap = along(p, number(p, windows), rank / 2 + k, rank);
+    t.window = binary(p->b, OP_ADD, t.window, tap);
+    t.element = with_number(p, OP_ADD, t.element, ex_sub(e, all, stride));
+    t.element = binary(p->b, OP_SUB, t.element, with_number(p, OP_MUL, tap, stride));
+    return t;
+}
+
+/* d x[i] = sum over taps of grad[window, element], which is 0 beside the windows that there are:
+ * so nothing is read there, and positions need not be held inside. */
 static node_id fold(struct backprop *p, node_id grad, const struct meta *m,
                     const struct arg *args) {
+    struct exprs *e = p->b->g->ex;
     int n = (int)args[1].ints.n, lead = m->rank - n;
-    node_id index[6], valid = 0;
-    ex dims[6], sums[3];
+    node_id index[6], valid = KEEP;
+    ex dims[6], sums[3], pad[12];
+    bool pads = false;
     for (int k = 0; k < n; k++) {
-        node_id i = along(p, m->size[lead + k], k, 2 * n);
-        node_id from = with_number(p, OP_ADD, i, args[3].ints.at[k]);
-        ex count = meta_at(p, grad)->size[lead + k];
-        int64_t windows = windows_of_element(p->b->g->ex, args, k);
-        struct taps t = windows ? taps_by_window(p, from, count, args, k, 2 * n, windows)
-                                : taps_by_element(p, from, count, args, k, 2 * n);
+        ex padding = args[3].ints.at[k], size = m->size[lead + k];
+        node_id from = with_number(p, OP_ADD, along(p, size, k, 2 * n), padding);
+        int64_t windows = windows_of_element(e, args, k);
+        struct taps t = windows ? taps_by_window(p, from, args, k, 2 * n, windows)
+                                : taps_by_element(p, from, args, k, 2 * n);
+        ex last = ex_sub(e, ex_add(e, size, padding), number(p, 1));
+        t.behind = zeros_behind(p, last, meta_at(p, grad)->size[lead + k], args[2].ints.at[k]);
         index[k] = t.window;
         index[n + k] = t.element;
-        valid = k ? all_of(p, valid, t.exists) : t.exists;
+        if (t.exists != KEEP) valid = valid == KEEP ? t.exists : all_of(p, valid, t.exists);
         dims[k] = number(p, lead + k);
         dims[n + k] = sums[k] = number(p, lead + n + k);
+        ex *of_elements = pad + 2 * (n - 1 - k), *of_windows = of_elements + 2 * n;
+        of_windows[0] = t.before, of_windows[1] = t.behind;
+        of_elements[0] = number(p, 0), of_elements[1] = t.beyond;
     }
+    for (int i = 0; i < 4 * n; i++) pads |= pad[i] != number(p, 0);
+    if (pads)
+        grad = call(p->b, OP_CONSTANT_PAD, arg_node(grad), arg_ints(p->b->g, pad, 4 * (uint32_t)n));
     node_id each = call(p->b, OP_INDEX, arg_node(grad), nodes_arg(index, 2 * (uint32_t)n),
                         arg_ints(p->b->g, dims, 2 * (uint32_t)n));
-    each = call(p->b, OP_WHERE, arg_node(valid), arg_node(each), arg_int(p->b->g, 0));
+    if (valid != KEEP)
+        each = call(p->b, OP_WHERE, arg_node(valid), arg_node(each), arg_int(p->b->g, 0));
     return call(p->b, OP_SUM, arg_node(each), arg_ints(p->b->g, sums, (uint32_t)n));
 }
 
@@ -289,6 +322,13 @@ enum derivative_answer derivative_windows(struct backprop *p, int param, node_id
     const struct meta m = *meta_at(p, p->node.args[0].node);
     *out = fold(p, p->grad, &m, p->node.args);
     return GRADIENT;
+}
+
+/* The number of an element of a window, which is kept for the backward: in a byte, if it fits. */
+static node_id short_number(struct backprop *p, node_id number, ex elements) {
+    enum { MOST = 256 };
+    bool fits = ex_at_most(p->b->g->ex, elements, ex_const(p->b->g->ex, MOST));
+    return fits ? cast(p->b, number, DT_U8) : number;
 }
 
 /* The gradient goes to the first of a window's greatest elements, as in PyTorch: behind a ReLU many
@@ -304,6 +344,7 @@ enum derivative_answer derivative_max_pool(struct backprop *p, int param, node_i
         flat.size[flat.rank - 1] = ex_mul(p->b->g->ex, flat.size[flat.rank - 1], all.size[k]);
     column.size[column.rank++] = number(p, 1);
     node_id first = call(p->b, OP_ARGMAX, arg_node(reshape(p->b, w, &flat)), arg_int(p->b->g, -1));
+    first = short_number(p, first, flat.size[flat.rank - 1]);
     node_id hit =
         binary(p->b, OP_EQ, reshape(p->b, first, &column), iota(p->b, flat.size[flat.rank - 1]));
     node_id each = call(p->b, OP_WHERE, arg_node(hit), arg_node(reshape(p->b, p->grad, &column)),

@@ -832,6 +832,8 @@ const struct windows *windows_find(const struct kernel *k, const struct layout *
 const struct window_tap *layout_tap(const struct layout *y, value_id load); /* NULL if it is none */
 /* Does a comparison hold at element v of every vector? */
 bool layout_always(const struct kernel *k, const struct layout *y, ex comparison, int v);
+/* The elements of a vector, as bits, of which it is known, and of these those where it holds. */
+int64_t layout_lanes(const struct kernel *k, const struct layout *y, ex comparison, int64_t *known);
 int layout_window_words(const struct kernel *k, const struct layout *y); /* registers of a thread */
 
 /* online.c: the maximum by which `sum` can be rescaled while both are accumulated, or NO_VALUE. */

@@ -5,6 +5,8 @@
  *     v5 = reduce amax v1, r: 3 x 3                      v10 = maximum(maximum(v1, v4), v7) ...
  *                                                        v18 = maximum(maximum(v10, v13), v16)
  *
+ * Where the maximum is, is asked of each tap, the first last.
+ *
  * Sums of products with weights are one chain of multiply-adds instead, and products that have few
  * filters may be such (body.c): of a grouped convolution a thread has all filters of the group
  * (find_filters), so that it reads a window once for them.
@@ -36,13 +38,44 @@ static int64_t step_along(const struct kernel *k, ex e, ex a) {
     return ex_linear(k->ex, e, a, &c, &rest) && ex_is_const(k->ex, c, &v) ? v : 0;
 }
 
+/* The same of an axis that is divided by a small stride first, as in a pool's gradient: by how much
+ * e grows from some elements of a to as many others; *n: of how many there are. */
+static int64_t step_of_strides(const struct kernel *k, ex e, ex a, int64_t *n) {
+    enum { MOST = 8 };
+    int64_t step = step_along(k, e, a);
+    if (!ex_is_const(k->ex, ex_symbol(k->ex, a)->bound, n)) return 0;
+    for (int stride = 2; !step && ex_uses(k->ex, e, a) && stride <= MOST; stride++) {
+        ex by = ex_const(k->ex, stride), times = ex_const(k->ex, (*n + stride - 1) / stride);
+        ex q = ex_index(k->ex, "q", times), at = ex_mul(k->ex, q, by);
+        step = step_along(k, ex_subst(k->ex, e, &a, &at, 1), q);
+        if (step) *n = ex_value(k->ex, times);
+    }
+    return step;
+}
+
+/* By how much e grows from one element of a to the next, and for how many of them: all of them, or
+ * a row of a window whose rows are one axis, as an argmax has them. */
+static int64_t run_along(const struct kernel *k, ex e, ex a, int64_t *n) {
+    int64_t step = step_along(k, e, a), next, size;
+    if (!ex_is_const(k->ex, ex_symbol(k->ex, a)->bound, &size)) return 0;
+    *n = size;
+    if (step || !ex_uses(k->ex, e, a) || size > GPU_TAPS) return step;
+    for (*n = 1; *n < size; ++*n) {
+        ex here = ex_const(k->ex, *n - 1), there = ex_const(k->ex, *n);
+        ex from = ex_subst(k->ex, e, &a, &here, 1), to = ex_subst(k->ex, e, &a, &there, 1);
+        if (!ex_is_const(k->ex, ex_sub(k->ex, to, from), &next)) return 0;
+        if (*n > 1 && next != step) break;
+        step = next;
+    }
+    return step;
+}
+
 /* Of this load, windows along (x, r) overlap, of neighbours or, dilated, of others; or they touch
  * and are too short to be read by vectors. */
 static bool is_window(const struct kernel *k, const struct value_node *load, ex x, ex r) {
-    int64_t across = step_along(k, load->index, x), inside = step_along(k, load->index, r), n, nx;
-    if (inside < 1 || across < 1 || !ex_is_const(k->ex, ex_symbol(k->ex, r)->bound, &n) ||
-        !ex_is_const(k->ex, ex_symbol(k->ex, x)->bound, &nx))
-        return false;
+    int64_t n, nx, across = step_of_strides(k, load->index, x, &nx),
+                   inside = run_along(k, load->index, r, &n);
+    if (inside < 1 || across < 1) return false;
     for (int64_t i = 1; across < inside && i < n; i++) /* the i-th element is another's first */
         if (inside * i % across == 0 && inside * i / across < nx) return true;
     if (across < inside) return false;
@@ -159,54 +192,118 @@ bool reduces_windows(const struct builder *w) {
     }
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
-        if (x->kind == INST_REDUCE && !reduction_of_values(x->reduction)) return false;
+        if (x->kind == INST_REDUCE && !reduction_of_values(x->reduction) &&
+            !reduction_of_pairs(x->reduction))
+            return false;
     }
     struct tap tap = size_of_tap(w);
     return taps * tap.values <= TAP_VALUES * most && !leaves_idle(w, taps * tap.instructions) &&
            has_window(w) && !stores_along_window(w);
 }
 
-static value_id combined(struct builder *w, const struct inst *reduce, value_id a, value_id b) {
-    if (a == NO_VALUE) return b;
-    return number(w, (struct value_node){.kind = INST_OP,
-                                         .op = reduction_step(reduce->reduction),
-                                         .dtype = reduce->dtype,
-                                         .n_args = 2,
-                                         .args = {a, b}});
+static const struct inst *last_of(const struct nest *n) { return &n->insts.at[n->insts.n - 1]; }
+
+static value_id of_two(struct builder *w, enum op op, enum dtype t, value_id a, value_id b) {
+    return number(
+        w, (struct value_node){.kind = INST_OP, .op = op, .dtype = t, .n_args = 2, .args = {a, b}});
+}
+
+static value_id combined(struct builder *w, const struct nest *n, value_id a, value_id b) {
+    const struct inst *reduce = last_of(n);
+    enum reduction r = reduce->reduction == REDUCTION_ARGMAX   ? REDUCTION_AMAX
+                       : reduce->reduction == REDUCTION_ARGMIN ? REDUCTION_AMIN
+                                                               : reduce->reduction;
+    enum dtype t =
+        reduction_of_pairs(reduce->reduction) ? n->insts.at[reduce->args[0]].dtype : reduce->dtype;
+    return a == NO_VALUE ? b : of_two(w, reduction_step(r), t, a, b);
 }
 
 /* Do GPUs add what the reduction takes by the instruction that makes it? Then a chain of them is
  * all there is: a tap's product is no other window's. */
 static bool sums_products(const struct builder *w, const struct nest *n) {
-    const struct inst *reduce = &n->insts.at[n->insts.n - 1];
+    const struct inst *reduce = last_of(n);
     const struct inst *x = &n->insts.at[reduce->args[0]];
     return w->k->limits->kind == DEVICE_CUDA && reduce->reduction == REDUCTION_SUM &&
            x->kind == INST_OP && x->op == OP_MUL && x->args[0] != x->args[1];
 }
 
+/* A nest, read for an element of its group: its axes, and where they are. */
+struct taps {
+    const struct nest *n;
+    const ex *from, *to;
+    int count;
+};
+
+/* Where the nest's axes are for the tap at `at`. */
+static void place_tap(struct builder *w, const struct taps *t, const ex *at, ex *place) {
+    for (int i = 0; i < t->count; i++)
+        place[i] = ex_subst(w->k->ex, t->to[i], w->g->r, at, w->g->n_r);
+}
+
+static value_id tap_at(struct builder *w, const struct taps *t, const ex *at) {
+    ex place[GROUP_MAX_AXES];
+    place_tap(w, t, at, place);
+    return expand_nest(w, t->n, t->from, place, t->count, NO_VALUE, MASK_R);
+}
+
 /* `all` and the taps along group axis r and those before it, for what `at` says of those behind it:
  * those along an axis are combined first, unless one after the other is. */
-static value_id taps_along(struct builder *w, const struct nest *n, const ex *from, const ex *to,
-                           int count, int r, ex *at, value_id all) {
-    const struct inst *reduce = &n->insts.at[n->insts.n - 1];
-    bool chain = sums_products(w, n);
-    if (r < 0) {
-        ex place[GROUP_MAX_AXES];
-        for (int i = 0; i < count; i++)
-            place[i] = ex_subst(w->k->ex, to[i], w->g->r, at, w->g->n_r);
-        return combined(w, reduce, all, expand_nest(w, n, from, place, count, NO_VALUE, MASK_R));
-    }
+static value_id taps_along(struct builder *w, const struct taps *t, int r, ex *at, value_id all) {
+    bool chain = sums_products(w, t->n);
+    if (r < 0) return combined(w, t->n, all, tap_at(w, t, at));
     int64_t size = ex_value(w->k->ex, ex_symbol(w->k->ex, w->g->r[r])->bound);
     for (int64_t i = 0; i < size; i++) {
         at[r] = ex_const(w->k->ex, i);
-        value_id more = taps_along(w, n, from, to, count, r - 1, at, chain ? all : NO_VALUE);
-        all = chain ? more : combined(w, reduce, all, more);
+        value_id more = taps_along(w, t, r - 1, at, chain ? all : NO_VALUE);
+        all = chain ? more : combined(w, t->n, all, more);
     }
     return all;
 }
 
+/* Is v the extremum, or nan, which the extremum is then, too? */
+static value_id is_extremum(struct builder *w, value_id v, value_id extremum) {
+    value_id equal = of_two(w, OP_EQ, DT_BOOL, v, extremum);
+    if (!dtype_is_float(w->k->values.at[v].dtype)) return equal;
+    return of_two(w, OP_LOGICAL_OR, DT_BOOL, equal, of_two(w, OP_NE, DT_BOOL, v, v));
+}
+
+/* The number of the first tap that is the extremum: the last, unless it is one of those before, of
+ * which the first has the last word. */
+static value_id first_extremum(struct builder *w, const struct taps *t, value_id extremum) {
+    const struct inst *reduce = last_of(t->n);
+    ex from = t->n->insts.at[reduce->args[1]].index[0], at[GROUP_MAX_AXES], place[GROUP_MAX_AXES];
+    int64_t size[GROUP_MAX_AXES], all = 1, rest;
+    for (int r = 0; r < w->g->n_r; r++)
+        all *= size[r] = ex_value(w->k->ex, ex_symbol(w->k->ex, w->g->r[r])->bound);
+    value_id *value = NEW_ARRAY(w->k->arena, value_id, all), first = NO_VALUE;
+    for (int64_t i = 0; i < all; i++) {
+        rest = i;
+        for (int r = w->g->n_r - 1; r >= 0; rest /= size[r--])
+            at[r] = ex_const(w->k->ex, rest % size[r]);
+        place_tap(w, t, at, place);
+        int64_t number_of_tap =
+            ex_value(w->k->ex, ex_subst(w->k->ex, from, t->from, place, t->count));
+        value[number_of_tap] = tap_at(w, t, at);
+    }
+    for (int64_t i = all - 1; i >= 0; i--) {
+        struct value_node v = {
+            .kind = INST_CONST, .dtype = reduce->dtype, .number = (double)i, .whole = i};
+        value_id here = number(w, v);
+        v = (struct value_node){
+            .kind = INST_OP, .op = OP_WHERE, .dtype = reduce->dtype, .n_args = 3};
+        if (first != NO_VALUE) {
+            v.args[0] = is_extremum(w, value[i], extremum), v.args[1] = here, v.args[2] = first;
+            here = number(w, v);
+        }
+        first = here;
+    }
+    return first;
+}
+
 value_id expand_taps(struct builder *w, const struct nest *n, const ex *from, const ex *to,
                      int count) {
+    struct taps t = {.n = n, .from = from, .to = to, .count = count};
     ex at[GROUP_MAX_AXES];
-    return taps_along(w, n, from, to, count, w->g->n_r - 1, at, NO_VALUE);
+    value_id all = taps_along(w, &t, w->g->n_r - 1, at, NO_VALUE);
+    return reduction_of_pairs(last_of(n)->reduction) ? first_extremum(w, &t, all) : all;
 }

@@ -14,8 +14,9 @@
  * read for them alone is not read.
  *
  * A piece is read where the guard of any element in it holds. Guards are inequalities: over a run
- * of elements each is asked at the end where it holds first. An element whose guard fails in a
- * piece that is read is made 0 by hand. */
+ * of elements each is asked at the end where it holds first, unless it is known of all vectors, as
+ * that of a tap that every second element has; elements that have none are no part of a run. An
+ * element whose guard fails in a piece that is read is made 0 by hand. */
 #include "kernel/kernel.h"
 
 enum {
@@ -59,11 +60,50 @@ bool layout_always(const struct kernel *k, const struct layout *y, ex comparison
     return e != EX_NONE && ex_value(k->ex, e);
 }
 
+/* Does e grow with r, or stay as it is (1), or the other way round (-1)? 0: who knows. */
+static int direction(const struct kernel *k, ex e) {
+    enum ex_kind kind = ex_kind(k->ex, e);
+    int64_t n;
+    if (e == k->axis[AXIS_R]) return 1;
+    if (kind == EX_ADD) {
+        ex a = ex_lhs(k->ex, e), b = ex_rhs(k->ex, e);
+        if (!ex_uses(k->ex, a, k->axis[AXIS_R])) return direction(k, b);
+        if (!ex_uses(k->ex, b, k->axis[AXIS_R])) return direction(k, a);
+        return direction(k, a) == direction(k, b) ? direction(k, a) : 0;
+    }
+    if ((kind != EX_MUL && kind != EX_DIV) || !ex_is_const(k->ex, ex_rhs(k->ex, e), &n)) return 0;
+    return n < 0 ? -direction(k, ex_lhs(k->ex, e)) : direction(k, ex_lhs(k->ex, e));
+}
+
+int64_t layout_lanes(const struct kernel *k, const struct layout *y, ex comparison,
+                     int64_t *known) {
+    int64_t holds = 0;
+    *known = 0;
+    for (int v = 0; v < y->vec; v++) {
+        ex e = known_at(k, y, comparison, v);
+        if (e == EX_NONE) continue;
+        *known |= INT64_C(1) << v;
+        holds |= (ex_value(k->ex, e) ? INT64_C(1) : 0) << v;
+    }
+    return holds;
+}
+
+/* Comparison e where it is known of elements first to last of all vectors: 1 if any satisfies it, 0
+ * if none does; EX_NONE where it is not. */
+static ex known_in_run(const struct kernel *k, const struct layout *y, ex e, int first, int last) {
+    bool all = true;
+    for (int v = first; v <= last; v++) {
+        ex holds = known_at(k, y, e, v);
+        if (holds != EX_NONE && ex_value(k->ex, holds)) return holds;
+        all &= holds != EX_NONE;
+    }
+    return all ? ex_const(k->ex, 0) : EX_NONE;
+}
+
 /* e where r runs from r + first to r + last: does any of these satisfy it? EX_NONE if that is not
  * known of such an expression. */
 static ex satisfied(const struct kernel *k, const struct layout *y, ex e, int first, int last) {
-    ex r = k->axis[AXIS_R], c, rest;
-    int64_t v;
+    ex r = k->axis[AXIS_R];
     if (!ex_uses(k->ex, e, r)) return e;
     enum ex_kind kind = ex_kind(k->ex, e);
     if (kind != EX_AND && kind != EX_LE && kind != EX_LT) return EX_NONE;
@@ -72,11 +112,11 @@ static ex satisfied(const struct kernel *k, const struct layout *y, ex e, int fi
         a = satisfied(k, y, a, first, last), b = satisfied(k, y, b, first, last);
         return a == EX_NONE || b == EX_NONE ? EX_NONE : ex_and(k->ex, a, b);
     }
-    if (!ex_linear(k->ex, ex_sub(k->ex, a, b), r, &c, &rest) || !ex_is_const(k->ex, c, &v))
-        return EX_NONE;
-    int best = v > 0 ? first : last;
-    ex at = ex_add(k->ex, r, ex_const(k->ex, best)), known = known_at(k, y, e, best);
+    ex known = known_in_run(k, y, e, first, last);
     if (known != EX_NONE) return known;
+    int grows = direction(k, ex_sub(k->ex, a, b));
+    if (!grows) return EX_NONE;
+    ex at = ex_add(k->ex, r, ex_const(k->ex, grows > 0 ? first : last));
     return ex_compare(k->ex, kind, ex_subst(k->ex, a, &r, &at, 1), ex_subst(k->ex, b, &r, &at, 1));
 }
 
@@ -210,20 +250,34 @@ static int widest_piece(const struct finder *f, buffer_id b, ex e, const int64_t
     return 0;
 }
 
+/* Do a tap's elements follow one another, if not evenly, as those do that are read by strides? */
+static bool in_order(const struct finder *f, const int64_t *lane) {
+    for (int v = 1; v < f->y->vec; v++)
+        if (lane[v] < lane[v - 1] || lane[v] - lane[v - 1] > MAX_STEP) return false;
+    return true;
+}
+
+/* Is element v of the load wanted in no vector? */
+static bool is_unwanted(const struct finder *f, const struct value_node *x, int v) {
+    ex when = x->guarded ? guard_satisfied(f->k, f->y, x->args[0], v, v) : EX_NONE;
+    return when == ex_const(f->k->ex, 0);
+}
+
 /* An index whose lanes are known, with guards that can be asked about a run of elements. */
 static bool may_be_tap(const struct finder *f, value_id v, int64_t *lane) {
     const struct kernel *k = f->k;
     const struct value_node *x = &k->values.at[v];
-    bool same = true;
+    bool same = true, wanted = false;
     if (x->kind != INST_LOAD || !is_along_r(k, v) || x->n_args != x->guarded) return false;
     if (x->guarded && guard_satisfied(k, f->y, x->args[0], 0, 0) == EX_NONE) return false;
     for (int i = 0; i < f->y->vec; i++) {
         if (!grows(f, x->index, i, &lane[i])) return false;
         same &= lane[i] == 0;
+        wanted |= !is_unwanted(f, x, i);
     }
     int64_t step = even_step(f, lane);
-    if (step >= 1) return step <= MAX_STEP;
-    return !same && !(x->guarded && is_along_r(k, x->args[0]));
+    if (step >= 1) return wanted && step <= MAX_STEP;
+    return wanted && !same && (in_order(f, lane) || !(x->guarded && is_along_r(k, x->args[0])));
 }
 
 /* Elements from one vector's window to the next one's, if that is known. */
@@ -293,6 +347,10 @@ static void add_tap(struct finder *f, value_id v, const int64_t *lane) {
     for (int i = 0; i < f->y->vec; i++) tap.at[i] = at + lane[i];
     vec_push(f->arena, &f->out->taps, tap);
     for (int i = 0; i < f->y->vec;) { /* elements i to last lie in one piece */
+        if (is_unwanted(f, x, i)) {
+            i++;
+            continue;
+        }
         int64_t number = floor_div(tap.at[i], w->unit);
         int last = i;
         while (last + 1 < f->y->vec && floor_div(tap.at[last + 1], w->unit) == number) last++;
@@ -332,7 +390,9 @@ static void settle(struct finder *f, struct window_tap *t) {
     for (int v = 0, run = 0; v < f->y->vec; v++) {
         int64_t number = floor_div(t->at[v], w->unit);
         uint32_t i = 0;
-        while (w->pieces.at[i].number != number) i++;
+        while (i < w->pieces.n && w->pieces.at[i].number != number) i++;
+        if (is_unwanted(f, x, v)) t->masked |= guarded; /* of any piece, then */
+        if (i == w->pieces.n) continue;
         if (v && floor_div(t->at[v - 1], w->unit) != number) run = v;
         t->place[v] = (int)(i * (unsigned)w->unit) + (int)(t->at[v] - number * w->unit);
         const struct window_piece *p = &w->pieces.at[i];

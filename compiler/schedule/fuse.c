@@ -741,10 +741,33 @@ static bool is_epilogue(struct fuser *f, uint32_t g, uint32_t h) {
            axes_numel(f->l, G->x, G->n_x) <= axes_numel(f->l, H->x, H->n_x);
 }
 
+/* Does a load go along what the nest stores, from one element to the next? */
+static bool goes_across(struct fuser *f, const struct nest *n, const struct inst *load) {
+    int rank = f->l->buffers.at[n->out].meta.rank;
+    ex inner = rank ? n->out_index[rank - 1] : EX_NONE;
+    if (!rank || !load->n_index || ex_kind(f->l->ex, inner) != EX_SYM) return false;
+    return !ex_uses(f->l->ex, load->index[load->n_index - 1], inner);
+}
+
+/* Is g a copy of what product h comes to, in another order? */
+static bool is_turned_product(struct fuser *f, uint32_t g, uint32_t h) {
+    const struct group *G = group_at(f, g);
+    if (!group_at(f, h)->matmul || G->matmul || G->n_r || G->members.n != 1) return false;
+    const struct nest *n = nest_at(f, G->members.at[0].nest);
+    const struct inst *load = &n->insts.at[0];
+    if (load->kind != INST_LOAD || !goes_across(f, n, load)) return false;
+    for (uint32_t i = 1; i < n->insts.n; i++)
+        if (n->insts.at[i].kind != INST_CAST) return false;
+    uint32_t from = f->s->writer[load->buffer];
+    return from != NO_NEST && f->s->group_of[from] == h && nest_at(f, from)->matmul;
+}
+
 /* Epilogues come first, little as they save: left alone they would stand between their reduction
- * and whatever reads both. */
+ * and whatever reads both. So do products and their copies in another order, in which tiles are
+ * stored as well: who reads the copy would have it, too, but reads the product across. */
 bool comes_first(struct fuser *f, uint32_t a, uint32_t b) {
-    return is_epilogue(f, a, b) || is_epilogue(f, b, a);
+    return is_epilogue(f, a, b) || is_epilogue(f, b, a) || is_turned_product(f, a, b) ||
+           is_turned_product(f, b, a);
 }
 
 /* The legal merge that saves most; ties go to the earliest pair, so the result is deterministic.

@@ -39,6 +39,21 @@ static const char *const programs[] = {
     " %y = permute(%e, [0, 2, 3, 1])\n return %y, %m\n}\n",
     "graph(%x: f32[6, 40]) {\n %c = cumsum(%x, 1)\n %p = slice(%c, 1, 3, 40, 2)\n %y = tanh(%p)\n "
     "return %y\n}\n",
+    /* windows: strides whose phases are in other windows each; paddings; ends that no window
+     * reaches, or that it goes beyond; holes; 1 to 3 dimensions; whole vectors */
+    "graph(%x: bf16[2, 3, 16, 32]) {\n %y = max_pool(%x, [3], [2], [1])\n return %y\n}\n",
+    "graph(%x: f32[2, 9, 16]) {\n %y = max_pool(%x, [3, 2], [2, 1], [1, 0])\n return %y\n}\n",
+    "graph(%x: bf16[3, 2, 40]) {\n %y = max_pool(%x, [5], [2], [2], [1], True, 1)\n return "
+    "%y\n}\n",
+    "graph(%x: f32[2, 3, 21]) {\n %y = max_pool(%x, [2], [3], [0], [1], False, 1)\n return "
+    "%y\n}\n",
+    "graph(%x: f32[2, 12, 16]) {\n %y = max_pool(%x, [3], [2], [1], [2])\n return %y\n}\n",
+    "graph(%x: f32[2, 5, 6, 8]) {\n %y = max_pool(%x, [3], [2], [1], [1], False, 3)\n return "
+    "%y\n}\n",
+    "graph(%x: bf16[2, 3, 16, 32]) {\n %y = avg_pool(%x, [3], [2], [1])\n return %y\n}\n",
+    "graph(%x: f32[3, 7, 16]) {\n %y = avg_pool(%x, [3], [1], [1], True, False)\n return %y\n}\n",
+    "graph(%x: f32[2, 3, 8, 16]) {\n %y = im2col(%x, [2, 3], [1], [1], [1])\n %z = tanh(%y)\n "
+    "return %z\n}\n",
 };
 
 void cases_gradients(struct arena *a, case_vec *out) {

@@ -234,6 +234,18 @@ static const char *const graphs[] = {
     "zeros_like(%x)\n %s = scatter_add(%z, 0, %j, %g)\n %m = amax(%s, 0)\n return %s, %m\n}\n",
     "graph(%a: f32[6, 8], %b: f32[8, 10]) {\n %f = flip(%a, [1])\n %m = mm(%f, %b)\n %p = pad(%m, "
     "[2, 2])\n %r = relu(%p)\n return %r\n}\n",
+    /* where the maximum of a window is: the first of equal ones, of rectified numbers, or of nan */
+    "graph(%x: bf16[2, 12, 32]) {\n %r = relu(%x)\n %w = windows(%r, [3, 3], [2, 2], [1, 1], [1, "
+    "1], "
+    "False, -1)\n %v = view(%w, [2, 6, 16, 9])\n %i = argmax(%v, 3)\n %m = amax(%v, 3)\n return "
+    "%i, "
+    "%m\n}\n",
+    "graph(%x: f32[3, 32]) {\n %r = sqrt(%x)\n %w = windows(%r, [4], [2], [1], [1], value=9)\n %i "
+    "= "
+    "argmin(%w, 2)\n %j = to(%i, u8)\n return %j\n}\n",
+    "graph(%x: i32[3, 40]) {\n %r = remainder(%x, 3)\n %w = windows(%r, [3], [1], [0], [1])\n %i = "
+    "argmax(%w, "
+    "2)\n return %i\n}\n",
 };
 
 /* Sources that are sorted by where they land: one digit, two, three; several blocks of them, and a

@@ -551,6 +551,24 @@ static void test_taps(void **state) {
     arena_free(a);
 }
 
+/* So are where a window's maximum is, whose rows are one axis, and the gradient of a pool, whose
+ * windows begin at strides. */
+static void test_taps_of_pools(void **state) {
+    static const char *const cases[] = {
+        "graph(%x: bf16[8, 112, 112]) {\n"
+        " %w = windows(%x, [3, 3], [2, 2], [1, 1], [1, 1], False, -1)\n"
+        " %v = view(%w, [8, 56, 56, 9])\n %y = argmax(%v, 3)\n return %y\n}\n",
+        "graph(%g: bf16[64, 56, 56]) {\n %p = constant_pad_nd(%g, [1, 1], 0)\n"
+        " %i = arange(1, 113)\n %q = floor_divide(%i, 2)\n %c = view(%q, [112, 1])\n"
+        " %t = arange(0, 2)\n %j = add(%c, %t)\n %e = index(%p, [%j], [2])\n"
+        " %y = sum(%e, 3)\n return %y\n}\n",
+    };
+    const struct device_limits gpu = test_gpu("sm_90a");
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (kind_of(cases[i], &gpu) != KERNEL_POINTWISE) fail_msg("%s", cases[i]);
+}
+
 /* Straight-line code is one thread's: where windows are fewer than a GPU has warps' lanes, and not
  * done at once, lanes share them. */
 static void test_few_windows(void **state) {
@@ -576,6 +594,35 @@ static void test_few_windows(void **state) {
         if (kind_of(text, &gpu) != cases[i].kind) fail_msg("%s", text);
     }
     arena_free(a);
+}
+
+/* Where rows are long and their columns lie side by side, a block reads 64 bytes of each, which is
+ * what an H200 fetches at a time: a norm over channels, channels last, and its gradient. */
+static void test_runs_of_channels(void **state) {
+    static const char *const cases[] = {
+        "graph(%x: bf16[25088, 512], %y: bf16[25088, 512]) {\n %f = to(%x, f32)\n"
+        " %m = mean(%f, 0)\n %d = sub(%f, %m)\n %q = mul(%d, %d)\n %v = mean(%q, 0)\n"
+        " %r = rsqrt(%v)\n %n = mul(%d, %r)\n %b = to(%n, bf16)\n %a = add(%b, %y)\n"
+        " %z = relu(%a)\n return %z, %m, %v\n}\n",
+        "graph(%g: bf16[25088, 512], %x: bf16[25088, 512], %y: bf16[25088, 512]) {\n"
+        " %f = to(%g, f32)\n %h = to(%x, f32)\n %i = to(%y, f32)\n %s = sum(%f, 0)\n"
+        " %p = mul(%f, %h)\n %t = sum(%p, 0)\n %q = mul(%f, %i)\n %u = sum(%q, 0)\n"
+        " %d = sub(%f, %s)\n %a = mul(%h, %t)\n %b = sub(%d, %a)\n %j = to(%b, bf16)\n"
+        " %c = mul(%i, %u)\n %e = sub(%d, %c)\n %k = to(%e, bf16)\n return %j, %k\n}\n",
+    };
+    const struct device_limits gpu = test_gpu("sm_90a");
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        struct kernel *k = first_kernel(a, cases[i], &gpu);
+        const struct config *c;
+        struct layout y;
+        int n, pruned;
+        kernel_configs(k, a, &c, &n, &pruned);
+        assert_null(kernel_layout(k, &c[0], &y, a));
+        if (!y.rows_inner || y.bx * 2 < 64) fail_msg("%s%s", cases[i], config_str(a, &c[0]));
+        arena_free(a);
+    }
 }
 
 /* Sums of four elements, memory along x: no half of a block's threads has none, but for the
@@ -731,17 +778,30 @@ static void test_scanned_rows(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shapes),         cmocka_unit_test(test_huge),
-        cmocka_unit_test(test_wide_index),     cmocka_unit_test(test_products),
-        cmocka_unit_test(test_wide_index),     cmocka_unit_test(test_enough),
-        cmocka_unit_test(test_symbolic),       cmocka_unit_test(test_tiny_devices),
-        cmocka_unit_test(test_verify),         cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_splits),         cmocka_unit_test(test_columns_scanned),
-        cmocka_unit_test(test_taps),           cmocka_unit_test(test_few_windows),
-        cmocka_unit_test(test_reads_across),   cmocka_unit_test(test_short_columns),
-        cmocka_unit_test(test_few_columns),    cmocka_unit_test(test_few_filters),
-        cmocka_unit_test(test_rows_looked_up), cmocka_unit_test(test_edges_of_bands),
-        cmocka_unit_test(test_scanned_rows),   cmocka_unit_test(test_bytes_of_calls),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_huge),
+        cmocka_unit_test(test_wide_index),
+        cmocka_unit_test(test_products),
+        cmocka_unit_test(test_wide_index),
+        cmocka_unit_test(test_enough),
+        cmocka_unit_test(test_symbolic),
+        cmocka_unit_test(test_tiny_devices),
+        cmocka_unit_test(test_verify),
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_splits),
+        cmocka_unit_test(test_columns_scanned),
+        cmocka_unit_test(test_taps),
+        cmocka_unit_test(test_taps_of_pools),
+        cmocka_unit_test(test_few_windows),
+        cmocka_unit_test(test_reads_across),
+        cmocka_unit_test(test_runs_of_channels),
+        cmocka_unit_test(test_short_columns),
+        cmocka_unit_test(test_few_columns),
+        cmocka_unit_test(test_few_filters),
+        cmocka_unit_test(test_rows_looked_up),
+        cmocka_unit_test(test_edges_of_bands),
+        cmocka_unit_test(test_scanned_rows),
+        cmocka_unit_test(test_bytes_of_calls),
         cmocka_unit_test(test_tails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,6 +57,20 @@ static void test_producer_and_reader(void **state) {
     CHECK(cases);
 }
 
+/* A product stores what it comes to in the order that is wanted, whoever else would have the copy:
+ * here what is reduced of %z, which comes before it. */
+static void test_copy_of_product(void **state) {
+    static const struct fusion cases[] = {
+        {"graph(%x: bf16[2, 16, 8, 8], %w: bf16[512, 16, 1, 1], %z: bf16[2, 8, 8, 512]) {\n"
+         " %s = sum(%z, [0, 1, 2])\n %d = sub(%z, %s)\n %c = convolution(%x, %w)\n"
+         " %p = permute(%c, [0, 2, 3, 1])\n %l = convert(%p, dtype=bf16)\n"
+         " %y = add(%d, %l)\n %m = amax(%y, [0, 1, 2])\n return %y, %m\n}\n",
+         2,
+         {"convolve  with  l: fused"}},
+    };
+    CHECK(cases);
+}
+
 static void test_shared_input(void **state) {
     static const struct fusion cases[] = {
         {"graph(%x: f32[8, 6]) {\n %a = exp(%x)\n %b = neg(%x)\n return %a, %b\n}\n",
@@ -1245,6 +1259,7 @@ static void test_reductions_apart(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_producer_and_reader),
+        cmocka_unit_test(test_copy_of_product),
         cmocka_unit_test(test_shared_input),
         cmocka_unit_test(test_once),
         cmocka_unit_test(test_inlining),
