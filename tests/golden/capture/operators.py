@@ -47,7 +47,7 @@ def check():
     assert 1 < 2 <= 2 != 3 and not 1 > 2 and "b" in "abc" and 2 in [1, 2] and "k" not in {"a": 1}
     assert [1, 2, 3, 4][1:-1] == [2, 3] and "hello"[::-1] == "olleh" and list(range(10)[2:8:3]) == [2, 5]
     assert Vector(1, 2) + Vector(3, 4) == Vector(4, 6) and len(Vector(1)) == 1 and list(Countdown(3)) == [2, 1, 0]
-    assert max(3, 1, 2) == 3 and min([4, 2]) == 2 and round(2.5) == 2 and divmod(7, 3) == (2, 1)
+    assert max(3, 1, 2) == 3 and min([4, 2]) == 2 and round(2.5) == 2 and round(1260, -2) == 1300 and divmod(7, 3) == (2, 1)
     assert sorted([3, 1, 2], reverse=True) == [3, 2, 1] and list(map(str, (1, 2.0))) == ["1", "2.0"]
     assert "a,b".split(",") == ["a", "b"] and "-".join(["x", "y"]) == "x-y" and " x ".strip().upper() == "X"
     d = dict(a=1)
