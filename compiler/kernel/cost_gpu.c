@@ -639,13 +639,16 @@ static double copy_clocks(const struct product *p, const struct operand *o, int 
     return part * bytes / o->line * (wide ? RUN : operand_line_clocks(o, p->by_warp));
 }
 
-/* Clocks of a tile's epilogue but for its stores, of instructions that dear operators take; a
- * warpgroup that is alone waits for most of them. */
+/* Clocks of a tile's epilogue but for its stores, of instructions that dear operators take, and
+ * those that move rows on to memory's vectors; a warpgroup that is alone waits for most of them. */
 static double epilogue_clocks(const struct kernel *k, const struct layout *y) {
     enum { DEAR = 32, LANES = 128 };
     const double ALONE = 0.6, TOGETHER = 0.9;
+    const double MOVED = 6.5; /* an element, as emitted: 52 for a thread's four pairs */
     double size = (double)kernel_size_of_element(k);
-    if (size <= DEAR) return 0;
+    if (size <= DEAR) size = 0;
+    for (uint32_t i = 0; i < k->stores.n; i++)
+        if (store_begins_anywhere(k, y->product, &k->stores.at[i])) size += MOVED;
     return (double)y->bx * y->br * size / LANES /
            (product_groups(y->product) == 1 ? ALONE : TOGETHER);
 }

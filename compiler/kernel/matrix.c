@@ -493,6 +493,15 @@ static int turned_columns(const struct kernel *k, const struct product *p, int *
     return p->warp_columns % MOST ? SECTOR : MOST;
 }
 
+bool store_begins_anywhere(const struct kernel *k, const struct product *p,
+                           const struct store_node *s) {
+    enum { VECTOR = 8 };
+    if (dtype_bytes(k->schedule->loops->buffers.at[s->buffer].meta.dtype) != 2) return false;
+    if (s->guard || index_stride(k, s->index, AXIS_N) != 1) return false;
+    if (operand_has_order(&p->a) || operand_has_order(&p->b) || kernel_has_spans(k)) return false;
+    return kernel_size(k, AXIS_N) >= 2 * VECTOR && !index_is_vector(k, s->index, AXIS_N, VECTOR);
+}
+
 /* Blocks that a multiprocessor has room for, by an estimate of the registers. */
 static int resident_blocks(const struct kernel *k, const struct layout *y,
                            const struct product *p) {
