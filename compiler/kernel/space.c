@@ -440,6 +440,32 @@ static void propose_windows(struct space *s, struct config c, int stages) {
     propose_tile(s, c, stages);
 }
 
+/* Tiles of sixteens of columns, as many as multiprocessors have in a round or two, alone or two at
+ * a time: of 1576 x 3072 results 208 of 128 x 192 take two rounds, 126 of 192 x 224 one. Where
+ * blocks share a factor's tile less is read from L2, which small tiles keep busy. */
+static void propose_even(struct space *s, int stages) {
+    enum { EACH = 16, LEAST = 48, MOST = 256, OF_FOUR = 97 };
+    int64_t units = s->k->limits->units, z = size_of(s->k, AXIS_Z), columns = size_of(s->k, AXIS_N);
+    for (int m = 64; m <= 192; m += 64)
+        for (int cluster = 1; cluster <= 4; cluster *= 2)
+            for (int rounds = 1; rounds <= 2; rounds++) {
+                int64_t down = ceil_div(size_of(s->k, AXIS_M), m);
+                if (down == 1 && cluster > 1) continue;
+                int64_t all = cluster == 4 ? units * OF_FOUR / 100 / 4 * 4
+                                           : units / cluster * cluster,
+                        across = all * rounds / (ceil_div(down, cluster) * cluster * z);
+                if (!across) continue;
+                int64_t n = ceil_div(ceil_div(columns, across), EACH) * EACH;
+                if (n < LEAST || n > MOST) continue;
+                struct config c = CONFIG(K(m, m), K(n, (int)n), K(k, 128 / element(s)),
+                                         K(cluster, cluster > 1 ? cluster : 0), K(mma, 1),
+                                         K(warps, (m / 64 + 1) * 128 / s->k->limits->warp));
+                propose_staged(s, c, stages);
+                c.knob[KNOB_fit] = 2;
+                if (rounds == 2 && m < 192) propose_staged(s, c, stages);
+            }
+}
+
 /* On the matrix units. Sums that are promoted need twice the registers, and three planes of each
  * factor three times the stages' memory: what does not fit is refused. */
 static void propose_mma(struct space *s) {
@@ -484,6 +510,7 @@ static void propose_mma(struct space *s) {
             c.knob[KNOB_band] = 16;
             propose_staged(s, c, MOST_STAGES);
         }
+    propose_even(s, MOST_STAGES);
     /* Two blocks a multiprocessor, of tiles that leave room for two. */
     static const int halves[][2] = {{64, 192}, {64, 128}, {64, 96}, {64, 80}, {64, 64}, {128, 64}};
     for (size_t i = 0; i < sizeof halves / sizeof *halves; i++) {

@@ -341,6 +341,35 @@ static void check_tail(const struct kernel *k, const struct config *c, struct ar
         assert_true((tail * p + at_once - 1) / at_once * parts >= rounds * p);
 }
 
+/* Of few tiles these are first guesses that leave few multiprocessors of a round idle. */
+static void test_even_tiles(void **state) {
+    enum { BUSY = 90 }; /* per cent */
+    static const int sizes[][3] = {
+        {1576, 768, 3072}, {1576, 768, 768}, {1024, 768, 2304}, {1000, 3000, 1000}};
+    struct device_limits gpu = test_gpu("sm_90a");
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct arena *a = arena_new();
+        const char *text =
+            arena_printf(a,
+                         "graph(%%x: bf16[%d, %d], %%y: bf16[%d, %d]) {\n %%t = permute(%%y, [1, "
+                         "0])\n %%z = mm(%%x, %%t)\n return %%z\n}\n",
+                         sizes[i][0], sizes[i][1], sizes[i][2], sizes[i][1]);
+        const struct kernel *k = first_kernel(a, text, &gpu);
+        const struct config *c;
+        struct layout y;
+        int n_configs, pruned;
+        kernel_configs(k, a, &c, &n_configs, &pruned);
+        assert_null(kernel_layout(k, &c[0], &y, a));
+        int64_t blocks = matrix_all_tiles(k, &y) * y.cluster, units = gpu.units,
+                rounds = (blocks + units - 1) / units;
+        if (blocks * 100 < rounds * units * BUSY)
+            fail_msg("%d x %d x %d: %lld tiles", sizes[i][0], sizes[i][1], sizes[i][2],
+                     (long long)blocks);
+        arena_free(a);
+    }
+}
+
 static void test_tails(void **state) {
     struct device_limits gpu = test_gpu("sm_90a");
     int tails = 0;
@@ -742,7 +771,7 @@ int main(void) {
         cmocka_unit_test(test_few_columns),    cmocka_unit_test(test_few_filters),
         cmocka_unit_test(test_rows_looked_up), cmocka_unit_test(test_edges_of_bands),
         cmocka_unit_test(test_scanned_rows),   cmocka_unit_test(test_bytes_of_calls),
-        cmocka_unit_test(test_tails),
+        cmocka_unit_test(test_tails),          cmocka_unit_test(test_even_tiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
