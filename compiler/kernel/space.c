@@ -592,6 +592,15 @@ static void propose_chained(struct space *s) {
             propose_parts(s, CONFIG(K(m, t[0]), K(n, t[1]), K(mma, 1), K(stages, stages),
                                     K(warps, (t[0] / 64 + 1) * 4)));
     }
+    /* Few columns in a few steps that are all of them: 197 are two of 112, or one of 208. */
+    enum { EACH = 16, LEAST = 48, MOST = 208, STEPS = 3 };
+    for (int m = 64; m <= 192; m += 64)
+        for (int steps = 1; steps <= STEPS; steps++) {
+            int64_t n = ceil_div(ceil_div(size_of(s->k, AXIS_N), steps), EACH) * EACH;
+            for (int stages = 2; stages <= 3 && n >= LEAST && n <= MOST; stages++)
+                propose_parts(s, CONFIG(K(m, m), K(n, (int)n), K(mma, 1), K(stages, stages),
+                                        K(warps, (m / 64 + 1) * 4)));
+        }
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
         for (int stages = 2; stages <= 3; stages++)
             propose_parts(s, CONFIG(K(m, tiles[i][0]), K(n, tiles[i][2]), K(tm, tiles[i][1]),

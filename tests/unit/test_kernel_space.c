@@ -370,6 +370,28 @@ static void test_even_tiles(void **state) {
     }
 }
 
+/* Attention of 197 keys is warpgroups', as that of 256 is: by one warp of 16 rows each key would be
+ * copied 13 times. */
+static void test_even_steps(void **state) {
+    static const int lengths[] = {150, 197, 256};
+    struct device_limits gpu = test_gpu("sm_90a");
+    (void)state;
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        struct arena *a = arena_new();
+        int n = lengths[i], n_configs, pruned;
+        const char *text =
+            arena_printf(a,
+                         "graph(%%q: bf16[8, 12, %d, 64], %%k: bf16[8, 12, %d, 64], %%v: bf16[8, "
+                         "12, %d, 64]) {\n %%o = scaled_dot_product_attention(%%q, %%k, %%v)\n"
+                         " return %%o\n}\n",
+                         n, n, n);
+        const struct config *c;
+        kernel_configs(first_kernel(a, text, &gpu), a, &c, &n_configs, &pruned);
+        if (c[0].knob[KNOB_mma] != 1) fail_msg("%d keys: mma=%d", n, c[0].knob[KNOB_mma]);
+        arena_free(a);
+    }
+}
+
 static void test_tails(void **state) {
     struct device_limits gpu = test_gpu("sm_90a");
     int tails = 0;
@@ -772,6 +794,7 @@ int main(void) {
         cmocka_unit_test(test_rows_looked_up), cmocka_unit_test(test_edges_of_bands),
         cmocka_unit_test(test_scanned_rows),   cmocka_unit_test(test_bytes_of_calls),
         cmocka_unit_test(test_tails),          cmocka_unit_test(test_even_tiles),
+        cmocka_unit_test(test_even_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
