@@ -24,7 +24,9 @@
  * Four threads have a sector of f32, where rows begin with one. Where these begin elsewhere, as the
  * channels of an image of 254 by 254 pixels do, pairs that lie in an octet's second sector wait for
  * those of the next octet (k_store_sectors): one sector at a time is stored, all of it, but at the
- * ends of the tile's row. Stores of two halves took an H100 more than twice as long. */
+ * ends of the tile's row. Stores of two halves took an H100 more than twice as long. So it is with
+ * rows of 16 bits that begin anywhere, as those of 50257 columns do: what four threads have of them
+ * moves on to where memory's vectors begin (k_store_row). */
 #include "emit/cuda_mma.h"
 
 enum { PAIR = 2, OCTET = 8, QUAD = 4 };
@@ -101,6 +103,20 @@ static bool in_sectors(struct emitter *w, const struct store_node *s) {
            !index_is_vector(w->k, s->index, AXIS_N, OCTET);
 }
 
+/* Does a row go to memory by vectors that begin elsewhere than its octets do? */
+static bool is_moved_on(struct emitter *w, const struct store_node *s) {
+    const struct product *p = w->y->product;
+    return (p->parts == 1 || p->whole) && p->warp_columns % (2 * OCTET) == 0 &&
+           !(w->k->over && !(w->k->over & MASK_N)) && store_begins_anywhere(w->k, p, s);
+}
+
+static bool any_moved_on(struct emitter *w, const struct phase *f) {
+    bool any = false;
+    for (uint32_t i = 0; i < f->stores.n; i++)
+        any |= is_moved_on(w, &w->k->stores.at[f->stores.at[i]]);
+    return any;
+}
+
 /* Do rows of a column lie side by side, of 16 bits each, as channels do in an image where they are
  * innermost? Four threads have eight of them and other columns, and turn these around. */
 static bool is_across(struct emitter *w, const struct store_node *s) {
@@ -175,7 +191,8 @@ static struct phase phase_of(struct emitter *w, int n) {
 static int chunk_of(struct emitter *w, const struct phase *f) {
     for (uint32_t s = 0; s < f->stores.n; s++)
         if (store_width(w, &w->k->stores.at[f->stores.at[s]]) == OCTET) return QUAD;
-    return 1;
+    if (!any_moved_on(w, f)) return 1;
+    return w->y->product->warp_columns % (OCTET * QUAD) ? 2 : QUAD;
 }
 
 /* Of the epilogue: loads of two neighbours, or of what two neighbours share, and what does not vary
@@ -335,13 +352,33 @@ static void declare_rests(struct emitter *w, const struct phase *f, const char *
         if (in_sectors(w, s))
             line(w, "k_rest<%s> rest%u%s = {};", memory_type(w, buffer_dtype(w, s->buffer)),
                  f->stores.at[i], dims);
+        if (is_moved_on(w, s)) line(w, "k_moved moved%u%s = k_not_moved();", f->stores.at[i], dims);
     }
 }
 
+/* Octets of a row, or what is left behind its last ones. */
+static void put_moved_row(struct emitter *w, uint32_t i, const char *rest, int octets, bool ends) {
+    const struct store_node *s = &w->k->stores.at[i];
+    int columns = w->y->product->warp_columns,
+        pairs = index_is_vector(w->k, s->index, AXIS_N, PAIR);
+    ex n = w->k->axis[AXIS_N], first = ex_index(w->k->ex, "first_column", w->k->bound[AXIS_N]);
+    const char *at = ex_text(w, ex_subst(w->k->ex, s->index, &n, &first, 1));
+    const char *which = ends ? arena_printf(w->arena, "%d", columns / OCTET / octets)
+                             : arena_printf(w->arena, "g, o%u[0]", i);
+    line(w,
+         "k_%s_row<%d, %d, %d>(moved%u%s, p%d + (%s), row < nm ? k_clamp(nn - first_column, %d) : "
+         "0, %s);",
+         ends ? "end" : "store", octets, pairs, w->y->streaming, i, rest, argument_of(w, s->buffer),
+         at, columns, which);
+}
+
 static void put_rests(struct emitter *w, const struct phase *f, const char *subscript) {
-    for (uint32_t i = 0; i < f->stores.n; i++)
-        if (in_sectors(w, &w->k->stores.at[f->stores.at[i]]))
+    for (uint32_t i = 0; i < f->stores.n; i++) {
+        const struct store_node *s = &w->k->stores.at[f->stores.at[i]];
+        if (in_sectors(w, s))
             line(w, "k_store_rest<%d>(rest%u%s);", w->y->streaming, f->stores.at[i], subscript);
+        if (is_moved_on(w, s)) put_moved_row(w, f->stores.at[i], subscript, chunk_of(w, f), true);
+    }
 }
 
 static void put_store_across(struct emitter *w, uint32_t i, const char *type, const char *p,
@@ -374,6 +411,10 @@ static void put_store(struct emitter *w, uint32_t i, int width, int chunk, const
     }
     if (width == OCTET) {
         put_octet(w, i, type, p, index);
+        return;
+    }
+    if (rest && is_moved_on(w, s)) {
+        put_moved_row(w, i, rest, chunk, false);
         return;
     }
     line(w, "#pragma unroll");
@@ -754,6 +795,8 @@ static void put_whole(struct emitter *w, const struct tile_program *t, const cha
     }
     if (t->product->turned)
         put_turned(w, t, &f, sums);
+    else if (any_moved_on(w, &f))
+        put_rows(w, t, &f, sums);
     else if (!kernel_has_spans(w->k) && t->product->warp_rows > 16 && t->product->in_turn > 1)
         put_by_columns(w, t, &f, sums);
     else if (octets >= MANY && rows_are_places(w, &f) && !kernel_has_spans(w->k))

@@ -2828,6 +2828,112 @@ K_DEVICE void k_store_sectors(k_rest<T> &rest, T *at, const k_pack<T, 2> &x, boo
 template <int STREAM, typename T> K_DEVICE void k_store_rest(const k_rest<T> &rest) {
     if (rest.is) k_store<T, 2, STREAM>(rest.at, rest.x);
 }
+/* Rows of 16-bit elements that begin anywhere in memory. Four threads have a row, a pair each of every eight columns; its
+ * words, for memory, are pairs of neighbours or, where it begins at half a word, a pair's second element and the first
+ * one of the pair behind. Word i of the row is word i + skew from the begin of the sector that its first one lies in: what
+ * is number q of the four's becomes number (q + skew) % 4, and its octets come (q + skew) / 4 later. So it is as if the row
+ * began with a sector: turned, each of the four has a vector, all of them two sectors. What comes later is kept for the
+ * next octets, as is the vector that the row ends within, and stored by k_end_row: but for the row's first vectors nothing
+ * branches, so that one octet's exchanges hide behind another's. `first`: where the row's `columns` elements begin; v: those
+ * of the thread's of OCTETS octets from number chunk * OCTETS on. */
+struct k_moved {
+    unsigned before[2], last, rest[4];
+    int at; /* of `rest`, from the row's first element on, in bytes; behind all of it: there is none */
+};
+K_DEVICE k_moved k_not_moved() { return k_moved{{0, 0}, 0, {0, 0, 0, 0}, 0x7fffffff}; }
+K_DEVICE unsigned k_bytes(unsigned low, unsigned high, unsigned which) {
+#ifdef WS_EMULATOR
+    unsigned r = 0;
+    for (int i = 0; i < 4; i++) {
+        const unsigned byte = which >> (4 * i) & 7;
+        r |= ((byte < 4 ? low : high) >> (8 * (byte & 3)) & 0xffu) << (8 * i);
+    }
+    return r;
+#else
+    return __byte_perm(low, high, which);
+#endif
+}
+/* Bytes from `from` to `end` of a vector. */
+K_DEVICE void k_store_within(char *at, const unsigned (&w)[4], int from, int end) {
+#pragma unroll 1
+    for (int i = 0; i < 16; i += 8) {
+        const unsigned half[2] = {i ? w[2] : w[0], i ? w[3] : w[1]};
+        if (from <= i && i + 8 <= end) {
+            k_store_words<8, 0>(at + i, half);
+            continue;
+        }
+#pragma unroll
+        for (int j = 0; j < 2; j++) {
+            const int low = i + 4 * j;
+            const unsigned second = half[j] >> 16;
+            if (from <= low && low + 4 <= end)
+                k_store_words<4, 0>(at + low, half + j);
+            else if (from <= low && low + 2 <= end)
+                k_store_words<2, 0>(at + low, half + j);
+            else if (from <= low + 2 && low + 4 <= end)
+                k_store_words<2, 0>(at + low + 2, &second);
+        }
+    }
+}
+template <int OCTETS, int PAIRS, int STREAM>
+K_DEVICE void k_move_row(k_moved &moved, char *first, int columns, int chunk, unsigned (&w)[4]) {
+    const unsigned quad = threadIdx.x & 3, four = threadIdx.x & 28, begin = (unsigned)(unsigned long long)first & 31,
+                   skew = begin / 4, q = (quad + skew) & 3, late = (quad + skew) / 4;
+    if (!PAIRS) {
+        const unsigned last = w[OCTETS - 1], words[4] = {w[0], w[1], w[2], w[3]};
+#pragma unroll
+        for (int i = 0; i < OCTETS; i += 2) { /* those of number 3 go to number 0 of the next octet */
+            const unsigned a = quad < 3 ? words[i] : i ? words[i > 0 ? i - 1 : 0] : moved.last,
+                           b = quad < 3 ? words[i + 1] : words[i],
+                           seconds = __shfl_sync(0xffffffffu, k_bytes(a, b, 0x7632), four | ((quad - 1) & 3));
+            w[i] = k_bytes(seconds, words[i], begin & 2 ? 0x5410 : 0x7654);
+            w[i + 1] = k_bytes(seconds, words[i + 1], begin & 2 ? 0x5432 : 0x7654);
+        }
+        moved.last = last;
+    }
+    unsigned x[4] = {0, 0, 0, 0};
+#pragma unroll
+    for (int j = 0; j < OCTETS; j++) {
+        const unsigned one = j ? w[j > 0 ? j - 1 : 0] : moved.before[1], two = j > 1 ? w[j > 1 ? j - 2 : 0] : moved.before[j & 1];
+        x[j] = late == 0 ? w[j] : late == 1 ? one : two;
+    }
+    moved.before[0] = w[OCTETS - 2], moved.before[1] = w[OCTETS - 1];
+#pragma unroll
+    for (unsigned d = 1; d < 4; d *= 2)
+#pragma unroll
+        for (unsigned i = 0; i < 4; i++) {
+            if (i & d) continue;
+            const unsigned got = __shfl_sync(0xffffffffu, q & d ? x[i] : x[i | d], four | (((q ^ d) - skew) & 3));
+            if (q & d)
+                x[i] = got;
+            else
+                x[i | d] = got;
+        }
+    const int vector = chunk * OCTETS * 16 + (int)q * 16 - (int)begin, end = q < OCTETS ? columns * 2 - vector : 0;
+    if (vector >= 0 && end >= 16) k_store_words<16, STREAM>(first + vector, x);
+    const bool ends = vector >= 0 && end > 0 && end < 16;
+#pragma unroll
+    for (int i = 0; i < 4; i++) moved.rest[i] = ends ? x[i] : moved.rest[i];
+    moved.at = ends ? vector : moved.at;
+    if (chunk == 0 && vector < 0 && vector > -16 && end > -vector) k_store_within(first + vector, x, -vector, end);
+}
+template <int OCTETS, int PAIRS, int STREAM, typename T>
+K_DEVICE void k_store_row(k_moved &moved, T *first, int columns, int chunk, const float *v) {
+    unsigned w[4] = {0, 0, 0, 0};
+#pragma unroll
+    for (int j = 0; j < OCTETS; j++) {
+        k_pack<T, 2> pair;
+        k_put(pair, v + 2 * j);
+        w[j] = pair.w[0];
+    }
+    k_move_row<OCTETS, PAIRS, STREAM>(moved, (char *)first, columns, chunk, w);
+}
+template <int OCTETS, int PAIRS, int STREAM, typename T>
+K_DEVICE void k_end_row(k_moved &moved, T *first, int columns, int chunk) {
+    unsigned w[4] = {0, 0, 0, 0};
+    k_move_row<OCTETS, PAIRS, STREAM>(moved, (char *)first, columns, chunk, w);
+    if (moved.at < columns * 2) k_store_within((char *)first + moved.at, moved.rest, 0, columns * 2 - moved.at);
+}
 /* A matrix of 8 x 8 elements of 16 bits, of which thread 4*i + j of a warp has row i, columns 2*j and 2*j + 1: transposed.
  * The thread then has column i, rows 2*j and 2*j + 1. */
 K_DEVICE unsigned k_turn_matrix(unsigned x) {

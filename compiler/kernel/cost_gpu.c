@@ -651,13 +651,16 @@ static double copy_clocks(const struct product *p, const struct operand *o, int 
     return part * bytes / o->line * (wide ? RUN : operand_line_clocks(o, p->by_warp));
 }
 
-/* Clocks of a tile's epilogue but for its stores, of instructions that dear operators take; a
- * warpgroup that is alone waits for most of them. */
+/* Clocks of a tile's epilogue but for its stores, of instructions that dear operators take, and
+ * those that move rows on to memory's vectors; a warpgroup that is alone waits for most of them. */
 static double epilogue_clocks(const struct kernel *k, const struct layout *y) {
     enum { DEAR = 32, LANES = 128 };
     const double ALONE = 0.6, TOGETHER = 0.9;
+    const double MOVED = 6.5; /* an element, as emitted: 52 for a thread's four pairs */
     double size = (double)kernel_size_of_element(k);
-    if (size <= DEAR) return 0;
+    if (size <= DEAR) size = 0;
+    for (uint32_t i = 0; i < k->stores.n; i++)
+        if (store_begins_anywhere(k, y->product, &k->stores.at[i])) size += MOVED;
     return (double)y->bx * y->br * size / LANES /
            (product_groups(y->product) == 1 ? ALONE : TOGETHER);
 }
@@ -860,6 +863,9 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
     resident = fmin(resident, fmax(1, ceil(blocks / d->units)));
     double units = m * n * (depth + columns) / rate;
     double shared = warps * (n * (depth + columns) + x->warp_rows * depth) * 2 / SHARED;
+    /* What few rows read was written there, too: 96 heads of 197 by 64 take an H200 13.5 us by 16 x
+     * 16 and 14.5 by 16 x 32, of which 2 to 3 are the launch's. */
+    if (x->by_warp) shared += n * (depth + columns) * 2 / SHARED;
     double between = m * n * ELEMENT / (4.0 * d->warp);
     if (kernel_size(k, AXIS_N) % y->br)
         between *= 1.4; /* each element is asked whether it is one */
@@ -882,7 +888,8 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
         if (n <= SHORT) step *= y->stages <= 3 ? SHORT_STEP * FEW_AHEAD : SHORT_STEP;
         if (kernel_size(k, AXIS_N) % y->br) step *= UNEVEN;
         if (x->n_second > 1 && n > SHORT) step *= WIDE_TWINS;
-        if (y->stages == 2) step += chained_is_in_turn(y) ? ONE_HELD : ALL_HELD;
+        bool ahead = y->stages > 2 || keys <= n; /* nothing comes behind the only step */
+        if (!ahead) step += chained_is_in_turn(y) ? ONE_HELD : ALL_HELD;
     }
     double waves = ceil(blocks / (d->units * resident)) * resident;
     if (k->edges.n) { /* of blocks that lie all over the rows */

@@ -718,6 +718,9 @@ double product_depth_left(const struct short_steps *s, int depth);
 /* May its sums not be finite where those of the factors are infinite? Not of pairs: these are of
  * what is in range. */
 bool product_may_break(const struct product *p);
+/* Are a product's stores rows of 16-bit elements that begin anywhere in memory's vectors? */
+bool store_begins_anywhere(const struct kernel *k, const struct product *p,
+                           const struct store_node *s);
 /* From the first element of the store to that `by` further along an axis; -1: it is not known. */
 int64_t store_step(const struct kernel *k, const struct store_node *s, enum axis x, int by);
 /* What writing an operand's image takes in us, and its being read once (0: it has none); the clocks

@@ -211,6 +211,16 @@ static void share_registers(const struct kernel *k, struct product *p, int threa
     p->multiplier_registers = left / (p->warpgroups * p->group_threads) / UNIT * UNIT;
 }
 
+/* NVRTC 13.0 wants what an instruction names to be there at launch (C7602), and no more. */
+static const char *check_instruction(const struct kernel *k, const struct product *p, int threads,
+                                     struct arena *a) {
+    enum { OTHERS = 26 };
+    int sums = p->warp_columns / 2, most = product_launch_registers(k, p, threads) - OTHERS;
+    if (p->tensor || sums <= most) return NULL;
+    return arena_printf(a, "%d sums of an instruction by %d threads; %d is the limit", sums,
+                        threads, most);
+}
+
 /* Blocks of a multiprocessor, one of which multiplies while the other one stores. */
 static const char *check_fit(const struct kernel *k, int fit, const struct layout *y,
                              const struct product *p, struct arena *a) {
@@ -415,6 +425,7 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     if (!most) most = p->tensor && p->makers ? product_launch_registers(k, p, y->threads) : 232;
     if (sums + others > most)
         return arena_printf(a, "%d sums a thread; %d is the limit", sums, most - others);
+    if (p->resident == 1 && (bad = check_instruction(k, p, y->threads, a))) return bad;
     y->smem = product_barrier_bytes(p, MOST_STAGES) + 1024;
     return NULL;
 }
@@ -491,6 +502,15 @@ static int turned_columns(const struct kernel *k, const struct product *p, int *
                      : !s->guard && index_is_vector(k, s->index, AXIS_N, 2))
         return 0;
     return p->warp_columns % MOST ? SECTOR : MOST;
+}
+
+bool store_begins_anywhere(const struct kernel *k, const struct product *p,
+                           const struct store_node *s) {
+    enum { VECTOR = 8 };
+    if (dtype_bytes(k->schedule->loops->buffers.at[s->buffer].meta.dtype) != 2) return false;
+    if (s->guard || index_stride(k, s->index, AXIS_N) != 1) return false;
+    if (operand_has_order(&p->a) || operand_has_order(&p->b) || kernel_has_spans(k)) return false;
+    return kernel_size(k, AXIS_N) >= 2 * VECTOR && !index_is_vector(k, s->index, AXIS_N, VECTOR);
 }
 
 /* Blocks that a multiprocessor has room for, by an estimate of the registers. */

@@ -454,6 +454,76 @@ static void test_sectors(void **state) {
     end(&b);
 }
 
+/* Rows of 16 bits of all lengths that begin anywhere in a sector, each elsewhere, as 133 columns
+ * have them, or by words, as 134: what lies beside a row stays, and of the sectors that lie in it
+ * each is stored at once. */
+static void test_moved_rows(void **state) {
+    (void)state;
+    enum { ROWS = 8, STARTS = 16, LENGTHS = 12, PITCH = 134, CASE = 1104, PLACES = CASE * STARTS };
+    static const int length[LENGTHS] = {-3, 0, 1, 2, 7, 8, 15, 16, 31, 33, 63, 64};
+    struct batch b = begin();
+    for (int kind = 0; kind < 4; kind++) {
+        int octets = kind / 2 ? 2 : 4, pairs = kind % 2;
+        add_kernel(
+            &b, "k_bf16 *y, k_f32 *parts, int columns",
+            arena_printf(
+                b.a,
+                "    const int row = threadIdx.x / 4, q = threadIdx.x %% 4;\n"
+                "    for (int start = 0; start < 16; start++) {\n"
+                "        k_bf16 *const first = y + start * 1104 + start / %d * %d + row * %d;\n"
+                "        for (int i = threadIdx.x; i < 1104; i += 32)\n"
+                "            k_store1(y + start * 1104 + i, 0);\n"
+                "        __syncthreads();\n"
+                "        k_moved moved = k_not_moved();\n"
+                "        int parted = 0;\n"
+                "        for (int g = 0; g <= %d; g++) {\n"
+                "            float v[8];\n"
+                "            for (int i = 0; i < 8; i++)\n"
+                "                v[i] = g * %d + i / 2 * 8 + q * 2 + i %% 2 + 1;\n"
+                "            if (g < %d)\n"
+                "                k_store_row<%d, %d, 0>(moved, first, columns, g, v);\n"
+                "            else\n"
+                "                k_end_row<%d, %d, 0>(moved, first, columns, g);\n"
+                "            __syncthreads();\n"
+                "            const int skew = (unsigned long long)first / 2 %% 16;\n"
+                "            for (int i = (16 - skew) %% 16; i + 16 <= columns; i += 16) {\n"
+                "                int there = 0;\n"
+                "                for (int j = i; j < i + 16; j++)\n"
+                "                    there += k_load1(first + j) != 0;\n"
+                "                parted += there > 0 && there < 16;\n"
+                "            }\n"
+                "            __syncthreads();\n"
+                "        }\n"
+                "        if (q == 0) k_store1(parts + start * 8 + row, (float)parted);\n"
+                "    }\n",
+                1 + pairs, 1 + pairs, PITCH - 1 + pairs, 8 / octets, octets * 8, 8 / octets, octets,
+                pairs, octets, pairs));
+    }
+    compile(&b);
+    uint16_t *y = emu_alloc(b.e, "y", PLACES * 2);
+    float *parts = emu_alloc(b.e, "parts", STARTS * ROWS * 4);
+    for (int kind = 0; kind < 4; kind++)
+        for (int l = 0; l < LENGTHS; l++) {
+            int columns = length[l], pairs = kind % 2, pitch = PITCH - 1 + pairs;
+            check(&b, b.names[kind], ROWS * 4, (void *[]){&y, &parts, &columns}, 3);
+            for (int start = 0; start < STARTS; start++)
+                for (int i = 0; i < CASE; i++) {
+                    int at = i - start / (1 + pairs) * (1 + pairs), row = at < 0 ? -1 : at / pitch,
+                        n = at - row * pitch;
+                    bool is = row >= 0 && row < ROWS && n < columns;
+                    double want = is ? n + 1 : 0,
+                           got = dtype_load(DT_BF16, y, (size_t)(start * CASE + i));
+                    if (got != want)
+                        fail_msg("kind %d, %d columns from %d on, row %d, column %d: %g, not %g",
+                                 kind, columns, start, row, n, got, want);
+                    if (is && parts[start * ROWS + row] > 0)
+                        fail_msg("kind %d, %d columns from %d on, row %d: sectors in part", kind,
+                                 columns, start, row);
+                }
+        }
+    end(&b);
+}
+
 /* Lists of tiles, of which a block has one each, and the last one to come those that are left:
  * every third tile of the first list has nothing, the others all or some; of the second one no tile
  * has anything, so that the fifth stays. */
@@ -495,11 +565,12 @@ static void test_listed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_packs),     cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_columns),   cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_parts),     cmocka_unit_test(test_listed),
-        cmocka_unit_test(test_maths),     cmocka_unit_test(test_maths_of_few_digits),
-        cmocka_unit_test(test_exp_below), cmocka_unit_test(test_sectors),
+        cmocka_unit_test(test_packs),      cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_columns),    cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_parts),      cmocka_unit_test(test_listed),
+        cmocka_unit_test(test_maths),      cmocka_unit_test(test_maths_of_few_digits),
+        cmocka_unit_test(test_exp_below),  cmocka_unit_test(test_sectors),
+        cmocka_unit_test(test_moved_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

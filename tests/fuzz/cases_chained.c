@@ -453,4 +453,13 @@ void cases_chained(struct arena *a, int step, case_vec *out) {
         g.config = of_groups[i % N_CONFIGS];
         vec_push(a, out, g);
     }
+    static const char *const even[] = {"mma=1 m=128 n=208 stages=2 warps=12",
+                                       "mma=1 m=64 n=112 stages=3 warps=8"};
+    for (int i = 0; i < 2; i++) { /* all columns in one step, or in two */
+        static const struct shape x = {1, 133, 197, 32, 16};
+        struct case_graph g = {.text = graph_of(a, &x, between[i], types[i % 2], true),
+                               .every = CASES_DEFAULT,
+                               .config = even[i]};
+        vec_push(a, out, g);
+    }
 }

@@ -746,6 +746,42 @@ static const struct product_case pingpong[] = {
      "mma=1 m=128 n=32 k=64 stages=3 warps=12 pingpong=1"},
 };
 
+/* Rows of 16-bit results that begin anywhere in memory (store_is_staged in kernel/matrix.c): odd
+ * ones, by twos and by fours; tiles that rows end within, a few columns and two tiles on; with
+ * batches, two outputs, factors behind the product, rows that are reduced or read back, tiles in
+ * turn, the last tiles in parts, warps of sixteens, eighties; by warps. */
+static const struct product_case anywhere[] = {
+    {"graph(%x: bf16[136, 72], %y: bf16[72, 167]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=128 n=64 k=32 stages=3 warps=12"},
+    {"graph(%x: f16[67, 40], %y: f16[40, 353]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=256 k=16 stages=3 cluster=2 warps=8"},
+    {"graph(%x: bf16[3, 67, 40], %y: bf16[3, 40, 49]) {\n %z = bmm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=48 k=16 stages=3 warps=8"},
+    {"graph(%x: bf16[70, 40], %y: bf16[40, 90], %b: bf16[90], %c: bf16[70, 90]) {\n"
+     " %z = mm(%x, %y)\n %s = add(%z, %b)\n %r = add(%s, %c)\n %f = float(%r)\n"
+     " %h = neg(%r)\n return %h, %f, %r\n}\n",
+     "mma=1 m=64 n=80 k=16 stages=2 warps=8 fit=2"},
+    {"graph(%x: bf16[70, 40], %y: bf16[40, 100]) {\n %z = mm(%x, %y)\n %r = relu(%z)\n"
+     " return %r\n}\n",
+     "mma=1 m=64 n=96 k=16 stages=2 warps=8"},
+    {"graph(%x: bf16[530, 72], %y: bf16[72, 203], %b: bf16[203]) {\n %z = mm(%x, %y)\n"
+     " %s = add(%z, %b)\n return %s\n}\n",
+     "mma=1 m=192 n=128 k=32 stages=3 warps=12 pingpong=1"},
+    {"graph(%x: bf16[200, 136], %y: bf16[136, 197]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=3 warps=8 split=2 tail=3"},
+    {"graph(%x: bf16[2, 197, 72], %y: bf16[2, 72, 197]) {\n %z = bmm(%x, %y)\n"
+     " %s = softmax(%z, 2)\n return %s\n}\n",
+     "mma=1 m=64 n=128 k=32 stages=2 warps=8"},
+    {"graph(%x: bf16[130, 72], %y: bf16[72, 197]) {\n %z = mm(%x, %y)\n %f = float(%z)\n"
+     " %s = sum(%f, [1])\n return %z, %s\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
+    {"graph(%x: f32[70, 200], %y: f32[200, 67]) {\n %z = mm(%x, %y)\n %b = bfloat16(%z)\n"
+     " return %b\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+    {"graph(%x: bf16[67, 40], %y: bf16[40, 75]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=2 m=64 n=64 k=32 tm=32 tn=32 stages=2 warps=4"},
+};
+
 static const struct product_case masked_by_threads[] = {
     {"graph(%x: f32[200, 72], %y: f32[72, 216]) products strict " ABOVE,
      "m=64 n=64 k=16 tm=8 tn=8 warps=2"},
@@ -793,4 +829,6 @@ void cases_products(struct arena *a, case_vec *out) {
         add(a, out, &pingpong[i], false, true);
     for (size_t i = 0; i < sizeof masked_by_threads / sizeof *masked_by_threads; i++)
         add(a, out, &masked_by_threads[i], i % 2 == 0, false);
+    for (size_t i = 0; i < sizeof anywhere / sizeof *anywhere; i++)
+        add(a, out, &anywhere[i], false, i % 2 == 0);
 }

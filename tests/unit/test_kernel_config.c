@@ -433,6 +433,8 @@ static void test_refusals_gpu(void **state) {
         {product, "mma=1 m=64 n=64 k=64 stages=2 warps=8 fit=3", "fit=3 blocks of 256 threads"},
         {product, "mma=1 m=64 n=256 k=64 stages=2 warps=8 fit=2",
          "fit=2: 128 sums of an instruction; 102 is the limit"},
+        {product, "mma=1 m=192 n=224 k=64 stages=4 warps=16",
+         "112 sums of an instruction by 512 threads; 102 is the limit"},
         {product, "mma=1 m=64 n=128 k=64 stages=5 warps=8 fit=2",
          "fit=2 blocks of 124032 bytes of shared memory are more than 233472"},
         {product, "mma=2 m=64 n=64 k=64 tm=32 tn=32 stages=2 warps=4 fit=2",

@@ -15,6 +15,8 @@ enum { LINES = 24 }; /* of a graph, at most */
 
 static const char *const graphs[][2] = {
     {"relu", "graph(%x: f32[1000, 4096]) {\n %y = relu(%x)\n return %y\n}\n"},
+    {"odd product", "graph(%x: bf16[512, 256], %y: bf16[256, 1001]) {\n %z = mm(%x, %y)\n "
+                    "return %z\n}\n"},
     {"erf bf16", "graph(%x: bf16[333, 555]) {\n %y = erf(%x)\n return %y\n}\n"},
     {"transposed", "graph(%x: f32[2000, 3000]) {\n %p = permute(%x, [1, 0])\n %y = relu(%p)\n "
                    "return %y\n}\n"},

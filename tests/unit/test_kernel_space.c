@@ -341,6 +341,56 @@ static void check_tail(const struct kernel *k, const struct config *c, struct ar
         assert_true((tail * p + at_once - 1) / at_once * parts >= rounds * p);
 }
 
+/* First guesses of few tiles leave few multiprocessors idle; of rows that begin anywhere tiles are
+ * in turn. */
+static void test_even_tiles(void **state) {
+    static const struct {
+        int m, depth, n, m_tile, n_tile, cluster, in_turn;
+    } sizes[] = {{1024, 3072, 768, 64, 96, 2, 0},
+                 {1024, 768, 768, 64, 96, 0, 0},
+                 {1024, 768, 50257, 128, 192, 2, 1}};
+    struct device_limits gpu = test_gpu("sm_90a");
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct arena *a = arena_new();
+        const char *text =
+            arena_printf(a,
+                         "graph(%%x: bf16[%d, %d], %%y: bf16[%d, %d]) {\n %%t = permute(%%y, [1, "
+                         "0])\n %%z = mm(%%x, %%t)\n return %%z\n}\n",
+                         sizes[i].m, sizes[i].depth, sizes[i].n, sizes[i].depth);
+        const struct config *c;
+        int n_configs, pruned;
+        kernel_configs(first_kernel(a, text, &gpu), a, &c, &n_configs, &pruned);
+        assert_int_equal(c->knob[KNOB_m], sizes[i].m_tile);
+        assert_int_equal(c->knob[KNOB_n], sizes[i].n_tile);
+        assert_int_equal(c->knob[KNOB_cluster], sizes[i].cluster);
+        assert_int_equal(c->knob[KNOB_pingpong], sizes[i].in_turn);
+        arena_free(a);
+    }
+}
+
+/* Attention of 197 keys is warpgroups', as that of 256 is: by one warp of 16 rows each key would be
+ * copied 13 times. */
+static void test_even_steps(void **state) {
+    static const int lengths[] = {150, 197, 256};
+    struct device_limits gpu = test_gpu("sm_90a");
+    (void)state;
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        struct arena *a = arena_new();
+        int n = lengths[i], n_configs, pruned;
+        const char *text =
+            arena_printf(a,
+                         "graph(%%q: bf16[8, 12, %d, 64], %%k: bf16[8, 12, %d, 64], %%v: bf16[8, "
+                         "12, %d, 64]) {\n %%o = scaled_dot_product_attention(%%q, %%k, %%v)\n"
+                         " return %%o\n}\n",
+                         n, n, n);
+        const struct config *c;
+        kernel_configs(first_kernel(a, text, &gpu), a, &c, &n_configs, &pruned);
+        if (c[0].knob[KNOB_mma] != 1) fail_msg("%d keys: mma=%d", n, c[0].knob[KNOB_mma]);
+        arena_free(a);
+    }
+}
+
 static void test_tails(void **state) {
     struct device_limits gpu = test_gpu("sm_90a");
     int tails = 0;
@@ -782,7 +832,6 @@ int main(void) {
         cmocka_unit_test(test_huge),
         cmocka_unit_test(test_wide_index),
         cmocka_unit_test(test_products),
-        cmocka_unit_test(test_wide_index),
         cmocka_unit_test(test_enough),
         cmocka_unit_test(test_symbolic),
         cmocka_unit_test(test_tiny_devices),
@@ -803,6 +852,8 @@ int main(void) {
         cmocka_unit_test(test_scanned_rows),
         cmocka_unit_test(test_bytes_of_calls),
         cmocka_unit_test(test_tails),
+        cmocka_unit_test(test_even_tiles),
+        cmocka_unit_test(test_even_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
