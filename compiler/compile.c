@@ -34,6 +34,7 @@ struct compile {
     struct loops *loops;
     struct schedule *schedule;
     struct ws_program *program;
+    struct map costs; /* us of a kernel's text, as bits */
     bool done;
 };
 
@@ -85,14 +86,48 @@ static void make_one_pass(struct compile *c) {
     if (bytes_of(c, behind) < bytes_of(c, c->graph)) c->graph = behind;
 }
 
-/* Has a group of chained products a kernel? */
-static const char *chain_reason(struct schedule *s, uint32_t group, double *us, void *ctx) {
-    struct compile *c = ctx;
-    uint32_t nest = s->groups.at[group].second;
+static void make_ready(struct schedule *s, bool eager) {
     schedule_order(s);
-    schedule_at_load(s, false);
+    schedule_at_load(s, eager);
     schedule_memory(s);
-    return kernel_chain_reason(s, s->group_of[nest], c->limits, us, c->arena);
+}
+
+/* us that a group's kernel takes, about; of kernels with the same text that is asked once. */
+static double group_us(struct compile *c, const struct schedule *s, uint32_t group) {
+    const struct kernel *k = kernel_build(s, group, c->limits, c->arena);
+    struct buf text = buf_new(c->arena);
+    union {
+        double us;
+        uint64_t bits;
+    } known;
+    kernel_print(&text, k);
+    if (map_gets(&c->costs, text.p, &known.bits)) return known.us;
+    known.us = kernel_least_cost(k, c->arena);
+    map_puts(&c->costs, text.p, known.bits);
+    return known.us;
+}
+
+/* us that the kernels take which have the members of a chain, G, where they are no chain. */
+static double apart_us(struct compile *c, struct schedule *apart, const struct group *G) {
+    double us = 0;
+    make_ready(apart, false);
+    bool *counted = NEW_ARRAY(c->arena, bool, apart->groups.n);
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        uint32_t g = apart->group_of[G->members.at[m].nest];
+        if (!counted[g]) us += group_us(c, apart, g);
+        counted[g] = true;
+    }
+    return us;
+}
+
+/* Why a group of chained products, that of nest `second`, is no kernel, or not worth one. */
+static const char *chain_reason(struct schedule *s, uint32_t second, struct schedule *apart,
+                                double *us, void *ctx) {
+    struct compile *c = ctx;
+    double without = apart ? apart_us(c, apart, &s->groups.at[s->group_of[second]]) : INFINITY;
+    make_ready(s, false);
+    const char *bad = kernel_chain_reason(s, s->group_of[second], c->limits, us, c->arena);
+    return bad || *us <= without ? bad : "apart they take less";
 }
 
 /* How many chains of products the kernels of a graph have. */
@@ -148,9 +183,7 @@ static bool fuse(struct compile *c) {
     c->schedule = schedule_fuse(c->loops, c->limits, what[c->fusion], c->arena);
     if (c->fusion != WS_EAGER) schedule_recompute(c->schedule, c->limits);
     if (c->fusion == WS_FUSE) schedule_chain(c->schedule, c->limits, chain_reason, c);
-    schedule_order(c->schedule);
-    schedule_at_load(c->schedule, c->fusion == WS_EAGER);
-    schedule_memory(c->schedule);
+    make_ready(c->schedule, c->fusion == WS_EAGER);
     must_hold("schedule", schedule_verify(c->schedule));
     return dump(c, "fusion.txt", LOG_FUSION, print_fusion) &&
            dump(c, "ir_post_fusion.txt", LOG_SCHEDULE, print_schedule) &&
@@ -389,7 +422,8 @@ struct ws_program *ws_lower(struct ws_captured *captured, const struct device_li
                         .limits = limits,
                         .fusion = fusion,
                         .stages = s,
-                        .d = d};
+                        .d = d,
+                        .costs = map_new(captured->arena)};
     run_limited(c.arena, captured->graph->ex, &captured->limits, run_stages, &c, d);
     return c.done ? c.program : NULL;
 }

@@ -74,12 +74,31 @@ static void test_channels_of_phases(void **state) {
     arena_free(a);
 }
 
+/* A product behind a product is one kernel where that takes less than both by themselves: not of two
+ * layers, the first of which each block of the second one would compute again; nor of one query,
+ * whose keys few blocks go along. */
+static void test_products_behind_products(void **state) {
+    static const char layers[] =
+        "graph(%x: bf16[2048, 100], %w: bf16[512, 100], %b: bf16[512], %v: bf16[256, 512]) {\n"
+        " %wt = permute(%w, [1, 0])\n %m = mm(%x, %wt)\n %a = add(%m, %b)\n %r = relu(%a)\n"
+        " %vt = permute(%v, [1, 0])\n %y = mm(%r, %vt)\n return %y\n}\n",
+                      attention[] = "graph(%%q: bf16[12, %d, 64], %%k: bf16[12, 1024, 64], "
+                                    "%%v: bf16[12, 1024, 64]) {\n"
+                                    " %%kt = permute(%%k, [0, 2, 1])\n %%s = bmm(%%q, %%kt)\n"
+                                    " %%p = softmax(%%s, -1)\n %%o = bmm(%%p, %%v)\n"
+                                    " return %%o\n}\n";
+    struct arena *a = arena_new();
+    assert_int_equal(lower(a, layers)->n_kernels, 2);
+    assert_int_equal(lower(a, arena_printf(a, attention, 1024))->n_kernels, 1);
+    assert_int_equal(lower(a, arena_printf(a, attention, 1))->n_kernels, 3);
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_paths),
-        cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_size),
-        cmocka_unit_test(test_channels_of_phases),
+        cmocka_unit_test(test_paths),  cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_size),   cmocka_unit_test(test_products_behind_products),
+        cmocka_unit_test(test_beside), cmocka_unit_test(test_channels_of_phases),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
