@@ -107,6 +107,13 @@ static double group_us(struct compile *c, const struct schedule *s, uint32_t gro
     return known.us;
 }
 
+/* The same of one that others may go beside; else infinite. */
+static double small_us(struct schedule *s, uint32_t group, void *ctx) {
+    struct compile *c = ctx;
+    const struct kernel *k = kernel_build(s, group, c->limits, c->arena);
+    return k->kind == KERNEL_REDUCE && !k->landing ? group_us(c, s, group) : INFINITY;
+}
+
 /* us that the kernels take which have the members of a chain, G, where they are no chain. */
 static double apart_us(struct compile *c, struct schedule *apart, const struct group *G) {
     double us = 0;
@@ -184,6 +191,10 @@ static bool fuse(struct compile *c) {
     if (c->fusion != WS_EAGER) schedule_recompute(c->schedule, c->limits);
     if (c->fusion == WS_FUSE) schedule_chain(c->schedule, c->limits, chain_reason, c);
     make_ready(c->schedule, c->fusion == WS_EAGER);
+    if (c->fusion != WS_EAGER && c->limits->kind == DEVICE_CUDA) {
+        schedule_beside(c->schedule, small_us, c);
+        make_ready(c->schedule, false);
+    }
     must_hold("schedule", schedule_verify(c->schedule));
     return dump(c, "fusion.txt", LOG_FUSION, print_fusion) &&
            dump(c, "ir_post_fusion.txt", LOG_SCHEDULE, print_schedule) &&
