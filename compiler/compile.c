@@ -131,7 +131,8 @@ static double apart_us(struct compile *c, struct schedule *apart, const struct g
 static const char *chain_reason(struct schedule *s, uint32_t second, struct schedule *apart,
                                 double *us, void *ctx) {
     struct compile *c = ctx;
-    double without = apart ? apart_us(c, apart, &s->groups.at[s->group_of[second]]) : INFINITY;
+    bool weighs = apart && c->fusion == WS_FUSE;
+    double without = weighs ? apart_us(c, apart, &s->groups.at[s->group_of[second]]) : INFINITY;
     make_ready(s, false);
     const char *bad = kernel_chain_reason(s, s->group_of[second], c->limits, us, c->arena);
     return bad || *us <= without ? bad : "apart they take less";
@@ -162,6 +163,10 @@ static void make_chains(struct compile *c) {
     if (chains && count_chains(c, g) >= chains) c->graph = g;
 }
 
+static bool makes_chains(const struct compile *c) {
+    return c->fusion == WS_FUSE || c->fusion == WS_CHAINED;
+}
+
 static bool transform(struct compile *c) {
     c->captured->graph->seed = c->captured->seed; /* of what forward draws */
     c->graph = graph_simplify(graph_decompose_for(graph_simplify(c->captured->graph), c->limits));
@@ -171,7 +176,7 @@ static bool transform(struct compile *c) {
             c->graph = graph_channels_last(c->graph);
         make_one_pass(c);
     }
-    if (c->fusion == WS_FUSE) make_chains(c);
+    if (makes_chains(c)) make_chains(c);
     must_hold("decompose", graph_verify(c->graph, true));
     return dump(c, "fx_graph_transformed.txt", LOG_AOT_GRAPHS, print_graph) &&
            stage(c, "decompose");
@@ -185,11 +190,13 @@ static bool lower(struct compile *c) {
 }
 
 static bool fuse(struct compile *c) {
-    static const enum fusing what[] = {
-        [WS_EAGER] = FUSING_EAGER, [WS_FUSE] = FUSING_ALL, [WS_APART] = FUSING_APART};
+    static const enum fusing what[] = {[WS_EAGER] = FUSING_EAGER,
+                                       [WS_FUSE] = FUSING_ALL,
+                                       [WS_CHAINED] = FUSING_ALL,
+                                       [WS_APART] = FUSING_APART};
     c->schedule = schedule_fuse(c->loops, c->limits, what[c->fusion], c->arena);
     if (c->fusion != WS_EAGER) schedule_recompute(c->schedule, c->limits);
-    if (c->fusion == WS_FUSE) schedule_chain(c->schedule, c->limits, chain_reason, c);
+    if (makes_chains(c)) schedule_chain(c->schedule, c->limits, chain_reason, c);
     make_ready(c->schedule, c->fusion == WS_EAGER);
     if (c->fusion != WS_EAGER && c->limits->kind == DEVICE_CUDA) {
         schedule_beside(c->schedule, small_us, c);
