@@ -14,9 +14,10 @@
  * none, nothing is known of it. Of a tensor that only a part is read of, a buffer holds that
  * (loop/trim.c).
  *
- * Some kernels are much more work so than as kernels: of what is put at indices, the part has an
- * element for each pair of a source and a place. So parts are made first, with what each of them
- * costs, and joined to a graph by whoever chooses among them. */
+ * Some kernels are much more work so than as kernels: of what is put at indices, where it is not
+ * added up (graph/landed.c), the part has an element for each pair of a source and a place. So
+ * parts are made first, with what each of them costs, and joined to a graph by whoever chooses
+ * among them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,11 +108,23 @@ static void need(struct alone *x, node_id n) {
     vec_push(x->arena, &x->needed, n);
 }
 
+/* Does the kernel sum up, by itself, what lands on each place? Of its pairs nothing is needed. */
+static bool sums_landed(const struct alone *x, node_id n, struct landed *l) {
+    return x->from[n] == NONE && graph_find_landed(x->g, n, l) && x->from[l->hit] == NONE &&
+           x->from[l->pairs] == NONE;
+}
+
 /* All that these nodes are made of, up to what the kernel reads. */
 static void find_needed(struct alone *x) {
     for (uint32_t i = 0; i < x->needed.n; i++) {
         node_id id = x->needed.at[i];
         const struct node *n = &x->g->nodes.at[id];
+        struct landed l;
+        if (sums_landed(x, id, &l)) {
+            need(x, l.index);
+            need(x, l.source);
+            continue;
+        }
         for (int k = 0; x->from[id] == NONE && k < n->n_args; k++) {
             const node_id *at;
             int count = arg_nodes(&n->args[k], &at);
@@ -185,7 +198,11 @@ static void make_part(struct alone *x, struct part *part) {
         if (is_leaf(x, x->needed.at[i])) add_leaf(x, part, x->needed.at[i]);
     for (uint32_t i = 0; i < x->needed.n; i++) {
         node_id n = x->needed.at[i];
-        if (!is_leaf(x, n))
+        struct landed l;
+        if (sums_landed(x, n, &l))
+            x->part[n] =
+                graph_land(g, &x->g->nodes.at[n].meta, &l, x->part[l.index], x->part[l.source]);
+        else if (!is_leaf(x, n))
             x->part[n] = graph_copy(g, x->g, n, x->part);
         else if (x->from[n] != NONE && buffer_at(x, (int)x->from[n])->first)
             x->part[n] = with_unread(x, g, x->part[n], buffer_at(x, (int)x->from[n]));

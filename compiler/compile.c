@@ -34,6 +34,7 @@ struct compile {
     struct loops *loops;
     struct schedule *schedule;
     struct ws_program *program;
+    struct map costs; /* us of a kernel's text, as bits */
     bool done;
 };
 
@@ -85,14 +86,56 @@ static void make_one_pass(struct compile *c) {
     if (bytes_of(c, behind) < bytes_of(c, c->graph)) c->graph = behind;
 }
 
-/* Has a group of chained products a kernel? */
-static const char *chain_reason(struct schedule *s, uint32_t group, double *us, void *ctx) {
-    struct compile *c = ctx;
-    uint32_t nest = s->groups.at[group].second;
+static void make_ready(struct schedule *s, bool eager) {
     schedule_order(s);
-    schedule_at_load(s, false);
+    schedule_at_load(s, eager);
     schedule_memory(s);
-    return kernel_chain_reason(s, s->group_of[nest], c->limits, us, c->arena);
+}
+
+/* us that a group's kernel takes, about; of kernels with the same text that is asked once. */
+static double group_us(struct compile *c, const struct schedule *s, uint32_t group) {
+    const struct kernel *k = kernel_build(s, group, c->limits, c->arena);
+    struct buf text = buf_new(c->arena);
+    union {
+        double us;
+        uint64_t bits;
+    } known;
+    kernel_print(&text, k);
+    if (map_gets(&c->costs, text.p, &known.bits)) return known.us;
+    known.us = kernel_least_cost(k, c->arena);
+    map_puts(&c->costs, text.p, known.bits);
+    return known.us;
+}
+
+/* The same of one that others may go beside; else infinite. */
+static double small_us(struct schedule *s, uint32_t group, void *ctx) {
+    struct compile *c = ctx;
+    const struct kernel *k = kernel_build(s, group, c->limits, c->arena);
+    return k->kind == KERNEL_REDUCE && !k->landing ? group_us(c, s, group) : INFINITY;
+}
+
+/* us that the kernels take which have the members of a chain, G, where they are no chain. */
+static double apart_us(struct compile *c, struct schedule *apart, const struct group *G) {
+    double us = 0;
+    make_ready(apart, false);
+    bool *counted = NEW_ARRAY(c->arena, bool, apart->groups.n);
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        uint32_t g = apart->group_of[G->members.at[m].nest];
+        if (!counted[g]) us += group_us(c, apart, g);
+        counted[g] = true;
+    }
+    return us;
+}
+
+/* Why a group of chained products, that of nest `second`, is no kernel, or not worth one. */
+static const char *chain_reason(struct schedule *s, uint32_t second, struct schedule *apart,
+                                double *us, void *ctx) {
+    struct compile *c = ctx;
+    bool weighs = apart && c->fusion == WS_FUSE;
+    double without = weighs ? apart_us(c, apart, &s->groups.at[s->group_of[second]]) : INFINITY;
+    make_ready(s, false);
+    const char *bad = kernel_chain_reason(s, s->group_of[second], c->limits, us, c->arena);
+    return bad || *us <= without ? bad : "apart they take less";
 }
 
 /* How many chains of products the kernels of a graph have. */
@@ -120,6 +163,10 @@ static void make_chains(struct compile *c) {
     if (chains && count_chains(c, g) >= chains) c->graph = g;
 }
 
+static bool makes_chains(const struct compile *c) {
+    return c->fusion == WS_FUSE || c->fusion == WS_CHAINED;
+}
+
 static bool transform(struct compile *c) {
     c->captured->graph->seed = c->captured->seed; /* of what forward draws */
     c->graph = graph_simplify(graph_decompose_for(graph_simplify(c->captured->graph), c->limits));
@@ -129,7 +176,7 @@ static bool transform(struct compile *c) {
             c->graph = graph_channels_last(c->graph);
         make_one_pass(c);
     }
-    if (c->fusion == WS_FUSE) make_chains(c);
+    if (makes_chains(c)) make_chains(c);
     must_hold("decompose", graph_verify(c->graph, true));
     return dump(c, "fx_graph_transformed.txt", LOG_AOT_GRAPHS, print_graph) &&
            stage(c, "decompose");
@@ -143,14 +190,18 @@ static bool lower(struct compile *c) {
 }
 
 static bool fuse(struct compile *c) {
-    static const enum fusing what[] = {
-        [WS_EAGER] = FUSING_EAGER, [WS_FUSE] = FUSING_ALL, [WS_APART] = FUSING_APART};
+    static const enum fusing what[] = {[WS_EAGER] = FUSING_EAGER,
+                                       [WS_FUSE] = FUSING_ALL,
+                                       [WS_CHAINED] = FUSING_ALL,
+                                       [WS_APART] = FUSING_APART};
     c->schedule = schedule_fuse(c->loops, c->limits, what[c->fusion], c->arena);
     if (c->fusion != WS_EAGER) schedule_recompute(c->schedule, c->limits);
-    if (c->fusion == WS_FUSE) schedule_chain(c->schedule, c->limits, chain_reason, c);
-    schedule_order(c->schedule);
-    schedule_at_load(c->schedule, c->fusion == WS_EAGER);
-    schedule_memory(c->schedule);
+    if (makes_chains(c)) schedule_chain(c->schedule, c->limits, chain_reason, c);
+    make_ready(c->schedule, c->fusion == WS_EAGER);
+    if (c->fusion != WS_EAGER && c->limits->kind == DEVICE_CUDA) {
+        schedule_beside(c->schedule, small_us, c);
+        make_ready(c->schedule, false);
+    }
     must_hold("schedule", schedule_verify(c->schedule));
     return dump(c, "fusion.txt", LOG_FUSION, print_fusion) &&
            dump(c, "ir_post_fusion.txt", LOG_SCHEDULE, print_schedule) &&
@@ -389,7 +440,8 @@ struct ws_program *ws_lower(struct ws_captured *captured, const struct device_li
                         .limits = limits,
                         .fusion = fusion,
                         .stages = s,
-                        .d = d};
+                        .d = d,
+                        .costs = map_new(captured->arena)};
     run_limited(c.arena, captured->graph->ex, &captured->limits, run_stages, &c, d);
     return c.done ? c.program : NULL;
 }

@@ -317,6 +317,18 @@ struct graph *graph_decompose_but_landings(struct graph *g);
  * one instruction for each (emit/plain.c). And what one_pass.c has made is two passes again. */
 struct graph *graph_decompose_but_errors(struct graph *g);
 
+/* landed.c: a sum, for each place, of the sources whose index it is, as `pairs`, where `hit`. */
+struct landed {
+    node_id index, source; /* of the pairs' rank: the sources last, the place at `dim` */
+    node_id hit, pairs;
+    int dim;
+};
+/* Is node id of a decomposed graph such a sum? */
+bool graph_find_landed(const struct graph *g, node_id id, struct landed *out);
+/* The same by index_add in another graph, whose nodes index and source are. */
+node_id graph_land(struct graph *to, const struct meta *sum, const struct landed *l, node_id index,
+                   node_id source);
+
 /* rowwise.c: has output 0 a row, along its first dimension, for each row of the inputs i with
  * rows[i], made of that row alone? Needs: a decomposed graph. False may mean that it is not known.
  */

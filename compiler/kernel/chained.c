@@ -663,26 +663,9 @@ double chained_counts(const struct kernel *k) {
     return all / ((double)rows * (double)n);
 }
 
-/* us that the two products take by themselves, about: what is between is written and read twice, by
- * launches that a chain does not have. */
-static double apart_us(const struct kernel *k) {
-    const double LAUNCHES = 9, PART = 0.5; /* us; of what the units have */
-    const struct device_limits *d = k->limits;
-    double between = (double)kernel_size(k, AXIS_Z) * (double)kernel_size(k, AXIS_M) *
-                     (double)kernel_size(k, AXIS_N);
-    int first = k->beside == NO_VALUE ? 1 : 2, second = k->twin == NO_VALUE ? 1 : 2;
-    double flops =
-        2 * between * (double)(first * kernel_size(k, AXIS_R) + second * kernel_size(k, AXIS_C));
-    double bytes =
-        k->bytes_read + k->bytes_written; /* of factors and results, which they read, too */
-    return LAUNCHES + 4 * 2 * between / (device_gbps(d) * 1e3) +
-           fmax(flops / (d->matrix_tflops * 1e6 * PART), bytes / (device_gbps(d) * 1e3));
-}
-
 const char *kernel_chain_reason(const struct schedule *s, uint32_t group,
                                 const struct device_limits *limits, double *us, struct arena *a) {
     enum { WIDEST = 256, LONGEST = 1 << 16 };
-    const double MUCH = 1.5;
     const struct kernel *k = kernel_build(s, group, limits, a);
     if (k->kind != KERNEL_CHAINED)
         return "the second product does not go along the first one's columns";
@@ -709,9 +692,7 @@ const char *kernel_chain_reason(const struct schedule *s, uint32_t group,
         if (k->values.at[k->stores.at[i].value].mask & MASK_N || k->stores.at[i].mask & MASK_N)
             return "what is between two products is stored";
     *us = kernel_least_cost(k, a);
-    if (isinf(*us)) return "a block's threads cannot hold all sums";
-    if (*us > MUCH * apart_us(k)) return "few blocks would go along all of what is between";
-    return NULL;
+    return isinf(*us) ? "a block's threads cannot hold all sums" : NULL;
 }
 
 /* ---- what a config means --------------------------------------------------------------------- */

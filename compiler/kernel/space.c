@@ -523,6 +523,20 @@ static void propose_mma(struct space *s) {
     }
 }
 
+/* Products that are no larger than a warp's tile, of which there may be many: of a warpgroup's 64
+ * rows most would be none of theirs. */
+static void propose_single_warps(struct space *s, int stages) {
+    enum { MOST = 32 };
+    int64_t m = size_of(s->k, AXIS_M), n = size_of(s->k, AXIS_N);
+    if (m > MOST || n > MOST) return;
+    int rows = m > MOST / 2 ? MOST : MOST / 2, columns = n > MOST / 2 ? MOST : MOST / 2;
+    for (int depth = 64 / element(s); depth <= 128 / element(s); depth *= 2)
+        propose_tile(s,
+                     CONFIG(K(m, rows), K(n, columns), K(k, depth), K(tm, rows), K(tn, columns),
+                            K(mma, 2), K(warps, 1)),
+                     stages);
+}
+
 /* By warps, where there is no wgmma; and where there is, products of f32, whose planes warps make
  * in registers: what is packed for warpgroups is written and read once more. */
 static void propose_warps(struct space *s) {
@@ -535,6 +549,7 @@ static void propose_warps(struct space *s) {
         {16, 128, 16, 32},  {16, 128, 16, 64},  {16, 256, 16, 64},  {32, 64, 32, 16},
         {32, 128, 32, 32},  {64, 64, 64, 16},   {64, 128, 64, 32},
     };
+    propose_single_warps(s, MOST_STAGES);
     if (s->k->limits->wgmma && !may_make_planes(s->k)) return;
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
         for (int depth = 64 / element(s); depth <= 128 / element(s); depth *= 2) {

@@ -388,22 +388,28 @@ static void log_chain(struct chains *c, uint32_t second, const char *bad) {
     buf_printf(b, bad ? "not fused: %s\n" : "fused, tile by tile\n", bad);
 }
 
-/* What is made of groups before it is known whether that has a kernel. */
+/* What there was before groups became one of which it is not known yet whether it has a kernel:
+ * `apart` is for whoever asks what they take, who may order it. */
 struct attempt {
-    struct schedule before;
-    uint32_t *group_of;
+    struct schedule before, apart;
 };
 
+static uint32_t *copy_group_of(const struct schedule *s) {
+    uint32_t *of = NEW_ARRAY(s->arena, uint32_t, s->loops->nests.n);
+    memcpy(of, s->group_of, sizeof *of * s->loops->nests.n);
+    return of;
+}
+
 static struct attempt begin_attempt(const struct chains *c) {
-    const struct schedule *s = c->s;
-    struct attempt t = {*s, NEW_ARRAY(s->arena, uint32_t, s->loops->nests.n)};
-    memcpy(t.group_of, s->group_of, sizeof *t.group_of * s->loops->nests.n);
+    struct attempt t = {*c->s, *c->s};
+    t.before.group_of = copy_group_of(c->s);
+    t.apart.group_of = copy_group_of(c->s);
     return t;
 }
 
 static void undo(struct chains *c, const struct attempt *t) {
     c->s->groups = t->before.groups;
-    c->s->group_of = t->group_of;
+    c->s->group_of = t->before.group_of;
 }
 
 /* True: they are one kernel now. */
@@ -411,11 +417,11 @@ static bool try_chain(struct chains *c, uint32_t second, inst_id factor) {
     struct schedule *s = c->s;
     const char *bad = chain_by(c, second, factor);
     if (!bad) {
-        struct attempt t = begin_attempt(c);
+        struct attempt before = begin_attempt(c);
         join(c, second);
-        bad = c->reason(s, s->group_of[second], &c->us[second], c->ctx);
+        bad = c->reason(s, second, &before.apart, &c->us[second], c->ctx);
         if (bad) {
-            undo(c, &t);
+            undo(c, &before);
         } else {
             s->may_be_apart = true;
             vec_push(s->arena, &c->seconds, second);
@@ -575,7 +581,7 @@ static bool try_twins(struct chains *c, uint32_t second, uint32_t other) {
     if (!may_be_twins(c, g, h, &t)) return false;
     struct attempt before = begin_attempt(c);
     join_twins(c, g, h, &t);
-    const char *bad = c->reason(s, s->group_of[second], &us, c->ctx);
+    const char *bad = c->reason(s, second, NULL, &us, c->ctx);
     if (!bad && us > c->us[second] + c->us[other]) bad = "they are as fast apart";
     if (bad) undo(c, &before);
     buf_printf(&s->log, "%s  beside  %s: ", nest_at(c, second)->name, nest_at(c, other)->name);

@@ -231,14 +231,27 @@ static int64_t times_read(const struct recompute *r, const struct nest *n, const
     return times;
 }
 
+/* What a factor takes that is made again: its elements go one by one, each of which asks whether a
+ * guarded load is its own. */
+static int factor_work(const struct recompute *r, const struct chain *c) {
+    int work = c->work;
+    for (int k = 0; k < c->n; k++) {
+        const struct nest *n = &r->l->nests.at[c->nests[k]];
+        for (uint32_t i = 0; i < n->insts.n; i++)
+            if (n->insts.at[i].kind == INST_LOAD && n->insts.at[i].guarded) work += WORK_OF_LOAD;
+    }
+    return work;
+}
+
 /* May a product's kernel make b again? Behind the product each element is made once, if there is
  * room for the chain. A large factor of 16 bits may be made of what is in memory if one tile wants
- * it. */
+ * it, and if it is no choice among many tensors. */
 static bool product_may_make(const struct recompute *r, const struct group *G, buffer_id b,
                              const struct chain *c, bool *factor) {
     const struct meta *m = &r->l->buffers.at[b].meta;
     bool of_16 = dtype_is_float(m->dtype) && dtype_bytes(m->dtype) == 2, behind = false;
-    bool large = r->limits->kind == DEVICE_CUDA && of_16 && buffer_bytes(r->l, b) >= LEAST;
+    bool may = r->limits->kind == DEVICE_CUDA && of_16 && buffer_bytes(r->l, b) >= LEAST &&
+               factor_work(r, c) <= MAX_WORK;
     int size = 0;
     *factor = false;
     for (uint32_t k = 0; k < G->members.n; k++) {
@@ -247,7 +260,7 @@ static bool product_may_make(const struct recompute *r, const struct group *G, b
         for (uint32_t i = 0; i < n->insts.n; i++) {
             const struct inst *x = &n->insts.at[i];
             if (x->kind != INST_LOAD || x->buffer != b) continue;
-            if (n->matmul && (!large || times_read(r, n, x) > FEW)) return false;
+            if (n->matmul && (!may || times_read(r, n, x) > FEW)) return false;
             *factor |= n->matmul;
             behind |= !n->matmul;
         }

@@ -106,12 +106,19 @@ struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limi
                                enum fusing what, struct arena *a);
 /* needs groups; adds nests to the loops */
 void schedule_recompute(struct schedule *s, const struct device_limits *limits);
-/* chained.c, before order, not for eager, nor apart: `reason` is asked of each group that may be
- * one of chained products, with all that it needs of the passes behind, which it calls; if it has
- * one, that group is undone; else *us is what the kernel takes, about. */
-typedef const char *chain_reason_fn(struct schedule *s, uint32_t group, double *us, void *ctx);
+/* chained.c, before order, not for eager, nor apart: `reason` is asked of the group of each nest
+ * that may be the second one of chained products, with all that it needs of the passes behind,
+ * which it calls; if it has one, that group is undone; else *us is what the kernel takes, about.
+ * `apart`, which is its to change, is what there is without that group; NULL: of two such groups,
+ * which are known. */
+typedef const char *chain_reason_fn(struct schedule *s, uint32_t second, struct schedule *apart,
+                                    double *us, void *ctx);
 void schedule_chain(struct schedule *s, const struct device_limits *limits, chain_reason_fn *reason,
                     void *ctx);
+/* beside.c, on a GPU, behind order and what runs at load, not for eager: `us` is what a group's
+ * kernel takes, about; infinite: it is none that others may go beside. Needs order anew. */
+typedef double group_us_fn(struct schedule *s, uint32_t group, void *ctx);
+void schedule_beside(struct schedule *s, group_us_fn *us, void *ctx);
 void schedule_order(struct schedule *s); /* needs groups; breaks group indices held elsewhere */
 /* at_load.c: which groups run at load, and what is `fixed`; for eager nothing is. Needs order. */
 void schedule_at_load(struct schedule *s, bool eager);

@@ -358,6 +358,7 @@ static const char *gradient_of(struct arena *a, const struct gradients *g, const
 enum { N_WHOLE = sizeof whole / sizeof *whole };
 
 void cases_chained(struct arena *a, int step, case_vec *out) {
+    uint32_t before = out->n;
     static const char *const types[] = {"bf16", "f16"};
     struct rng r = {1};
     for (int i = 0; i < N_SHAPES; i++)
@@ -462,4 +463,5 @@ void cases_chained(struct arena *a, int step, case_vec *out) {
                                .config = even[i]};
         vec_push(a, out, g);
     }
+    for (uint32_t i = before; i < out->n; i++) out->at[i].chained = true;
 }

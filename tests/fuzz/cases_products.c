@@ -329,6 +329,10 @@ static const struct product_case by_warps[] = {
     {"graph(%x: bf16[72, 520], %y: bf16[520, 40]) {\n %z = mm(%x, %y)\n %f = float(%z)\n"
      " %t = permute(%f, [1, 0])\n %c = sigmoid(%t)\n return %z, %c\n}\n",
      "mma=2 m=32 n=32 k=32 tm=16 tn=32 stages=4 warps=2 split=3"},
+    /* of one warp, whose rows and columns are no whole tile: many of one tensor with itself */
+    {"graph(%x: bf16[7, 9, 64]) {\n %t = permute(%x, [0, 2, 1])\n %z = bmm(%x, %t)\n"
+     " return %z\n}\n",
+     "mma=2 m=16 n=16 k=32 tm=16 tn=16 stages=4 warps=1"},
     /* tf32: rounded in registers, or packed; lines of all widths */
     {"graph(%x: f32[136, 72], %y: f32[88, 72]) products tf32 {\n %b = permute(%y, [1, 0])\n"
      " %z = mm(%x, %b)\n return %z\n}\n",

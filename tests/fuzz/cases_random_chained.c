@@ -296,6 +296,7 @@ void cases_random_chained(struct arena *a, uint64_t seed, int n, case_vec *out) 
                                       .old = old,
                                       .maybe = true,
                                       .bound = true,
+                                      .chained = true,
                                       .config =
                                           random_config(a, &r, old, strstr(text, "masked_fill"))}));
     }

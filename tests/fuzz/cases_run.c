@@ -228,8 +228,8 @@ static bool run_all(struct cases *c, struct device *dev, struct toolchain *t) {
             if (c->filter && !strstr(g->text, c->filter)) continue;
             if (i % (uint32_t)step != (uint32_t)c->graph_first) continue;
             bool runs = !c->run_step || i / (uint32_t)step % (uint32_t)c->run_step == 0;
-            for (int f = g->eager ? WS_EAGER : WS_FUSE; f <= WS_FUSE && ok; f++)
-                ok = add_program(&l, g, (enum ws_fusion)f, limits, runs);
+            if (g->eager) ok = add_program(&l, g, WS_EAGER, limits, runs);
+            ok = ok && add_program(&l, g, g->chained ? WS_CHAINED : WS_FUSE, limits, runs);
         }
         ok = ok && run_lot(&l);
         end_lot(&l);

@@ -637,6 +637,15 @@ static const char *const joined[] = {
     " %c = cat([%s, %e, %r], 0)\n %y = mul(%c, 3)\n return %y\n}\n",
     "graph(%x: f32[8, 9, 64]) {\n %y = layer_norm(%x, [64])\n %v = view(%y, [8, 9, 16, 4])\n"
     " %p = permute(%v, [0, 2, 1, 3])\n %z = mul(%p, 2)\n return %z\n}\n",
+    /* reductions that have nothing in common but their shape: of what is looked up, of columns, of
+     * rows in phases */
+    "graph(%i: i64[2, 9, 4], %v: bf16[30, 24], %w: bf16[30, 24]) {\n %a = remainder(%i, 30)\n"
+    " %j = select(%a, 0, 0)\n %k = select(%a, 0, 1)\n %f = index(%v, [%j], [0])\n"
+    " %g = index(%w, [%k], [0])\n %s = sum(%f, 1)\n %t = sum(%g, 1)\n return %s, %t\n}\n",
+    "graph(%x: f32[40, 30], %y: bf16[40, 30], %z: f32[40, 30]) {\n %s = sum(%x, 0)\n"
+    " %m = amax(%y, 0)\n %e = exp(%z)\n %t = prod(%e, 0)\n return %s, %m, %t\n}\n",
+    "graph(%x: f32[5, 200], %y: bf16[5, 200]) {\n %p = softmax(%x, 1)\n"
+    " %n = layer_norm(%y, [200])\n return %p, %n\n}\n",
 };
 
 /* Every pointwise operator of the table, a dozen to a graph, on two operands of type t. */

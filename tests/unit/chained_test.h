@@ -6,13 +6,13 @@
 
 static struct device_limits gpu;
 
-static inline const char *reason(struct schedule *s, uint32_t group, double *us, void *ctx) {
-    uint32_t nest = s->groups.at[group].second;
-    (void)ctx;
+static inline const char *reason(struct schedule *s, uint32_t second, struct schedule *apart,
+                                 double *us, void *ctx) {
+    (void)ctx, (void)apart;
     schedule_order(s);
     schedule_at_load(s, false);
     schedule_memory(s);
-    return kernel_chain_reason(s, s->group_of[nest], &gpu, us, s->arena);
+    return kernel_chain_reason(s, s->group_of[second], &gpu, us, s->arena);
 }
 
 static inline struct schedule *chained(struct arena *a, const char *text, const char *arch) {

@@ -100,15 +100,15 @@ static void print_kernels(struct line *l, const struct ws_program *p, bool refus
 }
 
 static void print_graph(struct buf *to, const char *key, const char *text,
-                        const struct device_limits *limits, bool eager, bool refusals) {
+                        const struct device_limits *limits, enum ws_fusion fusion, bool refusals) {
     struct arena *a = arena_new();
     struct diag d = diag_new(a);
-    struct line l =
-        line_of(a, arena_printf(a, "%s, %s%s", key, limits->arch, eager ? " unfused" : ""));
+    struct line l = line_of(
+        a, arena_printf(a, "%s, %s%s", key, limits->arch, fusion == WS_EAGER ? " unfused" : ""));
     struct graph *g = graph_parse(a, exprs_new(a), test_source(a, text), &d);
     if (!g) fail_msg("%s\n%s", d.text, text);
     struct ws_captured captured = {.arena = a, .graph = g, .guards = "", .workload = "test"};
-    struct ws_program *p = ws_lower(&captured, limits, eager ? WS_EAGER : WS_FUSE, NULL, &d);
+    struct ws_program *p = ws_lower(&captured, limits, fusion, NULL, &d);
     if (p) {
         struct buf nests = buf_new(a), buffers = buf_new(a);
         loops_print(&nests, p->loops);
@@ -172,8 +172,11 @@ static void test_graphs(void **state) {
             const struct case_graph *c = &graphs.at[i];
             const char *key = arena_printf(a, "%s %u", kinds[k].name, i);
             const struct device_limits *gpu = &gpus[c->tensor ? 2 : c->old ? 1 : 0];
-            print_graph(&all, key, c->text, gpu, c->eager && i % 3 == 0, i % 5 == 0);
-            if (!kinds[k].gpu_only) print_graph(&all, key, c->text, &cpu, false, i % 5 == 0);
+            enum ws_fusion fusion = c->eager && i % 3 == 0 ? WS_EAGER
+                                    : c->chained           ? WS_CHAINED
+                                                           : WS_FUSE;
+            print_graph(&all, key, c->text, gpu, fusion, i % 5 == 0);
+            if (!kinds[k].gpu_only) print_graph(&all, key, c->text, &cpu, WS_FUSE, i % 5 == 0);
         }
     }
     int wrong = judge_lines("graphs", all.p, a);

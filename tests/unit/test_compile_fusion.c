@@ -74,12 +74,71 @@ static void test_channels_of_phases(void **state) {
     arena_free(a);
 }
 
+/* A product behind a product is one kernel where that takes less than both by themselves: not of
+ * two layers, the first of which each block of the second one would compute again; nor of one
+ * query, whose keys few blocks go along. */
+static void test_products_behind_products(void **state) {
+    static const char layers[] =
+        "graph(%x: bf16[2048, 100], %w: bf16[512, 100], %b: bf16[512], %v: bf16[256, 512]) {\n"
+        " %wt = permute(%w, [1, 0])\n %m = mm(%x, %wt)\n %a = add(%m, %b)\n %r = relu(%a)\n"
+        " %vt = permute(%v, [1, 0])\n %y = mm(%r, %vt)\n return %y\n}\n",
+                      attention[] = "graph(%%q: bf16[12, %d, 64], %%k: bf16[12, 1024, 64], "
+                                    "%%v: bf16[12, 1024, 64]) {\n"
+                                    " %%kt = permute(%%k, [0, 2, 1])\n %%s = bmm(%%q, %%kt)\n"
+                                    " %%p = softmax(%%s, -1)\n %%o = bmm(%%p, %%v)\n"
+                                    " return %%o\n}\n";
+    struct arena *a = arena_new();
+    assert_int_equal(lower(a, layers)->n_kernels, 2);
+    assert_int_equal(lower(a, arena_printf(a, attention, 1024))->n_kernels, 1);
+    assert_int_equal(lower(a, arena_printf(a, attention, 1))->n_kernels, 3);
+    arena_free(a);
+}
+
+/* n sums over what indices find in tables of their own, then `rest`. */
+static const char *bags(struct arena *a, int n, int rows, const char *rest) {
+    struct buf b = buf_new(a);
+    buf_printf(&b, "graph(%%i: i64[%d, %d, 4]", n, rows);
+    for (int t = 0; t < n; t++) buf_printf(&b, ", %%w%d: bf16[100000, 64]", t);
+    buf_puts(&b, ") {\n");
+    for (int t = 0; t < n; t++)
+        buf_printf(&b,
+                   " %%i%d = select(%%i, 0, %d)\n %%f%d = index(%%w%d, [%%i%d], [0])\n"
+                   " %%s%d = sum(%%f%d, 1)\n",
+                   t, t, t, t, t, t, t);
+    buf_printf(&b, "%s}\n", rest);
+    return b.p;
+}
+
+/* Small reductions of one shape are one kernel, unless one stands on another, or they are large, or
+ * of other shapes. */
+static void test_beside(void **state) {
+    struct arena *a = arena_new();
+    assert_int_equal(lower(a, bags(a, 3, 2048, " return %s0, %s1, %s2\n"))->n_kernels, 1);
+    assert_int_equal(
+        lower(a, bags(a, 8, 2048, " return %s0, %s1, %s2, %s3, %s4, %s5, %s6, %s7\n"))->n_kernels,
+        1);
+    assert_int_equal(lower(a, bags(a, 2, 200000, " return %s0, %s1\n"))->n_kernels, 2);
+    assert_int_equal(lower(a, bags(a, 2, 2048,
+                                   " %m = sum(%s0, 0)\n %p = add(%s1, %m)\n %q = exp(%p)\n"
+                                   " %z = amax(%q, 1)\n return %z, %m, %s1\n"))
+                         ->n_kernels,
+                     3); /* both bags, what the columns of one come to, and the rows of all */
+    assert_int_equal(lower(a, "graph(%x: f32[64, 300], %y: f32[64, 200]) {\n %a = sum(%x, 1)\n"
+                              " %b = amax(%y, 1)\n return %a, %b\n}\n")
+                         ->n_kernels,
+                     2);
+    assert_int_equal(lower(a, "graph(%x: f32[64, 300], %y: f32[64, 300]) {\n %a = softmax(%x, 1)\n"
+                              " %b = amax(%y, 1)\n return %a, %b\n}\n")
+                         ->n_kernels,
+                     1);
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_paths),
-        cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_size),
-        cmocka_unit_test(test_channels_of_phases),
+        cmocka_unit_test(test_paths),  cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_size),   cmocka_unit_test(test_products_behind_products),
+        cmocka_unit_test(test_beside), cmocka_unit_test(test_channels_of_phases),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,7 +56,8 @@ static void test_same_kernels_have_one_text(void **state) {
     struct arena *a = arena_new();
     struct buf text = buf_new(a);
     struct diag d = diag_new(a);
-    for (int i = 0; i < N; i++) buf_printf(&text, "%s%%x%d: f32[64, 2048]", i ? ", " : "graph(", i);
+    for (int i = 0; i < N; i++)
+        buf_printf(&text, "%s%%x%d: f32[8192, 2048]", i ? ", " : "graph(", i);
     buf_puts(&text, ") {\n");
     for (int i = 0; i < N; i++)
         buf_printf(

@@ -334,6 +334,40 @@ static void test_out_of_bounds(void **state) {
                   "Class values must be smaller than num_classes");
 }
 
+/* Pairs of a source and a place, summed, are found, and put together again they are the same to the
+ * last bit, wherever sources land: below and beyond all places, too. */
+static void test_landed(void **state) {
+    static const char *const graphs[] = {
+        "graph(%%s: f32[16, 5]) {\n %%a = arange(0, 16, 1)\n %%r = remainder(%%a, 7)\n"
+        " %%j = sub(%%r, %d)\n %%i = view(%%j, [1, 1, 16])\n %%p = arange(0, 4, 1)\n"
+        " %%q = view(%%p, [4, 1, 1])\n %%h = eq(%%i, %%q)\n %%t = permute(%%s, [1, 0])\n"
+        " %%u = unsqueeze(%%t, 0)\n %%w = where(%%h, %%u, 0)\n %%y = sum(%%w, [2])\n"
+        " return %%y\n}\n",
+        "graph(%%s: f32[5, 16]) {\n %%a = arange(0, 16, 1)\n %%r = remainder(%%a, 7)\n"
+        " %%j = sub(%%r, %d)\n %%i = view(%%j, [1, 1, 16])\n %%p = arange(0, 4, 1)\n"
+        " %%q = view(%%p, [1, 4, 1])\n %%h = eq(%%q, %%i)\n %%u = unsqueeze(%%s, 1)\n"
+        " %%w = where(%%h, %%u, 0)\n %%y = sum(%%w, [2])\n return %%y\n}\n"};
+    for (int k = 0; k < 4; k++) {
+        struct arena *a = arena_new();
+        struct graph *g = must_parse(a, arena_printf(a, graphs[k / 2], k % 2 ? 2 : 0));
+        struct value in[1], out[2];
+        struct landed l;
+        node_id sum = g->outputs.at[0];
+        struct meta m = g->nodes.at[sum].meta;
+        assert_true(graph_find_landed(g, sum, &l));
+        assert_int_equal(l.dim, k / 2);
+        vec_push(a, &g->outputs, graph_land(g, &m, &l, l.index, l.source));
+        random_inputs(g, in);
+        must_eval(g, in, out);
+        assert_int_equal(out[0].n, 20);
+        assert_int_equal(out[1].n, 20);
+        for (int64_t i = 0; i < 20; i++) assert_true(out[0].v[i] == out[1].v[i]);
+        free_values(in, 1);
+        free_values(out, 2);
+        arena_free(a);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pieces),          cmocka_unit_test(test_pads),
@@ -341,7 +375,7 @@ int main(void) {
         cmocka_unit_test(test_scattered),       cmocka_unit_test(test_windows),
         cmocka_unit_test(test_convolutions),    cmocka_unit_test(test_symbolic),
         cmocka_unit_test(test_refused),         cmocka_unit_test(test_out_of_bounds),
-        cmocka_unit_test(test_most_dimensions),
+        cmocka_unit_test(test_most_dimensions), cmocka_unit_test(test_landed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -714,6 +714,24 @@ static void test_few_columns(void **state) {
     arena_free(a);
 }
 
+/* Many small products go by single warps, on the matrix units. */
+static void test_small_products(void **state) {
+    const struct device_limits gpu = test_gpu("sm_90a");
+    struct arena *a = arena_new();
+    struct kernel *k = first_kernel(a,
+                                    "graph(%x: bf16[2048, 9, 64]) {\n"
+                                    " %t = permute(%x, [0, 2, 1])\n %y = bmm(%x, %t)\n"
+                                    " return %y\n}\n",
+                                    &gpu);
+    const struct config *c;
+    int n, pruned;
+    (void)state;
+    kernel_configs(k, a, &c, &n, &pruned);
+    if (c->knob[KNOB_mma] != 2 || c->knob[KNOB_m] != 16 || c->knob[KNOB_warps] != 1)
+        fail_msg("%s", config_str(a, c));
+    arena_free(a);
+}
+
 /* How far the first load moves as x goes on by `by`. */
 static int64_t load_step(const struct kernel *k, int64_t by) {
     const struct value_node *load = NULL;
@@ -854,6 +872,7 @@ int main(void) {
         cmocka_unit_test(test_tails),
         cmocka_unit_test(test_even_tiles),
         cmocka_unit_test(test_even_steps),
+        cmocka_unit_test(test_small_products),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -179,6 +179,15 @@ static void test_factors(void **state) {
         {"graph(%x: bf16[16, 1024], %w: bf16[100000, 1024], %i: i64[4096]) {\n"
          " %f = index(%w, [%i], [0])\n %t = permute(%f, [1, 0])\n %y = mm(%x, %t)\n return %y\n}\n",
          1, "computed again where it is read, saves"},
+        /* a choice between two tensors, and among so many that each element takes long to find */
+        {"graph(%x: bf16[16, 4096], %w: i8[2048, 1024], %v: i8[2048, 1024]) {\n"
+         " %c = cat([%w, %v], 0)\n %f = bfloat16(%c)\n %y = mm(%x, %f)\n return %y\n}\n",
+         1, "computed again where it is read, saves"},
+        {"graph(%a: bf16[2048, 64], %b: bf16[2048, 64], %c: bf16[2048, 64], %d: bf16[2048, 64],"
+         " %e: bf16[2048, 64], %f: bf16[2048, 64]) {\n"
+         " %x = cat([%a, %b, %c, %d, %e, %f], 1)\n %v = view(%x, [2048, 6, 64])\n"
+         " %t = permute(%v, [0, 2, 1])\n %y = bmm(%v, %t)\n return %y\n}\n",
+         2, NULL},
         /* small ones, and what is stored anyway */
         {"graph(%x: bf16[16, 32], %w: i8[32, 64]) {\n %f = bfloat16(%w)\n %y = mm(%x, %f)\n"
          " return %y\n}\n",

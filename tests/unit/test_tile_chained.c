@@ -43,8 +43,9 @@ static const char by_groups[] = "mma=1 m=128 n=16 stages=2 warps=12",
 static const char *const configs[] = {by_groups, by_warps, in_parts};
 enum { N_CONFIGS = sizeof configs / sizeof *configs };
 
-static const char *no_reason(struct schedule *s, uint32_t group, double *us, void *ctx) {
-    (void)group, (void)ctx, *us = 1;
+static const char *no_reason(struct schedule *s, uint32_t second, struct schedule *apart,
+                             double *us, void *ctx) {
+    (void)second, (void)apart, (void)ctx, *us = 1;
     return s->groups.n ? NULL : "";
 }
 

@@ -46,8 +46,12 @@
     "  %c = sum(%f, dim=[1])\n  %d = sub(%b, %c)\n  %e = reciprocal(%d)\n  return %e, %b\n}\n"
 #define POLE_INPUTS "graph() {\n  %a = randn([4, 64], index=0)\n  return %a\n}\n"
 
-/* What is added at indices is as much work as its sources to the reference of the whole, and to
- * that of its kernel as there are pairs of a source and a place. */
+/* What is added at indices is as much work as its sources; what is put there is that to the
+ * reference of the whole, and to that of its kernel as there are pairs of a source and a place. */
+#define PUT                                                                                        \
+    "graph(%x: f32[4096, 4] = L['x'], %i: i64[8192] = L['i'], %s: f32[8192, 4] = L['s']) {\n"      \
+    "  %u = unsqueeze(%i, 1)\n  %e = expand(%u, [8192, 4])\n"                                      \
+    "  %y = scatter(%x, 0, %e, %s)\n  %z = exp(%y)\n  return %z\n}\n"
 #define LANDING                                                                                    \
     "graph(%x: f32[4096, 4] = L['x'], %i: i64[8192] = L['i'], %s: f32[8192, 4] = L['s']) {\n"      \
     "  %y = index_add(%x, 0, %i, %s)\n  %z = exp(%y)\n  return %z\n}\n"
@@ -230,7 +234,7 @@ static void test_hidden(void **state) {
 static void test_too_much(void **state) {
     struct bed b;
     const char *remark;
-    open_bed(&b, LANDING, LANDING_INPUTS, WS_EAGER);
+    open_bed(&b, PUT, LANDING_INPUTS, WS_EAGER);
     build(&b);
     if (alone_judge(&b.data, &b.plan, NULL, b.a, &remark, &b.d) != WS_OK) fail_msg("%s", b.d.text);
     assert_int_equal(b.p->n_kernels, 2);
@@ -238,6 +242,28 @@ static void test_too_much(void **state) {
                         "each kernel alone: 1 of the 2 buffers that they write are judged; the "
                         "references of 1 kernel would be too much work\n");
     close_bed(&b);
+}
+
+/* Sums of what lands on each place are judged, and found wrong where they are. */
+static void test_landed(void **state) {
+    for (int mistake = 0; mistake < 2; mistake++) {
+        struct bed b;
+        const char *remark;
+        open_bed(&b, LANDING, LANDING_INPUTS, WS_EAGER);
+        if (mistake) plant(&b, 0, 5, 0.5);
+        build(&b);
+        enum ws_status found = alone_judge(&b.data, &b.plan, NULL, b.a, &remark, &b.d);
+        assert_int_equal(b.p->n_kernels, 2);
+        if (mistake) {
+            const char *says = arena_printf(b.a, "kernel %s alone: ", b.p->kernels[0].name);
+            if (!strstr(b.d.text, says)) fail_msg("not found: %s", b.d.text);
+        } else {
+            if (found != WS_OK) fail_msg("%s", b.d.text);
+            assert_string_equal(
+                remark, "each kernel alone: 2 of the 2 buffers that they write are judged\n");
+        }
+        close_bed(&b);
+    }
 }
 
 /* An output without a bound is judged where all kernels behind it are, and is none where one of
@@ -256,7 +282,8 @@ static void test_kernel_by_kernel(void **state) {
         {POLE, POLE_INPUTS, WS_FUSE, 4, 4, false,
          "check: 4 of 4 elements of out0 have no bound: not judged\n"},
         {CHAIN, CHAIN_INPUTS, WS_EAGER, 0, 0, true, ""},
-        {LANDING, LANDING_INPUTS, WS_EAGER, 0, 0, false, ""},
+        {LANDING, LANDING_INPUTS, WS_EAGER, 0, 0, true, ""},
+        {PUT, LANDING_INPUTS, WS_EAGER, 0, 0, false, ""},
         {ROWS, ROWS_INPUTS, WS_FUSE, 0, 0, true, ""}, /* parts of the sum are the next kernel's */
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -346,13 +373,11 @@ static void test_random_graphs(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest all[] = {cmocka_unit_test(test_right),
-                                     cmocka_unit_test(test_trimmed),
-                                     cmocka_unit_test(test_planted),
-                                     cmocka_unit_test(test_parts_of_a_sum),
-                                     cmocka_unit_test(test_hidden),
-                                     cmocka_unit_test(test_too_much),
-                                     cmocka_unit_test(test_kernel_by_kernel),
-                                     cmocka_unit_test(test_random_graphs)};
+    const struct CMUnitTest all[] = {
+        cmocka_unit_test(test_right),        cmocka_unit_test(test_trimmed),
+        cmocka_unit_test(test_planted),      cmocka_unit_test(test_parts_of_a_sum),
+        cmocka_unit_test(test_hidden),       cmocka_unit_test(test_landed),
+        cmocka_unit_test(test_too_much),     cmocka_unit_test(test_kernel_by_kernel),
+        cmocka_unit_test(test_random_graphs)};
     return cmocka_run_group_tests(all, open_cpu, close_cpu);
 }

@@ -1,0 +1,238 @@
+/* beside.c: small kernels that reduce, of one shape, become one, though they have nothing to do
+ * with each other:
+ *
+ *   a = v[i].sum(1): [2048, 64], of 4     b = w[j].sum(1): [2048, 64], of 4
+ * ->
+ *   one kernel, each of whose threads has an element of both
+ *
+ * That saves no byte but a launch, and all that the threads of both wait for is under way at a
+ * time. It is so where the cost model has less for one kernel than for both, each of which is
+ * small: larger ones are better off with their registers for themselves.
+ *
+ * Two groups may become one when
+ *   - neither stands on the other, by whatever is between;
+ *   - they have as many axes, of the same sizes, in one order;
+ *   - both are of the same steps, and run at load, or in each call;
+ *   - a kernel can hold the operators, and a launch the arguments of both.
+ * Pointwise kernels have done so before (abreast.c); products do not.
+ *
+ * Needs: order, what runs at load. Breaks group indices. */
+#include <string.h>
+
+#include "schedule/schedule.h"
+
+struct beside {
+    struct schedule *s;
+    group_us_fn *us;
+    void *ctx;
+    double *takes;   /* us, per group; negative: not asked for */
+    uint64_t *below; /* [group][n_words] of bits: it stands on these */
+    size_t n_words;
+    bool *joined;       /* per nest: the first one of a group that was made here */
+    struct map refused; /* log lines */
+};
+
+/* us: a few launches; and what a kernel takes beside what the cost model counts, which on an H200
+ * is all of the 1.1 us of one that sums up 256 elements. */
+static const double SMALL = 5, LAUNCH = 1;
+
+static const struct nest *nest_of(const struct beside *b, const struct group *G, uint32_t m) {
+    return &b->s->loops->nests.at[G->members.at[m].nest];
+}
+
+static bool stands_on(const struct beside *b, uint32_t g, uint32_t h) {
+    return b->below[g * b->n_words + h / 64] >> h % 64 & 1;
+}
+
+/* Groups are in order: what one stands on has been seen. */
+static void find_below(struct beside *b) {
+    const struct schedule *s = b->s;
+    b->n_words = (s->groups.n + 63) / 64;
+    b->below = NEW_ARRAY(s->arena, uint64_t, s->groups.n * b->n_words);
+    for (uint32_t g = 0; g < s->groups.n; g++)
+        for (uint32_t m = 0; m < s->groups.at[g].members.n; m++) {
+            const struct nest *n = nest_of(b, &s->groups.at[g], m);
+            for (uint32_t i = 0; i < n->insts.n; i++) {
+                if (n->insts.at[i].kind != INST_LOAD) continue;
+                uint32_t w = s->writer[n->insts.at[i].buffer];
+                uint32_t h = w == NO_NEST ? g : s->group_of[w];
+                if (h == g) continue;
+                for (size_t k = 0; k < b->n_words; k++)
+                    b->below[g * b->n_words + k] |= b->below[h * b->n_words + k];
+                b->below[g * b->n_words + h / 64] |= UINT64_C(1) << h % 64;
+            }
+        }
+}
+
+static bool same_bounds(const struct exprs *p, const ex *a, const ex *b, int n) {
+    for (int i = 0; i < n; i++)
+        if (ex_symbol(p, a[i])->bound != ex_symbol(p, b[i])->bound) return false;
+    return true;
+}
+
+static bool only_reduces(const struct group *G) {
+    return G->n_r && !G->matmul && !G->scan && !G->columns && !G->n_arms && !G->n_between;
+}
+
+static bool same_shape(const struct beside *b, const struct group *A, const struct group *B) {
+    return A->n_x == B->n_x && A->n_r == B->n_r &&
+           same_bounds(b->s->loops->ex, A->x, B->x, A->n_x) &&
+           same_bounds(b->s->loops->ex, A->r, B->r, A->n_r);
+}
+
+/* What a kernel of both would have. */
+struct load {
+    uint32_t nests, arguments;
+    int size, subscripts;
+};
+
+static void count(const struct beside *b, const struct group *G, bool *seen, struct load *x) {
+    const struct schedule *s = b->s;
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        const struct nest *n = nest_of(b, G, m);
+        x->nests++;
+        x->size += nest_size(n);
+        x->arguments += s->stored[n->out] + (n->n_reduce > 0); /* its parts, were it split */
+        for (uint32_t i = 0; i < n->insts.n; i++) {
+            const struct inst *at = &n->insts.at[i];
+            x->subscripts += at->kind == INST_SUBSCRIPT;
+            if (at->kind != INST_LOAD || seen[at->buffer]) continue;
+            seen[at->buffer] = true;
+            x->arguments += s->stored[at->buffer];
+        }
+    }
+}
+
+static bool kernel_can_hold(const struct beside *b, const struct group *A, const struct group *B) {
+    struct load x = {0};
+    bool *seen = NEW_ARRAY(b->s->arena, bool, b->s->loops->buffers.n);
+    count(b, A, seen, &x);
+    count(b, B, seen, &x);
+    return x.nests <= GROUP_MAX_NESTS && x.size <= GROUP_MAX_SIZE &&
+           x.subscripts <= GROUP_MAX_SUBSCRIPTS && x.arguments <= GROUP_MAX_BUFFERS;
+}
+
+static double us_of(struct beside *b, uint32_t g) {
+    if (b->takes[g] < 0) b->takes[g] = b->us(b->s, g, b->ctx);
+    return b->takes[g];
+}
+
+/* Or made of those that are. */
+static bool is_small(struct beside *b, uint32_t g) {
+    return b->joined[b->s->groups.at[g].members.at[0].nest] || us_of(b, g) <= SMALL;
+}
+
+static bool may_join(struct beside *b, uint32_t g, uint32_t h) {
+    const struct group *A = &b->s->groups.at[g], *B = &b->s->groups.at[h];
+    return only_reduces(B) && same_shape(b, A, B) && A->at_load == B->at_load &&
+           nest_of(b, A, 0)->epoch == nest_of(b, B, 0)->epoch && !stands_on(b, h, g) &&
+           kernel_can_hold(b, A, B);
+}
+
+/* Members of both, h's along the axes of g. */
+static struct group both(const struct beside *b, uint32_t g, uint32_t h) {
+    const struct schedule *s = b->s;
+    const struct group *A = &s->groups.at[g], *B = &s->groups.at[h];
+    struct group out = *A;
+    ex from[2 * GROUP_MAX_AXES], to[2 * GROUP_MAX_AXES];
+    int n = A->n_x + A->n_r;
+    for (int i = 0; i < n; i++) {
+        from[i] = i < B->n_x ? B->x[i] : B->r[i - B->n_x];
+        to[i] = i < A->n_x ? A->x[i] : A->r[i - A->n_x];
+    }
+    memset(&out.members, 0, sizeof out.members);
+    uint32_t i = 0, j = 0;
+    while (i < A->members.n || j < B->members.n) { /* in nest order */
+        bool first = j == B->members.n ||
+                     (i < A->members.n && A->members.at[i].nest < B->members.at[j].nest);
+        struct member M = first ? A->members.at[i++] : B->members.at[j++];
+        for (int k = 0; k < M.n && !first; k++)
+            M.to[k] = ex_subst(s->loops->ex, M.to[k], from, to, n);
+        vec_push(s->arena, &out.members, M);
+    }
+    return out;
+}
+
+/* The schedule with g and h as one group; which comes behind all that either stands on. */
+static struct schedule joined(const struct beside *b, uint32_t g, uint32_t h) {
+    struct schedule s = *b->s;
+    uint32_t n = s.loops->nests.n, kept = 0;
+    struct group *groups = NEW_ARRAY(s.arena, struct group, s.groups.n);
+    s.group_of = NEW_ARRAY(s.arena, uint32_t, n);
+    for (uint32_t i = 0; i < b->s->groups.n; i++) {
+        if (i == h) continue;
+        groups[kept] = i == g ? both(b, g, h) : b->s->groups.at[i];
+        for (uint32_t m = 0; m < groups[kept].members.n; m++)
+            s.group_of[groups[kept].members.at[m].nest] = kept;
+        kept++;
+    }
+    s.groups.at = groups;
+    s.groups.n = kept;
+    return s;
+}
+
+static void put_names(struct buf *log, const struct beside *b, const struct group *G) {
+    for (uint32_t m = 0; m < G->members.n; m++)
+        buf_printf(log, "%s%s", m ? "+" : "", nest_of(b, G, m)->name);
+}
+
+static char *pair_names(const struct beside *b, uint32_t g, uint32_t h) {
+    struct buf names = buf_new(b->s->arena);
+    put_names(&names, b, &b->s->groups.at[g]);
+    buf_puts(&names, "  beside  ");
+    put_names(&names, b, &b->s->groups.at[h]);
+    return names.p;
+}
+
+/* True: one group has both now, and all indices are others. */
+static bool try_join(struct beside *b, uint32_t g, uint32_t h) {
+    uint32_t nest = b->s->groups.at[g].members.at[0].nest;
+    const char *names = pair_names(b, g, h);
+    uint64_t known;
+    if (map_gets(&b->refused, names, &known)) return false;
+    double apart = us_of(b, g) + us_of(b, h) + LAUNCH;
+    struct schedule s = joined(b, g, h);
+    schedule_order(&s);
+    schedule_at_load(&s, false);
+    schedule_memory(&s);
+    bool less = b->us(&s, s.group_of[nest], b->ctx) <= apart;
+    buf_printf(&s.log, "%s: %s\n", names,
+               less ? "fused, saves a launch" : "not fused: apart they take less");
+    if (less) {
+        *b->s = s;
+        b->joined[s.groups.at[s.group_of[nest]].members.at[0].nest] = true;
+    } else {
+        b->s->log = s.log;
+        map_puts(&b->refused, names, 1);
+    }
+    return less;
+}
+
+static void begin(struct beside *b) {
+    struct schedule *s = b->s;
+    b->takes = NEW_ARRAY(s->arena, double, s->groups.n);
+    for (uint32_t g = 0; g < s->groups.n; g++) b->takes[g] = -1;
+    find_below(b);
+}
+
+/* False: no pair becomes one. */
+static bool join_first(struct beside *b) {
+    enum { TRIES = 4 }; /* of one with others: what refuses a few takes long to ask about all */
+    for (uint32_t g = 0, n = b->s->groups.n; g < n; g++) {
+        if (!only_reduces(&b->s->groups.at[g])) continue;
+        int tries = 0;
+        for (uint32_t h = g + 1; h < n && tries < TRIES; h++) {
+            if (!may_join(b, g, h) || !is_small(b, g) || !is_small(b, h)) continue;
+            if (try_join(b, g, h)) return true;
+            tries++;
+        }
+    }
+    return false;
+}
+
+void schedule_beside(struct schedule *s, group_us_fn *us, void *ctx) {
+    struct beside b = {.s = s, .us = us, .ctx = ctx, .refused = map_new(s->arena)};
+    b.joined = NEW_ARRAY(s->arena, bool, s->loops->nests.n);
+    begin(&b);
+    while (join_first(&b)) begin(&b);
+}
