@@ -54,8 +54,9 @@ struct reference *reference_lower(struct graph *g, const struct reference_option
      * one are written once: where they are not placed, that is for the caller to know. */
     if (o->outputs) *kept = *graph_share(kept);
     kept->in_doubles = true;
-    const struct loops *l = loops_lower(kept, a, &d);
+    struct loops *l = loops_lower(kept, a, &d);
     if (!l || (o->exact && !plain_is_exact(l))) return NULL;
+    loops_within(l);
     *r = (struct reference){.loops = l, .outputs = o->outputs, .cuda = o->cuda};
     if (!emit_plain(l, o->outputs, o->exact, o->cuda, a, &r->plain) || (o->sooner && !is_sooner(r)))
         return NULL;
