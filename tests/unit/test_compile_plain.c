@@ -273,6 +273,34 @@ static void test_nothing_stays(void **state) {
     arena_free(a);
 }
 
+static size_t little_left(struct device *dev) {
+    (void)dev;
+    return 1000;
+}
+
+/* What no slices make room for is not begun: there may be millions of them. */
+static void test_no_room(void **state) {
+    struct arena *a = arena_new();
+    struct diag d = diag_new(a);
+    struct graph *g = must_parse(a, "graph(%x: f32[64, 48]) {\n  %e = exp(%x)\n"
+                                    "  %s = sum(%e, dim=[0], keepdim=True)\n  %d = div(%e, %s)\n"
+                                    "  %t = tanh(%d)\n  return %t\n}\n");
+    struct reference *r = reference_lower(g, &(struct reference_options){.cuda = true}, a);
+    struct device_ops scarce = *(true_ops = serial.dev->ops);
+    dptr nowhere[2] = {0};
+    (void)state;
+    scarce.memory_left = little_left;
+    scarce.alloc = counted_alloc;
+    serial.dev->ops = &scarce;
+    placed = 0;
+    assert_int_equal(reference_run(r, serial.dev, serial.cc, NULL, nowhere, nowhere, NULL, a, &d),
+                     WS_MACHINE);
+    serial.dev->ops = true_ops;
+    assert_non_null(strstr(d.message, "the reference needs "));
+    assert_int_equal(placed, 0);
+    arena_free(a);
+}
+
 static enum ws_status scarce_alloc(struct device *dev, size_t bytes, dptr *out, struct diag *d) {
     if (held >= most_held) return diag_fail(d, WS_MACHINE, "no more memory");
     return counted_alloc(dev, bytes, out, d);
@@ -515,16 +543,25 @@ int main(void) {
     sliced.memory = 1;
     struct diag quiet = diag_new(a);
     toolchain_open(DEVICE_CUDA, "sm_90a", &env, a, &quiet, &nvrtc);
-    const struct CMUnitTest all[] = {
-        cmocka_unit_test(test_random_graphs),   cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_numbers),         cmocka_unit_test(test_one_pass),
-        cmocka_unit_test(test_random_elements), cmocka_unit_test(test_places),
-        cmocka_unit_test(test_random_numbers),  cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_scans),           cmocka_unit_test(test_several),
-        cmocka_unit_test(test_short_axes),      cmocka_unit_test(test_shared),
-        cmocka_unit_test(test_sizes),           cmocka_unit_test(test_within),
-        cmocka_unit_test(test_lanes),           cmocka_unit_test(test_exact),
-        cmocka_unit_test(test_nothing_stays),   cmocka_unit_test(test_memory_is_taken_again)};
+    const struct CMUnitTest all[] = {cmocka_unit_test(test_random_graphs),
+                                     cmocka_unit_test(test_rows),
+                                     cmocka_unit_test(test_numbers),
+                                     cmocka_unit_test(test_one_pass),
+                                     cmocka_unit_test(test_random_elements),
+                                     cmocka_unit_test(test_places),
+                                     cmocka_unit_test(test_random_numbers),
+                                     cmocka_unit_test(test_steps),
+                                     cmocka_unit_test(test_scans),
+                                     cmocka_unit_test(test_several),
+                                     cmocka_unit_test(test_short_axes),
+                                     cmocka_unit_test(test_shared),
+                                     cmocka_unit_test(test_sizes),
+                                     cmocka_unit_test(test_within),
+                                     cmocka_unit_test(test_lanes),
+                                     cmocka_unit_test(test_exact),
+                                     cmocka_unit_test(test_nothing_stays),
+                                     cmocka_unit_test(test_no_room),
+                                     cmocka_unit_test(test_memory_is_taken_again)};
     int failed = cmocka_run_group_tests(all, NULL, NULL);
     toolchain_close(here.cc);
     if (nvrtc) toolchain_close(nvrtc);
