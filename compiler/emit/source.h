@@ -77,7 +77,7 @@ struct ws_source {
                           what the kernel is one of: kernels that do the same are compiled once */
     const char *block; /* the printed block program, for dumps */
     int n_launches;
-    struct ws_launch launches[WS_MAX_LAUNCHES];
+    struct ws_launch *launches; /* WS_MAX_LAUNCHES at most */
     size_t workspace; /* bytes of scratch memory the launches share */
     size_t kept;      /* bytes that launches at load write for all calls; */
     uint64_t load;    /* hash of their texts: of one kernel the same hash leaves the same there */
