@@ -353,6 +353,7 @@ enum ws_status data_make_reference(struct data *x, struct diag *d) {
     else
         interpret_reference(x, d);
     x->reference_ms = clock_ms() - begun;
+    doing_what(x->machine->doing, "going on behind the reference");
     arena_free(a);
     return d->status;
 }
