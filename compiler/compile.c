@@ -451,7 +451,16 @@ struct ws_program *ws_lower(struct ws_captured *captured, const struct device_li
 void ws_configs(const struct ws_program *p, int k, const struct config **configs, int *n,
                 int *pruned) {
     struct ws_configs *c = &p->configs[p->kernels[k].same];
-    if (!c->at) kernel_configs(p->kernels[k].ir, p->arena, &c->at, &c->n, &c->pruned);
+    if (!c->at) {
+        struct arena *scratch =
+            arena_new(); /* proposals and their layouts: a hundred times as much */
+        const struct config *listed;
+        kernel_configs(p->kernels[k].ir, scratch, &listed, &c->n, &c->pruned);
+        struct config *kept = NEW_ARRAY(p->arena, struct config, c->n);
+        memcpy(kept, listed, sizeof *kept * (size_t)c->n);
+        c->at = kept;
+        arena_free(scratch);
+    }
     *configs = c->at;
     *n = c->n;
     *pruned = c->pruned;

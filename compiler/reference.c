@@ -54,8 +54,9 @@ struct reference *reference_lower(struct graph *g, const struct reference_option
      * one are written once: where they are not placed, that is for the caller to know. */
     if (o->outputs) *kept = *graph_share(kept);
     kept->in_doubles = true;
-    const struct loops *l = loops_lower(kept, a, &d);
+    struct loops *l = loops_lower(kept, a, &d);
     if (!l || (o->exact && !plain_is_exact(l))) return NULL;
+    loops_within(l);
     *r = (struct reference){.loops = l, .outputs = o->outputs, .cuda = o->cuda};
     if (!emit_plain(l, o->outputs, o->exact, o->cuda, a, &r->plain) || (o->sooner && !is_sooner(r)))
         return NULL;
@@ -224,15 +225,21 @@ static size_t peak_bytes(const struct running *x) {
     return most;
 }
 
-/* As few slices as fit; on a CPU one, as its kernels make all or nothing. */
-static void choose_slices(struct running *x) {
+/* As few slices as fit; on a CPU one, as its kernels make all or nothing. False: as many as there
+ * can be need more than the device has left, and would take for ever to find that out. */
+static bool choose_slices(struct running *x) {
     size_t left = device_memory_left(x->dev);
     size_t most = x->r->memory ? x->r->memory : left == SIZE_MAX ? left : left / 10 * 9;
     set_order(x, 1);
-    if (x->r->loops->steps.n) return; /* a step has no rows of its own */
-    if (!x->r->cuda || peak_bytes(x) <= most) return;
+    if (x->r->loops->steps.n) return true; /* a step has no rows of its own */
+    if (!x->r->cuda || peak_bytes(x) <= most) return true;
     x->by = slices_of(x->r->loops, x->arena);
     for (int64_t n = 2; peak_bytes(x) > most && n <= x->by.rows; n *= 2) set_order(x, n);
+    if (peak_bytes(x) <= left) return true;
+    diag_fail(x->d, WS_MACHINE,
+              "the reference needs %.3g GB at a time, and the device has %.3g GB left",
+              (double)peak_bytes(x) / 1e9, (double)left / 1e9);
+    return false;
 }
 
 static bool flush(struct running *x) {
@@ -450,8 +457,7 @@ enum ws_status reference_run(const struct reference *r, struct device *dev, stru
     if (slices) *slices = 1;
     if (!r->plain.launches.n) return WS_OK;
     place_given(&x, inputs, outputs);
-    choose_slices(&x);
-    bool ok = load_modules(&x, cc, kept, a) == WS_OK && run_all(&x);
+    bool ok = choose_slices(&x) && load_modules(&x, cc, kept, a) == WS_OK && run_all(&x);
     if (!device_is_lost(dev)) {
         for (buffer_id b = 0; b < r->loops->buffers.n; b++)
             if (x.temporary[b] && x.at[b]) free_buffer(&x, b);
@@ -459,7 +465,7 @@ enum ws_status reference_run(const struct reference *r, struct device *dev, stru
         free_idle(&x);
         if (x.workspace) device_free(dev, x.workspace);
     }
-    for (uint32_t i = 0; i < r->plain.texts.n; i++)
+    for (uint32_t i = 0; x.modules && i < r->plain.texts.n; i++)
         if (x.modules[i]) device_unload(dev, x.modules[i]);
     if (slices) *slices = x.slices;
     return ok ? WS_OK : d->status;

@@ -126,12 +126,11 @@ static struct slices slices_by(const struct loops *l, int64_t rows, struct arena
                          .buffers = NEW_ARRAY(a, bool, l->buffers.n)};
     uint32_t *writer = NEW_ARRAY(a, uint32_t, l->buffers.n);
     struct slicing s = {l, &out, writer};
-    for (buffer_id b = 0; b < l->buffers.n; b++)
-        out.buffers[b] = l->buffers.at[b].kind != BUFFER_INPUT;
     for (uint32_t k = 0; k < l->nests.n; k++) {
         out.nests[k] = phase_of(&s, k);
         writer[l->nests.at[k].out] = k + 1;
     }
+    for (buffer_id b = 0; b < l->buffers.n; b++) out.buffers[b] = writer[b] != 0;
     for (uint32_t k = 0; k < l->nests.n; k++)
         if (out.nests[k] != SLICE_EACH) keep_whole(&s, &l->nests.at[k]);
     return out;

@@ -23,13 +23,13 @@
 #   WAYS   (eager,compile,max-autotune) of PyTorch
 #   TOTAL  (540) seconds after which nothing runs; LIMIT (300) seconds for one model in one way
 #   RETRY  1: what failed is run again
-#   ARGS   (--budget 1) of bench: seconds for each kernel's tuning
+#   ARGS   (--budget 16t) of bench: how many configs of each kernel are timed
 # Exit codes: 0 fine, 1 a command failed or was left out for lack of time, 2 wrong call, 3 nothing can run here.
 set -u
 cd "$(dirname "$0")/.." || exit 3
 export LC_ALL=C
 
-caller=bench_models table=models ways=eager,compile,max-autotune parts='ours torch' args='--budget 1'
+caller=bench_models table=models ways=eager,compile,max-autotune parts='ours torch' args='--budget 16t'
 . scripts/script_head.sh
 . scripts/bench_cases.sh
 need_warpsmith "$warpsmith"

@@ -7,7 +7,9 @@ Each case is a workload made on the spot, on a store that starts empty; check_s 
 the kernel by then: inputs and kernels are the same, what is left is the reference, its bound, the comparison, and of a program
 of several kernels the same for each of them alone. bench_s is all of `bench`, of which it says itself what the reference and all
 checks took (bench_check_s), and all timing (bench_timing_s). `reference` says how the reference was made: eval, device_f64 or
-sliced. peak_mb is the most host memory that a process of the case has had. Rows that --out has of other cases stay there, and with
+sliced. peak_mb is the most host memory that a process of the case has had; main_mb that of the command itself, with what it captures,
+lowers, lists and emits, and others_mb that of one of its own: the device's, with the driver's context, or a compiler's, as far as
+a look every 20 ms sees them. Rows that --out has of other cases stay there, and with
 --seconds no case is begun after so many: calls that are short add up to a table.
 
 With --logs, DIR/CASE.log is what bench says of its stages and of every trial (WS_LOGS=stages,autotune). $WARPSMITH
@@ -18,6 +20,7 @@ Exit codes: 0 all agree, 1 one does not or took too long, 2 usage, 3 no warpsmit
 import argparse
 import csv
 import datetime
+import glob
 import json
 import math
 import multiprocessing
@@ -28,6 +31,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 LSTM = """import torch
@@ -90,7 +94,7 @@ CASES = {  # dtype, an expression of x and y or a whole file, and their shapes
     "resnet50_64": ("f32", RESNET, []),
 }
 COLUMNS = ["device", "case", "dtype", "run_s", "run_check_s", "check_s", "bench_s", "bench_check_s", "bench_timing_s", "reference",
-           "peak_mb", "agrees", "date"]
+           "peak_mb", "main_mb", "others_mb", "agrees", "date"]
 WORKLOAD = """import torch
 import torch.nn.functional as F
 def f({names}):
@@ -100,23 +104,54 @@ def get_inputs():
 """
 
 
+def peak_of(pid):
+    """The most memory that a process has had so far, in MB; 0: it is no more."""
+    try:
+        with open(f"/proc/{pid}/status") as file:
+            return next((int(line.split()[1]) / 1024 for line in file if line.startswith("VmHWM:")), 0)
+    except OSError:
+        return 0
+
+
+def children_of(pid):
+    """All that it has begun, theirs too."""
+    found = []
+    for path in glob.glob(f"/proc/{pid}/task/*/children"):
+        try:
+            with open(path) as file:
+                found += [int(child) for child in file.read().split()]
+        except OSError:
+            pass
+    return found + [grandchild for child in found for grandchild in children_of(child)]
+
+
 class Place:
     def __init__(self, folder, limit):
         self.folder, self.limit = folder, limit
+        self.main = self.others = 0  # MB
         self.env = {**os.environ, "WARPSMITH_CACHE": os.path.join(folder, "store.db")}
+
+    def watch(self, process):
+        while process.poll() is None:
+            self.main = max(self.main, peak_of(process.pid))
+            self.others = max([self.others, *map(peak_of, children_of(process.pid))])
+            time.sleep(0.02)
 
     def seconds(self, command, log=None):
         """And what it wrote. None: it took too long, or failed, with what it said."""
         env = {**self.env, "WS_LOGS": "stages,autotune"} if log else self.env
         begun = time.monotonic()
         try:
-            ran = subprocess.run(command, capture_output=True, text=True, timeout=self.limit, env=env, cwd=self.folder)
-        except subprocess.TimeoutExpired as late:
-            keep_log(log, (late.stderr or b"").decode())
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, cwd=self.folder)
+            threading.Thread(target=self.watch, args=(process,), daemon=True).start()
+            out, err = process.communicate(timeout=self.limit)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            keep_log(log, process.communicate()[1])
             return None, f"more than {self.limit} s"
         took = time.monotonic() - begun
-        keep_log(log, ran.stderr)
-        return (took, ran.stdout) if ran.returncode == 0 else (None, ran.stderr.strip()[-200:])
+        keep_log(log, err)
+        return (took, out) if process.returncode == 0 else (None, err.strip()[-200:])
 
 
 def keep_log(path, text):
@@ -135,10 +170,11 @@ def said_of_itself(output):
 
 
 def measure(limit, warpsmith, name, device, run, bench, log):
-    """Cells of the case, whether it agrees, and MB."""
+    """Cells of the case, whether it agrees, and MB: of any process, of the main one, of others."""
     with tempfile.TemporaryDirectory() as folder:
-        cells, agrees = measure_in(Place(folder, limit), warpsmith, name, device, run, bench, log)
-    return cells, agrees, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+        place = Place(folder, limit)
+        cells, agrees = measure_in(place, warpsmith, name, device, run, bench, log)
+    return cells, agrees, [resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024, place.main, place.others]
 
 
 def measure_in(place, warpsmith, name, device, run, bench, log):
@@ -199,9 +235,9 @@ def main():
         if not re.search(given.only, case) or time.monotonic() - begun > given.seconds:
             continue
         with multiprocessing.Pool(1) as own:  # of which the memory is asked for
-            cells, agrees, peak = own.apply(measure, (given.limit, warpsmith, case, given.device, not given.no_run, not given.no_bench, logs and os.path.join(logs, case + ".log")))
+            cells, agrees, peaks = own.apply(measure, (given.limit, warpsmith, case, given.device, not given.no_run, not given.no_bench, logs and os.path.join(logs, case + ".log")))
         failed, done = failed + (not agrees), done + 1
-        kept[case] = [name, case, *cells, f"{peak:.0f}", int(agrees), f"{datetime.date.today()}"]
+        kept[case] = [name, case, *cells, *(f"{peak:.0f}" for peak in peaks), int(agrees), f"{datetime.date.today()}"]
         print(" ".join(map(str, kept[case])), flush=True)
         with open(out, "w", newline="") as file:  # what there is, if it is stopped
             csv.writer(file, lineterminator="\n").writerows([COLUMNS, *(kept[c] for c in CASES if c in kept)])

@@ -135,6 +135,7 @@ static enum ws_status judge_batch(struct judging *j, struct diag *d) {
         j->known[outputs[i]] = true;
     }
     double begun = clock_ms();
+    doing_what(t->machine->doing, "comparing each kernel with its reference");
     for (int k = 0; n && k < program_of(j)->n_kernels && !j->message; k++)
         if (j->batch[k] && judge_kernel(j, k, d) != WS_OK) break;
     machine_log_stage(t->machine, "alone: compare", begun);

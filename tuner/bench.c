@@ -304,32 +304,51 @@ static enum ws_status print_results(struct bench_point *b) {
     return WS_OK;
 }
 
-#define STAGE(f)                                                                                   \
-    { #f, f }
+#define STAGE(f, words)                                                                            \
+    { #f, words, f }
 static const struct {
-    const char *name;
+    const char *name, *words; /* words: for logs, where it takes long */
     enum ws_status (*run)(struct bench_point *);
 } bench_stages[] = {
-    STAGE(capture_workload),    /* file -> graph, guards, inputs */
-    STAGE(lower_programs),      /* graph -> kernels: eager, and fused */
-    STAGE(open_results),        /* before anything is measured: can the CSV be written? */
-    STAGE(open_store),          /* what earlier runs have learnt */
-    STAGE(choose_program),      /* what is fused, if the store knows better */
-    STAGE(begin_eager),         /* source -> binaries, in the background; references, if new */
-    STAGE(open_kernels),        /* configs of every kernel, defaults begun; what the store knows */
-    STAGE(begin_building),      /* texts of references, if known, and what is tried first, too */
-    STAGE(make_values),         /* random inputs, and what the outputs should be */
-    STAGE(bench_check_eager),   /* one kernel per operation, against the reference */
-    STAGE(bench_check_default), /* fused */
-    STAGE(bench_tune_kernels),  /* try the configs, one kernel after the other */
-    STAGE(bench_time_programs), /* the winners together; eager, default, tuned in turns */
-    STAGE(doubt_roof),          /* the copy bandwidth once more, if they beat it */
-    STAGE(keep_program),        /* of two, the better one */
-    STAGE(keep_evidence),       /* store */
-    STAGE(bench_profile),       /* --profile: hardware counters */
-    STAGE(write_rows),          /* CSV */
-    STAGE(bench_note_rung),     /* of a ladder: what its ranges will be made of */
-    STAGE(print_results),
+    /* file -> graph, guards, inputs */
+    STAGE(capture_workload, "capturing the file"),
+    /* graph -> kernels: eager, and fused */
+    STAGE(lower_programs, "making kernels of the graph"),
+    /* before anything is measured: can the CSV be written? */
+    STAGE(open_results, ""),
+    /* what earlier runs have learnt */
+    STAGE(open_store, "asking the store"),
+    /* what is fused, if the store knows better */
+    STAGE(choose_program, ""),
+    /* source -> binaries, in the background; references, if new */
+    STAGE(begin_eager, "lowering the reference, listing the configs of unfused kernels"),
+    /* configs of every kernel, defaults begun; what the store knows */
+    STAGE(open_kernels, "listing the configs of fused kernels"),
+    /* texts of references, if known, and what is tried first, too */
+    STAGE(begin_building, "beginning to compile"),
+    /* random inputs, and what the outputs should be */
+    STAGE(make_values, "making inputs and the reference"),
+    /* one kernel per operation, against the reference */
+    STAGE(bench_check_eager, "checking the unfused program"),
+    /* fused */
+    STAGE(bench_check_default, "checking the fused program"),
+    /* try the configs, one kernel after the other */
+    STAGE(bench_tune_kernels, "tuning"),
+    /* the winners together; eager, default, tuned in turns */
+    STAGE(bench_time_programs, "timing the programs"),
+    /* the copy bandwidth once more, if they beat it */
+    STAGE(doubt_roof, "measuring the copy bandwidth"),
+    /* of two, the better one */
+    STAGE(keep_program, ""),
+    /* store */
+    STAGE(keep_evidence, ""),
+    /* --profile: hardware counters */
+    STAGE(bench_profile, "reading counters"),
+    /* CSV */
+    STAGE(write_rows, ""),
+    /* of a ladder: what its ranges will be made of */
+    STAGE(bench_note_rung, ""),
+    STAGE(print_results, ""),
 };
 enum { N_STAGES = sizeof bench_stages / sizeof *bench_stages };
 
@@ -356,7 +375,9 @@ static void close_values(struct bench_point *b) {
 
 static void run_stage(struct bench_point *b, int stage) {
     double begun = clock_ms();
+    doing_what(b->run->machine.doing, bench_stages[stage].words);
     bench_stages[stage].run(b);
+    doing_what(b->run->machine.doing, "");
     machine_log_stage(&b->run->machine,
                       arena_printf(b->arena, "bench %s", bench_stages[stage].name), begun);
 }
@@ -458,6 +479,9 @@ static int finish(struct bench_run *r) {
     return (int)d.status;
 }
 
+/* What takes longer is said while it does. */
+static const double LONG_MS = 10e3;
+
 int bench_command(const struct command_line *line) {
     struct bench_run r = {.arena = arena_new(), .line = *line, .started_ms = clock_ms()};
     struct diag d = diag_new(r.arena);
@@ -466,6 +490,7 @@ int bench_command(const struct command_line *line) {
     interrupt_install();
     int status = open_run(&r, &d);
     machine_log_stage(&r.machine, "bench open_run", r.started_ms);
+    r.machine.doing = doing_start(LONG_MS);
     if (status != WS_OK) command_line_fail("bench", &d);
     if (status == WS_OK) {
         status = bench_all_points(&r);
@@ -473,6 +498,7 @@ int bench_command(const struct command_line *line) {
         if (finished > status) status = finished;
     }
     if (status == WS_OK) draw_figure(&r);
+    doing_stop(r.machine.doing);
     store_close(r.store);
     machine_close(&r.machine);
     arena_free(r.arena);

@@ -194,6 +194,8 @@ static void set_limits(const struct bench_point *b, struct tune *t) {
     t->trials_left = share_of_trials(b, t->kernel);
     t->part = part_of_program(b, t->kernel);
     t->wanted = bench_rung_before(b, t->kernel);
+    doing_what(b->run->machine.doing,
+               arena_printf(b->arena, "tuning %s", b->fused_program->kernels[t->kernel].name));
 }
 
 /* One process tunes a key at a time; who had to wait finds the other's winner. */

@@ -108,9 +108,13 @@ static bool run_here(struct data *x, const struct reference *r, const dptr *outp
     struct machine *m = x->machine;
     if (!r) return false;
     double begun = clock_ms();
+    doing_what(m->doing, arena_printf(a, "compiling %u kernels of the reference%s",
+                                      r->plain.texts.n, x->lender ? ", of each kernel" : ""));
     if (x->builder) finish_texts(x, r);
     machine_log_stage(m, arena_printf(a, "reference: wait for %u texts", r->plain.texts.n), begun);
     begun = clock_ms();
+    doing_what(m->doing, arena_printf(a, "making values on the device, in %u launches%s",
+                                      r->plain.launches.n, x->lender ? ", of each kernel" : ""));
     bool done = reference_run(r, m->device, m->toolchain, x->binaries, x->inputs, outputs, slices,
                               a, &own) == WS_OK;
     machine_log_stage(m, arena_printf(a, "reference: %u launches", r->plain.launches.n), begun);
@@ -221,6 +225,7 @@ static bool load_expected(void *ctx, uint32_t i, const int64_t *at, int64_t n, d
 static enum ws_status judge_reference(struct data *x, struct diag *d) {
     struct sample_source outputs = {x, load_expected};
     double begun = clock_ms();
+    doing_what(x->machine->doing, "computing elements of the outputs alone");
     ws_judge_reference(x->captured, x->host_inputs, &outputs, &x->judged, d);
     machine_log_stage(x->machine, "reference: judge it", begun);
     return d->status;
@@ -237,6 +242,7 @@ static enum ws_status upload_expected(struct data *x, struct diag *d) {
 
 /* On the host it is made once. */
 static enum ws_status interpret_reference(struct data *x, struct diag *d) {
+    doing_what(x->machine->doing, "computing the reference on the host");
     x->reference = REFERENCE_EVAL;
     if (x->captured->n_outputs && !x->host_want[0] &&
         (data_fetch_inputs(x, d) != WS_OK ||
@@ -347,6 +353,7 @@ enum ws_status data_make_reference(struct data *x, struct diag *d) {
     else
         interpret_reference(x, d);
     x->reference_ms = clock_ms() - begun;
+    doing_what(x->machine->doing, "going on behind the reference");
     arena_free(a);
     return d->status;
 }

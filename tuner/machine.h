@@ -3,6 +3,7 @@
 #define TUNER_MACHINE_H
 
 #include "tuner/command_line.h"
+#include "tuner/doing.h"
 #include "ws_tune.h"
 
 struct machine {
@@ -11,7 +12,8 @@ struct machine {
     struct device *device;       /* NULL: compile for an arch without such a device */
     struct toolchain *toolchain; /* opened by one of the two that do that */
     struct device_limits limits;
-    const char *why; /* which device, and why that one */
+    const char *why;     /* which device, and why that one */
+    struct doing *doing; /* what it is at, for logs; NULL: nobody asks */
 };
 
 /* The device called name (NULL: the default one) with its toolchain. */

@@ -40,22 +40,54 @@ static void put_maps(struct buf *b, const struct ws_launch *l, struct arena *a) 
 }
 
 const char *source_hash(const struct ws_source *s, struct arena *a) {
-    struct buf b = buf_new(a);
+    struct arena *scratch = arena_new();
+    struct buf b = buf_new(scratch);
     buf_puts(&b, s->text);
     for (int i = 0; i < s->n_launches; i++) {
         const struct ws_launch *l = &s->launches[i];
         buf_printf(&b, "%s %lld %lld %lld, %d threads, %d bytes, cluster %d%s\n", l->entry,
                    (long long)l->grid[0], (long long)l->grid[1], (long long)l->grid[2], l->threads,
                    l->smem, l->cluster, l->at_load ? ", at load" : "");
-        put_maps(&b, l, a);
+        put_maps(&b, l, scratch);
     }
-    return arena_printf(a, "%016llx", (unsigned long long)hash_bytes(b.p, b.n));
+    const char *hash = arena_printf(a, "%016llx", (unsigned long long)hash_bytes(b.p, b.n));
+    arena_free(scratch);
+    return hash;
+}
+
+static struct ws_launch *kept_launches(const struct ws_source *s, struct arena *a) {
+    struct ws_launch *kept = NEW_ARRAY(a, struct ws_launch, s->n_launches);
+    for (int l = 0; l < s->n_launches; l++) {
+        kept[l] = s->launches[l];
+        kept[l].entry = arena_strdup(a, s->launches[l].entry);
+        for (int i = 0; i < kept[l].n_args; i++) {
+            if (kept[l].args[i].kind != WS_ARG_MAP) continue;
+            struct ws_map *map = NEW(a, struct ws_map);
+            *map = *kept[l].args[i].map;
+            kept[l].args[i].map = map;
+        }
+    }
+    return kept;
+}
+
+enum ws_status source_emit(const struct ws_program *p, int kernel, const struct config *c,
+                           struct arena *a, struct ws_source *out, struct diag *d) {
+    struct arena *scratch = arena_new();
+    struct ws_source s;
+    if (ws_emit(p, kernel, c, scratch, &s, d) == WS_OK) {
+        *out = s;
+        out->text = arena_strdup(a, s.text);
+        out->block = arena_strdup(a, s.block);
+        out->launches = kept_launches(&s, a);
+    }
+    arena_free(scratch);
+    return d->status;
 }
 
 bool variant_emit(struct variant *v, struct arena *a) {
     struct diag own = diag_new(a);
     if (v->text_hash) return true;
-    if (ws_emit(v->program, v->kernel, v->config, a, &v->source, &own) == WS_OK)
+    if (source_emit(v->program, v->kernel, v->config, a, &v->source, &own) == WS_OK)
         v->text_hash = source_hash(&v->source, a);
     else
         variant_refuse(v, STATUS_compile_error, own.text);

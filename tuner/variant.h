@@ -49,6 +49,9 @@ struct variant variant_new(const struct ws_program *p, int kernel, const struct 
                            struct arena *a);
 const struct ws_kernel *variant_kernel(const struct variant *v);
 
+/* ws_emit, of which a keeps the source alone: making it takes many times as much. */
+enum ws_status source_emit(const struct ws_program *p, int kernel, const struct config *c,
+                           struct arena *a, struct ws_source *out, struct diag *d);
 /* What a time of this source is a time of: 16 hex digits of its text, which has the parts of the
  * prelude that it uses in front, and of how it is launched. */
 const char *source_hash(const struct ws_source *s, struct arena *a);

@@ -57,7 +57,7 @@ enum ws_status winner_look_up(struct store *s, const struct store_key *key,
     if (store_lookup(s, key, &out->evidence, &found, &out->why, d) != WS_OK || !found)
         return d->status;
     if (!config_parse(out->evidence.config, c, &own) || ws_config_illegal(p, kernel, c, a) ||
-        ws_emit(p, kernel, c, a, &out->source, &own) != WS_OK) {
+        source_emit(p, kernel, c, a, &out->source, &own) != WS_OK) {
         out->why = "the stored config is not legal any more";
         return WS_OK;
     }

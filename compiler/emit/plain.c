@@ -349,36 +349,60 @@ static const char no_contraction[] = "#ifdef __clang__\n"
                                      "#pragma GCC optimize(\"-ffp-contract=off\")\n"
                                      "#endif\n";
 
+/* What is written to, of a network thousands of launches and a few hundred texts, is as large again
+ * several times. */
+static void keep(struct plain *out, struct arena *a) {
+    struct ws_launch *launches = NEW_ARRAY(a, struct ws_launch, out->launches.n);
+    struct plain_made *made = NEW_ARRAY(a, struct plain_made, out->made.n);
+    for (uint32_t i = 0; i < out->launches.n; i++) {
+        made[i] = out->made.at[i];
+        launches[i] = out->launches.at[i];
+        launches[i].entry = arena_strdup(a, launches[i].entry);
+    }
+    out->launches.at = launches;
+    out->made.at = made;
+    out->launches.cap = out->made.cap = out->launches.n;
+    out->units.n = 0;
+}
+
+static bool emit_all(struct plain_emitter *w, const struct loops *l) {
+    for (uint32_t k = 0; k < l->nests.n; k++) {
+        const struct nest *n = &l->nests.at[k];
+        w->n = n;
+        w->nest = k;
+        w->n_args = w->n_sizes = w->n_reals = w->indent = 0;
+        enum reduction r = n->insts.at[n->insts.n - 1].reduction;
+        if (n->n_reduce && (r == REDUCTION_M2 || r == REDUCTION_EXPSUM)) return false;
+        if (plain_points(w, n->axes, n->n_axes) == 0) continue;
+        (w->cuda ? emit_cuda : emit_c)(w);
+        place_outputs(w, n->out);
+        w->b = buf_new(w->arena);
+    }
+    return true;
+}
+
 bool emit_plain(const struct loops *l, const struct placement *outputs, bool exact, bool cuda,
                 struct arena *a, struct plain *out) {
-    *out = (struct plain){.functions = map_new(a)};
+    struct arena *scratch = arena_new();
+    *out = (struct plain){.functions = map_new(scratch)};
     struct plain_emitter w = {.l = l,
                               .cuda = cuda,
                               .exact = exact,
                               .placed = outputs,
-                              .arena = a,
-                              .b = buf_new(a),
+                              .arena = scratch,
+                              .b = buf_new(scratch),
                               .out = out};
-    for (uint32_t k = 0; k < l->nests.n; k++) {
-        const struct nest *n = &l->nests.at[k];
-        w.n = n;
-        w.nest = k;
-        w.n_args = w.n_sizes = w.n_reals = w.indent = 0;
-        enum reduction r = n->insts.at[n->insts.n - 1].reduction;
-        if (n->n_reduce && (r == REDUCTION_M2 || r == REDUCTION_EXPSUM)) return false;
-        if (plain_points(&w, n->axes, n->n_axes) == 0) continue;
-        (cuda ? emit_cuda : emit_c)(&w);
-        place_outputs(&w, n->out);
-        w.b = buf_new(a);
-    }
-    for (uint32_t i = 0; i < out->units.n; i++) {
+    bool all = emit_all(&w, l);
+    for (uint32_t i = 0; all && i < out->units.n; i++) {
         const struct plain_unit *unit = &out->units.at[i];
-        struct buf text = buf_new(a);
+        struct buf text = buf_new(scratch);
         if (exact && !cuda) buf_puts(&text, no_contraction);
         buf_puts(&text, prelude_plain);
         put_functions(unit, &text);
         buf_puts(&text, unit->functions.p);
-        vec_push(a, &out->texts, text.p);
+        vec_push(a, &out->texts, arena_strdup(a, text.p));
     }
-    return true;
+    keep(out, a);
+    arena_free(scratch);
+    return all;
 }

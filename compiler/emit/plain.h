@@ -35,7 +35,7 @@ struct plain {
     VEC(struct ws_launch) launches;
     VEC(struct plain_made) made; /* by them */
     size_t workspace;            /* bytes that they share */
-    /* while it is written */
+    /* while it is written, and how many there are */
     VEC(struct plain_unit) units; /* the texts without their heads */
     struct map functions;         /* text -> number */
 };

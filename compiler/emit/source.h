@@ -77,11 +77,11 @@ struct ws_source {
                           what the kernel is one of: kernels that do the same are compiled once */
     const char *block; /* the printed block program, for dumps */
     int n_launches;
-    struct ws_launch launches[WS_MAX_LAUNCHES];
-    size_t workspace; /* bytes of scratch memory the launches share */
-    size_t kept;      /* bytes that launches at load write for all calls; */
-    uint64_t load;    /* hash of their texts: of one kernel the same hash leaves the same there */
-    size_t tickets;   /* bytes of the counters, which any variants may share */
+    struct ws_launch *launches; /* WS_MAX_LAUNCHES at most */
+    size_t workspace;           /* bytes of scratch memory the launches share */
+    size_t kept;                /* bytes that launches at load write for all calls; */
+    uint64_t load;  /* hash of their texts: of one kernel the same hash leaves the same there */
+    size_t tickets; /* bytes of the counters, which any variants may share */
 };
 
 #endif

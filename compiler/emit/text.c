@@ -615,7 +615,10 @@ static void begin(struct emitter *w) {
 bool emit_source(const struct block *p, struct arena *a, struct ws_source *out, struct diag *d) {
     struct buf text = buf_new(a);
     block_print(&text, p);
-    *out = (struct ws_source){.block = text.p, .workspace = p->workspace, .tickets = p->tickets};
+    *out = (struct ws_source){.block = text.p,
+                              .launches = NEW_ARRAY(a, struct ws_launch, WS_MAX_LAUNCHES),
+                              .workspace = p->workspace,
+                              .tickets = p->tickets};
     struct emitter w = {.arena = a,
                         .b = buf_new(a),
                         .p = p,

@@ -172,6 +172,9 @@ buffer_id window_at(const struct loops *l, buffer_id b, int64_t t, int64_t *firs
 /* lower.c, move.c. Needs: a verified, decomposed graph. */
 struct loops *loops_lower(const struct graph *g, struct arena *a, struct diag *d);
 
+/* within.c: what sums alone read, and is far larger than they are, is computed within them. */
+void loops_within(struct loops *l);
+
 /* print.c, verify.c */
 void loops_print(struct buf *b, const struct loops *l);
 void nest_print(struct buf *b, const struct loops *l, const struct nest *n);

@@ -263,7 +263,7 @@ enum ws_status ws_emit(const struct ws_program *p, int k, const struct config *c
     const char *value = p->n_kernels == 1 ? fused[variant - 1] : k ? "x[i] + 1" : "2 * x[i]";
     bool whole = p->n_kernels > 1 && p->buffers[2].dtype == DT_I32;
     if (whole) value = k ? "x[i] / 4.0f + 1" : variant == 3 ? "8 * x[i] + 1" : "8 * x[i]";
-    *out = (struct ws_source){.n_launches = 1, .block = ""};
+    *out = (struct ws_source){.n_launches = 1, .launches = NEW(a, struct ws_launch), .block = ""};
     out->text =
         arena_printf(a,
                      "static int calls; /* %s */\n"

@@ -34,10 +34,9 @@ static void test_maps(void **state) {
     if (!b || !emulation_add_all(s, b, NULL, NULL, &d)) fail_msg("%s", d.text);
     const struct ws_kernel *k = &b->p->kernels[0];
     struct ws_source *source = &s->variants.at[0].source;
-    *source = (struct ws_source){.text = TEXT, .n_launches = 1};
-    source->launches[0] =
-        (struct ws_launch){.entry = "negate", .grid = {1, 1, 1}, .threads = 128, .n_args = 3};
-    struct ws_arg *args = source->launches[0].args;
+    struct ws_launch launch = {.entry = "negate", .grid = {1, 1, 1}, .threads = 128, .n_args = 3};
+    *source = (struct ws_source){.text = TEXT, .n_launches = 1, .launches = &launch};
+    struct ws_arg *args = launch.args;
     args[0] = (struct ws_arg){
         .kind = WS_ARG_MAP, .base = WS_ARG_BUFFER, .buffer = k->reads[0], .map = &map};
     args[1] = args[0];

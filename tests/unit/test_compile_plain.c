@@ -273,6 +273,34 @@ static void test_nothing_stays(void **state) {
     arena_free(a);
 }
 
+static size_t little_left(struct device *dev) {
+    (void)dev;
+    return 1000;
+}
+
+/* What no slices make room for is not begun: there may be millions of them. */
+static void test_no_room(void **state) {
+    struct arena *a = arena_new();
+    struct diag d = diag_new(a);
+    struct graph *g = must_parse(a, "graph(%x: f32[64, 48]) {\n  %e = exp(%x)\n"
+                                    "  %s = sum(%e, dim=[0], keepdim=True)\n  %d = div(%e, %s)\n"
+                                    "  %t = tanh(%d)\n  return %t\n}\n");
+    struct reference *r = reference_lower(g, &(struct reference_options){.cuda = true}, a);
+    struct device_ops scarce = *(true_ops = serial.dev->ops);
+    dptr nowhere[2] = {0};
+    (void)state;
+    scarce.memory_left = little_left;
+    scarce.alloc = counted_alloc;
+    serial.dev->ops = &scarce;
+    placed = 0;
+    assert_int_equal(reference_run(r, serial.dev, serial.cc, NULL, nowhere, nowhere, NULL, a, &d),
+                     WS_MACHINE);
+    serial.dev->ops = true_ops;
+    assert_non_null(strstr(d.message, "the reference needs "));
+    assert_int_equal(placed, 0);
+    arena_free(a);
+}
+
 static enum ws_status scarce_alloc(struct device *dev, size_t bytes, dptr *out, struct diag *d) {
     if (held >= most_held) return diag_fail(d, WS_MACHINE, "no more memory");
     return counted_alloc(dev, bytes, out, d);
@@ -399,6 +427,53 @@ static void test_sizes(void **state) {
     arena_free(a);
 }
 
+static double most_made(const struct loops *l) {
+    double most = 0;
+    for (uint32_t k = 0; k < l->nests.n; k++) {
+        double all = 1;
+        for (int i = 0; i < l->nests.at[k].n_axes; i++)
+            all *= (double)ex_value(l->ex, ex_symbol(l->ex, l->nests.at[k].axes[i])->bound);
+        if (all > most) most = all;
+    }
+    return most;
+}
+
+/* What sums alone read and is far larger than all else is no tensor: pairs of a source and a place,
+ * which two sums may read, of the value and of its bound; products of all with all, in a chain,
+ * whose links read it, too. What others read as well, and what is summed in part, is one. */
+static void test_within(void **state) {
+    static const struct {
+        const char *text;
+        double most; /* elements of a tensor */
+    } cases[] = {
+        {"graph(%x: f32[37, 11], %i: i64[40], %s: f32[40, 11]) {\n"
+         "  %r = index_add(%x, dim=0, index=%i, source=%s)\n  return %r\n}\n",
+         37 * 40},
+        {"graph(%x: f32[70, 1], %y: f32[1, 90]) {\n  %p = mul(%x, %y)\n  %e = exp(%p)\n"
+         "  %q = add(%e, %p)\n  %s = sum(%q, dim=[1])\n  %t = amax(%e, dim=[0, 1])\n"
+         "  return %s, %t\n}\n",
+         90},
+        {"graph(%x: f32[70, 1], %y: f32[1, 90]) {\n  %p = mul(%x, %y)\n"
+         "  %s = sum(%p, dim=[1])\n  return %s, %p\n}\n",
+         70 * 90},
+        {"graph(%x: f32[70, 1], %y: f32[1, 90]) {\n  %p = mul(%x, %y)\n"
+         "  %c = slice(%p, dim=1, start=3, end=77)\n  %s = sum(%c, dim=[1])\n"
+         "  %t = amax(%p, dim=[1])\n  return %s, %t\n}\n",
+         70 * 90},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct arena *a = arena_new();
+        struct graph *g = must_parse(a, cases[k].text), *bound = plain_with_bound(g);
+        for (int cuda = 0; cuda < 2; cuda++) {
+            struct reference_options o = {.cuda = cuda};
+            assert_true(most_made(reference_lower(g, &o, a)->loops) <= cases[k].most);
+            if (!k) assert_true(most_made(reference_lower(bound, &o, a)->loops) <= cases[k].most);
+        }
+        check_text(cases[k].text);
+        arena_free(a);
+    }
+}
+
 static int reductions_of(const struct loops *l) {
     int n = 0;
     for (uint32_t k = 0; k < l->nests.n; k++) n += l->nests.at[k].n_reduce > 0;
@@ -481,9 +556,11 @@ int main(void) {
                                      cmocka_unit_test(test_short_axes),
                                      cmocka_unit_test(test_shared),
                                      cmocka_unit_test(test_sizes),
+                                     cmocka_unit_test(test_within),
                                      cmocka_unit_test(test_lanes),
                                      cmocka_unit_test(test_exact),
                                      cmocka_unit_test(test_nothing_stays),
+                                     cmocka_unit_test(test_no_room),
                                      cmocka_unit_test(test_memory_is_taken_again)};
     int failed = cmocka_run_group_tests(all, NULL, NULL);
     toolchain_close(here.cc);

@@ -85,11 +85,37 @@ static void test_same_kernels_have_one_text(void **state) {
     arena_free(a);
 }
 
+/* Of a kernel's list the configs stay, and of a reference its texts and launches: what is proposed
+ * and written on the way is many times as much, of a network hundreds of megabytes. */
+static void test_memory(void **state) {
+    struct arena *a = arena_new();
+    struct ws_program *p = lower(a, "graph(%x: bf16[512, 4096], %y: bf16[4096, 1024]) {\n"
+                                    " %z = mm(%x, %y)\n %r = relu(%z)\n return %r\n}\n");
+    struct diag d = diag_new(a);
+    const struct config *configs;
+    int n, pruned;
+    size_t before = arena_used(a);
+    (void)state;
+    ws_configs(p, 0, &configs, &n, &pruned);
+    assert_true(n > 10);
+    assert_int_equal(arena_used(a) - before, ((size_t)n * sizeof *configs + 15) / 16 * 16);
+    struct loops *l = loops_lower(graph_decompose(p->captured->graph), a, &d);
+    struct plain out;
+    before = arena_used(a);
+    assert_true(emit_plain(l, NULL, false, true, a, &out));
+    size_t kept = 0;
+    for (uint32_t i = 0; i < out.texts.n; i++) kept += strlen(out.texts.at[i]);
+    kept += out.launches.n * (sizeof *out.launches.at + sizeof *out.made.at);
+    assert_true(arena_used(a) - before < kept + 1024);
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_flops),
         cmocka_unit_test(test_same_kernels_have_one_text),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,6 +150,22 @@ static void test_right(void **state) {
     close_bed(&b);
 }
 
+/* A variant is small, as a network's kernels have thousands that are never tried, and keeps of what
+ * it was emitted by its source alone. */
+static void test_memory(void **state) {
+    struct bed b;
+    (void)state;
+    open_bed(&b, CHAIN, CHAIN_INPUTS, WS_FUSE);
+    struct variant *v = b.plan.chosen[0];
+    size_t before = arena_used(b.a);
+    assert_true(variant_emit(v, b.a));
+    size_t kept = strlen(v->source.text) + strlen(v->source.block) +
+                  (size_t)v->source.n_launches * sizeof *v->source.launches;
+    assert_true(arena_used(b.a) - before < kept + 4096);
+    assert_true(sizeof *v < 1024);
+    close_bed(&b);
+}
+
 /* Trimmed tensors are known, too, by those who read them and by those who write them. */
 static void test_trimmed(void **state) {
     struct bed b;
@@ -374,10 +390,15 @@ static void test_random_graphs(void **state) {
 
 int main(void) {
     const struct CMUnitTest all[] = {
-        cmocka_unit_test(test_right),        cmocka_unit_test(test_trimmed),
-        cmocka_unit_test(test_planted),      cmocka_unit_test(test_parts_of_a_sum),
-        cmocka_unit_test(test_hidden),       cmocka_unit_test(test_landed),
-        cmocka_unit_test(test_too_much),     cmocka_unit_test(test_kernel_by_kernel),
+        cmocka_unit_test(test_right),
+        cmocka_unit_test(test_trimmed),
+        cmocka_unit_test(test_planted),
+        cmocka_unit_test(test_parts_of_a_sum),
+        cmocka_unit_test(test_hidden),
+        cmocka_unit_test(test_landed),
+        cmocka_unit_test(test_too_much),
+        cmocka_unit_test(test_kernel_by_kernel),
+        cmocka_unit_test(test_memory),
         cmocka_unit_test(test_random_graphs)};
     return cmocka_run_group_tests(all, open_cpu, close_cpu);
 }

@@ -19,8 +19,9 @@ static const struct ws_map MAP = {.dtype = DT_BF16,
                                   .swizzle = 128};
 
 /* One launch: a buffer, and maps of another buffer, from its 16th byte on, and of the workspace. */
-static struct ws_source source_of(const struct ws_map *map) {
-    struct ws_source s = {.text = "text", .n_launches = 1, .workspace = 512};
+static struct ws_source source_of(const struct ws_map *map, struct arena *a) {
+    struct ws_source s = {
+        .text = "text", .n_launches = 1, .launches = NEW(a, struct ws_launch), .workspace = 512};
     s.launches[0] =
         (struct ws_launch){.entry = "mm", .grid = {1, 1, 1}, .threads = 128, .n_args = 3};
     s.launches[0].args[0] = (struct ws_arg){.kind = WS_ARG_BUFFER, .buffer = 1};
@@ -52,7 +53,7 @@ static void test_bound(void **state) {
     struct buffers b = {
         .machine = &machine, .arena = a, .at = at, .scratch = 0x30000, .scratch_bytes = 512};
     char module;
-    struct variant v = {.source = source_of(&MAP), .module = (struct module *)&module};
+    struct variant v = {.source = source_of(&MAP, a), .module = (struct module *)&module};
     struct launches l;
     (void)state;
     assert_int_equal(variant_launches(&v, &b, &l, &d), WS_OK);
@@ -69,7 +70,7 @@ static void test_bound(void **state) {
 static void test_same(void **state) {
     struct arena *a = arena_new();
     struct ws_map others[] = {MAP, MAP, MAP, MAP, MAP, MAP, MAP};
-    struct variant v = {.source = source_of(&MAP), .binary = "x", .size = 1}, w = v;
+    struct variant v = {.source = source_of(&MAP, a), .binary = "x", .size = 1}, w = v;
     const char *hash = source_hash(&v.source, a);
     (void)state;
     others[1].swizzle = 64;
@@ -79,15 +80,15 @@ static void test_same(void **state) {
     others[5].dtype = DT_F16;
     others[6].rank = 1;
     for (int i = 0; i < 7; i++) {
-        w.source = source_of(&others[i]);
+        w.source = source_of(&others[i], a);
         assert_int_equal(variant_same(&v, &w), i == 0);
         assert_int_equal(!strcmp(source_hash(&w.source, a), hash), i == 0);
     }
-    w.source = source_of(&MAP);
+    w.source = source_of(&MAP, a);
     w.source.launches[0].args[1].value = 32;
     assert_false(variant_same(&v, &w));
     assert_string_not_equal(source_hash(&w.source, a), hash);
-    w.source = source_of(&MAP);
+    w.source = source_of(&MAP, a);
     w.source.launches[0].args[1].base = WS_ARG_WORKSPACE;
     assert_false(variant_same(&v, &w));
     assert_string_not_equal(source_hash(&w.source, a), hash);
@@ -99,7 +100,7 @@ static void test_renewed(void **state) {
     struct exprs *p = exprs_new(a);
     ex n = ex_size(p, "n", 2, 100), k = ex_size(p, "k", 2, 4096);
     struct ws_map map = MAP;
-    struct variant v = {.source = source_of(&map)};
+    struct variant v = {.source = source_of(&map, a)};
     struct ws_arg *args = v.source.launches[0].args;
     (void)state;
     map.size_expr[0] = k;

@@ -1,12 +1,15 @@
-/* The bar's line: never wider than the terminal, whatever is to be said. */
+/* The bar's line: never wider than the terminal, whatever is to be said; and what takes long. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "tuner/doing.h"
 #include "tuner/progress.h"
 
 static const char *line(struct progress p, const char *detail, int columns, double now_ms) {
@@ -43,10 +46,52 @@ static void test_says_most_and_the_whole(void **state) {
     assert_non_null(strstr(line(p, "best 3 us", 200, 500), "10 of at most 20  best 3 us"));
 }
 
+/* What stderr has, since it is this file. */
+static const char *said_in(FILE *f, char *text, size_t size) {
+    fflush(stderr);
+    ssize_t n = pread(fileno(f), text, size - 1, 0);
+    text[n > 0 ? n : 0] = 0;
+    return text;
+}
+
+static int count(const char *text, const char *what) {
+    int n = 0;
+    for (const char *p = text; (p = strstr(p, what)); p++) n++;
+    return n;
+}
+
+/* What takes long is said while it does, again and again; what is worth no line is not, nor what
+ * has not taken long yet. */
+static void test_says_what_takes_long(void **state) {
+    char text[4096];
+    FILE *f = tmpfile();
+    int before = dup(STDERR_FILENO);
+    (void)state;
+    assert_non_null(f);
+    dup2(fileno(f), STDERR_FILENO);
+    struct doing *soon = doing_start(1), *late = doing_start(1e9);
+    doing_what(late, "counting slowly");
+    doing_what(soon, "counting");
+    do usleep(500);
+    while (count(said_in(f, text, sizeof text), "counting: ") < 2);
+    doing_what(soon, "");
+    doing_stop(soon);
+    doing_stop(late);
+    doing_what(NULL, "nobody hears"), doing_stop(NULL);
+    said_in(f, text, sizeof text);
+    dup2(before, STDERR_FILENO);
+    close(before);
+    fclose(f);
+    assert_null(strstr(text, "slowly"));
+    assert_null(strstr(text, "hears"));
+    assert_null(strstr(text, "\n: "));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fits_every_width),
         cmocka_unit_test(test_says_most_and_the_whole),
+        cmocka_unit_test(test_says_what_takes_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

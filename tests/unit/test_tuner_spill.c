@@ -18,8 +18,9 @@ static enum result_status load_with(struct fixture *f, bool is_default, int allo
                         .smem_bytes = -1,
                         .is_default = is_default,
                         .spill_allowed = allowed};
+    struct ws_launch launch = {.entry = "a", .threads = 128};
     v.source.n_launches = 1;
-    v.source.launches[0] = (struct ws_launch){.entry = "a", .threads = 128};
+    v.source.launches = &launch;
     assert_int_equal(variant_load(&v, &m, &f->diag), WS_OK);
     assert_int_equal(v.spill_bytes, 16);
     variant_unload(&v, &m);
