@@ -466,8 +466,10 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     return o;
 }
 
-/* As much depth as the other factor's image of windows has, in its order. */
+/* As much depth as the other factor's image of windows has, in its order; which is that of the
+ * depth itself, if a window is a pixel that nothing fills up. */
 static void set_order(struct operand *o, const struct operand *windows) {
+    if (windows->order->taps == 1 && !windows->order->of && windows->depth == o->depth) return;
     o->order = windows->order;
     o->channels = windows->channels;
     o->depth = windows->depth;
