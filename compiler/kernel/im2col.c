@@ -373,7 +373,7 @@ static bool make_dimensions(struct search *s) {
         if (w->channel_digits >> t & 1) w->channels *= s->other_size[t];
     w->phases = w->there != EX_NONE;
     for (int d = 0; d < w->n; d++) w->phases |= w->dim[d].shift != EX_NONE;
-    return (w->taps > 1 || w->phases || apart) && w->taps <= all;
+    return (im2col_has_taps(w) || apart) && w->taps <= all;
 }
 
 /* The digits that taps are of, of the number of one. */
@@ -497,6 +497,8 @@ const struct im2col *im2col_find(const struct kernel *k, value_id factor, enum a
     w->other = other;
     return search(&s, factor) ? w : NULL;
 }
+
+bool im2col_has_taps(const struct im2col *w) { return w && (w->taps > 1 || w->phases); }
 
 /* ---- in terms of the image ------------------------------------------------------------------- */
 

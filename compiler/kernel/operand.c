@@ -515,7 +515,7 @@ double operand_pack_us(const struct kernel *k, const struct operand *o) {
     const double OF_WINDOWS = 77, OF_IMAGE = 20; /* instructions, of an element */
     const struct device_limits *d = k->limits;
     double clock = device_clock_ghz(d) * 1e3, gbps = device_gbps(d), bytes = (double)o->bytes;
-    bool taps = k->im2col[o->axis == AXIS_N][0] && !o->windows && !o->order;
+    bool taps = im2col_has_taps(k->im2col[o->axis == AXIS_N][0]) && !o->windows && !o->order;
     double each = taps ? OF_WINDOWS : OF_IMAGE,
            elements = bytes / o->planes / dtype_bytes(o->dtype);
     double issued = elements * each / (128.0 * d->units * clock);
