@@ -489,7 +489,7 @@ static const char *const pixels_apart[] = {
     " %p = permute(%x, [3, 0, 1, 2])\n %q = permute(%d, [3, 0, 1, 2])\n"
     " %c = convolution(%p, %q, None, 1, 0, 2)\n %s = slice(%c, 2, 0, 1)\n"
     " %t = slice(%s, 3, 0, 1)\n return %t\n}\n",
-    /* neighbours, of several images: which one a channel is of is the same for a vector of pixels */
+    /* all of them, of several images: which one a channel is of is the same for a vector */
     "graph(%x: bf16[3, 24, 8, 8], %z: bf16[3, 16, 8, 8], %w: bf16[40, 40, 1, 1]) {\n"
     " %m = mul(%z, 3.0)\n %c = cat([%x, %m], 1)\n %y = convolution(%c, %w)\n return %y\n}\n",
     "graph(%x: bf16[5, 33, 64], %w: bf16[64, 64, 1]) {\n %p = permute(%x, [0, 2, 1])\n"
