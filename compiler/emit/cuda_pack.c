@@ -53,11 +53,12 @@ static int elements_of_thread(const struct operand *o) {
 }
 
 /* How many of so many neighbours along the image's lines the load has side by side, and aligned, in
- * memory: 8, 4 or 2; 1: each is loaded by itself. */
+ * memory: 8, 4 or 2; 1: each is loaded by itself, as where a guard may tell them apart. */
 static int vector_of(struct emitter *w, const struct operand *o, const struct value_node *x,
                      int each) {
     enum axis along = o->along || o->across ? o->axis : AXIS_R;
-    for (int n = each; n > 1 && !o->order && !x->guarded; n /= 2)
+    bool same = !x->guarded || !(w->k->values.at[x->args[0]].mask & 1 << along);
+    for (int n = each; n > 1 && !o->order && same; n /= 2)
         if (load_is_vector(w->k, x, along, n)) return n;
     return 1;
 }
@@ -70,7 +71,7 @@ static void put_vectors(struct emitter *w, const struct operand *o, const bool *
         const struct value_node *x = &w->k->values.at[v];
         int n = needed[v] && x->kind == INST_LOAD ? vector_of(w, o, x, each) : 1;
         if (n == 1) continue;
-        for (int a = 0; a < x->n_args; a++) put_expression(w, x->args[a]); /* subscripts */
+        for (int a = 0; a < x->n_args; a++) put_expression(w, x->args[a]); /* subscripts, a guard */
         const char *type = memory_type(w, buffer_dtype(w, x->buffer));
         line(w, "k_pack<%s, %d> l%u[%d];", type, n, v, each / n);
         for (int i = 0; i < each / n; i++) {
@@ -78,8 +79,10 @@ static void put_vectors(struct emitter *w, const struct operand *o, const bool *
             const char *inside = "";
             if (i && size % each)
                 inside = arena_printf(w->arena, "if (%s + %d < %lld) ", at, i * n, (long long)size);
-            line(w, "%sl%u[%d] = k_load<%s, %d>(p%d + (%s));", inside, v, i, type, n,
-                 argument_of(w, x->buffer),
+            const char *guard =
+                x->guarded ? arena_printf(w->arena, "%s, ", ref(w, x->args[0])) : "";
+            line(w, "%sl%u[%d] = k_load%s<%s, %d>(%sp%d + (%s));", inside, v, i,
+                 x->guarded ? "_if" : "", type, n, guard, argument_of(w, x->buffer),
                  ex_text(w, ex_subst(w->k->ex, x->index, &from, &to, 1)));
         }
     }

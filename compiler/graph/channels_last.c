@@ -162,12 +162,16 @@ static void count_leaf(struct pass *s, node_id i, node_id o) {
 static bool is_packed(const struct pass *s, const struct node *n, const struct meta *image) {
     const struct meta *w = &node_at(s, n->args[1].node)->meta;
     int64_t channels, pixels = 1, taps = 1, size;
+    bool apart = false; /* windows: what is between them is not read */
     if (!ex_is_const(s->from->ex, image->size[CHANNELS], &channels)) return false;
+    for (uint32_t d = 0; d < n->args[2].ints.n; d++)
+        apart |= n->args[2].ints.at[d] != ex_const(s->from->ex, 1);
     for (int d = 2; d < image->rank; d++)
         if (ex_is_const(s->from->ex, image->size[d], &size)) pixels *= size;
     for (int d = 3; d < w->rank; d++)
         if (ex_is_const(s->from->ex, w->size[d], &size)) taps *= size;
-    return dtype_bytes(image->dtype) == 2 && channels % UNIT == 0 && (taps > 1 || pixels % UNIT);
+    return dtype_bytes(image->dtype) == 2 && channels % UNIT == 0 &&
+           (taps > 1 || apart || pixels % UNIT);
 }
 
 /* Channels of a group have whole units of memory. */

@@ -594,7 +594,8 @@ static double matmul_cost(const struct kernel *k, const struct layout *y) {
     int bytes = dtype_bytes(dtype_opmath(k->values.at[k->dot].dtype));
     double depth = (double)y->smem / 2 / bytes / (y->bx + y->br); /* of one of two stages */
     double copied = (double)(y->bx + y->br) / y->threads; /* elements a thread, for each step */
-    double found = k->im2col[0][0] || k->im2col[1][0] ? WINDOW : 1;
+    bool taps = im2col_has_taps(k->im2col[0][0]) || im2col_has_taps(k->im2col[1][0]);
+    double found = taps ? WINDOW : 1;
     double sums = (double)y->ex * y->vec;
     double alone = STEP + COPY * copied + TILE / depth,
            warp = (sums + OPERAND * (y->ex + y->vec) + COPIED * found * copied) / 4;

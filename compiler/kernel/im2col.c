@@ -19,6 +19,9 @@
  * Where all of a batch's positions are so far behind those of another, and the guard lets it have
  * some taps only, as the phases of a transposed convolution, batches are phases of the same images.
  *
+ * Windows of one tap that are some positions apart, as of a convolution of 1 x 1 with a stride, are
+ * windows, too: what lies between them is not copied, and nothing is packed.
+ *
  * Few channels would be mostly padding of a tile's lines. Then the taps of the innermost dimension
  * are read together (im2col_runs): of an image with 3 channels, filled up to 4, 7 neighbours are a
  * run of 28 elements, and the window beside it begins 8 elements on if windows are 2 apart:
@@ -260,6 +263,30 @@ static bool pair_digits(struct search *s, const struct value_node *load) {
     return true;
 }
 
+/* Windows of one position each, some positions apart in memory: the digits that go so, along what
+ * the first load reads. Returns the outermost of them; -1: there are none. */
+static int find_steps(struct search *s) {
+    const struct kernel *k = s->k;
+    int n = digits_of(s->out, s->out->axis)->n, outermost = -1;
+    value_id v = 0;
+    while (v < k->values.n && !(s->needed[v] && k->values.at[v].kind == INST_LOAD)) v++;
+    struct linear l;
+    if (v == k->values.n || !linear_in_digits(s, k->values.at[v].index, &l)) return -1;
+    const struct meta *m = &k->schedule->loops->buffers.at[k->values.at[v].buffer].meta;
+    for (int i = n - 1; i >= 0; i--) {
+        int64_t stride, size;
+        int d = l.window[i] > 0 ? dimension_of(k, m, l.window[i]) : -1;
+        if (d < 0 || !ex_is_const(k->ex, m->stride[d], &stride) ||
+            !ex_is_const(k->ex, m->size[d], &size))
+            continue;
+        int64_t step = l.window[i] / stride;
+        if (step < 2 || l.window[i] % stride || (s->window_size[i] - 1) * step >= size) continue;
+        s->slide[i].a = step;
+        outermost = i;
+    }
+    return outermost;
+}
+
 static bool set_shift(const struct kernel *k, ex shift, struct im2col_dim *out) {
     int64_t least, n = batches(k);
     if (!shift || ex_is_const(k->ex, shift, &least)) return true;
@@ -322,12 +349,15 @@ static bool loads_agree(const struct search *s) {
 }
 
 static bool make_dimensions(struct search *s) {
+    const struct kernel *k = s->k;
     struct im2col *w = s->out;
     int windows = digits_of(w, w->axis)->n, others = digits_of(w, w->other)->n;
     int64_t all = w->images = w->channels = w->taps = 1;
     int outermost = -1;
     for (int i = windows - 1; i >= 0; i--)
         if (s->slide[i].known || s->slide[i].tap >= 0) outermost = i;
+    bool apart = outermost < 0 && k->limits->kind == DEVICE_CUDA;
+    if (apart) outermost = find_steps(s);
     if (outermost < 0 || windows - outermost > IM2COL_DIMS) return false;
     w->channel_digits = (1u << others) - 1;
     for (int i = windows - 1; i >= outermost; i--) {
@@ -343,7 +373,7 @@ static bool make_dimensions(struct search *s) {
         if (w->channel_digits >> t & 1) w->channels *= s->other_size[t];
     w->phases = w->there != EX_NONE;
     for (int d = 0; d < w->n; d++) w->phases |= w->dim[d].shift != EX_NONE;
-    return (w->taps > 1 || w->phases) && w->taps <= all;
+    return (im2col_has_taps(w) || apart) && w->taps <= all;
 }
 
 /* The digits that taps are of, of the number of one. */
@@ -467,6 +497,8 @@ const struct im2col *im2col_find(const struct kernel *k, value_id factor, enum a
     w->other = other;
     return search(&s, factor) ? w : NULL;
 }
+
+bool im2col_has_taps(const struct im2col *w) { return w && (w->taps > 1 || w->phases); }
 
 /* ---- in terms of the image ------------------------------------------------------------------- */
 

@@ -401,9 +401,11 @@ struct im2col {
     const bool *is_there;
 };
 
-/* NULL if the factor is none, or has but one tap at each element. */
+/* NULL if the factor is none, or its windows are pixels beside each other. */
 const struct im2col *im2col_find(const struct kernel *k, value_id factor, enum axis axis,
                                  enum axis other);
+/* Is a window more than a pixel where it lies? */
+bool im2col_has_taps(const struct im2col *w); /* NULL: no */
 /* A load's index in terms of image, at and channel; that of the other axis in terms of tap and
  * channel. */
 ex im2col_index(const struct kernel *k, const struct im2col *w, ex index);

@@ -466,8 +466,10 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     return o;
 }
 
-/* As much depth as the other factor's image of windows has, in its order. */
+/* As much depth as the other factor's image of windows has, in its order; which is that of the
+ * depth itself, if a window is a pixel that nothing fills up. */
 static void set_order(struct operand *o, const struct operand *windows) {
+    if (windows->order->taps == 1 && !windows->order->of && windows->depth == o->depth) return;
     o->order = windows->order;
     o->channels = windows->channels;
     o->depth = windows->depth;
@@ -513,7 +515,7 @@ double operand_pack_us(const struct kernel *k, const struct operand *o) {
     const double OF_WINDOWS = 77, OF_IMAGE = 20; /* instructions, of an element */
     const struct device_limits *d = k->limits;
     double clock = device_clock_ghz(d) * 1e3, gbps = device_gbps(d), bytes = (double)o->bytes;
-    bool taps = k->im2col[o->axis == AXIS_N][0] && !o->windows && !o->order;
+    bool taps = im2col_has_taps(k->im2col[o->axis == AXIS_N][0]) && !o->windows && !o->order;
     double each = taps ? OF_WINDOWS : OF_IMAGE,
            elements = bytes / o->planes / dtype_bytes(o->dtype);
     double issued = elements * each / (128.0 * d->units * clock);

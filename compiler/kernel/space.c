@@ -435,7 +435,7 @@ static bool may_make_planes(const struct kernel *k) {
 /* What is read through windows also as shifted rows. */
 static void propose_windows(struct space *s, struct config c, int stages) {
     propose_tile(s, c, stages);
-    if (!s->k->im2col[0][0] && !s->k->im2col[1][0]) return;
+    if (!im2col_has_taps(s->k->im2col[0][0]) && !im2col_has_taps(s->k->im2col[1][0])) return;
     c.knob[KNOB_flat] = 1;
     propose_tile(s, c, stages);
 }

@@ -25,6 +25,17 @@
  * ->
  *   kernel 0: y = x @ (bf16(q) * scale).T            reads x, q, scale; writes y
  *
+ * Windows want an element once for each of their taps. Their kernel writes an image of what it
+ * makes, each element once, where that can be read at the places of an image's pixels; else one of
+ * all taps, nine times as much (kernel/im2col.c). So a normalised, joined or enlarged image is
+ * stored in front of a convolution, and so is what lies as its windows are read:
+ *
+ *   kernel 0: s, h = norm(x)                         reads x; writes s, h
+ *   kernel 1: y = conv(silu(h * s + b), w)           would write 9 images, and read them
+ * ->
+ *   kernel 0: h = silu(norm(x) * s + b)              reads x; writes h
+ *   kernel 1: y = conv(h, w)                         reads h, w; writes y
+ *
  * Needs: groups (fuse.c). Breaks: nothing; nests and buffers are added behind the others. */
 #include "graph/traits.h"
 #include "schedule/schedule.h"
@@ -37,6 +48,7 @@ enum {
     WORK_OF_CALL = 8,     /* exp and the like */
     WORK_OF_BYTE = 8,     /* additions in the time that a byte takes, with some distance */
     WORK_OF_LOAD = 8,     /* address and wait, where a byte read is there already, or nearly */
+    WORK_OF_LEAF = 2,     /* address, of each leaf but one of an element of a factor */
     SMALL = 16,           /* times smaller than what is made of it */
     LITTLE = 64,          /* times smaller: it is at hand */
     MAX_CLONES = 1 << 12, /* of a program: it must stay a small one */
@@ -243,10 +255,64 @@ static int factor_work(const struct recompute *r, const struct chain *c) {
     return work;
 }
 
+/* Does the product read an element of b more than once for one row of the other factor, as windows
+ * that overlap do? */
+static bool through_windows(const struct recompute *r, const struct nest *n, const struct inst *x) {
+    int64_t terms = 1;
+    for (int k = 0; k < n->n_axes + n->n_reduce; k++) {
+        ex axis = k < n->n_axes ? n->axes[k] : n->reduce[k - n->n_axes];
+        bool used = false;
+        for (int d = 0; d < x->n_index; d++) used |= ex_uses(r->l->ex, x->index[d], axis);
+        if (used) terms *= axes_numel(r->l, &axis, 1);
+    }
+    return terms * dtype_bytes(x->dtype) > buffer_bytes(r->l, x->buffer);
+}
+
+/* Do the channels of a pixel lie side by side, where windows are read from as they lie? */
+static bool lies_for_windows(const struct recompute *r, const struct inst *x) {
+    const struct meta *m = &r->l->buffers.at[x->buffer].meta;
+    for (int d = 0; d < x->n_index; d++)
+        if (m->stride[d] == ex_const(r->l->ex, 1) && m->size[d] != ex_const(r->l->ex, 1))
+            return ex_kind(r->l->ex, x->index[d]) == EX_SYM;
+    return false;
+}
+
+/* Is the chain made of loads that move by a number for each step along b, and no others? */
+static bool made_at_pixels(const struct recompute *r, const struct chain *c) {
+    for (int k = 0; k < c->n; k++) {
+        const struct nest *n = &r->l->nests.at[c->nests[k]];
+        for (uint32_t i = 0; i < n->insts.n; i++) {
+            const struct inst *x = &n->insts.at[i];
+            if (x->kind != INST_LOAD) continue;
+            if (x->n_args) return false;
+            for (int d = 0; d < x->n_index; d++) {
+                ex by, rest = x->index[d];
+                for (int a = 0; a < n->n_axes; a++)
+                    if (ex_uses(r->l->ex, rest, n->axes[a]) &&
+                        (!ex_linear(r->l->ex, rest, n->axes[a], &by, &rest) ||
+                         !ex_is_const(r->l->ex, by, NULL)))
+                        return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Is it worth it to make b in the pass that writes an image of windows? There has to be such a
+ * pass, and it has to be one of b's own elements. */
+static bool made_for_windows(struct recompute *r, buffer_id b, const struct inst *x,
+                             const struct chain *c) {
+    const char *why = lies_for_windows(r, x)  ? "windows are read from where it lies"
+                      : !made_at_pixels(r, c) ? "windows would have it made for each of their taps"
+                                              : NULL;
+    if (why) buf_printf(&r->s->log, "%s: stored for a product: %s\n", writer_of(r, b)->name, why);
+    return !why;
+}
+
 /* May a product's kernel make b again? Behind the product each element is made once, if there is
  * room for the chain. A large factor of 16 bits may be made of what is in memory if one tile wants
  * it, and if it is no choice among many tensors. */
-static bool product_may_make(const struct recompute *r, const struct group *G, buffer_id b,
+static bool product_may_make(struct recompute *r, const struct group *G, buffer_id b,
                              const struct chain *c, bool *factor) {
     const struct meta *m = &r->l->buffers.at[b].meta;
     bool of_16 = dtype_is_float(m->dtype) && dtype_bytes(m->dtype) == 2, behind = false;
@@ -261,6 +327,8 @@ static bool product_may_make(const struct recompute *r, const struct group *G, b
             const struct inst *x = &n->insts.at[i];
             if (x->kind != INST_LOAD || x->buffer != b) continue;
             if (n->matmul && (!may || times_read(r, n, x) > FEW)) return false;
+            if (n->matmul && through_windows(r, n, x) && !made_for_windows(r, b, x, c))
+                return false;
             *factor |= n->matmul;
             behind |= !n->matmul;
         }
@@ -299,7 +367,9 @@ static int64_t saving(struct recompute *r, buffer_id b, const struct chain *c) {
         if (buffers_with(r, g, c, elements, &more) > GROUP_MAX_BUFFERS) return 0;
         saved += size - more;
         int64_t depth = G->matmul ? 1 : axes_numel(r->l, G->r, G->n_r);
-        if (each > 0) work += each * (factor ? elements : axes_numel(r->l, G->x, G->n_x) * depth);
+        int64_t times = factor ? elements : axes_numel(r->l, G->x, G->n_x) * depth;
+        int of = factor ? each + WORK_OF_LEAF * ((int)c->leaves.n - 1) : each;
+        if (of > 0) work += of * times;
     }
     return saved > 0 && work / WORK_OF_BYTE <= saved ? saved : 0;
 }

@@ -475,6 +475,27 @@ static const char *const of_pairs[] = {
     " %y = convolution(%a, %w, None, 1, 1)\n return %y\n}\n",
 };
 
+/* Pixels some positions apart, one tap each: of images whose channels lie last, of others behind a
+ * relu, as rows and as the depth of a product, and of one dimension whose images end within it. */
+static const char *const pixels_apart[] = {
+    "graph(%x: bf16[3, 9, 11, 40], %w: bf16[72, 40, 1, 1], %b: bf16[72]) {\n"
+    " %p = permute(%x, [0, 3, 1, 2])\n %y = convolution(%p, %w, %b, 2)\n return %y\n}\n",
+    "graph(%x: f16[2, 10, 12, 64], %w: f16[40, 64, 1, 1]) {\n"
+    " %p = permute(%x, [0, 3, 1, 2])\n %q = relu(%p)\n %y = convolution(%q, %w, None, [3, 2])\n"
+    " return %y\n}\n",
+    "graph(%x: bf16[2, 40, 9, 7], %w: bf16[24, 40, 1, 1]) {\n %y = convolution(%x, %w, None, 2)\n"
+    " return %y\n}\n",
+    "graph(%x: bf16[3, 8, 12, 40], %d: bf16[3, 4, 6, 72]) {\n"
+    " %p = permute(%x, [3, 0, 1, 2])\n %q = permute(%d, [3, 0, 1, 2])\n"
+    " %c = convolution(%p, %q, None, 1, 0, 2)\n %s = slice(%c, 2, 0, 1)\n"
+    " %t = slice(%s, 3, 0, 1)\n return %t\n}\n",
+    /* all of them, of several images: which one a channel is of is the same for a vector */
+    "graph(%x: bf16[3, 24, 8, 8], %z: bf16[3, 16, 8, 8], %w: bf16[40, 40, 1, 1]) {\n"
+    " %m = mul(%z, 3.0)\n %c = cat([%x, %m], 1)\n %y = convolution(%c, %w)\n return %y\n}\n",
+    "graph(%x: bf16[5, 33, 64], %w: bf16[64, 64, 1]) {\n %p = permute(%x, [0, 2, 1])\n"
+    " %y = convolution(%p, %w, None, 4, 0, 1, False, 0, 1, 1)\n return %y\n}\n",
+};
+
 /* Images between convolutions have their channels innermost (graph/channels_last.c), where that
  * saves more than it costs. */
 static const char *const chains[] = {
@@ -517,6 +538,14 @@ void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
                                       .every = CASES_DEFAULT,
                                       .old = i % 2,
                                       .maybe = true,
+                                      .config = i % 2 ? "mma=2 m=32 n=32 tm=16 tn=16 warps=4 k=32 "
+                                                        "stages=2"
+                                                      : "mma=1 m=64 n=64 k=64 stages=2 warps=8"}));
+    for (size_t i = 0; i < 2 * sizeof pixels_apart / sizeof *pixels_apart; i++)
+        vec_push(a, out,
+                 ((struct case_graph){.text = pixels_apart[i / 2],
+                                      .every = CASES_DEFAULT,
+                                      .old = i % 2,
                                       .config = i % 2 ? "mma=2 m=32 n=32 tm=16 tn=16 warps=4 k=32 "
                                                         "stages=2"
                                                       : "mma=1 m=64 n=64 k=64 stages=2 warps=8"}));

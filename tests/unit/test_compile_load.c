@@ -103,9 +103,34 @@ static void test_updated(void **state) {
     assert_int_equal(run(UPDATED, "buffer", true, "sm_90a").load, 0);
 }
 
+/* Which of the pieces of a cat a channel is of is one question for eight pixels, which are loaded
+ * together by the launch that packs them. */
+static void test_pieces(void **state) {
+    (void)state;
+    struct arena *a = arena_new();
+    struct diag d = diag_new(a);
+    struct device_limits limits = test_gpu("sm_90a");
+    variant_vec all = {0};
+    bool together = false;
+    struct graph *g = must_parse(
+        a, "graph(%x: bf16[8, 24, 16, 16], %z: bf16[8, 40, 16, 16], %w: bf16[64, 64, 1, 1]) {\n"
+           " %c = cat([%x, %z], 1)\n %y = convolution(%c, %w)\n return %y\n}\n");
+    struct drive *b = drive_begin(a, g, drive_inputs(g, 7), &limits, WS_FUSE, &d);
+    if (!b || !drive_add_variants(a, &all, b, NULL, NULL, &d)) fail_msg("%s", d.text);
+    for (uint32_t i = 0; i < all.n; i++) {
+        const char *text = all.at[i].source.text;
+        if (!strstr(text, "_pack_b(")) continue;
+        assert_non_null(strstr(text, "= k_load_if<k_bf16, 8>(v"));
+        together = true;
+    }
+    assert_true(together);
+    drive_end(b);
+    arena_free(a);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_factors),
-                                       cmocka_unit_test(test_quantised),
-                                       cmocka_unit_test(test_updated)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pieces), cmocka_unit_test(test_factors),
+        cmocka_unit_test(test_quantised), cmocka_unit_test(test_updated)};
     return cmocka_run_group_tests_name("compile_load", tests, NULL, NULL);
 }

@@ -62,6 +62,12 @@ static void test_chains(void **state) {
                                                              "u") " %y = permute(%t, [0, 2, 3, "
                                                                   "1])\n return %c, %y\n}\n",
             2);
+    /* of one tap, but pixels that are not neighbours */
+    becomes(
+        "graph(%x: bf16[2, 8, 4, 6], %u: bf16[16, 8, 3, 3], %v: bf16[8, 16, 1, 1]) {\n" CONVOLUTION(
+            "a", "x", "u") " %r = relu(%a)\n %y = convolution(%r, %v, None, 2)\n"
+                           " return %y\n}\n",
+        1);
     /* in one dimension, and in groups of eight channels */
     becomes("graph(%x: f16[2, 8, 9], %u: f16[16, 8, 3], %v: f16[8, 8, 3]) {\n"
             " %a = convolution(%x, %u, None, 1, 1, 1, False, 0, 1, 1)\n %r = exp(%a)\n"

@@ -188,6 +188,15 @@ static void test_factors(void **state) {
          " %x = cat([%a, %b, %c, %d, %e, %f], 1)\n %v = view(%x, [2048, 6, 64])\n"
          " %t = permute(%v, [0, 2, 1])\n %y = bmm(%v, %t)\n return %y\n}\n",
          2, NULL},
+        /* much work, and of many tensors */
+        {"graph(%x: bf16[16, 4096], %w: bf16[4096, 1024], %a: bf16[4096, 1], %b: bf16[4096, 1]) {\n"
+         " %p = mul(%w, %a)\n %q = add(%p, %b)\n %r = sigmoid(%q)\n %f = mul(%r, %q)\n"
+         " %y = mm(%x, %f)\n return %y\n}\n",
+         1, "computed again where it is read, saves"},
+        {"graph(%x: bf16[16, 4096], %w: bf16[4096, 1024], %a: bf16[4096, 1], %b: bf16[4096, 1],\n"
+         " %m: bf16[4096, 1]) {\n %o = sub(%w, %m)\n %p = mul(%o, %a)\n %q = add(%p, %b)\n"
+         " %r = sigmoid(%q)\n %f = mul(%r, %q)\n %y = mm(%x, %f)\n return %y\n}\n",
+         2, NULL},
         /* small ones, and what is stored anyway */
         {"graph(%x: bf16[16, 32], %w: i8[32, 64]) {\n %f = bfloat16(%w)\n %y = mm(%x, %f)\n"
          " return %y\n}\n",
@@ -199,12 +208,50 @@ static void test_factors(void **state) {
     CHECK(tests);
 }
 
+#define CONVOLVED(source)                                                                          \
+    "graph(%x: bf16[8, 64, 32, 32], %w: bf16[1, 64, 64, 3, 3], %s: f32[8, 16]) {\n" source         \
+    " %v = view(%y, [8, 1, 64, 32, 32])\n"                                                         \
+    " %c = convolve(%v, %w, [1, 1], [1, 1], [1, 1], False, [32, 32])\n return %c\n}\n"
+
+/* Windows want an element nine times: what is made at the places of an image's pixels is made in
+ * the pass that puts channels innermost; what is not, or lies so, has a kernel of its own. */
+static void test_windows(void **state) {
+    static const struct test tests[] = {
+        {CONVOLVED(" %y = relu(%x)\n"), 1, "y: computed again where it is read, saves"},
+        /* each four channels have a scale of their own */
+        {CONVOLVED(" %i = view(%x, [8, 16, 4096])\n %t = unsqueeze(%s, 2)\n %m = mul(%i, %t)\n"
+                   " %b = bfloat16(%m)\n %y = view(%b, [8, 64, 32, 32])\n"),
+         2, NULL},
+        /* several images, each with some of the channels */
+        {CONVOLVED(" %a = slice(%x, 1, 0, 32)\n %b = slice(%x, 1, 32, 64)\n %n = neg(%b)\n"
+                   " %y = cat([%a, %n], 1)\n"),
+         2, NULL},
+        /* channels are innermost */
+        {CONVOLVED(" %p = view(%x, [8, 32, 32, 64])\n %r = relu(%p)\n"
+                   " %y = permute(%r, [0, 3, 1, 2])\n"),
+         2, NULL},
+    };
+    static const char *const why[] = {NULL, "windows would have it made for each of their taps\n",
+                                      "windows would have it made for each of their taps\n",
+                                      "windows are read from where it lies\n"};
+    CHECK(tests);
+    struct device_limits limits = test_gpu("sm_90a");
+    for (int i = 1; i < 4; i++) {
+        struct arena *a = arena_new();
+        struct schedule *s = must_schedule(a, tests[i].text, "", &limits, false);
+        if (!strstr(s->log.p, why[i]))
+            fail_msg("%s\nexpected %s in\n%s", tests[i].text, why[i], s->log.p);
+        arena_free(a);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_two_reductions), cmocka_unit_test(test_diamond),
         cmocka_unit_test(test_work),           cmocka_unit_test(test_kernel_goes),
         cmocka_unit_test(test_never),          cmocka_unit_test(test_masks),
         cmocka_unit_test(test_factors),        cmocka_unit_test(test_behind_products),
+        cmocka_unit_test(test_windows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,6 +66,11 @@ static const char pointwise[] =
     "graph(%x: bf16[3, 40, 8, 15], %w: bf16[72, 40, 1, 1]) {\n"
     "  %c: bf16[3, 72, 8, 15] = convolution(%x, %w, None, 1, 0, 1, False, 0, 1, 2)\n"
     "  return %c\n}\n";
+/* and each second one of them, channels innermost: 5 x 4 windows of one tap */
+static const char apart[] = "graph(%x: bf16[3, 9, 7, 64], %w: bf16[72, 64, 1, 1]) {\n"
+                            "  %p = permute(%x, [0, 3, 1, 2])\n"
+                            "  %c = convolution(%p, %w, None, 2)\n"
+                            "  return %c\n}\n";
 /* windows are the depth: 5 x 8 of 2 images; 5 x 3 taps of 40 channels are the columns */
 static const char gradient[] =
     "graph(%x: bf16[40, 1, 2, 9, 10], %d: bf16[1, 34, 2, 5, 8]) {\n"
@@ -248,6 +253,13 @@ static void test_print_windows(void **state) {
              "b = windows of v2, bf16[2 images, 12 x 11, 1 z, 192 channels], runs of 7 pixels of "
              "24, 2 apart, 7 taps each, 1 x 1 taps 1 x 1 apart, 12 x 11 windows from 0 x 0 on by "
              "1 x 1\n"));
+    t = program_of(a, apart, "mma=1 m=64 n=64 k=64 stages=2 warps=8");
+    b = buf_new(a);
+    tile_print(&b, t);
+    assert_non_null(strstr(b.p, "a = v0, bf16[1 z, 72 m, 64 k], lines 64 apart\n"
+                                "b = windows of v1 as it lies, bf16[3 images, 9 x 7, 1 z, 64 "
+                                "channels], 1 x 1 taps 1 x 1 apart, 5 x 4 windows from 0 x 0 on by "
+                                "2 x 2\n"));
     t = program_of(a, pointwise, "mma=1 m=64 n=64 k=64 stages=2 warps=8");
     b = buf_new(a);
     tile_print(&b, t);
