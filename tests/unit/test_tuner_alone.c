@@ -390,15 +390,10 @@ static void test_random_graphs(void **state) {
 
 int main(void) {
     const struct CMUnitTest all[] = {
-        cmocka_unit_test(test_right),
-        cmocka_unit_test(test_trimmed),
-        cmocka_unit_test(test_planted),
-        cmocka_unit_test(test_parts_of_a_sum),
-        cmocka_unit_test(test_hidden),
-        cmocka_unit_test(test_landed),
-        cmocka_unit_test(test_too_much),
-        cmocka_unit_test(test_kernel_by_kernel),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_random_graphs)};
+        cmocka_unit_test(test_right),    cmocka_unit_test(test_trimmed),
+        cmocka_unit_test(test_planted),  cmocka_unit_test(test_parts_of_a_sum),
+        cmocka_unit_test(test_hidden),   cmocka_unit_test(test_landed),
+        cmocka_unit_test(test_too_much), cmocka_unit_test(test_kernel_by_kernel),
+        cmocka_unit_test(test_memory),   cmocka_unit_test(test_random_graphs)};
     return cmocka_run_group_tests(all, open_cpu, close_cpu);
 }
