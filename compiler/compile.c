@@ -127,15 +127,18 @@ static double apart_us(struct compile *c, struct schedule *apart, const struct g
     return us;
 }
 
-/* Why a group of chained products, that of nest `second`, is no kernel, or not worth one. */
+/* Why a group of chained products, that of nest `second`, is no kernel, or not worth one. What lies
+ * between the products grows with the square of their rows and is memory that others have, so that
+ * a guess has to say by some margin that they are faster apart. */
 static const char *chain_reason(struct schedule *s, uint32_t second, struct schedule *apart,
                                 double *us, void *ctx) {
+    const double MARGIN = 1.5;
     struct compile *c = ctx;
     bool weighs = apart && c->fusion == WS_FUSE;
     double without = weighs ? apart_us(c, apart, &s->groups.at[s->group_of[second]]) : INFINITY;
     make_ready(s, false);
     const char *bad = kernel_chain_reason(s, s->group_of[second], c->limits, us, c->arena);
-    return bad || *us <= without ? bad : "apart they take less";
+    return bad || *us <= MARGIN * without ? bad : "apart they take less";
 }
 
 /* How many chains of products the kernels of a graph have. */

@@ -53,7 +53,7 @@ static void reach(struct walk *w, uint32_t i, int32_t depth) {
     if (w->depth[i] >= 0) return;
     w->depth[i] = depth;
     if ((uint32_t)depth > w->code->max_stack) w->code->max_stack = (uint32_t)depth;
-    vec_push(w->f->arena, &w->todo, i);
+    vec_push(w->f->scratch, &w->todo, i);
 }
 
 static bool falls_through(enum opcode op) {
@@ -61,7 +61,7 @@ static bool falls_through(enum opcode op) {
 }
 
 static void find_depths(struct frontend *f, struct code *c) {
-    struct walk w = {.f = f, .code = c, .depth = NEW_ARRAY(f->arena, int32_t, c->n_instrs)};
+    struct walk w = {.f = f, .code = c, .depth = NEW_ARRAY(f->scratch, int32_t, c->n_instrs)};
     for (uint32_t i = 0; i < c->n_instrs; i++) w.depth[i] = -1;
     reach(&w, 0, 0);
     while (w.todo.n) {

@@ -32,9 +32,9 @@ static int32_t local_index(const struct unit *u, const char *name) {
 void unit_open(struct unit *u, struct frontend *f, struct unit *parent, struct scope *scope,
                const char *name, uint32_t line) {
     *u = (struct unit){.f = f, .parent = parent, .scope = scope};
-    u->const_index = map_new(f->arena);
-    u->name_index = map_new(f->arena);
-    u->local_index = map_new(f->arena);
+    u->const_index = map_new(f->scratch);
+    u->name_index = map_new(f->scratch);
+    u->local_index = map_new(f->scratch);
     u->span = (struct span){line, 1, 2};
     u->code = NEW(f->arena, struct code);
     u->code->kind = scope->kind;
@@ -73,7 +73,7 @@ void unit_emit(struct unit *u, enum opcode op, int32_t a, int32_t b) {
 
 int32_t unit_label(struct unit *u) {
     struct label l = {.target = -1};
-    vec_push(u->f->arena, &u->labels, l);
+    vec_push(u->f->scratch, &u->labels, l);
     return (int32_t)u->labels.n - 1;
 }
 
@@ -110,7 +110,7 @@ static void put_key(struct buf *b, const struct constant *k) {
 
 int32_t unit_const(struct unit *u, struct constant k) {
     if (u->dead) return 0;
-    struct buf key = buf_new(u->f->arena);
+    struct buf key = buf_new(u->f->scratch);
     put_key(&key, &k);
     uint64_t index;
     if (map_get(&u->const_index, key.p, key.n, &index)) return (int32_t)index;

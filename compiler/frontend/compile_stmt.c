@@ -222,13 +222,17 @@ const struct code *frontend_compile(struct arena *a, const struct source *src, s
     f->src = src;
     f->diag = d;
     f->tokens = arena_within(a); /* a budget that ends leaves without a word */
+    f->scratch = arena_within(a);
     if (setjmp(f->escape)) {
         arena_free(f->tokens);
+        arena_free(f->scratch);
         return NULL;
     }
     struct module *m = parse_module(f);
     arena_free(f->tokens);
     f->tokens = NULL;
     symtable_build(f, m);
-    return compile_module(f, m);
+    const struct code *code = compile_module(f, m);
+    arena_free(f->scratch);
+    return code;
 }

@@ -18,7 +18,8 @@ struct place {
  * pass a failure on. */
 struct frontend {
     struct arena *arena;
-    struct arena *tokens; /* which are many, and of no use behind the parser */
+    struct arena *tokens;  /* which are many, and of no use behind the parser */
+    struct arena *scratch; /* what is of no use behind all stages */
     const struct source *src;
     struct diag *diag;
     jmp_buf escape;
