@@ -69,6 +69,9 @@ static void put_counts(struct buf *b, const struct tune *t) {
     if (t->n_known) buf_printf(b, "; %d known from an earlier run", t->n_known);
     if (t->n_tied > 1) buf_printf(b, "; %d more as fast, within noise", t->n_tied - 1);
     buf_puts(b, "\n");
+    for (int i = 0; i < t->n; i++) /* a defect, of a kernel or of what judges it */
+        if (t->variants[i].status == STATUS_wrong && t->variants[i].message)
+            buf_printf(b, "    wrong: %s: %s\n", t->variants[i].text, t->variants[i].message);
 }
 
 void table_unsteady(struct buf *b, const struct table_line *lines, int n) {

@@ -14,6 +14,7 @@
 #include "tests/unit/flow_test.h"
 #include "tuner/sql.h"
 #include "tuner/store.h"
+#include "tuner/table.h"
 
 static void test_every_fate_of_a_variant(void **state) {
     struct place *p = *state;
@@ -49,6 +50,23 @@ static void test_every_fate_of_a_variant(void **state) {
     assert_int_equal(count(&r, ROLE_tuned), 1);
     assert_string_equal(r.rows[0].graph, "00112233445566ff");
     results_free(&r);
+}
+
+/* A config that is wrong is a defect: what is said of its kernel names it, and the element. */
+static void test_wrong_config_is_said(void **state) {
+    struct arena *a = arena_new();
+    struct buf said = buf_new(a);
+    struct ws_kernel kernel = {.name = "k_sum"};
+    struct ws_program program = {.kernels = &kernel, .n_kernels = 1};
+    struct variant variants[] = {{.text = "x=1"},
+                                 {.text = "x=2", .status = STATUS_wrong, .message = "out0[3] is 1"},
+                                 {.text = "x=3", .status = STATUS_spill, .message = "8 bytes"}};
+    struct tune t = {
+        .program = &program, .variants = variants, .n = 3, .winner = variants, .n_tried = 1};
+    table_kernel(&said, &t);
+    assert_non_null(strstr(said.p, "    wrong: x=2: out0[3] is 1\n"));
+    assert_null(strstr(said.p, "8 bytes"));
+    arena_free(a);
 }
 
 /* Bench of a program that may be had in two: which is tuned, what is written, and what the store
@@ -362,6 +380,7 @@ int main(int argc, char **argv) {
     worker_main(argc - 1, argv + 1);
     const struct CMUnitTest tests[] = {
         TEST(test_every_fate_of_a_variant),
+        cmocka_unit_test(test_wrong_config_is_said),
         TEST(test_a_variant_that_never_ends),
         TEST(test_implausible_times_never_win),
         TEST(test_profile),
