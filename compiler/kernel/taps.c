@@ -272,7 +272,7 @@ static value_id is_extremum(struct builder *w, value_id v, value_id extremum) {
 static value_id first_extremum(struct builder *w, const struct taps *t, value_id extremum) {
     const struct inst *reduce = last_of(t->n);
     ex from = t->n->insts.at[reduce->args[1]].index[0], at[GROUP_MAX_AXES], place[GROUP_MAX_AXES];
-    int64_t size[GROUP_MAX_AXES], all = 1, rest;
+    int64_t size[GROUP_MAX_AXES] = {0}, all = 1, rest;
     for (int r = 0; r < w->g->n_r; r++)
         all *= size[r] = ex_value(w->k->ex, ex_symbol(w->k->ex, w->g->r[r])->bound);
     value_id *value = NEW_ARRAY(w->k->arena, value_id, all), first = NO_VALUE;

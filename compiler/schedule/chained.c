@@ -416,16 +416,15 @@ static void undo(struct chains *c, const struct attempt *t) {
 static bool try_chain(struct chains *c, uint32_t second, inst_id factor) {
     struct schedule *s = c->s;
     const char *bad = chain_by(c, second, factor);
-    if (!bad) {
-        struct attempt before = begin_attempt(c);
-        join(c, second);
-        bad = c->reason(s, second, &before.apart, &c->us[second], c->ctx);
-        if (bad) {
-            undo(c, &before);
-        } else {
-            s->may_be_apart = true;
-            vec_push(s->arena, &c->seconds, second);
-        }
+    if (bad) return log_chain(c, second, bad), false;
+    struct attempt before = begin_attempt(c);
+    join(c, second);
+    bad = c->reason(s, second, &before.apart, &c->us[second], c->ctx);
+    if (bad) {
+        undo(c, &before);
+    } else {
+        s->may_be_apart = true;
+        vec_push(s->arena, &c->seconds, second);
     }
     log_chain(c, second, bad);
     return !bad;

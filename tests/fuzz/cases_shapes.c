@@ -646,6 +646,8 @@ static const char *const joined[] = {
     " %m = amax(%y, 0)\n %e = exp(%z)\n %t = prod(%e, 0)\n return %s, %m, %t\n}\n",
     "graph(%x: f32[5, 200], %y: bf16[5, 200]) {\n %p = softmax(%x, 1)\n"
     " %n = layer_norm(%y, [200])\n return %p, %n\n}\n",
+    /* where the extremum is of what changes nothing but its type */
+    "graph(%x: bf16[3, 1003]) {\n %f = float(%x)\n %i = argmax(%f, 1)\n return %i\n}\n",
 };
 
 /* Every pointwise operator of the table, a dozen to a graph, on two operands of type t. */

@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/diag.h"
+#include "base/shown.h"
 
 static int setup(void **state) { return *state = arena_new(), 0; }
 static int teardown(void **state) { return arena_free(*state), 0; }
@@ -196,6 +197,25 @@ static void test_source_read_refuses(void **state) {
     assert_string_equal(d.text, "cannot read '/': not a regular file\n");
 }
 
+/* Of two, three and four bytes, whatever bits the first of these ends in; and what is no UTF-8. */
+static void test_characters(void **state) {
+    static const struct {
+        const char *text;
+        int bytes, columns;
+    } x[] = {{"a", 1, 1},
+             {"\xc3\xa9", 2, 1},
+             {"\xe3\x81\xae", 3, 2},
+             {"\xe4\xba\x8c", 3, 2},
+             {"\xf0\x9f\x98\x80", 4, 2}};
+    for (size_t i = 0; i < sizeof x / sizeof *x; i++) {
+        struct shown got = shown_char(x[i].text, strlen(x[i].text));
+        assert_int_equal(got.bytes, x[i].bytes);
+        assert_int_equal(got.columns, x[i].columns);
+        assert_string_equal(got.text, x[i].text);
+    }
+    assert_int_not_equal(shown_char("\xe3\x81", 2).bytes, 2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_caret, setup, teardown),
@@ -206,6 +226,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_messages, setup, teardown),
         cmocka_unit_test_setup_teardown(test_unknown_place, setup, teardown),
         cmocka_unit_test_setup_teardown(test_first_error_wins, setup, teardown),
+        cmocka_unit_test(test_characters),
         cmocka_unit_test_setup_teardown(test_source_read, setup, teardown),
         cmocka_unit_test_setup_teardown(test_source_read_refuses, setup, teardown),
     };
