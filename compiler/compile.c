@@ -92,9 +92,8 @@ static void make_ready(struct schedule *s, bool eager) {
     schedule_memory(s);
 }
 
-/* us that a group's kernel takes, about; of kernels with the same text that is asked once. */
-static double group_us(struct compile *c, const struct schedule *s, uint32_t group) {
-    const struct kernel *k = kernel_build(s, group, c->limits, c->arena);
+/* us that a kernel takes, about; of those with the same text that is asked once. */
+static double kernel_us(struct compile *c, const struct kernel *k) {
     struct buf text = buf_new(c->arena);
     union {
         double us;
@@ -107,11 +106,11 @@ static double group_us(struct compile *c, const struct schedule *s, uint32_t gro
     return known.us;
 }
 
-/* The same of one that others may go beside; else infinite. */
+/* The same of a group's that others may go beside; else infinite. */
 static double small_us(struct schedule *s, uint32_t group, void *ctx) {
     struct compile *c = ctx;
     const struct kernel *k = kernel_build(s, group, c->limits, c->arena);
-    return k->kind == KERNEL_REDUCE && !k->landing ? group_us(c, s, group) : INFINITY;
+    return k->kind == KERNEL_REDUCE && !k->landing ? kernel_us(c, k) : INFINITY;
 }
 
 /* us that the kernels take which have the members of a chain, G, where they are no chain. */
@@ -121,7 +120,7 @@ static double apart_us(struct compile *c, struct schedule *apart, const struct g
     bool *counted = NEW_ARRAY(c->arena, bool, apart->groups.n);
     for (uint32_t m = 0; m < G->members.n; m++) {
         uint32_t g = apart->group_of[G->members.at[m].nest];
-        if (!counted[g]) us += group_us(c, apart, g);
+        if (!counted[g]) us += kernel_us(c, kernel_build(apart, g, c->limits, c->arena));
         counted[g] = true;
     }
     return us;
@@ -201,10 +200,8 @@ static bool fuse(struct compile *c) {
     if (c->fusion != WS_EAGER) schedule_recompute(c->schedule, c->limits);
     if (makes_chains(c)) schedule_chain(c->schedule, c->limits, chain_reason, c);
     make_ready(c->schedule, c->fusion == WS_EAGER);
-    if (c->fusion != WS_EAGER && c->limits->kind == DEVICE_CUDA) {
+    if (c->fusion != WS_EAGER && c->limits->kind == DEVICE_CUDA)
         schedule_beside(c->schedule, small_us, c);
-        make_ready(c->schedule, false);
-    }
     must_hold("schedule", schedule_verify(c->schedule));
     return dump(c, "fusion.txt", LOG_FUSION, print_fusion) &&
            dump(c, "ir_post_fusion.txt", LOG_SCHEDULE, print_schedule) &&
@@ -455,8 +452,7 @@ void ws_configs(const struct ws_program *p, int k, const struct config **configs
                 int *pruned) {
     struct ws_configs *c = &p->configs[p->kernels[k].same];
     if (!c->at) {
-        struct arena *scratch =
-            arena_new(); /* proposals and their layouts: a hundred times as much */
+        struct arena *scratch = arena_new(); /* proposals, layouts: a hundred times as much */
         const struct config *listed;
         kernel_configs(p->kernels[k].ir, scratch, &listed, &c->n, &c->pruned);
         struct config *kept = NEW_ARRAY(p->arena, struct config, c->n);

@@ -245,10 +245,10 @@ static struct phase chained_phase(const struct block *p, bool late, bool *need) 
     return f;
 }
 
-/* What phase 1 is made of, and takes the place of the first product: what there is a maximum of, or
+/* Phase 1, of what takes the place of the first product, p->kept: what there is a maximum of, or
  * the last that this is made of, as scores are whose -inf the maximum is not of. NO_VALUE: all that
  * does not ask for the product again. */
-static value_id chained_kept(struct block *p, value_id max) {
+static struct phase relative_phase(struct block *p, value_id max) {
     const struct kernel *k = p->kernel;
     double by;
     value_id of = k->values.at[max].args[0], first = chained_scaled(k, max, &by);
@@ -259,10 +259,11 @@ static value_id chained_kept(struct block *p, value_id max) {
         if (p->kept != first && (!parts[v] || x->kind != INST_OP || x->dtype != DT_F32)) continue;
         if (x->mask != k->values.at[of].mask) continue;
         bool *need = NEW_ARRAY(k->arena, bool, k->values.n);
-        chained_phase(p, true, need);
-        if (!need[k->dot] || p->kept == k->dot) return p->kept;
+        struct phase f = chained_phase(p, true, need);
+        if (!need[k->dot] || p->kept == k->dot) return f;
     }
-    return NO_VALUE;
+    p->kept = NO_VALUE;
+    return chained_phase(p, true, NEW_ARRAY(k->arena, bool, k->values.n));
 }
 
 /* Phase 0 is what stands on no row; phase 1, if there is a maximum, what is relative to it; the
@@ -272,11 +273,7 @@ static void build_chained(struct block *p) {
     struct arena *a = k->arena;
     value_id max = chained_maximum(k);
     vec_push(a, &p->phases, chained_phase(p, false, NEW_ARRAY(a, bool, k->values.n)));
-    if (max != NO_VALUE) {
-        p->kept = chained_kept(p, max);
-        struct phase f = chained_phase(p, true, NEW_ARRAY(a, bool, k->values.n));
-        vec_push(a, &p->phases, f);
-    }
+    if (max != NO_VALUE) vec_push(a, &p->phases, relative_phase(p, max));
     struct phase last = {.at_hand = k->second};
     bool *need = NEW_ARRAY(a, bool, k->values.n);
     for (uint32_t s = 0; s < k->stores.n; s++) {

@@ -69,10 +69,11 @@ static int direction(const struct kernel *k, ex e) {
         ex a = ex_lhs(k->ex, e), b = ex_rhs(k->ex, e);
         if (!ex_uses(k->ex, a, k->axis[AXIS_R])) return direction(k, b);
         if (!ex_uses(k->ex, b, k->axis[AXIS_R])) return direction(k, a);
-        return direction(k, a) == direction(k, b) ? direction(k, a) : 0;
+        int of_a = direction(k, a);
+        return of_a == direction(k, b) ? of_a : 0;
     }
     if ((kind != EX_MUL && kind != EX_DIV) || !ex_is_const(k->ex, ex_rhs(k->ex, e), &n)) return 0;
-    return n < 0 ? -direction(k, ex_lhs(k->ex, e)) : direction(k, ex_lhs(k->ex, e));
+    return (n < 0 ? -1 : 1) * direction(k, ex_lhs(k->ex, e));
 }
 
 int64_t layout_lanes(const struct kernel *k, const struct layout *y, ex comparison,

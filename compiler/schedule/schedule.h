@@ -116,7 +116,8 @@ typedef const char *chain_reason_fn(struct schedule *s, uint32_t second, struct 
 void schedule_chain(struct schedule *s, const struct device_limits *limits, chain_reason_fn *reason,
                     void *ctx);
 /* beside.c, on a GPU, behind order and what runs at load, not for eager: `us` is what a group's
- * kernel takes, about; infinite: it is none that others may go beside. Needs order anew. */
+ * kernel takes, about; infinite: it is none that others may go beside. Leaves groups that are in
+ * order, with what runs at load and memory. */
 typedef double group_us_fn(struct schedule *s, uint32_t group, void *ctx);
 void schedule_beside(struct schedule *s, group_us_fn *us, void *ctx);
 void schedule_order(struct schedule *s); /* needs groups; breaks group indices held elsewhere */
