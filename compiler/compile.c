@@ -191,6 +191,38 @@ static bool lower(struct compile *c) {
     return dump(c, "ir_pre_fusion.txt", -1, print_loops) && stage(c, "lower");
 }
 
+/* The loops of the graph, fused, with what products have apart; NULL: nothing. */
+static struct schedule *fuse_anew(struct compile *c, const struct apart_marks *marks) {
+    struct diag d = diag_new(c->arena);
+    struct loops *l = loops_lower(c->graph, c->arena, &d);
+    WS_ASSERT(l);
+    struct schedule *s = marks ? schedule_fuse_apart(l, c->limits, marks, c->arena)
+                               : schedule_fuse(l, c->limits, FUSING_ALL, c->arena);
+    schedule_recompute(s, c->limits);
+    return s;
+}
+
+static struct schedule *ready_anew(const struct apart_marks *marks, void *ctx) {
+    struct schedule *s = fuse_anew(ctx, marks);
+    make_ready(s, false);
+    return s;
+}
+
+static double group_us(struct schedule *s, uint32_t group, void *ctx) {
+    struct compile *c = ctx;
+    return kernel_us(c, kernel_build(s, group, c->limits, c->arena));
+}
+
+/* Products that had better have apart what stands behind them. */
+static void take_apart(struct compile *c) {
+    if (c->fusion != WS_FUSE || c->limits->kind != DEVICE_CUDA) return;
+    struct apart_marks marks = schedule_apart(c->schedule, ready_anew, group_us, c);
+    if (!marks.any) return;
+    c->schedule = fuse_anew(c, &marks);
+    c->loops = c->schedule->loops;
+    schedule_chain(c->schedule, c->limits, chain_reason, c);
+}
+
 static bool fuse(struct compile *c) {
     static const enum fusing what[] = {[WS_EAGER] = FUSING_EAGER,
                                        [WS_FUSE] = FUSING_ALL,
@@ -199,6 +231,7 @@ static bool fuse(struct compile *c) {
     c->schedule = schedule_fuse(c->loops, c->limits, what[c->fusion], c->arena);
     if (c->fusion != WS_EAGER) schedule_recompute(c->schedule, c->limits);
     if (makes_chains(c)) schedule_chain(c->schedule, c->limits, chain_reason, c);
+    take_apart(c);
     make_ready(c->schedule, c->fusion == WS_EAGER);
     if (c->fusion != WS_EAGER && c->limits->kind == DEVICE_CUDA)
         schedule_beside(c->schedule, small_us, c);

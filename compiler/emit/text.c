@@ -541,14 +541,14 @@ static int output_digits(const struct emitter *w) {
  * 0.1 ms for an instruction, a C compiler five times that. Two of a core's vectors are side by
  * side, and what is left of a row. */
 static bool is_large(const struct emitter *w) {
-    enum { MOST = 4096, MOST_BEHIND_PRODUCT = 8192, MOST_OF_C = 512 };
+    enum { MOST = 4096, MOST_OF_C = 512 };
     const struct layout *y = w->y;
     const int *knob = w->p->config.knob;
     int64_t size = kernel_size_of_element(w->k);
     if (!w->cuda) return size > MOST_OF_C;
     bool dot = w->k->kind == KERNEL_MATMUL;
     if (y->chained) return false;
-    if (y->product) return size * product_thread_sums(y->product) > MOST_BEHIND_PRODUCT;
+    if (y->product) return product_calls_maths(w->k, y->product);
     return size * (dot ? knob[KNOB_tm] * knob[KNOB_tn] : y->ex * y->ur * y->vec) > MOST;
 }
 

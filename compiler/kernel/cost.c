@@ -26,13 +26,20 @@ double kernel_flops(const struct kernel *k) {
 }
 
 int64_t kernel_size_of_element(const struct kernel *k) {
+    const uint8_t both = MASK_M | MASK_N; /* what a product's rows come to is no element's */
     int64_t size = 0;
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
-        if (x->mask && x->kind != INST_CONST)
+        bool of_element = k->kind == KERNEL_MATMUL ? (x->mask & both) == both : x->mask != 0;
+        if (of_element && x->kind != INST_CONST)
             size += x->kind == INST_OP ? op_size(x->op, x->dtype) : 1;
     }
     return size;
+}
+
+bool product_calls_maths(const struct kernel *k, const struct product *p) {
+    enum { MOST = 8192 }; /* instructions of a thread: more are not fetched in time */
+    return kernel_size_of_element(k) * product_thread_sums(p) > MOST;
 }
 
 /* ---- across the memory interface ------------------------------------------------------------- */

@@ -715,6 +715,8 @@ int product_groups(const struct product *p); /* warpgroups that multiply a tile,
 int product_sixteens_apart(const struct product *p);
 /* Sums that a thread has of a tile; those that are promoted have a total each beside them. */
 int product_thread_sums(const struct product *p);
+/* cost.c: are functions behind a product called, not written out for each of a thread's sums? */
+bool product_calls_maths(const struct kernel *k, const struct product *p);
 /* The part of the depth, in steps of so much, that short ones leave. */
 double product_depth_left(const struct short_steps *s, int depth);
 /* May its sums not be finite where those of the factors are infinite? Not of pairs: these are of

@@ -65,8 +65,8 @@ enum {
     GROUP_THREADS = 128,
     WARP_ROWS = 16, /* of an instruction's sums */
     MOST_STAGES = 8,
-    UNPROMOTED =
-        16384, /* depth that bf16 and f16 may sum up in a unit: its error is below theirs */
+    UNPROMOTED = 32768, /* depth that tf32, bf16 and f16 may be summed up along in a unit, which
+                           cuts sums off: 1/2^24 for each 8 of tf32, or 16, is below their own */
     MOST_PARTS = 128,
 };
 

@@ -598,7 +598,7 @@ static double bytes_moved(const struct schedule *s, const struct device_limits *
 
 static double cost_of(const struct loops *l, const struct device_limits *limits) {
     struct arena *a = arena_new();
-    struct schedule *s = fuse_nests(copy_loops(l, a), limits, FUSING_ALL, a);
+    struct schedule *s = fuse_nests(copy_loops(l, a), limits, FUSING_ALL, NULL, a);
     schedule_recompute(s, limits);
     double cost = bytes_moved(s, limits);
     arena_free(a);

@@ -343,7 +343,8 @@ const char *epilogue_reason(struct fuser *f, const struct merge *m) {
         over |= reduced_axes(f, m, M);
     }
     if (!product || !over) return NULL;
-    if (f->apart && !f->eager) return "what a product comes to is reduced by another kernel";
+    if (f->apart && f->apart[nest_at(f, product->nest)->out] & APART_REDUCED)
+        return "what a product comes to is reduced by another kernel";
     if (host_of(f, m)->n_arms) return "what reads the product stores several elements of each sum";
     const char *why = units_reason(f, m, product);
     const struct nest *n = nest_at(f, product->nest);

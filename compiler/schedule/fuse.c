@@ -23,6 +23,7 @@
  *   - a kernel can hold its operators, and a launch its arguments.
  *
  * Every refusal is logged with its reason. */
+#include "graph/traits.h"
 #include "schedule/fuse.h"
 
 int64_t axes_numel(const struct loops *l, const ex *axes, int n) {
@@ -405,6 +406,21 @@ static const char *too_few_rows(struct fuser *f, const struct merge *m) {
                         (long long)rows, f->limits->units);
 }
 
+/* What has kernels of its own, of what the product of a group comes to. */
+static uint8_t marks_of(struct fuser *f, uint32_t g) {
+    const struct group *G = group_at(f, g);
+    for (uint32_t m = 0; m < G->members.n && f->apart; m++)
+        if (nest_at(f, G->members.at[m].nest)->matmul)
+            return f->apart[nest_at(f, G->members.at[m].nest)->out];
+    return 0;
+}
+
+static bool is_dear(struct fuser *f, const struct group *G) {
+    for (uint32_t m = 0; m < G->members.n; m++)
+        if (nest_is_dear(nest_at(f, G->members.at[m].nest))) return true;
+    return false;
+}
+
 static const char *matmul_reason(struct fuser *f, const struct merge *m) {
     const struct group *H = group_at(f, m->host), *G = group_at(f, m->guest);
     if (!H->matmul && !G->matmul) return NULL;
@@ -412,7 +428,9 @@ static const char *matmul_reason(struct fuser *f, const struct merge *m) {
     if (H->matmul && G->matmul) return "two matrix products";
     if (depends(f, mm, other))
         return "a producer would be recomputed for every tile of the matrix product";
-    return depends(f, other, mm) ? NULL : "it shares no result with the matrix product";
+    if (!depends(f, other, mm)) return "it shares no result with the matrix product";
+    bool light = !(marks_of(f, mm) & APART_DEAR) || !is_dear(f, group_at(f, other));
+    return light ? NULL : "dear operators behind the matrix product have another kernel";
 }
 
 static int count_loads(struct fuser *f, uint32_t g) {
@@ -557,6 +575,12 @@ static int arguments(struct fuser *f, uint32_t a, uint32_t b) {
             n += written && nest_at(f, f->s->writer[x])->n_reduce > 0;
         }
     return n;
+}
+
+bool nest_is_dear(const struct nest *n) {
+    for (uint32_t i = 0; i < n->insts.n; i++)
+        if (n->insts.at[i].kind == INST_OP && op_is_expensive(n->insts.at[i].op)) return true;
+    return false;
 }
 
 int nest_size(const struct nest *n) {
@@ -821,10 +845,11 @@ static bool reduces_behind(struct fuser *f, const struct group *g) {
 }
 
 struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits, enum fusing what,
-                            struct arena *a) {
+                            const uint8_t *apart, struct arena *a) {
     bool eager = what == FUSING_EAGER;
     struct schedule *s = NEW(a, struct schedule);
-    *s = (struct schedule){.arena = a, .loops = l, .log = buf_new(a)};
+    *s = (struct schedule){
+        .arena = a, .loops = l, .log = buf_new(a), .n_buffers = l->buffers.n};
     s->group_of = NEW_ARRAY(a, uint32_t, l->nests.n);
     s->writer = NEW_ARRAY(a, uint32_t, l->buffers.n);
     s->stored = NEW_ARRAY(a, bool, l->buffers.n);
@@ -832,7 +857,12 @@ struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits,
     for (buffer_id b = 0; b < l->buffers.n; b++) s->writer[b] = NO_NEST;
     struct fuser f = {
         .s = s, .l = l, .limits = limits, .eager = eager, .seen = map_new(a), .halves = map_new(a)};
-    f.apart = what == FUSING_APART;
+    if (what == FUSING_APART) {
+        uint8_t *all = NEW_ARRAY(a, uint8_t, l->buffers.n);
+        memset(all, APART_REDUCED, l->buffers.n);
+        apart = all;
+    }
+    f.apart = apart;
     f.scratch = arena_new();
     for (int d = 0; d < 2 * WS_MAX_RANK; d++) /* of any size: nothing is simplified for one */
         f.dims[d] = ex_index(l->ex, arena_printf(a, "$d%d", d), ex_const(l->ex, INT32_MAX));
@@ -875,5 +905,14 @@ struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limi
     schedule_nested(l, eager);
     if (!eager && limits->kind == DEVICE_CUDA) schedule_unroll(l);
     if (!eager) schedule_by_rows(l, limits);
-    return fuse_nests(l, limits, what, a);
+    return fuse_nests(l, limits, what, NULL, a);
+}
+
+struct schedule *schedule_fuse_apart(struct loops *l, const struct device_limits *limits,
+                                     const struct apart_marks *marks, struct arena *a) {
+    schedule_nested(l, false);
+    if (limits->kind == DEVICE_CUDA) schedule_unroll(l);
+    schedule_by_rows(l, limits);
+    WS_ASSERT(l->buffers.n == marks->n);
+    return fuse_nests(l, limits, FUSING_ALL, marks->of, a);
 }

@@ -87,6 +87,7 @@ struct schedule {
     size_t pool_bytes;
     struct buf log;    /* every fusion considered, and why or why not */
     bool may_be_apart; /* some are what FUSING_APART leaves out */
+    uint32_t n_buffers; /* of the loops as they were: recompute.c adds more */
 };
 
 /* nested.c, unroll.c (on a GPU, not for eager), by_rows.c (not for eager): the first steps of
@@ -101,9 +102,23 @@ double schedule_bytes(struct loops *l, const struct device_limits *limits);
  * of their own, which may be faster: its tiles are then no longer held back by what their rows come
  * to; or only nests that came from the same operator of the captured graph. */
 enum fusing { FUSING_ALL, FUSING_APART, FUSING_EAGER };
+/* What has kernels of its own, of what one product comes to: bits. */
+enum apart {
+    APART_REDUCED = 1, /* what it is reduced to */
+    APART_DEAR = 2     /* transcendental functions of it, and what goes along with these */
+};
 /* fuse.c, recompute.c (not for eager), order.c, at_load.c, memory.c: the passes, in this order. */
 struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limits,
                                enum fusing what, struct arena *a);
+/* FUSING_ALL, but for what products have apart: per buffer that one writes, of so many; later ones
+ * have nothing. */
+struct apart_marks {
+    uint8_t *of;
+    uint32_t n;
+    bool any;
+};
+struct schedule *schedule_fuse_apart(struct loops *l, const struct device_limits *limits,
+                                     const struct apart_marks *marks, struct arena *a);
 /* needs groups; adds nests to the loops */
 void schedule_recompute(struct schedule *s, const struct device_limits *limits);
 /* chained.c, before order, not for eager, nor apart: `reason` is asked of the group of each nest
@@ -115,10 +130,17 @@ typedef const char *chain_reason_fn(struct schedule *s, uint32_t second, struct 
                                     double *us, void *ctx);
 void schedule_chain(struct schedule *s, const struct device_limits *limits, chain_reason_fn *reason,
                     void *ctx);
+/* us that a group's kernel takes, about. */
+typedef double group_us_fn(struct schedule *s, uint32_t group, void *ctx);
+/* apart.c, on a GPU, not for eager: what products of a schedule, chains and all, had better have
+ * apart, as far as `us` tells; of chained products nothing. `make` fuses the loops anew with these
+ * marks, or with none, if NULL, and has that ready for kernels. */
+typedef struct schedule *apart_schedule_fn(const struct apart_marks *marks, void *ctx);
+struct apart_marks schedule_apart(const struct schedule *s, apart_schedule_fn *make,
+                                  group_us_fn *us, void *ctx);
 /* beside.c, on a GPU, behind order and what runs at load, not for eager: `us` is what a group's
  * kernel takes, about; infinite: it is none that others may go beside. Leaves groups that are in
  * order, with what runs at load and memory. */
-typedef double group_us_fn(struct schedule *s, uint32_t group, void *ctx);
 void schedule_beside(struct schedule *s, group_us_fn *us, void *ctx);
 void schedule_order(struct schedule *s); /* needs groups; breaks group indices held elsewhere */
 /* at_load.c: which groups run at load, and what is `fixed`; for eager nothing is. Needs order. */
@@ -140,6 +162,7 @@ int64_t buffer_storage(const struct loops *l, buffer_id b);
 bool member_is_along(const struct schedule *s, const struct member *m, const ex *axes,
                      int n);         /* a reduction, and along these axes of its group */
 int nest_size(const struct nest *n); /* about how many instructions an element */
+bool nest_is_dear(const struct nest *n); /* one of them transcendental */
 int64_t axes_numel(const struct loops *l, const ex *axes, int n);
 
 #endif

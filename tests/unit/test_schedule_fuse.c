@@ -1256,8 +1256,106 @@ static void test_reductions_apart(void **state) {
     arena_free(a);
 }
 
+/* For schedule_apart: a graph, and what kernels are said to take, by how many nests they have. */
+struct said {
+    struct arena *a;
+    const char *text;
+    struct device_limits limits;
+    double us[16];
+    int made;
+};
+
+static struct schedule *make_said(const struct apart_marks *marks, void *ctx) {
+    struct said *x = ctx;
+    struct loops *l = must_lower(x->a, x->text, "");
+    struct schedule *s = marks ? schedule_fuse_apart(l, &x->limits, marks, x->a)
+                               : schedule_fuse(l, &x->limits, FUSING_ALL, x->a);
+    schedule_recompute(s, &x->limits);
+    schedule_order(s);
+    x->made++;
+    return s;
+}
+
+static double said_us(struct schedule *s, uint32_t group, void *ctx) {
+    const struct said *x = ctx;
+    assert_in_range(s->groups.at[group].members.n, 0, 15);
+    return x->us[s->groups.at[group].members.n];
+}
+
+/* How many kernels there are by that, and how many schedules were made to find out. */
+static uint32_t kernels_said(struct said *x, int *made) {
+    struct schedule *s = make_said(NULL, x);
+    x->made = 0;
+    struct apart_marks marks = schedule_apart(s, make_said, said_us, x);
+    *made = x->made;
+    return marks.any ? make_said(&marks, x)->groups.n : s->groups.n;
+}
+
+static struct said said_of(struct arena *a, const char *body) {
+    const char *head = "graph(%x: bf16[512, 64], %w: bf16[64, 256]) {\n %m = mm(%x, %w)\n";
+    struct said x = {.a = a, .text = arena_printf(a, "%s%s}\n", head, body)};
+    x.limits = test_gpu("sm_90a");
+    for (int i = 0; i < 16; i++) x.us[i] = 100;
+    return x;
+}
+
+/* A product's own kernel and another one, where both are faster than one, by a margin. */
+static void test_apart_by_cost(void **state) {
+    struct arena *a = arena_new();
+    int made;
+    struct said x = said_of(a, " %r = relu(%m)\n %s = softmax(%r, 1)\n return %s\n");
+    assert_int_equal(kernels_said(&x, &made), 1); /* 200 us for 100 */
+    assert_int_equal(made, 2);
+    uint32_t all = make_said(NULL, &x)->groups.at[0].members.n;
+    x.us[all] = 204; /* a launch costs 1.5, and 3 % and 2 us may be an error */
+    assert_int_equal(kernels_said(&x, &made), 1);
+    x.us[all] = 220;
+    assert_int_equal(kernels_said(&x, &made), 2);
+    arena_free(a);
+}
+
+/* Functions of many instructions; of few nobody asks, nor of sums that no element waits for. */
+static void test_dear_apart(void **state) {
+    struct arena *a = arena_new();
+    int made;
+    struct said x = said_of(a, " %p = mish(%m)\n %q = mish(%p)\n return %q\n");
+    assert_int_equal(kernels_said(&x, &made), 1);
+    uint32_t all = make_said(NULL, &x)->groups.at[0].members.n;
+    x.us[all] = 300;
+    assert_int_equal(kernels_said(&x, &made), 2);
+    assert_int_equal(made, 2);
+    x = said_of(a, " %p = sigmoid(%m)\n return %p\n");
+    assert_int_equal(kernels_said(&x, &made), 1);
+    assert_int_equal(made, 0);
+    x = said_of(a, " %r = relu(%m)\n %s = sum(%r, 1)\n return %r, %s\n");
+    assert_int_equal(kernels_said(&x, &made), 1);
+    assert_int_equal(made, 0);
+    arena_free(a);
+}
+
+/* Of two products one had better have its softmax apart, and the other one not. */
+static void test_apart_each(void **state) {
+    struct arena *a = arena_new();
+    int made;
+    struct said x = said_of(a, "");
+    x.text = "graph(%x: bf16[512, 64], %w: bf16[64, 256], %v: bf16[64, 256]) {\n"
+             " %m = mm(%x, %w)\n %s = softmax(%m, 1)\n"
+             " %n = mm(%x, %v)\n %r = relu(%n)\n %e = exp(%r)\n %t = softmax(%e, 1)\n"
+             " return %s, %t\n}\n";
+    struct schedule *s = make_said(NULL, &x);
+    assert_int_equal(s->groups.n, 2);
+    uint32_t one = s->groups.at[0].members.n, other = s->groups.at[1].members.n;
+    assert_int_not_equal(one, other);
+    x.us[one > other ? one : other] = 300;
+    assert_int_equal(kernels_said(&x, &made), 3);
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_apart_by_cost),
+        cmocka_unit_test(test_dear_apart),
+        cmocka_unit_test(test_apart_each),
         cmocka_unit_test(test_producer_and_reader),
         cmocka_unit_test(test_copy_of_product),
         cmocka_unit_test(test_shared_input),

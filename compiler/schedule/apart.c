@@ -1,0 +1,147 @@
+/* apart.c: what a product comes to may be reduced, or go through transcendental functions, by
+ * another kernel sooner than behind its tiles:
+ *
+ *   mish(a @ b)           mm+exp+log1p+tanh+mul   or   mm, exp+log1p+tanh+mul
+ *   relu(a @ b).sum(0)    mm+relu+sum             or   mm+relu, sum
+ *
+ * A tile's few warps go through what stands behind it while the matrix units have nothing to do; a
+ * kernel of its own reads all once more, from L2 perhaps, with a device full of warps. The cost
+ * model decides, between schedules of the same loops where products have all of that behind them,
+ * or apart. Kernels that have a buffer in common, in one or in the other, are compared together:
+ * what leaves a product may join others, and these be other kernels for it. */
+#include "schedule/schedule.h"
+
+struct choice {
+    struct schedule *fused, *apart;
+    uint32_t n;      /* buffers that both have; those of copies (recompute.c) come behind them */
+    uint32_t *above; /* per buffer: another one of its part, nearer to that by which it is told */
+    group_us_fn *us;
+    void *ctx;
+};
+
+static const struct nest *nest_of(const struct schedule *s, const struct group *G, uint32_t m) {
+    return &s->loops->nests.at[G->members.at[m].nest];
+}
+
+static bool reduces(const struct nest *n) { return n->n_reduce && !n->matmul; }
+
+/* Does a nest read, for more elements than there are of it, what the group reduces to? */
+static bool reads_reduced(const struct schedule *s, const struct group *G, const struct nest *n) {
+    const struct loops *l = s->loops;
+    for (uint32_t i = 0; i < n->insts.n; i++) {
+        const struct inst *x = &n->insts.at[i];
+        for (uint32_t m = 0; m < G->members.n && x->kind == INST_LOAD; m++) {
+            const struct nest *r = nest_of(s, G, m);
+            if (r->out == x->buffer && reduces(r) &&
+                axes_numel(l, n->axes, n->n_axes) > axes_numel(l, r->axes, r->n_axes))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Sums that nobody waits for cost no tile anything. */
+static uint8_t group_may_be_apart(const struct schedule *s, const struct group *G) {
+    enum { DEAR = 32 }; /* instructions an element: for fewer nobody waits long */
+    uint8_t marks = 0;
+    bool dear = false;
+    int size = 0;
+    if (!G->matmul || G->n_between) return 0;
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        const struct nest *n = nest_of(s, G, m);
+        if (n->matmul) continue;
+        if (reads_reduced(s, G, n)) marks |= APART_REDUCED;
+        dear |= nest_is_dear(n);
+        size += nest_size(n);
+    }
+    return dear && size > DEAR ? marks | APART_DEAR : marks;
+}
+
+static uint32_t part_of(const struct choice *c, uint32_t b) {
+    while (c->above[b] != b) b = c->above[b] = c->above[c->above[b]];
+    return b;
+}
+
+/* A buffer by which a group's part is told; c->n: it has none but copies. */
+static uint32_t first_of(const struct choice *c, const struct schedule *s, uint32_t g) {
+    const struct group *G = &s->groups.at[g];
+    for (uint32_t m = 0; m < G->members.n; m++)
+        if (nest_of(s, G, m)->out < c->n) return nest_of(s, G, m)->out;
+    return c->n;
+}
+
+static void join_members(struct choice *c, const struct schedule *s) {
+    for (uint32_t g = 0; g < s->groups.n; g++) {
+        const struct group *G = &s->groups.at[g];
+        uint32_t first = first_of(c, s, g);
+        for (uint32_t m = 0; m < G->members.n; m++)
+            if (nest_of(s, G, m)->out < c->n)
+                c->above[part_of(c, nest_of(s, G, m)->out)] = part_of(c, first);
+    }
+}
+
+/* us that the kernels of a part take. A launch costs what the cost model does not count. */
+static double part_us(const struct choice *c, struct schedule *s, uint32_t part) {
+    const double LAUNCH = 1.5;
+    double us = 0;
+    for (uint32_t g = 0; g < s->groups.n; g++) {
+        uint32_t first = first_of(c, s, g);
+        if (first < c->n && part_of(c, first) == part) us += LAUNCH + c->us(s, g, c->ctx);
+    }
+    return us;
+}
+
+/* What each product saves whose part is faster so, if that is more than any way has saved before:
+ * *out has `marks` then. A guess has to say so by some margin, and of small kernels by more. */
+static void compare(struct choice *c, const struct apart_marks *marks, double *saves,
+                    struct apart_marks *out, struct arena *a) {
+    const double MARGIN = 0.97, SURE = 2; /* us */
+    double *saved = NEW_ARRAY(a, double, c->n); /* per part */
+    bool *known = NEW_ARRAY(a, bool, c->n);
+    for (uint32_t b = 0; b < c->n; b++) c->above[b] = b;
+    join_members(c, c->fused);
+    join_members(c, c->apart);
+    for (uint32_t b = 0; b < c->n; b++) {
+        uint32_t part = part_of(c, b);
+        if (!marks->of[b]) continue;
+        if (!known[part]) {
+            double fused = part_us(c, c->fused, part), apart = part_us(c, c->apart, part);
+            saved[part] = apart + SURE < MARGIN * fused ? fused - apart : 0;
+            known[part] = true;
+        }
+        if (saved[part] <= saves[b]) continue;
+        saves[b] = saved[part];
+        out->of[b] = marks->of[b];
+        out->any = true;
+    }
+}
+
+struct apart_marks schedule_apart(const struct schedule *s, apart_schedule_fn *make,
+                                  group_us_fn *us, void *ctx) {
+    static const uint8_t ways[] = {APART_REDUCED, APART_REDUCED | APART_DEAR};
+    struct apart_marks may = {.n = s->n_buffers}, marks = may, out = may;
+    may.of = NEW_ARRAY(s->arena, uint8_t, may.n);
+    marks.of = NEW_ARRAY(s->arena, uint8_t, may.n);
+    out.of = NEW_ARRAY(s->arena, uint8_t, may.n);
+    uint8_t any = 0;
+    for (uint32_t g = 0; g < s->groups.n; g++)
+        for (uint32_t m = 0; m < s->groups.at[g].members.n; m++) {
+            const struct nest *n = nest_of(s, &s->groups.at[g], m);
+            if (!n->matmul || n->out >= may.n) continue;
+            any |= may.of[n->out] = group_may_be_apart(s, &s->groups.at[g]);
+        }
+    if (!any) return out;
+    struct choice c = {.n = may.n,
+                       .above = NEW_ARRAY(s->arena, uint32_t, may.n),
+                       .us = us,
+                       .ctx = ctx,
+                       .fused = make(NULL, ctx)};
+    double *saves = NEW_ARRAY(s->arena, double, may.n);
+    for (int w = 0; w < 2; w++) {
+        if (!(ways[w] & any) || (w && !(any & APART_DEAR))) continue;
+        for (uint32_t b = 0; b < may.n; b++) marks.of[b] = may.of[b] & ways[w];
+        c.apart = make(&marks, ctx);
+        compare(&c, &marks, saves, &out, s->arena);
+    }
+    return out;
+}
