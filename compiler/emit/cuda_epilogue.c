@@ -209,6 +209,31 @@ static enum pair_load pair_load(struct emitter *w, value_id v) {
     return load_is_uniform(w->k, x, AXIS_N, PAIR) ? ONE_OF_PAIR : EACH_OF_PAIR;
 }
 
+/* Is it loaded for several chunks at a time, of which the last is stored long after? */
+static bool is_ahead(struct emitter *w, value_id v) {
+    return w->ahead && w->k->values.at[v].mask & MASK_M && pair_load(w, v) == TWO_OF_PAIR;
+}
+
+/* How many chunks' loads of the row's own are under way at a time, before the first chunk is
+ * stored: no load goes past a store in the text, nor waits for another. 0: there are none, or too
+ * little room for them. */
+static int chunks_ahead(struct emitter *w, const struct phase *f, int chunks, int chunk) {
+    enum { WORDS = 24 }; /* registers beside the sums */
+    int words = 0;
+    w->ahead = 1;
+    for (uint32_t i = 0; i < f->compute.n; i++) {
+        value_id v = f->compute.at[i];
+        int pair = PAIR * dtype_bytes(buffer_dtype(w, w->k->values.at[v].buffer));
+        if (w->k->values.at[v].kind == INST_LOAD && is_ahead(w, v))
+            words += chunk * (pair < 4 ? 1 : pair / 4);
+    }
+    w->ahead = 0;
+    if (!words || !f->stores.n || kernel_has_spans(w->k)) return 0;
+    int n = chunks;
+    while (n > 1 && (chunks % n || n * words > WORDS)) n--;
+    return n > 1 ? n : 0;
+}
+
 static bool stands_on_dot(const struct kernel *k, value_id v) {
     const struct value_node *x = &k->values.at[v];
     if (v == k->dot) return true;
@@ -228,7 +253,7 @@ static void put_pairs(struct emitter *w, const struct phase *f) {
         value_id v = f->compute.at[i];
         const struct value_node *x = &w->k->values.at[v];
         enum pair_load how = pair_load(w, v);
-        if (how == EACH_OF_PAIR || how == ACROSS_PAIR) continue;
+        if (how == EACH_OF_PAIR || how == ACROSS_PAIR || is_ahead(w, v)) continue;
         const char *t = memory_type(w, buffer_dtype(w, x->buffer));
         int width = how == TWO_OF_PAIR ? PAIR : 1;
         line(w, "const k_pack<%s, %d> l%u = k_load<%s, %d>(p%d + (%s));", t, width, v, t, width,
@@ -250,7 +275,10 @@ static void put_element(struct emitter *w, const struct phase *f, const char *su
             put_local(w, v);
             continue;
         }
-        if (how == ACROSS_PAIR)
+        if (is_ahead(w, v))
+            line(w, "const %s v%u = k_get(ahead%u[g - b][j], e);",
+                 math_type(w->k->values.at[v].dtype), v, v);
+        else if (how == ACROSS_PAIR)
             line(w, "const %s v%u = k_get(across%u[j][h], e);", math_type(w->k->values.at[v].dtype),
                  v, v);
         else
@@ -654,6 +682,34 @@ static void put_columns(struct emitter *w, const struct tile_program *t, const s
     w->by_sixteens = false;
 }
 
+/* The row's chunks, so many at a time, from b on: their loads, and the loop over them. */
+static void open_ahead(struct emitter *w, const struct phase *f, int chunks, int chunk, int ahead) {
+    ex n = w->k->axis[AXIS_N], pair = ex_index(w->k->ex, "pair", w->k->bound[AXIS_N]);
+    w->ahead = ahead;
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int b = 0; b < %d; b += %d)", chunks, ahead);
+    struct buf loads = buf_new(w->arena);
+    for (uint32_t i = 0; i < f->compute.n; i++) {
+        value_id v = f->compute.at[i];
+        const struct value_node *x = &w->k->values.at[v];
+        if (x->kind != INST_LOAD || !is_ahead(w, v)) continue;
+        const char *t = memory_type(w, buffer_dtype(w, x->buffer));
+        line(w, "k_pack<%s, %d> ahead%u[%d][%d];", t, PAIR, v, ahead, chunk);
+        buf_printf(&loads, "ahead%u[i / %d][i %% %d] = k_load<%s, %d>(p%d + (%s));\n", v, chunk,
+                   chunk, t, PAIR, argument_of(w, x->buffer),
+                   ex_text(w, ex_subst(w->k->ex, x->index, &n, &pair, 1)));
+    }
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int i = 0; i < %d; i++)", ahead * chunk);
+    line(w, "const k_idx pair = k_clamp(first_column + (b * %d + i) * %d + quad * %d, (nn - 1) & ~1);",
+         chunk, OCTET, PAIR);
+    for (char *at = loads.p, *end; (end = strchr(at, '\n')); at = end + 1)
+        line(w, "%.*s", (int)(end - at), at);
+    close_brace(w);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int g = b; g < b + %d; g++)", ahead);
+}
+
 static void put_rows(struct emitter *w, const struct tile_program *t, const struct phase *f,
                      const char *sums) {
     int sixteens = t->product->warp_rows / 16, octets = t->product->warp_columns / OCTET,
@@ -668,14 +724,19 @@ static void put_rows(struct emitter *w, const struct tile_program *t, const stru
     }
     open_loop(w, "h", 2);
     put_row(w, f);
-    if (!across) {
-        declare_rests(w, f, "");
+    int ahead = across ? 0 : chunks_ahead(w, f, octets / chunk, chunk);
+    if (!across) declare_rests(w, f, "");
+    if (ahead) {
+        open_ahead(w, f, octets / chunk, chunk, ahead);
+    } else if (!across) {
         open_loop(w, "g", octets / chunk);
     }
     put_chunk(w, f, sums,
               arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk), chunk,
               across ? NULL : "");
     close_brace(w);
+    if (ahead) close_brace(w);
+    w->ahead = 0;
     if (across) {
         close_brace(w);
         open_loop(w, "h", 2);
