@@ -287,6 +287,8 @@ def ordering(path, rows):
     def sums():
         for name, start in ("as they are", ""), ("fitted to the other workloads", "refit_"), ("the same, on those others",
                                                                                               "fitted_"):
+            if not rows[0][start + "pick_over_best"]:  # nothing was fitted to others, as of one workload there are none
+                continue
             pick, rank, near = ([float(r[start + column]) for r in rows]
                                 for column in ("pick_over_best", "rank_correlation", "near_trials"))
             yield (name, f"{geomean(pick):.3f}", f"{max(pick):.2f}", f"{sum(p <= 1.02 for p in pick)} of {len(pick)}",
