@@ -722,8 +722,8 @@ static double again_us(const struct kernel *k, const struct layout *y) {
  * out of shared memory, and what a warpgroup waits for between two steps, which another one hides
  * in part; or as long as its copy is under way, if few are ahead. Warps that make planes multiply
  * meanwhile as little as they do when they wait for their products. Fitted to 286 configs of 15
- * products in bf16 on an H200 (reports/samples/product_trials_h200.csv, scripts/cost_model.py), whose
- * first guesses it puts 1 % behind the best in the mean, and to those that won among others
+ * products in bf16 on an H200 (reports/samples/product_trials_h200.csv, scripts/cost_model.py), of
+ * which it puts first guesses 1 % behind the best in the mean, and to those that won among others
  * (scripts/product_guesses.py). Of tcgen05 nobody has measured anything: its numbers are the data
  * sheet's and those of wgmma. */
 static double mma_cost(const struct kernel *k, const struct layout *y) {
