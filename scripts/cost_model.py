@@ -16,7 +16,7 @@ The model's numbers were chosen by looking at such times, so it may know these k
 more, in the columns refit_*, with numbers fitted anew to the other workloads alone: each number in turn is made larger
 and smaller, and what orders the configs of all other workloads better is kept. How these numbers do on the workloads
 that they were fitted to is in fitted_*. Where refit_* is about as good as the model's own columns, the model has not
-been made for its judges; where it is worse than fitted_*, fitting more would be.
+been made for its judges; where it is worse than fitted_*, fitting more would be. Of a single workload both are empty.
 
 The variants of a tuning run are those that a search asked for: better than most, which makes ordering them harder.
 Times of several launches are spans. --memory (of an H200; 3352 of an H100) is what the device's memory can, in GB/s:
@@ -204,6 +204,8 @@ def refit(model, kernels, numbers):
     held_out, fitted = {}, {}
     for name in sorted({kernel.key[0] for kernel in kernels}):
         others = [kernel for kernel in kernels if kernel.key[0] != name]
+        if not others:
+            continue
         fit(model, others, numbers)
         costs = model.costs()
         for kernel in kernels:

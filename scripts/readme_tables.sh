@@ -58,6 +58,7 @@ block_attention() { scripts/sample_tables.py attention "$@"; }
 block_slower() { scripts/sample_tables.py slower "$@"; }
 block_overlap() { scripts/sample_tables.py overlap "$@"; }
 block_misses() { scripts/sample_tables.py misses "$@"; }
+block_counted() { scripts/sample_tables.py counted "$@"; }
 block_searches() { scripts/sample_tables.py searches "$@"; }
 block_ordering() { scripts/sample_tables.py ordering "$@"; }
 block_planted() { scripts/sample_tables.py planted "$@"; }

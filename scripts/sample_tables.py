@@ -8,7 +8,7 @@
 KIND names the script that wrote the file: torch (check_torch.sh), cost, lookup and capture (bench_cost.sh, ...), repeat
 (bench_repeat.sh), sizes (bench_sizes.sh), convolutions (bench_convolutions.sh), products and slower (bench_products.sh:
 all of them, and those that are slower than PyTorch's), kernelbench, models and attention (bench_kernelbench.sh, ...),
-overlap (bench_overlap.sh), misses (bench_suite.sh; FILE, and that of sizes), searches (bench_search.sh), ordering
+overlap (bench_overlap.sh), misses (bench_suite.sh; FILE, and that of sizes), counted (bench --profile), searches (bench_search.sh), ordering
 (cost_model.py), planted (plant_errors.sh), nights (bench_nights.sh), fused (bench_fused.sh), checked (check_kernelbench.py), opinfo (check_opinfo.py), graphs (check_graphs.py), sums
 (bench_sums.py), devices (device_sample.sh), scale (bench_history_scale.sh) or kills (make kill-test). Below each table stands who wrote it,
 where and when. scripts/readme_tables.sh puts them there. A figure is drawn from the CSV of the same name; index.csv of
@@ -261,6 +261,26 @@ def misses(path, rows, sizes_path, sizes_rows):
            date=rows[0]["timestamp"][:10])
 
 
+def counted(path, rows):
+    """What the hardware counted, of result rows: of each kernel in its fastest config."""
+    def number(text, form, factor=1):
+        return format(float(text) * factor, form) if text else "-"
+
+    best = {}
+    for r in rows:
+        key = tuple(r[name] for name in ("workload", "mode", "dtype", "precision", "axes", "kernel"))
+        if r["counters"] and r["median_us"] and (key not in best or float(r["median_us"]) < float(best[key]["median_us"])):
+            best[key] = r
+    table(["kernel<", "dtype<", "µs", "% roof", "DRAM MB / least", "L2 hit %", "warps %", "issue slots %", "busiest pipe %<",
+           "main stall %<", "config<"],
+          [(f"{r['workload']} {r['axes']}", r["dtype"], number(r["median_us"], ".1f"), number(r["roof_pct"], ".1f"),
+            f"{float(r['dram_bytes']) / float(r['bytes']):.2f}" if r["dram_bytes"] and float(r["bytes"] or 0) else "-",
+            number(r["l2_hit_pct"], ".0f"), number(r["occupancy"], ".0f", 100), number(r["issue_pct"], ".0f"),
+            f"{r['pipe']} {number(r['pipe_pct'], '.0f')}", f"{r['stall']} {number(r['stall_pct'], '.0f')}",
+            f"`{r['config']}`") for r in best.values()])
+    source("`warpsmith bench --profile`", rows[0], path, date=max(r["timestamp"] for r in rows)[:10])
+
+
 def or_never(value, digits):
     return "never" if math.isinf(value) else f"{value:.{digits}f}"
 
@@ -287,6 +307,8 @@ def ordering(path, rows):
     def sums():
         for name, start in ("as they are", ""), ("fitted to the other workloads", "refit_"), ("the same, on those others",
                                                                                               "fitted_"):
+            if not rows[0][start + "pick_over_best"]:  # nothing was fitted to others, as of one workload there are none
+                continue
             pick, rank, near = ([float(r[start + column]) for r in rows]
                                 for column in ("pick_over_best", "rank_correlation", "near_trials"))
             yield (name, f"{geomean(pick):.3f}", f"{max(pick):.2f}", f"{sum(p <= 1.02 for p in pick)} of {len(pick)}",
@@ -461,7 +483,7 @@ KINDS = {"devices": devices, "torch": torch, "cost": measures("bench_cost.sh"), 
          "capture": measures("bench_capture.sh"), "repeat": repeat, "sizes": sizes, "products": products, "slower": slower,
          "convolutions": convolutions, "kernelbench": kernelbench, "models": models, "attention": attention,
          "planted": planted, "histories": histories, "nights": nights, "fused": fused, "scale": scale, "checked": checked, "opinfo": opinfo, "graphs": graphs, "sums": sums, "kills": kills,
-         "mutants": mutants, "overlap": overlap, "misses": misses, "searches": searches, "ordering": ordering}
+         "mutants": mutants, "overlap": overlap, "misses": misses, "counted": counted, "searches": searches, "ordering": ordering}
 
 
 def main(arguments):

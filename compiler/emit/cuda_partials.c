@@ -326,8 +326,8 @@ void put_meet_partials(struct emitter *w, const struct tile_program *t, int tile
         for (uint32_t i = 0; i < w->p->phases.at[f].reduce.n; i++)
             vec_push(w->arena, &sums, w->p->phases.at[f].reduce.at[i]);
     line(w, "k_meet_parts<%d>(tickets + (((z * %lld + m0 / %d) * %d + group) * %u + %d), %d, %s);",
-         p->group_threads, (long long)matrix_tiles(w->k, w->y, AXIS_M), w->y->bx, p->warpgroups,
-         w->p->phases.n, phase, tiles, group_barrier(t));
+         p->group_threads, (long long)matrix_tiles(w->k, w->y, AXIS_M) * w->y->cluster, w->y->bx,
+         p->warpgroups, w->p->phases.n, phase, tiles, group_barrier(t));
     put_row_parts(w, t, sums.at, sums.n, tiles);
 }
 

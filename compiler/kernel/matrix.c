@@ -528,16 +528,16 @@ static int resident_blocks(const struct kernel *k, const struct layout *y,
 }
 
 /* Elements that read what their rows come to wait for the other tiles of these rows, which blocks
- * have that are at work at the same time, if they are done one after the other. */
+ * have that are at work at the same time, if they are done one after the other. Of clusters, which
+ * share columns, each block waits for its own rows, and all of them begin together. */
 static const char *check_readers(const struct kernel *k, const struct layout *y, struct product *p,
                                  struct arena *a) {
-    int64_t sharing = matrix_tiles(k, y, AXIS_N), most = (int64_t)k->limits->units * p->resident;
+    int64_t sharing = matrix_tiles(k, y, AXIS_N), most = matrix_clusters(k, y);
     p->sharing = 1;
     if (!epilogue_reads_results(k) || sharing == 1) return NULL;
-    if (y->cluster > 1) return "blocks that wait for each other's rows are no clusters";
     if (p->band > 1) return "tiles that share rows are done together: band=1";
     if (sharing > most)
-        return arena_printf(a, "%lld tiles share rows; %lld blocks are at work at a time",
+        return arena_printf(a, "%lld tiles share rows; %lld of these are at work at a time",
                             (long long)sharing, (long long)most);
     p->sharing = (int)sharing;
     p->online = epilogue_is_online(k);

@@ -298,7 +298,8 @@ struct tile_program *tile_dot(const struct block *p, struct arena *a) {
             t->workspace += tile_partial_bytes(t, v);
     if (x->sharing > 1)
         t->tickets = matrix_tiles(p->kernel, &p->layout, AXIS_Z) *
-                     matrix_tiles(p->kernel, &p->layout, AXIS_M) * x->warpgroups * p->phases.n * 4;
+                     matrix_tiles(p->kernel, &p->layout, AXIS_M) * p->layout.cluster *
+                     x->warpgroups * p->phases.n * 4;
     put(t, TILE_DRAW, 0, 0);
     if (!x->promotes) put(t, TILE_FILL, 0, 0);
     put(t, TILE_LOOP, 0, 0);

@@ -86,7 +86,11 @@ void cluster_free(struct emu *e) {
 
 /* ---- hooks ---------------------------------------------------------------------------------- */
 
-unsigned cluster_rank(struct emu *e) { return e->b->rank; }
+unsigned cluster_rank(struct emu *e) { return e->b->rank % e->n_cluster; }
+
+struct block *cluster_block(struct emu *e, unsigned rank) {
+    return &e->blocks[e->b->rank - cluster_rank(e) + rank];
+}
 
 /* What a thread does between its arrival and its wait is taken to precede the barrier; what must
  * not come after the arrival is found by the two checks here and the one of cluster_load. */
@@ -104,6 +108,8 @@ void cluster_arrive(struct emu *e) {
     t->arrived = true;
 }
 
+/* Of clusters that are all at work all wait for each other: kernels have these barriers before the
+ * first and behind the last of what clusters tell each other. */
 static void meet(struct emu *e, int line) {
     struct thread *t = &e->threads[e->current];
     char name[THREAD_NAME];
@@ -153,11 +159,11 @@ static const char *load_mistake(struct emu *e, const void *mine, unsigned bytes,
                                 enum emu_kind *kind) {
     *kind = EMU_OUT_OF_BOUNDS;
     if (bytes != 4 && bytes != 8) return "it takes 4 or 8 bytes";
-    if (rank >= e->n_blocks) return "there is no block of that rank";
+    if (rank >= e->n_cluster) return "there is no block of that rank";
     if (!memory_is_shared(e, mine)) return "the address is not in shared memory";
     *kind = EMU_RACE;
     if (e->threads[e->current].arrived) return "it follows the thread's k_cluster_arrive";
-    if (e->blocks[rank].n_done == e->n_threads) return "that block has ended";
+    if (cluster_block(e, rank)->n_done == e->n_threads) return "that block has ended";
     return NULL;
 }
 
@@ -172,11 +178,11 @@ void cluster_load(struct emu *e, void *to, const void *mine, unsigned bytes, uns
     const char *wrong = load_mistake(e, mine, bytes, rank, &kind);
     if (wrong) {
         block_report(e, kind, e->current, e->frame,
-                     "k_cluster_load from rank %u in a cluster of %u blocks: %s", rank, e->n_blocks,
-                     wrong);
+                     "k_cluster_load from rank %u in a cluster of %u blocks: %s", rank,
+                     e->n_cluster, wrong);
         block_stop(e);
     }
-    struct block *owner = &e->blocks[rank];
+    struct block *owner = cluster_block(e, rank);
     memory_judge_of(e, owner, mine, bytes, EMU_READ);
     memcpy(to, cluster_bytes(e, owner, mine), bytes);
     if (owner == e->b) return;

@@ -220,13 +220,13 @@ void copy_bulk(struct emu *e, void *to, const void *from, unsigned bytes, void *
 static const char *put_mistake(struct emu *e, const void *to, const void *bar, unsigned bytes,
                                unsigned rank, enum emu_kind *kind) {
     *kind = EMU_OUT_OF_BOUNDS;
-    if (rank >= e->n_blocks) return "there is no block of that rank";
+    if (rank >= e->n_cluster) return "there is no block of that rank";
     if (!memory_is_shared(e, to) || !memory_is_shared(e, bar)) return "not to shared memory";
     *kind = EMU_COPY;
     if (bytes != 4 && bytes != 8) return "it takes 4 or 8 bytes";
     *kind = EMU_RACE;
     if (e->threads[e->current].arrived) return "it follows the thread's k_cluster_arrive";
-    if (e->blocks[rank].n_done == e->n_threads) return "that block has ended";
+    if (cluster_block(e, rank)->n_done == e->n_threads) return "that block has ended";
     return NULL;
 }
 
@@ -239,8 +239,8 @@ void copy_put(struct emu *e, void *to, const void *value, unsigned bytes, unsign
     const char *wrong = put_mistake(e, to, bar, bytes, rank, &kind);
     if (wrong)
         block_mistake(e, kind, "k_cluster_put to rank %u in a cluster of %u blocks: %s", rank,
-                      e->n_blocks, wrong);
-    struct block *owner = &e->blocks[rank];
+                      e->n_cluster, wrong);
+    struct block *owner = cluster_block(e, rank);
     struct mbarrier *b = mbarrier_at(e, owner, bar);
     if (!mbarrier_is_known(e, b))
         block_mistake(e, EMU_RACE,
@@ -262,13 +262,13 @@ void copy_put(struct emu *e, void *to, const void *value, unsigned bytes, unsign
 void copy_box(struct emu *e, const struct box *box, void *to, void *bar, unsigned blocks) {
     unsigned bytes = box_bytes(box);
     for (unsigned r = 0; r < 32; r++) {
-        if (!(blocks ? blocks >> r & 1 : r == e->b->rank)) continue;
+        if (!(blocks ? blocks >> r & 1 : r == cluster_rank(e))) continue;
         enum emu_kind kind;
         const char *wrong = mbarrier_far_mistake(e, bar, r, &kind);
         if (wrong)
             block_mistake(e, kind, "k_map_load to rank %u in a cluster of %u blocks: %s", r,
-                          e->n_blocks, wrong);
-        struct mbarrier *b = mbarrier_at(e, &e->blocks[r], bar);
+                          e->n_cluster, wrong);
+        struct mbarrier *b = mbarrier_at(e, cluster_block(e, r), bar);
         if (!mbarrier_is_known(e, b))
             block_mistake(e, EMU_RACE,
                           "k_map_load to an mbarrier made since the last k_cluster_sync");

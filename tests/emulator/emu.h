@@ -117,8 +117,8 @@ struct emu_launch {
     enum emu_order order;
     uint64_t seed;           /* of EMU_RANDOM */
     bool blocks_communicate; /* through global memory: blocks may use the same bytes */
-    bool all_at_work;   /* the "cluster" is all of the grid, whose blocks wait for each other */
-    bool order_matters; /* to rounding (atomics on floats): emu_check compares no outputs */
+    bool all_at_work;        /* all blocks of the grid, or clusters, which wait for each other */
+    bool order_matters;      /* to rounding (atomics on floats): emu_check compares no outputs */
 };
 
 struct emu_report {

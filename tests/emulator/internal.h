@@ -248,7 +248,8 @@ struct emu {
     struct emu_module *module;
     const struct emu_entry *entry;
     struct emu_report report;
-    unsigned n_threads, n_blocks; /* of a block, of a cluster */
+    unsigned n_threads, n_blocks; /* of a block, at work at a time: a cluster, or all of them */
+    unsigned n_cluster;           /* blocks of a cluster */
     uint64_t random;
 
     /* this cluster */
@@ -351,6 +352,8 @@ void cluster_prepare(struct emu *e); /* room for the blocks' shared memory */
 void cluster_begin(struct emu *e);
 void cluster_enter(struct emu *e, struct block *b); /* its bytes are at the module's addresses */
 unsigned cluster_rank(struct emu *e);
+struct block *cluster_block(struct emu *e,
+                            unsigned rank); /* of the cluster of the block that runs */
 void cluster_sync(struct emu *e, int line);
 void cluster_arrive(struct emu *e);
 void cluster_wait(struct emu *e, int line);

@@ -152,7 +152,7 @@ static void bind(struct emu *e) {
     const struct emu_launch *l = e->launch;
     struct emu_index grid = or_ones(l->grid), size = or_ones(l->threads);
     uint64_t threads = (uint64_t)size.x * size.y * size.z;
-    unsigned cluster = l->cluster ? l->cluster : 1;
+    unsigned cluster = l->cluster ? l->cluster : 1, at_work = l->all_at_work ? grid.x : cluster;
     if (threads > MAX_THREADS)
         refuse(e, EMU_BAD_LAUNCH, "%llu threads, a block has at most 1024",
                (unsigned long long)threads);
@@ -160,10 +160,10 @@ static void bind(struct emu *e) {
     if (l->shared > EMU_SHARED_MAX)
         refuse(e, EMU_BAD_LAUNCH, "%zu bytes of shared memory, there are %d", l->shared,
                EMU_SHARED_MAX);
-    if (l->all_at_work && (cluster > MAX_BLOCKS || threads * cluster > MAX_ALL))
+    if (l->all_at_work && (at_work > MAX_BLOCKS || threads * at_work > MAX_ALL))
         refuse(e, EMU_BAD_LAUNCH, "%u blocks at a time, there is room for %d of 256 threads",
-               cluster, MAX_BLOCKS);
-    else if (cluster > MAX_CLUSTER && !l->all_at_work)
+               at_work, MAX_BLOCKS);
+    else if (cluster > MAX_CLUSTER)
         refuse(e, EMU_BAD_LAUNCH, "clusters of %u blocks, they have at most 16", cluster);
     else if (grid.x % cluster != 0)
         refuse(e, EMU_BAD_LAUNCH, "%u blocks in x are no multiple of the cluster's %u", grid.x,
@@ -174,8 +174,9 @@ static void bind(struct emu *e) {
     for (int i = 0; i < l->n_args && e->report.ok; i++) bind_argument(e, i);
     if (!e->report.ok) return;
     e->n_threads = (unsigned)threads;
-    e->n_blocks = cluster;
-    for (; e->n_guarded < threads * cluster; e->n_guarded++)
+    e->n_blocks = at_work;
+    e->n_cluster = cluster;
+    for (; e->n_guarded < threads * at_work; e->n_guarded++)
         mprotect(block_stack(e, e->n_guarded), GUARD, PROT_NONE);
     *e->module->table->block_size = size;
     *e->module->table->grid_size = grid;

@@ -159,10 +159,10 @@ void mbarrier_wait(struct emu *e, void *at, unsigned parity) {
 const char *mbarrier_far_mistake(struct emu *e, const void *bar, unsigned rank,
                                  enum emu_kind *kind) {
     *kind = EMU_OUT_OF_BOUNDS;
-    if (rank >= e->n_blocks) return "there is no block of that rank";
+    if (rank >= e->n_cluster) return "there is no block of that rank";
     if (!memory_is_shared(e, bar)) return "not to shared memory";
     *kind = EMU_RACE;
-    if (e->blocks[rank].n_done == e->n_threads) return "that block has ended";
+    if (cluster_block(e, rank)->n_done == e->n_threads) return "that block has ended";
     return NULL;
 }
 
@@ -177,8 +177,8 @@ void mbarrier_arrive_at(struct emu *e, void *mine, unsigned rank) {
     const char *wrong = mbarrier_far_mistake(e, mine, rank, &kind);
     if (wrong)
         block_mistake(e, kind, "k_mbar_arrive_at rank %u in a cluster of %u blocks: %s", rank,
-                      e->n_blocks, wrong);
-    struct mbarrier *b = mbarrier_at(e, &e->blocks[rank], mine);
+                      e->n_cluster, wrong);
+    struct mbarrier *b = mbarrier_at(e, cluster_block(e, rank), mine);
     if (!mbarrier_is_known(e, b))
         block_mistake(e, EMU_RACE,
                       "k_mbar_arrive_at an mbarrier made since the last k_cluster_sync");

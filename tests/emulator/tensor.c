@@ -260,12 +260,12 @@ void tensor_commit(struct emu *e, void *bar, unsigned blocks) {
     item->commits = true;
     for (unsigned r = 0; r < 32; r++) {
         enum emu_kind kind;
-        if (!(blocks ? blocks >> r & 1 : r == e->b->rank)) continue;
+        if (!(blocks ? blocks >> r & 1 : r == cluster_rank(e))) continue;
         const char *wrong = mbarrier_far_mistake(e, bar, r, &kind);
         if (wrong)
             block_mistake(e, kind, "k_tensor_commit to rank %u in a cluster of %u blocks: %s", r,
-                          e->n_blocks, wrong);
-        struct mbarrier *b = mbarrier_at(e, &e->blocks[r], bar);
+                          e->n_cluster, wrong);
+        struct mbarrier *b = mbarrier_at(e, cluster_block(e, r), bar);
         if (!mbarrier_is_known(e, b))
             block_mistake(e, EMU_RACE,
                           "k_tensor_commit to an mbarrier made since the last k_cluster_sync");

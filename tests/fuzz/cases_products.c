@@ -797,6 +797,24 @@ static const struct product_case masked_by_threads[] = {
      "m=64 n=64 k=16 tm=8 tn=8 warps=2"},
 };
 
+/* Clusters share columns, and each block waits for the others of its rows: blocks all of whose rows
+ * are beyond the last, batches, results that are stored as well, tiles in turn. */
+static const struct product_case read_back_by_clusters[] = {
+    {"graph(%x: bf16[136, 72], %y: bf16[72, 88]) {\n %z = mm(%x, %y)\n"
+     " %s = softmax(%z, 1)\n return %s\n}\n",
+     "mma=1 m=64 n=64 k=16 stages=3 cluster=2 warps=8"},
+    {"graph(%x: f16[2, 200, 40], %y: f16[2, 160, 40]) {\n"
+     " %t = permute(%y, [0, 2, 1])\n %z = bmm(%x, %t)\n %s = log_softmax(%z, 2)\n"
+     " return %s\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 cluster=4 warps=8"},
+    {"graph(%x: bf16[300, 40], %y: bf16[40, 130], %w: bf16[130], %b: bf16[130]) {\n"
+     " %z = mm(%x, %y)\n %s = layer_norm(%z, [130], %w, %b)\n return %z, %s\n}\n",
+     "mma=1 m=128 n=96 k=16 stages=2 cluster=2 warps=12"},
+    {"graph(%x: bf16[530, 72], %y: bf16[72, 120]) {\n %z = mm(%x, %y)\n"
+     " %s = softmax(%z, 1)\n return %s\n}\n",
+     "mma=1 m=64 n=64 k=16 stages=3 cluster=2 warps=12 pingpong=1"},
+};
+
 static void add(struct arena *a, case_vec *out, const struct product_case *p, bool old, bool tiny) {
     vec_push(a, out,
              ((struct case_graph){.text = p->text,
@@ -835,4 +853,6 @@ void cases_products(struct arena *a, case_vec *out) {
         add(a, out, &masked_by_threads[i], i % 2 == 0, false);
     for (size_t i = 0; i < sizeof anywhere / sizeof *anywhere; i++)
         add(a, out, &anywhere[i], false, i % 2 == 0);
+    for (size_t i = 0; i < sizeof read_back_by_clusters / sizeof *read_back_by_clusters; i++)
+        add(a, out, &read_back_by_clusters[i], false, i % 2 == 0);
 }

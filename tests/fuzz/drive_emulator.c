@@ -12,8 +12,7 @@ enum {
 };
 
 static bool side_by_side(const struct ws_launch *l) {
-    return l->cluster <= 1 && l->grid[0] <= MOST_SIDE_BY_SIDE &&
-           l->grid[0] * l->grid[0] * l->threads <= MOST_SEEN;
+    return l->grid[0] <= MOST_SIDE_BY_SIDE && l->grid[0] * l->grid[0] * l->threads <= MOST_SEEN;
 }
 
 static bool fits(const struct variant *v) {
@@ -154,7 +153,7 @@ static struct emu_report run_launch(struct emulation *s, uint32_t index, int l, 
         .grid = {(unsigned)w->grid[0], (unsigned)w->grid[1], (unsigned)w->grid[2]},
         .threads = {(unsigned)w->threads},
         .shared = (size_t)w->smem,
-        .cluster = (unsigned)(together ? w->grid[0] : w->cluster),
+        .cluster = (unsigned)w->cluster,
         .args = args,
         .n_args = w->n_args,
         .roles = roles,

@@ -237,6 +237,15 @@ says 'bench_sizes.sh. in f32 on X1, 2026-01-02; rows in'
 run scripts/sample_tables.py misses "$TMP/missed.csv" "$TMP/sizes.csv"
 expect 0 "misses"
 says '^\| a \| 70\.0 \| 85\.0 \| 74\.0 \| 1\.20 \| 0\.20 \| - \| xu 40 \| wait 30 \| `b` \|$'
+counted=workload,mode,dtype,precision,axes,kernel,config,median_us,roof_pct,bytes,dram_bytes,l2_hit_pct,occupancy
+counted+=,issue_pct,pipe,pipe_pct,stall,stall_pct,counters,device,timestamp
+printf '%s\n' $counted mm,fwd,bf16,f32,n=1,k,slow,9,50,10,15,40,0.25,30,tensor,60,wait,20,cupti,X1,2026-01-02T03 \
+    mm,fwd,bf16,f32,n=1,k,fast,8,55,10,12,40,0.25,30,tensor,70,wait,20,cupti,X1,2026-01-02T03 \
+    mm,fwd,bf16,f32,n=1,k,uncounted,7,,10,,,,,,,,,,X1,2026-01-02T03 >"$TMP/counted.csv"
+run scripts/sample_tables.py counted "$TMP/counted.csv"
+expect 0 "counted"
+says '^\| mm n=1 \| bf16 \| 8\.0 \| 55\.0 \| 1\.20 \| 40 \| 25 \| 30 \| tensor 70 \| wait 20 \| `fast` \|$'
+says_not slow
 printf '%s\n' workload,dtype,axes,torch_over_ours,device,date matmul,f32,n=1,1.5,X1,2026-01-02 \
     matmul,f32,n=2,0.9,X1,2026-01-02 matmul,bf16,n=3,0.7,X1,2026-01-02 matmul,f32,n=4,0.5,X1,2026-01-02 \
     matmul,f32,n=5,,X1,2026-01-02 >"$TMP/products.csv"

@@ -35,6 +35,9 @@ rows $order >"$TMP/agrees.csv"
 rows $(for us in $order; do python3 -c "print(1e4 / $us)"; done) >"$TMP/contradicts.csv"
 scores "$TMP/contradicts.csv" | grep -qE '^[0-9]+(\.[0-9]+)?,-1,[2-5],1$' || fail "times against the model: $(scores "$TMP/contradicts.csv")"
 
+# Of one workload there are no others to fit numbers to.
+[ "$(scripts/cost_model.py "$TMP/agrees.csv" | sed 1d | cut -d, -f10-)" = 1,1,1,1,,,,,,,, ] || fail "one workload: $(scripts/cost_model.py "$TMP/agrees.csv" 2>&1 | tail -1)"
+
 # The numbers are those of the source, and can be changed.
 said=$(printf 'numbers\nnumber\t0\t7.5\nnumbers\n' | "$BUILD/tests/cost/cost_model" sm_90a)
 [ "$(sed -n 3p <<<"$said" | cut -d' ' -f1)" = 7.5 ] || fail "a number was not changed: $said"

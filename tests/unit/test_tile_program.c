@@ -491,6 +491,9 @@ static void test_rows(void **state) {
                  {log_softmax, "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
                  {softmax, "mma=1 m=64 n=32 k=32 stages=2 warps=12 pingpong=1"},
                  {log_softmax, "mma=1 m=64 n=48 k=16 stages=2 warps=12 pingpong=1"},
+                 {softmax, "mma=1 m=64 n=64 k=16 stages=3 warps=8 cluster=2"},
+                 {log_softmax, "mma=1 m=64 n=64 k=32 stages=2 warps=8 cluster=2"},
+                 {softmax, "mma=1 m=64 n=64 k=16 stages=3 warps=12 cluster=2 pingpong=1"},
                  {norm, shared_by_warps},
                  {norm, "mma=2 m=64 n=64 k=64 tm=32 tn=16 stages=2 warps=8"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
