@@ -310,8 +310,7 @@ static bool columns_apart(struct emitter *w, const struct store_node *s, struct 
         int last = i;
         while (i > 0 && !s->guard && step[i - 1] == step[i] * size[i]) all *= size[--i];
         ex digit = symbol[d->n - 1 - out->n];
-        if (!s->guard)
-            digit = ex_index(p, arena_printf(w->arena, "n%d", out->n), ex_const(p, all));
+        if (!s->guard) digit = ex_index(p, arena_printf(w->arena, "n%d", out->n), ex_const(p, all));
         *column = ex_add(p, *column, ex_mul(p, digit, ex_const(p, step[last])));
         out->size[out->n++] = ex_const(p, all);
     }
@@ -831,14 +830,18 @@ static void put_turned(struct emitter *w, const struct tile_program *t, const st
         columns = 2 * p->turned * warp / group / rows;
     const char *between =
         p->beside > 1 ? arena_printf(w->arena, " * %d + tid %% %d", p->beside, p->beside) : "";
-    const char *column = arena_printf(w->arena, "const int c = (j * %d + tid / %d)%s;",
-                                      group / warp, warp, between);
+    const char *column =
+        arena_printf(w->arena, "const int c = (j * %d + tid / %d)%s;", group / warp, warp, between);
     const char *of_group = arena_printf(w->arena, "const int of_group = i * %d + tid %% %d / %d;",
                                         warp / p->beside, warp, p->beside);
-    const char *row = "const k_idx row = m0 + group * 64 + of_group, m = k_clamp(row, nm - 1);";
+    const char *row = arena_printf(
+        w->arena,
+        "const k_idx row = m0 + group * 64 + f * %d + of_group, m = k_clamp(row, nm - 1);",
+        product_sixteens_apart(p));
     line(w, "float *const turned = (float *)(%s) + group * %d;", exchange_text(w, t, t->exchange),
          p->turned * TURNED_PITCH);
     const struct placing place = placing_of(w, s);
+    open_loop(w, "f", p->warp_rows / (2 * OCTET));
     line(w, "k_idx of_row[%d];", rows);
     for (int i = 0; i < place.n_digits; i++) line(w, "int of_m%d[%d];", i, rows);
     open_loop(w, "i", rows);
@@ -846,11 +849,11 @@ static void put_turned(struct emitter *w, const struct tile_program *t, const st
     line(w, "%s", row);
     put_row_place(w, &place);
     close_brace(w);
-    line(w, "const int f = 0;");
     open_loop(w, "g", octets);
     open_loop(w, "h", 2);
     put_row(w, f);
-    put_values_of_chunk(w, f, sums, "g * 4 + h * 2 + e", 1);
+    put_values_of_chunk(w, f, sums, arena_printf(w->arena, "(f * %d + g) * 4 + h * 2 + e", octets),
+                        1);
     line(w, "#pragma unroll");
     line(
         w,
@@ -878,8 +881,9 @@ static void put_turned(struct emitter *w, const struct tile_program *t, const st
     line(w, "%s", of_group);
     line(w, "%s", row);
     const char *inside = put_inside(w, &place);
-    line(w, "if ((row < nm) & (n < nn)%s) k_store1%s(p%d + (of_row[i] + of_column), x[j][i]);", inside,
-         how_to_store(w), argument_of(w, s->buffer));
+    line(w, "if ((row < nm) & (n < nn)%s) k_store1%s(p%d + (of_row[i] + of_column), x[j][i]);",
+         inside, how_to_store(w), argument_of(w, s->buffer));
+    close_brace(w);
     close_brace(w);
     close_brace(w);
     close_brace(w);

@@ -317,9 +317,9 @@ static node_id as_a_dimension(struct phases *s) {
         padding[d] = ex_sub(p, a[3].ints.at[d], before[d]);
         size[d] = ex_ceildiv(p, ex_add(p, before[d], a[6].ints.at[d]), number(s, stride_of(s, d)));
     }
-    node_id y = call(s->b, OP_CONVOLVE_PHASES, a[0], a[1], a[2],
-                     arg_ints(g, padding, (uint32_t)s->dims), a[4],
-                     arg_ints(g, size, (uint32_t)s->dims));
+    node_id y =
+        call(s->b, OP_CONVOLVE_PHASES, a[0], a[1], a[2], arg_ints(g, padding, (uint32_t)s->dims),
+             a[4], arg_ints(g, size, (uint32_t)s->dims));
     ex images = meta_of(s->b, y)->size[0], groups = meta_of(s->b, y)->size[1];
     y = fold(s, y, 0);
     for (int d = 0; d < s->dims; d++) { /* the rest of P, which is 1 at last */

@@ -485,8 +485,7 @@ static bool rows_are_phases(const struct builder *w, ex *m, int nm, ex *n, int n
     if (!ex_is_const(k->ex, ex_symbol(k->ex, axis)->bound, &size) || size * bytes >= SECTOR)
         return false;
     bool apart = false;
-    for (int i = 0; i < nm + nn; i++)
-        apart |= (i < nm) != (nearest < nm) && step[i] == size;
+    for (int i = 0; i < nm + nn; i++) apart |= (i < nm) != (nearest < nm) && step[i] == size;
     if (!apart) return false;
     if (nearest < nm)
         move_to_end(m, nm, nearest);

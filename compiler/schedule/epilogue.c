@@ -375,6 +375,7 @@ const char *epilogue_reason(struct fuser *f, const struct merge *m) {
     enum dtype t = n->insts.at[n->insts.n - 1].dtype;
     struct product_axes p = product_axes(f, m, product);
     if (!why) why = over_reason(f, m, p, t, over);
-    if (!why && batches_interleave(f, m, p.both, over)) why = "batches would store parts of sectors";
+    if (!why && !pair_is_small(f, m->a, m->b) && batches_interleave(f, m, p.both, over))
+        why = "batches would store parts of sectors";
     return why || !reads_rows(f, m, over) ? why : readers_reason(f, m, product, over);
 }

@@ -312,8 +312,7 @@ static bool lengthen(struct fuser *f, uint32_t g, uint32_t product) {
     for (uint32_t i = 0; i < p.at.n; i++)
         for (int k = 0; k < G->n_x && group_writes(f, product, p.at.at[i].buffer); k++) {
             ex was = G->x[k];
-            struct strides by =
-                strides_beyond(f, &p.at.at[i], was, p.at.at[i].step[k], product);
+            struct strides by = strides_beyond(f, &p.at.at[i], was, p.at.at[i].step[k], product);
             if (!by.n) continue;
             G->x[k] = longer(f, was, ex_value(e, ex_symbol(e, was)->bound), by);
             ex at = ex_sub(e, G->x[k], ex_const(e, by.before));
