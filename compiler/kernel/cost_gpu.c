@@ -733,8 +733,8 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
         0.1; /* of the faster of products and copies, which go on beside each other */
     /* Sums of a thread beside which there are registers for what spans of its rows come to: 8.5
      * million pixels of 64 filters with gelu and a group norm's sums behind take an H200 6780 us by
-     * 64 x 256, which moves 9.5 GB of spilled registers, 4800 by two blocks of 64 x 192, 3750 by two
-     * of 64 x 128. */
+     * 64 x 256, which moves 9.5 GB of spilled registers, 4800 by two blocks of 64 x 192, 3750 by
+     * two of 64 x 128. */
     enum { MOST_KEPT = 64 };
     const double BUSY = 12;  /* warps of a multiprocessor that keep these four busy */
     const double USUAL = 64; /* columns */

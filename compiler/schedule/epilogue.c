@@ -333,9 +333,10 @@ static const char *windows_reason(struct fuser *f, const struct merge *m) {
 }
 
 /* Would elements of which some are reduced, but that lie side by side, be stored by tiles of
- * different batches, less than a sector of memory at a time? Phases of a transposed convolution are columns, which threads store side by
- * side, but not if something is reduced along the others: two batches that store halves of sectors
- * took an H200 three times as long as columns. */
+ * different batches, less than a sector of memory at a time? Phases of a transposed convolution are
+ * columns, which threads store side by side, but not if something is reduced along the others: as
+ * batches of halves of sectors, and a softmax, KernelBench's 49 takes an H200 1133 us, as columns,
+ * and a pass for the softmax, 520. */
 static bool batches_interleave(struct fuser *f, const struct merge *m, uint32_t both,
                                uint32_t over) {
     const struct group *H = host_of(f, m);

@@ -289,8 +289,8 @@ static const struct {
      " %c = convolution(%x, %w, %b, [2, 2], [1, 1], [1, 1], True, [0, 0], 1)\n"
      " %r = relu(%c)\n return %r\n}\n",
      "mma=1 m=128 n=64 k=32 stages=2 warps=12", false},
-    /* phases that begin an output before: turned, with other outputs before the first one and behind
-     * the last; as pairs of a 16-bit type; reduced and read behind, and reduced alone */
+    /* phases that begin an output before: turned, with other outputs before the first one and
+     * behind the last; as pairs of a 16-bit type; reduced and read behind, and reduced alone */
     {"graph(%x: f32[2, 8, 5, 23], %w: f32[8, 32, 4, 4], %b: f32[32]) convolutions tf32 {\n"
      " %c = convolution(%x, %w, %b, [2, 2], [1, 1], [1, 1], True, [1, 1], 1)\n"
      " %r = tanh(%c)\n return %r\n}\n",
