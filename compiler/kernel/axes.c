@@ -466,8 +466,8 @@ static void move_to_end(ex *axes, int n, int i) {
 
 /* Phases of a transposed convolution that read the same windows are rows or columns, and are stored
  * side by side: an axis of few elements, less than a sector, between which those of an axis of the
- * other factor lie further apart. It is the last axis, of columns, of which a thread has neighbours.
- * Is it of rows? */
+ * other factor lie further apart. It is the last axis, of columns, of which a thread has
+ * neighbours. Is it of rows? */
 static bool rows_are_phases(const struct builder *w, ex *m, int nm, ex *n, int nn) {
     enum { SECTOR = 32 };
     const struct kernel *k = w->k;
