@@ -311,15 +311,17 @@ static void put_octet(struct emitter *w, uint32_t s, const char *type, const cha
 }
 
 /* The digits of columns that a store's index counts apart, innermost first, as symbols; of those
- * that it counts as one number one. The index, and the guard if there is one, in terms of these.
- * False if the index counts columns as one number, or by no digits. */
+ * that it counts as one number one. The index without them, and the column's part of it, and the
+ * guard if there is one, in terms of these. False if the index counts columns as one number, or by
+ * no digits. */
 static bool columns_apart(struct emitter *w, const struct store_node *s, struct axis_digits *out,
-                          ex *digit, ex *index, ex *guard) {
+                          ex *index, ex *column, ex *guard) {
     const struct kernel *k = w->k;
     struct exprs *p = k->ex;
     const struct axis_digits *d = &k->digits[AXIS_N];
     int64_t size[GROUP_MAX_AXES], step[GROUP_MAX_AXES];
     ex sum = ex_const(p, 0), axis = k->axis[AXIS_N], symbol[GROUP_MAX_AXES];
+    *column = ex_const(p, 0);
     if (d->n < 2) return false;
     for (int i = 0; i < d->n; i++) {
         if (!ex_is_const(p, d->size[i], &size[i])) return false;
@@ -335,42 +337,126 @@ static bool columns_apart(struct emitter *w, const struct store_node *s, struct 
         int64_t all = size[i];
         int last = i;
         while (i > 0 && !s->guard && step[i - 1] == step[i] * size[i]) all *= size[--i];
-        digit[out->n] = symbol[d->n - 1 - out->n];
-        if (!s->guard)
-            digit[out->n] = ex_index(p, arena_printf(w->arena, "n%d", out->n), ex_const(p, all));
-        ex by = ex_mul(p, digit[out->n], ex_const(p, step[last]));
-        *index = ex_add(p, *index, by);
+        ex digit = symbol[d->n - 1 - out->n];
+        if (!s->guard) digit = ex_index(p, arena_printf(w->arena, "n%d", out->n), ex_const(p, all));
+        *column = ex_add(p, *column, ex_mul(p, digit, ex_const(p, step[last])));
         out->size[out->n++] = ex_const(p, all);
     }
     return out->n > 1;
 }
 
-/* Where the store's element of row m, column n is: before it is known whether there is one, so that
- * rows share what follows from the column, and columns what does from the row. The column is
- * divided as the 32 bits that it has. *also: what else has to hold for it to be stored. */
-static const char *put_place(struct emitter *w, const struct store_node *s, const char **also) {
-    struct axis_digits d;
-    ex digit[GROUP_MAX_AXES], index, guard;
+/* The column's digits, divided as the 32 bits that it has. */
+static void put_digits(struct emitter *w, const struct axis_digits *d) {
     int64_t below = 1, size;
-    *also = "";
-    if (!columns_apart(w, s, &d, digit, &index, &guard)) {
-        index = s->index, guard = s->guard;
-        d.n = 0;
-    }
-    for (int i = 0; i < d.n; i++) {
+    for (int i = 0; i < d->n; i++) {
         struct buf b = buf_new(w->arena);
-        ex_is_const(w->k->ex, d.size[i], &size);
+        ex_is_const(w->k->ex, d->size[i], &size);
         buf_puts(&b, "(unsigned)n");
         if (below > 1) buf_printf(&b, " / %lldu", (long long)below);
-        if (i + 1 < d.n) buf_printf(&b, " %% %lldu", (long long)size);
+        if (i + 1 < d->n) buf_printf(&b, " %% %lldu", (long long)size);
         line(w, "const k_idx n%d = (k_idx)(%s);", i, b.p);
         below *= size;
     }
+}
+
+/* Where the store's element of row m, column n is: before it is known whether there is one, so that
+ * rows share what follows from the column, and columns what does from the row. *also: what else has
+ * to hold for it to be stored. */
+static const char *put_place(struct emitter *w, const struct store_node *s, const char **also) {
+    struct axis_digits d;
+    ex index, column, guard;
+    *also = "";
+    if (!columns_apart(w, s, &d, &index, &column, &guard)) {
+        index = s->index, guard = s->guard, column = ex_const(w->k->ex, 0);
+        d.n = 0;
+    }
+    put_digits(w, &d);
+    index = ex_add(w->k->ex, index, column);
     if (guard) *also = arena_printf(w->arena, " && %s", ex_text(w, guard));
     if (!d.n && w->k->digits[AXIS_M].n < 2)
         return arena_printf(w->arena, "(%s)", ex_text(w, index));
     line(w, "const k_idx at = %s;", ex_text(w, index));
     return "at";
+}
+
+/* A condition without branches. */
+static const char *all_at_once(struct emitter *w, ex e) {
+    const struct exprs *p = w->k->ex;
+    if (ex_kind(p, e) != EX_AND) return arena_printf(w->arena, "(%s)", ex_text(w, e));
+    return arena_printf(w->arena, "%s & %s", all_at_once(w, ex_lhs(p, e)),
+                        all_at_once(w, ex_rhs(p, e)));
+}
+
+/* Where a store's elements are, and which of them there are, as what rows have to themselves, and
+ * what columns have: of few rows and many columns a thread computes either once. Conditions are on
+ * digits of both, which take 32 bits. */
+struct placing {
+    ex of_row, of_column, guard;
+    struct axis_digits columns; /* that the index counts apart; n 0: none */
+    ex digit[GROUP_MAX_AXES];   /* of rows, innermost first, as symbols m0, m1, ... */
+    int n_digits;               /* of these, that the guard uses */
+};
+
+static struct placing placing_of(struct emitter *w, const struct store_node *s) {
+    const struct kernel *k = w->k;
+    struct exprs *p = k->ex;
+    struct placing x = {0};
+    ex m = k->axis[AXIS_M], n = k->axis[AXIS_N], zero = ex_const(p, 0), sum = zero;
+    if (!columns_apart(w, s, &x.columns, &x.of_row, &x.of_column, &x.guard)) {
+        x.columns.n = 0;
+        x.of_row = ex_subst(p, s->index, &n, &zero, 1);
+        x.of_column = ex_sub(p, s->index, x.of_row);
+        x.guard = s->guard;
+    }
+    const struct axis_digits *d = &k->digits[AXIS_M];
+    for (int i = 0; i < d->n; i++) {
+        int number = d->n - 1 - i;
+        x.digit[number] = ex_index(p, arena_printf(w->arena, "m%d", number), d->size[i]);
+        sum = ex_add(p, ex_mul(p, sum, d->size[i]), x.digit[number]);
+    }
+    if (!x.guard || d->n < 2) return x;
+    x.guard = ex_subst(p, x.guard, &m, &sum, 1);
+    for (int i = 0; i < d->n; i++)
+        if (ex_uses(p, x.guard, x.digit[i])) x.n_digits = i + 1;
+    return x;
+}
+
+/* For each of so many rows m, whose number is i, before any column: of_row and digits. */
+static void put_row_place(struct emitter *w, const struct placing *x) {
+    int64_t below = 1;
+    line(w, "of_row[i] = k_anew(%s);", ex_text(w, x->of_row));
+    for (int i = 0; i < x->n_digits; i++) {
+        int64_t size = ex_value(w->k->ex, ex_symbol(w->k->ex, x->digit[i])->bound);
+        line(w, "of_m%d[i] = k_anew((int)((unsigned)m / %lldu %% %lldu));", i, (long long)below,
+             (long long)size);
+        below *= size;
+    }
+}
+
+/* For column n, before any row: of_column and the column's digits. */
+static void put_column_place(struct emitter *w, const struct placing *x) {
+    put_digits(w, &x->columns);
+    line(w, "const k_idx of_column = k_anew(%s);", ex_text(w, x->of_column));
+}
+
+/* Within row m, of number i: what has to hold for the element to be stored but that there is such a
+ * row and such a column. */
+static const char *put_inside(struct emitter *w, const struct placing *x) {
+    struct buf names = buf_new(w->arena), arguments = buf_new(w->arena);
+    if (!x->guard) return "";
+    for (int i = 0; i < x->n_digits; i++) {
+        buf_printf(&names, ", int m%d", i);
+        buf_printf(&arguments, ", of_m%d[i]", i);
+    }
+    for (int i = 0; i < x->columns.n; i++) {
+        buf_printf(&names, ", int n%d", i);
+        buf_printf(&arguments, ", (int)n%d", i);
+    }
+    line(w, "const bool inside = [](int z, int m, int n%s) {", names.p ? names.p : "");
+    line(w, "    (void)z, (void)m, (void)n;");
+    line(w, "    return %s;", all_at_once(w, x->guard));
+    line(w, "}((int)z, (int)m, (int)n%s);", arguments.p ? arguments.p : "");
+    return " & inside";
 }
 
 /* Of a row, what its octets leave for the next. dims: of an array of these. */
@@ -794,20 +880,41 @@ static void put_by_columns(struct emitter *w, const struct tile_program *t, cons
 }
 
 /* What a warpgroup has of its 64 rows' columns goes through shared memory, some columns at a time,
- * of which each warp then stores rows that lie side by side: in threads, only eight of them do. */
+ * of which each warp then stores rows that lie side by side: in threads, only eight of them do. A
+ * thread has the same few rows each time. */
 static void put_turned(struct emitter *w, const struct tile_program *t, const struct phase *f,
                        const char *sums) {
     const struct product *p = t->product;
     const struct store_node *s = &w->k->stores.at[f->stores.at[0]];
     int octets = p->warp_columns / OCTET, each = p->turned / OCTET, group = p->group_threads,
-        warp = w->k->limits->warp;
+        warp = w->k->limits->warp, rows = 2 * p->beside,
+        columns = 2 * p->turned * warp / group / rows;
+    const char *between =
+        p->beside > 1 ? arena_printf(w->arena, " * %d + tid %% %d", p->beside, p->beside) : "";
+    const char *column =
+        arena_printf(w->arena, "const int c = (j * %d + tid / %d)%s;", group / warp, warp, between);
+    const char *of_group = arena_printf(w->arena, "const int of_group = i * %d + tid %% %d / %d;",
+                                        warp / p->beside, warp, p->beside);
+    const char *row = arena_printf(
+        w->arena,
+        "const k_idx row = m0 + group * 64 + f * %d + of_group, m = k_clamp(row, nm - 1);",
+        product_sixteens_apart(p));
     line(w, "float *const turned = (float *)(%s) + group * %d;", exchange_text(w, t, t->exchange),
          p->turned * TURNED_PITCH);
-    line(w, "const int f = 0;");
+    const struct placing place = placing_of(w, s);
+    open_loop(w, "f", p->warp_rows / (2 * OCTET));
+    line(w, "k_idx of_row[%d];", rows);
+    for (int i = 0; i < place.n_digits; i++) line(w, "int of_m%d[%d];", i, rows);
+    open_loop(w, "i", rows);
+    line(w, "%s", of_group);
+    line(w, "%s", row);
+    put_row_place(w, &place);
+    close_brace(w);
     open_loop(w, "g", octets);
     open_loop(w, "h", 2);
     put_row(w, f);
-    put_values_of_chunk(w, f, sums, "g * 4 + h * 2 + e", 1);
+    put_values_of_chunk(w, f, sums, arena_printf(w->arena, "(f * %d + g) * 4 + h * 2 + e", octets),
+                        1);
     line(w, "#pragma unroll");
     line(
         w,
@@ -818,21 +925,28 @@ static void put_turned(struct emitter *w, const struct tile_program *t, const st
     close_brace(w);
     line(w, "if (g %% %d < %d) continue;", each, each - 1);
     line(w, "k_barrier_sync(%s, %d);", group_barrier(t), group);
-    line(w, "#pragma unroll");
-    open_brace(w, "for (int i = 0; i < %d; i++)", 2 * p->turned * warp / group);
-    const char *between =
-        p->beside > 1 ? arena_printf(w->arena, " * %d + tid %% %d", p->beside, p->beside) : "";
-    line(w, "const int c = (i / %d * %d + tid / %d)%s;", 2 * p->beside, group / warp, warp,
-         between);
-    line(w, "const int of_group = i %% %d * %d + tid %% %d / %d;", 2 * p->beside, warp / p->beside,
-         warp, p->beside);
-    line(w, "const k_idx row = m0 + group * 64 + of_group, m = k_clamp(row, nm - 1);");
-    line(w, "const k_idx n = first_column + (g - %d) * %d + c;", each - 1, OCTET);
-    const char *also, *at = put_place(w, s, &also);
-    line(w, "if (row < nm && n < nn%s) k_store1%s(p%d + %s, turned[c * %d + of_group]);", also,
-         how_to_store(w), argument_of(w, s->buffer), at, TURNED_PITCH);
+    line(w, "float x[%d][%d];", columns, rows);
+    open_loop(w, "j", columns);
+    line(w, "%s", column);
+    open_loop(w, "i", rows);
+    line(w, "%s", of_group);
+    line(w, "x[j][i] = turned[c * %d + of_group];", TURNED_PITCH);
+    close_brace(w);
     close_brace(w);
     line(w, "k_barrier_sync(%s, %d);", group_barrier(t), group);
+    open_loop(w, "j", columns);
+    line(w, "%s", column);
+    line(w, "const k_idx n = first_column + (g - %d) * %d + c;", each - 1, OCTET);
+    put_column_place(w, &place);
+    open_loop(w, "i", rows);
+    line(w, "%s", of_group);
+    line(w, "%s", row);
+    const char *inside = put_inside(w, &place);
+    line(w, "if ((row < nm) & (n < nn)%s) k_store1%s(p%d + (of_row[i] + of_column), x[j][i]);",
+         inside, how_to_store(w), argument_of(w, s->buffer));
+    close_brace(w);
+    close_brace(w);
+    close_brace(w);
     close_brace(w);
 }
 

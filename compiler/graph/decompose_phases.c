@@ -289,16 +289,37 @@ static bool are_a_dimension(const struct phases *s, const struct device_limits *
     return !together || apart <= BYTES;
 }
 
+int64_t phase_positions(int64_t taps, int64_t stride, int64_t padding, int64_t *last) {
+    *last = (stride - 1 + padding) / stride;
+    return *last + (taps - 1 - padding + stride * taps) / stride - taps + 1;
+}
+
+/* Outputs before the first one that phases are counted from, so that all phases read the same
+ * windows, as loop/product.c has it: output o + padding = stride*i + phase takes taps phase +
+ * stride*j of positions i - j. Counted from output 0 of 4 taps under a stride of 2 and a padding of
+ * 1, even outputs would take positions i - 1 and i, odd ones i and i + 1. */
+static int64_t outputs_before(const struct phases *s, int d) {
+    int64_t stride = stride_of(s, d), padding = entry(s, 3, d), taps, last;
+    if (entry(s, 4, d) > 1) return 0;
+    if (!ex_is_const(s->b->g->ex, meta_of(s->b, s->n->args[1].node)->size[3 + d], &taps)) return 0;
+    bool share = phase_positions(taps, stride, padding, &last) <= (taps + stride - 1) / stride;
+    return share ? 0 : padding % stride;
+}
+
 /* [N, G, P, F, I...] -> [N, G, F, O...] */
 static node_id as_a_dimension(struct phases *s) {
     struct graph *g = s->b->g;
     struct exprs *p = g->ex;
     const struct arg *a = s->n->args;
-    ex size[3];
-    for (int d = 0; d < s->dims; d++)
-        size[d] = ex_ceildiv(p, a[6].ints.at[d], number(s, stride_of(s, d)));
-    node_id y = call(s->b, OP_CONVOLVE_PHASES, a[0], a[1], a[2], a[3], a[4],
-                     arg_ints(g, size, (uint32_t)s->dims));
+    ex size[3], padding[3], before[3];
+    for (int d = 0; d < s->dims; d++) {
+        before[d] = number(s, outputs_before(s, d));
+        padding[d] = ex_sub(p, a[3].ints.at[d], before[d]);
+        size[d] = ex_ceildiv(p, ex_add(p, before[d], a[6].ints.at[d]), number(s, stride_of(s, d)));
+    }
+    node_id y =
+        call(s->b, OP_CONVOLVE_PHASES, a[0], a[1], a[2], arg_ints(g, padding, (uint32_t)s->dims),
+             a[4], arg_ints(g, size, (uint32_t)s->dims));
     ex images = meta_of(s->b, y)->size[0], groups = meta_of(s->b, y)->size[1];
     y = fold(s, y, 0);
     for (int d = 0; d < s->dims; d++) { /* the rest of P, which is 1 at last */
@@ -307,7 +328,8 @@ static node_id as_a_dimension(struct phases *s) {
         y = fold(s, move_dim(s->b, y, 1, 4 + d), 3 + d);
     }
     if (groups != number(s, 1)) y = unfold(s, fold(s, y, 0), 0, images, groups);
-    for (int d = 0; d < s->dims; d++) y = cut(s->b, y, 3 + d, number(s, 0), a[6].ints.at[d]);
+    for (int d = 0; d < s->dims; d++)
+        y = cut(s->b, y, 3 + d, before[d], ex_add(p, before[d], a[6].ints.at[d]));
     return y;
 }
 

@@ -310,6 +310,10 @@ struct graph *graph_decompose(struct graph *g);
 /* The same for a device: where it has matrix units, the phases of a transposed convolution may be a
  * dimension of one product, which others compute better apart (decompose_phases.c). */
 struct graph *graph_decompose_for(struct graph *g, const struct device_limits *device);
+/* decompose_phases.c: how many positions of one dimension the phases of a transposed convolution
+ * without a dilation read for one output of each, and the last of them, counted from that output's
+ * number. */
+int64_t phase_positions(int64_t taps, int64_t stride, int64_t padding, int64_t *last);
 /* The same, but index_add, scatter and scatter_add stay: the parts of these have an element for
  * each pair of a source and a place, which nobody wants in memory, the reference least of all. */
 struct graph *graph_decompose_but_landings(struct graph *g);

@@ -464,19 +464,29 @@ static void move_to_end(ex *axes, int n, int i) {
     axes[n - 1] = last;
 }
 
-/* Phases that share what they read are rows or columns, and are stored side by side: the last axis,
- * of columns, of which a thread has neighbours. Are they rows? */
-static bool rows_are_phases(const struct kernel *k, ex *m, int nm, ex *n, int nn) {
-    int64_t least = INT64_MAX;
+/* Phases of a transposed convolution that read the same windows are rows or columns, and are stored
+ * side by side: an axis of few elements, less than a sector, between which those of an axis of the
+ * other factor lie further apart. It is the last axis, of columns, of which a thread has
+ * neighbours. Is it of rows? */
+static bool rows_are_phases(const struct builder *w, ex *m, int nm, ex *n, int nn) {
+    enum { SECTOR = 32 };
+    const struct kernel *k = w->k;
+    int64_t least = INT64_MAX, size, step[2 * GROUP_MAX_AXES];
     int nearest = -1;
-    if (!k->shares) return false;
     for (uint32_t s = 0; s < k->stores.n; s++)
         if (k->stores.at[s].buffer != k->stores.at[0].buffer) return false;
     for (int i = 0; i < nm + nn; i++) {
-        int64_t step = first_step(k, k->stores.at[0].index, i < nm ? m[i] : n[i - nm]);
-        if (step >= 0 && step < least) least = step, nearest = i;
+        step[i] = first_step(k, k->stores.at[0].index, i < nm ? m[i] : n[i - nm]);
+        if (step[i] >= 0 && step[i] < least) least = step[i], nearest = i;
     }
-    if (nearest < 0) return false;
+    if (nearest < 0 || least != 1) return false;
+    ex axis = nearest < nm ? m[nearest] : n[nearest - nm];
+    int bytes = dtype_bytes(w->l->buffers.at[k->stores.at[0].buffer].meta.dtype);
+    if (!ex_is_const(k->ex, ex_symbol(k->ex, axis)->bound, &size) || size * bytes >= SECTOR)
+        return false;
+    bool apart = false;
+    for (int i = 0; i < nm + nn; i++) apart |= (i < nm) != (nearest < nm) && step[i] == size;
+    if (!apart) return false;
     if (nearest < nm)
         move_to_end(m, nm, nearest);
     else
@@ -591,7 +601,7 @@ void choose_axes(struct builder *w) {
                                  (reduced_behind(w, n, nn) ? MASK_N : 0));
         bool read = over == MASK_M && rows_read_columns(k, m, nm);
         find_over(w, read ? MASK_N : over);
-        if (read || rows_are_phases(k, m, nm, n, nn) || rows_are_few(w, m, nm, n, nn, r, nr))
+        if (read || rows_are_phases(w, m, nm, n, nn) || rows_are_few(w, m, nm, n, nn, r, nr))
             swap_factors(k, m, &nm, n, &nn);
         if (k->over & MASK_M) k->span[AXIS_M] = reduced_span(w, m, nm);
         if (k->over & MASK_N) k->span[AXIS_N] = reduced_span(w, n, nn);

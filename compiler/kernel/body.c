@@ -265,8 +265,9 @@ static ex store_guard(struct builder *w, buffer_id b, const ex *index) {
         int64_t size, lo, hi;
         if (!w->g->matmul || !ex_is_const(p, m->size[d], &size) || !size) continue;
         ex_range(p, index[d], &lo, &hi);
-        if (hi < size) continue;
-        ex inside = ex_compare(p, EX_LT, index[d], m->size[d]);
+        if (lo >= 0 && hi < size) continue;
+        ex from = ex_compare(p, EX_LE, ex_const(p, 0), index[d]),
+           to = ex_compare(p, EX_LT, index[d], m->size[d]), inside = ex_and(p, from, to);
         guard = guard ? ex_and(p, guard, inside) : inside;
     }
     return guard;

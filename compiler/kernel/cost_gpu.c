@@ -652,27 +652,32 @@ static double copy_clocks(const struct product *p, const struct operand *o, int 
     return part * bytes / o->line * (wide ? RUN : operand_line_clocks(o, p->by_warp));
 }
 
-/* Clocks of a tile's epilogue but for its stores, of instructions that dear operators take, and
- * those that move rows on to memory's vectors; a warpgroup that is alone waits for most of them,
- * and functions that are called, not there for each element, take one element at a time: mish of
- * mish behind 1024 x 8192 x 8192 in tf32 takes an H200 100 us, 20 us once. */
-static double epilogue_clocks(const struct kernel *k, const struct layout *y) {
+/* Clocks of a tile's epilogue but for its stores, of instructions that dear operators and sums
+ * take, and those that move rows on to memory's vectors; a warpgroup that is alone, without another
+ * block's, waits for most of them, and functions that are called, not there for each element, take
+ * one element at a time: mish of mish behind 1024 x 8192 x 8192 in tf32 takes an H200 100 us, 20 us
+ * once. */
+static double epilogue_clocks(const struct kernel *k, const struct layout *y, double resident) {
     enum { DEAR = 32, LANES = 128 };
-    const double ALONE = 0.6, TOGETHER = 0.9, CALLED = 2.5;
+    const double ALONE = 0.45, BY_TWO = 0.6, TOGETHER = 0.9, CALLED = 2.5;
     const double MOVED = 6.5; /* an element, as emitted: 52 for a thread's four pairs */
-    double size = 0;
+    const double REDUCED = 8; /* into a sum; not measured by itself */
+    bool alone = product_groups(y->product) == 1;
+    double size = 0, moved = 0;
     int phases = y->product->online ? 2 : k->levels ? k->levels : 1;
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
+        if (x->kind == INST_REDUCE && v != k->dot) size += REDUCED;
         if (x->kind != INST_OP || !(x->mask & MASK_M) || !(x->mask & MASK_N)) continue;
         size += op_size(x->op, x->dtype) * fmax(1, phases - x->level); /* of sums that stay */
     }
     if (product_calls_maths(k, y->product)) size *= CALLED;
-    if (size <= DEAR) size = 0;
     for (uint32_t i = 0; i < k->stores.n; i++)
-        if (store_begins_anywhere(k, y->product, &k->stores.at[i])) size += MOVED;
-    return (double)y->bx * y->br * size / LANES /
-           (product_groups(y->product) == 1 ? ALONE : TOGETHER);
+        if (store_begins_anywhere(k, y->product, &k->stores.at[i])) moved += MOVED;
+    if (size <= DEAR) size = 0;
+    size /= !alone ? TOGETHER : resident > 1 ? BY_TWO : ALONE;
+    moved /= alone ? BY_TWO : TOGETHER;
+    return (double)y->bx * y->br / LANES * (size + moved);
 }
 
 /* Clocks of a step whose tile of `rows` warps make: what a warpgroup has to issue, of which each
@@ -739,6 +744,15 @@ static double again_us(const struct kernel *k, const struct layout *y) {
     return us / (k->limits->units * device_clock_ghz(k->limits) * 1e3);
 }
 
+/* Of each element of the product, in all outputs that have one. */
+static double stored_bytes(const struct kernel *k) {
+    double bytes = 0;
+    for (uint32_t i = 0; i < k->stores.n; i++)
+        if ((k->stores.at[i].mask & (MASK_M | MASK_N)) == (MASK_M | MASK_N))
+            bytes += dtype_bytes(k->schedule->loops->buffers.at[k->stores.at[i].buffer].meta.dtype);
+    return bytes;
+}
+
 /* Products on the matrix units: a step of a tile takes what the units need for it, or to read it
  * out of shared memory, and what a warpgroup waits for between two steps, which another one hides
  * in part; or as long as its copy is under way, if few are ahead. Warps that make planes multiply
@@ -757,19 +771,25 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     const double PART = 10;  /* for a copy that is smaller than usual; not fitted to anything */
     const double BESIDE =
         0.1; /* of the faster of products and copies, which go on beside each other */
+    /* Sums of a thread beside which there are registers for what spans of its rows come to: 8.5
+     * million pixels of 64 filters with gelu and a group norm's sums behind take an H200 6780 us by
+     * 64 x 256, which moves 9.5 GB of spilled registers, 4800 by two blocks of 64 x 192, 3750 by
+     * two of 64 x 128. */
+    enum { MOST_KEPT = 64 };
     const double BUSY = 12;  /* warps of a multiprocessor that keep these four busy */
     const double USUAL = 64; /* columns */
     /* Where nearly all bytes are stored: 32768 x 32768 in tf32 by clusters takes an H200 1353 us at
      * a depth of 32, 1246 in bands of 16 tiles, 1406 and 1307 at 64. */
-    const double STORED = 4, BANDED = 0.93;
+    const double MOSTLY = 4, BANDED = 0.93;
     enum { USUAL_BAND = 8 };
-    /* Where phases are columns the places of 256 and their sums are more than registers. */
-    const double MOST_PLACED = 192, CROWDED = 3000;
     const double EPILOGUE = 850, FILL = 3500, LAUNCH = 3;
     /* Blocks that wait for each other all take as long as the slowest of each wave: of its time,
      * for each that shares the rows, and a meeting. Fitted to means, norms and softmax behind
      * products of tf32 on an H200, 8, 32 and 64 blocks a row: 4, 10 to 25 and 45 to 70 %. */
     const double SKEW = 0.003, MOST_SKEWED = 0.2;
+    /* Clocks for a byte: 262144 pixels of 512 phases and filters, 256 deep, take an H200 188 us in
+     * tf32 by 128 x 256, of which products are 4096 * 8192 clocks of a multiprocessor. */
+    const double STORED = 0.025;
     /* us: pairs: the three launches in bf16 beside them, and that the first waits for a verdict:
      * 1000^3 takes 38.7 us on an H100, 29.9 without pairs. */
     const double IDLE = 15;
@@ -847,12 +867,13 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     double ahead = y->stages - (p->pairs ? HELD : 1);
     step = fmax(step, LATENCY / ahead / (p->by_warp ? resident : 1));
     if (y->cluster > 1) step += COUPLED;
-    double output = epilogue_clocks(k, y), part = ceil(steps / p->parts);
+    bool spills = kernel_has_spans(k) && product_thread_sums(p) > MOST_KEPT;
+    double output = epilogue_clocks(k, y, resident), part = ceil(steps / p->parts);
     double at_once = floor((double)matrix_clusters(k, y) / p->resident);
     double waves = ceil(cut * p->parts / at_once), before = ceil(whole / at_once);
     if (p->bounded && waves > 1) part = p->mean_steps / p->parts; /* blocks have as many: dot.c */
-    double behind = EPILOGUE * (n < USUAL ? 0.3 + 0.7 * n / USUAL : 1) + output; /* not fitted */
-    if (k->shares && p->warpgroups > 1 && n > MOST_PLACED) behind += CROWDED;
+    double behind = EPILOGUE * (n < USUAL ? 0.3 + 0.7 * n / USUAL : 1); /* not fitted */
+    behind = fmax(behind, m * n * STORED * stored_bytes(k)) + output;
     double tile = part * step + behind, uncut = steps * step + behind;
     if (p->tensor && p->sums_at_once > 1 && waves > 1) tile = fmax(part * step, behind);
     /* Two in turn: one multiplies while the other is at its epilogue, but for the last. */
@@ -867,10 +888,11 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
         tile = fmax(fmax(tile / resident, part * busy), output);
         uncut = fmax(fmax(uncut / resident, steps * busy), output);
     }
+    if (spills) tile += output, uncut += output;
     double us = (before * uncut + waves * tile + last + FILL) / (ghz * 1e3);
     double least = (k->bytes_read + k->bytes_written) / (gbps * 1e3 * 0.9);
     least += again_us(k, y) * p->mean_steps / steps;
-    if (k->bytes_written > STORED * k->bytes_read && y->cluster > 1 && p->band > USUAL_BAND)
+    if (k->bytes_written > MOSTLY * k->bytes_read && y->cluster > 1 && p->band > USUAL_BAND)
         least *= BANDED;
     /* What rows come to: another launch, or a meeting for each phase; not fitted to anything. */
     if (k->over && !epilogue_reads_results(k)) us += LAUNCH;

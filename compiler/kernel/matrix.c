@@ -491,7 +491,6 @@ static int turned_columns(const struct kernel *k, const struct product *p, int *
     const struct store_node *s = &k->stores.at[0];
     *beside = 1;
     if (p->by_warp || p->tensor || p->parts > 1 || k->over || k->stores.n != 1) return 0;
-    if (p->in_turn > 1 && p->warp_rows > WARP_ROWS) return 0;
     if (operand_has_order(&p->a) || operand_has_order(&p->b)) return 0;
     if (dtype_bytes(k->schedule->loops->buffers.at[s->buffer].meta.dtype) != 4) return 0;
     if (store_step(k, s, AXIS_M, 1) == 2 && store_step(k, s, AXIS_N, 1) == 1)

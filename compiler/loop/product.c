@@ -131,16 +131,12 @@ struct phase_taps {
     ex tap, position, inside, there;
 };
 
-/* The positions that any phase takes, of dimension d without a dilation, beside output 0 of each:
- * how many there are, and the last. */
 static int64_t positions_of_phases(const struct lowering *w, const struct node *x, int d,
                                    int64_t *last) {
     struct exprs *p = w->l->ex;
-    int64_t stride = ex_value(p, x->args[2].ints.at[d]),
-            padding = ex_value(p, x->args[3].ints.at[d]);
-    int64_t taps = ex_value(p, w->g->nodes.at[x->args[1].node].meta.size[3 + d]);
-    *last = (stride - 1 + padding) / stride;
-    return *last + (taps - 1 - padding + stride * taps) / stride - taps + 1;
+    return phase_positions(ex_value(p, w->g->nodes.at[x->args[1].node].meta.size[3 + d]),
+                           ex_value(p, x->args[2].ints.at[d]), ex_value(p, x->args[3].ints.at[d]),
+                           last);
 }
 
 /* Are phases to be filters that read the same windows, each with weights of 0 where it has no tap?

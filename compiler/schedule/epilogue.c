@@ -21,7 +21,7 @@
 #include "schedule/fuse.h"
 
 enum { OF_LEFT = 1, OF_RIGHT = 2 };
-enum { TILE = 64, DEEP = 1024 };
+enum { TILE = 64, DEEP = 1024, SECTOR = 32 };
 
 static const struct group *side(struct fuser *f, const struct merge *m, bool b) {
     const struct group *split = m->split[b];
@@ -332,6 +332,32 @@ static const char *windows_reason(struct fuser *f, const struct merge *m) {
     return NULL;
 }
 
+/* Would elements of which some are reduced, but that lie side by side, be stored by tiles of
+ * different batches, less than a sector of memory at a time? Phases of a transposed convolution are
+ * columns, which threads store side by side, but not if something is reduced along the others: as
+ * batches of halves of sectors, and a softmax, KernelBench's 49 takes an H200 1133 us, as columns,
+ * and a pass for the softmax, 520. */
+static bool batches_interleave(struct fuser *f, const struct merge *m, uint32_t both,
+                               uint32_t over) {
+    const struct group *H = host_of(f, m);
+    struct exprs *e = f->l->ex;
+    struct walk w = walk_both(f, m);
+    for (const struct member *M; (M = next_member(&w));) {
+        const struct nest *n = nest_at(f, M->nest);
+        const struct meta *to = &f->l->buffers.at[n->out].meta;
+        ex number = ex_const(e, 0), step, rest;
+        bool within = false;
+        for (int d = 0; d < to->rank; d++)
+            number = ex_add(e, ex_mul(e, number, to->size[d]), in_host(f, m, M, n->out_index[d]));
+        for (int k = 0; k < H->n_x; k++)
+            within |= both >> k & 1 && ex_linear(e, number, H->x[k], &step, &rest) &&
+                      step == ex_const(e, 1) &&
+                      axes_numel(f->l, &H->x[k], 1) * dtype_bytes(to->dtype) < SECTOR;
+        if (within && axes_in(f, H, number) & over && escapes(f, n->out, m->a, m->b)) return true;
+    }
+    return false;
+}
+
 const char *epilogue_reason(struct fuser *f, const struct merge *m) {
     const char *apart = group_at(f, m->host)->matmul ? windows_reason(f, m) : NULL;
     if (apart) return apart;
@@ -349,6 +375,9 @@ const char *epilogue_reason(struct fuser *f, const struct merge *m) {
     const char *why = units_reason(f, m, product);
     const struct nest *n = nest_at(f, product->nest);
     enum dtype t = n->insts.at[n->insts.n - 1].dtype;
-    if (!why) why = over_reason(f, m, product_axes(f, m, product), t, over);
+    struct product_axes p = product_axes(f, m, product);
+    if (!why) why = over_reason(f, m, p, t, over);
+    if (!why && !pair_is_small(f, m->a, m->b) && batches_interleave(f, m, p.both, over))
+        why = "batches would store parts of sectors";
     return why || !reads_rows(f, m, over) ? why : readers_reason(f, m, product, over);
 }

@@ -28,7 +28,9 @@
  *
  * What reads a product's phases may end within the last of a stride, as outputs of most transposed
  * convolutions do: of i2 // 2 and i2 % 2 for 255 elements. On a GPU it goes on then to the stride's
- * end, and stores nothing there (kernel/body.c): if it reads nothing else along such an axis. */
+ * end, and stores nothing there (kernel/body.c): if it reads nothing else along such an axis. So it
+ * is where it begins within a stride: what reads (i2 + 1) // 2 and (i2 + 1) % 2 begins one before,
+ * as i2 - 1. */
 #include "schedule/fuse.h"
 
 enum {
@@ -191,6 +193,19 @@ ex axis_divisor(const struct exprs *p, ex e, ex axis) {
     return inside ? inside : axis_divisor(p, b, axis);
 }
 
+/* What (axis + before) is divided by in e, with before a constant; EX_NONE if by nothing. */
+static ex shifted_divisor(struct exprs *p, ex e, ex axis, int64_t *before) {
+    enum ex_kind kind = ex_kind(p, e);
+    ex factor, rest;
+    if (kind == EX_CONST || kind == EX_SYM || !ex_uses(p, e, axis)) return EX_NONE;
+    ex a = ex_lhs(p, e), b = ex_rhs(p, e);
+    if ((kind == EX_DIV || kind == EX_MOD) && ex_linear(p, a, axis, &factor, &rest) &&
+        factor == ex_const(p, 1) && ex_is_const(p, rest, before))
+        return b;
+    ex inside = shifted_divisor(p, a, axis, before);
+    return inside ? inside : shifted_divisor(p, b, axis, before);
+}
+
 static bool split_divided(struct fuser *f, struct group *G, const struct place *x) {
     for (int k = 0; k < axis_count(G); k++) {
         bool may = !x->step[k] && may_split(G, k);
@@ -233,21 +248,28 @@ static struct group copy_group(struct fuser *f, const struct group *G) {
 
 /* ---- beyond the end -------------------------------------------------------------------------- */
 
-/* The axis of the next larger multiple of n elements; the same one whenever it is asked. */
-static ex longer(struct fuser *f, ex axis, int64_t size, int64_t n) {
-    const ex key[2] = {axis, EX_NONE};
+/* Whole strides of n elements that a group goes through, the first of which begins `before` its
+ * axis does; n 0: none. */
+struct strides {
+    int64_t n, before;
+};
+
+/* The axis of so many elements before this one, and on to the end of the last stride; the same one
+ * whenever it is asked. */
+static ex longer(struct fuser *f, ex axis, int64_t size, struct strides by) {
+    const ex key[3] = {axis, EX_NONE, ex_const(f->l->ex, by.before)};
     uint64_t symbol;
     if (!map_get(&f->halves, key, sizeof key, &symbol)) {
-        int64_t whole = (size + n - 1) / n * n;
+        int64_t whole = (by.before + size + by.n - 1) / by.n * by.n;
         symbol = ex_index(f->l->ex, ex_symbol(f->l->ex, axis)->name, ex_const(f->l->ex, whole));
         map_put(&f->halves, key, sizeof key, symbol);
     }
     return (ex)symbol;
 }
 
-/* How many elements the group that writes buffer b goes along where its index has steps of `step`,
- * if that is beyond the end; 0. */
-static int64_t beyond_end(struct fuser *f, uint32_t writer, buffer_id b, ex step) {
+/* All that the group that writes buffer b goes along where its index has steps of `step`, as one
+ * stride, if that begins before the buffer or ends behind it. */
+static struct strides beyond_ends(struct fuser *f, uint32_t writer, buffer_id b, ex step) {
     const struct group *H = group_at(f, writer);
     const struct meta *m = &f->l->buffers.at[b].meta;
     for (uint32_t i = 0; i < H->members.n; i++) {
@@ -257,41 +279,47 @@ static int64_t beyond_end(struct fuser *f, uint32_t writer, buffer_id b, ex step
         for (int d = m->rank - 1; d >= 0 && n->out == b; d--) {
             int64_t size, lo, hi;
             ex_range(f->l->ex, ex_subst(f->l->ex, n->out_index[d], M->from, M->to, M->n), &lo, &hi);
-            if (below == step && ex_is_const(f->l->ex, m->size[d], &size) && hi >= size)
-                return hi + 1;
+            if (below == step && ex_is_const(f->l->ex, m->size[d], &size) && (lo < 0 || hi >= size))
+                return (struct strides){.n = hi - lo + 1, .before = -lo};
             below = ex_mul(f->l->ex, below, m->size[d]);
         }
     }
-    return 0;
+    return (struct strides){0};
 }
 
-/* By how many elements a time an axis of a group goes through what the product's group writes, if
- * these end within the last such stride; 0. */
-static int64_t stride_beyond(struct fuser *f, const struct place *p, ex axis, ex step,
-                             uint32_t product) {
-    ex d = axis_divisor(f->l->ex, p->number, axis);
-    int64_t n = 0, size;
-    if (d && !ex_is_const(f->l->ex, d, &n)) return 0;
-    if (!d && step) n = beyond_end(f, product, p->buffer, step);
-    if (n < 2 || !ex_is_const(f->l->ex, ex_symbol(f->l->ex, axis)->bound, &size)) return 0;
-    return size % n ? n : 0;
+/* The strides in which an axis of a group goes through what the product's group writes, if it
+ * begins or ends within one. */
+static struct strides strides_beyond(struct fuser *f, const struct place *p, ex axis, ex step,
+                                     uint32_t product) {
+    struct strides by = {0};
+    int64_t size;
+    ex d = shifted_divisor(f->l->ex, p->number, axis, &by.before);
+    if (d && !ex_is_const(f->l->ex, d, &by.n)) return (struct strides){0};
+    bool shifted = d && by.before;
+    if (!d && step) by = beyond_ends(f, product, p->buffer, step);
+    if (by.n < 2 || by.before < 0 || by.before >= by.n ||
+        !ex_is_const(f->l->ex, ex_symbol(f->l->ex, axis)->bound, &size))
+        return (struct strides){0};
+    return shifted || size % by.n ? by : (struct strides){0};
 }
 
-/* Makes axes of group g longer that the product's results are read by, in strides of which the last
- * is not whole; true if there is one. */
+/* Makes axes of group g longer that the product's results are read by, in strides of which the
+ * first or the last is not whole; true if there is one. */
 static bool lengthen(struct fuser *f, uint32_t g, uint32_t product) {
+    struct exprs *e = f->l->ex;
     struct group *G = group_at(f, g);
     struct places p = places_of(f, g);
     for (uint32_t i = 0; i < p.at.n; i++)
         for (int k = 0; k < G->n_x && group_writes(f, product, p.at.at[i].buffer); k++) {
             ex was = G->x[k];
-            int64_t n = stride_beyond(f, &p.at.at[i], was, p.at.at[i].step[k], product);
-            if (!n) continue;
-            G->x[k] = longer(f, was, ex_value(f->l->ex, ex_symbol(f->l->ex, was)->bound), n);
+            struct strides by = strides_beyond(f, &p.at.at[i], was, p.at.at[i].step[k], product);
+            if (!by.n) continue;
+            G->x[k] = longer(f, was, ex_value(e, ex_symbol(e, was)->bound), by);
+            ex at = ex_sub(e, G->x[k], ex_const(e, by.before));
             for (uint32_t m = 0; m < G->members.n; m++)
                 for (int j = 0; j < G->members.at[m].n; j++) {
                     ex *to = &G->members.at[m].to[j];
-                    *to = ex_subst(f->l->ex, *to, &was, &G->x[k], 1);
+                    *to = ex_subst(e, *to, &was, &at, 1);
                 }
             return true;
         }

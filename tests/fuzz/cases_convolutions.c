@@ -289,6 +289,32 @@ static const struct {
      " %c = convolution(%x, %w, %b, [2, 2], [1, 1], [1, 1], True, [0, 0], 1)\n"
      " %r = relu(%c)\n return %r\n}\n",
      "mma=1 m=128 n=64 k=32 stages=2 warps=12", false},
+    /* phases that begin an output before: turned, with other outputs before the first one and
+     * behind the last; as pairs of a 16-bit type; reduced and read behind, and reduced alone */
+    {"graph(%x: f32[2, 8, 5, 23], %w: f32[8, 32, 4, 4], %b: f32[32]) convolutions tf32 {\n"
+     " %c = convolution(%x, %w, %b, [2, 2], [1, 1], [1, 1], True, [1, 1], 1)\n"
+     " %r = tanh(%c)\n return %r\n}\n",
+     "mma=1 m=128 n=64 k=32 stages=2 warps=12", false},
+    {"graph(%x: f32[2, 8, 3, 4, 5], %w: f32[8, 32, 4, 4, 4], %b: f32[32]) convolutions tf32 {\n"
+     " %c = convolution(%x, %w, %b, [2, 2, 2], [1, 1, 1], [1, 1, 1], True, [0, 0, 0], 1)\n"
+     " %r = relu(%c)\n return %r\n}\n",
+     "mma=1 m=128 n=64 k=32 stages=3 warps=12 pingpong=1", false},
+    {"graph(%x: bf16[2, 16, 5, 9], %w: bf16[16, 40, 4, 4]) {\n"
+     " %c = convolution(%x, %w, None, [2, 2], [1, 1], [1, 1], True, [1, 0], 1)\n"
+     " %r = relu(%c)\n return %r\n}\n",
+     "mma=1 m=64 n=96 k=64 stages=2 warps=8", false},
+    {"graph(%x: f32[2, 8, 6, 7], %w: f32[8, 32, 4, 4]) convolutions tf32 {\n"
+     " %c = convolution(%x, %w, None, [2, 2], [1, 1], [1, 1], True, [1, 1], 1)\n"
+     " %s = softmax(%c, 1)\n return %s\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 warps=8", false},
+    {"graph(%x: f32[2, 8, 6, 7], %w: f32[8, 32, 3, 3]) convolutions tf32 {\n"
+     " %c = convolution(%x, %w, None, [2, 2], [1, 1], [1, 1], True, [1, 1], 1)\n"
+     " %s = softmax(%c, 1)\n return %s\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 warps=8", false},
+    {"graph(%x: f32[2, 8, 6, 7], %w: f32[8, 32, 3, 3]) convolutions tf32 {\n"
+     " %c = convolution(%x, %w, None, [2, 2], [1, 1], [1, 1], True, [1, 1], 1)\n"
+     " %s = logsumexp(%c, [1], True)\n return %s\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 warps=8", false},
     {"graph(%x: f32[2, 8, 5, 23], %w: f32[8, 20, 3, 3]) {\n"
      " %m = gt(%x, 2)\n %q = where(%m, inf, %x)\n"
      " %c = convolution(%q, %w, None, [2, 2], [1, 1], [1, 1], True, [0, 0], 1)\n return %c\n}\n",

@@ -58,18 +58,26 @@ static void test_size(void **state) {
     arena_free(a);
 }
 
-/* 9 x 11 pixels of 5 x 6 strides of 2, whose channels are reduced, and read what they come to. */
+/* Pixels of strides of 2, the last of which ends within one, whose channels are reduced, and read
+ * what they come to: one kernel if they are few. Of many, phases would store parts of sectors, if
+ * anything of a pixel's channels is stored. */
 static void test_channels_of_phases(void **state) {
-    static const char *const behind[] = {"softmax(%c, 1)", "logsumexp(%c, [1], True)"};
+    static const struct {
+        const char *size, *behind;
+        int kernels;
+    } cases[] = {{"5, 6", "softmax(%c, 1)", 1},
+                 {"5, 6", "logsumexp(%c, [1], True)", 1},
+                 {"240, 200", "softmax(%c, 1)", 2},
+                 {"240, 200", "logsumexp(%c, [1], True)", 1}};
     struct arena *a = arena_new();
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *text =
             arena_printf(a,
-                         "graph(%%x: f32[2, 16, 5, 6], %%w: f32[16, 12, 3, 3]) {\n"
+                         "graph(%%x: f32[2, 16, %s], %%w: f32[16, 12, 3, 3]) {\n"
                          " %%c = convolution(%%x, %%w, None, [2, 2], [1, 1], [1, 1], True, [0, 0], "
                          "1)\n %%s = %s\n return %%s\n}\n",
-                         behind[i]);
-        assert_int_equal(lower(a, text)->n_kernels, 1);
+                         cases[i].size, cases[i].behind);
+        assert_int_equal(lower(a, text)->n_kernels, cases[i].kernels);
     }
     arena_free(a);
 }

@@ -127,7 +127,7 @@ static void test_many_filters(void **state) {
           "convolve_phases permute view permute view slice", true);
     check("%x: f32[1, 1, 8, 2, 3, 2], %y: f32[1, 32, 8, 3, 2, 3]",
           "convolve(%x, %y, [2, 2, 2], [1, 1, 0], [1, 1, 1], True, [4, 4, 5])",
-          "convolve_phases view permute view permute view permute view slice", true);
+          "convolve_phases view permute view permute view permute view slice slice", true);
 }
 
 /* As many taps a phase make one product; else each has its own, of its own taps. */
