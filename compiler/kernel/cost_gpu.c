@@ -53,8 +53,9 @@ static double skip_us(const struct kernel *k, const struct layout *y, double byt
     return leaving_us(k, read, bytes_us, SLOWER);
 }
 
-/* Sums and extrema, of which compilers load few elements ahead; pairs take longer, and wait for all:
- * argmax down f32[128, 4096, 4095] reaches 98 % of what memory can where max reaches 48 to 88. */
+/* Sums and extrema, of which compilers load few elements ahead; pairs take longer, and wait for
+ * all: argmax down f32[128, 4096, 4095] reaches 98 % of what memory can where max reaches 48 to
+ * 88. */
 static bool reduces_values(const struct kernel *k) {
     for (uint32_t i = 0; i < k->values.n; i++)
         if (k->values.at[i].kind == INST_REDUCE && !reduction_of_values(k->values.at[i].reduction))
@@ -461,10 +462,10 @@ static bool rows_are_apart(const struct kernel *k) {
     return false;
 }
 
-/* Blocks that go along their rows in steps. Down long columns few large blocks are faster than many small
- * ones: sums of f32[8192, 4096] take an H200 37.2 us by 16 warps and 38.8 by 2. Along rows that lie
- * apart, of which each warp has one, all of a block's read from the same places of memory's banks:
- * bf16[8192, 8192] by a vector takes 39.7 us by 8 rows, 36.3 by 2, 35.3 by one. */
+/* Blocks that go along their rows in steps. Down long columns few large blocks are faster than many
+ * small ones: sums of f32[8192, 4096] take an H200 37.2 us by 16 warps and 38.8 by 2. Along rows
+ * that lie apart, of which each warp has one, all of a block's read from the same places of
+ * memory's banks: bf16[8192, 8192] by a vector takes 39.7 us by 8 rows, 36.3 by 2, 35.3 by one. */
 static double loop_overhead(const struct kernel *k, const struct layout *y) {
     enum { LARGE = 512, FEW = 4, LONG = 1024 };
     const double SMALLER = 0.03, ROWS = 0.06;
