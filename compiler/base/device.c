@@ -68,8 +68,12 @@ int64_t device_image_bytes(const struct device_limits *d) {
     return part > least ? part : least;
 }
 
-int64_t device_kept_bytes(const struct device_limits *d) {
-    return d->regs_unit * 4 / 2 * d->max_cluster;
+static int64_t registers_kept(const struct device_limits *d) { return d->regs_unit * 4 / 2; }
+
+int64_t device_kept_bytes(const struct device_limits *d, bool rows_inner) {
+    enum { RESULTS = 4 << 10 }; /* of shared memory: what a block's reductions exchange */
+    int64_t registers = registers_kept(d), shared = rows_inner ? 0 : d->smem_block - RESULTS;
+    return (registers > shared ? registers : shared) * d->max_cluster;
 }
 
 bool device_rows_fill(const struct device_limits *d, int64_t rows, int64_t row_bytes,
@@ -79,7 +83,7 @@ bool device_rows_fill(const struct device_limits *d, int64_t rows, int64_t row_b
     if (rows_inner) rows = (rows + neighbours - 1) / neighbours, row_bytes *= neighbours;
     if (d->kind == DEVICE_CPU) return rows * 2 > d->units;
     if (rows * 4 >= d->units) return true;
-    return d->max_cluster > 1 && row_bytes <= device_kept_bytes(d) &&
+    return d->max_cluster > 1 && row_bytes <= registers_kept(d) * d->max_cluster &&
            rows * d->max_cluster * 2 >= d->units;
 }
 

@@ -58,8 +58,9 @@ int64_t device_image_bytes(const struct device_limits *d);
  * are made twice. */
 bool device_rows_fill(const struct device_limits *d, int64_t rows, int64_t row_bytes,
                       bool rows_inner);
-/* Bytes of a row that the registers of a cluster can keep: half of them. */
-int64_t device_kept_bytes(const struct device_limits *d);
+/* Bytes of a row that a cluster can keep: in half of its registers, or in shared memory, if these
+ * are neighbours. */
+int64_t device_kept_bytes(const struct device_limits *d, bool rows_inner);
 
 /* Limits of an architecture by name ("sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100",
  * "sm_100a", "sm_120"), as of its largest common part; false if unknown. device_arch_names lists

@@ -231,6 +231,18 @@ bool phase_rounds(struct emitter *w, const struct phase *f) {
     return any;
 }
 
+/* Do threads read neighbouring columns one by one? Of tiles that compilers unroll these would come
+ * from all rows of four tiles first, and the second ones when their sectors have left L1. */
+static bool by_elements(struct emitter *w, const struct phase *f) {
+    bool any = false;
+    for (uint32_t i = 0; i < f->loads.n; i++) {
+        const struct value_node *v = at(w, f->loads.at[i]);
+        any |= !layout_load_is_vector(w->k, w->y, v) && !layout_load_is_uniform(w->k, w->y, v) &&
+               !layout_load_shifts(w->k, w->y, v);
+    }
+    return any && w->y->rows_inner && w->y->vec > 1;
+}
+
 static void put_phase(struct emitter *w, uint32_t index, int *smem) {
     const struct phase *f = &w->p->phases.at[index];
     const struct layout *y = w->y;
@@ -247,6 +259,7 @@ static void put_phase(struct emitter *w, uint32_t index, int *smem) {
     declare_folds(w, f);
     if (y->peel && !y->one_read) open_scope(w);
     put_end_loads(w, f);
+    if (loops && !y->kept && by_elements(w, f)) line(w, "#pragma unroll 1");
     if (y->kept)
         open_slots(w);
     else if (loops)

@@ -343,6 +343,10 @@ bool graph_is_rowwise(const struct graph *g, const bool *rows);
  * arena. */
 struct graph *graph_extrema_first(struct graph *g);
 
+/* scans_last.c: cat([zeros, cumsum(x)]) as cumsum(cat([zeros, x])). Needs: a decomposed, simplified
+ * graph. Returns a new graph in the same arena. */
+struct graph *graph_scans_last(struct graph *g);
+
 /* one_pass.c: variances of rows that are too long to be kept, or too few, in one pass with their
  * means; sums of exp(x - max) likewise. Needs: a decomposed, simplified graph, which it changes;
  * what is no longer read stays. behind: also variances of what products have made. Returns how many

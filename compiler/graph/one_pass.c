@@ -14,8 +14,8 @@
  * Both reductions of the right side go along the elements of x once, and so can be split over
  * blocks. A row that a block or a cluster keeps in its registers is read once as it is, and squared
  * differences from a known mean are less work for each element: so this is for rows that are too
- * few to fill the device (see too_few_rows in schedule/fuse.c) and, of variances, for those too
- * long to be kept, on a GPU. Of other rows kernel/online.c makes one pass, if a config says so.
+ * few to fill the device (see too_few_rows in schedule/fuse.c) and for those too long to be kept,
+ * on a GPU. Of other rows kernel/online.c makes one pass, if a config says so.
  *
  * What a product has made has its variance where it is made, if that goes along with its mean. So
  * these may be asked for, too: whoever asks knows whether the program moves less then. */
@@ -87,17 +87,16 @@ static bool *behind_products(const struct graph *g) {
     return is;
 }
 
-static bool pays(const struct graph *g, const struct node *x, const struct arg *dims, enum op op,
+static bool pays(const struct graph *g, const struct node *x, const struct arg *dims,
                  const struct device_limits *limits) {
     enum { FEW_COLUMNS = 65536 };
     uint32_t set = dims_set(g->ex, dims, x->meta.rank);
     ex count = count_of(g, &x->meta, set);
     int64_t all = ex_hint(g->ex, meta_numel(g->ex, &x->meta)), columns = ex_hint(g->ex, count);
     int64_t rows = columns ? all / columns : 0;
-    if (columns >= FEW_COLUMNS &&
-        !device_rows_fill(limits, rows, columns * 4, rows_are_inner(g, &x->meta, set)))
-        return true;
-    return op == OP_M2 && columns * dtype_bytes(x->meta.dtype) > device_kept_bytes(limits);
+    bool inner = rows_are_inner(g, &x->meta, set);
+    if (columns >= FEW_COLUMNS && !device_rows_fill(limits, rows, columns * 4, inner)) return true;
+    return columns * dtype_bytes(x->meta.dtype) > device_kept_bytes(limits, inner);
 }
 
 static bool rewrite(struct graph *g, struct node *v, const struct device_limits *limits,
@@ -108,7 +107,7 @@ static bool rewrite(struct graph *g, struct node *v, const struct device_limits 
     if (!x) op = OP_EXPSUM, x = shifted_exponent(g, v);
     if (!x || x->meta.dtype != v->meta.dtype) return false;
     bool asked = behind && op == OP_M2 && behind[x - g->nodes.at];
-    if (!asked && !pays(g, x, &v->args[1], op, limits)) return false;
+    if (!asked && !pays(g, x, &v->args[1], limits)) return false;
     struct arg *args = NEW_ARRAY(g->arena, struct arg, 3);
     args[0] = arg_node((node_id)(x - g->nodes.at));
     args[1] = v->args[1];

@@ -379,9 +379,9 @@ static bool goes_twice(struct fuser *f, const struct merge *m) {
 /* Is a row that is too long to be kept no longer in the L2 when it is read again, as others are
  * under way? Then a kernel of its own for what is reduced reads no more, and need not go along rows
  * as what reads them does: a product's tiles may have it. */
-static bool is_forgotten(struct fuser *f, int64_t rows, int64_t bytes) {
+static bool is_forgotten(struct fuser *f, int64_t rows, int64_t bytes, bool inner) {
     const struct device_limits *d = f->limits;
-    if (d->kind != DEVICE_CUDA || bytes <= device_kept_bytes(d)) return false;
+    if (d->kind != DEVICE_CUDA || bytes <= device_kept_bytes(d, inner)) return false;
     return bytes * (rows < d->units ? rows : d->units) > d->l2_bytes;
 }
 
@@ -396,7 +396,7 @@ static const char *too_few_rows(struct fuser *f, const struct merge *m) {
     if (cols < 65536) return NULL;
     bool inner = bytes_along(f, m->host, H->x, H->n_x) > bytes_along(f, m->host, H->r, H->n_r);
     bool fill = device_rows_fill(f->limits, rows, cols * 4, inner);
-    if (fill && !is_forgotten(f, rows, cols * 4)) return NULL;
+    if (fill && !is_forgotten(f, rows, cols * 4, inner)) return NULL;
     if (!goes_twice(f, m)) return NULL;
     if (fill)
         return arena_printf(f->s->arena, "a row of %lld bytes would be read from memory twice",

@@ -246,6 +246,11 @@ static const char *const graphs[] = {
     "graph(%x: i32[3, 40]) {\n %r = remainder(%x, 3)\n %w = windows(%r, [3], [1], [0], [1])\n %i = "
     "argmax(%w, "
     "2)\n return %i\n}\n",
+    /* sums of all that stands before: rows as long as memory has them, and of another length */
+    "graph(%x: f32[5, 64]) {\n %z = full([5, 1], 0.0)\n %n = slice(%x, 1, 0, 63)\n %c = "
+    "cumsum(%n, 1)\n %y = cat([%z, %c], 1)\n %e = mul(%y, %x)\n return %e\n}\n",
+    "graph(%x: bf16[3, 37]) {\n %p = cumprod(%x, 1)\n %y = pad(%p, [2, 0], 'constant', 1.0)\n "
+    "return %y\n}\n",
 };
 
 /* Sources that are sorted by where they land: one digit, two, three; several blocks of them, and a

@@ -166,6 +166,9 @@ static bool check_value(struct checking *x) {
     struct graph *moved = graph_extrema_first(last);
     wrong = graph_verify(moved, true);
     if (wrong) return found(x, FOUND_VERIFY, "after extrema_first: %s", wrong);
+    struct graph *scanned = graph_scans_last(last);
+    wrong = graph_verify(scanned, true);
+    if (wrong) return found(x, FOUND_VERIFY, "after scans_last: %s", wrong);
     x->judge = judge_new(x->a, last, x->in, x->want);
     /* What the rewritten graph computes may have been simplified away from it, so that both
      * are asked. */
@@ -174,7 +177,7 @@ static bool check_value(struct checking *x) {
     if (wild) return found(x, FOUND_WILD, "%s", wild);
     return as_rewritten(x, simple, "simplify") && as_rewritten(x, primitive, "decompose") &&
            as_rewritten(x, last, "simplify after decompose") &&
-           as_rewritten(x, moved, "extrema_first");
+           as_rewritten(x, moved, "extrema_first") && as_rewritten(x, scanned, "scans_last");
 }
 
 /* ---- programs -------------------------------------------------------------------------------- */

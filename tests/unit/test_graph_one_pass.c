@@ -15,7 +15,7 @@ static bool finds(const char *op, enum device_kind kind, bool behind, const char
     struct diag d = diag_new(a);
     struct source src = {"test", text, strlen(text)};
     struct device_limits limits = {
-        .kind = kind, .units = 132, .regs_unit = 65536, .max_cluster = 8};
+        .kind = kind, .units = 132, .regs_unit = 65536, .smem_block = 227 << 10, .max_cluster = 8};
     struct graph *g = graph_parse(a, exprs_new(a), &src, &d);
     if (!g) fail_msg("%s", d.text);
     g = graph_simplify(graph_decompose(g));
@@ -55,6 +55,9 @@ static void test_rows(void **state) {
     assert_false(has("= m2(", DEVICE_CUDA,
                      "graph(%x: f32[512, 100000]) {\n %y = layer_norm(%x, "
                      "[100000])\n return %y\n}\n"));
+    assert_false(has("= m2(", DEVICE_CUDA,
+                     "graph(%x: f32[512, 400000]) {\n %y = layer_norm(%x, "
+                     "[400000])\n return %y\n}\n"));
     assert_true(has("= m2(", DEVICE_CUDA,
                     "graph(%x: f32[512, 600000]) {\n %y = layer_norm(%x, "
                     "[600000])\n return %y\n}\n"));
@@ -70,6 +73,11 @@ static void test_exponentials(void **state) {
     assert_false(has("= expsum(", DEVICE_CPU, few));
     assert_false(has("= expsum(", DEVICE_CUDA,
                      "graph(%x: f32[16, 100000]) {\n %y = softmax(%x, 1)\n return %y\n}\n"));
+    /* many rows that a cluster's shared memory keeps, many that are too long for it */
+    assert_false(has("= expsum(", DEVICE_CUDA,
+                     "graph(%x: f32[512, 400000]) {\n %y = softmax(%x, 1)\n return %y\n}\n"));
+    assert_true(has("= expsum(", DEVICE_CUDA,
+                    "graph(%x: f32[512, 600000]) {\n %y = softmax(%x, 1)\n return %y\n}\n"));
     /* columns next to each other: a block takes some of the 64 */
     assert_true(has("= expsum(", DEVICE_CUDA,
                     "graph(%x: f32[100000, 64]) {\n %y = softmax(%x, 0)\n return %y\n}\n"));

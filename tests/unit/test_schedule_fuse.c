@@ -291,6 +291,10 @@ static void test_few_rows(void **state) {
          {"c  with  s: fused", "s  with  y: not fused: a row of 8000000 bytes"}},
     };
     static const struct fusion together[] = {
+        {"graph(%x: f32[64, 400000]) {\n %m = amax(%x, 1, True)\n %y = sub(%x, %m)\n"
+         " return %y\n}\n",
+         1, /* a cluster's shared memory keeps them */
+         {"m  with  y: fused"}},
         {"graph(%x: f32[4, 65536]) {\n %s = sum(%x, 1)\n %y = exp(%x)\n return %s, %y\n}\n",
          1, /* parts of a row can store their elements, too */
          {"s  with  y: fused"}},

@@ -1,0 +1,80 @@
+/* scans_last.c: what begins with numbers that change no result is scanned with them in front.
+ *
+ *   %z = full([64, 1], 0.0)                        %z = full([64, 1], 0.0)
+ *   %c = cumsum(%x, 1)                             %p = cat([%z, %x], 1)
+ *   %y = cat([%z, %c], 1)                          %y = cumsum(%p, 1)
+ *
+ * An exclusive sum, as it is written: 0 + x = x, and 1 * x = x for products. The concatenation is
+ * then of what a kernel reads and not of what it has made, so that the scan's rows are those that
+ * are stored: of x[:, :-1] as long as memory has them, with vectors, and in one kernel.
+ *
+ * Needs: a decomposed, simplified graph. Breaks: nothing, but for the sign of a sum that is 0. */
+#include "graph/graph_impl.h"
+
+#define NONE UINT32_MAX
+
+static const struct node *at(const struct graph *g, node_id n) { return &g->nodes.at[n]; }
+
+/* Does every element of n leave what a scan has so far as it is? */
+static bool is_identity(const struct graph *g, const struct node *n, enum op scan) {
+    if (n->op != OP_FULL) return false;
+    const struct arg *fill = &n->args[1];
+    bool known = fill->kind != ARG_INT || ex_is_const(g->ex, fill->i, NULL);
+    return known && arg_number(g, fill) == (scan == OP_CUMPROD ? 1 : 0);
+}
+
+/* The scan that stands last in a concatenation, behind nothing but such elements; or NONE. */
+static node_id scan_of(const struct graph *g, const struct node *cat, const uint32_t *uses) {
+    if (cat->op != OP_CAT || cat->args[0].nodes.n < 2) return NONE;
+    const struct arg *parts = &cat->args[0];
+    node_id last = parts->nodes.at[parts->nodes.n - 1];
+    const struct node *scan = at(g, last);
+    if ((scan->op != OP_CUMSUM && scan->op != OP_CUMPROD) || uses[last] != 1) return NONE;
+    const struct node *x = at(g, scan->args[0].node);
+    bool one_type = x->meta.dtype == scan->meta.dtype && cat->meta.dtype == scan->meta.dtype;
+    if (!one_type || scan->args[1].i != cat->args[1].i) return NONE;
+    for (uint32_t i = 0; i + 1 < parts->nodes.n; i++) {
+        const struct node *p = at(g, parts->nodes.at[i]);
+        if (p->meta.dtype != cat->meta.dtype || !is_identity(g, p, scan->op)) return NONE;
+    }
+    return last;
+}
+
+static node_id must_call(struct graph *g, const struct node *like, const struct arg *args) {
+    struct diag d = diag_new(g->arena);
+    node_id out;
+    if (!graph_call(g, like->op, args, like->n_args, like->where, &d, &out))
+        graph_refused(g, "scans last", &d);
+    return out;
+}
+
+/* The concatenation of what the scan is of, scanned. */
+static node_id put_scan(struct graph *to, const struct node *cat, const struct node *scan,
+                        const node_id *map) {
+    struct arg all = cat->args[0];
+    node_id *parts = NEW_ARRAY(to->arena, node_id, all.nodes.n);
+    for (uint32_t i = 0; i < all.nodes.n; i++) parts[i] = map[all.nodes.at[i]];
+    parts[all.nodes.n - 1] = map[scan->args[0].node];
+    all.nodes.at = parts;
+    struct arg of_cat[] = {all, cat->args[1]};
+    struct arg of_scan[] = {arg_node(must_call(to, cat, of_cat)), scan->args[1], scan->args[2]};
+    return must_call(to, scan, of_scan);
+}
+
+struct graph *graph_scans_last(struct graph *g) {
+    uint32_t n = g->nodes.n;
+    const uint32_t *uses = graph_use_counts(g);
+    node_id *scan = NEW_ARRAY(g->arena, node_id, n), *map = NEW_ARRAY(g->arena, node_id, n);
+    bool *moved = NEW_ARRAY(g->arena, bool, n);
+    struct graph *to = graph_like(g);
+    for (node_id i = 0; i < n; i++)
+        if ((scan[i] = scan_of(g, at(g, i), uses)) != NONE) moved[scan[i]] = true;
+    for (node_id i = 0; i < n; i++) {
+        if (moved[i]) continue;
+        map[i] = scan[i] == NONE ? graph_copy(to, g, i, map)
+                                 : put_scan(to, at(g, i), at(g, scan[i]), map);
+    }
+    for (uint32_t i = 0; i < g->outputs.n; i++)
+        vec_push(to->arena, &to->outputs, map[g->outputs.at[i]]);
+    return to;
+}
