@@ -60,7 +60,7 @@
     "graph() {\n  %x = randn([4096, 4], index=0)\n  %i = arange(0, 8192, 1, dtype=i64)\n"          \
     "  %j = bitwise_and(%i, 4095)\n  %s = randn([8192, 4], index=1)\n  return %x, %j, %s\n}\n"
 
-/* A bool of which rounding decides where e is nearly a whole number: at one element of thousands. */
+/* A bool of which rounding decides where d is nearly a whole number: at one of thousands. */
 #define EDGE                                                                                       \
     "graph(%a: f32[64, 4096] = L['a']) {\n  %b = sum(%a, dim=[1], keepdim=True)\n"                 \
     "  %c = div(%a, %b)\n  %d = mul(%c, 2e6)\n  %e = floor(%d)\n  %f = remainder(%e, 2)\n"         \
