@@ -109,6 +109,23 @@ static const char *bags(struct arena *a, int n, int rows, const char *rest) {
     return b.p;
 }
 
+/* Two sums of channels that make the same values again read what these are made of once; what has
+ * another shape, or reads another tensor, stays. */
+static void test_beside_shared(void **state) {
+    static const char head[] = "graph(%w: bf16[100352, 64, 4], %m: bool[100352, 64], "
+                               "%z: bf16[100352, 64], %u: bf16[100352, 64]) {\n"
+                               " %s = sum(%w, 2)\n %y = where(%m, 0, %s)\n %f = float(%y)\n"
+                               " %a = sum(%f, 0)\n";
+    static const char tail[] = " %b = sum(%p, 0)\n %c = sub(%f, %a)\n %d = sub(%c, %b)\n"
+                               " %e = to(%d, bf16)\n return %e, %a, %b\n}\n";
+    struct arena *a = arena_new();
+    assert_int_equal(lower(a, arena_printf(a, "%s %%p = mul(%%f, %%z)\n%s", head, tail))->n_kernels,
+                     3); /* sums of rows of four; both sums of channels; what reads these */
+    assert_int_equal(lower(a, arena_printf(a, "%s %%p = mul(%%u, %%z)\n%s", head, tail))->n_kernels,
+                     4);
+    arena_free(a);
+}
+
 /* Small reductions of one shape are one kernel, unless one stands on another, or they are large, or
  * of other shapes. */
 static void test_beside(void **state) {
@@ -136,9 +153,10 @@ static void test_beside(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_paths),  cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_size),   cmocka_unit_test(test_products_behind_products),
-        cmocka_unit_test(test_beside), cmocka_unit_test(test_channels_of_phases),
+        cmocka_unit_test(test_paths),         cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_size),          cmocka_unit_test(test_products_behind_products),
+        cmocka_unit_test(test_beside),        cmocka_unit_test(test_channels_of_phases),
+        cmocka_unit_test(test_beside_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
