@@ -126,6 +126,25 @@ static void test_beside_shared(void **state) {
     arena_free(a);
 }
 
+/* The gradient of a norm of channels: columns that a cluster hardly keeps are summed up by a kernel
+ * of their own, and read again by another; shorter ones by one. */
+static void test_long_columns(void **state) {
+    static const int pixels[] = {25088, 16000};
+    struct arena *a = arena_new();
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(
+            lower(a,
+                  arena_printf(a,
+                               "graph(%%g: bf16[%d, 512], %%x: bf16[%d, 512]) {\n"
+                               " %%f = float(%%g)\n %%p = mul(%%f, %%x)\n %%a = mean(%%f, 0)\n"
+                               " %%b = mean(%%p, 0)\n %%c = mul(%%x, %%b)\n %%d = sub(%%f, %%c)\n"
+                               " %%e = sub(%%d, %%a)\n %%y = to(%%e, bf16)\n return %%y\n}\n",
+                               pixels[i], pixels[i]))
+                ->n_kernels,
+            i ? 1 : 2);
+    arena_free(a);
+}
+
 /* Small reductions of one shape are one kernel, unless one stands on another, or they are large, or
  * of other shapes. */
 static void test_beside(void **state) {
@@ -156,7 +175,7 @@ int main(void) {
         cmocka_unit_test(test_paths),         cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_size),          cmocka_unit_test(test_products_behind_products),
         cmocka_unit_test(test_beside),        cmocka_unit_test(test_channels_of_phases),
-        cmocka_unit_test(test_beside_shared),
+        cmocka_unit_test(test_beside_shared), cmocka_unit_test(test_long_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
