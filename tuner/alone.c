@@ -106,21 +106,27 @@ static enum ws_status make_references(struct judging *j, struct data *kernels, c
     return data_make_reference(kernels, d);
 }
 
-static enum ws_status judge_kernel(struct judging *j, int k, struct diag *d) {
-    struct testbed *t = j->bed;
-    const struct ws_kernel *kernel = &program_of(j)->kernels[k];
-    const struct variant *v = t->plan->chosen[k];
+/* What the variant has left, or, where that lies in an input's memory, leaves once more: it is the
+ * input's again since. */
+static enum ws_status compare(const struct judging *j, const struct variant *v,
+                              const char **message, struct diag *d) {
+    const struct ws_kernel *kernel = variant_kernel(v);
     bool in_place = false, spoilt;
-    const char *message;
-    int64_t unbounded = t->unbounded;
     for (int i = 0; i < kernel->n_writes; i++)
         in_place |= program_of(j)->buffers[kernel->writes[i]].in_place >= 0;
-    /* The memory of what lies in place has been the input's again since. */
-    enum ws_status s = in_place ? testbed_check(t, v, false, &message, &spoilt, d)
-                                : testbed_compare(t, v, &message, d);
+    return in_place ? testbed_check(j->bed, v, false, message, &spoilt, d)
+                    : testbed_compare(j->bed, v, message, d);
+}
+
+static enum ws_status judge_kernel(struct judging *j, int k, struct diag *d) {
+    const struct variant *v = j->bed->plan->chosen[k];
+    int64_t unbounded = j->bed->unbounded;
+    const char *message;
+    enum ws_status s = compare(j, v, &message, d);
     if (s == WS_OK && message)
-        j->message = arena_printf(j->arena, "kernel %s alone: %s", kernel->name, message);
-    j->right[k] = s == WS_OK && !message && t->unbounded == unbounded;
+        j->message =
+            arena_printf(j->arena, "kernel %s alone: %s", variant_kernel(v)->name, message);
+    j->right[k] = s == WS_OK && !message && j->bed->unbounded == unbounded;
     return s;
 }
 
@@ -244,6 +250,32 @@ static enum ws_status judge(struct data *x, const struct plan *p, double share, 
 enum ws_status alone_judge(struct data *x, const struct plan *p, struct testbed *bed,
                            struct arena *a, const char **remark, struct diag *d) {
     return judge(x, p, RIGHT, bed, a, remark, d);
+}
+
+/* What the bed knows of temporaries gives way to references of the kernel, and comes back. */
+enum ws_status alone_acquit(struct testbed *t, const struct variant *v, const char **message,
+                            struct diag *d) {
+    struct judging j = judging_of(t->data, t->plan->program, d->arena);
+    struct data kernels = {0};
+    const int *outputs;
+    j.bed = t;
+    if (j.program->n_kernels < 2 || t->data->reference == REFERENCE_SAMPLED) return WS_OK;
+    open_judging(&j, t->data, j.program, WRONG, d->arena);
+    if (!j.chosen[v->kernel]) return WS_OK;
+    j.batch[v->kernel] = true;
+    patience_endless(t->machine->device); /* of plain kernels */
+    make_references(&j, &kernels, &outputs, d);
+    int n = d->status == WS_OK && kernels.reference ? kernels.captured->n_outputs : 0;
+    struct expected *known = NEW_ARRAY(d->arena, struct expected, n);
+    for (int i = 0; i < n; i++) {
+        known[i] = t->expected[outputs[i]];
+        if (t->taken[outputs[i]]) t->expected[outputs[i]] = kernels.expected[i];
+    }
+    patience_set(t->machine->device, t->default_ms);
+    if (n) compare(&j, v, message, d);
+    for (int i = 0; i < n; i++) t->expected[outputs[i]] = known[i];
+    data_close(&kernels);
+    return d->status;
 }
 
 const char *alone_blame(struct data *x, const struct plan *p, struct arena *a) {

@@ -36,4 +36,12 @@ enum ws_status alone_judge(struct data *x, const struct plan *p, struct testbed 
  * take many times as long. "": there is one kernel. */
 const char *alone_blame(struct data *x, const struct plan *p, struct arena *a);
 
+/* A variant has just run, and left something else than the default has: *message. Two right kernels
+ * may, beyond any share: a bool, and any value behind a comparison, turns where a rounding decides,
+ * as one element of ten million does in the mask of a ReLU behind a batch norm and a residual. The
+ * kernel's reference, made now, knows how far off each may be: *message becomes what that finds
+ * wrong, or NULL. It stays where the reference would be too much work. */
+enum ws_status alone_acquit(struct testbed *t, const struct variant *v, const char **message,
+                            struct diag *d);
+
 #endif

@@ -2,7 +2,8 @@
  *
  * Every temporary has memory of its own, and a checked run of the default program has filled it: so
  * each kernel finds its inputs in place. What a variant writes from these very inputs is compared
- * with what the default has left there, and outputs with the reference.
+ * with what the default has left there, and outputs with the reference. (Where a temporary differs
+ * from the default's, the reference of its kernel has the last word: alone_acquit.)
  *
  * While a testbed is open, no call of the device may take much longer than the default program
  * (patience.h). */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tuner/alone.h"
 #include "tuner/interrupt.h"
 #include "tuner/patience.h"
 #include "tuner/profile.h"
@@ -44,6 +45,7 @@ static enum ws_status check(struct tune *t, struct variant *v, bool again, struc
     bool spoilt;
     double begun = clock_ms();
     enum ws_status s = testbed_check(t->shared->bed, v, again, &message, &spoilt, &own);
+    if (s == WS_OK && message && !spoilt) s = alone_acquit(t->shared->bed, v, &message, &own);
     t->shared->check_ms += clock_ms() - begun;
     if (s != WS_OK) return trial_blame(t, v, own.message, d);
     if (message) variant_refuse(v, STATUS_wrong, message);

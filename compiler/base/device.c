@@ -87,6 +87,16 @@ bool device_rows_fill(const struct device_limits *d, int64_t rows, int64_t row_b
            rows * d->max_cluster * 2 >= d->units;
 }
 
+bool device_rows_apart(const struct device_limits *d, int64_t rows, int64_t columns,
+                       bool rows_inner) {
+    enum { NEIGHBOURS = 8 /* f32 of a sector */ };
+    if (columns >= DEVICE_LONG_ROW && !device_rows_fill(d, rows, columns * 4, rows_inner))
+        return true;
+    int64_t strip = NEIGHBOURS * 4 * columns, kept = device_kept_bytes(d, rows_inner);
+    bool clusters = d->kind == DEVICE_CUDA && d->max_cluster > 1;
+    return clusters && rows_inner && strip <= kept && 2 * strip > kept;
+}
+
 const char *device_arch_names(void) {
     return "sm_80, sm_86, sm_89, sm_90, sm_90a, sm_100, sm_100a, sm_120";
 }

@@ -61,6 +61,14 @@ bool device_rows_fill(const struct device_limits *d, int64_t rows, int64_t row_b
 /* Bytes of a row that a cluster can keep: in half of its registers, or in shared memory, if these
  * are neighbours. */
 int64_t device_kept_bytes(const struct device_limits *d, bool rows_inner);
+/* Are rows of so many columns better reduced by a kernel of their own than by one that goes along
+ * them again with what they came to? If they are long and do not fill the device; and where a
+ * cluster hardly keeps the rows of a sector, 25,088 pixels of eight channels: its blocks wait for
+ * each other, so that all of the device reads, and then all writes. What no cluster keeps is read
+ * twice in any case. */
+enum { DEVICE_LONG_ROW = 65536 };
+bool device_rows_apart(const struct device_limits *d, int64_t rows, int64_t columns,
+                       bool rows_inner);
 
 /* Limits of an architecture by name ("sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100",
  * "sm_100a", "sm_120"), as of its largest common part; false if unknown. device_arch_names lists

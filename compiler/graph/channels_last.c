@@ -14,7 +14,9 @@
  * them. Convolutions, elementwise operators of whole images and pools over windows that hang
  * together change their order together, or none of them does: each convolution that reads one saves
  * a pass, and each image beside them that lies otherwise costs something, as inputs and outputs do,
- * which keep the order that the user gave them. Depthwise convolutions go along rows of pixels.
+ * which keep the order that the user gave them. What costs nothing then follows whom it is linked
+ * to by operators among the pixels of a channel: the gradient of a pool, by places in windows of an
+ * image that moves. Depthwise convolutions go along rows of pixels.
  *
  * Needs: a decomposed, simplified graph. Keeps: values. A conversion of a permutation to its own
  * type is how a convolution's result is stored in that order: simplify.c leaves what changes
@@ -35,6 +37,7 @@ struct pass {
     node_id *above;        /* union-find over those that may move; NONE: it may not */
     node_id *counted;      /* the root that has counted this leaf */
     double *saved, *costs; /* by root, in bytes */
+    bool *link, *moves;    /* by node, by root */
     node_id *map;          /* of each node, what has its dimensions in `to` */
     node_id *last;         /* and what has them in the other order; NONE */
 };
@@ -106,6 +109,21 @@ static bool is_elementwise(const struct pass *s, const struct node *n) {
     return any;
 }
 
+/* Is each element made of those of the same image and channel, the first dimensions of both? It is
+ * in windows, in what is elsewhere among the pixels, and in reductions of such. */
+static bool keeps_channels(const struct pass *s, const struct node *n) {
+    enum op_class class = op_info(n->op)->class;
+    if (!n->n_args || n->args[0].kind != ARG_NODE || !is_image(s, &n->meta)) return false;
+    const struct meta *x = &node_at(s, n->args[0].node)->meta;
+    if (!is_image(s, x) || n->meta.size[0] != x->size[0] || n->meta.size[1] != x->size[1])
+        return false;
+    if (n->op == OP_WINDOWS) return (int)n->args[1].ints.n <= x->rank - 2;
+    if (n->op == OP_CONSTANT_PAD) return (int)n->args[1].ints.n <= 2 * (x->rank - 2);
+    if (class == REDUCE || n->op == OP_INDEX)
+        return !(dims_of(s->from, n, class == REDUCE ? "dim" : "dims", x->rank) & 3);
+    return n->op == OP_VIEW;
+}
+
 /* ---- what hangs together --------------------------------------------------------------------- */
 
 static node_id root_of(struct pass *s, node_id n) {
@@ -119,6 +137,23 @@ static void find_movable(struct pass *s) {
         bool is = is_elementwise(s, n) || shows_convolution(s, n) || pooled(s, n) != NONE;
         s->above[i] = is ? i : NONE;
     }
+}
+
+static void unlink(struct pass *s, const struct node *n) {
+    for (int k = 0; k < n->n_args; k++) {
+        const node_id *at;
+        for (int j = arg_nodes(&n->args[k], &at); j-- > 0;) s->link[at[j]] = false;
+    }
+}
+
+/* Links keep the channels of what is between two that may move, and are part of who reads them: all
+ * of whom may move, or are links. */
+static void find_links(struct pass *s) {
+    for (node_id i = 0; i < s->from->nodes.n; i++)
+        s->link[i] = s->above[i] == NONE && keeps_channels(s, node_at(s, i));
+    for (uint32_t i = 0; i < s->from->outputs.n; i++) s->link[s->from->outputs.at[i]] = false;
+    for (node_id i = s->from->nodes.n; i-- > 0;)
+        if (s->above[i] == NONE && !s->link[i]) unlink(s, node_at(s, i));
 }
 
 static void join(struct pass *s, node_id a, node_id b) {
@@ -153,7 +188,9 @@ static void count_leaf(struct pass *s, node_id i, node_id o) {
     const struct meta *m = &node_at(s, o)->meta;
     node_id root = root_of(s, i), base = shown(s, o);
     bool whole = bytes_of(s, &node_at(s, base)->meta) >= bytes_of(s, m);
-    if (!whole || s->counted[o] == root || m->stride[CHANNELS] == ex_const(s->from->ex, 1)) return;
+    if (!whole || s->link[o] || s->counted[o] == root ||
+        m->stride[CHANNELS] == ex_const(s->from->ex, 1))
+        return;
     s->counted[o] = root;
     s->costs[root] += bytes_of(s, m);
 }
@@ -199,7 +236,7 @@ static void count_convolution(struct pass *s, const struct node *n) {
 static bool reads_any_order(struct pass *s, const struct node *n, node_id id) {
     enum op_class class = op_info(n->op)->class;
     return class == VIEW || class == REDUCE || is_convolution(n->op) || s->above[id] != NONE ||
-           n->op == OP_WINDOWS;
+           n->op == OP_WINDOWS || s->link[id];
 }
 
 static void count_others(struct pass *s, node_id id) {
@@ -237,6 +274,42 @@ static void count_all(struct pass *s) {
                 count_leaf(s, i, n->args[k].node);
     }
     for (uint32_t i = 0; i < s->from->outputs.n; i++) count_output(s, s->from->outputs.at[i]);
+}
+
+/* ---- which of them move ---------------------------------------------------------------------- */
+
+/* Node i, that may move, or what a link shows of one: does it, now that who it is linked to does?
+ * It does if that costs it nothing. A link says then who else is linked to it. */
+static bool follow(struct pass *s, node_id i, bool *reached) {
+    if (s->above[i] == NONE) return s->link[i] && !reached[i] ? reached[i] = true : false;
+    node_id root = root_of(s, i);
+    if (s->moves[root] || s->saved[root] < s->costs[root]) return false;
+    return s->moves[root] = true;
+}
+
+static bool is_reached(struct pass *s, node_id i, const bool *reached) {
+    return s->above[i] == NONE ? reached[i] : s->moves[root_of(s, i)];
+}
+
+/* Those that it saves something, and who is linked to them. */
+static bool choose(struct pass *s) {
+    uint32_t n = s->from->nodes.n;
+    bool *reached = NEW_ARRAY(s->from->arena, bool, n), any = false, more = true;
+    for (node_id i = 0; i < n; i++) any |= s->moves[i] = s->saved[i] > s->costs[i];
+    while (any && more) {
+        more = false;
+        for (node_id i = 0; i < n; i++) {
+            const struct node *x = node_at(s, i);
+            for (int k = 0; k < x->n_args; k++) {
+                if (x->args[k].kind != ARG_NODE) continue;
+                node_id o = x->args[k].node;
+                if (!s->link[i] && !s->link[o]) continue;
+                if (is_reached(s, i, reached)) more |= follow(s, o, reached);
+                if (is_reached(s, o, reached)) more |= follow(s, i, reached);
+            }
+        }
+    }
+    return any;
 }
 
 /* ---- another order --------------------------------------------------------------------------- */
@@ -348,24 +421,25 @@ struct graph *graph_channels_last(struct graph *g) {
     struct arena *a = g->arena;
     struct pass s = {.from = g,
                      .above = NEW_ARRAY(a, node_id, n),
+                     .link = NEW_ARRAY(a, bool, n),
+                     .moves = NEW_ARRAY(a, bool, n),
                      .counted = NEW_ARRAY(a, node_id, n),
                      .saved = NEW_ARRAY(a, double, n),
                      .costs = NEW_ARRAY(a, double, n),
                      .map = NEW_ARRAY(a, node_id, n),
                      .last = NEW_ARRAY(a, node_id, n)};
-    bool any = false;
     find_movable(&s);
+    find_links(&s);
     join_all(&s);
     for (node_id i = 0; i < n; i++) s.counted[i] = s.last[i] = NONE;
     count_all(&s);
-    for (node_id i = 0; i < n; i++) any |= s.saved[i] > s.costs[i];
-    if (!any) return g;
+    if (!choose(&s)) return g;
     s.to = graph_like(g);
     for (node_id i = 0; i < n; i++) {
         node_id root = s.above[i] == NONE ? NONE : root_of(&s, i), reduced;
         int rank = g->nodes.at[i].meta.rank;
         bool same = false;
-        if ((root != NONE && s.saved[root] > s.costs[root]) || follows(&s, &g->nodes.at[i]))
+        if ((root != NONE && s.moves[root]) || follows(&s, &g->nodes.at[i]))
             s.last[i] = copy_last(&s, i);
         else if ((reduced = reduce_last(&s, i, &same)) != NONE)
             *(same ? &s.map[i] : &s.last[i]) = reduced;

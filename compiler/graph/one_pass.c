@@ -89,13 +89,12 @@ static bool *behind_products(const struct graph *g) {
 
 static bool pays(const struct graph *g, const struct node *x, const struct arg *dims,
                  const struct device_limits *limits) {
-    enum { FEW_COLUMNS = 65536 };
     uint32_t set = dims_set(g->ex, dims, x->meta.rank);
     ex count = count_of(g, &x->meta, set);
     int64_t all = ex_hint(g->ex, meta_numel(g->ex, &x->meta)), columns = ex_hint(g->ex, count);
     int64_t rows = columns ? all / columns : 0;
     bool inner = rows_are_inner(g, &x->meta, set);
-    if (columns >= FEW_COLUMNS && !device_rows_fill(limits, rows, columns * 4, inner)) return true;
+    if (device_rows_apart(limits, rows, columns, inner)) return true;
     return columns * dtype_bytes(x->meta.dtype) > device_kept_bytes(limits, inner);
 }
 

@@ -1,5 +1,5 @@
-/* beside.c: small kernels that reduce, of one shape, become one, though they have nothing to do
- * with each other:
+/* beside.c: kernels that reduce, of one shape, become one: small ones, though they have nothing to
+ * do with each other, and larger ones that read the same:
  *
  *   a = v[i].sum(1): [2048, 64], of 4     b = w[j].sum(1): [2048, 64], of 4
  * ->
@@ -7,7 +7,10 @@
  *
  * That saves no byte but a launch, and all that the threads of both wait for is under way at a
  * time. It is so where the cost model has less for one kernel than for both, each of which is
- * small: larger ones are better off with their registers for themselves.
+ * small: larger ones are better off with their registers for themselves, unless most of what one of
+ * them reads the other does:
+ *
+ *   a = g.sum(0)        b = (g * x).sum(0), that reads g since recompute.c has it make the product
  *
  * Two groups may become one when
  *   - neither stands on the other, by whatever is between;
@@ -17,6 +20,7 @@
  * Pointwise kernels have done so before (abreast.c); products do not.
  *
  * Needs: order, what runs at load. Breaks group indices. */
+#include <math.h>
 #include <string.h>
 
 #include "schedule/schedule.h"
@@ -122,6 +126,92 @@ static bool is_small(struct beside *b, uint32_t g) {
     return b->joined[b->s->groups.at[g].members.at[0].nest] || us_of(b, g) <= SMALL;
 }
 
+/* h's axes as g's, which are as many. */
+static int along(const struct beside *b, uint32_t g, uint32_t h, ex *from, ex *to) {
+    const struct group *A = &b->s->groups.at[g], *B = &b->s->groups.at[h];
+    for (int i = 0; i < A->n_x + A->n_r; i++) {
+        from[i] = i < B->n_x ? B->x[i] : B->r[i - B->n_x];
+        to[i] = i < A->n_x ? A->x[i] : A->r[i - A->n_x];
+    }
+    return A->n_x + A->n_r;
+}
+
+struct reads {
+    VEC(const struct inst *) loads; /* of tensors in memory, each place once */
+    VEC(ex *) index;                /* by the axes of a group */
+    uint32_t group, looks;          /* whose they are; nests that were looked at for them */
+};
+
+static void add_read(const struct beside *b, struct reads *out, const struct inst *x, ex *index) {
+    for (uint32_t k = 0; k < out->loads.n; k++)
+        if (out->loads.at[k]->buffer == x->buffer &&
+            !memcmp(out->index.at[k], index, sizeof *index * (size_t)x->n_index))
+            return;
+    vec_push(b->s->arena, &out->loads, x);
+    vec_push(b->s->arena, &out->index, index);
+}
+
+/* Of a nest whose n axes `from` are `to`; and of those that are inlined into it, at its places. */
+static void find_reads(const struct beside *b, struct reads *out, const struct nest *nest,
+                       const ex *from, const ex *to, int n) {
+    enum { MOST = 256 };
+    const struct schedule *s = b->s;
+    if (out->looks++ > MOST) return;
+    for (uint32_t i = 0; i < nest->insts.n; i++) {
+        const struct inst *x = &nest->insts.at[i];
+        if (x->kind != INST_LOAD) continue;
+        ex *index = NEW_ARRAY(s->arena, ex, x->n_index ? x->n_index : 1);
+        for (int d = 0; d < x->n_index; d++)
+            index[d] = ex_subst(s->loops->ex, x->index[d], from, to, n);
+        uint32_t w = s->writer[x->buffer];
+        if (s->stored[x->buffer]) {
+            add_read(b, out, x, index);
+        } else if (w != NO_NEST && s->group_of[w] == out->group &&
+                   !s->loops->nests.at[w].n_reduce) {
+            const struct nest *made = &s->loops->nests.at[w];
+            find_reads(b, out, made, made->out_index, index, x->n_index);
+        }
+    }
+}
+
+/* What h reads, by the axes of g. */
+static struct reads reads_of(const struct beside *b, uint32_t g, uint32_t h) {
+    const struct group *H = &b->s->groups.at[h];
+    ex from[2 * GROUP_MAX_AXES], to[2 * GROUP_MAX_AXES], in[2 * GROUP_MAX_AXES];
+    int n = along(b, g, h, from, to);
+    struct reads out = {.group = h};
+    for (uint32_t m = 0; m < H->members.n; m++) {
+        const struct member *M = &H->members.at[m];
+        for (int i = 0; i < M->n; i++) in[i] = ex_subst(b->s->loops->ex, M->to[i], from, to, n);
+        if (!M->inlined) find_reads(b, &out, nest_of(b, H, m), M->from, in, M->n);
+    }
+    return out;
+}
+
+/* Is most of what one of them reads, in bytes of tensors, read by the other, at the same places? */
+static bool reads_the_same(const struct beside *b, uint32_t g, uint32_t h) {
+    struct reads of[] = {reads_of(b, g, g), reads_of(b, g, h)};
+    double bytes[2] = {0}, both = 0;
+    for (int side = 0; side < 2; side++)
+        for (uint32_t i = 0; i < of[side].loads.n; i++) {
+            const struct inst *x = of[side].loads.at[i], *y;
+            double size = (double)buffer_bytes(b->s->loops, x->buffer);
+            bytes[side] += size;
+            for (uint32_t k = 0; !side && k < of[1].loads.n; k++) {
+                y = of[1].loads.at[k];
+                if (y->buffer == x->buffer &&
+                    !memcmp(of[0].index.at[i], of[1].index.at[k], sizeof(ex) * (size_t)x->n_index))
+                    both += size;
+            }
+        }
+    return 2 * both >= fmin(bytes[0], bytes[1]);
+}
+
+static bool is_worth_a_try(struct beside *b, uint32_t g, uint32_t h) {
+    if (is_small(b, g) && is_small(b, h)) return true;
+    return reads_the_same(b, g, h) && isfinite(us_of(b, g)) && isfinite(us_of(b, h));
+}
+
 static bool may_join(struct beside *b, uint32_t g, uint32_t h) {
     const struct group *A = &b->s->groups.at[g], *B = &b->s->groups.at[h];
     return only_reduces(B) && same_shape(b, A, B) && A->at_load == B->at_load &&
@@ -135,11 +225,7 @@ static struct group both(const struct beside *b, uint32_t g, uint32_t h) {
     const struct group *A = &s->groups.at[g], *B = &s->groups.at[h];
     struct group out = *A;
     ex from[2 * GROUP_MAX_AXES], to[2 * GROUP_MAX_AXES];
-    int n = A->n_x + A->n_r;
-    for (int i = 0; i < n; i++) {
-        from[i] = i < B->n_x ? B->x[i] : B->r[i - B->n_x];
-        to[i] = i < A->n_x ? A->x[i] : A->r[i - A->n_x];
-    }
+    int n = along(b, g, h, from, to);
     memset(&out.members, 0, sizeof out.members);
     uint32_t i = 0, j = 0;
     while (i < A->members.n || j < B->members.n) { /* in nest order */
@@ -222,7 +308,7 @@ static bool join_first(struct beside *b) {
         if (!only_reduces(&b->s->groups.at[g])) continue;
         int tries = 0;
         for (uint32_t h = g + 1; h < n && tries < TRIES; h++) {
-            if (!may_join(b, g, h) || !is_small(b, g) || !is_small(b, h)) continue;
+            if (!may_join(b, g, h) || !is_worth_a_try(b, g, h)) continue;
             if (try_join(b, g, h)) return true;
             tries++;
         }

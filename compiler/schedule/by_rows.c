@@ -266,8 +266,7 @@ static int64_t gain(const struct by_rows *s, const struct nest *n, const struct 
     int64_t columns = axes_numel(s->l, c->inner, c->n_inner);
     int bytes = dtype_bytes(dtype_opmath(n->insts.at[n->insts.n - 1].dtype));
     int64_t saved = bytes_shared(s, read, c, &rows_inner) - 2 * rows * bytes;
-    bool few = columns >= 65536 && !device_rows_fill(s->limits, rows, columns * 4, rows_inner);
-    if (saved <= 0 || few) return 0;
+    if (saved <= 0 || device_rows_apart(s->limits, rows, columns, rows_inner)) return 0;
     return another_between(s, n, read, c) ? 0 : saved;
 }
 

@@ -393,12 +393,16 @@ static const char *too_few_rows(struct fuser *f, const struct merge *m) {
     if (!H->n_r || H->matmul) return NULL;
     int64_t rows = axes_numel(f->l, H->x, H->n_x - H->n_arms),
             cols = axes_numel(f->l, H->r, H->n_r);
-    if (cols < 65536) return NULL;
     bool inner = bytes_along(f, m->host, H->x, H->n_x) > bytes_along(f, m->host, H->r, H->n_r);
-    bool fill = device_rows_fill(f->limits, rows, cols * 4, inner);
-    if (fill && !is_forgotten(f, rows, cols * 4, inner)) return NULL;
+    bool apart = device_rows_apart(f->limits, rows, cols, inner);
+    bool forgotten = cols >= DEVICE_LONG_ROW && is_forgotten(f, rows, cols * 4, inner);
+    if (!apart && !forgotten) return NULL;
     if (!goes_twice(f, m)) return NULL;
-    if (fill)
+    if (apart && device_rows_fill(f->limits, rows, cols * 4, inner))
+        return arena_printf(f->s->arena,
+                            "a cluster hardly holds rows of %lld bytes, and waits for all of them",
+                            (long long)cols * 4);
+    if (!apart)
         return arena_printf(f->s->arena, "a row of %lld bytes would be read from memory twice",
                             (long long)cols * 4);
     return arena_printf(f->s->arena,

@@ -719,6 +719,18 @@ static void long_tail(struct arena *a, case_vec *out) {
     vec_push(a, out, ((struct case_graph){.text = b.p, .every = 4}));
 }
 
+/* Two batch norms and a ReLU, whose columns the blocks of a cluster share: kept, and read twice,
+ * with squares about a mean that is known later. */
+static const char batch_norms[] =
+    "graph(%x: bf16[1000, 100], %y: bf16[1000, 100], %w: bf16[100], %r: bf16[100]) {\n"
+    " %f = float(%x)\n %g = float(%y)\n %a = mean(%f, 0, True)\n %b = mean(%g, 0, True)\n"
+    " %c = sub(%f, %a)\n %d = sub(%g, %b)\n %i = var(%f, 0, 0, True)\n %j = var(%g, 0, 0, True)\n"
+    " %k = rsqrt(%i)\n %l = rsqrt(%j)\n %m = mul(%c, %k)\n %n = mul(%d, %l)\n %o = mul(%m, %w)\n"
+    " %p = add(%o, %n)\n %q = relu(%p)\n %s = to(%q, bf16)\n %t = view(%i, [100])\n"
+    " %u = mul(%t, 0.1)\n %v = add(%r, %u)\n %z = to(%v, bf16)\n return %s, %z, %a, %l\n}\n";
+static const char *const batch_norm_configs[] = {
+    "x=8 r=128 warps=8 keep=1 cluster=8", "x=64 r=64 warps=16 vec=4 cluster=8 skip_l1=1 online=1"};
+
 void cases_shapes(struct arena *a, case_vec *out) {
     long_tail(a, out);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
@@ -740,4 +752,9 @@ void cases_shapes(struct arena *a, case_vec *out) {
         vec_push(a, out, ((struct case_graph){.text = across[i], .every = 1}));
     for (size_t i = 0; i < sizeof joined / sizeof *joined; i++)
         vec_push(a, out, ((struct case_graph){.text = joined[i], .every = 1}));
+    for (size_t i = 0; i < sizeof batch_norm_configs / sizeof *batch_norm_configs; i++)
+        vec_push(a, out,
+                 ((struct case_graph){.text = batch_norms,
+                                      .every = CASES_DEFAULT,
+                                      .config = batch_norm_configs[i]}));
 }

@@ -117,6 +117,42 @@ static const char *bags(struct arena *a, int n, int rows, const char *rest) {
     return b.p;
 }
 
+/* Two sums of channels that make the same values again read what these are made of once; what has
+ * another shape, or reads another tensor, stays. */
+static void test_beside_shared(void **state) {
+    static const char head[] = "graph(%w: bf16[100352, 64, 4], %m: bool[100352, 64], "
+                               "%z: bf16[100352, 64], %u: bf16[100352, 64]) {\n"
+                               " %s = sum(%w, 2)\n %y = where(%m, 0, %s)\n %f = float(%y)\n"
+                               " %a = sum(%f, 0)\n";
+    static const char tail[] = " %b = sum(%p, 0)\n %c = sub(%f, %a)\n %d = sub(%c, %b)\n"
+                               " %e = to(%d, bf16)\n return %e, %a, %b\n}\n";
+    struct arena *a = arena_new();
+    assert_int_equal(lower(a, arena_printf(a, "%s %%p = mul(%%f, %%z)\n%s", head, tail))->n_kernels,
+                     3); /* sums of rows of four; both sums of channels; what reads these */
+    assert_int_equal(lower(a, arena_printf(a, "%s %%p = mul(%%u, %%z)\n%s", head, tail))->n_kernels,
+                     4);
+    arena_free(a);
+}
+
+/* The gradient of a norm of channels: columns that a cluster hardly keeps are summed up by a kernel
+ * of their own, and read again by another; shorter ones by one. */
+static void test_long_columns(void **state) {
+    static const int pixels[] = {25088, 16000};
+    struct arena *a = arena_new();
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(
+            lower(a,
+                  arena_printf(a,
+                               "graph(%%g: bf16[%d, 512], %%x: bf16[%d, 512]) {\n"
+                               " %%f = float(%%g)\n %%p = mul(%%f, %%x)\n %%a = mean(%%f, 0)\n"
+                               " %%b = mean(%%p, 0)\n %%c = mul(%%x, %%b)\n %%d = sub(%%f, %%c)\n"
+                               " %%e = sub(%%d, %%a)\n %%y = to(%%e, bf16)\n return %%y\n}\n",
+                               pixels[i], pixels[i]))
+                ->n_kernels,
+            i ? 1 : 2);
+    arena_free(a);
+}
+
 /* Small reductions of one shape are one kernel, unless one stands on another, or they are large, or
  * of other shapes. */
 static void test_beside(void **state) {
@@ -144,9 +180,10 @@ static void test_beside(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_paths),  cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_size),   cmocka_unit_test(test_products_behind_products),
-        cmocka_unit_test(test_beside), cmocka_unit_test(test_channels_of_phases),
+        cmocka_unit_test(test_paths),         cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_size),          cmocka_unit_test(test_products_behind_products),
+        cmocka_unit_test(test_beside),        cmocka_unit_test(test_channels_of_phases),
+        cmocka_unit_test(test_beside_shared), cmocka_unit_test(test_long_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,6 +35,18 @@ static void becomes(const char *text, int moved) {
 #define FIRST "graph(%x: bf16[2, 8, 5, 6], %u: bf16[16, 8, 3, 3], %v: bf16[8, 16, 3, 3]) {\n"
 #define CONVOLUTION(y, x, w) " %" y " = convolution(%" x ", %" w ", None, 1, 1)\n"
 
+#define POOLED                                                                                     \
+    "graph(%x: bf16[2, 8, 6, 6], %u: bf16[16, 8, 3, 3], %v: bf16[8, 16, 3, 3]) {\n" CONVOLUTION(   \
+        "a", "x", "u") " %r = relu(%a)\n %p = max_pool(%r, 2)\n" CONVOLUTION("y", "p", "v")        \
+        CONVOLUTION(                                                                               \
+            "g", "y",                                                                              \
+            "u") " %w = windows(%r, [2, 2], [2, 2], [0, 0], [1, 1], False, -inf)\n"                \
+                 " %n = view(%w, [2, 16, 3, 3, 4])\n %m = argmax(%n, 4)\n %b = to(%m, dtype=u8)\n" \
+                 " %c = view(%b, [2, 16, 3, 3, 1])\n %j = arange(0, 4)\n %h = eq(%c, %j)\n"        \
+                 " %f = neg(%g)\n %l = view(%f, [2, 16, 3, 3, 1])\n %o = where(%h, %l, 0)\n %d = " \
+                 "view(%o, [2, "                                                                   \
+                 "16, 3, 3, 2, 2])\n"
+
 static void test_chains(void **state) {
     (void)state;
     becomes(FIRST CONVOLUTION("a", "x", "u") " %r = relu(%a)\n" CONVOLUTION("y", "r",
@@ -68,6 +80,13 @@ static void test_chains(void **state) {
             "a", "x", "u") " %r = relu(%a)\n %y = convolution(%r, %v, None, 2)\n"
                            " return %y\n}\n",
         1);
+    /* the gradient of a pool, which finds each window's place and puts an image there: %g, and the
+     * places, hang together with the image that it is added to */
+    becomes(POOLED " %e = pad(%d, [0, 0, 0, 0, 0, 0, 1, 0])\n %k = arange(0, 3)\n"
+                   " %i = index(%e, [%k], dims=[2])\n"
+                   " %s = sum(%i, [4, 5])\n %t = add(%s, %p)\n" CONVOLUTION("z", "t",
+                                                                            "v") " return %z\n}\n",
+            2);
     /* in one dimension, and in groups of eight channels */
     becomes("graph(%x: f16[2, 8, 9], %u: f16[16, 8, 3], %v: f16[8, 8, 3]) {\n"
             " %a = convolution(%x, %u, None, 1, 1, 1, False, 0, 1, 1)\n %r = exp(%a)\n"
@@ -88,6 +107,10 @@ static void test_stays(void **state) {
                 "y", "r", "v") " return %y, %r\n}\n",
             0);
     becomes(FIRST CONVOLUTION("a", "x", "u") " %y = relu(%a)\n return %y\n}\n", 0);
+    /* and so does what else reads the gradient's image: %g is stored as it was */
+    becomes(POOLED " %e = pad(%d, [0, 0, 0, 0, 0, 0, 1, 0])\n %s = sum(%e, [4, 5])\n"
+                   " %q = sum(%s, [1])\n %z = flip(%s, [2])\n return %q, %z\n}\n",
+            1);
     /* channels that no tensor map takes, f32, and one filter a group */
     becomes(
         "graph(%x: bf16[2, 8, 5, 6], %u: bf16[12, 8, 3, 3], %v: bf16[8, 12, 3, 3]) {\n" CONVOLUTION(

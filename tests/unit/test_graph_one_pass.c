@@ -83,6 +83,11 @@ static void test_exponentials(void **state) {
                     "graph(%x: f32[100000, 64]) {\n %y = softmax(%x, 0)\n return %y\n}\n"));
     assert_false(has("= expsum(", DEVICE_CUDA,
                      "graph(%x: f32[100000, 4096]) {\n %y = softmax(%x, 0)\n return %y\n}\n"));
+    /* columns that a cluster hardly keeps, and ones that half of it does */
+    assert_true(has("= expsum(", DEVICE_CUDA,
+                    "graph(%x: f32[25088, 512]) {\n %y = softmax(%x, 0)\n return %y\n}\n"));
+    assert_false(has("= expsum(", DEVICE_CUDA,
+                     "graph(%x: f32[16000, 512]) {\n %y = softmax(%x, 0)\n return %y\n}\n"));
     /* another maximum */
     assert_false(has("= expsum(", DEVICE_CUDA,
                      "graph(%x: f32[2, 100000]) {\n %a = amax(%x, 0, True)\n %d = sub(%x, %a)\n"

@@ -1,7 +1,8 @@
 /* test_tuner_alone.c: a mistake planted into one of five kernels has the name of that kernel, also
  * where all behind it work on what it left, and where the outputs do not show it; without one
  * nothing is wrong, and all is judged. A kernel that reads what is no tensor of the graph is judged
- * from what that was made of. What would be far more work than the whole is left out.
+ * from what that was made of. What would be far more work than the whole is left out. What another
+ * config writes may differ from the default's where a rounding decides, and nowhere else.
  *
  * The mistake: the element at `place` of what a kernel writes is off by a share of itself. */
 #include <stdio.h>
@@ -59,6 +60,13 @@
     "graph() {\n  %x = randn([4096, 4], index=0)\n  %i = arange(0, 8192, 1, dtype=i64)\n"          \
     "  %j = bitwise_and(%i, 4095)\n  %s = randn([8192, 4], index=1)\n  return %x, %j, %s\n}\n"
 
+/* A bool of which rounding decides where d is nearly a whole number: at one of thousands. */
+#define EDGE                                                                                       \
+    "graph(%a: f32[64, 4096] = L['a']) {\n  %b = sum(%a, dim=[1], keepdim=True)\n"                 \
+    "  %c = div(%a, %b)\n  %d = mul(%c, 2e6)\n  %e = floor(%d)\n  %f = remainder(%e, 2)\n"         \
+    "  %g = gt(%f, 0)\n  %h = to(%g, dtype=i64)\n  %i = cumsum(%h, dim=0)\n  return %i\n}\n"
+#define EDGE_INPUTS "graph() {\n  %a = rand([64, 4096], index=0)\n  return %a\n}\n"
+
 struct bed {
     struct arena *a;
     struct diag d;
@@ -91,6 +99,18 @@ static void plant(struct bed *b, int kernel, int place, double share) {
             s.text = planted(b->a, v->source.text, b->p->buffers[l->args[i].buffer].dtype, i, place,
                              share);
     assert_ptr_not_equal(s.text, v->source.text);
+    variant_take_source(v, &s, b->a);
+}
+
+/* One element of bools is the other one. */
+static void plant_bool(struct bed *b, struct variant *v) {
+    assert_true(variant_emit(v, b->a));
+    struct ws_source s = v->source;
+    const struct ws_launch *l = &s.launches[s.n_launches - 1];
+    for (int i = 0; i < l->n_args; i++)
+        if (l->args[i].kind == WS_ARG_BUFFER && l->args[i].buffer == variant_kernel(v)->writes[0])
+            s.text = arena_printf(b->a, "%.*s    (*(k_bool *const *)args[%d])[5] ^= 1;\n}\n",
+                                  (int)(strrchr(s.text, '}') - s.text), s.text, i);
     variant_take_source(v, &s, b->a);
 }
 
@@ -333,6 +353,48 @@ static void test_parts_of_a_sum(void **state) {
     close_bed(&b);
 }
 
+/* Configs add up in other orders, so bools turn: the default's are not what counts, but what the
+ * reference leaves open. A bool that it knows is wrong. */
+static void test_edge(void **state) {
+    struct bed b;
+    struct testbed bed;
+    const struct config *configs;
+    const char *remark, *message;
+    int n, pruned, turned = 0;
+    bool spoilt;
+    open_bed(&b, EDGE, EDGE_INPUTS, WS_FUSE);
+    build(&b);
+    assert_int_equal(b.p->n_kernels, 2);
+    assert_int_equal(b.p->buffers[b.p->kernels[0].writes[0]].dtype, DT_BOOL);
+    if (alone_judge(&b.data, &b.plan, &bed, b.a, &remark, &b.d) != WS_OK ||
+        testbed_know(&bed, &b.d) != WS_OK)
+        fail_msg("%s", b.d.text);
+    ws_configs(b.p, 0, &configs, &n, &pruned);
+    for (int i = 0; i < 8 && i < n; i++) {
+        struct plan other = plan_new("other", b.p, b.a);
+        struct variant v[] = {variant_new(b.p, 0, &configs[i], b.a), *b.plan.chosen[1]};
+        bool wrong = i == 7;
+        for (int k = 0; k < 2; k++) other.chosen[k] = &v[k];
+        if (wrong) plant_bool(&b, v);
+        if (plan_begin(&other, &b.builder, &b.d) != WS_OK ||
+            plan_finish(&other, &b.builder, &b.d) != WS_OK ||
+            testbed_check(&bed, v, false, &message, &spoilt, &b.d) != WS_OK)
+            fail_msg("%s", b.d.text);
+        turned += message != NULL;
+        if (wrong) assert_non_null(message);
+        if (message && alone_acquit(&bed, v, &message, &b.d) != WS_OK) fail_msg("%s", b.d.text);
+        if (!wrong && message) fail_msg("%s: %s", v->text, message);
+        if (wrong) {
+            assert_non_null(message);
+            assert_non_null(strstr(message, "(1 of 262144 elements is wrong)"));
+        }
+        variant_unload(v, &machine);
+    }
+    assert_true(turned > 1);
+    testbed_close(&bed);
+    close_bed(&b);
+}
+
 /* ---- random graphs --------------------------------------------------------------------------- */
 
 /* Normal numbers; integers that are small, bools of them. */
@@ -390,10 +452,11 @@ static void test_random_graphs(void **state) {
 
 int main(void) {
     const struct CMUnitTest all[] = {
-        cmocka_unit_test(test_right),    cmocka_unit_test(test_trimmed),
-        cmocka_unit_test(test_planted),  cmocka_unit_test(test_parts_of_a_sum),
-        cmocka_unit_test(test_hidden),   cmocka_unit_test(test_landed),
-        cmocka_unit_test(test_too_much), cmocka_unit_test(test_kernel_by_kernel),
-        cmocka_unit_test(test_memory),   cmocka_unit_test(test_random_graphs)};
+        cmocka_unit_test(test_right),        cmocka_unit_test(test_trimmed),
+        cmocka_unit_test(test_planted),      cmocka_unit_test(test_parts_of_a_sum),
+        cmocka_unit_test(test_hidden),       cmocka_unit_test(test_landed),
+        cmocka_unit_test(test_too_much),     cmocka_unit_test(test_kernel_by_kernel),
+        cmocka_unit_test(test_memory),       cmocka_unit_test(test_edge),
+        cmocka_unit_test(test_random_graphs)};
     return cmocka_run_group_tests(all, open_cpu, close_cpu);
 }
