@@ -339,6 +339,11 @@ bool graph_is_rowwise(const struct graph *g, const bool *rows);
  * arena. */
 struct graph *graph_extrema_first(struct graph *g);
 
+/* turned.c: a product that is read by reductions alone, and with its rows and columns the other way
+ * round, is computed so. Needs: a decomposed, simplified graph. Returns such a graph in the same
+ * arena; g if there is none. */
+struct graph *graph_turn_products(struct graph *g);
+
 /* one_pass.c: variances of rows that are too long to be kept, or too few, in one pass with their
  * means; sums of exp(x - max) likewise. Needs: a decomposed, simplified graph, which it changes;
  * what is no longer read stays. behind: also variances of what products have made. Returns how many
