@@ -504,21 +504,85 @@ static void put_own_of_rows(struct emitter *w) {
     close_brace(w);
 }
 
-/* What a tile's columns have of their own, made by each warp for its rows: a lane has every 32nd
- * column. Lanes have read that of the step before when they meet here. */
+/* A lane has every 32nd column of a tile. */
+static int columns_of_lane(const struct emitter *w) {
+    int warp = w->k->limits->warp;
+    return (w->y->br + warp - 1) / warp;
+}
+
+/* Do registers suffice for what the next step's columns load? It is there then when their values
+ * are made; else products behind that have to wait for it, or take longer anyway. */
+static bool loads_ahead(const struct emitter *w) {
+    enum { MOST = 160 };
+    const struct chained *x = chained(w);
+    return x->n_own && tiles_between(w) * w->y->br / 2 + x->n_second * x->columns / 2 <= MOST;
+}
+
+static bool *find_made_of(struct emitter *w) {
+    const struct chained *x = chained(w);
+    bool *marks = NEW_ARRAY(w->arena, bool, w->k->values.n);
+    for (int i = 0; i < x->n_own; i++) {
+        value_id v = x->own[i].value;
+        mark_needed(w, x->own[i].exponent ? chained_subtracted(w->k, v) : v, marks);
+    }
+    return marks;
+}
+
+static bool is_ahead(const struct emitter *w, value_id v) {
+    return w->k->values.at[v].kind == INST_LOAD && chained_is_of(w->k, v, AXIS_N) &&
+           !w->k->values.at[v].n_args;
+}
+
+static void open_columns_of_lane(struct emitter *w, const char *tile) {
+    open_loop(w, "j", columns_of_lane(w));
+    line(w, "const int i = j * %d + tid %% %d;", w->k->limits->warp, w->k->limits->warp);
+    line(w, "const k_idx column = %s * %d + i, n = k_clamp(column, nn - 1);", tile, w->y->br);
+    line(w, "(void)n;");
+}
+
+/* What the columns of a step load. */
+static void put_columns_ahead(struct emitter *w, const char *step) {
+    const bool *marks = find_made_of(w);
+    open_brace(w, "if (%s < steps)", step);
+    open_columns_of_lane(w, tile_of_step(w, step, true));
+    for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
+    for (value_id v = 0; v < w->k->values.n; v++)
+        if (marks[v] && is_ahead(w, v)) line(w, "ahead%u[j] = %s;", v, source_text(w, v));
+    close_brace(w);
+    close_brace(w);
+}
+
+static void put_first_columns(struct emitter *w) {
+    if (!loads_ahead(w)) return;
+    const bool *marks = find_made_of(w);
+    for (value_id v = 0; v < w->k->values.n; v++)
+        if (marks[v] && is_ahead(w, v))
+            line(w, "%s ahead%u[%d];", math_type(w->k->values.at[v].dtype), v, columns_of_lane(w));
+    put_columns_ahead(w, "0");
+}
+
+/* What a tile's columns have of their own, made by each warp for its rows. Lanes have read that of
+ * the step before when they meet here. */
 static void put_own_of_columns(struct emitter *w) {
     const struct chained *x = chained(w);
-    int n = w->y->br, warp = w->k->limits->warp, at = 0;
+    bool ahead = loads_ahead(w);
+    int at = 0;
     if (!x->n_own) return;
+    const bool *marks = find_made_of(w);
     line(w, "__syncwarp();");
-    line(w, "#pragma unroll");
-    open_brace(w, "for (int i = tid %% %d; i < %d; i += %d)", warp, n, warp);
-    line(w, "const k_idx column = %s * %d + i, n = k_clamp(column, nn - 1);",
-         tile_of_step(w, "step", false), n);
-    line(w, "(void)n;");
+    open_columns_of_lane(w, tile_of_step(w, "step", false));
     line(w, "float own[%d];", x->own_floats);
     line(w, "k_zero(own);");
-    put_made_of(w, x->own, x->n_own);
+    for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
+    for (value_id v = 0; v < w->k->values.n; v++) {
+        if (!marks[v]) continue;
+        if (!ahead || !is_ahead(w, v)) {
+            put_local(w, v);
+            continue;
+        }
+        line(w, "const %s v%u = ahead%u[j];", math_type(w->k->values.at[v].dtype), v, v);
+        w->where[v] = LOCAL;
+    }
     for (int i = 0; i < x->n_own; i++) {
         value_id v = x->own[i].value;
         if (x->own[i].exponent)
@@ -528,9 +592,12 @@ static void put_own_of_columns(struct emitter *w) {
             line(w, "own[%d] = %s;", at, ref(w, v));
         at += x->own[i].exponent ? 2 : 1;
     }
-    line(w, "k_shared_put(columns + i * %d, own);", x->own_floats * 4);
+    bool ends = w->y->br % w->k->limits->warp != 0;
+    line(w, "%sk_shared_put(columns + i * %d, own);",
+         ends ? arena_printf(w->arena, "if (i < %d) ", w->y->br) : "", x->own_floats * 4);
     close_brace(w);
     line(w, "__syncwarp();");
+    if (ahead) put_columns_ahead(w, "step + 1");
 }
 
 /* The own values of rows; of columns, where these are gone along. */
@@ -991,6 +1058,7 @@ static void put_begin(struct emitter *w) {
         put_terms_of(w);
     }
     put_own_of_rows(w);
+    put_first_columns(w);
     for (value_id v = 0; v < w->k->values.n; v++) {
         if (!chained_is_between(w, v)) continue;
         line(w, "%s a%u[%d][2];", accumulator_type(w, v), v, rows);
