@@ -439,14 +439,13 @@ static void open_rows_alone(struct emitter *w) {
 }
 
 /* What `own` has, or is made of. */
-static void put_made_of(struct emitter *w, const struct own *own, int n) {
+static bool *find_made_of(struct emitter *w, const struct own *own, int n) {
     bool *marks = NEW_ARRAY(w->arena, bool, w->k->values.n);
     for (int i = 0; i < n; i++)
         mark_needed(w, own[i].exponent ? chained_subtracted(w->k, own[i].value) : own[i].value,
                     marks);
     for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
-    for (value_id v = 0; v < w->k->values.n; v++)
-        if (marks[v]) put_local(w, v);
+    return marks;
 }
 
 /* exp(x * by - b) is 2^(x * by log2 e - b log2 e), one multiply-add of x: its two numbers. Where b
@@ -490,8 +489,10 @@ static void put_own_of_rows(struct emitter *w) {
         else
             line(w, "float own%u[%d][2];", v, rows);
     }
+    const bool *marks = find_made_of(w, own, n);
     open_rows_alone(w);
-    put_made_of(w, own, n);
+    for (value_id v = 0; v < w->k->values.n; v++)
+        if (marks[v]) put_local(w, v);
     for (int i = 0; i < n; i++) {
         value_id v = own[i].value;
         if (own[i].exponent)
@@ -518,16 +519,6 @@ static bool loads_ahead(const struct emitter *w) {
     return x->n_own && tiles_between(w) * w->y->br / 2 + x->n_second * x->columns / 2 <= MOST;
 }
 
-static bool *find_made_of(struct emitter *w) {
-    const struct chained *x = chained(w);
-    bool *marks = NEW_ARRAY(w->arena, bool, w->k->values.n);
-    for (int i = 0; i < x->n_own; i++) {
-        value_id v = x->own[i].value;
-        mark_needed(w, x->own[i].exponent ? chained_subtracted(w->k, v) : v, marks);
-    }
-    return marks;
-}
-
 static bool is_ahead(const struct emitter *w, value_id v) {
     return w->k->values.at[v].kind == INST_LOAD && chained_is_of(w->k, v, AXIS_N) &&
            !w->k->values.at[v].n_args;
@@ -542,10 +533,9 @@ static void open_columns_of_lane(struct emitter *w, const char *tile) {
 
 /* What the columns of a step load. */
 static void put_columns_ahead(struct emitter *w, const char *step) {
-    const bool *marks = find_made_of(w);
+    const bool *marks = find_made_of(w, chained(w)->own, chained(w)->n_own);
     open_brace(w, "if (%s < steps)", step);
     open_columns_of_lane(w, tile_of_step(w, step, true));
-    for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
     for (value_id v = 0; v < w->k->values.n; v++)
         if (marks[v] && is_ahead(w, v)) line(w, "ahead%u[j] = %s;", v, source_text(w, v));
     close_brace(w);
@@ -554,7 +544,7 @@ static void put_columns_ahead(struct emitter *w, const char *step) {
 
 static void put_first_columns(struct emitter *w) {
     if (!loads_ahead(w)) return;
-    const bool *marks = find_made_of(w);
+    const bool *marks = find_made_of(w, chained(w)->own, chained(w)->n_own);
     for (value_id v = 0; v < w->k->values.n; v++)
         if (marks[v] && is_ahead(w, v))
             line(w, "%s ahead%u[%d];", math_type(w->k->values.at[v].dtype), v, columns_of_lane(w));
@@ -568,12 +558,11 @@ static void put_own_of_columns(struct emitter *w) {
     bool ahead = loads_ahead(w);
     int at = 0;
     if (!x->n_own) return;
-    const bool *marks = find_made_of(w);
+    const bool *marks = find_made_of(w, chained(w)->own, chained(w)->n_own);
     line(w, "__syncwarp();");
     open_columns_of_lane(w, tile_of_step(w, "step", false));
     line(w, "float own[%d];", x->own_floats);
     line(w, "k_zero(own);");
-    for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
     for (value_id v = 0; v < w->k->values.n; v++) {
         if (!marks[v]) continue;
         if (!ahead || !is_ahead(w, v)) {
