@@ -19,6 +19,7 @@
  * Elements behind the last column are none: maxima leave them out, and as terms they are 0. What is
  * relative to the maximum of a row that has none but -inf is so to 0; in the end it is no number,
  * as exp(-inf - -inf) is. */
+#include <math.h>
 #include <string.h>
 
 #include "emit/cuda_chained.h"
@@ -278,6 +279,8 @@ static void hold_out(struct emitter *w) {
     for (int p = 0; p < chained(w)->n_second; p++) line(w, "k_wgmma_hold(%s);", chained_out_of(p));
 }
 
+static void put_own_of_columns(struct emitter *w);
+
 static void put_dot_of_group(struct emitter *w) {
     const struct chained *x = chained(w);
     /* in turn: none of those before, for which no registers are kept */
@@ -293,6 +296,7 @@ static void put_dot_of_group(struct emitter *w) {
     }
     line(w, "k_wgmma_commit();");
     hold_sums(w);
+    put_own_of_columns(w);
 }
 
 /* Of the tiles of stage `s`. */
@@ -326,6 +330,9 @@ static void put_group_role(struct emitter *w, bool copies) {
         line(w, "const int tid = (int)threadIdx.x %% %d, quad = tid %% 4;", WARPGROUP);
         line(w, "const int warp_m = group * 64 + tid / %d * 16;", w->k->limits->warp);
         put_operands(w);
+        if (x->n_own)
+            line(w, "const k_shared columns = tiles + %d + (group * 4 + tid / %d) * %d;", x->own_at,
+                 w->k->limits->warp, w->y->br * x->own_floats * 4);
         if (!chained_is_in_turn(w->y)) line(w, "int before = 0;");
     }
     line(w, "int s = 0;");
@@ -410,20 +417,8 @@ static bool of_row(const struct emitter *w, value_id v) {
     return !(w->k->values.at[v].mask & (MASK_N | MASK_C | MASK_R));
 }
 
-/* Is it made of the sums? Those of one row have no axis of rows. */
-static bool is_of_sums(const struct emitter *w, value_id value) {
-    bool *of = NEW_ARRAY(w->arena, bool, value + 1);
-    for (value_id v = 0; v <= value; v++) {
-        const struct value_node *x = &w->k->values.at[v];
-        of[v] = is_first_product(w->k, v);
-        for (int i = 0; i < x->n_args; i++) of[v] |= of[x->args[i]];
-    }
-    return of[value];
-}
-
 static bool of_column(const struct emitter *w, value_id v) {
-    uint8_t mask = w->k->values.at[v].mask;
-    return mask & MASK_N && !(mask & (MASK_M | MASK_C | MASK_R)) && !is_of_sums(w, v);
+    return chained_is_of(w->k, v, AXIS_N);
 }
 
 static void put_nowhere(struct emitter *w, const struct phase *f) {
@@ -434,13 +429,223 @@ static void put_nowhere(struct emitter *w, const struct phase *f) {
     if (max != NO_VALUE && f->at_hand != w->k->second) w->where[max] = CHUNK;
 }
 
-static void open_rows(struct emitter *w, const struct phase *f) {
+/* ---- of rows and columns alone --------------------------------------------------------------- */
+
+static void open_rows_alone(struct emitter *w) {
     open_loop(w, "f", chained_sixteens(w));
     open_loop(w, "h", 2);
     line(w, "const k_idx row = first_row + f * 16 + h * 8, m = k_clamp(row, nm - 1);");
     line(w, "(void)m;");
+}
+
+/* What `own` has, or is made of. */
+static bool *find_made_of(struct emitter *w, const struct own *own, int n) {
+    bool *marks = NEW_ARRAY(w->arena, bool, w->k->values.n);
+    for (int i = 0; i < n; i++)
+        mark_needed(w, own[i].exponent ? chained_subtracted(w->k, own[i].value) : own[i].value,
+                    marks);
+    for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
+    return marks;
+}
+
+/* exp(x * by - b) is 2^(x * by log2 e - b log2 e), one multiply-add of x: its two numbers. Where b
+ * is so large that the factor has no place, as in exponent_of. */
+static void put_numbers(struct emitter *w, value_id v, const char *scale, const char *l) {
+    double by;
+    value_id b = chained_subtracted(w->k, v), mask;
+    chained_unscaled(w->k, w->k->values.at[w->k->values.at[v].args[0]].args[0], &mask, &by);
+    line(w, "const bool small%u = fabsf(%s) < 1e30f;", v, ref(w, b));
+    line(w, "%s = small%u ? %.9ef : %.9ef;", scale, v, by * 1.4426950408889634, by);
+    line(w, "%s = small%u ? %s * 1.44269504f : (float)%s;", l, v, ref(w, b), ref(w, b));
+}
+
+/* The exponential v of such numbers. */
+static void put_exponential(struct emitter *w, value_id v, const char *scale, const char *l) {
+    double by;
+    value_id mask, f = w->k->values.at[w->k->values.at[v].args[0]].args[0],
+                   x = chained_unscaled(w->k, f, &mask, &by);
+    const char *of = ref(w, x);
+    if (mask != NO_VALUE) {
+        const struct value_node *where = &w->k->values.at[mask];
+        const char *c = ref(w, where->args[0]);
+        bool first = w->k->values.at[where->args[1]].kind != INST_CONST ||
+                     w->k->values.at[where->args[1]].number != -INFINITY;
+        of = first ? arena_printf(w->arena, "(%s ? %s : (-k_inf()))", c, of)
+                   : arena_printf(w->arena, "(%s ? (-k_inf()) : %s)", c, of);
+    }
+    line(w, "const float v%u = k_exp2(fmaf(%s, %s, -%s));", v, of, scale, l);
+    w->where[v] = LOCAL;
+}
+
+/* What a block's rows have of their own is there once: in registers. */
+static void put_own_of_rows(struct emitter *w) {
+    struct own own[MOST_OWN];
+    int n = chained_own(w->k, AXIS_M, own), rows = chained_sixteens(w);
+    if (!n) return;
+    for (int i = 0; i < n; i++) {
+        value_id v = own[i].value;
+        if (own[i].exponent)
+            line(w, "float scale%u[%d][2], l%u[%d][2];", v, rows, v, rows);
+        else
+            line(w, "float own%u[%d][2];", v, rows);
+    }
+    const bool *marks = find_made_of(w, own, n);
+    open_rows_alone(w);
+    for (value_id v = 0; v < w->k->values.n; v++)
+        if (marks[v]) put_local(w, v);
+    for (int i = 0; i < n; i++) {
+        value_id v = own[i].value;
+        if (own[i].exponent)
+            put_numbers(w, v, arena_printf(w->arena, "scale%u[f][h]", v),
+                        arena_printf(w->arena, "l%u[f][h]", v));
+        else
+            line(w, "own%u[f][h] = %s;", v, ref(w, v));
+    }
+    close_brace(w);
+    close_brace(w);
+}
+
+/* A lane has every 32nd column of a tile. */
+static int columns_of_lane(const struct emitter *w) {
+    int warp = w->k->limits->warp;
+    return (w->y->br + warp - 1) / warp;
+}
+
+/* Do registers suffice for what the next step's columns load? It is there then when their values
+ * are made; else products behind that have to wait for it, or take longer anyway. */
+static bool loads_ahead(const struct emitter *w) {
+    enum { MOST = 160 };
+    const struct chained *x = chained(w);
+    return x->n_own && tiles_between(w) * w->y->br / 2 + x->n_second * x->columns / 2 <= MOST;
+}
+
+static bool is_ahead(const struct emitter *w, value_id v) {
+    return w->k->values.at[v].kind == INST_LOAD && chained_is_of(w->k, v, AXIS_N) &&
+           !w->k->values.at[v].n_args;
+}
+
+static void open_columns_of_lane(struct emitter *w, const char *tile) {
+    open_loop(w, "j", columns_of_lane(w));
+    line(w, "const int i = j * %d + tid %% %d;", w->k->limits->warp, w->k->limits->warp);
+    line(w, "const k_idx column = %s * %d + i, n = k_clamp(column, nn - 1);", tile, w->y->br);
+    line(w, "(void)n;");
+}
+
+/* What the columns of a step load. */
+static void put_columns_ahead(struct emitter *w, const char *step) {
+    const bool *marks = find_made_of(w, chained(w)->own, chained(w)->n_own);
+    open_brace(w, "if (%s < steps)", step);
+    open_columns_of_lane(w, tile_of_step(w, step, true));
+    for (value_id v = 0; v < w->k->values.n; v++)
+        if (marks[v] && is_ahead(w, v)) line(w, "ahead%u[j] = %s;", v, source_text(w, v));
+    close_brace(w);
+    close_brace(w);
+}
+
+static void put_first_columns(struct emitter *w) {
+    if (!loads_ahead(w)) return;
+    const bool *marks = find_made_of(w, chained(w)->own, chained(w)->n_own);
+    for (value_id v = 0; v < w->k->values.n; v++)
+        if (marks[v] && is_ahead(w, v))
+            line(w, "%s ahead%u[%d];", math_type(w->k->values.at[v].dtype), v, columns_of_lane(w));
+    put_columns_ahead(w, "0");
+}
+
+/* What a tile's columns have of their own, made by each warp for its rows. Lanes have read that of
+ * the step before when they meet here. */
+static void put_own_of_columns(struct emitter *w) {
+    const struct chained *x = chained(w);
+    bool ahead = loads_ahead(w);
+    int at = 0;
+    if (!x->n_own) return;
+    const bool *marks = find_made_of(w, chained(w)->own, chained(w)->n_own);
+    line(w, "__syncwarp();");
+    open_columns_of_lane(w, tile_of_step(w, "step", false));
+    line(w, "float own[%d];", x->own_floats);
+    line(w, "k_zero(own);");
+    for (value_id v = 0; v < w->k->values.n; v++) {
+        if (!marks[v]) continue;
+        if (!ahead || !is_ahead(w, v)) {
+            put_local(w, v);
+            continue;
+        }
+        line(w, "const %s v%u = ahead%u[j];", math_type(w->k->values.at[v].dtype), v, v);
+        w->where[v] = LOCAL;
+    }
+    for (int i = 0; i < x->n_own; i++) {
+        value_id v = x->own[i].value;
+        if (x->own[i].exponent)
+            put_numbers(w, v, arena_printf(w->arena, "own[%d]", at),
+                        arena_printf(w->arena, "own[%d]", at + 1));
+        else
+            line(w, "own[%d] = %s;", at, ref(w, v));
+        at += x->own[i].exponent ? 2 : 1;
+    }
+    bool ends = w->y->br % w->k->limits->warp != 0;
+    line(w, "%sk_shared_put(columns + i * %d, own);",
+         ends ? arena_printf(w->arena, "if (i < %d) ", w->y->br) : "", x->own_floats * 4);
+    close_brace(w);
+    line(w, "__syncwarp();");
+    if (ahead) put_columns_ahead(w, "step + 1");
+}
+
+/* The own values of rows; of columns, where these are gone along. */
+static int own_of(const struct emitter *w, enum axis axis, struct own *own) {
+    const struct chained *x = chained(w);
+    if (axis == AXIS_M) return chained_own(w->k, AXIS_M, own);
+    memcpy(own, x->own, sizeof x->own);
+    return x->n_own;
+}
+
+/* Of values along that axis alone: which does somebody read that does not have it from `own`? */
+static bool *find_read(struct emitter *w, const struct phase *f, const struct own *own, int n,
+                       enum axis axis) {
+    const struct kernel *k = w->k;
+    bool *read = NEW_ARRAY(w->arena, bool, k->values.n);
+    for (uint32_t i = 0; i < f->reduce.n; i++) read[k->values.at[f->reduce.at[i]].args[0]] = true;
+    read[k->second_a] = true;
+    if (k->twin != NO_VALUE) read[k->twin_a] = true;
+    for (uint32_t i = f->compute.n; i-- > 0;) {
+        value_id v = f->compute.at[i];
+        const struct value_node *x = &k->values.at[v];
+        bool has = false, exponent = false;
+        for (int j = 0; j < n; j++) {
+            has |= own[j].value == v && !own[j].exponent;
+            exponent |= own[j].exponent && k->values.at[own[j].value].args[0] == v;
+        }
+        if (has || (chained_is_of(k, v, axis) && !read[v])) continue;
+        exponent &= chained_is_exponent(k, v);
+        for (int j = 0; j < x->n_args; j++)
+            if (j != 1 || !exponent) read[x->args[j]] = true;
+    }
+    return read;
+}
+
+/* Values along that axis alone that are there, or read by nobody; differences likewise. */
+static void leave_out_own(struct emitter *w, const struct phase *f, enum axis axis) {
+    struct own own[MOST_OWN];
+    int n = own_of(w, axis, own);
+    if (!n) return;
+    const bool *read = find_read(w, f, own, n, axis);
     for (uint32_t i = 0; i < f->compute.n; i++)
-        if (of_row(w, f->compute.at[i])) put_local(w, f->compute.at[i]);
+        if (chained_is_of(w->k, f->compute.at[i], axis) && !read[f->compute.at[i]])
+            w->where[f->compute.at[i]] = LOCAL;
+    for (int i = 0; i < n; i++) {
+        value_id v = own[i].value, sub = own[i].exponent ? w->k->values.at[v].args[0] : v;
+        if (sub == v || chained_is_exponent(w->k, sub)) w->where[sub] = LOCAL;
+    }
+}
+
+static void open_rows(struct emitter *w, const struct phase *f) {
+    struct own own[MOST_OWN];
+    int n = f == w->p->phases.at ? own_of(w, AXIS_M, own) : 0;
+    open_rows_alone(w);
+    if (n) leave_out_own(w, f, AXIS_M);
+    for (int i = 0; i < n; i++)
+        if (!own[i].exponent) line(w, "const float v%u = own%u[f][h];", own[i].value, own[i].value);
+    for (uint32_t i = 0; i < f->compute.n; i++)
+        if (of_row(w, f->compute.at[i]) && w->where[f->compute.at[i]] != LOCAL)
+            put_local(w, f->compute.at[i]);
 }
 
 static void close_rows_of(struct emitter *w) {
@@ -529,6 +734,22 @@ static void put_of_pair(struct emitter *w, value_id v) {
     w->where[v] = LOCAL;
 }
 
+/* False: v is no exponential of what rows or columns have. */
+static bool put_own_exponential(struct emitter *w, value_id v) {
+    for (enum axis axis = AXIS_M; axis <= AXIS_N; axis++) {
+        struct own own[MOST_OWN];
+        int n = own_of(w, axis, own);
+        const char *at = axis == AXIS_M ? "[f][h]" : "";
+        for (int i = 0; i < n; i++) {
+            if (own[i].value != v || !own[i].exponent) continue;
+            put_exponential(w, v, arena_printf(w->arena, "scale%u%s", v, at),
+                            arena_printf(w->arena, "l%u%s", v, at));
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Values of the element at hand that are not there yet; pairs: those that come in pairs are. */
 static void put_element(struct emitter *w, const struct phase *f, bool pairs) {
     line(w, "float &at = sums[(f * %d + g) * 4 + h * 2 + e];", octets(w));
@@ -547,6 +768,7 @@ static void put_element(struct emitter *w, const struct phase *f, bool pairs) {
             put_of_pair(w, v);
             continue;
         }
+        if (put_own_exponential(w, v)) continue;
         value_id exponent = exponent_of(w, v);
         if (exponent == NO_VALUE || w->where[exponent] != LOCAL) {
             put_local(w, v);
@@ -607,12 +829,32 @@ static bool goes_by_columns(const struct emitter *w) {
     return loads && !f->reduce.n && chained_maximum(w->k) == NO_VALUE;
 }
 
+/* Of the column at hand, as its warp has made it. */
+static void put_own_of_column(struct emitter *w) {
+    const struct chained *x = chained(w);
+    int at = 0;
+    if (!x->n_own) return;
+    line(w, "float own[%d];", x->own_floats);
+    line(w, "k_shared_get(own, columns + (g * %d + quad * %d + e) * %d);", OCTET, PAIR,
+         x->own_floats * 4);
+    for (int i = 0; i < x->n_own; i++) {
+        value_id v = x->own[i].value;
+        if (x->own[i].exponent)
+            line(w, "const float scale%u = own[%d], l%u = own[%d];", v, at, v, at + 1);
+        else
+            line(w, "const float v%u = own[%d];", v, at);
+        at += x->own[i].exponent ? 2 : 1;
+    }
+}
+
 /* Terms of all rows of a column, then of the next one. */
 static void put_by_columns(struct emitter *w, const struct phase *f) {
+    leave_out_own(w, f, AXIS_N);
     put_begin_of_pairs(w, f, true);
     open_loop(w, "g", octets(w));
     put_pairs(w, f, true);
     open_columns_of_octet(w);
+    put_own_of_column(w);
     for (uint32_t i = 0; i < f->compute.n; i++) {
         value_id v = f->compute.at[i];
         if ((!of_column(w, v) && w->k->values.at[v].mask) || w->where[v] == LOCAL) continue;
@@ -804,6 +1046,8 @@ static void put_begin(struct emitter *w) {
         put_sums(w);
         put_terms_of(w);
     }
+    put_own_of_rows(w);
+    put_first_columns(w);
     for (value_id v = 0; v < w->k->values.n; v++) {
         if (!chained_is_between(w, v)) continue;
         line(w, "%s a%u[%d][2];", accumulator_type(w, v), v, rows);

@@ -1730,6 +1730,32 @@ K_DEVICE void k_load_shared(float (&v)[2], k_shared at) {
 }
 #endif
 
+/* N floats (2 or 4) that lie at a multiple of their bytes. */
+template <int N> K_DEVICE void k_shared_get(float (&v)[N], k_shared at) {
+    static_assert(N == 2 || N == 4, "a vector of shared memory");
+#ifdef WS_EMULATOR
+    for (int i = 0; i < N; i++) v[i] = ((const float *)at)[i];
+#else
+    if (N == 2)
+        asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(v[0]), "=f"(v[1]) : "r"(at) : "memory");
+    else
+        asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                     : "=f"(v[0]), "=f"(v[1]), "=f"(v[N - 2]), "=f"(v[N - 1]) : "r"(at) : "memory");
+#endif
+}
+template <int N> K_DEVICE void k_shared_put(k_shared at, const float (&v)[N]) {
+    static_assert(N == 2 || N == 4, "a vector of shared memory");
+#ifdef WS_EMULATOR
+    for (int i = 0; i < N; i++) ((float *)at)[i] = v[i];
+#else
+    if (N == 2)
+        asm volatile("st.shared.v2.f32 [%0], {%1, %2};" : : "r"(at), "f"(v[0]), "f"(v[1]) : "memory");
+    else
+        asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};"
+                     : : "r"(at), "f"(v[0]), "f"(v[1]), "f"(v[N - 2]), "f"(v[N - 1]) : "memory");
+#endif
+}
+
 /* BYTES (4, 8 or 16, both sides aligned to it) from global to shared memory; 16 go round the L1. At an edge only the
  * first `valid` bytes are read and the rest becomes 0. The thread's copies up to a commit are a group; a wait leaves at
  * most N of its newest groups under way. Other threads see the bytes after a barrier that follows the wait. */

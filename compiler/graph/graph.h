@@ -346,6 +346,10 @@ struct graph *graph_extrema_first(struct graph *g);
 /* scans_last.c: cat([zeros, cumsum(x)]) as cumsum(cat([zeros, x])). Needs: a decomposed, simplified
  * graph. Returns a new graph in the same arena. */
 struct graph *graph_scans_last(struct graph *g);
+/* turned.c: a product that is read by reductions alone, and with its rows and columns the other way
+ * round, is computed so. Needs: a decomposed, simplified graph. Returns such a graph in the same
+ * arena; g if there is none. */
+struct graph *graph_turn_products(struct graph *g);
 
 /* one_pass.c: variances of rows that are too long to be kept, or too few, in one pass with their
  * means; sums of exp(x - max) likewise. Needs: a decomposed, simplified graph, which it changes;

@@ -378,9 +378,8 @@ static const char *factors_reason(const struct kernel *k) {
     return NULL;
 }
 
-/* f of the maximum, without a positive number that it is multiplied by, in f32: *by, or 1. */
-value_id chained_scaled(const struct kernel *k, value_id max, double *by) {
-    value_id f = k->values.at[max].args[0];
+/* f without a positive number that it is multiplied by, in f32: *by, or 1. */
+static value_id without_scale(const struct kernel *k, value_id f, double *by) {
     const struct value_node *x = &k->values.at[f];
     *by = 1;
     if (x->kind != INST_OP || x->op != OP_MUL || dtype_opmath(x->dtype) != DT_F32) return f;
@@ -392,6 +391,103 @@ value_id chained_scaled(const struct kernel *k, value_id max, double *by) {
         return x->args[1 - i];
     }
     return f;
+}
+
+/* The same of what the maximum is of. */
+value_id chained_scaled(const struct kernel *k, value_id max, double *by) {
+    return without_scale(k, k->values.at[max].args[0], by);
+}
+
+/* ---- what rows and columns have of their own ------------------------------------------------- */
+
+bool chained_is_of(const struct kernel *k, value_id v, enum axis axis) {
+    static const uint8_t all = MASK_M | MASK_N | MASK_R | MASK_C;
+    const struct value_node *x = &k->values.at[v];
+    return (x->mask & all) == (axis == AXIS_M ? MASK_M : MASK_N) && !x->level;
+}
+
+static bool is_loaded(const struct kernel *k, value_id v) {
+    const struct value_node *x = &k->values.at[v];
+    bool loaded = x->kind == INST_LOAD;
+    for (int i = 0; i < x->n_args && !loaded; i++) loaded = is_loaded(k, x->args[i]);
+    return loaded;
+}
+
+static bool is_own(const struct kernel *k, value_id v, enum axis axis) {
+    enum dtype t = k->values.at[v].dtype;
+    return chained_is_of(k, v, axis) && dtype_is_float(t) && dtype_opmath(t) == DT_F32 &&
+           is_loaded(k, v);
+}
+
+value_id chained_subtracted(const struct kernel *k, value_id v) {
+    const struct value_node *x = &k->values.at[v], *sub;
+    if (x->kind != INST_OP || x->op != OP_EXP || x->dtype != DT_F32) return NO_VALUE;
+    sub = &k->values.at[x->args[0]];
+    if (sub->kind != INST_OP || sub->op != OP_SUB || sub->dtype != DT_F32) return NO_VALUE;
+    bool own = is_own(k, sub->args[1], AXIS_M) || is_own(k, sub->args[1], AXIS_N);
+    return own && k->values.at[sub->args[0]].level ? sub->args[1] : NO_VALUE;
+}
+
+bool chained_is_exponent(const struct kernel *k, value_id sub) {
+    bool all = k->values.at[sub].kind == INST_OP && k->values.at[sub].op == OP_SUB;
+    for (value_id v = sub + 1; v < k->values.n && all; v++)
+        for (int i = 0; i < k->values.at[v].n_args; i++)
+            all &= k->values.at[v].args[i] != sub || chained_subtracted(k, v) != NO_VALUE;
+    return all;
+}
+
+value_id chained_unscaled(const struct kernel *k, value_id f, value_id *mask, double *by) {
+    const struct value_node *x = &k->values.at[f];
+    *mask = NO_VALUE;
+    for (int i = 1; i <= 2 && x->kind == INST_OP && x->op == OP_WHERE; i++) {
+        const struct value_node *other = &k->values.at[x->args[3 - i]];
+        if (other->kind != INST_CONST || other->number != -INFINITY) continue;
+        *mask = f;
+        return without_scale(k, x->args[i], by);
+    }
+    return without_scale(k, f, by);
+}
+
+static bool has_own(const struct own *own, int n, value_id v) {
+    bool has = false;
+    for (int i = 0; i < n; i++) has |= own[i].value == v;
+    return has;
+}
+
+int chained_own(const struct kernel *k, enum axis axis, struct own *own) {
+    int n = 0;
+    if (chained_maximum(k) != NO_VALUE) return 0;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        value_id subtracted = chained_subtracted(k, v);
+        if (x->mask & MASK_C || chained_is_of(k, v, axis) || is_first_product(k, v)) continue;
+        if (subtracted != NO_VALUE && is_own(k, subtracted, axis)) {
+            if (n == MOST_OWN) return 0;
+            own[n++] = (struct own){v, true};
+        }
+        for (int i = 0; i < x->n_args; i++) {
+            value_id of = x->args[i];
+            if (!is_own(k, of, axis) || has_own(own, n, of)) continue;
+            if (i == 1 && chained_is_exponent(k, v)) continue;
+            if (n == MOST_OWN) return 0;
+            own[n++] = (struct own){of, false};
+        }
+    }
+    return n;
+}
+
+/* Do columns have values of their own, which a thread would keep from row to row, and rows are not
+ * reduced? */
+static void find_own(const struct kernel *k, struct chained *x) {
+    bool reduces = false;
+    for (value_id v = 0; v < k->values.n; v++)
+        reduces |= k->values.at[v].kind == INST_REDUCE && !is_first_product(k, v) &&
+                   !is_second_product(k, v);
+    if (reduces || x->by_warp) return;
+    x->n_own = chained_own(k, AXIS_N, x->own);
+    for (int i = 0; i < x->n_own; i++) x->own_floats += x->own[i].exponent ? 2 : 1;
+    if (x->own_floats & 1) x->own_floats++;
+    if (x->own_floats > 4) x->n_own = x->own_floats = 0;
 }
 
 /* Of s, what has at + by i >= 0. */
@@ -913,6 +1009,11 @@ const char *chained_layout(const struct kernel *k, const struct config *c, struc
     x->barriers = x->first + y->stages * x->stage;
     int64_t smem = (int64_t)x->first + (int64_t)y->stages * x->stage;
     if (!by_warp) smem += BARRIERS + TILE + y->threads * 4; /* a word each: k_before */
+    find_own(k, x);
+    int64_t own = (int64_t)x->warpgroups * 4 * n * x->own_floats * 4;
+    if (smem + own > k->limits->smem_block) own = x->n_own = x->own_floats = 0;
+    x->own_at = x->barriers + BARRIERS + y->threads * 4;
+    smem += own;
     if (smem > k->limits->smem_block)
         return arena_printf(a, "needs %lld bytes of shared memory; %lld is the limit",
                             (long long)smem, (long long)k->limits->smem_block);

@@ -256,6 +256,25 @@ static inline bool is_second_product(const struct kernel *k, value_id v) {
 value_id chained_maximum(const struct kernel *k);
 value_id chained_scaled(const struct kernel *k, value_id max, double *by);
 
+/* What is between chained products without a maximum, and rows or columns have of their own: f32
+ * that goes back to loads, for elements to read. An exponential exp(f - b) reads two numbers that
+ * are made of such a b, not b: see chained_unscaled. */
+enum { MOST_OWN = 4 };
+struct own {
+    value_id value; /* the exponential's */
+    bool exponent;
+};
+int chained_own(const struct kernel *k, enum axis axis, struct own *own);
+/* What is subtracted from the exponent of v, an exponential of the f32 above; NO_VALUE: none is. */
+value_id chained_subtracted(const struct kernel *k, value_id v);
+/* Its exponent f without a positive number that it is multiplied by: *by, or 1. If *mask is a
+ * value, f is where(c, x * by, -inf), and what is returned is x. */
+value_id chained_unscaled(const struct kernel *k, value_id f, value_id *mask, double *by);
+/* Does v vary along that axis alone of m, n, r and c, and is made of no product? */
+bool chained_is_of(const struct kernel *k, value_id v, enum axis axis);
+/* Does nothing read a difference but exponentials that read what is made of its right side? */
+bool chained_is_exponent(const struct kernel *k, value_id sub);
+
 /* body.c: group -> kernel. Needs: order. */
 struct kernel *kernel_build(const struct schedule *s, uint32_t group,
                             const struct device_limits *limits, struct arena *a);
@@ -575,9 +594,12 @@ struct chained {
     struct factor a[MOST_FIRST], b[MOST_FIRST], c[MOST_SECOND]; /* the first products'; the second
                                                                    ones' right factors */
     int warp_rows;
-    int columns;      /* of a second product, filled up */
-    int stage, first; /* bytes of a stage of b and c; where the stages begin, behind a */
-    bool skips;       /* steps go along a list of tiles that count: see skipped.c */
+    int columns;              /* of a second product, filled up */
+    int stage, first;         /* bytes of a stage of b and c; where the stages begin, behind a */
+    bool skips;               /* steps go along a list of tiles that count: see skipped.c */
+    struct own own[MOST_OWN]; /* what columns have of their own: a warp makes it once a step, for */
+    int n_own, own_floats;    /* all of its rows, while the first products are under way; of a */
+    int own_at;               /* column so many floats, from this byte on */
 };
 
 /* Where a tile's elements are: threads, then elements of a thread. In a ROWS layout of a pointwise

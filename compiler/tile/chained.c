@@ -422,7 +422,9 @@ static const char *check_places(const struct tile_program *t, struct arena *a) {
     }
     if (x->first < rows || x->first % SWIZZLE || x->stage % SWIZZLE || stage > x->stage ||
         x->first + y->stages * x->stage > x->barriers ||
-        x->barriers + (x->by_warp ? 0 : 16 * y->stages + 4 * t->threads) > t->smem)
+        x->barriers + (x->by_warp ? 0 : 16 * y->stages + 4 * t->threads) > t->smem ||
+        (x->n_own && (x->own_at < x->barriers + 16 * y->stages + 4 * t->threads ||
+                      x->own_at + x->warpgroups * 16 * y->br * x->own_floats + SWIZZLE > t->smem)))
         return "T6: tiles of chained products overlap";
     for (int i = 0; i < n; i++)
         if ((all[i]->across ? all[i]->rows : all[i]->depth) * 2 % all[i]->line ||

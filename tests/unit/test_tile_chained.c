@@ -422,12 +422,67 @@ static void test_work(void **state) {
     arena_free(a);
 }
 
+/* ---- of rows and columns alone --------------------------------------------------------------- */
+
+#define ALONE(x, y, term)                                                                          \
+    "graph(%q: bf16[2, 100, 40], %k: bf16[2, 40, 88], %v: bf16[2, 88, 24], %x: f32" x              \
+    ", %y: f32" y ") {\n %s = bmm(%q, %k)\n %f = to(%s, f32)\n %c = mul(%f, 0.2)\n" term           \
+    " %p = to(%t, bf16)\n %o = bmm(%p, %v)\n return %o\n}\n"
+#define TIMES_EXP " %d = sub(%c, %x)\n %e = exp(%d)\n %t = mul(%e, %y)\n"
+
+/* Exponentials are of two numbers; what is not read by elements is none of them. */
+static void test_own(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int rows, columns, floats;
+    } own[] = {
+        {ALONE("[2, 1, 88]", "[2, 1, 88]", TIMES_EXP), 0, 2, 4},
+        {ALONE("[2, 100, 1]", "[2, 1, 88]", TIMES_EXP), 1, 1, 2},
+        /* a factor of a row leaves its sum */
+        {ALONE("[2, 100, 1]", "[2, 100, 1]", TIMES_EXP), 1, 0, 0},
+        {ALONE("[2, 100, 88]", "[2, 1, 88]", TIMES_EXP), 0, 1, 2},
+        {ALONE("[2, 1, 88]", "[2, 1, 88]",
+               " %z = reciprocal(%y)\n %d = sub(%c, %x)\n"
+               " %t = mul(%d, %z)\n"),
+         0, 2, 2},
+        /* the difference is read elsewhere, too */
+        {ALONE("[2, 1, 88]", "[2, 1, 88]",
+               " %d = sub(%c, %x)\n %e = exp(%d)\n %h = mul(%e, %d)\n"
+               " %t = mul(%h, %y)\n"),
+         0, 3, 4},
+        {ALONE("[2, 1, 88]", "[2, 100, 88]", " %i = to(%x, i64)\n %t = mul(%c, %i)\n"), 0, 1, 2},
+    };
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        struct arena *a = arena_new();
+        struct tile_program *t = chained_of(a, own[i].text, by_groups);
+        struct own of_rows[MOST_OWN];
+        struct chained moved = *t->chained;
+        int rows = chained_own(t->block->kernel, AXIS_M, of_rows);
+        if (rows != own[i].rows || moved.n_own != own[i].columns ||
+            moved.own_floats != own[i].floats)
+            fail_msg("%d of rows, %d of columns in %d floats of\n%s", rows, moved.n_own,
+                     moved.own_floats, own[i].text);
+        assert_int_equal(chained_of(a, own[i].text, by_warps)->chained->n_own, 0);
+        /* they lie apart from the barriers, and in the block's memory */
+        for (int by = -1; by <= 1 && moved.n_own; by += 2) {
+            struct chained other = moved;
+            struct tile_program at = *t;
+            other.own_at += by * 1024;
+            at.chained = &other;
+            assert_non_null(tile_verify(&at, a));
+        }
+        arena_free(a);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hidden),    cmocka_unit_test(test_skipped),
-        cmocka_unit_test(test_questions), cmocka_unit_test(test_work),
-        cmocka_unit_test(test_factors),   cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_operands),  cmocka_unit_test(test_planted),
+        cmocka_unit_test(test_hidden),  cmocka_unit_test(test_own),
+        cmocka_unit_test(test_skipped), cmocka_unit_test(test_questions),
+        cmocka_unit_test(test_work),    cmocka_unit_test(test_factors),
+        cmocka_unit_test(test_numbers), cmocka_unit_test(test_operands),
+        cmocka_unit_test(test_planted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
