@@ -139,6 +139,8 @@ SEEDED(phases, 7, 6)
 SEEDED(many_filters, 7, 4)
 SEEDED(arms, 7, 6)
 SEEDED(random_chained, 7, 10)
+static void some_random(struct arena *a, case_vec *out) { cases_random(a, 1, 150, false, out); }
+static void some_large(struct arena *a, case_vec *out) { cases_random(a, 1, 300, true, out); }
 static void some_chained(struct arena *a, case_vec *out) { cases_chained(a, 11, out); }
 
 static const struct kind kinds[] = {
@@ -157,6 +159,8 @@ static const struct kind kinds[] = {
     {"many filters", some_many_filters, 1, false},
     {"arms", some_arms, 1, false},
     {"random chained", some_random_chained, 1, false},
+    {"random", some_random, 1, false},
+    {"large", some_large, 1, false},
 };
 
 /* Each for one GPU and the CPU, some unfused. */
