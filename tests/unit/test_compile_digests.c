@@ -63,11 +63,13 @@ static void print_buffers(struct buf *to, const struct ws_program *p) {
     buf_printf(to, "%zu %.6g %.6g %d\n", p->temp_bytes, p->bytes, p->flops, (int)p->may_be_apart);
 }
 
-/* The default with each knob at each of some values: refused, and why, or another layout. */
+/* The default with each knob at each of some values: refused, and why, or another layout, and for
+ * the first of a knob the text. */
 static void print_refusals(struct buf *to, const struct ws_program *p, int k,
                            const struct config *c, struct arena *a) {
     static const int values[] = {0, 1, 2, 3, 4, 8, 16, 24, 64, 129, 512, 1024};
-    for (int knob = 0; knob < KNOB_COUNT; knob++)
+    for (int knob = 0; knob < KNOB_COUNT; knob++) {
+        bool said = false;
         for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
             struct config other = *c;
             other.knob[knob] = values[i];
@@ -76,7 +78,11 @@ static void print_refusals(struct buf *to, const struct ws_program *p, int k,
                 buf_printf(to, "%s: %s\n", config_str(a, &other), why);
             else
                 print_config(to, p, k, &other, a);
+            if (why || said || other.knob[knob] == c->knob[knob]) continue;
+            print_text(to, p, k, &other, a);
+            said = true;
         }
+    }
 }
 
 /* The texts of the default of each kernel, and of some of its other configs. */

@@ -31,8 +31,8 @@ static void test_total(void **state) {
     assert_true(isnan(counters_total(c, 0).cycles));
 }
 
-/* Each counter by itself, of two launches as long as each other: its sum or its mean is the total's,
- * and no other counter is known by it. All of them are doubles, one behind the other. */
+/* Each counter by itself, of two launches as long as each other: its sum or its mean is the
+ * total's, and no other counter is known by it. All are doubles, one behind the other. */
 static void test_each(void **state) {
     enum { N = sizeof(struct counters) / sizeof(double) };
     static const char how[] = {
