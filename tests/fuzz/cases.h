@@ -55,6 +55,8 @@ void cases_phases(struct arena *a, uint64_t seed, int n, case_vec *out);
 void cases_many_filters(struct arena *a, uint64_t seed, int n, case_vec *out);
 /* Products of whose sums several elements are stored each. */
 void cases_arms(struct arena *a, uint64_t seed, int n, case_vec *out);
+/* n graphs of tests/fuzz/gen.h, every third with gradients; large ones only to be lowered. */
+void cases_random(struct arena *a, uint64_t seed, int n, bool large, case_vec *out);
 /* What differentiation makes of programs. */
 void cases_gradients(struct arena *a, case_vec *out);
 /* Loops and their gradients. */

@@ -149,6 +149,15 @@ static const char *const shown[] = {
     " %y = amax(%w, [-1], True)\n %z = sub(%w, %y)\n %e = exp(%z)\n %t = sum(%e, [-1], True)\n"
     " %p = div(%e, %t)\n %n = where(%c, %p, 0.0)\n %b = to(%n, bf16)\n %o = bmm(%b, %v)\n"
     " %u = sum(%t, [0])\n return %o, %u\n}\n",
+    /* and sums of another function of these */
+    "graph(%q: bf16[2, 150, 32], %k: bf16[2, 150, 32], %v: bf16[2, 150, 32], %d: bool[150]) {\n"
+    " %kt = permute(%k, [0, 2, 1])\n %s = bmm(%q, %kt)\n %f = to(%s, f32)\n %j = arange(0, 150)\n"
+    " %i = unsqueeze(%j, -1)\n %a = sub(%i, %j)\n %m = ge(%a, 40)\n %r = unsqueeze(%d, -1)\n"
+    " %c = bitwise_and(%m, %r)\n %x = mul(%f, 0.00001)\n %w = where(%c, %x, -1e38)\n"
+    " %y = amax(%w, [-1], True)\n %z = sub(%w, %y)\n %e = exp(%z)\n %h = sigmoid(%z)\n"
+    " %t = sum(%h, [-1], True)\n"
+    " %p = div(%e, %t)\n %n = where(%c, %p, 0.0)\n %b = to(%n, bf16)\n %o = bmm(%b, %v)\n"
+    " %u = sum(%t, [0])\n return %o, %u\n}\n",
 };
 enum { N_SHOWN = sizeof shown / sizeof *shown };
 

@@ -216,7 +216,7 @@ static void add_node(struct gen *x) {
     enum op op = random_op(x);
     if (!call_that_fits(x, op, &c)) c = call_by_table(x, op);
     if (!apply(x, &c, &out)) return;
-    if (numel_of(x, meta_at(x, out)) > MAX_ELEMENTS || meta_at(x, out)->rank > 5) return;
+    if (numel_of(x, meta_at(x, out)) > x->most || meta_at(x, out)->rank > 5) return;
     vec_push(x->g->arena, &x->computed, out);
 }
 
@@ -230,17 +230,28 @@ static void choose_outputs(struct gen *x) {
     }
 }
 
-struct graph *gen_graph(struct arena *a, uint64_t seed) {
+static struct graph *generated(struct arena *a, uint64_t seed, bool large) {
     static const enum dtype themes[] = {DT_F32,  DT_F32,  DT_F32,  DT_F32, DT_F32,
                                         DT_BF16, DT_BF16, DT_BF16, DT_F16, DT_F16,
                                         DT_F64,  DT_I64,  DT_BOOL, DT_U8,  DT_I8};
-    struct gen x = {.r = {seed}, .g = graph_new(a, exprs_new(a), NULL)};
+    struct gen x = {.r = {seed},
+                    .g = graph_new(a, exprs_new(a), NULL),
+                    .large = large,
+                    .most = large ? INT64_C(1) << 30 : 20000};
     x.theme = themes[below(&x, sizeof themes / sizeof *themes)];
     x.mixed = percent(&x, 15);
     uint32_t n = 1 + (uint32_t)below(&x, MAX_NODES);
     for (int tries = 0; x.computed.n < n && (tries < 200 || !x.computed.n); tries++) add_node(&x);
     choose_outputs(&x);
     return gen_prune(x.g);
+}
+
+struct graph *gen_graph(struct arena *a, uint64_t seed) {
+    return generated(a, seed, false);
+}
+
+struct graph *gen_large_graph(struct arena *a, uint64_t seed) {
+    return generated(a, seed, true);
 }
 
 static void mark_args(const struct node *n, bool *live) {

@@ -6,13 +6,15 @@
 #include "tests/fuzz/gen.h"
 #include "tests/fuzz/random.h"
 
-enum { MAX_NODES = 12, MAX_ELEMENTS = 20000, MAX_GEN_RANK = 4, MAX_OUTPUTS = 4 };
+enum { MAX_NODES = 12, MAX_GEN_RANK = 4, MAX_OUTPUTS = 4 };
 
 struct gen {
     struct rng r;
     struct graph *g;
-    enum dtype theme;      /* the type of most inputs */
-    bool mixed;            /* inputs of other types too */
+    enum dtype theme; /* the type of most inputs */
+    bool mixed;       /* inputs of other types too */
+    bool large;
+    int64_t most;          /* elements of a tensor */
     VEC(node_id) computed; /* in order */
 };
 

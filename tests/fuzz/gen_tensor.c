@@ -12,10 +12,14 @@ int64_t numel_of(const struct gen *x, const struct meta *m) {
     return ex_value(x->g->ex, meta_numel(x->g->ex, m));
 }
 
-/* Around vector widths, warps and tiles. */
+/* Around vector widths, warps and tiles; large ones around blocks, rows and caches, too. */
 int64_t random_size(struct gen *x) {
-    static const int sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 31, 32, 33, 64, 65};
-    return below(x, 200) ? sizes[below(x, sizeof sizes / sizeof *sizes)] : 0;
+    static const int sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 31, 32, 33, 64, 65},
+                     large[] = {1,   2,   3,   8,    12,   31,   64,    96,   100,
+                                128, 129, 256, 1000, 1024, 4096, 12288, 50257};
+    if (!below(x, 200)) return 0;
+    return x->large ? large[below(x, sizeof large / sizeof *large)]
+                    : sizes[below(x, sizeof sizes / sizeof *sizes)];
 }
 
 enum dtype any_dtype(struct gen *x) {
@@ -63,8 +67,8 @@ static node_id random_input(struct gen *x, int rank) {
     int64_t size[MAX_GEN_RANK], n = 1;
     for (int i = 0; i < rank; i++) {
         size[i] = random_size(x);
-        if (n * size[i] > MAX_ELEMENTS) size[i] = 1 + below(x, 3);
-        if (n * size[i] > MAX_ELEMENTS) size[i] = 1;
+        if (n * size[i] > x->most) size[i] = 1 + below(x, 3);
+        if (n * size[i] > x->most) size[i] = 1;
         n *= size[i] ? size[i] : 1;
     }
     return new_input_like(x, input_dtype(x), rank, size);
@@ -90,7 +94,7 @@ node_id tensor_of_rank(struct gen *x, int least, int most) {
     return random_input(x, least + below(x, most - least + 1));
 }
 
-/* Do the two broadcast to at most MAX_ELEMENTS? */
+/* Do the two broadcast to no more elements than a tensor may have? */
 static bool broadcasts(const struct gen *x, const struct meta *a, const struct meta *b) {
     int64_t n = 1;
     for (int i = 1; i <= a->rank || i <= b->rank; i++) {
@@ -99,7 +103,7 @@ static bool broadcasts(const struct gen *x, const struct meta *a, const struct m
         if (p != q && p != 1 && q != 1) return false;
         n *= p == 1 ? q : p;
     }
-    return n <= MAX_ELEMENTS;
+    return n <= x->most;
 }
 
 node_id companion(struct gen *x, node_id first) {

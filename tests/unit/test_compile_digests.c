@@ -2,7 +2,9 @@
  * a CPU: tests/golden/digests/graphs has a line for each, as digest_test.h says. */
 #include "digest_test.h"
 #include "lower_test.h"
+#include "reference.h"
 #include "tests/fuzz/cases.h"
+#include "tests/fuzz/plain.h"
 #include "ws_tune.h"
 
 enum { TEXTS = 4 }; /* of a kernel */
@@ -19,6 +21,16 @@ static void print_config(struct buf *to, const struct ws_program *p, int k, cons
         buf_printf(to, ": %.3g us\n", kernel_cost(ir, &y));
 }
 
+static void print_launch(struct buf *to, const struct ws_launch *w) {
+    buf_printf(to, "launch %s: %lld x %lld x %lld, threads %d, shared %d, clusters of %d%s",
+               w->entry, (long long)w->grid[0], (long long)w->grid[1], (long long)w->grid[2],
+               w->threads, w->smem, w->cluster, w->at_load ? ", at load" : "");
+    for (int i = 0; i < w->n_args; i++)
+        buf_printf(to, " %d:%d:%lld", (int)w->args[i].kind, w->args[i].buffer,
+                   (long long)w->args[i].value);
+    buf_putc(to, '\n');
+}
+
 static void print_text(struct buf *to, const struct ws_program *p, int k, const struct config *c,
                        struct arena *a) {
     struct diag d = diag_new(a);
@@ -28,16 +40,7 @@ static void print_text(struct buf *to, const struct ws_program *p, int k, const 
         return;
     }
     buf_puts(to, s.block);
-    for (int l = 0; l < s.n_launches; l++) {
-        const struct ws_launch *w = &s.launches[l];
-        buf_printf(to, "launch %s: %lld x %lld x %lld, threads %d, shared %d, clusters of %d%s",
-                   w->entry, (long long)w->grid[0], (long long)w->grid[1], (long long)w->grid[2],
-                   w->threads, w->smem, w->cluster, w->at_load ? ", at load" : "");
-        for (int i = 0; i < w->n_args; i++)
-            buf_printf(to, " %d:%d:%lld", (int)w->args[i].kind, w->args[i].buffer,
-                       (long long)w->args[i].value);
-        buf_putc(to, '\n');
-    }
+    for (int l = 0; l < s.n_launches; l++) print_launch(to, &s.launches[l]);
     buf_printf(to, "workspace %zu, kept %zu, tickets %zu\n", s.workspace, s.kept, s.tickets);
     const char *body = strstr(s.text, "/* ---- kernel text");
     buf_puts(to, body ? body : s.text);
@@ -60,11 +63,13 @@ static void print_buffers(struct buf *to, const struct ws_program *p) {
     buf_printf(to, "%zu %.6g %.6g %d\n", p->temp_bytes, p->bytes, p->flops, (int)p->may_be_apart);
 }
 
-/* The default with each knob at each of some values: refused, and why, or another layout. */
+/* The default with each knob at each of some values: refused, and why, or another layout, and for
+ * the first of a knob the text. */
 static void print_refusals(struct buf *to, const struct ws_program *p, int k,
                            const struct config *c, struct arena *a) {
     static const int values[] = {0, 1, 2, 3, 4, 8, 16, 24, 64, 129, 512, 1024};
-    for (int knob = 0; knob < KNOB_COUNT; knob++)
+    for (int knob = 0; knob < KNOB_COUNT; knob++) {
+        bool said = false;
         for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
             struct config other = *c;
             other.knob[knob] = values[i];
@@ -73,7 +78,11 @@ static void print_refusals(struct buf *to, const struct ws_program *p, int k,
                 buf_printf(to, "%s: %s\n", config_str(a, &other), why);
             else
                 print_config(to, p, k, &other, a);
+            if (why || said || other.knob[knob] == c->knob[knob]) continue;
+            print_text(to, p, k, &other, a);
+            said = true;
         }
+    }
 }
 
 /* The texts of the default of each kernel, and of some of its other configs. */
@@ -99,6 +108,25 @@ static void print_kernels(struct line *l, const struct ws_program *p, bool refus
     if (refusals) add_digest(l, "refusals", &refused);
 }
 
+/* What judges the graph and how far off it may be: its texts, and what of it goes by rows. */
+static void print_plain(struct line *l, struct graph *g, bool cuda) {
+    struct buf b = buf_new(l->a);
+    struct reference_options o = {.cuda = cuda};
+    const struct reference *r = reference_lower(plain_with_bound(g), &o, l->a);
+    for (uint32_t i = 0; r && i < r->plain.texts.n; i++) buf_puts(&b, r->plain.texts.at[i]);
+    for (uint32_t i = 0; r && i < r->plain.launches.n; i++)
+        print_launch(&b, &r->plain.launches.at[i]);
+    if (r) {
+        struct slices s = slices_of(r->loops, l->a);
+        buf_printf(&b, "workspace %zu, rows %lld\n", r->plain.workspace, (long long)s.rows);
+        for (uint32_t n = 0; s.rows > 1 && n < r->loops->nests.n; n++)
+            buf_printf(&b, " %d", (int)s.nests[n]);
+        for (uint32_t n = 0; s.rows > 1 && n < r->loops->buffers.n; n++)
+            buf_printf(&b, " %d", (int)s.buffers[n]);
+    }
+    add_digest(l, "plain", &b);
+}
+
 static void print_graph(struct buf *to, const char *key, const char *text,
                         const struct device_limits *limits, enum ws_fusion fusion, bool refusals) {
     struct arena *a = arena_new();
@@ -120,6 +148,10 @@ static void print_graph(struct buf *to, const char *key, const char *text,
     } else {
         buf_printf(&l.text, " | %s", d.text);
     }
+    if (refusals && fusion == WS_FUSE) {
+        g = graph_parse(a, exprs_new(a), test_source(a, text), &d);
+        print_plain(&l, g, limits->kind == DEVICE_CUDA);
+    }
     end_line(to, &l);
     arena_free(a);
 }
@@ -139,6 +171,8 @@ SEEDED(phases, 7, 6)
 SEEDED(many_filters, 7, 4)
 SEEDED(arms, 7, 6)
 SEEDED(random_chained, 7, 10)
+static void some_random(struct arena *a, case_vec *out) { cases_random(a, 1, 150, false, out); }
+static void some_large(struct arena *a, case_vec *out) { cases_random(a, 1, 300, true, out); }
 static void some_chained(struct arena *a, case_vec *out) { cases_chained(a, 11, out); }
 
 static const struct kind kinds[] = {
@@ -157,6 +191,8 @@ static const struct kind kinds[] = {
     {"many filters", some_many_filters, 1, false},
     {"arms", some_arms, 1, false},
     {"random chained", some_random_chained, 1, false},
+    {"random", some_random, 1, false},
+    {"large", some_large, 1, false},
 };
 
 /* Each for one GPU and the CPU, some unfused. */

@@ -231,6 +231,30 @@ static void test_none(void **state) {
     arena_free(a);
 }
 
+/* Steps that differ in a type alone are no steps of one loop: the first adds in bf16 what all
+ * others add in f32. */
+static void test_types(void **state) {
+    struct arena *a = arena_new();
+    const char *step =
+        "%d@ = add(%h~, %h~)\n%q@ = mul(%d@, %w)\n%p@ = mm(%q@, %u)\n%h@ = tanh(%p@)\n";
+    static const char *const types[] = {"f32", "bf16", "f16"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        const char *inputs =
+            arena_printf(a, "%%h0: %s[3, 5], %%w: f32[3, 5], %%u: f32[5, 5]", types[i]);
+        struct graph *g = must_parse(a, steps_text(a, inputs, "", step, "return %h12\n"));
+        struct graph *r = graph_roll(g);
+        const char *why = graph_verify(r, false);
+        if (why) fail_msg("%s\n%s", why, printed(r));
+        same_values(g, r, 1e-12);
+        assert_int_equal(count_loops(r), 1);
+        for (node_id id = 0; id < r->nodes.n; id++)
+            if (r->nodes.at[id].op == OP_LOOP)
+                assert_int_equal(ex_value(r->ex, r->nodes.at[id].args[LOOP_STEPS].i),
+                                 i ? STEPS - 1 : STEPS);
+    }
+    arena_free(a);
+}
+
 /* Products in the bodies of loops, each once, and elsewhere. */
 static int count_products(const struct graph *g, bool in_loops) {
     int n = 0;
@@ -395,6 +419,7 @@ int main(void) {
         cmocka_unit_test(test_none),      cmocka_unit_test(test_guesses_leave_nothing),
         cmocka_unit_test(test_before),    cmocka_unit_test(test_behind),
         cmocka_unit_test(test_too_large), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_types),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

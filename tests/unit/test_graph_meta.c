@@ -21,6 +21,35 @@ static void strides_are(const char *inputs, const char *call, const char *want) 
     arena_free(a);
 }
 
+/* A dimension into none, one, several and the most parts, anywhere. */
+static void test_parts(void **state) {
+    for (int rank = 0; rank <= 3; rank++)
+        for (int parts = 0; parts <= WS_MAX_RANK; parts++)
+            for (int dim = 0; dim < (rank ? rank : 1); dim++) {
+                struct arena *a = arena_new();
+                struct buf size = buf_new(a), list = buf_new(a), want = buf_new(a);
+                for (int k = 0; k < parts; k++) buf_printf(&list, k ? ", %d" : "%d", k ? 1 : 6);
+                for (int i = 0; i < rank; i++)
+                    buf_printf(&size, i ? ", %d" : "%d", i == dim ? 6 : 5);
+                for (int i = 0; i < rank; i++)
+                    buf_printf(&want, i ? ", %s" : "%s", i == dim ? list.n ? list.p : "" : "5");
+                const char *inputs = arena_printf(a, "%%x: f32[%s]", rank ? size.p : "");
+                const char *call =
+                    arena_printf(a, "unflatten(%%x, %d, [%s])", dim, parts ? list.p : "");
+                const char *why;
+                bool may = rank && parts && rank + parts - 1 <= WS_MAX_RANK;
+                const char *text =
+                    arena_printf(a, "graph(%s) {\n %%y = %s\n return %%y\n}\n", inputs, call);
+                struct graph *g = try_parse(a, text, &why);
+                if (may)
+                    is(inputs, call, arena_printf(a, "f32[%s]", want.p));
+                else if (g || !(rank && parts ? strstr(why, "are supported")
+                                              : strstr(why, "needs a dimension")))
+                    fail_msg("%s: %s", text, g ? "taken" : why);
+                arena_free(a);
+            }
+}
+
 static void test_promotion(void **state) {
     is("%x: bf16[4], %y: f32[4]", "add(%x, %y)", "f32[4]");
     is("%x: bf16[4], %y: f16[4]", "add(%x, %y)", "f32[4]");
@@ -168,10 +197,10 @@ static void test_addressable(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_addressable),   cmocka_unit_test(test_promotion),
-        cmocka_unit_test(test_shapes),        cmocka_unit_test(test_views),
-        cmocka_unit_test(test_products),      cmocka_unit_test(test_contiguity),
-        cmocka_unit_test(test_compute_dtype),
+        cmocka_unit_test(test_addressable), cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_promotion),   cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_views),       cmocka_unit_test(test_products),
+        cmocka_unit_test(test_contiguity),  cmocka_unit_test(test_compute_dtype),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -181,11 +181,61 @@ static void test_counts_refused(void **state) {
     arena_free(a);
 }
 
+/* Elements of inputs that were read, and of a reference that has none. */
+struct reads {
+    int64_t n;
+};
+
+static bool count_reads(void *ctx, uint32_t i, const int64_t *at, int64_t n, double *v, int64_t *w,
+                        struct diag *d) {
+    ((struct reads *)ctx)->n += n;
+    for (int64_t k = 0; k < n; k++) v[k] = 1;
+    return true;
+}
+
+static bool load_depth(void *ctx, uint32_t o, const int64_t *at, int64_t n, double *v, int64_t *w,
+                       struct diag *d) {
+    for (int64_t k = 0; k < n; k++) v[k] = 500;
+    return true;
+}
+
+/* Of many outputs, of one element and of many, no more is read than the budget for all allows, and
+ * most of that is used. */
+static void test_budget(void **state) {
+    enum { OUTPUTS = 48, DEPTH = 500, LEAST = 2 * DEPTH };
+    for (int rows = 1; rows <= 64; rows *= 4)
+        for (int64_t all = 4000; all <= 1 << 20; all *= 2) {
+            struct arena *a = arena_new();
+            struct diag d = diag_new(a);
+            struct buf b = buf_new(a);
+            for (int i = 0; i < OUTPUTS; i++)
+                buf_printf(&b, "%s%%x%d: f32[%d, %d]", i ? ", " : "graph(", i, rows, DEPTH);
+            buf_puts(&b, ") {\n");
+            for (int i = 0; i < OUTPUTS; i++) buf_printf(&b, " %%s%d = sum(%%x%d, 1)\n", i, i);
+            for (int i = 0; i < OUTPUTS; i++) buf_printf(&b, "%s%%s%d", i ? ", " : " return ", i);
+            buf_puts(&b, "\n}\n");
+            struct reads reads = {0};
+            struct sample_source in = {&reads, count_reads}, reference = {NULL, load_depth};
+            struct sample_options o = {3, 256, 1 << 20, all};
+            struct sample_verdict v;
+            if (!sample_check(must_parse(a, b.p), &in, &reference, &o, &v, &d))
+                fail_msg("%s", d.text);
+            int64_t wanted = (int64_t)OUTPUTS * rows,
+                    most = all < wanted * DEPTH ? all : wanted * DEPTH;
+            assert_false(v.differs);
+            assert_int_equal(v.asked, wanted);
+            if (reads.n > all || (all > 64 * LEAST && reads.n < most / 8))
+                fail_msg("%lld of %lld read for %lld of %lld elements", (long long)reads.n,
+                         (long long)all, (long long)v.judged, (long long)wanted);
+            arena_free(a);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_large_product),  cmocka_unit_test(test_choice),
         cmocka_unit_test(test_reads_little),   cmocka_unit_test(test_refuses),
-        cmocka_unit_test(test_counts_refused),
+        cmocka_unit_test(test_counts_refused), cmocka_unit_test(test_budget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

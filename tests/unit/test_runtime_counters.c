@@ -2,6 +2,7 @@
  * fake_profiler.h, and what happens when there is nothing to count with. No GPU needed; where the
  * real CUPTI is installed, the names of the metrics are held against it. */
 #include <math.h>
+#include <stddef.h>
 
 #include "tests/unit/cuda_fixture.h"
 
@@ -28,6 +29,32 @@ static void test_total(void **state) {
     assert_true(fabs(t.issue_pct - 46) < 1e-9 && fabs(t.stall_pct[STALL_barrier] - 11) < 1e-9);
     assert_true(isnan(t.dram_write_bytes) && isnan(t.occupancy));
     assert_true(isnan(counters_total(c, 0).cycles));
+}
+
+/* Each counter by itself, of two launches as long as each other: its sum or its mean is the
+ * total's, and no other counter is known by it. All are doubles, one behind the other. */
+static void test_each(void **state) {
+    enum { N = sizeof(struct counters) / sizeof(double) };
+    static const char how[] = {
+#define SUM 's'
+#define MEAN 'm'
+#define C(name, kind) [offsetof(struct counters, name) / sizeof(double)] = kind,
+        COUNTERS(C)
+#undef C
+#undef SUM
+#undef MEAN
+            [N] = 0}; /* of shares of pipes and stalls: 0, which are means */
+    (void)state;
+    for (int k = 0; k < N; k++) {
+        struct counters c[2] = {counters_unknown(), counters_unknown()};
+        ((double *)&c[0])[k] = 30, ((double *)&c[1])[k] = 30;
+        struct counters t = counters_total(c, 2);
+        for (int i = 0; i < N; i++) {
+            double got = ((double *)&t)[i];
+            if (i == k ? got != (how[k] == 's' ? 60 : 30) : !isnan(got))
+                fail_msg("counter %d of what has counter %d: %g", i, k, got);
+        }
+    }
 }
 
 static void test_largest(void **state) {
@@ -254,6 +281,7 @@ static void test_real_names(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_total),
+        cmocka_unit_test(test_each),
         cmocka_unit_test(test_largest),
         TEST(test_count),
         TEST(test_count_and_time),
