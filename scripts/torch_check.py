@@ -90,6 +90,18 @@ def clones(torch, value):
     return value
 
 
+def with_unread(torch, model, scope, tensors):
+    """Buffers and arguments that are written before anybody reads them, too, which no graph has as inputs: a spectral norm's
+    weight_v. Where there are some, all come in the order in which the model has them, that of their updates."""
+    buffers = dict(model.named_buffers()) if isinstance(model, torch.nn.Module) else {}
+    given = {f"L['{name}']": t for name, t in scope["L"].items() if isinstance(t, torch.Tensor)}
+    sources = {id(t): source for source, t in tensors.items()}
+    every = {sources.get(id(t), name): t for name, t in {**buffers, **given}.items()}
+    if every.keys() <= tensors.keys():
+        return tensors
+    return {**{source: t for source, t in tensors.items() if source not in every}, **every}
+
+
 def torch_outputs(torch, path, axes, mode, dtype, device, saved):
     """What PyTorch computes from the saved inputs: outputs, then in mode train gradients, each with its name."""
     names, _ = load_workload(path, axes)
@@ -114,6 +126,7 @@ def torch_outputs(torch, path, axes, mode, dtype, device, saved):
         given = clones(torch, inputs)  # autograd lets a forward update these in place, and not its leaves
         scope = scope_of(names, model, given)
         tensors = {source: eval(source, scope) for source, _ in saved.inputs}
+        tensors = with_unread(torch, model, scope, tensors)
         before = {source: (t._version, t.detach().clone()) for source, t in tensors.items()}
         outputs = tensors_of(torch, model(*given))
     titles = [f"out{i}" for i in range(len(outputs))]

@@ -364,7 +364,9 @@ def randint(low, high=None, size=None, dtype=None, generator=None, device=None, 
     n = high - low
     if not 0 < n <= 2 ** 24:
         refuse(f'randint takes 1 to 2^24 different values, not {n}')
-    return _placed((rand_(size, dtype=float64, generator=generator) * n).floor().to(dtype or int64) + low, device)
+    wide = dtype or int64
+    wide = uint8 if wide == bool else wide  # a sum of bool is an integer
+    return _placed(((rand_(size, dtype=float64, generator=generator) * n).floor().to(wide) + low).to(dtype or int64), device)
 
 
 def randint_like(input, low, high=None, dtype=None, **placement):
