@@ -56,7 +56,8 @@ class Saved:
         loaded = [(kind, source, dtype, read_npy(torch, folder / file, dtype)) for file, kind, dtype, source in rows]
         kinds = ("argument", "parameter", "buffer")
         fed = [(source, t) for kind, source, _, t in loaded if kind in kinds]
-        self.inputs = [(source, t) for source, t in fed if not source.startswith("T[")]  # constants of forward
+        # but constants of forward, and what an array of numpy is made of
+        self.inputs = [(source, t) for source, t in fed if not source.startswith("T[") and not source.endswith("._t")]
         self.tangents = {int(source[9:-1]): t for kind, source, _, t in loaded if kind == "tangent"}
         self.outputs = [(source, dtype, t) for kind, source, dtype, t in loaded if kind == "output"]
         self.wanted = [s for kind, s, _, t in loaded if kind in ("argument", "parameter") and t.is_floating_point()]

@@ -1554,7 +1554,7 @@ def numpy(self, *, force=False):
     """An array of the same memory."""
     if self.requires_grad and not force:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-    if not computes():
+    if not computes() and not is_known(self):
         graph_break('call of Tensor.numpy()', 'use torch functions')
     from numpy import ndarray
     return ndarray(self.detach())
