@@ -56,7 +56,8 @@ class Saved:
         loaded = [(kind, source, dtype, read_npy(torch, folder / file, dtype)) for file, kind, dtype, source in rows]
         kinds = ("argument", "parameter", "buffer")
         fed = [(source, t) for kind, source, _, t in loaded if kind in kinds]
-        self.inputs = [(source, t) for source, t in fed if not source.startswith("T[")]  # constants of forward
+        # but constants of forward, and what an array of numpy is made of
+        self.inputs = [(source, t) for source, t in fed if not source.startswith("T[") and not source.endswith("._t")]
         self.tangents = {int(source[9:-1]): t for kind, source, _, t in loaded if kind == "tangent"}
         self.outputs = [(source, dtype, t) for kind, source, dtype, t in loaded if kind == "output"]
         self.wanted = [s for kind, s, _, t in loaded if kind in ("argument", "parameter") and t.is_floating_point()]
@@ -90,6 +91,18 @@ def clones(torch, value):
     return value
 
 
+def with_unread(torch, model, scope, tensors):
+    """Buffers and arguments that are written before anybody reads them, too, which no graph has as inputs: a spectral norm's
+    weight_v. Where there are some, all come in the order in which the model has them, that of their updates."""
+    buffers = dict(model.named_buffers()) if isinstance(model, torch.nn.Module) else {}
+    given = {f"L['{name}']": t for name, t in scope["L"].items() if isinstance(t, torch.Tensor)}
+    sources = {id(t): source for source, t in tensors.items()}
+    every = {sources.get(id(t), name): t for name, t in {**buffers, **given}.items()}
+    if every.keys() <= tensors.keys():
+        return tensors
+    return {**{source: t for source, t in tensors.items() if source not in every}, **every}
+
+
 def torch_outputs(torch, path, axes, mode, dtype, device, saved):
     """What PyTorch computes from the saved inputs: outputs, then in mode train gradients, each with its name."""
     names, _ = load_workload(path, axes)
@@ -114,6 +127,7 @@ def torch_outputs(torch, path, axes, mode, dtype, device, saved):
         given = clones(torch, inputs)  # autograd lets a forward update these in place, and not its leaves
         scope = scope_of(names, model, given)
         tensors = {source: eval(source, scope) for source, _ in saved.inputs}
+        tensors = with_unread(torch, model, scope, tensors)
         before = {source: (t._version, t.detach().clone()) for source, t in tensors.items()}
         outputs = tensors_of(torch, model(*given))
     titles = [f"out{i}" for i in range(len(outputs))]

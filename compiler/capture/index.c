@@ -120,6 +120,22 @@ static bool is_index(struct vm *vm, struct py i) {
     return i.kind == PY_TENSOR && dtype_is_int(tensor_meta(vm, i)->dtype);
 }
 
+/* An array of numpy is an object of the prelude that keeps a tensor. */
+static struct py of_array(struct vm *vm, struct py v) {
+    if (v.kind != PY_INSTANCE) return v;
+    const struct module *m = v.instance->class->module;
+    bool array = m && m->prelude && !strcmp(m->name, "numpy");
+    return array ? attribute_get(vm, v, "_t") : v;
+}
+
+/* A subscript of a tensor, with tensors for arrays: x[np.array([2, 0])], x[:, order]. */
+struct py index_of_arrays(struct vm *vm, struct py i) {
+    if (i.kind != PY_TUPLE) return of_array(vm, i);
+    struct py out = py_list(vm->arena, PY_TUPLE, i.list->at, i.list->n);
+    for (uint32_t k = 0; k < i.list->n; k++) out.list->at[k] = of_array(vm, i.list->at[k]);
+    return out;
+}
+
 struct py tensor_subscript(struct vm *vm, struct py x, struct py index) {
     struct py picked;
     if (selected_subscript(vm, x, index, &picked)) return picked;

@@ -338,7 +338,7 @@ struct py vm_subscript(struct vm *vm, struct py o, struct py i) {
     case PY_STR: return str_subscript(vm, o, i);
     case PY_RANGE: return range_subscript(vm, o, i);
     case PY_DICT: return dict_subscript(vm, o, i);
-    case PY_TENSOR: return tensor_subscript(vm, o, i);
+    case PY_TENSOR: return tensor_subscript(vm, o, index_of_arrays(vm, i));
     default: break;
     }
     if (lacks_key(vm, o, i) && vm_call_special(vm, o, "__missing__", &i, 1, &out)) return out;
@@ -405,7 +405,7 @@ void vm_subscript_set(struct vm *vm, struct py o, struct py i, struct py v) {
         vm_need_key(vm, i);
         dict_put(vm->arena, o.dict, i, v);
     } else if (o.kind == PY_TENSOR) {
-        tensor_subscript_set(vm, o, i, v);
+        tensor_subscript_set(vm, o, index_of_arrays(vm, i), v);
     } else if (!vm_call_special(vm, o, "__setitem__", pair, 2, &out)) {
         vm_raise(vm, EXC_TypeError, "'%s' object does not support item assignment",
                  type_name(vm, o));

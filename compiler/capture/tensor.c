@@ -163,9 +163,14 @@ struct py tensor_sizes(struct vm *vm, const struct meta *m, int from) {
 
 /* -- arguments ----------------------------------------------------------------------------- */
 
-static struct arg sequence_arg(struct vm *vm, const struct list *l) {
+/* p: NULL if the operator has no such parameter, to be refused. */
+static bool takes_integers(const struct param *p) {
+    return p && (p->kind == 'I' || p->kind == 'D');
+}
+
+static struct arg sequence_arg(struct vm *vm, const struct param *p, const struct list *l) {
     struct graph *g = vm_graph(vm);
-    if (l->n && l->at[0].kind == PY_TENSOR) {
+    if (l->n && l->at[0].kind == PY_TENSOR && !takes_integers(p)) {
         struct arg out = {.kind = ARG_NODES};
         out.nodes.at = NEW_ARRAY(vm->arena, node_id, l->n);
         out.nodes.n = l->n;
@@ -193,8 +198,10 @@ static struct arg class_arg(struct vm *vm, struct py v) {
     vm_raise(vm, EXC_TypeError, "a class is no argument of an operator");
 }
 
-static struct arg to_arg(struct vm *vm, const char *name, struct py v) {
+static struct arg to_arg(struct vm *vm, const char *name, const struct param *p, struct py v) {
     v = py_plain(vm, v);
+    if (v.kind == PY_TENSOR && takes_integers(p)) /* one element, known: F.pad(x, [d // 2, d]) */
+        v = py_int(vm_index(vm, v, "a size or dimension"));
     switch (v.kind) {
     case PY_NONE: return arg_none();
     case PY_BOOL: return arg_bool(v.b);
@@ -206,7 +213,7 @@ static struct arg to_arg(struct vm *vm, const char *name, struct py v) {
     case PY_DTYPE: return arg_dtype(v.dtype);
     case PY_TENSOR: return arg_node(tensor_node(vm, v));
     case PY_TUPLE:
-    case PY_LIST: return sequence_arg(vm, v.list);
+    case PY_LIST: return sequence_arg(vm, p, v.list);
     case PY_CLASS: return class_arg(vm, v);
     default:
         vm_raise(vm, EXC_TypeError, "%s(): argument of type '%s' is not supported", name,
@@ -313,9 +320,22 @@ static bool needs_grad(struct vm *vm, enum op op, const struct args *a) {
     return grad;
 }
 
+/* Of the positional argument i; sizes may be spread over all that are left: x.view(2, -1). */
+static const struct param *param_at(const struct op_info *info, const struct args *a, uint32_t i) {
+    uint32_t n = (uint32_t)info->n_params;
+    for (uint32_t k = 0; k < n && k < i; k++) {
+        const struct param *p = &info->params[k];
+        if (takes_integers(p) && p->list && !py_is_sequence(a->at[k])) return p;
+    }
+    return i < n ? &info->params[i] : NULL;
+}
+
 static bool wants_in_place(struct vm *vm, const struct builtin *b, const struct args *a) {
     for (uint32_t i = 0; i < a->n_named; i++)
         if (!strcmp(a->names[i], "inplace") && vm_truth(vm, a->named[i])) return true;
+    const struct param *last = a->n ? param_at(op_info(b->op), a, a->n - 1) : NULL;
+    if (last && !strcmp(last->name, "inplace") && vm_truth(vm, a->at[a->n - 1]))
+        return true; /* F.elu(x, 1.0, True) */
     return b->in_place;
 }
 
@@ -330,7 +350,14 @@ static __attribute__((noreturn)) void refuse_call(struct vm *vm) {
     vm_raise(vm, call ? EXC_TypeError : range ? EXC_IndexError : EXC_RuntimeError, "%s", message);
 }
 
+static const struct param *param_named(const struct op_info *info, const char *name) {
+    for (int k = 0; k < info->n_params; k++)
+        if (!strcmp(info->params[k].name, name)) return &info->params[k];
+    return NULL;
+}
+
 static node_id bind(struct vm *vm, const struct builtin *b, const struct args *a) {
+    const struct op_info *info = op_info(b->op);
     if (vm->trace && vm->graph->nodes.n > MAX_TRACE_NODES)
         trace_stop(vm, "operators", MAX_TRACE_NODES);
     struct arg own[2 * MAX_PARAMS], *pos = own, *named = own + MAX_PARAMS;
@@ -341,11 +368,12 @@ static node_id bind(struct vm *vm, const struct builtin *b, const struct args *a
         names = NEW_ARRAY(vm->arena, const char *, a->n_named);
     }
     uint32_t n_named = 0;
-    for (uint32_t i = 0; i < a->n; i++) pos[i] = to_arg(vm, b->name, a->at[i]);
+    for (uint32_t i = 0; i < a->n; i++)
+        pos[i] = to_arg(vm, b->name, param_at(info, a, i), a->at[i]);
     for (uint32_t i = 0; i < a->n_named; i++) {
         if (is_placement(a->names[i])) continue;
         names[n_named] = a->names[i];
-        named[n_named++] = to_arg(vm, b->name, a->named[i]);
+        named[n_named++] = to_arg(vm, b->name, param_named(info, a->names[i]), a->named[i]);
     }
     struct graph *g = vm_graph(vm);
     const struct source *of_graph = g->src;
@@ -739,6 +767,8 @@ void tensor_set_data(struct vm *vm, struct py x, struct py v) {
         tensor_share(vm, x, v);
         return;
     }
+    if (functional_storage(vm, v) == functional_storage(vm, x) && !v.tensor->n_steps)
+        return; /* p.data = p.data, which some clip only if they are asked to */
     if (!same_shape(tensor_meta(vm, x), tensor_meta(vm, v)) ||
         tensor_meta(vm, x)->dtype != tensor_meta(vm, v)->dtype)
         vm_refuse(vm, "assigning Tensor.data of another shape or type is not supported");

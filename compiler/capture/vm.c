@@ -371,6 +371,15 @@ static struct py import_name(struct vm *vm, const char *name, bool leaf) {
     return py_pointer(PY_MODULE, m);
 }
 
+/* import torch.nn.utils.spectral_norm as f: what the package has under that name, where a function
+ * has taken the place of the module that it is from. */
+static bool import_function(struct vm *vm, const char *name, struct py *out) {
+    const char *dot = strrchr(name, '.');
+    if (!dot || vm->frame->module->prelude) return false;
+    struct module *of = find_module(vm, arena_strndup(vm->arena, name, (size_t)(dot - name)));
+    return of && of->prelude && dict_gets(of->dict, dot + 1, out) && out->kind == PY_FUNCTION;
+}
+
 static struct py import_from(struct vm *vm, struct py m, const char *name) {
     struct py v;
     if (module_find(vm, m.module, name, &v)) return v;
@@ -621,7 +630,14 @@ void vm_step(struct vm *vm, struct frame *f, struct instr in) {
         *peek(f, 1) = v;
         break;
 
-    case OP_IMPORT_NAME: push(f, import_name(vm, c->names.at[in.a], in.b)); break;
+    case OP_IMPORT_NAME: {
+        enum opcode next = c->instrs[f->pc].op; /* from a import b asks the module itself */
+        struct py v;
+        bool as = in.b && next != OP_IMPORT_FROM && next != OP_IMPORT_STAR;
+        bool function = as && import_function(vm, c->names.at[in.a], &v);
+        push(f, function ? v : import_name(vm, c->names.at[in.a], in.b));
+        break;
+    }
     case OP_IMPORT_FROM: push(f, import_from(vm, *peek(f, 1), c->names.at[in.a])); break;
     case OP_IMPORT_STAR: import_star(vm, f, pop(f).module); break;
 

@@ -379,6 +379,7 @@ void sweep_if_due(struct vm *vm);
 /* -- tensor_text.c */
 void tensor_print(struct vm *vm, struct buf *b, const struct tensor *t);
 /* -- index.c */
+struct py index_of_arrays(struct vm *vm, struct py i);
 struct py tensor_subscript(struct vm *vm, struct py x, struct py i);
 void tensor_subscript_set(struct vm *vm, struct py x, struct py i, struct py v);
 

@@ -59,6 +59,15 @@ class integer:
 number = generic = (int, float)
 
 
+def finfo(dtype):
+    return torch.finfo(_of(dtype))
+
+
+def iinfo(dtype):
+    return torch.iinfo(_of(dtype))
+
+
+
 def _dtype(x):
     if x is None or isinstance(x, dtype):
         return x
@@ -392,6 +401,25 @@ def meshgrid(*xi, indexing='xy'):
     return [ndarray(t.contiguous()) for t in torch.meshgrid(*[_t(x) for x in xi], indexing=indexing)]
 
 
+class _Grid:
+    """np.ogrid[:3, 2:4]: places along each axis; np.mgrid: of all axes, as one array."""
+
+    def __init__(self, dense):
+        self._dense = dense
+
+    def __getitem__(self, index):
+        axes = [arange(i.start or 0, i.stop, i.step or 1) for i in (index if isinstance(index, tuple) else (index,))]
+        if not isinstance(index, tuple):
+            return axes[0]
+        if self._dense:
+            return stack(meshgrid(*axes, indexing='ij'))
+        n = len(axes)
+        return [a.reshape([-1 if k == i else 1 for k in range(n)]) for i, a in enumerate(axes)]
+
+
+ogrid, mgrid = _Grid(False), _Grid(True)
+
+
 # -- element by element
 
 
@@ -581,6 +609,50 @@ def unique(ar, return_counts=False):
 
 def nonzero(a):
     return where(a)
+
+
+def argwhere(a):
+    return ndarray(torch.argwhere(_t(a)))
+
+
+def resize(a, new_shape):
+    """What a has, again and again, until the shape is full."""
+    flat, shape = _t(a).reshape(-1), (new_shape,) if isinstance(new_shape, int) else tuple(new_shape)
+    n = math.prod(shape)
+    return ndarray(flat.repeat(-(-n // flat.numel()))[:n].reshape(shape))
+
+
+class poly1d:
+    """A polynomial by its coefficients, the highest power's first."""
+
+    def __init__(self, c_or_r):
+        self.coeffs = self.coef = self.c = array(c_or_r)
+
+    @property
+    def order(self):
+        return len(self.coeffs) - 1
+
+    def __call__(self, x):
+        out = 0
+        for c in self.coeffs.tolist():
+            out = out * x + c
+        return out
+
+    def __mul__(self, other):
+        if not isinstance(other, poly1d):
+            return poly1d(self.coeffs * other)
+        out = [0] * (self.order + other.order + 1)
+        for i, a in enumerate(self.coeffs.tolist()):
+            for k, b in enumerate(other.coeffs.tolist()):
+                out[i + k] += a * b
+        return poly1d(out)
+    __rmul__ = __mul__
+
+    def __pow__(self, n):
+        out = poly1d([1])
+        for _ in range(n):
+            out = out * self
+        return out
 
 
 def bincount(x, minlength=0):

@@ -2,7 +2,7 @@
 
 from _warpsmith import (op, refuse, graph_break, is_parameter, computes, tensor as from_data, seed as _seed, grad_mode, set_grad_mode,
                         is_script, has_cuda, on_cuda, stream, print_options, call as _call)
-from torch._tensor import squeeze, unbind, split, chunk, var, std, max, min, norm, softmax, log_softmax
+from torch._tensor import squeeze, unbind, chunk, var, std, max, min, norm, softmax, log_softmax
 from torch._tensor import cummax, cummin, logcumsumexp
 from torch._tensor import sort, argsort, topk, kthvalue, median, quantile
 from torch._tensor import div, divide, round, aminmax, fliplr, flipud, rot90, diff, trace, diag_embed, cross, kron
@@ -16,7 +16,7 @@ from torch._tensor import logit, sgn, rad2deg, deg2rad, heaviside, float_power, 
 from torch._complex import complex, polar, view_as_complex, view_as_real, is_complex, conj, resolve_conj, conj_physical
 from torch._complex import imag, angle, resolve_neg, complex64, complex128, cfloat, cdouble
 from torch._complex import einsum as _einsum_complex
-from torch._conv import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
+from torch._conv import conv1d, conv_tbc, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from torch._tensor import _int_mm, _scaled_mm, dot, mv, outer, addmv, addr, addbmm, count_nonzero, bernoulli, multinomial
 from torch._tensor import narrow, polygamma, gcd, lcm, vdot, ger, as_strided, as_strided_scatter, narrow_copy
 from torch._tensor import allclose, equal, isclose, positive, signbit, isposinf, isneginf, split_with_sizes, bincount
@@ -350,6 +350,10 @@ def std_mean(input, dim=None, unbiased=None, correction=None, keepdim=False):
     return std(input, dim, unbiased, correction, keepdim), input.mean(dim, keepdim=keepdim)
 
 
+def split(tensor, split_size_or_sections, dim=0):
+    return tensor.split(split_size_or_sections, dim)
+
+
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     import torch.nn.functional as F
     return F.cosine_similarity(x1, x2, dim, eps)
@@ -364,7 +368,9 @@ def randint(low, high=None, size=None, dtype=None, generator=None, device=None, 
     n = high - low
     if not 0 < n <= 2 ** 24:
         refuse(f'randint takes 1 to 2^24 different values, not {n}')
-    return _placed((rand_(size, dtype=float64, generator=generator) * n).floor().to(dtype or int64) + low, device)
+    wide = dtype or int64
+    wide = uint8 if wide == bool else wide  # a sum of bool is an integer
+    return _placed(((rand_(size, dtype=float64, generator=generator) * n).floor().to(wide) + low).to(dtype or int64), device)
 
 
 def randint_like(input, low, high=None, dtype=None, **placement):
@@ -867,23 +873,30 @@ def set_default_dtype(d):
         refuse(f'torch.set_default_dtype({d}) is not supported; --dtype casts a workload')
 
 
-def _of(dtype):
-    def make(*data):
+class _TypeOf:
+    """torch.FloatTensor: makes tensors of its dtype, and isinstance() knows them."""
+
+    def __init__(self, dtype):
+        self.dtype = dtype
+
+    def __call__(self, *data):
         whole = len(data) == 1 and (isinstance(data[0], (list, tuple)) and type(data[0]) is not Size or _is_array(data[0]))
-        return tensor(data[0], dtype).to(dtype) if whole else Tensor(*data).to(dtype)
-    return make
+        return tensor(data[0], self.dtype).to(self.dtype) if whole else Tensor(*data).to(self.dtype)
+
+    def __instancecheck__(self, x):
+        return isinstance(x, Tensor) and x.dtype == self.dtype and not x.is_cuda
 
 
 FloatTensor, LongTensor, IntTensor, DoubleTensor, HalfTensor, BoolTensor, ShortTensor, CharTensor, ByteTensor = [
-    _of(d) for d in (float32, int64, int32, float64, float16, bool, int16, int8, uint8)]
-BFloat16Tensor = _of(bfloat16)
+    _TypeOf(d) for d in (float32, int64, int32, float64, float16, bool, int16, int8, uint8)]
+BFloat16Tensor = _TypeOf(bfloat16)
 
 
 def _copied(function):
     """torch.<name>_copy: what torch.<name> gives, as tensors of their own."""
     def copy(*args, **kwargs):
         found = function(*args, **kwargs)
-        return found.clone() if isinstance(found, Tensor) else tuple([x.clone() for x in found])
+        return tuple([x.clone() for x in found]) if isinstance(found, (list, tuple)) else found.clone()
     return copy
 
 

@@ -48,7 +48,9 @@ class Complex:
     movedim, swapaxes, t, unflatten, diagonal, zeros_like = [_of_both(n) for n in (
         'movedim', 'swapaxes', 't', 'unflatten', 'diagonal', 'zeros_like')]
     chunk, split, unbind = [_pieces_of_both(n) for n in ('chunk', 'split', 'unbind')]
-    shape, ndim, device, T = [property(lambda self, n=n: getattr(self.real, n)) for n in ('shape', 'ndim', 'device', 'T')]
+    shape, ndim, device = [property(lambda self, n=n: getattr(self.real, n)) for n in ('shape', 'ndim', 'device')]
+    T, mT = [property(lambda self, n=n: self._each(lambda x: getattr(x, n))) for n in ('T', 'mT')]
+    mH = H = property(lambda self: self.mT.conj())
 
     def _each(self, f):
         return Complex(f(self.real), f(self.imag))
@@ -70,7 +72,7 @@ class Complex:
 
     def to(self, *args, **kwargs):
         if any([isinstance(a, torch.dtype) for a in args]) or isinstance(kwargs.get('dtype'), torch.dtype):
-            refuse('tensors of complex numbers cannot be converted to real ones: .real and .imag can')
+            return self.real.to(*args, **kwargs)  # which leaves the imaginary part behind
         args = [a.part if isinstance(a, DType) else a for a in args]
         kwargs = {k: a.part if isinstance(a, DType) else a for k, a in kwargs.items()}
         return self._each(lambda x: x.to(*args, **kwargs))
@@ -138,6 +140,7 @@ class Complex:
 
     def __rtruediv__(self, other):
         return self.conj() * (1 / (self.real * self.real + self.imag * self.imag)) * other
+    __rdiv__ = __rtruediv__
 
     def exp(self):
         scale = _part(self.real, 'exp')
@@ -176,12 +179,16 @@ class Complex:
     def norm(self, *args, **kwargs):
         return op('norm')(self.abs(), *args, **kwargs)
 
-    def var(self, *args, **kwargs):
-        """As the operator is called: dim, correction, keepdim."""
-        return op('var')(self.real, *args, **kwargs) + op('var')(self.imag, *args, **kwargs)
+    def var(self, dim=None, unbiased=None, correction=None, keepdim=False):
+        if isinstance(dim, bool):
+            dim, unbiased = None, dim
+        return self.real.var(dim, unbiased, correction, keepdim) + self.imag.var(dim, unbiased, correction, keepdim)
 
     def std(self, *args, **kwargs):
         return self.var(*args, **kwargs).sqrt()
+
+    def where(self, condition, other):
+        return _where(condition, self, other)
 
     def new_zeros(self, *size, **options):
         return self._each(lambda x: x.new_zeros(*size, **options))
@@ -193,16 +200,18 @@ class Complex:
         return iter(self.unbind())
 
     def __getattr__(self, name):
-        """What is called as a function, as a method, and in place."""
+        """What is called as a function, as a method, and in place. What torch.Tensor makes of other methods works here, too."""
         if name in _FUNCTIONS:
             return lambda *args, **kwargs: _FUNCTIONS[name](self, *args, **kwargs)
-        if name[-1:] == '_' and name[-2:] != '__' and (name[:-1] in _FUNCTIONS or hasattr(Complex, name[:-1])):
+        if name[-1:] == '_' and name[-2:] != '__' and (name[:-1] in _FUNCTIONS or hasattr(torch.Tensor, name[:-1])):
             return lambda *args, **kwargs: self._filled(getattr(self, name[:-1])(*args, **kwargs))
+        if name[:1] != '_' and hasattr(torch.Tensor, name):
+            return lambda *args, **kwargs: getattr(torch.Tensor, name)(self, *args, **kwargs)
         raise AttributeError(f"'Complex' object has no attribute '{name}'")
 
     def _filled(self, value):
-        self.real.copy_(_real(value))
-        self.imag.copy_(_imag(value))
+        for part, new in ((self.real, _real(value)), (self.imag, _imag(value))):
+            part.copy_(new) if isinstance(new, torch.Tensor) else part.fill_(new)
         return self
 
     def reciprocal(self):
@@ -223,6 +232,9 @@ class Complex:
                 result = result * self
             return result
         return (self.log() * n).exp()
+
+    def __rpow__(self, base):
+        return (self * (math.log(base) if isinstance(base, (int, float)) else base.log())).exp()
 
     def __matmul__(self, other):
         if not isinstance(other, Complex):
@@ -407,7 +419,101 @@ _FUNCTIONS.update({
 # Operators that move or add up elements: of both parts alike.
 _FUNCTIONS.update({n: lambda x, *args, n=n, **kwargs: x._each(lambda part: op(n)(part, *args, **kwargs)) for n in (
     'slice', 'index', 'gather', 'take', 'take_along_dim', 'tile', 'unfold', 'diag')})
-_FUNCTIONS.update({n: _joined(n) for n in ('cat', 'concat', 'stack', 'hstack', 'vstack')})
+_FUNCTIONS.update({n: _joined(n) for n in ('cat', 'concat', 'stack', 'hstack', 'vstack', 'dstack')})
+
+
+def _of_parts(name):
+    """Linear in all that is complex, as index_add(x, dim, index, source): of the real parts, and of the imaginary ones."""
+    def function(*args, **kwargs):
+        real, imag = [op(name)(*[part(a) for a in args], **{k: part(a) for k, a in kwargs.items()}) for part in (
+            _real, lambda a: a.imag if isinstance(a, Complex) else a)]
+        return Complex(real, imag)
+    return function
+
+
+def _filled(x, name, where, value):
+    """masked_fill(x, mask, value)"""
+    return Complex(op(name)(x.real, where, _real(value)), op(name)(x.imag, where, _imag(value)))
+
+
+def _scatter(x, dim, index, src, **kwargs):
+    return Complex(op('scatter')(x.real, dim, index, _real(src), **kwargs), op('scatter')(x.imag, dim, index, _imag(src), **kwargs))
+
+
+def _var(x, *args, **kwargs):
+    """As the operator is called: dim, correction, keepdim."""
+    return op('var')(x.real, *args, **kwargs) + op('var')(x.imag, *args, **kwargs)
+
+
+def _over(x, dim, f):
+    """Products along dim, one after the other."""
+    if not x.ndim:
+        return x
+    out = [x.select(dim, 0)]
+    for i in range(1, x.size(dim)):
+        out.append(out[-1] * x.select(dim, i))
+    return f(out)
+
+
+def _prod(x, dim=None, keepdim=False):
+    y = _over(x.reshape(-1) if dim is None else x, 0 if dim is None else dim, lambda steps: steps[-1])
+    return y.unsqueeze(dim) if keepdim else y
+
+
+def _exponentials(x, dim):
+    """e^(x - m), and m: the largest real part along dim."""
+    most = x.real.detach().amax(dim, True)
+    return (x - torch.where(most.isfinite(), most, 0)).exp(), torch.where(most.isfinite(), most, 0)
+
+
+def _logsumexp(x, dim, keepdim=False):
+    e, most = _exponentials(x, dim)
+    out = e.sum(dim, True).log() + most
+    return out if keepdim else out.squeeze(dim)
+
+
+def _softmax(x, dim, dtype=None):
+    if dtype is not None:
+        refuse('torch.softmax of complex numbers into another dtype is not supported')
+    e, _ = _exponentials(x, dim)
+    return e / e.sum(dim, True)
+
+
+def _log_softmax(x, dim, dtype=None):
+    if dtype is not None:
+        refuse('torch.log_softmax of complex numbers into another dtype is not supported')
+    return x - _logsumexp(x, dim, True)
+
+
+def _sgn(x):
+    size = x.abs()
+    return x / torch.where(size == 0, 1, size)
+
+
+_FUNCTIONS.update({n: _of_parts(n) for n in ('index_add', 'scatter_add', 'index_put', 'nan_to_num', 'im2col')})
+_FUNCTIONS.update({
+    'masked_fill': lambda x, mask, value: _filled(_with(x), 'masked_fill', mask, value),
+    'constant_pad_nd': lambda x, pad, value=0: _filled(x, 'constant_pad_nd', pad, value),
+    'lerp': lambda x, y, weight: x + (y - x) * weight, 'expm1': lambda x: x.exp() - 1, 'log1p': lambda x: (x + 1).log(),
+    'addcmul': lambda x, a, b, value=1: x + a * b * value, 'addcdiv': lambda x, a, b, value=1: x + a / b * value,
+    'positive': lambda x: x, 'sign': _sgn, 'scatter': _scatter, 'var': _var, 'std': lambda *args, **kwargs: _var(*args, **kwargs).sqrt(),
+    'tanhshrink': lambda x: x - x.tanh(), 'softsign': lambda x: x / (x.abs() + 1),
+    'prod': _prod, 'cumprod': lambda x, dim: _over(x, dim, lambda steps: torch.stack(steps, dim)), 'softmax': _softmax,
+    'logsumexp': _logsumexp, 'log_softmax': _log_softmax,
+    'logical_not': lambda x: _with(x).eq(0), 'logical_and': lambda x, y: _with(x).ne(0) & _with(y).ne(0),
+    'logical_or': lambda x, y: _with(x).ne(0) | _with(y).ne(0), 'logical_xor': lambda x, y: _with(x).ne(0) ^ _with(y).ne(0),
+    'isnan': lambda x: x.real.isnan() | x.imag.isnan(), 'isinf': lambda x: x.real.isinf() | x.imag.isinf(),
+    'isfinite': lambda x: x.real.isfinite() & x.imag.isfinite(), 'isreal': lambda x: x.imag == 0, 'bool': lambda x: x.ne(0),
+    'zero_': lambda x: x._filled(0), 'fill_': lambda x, value: x._filled(value),
+    'new_ones': lambda x, *size, **options: x.new_zeros(*size, **options) + 1,
+    'new_empty': lambda x, *size, **options: x.new_zeros(*size, **options),
+    'new_full': lambda x, size, value, **options: x.new_zeros(size, **options) + value,
+    'ones_like': lambda x, **options: torch.zeros_like(x, **options) + 1, 'empty_like': lambda x, **options: torch.zeros_like(x, **options),
+    'expand_as': lambda x, other: x.expand(other.shape), 'reshape_as': lambda x, other: x.reshape(other.shape),
+    'view_as': lambda x, other: x.view(other.shape), 'broadcast_to': lambda x, size: x.expand(size),
+    'l1_loss': lambda x, y, reduction='mean': (lambda d: d if reduction == 'none' else d.sum() if reduction == 'sum' else d.mean())((x - y).abs())})
+_FUNCTIONS.update({n: lambda x, n=n, **kwargs: getattr(x.real, n)(**kwargs) for n in (
+    'double', 'float', 'half', 'bfloat16', 'long', 'int', 'short', 'char', 'byte')})
 _MADE = {'rand': _drawn(torch.rand, 1.0), 'randn': _drawn(torch.randn, math.sqrt(0.5)), 'full': _full}
 
 
@@ -428,7 +534,7 @@ def called(name, args, kwargs):
         return Complex(real, torch.zeros_like(real))
     if name in _FUNCTIONS:
         return _FUNCTIONS[name](*args, **kwargs)
-    if not args or not isinstance(args[0], Complex) or not hasattr(args[0], name):
+    if not args or not isinstance(args[0], Complex) or not hasattr(Complex, name):
         refuse(f'torch.{name} of complex numbers is not supported')
     return getattr(args[0], name)(*args[1:], **kwargs)
 

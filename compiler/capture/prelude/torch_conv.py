@@ -57,3 +57,8 @@ def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_paddi
 
 def conv_transpose3d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     return _transposed(3, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def conv_tbc(input, weight, bias, pad=0):
+    """Of (steps, batch, channels), by a weight of (taps, channels, outputs)."""
+    return conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad).permute(2, 0, 1)

@@ -176,7 +176,7 @@ def empty_permuted(size, physical_layout, dtype=None, device=None, **placement):
 
 def unravel_index(indices, shape):
     """Numbers of elements in order  ->  for each dimension, where they are."""
-    out, sizes = [], [shape] if isinstance(shape, int) else list(shape)
+    out, sizes, indices = [], [shape] if isinstance(shape, int) else list(shape), indices.long()
     for n in sizes[::-1]:
         out.append(indices % n)
         indices = indices // n

@@ -70,6 +70,8 @@ def _eliminated(A, B):
         x = x.gather(-2, order.unsqueeze(-1).expand(x.shape))
         head = x[..., k:k + 1, k:k + 1]
         det = det * torch.where(pivot[..., 0] == k, 1, -1) * head[..., 0, 0]
+        if not B.shape[-1]:  # of a matrix that is singular the determinant is 0, whatever the other pivots are
+            head = torch.where(head == 0, 1, head)
         row = x[..., k:k + 1, :] / head
         x = torch.where((rows == k).unsqueeze(-1), row, x - x[..., k:k + 1] * row)
     return x[..., n:], det
@@ -229,7 +231,8 @@ def lu_factor(A, *, pivot=True):
     x, pivots = A, []
     rows, columns = torch.arange(m, device=A.device), torch.arange(n, device=A.device)
     for k in range(min(m, n)):
-        place = x[..., k].abs().masked_fill(rows < k, -1).argmax(-1, keepdim=True) if pivot else x[..., k, :1].long() * 0 + k
+        size = x[..., k].real.abs() + x[..., k].imag.abs() if A.is_complex() else x[..., k].abs()  # as LAPACK compares them
+        place = size.masked_fill(rows < k, -1).argmax(-1, keepdim=True) if pivot else x[..., k, :1].long() * 0 + k
         order = torch.where(rows == k, place, torch.where(rows == place, k, rows))
         x = x.gather(-2, order.unsqueeze(-1).expand(x.shape))
         head = x[..., k:k + 1, k]

@@ -1597,5 +1597,5 @@ class ParameterDict(ModuleDict):
 
 
 from torch.nn._conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
-from torch.nn._sequence import RNN, LSTM, GRU, RNNCell, LSTMCell, GRUCell, MultiheadAttention
+from torch.nn._sequence import RNNBase, RNN, LSTM, GRU, RNNCell, LSTMCell, GRUCell, MultiheadAttention
 from torch.nn._sequence import _get_activation_fn, _get_clones, TransformerEncoderLayer, TransformerEncoder, TransformerDecoderLayer, TransformerDecoder, Transformer

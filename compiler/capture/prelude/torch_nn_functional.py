@@ -74,7 +74,11 @@ def softmin(input, dim=None, _stacklevel=3, dtype=None):
     return softmax(-input, dim, dtype=dtype)
 
 
-_prelu, _leaky_relu = op('prelu'), op('leaky_relu')
+_prelu, _leaky_relu, _relu = op('prelu'), op('leaky_relu'), op('relu')
+
+
+def relu(input, inplace=False):
+    return _relu(input, inplace=inplace)
 
 
 def prelu(input, weight):
@@ -122,6 +126,20 @@ def _reduction(size_average, reduce, reduction):
     if reduce is not None and not reduce:
         return 'none'
     return 'mean' if size_average is None or size_average else 'sum'
+
+
+class _Reduction:
+    """Reductions by their numbers."""
+
+    @staticmethod
+    def get_enum(reduction):
+        if reduction not in ('none', 'mean', 'sum'):
+            raise ValueError(f'{reduction} is not a valid value for reduction')
+        return ('none', 'mean', 'sum').index(reduction)
+
+    @staticmethod
+    def legacy_get_string(size_average, reduce, emit_warning=True):
+        return _reduction(size_average, reduce, 'mean')
 
 
 def _reduced(loss, reduction):
@@ -377,7 +395,7 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
 logsigmoid = op('logsigmoid')
 
 from torch._conv import (conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d,
-                         same_padding)
+                         same_padding, conv_tbc)
 from torch.nn._functional import (embedding_bag, channel_shuffle, local_response_norm, lp_pool1d, lp_pool2d, lp_pool3d, fractional_max_pool2d, fractional_max_pool3d, bilinear, multilabel_margin_loss, linear_cross_entropy,
                                   one_hot, gumbel_softmax, multilabel_soft_margin_loss, multi_margin_loss, fold, grid_sample,
                                   triplet_margin_with_distance_loss, max_pool_indices, adaptive_max_indices,

@@ -321,6 +321,8 @@ def _cubic(x, a=-0.75):
 
 def interpolate_cubic(input, size, scales, align_corners):
     """Four elements around, those beyond the border as the border's, along width, then along height."""
+    if input.dtype == torch.uint8:
+        return interpolate_cubic(input.float(), size, scales, align_corners).round().clamp(0, 255).to(torch.uint8)
     for k in (1, 0):
         dim = 2 + k
         old, new = input.size(dim), size[k]

@@ -89,7 +89,7 @@ def _rnn():
     return rnn
 
 
-class _Layers(nn.Module):
+class RNNBase(nn.Module):
     """Layers over time: products with the input are made for all steps at once, those with the state in each."""
 
     def __init__(self, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0,
@@ -188,7 +188,7 @@ class _Layers(nn.Module):
         return x, last[0] if self.states == 1 else tuple(last)
 
 
-class RNN(_Layers):
+class RNN(RNNBase):
     gates, states = 1, 1
 
     def __init__(self, input_size, hidden_size, num_layers=1, nonlinearity='tanh', *args, **kwargs):
@@ -199,14 +199,14 @@ class RNN(_Layers):
         return _rnn_step(torch.relu if self.nonlinearity == 'relu' else torch.tanh)
 
 
-class LSTM(_Layers):
+class LSTM(RNNBase):
     gates, states = 4, 2
 
     def step(self):
         return _lstm_step
 
 
-class GRU(_Layers):
+class GRU(RNNBase):
     gates, states = 3, 1
 
     def step(self):

@@ -498,7 +498,7 @@ ger = outer
 def _plus_product(self, product, beta, alpha):
     if product.dtype == self.dtype == torch.bool:
         return product & (alpha != 0) | self & (beta != 0)
-    if not product.is_floating_point():  # as PyTorch's integers take weights
+    if not product.is_floating_point() and not product.is_complex():  # as PyTorch's integers take weights
         beta, alpha = int(beta), int(alpha)
     if alpha != 1:
         product = product * alpha
@@ -516,7 +516,7 @@ def addr(self, vec1, vec2, beta=1, alpha=1):
 
 
 def addbmm(self, batch1, batch2, beta=1, alpha=1):
-    return _plus_product(self, torch.bmm(batch1, batch2).sum(0), beta, alpha)
+    return _plus_product(self, torch.bmm(batch1, batch2).sum(0, dtype=batch1.dtype), beta, alpha)
 
 
 def count_nonzero(self, dim=None):
@@ -1554,7 +1554,7 @@ def numpy(self, *, force=False):
     """An array of the same memory."""
     if self.requires_grad and not force:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-    if not computes():
+    if not computes() and not is_known(self):
         graph_break('call of Tensor.numpy()', 'use torch functions')
     from numpy import ndarray
     return ndarray(self.detach())

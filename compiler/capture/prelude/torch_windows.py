@@ -47,7 +47,7 @@ def _pairs(y, x, dx, dim):
     """The areas between neighbours."""
     n = y.size(dim)
     steps = dx if x is None else torch.diff(x, dim=dim if x.ndim > 1 else -1)
-    return (y.narrow(dim, 1, n - 1) + y.narrow(dim, 0, n - 1)) / 2 * steps
+    return steps * (y.narrow(dim, 1, n - 1) + y.narrow(dim, 0, n - 1)) / 2
 
 
 def trapezoid(y, x=None, *, dx=1.0, dim=-1):
