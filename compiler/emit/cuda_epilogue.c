@@ -787,8 +787,8 @@ static void open_ahead(struct emitter *w, const struct phase *f, int chunks, int
     }
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = 0; i < %d; i++)", ahead * chunk);
-    line(w, "const k_idx pair = k_clamp(first_column + (b * %d + i) * %d + quad * %d, (nn - 1) & ~1);",
-         chunk, OCTET, PAIR);
+    line(w, "const k_idx column = first_column + (b * %d + i) * %d;", chunk, OCTET);
+    line(w, "const k_idx pair = k_clamp(column + quad * %d, (nn - 1) & ~1);", PAIR);
     for (char *at = loads.p, *end; (end = strchr(at, '\n')); at = end + 1)
         line(w, "%.*s", (int)(end - at), at);
     close_brace(w);
