@@ -652,24 +652,22 @@ static double copy_clocks(const struct product *p, const struct operand *o, int 
     return part * bytes / o->line * (wide ? RUN : operand_line_clocks(o, p->by_warp));
 }
 
-/* Clocks of a tile's epilogue but for its stores, of instructions that dear operators and sums
- * take, and those that move rows on to memory's vectors; a warpgroup that is alone, without another
- * block's, waits for most of them. */
-static double epilogue_clocks(const struct kernel *k, const struct layout *y, double resident) {
+/* Clocks of a tile's epilogue but for its stores, of instructions that dear operators take, and
+ * sums of spans of its rows, and those that move rows on to memory's vectors; a warpgroup that is
+ * alone waits for most of them. */
+static double epilogue_clocks(const struct kernel *k, const struct layout *y) {
     enum { DEAR = 32, LANES = 128 };
-    const double ALONE = 0.45, BY_TWO = 0.6, TOGETHER = 0.9;
+    const double ALONE = 0.6, TOGETHER = 0.9;
     const double MOVED = 6.5; /* an element, as emitted: 52 for a thread's four pairs */
     const double REDUCED = 8; /* into a sum; not measured by itself */
-    bool alone = product_groups(y->product) == 1;
-    double size = (double)kernel_size_of_element(k), moved = 0;
-    for (value_id v = 0; v < k->values.n; v++)
+    double size = (double)kernel_size_of_element(k);
+    for (value_id v = 0; v < k->values.n && kernel_has_spans(k); v++)
         if (k->values.at[v].kind == INST_REDUCE && v != k->dot) size += REDUCED;
-    for (uint32_t i = 0; i < k->stores.n; i++)
-        if (store_begins_anywhere(k, y->product, &k->stores.at[i])) moved += MOVED;
     if (size <= DEAR) size = 0;
-    size /= !alone ? TOGETHER : resident > 1 ? BY_TWO : ALONE;
-    moved /= alone ? BY_TWO : TOGETHER;
-    return (double)y->bx * y->br / LANES * (size + moved);
+    for (uint32_t i = 0; i < k->stores.n; i++)
+        if (store_begins_anywhere(k, y->product, &k->stores.at[i])) size += MOVED;
+    return (double)y->bx * y->br * size / LANES /
+           (product_groups(y->product) == 1 ? ALONE : TOGETHER);
 }
 
 /* Clocks of a step whose tile of `rows` warps make: what a warpgroup has to issue, of which each
@@ -820,7 +818,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     step = fmax(step, LATENCY / ahead / (p->by_warp ? resident : 1));
     if (y->cluster > 1) step += COUPLED;
     bool spills = kernel_has_spans(k) && product_thread_sums(p) > MOST_KEPT;
-    double output = epilogue_clocks(k, y, resident), part = ceil(steps / p->parts);
+    double output = epilogue_clocks(k, y), part = ceil(steps / p->parts);
     double at_once = floor((double)matrix_clusters(k, y) / p->resident);
     double waves = ceil(cut * p->parts / at_once), before = ceil(whole / at_once);
     if (p->bounded && waves > 1) part = p->mean_steps / p->parts; /* blocks have as many: dot.c */
@@ -831,7 +829,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     /* Two in turn: one multiplies while the other is at its epilogue, but for the last. */
     double last = 0;
     if (p->in_turn > 1 && waves > 1) {
-        tile = fmax(part * step, tile / p->in_turn);
+        tile = fmax(fmax(part * step, tile / p->in_turn), output); /* both are issued by turns */
         last = behind;
     }
     if (!p->by_warp && resident > 1) { /* what one waits for is another's time */
