@@ -823,7 +823,9 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     double waves = ceil(cut * p->parts / at_once), before = ceil(whole / at_once);
     if (p->bounded && waves > 1) part = p->mean_steps / p->parts; /* blocks have as many: dot.c */
     double behind = EPILOGUE * (n < USUAL ? 0.3 + 0.7 * n / USUAL : 1); /* not fitted */
-    behind = fmax(behind, m * n * STORED * stored_bytes(k)) + output;
+    bool taps = im2col_has_taps(k->im2col[0][0]) || im2col_has_taps(k->im2col[1][0]);
+    if (taps) behind = fmax(behind, m * n * STORED * stored_bytes(k));
+    behind += output;
     double tile = part * step + behind, uncut = steps * step + behind;
     if (p->tensor && p->sums_at_once > 1 && waves > 1) tile = fmax(part * step, behind);
     /* Two in turn: one multiplies while the other is at its epilogue, but for the last. */
