@@ -753,32 +753,30 @@ static double copy_clocks(const struct product *p, const struct operand *o, int 
     return part * bytes / o->line * (wide ? RUN : operand_line_clocks(o, p->by_warp));
 }
 
-/* Clocks of a tile's epilogue but for its stores, of instructions that dear operators and sums
- * take, and those that move rows on to memory's vectors; a warpgroup that is alone, without another
- * block's, waits for most of them, and functions that are called, not there for each element, take
- * one element at a time: mish of mish behind 1024 x 8192 x 8192 in tf32 takes an H200 100 us, 20 us
+/* Clocks of a tile's epilogue but for its stores, of instructions that dear operators take, and
+ * sums of spans of its rows, and those that move rows on to memory's vectors; a warpgroup that is
+ * alone waits for most of them, and functions that are called, not there for each element, take one
+ * element at a time: mish of mish behind 1024 x 8192 x 8192 in tf32 takes an H200 100 us, 20 us
  * once. */
-static double epilogue_clocks(const struct kernel *k, const struct layout *y, double resident) {
+static double epilogue_clocks(const struct kernel *k, const struct layout *y) {
     enum { DEAR = 32, LANES = 128 };
-    const double ALONE = 0.45, BY_TWO = 0.6, TOGETHER = 0.9, CALLED = 2.5;
+    const double ALONE = 0.6, TOGETHER = 0.9, CALLED = 2.5;
     const double MOVED = 6.5; /* an element, as emitted: 52 for a thread's four pairs */
     const double REDUCED = 8; /* into a sum; not measured by itself */
-    bool alone = product_groups(y->product) == 1;
-    double size = 0, moved = 0;
+    double size = 0;
     int phases = y->product->online ? 2 : k->levels ? k->levels : 1;
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
-        if (x->kind == INST_REDUCE && v != k->dot) size += REDUCED;
+        if (x->kind == INST_REDUCE && v != k->dot && kernel_has_spans(k)) size += REDUCED;
         if (x->kind != INST_OP || !(x->mask & MASK_M) || !(x->mask & MASK_N)) continue;
         size += op_size(x->op, x->dtype) * fmax(1, phases - x->level); /* of sums that stay */
     }
     if (product_calls_maths(k, y->product)) size *= CALLED;
-    for (uint32_t i = 0; i < k->stores.n; i++)
-        if (store_begins_anywhere(k, y->product, &k->stores.at[i])) moved += MOVED;
     if (size <= DEAR) size = 0;
-    size /= !alone ? TOGETHER : resident > 1 ? BY_TWO : ALONE;
-    moved /= alone ? BY_TWO : TOGETHER;
-    return (double)y->bx * y->br / LANES * (size + moved);
+    for (uint32_t i = 0; i < k->stores.n; i++)
+        if (store_begins_anywhere(k, y->product, &k->stores.at[i])) size += MOVED;
+    return (double)y->bx * y->br * size / LANES /
+           (product_groups(y->product) == 1 ? ALONE : TOGETHER);
 }
 
 /* Clocks of a step whose tile of `rows` warps make: what a warpgroup has to issue, of which each
@@ -969,18 +967,20 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     step = fmax(step, LATENCY / ahead / (p->by_warp ? resident : 1));
     if (y->cluster > 1) step += COUPLED;
     bool spills = kernel_has_spans(k) && product_thread_sums(p) > MOST_KEPT;
-    double output = epilogue_clocks(k, y, resident), part = ceil(steps / p->parts);
+    double output = epilogue_clocks(k, y), part = ceil(steps / p->parts);
     double at_once = floor((double)matrix_clusters(k, y) / p->resident);
     double waves = ceil(cut * p->parts / at_once), before = ceil(whole / at_once);
     if (p->bounded && waves > 1) part = p->mean_steps / p->parts; /* blocks have as many: dot.c */
     double behind = EPILOGUE * (n < USUAL ? 0.3 + 0.7 * n / USUAL : 1); /* not fitted */
-    behind = fmax(behind, m * n * STORED * stored_bytes(k)) + output;
+    bool taps = im2col_has_taps(k->im2col[0][0]) || im2col_has_taps(k->im2col[1][0]);
+    if (taps) behind = fmax(behind, m * n * STORED * stored_bytes(k));
+    behind += output;
     double tile = part * step + behind, uncut = steps * step + behind;
     if (p->tensor && p->sums_at_once > 1 && waves > 1) tile = fmax(part * step, behind);
     /* Two in turn: one multiplies while the other is at its epilogue, but for the last. */
     double last = 0;
     if (p->in_turn > 1 && waves > 1) {
-        tile = fmax(part * step, tile / p->in_turn);
+        tile = fmax(fmax(part * step, tile / p->in_turn), output); /* both are issued by turns */
         last = behind;
     }
     if (!p->by_warp && resident > 1) { /* what one waits for is another's time */

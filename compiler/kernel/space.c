@@ -943,7 +943,8 @@ static bool may_be_in_turn(const struct space *s, uint32_t i) {
     const double GAIN = 1.04;
     double others = INFINITY;
     const struct candidate *c = &s->all.at[i];
-    if (!im2col_has_taps(s->k->im2col[0][0]) || c->c.knob[KNOB_m] != ROWS) return false;
+    if (!im2col_has_taps(s->k->im2col[0][0])) return false;
+    if (c->c.knob[KNOB_m] != ROWS || c->c.knob[KNOB_n] < ROWS) return false;
     for (uint32_t j = 0; j < s->all.n && others == INFINITY; j++)
         if (!s->all.at[j].c.knob[KNOB_pingpong]) others = s->all.at[j].cost;
     return c->cost * GAIN < others;

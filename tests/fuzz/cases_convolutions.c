@@ -296,7 +296,7 @@ static const struct {
      " %r = tanh(%c)\n return %r\n}\n",
      "mma=1 m=128 n=64 k=32 stages=2 warps=12", false},
     {"graph(%x: f32[2, 8, 3, 4, 5], %w: f32[8, 32, 4, 4, 4], %b: f32[32]) convolutions tf32 {\n"
-     " %c = convolution(%x, %w, %b, [2, 2, 2], [1, 1, 1], [1, 1, 1], True, [0, 0, 0], 1)\n"
+     " %c = convolution(%x, %w, %b, [2, 2, 2], [1, 1, 1], [1, 1, 1], True, [0, 0, 0], 1, 3)\n"
      " %r = relu(%c)\n return %r\n}\n",
      "mma=1 m=128 n=64 k=32 stages=3 warps=12 pingpong=1", false},
     {"graph(%x: bf16[2, 16, 5, 9], %w: bf16[16, 40, 4, 4]) {\n"
