@@ -47,6 +47,22 @@ int cost_reads(const struct kernel *k, const struct layout *y) {
     return y->one_read || y->kept ? 1 : phases;
 }
 
+int64_t cost_windows_apart(const struct kernel *k, const struct value_node *v) {
+    if (v->kind != INST_LOAD || v->mask != (MASK_X | MASK_R) || v->n_args) return 0;
+    int64_t apart = load_first_step(k, v, AXIS_X);
+    bool within = apart > 1 && apart < kernel_size(k, AXIS_R);
+    return within && load_first_step(k, v, AXIS_R) == 1 ? apart : 0;
+}
+
+int cost_windows(const struct kernel *k, const struct layout *y) {
+    int lanes = y->t1 < k->limits->warp ? k->limits->warp / y->t1 : 1;
+    for (value_id v = 0; v < k->values.n && lanes > 1; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (x->kind == INST_LOAD && x->mask & MASK_R && !cost_windows_apart(k, x)) return 1;
+    }
+    return lanes;
+}
+
 /* Bytes that an access moves for each byte it wants. Memory comes in sectors of 32 bytes: an access
  * that strides along the inner axis wastes the rest of a sector, unless the tile is wide enough
  * along the axis that is contiguous for it (a transposed operand: 8 rows of f32 fill a sector), or
@@ -122,6 +138,7 @@ double cost_traffic(const struct kernel *k, const struct layout *y, int64_t bloc
     for (uint32_t i = 0; i < k->values.n; i++) {
         const struct value_node *v = &k->values.at[i];
         if (v->kind != INST_LOAD || !(v->mask & MASK_R) || layout_tap(y, i)) continue;
+        if (cost_windows(k, y) > 1) continue;
         total += (waste(k, y, load_usual_stride(k, v, inner), load_usual_stride(k, v, outer),
                         v->buffer, layout_turns(k, y, i), loads_beside(k, v)) -
                   1) *

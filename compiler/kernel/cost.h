@@ -15,6 +15,12 @@ double cost_on_gpu(const struct kernel *k, const struct layout *y);
 
 /* How often rows are gone over. */
 int cost_reads(const struct kernel *k, const struct layout *y);
+/* Rows of a load whose elements lie between each other, as windows beside each other have theirs:
+ * how far their first ones are apart; 0 if they do not. */
+int64_t cost_windows_apart(const struct kernel *k, const struct value_node *v);
+/* Threads of a warp that have other rows which are such windows, in all that a kernel loads: what
+ * one of them has read of a line is in L1 for the next. 1: none have. */
+int cost_windows(const struct kernel *k, const struct layout *y);
 /* Bytes across the memory interface when so many blocks run at a time. */
 double cost_traffic(const struct kernel *k, const struct layout *y, int64_t blocks);
 

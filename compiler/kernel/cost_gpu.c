@@ -53,6 +53,30 @@ static double skip_us(const struct kernel *k, const struct layout *y, double byt
     return leaving_us(k, read, bytes_us, SLOWER);
 }
 
+/* Sums and extrema, of which compilers load few elements ahead; pairs take longer, and wait for
+ * all: argmax down f32[128, 4096, 4095] reaches 98 % of what memory can where max reaches 48 to
+ * 88. */
+static bool reduces_values(const struct kernel *k) {
+    for (uint32_t i = 0; i < k->values.n; i++)
+        if (k->values.at[i].kind == INST_REDUCE && !reduction_of_values(k->values.at[i].reduction))
+            return false;
+    return true;
+}
+
+/* Do threads read neighbours one by one, each of which a warp has apart, while they go down? */
+static bool reads_by_elements(const struct kernel *k, const struct layout *y) {
+    bool loops = y->br < kernel_size(k, AXIS_R);
+    if (!reduces_values(k)) return false;
+    for (uint32_t i = 0; i < k->values.n && y->vec > 1 && loops; i++) {
+        const struct value_node *v = &k->values.at[i];
+        if (v->kind == INST_LOAD && v->mask == (MASK_X | MASK_R) &&
+            load_usual_stride(k, v, AXIS_X) == 1 && !layout_load_is_vector(k, y, v) &&
+            !layout_load_is_uniform(k, y, v) && !layout_load_shifts(k, y, v))
+            return true;
+    }
+    return false;
+}
+
 /* A warp's load is the slower the shorter the runs are that it is made of: rope on an H200 takes
  * 132 us by runs of 128 bytes or more, 150 to 165 by 64, 228 by 32. Tiles of columns lie beside
  * each other, so that others want the rest soon: a norm over channels takes 27.8 and 29.6 us by
@@ -61,6 +85,9 @@ static double skip_us(const struct kernel *k, const struct layout *y, double byt
 static double short_runs(const struct kernel *k, const struct layout *y) {
     enum { HALF_SECTOR = SECTOR / 2 };
     const double APART = 0.42, BESIDE = 0.1, HALVES = 0.8;
+    /* Maxima down f32[128, 4096, 4095] take an H200 2281 us where threads have a column each, 4166
+     * where they have two neighbours. */
+    const double ELEMENTS = 1.15;
     int bytes = 0, threads = y->rows_inner ? y->t0 : y->t1;
     for (uint32_t i = 0; i < k->values.n; i++) {
         const struct value_node *v = &k->values.at[i];
@@ -68,9 +95,11 @@ static double short_runs(const struct kernel *k, const struct layout *y) {
             bytes = dtype_bytes(v->dtype);
     }
     int run = (threads < k->limits->warp ? threads : k->limits->warp) * y->vec * bytes;
+    if (!y->rows_inner) run *= cost_windows(k, y);
     double torn = 1; /* rows begin within sectors, which two blocks read then */
     if (y->rows_inner && kernel_size(k, AXIS_X) * bytes % SECTOR)
         torn += (double)SECTOR / (y->bx * bytes);
+    if (k->kind == KERNEL_REDUCE && y->rows_inner && reads_by_elements(k, y)) torn *= ELEMENTS;
     if (y->one_head) return 1 + (double)HALF_SECTOR / run; /* both ends of it lie anywhere */
     if (run >= 256) return torn * (run >= 512 ? 1 : 1.01);
     double power = y->rows_inner && k->kind == KERNEL_REDUCE ? BESIDE : APART;
@@ -116,7 +145,9 @@ static double window_clocks(const struct kernel *k, const struct layout *y) {
  * one by one wait for: bf16[8192, 50257] takes 0.7 ms so, and half of that by vectors; and a norm's
  * weights that are out of step with its rows. */
 static double access_us(const struct kernel *k, const struct layout *y) {
-    enum { FIND_HEAD = 8 };
+    /* A pool by 11 x 11 of f32[16, 64, 2048, 2048], a window a thread, takes an H200 4128 us in
+     * PyTorch, little more than its bytes: so many lines a clock at least. */
+    enum { FIND_HEAD = 8, WINDOWS = 3 };
     const double TWICE = 1.2, SHIFT = 2; /* the second of two vectors is another lane's first */
     enum axis inner = y->rows_inner ? AXIS_X : AXIS_R;
     int warp = k->limits->warp;
@@ -146,6 +177,7 @@ static double access_us(const struct kernel *k, const struct layout *y) {
         bool along = whole || uniform || !v || layout_turns(k, y, i);
         int64_t steps = along ? 1 : load_usual_stride(k, v, inner);
         if (steps > 1) bytes *= steps < LINE ? (int)steps : LINE;
+        if (v && cost_windows(k, y) > 1) bytes = bytes * (int)cost_windows_apart(k, v) / WINDOWS;
         double clocks = access_clocks(warp, bytes, lanes_of_run(k, y));
         if (shifts) clocks = TWICE * clocks + SHIFT;
         total += (v ? cost_reads(k, y) : 1) *
@@ -169,8 +201,23 @@ static double finish_us(const struct kernel *k, const struct layout *y) {
     return (y->last_block ? 1.0 : 1.1) + (double)turns;
 }
 
+/* Does a thread have windows to itself, each in a straight line? Then compilers have some of its
+ * loads under way all the time, and find none by a division. */
+static bool is_straight(const struct kernel *k, const struct layout *y) {
+    bool whole = y->t1 == 1 && y->ex == 1 && y->br >= kernel_size(k, AXIS_R);
+    return k->kind == KERNEL_REDUCE && !y->rows_inner && whole && cost_windows(k, y) > 1;
+}
+
+/* Words of a thread's that are under way. */
+static int loaded_words(const struct kernel *k, const struct layout *y) {
+    enum { STRAIGHT = 20 };
+    int words = layout_load_words(k, y);
+    return words > STRAIGHT && is_straight(k, y) ? STRAIGHT : words;
+}
+
 /* Instructions for each element, about: what phases compute again is shared in part. */
-static double element_work(const struct kernel *k) {
+static double element_work(const struct kernel *k, const struct layout *y) {
+    enum { DIVIDED = 10 };
     int64_t rows = 0;
     bool one_row = ex_is_const(k->ex, k->bound[AXIS_X], &rows) && rows == 1;
     double work = 0;
@@ -181,6 +228,7 @@ static double element_work(const struct kernel *k) {
         if ((mask & (MASK_X | MASK_R)) != (MASK_X | MASK_R)) continue;
         if (x->kind == INST_OP) work += op_is_expensive(x->op) ? 8 : 1.0;
         if (x->kind == INST_REDUCE || x->kind == INST_LOAD) work += 1;
+        if (cost_windows_apart(k, x) && !is_straight(k, y)) work += DIVIDED;
     }
     return work + 1;
 }
@@ -237,7 +285,7 @@ static double issued_us(const struct kernel *k, const struct layout *y, int64_t 
 
 /* Instructions alone, by the warps there are. */
 static double busy_us(const struct kernel *k, const struct layout *y, int64_t resident) {
-    return instructions_us(k, y, element_work(k), resident, 0.1);
+    return instructions_us(k, y, element_work(k, y), resident, 0.1);
 }
 
 /* A multiprocessor's blocks load while others of them reduce what they have loaded; one that is
@@ -298,6 +346,18 @@ static double waits_us(const struct kernel *k, const struct layout *y, double wa
     return us;
 }
 
+/* What a block that is alone on its multiprocessor waits for is no time of the memory's, which
+ * others have meanwhile: it copies all of its row at once, and so faster than its share. But all
+ * blocks read at first, and write at last. A norm of f32[112, 64, 512, 512] in clusters of 8 takes
+ * an H200 3748 us, of which 3131 are its bytes. */
+static double waited_us(const struct kernel *k, const struct layout *y, double us, double waves,
+                        int64_t resident) {
+    const double FASTER = 2, ENDS = 0.5;
+    double waits = waits_us(k, y, waves, resident);
+    if (!y->kept || resident > 1) return us + waits;
+    return fmax(us, us / FASTER + waits) + (ENDS * us + waits) / waves;
+}
+
 /* A tile's threads wait for its group, and go along half of all groups' totals, which are trips to
  * L2; the memory has other tiles to read meanwhile, half of the time. Down columns the threads of
  * one have four under way at a time, and there is more to read. On an H200 the cumsum of 67M f32
@@ -320,6 +380,20 @@ static double tiles_us(const struct kernel *k, const struct layout *y, double wa
     if (y->rows_inner) return waves * TILE * tiles / (double)resident;
     double rows = (double)kernel_size(k, AXIS_X) / (double)k->limits->units; /* of a unit */
     return (layout_joins_warps(k, y) ? TOLD : ALONE) * rows * tiles;
+}
+
+/* A row that all rows are combined with, and that is too long for L1, comes from L2 for each of a
+ * block's tiles. How fast that is beside memory has not been measured. */
+static double shared_us(const struct kernel *k, const struct layout *y) {
+    enum { L1 = 128 << 10 };
+    const double FASTER = 1.5;
+    double bytes = 0;
+    for (uint32_t i = 0; i < k->values.n && !y->rows_inner; i++) {
+        const struct value_node *v = &k->values.at[i];
+        double row = (double)kernel_size(k, AXIS_R) * dtype_bytes(v->dtype);
+        if (v->kind == INST_LOAD && v->mask == MASK_R && !v->n_args && row > L1) bytes += row;
+    }
+    return bytes * (double)kernel_size(k, AXIS_X) / y->bx / (device_gbps(k->limits) * 1e3 * FASTER);
 }
 
 /* A GPU begins a block every 1.2 ns, whatever it does: of softmax(0) of f32[1048576, 64] on an
@@ -376,6 +450,32 @@ static double row_overhead(const struct kernel *k, const struct layout *y) {
     return (y->vec >= 8 ? 0.02 : 0) + (y->threads > 128 ? 0.015 : 0);
 }
 
+/* By a page of memory's or more. */
+static bool rows_are_apart(const struct kernel *k) {
+    enum { PAGE = 4096 };
+    for (uint32_t i = 0; i < k->values.n; i++) {
+        const struct value_node *v = &k->values.at[i];
+        if (v->kind == INST_LOAD && v->mask == (MASK_X | MASK_R) && !v->n_args &&
+            load_first_step(k, v, AXIS_X) * dtype_bytes(v->dtype) >= PAGE)
+            return true;
+    }
+    return false;
+}
+
+/* Blocks that go along their rows in steps. Down long columns few large blocks are faster than many
+ * small ones: sums of f32[8192, 4096] take an H200 37.2 us by 16 warps and 38.8 by 2. Along rows
+ * that lie apart, of which each warp has one, all of a block's read from the same places of
+ * memory's banks: bf16[8192, 8192] by a vector takes 39.7 us by 8 rows, 36.3 by 2, 35.3 by one. */
+static double loop_overhead(const struct kernel *k, const struct layout *y) {
+    enum { LARGE = 512, FEW = 4, LONG = 1024 };
+    const double SMALLER = 0.03, ROWS = 0.06;
+    int64_t nr = kernel_size(k, AXIS_R);
+    if (k->kind != KERNEL_REDUCE || y->one_read || y->kept || y->hits || y->br >= nr) return 0;
+    bool small = y->threads < LARGE && nr >= LONG && reduces_values(k);
+    if (y->rows_inner) return small ? SMALLER * log2((double)LARGE / y->threads) : 0;
+    return y->t0 > FEW && rows_are_apart(k) ? ROWS * log2((double)y->t0 / FEW) : 0;
+}
+
 /* Neighbours read the same lines: those of a block find them in L1, and a thread with more than one
  * vector has the others wait. */
 static double shared_overhead(const struct layout *y) {
@@ -399,8 +499,8 @@ static double overhead(const struct kernel *k, const struct layout *y, int regis
     bool scans = scans_columns(k, y);
     return 1 + 0.02 * barriers + 0.04 / y->vec + (registers > 128 ? 0.1 : 0) +
            (scans && registers > 80 ? 0.05 : 0) + /* some compilers spill a few */
-           row_overhead(k, y) + shared_overhead(y) + (y->threads > 512 ? 0.05 : 0) +
-           (y->grid_r && y->ur * y->ex > 4 ? 0.03 : 0) +
+           row_overhead(k, y) + loop_overhead(k, y) + shared_overhead(y) +
+           (y->threads > 512 ? 0.05 : 0) + (y->grid_r && y->ur * y->ex > 4 ? 0.03 : 0) +
            /* rows wait for each other */
            (layout_joins_warps(k, y) && y->t0 > 1 && !scans ? 0.02 * y->t0 : 0);
 }
@@ -408,7 +508,7 @@ static double overhead(const struct kernel *k, const struct layout *y, int regis
 static double tiles_cost(const struct kernel *k, const struct layout *y) {
     const double BESIDE = 0.9; /* of what takes longer than memory */
     const struct device_limits *d = k->limits;
-    int words = layout_load_words(k, y), registers = thread_registers(k, y, words);
+    int words = loaded_words(k, y), registers = thread_registers(k, y, words);
     if (registers > 255) return 1e9;                              /* would spill */
     if (scans_columns(k, y)) registers = (registers + 7) / 8 * 8; /* as they are handed out */
     int64_t resident = resident_blocks(k, y, registers);
@@ -436,11 +536,12 @@ static double tiles_cost(const struct kernel *k, const struct layout *y) {
     if (y->rows_inner || (pieces && y->t1 < d->warp) || y->one_head) us *= short_runs(k, y);
     us *= idle_clusters(k, y, grid);
     if (y->rows_inner && y->t1 > 1 && !scans_columns(k, y)) us += COMBINE_US * whole;
-    us += waits_us(k, y, waves > 1 ? waves : 1, resident);
+    us = waited_us(k, y, us, waves > 1 ? waves : 1, resident);
     if (y->cluster > 1 && y->one_read && !y->rows_inner) us *= 1.15; /* all blocks load, or none */
     us += skip_us(k, y, k->bytes_read / (gbps * 1e3));
     us = hypot(us, access_us(k, y));
     us = hypot(us, steps_us(k, y, waves > 1 ? waves : 1));
+    us = hypot(us, shared_us(k, y));
     if (k->landing) us = hypot(us, busy_us(k, y, resident)); /* comparisons more than loads */
     us = both_us(k, y, resident, us);
     if (k->kind == KERNEL_POINTWISE) us += BESIDE * fmax(0, issued_us(k, y, resident) - us);
@@ -526,7 +627,7 @@ static double hits_cost(const struct kernel *k, const struct layout *y) {
  * barriers of its reductions; all warps of a multiprocessor share its schedulers. */
 static double turns_us(const struct kernel *k, const struct layout *y, int64_t turns,
                        int64_t a_unit) {
-    double ghz = device_clock_ghz(k->limits), work = element_work(k);
+    double ghz = device_clock_ghz(k->limits), work = element_work(k, y);
     double thread = (double)y->ur * y->vec * y->ex * work; /* instructions of a warp for a row */
     double barrier = layout_cluster(y) > 1      ? 1200
                      : layout_joins_warps(k, y) ? 300 + y->t1 * 0.8

@@ -15,10 +15,11 @@ enum {
     MAX_STREAMED = 4, /* ... and with streaming stores */
     MAX_LEAVING = 4,  /* ... and with loads that leave L2 first */
     N_HINTS = 6,
-    MAX_AHEAD = 8,   /* configs that copy rows ahead where no columns are summed up */
-    MAX_LISTING = 8, /* configs that list what lands in a tile */
-    MAX_AGAIN = 6,   /* configs that read rows again, of those that the cost model ruled out */
-    LONG_ROW = 8192, /* columns from which a cluster of blocks may share a row */
+    MAX_AHEAD = 8,    /* configs that copy rows ahead where no columns are summed up */
+    MAX_LISTING = 8,  /* configs that list what lands in a tile */
+    MAX_AGAIN = 6,    /* configs that read rows again, of those that the cost model ruled out */
+    LONG_ROW = 8192,  /* columns from which a cluster of blocks may share a row */
+    MOST_ALONE = 128, /* columns of a row that a thread has to itself, one by one */
 };
 
 struct candidate {
@@ -115,6 +116,19 @@ static bool tries_row_vector(const struct kernel *k, int vec) {
 /* Half of the t1 threads of a row, or more, have nothing to do. */
 static bool idles(int t1, int vec, int64_t nr) { return t1 > 1 && (int64_t)t1 * vec / 2 >= nr; }
 
+/* Are rows combined with one that does not stay in L1, and nothing else? A thread that has several
+ * of them reads it once. */
+static bool shares_columns(const struct kernel *k) {
+    enum { L1 = 128 << 10 };
+    bool any = false;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        int64_t row = kernel_size(k, AXIS_R) * dtype_bytes(x->dtype);
+        any |= x->kind == INST_LOAD && x->mask == MASK_R && !x->n_args && row > L1;
+    }
+    return any && k->kind == KERNEL_REDUCE && !kernel_reads_twice(k) && !k->columns;
+}
+
 static bool stores_columns(const struct kernel *k) {
     for (uint32_t i = 0; i < k->stores.n; i++)
         if (k->stores.at[i].mask & MASK_R && !is_column_store(k, &k->stores.at[i])) return true;
@@ -165,6 +179,8 @@ static void propose_columns(struct space *s) {
                     for (int keep = 0; keep <= 1; keep++)
                         propose(s, CONFIG(K(x, x * rows), K(r, step), K(warps, warps), K(vec, vec),
                                           K(keep, keep), K(rows, rows)));
+                if (t1 == 1 && vec == 1 && nr <= MOST_ALONE) /* windows in a straight line */
+                    propose(s, CONFIG(K(x, x), K(r, (int)nr), K(warps, warps), K(vec, vec)));
                 for (int u = 1; u <= 8 && (u == 1 || step * u / 2 < nr); u *= 2) {
                     propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec)));
                     if (k->kind == KERNEL_SCAN && nx / x < 4 * (int64_t)k->limits->units)
@@ -190,6 +206,13 @@ static void propose_columns(struct space *s) {
                             propose(s, CONFIG(K(x, x), K(r, step * u), K(warps, warps), K(vec, vec),
                                               K(split, split), K(skip_l1, i % 2),
                                               K(last_block, i < 2)));
+                    for (int rows = 2; rows <= 4 && u <= 2 && shares_columns(k); rows *= 2)
+                        for (int split = 1; split <= 16 && nx * split / x / rows <= 4 * want;
+                             split *= 2)
+                            propose(s, CONFIG(K(x, x * rows), K(r, step * u), K(warps, warps),
+                                              K(vec, vec), K(rows, rows),
+                                              K(split, split > 1 ? split : 0),
+                                              K(last_block, split > 1)));
                 }
             }
 }
@@ -272,7 +295,8 @@ static void propose_rows(struct space *s) {
                             propose(s, CONFIG(K(x, x), K(r, t1 * u), K(warps, warps), K(vec, vec),
                                               K(cluster, c), K(skip_l1, 1), K(online, online)));
                 }
-                int most = vec * 4 < widest_vector(k, AXIS_X) ? 16 : 8;
+                int few = k->landing ? 8 : 4; /* by which a vector is shorter than the widest */
+                int most = vec * few <= widest_vector(k, AXIS_X) ? 16 : 8;
                 for (int u = 1; u <= most && (u == 1 || t1 * u / 2 < nr); u *= 2) {
                     propose(s, CONFIG(K(x, x), K(r, t1 * u), K(warps, warps), K(vec, vec),
                                       K(online, 1)));

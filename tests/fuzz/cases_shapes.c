@@ -608,6 +608,24 @@ static const struct {
      "abs(%j)\n"
      " %s = index_add(%z, 0, %k, %v)\n return %s\n}\n",
      "x=32 r=4 warps=1 hits=4"},
+    /* several rows a thread, of a split row that is combined with one */
+    {"graph(%x: f32[9, 2100], %y: f32[2100]) {\n %m = mul(%x, %y)\n %s = sum(%m, 1)\n return "
+     "%s\n}\n",
+     "x=4 r=512 warps=4 vec=4 rows=4 split=4 last_block=1"},
+    {"graph(%x: f32[9, 2100], %y: f32[2100]) {\n %m = mul(%x, %y)\n %s = sum(%m, 1)\n return "
+     "%s\n}\n",
+     "x=4 r=256 warps=2 vec=2 rows=2 split=2"},
+    /* windows that a thread has to itself, in a straight line */
+    {"graph(%x: f32[2, 47, 58]) {\n %w = windows(%x, [11, 11], [11, 11], [0, 0], [1, 1])\n %s = "
+     "sum(%w, [3, 4])\n %y = div(%s, 121)\n return %y\n}\n",
+     "x=64 r=121 warps=2 vec=1"},
+    /* columns of odd rows, by single elements and two neighbours */
+    {"graph(%x: f32[2, 150, 67]) {\n %m = amax(%x, 1)\n return %m\n}\n",
+     "x=128 r=64 warps=16 vec=1"},
+    {"graph(%x: f32[2, 150, 67]) {\n %m = amax(%x, 1)\n return %m\n}\n", "x=64 r=32 warps=4 vec=2"},
+    /* a row of 512 KB in a cluster's shared memory */
+    {"graph(%x: f32[2, 131072]) {\n %y = softmax(%x, 1)\n return %y\n}\n",
+     "x=1 r=4096 warps=32 vec=4 keep=2 cluster=8 online=1"},
 };
 
 /* Reductions that read along another axis than they store along: of two short axes, of one that is

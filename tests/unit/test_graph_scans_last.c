@@ -57,8 +57,7 @@ static void test_stays(void **state) {
             "full cumsum cat");
     becomes(X, ZEROS "%c = cumsum(%x, 1)\n%y = cat([%c, %z], 1)\nreturn %y\n", "full cumsum cat");
     becomes(X, ZEROS "%c = cumsum(%x, 0)\n%y = cat([%z, %c], 1)\nreturn %y\n", "full cumsum cat");
-    becomes(X, ZEROS "%c = cumprod(%x, 1)\n%y = cat([%z, %c], 1)\nreturn %y\n",
-            "full cumprod cat");
+    becomes(X, ZEROS "%c = cumprod(%x, 1)\n%y = cat([%z, %c], 1)\nreturn %y\n", "full cumprod cat");
     becomes(X, "%o = full([5, 1], 1.0)\n%c = cumsum(%x, 1)\n%y = cat([%o, %c], 1)\nreturn %y\n",
             "full cumsum cat");
 }
