@@ -94,7 +94,7 @@ def clones(torch, value):
 def with_unread(torch, model, scope, tensors):
     """Buffers and arguments that are written before anybody reads them, too, which no graph has as inputs: a spectral norm's
     weight_v. Where there are some, all come in the order in which the model has them, that of their updates."""
-    buffers = dict(model.named_buffers()) if isinstance(model, torch.nn.Module) else {}
+    buffers = dict(getattr(model, "named_buffers", dict)())
     given = {f"L['{name}']": t for name, t in scope["L"].items() if isinstance(t, torch.Tensor)}
     sources = {id(t): source for source, t in tensors.items()}
     every = {sources.get(id(t), name): t for name, t in {**buffers, **given}.items()}
