@@ -95,7 +95,7 @@ static double part_us(const struct choice *c, struct schedule *s, uint32_t part)
  * *out has `marks` then. A guess has to say so by some margin, and of small kernels by more. */
 static void compare(struct choice *c, const struct apart_marks *marks, double *saves,
                     struct apart_marks *out, struct arena *a) {
-    const double MARGIN = 0.97, SURE = 2; /* us */
+    const double MARGIN = 0.97, SURE = 2;       /* us */
     double *saved = NEW_ARRAY(a, double, c->n); /* per part */
     bool *known = NEW_ARRAY(a, bool, c->n);
     for (uint32_t b = 0; b < c->n; b++) c->above[b] = b;

@@ -23,8 +23,8 @@
  *   - a kernel can hold its operators, and a launch its arguments.
  *
  * Every refusal is logged with its reason. */
-#include "graph/traits.h"
 #include "schedule/fuse.h"
+#include "graph/traits.h"
 
 int64_t axes_numel(const struct loops *l, const ex *axes, int n) {
     int64_t p = 1;
@@ -852,8 +852,7 @@ struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits,
                             const uint8_t *apart, struct arena *a) {
     bool eager = what == FUSING_EAGER;
     struct schedule *s = NEW(a, struct schedule);
-    *s = (struct schedule){
-        .arena = a, .loops = l, .log = buf_new(a), .n_buffers = l->buffers.n};
+    *s = (struct schedule){.arena = a, .loops = l, .log = buf_new(a), .n_buffers = l->buffers.n};
     s->group_of = NEW_ARRAY(a, uint32_t, l->nests.n);
     s->writer = NEW_ARRAY(a, uint32_t, l->buffers.n);
     s->stored = NEW_ARRAY(a, bool, l->buffers.n);

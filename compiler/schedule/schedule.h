@@ -85,8 +85,8 @@ struct schedule {
     bool *stored;   /* per buffer: exists in memory (input, output, or read by another group) */
     size_t *offset; /* per buffer: TEMP and stored: byte offset in the pool */
     size_t pool_bytes;
-    struct buf log;    /* every fusion considered, and why or why not */
-    bool may_be_apart; /* some are what FUSING_APART leaves out */
+    struct buf log;     /* every fusion considered, and why or why not */
+    bool may_be_apart;  /* some are what FUSING_APART leaves out */
     uint32_t n_buffers; /* of the loops as they were: recompute.c adds more */
 };
 
@@ -160,8 +160,8 @@ const char *schedule_verify(const struct schedule *s);
 int64_t buffer_bytes(const struct loops *l, buffer_id b);
 int64_t buffer_storage(const struct loops *l, buffer_id b);
 bool member_is_along(const struct schedule *s, const struct member *m, const ex *axes,
-                     int n);         /* a reduction, and along these axes of its group */
-int nest_size(const struct nest *n); /* about how many instructions an element */
+                     int n);             /* a reduction, and along these axes of its group */
+int nest_size(const struct nest *n);     /* about how many instructions an element */
 bool nest_is_dear(const struct nest *n); /* one of them transcendental */
 int64_t axes_numel(const struct loops *l, const ex *axes, int n);
 
