@@ -886,6 +886,14 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
      * for each that shares the rows, and a meeting. Fitted to means, norms and softmax behind
      * products of tf32 on an H200, 8, 32 and 64 blocks a row: 4, 10 to 25 and 45 to 70 %. */
     const double SKEW = 0.003, MOST_SKEWED = 0.2;
+    /* us, each of these reads a part of each: a batch norm behind 16384 x 4096 x 4096 waits some 26
+     * for 64 blocks, one behind a convolution of 25088 pixels more than 150 for 131. */
+    const double READ_BY_ALL = 0.0065;
+    /* Registers beside the sums where rows or columns are summed up, too; else they are spilled:
+     * 25088 pixels of a layer's gradient, with two sums behind, take an H200 151 us by two blocks
+     * of 64 x 192. */
+    const double SPILLED = 1.5;
+    enum { BESIDE_SUMS = 64 };
     /* Clocks for a byte: 262144 pixels of 512 phases and filters, 256 deep, take an H200 188 us in
      * tf32 by 128 x 256, of which products are 4096 * 8192 clocks of a multiprocessor. */
     const double STORED = 0.025;
@@ -995,6 +1003,8 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     least += again_us(k, y) * p->mean_steps / steps;
     if (k->bytes_written > MOSTLY * k->bytes_read && y->cluster > 1 && p->band > USUAL_BAND)
         least *= BANDED;
+    int held = d->regs_unit / (p->resident * y->threads);
+    if (k->over && p->resident > 1 && product_thread_sums(p) + BESIDE_SUMS > held) us *= SPILLED;
     /* What rows come to: another launch, or a meeting for each phase; not fitted to anything. */
     if (k->over && !epilogue_reads_results(k)) us += LAUNCH;
     if (p->pairs) us += IDLE;
@@ -1002,6 +1012,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     if (p->sharing > 1) {
         double meetings = p->online ? 1 : k->levels - 1;
         us *= 1 + fmin(MOST_SKEWED, SKEW * p->sharing) * meetings;
+        us += waves * meetings * READ_BY_ALL * p->sharing * p->sharing;
         us += exposed_us(k, p);
     }
     us = fmax(us, least) + BESIDE * fmin(us, least);
