@@ -65,6 +65,7 @@ block_planted() { scripts/sample_tables.py planted "$@"; }
 block_histories() { scripts/sample_tables.py histories "$@"; }
 block_nights() { scripts/sample_tables.py nights "$@"; }
 block_models() { scripts/sample_tables.py models "$@"; }
+block_kernelbench() { scripts/sample_tables.py kernelbench "$@"; }
 block_fused() { scripts/sample_tables.py fused "$@"; }
 block_scale() { scripts/sample_tables.py scale "$@"; }
 block_checked() { scripts/sample_tables.py checked "$@"; }
