@@ -1,8 +1,8 @@
 /* apart.c: what a product comes to may be reduced, or go through transcendental functions, by
  * another kernel sooner than behind its tiles:
  *
- *   mish(a @ b)           mm+exp+log1p+tanh+mul   or   mm, exp+log1p+tanh+mul
- *   relu(a @ b).sum(0)    mm+relu+sum             or   mm+relu, sum
+ *   mish(a @ b)       mm+exp+log1p+tanh+mul    or   mm, exp+log1p+tanh+mul
+ *   softmax(a @ b)    mm+amax+sub+exp+sum+div  or   mm, amax+sub+exp+sum+div
  *
  * A tile's few warps go through what stands behind it while the matrix units have nothing to do; a
  * kernel of its own reads all once more, from L2 perhaps, with a device full of warps. The cost
@@ -40,7 +40,7 @@ static bool reads_reduced(const struct schedule *s, const struct group *G, const
     return false;
 }
 
-/* Sums that nobody waits for cost no tile anything. */
+/* What a product has behind it that may be dear: sums that no element waits for are not. */
 static uint8_t group_may_be_apart(const struct schedule *s, const struct group *G) {
     enum { DEAR = 32 }; /* instructions an element: for fewer nobody waits long */
     uint8_t marks = 0;
