@@ -295,6 +295,9 @@ static void test_tensor_memory(void **state) {
         {"graph(%x: bf16[2048, 1024], %y: bf16[1024, 2048]) {\n %z = mm(%x, %y)\n"
          " %s = softmax(%z, 1)\n return %s\n}\n",
          "mma=1 m=128 n=128 k=64 stages=4 warps=12"},
+        {"graph(%x: bf16[65536, 64], %y: bf16[64, 65536], %r: bf16[65536, 65536]) {\n"
+         " %z = mm(%x, %y)\n %s = add(%z, %r)\n return %s\n}\n", /* places of 64 bits */
+         "mma=1 m=128 n=128 k=64 stages=4 warps=12"},
         {"graph(%x: i8[2048, 1024], %y: i8[4096, 1024]) {\n %a = int(%x)\n %b = int(%y)\n"
          " %t = permute(%b, [1, 0])\n %z = mm(%a, %t)\n return %z\n}\n",
          "mma=1 m=128 n=256 k=128 stages=4 warps=12"},
