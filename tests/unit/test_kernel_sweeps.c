@@ -230,9 +230,9 @@ static void print_family(struct buf *to, const struct family *f,
     struct texts t = {buf_new(a), buf_new(a), buf_new(a), buf_new(a), 0};
     if (f->step)
         for (int n = f->first; n <= f->last; n += f->step * PART) print_number(&t, f, n, limits);
-    for (int n = 2; !f->step && n <= f->last; n *= 2 * PART)
+    for (int64_t n = 2; !f->step && n <= f->last; n *= 2 * PART)
         for (int more = -1; more <= 1; more++)
-            if (n + more >= f->first) print_number(&t, f, n + more, limits);
+            if (n + more >= f->first) print_number(&t, f, (int)n + more, limits);
     buf_printf(&l.text, " | %s", t.kernels.p);
     add_digest(&l, "groups", &t.groups);
     add_digest(&l, "bodies", &t.bodies);
