@@ -113,6 +113,11 @@ static double small_us(struct schedule *s, uint32_t group, void *ctx) {
     return k->kind == KERNEL_REDUCE && !k->landing ? kernel_us(c, k) : INFINITY;
 }
 
+static double group_us(struct schedule *s, uint32_t group, void *ctx) {
+    struct compile *c = ctx;
+    return kernel_us(c, kernel_build(s, group, c->limits, c->arena));
+}
+
 /* us that the kernels take which have the members of a chain, G, where they are no chain. */
 static double apart_us(struct compile *c, struct schedule *apart, const struct group *G) {
     double us = 0;
@@ -120,7 +125,7 @@ static double apart_us(struct compile *c, struct schedule *apart, const struct g
     bool *counted = NEW_ARRAY(c->arena, bool, apart->groups.n);
     for (uint32_t m = 0; m < G->members.n; m++) {
         uint32_t g = apart->group_of[G->members.at[m].nest];
-        if (!counted[g]) us += kernel_us(c, kernel_build(apart, g, c->limits, c->arena));
+        if (!counted[g]) us += group_us(apart, g, c);
         counted[g] = true;
     }
     return us;
@@ -140,14 +145,22 @@ static const char *chain_reason(struct schedule *s, uint32_t second, struct sche
     return bad || *us <= MARGIN * without ? bad : "apart they take less";
 }
 
-/* How many chains of products the kernels of a graph have. */
-static int count_chains(struct compile *c, const struct graph *g) {
+/* The loops of a graph, fused, with what products have apart; NULL if there are none. */
+static struct schedule *fuse_anew(struct compile *c, const struct graph *g,
+                                  const struct apart_marks *marks) {
     struct diag d = diag_new(c->arena);
     struct loops *l = loops_lower(g, c->arena, &d);
-    int n = 0;
-    if (!l) return 0;
-    struct schedule *s = schedule_fuse(l, c->limits, FUSING_ALL, c->arena);
+    if (!l) return NULL;
+    struct schedule *s = schedule_fuse_apart(l, c->limits, marks, c->arena);
     schedule_recompute(s, c->limits);
+    return s;
+}
+
+/* How many chains of products the kernels of a graph have. */
+static int count_chains(struct compile *c, const struct graph *g) {
+    int n = 0;
+    struct schedule *s = fuse_anew(c, g, NULL);
+    if (!s) return 0;
     schedule_chain(s, c->limits, chain_reason, c);
     for (uint32_t i = 0; i < s->groups.n; i++) {
         const struct group *G = &s->groups.at[i];
@@ -191,26 +204,11 @@ static bool lower(struct compile *c) {
     return dump(c, "ir_pre_fusion.txt", -1, print_loops) && stage(c, "lower");
 }
 
-/* The loops of the graph, fused, with what products have apart; NULL: nothing. */
-static struct schedule *fuse_anew(struct compile *c, const struct apart_marks *marks) {
-    struct diag d = diag_new(c->arena);
-    struct loops *l = loops_lower(c->graph, c->arena, &d);
-    WS_ASSERT(l);
-    struct schedule *s = marks ? schedule_fuse_apart(l, c->limits, marks, c->arena)
-                               : schedule_fuse(l, c->limits, FUSING_ALL, c->arena);
-    schedule_recompute(s, c->limits);
-    return s;
-}
-
 static struct schedule *ready_anew(const struct apart_marks *marks, void *ctx) {
-    struct schedule *s = fuse_anew(ctx, marks);
+    struct compile *c = ctx;
+    struct schedule *s = fuse_anew(c, c->graph, marks);
     make_ready(s, false);
     return s;
-}
-
-static double group_us(struct schedule *s, uint32_t group, void *ctx) {
-    struct compile *c = ctx;
-    return kernel_us(c, kernel_build(s, group, c->limits, c->arena));
 }
 
 /* Products that had better have apart what stands behind them. */
@@ -218,7 +216,7 @@ static void take_apart(struct compile *c) {
     if (c->fusion != WS_FUSE || c->limits->kind != DEVICE_CUDA) return;
     struct apart_marks marks = schedule_apart(c->schedule, ready_anew, group_us, c);
     if (!marks.any) return;
-    c->schedule = fuse_anew(c, &marks);
+    c->schedule = fuse_anew(c, c->graph, &marks);
     c->loops = c->schedule->loops;
     schedule_chain(c->schedule, c->limits, chain_reason, c);
 }

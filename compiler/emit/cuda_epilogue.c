@@ -209,10 +209,13 @@ static enum pair_load pair_load(struct emitter *w, value_id v) {
     return load_is_uniform(w->k, x, AXIS_N, PAIR) ? ONE_OF_PAIR : EACH_OF_PAIR;
 }
 
-/* Is it loaded for several chunks at a time, of which the last is stored long after? */
-static bool is_ahead(struct emitter *w, value_id v) {
-    return w->ahead && w->k->values.at[v].mask & MASK_M && pair_load(w, v) == TWO_OF_PAIR;
+/* A load of two neighbours that the row has to itself. */
+static bool is_pair_of_row(struct emitter *w, value_id v) {
+    return w->k->values.at[v].mask & MASK_M && pair_load(w, v) == TWO_OF_PAIR;
 }
+
+/* Is it loaded for several chunks at a time, of which the last is stored long after? */
+static bool is_ahead(struct emitter *w, value_id v) { return w->ahead && is_pair_of_row(w, v); }
 
 /* How many chunks' loads of the row's own are under way at a time, before the first chunk is
  * stored: no load goes past a store in the text, nor waits for another. 0: there are none, or too
@@ -220,14 +223,12 @@ static bool is_ahead(struct emitter *w, value_id v) {
 static int chunks_ahead(struct emitter *w, const struct phase *f, int chunks, int chunk) {
     enum { WORDS = 24 }; /* registers beside the sums */
     int words = 0;
-    w->ahead = 1;
     for (uint32_t i = 0; i < f->compute.n; i++) {
         value_id v = f->compute.at[i];
+        if (!is_pair_of_row(w, v)) continue;
         int pair = PAIR * dtype_bytes(buffer_dtype(w, w->k->values.at[v].buffer));
-        if (w->k->values.at[v].kind == INST_LOAD && is_ahead(w, v))
-            words += chunk * (pair < 4 ? 1 : pair / 4);
+        words += chunk * (pair < 4 ? 1 : pair / 4);
     }
-    w->ahead = 0;
     if (!words || !f->stores.n || kernel_has_spans(w->k)) return 0;
     int n = chunks;
     while (n > 1 && (chunks % n || n * words > WORDS)) n--;
@@ -247,8 +248,16 @@ static bool of_row(struct emitter *w, value_id v) {
     return !(w->k->values.at[v].mask & MASK_N) && !stands_on_dot(w->k, v);
 }
 
-static void put_pairs(struct emitter *w, const struct phase *f) {
+/* The load of so many from column `pair` on. */
+static const char *pair_text(struct emitter *w, value_id v, int width) {
+    const struct value_node *x = &w->k->values.at[v];
     ex n = w->k->axis[AXIS_N], pair = ex_index(w->k->ex, "pair", w->k->bound[AXIS_N]);
+    return arena_printf(
+        w->arena, "k_load<%s, %d>(p%d + (%s))", memory_type(w, buffer_dtype(w, x->buffer)), width,
+        argument_of(w, x->buffer), ex_text(w, ex_subst(w->k->ex, x->index, &n, &pair, 1)));
+}
+
+static void put_pairs(struct emitter *w, const struct phase *f) {
     for (uint32_t i = 0; i < f->compute.n; i++) {
         value_id v = f->compute.at[i];
         const struct value_node *x = &w->k->values.at[v];
@@ -256,8 +265,7 @@ static void put_pairs(struct emitter *w, const struct phase *f) {
         if (how == EACH_OF_PAIR || how == ACROSS_PAIR || is_ahead(w, v)) continue;
         const char *t = memory_type(w, buffer_dtype(w, x->buffer));
         int width = how == TWO_OF_PAIR ? PAIR : 1;
-        line(w, "const k_pack<%s, %d> l%u = k_load<%s, %d>(p%d + (%s));", t, width, v, t, width,
-             argument_of(w, x->buffer), ex_text(w, ex_subst(w->k->ex, x->index, &n, &pair, 1)));
+        line(w, "const k_pack<%s, %d> l%u = %s;", t, width, v, pair_text(w, v, width));
     }
 }
 
@@ -770,27 +778,23 @@ static void put_columns(struct emitter *w, const struct tile_program *t, const s
 
 /* The row's chunks, so many at a time, from b on: their loads, and the loop over them. */
 static void open_ahead(struct emitter *w, const struct phase *f, int chunks, int chunk, int ahead) {
-    ex n = w->k->axis[AXIS_N], pair = ex_index(w->k->ex, "pair", w->k->bound[AXIS_N]);
     w->ahead = ahead;
     line(w, "#pragma unroll");
     open_brace(w, "for (int b = 0; b < %d; b += %d)", chunks, ahead);
-    struct buf loads = buf_new(w->arena);
     for (uint32_t i = 0; i < f->compute.n; i++) {
         value_id v = f->compute.at[i];
-        const struct value_node *x = &w->k->values.at[v];
-        if (x->kind != INST_LOAD || !is_ahead(w, v)) continue;
-        const char *t = memory_type(w, buffer_dtype(w, x->buffer));
-        line(w, "k_pack<%s, %d> ahead%u[%d][%d];", t, PAIR, v, ahead, chunk);
-        buf_printf(&loads, "ahead%u[i / %d][i %% %d] = k_load<%s, %d>(p%d + (%s));\n", v, chunk,
-                   chunk, t, PAIR, argument_of(w, x->buffer),
-                   ex_text(w, ex_subst(w->k->ex, x->index, &n, &pair, 1)));
+        if (!is_ahead(w, v)) continue;
+        enum dtype t = buffer_dtype(w, w->k->values.at[v].buffer);
+        line(w, "k_pack<%s, %d> ahead%u[%d][%d];", memory_type(w, t), PAIR, v, ahead, chunk);
     }
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = 0; i < %d; i++)", ahead * chunk);
     line(w, "const k_idx column = first_column + (b * %d + i) * %d;", chunk, OCTET);
     line(w, "const k_idx pair = k_clamp(column + quad * %d, (nn - 1) & ~1);", PAIR);
-    for (char *at = loads.p, *end; (end = strchr(at, '\n')); at = end + 1)
-        line(w, "%.*s", (int)(end - at), at);
+    for (uint32_t i = 0; i < f->compute.n; i++)
+        if (is_ahead(w, f->compute.at[i]))
+            line(w, "ahead%u[i / %d][i %% %d] = %s;", f->compute.at[i], chunk, chunk,
+                 pair_text(w, f->compute.at[i], PAIR));
     close_brace(w);
     line(w, "#pragma unroll");
     open_brace(w, "for (int g = b; g < b + %d; g++)", ahead);

@@ -800,14 +800,17 @@ static double made_clocks(const struct kernel *k, const struct product *p, int r
     return (elements * each / ISSUED + LATENCY) / p->makers;
 }
 
+static double elements_of(const struct operand *o) {
+    return (double)o->rows * (double)o->depth * (double)o->batches;
+}
+
 /* us of what is loaded and stored behind the sums, which nobody's products hide where all blocks
  * wait for each other. */
 static double exposed_us(const struct kernel *k, const struct product *p) {
     double bytes = k->bytes_read + k->bytes_written;
     for (int i = 0; i < 2; i++) {
         const struct operand *o = i ? &p->b : &p->a;
-        double elements = (double)o->rows * (double)o->depth * (double)o->batches;
-        if (!o->windows) bytes -= elements * dtype_bytes(o->stored);
+        if (!o->windows) bytes -= elements_of(o) * dtype_bytes(o->stored);
     }
     return fmax(bytes, k->bytes_written) / (device_gbps(k->limits) * 1e3);
 }
@@ -817,9 +820,7 @@ static double once_bytes(const struct product *p) {
     double bytes = 0;
     for (int i = 0; i < 2; i++) {
         const struct operand *o = i ? &p->b : &p->a;
-        if (o->once)
-            bytes += (double)o->rows * (double)o->depth * (double)o->batches *
-                     dtype_bytes(o->stored) * stored_planes(o);
+        if (o->once) bytes += elements_of(o) * dtype_bytes(o->stored) * stored_planes(o);
     }
     return bytes;
 }
@@ -836,8 +837,7 @@ static double again_us(const struct kernel *k, const struct layout *y) {
         const struct operand *o = i ? &p->b : &p->a;
         double reads = (double)matrix_tiles(k, y, o->axis == AXIS_M ? AXIS_N : AXIS_M);
         if (o->windows || o->stays) continue;
-        double bytes = (double)o->rows * (double)o->depth * (double)o->batches *
-                       dtype_bytes(o->stored) * stored_planes(o);
+        double bytes = elements_of(o) * dtype_bytes(o->stored) * stored_planes(o);
         us += bytes * (fmin(1, fmax(0, reads - 1)) / SECOND + fmax(0, reads - 2) / LATER);
     }
     return us / (k->limits->units * device_clock_ghz(k->limits) * 1e3);

@@ -849,7 +849,7 @@ static bool reduces_behind(struct fuser *f, const struct group *g) {
 }
 
 struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits, enum fusing what,
-                            const uint8_t *apart, struct arena *a) {
+                            const struct apart_marks *marks, struct arena *a) {
     bool eager = what == FUSING_EAGER;
     struct schedule *s = NEW(a, struct schedule);
     *s = (struct schedule){.arena = a, .loops = l, .log = buf_new(a), .n_buffers = l->buffers.n};
@@ -860,12 +860,13 @@ struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits,
     for (buffer_id b = 0; b < l->buffers.n; b++) s->writer[b] = NO_NEST;
     struct fuser f = {
         .s = s, .l = l, .limits = limits, .eager = eager, .seen = map_new(a), .halves = map_new(a)};
+    WS_ASSERT(!marks || marks->n == l->buffers.n);
+    f.apart = marks ? marks->of : NULL;
     if (what == FUSING_APART) {
         uint8_t *all = NEW_ARRAY(a, uint8_t, l->buffers.n);
         memset(all, APART_REDUCED, l->buffers.n);
-        apart = all;
+        f.apart = all;
     }
-    f.apart = apart;
     f.scratch = arena_new();
     for (int d = 0; d < 2 * WS_MAX_RANK; d++) /* of any size: nothing is simplified for one */
         f.dims[d] = ex_index(l->ex, arena_printf(a, "$d%d", d), ex_const(l->ex, INT32_MAX));
@@ -902,20 +903,22 @@ struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits,
     return s;
 }
 
-struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limits,
-                               enum fusing what, struct arena *a) {
+static struct schedule *fuse_loops(struct loops *l, const struct device_limits *limits,
+                                   enum fusing what, const struct apart_marks *marks,
+                                   struct arena *a) {
     bool eager = what == FUSING_EAGER;
     schedule_nested(l, eager);
     if (!eager && limits->kind == DEVICE_CUDA) schedule_unroll(l);
     if (!eager) schedule_by_rows(l, limits);
-    return fuse_nests(l, limits, what, NULL, a);
+    return fuse_nests(l, limits, what, marks, a);
+}
+
+struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limits,
+                               enum fusing what, struct arena *a) {
+    return fuse_loops(l, limits, what, NULL, a);
 }
 
 struct schedule *schedule_fuse_apart(struct loops *l, const struct device_limits *limits,
                                      const struct apart_marks *marks, struct arena *a) {
-    schedule_nested(l, false);
-    if (limits->kind == DEVICE_CUDA) schedule_unroll(l);
-    schedule_by_rows(l, limits);
-    WS_ASSERT(l->buffers.n == marks->n);
-    return fuse_nests(l, limits, FUSING_ALL, marks->of, a);
+    return fuse_loops(l, limits, FUSING_ALL, marks, a);
 }

@@ -107,7 +107,7 @@ int64_t pair_saves(struct partner p);
 /* Is one of them what follows the other's reduction row by row? */
 bool comes_first(struct fuser *f, uint32_t a, uint32_t b);
 struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits, enum fusing what,
-                            const uint8_t *apart, struct arena *a); /* as they are */
+                            const struct apart_marks *marks, struct arena *a); /* as they are */
 /* The index with which a member touches buffer b, in group axes: the nth store or load found.
  */
 bool touch(struct fuser *f, uint32_t g, buffer_id b, uint32_t nth, ex *index);

@@ -110,8 +110,8 @@ enum apart {
 /* fuse.c, recompute.c (not for eager), order.c, at_load.c, memory.c: the passes, in this order. */
 struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limits,
                                enum fusing what, struct arena *a);
-/* FUSING_ALL, but for what products have apart: per buffer that one writes, of so many; later ones
- * have nothing. */
+/* FUSING_ALL, but for what products have apart, per buffer of the loops that one writes; NULL:
+ * nothing. */
 struct apart_marks {
     uint8_t *of;
     uint32_t n;

@@ -1272,8 +1272,7 @@ struct said {
 static struct schedule *make_said(const struct apart_marks *marks, void *ctx) {
     struct said *x = ctx;
     struct loops *l = must_lower(x->a, x->text, "");
-    struct schedule *s = marks ? schedule_fuse_apart(l, &x->limits, marks, x->a)
-                               : schedule_fuse(l, &x->limits, FUSING_ALL, x->a);
+    struct schedule *s = schedule_fuse_apart(l, &x->limits, marks, x->a);
     schedule_recompute(s, &x->limits);
     schedule_order(s);
     x->made++;
