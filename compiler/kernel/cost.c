@@ -37,6 +37,12 @@ int64_t kernel_size_of_element(const struct kernel *k) {
     return size;
 }
 
+bool load_is_long_row(const struct kernel *k, const struct value_node *x) {
+    enum { L1 = 128 << 10 };
+    int64_t row = kernel_size(k, AXIS_R) * dtype_bytes(x->dtype);
+    return x->kind == INST_LOAD && x->mask == MASK_R && !x->n_args && row > L1;
+}
+
 bool product_calls_maths(const struct kernel *k, const struct product *p) {
     enum { MOST = 8192 }; /* instructions of a thread: more are not fetched in time */
     return kernel_size_of_element(k) * product_thread_sums(p) > MOST;

@@ -385,13 +385,11 @@ static double tiles_us(const struct kernel *k, const struct layout *y, double wa
 /* A row that all rows are combined with, and that is too long for L1, comes from L2 for each of a
  * block's tiles. How fast that is beside memory has not been measured. */
 static double shared_us(const struct kernel *k, const struct layout *y) {
-    enum { L1 = 128 << 10 };
     const double FASTER = 1.5;
     double bytes = 0;
     for (uint32_t i = 0; i < k->values.n && !y->rows_inner; i++) {
         const struct value_node *v = &k->values.at[i];
-        double row = (double)kernel_size(k, AXIS_R) * dtype_bytes(v->dtype);
-        if (v->kind == INST_LOAD && v->mask == MASK_R && !v->n_args && row > L1) bytes += row;
+        if (load_is_long_row(k, v)) bytes += (double)kernel_size(k, AXIS_R) * dtype_bytes(v->dtype);
     }
     return bytes * (double)kernel_size(k, AXIS_X) / y->bx / (device_gbps(k->limits) * 1e3 * FASTER);
 }

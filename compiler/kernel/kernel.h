@@ -325,6 +325,8 @@ static inline int64_t tile_count(int64_t size, int64_t tile) { return (size + ti
 /* cost.c */
 double kernel_flops(const struct kernel *k);
 int64_t kernel_size_of_element(const struct kernel *k); /* instructions, about */
+/* Is it a load of a row that all rows are combined with, and that is too long to stay in L1? */
+bool load_is_long_row(const struct kernel *k, const struct value_node *x);
 bool dtype_takes_vectors(enum dtype t); /* the C prelude loads and stores k_v of it */
 
 /* space.c: every legal config worth trying, default first; *pruned counts those left out by the

@@ -119,13 +119,8 @@ static bool idles(int t1, int vec, int64_t nr) { return t1 > 1 && (int64_t)t1 * 
 /* Are rows combined with one that does not stay in L1, and nothing else? A thread that has several
  * of them reads it once. */
 static bool shares_columns(const struct kernel *k) {
-    enum { L1 = 128 << 10 };
     bool any = false;
-    for (value_id v = 0; v < k->values.n; v++) {
-        const struct value_node *x = &k->values.at[v];
-        int64_t row = kernel_size(k, AXIS_R) * dtype_bytes(x->dtype);
-        any |= x->kind == INST_LOAD && x->mask == MASK_R && !x->n_args && row > L1;
-    }
+    for (value_id v = 0; v < k->values.n; v++) any |= load_is_long_row(k, &k->values.at[v]);
     return any && k->kind == KERNEL_REDUCE && !kernel_reads_twice(k) && !k->columns;
 }
 
