@@ -67,8 +67,9 @@ static bool run(struct run *x, const struct value *in, const size_t *bytes) {
         free(p);
     }
     for (uint32_t o = 0; o < n_out && x->d.status == WS_OK; o++) alloc(x, bytes[o] + 8, &x->out[o]);
-    struct reference_binaries kept = reference_binaries_new(x->a);
-    return compute(x, bytes, x->at->cc, &kept) && compute(x, bytes, NULL, &kept);
+    struct reference_binaries own = reference_binaries_new(x->a);
+    struct reference_binaries *kept = x->at->kept ? x->at->kept : &own;
+    return compute(x, bytes, x->at->cc, kept) && compute(x, bytes, NULL, kept);
 }
 
 static void end(struct run *x) {

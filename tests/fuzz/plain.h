@@ -10,6 +10,7 @@ struct plain_place {
     struct toolchain *cc;
     bool cuda;
     size_t memory; /* bytes that temporaries may take, so that there are slices; 0: any */
+    struct reference_binaries *kept; /* of what was compiled there before; NULL: each by itself */
 };
 
 /* Each returns NULL, or what is wrong. */

@@ -538,7 +538,10 @@ int main(void) {
         fprintf(stderr, "%s", d.text);
         return 1;
     }
-    serial = (struct plain_place){.dev = here.dev, .cc = serial_open(here.cc, a), .cuda = true};
+    struct reference_binaries kept = reference_binaries_new(a), kept_cuda = kept;
+    here.kept = &kept;
+    serial = (struct plain_place){
+        .dev = here.dev, .cc = serial_open(here.cc, a), .cuda = true, .kept = &kept_cuda};
     sliced = serial;
     sliced.memory = 1;
     struct diag quiet = diag_new(a);
