@@ -176,7 +176,8 @@ static enum token_kind keyword(const char *p, size_t n) {
 #undef TOKEN
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-        if (strlen(table[i].text) == n && memcmp(table[i].text, p, n) == 0) return table[i].kind;
+        if (*table[i].text == *p && strlen(table[i].text) == n && !memcmp(table[i].text, p, n))
+            return table[i].kind;
     return T_NAME;
 }
 
@@ -345,6 +346,7 @@ static bool lex_operator(struct lexer *l) {
 #undef TOKEN
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        if (*table[i].text != *l->p) continue;
         size_t n = strlen(table[i].text);
         if ((size_t)(l->end - l->p) < n || memcmp(l->p, table[i].text, n) != 0) continue;
         const char *from = l->p;

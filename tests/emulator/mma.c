@@ -104,21 +104,32 @@ static double power_of_two(int exponent) {
 /* Products of f8 are cut off further up. The sum in doubles only says whether all is finite, or 0:
  * so its order does not matter. What is kept are whole units of the last bit, each below 2^27 and
  * exact in a double: nor does its order. */
-__attribute__((target_clones("avx2", "default"))) static float
-mma_sum(double first, const double *a, const double *b, int n, int bits) {
-    double sum = first, most = fabs(first);
+static inline __attribute__((always_inline)) float sum_of(double first, const double *a,
+                                                          const double *b, int n, int bits) {
+    double sum = first, most = fabs(first), term[MMA_MOST_DEPTH];
 #pragma omp simd reduction(+ : sum) reduction(max : most)
     for (int i = 0; i < n; i++) {
-        double term = a[i] * b[i], size = fabs(term);
-        sum += term;
+        term[i] = a[i] * b[i];
+        double size = fabs(term[i]);
+        sum += term[i];
         most = size > most ? size : most;
     }
     if (!isfinite(sum) || most < 0x1p-900 || most > 0x1p900) return truncated(sum);
     int last = exponent_of(most) - bits;
     double unit = power_of_two(last), per = power_of_two(-last), cut = (int32_t)(first * per);
 #pragma omp simd reduction(+ : cut)
-    for (int i = 0; i < n; i++) cut += (int32_t)(a[i] * b[i] * per);
+    for (int i = 0; i < n; i++) cut += (int32_t)(term[i] * per);
     return truncated(cut * unit);
+}
+
+/* Of as many terms as types have, which the compiler then counts itself. */
+__attribute__((target_clones("avx2", "default"))) static float
+mma_sum(double first, const double *a, const double *b, int n, int bits) {
+    switch (n) {
+    case 8: return sum_of(first, a, b, 8, bits);
+    case 16: return sum_of(first, a, b, 16, bits);
+    default: return sum_of(first, a, b, n, bits);
+    }
 }
 
 void mma_add(int type, float *d, bool counts, const double *a, const double *b) {
