@@ -2983,13 +2983,16 @@ K_DEVICE void k_store_across(T *at, unsigned lower, unsigned upper, bool there) 
     x.w[1] = odd ? upper : got;
     if (there) k_store<T, 4, STREAM>(at, x);
 }
-/* The other way round: what a thread has loaded of a column's rows becomes pairs of columns of a lower and an upper row. */
-template <typename T> K_DEVICE void k_load_across(k_pack<T, 2> (&pair)[2], const T *at) {
-    const bool odd = threadIdx.x & 1;
-    const k_pack<T, 4> x = k_load<T, 4>(at);
-    const unsigned got = __shfl_xor_sync(0xffffffffu, odd ? x.w[0] : x.w[1], 1);
-    pair[0].w[0] = k_turn_matrix(odd ? got : x.w[0]);
-    pair[1].w[0] = k_turn_matrix(odd ? x.w[1] : got);
+/* The other way round: four rows of a column that a thread has loaded, an even one of four of the lower eight, an odd one
+ * of the upper, become pairs of columns of a lower and an upper row. Bytes take turns as 16 bits. */
+template <typename T> K_DEVICE void k_turn_rows(k_pack<T, 2> (&pair)[2], const k_pack<T, 4> &x) {
+    const bool odd = threadIdx.x & 1, bytes = sizeof(T) == 1;
+    const unsigned first = bytes ? k_bytes(x.w[0], 0, 0x4140) : x.w[0],
+                   second = bytes ? k_bytes(x.w[0], 0, 0x4342) : x.w[sizeof(T) / 2],
+                   got = __shfl_xor_sync(0xffffffffu, odd ? first : second, 1),
+                   lower = k_turn_matrix(odd ? got : first), upper = k_turn_matrix(odd ? second : got);
+    pair[0].w[0] = bytes ? k_bytes(lower, 0, 0x4420) : lower;
+    pair[1].w[0] = bytes ? k_bytes(upper, 0, 0x4420) : upper;
 }
 /* Word j of the thread that is number i of four goes to number j, as its word i. */
 K_DEVICE void k_transpose_quad(unsigned (&w)[4]) {
