@@ -1167,3 +1167,52 @@ void put_epilogue_of(struct emitter *w, const struct tile_program *t, const char
         put_columns(w, t, &f, sums);
     if (t->product->whole) close_brace(w);
 }
+
+/* The axis along which a vector of what is loaded behind the product lies in memory, if the tile's
+ * part of it is such runs; AXIS_COUNT: it is not. */
+static enum axis axis_of_runs(struct emitter *w, const struct value_node *x) {
+    enum { VECTOR = 16 }; /* bytes */
+    const struct product *p = w->y->product;
+    if (x->kind != INST_LOAD || x->guarded || x->n_args) return AXIS_COUNT;
+    if ((x->mask & (MASK_M | MASK_N)) != (MASK_M | MASK_N)) return AXIS_COUNT;
+    int each = VECTOR / dtype_bytes(buffer_dtype(w, x->buffer));
+    if (!operand_has_order(&p->a) && load_is_vector(w->k, x, AXIS_M, each)) return AXIS_M;
+    if (!operand_has_order(&p->b) && load_is_vector(w->k, x, AXIS_N, each)) return AXIS_N;
+    return AXIS_COUNT;
+}
+
+/* Before a tile's products: what is loaded behind them is on its way to L2 meanwhile. */
+void put_prefetch(struct emitter *w, const struct tile_program *t) {
+    const struct product *p = t->product;
+    const struct phase f = phase_of(w, 0);
+    if (p->parts > 1 || p->tensor) return;
+    for (int along = AXIS_M; along <= AXIS_N; along++) {
+        bool any = false;
+        for (uint32_t i = 0; i < f.compute.n; i++)
+            any |= axis_of_runs(w, &w->k->values.at[f.compute.at[i]]) == (enum axis)along;
+        if (!any) continue;
+        bool of_rows = along == AXIS_N; /* runs are of rows */
+        int runs = of_rows ? w->y->bx : w->y->br, run = of_rows ? w->y->br : w->y->bx,
+            threads = (p->in_turn > 1 ? 1 : p->warpgroups) * p->group_threads;
+        const char *first = of_rows ? "m0" : "n0", *all_runs = of_rows ? "nm" : "nn",
+                   *number = of_rows ? "m" : "n", *from = of_rows ? "n" : "m",
+                   *all = of_rows ? "nn" : "nm";
+        open_scope(w);
+        line(w, "const k_idx nm = %s, nn = %s;", ex_text(w, w->k->bound[AXIS_M]),
+             ex_text(w, w->k->bound[AXIS_N]));
+        line(w, "const k_idx %s = %s0;", from, from);
+        open_brace(w, "for (int i = group * %d + tid; i < %d; i += %d)", p->group_threads, runs,
+                   threads);
+        put_number(w, of_rows ? &p->a : &p->b, number, arena_printf(w->arena, "%s + i", first),
+                   all_runs);
+        line(w, "if (%s >= %s) continue;", number, all_runs);
+        for (uint32_t i = 0; i < f.compute.n; i++) {
+            const struct value_node *x = &w->k->values.at[f.compute.at[i]];
+            if (axis_of_runs(w, x) != (enum axis)along) continue;
+            line(w, "k_prefetch(p%d + (%s), k_clamp(%s - %s0, %d));", argument_of(w, x->buffer),
+                 ex_text(w, x->index), all, from, run);
+        }
+        close_brace(w);
+        close_brace(w);
+    }
+}

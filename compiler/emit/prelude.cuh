@@ -2109,6 +2109,15 @@ K_DEVICE void k_map_prefetch(const k_map *m) {
     asm volatile("prefetch.tensormap [%0];" : : "l"(m) : "memory");
 #endif
 }
+/* So many elements from a multiple of 16 bytes on are on their way to L2. */
+template <typename T, typename I> K_DEVICE void k_prefetch(const T *at, I n) {
+#ifndef WS_EMULATOR
+    const unsigned bytes = (unsigned)n * (unsigned)sizeof(T) / 16 * 16;
+    if (bytes) asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" : : "l"(at), "r"(bytes) : "memory");
+#else
+    (void)at, (void)n;
+#endif
+}
 K_DEVICE void k_map_load(k_shared smem, const k_map *m, k_shared bar, int c0, int c1) {
     K_MAP_LOAD(2, "%3, %4", c0, c1, 0, 0, 0);
 }
