@@ -878,6 +878,7 @@ template <typename T> K_DEVICE T k_squares_about(k_squares<T> a, T u) {
 
 /* m2: of two, each is made to differ from its mean, and they are joined as Chan, Golub and LeVeque do (Updating
  * formulae, 1979). */
+template <typename T> K_DEVICE T k_m2_off(k_m2_state<T> a) { return a.sum == (T)0 ? (T)0 : k_div(a.sum, a.n); }
 template <typename T> K_DEVICE T k_m2_value(k_m2_state<T> a) {
     return a.n > (T)0 ? a.squares - a.sum * k_div(a.sum, a.n) : (T)0;
 }
@@ -888,12 +889,12 @@ struct k_m2 {
         if (a.n == (T)0) a.near = x;
         return k_add_near(a, x, false);
     }
+    /* What lanes and tiles leave differs from its mean already. Of one that has none, or beside such, d counts 0 times. */
     template <typename T> K_DEVICE_MEMBER k_m2_state<T> of(k_m2_state<T> a, k_m2_state<T> b) {
-        if (a.n == (T)0) return b;
-        if (b.n == (T)0) return a;
-        const T n = a.n + b.n, part = k_div(b.n, n), mean = a.near + k_div(a.sum, a.n),
-                d = b.near + k_div(b.sum, b.n) - mean;
-        return k_m2_state<T>{n, mean + d * part, (T)0, k_m2_value(a) + k_m2_value(b) + d * d * a.n * part};
+        const T n = a.n + b.n, part = n > (T)0 ? k_div(b.n, n) : (T)0, off_a = k_m2_off(a), off_b = k_m2_off(b),
+                mean = a.near + off_a, d = b.near + off_b - mean;
+        return k_m2_state<T>{n, mean + d * part, (T)0,
+                             a.squares - a.sum * off_a + (b.squares - b.sum * off_b) + d * part * a.n * d};
     }
 };
 
