@@ -334,6 +334,13 @@ static void put_group_role(struct emitter *w, bool copies) {
             line(w, "const k_shared columns = tiles + %d + (group * 4 + tid / %d) * %d;", x->own_at,
                  w->k->limits->warp, w->y->br * x->own_floats * 4);
         if (!chained_is_in_turn(w->y)) line(w, "int before = 0;");
+        if (x->ping_pong) {
+            line(w, "const k_shared turns = full + %d;", 2 * w->y->stages * 8);
+            line(w, "const k_shared own_turn = turns + group * 8;");
+            line(w, "const k_shared next_turn = group == %d ? turns : own_turn + 8;",
+                 x->warpgroups - 1);
+            line(w, "unsigned turn = group == 0;");
+        }
     }
     line(w, "int s = 0;");
     line(w, "unsigned phase = 0;");
@@ -374,6 +381,9 @@ static void put_group_barriers(struct emitter *w) {
     line(w,
          "for (int i = 0; i < %d; i++) k_mbar_init(bars + i, 1), k_mbar_init(bars + %d + i, %d);",
          stages, stages, x->warpgroups);
+    if (x->ping_pong)
+        line(w, "for (int i = 0; i < %d; i++) k_mbar_init(bars + %d + i, 1);", x->warpgroups,
+             2 * stages);
     line(w, "k_fence_mbar_init();");
     close_brace(w);
     line(w, "__syncthreads();");
@@ -387,7 +397,7 @@ static void put_before(struct emitter *w) {
             kernel_online_maximum(w->k, v) == NO_VALUE || reduction_bytes(w->k, v) != 4)
             continue;
         line(w, "k_before(full + %d + (int)threadIdx.x * 4, a%u[0][0] + a%u[0][1]);",
-             2 * w->y->stages * 8, v, v);
+             chained_barriers(w->y) * 8, v, v);
         return;
     }
 }
@@ -1366,6 +1376,8 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             if (groups) put_dot_of_group(w);
             for (int p = 0; p < chained(w)->n_first && !groups; p++) put_first_dot(w, p);
             break;
+        case TILE_WAIT_TURN: line(w, "k_mbar_wait_block(own_turn, turn), turn ^= 1;"); break;
+        case TILE_PASS_TURN: line(w, "if (tid == 0) k_mbar_arrive(next_turn);"); break;
         case TILE_RELATE: put_relate(w); break;
         case TILE_TERMS: put_terms(w); break;
         case TILE_DOT_SECOND:

@@ -74,6 +74,15 @@ static void put_by_warps(struct tile_program *t) {
     put(t, TILE_END, 0, 0);
 }
 
+/* The products that follow are begun when it is these threads' turn. */
+static void put_turn(struct tile_program *t, bool first, bool second) {
+    bool turns = t->chained->ping_pong;
+    if (turns) put(t, TILE_WAIT_TURN, 0, 0);
+    if (first) put(t, TILE_DOT, 0, 0);
+    if (second) put(t, TILE_DOT_SECOND, 0, 0);
+    if (turns) put(t, TILE_PASS_TURN, 0, 0);
+}
+
 static void put_copier(struct tile_program *t) {
     put(t, TILE_ROLE, 0, t->copiers);
     put(t, TILE_DRAW, 0, 0);
@@ -95,11 +104,11 @@ static void put_in_turn(struct tile_program *t) {
     put(t, TILE_BEGIN, 0, 0);
     put(t, TILE_LOOP, 0, 0);
     put(t, TILE_WAIT_FULL, 0, 0);
-    put(t, TILE_DOT, 0, 0);
+    put_turn(t, true, false);
     put(t, TILE_DRAIN, 0, 0);
     put(t, TILE_RELATE, 0, 0);
     put(t, TILE_TERMS, 0, 0);
-    put(t, TILE_DOT_SECOND, 0, 0);
+    put_turn(t, false, true);
     put(t, TILE_DRAIN, 0, 0);
     put(t, TILE_ARRIVE, 0, 1);
     put(t, TILE_NEXT, 0, 0);
@@ -117,15 +126,14 @@ static void put_by_warpgroups(struct tile_program *t) {
     put(t, TILE_DRAW, 0, 0);
     put(t, TILE_BEGIN, 0, 0);
     put(t, TILE_WAIT_FULL, 0, 0);
-    put(t, TILE_DOT, 0, 0);
+    put_turn(t, true, false);
     put(t, TILE_DRAIN, 0, 0);
     put(t, TILE_RELATE, 0, 0);
     put(t, TILE_TERMS, 0, 0);
     put(t, TILE_NEXT, 0, 0);
     put(t, TILE_REST, 0, 0);
     put(t, TILE_WAIT_FULL, 0, 0);
-    put(t, TILE_DOT, 0, 0);
-    put(t, TILE_DOT_SECOND, 0, 0);
+    put_turn(t, true, true);
     put(t, TILE_DRAIN, 0, 1);
     put(t, TILE_RELATE, 0, 0);
     put(t, TILE_DRAIN, 0, 0);
@@ -133,7 +141,7 @@ static void put_by_warpgroups(struct tile_program *t) {
     put(t, TILE_TERMS, 0, 0);
     put(t, TILE_NEXT, 0, 0);
     put(t, TILE_END, 0, 0);
-    put(t, TILE_DOT_SECOND, 0, 0);
+    put_turn(t, false, true);
     put(t, TILE_DRAIN, 0, 0);
     put(t, TILE_STORE, 0, 0);
     put(t, TILE_END, 0, 0);
@@ -197,6 +205,7 @@ struct checker {
         stored;
     bool sums, related, terms; /* whole; of this step; and not multiplied yet */
     bool left, last;           /* its part is where others find it; it has all parts */
+    bool turn;                 /* it is this warpgroup's to begin products */
     int under_way[4], n_under_way;
 };
 
@@ -243,6 +252,7 @@ static const char *open_region(struct checker *c, uint32_t at) {
 
 static const char *close_region(struct checker *c, uint32_t at) {
     if (!c->depth) return fail(c, "T1", at, "nothing is open");
+    if (c->turn) return fail(c, "T20", at, "the turn is not passed on");
     enum tile_op op = c->open[--c->depth];
     bool copies = c->t->copiers ? c->role == 1 : true, multiplies = !c->t->copiers || c->role == 2;
     if ((op == TILE_LOOP || op == TILE_AHEAD) && copies &&
@@ -310,8 +320,19 @@ static const char *check_end(struct checker *c, uint32_t at) {
     return NULL;
 }
 
+static const char *check_turn(struct checker *c, uint32_t at) {
+    bool waits = c->t->code.at[at].op == TILE_WAIT_TURN;
+    if (!c->t->chained->ping_pong || c->role != 2) return fail(c, "T20", at, "nobody has turns");
+    if (c->turn == waits) return fail(c, "T20", at, "turns are waited for, then passed on");
+    c->turn = waits;
+    return NULL;
+}
+
 static const char *check_product(struct checker *c, uint32_t at) {
     const struct tile_inst *x = &c->t->code.at[at];
+    bool begins = x->op == TILE_DOT || x->op == TILE_DOT_SECOND;
+    if (begins && c->t->chained->ping_pong && !c->turn)
+        return fail(c, "T20", at, "it is another warpgroup's turn");
     bool there = c->t->copiers ? c->waited_full : c->landed;
     bool in_step = inside(c, TILE_LOOP) || inside(c, TILE_REST);
     if (in_step && c->next) return fail(c, "T7", at, "the stage is the next one already");
@@ -385,6 +406,8 @@ static const char *check(struct checker *c, uint32_t at) {
     case TILE_BEGIN: c->begun = true; return NULL;
     case TILE_DRAIN: drain(c, x->n); return NULL;
     case TILE_NEXT: c->next = true; return NULL;
+    case TILE_WAIT_TURN:
+    case TILE_PASS_TURN: return check_turn(c, at);
     case TILE_DOT:
     case TILE_RELATE:
     case TILE_TERMS:
@@ -404,6 +427,7 @@ static const char *check_places(const struct tile_program *t, struct arena *a) {
     const struct layout *y = &t->block->layout;
     const struct factor *all[2 * MOST_FIRST + MOST_SECOND];
     int n = 0, rows = 0, stage = 0;
+    int barriers = 8 * chained_barriers(y);
     for (int i = 0; i < x->n_first; i++) {
         all[n++] = &x->a[i], all[n++] = &x->b[i];
         if (x->a[i].at < rows || x->b[i].at < stage || x->a[i].at % SWIZZLE || x->b[i].at % SWIZZLE)
@@ -422,8 +446,8 @@ static const char *check_places(const struct tile_program *t, struct arena *a) {
     }
     if (x->first < rows || x->first % SWIZZLE || x->stage % SWIZZLE || stage > x->stage ||
         x->first + y->stages * x->stage > x->barriers ||
-        x->barriers + (x->by_warp ? 0 : 16 * y->stages + 4 * t->threads) > t->smem ||
-        (x->n_own && (x->own_at < x->barriers + 16 * y->stages + 4 * t->threads ||
+        x->barriers + (x->by_warp ? 0 : barriers + 4 * t->threads) > t->smem ||
+        (x->n_own && (x->own_at < x->barriers + barriers + 4 * t->threads ||
                       x->own_at + x->warpgroups * 16 * y->br * x->own_floats + SWIZZLE > t->smem)))
         return "T6: tiles of chained products overlap";
     for (int i = 0; i < n; i++)

@@ -21,7 +21,7 @@ struct under_way {
 
 struct agent {
     uint32_t at, begin, end;
-    int number, stage, before, groups, phase;
+    int number, stage, before, groups, phase, turns; /* turns: that it has had */
     int64_t step;
     bool copies, done, met;
     float *sums, *more, *terms[MOST_SECOND], *out[MOST_SECOND], *max, *by;
@@ -37,7 +37,7 @@ struct machine {
     uint64_t seed;
     int64_t z, m0, first, steps;
     int64_t *list; /* the block's tiles, of which steps have one each from the first-th on */
-    int n_agents, multiply, met, meeting;
+    int n_agents, multiply, met, meeting, passed; /* passed: turns of all warpgroups */
     struct agent agent[MOST_AGENTS];
     float *tile[2 * MOST_FIRST + MOST_SECOND];
     struct agent *left; /* by part and agent: what they have left; n_left: parts so far */
@@ -341,6 +341,13 @@ static bool go_on(struct machine *x, struct agent *g) {
             if (!p->landed && p->agent == g->number && p->group < g->groups - c->n) land(x, p);
         }
         if (!meets(x, g)) return false;
+        break;
+    case TILE_WAIT_TURN:
+        if (x->passed < g->turns * x->multiply + g->number) return false;
+        break;
+    case TILE_PASS_TURN:
+        g->turns++;
+        x->passed++;
         break;
     case TILE_BEGIN: begin(x, g); break;
     case TILE_DOT: start_product(x, g, false, false); break;

@@ -36,11 +36,12 @@ static const char twins[] =
 static const char hiding[] = HIDING(" %x = where(%m, %s, -inf)\n %p = softmax(%x, -1)\n"),
                   hiding_terms[] = HIDING(" %x = relu(%s)\n %p = where(%m, %x, 0.)\n");
 static const char by_groups[] = "mma=1 m=128 n=16 stages=2 warps=12",
+                  in_turns[] = "mma=1 m=192 n=16 stages=2 warps=16 pingpong=1",
                   by_warps[] = "mma=2 m=32 n=32 tm=16 stages=3 warps=2",
                   /* of six tiles no part has more than two, and one has none */
     in_parts[] = "mma=2 m=32 n=16 tm=16 stages=3 warps=2 split=4",
                   by_group_in_parts[] = "mma=1 m=64 n=16 stages=2 warps=8 split=4";
-static const char *const configs[] = {by_groups, by_warps, in_parts};
+static const char *const configs[] = {by_groups, in_turns, by_warps, in_parts};
 enum { N_CONFIGS = sizeof configs / sizeof *configs };
 
 static const char *no_reason(struct schedule *s, uint32_t second, struct schedule *apart,
