@@ -24,6 +24,10 @@
 
 #include "emit/cuda_chained.h"
 
+/* Rows stand on an earlier maximum as long as the one so far is no more above it: e^5.5 is 245, which
+ * f16 has, too. So that what the second product has summed up is seldom rescaled. */
+static const double MOST_ABOVE = 5.5;
+
 enum { OCTET = 8, PAIR = 2, SIXTEEN = 16, MOST_ROUNDS = 8 };
 
 static const struct chained *chained(const struct emitter *w) { return w->y->chained; }
@@ -956,7 +960,10 @@ static void put_relate_of(struct emitter *w, int known) {
         line(w, "%s = %s;", all, combine_text(w, v, all, x));
     }
     if (relative) {
-        line(w, "b%u[f][h] = a%u[f][h] == (-k_inf()) ? 0.0f : a%u[f][h];", max, max, max);
+        line(w, "const bool stays = before != (-k_inf()) && a%u[f][h] - b%u[f][h] <= %.1ff;", max,
+             max, MOST_ABOVE);
+        line(w, "if (!stays) b%u[f][h] = a%u[f][h] == (-k_inf()) ? 0.0f : a%u[f][h];", max, max,
+             max);
         line(w, "const float was = l[f][h];");
         double scale;
         chained_scaled(w->k, max, &scale);
@@ -1026,12 +1033,23 @@ static void put_relate(struct emitter *w) {
     close_brace(w);
 }
 
+/* What the second product has summed up stands on another maximum. */
+static void put_rescaled(struct emitter *w) {
+    open_loop(w, "i", chained_sixteens(w) * chained_column_octets(w) * 4);
+    line(w, "out[i] *= by[i / %d][i / 2 %% 2];", chained_column_octets(w) * 4);
+    close_brace(w);
+}
+
 /* Sums of sixteen columns, in 16 bits, are a left factor of a depth of sixteen. */
 static void put_terms(struct emitter *w) {
     bool relative = chained_maximum(w->k) != NO_VALUE;
     if (relative) {
-        open_loop(w, "i", chained_sixteens(w) * chained_column_octets(w) * 4);
-        line(w, "out[i] *= by[i / %d][i / 2 %% 2];", chained_column_octets(w) * 4);
+        line(w, "bool moves = false;");
+        open_loop(w, "i", 2 * chained_sixteens(w));
+        line(w, "moves |= by[i / 2][i %% 2] != 1.0f;");
+        close_brace(w);
+        open_brace(w, "if (__any_sync(0xffffffffu, moves))");
+        put_rescaled(w);
         close_brace(w);
     }
     if (!chained(w)->by_warp && chained_is_in_turn(w->y)) put_terms_of(w);
@@ -1069,17 +1087,34 @@ static void put_begin(struct emitter *w) {
         line(w, "float b%u[%d][2], by[%d][2], l[%d][2], scale[%d][2];", max, rows, rows, rows,
              rows);
         line(w, "#pragma unroll");
-        line(w, "for (int i = 0; i < %d; i++) l[i / 2][i %% 2] = 0;", rows * 2);
+        line(w, "for (int i = 0; i < %d; i++) b%u[i / 2][i %% 2] = 0, l[i / 2][i %% 2] = 0;",
+             rows * 2, max);
     }
 }
 
 /* ---- behind them ----------------------------------------------------------------------------- */
+
+/* All that rows have come to stands on their last maximum. */
+static void put_last_maximum(struct emitter *w) {
+    value_id max = chained_maximum(w->k);
+    open_loop(w, "f", chained_sixteens(w));
+    open_loop(w, "h", 2);
+    line(w, "const float most = a%u[f][h] == (-k_inf()) ? 0.0f : a%u[f][h];", max, max);
+    line(w, "const float of = fabsf(most) < 1e30f ? most * 1.44269504f : most;");
+    line(w, "by[f][h] = most == b%u[f][h] ? 1.0f : k_exp2(l[f][h] - of);", max);
+    for (value_id v = 0; v < w->k->values.n; v++)
+        if (chained_is_between(w, v) && v != max && kernel_online_maximum(w->k, v) == max)
+            line(w, "a%u[f][h] *= by[f][h];", v);
+    close_rows_of(w);
+    put_rescaled(w);
+}
 
 /* The four threads of a row have a part each; none of a row that has no maximum is a number. In a
  * row that a low number hides all of, each element counts, those of tiles that are left out, too.
  */
 static void put_whole_rows(struct emitter *w) {
     value_id max = chained_maximum(w->k);
+    if (max != NO_VALUE) put_last_maximum(w);
     open_loop(w, "f", chained_sixteens(w));
     open_loop(w, "h", 2);
     for (value_id v = 0; v < w->k->values.n; v++) {
