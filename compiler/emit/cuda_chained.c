@@ -240,6 +240,13 @@ static void put_boxes(struct emitter *w, int ring) {
     if (ring == TILE_A) close_brace(w);
 }
 
+static void put_boxes_before(struct emitter *w) {
+    open_brace(w, "if (step)");
+    line(w, "const int column = %s * %d;", tile_of_step(w, "step - 1", true), w->y->br);
+    put_boxes(w, TILE_C);
+    close_brace(w);
+}
+
 /* Where a step's part of a factor lies, 16 deep, as an operand: from its tile's first on. */
 static const char *operand_text_of(struct emitter *w, const struct factor *f, const char *at) {
     int lines = f->across ? f->depth : f->rows, in_line = f->line / 32;
@@ -319,6 +326,11 @@ static void put_second_dot_of_group(struct emitter *w, const char *s) {
     hold_out(w);
 }
 
+/* Does a step's second product read the stage of the step before? */
+static bool reads_before(const struct emitter *w) {
+    return !chained_is_in_turn(w->y) && !chained_lags(w->y);
+}
+
 static void put_group_role(struct emitter *w, bool copies) {
     const struct chained *x = chained(w);
     if (copies) {
@@ -337,7 +349,7 @@ static void put_group_role(struct emitter *w, bool copies) {
         if (x->n_own)
             line(w, "const k_shared columns = tiles + %d + (group * 4 + tid / %d) * %d;", x->own_at,
                  w->k->limits->warp, w->y->br * x->own_floats * 4);
-        if (!chained_is_in_turn(w->y)) line(w, "int before = 0;");
+        if (reads_before(w)) line(w, "int before = 0;");
         if (x->ping_pong) {
             line(w, "const k_shared turns = full + %d;", 2 * w->y->stages * 8);
             line(w, "const k_shared own_turn = turns + group * 8;");
@@ -359,15 +371,20 @@ static void end_group_role(struct emitter *w, bool copies) {
 }
 
 /* What a step brings, and in the first one the block's rows. */
-static void put_wait_empty(struct emitter *w) {
+static void put_wait_empty(struct emitter *w, bool in_loop) {
     const struct chained *x = chained(w);
+    if (!in_loop) line(w, "const int step = steps;");
     line(w, "k_mbar_wait_block(empty + s * 8, phase ^ 1);");
-    int rows = 0, bytes = 0;
-    for (int i = 0; i < x->n_first; i++) rows += x->a[i].bytes, bytes += x->b[i].bytes;
-    for (int i = 0; i < x->n_second; i++) bytes += x->c[i].shared ? 0 : x->c[i].bytes;
-    line(w, "k_mbar_arrive_expect_tx(full + s * 8, step ? %d : %d);", bytes, rows + bytes);
+    int rows = 0, first = 0, second = 0;
+    for (int i = 0; i < x->n_first; i++) rows += x->a[i].bytes, first += x->b[i].bytes;
+    for (int i = 0; i < x->n_second; i++) second += x->c[i].shared ? 0 : x->c[i].bytes;
+    if (in_loop)
+        line(w, "k_mbar_arrive_expect_tx(full + s * 8, step ? %d : %d);", first + second,
+             rows + first + (chained_lags(w->y) ? 0 : second));
+    else
+        line(w, "k_mbar_arrive_expect_tx(full + s * 8, %d);", second);
     line(w, "const k_shared stage = tiles + %d + s * %d;", x->first, x->stage);
-    line(w, "const int column = %s * %d;", tile_of_step(w, "step", false), w->y->br);
+    if (in_loop) line(w, "const int column = %s * %d;", tile_of_step(w, "step", false), w->y->br);
 }
 
 static void put_group_barriers(struct emitter *w) {
@@ -1354,7 +1371,8 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
     int depth = 0, stages = w->y->stages;
     bool groups = t->copiers > 0, copies = true, in_turn = chained_is_in_turn(w->y);
     bool second = false;                          /* the last products that were begun */
-    const char *stage = in_turn ? "s" : "before"; /* of the second products at hand */
+    const char *stage = groups && reads_before(w) ? "before" : "s"; /* of second products */
+    bool first = true;                                             /* of the copies waited for */
     for (uint32_t i = 0; i < t->code.n; i++) {
         const struct tile_inst *x = &t->code.at[i];
         if (tile_op_opens(x->op)) open[depth++] = x->op;
@@ -1386,12 +1404,13 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             else
                 close_brace(w);
             break;
-        case TILE_WAIT_EMPTY: put_wait_empty(w); break;
+        case TILE_WAIT_EMPTY: put_wait_empty(w, open[depth - 1] == TILE_LOOP); break;
         case TILE_WAIT_FULL:
-            if (open[depth - 1] == TILE_DRAW) {
+            if (open[depth - 1] == TILE_DRAW && first) {
                 line(w, "const int step = 0;");
                 put_step_of_list(w);
             }
+            first = false;
             line(w, "k_mbar_wait_block(full + s * 8, phase);");
             break;
         case TILE_COPY:
@@ -1400,6 +1419,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             else
                 put_copy_ahead(w, x->ring, x->n);
             break;
+        case TILE_COPY_BEFORE: put_boxes_before(w); break;
         case TILE_GROUP: line(w, "k_cp_async_commit();"); break;
         case TILE_LANDED:
             line(w, "k_cp_async_wait<%d>();", x->n);
@@ -1428,7 +1448,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             break;
         case TILE_ARRIVE: line(w, "if (tid == 0) k_mbar_arrive(empty + %s * 8);", stage); break;
         case TILE_NEXT:
-            if (groups && !copies && !in_turn) line(w, "before = s;");
+            if (groups && !copies && reads_before(w)) line(w, "before = s;");
             line(w, "if (++s == %d) s = 0%s;", stages, groups ? ", phase ^= 1" : "");
             break;
         case TILE_LEAVE: put_chained_leave(w); break;

@@ -875,6 +875,10 @@ bool chained_is_in_turn(const struct layout *y) {
     return y->chained->by_warp || y->chained->n_second > 1 || y->split > 1;
 }
 
+bool chained_lags(const struct layout *y) {
+    return !chained_is_in_turn(y) && !y->chained->c[0].shared;
+}
+
 int chained_barriers(const struct layout *y) {
     return 2 * y->stages + (y->chained->ping_pong ? y->chained->warpgroups : 0);
 }

@@ -724,6 +724,9 @@ int chained_part_rows(const struct kernel *k, const struct chained *x);
 /* Do a step's second products follow its first ones? By warps; of twins; of parts, which may have
  * no steps, and wait for memory. Else the next step's first product begins before. */
 bool chained_is_in_turn(const struct layout *y);
+/* Does a stage have the second product's tile of the step before, as that is made along with the
+ * step's first product? Both are read at the same time then; but where they are one tile. */
+bool chained_lags(const struct layout *y);
 /* Words of 8 bytes, by warpgroups: of each stage that it is full, and empty; of turns. */
 int chained_barriers(const struct layout *y);
 const char *chained_layout(const struct kernel *k, const struct config *c, struct layout *y,
