@@ -685,7 +685,7 @@ static void close_rows_of(struct emitter *w) {
 }
 
 static bool ends_within_tile(const struct emitter *w) {
-    return kernel_size(w->k, AXIS_N) % w->y->br != 0;
+    return !w->whole && kernel_size(w->k, AXIS_N) % w->y->br != 0;
 }
 
 /* What v is an exponential of, if it is exp(f - max f): f, without the scale that it has. It is
@@ -1013,14 +1013,18 @@ static bool has_conditions_of_places(const struct emitter *w) {
     return false;
 }
 
-/* Of a block's tiles most are on one side of an edge: these ask for none of their elements. */
+/* Of a block's tiles most are on one side of an edge, and end before the last column: these ask for
+ * none of their elements. */
 static void put_relate_by_places(struct emitter *w, int known) {
     const struct kernel *k = w->k;
-    if (!has_conditions_of_places(w)) {
+    bool ends = ends_within_tile(w) && kernel_size(k, AXIS_N) > w->y->br;
+    if (!ends && !has_conditions_of_places(w)) {
         put_relate_of(w, known);
         return;
     }
     line(w, "bool whole = true;");
+    if (ends)
+        line(w, "whole &= (%s + 1) * %d <= nn;", tile_of_step(w, "step", false), w->y->br);
     for (uint32_t i = 0; i < k->edges.n; i++) {
         const struct edge *e = &k->edges.at[i];
         long long m = e->by[AXIS_M], n = e->by[AXIS_N], low = e->first;
@@ -1029,7 +1033,9 @@ static void put_relate_by_places(struct emitter *w, int known) {
              tile_of_step(w, "step", false), n * w->y->br, (long long)e->by[AXIS_Z]);
     }
     open_brace(w, "if (whole)");
+    w->whole = ends;
     put_relate_of(w, known | PLACES);
+    w->whole = false;
     close_brace(w);
     open_brace(w, "else");
     put_relate_of(w, known);
