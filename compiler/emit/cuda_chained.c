@@ -403,11 +403,17 @@ static void put_group_barriers(struct emitter *w) {
          "for (int i = 0; i < %d; i++) k_mbar_init(bars + i, 1), k_mbar_init(bars + %d + i, %d);",
          stages, stages, x->warpgroups);
     if (x->ping_pong)
-        line(w, "for (int i = 0; i < %d; i++) k_mbar_init(bars + %d + i, 1);", x->warpgroups,
-             2 * stages);
+        line(w, "for (int i = 0; i < %d; i++) k_mbar_init(bars + %d + i, %d);", x->warpgroups,
+             2 * stages, WARPGROUP / w->k->limits->warp);
     line(w, "k_fence_mbar_init();");
     close_brace(w);
     line(w, "__syncthreads();");
+}
+
+/* Each warp says so: a turn later none of this warpgroup can be waiting for this one still. */
+static void put_pass_turn(struct emitter *w) {
+    line(w, "__syncwarp();");
+    line(w, "if (tid %% %d == 0) k_mbar_arrive(next_turn);", w->k->limits->warp);
 }
 
 /* Terms are made before the product of those before is waited for: what they sum up to says so. */
@@ -1438,7 +1444,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             for (int p = 0; p < chained(w)->n_first && !groups; p++) put_first_dot(w, p);
             break;
         case TILE_WAIT_TURN: line(w, "k_mbar_wait_block(own_turn, turn), turn ^= 1;"); break;
-        case TILE_PASS_TURN: line(w, "if (tid == 0) k_mbar_arrive(next_turn);"); break;
+        case TILE_PASS_TURN: put_pass_turn(w); break;
         case TILE_RELATE: put_relate(w); break;
         case TILE_TERMS: put_terms(w); break;
         case TILE_DOT_SECOND:
