@@ -1518,7 +1518,7 @@ void emit_cuda_chained(struct emitter *w) {
                 l->args[l->n_args++] = map_of(w, factor_at(w, ring, i));
     if (groups) put_instructions(w);
     buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d%s) %s(", w->y->threads,
-               groups ? ", 1" : "", k->entry);
+               groups ? arena_printf(w->arena, ", %d", chained(w)->resident) : "", k->entry);
     put_parameters(w);
     for (int ring = TILE_A; ring <= TILE_C && groups; ring++)
         for (int i = 0; i < factors_of_ring(w, ring); i++)

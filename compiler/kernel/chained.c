@@ -1040,5 +1040,10 @@ const char *chained_layout(const struct kernel *k, const struct config *c, struc
     y->ex = y->ur = 1;
     y->vec = 2;
     y->chained = x;
+    x->resident = 1;
+    if (x->warpgroups == 1 && 2 * (smem + 1024) <= k->limits->smem_unit) {
+        x->resident = 2; /* each of half the registers, of which the copier leaves most */
+        x->registers = 232, x->copier_registers = 24;
+    }
     return NULL;
 }

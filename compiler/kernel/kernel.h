@@ -591,6 +591,7 @@ enum { MOST_FIRST = 2, MOST_SECOND = 2 };
 struct chained {
     bool by_warp;
     int warpgroups, registers, copier_registers; /* mma=1: that multiply; 0: as launched */
+    int resident;                                /* mma=1: blocks that a multiprocessor has */
     bool ping_pong;                              /* these begin their products in turn */
     int barriers;                                /* where they lie */
     int n_first, n_second;
