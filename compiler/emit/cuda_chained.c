@@ -6,11 +6,11 @@
  *     loop          for (int step = 0; step < steps; step++) {
  *     dot               sums = the tile's
  *     relate            float x7 = -inf, ...; sums[..] = v6;       what stands on no row yet
- *                       a7 = max(a7, x7); by = exp(before - a7);
- *                       sums[..] = v9 = exp(v6 - b7); x10 += v9;   what is relative to the maximum
- *                       a10 = a10 * by + x10; out[..] *= by;
+ *                       a7 = max(a7, x7); if (a7 > b7 + 5.5) b7 = a7; by = exp(was - b7);
+ *                       sums[..] = v9 = exp(v6 - b7); x10 += v9;   what is relative to a maximum
+ *                       a10 = a10 * by + x10; if (any by != 1) out[..] *= by;
  *     dot second        out += sums in 16 bits, which are a left factor as they lie, times the tile
- *     store             v11 = 1 / a10, v15 = out[..] * v11
+ *     store             a10 and out[..] *= exp(b7 - a7); v11 = 1 / a10, v15 = out[..] * v11
  *
  * Where columns have values of their own, and rows are not reduced, all rows of a column follow
  * each other: what is the column's is needed no more then. Twins have more, more_terms and more_out
