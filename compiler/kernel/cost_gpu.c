@@ -1068,7 +1068,8 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
         const double SHORT = 64, SHORT_STEP = 1.04, FEW_AHEAD = 1.05, UNEVEN = 1.1;
         const double WIDE_TWINS = 1.5; /* 128 x 128 takes 1991 us, 128 x 64 1594: chained.c */
         /* Of a tile that both read, a step's is held until the next one's terms are made: of two
-         * stages none is ahead. So 32 heads of 2048 by 128 take 186 us on an H100 with two, 117 with three. */
+         * stages none is ahead. So, before any lagged, 32 heads of 2048 by 128 took an H100 186 us
+         * with two, 117 with three. */
         const double ALL_HELD = 1500, ONE_HELD = 100; /* in turn: their own; not measured */
         shared = x->warpgroups * (n * (depth + columns) + 64 * depth) * 2 / SHARED;
         bool alone = x->warpgroups * resident < 2;
