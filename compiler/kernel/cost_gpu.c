@@ -1071,6 +1071,7 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
          * stages none is ahead. So, before any lagged, 32 heads of 2048 by 128 took an H100 186 us
          * with two, 117 with three. */
         const double ALL_HELD = 1500, ONE_HELD = 100; /* in turn: their own; not measured */
+        const double ONE_AHEAD = 1.01;                /* where tiles lag; not measured */
         shared = x->warpgroups * (n * (depth + columns) + 64 * depth) * 2 / SHARED;
         bool alone = x->warpgroups * resident < 2;
         step = fmax(units, shared);
@@ -1081,6 +1082,7 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
         if (x->n_second > 1 && n > SHORT) step *= WIDE_TWINS;
         bool ahead = y->stages > 2 || keys <= n || chained_lags(y); /* or no step is behind */
         if (!ahead) step += chained_is_in_turn(y) ? ONE_HELD : ALL_HELD;
+        if (chained_lags(y) && y->stages == 2 && keys > n) step *= ONE_AHEAD;
     }
     double waves = ceil(blocks / (d->units * resident)) * resident;
     if (k->edges.n) { /* of blocks that lie all over the rows */
