@@ -651,6 +651,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
         case TILE_KEEP: put_keep(w, t, sums_name(t)); break;
         case TILE_RESCALE: put_rescale(w, t, sums_name(t)); break;
         case TILE_RESULTS: put_row_results(w, t); break;
+        case TILE_COPY_BEFORE:
         case TILE_BEGIN:
         case TILE_REST:
         case TILE_RELATE:

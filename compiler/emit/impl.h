@@ -36,6 +36,7 @@ struct emitter {
     const uint8_t *kept;   /* C, per value: what c_keep.c has found of all; NULL: nothing yet */
     int exchanges;         /* CUDA: of the cluster's blocks, so far */
     bool ends;             /* CUDA: the text at hand is of the heads and tails of rows */
+    bool whole;            /* CUDA, chained: and here of tiles whose columns are all there */
     struct folds folds;    /* CUDA: of the phase at hand */
     const char *subscript; /* of ARRAY values in the scope at hand: "[e]", "[e][v]", "[l]", "" */
 };

@@ -875,6 +875,14 @@ bool chained_is_in_turn(const struct layout *y) {
     return y->chained->by_warp || y->chained->n_second > 1 || y->split > 1;
 }
 
+bool chained_lags(const struct layout *y) {
+    return !chained_is_in_turn(y) && !y->chained->c[0].shared;
+}
+
+int chained_barriers(const struct layout *y) {
+    return 2 * y->stages + (y->chained->ping_pong ? y->chained->warpgroups : 0);
+}
+
 int chained_part_rows(const struct kernel *k, const struct chained *x) {
     bool one = x->warp_rows == SIXTEEN && kernel_size(k, AXIS_M) <= PIECE;
     return one ? 1 : x->warp_rows / PIECE;
@@ -909,6 +917,7 @@ static const char *check_warps(const struct kernel *k, const struct config *c, s
                                struct chained *x, struct arena *a) {
     enum { MOST_REGISTERS = 216, MOST_OF_TWINS = 192, MOST_STAGES = 4 };
     int m = c->knob[KNOB_m], tm = c->knob[KNOB_tm];
+    if (c->knob[KNOB_pingpong]) return "pingpong is a knob of mma=1";
     if (tm != SIXTEEN && tm != 2 * SIXTEEN)
         return "chained products by warps need a tm of 16 or 32";
     if (m < tm || m % tm || m > 256) return arena_printf(a, "m=%d is no multiple of tm=%d", m, tm);
@@ -929,10 +938,14 @@ static const char *check_warps(const struct kernel *k, const struct config *c, s
  * H200 takes 1648 us for dK and dV of 4 x 32 x 4096 causal rows, 1594 in turn. */
 static const char *check_warpgroups(const struct kernel *k, const struct config *c,
                                     struct layout *y, struct chained *x, struct arena *a) {
-    enum { ROWS = 64, THREADS = 128, OTHERS = 40, MOST_STAGES = 8 };
+    enum { ROWS = 64, THREADS = 128, OTHERS = 40, MOST_STAGES = 8, MOST_OF_TURNS = 6 };
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n];
     if (!k->limits->wgmma || !k->limits->tma) return "mma=1 needs sm_90a";
     if (c->knob[KNOB_tm]) return "tm is no knob of mma=1";
+    x->ping_pong = c->knob[KNOB_pingpong];
+    if (x->ping_pong && m <= ROWS) return "pingpong needs two warpgroups: m of 128 or 192";
+    if (x->ping_pong && y->stages > MOST_OF_TURNS)
+        return arena_printf(a, "pingpong has %d stages at most", MOST_OF_TURNS);
     if (y->split > 1 && (m != ROWS || kernel_size(k, AXIS_M) > SIXTEEN))
         return "mma=1 shares columns of sixteen rows at most, and needs m=64";
     if (m % ROWS || m < ROWS || m > 3 * ROWS) return "mma=1 needs m of 64, 128 or 192";
@@ -972,9 +985,10 @@ const char *chained_layout(const struct kernel *k, const struct config *c, struc
     if (n < SIXTEEN || n % SIXTEEN || n > 256) return "chained products need an n of sixteens";
     if (m < SIXTEEN || m % SIXTEEN || m > 256) return "chained products need an m of sixteens";
     if (c->knob[KNOB_k] || c->knob[KNOB_tn] || c->knob[KNOB_cluster] || c->knob[KNOB_fit] ||
-        c->knob[KNOB_make] || c->knob[KNOB_pingpong] || c->knob[KNOB_band] || c->knob[KNOB_flat] ||
-        c->knob[KNOB_pairs] || c->knob[KNOB_tail])
-        return "chained products have the knobs m, n, tm, mma, stages, split, skip and warps";
+        c->knob[KNOB_make] || c->knob[KNOB_band] || c->knob[KNOB_flat] || c->knob[KNOB_pairs] ||
+        c->knob[KNOB_tail])
+        return "chained products have the knobs m, n, tm, mma, stages, split, skip, pingpong and "
+               "warps";
     y->stages = c->knob[KNOB_stages];
     if (y->stages < 2) return "chained products need 2 stages at least";
     struct chained *x = NEW(a, struct chained);
@@ -1026,5 +1040,10 @@ const char *chained_layout(const struct kernel *k, const struct config *c, struc
     y->ex = y->ur = 1;
     y->vec = 2;
     y->chained = x;
+    x->resident = 1;
+    if (x->warpgroups == 1 && 2 * (smem + 1024) <= k->limits->smem_unit) {
+        x->resident = 2; /* each of half the registers, of which the copier leaves most */
+        x->registers = 232, x->copier_registers = 24;
+    }
     return NULL;
 }

@@ -66,7 +66,8 @@
                "image of it is packed (mma=1)")                                                    \
     KNOB(pingpong,                                                                                 \
          "matmul: 1: two warpgroups have whole tiles, in turn: one multiplies while the "          \
-         "other one's epilogue goes on (mma=1)")                                                   \
+         "other one's epilogue goes on (mma=1); chained products: 1: warpgroups begin their "      \
+         "products in turn, and one is at what is between them while another's are made")          \
     KNOB(hits, "scatter: sources that a thread tests at a time for whether they go to the x rows " \
                "of its block, which then reads those only; on the CPU 1: all are sorted by where " \
                "they go")                                                                          \

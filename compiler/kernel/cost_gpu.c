@@ -1049,6 +1049,7 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
     double resident = floor((double)d->smem_unit / (y->smem + SMEM_RESERVED));
     double registers = (x->n_first * n + columns) * x->warp_rows / d->warp + 70;
     resident = fmax(1, fmin(resident, floor(d->regs_unit / (registers * y->threads))));
+    if (!x->by_warp) resident = x->resident;
     resident = fmin(resident, fmax(1, ceil(blocks / d->units)));
     double units = m * n * (depth + columns) / rate;
     double shared = warps * (n * (depth + columns) + x->warp_rows * depth) * 2 / SHARED;
@@ -1066,9 +1067,11 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
          * stages, 99.4 with four; by 128 x 128 87.4 with either. */
         const double SHORT = 64, SHORT_STEP = 1.04, FEW_AHEAD = 1.05, UNEVEN = 1.1;
         const double WIDE_TWINS = 1.5; /* 128 x 128 takes 1991 us, 128 x 64 1594: chained.c */
-        /* A step's tile is held until the next one's terms are made: of two stages none is ahead.
-         * 32 heads of 2048 by 128 take 186 us on an H100 with two, 117 with three. */
+        /* Of a tile that both read, a step's is held until the next one's terms are made: of two
+         * stages none is ahead. So, before any lagged, 32 heads of 2048 by 128 took an H100 186 us
+         * with two, 117 with three. */
         const double ALL_HELD = 1500, ONE_HELD = 100; /* in turn: their own; not measured */
+        const double ONE_AHEAD = 1.01;                /* where tiles lag; not measured */
         shared = x->warpgroups * (n * (depth + columns) + 64 * depth) * 2 / SHARED;
         bool alone = x->warpgroups * resident < 2;
         step = fmax(units, shared);
@@ -1077,8 +1080,9 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
         if (n <= SHORT) step *= y->stages <= 3 ? SHORT_STEP * FEW_AHEAD : SHORT_STEP;
         if (kernel_size(k, AXIS_N) % y->br) step *= UNEVEN;
         if (x->n_second > 1 && n > SHORT) step *= WIDE_TWINS;
-        bool ahead = y->stages > 2 || keys <= n; /* nothing comes behind the only step */
+        bool ahead = y->stages > 2 || keys <= n || chained_lags(y); /* or no step is behind */
         if (!ahead) step += chained_is_in_turn(y) ? ONE_HELD : ALL_HELD;
+        if (chained_lags(y) && y->stages == 2 && keys > n) step *= ONE_AHEAD;
     }
     double waves = ceil(blocks / (d->units * resident)) * resident;
     if (k->edges.n) { /* of blocks that lie all over the rows */

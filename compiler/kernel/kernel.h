@@ -591,6 +591,8 @@ enum { MOST_FIRST = 2, MOST_SECOND = 2 };
 struct chained {
     bool by_warp;
     int warpgroups, registers, copier_registers; /* mma=1: that multiply; 0: as launched */
+    int resident;                                /* mma=1: blocks that a multiprocessor has */
+    bool ping_pong;                              /* these begin their products in turn */
     int barriers;                                /* where they lie */
     int n_first, n_second;
     struct factor a[MOST_FIRST], b[MOST_FIRST], c[MOST_SECOND]; /* the first products'; the second
@@ -723,6 +725,11 @@ int chained_part_rows(const struct kernel *k, const struct chained *x);
 /* Do a step's second products follow its first ones? By warps; of twins; of parts, which may have
  * no steps, and wait for memory. Else the next step's first product begins before. */
 bool chained_is_in_turn(const struct layout *y);
+/* Does a stage have the second product's tile of the step before, as that is made along with the
+ * step's first product? Both are read at the same time then; but where they are one tile. */
+bool chained_lags(const struct layout *y);
+/* Words of 8 bytes, by warpgroups: of each stage that it is full, and empty; of turns. */
+int chained_barriers(const struct layout *y);
 const char *chained_layout(const struct kernel *k, const struct config *c, struct layout *y,
                            struct arena *a);
 /* Of a config with pairs=1, the one of the product in bf16 that is made where the data are out of

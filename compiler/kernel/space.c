@@ -606,6 +606,13 @@ static void propose_parts(struct space *s, struct config c) {
     }
 }
 
+/* The same, and of several warpgroups with their products in turn. */
+static void propose_turns(struct space *s, struct config c) {
+    propose_parts(s, c);
+    c.knob[KNOB_pingpong] = 1;
+    propose_skips(s, c);
+}
+
 /* Chained products: rows of a block, of a warp, what is between at a time. */
 static void propose_chained(struct space *s) {
     static const int tiles[][3] = {
@@ -623,7 +630,7 @@ static void propose_chained(struct space *s) {
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
         const int *t = groups[i];
         for (int stages = 2; stages <= 4; stages++)
-            propose_parts(s, CONFIG(K(m, t[0]), K(n, t[1]), K(mma, 1), K(stages, stages),
+            propose_turns(s, CONFIG(K(m, t[0]), K(n, t[1]), K(mma, 1), K(stages, stages),
                                     K(warps, (t[0] / 64 + 1) * 4)));
     }
     /* Few columns in a few steps that are all of them: 197 are two of 112, or one of 208. */
@@ -632,7 +639,7 @@ static void propose_chained(struct space *s) {
         for (int steps = 1; steps <= STEPS; steps++) {
             int64_t n = ceil_div(ceil_div(size_of(s->k, AXIS_N), steps), EACH) * EACH;
             for (int stages = 2; stages <= 3 && n >= LEAST && n <= MOST; stages++)
-                propose_parts(s, CONFIG(K(m, m), K(n, (int)n), K(mma, 1), K(stages, stages),
+                propose_turns(s, CONFIG(K(m, m), K(n, (int)n), K(mma, 1), K(stages, stages),
                                         K(warps, (m / 64 + 1) * 4)));
         }
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)

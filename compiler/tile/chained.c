@@ -40,7 +40,10 @@ static void put(struct tile_program *t, enum tile_op op, int ring, int n) {
 /* What a step has, so many steps ahead. */
 static void put_copies(struct tile_program *t, int ahead) {
     put(t, TILE_COPY, TILE_B, ahead);
-    if (chained_copies_c(t->chained)) put(t, TILE_COPY, TILE_C, ahead);
+    if (chained_lags(&t->block->layout))
+        put(t, TILE_COPY_BEFORE, 0, 0);
+    else if (chained_copies_c(t->chained))
+        put(t, TILE_COPY, TILE_C, ahead);
 }
 
 static void put_end(struct tile_program *t) {
@@ -74,6 +77,15 @@ static void put_by_warps(struct tile_program *t) {
     put(t, TILE_END, 0, 0);
 }
 
+/* The products that follow are begun when it is these threads' turn. */
+static void put_turn(struct tile_program *t, bool first, bool second) {
+    bool turns = t->chained->ping_pong;
+    if (turns) put(t, TILE_WAIT_TURN, 0, 0);
+    if (first) put(t, TILE_DOT, 0, 0);
+    if (second) put(t, TILE_DOT_SECOND, 0, 0);
+    if (turns) put(t, TILE_PASS_TURN, 0, 0);
+}
+
 static void put_copier(struct tile_program *t) {
     put(t, TILE_ROLE, 0, t->copiers);
     put(t, TILE_DRAW, 0, 0);
@@ -83,6 +95,10 @@ static void put_copier(struct tile_program *t) {
     put_copies(t, 0);
     put(t, TILE_NEXT, 0, 0);
     put(t, TILE_END, 0, 0);
+    if (chained_lags(&t->block->layout)) {
+        put(t, TILE_WAIT_EMPTY, 0, 0);
+        put(t, TILE_COPY_BEFORE, 0, 0);
+    }
     put(t, TILE_END, 0, 0);
     put(t, TILE_END, 0, 0);
 }
@@ -95,11 +111,11 @@ static void put_in_turn(struct tile_program *t) {
     put(t, TILE_BEGIN, 0, 0);
     put(t, TILE_LOOP, 0, 0);
     put(t, TILE_WAIT_FULL, 0, 0);
-    put(t, TILE_DOT, 0, 0);
+    put_turn(t, true, false);
     put(t, TILE_DRAIN, 0, 0);
     put(t, TILE_RELATE, 0, 0);
     put(t, TILE_TERMS, 0, 0);
-    put(t, TILE_DOT_SECOND, 0, 0);
+    put_turn(t, false, true);
     put(t, TILE_DRAIN, 0, 0);
     put(t, TILE_ARRIVE, 0, 1);
     put(t, TILE_NEXT, 0, 0);
@@ -110,22 +126,24 @@ static void put_in_turn(struct tile_program *t) {
 }
 
 /* A role copies. The second product of a step is under way while the next step's sums become terms,
- * which is why that step's first product is begun before it. */
+ * which is why that step's first product is begun before it. A stage has what is read at the same
+ * time: a step's tile of b, and c's of the step before. */
 static void put_by_warpgroups(struct tile_program *t) {
+    bool lags = chained_lags(&t->block->layout);
     put_copier(t);
     put(t, TILE_ROLE, 0, t->threads - t->copiers);
     put(t, TILE_DRAW, 0, 0);
     put(t, TILE_BEGIN, 0, 0);
     put(t, TILE_WAIT_FULL, 0, 0);
-    put(t, TILE_DOT, 0, 0);
+    put_turn(t, true, false);
     put(t, TILE_DRAIN, 0, 0);
+    if (lags) put(t, TILE_ARRIVE, 0, 1);
     put(t, TILE_RELATE, 0, 0);
     put(t, TILE_TERMS, 0, 0);
     put(t, TILE_NEXT, 0, 0);
     put(t, TILE_REST, 0, 0);
     put(t, TILE_WAIT_FULL, 0, 0);
-    put(t, TILE_DOT, 0, 0);
-    put(t, TILE_DOT_SECOND, 0, 0);
+    put_turn(t, true, true);
     put(t, TILE_DRAIN, 0, 1);
     put(t, TILE_RELATE, 0, 0);
     put(t, TILE_DRAIN, 0, 0);
@@ -133,7 +151,8 @@ static void put_by_warpgroups(struct tile_program *t) {
     put(t, TILE_TERMS, 0, 0);
     put(t, TILE_NEXT, 0, 0);
     put(t, TILE_END, 0, 0);
-    put(t, TILE_DOT_SECOND, 0, 0);
+    if (lags) put(t, TILE_WAIT_FULL, 0, 0);
+    put_turn(t, false, true);
     put(t, TILE_DRAIN, 0, 0);
     put(t, TILE_STORE, 0, 0);
     put(t, TILE_END, 0, 0);
@@ -197,6 +216,8 @@ struct checker {
         stored;
     bool sums, related, terms; /* whole; of this step; and not multiplied yet */
     bool left, last;           /* its part is where others find it; it has all parts */
+    bool lags, last_copied;    /* c's tile of the last step is */
+    bool turn;                 /* it is this warpgroup's to begin products */
     int under_way[4], n_under_way;
 };
 
@@ -227,6 +248,8 @@ static const char *open_region(struct checker *c, uint32_t at) {
         return fail(c, "T3", at, "so many steps are not ahead");
     if (op == TILE_REST && (!c->terms || !c->next))
         return fail(c, "T19", at, "the first step has left no terms");
+    if (op == TILE_REST && c->lags && !c->arrived)
+        return fail(c, "T4", at, "a step is not arrived for");
     c->open[c->depth++] = op;
     if (op == TILE_LOOP || op == TILE_REST)
         c->landed = c->next = c->arrived = c->waited_full = c->waited_empty = false;
@@ -243,6 +266,7 @@ static const char *open_region(struct checker *c, uint32_t at) {
 
 static const char *close_region(struct checker *c, uint32_t at) {
     if (!c->depth) return fail(c, "T1", at, "nothing is open");
+    if (c->turn) return fail(c, "T20", at, "the turn is not passed on");
     enum tile_op op = c->open[--c->depth];
     bool copies = c->t->copiers ? c->role == 1 : true, multiplies = !c->t->copiers || c->role == 2;
     if ((op == TILE_LOOP || op == TILE_AHEAD) && copies &&
@@ -258,8 +282,11 @@ static const char *close_region(struct checker *c, uint32_t at) {
     if (op == TILE_REST && !c->terms) return fail(c, "T19", at, "a step leaves no terms");
     if (op == TILE_LOOP && multiplies && (c->terms || c->sums || !c->begun))
         return fail(c, "T19", at, "a step's terms are not multiplied");
-    if (op == TILE_LOOP || op == TILE_REST) c->looped = true, c->landed = false;
+    if (op == TILE_LOOP || op == TILE_REST)
+        c->looped = true, c->landed = c->waited_full = c->waited_empty = false;
     if (op == TILE_DRAW && !c->stored) return fail(c, "T2", at, "nothing is stored");
+    if (op == TILE_DRAW && c->lags && c->role == 1 && !c->last_copied)
+        return fail(c, "T3", at, "a step's tiles are not copied");
     return NULL;
 }
 
@@ -277,6 +304,16 @@ static const char *check_copy(struct checker *c, uint32_t at) {
     }
     if (in_loop && c->next) return fail(c, "T3", at, "it is of another step");
     c->copied[x->ring] = c->ungrouped = true;
+    return NULL;
+}
+
+/* Of the step before; behind the loop, of the last one. */
+static const char *check_copy_before(struct checker *c, uint32_t at) {
+    bool in_loop = inside(c, TILE_LOOP);
+    if (!c->lags || (!in_loop && !c->looped)) return fail(c, "T3", at, "it is of another step");
+    if (!c->waited_empty) return fail(c, "T4", at, "the stage may be read still");
+    if (in_loop && c->next) return fail(c, "T3", at, "it is of another step");
+    *(in_loop ? &c->copied[TILE_C] : &c->last_copied) = true;
     return NULL;
 }
 
@@ -310,8 +347,19 @@ static const char *check_end(struct checker *c, uint32_t at) {
     return NULL;
 }
 
+static const char *check_turn(struct checker *c, uint32_t at) {
+    bool waits = c->t->code.at[at].op == TILE_WAIT_TURN;
+    if (!c->t->chained->ping_pong || c->role != 2) return fail(c, "T20", at, "nobody has turns");
+    if (c->turn == waits) return fail(c, "T20", at, "turns are waited for, then passed on");
+    c->turn = waits;
+    return NULL;
+}
+
 static const char *check_product(struct checker *c, uint32_t at) {
     const struct tile_inst *x = &c->t->code.at[at];
+    bool begins = x->op == TILE_DOT || x->op == TILE_DOT_SECOND;
+    if (begins && c->t->chained->ping_pong && !c->turn)
+        return fail(c, "T20", at, "it is another warpgroup's turn");
     bool there = c->t->copiers ? c->waited_full : c->landed;
     bool in_step = inside(c, TILE_LOOP) || inside(c, TILE_REST);
     if (in_step && c->next) return fail(c, "T7", at, "the stage is the next one already");
@@ -337,12 +385,14 @@ static const char *check_product(struct checker *c, uint32_t at) {
         return NULL;
     case TILE_DOT_SECOND:
         if (!c->terms) return fail(c, "T19", at, "there are no terms");
+        if (c->lags && !there) return fail(c, "T3", at, "its tiles may not be there");
         c->terms = false;
         begin_product(c, 2);
         return NULL;
     case TILE_ARRIVE:
-        if (x->n != 1 || !in_step || c->arrived)
+        if (x->n != 1 || c->arrived || (in_step ? false : !c->lags || c->next))
             return fail(c, "T4", at, "a step is arrived for once, and the next one does");
+        if (!in_step && !c->sums && !c->terms) return fail(c, "T4", at, "it is read still");
         if (c->n_under_way || c->terms || (inside(c, TILE_LOOP) && c->sums))
             return fail(c, "T4", at, "the stage's products are under way");
         c->arrived = true;
@@ -368,6 +418,7 @@ static const char *check(struct checker *c, uint32_t at) {
     case TILE_REST: return open_region(c, at);
     case TILE_END: return close_region(c, at);
     case TILE_COPY: return check_copy(c, at);
+    case TILE_COPY_BEFORE: return check_copy_before(c, at);
     case TILE_GROUP: c->ungrouped = false; return NULL;
     case TILE_WAIT_EMPTY:
     case TILE_WAIT_FULL:
@@ -385,6 +436,8 @@ static const char *check(struct checker *c, uint32_t at) {
     case TILE_BEGIN: c->begun = true; return NULL;
     case TILE_DRAIN: drain(c, x->n); return NULL;
     case TILE_NEXT: c->next = true; return NULL;
+    case TILE_WAIT_TURN:
+    case TILE_PASS_TURN: return check_turn(c, at);
     case TILE_DOT:
     case TILE_RELATE:
     case TILE_TERMS:
@@ -404,6 +457,7 @@ static const char *check_places(const struct tile_program *t, struct arena *a) {
     const struct layout *y = &t->block->layout;
     const struct factor *all[2 * MOST_FIRST + MOST_SECOND];
     int n = 0, rows = 0, stage = 0;
+    int barriers = 8 * chained_barriers(y);
     for (int i = 0; i < x->n_first; i++) {
         all[n++] = &x->a[i], all[n++] = &x->b[i];
         if (x->a[i].at < rows || x->b[i].at < stage || x->a[i].at % SWIZZLE || x->b[i].at % SWIZZLE)
@@ -422,8 +476,8 @@ static const char *check_places(const struct tile_program *t, struct arena *a) {
     }
     if (x->first < rows || x->first % SWIZZLE || x->stage % SWIZZLE || stage > x->stage ||
         x->first + y->stages * x->stage > x->barriers ||
-        x->barriers + (x->by_warp ? 0 : 16 * y->stages + 4 * t->threads) > t->smem ||
-        (x->n_own && (x->own_at < x->barriers + 16 * y->stages + 4 * t->threads ||
+        x->barriers + (x->by_warp ? 0 : barriers + 4 * t->threads) > t->smem ||
+        (x->n_own && (x->own_at < x->barriers + barriers + 4 * t->threads ||
                       x->own_at + x->warpgroups * 16 * y->br * x->own_floats + SWIZZLE > t->smem)))
         return "T6: tiles of chained products overlap";
     for (int i = 0; i < n; i++)
@@ -434,7 +488,8 @@ static const char *check_places(const struct tile_program *t, struct arena *a) {
 }
 
 const char *tile_verify_chained(const struct tile_program *t, struct arena *a) {
-    struct checker c = {.t = t, .arena = a};
+    struct checker c = {
+        .t = t, .arena = a, .lags = !t->chained->by_warp && chained_lags(&t->block->layout)};
     const char *bad = check_places(t, a);
     for (uint32_t i = 0; i < t->code.n && !bad; i++) bad = check(&c, i);
     if (!bad && c.depth) bad = "T1: a region has no end";

@@ -723,6 +723,7 @@ static bool go_on(struct machine *x, struct agent *g) {
         break;
     case TILE_RESCALE: move_sums(x, g, g->own, g->result[0]); break;
     case TILE_RESULTS: break;
+    case TILE_COPY_BEFORE:
     case TILE_BEGIN:
     case TILE_REST:
     case TILE_RELATE:

@@ -21,7 +21,7 @@ struct under_way {
 
 struct agent {
     uint32_t at, begin, end;
-    int number, stage, before, groups, phase;
+    int number, stage, before, groups, phase, turns; /* turns: that it has had */
     int64_t step;
     bool copies, done, met;
     float *sums, *more, *terms[MOST_SECOND], *out[MOST_SECOND], *max, *by;
@@ -33,11 +33,12 @@ struct machine {
     const float *const *in;
     float *out;
     struct arena *arena;
-    bool late, relative, in_turn; /* in_turn: a step's second products follow its first ones */
+    bool late, relative, in_turn, lags; /* in_turn: a step's second products follow its first ones;
+                                           lags: their tiles come with the next step's */
     uint64_t seed;
     int64_t z, m0, first, steps;
     int64_t *list; /* the block's tiles, of which steps have one each from the first-th on */
-    int n_agents, multiply, met, meeting;
+    int n_agents, multiply, met, meeting, passed; /* passed: turns of all warpgroups */
     struct agent agent[MOST_AGENTS];
     float *tile[2 * MOST_FIRST + MOST_SECOND];
     struct agent *left; /* by part and agent: what they have left; n_left: parts so far */
@@ -120,7 +121,8 @@ static bool land_one(struct machine *x) {
     return false;
 }
 
-static void start_copy(struct machine *x, struct agent *g, int ring, int number, int ahead) {
+static void start_copy(struct machine *x, struct agent *g, int ring, int number, int ahead,
+                       bool before) {
     int stages = x->t->block->layout.stages, rows = factor(x, ring)->rows;
     struct copy c = {.ring = ring,
                      .number = number,
@@ -128,7 +130,8 @@ static void start_copy(struct machine *x, struct agent *g, int ring, int number,
                      .agent = g->number,
                      .group = g->groups,
                      .n = rows,
-                     .step = g->step + ahead};
+                     .step = g->step + ahead - before};
+    if (c.step < 0) return;
     if (ring == TILE_A ? x->t->copiers && g->step : c.step >= x->steps) return;
     if (!x->t->copiers) {
         c.n = rows / x->multiply;
@@ -323,8 +326,8 @@ static bool go_on(struct machine *x, struct agent *g) {
         break;
     case TILE_WAIT_EMPTY:
         if (g->step >= stages && x->empty[g->stage] < (int)(g->step / stages)) return false;
-        x->due[g->stage] = x->t->chained->n_first * (g->step ? 1 : 2);
-        for (int i = 0; i < x->t->chained->n_second; i++)
+        x->due[g->stage] = g->step < x->steps ? x->t->chained->n_first * (g->step ? 1 : 2) : 0;
+        for (int i = 0; i < x->t->chained->n_second && !(x->lags && !g->step); i++)
             x->due[g->stage] += is_copied(x, TILE_C, i);
         break;
     case TILE_WAIT_FULL:
@@ -332,8 +335,9 @@ static bool go_on(struct machine *x, struct agent *g) {
         break;
     case TILE_COPY:
         for (int i = 0; i < factors_of(x, c->ring); i++)
-            if (is_copied(x, c->ring, i)) start_copy(x, g, c->ring, i, c->n);
+            if (is_copied(x, c->ring, i)) start_copy(x, g, c->ring, i, c->n, false);
         break;
+    case TILE_COPY_BEFORE: start_copy(x, g, TILE_C, 0, 0, true); break;
     case TILE_GROUP: g->groups++; break;
     case TILE_LANDED:
         for (uint32_t i = 0; i < x->copies.n; i++) {
@@ -342,17 +346,24 @@ static bool go_on(struct machine *x, struct agent *g) {
         }
         if (!meets(x, g)) return false;
         break;
+    case TILE_WAIT_TURN:
+        if (x->passed < g->turns * x->multiply + g->number) return false;
+        break;
+    case TILE_PASS_TURN:
+        g->turns++;
+        x->passed++;
+        break;
     case TILE_BEGIN: begin(x, g); break;
     case TILE_DOT: start_product(x, g, false, false); break;
     case TILE_DOT_SECOND:
-        later = !x->in_turn;
+        later = !x->in_turn && !x->lags;
         start_product(x, g, true, later);
         break;
     case TILE_RELATE: relate(x, g); break;
     case TILE_TERMS: take_terms(x, g); break;
     case TILE_DRAIN: drain(x, g, c->n); break;
     case TILE_ARRIVE:
-        at = x->in_turn ? g->stage : g->before;
+        at = x->in_turn || x->lags ? g->stage : g->before;
         if (++x->arrivals[at] == x->multiply) x->arrivals[at] = 0, x->empty[at]++;
         break;
     case TILE_NEXT:
@@ -446,6 +457,7 @@ const char *tile_run_chained(const struct tile_program *t, const float *const in
                             .late = seed & 1,
                             .relative = relative,
                             .in_turn = chained_is_in_turn(&t->block->layout),
+                            .lags = chained_lags(&t->block->layout),
                             .seed = seed + (uint64_t)i * 2,
                             .z = tile / down,
                             .m0 = tile % down * rows,

@@ -65,10 +65,13 @@
  *       that its number in its warpgroup gives it;
  *   T19 of chained products, rows and the second sums BEGIN before all steps; of each a DOT, a
  *       RELATE, TERMS and a DOT_SECOND follow each other, and nothing takes their place before it
- *       is used;
+ *       is used; where c's tiles lag, a stage has that of the step before, COPY_BEFORE, and one
+ *       more behind the LOOP that of the last one;
  *   T20 groups that have tiles in turn are one warpgroup each: a SKIP of the others' steps, which
  *       are as many in all tiles, stands before the TURN, a WAIT_TURN before its LOOP, a PASS_TURN
- *       behind that; and each leaves what its epilogue exchanges in a place of its own.
+ *       behind that; and each leaves what its epilogue exchanges in a place of its own. Those of
+ *       chained products have the products of a step in turn: each DOT and DOT_SECOND stands
+ *       between a WAIT_TURN and a PASS_TURN, as many in all groups.
  *
  * Where sums lie in tensor memory (sm_100a), one role of one thread has products made, and warps
  * read what these come to. So that some are read while others are made there may be two sets of

@@ -339,6 +339,7 @@ static const char *check(struct checker *c, uint32_t at) {
         if (x->op >= TILE_LEAVE && (inside(c, TILE_LOOP) || !inside(c, TILE_DRAW)))
             return fail(c, "T2", at, "it stands not behind a loop");
         return check_epilogue(c, at);
+    case TILE_COPY_BEFORE:
     case TILE_BEGIN:
     case TILE_REST:
     case TILE_RELATE:

@@ -51,7 +51,7 @@ static const char *const in_parts[] = {
 /* Of sm_90a, for what tensor maps take. */
 static const char *const of_groups[] = {
     "mma=1 m=64 n=32 stages=2 warps=8",
-    "mma=1 m=128 n=16 stages=3 warps=12",
+    "mma=1 m=128 n=16 stages=3 warps=12 pingpong=1",
     "mma=1 m=64 n=48 stages=2 warps=8",
 };
 

@@ -275,8 +275,10 @@ static const char *random_config(struct arena *a, struct rng *r, bool old, bool 
     const char *skip = masks && rng_below(r, 2) ? " skip=1" : ""; /* of data, maybe */
     if (!old) {
         int m = RNG_ANY(r, 64, 128), split = RNG_ANY(r, 0, 0, 2, 3);
-        return arena_printf(a, "mma=1 m=%d n=%d stages=%d warps=%d%s%s", m, n, RNG_ANY(r, 2, 3),
-                            m / 16 + 4, split ? arena_printf(a, " split=%d", split) : "", skip);
+        const char *turns = m > 64 && !split && rng_below(r, 2) ? " pingpong=1" : "";
+        return arena_printf(a, "mma=1 m=%d n=%d stages=%d warps=%d%s%s%s", m, n, RNG_ANY(r, 2, 3),
+                            m / 16 + 4, split ? arena_printf(a, " split=%d", split) : "", skip,
+                            turns);
     }
     int tm = RNG_ANY(r, 16, 32), warps = RNG_ANY(r, 1, 2, 4), split = RNG_ANY(r, 0, 0, 2, 3);
     return arena_printf(a, "mma=2 m=%d n=%d tm=%d stages=%d warps=%d%s%s", tm * warps, n, tm,

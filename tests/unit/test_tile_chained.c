@@ -36,11 +36,12 @@ static const char twins[] =
 static const char hiding[] = HIDING(" %x = where(%m, %s, -inf)\n %p = softmax(%x, -1)\n"),
                   hiding_terms[] = HIDING(" %x = relu(%s)\n %p = where(%m, %x, 0.)\n");
 static const char by_groups[] = "mma=1 m=128 n=16 stages=2 warps=12",
+                  in_turns[] = "mma=1 m=192 n=16 stages=2 warps=16 pingpong=1",
                   by_warps[] = "mma=2 m=32 n=32 tm=16 stages=3 warps=2",
                   /* of six tiles no part has more than two, and one has none */
     in_parts[] = "mma=2 m=32 n=16 tm=16 stages=3 warps=2 split=4",
                   by_group_in_parts[] = "mma=1 m=64 n=16 stages=2 warps=8 split=4";
-static const char *const configs[] = {by_groups, by_warps, in_parts};
+static const char *const configs[] = {by_groups, in_turns, by_warps, in_parts};
 enum { N_CONFIGS = sizeof configs / sizeof *configs };
 
 static const char *no_reason(struct schedule *s, uint32_t second, struct schedule *apart,
@@ -201,6 +202,50 @@ static void test_skipped(void **state) {
         assert_true(t->chained->skips);
         for (uint64_t seed = 0; seed < 4; seed++)
             assert_int_equal(run_wrong(a, t, i < N_CONFIGS, seed), 0);
+        arena_free(a);
+    }
+}
+
+/* A stage has the second product's tile of the step before where a step's products are begun with
+ * those of the one before, and the two are no one tile; turns are of several warpgroups; and of one
+ * and its copier a multiprocessor has two blocks. */
+static void test_layouts(void **state) {
+    (void)state;
+    static const char queries[] = /* c is b, the other way round */
+        "graph(%q: bf16[2, 100, 40], %k: bf16[2, 88, 40]) {\n %y = permute(%k, [0, 2, 1])\n"
+        " %s = bmm(%q, %y)\n %p = relu(%s)\n %o = bmm(%p, %k)\n return %o\n}\n";
+    static const struct {
+        const char *graph, *config, *bad;
+        bool lags;
+        int resident;
+    } cases[] = {
+        {softmax, by_groups, NULL, true, 1},
+        {both, in_turns, NULL, true, 1},
+        {queries, by_groups, NULL, false, 1},
+        {twins, by_groups, NULL, false, 1},
+        {few, by_group_in_parts, NULL, false, 2},
+        {softmax, "mma=1 m=64 n=16 stages=2 warps=8", NULL, true, 2},
+        {softmax, "mma=1 m=64 n=16 stages=2 warps=8 pingpong=1", "two warpgroups", false, 0},
+        {softmax, "mma=1 m=128 n=16 stages=7 warps=12 pingpong=1", "6 stages", false, 0},
+        {softmax, "mma=2 m=32 n=32 tm=16 stages=3 warps=2 pingpong=1", "knob of mma=1", false, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        struct kernel *k = kernel_of(a, cases[i].graph);
+        struct config c = parsed(a, cases[i].config);
+        struct layout y;
+        const char *bad = kernel_layout(k, &c, &y, a);
+        if (!bad != !cases[i].bad || (bad && !strstr(bad, cases[i].bad)))
+            fail_msg("%s: %s", cases[i].config, bad ? bad : "no reason");
+        if (!bad) {
+            assert_int_equal(chained_lags(&y), cases[i].lags);
+            assert_int_equal(y.chained->resident, cases[i].resident);
+            int copies = 0;
+            const struct tile_program *t = chained_of(a, cases[i].graph, cases[i].config);
+            for (uint32_t at = 0; at < t->code.n; at++)
+                copies += t->code.at[at].op == TILE_COPY_BEFORE;
+            assert_int_equal(copies, cases[i].lags ? 2 : 0);
+        }
         arena_free(a);
     }
 }
@@ -478,11 +523,11 @@ static void test_own(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hidden),  cmocka_unit_test(test_own),
-        cmocka_unit_test(test_skipped), cmocka_unit_test(test_questions),
-        cmocka_unit_test(test_work),    cmocka_unit_test(test_factors),
-        cmocka_unit_test(test_numbers), cmocka_unit_test(test_operands),
-        cmocka_unit_test(test_planted),
+        cmocka_unit_test(test_hidden),   cmocka_unit_test(test_own),
+        cmocka_unit_test(test_skipped),  cmocka_unit_test(test_questions),
+        cmocka_unit_test(test_work),     cmocka_unit_test(test_factors),
+        cmocka_unit_test(test_numbers),  cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_operands), cmocka_unit_test(test_planted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
