@@ -335,7 +335,7 @@ static struct ws_kernel describe_kernel(struct compile *c, const struct kernel *
 }
 
 struct ws_configs {
-    const struct config *at; /* NULL: not asked for yet */
+    const struct config *at, *first; /* NULL: not asked for yet */
     int n, pruned;
 };
 
@@ -494,6 +494,19 @@ void ws_configs(const struct ws_program *p, int k, const struct config **configs
     *configs = c->at;
     *n = c->n;
     *pruned = c->pruned;
+}
+
+const struct config *ws_default_config(const struct ws_program *p, int k) {
+    struct ws_configs *c = &p->configs[p->kernels[k].same];
+    if (c->at) return c->at;
+    if (!c->first) {
+        struct arena *scratch = arena_new();
+        struct config *first = NEW(p->arena, struct config);
+        *first = kernel_default_config(p->kernels[k].ir, scratch);
+        c->first = first;
+        arena_free(scratch);
+    }
+    return c->first;
 }
 
 const char *ws_config_illegal(const struct ws_program *p, int k, const struct config *c,

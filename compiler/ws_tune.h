@@ -190,6 +190,9 @@ int ws_window_last(const struct ws_program *p, int b, size_t *from);
 void ws_configs(const struct ws_program *p, int k, const struct config **configs, int *n,
                 int *pruned);
 
+/* The first of them, without a list of the others where nobody has asked for that. */
+const struct config *ws_default_config(const struct ws_program *p, int k);
+
 /* NULL if legal, else why not ("vec=8 does not divide the row length 1023"). */
 const char *ws_config_illegal(const struct ws_program *p, int k, const struct config *c,
                               struct arena *a);

@@ -6,7 +6,7 @@
 # Each test runs from the project's root with these in its environment:
 #   BUILD            the build folder            TMP, TMPDIR      a fresh folder of its own, removed afterwards
 #   WARPSMITH        the command                 WARPSMITH_CACHE  a store of its own, in TMP
-#   WARPSMITH_CPU_CACHE  4M: what a test times need not be cold, and some machines show caches of hundreds of MB
+#   WARPSMITH_CPU_CACHE  1M: what a test times need not be cold, and some machines show caches of hundreds of MB
 # With TEST_LONG=1 in the environment tests run all of their cases, not a part; with TEST_STOP=1 those with many cases
 # end at the first that fails.
 # A cmocka binary counts as its tests. A script counts as one, by its exit status (77: skipped, its last line says
@@ -47,7 +47,7 @@ run_one() {
     start=$EPOCHREALTIME
     [ -x "$1" ] || run=(bash "$1")
     BUILD=$(realpath -m "$BUILD") TMP=$dir/tmp TMPDIR=$dir/tmp WARPSMITH_CACHE=$dir/tmp/store.db \
-        WARPSMITH_CPU_CACHE=4M \
+        WARPSMITH_CPU_CACHE=1M \
         timeout -k 5 "$TEST_SECONDS" "${run[@]}" >"$dir/log" 2>&1 </dev/null || rc=$?
     count $rc "$dir/log"
     printf '%d %d %d\n' "$passed" "$failed" "$skipped" >"$dir/count"

@@ -135,13 +135,6 @@ static struct ws_program *lower_stepped(struct backend_inductor *b, const struct
     return p && same_kernels(p, x->program) ? p : x->program;
 }
 
-static const struct config *default_config(const struct ws_program *p, int kernel) {
-    const struct config *configs;
-    int n, pruned;
-    ws_configs(p, kernel, &configs, &n, &pruned);
-    return &configs[0];
-}
-
 static void choose_configs(struct backend_inductor *b, struct instance *x) {
     int n = x->program->n_kernels;
     const int64_t *sizes = sizes_of(x->program->captured, x->arena);
@@ -152,7 +145,8 @@ static void choose_configs(struct backend_inductor *b, struct instance *x) {
     x->plan = plan_new("compiled", x->program, x->arena);
     for (int k = 0; k < n; k++) {
         const struct config *c = found[k] ? &found[k]->config : NULL;
-        if (!c || ws_config_illegal(x->program, k, c, x->arena)) c = default_config(x->program, k);
+        if (!c || ws_config_illegal(x->program, k, c, x->arena))
+            c = ws_default_config(x->program, k);
         struct variant *v = x->plan.chosen[k] = NEW(x->arena, struct variant);
         *v = variant_new(x->program, k, c, x->arena);
         v->is_default = true; /* whatever it spills, it is what will run */

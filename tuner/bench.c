@@ -155,18 +155,13 @@ static enum ws_status open_kernels(struct bench_point *b) {
     return bench_look_up(b);
 }
 
-/* Eager kernels run under their default config. Of hundreds of kernels the configs take seconds:
- * each is begun before the next one's are listed. */
+/* Eager kernels run under their default config, of which nobody lists the others. */
 static enum ws_status begin_eager_kernels(struct bench_point *b) {
     const struct ws_program *p = b->eager_program;
     b->eager = plan_new(result_role_shown(ROLE_eager), p, b->arena);
     for (int k = 0; k < p->n_kernels && b->d->status == WS_OK; k++) {
-        const struct config *configs;
-        int n, pruned;
-        ws_configs(p, k, &configs, &n, &pruned);
-        WS_ASSERT(n > 0);
         b->eager.chosen[k] = NEW(b->arena, struct variant);
-        *b->eager.chosen[k] = variant_new(p, k, &configs[0], b->arena);
+        *b->eager.chosen[k] = variant_new(p, k, ws_default_config(p, k), b->arena);
         b->eager.chosen[k]->is_default = true;
         builder_begin(&b->builder, b->eager.chosen[k], b->d);
     }
@@ -321,7 +316,7 @@ static const struct {
     /* what is fused, if the store knows better */
     STAGE(choose_program, ""),
     /* source -> binaries, in the background; references, if new */
-    STAGE(begin_eager, "lowering the reference, listing the configs of unfused kernels"),
+    STAGE(begin_eager, "lowering the reference, choosing configs of unfused kernels"),
     /* configs of every kernel, defaults begun; what the store knows */
     STAGE(open_kernels, "listing the configs of fused kernels"),
     /* texts of references, if known, and what is tried first, too */

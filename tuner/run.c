@@ -56,15 +56,6 @@ static enum ws_status lower(struct run *r, struct diag *d) {
     return d->status;
 }
 
-/* The rule's config of a kernel, the best guess. */
-static const struct config *default_config(const struct ws_program *p, int kernel) {
-    const struct config *configs;
-    int n, pruned;
-    ws_configs(p, kernel, &configs, &n, &pruned);
-    WS_ASSERT(n > 0);
-    return &configs[0];
-}
-
 static enum ws_status open_ranges(struct run *r, struct diag *d) {
     struct store_key here = winner_machine_key(&r->machine, r->arena);
     const char **axes;
@@ -121,7 +112,7 @@ static enum ws_status look_up(struct run *r, int kernel, const struct config **c
                       : "default";
     *c = of_ranges(r, kernel, origin);
     if (*c) return WS_OK;
-    *c = default_config(r->program, kernel);
+    *c = ws_default_config(r->program, kernel);
     return WS_OK;
 }
 

@@ -51,6 +51,18 @@ void table_legend(struct buf *b, const struct work *w, const struct roof *roof) 
                roof_bound_by_compute(roof, w) ? "peak arithmetic" : "copy bandwidth");
 }
 
+/* Defects, of a kernel or of what judges it. One shows in many configs: the first ones say it. */
+static void put_wrong(struct buf *b, const struct tune *t) {
+    enum { MOST = 8 };
+    int n = 0;
+    for (int i = 0; i < t->n; i++) {
+        const struct variant *v = &t->variants[i];
+        if (v->status == STATUS_wrong && v->message && n++ < MOST)
+            buf_printf(b, "    wrong: %s: %s\n", v->text, v->message);
+    }
+    if (n > MOST) buf_printf(b, "    and %d more are wrong\n", n - MOST);
+}
+
 static void put_counts(struct buf *b, const struct tune *t) {
     int count[STATUS_COUNT] = {0}, untried = 0;
     for (int i = 0; i < t->n; i++) {
@@ -69,9 +81,7 @@ static void put_counts(struct buf *b, const struct tune *t) {
     if (t->n_known) buf_printf(b, "; %d known from an earlier run", t->n_known);
     if (t->n_tied > 1) buf_printf(b, "; %d more as fast, within noise", t->n_tied - 1);
     buf_puts(b, "\n");
-    for (int i = 0; i < t->n; i++) /* a defect, of a kernel or of what judges it */
-        if (t->variants[i].status == STATUS_wrong && t->variants[i].message)
-            buf_printf(b, "    wrong: %s: %s\n", t->variants[i].text, t->variants[i].message);
+    put_wrong(b, t);
 }
 
 void table_unsteady(struct buf *b, const struct table_line *lines, int n) {

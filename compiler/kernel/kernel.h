@@ -333,6 +333,8 @@ bool dtype_takes_vectors(enum dtype t); /* the C prelude loads and stores k_v of
  * cost model. */
 void kernel_configs(const struct kernel *k, struct arena *a, const struct config **out, int *n,
                     int *pruned);
+/* The first of them alone. */
+struct config kernel_default_config(const struct kernel *k, struct arena *a);
 /* What v is made of, itself included, by value. */
 bool *kernel_parts(const struct kernel *k, value_id v);
 /* What the cost model has for the default; infinite: no config is legal. */

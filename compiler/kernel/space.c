@@ -992,11 +992,20 @@ double kernel_least_cost(const struct kernel *k, struct arena *a) {
     return s.all.n ? s.all.at[0].cost : INFINITY;
 }
 
-void kernel_configs(const struct kernel *k, struct arena *a, const struct config **out, int *n,
-                    int *pruned) {
+static struct space legal_configs(const struct kernel *k, struct arena *a) {
     struct space s = all_configs(k, a);
     if (!s.all.n) WS_BUG("no legal config for %s", k->name);
     propose_leaving(&s);
+    return s;
+}
+
+struct config kernel_default_config(const struct kernel *k, struct arena *a) {
+    return legal_configs(k, a).all.at[0].c;
+}
+
+void kernel_configs(const struct kernel *k, struct arena *a, const struct config **out, int *n,
+                    int *pruned) {
+    struct space s = legal_configs(k, a);
     uint32_t keep = s.all.n < MAX_CONFIGS ? s.all.n : MAX_CONFIGS;
     while (keep > 16 && s.all.at[keep - 1].cost > 3 * s.all.at[0].cost) keep--;
     struct config *list =

@@ -388,28 +388,17 @@ static void log_chain(struct chains *c, uint32_t second, const char *bad) {
     buf_printf(b, bad ? "not fused: %s\n" : "fused, tile by tile\n", bad);
 }
 
-/* What there was before groups became one of which it is not known yet whether it has a kernel:
- * `apart` is for whoever asks what they take, who may order it. */
-struct attempt {
-    struct schedule before, apart;
-};
-
-static uint32_t *copy_group_of(const struct schedule *s) {
-    uint32_t *of = NEW_ARRAY(s->arena, uint32_t, s->loops->nests.n);
-    memcpy(of, s->group_of, sizeof *of * s->loops->nests.n);
-    return of;
+/* What there was before groups became one of which it is not known yet whether it has a kernel. */
+static struct schedule copy_of(const struct schedule *s) {
+    struct schedule copy = *s;
+    copy.group_of = NEW_ARRAY(s->arena, uint32_t, s->loops->nests.n);
+    memcpy(copy.group_of, s->group_of, sizeof *s->group_of * s->loops->nests.n);
+    return copy;
 }
 
-static struct attempt begin_attempt(const struct chains *c) {
-    struct attempt t = {*c->s, *c->s};
-    t.before.group_of = copy_group_of(c->s);
-    t.apart.group_of = copy_group_of(c->s);
-    return t;
-}
-
-static void undo(struct chains *c, const struct attempt *t) {
-    c->s->groups = t->before.groups;
-    c->s->group_of = t->before.group_of;
+static void undo(struct chains *c, const struct schedule *before) {
+    c->s->groups = before->groups;
+    c->s->group_of = before->group_of;
 }
 
 /* True: they are one kernel now. */
@@ -417,9 +406,10 @@ static bool try_chain(struct chains *c, uint32_t second, inst_id factor) {
     struct schedule *s = c->s;
     const char *bad = chain_by(c, second, factor);
     if (bad) return log_chain(c, second, bad), false;
-    struct attempt before = begin_attempt(c);
+    /* Who asks what they take apart may order these. */
+    struct schedule before = copy_of(s), apart = copy_of(s);
     join(c, second);
-    bad = c->reason(s, second, &before.apart, &c->us[second], c->ctx);
+    bad = c->reason(s, second, &apart, &c->us[second], c->ctx);
     if (bad) {
         undo(c, &before);
     } else {
@@ -578,7 +568,7 @@ static bool try_twins(struct chains *c, uint32_t second, uint32_t other) {
     double us = 0;
     if (s->groups.at[g].twin != NO_NEST || s->groups.at[h].twin != NO_NEST) return false;
     if (!may_be_twins(c, g, h, &t)) return false;
-    struct attempt before = begin_attempt(c);
+    struct schedule before = copy_of(s);
     join_twins(c, g, h, &t);
     const char *bad = c->reason(s, second, NULL, &us, c->ctx);
     if (!bad && us > c->us[second] + c->us[other]) bad = "they are as fast apart";

@@ -243,14 +243,16 @@ static int64_t times_read(const struct recompute *r, const struct nest *n, const
     return times;
 }
 
-/* What a factor takes that is made again: its elements go one by one, each of which asks whether a
- * guarded load is its own. */
+/* What an element of a factor takes that is made again: they go one by one, and each finds its
+ * leaves, and of a choice among n guarded loads asks n - 1 times which is its own. */
 static int factor_work(const struct recompute *r, const struct chain *c) {
-    int work = c->work;
+    int work = c->work + WORK_OF_LEAF * ((int)c->leaves.n - 1);
     for (int k = 0; k < c->n; k++) {
         const struct nest *n = &r->l->nests.at[c->nests[k]];
+        int guarded = 0;
         for (uint32_t i = 0; i < n->insts.n; i++)
-            if (n->insts.at[i].kind == INST_LOAD && n->insts.at[i].guarded) work += WORK_OF_LOAD;
+            guarded += n->insts.at[i].kind == INST_LOAD && n->insts.at[i].guarded;
+        if (guarded) work += WORK_OF_LOAD * (guarded - 1);
     }
     return work;
 }
@@ -311,13 +313,12 @@ static bool made_for_windows(struct recompute *r, buffer_id b, const struct inst
 
 /* May a product's kernel make b again? Behind the product each element is made once, if there is
  * room for the chain. A large factor of 16 bits may be made of what is in memory if one tile wants
- * it, and if it is no choice among many tensors. */
+ * it; whether that is too much work is seen in what it saves. */
 static bool product_may_make(struct recompute *r, const struct group *G, buffer_id b,
                              const struct chain *c, bool *factor) {
     const struct meta *m = &r->l->buffers.at[b].meta;
     bool of_16 = dtype_is_float(m->dtype) && dtype_bytes(m->dtype) == 2, behind = false;
-    bool may = r->limits->kind == DEVICE_CUDA && of_16 && buffer_bytes(r->l, b) >= LEAST &&
-               factor_work(r, c) <= MAX_WORK;
+    bool may = r->limits->kind == DEVICE_CUDA && of_16 && buffer_bytes(r->l, b) >= LEAST;
     int size = 0;
     *factor = false;
     for (uint32_t k = 0; k < G->members.n; k++) {
@@ -353,7 +354,7 @@ static int64_t saving(struct recompute *r, buffer_id b, const struct chain *c) {
     int64_t size = buffer_bytes(r->l, b), work = 0;
     int64_t elements = size / dtype_bytes(r->l->buffers.at[b].meta.dtype);
     int64_t saved = r->s->fixed[b] ? 0 : size; /* what is made at load is written in no call */
-    int each = c->work - (loads_little(r, b, c) ? WORK_OF_LOAD : 0);
+    int at_hand = loads_little(r, b, c) ? WORK_OF_LOAD : 0;
     for (uint32_t i = 0; i < c->leaves.n; i++)
         if (!in_memory(r, c->leaves.at[i])) saved -= buffer_bytes(r->l, c->leaves.at[i]);
     for (uint32_t i = 0; i < by->groups.n; i++) {
@@ -368,7 +369,7 @@ static int64_t saving(struct recompute *r, buffer_id b, const struct chain *c) {
         saved += size - more;
         int64_t depth = G->matmul ? 1 : axes_numel(r->l, G->r, G->n_r);
         int64_t times = factor ? elements : axes_numel(r->l, G->x, G->n_x) * depth;
-        int of = factor ? each + WORK_OF_LEAF * ((int)c->leaves.n - 1) : each;
+        int of = (factor ? factor_work(r, c) : c->work) - at_hand;
         if (of > 0) work += of * times;
     }
     return saved > 0 && work / WORK_OF_BYTE <= saved ? saved : 0;

@@ -154,6 +154,13 @@ struct ws_program *ws_lower(struct ws_captured *c, const struct device_limits *l
 
 static bool fake_is_eager(const struct ws_program *p) { return !strcmp(p->kernels[0].name, "mul"); }
 
+const struct config *ws_default_config(const struct ws_program *p, int k) {
+    const struct config *configs;
+    int n, pruned;
+    ws_configs(p, k, &configs, &n, &pruned);
+    return configs;
+}
+
 void ws_configs(const struct ws_program *p, int k, const struct config **configs, int *n,
                 int *pruned) {
     int all = fake_spins ? 1 : fake_plant.when ? 2 : FAKE_VARIANTS + fake_hangs + fake_knob;

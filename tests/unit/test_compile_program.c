@@ -75,7 +75,11 @@ static void test_same_kernels_have_one_text(void **state) {
     const struct config *configs;
     int n, pruned;
     assert_int_equal(p->n_kernels, N);
+    const struct config *alone = ws_default_config(p, N - 1);
+    assert_ptr_equal(ws_default_config(p, 0), alone); /* no list is made for it */
     ws_configs(p, 0, &configs, &n, &pruned);
+    assert_true(config_equal(alone, configs));
+    assert_ptr_equal(ws_default_config(p, 1), configs);
     assert_int_equal(ws_emit(p, 0, &configs[0], a, &first, &d), WS_OK);
     for (int k = 1; k < N; k++) {
         assert_int_equal(p->kernels[k].same, 0);

@@ -32,6 +32,8 @@ static int check_space(const char *text, const struct device_limits *limits) {
         kernel_configs(k, a, &c, &n, &pruned);
         if (g == 0) first = n;
         assert_true(n > 0 && pruned >= 0);
+        struct config alone = kernel_default_config(k, a);
+        assert_true(config_equal(&alone, &c[0]));
         double least = 0;
         for (int i = 0; i < n; i++) {
             struct layout y;

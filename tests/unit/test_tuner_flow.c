@@ -66,6 +66,28 @@ static void test_wrong_config_is_said(void **state) {
     table_kernel(&said, &t);
     assert_non_null(strstr(said.p, "    wrong: x=2: out0[3] is 1\n"));
     assert_null(strstr(said.p, "8 bytes"));
+    assert_null(strstr(said.p, "more are wrong"));
+    arena_free(a);
+}
+
+/* Of a kernel that is wrong under most of its configs the first few are said, and how many more. */
+static void test_many_wrong_configs(void **state) {
+    enum { ALL = 100, SAID = 8 };
+    struct arena *a = arena_new();
+    struct buf said = buf_new(a);
+    struct ws_kernel kernel = {.name = "k_sum"};
+    struct ws_program program = {.kernels = &kernel, .n_kernels = 1};
+    struct variant variants[ALL] = {{.text = "x=0"}};
+    struct tune t = {
+        .program = &program, .variants = variants, .n = ALL, .winner = variants, .n_tried = 1};
+    int lines = 0;
+    for (int i = 1; i < ALL; i++)
+        variants[i] = (struct variant){
+            .text = arena_printf(a, "x=%d", i), .status = STATUS_wrong, .message = "out0[3] is 1"};
+    table_kernel(&said, &t);
+    for (const char *p = said.p; (p = strstr(p, "    wrong: x=")); p++) lines++;
+    assert_int_equal(lines, SAID);
+    assert_non_null(strstr(said.p, "    wrong: x=8: out0[3] is 1\n    and 91 more are wrong\n"));
     arena_free(a);
 }
 
@@ -381,6 +403,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         TEST(test_every_fate_of_a_variant),
         cmocka_unit_test(test_wrong_config_is_said),
+        cmocka_unit_test(test_many_wrong_configs),
         TEST(test_a_variant_that_never_ends),
         TEST(test_implausible_times_never_win),
         TEST(test_profile),
