@@ -144,7 +144,7 @@ static bool any_across(struct emitter *w, const struct phase *f) {
     return any;
 }
 
-/* Number i of those values that are loaded across, from *i on; false: there are no more. */
+/* Moves *i on to a value that is loaded across; false: there is none from there on. */
 static bool next_across(struct emitter *w, const struct phase *f, uint32_t *i) {
     while (*i < f->compute.n && !is_loaded_across(w, &w->k->values.at[f->compute.at[*i]])) ++*i;
     return *i < f->compute.n;

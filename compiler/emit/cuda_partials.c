@@ -281,8 +281,8 @@ static value_id maximum_of(struct emitter *w, value_id v) {
     return w->y->product->online ? kernel_online_maximum(w->k, v) : NO_VALUE;
 }
 
-/* Of a row's parts so many, every fourth from `first` on: all are on their way before any of them is
- * waited for. */
+/* Of a row's parts so many, every fourth from `first` on: all are on their way before any of them
+ * is waited for. */
 static void put_load_parts(struct emitter *w, const value_id *sums, uint32_t n, int tiles,
                            const char *first, int many) {
     for (uint32_t i = 0; i < n; i++)
