@@ -302,7 +302,7 @@ static int row_parts_at_once(const struct kernel *k, const value_id *sums, uint3
     enum { WORDS = 32 };
     int words = 0;
     for (uint32_t i = 0; i < n; i++) words += reduction_bytes(k, sums[i]) / 4;
-    int most = words < WORDS ? WORDS / words : 1, turns = (each + most - 1) / most;
+    int most = words > 0 && words < WORDS ? WORDS / words : 1, turns = (each + most - 1) / most;
     return (each + turns - 1) / turns;
 }
 
