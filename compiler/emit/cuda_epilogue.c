@@ -26,7 +26,11 @@
  * those of the next octet (k_store_sectors): one sector at a time is stored, all of it, but at the
  * ends of the tile's row. Stores of two halves took an H100 more than twice as long. So it is with
  * rows of 16 bits that begin anywhere, as those of 50257 columns do: what four threads have of them
- * moves on to where memory's vectors begin (k_store_row). */
+ * moves on to where memory's vectors begin (k_store_row).
+ *
+ * Nothing hides what is waited for here, and no load of the text goes past a store. So a tile's
+ * loads are on their way to L2 while it is multiplied (put_prefetch), and those of several chunks
+ * come before the first of them is stored (put_loads_ahead, put_loads_across). */
 #include "emit/cuda_mma.h"
 
 enum { PAIR = 2, OCTET = 8, QUAD = 4 };
