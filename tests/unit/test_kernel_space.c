@@ -714,6 +714,37 @@ static void test_few_columns(void **state) {
     arena_free(a);
 }
 
+static struct config default_of(const struct schedule *s, uint32_t g,
+                                const struct device_limits *limits, struct arena *a) {
+    const struct config *c;
+    int n, pruned;
+    kernel_configs(must_build(s, g, limits), a, &c, &n, &pruned);
+    return c[0];
+}
+
+/* More elements than L2 holds go through it by small blocks whose threads read little; the last
+ * kernel's loads leave L2 last, as those of no other do. */
+static void test_streams(void **state) {
+    const struct device_limits gpu = test_gpu("sm_90a");
+    struct arena *a = arena_new();
+    (void)state;
+    struct schedule *s = must_schedule(
+        a, "graph(%x: f32[268435456]) {\n %y = relu(%x)\n return %y\n}\n", "", &gpu, false);
+    struct config c = default_of(s, 0, &gpu, a);
+    assert_string_equal(config_str(a, &c), "x=1 r=1024 warps=4 vec=4 stay_l2=1");
+    s = must_schedule(a, "graph(%x: f32[1000000]) {\n %y = relu(%x)\n return %y\n}\n", "", &gpu,
+                      false);
+    assert_false(default_of(s, 0, &gpu, a).knob[KNOB_stay_l2]);
+    s = must_schedule(a,
+                      "graph(%x: f32[268435456], %z: f32[134217728]) {\n %y = relu(%x)\n"
+                      " %w = sin(%z)\n return %y, %w\n}\n",
+                      "", &gpu, false);
+    assert_int_equal(s->groups.n, 2);
+    assert_false(default_of(s, 0, &gpu, a).knob[KNOB_stay_l2]);
+    assert_true(default_of(s, 1, &gpu, a).knob[KNOB_stay_l2]);
+    arena_free(a);
+}
+
 /* Many small products go by single warps, on the matrix units. */
 static void test_small_products(void **state) {
     const struct device_limits gpu = test_gpu("sm_90a");
@@ -859,7 +890,7 @@ int main(void) {
         cmocka_unit_test(test_edges_of_bands),  cmocka_unit_test(test_scanned_rows),
         cmocka_unit_test(test_bytes_of_calls),  cmocka_unit_test(test_tails),
         cmocka_unit_test(test_even_tiles),      cmocka_unit_test(test_even_steps),
-        cmocka_unit_test(test_small_products),
+        cmocka_unit_test(test_small_products),  cmocka_unit_test(test_streams),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
