@@ -528,6 +528,27 @@ static double overhead(const struct kernel *k, const struct layout *y, int regis
            (layout_joins_warps(k, y) && y->t0 > 1 && !scans ? 0.02 * y->t0 : 0);
 }
 
+/* The part of the waves that is work: the last one leaves units idle. */
+static double wave_balance(double waves) {
+    double whole = ceil(waves - 1e-6);
+    return whole > 0 && waves < 8 ? waves / whole : 1;
+}
+
+/* Registers are a guess: where there is room for a block more than by that, parts of rows may be
+ * little more than one wave, and what is left has too little under way. Statistics of f32[64, 64,
+ * 512, 512] take an H200 1084 us by 512 blocks of 512 threads, two waves by the guess of 54
+ * registers and 1.3 by the 39 that there are; PyTorch's take 950. */
+static double part_balance(const struct kernel *k, const struct layout *y, int64_t grid,
+                           int64_t resident) {
+    const double LITTLE_MORE = 1.4;
+    double units = (double)layout_units(k, y);
+    double balance = wave_balance((double)grid / ((double)resident * units)),
+           fewer = (double)grid / ((double)(resident + 1) * units);
+    bool room = (resident + 1) * y->threads <= k->limits->max_threads_unit;
+    if (y->split == 1 || !room || fewer <= 1 || fewer >= LITTLE_MORE) return balance;
+    return fmin(balance, wave_balance(fewer));
+}
+
 static double tiles_cost(const struct kernel *k, const struct layout *y) {
     const double BESIDE = 0.9; /* of what takes longer than memory */
     const struct device_limits *d = k->limits;
@@ -548,8 +569,8 @@ static double tiles_cost(const struct kernel *k, const struct layout *y) {
            rate = in_flight / BYTES_IN_FLIGHT;
     if (scans_columns(k, y)) rate /= 2; /* a tile is stored when it is scanned */
     double waves = (double)grid / fit, whole = (double)(int64_t)(waves + 0.999999);
-    double balance = whole > 0 && waves < 8 ? waves / whole : 1; /* the last wave's idle units */
-    double scarce = spread && rate > 0 ? 0.02 / rate : 0;        /* more in flight hides more */
+    double balance = spread ? wave_balance(waves) : part_balance(k, y, grid, resident);
+    double scarce = spread && rate > 0 ? 0.02 / rate : 0; /* more in flight hides more */
     if (rate > 1) rate = 1;
     double gbps = device_gbps(d), us = cost_traffic(k, y, resident * d->units) /
                                        (gbps * 1e3 * 0.9 * rate * balance * used_lanes(k, y));

@@ -745,6 +745,28 @@ static void test_streams(void **state) {
     arena_free(a);
 }
 
+/* Parts of rows are not little more than one wave of blocks if registers are fewer than guessed. */
+static void test_waves_of_parts(void **state) {
+    enum { ROWS = 64, LITTLE_MORE = 140 }; /* per cent of a wave */
+    const struct device_limits gpu = test_gpu("sm_90a");
+    struct arena *a = arena_new();
+    (void)state;
+    struct schedule *s =
+        must_schedule(a,
+                      "graph(%x: f32[64, 64, 512, 512]) {\n %s = sum(%x, [0, 2, 3])\n"
+                      " %y = m2(%x, [0, 2, 3])\n return %s, %y\n}\n",
+                      "", &gpu, false);
+    assert_int_equal(s->groups.n, 1);
+    struct config c = default_of(s, 0, &gpu, a);
+    int blocks = ROWS / c.knob[KNOB_x] * c.knob[KNOB_split];
+    for (int of_unit = 1; of_unit * c.knob[KNOB_warps] <= 64; of_unit++) {
+        int part = 100 * blocks / (of_unit * gpu.units);
+        if (of_unit <= 3 && part > 100 && part < LITTLE_MORE)
+            fail_msg("%s: %d %% of a wave", config_str(a, &c), part);
+    }
+    arena_free(a);
+}
+
 /* Many small products go by single warps, on the matrix units. */
 static void test_small_products(void **state) {
     const struct device_limits gpu = test_gpu("sm_90a");
@@ -891,6 +913,7 @@ int main(void) {
         cmocka_unit_test(test_bytes_of_calls),  cmocka_unit_test(test_tails),
         cmocka_unit_test(test_even_tiles),      cmocka_unit_test(test_even_steps),
         cmocka_unit_test(test_small_products),  cmocka_unit_test(test_streams),
+        cmocka_unit_test(test_waves_of_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
