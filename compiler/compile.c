@@ -485,7 +485,7 @@ void ws_configs(const struct ws_program *p, int k, const struct config **configs
     if (!c->at) {
         struct arena *scratch = arena_new(); /* proposals, layouts: a hundred times as much */
         const struct config *listed;
-        kernel_configs(p->kernels[k].ir, scratch, &listed, &c->n, &c->pruned);
+        kernel_configs(p->kernels[p->kernels[k].same].ir, scratch, &listed, &c->n, &c->pruned);
         struct config *kept = NEW_ARRAY(p->arena, struct config, c->n);
         memcpy(kept, listed, sizeof *kept * (size_t)c->n);
         c->at = kept;

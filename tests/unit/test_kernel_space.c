@@ -716,6 +716,59 @@ static void test_few_columns(void **state) {
     arena_free(a);
 }
 
+static struct config default_of(const struct schedule *s, uint32_t g,
+                                const struct device_limits *limits, struct arena *a) {
+    const struct config *c;
+    int n, pruned;
+    kernel_configs(must_build(s, g, limits), a, &c, &n, &pruned);
+    return c[0];
+}
+
+/* More elements than L2 holds go through it by small blocks whose threads read little; the last
+ * kernel's loads leave L2 last, as those of no other do. */
+static void test_streams(void **state) {
+    const struct device_limits gpu = test_gpu("sm_90a");
+    struct arena *a = arena_new();
+    (void)state;
+    struct schedule *s = must_schedule(
+        a, "graph(%x: f32[268435456]) {\n %y = relu(%x)\n return %y\n}\n", "", &gpu, false);
+    struct config c = default_of(s, 0, &gpu, a);
+    assert_string_equal(config_str(a, &c), "x=1 r=1024 warps=4 vec=4 stay_l2=1");
+    s = must_schedule(a, "graph(%x: f32[1000000]) {\n %y = relu(%x)\n return %y\n}\n", "", &gpu,
+                      false);
+    assert_false(default_of(s, 0, &gpu, a).knob[KNOB_stay_l2]);
+    s = must_schedule(a,
+                      "graph(%x: f32[268435456], %z: f32[134217728]) {\n %y = relu(%x)\n"
+                      " %w = sin(%z)\n return %y, %w\n}\n",
+                      "", &gpu, false);
+    assert_int_equal(s->groups.n, 2);
+    assert_false(default_of(s, 0, &gpu, a).knob[KNOB_stay_l2]);
+    assert_true(default_of(s, 1, &gpu, a).knob[KNOB_stay_l2]);
+    arena_free(a);
+}
+
+/* Parts of rows are not little more than one wave of blocks if registers are fewer than guessed. */
+static void test_waves_of_parts(void **state) {
+    enum { ROWS = 64, LITTLE_MORE = 140 }; /* per cent of a wave */
+    const struct device_limits gpu = test_gpu("sm_90a");
+    struct arena *a = arena_new();
+    (void)state;
+    struct schedule *s =
+        must_schedule(a,
+                      "graph(%x: f32[64, 64, 512, 512]) {\n %s = sum(%x, [0, 2, 3])\n"
+                      " %y = m2(%x, [0, 2, 3])\n return %s, %y\n}\n",
+                      "", &gpu, false);
+    assert_int_equal(s->groups.n, 1);
+    struct config c = default_of(s, 0, &gpu, a);
+    int blocks = ROWS / c.knob[KNOB_x] * c.knob[KNOB_split];
+    for (int of_unit = 1; of_unit * c.knob[KNOB_warps] <= 64; of_unit++) {
+        int part = 100 * blocks / (of_unit * gpu.units);
+        if (of_unit <= 3 && part > 100 && part < LITTLE_MORE)
+            fail_msg("%s: %d %% of a wave", config_str(a, &c), part);
+    }
+    arena_free(a);
+}
+
 /* Many small products go by single warps, on the matrix units. */
 static void test_small_products(void **state) {
     const struct device_limits gpu = test_gpu("sm_90a");
@@ -861,7 +914,8 @@ int main(void) {
         cmocka_unit_test(test_edges_of_bands),  cmocka_unit_test(test_scanned_rows),
         cmocka_unit_test(test_bytes_of_calls),  cmocka_unit_test(test_tails),
         cmocka_unit_test(test_even_tiles),      cmocka_unit_test(test_even_steps),
-        cmocka_unit_test(test_small_products),
+        cmocka_unit_test(test_small_products),  cmocka_unit_test(test_streams),
+        cmocka_unit_test(test_waves_of_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
