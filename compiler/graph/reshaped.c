@@ -77,11 +77,14 @@ static node_id put_back(struct graph *to, const struct graph *g, node_id p, node
 struct graph *graph_store_reshaped(struct graph *g) {
     const uint32_t *uses = graph_use_counts(g);
     const bool *factor = find_factors(g);
+    bool *returned = NEW_ARRAY(g->arena, bool, g->nodes.n);
     bool *stored = NEW_ARRAY(g->arena, bool, g->nodes.n), any = false;
     node_id *map = NEW_ARRAY(g->arena, node_id, g->nodes.n);
+    for (uint32_t i = 0; i < g->outputs.n; i++) returned[g->outputs.at[i]] = true;
     for (node_id n = 0; n < g->nodes.n; n++) {
         node_id p = factor[n] ? find_permutation(g, uses, n) : NONE;
-        if (p != NONE) any = stored[p] = true;
+        if (p == NONE || returned[at(g, p)->args[0].node]) continue; /* it keeps its strides */
+        any = stored[p] = true;
     }
     if (!any) return g;
     struct graph *to = graph_like(g);
