@@ -126,11 +126,11 @@ static bool is_across(struct emitter *w, const struct store_node *s) {
            kernel_size(w->k, AXIS_M) % QUAD == 0 && index_is_vector(w->k, s->index, AXIS_M, QUAD);
 }
 
-/* The same of a load behind the product. */
+/* The same of a load behind the product, and of bytes, as masks are. */
 static bool is_loaded_across(struct emitter *w, const struct value_node *x) {
     const struct product *p = w->y->product;
     return x->kind == INST_LOAD && x->mask == (MASK_M | MASK_N) && !x->guarded && !x->n_args &&
-           dtype_bytes(buffer_dtype(w, x->buffer)) == 2 && p->parts == 1 && !p->turned &&
+           dtype_bytes(buffer_dtype(w, x->buffer)) <= 2 && p->parts == 1 && !p->turned &&
            !operand_has_order(&p->a) && !operand_has_order(&p->b) && !kernel_has_spans(w->k) &&
            kernel_size(w->k, AXIS_M) % QUAD == 0 && load_is_vector(w->k, x, AXIS_M, QUAD);
 }
@@ -144,36 +144,62 @@ static bool any_across(struct emitter *w, const struct phase *f) {
     return any;
 }
 
-/* Before both eights of 16 rows, the loads of both, and what the lower one leaves of its stores for
- * the upper. */
-static void begin_sixteen(struct emitter *w, const struct phase *f, int chunk) {
-    bool loads = false;
-    w->by_sixteens = true;
-    for (uint32_t i = 0; i < f->stores.n; i++)
-        if (is_across(w, &w->k->stores.at[f->stores.at[i]]))
-            line(w, "unsigned lower%u[%d];", f->stores.at[i], chunk);
-    for (uint32_t i = 0; i < f->compute.n; i++) {
-        const struct value_node *x = &w->k->values.at[f->compute.at[i]];
-        if (!is_loaded_across(w, x)) continue;
-        loads = true;
-        line(w, "k_pack<%s, %d> across%u[%d][2];", memory_type(w, buffer_dtype(w, x->buffer)), PAIR,
-             f->compute.at[i], chunk);
+/* Number i of those values that are loaded across, from *i on; false: there are no more. */
+static bool next_across(struct emitter *w, const struct phase *f, uint32_t *i) {
+    while (*i < f->compute.n && !is_loaded_across(w, &w->k->values.at[f->compute.at[*i]])) ++*i;
+    return *i < f->compute.n;
+}
+
+/* Words of a thread's that what is loaded across of so many octets takes: four rows of each. */
+static int words_across(struct emitter *w, const struct phase *f, int octets) {
+    int bytes = 0;
+    for (uint32_t i = 0; next_across(w, f, &i); i++)
+        bytes += QUAD * dtype_bytes(buffer_dtype(w, w->k->values.at[f->compute.at[i]].buffer));
+    return octets * bytes / 4;
+}
+
+/* Of so many octets, the first of which is number `from`, what a thread loads for both eights of 16
+ * rows: four rows of a column, as they lie. */
+static void put_loads_across(struct emitter *w, const struct phase *f, const char *from,
+                             int octets) {
+    for (uint32_t i = 0; next_across(w, f, &i); i++) {
+        value_id v = f->compute.at[i];
+        line(w, "k_pack<%s, %d> rows%u[%d];",
+             memory_type(w, buffer_dtype(w, w->k->values.at[v].buffer)), QUAD, v, octets);
     }
-    if (!loads) return;
     line(w, "#pragma unroll");
-    open_brace(w, "for (int j = 0; j < %d; j++)", chunk);
+    open_brace(w, "for (int j = 0; j < %d; j++)", octets);
     line(w, "const int i = tid %% %d / 4;", w->k->limits->warp);
     line(w,
          "const k_idx m = k_clamp(first_row + f * %d - i + quad %% 2 * 8 + quad / 2 * 4, nm - %d);",
          product_sixteens_apart(w->y->product), QUAD);
-    line(w, "const k_idx n = k_clamp(first_column + (g * %d + j) * %d + i, nn - 1);", chunk, OCTET);
-    for (uint32_t i = 0; i < f->compute.n; i++) {
+    line(w, "const k_idx n = k_clamp(first_column + (%s + j) * %d + i, nn - 1);", from, OCTET);
+    for (uint32_t i = 0; next_across(w, f, &i); i++) {
         const struct value_node *x = &w->k->values.at[f->compute.at[i]];
-        if (is_loaded_across(w, x))
-            line(w, "k_load_across(across%u[j], p%d + (%s));", f->compute.at[i],
-                 argument_of(w, x->buffer), ex_text(w, x->index));
+        line(w, "rows%u[j] = k_load<%s, %d>(p%d + (%s));", f->compute.at[i],
+             memory_type(w, buffer_dtype(w, x->buffer)), QUAD, argument_of(w, x->buffer),
+             ex_text(w, x->index));
     }
     close_brace(w);
+}
+
+/* Before both eights of 16 rows, what both have loaded, and what the lower one leaves of its stores
+ * for the upper. */
+static void begin_sixteen(struct emitter *w, const struct phase *f, int chunk) {
+    w->by_sixteens = true;
+    for (uint32_t i = 0; i < f->stores.n; i++)
+        if (is_across(w, &w->k->stores.at[f->stores.at[i]]))
+            line(w, "unsigned lower%u[%d];", f->stores.at[i], chunk);
+    if (!words_across(w, f, 1)) return;
+    if (!w->ahead) put_loads_across(w, f, arena_printf(w->arena, "g * %d", chunk), chunk);
+    for (uint32_t i = 0; next_across(w, f, &i); i++) {
+        value_id v = f->compute.at[i];
+        line(w, "k_pack<%s, %d> across%u[%d][2];",
+             memory_type(w, buffer_dtype(w, w->k->values.at[v].buffer)), PAIR, v, chunk);
+        line(w, "#pragma unroll");
+        line(w, "for (int j = 0; j < %d; j++) k_turn_rows(across%u[j], rows%u[%sj]);", chunk, v, v,
+             w->ahead ? arena_printf(w->arena, "(g - b) * %d + ", chunk) : "");
+    }
 }
 
 /* Where nothing is reduced there is one, of all. */
@@ -215,15 +241,18 @@ static bool is_pair_of_row(struct emitter *w, value_id v) {
 }
 
 /* Is it loaded for several chunks at a time, of which the last is stored long after? */
-static bool is_ahead(struct emitter *w, value_id v) { return w->ahead && is_pair_of_row(w, v); }
+static bool is_ahead(struct emitter *w, value_id v) {
+    return w->ahead && !w->by_sixteens && is_pair_of_row(w, v);
+}
 
 /* How many chunks' loads of the row's own are under way at a time, before the first chunk is
  * stored: no load goes past a store in the text, nor waits for another. 0: there are none, or too
  * little room for them. */
 static int chunks_ahead(struct emitter *w, const struct phase *f, int chunks, int chunk) {
-    enum { WORDS = 24 }; /* registers beside the sums */
-    int words = 0;
-    for (uint32_t i = 0; i < f->compute.n; i++) {
+    enum { WORDS = 24, ACROSS = 32 }; /* registers beside the sums */
+    int words = w->by_sixteens ? words_across(w, f, chunk) : 0,
+        most = w->by_sixteens ? ACROSS : WORDS;
+    for (uint32_t i = 0; i < f->compute.n && !w->by_sixteens; i++) {
         value_id v = f->compute.at[i];
         if (!is_pair_of_row(w, v)) continue;
         int pair = PAIR * dtype_bytes(buffer_dtype(w, w->k->values.at[v].buffer));
@@ -231,7 +260,7 @@ static int chunks_ahead(struct emitter *w, const struct phase *f, int chunks, in
     }
     if (!words || !f->stores.n || kernel_has_spans(w->k)) return 0;
     int n = chunks;
-    while (n > 1 && (chunks % n || n * words > WORDS)) n--;
+    while (n > 1 && (chunks % n || n * words > most)) n--;
     return n > 1 ? n : 0;
 }
 
@@ -776,11 +805,7 @@ static void put_columns(struct emitter *w, const struct tile_program *t, const s
     w->by_sixteens = false;
 }
 
-/* The row's chunks, so many at a time, from b on: their loads, and the loop over them. */
-static void open_ahead(struct emitter *w, const struct phase *f, int chunks, int chunk, int ahead) {
-    w->ahead = ahead;
-    line(w, "#pragma unroll");
-    open_brace(w, "for (int b = 0; b < %d; b += %d)", chunks, ahead);
+static void put_loads_ahead(struct emitter *w, const struct phase *f, int chunk, int ahead) {
     for (uint32_t i = 0; i < f->compute.n; i++) {
         value_id v = f->compute.at[i];
         if (!is_ahead(w, v)) continue;
@@ -796,8 +821,35 @@ static void open_ahead(struct emitter *w, const struct phase *f, int chunks, int
             line(w, "ahead%u[i / %d][i %% %d] = %s;", f->compute.at[i], chunk, chunk,
                  pair_text(w, f->compute.at[i], PAIR));
     close_brace(w);
+}
+
+/* The row's chunks, so many at a time, from b on: their loads, and the loop over them. */
+static void open_ahead(struct emitter *w, const struct phase *f, int chunks, int chunk, int ahead) {
+    w->ahead = ahead;
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int b = 0; b < %d; b += %d)", chunks, ahead);
+    if (w->by_sixteens)
+        put_loads_across(w, f, arena_printf(w->arena, "b * %d", chunk), ahead * chunk);
+    else
+        put_loads_ahead(w, f, chunk, ahead);
     line(w, "#pragma unroll");
     open_brace(w, "for (int g = b; g < b + %d; g++)", ahead);
+}
+
+/* The loop over chunks, each of both eights of 16 rows; close_chunks closes it. */
+static void open_chunks(struct emitter *w, const struct phase *f, int chunks, int chunk) {
+    w->by_sixteens = true;
+    int ahead = chunks_ahead(w, f, chunks, chunk);
+    if (ahead)
+        open_ahead(w, f, chunks, chunk, ahead);
+    else
+        open_loop(w, "g", chunks);
+}
+
+static void close_chunks(struct emitter *w) {
+    close_brace(w);
+    if (w->ahead) close_brace(w);
+    w->ahead = 0;
 }
 
 static void put_rows(struct emitter *w, const struct tile_program *t, const struct phase *f,
@@ -809,7 +861,7 @@ static void put_rows(struct emitter *w, const struct tile_program *t, const stru
     declare_terms(w, f, arena_printf(w->arena, "[%d][2]", sixteens));
     open_loop(w, "f", sixteens);
     if (across) {
-        open_loop(w, "g", octets / chunk);
+        open_chunks(w, f, octets / chunk, chunk);
         begin_sixteen(w, f, chunk);
     }
     open_loop(w, "h", 2);
@@ -826,9 +878,9 @@ static void put_rows(struct emitter *w, const struct tile_program *t, const stru
               across ? NULL : "");
     close_brace(w);
     if (ahead) close_brace(w);
-    w->ahead = 0;
+    if (ahead) w->ahead = 0;
     if (across) {
-        close_brace(w);
+        close_chunks(w);
         open_loop(w, "h", 2);
         put_row_number(w);
     } else {
@@ -867,7 +919,7 @@ static void put_by_columns(struct emitter *w, const struct tile_program *t, cons
     if (tall) open_loop(w, "g", octets / chunk);
     open_loop(w, "f", sixteens);
     if (!tall) declare_rests(w, f, "[2]");
-    if (!tall) open_loop(w, "g", octets / chunk);
+    if (!tall) open_chunks(w, f, octets / chunk, chunk);
     begin_sixteen(w, f, chunk);
     open_loop(w, "h", 2);
     put_row(w, f);
@@ -875,7 +927,7 @@ static void put_by_columns(struct emitter *w, const struct tile_program *t, cons
               arena_printf(w->arena, "(f * %d + g * %d + j) * 4 + h * 2 + e", octets, chunk), chunk,
               tall ? "[f][h]" : "[h]");
     close_brace(w);
-    close_brace(w);
+    close_chunks(w);
     for (int h = 0; h < 2 && !tall; h++) put_rests(w, f, h ? "[1]" : "[0]");
     close_brace(w);
     for (int i = 0; i < 2 * sixteens && tall; i++)
@@ -1114,4 +1166,53 @@ void put_epilogue_of(struct emitter *w, const struct tile_program *t, const char
     else
         put_columns(w, t, &f, sums);
     if (t->product->whole) close_brace(w);
+}
+
+/* The axis along which a vector of what is loaded behind the product lies in memory, if the tile's
+ * part of it is such runs; AXIS_COUNT: it is not. */
+static enum axis axis_of_runs(struct emitter *w, const struct value_node *x) {
+    enum { VECTOR = 16 }; /* bytes */
+    const struct product *p = w->y->product;
+    if (x->kind != INST_LOAD || x->guarded || x->n_args) return AXIS_COUNT;
+    if ((x->mask & (MASK_M | MASK_N)) != (MASK_M | MASK_N)) return AXIS_COUNT;
+    int each = VECTOR / dtype_bytes(buffer_dtype(w, x->buffer));
+    if (!operand_has_order(&p->a) && load_is_vector(w->k, x, AXIS_M, each)) return AXIS_M;
+    if (!operand_has_order(&p->b) && load_is_vector(w->k, x, AXIS_N, each)) return AXIS_N;
+    return AXIS_COUNT;
+}
+
+/* Before a tile's products: what is loaded behind them is on its way to L2 meanwhile. */
+void put_prefetch(struct emitter *w, const struct tile_program *t) {
+    const struct product *p = t->product;
+    const struct phase f = phase_of(w, 0);
+    if (p->parts > 1 || p->tensor) return;
+    for (int along = AXIS_M; along <= AXIS_N; along++) {
+        bool any = false;
+        for (uint32_t i = 0; i < f.compute.n; i++)
+            any |= axis_of_runs(w, &w->k->values.at[f.compute.at[i]]) == (enum axis)along;
+        if (!any) continue;
+        bool of_rows = along == AXIS_N; /* runs are of rows */
+        int runs = of_rows ? w->y->bx : w->y->br, run = of_rows ? w->y->br : w->y->bx,
+            threads = (p->in_turn > 1 ? 1 : p->warpgroups) * p->group_threads;
+        const char *first = of_rows ? "m0" : "n0", *all_runs = of_rows ? "nm" : "nn",
+                   *number = of_rows ? "m" : "n", *from = of_rows ? "n" : "m",
+                   *all = of_rows ? "nn" : "nm";
+        open_scope(w);
+        line(w, "const k_idx nm = %s, nn = %s;", ex_text(w, w->k->bound[AXIS_M]),
+             ex_text(w, w->k->bound[AXIS_N]));
+        line(w, "const k_idx %s = %s0;", from, from);
+        open_brace(w, "for (int i = group * %d + tid; i < %d; i += %d)", p->group_threads, runs,
+                   threads);
+        put_number(w, of_rows ? &p->a : &p->b, number, arena_printf(w->arena, "%s + i", first),
+                   all_runs);
+        line(w, "if (%s >= %s) continue;", number, all_runs);
+        for (uint32_t i = 0; i < f.compute.n; i++) {
+            const struct value_node *x = &w->k->values.at[f.compute.at[i]];
+            if (axis_of_runs(w, x) != (enum axis)along) continue;
+            line(w, "k_prefetch(p%d + (%s), k_clamp(%s - %s0, %d));", argument_of(w, x->buffer),
+                 ex_text(w, x->index), all, from, run);
+        }
+        close_brace(w);
+        close_brace(w);
+    }
 }

@@ -440,6 +440,12 @@ static void declare_sums(struct emitter *w, const struct tile_program *t) {
     close_brace(w);
 }
 
+/* Of those that multiply. */
+static void begin_tile(struct emitter *w, const struct tile_program *t) {
+    declare_sums(w, t);
+    if (!t->ahead) put_prefetch(w, t);
+}
+
 /* ---- the program ----------------------------------------------------------------------------- */
 
 static void put_stores(struct emitter *w, const struct tile_program *t, int phase) {
@@ -530,7 +536,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             break;
         case TILE_DRAW:
             put_draw_tile(w, t);
-            if (role == MULTIPLIES && t->product->in_turn == 1) declare_sums(w, t);
+            if (role == MULTIPLIES && t->product->in_turn == 1) begin_tile(w, t);
             for (int j = 0; j < RINGS && copies; j++) put_first_window(w, ring(t, j));
             break;
         case TILE_AHEAD:
@@ -571,7 +577,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             break;
         case TILE_TURN:
             open_brace(w, copies ? "if (turn == group)" : "if (turn == own_turn)");
-            if (!copies) declare_sums(w, t);
+            if (!copies) begin_tile(w, t);
             break;
         case TILE_SKIP: put_skip(w, t); break;
         case TILE_WAIT_TURN: put_wait_turn(w); break;

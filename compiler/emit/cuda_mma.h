@@ -114,6 +114,7 @@ void put_add(struct emitter *w, const struct tile_program *t);
  * columns, first_row and first_column. put_again: a function before the kernel that makes one
  * element by plain arithmetic. */
 void put_epilogue_of(struct emitter *w, const struct tile_program *t, const char *sums, int phase);
+void put_prefetch(struct emitter *w, const struct tile_program *t);
 void put_keep(struct emitter *w, const struct tile_program *t, const char *sums); /* KEEP */
 void put_again(struct emitter *w, const struct tile_program *t);
 /* Do some tiles have rows beyond the factor's; and the condition that all of the warp's eight rows

@@ -237,16 +237,36 @@ static void put_lines_of_rows(struct emitter *w, const struct operand *o, bool s
     close_brace(w);
 }
 
+/* Opens the loop over lines' eights. Where a line has few, each thread has the same of many lines: an
+ * image of 401408 windows of 3 x 7 x 7 is 61 million elements, and where in a window each of them
+ * lies takes most of its instructions. A group of lanes has one line's (put_planes): of pairs all
+ * lanes are to be there. */
+static void open_lines(struct emitter *w, const struct operand *o, int64_t chunks, int64_t lines,
+                       int each, bool samples) {
+    long long all = (long long)lines * o->batches;
+    if (samples || o->planes == 2 || chunks > THREADS) {
+        open_loop(w, chunks * all, samples);
+        line(w, "const k_idx c = (k_idx)(i %% %lld) * %d;", (long long)chunks, each);
+        line(w, "const long long line = i / %lld;", (long long)chunks);
+    } else {
+        line(w, "const int thread = (int)(blockIdx.x * %d + threadIdx.x);", THREADS);
+        line(w, "const int apart = (int)(gridDim.x * %d) / %lld, first = thread / %lld;", THREADS,
+             (long long)chunks, (long long)chunks);
+        line(w, "const k_idx c = (k_idx)(thread %% %lld) * %d;", (long long)chunks, each);
+        open_brace(w, "for (long long line = first < apart ? first : %lldLL; line < %lldLL; line += apart)",
+                   all, all);
+    }
+    line(w, "const k_idx at = (k_idx)(line %% %lldLL), z = (k_idx)(line / %lldLL);",
+         (long long)lines, (long long)lines);
+    line(w, "(void)z;");
+}
+
 /* Lines of an image, and what lies along them. */
 static void put_lines(struct emitter *w, const struct operand *o, bool samples) {
     int64_t lines = o->along ? o->depth : o->rows, width = o->along ? o->rows : o->depth;
     int each = elements_of_thread(o);
     int64_t chunks = tile_count(width, each);
-    open_loop(w, chunks * lines * o->batches, samples);
-    line(w, "const k_idx c = (k_idx)(i %% %lld) * %d, at = (k_idx)(i / %lld %% %lld);",
-         (long long)chunks, each, (long long)chunks, (long long)lines);
-    line(w, "const k_idx z = (k_idx)(i / %lldLL);", (long long)(chunks * lines));
-    line(w, "(void)z;");
+    open_lines(w, o, chunks, lines, each, samples);
     line(w, "const k_idx %s = at;", o->along ? "r" : row_name(o));
     line(w, "%s x[%d];", math_type(o->dtype), each);
     put_neighbours(w, o, o->along ? row_name(o) : "r", "c", width, each);
@@ -254,8 +274,7 @@ static void put_lines(struct emitter *w, const struct operand *o, bool samples) 
                                                  PAIRED_DEPTH * o->planes, PAIRED_DEPTH)
                                   : "c";
     put_planes(w, o, each,
-               arena_printf(w->arena, "i / %lld * %lld + %s", (long long)chunks,
-                            (long long)o->pitch, place),
+               arena_printf(w->arena, "line * %lld + %s", (long long)o->pitch, place),
                lanes_of_line(chunks, w->k->limits->warp), samples);
     close_brace(w);
 }

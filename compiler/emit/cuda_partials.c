@@ -281,27 +281,48 @@ static value_id maximum_of(struct emitter *w, value_id v) {
     return w->y->product->online ? kernel_online_maximum(w->k, v) : NO_VALUE;
 }
 
-/* All is on its way before any of it is waited for. */
-static void put_load_parts(struct emitter *w, const value_id *sums, uint32_t n, int tiles) {
+/* Of a row's parts so many, every fourth from `first` on: all are on their way before any of them is
+ * waited for. */
+static void put_load_parts(struct emitter *w, const value_id *sums, uint32_t n, int tiles,
+                           const char *first, int many) {
     for (uint32_t i = 0; i < n; i++)
-        line(w, "%s l%u[%d];", accumulator_type(w, sums[i]), sums[i], (tiles + 3) / 4);
+        line(w, "%s l%u[%d];", accumulator_type(w, sums[i]), sums[i], many);
     line(w, "#pragma unroll");
-    open_brace(w, "for (int j = 0; j < %d; j++)", (tiles + 3) / 4);
-    line(w, "const int p = quad + j * 4;");
+    open_brace(w, "for (int j = 0; j < %d; j++)", many);
+    line(w, "const int p = quad + (%s + j) * 4;", first);
     for (uint32_t i = 0; i < n; i++)
         line(w, "l%u[j] = p < %d && row < nm ? k_load_part(part%u + (p * %lldLL + at)) : %s;",
              sums[i], tiles, sums[i], (long long)matrix_results(w->k), identity_text(w, sums[i]));
     close_brace(w);
 }
 
+/* Parts of all sums that a thread has under way at a time, beside what it keeps of the tile: of 131
+ * all would take 132 registers. */
+static int row_parts_at_once(const struct kernel *k, const value_id *sums, uint32_t n, int each) {
+    enum { WORDS = 32 };
+    int words = 0;
+    for (uint32_t i = 0; i < n; i++) words += reduction_bytes(k, sums[i]) / 4;
+    int most = words < WORDS ? WORDS / words : 1, turns = (each + most - 1) / most;
+    return (each + turns - 1) / turns;
+}
+
 /* The four threads of a row have a quarter of its tiles' parts each. */
 static void put_row_parts(struct emitter *w, const struct tile_program *t, const value_id *sums,
                           uint32_t n, int tiles) {
+    bool online = w->y->product->online; /* sums wait for all of the maximum */
+    int each = (tiles + 3) / 4, many = online ? each : row_parts_at_once(w->k, sums, n, each);
+    bool turns = many < each;
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = 0; i < %d; i++)", t->product->warp_rows / 8);
     line(w, "const k_idx row = first_row + %s;", eight_text(w, "i"));
     line(w, "const long long at = z * %lldLL + row;", (long long)kernel_size(w->k, AXIS_M));
-    put_load_parts(w, sums, n, tiles);
+    for (uint32_t r = 0; r < n; r++)
+        line(w, "a%u[i / 2][i %% 2] = %s;", sums[r], identity_text(w, sums[r]));
+    if (turns) {
+        line(w, "#pragma unroll 1");
+        open_brace(w, "for (int first = 0; first < %d; first += %d)", each, many);
+    }
+    put_load_parts(w, sums, n, tiles, turns ? "first" : "0", many);
     for (uint32_t r = 0; r < n; r++) {
         value_id v = sums[r], max = maximum_of(w, v);
         const char *all = arena_printf(w->arena, "a%u[i / 2][i %% 2]", v);
@@ -309,11 +330,14 @@ static void put_row_parts(struct emitter *w, const struct tile_program *t, const
         if (max != NO_VALUE)
             part = arena_printf(w->arena, "(%s * k_rescale(l%u[j], a%u[i / 2][i %% 2]))", part, max,
                                 max);
-        line(w, "%s = %s;", all, identity_text(w, v));
         line(w, "#pragma unroll");
-        line(w, "for (int j = 0; j < %d; j++) %s = %s;", (tiles + 3) / 4, all,
-             combine_text(w, v, all, part));
-        line(w, "%s = %s;", all, lanes_text(w, v, "1, 4", all));
+        line(w, "for (int j = 0; j < %d; j++) %s = %s;", many, all, combine_text(w, v, all, part));
+        if (!turns) line(w, "%s = %s;", all, lanes_text(w, v, "1, 4", all));
+    }
+    if (turns) close_brace(w);
+    for (uint32_t r = 0; r < n && turns; r++) {
+        const char *all = arena_printf(w->arena, "a%u[i / 2][i %% 2]", sums[r]);
+        line(w, "%s = %s;", all, lanes_text(w, sums[r], "1, 4", all));
     }
     close_brace(w);
 }

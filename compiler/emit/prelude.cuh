@@ -878,6 +878,7 @@ template <typename T> K_DEVICE T k_squares_about(k_squares<T> a, T u) {
 
 /* m2: of two, each is made to differ from its mean, and they are joined as Chan, Golub and LeVeque do (Updating
  * formulae, 1979). */
+template <typename T> K_DEVICE T k_m2_off(k_m2_state<T> a) { return a.sum == (T)0 ? (T)0 : k_div(a.sum, a.n); }
 template <typename T> K_DEVICE T k_m2_value(k_m2_state<T> a) {
     return a.n > (T)0 ? a.squares - a.sum * k_div(a.sum, a.n) : (T)0;
 }
@@ -888,12 +889,12 @@ struct k_m2 {
         if (a.n == (T)0) a.near = x;
         return k_add_near(a, x, false);
     }
+    /* What lanes and tiles leave differs from its mean already. Of one that has none, or beside such, d counts 0 times. */
     template <typename T> K_DEVICE_MEMBER k_m2_state<T> of(k_m2_state<T> a, k_m2_state<T> b) {
-        if (a.n == (T)0) return b;
-        if (b.n == (T)0) return a;
-        const T n = a.n + b.n, part = k_div(b.n, n), mean = a.near + k_div(a.sum, a.n),
-                d = b.near + k_div(b.sum, b.n) - mean;
-        return k_m2_state<T>{n, mean + d * part, (T)0, k_m2_value(a) + k_m2_value(b) + d * d * a.n * part};
+        const T n = a.n + b.n, part = n > (T)0 ? k_div(b.n, n) : (T)0, off_a = k_m2_off(a), off_b = k_m2_off(b),
+                mean = a.near + off_a, d = b.near + off_b - mean;
+        return k_m2_state<T>{n, mean + d * part, (T)0,
+                             a.squares - a.sum * off_a + (b.squares - b.sum * off_b) + d * part * a.n * d};
     }
 };
 
@@ -2109,6 +2110,15 @@ K_DEVICE void k_map_prefetch(const k_map *m) {
     asm volatile("prefetch.tensormap [%0];" : : "l"(m) : "memory");
 #endif
 }
+/* So many elements from a multiple of 16 bytes on are on their way to L2. */
+template <typename T, typename I> K_DEVICE void k_prefetch(const T *at, I n) {
+#ifndef WS_EMULATOR
+    const unsigned bytes = (unsigned)n * (unsigned)sizeof(T) / 16 * 16;
+    if (bytes) asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" : : "l"(at), "r"(bytes) : "memory");
+#else
+    (void)at, (void)n;
+#endif
+}
 K_DEVICE void k_map_load(k_shared smem, const k_map *m, k_shared bar, int c0, int c1) {
     K_MAP_LOAD(2, "%3, %4", c0, c1, 0, 0, 0);
 }
@@ -2983,13 +2993,16 @@ K_DEVICE void k_store_across(T *at, unsigned lower, unsigned upper, bool there) 
     x.w[1] = odd ? upper : got;
     if (there) k_store<T, 4, STREAM>(at, x);
 }
-/* The other way round: what a thread has loaded of a column's rows becomes pairs of columns of a lower and an upper row. */
-template <typename T> K_DEVICE void k_load_across(k_pack<T, 2> (&pair)[2], const T *at) {
-    const bool odd = threadIdx.x & 1;
-    const k_pack<T, 4> x = k_load<T, 4>(at);
-    const unsigned got = __shfl_xor_sync(0xffffffffu, odd ? x.w[0] : x.w[1], 1);
-    pair[0].w[0] = k_turn_matrix(odd ? got : x.w[0]);
-    pair[1].w[0] = k_turn_matrix(odd ? x.w[1] : got);
+/* The other way round: four rows of a column that a thread has loaded, an even one of four of the lower eight, an odd one
+ * of the upper, become pairs of columns of a lower and an upper row. Bytes take turns as 16 bits. */
+template <typename T> K_DEVICE void k_turn_rows(k_pack<T, 2> (&pair)[2], const k_pack<T, 4> &x) {
+    const bool odd = threadIdx.x & 1, bytes = sizeof(T) == 1;
+    const unsigned first = bytes ? k_bytes(x.w[0], 0, 0x4140) : x.w[0],
+                   second = bytes ? k_bytes(x.w[0], 0, 0x4342) : x.w[sizeof(T) / 2],
+                   got = __shfl_xor_sync(0xffffffffu, odd ? first : second, 1),
+                   lower = k_turn_matrix(odd ? got : first), upper = k_turn_matrix(odd ? second : got);
+    pair[0].w[0] = bytes ? k_bytes(lower, 0, 0x4420) : lower;
+    pair[1].w[0] = bytes ? k_bytes(upper, 0, 0x4420) : upper;
 }
 /* Word j of the thread that is number i of four goes to number j, as its word i. */
 K_DEVICE void k_transpose_quad(unsigned (&w)[4]) {
