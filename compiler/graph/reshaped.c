@@ -1,5 +1,5 @@
-/* reshaped.c: a product's result that is reshaped across its memory, and multiplied, is stored as it
- * is reshaped:
+/* reshaped.c: a product's result that is reshaped across its memory, and multiplied, is stored as
+ * it is reshaped:
  *
  *   %o = bmm(%p, %v)                         %o = bmm(%p, %v)
  *   %h = view(%o, [8, 12, 197, 64])          %h = view(%o, [8, 12, 197, 64])

@@ -574,9 +574,9 @@ void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
                                       .maybe = true,
                                       .config = i % 2 ? "mma=2 m=32 n=32 tm=16 tn=16 warps=4 k=32 "
                                                         "stages=2"
-                                      : strstr(chains[i / 2], "tf32")
-                                          ? "mma=1 m=64 n=64 k=32 stages=2 warps=8"
-                                          : "mma=1 m=64 n=64 k=64 stages=2 warps=8"}));
+                                                : strstr(chains[i / 2], "tf32")
+                                                    ? "mma=1 m=64 n=64 k=32 stages=2 warps=8"
+                                                    : "mma=1 m=64 n=64 k=64 stages=2 warps=8"}));
     for (size_t i = 0; i < 2 * sizeof pixels_apart / sizeof *pixels_apart; i++)
         vec_push(a, out,
                  ((struct case_graph){.text = pixels_apart[i / 2],

@@ -1,5 +1,5 @@
-/* test_graph_reshaped.c: which results of products are stored as they are reshaped, which are not, and
- * that no value changes. */
+/* test_graph_reshaped.c: which results of products are stored as they are reshaped, which are not,
+ * and that no value changes. */
 #include "graph_test.h"
 
 /* Of inputs; want: the operators that there are then. */
