@@ -26,7 +26,11 @@
  * those of the next octet (k_store_sectors): one sector at a time is stored, all of it, but at the
  * ends of the tile's row. Stores of two halves took an H100 more than twice as long. So it is with
  * rows of 16 bits that begin anywhere, as those of 50257 columns do: what four threads have of them
- * moves on to where memory's vectors begin (k_store_row). */
+ * moves on to where memory's vectors begin (k_store_row).
+ *
+ * Nothing hides what is waited for here, and no load of the text goes past a store. So a tile's
+ * loads are on their way to L2 while it is multiplied (put_prefetch), and those of several chunks
+ * come before the first of them is stored (put_loads_ahead, put_loads_across). */
 #include "emit/cuda_mma.h"
 
 enum { PAIR = 2, OCTET = 8, QUAD = 4 };
@@ -144,7 +148,7 @@ static bool any_across(struct emitter *w, const struct phase *f) {
     return any;
 }
 
-/* Number i of those values that are loaded across, from *i on; false: there are no more. */
+/* Moves *i on to a value that is loaded across; false: there is none from there on. */
 static bool next_across(struct emitter *w, const struct phase *f, uint32_t *i) {
     while (*i < f->compute.n && !is_loaded_across(w, &w->k->values.at[f->compute.at[*i]])) ++*i;
     return *i < f->compute.n;

@@ -2,13 +2,13 @@
  * the workspace, or, of a factor of constants, once into memory that is kept across calls, where
  * the factor cannot be copied from as it lies in memory (kernel/operand.c):
  *
- *     for (long long i = ...; i < 4194304; i += ...) {      eight neighbours each
- *         const k_idx c = i % 512 * 8, line = i / 512 % 4096, z = i / 2097152;
+ *     for (long long line = ...; line < 8192; line += ...) {      eight neighbours each
+ *         const k_idx at = line % 4096, z = line / 4096;
  *         float x[8];
  *         k_pack<k_f32, 8> l0[1];
- *         l0[0] = k_load<k_f32, 8>(p0 + (line * 4096 + c));
+ *         l0[0] = k_load<k_f32, 8>(p0 + (at * 4096 + c));
  *         for (int e = 0; e < 8; e++) x[e] = k_get(l0[e / 8], e % 8);
- *         k_store<k_bf16, 8, 0>(image + i * 8, k_plane(x));
+ *         k_store<k_bf16, 8, 0>(image + (line * 4096 + c), k_plane(x));
  *     }
  *
  * Three planes hold an f32's 24 bits: what is left of x goes to the next plane. tf32 is rounded to.
@@ -237,10 +237,9 @@ static void put_lines_of_rows(struct emitter *w, const struct operand *o, bool s
     close_brace(w);
 }
 
-/* Opens the loop over lines' eights. Where a line has few, each thread has the same of many lines: an
- * image of 401408 windows of 3 x 7 x 7 is 61 million elements, and where in a window each of them
- * lies takes most of its instructions. A group of lanes has one line's (put_planes): of pairs all
- * lanes are to be there. */
+/* Opens the loop over what threads have of lines. Where a line has few such, each thread has the
+ * same of many lines: of an image of 401408 windows of 3 x 7 x 7, where in a window an element lies
+ * would take most instructions of each. Of pairs all lanes of a line are to be there. */
 static void open_lines(struct emitter *w, const struct operand *o, int64_t chunks, int64_t lines,
                        int each, bool samples) {
     long long all = (long long)lines * o->batches;
@@ -253,8 +252,10 @@ static void open_lines(struct emitter *w, const struct operand *o, int64_t chunk
         line(w, "const int apart = (int)(gridDim.x * %d) / %lld, first = thread / %lld;", THREADS,
              (long long)chunks, (long long)chunks);
         line(w, "const k_idx c = (k_idx)(thread %% %lld) * %d;", (long long)chunks, each);
-        open_brace(w, "for (long long line = first < apart ? first : %lldLL; line < %lldLL; line += apart)",
-                   all, all);
+        open_brace(
+            w,
+            "for (long long line = first < apart ? first : %lldLL; line < %lldLL; line += apart)",
+            all, all);
     }
     line(w, "const k_idx at = (k_idx)(line %% %lldLL), z = (k_idx)(line / %lldLL);",
          (long long)lines, (long long)lines);
@@ -273,8 +274,7 @@ static void put_lines(struct emitter *w, const struct operand *o, bool samples) 
     const char *place = o->paired ? arena_printf(w->arena, "c / %d * %d + c %% %d", PAIRED_DEPTH,
                                                  PAIRED_DEPTH * o->planes, PAIRED_DEPTH)
                                   : "c";
-    put_planes(w, o, each,
-               arena_printf(w->arena, "line * %lld + %s", (long long)o->pitch, place),
+    put_planes(w, o, each, arena_printf(w->arena, "line * %lld + %s", (long long)o->pitch, place),
                lanes_of_line(chunks, w->k->limits->warp), samples);
     close_brace(w);
 }

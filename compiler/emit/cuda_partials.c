@@ -281,8 +281,8 @@ static value_id maximum_of(struct emitter *w, value_id v) {
     return w->y->product->online ? kernel_online_maximum(w->k, v) : NO_VALUE;
 }
 
-/* Of a row's parts so many, every fourth from `first` on: all are on their way before any of them is
- * waited for. */
+/* Of a row's parts so many, every fourth from `first` on: all are on their way before any of them
+ * is waited for. */
 static void put_load_parts(struct emitter *w, const value_id *sums, uint32_t n, int tiles,
                            const char *first, int many) {
     for (uint32_t i = 0; i < n; i++)
@@ -302,7 +302,7 @@ static int row_parts_at_once(const struct kernel *k, const value_id *sums, uint3
     enum { WORDS = 32 };
     int words = 0;
     for (uint32_t i = 0; i < n; i++) words += reduction_bytes(k, sums[i]) / 4;
-    int most = words < WORDS ? WORDS / words : 1, turns = (each + most - 1) / most;
+    int most = words > 0 && words < WORDS ? WORDS / words : 1, turns = (each + most - 1) / most;
     return (each + turns - 1) / turns;
 }
 

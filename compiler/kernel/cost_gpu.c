@@ -841,6 +841,17 @@ static double again_us(const struct kernel *k, const struct layout *y) {
     return us / (k->limits->units * device_clock_ghz(k->limits) * 1e3);
 }
 
+/* What is loaded behind the product for each of its elements. */
+static int element_loads(const struct kernel *k) {
+    const unsigned both = MASK_M | MASK_N;
+    int n = 0;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        n += x->kind == INST_LOAD && (x->mask & (both | MASK_R)) == both;
+    }
+    return n;
+}
+
 /* Of each element of the product, in all outputs that have one. */
 static double stored_bytes(const struct kernel *k) {
     double bytes = 0;
@@ -892,6 +903,12 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
      * of 64 x 192. */
     const double SPILLED = 1.5;
     enum { BESIDE_SUMS = 64 };
+    /* us, for each of a thread's sums that stay while blocks wait for each other, and each element
+     * beyond two that is loaded beside it: what is made of them is spilled. By 112 sums a thread,
+     * layers of 1568 pixels take an H200 13 us more than by themselves with one load, 36 to 73 with
+     * four; by 128 of 6272 pixels 6 with two, 56 to 152 with three and four. */
+    const double STAYS = 0.3;
+    enum { FEW_LOADS = 2 };
     /* Clocks for a byte: 262144 pixels of 512 phases and filters, 256 deep, take an H200 188 us in
      * tf32 by 128 x 256, of which products are 4096 * 8192 clocks of a multiprocessor. */
     const double STORED = 0.025;
@@ -1012,6 +1029,8 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
         us *= 1 + fmin(MOST_SKEWED, SKEW * p->sharing) * meetings;
         us += waves * meetings * READ_BY_ALL * p->sharing * p->sharing;
         us += exposed_us(k, p);
+        int sums = product_thread_sums(p), more = element_loads(k) - FEW_LOADS;
+        if (!p->online && sums > MOST_KEPT && more > 0) us += STAYS * sums * more * meetings;
     }
     us = fmax(us, least) + BESIDE * fmin(us, least);
     /* By L2, once all of it has been read: in bf16 64 x 8192 x 8192 takes an H100 64.0 us in four

@@ -292,6 +292,18 @@ static const struct product_case by_warpgroups[] = {
     {"graph(%x: bf16[72, 64], %y: bf16[64, 40]) {\n %z = mm(%x, %y)\n %f = float(%z)\n"
      " %t = permute(%f, [1, 0])\n %c = exp(%t)\n return %z, %c\n}\n",
      "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+    /* what is read there lies across, too, and bytes, several octets at a time; edges; sums */
+    {"graph(%x: bf16[72, 64], %y: bf16[64, 133], %r: bf16[133, 72], %k: bool[133, 72],"
+     " %u: u8[133, 72]) {\n %z = mm(%x, %y)\n %t = permute(%z, [1, 0])\n %a = add(%t, %r)\n"
+     " %b = where(%k, 3, %a)\n %f = float(%u)\n %c = mul(%b, %f)\n %o = to(%c, bf16)\n"
+     " return %z, %o\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
+    {"graph(%x: bf16[2, 32, 15, 15], %w: bf16[72, 32, 1, 1], %r: bf16[2, 15, 15, 72],"
+     " %k: bool[2, 15, 15, 72]) {\n %z = convolution(%x, %w)\n"
+     " %t = permute(%r, [0, 3, 1, 2])\n %u = permute(%k, [0, 3, 1, 2])\n %a = add(%z, %t)\n"
+     " %b = where(%u, 0, %a)\n %f = float(%b)\n %s = sum(%f, dim=[0, 2, 3])\n"
+     " %o = permute(%b, [0, 2, 3, 1])\n return %o, %s\n}\n",
+     "mma=1 m=64 n=128 k=32 stages=2 warps=8"},
 };
 
 static const struct product_case by_warps[] = {

@@ -51,6 +51,12 @@ static const char *const graphs[][2] = {
      "ceil_mode=False, value=0.0)\n"
      " %p = sum(%w, dim=[4, 5], keepdim=False, dtype=None)\n %g = sigmoid(%p)\n"
      " %y = sum(%g, [1, 2, 3])\n return %y\n}\n"},
+    {"tiles that stay",
+     "graph(%x: bf16[256, 512], %y: bf16[512, 6272], %a: bf16[256, 6272], %b: bf16[256, 6272], "
+     "%c: bf16[256, 6272]) {\n"
+     " %z = mm(%x, %y)\n %s = add(%z, %a)\n %t = mul(%s, %b)\n %f = float(%t)\n"
+     " %m = sum(%f, dim=[1], keepdim=True, dtype=None)\n %d = sub(%f, %m)\n %e = mul(%d, %c)\n"
+     " return %e\n}\n"},
 };
 
 /* One line for each config, below each other. */
