@@ -188,7 +188,7 @@ static bool transform(struct compile *c) {
     if (c->fusion != WS_EAGER) { /* eager runs what the user wrote */
         c->graph = graph_scans_last(graph_extrema_first(c->graph));
         if (c->limits->kind == DEVICE_CUDA && c->limits->sm >= 80)
-            c->graph = graph_turn_products(graph_channels_last(c->graph));
+            c->graph = graph_store_reshaped(graph_turn_products(graph_channels_last(c->graph)));
         make_one_pass(c);
     }
     if (makes_chains(c)) make_chains(c);

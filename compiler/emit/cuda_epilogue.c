@@ -244,9 +244,17 @@ static bool is_pair_of_row(struct emitter *w, value_id v) {
     return w->k->values.at[v].mask & MASK_M && pair_load(w, v) == TWO_OF_PAIR;
 }
 
+/* A load of an element alone: its neighbours in memory are other rows, as channels are of images
+ * where they are innermost. */
+static bool is_alone(struct emitter *w, value_id v) {
+    const struct value_node *x = &w->k->values.at[v];
+    return x->kind == INST_LOAD && x->mask == (MASK_M | MASK_N) && !x->guarded && !x->n_args &&
+           !operand_has_order(&w->y->product->b) && pair_load(w, v) == EACH_OF_PAIR;
+}
+
 /* Is it loaded for several chunks at a time, of which the last is stored long after? */
 static bool is_ahead(struct emitter *w, value_id v) {
-    return w->ahead && !w->by_sixteens && is_pair_of_row(w, v);
+    return w->ahead && !w->by_sixteens && (is_pair_of_row(w, v) || is_alone(w, v));
 }
 
 /* How many chunks' loads of the row's own are under way at a time, before the first chunk is
@@ -258,9 +266,11 @@ static int chunks_ahead(struct emitter *w, const struct phase *f, int chunks, in
         most = w->by_sixteens ? ACROSS : WORDS;
     for (uint32_t i = 0; i < f->compute.n && !w->by_sixteens; i++) {
         value_id v = f->compute.at[i];
-        if (!is_pair_of_row(w, v)) continue;
-        int pair = PAIR * dtype_bytes(buffer_dtype(w, w->k->values.at[v].buffer));
+        bool alone = is_alone(w, v);
+        if (!alone && !is_pair_of_row(w, v)) continue;
+        int pair = PAIR * (alone ? 4 : dtype_bytes(buffer_dtype(w, w->k->values.at[v].buffer)));
         words += chunk * (pair < 4 ? 1 : pair / 4);
+        if (alone) most = ACROSS;
     }
     if (!words || !f->stores.n || kernel_has_spans(w->k)) return 0;
     int n = chunks;
@@ -312,11 +322,14 @@ static void put_element(struct emitter *w, const struct phase *f, const char *su
         if (v == dot) continue;
         if (of_row(w, v)) continue;
         enum pair_load how = pair_load(w, v);
-        if (how == EACH_OF_PAIR) {
+        if (how == EACH_OF_PAIR && !is_ahead(w, v)) {
             put_local(w, v);
             continue;
         }
-        if (is_ahead(w, v))
+        if (how == EACH_OF_PAIR)
+            line(w, "const %s v%u = ahead%u[g - b][j][e];", math_type(w->k->values.at[v].dtype), v,
+                 v);
+        else if (is_ahead(w, v))
             line(w, "const %s v%u = k_get(ahead%u[g - b][j], e);",
                  math_type(w->k->values.at[v].dtype), v, v);
         else if (how == ACROSS_PAIR)
@@ -810,20 +823,36 @@ static void put_columns(struct emitter *w, const struct tile_program *t, const s
 }
 
 static void put_loads_ahead(struct emitter *w, const struct phase *f, int chunk, int ahead) {
+    bool alone = false;
     for (uint32_t i = 0; i < f->compute.n; i++) {
         value_id v = f->compute.at[i];
+        const struct value_node *x = &w->k->values.at[v];
         if (!is_ahead(w, v)) continue;
-        enum dtype t = buffer_dtype(w, w->k->values.at[v].buffer);
-        line(w, "k_pack<%s, %d> ahead%u[%d][%d];", memory_type(w, t), PAIR, v, ahead, chunk);
+        if (is_alone(w, v))
+            line(w, "%s ahead%u[%d][%d][%d];", math_type(x->dtype), v, ahead, chunk, PAIR);
+        else
+            line(w, "k_pack<%s, %d> ahead%u[%d][%d];", memory_type(w, buffer_dtype(w, x->buffer)),
+                 PAIR, v, ahead, chunk);
+        alone |= is_alone(w, v);
     }
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = 0; i < %d; i++)", ahead * chunk);
     line(w, "const k_idx column = first_column + (b * %d + i) * %d;", chunk, OCTET);
     line(w, "const k_idx pair = k_clamp(column + quad * %d, (nn - 1) & ~1);", PAIR);
     for (uint32_t i = 0; i < f->compute.n; i++)
-        if (is_ahead(w, f->compute.at[i]))
+        if (is_ahead(w, f->compute.at[i]) && !is_alone(w, f->compute.at[i]))
             line(w, "ahead%u[i / %d][i %% %d] = %s;", f->compute.at[i], chunk, chunk,
                  pair_text(w, f->compute.at[i], PAIR));
+    if (alone) {
+        line(w, "#pragma unroll");
+        open_brace(w, "for (int e = 0; e < %d; e++)", PAIR);
+        line(w, "const k_idx n = k_clamp(pair + e, nn - 1);");
+        for (uint32_t i = 0; i < f->compute.n; i++)
+            if (is_ahead(w, f->compute.at[i]) && is_alone(w, f->compute.at[i]))
+                line(w, "ahead%u[i / %d][i %% %d][e] = %s;", f->compute.at[i], chunk, chunk,
+                     source_text(w, f->compute.at[i]));
+        close_brace(w);
+    }
     close_brace(w);
 }
 

@@ -65,6 +65,8 @@ static void take_workload(struct asked *a, char *rest) {
     vec_push(a->arena, &a->workloads, own);
     o.path = arena_strdup(own, next_word(&rest));
     const char *mode = next_word(&rest);
+    o.eval = !strncmp(mode, "eval", 4);
+    if (o.eval) mode += mode[4] == '_' ? 5 : 4;
     o.mode = !strcmp(mode, "bwd") ? WS_BWD : !strcmp(mode, "train") ? WS_TRAIN : WS_FWD;
     if (!dtype_parse(next_word(&rest), &o.dtype)) o.cast = false;
     o.n_axes = parse_axes(arena_strdup(own, next_word(&rest)), axes, MOST);

@@ -2,6 +2,8 @@
  * strides, dilations, paddings, groups, channels around the lines of tiles and far below (a third
  * is as first layers have it), transposed ones, gradients of weights, channels first and last,
  * what is computed before and behind, and a config that need not be legal for them. */
+#include <string.h>
+
 #include "tests/fuzz/cases.h"
 #include "tests/fuzz/random.h"
 
@@ -554,6 +556,12 @@ static const char *const chains[] = {
     " %a = convolution(%x, %u, None, 1, 1, 1, True, 0, 1, 3)\n %s = sum(%a, [1], True)\n"
     " %d = sub(%a, %s)\n %y = convolution(%d, %v, None, 1, 1, 1, False, 0, 1, 3)\n"
     " return %y\n}\n",
+    /* f32 in tf32: windows of 3 x 3, 1 x 1 apart and side by side, and a residual, as they lie */
+    "graph(%x: f32[2, 7, 9, 16], %u: f32[36, 16, 3, 3], %b: f32[36], %v: f32[20, 36, 3, 3],"
+    " %w: f32[16, 20, 1, 1], %z: f32[8, 16, 1, 1]) convolutions tf32 {\n"
+    " %p = permute(%x, [0, 3, 1, 2])\n %a = convolution(%p, %u, %b, 1, 1)\n %r = relu(%a)\n"
+    " %c = convolution(%r, %v, None, 1, 1)\n %q = relu(%c)\n %d = convolution(%q, %w)\n"
+    " %s = add(%d, %p)\n %t = relu(%s)\n %y = convolution(%t, %z, None, 2)\n return %y\n}\n",
 };
 
 void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
@@ -566,7 +574,9 @@ void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
                                       .maybe = true,
                                       .config = i % 2 ? "mma=2 m=32 n=32 tm=16 tn=16 warps=4 k=32 "
                                                         "stages=2"
-                                                      : "mma=1 m=64 n=64 k=64 stages=2 warps=8"}));
+                                                : strstr(chains[i / 2], "tf32")
+                                                    ? "mma=1 m=64 n=64 k=32 stages=2 warps=8"
+                                                    : "mma=1 m=64 n=64 k=64 stages=2 warps=8"}));
     for (size_t i = 0; i < 2 * sizeof pixels_apart / sizeof *pixels_apart; i++)
         vec_push(a, out,
                  ((struct case_graph){.text = pixels_apart[i / 2],

@@ -47,6 +47,8 @@ causal = torch.ones(4, 4).triu(1).bool()
 padding = torch.arange(4) > torch.tensor([[3], [1], [2]])
 run('attention', nn.MultiheadAttention(8, 2, batch_first=True), e, e, e, attn_mask=causal)
 run('attention to another', nn.MultiheadAttention(8, 4, bias=False), e, e[:2], e[:2], average_attn_weights=False)
+k = e[:2]
+run('attention to keys that are values', nn.MultiheadAttention(8, 4), e, k, k)
 run('attention of padded', nn.MultiheadAttention(8, 2, batch_first=True), e, e, e, key_padding_mask=padding)
 run('encoder', nn.TransformerEncoderLayer(8, 2, 16, norm_first=True, activation='gelu', batch_first=True), e)
 run('decoder', nn.TransformerDecoderLayer(8, 2, 16, batch_first=True), e, e * 0.5, tgt_mask=causal)

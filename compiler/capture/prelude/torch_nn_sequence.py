@@ -244,11 +244,11 @@ class MultiheadAttention(nn.Module):
             nn.init.xavier_normal_(self.bias_k)
             nn.init.xavier_normal_(self.bias_v)
 
-    def _heads(self, x, k):
-        """The k-th of the three projections: [batch, heads, length, head_dim]."""
-        rows = slice(k * self.embed_dim, (k + 1) * self.embed_dim)
+    def _project(self, x, first, n):
+        """n of the three projections of x, by one product: [batch, heads, length, head_dim] each."""
+        rows = slice(first * self.embed_dim, (first + n) * self.embed_dim)
         x = F.linear(x, self.in_proj_weight[rows], None if self.in_proj_bias is None else self.in_proj_bias[rows])
-        return x.unflatten(-1, (self.num_heads, self.head_dim)).transpose(1, 2)
+        return [y.unflatten(-1, (self.num_heads, self.head_dim)).transpose(1, 2) for y in x.chunk(n, -1)]
 
     def _any(self, query, key, value, padding, mask, average):
         """Keys and values of other widths, with learned or zero ones behind them; all by batch first."""
@@ -262,6 +262,7 @@ class MultiheadAttention(nn.Module):
     def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None,
                 average_attn_weights=True, is_causal=False):
         batched = query.ndim == 3
+        same, of_one = query is key, key is value
         if not batched:
             query, key, value = query.unsqueeze(0), key.unsqueeze(0), value.unsqueeze(0)
         elif not self.batch_first:
@@ -270,7 +271,12 @@ class MultiheadAttention(nn.Module):
             out, weights = self._any(query, key, value, key_padding_mask, attn_mask, average_attn_weights)
             out = out if batched else out.squeeze(0)
             return out if self.batch_first or not batched else out.transpose(0, 1), weights if need_weights else None
-        q, k, v = self._heads(query, 0), self._heads(key, 1), self._heads(value, 2)
+        if same and of_one:
+            q, k, v = self._project(query, 0, 3)
+        elif of_one:
+            q, (k, v) = self._project(query, 0, 1)[0], self._project(key, 1, 2)
+        else:
+            q, k, v = [self._project(x, i, 1)[0] for i, x in enumerate((query, key, value))]
         scores = q @ k.transpose(-2, -1) / math.sqrt(self.head_dim)
         if attn_mask is not None:
             if attn_mask.ndim == 3:

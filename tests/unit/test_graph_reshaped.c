@@ -1,0 +1,73 @@
+/* test_graph_reshaped.c: which results of products are stored as they are reshaped, which are not,
+ * and that no value changes. */
+#include "graph_test.h"
+
+/* Of inputs; want: the operators that there are then. */
+static void becomes(const char *body, const char *want) {
+    struct arena *a = arena_new();
+    struct value in[MAX_TEST_VALUES], was[MAX_TEST_VALUES], is[MAX_TEST_VALUES];
+    const char *text = arena_printf(a,
+                                    "graph(%%p: f32[6, 5, 7], %%v: f32[6, 7, 4], %%w: f32[12, 3], "
+                                    "%%u: f32[20, 3]) {\n%s}\n",
+                                    body);
+    struct graph *g = graph_simplify(graph_decompose(graph_simplify(must_parse(a, text))));
+    struct graph *to = graph_store_reshaped(g);
+    const char *why = graph_verify(to, true);
+    if (why) fail_msg("%s\n%s", why, printed(to));
+    if (strcmp(operators(to), want))
+        fail_msg("'%s', expected '%s' of\n%s", operators(to), want, printed(g));
+    random_inputs(g, in);
+    must_eval(g, in, was);
+    must_eval(to, in, is);
+    for (uint32_t o = 0; o < g->outputs.n; o++) {
+        const struct meta *x = &g->nodes.at[g->outputs.at[o]].meta,
+                          *y = &to->nodes.at[to->outputs.at[o]].meta;
+        for (int d = 0; d < x->rank; d++)
+            assert_true(x->size[d] == y->size[d] && x->stride[d] == y->stride[d]);
+        assert_int_equal(was[o].n, is[o].n);
+        for (int64_t i = 0; i < was[o].n; i++)
+            assert_true(value_number(&was[o], i) == value_number(&is[o], i));
+    }
+    free_values(in, g->inputs.n);
+    free_values(was, g->outputs.n);
+    free_values(is, to->outputs.n);
+    arena_free(a);
+}
+
+#define HEADS "%o = bmm(%p, %v)\n%h = view(%o, [2, 3, 5, 4])\n"
+
+static void test_stored(void **state) {
+    (void)state;
+    becomes(HEADS "%t = permute(%h, [0, 2, 1, 3])\n%r = view(%t, [10, 12])\n%y = mm(%r, %w)\n"
+                  "return %y\n",
+            "bmm view permute convert view mm");
+    /* read turned, and before it is reshaped */
+    becomes(HEADS "%t = permute(%h, [0, 2, 1, 3])\n%r = view(%t, [10, 12])\n"
+                  "%c = permute(%r, [1, 0])\n%y = mm(%c, %r)\n%s = sum(%h, [3])\n"
+                  "return %y, %s\n",
+            "bmm view permute convert permute view permute mm sum");
+}
+
+static void test_stays(void **state) {
+    (void)state;
+    /* rows would be columns, elements a row apart */
+    becomes(HEADS "%t = permute(%h, [0, 1, 3, 2])\n%r = view(%t, [6, 20])\n%y = mm(%r, %u)\n"
+                  "return %y\n",
+            "bmm view permute view mm");
+    /* it is returned, in its own order */
+    becomes(HEADS "%t = permute(%h, [0, 2, 1, 3])\n%r = view(%t, [10, 12])\n%y = mm(%r, %w)\n"
+                  "return %y, %h\n",
+            "bmm view permute view mm");
+    /* nothing multiplies it, and no product has made it */
+    becomes(HEADS "%t = permute(%h, [0, 2, 1, 3])\n%r = view(%t, [10, 12])\n%y = relu(%r)\n"
+                  "return %y\n",
+            "bmm view permute view relu");
+    becomes("%h = view(%v, [2, 3, 7, 4])\n%t = permute(%h, [0, 2, 1, 3])\n"
+            "%r = view(%t, [14, 12])\n%y = mm(%r, %w)\nreturn %y\n",
+            "view permute view mm");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_stored), cmocka_unit_test(test_stays)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
