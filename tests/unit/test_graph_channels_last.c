@@ -87,11 +87,6 @@ static void test_chains(void **state) {
                    " %s = sum(%i, [4, 5])\n %t = add(%s, %p)\n" CONVOLUTION("z", "t",
                                                                             "v") " return %z\n}\n",
             2);
-    /* f32 in tf32, of which tensor maps take four, is packed for a 1 x 1 convolution, too */
-    becomes("graph(%x: f32[2, 8, 4, 6], %u: f32[12, 8, 3, 3], %v: f32[8, 12, 1, 1]) convolutions "
-            "tf32 {\n" CONVOLUTION("a", "x", "u") " %r = relu(%a)\n %y = convolution(%r, %v)\n"
-                                                  " return %y\n}\n",
-            1);
     /* in one dimension, and in groups of eight channels */
     becomes("graph(%x: f16[2, 8, 9], %u: f16[16, 8, 3], %v: f16[8, 8, 3]) {\n"
             " %a = convolution(%x, %u, None, 1, 1, 1, False, 0, 1, 1)\n %r = exp(%a)\n"
@@ -116,14 +111,6 @@ static void test_stays(void **state) {
     becomes(POOLED " %e = pad(%d, [0, 0, 0, 0, 0, 0, 1, 0])\n %s = sum(%e, [4, 5])\n"
                    " %q = sum(%s, [1])\n %z = flip(%s, [2])\n return %q, %z\n}\n",
             1);
-    /* a weight's gradient in tf32 sums over pixels, which are packed in whatever order */
-    becomes("graph(%x: f32[2, 8, 4, 6], %u: f32[12, 8, 3, 3]) convolutions tf32 {\n" CONVOLUTION(
-                "a", "x",
-                "u") " %r = relu(%a)\n %v = view(%r, [2, 1, 12, 4, 6])\n %p = permute(%v, [2, 1, "
-                     "0, 3, 4])\n %q = permute(%v, [1, 2, 0, 3, 4])\n"
-                     " %y = convolve(%p, %q, [1, 1], [1, 1], [1, 1], False, [3, 3])\n"
-                     " return %y\n}\n",
-            0);
     /* channels that no tensor map takes, f32, and one filter a group */
     becomes(
         "graph(%x: bf16[2, 8, 5, 6], %u: bf16[12, 8, 3, 3], %v: bf16[8, 12, 3, 3]) {\n" CONVOLUTION(
