@@ -534,8 +534,8 @@ static void put_moved_row(struct emitter *w, uint32_t i, const char *rest, int o
     const char *which = ends ? arena_printf(w->arena, "%d", columns / OCTET / octets)
                              : arena_printf(w->arena, "g, o%u[0]", i);
     line(w,
-         "k_%s_row<%d, %d, %d>(moved%u%s, p%d + (%s), row < nm ? k_clamp(nn - first_column, %d) : "
-         "0, %s);",
+         "k_%s_row<%d, %d, %d>(moved%u%s, p%d + (%s), row < nm ? k_clamp(nn - first_column, "
+         "(k_idx)%d) : 0, %s);",
          ends ? "end" : "store", octets, pairs, w->y->streaming, i, rest, argument_of(w, s->buffer),
          at, columns, which);
 }
@@ -1242,7 +1242,7 @@ void put_prefetch(struct emitter *w, const struct tile_program *t) {
         for (uint32_t i = 0; i < f.compute.n; i++) {
             const struct value_node *x = &w->k->values.at[f.compute.at[i]];
             if (axis_of_runs(w, x) != (enum axis)along) continue;
-            line(w, "k_prefetch(p%d + (%s), k_clamp(%s - %s0, %d));", argument_of(w, x->buffer),
+            line(w, "k_prefetch(p%d + (%s), k_clamp(%s - %s0, (k_idx)%d));", argument_of(w, x->buffer),
                  ex_text(w, x->index), all, from, run);
         }
         close_brace(w);

@@ -355,10 +355,45 @@ static void test_tensor_memory(void **state) {
     arena_free(a);
 }
 
+/* Where places have 64 bits, what rows wait for is fetched ahead of its product, too: default
+ * configs. */
+static void test_wide_places(void **state) {
+    static const char TEXT[] =
+        "graph(%x: bf16[128, 4096, 64], %y: bf16[128, 64, 4096], %r: bf16[4096, 4096]) {\n"
+        " %z = bmm(%x, %y)\n %s = add(%z, %r)\n %t = softmax(%s, 2)\n return %t\n}\n";
+    struct arena *a = arena_new();
+    struct diag d = diag_new(a);
+    struct env env = env_read(a);
+    struct toolchain *t = NULL;
+    struct device_limits limits;
+    bool fetches = false;
+    if (toolchain_open(DEVICE_CUDA, "sm_90a", &env, a, &d, &t) != WS_OK) {
+        arena_free(a);
+        skip();
+    }
+    assert_true(device_limits_for_arch("sm_90a", &limits));
+    struct ws_captured captured = {
+        .arena = a, .graph = must_parse(a, TEXT), .guards = "", .workload = "test"};
+    struct ws_program *p = ws_lower(&captured, &limits, WS_FUSE, NULL, &d);
+    for (int k = 0; p && k < p->n_kernels; k++) {
+        struct ws_source source;
+        struct compiled c;
+        if (ws_emit(p, k, ws_default_config(p, k), a, &source, &d) != WS_OK) fail_msg("%s", d.text);
+        fetches |= strstr(source.text, "k_prefetch(p") != NULL;
+        toolchain_compile(t, "variant", source.text, false, &c);
+        if (!c.ok) fail_msg("%s: %s", p->kernels[k].name, c.log);
+        compiled_free(&c);
+    }
+    assert_true(fetches);
+    toolchain_close(t);
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_new_gpu),       cmocka_unit_test(test_old_gpu),
         cmocka_unit_test(test_random_blocks), cmocka_unit_test(test_precisions),
-        cmocka_unit_test(test_matrix_units),  cmocka_unit_test(test_tensor_memory)};
+        cmocka_unit_test(test_matrix_units),  cmocka_unit_test(test_tensor_memory),
+        cmocka_unit_test(test_wide_places)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
