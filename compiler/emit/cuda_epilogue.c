@@ -1242,8 +1242,8 @@ void put_prefetch(struct emitter *w, const struct tile_program *t) {
         for (uint32_t i = 0; i < f.compute.n; i++) {
             const struct value_node *x = &w->k->values.at[f.compute.at[i]];
             if (axis_of_runs(w, x) != (enum axis)along) continue;
-            line(w, "k_prefetch(p%d + (%s), k_clamp(%s - %s0, (k_idx)%d));", argument_of(w, x->buffer),
-                 ex_text(w, x->index), all, from, run);
+            line(w, "k_prefetch(p%d + (%s), k_clamp(%s - %s0, (k_idx)%d));",
+                 argument_of(w, x->buffer), ex_text(w, x->index), all, from, run);
         }
         close_brace(w);
         close_brace(w);

@@ -952,9 +952,18 @@ static bool may_be_in_turn(const struct space *s, uint32_t i) {
     return c->cost * GAIN < others;
 }
 
+/* One product before and one behind, as attention is forward: what turns gain there is measured
+ * (chained_cost). */
+static bool is_one_pair(const struct space *s) {
+    struct layout y;
+    return s->k->kind == KERNEL_CHAINED && s->all.n &&
+           !kernel_layout(s->k, &s->all.at[0].c, &y, s->arena) && y.chained->n_first == 1 &&
+           y.chained->n_second == 1;
+}
+
 static void guess_no_turns(struct space *s) {
     uint32_t first = 0;
-    if (moves_rows(s)) return;
+    if (moves_rows(s) || is_one_pair(s)) return;
     while (first < s->all.n && s->all.at[first].c.knob[KNOB_pingpong] && !may_be_in_turn(s, first))
         first++;
     if (first == s->all.n) return;
