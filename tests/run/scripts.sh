@@ -67,6 +67,10 @@ done
 cc -shared -fPIC -I compiler -o "$TMP/print_graph.so" examples/print_graph.c
 run tests/scripts/cases/tiny_model.py --backend "$TMP/print_graph.so" || fail "the plugin failed:" "$(cat "$TMP/err")"
 grep -qF 'mul: "f32[8, 32]" = torch.ops.aten.mul.Scalar(relu, 0.5)' "$TMP/out" || fail "no graph:" "$(cat "$TMP/out")"
+# What nobody reads behind a break is no output of the graph before it, even if another function has it in a cell.
+printf 'import torch\n@torch.compile\ndef f(x):\n    t = x * 2\n    y = t + 1\n    print("between")\n    z = y * 3\n    return (lambda: z)()\nf(torch.ones(2))\n' >"$TMP/dead.py"
+run "$TMP/dead.py" --backend "$TMP/print_graph.so" || fail "the plugin failed:" "$(cat "$TMP/err")"
+grep -qxF '        return (add,)' "$TMP/out" || fail "what is dead behind a break is kept:" "$(cat "$TMP/out")"
 status=0
 run tests/scripts/cases/tiny_model.py --backend ./nothing.so || status=$?
 [ $status = 2 ] || fail "a backend that is not there is a wrong call, got $status"
