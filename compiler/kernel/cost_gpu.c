@@ -1122,15 +1122,18 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
      * 16 and 14.5 by 16 x 32, of which 2 to 3 are the launch's. */
     if (x->by_warp) shared += n * (depth + columns) * 2 / SHARED;
     double between = m * n * ELEMENT / (4.0 * d->warp);
-    if (kernel_size(k, AXIS_N) % y->br)
-        between *= 1.4; /* each element is asked whether it is one */
+    /* Of the last columns each element is asked whether it is one: of many steps, in the last. */
+    const int FEW_STEPS = 3;
+    double asked = kernel_size(k, AXIS_N) % y->br != 0, all_steps = ceil(keys / n);
+    if (!x->by_warp && all_steps > FEW_STEPS) asked /= all_steps;
+    between *= 1 + 0.4 * asked;
     double busy = fmin(1, warps * resident / 8);
     double step = (fmax(units, shared) + between * 0.5) / busy + BARRIER / resident;
     if (!x->by_warp) { /* a warpgroup's terms are made while another one's are multiplied */
         const double ALONE = 0.6, BESIDE_OTHERS = 0.3, WAIT = 600;
         /* Short steps: 32 heads of 2048 by 64 take 106.3 us on an H100 by 128 x 64 with three
          * stages, 99.4 with four; by 128 x 128 87.4 with either. */
-        const double SHORT = 64, SHORT_STEP = 1.04, FEW_AHEAD = 1.05, UNEVEN = 1.1;
+        const double SHORT = 64, SHORT_STEP = 1.04, FEW_AHEAD = 1.05, UNEVEN = 0.1;
         const double WIDE_TWINS = 1.5; /* 128 x 128 takes 1991 us, 128 x 64 1594: chained.c */
         /* Of a tile that both read, a step's is held until the next one's terms are made: of two
          * stages none is ahead. So, before any lagged, 32 heads of 2048 by 128 took an H100 186 us
@@ -1147,7 +1150,7 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
         step = fmax(step, between) + (alone ? ALONE : BESIDE_OTHERS) * fmin(step, between);
         step += WAIT / (x->warpgroups * resident);
         if (n <= SHORT) step *= y->stages <= 3 ? SHORT_STEP * FEW_AHEAD : SHORT_STEP;
-        if (kernel_size(k, AXIS_N) % y->br) step *= UNEVEN;
+        step *= 1 + UNEVEN * asked;
         if (x->n_second > 1 && n > SHORT) step *= WIDE_TWINS;
         bool ahead = y->stages > 2 || keys <= n || chained_lags(y); /* or no step is behind */
         if (!ahead) step += chained_is_in_turn(y) ? ONE_HELD : ALL_HELD;
