@@ -947,6 +947,7 @@ static bool may_be_in_turn(const struct space *s, uint32_t i) {
     const struct candidate *c = &s->all.at[i];
     if (!im2col_has_taps(s->k->im2col[0][0])) return false;
     if (c->c.knob[KNOB_m] != ROWS || c->c.knob[KNOB_n] < ROWS) return false;
+    if (size_of(s->k, AXIS_N) < c->c.knob[KNOB_n]) return false; /* 1346 us, 966 by 128 x 64 */
     for (uint32_t j = 0; j < s->all.n && others == INFINITY; j++)
         if (!s->all.at[j].c.knob[KNOB_pingpong]) others = s->all.at[j].cost;
     return c->cost * GAIN < others;
