@@ -502,7 +502,7 @@ const struct config *ws_default_config(const struct ws_program *p, int k) {
     if (!c->first) {
         struct arena *scratch = arena_new();
         struct config *first = NEW(p->arena, struct config);
-        *first = kernel_default_config(p->kernels[k].ir, scratch);
+        *first = kernel_default_config(p->kernels[p->kernels[k].same].ir, scratch);
         c->first = first;
         arena_free(scratch);
     }

@@ -89,6 +89,23 @@ static void test_same_kernels_have_one_text(void **state) {
     arena_free(a);
 }
 
+/* Twins have one default, whoever is asked first: only the last of a program's kernels may leave in
+ * L2 what it has read, and it has the first one's text. */
+static void test_twins_have_one_default(void **state) {
+    struct arena *a = arena_new();
+    struct ws_program *p =
+        lower(a, "graph(%x: f32[8192, 8192], %y: f32[4096, 16384]) {\n %a = relu(%x)\n"
+                 " %b = relu(%y)\n return %a, %b\n}\n");
+    const struct config *configs;
+    int n, pruned;
+    assert_int_equal(p->n_kernels, 2);
+    assert_int_equal(p->kernels[1].same, 0);
+    const struct config *alone = ws_default_config(p, 1);
+    ws_configs(p, 0, &configs, &n, &pruned);
+    assert_true(config_equal(alone, configs));
+    arena_free(a);
+}
+
 /* Of a kernel's list the configs stay, and of a reference its texts and launches: what is proposed
  * and written on the way is many times as much, of a network hundreds of megabytes. */
 static void test_memory(void **state) {
@@ -119,6 +136,7 @@ int main(void) {
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_flops),
         cmocka_unit_test(test_same_kernels_have_one_text),
+        cmocka_unit_test(test_twins_have_one_default),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
