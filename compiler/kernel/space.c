@@ -1019,7 +1019,6 @@ static struct space all_configs(const struct kernel *k, struct arena *a) {
         propose_columns(&s);
     if (s.all.n) sort_by_cost(&s);
     guess_no_turns(&s);
-    guess_staying(&s);
     return s;
 }
 
@@ -1031,6 +1030,7 @@ double kernel_least_cost(const struct kernel *k, struct arena *a) {
 static struct space legal_configs(const struct kernel *k, struct arena *a) {
     struct space s = all_configs(k, a);
     if (!s.all.n) WS_BUG("no legal config for %s", k->name);
+    guess_staying(&s);
     propose_leaving(&s);
     return s;
 }
