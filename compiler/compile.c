@@ -186,7 +186,7 @@ static bool transform(struct compile *c) {
     c->captured->graph->seed = c->captured->seed; /* of what forward draws */
     c->graph = graph_simplify(graph_decompose_for(graph_simplify(c->captured->graph), c->limits));
     if (c->fusion != WS_EAGER) { /* eager runs what the user wrote */
-        c->graph = graph_scans_last(graph_extrema_first(c->graph));
+        c->graph = graph_divide_softplus(graph_scans_last(graph_extrema_first(c->graph)));
         if (c->limits->kind == DEVICE_CUDA && c->limits->sm >= 80)
             c->graph = graph_store_reshaped(graph_turn_products(graph_channels_last(c->graph)));
         make_one_pass(c);

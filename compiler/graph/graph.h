@@ -346,6 +346,11 @@ struct graph *graph_extrema_first(struct graph *g);
 /* scans_last.c: cat([zeros, cumsum(x)]) as cumsum(cat([zeros, x])). Needs: a decomposed, simplified
  * graph. Returns a new graph in the same arena. */
 struct graph *graph_scans_last(struct graph *g);
+
+/* tanh_softplus.c: tanh(log1p(exp(x))), as in mish, as a quotient of polynomials of exp(x). Needs: a
+ * decomposed, simplified graph. Returns such a graph in the same arena, or g. */
+struct graph *graph_divide_softplus(struct graph *g);
+
 /* turned.c: a product that is read by reductions alone, and with its rows and columns the other way
  * round, is computed so. Needs: a decomposed, simplified graph. Returns such a graph in the same
  * arena; g if there is none. */

@@ -169,6 +169,9 @@ static bool check_value(struct checking *x) {
     struct graph *scanned = graph_scans_last(last);
     wrong = graph_verify(scanned, true);
     if (wrong) return found(x, FOUND_VERIFY, "after scans_last: %s", wrong);
+    struct graph *divided = graph_divide_softplus(last);
+    wrong = graph_verify(divided, true);
+    if (wrong) return found(x, FOUND_VERIFY, "after divide_softplus: %s", wrong);
     x->judge = judge_new(x->a, last, x->in, x->want);
     /* What the rewritten graph computes may have been simplified away from it, so that both
      * are asked. */
@@ -177,7 +180,8 @@ static bool check_value(struct checking *x) {
     if (wild) return found(x, FOUND_WILD, "%s", wild);
     return as_rewritten(x, simple, "simplify") && as_rewritten(x, primitive, "decompose") &&
            as_rewritten(x, last, "simplify after decompose") &&
-           as_rewritten(x, moved, "extrema_first") && as_rewritten(x, scanned, "scans_last");
+           as_rewritten(x, moved, "extrema_first") && as_rewritten(x, scanned, "scans_last") &&
+           as_rewritten(x, divided, "divide_softplus");
 }
 
 /* ---- programs -------------------------------------------------------------------------------- */

@@ -51,7 +51,8 @@ static inline struct graph *parse_primitive(struct arena *a, const char *text, c
     g->fixed = strstr(sizes, "fixed") != NULL;
     g->fixed = strstr(sizes, "fixed") != NULL;
     g = graph_simplify(graph_decompose(graph_simplify(g)));
-    if (!strstr(sizes, "eager")) g = graph_scans_last(graph_extrema_first(g));
+    if (!strstr(sizes, "eager"))
+        g = graph_divide_softplus(graph_scans_last(graph_extrema_first(g)));
     const char *why = graph_verify(g, true);
     if (why) fail_msg("%s\n%s", why, text);
     return g;
