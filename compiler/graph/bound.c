@@ -51,6 +51,9 @@
  * says, nothing is stored, and all terms of a sum are one chain; what both round, numbers and the
  * user's casts, may fall to neighbours.
  *
+ * What is subtracted from all elements of a row, and given back behind a logarithm or in a quotient,
+ * is no error of the result, whatever it is off by: bound_shift.c.
+ *
  * Infinite bounds are where a value may overflow, a pole may be hit, or an index is in doubt. An
  * infinite or nan value is expected as such: what makes it is no rounding. What may overflow far
  * below 0 has the exponential 0 all the same, and is not the largest of its row. */
@@ -134,6 +137,16 @@ node_id plus(struct bounds *w, node_id x, node_id e) {
 
 /* A finite, stored result: error and h roundings of the largest that x may be. */
 node_id largest(struct bounds *w, node_id x, node_id e) { return plus(w, magnitude(w, x), e); }
+
+/* x + e, or x - e if `up` is false. What may overflow keeps its sign: x, if that leads away from 0.
+ */
+node_id moved(struct bounds *w, node_id x, node_id e, bool up) {
+    struct build *b = &w->b;
+    node_id far = up ? scalar(b, OP_LT, x, -FAR) : scalar(b, OP_GT, x, FAR);
+    node_id stays = binary(b, OP_LOGICAL_AND, far, scalar(b, OP_EQ, e, INFINITY));
+    return call(b, OP_WHERE, arg_node(stays), arg_node(x),
+                arg_node(binary(b, up ? OP_ADD : OP_SUB, x, e)));
+}
 
 /* The integer at id, which may be larger by `up` or smaller by `down` before it is wrapped to its
  * type: where that takes it past an end, it may be at either one. */

@@ -48,6 +48,7 @@ double storing(enum dtype t);
 node_id wide(struct bounds *w, node_id x);
 node_id rounded(struct bounds *w, node_id value, struct arg error, struct arg unit, enum dtype t);
 node_id magnitude(struct bounds *w, node_id x);
+node_id moved(struct bounds *w, node_id x, node_id e, bool up);
 node_id plus(struct bounds *w, node_id x, node_id e);
 node_id largest(struct bounds *w, node_id x, node_id e);
 node_id or_infinite(struct bounds *w, node_id where, node_id e);
@@ -63,6 +64,11 @@ node_id stored_result(struct bounds *w, node_id id, node_id e);
 /* bound_pointwise.c */
 node_id bound_pointwise(struct bounds *w, node_id id);
 node_id bound_conversion(struct bounds *w, node_id id);
+/* What the operator at id adds by itself: a share of its result, and *besides, absolutely. */
+struct arg own_share(struct bounds *w, node_id id, struct arg *besides);
+
+/* bound_shift.c: an error, or a number of 0 where nothing is shared. */
+struct arg bound_shared(struct bounds *w, node_id id);
 
 /* bound_reduce.c */
 node_id bound_sum(struct bounds *w, node_id id);

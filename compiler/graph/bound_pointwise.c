@@ -19,6 +19,10 @@ static const struct row {
 #undef BOUND
 };
 
+static const struct node *node_of(const struct bounds *w, node_id id) {
+    return &w->from->nodes.at[id];
+}
+
 /* ---- an element and the largest of all ------------------------------------------------------- */
 
 /* In place of a graph of bools. */
@@ -159,22 +163,54 @@ static struct node as_numbers(struct bounds *w, struct node n) {
     return n;
 }
 
+/* Of a result that is off by `error`: what the operator itself adds, too. *share is of the result;
+ * false: it is exact. */
+static bool own_roundings(struct bounds *w, node_id id, struct backprop *p, struct arg *error,
+                          struct arg *share) {
+    const struct row *row = row_of(node_of(w, id));
+    *share = as_float(w, clause(w, p, w->how.device == DEVICE_CUDA ? row->cuda : row->cpu));
+    bool rounds = !is_exact(share);
+    if (w->half) *error = add(w, *error, as_float(w, clause(w, p, row->half)));
+    *share = times(w, *share, p->roundoff);
+    if (rounds && w->stored[id])
+        *share = add(w, *share, arg_float(storing(node_of(w, id)->meta.dtype)));
+    return rounds;
+}
+
+/* A node as a rule sees it, whose operands are off by `errors`. */
+static struct backprop ruled(struct bounds *w, node_id id, enum dtype math,
+                             const struct arg *errors) {
+    struct backprop p = {.b = &w->b,
+                         .node = as_numbers(w, bounds_graph(w)->nodes.at[w->value[id]]),
+                         .result = w->value[id],
+                         .errors = errors};
+    if (dtype_is_float(math)) p.roundoff = roundoff_of(w, math);
+    return p;
+}
+
+struct arg own_share(struct bounds *w, node_id id, struct arg *besides) {
+    struct arg none[MAX_PARAMS], share;
+    for (int i = 0; i < MAX_PARAMS; i++) none[i] = arg_float(0);
+    struct backprop p = ruled(w, id, maths_of(w, node_of(w, id)->meta.dtype), none);
+    *besides = arg_float(0);
+    own_roundings(w, id, &p, besides, &share);
+    return share;
+}
+
 node_id bound_pointwise(struct bounds *w, node_id id) {
     const struct node *n = &w->from->nodes.at[id];
     const struct row *row = row_of(n);
     enum dtype t = n->meta.dtype, math = dtype_opmath(t);
     if (!row->error) WS_BUG("%s has no bound", op_info(n->op)->name);
     if (op_info(n->op)->dtype == RULE_BOOL) math = graph_compute_dtype((struct graph *)w->from, n);
-    struct arg errors[MAX_PARAMS], unit = arg_float(0);
+    struct arg errors[MAX_PARAMS], share;
+    struct arg shared = bound_shared(w, id);
+    if (!is_exact(&shared)) return as_error(w, shared, &n->meta);
     /* What yields an operand as it is stores a number as such; others take it in their maths. */
     bool shows = dtype_is_float(t) && w->stored[id] && !strcmp(row->cpu, "0");
     operand_errors(w, n, shows ? t : math, errors);
     math = maths_of(w, math);
-    struct backprop p = {.b = &w->b,
-                         .node = as_numbers(w, bounds_graph(w)->nodes.at[w->value[id]]),
-                         .result = w->value[id],
-                         .errors = errors};
-    if (dtype_is_float(math)) p.roundoff = roundoff_of(w, math);
+    struct backprop p = ruled(w, id, math, errors);
     struct arg error = as_float(w, clause(w, &p, row->error));
     if (!dtype_is_float(t)) {
         node_id off = as_error(w, error, &n->meta);
@@ -182,13 +218,8 @@ node_id bound_pointwise(struct bounds *w, node_id id) {
         bool wraps = dtype_is_int(t) && (op_wraps(n->op) || n->op == OP_ABS);
         return wraps ? wrapped(w, id, off, off) : off;
     }
-    unit = as_float(w, clause(w, &p, w->how.device == DEVICE_CUDA ? row->cuda : row->cpu));
-    bool rounds = !is_exact(&unit);
-    if (w->half) error = add(w, error, as_float(w, clause(w, &p, row->half)));
-    unit = times(w, unit, p.roundoff);
-    if (rounds && w->stored[id]) unit = add(w, unit, arg_float(storing(t)));
-    if (!rounds) return as_error(w, error, &n->meta);
-    return rounded(w, w->value[id], error, unit, w->stored[id] ? t : math);
+    if (!own_roundings(w, id, &p, &error, &share)) return as_error(w, error, &n->meta);
+    return rounded(w, w->value[id], error, share, w->stored[id] ? t : math);
 }
 
 /* ---- conversions ----------------------------------------------------------------------------- */

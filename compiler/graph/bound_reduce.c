@@ -55,16 +55,6 @@ node_id bound_product(struct bounds *w, node_id id) {
     return stored_result(w, id, off);
 }
 
-/* x + e, or x - e if `up` is false. What may overflow keeps its sign: x, if that leads away from 0.
- */
-static node_id moved(struct bounds *w, node_id x, node_id e, bool up) {
-    struct build *b = &w->b;
-    node_id far = up ? scalar(b, OP_LT, x, -FAR) : scalar(b, OP_GT, x, FAR);
-    node_id stays = binary(b, OP_LOGICAL_AND, far, scalar(b, OP_EQ, e, INFINITY));
-    return call(b, OP_WHERE, arg_node(stays), arg_node(x),
-                arg_node(binary(b, up ? OP_ADD : OP_SUB, x, e)));
-}
-
 /* How far the extremum moves if all elements do; no more than the one that moves most. */
 node_id bound_extremum(struct bounds *w, node_id id) {
     const struct node n = bounds_copy(w, id);

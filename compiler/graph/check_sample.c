@@ -30,6 +30,31 @@ struct judging {
     struct diag *d;
 };
 
+/* at[1..n-1], of which the first alone has read `first`. So many at once as read AT_ONCE together,
+ * or twice what one does: memory goes with that, some 40 bytes for each. */
+static int64_t sample_rest(struct judging *j, uint32_t o, const int64_t *at, int64_t n,
+                           int64_t first, int64_t limit, double *v, int64_t *w, enum sampled *how) {
+    enum { AT_ONCE = 1 << 19 };
+    int64_t most = 2 * first > AT_ONCE ? 2 * first : AT_ONCE, had = 1, spent;
+    int64_t each = first < AT_ONCE ? AT_ONCE / first : 1;
+    bool shares = true; /* maybe: until twice as many turn out to be too much */
+    while (had < n && each) {
+        int64_t k = each < n - had ? each : n - had;
+        int64_t room = limit < j->left ? limit : j->left;
+        *how = sample_elements(j->s, o, at + had, k, most < room ? most : room, v ? v + had : NULL,
+                               w ? w + had : NULL, &spent, j->d);
+        j->left -= spent;
+        limit -= spent;
+        if (*how == SAMPLE_FAILED) return 0;
+        had += *how == SAMPLED ? k : 0;
+        shares &= *how == SAMPLED;
+        if (*how == SAMPLE_REFUSED) each = k / 2;
+        if (shares && spent < most / 4 * 3) each *= 2;
+    }
+    *how = SAMPLED;
+    return had;
+}
+
 /* As many of at[0..n-1], from the first on, as the budget allows; *how is SAMPLE_REFUSED if that is
  * not even one. The first says what each costs; they may share something. Of a deep network, all
  * outputs may be too much: of hundreds, none may try much more than its share. */
@@ -45,15 +70,8 @@ static int64_t sample_some(struct judging *j, uint32_t o, const int64_t *at, int
     j->left -= spent;
     if (*how == SAMPLE_REFUSED) j->refused += spent;
     if (*how != SAMPLED || n == 1) return *how == SAMPLED;
-    int64_t most = limit / (spent ? spent : 1);
-    for (n = n < most ? n : most; n > 1; n /= 2) {
-        if (limit > j->left) limit = j->left;
-        *how = sample_elements(j->s, o, at, n, limit, v, w, &spent, j->d);
-        j->left -= spent;
-        if (*how != SAMPLE_REFUSED) return *how == SAMPLED ? n : 0;
-    }
-    *how = SAMPLED;
-    return 1;
+    if (spent < 1) spent = 1;
+    return sample_rest(j, o, at, n < limit / spent ? n : limit / spent, spent, limit, v, w, how);
 }
 
 static double relative(double got, double want) {

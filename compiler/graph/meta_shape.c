@@ -75,14 +75,6 @@ static bool broadcast_keeps(const struct infer *in, const struct meta *to, const
            infer_fail(in, "%s does not broadcast to %s", infer_shape(in, m), infer_shape(in, to));
 }
 
-/* masked_fill: the mask and the value broadcast to the tensor, not the tensor to them. */
-static bool shape_masked_fill(const struct infer *in, struct meta *out) {
-    const struct meta *self = infer_meta(in, 0), *value = infer_meta(in, 2);
-    if (!broadcast_keeps(in, self, infer_meta(in, 1))) return false;
-    if (value && !broadcast_keeps(in, self, value)) return false;
-    return shape_same(in, out);
-}
-
 /* ---- reductions ------------------------------------------------------------------------------ */
 
 static bool keepdim_of(const struct infer *in) {
@@ -442,7 +434,7 @@ static shape_rule *const rules[OP_COUNT] = {
     [OP_CLAMP_MIN] = shape_clamp,
     [OP_CLAMP_MAX] = shape_clamp,
     [OP_NAN_TO_NUM] = shape_same,
-    [OP_MASKED_FILL] = shape_masked_fill,
+    [OP_MASKED_FILL] = shape_broadcast,
     [OP_BITWISE_NOT] = shape_same,
     [OP_FLOAT] = shape_same,
     [OP_HALF] = shape_same,

@@ -126,13 +126,12 @@ static void compute_within(struct loops *l, const struct nest *n, struct nest *b
     *by = now;
 }
 
-static struct readings *all_readings(const struct loops *l) {
-    struct readings *all = NEW_ARRAY(l->arena, struct readings, l->buffers.n);
+static struct readings *all_readings(const struct loops *l, struct arena *a) {
+    struct readings *all = NEW_ARRAY(a, struct readings, l->buffers.n);
     for (uint32_t k = 0; k < l->nests.n; k++)
         for (inst_id i = 0; i < l->nests.at[k].insts.n; i++) {
             const struct inst *x = &l->nests.at[k].insts.at[i];
-            if (x->kind == INST_LOAD)
-                vec_push(l->arena, &all[x->buffer].at, ((struct reading){k, i}));
+            if (x->kind == INST_LOAD) vec_push(a, &all[x->buffer].at, ((struct reading){k, i}));
         }
     return all;
 }
@@ -146,7 +145,8 @@ void loops_within(struct loops *l) {
     for (uint32_t k = 0; k < l->nests.n; k++)
         small[l->nests.at[k].out] = !is_far_larger(l, &l->nests.at[k], small);
     while (any) {
-        struct readings *read = all_readings(l);
+        struct arena *scratch = arena_new();
+        struct readings *read = all_readings(l, scratch);
         any = false;
         for (uint32_t k = l->nests.n; k-- > 0 && !any;) {
             const struct nest *n = &l->nests.at[k];
@@ -156,6 +156,7 @@ void loops_within(struct loops *l) {
             l->nests.at[k].insts.n = 0;
             any = gone[k] = true;
         }
+        arena_free(scratch);
     }
     uint32_t left = 0;
     for (uint32_t k = 0; k < l->nests.n; k++)

@@ -154,6 +154,7 @@ static const struct test tests[] = {
     {"%x: f64[3, 4], %y: f64[4], %z: f64[3, 1]", "addcmul(%x, %y, %z, value=0.5)", 0, 0},
     {"%x: f64[3, 4], %y: f64[4]", "lerp(%x, %y, 0.3)", 0, 0},
     {"%x: f64[3, 4], %m: bool[4], %v: f64[]", "masked_fill(%x, %m, %v)", 0, 0},
+    {"%x: f64[3, 1], %m: bool[2, 1, 4], %v: f64[]", "masked_fill(%x, %m, %v)", 0, 0},
     {"%x: f64[3, 4]", "softmax(%x, 1)", 0, 0},
     {"%x: f64[3, 4]", "softmax(%x, 0)", 0, 0},
     {"%x: f64[3, 4]", "log_softmax(%x, -1)", 0, 0},

@@ -40,8 +40,8 @@ static double bound_at(const struct bounded *b, uint32_t output, int64_t i) {
 /* ---- nothing right is outside ---------------------------------------------------------------- */
 
 /* Every operator's result rounded to its type: what an eager program leaves. */
-static void must_hold(const char *text) {
-    struct bounded b = bounded_by(text, DEVICE_CPU, true, NULL);
+static void must_hold_of(const char *text, double (*value)(uint64_t, uint64_t)) {
+    struct bounded b = bounded_by(text, DEVICE_CPU, true, value);
     struct value got[MAX_TEST_VALUES];
     struct graph rounded = *b.g;
     rounded.stores_values = true;
@@ -60,6 +60,8 @@ static void must_hold(const char *text) {
     free_values(got, b.g->outputs.n);
     end(&b);
 }
+
+static void must_hold(const char *text) { must_hold_of(text, NULL); }
 
 static const char *const calls[] = {
     "add(%x, %y)",
@@ -622,6 +624,90 @@ static void test_doubles(void **state) {
     arena_free(a);
 }
 
+/* ---- shifts ---------------------------------------------------------------------------------- */
+
+/* p: 3e7 to 3e7 + 441, of which an f32 holds each other integer; x is 0 to 441, and off by 1.8. */
+#define FAR_OFF(SCALE)                                                                             \
+    "graph(%x: f32[4, 64], %y: f32[4, 1]) {\n %p = mul(%x, " SCALE ")\n %q = sub(%p, " SCALE ")\n" \
+    " %e = exp(%y)\n"
+
+static double close_to_one(uint64_t tensor, uint64_t i) {
+    return tensor ? 0.5 : 1 + ldexp((double)(i * 37 % 64), -22);
+}
+
+/* Where x is off by more than log 2, so are log(sum(exp(x - max))) + max and what is made likewise,
+ * and no more; a quotient of two such exponentials, by what both are. Not 0, and not without end. */
+static void test_shift(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        double most; /* of the bound */
+    } cases[] = {
+        {FAR_OFF("3e7") " %r = logsumexp(%q, 1, True)\n return %r\n}\n", 1.9},
+        {FAR_OFF("3e7") " %r = logsumexp(%q, 1)\n return %r\n}\n", 1.9},
+        {FAR_OFF("3e7") " %r = log_softmax(%q, 1)\n return %r\n}\n", 3.7},
+        {FAR_OFF("3e7") " %r = softmax(%q, 1)\n return %r\n}\n", 40},
+        {FAR_OFF("3e7") " %s = sum(%q, 1, True)\n %t = mul(%s, 0.01)\n"
+                        " %u = logsumexp(%t, 1)\n return %u\n}\n",
+         4},
+        {FAR_OFF("3e7") " %l = logsumexp(%q, 1, True)\n %r = logsumexp(%l, 1)\n"
+                        " return %r\n}\n",
+         6},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct bounded b = bounded_by(cases[k].text, DEVICE_CPU, true, close_to_one);
+        for (int64_t i = 0; i < b.want[0].n; i++)
+            if (!(bound_at(&b, 0, i) <= cases[k].most))
+                fail_msg("element %lld has the bound %g\n%s", (long long)i, bound_at(&b, 0, i),
+                         cases[k].text);
+        end(&b);
+        must_hold_of(cases[k].text, close_to_one);
+    }
+}
+
+/* One of 64 equal terms that is left out, or a shift that is not given back. */
+static void test_shift_mistaken(void **state) {
+    (void)state;
+    for (int device = DEVICE_CPU; device <= DEVICE_CUDA; device++) {
+        struct bounded b =
+            bounded_by("graph(%x: f32[2, 1024], %y: f32[1024, 64]) {\n %p = mm(%x, %y)\n"
+                       " %q = mul(%p, 0)\n %z = add(%q, 7)\n %r = logsumexp(%z, 1)\n"
+                       " %s = softmax(%z, 1)\n return %r, %s\n}\n",
+                       (enum device_kind)device, true, between_one_and_two);
+        for (int i = 0; i < 2; i++) {
+            assert_true(fabs(exact_at(&b, i) - (7 + log(64))) < 1e-9);
+            assert_true(bound_at(&b, 0, i) > 0 && bound_at(&b, 0, i) < log(64. / 63) / 4);
+        }
+        for (int64_t i = 0; i < 128; i++)
+            assert_true(bound_at(&b, 1, i) > 0 && bound_at(&b, 1, i) < (1. / 63 - 1. / 64) / 4);
+        end(&b);
+    }
+}
+
+/* What is no reduction may be computed twice, and is off by its error each time; and nothing is known
+ * where an exponential may overflow. */
+static void test_shift_in_doubt(void **state) {
+    (void)state;
+    static const char tail[] = " %d = sub(%q, %m)\n %t = exp(%d)\n %s = sum(%t, 1, True)\n"
+                               " %l = log(%s)\n %r = add(%l, %m)\n return %r, %m\n}\n";
+    static const char *const shifts[] = {" %n = amax(%q, 1, True)\n %m = mul(%n, 1.5)\n",
+                                         " %m = amax(%q, 1, True)\n"};
+    for (int k = 0; k < 2; k++) {
+        struct arena *a = arena_new();
+        struct bounded b = bounded_by(arena_printf(a, "%s%s%s", FAR_OFF("3e7"), shifts[k], tail),
+                                      DEVICE_CPU, true, close_to_one);
+        struct bounded far = bounded_by(arena_printf(a, "%s%s%s", FAR_OFF("1e9"), shifts[k], tail),
+                                        DEVICE_CPU, true, close_to_one);
+        for (int i = 0; i < 4; i++) {
+            double e = bound_at(&b, 1, i), bound = bound_at(&b, 0, i);
+            if (k ? !(bound < 1.1 * e) : !(bound > 2 * e)) fail_msg("%d: %g, %g", k, bound, e);
+            assert_true(isinf(bound_at(&far, 0, i)));
+        }
+        end(&b), end(&far);
+        arena_free(a);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_operators),       cmocka_unit_test(test_four_ulp),
@@ -634,6 +720,8 @@ int main(void) {
         cmocka_unit_test(test_not_its_largest), cmocka_unit_test(test_bools_and_numbers),
         cmocka_unit_test(test_wraps),           cmocka_unit_test(test_doubles),
         cmocka_unit_test(test_float8),          cmocka_unit_test(test_exact),
+        cmocka_unit_test(test_shift),           cmocka_unit_test(test_shift_mistaken),
+        cmocka_unit_test(test_shift_in_doubt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -152,6 +152,7 @@ static const struct {
     {"%x: f32[4, 8], %y: f32[8], %z: f32[4, 1]", "lerp(%x, %y, %z)"},
     {"%x: f32[4, 8], %y: bool[8]", "masked_fill(%x, %y, -inf)"},
     {"%x: i64[4, 8], %y: bool[4, 1]", "masked_fill(%x, %y, 7)"},
+    {"%x: f32[4, 1], %y: bool[2, 1, 8]", "masked_fill(%x, %y, 7)"},
     {"%x: bool[9]", "bitwise_not(%x)"},
     {"%x: i64[9]", "bitwise_not(%x)"},
     {"%x: i64[9]", "float(%x)"},

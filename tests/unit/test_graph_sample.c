@@ -231,11 +231,63 @@ static void test_budget(void **state) {
         }
 }
 
+struct portions {
+    int64_t reads, most; /* in all; at once */
+};
+
+static bool load_portion(void *ctx, uint32_t i, const int64_t *at, int64_t n, double *v, int64_t *w,
+                         struct diag *d) {
+    struct portions *p = ctx;
+    p->reads += n;
+    if (n > p->most) p->most = n;
+    for (int64_t k = 0; k < n; k++) v[k] = 1;
+    return true;
+}
+
+static bool load_constant(void *ctx, uint32_t i, const int64_t *at, int64_t n, double *v,
+                          int64_t *w, struct diag *d) {
+    for (int64_t k = 0; k < n; k++) v[k] = *(double *)ctx;
+    return true;
+}
+
+/* 256 elements of 2 x 4096 terms each are not in memory together; 7 that all read the same million
+ * are not read one by one. */
+static void test_in_portions(void **state) {
+    static const struct {
+        const char *text;
+        double is;
+        int64_t judged, reads, most;
+    } cases[] = {
+        {"graph(%x: f32[1048576, 4096], %y: f32[4096, 65536]) {\n %p = matmul(%x, %y)\n"
+         " return %p\n}\n",
+         4096, 256, 256 * 2 * 4096, 1 << 18},
+        {"graph(%x: f32[1024, 1024]) {\n %m = sum(%x)\n %r = sub(%m, %x)\n return %r\n}\n",
+         (1 << 20) - 1, 7, 4 << 20, 1 << 20},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct arena *a = arena_new();
+        struct diag d = diag_new(a);
+        struct portions read = {0};
+        double is = cases[k].is;
+        struct sample_source in = {&read, load_portion}, reference = {&is, load_constant};
+        struct sample_options o = SAMPLE_DEFAULTS;
+        struct sample_verdict v;
+        if (!sample_check(must_parse(a, cases[k].text), &in, &reference, &o, &v, &d))
+            fail_msg("%s", d.text);
+        assert_false(v.differs);
+        if (v.judged < cases[k].judged || read.reads > cases[k].reads || read.most > cases[k].most)
+            fail_msg("%lld judged of %lld reads, %lld at once", (long long)v.judged,
+                     (long long)read.reads, (long long)read.most);
+        arena_free(a);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_large_product),  cmocka_unit_test(test_choice),
         cmocka_unit_test(test_reads_little),   cmocka_unit_test(test_refuses),
         cmocka_unit_test(test_counts_refused), cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_in_portions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
