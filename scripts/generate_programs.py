@@ -318,7 +318,7 @@ class Program:
 
     def narrow(self):
         """What is stored in a smaller type."""
-        return self.beside(f"{self.unary(self.now)}.to(torch.{self.r.choice(('bfloat16', 'float16'))})")
+        return self.beside(f"({self.unary(self.now)}).to(torch.{self.r.choice(('bfloat16', 'float16'))})")
 
     def text(self, name, seed):
         call = ", ".join(f"x{i}" for i in range(len(self.inputs)))

@@ -769,6 +769,24 @@ static void test_waves_of_parts(void **state) {
     arena_free(a);
 }
 
+/* A warp reads a part of a line where each element is several neighbours', and the next one the
+ * rest: loads leave a copy in L1. */
+static void test_repeated_elements(void **state) {
+    const struct device_limits gpu = test_gpu("sm_90a");
+    struct arena *a = arena_new();
+    (void)state;
+    struct schedule *s = must_schedule(
+        a,
+        "graph(%x: i8[1024, 128, 1024], %w: f32[1024], %i: i64[32]) {\n %f = float(%x)\n"
+        " %m = mul(%f, %w)\n %p = permute(%m, [2, 0, 1])\n %u = unflatten(%p, 2, [4, 32])\n"
+        " %z = zeros([1024, 1024, 4, 8], f32)\n %y = index_add(%z, 3, %i, %u)\n return %y\n}\n",
+        "", &gpu, false);
+    assert_int_equal(s->groups.n, 1);
+    struct config c = default_of(s, 0, &gpu, a);
+    if (c.knob[KNOB_skip_l1]) fail_msg("%s", config_str(a, &c));
+    arena_free(a);
+}
+
 /* Many small products go by single warps, on the matrix units. */
 static void test_small_products(void **state) {
     const struct device_limits gpu = test_gpu("sm_90a");
@@ -901,20 +919,35 @@ static void test_scanned_rows(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shapes),          cmocka_unit_test(test_huge),
-        cmocka_unit_test(test_wide_index),      cmocka_unit_test(test_products),
-        cmocka_unit_test(test_enough),          cmocka_unit_test(test_symbolic),
-        cmocka_unit_test(test_tiny_devices),    cmocka_unit_test(test_verify),
-        cmocka_unit_test(test_bytes),           cmocka_unit_test(test_splits),
-        cmocka_unit_test(test_columns_scanned), cmocka_unit_test(test_taps),
-        cmocka_unit_test(test_taps_of_pools),   cmocka_unit_test(test_few_windows),
-        cmocka_unit_test(test_reads_across),    cmocka_unit_test(test_runs_of_channels),
-        cmocka_unit_test(test_short_columns),   cmocka_unit_test(test_few_columns),
-        cmocka_unit_test(test_few_filters),     cmocka_unit_test(test_rows_looked_up),
-        cmocka_unit_test(test_edges_of_bands),  cmocka_unit_test(test_scanned_rows),
-        cmocka_unit_test(test_bytes_of_calls),  cmocka_unit_test(test_tails),
-        cmocka_unit_test(test_even_tiles),      cmocka_unit_test(test_even_steps),
-        cmocka_unit_test(test_small_products),  cmocka_unit_test(test_streams),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_huge),
+        cmocka_unit_test(test_wide_index),
+        cmocka_unit_test(test_products),
+        cmocka_unit_test(test_enough),
+        cmocka_unit_test(test_symbolic),
+        cmocka_unit_test(test_tiny_devices),
+        cmocka_unit_test(test_verify),
+        cmocka_unit_test(test_repeated_elements),
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_splits),
+        cmocka_unit_test(test_columns_scanned),
+        cmocka_unit_test(test_taps),
+        cmocka_unit_test(test_taps_of_pools),
+        cmocka_unit_test(test_few_windows),
+        cmocka_unit_test(test_reads_across),
+        cmocka_unit_test(test_runs_of_channels),
+        cmocka_unit_test(test_short_columns),
+        cmocka_unit_test(test_few_columns),
+        cmocka_unit_test(test_few_filters),
+        cmocka_unit_test(test_rows_looked_up),
+        cmocka_unit_test(test_edges_of_bands),
+        cmocka_unit_test(test_scanned_rows),
+        cmocka_unit_test(test_bytes_of_calls),
+        cmocka_unit_test(test_tails),
+        cmocka_unit_test(test_even_tiles),
+        cmocka_unit_test(test_even_steps),
+        cmocka_unit_test(test_small_products),
+        cmocka_unit_test(test_streams),
         cmocka_unit_test(test_waves_of_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
