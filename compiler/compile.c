@@ -211,10 +211,11 @@ static struct schedule *ready_anew(const struct apart_marks *marks, void *ctx) {
     return s;
 }
 
-/* Products that had better have apart what stands behind them. */
+/* What had better be apart: what stands behind products, what windows read. */
 static void take_apart(struct compile *c) {
     if (c->fusion != WS_FUSE || c->limits->kind != DEVICE_CUDA) return;
-    struct apart_marks marks = schedule_apart(c->schedule, ready_anew, group_us, c);
+    make_ready(c->schedule, false);
+    struct apart_marks marks = schedule_apart(c->schedule, c->limits, ready_anew, group_us, c);
     if (!marks.any) return;
     c->schedule = fuse_anew(c, c->graph, &marks);
     c->loops = c->schedule->loops;

@@ -79,7 +79,7 @@ struct schedule {
     VEC(struct group) groups; /* in launch order */
     uint32_t *group_of;       /* per nest */
     uint32_t *writer;         /* per buffer: the nest that writes it; NO_NEST for inputs */
-    bool *once;     /* per buffer of the loops as they were: computed in one place (once.c) */
+    bool *once;     /* per buffer of the loops as they were: computed in one place (once.c, apart.c) */
     bool *fixed;    /* per buffer: holds the same in every call (at_load.c); while groups are made,
                        it would, were it made at load */
     bool *stored;   /* per buffer: exists in memory (input, output, or read by another group) */
@@ -105,13 +105,14 @@ enum fusing { FUSING_ALL, FUSING_APART, FUSING_EAGER };
 /* What has kernels of its own, of what one product comes to: bits. */
 enum apart {
     APART_REDUCED = 1, /* what it is reduced to */
-    APART_DEAR = 2     /* transcendental functions of it, and what goes along with these */
+    APART_DEAR = 2,    /* transcendental functions of it, and what goes along with these */
+    APART_WINDOWS = 4  /* no product's: whatever reads it, through windows that overlap */
 };
 /* fuse.c, recompute.c (not for eager), order.c, at_load.c, memory.c: the passes, in this order. */
 struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limits,
                                enum fusing what, struct arena *a);
-/* FUSING_ALL, but for what products have apart, per buffer of the loops that one writes; NULL:
- * nothing. */
+/* FUSING_ALL, but for what is apart, per buffer of the loops that a product writes, or that is read
+ * through windows; NULL: nothing. */
 struct apart_marks {
     uint8_t *of;
     uint32_t n;
@@ -132,12 +133,12 @@ void schedule_chain(struct schedule *s, const struct device_limits *limits, chai
                     void *ctx);
 /* us that a group's kernel takes, about. */
 typedef double group_us_fn(struct schedule *s, uint32_t group, void *ctx);
-/* apart.c, on a GPU, not for eager: what products of a schedule, chains and all, had better have
- * apart, as far as `us` tells; of chained products nothing. `make` fuses the loops anew with these
- * marks, or with none, if NULL, and has that ready for kernels. */
+/* apart.c, on a GPU, not for eager: what a schedule, chains and all, had better have apart, as far
+ * as `us` tells; of chained products nothing. Needs what kernels do: order and memory. `make` fuses the loops anew with these marks, or with
+ * none, if NULL, and has that ready for kernels. */
 typedef struct schedule *apart_schedule_fn(const struct apart_marks *marks, void *ctx);
-struct apart_marks schedule_apart(const struct schedule *s, apart_schedule_fn *make,
-                                  group_us_fn *us, void *ctx);
+struct apart_marks schedule_apart(struct schedule *s, const struct device_limits *limits,
+                                  apart_schedule_fn *make, group_us_fn *us, void *ctx);
 /* beside.c, on a GPU, behind order and what runs at load, not for eager: `us` is what a group's
  * kernel takes, about; infinite: it is none that others may go beside. Leaves groups that are in
  * order, with what runs at load and memory. */

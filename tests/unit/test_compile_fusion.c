@@ -181,12 +181,28 @@ static void test_beside(void **state) {
     arena_free(a);
 }
 
+/* What a depthwise convolution reads is stored where each of its taps would make it again, unless
+ * that is little beside what storing it takes. */
+static void test_windows_of_values(void **state) {
+    const char *depthwise =
+        "graph(%%x: f32[32, 64, 112, 112], %%s: f32[1, 64, 1, 1], %%t: f32[1, 64, 1, 1],\n"
+        "      %%w: f32[64, 1, %d, %d]) {\n"
+        "  %%n = mul(%%x, %%s)\n  %%a = add(%%n, %%t)\n  %%r = relu6(%%a)\n"
+        "  %%y = convolution(%%r, %%w, None, stride=[%d, %d], padding=[%d, %d],\n"
+        "                   dilation=[1, 1], groups=64)\n  return %%y\n}\n";
+    struct arena *a = arena_new();
+    assert_int_equal(lower(a, arena_printf(a, depthwise, 5, 5, 1, 1, 2, 2))->n_kernels, 2);
+    assert_int_equal(lower(a, arena_printf(a, depthwise, 1, 1, 1, 1, 0, 0))->n_kernels, 1);
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_paths),         cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_size),          cmocka_unit_test(test_products_behind_products),
         cmocka_unit_test(test_beside),        cmocka_unit_test(test_channels_of_phases),
         cmocka_unit_test(test_beside_shared), cmocka_unit_test(test_long_columns),
+        cmocka_unit_test(test_windows_of_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
