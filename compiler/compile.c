@@ -184,7 +184,9 @@ static bool makes_chains(const struct compile *c) {
 
 static bool transform(struct compile *c) {
     c->captured->graph->seed = c->captured->seed; /* of what forward draws */
-    c->graph = graph_simplify(graph_decompose_for(graph_simplify(c->captured->graph), c->limits));
+    c->graph = graph_simplify(c->captured->graph);
+    if (c->fusion != WS_EAGER) c->graph = graph_pools_first(c->graph);
+    c->graph = graph_simplify(graph_decompose_for(c->graph, c->limits));
     if (c->fusion != WS_EAGER) { /* eager runs what the user wrote */
         c->graph = graph_scans_last(graph_extrema_first(c->graph));
         if (c->limits->kind == DEVICE_CUDA && c->limits->sm >= 80)
