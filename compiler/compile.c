@@ -236,6 +236,10 @@ static bool fuse(struct compile *c) {
     make_ready(c->schedule, c->fusion == WS_EAGER);
     if (c->fusion != WS_EAGER && c->limits->kind == DEVICE_CUDA)
         schedule_beside(c->schedule, small_us, c);
+    if (c->fusion != WS_EAGER && c->limits->kind == DEVICE_CUDA) {
+        schedule_pieces(c->schedule);
+        schedule_memory(c->schedule);
+    }
     must_hold("schedule", schedule_verify(c->schedule));
     return dump(c, "fusion.txt", LOG_FUSION, print_fusion) &&
            dump(c, "ir_post_fusion.txt", LOG_SCHEDULE, print_schedule) &&
@@ -265,6 +269,21 @@ static void count_steps(struct compile *c) {
     }
 }
 
+/* Of a piece of a whole, whose outer dimensions are stepped through alike. */
+static void list_runs(const struct exprs *p, const struct buffer *x, struct ws_buffer *out) {
+    const struct meta *m = &x->meta;
+    int64_t run = 1, runs = 1;
+    for (int d = m->rank; d-- > 0;) {
+        int64_t size = ex_value(p, m->size[d]), stride = ex_value(p, m->stride[d]);
+        bool more = runs == 1 && (size == 1 || stride == run);
+        if (more) run *= size;
+        if (!more && runs == 1) out->pitch = (size_t)stride * (size_t)dtype_bytes(m->dtype);
+        if (!more) runs *= size;
+    }
+    out->runs = runs;
+    out->run_bytes = (size_t)run * (size_t)dtype_bytes(m->dtype);
+}
+
 static void list_buffers(struct compile *c) {
     struct ws_program *p = c->program;
     const struct loops *l = c->loops;
@@ -281,6 +300,8 @@ static void list_buffers(struct compile *c) {
                                            .numel = (int64_t)bytes / dtype_bytes(x->meta.dtype),
                                            .kind = kind_of(x)};
         p->buffers[b].in_place = -1;
+        if (x->kind == BUFFER_WINDOW && !meta_is_contiguous(l->ex, &x->meta))
+            list_runs(l->ex, x, &p->buffers[b]);
         p->buffers[b].fixed = x->kind == BUFFER_TEMP && c->schedule->fixed[b];
         bool in_memory = x->kind != BUFFER_TEMP || c->schedule->stored[b];
         if (!in_memory) p->buffers[b].bytes = 0;

@@ -515,8 +515,7 @@ static int by_nest(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Members under their new numbers, in that order; groups that have none left go. */
-static void renumber_groups(struct schedule *s, const uint32_t *place) {
+void schedule_renumber(struct schedule *s, const uint32_t *place) {
     uint32_t kept = 0;
     for (uint32_t g = 0; g < s->groups.n; g++) {
         struct group G = s->groups.at[g];
@@ -549,7 +548,7 @@ static void tidy(struct recompute *r) {
     }
     for (uint32_t k = 0; k < n; k++)
         if (live[k]) place_nest(r, &o, k);
-    renumber_groups(s, o.place);
+    schedule_renumber(s, o.place);
     for (buffer_id b = 0; b < r->l->buffers.n; b++) s->writer[b] = NO_NEST;
     for (uint32_t k = 0; k < o.old.n; k++) {
         nests[k] = r->l->nests.at[o.old.at[k]];

@@ -122,6 +122,9 @@ struct schedule *schedule_fuse_apart(struct loops *l, const struct device_limits
                                      const struct apart_marks *marks, struct arena *a);
 /* needs groups; adds nests to the loops */
 void schedule_recompute(struct schedule *s, const struct device_limits *limits);
+/* The same step of it for others: members under their new numbers, in that order, by nest as they
+ * were; NO_NEST: it has gone. Groups that have none left go. */
+void schedule_renumber(struct schedule *s, const uint32_t *place);
 /* chained.c, before order, not for eager, nor apart: `reason` is asked of the group of each nest
  * that may be the second one of chained products, with all that it needs of the passes behind,
  * which it calls; if it has one, that group is undone; else *us is what the kernel takes, about.
@@ -146,6 +149,9 @@ void schedule_beside(struct schedule *s, group_us_fn *us, void *ctx);
 void schedule_order(struct schedule *s); /* needs groups; breaks group indices held elsewhere */
 /* at_load.c: which groups run at load, and what is `fixed`; for eager nothing is. Needs order. */
 void schedule_at_load(struct schedule *s, bool eager);
+/* pieces.c, on a GPU, not for eager: what is concatenated is stored where its piece of the whole is.
+ * The last that changes groups. */
+void schedule_pieces(struct schedule *s);
 void schedule_memory(struct schedule *s); /* needs both */
 /* memory.c. Has it a place in the pool? Per buffer, from which group to which, both included, that
  * has to be its own; needs order. */
