@@ -524,6 +524,21 @@ static const char *const pixels_apart[] = {
     " %y = convolution(%p, %w, None, 4, 0, 1, False, 0, 1, 1)\n return %y\n}\n",
 };
 
+/* What is concatenated is stored where it belongs (schedule/pieces.c): by products, along channels
+ * of several images and along columns, read by another one, and as it is; by a norm. */
+static const char *const joined[] = {
+    "graph(%x: f32[2, 8, 8, 8], %u: f32[16, 8, 1, 1], %v: f32[24, 8, 3, 3], %w: f32[8, 40, 1, 1]) {"
+    "\n %a = convolution(%x, %u)\n %b = convolution(%x, %v, None, 1, 1)\n %r = relu(%b)\n"
+    " %c = cat([%a, %r], 1)\n %y = convolution(%c, %w)\n return %y, %c\n}\n",
+    "graph(%x: bf16[2, 16, 8, 8], %u: bf16[16, 16, 1, 1], %v: bf16[24, 16, 3, 3],"
+    " %w: bf16[8, 40, 3, 3]) {\n"
+    " %a = convolution(%x, %u)\n %b = convolution(%x, %v, None, 1, 1)\n"
+    " %c = cat([%a, %b], 1)\n %y = convolution(%c, %w)\n return %y\n}\n",
+    "graph(%x: f32[40, 24], %u: f32[24, 32], %v: f32[24, 64], %w: f32[24, 8]) {\n"
+    " %a = matmul(%x, %u)\n %b = matmul(%x, %v)\n %d = matmul(%x, %w)\n %s = softmax(%d, 1)\n"
+    " %c = cat([%b, %a, %s], 1)\n %t = sum(%a, 1)\n return %c, %t\n}\n",
+};
+
 /* Images between convolutions have their channels innermost (graph/channels_last.c), where that
  * saves more than it costs. */
 static const char *const chains[] = {
@@ -585,6 +600,8 @@ void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
                                       .config = i % 2 ? "mma=2 m=32 n=32 tm=16 tn=16 warps=4 k=32 "
                                                         "stages=2"
                                                       : "mma=1 m=64 n=64 k=64 stages=2 warps=8"}));
+    for (size_t i = 0; i < 2 * sizeof joined / sizeof *joined; i++)
+        vec_push(a, out, ((struct case_graph){.text = joined[i / 2], .every = 5, .old = i % 2}));
     odd_images(a, out);
     made_tiles(a, out);
     vec_push(a, out, ((struct case_graph){.text = sums_of_pixels, .every = CASES_DEFAULT}));
