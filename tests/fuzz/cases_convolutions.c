@@ -539,6 +539,21 @@ static const char *const joined[] = {
     " %c = cat([%b, %a, %s], 1)\n %t = sum(%a, 1)\n return %c, %t\n}\n",
 };
 
+/* What windows of f32 read is made by the pass that writes their image (schedule/recompute.c): in
+ * tf32 and by planes, padding stays 0, behind a product, where another kernel reads it, too. */
+static const char *const made_images[] = {
+    "graph(%x: f32[2, 16, 9, 12], %s: f32[1, 16, 1, 1], %t: f32[1, 16, 1, 1], %w: f32[24, 16, 3, 3])"
+    " convolutions tf32 {\n %n = mul(%x, %s)\n %a = add(%n, %t)\n %r = exp(%a)\n"
+    " %y = convolution(%r, %w, None, 1, 1)\n return %y\n}\n",
+    "graph(%x: f32[2, 16, 9, 12], %s: f32[1, 16, 1, 1], %t: f32[1, 16, 1, 1], %w: f32[24, 16, 3, 3])"
+    " {\n %n = mul(%x, %s)\n %a = add(%n, %t)\n %r = exp(%a)\n"
+    " %y = convolution(%r, %w, None, 2, 1)\n return %y\n}\n",
+    "graph(%x: f32[2, 8, 9, 12], %v: f32[16, 8, 1, 1], %g: f32[16], %h: f32[16], %w: f32[40, 16, 3, 3])"
+    " convolutions tf32 {\n %c = convolution(%x, %v)\n"
+    " %n = batch_norm(%c, None, None, %g, %h, True)\n %r = relu(%n)\n"
+    " %y = convolution(%r, %w, None, 1, 1)\n %m = mean(%r, [2, 3])\n return %y, %m\n}\n",
+};
+
 /* Images between convolutions have their channels innermost (graph/channels_last.c), where that
  * saves more than it costs. */
 static const char *const chains[] = {
@@ -600,8 +615,6 @@ void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
                                       .config = i % 2 ? "mma=2 m=32 n=32 tm=16 tn=16 warps=4 k=32 "
                                                         "stages=2"
                                                       : "mma=1 m=64 n=64 k=64 stages=2 warps=8"}));
-    for (size_t i = 0; i < 2 * sizeof joined / sizeof *joined; i++)
-        vec_push(a, out, ((struct case_graph){.text = joined[i / 2], .every = 5, .old = i % 2}));
     odd_images(a, out);
     made_tiles(a, out);
     vec_push(a, out, ((struct case_graph){.text = sums_of_pixels, .every = CASES_DEFAULT}));
@@ -675,4 +688,8 @@ void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
                                       .maybe = true,
                                       .config = config_of(a, &r, type, by_warps)}));
     }
+    for (size_t i = 0; i < 2 * sizeof joined / sizeof *joined; i++)
+        vec_push(a, out, ((struct case_graph){.text = joined[i / 2], .every = 5, .old = i % 2}));
+    for (size_t i = 0; i < 2 * sizeof made_images / sizeof *made_images; i++)
+        vec_push(a, out, ((struct case_graph){.text = made_images[i / 2], .every = 5, .old = i % 2}));
 }
