@@ -554,6 +554,16 @@ static const char *const made_images[] = {
     " %y = convolution(%r, %w, None, 1, 1)\n %m = mean(%r, [2, 3])\n return %y, %m\n}\n",
 };
 
+/* Pixels are rows: what a thread has of a column is stored as vectors where they are contiguous, in
+ * strict f32, with a bias and a residual; 63 pixels are no vectors. */
+static const char *const of_rows[] = {
+    "graph(%x: f32[3, 6, 8, 8], %w: f32[24, 6, 1, 1], %b: f32[24], %z: f32[3, 24, 8, 8])"
+    " convolutions strict {\n %c = convolution(%x, %w, %b)\n %a = add(%c, %z)\n %y = relu(%a)\n"
+    " return %y\n}\n",
+    "graph(%x: f32[2, 5, 7, 9], %w: f32[12, 5, 3, 3]) convolutions strict {\n"
+    " %y = convolution(%x, %w, None, 1, 1)\n return %y\n}\n",
+};
+
 /* Images between convolutions have their channels innermost (graph/channels_last.c), where that
  * saves more than it costs. */
 static const char *const chains[] = {
@@ -692,4 +702,6 @@ void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
         vec_push(a, out, ((struct case_graph){.text = joined[i / 2], .every = 5, .old = i % 2}));
     for (size_t i = 0; i < 2 * sizeof made_images / sizeof *made_images; i++)
         vec_push(a, out, ((struct case_graph){.text = made_images[i / 2], .every = 5, .old = i % 2}));
+    for (size_t i = 0; i < sizeof of_rows / sizeof *of_rows; i++)
+        vec_push(a, out, ((struct case_graph){.text = of_rows[i], .every = 2}));
 }
