@@ -53,7 +53,7 @@ static node_id moves_behind(const struct graph *g, const struct node *n, const u
     return pays ? n->args[0].node : NONE;
 }
 
-struct graph *graph_pools_first(struct graph *g) {
+static struct graph *rebuild(struct graph *g, bool both) {
     uint32_t n = g->nodes.n;
     const uint32_t *uses = graph_use_counts(g);
     node_id *behind = NEW_ARRAY(g->arena, node_id, n), *map = NEW_ARRAY(g->arena, node_id, n);
@@ -65,15 +65,25 @@ struct graph *graph_pools_first(struct graph *g) {
     if (!any) return g;
     struct graph *to = graph_like(g);
     for (node_id i = 0; i < n; i++) {
-        node_id c = behind[i];
-        map[i] = moved[i] ? map[g->nodes.at[i].args[0].node] : graph_copy(to, g, i, map);
+        node_id c = behind[i], as_it_was = NONE;
+        bool goes = moved[i] && !both;
+        if (c != NONE && both) {
+            as_it_was = graph_copy(to, g, i, map);
+            map[c] = map[g->nodes.at[c].args[0].node];
+        }
+        map[i] = goes ? map[g->nodes.at[i].args[0].node] : graph_copy(to, g, i, map);
         if (c == NONE) continue;
         node_id x = g->nodes.at[c].args[0].node, was = map[x];
         map[x] = map[i];
         map[i] = graph_copy(to, g, c, map);
         map[x] = was;
+        if (both) map[i] = graph_op2(to, OP_MINIMUM, as_it_was, map[i]);
     }
     for (uint32_t i = 0; i < g->outputs.n; i++)
         vec_push(to->arena, &to->outputs, map[g->outputs.at[i]]);
     return to;
 }
+
+struct graph *graph_pools_first(struct graph *g) { return rebuild(g, false); }
+
+struct graph *graph_pools_either_way(struct graph *g) { return rebuild(g, true); }
