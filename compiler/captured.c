@@ -226,7 +226,8 @@ static struct graph *reference_graph(const struct ws_captured *c, enum device_ki
     struct graph **made = &c->values[device].reference;
     struct rounding how = {.device = device, .stores = true};
     if (!*made) {
-        struct graph *g = graph_simplify(graph_decompose_but_landings(graph_simplify(c->graph)));
+        struct graph *g = graph_pools_either_way(graph_simplify(c->graph));
+        g = graph_simplify(graph_decompose_but_landings(g));
         *made = graph_join(c->graph, graph_bound(graph_sums_either_way(g), how));
     }
     return *made;

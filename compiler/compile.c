@@ -184,7 +184,9 @@ static bool makes_chains(const struct compile *c) {
 
 static bool transform(struct compile *c) {
     c->captured->graph->seed = c->captured->seed; /* of what forward draws */
-    c->graph = graph_simplify(graph_decompose_for(graph_simplify(c->captured->graph), c->limits));
+    c->graph = graph_simplify(c->captured->graph);
+    if (c->fusion != WS_EAGER) c->graph = graph_pools_first(c->graph);
+    c->graph = graph_simplify(graph_decompose_for(c->graph, c->limits));
     if (c->fusion != WS_EAGER) { /* eager runs what the user wrote */
         c->graph = graph_divide_softplus(graph_scans_last(graph_extrema_first(c->graph)));
         if (c->limits->kind == DEVICE_CUDA && c->limits->sm >= 80)
@@ -211,10 +213,11 @@ static struct schedule *ready_anew(const struct apart_marks *marks, void *ctx) {
     return s;
 }
 
-/* Products that had better have apart what stands behind them. */
+/* What had better be apart: what stands behind products, what windows read. */
 static void take_apart(struct compile *c) {
     if (c->fusion != WS_FUSE || c->limits->kind != DEVICE_CUDA) return;
-    struct apart_marks marks = schedule_apart(c->schedule, ready_anew, group_us, c);
+    make_ready(c->schedule, false);
+    struct apart_marks marks = schedule_apart(c->schedule, c->limits, ready_anew, group_us, c);
     if (!marks.any) return;
     c->schedule = fuse_anew(c, c->graph, &marks);
     c->loops = c->schedule->loops;
@@ -233,6 +236,10 @@ static bool fuse(struct compile *c) {
     make_ready(c->schedule, c->fusion == WS_EAGER);
     if (c->fusion != WS_EAGER && c->limits->kind == DEVICE_CUDA)
         schedule_beside(c->schedule, small_us, c);
+    if (c->fusion != WS_EAGER && c->limits->kind == DEVICE_CUDA) {
+        schedule_pieces(c->schedule);
+        schedule_memory(c->schedule);
+    }
     must_hold("schedule", schedule_verify(c->schedule));
     return dump(c, "fusion.txt", LOG_FUSION, print_fusion) &&
            dump(c, "ir_post_fusion.txt", LOG_SCHEDULE, print_schedule) &&
@@ -262,6 +269,21 @@ static void count_steps(struct compile *c) {
     }
 }
 
+/* Of a piece of a whole, whose outer dimensions are stepped through alike. */
+static void list_runs(const struct exprs *p, const struct buffer *x, struct ws_buffer *out) {
+    const struct meta *m = &x->meta;
+    int64_t run = 1, runs = 1;
+    for (int d = m->rank; d-- > 0;) {
+        int64_t size = ex_value(p, m->size[d]), stride = ex_value(p, m->stride[d]);
+        bool more = runs == 1 && (size == 1 || stride == run);
+        if (more) run *= size;
+        if (!more && runs == 1) out->pitch = (size_t)stride * (size_t)dtype_bytes(m->dtype);
+        if (!more) runs *= size;
+    }
+    out->runs = runs;
+    out->run_bytes = (size_t)run * (size_t)dtype_bytes(m->dtype);
+}
+
 static void list_buffers(struct compile *c) {
     struct ws_program *p = c->program;
     const struct loops *l = c->loops;
@@ -278,6 +300,8 @@ static void list_buffers(struct compile *c) {
                                            .numel = (int64_t)bytes / dtype_bytes(x->meta.dtype),
                                            .kind = kind_of(x)};
         p->buffers[b].in_place = -1;
+        if (x->kind == BUFFER_WINDOW && !meta_is_contiguous(l->ex, &x->meta))
+            list_runs(l->ex, x, &p->buffers[b]);
         p->buffers[b].fixed = x->kind == BUFFER_TEMP && c->schedule->fixed[b];
         bool in_memory = x->kind != BUFFER_TEMP || c->schedule->stored[b];
         if (!in_memory) p->buffers[b].bytes = 0;

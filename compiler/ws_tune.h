@@ -135,6 +135,10 @@ struct ws_buffer {
     bool fixed;    /* TEMP: made at load, and kept across calls */
     int in_place;  /* OUTPUT: the input, of as many bytes, whose memory it takes; else -1 */
     int steps;     /* WINDOW: of the loop */
+    /* WINDOW that is a piece of a whole: of `bytes`, which are from its first to its last, so many
+     * stretches are its own, `pitch` bytes from one's begin to the next one's; 0: all are. */
+    int64_t runs;
+    size_t run_bytes, pitch;
 };
 
 struct ws_kernel {

@@ -77,9 +77,13 @@ static enum ws_status buffers_renew(struct buffers *b, struct diag *d) {
 }
 
 enum ws_status buffers_poison(const struct buffers *b, const int *which, int n, struct diag *d) {
-    for (int i = 0; i < n && d->status == WS_OK; i++)
-        device_fill(b->machine->device, b->at[which[i]], 0xFF, b->program->buffers[which[i]].bytes,
-                    d);
+    for (int i = 0; i < n; i++) {
+        const struct ws_buffer *x = &b->program->buffers[which[i]];
+        int64_t runs = x->pitch ? x->runs : 1;
+        for (int64_t k = 0; k < runs && d->status == WS_OK; k++)
+            device_fill(b->machine->device, b->at[which[i]] + (size_t)k * x->pitch, 0xFF,
+                        x->pitch ? x->run_bytes : x->bytes, d);
+    }
     if (b->scratch && d->status == WS_OK)
         device_fill(b->machine->device, b->scratch, 0xFF, b->scratch_bytes, d);
     return d->status;

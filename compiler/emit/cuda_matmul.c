@@ -351,34 +351,54 @@ static void put_main_loop(struct emitter *w) {
 
 /* ---- what follows ---------------------------------------------------------------------------- */
 
-/* Vector stores along n where a thread's columns are contiguous, none hangs over the edge, and
- * memory has an instruction for so many. */
-static bool vector_store(struct emitter *w, const struct store_node *s) {
-    int unit = layout_unit(w->y->vec);
-    return unit > 1 && !s->guard && index_is_vector(w->k, s->index, AXIS_N, unit);
+/* Elements of a tile's row, or column, that a thread has side by side. */
+static int unit_along(const struct emitter *w, int axis) {
+    return layout_unit(axis == AXIS_N ? w->y->vec : w->y->ex);
 }
 
-/* A unit of a row's columns. */
-static void put_unit(struct emitter *w, int unit) {
+/* Vector stores along an axis where a thread's elements are contiguous, none hangs over the edge,
+ * and memory has an instruction for so many. */
+static bool vector_store(struct emitter *w, const struct store_node *s, int axis) {
+    int unit = unit_along(w, axis);
+    return unit > 1 && !s->guard && index_is_vector(w->k, s->index, axis, unit);
+}
+
+/* Along which axis a thread goes through what it has: pixels of a convolution are rows whose
+ * neighbours in memory are below each other. */
+static int stored_along(struct emitter *w) {
+    bool rows = false;
+    for (uint32_t s = 0; s < w->k->stores.n; s++) {
+        if (vector_store(w, &w->k->stores.at[s], AXIS_N)) return AXIS_N;
+        rows |= vector_store(w, &w->k->stores.at[s], AXIS_M);
+    }
+    return rows ? AXIS_M : AXIS_N;
+}
+
+/* Elements i, from i0 on, or j, of a row or a column, whose n or m is known. */
+static void put_unit(struct emitter *w, int axis) {
     const struct loops *l = w->k->schedule->loops;
+    int unit = unit_along(w, axis);
+    char along = axis == AXIS_N ? 'n' : 'm', i = axis == AXIS_N ? 'j' : 'i';
     for (uint32_t s = 0; s < w->k->stores.n; s++)
-        if (vector_store(w, &w->k->stores.at[s]))
+        if (vector_store(w, &w->k->stores.at[s], axis))
             line(w, "%s o%u[%d];", math_type(l->buffers.at[w->k->stores.at[s].buffer].meta.dtype),
                  s, unit);
-    line(w, "const k_idx n0 = pn * %d + tx * %d + j0 / %d * %d;", w->y->br, unit, unit,
-         unit_distance(w->y->br, w->y->vec));
+    line(w, "const k_idx %c0 = p%c * %d + t%c * %d + %c0 / %d * %d;", along, along,
+         axis == AXIS_N ? w->y->br : w->y->bx, axis == AXIS_N ? 'x' : 'y', unit, i, unit,
+         axis == AXIS_N ? unit_distance(w->y->br, w->y->vec) : unit_distance(w->y->bx, w->y->ex));
     line(w, "#pragma unroll");
-    open_brace(w, "for (int j = 0; j < %d; j++)", unit);
-    line(w, "const k_idx n = n0 + j;");
-    open_brace(w, "if (n < nn)");
+    open_brace(w, "for (int %c = 0; %c < %d; %c++)", i, i, unit, i);
+    line(w, "const k_idx %c = %c0 + %c;", along, along, i);
+    open_brace(w, "if (%c < n%c)", along, along);
     for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
-    line(w, "const %s v%u = acc[i][j0 + j];", math_type(at(w, w->k->dot)->dtype), w->k->dot);
+    line(w, "const %s v%u = acc[%s][%s];", math_type(at(w, w->k->dot)->dtype), w->k->dot,
+         axis == AXIS_N ? "i" : "i0 + i", axis == AXIS_N ? "j0 + j" : "j");
     w->where[w->k->dot] = LOCAL;
-    for (uint32_t i = 0; i < w->p->before.n; i++) put_local(w, w->p->before.at[i]);
+    for (uint32_t b = 0; b < w->p->before.n; b++) put_local(w, w->p->before.at[b]);
     for (uint32_t s = 0; s < w->k->stores.n; s++) {
         const struct store_node *st = &w->k->stores.at[s];
-        if (vector_store(w, st))
-            line(w, "o%u[j] = %s;", s, ref(w, st->value));
+        if (vector_store(w, st, axis))
+            line(w, "o%u[%c] = %s;", s, i, ref(w, st->value));
         else
             put_guarded_store1(w, st);
     }
@@ -386,10 +406,10 @@ static void put_unit(struct emitter *w, int unit) {
     close_brace(w);
     for (uint32_t s = 0; s < w->k->stores.n; s++) {
         const struct store_node *st = &w->k->stores.at[s];
-        if (!vector_store(w, st)) continue;
+        if (!vector_store(w, st, axis)) continue;
         const char *m = memory_type(w, l->buffers.at[st->buffer].meta.dtype);
-        open_brace(w, "if (n0 < nn)");
-        line(w, "const k_idx n = n0;");
+        open_brace(w, "if (%c0 < n%c)", along, along);
+        line(w, "const k_idx %c = %c0;", along, along);
         line(w, "k_pack<%s, %d> w%u;", m, unit, s);
         line(w, "k_put(w%u, o%u);", s, s);
         line(w, "k_store<%s, %d, %d>(p%d + (%s), w%u);", m, unit, w->y->streaming,
@@ -400,14 +420,25 @@ static void put_unit(struct emitter *w, int unit) {
 
 static void put_epilogue(struct emitter *w) {
     int tm = w->y->ex, tn = w->y->vec, rows = layout_unit(tm), columns = layout_unit(tn);
+    int axis = stored_along(w);
     line(w, "#pragma unroll");
-    open_brace(w, "for (int i = 0; i < %d; i++)", tm);
-    line(w, "const k_idx m = pm * %d + ty * %d + i / %d * %d + i %% %d;", w->y->bx, rows, rows,
-         unit_distance(w->y->bx, tm), rows);
-    line(w, "if (m >= nm) break;");
+    if (axis == AXIS_N) {
+        open_brace(w, "for (int i = 0; i < %d; i++)", tm);
+        line(w, "const k_idx m = pm * %d + ty * %d + i / %d * %d + i %% %d;", w->y->bx, rows, rows,
+             unit_distance(w->y->bx, tm), rows);
+        line(w, "if (m >= nm) break;");
+    } else {
+        open_brace(w, "for (int j = 0; j < %d; j++)", tn);
+        line(w, "const k_idx n = pn * %d + tx * %d + j / %d * %d + j %% %d;", w->y->br, columns,
+             columns, unit_distance(w->y->br, tn), columns);
+        line(w, "if (n >= nn) break;");
+    }
     line(w, "#pragma unroll");
-    open_brace(w, "for (int j0 = 0; j0 < %d; j0 += %d)", tn, columns);
-    put_unit(w, columns);
+    if (axis == AXIS_N)
+        open_brace(w, "for (int j0 = 0; j0 < %d; j0 += %d)", tn, columns);
+    else
+        open_brace(w, "for (int i0 = 0; i0 < %d; i0 += %d)", tm, rows);
+    put_unit(w, axis);
     close_brace(w);
     close_brace(w);
 }

@@ -343,6 +343,14 @@ bool graph_is_rowwise(const struct graph *g, const bool *rows);
  * arena. */
 struct graph *graph_extrema_first(struct graph *g);
 
+/* pools_first.c: the means of what a convolution of one tap makes, as what it makes of means, where
+ * nobody else reads what is between. Needs: a captured, simplified graph. Returns a new graph in
+ * the same arena, or g. */
+struct graph *graph_pools_first(struct graph *g);
+/* The same as the least of both ways, which are equal but for roundings: of a mean there is one, of
+ * what it is the mean of several, which may even out, or be of more. For bounds. */
+struct graph *graph_pools_either_way(struct graph *g);
+
 /* scans_last.c: cat([zeros, cumsum(x)]) as cumsum(cat([zeros, x])). Needs: a decomposed, simplified
  * graph. Returns a new graph in the same arena. */
 struct graph *graph_scans_last(struct graph *g);

@@ -729,6 +729,26 @@ static double blocks_cost(const struct kernel *k, const struct layout *y) {
     return us + skip_us(k, y, k->bytes_read / (gbps * 1e3));
 }
 
+/* us that L2 takes for what a product's threads store element by element, a sector each: as long as
+ * memory does for most of it. */
+static double scattered_us(const struct kernel *k, const struct layout *y) {
+    const double L2 = 1.2; /* of memory's rate; not fitted to anything */
+    enum { SECTOR_BYTES = 32 };
+    double us = 0;
+    for (uint32_t i = 0; i < k->stores.n; i++) {
+        const struct store_node *s = &k->stores.at[i];
+        if ((s->mask & (MASK_M | MASK_N)) != (MASK_M | MASK_N)) continue;
+        int row = layout_unit(y->vec), column = layout_unit(y->ex);
+        if ((row > 1 && index_is_vector(k, s->index, AXIS_N, row)) ||
+            (column > 1 && index_is_vector(k, s->index, AXIS_M, column)))
+            continue;
+        double elements = (double)kernel_size(k, AXIS_Z) * (double)kernel_size(k, AXIS_M) *
+                          (double)kernel_size(k, AXIS_N);
+        us += elements * SECTOR_BYTES / (device_gbps(k->limits) * 1e3 * L2);
+    }
+    return us;
+}
+
 /* Clocks of a multiprocessor for each step along the depth: what nothing hides, for it is waited
  * for together (a tile's loads and barriers, the copies into shared memory), and what the warps of
  * all resident blocks take from its four schedulers. The numbers are fitted to products of 1024^3
@@ -744,6 +764,7 @@ static double matmul_cost(const struct kernel *k, const struct layout *y) {
     const double WINDOW = 16;
     const double WIDE =
         1.3; /* of more than 8 columns; from when their reads met in the same banks */
+    const double BESIDE = 0.1; /* of the faster of arithmetic and memory; not fitted */
     const struct device_limits *d = k->limits;
     double tiles = (double)kernel_size(k, AXIS_Z) * ceil((double)kernel_size(k, AXIS_M) / y->bx) *
                    ceil((double)kernel_size(k, AXIS_N) / y->br);
@@ -758,7 +779,11 @@ static double matmul_cost(const struct kernel *k, const struct layout *y) {
     double blocks = ceil(tiles / d->units);
     double step = alone + blocks * layout_warps(k, y) * warp;
     double ghz = device_clock_ghz(k->limits);
-    return (double)kernel_size(k, AXIS_R) * step * (y->vec > 8 ? WIDE : 1) / (ghz * 1e3);
+    double steps = ceil((double)kernel_size(k, AXIS_R) / depth) * depth; /* a tile's are all made */
+    double us = steps * step * (y->vec > 8 ? WIDE : 1) / (ghz * 1e3);
+    double least = (k->bytes_read + k->bytes_written) / (device_gbps(d) * 1e3 * 0.9);
+    least = fmax(least, scattered_us(k, y));
+    return fmax(us, least) + BESIDE * fmin(us, least);
 }
 
 /* Clocks of a step whose warps copy and multiply both, of which a multiprocessor has `warps`: units

@@ -5,10 +5,16 @@
  *   softmax(a @ b)    mm+amax+sub+exp+sum+div  or   mm, amax+sub+exp+sum+div
  *
  * A tile's few warps go through what stands behind it while the matrix units have nothing to do; a
- * kernel of its own reads all once more, from L2 perhaps, with a device full of warps. The cost
- * model decides, between schedules of the same loops where products have all of that behind them,
- * or apart. Kernels that have a buffer in common, in one or in the other, are compared together:
- * what leaves a product may join others, and these be other kernels for it. */
+ * kernel of its own reads all once more, from L2 perhaps, with a device full of warps. And what is
+ * read through windows that overlap may be made by a kernel of its own sooner than once for each
+ * tap of a depthwise convolution, or of a pool:
+ *
+ *   depthwise(relu6(norm(x)), w)     sub+mul+add+maximum+minimum+convolve
+ *                               or   sub+mul+add+maximum+minimum, convolve
+ *
+ * The cost model decides, between schedules of the same loops where kernels have all of that, or
+ * apart. Kernels that have a buffer in common, in one or in the other, are compared together: what
+ * leaves one may join others, and these be other kernels for it. */
 #include "schedule/schedule.h"
 
 struct choice {
@@ -57,6 +63,56 @@ static uint8_t group_may_be_apart(const struct schedule *s, const struct group *
     return dear && size > DEAR ? marks | APART_DEAR : marks;
 }
 
+/* Is the load one of windows that overlap: of a place that several axes of its nest move, and more
+ * of them than there are elements? */
+static bool reads_windows(const struct loops *l, const struct nest *n, const struct inst *x) {
+    int64_t elements = 1, terms = 1;
+    bool windows = false, counted[2 * WS_MAX_RANK] = {false};
+    for (int d = 0; d < x->n_index; d++) {
+        int moved_by = 0;
+        elements *= ex_hint(l->ex, l->buffers.at[x->buffer].meta.size[d]);
+        for (int k = 0; k < n->n_axes + n->n_reduce; k++) {
+            ex axis = k < n->n_axes ? n->axes[k] : n->reduce[k - n->n_axes];
+            if (!ex_uses(l->ex, x->index[d], axis)) continue;
+            moved_by++;
+            if (!counted[k]) terms *= axes_numel(l, &axis, 1);
+            counted[k] = true;
+        }
+        windows |= moved_by > 1;
+    }
+    return windows && terms > elements;
+}
+
+/* us that memory takes for b, once written and twice read, as what it is made of is no less. */
+static double stored_us(const struct loops *l, buffer_id b, const struct device_limits *limits) {
+    return 3 * (double)buffer_bytes(l, b) / (1e3 * device_gbps(limits));
+}
+
+/* Marks what a group makes element by element and reads more than once for each of its elements, if
+ * its kernel takes so long that storing it might take less. */
+static uint8_t mark_windows(struct choice *c, struct schedule *s, uint32_t g,
+                            const struct device_limits *limits, const struct apart_marks *may) {
+    const struct group *G = &s->groups.at[g];
+    const struct loops *l = s->loops;
+    uint8_t marks = 0;
+    double us = -1; /* not asked for yet */
+    for (uint32_t m = 0; m < G->members.n && !G->matmul; m++) {
+        const struct nest *n = nest_of(s, G, m);
+        for (uint32_t i = 0; i < n->insts.n; i++) {
+            const struct inst *x = &n->insts.at[i];
+            if (x->kind != INST_LOAD || x->buffer >= may->n) continue;
+            uint32_t w = s->writer[x->buffer];
+            if (w == NO_NEST || s->group_of[w] != g) continue;
+            const struct nest *from = &l->nests.at[w];
+            if (from->n_reduce || from->scan != EX_NONE || !reads_windows(l, n, x)) continue;
+            if (us < 0) us = c->us(s, g, c->ctx);
+            if (stored_us(l, x->buffer, limits) < us)
+                marks |= may->of[x->buffer] = APART_WINDOWS;
+        }
+    }
+    return marks;
+}
+
 static uint32_t part_of(const struct choice *c, uint32_t b) {
     while (c->above[b] != b) b = c->above[b] = c->above[c->above[b]];
     return b;
@@ -91,7 +147,7 @@ static double part_us(const struct choice *c, struct schedule *s, uint32_t part)
     return us;
 }
 
-/* What each product saves whose part is faster so, if that is more than any way has saved before:
+/* What each marked buffer saves whose part is faster so, if that is more than any way has saved before:
  * *out has `marks` then. A guess has to say so by some margin, and of small kernels by more. */
 static void compare(struct choice *c, const struct apart_marks *marks, double *saves,
                     struct apart_marks *out, struct arena *a) {
@@ -116,30 +172,34 @@ static void compare(struct choice *c, const struct apart_marks *marks, double *s
     }
 }
 
-struct apart_marks schedule_apart(const struct schedule *s, apart_schedule_fn *make,
-                                  group_us_fn *us, void *ctx) {
-    static const uint8_t ways[] = {APART_REDUCED, APART_REDUCED | APART_DEAR};
+struct apart_marks schedule_apart(struct schedule *s, const struct device_limits *limits,
+                                  apart_schedule_fn *make, group_us_fn *us, void *ctx) {
+    static const struct {
+        uint8_t marks, needs;
+    } ways[] = {{APART_REDUCED, APART_REDUCED},
+                {APART_REDUCED | APART_DEAR, APART_DEAR},
+                {APART_WINDOWS, APART_WINDOWS}};
     struct apart_marks may = {.n = s->n_buffers}, marks = may, out = may;
     may.of = NEW_ARRAY(s->arena, uint8_t, may.n);
     marks.of = NEW_ARRAY(s->arena, uint8_t, may.n);
     out.of = NEW_ARRAY(s->arena, uint8_t, may.n);
     uint8_t any = 0;
-    for (uint32_t g = 0; g < s->groups.n; g++)
+    struct choice c = {
+        .n = may.n, .above = NEW_ARRAY(s->arena, uint32_t, may.n), .us = us, .ctx = ctx};
+    for (uint32_t g = 0; g < s->groups.n; g++) {
+        any |= mark_windows(&c, s, g, limits, &may);
         for (uint32_t m = 0; m < s->groups.at[g].members.n; m++) {
             const struct nest *n = nest_of(s, &s->groups.at[g], m);
             if (!n->matmul || n->out >= may.n) continue;
             any |= may.of[n->out] = group_may_be_apart(s, &s->groups.at[g]);
         }
+    }
     if (!any) return out;
-    struct choice c = {.n = may.n,
-                       .above = NEW_ARRAY(s->arena, uint32_t, may.n),
-                       .us = us,
-                       .ctx = ctx,
-                       .fused = make(NULL, ctx)};
+    c.fused = make(NULL, ctx);
     double *saves = NEW_ARRAY(s->arena, double, may.n);
-    for (int w = 0; w < 2; w++) {
-        if (!(ways[w] & any) || (w && !(any & APART_DEAR))) continue;
-        for (uint32_t b = 0; b < may.n; b++) marks.of[b] = may.of[b] & ways[w];
+    for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++) {
+        if (!(any & ways[w].needs)) continue;
+        for (uint32_t b = 0; b < may.n; b++) marks.of[b] = may.of[b] & ways[w].marks;
         c.apart = make(&marks, ctx);
         compare(&c, &marks, saves, &out, s->arena);
     }

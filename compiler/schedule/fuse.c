@@ -881,6 +881,7 @@ struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits,
         f.size[n] = size_of_nest(&l->nests.at[n]);
     }
     s->once = values_made_once(s);
+    for (buffer_id b = 0; marks && b < marks->n; b++) s->once[b] |= marks->of[b] & APART_WINDOWS;
     s->fixed = values_fixed(l, eager, a);
     find_all_accesses(&f);
     find_partners(&f);

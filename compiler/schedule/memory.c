@@ -51,6 +51,10 @@ static void use(const struct schedule *s, struct lives *x, uint32_t k, buffer_id
     uint32_t end = loop == NO_LOOP || own ? g : x->last[loop];
     touch(x, b, g, end);
     if (buffer->kind != BUFFER_WINDOW) return;
+    if (loop == NO_LOOP) { /* a piece (pieces.c) */
+        touch(x, buffer->window.of, g, end);
+        return;
+    }
     touch(x, buffer->window.of, x->first[loop], x->last[loop]);
     if (buffer->window.carried) touch(x, buffer->window.start, x->first[loop], x->last[loop]);
 }

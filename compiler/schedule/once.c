@@ -8,7 +8,8 @@
  * both computes x and reads it.
  *
  * Which values: those that are compared with an extremum of what is made of them element by
- * element, which `where` may choose from. Inputs lie in memory anyway. */
+ * element, which `where` may choose from. Inputs lie in memory anyway. And those that had better be
+ * stored for the windows that read them (apart.c). */
 #include "graph/traits.h"
 #include "schedule/fuse.h"
 
@@ -85,15 +86,21 @@ bool *values_made_once(const struct schedule *s) {
     return once;
 }
 
-static bool reads_once(struct fuser *f, uint32_t reader, uint32_t writer) {
+/* Such a value that one group makes and the other one reads; NULL if there is none. */
+static const bool *read_once(struct fuser *f, uint32_t reader, uint32_t writer) {
     for (uint32_t i = 0; i < f->touched[writer].list.n; i++) {
         buffer_id b = f->touched[writer].list.at[i].buffer;
-        if (f->s->once[b] && group_writes(f, writer, b) && group_reads(f, reader, b)) return true;
+        if (f->s->once[b] && group_writes(f, writer, b) && group_reads(f, reader, b))
+            return &f->s->once[b];
     }
-    return false;
+    return NULL;
 }
 
 const char *once_reason(struct fuser *f, const struct merge *m) {
-    if (!reads_once(f, m->a, m->b) && !reads_once(f, m->b, m->a)) return NULL;
-    return "what is compared with its own extremum is computed once, and stored";
+    const bool *value = read_once(f, m->a, m->b);
+    if (!value) value = read_once(f, m->b, m->a);
+    if (!value) return NULL;
+    return f->apart && f->apart[value - f->s->once] & APART_WINDOWS
+               ? "it would be made for each of the windows that read it"
+               : "what is compared with its own extremum is computed once, and stored";
 }

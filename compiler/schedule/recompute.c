@@ -313,12 +313,13 @@ static bool made_for_windows(struct recompute *r, buffer_id b, const struct inst
 
 /* May a product's kernel make b again? Behind the product each element is made once, if there is
  * room for the chain. A large factor of 16 bits may be made of what is in memory if one tile wants
- * it; whether that is too much work is seen in what it saves. */
+ * it; one of f32 by the pass that writes an image of it for windows, whose planes are made there
+ * anyway. Whether that is too much work is seen in what it saves. */
 static bool product_may_make(struct recompute *r, const struct group *G, buffer_id b,
                              const struct chain *c, bool *factor) {
     const struct meta *m = &r->l->buffers.at[b].meta;
     bool of_16 = dtype_is_float(m->dtype) && dtype_bytes(m->dtype) == 2, behind = false;
-    bool may = r->limits->kind == DEVICE_CUDA && of_16 && buffer_bytes(r->l, b) >= LEAST;
+    bool large = r->limits->kind == DEVICE_CUDA && buffer_bytes(r->l, b) >= LEAST;
     int size = 0;
     *factor = false;
     for (uint32_t k = 0; k < G->members.n; k++) {
@@ -327,9 +328,10 @@ static bool product_may_make(struct recompute *r, const struct group *G, buffer_
         for (uint32_t i = 0; i < n->insts.n; i++) {
             const struct inst *x = &n->insts.at[i];
             if (x->kind != INST_LOAD || x->buffer != b) continue;
-            if (n->matmul && (!may || times_read(r, n, x) > FEW)) return false;
-            if (n->matmul && through_windows(r, n, x) && !made_for_windows(r, b, x, c))
-                return false;
+            bool windows = n->matmul && through_windows(r, n, x);
+            bool may = large && (of_16 || (windows && m->dtype == DT_F32));
+            if (n->matmul && (!may || (of_16 && times_read(r, n, x) > FEW))) return false;
+            if (windows && !made_for_windows(r, b, x, c)) return false;
             *factor |= n->matmul;
             behind |= !n->matmul;
         }
@@ -515,8 +517,7 @@ static int by_nest(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Members under their new numbers, in that order; groups that have none left go. */
-static void renumber_groups(struct schedule *s, const uint32_t *place) {
+void schedule_renumber(struct schedule *s, const uint32_t *place) {
     uint32_t kept = 0;
     for (uint32_t g = 0; g < s->groups.n; g++) {
         struct group G = s->groups.at[g];
@@ -549,7 +550,7 @@ static void tidy(struct recompute *r) {
     }
     for (uint32_t k = 0; k < n; k++)
         if (live[k]) place_nest(r, &o, k);
-    renumber_groups(s, o.place);
+    schedule_renumber(s, o.place);
     for (buffer_id b = 0; b < r->l->buffers.n; b++) s->writer[b] = NO_NEST;
     for (uint32_t k = 0; k < o.old.n; k++) {
         nests[k] = r->l->nests.at[o.old.at[k]];

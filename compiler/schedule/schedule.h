@@ -79,7 +79,7 @@ struct schedule {
     VEC(struct group) groups; /* in launch order */
     uint32_t *group_of;       /* per nest */
     uint32_t *writer;         /* per buffer: the nest that writes it; NO_NEST for inputs */
-    bool *once;     /* per buffer of the loops as they were: computed in one place (once.c) */
+    bool *once;     /* per buffer of the loops as they were: computed in one place (once.c, apart.c) */
     bool *fixed;    /* per buffer: holds the same in every call (at_load.c); while groups are made,
                        it would, were it made at load */
     bool *stored;   /* per buffer: exists in memory (input, output, or read by another group) */
@@ -105,13 +105,14 @@ enum fusing { FUSING_ALL, FUSING_APART, FUSING_EAGER };
 /* What has kernels of its own, of what one product comes to: bits. */
 enum apart {
     APART_REDUCED = 1, /* what it is reduced to */
-    APART_DEAR = 2     /* transcendental functions of it, and what goes along with these */
+    APART_DEAR = 2,    /* transcendental functions of it, and what goes along with these */
+    APART_WINDOWS = 4  /* no product's: whatever reads it, through windows that overlap */
 };
 /* fuse.c, recompute.c (not for eager), order.c, at_load.c, memory.c: the passes, in this order. */
 struct schedule *schedule_fuse(struct loops *l, const struct device_limits *limits,
                                enum fusing what, struct arena *a);
-/* FUSING_ALL, but for what products have apart, per buffer of the loops that one writes; NULL:
- * nothing. */
+/* FUSING_ALL, but for what is apart, per buffer of the loops that a product writes, or that is read
+ * through windows; NULL: nothing. */
 struct apart_marks {
     uint8_t *of;
     uint32_t n;
@@ -121,6 +122,9 @@ struct schedule *schedule_fuse_apart(struct loops *l, const struct device_limits
                                      const struct apart_marks *marks, struct arena *a);
 /* needs groups; adds nests to the loops */
 void schedule_recompute(struct schedule *s, const struct device_limits *limits);
+/* The same step of it for others: members under their new numbers, in that order, by nest as they
+ * were; NO_NEST: it has gone. Groups that have none left go. */
+void schedule_renumber(struct schedule *s, const uint32_t *place);
 /* chained.c, before order, not for eager, nor apart: `reason` is asked of the group of each nest
  * that may be the second one of chained products, with all that it needs of the passes behind,
  * which it calls; if it has one, that group is undone; else *us is what the kernel takes, about.
@@ -132,12 +136,12 @@ void schedule_chain(struct schedule *s, const struct device_limits *limits, chai
                     void *ctx);
 /* us that a group's kernel takes, about. */
 typedef double group_us_fn(struct schedule *s, uint32_t group, void *ctx);
-/* apart.c, on a GPU, not for eager: what products of a schedule, chains and all, had better have
- * apart, as far as `us` tells; of chained products nothing. `make` fuses the loops anew with these
- * marks, or with none, if NULL, and has that ready for kernels. */
+/* apart.c, on a GPU, not for eager: what a schedule, chains and all, had better have apart, as far
+ * as `us` tells; of chained products nothing. Needs what kernels do: order and memory. `make` fuses the loops anew with these marks, or with
+ * none, if NULL, and has that ready for kernels. */
 typedef struct schedule *apart_schedule_fn(const struct apart_marks *marks, void *ctx);
-struct apart_marks schedule_apart(const struct schedule *s, apart_schedule_fn *make,
-                                  group_us_fn *us, void *ctx);
+struct apart_marks schedule_apart(struct schedule *s, const struct device_limits *limits,
+                                  apart_schedule_fn *make, group_us_fn *us, void *ctx);
 /* beside.c, on a GPU, behind order and what runs at load, not for eager: `us` is what a group's
  * kernel takes, about; infinite: it is none that others may go beside. Leaves groups that are in
  * order, with what runs at load and memory. */
@@ -145,6 +149,9 @@ void schedule_beside(struct schedule *s, group_us_fn *us, void *ctx);
 void schedule_order(struct schedule *s); /* needs groups; breaks group indices held elsewhere */
 /* at_load.c: which groups run at load, and what is `fixed`; for eager nothing is. Needs order. */
 void schedule_at_load(struct schedule *s, bool eager);
+/* pieces.c, on a GPU, not for eager: what is concatenated is stored where its piece of the whole is.
+ * The last that changes groups. */
+void schedule_pieces(struct schedule *s);
 void schedule_memory(struct schedule *s); /* needs both */
 /* memory.c. Has it a place in the pool? Per buffer, from which group to which, both included, that
  * has to be its own; needs order. */

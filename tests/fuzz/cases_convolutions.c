@@ -524,6 +524,46 @@ static const char *const pixels_apart[] = {
     " %y = convolution(%p, %w, None, 4, 0, 1, False, 0, 1, 1)\n return %y\n}\n",
 };
 
+/* What is concatenated is stored where it belongs (schedule/pieces.c): by products, along channels
+ * of several images and along columns, read by another one, and as it is; by a norm. */
+static const char *const joined[] = {
+    "graph(%x: f32[2, 8, 8, 8], %u: f32[16, 8, 1, 1], %v: f32[24, 8, 3, 3], %w: f32[8, 40, 1, 1]) {"
+    "\n %a = convolution(%x, %u)\n %b = convolution(%x, %v, None, 1, 1)\n %r = relu(%b)\n"
+    " %c = cat([%a, %r], 1)\n %y = convolution(%c, %w)\n return %y, %c\n}\n",
+    "graph(%x: bf16[2, 16, 8, 8], %u: bf16[16, 16, 1, 1], %v: bf16[24, 16, 3, 3],"
+    " %w: bf16[8, 40, 3, 3]) {\n"
+    " %a = convolution(%x, %u)\n %b = convolution(%x, %v, None, 1, 1)\n"
+    " %c = cat([%a, %b], 1)\n %y = convolution(%c, %w)\n return %y\n}\n",
+    "graph(%x: f32[40, 24], %u: f32[24, 32], %v: f32[24, 64], %w: f32[24, 8]) {\n"
+    " %a = matmul(%x, %u)\n %b = matmul(%x, %v)\n %d = matmul(%x, %w)\n %s = softmax(%d, 1)\n"
+    " %c = cat([%b, %a, %s], 1)\n %t = sum(%a, 1)\n return %c, %t\n}\n",
+};
+
+/* What windows of f32 read is made by the pass that writes their image (schedule/recompute.c): in
+ * tf32 and by planes, padding stays 0, behind a product, where another kernel reads it, too. */
+static const char *const made_images[] = {
+    "graph(%x: f32[2, 16, 9, 12], %s: f32[1, 16, 1, 1], %t: f32[1, 16, 1, 1], %w: f32[24, 16, 3, 3])"
+    " convolutions tf32 {\n %n = mul(%x, %s)\n %a = add(%n, %t)\n %r = exp(%a)\n"
+    " %y = convolution(%r, %w, None, 1, 1)\n return %y\n}\n",
+    "graph(%x: f32[2, 16, 9, 12], %s: f32[1, 16, 1, 1], %t: f32[1, 16, 1, 1], %w: f32[24, 16, 3, 3])"
+    " {\n %n = mul(%x, %s)\n %a = add(%n, %t)\n %r = exp(%a)\n"
+    " %y = convolution(%r, %w, None, 2, 1)\n return %y\n}\n",
+    "graph(%x: f32[2, 8, 9, 12], %v: f32[16, 8, 1, 1], %g: f32[16], %h: f32[16], %w: f32[40, 16, 3, 3])"
+    " convolutions tf32 {\n %c = convolution(%x, %v)\n"
+    " %n = batch_norm(%c, None, None, %g, %h, True)\n %r = relu(%n)\n"
+    " %y = convolution(%r, %w, None, 1, 1)\n %m = mean(%r, [2, 3])\n return %y, %m\n}\n",
+};
+
+/* Pixels are rows: what a thread has of a column is stored as vectors where they are contiguous, in
+ * strict f32, with a bias and a residual; 63 pixels are no vectors. */
+static const char *const of_rows[] = {
+    "graph(%x: f32[3, 6, 8, 8], %w: f32[24, 6, 1, 1], %b: f32[24], %z: f32[3, 24, 8, 8])"
+    " convolutions strict {\n %c = convolution(%x, %w, %b)\n %a = add(%c, %z)\n %y = relu(%a)\n"
+    " return %y\n}\n",
+    "graph(%x: f32[2, 5, 7, 9], %w: f32[12, 5, 3, 3]) convolutions strict {\n"
+    " %y = convolution(%x, %w, None, 1, 1)\n return %y\n}\n",
+};
+
 /* Images between convolutions have their channels innermost (graph/channels_last.c), where that
  * saves more than it costs. */
 static const char *const chains[] = {
@@ -658,4 +698,10 @@ void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
                                       .maybe = true,
                                       .config = config_of(a, &r, type, by_warps)}));
     }
+    for (size_t i = 0; i < 2 * sizeof joined / sizeof *joined; i++)
+        vec_push(a, out, ((struct case_graph){.text = joined[i / 2], .every = 5, .old = i % 2}));
+    for (size_t i = 0; i < 2 * sizeof made_images / sizeof *made_images; i++)
+        vec_push(a, out, ((struct case_graph){.text = made_images[i / 2], .every = 5, .old = i % 2}));
+    for (size_t i = 0; i < sizeof of_rows / sizeof *of_rows; i++)
+        vec_push(a, out, ((struct case_graph){.text = of_rows[i], .every = 2}));
 }

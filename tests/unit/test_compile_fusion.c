@@ -181,12 +181,59 @@ static void test_beside(void **state) {
     arena_free(a);
 }
 
+/* What a depthwise convolution reads is stored where each of its taps would make it again, unless
+ * that is little beside what storing it takes. */
+static void test_windows_of_values(void **state) {
+    const char *depthwise =
+        "graph(%%x: f32[32, 64, 112, 112], %%s: f32[1, 64, 1, 1], %%t: f32[1, 64, 1, 1],\n"
+        "      %%w: f32[64, 1, %d, %d]) {\n"
+        "  %%n = mul(%%x, %%s)\n  %%a = add(%%n, %%t)\n  %%r = relu6(%%a)\n"
+        "  %%y = convolution(%%r, %%w, None, stride=[%d, %d], padding=[%d, %d],\n"
+        "                   dilation=[1, 1], groups=64)\n  return %%y\n}\n";
+    struct arena *a = arena_new();
+    assert_int_equal(lower(a, arena_printf(a, depthwise, 5, 5, 1, 1, 2, 2))->n_kernels, 2);
+    assert_int_equal(lower(a, arena_printf(a, depthwise, 1, 1, 1, 1, 0, 0))->n_kernels, 1);
+    arena_free(a);
+}
+
+/* What is concatenated is stored where it belongs, if all of it is made and lies where sectors do.
+ */
+static void test_pieces(void **state) {
+    static const struct {
+        const char *pieces;
+        int kernels;
+    } cases[] = {
+        {"%a, %b", 3},                    /* two, and a third that reads them */
+        {"%a, %b, %s", 5},                /* a row's */
+        {"%a, %x", 3},                    /* an input is where it is, */
+        {"%a, %a", 3},                    /* and so is what belongs there twice */
+        {"%a, %o", 4},                    /* 4 columns are half a sector, */
+        {"%o, %a", 4},                    /* and more begin in the midst of one */
+    };
+    struct arena *a = arena_new();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *text = arena_printf(
+            a,
+            "graph(%%x: f32[40, 24], %%u: f32[24, 32], %%v: f32[24, 64], %%w: f32[24, 8],\n"
+            "      %%h: f32[24, 4], %%z: f32[16, 40]) {\n"
+            "  %%a = matmul(%%x, %%u)\n  %%b = matmul(%%x, %%v)\n  %%o = matmul(%%x, %%h)\n"
+            "  %%d = matmul(%%x, %%w)\n  %%s = softmax(%%d, 1)\n"
+            "  %%c = cat([%s], 1)\n  %%y = matmul(%%z, %%c)\n  return %%c, %%y\n}\n",
+            cases[i].pieces);
+        struct ws_program *p = lower(a, text);
+        if (p->n_kernels != cases[i].kernels)
+            fail_msg("%d kernels for cat([%s])", p->n_kernels, cases[i].pieces);
+    }
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_paths),         cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_size),          cmocka_unit_test(test_products_behind_products),
         cmocka_unit_test(test_beside),        cmocka_unit_test(test_channels_of_phases),
         cmocka_unit_test(test_beside_shared), cmocka_unit_test(test_long_columns),
+        cmocka_unit_test(test_windows_of_values), cmocka_unit_test(test_pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1289,7 +1289,7 @@ static double said_us(struct schedule *s, uint32_t group, void *ctx) {
 static uint32_t kernels_said(struct said *x, int *made) {
     struct schedule *s = make_said(NULL, x);
     x->made = 0;
-    struct apart_marks marks = schedule_apart(s, make_said, said_us, x);
+    struct apart_marks marks = schedule_apart(s, &x->limits, make_said, said_us, x);
     *made = x->made;
     return marks.any ? make_said(&marks, x)->groups.n : s->groups.n;
 }
