@@ -40,9 +40,10 @@ void open_chained_loop(struct emitter *w, const char *i, int n) {
 static void put_elements(struct emitter *w, const struct factor *f, const char *place) {
     const char *t = memory_type(w, f->dtype);
     enum axis along = f->across ? f->axis : f->along;
-    line(w, "k_pack<%s, %d> x;", t, OCTET);
-    line(w, "float v[%d];", OCTET);
-    open_chained_loop(w, "e", OCTET);
+    int each = factor_piece(f);
+    line(w, "k_pack<%s, %d> x;", t, each);
+    line(w, "float v[%d];", each);
+    open_chained_loop(w, "e", each);
     line(w, "v[e] = 0;");
     line(w, "const k_idx %s = %s0 + e;", axis_name[along], axis_name[along]);
     open_brace(w, "if (inside && %s < n%s)", axis_name[along], axis_name[along]);
@@ -51,7 +52,7 @@ static void put_elements(struct emitter *w, const struct factor *f, const char *
     close_brace(w);
     close_brace(w);
     line(w, "k_put(x, v);");
-    line(w, "*(k_pack<%s, %d> *)%s = x;", t, OCTET, place);
+    line(w, "*(k_pack<%s, %d> *)%s = x;", t, each, place);
 }
 
 /* All threads bring a tile, which begins at byte `at` of `tile`, of rows from `row` on and of the
@@ -59,7 +60,8 @@ static void put_elements(struct emitter *w, const struct factor *f, const char *
 static void put_copy_of(struct emitter *w, const struct factor *f, const char *tile,
                         const char *row, const char *depth) {
     int lines = f->across ? f->depth : f->rows, wide = f->across ? f->rows : f->depth;
-    int across = wide / OCTET, pieces = lines * across, threads = w->y->threads;
+    int each = factor_piece(f), across = wide / each, pieces = lines * across,
+        threads = w->y->threads;
     int rounds = (pieces + threads - 1) / threads;
     enum axis down = f->across ? f->along : f->axis, along = f->across ? f->axis : f->along;
     const struct value_node *x = &w->k->values.at[f->value];
@@ -71,7 +73,7 @@ static void put_copy_of(struct emitter *w, const struct factor *f, const char *t
     if (pieces % threads) line(w, "if (at >= %d) break;", pieces);
     line(w, "const k_idx %s = %s + line;", axis_name[down], f->across ? depth : row);
     line(w, "const k_idx %s%s = %s + piece * %d;", axis_name[along], f->whole ? "" : "0",
-         f->across ? row : depth, OCTET);
+         f->across ? row : depth, each);
     const char *place =
         arena_printf(w->arena, "k_piece<%d>(%s, %d, line, piece)", f->line, tile, lines);
     if (f->whole) {
@@ -145,51 +147,76 @@ int chained_tiles_between(const struct emitter *w) {
 
 /* ---- products -------------------------------------------------------------------------------- */
 
+static bool is_tf32(const struct emitter *w) { return chained(w)->a[0].dtype == DT_F32; }
+
 static void put_right(struct emitter *w, const struct factor *f, const char *row,
                       const char *depth) {
-    line(w, "k_right_factor<%d, %s>(b, %s, %d, %s, %s);", f->line, f->across ? "true" : "false",
-         stage_text(w, "s", f), f->across ? f->depth : f->rows, row, depth);
+    line(w, "unsigned b[2][2];");
+    line(w, "k_right_factor%s<%d, %s>(b, %s, %d, %s, %s);", is_tf32(w) ? "_tf32" : "", f->line,
+         f->across ? "true" : "false", stage_text(w, "s", f), f->across ? f->depth : f->rows, row,
+         depth);
+}
+
+/* Sixteen columns of `to`, which has so many octets, of each sixteen rows f. */
+static void put_products(struct emitter *w, const struct factor *f, const char *to, int octets,
+                         const char *left) {
+    const char *type =
+        is_tf32(w) ? "_tf32" : arena_printf(w->arena, "<%s>", memory_type(w, f->dtype));
+    open_chained_loop(w, "f", chained_sixteens(w));
+    for (int half = 0; half < 2; half++)
+        line(w, "k_mma%s(*(float(*)[4])(%s + (f * %d + g * 2 + %d) * 4), %s, b[%d]);", type, to,
+             octets, half, left, half);
+    close_brace(w);
 }
 
 static void put_first_dot(struct emitter *w, int number) {
     const struct factor *a = &chained(w)->a[number];
     const char *sums = chained_sums_of(number);
-    const char *t = memory_type(w, a->dtype);
     line(w, "k_zero(%s);", sums);
     line(w, "#pragma unroll");
-    open_brace(w, "for (int i = 0; i < %d; i += %d)", a->depth, SIXTEEN);
+    open_brace(w, "for (int i = 0; i < %d; i += %d)", a->depth, 2 * factor_piece(a));
     line(w, "unsigned a[%d][4];", chained_sixteens(w));
     line(w, "#pragma unroll");
-    line(w, "for (int f = 0; f < %d; f++) k_left_factor<%d, %s>(a[f], %s, %d, warp_m + f * %d, i);",
-         chained_sixteens(w), a->line, a->across ? "true" : "false", rows_text(w, a),
-         a->across ? a->depth : a->rows, SIXTEEN);
+    line(w,
+         "for (int f = 0; f < %d; f++) k_left_factor%s<%d, %s>(a[f], %s, %d, warp_m + f * %d, i);",
+         chained_sixteens(w), is_tf32(w) ? "_tf32" : "", a->line, a->across ? "true" : "false",
+         rows_text(w, a), a->across ? a->depth : a->rows, SIXTEEN);
     open_chained_loop(w, "g", chained_octets(w) / 2);
-    line(w, "unsigned b[2][2];");
     put_right(w, &chained(w)->b[number], "g * 16", "i");
-    open_chained_loop(w, "f", chained_sixteens(w));
-    line(w, "k_mma<%s>(*(float(*)[4])(%s + (f * %d + g * 2) * 4), a[f], b[0]);", t, sums,
-         chained_octets(w));
-    line(w, "k_mma<%s>(*(float(*)[4])(%s + (f * %d + g * 2 + 1) * 4), a[f], b[1]);", t, sums,
-         chained_octets(w));
+    put_products(w, a, sums, chained_octets(w), "a[f]");
     close_brace(w);
+    close_brace(w);
+}
+
+/* Of an octet of terms in tf32 a thread has two neighbours, which as a left factor would be four
+ * apart: so the right one's depth is taken in this order, too. */
+static void put_second_dot_in_pairs(struct emitter *w, int number) {
+    const struct factor *c = &chained(w)->c[number];
+    open_chained_loop(w, "i", chained_octets(w));
+    line(w, "unsigned a[%d][4];", chained_sixteens(w));
+    line(w, "#pragma unroll");
+    line(w, "for (int f = 0; f < %d; f++) k_left_pairs(a[f], %s + (f * %d + i) * 4);",
+         chained_sixteens(w), chained_sums_of(number), chained_octets(w));
+    open_chained_loop(w, "g", chained_column_octets(w) / 2);
+    line(w, "unsigned b[2][2];");
+    line(w, "k_right_pairs<%d, %s>(b, %s, %d, g * 16, i * 8);", c->line,
+         c->across ? "true" : "false", stage_text(w, "s", c), c->across ? c->depth : c->rows);
+    put_products(w, c, chained_out_of(number), chained_column_octets(w), "a[f]");
     close_brace(w);
     close_brace(w);
 }
 
 static void put_second_dot(struct emitter *w, int number) {
     const struct factor *c = &chained(w)->c[number];
-    const char *terms = chained_terms_of(number), *out = chained_out_of(number);
-    const char *t = memory_type(w, c->dtype);
+    if (is_tf32(w)) {
+        put_second_dot_in_pairs(w, number);
+        return;
+    }
     open_chained_loop(w, "i", chained_octets(w) / 2);
     open_chained_loop(w, "g", chained_column_octets(w) / 2);
-    line(w, "unsigned b[2][2];");
     put_right(w, c, "g * 16", "i * 16");
-    open_chained_loop(w, "f", chained_sixteens(w));
-    line(w, "k_mma<%s>(*(float(*)[4])(%s + (f * %d + g * 2) * 4), %s[f][i], b[0]);", t, out,
-         chained_column_octets(w), terms);
-    line(w, "k_mma<%s>(*(float(*)[4])(%s + (f * %d + g * 2 + 1) * 4), %s[f][i], b[1]);", t, out,
-         chained_column_octets(w), terms);
-    close_brace(w);
+    put_products(w, c, chained_out_of(number), chained_column_octets(w),
+                 arena_printf(w->arena, "%s[f][i]", chained_terms_of(number)));
     close_brace(w);
     close_brace(w);
 }

@@ -2659,6 +2659,51 @@ template <int N> K_DEVICE void k_round_to_tf32(unsigned (&w)[N]) {
 #pragma unroll
     for (int i = 0; i < N; i++) w[i] = k_tf32_bits(k_as_float(w[i]));
 }
+/* What k_mma_tf32 takes of tiles of f32, likewise, 8 deep, rounded. */
+template <int LINE, bool ALONG>
+K_DEVICE unsigned k_tf32_of(unsigned char *tile, int lines, int row, int depth) {
+    const int line = ALONG ? depth : row, at = ALONG ? row : depth;
+    return k_tf32_bits(*(const float *)(k_piece<LINE>(tile, lines, line, at / 4) + at % 4 * 4));
+}
+template <int LINE, bool ALONG>
+K_DEVICE void k_left_factor_tf32(unsigned (&r)[4], unsigned char *tile, int lines, int row, int depth) {
+    const int lane = (int)threadIdx.x % 32;
+    if (ALONG) {
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            r[i] = k_tf32_of<LINE, true>(tile, lines, row + lane / 4 + i % 2 * 8, depth + lane % 4 + i / 2 * 4);
+    } else {
+        k_left_factor<LINE, false>(r, tile, lines, row, depth * 2);
+        k_round_to_tf32(r);
+    }
+}
+template <int LINE, bool ALONG>
+K_DEVICE void k_right_factor_tf32(unsigned (&r)[2][2], unsigned char *tile, int lines, int row, int depth) {
+    const int lane = (int)threadIdx.x % 32;
+    if (!ALONG) k_right_factor<LINE, false>(r, tile, lines, row, depth * 2);
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        if (!ALONG)
+            k_round_to_tf32(r[i]);
+        else
+            for (int j = 0; j < 2; j++)
+                r[i][j] = k_tf32_of<LINE, true>(tile, lines, row + i * 8 + lane / 4, depth + lane % 4 + j * 4);
+    }
+}
+/* The same with a depth in another order: neighbours of a thread's sums, which are number 2 i and 2 i + 1, are at i and
+ * i + 4. */
+K_DEVICE void k_left_pairs(unsigned (&r)[4], const float *sums) {
+#pragma unroll
+    for (int i = 0; i < 4; i++) r[i] = k_tf32_bits(sums[i % 2 * 2 + i / 2]);
+}
+template <int LINE, bool ALONG>
+K_DEVICE void k_right_pairs(unsigned (&r)[2][2], unsigned char *tile, int lines, int row, int depth) {
+    const int lane = (int)threadIdx.x % 32;
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+        r[i / 2][i % 2] =
+            k_tf32_of<LINE, ALONG>(tile, lines, row + i / 2 * 8 + lane / 4, depth + lane % 4 * 2 + i % 2);
+}
 /* Such a place in a tile of f32, whose lines of 128 bytes are swizzled so that k_two_deep's reads meet in no bank. */
 template <bool ALONG> K_DEVICE unsigned char *k_piece_f32(unsigned char *tile, int lines, int line, int piece) {
     return tile + (piece / 8 * lines + line) * 128 + ((piece % 8) ^ ((ALONG ? line / 2 : line) % 4 * 2)) * 16;

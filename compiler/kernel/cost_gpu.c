@@ -1105,6 +1105,8 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
     const struct chained *x = y->chained;
     double ghz = device_clock_ghz(d) * LOADED;
     double rate = d->matrix_tflops * 1e3 / (2 * d->units * device_clock_ghz(d));
+    int bytes = dtype_bytes(x->a[0].dtype); /* tf32 takes twice as long as bf16 */
+    rate *= 2.0 / bytes;
     if (d->wgmma && x->by_warp) rate *= RATE;
     double m = y->bx, n = y->br, depth = x->n_first * x->a[0].depth,
            columns = x->n_second * x->columns;
@@ -1117,10 +1119,10 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
     if (!x->by_warp) resident = x->resident;
     resident = fmin(resident, fmax(1, ceil(blocks / d->units)));
     double units = m * n * (depth + columns) / rate;
-    double shared = warps * (n * (depth + columns) + x->warp_rows * depth) * 2 / SHARED;
+    double shared = warps * (n * (depth + columns) + x->warp_rows * depth) * bytes / SHARED;
     /* What few rows read was written there, too: 96 heads of 197 by 64 take an H200 13.5 us by 16 x
      * 16 and 14.5 by 16 x 32, of which 2 to 3 are the launch's. */
-    if (x->by_warp) shared += n * (depth + columns) * 2 / SHARED;
+    if (x->by_warp) shared += n * (depth + columns) * bytes / SHARED;
     double between = m * n * ELEMENT / (4.0 * d->warp);
     /* Of the last columns each element is asked whether it is one: of many steps, in the last. */
     const int FEW_STEPS = 3;

@@ -14,7 +14,7 @@
  *   - it stands on one product, by nests that nobody else reads, that reduce along as much as the
  *     second product does, if at all, and whose groups have nothing else;
  *   - behind the second product there are no reductions;
- *   - both are of 16 bits, and the device multiplies these on its matrix units.
+ *   - both are of 16 bits, or in tf32, and the device multiplies these on its matrix units.
  * Whether what rows come to can be known along the way (kernel/chained.c) is seen in the kernel:
  * who calls this asks, and a chain that has none is undone.
  *
@@ -51,9 +51,10 @@ static const struct nest *nest_at(const struct chains *c, uint32_t n) {
     return &c->s->loops->nests.at[n];
 }
 
-static bool is_narrow_product(const struct nest *n) {
+static bool may_be_chained(const struct nest *n) {
     enum dtype t = n->insts.at[n->insts.n - 1].dtype;
-    return n->matmul && n->n_reduce && (t == DT_BF16 || t == DT_F16);
+    bool tf32 = t == DT_F32 && n->precision == PRECISION_TF32;
+    return n->matmul && n->n_reduce && (t == DT_BF16 || t == DT_F16 || tf32);
 }
 
 static bool is_first(const struct chains *c, uint32_t nest) {
@@ -83,7 +84,7 @@ static bool find_first(struct chains *c, uint32_t nest, bool *seen) {
     if (seen[nest]) return true;
     seen[nest] = true;
     if (n->matmul) {
-        if (c->n_first == MOST_PRODUCTS || !is_narrow_product(n)) return false;
+        if (c->n_first == MOST_PRODUCTS || !may_be_chained(n)) return false;
         c->first[c->n_first++] = nest;
         return true;
     }
@@ -588,7 +589,7 @@ void schedule_chain(struct schedule *s, const struct device_limits *limits, chai
     if (limits->kind != DEVICE_CUDA || limits->sm < 80) return;
     for (uint32_t n = 0; n < s->loops->nests.n; n++) {
         const struct nest *x = nest_at(&c, n);
-        if (!is_narrow_product(x)) continue;
+        if (!may_be_chained(x)) continue;
         const struct inst *mul = &x->insts.at[x->insts.at[x->insts.n - 1].args[0]];
         bool factors = mul->kind == INST_OP && mul->op == OP_MUL && mul->n_args == 2;
         for (int side = 0; side < 2 && factors; side++)
