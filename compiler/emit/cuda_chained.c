@@ -173,7 +173,7 @@ static void put_first_dot(struct emitter *w, int number) {
     const struct factor *a = &chained(w)->a[number];
     const char *sums = chained_sums_of(number);
     line(w, "k_zero(%s);", sums);
-    line(w, "#pragma unroll");
+    line(w, is_tf32(w) ? "#pragma unroll 4" : "#pragma unroll"); /* twice as many instructions */
     open_brace(w, "for (int i = 0; i < %d; i += %d)", a->depth, 2 * factor_piece(a));
     line(w, "unsigned a[%d][4];", chained_sixteens(w));
     line(w, "#pragma unroll");

@@ -2660,49 +2660,50 @@ template <int N> K_DEVICE void k_round_to_tf32(unsigned (&w)[N]) {
     for (int i = 0; i < N; i++) w[i] = k_tf32_bits(k_as_float(w[i]));
 }
 /* What k_mma_tf32 takes of tiles of f32, likewise, 8 deep, rounded. */
-template <int LINE, bool ALONG>
-K_DEVICE unsigned k_tf32_of(unsigned char *tile, int lines, int row, int depth) {
-    const int line = ALONG ? depth : row, at = ALONG ? row : depth;
-    return k_tf32_bits(*(const float *)(k_piece<LINE>(tile, lines, line, at / 4) + at % 4 * 4));
+template <int LINE> K_DEVICE unsigned k_tf32_along(unsigned char *tile, int lines, int row, int depth) {
+    return k_tf32_bits(*(const float *)(k_piece<LINE>(tile, lines, depth, row / 4) + row % 4 * 4));
 }
 template <int LINE, bool ALONG>
 K_DEVICE void k_left_factor_tf32(unsigned (&r)[4], unsigned char *tile, int lines, int row, int depth) {
     const int lane = (int)threadIdx.x % 32;
-    if (ALONG) {
+    if (!ALONG) k_left_factor<LINE, false>(r, tile, lines, row, depth * 2), k_round_to_tf32(r);
 #pragma unroll
-        for (int i = 0; i < 4; i++)
-            r[i] = k_tf32_of<LINE, true>(tile, lines, row + lane / 4 + i % 2 * 8, depth + lane % 4 + i / 2 * 4);
-    } else {
-        k_left_factor<LINE, false>(r, tile, lines, row, depth * 2);
-        k_round_to_tf32(r);
-    }
+    for (int i = 0; i < 4 && ALONG; i++)
+        r[i] = k_tf32_along<LINE>(tile, lines, row + lane / 4 + i % 2 * 8, depth + lane % 4 + i / 2 * 4);
 }
 template <int LINE, bool ALONG>
 K_DEVICE void k_right_factor_tf32(unsigned (&r)[2][2], unsigned char *tile, int lines, int row, int depth) {
     const int lane = (int)threadIdx.x % 32;
-    if (!ALONG) k_right_factor<LINE, false>(r, tile, lines, row, depth * 2);
+    if (!ALONG) k_right_factor<LINE, false>(r, tile, lines, row, depth * 2), k_round_to_tf32(r[0]), k_round_to_tf32(r[1]);
 #pragma unroll
-    for (int i = 0; i < 2; i++) {
-        if (!ALONG)
-            k_round_to_tf32(r[i]);
-        else
-            for (int j = 0; j < 2; j++)
-                r[i][j] = k_tf32_of<LINE, true>(tile, lines, row + i * 8 + lane / 4, depth + lane % 4 + j * 4);
-    }
+    for (int i = 0; i < 4 && ALONG; i++)
+        r[i / 2][i % 2] =
+            k_tf32_along<LINE>(tile, lines, row + i / 2 * 8 + lane / 4, depth + lane % 4 + i % 2 * 4);
 }
 /* The same with a depth in another order: neighbours of a thread's sums, which are number 2 i and 2 i + 1, are at i and
- * i + 4. */
+ * i + 4. row, depth: of eights, so that what a lane adds to their place differs from lane to lane alone. */
 K_DEVICE void k_left_pairs(unsigned (&r)[4], const float *sums) {
 #pragma unroll
     for (int i = 0; i < 4; i++) r[i] = k_tf32_bits(sums[i % 2 * 2 + i / 2]);
 }
 template <int LINE, bool ALONG>
 K_DEVICE void k_right_pairs(unsigned (&r)[2][2], unsigned char *tile, int lines, int row, int depth) {
-    const int lane = (int)threadIdx.x % 32;
+    enum { PIECES = LINE / 16, SAME = 128 / LINE, STEP = ALONG ? 1 : 2 };
+    const unsigned lane = threadIdx.x % 32, eighth = lane / 4, two = lane % 4 * 2;
 #pragma unroll
-    for (int i = 0; i < 4; i++)
-        r[i / 2][i % 2] =
-            k_tf32_of<LINE, ALONG>(tile, lines, row + i / 2 * 8 + lane / 4, depth + lane % 4 * 2 + i % 2);
+    for (int i = 0; i < 4; i += STEP) { /* e: of the two, if they lie apart */
+        const unsigned e = ALONG ? i % 2 : 0, line = ALONG ? two + e : eighth, at = ALONG ? eighth : two;
+        const int down = ALONG ? depth : row + i / 2 * 8, piece = (ALONG ? row + i / 2 * 8 : depth) / 4;
+        const unsigned swizzled = (at / 4 ^ line / SAME % PIECES) * 16 ^ piece % PIECES * 16;
+        const unsigned char *from =
+            tile + (line * LINE + at % 4 * 4) + swizzled + (piece / PIECES * lines + down) * LINE;
+        if (ALONG) {
+            r[i / 2][i % 2] = k_tf32_bits(*(const float *)from);
+        } else {
+            const k_two_words q = *(const k_two_words *)from;
+            r[i / 2][0] = k_tf32_bits(k_as_float(q.w[0])), r[i / 2][1] = k_tf32_bits(k_as_float(q.w[1]));
+        }
+    }
 }
 /* Such a place in a tile of f32, whose lines of 128 bytes are swizzled so that k_two_deep's reads meet in no bank. */
 template <bool ALONG> K_DEVICE unsigned char *k_piece_f32(unsigned char *tile, int lines, int line, int piece) {
