@@ -615,6 +615,7 @@ static void add_edges_of_term(struct kernel *k, value_id v) {
         return;
     }
     if (x->op == OP_EXP) add_edges_of_exponential(k, x->args[0]);
+    if (x->op == OP_RELU || x->op == OP_SIGMOID) add_edges_of_exponent(k, x->args[0], 0);
     for (int i = 0; i < 2 && (x->op == OP_MUL || (x->op == OP_DIV && !i)); i++)
         add_edges_of_term(k, x->args[i]); /* 0 times what is finite */
 }

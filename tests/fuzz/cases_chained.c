@@ -236,6 +236,14 @@ static const char *const skipped[] = {
     OF_90("%d: bool[2, 90]") DOCUMENTS ITS_OWN
     " %kt = permute(%k, [0, 1, 3, 2])\n %t = matmul(%q, %kt)\n %h = unsqueeze(%m, 1)\n"
     " %x = where(%h, %t, -inf)\n %p = softmax(%x, -1)\n %o = matmul(%p, %v)\n return %o\n}\n",
+    /* functions that are 0 of -inf */
+    OF_90("%d: bool[2, 90]") DOCUMENTS ITS_OWN
+    " %kt = permute(%k, [0, 1, 3, 2])\n %t = matmul(%q, %kt)\n %h = unsqueeze(%m, 1)\n"
+    " %x = where(%h, %t, -inf)\n %z = mul(%x, 0.125)\n %p = relu(%z)\n %o = matmul(%p, %v)\n"
+    " return %o\n}\n",
+    OF_90("%d: bool[2, 90]") DOCUMENTS ITS_OWN
+    " %kt = permute(%k, [0, 1, 3, 2])\n %t = matmul(%q, %kt)\n %h = unsqueeze(%m, 1)\n"
+    " %x = where(%h, %t, -inf)\n %p = sigmoid(%x)\n %o = matmul(%p, %v)\n return %o\n}\n",
     /* a mask of all elements, beside positions that are in the same twenty and before */
     OF_90("%d: bool[90, 90]") " %j = arange(0, 90)\n %i = unsqueeze(%j, -1)\n"
                               " %b = floor_divide(%j, 20)\n %r = unsqueeze(%b, -1)\n %e = eq(%r, "
