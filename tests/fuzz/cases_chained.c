@@ -107,6 +107,13 @@ static const char *const whole[] = {
     " %o = scaled_dot_product_attention(%q, %k, %v, is_causal=True)\n"
     " %t = permute(%o, [0, 2, 1, 3])\n %u = contiguous(%t)\n %y = view(%u, [2, 40, 64])\n return "
     "%y\n}\n",
+    /* what positions add to scores is a small product of its own */
+    "graph(%q: bf16[2, 3, 40, 32], %k: bf16[2, 3, 40, 32], %v: bf16[2, 3, 40, 32], "
+    "%t: bf16[1600, 16], %w: bf16[16, 3]) {\n"
+    " %a = mm(%t, %w)\n %b = permute(%a, [1, 0])\n %c = contiguous(%b)\n"
+    " %d = view(%c, [3, 40, 40])\n %e = sigmoid(%d)\n %kt = permute(%k, [0, 1, 3, 2])\n"
+    " %s = matmul(%q, %kt)\n %f = add(%s, %e)\n %p = softmax(%f, -1)\n %o = matmul(%p, %v)\n"
+    " return %o\n}\n",
     /* a soft cap, and something behind */
     "graph(%q: bf16[2, 40, 32], %y: bf16[2, 32, 72], %v: bf16[2, 72, 32], %w: bf16[32]) {\n"
     " %s = bmm(%q, %y)\n %a = mul(%s, 0.02)\n %t = tanh(%a)\n %c = mul(%t, 50)\n"
