@@ -941,6 +941,15 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
      * for each that shares the rows, and a meeting. Fitted to means, norms and softmax behind
      * products of tf32 on an H200, 8, 32 and 64 blocks a row: 4, 10 to 25 and 45 to 70 %. */
     const double SKEW = 0.003, MOST_SKEWED = 0.2;
+    /* us: what each leaves is there for the others, and has been waited for. Norms of rows of 768
+     * behind 1576 x 768 and 3072 x 768 take an H200 7.7 and 4.6 us more than these alone in bf16,
+     * 8.2 and 3.4 in tf32, of which 1 to 2 are what is stored. */
+    const double MEETING = 2.5;
+    /* us, for each of a thread's sums and what is loaded beside it, in each wave and phase: sums of
+     * columns take registers or shuffles of their own. 6272 pixels of 1024 filters of a gradient
+     * with three loads take 64 us with two sums behind, 31 without; 25088 of 512 82 and 54; 100352
+     * of 64 with none 31 and 20; 1568 of 512, whose norm meets twice, 27 and 9. */
+    const double SUMMED = 0.02;
     /* us, each of these reads a part of each: a batch norm behind 16384 x 4096 x 4096 waits some 26
      * for 64 blocks, one behind a convolution of 25088 pixels more than 150 for 131. */
     const double READ_BY_ALL = 0.0065;
@@ -1070,11 +1079,13 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     if (k->over && !epilogue_reads_results(k)) us += LAUNCH;
     if (p->pairs) us += IDLE;
     if (y->cluster > 1) us += TOGETHER;
+    double meetings = p->sharing > 1 ? p->online ? 1 : k->levels - 1 : 0;
+    if (k->over & MASK_M && !kernel_has_spans(k))
+        us += SUMMED * product_thread_sums(p) * (1 + element_loads(k)) * waves * (1 + meetings);
     if (p->sharing > 1) {
-        double meetings = p->online ? 1 : k->levels - 1;
         us *= 1 + fmin(MOST_SKEWED, SKEW * p->sharing) * meetings;
         us += waves * meetings * READ_BY_ALL * p->sharing * p->sharing;
-        us += exposed_us(k, p);
+        us += exposed_us(k, p) + MEETING * meetings;
         int sums = product_thread_sums(p), more = element_loads(k) - FEW_LOADS;
         if (!p->online && sums > MOST_KEPT && more > 0) us += STAYS * sums * more * meetings;
     }
