@@ -2796,6 +2796,27 @@ K_DEVICE void k_right_planes(unsigned (&a)[2][2], unsigned (&b)[2][2], unsigned 
             k_split_pair(a[j][i], b[j][i], c[j][i], x);
         }
 }
+/* Of a thread's sums of sixteen columns, as a left factor of that depth. */
+K_DEVICE void k_split_terms(unsigned (&a)[4], unsigned (&b)[4], unsigned (&c)[4], const float *sums) {
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const float x[2] = {sums[i * 2 % 4 + i / 2 * 4], sums[i * 2 % 4 + i / 2 * 4 + 1]};
+        k_split_pair(a[i], b[i], c[i], x);
+    }
+}
+/* d += the product of such planes, the small ones first. */
+K_DEVICE void k_mma_planes(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[4], const unsigned (&c)[4],
+                           const unsigned (&x)[2], const unsigned (&y)[2], const unsigned (&z)[2]) {
+    float sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    k_mma<k_bf16>(sum, c, x);
+    k_mma<k_bf16>(sum, b, y);
+    k_mma<k_bf16>(sum, a, z);
+    k_mma<k_bf16>(sum, b, x);
+    k_mma<k_bf16>(sum, a, y);
+    k_mma<k_bf16>(sum, a, x);
+#pragma unroll
+    for (int i = 0; i < 4; i++) d[i] += sum[i] * 0x1p-32f;
+}
 /* The next of the planes of bf16 whose sum is x 2^16, of which what is left stays in x: a bf16 holds no less than 2^-133, a
  * float has bits down to 2^-149. The first plane is cut off, for it would round to infinity; what is no number, or gets
  * too large for one, is there as it is, or infinite. */

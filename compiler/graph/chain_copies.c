@@ -35,8 +35,8 @@ static const struct node *at(const struct graph *g, node_id n) { return &g->node
 
 static bool may_be_chained(const struct graph *g, const struct node *n) {
     enum dtype t = n->meta.dtype;
-    bool tf32 = t == DT_F32 && g->products == PRECISION_TF32;
-    return (n->op == OP_MM || n->op == OP_BMM) && (t == DT_BF16 || t == DT_F16 || tf32);
+    bool wide = t == DT_F32 && g->products != PRECISION_STRICT;
+    return (n->op == OP_MM || n->op == OP_BMM) && (t == DT_BF16 || t == DT_F16 || wide);
 }
 
 /* The depth of a product, and how many columns one has of which factor `side` is made anew. */

@@ -794,7 +794,11 @@ const char *kernel_chain_reason(const struct schedule *s, uint32_t group,
 
 /* ---- what a config means --------------------------------------------------------------------- */
 
-enum { SIXTEEN = 16, OCTET = 8, PIECE_BYTES = 16, LINE_BYTES = 64 };
+enum { SIXTEEN = 16, OCTET = 8, LINE_BYTES = 64, PLANES_LINE = 32 /* elements */ };
+
+static bool has_planes(const struct kernel *k) {
+    return k->values.at[k->dot].dtype == DT_F32 && k->precision != PRECISION_TF32;
+}
 
 static int line_of(int bytes) { return bytes % 128 == 0 ? 128 : bytes % 64 == 0 ? 64 : 32; }
 
@@ -820,7 +824,7 @@ static struct factor factor_of(const struct kernel *k, value_id v, enum axis axi
 /* A size in whole lines of 64 bytes, which take as long to copy as shorter ones, if it has one. */
 static int filled(const struct kernel *k, int64_t n) {
     int line = LINE_BYTES / dtype_bytes(k->values.at[k->dot].dtype);
-    return (int)round_up(n, n > SIXTEEN ? line : SIXTEEN);
+    return (int)round_up(n, has_planes(k) ? PLANES_LINE : n > SIXTEEN ? line : SIXTEEN);
 }
 
 /* A number that divides e wherever it is. */
@@ -922,9 +926,13 @@ static const char *check_parts(const struct kernel *k, int n, const struct layou
 /* By warps: so many rows each. */
 static const char *check_warps(const struct kernel *k, const struct config *c, struct layout *y,
                                struct chained *x, struct arena *a) {
-    enum { MOST_REGISTERS = 216, MOST_OF_TWINS = 192, MOST_STAGES = 4 };
+    enum { MOST_REGISTERS = 216, MOST_OF_TWINS = 192, MOST_BESIDE_PLANES = 160, MOST_STAGES = 4 };
     int m = c->knob[KNOB_m], tm = c->knob[KNOB_tm];
     if (c->knob[KNOB_pingpong]) return "pingpong is a knob of mma=1";
+    for (int i = 0; i < x->n_first && x->planes; i++)
+        if (x->a[i].line != 128 || x->b[i].line != 128) return "planes need lines of 128 bytes";
+    for (int i = 0; i < x->n_second && x->planes; i++)
+        if (x->c[i].line != 128) return "planes need lines of 128 bytes";
     if (tm != SIXTEEN && tm != 2 * SIXTEEN)
         return "chained products by warps need a tm of 16 or 32";
     if (m < tm || m % tm || m > 256) return arena_printf(a, "m=%d is no multiple of tm=%d", m, tm);
@@ -934,7 +942,9 @@ static const char *check_warps(const struct kernel *k, const struct config *c, s
     int terms = narrow && x->n_second > 1 ? c->knob[KNOB_n] : 0; /* of both; of f32 the sums are */
     int sums = tm * (tiles_between(x) * c->knob[KNOB_n] + terms + x->n_second * x->columns) /
                k->limits->warp;
-    int most = x->n_second > 1 ? MOST_OF_TWINS : MOST_REGISTERS;
+    int most = x->planes          ? MOST_BESIDE_PLANES
+               : x->n_second > 1 ? MOST_OF_TWINS
+                                 : MOST_REGISTERS;
     if (sums > most) return arena_printf(a, "%d sums a thread; %d is the limit", sums, most);
     y->threads = m / tm * k->limits->warp;
     return check_parts(k, c->knob[KNOB_n], y, a);
@@ -1002,6 +1012,7 @@ const char *chained_layout(const struct kernel *k, const struct config *c, struc
     if (y->stages < 2) return "chained products need 2 stages at least";
     struct chained *x = NEW(a, struct chained);
     x->by_warp = by_warp;
+    x->planes = has_planes(k);
     x->columns = filled(k, kernel_size(k, AXIS_C));
     x->n_first = k->beside == NO_VALUE ? 1 : 2;
     x->n_second = k->twin == NO_VALUE ? 1 : 2;
@@ -1018,7 +1029,8 @@ const char *chained_layout(const struct kernel *k, const struct config *c, struc
         struct factor *f = &x->c[i];
         *f = factor_of(k, i ? k->twin_b : k->second_b, AXIS_C, AXIS_N, x->columns, n);
         f->at = x->stage;
-        for (int j = 0; j < x->n_first && !f->shared; j++) {
+        /* Lines of planes are swizzled as they are read. */
+        for (int j = 0; j < x->n_first && !f->shared && !x->planes; j++) {
             f->shared = is_same_tile(k, &x->b[j], f);
             if (f->shared) f->at = x->b[j].at;
         }

@@ -1117,7 +1117,7 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
     double ghz = device_clock_ghz(d) * LOADED;
     double rate = d->matrix_tflops * 1e3 / (2 * d->units * device_clock_ghz(d));
     int bytes = dtype_bytes(x->a[0].dtype); /* tf32 takes twice as long as bf16 */
-    rate *= 2.0 / bytes;
+    rate *= x->planes ? 1.0 / MOST_PASSES : 2.0 / bytes;
     if (d->wgmma && x->by_warp) rate *= RATE;
     double m = y->bx, n = y->br, depth = x->n_first * x->a[0].depth,
            columns = x->n_second * x->columns;
@@ -1135,6 +1135,11 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
      * 16 and 14.5 by 16 x 32, of which 2 to 3 are the launch's. */
     if (x->by_warp) shared += n * (depth + columns) * bytes / SHARED;
     double between = m * n * ELEMENT / (4.0 * d->warp);
+    /* Each warp makes planes of what it reads, and of its terms. */
+    const double PLANES = 7;
+    if (x->planes)
+        between += (warps * (n * (depth + columns) + x->warp_rows * depth) + m * n) * PLANES /
+                   (4.0 * d->warp);
     /* Of the last columns each element is asked whether it is one: of many steps, in the last. */
     const int FEW_STEPS = 3;
     double asked = kernel_size(k, AXIS_N) % y->br != 0, all_steps = ceil(keys / n);

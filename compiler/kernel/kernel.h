@@ -573,8 +573,8 @@ struct product {
 /* Chained products: by warps, mma=2, or, as products are, by warpgroups and a role that copies. A
  * factor's tile lies in shared memory as those of `operand` do, in lines along its rows, or along
  * the depth; rows and depth in elements, filled up to sixteens. whole: pieces of 16 bytes are
- * copied; else threads compute the elements. f32 is of products in tf32, by warps, which round it
- * as they take it from there. */
+ * copied; else threads compute the elements. f32 is of products by warps, which round it to tf32 as
+ * they take it from there, or make planes of it. */
 struct factor {
     value_id value;
     enum axis axis, along; /* of rows, of the depth */
@@ -594,6 +594,7 @@ enum { MOST_FIRST = 2, MOST_SECOND = 2 };
 static inline int factor_piece(const struct factor *f) { return 16 / dtype_bytes(f->dtype); }
 struct chained {
     bool by_warp;
+    bool planes; /* f32 is three of bf16, as in matrix.c, in lines of 128 bytes; else tf32 */
     int warpgroups, registers, copier_registers; /* mma=1: that multiply; 0: as launched */
     int resident;                                /* mma=1: blocks that a multiprocessor has */
     bool ping_pong;                              /* these begin their products in turn */

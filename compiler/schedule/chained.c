@@ -14,7 +14,7 @@
  *   - it stands on one product, by nests that nobody else reads, that reduce along as much as the
  *     second product does, if at all, and whose groups have nothing else;
  *   - behind the second product there are no reductions;
- *   - both are of 16 bits, or in tf32, and the device multiplies these on its matrix units.
+ *   - the device multiplies both on its matrix units.
  * Whether what rows come to can be known along the way (kernel/chained.c) is seen in the kernel:
  * who calls this asks, and a chain that has none is undone.
  *
@@ -53,8 +53,8 @@ static const struct nest *nest_at(const struct chains *c, uint32_t n) {
 
 static bool may_be_chained(const struct nest *n) {
     enum dtype t = n->insts.at[n->insts.n - 1].dtype;
-    bool tf32 = t == DT_F32 && n->precision == PRECISION_TF32;
-    return n->matmul && n->n_reduce && (t == DT_BF16 || t == DT_F16 || tf32);
+    bool wide = t == DT_F32 && n->precision != PRECISION_STRICT;
+    return n->matmul && n->n_reduce && (t == DT_BF16 || t == DT_F16 || wide);
 }
 
 static bool is_first(const struct chains *c, uint32_t nest) {

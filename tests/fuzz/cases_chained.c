@@ -381,8 +381,8 @@ static const char *gradient_of(struct arena *a, const struct gradients *g, const
 }
 enum { N_WHOLE = sizeof whole / sizeof *whole };
 
-/* The same of f32, in tf32. */
-static const char *in_tf32(struct arena *a, const char *text) {
+/* The same of f32, in that precision. */
+static const char *in_f32(struct arena *a, const char *text, const char *precision) {
     static const char of[] = ") {", narrow[][5] = {"bf16", "f16"};
     const char *head = strstr(text, of);
     struct buf b = buf_new(a);
@@ -390,7 +390,7 @@ static const char *in_tf32(struct arena *a, const char *text) {
         const char *found = NULL;
         for (int i = 0; i < 2 && !found; i++)
             if (!strncmp(at, narrow[i], strlen(narrow[i]))) found = narrow[i];
-        if (at == head) buf_puts(&b, ") products tf32 {"), at += sizeof of - 1;
+        if (at == head) buf_printf(&b, ") products %s {", precision), at += sizeof of - 1;
         else if (found) buf_puts(&b, "f32"), at += strlen(found);
         else buf_putc(&b, *at++);
     }
@@ -398,12 +398,13 @@ static const char *in_tf32(struct arena *a, const char *text) {
 }
 
 /* By warps alone. */
-static void cases_tf32(struct arena *a, uint32_t from, int step, case_vec *out) {
+static void cases_f32(struct arena *a, uint32_t from, int step, case_vec *out) {
     uint32_t end = out->n;
     for (uint32_t i = from, n = 0; i < end; i++) {
         struct case_graph g = out->at[i];
         if (!g.config || strncmp(g.config, "mma=2", 5) || n++ % (uint32_t)step) continue;
-        g.text = in_tf32(a, g.text);
+        g.text = in_f32(a, g.text, n / (uint32_t)step % 2 ? "tf32" : "f32");
+        g.maybe = true; /* planes need lines of 128 bytes */
         g.bound = true; /* of its own, as tf32 errs by more than its type does */
         vec_push(a, out, g);
     }
@@ -515,6 +516,6 @@ void cases_chained(struct arena *a, int step, case_vec *out) {
                                .config = even[i]};
         vec_push(a, out, g);
     }
-    cases_tf32(a, before, 2 * step, out);
+    cases_f32(a, before, step, out);
     for (uint32_t i = before; i < out->n; i++) out->at[i].chained = true;
 }
