@@ -2709,13 +2709,18 @@ K_DEVICE void k_right_pairs(unsigned (&r)[2][2], unsigned char *tile, int lines,
 template <bool ALONG> K_DEVICE unsigned char *k_piece_f32(unsigned char *tile, int lines, int line, int piece) {
     return tile + (piece / 8 * lines + line) * 128 + ((piece % 8) ^ ((ALONG ? line / 2 : line) % 4 * 2)) * 16;
 }
-/* Two neighbours along the depth, the first of an even number. */
+/* A lane's two neighbours along the depth, of eight rows and eight of the depth: of each row four lanes have two. row,
+ * depth: of eights, so that what a lane adds to their place differs from lane to lane alone. */
 template <bool ALONG> K_DEVICE void k_two_deep(float (&x)[2], unsigned char *tile, int lines, int row, int depth) {
+    const unsigned eighth = threadIdx.x % 32 / 4, fourth = threadIdx.x % 4, line = ALONG ? fourth * 2 : eighth;
+    const unsigned at = ALONG ? eighth : fourth * 2, swizzle = (ALONG ? fourth : eighth % 4) * 2;
+    const int down = ALONG ? depth : row, piece = (ALONG ? row : depth) / 4;
+    const unsigned char *from = tile + (line * 128 + at % 4 * 4) + ((at / 4 ^ swizzle) * 16 ^ piece % 8 * 16) +
+                                (piece / 8 * lines + down) * 128;
     if (ALONG) {
-        x[0] = *(const float *)(k_piece_f32<true>(tile, lines, depth, row / 4) + row % 4 * 4);
-        x[1] = *(const float *)(k_piece_f32<true>(tile, lines, depth + 1, row / 4) + row % 4 * 4);
+        x[0] = *(const float *)from, x[1] = *(const float *)(from + 128);
     } else {
-        const k_two_words q = *(const k_two_words *)(k_piece_f32<false>(tile, lines, row, depth / 4) + depth % 4 * 4);
+        const k_two_words q = *(const k_two_words *)from;
         x[0] = k_as_float(q.w[0]), x[1] = k_as_float(q.w[1]);
     }
 }
@@ -2775,24 +2780,22 @@ K_DEVICE void k_split_all(k_pack<k_bf16, 8> (&planes)[3], const float (&x)[8]) {
 template <bool ALONG>
 K_DEVICE void k_left_planes(unsigned (&a)[4], unsigned (&b)[4], unsigned (&c)[4], unsigned char *tile, int lines, int row,
                             int depth) {
-    const int lane = (int)threadIdx.x % 32;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         float x[2];
-        k_two_deep<ALONG>(x, tile, lines, row + lane / 4 + i % 2 * 8, depth + lane % 4 * 2 + i / 2 * 8);
+        k_two_deep<ALONG>(x, tile, lines, row + i % 2 * 8, depth + i / 2 * 8);
         k_split_pair(a[i], b[i], c[i], x);
     }
 }
 template <bool ALONG>
 K_DEVICE void k_right_planes(unsigned (&a)[2][2], unsigned (&b)[2][2], unsigned (&c)[2][2], unsigned char *tile, int lines,
                              int row, int depth) {
-    const int lane = (int)threadIdx.x % 32;
 #pragma unroll
     for (int j = 0; j < 2; j++)
 #pragma unroll
         for (int i = 0; i < 2; i++) {
             float x[2];
-            k_two_deep<ALONG>(x, tile, lines, row + j * 8 + lane / 4, depth + lane % 4 * 2 + i * 8);
+            k_two_deep<ALONG>(x, tile, lines, row + j * 8, depth + i * 8);
             k_split_pair(a[j][i], b[j][i], c[j][i], x);
         }
 }

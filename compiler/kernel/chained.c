@@ -926,7 +926,7 @@ static const char *check_parts(const struct kernel *k, int n, const struct layou
 /* By warps: so many rows each. */
 static const char *check_warps(const struct kernel *k, const struct config *c, struct layout *y,
                                struct chained *x, struct arena *a) {
-    enum { MOST_REGISTERS = 216, MOST_OF_TWINS = 192, MOST_BESIDE_PLANES = 160, MOST_STAGES = 4 };
+    enum { MOST_REGISTERS = 216, MOST_OF_TWINS = 192, MOST_BESIDE_PLANES = 112, MOST_STAGES = 4 };
     int m = c->knob[KNOB_m], tm = c->knob[KNOB_tm];
     if (c->knob[KNOB_pingpong]) return "pingpong is a knob of mma=1";
     for (int i = 0; i < x->n_first && x->planes; i++)
