@@ -198,6 +198,21 @@ static void put_products(struct emitter *w, const struct factor *f, const char *
     close_brace(w);
 }
 
+/* What is multiplied in tf32 is rounded once for all warps, where it lies: conversions are slow. */
+static void put_rounded_tiles(struct emitter *w) {
+    const struct chained *x = chained(w);
+    int stage = 0;
+    if (!is_tf32(w)) return;
+    for (int i = 0; i < x->n_first; i++)
+        line(w, "if (step == 0) k_round_tile<%d>(%s, %d);", w->y->threads, rows_text(w, &x->a[i]),
+             x->a[i].bytes);
+    for (int i = 0; i < x->n_first; i++) stage = x->b[i].at + x->b[i].bytes;
+    for (int i = 0; i < x->n_second; i++)
+        if (!x->c[i].shared) stage = x->c[i].at + x->c[i].bytes;
+    line(w, "k_round_tile<%d>(tiles + %d + s * %d, %d);", w->y->threads, x->first, x->stage, stage);
+    line(w, "__syncthreads();");
+}
+
 static void put_first_dot(struct emitter *w, int number) {
     const struct factor *a = &chained(w)->a[number];
     const char *sums = chained_sums_of(number);
@@ -428,6 +443,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
         case TILE_DOT:
             second = false;
             if (groups) put_chained_dot(w);
+            if (!groups) put_rounded_tiles(w);
             for (int p = 0; p < chained(w)->n_first && !groups; p++) put_first_dot(w, p);
             break;
         case TILE_WAIT_TURN: line(w, "k_mbar_wait_block(own_turn, turn), turn ^= 1;"); break;

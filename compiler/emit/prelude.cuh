@@ -2659,26 +2659,36 @@ template <int N> K_DEVICE void k_round_to_tf32(unsigned (&w)[N]) {
 #pragma unroll
     for (int i = 0; i < N; i++) w[i] = k_tf32_bits(k_as_float(w[i]));
 }
-/* What k_mma_tf32 takes of tiles of f32, likewise, 8 deep, rounded. */
-template <int LINE> K_DEVICE unsigned k_tf32_along(unsigned char *tile, int lines, int row, int depth) {
-    return k_tf32_bits(*(const float *)(k_piece<LINE>(tile, lines, depth, row / 4) + row % 4 * 4));
+/* All threads round what lies in shared memory. */
+template <int THREADS> K_DEVICE void k_round_tile(unsigned char *tile, int bytes) {
+#pragma unroll 4
+    for (int i = (int)threadIdx.x * 16; i < bytes; i += THREADS * 16) {
+        unsigned w[4];
+        k_get_side_by_side<unsigned, 4>(w, (const unsigned *)(tile + i));
+        k_round_to_tf32(w);
+        k_put_side_by_side<unsigned, 4>((unsigned *)(tile + i), w);
+    }
+}
+/* What k_mma_tf32 takes of tiles of f32, likewise, 8 deep. */
+template <int LINE> K_DEVICE unsigned k_word_along(unsigned char *tile, int lines, int row, int depth) {
+    return *(const unsigned *)(k_piece<LINE>(tile, lines, depth, row / 4) + row % 4 * 4);
 }
 template <int LINE, bool ALONG>
 K_DEVICE void k_left_factor_tf32(unsigned (&r)[4], unsigned char *tile, int lines, int row, int depth) {
     const int lane = (int)threadIdx.x % 32;
-    if (!ALONG) k_left_factor<LINE, false>(r, tile, lines, row, depth * 2), k_round_to_tf32(r);
+    if (!ALONG) k_left_factor<LINE, false>(r, tile, lines, row, depth * 2);
 #pragma unroll
     for (int i = 0; i < 4 && ALONG; i++)
-        r[i] = k_tf32_along<LINE>(tile, lines, row + lane / 4 + i % 2 * 8, depth + lane % 4 + i / 2 * 4);
+        r[i] = k_word_along<LINE>(tile, lines, row + lane / 4 + i % 2 * 8, depth + lane % 4 + i / 2 * 4);
 }
 template <int LINE, bool ALONG>
 K_DEVICE void k_right_factor_tf32(unsigned (&r)[2][2], unsigned char *tile, int lines, int row, int depth) {
     const int lane = (int)threadIdx.x % 32;
-    if (!ALONG) k_right_factor<LINE, false>(r, tile, lines, row, depth * 2), k_round_to_tf32(r[0]), k_round_to_tf32(r[1]);
+    if (!ALONG) k_right_factor<LINE, false>(r, tile, lines, row, depth * 2);
 #pragma unroll
     for (int i = 0; i < 4 && ALONG; i++)
         r[i / 2][i % 2] =
-            k_tf32_along<LINE>(tile, lines, row + i / 2 * 8 + lane / 4, depth + lane % 4 + i % 2 * 4);
+            k_word_along<LINE>(tile, lines, row + i / 2 * 8 + lane / 4, depth + lane % 4 + i % 2 * 4);
 }
 /* The same with a depth in another order: neighbours of a thread's sums, which are number 2 i and 2 i + 1, are at i and
  * i + 4. row, depth: of eights, so that what a lane adds to their place differs from lane to lane alone. */
@@ -2698,10 +2708,10 @@ K_DEVICE void k_right_pairs(unsigned (&r)[2][2], unsigned char *tile, int lines,
         const unsigned char *from =
             tile + (line * LINE + at % 4 * 4) + swizzled + (piece / PIECES * lines + down) * LINE;
         if (ALONG) {
-            r[i / 2][i % 2] = k_tf32_bits(*(const float *)from);
+            r[i / 2][i % 2] = *(const unsigned *)from;
         } else {
             const k_two_words q = *(const k_two_words *)from;
-            r[i / 2][0] = k_tf32_bits(k_as_float(q.w[0])), r[i / 2][1] = k_tf32_bits(k_as_float(q.w[1]));
+            r[i / 2][0] = q.w[0], r[i / 2][1] = q.w[1];
         }
     }
 }
