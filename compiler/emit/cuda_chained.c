@@ -40,9 +40,10 @@ void open_chained_loop(struct emitter *w, const char *i, int n) {
 static void put_elements(struct emitter *w, const struct factor *f, const char *place) {
     const char *t = memory_type(w, f->dtype);
     enum axis along = f->across ? f->axis : f->along;
-    line(w, "k_pack<%s, %d> x;", t, OCTET);
-    line(w, "float v[%d];", OCTET);
-    open_chained_loop(w, "e", OCTET);
+    int each = factor_piece(f);
+    line(w, "k_pack<%s, %d> x;", t, each);
+    line(w, "float v[%d];", each);
+    open_chained_loop(w, "e", each);
     line(w, "v[e] = 0;");
     line(w, "const k_idx %s = %s0 + e;", axis_name[along], axis_name[along]);
     open_brace(w, "if (inside && %s < n%s)", axis_name[along], axis_name[along]);
@@ -51,7 +52,7 @@ static void put_elements(struct emitter *w, const struct factor *f, const char *
     close_brace(w);
     close_brace(w);
     line(w, "k_put(x, v);");
-    line(w, "*(k_pack<%s, %d> *)%s = x;", t, OCTET, place);
+    line(w, "*(k_pack<%s, %d> *)%s = x;", t, each, place);
 }
 
 /* All threads bring a tile, which begins at byte `at` of `tile`, of rows from `row` on and of the
@@ -59,7 +60,8 @@ static void put_elements(struct emitter *w, const struct factor *f, const char *
 static void put_copy_of(struct emitter *w, const struct factor *f, const char *tile,
                         const char *row, const char *depth) {
     int lines = f->across ? f->depth : f->rows, wide = f->across ? f->rows : f->depth;
-    int across = wide / OCTET, pieces = lines * across, threads = w->y->threads;
+    int each = factor_piece(f), across = wide / each, pieces = lines * across,
+        threads = w->y->threads;
     int rounds = (pieces + threads - 1) / threads;
     enum axis down = f->across ? f->along : f->axis, along = f->across ? f->axis : f->along;
     const struct value_node *x = &w->k->values.at[f->value];
@@ -71,9 +73,11 @@ static void put_copy_of(struct emitter *w, const struct factor *f, const char *t
     if (pieces % threads) line(w, "if (at >= %d) break;", pieces);
     line(w, "const k_idx %s = %s + line;", axis_name[down], f->across ? depth : row);
     line(w, "const k_idx %s%s = %s + piece * %d;", axis_name[along], f->whole ? "" : "0",
-         f->across ? row : depth, OCTET);
-    const char *place =
-        arena_printf(w->arena, "k_piece<%d>(%s, %d, line, piece)", f->line, tile, lines);
+         f->across ? row : depth, each);
+    const char *piece =
+        chained(w)->planes ? arena_printf(w->arena, "k_piece_f32<%s>", f->across ? "true" : "false")
+                           : arena_printf(w->arena, "k_piece<%d>", f->line);
+    const char *place = arena_printf(w->arena, "%s(%s, %d, line, piece)", piece, tile, lines);
     if (f->whole) {
         line(w, "k_copy_piece_if(%s, p%d, %s, %s < n%s && %s < n%s);", place,
              argument_of(w, x->buffer), ex_text(w, x->index), axis_name[down], axis_name[down],
@@ -145,51 +149,127 @@ int chained_tiles_between(const struct emitter *w) {
 
 /* ---- products -------------------------------------------------------------------------------- */
 
+/* Factors of f32 as what its products take: tf32, or three planes. */
+static bool is_tf32(const struct emitter *w) {
+    return chained(w)->a[0].dtype == DT_F32 && !chained(w)->planes;
+}
+static int planes_of(const struct emitter *w) { return chained(w)->planes ? 3 : 1; }
+static const char *kind_of(const struct emitter *w) {
+    return chained(w)->planes ? "_planes" : is_tf32(w) ? "_factor_tf32" : "_factor";
+}
+
+/* Of a factor's lines: "<128, true>", of planes "<true>". */
+static const char *lines_text(struct emitter *w, const struct factor *f) {
+    const char *across = f->across ? "true" : "false";
+    return chained(w)->planes ? arena_printf(w->arena, "<%s>", across)
+                              : arena_printf(w->arena, "<%d, %s>", f->line, across);
+}
+
+/* "a[0][f], a[1][f], a[2][f]"; `which` stands behind each. */
+static const char *all_planes(struct emitter *w, const char *name, const char *which) {
+    if (!chained(w)->planes) return arena_printf(w->arena, "%s%s", name, which);
+    return arena_printf(w->arena, "%s[0]%s, %s[1]%s, %s[2]%s", name, which, name, which, name,
+                        which);
+}
+
+/* What is declared of each: "a[3]". */
+static const char *declared(struct emitter *w, const char *name) {
+    return planes_of(w) > 1 ? arena_printf(w->arena, "%s[%d]", name, planes_of(w)) : name;
+}
+
 static void put_right(struct emitter *w, const struct factor *f, const char *row,
                       const char *depth) {
-    line(w, "k_right_factor<%d, %s>(b, %s, %d, %s, %s);", f->line, f->across ? "true" : "false",
-         stage_text(w, "s", f), f->across ? f->depth : f->rows, row, depth);
+    line(w, "unsigned %s[2][2];", declared(w, "b"));
+    line(w, "k_right%s%s(%s, %s, %d, %s, %s);", kind_of(w), lines_text(w, f),
+         all_planes(w, "b", ""), stage_text(w, "s", f), f->across ? f->depth : f->rows, row, depth);
+}
+
+/* Sixteen columns of `to`, which has so many octets, of each sixteen rows f. */
+static void put_products(struct emitter *w, const struct factor *f, const char *to, int octets,
+                         const char *left) {
+    const char *type = chained(w)->planes ? "_planes"
+                       : is_tf32(w)
+                           ? "_tf32"
+                           : arena_printf(w->arena, "<%s>", memory_type(w, f->dtype));
+    open_chained_loop(w, "f", chained_sixteens(w));
+    for (int half = 0; half < 2; half++)
+        line(w, "k_mma%s(*(float(*)[4])(%s + (f * %d + g * 2 + %d) * 4), %s, %s);", type, to,
+             octets, half, left, all_planes(w, "b", half ? "[1]" : "[0]"));
+    close_brace(w);
+}
+
+/* What is multiplied in tf32 is rounded once for all warps, where it lies: conversions are slow. */
+static void put_rounded_tiles(struct emitter *w) {
+    const struct chained *x = chained(w);
+    int stage = 0;
+    if (!is_tf32(w)) return;
+    for (int i = 0; i < x->n_first; i++)
+        line(w, "if (step == 0) k_round_tile<%d>(%s, %d);", w->y->threads, rows_text(w, &x->a[i]),
+             x->a[i].bytes);
+    for (int i = 0; i < x->n_first; i++) stage = x->b[i].at + x->b[i].bytes;
+    for (int i = 0; i < x->n_second; i++)
+        if (!x->c[i].shared) stage = x->c[i].at + x->c[i].bytes;
+    line(w, "k_round_tile<%d>(tiles + %d + s * %d, %d);", w->y->threads, x->first, x->stage, stage);
+    line(w, "__syncthreads();");
 }
 
 static void put_first_dot(struct emitter *w, int number) {
     const struct factor *a = &chained(w)->a[number];
     const char *sums = chained_sums_of(number);
-    const char *t = memory_type(w, a->dtype);
+    int deep = chained(w)->planes ? SIXTEEN : 2 * factor_piece(a);
     line(w, "k_zero(%s);", sums);
+    /* f32 has more instructions for it. */
+    line(w, chained(w)->planes ? "#pragma unroll 1" : is_tf32(w) ? "#pragma unroll 4"
+                                                                  : "#pragma unroll");
+    open_brace(w, "for (int i = 0; i < %d; i += %d)", a->depth, deep);
+    line(w, "unsigned %s[%d][4];", declared(w, "a"), chained_sixteens(w));
     line(w, "#pragma unroll");
-    open_brace(w, "for (int i = 0; i < %d; i += %d)", a->depth, SIXTEEN);
+    line(w, "for (int f = 0; f < %d; f++) k_left%s%s(%s, %s, %d, warp_m + f * %d, i);",
+         chained_sixteens(w), kind_of(w), lines_text(w, a), all_planes(w, "a", "[f]"),
+         rows_text(w, a), a->across ? a->depth : a->rows, SIXTEEN);
+    open_chained_loop(w, "g", chained_octets(w) / 2);
+    put_right(w, &chained(w)->b[number], "g * 16", "i");
+    put_products(w, a, sums, chained_octets(w), all_planes(w, "a", "[f]"));
+    close_brace(w);
+    close_brace(w);
+}
+
+/* Of an octet of terms in tf32 a thread has two neighbours, which as a left factor would be four
+ * apart: so the right one's depth is taken in this order, too. */
+static void put_second_dot_in_pairs(struct emitter *w, int number) {
+    const struct factor *c = &chained(w)->c[number];
+    open_chained_loop(w, "i", chained_octets(w));
     line(w, "unsigned a[%d][4];", chained_sixteens(w));
     line(w, "#pragma unroll");
-    line(w, "for (int f = 0; f < %d; f++) k_left_factor<%d, %s>(a[f], %s, %d, warp_m + f * %d, i);",
-         chained_sixteens(w), a->line, a->across ? "true" : "false", rows_text(w, a),
-         a->across ? a->depth : a->rows, SIXTEEN);
-    open_chained_loop(w, "g", chained_octets(w) / 2);
+    line(w, "for (int f = 0; f < %d; f++) k_left_pairs(a[f], %s + (f * %d + i) * 4);",
+         chained_sixteens(w), chained_sums_of(number), chained_octets(w));
+    open_chained_loop(w, "g", chained_column_octets(w) / 2);
     line(w, "unsigned b[2][2];");
-    put_right(w, &chained(w)->b[number], "g * 16", "i");
-    open_chained_loop(w, "f", chained_sixteens(w));
-    line(w, "k_mma<%s>(*(float(*)[4])(%s + (f * %d + g * 2) * 4), a[f], b[0]);", t, sums,
-         chained_octets(w));
-    line(w, "k_mma<%s>(*(float(*)[4])(%s + (f * %d + g * 2 + 1) * 4), a[f], b[1]);", t, sums,
-         chained_octets(w));
-    close_brace(w);
+    line(w, "k_right_pairs%s(b, %s, %d, g * 16, i * 8);", lines_text(w, c), stage_text(w, "s", c),
+         c->across ? c->depth : c->rows);
+    put_products(w, c, chained_out_of(number), chained_column_octets(w), "a[f]");
     close_brace(w);
     close_brace(w);
 }
 
 static void put_second_dot(struct emitter *w, int number) {
     const struct factor *c = &chained(w)->c[number];
-    const char *terms = chained_terms_of(number), *out = chained_out_of(number);
-    const char *t = memory_type(w, c->dtype);
+    const char *left = arena_printf(w->arena, "%s[f][i]", chained_terms_of(number));
+    if (is_tf32(w)) {
+        put_second_dot_in_pairs(w, number);
+        return;
+    }
     open_chained_loop(w, "i", chained_octets(w) / 2);
+    if (chained(w)->planes) {
+        line(w, "unsigned a[3][%d][4];", chained_sixteens(w));
+        line(w, "#pragma unroll");
+        left = all_planes(w, "a", "[f]");
+        line(w, "for (int f = 0; f < %d; f++) k_split_terms(%s, %s + (f * %d + i * 2) * 4);",
+             chained_sixteens(w), left, chained_sums_of(number), chained_octets(w));
+    }
     open_chained_loop(w, "g", chained_column_octets(w) / 2);
-    line(w, "unsigned b[2][2];");
     put_right(w, c, "g * 16", "i * 16");
-    open_chained_loop(w, "f", chained_sixteens(w));
-    line(w, "k_mma<%s>(*(float(*)[4])(%s + (f * %d + g * 2) * 4), %s[f][i], b[0]);", t, out,
-         chained_column_octets(w), terms);
-    line(w, "k_mma<%s>(*(float(*)[4])(%s + (f * %d + g * 2 + 1) * 4), %s[f][i], b[1]);", t, out,
-         chained_column_octets(w), terms);
-    close_brace(w);
+    put_products(w, c, chained_out_of(number), chained_column_octets(w), left);
     close_brace(w);
     close_brace(w);
 }
@@ -363,6 +443,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
         case TILE_DOT:
             second = false;
             if (groups) put_chained_dot(w);
+            if (!groups) put_rounded_tiles(w);
             for (int p = 0; p < chained(w)->n_first && !groups; p++) put_first_dot(w, p);
             break;
         case TILE_WAIT_TURN: line(w, "k_mbar_wait_block(own_turn, turn), turn ^= 1;"); break;

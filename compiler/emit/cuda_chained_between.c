@@ -404,12 +404,12 @@ void put_chained_sums(struct emitter *w) {
         line(w, "float %s[%d];", chained_sums_of(p), chained_sixteens(w) * chained_octets(w) * 4);
 }
 
+/* Terms of 16 bits; those in tf32 stay where the sums were. */
 static void put_terms_of(struct emitter *w) {
-    for (int p = 0; p < chained(w)->n_second; p++)
+    for (int p = 0; p < chained(w)->n_second && dtype_bytes(chained(w)->c[p].dtype) == 2; p++)
         line(w, "unsigned %s[%d][%d][4];", chained_terms_of(p), chained_sixteens(w),
              chained_octets(w) / 2);
 }
-
 /* What the second product has summed up stands on another maximum. */
 void put_chained_rescaled(struct emitter *w) {
     open_chained_loop(w, "i", chained_sixteens(w) * chained_column_octets(w) * 4);
@@ -417,7 +417,8 @@ void put_chained_rescaled(struct emitter *w) {
     close_brace(w);
 }
 
-/* Sums of sixteen columns, in 16 bits, are a left factor of a depth of sixteen. */
+/* Sums of sixteen columns, in 16 bits, are a left factor of a depth of sixteen; in tf32 each
+ * product takes them itself. */
 void put_chained_terms(struct emitter *w) {
     bool relative = chained_maximum(w->k) != NO_VALUE;
     if (relative) {
@@ -431,6 +432,7 @@ void put_chained_terms(struct emitter *w) {
     }
     if (!chained(w)->by_warp && chained_is_in_turn(w->y)) put_terms_of(w);
     for (int p = 0; p < chained(w)->n_second; p++) {
+        if (dtype_bytes(chained(w)->c[p].dtype) != 2) continue;
         open_chained_loop(w, "i", chained_sixteens(w) * chained_octets(w) * 2);
         line(w, "k_pack<%s, 2> x;", memory_type(w, chained(w)->c[p].dtype));
         line(w, "k_put(x, %s + i * 2);", chained_sums_of(p));

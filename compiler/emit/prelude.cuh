@@ -2671,17 +2671,78 @@ template <int N> K_DEVICE void k_round_to_tf32(unsigned (&w)[N]) {
 #pragma unroll
     for (int i = 0; i < N; i++) w[i] = k_tf32_bits(k_as_float(w[i]));
 }
+/* All threads round what lies in shared memory. */
+template <int THREADS> K_DEVICE void k_round_tile(unsigned char *tile, int bytes) {
+#pragma unroll 4
+    for (int i = (int)threadIdx.x * 16; i < bytes; i += THREADS * 16) {
+        unsigned w[4];
+        k_get_side_by_side<unsigned, 4>(w, (const unsigned *)(tile + i));
+        k_round_to_tf32(w);
+        k_put_side_by_side<unsigned, 4>((unsigned *)(tile + i), w);
+    }
+}
+/* What k_mma_tf32 takes of tiles of f32, likewise, 8 deep. */
+template <int LINE> K_DEVICE unsigned k_word_along(unsigned char *tile, int lines, int row, int depth) {
+    return *(const unsigned *)(k_piece<LINE>(tile, lines, depth, row / 4) + row % 4 * 4);
+}
+template <int LINE, bool ALONG>
+K_DEVICE void k_left_factor_tf32(unsigned (&r)[4], unsigned char *tile, int lines, int row, int depth) {
+    const int lane = (int)threadIdx.x % 32;
+    if (!ALONG) k_left_factor<LINE, false>(r, tile, lines, row, depth * 2);
+#pragma unroll
+    for (int i = 0; i < 4 && ALONG; i++)
+        r[i] = k_word_along<LINE>(tile, lines, row + lane / 4 + i % 2 * 8, depth + lane % 4 + i / 2 * 4);
+}
+template <int LINE, bool ALONG>
+K_DEVICE void k_right_factor_tf32(unsigned (&r)[2][2], unsigned char *tile, int lines, int row, int depth) {
+    const int lane = (int)threadIdx.x % 32;
+    if (!ALONG) k_right_factor<LINE, false>(r, tile, lines, row, depth * 2);
+#pragma unroll
+    for (int i = 0; i < 4 && ALONG; i++)
+        r[i / 2][i % 2] =
+            k_word_along<LINE>(tile, lines, row + i / 2 * 8 + lane / 4, depth + lane % 4 + i % 2 * 4);
+}
+/* The same with a depth in another order: neighbours of a thread's sums, which are number 2 i and 2 i + 1, are at i and
+ * i + 4. row, depth: of eights, so that what a lane adds to their place differs from lane to lane alone. */
+K_DEVICE void k_left_pairs(unsigned (&r)[4], const float *sums) {
+#pragma unroll
+    for (int i = 0; i < 4; i++) r[i] = k_tf32_bits(sums[i % 2 * 2 + i / 2]);
+}
+template <int LINE, bool ALONG>
+K_DEVICE void k_right_pairs(unsigned (&r)[2][2], unsigned char *tile, int lines, int row, int depth) {
+    enum { PIECES = LINE / 16, SAME = 128 / LINE, STEP = ALONG ? 1 : 2 };
+    const unsigned lane = threadIdx.x % 32, eighth = lane / 4, two = lane % 4 * 2;
+#pragma unroll
+    for (int i = 0; i < 4; i += STEP) { /* e: of the two, if they lie apart */
+        const unsigned e = ALONG ? i % 2 : 0, line = ALONG ? two + e : eighth, at = ALONG ? eighth : two;
+        const int down = ALONG ? depth : row + i / 2 * 8, piece = (ALONG ? row + i / 2 * 8 : depth) / 4;
+        const unsigned swizzled = (at / 4 ^ line / SAME % PIECES) * 16 ^ piece % PIECES * 16;
+        const unsigned char *from =
+            tile + (line * LINE + at % 4 * 4) + swizzled + (piece / PIECES * lines + down) * LINE;
+        if (ALONG) {
+            r[i / 2][i % 2] = *(const unsigned *)from;
+        } else {
+            const k_two_words q = *(const k_two_words *)from;
+            r[i / 2][0] = q.w[0], r[i / 2][1] = q.w[1];
+        }
+    }
+}
 /* Such a place in a tile of f32, whose lines of 128 bytes are swizzled so that k_two_deep's reads meet in no bank. */
 template <bool ALONG> K_DEVICE unsigned char *k_piece_f32(unsigned char *tile, int lines, int line, int piece) {
     return tile + (piece / 8 * lines + line) * 128 + ((piece % 8) ^ ((ALONG ? line / 2 : line) % 4 * 2)) * 16;
 }
-/* Two neighbours along the depth, the first of an even number. */
+/* A lane's two neighbours along the depth, of eight rows and eight of the depth: of each row four lanes have two. row,
+ * depth: of eights, so that what a lane adds to their place differs from lane to lane alone. */
 template <bool ALONG> K_DEVICE void k_two_deep(float (&x)[2], unsigned char *tile, int lines, int row, int depth) {
+    const unsigned eighth = threadIdx.x % 32 / 4, fourth = threadIdx.x % 4, line = ALONG ? fourth * 2 : eighth;
+    const unsigned at = ALONG ? eighth : fourth * 2, swizzle = (ALONG ? fourth : eighth % 4) * 2;
+    const int down = ALONG ? depth : row, piece = (ALONG ? row : depth) / 4;
+    const unsigned char *from = tile + (line * 128 + at % 4 * 4) + ((at / 4 ^ swizzle) * 16 ^ piece % 8 * 16) +
+                                (piece / 8 * lines + down) * 128;
     if (ALONG) {
-        x[0] = *(const float *)(k_piece_f32<true>(tile, lines, depth, row / 4) + row % 4 * 4);
-        x[1] = *(const float *)(k_piece_f32<true>(tile, lines, depth + 1, row / 4) + row % 4 * 4);
+        x[0] = *(const float *)from, x[1] = *(const float *)(from + 128);
     } else {
-        const k_two_words q = *(const k_two_words *)(k_piece_f32<false>(tile, lines, row, depth / 4) + depth % 4 * 4);
+        const k_two_words q = *(const k_two_words *)from;
         x[0] = k_as_float(q.w[0]), x[1] = k_as_float(q.w[1]);
     }
 }
@@ -2741,26 +2802,45 @@ K_DEVICE void k_split_all(k_pack<k_bf16, 8> (&planes)[3], const float (&x)[8]) {
 template <bool ALONG>
 K_DEVICE void k_left_planes(unsigned (&a)[4], unsigned (&b)[4], unsigned (&c)[4], unsigned char *tile, int lines, int row,
                             int depth) {
-    const int lane = (int)threadIdx.x % 32;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         float x[2];
-        k_two_deep<ALONG>(x, tile, lines, row + lane / 4 + i % 2 * 8, depth + lane % 4 * 2 + i / 2 * 8);
+        k_two_deep<ALONG>(x, tile, lines, row + i % 2 * 8, depth + i / 2 * 8);
         k_split_pair(a[i], b[i], c[i], x);
     }
 }
 template <bool ALONG>
 K_DEVICE void k_right_planes(unsigned (&a)[2][2], unsigned (&b)[2][2], unsigned (&c)[2][2], unsigned char *tile, int lines,
                              int row, int depth) {
-    const int lane = (int)threadIdx.x % 32;
 #pragma unroll
     for (int j = 0; j < 2; j++)
 #pragma unroll
         for (int i = 0; i < 2; i++) {
             float x[2];
-            k_two_deep<ALONG>(x, tile, lines, row + j * 8 + lane / 4, depth + lane % 4 * 2 + i * 8);
+            k_two_deep<ALONG>(x, tile, lines, row + j * 8, depth + i * 8);
             k_split_pair(a[j][i], b[j][i], c[j][i], x);
         }
+}
+/* Of a thread's sums of sixteen columns, as a left factor of that depth. */
+K_DEVICE void k_split_terms(unsigned (&a)[4], unsigned (&b)[4], unsigned (&c)[4], const float *sums) {
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const float x[2] = {sums[i * 2 % 4 + i / 2 * 4], sums[i * 2 % 4 + i / 2 * 4 + 1]};
+        k_split_pair(a[i], b[i], c[i], x);
+    }
+}
+/* d += the product of such planes, the small ones first. */
+K_DEVICE void k_mma_planes(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[4], const unsigned (&c)[4],
+                           const unsigned (&x)[2], const unsigned (&y)[2], const unsigned (&z)[2]) {
+    float sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    k_mma<k_bf16>(sum, c, x);
+    k_mma<k_bf16>(sum, b, y);
+    k_mma<k_bf16>(sum, a, z);
+    k_mma<k_bf16>(sum, b, x);
+    k_mma<k_bf16>(sum, a, y);
+    k_mma<k_bf16>(sum, a, x);
+#pragma unroll
+    for (int i = 0; i < 4; i++) d[i] += sum[i] * 0x1p-32f;
 }
 /* The next of the planes of bf16 whose sum is x 2^16, of which what is left stays in x: a bf16 holds no less than 2^-133, a
  * float has bits down to 2^-149. The first plane is cut off, for it would round to infinity; what is no number, or gets

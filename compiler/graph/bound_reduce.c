@@ -181,16 +181,30 @@ static node_id to_tf32(struct bounds *w, node_id x) {
     return call(b, OP_WHERE, arg_node(finite), arg_node(near), arg_node(x));
 }
 
+/* Has node n factors, which a kernel may multiply by, or divide, what a product behind it sums up,
+ * as chained products do with what softmax's rows come to? */
+static bool has_factors(const struct graph *g, node_id n) {
+    const struct node *x = &g->nodes.at[n];
+    bool keeps = op_info(x->op)->class == VIEW || x->op == OP_CONVERT || x->op == OP_CAST;
+    if (keeps) return has_factors(g, x->args[0].node);
+    if (x->op == OP_WHERE)
+        return (x->args[1].kind == ARG_NODE && has_factors(g, x->args[1].node)) ||
+               (x->args[2].kind == ARG_NODE && has_factors(g, x->args[2].node));
+    return x->op == OP_MUL || x->op == OP_DIV;
+}
+
 /* How far from to_tf32(x) the factor may be that is used: rounded, of a value that is off by e,
- * to either side where it is in the middle; or as it is. */
-static node_id tf32_error(struct bounds *w, node_id x, node_id e) {
-    const double SAME = 0x1p-26, MOST = 0x1.ffdp127, TINY = 0x1p-136;
+ * to either side where it is in the middle; or as it is. scaled: or rounded before others of its
+ * own factors, which leaves it as near to x as one of 11 bits is. */
+static node_id tf32_error(struct bounds *w, node_id x, node_id e, bool scaled) {
+    const double SAME = 0x1p-26, MOST = 0x1.ffdp127, TINY = 0x1p-136, ELEVEN_BITS = 0x1p-10;
     struct build *b = &w->b;
     node_id off = plus(w, scalar(b, OP_MUL, unary(b, OP_ABS, x), SAME), e);
     node_id above = to_tf32(w, binary(b, OP_ADD, x, off));
     node_id below = to_tf32(w, binary(b, OP_SUB, x, off));
     node_id far = binary(b, OP_SUB, above, below);
     if (e != EXACT) far = binary(b, OP_MAXIMUM, far, e);
+    if (scaled) far = plus(w, far, scalar(b, OP_MUL, unary(b, OP_ABS, x), ELEVEN_BITS));
     node_id top = binary(b, OP_ADD, unary(b, OP_ABS, x), off);
     node_id finite = scalar(b, OP_LT, unary(b, OP_ABS, x), INFINITY);
     node_id overflows = binary(b, OP_LOGICAL_AND, scalar(b, OP_GT, top, MOST), finite);
@@ -228,7 +242,9 @@ static node_id tf32_product_error(struct bounds *w, node_id id, node_id e, node_
     const struct node n = bounds_copy(w, id);
     node_id x = wide(w, n.args[0].node), y = wide(w, n.args[1].node);
     node_id a = to_tf32(w, x), c = to_tf32(w, y);
-    e = tf32_error(w, x, e), f = tf32_error(w, y, f);
+    const struct node *old = &w->from->nodes.at[id];
+    e = tf32_error(w, x, e, has_factors(w->from, old->args[0].node));
+    f = tf32_error(w, y, f, has_factors(w->from, old->args[1].node));
     node_id own = product_error(w, &n, a, c, e, f, h, DT_F32);
     node_id moved = binary(b, OP_SUB, wide(w, w->value[id]), wide(w, again(w, &n, n.op, a, c)));
     return binary(b, OP_ADD, scalar(b, OP_MUL, own, NOT_ROUNDED), unary(b, OP_ABS, moved));

@@ -33,9 +33,10 @@ enum {
 
 static const struct node *at(const struct graph *g, node_id n) { return &g->nodes.at[n]; }
 
-static bool is_narrow_product(const struct node *n) {
-    return (n->op == OP_MM || n->op == OP_BMM) &&
-           (n->meta.dtype == DT_BF16 || n->meta.dtype == DT_F16);
+static bool may_be_chained(const struct graph *g, const struct node *n) {
+    enum dtype t = n->meta.dtype;
+    bool wide = t == DT_F32 && g->products != PRECISION_STRICT;
+    return (n->op == OP_MM || n->op == OP_BMM) && (t == DT_BF16 || t == DT_F16 || wide);
 }
 
 /* The depth of a product, and how many columns one has of which factor `side` is made anew. */
@@ -189,7 +190,7 @@ static struct sum find_sum(const struct graph *g, const struct node *v) {
     if (!factors_of(g, v->args[0].node, whole, &all) || all.n < 2) return none;
     for (int i = 0; i < all.n; i++) {
         struct terms rest = {.number = all.number};
-        if (all.at[i].is_not || !is_narrow_product(at(g, all.at[i].node))) continue;
+        if (all.at[i].is_not || !may_be_chained(g, at(g, all.at[i].node))) continue;
         for (int j = 0; j < all.n; j++)
             if (j != i) rest.at[rest.n++] = all.at[j];
         struct sum s = {.product = all.at[i].node};
@@ -317,14 +318,14 @@ static bool goes_back_to(const struct graph *g, node_id v, node_id of, int *left
 bool graph_is_between(const struct graph *g, node_id n) {
     enum { TIMES = 2, MOST = 64 };
     const struct node *x = at(g, n);
-    if (!is_narrow_product(x)) return false;
+    if (!may_be_chained(g, x)) return false;
     if (depth_of(g, x) > WIDEST) return false;
     int64_t own = ex_hint(g->ex, meta_numel(g->ex, &x->meta)), factors = 0;
     for (int i = 0; i < 2; i++)
         factors += ex_hint(g->ex, meta_numel(g->ex, &at(g, x->args[i].node)->meta));
     if (own < TIMES * factors) return false;
     for (node_id v = n + 1; v < g->nodes.n; v++) {
-        for (int i = 0; i < 2 && is_narrow_product(at(g, v)); i++) {
+        for (int i = 0; i < 2 && may_be_chained(g, at(g, v)); i++) {
             int left = MOST;
             if (goes_back_to(g, at(g, v)->args[i].node, n, &left)) return true;
         }
@@ -352,7 +353,7 @@ static bool go_back(struct copies *c, node_id v, bool *works) {
     enum op_class class = op_info(x->op)->class;
     if (c->seen[v]) return c->between[v];
     c->seen[v] = true;
-    if (is_narrow_product(x)) return c->between[v] = depth_of(c->from, x) <= WIDEST;
+    if (may_be_chained(c->from, x)) return c->between[v] = depth_of(c->from, x) <= WIDEST;
     if (class != POINTWISE && class != VIEW) return false;
     if (op_is_random(x->op)) return false;
     for (int i = 0; i < x->n_args; i++) {
@@ -408,15 +409,15 @@ static bool reduces_behind(struct copies *c, node_id v) {
     return class == REDUCE && reads;
 }
 
-static bool has_narrow_product(const struct graph *g) {
+static bool has_chained_product(const struct graph *g) {
     for (node_id n = 0; n < g->nodes.n; n++)
-        if (is_narrow_product(at(g, n))) return true;
+        if (may_be_chained(g, at(g, n))) return true;
     return false;
 }
 
 struct graph *graph_chain_copies(struct graph *g, int *chains) {
     *chains = 0;
-    if (!has_narrow_product(g)) return g;
+    if (!has_chained_product(g)) return g;
     struct graph *from = graph_sums_of_products(g);
     uint32_t n = from->nodes.n;
     struct copies c = {.from = from,
@@ -428,7 +429,7 @@ struct graph *graph_chain_copies(struct graph *g, int *chains) {
                        .second = NEW_ARRAY(from->arena, bool, n),
                        .behind = NEW_ARRAY(from->arena, bool, n)};
     for (node_id v = 0; v < n; v++) {
-        int side = is_narrow_product(at(from, v)) ? find_side(&c, v) : -1;
+        int side = may_be_chained(from, at(from, v)) ? find_side(&c, v) : -1;
         bool shared = false;
         c.second[v] = side >= 0;
         bool reduces = reduces_behind(&c, v);

@@ -578,6 +578,16 @@ static int without_arms(const struct builder *w, ex *axes, int n) {
     return kept;
 }
 
+/* Of the group's products, which is the same. */
+static enum precision precision_of(const struct builder *w) {
+    enum precision p = PRECISION_F32;
+    for (uint32_t i = 0; i < w->g->members.n; i++) {
+        const struct nest *n = &w->k->schedule->loops->nests.at[w->g->members.at[i].nest];
+        if (n->matmul) p = n->precision;
+    }
+    return p;
+}
+
 void choose_axes(struct builder *w) {
     struct kernel *k = w->k;
     const struct group *g = w->g;
@@ -589,13 +599,13 @@ void choose_axes(struct builder *w) {
     memcpy(r, w->by_rows ? g->x : g->r, sizeof r);
     if (w->by_rows) nx = g->n_r, nr = g->n_x;
     nx = without_arms(w, x, nx);
-    if (g->n_between && choose_chained_axes(w)) return;
+    if (g->n_between && choose_chained_axes(w)) {
+        if (k->values.at[k->dot].dtype == DT_F32) k->precision = precision_of(w);
+        return;
+    }
     if (g->matmul && sort_matmul_axes(w, z, &nz, m, &nm, n, &nn)) {
         k->kind = KERNEL_MATMUL;
-        for (uint32_t i = 0; i < g->members.n; i++) {
-            const struct nest *from = &k->schedule->loops->nests.at[g->members.at[i].nest];
-            if (from->matmul) k->precision = from->precision;
-        }
+        k->precision = precision_of(w);
         uint8_t over = (uint8_t)((reduced_behind(w, z, nz) ? MASK_Z : 0) |
                                  (reduced_behind(w, m, nm) ? MASK_M : 0) |
                                  (reduced_behind(w, n, nn) ? MASK_N : 0));

@@ -615,6 +615,7 @@ static void add_edges_of_term(struct kernel *k, value_id v) {
         return;
     }
     if (x->op == OP_EXP) add_edges_of_exponential(k, x->args[0]);
+    if (x->op == OP_RELU || x->op == OP_SIGMOID) add_edges_of_exponent(k, x->args[0], 0);
     for (int i = 0; i < 2 && (x->op == OP_MUL || (x->op == OP_DIV && !i)); i++)
         add_edges_of_term(k, x->args[i]); /* 0 times what is finite */
 }
@@ -793,29 +794,38 @@ const char *kernel_chain_reason(const struct schedule *s, uint32_t group,
 
 /* ---- what a config means --------------------------------------------------------------------- */
 
-enum { SIXTEEN = 16, PIECE = 8 /* elements of 16 bytes */ };
+enum { SIXTEEN = 16, OCTET = 8, LINE_BYTES = 64, PLANES_LINE = 32 /* elements */ };
 
-static int line_of(int elements) { return elements % 64 == 0 ? 128 : elements % 32 == 0 ? 64 : 32; }
+static bool has_planes(const struct kernel *k) {
+    return k->values.at[k->dot].dtype == DT_F32 && k->precision != PRECISION_TF32;
+}
+
+static int line_of(int bytes) { return bytes % 128 == 0 ? 128 : bytes % 64 == 0 ? 64 : 32; }
 
 static struct factor factor_of(const struct kernel *k, value_id v, enum axis axis, enum axis along,
                                int rows, int depth) {
     const struct value_node *x = load_of(k, v);
+    enum dtype t = k->values.at[k->dot].dtype;
     struct factor f = {.value = v,
                        .axis = axis,
                        .along = along,
-                       .dtype = k->values.at[k->dot].dtype,
+                       .dtype = t,
                        .rows = rows,
                        .depth = depth,
-                       .bytes = rows * depth * 2};
-    bool whole = load_is_vector(k, x, along, PIECE) && !x->guarded;
-    f.across = !whole && (load_is_vector(k, x, axis, PIECE) || load_stride(k, x, axis) == 1);
-    f.whole = whole || (load_is_vector(k, x, axis, PIECE) && !x->guarded);
-    f.line = line_of(f.across ? rows : depth);
+                       .bytes = rows * depth * dtype_bytes(t)};
+    int piece = factor_piece(&f);
+    bool whole = load_is_vector(k, x, along, piece) && !x->guarded;
+    f.across = !whole && (load_is_vector(k, x, axis, piece) || load_stride(k, x, axis) == 1);
+    f.whole = whole || (load_is_vector(k, x, axis, piece) && !x->guarded);
+    f.line = line_of((f.across ? rows : depth) * dtype_bytes(t));
     return f;
 }
 
 /* A size in whole lines of 64 bytes, which take as long to copy as shorter ones, if it has one. */
-static int filled(int64_t n) { return (int)round_up(n, n > SIXTEEN ? 2 * SIXTEEN : SIXTEEN); }
+static int filled(const struct kernel *k, int64_t n) {
+    int line = LINE_BYTES / dtype_bytes(k->values.at[k->dot].dtype);
+    return (int)round_up(n, has_planes(k) ? PLANES_LINE : n > SIXTEEN ? line : SIXTEEN);
+}
 
 /* A number that divides e wherever it is. */
 static int64_t divisor_of(const struct kernel *k, ex e) {
@@ -842,9 +852,10 @@ static void find_boxes(const struct kernel *k, struct factor *f) {
     for (int a = 0; a < AXIS_COUNT; a++)
         if (a != AXIS_Z && k->axis[a] && ex_uses(k->ex, rest, k->axis[a])) return;
     int64_t unit = divisor_of(k, rest);
-    if (unit == 0) unit = PIECE; /* there is one */
+    int piece = factor_piece(f);
+    if (unit == 0) unit = piece; /* there is one */
     ex_range(k->ex, rest, &lo, &hi);
-    if (lo < 0 || hi == INT64_MAX || unit % PIECE || f->pitch % PIECE || f->pitch < 1) return;
+    if (lo < 0 || hi == INT64_MAX || unit % piece || f->pitch % piece || f->pitch < 1) return;
     f->matrix = ex_div(k->ex, rest, ex_const(k->ex, unit));
     all = hi / unit + 1;
     f->map = (struct tensor_map){.dtype = f->dtype,
@@ -884,8 +895,8 @@ int chained_barriers(const struct layout *y) {
 }
 
 int chained_part_rows(const struct kernel *k, const struct chained *x) {
-    bool one = x->warp_rows == SIXTEEN && kernel_size(k, AXIS_M) <= PIECE;
-    return one ? 1 : x->warp_rows / PIECE;
+    bool one = x->warp_rows == SIXTEEN && kernel_size(k, AXIS_M) <= OCTET;
+    return one ? 1 : x->warp_rows / OCTET;
 }
 
 int chained_part_floats(const struct kernel *k, const struct chained *x) {
@@ -895,7 +906,7 @@ int chained_part_floats(const struct kernel *k, const struct chained *x) {
                      !is_second_product(k, v)
                  ? rows
                  : 0;
-    return n + x->n_second * rows * x->columns / PIECE * 2;
+    return n + x->n_second * rows * x->columns / OCTET * 2;
 }
 
 /* Few blocks share the columns of what is between, each a part: see emit/cuda_chained_parts.c. */
@@ -915,18 +926,25 @@ static const char *check_parts(const struct kernel *k, int n, const struct layou
 /* By warps: so many rows each. */
 static const char *check_warps(const struct kernel *k, const struct config *c, struct layout *y,
                                struct chained *x, struct arena *a) {
-    enum { MOST_REGISTERS = 216, MOST_OF_TWINS = 192, MOST_STAGES = 4 };
+    enum { MOST_REGISTERS = 216, MOST_OF_TWINS = 192, MOST_BESIDE_PLANES = 112, MOST_STAGES = 4 };
     int m = c->knob[KNOB_m], tm = c->knob[KNOB_tm];
     if (c->knob[KNOB_pingpong]) return "pingpong is a knob of mma=1";
+    for (int i = 0; i < x->n_first && x->planes; i++)
+        if (x->a[i].line != 128 || x->b[i].line != 128) return "planes need lines of 128 bytes";
+    for (int i = 0; i < x->n_second && x->planes; i++)
+        if (x->c[i].line != 128) return "planes need lines of 128 bytes";
     if (tm != SIXTEEN && tm != 2 * SIXTEEN)
         return "chained products by warps need a tm of 16 or 32";
     if (m < tm || m % tm || m > 256) return arena_printf(a, "m=%d is no multiple of tm=%d", m, tm);
     if (y->stages > MOST_STAGES) return arena_printf(a, "mma=2 has %d stages at most", MOST_STAGES);
     x->warp_rows = tm;
-    int terms = x->n_second > 1 ? c->knob[KNOB_n] : 0; /* of 16 bits, of both */
+    bool narrow = dtype_bytes(x->a[0].dtype) == 2;
+    int terms = narrow && x->n_second > 1 ? c->knob[KNOB_n] : 0; /* of both; of f32 the sums are */
     int sums = tm * (tiles_between(x) * c->knob[KNOB_n] + terms + x->n_second * x->columns) /
                k->limits->warp;
-    int most = x->n_second > 1 ? MOST_OF_TWINS : MOST_REGISTERS;
+    int most = x->planes          ? MOST_BESIDE_PLANES
+               : x->n_second > 1 ? MOST_OF_TWINS
+                                 : MOST_REGISTERS;
     if (sums > most) return arena_printf(a, "%d sums a thread; %d is the limit", sums, most);
     y->threads = m / tm * k->limits->warp;
     return check_parts(k, c->knob[KNOB_n], y, a);
@@ -941,6 +959,7 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     enum { ROWS = 64, THREADS = 128, OTHERS = 40, MOST_STAGES = 8, MOST_OF_TURNS = 6 };
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n];
     if (!k->limits->wgmma || !k->limits->tma) return "mma=1 needs sm_90a";
+    if (dtype_bytes(x->a[0].dtype) != 2) return "mma=1 chains products of 16 bits";
     if (c->knob[KNOB_tm]) return "tm is no knob of mma=1";
     x->ping_pong = c->knob[KNOB_pingpong];
     if (x->ping_pong && m <= ROWS) return "pingpong needs two warpgroups: m of 128 or 192";
@@ -979,7 +998,7 @@ static const char *check_skip(const struct kernel *k, int n) {
 const char *chained_layout(const struct kernel *k, const struct config *c, struct layout *y,
                            struct arena *a) {
     enum { TILE = 1024, BARRIERS = 128 };
-    int m = c->knob[KNOB_m], n = c->knob[KNOB_n], depth = filled(kernel_size(k, AXIS_R));
+    int m = c->knob[KNOB_m], n = c->knob[KNOB_n], depth = filled(k, kernel_size(k, AXIS_R));
     bool by_warp = c->knob[KNOB_mma] == 2;
     if (c->knob[KNOB_mma] != 1 && !by_warp) return "chained products need mma=1 or 2";
     if (n < SIXTEEN || n % SIXTEEN || n > 256) return "chained products need an n of sixteens";
@@ -993,7 +1012,8 @@ const char *chained_layout(const struct kernel *k, const struct config *c, struc
     if (y->stages < 2) return "chained products need 2 stages at least";
     struct chained *x = NEW(a, struct chained);
     x->by_warp = by_warp;
-    x->columns = filled(kernel_size(k, AXIS_C));
+    x->planes = has_planes(k);
+    x->columns = filled(k, kernel_size(k, AXIS_C));
     x->n_first = k->beside == NO_VALUE ? 1 : 2;
     x->n_second = k->twin == NO_VALUE ? 1 : 2;
     for (int i = 0; i < x->n_first; i++) {
@@ -1009,7 +1029,8 @@ const char *chained_layout(const struct kernel *k, const struct config *c, struc
         struct factor *f = &x->c[i];
         *f = factor_of(k, i ? k->twin_b : k->second_b, AXIS_C, AXIS_N, x->columns, n);
         f->at = x->stage;
-        for (int j = 0; j < x->n_first && !f->shared; j++) {
+        /* Lines of planes are swizzled as they are read. */
+        for (int j = 0; j < x->n_first && !f->shared && !x->planes; j++) {
             f->shared = is_same_tile(k, &x->b[j], f);
             if (f->shared) f->at = x->b[j].at;
         }

@@ -977,6 +977,15 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
      * for each that shares the rows, and a meeting. Fitted to means, norms and softmax behind
      * products of tf32 on an H200, 8, 32 and 64 blocks a row: 4, 10 to 25 and 45 to 70 %. */
     const double SKEW = 0.003, MOST_SKEWED = 0.2;
+    /* us: what each leaves is there for the others, and has been waited for. Norms of rows of 768
+     * behind 1576 x 768 and 3072 x 768 take an H200 7.7 and 4.6 us more than these alone in bf16,
+     * 8.2 and 3.4 in tf32, of which 1 to 2 are what is stored. */
+    const double MEETING = 2.5;
+    /* us, for each of a thread's sums and what is loaded beside it, in each wave and phase: sums of
+     * columns take registers or shuffles of their own. 6272 pixels of 1024 filters of a gradient
+     * with three loads take 64 us with two sums behind, 31 without; 25088 of 512 82 and 54; 100352
+     * of 64 with none 31 and 20; 1568 of 512, whose norm meets twice, 27 and 9. */
+    const double SUMMED = 0.02;
     /* us, each of these reads a part of each: a batch norm behind 16384 x 4096 x 4096 waits some 26
      * for 64 blocks, one behind a convolution of 25088 pixels more than 150 for 131. */
     const double READ_BY_ALL = 0.0065;
@@ -1106,11 +1115,13 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     if (k->over && !epilogue_reads_results(k)) us += LAUNCH;
     if (p->pairs) us += IDLE;
     if (y->cluster > 1) us += TOGETHER;
+    double meetings = p->sharing > 1 ? p->online ? 1 : k->levels - 1 : 0;
+    if (k->over & MASK_M && !kernel_has_spans(k))
+        us += SUMMED * product_thread_sums(p) * (1 + element_loads(k)) * waves * (1 + meetings);
     if (p->sharing > 1) {
-        double meetings = p->online ? 1 : k->levels - 1;
         us *= 1 + fmin(MOST_SKEWED, SKEW * p->sharing) * meetings;
         us += waves * meetings * READ_BY_ALL * p->sharing * p->sharing;
-        us += exposed_us(k, p);
+        us += exposed_us(k, p) + MEETING * meetings;
         int sums = product_thread_sums(p), more = element_loads(k) - FEW_LOADS;
         if (!p->online && sums > MOST_KEPT && more > 0) us += STAYS * sums * more * meetings;
     }
@@ -1141,6 +1152,8 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
     const struct chained *x = y->chained;
     double ghz = device_clock_ghz(d) * LOADED;
     double rate = d->matrix_tflops * 1e3 / (2 * d->units * device_clock_ghz(d));
+    int bytes = dtype_bytes(x->a[0].dtype); /* tf32 takes twice as long as bf16 */
+    rate *= x->planes ? 1.0 / MOST_PASSES : 2.0 / bytes;
     if (d->wgmma && x->by_warp) rate *= RATE;
     double m = y->bx, n = y->br, depth = x->n_first * x->a[0].depth,
            columns = x->n_second * x->columns;
@@ -1153,11 +1166,16 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
     if (!x->by_warp) resident = x->resident;
     resident = fmin(resident, fmax(1, ceil(blocks / d->units)));
     double units = m * n * (depth + columns) / rate;
-    double shared = warps * (n * (depth + columns) + x->warp_rows * depth) * 2 / SHARED;
+    double shared = warps * (n * (depth + columns) + x->warp_rows * depth) * bytes / SHARED;
     /* What few rows read was written there, too: 96 heads of 197 by 64 take an H200 13.5 us by 16 x
      * 16 and 14.5 by 16 x 32, of which 2 to 3 are the launch's. */
-    if (x->by_warp) shared += n * (depth + columns) * 2 / SHARED;
+    if (x->by_warp) shared += n * (depth + columns) * bytes / SHARED;
     double between = m * n * ELEMENT / (4.0 * d->warp);
+    /* Each warp makes planes of what it reads, and of its terms. */
+    const double PLANES = 7;
+    if (x->planes)
+        between += (warps * (n * (depth + columns) + x->warp_rows * depth) + m * n) * PLANES /
+                   (4.0 * d->warp);
     /* Of the last columns each element is asked whether it is one: of many steps, in the last. */
     const int FEW_STEPS = 3;
     double asked = kernel_size(k, AXIS_N) % y->br != 0, all_steps = ceil(keys / n);

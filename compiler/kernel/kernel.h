@@ -227,7 +227,7 @@ struct kernel {
     double hidden;            /* CHAINED: the low number of elements that edges leave out and sums
                                  of exponentials count, in rows that have no others; 0: none does */
     bool a_fixed, b_fixed;    /* MATMUL: the factor is the same in every call: of constants alone */
-    enum precision precision; /* MATMUL of f32 */
+    enum precision precision; /* MATMUL, CHAINED: of f32 */
     bool rows_inner; /* most bytes are contiguous along x, not along r: threads and vectors lie
                         along x */
     bool columns;    /* some reductions are across */
@@ -573,7 +573,8 @@ struct product {
 /* Chained products: by warps, mma=2, or, as products are, by warpgroups and a role that copies. A
  * factor's tile lies in shared memory as those of `operand` do, in lines along its rows, or along
  * the depth; rows and depth in elements, filled up to sixteens. whole: pieces of 16 bytes are
- * copied; else threads compute the elements. */
+ * copied; else threads compute the elements. f32 is of products by warps, which round it to tf32 as
+ * they take it from there, or make planes of it. */
 struct factor {
     value_id value;
     enum axis axis, along; /* of rows, of the depth */
@@ -590,8 +591,10 @@ struct factor {
     bool shared; /* a second product's: it lies where a first one's right factor does, as that */
 };
 enum { MOST_FIRST = 2, MOST_SECOND = 2 };
+static inline int factor_piece(const struct factor *f) { return 16 / dtype_bytes(f->dtype); }
 struct chained {
     bool by_warp;
+    bool planes; /* f32 is three of bf16, as in matrix.c, in lines of 128 bytes; else tf32 */
     int warpgroups, registers, copier_registers; /* mma=1: that multiply; 0: as launched */
     int resident;                                /* mma=1: blocks that a multiprocessor has */
     bool ping_pong;                              /* these begin their products in turn */

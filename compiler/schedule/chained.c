@@ -14,7 +14,7 @@
  *   - it stands on one product, by nests that nobody else reads, that reduce along as much as the
  *     second product does, if at all, and whose groups have nothing else;
  *   - behind the second product there are no reductions;
- *   - both are of 16 bits, and the device multiplies these on its matrix units.
+ *   - the device multiplies both on its matrix units.
  * Whether what rows come to can be known along the way (kernel/chained.c) is seen in the kernel:
  * who calls this asks, and a chain that has none is undone.
  *
@@ -32,14 +32,14 @@
 
 #include "schedule/schedule.h"
 
-enum { MOST_PRODUCTS = 2 };
+enum { MOST_PRODUCTS = 2, MOST_FOUND = 8 };
 
 struct chains {
     struct schedule *s;
     const struct device_limits *limits;
     bool *stands;                  /* per nest: a factor stands on a first product by way of it */
     bool *taken;                   /* per group: its members are in the chain */
-    uint32_t first[MOST_PRODUCTS]; /* products */
+    uint32_t first[MOST_FOUND]; /* products */
     int n_first;
     VEC(uint32_t) seconds; /* of the chains that were made */
     double *us;            /* per nest: of these, what their kernels take */
@@ -51,9 +51,10 @@ static const struct nest *nest_at(const struct chains *c, uint32_t n) {
     return &c->s->loops->nests.at[n];
 }
 
-static bool is_narrow_product(const struct nest *n) {
+static bool may_be_chained(const struct nest *n) {
     enum dtype t = n->insts.at[n->insts.n - 1].dtype;
-    return n->matmul && n->n_reduce && (t == DT_BF16 || t == DT_F16);
+    bool wide = t == DT_F32 && n->precision != PRECISION_STRICT;
+    return n->matmul && n->n_reduce && (t == DT_BF16 || t == DT_F16 || wide);
 }
 
 static bool is_first(const struct chains *c, uint32_t nest) {
@@ -83,7 +84,7 @@ static bool find_first(struct chains *c, uint32_t nest, bool *seen) {
     if (seen[nest]) return true;
     seen[nest] = true;
     if (n->matmul) {
-        if (c->n_first == MOST_PRODUCTS || !is_narrow_product(n)) return false;
+        if (c->n_first == MOST_FOUND || !may_be_chained(n)) return false;
         c->first[c->n_first++] = nest;
         return true;
     }
@@ -93,6 +94,24 @@ static bool find_first(struct chains *c, uint32_t nest, bool *seen) {
         if (w != NO_NEST && !find_first(c, w, seen)) return false;
     }
     return true;
+}
+
+static int64_t elements_of(const struct chains *c, uint32_t nest) {
+    return axes_numel(c->s->loops, nest_at(c, nest)->axes, nest_at(c, nest)->n_axes);
+}
+
+/* Products of fewer elements than others lie in memory: what positions add to scores, of all heads
+ * and batches alike, may be one. */
+static void keep_largest(struct chains *c) {
+    int64_t most = 0;
+    int kept = 0;
+    for (int i = 0; i < c->n_first; i++) {
+        int64_t n = elements_of(c, c->first[i]);
+        if (n > most) most = n;
+    }
+    for (int i = 0; i < c->n_first; i++)
+        if (elements_of(c, c->first[i]) == most) c->first[kept++] = c->first[i];
+    c->n_first = kept;
 }
 
 /* Marks the nests that stand on one of these. What rows of another product come to lies in memory,
@@ -370,7 +389,8 @@ static const char *chain_by(struct chains *c, uint32_t second, inst_id factor) {
     c->stands = NEW_ARRAY(s->arena, bool, n_nests);
     c->n_first = 0;
     if (!go_back(c, n, factor, NEW_ARRAY(s->arena, bool, n_nests), find_first)) return "";
-    if (!c->n_first) return "";
+    keep_largest(c);
+    if (!c->n_first || c->n_first > MOST_PRODUCTS) return "";
     go_back(c, n, factor, NEW_ARRAY(s->arena, bool, n_nests), mark);
     const char *bad = take_groups(c, second);
     if (!bad) take_moves(c, second);
@@ -588,7 +608,7 @@ void schedule_chain(struct schedule *s, const struct device_limits *limits, chai
     if (limits->kind != DEVICE_CUDA || limits->sm < 80) return;
     for (uint32_t n = 0; n < s->loops->nests.n; n++) {
         const struct nest *x = nest_at(&c, n);
-        if (!is_narrow_product(x)) continue;
+        if (!may_be_chained(x)) continue;
         const struct inst *mul = &x->insts.at[x->insts.at[x->insts.n - 1].args[0]];
         bool factors = mul->kind == INST_OP && mul->op == OP_MUL && mul->n_args == 2;
         for (int side = 0; side < 2 && factors; side++)

@@ -480,10 +480,12 @@ static const char *check_places(const struct tile_program *t, struct arena *a) {
         (x->n_own && (x->own_at < x->barriers + barriers + 4 * t->threads ||
                       x->own_at + x->warpgroups * 16 * y->br * x->own_floats + SWIZZLE > t->smem)))
         return "T6: tiles of chained products overlap";
-    for (int i = 0; i < n; i++)
-        if ((all[i]->across ? all[i]->rows : all[i]->depth) * 2 % all[i]->line ||
-            all[i]->bytes != all[i]->rows * all[i]->depth * 2)
+    for (int i = 0; i < n; i++) {
+        int each = dtype_bytes(all[i]->dtype);
+        if ((all[i]->across ? all[i]->rows : all[i]->depth) * each % all[i]->line ||
+            all[i]->bytes != all[i]->rows * all[i]->depth * each)
             return arena_printf(a, "T6: tiles of v%u have %d bytes", all[i]->value, all[i]->bytes);
+    }
     return NULL;
 }
 

@@ -107,6 +107,13 @@ static const char *const whole[] = {
     " %o = scaled_dot_product_attention(%q, %k, %v, is_causal=True)\n"
     " %t = permute(%o, [0, 2, 1, 3])\n %u = contiguous(%t)\n %y = view(%u, [2, 40, 64])\n return "
     "%y\n}\n",
+    /* what positions add to scores is a small product of its own */
+    "graph(%q: bf16[2, 3, 40, 32], %k: bf16[2, 3, 40, 32], %v: bf16[2, 3, 40, 32], "
+    "%t: bf16[1600, 16], %w: bf16[16, 3]) {\n"
+    " %a = mm(%t, %w)\n %b = permute(%a, [1, 0])\n %c = contiguous(%b)\n"
+    " %d = view(%c, [3, 40, 40])\n %e = sigmoid(%d)\n %kt = permute(%k, [0, 1, 3, 2])\n"
+    " %s = matmul(%q, %kt)\n %f = add(%s, %e)\n %p = softmax(%f, -1)\n %o = matmul(%p, %v)\n"
+    " return %o\n}\n",
     /* a soft cap, and something behind */
     "graph(%q: bf16[2, 40, 32], %y: bf16[2, 32, 72], %v: bf16[2, 72, 32], %w: bf16[32]) {\n"
     " %s = bmm(%q, %y)\n %a = mul(%s, 0.02)\n %t = tanh(%a)\n %c = mul(%t, 50)\n"
@@ -236,6 +243,14 @@ static const char *const skipped[] = {
     OF_90("%d: bool[2, 90]") DOCUMENTS ITS_OWN
     " %kt = permute(%k, [0, 1, 3, 2])\n %t = matmul(%q, %kt)\n %h = unsqueeze(%m, 1)\n"
     " %x = where(%h, %t, -inf)\n %p = softmax(%x, -1)\n %o = matmul(%p, %v)\n return %o\n}\n",
+    /* functions that are 0 of -inf */
+    OF_90("%d: bool[2, 90]") DOCUMENTS ITS_OWN
+    " %kt = permute(%k, [0, 1, 3, 2])\n %t = matmul(%q, %kt)\n %h = unsqueeze(%m, 1)\n"
+    " %x = where(%h, %t, -inf)\n %z = mul(%x, 0.125)\n %p = relu(%z)\n %o = matmul(%p, %v)\n"
+    " return %o\n}\n",
+    OF_90("%d: bool[2, 90]") DOCUMENTS ITS_OWN
+    " %kt = permute(%k, [0, 1, 3, 2])\n %t = matmul(%q, %kt)\n %h = unsqueeze(%m, 1)\n"
+    " %x = where(%h, %t, -inf)\n %p = sigmoid(%x)\n %o = matmul(%p, %v)\n return %o\n}\n",
     /* a mask of all elements, beside positions that are in the same twenty and before */
     OF_90("%d: bool[90, 90]") " %j = arange(0, 90)\n %i = unsqueeze(%j, -1)\n"
                               " %b = floor_divide(%j, 20)\n %r = unsqueeze(%b, -1)\n %e = eq(%r, "
@@ -366,6 +381,35 @@ static const char *gradient_of(struct arena *a, const struct gradients *g, const
 }
 enum { N_WHOLE = sizeof whole / sizeof *whole };
 
+/* The same of f32, in that precision. */
+static const char *in_f32(struct arena *a, const char *text, const char *precision) {
+    static const char of[] = ") {", narrow[][5] = {"bf16", "f16"};
+    const char *head = strstr(text, of);
+    struct buf b = buf_new(a);
+    for (const char *at = text; *at;) {
+        const char *found = NULL;
+        for (int i = 0; i < 2 && !found; i++)
+            if (!strncmp(at, narrow[i], strlen(narrow[i]))) found = narrow[i];
+        if (at == head) buf_printf(&b, ") products %s {", precision), at += sizeof of - 1;
+        else if (found) buf_puts(&b, "f32"), at += strlen(found);
+        else buf_putc(&b, *at++);
+    }
+    return b.p;
+}
+
+/* By warps alone. */
+static void cases_f32(struct arena *a, uint32_t from, int step, case_vec *out) {
+    uint32_t end = out->n;
+    for (uint32_t i = from, n = 0; i < end; i++) {
+        struct case_graph g = out->at[i];
+        if (!g.config || strncmp(g.config, "mma=2", 5) || n++ % (uint32_t)step) continue;
+        g.text = in_f32(a, g.text, n / (uint32_t)step % 2 ? "tf32" : "f32");
+        g.maybe = true; /* planes need lines of 128 bytes */
+        g.bound = true; /* of its own, as tf32 errs by more than its type does */
+        vec_push(a, out, g);
+    }
+}
+
 void cases_chained(struct arena *a, int step, case_vec *out) {
     uint32_t before = out->n;
     static const char *const types[] = {"bf16", "f16"};
@@ -472,5 +516,6 @@ void cases_chained(struct arena *a, int step, case_vec *out) {
                                .config = even[i]};
         vec_push(a, out, g);
     }
+    cases_f32(a, before, step, out);
     for (uint32_t i = before; i < out->n; i++) out->at[i].chained = true;
 }

@@ -87,7 +87,8 @@ static void test_channels_of_phases(void **state) {
 
 /* A product behind a product is one kernel where both by themselves do not take far less: not of
  * two layers, the first of which each block of the second one would compute again; but of one
- * query, too, whose keys few blocks go along. */
+ * query, too, whose keys few blocks go along; of f32 in tf32; and with a small product that goes
+ * into the scores. */
 static void test_products_behind_products(void **state) {
     static const char layers[] =
         "graph(%x: bf16[2048, 100], %w: bf16[512, 100], %b: bf16[512], %v: bf16[256, 512]) {\n"
@@ -97,11 +98,37 @@ static void test_products_behind_products(void **state) {
                                     "%%v: bf16[12, 1024, 64]) {\n"
                                     " %%kt = permute(%%k, [0, 2, 1])\n %%s = bmm(%%q, %%kt)\n"
                                     " %%p = softmax(%%s, -1)\n %%o = bmm(%%p, %%v)\n"
-                                    " return %%o\n}\n";
+                                    " return %%o\n}\n",
+                      tf32[] = "graph(%q: f32[12, 1024, 64], %k: f32[12, 1024, 64], "
+                               "%v: f32[12, 1024, 64]) products tf32 {\n"
+                               " %kt = permute(%k, [0, 2, 1])\n %s = bmm(%q, %kt)\n"
+                               " %p = softmax(%s, -1)\n %o = bmm(%p, %v)\n return %o\n}\n",
+                      places[] = "graph(%q: bf16[24, 256, 64], %k: bf16[24, 256, 64], "
+                                 "%v: bf16[24, 256, 64], %t: bf16[65536, 16], %w: bf16[16, 12]) {\n"
+                                 " %a = mm(%t, %w)\n %b = permute(%a, [1, 0])\n"
+                                 " %c = view(%b, [1, 12, 256, 256])\n"
+                                 " %kt = permute(%k, [0, 2, 1])\n %s = bmm(%q, %kt)\n"
+                                 " %u = view(%s, [2, 12, 256, 256])\n %f = add(%u, %c)\n"
+                                 " %p = softmax(%f, -1)\n %x = view(%p, [24, 256, 256])\n"
+                                 " %o = bmm(%x, %v)\n return %o\n}\n";
     struct arena *a = arena_new();
     assert_int_equal(lower(a, layers)->n_kernels, 2);
+    assert_int_equal(lower(a, tf32)->n_kernels, 1);
+    assert_int_equal(lower(a, places)->n_kernels, 2);
     assert_int_equal(lower(a, arena_printf(a, attention, 1024))->n_kernels, 1);
     assert_int_equal(lower(a, arena_printf(a, attention, 1))->n_kernels, 1);
+    arena_free(a);
+}
+
+/* A norm behind a product meets twice: rows of three blocks are normed sooner by another kernel. */
+static void test_norms_apart(void **state) {
+    static const char norm[] =
+        "graph(%x: bf16[1576, 768], %w: bf16[768, 768], %r: bf16[1576, 768]) {\n"
+        " %m = mm(%x, %w)\n %a = add(%m, %r)\n %f = float(%a)\n %u = mean(%f, [1], True)\n"
+        " %d = sub(%f, %u)\n %q = mul(%d, %d)\n %v = mean(%q, [1], True)\n %s = rsqrt(%v)\n"
+        " %n = mul(%d, %s)\n %y = to(%n, bf16)\n return %y, %a\n}\n";
+    struct arena *a = arena_new();
+    assert_int_equal(lower(a, norm)->n_kernels, 2);
     arena_free(a);
 }
 
@@ -234,6 +261,7 @@ int main(void) {
         cmocka_unit_test(test_beside),        cmocka_unit_test(test_channels_of_phases),
         cmocka_unit_test(test_beside_shared), cmocka_unit_test(test_long_columns),
         cmocka_unit_test(test_windows_of_values), cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_norms_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
