@@ -997,12 +997,14 @@ static void put_turned(struct emitter *w, const struct tile_program *t, const st
     const struct placing place = placing_of(w, s);
     open_loop(w, "f", p->warp_rows / (2 * OCTET));
     line(w, "k_idx of_row[%d];", rows);
+    if (p->a.lying) line(w, "bool is_row[%d];", rows); /* which takes long to find out */
     for (int i = 0; i < place.n_digits; i++) line(w, "int of_m%d[%d];", i, rows);
     open_loop(w, "i", rows);
     line(w, "%s", of_group);
     put_number(w, &p->a, "row", row, "nm");
     line(w, "const k_idx m = k_clamp(row, nm - 1);");
     put_row_place(w, &place);
+    if (p->a.lying) line(w, "is_row[i] = row < nm;");
     close_brace(w);
     open_loop(w, "g", octets);
     open_loop(w, "h", 2);
@@ -1033,11 +1035,14 @@ static void put_turned(struct emitter *w, const struct tile_program *t, const st
     line(w, "const k_idx n = first_column + (g - %d) * %d + c;", each - 1, OCTET);
     put_column_place(w, &place);
     open_loop(w, "i", rows);
-    line(w, "%s", of_group);
-    put_number(w, &p->a, "row", row, "nm");
-    line(w, "const k_idx m = k_clamp(row, nm - 1);");
-    const char *inside = put_inside(w, &place);
-    line(w, "if ((row < nm) & (n < nn)%s) k_store1%s(p%d + (of_row[i] + of_column), x[j][i]);",
+    const char *is_row = "is_row[i]", *inside = "";
+    if (!p->a.lying) {
+        line(w, "%s", of_group);
+        put_number(w, &p->a, "row", row, "nm");
+        line(w, "const k_idx m = k_clamp(row, nm - 1);");
+        is_row = "(row < nm)", inside = put_inside(w, &place);
+    }
+    line(w, "if (%s & (n < nn)%s) k_store1%s(p%d + (of_row[i] + of_column), x[j][i]);", is_row,
          inside, how_to_store(w), argument_of(w, s->buffer));
     close_brace(w);
     close_brace(w);
