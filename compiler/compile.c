@@ -101,7 +101,7 @@ static double kernel_us(struct compile *c, const struct kernel *k) {
     } known;
     kernel_print(&text, k);
     if (map_gets(&c->costs, text.p, &known.bits)) return known.us;
-    known.us = kernel_least_cost(k, c->arena);
+    known.us = kernel_least_cost(k, NULL, c->arena);
     map_puts(&c->costs, text.p, known.bits);
     return known.us;
 }

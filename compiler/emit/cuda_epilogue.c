@@ -44,14 +44,20 @@ static void put_window_number(struct emitter *w, const struct operand *o, const 
     for (int d = 0; d < of->n; d++) {
         const char *at =
             below > 1 ? arena_printf(w->arena, "flat / %lld", (long long)below) : "flat";
-        at = arena_printf(w->arena, "%s %% %lld", at, (long long)o->padded[d]);
-        if (o->padded[d] > of->dim[d].windows)
+        if (o->lying) {
+            at = arena_printf(w->arena, "flat %% %lld", (long long)o->positions);
+            if (d) at = arena_printf(w->arena, "%s / %lld", at, (long long)o->step[d]);
+        }
+        if (!o->lying || d + 1 < of->n)
+            at = arena_printf(w->arena, "%s %% %lld", at, (long long)o->padded[d]);
+        if (o->padded[d] > of->dim[d].windows || (o->lying && d + 1 == of->n))
             buf_printf(&inside, " && %s < %lld", at, (long long)of->dim[d].windows);
         buf_printf(&number, "%s%s", d ? " + " : "", at);
         if (d) buf_printf(&number, " * %lld", (long long)windows);
         below *= o->padded[d];
         windows *= of->dim[d].windows;
     }
+    if (o->lying) below = o->positions;
     line(w, "k_idx %s = %s;", name, end);
     line(w, "if (const k_idx flat = %s; flat < %lld%s) %s = %s + flat / %lld * %lld;", flat,
          (long long)o->rows, inside.p ? inside.p : "", name, number.p, (long long)below,
@@ -984,20 +990,21 @@ static void put_turned(struct emitter *w, const struct tile_program *t, const st
         arena_printf(w->arena, "const int c = (j * %d + tid / %d)%s;", group / warp, warp, between);
     const char *of_group = arena_printf(w->arena, "const int of_group = i * %d + tid %% %d / %d;",
                                         warp / p->beside, warp, p->beside);
-    const char *row = arena_printf(
-        w->arena,
-        "const k_idx row = m0 + group * 64 + f * %d + of_group, m = k_clamp(row, nm - 1);",
-        product_sixteens_apart(p));
+    const char *row = arena_printf(w->arena, "m0 + group * 64 + f * %d + of_group",
+                                   product_sixteens_apart(p));
     line(w, "float *const turned = (float *)(%s) + group * %d;", exchange_text(w, t, t->exchange),
          p->turned * TURNED_PITCH);
     const struct placing place = placing_of(w, s);
     open_loop(w, "f", p->warp_rows / (2 * OCTET));
     line(w, "k_idx of_row[%d];", rows);
+    if (p->a.lying) line(w, "bool is_row[%d];", rows); /* which takes long to find out */
     for (int i = 0; i < place.n_digits; i++) line(w, "int of_m%d[%d];", i, rows);
     open_loop(w, "i", rows);
     line(w, "%s", of_group);
-    line(w, "%s", row);
+    put_number(w, &p->a, "row", row, "nm");
+    line(w, "const k_idx m = k_clamp(row, nm - 1);");
     put_row_place(w, &place);
+    if (p->a.lying) line(w, "is_row[i] = row < nm;");
     close_brace(w);
     open_loop(w, "g", octets);
     open_loop(w, "h", 2);
@@ -1028,10 +1035,14 @@ static void put_turned(struct emitter *w, const struct tile_program *t, const st
     line(w, "const k_idx n = first_column + (g - %d) * %d + c;", each - 1, OCTET);
     put_column_place(w, &place);
     open_loop(w, "i", rows);
-    line(w, "%s", of_group);
-    line(w, "%s", row);
-    const char *inside = put_inside(w, &place);
-    line(w, "if ((row < nm) & (n < nn)%s) k_store1%s(p%d + (of_row[i] + of_column), x[j][i]);",
+    const char *is_row = "is_row[i]", *inside = "";
+    if (!p->a.lying) {
+        line(w, "%s", of_group);
+        put_number(w, &p->a, "row", row, "nm");
+        line(w, "const k_idx m = k_clamp(row, nm - 1);");
+        is_row = "(row < nm)", inside = put_inside(w, &place);
+    }
+    line(w, "if (%s & (n < nn)%s) k_store1%s(p%d + (of_row[i] + of_column), x[j][i]);", is_row,
          inside, how_to_store(w), argument_of(w, s->buffer));
     close_brace(w);
     close_brace(w);

@@ -444,6 +444,7 @@ static void declare_sums(struct emitter *w, const struct tile_program *t) {
 static void begin_tile(struct emitter *w, const struct tile_program *t) {
     declare_sums(w, t);
     if (!t->ahead) put_prefetch(w, t);
+    put_lying_rows(w, t);
 }
 
 /* ---- the program ----------------------------------------------------------------------------- */

@@ -103,6 +103,20 @@ static void put_element(struct emitter *w, const struct operand *o, const bool *
     line(w, "x[e] = (%s)%s;", math_type(o->dtype), ref(w, o->factor));
 }
 
+/* See operand_tap. */
+static void put_tap_of_depth(struct emitter *w, const struct operand *o) {
+    long long channels = o->channels, each = o->step_channels;
+    if (!o->step_taps) {
+        line(w, "const k_idx tap = (c + e) / %lld, channel = (c + e) %% %lld;", channels, channels);
+        return;
+    }
+    line(w, "const k_idx step = (c + e) / %lld;", each * o->step_taps);
+    line(w, "const k_idx tap = step / %lld * %d + (c + e) / %lld %% %d;", channels / each,
+         o->step_taps, each, o->step_taps);
+    line(w, "const k_idx channel = step %% %lld * %lld + (c + e) %% %lld;", channels / each, each,
+         each);
+}
+
 /* r of number c + e along an image whose depth is taps, of each all channels, or runs of taps. */
 static void put_depth(struct emitter *w, const struct operand *o) {
     const struct im2col *of = o->order->of ? o->order->of : o->order;
@@ -117,8 +131,7 @@ static void put_depth(struct emitter *w, const struct operand *o) {
         open_brace(w, "if (at < %lld && part < %lld)", (long long)o->order->channels,
                    (long long)(o->order->pixel_taps * of->channels));
     } else {
-        line(w, "const k_idx tap = (c + e) / %lld, channel = (c + e) %% %lld;",
-             (long long)o->channels, (long long)o->channels);
+        put_tap_of_depth(w, o);
         line(w, "(void)tap;");
         open_brace(w, "if (channel < %lld)", (long long)of->channels);
     }

@@ -88,6 +88,10 @@ void put_wgmma_operands(struct emitter *w, const struct tile_program *t) {
     for (int i = 0; i < RINGS; i++) {
         const struct tile_ring *r = ring(t, i);
         int lead = r->operand->along ? r->depth * r->line : 16;
+        if (r->operand->lying) {
+            line(w, "const int of_lane = group * 64 + tid / 32 * 16 + tid %% 32 / 4;");
+            continue;
+        }
         if (r->operand->in_registers) {
             line(w, "const k_shared of_a = k_left_of_lane<%s>(stages + (%d + group * %d), %d);",
                  left_kind(r), r->offset, group_bytes(r), ring_box_lines(r) * r->line);
@@ -166,11 +170,72 @@ static void put_dot_of_pairs(struct emitter *w, const struct tile_program *t, in
     line(w, "k_wgmma_hold(sums);");
 }
 
+/* Where along dimension d the two rows of a thread are, whose windows an edge cuts off. */
+void put_lying_rows(struct emitter *w, const struct tile_program *t) {
+    const struct operand *o = &t->product->a;
+    for (int d = 0; o->lying && d < o->order->n; d++) {
+        if (!operand_has_edge(o, d)) continue;
+        const char *text[2];
+        for (int i = 0; i < 2; i++)
+            text[i] = arena_printf(w->arena, "(m0 + of_lane + %d) %% %lld / %lld %% %lld", i * 8,
+                                   (long long)o->positions, (long long)o->step[d],
+                                   (long long)o->padded[d]);
+        line(w, "const int row_at%d[2] = {%s, %s};", d, text[0], text[1]);
+    }
+}
+
+/* Is what tap number `tap` of the step reads inside of the image's inner dimensions, for each of a
+ * thread's two rows? All bits, or none. False: it always is. */
+static bool put_inside_of_lying(struct emitter *w, const struct operand *o, const char *tap) {
+    const struct im2col *of = o->order;
+    struct buf text[2] = {buf_new(w->arena), buf_new(w->arena)};
+    for (int i = 0; i < 2; i++)
+        for (int d = 0; d < of->n; d++)
+            if (operand_has_edge(o, d))
+                buf_printf(&text[i], "%s(unsigned)(row_at%d[%d] + %s + %lld) < %lldu",
+                           text[i].n ? " & " : "", d, i, tap_digit_text(w, of, d, tap),
+                           (long long)of->dim[d].first, (long long)of->dim[d].size);
+    if (!text[0].n) return false;
+    line(w, "const unsigned inside[2] = {0u - (%s), 0u - (%s)};", text[0].p, text[1].p);
+    return true;
+}
+
+/* Tap by tap: what one reads comes to registers while the one before is multiplied. */
+static void put_dot_of_lying(struct emitter *w, const struct tile_program *t, int depth,
+                             bool fresh) {
+    const struct tile_ring *a = ring(t, TILE_A);
+    const struct operand *o = a->operand;
+    int each = depth / instruction_depth(o) / o->step_taps;
+    put_lying_step(w, t);
+    line(w, "unsigned left[1][%d][4];", each * o->step_taps);
+    line(w, "const k_shared of_stage = stages + (%d + s * %d);", a->offset, a->stage);
+    line(w, "const unsigned of_row = of_lane + (further & %d);", LYING_UNIT - 1);
+    line(w, "k_wgmma_hold(sums);");
+    for (int i = 0; i < o->step_taps; i++) {
+        open_scope(w);
+        const char *tap = i ? arena_printf(w->arena, "(tap + %d)", i) : "tap";
+        bool edges = put_inside_of_lying(w, o, tap);
+        if (!edges) line(w, "const unsigned inside[2] = {0, 0};");
+        line(w, "k_left_of_lying<%d, %d, %d, %s>(left[0], of_stage, of_row + %lld, inside);",
+             i * each, each, ring_box_lines(a) * a->line, edges ? "true" : "false",
+             (long long)(i * o->order->dim[0].apart));
+        close_brace(w);
+        line(w, "k_wgmma_begin();");
+        put_pass(w, t, 0, i * each, (i + 1) * each, fresh ? "i" : "step | i");
+        line(w, "k_wgmma_commit();");
+    }
+    line(w, "k_wgmma_hold(sums);");
+}
+
 /* The products of so much of the step's depth: a group of instructions. */
 static void put_dot_of_depth(struct emitter *w, const struct tile_program *t, int depth,
                              bool fresh) {
     if (t->product->pairs) {
         put_dot_of_pairs(w, t, depth);
+        return;
+    }
+    if (t->product->a.lying) {
+        put_dot_of_lying(w, t, depth, fresh);
         return;
     }
     if (t->product->a.in_registers) {

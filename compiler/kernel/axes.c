@@ -623,7 +623,7 @@ void choose_axes(struct builder *w) {
             z[nz++] = n[0];
             n[0] = n[--nn];
         }
-        if (left && nn == 1) swap_factors(k, m, &nm, n, &nn);
+        if ((left && nn == 1) || w->swaps) swap_factors(k, m, &nm, n, &nn);
         flatten(k, AXIS_Z, "z", z, nz);
         flatten(k, AXIS_M, "m", m, nm);
         flatten(k, AXIS_N, "n", n, nn);

@@ -701,6 +701,7 @@ static const char *entry_of(struct builder *w) {
 struct form {
     bool by_rows, taps;
     bool thin;          /* a product is a sum like any other */
+    bool swaps;         /* its factors change places */
     bool keeps_choices; /* also where it is known which way they go */
     ex arm;
 };
@@ -750,7 +751,8 @@ static bool has_guards(const struct kernel *k) {
  * storing what they come to is little beside. */
 static bool is_better_by_taps(const struct kernel *taps, const struct kernel *k, struct arena *a) {
     enum { FILTERS = 5, DEEP = 32 };
-    if (k->limits->kind != DEVICE_CPU) return kernel_least_cost(taps, a) < kernel_least_cost(k, a);
+    if (k->limits->kind != DEVICE_CPU) 
+        return kernel_least_cost(taps, NULL, a) < kernel_least_cost(k, NULL, a);
     return k->kind != KERNEL_MATMUL || !k->im2col[1][0] || kernel_size(k, AXIS_M) < FILTERS ||
            kernel_size(k, AXIS_R) < DEEP;
 }
@@ -797,6 +799,7 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
                         .by_rows = form.by_rows,
                         .taps = form.taps,
                         .keeps_choices = form.keeps_choices,
+                        .swaps = form.swaps,
                         .n_arms = form.arm != EX_NONE,
                         .arms = {form.arm},
                         .numbers = map_new(a),
@@ -884,6 +887,12 @@ static bool goes_by_rows(const struct kernel *k) {
 struct kernel *kernel_build(const struct schedule *s, uint32_t group,
                             const struct device_limits *limits, struct arena *a) {
     struct kernel *k = build(s, group, limits, (struct form){0}, a);
+    if (windows_may_lie(k, 1, a)) {
+        struct kernel *left = build(s, group, limits, (struct form){.swaps = true}, a);
+        struct config best;
+        double least = kernel_least_cost(left, &best, a);
+        if (best.knob[KNOB_flat] == 2 && least < kernel_least_cost(k, NULL, a)) return left;
+    }
     return goes_by_rows(k) ? build(s, group, limits, (struct form){.by_rows = true}, a) : k;
 }
 

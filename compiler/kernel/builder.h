@@ -14,6 +14,7 @@ struct builder {
     bool reduces;       /* something is reduced: the group's reduce axes are those of the kernel */
     bool taps;          /* windows are no loops, see taps.c */
     bool keeps_choices; /* `where` stays, also where it is known which way it goes */
+    bool swaps;         /* the right factor of a product is the left one */
     int n_arms;         /* parallel axes that are no loops, see arms.c; a group may say */
     ex arms[GROUP_MAX_AXES];
     bool folds;          /* values were folded, see positions.c: some may be wanted no more */

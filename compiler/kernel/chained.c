@@ -788,7 +788,7 @@ const char *kernel_chain_reason(const struct schedule *s, uint32_t group,
     for (uint32_t i = 0; i < k->stores.n; i++)
         if (k->values.at[k->stores.at[i].value].mask & MASK_N || k->stores.at[i].mask & MASK_N)
             return "what is between two products is stored";
-    *us = kernel_least_cost(k, a);
+    *us = kernel_least_cost(k, NULL, a);
     return isinf(*us) ? "a block's threads cannot hold all sums" : NULL;
 }
 

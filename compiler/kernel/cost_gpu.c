@@ -827,6 +827,7 @@ static double copy_clocks(const struct product *p, const struct operand *o, int 
     }
     double part = 1;
     if (p->shorts.every) part -= (1 - (double)of_short / of_lines) / (double)p->shorts.every;
+    if (o->lying) return bytes / COPIED;
     if (!o->windows)
         return part * bytes / COPIED * torn_lines(o) * LINE / operand_line(o, rows, depth);
     bool wide = operand_has_runs(o) && dtype_bytes(o->dtype) == 4 && !p->by_warp;
@@ -1024,7 +1025,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     double rate =
         d->matrix_tflops * 1e3 / (2 * d->units * device_clock_ghz(k->limits)); /* a clock */
     if (p->by_warp && d->wgmma) rate *= 0.6;
-    double depth = (double)p->a_bytes / y->bx / dtype_bytes(p->a.stored) / stored_planes(&p->a);
+    double depth = (double)p->b_bytes / y->br / dtype_bytes(p->b.stored) / stored_planes(&p->b);
     double steps = ceil((double)p->a.depth / depth), m = y->bx, n = y->br;
     if (p->steps) steps = (double)p->steps->total / (double)kernel_size(k, AXIS_Z);
     int bytes = dtype_bytes(p->a.dtype); /* tf32 takes twice as long as bf16 */
@@ -1070,8 +1071,9 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
         cluster_b = product_sharers(p, y->cluster, AXIS_N);
     double of_a = copy_clocks(p, &p->a, p->a_bytes / cluster_a, y->bx, (int)depth),
            of_b = copy_clocks(p, &p->b, p->b_bytes / cluster_b, y->br, (int)depth);
-    double lines = p->a.windows * of_a * cluster_a + p->b.windows * of_b * cluster_b;
-    double boxes = p->by_warp ? 0 : !p->a.windows * of_a + !p->b.windows * of_b;
+    bool windows_a = p->a.windows && !p->a.lying, windows_b = p->b.windows;
+    double lines = windows_a * of_a * cluster_a + windows_b * of_b * cluster_b;
+    double boxes = p->by_warp ? 0 : !windows_a * of_a + !windows_b * of_b;
     lines = fmax(lines, boxes) + BOTH * fmin(lines, boxes);
     if (p->makers) lines += made_clocks(k, p, p->a.made ? y->bx : y->br, steps);
     double multiplied = fmax(units, shared) + wait;

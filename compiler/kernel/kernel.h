@@ -337,8 +337,8 @@ void kernel_configs(const struct kernel *k, struct arena *a, const struct config
 struct config kernel_default_config(const struct kernel *k, struct arena *a);
 /* What v is made of, itself included, by value. */
 bool *kernel_parts(const struct kernel *k, value_id v);
-/* What the cost model has for the default; infinite: no config is legal. */
-double kernel_least_cost(const struct kernel *k, struct arena *a);
+/* What the cost model has for the default, *best unless NULL; infinite: no config is legal. */
+double kernel_least_cost(const struct kernel *k, struct config *best, struct arena *a);
 
 /* ---- block programs -------------------------------------------------------------------------- */
 
@@ -390,7 +390,7 @@ static inline int64_t round_up(int64_t v, int64_t to) { return (v + to - 1) / to
  * product are windows, image by image; its depth are taps and channels; or the other way round.
  * Position `first + i * step + t * apart` of a dimension is that of window i and tap t, and the
  * element is 0 outside of the image. */
-enum { IM2COL_DIMS = 3 };
+enum { IM2COL_DIMS = 3, LYING_ROWS = 32, LYING_UNIT = 8 };
 struct im2col {
     int n;
     struct im2col_dim {
@@ -494,6 +494,15 @@ struct operand {
      * tap is so many rows on; those that are no windows count for nothing */
     bool flat;
     int64_t padded[IM2COL_DIMS];   /* flat: positions along each dimension */
+    /* flat: in the image as it lies in memory, whose positions, not channels, are neighbours.
+     * Lines of a tile are LYING_ROWS of them, of one channel each; a tile begins LYING_UNIT of them
+     * before where its first tap reads at most, and is as much longer; threads read it
+     * `in_registers`. An image has so many rows, of which the last ones are no windows. The depth
+     * of both factors goes by steps of some neighbouring taps, of each some channels, [taps /
+     * step_taps][channels / step_channels][step_taps][step_channels]; 0: it is [taps][channels] */
+    bool lying;
+    int64_t positions;
+    int step_taps, step_channels;
     int64_t step[IM2COL_DIMS + 1]; /* elements from a position to the next, along each dimension,
                                       innermost first; from an image to the next */
     int64_t bytes;                 /* of the image */
@@ -532,7 +541,7 @@ struct product {
         bool crossed;
     } pass[MOST_PASSES];
     int n_passes;
-    bool flat;          /* windows of an operand are */
+    bool flat, lying;   /* windows of an operand are */
     bool pairs, shares; /* shares: as of the kernel */
     int promote_pairs;  /* of pairs: the depth that products of first planes sum up */
     bool by_warp; /* mma.sync: a warp waits for its products, and all warps copy; else wgmma */
@@ -820,6 +829,17 @@ int exchange_parts(const struct kernel *k, const struct layout *y);
 int exchange_bytes(const struct kernel *k, const struct layout *y, value_id v);
 /* flat: so many rows on a tap is. */
 int64_t operand_flat_offset(const struct operand *o, int64_t tap);
+/* The tap and the channel that a number of an operand's depth is, which `order` says; channels
+ * beyond those of the image are 0. */
+void operand_tap(const struct operand *o, int64_t depth, int64_t *tap, int64_t *channel);
+/* Does the edge of dimension d cut windows off which other positions follow in memory (lying)? */
+bool operand_has_edge(const struct operand *o, int d);
+/* May threads read the windows of the left factor, 0, or the right one, 1, as they lie (lying), if
+ * it is the left one? */
+bool windows_may_lie(const struct kernel *k, int side, struct arena *a);
+/* Bytes of a plane's tile in shared memory; lying: the boxes of so many lines that it is of. */
+int operand_tile_bytes(const struct operand *o, int rows, int depth);
+int operand_lying_boxes(int rows);
 /* Are its rows in an order of their own: taps and channels (im2col.c), or positions of images? */
 bool operand_has_order(const struct operand *o);
 /* Are its windows runs (im2col_runs)? */

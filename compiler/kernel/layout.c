@@ -640,6 +640,7 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
     if (c->knob[KNOB_mma] != 1 && (c->knob[KNOB_fit] || (c->knob[KNOB_flat] && gpu)))
         return gpu ? "fit and flat are knobs of products with mma=1"
                    : "fit is a knob of products with mma=1";
+    if (c->knob[KNOB_flat] > 1 && !gpu) return "flat=2 is a knob of products with mma=1";
     if (c->knob[KNOB_mma]) return matrix_layout(k, c, y, a);
     if (k->over) return "reductions behind a product need mma=1 or 2";
     if (k->shares) return "phases that share what they read need mma=1 or 2";
@@ -684,7 +685,7 @@ static const char *check_knobs(const struct config *c, bool dot, struct arena *a
     static const enum knob switches[] = {
         KNOB_nt,         KNOB_skip_l1, KNOB_leave_l2,  KNOB_stay_l2, KNOB_online, KNOB_turn,
         KNOB_last_block, KNOB_window,  KNOB_look_back, KNOB_ahead,   KNOB_shift,  KNOB_pairs,
-        KNOB_flat,       KNOB_sort,    KNOB_pingpong,  KNOB_skip};
+        KNOB_sort,       KNOB_pingpong, KNOB_skip};
     static const enum knob dot_only[] = {KNOB_m,    KNOB_n,        KNOB_k,    KNOB_tm,   KNOB_tn,
                                          KNOB_mma,  KNOB_pairs,    KNOB_band, KNOB_tail, KNOB_make,
                                          KNOB_flat, KNOB_pingpong, KNOB_skip};
@@ -695,6 +696,7 @@ static const char *check_knobs(const struct config *c, bool dot, struct arena *a
         if (c->knob[switches[i]] > 1)
             return arena_printf(a, "%s is 0 or 1", knob_name(switches[i]));
     if (c->knob[KNOB_keep] > 2) return "keep is 0, 1 or 2";
+    if (c->knob[KNOB_flat] > 2) return "flat is 0, 1 or 2";
     if (c->knob[KNOB_mma] > 2) return "mma is 0, 1 or 2";
     for (size_t i = 0; i < sizeof dot_only / sizeof *dot_only && !dot; i++)
         if (c->knob[dot_only[i]])

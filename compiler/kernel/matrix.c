@@ -125,6 +125,7 @@ static struct short_steps find_shorts(const struct product *p, int depth) {
     }
     int64_t every = round_up(whole, depth) / depth;
     int64_t left = round_up(counts - (every - 1) * depth, unit);
+    if (o->step_taps > 1) return (struct short_steps){0};
     if (p->by_warp || (depth - left) * LEAST < depth * every) return (struct short_steps){0};
     return (struct short_steps){.depth = (int)left, .every = every, .at = every - 1};
 }
@@ -242,7 +243,8 @@ static const char *check_fit(const struct kernel *k, int fit, const struct layou
 
 /* Those that a thread reads a step's left factor into, and what it takes to do so. */
 static int left_registers(const struct product *p) {
-    enum { PLANES = 48, TF32 = 24 };
+    enum { PLANES = 48, TF32 = 24, EACH = 8, OTHERS = 8 };
+    if (p->a.lying) return p->a.step_taps * p->a.step_channels / EACH * 4 + OTHERS;
     return !p->a.in_registers ? 0 : p->a.planes > 1 ? PLANES : TF32;
 }
 
@@ -417,7 +419,7 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
         return arena_printf(a, "cluster=%d", y->cluster);
     if (p->a.along && operand_line(&p->a, m, depth) != 128) return "m=64 at least";
     int bytes = depth * dtype_bytes(p->a.dtype);
-    if ((!p->a.along || !p->b.along) && bytes > 128)
+    if (!p->a.lying && (!p->a.along || !p->b.along) && bytes > 128)
         return arena_printf(a, "k=%d at most where memory runs along it",
                             128 / dtype_bytes(p->a.dtype));
     int sums = product_thread_sums(p) * product_arrays(p), most = product_registers(p, true);
@@ -491,13 +493,15 @@ static int turned_columns(const struct kernel *k, const struct product *p, int *
     const struct store_node *s = &k->stores.at[0];
     *beside = 1;
     if (p->by_warp || p->tensor || p->parts > 1 || k->over || k->stores.n != 1) return 0;
-    if (operand_has_order(&p->a) || operand_has_order(&p->b)) return 0;
+    bool lying = p->a.lying; /* whose rows end and begin anywhere */
+    if ((operand_has_order(&p->a) && !lying) || operand_has_order(&p->b)) return 0;
     if (dtype_bytes(k->schedule->loops->buffers.at[s->buffer].meta.dtype) != 4) return 0;
     if (store_step(k, s, AXIS_M, 1) == 2 && store_step(k, s, AXIS_N, 1) == 1)
         *beside = 2;
     else if (s->guard || index_usual_stride(k, s->index, AXIS_M) != 1)
         return 0;
-    if (*beside == 1 ? index_is_vector(k, s->index, AXIS_M, SECTOR)
+    if (lying && *beside > 1) return 0;
+    if (*beside == 1 ? !lying && index_is_vector(k, s->index, AXIS_M, SECTOR)
                      : !s->guard && index_is_vector(k, s->index, AXIS_N, 2))
         return 0;
     return p->warp_columns % MOST ? SECTOR : MOST;
@@ -681,7 +685,8 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     bool by_warp = c->knob[KNOB_mma] == BY_WARP;
     p->by_warp = by_warp;
     p->tensor = !by_warp && k->limits->tensor_memory;
-    p->flat = c->knob[KNOB_flat];
+    p->flat = c->knob[KNOB_flat] == 1;
+    p->lying = c->knob[KNOB_flat] == 2;
     p->makers = c->knob[KNOB_make];
     p->in_turn = 1;
     p->pairs = c->knob[KNOB_pairs];
@@ -690,6 +695,9 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     product_operands(k, p, m, n, depth, a);
     if (p->flat && !by_warp && !p->a.flat && !p->b.flat)
         return "flat=1 needs windows that are one apart, of results that nothing reduces";
+    if (p->lying && !p->a.lying)
+        return "flat=2 needs the left factor's windows, of an image of f32 in tf32 whose positions "
+               "are neighbours, and steps that have some of their taps";
     choose_passes(p);
     p->band = c->knob[KNOB_band] ? c->knob[KNOB_band] : epilogue_reads_results(k) ? 1 : 8;
     p->batches_beside = batches_lie_beside(k);
@@ -713,12 +721,13 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
                             promote);
     p->promote_pairs = part < PAIRS_DEEP ? PROMOTE_DEPTH / 2 : promote;
     if (p->promotes) p->folds = promoted_folds(part, promote, p->pairs);
-    p->a_bytes = m * depth * dtype_bytes(p->a.stored) * stored_planes(&p->a);
-    p->b_bytes = n * depth * dtype_bytes(p->b.stored) * stored_planes(&p->b);
+    p->a_bytes = operand_tile_bytes(&p->a, m, depth) * stored_planes(&p->a);
+    p->b_bytes = operand_tile_bytes(&p->b, n, depth) * stored_planes(&p->b);
     bad = (by_warp ? check_warps : check_warpgroups)(k, c, y, p, a);
     if (bad) return bad;
     if (p->makers && (bad = check_makers(k, c, y, p, a))) return bad;
     p->shares_a = y->cluster > 1 && p->a.rows <= m && !k->over;
+    if (p->shares_a && p->a.lying) return "blocks do not share an image as it lies";
     int sharing_a = product_sharers(p, y->cluster, AXIS_M),
         sharing_b = product_sharers(p, y->cluster, AXIS_N);
     if ((bad = check_operand(k, &p->a, m, depth, sharing_a, a))) return bad;

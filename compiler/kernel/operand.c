@@ -218,6 +218,63 @@ static int64_t image_pitch(int64_t width, int bytes) {
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
+void operand_tap(const struct operand *o, int64_t depth, int64_t *tap, int64_t *channel) {
+    *tap = depth / o->channels, *channel = depth % o->channels;
+    if (!o->step_taps) return;
+    int64_t step = depth / (o->step_taps * o->step_channels), of_tap = o->channels / o->step_channels;
+    *tap = step / of_tap * o->step_taps + depth / o->step_channels % o->step_taps;
+    *channel = step % of_tap * o->step_channels + depth % o->step_channels;
+}
+
+int operand_lying_boxes(int rows) { return rows / LYING_ROWS + 1; }
+
+int operand_tile_bytes(const struct operand *o, int rows, int depth) {
+    if (o->lying)
+        return operand_lying_boxes(rows) * LYING_ROWS * o->step_channels * dtype_bytes(o->stored);
+    return rows * depth * dtype_bytes(o->stored);
+}
+
+bool operand_has_edge(const struct operand *o, int d) {
+    const struct im2col_dim *x = &o->order->dim[d];
+    int64_t end = x->first + x->windows + (x->taps - 1) * x->apart;
+    return d + 1 < o->order->n && (x->first < 0 || end > x->size);
+}
+
+/* Of row `row`, or -1: along dimension d. */
+static int64_t lying_digit(const struct operand *o, int64_t row, int d) {
+    int64_t at = row % o->positions / o->step[d];
+    return d + 1 < o->order->n ? at % o->padded[d] : at;
+}
+
+static int64_t lying_element(const struct operand *o, int64_t z, int64_t row, int64_t depth) {
+    const struct im2col *w = o->order;
+    int64_t tap, channel, image = row / o->positions;
+    operand_tap(o, depth, &tap, &channel);
+    if (channel >= w->channels || image >= w->images) return -1;
+    int64_t at = (o->batches > 1 ? z * o->batch : 0) + image * o->step[w->n] + channel * o->pitch;
+    for (int d = 0; d < w->n; d++) {
+        int64_t position = lying_digit(o, row, d) + w->dim[d].first + im2col_offset(w, d, tap);
+        if (position < 0 || position >= w->dim[d].size) return -1;
+        at += position * o->step[d];
+    }
+    return at;
+}
+
+/* All that windows reach, in one line for each channel: before and behind it a copy has zeros. */
+static struct tensor_map lying_map(const struct operand *o) {
+    const struct im2col *w = o->order;
+    int64_t end = 1, bytes = dtype_bytes(o->stored), image = o->step[w->n];
+    for (int d = 0; d < w->n; d++) end += (w->dim[d].size - 1) * o->step[d];
+    if (o->batches > 1) image = o->batch;
+    return (struct tensor_map){.dtype = o->stored,
+                               .tf32 = true,
+                               .rank = 3,
+                               .size = {end, w->channels, o->step[w->n] / image * w->images},
+                               .stride = {bytes, o->pitch * bytes, image * bytes},
+                               .box = {LYING_ROWS, o->step_channels, 1},
+                               .swizzle = o->line};
+}
+
 /* Rows that runs begin at, but for those that would end beyond the image: they are no windows. */
 static int64_t flat_rows(const struct operand *o) {
     int64_t beyond = o->order->of ? o->order->channels - o->pitch : 0;
@@ -238,6 +295,7 @@ struct tensor_map operand_map(const struct operand *o, int line, int lines) {
     int64_t bytes = dtype_bytes(o->stored);
     int64_t width = o->along ? o->rows : o->depth, all = o->along ? o->depth : o->rows;
     int planes = o->paired ? 1 : o->planes;
+    if (o->lying) return lying_map(o);
     if (o->paired) width *= o->planes;
     struct tensor_map m = {.dtype = o->stored,
                            .tf32 = o->dtype == DT_F32 && o->load != NO_VALUE,
@@ -277,6 +335,7 @@ int64_t operand_flat_offset(const struct operand *o, int64_t tap) {
 
 int64_t operand_element(const struct operand *o, int plane, int64_t z, int64_t row, int64_t depth) {
     const struct im2col *w = o->order;
+    if (o->lying) return lying_element(o, z, row, depth);
     if (o->along) {
         int64_t window = depth;
         depth = row, row = window;
@@ -472,6 +531,8 @@ static void set_order(struct operand *o, const struct operand *windows) {
     if (windows->order->taps == 1 && !windows->order->of && windows->depth == o->depth) return;
     o->order = windows->order;
     o->channels = windows->channels;
+    o->step_taps = windows->step_taps;
+    o->step_channels = windows->step_channels;
     o->depth = windows->depth;
     o->along = o->across = o->in_registers = false;
     set_image(o, o->depth);
@@ -528,7 +589,7 @@ double operand_pack_us(const struct kernel *k, const struct operand *o) {
 
 double operand_line_clocks(const struct operand *o, bool by_warp) {
     const double WINDOW = 5, ROW = 5; /* not measured yet: tried, and never a first guess */
-    return !o->windows || by_warp ? 0 : o->flat ? ROW : WINDOW;
+    return !o->windows || o->lying || by_warp ? 0 : o->flat ? ROW : WINDOW;
 }
 
 /* The depth that is multiplied, in steps of so much: those of wgmma may be short (matrix.c). */
@@ -619,9 +680,101 @@ static void choose_windows_along(const struct kernel *k, struct product *p, int 
         *own = o;
 }
 
+/* Steps of so much depth, as many taps of as many channels as fit; false: none do, or most
+ * channels would be none, or taps of a step reach further than a tile does. */
+static bool set_lying_steps(struct operand *o, const struct im2col *w, int depth) {
+    enum { LEAST = 16, MOST_WASTE = 2 };
+    const struct im2col_dim *x = &w->dim[0];
+    for (int channels = LINE / dtype_bytes(o->dtype); channels >= LEAST; channels /= 2) {
+        int taps = depth / channels;
+        if (depth % channels || x->taps % taps) continue;
+        o->step_taps = taps;
+        o->step_channels = channels;
+        o->channels = round_up(w->channels, channels);
+        int64_t further = LYING_UNIT - 1 + (taps - 1) * x->apart;
+        if (o->channels <= MOST_WASTE * w->channels && further <= LYING_ROWS) return true;
+    }
+    return false;
+}
+
+/* Rows are positions of the image as it lies, one behind the other, so that a tap is so many on;
+ * only windows that are one apart. All that a window's taps of a step read lies in the rows of its
+ * own image. */
+static bool set_lying(const struct kernel *k, struct operand *o, const struct im2col *w, int depth,
+                      struct arena *a) {
+    value_id load = plain_load(k, o->factor);
+    int64_t unit = PIECE / dtype_bytes(o->dtype), last = 0;
+    if (load == NO_VALUE || k->values.at[load].dtype != o->dtype || w->phases) return false;
+    if (!set_lying_steps(o, w, depth)) return false;
+    ex rest = im2col_index(k, w, k->values.at[load].index);
+    if (!take_step(k, &rest, w->channel, &o->pitch)) return false;
+    if (!take_step(k, &rest, k->axis[AXIS_Z], &o->batch)) return false;
+    if (!take_step(k, &rest, w->image, &o->step[w->n])) return false;
+    for (int d = 0; d < w->n; d++)
+        if (!take_step(k, &rest, w->at[d], &o->step[d]) || w->dim[d].step != 1) return false;
+    if (!ex_is_const(k->ex, rest, &o->offset) || o->offset % unit || o->step[0] != 1) return false;
+    if (w->channels == 1) o->pitch = unit;
+    if (w->images == 1) o->step[w->n] = o->batches > 1 ? o->batch * o->batches : o->pitch * w->channels;
+    if (o->batches > 1 && (!o->batch || o->step[w->n] % o->batch)) return false;
+    for (int d = 0; d < w->n; d++) {
+        const struct im2col_dim *x = &w->dim[d];
+        o->padded[d] = x->windows;
+        last += (x->windows - 1) * o->step[d];
+        if (d + 1 == w->n) continue;
+        o->padded[d] = o->step[d] ? o->step[d + 1] / o->step[d] : 0;
+        if (o->padded[d] * o->step[d] != o->step[d + 1] || o->padded[d] < x->windows ||
+            o->padded[d] < x->size)
+            return false;
+    }
+    int64_t further = LYING_UNIT - 1 + (o->step_taps - 1) * w->dim[0].apart;
+    o->positions = round_up(last + 1 + further, LYING_ROWS);
+    o->rows = w->images * o->positions;
+    o->depth = w->taps * o->channels;
+    o->lying = o->windows = o->flat = o->in_registers = true;
+    o->along = o->across = false;
+    o->order = w;
+    o->load = load;
+    o->line = LINE;
+    o->plane = o->bytes = 0;
+    return o->rows <= MATRIX_SIZE && windows_fit(o, LINE, o->step_channels, a);
+}
+
+bool windows_may_lie(const struct kernel *k, int side, struct arena *a) {
+    if (k->kind != KERNEL_MATMUL || !k->limits->wgmma || k->over || !is_tf32(k)) return false;
+    value_id factor = side ? k->dot_b : k->dot_a;
+    const struct im2col *w = k->im2col[side][0];
+    bool batched = k->axis[AXIS_Z] && k->values.at[factor].mask & MASK_Z;
+    struct operand o = {.factor = factor,
+                        .dtype = DT_F32,
+                        .stored = DT_F32,
+                        .planes = 1,
+                        .batches = batched ? kernel_size(k, AXIS_Z) : 1};
+    bool fixed = side ? k->b_fixed : k->a_fixed;
+    return w && !fixed && set_lying(k, &o, w, LINE / dtype_bytes(o.dtype), a);
+}
+
+/* The left factor, of tf32, of which threads read what neither they nor the units find along the
+ * depth. */
+static void choose_lying(const struct kernel *k, struct product *p, int depth, struct arena *a) {
+    const struct im2col *w = k->im2col[0][0];
+    struct operand o = p->a;
+    if (!w || !is_tf32(k) || p->by_warp || p->tensor || p->makers || k->over || k->a_fixed) return;
+    o.stored = o.dtype;
+    if (!set_lying(k, &o, w, depth, a)) return;
+    p->a = o;
+    set_order(&p->b, &o);
+}
+
 /* Which window a position is; -1: none. */
 static int64_t flat_window(const struct operand *o, int64_t row) {
     int64_t window = 0, below = 1;
+    for (int d = 0; d < o->order->n && o->lying; d++) {
+        int64_t at = lying_digit(o, row, d), windows = o->order->dim[d].windows;
+        if (at >= windows) return -1;
+        window += at * below;
+        below *= windows;
+    }
+    if (o->lying) return row < o->rows ? window + row / o->positions * below : -1;
     for (int d = 0; d < o->order->n; d++) {
         int64_t at = row % o->padded[d], windows = o->order->dim[d].windows;
         if (at >= windows) return -1;
@@ -802,6 +955,7 @@ void product_operands(const struct kernel *k, struct product *p, int m, int n, i
     p->a = make_operand(k, k->dot_a, AXIS_M, m, depth, p);
     p->b = make_operand(k, k->dot_b, AXIS_N, n, depth, p);
     if (p->makers) choose_made(k, p);
+    if (p->lying) choose_lying(k, p, depth, a);
     choose_windows(k, p, 1, n, m, depth, a);
     choose_windows(k, p, 0, m, n, depth, a);
     /* Where rows or columns are reduced, they are in the product's own order. */

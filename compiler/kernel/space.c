@@ -451,12 +451,20 @@ static bool may_make_planes(const struct kernel *k) {
     return k->values.at[k->dot].dtype == DT_F32 && k->precision == PRECISION_F32;
 }
 
-/* What is read through windows also as shifted rows. */
+/* What is read through windows also as shifted rows, or as it lies, some taps at a time. */
 static void propose_windows(struct space *s, struct config c, int stages) {
+    enum { MOST_TAPS = 4 };
     propose_tile(s, c, stages);
     if (!im2col_has_taps(s->k->im2col[0][0]) && !im2col_has_taps(s->k->im2col[1][0])) return;
     c.knob[KNOB_flat] = 1;
     propose_tile(s, c, stages);
+    if (!windows_may_lie(s->k, 0, s->arena)) return;
+    int64_t neighbours = s->k->im2col[0][0]->dim[0].taps;
+    c.knob[KNOB_flat] = 2;
+    for (int taps = 1; taps <= MOST_TAPS; taps++) {
+        c.knob[KNOB_k] = taps * 128 / element(s);
+        if (neighbours % taps == 0) propose_tile(s, c, stages);
+    }
 }
 
 /* Tiles of as many columns as give each multiprocessor one, or two in turn or at a time: of 1024 x
@@ -1023,8 +1031,9 @@ static struct space all_configs(const struct kernel *k, struct arena *a) {
     return s;
 }
 
-double kernel_least_cost(const struct kernel *k, struct arena *a) {
+double kernel_least_cost(const struct kernel *k, struct config *best, struct arena *a) {
     struct space s = all_configs(k, a);
+    if (best) *best = s.all.n ? s.all.at[0].c : (struct config){0};
     return s.all.n ? s.all.at[0].cost : INFINITY;
 }
 

@@ -23,9 +23,13 @@ int ring_line_elements(const struct tile_ring *r) {
     return r->line / dtype_bytes(r->operand->stored) / (r->operand->paired ? r->planes : 1);
 }
 int ring_boxes(const struct tile_ring *r) {
+    if (r->operand->lying) return operand_lying_boxes(r->rows);
     return (r->operand->along ? r->rows : r->depth) / ring_line_elements(r);
 }
-int ring_box_lines(const struct tile_ring *r) { return r->operand->along ? r->depth : r->rows; }
+int ring_box_lines(const struct tile_ring *r) {
+    if (r->operand->lying) return r->operand->step_channels;
+    return r->operand->along ? r->depth : r->rows;
+}
 int ring_box_sharers(const struct tile_ring *r) {
     int boxes = ring_boxes(r);
     if (!r->operand->along || (boxes > r->blocks && boxes % r->blocks)) return r->blocks;
@@ -42,7 +46,7 @@ bool tile_has_both_steps(const struct tile_program *t) { return t->product->shor
 /* Lines along the rows are of one depth each, all of which a box has. */
 int ring_boxes_of_short(const struct tile_program *t, const struct tile_ring *r) {
     int elements = ring_line_elements(r);
-    if (r->operand->along) return ring_boxes(r);
+    if (r->operand->along || r->operand->lying) return ring_boxes(r);
     return (t->product->shorts.depth + elements - 1) / elements;
 }
 
@@ -205,7 +209,7 @@ static struct tile_ring make_ring(const char *name, const struct operand *o, int
                               .line = operand_line(o, rows, depth),
                               .stages = o->stays ? (int)steps : p->layout.stages,
                               .planes = stored_planes(o),
-                              .bytes = rows * depth * dtype_bytes(o->stored),
+                              .bytes = operand_tile_bytes(o, rows, depth),
                               .blocks = 1};
 }
 

@@ -49,7 +49,11 @@ static void put_operand(struct buf *b, const struct tile_ring *r) {
     const char *x = axis_name(o);
     buf_printf(b, "%c = ", r->name[0] - 'A' + 'a');
     if (o->windows)
-        buf_printf(b, "%s of v%u%s, ", o->flat ? "shifted rows" : "windows", o->factor,
+        buf_printf(b, "%s of v%u%s, ",
+                   o->lying  ? "positions"
+                   : o->flat ? "shifted rows"
+                             : "windows",
+                   o->factor,
                    o->load == NO_VALUE ? "" : " as it lies");
     else if (o->made)
         buf_printf(b, "made of v%u, ", o->factor);

@@ -156,8 +156,9 @@ static void fill_stage(const struct machine *x, struct barrier *b) {
 
 static void land(struct machine *x, struct copy *c) {
     const struct tile_ring *r = ring(x, c->ring);
-    int depth = r->operand->along ? r->depth : c->boxes * ring_line_elements(r);
-    for (int p = 0; p < r->operand->planes; p++) {
+    const struct operand *o = r->operand;
+    int depth = o->along || o->lying ? r->depth : c->boxes * ring_line_elements(r);
+    for (int p = 0; p < o->planes; p++) {
         float *to = tile_of(x, c->rank, c->ring, c->to, p);
         for (int i = c->first; i < c->first + c->n; i++)
             for (int d = 0; d < r->depth; d++)
@@ -167,7 +168,7 @@ static void land(struct machine *x, struct copy *c) {
     c->landed = true;
     if (c->made) return;
     struct barrier *b = &x->full[c->rank][c->stage];
-    b->there += (int64_t)r->bytes * r->planes / r->rows * c->n / ring_boxes(r) * c->boxes;
+    b->there += (int64_t)r->bytes * r->planes * c->n / r->rows / ring_boxes(r) * c->boxes;
     fill_stage(x, b);
 }
 

@@ -351,10 +351,25 @@ static const char *check(struct checker *c, uint32_t at) {
     return NULL;
 }
 
+/* What taps of a step read of the last window is in the tile, and of its own image. */
+static const char *check_lying(struct checker *c, const struct tile_ring *r) {
+    const struct operand *o = r->operand;
+    int64_t last = LYING_UNIT - 1 + (o->step_taps - 1) * o->order->dim[0].apart;
+    if (o->depth != o->order->taps * o->channels || r->depth != o->step_taps * o->step_channels)
+        return arena_printf(c->arena, "T9: %s has not all taps, or more", r->name);
+    if (last > LYING_ROWS || r->blocks > 1)
+        return arena_printf(c->arena, "T9: taps of %s are in no tile", r->name);
+    for (int d = 0; d < o->order->n; d++) last += (o->order->dim[d].windows - 1) * o->step[d];
+    if (last >= o->positions || o->positions % LYING_ROWS)
+        return arena_printf(c->arena, "T9: taps of %s are in the next image", r->name);
+    return NULL;
+}
+
 /* A box is channels of one tap, and there are so many of all taps. */
 static const char *check_windows(struct checker *c, const struct tile_ring *r) {
     const struct operand *o = r->operand;
     if (!o->windows) return NULL;
+    if (o->lying) return check_lying(c, r);
     if (o->channels % ring_line_elements(r))
         return arena_printf(c->arena, "T9: lines of %s are of several taps", r->name);
     if ((o->along ? o->rows : o->depth) != o->order->taps * o->channels)

@@ -380,6 +380,41 @@ static const struct {
      "mma=1 m=64 n=32 k=64 stages=2 warps=8 flat=1"},
 };
 
+/* Images as they lie, channels first: paddings along all dimensions, of which the inner ones are
+ * cut off in registers, taps in steps of some or of one, groups, lines that begin anywhere, fewer
+ * channels than a step has, several images in a tile. */
+static const struct {
+    const char *text, *config;
+} lying[] = {
+    {"graph(%lying: f32[2, 64, 9, 16], %w: f32[24, 64, 3, 3]) convolutions tf32 {\n"
+     " %c = convolution(%lying, %w)\n return %c\n}\n",
+     "mma=1 m=64 n=32 k=96 stages=2 warps=8 flat=2"},
+    {"graph(%lying: f32[3, 40, 10, 14], %w: f32[24, 40, 3, 3], %b: f32[24]) convolutions tf32 {\n"
+     " %c = convolution(%lying, %w, %b, 1, 1)\n %r = relu(%c)\n return %r\n}\n",
+     "mma=1 m=128 n=32 k=96 stages=2 warps=12 flat=2"},
+    {"graph(%lying: f32[2, 17, 12, 13], %w: f32[5, 17, 5, 5]) convolutions tf32 {\n"
+     " %c = convolution(%lying, %w, None, 1, 4, 2)\n return %c\n}\n",
+     "mma=1 m=64 n=8 k=32 stages=3 warps=8 flat=2"},
+    {"graph(%lying: f32[2, 34, 52], %w: f32[40, 17, 3]) convolutions tf32 {\n"
+     " %c = convolution(%lying, %w, None, 1, 1, 2, False, 0, 2, 1)\n return %c\n}\n",
+     "mma=1 m=64 n=32 k=96 stages=2 warps=8 flat=2"},
+    {"graph(%lying: f32[2, 33, 5, 6, 8], %w: f32[24, 33, 2, 3, 3]) convolutions tf32 {\n"
+     " %c = convolution(%lying, %w, None, 1, 1, 1, False, 0, 1, 3)\n return %c\n}\n",
+     "mma=1 m=64 n=32 k=96 stages=2 warps=8 flat=2 split=2"},
+    {"graph(%lying: f32[5, 16, 6, 6], %w: f32[17, 16, 3, 3]) convolutions tf32 {\n"
+     " %c = convolution(%lying, %w, None, 1, 1)\n return %c\n}\n",
+     "mma=1 m=64 n=32 k=48 stages=4 warps=8 flat=2"},
+    {"graph(%lying: f32[2, 64, 16, 16], %w: f32[64, 64, 3, 3]) convolutions tf32 {\n"
+     " %c = convolution(%lying, %w, None, 1, 1)\n return %c\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=2 warps=8 cluster=2 flat=2"},
+    {"graph(%lying: f32[3, 32, 8, 30], %w: f32[200, 32, 3, 3]) convolutions tf32 {\n"
+     " %c = convolution(%lying, %w, None, 1, 1)\n %r = sigmoid(%c)\n return %r\n}\n",
+     "mma=1 m=192 n=104 k=96 stages=2 warps=16 flat=2"},
+    {"graph(%lying: f32[2, 48, 7, 12], %w: f32[16, 48, 2, 4]) convolutions tf32 {\n"
+     " %c = convolution(%lying, %w, None, 1, [0, 2], [1, 3])\n return %c\n}\n",
+     "mma=1 m=64 n=16 k=64 stages=2 warps=8 flat=2"},
+};
+
 /* Filters of one tap, over images whose pixels are no whole vectors: one lies behind the other in
  * memory, and begins anywhere. */
 static void odd_images(struct arena *a, case_vec *out) {
@@ -662,6 +697,12 @@ void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
                                       .every = CASES_DEFAULT,
                                       .tiny = strstr(shifted[i].config, "fit=") != NULL,
                                       .config = shifted[i].config}));
+    for (size_t i = 0; i < sizeof lying / sizeof *lying; i++)
+        vec_push(a, out,
+                 ((struct case_graph){.text = lying[i].text,
+                                      .every = CASES_DEFAULT,
+                                      .tiny = i % 2,
+                                      .config = lying[i].config}));
     for (size_t i = 0; i < sizeof of_pairs / sizeof *of_pairs; i++)
         vec_push(a, out,
                  ((struct case_graph){.text = of_pairs[i],

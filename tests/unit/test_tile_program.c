@@ -101,6 +101,19 @@ static const char first_line[] =
     "graph(%x: f32[3, 3, 50], %w: f32[24, 3, 4]) convolutions tf32 {\n"
     "  %c: f32[3, 24, 51] = convolution(%x, %w, None, 1, 2, 1, False, 0, 1, 1)\n"
     "  return %c\n}\n";
+/* an image as it lies: taps in steps of three and of one, edges of the inner dimensions, groups */
+static const char lying_plane[] =
+    "graph(%x: f32[3, 40, 10, 14], %w: f32[24, 40, 3, 3]) convolutions tf32 {\n"
+    "  %c = convolution(%x, %w, None, 1, 1)\n"
+    "  return %c\n}\n";
+static const char lying_line[] =
+    "graph(%x: f32[2, 34, 52], %w: f32[40, 17, 3]) convolutions tf32 {\n"
+    "  %c = convolution(%x, %w, None, 1, 1, 2, False, 0, 2, 1)\n"
+    "  return %c\n}\n";
+static const char lying_solid[] =
+    "graph(%x: f32[2, 33, 5, 6, 8], %w: f32[24, 33, 2, 3, 3]) convolutions tf32 {\n"
+    "  %c = convolution(%x, %w, None, 1, 1, 1, False, 0, 1, 3)\n"
+    "  return %c\n}\n";
 static const char first_solid[] =
     "graph(%x: f16[2, 2, 5, 6, 9], %w: f16[24, 2, 3, 2, 3]) {\n"
     "  %c: f16[2, 24, 5, 4, 4] = convolution(%x, %w, None, [1, 1, 2], [1, 0, 0], [1, 2, 1], False, "
@@ -379,6 +392,11 @@ static void test_numbers(void **state) {
         {pooled, "mma=1 m=64 n=64 k=64 stages=3 warps=8 flat=1 cluster=2"},
         {first_wide, "mma=1 m=64 n=32 k=64 stages=2 warps=8 flat=1"},
         {first_line, "mma=1 m=64 n=32 k=32 stages=2 warps=8 flat=1"},
+        {lying_plane, "mma=1 m=64 n=32 k=96 stages=2 warps=8 flat=2"},
+        {lying_plane, "mma=1 m=192 n=16 k=32 stages=3 warps=16 flat=2 cluster=2"},
+        {lying_line, "mma=1 m=64 n=32 k=96 stages=2 warps=8 flat=2"},
+        {lying_line, "mma=1 m=64 n=32 k=32 stages=2 warps=8 flat=2 split=2"},
+        {lying_solid, "mma=1 m=128 n=32 k=96 stages=2 warps=12 flat=2"},
         {sliding_wide, "mma=2 m=32 n=32 k=64 tm=16 tn=16 stages=2 warps=4"},
         {pointwise, "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
         {first, "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
