@@ -64,9 +64,7 @@ static double skip_us(const struct kernel *k, const struct layout *y, double byt
     return leaving_us(k, read, bytes_us, SLOWER);
 }
 
-/* Sums and extrema, of which compilers load few elements ahead; pairs take longer, and wait for
- * all: argmax down f32[128, 4096, 4095] reaches 98 % of what memory can where max reaches 48 to
- * 88. */
+/* Sums and extrema; pairs take longer, and wait for all. */
 static bool reduces_values(const struct kernel *k) {
     for (uint32_t i = 0; i < k->values.n; i++)
         if (k->values.at[i].kind == INST_REDUCE && !reduction_of_values(k->values.at[i].reduction))
@@ -74,18 +72,28 @@ static bool reduces_values(const struct kernel *k) {
     return true;
 }
 
-/* Do threads read neighbours one by one, each of which a warp has apart, while they go down? */
-static bool reads_by_elements(const struct kernel *k, const struct layout *y) {
-    bool loops = y->br < kernel_size(k, AXIS_R);
-    if (!reduces_values(k)) return false;
-    for (uint32_t i = 0; i < k->values.n && y->vec > 1 && loops; i++) {
+/* Are rows of what is read along x out of step with sectors? */
+static bool is_torn(const struct kernel *k, const struct layout *y) {
+    for (uint32_t i = 0; i < k->values.n && y->rows_inner; i++) {
         const struct value_node *v = &k->values.at[i];
         if (v->kind == INST_LOAD && v->mask == (MASK_X | MASK_R) &&
-            load_usual_stride(k, v, AXIS_X) == 1 && !layout_load_is_vector(k, y, v) &&
-            !layout_load_is_uniform(k, y, v) && !layout_load_shifts(k, y, v))
+            load_usual_stride(k, v, AXIS_X) == 1 &&
+            load_usual_stride(k, v, AXIS_R) * dtype_bytes(v->dtype) % SECTOR)
             return true;
     }
     return false;
+}
+
+/* Sectors that rows begin and end within come from L2 for two warps, which have to be there at
+ * about the same time: sums down f32[128, 4096, 4095] take an H200 2278 us by 128 bytes of a warp,
+ * 2100 by 256, 1971 by 512; by these 2170 where a thread has 16 elements under way for 8. */
+static double torn_rows(const struct kernel *k, const struct layout *y, int run) {
+    enum { FEW = 8 };
+    const double MORE = 0.05;
+    if (!is_torn(k, y)) return 1;
+    int words = layout_load_words(k, y);
+    bool many = words > FEW && reduces_values(k);
+    return (1 + (double)SECTOR / run) * (1 + (many ? MORE * log2((double)words / FEW) : 0));
 }
 
 /* A warp's load is the slower the shorter the runs are that it is made of: rope on an H200 takes
@@ -96,9 +104,6 @@ static bool reads_by_elements(const struct kernel *k, const struct layout *y) {
 static double short_runs(const struct kernel *k, const struct layout *y) {
     enum { HALF_SECTOR = SECTOR / 2 };
     const double APART = 0.42, BESIDE = 0.1, HALVES = 0.8;
-    /* Maxima down f32[128, 4096, 4095] take an H200 2281 us where threads have a column each, 4166
-     * where they have two neighbours. */
-    const double ELEMENTS = 1.15;
     int bytes = 0, threads = y->rows_inner ? y->t0 : y->t1;
     for (uint32_t i = 0; i < k->values.n; i++) {
         const struct value_node *v = &k->values.at[i];
@@ -107,10 +112,7 @@ static double short_runs(const struct kernel *k, const struct layout *y) {
     }
     int run = (threads < k->limits->warp ? threads : k->limits->warp) * y->vec * bytes;
     if (!y->rows_inner) run *= cost_windows(k, y);
-    double torn = 1; /* rows begin within sectors, which two blocks read then */
-    if (y->rows_inner && kernel_size(k, AXIS_X) * bytes % SECTOR)
-        torn += (double)SECTOR / (y->bx * bytes);
-    if (k->kind == KERNEL_REDUCE && y->rows_inner && reads_by_elements(k, y)) torn *= ELEMENTS;
+    double torn = torn_rows(k, y, run);
     if (y->one_head) return 1 + (double)HALF_SECTOR / run; /* both ends of it lie anywhere */
     if (run >= 256) return torn * (run >= 512 ? 1 : 1.01);
     double power = y->rows_inner && k->kind == KERNEL_REDUCE ? BESIDE : APART;
@@ -472,16 +474,18 @@ static bool rows_are_apart(const struct kernel *k) {
 }
 
 /* Blocks that go along their rows in steps. Down long columns few large blocks are faster than many
- * small ones: sums of f32[8192, 4096] take an H200 37.2 us by 16 warps and 38.8 by 2. Along rows
+ * small ones: sums of f32[8192, 4096] take an H200 37.2 us by 16 warps and 38.8 by 2, of
+ * [128, 4096, 4095] 2103 by 16 and 2351 by 8. Along rows
  * that lie apart, of which each warp has one, all of a block's read from the same places of
  * memory's banks: bf16[8192, 8192] by a vector takes 39.7 us by 8 rows, 36.3 by 2, 35.3 by one. */
 static double loop_overhead(const struct kernel *k, const struct layout *y) {
     enum { LARGE = 512, FEW = 4, LONG = 1024 };
-    const double SMALLER = 0.03, ROWS = 0.06;
+    const double SMALLER = 0.03, TORN = 0.1, ROWS = 0.06;
     int64_t nr = kernel_size(k, AXIS_R);
     if (k->kind != KERNEL_REDUCE || y->one_read || y->kept || y->hits || y->br >= nr) return 0;
     bool small = y->threads < LARGE && nr >= LONG && reduces_values(k);
-    if (y->rows_inner) return small ? SMALLER * log2((double)LARGE / y->threads) : 0;
+    if (y->rows_inner)
+        return small ? (is_torn(k, y) ? TORN : SMALLER) * log2((double)LARGE / y->threads) : 0;
     return y->t0 > FEW && rows_are_apart(k) ? ROWS * log2((double)y->t0 / FEW) : 0;
 }
 

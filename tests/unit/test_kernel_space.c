@@ -769,6 +769,20 @@ static void test_waves_of_parts(void **state) {
     arena_free(a);
 }
 
+/* Rows of an odd number of elements: a warp reads as many neighbours as there are in vectors, so
+ * that fewer sectors are two warps'. */
+static void test_torn_rows(void **state) {
+    enum { LONG_RUN = 512 };
+    const struct device_limits gpu = test_gpu("sm_90a");
+    struct arena *a = arena_new();
+    (void)state;
+    struct schedule *s = must_schedule(
+        a, "graph(%x: f32[128, 4096, 4095]) {\n %s = sum(%x, 1)\n return %s\n}\n", "", &gpu, false);
+    struct config c = default_of(s, 0, &gpu, a);
+    if (gpu.warp * c.knob[KNOB_vec] * 4 < LONG_RUN) fail_msg("%s", config_str(a, &c));
+    arena_free(a);
+}
+
 /* A warp reads a part of a line where each element is several neighbours', and the next one the
  * rest: loads leave a copy in L1. */
 static void test_repeated_elements(void **state) {
@@ -928,6 +942,7 @@ int main(void) {
         cmocka_unit_test(test_tiny_devices),
         cmocka_unit_test(test_verify),
         cmocka_unit_test(test_repeated_elements),
+        cmocka_unit_test(test_torn_rows),
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_splits),
         cmocka_unit_test(test_columns_scanned),
