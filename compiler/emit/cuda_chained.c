@@ -188,9 +188,8 @@ static void put_right(struct emitter *w, const struct factor *f, const char *row
 static void put_products(struct emitter *w, const struct factor *f, const char *to, int octets,
                          const char *left) {
     const char *type = chained(w)->planes ? "_planes"
-                       : is_tf32(w)
-                           ? "_tf32"
-                           : arena_printf(w->arena, "<%s>", memory_type(w, f->dtype));
+                       : is_tf32(w)       ? "_tf32"
+                                    : arena_printf(w->arena, "<%s>", memory_type(w, f->dtype));
     open_chained_loop(w, "f", chained_sixteens(w));
     for (int half = 0; half < 2; half++)
         line(w, "k_mma%s(*(float(*)[4])(%s + (f * %d + g * 2 + %d) * 4), %s, %s);", type, to,
@@ -219,8 +218,9 @@ static void put_first_dot(struct emitter *w, int number) {
     int deep = chained(w)->planes ? SIXTEEN : 2 * factor_piece(a);
     line(w, "k_zero(%s);", sums);
     /* f32 has more instructions for it. */
-    line(w, chained(w)->planes ? "#pragma unroll 1" : is_tf32(w) ? "#pragma unroll 4"
-                                                                  : "#pragma unroll");
+    line(w, chained(w)->planes ? "#pragma unroll 1"
+            : is_tf32(w)       ? "#pragma unroll 4"
+                               : "#pragma unroll");
     open_brace(w, "for (int i = 0; i < %d; i += %d)", a->depth, deep);
     line(w, "unsigned %s[%d][4];", declared(w, "a"), chained_sixteens(w));
     line(w, "#pragma unroll");

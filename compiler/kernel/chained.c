@@ -942,9 +942,7 @@ static const char *check_warps(const struct kernel *k, const struct config *c, s
     int terms = narrow && x->n_second > 1 ? c->knob[KNOB_n] : 0; /* of both; of f32 the sums are */
     int sums = tm * (tiles_between(x) * c->knob[KNOB_n] + terms + x->n_second * x->columns) /
                k->limits->warp;
-    int most = x->planes          ? MOST_BESIDE_PLANES
-               : x->n_second > 1 ? MOST_OF_TWINS
-                                 : MOST_REGISTERS;
+    int most = x->planes ? MOST_BESIDE_PLANES : x->n_second > 1 ? MOST_OF_TWINS : MOST_REGISTERS;
     if (sums > most) return arena_printf(a, "%d sums a thread; %d is the limit", sums, most);
     y->threads = m / tm * k->limits->warp;
     return check_parts(k, c->knob[KNOB_n], y, a);

@@ -37,8 +37,8 @@ enum { MOST_PRODUCTS = 2, MOST_FOUND = 8 };
 struct chains {
     struct schedule *s;
     const struct device_limits *limits;
-    bool *stands;                  /* per nest: a factor stands on a first product by way of it */
-    bool *taken;                   /* per group: its members are in the chain */
+    bool *stands;               /* per nest: a factor stands on a first product by way of it */
+    bool *taken;                /* per group: its members are in the chain */
     uint32_t first[MOST_FOUND]; /* products */
     int n_first;
     VEC(uint32_t) seconds; /* of the chains that were made */

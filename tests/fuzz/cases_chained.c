@@ -390,9 +390,12 @@ static const char *in_f32(struct arena *a, const char *text, const char *precisi
         const char *found = NULL;
         for (int i = 0; i < 2 && !found; i++)
             if (!strncmp(at, narrow[i], strlen(narrow[i]))) found = narrow[i];
-        if (at == head) buf_printf(&b, ") products %s {", precision), at += sizeof of - 1;
-        else if (found) buf_puts(&b, "f32"), at += strlen(found);
-        else buf_putc(&b, *at++);
+        if (at == head)
+            buf_printf(&b, ") products %s {", precision), at += sizeof of - 1;
+        else if (found)
+            buf_puts(&b, "f32"), at += strlen(found);
+        else
+            buf_putc(&b, *at++);
     }
     return b.p;
 }
