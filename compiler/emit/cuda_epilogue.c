@@ -974,6 +974,16 @@ static void put_by_columns(struct emitter *w, const struct tile_program *t, cons
     w->by_sixteens = false;
 }
 
+static void put_turned_row(struct emitter *w, const char *number) {
+    const struct operand *o = &w->y->product->a;
+    if (!o->lying) {
+        line(w, "const k_idx row = %s, m = k_clamp(row, nm - 1);", number);
+        return;
+    }
+    put_number(w, o, "row", number, "nm");
+    line(w, "const k_idx m = k_clamp(row, nm - 1);");
+}
+
 /* What a warpgroup has of its 64 rows' columns goes through shared memory, some columns at a time,
  * of which each warp then stores rows that lie side by side: in threads, only eight of them do. A
  * thread has the same few rows each time. */
@@ -1001,8 +1011,7 @@ static void put_turned(struct emitter *w, const struct tile_program *t, const st
     for (int i = 0; i < place.n_digits; i++) line(w, "int of_m%d[%d];", i, rows);
     open_loop(w, "i", rows);
     line(w, "%s", of_group);
-    put_number(w, &p->a, "row", row, "nm");
-    line(w, "const k_idx m = k_clamp(row, nm - 1);");
+    put_turned_row(w, row);
     put_row_place(w, &place);
     if (p->a.lying) line(w, "is_row[i] = row < nm;");
     close_brace(w);
@@ -1038,8 +1047,7 @@ static void put_turned(struct emitter *w, const struct tile_program *t, const st
     const char *is_row = "is_row[i]", *inside = "";
     if (!p->a.lying) {
         line(w, "%s", of_group);
-        put_number(w, &p->a, "row", row, "nm");
-        line(w, "const k_idx m = k_clamp(row, nm - 1);");
+        put_turned_row(w, row);
         is_row = "(row < nm)", inside = put_inside(w, &place);
     }
     line(w, "if (%s & (n < nn)%s) k_store1%s(p%d + (of_row[i] + of_column), x[j][i]);", is_row,

@@ -680,21 +680,22 @@ static void choose_windows_along(const struct kernel *k, struct product *p, int 
         *own = o;
 }
 
-/* Steps of so much depth, as many taps of as many channels as fit; false: none do, or most
- * channels would be none, or taps of a step reach further than a tile does. */
+/* Steps of so much depth, some taps of some channels; false: none fit, or most channels would be
+ * none, or taps of a step reach further than a tile does. */
 static bool set_lying_steps(struct operand *o, const struct im2col *w, int depth) {
     enum { LEAST = 16, MOST_WASTE = 2 };
     const struct im2col_dim *x = &w->dim[0];
+    o->channels = INT64_MAX;
     for (int channels = LINE / dtype_bytes(o->dtype); channels >= LEAST; channels /= 2) {
         int taps = depth / channels;
-        if (depth % channels || x->taps % taps) continue;
+        int64_t further = LYING_UNIT - 1 + (taps - 1) * x->apart;
+        if (depth % channels || x->taps % taps || further > LYING_ROWS) continue;
+        if (round_up(w->channels, channels) >= o->channels) continue;
         o->step_taps = taps;
         o->step_channels = channels;
         o->channels = round_up(w->channels, channels);
-        int64_t further = LYING_UNIT - 1 + (taps - 1) * x->apart;
-        if (o->channels <= MOST_WASTE * w->channels && further <= LYING_ROWS) return true;
     }
-    return false;
+    return o->channels <= MOST_WASTE * w->channels;
 }
 
 /* Rows are positions of the image as it lies, one behind the other, so that a tap is so many on;

@@ -459,11 +459,13 @@ static void propose_windows(struct space *s, struct config c, int stages) {
     c.knob[KNOB_flat] = 1;
     propose_tile(s, c, stages);
     if (!windows_may_lie(s->k, 0, s->arena)) return;
-    int64_t neighbours = s->k->im2col[0][0]->dim[0].taps;
+    const struct im2col *w = s->k->im2col[0][0];
+    int whole = 128 / element(s); /* channels; or half of them, if the others would be none */
     c.knob[KNOB_flat] = 2;
+    if (round_up(w->channels, whole / 2) < round_up(w->channels, whole)) whole /= 2;
     for (int taps = 1; taps <= MOST_TAPS; taps++) {
-        c.knob[KNOB_k] = taps * 128 / element(s);
-        if (neighbours % taps == 0) propose_tile(s, c, stages);
+        c.knob[KNOB_k] = taps * whole;
+        if (w->dim[0].taps % taps == 0) propose_tile(s, c, stages);
     }
 }
 

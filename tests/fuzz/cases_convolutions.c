@@ -7,7 +7,7 @@
 #include "tests/fuzz/cases.h"
 #include "tests/fuzz/random.h"
 
-enum { MOST_DIMS = 3 };
+enum { MOST_DIMS = 3, OF_TF32 = 3 /* type */ };
 
 struct convolution_text {
     struct arena *a;
@@ -697,12 +697,6 @@ void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
                                       .every = CASES_DEFAULT,
                                       .tiny = strstr(shifted[i].config, "fit=") != NULL,
                                       .config = shifted[i].config}));
-    for (size_t i = 0; i < sizeof lying / sizeof *lying; i++)
-        vec_push(a, out,
-                 ((struct case_graph){.text = lying[i].text,
-                                      .every = CASES_DEFAULT,
-                                      .tiny = i % 2,
-                                      .config = lying[i].config}));
     for (size_t i = 0; i < sizeof of_pairs / sizeof *of_pairs; i++)
         vec_push(a, out,
                  ((struct case_graph){.text = of_pairs[i],
@@ -745,4 +739,22 @@ void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
         vec_push(a, out, ((struct case_graph){.text = made_images[i / 2], .every = 5, .old = i % 2}));
     for (size_t i = 0; i < sizeof of_rows / sizeof *of_rows; i++)
         vec_push(a, out, ((struct case_graph){.text = of_rows[i], .every = 2}));
+    for (size_t i = 0; i < sizeof lying / sizeof *lying; i++)
+        vec_push(a, out,
+                 ((struct case_graph){.text = lying[i].text,
+                                      .every = CASES_DEFAULT,
+                                      .tiny = i % 2,
+                                      .config = lying[i].config}));
+    struct rng others = {seed + 1};
+    for (int i = 0; i < n; i++) {
+        const char *text = random_convolution(a, &others, OF_TF32, false);
+        const char *config = arena_printf(a, "mma=1 m=64 n=32 k=%d stages=2 warps=8 flat=2",
+                                          RNG_ANY(&others, 32, 48, 64, 96));
+        vec_push(a, out,
+                 ((struct case_graph){.text = text,
+                                      .every = CASES_DEFAULT,
+                                      .tiny = i % 2,
+                                      .maybe = true,
+                                      .config = config}));
+    }
 }
