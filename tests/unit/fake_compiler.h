@@ -16,6 +16,9 @@
  *   loads   of the variant: 1 in its trial, 2 among the finalists
  *   EAGER   calls of the eager program: 1 is its check, more are the final times
  *   ONCE    true the first time that it is asked for, ever
+ *   ASKED   has ONCE been asked for?
+ *
+ * and so may the one under which the eager program is wrong, for which the plant has to be there.
  *
  * y and x are the output and the input, was is what y held before the call.
  *
@@ -40,6 +43,7 @@ static int fake_references;     /* how many were made */
 static const char *fake_comment[2] = {"", ""}; /* in the texts of the first and second kernel */
 static struct {
     const char *when, *code; /* NULL: nothing is planted */
+    const char *eager;       /* NULL: it is always right */
     const char *folder;      /* for what is counted across processes */
     bool two;                /* the fused program has two kernels; the second one is planted in */
     bool whole; /* between which are integers, eighths; variant 3 of the first is off by one */
@@ -225,8 +229,9 @@ static const char *fake_plant_head(struct arena *a) {
                         "    return n;\n"
                         "}\n"
                         "#define EAGER counted(\"%s/eager\", 0)\n"
-                        "#define ONCE (counted(\"%s/once\", 1) == 1)\n",
-                        fake_plant.folder, fake_plant.folder);
+                        "#define ONCE (counted(\"%s/once\", 1) == 1)\n"
+                        "#define ASKED (counted(\"%s/once\", 0) > 0)\n",
+                        fake_plant.folder, fake_plant.folder, fake_plant.folder);
 }
 
 /* Long enough for a sample to be of one call. Others than variant 2 sleep, far longer than a busy
@@ -240,6 +245,8 @@ static const char *fake_plant_end(const struct ws_program *p, int kernel, int va
     if (!fast) buf_printf(&b, "usleep(%d);\n", FAKE_SLEEP_US);
     if (fake_is_eager(p) && !kernel)
         buf_printf(&b, "counted(\"%s/eager\", 1);\n", fake_plant.folder);
+    if (fake_is_eager(p) && fake_plant.eager && kernel == p->n_kernels - 1)
+        buf_printf(&b, "if (%s) y[5] = 0;\n", fake_plant.eager);
     if (fast && kernel == p->n_kernels - 1)
         buf_printf(&b,
                    "    static int loads;\n"

@@ -104,6 +104,36 @@ static inline bool same_bits(const struct value *a, int64_t i, const double *v, 
              : !memcmp(&a->v[i], &v[i], sizeof *v) || (v[i] != v[i] && a->v[i] != a->v[i]);
 }
 
+/* A pass leaves these operators of a program's primitives, and outputs of the same sizes, strides and
+ * values, bit for bit. */
+static inline void must_become(const char *text, struct graph *(*pass)(struct graph *),
+                               const char *want) {
+    struct arena *a = arena_new();
+    struct value in[MAX_TEST_VALUES], was[MAX_TEST_VALUES], is[MAX_TEST_VALUES];
+    struct graph *g = graph_simplify(graph_decompose(graph_simplify(must_parse(a, text))));
+    struct graph *to = pass(g);
+    const char *why = graph_verify(to, true);
+    if (why) fail_msg("%s\n%s", why, printed(to));
+    if (strcmp(operators(to), want))
+        fail_msg("'%s', expected '%s' of\n%s", operators(to), want, printed(g));
+    random_inputs(g, in);
+    must_eval(g, in, was);
+    must_eval(to, in, is);
+    for (uint32_t o = 0; o < g->outputs.n; o++) {
+        const struct meta *x = &g->nodes.at[g->outputs.at[o]].meta,
+                          *y = &to->nodes.at[to->outputs.at[o]].meta;
+        assert_int_equal(x->rank, y->rank);
+        for (int d = 0; d < x->rank; d++)
+            assert_true(x->size[d] == y->size[d] && x->stride[d] == y->stride[d]);
+        assert_int_equal(was[o].n, is[o].n);
+        for (int64_t i = 0; i < was[o].n; i++) assert_true(same_bits(&was[o], i, is[o].v, is[o].w));
+    }
+    free_values(in, g->inputs.n);
+    free_values(was, g->outputs.n);
+    free_values(is, to->outputs.n);
+    arena_free(a);
+}
+
 /* Every element of every output of a decomposed graph, computed on demand, all at once and the last
  * one alone, is what the interpreter computed. */
 static inline void must_sample(struct graph *g, const struct value *in, const struct value *want) {

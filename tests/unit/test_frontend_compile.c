@@ -53,6 +53,8 @@ static const struct {
     {"a, *b, *c = 1", "1:1: SyntaxError: multiple starred expressions in assignment"},
     {"a, b += 1", "1:1: SyntaxError: 'tuple' is an illegal expression for augmented assignment"},
     {"f(a=1, 2)", "1:8: SyntaxError: positional argument follows keyword argument"},
+    {"f(**a, *b)",
+     "1:8: SyntaxError: iterable argument unpacking follows keyword argument unpacking"},
     {"f(a=1, a=2)", "1:8: SyntaxError: keyword argument repeated: a"},
     {"f(x for x in y, 1)", "1:3: SyntaxError: Generator expression must be parenthesized"},
     {"def f(a=1, b): pass", "1:12: SyntaxError: non-default argument follows default argument"},

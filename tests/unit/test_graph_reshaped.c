@@ -5,32 +5,11 @@
 /* Of inputs; want: the operators that there are then. */
 static void becomes(const char *body, const char *want) {
     struct arena *a = arena_new();
-    struct value in[MAX_TEST_VALUES], was[MAX_TEST_VALUES], is[MAX_TEST_VALUES];
-    const char *text = arena_printf(a,
-                                    "graph(%%p: f32[6, 5, 7], %%v: f32[6, 7, 4], %%w: f32[12, 3], "
-                                    "%%u: f32[20, 3]) {\n%s}\n",
-                                    body);
-    struct graph *g = graph_simplify(graph_decompose(graph_simplify(must_parse(a, text))));
-    struct graph *to = graph_store_reshaped(g);
-    const char *why = graph_verify(to, true);
-    if (why) fail_msg("%s\n%s", why, printed(to));
-    if (strcmp(operators(to), want))
-        fail_msg("'%s', expected '%s' of\n%s", operators(to), want, printed(g));
-    random_inputs(g, in);
-    must_eval(g, in, was);
-    must_eval(to, in, is);
-    for (uint32_t o = 0; o < g->outputs.n; o++) {
-        const struct meta *x = &g->nodes.at[g->outputs.at[o]].meta,
-                          *y = &to->nodes.at[to->outputs.at[o]].meta;
-        for (int d = 0; d < x->rank; d++)
-            assert_true(x->size[d] == y->size[d] && x->stride[d] == y->stride[d]);
-        assert_int_equal(was[o].n, is[o].n);
-        for (int64_t i = 0; i < was[o].n; i++)
-            assert_true(value_number(&was[o], i) == value_number(&is[o], i));
-    }
-    free_values(in, g->inputs.n);
-    free_values(was, g->outputs.n);
-    free_values(is, to->outputs.n);
+    must_become(arena_printf(a,
+                             "graph(%%p: f32[6, 5, 7], %%v: f32[6, 7, 4], %%w: f32[12, 3], "
+                             "%%u: f32[20, 3]) {\n%s}\n",
+                             body),
+                graph_store_reshaped, want);
     arena_free(a);
 }
 

@@ -2,38 +2,10 @@
  * value changes. */
 #include "graph_test.h"
 
-static struct graph *primitive(struct arena *a, const char *text) {
-    struct diag d = diag_new(a);
-    struct graph *g = graph_parse(a, exprs_new(a), test_source(a, text), &d);
-    if (!g) fail_msg("%s", d.text);
-    return graph_simplify(graph_decompose(graph_simplify(g)));
-}
-
-/* Of inputs %a and %b; the outputs keep their sizes, strides and values, bit for bit. */
+/* Of inputs %a and %b; want: the operators that there are then. */
 static void becomes(const char *inputs, const char *body, const char *want) {
     struct arena *a = arena_new();
-    struct value in[MAX_TEST_VALUES], was[MAX_TEST_VALUES], is[MAX_TEST_VALUES];
-    struct graph *g = primitive(a, arena_printf(a, "graph(%s) {\n%s}\n", inputs, body));
-    struct graph *to = graph_turn_products(g);
-    const char *why = graph_verify(to, true);
-    if (why) fail_msg("%s\n%s", why, printed(to));
-    if (strcmp(operators(to), want))
-        fail_msg("'%s', expected '%s' of\n%s", operators(to), want, printed(g));
-    random_inputs(g, in);
-    must_eval(g, in, was);
-    must_eval(to, in, is);
-    for (uint32_t o = 0; o < g->outputs.n; o++) {
-        const struct meta *x = &g->nodes.at[g->outputs.at[o]].meta,
-                          *y = &to->nodes.at[to->outputs.at[o]].meta;
-        assert_int_equal(x->rank, y->rank);
-        for (int d = 0; d < x->rank; d++)
-            assert_true(x->size[d] == y->size[d] && x->stride[d] == y->stride[d]);
-        for (int64_t i = 0; i < was[o].n; i++)
-            assert_true(value_number(&was[o], i) == value_number(&is[o], i));
-    }
-    free_values(in, g->inputs.n);
-    free_values(was, g->outputs.n);
-    free_values(is, to->outputs.n);
+    must_become(arena_printf(a, "graph(%s) {\n%s}\n", inputs, body), graph_turn_products, want);
     arena_free(a);
 }
 

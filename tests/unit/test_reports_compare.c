@@ -1,6 +1,5 @@
 /* test_reports_compare.c: verdicts, exit codes, and what the comparison says about runs that
  * differ. */
-#include <malloc.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +13,7 @@
 #include "reports/benches.h"
 #include "reports/compare.h"
 #include "reports/row_json.h"
+#include "tests/unit/heap_test.h"
 
 static char folder[] = "/tmp/test_reports_compare.XXXXXX";
 static char path[64];
@@ -295,12 +295,9 @@ static void test_json(void **state) {
     free(p);
 }
 
-/* Whatever it says, it keeps nothing. (Under the address sanitizer the heap is not malloc's; there
- * leaks are looked for at exit.) */
+/* Whatever it says, it keeps nothing. */
 static void test_keeps_no_memory(void **state) {
-    /* malloc keeps a few freed pieces of each size at hand, one more or less from call to call;
-     * what is kept for good is a piece in each. */
-    enum { WARM = 10, MORE = 20, LEAST_PIECE = 32 };
+    enum { WARM = 3, MORE = 3 };
     struct result_row slow = timed("run2", ROLE_tuned, 150, 0.001),
                       elsewhere = timed("run2", ROLE_eager, 200, 0.001);
     elsewhere.driver = "580.2";
@@ -316,14 +313,14 @@ static void test_keeps_no_memory(void **state) {
                  {"@none", "@run1", 2}, {"x", "@run1", 2},     {"@run1", "x", 2}};
     size_t kept = 0;
     for (int i = 0; i < WARM + MORE; i++) {
-        if (i == WARM) kept = mallinfo2().uordblks;
+        if (i == WARM) kept = heap_in_use();
         for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
             struct text said = {0};
             assert_int_equal(compare(calls[c].base, calls[c].now, &said), calls[c].exit);
             text_free(&said);
         }
     }
-    assert_true(mallinfo2().uordblks < kept + MORE * LEAST_PIECE);
+    assert_true(heap_in_use() <= kept);
 }
 
 /* ---- several runs a side --------------------------------------------------------------------- */
@@ -438,7 +435,8 @@ static void test_foreign_file(void **state) {
     expect(1, "", "", "column 'schema' is missing");
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    heap_exact(argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_older_times),
         cmocka_unit_test(test_two_gates),

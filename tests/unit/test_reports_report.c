@@ -16,6 +16,7 @@
 #include "reports/model.h"
 #include "reports/page.h"
 #include "reports/reports.h"
+#include "tests/unit/heap_test.h"
 
 static char folder[] = "/tmp/test_reports_report.XXXXXX";
 static char *old_path;
@@ -97,7 +98,7 @@ static struct result_row sample(enum result_role role, const char *kernel, doubl
 }
 
 /* Eager, default, tuned, torch.compile, four variants of which two failed. */
-static void write_results(const char *path) {
+static void write_results_of(const char *path, const char *device) {
     struct result_row rows[] = {
         sample(ROLE_eager, "program", 90),    sample(ROLE_default, "program", 45),
         sample(ROLE_tuned, "program", 30),    sample(ROLE_torch_compile, "program", 36),
@@ -111,9 +112,12 @@ static void write_results(const char *path) {
     rows[4].guard = "1024 <= dim";
     rows[6].status = STATUS_implausible;
     rows[7].status = STATUS_wrong;
+    for (int i = 0; i < 8 && device; i++) rows[i].device = device;
     struct report_error e = {0};
     if (result_append(path, rows, 8, NULL, &e) != REPORT_OK) fail_msg("%s", e.text);
 }
+
+static void write_results(const char *path) { write_results_of(path, NULL); }
 
 static int report(struct text *said) {
     char *p = NULL;
@@ -187,6 +191,25 @@ static void test_page(void **state) {
     expect_in(page.p, "<section id=\"tuning\"><h2>Tuning: f32 dim=4096</h2>");
     text_free(&page);
     text_free(&said);
+}
+
+/* Nor does a report keep anything, of two devices that are compared and a figure of each. */
+static void test_keeps_no_memory(void **state) {
+    enum { WARM = 3, MORE = 3 };
+    size_t kept = 0;
+    fake_gnuplot("exit 0");
+    write_results(in_folder("a.csv"));
+    write_results_of(in_folder("b.csv"), "another GPU");
+    for (int i = 0; i < WARM + MORE; i++) {
+        struct text said = {0};
+        struct report_error e = {0};
+        if (i == WARM) kept = heap_in_use();
+        report(&said);
+        text_free(&said);
+        if (figure_bench(in_folder("a.csv"), NULL, in_folder("figure"), NULL, &e) != REPORT_OK)
+            fail_msg("%s", e.text);
+    }
+    assert_true(heap_in_use() <= kept);
 }
 
 /* One figure cannot be drawn: the others are. */
@@ -463,10 +486,12 @@ static void test_bars_of_doubtful_times(void **state) {
     text_free(&drawn);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    heap_exact(argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_escaping),
         cmocka_unit_test_teardown(test_page, empty_folder),
+        cmocka_unit_test_teardown(test_keeps_no_memory, empty_folder),
         cmocka_unit_test_teardown(test_one_figure_fails, empty_folder),
         cmocka_unit_test_teardown(test_rows_of_a_figure, empty_folder),
         cmocka_unit_test_teardown(test_pngs_of_many, empty_folder),

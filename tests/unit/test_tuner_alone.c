@@ -342,6 +342,25 @@ static void test_kernel_by_kernel(void **state) {
     }
 }
 
+/* e may be anything, and says nothing of g, which is made of the same input. */
+static void test_beside(void **state) {
+    struct bed b;
+    const char *remark;
+    open_bed(&b,
+             "graph(%a: f32[4, 64] = L['a']) {\n  %f = flip(%a, dims=[1])\n"
+             "  %s = sum(%f, dim=[1])\n  %b = sum(%a, dim=[1])\n  %d = sub(%b, %s)\n"
+             "  %e = reciprocal(%d)\n  %t = permute(%a, [1, 0])\n  %g = matmul(%a, %t)\n"
+             "  return %e, %g\n}\n",
+             POLE_INPUTS, WS_FUSE);
+    build(&b);
+    must_be_right(&b);
+    if (alone_judge(&b.data, &b.plan, NULL, b.a, &remark, &b.d) != WS_OK) fail_msg("%s", b.d.text);
+    assert_int_equal(b.p->n_kernels, 2);
+    assert_false(b.data.by_kernels[0]);
+    assert_true(b.data.by_kernels[1]);
+    close_bed(&b);
+}
+
 static void test_parts_of_a_sum(void **state) {
     struct bed b;
     const char *remark;
@@ -451,12 +470,17 @@ static void test_random_graphs(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest all[] = {
-        cmocka_unit_test(test_right),        cmocka_unit_test(test_trimmed),
-        cmocka_unit_test(test_planted),      cmocka_unit_test(test_parts_of_a_sum),
-        cmocka_unit_test(test_hidden),       cmocka_unit_test(test_landed),
-        cmocka_unit_test(test_too_much),     cmocka_unit_test(test_kernel_by_kernel),
-        cmocka_unit_test(test_memory),       cmocka_unit_test(test_edge),
-        cmocka_unit_test(test_random_graphs)};
+    const struct CMUnitTest all[] = {cmocka_unit_test(test_right),
+                                     cmocka_unit_test(test_trimmed),
+                                     cmocka_unit_test(test_planted),
+                                     cmocka_unit_test(test_parts_of_a_sum),
+                                     cmocka_unit_test(test_beside),
+                                     cmocka_unit_test(test_hidden),
+                                     cmocka_unit_test(test_landed),
+                                     cmocka_unit_test(test_too_much),
+                                     cmocka_unit_test(test_kernel_by_kernel),
+                                     cmocka_unit_test(test_memory),
+                                     cmocka_unit_test(test_edge),
+                                     cmocka_unit_test(test_random_graphs)};
     return cmocka_run_group_tests(all, open_cpu, close_cpu);
 }

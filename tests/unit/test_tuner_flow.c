@@ -187,9 +187,14 @@ static void test_profile(void **state) {
     assert_int_equal(bench(p, "--profile", NULL), 0); /* a cache hit */
     read_rows(p, &r);
     assert_int_equal(count(&r, ROLE_variant), FAKE_VARIANTS + counted);
-    for (size_t i = r.n; i-- > 0;)
-        if (!strcmp(r.rows[i].run_id, r.rows[r.n - 1].run_id) && r.rows[i].role == ROLE_variant)
-            assert_true(r.rows[i].n > 0 && !strcmp(r.rows[i].counters, "counted"));
+    for (size_t i = r.n; i-- > 0;) {
+        const struct result_row *now = &r.rows[i], *before = r.rows;
+        if (strcmp(now->run_id, r.rows[r.n - 1].run_id) != 0 || now->role != ROLE_variant) continue;
+        assert_true(now->n > 0 && !strcmp(now->counters, "counted"));
+        while (before->role != ROLE_variant || strcmp(before->config, now->config) != 0) before++;
+        assert_ptr_not_equal(before, now);
+        assert_true(before->median_us != now->median_us || before->ci_us != now->ci_us);
+    }
     results_free(&r);
 }
 

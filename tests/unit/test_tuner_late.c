@@ -118,6 +118,17 @@ static void test_none_of_two_alone(void **state) {
     expect_of_two(*state, "EAGER > 1 && ONCE", false);
 }
 
+/* What a crash leaves is not believed: on the device that begins anew, the eager program is checked
+ * before anything else is compared with it. */
+static void test_eager_is_checked_again(void **state) {
+    struct place *p = *state;
+    fake_plant.when = "EAGER > 1 && ONCE";
+    fake_plant.code = CRASH;
+    fake_plant.eager = "ASKED";
+    assert_int_equal(bench(p, "--samples-max", "4"), 1);
+    fake_plant.when = fake_plant.eager = NULL;
+}
+
 /* A winner of an earlier run that fails today is forgotten, and its kernel tuned again. */
 static void test_stored_winner_that_crashes(void **state) {
     struct place *p = *state;
@@ -233,6 +244,7 @@ int main(int argc, char **argv) {
         TEST(test_program_that_goes_wrong),
         TEST(test_one_of_two_kernels),
         TEST(test_none_of_two_alone),
+        TEST(test_eager_is_checked_again),
         TEST(test_stored_winner_that_crashes),
         TEST(test_lazy_variant),
         TEST(test_untouched_output),

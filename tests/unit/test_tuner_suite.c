@@ -104,6 +104,15 @@ static void test_lost_device(void **state) {
     assert_true(suite_plan_over(&p));
     assert_int_equal(suite_plan_left(&p), 0);
 
+    p = suite_plan_new(9, 2, a); /* one that is done between: from the first on again */
+    suite_plan_failed(&p, suite_plan_next(&p, 1), 1);
+    suite_plan_done(&p, suite_plan_next(&p, 1), 1);
+    for (int i = 0; i < SUITE_LOST; i++) {
+        assert_false(p.devices[1].lost);
+        suite_plan_failed(&p, suite_plan_next(&p, 1), 1);
+    }
+    assert_true(p.devices[1].lost);
+
     p = suite_plan_new(9, 1, a);
     for (int i = 0; i < 2 * 9; i++) suite_plan_failed(&p, suite_plan_next(&p, 0), 0);
     assert_false(p.devices[0].lost);
