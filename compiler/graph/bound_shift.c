@@ -67,10 +67,10 @@ static bool is_of_one(struct bounds *w, const struct node *n) {
     if (n->op != OP_AMAX && n->op != OP_AMIN && n->op != OP_SUM) return false;
     const struct meta *x = &node_of(w, n->args[0].node)->meta;
     uint32_t set = dims_of((struct graph *)w->from, n, "dim", x->rank);
-    int64_t count = 1;
+    bool one = true;
     for (int i = 0; i < x->rank; i++)
-        if (set >> i & 1) count *= bounds_size(w, x->size[i]);
-    return count == 1;
+        if (set >> i & 1) one &= bounds_size(w, x->size[i]) == 1;
+    return one;
 }
 
 /* How far apart the shift may be where it is read twice. */
