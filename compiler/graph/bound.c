@@ -51,8 +51,8 @@
  * says, nothing is stored, and all terms of a sum are one chain; what both round, numbers and the
  * user's casts, may fall to neighbours.
  *
- * What is subtracted from all elements of a row, and given back behind a logarithm or in a quotient,
- * is no error of the result, whatever it is off by: bound_shift.c.
+ * What is subtracted from all elements of a row, and given back behind a logarithm or in a
+ * quotient, is no error of the result, whatever it is off by: bound_shift.c.
  *
  * Infinite bounds are where a value may overflow, a pole may be hit, or an index is in doubt. An
  * infinite or nan value is expected as such: what makes it is no rounding. What may overflow far

@@ -3,22 +3,22 @@
  *
  *   %m = amax(%x); %d = sub(%x, %m); %t = exp(%d); %s = sum(%t); %y = add(log(%s), %m)
  *
- * Taken apart, %d is off by e_x + e_m, %t by a factor of up to e^(e_x + e_m), and where that is more
- * than 2, %s might as well be 0 and its logarithm without end. But whatever number stands for %m,
- * %y is the same: with m' in place of m every t is t e^(m - m'), and so is s; log s is larger by
- * m - m', and what is added is m'. So %y moves by no more than all x do: logsumexp is 1-Lipschitz in
- * the maximum norm. Beside the shift m' - m, a value of such a computation is off by
+ * Taken apart, %d is off by e_x + e_m, %t by a factor of up to e^(e_x + e_m), and where that is
+ * more than 2, %s might as well be 0 and its logarithm without end. But whatever number stands for
+ * %m, %y is the same: with m' in place of m every t is t e^(m - m'), and so is s; log s is larger
+ * by m - m', and what is added is m'. So %y moves by no more than all x do: logsumexp is
+ * 1-Lipschitz in the maximum norm. Beside the shift m' - m, a value of such a computation is off by
  *
  *   a term      e: as elsewhere, of results as large as |d| + e_x + e_m
  *   a factor    e^r or e^-r, as all are positive: r = e - log(1 - k u)
- *   a sum       r = log(sum of t e^r / s) - log(1 - h u): by Cauchy and Schwarz that of t e^-r is no
- *               further below s than that of t e^r is above it
+ *   a sum       r = log(sum of t e^r / s) - log(1 - h u): by Cauchy and Schwarz that of t e^-r is
+ *               no further below s than that of t e^r is above it
  *   a quotient  of two with one shift: r of the one and r of the other
  *
  * A t that its type does not hold is lost: of n in a row, each e^(e_m) times as large beside s.
  * Where s or a t may overflow, nothing is known. m' is one number wherever it is read if it is an
- * input, a reduction or a product, which no kernel makes again (schedule/recompute.c); anything else
- * may be made twice, and be off by e_m each time. */
+ * input, a reduction or a product, which no kernel makes again (schedule/recompute.c); anything
+ * else may be made twice, and be off by e_m each time. */
 #include <math.h>
 
 #include "graph/bound.h"
@@ -67,10 +67,10 @@ static bool is_of_one(struct bounds *w, const struct node *n) {
     if (n->op != OP_AMAX && n->op != OP_AMIN && n->op != OP_SUM) return false;
     const struct meta *x = &node_of(w, n->args[0].node)->meta;
     uint32_t set = dims_of((struct graph *)w->from, n, "dim", x->rank);
-    int64_t count = 1;
+    bool one = true;
     for (int i = 0; i < x->rank; i++)
-        if (set >> i & 1) count *= bounds_size(w, x->size[i]);
-    return count == 1;
+        if (set >> i & 1) one &= bounds_size(w, x->size[i]) == 1;
+    return one;
 }
 
 /* How far apart the shift may be where it is read twice. */

@@ -104,8 +104,8 @@ static inline bool same_bits(const struct value *a, int64_t i, const double *v, 
              : !memcmp(&a->v[i], &v[i], sizeof *v) || (v[i] != v[i] && a->v[i] != a->v[i]);
 }
 
-/* A pass leaves these operators of a program's primitives, and outputs of the same sizes, strides and
- * values, bit for bit. */
+/* A pass leaves these operators of a program's primitives, and outputs of the same sizes, strides
+ * and values, bit for bit. */
 static inline void must_become(const char *text, struct graph *(*pass)(struct graph *),
                                const char *want) {
     struct arena *a = arena_new();

@@ -1,5 +1,5 @@
-/* heap_test.h: bytes that malloc has given and were not freed, to the last one: what it keeps at hand
- * for the next call (of each thread, and by size) counts as given, so nothing is kept at hand.
+/* heap_test.h: bytes that malloc has given and were not freed, to the last one: what it keeps at
+ * hand for the next call, of each thread and size, counts as given, so nothing is kept at hand.
  *
  *   int main(int argc, char **argv) { heap_exact(argv); ... }
  *
@@ -20,6 +20,7 @@ static inline void heap_exact(char **argv) {
         execv("/proc/self/exe", argv);
     }
     mallopt(M_MXFAST, 0);
+    mallopt(M_ARENA_MAX, 1); /* of all threads: other heaps than the main one are not counted */
 }
 
 static inline size_t heap_in_use(void) { return mallinfo2().uordblks; }

@@ -636,7 +636,7 @@ static double close_to_one(uint64_t tensor, uint64_t i) {
 }
 
 /* Where x is off by more than log 2, so are log(sum(exp(x - max))) + max and what is made likewise,
- * and no more; a quotient of two such exponentials, by what both are. Not 0, and not without end. */
+ * and no more; a quotient of two such exponentials, by what both are. Not 0, nor without end. */
 static void test_shift(void **state) {
     (void)state;
     static const struct {
@@ -684,8 +684,8 @@ static void test_shift_mistaken(void **state) {
     }
 }
 
-/* What is no reduction may be computed twice, and is off by its error each time; and nothing is known
- * where an exponential may overflow. */
+/* What is no reduction may be computed twice, and is off by its error each time; and nothing is
+ * known where an exponential may overflow. */
 static void test_shift_in_doubt(void **state) {
     (void)state;
     static const char tail[] = " %d = sub(%q, %m)\n %t = exp(%d)\n %s = sum(%t, 1, True)\n"

@@ -2,6 +2,7 @@
  * interpreter or by kernels, compared, trusted, lent and made again. No kernel of the workload
  * runs: what a program would leave is uploaded. */
 #include "graph_test.h"
+#include "heap_test.h"
 #include "machine_test.h"
 #include "tuner/data.h"
 #include "tuner/guarded.h"
@@ -231,6 +232,21 @@ static void test_restored(void **state) {
     }
 }
 
+/* A reference that kernels make keeps nothing, of what they are compiled into above all. */
+static void test_keeps_no_memory(void **state) {
+    enum { WARM = 2, MORE = 2 };
+    size_t kept = 0;
+    for (int i = 0; i < WARM + MORE; i++) {
+        if (i == WARM) kept = heap_in_use();
+        struct bed b = bed_open("graph(%a: f32[768, 768] = L['a']) {\n  %b = matmul(%a, %a)\n"
+                                "  return %b\n}\n",
+                                "graph() {\n  %a = randn([768, 768], index=0)\n  return %a\n}\n");
+        bed_make(&b);
+        bed_close(&b);
+    }
+    assert_true(heap_in_use() <= kept);
+}
+
 /* What kernels are lent stays the lender's: its inputs come first, and are not freed. */
 static void test_lent(void **state) {
     struct bed b = bed_open(SMALL, SMALL_INPUTS);
@@ -249,11 +265,16 @@ static void test_lent(void **state) {
     bed_close(&b);
 }
 
-int main(void) {
-    const struct CMUnitTest all[] = {
-        cmocka_unit_test(test_right_and_wrong), cmocka_unit_test(test_second_output),
-        cmocka_unit_test(test_unbounded),       cmocka_unit_test(test_trusted),
-        cmocka_unit_test(test_places),          cmocka_unit_test(test_fetched),
-        cmocka_unit_test(test_restored),        cmocka_unit_test(test_lent)};
+int main(int argc, char **argv) {
+    heap_exact(argv);
+    const struct CMUnitTest all[] = {cmocka_unit_test(test_right_and_wrong),
+                                     cmocka_unit_test(test_second_output),
+                                     cmocka_unit_test(test_unbounded),
+                                     cmocka_unit_test(test_trusted),
+                                     cmocka_unit_test(test_places),
+                                     cmocka_unit_test(test_fetched),
+                                     cmocka_unit_test(test_keeps_no_memory),
+                                     cmocka_unit_test(test_restored),
+                                     cmocka_unit_test(test_lent)};
     return cmocka_run_group_tests(all, open_cpu, close_cpu);
 }
