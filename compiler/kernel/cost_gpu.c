@@ -72,13 +72,15 @@ static bool reduces_values(const struct kernel *k) {
     return true;
 }
 
-/* Are rows of what is read along x out of step with sectors? */
+/* Are rows of what is reduced across them out of step with sectors, and longer than a tile? */
 static bool is_torn(const struct kernel *k, const struct layout *y) {
-    for (uint32_t i = 0; i < k->values.n && y->rows_inner; i++) {
+    if (k->kind != KERNEL_REDUCE || !y->rows_inner) return false;
+    for (uint32_t i = 0; i < k->values.n; i++) {
         const struct value_node *v = &k->values.at[i];
-        if (v->kind == INST_LOAD && v->mask == (MASK_X | MASK_R) &&
-            load_usual_stride(k, v, AXIS_X) == 1 &&
-            load_usual_stride(k, v, AXIS_R) * dtype_bytes(v->dtype) % SECTOR)
+        if (v->kind != INST_LOAD || v->mask != (MASK_X | MASK_R)) continue;
+        int64_t row = load_usual_stride(k, v, AXIS_R);
+        if (load_usual_stride(k, v, AXIS_X) == 1 && row > y->bx &&
+            row * dtype_bytes(v->dtype) % SECTOR)
             return true;
     }
     return false;
@@ -86,14 +88,18 @@ static bool is_torn(const struct kernel *k, const struct layout *y) {
 
 /* Sectors that rows begin and end within come from L2 for two warps, which have to be there at
  * about the same time: sums down f32[128, 4096, 4095] take an H200 2278 us by 128 bytes of a warp,
- * 2100 by 256, 1971 by 512; by these 2170 where a thread has 16 elements under way for 8. */
-static double torn_rows(const struct kernel *k, const struct layout *y, int run) {
+ * 2100 by 256, 1971 by 512; by these 2170 where a thread has 16 elements under way for 8. Of rows
+ * that are no longer than a tile two blocks read them. */
+static double torn_rows(const struct kernel *k, const struct layout *y, int run, int bytes) {
     enum { FEW = 8 };
     const double MORE = 0.05;
-    if (!is_torn(k, y)) return 1;
-    int words = layout_load_words(k, y);
-    bool many = words > FEW && reduces_values(k);
-    return (1 + (double)SECTOR / run) * (1 + (many ? MORE * log2((double)words / FEW) : 0));
+    if (is_torn(k, y)) {
+        int words = layout_load_words(k, y);
+        bool many = words > FEW && reduces_values(k);
+        return (1 + (double)SECTOR / run) * (1 + (many ? MORE * log2((double)words / FEW) : 0));
+    }
+    if (!y->rows_inner || kernel_size(k, AXIS_X) * bytes % SECTOR == 0) return 1;
+    return 1 + (double)SECTOR / (y->bx * bytes);
 }
 
 /* A warp's load is the slower the shorter the runs are that it is made of: rope on an H200 takes
@@ -112,7 +118,7 @@ static double short_runs(const struct kernel *k, const struct layout *y) {
     }
     int run = (threads < k->limits->warp ? threads : k->limits->warp) * y->vec * bytes;
     if (!y->rows_inner) run *= cost_windows(k, y);
-    double torn = torn_rows(k, y, run);
+    double torn = torn_rows(k, y, run, bytes);
     if (y->one_head) return 1 + (double)HALF_SECTOR / run; /* both ends of it lie anywhere */
     if (run >= 256) return torn * (run >= 512 ? 1 : 1.01);
     double power = y->rows_inner && k->kind == KERNEL_REDUCE ? BESIDE : APART;
