@@ -203,12 +203,12 @@ static void test_pieces(void **state) {
         const char *pieces;
         int kernels;
     } cases[] = {
-        {"%a, %b", 3},                    /* two, and a third that reads them */
-        {"%a, %b, %s", 5},                /* a row's */
-        {"%a, %x", 3},                    /* an input is where it is, */
-        {"%a, %a", 3},                    /* and so is what belongs there twice */
-        {"%a, %o", 4},                    /* 4 columns are half a sector, */
-        {"%o, %a", 4},                    /* and more begin in the midst of one */
+        {"%a, %b", 3},     /* two, and a third that reads them */
+        {"%a, %b, %s", 5}, /* a row's */
+        {"%a, %x", 3},     /* an input is where it is, */
+        {"%a, %a", 3},     /* and so is what belongs there twice */
+        {"%a, %o", 4},     /* 4 columns are half a sector, */
+        {"%o, %a", 4},     /* and more begin in the midst of one */
     };
     struct arena *a = arena_new();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -229,11 +229,16 @@ static void test_pieces(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_paths),         cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_size),          cmocka_unit_test(test_products_behind_products),
-        cmocka_unit_test(test_beside),        cmocka_unit_test(test_channels_of_phases),
-        cmocka_unit_test(test_beside_shared), cmocka_unit_test(test_long_columns),
-        cmocka_unit_test(test_windows_of_values), cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_size),
+        cmocka_unit_test(test_products_behind_products),
+        cmocka_unit_test(test_beside),
+        cmocka_unit_test(test_channels_of_phases),
+        cmocka_unit_test(test_beside_shared),
+        cmocka_unit_test(test_long_columns),
+        cmocka_unit_test(test_windows_of_values),
+        cmocka_unit_test(test_pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
