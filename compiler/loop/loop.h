@@ -50,8 +50,8 @@ typedef uint32_t inst_id;
  * nest, or a WINDOW at a time. */
 enum buffer_kind { BUFFER_INPUT, BUFFER_TEMP, BUFFER_OUTPUT, BUFFER_STACK, BUFFER_WINDOW };
 
-/* A piece of a concatenation is a WINDOW of the whole, too, the same in every call: `first` elements
- * behind where that begins, and with its strides (schedule/pieces.c).
+/* A piece of a concatenation is a WINDOW of the whole, too, the same in every call: `first`
+ * elements behind where that begins, and with its strides (schedule/pieces.c).
  *
  * In step t of its loop a WINDOW is element first + way * t of a buffer, modulo `ring` if that is
  * not 0; carried, what that was in the step before, in step 0 the whole of `start`. */
