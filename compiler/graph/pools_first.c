@@ -84,6 +84,10 @@ static struct graph *rebuild(struct graph *g, bool both) {
     return to;
 }
 
-struct graph *graph_pools_first(struct graph *g) { return rebuild(g, false); }
+struct graph *graph_pools_first(struct graph *g) {
+    return rebuild(g, false);
+}
 
-struct graph *graph_pools_either_way(struct graph *g) { return rebuild(g, true); }
+struct graph *graph_pools_either_way(struct graph *g) {
+    return rebuild(g, true);
+}

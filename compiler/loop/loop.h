@@ -50,7 +50,7 @@ typedef uint32_t inst_id;
  * nest, or a WINDOW at a time. */
 enum buffer_kind { BUFFER_INPUT, BUFFER_TEMP, BUFFER_OUTPUT, BUFFER_STACK, BUFFER_WINDOW };
 
-/* A piece of a concatenation is a WINDOW of the whole, too, which is the same in every call: `first`
+/* A piece of a concatenation is a WINDOW of the whole, too, the same in every call: `first`
  * elements behind where that begins, and with its strides (schedule/pieces.c).
  *
  * In step t of its loop a WINDOW is element first + way * t of a buffer, modulo `ring` if that is
@@ -67,8 +67,8 @@ struct buffer {
     enum buffer_kind kind;
     int index; /* INPUT: of graph.inputs; OUTPUT: of graph.outputs */
     struct meta
-        meta; /* TEMP, OUTPUT and, of a loop, WINDOW are contiguous; OUTPUT may have another shape than the
-                         graph's output, with the same elements in the same order; of a STACK each
+        meta; /* TEMP, OUTPUT and, of a loop, WINDOW are contiguous; OUTPUT may have another shape
+                         than the graph's output, with the same elements in order; of a STACK each
                          element along its outermost dimension is, and begins where vectors do */
     struct loop_window window; /* WINDOW */
     node_id node; /* one more than the node of loops.graph whose elements it holds, in row-major

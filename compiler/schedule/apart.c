@@ -106,8 +106,7 @@ static uint8_t mark_windows(struct choice *c, struct schedule *s, uint32_t g,
             const struct nest *from = &l->nests.at[w];
             if (from->n_reduce || from->scan != EX_NONE || !reads_windows(l, n, x)) continue;
             if (us < 0) us = c->us(s, g, c->ctx);
-            if (stored_us(l, x->buffer, limits) < us)
-                marks |= may->of[x->buffer] = APART_WINDOWS;
+            if (stored_us(l, x->buffer, limits) < us) marks |= may->of[x->buffer] = APART_WINDOWS;
         }
     }
     return marks;
@@ -147,8 +146,9 @@ static double part_us(const struct choice *c, struct schedule *s, uint32_t part)
     return us;
 }
 
-/* What each marked buffer saves whose part is faster so, if that is more than any way has saved before:
- * *out has `marks` then. A guess has to say so by some margin, and of small kernels by more. */
+/* What each marked buffer saves whose part is faster so, if that is more than any way has saved
+ * before: *out has `marks` then. A guess has to say so by some margin, and of small kernels by
+ * more. */
 static void compare(struct choice *c, const struct apart_marks *marks, double *saves,
                     struct apart_marks *out, struct arena *a) {
     const double MARGIN = 0.97, SURE = 2;       /* us */

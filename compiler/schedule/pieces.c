@@ -40,8 +40,8 @@ static int shorter_along(const struct loops *l, const struct meta *piece,
 }
 
 /* Is i a load of the piece that begins there, for all elements that are its own? */
-static bool loads_piece(const struct loops *l, const struct whole *w, const struct inst *x, ex begin,
-                        ex end) {
+static bool loads_piece(const struct loops *l, const struct whole *w, const struct inst *x,
+                        ex begin, ex end) {
     struct exprs *p = l->ex;
     ex at = w->n->out_index[w->dim];
     ex before = ex_compare(p, EX_LT, at, end);
@@ -137,8 +137,7 @@ static bool is_whole(const struct schedule *s, const struct group *G, const bool
     const struct buffer *b = &l->buffers.at[n->out];
     bool plain = !n->n_reduce && n->scan == EX_NONE && loop_of(n->epoch) == NO_LOOP;
     bool constant = true; /* sizes */
-    for (int d = 0; d < b->meta.rank; d++)
-        constant &= ex_is_const(l->ex, b->meta.size[d], NULL);
+    for (int d = 0; d < b->meta.rank; d++) constant &= ex_is_const(l->ex, b->meta.size[d], NULL);
     if (!plain || !constant || taken[n->out] || s->fixed[n->out] ||
         (b->kind != BUFFER_TEMP && b->kind != BUFFER_OUTPUT))
         return false;

@@ -313,8 +313,8 @@ static bool made_for_windows(struct recompute *r, buffer_id b, const struct inst
 
 /* May a product's kernel make b again? Behind the product each element is made once, if there is
  * room for the chain. A large factor of 16 bits may be made of what is in memory if one tile wants
- * it; one of f32 by the pass that writes an image of it for windows, whose planes are made there
- * anyway. Whether that is too much work is seen in what it saves. */
+ * it; one of f32 by the pass that writes an image of it for windows, which is there for matrix
+ * units. Whether that is too much work is seen in what it saves. */
 static bool product_may_make(struct recompute *r, const struct group *G, buffer_id b,
                              const struct chain *c, bool *factor) {
     const struct meta *m = &r->l->buffers.at[b].meta;
@@ -329,7 +329,9 @@ static bool product_may_make(struct recompute *r, const struct group *G, buffer_
             const struct inst *x = &n->insts.at[i];
             if (x->kind != INST_LOAD || x->buffer != b) continue;
             bool windows = n->matmul && through_windows(r, n, x);
-            bool may = large && (of_16 || (windows && m->dtype == DT_F32));
+            bool image = windows && m->dtype == DT_F32 &&
+                         device_has_matrix_units(r->limits, DT_F32, n->precision);
+            bool may = large && (of_16 || image);
             if (n->matmul && (!may || (of_16 && times_read(r, n, x) > FEW))) return false;
             if (windows && !made_for_windows(r, b, x, c)) return false;
             *factor |= n->matmul;

@@ -79,8 +79,8 @@ struct schedule {
     VEC(struct group) groups; /* in launch order */
     uint32_t *group_of;       /* per nest */
     uint32_t *writer;         /* per buffer: the nest that writes it; NO_NEST for inputs */
-    bool *once;     /* per buffer of the loops as they were: computed in one place (once.c, apart.c) */
-    bool *fixed;    /* per buffer: holds the same in every call (at_load.c); while groups are made,
+    bool *once;  /* per buffer of the loops as they were: computed in one place (once.c, apart.c) */
+    bool *fixed; /* per buffer: holds the same in every call (at_load.c); while groups are made,
                        it would, were it made at load */
     bool *stored;   /* per buffer: exists in memory (input, output, or read by another group) */
     size_t *offset; /* per buffer: TEMP and stored: byte offset in the pool */
@@ -137,8 +137,8 @@ void schedule_chain(struct schedule *s, const struct device_limits *limits, chai
 /* us that a group's kernel takes, about. */
 typedef double group_us_fn(struct schedule *s, uint32_t group, void *ctx);
 /* apart.c, on a GPU, not for eager: what a schedule, chains and all, had better have apart, as far
- * as `us` tells; of chained products nothing. Needs what kernels do: order and memory. `make` fuses the loops anew with these marks, or with
- * none, if NULL, and has that ready for kernels. */
+ * as `us` tells; of chained products nothing. Needs what kernels do: order and memory. `make` fuses
+ * the loops anew with these marks, or with none, if NULL, and has that ready for kernels. */
 typedef struct schedule *apart_schedule_fn(const struct apart_marks *marks, void *ctx);
 struct apart_marks schedule_apart(struct schedule *s, const struct device_limits *limits,
                                   apart_schedule_fn *make, group_us_fn *us, void *ctx);
@@ -149,8 +149,8 @@ void schedule_beside(struct schedule *s, group_us_fn *us, void *ctx);
 void schedule_order(struct schedule *s); /* needs groups; breaks group indices held elsewhere */
 /* at_load.c: which groups run at load, and what is `fixed`; for eager nothing is. Needs order. */
 void schedule_at_load(struct schedule *s, bool eager);
-/* pieces.c, on a GPU, not for eager: what is concatenated is stored where its piece of the whole is.
- * The last that changes groups. */
+/* pieces.c, on a GPU, not for eager: what is concatenated is stored where its piece of the whole
+ * is. The last that changes groups. */
 void schedule_pieces(struct schedule *s);
 void schedule_memory(struct schedule *s); /* needs both */
 /* memory.c. Has it a place in the pool? Per buffer, from which group to which, both included, that

@@ -577,13 +577,16 @@ static const char *const joined[] = {
 /* What windows of f32 read is made by the pass that writes their image (schedule/recompute.c): in
  * tf32 and by planes, padding stays 0, behind a product, where another kernel reads it, too. */
 static const char *const made_images[] = {
-    "graph(%x: f32[2, 16, 9, 12], %s: f32[1, 16, 1, 1], %t: f32[1, 16, 1, 1], %w: f32[24, 16, 3, 3])"
+    "graph(%x: f32[2, 16, 9, 12], %s: f32[1, 16, 1, 1], %t: f32[1, 16, 1, 1], %w: f32[24, 16, 3, "
+    "3])"
     " convolutions tf32 {\n %n = mul(%x, %s)\n %a = add(%n, %t)\n %r = exp(%a)\n"
     " %y = convolution(%r, %w, None, 1, 1)\n return %y\n}\n",
-    "graph(%x: f32[2, 16, 9, 12], %s: f32[1, 16, 1, 1], %t: f32[1, 16, 1, 1], %w: f32[24, 16, 3, 3])"
+    "graph(%x: f32[2, 16, 9, 12], %s: f32[1, 16, 1, 1], %t: f32[1, 16, 1, 1], %w: f32[24, 16, 3, "
+    "3])"
     " {\n %n = mul(%x, %s)\n %a = add(%n, %t)\n %r = exp(%a)\n"
     " %y = convolution(%r, %w, None, 2, 1)\n return %y\n}\n",
-    "graph(%x: f32[2, 8, 9, 12], %v: f32[16, 8, 1, 1], %g: f32[16], %h: f32[16], %w: f32[40, 16, 3, 3])"
+    "graph(%x: f32[2, 8, 9, 12], %v: f32[16, 8, 1, 1], %g: f32[16], %h: f32[16], %w: f32[40, 16, "
+    "3, 3])"
     " convolutions tf32 {\n %c = convolution(%x, %v)\n"
     " %n = batch_norm(%c, None, None, %g, %h, True)\n %r = relu(%n)\n"
     " %y = convolution(%r, %w, None, 1, 1)\n %m = mean(%r, [2, 3])\n return %y, %m\n}\n",
@@ -736,7 +739,8 @@ void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
     for (size_t i = 0; i < 2 * sizeof joined / sizeof *joined; i++)
         vec_push(a, out, ((struct case_graph){.text = joined[i / 2], .every = 5, .old = i % 2}));
     for (size_t i = 0; i < 2 * sizeof made_images / sizeof *made_images; i++)
-        vec_push(a, out, ((struct case_graph){.text = made_images[i / 2], .every = 5, .old = i % 2}));
+        vec_push(a, out,
+                 ((struct case_graph){.text = made_images[i / 2], .every = 5, .old = i % 2}));
     for (size_t i = 0; i < sizeof of_rows / sizeof *of_rows; i++)
         vec_push(a, out, ((struct case_graph){.text = of_rows[i], .every = 2}));
     for (size_t i = 0; i < sizeof lying / sizeof *lying; i++)

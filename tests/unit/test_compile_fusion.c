@@ -230,12 +230,12 @@ static void test_pieces(void **state) {
         const char *pieces;
         int kernels;
     } cases[] = {
-        {"%a, %b", 3},                    /* two, and a third that reads them */
-        {"%a, %b, %s", 5},                /* a row's */
-        {"%a, %x", 3},                    /* an input is where it is, */
-        {"%a, %a", 3},                    /* and so is what belongs there twice */
-        {"%a, %o", 4},                    /* 4 columns are half a sector, */
-        {"%o, %a", 4},                    /* and more begin in the midst of one */
+        {"%a, %b", 3},     /* two, and a third that reads them */
+        {"%a, %b, %s", 5}, /* a row's */
+        {"%a, %x", 3},     /* an input is where it is, */
+        {"%a, %a", 3},     /* and so is what belongs there twice */
+        {"%a, %o", 4},     /* 4 columns are half a sector, */
+        {"%o, %a", 4},     /* and more begin in the midst of one */
     };
     struct arena *a = arena_new();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -21,8 +21,7 @@ static void becomes(const char *body, const char *want) {
     must_eval(h, in, is);
     for (uint32_t o = 0; o < g->outputs.n; o++) {
         assert_int_equal(is[o].n, was[o].n);
-        for (int64_t i = 0; i < was[o].n; i++)
-            assert_true(fabs(is[o].v[i] - was[o].v[i]) < 1e-9);
+        for (int64_t i = 0; i < was[o].n; i++) assert_true(fabs(is[o].v[i] - was[o].v[i]) < 1e-9);
     }
     struct graph *either = graph_pools_either_way(g);
     struct rounding how = {.device = DEVICE_CUDA, .stores = true};
@@ -35,8 +34,7 @@ static void becomes(const char *body, const char *want) {
         must_eval(graph_bound(graph_simplify(graph_decompose(g)), how), in, alone[0]);
         must_eval(graph_bound(graph_simplify(graph_decompose(h)), how), in, alone[1]);
         for (int way = 0; way < 2; way++) {
-            for (int64_t i = 0; i < was[o].n; i++)
-                assert_true(bound[o].v[i] >= alone[way][o].v[i]);
+            for (int64_t i = 0; i < was[o].n; i++) assert_true(bound[o].v[i] >= alone[way][o].v[i]);
             free_values(alone[way], g->outputs.n);
         }
     }
