@@ -296,13 +296,13 @@ void cases_random_chained(struct arena *a, uint64_t seed, int n, case_vec *out) 
         bool old = rng_below(&r, 2), by_warps = old || strstr(text, "f32[");
         if (rng_below(&r, 2)) text = case_with_gradients(a, text);
         vec_push(a, out,
-                 ((struct case_graph){.text = text,
-                                      .every = CASES_DEFAULT,
-                                      .old = old,
-                                      .maybe = true,
-                                      .bound = true,
-                                      .chained = true,
-                                      .config =
-                                          random_config(a, &r, by_warps, strstr(text, "masked_fill"))}));
+                 ((struct case_graph){
+                     .text = text,
+                     .every = CASES_DEFAULT,
+                     .old = old,
+                     .maybe = true,
+                     .bound = true,
+                     .chained = true,
+                     .config = random_config(a, &r, by_warps, strstr(text, "masked_fill"))}));
     }
 }
