@@ -1150,7 +1150,8 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
     /* Of f32 a thread's sums of a tile are there until they are multiplied, and not half of them:
      * beside 128 others are spilled, by heads of 32 half a kilobyte. Not measured. */
     const double SPILLED = 1.3, MOST_OF_TILE = 128;
-    double tile = (x->n_first > x->n_second ? x->n_first : x->n_second) * n * x->warp_rows / d->warp;
+    double tile =
+        (x->n_first > x->n_second ? x->n_first : x->n_second) * n * x->warp_rows / d->warp;
     if (x->by_warp && bytes > 2 && tile >= MOST_OF_TILE) step *= SPILLED;
     /* 4 x 32 x 2048 rows take an H200 1122 us in tf32 by heads of 64, 2313 of 128, and 2725 by
      * planes, where the above says 741, 1515 and 2406. */
