@@ -1201,6 +1201,16 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
     between *= 1 + 0.4 * asked;
     double busy = fmin(1, warps * resident / 8);
     double step = (fmax(units, shared) + between * 0.5) / busy + BARRIER / resident;
+    /* Of f32 a thread's sums of a tile are there until they are multiplied, and not half of them:
+     * beside 128 others are spilled, by heads of 32 half a kilobyte. Not measured. */
+    const double SPILLED = 1.3, MOST_OF_TILE = 128;
+    double tile =
+        (x->n_first > x->n_second ? x->n_first : x->n_second) * n * x->warp_rows / d->warp;
+    if (x->by_warp && bytes > 2 && tile >= MOST_OF_TILE) step *= SPILLED;
+    /* 4 x 32 x 2048 rows take an H200 1122 us in tf32 by heads of 64, 2313 of 128, and 2725 by
+     * planes, where the above says 741, 1515 and 2406. */
+    const double IN_TF32 = 1.5, IN_PLANES = 1.13;
+    if (x->by_warp && bytes > 2) step *= x->planes ? IN_PLANES : IN_TF32;
     if (!x->by_warp) { /* a warpgroup's terms are made while another one's are multiplied */
         const double ALONE = 0.6, BESIDE_OTHERS = 0.3, WAIT = 600;
         /* Short steps: 32 heads of 2048 by 64 take 106.3 us on an H100 by 128 x 64 with three

@@ -239,12 +239,13 @@ static void put_behind(struct attention *t) {
 }
 
 static const char *random_attention(struct arena *a, struct rng *r) {
+    static const char *const types[] = {"bf16", "f16", "f32"};
     bool few = rng_below(r, 4) == 0; /* queries, as where a cache of keys is gone along */
     struct attention t = {.a = a,
                           .r = r,
                           .parameters = buf_new(a),
                           .body = buf_new(a),
-                          .dtype = rng_below(r, 2) ? "bf16" : "f16",
+                          .dtype = types[rng_below(r, 3)],
                           .batches = 1 + rng_below(r, 2),
                           .shared = few ? RNG_ANY(r, 2, 3, 4, 8) : RNG_ANY(r, 1, 1, 2),
                           .in_turn = rng_below(r, 4) == 0,
@@ -267,7 +268,9 @@ static const char *random_attention(struct arena *a, struct rng *r) {
         put(&t, "matmul", arena_printf(a, ", %s", v));
     }
     put_behind(&t);
-    return arena_printf(a, "graph(%s) {\n%s return %s\n}\n", t.parameters.p, t.body.p, t.value);
+    const char *tf32 = rng_below(r, 2) ? " products tf32" : "";
+    return arena_printf(a, "graph(%s)%s {\n%s return %s\n}\n", t.parameters.p, tf32, t.body.p,
+                        t.value);
 }
 
 static const char *random_config(struct arena *a, struct rng *r, bool old, bool masks) {
@@ -290,16 +293,16 @@ void cases_random_chained(struct arena *a, uint64_t seed, int n, case_vec *out) 
     struct rng r = {seed};
     for (int i = 0; i < n; i++) {
         const char *text = random_attention(a, &r);
-        bool old = rng_below(&r, 2);
+        bool old = rng_below(&r, 2), by_warps = old || strstr(text, "f32[");
         if (rng_below(&r, 2)) text = case_with_gradients(a, text);
         vec_push(a, out,
-                 ((struct case_graph){.text = text,
-                                      .every = CASES_DEFAULT,
-                                      .old = old,
-                                      .maybe = true,
-                                      .bound = true,
-                                      .chained = true,
-                                      .config =
-                                          random_config(a, &r, old, strstr(text, "masked_fill"))}));
+                 ((struct case_graph){
+                     .text = text,
+                     .every = CASES_DEFAULT,
+                     .old = old,
+                     .maybe = true,
+                     .bound = true,
+                     .chained = true,
+                     .config = random_config(a, &r, by_warps, strstr(text, "masked_fill"))}));
     }
 }

@@ -43,12 +43,13 @@ static void test_arguments(void **state) {
     arena_free(a);
 }
 
-/* 300 operators: every pair of kernels is weighed, but not again after every merge. */
+/* 300 operators: every pair of kernels is weighed, but not again after every merge. Strict products
+ * are not chained. */
 static void test_size(void **state) {
     enum { N = 100 };
     struct arena *a = arena_new();
     struct buf b = buf_new(a);
-    buf_puts(&b, "graph(%x: f32[64, 64], %w: f32[64, 64]) {\n %y0 = exp(%x)\n");
+    buf_puts(&b, "graph(%x: f32[64, 64], %w: f32[64, 64]) products strict {\n %y0 = exp(%x)\n");
     for (int i = 1; i <= N; i++)
         buf_printf(&b,
                    " %%m%d = matmul(%%y%d, %%w)\n %%a%d = add(%%m%d, %%x)\n %%y%d = relu(%%a%d)\n",
