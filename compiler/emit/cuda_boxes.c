@@ -31,7 +31,8 @@ static void put_lying_places(struct emitter *w, const struct tile_ring *r) {
     const struct operand *o = r->operand;
     long long of_image = o->batches > 1 ? o->step[o->order->n] / o->batch : 1;
     for (int i = 0; i < ring_boxes(r); i++) {
-        line(w, "const int a_at%d = (m0 + %d) %% %lld;", i, i * LYING_ROWS, (long long)o->positions);
+        line(w, "const int a_at%d = (m0 + %d) %% %lld;", i, i * LYING_ROWS,
+             (long long)o->positions);
         line(w, "const int a_picture%d = (m0 + %d) / %lld * %lld%s;", i, i * LYING_ROWS,
              (long long)o->positions, of_image, o->batches > 1 ? " + z" : "");
     }
@@ -63,7 +64,8 @@ static void put_copy_lying(struct emitter *w, const struct tile_program *t,
     line(w, "const int channel = number %% %lld * %d, from = further & -%d;",
          (long long)(o->channels / o->step_channels), o->step_channels, LYING_UNIT);
     for (int i = 0; i < ring_boxes(r); i++)
-        line(w, "k_map_load(stage + %d, &map_a, full + s * 8, a_at%d + from, channel, a_picture%d);",
+        line(w,
+             "k_map_load(stage + %d, &map_a, full + s * 8, a_at%d + from, channel, a_picture%d);",
              r->offset + i * ring_box_lines(r) * r->line, i, i);
     close_brace(w);
 }

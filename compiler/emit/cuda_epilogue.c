@@ -1000,8 +1000,8 @@ static void put_turned(struct emitter *w, const struct tile_program *t, const st
         arena_printf(w->arena, "const int c = (j * %d + tid / %d)%s;", group / warp, warp, between);
     const char *of_group = arena_printf(w->arena, "const int of_group = i * %d + tid %% %d / %d;",
                                         warp / p->beside, warp, p->beside);
-    const char *row = arena_printf(w->arena, "m0 + group * 64 + f * %d + of_group",
-                                   product_sixteens_apart(p));
+    const char *row =
+        arena_printf(w->arena, "m0 + group * 64 + f * %d + of_group", product_sixteens_apart(p));
     line(w, "float *const turned = (float *)(%s) + group * %d;", exchange_text(w, t, t->exchange),
          p->turned * TURNED_PITCH);
     const struct placing place = placing_of(w, s);

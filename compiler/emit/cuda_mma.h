@@ -26,9 +26,9 @@ void put_image_parameters(struct emitter *w, const struct tile_program *t);
 /* cuda_boxes.c: the same where a role copies, by tensor maps; before a tile's steps, where its
  * windows are. */
 void put_first_window(struct emitter *w, const struct tile_ring *r);
-/* In a step of a role: of a left factor that lies (operand.lying), the step's number, its first tap,
- * and how many positions further than a row's own that reads. In a tile, for threads that multiply:
- * where their rows are along dimensions with an edge. */
+/* In a step of a role: of a left factor that lies (operand.lying), the step's number, its first
+ * tap, and how many positions further than a row's own that reads. In a tile, for threads that
+ * multiply: where their rows are along dimensions with an edge. */
 void put_lying_step(struct emitter *w, const struct tile_program *t);
 void put_lying_rows(struct emitter *w, const struct tile_program *t);
 void put_copy(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);

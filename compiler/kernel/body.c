@@ -751,7 +751,7 @@ static bool has_guards(const struct kernel *k) {
  * storing what they come to is little beside. */
 static bool is_better_by_taps(const struct kernel *taps, const struct kernel *k, struct arena *a) {
     enum { FILTERS = 5, DEEP = 32 };
-    if (k->limits->kind != DEVICE_CPU) 
+    if (k->limits->kind != DEVICE_CPU)
         return kernel_least_cost(taps, NULL, a) < kernel_least_cost(k, NULL, a);
     return k->kind != KERNEL_MATMUL || !k->im2col[1][0] || kernel_size(k, AXIS_M) < FILTERS ||
            kernel_size(k, AXIS_R) < DEEP;

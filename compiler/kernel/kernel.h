@@ -493,7 +493,7 @@ struct operand {
     /* windows: all positions of the image, with what its taps reach around it, are rows, so that a
      * tap is so many rows on; those that are no windows count for nothing */
     bool flat;
-    int64_t padded[IM2COL_DIMS];   /* flat: positions along each dimension */
+    int64_t padded[IM2COL_DIMS]; /* flat: positions along each dimension */
     /* flat: in the image as it lies in memory, whose positions, not channels, are neighbours.
      * Lines of a tile are LYING_ROWS of them, of one channel each; a tile begins LYING_UNIT of them
      * before where its first tap reads at most, and is as much longer; threads read it

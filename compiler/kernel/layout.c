@@ -683,9 +683,9 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
 /* Whether the numbers may stand in a config of such a kernel, whatever they would make of it. */
 static const char *check_knobs(const struct config *c, bool dot, struct arena *a) {
     static const enum knob switches[] = {
-        KNOB_nt,         KNOB_skip_l1, KNOB_leave_l2,  KNOB_stay_l2, KNOB_online, KNOB_turn,
-        KNOB_last_block, KNOB_window,  KNOB_look_back, KNOB_ahead,   KNOB_shift,  KNOB_pairs,
-        KNOB_sort,       KNOB_pingpong, KNOB_skip};
+        KNOB_nt,    KNOB_skip_l1,    KNOB_leave_l2, KNOB_stay_l2,   KNOB_online,
+        KNOB_turn,  KNOB_last_block, KNOB_window,   KNOB_look_back, KNOB_ahead,
+        KNOB_shift, KNOB_pairs,      KNOB_sort,     KNOB_pingpong,  KNOB_skip};
     static const enum knob dot_only[] = {KNOB_m,    KNOB_n,        KNOB_k,    KNOB_tm,   KNOB_tn,
                                          KNOB_mma,  KNOB_pairs,    KNOB_band, KNOB_tail, KNOB_make,
                                          KNOB_flat, KNOB_pingpong, KNOB_skip};

@@ -32,8 +32,8 @@
  * other (rows of an identity), one in four has its last bit rounded.
  *
  * The left factor in registers (operand.in_registers). wgmma takes tf32 from shared memory along
- * the depth alone, but from registers however it has come there; and planes that threads make of
- * f32 there are never in memory.
+ * the depth alone, but from registers however it has come there, an image's neighbours for each tap
+ * from one tile (operand.lying); and planes that threads make of f32 there are never in memory.
  *
  * tf32. The units read an f32 and ignore its last 13 bits. Cut off, factors would be too small, all
  * of them, and what a sum is off by would grow like the depth; so they are rounded to the nearest

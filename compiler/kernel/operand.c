@@ -18,7 +18,9 @@
  *     where(inside, x[window, k], 0)  an image of x alone, channels innermost, each element once;
  *                                     tiles are windows of it (im2col.c); of few channels
  *                                     the image has zeros around it, and lines of a tile are runs
- *                                     of neighbours, which overlap in memory */
+ *                                     of neighbours, which overlap in memory
+ *     the same, pixels innermost,     flat=2: tiles of p0, channel by channel, of pixels one behind
+ *         in tf32                     the other, which threads read into registers tap by tap */
 #include <math.h>
 
 #include "kernel/kernel.h"
@@ -221,7 +223,8 @@ static int64_t image_pitch(int64_t width, int bytes) {
 void operand_tap(const struct operand *o, int64_t depth, int64_t *tap, int64_t *channel) {
     *tap = depth / o->channels, *channel = depth % o->channels;
     if (!o->step_taps) return;
-    int64_t step = depth / (o->step_taps * o->step_channels), of_tap = o->channels / o->step_channels;
+    int64_t step = depth / (o->step_taps * o->step_channels),
+            of_tap = o->channels / o->step_channels;
     *tap = step / of_tap * o->step_taps + depth / o->step_channels % o->step_taps;
     *channel = step % of_tap * o->step_channels + depth % o->step_channels;
 }
@@ -715,7 +718,8 @@ static bool set_lying(const struct kernel *k, struct operand *o, const struct im
         if (!take_step(k, &rest, w->at[d], &o->step[d]) || w->dim[d].step != 1) return false;
     if (!ex_is_const(k->ex, rest, &o->offset) || o->offset % unit || o->step[0] != 1) return false;
     if (w->channels == 1) o->pitch = unit;
-    if (w->images == 1) o->step[w->n] = o->batches > 1 ? o->batch * o->batches : o->pitch * w->channels;
+    if (w->images == 1)
+        o->step[w->n] = o->batches > 1 ? o->batch * o->batches : o->pitch * w->channels;
     if (o->batches > 1 && (!o->batch || o->step[w->n] % o->batch)) return false;
     for (int d = 0; d < w->n; d++) {
         const struct im2col_dim *x = &w->dim[d];

@@ -53,8 +53,7 @@ static void put_operand(struct buf *b, const struct tile_ring *r) {
                    o->lying  ? "positions"
                    : o->flat ? "shifted rows"
                              : "windows",
-                   o->factor,
-                   o->load == NO_VALUE ? "" : " as it lies");
+                   o->factor, o->load == NO_VALUE ? "" : " as it lies");
     else if (o->made)
         buf_printf(b, "made of v%u, ", o->factor);
     else if (o->load == NO_VALUE)

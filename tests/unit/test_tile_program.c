@@ -841,6 +841,26 @@ static void test_mistakes_of_windows(void **state) {
     arena_free(a);
 }
 
+static void test_mistakes_of_lying(void **state) {
+    struct arena *a = arena_new();
+    struct tile_program *t =
+        program_of(a, lying_plane, "mma=1 m=64 n=32 k=96 stages=2 warps=8 flat=2");
+    struct operand o = *t->ring[TILE_A].operand;
+    t->ring[TILE_A].operand = &o;
+    assert_null(tile_verify(t, a));
+    o.positions -= LYING_ROWS;
+    assert_string_equal(tile_verify(t, a), "T9: taps of A are in the next image");
+    o.positions += LYING_ROWS;
+    t->ring[TILE_A].depth = 32;
+    assert_string_equal(tile_verify(t, a), "T9: A has not all taps, or more");
+    t->ring[TILE_A].depth = 96;
+    struct im2col w = *o.order;
+    w.dim[0].apart = LYING_ROWS;
+    o.order = &w;
+    assert_string_equal(tile_verify(t, a), "T9: taps of A are in no tile");
+    arena_free(a);
+}
+
 /* A short step that leaves out what counts, at the end of all taps, or of each: the machine has
  * wrong numbers. */
 static void test_mistakes_of_shorts(void **state) {
@@ -1169,6 +1189,7 @@ int main(void) {
         cmocka_unit_test(test_listed_steps),
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_mistakes_of_windows),
+        cmocka_unit_test(test_mistakes_of_lying),
         cmocka_unit_test(test_mistakes_of_shorts),
         cmocka_unit_test(test_mistakes_of_blocks),
         cmocka_unit_test(test_mistakes_of_staying),
