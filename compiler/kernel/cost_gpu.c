@@ -807,14 +807,9 @@ static double epilogue_clocks(const struct kernel *k, const struct layout *y) {
     const double ALONE = 0.6, TOGETHER = 0.9, CALLED = 2.5;
     const double MOVED = 6.5; /* an element, as emitted: 52 for a thread's four pairs */
     const double REDUCED = 8; /* into a sum; not measured by itself */
-    double size = 0;
-    int phases = y->product->online ? 2 : k->levels ? k->levels : 1;
-    for (value_id v = 0; v < k->values.n; v++) {
-        const struct value_node *x = &k->values.at[v];
-        if (x->kind == INST_REDUCE && v != k->dot && kernel_has_spans(k)) size += REDUCED;
-        if (x->kind != INST_OP || !(x->mask & MASK_M) || !(x->mask & MASK_N)) continue;
-        size += op_size(x->op, x->dtype) * fmax(1, phases - x->level); /* of sums that stay */
-    }
+    double size = epilogue_size(k, y->product->online ? 2 : k->levels ? k->levels : 1);
+    for (value_id v = 0; v < k->values.n && kernel_has_spans(k); v++)
+        if (k->values.at[v].kind == INST_REDUCE && v != k->dot) size += REDUCED;
     if (product_calls_maths(k, y->product)) size *= CALLED;
     if (size <= DEAR) size = 0;
     for (uint32_t i = 0; i < k->stores.n; i++)
