@@ -962,6 +962,9 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     /* us: where they have parts of the depth: 8 x 4096 x 4096 takes an H100 37.2 us in tf32, 34.7
      * without clusters, 21.2 and 19.7 in bf16. */
     const double PARTED = 2.2;
+    /* Where memory is what is waited for: 128 x 16384 x 16384 in tf32 takes an H200 279 us in two
+     * parts, 294 in three and 298 in four, 270 to 273 in one. */
+    const double IN_PARTS = 1.06;
     const double SLOWER = 0.11; /* 64 x 8192 x 8192 in tf32 takes 104.4 us so, 101.7 else */
     const double BOTH = 0.2;    /* of the shorter, of copies of windows and of boxes */
     const double LANES = 128;   /* of tensor memory */
@@ -1059,6 +1062,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     least += again_us(k, y) * p->mean_steps / steps;
     if (k->bytes_written > MOSTLY * k->bytes_read && y->cluster > 1 && p->band > USUAL_BAND)
         least *= BANDED;
+    if (p->parts > 1) least *= IN_PARTS;
     int held = d->regs_unit / (p->resident * y->threads);
     if (k->over && p->resident > 1 && product_thread_sums(p) + BESIDE_SUMS > held) us *= SPILLED;
     /* What rows come to: another launch, or a meeting for each phase; not fitted to anything. */
