@@ -947,6 +947,18 @@ static bool rows_are_places(struct emitter *w, const struct phase *f) {
     return true;
 }
 
+/* Is anything loaded of columns, and nothing of rows that had better come ahead? What a chunk of
+ * columns has loaded would be kept for the other row, or loaded again: of two vectors beside 128
+ * sums most of a thread's registers are spilled, and each chunk waits for what it has loaded. */
+static bool loads_of_columns(struct emitter *w, const struct phase *f, int chunks, int chunk) {
+    bool any = false;
+    for (uint32_t i = 0; i < f->compute.n; i++) {
+        const struct value_node *x = &w->k->values.at[f->compute.at[i]];
+        any |= x->kind == INST_LOAD && (x->mask & (MASK_M | MASK_N)) == MASK_N;
+    }
+    return any && !any_across(w, f) && !chunks_ahead(w, f, chunks, chunk);
+}
+
 /* Columns first, of each both rows: where columns are, which takes digits of them, is not kept for
  * the other row. 128 sums and the places of 32 octets are more than a thread has registers for. */
 static void put_by_columns(struct emitter *w, const struct tile_program *t, const struct phase *f,
@@ -1082,7 +1094,8 @@ static void put_whole(struct emitter *w, const struct tile_program *t, const cha
         put_rows(w, t, &f, sums);
     else if (!kernel_has_spans(w->k) && t->product->warp_rows > 16 && t->product->in_turn > 1)
         put_by_columns(w, t, &f, sums);
-    else if (octets >= MANY && rows_are_places(w, &f) && !kernel_has_spans(w->k))
+    else if (octets >= MANY && !kernel_has_spans(w->k) &&
+             (rows_are_places(w, &f) || loads_of_columns(w, &f, octets / chunk, chunk)))
         put_by_columns(w, t, &f, sums);
     else
         put_rows(w, t, &f, sums);

@@ -115,6 +115,13 @@ static void end_role(struct emitter *w, const struct tile_program *t, enum role 
     if (!t->product->tensor || (role == ISSUES && !tile_made(t))) close_brace(w);
 }
 
+/* Of all steps, one behind the other, those of a part. */
+static void put_part(struct emitter *w, const char *all, const char *parts) {
+    line(w, "const int from = part * %s / %s, steps = (part + 1) * %s / %s - from;", all, parts,
+         all, parts);
+    line(w, "(void)from;");
+}
+
 /* The steps whose terms may count for the tile, which all blocks of a cluster have. */
 static void put_bounded_steps(struct emitter *w, const struct tile_program *t) {
     int parts = t->product->parts, depth = t->ring[TILE_A].depth, blocks = w->y->cluster;
@@ -130,7 +137,7 @@ static void put_bounded_steps(struct emitter *w, const struct tile_program *t) {
     line(w, "const int all_steps = r_from < r_end ? (r_end + %d) / %d - first_step : 0;", depth - 1,
          depth);
     if (parts > 1)
-        line(w, "const int steps = (all_steps + %d - part) / %d;", parts - 1, parts);
+        put_part(w, "all_steps", arena_printf(w->arena, "%d", parts));
     else
         line(w, "const int steps = all_steps;");
 }
@@ -161,10 +168,9 @@ static void put_draw_tile(struct emitter *w, const struct tile_program *t) {
     else if (parts > 1)
         line(w, "const int part = drawn %% %d;", parts);
     if (whole)
-        line(w, "const int steps = cut ? (%lld - part) / %d : %lld;", steps + parts - 1, parts,
-             steps);
+        put_part(w, arena_printf(w->arena, "%lld", steps), "parts_of");
     else if (everywhere && parts > 1)
-        line(w, "const int steps = (%lld - part) / %d;", steps + parts - 1, parts);
+        put_part(w, arena_printf(w->arena, "%lld", steps), arena_printf(w->arena, "%d", parts));
     else if (everywhere)
         line(w, "const int steps = %lld;", steps);
     long long batches = matrix_tiles(k, y, AXIS_Z);
@@ -192,7 +198,7 @@ static void put_draw_tile(struct emitter *w, const struct tile_program *t) {
          on, y->br);
     line(w, "(void)z, (void)of_z;");
     if (t->product->steps && parts > 1)
-        line(w, "const int steps = (steps_of[z] + %d - part) / %d;", parts - 1, parts);
+        put_part(w, "steps_of[z]", arena_printf(w->arena, "%d", parts));
     else if (t->product->steps)
         line(w, "const int steps = steps_of[z];");
     if (t->product->bounded) put_bounded_steps(w, t);
@@ -224,10 +230,7 @@ char ring_letter(const struct tile_ring *r) { return r->operand->axis == AXIS_M 
 static const char *number_of_step(struct emitter *w, const struct tile_program *t,
                                   const char *step) {
     int parts = t->product->parts;
-    if (t->product->whole)
-        step = arena_printf(w->arena, "(part + %s * parts_of)", step);
-    else if (parts > 1)
-        step = arena_printf(w->arena, "(part + %s * %d)", step, parts);
+    if (t->product->whole || parts > 1) step = arena_printf(w->arena, "(from + %s)", step);
     if (t->product->bounded) step = arena_printf(w->arena, "(first_step + %s)", step);
     if (t->product->steps)
         step = arena_printf(w->arena, "step_at[z * %lld + %s]", (long long)t->product->steps->most,

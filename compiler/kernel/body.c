@@ -617,9 +617,11 @@ static void find_arguments(struct kernel *k) {
 }
 
 /* Which way memory runs: bytes of accesses contiguous along x against along r. Elements some steps
- * apart are in one line, too, with that many fewer of them. */
+ * apart are in one line, too, with that many fewer of them; and windows whose taps are loads of
+ * their own (unroll.c), which a GPU has in L1 for one another. */
 static void find_inner(struct kernel *k) {
-    enum { MAX_STEP = 8 };
+    enum { ON_CPU = 8, ON_GPU = 16 };
+    int most = k->limits->kind == DEVICE_CUDA ? ON_GPU : ON_CPU;
     double along[2] = {0, 0};
     for (uint32_t i = 0; i < k->values.n + k->stores.n; i++) {
         bool store = i >= k->values.n;
@@ -631,7 +633,7 @@ static void find_inner(struct kernel *k) {
         for (int a = AXIS_X; a <= AXIS_R; a++) {
             int64_t step = store ? index_usual_stride(k, index, (enum axis)a)
                                  : load_usual_stride(k, &k->values.at[i], (enum axis)a);
-            if (step >= 1 && step <= MAX_STEP) along[a] += bytes / (double)step;
+            if (step >= 1 && step <= most) along[a] += bytes / (double)step;
         }
     }
     /* On a CPU a thread goes along a scanned column by itself: there must be many. On a GPU,

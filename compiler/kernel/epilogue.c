@@ -2,6 +2,9 @@
  * and what warps and tiles leave for each other.
  *
  *     softmax(x @ y, 1): stage 1 the maximum, stage 2 the sum of exp(x - max), which is kept */
+#include <math.h>
+
+#include "graph/traits.h"
 #include "kernel/kernel.h"
 
 enum { PIECE = 16 }; /* bytes that what warps leave is a multiple of */
@@ -117,6 +120,16 @@ value_id epilogue_kept(const struct kernel *k) {
             return NO_VALUE;
     }
     return kept;
+}
+
+double epilogue_size(const struct kernel *k, int phases) {
+    double size = 0;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (x->kind != INST_OP || !(x->mask & MASK_M) || !(x->mask & MASK_N)) continue;
+        size += op_size(x->op, x->dtype) * fmax(1, phases - x->level);
+    }
+    return size;
 }
 
 int exchange_results(const struct kernel *k, const struct layout *y) {

@@ -817,6 +817,9 @@ int64_t matrix_partials(const struct kernel *k, const struct layout *y);
 /* How many reductions behind the product each value stands on, one on another. Does any that varies
  * along the axes reduced, or another reduction, stand on one? */
 int *epilogue_stages(const struct kernel *k);
+/* Instructions for an element behind the product; of several phases, those of sums that stay, which
+ * are for each phase from theirs on. */
+double epilogue_size(const struct kernel *k, int phases);
 bool epilogue_reads_results(const struct kernel *k);
 /* Are all reductions that stand on another one sums of exp(x - max), which tiles may have relative
  * to their own maximum, and nothing else reads a maximum before? epilogue_kept: the terms of such a

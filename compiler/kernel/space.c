@@ -943,23 +943,40 @@ static bool moves_rows(const struct space *s) {
     return any;
 }
 
+/* Are tiles in turn, of many that a block has, about as fast as others, the model says, and is what
+ * stands behind them long, which it knows little of? gelu behind 8192 x 4096 x 16384 in bf16 takes
+ * an H200 1441 us by 128 x 192 in turn, 1526 to 1551 by 128 x 256; the product by itself takes 1399
+ * and 1389. */
+static bool hides_epilogue(const struct space *s, const struct config *c, double us,
+                           double others) {
+    enum { LONG = 16, MANY = 8 }; /* instructions, tiles of a block */
+    const double AS_FAST = 0.98;
+    struct layout y;
+    return s->k->kind == KERNEL_MATMUL && epilogue_size(s->k, 1) >= LONG && us * AS_FAST < others &&
+           !kernel_layout(s->k, c, &y, s->arena) &&
+           matrix_all_tiles(s->k, &y) >= MANY * matrix_clusters(s->k, &y);
+}
+
 /* Warpgroups in turn gain behind a long epilogue and lose behind none, by how much the model does
  * not know: they are tried, and never a first guess; but of rows that begin anywhere, where 1024 x
- * 768 x 50257 takes an H200 129.6 us by 128 x 192 in turn, 138.3 by 128 x 256; and of rows that are
- * windows, as those of phases, whose channels and taps are few steps for what is stored. 262144
- * pixels of 512 phases and filters, 256 deep, take it 138 us by 128 x 128 in turn, 188 by 128 x 256
- * and 276 by 192 x 128; of 27 taps in three dimensions it takes 265 by 128 x 128 in turn, 283 by
- * 192 x 128 in turn; and what takes 1274 by 128 x 128 in turn takes 2130 by 64 x 256. */
+ * 768 x 50257 takes an H200 129.6 us by 128 x 192 in turn, 138.3 by 128 x 256; where they hide what
+ * stands behind many tiles; and of rows that are windows, as those of phases, whose channels and
+ * taps are few steps for what is stored. 262144 pixels of 512 phases and filters, 256 deep, take it
+ * 138 us by 128 x 128 in turn, 188 by 128 x 256 and 276 by 192 x 128; of 27 taps in three
+ * dimensions it takes 265 by 128 x 128 in turn, 283 by 192 x 128 in turn; and what takes 1274 by
+ * 128 x 128 in turn takes 2130 by 64 x 256. */
 static bool may_be_in_turn(const struct space *s, uint32_t i) {
     enum { ROWS = 128 };
     const double GAIN = 1.04;
     double others = INFINITY;
     const struct candidate *c = &s->all.at[i];
+    for (uint32_t j = 0; j < s->all.n && others == INFINITY; j++)
+        if (!s->all.at[j].c.knob[KNOB_pingpong]) others = s->all.at[j].cost;
+    if (!s->k->im2col[0][0] && !s->k->im2col[1][0])
+        return hides_epilogue(s, &c->c, c->cost, others);
     if (!im2col_has_taps(s->k->im2col[0][0])) return false;
     if (c->c.knob[KNOB_m] != ROWS || c->c.knob[KNOB_n] < ROWS) return false;
     if (size_of(s->k, AXIS_N) < c->c.knob[KNOB_n]) return false; /* 1346 us, 966 by 128 x 64 */
-    for (uint32_t j = 0; j < s->all.n && others == INFINITY; j++)
-        if (!s->all.at[j].c.knob[KNOB_pingpong]) others = s->all.at[j].cost;
     return c->cost * GAIN < others;
 }
 
@@ -973,10 +990,12 @@ static bool is_one_pair(const struct space *s) {
 }
 
 static void guess_no_turns(struct space *s) {
-    uint32_t first = 0;
+    uint32_t first = 0, turn = 0;
     if (moves_rows(s) || is_one_pair(s)) return;
     while (first < s->all.n && s->all.at[first].c.knob[KNOB_pingpong] && !may_be_in_turn(s, first))
         first++;
+    while (turn < s->all.n && !s->all.at[turn].c.knob[KNOB_pingpong]) turn++;
+    if (turn > first && turn < s->all.n && may_be_in_turn(s, turn)) first = turn;
     if (first == s->all.n) return;
     struct candidate guess = s->all.at[first];
     for (uint32_t i = first; i > 0; i--) s->all.at[i] = s->all.at[i - 1];

@@ -226,7 +226,7 @@ static void place(const struct machine *x, const struct agent *g, int64_t *z, in
 static int64_t step_number(const struct machine *x, const struct agent *g, int ahead) {
     int64_t z, m, n;
     place(x, g, &z, &m, &n);
-    return tile_batch_step(x->t, z, g->first + (g->step + ahead) * drawn(x, g).parts);
+    return tile_batch_step(x->t, z, g->first + g->step + ahead);
 }
 
 static struct product_at product_of(const struct machine *x, const struct agent *g, bool fresh,
@@ -560,8 +560,9 @@ static void begin_tile(struct machine *x, struct agent *g) {
     int64_t z, m, column;
     tile_place(x->t, of.tile, &z, &m, &column);
     struct step_range s = tile_steps_at(x->t, z, m, column);
-    g->first = s.first + of.part;
-    g->steps = (s.n - of.part + of.parts - 1) / of.parts;
+    int64_t from = of.part * s.n / of.parts;
+    g->first = s.first + from;
+    g->steps = (of.part + 1) * s.n / of.parts - from;
     for (size_t i = 0; i < n && g->sums; i++) g->sums[i] = g->crossed[i] = NAN, g->total[i] = 0;
     g->crosses = true;
     g->held = g->kept = false;

@@ -389,11 +389,47 @@ static void test_wide_places(void **state) {
     arena_free(a);
 }
 
+/* What is loaded of columns is used for both of a thread's rows, and not kept beside its sums. */
+static void test_vectors_of_columns(void **state) {
+    static const char TEXT[] =
+        "graph(%x: f32[4096, 1024], %y: f32[4096, 1024], %b: f32[4096], %c: f32[4096]) products "
+        "tf32, convolutions tf32 {\n"
+        " %p = permute(%y, [1, 0])\n %z = mm(%x, %p)\n %s = add(%z, %b)\n %t = sigmoid(%s)\n %u = "
+        "mul(%t, %s)\n"
+        " %v = add(%u, %c)\n return %v\n}\n";
+    static const char CONFIG[] = "warps=12 m=128 n=256 k=32 cluster=2 stages=4 mma=1";
+    struct arena *a = arena_new();
+    struct diag d = diag_new(a);
+    struct env env = env_read(a);
+    struct toolchain *t = NULL;
+    struct device_limits limits;
+    struct ws_source source;
+    struct config config;
+    struct compiled c;
+    if (toolchain_open(DEVICE_CUDA, "sm_90a", &env, a, &d, &t) != WS_OK) {
+        arena_free(a);
+        skip();
+    }
+    assert_true(device_limits_for_arch("sm_90a", &limits));
+    struct ws_captured captured = {
+        .arena = a, .graph = must_parse(a, TEXT), .guards = "", .workload = "test"};
+    struct ws_program *p = ws_lower(&captured, &limits, WS_FUSE, NULL, &d);
+    if (!p || p->n_kernels != 1 || !config_parse(CONFIG, &config, &d) ||
+        ws_emit(p, 0, &config, a, &source, &d) != WS_OK)
+        fail_msg("%s", d.text);
+    toolchain_compile(t, "variant", source.text, false, &c);
+    if (!c.ok) fail_msg("%s", c.log);
+    assert_int_equal(frame_bytes(c.binary), 0);
+    compiled_free(&c);
+    toolchain_close(t);
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_new_gpu),       cmocka_unit_test(test_old_gpu),
         cmocka_unit_test(test_random_blocks), cmocka_unit_test(test_precisions),
         cmocka_unit_test(test_matrix_units),  cmocka_unit_test(test_tensor_memory),
-        cmocka_unit_test(test_wide_places)};
+        cmocka_unit_test(test_wide_places),   cmocka_unit_test(test_vectors_of_columns)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

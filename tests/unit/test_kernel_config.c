@@ -145,6 +145,10 @@ static const char product32[] =
 static const char every_second[] = /* of a row; what is stored is contiguous, and little */
     "graph(%x: f32[100, 1000]) {\n %s = slice(%x, 1, 0, 1000, 2)\n %y = sum(%s, 1)\n return "
     "%y\n}\n";
+static const char pooled_rows[] = /* 64 bytes from one element to the next, but all are read */
+    "graph(%x: f32[64, 1, 1024]) {\n %w = windows(%x, kernel=[16], stride=[16], padding=[0], "
+    "dilation=[1], ceil_mode=False, value=0.0)\n %s = sum(%w, dim=[3], keepdim=False, dtype=None)\n"
+    " %e = exp(%s)\n %y = amax(%e, dim=[1, 2], keepdim=False)\n return %y\n}\n";
 static const char landing[] = /* tiles of 256 are of two rows, and of one */
     "graph(%x: f32[100, 192], %i: i64[64], %s: f32[64, 192]) {\n %y = index_add(%x, 0, %i, %s)\n"
     " return %y\n}\n";
@@ -557,6 +561,7 @@ static void test_inner(void **state) {
     struct arena *a = arena_new();
     struct device_limits gpu = test_gpu("sm_90a");
     assert_false(first_kernel(a, every_second, &gpu)->rows_inner);
+    assert_false(first_kernel(a, pooled_rows, &gpu)->rows_inner);
     assert_true(first_kernel(a, softmax_columns, &gpu)->rows_inner);
     arena_free(a);
 }

@@ -371,6 +371,30 @@ static void test_even_tiles(void **state) {
     }
 }
 
+/* A long epilogue behind many tiles is one warpgroup's while the other one multiplies; a short one
+ * is not worth it. */
+static void test_tiles_in_turn(void **state) {
+    static const struct {
+        const char *behind;
+        int m, depth, n, in_turn;
+    } cases[] = {{"gelu(%z, approximate='none')", 8192, 4096, 16384, 1},
+                 {"relu(%z)", 8192, 4096, 16384, 0},
+                 {"gelu(%z, approximate='none')", 1576, 768, 3072, 0}};
+    struct device_limits gpu = test_gpu("sm_90a");
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        const char *text =
+            arena_printf(a,
+                         "graph(%%x: bf16[%d, %d], %%y: bf16[%d, %d]) {\n %%t = permute(%%y, [1, "
+                         "0])\n %%z = mm(%%x, %%t)\n %%g = %s\n return %%g\n}\n",
+                         cases[i].m, cases[i].depth, cases[i].n, cases[i].depth, cases[i].behind);
+        struct config c = kernel_default_config(first_kernel(a, text, &gpu), a);
+        assert_int_equal(c.knob[KNOB_pingpong], cases[i].in_turn);
+        arena_free(a);
+    }
+}
+
 /* Attention of 197 keys is warpgroups', as that of 256 is: by one warp of 16 rows each key would be
  * copied 13 times. */
 static void test_even_steps(void **state) {
@@ -964,6 +988,7 @@ int main(void) {
         cmocka_unit_test(test_small_products),
         cmocka_unit_test(test_streams),
         cmocka_unit_test(test_waves_of_parts),
+        cmocka_unit_test(test_tiles_in_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
