@@ -186,7 +186,7 @@ static node_id to_tf32(struct bounds *w, node_id x) {
 static bool has_factors(const struct graph *g, node_id n) {
     const struct node *x = &g->nodes.at[n];
     bool keeps = op_info(x->op)->class == VIEW || x->op == OP_CONVERT || x->op == OP_CAST;
-    if (keeps) return has_factors(g, x->args[0].node);
+    if (keeps) return x->args[0].kind == ARG_NODE && has_factors(g, x->args[0].node);
     if (x->op == OP_WHERE)
         return (x->args[1].kind == ARG_NODE && has_factors(g, x->args[1].node)) ||
                (x->args[2].kind == ARG_NODE && has_factors(g, x->args[2].node));
