@@ -791,7 +791,7 @@ static void test_straight_windows(void **state) {
     (void)state;
     struct schedule *s = must_schedule(a,
                                        "graph(%x: f32[16, 64, 2048, 2048]) {\n %y = avg_pool(%x, "
-        "[11], [11], [0], False, True, None, 2)\n return %y\n}\n",
+                                       "[11], [11], [0], False, True, None, 2)\n return %y\n}\n",
                                        "", &gpu, false);
     struct config c = default_of(s, 0, &gpu, a);
     if (c.knob[KNOB_warps] != WARPS) fail_msg("%s", config_str(a, &c));
