@@ -798,7 +798,8 @@ static void test_straight_windows(void **state) {
     arena_free(a);
 }
 
-/* Compilers are told how many blocks there are registers for if all that a step loads is under way. */
+/* Compilers are told how many blocks there are registers for if all that a step loads is under way;
+ * nothing of transcendental functions. */
 static void test_blocks_loading(void **state) {
     static const struct {
         const char *of, *config;
