@@ -147,11 +147,11 @@ static node_id below_shift(struct bounds *w, node_id m, node_id r) { /* e^(e_m +
 static bool shifted_sum(struct bounds *w, node_id id, struct shifted *out) {
     struct build *b = &w->b;
     const struct node n = bounds_copy(w, id);
-    node_id exp = node_of(w, id)->args[0].node;
     struct shifted t;
     int k;
-    if (n.op != OP_SUM || !op_param(OP_SUM, "keepdim", &k) || !n.args[k].b ||
-        !shifted_exponential(w, exp, &t) || !is_constant_along(w, t.by, node_of(w, id)))
+    if (n.op != OP_SUM || !op_param(OP_SUM, "keepdim", &k) || !n.args[k].b) return false;
+    node_id exp = n.args[0].node;
+    if (!shifted_exponential(w, exp, &t) || !is_constant_along(w, t.by, node_of(w, id)))
         return false;
     enum dtype type = n.meta.dtype, math = maths_of(w, type);
     enum dtype held = w->stored[exp] ? node_of(w, exp)->meta.dtype : math;

@@ -981,6 +981,9 @@ int layout_row_slots(const struct kernel *k, const struct layout *y);
 
 /* Estimated microseconds; only their order matters. */
 double kernel_cost(const struct kernel *k, const struct layout *y);
+/* Blocks that a multiprocessor of a GPU has registers for if all that a step loads is under way; 0:
+ * it is others' business, as elements take longer than to load. */
+int kernel_blocks_loading(const struct kernel *k, const struct layout *y);
 
 /* Is it a sum, or another reduction or scan, each of whose steps rounds? */
 bool reduction_rounds(const struct kernel *k, value_id v);

@@ -807,6 +807,53 @@ static void test_torn_rows(void **state) {
     arena_free(a);
 }
 
+/* Windows in a straight line, a thread's each: by blocks of 256 threads. */
+static void test_straight_windows(void **state) {
+    enum { WARPS = 8 };
+    const struct device_limits gpu = test_gpu("sm_90a");
+    struct arena *a = arena_new();
+    (void)state;
+    struct schedule *s = must_schedule(a,
+                                       "graph(%x: f32[16, 64, 2048, 2048]) {\n %y = avg_pool(%x, "
+                                       "[11], [11], [0], False, True, None, 2)\n return %y\n}\n",
+                                       "", &gpu, false);
+    struct config c = default_of(s, 0, &gpu, a);
+    if (c.knob[KNOB_warps] != WARPS) fail_msg("%s", config_str(a, &c));
+    arena_free(a);
+}
+
+/* Compilers are told how many blocks there are registers for if all that a step loads is under way;
+ * nothing of transcendental functions. */
+static void test_blocks_loading(void **state) {
+    static const struct {
+        const char *of, *config;
+        int blocks;
+    } cases[] = {
+        {"abs(%d)", "x=1 r=16384 warps=16 vec=4 split=2048 last_block=1", 1},
+        {"abs(%d)", "x=1 r=8192 warps=16 vec=4 split=2048 last_block=1", 2},
+        {"abs(%d)", "x=1 r=1024 warps=4 vec=4 split=2048 last_block=1", 11},
+        {"exp(%d)", "x=1 r=8192 warps=16 vec=4 split=2048 last_block=1", 0},
+    };
+    const struct device_limits gpu = test_gpu("sm_90a");
+    struct arena *a = arena_new();
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *text =
+            arena_printf(a,
+                         "graph(%%x: f32[67108864], %%y: f32[67108864]) {\n %%d = sub(%%x, %%y)\n"
+                         " %%e = %s\n %%s = sum(%%e, 0)\n return %%s\n}\n",
+                         cases[i].of);
+        struct kernel *k = must_build(must_schedule(a, text, "", &gpu, false), 0, &gpu);
+        struct config c;
+        struct diag d = diag_new(a);
+        struct layout y;
+        assert_true(config_parse(cases[i].config, &c, &d));
+        assert_null(kernel_layout(k, &c, &y, a));
+        assert_int_equal(kernel_blocks_loading(k, &y), cases[i].blocks);
+    }
+    arena_free(a);
+}
+
 /* A warp reads a part of a line where each element is several neighbours', and the next one the
  * rest: loads leave a copy in L1. */
 static void test_repeated_elements(void **state) {
@@ -967,6 +1014,8 @@ int main(void) {
         cmocka_unit_test(test_verify),
         cmocka_unit_test(test_repeated_elements),
         cmocka_unit_test(test_torn_rows),
+        cmocka_unit_test(test_straight_windows),
+        cmocka_unit_test(test_blocks_loading),
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_splits),
         cmocka_unit_test(test_columns_scanned),
