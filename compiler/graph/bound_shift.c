@@ -150,7 +150,7 @@ static bool shifted_sum(struct bounds *w, node_id id, struct shifted *out) {
     struct shifted t;
     int k;
     if (n.op != OP_SUM || !op_param(OP_SUM, "keepdim", &k) || !n.args[k].b) return false;
-    node_id exp = n.args[0].node;
+    node_id exp = node_of(w, id)->args[0].node;
     if (!shifted_exponential(w, exp, &t) || !is_constant_along(w, t.by, node_of(w, id)))
         return false;
     enum dtype type = n.meta.dtype, math = maths_of(w, type);

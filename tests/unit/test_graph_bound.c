@@ -684,6 +684,19 @@ static void test_shift_mistaken(void **state) {
     }
 }
 
+/* An exponential by what nobody here has summed up: one kernel's share of a softmax. */
+static void test_quotient_by_input(void **state) {
+    (void)state;
+    struct bounded b =
+        bounded_by("graph(%x: f32[4, 64], %s: f32[4, 1]) {\n %p = mul(%x, 3)\n"
+                   " %m = amax(%p, 1, True)\n %d = sub(%p, %m)\n %e = exp(%d)\n"
+                   " %r = div(%e, %s)\n return %r\n}\n",
+                   DEVICE_CUDA, true, between_one_and_two);
+    for (int64_t i = 0; i < 256; i++)
+        assert_true(bound_at(&b, 0, i) > 0 && bound_at(&b, 0, i) < 1e-5 * exact_at(&b, i));
+    end(&b);
+}
+
 /* What is no reduction may be computed twice, and is off by its error each time; and nothing is
  * known where an exponential may overflow. */
 static void test_shift_in_doubt(void **state) {
@@ -721,6 +734,7 @@ int main(void) {
         cmocka_unit_test(test_wraps),           cmocka_unit_test(test_doubles),
         cmocka_unit_test(test_float8),          cmocka_unit_test(test_exact),
         cmocka_unit_test(test_shift),           cmocka_unit_test(test_shift_mistaken),
+        cmocka_unit_test(test_quotient_by_input),
         cmocka_unit_test(test_shift_in_doubt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
