@@ -320,6 +320,8 @@ bool graph_is_between(const struct graph *g, node_id n) {
     const struct node *x = at(g, n);
     if (!may_be_chained(g, x)) return false;
     if (depth_of(g, x) > WIDEST) return false;
+    /* In f32 chains save memory alone: what is kept for the gradient does not hang on sizes. */
+    if (x->meta.dtype == DT_F32 && g->products != PRECISION_TF32) return false;
     int64_t own = ex_hint(g->ex, meta_numel(g->ex, &x->meta)), factors = 0;
     for (int i = 0; i < 2; i++)
         factors += ex_hint(g->ex, meta_numel(g->ex, &at(g, x->args[i].node)->meta));

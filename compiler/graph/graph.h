@@ -355,8 +355,8 @@ struct graph *graph_pools_either_way(struct graph *g);
  * graph. Returns a new graph in the same arena. */
 struct graph *graph_scans_last(struct graph *g);
 
-/* tanh_softplus.c: tanh(log1p(exp(x))), as in mish, as a quotient of polynomials of exp(x). Needs: a
- * decomposed, simplified graph. Returns such a graph in the same arena, or g. */
+/* tanh_softplus.c: tanh(log1p(exp(x))), as in mish, as a quotient of polynomials of exp(x). Needs:
+ * a decomposed, simplified graph. Returns such a graph in the same arena, or g. */
 struct graph *graph_divide_softplus(struct graph *g);
 
 /* turned.c: a product that is read by reductions alone, and with its rows and columns the other way

@@ -257,7 +257,7 @@ says_not 'n=1|n=5'
 run scripts/sample_tables.py figure reports/samples/suite_h200.svg
 expect 0 "figure"
 says '^!\[.*\]\(reports/samples/suite_h200\.svg\)$'
-says 'Drawn from \[reports/samples/suite_h200\.csv\].* which .OUTDIR=out scripts/bench_suite\.sh. wrote on NVIDIA H200, 20..-..-..\.$'
+says 'Drawn from \[reports/samples/suite_h200\.csv\].* which .* wrote on NVIDIA H200, 20..-..-..\.$'
 run scripts/sample_tables.py figure reports/samples/nobody.svg
 expect 1 "a figure without a row in index.csv"
 run scripts/sample_tables.py repeat "$TMP/sizes.csv"

@@ -257,11 +257,16 @@ static void test_pieces(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_paths),         cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_size),          cmocka_unit_test(test_products_behind_products),
-        cmocka_unit_test(test_beside),        cmocka_unit_test(test_channels_of_phases),
-        cmocka_unit_test(test_beside_shared), cmocka_unit_test(test_long_columns),
-        cmocka_unit_test(test_windows_of_values), cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_size),
+        cmocka_unit_test(test_products_behind_products),
+        cmocka_unit_test(test_beside),
+        cmocka_unit_test(test_channels_of_phases),
+        cmocka_unit_test(test_beside_shared),
+        cmocka_unit_test(test_long_columns),
+        cmocka_unit_test(test_windows_of_values),
+        cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_norms_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

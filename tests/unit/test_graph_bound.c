@@ -687,11 +687,10 @@ static void test_shift_mistaken(void **state) {
 /* An exponential by what nobody here has summed up: one kernel's share of a softmax. */
 static void test_quotient_by_input(void **state) {
     (void)state;
-    struct bounded b =
-        bounded_by("graph(%x: f32[4, 64], %s: f32[4, 1]) {\n %p = mul(%x, 3)\n"
-                   " %m = amax(%p, 1, True)\n %d = sub(%p, %m)\n %e = exp(%d)\n"
-                   " %r = div(%e, %s)\n return %r\n}\n",
-                   DEVICE_CUDA, true, between_one_and_two);
+    struct bounded b = bounded_by("graph(%x: f32[4, 64], %s: f32[4, 1]) {\n %p = mul(%x, 3)\n"
+                                  " %m = amax(%p, 1, True)\n %d = sub(%p, %m)\n %e = exp(%d)\n"
+                                  " %r = div(%e, %s)\n return %r\n}\n",
+                                  DEVICE_CUDA, true, between_one_and_two);
     for (int64_t i = 0; i < 256; i++)
         assert_true(bound_at(&b, 0, i) > 0 && bound_at(&b, 0, i) < 1e-5 * exact_at(&b, i));
     end(&b);
@@ -723,17 +722,28 @@ static void test_shift_in_doubt(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_operators),       cmocka_unit_test(test_four_ulp),
-        cmocka_unit_test(test_dropped_term),    cmocka_unit_test(test_tf32),
-        cmocka_unit_test(test_tf32_allowed),    cmocka_unit_test(test_tf32_computed),
-        cmocka_unit_test(test_border),          cmocka_unit_test(test_zero),
-        cmocka_unit_test(test_jumps),           cmocka_unit_test(test_largest),
-        cmocka_unit_test(test_largest_shown),   cmocka_unit_test(test_of_infinity),
-        cmocka_unit_test(test_hidden),          cmocka_unit_test(test_hidden_by_numbers),
-        cmocka_unit_test(test_not_its_largest), cmocka_unit_test(test_bools_and_numbers),
-        cmocka_unit_test(test_wraps),           cmocka_unit_test(test_doubles),
-        cmocka_unit_test(test_float8),          cmocka_unit_test(test_exact),
-        cmocka_unit_test(test_shift),           cmocka_unit_test(test_shift_mistaken),
+        cmocka_unit_test(test_operators),
+        cmocka_unit_test(test_four_ulp),
+        cmocka_unit_test(test_dropped_term),
+        cmocka_unit_test(test_tf32),
+        cmocka_unit_test(test_tf32_allowed),
+        cmocka_unit_test(test_tf32_computed),
+        cmocka_unit_test(test_border),
+        cmocka_unit_test(test_zero),
+        cmocka_unit_test(test_jumps),
+        cmocka_unit_test(test_largest),
+        cmocka_unit_test(test_largest_shown),
+        cmocka_unit_test(test_of_infinity),
+        cmocka_unit_test(test_hidden),
+        cmocka_unit_test(test_hidden_by_numbers),
+        cmocka_unit_test(test_not_its_largest),
+        cmocka_unit_test(test_bools_and_numbers),
+        cmocka_unit_test(test_wraps),
+        cmocka_unit_test(test_doubles),
+        cmocka_unit_test(test_float8),
+        cmocka_unit_test(test_exact),
+        cmocka_unit_test(test_shift),
+        cmocka_unit_test(test_shift_mistaken),
         cmocka_unit_test(test_quotient_by_input),
         cmocka_unit_test(test_shift_in_doubt),
     };

@@ -145,7 +145,8 @@ static void test_nothing(void **state) {
     static const char *const graphs[] = {
         "graph(%q: bf16[2, 10, 4], %k: bf16[2, 4, 12], %v: bf16[2, 12, 4]) {\n"
         " %s = bmm(%q, %k)\n %r = relu(%s)\n %o = bmm(%r, %v)\n return %o\n}\n",
-        "graph(%q: f32[2, 10, 4], %k: f32[2, 4, 12], %v: f32[2, 12, 4], %w: f32[2, 12, 4]) {\n"
+        "graph(%q: f32[2, 10, 4], %k: f32[2, 4, 12], %v: f32[2, 12, 4], %w: f32[2, 12, 4])\n"
+        "products strict {\n"
         " %s = bmm(%q, %k)\n %r = relu(%s)\n %o = bmm(%r, %v)\n %u = bmm(%r, %w)\n"
         " return %o, %u\n}\n",
         /* a sum of one product and something else than the other's factor */

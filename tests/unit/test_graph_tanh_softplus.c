@@ -1,5 +1,5 @@
-/* test_graph_tanh_softplus.c: which tanh of a logarithm becomes a quotient, which must not, and that
- * values stay within roundings. */
+/* test_graph_tanh_softplus.c: which tanh of a logarithm becomes a quotient, which must not, and
+ * that values stay within roundings. */
 #include "graph_test.h"
 
 static bool near(double got, double want) {

@@ -807,21 +807,6 @@ static void test_torn_rows(void **state) {
     arena_free(a);
 }
 
-/* Windows in a straight line, a thread's each: by blocks of 256 threads. */
-static void test_straight_windows(void **state) {
-    enum { WARPS = 8 };
-    const struct device_limits gpu = test_gpu("sm_90a");
-    struct arena *a = arena_new();
-    (void)state;
-    struct schedule *s = must_schedule(a,
-                                       "graph(%x: f32[16, 64, 2048, 2048]) {\n %y = avg_pool(%x, "
-                                       "[11], [11], [0], False, True, None, 2)\n return %y\n}\n",
-                                       "", &gpu, false);
-    struct config c = default_of(s, 0, &gpu, a);
-    if (c.knob[KNOB_warps] != WARPS) fail_msg("%s", config_str(a, &c));
-    arena_free(a);
-}
-
 /* Compilers are told how many blocks there are registers for if all that a step loads is under way;
  * nothing of transcendental functions. */
 static void test_blocks_loading(void **state) {
@@ -1014,7 +999,6 @@ int main(void) {
         cmocka_unit_test(test_verify),
         cmocka_unit_test(test_repeated_elements),
         cmocka_unit_test(test_torn_rows),
-        cmocka_unit_test(test_straight_windows),
         cmocka_unit_test(test_blocks_loading),
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_splits),
