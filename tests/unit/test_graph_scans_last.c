@@ -2,34 +2,9 @@
  * value changes. */
 #include "graph_test.h"
 
-static void same_values(const struct graph *g, const struct graph *h) {
-    struct value in[MAX_TEST_VALUES], want[MAX_TEST_VALUES], got[MAX_TEST_VALUES];
-    random_inputs(g, in);
-    must_eval(g, in, want);
-    must_eval(h, in, got);
-    for (uint32_t o = 0; o < g->outputs.n; o++) {
-        assert_int_equal(got[o].n, want[o].n);
-        for (int64_t i = 0; i < got[o].n; i++)
-            assert_true(value_number(&got[o], i) == value_number(&want[o], i));
-    }
-    free_values(in, g->inputs.n);
-    free_values(want, g->outputs.n);
-    free_values(got, h->outputs.n);
-}
-
 static void becomes(const char *inputs, const char *body, const char *want) {
     struct arena *a = arena_new();
-    struct diag d = diag_new(a);
-    const char *text = arena_printf(a, "graph(%s) {\n%s}\n", inputs, body);
-    struct graph *g = graph_parse(a, exprs_new(a), test_source(a, text), &d);
-    if (!g) fail_msg("%s", d.text);
-    g = graph_simplify(graph_decompose(graph_simplify(g)));
-    struct graph *h = graph_scans_last(g);
-    const char *why = graph_verify(h, true);
-    if (why) fail_msg("%s\n%s", why, printed(h));
-    assert_string_equal(printed(h), printed(graph_simplify(h))); /* nothing is dead */
-    assert_string_equal(operators(h), want);
-    same_values(g, h);
+    must_become(arena_printf(a, "graph(%s) {\n%s}\n", inputs, body), graph_scans_last, want);
     arena_free(a);
 }
 
