@@ -234,9 +234,8 @@ static bool fuse(struct compile *c) {
     if (makes_chains(c)) schedule_chain(c->schedule, c->limits, chain_reason, c);
     take_apart(c);
     make_ready(c->schedule, c->fusion == WS_EAGER);
-    if (c->fusion != WS_EAGER && c->limits->kind == DEVICE_CUDA)
-        schedule_beside(c->schedule, small_us, c);
     if (c->fusion != WS_EAGER && c->limits->kind == DEVICE_CUDA) {
+        schedule_beside(c->schedule, small_us, c);
         schedule_pieces(c->schedule);
         schedule_memory(c->schedule);
     }

@@ -76,6 +76,10 @@ bool precision_parse(const char *s, enum precision *out) {
     return false;
 }
 
+bool dtype_may_be_chained(enum dtype d, enum precision p) {
+    return d == DT_BF16 || d == DT_F16 || (d == DT_F32 && p != PRECISION_STRICT);
+}
+
 bool dtype_parse(const char *s, enum dtype *out) {
     static const struct {
         const char *name;

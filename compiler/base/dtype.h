@@ -72,6 +72,8 @@ bool dtype_parse(const char *s, enum dtype *out);
 enum precision { PRECISION_F32, PRECISION_STRICT, PRECISION_TF32, PRECISION_F8 };
 const char *precision_name(enum precision p); /* "tf32" */
 bool precision_parse(const char *s, enum precision *out);
+/* May products of d be chained: one of what another one made, on matrix units, in one kernel? */
+bool dtype_may_be_chained(enum dtype d, enum precision p);
 
 /* The type of a op b for tensors of both types (PyTorch's promotion between tensors of rank >= 1).
  */

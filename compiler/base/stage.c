@@ -45,10 +45,10 @@ void stage_end(struct stages *s, const char *name) {
 
 void stage_log(uint32_t logs, const char *what, double begun_ms) {
     struct rusage own;
+    if (!(logs >> LOG_STAGES & 1)) return;
     getrusage(RUSAGE_SELF, &own);
-    if (logs >> LOG_STAGES & 1)
-        fprintf(stderr, "[stages] %s: %.1f ms, at most %ld MB so far\n", what,
-                clock_ms() - begun_ms, own.ru_maxrss / 1024);
+    fprintf(stderr, "[stages] %s: %.1f ms, at most %ld MB so far\n", what, clock_ms() - begun_ms,
+            own.ru_maxrss / 1024);
 }
 
 enum ws_status stage_dump(struct stages *s, const char *name, int log, const char *text,

@@ -34,9 +34,7 @@ enum {
 static const struct node *at(const struct graph *g, node_id n) { return &g->nodes.at[n]; }
 
 static bool may_be_chained(const struct graph *g, const struct node *n) {
-    enum dtype t = n->meta.dtype;
-    bool wide = t == DT_F32 && g->products != PRECISION_STRICT;
-    return (n->op == OP_MM || n->op == OP_BMM) && (t == DT_BF16 || t == DT_F16 || wide);
+    return (n->op == OP_MM || n->op == OP_BMM) && dtype_may_be_chained(n->meta.dtype, g->products);
 }
 
 /* The depth of a product, and how many columns one has of which factor `side` is made anew. */

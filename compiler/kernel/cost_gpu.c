@@ -753,7 +753,6 @@ static double blocks_cost(const struct kernel *k, const struct layout *y) {
  * memory does for most of it. */
 static double scattered_us(const struct kernel *k, const struct layout *y) {
     const double L2 = 1.2; /* of memory's rate; not fitted to anything */
-    enum { SECTOR_BYTES = 32 };
     double us = 0;
     for (uint32_t i = 0; i < k->stores.n; i++) {
         const struct store_node *s = &k->stores.at[i];
@@ -764,7 +763,7 @@ static double scattered_us(const struct kernel *k, const struct layout *y) {
             continue;
         double elements = (double)kernel_size(k, AXIS_Z) * (double)kernel_size(k, AXIS_M) *
                           (double)kernel_size(k, AXIS_N);
-        us += elements * SECTOR_BYTES / (device_gbps(k->limits) * 1e3 * L2);
+        us += elements * SECTOR / (device_gbps(k->limits) * 1e3 * L2);
     }
     return us;
 }

@@ -771,15 +771,20 @@ static void choose_lying(const struct kernel *k, struct product *p, int depth, s
 }
 
 /* Which window a position is; -1: none. */
-static int64_t flat_window(const struct operand *o, int64_t row) {
+static int64_t lying_window(const struct operand *o, int64_t row) {
     int64_t window = 0, below = 1;
-    for (int d = 0; d < o->order->n && o->lying; d++) {
+    for (int d = 0; d < o->order->n; d++) {
         int64_t at = lying_digit(o, row, d), windows = o->order->dim[d].windows;
         if (at >= windows) return -1;
         window += at * below;
         below *= windows;
     }
-    if (o->lying) return row < o->rows ? window + row / o->positions * below : -1;
+    return row < o->rows ? window + row / o->positions * below : -1;
+}
+
+static int64_t flat_window(const struct operand *o, int64_t row) {
+    int64_t window = 0, below = 1;
+    if (o->lying) return lying_window(o, row);
     for (int d = 0; d < o->order->n; d++) {
         int64_t at = row % o->padded[d], windows = o->order->dim[d].windows;
         if (at >= windows) return -1;

@@ -52,9 +52,8 @@ static const struct nest *nest_at(const struct chains *c, uint32_t n) {
 }
 
 static bool may_be_chained(const struct nest *n) {
-    enum dtype t = n->insts.at[n->insts.n - 1].dtype;
-    bool wide = t == DT_F32 && n->precision != PRECISION_STRICT;
-    return n->matmul && n->n_reduce && (t == DT_BF16 || t == DT_F16 || wide);
+    return n->matmul && n->n_reduce &&
+           dtype_may_be_chained(n->insts.at[n->insts.n - 1].dtype, n->precision);
 }
 
 static bool is_first(const struct chains *c, uint32_t nest) {

@@ -86,21 +86,19 @@ bool *values_made_once(const struct schedule *s) {
     return once;
 }
 
-/* Such a value that one group makes and the other one reads; NULL if there is none. */
-static const bool *read_once(struct fuser *f, uint32_t reader, uint32_t writer) {
+/* Does one group make such a value that the other one reads? */
+static bool reads_once(struct fuser *f, uint32_t reader, uint32_t writer, buffer_id *value) {
     for (uint32_t i = 0; i < f->touched[writer].list.n; i++) {
-        buffer_id b = f->touched[writer].list.at[i].buffer;
-        if (f->s->once[b] && group_writes(f, writer, b) && group_reads(f, reader, b))
-            return &f->s->once[b];
+        buffer_id b = *value = f->touched[writer].list.at[i].buffer;
+        if (f->s->once[b] && group_writes(f, writer, b) && group_reads(f, reader, b)) return true;
     }
-    return NULL;
+    return false;
 }
 
 const char *once_reason(struct fuser *f, const struct merge *m) {
-    const bool *value = read_once(f, m->a, m->b);
-    if (!value) value = read_once(f, m->b, m->a);
-    if (!value) return NULL;
-    return f->apart && f->apart[value - f->s->once] & APART_WINDOWS
+    buffer_id value;
+    if (!reads_once(f, m->a, m->b, &value) && !reads_once(f, m->b, m->a, &value)) return NULL;
+    return f->apart && f->apart[value] & APART_WINDOWS
                ? "it would be made for each of the windows that read it"
                : "what is compared with its own extremum is computed once, and stored";
 }

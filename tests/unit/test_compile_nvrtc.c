@@ -9,20 +9,38 @@ enum { GRAPHS = 12 };
 
 static bool the_last(void *ctx, int config, int n) { return config == n - 1; }
 
+/* Skips the test where there is none. */
+static struct toolchain *toolchain_of(struct arena *a, const char *arch, struct diag *d) {
+    struct env *env = NEW(a, struct env);
+    struct toolchain *t = NULL;
+    *env = env_read(a);
+    if (toolchain_open(DEVICE_CUDA, arch, env, a, d, &t) != WS_OK) {
+        arena_free(a);
+        skip();
+    }
+    return t;
+}
+
+/* A program for that device, fused; NULL: d says why. */
+static struct ws_program *fused(struct arena *a, const char *text, const char *arch,
+                                struct diag *d) {
+    struct device_limits *limits = NEW(a, struct device_limits);
+    struct ws_captured *captured = NEW(a, struct ws_captured);
+    assert_true(device_limits_for_arch(arch, limits));
+    *captured = (struct ws_captured){
+        .arena = a, .graph = must_parse(a, text), .guards = "", .workload = "test"};
+    return ws_lower(captured, limits, WS_FUSE, NULL, d);
+}
+
 static void compile_for(const char *arch, uint32_t from) {
     struct arena *a = arena_new();
     struct diag d = diag_new(a);
-    struct env env = env_read(a);
-    struct toolchain *t = NULL;
+    struct toolchain *t = toolchain_of(a, arch, &d);
     struct device_limits limits;
     struct drive *b[GRAPHS];
     case_vec graphs = {0};
     variant_vec all = {0};
     struct compiled c;
-    if (toolchain_open(DEVICE_CUDA, arch, &env, a, &d, &t) != WS_OK) {
-        arena_free(a);
-        skip();
-    }
     assert_true(device_limits_for_arch(arch, &limits));
     cases_shapes(a, &graphs);
     cases_edges(a, &graphs);
@@ -49,15 +67,10 @@ static void test_old_gpu(void **state) { compile_for("sm_80", 1); }
 static const char *ptx_of(struct arena *a, const char *arch, const char *text,
                           struct config *config) {
     struct diag d = diag_new(a);
-    struct env env = env_read(a);
-    struct toolchain *t = NULL;
+    struct toolchain *t = toolchain_of(a, arch, &d);
     struct device_limits limits;
     variant_vec all = {0};
     struct compiled c;
-    if (toolchain_open(DEVICE_CUDA, arch, &env, a, &d, &t) != WS_OK) {
-        arena_free(a);
-        skip();
-    }
     assert_true(device_limits_for_arch(arch, &limits));
     struct graph *g = must_parse(a, text);
     struct drive *b = drive_begin(a, g, drive_inputs(g, 1), &limits, WS_FUSE, &d);
@@ -165,13 +178,8 @@ static const char AMPERE_TEXT[] = "extern \"C\" __global__ void ampere(float *y)
 static void compile_helpers(const char *arch, const char *text, const char *const *instructions) {
     struct arena *a = arena_new();
     struct diag d = diag_new(a);
-    struct env env = env_read(a);
-    struct toolchain *t = NULL;
+    struct toolchain *t = toolchain_of(a, arch, &d);
     struct compiled c;
-    if (toolchain_open(DEVICE_CUDA, arch, &env, a, &d, &t) != WS_OK) {
-        arena_free(a);
-        skip();
-    }
     const char *whole = arena_printf(a, "%s\n%s", prelude_parts(a, true, text), text);
     toolchain_compile(t, "helpers", whole, true, &c);
     if (!c.ok) fail_msg("%s", c.log);
@@ -315,16 +323,9 @@ static void test_tensor_memory(void **state) {
     };
     struct arena *a = arena_new();
     struct diag d = diag_new(a);
-    struct env env = env_read(a);
-    struct toolchain *t = NULL;
-    struct device_limits limits;
     struct compiled local;
     compile_helpers("sm_100a", TENSOR_TEXT, instructions);
-    if (toolchain_open(DEVICE_CUDA, "sm_100a", &env, a, &d, &t) != WS_OK) {
-        arena_free(a);
-        skip();
-    }
-    assert_true(device_limits_for_arch("sm_100a", &limits));
+    struct toolchain *t = toolchain_of(a, "sm_100a", &d);
     toolchain_compile(t, "local",
                       "extern \"C\" __global__ void local(float *y, int n) {\n"
                       "    float v[64];\n"
@@ -335,9 +336,7 @@ static void test_tensor_memory(void **state) {
     assert_true(local.ok && frame_bytes(local.binary) >= 256);
     compiled_free(&local);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct ws_captured captured = {
-            .arena = a, .graph = must_parse(a, cases[i].graph), .guards = "", .workload = "test"};
-        struct ws_program *p = ws_lower(&captured, &limits, WS_FUSE, NULL, &d);
+        struct ws_program *p = fused(a, cases[i].graph, "sm_100a", &d);
         struct ws_source source;
         struct config config;
         struct compiled c;
@@ -363,18 +362,9 @@ static void test_wide_places(void **state) {
         " %z = bmm(%x, %y)\n %s = add(%z, %r)\n %t = softmax(%s, 2)\n return %t\n}\n";
     struct arena *a = arena_new();
     struct diag d = diag_new(a);
-    struct env env = env_read(a);
-    struct toolchain *t = NULL;
-    struct device_limits limits;
+    struct toolchain *t = toolchain_of(a, "sm_90a", &d);
     bool fetches = false;
-    if (toolchain_open(DEVICE_CUDA, "sm_90a", &env, a, &d, &t) != WS_OK) {
-        arena_free(a);
-        skip();
-    }
-    assert_true(device_limits_for_arch("sm_90a", &limits));
-    struct ws_captured captured = {
-        .arena = a, .graph = must_parse(a, TEXT), .guards = "", .workload = "test"};
-    struct ws_program *p = ws_lower(&captured, &limits, WS_FUSE, NULL, &d);
+    struct ws_program *p = fused(a, TEXT, "sm_90a", &d);
     for (int k = 0; p && k < p->n_kernels; k++) {
         struct ws_source source;
         struct compiled c;
@@ -400,20 +390,11 @@ static void test_vectors_of_columns(void **state) {
     static const char CONFIG[] = "warps=12 m=128 n=256 k=32 cluster=2 stages=4 mma=1";
     struct arena *a = arena_new();
     struct diag d = diag_new(a);
-    struct env env = env_read(a);
-    struct toolchain *t = NULL;
-    struct device_limits limits;
+    struct toolchain *t = toolchain_of(a, "sm_90a", &d);
     struct ws_source source;
     struct config config;
     struct compiled c;
-    if (toolchain_open(DEVICE_CUDA, "sm_90a", &env, a, &d, &t) != WS_OK) {
-        arena_free(a);
-        skip();
-    }
-    assert_true(device_limits_for_arch("sm_90a", &limits));
-    struct ws_captured captured = {
-        .arena = a, .graph = must_parse(a, TEXT), .guards = "", .workload = "test"};
-    struct ws_program *p = ws_lower(&captured, &limits, WS_FUSE, NULL, &d);
+    struct ws_program *p = fused(a, TEXT, "sm_90a", &d);
     if (!p || p->n_kernels != 1 || !config_parse(CONFIG, &config, &d) ||
         ws_emit(p, 0, &config, a, &source, &d) != WS_OK)
         fail_msg("%s", d.text);

@@ -343,6 +343,14 @@ static void check_tail(const struct kernel *k, const struct config *c, struct ar
         assert_true((tail * p + at_once - 1) / at_once * parts >= rounds * p);
 }
 
+/* A product %z of bf16, whose right factor lies along the depth, then `rest`. */
+static const char *wide_text(struct arena *a, int m, int depth, int n, const char *rest) {
+    return arena_printf(a,
+                        "graph(%%x: bf16[%d, %d], %%y: bf16[%d, %d]) {\n"
+                        " %%t = permute(%%y, [1, 0])\n %%z = mm(%%x, %%t)\n%s}\n",
+                        m, depth, n, depth, rest);
+}
+
 /* First guesses of few tiles leave few multiprocessors idle; of rows that begin anywhere tiles are
  * in turn. */
 static void test_even_tiles(void **state) {
@@ -355,11 +363,7 @@ static void test_even_tiles(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct arena *a = arena_new();
-        const char *text =
-            arena_printf(a,
-                         "graph(%%x: bf16[%d, %d], %%y: bf16[%d, %d]) {\n %%t = permute(%%y, [1, "
-                         "0])\n %%z = mm(%%x, %%t)\n return %%z\n}\n",
-                         sizes[i].m, sizes[i].depth, sizes[i].n, sizes[i].depth);
+        const char *text = wide_text(a, sizes[i].m, sizes[i].depth, sizes[i].n, " return %z\n");
         const struct config *c;
         int n_configs, pruned;
         kernel_configs(first_kernel(a, text, &gpu), a, &c, &n_configs, &pruned);
@@ -384,11 +388,8 @@ static void test_tiles_in_turn(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena *a = arena_new();
-        const char *text =
-            arena_printf(a,
-                         "graph(%%x: bf16[%d, %d], %%y: bf16[%d, %d]) {\n %%t = permute(%%y, [1, "
-                         "0])\n %%z = mm(%%x, %%t)\n %%g = %s\n return %%g\n}\n",
-                         cases[i].m, cases[i].depth, cases[i].n, cases[i].depth, cases[i].behind);
+        const char *text = wide_text(a, cases[i].m, cases[i].depth, cases[i].n,
+                                     arena_printf(a, " %%g = %s\n return %%g\n", cases[i].behind));
         struct config c = kernel_default_config(first_kernel(a, text, &gpu), a);
         assert_int_equal(c.knob[KNOB_pingpong], cases[i].in_turn);
         arena_free(a);
