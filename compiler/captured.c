@@ -227,6 +227,7 @@ static struct graph *reference_graph(const struct ws_captured *c, enum device_ki
     struct rounding how = {.device = device, .stores = true};
     if (!*made) {
         struct graph *g = graph_pools_either_way(graph_simplify(c->graph));
+        g = graph_totals_either_way(g, TOTALS_PAY);
         g = graph_simplify(graph_decompose_but_landings(g));
         *made = graph_join(c->graph, graph_bound(graph_sums_either_way(g), how));
     }

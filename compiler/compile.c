@@ -185,7 +185,8 @@ static bool makes_chains(const struct compile *c) {
 static bool transform(struct compile *c) {
     c->captured->graph->seed = c->captured->seed; /* of what forward draws */
     c->graph = graph_simplify(c->captured->graph);
-    if (c->fusion != WS_EAGER) c->graph = graph_pools_first(c->graph);
+    if (c->fusion != WS_EAGER)
+        c->graph = graph_totals_first(graph_pools_first(c->graph), TOTALS_PAY);
     c->graph = graph_simplify(graph_decompose_for(c->graph, c->limits));
     if (c->fusion != WS_EAGER) { /* eager runs what the user wrote */
         c->graph = graph_divide_softplus(graph_scans_last(graph_extrema_first(c->graph)));
