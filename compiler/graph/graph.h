@@ -352,9 +352,10 @@ struct graph *graph_pools_first(struct graph *g);
 struct graph *graph_pools_either_way(struct graph *g);
 
 /* totals_first.c: sums and means over all positions of a dimension of what a convolution makes, as
- * what it makes of such sums, where nobody else reads what is between and the convolution has
- * `least` products or more: 2^30 take a GPU longer than some launches. Needs: a captured, simplified
- * graph. Returns a new graph in the same arena, or g. */
+ * what it makes of such sums, and means of windows, as what means of its filters make, where nobody
+ * else reads what is between and the convolution has `least` products or more: 2^30 take a GPU
+ * longer than some launches. Needs: a captured, simplified graph. Returns a new graph in the same
+ * arena, or g. */
 #define TOTALS_PAY 0x1p30
 struct graph *graph_totals_first(struct graph *g, double least);
 /* The same as the least of both ways; for bounds. */

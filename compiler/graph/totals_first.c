@@ -1,5 +1,4 @@
-/* totals_first.c: sums and means over all positions of a convolution's result, taken of what it
- * reads.
+/* totals_first.c: sums and means of a convolution's result, taken of what it reads.
  *
  *   %c = convolution(%x, %w, %b, padding=[1])      # 3x3, %x: f32[N, C, H, W]
  *   %m = mean(%c, [2, 3])
@@ -11,10 +10,22 @@
  * reads there, multiplied with the same weight. These are all but a few at the edges, other ones
  * for each tap: what all taps read is summed up once, and what some read beside it is added, so
  * that nothing cancels. One pass over x then takes the place of the convolution. A transposed one
- * has its taps the other way round, and any stride. What multiplies by numbers, or adds them to
- * what has a mean, may stand between. In f32 alone, as pools_first.c says.
+ * has its taps the other way round, and any stride.
  *
- * Pays where the convolution has so much to multiply that it takes longer than more launches do.
+ *   %c = convolution(%x, %w, %b)                   # 3x3
+ *   %p = avg_pool(%c, [2])
+ *   ->  %v = the means of the 2 x 2 filters that are %w moved by 0 or 1 along each dimension  # 4x4
+ *       %p = convolution(%x, %v, %b, stride=[2])
+ *
+ * The mean of neighbours is what the mean of filters makes, a filter that reaches as much further
+ * and goes on by what the pool goes on by: of 16 taps for a quarter of the positions, not 9. Behind
+ * a transposed one of the pool's own stride all phases are one.
+ *
+ * What multiplies by numbers, or by a tensor of one element, may stand between, and what adds such
+ * to what has a mean. In f32 alone, as pools_first.c says.
+ *
+ * Pays where the convolution has so much to multiply that it takes longer than more launches do,
+ * and a pool's filters less.
  *
  * Needs: a captured, simplified graph. Keeps: values, but for rounding. */
 #include "graph/decompose.h"
@@ -29,13 +40,21 @@ struct taps {
     int64_t n, from[MOST_TAPS], end[MOST_TAPS], first, last;
 };
 
+/* Of one dimension whose windows have means: the pool's length; the filters', of means that are
+ * `step` apart from number `first` on; what else the convolution becomes, and how long its result
+ * is. */
+struct wide {
+    int64_t pool, taps, first, step, stride, padding, size;
+};
+
 struct total {
     node_id convolution; /* NONE: there is none */
     int spatial;
     bool summed[MOST_SPATIAL];
     struct taps taps[MOST_SPATIAL];
     double positions; /* that are summed up */
-    bool mean;
+    bool mean, windows;
+    struct wide wide[MOST_SPATIAL]; /* windows */
 };
 
 static const struct node *at(const struct graph *g, node_id n) { return &g->nodes.at[n]; }
@@ -68,15 +87,20 @@ static bool find_taps(const struct graph *g, const struct node *c, int k, int64_
     return r->first < r->last;
 }
 
-static bool is_number(const struct arg *a) { return a->kind == ARG_INT || a->kind == ARG_FLOAT; }
+/* A number, or a tensor of no dimensions. */
+static bool is_one(const struct graph *g, const struct arg *a) {
+    return a->kind == ARG_INT || a->kind == ARG_FLOAT ||
+           (a->kind == ARG_NODE && at(g, a->node)->meta.rank == 0);
+}
 
 /* The operand of what multiplies by a number, or, for a mean, adds one. */
-static node_id linear_operand(const struct node *n, bool mean) {
+static node_id linear_operand(const struct graph *g, node_id id, bool mean) {
+    const struct node *n = at(g, id);
     bool scales = n->op == OP_MUL || n->op == OP_DIV, shifts = n->op == OP_ADD || n->op == OP_SUB;
-    if (n->meta.dtype != DT_F32 || !(scales || (shifts && mean))) return NONE;
-    if (n->args[0].kind == ARG_NODE && is_number(&n->args[1])) return n->args[0].node;
-    if (n->op == OP_MUL && is_number(&n->args[0])) return n->args[1].node;
-    return NONE;
+    if (n->meta.dtype != DT_F32 || !n->meta.rank || !(scales || (shifts && mean))) return NONE;
+    if (n->args[0].kind == ARG_NODE && is_one(g, &n->args[1])) return n->args[0].node;
+    bool either = n->op == OP_MUL || n->op == OP_ADD;
+    return either && n->args[1].kind == ARG_NODE && is_one(g, &n->args[0]) ? n->args[1].node : NONE;
 }
 
 /* Which dimensions of its operand n sums up; 0: it does something else. */
@@ -105,30 +129,100 @@ static double multiplied(const struct graph *g, const struct node *c) {
            (double)ex_hint(g->ex, w->size[0]);
 }
 
+/* The convolution that n reads, perhaps by way of what is linear; NONE: others read it, too. */
+static node_id find_convolution(const struct graph *g, const struct node *n, const uint32_t *uses,
+                                bool mean, double least) {
+    node_id id = n->args[0].node;
+    for (node_id next; (next = linear_operand(g, id, mean)) != NONE; id = next)
+        if (uses[id] != 1) return NONE;
+    const struct node *c = at(g, id);
+    if (c->op != OP_CONVOLUTION || c->meta.dtype != DT_F32 || uses[id] != 1) return NONE;
+    bool f32 = at(g, c->args[0].node)->meta.dtype == DT_F32;
+    return f32 && multiplied(g, c) >= least ? id : NONE;
+}
+
+static bool find_sums(const struct graph *g, const struct node *c, uint32_t dims, struct total *t) {
+    bool any = false;
+    t->positions = 1;
+    for (int k = 0; k < t->spatial; k++) {
+        int dim = c->meta.rank - t->spatial + k;
+        int64_t out;
+        if (!(dims >> dim & 1) || !ex_is_const(g->ex, c->meta.size[dim], &out)) continue;
+        if (!find_taps(g, c, k, out, &t->taps[k]) || t->taps[k].n >= out) continue;
+        any = t->summed[k] = true;
+        t->positions *= (double)out;
+    }
+    return any;
+}
+
+/* Dimension k of pool n behind convolution c. */
+static bool find_wide(const struct graph *g, const struct node *c, const struct node *n, int k,
+                      struct wide *d) {
+    const struct meta *x = &at(g, c->args[0].node)->meta, *w = &at(g, c->args[1].node)->meta;
+    uint32_t i = (uint32_t)k;
+    int spatial = (int)arg_number(g, &c->args[9]);
+    int64_t stride = arg_entry(g, &c->args[3], i, 1), padding = arg_entry(g, &c->args[4], i, 0),
+            taps, size, out;
+    d->pool = arg_entry(g, &n->args[1], i, 1);
+    d->stride = arg_entry(g, &n->args[2], i, d->pool);
+    d->padding = padding;
+    d->first = 0, d->step = 1;
+    if (arg_entry(g, &c->args[5], i, 1) != 1 || !ex_is_const(g->ex, w->size[2 + k], &taps) ||
+        !ex_is_const(g->ex, x->size[x->rank - spatial + k], &size) ||
+        !ex_is_const(g->ex, n->meta.size[n->meta.rank - spatial + k], &out))
+        return false;
+    d->taps = taps + d->pool - 1;
+    d->size = (size + 2 * padding - d->taps) / d->stride + 1;
+    if (!c->args[6].b) return stride == 1 && d->size == out;
+    /* Element i of the input counts for window j by the mean that is (j - i) stride + padding. */
+    int64_t last = floor_div(taps - 1 - padding, stride),
+            first = -floor_div(d->pool - 1 + padding, stride);
+    if (d->stride != stride || last < first) return false;
+    d->taps = last - first + 1;
+    d->first = first * stride + padding + d->pool - 1;
+    d->step = stride;
+    d->stride = 1;
+    d->padding = -first;
+    d->size = size + first + last;
+    return d->size >= out;
+}
+
+static bool is_plain_pool(const struct graph *g, const struct node *n) {
+    bool plain = n->op == OP_AVG_POOL && n->meta.dtype == DT_F32 && !n->args[4].b &&
+                 n->args[6].kind == ARG_NONE && n->args[0].kind == ARG_NODE;
+    for (uint32_t k = 0; plain && k < n->args[3].ints.n; k++)
+        plain = n->args[3].ints.at[k] == ex_const(g->ex, 0);
+    return plain;
+}
+
+/* The wider filters of a pool, if they multiply less. */
+static bool find_windows(const struct graph *g, const struct node *c, const struct node *n,
+                         struct total *t) {
+    const double MUCH = 0.75;
+    const struct meta *x = &at(g, c->args[0].node)->meta, *w = &at(g, c->args[1].node)->meta;
+    double before = multiplied(g, c), after = before;
+    if ((int)arg_number(g, &n->args[7]) != t->spatial) return false;
+    for (int k = 0; k < t->spatial; k++) {
+        if (!find_wide(g, c, n, k, &t->wide[k])) return false;
+        int dim = c->meta.rank - t->spatial + k;
+        ex taps = w->size[2 + k], size = (c->args[6].b ? x : &c->meta)->size[dim];
+        after *= (double)t->wide[k].taps / (double)ex_value(g->ex, taps);
+        if (!c->args[6].b) after *= (double)t->wide[k].size / (double)ex_value(g->ex, size);
+    }
+    return after < before * MUCH;
+}
+
 static struct total find_total(const struct graph *g, const struct node *n, const uint32_t *uses,
                                double least) {
     struct total none = {.convolution = NONE}, t = none;
+    t.windows = is_plain_pool(g, n);
     uint32_t dims = summed_dims(g, n, &t.mean);
-    if (!dims) return none;
-    node_id id = n->args[0].node;
-    for (node_id next; (next = linear_operand(at(g, id), t.mean)) != NONE; id = next)
-        if (uses[id] != 1) return none;
-    const struct node *c = at(g, id);
-    if (c->op != OP_CONVOLUTION || c->meta.dtype != DT_F32 || uses[id] != 1) return none;
-    if (at(g, c->args[0].node)->meta.dtype != DT_F32 || multiplied(g, c) < least) return none;
-    bool any = false;
-    t.convolution = id;
+    if (!dims && !t.windows) return none;
+    t.convolution = find_convolution(g, n, uses, t.mean, least);
+    if (t.convolution == NONE) return none;
+    const struct node *c = at(g, t.convolution);
     t.spatial = (int)arg_number(g, &c->args[9]);
-    t.positions = 1;
-    for (int k = 0; k < t.spatial; k++) {
-        int dim = c->meta.rank - t.spatial + k;
-        int64_t out;
-        if (!(dims >> dim & 1) || !ex_is_const(g->ex, c->meta.size[dim], &out)) continue;
-        if (!find_taps(g, c, k, out, &t.taps[k]) || t.taps[k].n >= out) continue;
-        any = t.summed[k] = true;
-        t.positions *= (double)out;
-    }
-    return any ? t : none;
+    return (t.windows ? find_windows(g, c, n, &t) : find_sums(g, c, dims, &t)) ? t : none;
 }
 
 /* ---- what is made of it ---------------------------------------------------------------------- */
@@ -221,14 +315,68 @@ static node_id convolve_sums(struct build *b, const struct node *c, const struct
                 c->args[6], entries(b, t, &c->args[7], 0, zeros), c->args[8], c->args[9]);
 }
 
-/* Node n of `from`, of what its operand has become, `x`, whose shape may be another. */
+static struct arg list_of(struct build *b, const struct total *t,
+                          int64_t (*of)(const struct wide *)) {
+    ex out[MOST_SPATIAL];
+    for (int k = 0; k < t->spatial; k++) out[k] = ex_const(b->g->ex, of(&t->wide[k]));
+    return arg_ints(b->g, out, (uint32_t)t->spatial);
+}
+
+static int64_t pool_of(const struct wide *d) { return d->pool; }
+static int64_t one_of(const struct wide *d) { return (void)d, 1; }
+static int64_t none_of(const struct wide *d) { return (void)d, 0; }
+static int64_t stride_of(const struct wide *d) { return d->stride; }
+static int64_t padding_of(const struct wide *d) { return d->padding; }
+
+/* Means of a filter at all places where it counts, of which some are wanted. */
+static node_id wide_filters(struct build *b, const struct total *t, node_id w) {
+    struct exprs *p = b->g->ex;
+    ex around[2 * MOST_SPATIAL];
+    for (int k = 0; k < t->spatial; k++) {
+        int last = t->spatial - 1 - k; /* whose padding comes first */
+        around[2 * last] = around[2 * last + 1] = ex_const(p, t->wide[k].pool - 1);
+    }
+    w = call(b, OP_CONSTANT_PAD, arg_node(w), arg_ints(b->g, around, 2 * (uint32_t)t->spatial),
+             arg_int(b->g, 0));
+    w = call(b, OP_AVG_POOL, arg_node(w), list_of(b, t, pool_of), list_of(b, t, one_of),
+             list_of(b, t, none_of), arg_bool(false), arg_bool(true), arg_none(),
+             arg_int(b->g, t->spatial));
+    for (int k = 0; k < t->spatial; k++) {
+        const struct wide *d = &t->wide[k];
+        ex end = ex_const(p, d->first + (d->taps - 1) * d->step + 1);
+        if (d->taps == ex_value(p, meta_of(b, w)->size[2 + k])) continue;
+        w = call(b, OP_SLICE, arg_node(w), arg_int(b->g, 2 + k), arg_int(b->g, d->first),
+                 arg_ex(end), arg_int(b->g, d->step));
+    }
+    return w;
+}
+
+/* The convolution with these filters, as long as pool n's result. */
+static node_id convolve_widely(struct build *b, const struct node *c, const struct node *n,
+                               const struct total *t, const node_id *map) {
+    struct exprs *p = b->g->ex;
+    struct arg bias = c->args[2];
+    if (bias.kind == ARG_NODE) bias = arg_node(map[bias.node]);
+    node_id y = call(b, OP_CONVOLUTION, arg_node(map[c->args[0].node]),
+                     arg_node(wide_filters(b, t, map[c->args[1].node])), bias,
+                     list_of(b, t, stride_of), list_of(b, t, padding_of), list_of(b, t, one_of),
+                     c->args[6], list_of(b, t, none_of), c->args[8], c->args[9]);
+    for (int k = 0; k < t->spatial; k++) {
+        int dim = n->meta.rank - t->spatial + k;
+        if (meta_of(b, y)->size[dim] != n->meta.size[dim])
+            y = cut(b, y, dim, ex_const(p, 0), n->meta.size[dim]);
+    }
+    return y;
+}
+
+/* Node n, of what its operand has become, `x`, whose shape may be another. */
 static node_id put_again(struct build *b, const struct node *n, node_id was, node_id x,
                          const node_id *map) {
     struct arg args[16];
     WS_ASSERT(n->n_args <= 16);
     for (int i = 0; i < n->n_args; i++) {
-        args[i] = arg_map(b->g, &n->args[i], map);
-        if (n->args[i].kind == ARG_NODE && n->args[i].node == was) args[i] = arg_node(x);
+        bool is = n->args[i].kind == ARG_NODE && n->args[i].node == was;
+        args[i] = is ? arg_node(x) : arg_map(b->g, &n->args[i], map);
     }
     return build_call(b, n->op, args, n->n_args);
 }
@@ -236,17 +384,13 @@ static node_id put_again(struct build *b, const struct node *n, node_id was, nod
 /* Total n of the convolution in the new graph, and what stands between. */
 static node_id put_total(struct build *b, const struct graph *g, node_id id, const struct total *t,
                          const node_id *map) {
-    enum { MOST = 64 };
-    node_id chain[MOST], x;
-    int n = 0;
-    for (x = id; x != t->convolution; n++) {
-        WS_ASSERT(n < MOST);
-        chain[n] = x;
-        x = x == id ? at(g, x)->args[0].node : linear_operand(at(g, x), t->mean);
-    }
-    node_id was = t->convolution, out = convolve_sums(b, at(g, was), t, map);
-    for (; n-- > 0; was = chain[n]) out = put_again(b, at(g, chain[n]), was, out, map);
-    return out;
+    const struct node *n = at(g, id), *c = at(g, t->convolution);
+    node_id x = n->args[0].node, *chain = NEW_ARRAY(b->g->arena, node_id, id + 1);
+    int links = 0;
+    for (; x != t->convolution; x = linear_operand(g, x, t->mean)) chain[links++] = x;
+    node_id out = t->windows ? convolve_widely(b, c, n, t, map) : convolve_sums(b, c, t, map);
+    for (; links-- > 0; x = chain[links]) out = put_again(b, at(g, chain[links]), x, out, map);
+    return t->windows ? out : put_again(b, n, x, out, map);
 }
 
 static struct graph *rebuild(struct graph *g, double least, bool both) {
@@ -258,7 +402,7 @@ static struct graph *rebuild(struct graph *g, double least, bool both) {
         totals[i] = find_total(g, at(g, i), uses, least);
         if (totals[i].convolution == NONE) continue;
         any = true;
-        for (node_id x = at(g, i)->args[0].node;; x = linear_operand(at(g, x), totals[i].mean)) {
+        for (node_id x = at(g, i)->args[0].node;; x = linear_operand(g, x, totals[i].mean)) {
             moved[x] = true;
             if (x == totals[i].convolution) break;
         }

@@ -1,5 +1,5 @@
-/* test_graph_totals_first.c: which sums over all positions of a convolution's result are taken of
- * what it reads, which are not, and that values stay the same but for rounding. */
+/* test_graph_totals_first.c: which sums and means of a convolution's result are taken of what it
+ * reads, which are not, and that values stay the same but for rounding. */
 #include "graph_test.h"
 
 static struct graph *parsed(struct arena *a, const char *body) {
@@ -86,6 +86,57 @@ static void test_transposed(void **state) {
             "slice sum " EDGE EDGE "cat mul convolution mean");
 }
 
+static void test_pools(void **state) {
+    const char *wide = "constant_pad_nd avg_pool convolution";
+    becomes("%c = convolution(%x, %w, %b)\n %m = avg_pool(%c, [2])\n return %m\n", wide);
+    becomes("%c = convolution(%x, %g, None, padding=[2, 0], groups=2)\n"
+            " %m = avg_pool(%c, [3, 2], stride=[3, 2])\n return %m\n",
+            wide);
+    becomes("%c = convolution(%x, %w, %b)\n %s = sum(%b)\n %n = mul(%c, %s)\n"
+            " %o = add(%s, %n)\n %m = avg_pool(%o, [3], stride=[2])\n return %m\n",
+            "sum constant_pad_nd avg_pool convolution mul add");
+    becomes("%c = convolution(%l, %k, spatial=1)\n %m = avg_pool(%c, [4], spatial=1)\n"
+            " return %m\n",
+            wide);
+}
+
+/* All phases of a transposed one at once; results of which the pool's windows leave the last. */
+static void test_transposed_pools(void **state) {
+    const char *wide = "constant_pad_nd avg_pool slice slice convolution";
+    becomes("%c = convolution(%x, %t, %b, stride=[2], padding=[1], transposed=True)\n"
+            " %m = avg_pool(%c, [2])\n return %m\n",
+            wide);
+    becomes("%c = convolution(%x, %u, %b, stride=[3], transposed=True, groups=2)\n"
+            " %m = avg_pool(%c, [3])\n return %m\n",
+            wide);
+    becomes("%c = convolution(%x, %t, None, stride=[2, 3], transposed=True)\n"
+            " %m = avg_pool(%c, [2, 3])\n return %m\n",
+            "constant_pad_nd avg_pool slice slice convolution slice slice");
+    becomes("%c = convolution(%d, %v, None, stride=[2], padding=[0, 1, 1], transposed=True,"
+            " spatial=3)\n %m = avg_pool(%c, [2], spatial=3)\n return %m\n",
+            "constant_pad_nd avg_pool slice slice slice convolution");
+}
+
+static void test_pools_stay(void **state) {
+    const char *as_it_is = "convolution avg_pool";
+    becomes("%c = convolution(%x, %w)\n %m = avg_pool(%c, [2], stride=[1])\n return %m\n",
+            as_it_is);
+    becomes("%c = convolution(%x, %w)\n %m = avg_pool(%c, [2], padding=[1])\n return %m\n",
+            as_it_is);
+    becomes("%c = convolution(%x, %w)\n %m = avg_pool(%c, [2], ceil_mode=True)\n return %m\n",
+            as_it_is);
+    becomes("%c = convolution(%x, %w, None, stride=[2])\n %m = avg_pool(%c, [2])\n return %m\n",
+            as_it_is);
+    becomes("%c = convolution(%x, %w, None, dilation=[2])\n %m = avg_pool(%c, [2])\n"
+            " return %m\n",
+            as_it_is);
+    becomes("%c = convolution(%x, %t, None, stride=[2], transposed=True)\n"
+            " %m = avg_pool(%c, [3])\n return %m\n",
+            as_it_is);
+    becomes("%c = convolution(%x, %w)\n %m = avg_pool(%c, [2])\n return %m, %c\n", as_it_is);
+    becomes("%c = convolution(%h, %q)\n %m = avg_pool(%c, [2])\n return %m\n", as_it_is);
+}
+
 static void test_stays(void **state) {
     becomes("%c = convolution(%x, %w)\n %m = mean(%c, [1])\n return %m\n", "convolution mean");
     becomes("%c = convolution(%x, %w)\n %m = mean(%c, [2])\n return %m, %c\n", "convolution mean");
@@ -108,9 +159,9 @@ static void test_small_ones_stay(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_moves),
-        cmocka_unit_test(test_transposed),
-        cmocka_unit_test(test_stays),
+        cmocka_unit_test(test_moves),           cmocka_unit_test(test_transposed),
+        cmocka_unit_test(test_pools),           cmocka_unit_test(test_transposed_pools),
+        cmocka_unit_test(test_pools_stay),      cmocka_unit_test(test_stays),
         cmocka_unit_test(test_small_ones_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
