@@ -612,8 +612,11 @@ static void find_arguments(struct kernel *k) {
         if (k->axis[a]) add_sizes(k, &k->bound[a]);
     for (int a = 0; a < AXIS_COUNT; a++) /* an axis may be longer than any buffer: x[i] * y[j] */
         if (kernel_size(k, (enum axis)a) >= NARROW_LIMIT) k->wide_index = true;
-    for (uint32_t i = 0; i < k->buffers.n; i++)
-        if (buffer_storage(l, k->buffers.at[i]) >= INT32_MAX) k->wide_index = true;
+    for (uint32_t i = 0; i < k->buffers.n; i++) {
+        buffer_id b = k->buffers.at[i]; /* offsets count elements, as pointers do */
+        int64_t elements = buffer_storage(l, b) / dtype_bytes(l->buffers.at[b].meta.dtype);
+        if (elements >= NARROW_LIMIT) k->wide_index = true;
+    }
 }
 
 /* Which way memory runs: bytes of accesses contiguous along x against along r. Elements some steps

@@ -117,13 +117,15 @@ static void test_huge(void **state) {
     }
 }
 
-/* An index needs 64 bits when a buffer is large, or when an axis is longer than any buffer. */
+/* An index needs 64 bits when a buffer has so many elements, however few bytes these are, or when
+ * an axis is longer than any buffer. */
 static void test_wide_index(void **state) {
     static const struct {
         const char *text;
         bool wide;
     } cases[] = {
         {"graph(%x: f32[4096, 4096]) {\n %y = relu(%x)\n return %y\n}\n", false},
+        {"graph(%x: f32[1073741824]) {\n %y = relu(%x)\n return %y\n}\n", false},
         {"graph(%x: bf16[2147483648]) {\n %y = relu(%x)\n return %y\n}\n", true},
         {"graph(%x: bool[2147483640]) {\n %y = logical_not(%x)\n return %y\n}\n",
          true}, /* a tile ends beyond it */
