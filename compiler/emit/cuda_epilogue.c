@@ -306,6 +306,16 @@ static const char *pair_text(struct emitter *w, value_id v, int width) {
         argument_of(w, x->buffer), ex_text(w, ex_subst(w->k->ex, x->index, &n, &pair, 1)));
 }
 
+/* A load of columns alone: of two neighbours, or of what they share. */
+static bool is_of_columns(struct emitter *w, value_id v) {
+    enum pair_load how = pair_load(w, v);
+    return (how == TWO_OF_PAIR || how == ONE_OF_PAIR) && !(w->k->values.at[v].mask & MASK_M);
+}
+
+static int pair_width(struct emitter *w, value_id v) {
+    return pair_load(w, v) == TWO_OF_PAIR ? PAIR : 1;
+}
+
 static void put_pairs(struct emitter *w, const struct phase *f) {
     for (uint32_t i = 0; i < f->compute.n; i++) {
         value_id v = f->compute.at[i];
@@ -313,8 +323,37 @@ static void put_pairs(struct emitter *w, const struct phase *f) {
         enum pair_load how = pair_load(w, v);
         if (how == EACH_OF_PAIR || how == ACROSS_PAIR || is_ahead(w, v)) continue;
         const char *t = memory_type(w, buffer_dtype(w, x->buffer));
-        int width = how == TWO_OF_PAIR ? PAIR : 1;
-        line(w, "const k_pack<%s, %d> l%u = %s;", t, width, v, pair_text(w, v, width));
+        int width = pair_width(w, v);
+        bool there = w->columns_ahead && is_of_columns(w, v);
+        line(w, "const k_pack<%s, %d> l%u = %s;", t, width, v,
+             there ? arena_printf(w->arena, "columns%u[g]", v) : pair_text(w, v, width));
+    }
+}
+
+/* What so many octets' columns have, from octet `first` on. */
+static void put_loads_of_columns(struct emitter *w, const struct phase *f, const char *first,
+                                 int octets) {
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int i = %s; i < %s + %d; i++)", first, first, octets);
+    line(w, "const k_idx pair = k_clamp(first_column + i * %d + quad * %d, (nn - 1) & ~1);", OCTET,
+         PAIR);
+    for (uint32_t i = 0; i < f->compute.n; i++) {
+        value_id v = f->compute.at[i];
+        if (is_of_columns(w, v))
+            line(w, "columns%u[i] = %s;", v, pair_text(w, v, pair_width(w, v)));
+    }
+    close_brace(w);
+}
+
+/* Of all octets: where their columns' loads come before those of the octets ahead of them. */
+static void declare_columns(struct emitter *w, const struct phase *f, int octets) {
+    for (uint32_t i = 0; i < f->compute.n; i++) {
+        value_id v = f->compute.at[i];
+        if (!is_of_columns(w, v)) continue;
+        w->columns_ahead = true;
+        line(w, "k_pack<%s, %d> columns%u[%d];",
+             memory_type(w, buffer_dtype(w, w->k->values.at[v].buffer)), pair_width(w, v), v,
+             octets);
     }
 }
 
@@ -998,7 +1037,8 @@ static void put_turned_row(struct emitter *w, const char *number) {
 
 /* What a warpgroup has of its 64 rows' columns goes through shared memory, some columns at a time,
  * of which each warp then stores rows that lie side by side: in threads, only eight of them do. A
- * thread has the same few rows each time. */
+ * thread has the same few rows each time. What the next columns have is loaded before all wait for
+ * these, as four warps hide nothing of its latency. */
 static void put_turned(struct emitter *w, const struct tile_program *t, const struct phase *f,
                        const char *sums) {
     const struct product *p = t->product;
@@ -1027,11 +1067,19 @@ static void put_turned(struct emitter *w, const struct tile_program *t, const st
     put_row_place(w, &place);
     if (p->a.lying) line(w, "is_row[i] = row < nm;");
     close_brace(w);
+    declare_columns(w, f, octets);
+    if (w->columns_ahead) put_loads_of_columns(w, f, "0", each);
     open_loop(w, "g", octets);
+    if (w->columns_ahead) {
+        open_brace(w, "if (g %% %d == 0 && g + %d < %d)", each, each, octets);
+        put_loads_of_columns(w, f, arena_printf(w->arena, "(g + %d)", each), each);
+        close_brace(w);
+    }
     open_loop(w, "h", 2);
     put_row(w, f);
     put_values_of_chunk(w, f, sums, arena_printf(w->arena, "(f * %d + g) * 4 + h * 2 + e", octets),
                         1);
+    w->columns_ahead = false;
     line(w, "#pragma unroll");
     line(
         w,
