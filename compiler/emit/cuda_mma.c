@@ -105,6 +105,7 @@ static void put_role(struct emitter *w, const struct tile_program *t, enum role 
     if (t->product->tensor) return;
     line(w, "int s = 0;");
     line(w, "unsigned phase = 0;");
+    if (copies && tile_made(t)) put_first_take(w, t, tile_made(t));
 }
 
 static void end_role(struct emitter *w, const struct tile_program *t, enum role role) {
@@ -142,12 +143,42 @@ static void put_bounded_steps(struct emitter *w, const struct tile_program *t) {
         line(w, "const int steps = all_steps;");
 }
 
-/* Bands of tiles, column by column inside a band: blocks at work at a time share operands in L2. */
-static void put_draw_tile(struct emitter *w, const struct tile_program *t) {
+/* Where tile number `tile` is. Bands of tiles, column by column inside a band: blocks at work at a
+ * time share operands in L2. */
+void put_tile_place(struct emitter *w, const struct tile_program *t) {
     const struct kernel *k = w->k;
     const struct layout *y = w->y;
     long long m = matrix_tiles(k, y, AXIS_M), n = matrix_tiles(k, y, AXIS_N);
-    int parts = t->product->parts, band = t->product->band;
+    int band = t->product->band;
+    long long batches = matrix_tiles(k, y, AXIS_Z);
+    const char *of = arena_printf(w->arena, "tile / %lld, of_z = tile %% %lld", m * n, m * n);
+    if (t->product->batches_beside)
+        of = arena_printf(w->arena, "(tile + tile / %lld) %% %lld, of_z = tile / %lld",
+                          (long long)tile_turns(t), batches, batches);
+    bool bands = m > 1 && n > 1;
+    line(w, "const k_idx z = %s;", of);
+    if (bands) {
+        line(w, "const int band = of_z / %lld * %d;", band * n, band);
+        line(w, "const int high = k_clamp(%lld - band, %d), at = of_z - band * %lld;", m, band, n);
+    }
+    const char *of_rank = y->cluster > 1 ? arena_printf(w->arena, " * %d + rank)", y->cluster) : "";
+    const char *down = t->product->shares_a ? "" : of_rank,
+               *on = t->product->shares_a ? of_rank : "";
+    line(w, "const int m0 = %s%s%s * %d, n0 = %s%s%s * %d;", *down ? "(" : "",
+         bands   ? "(band + at % high)"
+         : m > 1 ? "of_z"
+                 : "0",
+         down, y->bx, *on ? "(" : "",
+         bands   ? "at / high"
+         : n > 1 ? "of_z"
+                 : "0",
+         on, y->br);
+    line(w, "(void)z, (void)of_z;");
+}
+
+static void put_draw_tile(struct emitter *w, const struct tile_program *t) {
+    const struct layout *y = w->y;
+    int parts = t->product->parts;
     long long whole = (long long)t->product->whole;
     const char *cluster = y->cluster > 1 ? arena_printf(w->arena, " / %d", y->cluster) : "";
     const char *drawn = parts > 1 || t->order ? "drawn" : "tile";
@@ -173,30 +204,7 @@ static void put_draw_tile(struct emitter *w, const struct tile_program *t) {
         put_part(w, arena_printf(w->arena, "%lld", steps), arena_printf(w->arena, "%d", parts));
     else if (everywhere)
         line(w, "const int steps = %lld;", steps);
-    long long batches = matrix_tiles(k, y, AXIS_Z);
-    const char *of = arena_printf(w->arena, "tile / %lld, of_z = tile %% %lld", m * n, m * n);
-    if (t->product->batches_beside)
-        of = arena_printf(w->arena, "(tile + tile / %lld) %% %lld, of_z = tile / %lld",
-                          (long long)tile_turns(t), batches, batches);
-    bool bands = m > 1 && n > 1;
-    line(w, "const k_idx z = %s;", of);
-    if (bands) {
-        line(w, "const int band = of_z / %lld * %d;", band * n, band);
-        line(w, "const int high = k_clamp(%lld - band, %d), at = of_z - band * %lld;", m, band, n);
-    }
-    const char *of_rank = y->cluster > 1 ? arena_printf(w->arena, " * %d + rank)", y->cluster) : "";
-    const char *down = t->product->shares_a ? "" : of_rank,
-               *on = t->product->shares_a ? of_rank : "";
-    line(w, "const int m0 = %s%s%s * %d, n0 = %s%s%s * %d;", *down ? "(" : "",
-         bands   ? "(band + at % high)"
-         : m > 1 ? "of_z"
-                 : "0",
-         down, y->bx, *on ? "(" : "",
-         bands   ? "at / high"
-         : n > 1 ? "of_z"
-                 : "0",
-         on, y->br);
-    line(w, "(void)z, (void)of_z;");
+    put_tile_place(w, t);
     if (t->product->steps && parts > 1)
         put_part(w, "steps_of[z]", arena_printf(w->arena, "%d", parts));
     else if (t->product->steps)
@@ -590,7 +598,10 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             break;
         case TILE_TAKE: put_take(w, t, ring(t, x->ring)); break;
         case TILE_MAKE: put_make(w, t, ring(t, x->ring)); break;
-        case TILE_GIVE: put_give(w); break;
+        case TILE_GIVE:
+            put_give(w);
+            put_next_take(w, t, tile_made(t));
+            break;
         case TILE_GROUP: line(w, "k_cp_async_commit();"); break;
         case TILE_LANDED:
             line(w, "k_cp_async_wait<%d>();", x->n);

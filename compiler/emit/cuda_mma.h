@@ -81,8 +81,14 @@ void put_whole_step(struct emitter *w, const struct tile_program *t);
 
 /* cuda_make.c: tiles that warps make. TAKE, MAKE, and, at the head of their role, which threads of
  * it these are. */
+/* z, m0 and n0 of number `tile`. */
+void put_tile_place(struct emitter *w, const struct tile_program *t);
 void put_places_of_makers(struct emitter *w, const struct tile_program *t);
 void put_take(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
+/* Where takes go ahead: that of the group's first step, before all others; behind each step that of
+ * its next one. */
+void put_first_take(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
+void put_next_take(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
 void put_make(struct emitter *w, const struct tile_program *t, const struct tile_ring *r);
 
 /* cuda_runs.c: the two of tiles that are made of runs of the depth. */
