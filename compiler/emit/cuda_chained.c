@@ -508,6 +508,8 @@ void emit_cuda_chained(struct emitter *w) {
     tile_print(&b, t);
     w->out->block = arena_printf(w->arena, "%s\n%s", w->out->block, b.p);
     if (chained(w)->skips) emit_cuda_lists(w);
+    for (int i = 0; i < chained(w)->n_second; i++)
+        if (chained(w)->c[i].turned) emit_cuda_turned(w, &chained(w)->c[i]);
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
     *l = (struct ws_launch){.entry = k->entry,
                             .grid = {w->p->grid, 1, 1},

@@ -69,6 +69,9 @@ void put_chained_relate(struct emitter *w);
 void put_chained_terms(struct emitter *w);
 void put_chained_rescaled(struct emitter *w);
 
+/* cuda_chained_turned.c: the launch before chained products that writes the image of a factor. */
+void emit_cuda_turned(struct emitter *w, const struct factor *f);
+
 /* cuda_chained_results.c: what is behind both. */
 void put_chained_results(struct emitter *w);
 

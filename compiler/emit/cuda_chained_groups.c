@@ -14,7 +14,7 @@ char chained_factor_name(const struct emitter *w, const struct factor *f) {
 
 /* Boxes of a factor's tile, into the stage at hand, or of a's rows. */
 static void put_boxes_of(struct emitter *w, int ring, const struct factor *f) {
-    int lines = f->across ? f->depth : f->rows, each = f->line / 2;
+    int lines = f->across ? f->depth : f->rows, each = f->line / dtype_bytes(f->dtype);
     int boxes = (f->across ? f->rows : f->depth) / each;
     const char *row = ring == TILE_A   ? "m0"
                       : ring == TILE_B ? "column"
@@ -41,7 +41,8 @@ void put_chained_boxes_before(struct emitter *w) {
     close_brace(w);
 }
 
-/* Where a step's part of a factor lies, 16 deep, as an operand: from its tile's first on. */
+/* Where a step's part of a factor lies, 32 bytes deep, or of lines along the rows 16 of them, as an
+ * operand: from its tile's first on. */
 static const char *operand_text_of(struct emitter *w, const struct factor *f, const char *at) {
     int lines = f->across ? f->depth : f->rows, in_line = f->line / 32;
     char x = chained_factor_name(w, f);
@@ -58,7 +59,8 @@ static void put_operands(struct emitter *w) {
             const struct factor *f = chained_factor(w, ring, i);
             int lead = f->across ? f->depth * f->line : 16;
             int from = f->at + (ring == TILE_A ? 0 : x->first);
-            int of_group = f->across ? ROWS / (f->line / 2) * f->depth * f->line : ROWS * f->line;
+            int each = f->line / dtype_bytes(f->dtype);
+            int of_group = f->across ? ROWS / each * f->depth * f->line : ROWS * f->line;
             line(w, "const unsigned long long of_%c = k_operand<%d>(tiles + (%d%s), %d, %d);",
                  chained_factor_name(w, f), f->line, from,
                  ring != TILE_A ? "" : arena_printf(w->arena, " + group * %d", of_group), lead,
@@ -74,6 +76,9 @@ void hold_chained_out(struct emitter *w) {
     for (int p = 0; p < chained(w)->n_second; p++) line(w, "k_wgmma_hold(%s);", chained_out_of(p));
 }
 
+/* Of an instruction. */
+static int depth_of(const struct factor *f) { return 32 / dtype_bytes(f->dtype); }
+
 void put_chained_dot(struct emitter *w) {
     const struct chained *x = chained(w);
     /* in turn: none of those before, for which no registers are kept */
@@ -81,7 +86,7 @@ void put_chained_dot(struct emitter *w) {
     hold_chained_sums(w);
     line(w, "k_wgmma_begin();");
     for (int p = 0; p < x->n_first; p++) {
-        open_chained_loop(w, "i", x->a[p].depth / SIXTEEN);
+        open_chained_loop(w, "i", x->a[p].depth / depth_of(&x->a[p]));
         line(w, "k_wgmma_%s(%s, %s, %s, i);", p ? "beside" : "first", chained_sums_of(p),
              operand_text_of(w, &x->a[p], ""),
              operand_text_of(w, &x->b[p], arena_printf(w->arena, "s * %d + ", x->stage / 16)));
@@ -98,7 +103,7 @@ void put_chained_second_dot(struct emitter *w, const char *s) {
     hold_chained_out(w);
     line(w, "k_wgmma_begin();");
     for (int p = 0; p < x->n_second; p++) {
-        open_chained_loop(w, "i", x->c[p].depth / SIXTEEN);
+        open_chained_loop(w, "i", x->c[p].depth / depth_of(&x->c[p]));
         line(w, "k_wgmma_%s(%s, %s[0][i], %s, 1);", p ? "twin" : "second", chained_out_of(p),
              chained_terms_of(p),
              operand_text_of(w, &x->c[p], arena_printf(w->arena, "%s * %d + ", s, x->stage / 16)));
@@ -217,10 +222,18 @@ struct ws_arg chained_map_of(struct emitter *w, const struct factor *f) {
     struct ws_map *m = NEW(w->arena, struct ws_map);
     const struct value_node *x = &w->k->values.at[f->value];
     while (x->kind == INST_CAST) x = &w->k->values.at[x->args[0]];
-    *m = (struct ws_map){.dtype = f->map.dtype, .rank = f->map.rank, .swizzle = f->map.swizzle};
+    *m = (struct ws_map){.dtype = f->map.dtype,
+                         .tf32 = f->map.tf32,
+                         .rank = f->map.rank,
+                         .swizzle = f->map.swizzle};
     memcpy(m->size, f->map.size, sizeof m->size);
     memcpy(m->stride, f->map.stride, sizeof m->stride);
     memcpy(m->box, f->map.box, sizeof m->box);
+    if (f->turned)
+        return (struct ws_arg){.kind = WS_ARG_MAP,
+                               .map = m,
+                               .base = WS_ARG_WORKSPACE,
+                               .value = (int64_t)w->p->images + f->image};
     return (struct ws_arg){.kind = WS_ARG_MAP,
                            .map = m,
                            .base = WS_ARG_BUFFER,

@@ -299,6 +299,11 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
             p->workspace = (size_t)p->grid * (size_t)y->threads * 4 *
                            (size_t)chained_part_floats(k, y->chained);
         }
+        if (y->chained->images) {
+            enum { TILE = 256 };
+            p->images = (size_t)round_up((int64_t)p->workspace, TILE);
+            p->workspace = p->images + (size_t)y->chained->images;
+        }
         if (!y->chained->skips) return p;
         size_t lists = (size_t)skipped_lists(k, y);
         if (p->tickets < lists * 4) p->tickets = lists * 4;

@@ -582,8 +582,8 @@ struct product {
 /* Chained products: by warps, mma=2, or, as products are, by warpgroups and a role that copies. A
  * factor's tile lies in shared memory as those of `operand` do, in lines along its rows, or along
  * the depth; rows and depth in elements, filled up to sixteens. whole: pieces of 16 bytes are
- * copied; else threads compute the elements. f32 is of products by warps, which round it to tf32 as
- * they take it from there, or make planes of it. */
+ * copied; else threads compute the elements. f32 is tf32, rounded on its way, or by warps where it
+ * lies, which may make planes of it instead. */
 struct factor {
     value_id value;
     enum axis axis, along; /* of rows, of the depth */
@@ -598,6 +598,12 @@ struct factor {
     struct tensor_map map;
     int at;      /* byte where it lies, of the block's rows or of a stage */
     bool shared; /* a second product's: it lies where a first one's right factor does, as that */
+    /* A second product's, mma=1 in tf32, which the units take along the depth alone: boxes are of
+     * an image [z][row][depth] that a launch before writes (emit/cuda_chained_turned.c), `pitch`
+     * elements a row. The terms' threads have neighbours 2 i and 2 i + 1 of the depth where the
+     * units look for i and i + 4, so that the image has each eight in this order. */
+    bool turned;
+    int64_t image; /* byte where that begins, of the block's images */
 };
 enum { MOST_FIRST = 2, MOST_SECOND = 2 };
 static inline int factor_piece(const struct factor *f) { return 16 / dtype_bytes(f->dtype); }
@@ -618,6 +624,7 @@ struct chained {
     struct own own[MOST_OWN]; /* what columns have of their own: a warp makes it once a step, for */
     int n_own, own_floats;    /* all of its rows, while the first products are under way; of a */
     int own_at;               /* column so many floats, from this byte on */
+    int64_t images;           /* bytes of those that are turned */
 };
 
 /* Where a tile's elements are: threads, then elements of a thread. In a ROWS layout of a pointwise
@@ -1058,7 +1065,8 @@ struct block {
     VEC(uint32_t) column_stores;
     int64_t grid;     /* blocks of the main launch */
     size_t workspace; /* split: bytes of partial results */
-    size_t lists;     /* chained products that skip: where in these the lists lie */
+    size_t lists;     /* chained products that skip: where in these the lists lie, */
+    size_t images;    /* and of those that turn factors their images */
     size_t tickets;   /* last_block: bytes of a counter for each tile of rows, and of its words;
                          look_back: of two, and a flag for each tile and group of each scan */
 };

@@ -186,8 +186,8 @@ static void put_factor(struct buf *b, char name, const struct factor *f, int sta
         buf_printf(b, "[%d %c, %d %c]", f->depth, axes[f->along], f->rows, axes[f->axis]);
     else
         buf_printf(b, "[%d %c, %d %c]", f->rows, axes[f->axis], f->depth, axes[f->along]);
-    buf_printf(b, ", lines of %d bytes%s%s\n", f->line, f->whole ? "" : ", by elements",
-               f->shared ? ", a B's" : "");
+    buf_printf(b, ", lines of %d bytes%s%s%s\n", f->line, f->whole ? "" : ", by elements",
+               f->turned ? ", turned" : "", f->shared ? ", a B's" : "");
 }
 
 void tile_print_chained(struct buf *b, const struct tile_program *t) {

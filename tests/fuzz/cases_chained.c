@@ -400,14 +400,16 @@ static const char *in_f32(struct arena *a, const char *text, const char *precisi
     return b.p;
 }
 
-/* By warps alone. */
+/* By warps, and in tf32 by warpgroups. */
 static void cases_f32(struct arena *a, uint32_t from, int step, case_vec *out) {
     uint32_t end = out->n;
-    for (uint32_t i = from, n = 0; i < end; i++) {
+    for (uint32_t i = from, n = 0, groups = 0; i < end; i++) {
         struct case_graph g = out->at[i];
-        if (!g.config || strncmp(g.config, "mma=2", 5) || n++ % (uint32_t)step) continue;
-        g.text = in_f32(a, g.text, n / (uint32_t)step % 2 ? "tf32" : "f32");
-        g.maybe = true; /* planes need lines of 128 bytes */
+        if (!g.config) continue;
+        bool by_warp = !strncmp(g.config, "mma=2", 5);
+        if ((by_warp ? n++ : groups++) % (uint32_t)step) continue;
+        g.text = in_f32(a, g.text, !by_warp || n / (uint32_t)step % 2 ? "tf32" : "f32");
+        g.maybe = true; /* planes need lines of 128 bytes, groups factors along the depth */
         g.bound = true; /* of its own, as tf32 errs by more than its type does */
         vec_push(a, out, g);
     }
