@@ -145,6 +145,12 @@ void put_chained_role(struct emitter *w, bool copies) {
             line(w, "unsigned turn = group == 0;");
         }
     }
+    if (x->persists) {
+        line(w, "const k_shared rows_free = full + %d;", chained_rows_barrier(w->y) * 8);
+        line(w, "int *const tile_at_hand = (int *)(bars + %d);", chained_rows_barrier(w->y) + 1);
+        if (copies) line(w, "k_idx number = blockIdx.x;");
+        if (copies) line(w, "unsigned rows_phase = 1;");
+    }
     line(w, "int s = 0;");
     line(w, "unsigned phase = 0;");
 }
@@ -194,6 +200,9 @@ void put_chained_barriers(struct emitter *w) {
     if (x->ping_pong)
         line(w, "for (int i = 0; i < %d; i++) k_mbar_init(bars + %d + i, %d);", x->warpgroups,
              2 * stages, WARPGROUP / w->k->limits->warp);
+    if (x->persists)
+        line(w, "k_mbar_init(bars + %d, %d);", chained_rows_barrier(w->y),
+             x->warpgroups * WARPGROUP / w->k->limits->warp);
     line(w, "k_fence_mbar_init();");
     close_brace(w);
     line(w, "__syncthreads();");
@@ -203,6 +212,36 @@ void put_chained_barriers(struct emitter *w) {
 void put_chained_pass_turn(struct emitter *w) {
     line(w, "__syncwarp();");
     line(w, "if (tid %% %d == 0) k_mbar_arrive(next_turn);", w->k->limits->warp);
+}
+
+/* Of the tile before, if there is one. Who copies says which tile is next along with its first
+ * step: -1, there is none. */
+void put_chained_wait_rows(struct emitter *w, long long tiles) {
+    line(w, "k_mbar_wait_block(rows_free, rows_phase), rows_phase ^= 1;");
+    line(w, "const k_idx next = number;");
+    line(w, "*tile_at_hand = next < %lld ? (int)next : -1;", tiles);
+    open_brace(w, "if (next >= %lld)", tiles);
+    line(w, "k_mbar_wait_block(empty + s * 8, phase ^ 1);");
+    line(w, "k_mbar_arrive(full + s * 8);");
+    line(w, "break;");
+    close_brace(w);
+}
+
+/* All of this tile is under way. */
+void put_chained_next_tile(struct emitter *w, long long tiles) {
+    line(w, "number = (k_idx)(gridDim.x + k_blocks_before(tickets, %lldu));", tiles);
+}
+
+void put_chained_take_tile(struct emitter *w) {
+    line(w, "k_mbar_wait_block(full + s * 8, phase);");
+    line(w, "const k_idx next = *tile_at_hand;");
+    line(w, "if (next < 0) break;");
+}
+
+/* Each warp says so. */
+void put_chained_free_rows(struct emitter *w) {
+    line(w, "__syncwarp();");
+    line(w, "if (tid %% %d == 0) k_mbar_arrive(rows_free);", w->k->limits->warp);
 }
 
 /* Terms are made before the product of those before is waited for: what they sum up to says so. */
@@ -222,10 +261,8 @@ struct ws_arg chained_map_of(struct emitter *w, const struct factor *f) {
     struct ws_map *m = NEW(w->arena, struct ws_map);
     const struct value_node *x = &w->k->values.at[f->value];
     while (x->kind == INST_CAST) x = &w->k->values.at[x->args[0]];
-    *m = (struct ws_map){.dtype = f->map.dtype,
-                         .tf32 = f->map.tf32,
-                         .rank = f->map.rank,
-                         .swizzle = f->map.swizzle};
+    *m = (struct ws_map){
+        .dtype = f->map.dtype, .tf32 = f->map.tf32, .rank = f->map.rank, .swizzle = f->map.swizzle};
     memcpy(m->size, f->map.size, sizeof m->size);
     memcpy(m->stride, f->map.stride, sizeof m->stride);
     memcpy(m->box, f->map.box, sizeof m->box);

@@ -38,8 +38,8 @@ static void put_loads(struct emitter *w, const struct factor *f, const struct va
             open_brace(w, "if (c < nc && n < nn)");
             for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
             if (each > 1) {
-                line(w, "all[u] = k_load<k_f32, %d>(p%d + (%s));", each,
-                     argument_of(w, x->buffer), ex_text(w, x->index));
+                line(w, "all[u] = k_load<k_f32, %d>(p%d + (%s));", each, argument_of(w, x->buffer),
+                     ex_text(w, x->index));
             } else {
                 line(w, "const float x[1] = {%s};", put_expression(w, f->value));
                 line(w, "k_put(all[u], x);");
@@ -58,16 +58,14 @@ void emit_cuda_turned(struct emitter *w, const struct factor *f) {
     bool vectors = !x->guarded && load_is_vector(k, x, by_columns ? AXIS_C : AXIS_N, QUAD);
     long long rows = kernel_size(k, AXIS_C), across = tile_count(rows, TILE),
               along = tile_count(kernel_size(k, AXIS_N), TILE);
-    const char *name =
-        arena_printf(w->arena, "%s_turned_%c", k->entry, chained_factor_name(w, f));
+    const char *name = arena_printf(w->arena, "%s_turned_%c", k->entry, chained_factor_name(w, f));
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
-    *l = (struct ws_launch){.entry = name,
-                            .grid = {across * along * kernel_size(k, AXIS_Z), 1, 1},
-                            .threads = THREADS};
+    *l = (struct ws_launch){
+        .entry = name, .grid = {across * along * kernel_size(k, AXIS_Z), 1, 1}, .threads = THREADS};
     add_arguments(w, l);
     WS_ASSERT(l->n_args < WS_MAX_ARGS);
-    l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_WORKSPACE,
-                                           .value = (int64_t)w->p->images + f->image};
+    l->args[l->n_args++] =
+        (struct ws_arg){.kind = WS_ARG_WORKSPACE, .value = (int64_t)w->p->images + f->image};
     buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d) %s(", THREADS, name);
     put_parameters(w);
     buf_puts(&w->b, ", k_f32 *__restrict__ image) {\n");
@@ -91,8 +89,10 @@ void emit_cuda_turned(struct emitter *w, const struct factor *f) {
     line(w, "k_pack<k_f32, %d> w;", QUAD);
     line(w, "k_put(w, x);");
     line(w, "if (n0 + quad * %d < %lld && c0 + line < nc)", QUAD, (long long)f->pitch);
-    line(w, "    k_store<k_f32, %d, 0>(image + ((z * %lldLL + c0 + line) * %lld + n0 + quad * %d), w);",
-         QUAD, rows, (long long)f->pitch, QUAD);
+    line(
+        w,
+        "    k_store<k_f32, %d, 0>(image + ((z * %lldLL + c0 + line) * %lld + n0 + quad * %d), w);",
+        QUAD, rows, (long long)f->pitch, QUAD);
     close_brace(w);
     close_brace(w);
 }

@@ -912,8 +912,12 @@ bool chained_lags(const struct layout *y) {
     return !chained_is_in_turn(y) && !y->chained->c[0].shared;
 }
 
-int chained_barriers(const struct layout *y) {
+int chained_rows_barrier(const struct layout *y) {
     return 2 * y->stages + (y->chained->ping_pong ? y->chained->warpgroups : 0);
+}
+
+int chained_barriers(const struct layout *y) {
+    return chained_rows_barrier(y) + (y->chained->persists ? 2 : 0);
 }
 
 int chained_part_rows(const struct kernel *k, const struct chained *x) {
@@ -951,6 +955,7 @@ static const char *check_warps(const struct kernel *k, const struct config *c, s
     enum { MOST_REGISTERS = 216, MOST_OF_TWINS = 192, MOST_BESIDE_PLANES = 112, MOST_STAGES = 4 };
     int m = c->knob[KNOB_m], tm = c->knob[KNOB_tm];
     if (c->knob[KNOB_pingpong]) return "pingpong is a knob of mma=1";
+    if (c->knob[KNOB_blocks]) return "chained products by warps have a block for each tile";
     for (int i = 0; i < x->n_first && x->planes; i++)
         if (x->a[i].line != 128 || x->b[i].line != 128) return "planes need lines of 128 bytes";
     for (int i = 0; i < x->n_second && x->planes; i++)
@@ -976,16 +981,26 @@ static const char *check_warps(const struct kernel *k, const struct config *c, s
  * H200 takes 1648 us for dK and dV of 4 x 32 x 4096 causal rows, 1594 in turn. */
 static const char *check_warpgroups(const struct kernel *k, const struct config *c,
                                     struct layout *y, struct chained *x, struct arena *a) {
-    enum { ROWS = 64, THREADS = 128, OTHERS = 40, MOST_STAGES = 8, MOST_OF_TURNS = 6 };
+    enum {
+        ROWS = 64,
+        THREADS = 128,
+        OTHERS = 40,
+        MOST_STAGES = 8,
+        MOST_OF_TURNS = 6,
+        MOST_OF_BLOCKS = 5
+    };
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n];
     if (!k->limits->wgmma || !k->limits->tma) return "mma=1 needs sm_90a";
     int bytes = dtype_bytes(x->a[0].dtype);
     if (x->planes || bytes > 4) return "mma=1 chains products of 16 bits, or in tf32";
     if (c->knob[KNOB_tm]) return "tm is no knob of mma=1";
     x->ping_pong = c->knob[KNOB_pingpong];
+    x->persists = c->knob[KNOB_blocks] > 0;
     if (x->ping_pong && m <= ROWS) return "pingpong needs two warpgroups: m of 128 or 192";
     if (x->ping_pong && y->stages > MOST_OF_TURNS)
         return arena_printf(a, "pingpong has %d stages at most", MOST_OF_TURNS);
+    if (c->knob[KNOB_blocks] && (y->split > 1 || y->stages > MOST_OF_BLOCKS))
+        return arena_printf(a, "blocks is for no split, and for %d stages at most", MOST_OF_BLOCKS);
     if (y->split > 1 && (m != ROWS || kernel_size(k, AXIS_M) > SIXTEEN))
         return "mma=1 shares columns of sixteen rows at most, and needs m=64";
     if (m % ROWS || m < ROWS || m > 3 * ROWS) return "mma=1 needs m of 64, 128 or 192";
@@ -1029,8 +1044,8 @@ const char *chained_layout(const struct kernel *k, const struct config *c, struc
     if (c->knob[KNOB_k] || c->knob[KNOB_tn] || c->knob[KNOB_cluster] || c->knob[KNOB_fit] ||
         c->knob[KNOB_make] || c->knob[KNOB_band] || c->knob[KNOB_flat] || c->knob[KNOB_pairs] ||
         c->knob[KNOB_tail])
-        return "chained products have the knobs m, n, tm, mma, stages, split, skip, pingpong and "
-               "warps";
+        return "chained products have the knobs m, n, tm, mma, stages, split, skip, pingpong, "
+               "blocks and warps";
     y->stages = c->knob[KNOB_stages];
     if (y->stages < 2) return "chained products need 2 stages at least";
     struct chained *x = NEW(a, struct chained);
@@ -1090,5 +1105,11 @@ const char *chained_layout(const struct kernel *k, const struct config *c, struc
         x->resident = 2; /* each of half the registers, of which the copier leaves most */
         x->registers = 232, x->copier_registers = 24;
     }
+    int64_t blocks = c->knob[KNOB_blocks],
+            tiles = kernel_size(k, AXIS_Z) * tile_count(kernel_size(k, AXIS_M), m);
+    if (blocks && blocks != x->resident)
+        return arena_printf(a, "blocks=%lld, but a multiprocessor has %d", (long long)blocks,
+                            x->resident);
+    if (blocks && tiles <= blocks * k->limits->units) return "a block for each tile is at work";
     return NULL;
 }

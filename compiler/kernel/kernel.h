@@ -613,7 +613,9 @@ struct chained {
     int warpgroups, registers, copier_registers; /* mma=1: that multiply; 0: as launched */
     int resident;                                /* mma=1: blocks that a multiprocessor has */
     bool ping_pong;                              /* these begin their products in turn */
-    int barriers;                                /* where they lie */
+    bool persists; /* a block has tile after tile, whichever is next: their rows, and what the first
+                      steps read, are copied while the epilogue of the one before goes on */
+    int barriers;  /* where they lie */
     int n_first, n_second;
     struct factor a[MOST_FIRST], b[MOST_FIRST], c[MOST_SECOND]; /* the first products'; the second
                                                                    ones' right factors */
@@ -749,8 +751,10 @@ bool chained_is_in_turn(const struct layout *y);
 /* Does a stage have the second product's tile of the step before, as that is made along with the
  * step's first product? Both are read at the same time then; but where they are one tile. */
 bool chained_lags(const struct layout *y);
-/* Words of 8 bytes, by warpgroups: of each stage that it is full, and empty; of turns. */
+/* Words of 8 bytes, by warpgroups: of each stage that it is full, and empty; of turns; of blocks
+ * that persist, that a tile's rows have been read, and the number of the tile. */
 int chained_barriers(const struct layout *y);
+int chained_rows_barrier(const struct layout *y);
 const char *chained_layout(const struct kernel *k, const struct config *c, struct layout *y,
                            struct arena *a);
 /* Of a config with pairs=1, the one of the product in bf16 that is made where the data are out of

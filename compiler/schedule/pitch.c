@@ -86,8 +86,8 @@ void schedule_pitch(struct schedule *s, group_us_fn *us, void *ctx) {
         double now = kernels_us(s, b, us, ctx);
         bool pays = isfinite(now) && now < GAIN * before;
         if (!pays) set_pitch(l, m, row);
-        buf_printf(&s->log, "%s: rows of %lld elements %s\n", l->buffers.at[b].name,
-                   (long long)row,
-                   pays ? "begin at lines of memory" : "follow each other, as that takes no longer");
+        buf_printf(&s->log, "%s: rows of %lld elements %s\n", l->buffers.at[b].name, (long long)row,
+                   pays ? "begin at lines of memory"
+                        : "follow each other, as that takes no longer");
     }
 }
