@@ -238,6 +238,7 @@ static bool fuse(struct compile *c) {
     if (c->fusion != WS_EAGER && c->limits->kind == DEVICE_CUDA) {
         schedule_beside(c->schedule, small_us, c);
         schedule_pieces(c->schedule);
+        schedule_pitch(c->schedule, group_us, c);
         schedule_memory(c->schedule);
     }
     must_hold("schedule", schedule_verify(c->schedule));

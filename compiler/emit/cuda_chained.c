@@ -360,14 +360,18 @@ static bool grows(const struct emitter *w, long long down) {
     return k->edges.n && last.end - last.from >= first.end - first.from;
 }
 
+static long long tiles_of_rows(const struct emitter *w) {
+    return kernel_size(w->k, AXIS_Z) * tile_count(kernel_size(w->k, AXIS_M), w->y->bx);
+}
+
 /* Blocks with most tiles begin first. */
 static void put_draw(struct emitter *w, bool rows) {
     const struct kernel *k = w->k;
     long long down = tile_count(kernel_size(k, AXIS_M), w->y->bx);
     int parts = w->y->split;
-    const char *number = "(k_idx)blockIdx.x";
+    const char *number = chained(w)->persists ? "next" : "(k_idx)blockIdx.x";
     if (grows(w, down))
-        number = arena_printf(w->arena, "%lld - (k_idx)blockIdx.x", (long long)w->p->grid - 1);
+        number = arena_printf(w->arena, "%lld - %s", tiles_of_rows(w) * parts - 1, number);
     if (parts > 1) {
         line(w, "const int part = (int)(%s) %% %d;", number, parts);
         number = arena_printf(w->arena, "(%s) / %d", number, parts);
@@ -393,9 +397,22 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
         switch (x->op) {
         case TILE_ROLE: put_chained_role(w, copies = i == 0); break;
         case TILE_DRAW:
-            open_scope(w);
-            put_draw(w, !groups || !copies);
+            if (!chained(w)->persists) {
+                open_scope(w);
+                put_draw(w, !groups || !copies);
+                break;
+            }
+            line(w, "#pragma unroll 1");
+            open_brace(w, "for (;;)");
+            if (copies) break;
+            put_chained_take_tile(w);
+            put_draw(w, true);
             break;
+        case TILE_WAIT_ROWS:
+            put_chained_wait_rows(w, tiles_of_rows(w));
+            put_draw(w, false);
+            break;
+        case TILE_FREE_ROWS: put_chained_free_rows(w); break;
         case TILE_AHEAD:
             line(w, "#pragma unroll");
             open_brace(w, "for (int step = 0; step < %d; step++)", x->n);
@@ -413,7 +430,9 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             put_step_of_list(w);
             break;
         case TILE_END:
-            if (open[--depth] == TILE_ROLE)
+            if (open[--depth] == TILE_DRAW && chained(w)->persists && copies)
+                put_chained_next_tile(w, tiles_of_rows(w));
+            if (open[depth] == TILE_ROLE)
                 end_chained_role(w, copies);
             else
                 close_brace(w);
@@ -508,6 +527,8 @@ void emit_cuda_chained(struct emitter *w) {
     tile_print(&b, t);
     w->out->block = arena_printf(w->arena, "%s\n%s", w->out->block, b.p);
     if (chained(w)->skips) emit_cuda_lists(w);
+    for (int i = 0; i < chained(w)->n_second; i++)
+        if (chained(w)->c[i].turned) emit_cuda_turned(w, &chained(w)->c[i]);
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
     *l = (struct ws_launch){.entry = k->entry,
                             .grid = {w->p->grid, 1, 1},

@@ -40,6 +40,10 @@ void put_chained_boxes_before(struct emitter *w);
 void put_chained_barriers(struct emitter *w);
 void put_chained_wait_empty(struct emitter *w, bool in_loop);
 void put_chained_pass_turn(struct emitter *w);
+void put_chained_wait_rows(struct emitter *w, long long tiles);
+void put_chained_next_tile(struct emitter *w, long long tiles);
+void put_chained_take_tile(struct emitter *w);
+void put_chained_free_rows(struct emitter *w);
 void put_chained_before(struct emitter *w);
 bool chained_reads_before(const struct emitter *w);
 void hold_chained_sums(struct emitter *w);
@@ -68,6 +72,9 @@ void put_chained_begin(struct emitter *w);
 void put_chained_relate(struct emitter *w);
 void put_chained_terms(struct emitter *w);
 void put_chained_rescaled(struct emitter *w);
+
+/* cuda_chained_turned.c: the launch before chained products that writes the image of a factor. */
+void emit_cuda_turned(struct emitter *w, const struct factor *f);
 
 /* cuda_chained_results.c: what is behind both. */
 void put_chained_results(struct emitter *w);

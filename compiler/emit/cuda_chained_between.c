@@ -404,11 +404,16 @@ void put_chained_sums(struct emitter *w) {
         line(w, "float %s[%d];", chained_sums_of(p), chained_sixteens(w) * chained_octets(w) * 4);
 }
 
-/* Terms of 16 bits; those in tf32 stay where the sums were. */
+/* Terms of 16 bits, and in tf32 those by warpgroups; by warps these stay where the sums were. */
+static bool has_terms(const struct emitter *w) {
+    return !chained(w)->by_warp || dtype_bytes(chained(w)->c[0].dtype) == 2;
+}
+
 static void put_terms_of(struct emitter *w) {
-    for (int p = 0; p < chained(w)->n_second && dtype_bytes(chained(w)->c[p].dtype) == 2; p++)
+    int each = 4 / dtype_bytes(chained(w)->c[0].dtype); /* of a register */
+    for (int p = 0; p < chained(w)->n_second && has_terms(w); p++)
         line(w, "unsigned %s[%d][%d][4];", chained_terms_of(p), chained_sixteens(w),
-             chained_octets(w) / 2);
+             chained_octets(w) / each);
 }
 /* What the second product has summed up stands on another maximum. */
 void put_chained_rescaled(struct emitter *w) {
@@ -417,8 +422,8 @@ void put_chained_rescaled(struct emitter *w) {
     close_brace(w);
 }
 
-/* Sums of sixteen columns, in 16 bits, are a left factor of a depth of sixteen; in tf32 each
- * product takes them itself. */
+/* Sums of sixteen columns, in 16 bits, are a left factor of a depth of sixteen, and those of eight
+ * columns in tf32, in another order, one of eight; by warps each product takes them itself. */
 void put_chained_terms(struct emitter *w) {
     bool relative = chained_maximum(w->k) != NO_VALUE;
     if (relative) {
@@ -432,7 +437,13 @@ void put_chained_terms(struct emitter *w) {
     }
     if (!chained(w)->by_warp && chained_is_in_turn(w->y)) put_terms_of(w);
     for (int p = 0; p < chained(w)->n_second; p++) {
-        if (dtype_bytes(chained(w)->c[p].dtype) != 2) continue;
+        if (!has_terms(w)) continue;
+        if (dtype_bytes(chained(w)->c[p].dtype) != 2) {
+            open_chained_loop(w, "i", chained_octets(w));
+            line(w, "k_left_pairs(%s[0][i], %s + i * 4);", chained_terms_of(p), chained_sums_of(p));
+            close_brace(w);
+            continue;
+        }
         open_chained_loop(w, "i", chained_sixteens(w) * chained_octets(w) * 2);
         line(w, "k_pack<%s, 2> x;", memory_type(w, chained(w)->c[p].dtype));
         line(w, "k_put(x, %s + i * 2);", chained_sums_of(p));

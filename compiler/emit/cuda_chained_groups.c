@@ -14,7 +14,7 @@ char chained_factor_name(const struct emitter *w, const struct factor *f) {
 
 /* Boxes of a factor's tile, into the stage at hand, or of a's rows. */
 static void put_boxes_of(struct emitter *w, int ring, const struct factor *f) {
-    int lines = f->across ? f->depth : f->rows, each = f->line / 2;
+    int lines = f->across ? f->depth : f->rows, each = f->line / dtype_bytes(f->dtype);
     int boxes = (f->across ? f->rows : f->depth) / each;
     const char *row = ring == TILE_A   ? "m0"
                       : ring == TILE_B ? "column"
@@ -41,7 +41,8 @@ void put_chained_boxes_before(struct emitter *w) {
     close_brace(w);
 }
 
-/* Where a step's part of a factor lies, 16 deep, as an operand: from its tile's first on. */
+/* Where a step's part of a factor lies, 32 bytes deep, or of lines along the rows 16 of them, as an
+ * operand: from its tile's first on. */
 static const char *operand_text_of(struct emitter *w, const struct factor *f, const char *at) {
     int lines = f->across ? f->depth : f->rows, in_line = f->line / 32;
     char x = chained_factor_name(w, f);
@@ -58,7 +59,8 @@ static void put_operands(struct emitter *w) {
             const struct factor *f = chained_factor(w, ring, i);
             int lead = f->across ? f->depth * f->line : 16;
             int from = f->at + (ring == TILE_A ? 0 : x->first);
-            int of_group = f->across ? ROWS / (f->line / 2) * f->depth * f->line : ROWS * f->line;
+            int each = f->line / dtype_bytes(f->dtype);
+            int of_group = f->across ? ROWS / each * f->depth * f->line : ROWS * f->line;
             line(w, "const unsigned long long of_%c = k_operand<%d>(tiles + (%d%s), %d, %d);",
                  chained_factor_name(w, f), f->line, from,
                  ring != TILE_A ? "" : arena_printf(w->arena, " + group * %d", of_group), lead,
@@ -74,6 +76,9 @@ void hold_chained_out(struct emitter *w) {
     for (int p = 0; p < chained(w)->n_second; p++) line(w, "k_wgmma_hold(%s);", chained_out_of(p));
 }
 
+/* Of an instruction. */
+static int depth_of(const struct factor *f) { return 32 / dtype_bytes(f->dtype); }
+
 void put_chained_dot(struct emitter *w) {
     const struct chained *x = chained(w);
     /* in turn: none of those before, for which no registers are kept */
@@ -81,7 +86,7 @@ void put_chained_dot(struct emitter *w) {
     hold_chained_sums(w);
     line(w, "k_wgmma_begin();");
     for (int p = 0; p < x->n_first; p++) {
-        open_chained_loop(w, "i", x->a[p].depth / SIXTEEN);
+        open_chained_loop(w, "i", x->a[p].depth / depth_of(&x->a[p]));
         line(w, "k_wgmma_%s(%s, %s, %s, i);", p ? "beside" : "first", chained_sums_of(p),
              operand_text_of(w, &x->a[p], ""),
              operand_text_of(w, &x->b[p], arena_printf(w->arena, "s * %d + ", x->stage / 16)));
@@ -98,7 +103,7 @@ void put_chained_second_dot(struct emitter *w, const char *s) {
     hold_chained_out(w);
     line(w, "k_wgmma_begin();");
     for (int p = 0; p < x->n_second; p++) {
-        open_chained_loop(w, "i", x->c[p].depth / SIXTEEN);
+        open_chained_loop(w, "i", x->c[p].depth / depth_of(&x->c[p]));
         line(w, "k_wgmma_%s(%s, %s[0][i], %s, 1);", p ? "twin" : "second", chained_out_of(p),
              chained_terms_of(p),
              operand_text_of(w, &x->c[p], arena_printf(w->arena, "%s * %d + ", s, x->stage / 16)));
@@ -139,6 +144,12 @@ void put_chained_role(struct emitter *w, bool copies) {
                  x->warpgroups - 1);
             line(w, "unsigned turn = group == 0;");
         }
+    }
+    if (x->persists) {
+        line(w, "const k_shared rows_free = full + %d;", chained_rows_barrier(w->y) * 8);
+        line(w, "int *const tile_at_hand = (int *)(bars + %d);", chained_rows_barrier(w->y) + 1);
+        if (copies) line(w, "k_idx number = blockIdx.x;");
+        if (copies) line(w, "unsigned rows_phase = 1;");
     }
     line(w, "int s = 0;");
     line(w, "unsigned phase = 0;");
@@ -189,6 +200,9 @@ void put_chained_barriers(struct emitter *w) {
     if (x->ping_pong)
         line(w, "for (int i = 0; i < %d; i++) k_mbar_init(bars + %d + i, %d);", x->warpgroups,
              2 * stages, WARPGROUP / w->k->limits->warp);
+    if (x->persists)
+        line(w, "k_mbar_init(bars + %d, %d);", chained_rows_barrier(w->y),
+             x->warpgroups * WARPGROUP / w->k->limits->warp);
     line(w, "k_fence_mbar_init();");
     close_brace(w);
     line(w, "__syncthreads();");
@@ -198,6 +212,36 @@ void put_chained_barriers(struct emitter *w) {
 void put_chained_pass_turn(struct emitter *w) {
     line(w, "__syncwarp();");
     line(w, "if (tid %% %d == 0) k_mbar_arrive(next_turn);", w->k->limits->warp);
+}
+
+/* Of the tile before, if there is one. Who copies says which tile is next along with its first
+ * step: -1, there is none. */
+void put_chained_wait_rows(struct emitter *w, long long tiles) {
+    line(w, "k_mbar_wait_block(rows_free, rows_phase), rows_phase ^= 1;");
+    line(w, "const k_idx next = number;");
+    line(w, "*tile_at_hand = next < %lld ? (int)next : -1;", tiles);
+    open_brace(w, "if (next >= %lld)", tiles);
+    line(w, "k_mbar_wait_block(empty + s * 8, phase ^ 1);");
+    line(w, "k_mbar_arrive(full + s * 8);");
+    line(w, "break;");
+    close_brace(w);
+}
+
+/* All of this tile is under way. */
+void put_chained_next_tile(struct emitter *w, long long tiles) {
+    line(w, "number = (k_idx)(gridDim.x + k_blocks_before(tickets, %lldu));", tiles);
+}
+
+void put_chained_take_tile(struct emitter *w) {
+    line(w, "k_mbar_wait_block(full + s * 8, phase);");
+    line(w, "const k_idx next = *tile_at_hand;");
+    line(w, "if (next < 0) break;");
+}
+
+/* Each warp says so. */
+void put_chained_free_rows(struct emitter *w) {
+    line(w, "__syncwarp();");
+    line(w, "if (tid %% %d == 0) k_mbar_arrive(rows_free);", w->k->limits->warp);
 }
 
 /* Terms are made before the product of those before is waited for: what they sum up to says so. */
@@ -217,10 +261,16 @@ struct ws_arg chained_map_of(struct emitter *w, const struct factor *f) {
     struct ws_map *m = NEW(w->arena, struct ws_map);
     const struct value_node *x = &w->k->values.at[f->value];
     while (x->kind == INST_CAST) x = &w->k->values.at[x->args[0]];
-    *m = (struct ws_map){.dtype = f->map.dtype, .rank = f->map.rank, .swizzle = f->map.swizzle};
+    *m = (struct ws_map){
+        .dtype = f->map.dtype, .tf32 = f->map.tf32, .rank = f->map.rank, .swizzle = f->map.swizzle};
     memcpy(m->size, f->map.size, sizeof m->size);
     memcpy(m->stride, f->map.stride, sizeof m->stride);
     memcpy(m->box, f->map.box, sizeof m->box);
+    if (f->turned)
+        return (struct ws_arg){.kind = WS_ARG_MAP,
+                               .map = m,
+                               .base = WS_ARG_WORKSPACE,
+                               .value = (int64_t)w->p->images + f->image};
     return (struct ws_arg){.kind = WS_ARG_MAP,
                            .map = m,
                            .base = WS_ARG_BUFFER,

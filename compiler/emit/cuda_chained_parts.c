@@ -36,6 +36,11 @@ static const char *sum_at(const struct emitter *w) {
 static int floats_of(const struct emitter *w) { return chained_part_floats(w->k, w->y->chained); }
 
 void put_chained_parts_parameters(struct emitter *w, struct ws_launch *l) {
+    if (w->y->chained->persists) {
+        WS_ASSERT(l->n_args < WS_MAX_ARGS);
+        l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_TICKETS};
+        buf_puts(&w->b, ", unsigned *tickets");
+    }
     if (w->y->split == 1) return;
     WS_ASSERT(l->n_args + 2 <= WS_MAX_ARGS);
     l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_WORKSPACE};

@@ -668,6 +668,8 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
         case TILE_RESULTS: put_row_results(w, t); break;
         case TILE_COPY_BEFORE:
         case TILE_BEGIN:
+        case TILE_WAIT_ROWS:
+        case TILE_FREE_ROWS:
         case TILE_REST:
         case TILE_RELATE:
         case TILE_LAST:

@@ -294,10 +294,19 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
     if (k->kind == KERNEL_CHAINED) {
         build_chained(p);
         p->grid = kernel_size(k, AXIS_Z) * tile_count(kernel_size(k, AXIS_M), y->bx) * y->split;
+        if (y->chained->persists) {
+            p->grid = (int64_t)k->limits->units * y->chained->resident;
+            p->tickets = 4;
+        }
         if (y->split > 1) {
             p->tickets = (size_t)(p->grid / y->split) * 4;
             p->workspace = (size_t)p->grid * (size_t)y->threads * 4 *
                            (size_t)chained_part_floats(k, y->chained);
+        }
+        if (y->chained->images) {
+            enum { TILE = 256 };
+            p->images = (size_t)round_up((int64_t)p->workspace, TILE);
+            p->workspace = p->images + (size_t)y->chained->images;
         }
         if (!y->chained->skips) return p;
         size_t lists = (size_t)skipped_lists(k, y);

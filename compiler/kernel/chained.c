@@ -844,7 +844,7 @@ static int64_t divisor_of(const struct kernel *k, ex e) {
 static void find_boxes(const struct kernel *k, struct factor *f) {
     const struct value_node *x = load_of(k, f->value);
     enum axis line = f->across ? f->axis : f->along, down = f->across ? f->along : f->axis;
-    int64_t step, lo, hi, all;
+    int64_t step, lo, hi, all, bytes = dtype_bytes(f->dtype);
     ex rest = x->index;
     if (!f->whole || !index_take(k, &rest, k->axis[line], &step) || step != 1 ||
         !index_take(k, &rest, k->axis[down], &f->pitch))
@@ -861,10 +861,32 @@ static void find_boxes(const struct kernel *k, struct factor *f) {
     f->map = (struct tensor_map){.dtype = f->dtype,
                                  .rank = 3,
                                  .size = {kernel_size(k, line), kernel_size(k, down), all},
-                                 .stride = {2, f->pitch * 2, unit * 2},
-                                 .box = {f->line / 2, f->across ? f->depth : f->rows, 1},
+                                 .stride = {bytes, f->pitch * bytes, unit * bytes},
+                                 .box = {f->line / bytes, f->across ? f->depth : f->rows, 1},
+                                 .swizzle = f->line,
+                                 .tf32 = f->dtype == DT_F32};
+    f->boxed = !tensor_map_illegal(&f->map, k->arena);
+}
+
+/* Boxes of the image of a factor that is turned, which begins at byte `image` of all: its end. */
+static int64_t find_turned_boxes(const struct kernel *k, struct factor *f, int64_t image) {
+    enum { TILE = 256 };
+    int64_t bytes = dtype_bytes(f->dtype), rows = kernel_size(k, f->axis),
+            batches = kernel_size(k, AXIS_Z);
+    f->turned = f->whole = true;
+    f->across = false;
+    f->line = line_of(f->depth * (int)bytes);
+    f->image = image;
+    f->pitch = round_up(kernel_size(k, f->along), OCTET);
+    f->matrix = k->axis[AXIS_Z];
+    f->map = (struct tensor_map){.dtype = f->dtype,
+                                 .rank = 3,
+                                 .size = {f->pitch, rows, batches},
+                                 .stride = {bytes, f->pitch * bytes, rows * f->pitch * bytes},
+                                 .box = {f->line / (int)bytes, f->rows, 1},
                                  .swizzle = f->line};
     f->boxed = !tensor_map_illegal(&f->map, k->arena);
+    return round_up(image + batches * rows * f->pitch * bytes, TILE);
 }
 
 /* Does the tile of a second product's right factor lie in memory as that of a first one's does? So
@@ -890,8 +912,12 @@ bool chained_lags(const struct layout *y) {
     return !chained_is_in_turn(y) && !y->chained->c[0].shared;
 }
 
-int chained_barriers(const struct layout *y) {
+int chained_rows_barrier(const struct layout *y) {
     return 2 * y->stages + (y->chained->ping_pong ? y->chained->warpgroups : 0);
+}
+
+int chained_barriers(const struct layout *y) {
+    return chained_rows_barrier(y) + (y->chained->persists ? 2 : 0);
 }
 
 int chained_part_rows(const struct kernel *k, const struct chained *x) {
@@ -929,6 +955,7 @@ static const char *check_warps(const struct kernel *k, const struct config *c, s
     enum { MOST_REGISTERS = 216, MOST_OF_TWINS = 192, MOST_BESIDE_PLANES = 112, MOST_STAGES = 4 };
     int m = c->knob[KNOB_m], tm = c->knob[KNOB_tm];
     if (c->knob[KNOB_pingpong]) return "pingpong is a knob of mma=1";
+    if (c->knob[KNOB_blocks]) return "chained products by warps have a block for each tile";
     for (int i = 0; i < x->n_first && x->planes; i++)
         if (x->a[i].line != 128 || x->b[i].line != 128) return "planes need lines of 128 bytes";
     for (int i = 0; i < x->n_second && x->planes; i++)
@@ -949,20 +976,31 @@ static const char *check_warps(const struct kernel *k, const struct config *c, s
 }
 
 /* By warpgroups, of 64 rows each, and one that copies. While the second product of a step is under
- * way, its terms in 16 bits beside it, the next step's sums are there; but for twins, whose terms
- * take the place of the step's sums: with registers for both, as of heads of 64 in steps of 64, an
+ * way, its terms beside it, in 16 bits or tf32, the next step's sums are there; but for twins, whose
+ * terms take the place of the step's sums: with registers for both, as of heads of 64 in steps of 64, an
  * H200 takes 1648 us for dK and dV of 4 x 32 x 4096 causal rows, 1594 in turn. */
 static const char *check_warpgroups(const struct kernel *k, const struct config *c,
                                     struct layout *y, struct chained *x, struct arena *a) {
-    enum { ROWS = 64, THREADS = 128, OTHERS = 40, MOST_STAGES = 8, MOST_OF_TURNS = 6 };
+    enum {
+        ROWS = 64,
+        THREADS = 128,
+        OTHERS = 40,
+        MOST_STAGES = 8,
+        MOST_OF_TURNS = 6,
+        MOST_OF_BLOCKS = 5
+    };
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n];
     if (!k->limits->wgmma || !k->limits->tma) return "mma=1 needs sm_90a";
-    if (dtype_bytes(x->a[0].dtype) != 2) return "mma=1 chains products of 16 bits";
+    int bytes = dtype_bytes(x->a[0].dtype);
+    if (x->planes || bytes > 4) return "mma=1 chains products of 16 bits, or in tf32";
     if (c->knob[KNOB_tm]) return "tm is no knob of mma=1";
     x->ping_pong = c->knob[KNOB_pingpong];
+    x->persists = c->knob[KNOB_blocks] > 0;
     if (x->ping_pong && m <= ROWS) return "pingpong needs two warpgroups: m of 128 or 192";
     if (x->ping_pong && y->stages > MOST_OF_TURNS)
         return arena_printf(a, "pingpong has %d stages at most", MOST_OF_TURNS);
+    if (c->knob[KNOB_blocks] && (y->split > 1 || y->stages > MOST_OF_BLOCKS))
+        return arena_printf(a, "blocks is for no split, and for %d stages at most", MOST_OF_BLOCKS);
     if (y->split > 1 && (m != ROWS || kernel_size(k, AXIS_M) > SIXTEEN))
         return "mma=1 shares columns of sixteen rows at most, and needs m=64";
     if (m % ROWS || m < ROWS || m > 3 * ROWS) return "mma=1 needs m of 64, 128 or 192";
@@ -972,6 +1010,8 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     for (int i = 0; i < x->n_first; i++) {
         boxed &= x->a[i].boxed && x->b[i].boxed;
         if (x->a[i].across && x->a[i].line != 128) return "m=64 at least";
+        if (bytes == 4 && (x->a[i].across || x->b[i].across))
+            return "mma=1 takes tf32 along the depth";
     }
     if (!boxed) return "mma=1 needs factors that tensor maps take";
     x->warpgroups = m / ROWS;
@@ -979,7 +1019,7 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
     x->registers = x->warpgroups == 1 ? 0 : x->warpgroups == 2 ? 232 : 160;
     x->copier_registers = x->warpgroups == 1 ? 0 : x->warpgroups == 2 ? 40 : 32;
     if (x->warpgroups == 2 && x->n_second > 1) x->registers = 240, x->copier_registers = 24;
-    int terms = x->n_second > 1 ? 0 : n / 4;
+    int terms = x->n_second > 1 ? 0 : n * bytes / 8;
     int sums = tiles_between(x) * n / 2 + terms + x->n_second * x->columns / 2,
         most = x->registers ? x->registers : 232;
     if (sums + OTHERS > most)
@@ -1004,8 +1044,8 @@ const char *chained_layout(const struct kernel *k, const struct config *c, struc
     if (c->knob[KNOB_k] || c->knob[KNOB_tn] || c->knob[KNOB_cluster] || c->knob[KNOB_fit] ||
         c->knob[KNOB_make] || c->knob[KNOB_band] || c->knob[KNOB_flat] || c->knob[KNOB_pairs] ||
         c->knob[KNOB_tail])
-        return "chained products have the knobs m, n, tm, mma, stages, split, skip, pingpong and "
-               "warps";
+        return "chained products have the knobs m, n, tm, mma, stages, split, skip, pingpong, "
+               "blocks and warps";
     y->stages = c->knob[KNOB_stages];
     if (y->stages < 2) return "chained products need 2 stages at least";
     struct chained *x = NEW(a, struct chained);
@@ -1027,13 +1067,14 @@ const char *chained_layout(const struct kernel *k, const struct config *c, struc
         struct factor *f = &x->c[i];
         *f = factor_of(k, i ? k->twin_b : k->second_b, AXIS_C, AXIS_N, x->columns, n);
         f->at = x->stage;
+        if (!by_warp && f->dtype == DT_F32) x->images = find_turned_boxes(k, f, x->images);
         /* Lines of planes are swizzled as they are read. */
         for (int j = 0; j < x->n_first && !f->shared && !x->planes; j++) {
             f->shared = is_same_tile(k, &x->b[j], f);
             if (f->shared) f->at = x->b[j].at;
         }
         if (!f->shared) x->stage += (int)round_up(f->bytes, TILE);
-        if (!by_warp) find_boxes(k, f);
+        if (!by_warp && !f->turned) find_boxes(k, f);
     }
     const char *bad = (by_warp ? check_warps : check_warpgroups)(k, c, y, x, a);
     if (!bad && c->knob[KNOB_skip]) bad = check_skip(k, n);
@@ -1064,5 +1105,11 @@ const char *chained_layout(const struct kernel *k, const struct config *c, struc
         x->resident = 2; /* each of half the registers, of which the copier leaves most */
         x->registers = 232, x->copier_registers = 24;
     }
+    int64_t blocks = c->knob[KNOB_blocks],
+            tiles = kernel_size(k, AXIS_Z) * tile_count(kernel_size(k, AXIS_M), m);
+    if (blocks && blocks != x->resident)
+        return arena_printf(a, "blocks=%lld, but a multiprocessor has %d", (long long)blocks,
+                            x->resident);
+    if (blocks && tiles <= blocks * k->limits->units) return "a block for each tile is at work";
     return NULL;
 }

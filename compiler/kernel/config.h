@@ -39,7 +39,8 @@
     KNOB(online,                                                                                   \
          "1: sums of exp(x - max) are made along with the maximum, of (x - mean)^2 along with "    \
          "the mean")                                                                               \
-    KNOB(blocks, "blocks per multiprocessor, each for many rows; they may sum up columns")         \
+    KNOB(blocks, "blocks per multiprocessor, each for many rows, or tiles of chained products; "   \
+                 "they may sum up columns")                                                        \
     KNOB(fit, "blocks that the registers of a multiprocessor must suffice for; 0: for one")        \
     KNOB(stages, "with blocks: rows under way at a time, all but one of them copied ahead into "   \
                  "shared memory")                                                                  \

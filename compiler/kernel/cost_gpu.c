@@ -1245,7 +1245,7 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
          * by three warpgroups with 112 columns. Of more products it is not measured. */
         const double IN_TURN = 0.98;
         const double ONE_AHEAD = 1.01; /* where tiles lag; not measured */
-        shared = x->warpgroups * (n * (depth + columns) + 64 * depth) * 2 / SHARED;
+        shared = x->warpgroups * (n * (depth + columns) + 64 * depth) * bytes / SHARED;
         bool alone = x->warpgroups * resident < 2;
         step = fmax(units, shared);
         step = fmax(step, between) + (alone ? ALONE : BESIDE_OTHERS) * fmin(step, between);
@@ -1277,6 +1277,9 @@ static double chained_cost(const struct kernel *k, const struct layout *y) {
     least /= fmin(1, fmin(in_flight / BYTES_IN_FLIGHT, MOST * blocks / d->units));
     if (rows <= m) least *= fmin(1, keys / (double)kernel_size(k, AXIS_N)); /* a window's */
     us = fmax(us, least) + BESIDE * fmin(us, least);
+    for (int i = 0; i < x->n_second; i++) /* a launch each; not measured */
+        if (x->c[i].turned) us += LAUNCH;
+    us += 2 * (double)x->images / (device_gbps(d) * 1e3 * 0.8);
     if (x->skips)
         us += LAUNCH + (double)skipped_lists(k, y) * m * (double)kernel_size(k, AXIS_N) / ASKED;
     if (parts == 1) return us;

@@ -582,8 +582,8 @@ struct product {
 /* Chained products: by warps, mma=2, or, as products are, by warpgroups and a role that copies. A
  * factor's tile lies in shared memory as those of `operand` do, in lines along its rows, or along
  * the depth; rows and depth in elements, filled up to sixteens. whole: pieces of 16 bytes are
- * copied; else threads compute the elements. f32 is of products by warps, which round it to tf32 as
- * they take it from there, or make planes of it. */
+ * copied; else threads compute the elements. f32 is tf32, rounded on its way, or by warps where it
+ * lies, which may make planes of it instead. */
 struct factor {
     value_id value;
     enum axis axis, along; /* of rows, of the depth */
@@ -598,6 +598,12 @@ struct factor {
     struct tensor_map map;
     int at;      /* byte where it lies, of the block's rows or of a stage */
     bool shared; /* a second product's: it lies where a first one's right factor does, as that */
+    /* A second product's, mma=1 in tf32, which the units take along the depth alone: boxes are of
+     * an image [z][row][depth] that a launch before writes (emit/cuda_chained_turned.c), `pitch`
+     * elements a row. The terms' threads have neighbours 2 i and 2 i + 1 of the depth where the
+     * units look for i and i + 4, so that the image has each eight in this order. */
+    bool turned;
+    int64_t image; /* byte where that begins, of the block's images */
 };
 enum { MOST_FIRST = 2, MOST_SECOND = 2 };
 static inline int factor_piece(const struct factor *f) { return 16 / dtype_bytes(f->dtype); }
@@ -607,7 +613,9 @@ struct chained {
     int warpgroups, registers, copier_registers; /* mma=1: that multiply; 0: as launched */
     int resident;                                /* mma=1: blocks that a multiprocessor has */
     bool ping_pong;                              /* these begin their products in turn */
-    int barriers;                                /* where they lie */
+    bool persists; /* a block has tile after tile, whichever is next: their rows, and what the first
+                      steps read, are copied while the epilogue of the one before goes on */
+    int barriers;  /* where they lie */
     int n_first, n_second;
     struct factor a[MOST_FIRST], b[MOST_FIRST], c[MOST_SECOND]; /* the first products'; the second
                                                                    ones' right factors */
@@ -618,6 +626,7 @@ struct chained {
     struct own own[MOST_OWN]; /* what columns have of their own: a warp makes it once a step, for */
     int n_own, own_floats;    /* all of its rows, while the first products are under way; of a */
     int own_at;               /* column so many floats, from this byte on */
+    int64_t images;           /* bytes of those that are turned */
 };
 
 /* Where a tile's elements are: threads, then elements of a thread. In a ROWS layout of a pointwise
@@ -742,8 +751,10 @@ bool chained_is_in_turn(const struct layout *y);
 /* Does a stage have the second product's tile of the step before, as that is made along with the
  * step's first product? Both are read at the same time then; but where they are one tile. */
 bool chained_lags(const struct layout *y);
-/* Words of 8 bytes, by warpgroups: of each stage that it is full, and empty; of turns. */
+/* Words of 8 bytes, by warpgroups: of each stage that it is full, and empty; of turns; of blocks
+ * that persist, that a tile's rows have been read, and the number of the tile. */
 int chained_barriers(const struct layout *y);
+int chained_rows_barrier(const struct layout *y);
 const char *chained_layout(const struct kernel *k, const struct config *c, struct layout *y,
                            struct arena *a);
 /* Of a config with pairs=1, the one of the product in bf16 that is made where the data are out of
@@ -1058,7 +1069,8 @@ struct block {
     VEC(uint32_t) column_stores;
     int64_t grid;     /* blocks of the main launch */
     size_t workspace; /* split: bytes of partial results */
-    size_t lists;     /* chained products that skip: where in these the lists lie */
+    size_t lists;     /* chained products that skip: where in these the lists lie, */
+    size_t images;    /* and of those that turn factors their images */
     size_t tickets;   /* last_block: bytes of a counter for each tile of rows, and of its words;
                          look_back: of two, and a flag for each tile and group of each scan */
 };

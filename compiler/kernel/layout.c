@@ -681,7 +681,8 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
 }
 
 /* Whether the numbers may stand in a config of such a kernel, whatever they would make of it. */
-static const char *check_knobs(const struct config *c, bool dot, struct arena *a) {
+static const char *check_knobs(const struct config *c, enum kernel_kind kind, struct arena *a) {
+    bool dot = kind == KERNEL_MATMUL || kind == KERNEL_CHAINED;
     static const enum knob switches[] = {
         KNOB_nt,    KNOB_skip_l1,    KNOB_leave_l2, KNOB_stay_l2,   KNOB_online,
         KNOB_turn,  KNOB_last_block, KNOB_window,   KNOB_look_back, KNOB_ahead,
@@ -702,7 +703,7 @@ static const char *check_knobs(const struct config *c, bool dot, struct arena *a
         if (c->knob[dot_only[i]])
             return arena_printf(a, "%s is a knob of matrix products", knob_name(dot_only[i]));
     for (size_t i = 0; i < sizeof row_only / sizeof *row_only && dot; i++)
-        if (c->knob[row_only[i]])
+        if (c->knob[row_only[i]] && !(row_only[i] == KNOB_blocks && kind == KERNEL_CHAINED))
             return arena_printf(a, "%s is no knob of matrix products", knob_name(row_only[i]));
     return NULL;
 }
@@ -753,7 +754,7 @@ static const char *find_layout(const struct kernel *k, const struct config *c, s
     bool gpu = k->limits->kind == DEVICE_CUDA,
          dot = k->kind == KERNEL_MATMUL || k->kind == KERNEL_CHAINED;
     y->apart = gpu && y->cluster > 1 && kernel_only_columns(k);
-    const char *bad = check_knobs(c, dot, a);
+    const char *bad = check_knobs(c, k->kind, a);
     if (bad) return bad;
     if (y->last_block && (y->split == 1 || !gpu)) return "last_block=1 needs split > 1, on a GPU";
     if (c->knob[KNOB_online]) y->online = gpu ? kernel_online_level(k) : 0;

@@ -67,7 +67,8 @@ struct buffer {
     enum buffer_kind kind;
     int index; /* INPUT: of graph.inputs; OUTPUT: of graph.outputs */
     struct meta
-        meta; /* TEMP, OUTPUT and, of a loop, WINDOW are contiguous; OUTPUT may have another shape
+        meta; /* TEMP, but for its rows' length (schedule/pitch.c), OUTPUT and, of a loop, WINDOW
+                         are contiguous; OUTPUT may have another shape
                          than the graph's output, with the same elements in order; of a STACK each
                          element along its outermost dimension is, and begins where vectors do */
     struct loop_window window; /* WINDOW */

@@ -152,6 +152,9 @@ void schedule_at_load(struct schedule *s, bool eager);
 /* pieces.c, on a GPU, not for eager: what is concatenated is stored where its piece of the whole
  * is. The last that changes groups. */
 void schedule_pieces(struct schedule *s);
+/* pitch.c, on a GPU, not for eager, behind pieces: rows of temporaries begin at lines of memory
+ * where `us`, what groups' kernels take, says that it pays. */
+void schedule_pitch(struct schedule *s, group_us_fn *us, void *ctx);
 void schedule_memory(struct schedule *s); /* needs both */
 /* memory.c. Has it a place in the pool? Per buffer, from which group to which, both included, that
  * has to be its own; needs order. */

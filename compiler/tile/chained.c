@@ -87,8 +87,10 @@ static void put_turn(struct tile_program *t, bool first, bool second) {
 }
 
 static void put_copier(struct tile_program *t) {
+    bool persists = t->chained->persists;
     put(t, TILE_ROLE, 0, t->copiers);
     put(t, TILE_DRAW, 0, 0);
+    if (persists) put(t, TILE_WAIT_ROWS, 0, 0);
     put(t, TILE_LOOP, 0, 0);
     put(t, TILE_WAIT_EMPTY, 0, 0);
     put(t, TILE_COPY, TILE_A, 0);
@@ -98,6 +100,7 @@ static void put_copier(struct tile_program *t) {
     if (chained_lags(&t->block->layout)) {
         put(t, TILE_WAIT_EMPTY, 0, 0);
         put(t, TILE_COPY_BEFORE, 0, 0);
+        if (persists) put(t, TILE_NEXT, 0, 0);
     }
     put(t, TILE_END, 0, 0);
     put(t, TILE_END, 0, 0);
@@ -120,6 +123,7 @@ static void put_in_turn(struct tile_program *t) {
     put(t, TILE_ARRIVE, 0, 1);
     put(t, TILE_NEXT, 0, 0);
     put(t, TILE_END, 0, 0);
+    if (t->chained->persists) put(t, TILE_FREE_ROWS, 0, 0);
     put_end(t);
     put(t, TILE_END, 0, 0);
     put(t, TILE_END, 0, 0);
@@ -151,9 +155,12 @@ static void put_by_warpgroups(struct tile_program *t) {
     put(t, TILE_TERMS, 0, 0);
     put(t, TILE_NEXT, 0, 0);
     put(t, TILE_END, 0, 0);
+    if (t->chained->persists) put(t, TILE_FREE_ROWS, 0, 0);
     if (lags) put(t, TILE_WAIT_FULL, 0, 0);
     put_turn(t, false, true);
     put(t, TILE_DRAIN, 0, 0);
+    if (t->chained->persists) put(t, TILE_ARRIVE, 0, 1);
+    if (t->chained->persists && lags) put(t, TILE_NEXT, 0, 0);
     put(t, TILE_STORE, 0, 0);
     put(t, TILE_END, 0, 0);
     put(t, TILE_END, 0, 0);
@@ -186,8 +193,8 @@ static void put_factor(struct buf *b, char name, const struct factor *f, int sta
         buf_printf(b, "[%d %c, %d %c]", f->depth, axes[f->along], f->rows, axes[f->axis]);
     else
         buf_printf(b, "[%d %c, %d %c]", f->rows, axes[f->axis], f->depth, axes[f->along]);
-    buf_printf(b, ", lines of %d bytes%s%s\n", f->line, f->whole ? "" : ", by elements",
-               f->shared ? ", a B's" : "");
+    buf_printf(b, ", lines of %d bytes%s%s%s\n", f->line, f->whole ? "" : ", by elements",
+               f->turned ? ", turned" : "", f->shared ? ", a B's" : "");
 }
 
 void tile_print_chained(struct buf *b, const struct tile_program *t) {
@@ -217,6 +224,8 @@ struct checker {
     bool sums, related, terms; /* whole; of this step; and not multiplied yet */
     bool left, last;           /* its part is where others find it; it has all parts */
     bool lags, last_copied;    /* c's tile of the last step is */
+    bool waited_rows, freed;   /* a tile's rows may be copied; they have been read */
+    bool last_left;            /* the last step's stage: it is arrived for, or gone past */
     bool turn;                 /* it is this warpgroup's to begin products */
     int under_way[4], n_under_way;
 };
@@ -287,6 +296,13 @@ static const char *close_region(struct checker *c, uint32_t at) {
     if (op == TILE_DRAW && !c->stored) return fail(c, "T2", at, "nothing is stored");
     if (op == TILE_DRAW && c->lags && c->role == 1 && !c->last_copied)
         return fail(c, "T3", at, "a step's tiles are not copied");
+    if (op == TILE_DRAW && c->t->chained->persists) {
+        bool in_turn = chained_is_in_turn(&c->t->block->layout);
+        if (c->role == 2 && !c->freed) return fail(c, "T19", at, "the rows are not freed");
+        if ((c->role == 1 ? c->lags : !in_turn) && !c->last_left)
+            return fail(c, "T19", at, "the last step's stage is not left");
+        c->last_left = false;
+    }
     return NULL;
 }
 
@@ -294,6 +310,8 @@ static const char *check_copy(struct checker *c, uint32_t at) {
     const struct tile_inst *x = &c->t->code.at[at];
     bool in_loop = inside(c, TILE_LOOP), in_ahead = inside(c, TILE_AHEAD);
     if (c->t->copiers && !c->waited_empty) return fail(c, "T4", at, "the stage may be read still");
+    if (c->t->chained->persists && x->ring == TILE_A && !c->waited_rows)
+        return fail(c, "T19", at, "the rows before may be read still");
     if (x->ring == TILE_A && !c->t->copiers) {
         if (in_loop || in_ahead || c->looped) return fail(c, "T2", at, "its rows are there once");
     } else {
@@ -390,6 +408,12 @@ static const char *check_product(struct checker *c, uint32_t at) {
         begin_product(c, 2);
         return NULL;
     case TILE_ARRIVE:
+        if (c->looped && !in_step && c->t->chained->persists) { /* for the last step */
+            if (c->n_under_way || c->terms || c->sums || c->last_left)
+                return fail(c, "T4", at, "the stage's products are under way");
+            c->last_left = true;
+            return NULL;
+        }
         if (x->n != 1 || c->arrived || (in_step ? false : !c->lags || c->next))
             return fail(c, "T4", at, "a step is arrived for once, and the next one does");
         if (!in_step && !c->sums && !c->terms) return fail(c, "T4", at, "it is read still");
@@ -435,7 +459,19 @@ static const char *check(struct checker *c, uint32_t at) {
         return NULL;
     case TILE_BEGIN: c->begun = true; return NULL;
     case TILE_DRAIN: drain(c, x->n); return NULL;
-    case TILE_NEXT: c->next = true; return NULL;
+    case TILE_NEXT:
+        if (c->depth && c->open[c->depth - 1] == TILE_DRAW && c->looped && c->role == 1)
+            c->last_left = true;
+        c->next = true;
+        return NULL;
+    case TILE_WAIT_ROWS:
+    case TILE_FREE_ROWS:
+        if (!c->t->chained->persists || c->open[c->depth - 1] != TILE_DRAW)
+            return fail(c, "T19", at, "the block has one tile");
+        if (x->op == TILE_FREE_ROWS && (!c->looped || c->freed || is_under_way(c, 1)))
+            return fail(c, "T19", at, "the rows are read still");
+        *(x->op == TILE_FREE_ROWS ? &c->freed : &c->waited_rows) = true;
+        return NULL;
     case TILE_WAIT_TURN:
     case TILE_PASS_TURN: return check_turn(c, at);
     case TILE_DOT:

@@ -727,6 +727,8 @@ static bool go_on(struct machine *x, struct agent *g) {
     case TILE_RESULTS: break;
     case TILE_COPY_BEFORE:
     case TILE_BEGIN:
+    case TILE_WAIT_ROWS:
+    case TILE_FREE_ROWS:
     case TILE_REST:
     case TILE_RELATE:
     case TILE_LAST:

@@ -448,7 +448,8 @@ const char *tile_run_chained(const struct tile_program *t, const float *const in
     for (int64_t i = 0; i < n; i++) out[i] = NAN;
     int parts = t->block->layout.split;
     struct agent *left = NEW_ARRAY(a, struct agent, parts * MOST_AGENTS);
-    for (int64_t i = 0; i < t->block->grid; i++) {
+    /* Each tile as if it were a block's first. */
+    for (int64_t i = 0; i < kernel_size(k, AXIS_Z) * down * parts; i++) {
         int64_t tile = i / parts;
         struct machine x = {.t = t,
                             .in = in,

@@ -66,7 +66,9 @@
  *   T19 of chained products, rows and the second sums BEGIN before all steps; of each a DOT, a
  *       RELATE, TERMS and a DOT_SECOND follow each other, and nothing takes their place before it
  *       is used; where c's tiles lag, a stage has that of the step before, COPY_BEFORE, and one
- *       more behind the LOOP that of the last one;
+ *       more behind the LOOP that of the last one; where a block has tile after tile, its rows are
+ *       copied behind a WAIT_ROWS, there is one FREE_ROWS behind the last DOT, drained, and all
+ *       stages are arrived for, and left, before the DRAW ends;
  *   T20 groups that have tiles in turn are one warpgroup each: a SKIP of the others' steps, which
  *       are as many in all tiles, stands before the TURN, a WAIT_TURN before its LOOP, a PASS_TURN
  *       behind that; and each leaves what its epilogue exchanges in a place of its own. Those of

@@ -341,6 +341,8 @@ static const char *check(struct checker *c, uint32_t at) {
         return check_epilogue(c, at);
     case TILE_COPY_BEFORE:
     case TILE_BEGIN:
+    case TILE_WAIT_ROWS:
+    case TILE_FREE_ROWS:
     case TILE_REST:
     case TILE_RELATE:
     case TILE_LAST:

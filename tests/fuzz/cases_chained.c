@@ -400,15 +400,48 @@ static const char *in_f32(struct arena *a, const char *text, const char *precisi
     return b.p;
 }
 
-/* By warps alone. */
+/* By warps, and in tf32 by warpgroups. */
 static void cases_f32(struct arena *a, uint32_t from, int step, case_vec *out) {
     uint32_t end = out->n;
-    for (uint32_t i = from, n = 0; i < end; i++) {
+    for (uint32_t i = from, n = 0, groups = 0; i < end; i++) {
         struct case_graph g = out->at[i];
-        if (!g.config || strncmp(g.config, "mma=2", 5) || n++ % (uint32_t)step) continue;
-        g.text = in_f32(a, g.text, n / (uint32_t)step % 2 ? "tf32" : "f32");
-        g.maybe = true; /* planes need lines of 128 bytes */
+        if (!g.config) continue;
+        bool by_warp = !strncmp(g.config, "mma=2", 5);
+        if ((by_warp ? n++ : groups++) % (uint32_t)step) continue;
+        g.text = in_f32(a, g.text, !by_warp || n / (uint32_t)step % 2 ? "tf32" : "f32");
+        g.maybe = true; /* planes need lines of 128 bytes, groups factors along the depth */
         g.bound = true; /* of its own, as tf32 errs by more than its type does */
+        vec_push(a, out, g);
+    }
+}
+
+/* Of a graph's two batches many, so that blocks have several tiles. */
+static const char *of_batches(struct arena *a, const char *text, int n) {
+    struct buf b = buf_new(a);
+    for (const char *at; (at = strstr(text, "[2, ")); text = at + 4)
+        buf_printf(&b, "%.*s[%d, ", (int)(at - text), text, n);
+    buf_puts(&b, text);
+    return b.p;
+}
+
+/* Blocks with tile after tile: of which c's tiles lag, or are b's, or of twins. */
+static void cases_blocks(struct arena *a, case_vec *out) {
+    static const char *const of_blocks[] = {
+        "mma=1 m=128 n=32 stages=2 warps=12 blocks=1",
+        "mma=1 m=128 n=16 stages=3 warps=12 blocks=1 pingpong=1",
+        "mma=1 m=64 n=32 stages=2 warps=8 blocks=2",
+    };
+    static const struct shape x = {2, 20, 72, 16, 32};
+    static const int batches[] = {141, 149, 277};
+    for (int i = 0; i < 9; i++) {
+        const char *f = between[i % 2 ? 7 : 1];
+        const char *text = i < 6 ? graph_of(a, &x, f, i % 2 ? "bf16" : "f16", true)
+                                 : gradient_of(a, &gradients[i % N_GRADIENTS], "bf16");
+        struct case_graph g = {.text = of_batches(a, text, batches[i % 3]),
+                               .every = CASES_DEFAULT,
+                               .bound = i >= 6,
+                               .config = of_blocks[i % 3]};
+        if (i >= 3 && i < 6) g.text = in_f32(a, g.text, "tf32"), g.bound = true;
         vec_push(a, out, g);
     }
 }
@@ -520,5 +553,6 @@ void cases_chained(struct arena *a, int step, case_vec *out) {
         vec_push(a, out, g);
     }
     cases_f32(a, before, step, out);
+    cases_blocks(a, out);
     for (uint32_t i = before; i < out->n; i++) out->at[i].chained = true;
 }

@@ -836,6 +836,26 @@ static void add(struct arena *a, case_vec *out, const struct product_case *p, bo
                                   .config = p->config}));
 }
 
+/* What lies between kernels begins at lines of memory (schedule/pitch.c): read along both of its
+ * axes by products, by rows and columns, and through another shape. */
+static const struct product_case by_lines[] = {
+    {"graph(%x: bf16[64, 264], %w: bf16[264, 205], %v: bf16[205, 264], %u: bf16[64, 264]) {\n"
+     " %y = mm(%x, %w)\n %p = softmax(%y, 1)\n %t = permute(%p, [1, 0])\n %o = mm(%p, %v)\n"
+     " %r = mm(%t, %u)\n return %o, %r\n}\n",
+     NULL},
+    {"graph(%x: f32[48, 264], %w: f32[264, 99], %v: f32[99, 264], %u: f32[48, 264]) products tf32 "
+     "{\n %y = mm(%x, %w)\n %p = softmax(%y, 1)\n %t = permute(%p, [1, 0])\n %o = mm(%p, %v)\n"
+     " %r = mm(%t, %u)\n return %o, %r\n}\n",
+     NULL},
+    {"graph(%x: f32[2, 40, 264], %w: f32[264, 133], %v: f32[133, 264]) {\n %y = matmul(%x, %w)\n"
+     " %p = softmax(%y, 2)\n %s = sum(%p, [0])\n %o = matmul(%p, %v)\n return %o, %s\n}\n",
+     NULL},
+    {"graph(%x: f16[80, 264], %w: f16[264, 101], %v: f16[101, 264], %z: f16[20, 404]) {\n"
+     " %y = mm(%x, %w)\n %p = softmax(%y, 1)\n %o = mm(%p, %v)\n %a = view(%p, [20, 404])\n"
+     " %b = mul(%a, %z)\n return %o, %b\n}\n",
+     NULL},
+};
+
 void cases_products(struct arena *a, case_vec *out) {
     for (size_t i = 0; i < sizeof by_warpgroups / sizeof *by_warpgroups; i++)
         add(a, out, &by_warpgroups[i], false, i % 2 == 0);
@@ -867,4 +887,6 @@ void cases_products(struct arena *a, case_vec *out) {
         add(a, out, &anywhere[i], false, i % 2 == 0);
     for (size_t i = 0; i < sizeof read_back_by_clusters / sizeof *read_back_by_clusters; i++)
         add(a, out, &read_back_by_clusters[i], false, i % 2 == 0);
+    for (size_t i = 0; i < sizeof by_lines / sizeof *by_lines; i++)
+        add(a, out, &by_lines[i], false, false);
 }

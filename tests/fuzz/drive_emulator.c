@@ -74,12 +74,13 @@ bool emulation_compile(struct emulation *s, struct diag *d) {
 }
 
 /* Several launches share what they write: each may write some buffers, or parts of them; so do the
- * steps of a loop, whose stacks have gaps between them. */
+ * steps of a loop, whose stacks have gaps between them, as rows that begin at lines of memory have. */
 static enum emu_role role_of(const struct variant *v, int buffer) {
     const struct ws_program *p = v->program->p;
     const struct ws_kernel *k = &p->kernels[v->kernel];
-    enum buffer_kind kind = p->loops->buffers.at[buffer].kind;
-    bool parts = v->source.n_launches > 1 || kind == BUFFER_WINDOW || kind == BUFFER_STACK;
+    const struct buffer *b = &p->loops->buffers.at[buffer];
+    bool parts = v->source.n_launches > 1 || b->kind == BUFFER_WINDOW || b->kind == BUFFER_STACK ||
+                 (b->kind == BUFFER_TEMP && !meta_is_contiguous(p->loops->ex, &b->meta));
     for (int i = 0; i < k->n_writes; i++)
         if (k->writes[i] == buffer) return parts ? EMU_INOUT : EMU_OUT;
     return EMU_IN;

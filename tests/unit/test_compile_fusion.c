@@ -224,6 +224,32 @@ static void test_windows_of_values(void **state) {
     arena_free(a);
 }
 
+/* Rows that lie between kernels begin at lines of memory where products read them, unless they are
+ * whole pieces of 16 bytes already. */
+static void test_pitch(void **state) {
+    static const struct {
+        int columns, bytes;
+    } cases[] = {{205, (63 * 256 + 205) * 2}, {208, 64 * 208 * 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        int n = cases[i].columns, found = 0;
+        const char *text = arena_printf(
+            a,
+            "graph(%%x: bf16[64, 264], %%w: bf16[264, %d], %%v: bf16[%d, 264], %%u: bf16[64, 264]) "
+            "{\n %%y = mm(%%x, %%w)\n %%p = softmax(%%y, 1)\n %%t = permute(%%p, [1, 0])\n"
+            " %%o = mm(%%p, %%v)\n %%r = mm(%%t, %%u)\n return %%o, %%r\n}\n",
+            n, n);
+        struct ws_program *p = lower(a, text);
+        for (int b = 0; b < p->n_buffers; b++) {
+            if (p->buffers[b].kind != WS_BUF_TEMP || !p->buffers[b].bytes) continue;
+            assert_int_equal(p->buffers[b].bytes, cases[i].bytes);
+            found++;
+        }
+        assert_int_equal(found, 1);
+        arena_free(a);
+    }
+}
+
 /* What is concatenated is stored where it belongs, if all of it is made and lies where sectors do.
  */
 static void test_pieces(void **state) {
@@ -267,6 +293,7 @@ int main(void) {
         cmocka_unit_test(test_long_columns),
         cmocka_unit_test(test_windows_of_values),
         cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_pitch),
         cmocka_unit_test(test_norms_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
