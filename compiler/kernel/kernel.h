@@ -1093,6 +1093,8 @@ bool index_is_vector(const struct kernel *k, ex index, enum axis x, int vec);
 ex kernel_extent(const struct kernel *k, buffer_id b);
 /* Is it contiguous for vec neighbours along the axis, the first of which is a multiple of vec? */
 bool index_runs(const struct kernel *k, ex index, enum axis x, int vec);
+/* By how much it grows from one of these to the next; -1 if that differs, or is not known. */
+int64_t index_stride_inside(const struct kernel *k, ex index, enum axis x, int vec);
 /* Is the value the same for such neighbours? */
 bool value_is_uniform(const struct kernel *k, value_id v, enum axis x, int vec);
 /* Coefficient of axis x in index, or -1 if not a constant. */
