@@ -23,9 +23,9 @@ static bool divides_axis(struct emitter *w, const struct value_node *load, ex in
     return !looked_up && index_stride(w->k, index, axis) < 0;
 }
 
-/* What a phase does not compute, or has from before, it does not load. */
-static bool loads(struct emitter *w, const struct phase *f, const bool *need, uint32_t i) {
-    return need[f->compute.at[i]] && w->k->values.at[f->compute.at[i]].kind == INST_LOAD;
+/* What a phase does not need, or has from before, it does not load. */
+static bool loads(struct emitter *w, uint32_t index, const bool *need, value_id v) {
+    return need[v] && w->k->values.at[v].kind == INST_LOAD && !computed_before(w, index, v);
 }
 
 int c_even_tile(struct emitter *w, uint32_t index, enum axis axis, int most) {
@@ -37,7 +37,7 @@ int c_even_tile(struct emitter *w, uint32_t index, enum axis axis, int most) {
     if (w->x_is) return 0;
     for (uint32_t i = 0; i < f->compute.n + f->stores.n; i++) {
         bool store = i >= f->compute.n;
-        if (!store && !loads(w, f, need, i)) continue;
+        if (!store && !loads(w, index, need, f->compute.at[i])) continue;
         const struct value_node *x = store ? NULL : &w->k->values.at[f->compute.at[i]];
         ex e = store ? w->k->stores.at[f->stores.at[i - f->compute.n]].index : x->index;
         if (!divides_axis(w, x, e, axis)) continue;
@@ -69,7 +69,7 @@ void put_c_places(struct emitter *w, uint32_t index, enum axis axis, int tile, c
     for (uint32_t i = 0; i < f->compute.n; i++) {
         value_id v = f->compute.at[i];
         const struct value_node *x = &w->k->values.at[v];
-        if (!loads(w, f, need, i) || !divides_axis(w, x, x->index, axis)) continue;
+        if (!loads(w, index, need, v) || !divides_axis(w, x, x->index, axis)) continue;
         int64_t step = step_in(w, x, x->index, axis, tile);
         if (step < 0) continue;
         w->load_at[v] = put_place(w, x->index, axis, step, arena_printf(w->arena, "at%u", v), lane);
