@@ -580,8 +580,7 @@ static double part_balance(const struct kernel *k, const struct layout *y, int64
     return fmin(balance, wave_balance(fewer));
 }
 
-/* What little is moved takes no longer than it takes to wait for it once. */
-static bool is_short(const struct kernel *k) {
+bool kernel_is_short(const struct kernel *k) {
     const double BYTES = 2e6;
     return (k->kind == KERNEL_POINTWISE || k->kind == KERNEL_REDUCE) && !k->landing &&
            k->bytes_read + k->bytes_written < BYTES;
@@ -652,7 +651,7 @@ static double tiles_cost(const struct kernel *k, const struct layout *y) {
     if (y->grid_r || y->look_back) grid *= layout_column_tiles(k, y);
     if (!grid) return 0;
     int64_t a_unit = (grid + d->units - 1) / d->units;
-    if (is_short(k)) return short_us(k, y, (double)grid);
+    if (kernel_is_short(k)) return short_us(k, y, (double)grid);
     double fit = (double)(resident * layout_units(k, y)); /* blocks at a time */
     bool spread = grid >= d->units && a_unit < resident &&
                   (double)grid <= fit; /* a part of a wave, on all units */
@@ -797,7 +796,7 @@ static double blocks_cost(const struct kernel *k, const struct layout *y) {
     if (at_once > by_shared) at_once = by_shared;
     int64_t units = layout_units(k, y), a_unit = (blocks + units - 1) / units;
     if (blocks > at_once * units) return 1e8 * (double)a_unit; /* a second wave */
-    if (is_short(k)) return short_us(k, y, (double)blocks) + (k->columns ? SECOND : 0);
+    if (kernel_is_short(k)) return short_us(k, y, (double)blocks) + (k->columns ? SECOND : 0);
     double tile = y->stages > 1 ? (double)layout_stage_bytes(k, y) * (y->stages - 1)
                                 : (double)(y->threads * words * 4) * 0.5;
     double rate = (double)a_unit * tile / BYTES_IN_FLIGHT;

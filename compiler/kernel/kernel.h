@@ -981,6 +981,8 @@ int layout_row_slots(const struct kernel *k, const struct layout *y);
 
 /* Estimated microseconds; only their order matters. */
 double kernel_cost(const struct kernel *k, const struct layout *y);
+/* Does it, on a GPU, move so little that this takes no longer than to wait for it once? */
+bool kernel_is_short(const struct kernel *k);
 /* Blocks that a multiprocessor of a GPU has registers for if all that a step loads is under way; 0:
  * it is others' business, as elements take longer than to load. */
 int kernel_blocks_loading(const struct kernel *k, const struct layout *y);

@@ -258,11 +258,12 @@ static void propose_blocks(struct space *s) {
             }
 }
 
-/* Threads along x, of vectors: a sector's at least, if there are as many rows. */
-static int few_threads(int64_t nx, int vec) {
+/* Threads along x, of vectors: a sector's at least, if there are as many rows; one where so little is
+ * read that it does not matter how. */
+static int few_threads(const struct kernel *k, int64_t nx, int vec) {
     enum { LEAST = 8 };
     int64_t most = next_power_of_two((nx + vec - 1) / vec);
-    return most < LEAST ? (int)most : LEAST;
+    return kernel_is_short(k) ? 1 : most < LEAST ? (int)most : LEAST;
 }
 
 /* Reductions across rows: memory runs along x, threads and vectors too. Short columns leave no
@@ -273,8 +274,8 @@ static void propose_rows(struct space *s) {
     int warp = k->limits->warp;
     int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R);
     for (int vec = widest_vector(k, AXIS_X); vec >= 1; vec /= 2)
-        for (int first = few_threads(nx, vec), t0 = first; t0 <= 256; t0 *= 2)
-            for (int warps = 2; warps <= 16; warps *= 2) {
+        for (int first = few_threads(k, nx, vec), t0 = first; t0 <= 256; t0 *= 2)
+            for (int warps = kernel_is_short(k) ? 1 : 2; warps <= 16; warps *= 2) {
                 int t1 = warps * warp / t0, x = t0 * vec;
                 if (!tries_row_vector(k, vec)) continue;
                 if (t0 > first && x >= 2 * nx) continue;
