@@ -211,13 +211,16 @@ static double access_us(const struct kernel *k, const struct layout *y) {
 }
 
 /* Who adds up the parts of a split reduction has four of them under way at a time. */
-static double finish_us(const struct kernel *k, const struct layout *y) {
+static double finish_turns(const struct kernel *k, const struct layout *y) {
     enum { AT_ONCE = 4 };
+    int64_t rows = kernel_size(k, AXIS_X), threads = rows < 64 ? 256 : rows < 16384 ? 8 : 1,
+            all = AT_ONCE * (y->last_block ? y->t1 : threads);
+    return (double)((y->split + all - 1) / all);
+}
+
+static double finish_us(const struct kernel *k, const struct layout *y) {
     if (y->split == 1) return 0;
-    int64_t rows = kernel_size(k, AXIS_X), threads = rows < 64 ? 256 : rows < 16384 ? 8 : 1;
-    int64_t turns = (y->split + AT_ONCE * (y->last_block ? y->t1 : threads) - 1) /
-                    (AT_ONCE * (y->last_block ? y->t1 : threads));
-    return (y->last_block ? 1.0 : 1.1) + (double)turns;
+    return (y->last_block ? 1.0 : 1.1) + finish_turns(k, y);
 }
 
 /* Does a thread have windows to itself, each in a straight line? Then compilers have some of its
@@ -620,7 +623,8 @@ static double joined_us(const struct kernel *k, const struct layout *y) {
  * an H200 1 to 5 us, each with a number of its own for what all of its configs take. */
 static double short_us(const struct kernel *k, const struct layout *y, double grid) {
     const double LAUNCH = 1.1, PLAIN = 0.0027, EXPENSIVE = 0.0094, WARP = 0.0034, BLOCKS = 0.037,
-                 SHARED = 1, SECOND = 0.68, LAST = 1.25, COPIED = 0.31, STEP = 0.05;
+                 SHARED = 1, SECOND = 1.2, LAST = 1.25, COPIED = 0.31, STEP = 0.05,
+                 HINT = 0.2; /* gains nothing: what differs otherwise is tried first */
     const double UNIT = 110e3; /* bytes that a multiprocessor reads in 1 us */
     const struct device_limits *d = k->limits;
     double plain, expensive, steps = 1;
@@ -634,8 +638,9 @@ static double short_us(const struct kernel *k, const struct layout *y, double gr
                 WARP * layout_warps(k, y) + BLOCKS * grid / d->units +
                 STEP * (steps * cost_reads(k, y) - 1);
     if (y->cluster > 1) us += SHARED * k->levels;
-    if (y->split > 1) us += y->last_block ? LAST : SECOND;
+    if (y->split > 1) us += (y->last_block ? LAST : SECOND) + finish_turns(k, y) - 1;
     if (y->stages > 1) us += COPIED;
+    if (y->skip_l1) us += HINT;
     return us + traffic / (device_gbps(d) * 1e3) + traffic / busy / UNIT;
 }
 
@@ -780,7 +785,7 @@ static double turns_us(const struct kernel *k, const struct layout *y, int64_t t
 /* Persistent blocks, as many as the config says if they fit: their registers hold a row and the
  * columns' sums, if any, and between the reductions of a row nobody loads. */
 static double blocks_cost(const struct kernel *k, const struct layout *y) {
-    const double SECOND = 0.68;
+    const double SECOND = 1.2;
     const struct device_limits *d = k->limits;
     int words = layout_load_words(k, y), sums = 0;
     for (uint32_t i = 0; i < k->values.n; i++)

@@ -867,7 +867,8 @@ static int add_hint(const struct kernel *k, struct arena *a, struct config *list
 
 /* The cost model cannot tell what a copy in L1 is worth, or not to wait for the maximum of rows
  * that are kept, or fewer registers, or stores that make room in L2, or loads that do, or that do
- * not: the best few are tried both ways, with what gains most often first. */
+ * not: the best few are tried both ways, with what gains most often first. What moves little has no
+ * need of room. */
 static int add_hinted(const struct kernel *k, struct arena *a, struct config *list, int n) {
     static const struct {
         enum knob knob;
@@ -877,6 +878,8 @@ static int add_hinted(const struct kernel *k, struct arena *a, struct config *li
                         {KNOB_fit, MAX_HINTED},      {KNOB_leave_l2, MAX_LEAVING}};
     int all = n;
     for (int h = 0; h < N_HINTS; h++) {
+        bool of_memory = hints[h].knob != KNOB_online && hints[h].knob != KNOB_fit;
+        if (of_memory && kernel_is_short(k)) continue;
         int most = hints[h].most < n ? hints[h].most : n;
         all += add_hint(k, a, list, 0, most, all, hints[h].knob);
     }
@@ -929,7 +932,8 @@ static int add_listing(const struct space *s, uint32_t from, struct config *list
 static void propose_leaving(struct space *s) {
     enum { FIRST = 8 };
     const struct kernel *k = s->k;
-    if (k->limits->kind == DEVICE_CPU || k->kind != KERNEL_REDUCE || stores_columns(k)) return;
+    bool never = k->limits->kind == DEVICE_CPU || k->kind != KERNEL_REDUCE || kernel_is_short(k);
+    if (never || stores_columns(k)) return;
     uint32_t n = s->all.n < FIRST ? s->all.n : FIRST;
     for (uint32_t i = 0; i < n; i++) {
         struct config c = s->all.at[i].c;
