@@ -217,6 +217,79 @@ static int row_lanes(const struct emitter *w) {
     return lanes;
 }
 
+/* Columns of which nothing is reduced: tiles in which indices grow evenly, and what is left. */
+static void put_even_columns(struct emitter *w, uint32_t index) {
+    bool pieces = w->y->grid_r || w->y->split > 1;
+    int tile = c_even_tile(w, index, AXIS_R, pieces ? w->y->br & -w->y->br : 1 << 30);
+    const char *first = "r_begin";
+    if (tile) {
+        open_scope(w);
+        line(w, "k_idx r0 = r_begin;");
+        open_brace(w, "for (; r0 + %d <= r_end; r0 += %d)", tile, tile);
+        put_c_places(w, index, AXIS_R, tile, "r0", "l");
+        line(w, "#pragma omp simd");
+        open_brace(w, "for (int l = 0; l < %d; l++)", tile);
+        line(w, "const k_idx r = r0 + l;");
+        put_element(w, index, false);
+        close_brace(w);
+        end_c_places(w);
+        close_brace(w);
+        first = "r0";
+    }
+    line(w, "#pragma omp simd");
+    open_brace(w, "for (k_idx r = %s; r < r_end; r++)", first);
+    put_element(w, index, false);
+    close_brace(w);
+    if (tile) close_brace(w);
+}
+
+/* The lanes of a loop over columns, which begins at a multiple of them; the same in tiles. */
+static void put_lanes(struct emitter *w, uint32_t index, int lanes) {
+    bool pieces = w->y->grid_r || w->y->split > 1;
+    int even = pieces && w->y->br % lanes ? w->y->br & -w->y->br : lanes,
+        tile = c_even_tile(w, index, AXIS_R, even < lanes ? even : lanes);
+    const char *begin = "0", *end = arena_printf(w->arena, "%d", lanes);
+    if (tile) {
+        open_brace(w, "for (int t = 0; t < %d; t += %d)", lanes, tile);
+        put_c_places(w, index, AXIS_R, tile, "r0 + t", "(l - t)");
+        begin = "t", end = arena_printf(w->arena, "t + %d", tile);
+    }
+    line(w, "#pragma omp simd");
+    open_brace(w, "for (int l = %s; l < %s; l++)", begin, end);
+    line(w, "const k_idx r = r0 + l;");
+    put_element(w, index, true);
+    close_brace(w);
+    if (!tile) return;
+    end_c_places(w);
+    close_brace(w);
+}
+
+/* One column of a tile of rows: in tiles of these, as long as all of it is there. */
+static void put_rows_of_tile(struct emitter *w, uint32_t index) {
+    int tile = c_even_tile(w, index, AXIS_X, w->y->bx & -w->y->bx);
+    const char *first = "0";
+    if (tile) {
+        line(w, "int t = 0;");
+        open_brace(w, "for (; t + %d <= lanes; t += %d)", tile, tile);
+        put_c_places(w, index, AXIS_X, tile, "x0 + t", "(l - t)");
+        line(w, "#pragma omp simd");
+        open_brace(w, "for (int l = t; l < t + %d; l++)", tile);
+        line(w, "const k_idx x = x0 + l;");
+        w->subscript = "[l]";
+        put_element(w, index, false);
+        close_brace(w);
+        end_c_places(w);
+        close_brace(w);
+        first = "t";
+    }
+    line(w, "#pragma omp simd");
+    open_brace(w, "for (int l = %s; l < lanes; l++)", first);
+    line(w, "const k_idx x = x0 + l;");
+    w->subscript = "[l]";
+    put_element(w, index, false);
+    close_brace(w);
+}
+
 static void put_columns_loop(struct emitter *w, uint32_t index, const struct c_folds *c) {
     const struct phase *f = &w->p->phases.at[index];
     int lanes = row_lanes(w);
@@ -224,10 +297,7 @@ static void put_columns_loop(struct emitter *w, uint32_t index, const struct c_f
     for (uint32_t i = 0; i < f->stores.n; i++)
         stream |= streams(w, &w->k->stores.at[f->stores.at[i]]);
     if (!f->reduce.n && !stream) {
-        line(w, "#pragma omp simd");
-        open_brace(w, "for (k_idx r = r_begin; r < r_end; r++)");
-        put_element(w, index, false);
-        close_brace(w);
+        put_even_columns(w, index);
         return;
     }
     open_scope(w);
@@ -236,11 +306,7 @@ static void put_columns_loop(struct emitter *w, uint32_t index, const struct c_f
     for (uint32_t i = 0; i < f->stores.n; i++)
         if (streams(w, &w->k->stores.at[f->stores.at[i]]))
             line(w, "float o%u[%d] __attribute__((aligned(64)));", f->stores.at[i], lanes);
-    line(w, "#pragma omp simd");
-    open_brace(w, "for (int l = 0; l < %d; l++)", lanes);
-    line(w, "const k_idx r = r0 + l;");
-    put_element(w, index, true);
-    close_brace(w);
+    put_lanes(w, index, lanes);
     for (uint32_t i = 0; i < f->stores.n; i++) {
         const struct store_node *st = &w->k->stores.at[f->stores.at[i]];
         if (!streams(w, st)) continue;
@@ -294,13 +360,13 @@ static void put_scalar_phase(struct emitter *w, uint32_t index) {
     if (tile) {
         if (w->y->hits) {
             open_hits_of_tile(w, &c);
+            put_element(w, index, false);
+            w->x_is = EX_NONE;
+            close_brace(w);
         } else {
             open_rows_block(w, &c, "k_idx", "r", "r_begin", "r_end", 1);
-            open_tile_rows(w);
+            put_rows_of_tile(w, index);
         }
-        put_element(w, index, false);
-        w->x_is = EX_NONE;
-        close_brace(w);
         close_rows_block(w, &c);
     } else {
         put_columns_loop(w, index, &c);

@@ -57,6 +57,15 @@ void put_vector_scan(struct emitter *w);
 /* Pointwise: a task's tiles of operands that lie across. */
 void put_turned(struct emitter *w);
 
+/* c_places.c: by how many neighbours along the axis, of `most`, a scalar loop of the phase goes at a
+ * time, so that indices that divide the axis grow evenly; 0 if none does, or by too few. */
+int c_even_tile(struct emitter *w, uint32_t index, enum axis axis, int most);
+/* Before a loop over so many from `first` on, a multiple of them; `lane` is its text of how many it
+ * has come. Until end_c_places. */
+void put_c_places(struct emitter *w, uint32_t index, enum axis axis, int tile, const char *first,
+                  const char *lane);
+void end_c_places(struct emitter *w);
+
 /* c_runs.c: how long the runs of an axis are in which nothing changes by which these values, and
  * the stores, divide it; 0: they do not. Inside of a loop over the runs of `count` elements from
  * `first` on, `run` of them from element i_n on, n is n_is, and n_x is to be declared: begin_n and

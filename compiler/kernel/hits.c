@@ -129,14 +129,16 @@ static bool may_skip_columns(const struct kernel *k) {
     return k->kind == KERNEL_REDUCE && k->levels == 1 && !k->columns;
 }
 
-/* A thread may have rows in which nothing lands. */
-static void guard_loads(struct kernel *k, value_id equal) {
-    for (value_id v = equal + 1; v < k->values.n; v++) {
+/* A thread may have rows in which nothing lands; but what elements beside each other share, of which
+ * a source lands on one, is loaded for all of them. */
+static void guard_loads(struct kernel *k, const struct landing *l) {
+    for (value_id v = l->equal + 1; v < k->values.n; v++) {
         struct value_node *x = &k->values.at[v];
         if (x->kind != INST_LOAD || x->mask != (MASK_X | MASK_R) || x->guarded) continue;
+        if (l->inner == ex_const(k->ex, 1) && load_usual_stride(k, x, AXIS_X) == 0) continue;
         if (x->n_args == MAX_VALUE_ARGS) continue;
         for (int a = x->n_args++; a > 0; a--) x->args[a] = x->args[a - 1];
-        x->args[0] = equal;
+        x->args[0] = l->equal;
         x->guarded = true;
     }
 }
@@ -150,7 +152,7 @@ void find_landing(struct kernel *k) {
         *own = l;
         find_unless(k, own);
         k->landing = own;
-        if (k->limits->kind == DEVICE_CUDA) guard_loads(k, v);
+        if (k->limits->kind == DEVICE_CUDA) guard_loads(k, own);
     }
 }
 

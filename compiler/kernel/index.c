@@ -148,8 +148,12 @@ ex kernel_extent(const struct kernel *k, buffer_id b) {
     return e;
 }
 
+int64_t index_stride_inside(const struct kernel *k, ex index, enum axis x, int vec) {
+    return k->axis[x] ? stride_inside(k, index, x, vec) : -1;
+}
+
 bool index_runs(const struct kernel *k, ex index, enum axis x, int vec) {
-    return k->axis[x] && stride_inside(k, index, x, vec) == 1;
+    return index_stride_inside(k, index, x, vec) == 1;
 }
 
 /* What was seen is uniform, or the answer would be known. */

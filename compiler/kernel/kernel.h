@@ -992,6 +992,8 @@ int layout_row_slots(const struct kernel *k, const struct layout *y);
 
 /* Estimated microseconds; only their order matters. */
 double kernel_cost(const struct kernel *k, const struct layout *y);
+/* Does it, on a GPU, move so little that this takes no longer than to wait for it once? */
+bool kernel_is_short(const struct kernel *k);
 /* Blocks that a multiprocessor of a GPU has registers for if all that a step loads is under way; 0:
  * it is others' business, as elements take longer than to load. */
 int kernel_blocks_loading(const struct kernel *k, const struct layout *y);
@@ -1105,6 +1107,8 @@ bool index_is_vector(const struct kernel *k, ex index, enum axis x, int vec);
 ex kernel_extent(const struct kernel *k, buffer_id b);
 /* Is it contiguous for vec neighbours along the axis, the first of which is a multiple of vec? */
 bool index_runs(const struct kernel *k, ex index, enum axis x, int vec);
+/* By how much it grows from one of these to the next; -1 if that differs, or is not known. */
+int64_t index_stride_inside(const struct kernel *k, ex index, enum axis x, int vec);
 /* Is the value the same for such neighbours? */
 bool value_is_uniform(const struct kernel *k, value_id v, enum axis x, int vec);
 /* Coefficient of axis x in index, or -1 if not a constant. */

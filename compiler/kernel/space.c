@@ -130,15 +130,15 @@ static bool stores_columns(const struct kernel *k) {
     return false;
 }
 
-/* Registers hold rows as long only once or not at all in a multiprocessor: then nothing is loaded
- * while a row is reduced and stored. */
-static bool keeps_in_shared(const struct kernel *k) {
+/* Registers hold so many rows as long only once or not at all in a multiprocessor: then nothing is
+ * loaded while they are reduced and stored. */
+static bool keeps_in_shared(const struct kernel *k, int rows) {
     int bytes = 0;
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
         if (x->kind == INST_LOAD && x->mask == (MASK_X | MASK_R)) bytes += dtype_bytes(x->dtype);
     }
-    return bytes * kernel_size(k, AXIS_R) > k->limits->regs_unit;
+    return bytes * rows * kernel_size(k, AXIS_R) > k->limits->regs_unit;
 }
 
 static int most_warps(const struct kernel *k) {
@@ -160,7 +160,7 @@ static void propose_columns(struct space *s) {
                 if (idles(t1, vec, nr) && (warps > 1 || x * 2 <= next_power_of_two(nx))) continue;
                 bool peel = !ex_divides(k->ex, vec, k->bound[AXIS_R]);
                 int step = t1 * vec, row = (int)round_up(layout_whole_columns(k, peel, vec), step);
-                bool shared = vec == widest_vector(k, AXIS_R) && keeps_in_shared(k);
+                bool shared = vec == widest_vector(k, AXIS_R) && keeps_in_shared(k, 1);
                 propose(s, CONFIG(K(x, x), K(r, row), K(warps, warps), K(vec, vec), K(keep, 1)));
                 if (k->whole_rows)
                     propose(s, CONFIG(K(x, x), K(r, row), K(warps, warps), K(vec, vec)));
@@ -258,11 +258,12 @@ static void propose_blocks(struct space *s) {
             }
 }
 
-/* Threads along x, of vectors: a sector's at least, if there are as many rows. */
-static int few_threads(int64_t nx, int vec) {
+/* Threads along x, of vectors: a sector's at least, if there are as many rows; one where so little is
+ * read that it does not matter how. */
+static int few_threads(const struct kernel *k, int64_t nx, int vec) {
     enum { LEAST = 8 };
     int64_t most = next_power_of_two((nx + vec - 1) / vec);
-    return most < LEAST ? (int)most : LEAST;
+    return kernel_is_short(k) ? 1 : most < LEAST ? (int)most : LEAST;
 }
 
 /* Reductions across rows: memory runs along x, threads and vectors too. Short columns leave no
@@ -273,8 +274,8 @@ static void propose_rows(struct space *s) {
     int warp = k->limits->warp;
     int64_t nx = size_of(k, AXIS_X), nr = size_of(k, AXIS_R);
     for (int vec = widest_vector(k, AXIS_X); vec >= 1; vec /= 2)
-        for (int first = few_threads(nx, vec), t0 = first; t0 <= 256; t0 *= 2)
-            for (int warps = 2; warps <= 16; warps *= 2) {
+        for (int first = few_threads(k, nx, vec), t0 = first; t0 <= 256; t0 *= 2)
+            for (int warps = kernel_is_short(k) ? 1 : 2; warps <= 16; warps *= 2) {
                 int t1 = warps * warp / t0, x = t0 * vec;
                 if (!tries_row_vector(k, vec)) continue;
                 if (t0 > first && x >= 2 * nx) continue;
@@ -290,6 +291,12 @@ static void propose_rows(struct space *s) {
                             propose(s, CONFIG(K(x, x), K(r, t1 * u), K(warps, warps), K(vec, vec),
                                               K(cluster, c), K(skip_l1, 1), K(online, online)));
                 }
+                for (int c = 1; c <= k->limits->max_cluster && keeps_in_shared(k, x); c *= 2)
+                    for (int u = 1; u <= 8 && t1 * u <= nr / c; u *= 2)
+                        for (int online = 0; online <= 1; online++)
+                            propose(s, CONFIG(K(x, x), K(r, t1 * u), K(warps, warps), K(vec, vec),
+                                              K(keep, 2), K(cluster, c > 1 ? c : 0),
+                                              K(online, online)));
                 int few = k->landing ? 8 : 4; /* by which a vector is shorter than the widest */
                 int most = vec * few <= widest_vector(k, AXIS_X) ? 16 : 8;
                 for (int u = 1; u <= most && (u == 1 || t1 * u / 2 < nr); u *= 2) {
@@ -860,7 +867,8 @@ static int add_hint(const struct kernel *k, struct arena *a, struct config *list
 
 /* The cost model cannot tell what a copy in L1 is worth, or not to wait for the maximum of rows
  * that are kept, or fewer registers, or stores that make room in L2, or loads that do, or that do
- * not: the best few are tried both ways, with what gains most often first. */
+ * not: the best few are tried both ways, with what gains most often first. What moves little has no
+ * need of room. */
 static int add_hinted(const struct kernel *k, struct arena *a, struct config *list, int n) {
     static const struct {
         enum knob knob;
@@ -870,6 +878,8 @@ static int add_hinted(const struct kernel *k, struct arena *a, struct config *li
                         {KNOB_fit, MAX_HINTED},      {KNOB_leave_l2, MAX_LEAVING}};
     int all = n;
     for (int h = 0; h < N_HINTS; h++) {
+        bool of_memory = hints[h].knob != KNOB_online && hints[h].knob != KNOB_fit;
+        if (of_memory && kernel_is_short(k)) continue;
         int most = hints[h].most < n ? hints[h].most : n;
         all += add_hint(k, a, list, 0, most, all, hints[h].knob);
     }
@@ -922,7 +932,8 @@ static int add_listing(const struct space *s, uint32_t from, struct config *list
 static void propose_leaving(struct space *s) {
     enum { FIRST = 8 };
     const struct kernel *k = s->k;
-    if (k->limits->kind == DEVICE_CPU || k->kind != KERNEL_REDUCE || stores_columns(k)) return;
+    bool never = k->limits->kind == DEVICE_CPU || k->kind != KERNEL_REDUCE || kernel_is_short(k);
+    if (never || stores_columns(k)) return;
     uint32_t n = s->all.n < FIRST ? s->all.n : FIRST;
     for (uint32_t i = 0; i < n; i++) {
         struct config c = s->all.at[i].c;
