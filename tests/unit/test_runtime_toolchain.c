@@ -280,8 +280,9 @@ static void test_cc_environment(void **state) {
     f->env.cc = script;
     toolchain_compile(open_cc(f), "add.c", "int x;\n", false, &c);
     if (!c.ok) fail_msg("%s", c.log);
-    for (const char *const *w = (const char *const[]){"\nTMPDIRECTORY=kept\n", "\nLC_ALL_OF_IT=kept\n",
-                                                      "LC_ALL=C\n", "TMPDIR=.\n", NULL};
+    for (const char *const *w =
+             (const char *const[]){"\nTMPDIRECTORY=kept\n", "\nLC_ALL_OF_IT=kept\n", "LC_ALL=C\n",
+                                   "TMPDIR=.\n", NULL};
          *w; w++)
         if (!strstr(c.log, *w)) fail_msg("no %s in %s", *w, c.log);
     assert_null(strstr(c.log, "xx_YY"));

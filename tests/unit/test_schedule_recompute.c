@@ -161,9 +161,9 @@ static void test_behind_products(void **state) {
 /* ... if that and what is there are not too many instructions: 250 of an epilogue, 6 of the chain. */
 #define LONG_EPILOGUE(behind, last)                                                                \
     "graph(%a: f32[64, 32], %w: f32[32, 48], %x: f32[64, 48], %z: f32[64, 48]) {\n"                \
-    " %n = neg(%x)\n %e = exp(%n)\n %c = sum(%e, 0)\n %m = mm(%a, %w)\n %y0 = mul(%m, %e)\n"      \
-    " %y1 = erf(%y0)\n %y2 = erf(%y1)\n %y3 = erf(%y2)\n %y4 = erf(%y3)\n %y5 = erf(%y4)\n"       \
-    " %y6 = erf(%y5)\n %y7 = erf(%y6)\n %y8 = erf(%y7)\n %y9 = erf(%y8)\n %y10 = erf(%y9)\n"      \
+    " %n = neg(%x)\n %e = exp(%n)\n %c = sum(%e, 0)\n %m = mm(%a, %w)\n %y0 = mul(%m, %e)\n"       \
+    " %y1 = erf(%y0)\n %y2 = erf(%y1)\n %y3 = erf(%y2)\n %y4 = erf(%y3)\n %y5 = erf(%y4)\n"        \
+    " %y6 = erf(%y5)\n %y7 = erf(%y6)\n %y8 = erf(%y7)\n %y9 = erf(%y8)\n %y10 = erf(%y9)\n"       \
     " %y11 = erf(%y10)\n" behind " return %c, " last "\n}\n"
 
 static void test_room_behind_products(void **state) {
