@@ -282,21 +282,30 @@ static bool eval(const struct ws_captured *c, const struct graph *g, const struc
     return graph_eval(seeded(c, g, d->arena), inputs, outputs, d);
 }
 
+struct encoding {
+    const struct ws_captured *c;
+    void **bytes;
+};
+
+static bool encode_input(void *ctx, uint32_t i, struct value v, struct diag *d) {
+    struct encoding *e = ctx;
+    struct ws_tensor_info t = ws_input_info(e->c, (int)i);
+    enum ws_status s = encode(&t, &v, &e->bytes[i], d);
+    value_free(&v);
+    return s == WS_OK;
+}
+
 enum ws_status ws_make_inputs(const struct ws_captured *c, void **bytes, struct diag *d) {
+    struct encoding e = {c, bytes};
+    struct value_taker taker = {encode_input, &e};
     for (int i = 0; i < c->n_inputs; i++) bytes[i] = NULL;
-    struct value *values = new_values(c->n_inputs);
-    if (!values) return no_memory(d, 0, "inputs");
-    bool ok = c->n_inputs == 0 || eval(c, c->init, NULL, values, d);
-    for (int i = 0; ok && i < c->n_inputs; i++) {
-        struct ws_tensor_info t = ws_input_info(c, i);
-        ok = encode(&t, &values[i], &bytes[i], d) == WS_OK;
-    }
-    free_values(values, c->n_inputs);
-    for (int i = 0; !ok && i < c->n_inputs; i++) {
+    if (c->n_inputs == 0 || graph_eval_each(seeded(c, c->init, d->arena), NULL, &taker, d))
+        return WS_OK;
+    for (int i = 0; i < c->n_inputs; i++) {
         free(bytes[i]);
         bytes[i] = NULL;
     }
-    return ok ? WS_OK : d->status;
+    return d->status;
 }
 
 float ws_bound_up(double bound) {

@@ -23,9 +23,11 @@ static double points_of(const struct exprs *p, const ex *axes, int n) {
  * instructions a second on each core, a random number being some ten, and hands results to a GPU at
  * some 3 GB/s; a kernel takes some 40 ms to compile, by NVRTC as by cc, and texts are compiled side
  * by side. On a CPU, kernels gain something where products are: elsewhere memory is what counts, of
- * which the interpreter needs less, as it computes neighbours together. */
+ * which the interpreter needs less, as it computes neighbours together. What a GPU wants is not made
+ * on the host where it is many bytes, which would all be there as doubles. */
 static bool is_sooner(const struct reference *r) {
     enum { WORK_OF_PRODUCTS = 64 /* for each element that is made */, DRAW = 10 };
+    static const double MANY = 64 << 20; /* bytes */
     const struct loops *l = r->loops;
     double work = 0, made = 0, handed = 0, cores = (double)sysconf(_SC_NPROCESSORS_ONLN);
     for (uint32_t k = 0; k < l->nests.n; k++) {
@@ -39,6 +41,7 @@ static bool is_sooner(const struct reference *r) {
         work += elements * points_of(l->ex, n->reduce, n->n_reduce) * insts;
         if (l->buffers.at[n->out].kind == BUFFER_OUTPUT) handed += 8 * elements;
     }
+    if (r->cuda && handed > MANY) return true;
     double interpreted = work / (1e9 * cores) + (r->cuda ? handed / 3e9 : 0);
     double compiled = 0.25 + 0.04 * r->plain.functions.n / fmin(r->plain.texts.n, cores);
     return interpreted > compiled && (r->cuda || work >= WORK_OF_PRODUCTS * made);

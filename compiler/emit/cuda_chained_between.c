@@ -19,6 +19,11 @@ static bool of_column(const struct emitter *w, value_id v) {
     return chained_is_of(w->k, v, AXIS_N);
 }
 
+/* Is v the same in all elements of a tile, as what a head or a batch has is? */
+static bool of_tile(const struct emitter *w, value_id v) {
+    return chained_of_row(w, v) && !(w->k->values.at[v].mask & MASK_M);
+}
+
 void put_chained_nowhere(struct emitter *w, const struct phase *f) {
     for (value_id v = 0; v < w->k->values.n; v++)
         w->where[v] = chained_is_between(w, v) ? ARRAY : NOWHERE;
@@ -231,7 +236,7 @@ static void put_by_columns(struct emitter *w, const struct phase *f) {
     put_own_of_column(w);
     for (uint32_t i = 0; i < f->compute.n; i++) {
         value_id v = f->compute.at[i];
-        if ((!of_column(w, v) && w->k->values.at[v].mask) || w->where[v] == LOCAL) continue;
+        if (!(of_column(w, v) || of_tile(w, v)) || w->where[v] == LOCAL) continue;
         if (loads_pairs(w, v))
             put_of_pair(w, v);
         else

@@ -181,17 +181,26 @@ static bool is_alike(const struct meta *a, const struct meta *b) {
     return same;
 }
 
+/* Has it an output that what is at hand does not read? That is given away before others are begun. */
+static bool is_done(const bool *given, const struct step *s, const struct node *n) {
+    bool any = false;
+    for (int m = 0; m < s->n; m++) any |= given[s->at[m]];
+    return any && !reads(n, s);
+}
+
 /* Nodes in order, but that those between the members of a group, which do not read it, come before
  * it. */
 static steps plan_steps(const struct graph *g, const uint32_t *uses) {
     steps all = {0};
     struct step group = {.n = 0};
+    bool *given = NEW_ARRAY(g->arena, bool, g->nodes.n);
+    for (uint32_t i = 0; i < g->outputs.n; i++) given[g->outputs.at[i]] = true;
     for (node_id id = 0; id < g->nodes.n; id++) {
         const struct node *n = &g->nodes.at[id],
                           *first = group.n ? &g->nodes.at[group.at[0]] : NULL;
         bool joins = uses[id] && eval_is_elementwise(n);
         if (n->op == OP_INPUT) continue;
-        if (first && (group.n == EVAL_GROUP ||
+        if (first && (group.n == EVAL_GROUP || (joins && is_done(given, &group, n)) ||
                       (!(joins && is_alike(&first->meta, &n->meta)) && reads(n, &group)))) {
             vec_push(g->arena, &all, group);
             group.n = 0;
@@ -222,13 +231,41 @@ static uint32_t uses_within(const struct graph *g, const struct step *s, node_id
 struct eval {
     const struct graph *g;
     struct cell *cells;
-    uint32_t *uses; /* left */
+    uint32_t *uses;                  /* left */
+    const struct value_taker *taker; /* of outputs, each when nothing else reads it */
+    uint32_t *named;                 /* how often outputs name a node */
     struct diag *d;
-    bool stopping;
+    bool stopping, failed;
 };
 
+/* Outputs of node n. Each is the taker's own: the last to name a node takes its memory, others
+ * copy. */
+static bool hand_over(struct eval *e, node_id n) {
+    const struct value_taker *t = e->taker;
+    struct cell *c = &e->cells[n];
+    for (uint32_t i = 0; e->named[n] && i < e->g->outputs.n; i++) {
+        struct cell own = *c;
+        if (e->g->outputs.at[i] != n) continue;
+        e->uses[n]--;
+        if (--e->named[n]) {
+            own.v = NULL;
+            own.w = NULL;
+            if (!alloc_cell(&own, e->g->nodes.at[n].name, e->d)) return false;
+            copy_cell(&own, c);
+        } else {
+            c->v = NULL;
+            c->w = NULL;
+        }
+        if (!t->take(t->ctx, i, (struct value){own.v, own.n, own.w}, e->d)) return false;
+    }
+    return true;
+}
+
+/* One user less: none, or but outputs, may be left. */
 static void release(struct eval *e, node_id n) {
-    if (--e->uses[n] == 0) free_cell(&e->cells[n]);
+    uint32_t left = --e->uses[n];
+    if (left == 0) free_cell(&e->cells[n]);
+    if (left && left == e->named[n] && !e->failed) e->failed = !hand_over(e, n);
 }
 
 static void release_args(struct eval *e, const struct node *n) {
@@ -323,7 +360,11 @@ static bool eval_step(struct eval *e, const struct step *s) {
             return diag_fail(e->d, WS_MACHINE, "interrupted"), false;
     }
     for (int i = 0; i < s->n; i++) release_args(e, &e->g->nodes.at[s->at[i]]);
-    return true;
+    for (int i = 0; i < s->n && !e->failed; i++) {
+        node_id id = s->at[i];
+        if (e->named[id] && e->uses[id] == e->named[id]) e->failed = !hand_over(e, id);
+    }
+    return !e->failed;
 }
 
 static bool eval_inputs(struct eval *e, const struct value *inputs) {
@@ -338,22 +379,10 @@ static bool eval_inputs(struct eval *e, const struct value *inputs) {
     return true;
 }
 
-/* Each output is the caller's own: the last to name a node takes its memory, others copy. */
-static bool take_outputs(struct eval *e, struct value *outputs) {
-    for (uint32_t i = 0; i < e->g->outputs.n; i++) {
-        node_id id = e->g->outputs.at[i];
-        struct cell copy = e->cells[id];
-        if (e->uses[id]-- > 1) {
-            copy.v = NULL;
-            copy.w = NULL;
-            if (!alloc_cell(&copy, e->g->nodes.at[id].name, e->d)) return false;
-            copy_cell(&copy, &e->cells[id]);
-        } else {
-            e->cells[id].v = NULL;
-            e->cells[id].w = NULL;
-        }
-        outputs[i] = (struct value){copy.v, copy.n, copy.w};
-    }
+/* Those of inputs that nothing reads. */
+static bool hand_over_inputs(struct eval *e) {
+    for (uint32_t i = 0; i < e->g->inputs.n; i++)
+        if (!hand_over(e, e->g->inputs.at[i].node)) return false;
     return true;
 }
 
@@ -400,18 +429,36 @@ double graph_eval_bytes(const struct graph *g) {
     return most;
 }
 
-bool graph_eval(const struct graph *g, const struct value *inputs, struct value *outputs,
-                struct diag *d) {
-    struct eval e = {g, calloc(g->nodes.n, sizeof *e.cells), graph_use_counts(g), d, false};
-    memset(outputs, 0, g->outputs.n * sizeof *outputs);
-    bool ok = e.cells != NULL && eval_inputs(&e, inputs);
+bool graph_eval_each(const struct graph *g, const struct value *inputs,
+                     const struct value_taker *taker, struct diag *d) {
+    struct eval e = {.g = g,
+                     .cells = calloc(g->nodes.n, sizeof *e.cells),
+                     .uses = graph_use_counts(g),
+                     .taker = taker,
+                     .named = calloc(g->nodes.n, sizeof *e.named),
+                     .d = d};
+    bool ok = e.cells && e.named;
+    for (uint32_t i = 0; ok && i < g->outputs.n; i++) e.named[g->outputs.at[i]]++;
+    ok = ok && eval_inputs(&e, inputs);
     steps all = plan_steps(g, e.uses);
     for (uint32_t i = 0; ok && i < all.n; i++) ok = eval_step(&e, &all.at[i]);
-    ok = ok && take_outputs(&e, outputs);
+    ok = ok && hand_over_inputs(&e);
     for (uint32_t i = 0; e.cells && i < g->nodes.n; i++) free_cell(&e.cells[i]);
     free(e.cells);
-    for (uint32_t i = 0; !ok && i < g->outputs.n; i++) {
-        value_free(&outputs[i]);
-    }
+    free(e.named);
+    return ok;
+}
+
+static bool keep(void *outputs, uint32_t i, struct value v, struct diag *d) {
+    ((struct value *)outputs)[i] = v;
+    return true;
+}
+
+bool graph_eval(const struct graph *g, const struct value *inputs, struct value *outputs,
+                struct diag *d) {
+    struct value_taker all = {keep, outputs};
+    memset(outputs, 0, g->outputs.n * sizeof *outputs);
+    bool ok = graph_eval_each(g, inputs, &all, d);
+    for (uint32_t i = 0; !ok && i < g->outputs.n; i++) value_free(&outputs[i]);
     return ok;
 }

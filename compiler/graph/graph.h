@@ -445,6 +445,15 @@ double value_number(const struct value *v, int64_t i);
 bool graph_eval(const struct graph *g, const struct value *inputs, struct value *outputs,
                 struct diag *d);
 
+/* The same, for whoever has no room for all outputs at once: output i is given away, to be freed by
+ * who takes it, as soon as nothing else reads it. False of `take`, which has said why, is the end. */
+struct value_taker {
+    bool (*take)(void *ctx, uint32_t i, struct value v, struct diag *d);
+    void *ctx;
+};
+bool graph_eval_each(const struct graph *g, const struct value *inputs,
+                     const struct value_taker *taker, struct diag *d);
+
 /* The most memory that graph_eval takes at a time, beside its inputs; 0 if a size is symbolic. */
 double graph_eval_bytes(const struct graph *g);
 

@@ -293,6 +293,11 @@ static const char *const others[] = {
     /* and a bias of the keys alone */
     "graph(%q: f16[9, 1, 16], %y: f16[9, 16, 64], %v: f16[9, 64, 8], %b: f16[1, 1, 64]) {\n"
     " %s = baddbmm(%b, %q, %y, beta=1, alpha=2)\n %o = bmm(%s, %v)\n return %o\n}\n",
+    /* what keys have, times what a head has, for weights that are sums of nothing */
+    "graph(%q: f16[4, 20, 16], %y: f16[4, 16, 48], %v: f16[4, 48, 16], %h: f16[4, 1, 1], "
+    "%b: f16[48]) {\n"
+    " %s = bmm(%q, %y)\n %a = mul(%b, %h)\n %t = add(%s, %a)\n %p = relu(%t)\n"
+    " %o = bmm(%p, %v)\n return %o\n}\n",
     "graph(%q: bf16[2, 48, 32], %y: bf16[2, 32, 48], %v: bf16[2, 48, 32]) {\n %s = bmm(%q, %y)\n"
     " %p = softmax(%s, 1)\n %o = bmm(%p, %v)\n return %o\n}\n",
     "graph(%q: bf16[2, 48, 32], %y: bf16[2, 32, 48], %v: bf16[2, 48, 32]) {\n %s = bmm(%q, %y)\n"

@@ -49,7 +49,6 @@ static inline struct graph *parse_primitive(struct arena *a, const char *text, c
     struct graph *g = graph_parse(a, ex, test_source(a, text), &d);
     if (!g) fail_msg("%s", d.text);
     g->fixed = strstr(sizes, "fixed") != NULL;
-    g->fixed = strstr(sizes, "fixed") != NULL;
     g = graph_simplify(graph_decompose(graph_simplify(g)));
     if (!strstr(sizes, "eager"))
         g = graph_divide_softplus(graph_scans_last(graph_extrema_first(g)));

@@ -1,4 +1,5 @@
 /* The evaluator against values worked out by hand: primitives, views, types, errors. */
+#include <malloc.h>
 #include <stdio.h>
 
 #include "graph/eval.h"
@@ -271,9 +272,51 @@ static void test_bytes(void **state) {
     arena_free(a);
 }
 
+struct taken {
+    size_t before, most; /* bytes of the heap: before all, and at most when one was given away */
+    uint32_t order[4], n;
+    uint32_t last; /* the output that is refused */
+};
+
+static size_t heap_bytes(void) { return mallinfo2().uordblks + mallinfo2().hblkhd; }
+
+static bool take(void *ctx, uint32_t i, struct value v, struct diag *d) {
+    struct taken *t = ctx;
+    size_t now = heap_bytes() - t->before;
+    if (now > t->most) t->most = now;
+    t->order[t->n++] = i;
+    assert_true(v.n == 1 << 18);
+    value_free(&v);
+    return i != t->last || (diag_fail(d, WS_MACHINE, "enough"), false);
+}
+
+/* Each output is given away before what does not need it is begun, one that others read behind the
+ * last of them, and one that has two names twice; who takes them may have had enough. */
+static void test_each(void **state) {
+    struct arena *a = arena_new();
+    struct graph *g = must_parse(a, "graph() {\n  %a = randn([262144])\n  %c = bfloat16(%a)\n"
+                                    "  %b = randn([262144], index=1)\n  %d = bfloat16(%b)\n"
+                                    "  return %b, %c, %d, %d\n}\n");
+    struct diag d = diag_new(a);
+    const size_t one = (size_t)8 << 18;
+    struct taken t = {.before = heap_bytes(), .last = 9};
+    struct value_taker taker = {take, &t};
+    assert_true(graph_eval_each(g, NULL, &taker, &d));
+    assert_int_equal(t.n, 4);
+    assert_int_equal(t.order[0], 1);
+    if (t.most > 3 * one + one / 2) fail_msg("%zu bytes at most, of %zu an output", t.most, one);
+    t = (struct taken){.before = heap_bytes(), .last = 1};
+    assert_false(graph_eval_each(g, NULL, &taker, &d));
+    assert_int_equal(t.n, 1);
+    assert_string_equal(d.message, "enough");
+    assert_true(heap_bytes() <= t.before + one / 2);
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_each),
         cmocka_unit_test(test_elementwise),
         cmocka_unit_test(test_casts),
         cmocka_unit_test(test_reductions),

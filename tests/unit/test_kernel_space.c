@@ -307,13 +307,20 @@ static void test_rows_looked_up(void **state) {
     arena_free(a);
 }
 
+#define STEEP(by)                                                                                  \
+    " %i = arange(0, 512)\n %j = unsqueeze(%i, -1)\n %s = mul(%i, " by ")\n %c = le(%s, %j)\n"     \
+    " %u = where(%c, %x, 0.0)\n"
+
 /* A band that another kernel wrote: terms count on one side of two edges. Of a triangle there is
- * one. */
+ * one. None is where its places take more than 32 bits: 512 * 2^20 is 2^29. */
 static void test_edges_of_bands(void **state) {
     static const struct {
         const char *mask;
         uint32_t edges;
-    } masks[] = {{" %u = tril(%x)\n", 1}, {" %t = tril(%x)\n %u = triu(%t, -64)\n", 2}};
+    } masks[] = {{" %u = tril(%x)\n", 1},
+                 {" %t = tril(%x)\n %u = triu(%t, -64)\n", 2},
+                 {STEEP("1048574"), 1},
+                 {STEEP("1048576"), 0}};
     struct device_limits gpu = test_gpu("sm_90a");
     for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
         struct arena *a = arena_new();

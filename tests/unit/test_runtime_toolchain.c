@@ -264,6 +264,34 @@ static void test_cc_cleans_up(void **state) {
     assert_int_equal(rmdir(tmp), 0);
 }
 
+/* The compiler gets the user's environment, but for two variables, of which names that are longer
+ * are none. */
+static void test_cc_environment(void **state) {
+    struct fixture *f = *state;
+    struct compiled c;
+    const char *tmp = make_tmp(f), *script = arena_printf(f->arena, "%s/cc.sh", tmp);
+    FILE *out = fopen(script, "w");
+    assert_non_null(out);
+    fprintf(out, "#!/bin/sh\nenv >&2\nexec %s \"$@\"\n", f->env.cc);
+    assert_true(fclose(out) == 0 && chmod(script, 0700) == 0);
+    setenv("TMPDIRECTORY", "kept", 1);
+    setenv("LC_ALL_OF_IT", "kept", 1);
+    setenv("LC_ALL", "xx_YY", 1);
+    f->env.cc = script;
+    toolchain_compile(open_cc(f), "add.c", "int x;\n", false, &c);
+    if (!c.ok) fail_msg("%s", c.log);
+    for (const char *const *w =
+             (const char *const[]){"\nTMPDIRECTORY=kept\n", "\nLC_ALL_OF_IT=kept\n", "LC_ALL=C\n",
+                                   "TMPDIR=.\n", NULL};
+         *w; w++)
+        if (!strstr(c.log, *w)) fail_msg("no %s in %s", *w, c.log);
+    assert_null(strstr(c.log, "xx_YY"));
+    unsetenv("TMPDIRECTORY"), unsetenv("LC_ALL_OF_IT"), unsetenv("LC_ALL");
+    compiled_free(&c);
+    assert_int_equal(remove(script), 0);
+    assert_int_equal(rmdir(tmp), 0);
+}
+
 /* A folder with a file in it, this old. */
 static const char *leave(struct fixture *f, const char *tmp, const char *name, int days) {
     const char *path = arena_printf(f->arena, "%s/%s", tmp, name);
@@ -449,6 +477,7 @@ int main(void) {
         TEST(test_cc_compiles),
         TEST(test_cc_key),
         TEST(test_cc_cleans_up),
+        TEST(test_cc_environment),
         TEST(test_what_the_dead_left_is_swept),
         TEST(test_cc_that_is_killed),
         TEST(test_cc_error_names_the_kernel),

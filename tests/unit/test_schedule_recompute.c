@@ -158,6 +158,24 @@ static void test_behind_products(void **state) {
     CHECK(tests);
 }
 
+/* ... if that and what is there are not too many instructions: 250 of an epilogue, 6 of the chain. */
+#define LONG_EPILOGUE(behind, last)                                                                \
+    "graph(%a: f32[64, 32], %w: f32[32, 48], %x: f32[64, 48], %z: f32[64, 48]) {\n"                \
+    " %n = neg(%x)\n %e = exp(%n)\n %c = sum(%e, 0)\n %m = mm(%a, %w)\n %y0 = mul(%m, %e)\n"       \
+    " %y1 = erf(%y0)\n %y2 = erf(%y1)\n %y3 = erf(%y2)\n %y4 = erf(%y3)\n %y5 = erf(%y4)\n"        \
+    " %y6 = erf(%y5)\n %y7 = erf(%y6)\n %y8 = erf(%y7)\n %y9 = erf(%y8)\n %y10 = erf(%y9)\n"       \
+    " %y11 = erf(%y10)\n" behind " return %c, " last "\n}\n"
+
+static void test_room_behind_products(void **state) {
+    static const struct test tests[] = {
+        {LONG_EPILOGUE(" %p = mul(%y11, %z)\n %q = neg(%p)\n", "%q"), 2,
+         "e: computed again where it is read, saves 12288 bytes\n"},
+        {LONG_EPILOGUE(" %p = neg(%y11)\n %q = abs(%p)\n %r = neg(%q)\n", "%r"), 2, NULL},
+    };
+    _Static_assert(GROUP_MAX_EPILOGUE == 256, "250 and 6");
+    CHECK(tests);
+}
+
 #define DEQUANTISED(rows, type)                                                                    \
     "graph(%x: bf16[" rows ", 4096], %w: " type "[1024, 4096], %s: bf16[1024, 1]) {\n"             \
     " %f = bfloat16(%w)\n %d = mul(%f, %s)\n %t = permute(%d, [1, 0])\n %y = mm(%x, %t)\n"         \
@@ -251,7 +269,7 @@ int main(void) {
         cmocka_unit_test(test_work),           cmocka_unit_test(test_kernel_goes),
         cmocka_unit_test(test_never),          cmocka_unit_test(test_masks),
         cmocka_unit_test(test_factors),        cmocka_unit_test(test_behind_products),
-        cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_windows),        cmocka_unit_test(test_room_behind_products),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
