@@ -429,9 +429,11 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
         return arena_printf(a, "cluster=%d", y->cluster);
     if (p->a.along && operand_line(&p->a, m, depth) != 128) return "m=64 at least";
     int bytes = depth * dtype_bytes(p->a.dtype);
-    if (!p->a.lying && (!p->a.along || !p->b.along) && bytes > 128)
+    int lines = p->a.order || p->b.order || p->makers || p->promotes ? 1 : 2; /* along the depth */
+    if (!p->a.lying && (!p->a.along || !p->b.along) &&
+        (bytes > lines * 128 || (bytes > 128 && bytes % 128)))
         return arena_printf(a, "k=%d at most where memory runs along it",
-                            128 / dtype_bytes(p->a.dtype));
+                            lines * 128 / dtype_bytes(p->a.dtype));
     int sums = product_thread_sums(p) * product_arrays(p), most = product_registers(p, true);
     int others = 40 + left_registers(p);
     if (!most) most = p->tensor && p->makers ? product_launch_registers(k, p, y->threads) : 232;

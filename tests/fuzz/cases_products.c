@@ -34,6 +34,13 @@ static const struct product_case by_warpgroups[] = {
      "mma=1 m=64 n=64 k=32 stages=3 warps=8 pairs=1 skew=7"},
     {"graph(%x: bf16[300, 200], %y: bf16[200, 200]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=1 m=64 n=64 k=64 stages=3 warps=12 pingpong=1 skew=1"},
+    /* two lines of each row a step */
+    {"graph(%x: bf16[136, 328], %y: bf16[200, 328]) {\n %b = permute(%y, [1, 0])\n"
+     " %z = mm(%x, %b)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=128 stages=2 cluster=2 warps=8"},
+    {"graph(%x: f32[50, 520], %y: f32[200, 520]) products tf32 {\n %b = permute(%y, [1, 0])\n"
+     " %z = mm(%x, %b)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 leave_l2=1 skew=3"},
     /* four blocks share a tile of one box, and of two: lines of each */
     {"graph(%x: bf16[200, 72], %y: bf16[72, 88]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=1 m=64 n=64 k=64 stages=2 cluster=2 warps=8"},

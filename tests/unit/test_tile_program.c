@@ -378,6 +378,8 @@ static void test_numbers(void **state) {
         {tf32_across, "mma=1 m=128 n=32 k=32 stages=3 cluster=2 warps=12"},
         {plain, "mma=1 m=64 n=64 k=32 stages=3 warps=8 split=2 tail=3"},
         {plain, "mma=1 m=64 n=64 k=32 stages=3 warps=8 skew=1"},
+        {plain, "mma=1 m=128 n=64 k=128 stages=2 warps=12 cluster=2"},
+        {tf32, "mma=1 m=64 n=64 k=64 stages=2 warps=8 cluster=2 skew=1"},
         {plain, "mma=1 m=64 n=64 k=32 stages=3 warps=8 split=2 tail=3 skew=3"},
         {wide, "mma=1 m=128 n=64 k=64 stages=2 warps=12 cluster=2 skew=2"},
         {plain, "mma=1 m=128 n=32 k=32 stages=3 warps=12 cluster=2 split=2 tail=5"},
