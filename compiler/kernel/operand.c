@@ -744,8 +744,19 @@ static bool set_lying(const struct kernel *k, struct operand *o, const struct im
     return o->rows <= MATRIX_SIZE && windows_fit(o, LINE, o->step_channels, a);
 }
 
+/* Positions that are no windows count for nothing in what all rows or all columns come to; but
+ * which rows a part of them has, or what waits for a result, is of the product's own rows. Elements
+ * that are stored, too, would not be turned. */
+static bool counts_positions(const struct kernel *k) {
+    if (!k->over) return true;
+    for (uint32_t i = 0; i < k->stores.n; i++)
+        if (!store_is_of_results(k, &k->stores.at[i])) return false;
+    return !(k->over & MASK_Z) && !k->span[AXIS_M] && !k->span[AXIS_N];
+}
+
 bool windows_may_lie(const struct kernel *k, int side, struct arena *a) {
-    if (k->kind != KERNEL_MATMUL || !k->limits->wgmma || k->over || !is_tf32(k)) return false;
+    if (k->kind != KERNEL_MATMUL || !k->limits->wgmma || !is_tf32(k) || !counts_positions(k))
+        return false;
     value_id factor = side ? k->dot_b : k->dot_a;
     const struct im2col *w = k->im2col[side][0];
     bool batched = k->axis[AXIS_Z] && k->values.at[factor].mask & MASK_Z;
@@ -763,7 +774,8 @@ bool windows_may_lie(const struct kernel *k, int side, struct arena *a) {
 static void choose_lying(const struct kernel *k, struct product *p, int depth, struct arena *a) {
     const struct im2col *w = k->im2col[0][0];
     struct operand o = p->a;
-    if (!w || !is_tf32(k) || p->by_warp || p->tensor || p->makers || k->over || k->a_fixed) return;
+    if (!w || !is_tf32(k) || p->by_warp || p->tensor || p->makers || k->a_fixed) return;
+    if (!counts_positions(k)) return;
     o.stored = o.dtype;
     if (!set_lying(k, &o, w, depth, a)) return;
     p->a = o;
