@@ -462,6 +462,11 @@ static void propose_windows(struct space *s, struct config c, int stages) {
     const struct im2col *w = s->k->im2col[0][0];
     int whole = 128 / element(s); /* channels; of 16, tiles that are made take an H200 less */
     c.knob[KNOB_flat] = 2;
+    if (w->channels <= whole / 4) { /* all taps of a line */
+        c.knob[KNOB_k] = w->dim[0].taps <= MOST_TAPS ? whole : 2 * whole;
+        propose_tile(s, c, stages);
+        return;
+    }
     if (w->channels < whole / 2) return;
     for (int taps = 1; taps <= MOST_TAPS; taps++) {
         c.knob[KNOB_k] = taps * whole;
