@@ -546,8 +546,11 @@ static void propose_mma(struct space *s) {
         }
     propose_even(s, MOST_STAGES);
     /* Two blocks a multiprocessor, of tiles that leave room for two. */
-    static const int halves[][2] = {{64, 192}, {64, 128}, {64, 96}, {64, 80}, {64, 64}, {128, 64}};
+    static const int halves[][2] = {{64, 192}, {64, 128}, {64, 96}, {64, 80},
+                                    {64, 64},  {128, 64}, {128, 32}};
+    bool lie = windows_may_lie(s->k, 0, s->arena);
     for (size_t i = 0; i < sizeof halves / sizeof *halves; i++) {
+        if (halves[i][1] == 32 && (!lie || columns > 32)) continue;
         struct config c =
             CONFIG(K(m, halves[i][0]), K(n, halves[i][1]), K(k, 128 / element(s)), K(fit, 2),
                    K(mma, 1), K(warps, (halves[i][0] / 64 + 1) * 128 / s->k->limits->warp));
