@@ -71,9 +71,8 @@ static bool keeps_neighbours(struct emitter *w, int n) {
            (b->flat && b->order->dim[0].windows % n == 0 && b->padded[0] % n == 0);
 }
 
-/* The product's row, or column, that number `flat` of the operand's is; `end` if it is none. */
-static void put_number(struct emitter *w, const struct operand *o, const char *name,
-                       const char *flat, const char *end) {
+void put_number(struct emitter *w, const struct operand *o, const char *name, const char *flat,
+                const char *end) {
     if (!operand_has_order(o)) {
         line(w, "const k_idx %s = %s;", name, flat);
         return;
@@ -761,7 +760,7 @@ static void put_terms(struct emitter *w, const struct phase *f) {
     const struct layout *y = w->y;
     bool spans = kernel_has_spans(w->k);
     bool beyond = kernel_size(w->k, AXIS_M) % ((int64_t)y->bx * y->cluster) ||
-                  kernel_size(w->k, AXIS_N) % y->br || spans;
+                  kernel_size(w->k, AXIS_N) % y->br || spans || y->product->a.lying;
     if (!f->reduce.n) return;
     if (spans)
         open_brace(w, "if ((unsigned)(column + j * %d + quad * %d + e - span) < %lldu)", OCTET,

@@ -110,11 +110,14 @@ static void put_tap_of_depth(struct emitter *w, const struct operand *o) {
         line(w, "const k_idx tap = (c + e) / %lld, channel = (c + e) %% %lld;", channels, channels);
         return;
     }
-    line(w, "const k_idx step = (c + e) / %lld;", each * o->step_taps);
-    line(w, "const k_idx tap = step / %lld * %d + (c + e) / %lld %% %d;", channels / each,
-         o->step_taps, each, o->step_taps);
-    line(w, "const k_idx channel = step %% %lld * %lld + (c + e) %% %lld;", channels / each, each,
-         each);
+    line(w, "const k_idx step = (c + e) / %lld, place = (c + e) / %lld %% %d;",
+         each * o->step_places, each, o->step_places);
+    line(w, "const k_idx tap = step / %lld * %d + place;", channels / each, o->step_taps);
+    const char *none = o->step_places > o->step_taps
+                           ? arena_printf(w->arena, "place >= %d ? %lld : ", o->step_taps, channels)
+                           : "";
+    line(w, "const k_idx channel = %sstep %% %lld * %lld + (c + e) %% %lld;", none, channels / each,
+         each, each);
 }
 
 /* r of number c + e along an image whose depth is taps, of each all channels, or runs of taps. */

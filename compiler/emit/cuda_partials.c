@@ -259,7 +259,8 @@ void put_leave_partials(struct emitter *w, const struct tile_program *t, const s
         if (of_rows(w)) {
             line(w, "#pragma unroll");
             open_brace(w, "for (int i = 0; i < %d; i++)", t->product->warp_rows / 8);
-            line(w, "const k_idx row = first_row + %s;", eight_text(w, "i"));
+            put_number(w, &t->product->a, "row",
+                       arena_printf(w->arena, "first_row + %s", eight_text(w, "i")), "nm");
             line(w,
                  "if (quad == 0 && across == 0 && row < nm) k_store_parts<1>(part%u + (part + "
                  "row), &a%u[i / 2][i %% 2]);",

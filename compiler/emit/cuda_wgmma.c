@@ -205,7 +205,7 @@ static void put_dot_of_lying(struct emitter *w, const struct tile_program *t, in
                              bool fresh) {
     const struct tile_ring *a = ring(t, TILE_A);
     const struct operand *o = a->operand;
-    int each = depth / instruction_depth(o) / o->step_taps;
+    int each = depth / instruction_depth(o) / o->step_places;
     put_lying_step(w, t);
     line(w, "unsigned left[1][%d][4];", each * o->step_taps);
     line(w, "const k_shared of_stage = stages + (%d + s * %d);", a->offset, a->stage);

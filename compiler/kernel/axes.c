@@ -588,6 +588,12 @@ static enum precision precision_of(const struct builder *w) {
     return p;
 }
 
+/* Rows for columns. */
+static uint8_t turned_masks(uint8_t over) {
+    uint8_t others = over & (uint8_t) ~(MASK_M | MASK_N);
+    return (uint8_t)(others | (over & MASK_M ? MASK_N : 0) | (over & MASK_N ? MASK_M : 0));
+}
+
 void choose_axes(struct builder *w) {
     struct kernel *k = w->k;
     const struct group *g = w->g;
@@ -609,9 +615,9 @@ void choose_axes(struct builder *w) {
         uint8_t over = (uint8_t)((reduced_behind(w, z, nz) ? MASK_Z : 0) |
                                  (reduced_behind(w, m, nm) ? MASK_M : 0) |
                                  (reduced_behind(w, n, nn) ? MASK_N : 0));
-        bool read = over == MASK_M && rows_read_columns(k, m, nm);
-        find_over(w, read ? MASK_N : over);
-        if (read || rows_are_phases(w, m, nm, n, nn) || rows_are_few(w, m, nm, n, nn, r, nr))
+        bool turns = over && (w->swaps || (over == MASK_M && rows_read_columns(k, m, nm)));
+        find_over(w, turns ? turned_masks(over) : over);
+        if (turns || rows_are_phases(w, m, nm, n, nn) || rows_are_few(w, m, nm, n, nn, r, nr))
             swap_factors(k, m, &nm, n, &nn);
         if (k->over & MASK_M) k->span[AXIS_M] = reduced_span(w, m, nm);
         if (k->over & MASK_N) k->span[AXIS_N] = reduced_span(w, n, nn);
@@ -623,7 +629,7 @@ void choose_axes(struct builder *w) {
             z[nz++] = n[0];
             n[0] = n[--nn];
         }
-        if ((left && nn == 1) || w->swaps) swap_factors(k, m, &nm, n, &nn);
+        if ((left && nn == 1) || (w->swaps && !over)) swap_factors(k, m, &nm, n, &nn);
         flatten(k, AXIS_Z, "z", z, nz);
         flatten(k, AXIS_M, "m", m, nm);
         flatten(k, AXIS_N, "n", n, nn);

@@ -1132,6 +1132,7 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     if (p->steps) steps = (double)p->steps->total / (double)kernel_size(k, AXIS_Z);
     int bytes = dtype_bytes(p->a.dtype); /* tf32 takes twice as long as bf16 */
     double left = product_depth_left(&p->shorts, (int)depth);
+    if (p->a.lying) left *= (double)p->a.step_taps / p->a.step_places;
     double units = left * m * n * depth * p->n_passes * bytes / 2 / rate;
     /* Narrow lines lie in fewer banks: f32 in 8192 x 64 x 8192 takes an H100 159 us by 64 columns
      * of two blocks, 182 by 96, 227 by 80. */

@@ -499,10 +499,11 @@ struct operand {
      * before where its first tap reads at most, and is as much longer; threads read it
      * `in_registers`. An image has so many rows, of which the last ones are no windows. The depth
      * of both factors goes by steps of some neighbouring taps, of each some channels, [taps /
-     * step_taps][channels / step_channels][step_taps][step_channels]; 0: it is [taps][channels] */
+     * step_taps][channels / step_channels][step_places][step_channels], of which places behind
+     * step_taps are none's and not multiplied; 0: it is [taps][channels] */
     bool lying;
     int64_t positions;
-    int step_taps, step_channels;
+    int step_taps, step_places, step_channels;
     int64_t step[IM2COL_DIMS + 1]; /* elements from a position to the next, along each dimension,
                                       innermost first; from an image to the next */
     int64_t bytes;                 /* of the image */

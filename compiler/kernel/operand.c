@@ -223,10 +223,12 @@ static int64_t image_pitch(int64_t width, int bytes) {
 void operand_tap(const struct operand *o, int64_t depth, int64_t *tap, int64_t *channel) {
     *tap = depth / o->channels, *channel = depth % o->channels;
     if (!o->step_taps) return;
-    int64_t step = depth / (o->step_taps * o->step_channels),
-            of_tap = o->channels / o->step_channels;
-    *tap = step / of_tap * o->step_taps + depth / o->step_channels % o->step_taps;
+    int64_t step = depth / (o->step_places * o->step_channels),
+            of_tap = o->channels / o->step_channels, place = depth / o->step_channels;
+    place %= o->step_places;
+    *tap = step / of_tap * o->step_taps + place;
     *channel = step % of_tap * o->step_channels + depth % o->step_channels;
+    if (place >= o->step_taps) *channel = o->channels; /* none */
 }
 
 int operand_lying_boxes(int rows) { return rows / LYING_ROWS + 1; }
@@ -535,6 +537,7 @@ static void set_order(struct operand *o, const struct operand *windows) {
     o->order = windows->order;
     o->channels = windows->channels;
     o->step_taps = windows->step_taps;
+    o->step_places = windows->step_places;
     o->step_channels = windows->step_channels;
     o->depth = windows->depth;
     o->along = o->across = o->in_registers = false;
@@ -684,17 +687,21 @@ static void choose_windows_along(const struct kernel *k, struct product *p, int 
 }
 
 /* Steps of so much depth, some taps of some channels; false: none fit, or most channels would be
- * none, or taps of a step reach further than a tile does. */
+ * none, or taps of a step reach further than a tile does. So few channels that an instruction has
+ * them have all taps of a line in a step, which may have places for more. */
 static bool set_lying_steps(struct operand *o, const struct im2col *w, int depth) {
-    enum { LEAST = 16, MOST_WASTE = 2 };
+    enum { LEAST = 8, MOST_WASTE = 2 };
     const struct im2col_dim *x = &w->dim[0];
     o->channels = INT64_MAX;
     for (int channels = LINE / dtype_bytes(o->dtype); channels >= LEAST; channels /= 2) {
-        int taps = depth / channels;
+        int places = depth / channels, taps = places;
+        if (channels == LEAST && w->channels > LEAST) continue;
+        if (channels == LEAST && x->taps < places) taps = (int)x->taps;
         int64_t further = LYING_UNIT - 1 + (taps - 1) * x->apart;
         if (depth % channels || x->taps % taps || further > LYING_ROWS) continue;
         if (round_up(w->channels, channels) >= o->channels) continue;
         o->step_taps = taps;
+        o->step_places = places;
         o->step_channels = channels;
         o->channels = round_up(w->channels, channels);
     }
@@ -734,7 +741,7 @@ static bool set_lying(const struct kernel *k, struct operand *o, const struct im
     int64_t further = LYING_UNIT - 1 + (o->step_taps - 1) * w->dim[0].apart;
     o->positions = round_up(last + 1 + further, LYING_ROWS);
     o->rows = w->images * o->positions;
-    o->depth = w->taps * o->channels;
+    o->depth = w->taps / o->step_taps * o->step_places * o->channels;
     o->lying = o->windows = o->flat = o->in_registers = true;
     o->along = o->across = false;
     o->order = w;
@@ -744,8 +751,19 @@ static bool set_lying(const struct kernel *k, struct operand *o, const struct im
     return o->rows <= MATRIX_SIZE && windows_fit(o, LINE, o->step_channels, a);
 }
 
+/* Positions that are no windows count for nothing in what all rows or all columns come to; but
+ * which rows a part of them has, or what waits for a result, is of the product's own rows. Elements
+ * that are stored, too, would not be turned. */
+static bool counts_positions(const struct kernel *k) {
+    if (!k->over) return true;
+    for (uint32_t i = 0; i < k->stores.n; i++)
+        if (!store_is_of_results(k, &k->stores.at[i])) return false;
+    return !(k->over & MASK_Z) && !k->span[AXIS_M] && !k->span[AXIS_N];
+}
+
 bool windows_may_lie(const struct kernel *k, int side, struct arena *a) {
-    if (k->kind != KERNEL_MATMUL || !k->limits->wgmma || k->over || !is_tf32(k)) return false;
+    if (k->kind != KERNEL_MATMUL || !k->limits->wgmma || !is_tf32(k) || !counts_positions(k))
+        return false;
     value_id factor = side ? k->dot_b : k->dot_a;
     const struct im2col *w = k->im2col[side][0];
     bool batched = k->axis[AXIS_Z] && k->values.at[factor].mask & MASK_Z;
@@ -763,7 +781,8 @@ bool windows_may_lie(const struct kernel *k, int side, struct arena *a) {
 static void choose_lying(const struct kernel *k, struct product *p, int depth, struct arena *a) {
     const struct im2col *w = k->im2col[0][0];
     struct operand o = p->a;
-    if (!w || !is_tf32(k) || p->by_warp || p->tensor || p->makers || k->over || k->a_fixed) return;
+    if (!w || !is_tf32(k) || p->by_warp || p->tensor || p->makers || k->a_fixed) return;
+    if (!counts_positions(k)) return;
     o.stored = o.dtype;
     if (!set_lying(k, &o, w, depth, a)) return;
     p->a = o;

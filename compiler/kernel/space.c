@@ -469,7 +469,12 @@ static void propose_windows(struct space *s, struct config c, int stages) {
     const struct im2col *w = s->k->im2col[0][0];
     int whole = 128 / element(s); /* channels; of 16, tiles that are made take an H200 less */
     c.knob[KNOB_flat] = 2;
-    if (w->channels <= whole / 2) return;
+    if (w->channels <= whole / 4) { /* all taps of a line */
+        c.knob[KNOB_k] = w->dim[0].taps <= MOST_TAPS ? whole : 2 * whole;
+        propose_tile(s, c, stages);
+        return;
+    }
+    if (w->channels < whole / 2) return;
     for (int taps = 1; taps <= MOST_TAPS; taps++) {
         c.knob[KNOB_k] = taps * whole;
         if (w->dim[0].taps % taps == 0) propose_tile(s, c, stages);
@@ -548,8 +553,11 @@ static void propose_mma(struct space *s) {
         }
     propose_even(s, MOST_STAGES);
     /* Two blocks a multiprocessor, of tiles that leave room for two. */
-    static const int halves[][2] = {{64, 192}, {64, 128}, {64, 96}, {64, 80}, {64, 64}, {128, 64}};
+    static const int halves[][2] = {{64, 192}, {64, 128}, {64, 96}, {64, 80},
+                                    {64, 64},  {128, 64}, {128, 32}};
+    bool lie = windows_may_lie(s->k, 0, s->arena);
     for (size_t i = 0; i < sizeof halves / sizeof *halves; i++) {
+        if (halves[i][1] == 32 && (!lie || columns > 32)) continue;
         struct config c =
             CONFIG(K(m, halves[i][0]), K(n, halves[i][1]), K(k, 128 / element(s)), K(fit, 2),
                    K(mma, 1), K(warps, (halves[i][0] / 64 + 1) * 128 / s->k->limits->warp));

@@ -357,7 +357,8 @@ static const char *check(struct checker *c, uint32_t at) {
 static const char *check_lying(struct checker *c, const struct tile_ring *r) {
     const struct operand *o = r->operand;
     int64_t last = LYING_UNIT - 1 + (o->step_taps - 1) * o->order->dim[0].apart;
-    if (o->depth != o->order->taps * o->channels || r->depth != o->step_taps * o->step_channels)
+    if (o->depth != o->order->taps / o->step_taps * o->step_places * o->channels ||
+        r->depth != o->step_places * o->step_channels)
         return arena_printf(c->arena, "T9: %s has not all taps, or more", r->name);
     if (last > LYING_ROWS || r->blocks > 1)
         return arena_printf(c->arena, "T9: taps of %s are in no tile", r->name);

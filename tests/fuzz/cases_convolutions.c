@@ -413,6 +413,28 @@ static const struct {
     {"graph(%lying: f32[2, 48, 7, 12], %w: f32[16, 48, 2, 4]) convolutions tf32 {\n"
      " %c = convolution(%lying, %w, None, 1, [0, 2], [1, 3])\n return %c\n}\n",
      "mma=1 m=64 n=16 k=64 stages=2 warps=8 flat=2"},
+    /* few channels: all taps of a line in a step, which has places for more */
+    {"graph(%lying: f32[3, 8, 18, 30], %w: f32[24, 8, 3, 3], %b: f32[24]) convolutions tf32 {\n"
+     " %c = convolution(%lying, %w, %b)\n %r = relu(%c)\n return %r\n}\n",
+     "mma=1 m=64 n=32 k=32 stages=3 warps=8 flat=2"},
+    {"graph(%lying: f32[2, 5, 18, 28], %w: f32[40, 5, 3, 5]) convolutions tf32 {\n"
+     " %c = convolution(%lying, %w, None, 1, [1, 2])\n return %c\n}\n",
+     "mma=1 m=128 n=40 k=64 stages=2 warps=12 flat=2"},
+    {"graph(%lying: f32[2, 8, 7, 10, 12], %w: f32[16, 8, 3, 3, 3]) convolutions tf32 {\n"
+     " %c = convolution(%lying, %w, None, 1, 0, 1, False, 0, 1, 3)\n return %c\n}\n",
+     "mma=1 m=64 n=16 k=32 stages=4 warps=8 flat=2"},
+    /* what channels, pixels or all of them come to */
+    {"graph(%lying: f32[3, 64, 18, 30], %w: f32[40, 64, 3, 3], %b: f32[40]) convolutions tf32 {\n"
+     " %c = convolution(%lying, %w, %b)\n %a = amin(%c, [1], True)\n %r = tanh(%a)\n"
+     " return %r\n}\n",
+     "mma=1 m=64 n=40 k=96 stages=2 warps=8 flat=2"},
+    {"graph(%lying: f32[2, 64, 18, 30], %w: f32[24, 64, 3, 3]) convolutions tf32 {\n"
+     " %c = convolution(%lying, %w, None, 1, 1)\n %e = sigmoid(%c)\n %s = sum(%e, [0, 2, 3])\n"
+     " return %s\n}\n",
+     "mma=1 m=128 n=32 k=96 stages=2 warps=12 flat=2"},
+    {"graph(%lying: f32[2, 64, 18, 22], %w: f32[72, 64, 3, 3]) convolutions tf32 {\n"
+     " %c = convolution(%lying, %w)\n %a = amax(%c)\n return %a\n}\n",
+     "mma=1 m=64 n=64 k=32 stages=3 warps=8 cluster=2 flat=2"},
 };
 
 /* Filters of one tap, over images whose pixels are no whole vectors: one lies behind the other in
