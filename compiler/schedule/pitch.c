@@ -56,6 +56,15 @@ static bool *find_ragged(const struct schedule *s) {
     return ragged;
 }
 
+/* Through no window, and in no other shape. */
+static bool is_plain(const struct loops *l, const struct inst *load) {
+    bool plain = load->kind == INST_LOAD && !load->guarded;
+    for (int d = 0; d < load->n_index && plain; d++)
+        plain =
+            ex_kind(l->ex, load->index[d]) == EX_SYM || ex_is_const(l->ex, load->index[d], NULL);
+    return plain;
+}
+
 /* By buffer: is it a factor of a product, as it lies? */
 static bool *find_factors(const struct schedule *s) {
     const struct loops *l = s->loops;
@@ -63,7 +72,7 @@ static bool *find_factors(const struct schedule *s) {
     for (uint32_t k = 0; k < l->nests.n; k++) {
         const struct nest *n = &l->nests.at[k];
         for (uint32_t i = 0; i < n->insts.n && n->n_reduce; i++)
-            if (n->insts.at[i].kind == INST_LOAD && s->groups.at[s->group_of[k]].matmul)
+            if (is_plain(l, &n->insts.at[i]) && s->groups.at[s->group_of[k]].matmul)
                 factor[n->insts.at[i].buffer] = true;
     }
     return factor;
