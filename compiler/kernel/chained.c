@@ -976,9 +976,9 @@ static const char *check_warps(const struct kernel *k, const struct config *c, s
 }
 
 /* By warpgroups, of 64 rows each, and one that copies. While the second product of a step is under
- * way, its terms beside it, in 16 bits or tf32, the next step's sums are there; but for twins, whose
- * terms take the place of the step's sums: with registers for both, as of heads of 64 in steps of 64, an
- * H200 takes 1648 us for dK and dV of 4 x 32 x 4096 causal rows, 1594 in turn. */
+ * way, its terms beside it, in 16 bits or tf32, the next step's sums are there; but for twins,
+ * whose terms take the place of the step's sums: with registers for both, as of heads of 64 in
+ * steps of 64, an H200 takes 1648 us for dK and dV of 4 x 32 x 4096 causal rows, 1594 in turn. */
 static const char *check_warpgroups(const struct kernel *k, const struct config *c,
                                     struct layout *y, struct chained *x, struct arena *a) {
     enum {

@@ -221,12 +221,12 @@ struct checker {
     int depth, role;
     bool copied[3], ungrouped, begun, landed, waited_empty, waited_full, next, arrived, looped,
         stored;
-    bool sums, related, terms; /* whole; of this step; and not multiplied yet */
-    bool left, last;           /* its part is where others find it; it has all parts */
-    bool lags, last_copied;    /* c's tile of the last step is */
-    bool waited_rows, freed;   /* a tile's rows may be copied; they have been read */
-    bool last_left;            /* the last step's stage: it is arrived for, or gone past */
-    bool turn;                 /* it is this warpgroup's to begin products */
+    bool sums, related, terms;    /* whole; of this step; and not multiplied yet */
+    bool left, last;              /* its part is where others find it; it has all parts */
+    bool lags, last_copied;       /* c's tile of the last step is */
+    bool waited_rows, freed;      /* a tile's rows may be copied; they have been read */
+    bool last_arrived, last_left; /* the last step's stage is arrived for, and gone past */
+    bool turn;                    /* it is this warpgroup's to begin products */
     int under_way[4], n_under_way;
 };
 
@@ -299,7 +299,9 @@ static const char *close_region(struct checker *c, uint32_t at) {
     if (op == TILE_DRAW && c->t->chained->persists) {
         bool in_turn = chained_is_in_turn(&c->t->block->layout);
         if (c->role == 2 && !c->freed) return fail(c, "T19", at, "the rows are not freed");
-        if ((c->role == 1 ? c->lags : !in_turn) && !c->last_left)
+        if (c->role == 2 && !in_turn && !c->last_arrived)
+            return fail(c, "T19", at, "the last step is not arrived for");
+        if (c->lags && !c->last_left)
             return fail(c, "T19", at, "the last step's stage is not left");
         c->last_left = false;
     }
@@ -409,9 +411,9 @@ static const char *check_product(struct checker *c, uint32_t at) {
         return NULL;
     case TILE_ARRIVE:
         if (c->looped && !in_step && c->t->chained->persists) { /* for the last step */
-            if (c->n_under_way || c->terms || c->sums || c->last_left)
+            if (c->n_under_way || c->terms || c->sums || c->last_arrived || c->last_left)
                 return fail(c, "T4", at, "the stage's products are under way");
-            c->last_left = true;
+            c->last_arrived = true;
             return NULL;
         }
         if (x->n != 1 || c->arrived || (in_step ? false : !c->lags || c->next))
@@ -460,8 +462,7 @@ static const char *check(struct checker *c, uint32_t at) {
     case TILE_BEGIN: c->begun = true; return NULL;
     case TILE_DRAIN: drain(c, x->n); return NULL;
     case TILE_NEXT:
-        if (c->depth && c->open[c->depth - 1] == TILE_DRAW && c->looped && c->role == 1)
-            c->last_left = true;
+        if (c->depth && c->open[c->depth - 1] == TILE_DRAW && c->looped) c->last_left = true;
         c->next = true;
         return NULL;
     case TILE_WAIT_ROWS:

@@ -74,7 +74,8 @@ bool emulation_compile(struct emulation *s, struct diag *d) {
 }
 
 /* Several launches share what they write: each may write some buffers, or parts of them; so do the
- * steps of a loop, whose stacks have gaps between them, as rows that begin at lines of memory have. */
+ * steps of a loop, whose stacks have gaps between them, as rows that begin at lines of memory have.
+ */
 static enum emu_role role_of(const struct variant *v, int buffer) {
     const struct ws_program *p = v->program->p;
     const struct ws_kernel *k = &p->kernels[v->kernel];
