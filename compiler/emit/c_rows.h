@@ -61,7 +61,7 @@ void put_turned(struct emitter *w);
  * time, so that indices that divide the axis grow evenly; 0 if none does, or by too few. */
 int c_even_tile(struct emitter *w, uint32_t index, enum axis axis, int most);
 /* Before a loop over so many from `first` on, a multiple of them; `lane` is its text of how many it
- * has come. Until end_c_places. */
+ * has come. Until end_c_places; of several phases one after the other. */
 void put_c_places(struct emitter *w, uint32_t index, enum axis axis, int tile, const char *first,
                   const char *lane);
 void end_c_places(struct emitter *w);
