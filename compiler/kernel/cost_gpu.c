@@ -584,7 +584,7 @@ static double part_balance(const struct kernel *k, const struct layout *y, int64
 }
 
 bool kernel_is_short(const struct kernel *k) {
-    const double BYTES = 2e6;
+    const double BYTES = 4e6;
     return (k->kind == KERNEL_POINTWISE || k->kind == KERNEL_REDUCE) && !k->landing &&
            k->bytes_read + k->bytes_written < BYTES;
 }
