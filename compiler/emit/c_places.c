@@ -82,8 +82,7 @@ void put_c_places(struct emitter *w, uint32_t index, enum axis axis, int tile, c
         ex e = w->k->stores.at[s].index;
         int64_t step = step_in(w, NULL, e, axis, tile);
         if (!divides_axis(w, NULL, e, axis) || step < 0) continue;
-        w->store_at[s] =
-            put_place(w, e, axis, step, arena_printf(w->arena, "to%u", s), lane);
+        w->store_at[s] = put_place(w, e, axis, step, arena_printf(w->arena, "to%u", s), lane);
     }
 }
 

@@ -258,8 +258,8 @@ static void propose_blocks(struct space *s) {
             }
 }
 
-/* Threads along x, of vectors: a sector's at least, if there are as many rows; one where so little is
- * read that it does not matter how. */
+/* Threads along x, of vectors: a sector's at least, if there are as many rows; one where so little
+ * is read that it does not matter how. */
 static int few_threads(const struct kernel *k, int64_t nx, int vec) {
     enum { LEAST = 8 };
     int64_t most = next_power_of_two((nx + vec - 1) / vec);
@@ -850,11 +850,9 @@ static int hint(const struct kernel *k, const struct layout *y, const struct con
     return !c->knob[h];
 }
 
-/* So little that no cache is short of room: cat(x, y) of 3.2 MB takes an H200 2.26 us with stay_l2 and
- * 2.36 without, what moves less than 1 MB as long either way. */
-static bool moves_little(const struct kernel *k) {
-    return k->bytes_read + k->bytes_written < 1e6;
-}
+/* So little that no cache is short of room: cat(x, y) of 3.2 MB takes an H200 2.26 us with stay_l2
+ * and 2.36 without, what moves less than 1 MB as long either way. */
+static bool moves_little(const struct kernel *k) { return k->bytes_read + k->bytes_written < 1e6; }
 
 /* Behind the n configs of the list, the `most` from `first` on with hint h turned over; returns how
  * many these are. */
