@@ -63,13 +63,16 @@ void put_c_places(struct emitter *w, uint32_t index, enum axis axis, int tile, c
                   const char *lane) {
     const struct phase *f = &w->p->phases.at[index];
     const bool *need = needed_beside_kept(w, index);
-    line(w, "const k_idx begin0 = %s;", first);
-    w->load_at = NEW_ARRAY(w->arena, const char *, w->k->values.n);
-    w->store_at = NEW_ARRAY(w->arena, const char *, w->k->stores.n + 1);
+    if (!w->load_at) {
+        line(w, "const k_idx begin0 = %s;", first);
+        w->load_at = NEW_ARRAY(w->arena, const char *, w->k->values.n);
+        w->store_at = NEW_ARRAY(w->arena, const char *, w->k->stores.n + 1);
+    }
     for (uint32_t i = 0; i < f->compute.n; i++) {
         value_id v = f->compute.at[i];
         const struct value_node *x = &w->k->values.at[v];
-        if (!loads(w, index, need, v) || !divides_axis(w, x, x->index, axis)) continue;
+        if (!loads(w, index, need, v) || w->load_at[v]) continue;
+        if (!divides_axis(w, x, x->index, axis)) continue;
         int64_t step = step_in(w, x, x->index, axis, tile);
         if (step < 0) continue;
         w->load_at[v] = put_place(w, x->index, axis, step, arena_printf(w->arena, "at%u", v), lane);
@@ -79,8 +82,7 @@ void put_c_places(struct emitter *w, uint32_t index, enum axis axis, int tile, c
         ex e = w->k->stores.at[s].index;
         int64_t step = step_in(w, NULL, e, axis, tile);
         if (!divides_axis(w, NULL, e, axis) || step < 0) continue;
-        w->store_at[s] =
-            put_place(w, e, axis, step, arena_printf(w->arena, "to%u", s), lane);
+        w->store_at[s] = put_place(w, e, axis, step, arena_printf(w->arena, "to%u", s), lane);
     }
 }
 

@@ -413,6 +413,14 @@ static void put_scan_accumulators(struct emitter *w, value_id v, int lanes) {
          lanes, v, v);
 }
 
+/* Where a whole piece, or tile, of a scan grows evenly: in both of its phases. */
+static void put_scan_places(struct emitter *w, int lanes) {
+    enum axis along = w->y->rows_inner ? AXIS_X : AXIS_R;
+    for (uint32_t i = 0; i < 2; i++)
+        if (c_even_tile(w, i, along, lanes) == lanes)
+            put_c_places(w, i, along, lanes, w->y->rows_inner ? "x0" : "r0", "l");
+}
+
 /* A scan: both phases on each piece of `vec` columns, the pieces in order; or, along x, on each row
  * of a tile of columns.
  *
@@ -431,10 +439,12 @@ static void put_scan(struct emitter *w) {
     }
     if (tile) {
         open_brace(w, "for (k_idx r = r_begin; r < r_end; r++)");
+        put_scan_places(w, lanes);
         open_tile_rows(w);
     } else {
         open_brace(w, "for (k_idx r0 = r_begin; r0 < r_end; r0 += %d)", lanes);
         line(w, "const int lanes = r_end - r0 < %d ? (int)(r_end - r0) : %d;", lanes, lanes);
+        put_scan_places(w, lanes);
         open_lanes(w);
     }
     put_element(w, 0, false);
@@ -455,6 +465,7 @@ static void put_scan(struct emitter *w) {
     }
     if (!tile) open_lanes(w);
     put_element(w, 1, false);
+    end_c_places(w);
     close_brace(w);
     close_brace(w);
 }

@@ -213,7 +213,10 @@ static double access_us(const struct kernel *k, const struct layout *y) {
 /* Who adds up the parts of a split reduction has four of them under way at a time. */
 static double finish_turns(const struct kernel *k, const struct layout *y) {
     enum { AT_ONCE = 4 };
-    int64_t rows = kernel_size(k, AXIS_X), threads = rows < 64 ? 256 : rows < 16384 ? 8 : 1,
+    int64_t rows = kernel_size(k, AXIS_X),
+            threads = rows < 64      ? 256
+                      : rows < 16384 ? 8
+                                     : 1,
             all = AT_ONCE * (y->last_block ? y->t1 : threads);
     return (double)((y->split + all - 1) / all);
 }
@@ -584,7 +587,7 @@ static double part_balance(const struct kernel *k, const struct layout *y, int64
 }
 
 bool kernel_is_short(const struct kernel *k) {
-    const double BYTES = 2e6;
+    const double BYTES = 4e6;
     return (k->kind == KERNEL_POINTWISE || k->kind == KERNEL_REDUCE) && !k->landing &&
            k->bytes_read + k->bytes_written < BYTES;
 }
@@ -619,12 +622,12 @@ static double joined_us(const struct kernel *k, const struct layout *y) {
 }
 
 /* Of a kernel that moves little: a launch, and what one of its threads waits for and computes, as
- * there is nothing that would hide it. The numbers are fitted to 450 configs of 30 kernels that take
- * an H200 1 to 5 us, each with a number of its own for what all of its configs take. */
+ * there is nothing that would hide it. The numbers are fitted to 450 configs of 30 kernels that
+ * take an H200 1 to 5 us, each with a number of its own for what all of its configs take. */
 static double short_us(const struct kernel *k, const struct layout *y, double grid) {
     const double LAUNCH = 1.1, PLAIN = 0.0027, EXPENSIVE = 0.0094, WARP = 0.0034, BLOCKS = 0.037,
                  SHARED = 1, SECOND = 1.2, LAST = 1.25, COPIED = 0.31, STEP = 0.05,
-                 HINT = 0.2; /* gains nothing: what differs otherwise is tried first */
+                 HINT = 0.2;   /* gains nothing: what differs otherwise is tried first */
     const double UNIT = 110e3; /* bytes that a multiprocessor reads in 1 us */
     const struct device_limits *d = k->limits;
     double plain, expensive, steps = 1;
@@ -735,8 +738,8 @@ static double sort_us(const struct kernel *k) {
  * up what it has found, `ur` at a time. Not measured yet. */
 static double hits_cost(const struct kernel *k, const struct layout *y) {
     const double STEP_US = 1.2, BATCH_US = 1, TEST = 9, HIT = 14, EACH = 4, L2_FASTER = 1.5;
-    /* Elements of a vector that are of rows of their own are asked one by one, and their threads part:
-     * what is added along the last axis of bf16[1999669, 256], to 64, takes an H200 221 ms. */
+    /* Elements of a vector that are of rows of their own are asked one by one, and their threads
+     * part: what is added along the last axis of bf16[1999669, 256], to 64, takes an H200 221 ms. */
     const double PARTED = 14;
     const struct device_limits *d = k->limits;
     double words = hit_words(k, y), nr = (double)kernel_size(k, AXIS_R);

@@ -129,8 +129,8 @@ static bool may_skip_columns(const struct kernel *k) {
     return k->kind == KERNEL_REDUCE && k->levels == 1 && !k->columns;
 }
 
-/* A thread may have rows in which nothing lands; but what elements beside each other share, of which
- * a source lands on one, is loaded for all of them. */
+/* A thread may have rows in which nothing lands; but what elements beside each other share, of
+ * which a source lands on one, is loaded for all of them. */
 static void guard_loads(struct kernel *k, const struct landing *l) {
     for (value_id v = l->equal + 1; v < k->values.n; v++) {
         struct value_node *x = &k->values.at[v];

@@ -623,17 +623,19 @@ static const struct {
     {"graph(%x: f32[2, 150, 67]) {\n %m = amax(%x, 1)\n return %m\n}\n",
      "x=128 r=64 warps=16 vec=1"},
     {"graph(%x: f32[2, 150, 67]) {\n %m = amax(%x, 1)\n return %m\n}\n", "x=64 r=32 warps=4 vec=2"},
-    /* columns in shared memory: of a block, of a cluster; beside a maximum; with parameters of columns
-     * and of rows; blocks that have less than others */
+    /* columns in shared memory: of a block, of a cluster; beside a maximum; with parameters of
+     * columns and of rows; blocks that have less than others */
     {"graph(%x: f32[700, 36]) {\n %y = softmax(%x, 0)\n return %y\n}\n",
      "x=32 r=32 warps=4 vec=4 keep=2"},
     {"graph(%x: f32[700, 36]) {\n %y = softmax(%x, 0)\n return %y\n}\n",
      "x=32 r=32 warps=4 vec=4 keep=2 cluster=8 online=1"},
-    {"graph(%x: bf16[333, 64], %w: f32[64], %b: f32[333, 1]) {\n %f = float(%x)\n %a = add(%f, %b)\n"
+    {"graph(%x: bf16[333, 64], %w: f32[64], %b: f32[333, 1]) {\n %f = float(%x)\n %a = add(%f, "
+     "%b)\n"
      " %v = var(%a, 0, True)\n %m = mean(%a, 0, True)\n %d = sub(%a, %m)\n %e = div(%d, %v)\n"
      " %y = mul(%e, %w)\n return %y\n}\n",
      "x=64 r=32 warps=2 vec=8 keep=2 cluster=4"},
-    {"graph(%x: bf16[333, 64], %w: f32[64], %b: f32[333, 1]) {\n %f = float(%x)\n %a = add(%f, %b)\n"
+    {"graph(%x: bf16[333, 64], %w: f32[64], %b: f32[333, 1]) {\n %f = float(%x)\n %a = add(%f, "
+     "%b)\n"
      " %v = var(%a, 0, True)\n %m = mean(%a, 0, True)\n %d = sub(%a, %m)\n %e = div(%d, %v)\n"
      " %y = mul(%e, %w)\n return %y\n}\n",
      "x=32 r=32 warps=4 vec=4 keep=2 cluster=2 online=1 stay_l2=1"},

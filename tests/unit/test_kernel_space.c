@@ -817,6 +817,47 @@ static void test_torn_rows(void **state) {
     arena_free(a);
 }
 
+/* What moves little takes as long as one of its threads: these have few elements each, and no hints
+ * about caches. */
+static void test_short_kernels(void **state) {
+    enum { FEW = 4 };
+    static const char *const texts[] = {
+        "graph(%x: f32[900]) {\n %y = tanh(%x)\n %z = exp(%y)\n return %z\n}\n",
+        "graph(%x: f32[6, 30, 5]) {\n %t = tanh(%x)\n %y = mul(%x, %x)\n %s = sum(%y, [0, 2])\n"
+        " return %s, %t\n}\n",
+    };
+    const struct device_limits gpu = test_gpu("sm_90a");
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct arena *a = arena_new();
+        struct schedule *s = must_schedule(a, texts[i], "", &gpu, false);
+        struct kernel *k = must_build(s, 0, &gpu);
+        struct config c = default_of(s, 0, &gpu, a);
+        struct layout y;
+        assert_null(kernel_layout(k, &c, &y, a));
+        if (y.ur * y.vec * y.ex > FEW || y.skip_l1 || y.leave_l2 || y.stay_l2)
+            fail_msg("%s", config_str(a, &c));
+        arena_free(a);
+    }
+}
+
+/* Sums of what lands on elements beside each other look at all sources: lists of what each element
+ * takes up would part the threads of a warp. */
+static void test_landing_beside(void **state) {
+    const struct device_limits gpu = test_gpu("sm_90a");
+    struct arena *a = arena_new();
+    (void)state;
+    struct schedule *s = must_schedule(
+        a,
+        "graph(%x: bf16[199966, 256], %i: i64[256]) {\n %z = zeros([199966, 64], dtype=bf16)\n"
+        " %y = index_add(%z, 1, %i, %x)\n return %y\n}\n",
+        "", &gpu, false);
+    struct config c = default_of(s, s->groups.n - 1, &gpu, a);
+    assert_non_null(must_build(s, s->groups.n - 1, &gpu)->landing);
+    if (c.knob[KNOB_hits]) fail_msg("%s", config_str(a, &c));
+    arena_free(a);
+}
+
 /* Compilers are told how many blocks there are registers for if all that a step loads is under way;
  * nothing of transcendental functions. */
 static void test_blocks_loading(void **state) {
@@ -1009,6 +1050,8 @@ int main(void) {
         cmocka_unit_test(test_verify),
         cmocka_unit_test(test_repeated_elements),
         cmocka_unit_test(test_torn_rows),
+        cmocka_unit_test(test_short_kernels),
+        cmocka_unit_test(test_landing_beside),
         cmocka_unit_test(test_blocks_loading),
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_splits),
