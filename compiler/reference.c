@@ -47,23 +47,46 @@ static bool is_sooner(const struct reference *r) {
     return interpreted > compiled && (r->cuda || work >= WORK_OF_PRODUCTS * made);
 }
 
-struct reference *reference_lower(struct graph *g, const struct reference_options *o,
-                                  struct arena *a) {
-    struct diag d = diag_new(a);
-    struct reference *r = NEW(a, struct reference);
-    struct graph *kept = NEW(a, struct graph);
+/* What running asks of the graph. */
+static const struct graph *outputs_of(const struct graph *g, struct arena *a) {
+    struct graph *out = NEW(a, struct graph);
+    *out = (struct graph){.arena = a, .ex = g->ex};
+    for (uint32_t i = 0; i < g->outputs.n; i++) vec_push(a, &out->outputs, g->outputs.at[i]);
+    return out;
+}
+
+static bool lower(struct reference *r, struct graph *g, const struct reference_options *o,
+                  struct arena *scratch, struct arena *a) {
+    struct diag d = diag_new(scratch);
+    struct graph *kept = NEW(scratch, struct graph);
     *kept = *graph_decompose_but_errors(g);
     /* What a composite is made of, and what its bound is made of, are one now. Outputs that become
      * one are written once: where they are not placed, that is for the caller to know. */
     if (o->outputs) *kept = *graph_share(kept);
     kept->in_doubles = true;
     struct loops *l = loops_lower(kept, a, &d);
-    if (!l || (o->exact && !plain_is_exact(l))) return NULL;
+    if (!l || (o->exact && !plain_is_exact(l))) return false;
     loops_within(l);
     *r = (struct reference){.loops = l, .outputs = o->outputs, .cuda = o->cuda};
     if (!emit_plain(l, o->outputs, o->exact, o->cuda, a, &r->plain) || (o->sooner && !is_sooner(r)))
-        return NULL;
-    return r;
+        return false;
+    l->graph = outputs_of(kept, a);
+    return true;
+}
+
+/* The graphs on the way are gone afterwards: a network's take tens of megabytes. So are loops and
+ * texts that nobody runs. */
+struct reference *reference_lower(const struct graph *g, const struct reference_options *o,
+                                  struct arena *a) {
+    struct arena *scratch = arena_within(a), *own = arena_within(a);
+    struct reference *r = NEW(own, struct reference);
+    struct graph *given = NEW(scratch, struct graph);
+    *given = *g;
+    given->arena = scratch;
+    bool any = lower(r, given, o, scratch, own);
+    arena_free(scratch);
+    if (!any) arena_free(own);
+    return any ? r : NULL;
 }
 
 /* ---- the order ------------------------------------------------------------------------------- */

@@ -27,7 +27,7 @@ struct reference_options {
 };
 
 /* NULL: the graph, whose sizes are numbers, has no such kernels. */
-struct reference *reference_lower(struct graph *g, const struct reference_options *o,
+struct reference *reference_lower(const struct graph *g, const struct reference_options *o,
                                   struct arena *a);
 
 /* What texts were compiled into, in one arena: values are made again after a device was reset, of
