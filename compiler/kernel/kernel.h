@@ -237,6 +237,8 @@ struct kernel {
     bool unrolled;   /* taps or arms (taps.c, arms.c): several loads and stores a point are of one
                         buffer */
     bool wide_index; /* element offsets need 64 bits */
+    struct known_windows *known_windows; /* window.c: what its layouts have asked for before */
+    struct ranking *ranking;             /* space.c: the first of its configs, once it is known */
     double bytes_read, bytes_written, flops;
 };
 
@@ -339,6 +341,7 @@ struct config kernel_default_config(const struct kernel *k, struct arena *a);
 bool *kernel_parts(const struct kernel *k, value_id v);
 /* What the cost model has for the default, *best unless NULL; infinite: no config is legal. */
 double kernel_least_cost(const struct kernel *k, struct config *best, struct arena *a);
+struct ranking *ranking_unknown(struct arena *a); /* of a kernel that is being made */
 
 /* ---- block programs -------------------------------------------------------------------------- */
 
@@ -905,8 +908,10 @@ struct interleaved {
 struct interleaved layout_interleaved(const struct kernel *k, const struct layout *y,
                                       uint32_t store);
 
-/* window.c: of a layout with whole vectors along r; NULL if no load shares any. */
-const struct windows *windows_find(const struct kernel *k, const struct layout *y, struct arena *a);
+/* window.c: of a layout with whole vectors along r; NULL if no load shares any. They live as long as
+ * the kernel, which has them for its other layouts; none of a new one. */
+const struct windows *windows_find(const struct kernel *k, const struct layout *y);
+struct known_windows *windows_unknown(struct arena *a);
 const struct window_tap *layout_tap(const struct layout *y, value_id load); /* NULL if it is none */
 /* Does a comparison hold at element v of every vector? */
 bool layout_always(const struct kernel *k, const struct layout *y, ex comparison, int v);
