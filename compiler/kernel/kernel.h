@@ -478,6 +478,11 @@ struct operand {
     /* Two planes, packed: lines of the image have 32 of the depth of the first, then the same of
      * the second, and so on: a step of 32 copies whole lines of memory, of both planes. */
     bool paired;
+    /* Packed at load: lines of 128 bytes along the depth, those of all rows one behind the other,
+     * and then the next ones along the depth. So a box is one piece of memory, and blocks that go
+     * along the depth side by side read all of it, piece by piece: where lines of a row lie beside
+     * each other instead, they read 128 bytes here and there, whole rows of it apart. */
+    bool stacked;
     int64_t rows, depth, batches; /* batches: 1 if it does not vary with z */
     int64_t pitch, batch, plane;  /* elements from a line, batch, plane to the next */
     int64_t offset;               /* of the first, in what `load` reads */
@@ -857,6 +862,8 @@ bool operand_has_edge(const struct operand *o, int d);
 bool windows_may_lie(const struct kernel *k, int side, struct arena *a);
 /* Bytes of a plane's tile in shared memory; lying: the boxes of so many lines that it is of. */
 int operand_tile_bytes(const struct operand *o, int rows, int depth);
+/* Of a stacked one: lines of a row. */
+int64_t operand_lines(const struct operand *o);
 int operand_lying_boxes(int rows);
 /* Are its rows in an order of their own: taps and channels (im2col.c), or positions of images? */
 bool operand_has_order(const struct operand *o);

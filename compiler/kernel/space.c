@@ -1069,7 +1069,9 @@ struct ranking {
     double us;
 };
 
-struct ranking *ranking_unknown(struct arena *a) { return NEW(a, struct ranking); }
+struct ranking *ranking_unknown(struct arena *a) {
+    return NEW(a, struct ranking);
+}
 
 double kernel_least_cost(const struct kernel *k, struct config *best, struct arena *a) {
     struct ranking *r = k->ranking;

@@ -458,7 +458,9 @@ struct known_windows {
     } of[WINDOW_LANES + 1][2];
 };
 
-struct known_windows *windows_unknown(struct arena *a) { return NEW(a, struct known_windows); }
+struct known_windows *windows_unknown(struct arena *a) {
+    return NEW(a, struct known_windows);
+}
 
 const struct windows *windows_find(const struct kernel *k, const struct layout *y) {
     WS_ASSERT(y->vec <= WINDOW_LANES && !y->peel);
