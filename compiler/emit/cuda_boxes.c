@@ -226,6 +226,14 @@ void put_copy(struct emitter *w, const struct tile_program *t, const struct tile
             buf_printf(&at, "stage + %d", r->offset + p * r->bytes + i * lines * r->line);
             buf_printf(&x, "%s + %d", o->along ? row : depth, i * elements);
             const char *y = o->along ? depth : row;
+            const char *of = batch;
+            if (o->stacked) {
+                x = buf_new(w->arena);
+                buf_puts(&x, "0");
+                of = arena_printf(w->arena, "(%s) * %lld + %s + %d", batch,
+                                  (long long)operand_lines(o), depth_of_step(w, t, "step", boxes),
+                                  i);
+            }
             if (shared && o->along && boxes < r->blocks) {
                 int of_box = lines / ring_box_sharers(r);
                 buf_printf(&at, " + rank %% %d * %d + rank / %d * %d", boxes, lines * r->line,
@@ -243,7 +251,7 @@ void put_copy(struct emitter *w, const struct tile_program *t, const struct tile
                 y = arena_printf(w->arena, "%s + rank * %d", row, lines / r->blocks);
             }
             if (i >= of_all && !tile_has_both_steps(t)) break;
-            put_map_load(w, r, i >= of_all ? "if (whole) " : "", at.p, x.p, y, batch);
+            put_map_load(w, r, i >= of_all ? "if (whole) " : "", at.p, x.p, y, of);
         }
     }
 }

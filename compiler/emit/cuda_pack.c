@@ -278,6 +278,16 @@ static void open_lines(struct emitter *w, const struct operand *o, int64_t chunk
     line(w, "(void)z;");
 }
 
+/* Of a stacked image: where element number c of row `at` of batch z is. */
+static const char *stacked_place(struct emitter *w, const struct operand *o, const char *at,
+                                 const char *c) {
+    enum { LINE = 128 };
+    int elements = LINE / dtype_bytes(o->dtype), each = o->paired ? PAIRED_DEPTH : elements;
+    return arena_printf(w->arena, "z * %lldLL + %s / %d * %lldLL + (%s) * %d + %s %% %d",
+                        (long long)o->batch, c, each, (long long)o->rows * elements, at, elements,
+                        c, each);
+}
+
 /* Lines of an image, and what lies along them. */
 static void put_lines(struct emitter *w, const struct operand *o, bool samples) {
     int64_t lines = o->along ? o->depth : o->rows, width = o->along ? o->rows : o->depth;
@@ -290,8 +300,9 @@ static void put_lines(struct emitter *w, const struct operand *o, bool samples) 
     const char *place = o->paired ? arena_printf(w->arena, "c / %d * %d + c %% %d", PAIRED_DEPTH,
                                                  PAIRED_DEPTH * o->planes, PAIRED_DEPTH)
                                   : "c";
-    put_planes(w, o, each, arena_printf(w->arena, "line * %lld + %s", (long long)o->pitch, place),
-               lanes_of_line(chunks, w->k->limits->warp), samples);
+    place = o->stacked ? stacked_place(w, o, "at", "c")
+                       : arena_printf(w->arena, "line * %lld + %s", (long long)o->pitch, place);
+    put_planes(w, o, each, place, lanes_of_line(chunks, w->k->limits->warp), samples);
     close_brace(w);
 }
 
@@ -342,8 +353,11 @@ static void put_tiles(struct emitter *w, const struct operand *o, bool samples) 
     line(w, "k_put(w, x);");
     if (!whole)
         line(w, "if (l0 + l < %lld && c0 + c < %lld)", (long long)o->rows, (long long)o->depth);
-    line(w, "k_store<%s, %d, 0>(image + (z * %lldLL + (long long)(l0 + l) * %lld + c0 + c), w);",
-         stored, QUAD, (long long)o->batch, (long long)o->pitch);
+    const char *place =
+        o->stacked ? stacked_place(w, o, "l0 + l", "(c0 + c)")
+                   : arena_printf(w->arena, "z * %lldLL + (long long)(l0 + l) * %lld + c0 + c",
+                                  (long long)o->batch, (long long)o->pitch);
+    line(w, "k_store<%s, %d, 0>(image + (%s), w);", stored, QUAD, place);
     close_brace(w);
     line(w, "__syncthreads();");
     close_brace(w);

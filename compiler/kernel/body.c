@@ -794,6 +794,8 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
                          .ex = s->loops->ex,
                          .schedule = s,
                          .limits = limits,
+                         .known_windows = windows_unknown(a),
+                         .ranking = ranking_unknown(a),
                          .beside = NO_VALUE,
                          .twin = NO_VALUE};
     struct builder w = {.k = k,

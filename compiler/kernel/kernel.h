@@ -237,6 +237,8 @@ struct kernel {
     bool unrolled;   /* taps or arms (taps.c, arms.c): several loads and stores a point are of one
                         buffer */
     bool wide_index; /* element offsets need 64 bits */
+    struct known_windows *known_windows; /* window.c: what its layouts have asked for before */
+    struct ranking *ranking;             /* space.c: the first of its configs, once it is known */
     double bytes_read, bytes_written, flops;
 };
 
@@ -339,6 +341,7 @@ struct config kernel_default_config(const struct kernel *k, struct arena *a);
 bool *kernel_parts(const struct kernel *k, value_id v);
 /* What the cost model has for the default, *best unless NULL; infinite: no config is legal. */
 double kernel_least_cost(const struct kernel *k, struct config *best, struct arena *a);
+struct ranking *ranking_unknown(struct arena *a); /* of a kernel that is being made */
 
 /* ---- block programs -------------------------------------------------------------------------- */
 
@@ -475,6 +478,11 @@ struct operand {
     /* Two planes, packed: lines of the image have 32 of the depth of the first, then the same of
      * the second, and so on: a step of 32 copies whole lines of memory, of both planes. */
     bool paired;
+    /* Packed at load: lines of 128 bytes along the depth, those of all rows one behind the other,
+     * and then the next ones along the depth. So a box is one piece of memory, and blocks that go
+     * along the depth side by side read all of it, piece by piece: where lines of a row lie beside
+     * each other instead, they read 128 bytes here and there, whole rows of it apart. */
+    bool stacked;
     int64_t rows, depth, batches; /* batches: 1 if it does not vary with z */
     int64_t pitch, batch, plane;  /* elements from a line, batch, plane to the next */
     int64_t offset;               /* of the first, in what `load` reads */
@@ -855,6 +863,8 @@ bool operand_has_edge(const struct operand *o, int d);
 bool windows_may_lie(const struct kernel *k, int side, struct arena *a);
 /* Bytes of a plane's tile in shared memory; lying: the boxes of so many lines that it is of. */
 int operand_tile_bytes(const struct operand *o, int rows, int depth);
+/* Of a stacked one: lines of a row. */
+int64_t operand_lines(const struct operand *o);
 int operand_lying_boxes(int rows);
 /* Are its rows in an order of their own: taps and channels (im2col.c), or positions of images? */
 bool operand_has_order(const struct operand *o);
@@ -906,8 +916,10 @@ struct interleaved {
 struct interleaved layout_interleaved(const struct kernel *k, const struct layout *y,
                                       uint32_t store);
 
-/* window.c: of a layout with whole vectors along r; NULL if no load shares any. */
-const struct windows *windows_find(const struct kernel *k, const struct layout *y, struct arena *a);
+/* window.c: of a layout with whole vectors along r; NULL if no load shares any. They live as long as
+ * the kernel, which has them for its other layouts; none of a new one. */
+const struct windows *windows_find(const struct kernel *k, const struct layout *y);
+struct known_windows *windows_unknown(struct arena *a);
 const struct window_tap *layout_tap(const struct layout *y, value_id load); /* NULL if it is none */
 /* Does a comparison hold at element v of every vector? */
 bool layout_always(const struct kernel *k, const struct layout *y, ex comparison, int v);

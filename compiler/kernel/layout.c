@@ -258,12 +258,11 @@ static const char *check_turn(const struct kernel *k, bool turn, struct layout *
     return NULL;
 }
 
-static const char *check_window(const struct kernel *k, bool window, struct layout *y,
-                                struct arena *a) {
+static const char *check_window(const struct kernel *k, bool window, struct layout *y) {
     if (!window) return NULL;
     if (k->kind != KERNEL_POINTWISE || k->limits->kind == DEVICE_CPU || y->peel || y->turn)
         return "window=1 needs a pointwise kernel on a GPU, with turn=0 and shift=0";
-    y->windows = windows_find(k, y, a);
+    y->windows = windows_find(k, y);
     return y->windows ? NULL : "window=1, but no loads share vectors";
 }
 
@@ -778,7 +777,7 @@ static const char *find_layout(const struct kernel *k, const struct config *c, s
     if (!bad) bad = check_keep(k, y, y->one_read, a);
     if (!bad && c->knob[KNOB_keep] == 2) bad = check_kept(k, y, a);
     if (!bad) bad = check_turn(k, c->knob[KNOB_turn], y, a);
-    if (!bad) bad = check_window(k, c->knob[KNOB_window], y, a);
+    if (!bad) bad = check_window(k, c->knob[KNOB_window], y);
     if (!bad) bad = check_l2(k, y, a);
     if (!bad) bad = check_ahead(k, y, a);
     if (!bad) bad = check_split(k, y, a);

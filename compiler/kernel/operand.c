@@ -196,6 +196,7 @@ static bool runs_along_rows(const struct kernel *k, const struct operand *o) {
 static void set_image(struct operand *o, int64_t pitch) {
     o->load = NO_VALUE;
     o->stored = o->dtype;
+    o->stacked = false;
     o->pitch = pitch;
     o->batch = pitch * (o->along ? o->depth : o->rows);
     o->plane = o->batch * o->batches;
@@ -210,6 +211,17 @@ static void set_paired(struct operand *o) {
     o->batch = o->pitch * o->rows;
     o->plane = PAIRED_DEPTH;
     o->bytes = round_up(o->batch * o->batches * dtype_bytes(o->dtype), 1024);
+}
+
+/* A step copies whole lines, of which there are no others. */
+static void stack_lines(struct operand *o, int depth) {
+    int planes = o->paired ? o->planes : 1, elements = LINE / dtype_bytes(o->dtype);
+    o->stacked = !o->along && o->pitch == o->depth * planes && o->depth % depth == 0 &&
+                 depth * planes % elements == 0;
+}
+
+int64_t operand_lines(const struct operand *o) {
+    return o->depth * (o->paired ? o->planes : 1) * dtype_bytes(o->stored) / LINE;
 }
 
 /* Elements from a line of an image to the next. */
@@ -309,6 +321,11 @@ struct tensor_map operand_map(const struct operand *o, int line, int lines) {
                            .stride = {bytes, o->pitch * bytes, o->batch * bytes},
                            .box = {(int)(line / bytes), lines, 1},
                            .swizzle = line};
+    if (o->stacked) {
+        int64_t lines = operand_lines(o) * o->batches * planes;
+        m.size[0] = line / bytes, m.size[2] = lines;
+        m.stride[1] = line, m.stride[2] = all * line;
+    }
     if (o->flat) set_flat_map(&m, o);
     if (!o->windows || o->flat) return m;
     const struct im2col *w = o->order;
@@ -527,6 +544,7 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     o.across &= deep;
     set_image(&o, image_pitch(o.along ? o.rows : o.depth, dtype_bytes(o.dtype)));
     if (p->pairs && depth == PAIRED_DEPTH && !o.along) set_paired(&o);
+    if (fixed && !by_warp) stack_lines(&o, depth);
     return o;
 }
 

@@ -441,14 +441,34 @@ static bool find_windows(struct finder *f) {
 }
 
 /* Of narrower pieces less is read for the sake of a few elements. */
-const struct windows *windows_find(const struct kernel *k, const struct layout *y,
-                                   struct arena *a) {
-    struct finder f = {.k = k, .y = y, .arena = a, .first = first_column(k, y)};
-    WS_ASSERT(y->vec <= WINDOW_LANES);
+static const struct windows *find(const struct kernel *k, const struct layout *y) {
+    struct finder f = {.k = k, .y = y, .arena = k->arena, .first = first_column(k, y)};
     f.piece_bytes = PIECE_BYTES;
     if (find_windows(&f)) f.piece_bytes /= 2, find_windows(&f);
     for (uint32_t i = 0; i < f.out->taps.n; i++) settle(&f, &f.out->taps.at[i]);
     return f.out->taps.n ? f.out : NULL;
+}
+
+/* Of vectors of a length, cut off or not: nothing else of a layout has a say, and a kernel has
+ * hundreds of layouts. */
+struct known_windows {
+    struct {
+        bool found;
+        const struct windows *windows;
+    } of[WINDOW_LANES + 1][2];
+};
+
+struct known_windows *windows_unknown(struct arena *a) {
+    return NEW(a, struct known_windows);
+}
+
+const struct windows *windows_find(const struct kernel *k, const struct layout *y) {
+    WS_ASSERT(y->vec <= WINDOW_LANES && !y->peel);
+    bool *found = &k->known_windows->of[y->vec][y->cut].found;
+    const struct windows **windows = &k->known_windows->of[y->vec][y->cut].windows;
+    if (!*found) *windows = find(k, y);
+    *found = true;
+    return *windows;
 }
 
 const struct window_tap *layout_tap(const struct layout *y, value_id load) {

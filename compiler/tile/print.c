@@ -72,7 +72,10 @@ static void put_operand(struct buf *b, const struct tile_ring *r) {
     else
         buf_printf(b, "[%lld z, %lld %s, %lld k]", (long long)o->batches, (long long)o->rows, x,
                    (long long)o->depth);
-    if (!o->made) buf_printf(b, ", lines %lld apart", (long long)o->pitch);
+    if (o->stacked)
+        buf_puts(b, ", lines of all rows together");
+    else if (!o->made)
+        buf_printf(b, ", lines %lld apart", (long long)o->pitch);
     if (o->run) buf_printf(b, ", runs of %lld %lld", (long long)o->run, (long long)o->jump);
     if (o->piece < 16) buf_printf(b, ", by %d bytes", o->piece);
     buf_putc(b, '\n');

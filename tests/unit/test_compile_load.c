@@ -20,6 +20,18 @@
     "graph(%x: f32[2, 16, 9, 9] = L['x'], %w: f32[32, 16, 3, 3] = KIND L['self'].w) {\n"           \
     "  %y = convolution(%x, %w, None, [1, 1], [1, 1])\n  return %y\n}\n"
 
+/* Whole lines of 128 bytes, and steps of these: two factors of pairs, or planes; one plane of batches
+ * that is made of the weight; one that runs across in tf32. */
+#define STACKED                                                                                    \
+    "graph(%x: f32[72, 576] = L['x'], %w: f32[136, 576] = KIND L['self'].w) {\n"                   \
+    "  %t = t(%w)\n  %y = matmul(%x, %t)\n  return %y\n}\n"
+#define STACKED_BATCHES                                                                            \
+    "graph(%x: bf16[3, 40, 256] = L['x'], %w: bf16[3, 72, 256] = KIND L['self'].w) {\n"            \
+    "  %r = relu(%w)\n  %t = permute(%r, [0, 2, 1])\n  %y = bmm(%x, %t)\n  return %y\n}\n"
+#define STACKED_ACROSS                                                                             \
+    "graph(%x: f32[40, 256] = L['x'], %w: f32[256, 72] = KIND L['self'].w) products tf32 {\n"      \
+    "  %y = matmul(%x, %w)\n  return %y\n}\n"
+
 static const char *replaced(struct arena *a, const char *text, const char *word, const char *by) {
     const char *at = strstr(text, word);
     assert_non_null(at);
@@ -28,6 +40,7 @@ static const char *replaced(struct arena *a, const char *text, const char *word,
 
 struct found {
     int load, packs; /* launches at load; others before the product */
+    int stacked;     /* configs whose image is */
     size_t kept;
 };
 
@@ -53,6 +66,7 @@ static struct found run(const char *text, const char *kind, bool fixed, const ch
     for (uint32_t i = 0; i < s->variants.n; i++) {
         const struct ws_source *v = &s->variants.at[i].source;
         int load = 0;
+        out.stacked += strstr(v->block, "lines of all rows together") != NULL;
         for (int l = 0; l < v->n_launches; l++) {
             if (!v->launches[l].at_load) continue;
             assert_int_equal(load++, l); /* in front */
@@ -98,6 +112,17 @@ static void test_quantised(void **state) {
     assert_int_equal(run(QUANTISED, "parameter", true, "sm_90a").load, 1);
 }
 
+static void test_stacked(void **state) {
+    static const char *const graphs[] = {STACKED, STACKED_BATCHES, STACKED_ACROSS};
+    (void)state;
+    for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++) {
+        struct found once = run(graphs[i], "parameter", true, "sm_90a"),
+                     each = run(graphs[i], "parameter", false, "sm_90a");
+        assert_true(once.stacked > 0);
+        assert_int_equal(each.stacked, 0);
+    }
+}
+
 static void test_updated(void **state) {
     (void)state;
     assert_int_equal(run(UPDATED, "buffer", true, "sm_90a").load, 0);
@@ -131,6 +156,7 @@ static void test_pieces(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pieces), cmocka_unit_test(test_factors),
-        cmocka_unit_test(test_quantised), cmocka_unit_test(test_updated)};
+        cmocka_unit_test(test_quantised), cmocka_unit_test(test_stacked),
+        cmocka_unit_test(test_updated)};
     return cmocka_run_group_tests_name("compile_load", tests, NULL, NULL);
 }
