@@ -460,25 +460,22 @@ static bool may_make_planes(const struct kernel *k) {
 
 /* What is read through windows also as shifted rows, or as it lies, some taps at a time. */
 static void propose_windows(struct space *s, struct config c, int stages) {
-    enum { MOST_TAPS = 4 };
+    enum { MOST_TAPS = 4, LEAST = 8 };
     propose_tile(s, c, stages);
     if (!im2col_has_taps(s->k->im2col[0][0]) && !im2col_has_taps(s->k->im2col[1][0])) return;
     c.knob[KNOB_flat] = 1;
     propose_tile(s, c, stages);
     if (!windows_may_lie(s->k, 0, s->arena)) return;
     const struct im2col *w = s->k->im2col[0][0];
-    int whole = 128 / element(s); /* channels; of 16, tiles that are made take an H200 less */
+    int whole = 128 / element(s), each = whole; /* channels of a line, of a tap in a step */
+    while (each > LEAST && w->channels <= each / 2) each /= 2;
     c.knob[KNOB_flat] = 2;
-    if (w->channels <= whole / 4) { /* all taps of a line */
-        c.knob[KNOB_k] = w->dim[0].taps <= MOST_TAPS ? whole : 2 * whole;
-        propose_tile(s, c, stages);
-        return;
-    }
-    if (w->channels < whole / 2) return;
     for (int taps = 1; taps <= MOST_TAPS; taps++) {
-        c.knob[KNOB_k] = taps * whole;
-        if (w->dim[0].taps % taps == 0) propose_tile(s, c, stages);
+        c.knob[KNOB_k] = taps * each;
+        if (each > LEAST && w->dim[0].taps % taps == 0) propose_tile(s, c, stages);
     }
+    c.knob[KNOB_k] = w->dim[0].taps * LEAST <= whole ? whole : 2 * whole; /* all of a line */
+    if (each == LEAST) propose_tile(s, c, stages);
 }
 
 /* Tiles of as many columns as give each multiprocessor one, or two in turn or at a time: of 1024 x
@@ -553,11 +550,12 @@ static void propose_mma(struct space *s) {
         }
     propose_even(s, MOST_STAGES);
     /* Two blocks a multiprocessor, of tiles that leave room for two. */
-    static const int halves[][2] = {{64, 192}, {64, 128}, {64, 96}, {64, 80},
-                                    {64, 64},  {128, 64}, {128, 32}};
+    static const int halves[][2] = {{64, 192}, {64, 128}, {64, 96},  {64, 80}, {64, 64},
+                                    {128, 64}, {128, 32}, {128, 24}, {128, 16}};
     bool lie = windows_may_lie(s->k, 0, s->arena);
     for (size_t i = 0; i < sizeof halves / sizeof *halves; i++) {
-        if (halves[i][1] == 32 && (!lie || columns > 32)) continue;
+        int n = halves[i][1];
+        if (n <= 32 && (!lie || columns > n || columns <= n - 8)) continue;
         struct config c =
             CONFIG(K(m, halves[i][0]), K(n, halves[i][1]), K(k, 128 / element(s)), K(fit, 2),
                    K(mma, 1), K(warps, (halves[i][0] / 64 + 1) * 128 / s->k->limits->warp));
