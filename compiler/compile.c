@@ -270,7 +270,8 @@ static void count_steps(struct compile *c) {
     }
 }
 
-/* Of a piece of a whole, whose outer dimensions are stepped through alike. */
+/* Of a piece of a whole, or of rows that begin at lines of memory: the outer dimensions are stepped
+ * through alike. */
 static void list_runs(const struct exprs *p, const struct buffer *x, struct ws_buffer *out) {
     const struct meta *m = &x->meta;
     int64_t run = 1, runs = 1;
@@ -301,8 +302,8 @@ static void list_buffers(struct compile *c) {
                                            .numel = (int64_t)bytes / dtype_bytes(x->meta.dtype),
                                            .kind = kind_of(x)};
         p->buffers[b].in_place = -1;
-        if (x->kind == BUFFER_WINDOW && !meta_is_contiguous(l->ex, &x->meta))
-            list_runs(l->ex, x, &p->buffers[b]);
+        bool runs = x->kind == BUFFER_WINDOW || x->kind == BUFFER_TEMP;
+        if (runs && !meta_is_contiguous(l->ex, &x->meta)) list_runs(l->ex, x, &p->buffers[b]);
         p->buffers[b].fixed = x->kind == BUFFER_TEMP && c->schedule->fixed[b];
         bool in_memory = x->kind != BUFFER_TEMP || c->schedule->stored[b];
         if (!in_memory) p->buffers[b].bytes = 0;
