@@ -739,7 +739,8 @@ static double sort_us(const struct kernel *k) {
 static double hits_cost(const struct kernel *k, const struct layout *y) {
     const double STEP_US = 1.2, BATCH_US = 1, TEST = 9, HIT = 14, EACH = 4, L2_FASTER = 1.5;
     /* Elements of a vector that are of rows of their own are asked one by one, and their threads
-     * part: what is added along the last axis of bf16[1999669, 256], to 64, takes an H200 221 ms. */
+     * part: what is added along the last axis of bf16[1999669, 256], to 64, takes an H200
+     * 221 ms. */
     const double PARTED = 14;
     const struct device_limits *d = k->limits;
     double words = hit_words(k, y), nr = (double)kernel_size(k, AXIS_R);
