@@ -130,15 +130,15 @@ static bool stores_columns(const struct kernel *k) {
     return false;
 }
 
-/* Registers hold so many rows as long only once or not at all in a multiprocessor: then nothing is
- * loaded while they are reduced and stored. */
-static bool keeps_in_shared(const struct kernel *k, int rows) {
+/* Registers hold rows as long only once or not at all in a multiprocessor: then nothing is loaded
+ * while a row is reduced and stored. */
+static bool keeps_in_shared(const struct kernel *k) {
     int bytes = 0;
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
         if (x->kind == INST_LOAD && x->mask == (MASK_X | MASK_R)) bytes += dtype_bytes(x->dtype);
     }
-    return bytes * rows * kernel_size(k, AXIS_R) > k->limits->regs_unit;
+    return bytes * kernel_size(k, AXIS_R) > k->limits->regs_unit;
 }
 
 static int most_warps(const struct kernel *k) {
@@ -160,7 +160,7 @@ static void propose_columns(struct space *s) {
                 if (idles(t1, vec, nr) && (warps > 1 || x * 2 <= next_power_of_two(nx))) continue;
                 bool peel = !ex_divides(k->ex, vec, k->bound[AXIS_R]);
                 int step = t1 * vec, row = (int)round_up(layout_whole_columns(k, peel, vec), step);
-                bool shared = vec == widest_vector(k, AXIS_R) && keeps_in_shared(k, 1);
+                bool shared = vec == widest_vector(k, AXIS_R) && keeps_in_shared(k);
                 propose(s, CONFIG(K(x, x), K(r, row), K(warps, warps), K(vec, vec), K(keep, 1)));
                 if (k->whole_rows)
                     propose(s, CONFIG(K(x, x), K(r, row), K(warps, warps), K(vec, vec)));
@@ -291,12 +291,6 @@ static void propose_rows(struct space *s) {
                             propose(s, CONFIG(K(x, x), K(r, t1 * u), K(warps, warps), K(vec, vec),
                                               K(cluster, c), K(skip_l1, 1), K(online, online)));
                 }
-                for (int c = 1; c <= k->limits->max_cluster && keeps_in_shared(k, x); c *= 2)
-                    for (int u = 1; u <= 8 && t1 * u <= nr / c; u *= 2)
-                        for (int online = 0; online <= 1; online++)
-                            propose(s, CONFIG(K(x, x), K(r, t1 * u), K(warps, warps), K(vec, vec),
-                                              K(keep, 2), K(cluster, c > 1 ? c : 0),
-                                              K(online, online)));
                 int few = k->landing ? 8 : 4; /* by which a vector is shorter than the widest */
                 int most = vec * few <= widest_vector(k, AXIS_X) ? 16 : 8;
                 for (int u = 1; u <= most && (u == 1 || t1 * u / 2 < nr); u *= 2) {
