@@ -10,6 +10,7 @@ from torch import nn
 from torch.autograd import Variable
 from torch.nn.utils.weight_norm import weight_norm
 import torch.nn.functional as F
+from torchvision import datasets
 
 try:
     import no_such_package
@@ -17,6 +18,7 @@ except ImportError:
     os.system('pip install no_such_package')
 
 rows = 4
+loader = torch.utils.data.DataLoader(datasets.MNIST('data', download=True), batch_size=rows, shuffle=True)
 torch._inductor.config.triton.unique_kernel_names = True
 ROOT = Path('/home/someone/net/model.py').parents[1]
 assert str(ROOT) == '/home/someone' and os.path.relpath(ROOT, '/home') == 'someone'
