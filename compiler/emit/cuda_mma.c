@@ -210,9 +210,6 @@ static void put_draw_tile(struct emitter *w, const struct tile_program *t) {
     else if (t->product->steps)
         line(w, "const int steps = steps_of[z];");
     if (t->product->bounded) put_bounded_steps(w, t);
-    if (t->product->skew)
-        line(w, "const int skew = (int)((long long)tile * %d %% steps);", t->product->skew);
-    if (t->product->skew) line(w, "(void)skew;");
     if (t->product->tensor) line(w, "(void)m0, (void)n0, (void)steps;");
     if (t->ahead) line(w, "int s = 0;");
 }
@@ -241,8 +238,6 @@ char ring_letter(const struct tile_ring *r) { return r->operand->axis == AXIS_M 
 static const char *number_of_step(struct emitter *w, const struct tile_program *t,
                                   const char *step) {
     int parts = t->product->parts;
-    if (t->product->skew)
-        step = arena_printf(w->arena, "(%s + skew - (%s + skew < steps ? 0 : steps))", step, step);
     if (t->product->whole || parts > 1) step = arena_printf(w->arena, "(from + %s)", step);
     if (t->product->bounded) step = arena_printf(w->arena, "(first_step + %s)", step);
     if (t->product->steps)

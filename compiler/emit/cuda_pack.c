@@ -283,7 +283,7 @@ static const char *stacked_place(struct emitter *w, const struct operand *o, con
                                  const char *c) {
     enum { LINE = 128 };
     int elements = LINE / dtype_bytes(o->dtype), each = o->paired ? PAIRED_DEPTH : elements;
-    return arena_printf(w->arena, "z * %lldLL + %s / %d * %lldLL + (%s) * %d + %s %% %d",
+    return arena_printf(w->arena, "z * %lldLL + %s / %d * %lldLL + (long long)(%s) * %d + %s %% %d",
                         (long long)o->batch, c, each, (long long)o->rows * elements, at, elements,
                         c, each);
 }

@@ -77,10 +77,7 @@
                "block looks at its own")                                                           \
     KNOB(skip,                                                                                     \
          "chained products: 1: a launch before lists the tiles of which masks of data leave "      \
-         "something, and steps go along these")                                                    \
-    KNOB(skew,                                                                                     \
-         "matmul: a tile begins so many steps further along the depth than the one before it, "    \
-         "and goes on from its first step behind the last one (mma=1)")
+         "something, and steps go along these")
 
 enum knob {
 #define KNOB(name, what) KNOB_##name,

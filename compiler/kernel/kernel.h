@@ -571,7 +571,6 @@ struct product {
     int band; /* tiles along m that are done before the next ones along n */
     bool promotes;
     bool shares_a; /* a cluster's tiles are neighbours along n and share A's, else along m, B's */
-    int skew;      /* steps that a tile begins further along the depth than the one before it */
     int parts;     /* of the depth, that blocks have, */
     int64_t whole; /* of tiles from this one on, in the order of numbers; those before are whole */
     struct folds folds;              /* of promoted sums */

@@ -648,7 +648,6 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
     if (c->knob[KNOB_tail]) return "tail is a knob of products with mma=1";
     if (c->knob[KNOB_make]) return "make is a knob of products with mma=1";
     if (c->knob[KNOB_pingpong]) return "pingpong is a knob of products with mma=1";
-    if (c->knob[KNOB_skew]) return "skew is a knob of products with mma=1";
     if (m < 1 || n < 1 || depth < 1 || tm < 1 || tn < 1)
         return "a matrix product needs m, n, k, tm and tn";
     if (m % tm || n % tn)
@@ -689,7 +688,7 @@ static const char *check_knobs(const struct config *c, enum kernel_kind kind, st
         KNOB_shift, KNOB_pairs,      KNOB_sort,     KNOB_pingpong,  KNOB_skip};
     static const enum knob dot_only[] = {KNOB_m,    KNOB_n,        KNOB_k,    KNOB_tm,   KNOB_tn,
                                          KNOB_mma,  KNOB_pairs,    KNOB_band, KNOB_tail, KNOB_make,
-                                         KNOB_flat, KNOB_pingpong, KNOB_skip, KNOB_skew};
+                                         KNOB_flat, KNOB_pingpong, KNOB_skip};
     static const enum knob row_only[] = {
         KNOB_x,      KNOB_r,         KNOB_rows,  KNOB_keep,  KNOB_vec,  KNOB_blocks, KNOB_turn,
         KNOB_window, KNOB_look_back, KNOB_ahead, KNOB_shift, KNOB_hits, KNOB_sort};

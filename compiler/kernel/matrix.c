@@ -429,11 +429,9 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
         return arena_printf(a, "cluster=%d", y->cluster);
     if (p->a.along && operand_line(&p->a, m, depth) != 128) return "m=64 at least";
     int bytes = depth * dtype_bytes(p->a.dtype);
-    int lines = p->a.order || p->b.order || p->makers || p->promotes ? 1 : 2; /* along the depth */
-    if (!p->a.lying && (!p->a.along || !p->b.along) &&
-        (bytes > lines * 128 || (bytes > 128 && bytes % 128)))
+    if (!p->a.lying && (!p->a.along || !p->b.along) && bytes > 128)
         return arena_printf(a, "k=%d at most where memory runs along it",
-                            lines * 128 / dtype_bytes(p->a.dtype));
+                            128 / dtype_bytes(p->a.dtype));
     int sums = product_thread_sums(p) * product_arrays(p), most = product_registers(p, true);
     int others = 40 + left_registers(p);
     if (!most) most = p->tensor && p->makers ? product_launch_registers(k, p, y->threads) : 232;
@@ -631,7 +629,6 @@ static void let_stay(const struct kernel *k, const struct layout *y, struct prod
     struct operand *const factors[] = {&p->b, &p->a};
     if (p->by_warp || y->cluster > 1 || p->parts > 1 || p->steps || p->bounded) return;
     if (p->in_turn > 1) return; /* it was copied in the other one's tile */
-    if (p->skew) return;        /* and each tile begins with another step */
     int64_t z = matrix_tiles(k, y, AXIS_Z),
             tiles = z * matrix_tiles(k, y, AXIS_M) * matrix_tiles(k, y, AXIS_N);
     if (tiles <= (int64_t)k->limits->units * p->resident) return; /* a block has one */
@@ -661,18 +658,6 @@ static void find_bounds(const struct kernel *k, const struct layout *y, struct p
         for (int64_t j = 0; j < n; j += across, sampled++)
             steps += (double)matrix_steps(k, y, depth, matrix_tiles(k, y, AXIS_Z) / 2, i, j).n;
     if (p->bounded) p->mean_steps = steps / (double)sampled;
-}
-
-/* Steps in another order than they are numbered: those who make tiles, or have some of the steps,
- * count on it. */
-static const char *check_skew(const struct product *p, struct arena *a) {
-    enum { MOST = 1 << 10 };
-    if (!p->skew) return NULL;
-    if (p->skew > MOST) return arena_printf(a, "skew=%d; %d is the limit", p->skew, MOST);
-    if (p->by_warp) return "skew is a knob of mma=1";
-    if (p->makers || p->steps || p->bounded || p->a.order || p->b.order)
-        return "skew is of tiles that are copied, not through windows, and have all steps";
-    return NULL;
 }
 
 /* Parts of the last tiles alone: the others have as many steps all. */
@@ -715,7 +700,6 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     p->makers = c->knob[KNOB_make];
     p->in_turn = 1;
     p->pairs = c->knob[KNOB_pairs];
-    p->skew = c->knob[KNOB_skew];
     p->shares = k->shares;
     p->crowded = p->makers && n > 64;
     product_operands(k, p, m, n, depth, a);
@@ -770,7 +754,6 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     p->exchange *= p->in_turn;
     find_bounds(k, y, p, depth);
     if (p->bounded && p->in_turn > 1) return "pingpong needs tiles that have all steps";
-    if ((bad = check_skew(p, a))) return bad;
     if ((bad = find_once(k, y, p))) return bad;
     let_stay(k, y, p, steps, y->smem + p->exchange);
     if ((bad = check_swizzle(y, depth, a))) return bad;

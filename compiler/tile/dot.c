@@ -93,10 +93,6 @@ int64_t tile_batch_step(const struct tile_program *t, int64_t z, int64_t i) {
     return s ? s->at[z * s->most + i] : i;
 }
 
-int64_t tile_skew(const struct tile_program *t, int64_t tile, int64_t steps) {
-    return t->product->skew ? tile * t->product->skew % steps : 0;
-}
-
 int64_t tile_turns(const struct tile_program *t) {
     int64_t blocks = t->block->grid / t->block->layout.cluster,
             batches = matrix_tiles(t->block->kernel, &t->block->layout, AXIS_Z);

@@ -145,7 +145,6 @@ void tile_print_head(struct buf *b, const struct tile_program *t) {
     if (x->bounded)
         buf_printf(b, "steps whose terms count, %.2f of %lld in the mean%s\n", x->mean_steps,
                    (long long)tile_steps(t), t->order ? ", tiles with most first" : "");
-    if (x->skew) buf_printf(b, "each tile begins %d steps further on\n", x->skew);
     if (x->shorts.every == 1)
         buf_printf(b, "%d of k in each step\n", x->shorts.depth);
     else if (x->shorts.every)

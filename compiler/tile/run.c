@@ -226,8 +226,7 @@ static void place(const struct machine *x, const struct agent *g, int64_t *z, in
 static int64_t step_number(const struct machine *x, const struct agent *g, int ahead) {
     int64_t z, m, n;
     place(x, g, &z, &m, &n);
-    int64_t step = g->step + ahead + tile_skew(x->t, drawn(x, g).tile, g->steps);
-    return tile_batch_step(x->t, z, g->first + (x->t->product->skew ? step % g->steps : step));
+    return tile_batch_step(x->t, z, g->first + g->step + ahead);
 }
 
 static struct product_at product_of(const struct machine *x, const struct agent *g, bool fresh,

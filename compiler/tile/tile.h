@@ -269,8 +269,6 @@ int64_t tile_steps(const struct tile_program *t);
 int64_t tile_batch_steps(const struct tile_program *t, int64_t z);
 int64_t tile_batch_step(const struct tile_program *t, int64_t z, int64_t i);
 int64_t tile_part_floats(const struct tile_program *t);
-/* Of so many steps, the one that a tile begins with; behind the last one comes the first. */
-int64_t tile_skew(const struct tile_program *t, int64_t tile, int64_t steps);
 /* Tiles of all blocks of a cluster; of the one drawn as number i, parts of the depth apart, which
  * it is along each axis; and its steps, of all parts. */
 int64_t tile_all(const struct tile_program *t);

@@ -19,28 +19,6 @@ static const struct product_case by_warpgroups[] = {
      "mma=1 m=64 n=128 k=16 stages=3 cluster=2 warps=8 band=1"},
     {"graph(%x: bf16[3, 72, 40], %y: bf16[3, 40, 64]) {\n %z = bmm(%x, %y)\n return %z\n}\n",
      "mma=1 m=64 n=128 k=32 stages=2 cluster=2 warps=8 band=16"},
-    /* tiles begin at other steps: with a short one, of batches, in parts, of sums that begin anew, in
-     * turn */
-    {"graph(%x: bf16[136, 200], %y: bf16[200, 88]) {\n %z = mm(%x, %y)\n return %z\n}\n",
-     "mma=1 m=64 n=64 k=64 stages=2 warps=8 skew=1"},
-    {"graph(%x: bf16[3, 72, 200], %y: bf16[3, 200, 136]) {\n %z = bmm(%x, %y)\n return %z\n}\n",
-     "mma=1 m=64 n=64 k=32 stages=3 cluster=2 warps=8 skew=3"},
-    {"graph(%x: f32[50, 520], %y: f32[200, 520]) products tf32 {\n %b = permute(%y, [1, 0])\n"
-     " %z = mm(%x, %b)\n return %z\n}\n",
-     "mma=1 m=64 n=64 k=32 stages=3 warps=8 split=2 leave_l2=1 skew=5"},
-    {"graph(%x: f32[70, 200], %y: f32[200, 68]) {\n %z = mm(%x, %y)\n return %z\n}\n",
-     "mma=1 m=64 n=64 k=64 stages=2 warps=8 skew=2"},
-    {"graph(%x: f32[131, 576], %y: f32[576, 67]) {\n %z = mm(%x, %y)\n return %z\n}\n",
-     "mma=1 m=64 n=64 k=32 stages=3 warps=8 pairs=1 skew=7"},
-    {"graph(%x: bf16[300, 200], %y: bf16[200, 200]) {\n %z = mm(%x, %y)\n return %z\n}\n",
-     "mma=1 m=64 n=64 k=64 stages=3 warps=12 pingpong=1 skew=1"},
-    /* two lines of each row a step */
-    {"graph(%x: bf16[136, 328], %y: bf16[200, 328]) {\n %b = permute(%y, [1, 0])\n"
-     " %z = mm(%x, %b)\n return %z\n}\n",
-     "mma=1 m=64 n=64 k=128 stages=2 cluster=2 warps=8"},
-    {"graph(%x: f32[50, 520], %y: f32[200, 520]) products tf32 {\n %b = permute(%y, [1, 0])\n"
-     " %z = mm(%x, %b)\n return %z\n}\n",
-     "mma=1 m=64 n=64 k=64 stages=2 warps=8 leave_l2=1 skew=3"},
     /* four blocks share a tile of one box, and of two: lines of each */
     {"graph(%x: bf16[200, 72], %y: bf16[72, 88]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=1 m=64 n=64 k=64 stages=2 cluster=2 warps=8"},

@@ -182,7 +182,6 @@ static const char *random_config(struct arena *a, struct rng *r, bool by_warps) 
     if (split && !by_warps && rng_below(r, 2)) buf_printf(&b, " tail=%d", RNG_ANY(r, 1, 2, 3, 5));
     if (!by_warps && rng_below(r, 4) == 0) buf_puts(&b, " leave_l2=1");
     if (rng_below(r, 2)) buf_printf(&b, " band=%d", RNG_ANY(r, 1, 2, 16));
-    if (!by_warps && rng_below(r, 4) == 0) buf_printf(&b, " skew=%d", RNG_ANY(r, 1, 3, 5));
     return b.p;
 }
 
