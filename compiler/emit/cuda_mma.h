@@ -69,11 +69,11 @@ void open_tensor_cross(struct emitter *w, const struct tile_program *t, int step
 
 /* cuda_mma.c: the number of the barrier that a warpgroup has to itself. */
 const char *group_barrier(const struct tile_program *t);
-/* cuda_epilogue.c: the product's row, or column, that number `flat` of the operand's is; `end` if it is none. */
+/* cuda_epilogue.c: the row, or column, that the operand's number `flat` is; `end`: it is none. */
 void put_number(struct emitter *w, const struct operand *o, const char *name, const char *flat,
                 const char *end);
-/* How far the first of a thread's rows number i of eights is from its first; where
- * what its warpgroup exchanges lies, from a byte of the exchange on. */
+/* How far the first of a thread's rows number i of eights is from its first; where what its
+ * warpgroup exchanges lies, from a byte of the exchange on. */
 const char *eight_text(struct emitter *w, const char *i);
 const char *exchange_text(struct emitter *w, const struct tile_program *t, int byte);
 

@@ -546,10 +546,11 @@ static void propose_mma(struct space *s) {
     /* Two blocks a multiprocessor, of tiles that leave room for two. */
     static const int halves[][2] = {{64, 192}, {64, 128}, {64, 96},  {64, 80}, {64, 64},
                                     {128, 64}, {128, 32}, {128, 24}, {128, 16}};
-    bool lie = windows_may_lie(s->k, 0, s->arena);
+    enum { FEW = 8 }; /* channels, of which a step has all taps of a line */
+    bool few = windows_may_lie(s->k, 0, s->arena) && s->k->im2col[0][0]->channels <= FEW;
     for (size_t i = 0; i < sizeof halves / sizeof *halves; i++) {
         int n = halves[i][1];
-        if (n <= 32 && (!lie || columns > n || columns <= n - 8)) continue;
+        if (n <= 32 && (!few || columns > n || columns <= n - 8)) continue;
         struct config c =
             CONFIG(K(m, halves[i][0]), K(n, halves[i][1]), K(k, 128 / element(s)), K(fit, 2),
                    K(mma, 1), K(warps, (halves[i][0] / 64 + 1) * 128 / s->k->limits->warp));
