@@ -293,11 +293,6 @@ static const char *const others[] = {
     /* and a bias of the keys alone */
     "graph(%q: f16[9, 1, 16], %y: f16[9, 16, 64], %v: f16[9, 64, 8], %b: f16[1, 1, 64]) {\n"
     " %s = baddbmm(%b, %q, %y, beta=1, alpha=2)\n %o = bmm(%s, %v)\n return %o\n}\n",
-    /* what keys have, times what a head has, for weights that are sums of nothing */
-    "graph(%q: f16[4, 20, 16], %y: f16[4, 16, 48], %v: f16[4, 48, 16], %h: f16[4, 1, 1], "
-    "%b: f16[48]) {\n"
-    " %s = bmm(%q, %y)\n %a = mul(%b, %h)\n %t = add(%s, %a)\n %p = relu(%t)\n"
-    " %o = bmm(%p, %v)\n return %o\n}\n",
     "graph(%q: bf16[2, 48, 32], %y: bf16[2, 32, 48], %v: bf16[2, 48, 32]) {\n %s = bmm(%q, %y)\n"
     " %p = softmax(%s, 1)\n %o = bmm(%p, %v)\n return %o\n}\n",
     "graph(%q: bf16[2, 48, 32], %y: bf16[2, 32, 48], %v: bf16[2, 48, 32]) {\n %s = bmm(%q, %y)\n"
@@ -314,6 +309,13 @@ static const char *const others[] = {
     " %p = softmax(%s, -1)\n %o = bmm(%p, %v)\n return %o\n}\n",
 };
 enum { N_OTHERS = sizeof others / sizeof *others };
+
+/* What keys have, times what a head has, for weights that are sums of nothing. */
+static const char of_heads[] =
+    "graph(%q: f16[4, 20, 16], %y: f16[4, 16, 48], %v: f16[4, 48, 16], %h: f16[4, 1, 1], "
+    "%b: f16[48]) {\n"
+    " %s = bmm(%q, %y)\n %a = mul(%b, %h)\n %t = add(%s, %a)\n %p = relu(%t)\n"
+    " %o = bmm(%p, %v)\n return %o\n}\n";
 
 /* Forward and backward. `exponents` makes %m of the scores %f, in f32; `of_scores` %dt, their
  * gradient, of %ds, which is that of %m. */
@@ -559,5 +561,6 @@ void cases_chained(struct arena *a, int step, case_vec *out) {
     }
     cases_f32(a, before, step, out);
     cases_blocks(a, out);
+    vec_push(a, out, ((struct case_graph){.text = of_heads, .every = CASES_DEFAULT, .old = true}));
     for (uint32_t i = before; i < out->n; i++) out->at[i].chained = true;
 }
