@@ -77,6 +77,7 @@ struct ws_captured *ws_capture(const struct ws_options *o, struct stages *s, str
                                         .cast = o->cast,
                                         .dtype = o->dtype,
                                         .eval = o->eval,
+                                        .differentiated = o->mode != WS_FWD,
                                         .cuda = o->cuda,
                                         .precision = o->precision,
                                         .seed = o->seed,

@@ -456,6 +456,9 @@ NATIVE(eager_handled) {
 
 /* Or a workload, of which one graph is captured? */
 NATIVE(eager_is_script) { return py_bool(vm->eager); }
+NATIVE(eager_is_differentiated) {
+    return py_bool(vm->eager || (vm->options && vm->options->differentiated));
+}
 
 static bool is_of_workload(const struct vm *vm) { return !vm->eager || vm->script->is_workload; }
 

@@ -5,6 +5,12 @@ from _warpsmith import grad as _grad, backward as _backward, need_values, record
 from _warpsmith import carries_gradient, is_script, op
 _tangent, _give_gradient = op('tangent'), op('give_gradient')
 _tangents_made = [0]
+_hooked = []  # hooks of modules' gradients, which nothing has called for as long as none are taken
+
+
+def _need_no_hooks():
+    if _hooked:
+        refuse('hooks of the gradients of modules are not supported; Tensor.register_hook is')
 
 
 class _Variable:
@@ -32,6 +38,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
          allow_unused=None, is_grads_batched=False, materialize_grads=False):
     if is_grads_batched:
         refuse('is_grads_batched is not supported')
+    _need_no_hooks()
     outputs, inputs = _list(outputs), _list(inputs)
     if not all([x.requires_grad for x in inputs]):
         raise RuntimeError('One of the differentiated Tensors does not require grad')
@@ -45,6 +52,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False):
+    _need_no_hooks()
     tensors = _list(tensors)
     _backward(tensors, _tangents(grad_tensors, tensors), create_graph)
 

@@ -12,7 +12,7 @@ import torch.nn.init as init
 from torch.nn.functional import _reduction
 from collections import _Named
 from torch._tensor import RemovableHandle as _RemovableHandle
-from _warpsmith import is_script, move, computes, set_grad_mode, Parameter, buffer, is_parameter, is_buffer, replace, refuse
+from _warpsmith import is_script, is_differentiated, move, computes, set_grad_mode, Parameter, buffer, is_parameter, is_buffer, replace, refuse
 
 
 def _once(named):
@@ -177,7 +177,11 @@ class Module:
     register_state_dict_post_hook = _register_state_dict_hook
 
     def register_full_backward_hook(self, hook, prepend=False):
-        refuse('hooks of the gradients of modules are not supported; Tensor.register_hook is')
+        """Of a workload's forward alone it is never called."""
+        if is_differentiated():
+            refuse('hooks of the gradients of modules are not supported; Tensor.register_hook is')
+        torch.autograd._hooked.append(hook)
+        return self._keep_hook('_backward_hooks', hook)
     register_full_backward_pre_hook = register_backward_hook = register_full_backward_hook
 
     def named_children(self):

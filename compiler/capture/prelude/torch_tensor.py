@@ -545,6 +545,8 @@ _unsqueeze, _transpose, _index = op('unsqueeze'), op('transpose'), op('index')
 
 
 def div(self, other, rounding_mode=None):
+    if not torch.is_tensor(self) and not torch.is_tensor(other):
+        self = torch.tensor(self)
     if rounding_mode is None:
         return _div(self, other)
     if rounding_mode == 'floor':
@@ -1579,6 +1581,7 @@ def nonzero(self, *, as_tuple=False):
 def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
     if inputs is not None:
         refuse('backward(inputs=...) is not supported; torch.autograd.grad has gradients of some')
+    torch.autograd._need_no_hooks()
     _backward([self], [gradient], create_graph)
 
 
