@@ -53,6 +53,17 @@ static const struct buffer *buffer_at(const struct alone *x, int buffer) {
     return &x->p->loops->buffers.at[buffer];
 }
 
+/* Rows that begin at lines of memory. */
+static bool has_gaps(const struct alone *x, const struct buffer *b) {
+    return b->kind == BUFFER_TEMP && !meta_is_contiguous(x->p->loops->ex, &b->meta);
+}
+
+static bool has_sizes(const struct meta *a, const struct meta *b) {
+    bool same = a->rank == b->rank;
+    for (int d = 0; d < a->rank && same; d++) same = a->size[d] == b->size[d];
+    return same;
+}
+
 /* The node of g whose elements the buffer holds, row-major, or all of them that are read; NONE. */
 static node_id node_of(const struct alone *x, int buffer) {
     const struct buffer *b = buffer_at(x, buffer);
@@ -60,8 +71,9 @@ static node_id node_of(const struct alone *x, int buffer) {
     const struct meta *m = &x->g->nodes.at[b->node - 1].meta;
     bool same =
         m->dtype == b->meta.dtype &&
-        (b->first ? m->rank == b->meta.rank
-                  : ex_value(x->g->ex, meta_numel(x->g->ex, m)) == x->p->buffers[buffer].numel);
+        (has_gaps(x, b) ? has_sizes(&b->meta, m)
+         : b->first     ? m->rank == b->meta.rank
+                    : ex_value(x->g->ex, meta_numel(x->g->ex, m)) == x->p->buffers[buffer].numel);
     return same || b->kind == BUFFER_INPUT ? b->node - 1 : NONE;
 }
 
@@ -73,6 +85,7 @@ static void add_read(struct alone *x, int buffer) {
     bool all = !buffer_at(x, buffer)->first;
     struct meta m = all ? x->g->nodes.at[n].meta : buffer_at(x, buffer)->meta;
     meta_contiguous(x->g->ex, &m);
+    if (has_gaps(x, buffer_at(x, buffer))) m = buffer_at(x, buffer)->meta;
     x->read[buffer] =
         graph_input(x->all, x->p->buffers[buffer].name, INPUT_ARG, "", &m, x->all->inputs.n);
     vec_push(x->arena, &x->inputs, buffer);

@@ -34,7 +34,8 @@ struct compile {
     struct loops *loops;
     struct schedule *schedule;
     struct ws_program *program;
-    struct map costs; /* us of a kernel's text, as bits */
+    struct map costs;    /* us of a kernel's text, as bits */
+    struct arena *trial; /* of schedules that are only compared */
     bool done;
 };
 
@@ -67,9 +68,12 @@ static void print_memory(struct buf *b, struct compile *c) {
 
 /* What the program would move; infinite if there is none. */
 static double bytes_of(struct compile *c, const struct graph *g) {
-    struct diag d = diag_new(c->arena);
-    struct loops *l = loops_lower(g, c->arena, &d); /* symbols keep the names that lie there */
-    return l ? schedule_bytes(l, c->limits) : INFINITY;
+    struct arena *scratch = arena_within(c->arena);
+    struct diag d = diag_new(scratch);
+    struct loops *l = loops_lower(g, scratch, &d);
+    double bytes = l ? schedule_bytes(l, c->limits) : INFINITY;
+    arena_free(scratch);
+    return bytes;
 }
 
 /* Variances in one pass with their means: of what products have made if that moves less, as a
@@ -94,28 +98,36 @@ static void make_ready(struct schedule *s, bool eager) {
 
 /* us that a kernel takes, about; of those with the same text that is asked once. */
 static double kernel_us(struct compile *c, const struct kernel *k) {
-    struct buf text = buf_new(c->arena);
+    struct buf text = buf_new(k->arena);
     union {
         double us;
         uint64_t bits;
     } known;
     kernel_print(&text, k);
     if (map_gets(&c->costs, text.p, &known.bits)) return known.us;
-    known.us = kernel_least_cost(k, NULL, c->arena);
+    known.us = kernel_least_cost(k, NULL, k->arena);
     map_puts(&c->costs, text.p, known.bits);
     return known.us;
 }
 
-/* The same of a group's that others may go beside; else infinite. */
+/* The same of a group's; infinite if it is to be small, one that others may go beside, and is not.
+ * The kernel, and all configs of it that were looked at, are gone: of a network these are hundreds
+ * of megabytes. */
+static double us_of(struct compile *c, struct schedule *s, uint32_t group, bool small) {
+    struct arena *scratch = arena_within(c->arena);
+    const struct kernel *k = kernel_build(s, group, c->limits, scratch);
+    bool asked = !small || (k->kind == KERNEL_REDUCE && !k->landing);
+    double us = asked ? kernel_us(c, k) : INFINITY;
+    arena_free(scratch);
+    return us;
+}
+
 static double small_us(struct schedule *s, uint32_t group, void *ctx) {
-    struct compile *c = ctx;
-    const struct kernel *k = kernel_build(s, group, c->limits, c->arena);
-    return k->kind == KERNEL_REDUCE && !k->landing ? kernel_us(c, k) : INFINITY;
+    return us_of(ctx, s, group, true);
 }
 
 static double group_us(struct schedule *s, uint32_t group, void *ctx) {
-    struct compile *c = ctx;
-    return kernel_us(c, kernel_build(s, group, c->limits, c->arena));
+    return us_of(ctx, s, group, false);
 }
 
 /* us that the kernels take which have the members of a chain, G, where they are no chain. */
@@ -141,17 +153,20 @@ static const char *chain_reason(struct schedule *s, uint32_t second, struct sche
     bool weighs = apart && c->fusion == WS_FUSE;
     double without = weighs ? apart_us(c, apart, &s->groups.at[s->group_of[second]]) : INFINITY;
     make_ready(s, false);
-    const char *bad = kernel_chain_reason(s, s->group_of[second], c->limits, us, c->arena);
+    struct arena *scratch = arena_within(c->arena);
+    const char *bad = kernel_chain_reason(s, s->group_of[second], c->limits, us, scratch);
+    if (bad) bad = arena_strdup(c->arena, bad);
+    arena_free(scratch);
     return bad || *us <= MARGIN * without ? bad : "apart they take less";
 }
 
 /* The loops of a graph, fused, with what products have apart; NULL if there are none. */
 static struct schedule *fuse_anew(struct compile *c, const struct graph *g,
-                                  const struct apart_marks *marks) {
-    struct diag d = diag_new(c->arena);
-    struct loops *l = loops_lower(g, c->arena, &d);
+                                  const struct apart_marks *marks, struct arena *a) {
+    struct diag d = diag_new(a);
+    struct loops *l = loops_lower(g, a, &d);
     if (!l) return NULL;
-    struct schedule *s = schedule_fuse_apart(l, c->limits, marks, c->arena);
+    struct schedule *s = schedule_fuse_apart(l, c->limits, marks, a);
     schedule_recompute(s, c->limits);
     return s;
 }
@@ -159,13 +174,14 @@ static struct schedule *fuse_anew(struct compile *c, const struct graph *g,
 /* How many chains of products the kernels of a graph have. */
 static int count_chains(struct compile *c, const struct graph *g) {
     int n = 0;
-    struct schedule *s = fuse_anew(c, g, NULL);
-    if (!s) return 0;
-    schedule_chain(s, c->limits, chain_reason, c);
-    for (uint32_t i = 0; i < s->groups.n; i++) {
+    struct arena *scratch = arena_within(c->arena);
+    struct schedule *s = fuse_anew(c, g, NULL, scratch);
+    if (s) schedule_chain(s, c->limits, chain_reason, c);
+    for (uint32_t i = 0; s && i < s->groups.n; i++) {
         const struct group *G = &s->groups.at[i];
         if (G->n_between) n += G->twin == NO_NEST ? 1 : 2;
     }
+    arena_free(scratch);
     return n;
 }
 
@@ -209,7 +225,7 @@ static bool lower(struct compile *c) {
 
 static struct schedule *ready_anew(const struct apart_marks *marks, void *ctx) {
     struct compile *c = ctx;
-    struct schedule *s = fuse_anew(c, c->graph, marks);
+    struct schedule *s = fuse_anew(c, c->graph, marks, c->trial);
     make_ready(s, false);
     return s;
 }
@@ -218,9 +234,11 @@ static struct schedule *ready_anew(const struct apart_marks *marks, void *ctx) {
 static void take_apart(struct compile *c) {
     if (c->fusion != WS_FUSE || c->limits->kind != DEVICE_CUDA) return;
     make_ready(c->schedule, false);
+    c->trial = arena_within(c->arena);
     struct apart_marks marks = schedule_apart(c->schedule, c->limits, ready_anew, group_us, c);
+    arena_free(c->trial);
     if (!marks.any) return;
-    c->schedule = fuse_anew(c, c->graph, &marks);
+    c->schedule = fuse_anew(c, c->graph, &marks, c->arena);
     c->loops = c->schedule->loops;
     schedule_chain(c->schedule, c->limits, chain_reason, c);
 }
@@ -270,7 +288,8 @@ static void count_steps(struct compile *c) {
     }
 }
 
-/* Of a piece of a whole, whose outer dimensions are stepped through alike. */
+/* Of a piece of a whole, or of rows that begin at lines of memory: the outer dimensions are stepped
+ * through alike. */
 static void list_runs(const struct exprs *p, const struct buffer *x, struct ws_buffer *out) {
     const struct meta *m = &x->meta;
     int64_t run = 1, runs = 1;
@@ -301,8 +320,8 @@ static void list_buffers(struct compile *c) {
                                            .numel = (int64_t)bytes / dtype_bytes(x->meta.dtype),
                                            .kind = kind_of(x)};
         p->buffers[b].in_place = -1;
-        if (x->kind == BUFFER_WINDOW && !meta_is_contiguous(l->ex, &x->meta))
-            list_runs(l->ex, x, &p->buffers[b]);
+        bool runs = x->kind == BUFFER_WINDOW || x->kind == BUFFER_TEMP;
+        if (runs && !meta_is_contiguous(l->ex, &x->meta)) list_runs(l->ex, x, &p->buffers[b]);
         p->buffers[b].fixed = x->kind == BUFFER_TEMP && c->schedule->fixed[b];
         bool in_memory = x->kind != BUFFER_TEMP || c->schedule->stored[b];
         if (!in_memory) p->buffers[b].bytes = 0;

@@ -135,7 +135,8 @@ struct ws_buffer {
     bool fixed;    /* TEMP: made at load, and kept across calls */
     int in_place;  /* OUTPUT: the input, of as many bytes, whose memory it takes; else -1 */
     int steps;     /* WINDOW: of the loop */
-    /* WINDOW that is a piece of a whole: of `bytes`, which are from its first to its last, so many
+    /* WINDOW that is a piece of a whole, and TEMP whose rows have others between them
+     * (schedule/pitch.c): of `bytes`, which are from its first to its last, so many
      * stretches are its own, `pitch` bytes from one's begin to the next one's; 0: all are. */
     int64_t runs;
     size_t run_bytes, pitch;

@@ -225,7 +225,8 @@ def main():
         return 3
     name = f"{platform.machine()}, {len(os.sched_getaffinity(0))} cores"
     if given.device.startswith("cuda"):
-        name = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True).stdout.strip()
+        index = given.device.partition(":")[2] or "0"  # of several GPUs each has a line
+        name = subprocess.run(["nvidia-smi", "-i", index, "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True).stdout.strip()
     begun, failed, out = time.monotonic(), 0, os.path.abspath(given.out)
     kept, done = rows_of(out, name), 0
     logs = given.logs and os.path.abspath(given.logs)

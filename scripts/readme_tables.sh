@@ -73,6 +73,7 @@ block_opinfo() { scripts/sample_tables.py opinfo "$@"; }
 block_graphs() { scripts/sample_tables.py graphs "$@"; }
 block_devices() { scripts/sample_tables.py devices "$@"; }
 block_sums() { scripts/sample_tables.py sums "$@"; }
+block_reference() { scripts/sample_tables.py reference "$@"; }
 block_kills() { scripts/sample_tables.py kills "$@"; }
 block_mutants() { scripts/sample_tables.py mutants "$@"; }
 

@@ -421,6 +421,15 @@ def kills(path, rows):
     sourced("make kill-test", path)
 
 
+def reference(path, rows):
+    """What checks cost at real sizes. Host memory of the command, and of the largest of its other processes."""
+    table(["case<", "dtype<", "checks, s", "timing, s", "all of bench, s", "reference<", "host memory, MB", "command, MB", "device's process, MB"],
+          [(r["case"], r["dtype"], r["bench_check_s"], r["bench_timing_s"], r["bench_s"], r["reference"], r["peak_mb"],
+            r["main_mb"] or "-", r["others_mb"] or "-") for r in rows])
+    dates = sorted({r["date"] for r in rows})
+    source("`scripts/bench_reference.py`", rows[-1], path, date=" to ".join(sorted({dates[0], dates[-1]})))
+
+
 def mutants(path, rows):
     """Of those that mean the same as what they replace no test can say anything."""
     same = sum(r["note"] == "equivalent" for r in rows)
@@ -482,7 +491,7 @@ def devices(path, rows):
 KINDS = {"devices": devices, "torch": torch, "cost": measures("bench_cost.sh"), "lookup": measures("bench_lookup.sh"),
          "capture": measures("bench_capture.sh"), "repeat": repeat, "sizes": sizes, "products": products, "slower": slower,
          "convolutions": convolutions, "kernelbench": kernelbench, "models": models, "attention": attention,
-         "planted": planted, "histories": histories, "nights": nights, "fused": fused, "scale": scale, "checked": checked, "opinfo": opinfo, "graphs": graphs, "sums": sums, "kills": kills,
+         "planted": planted, "histories": histories, "nights": nights, "fused": fused, "scale": scale, "checked": checked, "opinfo": opinfo, "graphs": graphs, "sums": sums, "kills": kills, "reference": reference,
          "mutants": mutants, "overlap": overlap, "misses": misses, "counted": counted, "searches": searches, "ordering": ordering}
 
 

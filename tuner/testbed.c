@@ -32,17 +32,39 @@ static enum ws_status know_written(struct testbed *t, const struct ws_kernel *k,
     return d->status;
 }
 
+/* Buffer b against what is expected of its elements alone, where others lie between its rows: row by
+ * row. What a program left in it is expected of all. */
+static enum ws_status compare_rows(struct testbed *t, int b, const char **message, struct diag *d) {
+    const struct ws_buffer *x = &t->plan->program->buffers[b];
+    const struct expected *all = &t->expected[b];
+    int64_t row = x->pitch ? (int64_t)x->run_bytes / dtype_bytes(x->dtype) : 0;
+    bool alone = x->pitch && all->n == row * x->runs;
+    struct mismatch worst;
+    *message = NULL;
+    for (int64_t i = 0; i < (alone ? x->runs : 1) && !*message; i++) {
+        struct expected of = *all;
+        if (alone) {
+            of.n = row;
+            of.want += (dptr)(i * row) * 8; /* f64, or i64 */
+            if (of.bound) of.bound += (dptr)(i * row) * sizeof(float);
+        }
+        if (check_buffer(t->machine->device, t->buffers.at[b] + (dptr)i * x->pitch, &of, NULL, 0,
+                         &worst, message, d) != WS_OK)
+            break;
+        t->unbounded += worst.unbounded;
+        if (*message && alone)
+            *message = arena_printf(d->arena, ", in row %lld: %s", (long long)i, *message);
+    }
+    return d->status;
+}
+
 enum ws_status testbed_compare(struct testbed *t, const struct variant *v, const char **message,
                                struct diag *d) {
     const struct ws_kernel *k = variant_kernel(v);
-    struct mismatch worst;
     *message = NULL;
     for (int i = 0; i < k->n_writes && d->status == WS_OK && !*message; i++) {
         int b = k->writes[i];
-        if (check_buffer(t->machine->device, t->buffers.at[b], &t->expected[b], NULL, 0, &worst,
-                         message, d) != WS_OK)
-            break;
-        t->unbounded += worst.unbounded;
+        if (compare_rows(t, b, message, d) != WS_OK) break;
         if (*message)
             *message = arena_printf(d->arena, "%s%s", t->plan->program->buffers[b].name, *message);
     }

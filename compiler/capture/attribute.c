@@ -74,6 +74,23 @@ static struct py module_name(const struct class *c) {
     return py_str(c->module ? c->module->name : "builtins");
 }
 
+static bool is_torch_module(const struct class *c) {
+    for (uint32_t i = 0; i < c->n_mro; i++) {
+        const struct module *m = c->mro[i]->module;
+        if (m && m->prelude && !strcmp(m->name, "torch.nn") && !strcmp(c->mro[i]->name, "Module"))
+            return true;
+    }
+    return false;
+}
+
+/* PyTorch looks for modules and parameters that a module has registered last: a method of its class
+ * hides them. self.parameters = nn.ParameterList(...) leaves self.parameters() what it was. */
+static bool hidden_by_class(const struct instance *x, struct py of_class, struct py own) {
+    if (of_class.kind != PY_FUNCTION || !is_torch_module(x->class)) return false;
+    return own.kind == PY_TENSOR ? own.tensor->kind == INPUT_PARAMETER
+                                 : own.kind == PY_INSTANCE && is_torch_module(own.instance->class);
+}
+
 static bool find_in_instance(struct vm *vm, struct py o, const char *name, struct py *out) {
     struct instance *x = o.instance;
     struct py v;
@@ -81,7 +98,8 @@ static bool find_in_instance(struct vm *vm, struct py o, const char *name, struc
     if (in_class && v.kind == PY_PROPERTY) return *out = attribute_bind(vm, v, o, x->class), true;
     struct py own;
     if (vm->trace && trace_attribute(vm, x, name, out)) return true;
-    if (dict_gets(x->dict, name, &own)) return *out = stamp(vm, o, name, own), true;
+    if (dict_gets(x->dict, name, &own) && !(in_class && hidden_by_class(x, v, own)))
+        return *out = stamp(vm, o, name, own), true;
     if (in_class) {
         v = attribute_bind(vm, v, o, x->class);
         *out = v.kind == PY_METHOD || v.kind == PY_FUNCTION ? v : stamp(vm, o, name, v);

@@ -156,6 +156,7 @@ int64_t vm_length(struct vm *vm, struct py v) {
     default: break;
     }
     if (vm_call_special(vm, v, "__len__", NULL, 0, &out)) return vm_index(vm, out, "__len__()");
+    if (is_missing(v)) missing_refuse(vm, v);
     vm_raise(vm, EXC_TypeError, "object of type '%s' has no len()", type_name(vm, v));
 }
 

@@ -108,6 +108,8 @@ static const struct {
     {"copy", NULL, NULL},
     {"numpy", NULL, NULL},
     {"numpy.random", NULL, NULL},
+    {"numpy._more", NULL, NULL},
+    {"numpy.linalg", NULL, NULL},
     {"einops", NULL, NULL},
     {"einops.layers", NULL, NULL},
     {"timm", NULL, NULL},

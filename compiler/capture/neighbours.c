@@ -94,11 +94,19 @@ static const struct code *code_at(struct vm *vm, const char *path, const struct 
     return c;
 }
 
+/* Has an exception left its body? Then Python forgets it, and the next import runs it again. */
+static bool is_abandoned(const struct vm *vm, const struct module *m) {
+    const struct frame *f = vm->frame;
+    while (m->body && f && f->code != m->body) f = f->caller;
+    return m->body && !f;
+}
+
 static struct module *file_module(struct vm *vm, const char *path, const char *name,
                                   const char *folder, bool package) {
     uint64_t known;
     const char *key = arena_printf(vm->home, "file %s", path);
-    if (map_gets(&vm->modules, key, &known)) return (struct module *)(uintptr_t)known;
+    if (map_gets(&vm->modules, key, &known) && !is_abandoned(vm, (struct module *)(uintptr_t)known))
+        return (struct module *)(uintptr_t)known;
     need_own(vm, path);
     struct module *m = NEW(vm->home, struct module);
     *m = (struct module){.name = arena_strdup(vm->home, name),
@@ -112,8 +120,11 @@ static struct module *file_module(struct vm *vm, const char *path, const char *n
     dict_puts(vm->home, m->dict, "__file__", py_str(path));
     if (package)
         m->begin = text_at(vm, path);
-    else
-        module_run(vm, m, code_at(vm, path, NULL));
+    else {
+        m->body = code_at(vm, path, NULL);
+        module_run(vm, m, m->body);
+        m->body = NULL;
+    }
     return m;
 }
 

@@ -66,6 +66,8 @@
     FILE(copy, "copy.py")                                                                          \
     FILE(numpy, "numpy.py")                                                                        \
     FILE(numpy_random, "numpy_random.py")                                                          \
+    FILE(numpy_more, "numpy_more.py")                                                              \
+    FILE(numpy_linalg, "numpy_linalg.py")                                                          \
     FILE(einops, "einops.py")                                                                      \
     FILE(einops_torch, "einops_torch.py")                                                          \
     FILE(torch_fft, "torch_fft.py")                                                                \
@@ -231,7 +233,10 @@ const char *prelude_text(const char *module) {
                             "    return {}\n"
                             "def list_options():\n"
                             "    return []\n"},
-        {"torch._inductor.config", "max_autotune = fx_graph_cache = debug = False\n"},
+        {"torch._inductor.config",
+         "from types import SimpleNamespace\n"
+         "max_autotune = fx_graph_cache = debug = False\n"
+         "triton, cpp, cuda, trace, aot_inductor = [SimpleNamespace() for _ in range(5)]\n"},
         {"torch._inductor.utils",
          "from contextlib import nullcontext\n"
          "def fresh_inductor_cache(cache_entries=None, dir=None, delete=True):\n"
@@ -281,6 +286,8 @@ const char *prelude_text(const char *module) {
         {"copy", ws_prelude_copy},
         {"numpy", ws_prelude_numpy},
         {"numpy.random", ws_prelude_numpy_random},
+        {"numpy._more", ws_prelude_numpy_more},
+        {"numpy.linalg", ws_prelude_numpy_linalg},
         {"einops", ws_prelude_einops},
         {"einops.layers", ""},
         {"timm", ""},
@@ -441,6 +448,12 @@ const char *prelude_text(const char *module) {
         {"distutils", ""},
         {"distutils.version", ws_prelude_version},
         {"builtins",
+         "from _warpsmith import refuse\n"
+         "class bytes:\n" /* nothing is one; a literal b'x' calls it */
+         "    def __new__(cls, *args):\n"
+         "        refuse(f'{cls.__name__} are not supported')\n"
+         "class bytearray(bytes): pass\n"
+         "class memoryview(bytes): pass\n"
          "int, float, bool, str = int, float, bool, str\n"
          "list, tuple, dict, set = list, tuple, dict, set\n"
          "print, len, range, zip, map, filter = print, len, range, zip, map, filter\n"

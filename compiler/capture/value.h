@@ -280,6 +280,7 @@ struct module {
     const char *folder;         /* where its own relative imports look */
     const struct source *begin; /* of a package whose names nobody has asked for: __init__.py */
     bool package;
+    const struct code *body; /* while it runs, and behind an exception that left it */
 };
 
 /* Tensors that may share memory share a storage. That of an eager tensor is memory; that of tracked

@@ -44,9 +44,17 @@ static struct py load_global(struct vm *vm, struct frame *f, const char *name) {
         return v;
     }
     if (dict_gets(vm->builtins, name, &v)) return v;
-    if (!strcmp(name, "complex")) /* written in the prelude */
-        return attribute_get(vm, py_pointer(PY_MODULE, module_import(vm, "torch._complex")),
-                             "Number");
+    static const struct {
+        const char *name, *module, *as;
+    } written[] = {/* in the prelude */
+                   {"complex", "torch._complex", "Number"},
+                   {"bytes", "builtins", "bytes"},
+                   {"bytearray", "builtins", "bytearray"},
+                   {"memoryview", "builtins", "memoryview"}};
+    for (size_t i = 0; i < sizeof written / sizeof *written; i++)
+        if (!strcmp(name, written[i].name))
+            return attribute_get(vm, py_pointer(PY_MODULE, module_import(vm, written[i].module)),
+                                 written[i].as);
     vm_raise(vm, EXC_NameError, "name '%s' is not defined", name);
 }
 
@@ -357,10 +365,21 @@ static struct module *find_module(struct vm *vm, const char *name) {
     return m || ours ? m : module_import(vm, name);
 }
 
+/* import torch.nn.utils.spectral_norm as f: what the package has under that name, where a function
+ * has taken the place of the module that it is from. */
+static bool import_function(struct vm *vm, const char *name, struct py *out) {
+    const char *dot = strrchr(name, '.');
+    if (!dot || vm->frame->module->prelude) return false;
+    struct module *of = find_module(vm, arena_strndup(vm->arena, name, (size_t)(dot - name)));
+    return of && of->prelude && dict_gets(of->dict, dot + 1, out) && out->kind == PY_FUNCTION;
+}
+
 /* Of what is not there, a module whose names can be imported, not used: public files import plots,
  * loggers and data sets beside the model. A program that is ready for an ImportError gets it. */
 static struct py import_name(struct vm *vm, const char *name, bool leaf) {
     struct module *m = find_module(vm, name);
+    struct py function;
+    if (!m && import_function(vm, name, &function)) m = function.function->module;
     if (!m && !vm_may_be_caught(vm)) m = module_missing(vm, name);
     if (!m) no_module(vm, name);
     if (!leaf) {
@@ -369,15 +388,6 @@ static struct py import_name(struct vm *vm, const char *name, bool leaf) {
         if (!m) m = module_missing(vm, first);
     }
     return py_pointer(PY_MODULE, m);
-}
-
-/* import torch.nn.utils.spectral_norm as f: what the package has under that name, where a function
- * has taken the place of the module that it is from. */
-static bool import_function(struct vm *vm, const char *name, struct py *out) {
-    const char *dot = strrchr(name, '.');
-    if (!dot || vm->frame->module->prelude) return false;
-    struct module *of = find_module(vm, arena_strndup(vm->arena, name, (size_t)(dot - name)));
-    return of && of->prelude && dict_gets(of->dict, dot + 1, out) && out->kind == PY_FUNCTION;
 }
 
 static struct py import_from(struct vm *vm, struct py m, const char *name) {
@@ -631,7 +641,7 @@ void vm_step(struct vm *vm, struct frame *f, struct instr in) {
         break;
 
     case OP_IMPORT_NAME: {
-        enum opcode next = c->instrs[f->pc].op; /* from a import b asks the module itself */
+        enum opcode next = c->instrs[f->pc + 1].op; /* from a import b asks the module itself */
         struct py v;
         bool as = in.b && next != OP_IMPORT_FROM && next != OP_IMPORT_STAR;
         bool function = as && import_function(vm, c->names.at[in.a], &v);

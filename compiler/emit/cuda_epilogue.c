@@ -344,8 +344,14 @@ static void put_loads_of_columns(struct emitter *w, const struct phase *f, const
     close_brace(w);
 }
 
-/* Of all octets: where their columns' loads come before those of the octets ahead of them. */
+/* Of all octets: where their columns' loads come before those of the octets ahead of them, if there
+ * are registers for both. */
 static void declare_columns(struct emitter *w, const struct phase *f, int octets) {
+    enum { SPARE = 64 };
+    const struct product *p = w->y->product;
+    int registers = product_registers(p, true);
+    if (p->makers || p->a.in_registers || (registers && registers - product_thread_sums(p) < SPARE))
+        return;
     for (uint32_t i = 0; i < f->compute.n; i++) {
         value_id v = f->compute.at[i];
         if (!is_of_columns(w, v)) continue;

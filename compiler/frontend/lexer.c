@@ -287,8 +287,6 @@ static int string_prefix(const struct lexer *l) {
 static void lex_string(struct lexer *l, int prefix) {
     const char *from = l->p;
     struct place at = here(l, from, from + 1);
-    bool bytes = false;
-    for (int i = 0; i < prefix; i++) bytes |= tolower((unsigned char)from[i]) == 'b';
     l->p += prefix;
     char quote = *l->p;
     bool triple = peek(l, 1) == quote && peek(l, 2) == quote;
@@ -311,7 +309,6 @@ static void lex_string(struct lexer *l, int prefix) {
     l->p += triple ? 3 : 1;
     at.end_line = l->line;
     at.end_col = column(l, l->p);
-    if (bytes) fail(l, at, "SyntaxError: bytes literals are not supported");
     add(l, T_STRING, from, at);
 }
 

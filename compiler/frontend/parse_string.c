@@ -17,7 +17,7 @@ struct string_reader {
     struct parser *p;
     const struct token *token;
     const char *at, *end; /* what is left of the body */
-    bool raw, formatted;
+    bool raw, formatted, bytes;
     struct expr *joined; /* what was read before the literal text being collected */
     struct buf literal;
     struct place literal_at;
@@ -272,24 +272,36 @@ static void open_token(struct string_reader *r, const struct token *t) {
     r->token = t;
     r->at = t->text;
     r->end = t->text + t->len;
-    r->raw = r->formatted = false;
+    r->raw = r->formatted = r->bytes = false;
     for (; isalpha((unsigned char)*r->at); r->at++) {
         r->raw |= tolower((unsigned char)*r->at) == 'r';
         r->formatted |= tolower((unsigned char)*r->at) == 'f';
+        r->bytes |= tolower((unsigned char)*r->at) == 'b';
     }
+    r->raw |= r->bytes; /* whose escapes are others */
     int n = t->text + t->len - r->at >= 6 && r->at[1] == *r->at && r->at[2] == *r->at ? 3 : 1;
     r->at += n;
     r->end -= n;
+}
+
+/* b'x' is bytes('x'), which is refused where it runs, and not where it stands. */
+static struct expr *bytes_of(struct parser *p, struct expr *text) {
+    struct expr *e = tree_expr(p, E_CALL, text->at);
+    e->call.function = tree_expr(p, E_NAME, text->at);
+    e->call.function->name = "bytes";
+    vec_push(p->f->arena, &e->call.args, text);
+    return e;
 }
 
 struct expr *parse_strings(struct parser *p) {
     struct place from = token_peek(p)->at;
     struct string_reader r = {.p = p, .literal = buf_new(p->f->arena), .literal_at = from};
     r.joined = tree_expr(p, E_JOINED, from);
-    bool formatted = false;
+    bool formatted = false, bytes = false;
     while (token_is(p, T_STRING)) {
         open_token(&r, token_peek(p));
         formatted |= r.formatted;
+        bytes |= r.bytes;
         if (r.formatted) {
             parser_deeper(p);
             read_fstring(&r, 0);
@@ -299,7 +311,7 @@ struct expr *parse_strings(struct parser *p) {
         p->i++;
     }
     r.literal_at = r.joined->at = place_join(from, token_last_place(p));
-    if (!formatted) return string_constant(&r);
+    if (!formatted) return bytes ? bytes_of(p, string_constant(&r)) : string_constant(&r);
     add_part(&r, NULL);
     return r.joined;
 }

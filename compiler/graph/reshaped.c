@@ -1,5 +1,5 @@
-/* reshaped.c: a product's result that is reshaped across its memory, and multiplied, is stored as
- * it is reshaped:
+/* reshaped.c: a result that is reshaped across its memory, and multiplied, is stored as it is
+ * reshaped:
  *
  *   %o = bmm(%p, %v)                         %o = bmm(%p, %v)
  *   %h = view(%o, [8, 12, 197, 64])          %h = view(%o, [8, 12, 197, 64])
@@ -10,8 +10,9 @@
  *
  * as heads of attention are before they are projected. Rows of a factor that lie in pieces are
  * packed by a launch before the product, which reads and writes them once more; the product before
- * stores what it has in either order at the same cost, while rows of it stay rows. Who else reads
- * it finds it there. It is what contiguous() does where the user calls it.
+ * stores what it has in either order at the same cost, while rows of it stay rows. So does what is
+ * computed element by element, as the gradient of q, k and v together, which two products read.
+ * Who else reads it finds it there. It is what contiguous() does where the user calls it.
  *
  * Needs: a decomposed, simplified graph. */
 #include "graph/graph_impl.h"
@@ -34,8 +35,15 @@ static bool *find_factors(const struct graph *g) {
     return factor;
 }
 
-/* The permutation that view n copies through, of a product's result alone, whose last dimension
- * stays; NONE: it is no such view. */
+/* Has it elements of its own that may be stored in another order? A product's, and, unless others
+ * read them as they are, those that are computed one by one. */
+static bool may_be_stored(const struct graph *g, const uint32_t *uses, node_id n) {
+    const struct node *x = at(g, n);
+    return is_product(x) || (op_info(x->op)->class == POINTWISE && uses[n] == 1);
+}
+
+/* The permutation that view n copies through, of such a result alone, whose last dimension stays;
+ * NONE: it is no such view. */
 static node_id find_permutation(const struct graph *g, const uint32_t *uses, node_id n) {
     int from[WS_MAX_RANK];
     const struct node *view = at(g, n);
@@ -43,7 +51,7 @@ static node_id find_permutation(const struct graph *g, const uint32_t *uses, nod
     node_id p = view->args[0].node;
     const struct node *permuted = at(g, p);
     int rank = permuted->meta.rank;
-    if (permuted->op != OP_PERMUTE || uses[p] != 1 || rank < 2) return NONE;
+    if (permuted->op != OP_PERMUTE || rank < 2) return NONE;
     permutation_of(g->ex, permuted->op, permuted->args, rank, from);
     if (from[rank - 1] != rank - 1 || meta_is_contiguous(g->ex, &permuted->meta)) return NONE;
     node_id x = permuted->args[0].node;
@@ -52,7 +60,9 @@ static node_id find_permutation(const struct graph *g, const uint32_t *uses, nod
         if (uses[shown] != 1) return NONE;
         x = shown;
     }
-    return is_product(at(g, x)) ? p : NONE;
+    /* What is computed is so in one order for all who read it. */
+    bool one = uses[p] == 1 || !is_product(at(g, x));
+    return one && may_be_stored(g, uses, x) ? p : NONE;
 }
 
 static node_id add(struct graph *to, enum op op, node_id x, struct arg second,

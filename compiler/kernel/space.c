@@ -130,15 +130,15 @@ static bool stores_columns(const struct kernel *k) {
     return false;
 }
 
-/* Registers hold so many rows as long only once or not at all in a multiprocessor: then nothing is
- * loaded while they are reduced and stored. */
-static bool keeps_in_shared(const struct kernel *k, int rows) {
+/* Registers hold rows as long only once or not at all in a multiprocessor: then nothing is loaded
+ * while a row is reduced and stored. */
+static bool keeps_in_shared(const struct kernel *k) {
     int bytes = 0;
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *x = &k->values.at[v];
         if (x->kind == INST_LOAD && x->mask == (MASK_X | MASK_R)) bytes += dtype_bytes(x->dtype);
     }
-    return bytes * rows * kernel_size(k, AXIS_R) > k->limits->regs_unit;
+    return bytes * kernel_size(k, AXIS_R) > k->limits->regs_unit;
 }
 
 static int most_warps(const struct kernel *k) {
@@ -160,7 +160,7 @@ static void propose_columns(struct space *s) {
                 if (idles(t1, vec, nr) && (warps > 1 || x * 2 <= next_power_of_two(nx))) continue;
                 bool peel = !ex_divides(k->ex, vec, k->bound[AXIS_R]);
                 int step = t1 * vec, row = (int)round_up(layout_whole_columns(k, peel, vec), step);
-                bool shared = vec == widest_vector(k, AXIS_R) && keeps_in_shared(k, 1);
+                bool shared = vec == widest_vector(k, AXIS_R) && keeps_in_shared(k);
                 propose(s, CONFIG(K(x, x), K(r, row), K(warps, warps), K(vec, vec), K(keep, 1)));
                 if (k->whole_rows)
                     propose(s, CONFIG(K(x, x), K(r, row), K(warps, warps), K(vec, vec)));
@@ -291,12 +291,6 @@ static void propose_rows(struct space *s) {
                             propose(s, CONFIG(K(x, x), K(r, t1 * u), K(warps, warps), K(vec, vec),
                                               K(cluster, c), K(skip_l1, 1), K(online, online)));
                 }
-                for (int c = 1; c <= k->limits->max_cluster && keeps_in_shared(k, x); c *= 2)
-                    for (int u = 1; u <= 8 && t1 * u <= nr / c; u *= 2)
-                        for (int online = 0; online <= 1; online++)
-                            propose(s, CONFIG(K(x, x), K(r, t1 * u), K(warps, warps), K(vec, vec),
-                                              K(keep, 2), K(cluster, c > 1 ? c : 0),
-                                              K(online, online)));
                 int few = k->landing ? 8 : 4; /* by which a vector is shorter than the widest */
                 int most = vec * few <= widest_vector(k, AXIS_X) ? 16 : 8;
                 for (int u = 1; u <= most && (u == 1 || t1 * u / 2 < nr); u *= 2) {
@@ -460,25 +454,22 @@ static bool may_make_planes(const struct kernel *k) {
 
 /* What is read through windows also as shifted rows, or as it lies, some taps at a time. */
 static void propose_windows(struct space *s, struct config c, int stages) {
-    enum { MOST_TAPS = 4 };
+    enum { MOST_TAPS = 4, LEAST = 8 };
     propose_tile(s, c, stages);
     if (!im2col_has_taps(s->k->im2col[0][0]) && !im2col_has_taps(s->k->im2col[1][0])) return;
     c.knob[KNOB_flat] = 1;
     propose_tile(s, c, stages);
     if (!windows_may_lie(s->k, 0, s->arena)) return;
     const struct im2col *w = s->k->im2col[0][0];
-    int whole = 128 / element(s); /* channels; of 16, tiles that are made take an H200 less */
+    int whole = 128 / element(s), each = whole; /* channels of a line, of a tap in a step */
+    while (each > LEAST && w->channels <= each / 2) each /= 2;
     c.knob[KNOB_flat] = 2;
-    if (w->channels <= whole / 4) { /* all taps of a line */
-        c.knob[KNOB_k] = w->dim[0].taps <= MOST_TAPS ? whole : 2 * whole;
-        propose_tile(s, c, stages);
-        return;
-    }
-    if (w->channels < whole / 2) return;
     for (int taps = 1; taps <= MOST_TAPS; taps++) {
-        c.knob[KNOB_k] = taps * whole;
-        if (w->dim[0].taps % taps == 0) propose_tile(s, c, stages);
+        c.knob[KNOB_k] = taps * each;
+        if (each > LEAST && w->dim[0].taps % taps == 0) propose_tile(s, c, stages);
     }
+    c.knob[KNOB_k] = w->dim[0].taps * LEAST <= whole ? whole : 2 * whole; /* all of a line */
+    if (each == LEAST) propose_tile(s, c, stages);
 }
 
 /* Tiles of as many columns as give each multiprocessor one, or two in turn or at a time: of 1024 x
@@ -553,11 +544,12 @@ static void propose_mma(struct space *s) {
         }
     propose_even(s, MOST_STAGES);
     /* Two blocks a multiprocessor, of tiles that leave room for two. */
-    static const int halves[][2] = {{64, 192}, {64, 128}, {64, 96}, {64, 80},
-                                    {64, 64},  {128, 64}, {128, 32}};
+    static const int halves[][2] = {{64, 192}, {64, 128}, {64, 96},  {64, 80}, {64, 64},
+                                    {128, 64}, {128, 32}, {128, 24}, {128, 16}};
     bool lie = windows_may_lie(s->k, 0, s->arena);
     for (size_t i = 0; i < sizeof halves / sizeof *halves; i++) {
-        if (halves[i][1] == 32 && (!lie || columns > 32)) continue;
+        int n = halves[i][1];
+        if (n <= 32 && (!lie || columns > n || columns <= n - 8)) continue;
         struct config c =
             CONFIG(K(m, halves[i][0]), K(n, halves[i][1]), K(k, 128 / element(s)), K(fit, 2),
                    K(mma, 1), K(warps, (halves[i][0] / 64 + 1) * 128 / s->k->limits->warp));

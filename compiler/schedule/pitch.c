@@ -15,7 +15,7 @@
 
 #include "schedule/schedule.h"
 
-enum { PIECE = 16, LINE = 128 /* bytes */ };
+enum { PIECE = 16, LINE = 128 /* bytes */, MOST_ROWS = 1 << 16 /* each is judged by itself */ };
 
 static bool uses(const struct loops *l, uint32_t nest, buffer_id b) {
     const struct nest *n = &l->nests.at[nest];
@@ -48,8 +48,9 @@ static bool *find_ragged(const struct schedule *s) {
                      loop_of(l->nests.at[s->writer[b]].epoch) == NO_LOOP;
         for (int d = 0; d < m->rank && plain; d++) plain = ex_is_const(l->ex, m->size[d], NULL);
         if (!plain) continue;
-        int64_t bytes = row_of(l, b) * dtype_bytes(m->dtype);
-        ragged[b] = bytes > LINE && bytes % PIECE != 0;
+        int64_t bytes = row_of(l, b) * dtype_bytes(m->dtype),
+                rows = ex_value(l->ex, meta_numel(l->ex, m)) / row_of(l, b);
+        ragged[b] = bytes > LINE && bytes % PIECE != 0 && rows <= MOST_ROWS;
     }
     for (buffer_id b = 0; b < l->buffers.n; b++)
         if (l->buffers.at[b].kind == BUFFER_WINDOW) ragged[l->buffers.at[b].window.of] = false;

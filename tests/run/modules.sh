@@ -15,7 +15,7 @@ check() { # FILE MODE
     fi
 }
 for module in tests/modules/*.py; do check "$module" fwd; done
-for name in layernorm_by_hand focal_loss squeeze_excite cancelled_mean pooled_gate normed_weights convnet separable_conv causal_conv rnn_aligned own_gradients gradient_penalty timm_block conv_mixer functional captured_graph known_shapes complex_numbers complex_functions complex_parts public_names public_idioms; do check tests/modules/$name.py train; done
+for name in layernorm_by_hand focal_loss squeeze_excite cancelled_mean pooled_gate normed_weights convnet separable_conv causal_conv rnn_aligned own_gradients gradient_penalty timm_block conv_mixer functional captured_graph known_shapes complex_numbers complex_functions complex_parts public_names public_idioms public_files; do check tests/modules/$name.py train; done
 
 # A file in a package that names the files beside it without the package, as Python finds those beside a script.
 mkdir "$TMP/package"
@@ -23,5 +23,11 @@ mkdir "$TMP/package"
 printf 'def twice(x):\n    return x * 2\n' >"$TMP/package/beside.py"
 printf 'import torch\nfrom beside import twice\n\n\ndef forward(x):\n    return twice(x)\n\n\ndef get_inputs():\n    return [torch.randn(8)]\n' >"$TMP/package/user.py"
 check "$TMP/package/user.py" fwd
+
+# An import that fails in a try leaves no half of a module: the next one runs the file again.
+printf 'import seen\n\nseen.times.append(1)\nTWO = 2 if len(seen.times) > 1 else missing_name\n' >"$TMP/flaky.py"
+printf 'times = []\n' >"$TMP/seen.py"
+printf 'import torch\ntry:\n    from flaky import TWO\nexcept NameError:\n    from flaky import TWO\n\n\ndef forward(x):\n    return x * TWO\n\n\ndef get_inputs():\n    return [torch.randn(8)]\n' >"$TMP/again.py"
+check "$TMP/again.py" fwd
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

@@ -246,6 +246,11 @@ static void test_pitch(void **state) {
             found++;
         }
         assert_int_equal(found, 1);
+        struct ws_alone alone = ws_alone_of(p); /* and each kernel is judged by itself */
+        for (int k = 0; k < p->n_kernels; k++) {
+            assert_int_equal(alone.parts[k].n_known, 1);
+            assert_int_equal(alone.parts[k].n_unknown, 0);
+        }
         arena_free(a);
     }
 }

@@ -49,6 +49,29 @@ static void test_flops(void **state) {
     arena_free(a);
 }
 
+/* Ways to fuse that are tried, and configs that are only weighed, leave nothing: what a product with
+ * something dear behind it may have apart takes no more memory for that. */
+static void test_weighing_leaves_no_memory(void **state) {
+    enum { N = 6 };
+    struct arena *a = arena_new();
+    struct buf text = buf_new(a);
+    buf_puts(&text, "graph(%x0: bf16[1024, 1024]");
+    for (int i = 0; i < N; i++) buf_printf(&text, ", %%w%d: bf16[1024, 1024]", i);
+    buf_puts(&text, ") {\n");
+    for (int i = 0; i < N; i++)
+        buf_printf(
+            &text,
+            " %%m%d = mm(%%x%d, %%w%d)\n %%g%d = gelu(%%m%d)\n %%s%d = sum(%%g%d, [1], True)\n"
+            " %%x%d = div(%%g%d, %%s%d)\n",
+            i, i, i, i, i, i, i, i + 1, i, i);
+    buf_printf(&text, " return %%x%d\n}\n", N);
+    size_t before = arena_used(a);
+    const struct ws_program *p = lower(a, text.p);
+    size_t a_kernel = (arena_used(a) - before) / (size_t)p->n_kernels;
+    if (a_kernel > 400000) fail_msg("%zu bytes a kernel", a_kernel);
+    arena_free(a);
+}
+
 /* Kernels that do the same have one text, wherever the numbers in their names have these cut: one
  * compilation, one binary. The names of the last ones are cut sooner than the first one's. */
 static void test_same_kernels_have_one_text(void **state) {
@@ -135,6 +158,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_flops),
+        cmocka_unit_test(test_weighing_leaves_no_memory),
         cmocka_unit_test(test_same_kernels_have_one_text),
         cmocka_unit_test(test_twins_have_one_default),
         cmocka_unit_test(test_memory),

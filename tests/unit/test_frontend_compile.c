@@ -76,7 +76,6 @@ static const struct {
     /* Python, but not ours */
     {"x = 9223372036854775808", "1:5: SyntaxError: integer literal does not fit in 64 bits"},
     {"x = 2jx", "1:5: SyntaxError: invalid decimal literal"},
-    {"b'x'", "1:1: SyntaxError: bytes literals are not supported"},
     {"async def f(): pass", "1:1: SyntaxError: 'async' is not supported"},
     {"x = yield 1", "1:5: SyntaxError: 'yield' outside function"},
     {"def f():\n    class A:\n        yield", "3:9: SyntaxError: 'yield' outside function"},

@@ -91,7 +91,7 @@ static void test_strings(void **state) {
                   "x = 1:5 SyntaxError: unterminated string literal (detected at line 1)");
     expect_tokens("\n'''abc\n\n", "2:1 SyntaxError: unterminated triple-quoted string literal "
                                   "(detected at line 3)");
-    expect_tokens("b'x'", "1:1 SyntaxError: bytes literals are not supported");
+    expect_tokens("b'x' Rb'\\xff'", "b'x' Rb'\\xff' NL END");
     expect_tokens("bu'x'", "bu 'x' NL END");
 }
 

@@ -25,6 +25,10 @@ static void test_stored(void **state) {
                   "%c = permute(%r, [1, 0])\n%y = mm(%c, %r)\n%s = sum(%h, [3])\n"
                   "return %y, %s\n",
             "bmm view permute convert permute view permute mm sum");
+    /* what is computed, for all who read it so */
+    becomes("%h = view(%v, [2, 3, 7, 4])\n%e = exp(%h)\n%t = permute(%e, [0, 2, 1, 3])\n"
+            "%r = view(%t, [14, 12])\n%y = mm(%r, %w)\n%s = sum(%t, [3])\nreturn %y, %s\n",
+            "view exp permute convert view mm sum");
 }
 
 static void test_stays(void **state) {
@@ -44,6 +48,10 @@ static void test_stays(void **state) {
     becomes("%h = view(%v, [2, 3, 7, 4])\n%t = permute(%h, [0, 2, 1, 3])\n"
             "%r = view(%t, [14, 12])\n%y = mm(%r, %w)\nreturn %y\n",
             "view permute view mm");
+    /* others read it in its own order */
+    becomes("%h = view(%v, [2, 3, 7, 4])\n%e = exp(%h)\n%t = permute(%e, [0, 2, 1, 3])\n"
+            "%r = view(%t, [14, 12])\n%y = mm(%r, %w)\n%s = sum(%e, [3])\nreturn %y, %s\n",
+            "view exp permute view mm sum");
 }
 
 int main(void) {

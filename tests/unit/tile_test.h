@@ -85,19 +85,48 @@ static inline double element(const struct operand *o, const float *in, int plane
     return at < 0 ? 0 : in[at];
 }
 
-static inline double exact(const struct tile_program *t, const float *const in[], int64_t z,
-                           int64_t m, int64_t n, double *terms) {
-    const struct operand *a = &t->product->a, *b = &t->product->b;
-    double sum = 0;
-    *terms = 0;
-    for (int64_t k = 0; k < a->depth; k++)
-        for (int q = 0; q < t->product->n_passes; q++) {
-            double x = element(a, in[0], t->product->pass[q].a, z, m, k);
-            double y = element(b, in[1], t->product->pass[q].b, z, n, k);
-            double scale = t->product->pass[q].crossed ? 0x1p-11 : 1;
-            sum += x * y * scale;
-            *terms += fabs(x * y) * scale;
+/* Of one z, rows of both factors as the passes want them, so that each element is looked up once:
+ * [row][k][pass]. */
+struct passes {
+    const struct tile_program *t;
+    const float *in[2];
+    float *rows[2];
+};
+
+static inline struct passes passes_new(struct arena *a, const struct tile_program *t,
+                                       const float *const in[]) {
+    struct passes p = {t, {in[0], in[1]}, {NULL, NULL}};
+    const struct operand *o[] = {&t->product->a, &t->product->b};
+    for (int f = 0; f < 2; f++)
+        p.rows[f] = NEW_ARRAY(a, float, (size_t)(o[f]->rows * o[f]->depth * t->product->n_passes));
+    return p;
+}
+
+static inline void passes_at(const struct passes *p, int64_t z) {
+    const struct product *all = p->t->product;
+    for (int f = 0; f < 2; f++) {
+        const struct operand *o = f ? &all->b : &all->a;
+        float *to = p->rows[f];
+        for (int64_t row = 0; row < o->rows; row++)
+            for (int64_t k = 0; k < o->depth; k++)
+                for (int q = 0; q < all->n_passes; q++)
+                    *to++ =
+                        (float)element(o, p->in[f], f ? all->pass[q].b : all->pass[q].a, z, row, k);
+    }
+}
+
+static inline double exact(const struct passes *p, int64_t m, int64_t n, double *terms) {
+    const struct product *all = p->t->product;
+    int64_t length = all->a.depth * all->n_passes;
+    const float *x = p->rows[0] + m * length, *y = p->rows[1] + n * length;
+    double sum = 0, size = 0;
+    for (int64_t k = 0; k < all->a.depth; k++)
+        for (int q = 0; q < all->n_passes; q++) {
+            double term = (double)*x++ * (double)*y++ * (all->pass[q].crossed ? 0x1p-11 : 1);
+            sum += term;
+            size += fabs(term);
         }
+    *terms = size;
     return sum;
 }
 
@@ -111,16 +140,19 @@ static inline int64_t wrong_of(struct arena *a, const struct tile_program *t, ui
     int64_t wrong = 0;
     *why = tile_run(t, in, out, seed, a);
     const struct operand *x = &t->product->a, *y = &t->product->b;
+    struct passes passes = passes_new(a, t, in);
     int64_t compared = 0;
-    for (int64_t z = 0; z < nz; z++)
+    for (int64_t z = 0; z < nz; z++) {
+        passes_at(&passes, z);
         for (int64_t m = 0; m < x->rows; m++)
             for (int64_t n = 0; n < y->rows; n++) {
                 int64_t row = operand_row(k, x, m), column = operand_row(k, y, n);
                 if (row < 0 || column < 0) continue;
-                double terms, want = exact(t, in, z, m, n, &terms);
+                double terms, want = exact(&passes, m, n, &terms);
                 wrong += !(fabs(out[(z * nm + row) * nn + column] - want) <= terms * 0x1p-20);
                 compared++;
             }
+    }
     assert_int_equal(compared, nz * nm * nn);
     return wrong;
 }

@@ -875,4 +875,7 @@ def __getattr__(name):
         return bool_
     if name[:2] == '__':
         raise AttributeError(name)
+    import numpy._more as more
+    if name[:1] != '_' and hasattr(more, name):
+        return getattr(more, name)
     refuse(f'numpy.{name} is not supported; torch and math have functions for tensors and numbers')

@@ -62,6 +62,22 @@ def abspath(path):
 realpath = abspath
 
 
+def relpath(path, start='.'):
+    parts, base = [[x for x in abspath(p).split('/') if x] for p in (path, start)]
+    same = 0
+    while same < min(len(parts), len(base)) and parts[same] == base[same]:
+        same += 1
+    return '/'.join(['..'] * (len(base) - same) + parts[same:]) or '.'
+
+
+def commonprefix(paths):
+    first, last = min(paths), max(paths)
+    n = 0
+    while n < min(len(first), len(last)) and first[n] == last[n]:
+        n += 1
+    return first[:n]
+
+
 def expanduser(path):
     path = fspath(path)
     return environ.get('HOME', '~') + path[1:] if path == '~' or path.startswith('~/') else path

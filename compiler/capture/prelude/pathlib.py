@@ -80,6 +80,20 @@ class PurePath:
     def is_dir(self):
         return _path.isdir(self._text)
 
+    def _parents(self):
+        found, at = [], self
+        while at != at.parent:
+            at = at.parent
+            found.append(at)
+        return tuple(found)
+
+    def relative_to(self, other):
+        start = Path(other)
+        n = len(start.parts)
+        if self.parts[:n] != start.parts:
+            raise ValueError(f"'{self}' is not in the subpath of '{start}'")
+        return Path(*self.parts[n:])
+
     @classmethod
     def cwd(cls):
         return Path(os.getcwd())
@@ -92,6 +106,7 @@ class PurePath:
     stem = property(lambda self: _path.splitext(self.name)[0])
     suffix = property(lambda self: _path.splitext(self.name)[1])
     parent = property(lambda self: Path(_path.dirname(self._text) or '.'))
+    parents = property(lambda self: self._parents())
     parts = property(lambda self: tuple((['/'] if self.is_absolute() else []) + [x for x in self._text.split('/') if x not in ('', '.')]))
 
     def __getattr__(self, name):

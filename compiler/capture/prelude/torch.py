@@ -214,7 +214,7 @@ _PRINT_PROFILES = {'default': (4, 1000, 3, 80), 'short': (2, 1000, 2, 80), 'full
 
 def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
     if profile is not None:
-        print_options(*_PRINT_PROFILES[profile], 0)
+        print_options(*_PRINT_PROFILES.get(profile, _PRINT_PROFILES['default']), 0)
     given = [-1 if x is None else 2 ** 62 if x == inf else x for x in (precision, threshold, edgeitems, linewidth)]
     print_options(*given, -1 if sci_mode is None and profile is None else 0 if sci_mode is None else 2 if sci_mode else 1)
 

@@ -7,8 +7,17 @@ _tangent, _give_gradient = op('tangent'), op('give_gradient')
 _tangents_made = [0]
 
 
-def Variable(data, requires_grad=False):
-    return data.detach().requires_grad_(requires_grad)
+class _Variable:
+    """What tensors that have gradients were once called: every tensor is one."""
+
+    def __call__(self, data, requires_grad=False, volatile=False):
+        return data.detach().requires_grad_(requires_grad)
+
+    def __instancecheck__(self, x):
+        return isinstance(x, torch.Tensor)
+
+
+Variable = _Variable()
 
 
 def _list(x):

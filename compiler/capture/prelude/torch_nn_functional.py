@@ -3,6 +3,13 @@
 import torch
 from _warpsmith import op, refuse, assign, set_grad_mode
 _softmax, _log_softmax, group_norm = op('softmax'), op('log_softmax'), op('group_norm')
+_linear = op('linear')
+
+
+def linear(input, weight, bias=None):
+    if weight.ndim != 1:
+        return _linear(input, weight, bias)
+    return input @ weight if bias is None else input @ weight + bias
 
 
 def _softmax_dim(input, dim):

@@ -87,7 +87,9 @@ class RandomSampler(SequentialSampler):
     def __init__(self, data_source, replacement=False, num_samples=None, generator=None):
         super().__init__(data_source)
         self.generator, self.replacement = generator, replacement
-        self.num_samples = len(data_source) if num_samples is None else num_samples
+        self._num_samples = num_samples
+
+    num_samples = property(lambda self: len(self.data_source) if self._num_samples is None else self._num_samples)
 
     def __iter__(self):
         if self.replacement:
