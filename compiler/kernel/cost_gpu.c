@@ -1138,8 +1138,8 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     /* Where memory is what is waited for: 128 x 16384 x 16384 in tf32 takes an H200 279 us in two
      * parts, 294 in three and 298 in four, 270 to 273 in one. */
     const double IN_PARTS = 1.06;
-    /* Where memory is what is waited for: 64 x 8192 x 8192 in tf32 takes 104.4 us so, 101.7 else; 128
-     * x 32768 x 32768 an H200 1130 and 1069, but in f32, by pairs, 1432 and 1473. */
+    /* Where memory is what is waited for: 64 x 8192 x 8192 in tf32 takes 104.4 us so, 101.7 else;
+     * 128 x 32768 x 32768 an H200 1130 and 1069, but in f32, by pairs, 1432 and 1473. */
     const double SLOWER = 0.11;
     const double BOTH = 0.2;  /* of the shorter, of copies of windows and of boxes */
     const double LANES = 128; /* of tensor memory */
