@@ -1139,9 +1139,11 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     /* Where memory is what is waited for: 128 x 16384 x 16384 in tf32 takes an H200 279 us in two
      * parts, 294 in three and 298 in four, 270 to 273 in one. */
     const double IN_PARTS = 1.06;
-    const double SLOWER = 0.11; /* 64 x 8192 x 8192 in tf32 takes 104.4 us so, 101.7 else */
-    const double BOTH = 0.2;    /* of the shorter, of copies of windows and of boxes */
-    const double LANES = 128;   /* of tensor memory */
+    /* Where memory is what is waited for: 64 x 8192 x 8192 in tf32 takes 104.4 us so, 101.7 else;
+     * 128 x 32768 x 32768 an H200 1130 and 1069, but in f32, by pairs, 1432 and 1473. */
+    const double SLOWER = 0.11;
+    const double BOTH = 0.2;  /* of the shorter, of copies of windows and of boxes */
+    const double LANES = 128; /* of tensor memory */
     /* Stages: 4096^3 takes 2222 us on an H100 with two of 64 by 96 (two blocks a multiprocessor),
      * 738 with three of 128 by 128. */
     const double HELD = 1.75;
@@ -1263,13 +1265,15 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
         int sums = product_thread_sums(p), more = element_loads(k) - FEW_LOADS;
         if (!p->online && sums > MOST_KEPT && more > 0) us += STAYS * sums * more * meetings;
     }
+    bool of_memory = least > us;
     us = fmax(us, least) + BESIDE * fmin(us, least);
     /* By L2, once all of it has been read: in bf16 64 x 8192 x 8192 takes an H100 64.0 us in four
      * parts, 56.7 in one, 16 x 4096 x 11008 takes 47.2 in three and 42.3. */
     double rows = fmin(m, (double)p->a.rows);
     if (p->parts > 1 && y->cluster > 1) us += PARTED;
     if (p->parts > 1) us += 2.5 + 2 * cut * p->parts * rows * n * 4 / (gbps * 1e3);
-    if (y->leave_l2) us += leaving_us(k, once_bytes(p), once_bytes(p) / (gbps * 1e3), SLOWER);
+    if (y->leave_l2)
+        us += leaving_us(k, once_bytes(p), once_bytes(p) / (gbps * 1e3), of_memory ? SLOWER : 0);
     return us + operand_pack_us(k, &p->a) + operand_pack_us(k, &p->b);
 }
 

@@ -915,8 +915,8 @@ struct interleaved {
 struct interleaved layout_interleaved(const struct kernel *k, const struct layout *y,
                                       uint32_t store);
 
-/* window.c: of a layout with whole vectors along r; NULL if no load shares any. They live as long as
- * the kernel, which has them for its other layouts; none of a new one. */
+/* window.c: of a layout with whole vectors along r; NULL if no load shares any. They live as long
+ * as the kernel, which has them for its other layouts; none of a new one. */
 const struct windows *windows_find(const struct kernel *k, const struct layout *y);
 struct known_windows *windows_unknown(struct arena *a);
 const struct window_tap *layout_tap(const struct layout *y, value_id load); /* NULL if it is none */

@@ -20,17 +20,17 @@
     "graph(%x: f32[2, 16, 9, 9] = L['x'], %w: f32[32, 16, 3, 3] = KIND L['self'].w) {\n"           \
     "  %y = convolution(%x, %w, None, [1, 1], [1, 1])\n  return %y\n}\n"
 
-/* Whole lines of 128 bytes, and steps of these: two factors of pairs, or planes; one plane of batches
- * that is made of the weight; one that runs across in tf32. */
+/* Whole lines of 128 bytes, and steps of these: pairs, or planes; one plane, of batches; one that
+ * runs across, of bytes. */
 #define STACKED                                                                                    \
     "graph(%x: f32[72, 576] = L['x'], %w: f32[136, 576] = KIND L['self'].w) {\n"                   \
     "  %t = t(%w)\n  %y = matmul(%x, %t)\n  return %y\n}\n"
 #define STACKED_BATCHES                                                                            \
-    "graph(%x: bf16[3, 40, 256] = L['x'], %w: bf16[3, 72, 256] = KIND L['self'].w) {\n"            \
-    "  %r = relu(%w)\n  %t = permute(%r, [0, 2, 1])\n  %y = bmm(%x, %t)\n  return %y\n}\n"
+    "graph(%x: bf16[3, 40, 256] = L['x'], %w: i8[3, 72, 256] = KIND L['self'].w) {\n"              \
+    "  %f = bfloat16(%w)\n  %t = permute(%f, [0, 2, 1])\n  %y = bmm(%x, %t)\n  return %y\n}\n"
 #define STACKED_ACROSS                                                                             \
-    "graph(%x: f32[40, 256] = L['x'], %w: f32[256, 72] = KIND L['self'].w) products tf32 {\n"      \
-    "  %y = matmul(%x, %w)\n  return %y\n}\n"
+    "graph(%x: i8[40, 256] = L['x'], %w: i8[256, 72] = KIND L['self'].w) {\n"                      \
+    "  %a = int(%x)\n  %b = int(%w)\n  %y = mm(%a, %b)\n  return %y\n}\n"
 
 static const char *replaced(struct arena *a, const char *text, const char *word, const char *by) {
     const char *at = strstr(text, word);
