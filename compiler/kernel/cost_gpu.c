@@ -1200,8 +1200,8 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     if (p->by_warp) wait = BARRIER / resident;
     int cluster_a = product_sharers(p, y->cluster, AXIS_M),
         cluster_b = product_sharers(p, y->cluster, AXIS_N);
-    double of_a = p->a.made ? 0 : copy_clocks(p, &p->a, p->a_bytes / cluster_a, y->bx, (int)depth),
-           of_b = p->b.made ? 0 : copy_clocks(p, &p->b, p->b_bytes / cluster_b, y->br, (int)depth);
+    double of_a = copy_clocks(p, &p->a, p->a_bytes / cluster_a, y->bx, (int)depth),
+           of_b = copy_clocks(p, &p->b, p->b_bytes / cluster_b, y->br, (int)depth);
     bool windows_a = p->a.windows && !p->a.lying, windows_b = p->b.windows;
     double lines = windows_a * of_a * cluster_a + windows_b * of_b * cluster_b;
     double boxes = p->by_warp ? 0 : !windows_a * of_a + !windows_b * of_b;
@@ -1224,11 +1224,6 @@ static double mma_cost(const struct kernel *k, const struct layout *y) {
     if (taps) behind = fmax(behind, m * n * STORED * stored_bytes(k));
     behind += output;
     double tile = part * step + behind, uncut = steps * step + behind;
-    bool of_planes = (p->a.made ? &p->a : &p->b)->planes > 1; /* as they were fitted */
-    if (p->makers && waves > 1 && !of_planes) {               /* who make go on to the next tile */
-        double making = part * lines, others = part * multiplied + behind;
-        tile = fmax(making, others) + BESIDE * fmin(making, others);
-    }
     if (p->tensor && p->sums_at_once > 1 && waves > 1) tile = fmax(part * step, behind);
     /* Two in turn: one multiplies while the other is at its epilogue, but for the last. */
     double last = 0;

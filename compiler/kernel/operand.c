@@ -771,11 +771,16 @@ static bool set_lying(const struct kernel *k, struct operand *o, const struct im
 
 /* Positions that are no windows count for nothing in what all rows or all columns come to; but
  * which rows a part of them has, or what waits for a result, is of the product's own rows. Elements
- * that are stored, too, would not be turned. */
+ * that are stored, too, would not be turned, nor are those of phases, some of which are left out. */
 static bool counts_positions(const struct kernel *k) {
+    for (uint32_t i = 0; i < k->stores.n; i++) {
+        const struct store_node *s = &k->stores.at[i];
+        if (k->over && !store_is_of_results(k, s)) return false;
+        if (s->guard && index_usual_stride(k, s->index, AXIS_M) > 1 &&
+            index_usual_stride(k, s->index, AXIS_N) > 1)
+            return false;
+    }
     if (!k->over) return true;
-    for (uint32_t i = 0; i < k->stores.n; i++)
-        if (!store_is_of_results(k, &k->stores.at[i])) return false;
     return !(k->over & MASK_Z) && !k->span[AXIS_M] && !k->span[AXIS_N];
 }
 
