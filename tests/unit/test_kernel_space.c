@@ -832,8 +832,8 @@ static void test_short_kernels(void **state) {
     }
 }
 
-/* Columns that fill the device are summed up by blocks alone; neighbours that no vector has are read
- * by threads that have one each. */
+/* Columns that fill the device are summed up by blocks alone; neighbours that no vector has are
+ * read by threads that have one each. */
 static void test_tiles_of_columns(void **state) {
     const struct device_limits gpu = test_gpu("sm_90a");
     struct arena *a = arena_new();
