@@ -263,7 +263,7 @@ static void put_phase(struct emitter *w, uint32_t index, int *smem) {
     if (y->kept)
         open_slots(w);
     else if (loops)
-        open_brace(w, "for (k_idx base = r_begin; base < r_end; base += %d)", y->br * y->split);
+        open_brace(w, "for (k_idx base = r_begin; base < r_end; base += %d)", y->br);
     else if (y->grid_r && !y->peel)
         open_scope(w);
     put_kept(w, f, index == 0);
@@ -326,21 +326,6 @@ struct ws_launch *open_kernel(struct emitter *w, const char *name, int threads) 
     return l;
 }
 
-/* Blocks that share a row have its steps in turn, so that all of them read what lies together: parts
- * of some MB each would begin at the same places of memory's banks. Huber's loss of two f32[32768,
- * 32768] took an H200 1848 to 1916 us by parts, and in as many processes 2131 to 2184. What is
- * listed is of one piece. */
-static void put_part(struct emitter *w) {
-    const struct layout *y = w->y;
-    if (!y->hits) {
-        line(w, "const k_idx r_begin = part * %d, r_end = nr;", y->br);
-        return;
-    }
-    line(w, "const k_idx steps = (nr + %d) / %d;", y->br - 1, y->br);
-    line(w, "const k_idx chunk = (steps + %d) / %d * %d;", y->split - 1, y->split, y->br);
-    line(w, "const k_idx r_begin = part * chunk, r_end = k_clamp(r_begin + chunk, nr);");
-}
-
 static void put_block_position(struct emitter *w) {
     const struct layout *y = w->y;
     if (y->rows_inner)
@@ -376,7 +361,9 @@ static void put_block_position(struct emitter *w) {
     } else if (y->split > 1) {
         line(w, "const k_idx px = (k_idx)blockIdx.x / %d, part = (k_idx)blockIdx.x %% %d;",
              y->split, y->split);
-        put_part(w);
+        line(w, "const k_idx steps = (nr + %d) / %d;", y->br - 1, y->br);
+        line(w, "const k_idx chunk = (steps + %d) / %d * %d;", y->split - 1, y->split, y->br);
+        line(w, "const k_idx r_begin = part * chunk, r_end = k_clamp(r_begin + chunk, nr);");
     } else if (y->look_back) {
         put_look_back_position(w);
     } else if (w->k->kind == KERNEL_SCAN) {

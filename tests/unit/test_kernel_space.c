@@ -841,6 +841,24 @@ static void test_short_kernels(void **state) {
     }
 }
 
+/* Columns that fill the device are summed up by blocks alone; neighbours that no vector has are
+ * read by threads that have one each. */
+static void test_tiles_of_columns(void **state) {
+    const struct device_limits gpu = test_gpu("sm_90a");
+    struct arena *a = arena_new();
+    (void)state;
+    struct schedule *s = must_schedule(
+        a, "graph(%x: bf16[752, 203776]) {\n %f = float(%x)\n %y = sum(%f, 0)\n return %y\n}\n", "",
+        &gpu, false);
+    struct config c = default_of(s, 0, &gpu, a);
+    if (c.knob[KNOB_cluster]) fail_msg("%s", config_str(a, &c));
+    s = must_schedule(a, "graph(%x: f32[272, 243, 8, 25]) {\n %y = softmax(%x, 2)\n return %y\n}\n",
+                      "", &gpu, false);
+    c = default_of(s, 0, &gpu, a);
+    if (c.knob[KNOB_vec] != 1) fail_msg("%s", config_str(a, &c));
+    arena_free(a);
+}
+
 /* Sums of what lands on elements beside each other look at all sources: lists of what each element
  * takes up would part the threads of a warp. */
 static void test_landing_beside(void **state) {
@@ -1051,6 +1069,7 @@ int main(void) {
         cmocka_unit_test(test_repeated_elements),
         cmocka_unit_test(test_torn_rows),
         cmocka_unit_test(test_short_kernels),
+        cmocka_unit_test(test_tiles_of_columns),
         cmocka_unit_test(test_landing_beside),
         cmocka_unit_test(test_blocks_loading),
         cmocka_unit_test(test_bytes),
