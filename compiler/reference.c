@@ -23,8 +23,8 @@ static double points_of(const struct exprs *p, const ex *axes, int n) {
  * instructions a second on each core, a random number being some ten, and hands results to a GPU at
  * some 3 GB/s; a kernel takes some 40 ms to compile, by NVRTC as by cc, and texts are compiled side
  * by side. On a CPU, kernels gain something where products are: elsewhere memory is what counts, of
- * which the interpreter needs less, as it computes neighbours together. What a GPU wants is not made
- * on the host where it is many bytes, which would all be there as doubles. */
+ * which the interpreter needs less, as it computes neighbours together. What a GPU wants is not
+ * made on the host where it is many bytes, which would be there as doubles. */
 static bool is_sooner(const struct reference *r) {
     enum { WORK_OF_PRODUCTS = 64 /* for each element that is made */, DRAW = 10 };
     static const double MANY = 64 << 20; /* bytes */

@@ -181,7 +181,7 @@ static bool is_alike(const struct meta *a, const struct meta *b) {
     return same;
 }
 
-/* Has it an output that what is at hand does not read? That is given away before others are begun. */
+/* Has it an output that n does not read? That is given away before n is begun. */
 static bool is_done(const bool *given, const struct step *s, const struct node *n) {
     bool any = false;
     for (int m = 0; m < s->n; m++) any |= given[s->at[m]];

@@ -446,7 +446,7 @@ bool graph_eval(const struct graph *g, const struct value *inputs, struct value 
                 struct diag *d);
 
 /* The same, for whoever has no room for all outputs at once: output i is given away, to be freed by
- * who takes it, as soon as nothing else reads it. False of `take`, which has said why, is the end. */
+ * who takes it, as soon as nothing else reads it. False of `take`, which has said why, ends it. */
 struct value_taker {
     bool (*take)(void *ctx, uint32_t i, struct value v, struct diag *d);
     void *ctx;

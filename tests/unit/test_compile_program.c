@@ -49,8 +49,8 @@ static void test_flops(void **state) {
     arena_free(a);
 }
 
-/* Ways to fuse that are tried, and configs that are only weighed, leave nothing: what a product with
- * something dear behind it may have apart takes no more memory for that. */
+/* Ways to fuse that are tried, and configs that are only weighed, leave nothing: what a product
+ * with something dear behind it may have apart takes no more memory for that. */
 static void test_weighing_leaves_no_memory(void **state) {
     enum { N = 6 };
     struct arena *a = arena_new();

@@ -158,7 +158,7 @@ static void test_behind_products(void **state) {
     CHECK(tests);
 }
 
-/* ... if that and what is there are not too many instructions: 250 of an epilogue, 6 of the chain. */
+/* ... if these are not too many instructions: 250 of what is there, 6 of the chain. */
 #define LONG_EPILOGUE(behind, last)                                                                \
     "graph(%a: f32[64, 32], %w: f32[32, 48], %x: f32[64, 48], %z: f32[64, 48]) {\n"                \
     " %n = neg(%x)\n %e = exp(%n)\n %c = sum(%e, 0)\n %m = mm(%a, %w)\n %y0 = mul(%m, %e)\n"       \
