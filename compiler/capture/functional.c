@@ -188,6 +188,7 @@ static node_id permute_back(struct vm *vm, const struct arg *args, node_id part)
 
 /* What `whole` becomes if the view of it by step s becomes part. */
 static node_id step_back(struct vm *vm, const struct view_step *s, node_id whole, node_id part) {
+    if (meta_numel(vm->ex, meta_of(vm, part)) == ex_const(vm->ex, 0)) return whole;
     int64_t one;
     struct py v[2] = {wrap(vm, part), py_unset};
     if (s->op == OP_VIEW) {

@@ -14,6 +14,7 @@ print(np.histogram([1, 2, 1, 4], bins=3), np.quantile(a, .25), np.take(a, [0, 2]
 print(np.atleast_2d([1, 2]), np.column_stack([[1, 2], [3, 4]]), np.fliplr(a), np.flipud(a), np.rot90(a), np.isscalar(3), np.ix_([0, 1], [2])[1])
 print(np.indices((2, 2)), np.tril_indices(2), np.tri(2), np.vander([1, 2, 3], 3), [int(i) for i in np.unravel_index(5, (2, 3))], list(np.ndindex(2, 2)))
 print(np.pad([1, 2], 1), np.pad(a, ((0, 1), (1, 0)), constant_values=9.), np.pad([1, 2, 3], 2, mode='edge'), np.pad([1, 2, 3], (2, 1), mode='reflect'), np.pad([1, 2, 3], 2, mode='symmetric'), np.pad([1, 2, 3], 2, mode='wrap'))
+print(np.eye(3, k=1), np.eye(2, 3, -1, dtype=int), np.eye(2, 2))
 print(np.gradient([1., 2., 4., 7.]), np.geomspace(1, 8, 4), np.hanning(5), np.hamming(4), np.vectorize(lambda x, y: x + 2 * y)([1, 2], 3), np.apply_along_axis(lambda r: r.sum(), 1, a))
 m = np.array([[2., 1.], [1., 3.]])
 print(np.linalg.inv(m), round(np.linalg.det(m), 6), np.linalg.solve(m, [1., 2.]), np.linalg.norm(m), np.linalg.norm(a, axis=1), np.linalg.eigh(m)[0], np.linalg.svd(m)[1], np.linalg.cholesky(m), np.linalg.matrix_rank(m), np.linalg.pinv(m))

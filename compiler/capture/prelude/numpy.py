@@ -371,8 +371,11 @@ def full_like(a, fill_value, dtype=None):
     return ndarray(torch.full_like(_t(a), fill_value, dtype=_of(dtype)))
 
 
-def eye(N, M=None, dtype=float64):
-    return ndarray(torch.eye(N, M or N, dtype=_of(dtype)))
+def eye(N, M=None, k=0, dtype=float64):
+    M = M or N
+    if not k:
+        return ndarray(torch.eye(N, M, dtype=_of(dtype)))
+    return ndarray((torch.arange(N)[:, None] + k == torch.arange(M)).to(_of(dtype)))
 
 
 identity = eye
