@@ -8,6 +8,8 @@
  *     a[m, k] f8                      tiles of p0; where there are no units for it, or sums are to
  *                                     be f32's own: an image of a in bf16, which has all of f8
  *     a[m, k] f32, in tf32            tiles of p0, which are rounded on their way
+ *     the same, constants, of GBs,    an image of a, rounded, whose lines are stacked
+ *         in rows that are long
  *     a[m, k] i8, to i32              tiles of p0
  *     a[k, m] f32, in tf32            mma=1: tiles of p0, which threads read into registers
  *     b[k, n] f32, in tf32            an image of b, rounded and across: the units take tf32 along
@@ -492,6 +494,18 @@ static bool windows_fit(const struct operand *o, int line, int lines, struct are
     return true;
 }
 
+/* Does a tile of so large a factor of few rows' product reach over so much of memory that this is
+ * read slower than it could be? 32768 rows of 128 KB in tf32, by 128 x 32768, take an H200 1011 us
+ * stacked and 1110 as they lie; 16384 of them 522 and 546. Of rows of 64 KB it gains less. */
+static bool is_far_apart(const struct kernel *k, const struct operand *o, int64_t others,
+                         int depth) {
+    const int64_t LONG = INT64_C(128) << 10, LARGE = INT64_C(1) << 30, PART = 16;
+    int64_t row = o->pitch * dtype_bytes(o->stored), bytes = row * o->rows * o->batches;
+    bool whole = o->depth % depth == 0 && depth * dtype_bytes(o->stored) % LINE == 0;
+    return !o->along && whole && others <= FEW && row >= LONG && bytes >= LARGE &&
+           bytes <= k->limits->memory_bytes / PART;
+}
+
 /* tile, depth: of the tile in shared memory. */
 static struct operand make_operand(const struct kernel *k, value_id factor, enum axis axis,
                                    int tile, int depth, const struct product *p) {
@@ -520,16 +534,17 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
     bool is_one_plane = is_exact || bytes || (!p->pairs && fits_bf16(k, factor));
     if (wide && !is_one_plane && !tf32) o.planes = p->pairs ? 2 : 3;
     bool fixed = axis == AXIS_M ? k->a_fixed : k->b_fixed; /* packed in no call's time */
+    int64_t others = kernel_size(k, axis == AXIS_M ? AXIS_N : AXIS_M);
     if (is_exact && is_matrix(k, load, &o)) {
         o.in_registers = tf32 && o.along && axis == AXIS_M && reads && !fixed;
-        if (!(deep && o.along) || o.in_registers) return o;
+        bool lies = !(deep && o.along) || o.in_registers;
+        if (lies && (!fixed || by_warp || !is_far_apart(k, &o, others, depth))) return o;
     }
     struct operand pieces = o;
     if (is_exact && by_warp && !fixed && lies_in_pieces(k, load, &pieces) &&
         !(deep && pieces.along))
         return pieces;
     o.stored = DT_F32;
-    int64_t others = kernel_size(k, axis == AXIS_M ? AXIS_N : AXIS_M);
     bool is_f32 = load != NO_VALUE && k->values.at[load].dtype == DT_F32;
     o.in_registers = o.planes == 3 && reads && axis == AXIS_M && is_f32 && !p->crowded &&
                      (!fixed || others <= FEW) && is_matrix(k, load, &o) &&

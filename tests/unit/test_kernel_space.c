@@ -593,6 +593,40 @@ static void test_bytes_of_calls(void **state) {
     }
 }
 
+/* A weight of gigabytes whose rows are so long that tiles reach over many pages is packed at load,
+ * and its lines are stacked, for few rows; a smaller one, or that of calls, is read as it lies. */
+static void test_far_apart(void **state) {
+    static const struct {
+        int rows, columns, depth;
+        const char *words;
+        bool stacked;
+    } cases[] = {{128, 32768, 32768, "fixed", true},   {128, 32768, 32768, "", false},
+                 {129, 32768, 32768, "fixed", false},  {128, 4096, 32768, "fixed", false},
+                 {128, 65536, 16384, "fixed", false},  {128, 8192, 32768, "fixed", true},
+                 {128, 131072, 32768, "fixed", false}, {128, 8192, 32776, "fixed", false}};
+    struct device_limits gpu = test_gpu("sm_90a");
+    (void)state;
+    gpu.memory_bytes = INT64_C(140) << 30;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        const char *text = arena_printf(
+            a,
+            "graph(%%x: f32[%d, %d] = L['x'], %%w: f32[%d, %d] = parameter L['self'].w) products "
+            "tf32 {\n %%t = t(%%w)\n %%y = mm(%%x, %%t)\n return %%y\n}\n",
+            cases[i].rows, cases[i].depth, cases[i].columns, cases[i].depth);
+        const struct kernel *k =
+            must_build(must_schedule(a, text, cases[i].words, &gpu, false), 0, &gpu);
+        struct config c = kernel_default_config(k, a);
+        struct layout y;
+        assert_null(kernel_layout(k, &c, &y, a));
+        assert_non_null(y.product);
+        if (y.product->b.stacked != cases[i].stacked)
+            fail_msg("%d x %d x %d, %s: %s", cases[i].rows, cases[i].columns, cases[i].depth,
+                     cases[i].words, config_str(a, &c));
+        arena_free(a);
+    }
+}
+
 static enum kernel_kind kind_of(const char *text, const struct device_limits *limits) {
     struct arena *a = arena_new();
     struct schedule *s = must_schedule(a, text, "", limits, false);
@@ -1087,6 +1121,7 @@ int main(void) {
         cmocka_unit_test(test_edges_of_bands),
         cmocka_unit_test(test_scanned_rows),
         cmocka_unit_test(test_bytes_of_calls),
+        cmocka_unit_test(test_far_apart),
         cmocka_unit_test(test_tails),
         cmocka_unit_test(test_even_tiles),
         cmocka_unit_test(test_even_steps),
