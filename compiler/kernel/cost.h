@@ -1,5 +1,6 @@
 /* cost.h: the estimate that orders configs, in microseconds. Private to cost.c, which has what both
- * kinds of devices share, and cost_cpu.c and cost_gpu.c. */
+ * kinds of devices share, and cost_cpu.c, cost_gpu.c, and of that cost_products.c and
+ * cost_chained.c. */
 #ifndef WS_KERNEL_COST_H
 #define WS_KERNEL_COST_H
 
@@ -8,10 +9,18 @@
 enum {
     SECTOR = 32, /* bytes that memory hands out at once */
     LINE = 128,  /* bytes that it hands out fastest */
+    BYTES_IN_FLIGHT =
+        48 << 10, /* a multiprocessor's, that an H200 needs to reach its memory's speed */
 };
 
 double cost_on_cpu(const struct kernel *k, const struct layout *y);
 double cost_on_gpu(const struct kernel *k, const struct layout *y);
+/* Of a GPU's products: of multiply-adds, on the matrix units, and one behind another. */
+double cost_by_threads(const struct kernel *k, const struct layout *y);
+double cost_on_units(const struct kernel *k, const struct layout *y);
+double cost_chained(const struct kernel *k, const struct layout *y);
+/* us more that so many bytes take if what is read leaves L2 first. */
+double cost_leaving_us(const struct kernel *k, double read, double bytes_us, double slower);
 
 /* How often rows are gone over. */
 int cost_reads(const struct kernel *k, const struct layout *y);

@@ -996,7 +996,7 @@ static bool may_be_in_turn(const struct space *s, uint32_t i) {
 }
 
 /* One product before and one behind, as attention is forward: what turns gain there is measured
- * (chained_cost). */
+ * (cost_chained). */
 static bool is_one_pair(const struct space *s) {
     struct layout y;
     return s->k->kind == KERNEL_CHAINED && s->all.n &&

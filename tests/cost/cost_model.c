@@ -13,8 +13,9 @@
  *   numbers                           the model's numbers
  *   number I VALUE                    "ok": number I is VALUE from here on
  *
- * The model's numbers are the floating-point literals of compiler/kernel/cost.c and cost_gpu.c:
- * open_numbers.py makes a copy in which they can be changed, which takes the place of both. */
+ * The model's numbers are the floating-point literals of compiler/kernel/cost.c, cost_gpu.c,
+ * cost_products.c and cost_chained.c: open_numbers.py makes a copy in which they can be changed,
+ * which takes the place of these. */
 #define _GNU_SOURCE /* getline, strsep */
 #include <stdio.h>
 #include <stdlib.h>

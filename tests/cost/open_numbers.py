@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The cost model of GPUs with its numbers in an array: what it was fitted by can then be fitted again.
 
-    open_numbers.py compiler/kernel/cost.c compiler/kernel/cost_gpu.c >cost_open.c
+    open_numbers.py compiler/kernel/cost.c compiler/kernel/cost_gpu.c ... >cost_open.c
 
 Every floating-point literal of the code becomes an element of cost_numbers, in the order of the files; integers, which
 are sizes and bounds of the hardware, and literals 0.0 stay. Comments and strings are left alone."""

@@ -2,7 +2,9 @@
 
 COST_MODEL := tests/cost/cost_model
 
-$(BUILD)/tests/cost/cost_open.c: compiler/kernel/cost.c compiler/kernel/cost_gpu.c tests/cost/open_numbers.py | $(BUILD)/deps.test
+COST_OF_GPU := cost cost_gpu cost_products cost_chained
+
+$(BUILD)/tests/cost/cost_open.c: $(COST_OF_GPU:%=compiler/kernel/%.c) tests/cost/open_numbers.py | $(BUILD)/deps.test
 	@mkdir -p $(@D)
 	@tests/cost/open_numbers.py $(filter %.c,$^) >$@.new && mv $@.new $@
 
