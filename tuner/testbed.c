@@ -32,8 +32,8 @@ static enum ws_status know_written(struct testbed *t, const struct ws_kernel *k,
     return d->status;
 }
 
-/* Buffer b against what is expected of its elements alone, where others lie between its rows: row by
- * row. What a program left in it is expected of all. */
+/* Buffer b against what is expected of its elements alone, where others lie between its rows: row
+ * by row. What a program left in it is expected of all. */
 static enum ws_status compare_rows(struct testbed *t, int b, const char **message, struct diag *d) {
     const struct ws_buffer *x = &t->plan->program->buffers[b];
     const struct expected *all = &t->expected[b];

@@ -1111,5 +1111,6 @@ const char *chained_layout(const struct kernel *k, const struct config *c, struc
         return arena_printf(a, "blocks=%lld, but a multiprocessor has %d", (long long)blocks,
                             x->resident);
     if (blocks && tiles <= blocks * k->limits->units) return "a block for each tile is at work";
+    if (blocks && x->warpgroups == 3) return "three warpgroups have no registers for blocks";
     return NULL;
 }

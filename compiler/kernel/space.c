@@ -624,11 +624,21 @@ static void propose_parts(struct space *s, struct config c) {
     }
 }
 
+/* The same of blocks that have tile after tile, one or two a multiprocessor. */
+static void propose_stays(struct space *s, struct config c) {
+    for (int blocks = 1; blocks <= 2; blocks++) {
+        c.knob[KNOB_blocks] = blocks;
+        propose_skips(s, c);
+    }
+}
+
 /* The same, and of several warpgroups with their products in turn. */
 static void propose_turns(struct space *s, struct config c) {
     propose_parts(s, c);
+    propose_stays(s, c);
     c.knob[KNOB_pingpong] = 1;
     propose_skips(s, c);
+    propose_stays(s, c);
 }
 
 /* Chained products: rows of a block, of a warp, what is between at a time. */
