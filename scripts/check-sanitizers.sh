@@ -6,7 +6,7 @@
 #
 # What the sanitizers are for is our own code. Kernels that it makes are compiled without them, so that a test whose
 # time goes to compiling and running kernels takes a part of its cases here (tests/unit/part.h): of graphs all that are
-# taken are lowered and printed, fewer are run. Kernels in C are not optimised, either. Stacks have lines with -g1, which is a fifth cheaper to build than -g.
+# taken are lowered and printed, fewer are run. Stacks have lines with -g1, which is a fifth cheaper to build than -g.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,7 +22,7 @@ if ! "$probe" 2>/dev/null; then
     echo 'check-sanitizers: no ptrace here, so leaks are not looked for'
 fi
 
-export TEST_CC=$PWD/scripts/quick-cc.sh OMP_NUM_THREADS=2 ASAN_OPTIONS=detect_leaks=$leaks:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1
+export OMP_NUM_THREADS=2 ASAN_OPTIONS=detect_leaks=$leaks:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1
 log=$build/tests.log
 if ! make CC=gcc CFLAGS="$flags" BUILD="$build" STATIC=0 test-unit >"$log" 2>&1; then
     cat "$log"

@@ -7,7 +7,6 @@
 #   BUILD            the build folder            TMP, TMPDIR      a fresh folder of its own, removed afterwards
 #   WARPSMITH        the command                 WARPSMITH_CACHE  a store of its own, in TMP
 #   WARPSMITH_CPU_CACHE  1M: what a test times need not be cold, and some machines show caches of hundreds of MB
-# TEST_CC in the environment is $CC for them: the compiler of kernels, which need not be that of the project.
 # With TEST_LONG=1 in the environment tests run all of their cases, not a part; with TEST_STOP=1 those with many cases
 # end at the first that fails.
 # A cmocka binary counts as its tests. A script counts as one, by its exit status (77: skipped, its last line says
@@ -91,7 +90,6 @@ unset MAKEFLAGS MFLAGS MAKELEVEL WS_LOGS
 export BUILD=${BUILD:-build} TEST_SECONDS=${TEST_SECONDS:-1800}
 # Idle threads that spin would starve the tests beside them.
 export CMOCKA_MESSAGE_OUTPUT=stdout OMP_WAIT_POLICY=passive
-[ -z "${TEST_CC:-}" ] || export CC=$TEST_CC
 WARPSMITH=$(realpath -m "$BUILD/warpsmith")
 RESULTS=$(mktemp -d "${TMPDIR:-/tmp}/warpsmith-tests.XXXXXX")
 export WARPSMITH RESULTS
