@@ -123,9 +123,9 @@ static double short_runs(const struct kernel *k, const struct layout *y) {
     return torn * 1.04 * pow(run < LINE ? (double)LINE / run : 1, power) * pow(halves, HALVES);
 }
 
-/* Threads that have neighbours along x, and read them one by one, ask for each sector again: softmax
- * of f32[272, 243, 8, 25] along the 8 takes an H200 33.5 us by one column a thread, 40.3 by two and
- * 82 by four. Long rows gain more by what a warp reads of one. */
+/* Threads that have neighbours along x, and read them one by one, ask for each sector again:
+ * softmax of f32[272, 243, 8, 25] along the 8 takes an H200 33.5 us by one column a thread, 40.3
+ * by two and 82 by four. Long rows gain more by what a warp reads of one. */
 static double by_elements(const struct kernel *k, const struct layout *y) {
     const double EACH = 0.2;
     bool any = false;
