@@ -364,6 +364,9 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
         cluster_b = product_sharers(p, y->cluster, AXIS_N);
     double of_a = copy_clocks(p, &p->a, p->a_bytes / cluster_a, y->bx, (int)depth),
            of_b = copy_clocks(p, &p->b, p->b_bytes / cluster_b, y->br, (int)depth);
+    /* Nobody copies what is made; of other factors than windows this is as it was fitted. */
+    bool made_windows = p->makers && im2col_has_taps(k->im2col[p->a.made ? 0 : 1][0]);
+    if (made_windows) *(p->a.made ? &of_a : &of_b) = 0;
     bool windows_a = p->a.windows && !p->a.lying, windows_b = p->b.windows;
     double lines = windows_a * of_a * cluster_a + windows_b * of_b * cluster_b;
     double boxes = p->by_warp ? 0 : !windows_a * of_a + !windows_b * of_b;

@@ -723,7 +723,7 @@ static void choose_windows_along(const struct kernel *k, struct product *p, int 
  * none, or taps of a step reach further than a tile does. So few channels that an instruction has
  * them have all taps of a line in a step, which may have places for more. */
 static bool set_lying_steps(struct operand *o, const struct im2col *w, int depth) {
-    enum { LEAST = 8, MOST_WASTE = 3 };
+    enum { LEAST = 8, MOST_WASTE = 2 };
     const struct im2col_dim *x = &w->dim[0];
     o->channels = INT64_MAX;
     for (int channels = LINE / dtype_bytes(o->dtype); channels >= LEAST; channels /= 2) {

@@ -420,9 +420,6 @@ static const struct {
     {"graph(%lying: f32[2, 5, 18, 28], %w: f32[40, 5, 3, 5]) convolutions tf32 {\n"
      " %c = convolution(%lying, %w, None, 1, [1, 2])\n return %c\n}\n",
      "mma=1 m=128 n=40 k=64 stages=2 warps=12 flat=2"},
-    {"graph(%lying: f32[2, 3, 6, 10, 12], %w: f32[16, 3, 3, 3, 3]) convolutions tf32 {\n"
-     " %c = convolution(%lying, %w, None, 1, 1, 1, False, 0, 1, 3)\n return %c\n}\n",
-     "mma=1 m=128 n=16 k=32 stages=3 warps=12 fit=2 flat=2"},
     {"graph(%lying: f32[2, 8, 7, 10, 12], %w: f32[16, 8, 3, 3, 3]) convolutions tf32 {\n"
      " %c = convolution(%lying, %w, None, 1, 0, 1, False, 0, 1, 3)\n return %c\n}\n",
      "mma=1 m=64 n=16 k=32 stages=4 warps=8 flat=2"},
