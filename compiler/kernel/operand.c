@@ -784,9 +784,9 @@ static bool set_lying(const struct kernel *k, struct operand *o, const struct im
     return o->rows <= MATRIX_SIZE && windows_fit(o, LINE, o->step_channels, a);
 }
 
-/* Positions that are no windows count for nothing in what all rows or all columns come to; but
- * which rows a part of them has, or what waits for a result, is of the product's own rows. Elements
- * that are stored, too, would not be turned, nor are those of phases, some of which are left out. */
+/* Positions that are no windows count for nothing in what all rows or all columns come to. Parts
+ * of rows go by the product's own rows; what is stored beside would not be turned, nor are phases
+ * of which some are left out. */
 static bool counts_positions(const struct kernel *k) {
     for (uint32_t i = 0; i < k->stores.n; i++) {
         const struct store_node *s = &k->stores.at[i];
