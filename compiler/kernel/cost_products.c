@@ -277,7 +277,9 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
     const double READ_BY_ALL = 0.0065;
     /* Registers beside the sums where rows or columns are summed up, too; else they are spilled:
      * 25088 pixels of a layer's gradient, with two sums behind, take an H200 151 us by two blocks
-     * of 64 x 192. */
+     * of 64 x 192. So are sums of spans beside which others make the tiles: 8 channels, 3 x 3, in
+     * 64 filters with a group norm's sums behind take 757 us by 64 x 256, 560 by two blocks of
+     * 64 x 128 that copy them. */
     const double SPILLED = 1.5;
     enum { BESIDE_SUMS = 64 };
     /* us, for each of a thread's sums that stay while blocks wait for each other, and each element
@@ -409,6 +411,7 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
     if (k->bytes_written > MOSTLY * k->bytes_read && y->cluster > 1 && p->band > USUAL_BAND)
         least *= BANDED;
     if (p->parts > 1) least *= IN_PARTS;
+    if (p->makers && kernel_has_spans(k)) us *= SPILLED;
     int held = d->regs_unit / (p->resident * y->threads);
     if (k->over && p->resident > 1 && product_thread_sums(p) + BESIDE_SUMS > held) us *= SPILLED;
     /* What rows come to: another launch, or a meeting for each phase; not fitted to anything. */
