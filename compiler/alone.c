@@ -53,9 +53,10 @@ static const struct buffer *buffer_at(const struct alone *x, int buffer) {
     return &x->p->loops->buffers.at[buffer];
 }
 
-/* Rows that begin at lines of memory. */
+/* Rows that begin at lines of memory, pieces of a whole. */
 static bool has_gaps(const struct alone *x, const struct buffer *b) {
-    return b->kind == BUFFER_TEMP && !meta_is_contiguous(x->p->loops->ex, &b->meta);
+    return (b->kind == BUFFER_TEMP || b->kind == BUFFER_WINDOW) &&
+           !meta_is_contiguous(x->p->loops->ex, &b->meta);
 }
 
 static bool has_sizes(const struct meta *a, const struct meta *b) {
