@@ -130,14 +130,17 @@ static double group_us(struct schedule *s, uint32_t group, void *ctx) {
     return us_of(ctx, s, group, false);
 }
 
-/* us that the kernels take which have the members of a chain, G, where they are no chain. */
-static double apart_us(struct compile *c, struct schedule *apart, const struct group *G) {
+/* us that the kernels take which have the members of a chain, G, where they are no chain; how many
+ * these are. */
+static double apart_us(struct compile *c, struct schedule *apart, const struct group *G,
+                       int *kernels) {
     double us = 0;
+    *kernels = 0;
     make_ready(apart, false);
     bool *counted = NEW_ARRAY(c->arena, bool, apart->groups.n);
     for (uint32_t m = 0; m < G->members.n; m++) {
         uint32_t g = apart->group_of[G->members.at[m].nest];
-        if (!counted[g]) us += group_us(apart, g, c);
+        if (!counted[g]) us += group_us(apart, g, c), ++*kernels;
         counted[g] = true;
     }
     return us;
@@ -151,13 +154,16 @@ static const char *chain_reason(struct schedule *s, uint32_t second, struct sche
     const double MARGIN = 1.5;
     struct compile *c = ctx;
     bool weighs = apart && c->fusion == WS_FUSE;
-    double without = weighs ? apart_us(c, apart, &s->groups.at[s->group_of[second]]) : INFINITY;
+    int kernels = 0;
+    double without =
+        weighs ? apart_us(c, apart, &s->groups.at[s->group_of[second]], &kernels) : INFINITY;
     make_ready(s, false);
     struct arena *scratch = arena_within(c->arena);
     const char *bad = kernel_chain_reason(s, s->group_of[second], c->limits, us, scratch);
     if (bad) bad = arena_strdup(c->arena, bad);
     arena_free(scratch);
-    return bad || *us <= MARGIN * without ? bad : "apart they take less";
+    bool less = *us > MARGIN * without + (kernels - 1) * LAUNCH_US;
+    return bad || !less ? bad : "apart they take less";
 }
 
 /* The loops of a graph, fused, with what products have apart; NULL if there are none. */

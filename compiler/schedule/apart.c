@@ -135,13 +135,12 @@ static void join_members(struct choice *c, const struct schedule *s) {
     }
 }
 
-/* us that the kernels of a part take. A launch costs what the cost model does not count. */
+/* us that the kernels of a part take. */
 static double part_us(const struct choice *c, struct schedule *s, uint32_t part) {
-    const double LAUNCH = 1.5;
     double us = 0;
     for (uint32_t g = 0; g < s->groups.n; g++) {
         uint32_t first = first_of(c, s, g);
-        if (first < c->n && part_of(c, first) == part) us += LAUNCH + c->us(s, g, c->ctx);
+        if (first < c->n && part_of(c, first) == part) us += LAUNCH_US + c->us(s, g, c->ctx);
     }
     return us;
 }

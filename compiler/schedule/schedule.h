@@ -134,6 +134,8 @@ typedef const char *chain_reason_fn(struct schedule *s, uint32_t second, struct 
                                     double *us, void *ctx);
 void schedule_chain(struct schedule *s, const struct device_limits *limits, chain_reason_fn *reason,
                     void *ctx);
+/* us that a launch takes beside its kernel, which no kernel's cost counts. */
+static const double LAUNCH_US = 1.5;
 /* us that a group's kernel takes, about. */
 typedef double group_us_fn(struct schedule *s, uint32_t group, void *ctx);
 /* apart.c, on a GPU, not for eager: what a schedule, chains and all, had better have apart, as far
