@@ -39,9 +39,9 @@ struct capture_options {
     int n_axes;
     bool cast; /* floating inputs and parameters become dtype */
     enum dtype dtype;
-    bool eval; /* call the model's eval() before its inputs are made */
+    bool eval;           /* call the model's eval() before its inputs are made */
     bool differentiated; /* gradients are taken of its graph */
-    bool cuda; /* it is compiled for a GPU: torch.autocast('cuda') has an effect */
+    bool cuda;           /* it is compiled for a GPU: torch.autocast('cuda') has an effect */
     const enum precision
         *precision; /* of products of f32 and convolutions; NULL: as the file says */
     uint64_t seed;

@@ -538,9 +538,9 @@ static int output_digits(const struct emitter *w) {
 }
 
 /* Are functions better called than written out for each of a thread's elements? NVRTC takes some
- * 0.1 ms for an instruction, a C compiler five times that, and some ms for a function's slow path: so
- * a thread of few elements counts as one of four. Two of a core's vectors are side by side, and what
- * is left of a row. */
+ * 0.1 ms for an instruction, a C compiler five times that, and some ms for a function's slow path:
+ * so a thread of few elements counts as one of four. Two of a core's vectors are side by side, and
+ * what is left of a row. */
 static bool is_large(const struct emitter *w) {
     enum { MOST = 4096, MOST_OF_C = 512, FEW = 4 };
     const struct layout *y = w->y;

@@ -1,6 +1,6 @@
-/* cost_products.c: what products take on a GPU, about: of multiply-adds by threads, and on the matrix
- * units. A step of a tile takes what the slowest of its parts does, and some of what the others do;
- * the numbers are fitted to times of an H100 and an H200 (scripts/cost_model.py). */
+/* cost_products.c: what products take on a GPU, about: of multiply-adds by threads, and on the
+ * matrix units. A step of a tile takes what the slowest of its parts does, and some of what the
+ * others do; the numbers are fitted to times of an H100 and an H200 (scripts/cost_model.py). */
 #include <math.h>
 
 #include "graph/traits.h"

@@ -67,13 +67,12 @@ void cases_gradients(struct arena *a, case_vec *out) {
         struct graph *flat = graph_simplify(graph_decompose(joint));
         struct partition *p = graph_partition(flat, g->inputs.n, g->outputs.n);
         const char *texts[] = {case_text(joint), case_text(p->backward)};
-        /* A norm enlarges what was rounded before it: PyTorch's gradients in bf16 are off by up to 2
-         * where most are below 100. */
+        /* A norm enlarges what was rounded before it: PyTorch's gradients in bf16 are off by up
+         * to 2 where most are below 100. */
         bool bound = strstr(programs[i], "bf16") && strstr(programs[i], "batch_norm");
         for (int k = 0; k < 2; k++)
-            vec_push(a, out, ((struct case_graph){.text = texts[k],
-                                                  .every = 1,
-                                                  .eager = i % 3 == 0,
-                                                  .bound = bound}));
+            vec_push(a, out,
+                     ((struct case_graph){
+                         .text = texts[k], .every = 1, .eager = i % 3 == 0, .bound = bound}));
     }
 }
