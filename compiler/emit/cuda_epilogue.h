@@ -1,5 +1,5 @@
-/* cuda_epilogue.h: what becomes of a tile's sums is printed by three files: cuda_epilogue.c goes over
- * rows, columns and phases; cuda_epilogue_loads.c has what is read, ahead and across;
+/* cuda_epilogue.h: what becomes of a tile's sums is printed by three files: cuda_epilogue.c goes
+ * over rows, columns and phases; cuda_epilogue_loads.c has what is read, ahead and across;
  * cuda_epilogue_stores.c where elements are stored, and by how many. Private to these. */
 #ifndef WS_EMIT_CUDA_EPILOGUE_H
 #define WS_EMIT_CUDA_EPILOGUE_H

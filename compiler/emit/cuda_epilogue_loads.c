@@ -1,7 +1,7 @@
-/* cuda_epilogue_loads.c: what an epilogue reads, in CUDA C++: of pairs of columns, of columns that are
- * neighbours in memory, and before what is waited for:
+/* cuda_epilogue_loads.c: what an epilogue reads, in CUDA C++: of pairs of columns, of columns that
+ * are neighbours in memory, and before what is waited for:
  *
- *     k_pack<k_bf16, 2> l5[2][4];                          of two chunks, before the first is stored
+ *     k_pack<k_bf16, 2> l5[2][4];                       of two chunks, before the first is stored
  *     for (int g = 0; g < 2; g++)
  *         for (int j = 0; j < 4; j++) l5[g][j] = k_load<k_bf16, 2>(p2 + (n)); */
 #include "emit/cuda_epilogue.h"

@@ -1,5 +1,5 @@
-/* cuda_epilogue_stores.c: where the elements of an epilogue are stored, in CUDA C++, and how many at
- * once:
+/* cuda_epilogue_stores.c: where the elements of an epilogue are stored, in CUDA C++, and how many
+ * at once:
  *
  *     k_store_octets<4>(p3 + (m*4096 + n), o0, row < 4096);       four threads' pairs, exchanged */
 #include "emit/cuda_epilogue.h"

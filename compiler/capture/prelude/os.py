@@ -1,5 +1,6 @@
 """os: what scripts ask of the environment."""
 from _warpsmith import environment, make_folder, path_kind, refuse, working_directory
+from later import of as _later
 import sys
 
 sep, linesep, name, devnull = '/', '\n', 'posix', '/dev/null'
@@ -19,9 +20,7 @@ def cpu_count():
     return 1
 
 
-def system(command):
-    """Starts nothing, and says so as a shell does that finds no such command."""
-    return 127 << 8
+system = _later('os', 'system')
 
 
 def fspath(path):
