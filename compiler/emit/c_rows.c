@@ -217,6 +217,16 @@ static int row_lanes(const struct emitter *w) {
     return lanes;
 }
 
+/* The elements of a loop from one to another, side by side; `is` says which one number l is. */
+static void put_side_by_side(struct emitter *w, uint32_t index, const char *from, const char *to,
+                             const char *is, bool reduces) {
+    line(w, "#pragma omp simd");
+    open_brace(w, "for (int l = %s; l < %s; l++)", from, to);
+    line(w, "%s", is);
+    put_element(w, index, reduces);
+    close_brace(w);
+}
+
 /* Columns of which nothing is reduced: tiles in which indices grow evenly, and what is left. */
 static void put_even_columns(struct emitter *w, uint32_t index) {
     bool pieces = w->y->grid_r || w->y->split > 1;
@@ -227,11 +237,8 @@ static void put_even_columns(struct emitter *w, uint32_t index) {
         line(w, "k_idx r0 = r_begin;");
         open_brace(w, "for (; r0 + %d <= r_end; r0 += %d)", tile, tile);
         put_c_places(w, index, AXIS_R, tile, "r0", "l");
-        line(w, "#pragma omp simd");
-        open_brace(w, "for (int l = 0; l < %d; l++)", tile);
-        line(w, "const k_idx r = r0 + l;");
-        put_element(w, index, false);
-        close_brace(w);
+        const char *end = arena_printf(w->arena, "%d", tile);
+        put_side_by_side(w, index, "0", end, "const k_idx r = r0 + l;", false);
         end_c_places(w);
         close_brace(w);
         first = "r0";
@@ -254,11 +261,7 @@ static void put_lanes(struct emitter *w, uint32_t index, int lanes) {
         put_c_places(w, index, AXIS_R, tile, "r0 + t", "(l - t)");
         begin = "t", end = arena_printf(w->arena, "t + %d", tile);
     }
-    line(w, "#pragma omp simd");
-    open_brace(w, "for (int l = %s; l < %s; l++)", begin, end);
-    line(w, "const k_idx r = r0 + l;");
-    put_element(w, index, true);
-    close_brace(w);
+    put_side_by_side(w, index, begin, end, "const k_idx r = r0 + l;", true);
     if (!tile) return;
     end_c_places(w);
     close_brace(w);
@@ -267,27 +270,19 @@ static void put_lanes(struct emitter *w, uint32_t index, int lanes) {
 /* One column of a tile of rows: in tiles of these, as long as all of it is there. */
 static void put_rows_of_tile(struct emitter *w, uint32_t index) {
     int tile = c_even_tile(w, index, AXIS_X, w->y->bx & -w->y->bx);
-    const char *first = "0";
+    const char *first = "0", *is = "const k_idx x = x0 + l;";
+    w->subscript = "[l]";
     if (tile) {
         line(w, "int t = 0;");
         open_brace(w, "for (; t + %d <= lanes; t += %d)", tile, tile);
         put_c_places(w, index, AXIS_X, tile, "x0 + t", "(l - t)");
-        line(w, "#pragma omp simd");
-        open_brace(w, "for (int l = t; l < t + %d; l++)", tile);
-        line(w, "const k_idx x = x0 + l;");
-        w->subscript = "[l]";
-        put_element(w, index, false);
-        close_brace(w);
+        const char *end = arena_printf(w->arena, "t + %d", tile);
+        put_side_by_side(w, index, "t", end, is, false);
         end_c_places(w);
         close_brace(w);
         first = "t";
     }
-    line(w, "#pragma omp simd");
-    open_brace(w, "for (int l = %s; l < lanes; l++)", first);
-    line(w, "const k_idx x = x0 + l;");
-    w->subscript = "[l]";
-    put_element(w, index, false);
-    close_brace(w);
+    put_side_by_side(w, index, first, "lanes", is, false);
 }
 
 static void put_columns_loop(struct emitter *w, uint32_t index, const struct c_folds *c) {
