@@ -96,6 +96,23 @@ static void make_ready(struct schedule *s, bool eager) {
     schedule_memory(s);
 }
 
+/* The shapes of the tensors that a product reads: they say which windows it finds (im2col.c), and no
+ * kernel's text has them. */
+static void put_shapes(struct buf *b, const struct kernel *k) {
+    for (value_id v = 0; v < k->values.n && k->kind == KERNEL_MATMUL; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (x->kind != INST_LOAD) continue;
+        const struct meta *m = &k->schedule->loops->buffers.at[x->buffer].meta;
+        buf_printf(b, "; v%u", v);
+        for (int d = 0; d < m->rank; d++) {
+            buf_puts(b, " ");
+            ex_print(b, k->ex, m->size[d]);
+            buf_puts(b, ":");
+            ex_print(b, k->ex, m->stride[d]);
+        }
+    }
+}
+
 /* us that a kernel takes, about; of those with the same text that is asked once. */
 static double kernel_us(struct compile *c, const struct kernel *k) {
     struct buf text = buf_new(k->arena);
@@ -104,6 +121,7 @@ static double kernel_us(struct compile *c, const struct kernel *k) {
         uint64_t bits;
     } known;
     kernel_print(&text, k);
+    put_shapes(&text, k);
     if (map_gets(&c->costs, text.p, &known.bits)) return known.us;
     known.us = kernel_least_cost(k, NULL, k->arena);
     map_puts(&c->costs, text.p, known.bits);
@@ -395,8 +413,11 @@ static void find_same(struct compile *c) {
     struct map first = map_new(c->arena);
     for (int k = 0; k < p->n_kernels; k++) {
         uint64_t same = (uint64_t)k;
-        if (!p->kernels[k].ir->sizes.n && !map_gets(&first, p->kernels[k].hash, &same))
-            map_puts(&first, p->kernels[k].hash, same);
+        struct buf key = buf_new(c->arena);
+        buf_puts(&key, p->kernels[k].hash);
+        put_shapes(&key, p->kernels[k].ir);
+        if (!p->kernels[k].ir->sizes.n && !map_gets(&first, key.p, &same))
+            map_puts(&first, key.p, same);
         p->kernels[k].same = (int)same;
     }
 }

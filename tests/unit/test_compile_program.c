@@ -1,18 +1,23 @@
 /* What a program says of the work it does: the bytes and operations that its times are judged by.
  * They are lower bounds: a time below them was measured wrong. */
-#include "graph_test.h"
+#include "lower_test.h"
 #include "ws_tune.h"
 
-static struct ws_program *lower(struct arena *a, const char *text) {
+static struct ws_program *lower_for(struct arena *a, const char *text,
+                                    const struct device_limits *limits) {
     struct ws_captured *c = NEW(a, struct ws_captured);
-    struct device_limits *limits = NEW(a, struct device_limits);
     struct diag d = diag_new(a);
-    assert_true(device_limits_for_arch("sm_90a", limits));
     *c = (struct ws_captured){
         .arena = a, .graph = must_parse(a, text), .guards = "", .workload = "test"};
     struct ws_program *p = ws_lower(c, limits, WS_FUSE, NULL, &d);
     if (!p) fail_msg("%s", d.text);
     return p;
+}
+
+static struct ws_program *lower(struct arena *a, const char *text) {
+    struct device_limits *limits = NEW(a, struct device_limits);
+    assert_true(device_limits_for_arch("sm_90a", limits));
+    return lower_for(a, text, limits);
 }
 
 static void test_bytes(void **state) {
@@ -112,6 +117,29 @@ static void test_same_kernels_have_one_text(void **state) {
     arena_free(a);
 }
 
+/* Convolutions of one text whose images lie in tensors of other shapes are not the same: windows are
+ * found by the shapes, and a default for windows is none for what has none. */
+static void test_shapes_tell_kernels_apart(void **state) {
+    struct arena *a = arena_new();
+    struct device_limits *cpu = NEW(a, struct device_limits);
+    *cpu = test_cpu();
+    struct ws_program *p = lower_for(
+        a,
+        "graph(%x: f32[2, 64, 64], %y: f32[2, 32, 128], %w: f32[64, 64, 3, 3], %v: f32[64, 64, 3, "
+        "3]) {\n %a = view(%x, [2, 64, 8, 8])\n %b = view(%y, [2, 64, 8, 8])\n"
+        " %c = convolution(%a, %w, None, padding=[1])\n"
+        " %d = convolution(%b, %v, None, padding=[1])\n return %c, %d\n}\n",
+        cpu);
+    assert_int_equal(p->n_kernels, 2);
+    assert_string_equal(p->kernels[0].hash, p->kernels[1].hash);
+    assert_int_equal(p->kernels[1].same, 1);
+    for (int k = 0; k < 2; k++) {
+        const char *bad = ws_config_illegal(p, k, ws_default_config(p, k), a);
+        if (bad) fail_msg("%s", bad);
+    }
+    arena_free(a);
+}
+
 /* Twins have one default, whoever is asked first: only the last of a program's kernels may leave in
  * L2 what it has read, and it has the first one's text. */
 static void test_twins_have_one_default(void **state) {
@@ -160,6 +188,7 @@ int main(void) {
         cmocka_unit_test(test_flops),
         cmocka_unit_test(test_weighing_leaves_no_memory),
         cmocka_unit_test(test_same_kernels_have_one_text),
+        cmocka_unit_test(test_shapes_tell_kernels_apart),
         cmocka_unit_test(test_twins_have_one_default),
         cmocka_unit_test(test_memory),
     };
