@@ -96,8 +96,8 @@ static void make_ready(struct schedule *s, bool eager) {
     schedule_memory(s);
 }
 
-/* The shapes of the tensors that a product reads: they say which windows it finds (im2col.c), and no
- * kernel's text has them. */
+/* The shapes of the tensors that a product reads: they say which windows it finds (im2col.c), and
+ * no kernel's text has them. */
 static void put_shapes(struct buf *b, const struct kernel *k) {
     for (value_id v = 0; v < k->values.n && k->kind == KERNEL_MATMUL; v++) {
         const struct value_node *x = &k->values.at[v];
