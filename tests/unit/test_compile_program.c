@@ -117,8 +117,8 @@ static void test_same_kernels_have_one_text(void **state) {
     arena_free(a);
 }
 
-/* Convolutions of one text whose images lie in tensors of other shapes are not the same: windows are
- * found by the shapes, and a default for windows is none for what has none. */
+/* Convolutions of one text whose images lie in tensors of other shapes are not the same: windows
+ * are found by the shapes, and a default for windows is none for what has none. */
 static void test_shapes_tell_kernels_apart(void **state) {
     struct arena *a = arena_new();
     struct device_limits *cpu = NEW(a, struct device_limits);
