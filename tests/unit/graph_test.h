@@ -168,4 +168,21 @@ static inline void must_sample(struct graph *g, const struct value *in, const st
     }
 }
 
+/* No bound of what may be computed either way, as g or as h, is less than of one way alone. */
+static inline void bounds_hold_either_way(struct graph *either, struct graph *g, struct graph *h,
+                                          const struct value *in) {
+    struct rounding how = {.device = DEVICE_CUDA, .stores = true};
+    struct graph *ways[] = {either, g, h};
+    struct value bound[3][MAX_TEST_VALUES];
+    for (int w = 0; w < 3; w++) {
+        const char *why = graph_verify(ways[w], false);
+        if (why) fail_msg("%s", why);
+        must_eval(graph_bound(graph_simplify(graph_decompose(ways[w])), how), in, bound[w]);
+    }
+    for (uint32_t o = 0; o < g->outputs.n; o++)
+        for (int64_t i = 0; i < bound[0][o].n; i++)
+            for (int w = 1; w < 3; w++) assert_true(bound[0][o].v[i] >= bound[w][o].v[i]);
+    for (int w = 0; w < 3; w++) free_values(bound[w], g->outputs.n);
+}
+
 #endif

@@ -23,22 +23,7 @@ static void becomes(const char *body, const char *want) {
         assert_int_equal(is[o].n, was[o].n);
         for (int64_t i = 0; i < was[o].n; i++) assert_true(fabs(is[o].v[i] - was[o].v[i]) < 1e-9);
     }
-    struct graph *either = graph_pools_either_way(g);
-    struct rounding how = {.device = DEVICE_CUDA, .stores = true};
-    struct value bound[MAX_TEST_VALUES];
-    why = graph_verify(either, false);
-    if (why) fail_msg("%s", why);
-    must_eval(graph_bound(graph_simplify(graph_decompose(either)), how), in, bound);
-    for (uint32_t o = 0; o < g->outputs.n; o++) { /* no less than one way's alone */
-        struct value alone[2][MAX_TEST_VALUES];
-        must_eval(graph_bound(graph_simplify(graph_decompose(g)), how), in, alone[0]);
-        must_eval(graph_bound(graph_simplify(graph_decompose(h)), how), in, alone[1]);
-        for (int way = 0; way < 2; way++) {
-            for (int64_t i = 0; i < was[o].n; i++) assert_true(bound[o].v[i] >= alone[way][o].v[i]);
-            free_values(alone[way], g->outputs.n);
-        }
-    }
-    free_values(bound, g->outputs.n);
+    bounds_hold_either_way(graph_pools_either_way(g), g, h, in);
     free_values(in, g->inputs.n);
     free_values(was, g->outputs.n);
     free_values(is, h->outputs.n);

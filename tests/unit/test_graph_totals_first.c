@@ -13,22 +13,6 @@ static struct graph *parsed(struct arena *a, const char *body) {
                         body)));
 }
 
-/* No bound is less than of one way alone. */
-static void bounds_hold(struct graph *g, struct graph *h, struct value *in) {
-    struct rounding how = {.device = DEVICE_CUDA, .stores = true};
-    struct graph *ways[] = {graph_totals_either_way(g, 1), g, h};
-    struct value bound[3][MAX_TEST_VALUES];
-    for (int w = 0; w < 3; w++) {
-        const char *why = graph_verify(ways[w], false);
-        if (why) fail_msg("%s", why);
-        must_eval(graph_bound(graph_simplify(graph_decompose(ways[w])), how), in, bound[w]);
-    }
-    for (uint32_t o = 0; o < g->outputs.n; o++)
-        for (int64_t i = 0; i < bound[0][o].n; i++)
-            for (int w = 1; w < 3; w++) assert_true(bound[0][o].v[i] >= bound[w][o].v[i]);
-    for (int w = 0; w < 3; w++) free_values(bound[w], g->outputs.n);
-}
-
 static void becomes(const char *body, const char *want) {
     struct arena *a = arena_new();
     struct graph *g = parsed(a, body), *h = graph_totals_first(g, 1);
@@ -43,7 +27,7 @@ static void becomes(const char *body, const char *want) {
         assert_int_equal(is[o].n, was[o].n);
         for (int64_t i = 0; i < was[o].n; i++) assert_true(fabs(is[o].v[i] - was[o].v[i]) < 1e-6);
     }
-    bounds_hold(g, h, in);
+    bounds_hold_either_way(graph_totals_either_way(g, 1), g, h, in);
     free_values(in, g->inputs.n);
     free_values(was, g->outputs.n);
     free_values(is, h->outputs.n);
