@@ -246,7 +246,7 @@ static void test_pitch(void **state) {
             found++;
         }
         assert_int_equal(found, 1);
-        struct ws_alone alone = ws_alone_of(p); /* and each kernel is judged by itself */
+        struct ws_alone alone = ws_alone_of(p, a); /* and each kernel is judged by itself */
         for (int k = 0; k < p->n_kernels; k++) {
             assert_int_equal(alone.parts[k].n_known, 1);
             assert_int_equal(alone.parts[k].n_unknown, 0);
@@ -282,7 +282,7 @@ static void test_pieces(void **state) {
         struct ws_program *p = lower(a, text);
         if (p->n_kernels != cases[i].kernels)
             fail_msg("%d kernels for cat([%s])", p->n_kernels, cases[i].pieces);
-        struct ws_alone alone = ws_alone_of(p); /* and each kernel is judged by itself */
+        struct ws_alone alone = ws_alone_of(p, a); /* and each kernel is judged by itself */
         for (int k = 0; k < p->n_kernels; k++) assert_int_equal(alone.parts[k].n_unknown, 0);
     }
     arena_free(a);
