@@ -20,6 +20,7 @@ struct batch {
 
 /* What kernels can be judged by, and the first batch, as alone_begin has chosen it. */
 struct alone_ahead {
+    struct arena *arena; /* all of it lives there */
     const struct ws_program *program;
     struct ws_alone alone;
     bool *chosen;
@@ -225,17 +226,25 @@ static struct judging judging_of(struct data *x, const struct ws_program *p, str
 }
 
 void alone_begin(struct data *x, const struct ws_program *p, struct arena *a) {
-    struct judging j = judging_of(x, p, a);
-    double begun = clock_ms();
     if (p->n_kernels < 2) return;
-    open_judging(&j, x, p, RIGHT, a);
+    struct arena *own = arena_within(a);
+    struct judging j = judging_of(x, p, own);
+    double begun = clock_ms();
+    open_judging(&j, x, p, RIGHT, own);
     if (next_batch(&j)) {
-        struct alone_ahead *ahead = x->ahead = NEW(a, struct alone_ahead);
+        struct alone_ahead *ahead = x->ahead = NEW(own, struct alone_ahead);
         *ahead = (struct alone_ahead){
-            .program = p, .alone = j.alone, .chosen = j.batch, .batch = join(&j)};
+            .arena = own, .program = p, .alone = j.alone, .chosen = j.batch, .batch = join(&j)};
         data_begin_reference_of(x, ahead->batch.kernels);
+    } else {
+        arena_free(own);
     }
     machine_log_stage(x->machine, "alone: lower kernels", begun);
+}
+
+void alone_end(struct data *x) {
+    if (x->ahead) arena_free(x->ahead->arena);
+    x->ahead = NULL;
 }
 
 static enum ws_status judge(struct data *x, const struct plan *p, double share, struct testbed *bed,

@@ -75,7 +75,7 @@ static enum ws_status place_inputs(struct data *x, struct diag *d) {
     return d->status;
 }
 
-/* Of texts that nobody has begun. They are compiled from the map's copies, whatever becomes of r. */
+/* Of texts that nobody has begun: they are compiled from the map's copies, as r may go before. */
 static void begin_texts(struct data *x, const struct reference *r) {
     for (uint32_t i = 0; i < r->plain.texts.n; i++) {
         const char *text = r->plain.texts.at[i];

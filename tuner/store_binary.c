@@ -13,9 +13,9 @@ const char *store_binary_key(struct arena *a, const char *toolchain, const char 
     const char *setting = arena_printf(scratch, "%s\n%s", toolchain, options);
     const char *forward = arena_printf(scratch, "%s\n%s", setting, source);
     const char *back = arena_printf(scratch, "%s\n%s", source, setting);
-    const char *key = arena_printf(a, "%016llx%016llx",
-                                   (unsigned long long)hash_bytes(forward, strlen(forward)),
-                                   (unsigned long long)hash_bytes(back, strlen(back)));
+    const char *key =
+        arena_printf(a, "%016llx%016llx", (unsigned long long)hash_bytes(forward, strlen(forward)),
+                     (unsigned long long)hash_bytes(back, strlen(back)));
     arena_free(scratch);
     return key;
 }
