@@ -80,7 +80,7 @@ static bool lower(struct reference *r, struct graph *g, const struct reference_o
     struct loops *l = loops_lower(kept, a, &d);
     if (!l || (o->exact && !plain_is_exact(l))) return false;
     loops_within(l);
-    *r = (struct reference){.loops = l, .outputs = o->outputs, .cuda = o->cuda};
+    *r = (struct reference){.arena = a, .loops = l, .outputs = o->outputs, .cuda = o->cuda};
     if (!emit_plain(l, o->outputs, o->exact, o->cuda, a, &r->plain) || (o->sooner && !is_sooner(r)))
         return false;
     l->graph = outputs_of(kept, a);
@@ -100,6 +100,10 @@ struct reference *reference_lower(const struct graph *g, const struct reference_
     arena_free(scratch);
     if (!any) arena_free(own);
     return any ? r : NULL;
+}
+
+void reference_free(const struct reference *r) {
+    if (r) arena_free(r->arena);
 }
 
 /* ---- the order ------------------------------------------------------------------------------- */
