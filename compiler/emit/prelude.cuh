@@ -1017,6 +1017,27 @@ template <int N, typename T> K_DEVICE k_m2_state<T> k_m2_parts(const k_m2_state<
     return k_m2_state<T>{n, near + mean, (T)0, squares};
 }
 
+/* Of N states `apart` from each other, each of which differs from its mean already. */
+template <int N, typename T> K_DEVICE k_m2_state<T> k_m2_settled(const k_m2_state<T> *v, int apart) {
+    const T near = v->near;
+    T n = 0, all = 0, squares = 0;
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        n += v[i * apart].n;
+        all += v[i * apart].n * (v[i * apart].near - near);
+    }
+    const T mean = n > (T)0 ? k_div(all, n) : (T)0;
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        const T d = v[i * apart].near - near - mean;
+        squares += v[i * apart].squares + v[i * apart].n * d * d;
+    }
+    return k_m2_state<T>{n, near + mean, (T)0, squares};
+}
+
+/* What a block has left is about its mean: no division to find how far off it is. */
+template <typename T> K_DEVICE k_m2_state<T> k_settled(k_m2_state<T> a) { return k_m2_state<T>{a.n, a.near, (T)0, a.squares}; }
+
 /* The two halves of k_reduce_row, between which the caller puts a barrier, one for several reductions. */
 template <typename OP, int T1, typename T> K_DEVICE T k_reduce_warps(T v, T *smem) {
 #pragma unroll
@@ -1130,6 +1151,26 @@ template <typename OP, int T0, int T1, int N, typename T> K_DEVICE void k_reduce
             for (int p = 1; p < W; p++) sum = OP::of(sum, smem[p * ROWS + i]);
             smem[i] = sum;
         }
+        __syncthreads();
+#pragma unroll
+        for (int n = 0; n < N; n++) v[n] = smem[n * T0 + row];
+    }
+}
+/* States are joined in two sums, their mean's and that of what they are off by it: as text, two by two, they would be most
+ * of a kernel, and instructions that nobody has had before come from memory as well. */
+template <typename OP, int T0, int T1, int N, typename T>
+K_DEVICE void k_reduce_columns(k_m2_state<T> *v, k_m2_state<T> *smem) {
+    const int S = T0 < 32 ? 32 / T0 : 1, W = T1 / S, ROWS = N * T0;
+#pragma unroll
+    for (int n = 0; n < N; n++) v[n] = k_m2_lanes<(T0 < 32 ? T0 : 32), 32>(v[n]);
+    if (W > 1) {
+        const int tid = (int)threadIdx.x, row = tid % T0, part = tid / (T0 * S);
+        if (S == 1 || (tid & 31) < T0)
+#pragma unroll
+            for (int n = 0; n < N; n++) smem[part * ROWS + n * T0 + row] = v[n];
+        __syncthreads();
+#pragma unroll 1
+        for (int i = tid; i < ROWS; i += T0 * T1) smem[i] = k_m2_settled<W>(smem + i, ROWS);
         __syncthreads();
 #pragma unroll
         for (int n = 0; n < N; n++) v[n] = smem[n * T0 + row];
