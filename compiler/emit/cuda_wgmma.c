@@ -90,6 +90,8 @@ void put_wgmma_operands(struct emitter *w, const struct tile_program *t) {
         int lead = r->operand->along ? r->depth * r->line : 16;
         if (r->operand->lying) {
             line(w, "const int of_lane = group * 64 + tid / 32 * 16 + tid %% 32 / 4;");
+            line(w, "const k_shared of_a = stages + (%d + (tid %% 4 * %d + of_lane) * 4);",
+                 r->offset, operand_lying_pitch(r->rows));
             continue;
         }
         if (r->operand->in_registers) {
@@ -200,29 +202,50 @@ static bool put_inside_of_lying(struct emitter *w, const struct operand *o, cons
     return true;
 }
 
-/* Tap by tap: what one reads comes to registers while the one before is multiplied. */
-static void put_dot_of_lying(struct emitter *w, const struct tile_program *t, int depth,
-                             bool fresh) {
+/* Instructions of the step of which the first so many places of taps have all. */
+static int instructions_of_places(const struct operand *o, int places, bool whole) {
+    int slots = places * (o->step_channels / LYING_SLOT),
+        each = instruction_depth(o) / LYING_SLOT;
+    return (slots + (whole ? 0 : each - 1)) / each;
+}
+
+/* Tap by tap: what one reads comes to registers while the one before is multiplied. A slot of the
+ * instruction's depth is LYING_SLOT channels of a tap, one for each of four neighbouring lanes. */
+static void put_dot_of_lying(struct emitter *w, const struct tile_program *t, bool fresh) {
     const struct tile_ring *a = ring(t, TILE_A);
     const struct operand *o = a->operand;
-    int each = depth / instruction_depth(o) / o->step_places;
+    int all = instructions_of_places(o, o->step_taps, false), lines = operand_lines_of_taps(o),
+        of_line = o->step_taps / lines, slots = o->step_channels / LYING_SLOT,
+        each = instruction_depth(o) / LYING_SLOT, done = 0, bytes = dtype_bytes(o->stored),
+        pitch = operand_lying_pitch(a->rows) * bytes;
     put_lying_step(w, t);
-    line(w, "unsigned left[1][%d][4];", each * o->step_taps);
-    line(w, "const k_shared of_stage = stages + (%d + s * %d);", a->offset, a->stage);
-    line(w, "const unsigned of_row = of_lane + (further & %d);", LYING_UNIT - 1);
+    line(w, "unsigned left[1][%d][4];", all);
+    if (o->step_taps * slots % each)
+        line(w, "left[0][%d][2] = left[0][%d][3] = 0;", all - 1, all - 1);
+    for (int l = 0; l < lines; l++)
+        line(w, "const k_shared of_line%d = of_a + (s * %d + (further%d & %d) * %d);", l, a->stage,
+             l, LYING_UNIT - 1, bytes);
     line(w, "k_wgmma_hold(sums);");
     for (int i = 0; i < o->step_taps; i++) {
         open_scope(w);
         const char *tap = i ? arena_printf(w->arena, "(tap + %d)", i) : "tap";
         bool edges = put_inside_of_lying(w, o, tap);
         if (!edges) line(w, "const unsigned inside[2] = {0, 0};");
-        line(w, "k_left_of_lying<%d, %d, %d, %s>(left[0], of_stage, of_row + %lld, inside);",
-             i * each, each, ring_box_lines(a) * a->line, edges ? "true" : "false",
-             (long long)(i * o->order->dim[0].apart));
+        for (int j = 0; j < slots; j++) {
+            int slot = i * slots + j, half = slot % each * 2, l = i / of_line;
+            line(w,
+                 "k_left_of_lying<%s>(left[0][%d][%d], left[0][%d][%d], of_line%d + %lld, inside);",
+                 edges ? "true" : "false", slot / each, half, slot / each, half + 1, l,
+                 (long long)(l * slots + j) * LYING_SLOT * pitch +
+                     i % of_line * o->order->dim[0].apart * bytes);
+        }
         close_brace(w);
+        int to = i + 1 < o->step_taps ? instructions_of_places(o, i + 1, true) : all;
+        if (to == done) continue;
         line(w, "k_wgmma_begin();");
-        put_pass(w, t, 0, i * each, (i + 1) * each, fresh ? "i" : "step | i");
+        put_pass(w, t, 0, done, to, fresh ? "i" : "step | i");
         line(w, "k_wgmma_commit();");
+        done = to;
     }
     line(w, "k_wgmma_hold(sums);");
 }
@@ -235,7 +258,7 @@ static void put_dot_of_depth(struct emitter *w, const struct tile_program *t, in
         return;
     }
     if (t->product->a.lying) {
-        put_dot_of_lying(w, t, depth, fresh);
+        put_dot_of_lying(w, t, fresh);
         return;
     }
     if (t->product->a.in_registers) {

@@ -244,7 +244,7 @@ static const char *check_fit(const struct kernel *k, int fit, const struct layou
 /* Those that a thread reads a step's left factor into, and what it takes to do so. */
 static int left_registers(const struct product *p) {
     enum { PLANES = 48, TF32 = 24, EACH = 8, OTHERS = 8 };
-    if (p->a.lying) return p->a.step_taps * p->a.step_channels / EACH * 4 + OTHERS;
+    if (p->a.lying) return (p->a.step_taps * p->a.step_channels + EACH - 1) / EACH * 4 + OTHERS;
     return !p->a.in_registers ? 0 : p->a.planes > 1 ? PLANES : TF32;
 }
 
@@ -595,7 +595,7 @@ static int64_t rings_bytes(const struct layout *y, int64_t steps) {
 static const char *check_swizzle(const struct layout *y, int depth, struct arena *a) {
     enum { LINES = 8 };
     const struct product *p = y->product;
-    int of_a = LINES * operand_line(&p->a, y->bx, depth),
+    int of_a = (p->a.lying ? 1 : LINES) * operand_line(&p->a, y->bx, depth),
         of_b = LINES * operand_line(&p->b, y->br, depth);
     int stage = (p->a.stays ? 0 : p->a_bytes) + (p->b.stays ? 0 : p->b_bytes);
     bool fits = p->a.stays   ? stage * y->stages % of_a == 0
