@@ -202,26 +202,32 @@ static bool put_inside_of_lying(struct emitter *w, const struct operand *o, cons
     return true;
 }
 
-/* Instructions of the step of which the first so many places of taps have all. */
-static int instructions_of_places(const struct operand *o, int places, bool whole) {
-    int slots = places * (o->step_channels / LYING_SLOT),
-        each = instruction_depth(o) / LYING_SLOT;
-    return (slots + (whole ? 0 : each - 1)) / each;
+/* Slot number `slot` of the step has been read: of tf32 it is half of an instruction's left factor,
+ * of f32 two are half of the planes of one. */
+static void put_slot(struct emitter *w, const struct operand *o, int slot) {
+    if (o->planes == 1) {
+        for (int h = 0; h < 2; h++)
+            line(w, "left[0][%d][%d] = lain[%d][%d];", slot / 2, slot % 2 * 2 + h, slot, h);
+        return;
+    }
+    for (int h = 0; h < 2 && slot % 2; h++)
+        line(w, "k_planes_of_lying(left, %d, %d, lain[%d][%d], lain[%d][%d]);", slot / 4,
+             slot % 4 / 2 * 2 + h, slot - 1, h, slot, h);
 }
 
-/* Tap by tap: what one reads comes to registers while the one before is multiplied. A slot of the
- * instruction's depth is LYING_SLOT channels of a tap, one for each of four neighbouring lanes. */
+/* Tap by tap: what one reads comes to registers while the one before is multiplied, but for planes,
+ * whose small products come first. A slot of an instruction's depth is LYING_SLOT channels of a
+ * tap, one for each of four neighbouring lanes. */
 static void put_dot_of_lying(struct emitter *w, const struct tile_program *t, bool fresh) {
     const struct tile_ring *a = ring(t, TILE_A);
     const struct operand *o = a->operand;
-    int all = instructions_of_places(o, o->step_taps, false), lines = operand_lines_of_taps(o),
-        of_line = o->step_taps / lines, slots = o->step_channels / LYING_SLOT,
-        each = instruction_depth(o) / LYING_SLOT, done = 0, bytes = dtype_bytes(o->stored),
-        pitch = operand_lying_pitch(a->rows) * bytes;
+    int each = instruction_depth(o) / LYING_SLOT, of_tap = o->step_channels / LYING_SLOT,
+        slots = o->step_taps * of_tap, all = (slots + each - 1) / each, done = 0,
+        lines = operand_lines_of_taps(o), of_line = o->step_taps / lines,
+        bytes = dtype_bytes(o->stored), pitch = operand_lying_pitch(a->rows) * bytes;
     put_lying_step(w, t);
-    line(w, "unsigned left[1][%d][4];", all);
-    if (o->step_taps * slots % each)
-        line(w, "left[0][%d][2] = left[0][%d][3] = 0;", all - 1, all - 1);
+    line(w, "unsigned left[%d][%d][4], lain[%d][2];", o->planes, all, all * each);
+    for (int i = slots; i < all * each; i++) line(w, "lain[%d][0] = lain[%d][1] = 0;", i, i);
     for (int l = 0; l < lines; l++)
         line(w, "const k_shared of_line%d = of_a + (s * %d + (further%d & %d) * %d);", l, a->stage,
              l, LYING_UNIT - 1, bytes);
@@ -229,21 +235,20 @@ static void put_dot_of_lying(struct emitter *w, const struct tile_program *t, bo
     for (int i = 0; i < o->step_taps; i++) {
         open_scope(w);
         const char *tap = i ? arena_printf(w->arena, "(tap + %d)", i) : "tap";
-        bool edges = put_inside_of_lying(w, o, tap);
+        bool edges = put_inside_of_lying(w, o, tap), last = i + 1 == o->step_taps;
         if (!edges) line(w, "const unsigned inside[2] = {0, 0};");
-        for (int j = 0; j < slots; j++) {
-            int slot = i * slots + j, half = slot % each * 2, l = i / of_line;
-            line(w,
-                 "k_left_of_lying<%s>(left[0][%d][%d], left[0][%d][%d], of_line%d + %lld, inside);",
-                 edges ? "true" : "false", slot / each, half, slot / each, half + 1, l,
-                 (long long)(l * slots + j) * LYING_SLOT * pitch +
-                     i % of_line * o->order->dim[0].apart * bytes);
-        }
+        for (int j = 0; j < of_tap; j++)
+            line(w, "k_left_of_lying<%s>(lain[%d], of_line%d + %d, inside);",
+                 edges ? "true" : "false", i * of_tap + j, i / of_line,
+                 (i / of_line * of_tap + j) * LYING_SLOT * pitch +
+                     i % of_line * (int)o->order->dim[0].apart * bytes);
         close_brace(w);
-        int to = i + 1 < o->step_taps ? instructions_of_places(o, i + 1, true) : all;
-        if (to == done) continue;
+        for (int j = i * of_tap; j < (last ? all * each : (i + 1) * of_tap); j++) put_slot(w, o, j);
+        int to = last ? all : (i + 1) * of_tap / each;
+        if (to == done || (o->planes > 1 && !last)) continue;
         line(w, "k_wgmma_begin();");
-        put_pass(w, t, 0, done, to, fresh ? "i" : "step | i");
+        for (int p = 0; p < t->product->n_passes; p++)
+            put_pass(w, t, p, done, to, p ? "1" : fresh ? "i" : "step | i");
         line(w, "k_wgmma_commit();");
         done = to;
     }

@@ -536,7 +536,7 @@ struct short_steps {
 
 /* Sums of products of planes, small ones first; what has summed up `promote` of the depth, if not
  * 0, goes to a total of its own (f32: products of tensor cores are cut off, not rounded). */
-enum { MOST_PASSES = 6, PROMOTE_DEPTH = 64, PROMOTE_TF32 = 32, PROMOTE_F8 = 128, PLANE_SCALE = 16 };
+enum { MOST_PASSES = 6, PROMOTE_DEPTH = 64, PROMOTE_LYING = 72, PROMOTE_TF32 = 32, PROMOTE_F8 = 128, PLANE_SCALE = 16 };
 /* Of pairs of f16: what the first plane leaves of a factor is 2^PAIR_SHIFT times as large in the
  * second; products of first planes sum up PROMOTE_DEPTH, or half of it where the depth is less than
  * PAIRS_DEEP; those of a first and a second plane have sums of their own, which go to the total
@@ -867,6 +867,9 @@ int operand_tile_bytes(const struct operand *o, int rows, int depth);
 int operand_copied_bytes(const struct operand *o, int rows, int depth);
 /* lying: lines of taps of a step; elements from a channel's line of a tile to the next. */
 int operand_lines_of_taps(const struct operand *o);
+/* Of its order, planes: of sixteen of the depth, an instruction's, lane i of four has numbers 2 i,
+ * 2 i + 1, 2 i + 8 and 2 i + 9, which are channel i of four slots. */
+bool operand_has_pairs_of_slots(const struct operand *o);
 int operand_lying_pitch(int rows);
 /* Of a stacked one: lines of a row. */
 int64_t operand_lines(const struct operand *o);

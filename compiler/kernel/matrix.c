@@ -244,7 +244,9 @@ static const char *check_fit(const struct kernel *k, int fit, const struct layou
 /* Those that a thread reads a step's left factor into, and what it takes to do so. */
 static int left_registers(const struct product *p) {
     enum { PLANES = 48, TF32 = 24, EACH = 8, OTHERS = 8 };
-    if (p->a.lying) return (p->a.step_taps * p->a.step_channels + EACH - 1) / EACH * 4 + OTHERS;
+    int unit = EACH * (p->a.planes > 1 ? 2 : 1); /* of the depth, an instruction's */
+    if (p->a.lying)
+        return (p->a.step_taps * p->a.step_channels + unit - 1) / unit * 4 * p->a.planes + OTHERS;
     return !p->a.in_registers ? 0 : p->a.planes > 1 ? PLANES : TF32;
 }
 
@@ -726,6 +728,8 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     p->promotes = p->n_passes > 1 || of_f32 || (part > UNPROMOTED && t != DT_I32);
     int promote = of_bytes ? PROMOTE_F8 : p->a.dtype == DT_F32 ? PROMOTE_TF32 : PROMOTE_DEPTH;
     if (p->pairs && depth == PAIRED_DEPTH) promote = depth;
+    int summed = p->a.lying ? p->a.step_taps * p->a.step_channels : depth;
+    if (p->promotes && p->a.lying && summed <= PROMOTE_LYING) promote = depth;
     if (p->promotes && depth != promote)
         return arena_printf(a, "sums that begin anew every %d of the depth need k=%d", promote,
                             promote);

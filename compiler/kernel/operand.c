@@ -237,12 +237,20 @@ static int64_t image_pitch(int64_t width, int bytes) {
 void operand_tap(const struct operand *o, int64_t depth, int64_t *tap, int64_t *channel) {
     *tap = depth / o->channels, *channel = depth % o->channels;
     if (!o->step_taps) return;
+    if (operand_has_pairs_of_slots(o)) {
+        int64_t of = depth % 16, slot = of / 8 * 2 + of % 2;
+        depth += slot * LYING_SLOT + of % 8 / 2 - of;
+    }
     int64_t step = depth / (o->step_places * o->step_channels),
             of_tap = o->channels / o->step_channels, place = depth / o->step_channels;
     place %= o->step_places;
     *tap = step / of_tap * o->step_taps + place;
     *channel = step % of_tap * o->step_channels + depth % o->step_channels;
     if (place >= o->step_taps) *channel = o->channels; /* none */
+}
+
+bool operand_has_pairs_of_slots(const struct operand *o) {
+    return o->step_taps && dtype_bytes(o->dtype) == 2;
 }
 
 int operand_lines_of_taps(const struct operand *o) {
@@ -296,7 +304,7 @@ static struct tensor_map lying_map(const struct operand *o, int rows) {
     for (int d = 0; d < w->n; d++) end += (w->dim[d].size - 1) * o->step[d];
     if (o->batches > 1) image = o->batch;
     return (struct tensor_map){.dtype = o->stored,
-                               .tf32 = true,
+                               .tf32 = o->dtype == DT_F32,
                                .rank = 3,
                                .size = {end, w->channels, o->step[w->n] / image * w->images},
                                .stride = {bytes, o->pitch * bytes, image * bytes},
@@ -743,7 +751,7 @@ static bool set_lying_steps(struct operand *o, const struct im2col *w, int depth
     enum { FEW = 8, MOST_WASTE = 2 };
     const struct im2col_dim *x = &w->dim[0];
     o->channels = INT64_MAX;
-    for (int channels = LINE / dtype_bytes(o->dtype); channels >= LYING_SLOT; channels /= 2) {
+    for (int channels = LINE / dtype_bytes(o->stored); channels >= LYING_SLOT; channels /= 2) {
         int places = depth / channels, taps = places ? taps_of_step(w, places) : 0;
         if (!taps || depth % channels || (channels <= FEW && w->channels > channels)) continue;
         if (channels > FEW && taps < places) continue;
@@ -763,8 +771,8 @@ static bool set_lying_steps(struct operand *o, const struct im2col *w, int depth
 static bool set_lying(const struct kernel *k, struct operand *o, const struct im2col *w, int rows,
                       int depth, struct arena *a) {
     value_id load = plain_load(k, o->factor);
-    int64_t unit = PIECE / dtype_bytes(o->dtype), last = 0;
-    if (load == NO_VALUE || k->values.at[load].dtype != o->dtype || w->phases) return false;
+    int64_t unit = PIECE / dtype_bytes(o->stored), last = 0;
+    if (load == NO_VALUE || k->values.at[load].dtype != o->stored || w->phases) return false;
     if (!set_lying_steps(o, w, depth)) return false;
     ex rest = im2col_index(k, w, k->values.at[load].index);
     if (!take_step(k, &rest, w->channel, &o->pitch)) return false;
@@ -830,15 +838,15 @@ bool windows_may_lie(const struct kernel *k, int side, struct arena *a) {
     return w && !fixed && set_lying(k, &o, w, LEAST_ROWS, LINE / dtype_bytes(o.dtype), a);
 }
 
-/* The left factor, of tf32, of which threads read what neither they nor the units find along the
- * depth. */
+/* The left factor, of tf32, or f32 of which threads make planes, where these read what neither
+ * they nor the units find along the depth. */
 static void choose_lying(const struct kernel *k, struct product *p, int rows, int depth,
                          struct arena *a) {
     const struct im2col *w = k->im2col[0][0];
     struct operand o = p->a;
-    if (!w || !is_tf32(k) || p->by_warp || p->tensor || p->makers || k->a_fixed) return;
-    if (!counts_positions(k)) return;
-    o.stored = o.dtype;
+    if (!w || p->by_warp || p->tensor || p->makers || p->pairs || k->a_fixed) return;
+    if ((!is_tf32(k) && o.planes != 3) || !counts_positions(k)) return;
+    o.stored = DT_F32;
     if (!set_lying(k, &o, w, rows, depth, a)) return;
     p->a = o;
     set_order(&p->b, &o);

@@ -439,6 +439,16 @@ static const struct {
     {"graph(%lying: f32[2, 6, 9, 40], %w: f32[16, 3, 5, 5]) convolutions tf32 {\n"
      " %c = convolution(%lying, %w, None, 1, 2, 1, False, 0, 2)\n return %c\n}\n",
      "mma=1 m=64 n=8 k=48 stages=2 warps=8 flat=2"},
+    /* planes of f32 that threads make */
+    {"graph(%lying: f32[3, 8, 18, 28], %w: f32[24, 8, 3, 3], %b: f32[24]) {\n"
+     " %c = convolution(%lying, %w, %b, 1, 1)\n %r = relu(%c)\n return %r\n}\n",
+     "mma=1 m=64 n=32 k=96 stages=2 warps=8 flat=2"},
+    {"graph(%lying: f32[2, 3, 6, 10, 12], %w: f32[24, 3, 3, 3, 3]) {\n"
+     " %c = convolution(%lying, %w, None, 1, [0, 1, 1], 1, False, 0, 1, 3)\n return %c\n}\n",
+     "mma=1 m=64 n=24 k=48 stages=2 warps=8 flat=2"},
+    {"graph(%lying: f32[2, 32, 9, 16], %w: f32[24, 16, 3, 3]) {\n"
+     " %c = convolution(%lying, %w, None, 1, 1, 1, False, 0, 2)\n return %c\n}\n",
+     "mma=1 m=128 n=16 k=48 stages=2 warps=12 flat=2 cluster=2"},
     /* what channels, pixels or all of them come to */
     {"graph(%lying: f32[3, 64, 18, 30], %w: f32[40, 64, 3, 3], %b: f32[40]) convolutions tf32 {\n"
      " %c = convolution(%lying, %w, %b)\n %a = amin(%c, [1], True)\n %r = tanh(%a)\n"
