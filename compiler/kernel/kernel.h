@@ -862,6 +862,8 @@ bool operand_has_edge(const struct operand *o, int d);
 /* May threads read the windows of the left factor, 0, or the right one, 1, as they lie (lying), if
  * it is the left one? */
 bool windows_may_lie(const struct kernel *k, int side, struct arena *a);
+/* The most of so many taps that are part of a line of taps, or whole lines, as a step has. */
+int lying_taps(const struct im2col *w, int most);
 /* Bytes of a plane's tile in shared memory, of which so many are copied. */
 int operand_tile_bytes(const struct operand *o, int rows, int depth);
 int operand_copied_bytes(const struct operand *o, int rows, int depth);

@@ -708,8 +708,8 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     if (p->flat && !by_warp && !p->a.flat && !p->b.flat)
         return "flat=1 needs windows that are one apart, of results that nothing reduces";
     if (p->lying && !p->a.lying)
-        return "flat=2 needs the left factor's windows, of an image of f32 in tf32 whose positions "
-               "are neighbours, and steps that have some of their taps";
+        return "flat=2 needs the left factor's windows, of an image of f32 whose positions are "
+               "neighbours, and steps that have some of their taps";
     choose_passes(p);
     p->band = c->knob[KNOB_band] ? c->knob[KNOB_band] : epilogue_reads_results(k) ? 1 : 8;
     p->batches_beside = batches_lie_beside(k);

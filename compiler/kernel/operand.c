@@ -736,8 +736,7 @@ static void choose_windows_along(const struct kernel *k, struct product *p, int 
         *own = o;
 }
 
-/* The most of so many taps that are part of a line of taps, or whole lines, as steps have. */
-static int taps_of_step(const struct im2col *w, int most) {
+int lying_taps(const struct im2col *w, int most) {
     int of_line = (int)w->dim[0].taps, lines = most / of_line, taps = most;
     while (lines && w->taps / of_line % lines) lines--;
     while (!lines && of_line % taps) taps--;
@@ -752,7 +751,7 @@ static bool set_lying_steps(struct operand *o, const struct im2col *w, int depth
     const struct im2col_dim *x = &w->dim[0];
     o->channels = INT64_MAX;
     for (int channels = LINE / dtype_bytes(o->stored); channels >= LYING_SLOT; channels /= 2) {
-        int places = depth / channels, taps = places ? taps_of_step(w, places) : 0;
+        int places = depth / channels, taps = places ? lying_taps(w, places) : 0;
         if (!taps || depth % channels || (channels <= FEW && w->channels > channels)) continue;
         if (channels > FEW && taps < places) continue;
         int64_t of_line = taps < x->taps ? taps : x->taps;
@@ -824,18 +823,20 @@ static bool counts_positions(const struct kernel *k) {
 
 bool windows_may_lie(const struct kernel *k, int side, struct arena *a) {
     enum { LEAST_ROWS = 64 };
-    if (k->kind != KERNEL_MATMUL || !k->limits->wgmma || !is_tf32(k) || !counts_positions(k))
-        return false;
+    if (k->kind != KERNEL_MATMUL || !k->limits->wgmma || !counts_positions(k)) return false;
     value_id factor = side ? k->dot_b : k->dot_a;
+    bool planes = k->values.at[k->dot].dtype == DT_F32 && k->precision == PRECISION_F32 &&
+                  !fits_bf16(k, factor);
+    if (!is_tf32(k) && !planes) return false;
     const struct im2col *w = k->im2col[side][0];
     bool batched = k->axis[AXIS_Z] && k->values.at[factor].mask & MASK_Z;
     struct operand o = {.factor = factor,
-                        .dtype = DT_F32,
+                        .dtype = planes ? DT_BF16 : DT_F32,
                         .stored = DT_F32,
-                        .planes = 1,
+                        .planes = planes ? 3 : 1,
                         .batches = batched ? kernel_size(k, AXIS_Z) : 1};
     bool fixed = side ? k->b_fixed : k->a_fixed;
-    return w && !fixed && set_lying(k, &o, w, LEAST_ROWS, LINE / dtype_bytes(o.dtype), a);
+    return w && !fixed && set_lying(k, &o, w, LEAST_ROWS, LINE / dtype_bytes(o.stored), a);
 }
 
 /* The left factor, of tf32, or f32 of which threads make planes, where these read what neither
