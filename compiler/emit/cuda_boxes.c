@@ -26,54 +26,56 @@ static void put_window(struct emitter *w, const struct tile_ring *r, const char 
     line(w, "const int %c_picture = %s / %lld;", x, window, (long long)all);
 }
 
-/* Of an image as it lies: which image each box is of, and where in it. */
-static void put_lying_places(struct emitter *w, const struct tile_ring *r) {
+/* Of an image as it lies: which image the tile is of, and where in it. */
+static void put_lying_place(struct emitter *w, const struct tile_ring *r) {
     const struct operand *o = r->operand;
     long long of_image = o->batches > 1 ? o->step[o->order->n] / o->batch : 1;
-    for (int i = 0; i < ring_boxes(r); i++) {
-        line(w, "const int a_at%d = (m0 + %d) %% %lld;", i, i * LYING_ROWS,
-             (long long)o->positions);
-        line(w, "const int a_picture%d = (m0 + %d) / %lld * %lld%s;", i, i * LYING_ROWS,
-             (long long)o->positions, of_image, o->batches > 1 ? " + z" : "");
-    }
+    line(w, "const int a_at = m0 %% %lld;", (long long)o->positions);
+    line(w, "const int a_picture = m0 / %lld * %lld%s;", (long long)o->positions, of_image,
+         o->batches > 1 ? " + z" : "");
 }
 
-/* The first tap of a step, and how far from a row's own position that is; first channel. */
+/* The first tap of a step, and how far from a row's own position the first of each line of taps
+ * is. */
 void put_lying_step(struct emitter *w, const struct tile_program *t) {
     const struct operand *o = &t->product->a;
     const struct im2col *of = o->order;
     long long parts = o->channels / o->step_channels;
+    int lines = operand_lines_of_taps(o);
     int64_t first = 0;
-    struct buf b = buf_new(w->arena);
-    for (int d = 0; d < of->n; d++) {
-        first += of->dim[d].first * o->step[d];
-        const char *digit = tap_digit_text(w, of, d, "tap");
-        buf_printf(&b, " + %s * %lld", digit, (long long)o->step[d]);
+    for (int d = 0; d < of->n; d++) first += of->dim[d].first * o->step[d];
+    line(w, "const int number = %s;", tile_steps(t) > 1 ? depth_of_step(w, t, "step", 1) : "0");
+    line(w, "const int tap = number / %lld * %d;", parts, o->step_taps);
+    for (int l = 0; l < lines; l++) {
+        const char *tap =
+            l ? arena_printf(w->arena, "(tap + %d)", l * (o->step_taps / lines)) : "tap";
+        struct buf b = buf_new(w->arena);
+        for (int d = 0; d < of->n; d++)
+            buf_printf(&b, " + %s * %lld", tap_digit_text(w, of, d, tap), (long long)o->step[d]);
+        line(w, "const int further%d = %lld%s;", l, (long long)first, b.p);
     }
-    line(w, "const int number = %s;", depth_of_step(w, t, "step", 1));
-    line(w, "const int tap = number / %lld * %d, further = %lld%s;", parts, o->step_taps,
-         (long long)first, b.p);
 }
 
-/* Rows of an image as it lies, from a whole sector on. */
+/* Lines of an image as it lies, for each line of taps, from a whole sector on. */
 static void put_copy_lying(struct emitter *w, const struct tile_program *t,
                            const struct tile_ring *r) {
     const struct operand *o = r->operand;
     open_scope(w);
     put_lying_step(w, t);
-    line(w, "const int channel = number %% %lld * %d, from = further & -%d;",
-         (long long)(o->channels / o->step_channels), o->step_channels, LYING_UNIT);
-    for (int i = 0; i < ring_boxes(r); i++)
+    line(w, "const int channel = number %% %lld * %d;",
+         (long long)(o->channels / o->step_channels), o->step_channels);
+    for (int l = 0; l < ring_boxes(r); l++)
         line(w,
-             "k_map_load(stage + %d, &map_a, full + s * 8, a_at%d + from, channel, a_picture%d);",
-             r->offset + i * ring_box_lines(r) * r->line, i, i);
+             "k_map_load(stage + %d, &map_a, full + s * 8, a_at + (further%d & -%d), channel, "
+             "a_picture);",
+             r->offset + l * ring_copied_bytes(r, 1), l, LYING_UNIT);
     close_brace(w);
 }
 
 /* Once for a tile, if its rows are windows: the first of those that the block copies. */
 void put_first_window(struct emitter *w, const struct tile_ring *r) {
     char row = r->operand->axis == AXIS_M ? 'm' : 'n';
-    if (r->operand->lying) put_lying_places(w, r);
+    if (r->operand->lying) put_lying_place(w, r);
     if (!r->operand->windows || r->operand->along || r->operand->flat) return;
     put_window(w, r,
                r->blocks > 1 ? arena_printf(w->arena, "%c0 + rank * %d", row, r->rows / r->blocks)

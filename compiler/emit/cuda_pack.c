@@ -110,13 +110,18 @@ static void put_tap_of_depth(struct emitter *w, const struct operand *o) {
         line(w, "const k_idx tap = (c + e) / %lld, channel = (c + e) %% %lld;", channels, channels);
         return;
     }
-    line(w, "const k_idx step = (c + e) / %lld, place = (c + e) / %lld %% %d;",
-         each * o->step_places, each, o->step_places);
+    if (operand_has_pairs_of_slots(o))
+        line(w, "const k_idx of = (c + e) %% 16, at = c + e - of + (of / 8 * 2 + of %% 2) * %d + of %% 8 / 2;",
+             LYING_SLOT);
+    else
+        line(w, "const k_idx at = c + e;");
+    line(w, "const k_idx step = at / %lld, place = at / %lld %% %d;", each * o->step_places, each,
+         o->step_places);
     line(w, "const k_idx tap = step / %lld * %d + place;", channels / each, o->step_taps);
     const char *none = o->step_places > o->step_taps
                            ? arena_printf(w->arena, "place >= %d ? %lld : ", o->step_taps, channels)
                            : "";
-    line(w, "const k_idx channel = %sstep %% %lld * %lld + (c + e) %% %lld;", none, channels / each,
+    line(w, "const k_idx channel = %sstep %% %lld * %lld + at %% %lld;", none, channels / each,
          each, each);
 }
 

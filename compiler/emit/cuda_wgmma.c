@@ -90,6 +90,8 @@ void put_wgmma_operands(struct emitter *w, const struct tile_program *t) {
         int lead = r->operand->along ? r->depth * r->line : 16;
         if (r->operand->lying) {
             line(w, "const int of_lane = group * 64 + tid / 32 * 16 + tid %% 32 / 4;");
+            line(w, "const k_shared of_a = stages + (%d + (tid %% 4 * %d + of_lane) * 4);",
+                 r->offset, operand_lying_pitch(r->rows));
             continue;
         }
         if (r->operand->in_registers) {
@@ -200,29 +202,55 @@ static bool put_inside_of_lying(struct emitter *w, const struct operand *o, cons
     return true;
 }
 
-/* Tap by tap: what one reads comes to registers while the one before is multiplied. */
-static void put_dot_of_lying(struct emitter *w, const struct tile_program *t, int depth,
-                             bool fresh) {
+/* Slot number `slot` of the step has been read: of tf32 it is half of an instruction's left factor,
+ * of f32 two are half of the planes of one. */
+static void put_slot(struct emitter *w, const struct operand *o, int slot) {
+    if (o->planes == 1) {
+        for (int h = 0; h < 2; h++)
+            line(w, "left[0][%d][%d] = lain[%d][%d];", slot / 2, slot % 2 * 2 + h, slot, h);
+        return;
+    }
+    for (int h = 0; h < 2 && slot % 2; h++)
+        line(w, "k_planes_of_lying(left, %d, %d, lain[%d][%d], lain[%d][%d]);", slot / 4,
+             slot % 4 / 2 * 2 + h, slot - 1, h, slot, h);
+}
+
+/* Tap by tap: what one reads comes to registers while the one before is multiplied, but for planes,
+ * whose small products come first. A slot of an instruction's depth is LYING_SLOT channels of a
+ * tap, one for each of four neighbouring lanes. */
+static void put_dot_of_lying(struct emitter *w, const struct tile_program *t, bool fresh) {
     const struct tile_ring *a = ring(t, TILE_A);
     const struct operand *o = a->operand;
-    int each = depth / instruction_depth(o) / o->step_places;
+    int each = instruction_depth(o) / LYING_SLOT, of_tap = o->step_channels / LYING_SLOT,
+        slots = o->step_taps * of_tap, all = (slots + each - 1) / each, done = 0,
+        lines = operand_lines_of_taps(o), of_line = o->step_taps / lines,
+        bytes = dtype_bytes(o->stored), pitch = operand_lying_pitch(a->rows) * bytes;
     put_lying_step(w, t);
-    line(w, "unsigned left[1][%d][4];", each * o->step_taps);
-    line(w, "const k_shared of_stage = stages + (%d + s * %d);", a->offset, a->stage);
-    line(w, "const unsigned of_row = of_lane + (further & %d);", LYING_UNIT - 1);
+    line(w, "unsigned left[%d][%d][4], lain[%d][2];", o->planes, all, all * each);
+    for (int i = slots; i < all * each; i++) line(w, "lain[%d][0] = lain[%d][1] = 0;", i, i);
+    for (int l = 0; l < lines; l++)
+        line(w, "const k_shared of_line%d = of_a + (s * %d + (further%d & %d) * %d);", l, a->stage,
+             l, LYING_UNIT - 1, bytes);
     line(w, "k_wgmma_hold(sums);");
     for (int i = 0; i < o->step_taps; i++) {
         open_scope(w);
         const char *tap = i ? arena_printf(w->arena, "(tap + %d)", i) : "tap";
-        bool edges = put_inside_of_lying(w, o, tap);
+        bool edges = put_inside_of_lying(w, o, tap), last = i + 1 == o->step_taps;
         if (!edges) line(w, "const unsigned inside[2] = {0, 0};");
-        line(w, "k_left_of_lying<%d, %d, %d, %s>(left[0], of_stage, of_row + %lld, inside);",
-             i * each, each, ring_box_lines(a) * a->line, edges ? "true" : "false",
-             (long long)(i * o->order->dim[0].apart));
+        for (int j = 0; j < of_tap; j++)
+            line(w, "k_left_of_lying<%s>(lain[%d], of_line%d + %d, inside);",
+                 edges ? "true" : "false", i * of_tap + j, i / of_line,
+                 (i / of_line * of_tap + j) * LYING_SLOT * pitch +
+                     i % of_line * (int)o->order->dim[0].apart * bytes);
         close_brace(w);
+        for (int j = i * of_tap; j < (last ? all * each : (i + 1) * of_tap); j++) put_slot(w, o, j);
+        int to = last ? all : (i + 1) * of_tap / each;
+        if (to == done || (o->planes > 1 && !last)) continue;
         line(w, "k_wgmma_begin();");
-        put_pass(w, t, 0, i * each, (i + 1) * each, fresh ? "i" : "step | i");
+        for (int p = 0; p < t->product->n_passes; p++)
+            put_pass(w, t, p, done, to, p ? "1" : fresh ? "i" : "step | i");
         line(w, "k_wgmma_commit();");
+        done = to;
     }
     line(w, "k_wgmma_hold(sums);");
 }
@@ -235,7 +263,7 @@ static void put_dot_of_depth(struct emitter *w, const struct tile_program *t, in
         return;
     }
     if (t->product->a.lying) {
-        put_dot_of_lying(w, t, depth, fresh);
+        put_dot_of_lying(w, t, fresh);
         return;
     }
     if (t->product->a.in_registers) {

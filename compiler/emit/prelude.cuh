@@ -2484,31 +2484,11 @@ template <int N> K_DEVICE void k_left_across(unsigned (&r)[N][4], k_shared of_la
             r[n][i + 2] = odd ? x[0] : x[1];
         }
 }
-/* The same of the positions of an image as it lies: boxes of 32 of them, with a line for each channel, of BOX bytes. The
- * thread's rows are `row`, from anywhere on, and the eighth behind it; COUNT instructions, from number FROM on. EDGES: only
+/* A channel of an image as it lies, for each of four lanes: at the thread's row, and at the eighth behind it. EDGES: only
  * what is inside counts. */
-template <int FROM, int COUNT, int BOX, bool EDGES, int N>
-K_DEVICE void k_left_of_lying(unsigned (&r)[N][4], k_shared tile, unsigned row, const unsigned (&inside)[2]) {
-    static_assert(FROM + COUNT <= N, "as many as there are");
-    const unsigned odd = threadIdx.x & 1, depth = threadIdx.x % 4;
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-        const unsigned at = row + i * 8;
-        k_shared from[2];
-#pragma unroll
-        for (int j = 0; j < 2; j++) {
-            const unsigned on = depth + (j ^ odd) * 4; /* of the depth */
-            from[j] = tile + (at / 32 * BOX + on * 128 + ((at / 4 % 8) ^ on) * 16 + at % 4 * 4);
-        }
-#pragma unroll
-        for (int n = 0; n < COUNT; n++) {
-            unsigned x[2];
-#pragma unroll
-            for (int j = 0; j < 2; j++) x[j] = k_load_shared(from[j] + n * 1024) & (EDGES ? inside[i] : ~0u);
-            r[FROM + n][i] = odd ? x[1] : x[0];
-            r[FROM + n][i + 2] = odd ? x[0] : x[1];
-        }
-    }
+template <bool EDGES> K_DEVICE void k_left_of_lying(unsigned (&lain)[2], k_shared at, const unsigned (&inside)[2]) {
+    lain[0] = k_load_shared(at) & (EDGES ? inside[0] : ~0u);
+    lain[1] = k_load_shared(at + 32) & (EDGES ? inside[1] : ~0u);
 }
 /* mma.sync: a warp multiplies. k_ldmatrix4: four matrices of 8 rows of 16 bytes, the rows at the addresses of lanes 0 to
  * 7, 8 to 15, ...; lane l gets word l % 4 of row l / 4 of each; TRANSPOSED: halves of the columns' words. */
@@ -2827,6 +2807,11 @@ K_DEVICE void k_split_pair(unsigned &a, unsigned &b, unsigned &c, const float (&
     b = k_bf16x2(x[0], x[1]);
     x[0] -= k_as_float(b << 16), x[1] -= k_as_float(b & 0xffff0000u);
     c = k_bf16x2(x[0], x[1]);
+}
+/* Two channels, or taps, of an image as it lies. */
+template <int N> K_DEVICE void k_planes_of_lying(unsigned (&r)[3][N][4], int n, int i, unsigned x0, unsigned x1) {
+    const float pair[2] = {k_as_float(x0), k_as_float(x1)};
+    k_split_pair(r[0][n][i], r[1][n][i], r[2][n][i], pair);
 }
 /* k_left_across of f32 as planes, of which k_split_pair makes three. */
 template <bool ALONG, int BOX, int N> K_DEVICE void k_left_planes_of_lane(unsigned (&r)[3][N][4], k_shared of_lane) {

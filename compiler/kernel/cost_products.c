@@ -242,7 +242,7 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
      * the shorter of products and what they read of shared memory. 64 channels, 3 x 3, in 128
      * filters, take an H200 some 400 clocks for 64 rows and 32 of the depth, and in 64 filters 270,
      * whatever the config; the units alone would take 256 and 128. */
-    const double CONFLICTS = 1.44, LYING = 0.5;
+    const double LYING = 0.5;
     const double PLANES = 7; /* instructions for an element's planes; four warps issue at a time */
     const double PART = 10;  /* for a copy that is smaller than usual; not fitted to anything */
     const double BESIDE =
@@ -332,7 +332,7 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
     double shared = left * p->n_passes * depth * bytes * groups * (64 + read) / SHARED;
     if (p->a.in_registers)
         shared = left * depth * p->warpgroups *
-                 (64 * dtype_bytes(p->a.stored) * (p->a.lying ? CONFLICTS : 1) +
+                 (64 * dtype_bytes(p->a.stored) +
                   p->n_passes * bytes * read) /
                  SHARED;
     if (p->tensor) { /* an instruction has all rows; those of 64 take as long as of 128 */

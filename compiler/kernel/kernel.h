@@ -393,7 +393,7 @@ static inline int64_t round_up(int64_t v, int64_t to) { return (v + to - 1) / to
  * product are windows, image by image; its depth are taps and channels; or the other way round.
  * Position `first + i * step + t * apart` of a dimension is that of window i and tap t, and the
  * element is 0 outside of the image. */
-enum { IM2COL_DIMS = 3, LYING_ROWS = 32, LYING_UNIT = 8 };
+enum { IM2COL_DIMS = 3, LYING_UNIT = 8, LYING_BEHIND = 40, LYING_SLOT = 4 };
 struct im2col {
     int n;
     struct im2col_dim {
@@ -503,12 +503,14 @@ struct operand {
     bool flat;
     int64_t padded[IM2COL_DIMS]; /* flat: positions along each dimension */
     /* flat: in the image as it lies in memory, whose positions, not channels, are neighbours.
-     * Lines of a tile are LYING_ROWS of them, of one channel each; a tile begins LYING_UNIT of them
-     * before where its first tap reads at most, and is as much longer; threads read it
-     * `in_registers`. An image has so many rows, of which the last ones are no windows. The depth
-     * of both factors goes by steps of some neighbouring taps, of each some channels, [taps /
-     * step_taps][channels / step_channels][step_places][step_channels], of which places behind
-     * step_taps are none's and not multiplied; 0: it is [taps][channels] */
+     * Lines of a tile are one channel's, of all its rows and LYING_BEHIND more, so that eight
+     * neighbours of LYING_SLOT channels lie in all banks; it has those channels' lines for each
+     * line of taps, from LYING_UNIT before where the first of these reads at most; threads read it
+     * `in_registers`. An image has so many rows, whole tiles, of which the last ones are no
+     * windows. The depth of both factors goes by steps of some neighbouring taps, or some whole
+     * lines of taps, of each some channels, [taps / step_taps][channels / step_channels]
+     * [step_places][step_channels], of which places behind step_taps are none's and not
+     * multiplied; 0: it is [taps][channels] */
     bool lying;
     int64_t positions;
     int step_taps, step_places, step_channels;
@@ -534,7 +536,7 @@ struct short_steps {
 
 /* Sums of products of planes, small ones first; what has summed up `promote` of the depth, if not
  * 0, goes to a total of its own (f32: products of tensor cores are cut off, not rounded). */
-enum { MOST_PASSES = 6, PROMOTE_DEPTH = 64, PROMOTE_TF32 = 32, PROMOTE_F8 = 128, PLANE_SCALE = 16 };
+enum { MOST_PASSES = 6, PROMOTE_DEPTH = 64, PROMOTE_LYING = 72, PROMOTE_TF32 = 32, PROMOTE_F8 = 128, PLANE_SCALE = 16 };
 /* Of pairs of f16: what the first plane leaves of a factor is 2^PAIR_SHIFT times as large in the
  * second; products of first planes sum up PROMOTE_DEPTH, or half of it where the depth is less than
  * PAIRS_DEEP; those of a first and a second plane have sums of their own, which go to the total
@@ -860,11 +862,19 @@ bool operand_has_edge(const struct operand *o, int d);
 /* May threads read the windows of the left factor, 0, or the right one, 1, as they lie (lying), if
  * it is the left one? */
 bool windows_may_lie(const struct kernel *k, int side, struct arena *a);
-/* Bytes of a plane's tile in shared memory; lying: the boxes of so many lines that it is of. */
+/* The most of so many taps that are part of a line of taps, or whole lines, as a step has. */
+int lying_taps(const struct im2col *w, int most);
+/* Bytes of a plane's tile in shared memory, of which so many are copied. */
 int operand_tile_bytes(const struct operand *o, int rows, int depth);
+int operand_copied_bytes(const struct operand *o, int rows, int depth);
+/* lying: lines of taps of a step; elements from a channel's line of a tile to the next. */
+int operand_lines_of_taps(const struct operand *o);
+/* Of its order, planes: of sixteen of the depth, an instruction's, lane i of four has numbers 2 i,
+ * 2 i + 1, 2 i + 8 and 2 i + 9, which are channel i of four slots. */
+bool operand_has_pairs_of_slots(const struct operand *o);
+int operand_lying_pitch(int rows);
 /* Of a stacked one: lines of a row. */
 int64_t operand_lines(const struct operand *o);
-int operand_lying_boxes(int rows);
 /* Are its rows in an order of their own: taps and channels (im2col.c), or positions of images? */
 bool operand_has_order(const struct operand *o);
 /* Are its windows runs (im2col_runs)? */

@@ -244,7 +244,9 @@ static const char *check_fit(const struct kernel *k, int fit, const struct layou
 /* Those that a thread reads a step's left factor into, and what it takes to do so. */
 static int left_registers(const struct product *p) {
     enum { PLANES = 48, TF32 = 24, EACH = 8, OTHERS = 8 };
-    if (p->a.lying) return p->a.step_taps * p->a.step_channels / EACH * 4 + OTHERS;
+    int unit = EACH * (p->a.planes > 1 ? 2 : 1); /* of the depth, an instruction's */
+    if (p->a.lying)
+        return (p->a.step_taps * p->a.step_channels + unit - 1) / unit * 4 * p->a.planes + OTHERS;
     return !p->a.in_registers ? 0 : p->a.planes > 1 ? PLANES : TF32;
 }
 
@@ -595,7 +597,7 @@ static int64_t rings_bytes(const struct layout *y, int64_t steps) {
 static const char *check_swizzle(const struct layout *y, int depth, struct arena *a) {
     enum { LINES = 8 };
     const struct product *p = y->product;
-    int of_a = LINES * operand_line(&p->a, y->bx, depth),
+    int of_a = (p->a.lying ? 1 : LINES) * operand_line(&p->a, y->bx, depth),
         of_b = LINES * operand_line(&p->b, y->br, depth);
     int stage = (p->a.stays ? 0 : p->a_bytes) + (p->b.stays ? 0 : p->b_bytes);
     bool fits = p->a.stays   ? stage * y->stages % of_a == 0
@@ -706,8 +708,8 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     if (p->flat && !by_warp && !p->a.flat && !p->b.flat)
         return "flat=1 needs windows that are one apart, of results that nothing reduces";
     if (p->lying && !p->a.lying)
-        return "flat=2 needs the left factor's windows, of an image of f32 in tf32 whose positions "
-               "are neighbours, and steps that have some of their taps";
+        return "flat=2 needs the left factor's windows, of an image of f32 whose positions are "
+               "neighbours, and steps that have some of their taps";
     choose_passes(p);
     p->band = c->knob[KNOB_band] ? c->knob[KNOB_band] : epilogue_reads_results(k) ? 1 : 8;
     p->batches_beside = batches_lie_beside(k);
@@ -726,6 +728,8 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     p->promotes = p->n_passes > 1 || of_f32 || (part > UNPROMOTED && t != DT_I32);
     int promote = of_bytes ? PROMOTE_F8 : p->a.dtype == DT_F32 ? PROMOTE_TF32 : PROMOTE_DEPTH;
     if (p->pairs && depth == PAIRED_DEPTH) promote = depth;
+    int summed = p->a.lying ? p->a.step_taps * p->a.step_channels : depth;
+    if (p->promotes && p->a.lying && summed <= PROMOTE_LYING) promote = depth;
     if (p->promotes && depth != promote)
         return arena_printf(a, "sums that begin anew every %d of the depth need k=%d", promote,
                             promote);

@@ -237,6 +237,10 @@ static int64_t image_pitch(int64_t width, int bytes) {
 void operand_tap(const struct operand *o, int64_t depth, int64_t *tap, int64_t *channel) {
     *tap = depth / o->channels, *channel = depth % o->channels;
     if (!o->step_taps) return;
+    if (operand_has_pairs_of_slots(o)) {
+        int64_t of = depth % 16, slot = of / 8 * 2 + of % 2;
+        depth += slot * LYING_SLOT + of % 8 / 2 - of;
+    }
     int64_t step = depth / (o->step_places * o->step_channels),
             of_tap = o->channels / o->step_channels, place = depth / o->step_channels;
     place %= o->step_places;
@@ -245,12 +249,26 @@ void operand_tap(const struct operand *o, int64_t depth, int64_t *tap, int64_t *
     if (place >= o->step_taps) *channel = o->channels; /* none */
 }
 
-int operand_lying_boxes(int rows) { return rows / LYING_ROWS + 1; }
+bool operand_has_pairs_of_slots(const struct operand *o) {
+    return o->step_taps && dtype_bytes(o->dtype) == 2;
+}
+
+int operand_lines_of_taps(const struct operand *o) {
+    int64_t of_line = o->order->dim[0].taps;
+    return o->step_taps > of_line ? (int)(o->step_taps / of_line) : 1;
+}
+
+int operand_lying_pitch(int rows) { return rows + LYING_BEHIND; }
+
+int operand_copied_bytes(const struct operand *o, int rows, int depth) {
+    if (!o->lying) return rows * depth * dtype_bytes(o->stored);
+    return operand_lines_of_taps(o) * o->step_channels * operand_lying_pitch(rows) *
+           dtype_bytes(o->stored);
+}
 
 int operand_tile_bytes(const struct operand *o, int rows, int depth) {
-    if (o->lying)
-        return operand_lying_boxes(rows) * LYING_ROWS * o->step_channels * dtype_bytes(o->stored);
-    return rows * depth * dtype_bytes(o->stored);
+    int bytes = operand_copied_bytes(o, rows, depth), unit = 8 * LINE;
+    return o->lying ? (bytes + unit - 1) / unit * unit : bytes;
 }
 
 bool operand_has_edge(const struct operand *o, int d) {
@@ -280,18 +298,17 @@ static int64_t lying_element(const struct operand *o, int64_t z, int64_t row, in
 }
 
 /* All that windows reach, in one line for each channel: before and behind it a copy has zeros. */
-static struct tensor_map lying_map(const struct operand *o) {
+static struct tensor_map lying_map(const struct operand *o, int rows) {
     const struct im2col *w = o->order;
     int64_t end = 1, bytes = dtype_bytes(o->stored), image = o->step[w->n];
     for (int d = 0; d < w->n; d++) end += (w->dim[d].size - 1) * o->step[d];
     if (o->batches > 1) image = o->batch;
     return (struct tensor_map){.dtype = o->stored,
-                               .tf32 = true,
+                               .tf32 = o->dtype == DT_F32,
                                .rank = 3,
                                .size = {end, w->channels, o->step[w->n] / image * w->images},
                                .stride = {bytes, o->pitch * bytes, image * bytes},
-                               .box = {LYING_ROWS, o->step_channels, 1},
-                               .swizzle = o->line};
+                               .box = {operand_lying_pitch(rows), o->step_channels, 1}};
 }
 
 /* Rows that runs begin at, but for those that would end beyond the image: they are no windows. */
@@ -314,7 +331,7 @@ struct tensor_map operand_map(const struct operand *o, int line, int lines) {
     int64_t bytes = dtype_bytes(o->stored);
     int64_t width = o->along ? o->rows : o->depth, all = o->along ? o->depth : o->rows;
     int planes = o->paired ? 1 : o->planes;
-    if (o->lying) return lying_map(o);
+    if (o->lying) return lying_map(o, lines);
     if (o->paired) width *= o->planes;
     struct tensor_map m = {.dtype = o->stored,
                            .tf32 = o->dtype == DT_F32 && o->load != NO_VALUE,
@@ -719,19 +736,26 @@ static void choose_windows_along(const struct kernel *k, struct product *p, int 
         *own = o;
 }
 
+int lying_taps(const struct im2col *w, int most) {
+    int of_line = (int)w->dim[0].taps, lines = most / of_line, taps = most;
+    while (lines && w->taps / of_line % lines) lines--;
+    while (!lines && of_line % taps) taps--;
+    return lines ? lines * of_line : taps;
+}
+
 /* Steps of so much depth, some taps of some channels; false: none fit, or most channels would be
- * none, or taps of a step reach further than a tile does. So few channels that an instruction has
- * them have all taps of a line in a step, which may have places for more. */
+ * none, or taps of a line reach further than a tile does. So few channels that an instruction has
+ * them have as many taps in a step as it has places for, or a few less. */
 static bool set_lying_steps(struct operand *o, const struct im2col *w, int depth) {
-    enum { LEAST = 8, MOST_WASTE = 2 };
+    enum { FEW = 8, MOST_WASTE = 2 };
     const struct im2col_dim *x = &w->dim[0];
     o->channels = INT64_MAX;
-    for (int channels = LINE / dtype_bytes(o->dtype); channels >= LEAST; channels /= 2) {
-        int places = depth / channels, taps = places;
-        if (channels == LEAST && w->channels > LEAST) continue;
-        if (channels == LEAST && x->taps < places) taps = (int)x->taps;
-        int64_t further = LYING_UNIT - 1 + (taps - 1) * x->apart;
-        if (depth % channels || x->taps % taps || further > LYING_ROWS) continue;
+    for (int channels = LINE / dtype_bytes(o->stored); channels >= LYING_SLOT; channels /= 2) {
+        int places = depth / channels, taps = places ? lying_taps(w, places) : 0;
+        if (!taps || depth % channels || (channels <= FEW && w->channels > channels)) continue;
+        if (channels > FEW && taps < places) continue;
+        int64_t of_line = taps < x->taps ? taps : x->taps;
+        if (LYING_UNIT - 1 + (of_line - 1) * x->apart > LYING_BEHIND) continue;
         if (round_up(w->channels, channels) >= o->channels) continue;
         o->step_taps = taps;
         o->step_places = places;
@@ -742,13 +766,12 @@ static bool set_lying_steps(struct operand *o, const struct im2col *w, int depth
 }
 
 /* Rows are positions of the image as it lies, one behind the other, so that a tap is so many on;
- * only windows that are one apart. All that a window's taps of a step read lies in the rows of its
- * own image. */
-static bool set_lying(const struct kernel *k, struct operand *o, const struct im2col *w, int depth,
-                      struct arena *a) {
+ * only windows that are one apart. A tile of so many rows is of one image. */
+static bool set_lying(const struct kernel *k, struct operand *o, const struct im2col *w, int rows,
+                      int depth, struct arena *a) {
     value_id load = plain_load(k, o->factor);
-    int64_t unit = PIECE / dtype_bytes(o->dtype), last = 0;
-    if (load == NO_VALUE || k->values.at[load].dtype != o->dtype || w->phases) return false;
+    int64_t unit = PIECE / dtype_bytes(o->stored), last = 0;
+    if (load == NO_VALUE || k->values.at[load].dtype != o->stored || w->phases) return false;
     if (!set_lying_steps(o, w, depth)) return false;
     ex rest = im2col_index(k, w, k->values.at[load].index);
     if (!take_step(k, &rest, w->channel, &o->pitch)) return false;
@@ -771,8 +794,7 @@ static bool set_lying(const struct kernel *k, struct operand *o, const struct im
             o->padded[d] < x->size)
             return false;
     }
-    int64_t further = LYING_UNIT - 1 + (o->step_taps - 1) * w->dim[0].apart;
-    o->positions = round_up(last + 1 + further, LYING_ROWS);
+    o->positions = round_up(last + 1, rows);
     o->rows = w->images * o->positions;
     o->depth = w->taps / o->step_taps * o->step_places * o->channels;
     o->lying = o->windows = o->flat = o->in_registers = true;
@@ -781,7 +803,7 @@ static bool set_lying(const struct kernel *k, struct operand *o, const struct im
     o->load = load;
     o->line = LINE;
     o->plane = o->bytes = 0;
-    return o->rows <= MATRIX_SIZE && windows_fit(o, LINE, o->step_channels, a);
+    return o->rows <= MATRIX_SIZE && windows_fit(o, LINE, rows, a);
 }
 
 /* Positions that are no windows count for nothing in what all rows or all columns come to. Parts
@@ -800,29 +822,33 @@ static bool counts_positions(const struct kernel *k) {
 }
 
 bool windows_may_lie(const struct kernel *k, int side, struct arena *a) {
-    if (k->kind != KERNEL_MATMUL || !k->limits->wgmma || !is_tf32(k) || !counts_positions(k))
-        return false;
+    enum { LEAST_ROWS = 64 };
+    if (k->kind != KERNEL_MATMUL || !k->limits->wgmma || !counts_positions(k)) return false;
     value_id factor = side ? k->dot_b : k->dot_a;
+    bool planes = k->values.at[k->dot].dtype == DT_F32 && k->precision == PRECISION_F32 &&
+                  !fits_bf16(k, factor);
+    if (!is_tf32(k) && !planes) return false;
     const struct im2col *w = k->im2col[side][0];
     bool batched = k->axis[AXIS_Z] && k->values.at[factor].mask & MASK_Z;
     struct operand o = {.factor = factor,
-                        .dtype = DT_F32,
+                        .dtype = planes ? DT_BF16 : DT_F32,
                         .stored = DT_F32,
-                        .planes = 1,
+                        .planes = planes ? 3 : 1,
                         .batches = batched ? kernel_size(k, AXIS_Z) : 1};
     bool fixed = side ? k->b_fixed : k->a_fixed;
-    return w && !fixed && set_lying(k, &o, w, LINE / dtype_bytes(o.dtype), a);
+    return w && !fixed && set_lying(k, &o, w, LEAST_ROWS, LINE / dtype_bytes(o.stored), a);
 }
 
-/* The left factor, of tf32, of which threads read what neither they nor the units find along the
- * depth. */
-static void choose_lying(const struct kernel *k, struct product *p, int depth, struct arena *a) {
+/* The left factor, of tf32, or f32 of which threads make planes, where these read what neither
+ * they nor the units find along the depth. */
+static void choose_lying(const struct kernel *k, struct product *p, int rows, int depth,
+                         struct arena *a) {
     const struct im2col *w = k->im2col[0][0];
     struct operand o = p->a;
-    if (!w || !is_tf32(k) || p->by_warp || p->tensor || p->makers || k->a_fixed) return;
-    if (!counts_positions(k)) return;
-    o.stored = o.dtype;
-    if (!set_lying(k, &o, w, depth, a)) return;
+    if (!w || p->by_warp || p->tensor || p->makers || p->pairs || k->a_fixed) return;
+    if ((!is_tf32(k) && o.planes != 3) || !counts_positions(k)) return;
+    o.stored = DT_F32;
+    if (!set_lying(k, &o, w, rows, depth, a)) return;
     p->a = o;
     set_order(&p->b, &o);
 }
@@ -1022,7 +1048,7 @@ void product_operands(const struct kernel *k, struct product *p, int m, int n, i
     p->a = make_operand(k, k->dot_a, AXIS_M, m, depth, p);
     p->b = make_operand(k, k->dot_b, AXIS_N, n, depth, p);
     if (p->makers) choose_made(k, p);
-    if (p->lying) choose_lying(k, p, depth, a);
+    if (p->lying) choose_lying(k, p, m, depth, a);
     choose_windows(k, p, 1, n, m, depth, a);
     choose_windows(k, p, 0, m, n, depth, a);
     /* Where rows or columns are reduced, they are in the product's own order. */

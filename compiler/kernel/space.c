@@ -452,35 +452,36 @@ static bool may_make_planes(const struct kernel *k) {
     return k->values.at[k->dot].dtype == DT_F32 && k->precision == PRECISION_F32;
 }
 
-/* Is an image of five to eight channels sooner read as it lies than made? With few filters and few
- * lines of taps: of 3 x 3 x 3 taps 16 filters take an H200 1264 us with what is behind, 1502 made,
- * and 32 take 1834 and 1590; of 3 x 3 taps 32 take 1278 and 1402, and 64 take 1266 and 1173. Three
- * channels, 3 x 3 x 3 in 16 filters, take 1242 and 573. */
-static bool few_lie(const struct kernel *k, struct arena *a) {
-    enum { LEAST = 5, MOST = 8, COLUMNS = 160 }; /* of all lines together */
-    const struct im2col *w = k->im2col[0][0];
-    return windows_may_lie(k, 0, a) && w->channels >= LEAST && w->channels <= MOST &&
-           size_of(k, AXIS_N) * w->taps <= COLUMNS * w->dim[0].taps;
+/* Windows as they lie, of so few channels that an instruction has several taps: so much depth has
+ * all taps of a step, in whole lines of the right factor's. 0: these are no such windows. */
+static int depth_of_few(const struct space *s) {
+    enum { FEW = 8, MOST = 128 };
+    if (!windows_may_lie(s->k, 0, s->arena)) return 0;
+    const struct im2col *w = s->k->im2col[0][0];
+    int line = 128 / element(s), most = may_make_planes(s->k) ? PROMOTE_LYING : MOST, each = FEW;
+    if (w->channels > FEW) return 0;
+    if (w->channels <= LYING_SLOT) each = LYING_SLOT;
+    return (lying_taps(w, most / each) * each + line - 1) / line * line;
 }
 
 /* What is read through windows also as shifted rows, or as it lies, some taps at a time. */
 static void propose_windows(struct space *s, struct config c, int stages) {
-    enum { MOST_TAPS = 4, LEAST = 8 };
+    enum { MOST_TAPS = 4, LEAST = 16 };
     propose_tile(s, c, stages);
     if (!im2col_has_taps(s->k->im2col[0][0]) && !im2col_has_taps(s->k->im2col[1][0])) return;
     c.knob[KNOB_flat] = 1;
     propose_tile(s, c, stages);
-    if (!windows_may_lie(s->k, 0, s->arena)) return;
+    if (c.knob[KNOB_pairs] || !windows_may_lie(s->k, 0, s->arena)) return;
     const struct im2col *w = s->k->im2col[0][0];
-    int whole = 128 / element(s), each = whole; /* channels of a line, of a tap in a step */
+    int each = 32; /* channels of a tap in a step */
     while (each > LEAST && w->channels <= each / 2) each /= 2;
     c.knob[KNOB_flat] = 2;
-    for (int taps = 1; taps <= MOST_TAPS; taps++) {
+    c.knob[KNOB_k] = depth_of_few(s);
+    if (c.knob[KNOB_k]) propose_tile(s, c, stages);
+    for (int taps = 1; taps <= MOST_TAPS && !depth_of_few(s); taps++) {
         c.knob[KNOB_k] = taps * each;
-        if (each > LEAST && w->dim[0].taps % taps == 0) propose_tile(s, c, stages);
+        if (w->dim[0].taps % taps == 0) propose_tile(s, c, stages);
     }
-    c.knob[KNOB_k] = w->dim[0].taps * LEAST <= whole ? whole : 2 * whole; /* all of a line */
-    if (each == LEAST && few_lie(s->k, s->arena)) propose_tile(s, c, stages);
 }
 
 /* Tiles of as many columns as give each multiprocessor one, or two in turn or at a time: of 1024 x
@@ -557,7 +558,7 @@ static void propose_mma(struct space *s) {
     /* Two blocks a multiprocessor, of tiles that leave room for two. */
     static const int halves[][2] = {{64, 192}, {64, 128}, {64, 96},  {64, 80}, {64, 64},
                                     {128, 64}, {128, 32}, {128, 24}, {128, 16}};
-    bool few = few_lie(s->k, s->arena);
+    bool few = depth_of_few(s) > 0;
     for (size_t i = 0; i < sizeof halves / sizeof *halves; i++) {
         int n = halves[i][1];
         if (n <= 32 && (!few || columns > n || columns <= n - 8)) continue;

@@ -23,11 +23,11 @@ int ring_line_elements(const struct tile_ring *r) {
     return r->line / dtype_bytes(r->operand->stored) / (r->operand->paired ? r->planes : 1);
 }
 int ring_boxes(const struct tile_ring *r) {
-    if (r->operand->lying) return operand_lying_boxes(r->rows);
+    if (r->operand->lying) return operand_lines_of_taps(r->operand);
     return (r->operand->along ? r->rows : r->depth) / ring_line_elements(r);
 }
 int ring_box_lines(const struct tile_ring *r) {
-    if (r->operand->lying) return r->operand->step_channels;
+    if (r->operand->lying) return r->rows;
     return r->operand->along ? r->depth : r->rows;
 }
 int ring_box_sharers(const struct tile_ring *r) {
@@ -50,13 +50,16 @@ int ring_boxes_of_short(const struct tile_program *t, const struct tile_ring *r)
     return (t->product->shorts.depth + elements - 1) / elements;
 }
 
+int ring_copied_bytes(const struct tile_ring *r, int boxes) {
+    return operand_copied_bytes(r->operand, r->rows, r->depth) * r->planes / ring_boxes(r) * boxes;
+}
+
 int tile_copied_bytes(const struct tile_program *t, bool is_short, bool first) {
     int bytes = 0;
     for (int i = 0; i < RINGS; i++) {
         const struct tile_ring *r = &t->ring[i];
         if (r->operand->made || (r->operand->stays && !first)) continue;
-        bytes += r->bytes * r->planes / ring_boxes(r) *
-                 (is_short ? ring_boxes_of_short(t, r) : ring_boxes(r));
+        bytes += ring_copied_bytes(r, is_short ? ring_boxes_of_short(t, r) : ring_boxes(r));
     }
     return bytes;
 }

@@ -168,7 +168,7 @@ static void land(struct machine *x, struct copy *c) {
     c->landed = true;
     if (c->made) return;
     struct barrier *b = &x->full[c->rank][c->stage];
-    b->there += (int64_t)r->bytes * r->planes * c->n / r->rows / ring_boxes(r) * c->boxes;
+    b->there += (int64_t)ring_copied_bytes(r, c->boxes) * c->n / r->rows;
     fill_stage(x, b);
 }
 

@@ -247,6 +247,8 @@ const char *tile_verify(const struct tile_program *t, struct arena *a); /* NULL:
 int ring_boxes(const struct tile_ring *r);
 int ring_box_lines(const struct tile_ring *r);
 int ring_line_elements(const struct tile_ring *r);
+/* Bytes that so many boxes bring. */
+int ring_copied_bytes(const struct tile_ring *r, int boxes);
 /* Blocks of a cluster that copy some lines of each box; where lines run along the rows these have
  * boxes of their own, if there are enough, and as many for each. */
 int ring_box_sharers(const struct tile_ring *r);

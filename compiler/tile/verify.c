@@ -353,18 +353,20 @@ static const char *check(struct checker *c, uint32_t at) {
     return NULL;
 }
 
-/* What taps of a step read of the last window is in the tile, and of its own image. */
+/* What a line of taps reads of the last window is in the tile; and a tile is of one image. */
 static const char *check_lying(struct checker *c, const struct tile_ring *r) {
     const struct operand *o = r->operand;
-    int64_t last = LYING_UNIT - 1 + (o->step_taps - 1) * o->order->dim[0].apart;
+    int64_t of_line = o->step_taps / operand_lines_of_taps(o);
+    int64_t last = LYING_UNIT - 1 + (of_line - 1) * o->order->dim[0].apart;
     if (o->depth != o->order->taps / o->step_taps * o->step_places * o->channels ||
         r->depth != o->step_places * o->step_channels)
         return arena_printf(c->arena, "T9: %s has not all taps, or more", r->name);
-    if (last > LYING_ROWS || r->blocks > 1)
+    if (last > LYING_BEHIND || r->blocks > 1 || o->step_taps % of_line)
         return arena_printf(c->arena, "T9: taps of %s are in no tile", r->name);
+    last = 0;
     for (int d = 0; d < o->order->n; d++) last += (o->order->dim[d].windows - 1) * o->step[d];
-    if (last >= o->positions || o->positions % LYING_ROWS)
-        return arena_printf(c->arena, "T9: taps of %s are in the next image", r->name);
+    if (last >= o->positions || o->positions % r->rows)
+        return arena_printf(c->arena, "T9: tiles of %s are of two images", r->name);
     return NULL;
 }
 
@@ -497,7 +499,7 @@ static const char *check_rings(struct checker *c) {
     for (int i = 0; i < RINGS; i++) {
         const struct tile_ring *r = &t->ring[i];
         /* A tensor map's swizzle counts lines from eights of them, ours from a tile's first. */
-        int aligned = t->product->by_warp ? BANKS : r->line * LINES;
+        int aligned = t->product->by_warp ? BANKS : r->operand->lying ? r->line : r->line * LINES;
         if (r->offset < (r->operand->stays ? 0 : end) || r->offset % aligned || r->stage % aligned)
             return arena_printf(c->arena, "T6: ring %s at %d", r->name, r->offset);
         if (r->bytes % aligned)

@@ -423,6 +423,32 @@ static const struct {
     {"graph(%lying: f32[2, 8, 7, 10, 12], %w: f32[16, 8, 3, 3, 3]) convolutions tf32 {\n"
      " %c = convolution(%lying, %w, None, 1, 0, 1, False, 0, 1, 3)\n return %c\n}\n",
      "mma=1 m=64 n=16 k=32 stages=4 warps=8 flat=2"},
+    /* several lines of taps in a step, of up to four channels two taps in an instruction */
+    {"graph(%lying: f32[3, 8, 18, 28], %w: f32[24, 8, 3, 3], %b: f32[24]) convolutions tf32 {\n"
+     " %c = convolution(%lying, %w, %b, 1, 1)\n %r = relu(%c)\n return %r\n}\n",
+     "mma=1 m=64 n=32 k=96 stages=2 warps=8 flat=2"},
+    {"graph(%lying: f32[2, 7, 6, 10, 12], %w: f32[16, 7, 3, 3, 3]) convolutions tf32 {\n"
+     " %c = convolution(%lying, %w, None, 1, 1, 1, False, 0, 1, 3)\n return %c\n}\n",
+     "mma=1 m=128 n=16 k=80 stages=3 warps=12 flat=2"},
+    {"graph(%lying: f32[2, 3, 6, 10, 12], %w: f32[24, 3, 3, 3, 3]) convolutions tf32 {\n"
+     " %c = convolution(%lying, %w, None, 1, [0, 1, 1], 1, False, 0, 1, 3)\n return %c\n}\n",
+     "mma=1 m=64 n=24 k=112 stages=2 warps=8 flat=2"},
+    {"graph(%lying: f32[5, 4, 20, 24], %w: f32[40, 4, 4, 2]) convolutions tf32 {\n"
+     " %c = convolution(%lying, %w, None, 1, [3, 1], [2, 5])\n return %c\n}\n",
+     "mma=1 m=192 n=40 k=32 stages=2 warps=16 flat=2"},
+    {"graph(%lying: f32[2, 6, 9, 40], %w: f32[16, 3, 5, 5]) convolutions tf32 {\n"
+     " %c = convolution(%lying, %w, None, 1, 2, 1, False, 0, 2)\n return %c\n}\n",
+     "mma=1 m=64 n=8 k=48 stages=2 warps=8 flat=2"},
+    /* planes of f32 that threads make */
+    {"graph(%lying: f32[3, 8, 18, 28], %w: f32[24, 8, 3, 3], %b: f32[24]) {\n"
+     " %c = convolution(%lying, %w, %b, 1, 1)\n %r = relu(%c)\n return %r\n}\n",
+     "mma=1 m=64 n=32 k=96 stages=2 warps=8 flat=2"},
+    {"graph(%lying: f32[2, 3, 6, 10, 12], %w: f32[24, 3, 3, 3, 3]) {\n"
+     " %c = convolution(%lying, %w, None, 1, [0, 1, 1], 1, False, 0, 1, 3)\n return %c\n}\n",
+     "mma=1 m=64 n=24 k=48 stages=2 warps=8 flat=2"},
+    {"graph(%lying: f32[2, 32, 9, 16], %w: f32[24, 16, 3, 3]) {\n"
+     " %c = convolution(%lying, %w, None, 1, 1, 1, False, 0, 2)\n return %c\n}\n",
+     "mma=1 m=128 n=16 k=48 stages=2 warps=12 flat=2 cluster=2"},
     /* what channels, pixels or all of them come to */
     {"graph(%lying: f32[3, 64, 18, 30], %w: f32[40, 64, 3, 3], %b: f32[40]) convolutions tf32 {\n"
      " %c = convolution(%lying, %w, %b)\n %a = amin(%c, [1], True)\n %r = tanh(%a)\n"
@@ -775,7 +801,7 @@ void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
     for (int i = 0; i < n; i++) {
         const char *text = random_convolution(a, &others, OF_TF32, false);
         const char *config = arena_printf(a, "mma=1 m=64 n=32 k=%d stages=2 warps=8 flat=2",
-                                          RNG_ANY(&others, 32, 48, 64, 96));
+                                          RNG_ANY(&others, 32, 48, 80, 96));
         vec_push(a, out,
                  ((struct case_graph){.text = text,
                                       .every = CASES_DEFAULT,
