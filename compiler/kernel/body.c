@@ -206,6 +206,12 @@ static value_id expand_load(struct builder *w, buffer_id b, enum dtype t, const 
     return (value_id)id;
 }
 
+/* Whether v comes from memory in this type: rounding it changes nothing. */
+static bool is_stored_as(const struct builder *w, value_id v, enum dtype t) {
+    const struct value_node *x = &w->k->values.at[v];
+    return x->kind == INST_LOAD && x->dtype == t;
+}
+
 value_id expand_nest(struct builder *w, const struct nest *n, const ex *axes, const ex *places,
                      int count, value_id guard, uint8_t over) {
     value_id *of = NEW_ARRAY(w->k->arena, value_id, n->insts.n);
@@ -226,6 +232,10 @@ value_id expand_nest(struct builder *w, const struct nest *n, const ex *axes, co
             continue;
         }
         if (x->kind == INST_REDUCE && w->taps) return of[x->args[0]];
+        if (x->kind == INST_CAST && x->rounds && is_stored_as(w, of[x->args[0]], x->dtype)) {
+            of[i] = of[x->args[0]];
+            continue;
+        }
         struct value_node v = {.kind = x->kind,
                                .op = x->op,
                                .reduction = x->reduction,
