@@ -69,6 +69,7 @@ static struct py stamp(struct vm *vm, struct py o, const char *name, struct py v
 }
 
 static bool find_in_object(struct vm *vm, const char *name, struct py *out);
+static bool find_in_class(struct vm *vm, struct class *c, const char *name, struct py *out);
 
 static struct py module_name(const struct class *c) {
     return py_str(c->module ? c->module->name : "builtins");
@@ -107,6 +108,7 @@ static bool find_in_instance(struct vm *vm, struct py o, const char *name, struc
     }
     if (!strcmp(name, "__class__")) return *out = py_pointer(PY_CLASS, x->class), true;
     if (!strcmp(name, "__module__")) return *out = module_name(x->class), true;
+    if (!strcmp(name, "__doc__")) return find_in_class(vm, x->class, name, out);
     if (!strcmp(name, "__dict__"))
         return *out = stamp(vm, o, name, py_pointer(PY_DICT, x->dict)), true;
     if (find_in_object(vm, name, &v)) return *out = py_method(vm->arena, v, o), true;
@@ -139,6 +141,7 @@ static bool find_in_class(struct vm *vm, struct class *c, const char *name, stru
     if (!strcmp(name, "__name__") || !strcmp(name, "__qualname__"))
         return *out = py_str(c->name), true;
     if (!strcmp(name, "__module__")) return *out = module_name(c), true;
+    if (!strcmp(name, "__doc__")) return *out = c->doc ? py_str(c->doc) : py_none, true;
     if (!strcmp(name, "__dict__")) return *out = py_pointer(PY_DICT, c->dict), true;
     if (!strcmp(name, "__mro__")) {
         *out = py_list(vm->arena, PY_TUPLE, NULL, 0);

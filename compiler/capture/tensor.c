@@ -195,6 +195,7 @@ static struct arg class_arg(struct vm *vm, struct py v) {
     if (v.class == vm->types[PY_FLOAT]) return arg_dtype(DT_F64);
     if (v.class == vm->types[PY_INT]) return arg_dtype(DT_I64);
     if (v.class == vm->types[PY_BOOL]) return arg_dtype(DT_BOOL);
+    if (is_missing(v)) missing_refuse(vm, v);
     vm_raise(vm, EXC_TypeError, "a class is no argument of an operator");
 }
 
@@ -587,40 +588,9 @@ static struct py track(struct vm *vm, const struct builtin *b, const struct args
     return out;
 }
 
-static struct py named(const struct args *a, const char *name) {
-    for (uint32_t i = 0; i < a->n_named; i++)
-        if (!strcmp(a->names[i], name)) return a->named[i];
-    return py_unset;
-}
-
-/* A loss's arguments with `reduction` for size_average and reduce, which were its names once. */
-static struct args name_reduction(struct vm *vm, enum op op, const struct args *a) {
-    const struct op_info *info = op_info(op);
-    uint32_t behind = 0; /* first parameter that PyTorch has behind size_average */
-    bool loss = false;
-    for (int i = 0; i < info->n_params; i++) loss |= !strcmp(info->params[i].name, "reduction");
-    if (!loss) return *a;
-    while (strcmp(info->params[behind].name, "reduction") &&
-           strcmp(info->params[behind].name, "ignore_index") &&
-           strcmp(info->params[behind].name, "eps"))
-        behind++;
-    if (a->n > behind)
-        vm_refuse(vm, "argument %u of F.%s() is size_average; name those behind it", behind + 1,
-                  info->name);
-    struct py average = named(a, "size_average"), reduce = named(a, "reduce");
-    if (average.kind == PY_UNSET && reduce.kind == PY_UNSET) return *a;
-    struct args out = args_with(vm, a, "size_average", py_unset);
-    out = args_with(vm, &out, "reduce", py_unset);
-    bool no_average = average.kind == PY_UNSET || average.kind == PY_NONE;
-    bool no_reduce = reduce.kind == PY_UNSET || reduce.kind == PY_NONE;
-    if (no_average && no_reduce) return out;
-    bool one = no_reduce || vm_truth(vm, reduce), mean = no_average || vm_truth(vm, average);
-    return args_with(vm, &out, "reduction", py_str(!one ? "none" : mean ? "mean" : "sum"));
-}
-
 static struct py apply(struct vm *vm, const struct builtin *b, const struct args *given) {
-    struct args all = name_reduction(vm, b->op, given), *a = &all;
-    struct py to = named(a, "out");
+    struct args all = args_of_today(vm, b->op, given), *a = &all;
+    struct py to = args_named(a, "out");
     if (to.kind != PY_UNSET) return into_out(vm, b, a, to);
     check_sizes(vm, b->op, a);
     const struct py *first = first_tensor(a);

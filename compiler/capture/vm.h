@@ -273,6 +273,9 @@ struct py tensor_size(struct vm *vm, ex size);
 struct py tensor_sizes(struct vm *vm, const struct meta *m, int from);
 /* The call with v as the argument of that name; UNSET: without it. */
 struct args args_with(struct vm *vm, const struct args *a, const char *name, struct py v);
+struct py args_named(const struct args *a, const char *name); /* UNSET: not given */
+/* Of an operator that is called as earlier versions of PyTorch had it, what it is now. */
+struct args args_of_today(struct vm *vm, enum op op, const struct args *a);
 struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a);
 /* The operands as torch.autocast has them, and the result of these: autocast.c. */
 struct args autocast_args(struct vm *vm, const struct builtin *b, const struct args *a);

@@ -507,14 +507,28 @@ def _plus_product(self, product, beta, alpha):
     return product + (self if beta == 1 else self * beta)
 
 
+def _numbers_last(function):
+    """addmv(beta, self, alpha, mat, vec), as earlier versions had it, which PyTorch still takes."""
+    def called(*args, **kwargs):
+        if len(args) > 3 and isinstance(args[-1], torch.Tensor):
+            tensors = [x for x in args if isinstance(x, torch.Tensor)]
+            args = tensors + [x for x in args if not isinstance(x, torch.Tensor)]
+        return function(*args, **kwargs)
+    called.__name__ = function.__name__
+    return called
+
+
+@_numbers_last
 def addmv(self, mat, vec, beta=1, alpha=1):
     return _plus_product(self, mv(mat, vec), beta, alpha)
 
 
+@_numbers_last
 def addr(self, vec1, vec2, beta=1, alpha=1):
     return _plus_product(self, outer(vec1, vec2), beta, alpha)
 
 
+@_numbers_last
 def addbmm(self, batch1, batch2, beta=1, alpha=1):
     return _plus_product(self, torch.bmm(batch1, batch2).sum(0, dtype=batch1.dtype), beta, alpha)
 
