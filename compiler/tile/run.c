@@ -88,6 +88,7 @@ struct machine {
     unsigned meeting[4];
     float *shared[4][RINGS]; /* [rank]: [stage][plane][row][depth] */
     struct barrier full[4][MOST_STAGES], empty[4][MOST_STAGES];
+    bool raw[4][MOST_STAGES]; /* it has tiles of f32, which are not split yet */
     struct barrier turns[4][MOST_TURNS]; /* the tile before that of each group has all begun */
     float *set[4][2]; /* tensor: [rank][set of sums], and whether they are there, and are read */
     struct barrier offered[4][2], read[4][2];
@@ -167,6 +168,7 @@ static void land(struct machine *x, struct copy *c) {
     }
     c->landed = true;
     if (c->made) return;
+    x->raw[c->rank][c->stage] = x->t->product->splits;
     struct barrier *b = &x->full[c->rank][c->stage];
     b->there += (int64_t)r->bytes * r->planes * c->n / r->rows / ring_boxes(r) * c->boxes;
     fill_stage(x, b);
@@ -325,7 +327,7 @@ static void multiply_sums(struct machine *x, struct agent *g, struct product_at 
         if (from) add(x, g), clear(x, g, g->sums);
         multiply_part(x, g, p, false, from, p->depth - from < each ? p->depth : from + each);
     }
-    if (p->torn) g->sums[0] = NAN;
+    if (p->torn || x->raw[g->rank][p->stage]) g->sums[0] = NAN;
 }
 
 static void multiply(struct machine *x, struct agent *g, struct product_at *p) {
@@ -640,6 +642,10 @@ static bool go_on(struct machine *x, struct agent *g) {
         break;
     case TILE_WAIT_FULL:
         if (!has_passed(&x->full[g->rank][g->stage], g->phase)) return false;
+        break;
+    case TILE_SPLIT:
+        if (!meets(x, g)) return false;
+        x->raw[g->rank][g->stage] = false;
         break;
     case TILE_WAIT_READ:
         if (!has_passed(&x->read[g->rank][g->set], g->parity ^ 1)) return false;
