@@ -109,8 +109,15 @@ static void put_role(struct emitter *w, const struct tile_program *t, enum role 
     if (copies && tile_made(t)) put_first_take(w, t, tile_made(t));
 }
 
+/* Words that each block of those that split leaves: of each warp whether anything was out of range. */
+static int split_verdicts(const struct tile_program *t) { return t->product->warpgroups * 4; }
+
 static void end_role(struct emitter *w, const struct tile_program *t, enum role role) {
-    if (role == MULTIPLIES && t->product->splits) line(w, "if (odd) verdict[blockIdx.x] = 1;");
+    if (role == MULTIPLIES && t->product->splits) {
+        line(w, "odd = __any_sync(0xffffffffu, odd);");
+        line(w, "if (tid %% 32 == 0) verdict[blockIdx.x * %d + group * 4 + tid / 32] = odd;",
+             split_verdicts(t));
+    }
     close_brace(w);
     if (role == MULTIPLIES || (role == COPIES && tile_made(t))) return;
     line(w, "__syncwarp();");
@@ -745,7 +752,8 @@ void put_verdict_parameter(struct emitter *w, const struct tile_program *t, stru
 void put_unless_wide(struct emitter *w, const struct tile_program *t) {
     const struct tile_program *of = t->beside;
     if (of && of->product->splits)
-        line(w, "if (!k_any_flag(verdict, %lld, verdict, 0)) return;", (long long)of->block->grid);
+        line(w, "if (!k_any_flag(verdict, %lld, verdict, 0)) return;",
+             (long long)of->block->grid * split_verdicts(of));
     else if (of)
         line(w, "if (!*verdict) return;");
 }
@@ -796,9 +804,13 @@ static void put_scales(struct emitter *w, const struct tile_program *t) {
                        ? "verdict, 0"
                        : arena_printf(w->arena, "flags_%c, %lld", 'a' + i,
                                       (long long)tile_pack_blocks(t, i));
-    line(w, "const bool wide = k_any_flag(%s, %s);", flags[0], flags[1]);
-    line(w, "if (threadIdx.x == 0) verdict[blockIdx.x] = wide;");
-    line(w, "if (wide) return;");
+    int words = split_verdicts(t);
+    if (!ring(t, TILE_A)->operand->splits || !ring(t, TILE_B)->operand->splits) {
+        line(w, "const bool wide = k_any_flag(%s, %s);", flags[0], flags[1]);
+        line(w, "if (wide && threadIdx.x < %d) verdict[blockIdx.x * %d + threadIdx.x] = 1;", words,
+             words);
+        line(w, "if (wide) return;");
+    }
     for (int i = 0; i < RINGS; i++) {
         const struct tile_ring *r = ring(t, i);
         line(w, "float scale_%c;", 'a' + i);
@@ -943,7 +955,7 @@ static void put_wide(struct emitter *w, struct tile_program *pairs) {
     t->beside = pairs;
     if (k->over) share_partials(pairs, t);
     pairs->verdict = larger(pairs->workspace, t->workspace);
-    w->out->workspace = (size_t)pairs->verdict + (pairs->product->splits ? own->grid * 4 : 16);
+    w->out->workspace = (size_t)pairs->verdict + (pairs->product->splits ? own->grid * split_verdicts(pairs) * 4 : 16);
     w->out->tickets = (size_t)larger(pairs->tickets, t->tickets);
     put_launches(w, pairs);
     w->p = p, w->k = k, w->y = &p->layout;
