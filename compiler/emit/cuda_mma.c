@@ -469,16 +469,21 @@ static void begin_tile(struct emitter *w, const struct tile_program *t) {
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
-static void put_stores(struct emitter *w, const struct tile_program *t, int phase) {
-    if (!phase && t->product->parts == 1) put_first_sums(w, t); /* else they are in scope */
-    put_epilogue_of(w, t, sums_name(t), phase);
-}
-
 /* Sums of planes are so many times too large; to undo that takes no instruction of its own. */
 static const char *unscaled(const struct product *p) {
     static const char *const by[] = {"", " * 0x1p-16f", " * 0x1p-32f"};
     _Static_assert(PLANE_SCALE == 16, "as here");
     return p->pairs ? " * unscale" : by[(p->a.planes > 1) + (p->b.planes > 1)];
+}
+
+static void put_stores(struct emitter *w, const struct tile_program *t, int phase) {
+    const char *by = t->product->promotes ? "" : unscaled(t->product);
+    if (!phase && *by) line(w, "#pragma unroll");
+    if (!phase && *by)
+        line(w, "for (int i = 0; i < %d; i++) sums[i] = sums[i]%s;",
+             product_thread_sums(t->product), by);
+    if (!phase && t->product->parts == 1) put_first_sums(w, t); /* else they are in scope */
+    put_epilogue_of(w, t, sums_name(t), phase);
 }
 
 void put_add(struct emitter *w, const struct tile_program *t) {

@@ -389,11 +389,10 @@ static const char *check_in_turn(const struct kernel *k, const struct config *c,
     if (p->tensor) return "pingpong is of wgmma: in tensor memory sums of two tiles lie anyhow";
     if (p->makers || p->pairs || p->resident > 1)
         return "pingpong goes without make, pairs and fit";
-    if (p->promotes) return "pingpong leaves no registers for sums that begin anew";
     if (p->a.in_registers) return "pingpong reads both factors from shared memory";
-    if (product_thread_sums(p) > most)
-        return arena_printf(a, "%d sums a thread; with pingpong %d is the limit",
-                            product_thread_sums(p), most);
+    int sums = product_thread_sums(p) * product_arrays(p);
+    if (sums > most)
+        return arena_printf(a, "%d sums a thread; with pingpong %d is the limit", sums, most);
     if (p->parts > 1 || c->knob[KNOB_tail]) return "pingpong has no parts of the depth";
     if (p->steps) return "pingpong needs tiles that have all steps";
     return NULL;
@@ -708,7 +707,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     p->pairs = c->knob[KNOB_pairs];
     p->splits = c->knob[KNOB_pairs] == SPLIT;
     p->shares = k->shares;
-    p->crowded = p->makers && n > 64;
+    p->crowded = (p->makers && n > 64) || c->knob[KNOB_pingpong];
     product_operands(k, p, m, n, depth, a);
     if (p->flat && !by_warp && !p->a.flat && !p->b.flat)
         return "flat=1 needs windows that are one apart, of results that nothing reduces";
@@ -733,6 +732,9 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     p->promotes = p->n_passes > 1 || of_f32 || (part > UNPROMOTED && t != DT_I32);
     int promote = of_bytes ? PROMOTE_F8 : p->a.dtype == DT_F32 ? PROMOTE_TF32 : PROMOTE_DEPTH;
     if (p->pairs && depth == PAIRED_DEPTH) promote = depth;
+    /* Sums of one step are a total. */
+    bool sums_once = steps == 1 && depth <= promote && !p->pairs && !by_warp && !p->tensor;
+    p->promotes &= !sums_once;
     if (p->promotes && depth != promote)
         return arena_printf(a, "sums that begin anew every %d of the depth need k=%d", promote,
                             promote);
