@@ -45,6 +45,7 @@ struct agent {
     int whose; /* its number among these; the phase that it waits for */
     unsigned turn_parity;
     bool fresh, crosses, done, met; /* met: it waits for the others of its block */
+    unsigned meeting;               /* which one that is */
     int groups;                     /* of copies */
     float *sums, *total, *crossed;
     float *result[MOST_PHASES], *own; /* of rows; own: what `hold` found in the first */
@@ -195,10 +196,10 @@ static void land_groups(struct machine *x, const struct agent *g, int most) {
 static bool meets(struct machine *x, struct agent *g) {
     if (!g->met) {
         g->met = true;
-        g->phase = x->meeting[g->rank];
+        g->meeting = x->meeting[g->rank];
         if (++x->met[g->rank] == x->readers) x->met[g->rank] = 0, x->meeting[g->rank]++;
     }
-    if (g->phase == x->meeting[g->rank]) return false;
+    if (g->meeting == x->meeting[g->rank]) return false;
     g->met = false;
     return true;
 }
