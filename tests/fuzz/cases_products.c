@@ -113,6 +113,9 @@ static const struct product_case by_warpgroups[] = {
      * sums; out of range */
     {"graph(%x: f32[140, 544], %y: f32[544, 72]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=1 m=128 n=64 k=32 stages=3 warps=12 pairs=1"},
+    {"graph(%x: f32[70, 1024], %y: f32[1024, 3]) {\n %a = sigmoid(%x)\n %z = mm(%a, %y)\n"
+     " return %z\n}\n",
+     "mma=1 m=128 n=8 k=32 stages=4 warps=12 pairs=1"},
     {"graph(%x: f32[2, 70, 1216], %y: f32[2, 72, 1216]) {\n %b = permute(%y, [0, 2, 1])\n"
      " %z = bmm(%x, %b)\n return %z\n}\n",
      "mma=1 m=64 n=32 k=32 stages=4 warps=8 split=2 pairs=1"},
