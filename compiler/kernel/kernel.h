@@ -471,6 +471,7 @@ struct operand {
      * rows, which the units do not take from there; of f32, of which the threads make planes. */
     bool in_registers;
     bool made;    /* neither: warps of the block write its tiles themselves */
+    bool splits;  /* pairs: a tile of f32 becomes its two planes where it lies, in as many bytes */
     bool stays;   /* all of a block's tiles have the same of it, which shared memory holds whole */
     bool once;    /* each tile of it is copied for one tile of the product alone */
     bool at_load; /* packed: once, into memory that is kept across calls */
@@ -554,6 +555,7 @@ struct product {
     int n_passes;
     bool flat, lying;   /* windows of an operand are */
     bool pairs, shares; /* shares: as of the kernel */
+    bool splits;        /* pairs: who multiplies makes those of factors that lie as maps want */
     int promote_pairs;  /* of pairs: the depth that products of first planes sum up */
     bool by_warp; /* mma.sync: a warp waits for its products, and all warps copy; else wgmma */
     bool tensor;  /* else, tcgen05: a thread has products made, whose sums lie in tensor memory */

@@ -59,6 +59,7 @@
 #include "kernel/kernel.h"
 
 enum { BY_WARPGROUP = 1, BY_WARP = 2 }; /* the knob mma */
+enum { SPLIT = 2 };                     /* the knob pairs */
 
 enum {
     GROUP_ROWS = 64, /* of the accumulators of a warpgroup */
@@ -68,6 +69,7 @@ enum {
     UNPROMOTED = 32768, /* depth that tf32, bf16 and f16 may be summed up along in a unit, which
                            cuts sums off: 1/2^24 for each 8 of tf32, or 16, is below their own */
     MOST_PARTS = 128,
+    SAMPLED = 128, /* bytes in which warps leave what they have seen of factors: k_scale_of_pairs */
 };
 
 /* Of which plane each is multiplied with which, the smallest products first. */
@@ -126,7 +128,8 @@ static struct short_steps find_shorts(const struct product *p, int depth) {
     int64_t every = round_up(whole, depth) / depth;
     int64_t left = round_up(counts - (every - 1) * depth, unit);
     if (o->step_taps > 1) return (struct short_steps){0};
-    if (p->by_warp || (depth - left) * LEAST < depth * every) return (struct short_steps){0};
+    if (p->by_warp || p->splits || (depth - left) * LEAST < depth * every)
+        return (struct short_steps){0};
     return (struct short_steps){.depth = (int)left, .every = every, .at = every - 1};
 }
 
@@ -325,6 +328,8 @@ static const char *check_pairs(const struct kernel *k, const struct config *c,
     if (c->knob[KNOB_m] > 2 * GROUP_ROWS)
         return "pairs=1 needs an m of 64 or 128: three warpgroups have too few registers for it";
     if (p->a.planes != 2 || p->b.planes != 2) return "pairs=1 needs two factors of f32";
+    if (p->splits && !p->a.splits && !p->b.splits)
+        return "pairs=2 needs a factor of f32 that lies as tensor maps want it, and k=64";
     if ((p->a.windows && p->a.along) || (p->b.windows && p->b.along))
         return "pairs=1 is not of windows along the depth";
     if (c->knob[KNOB_k] == PAIRED_DEPTH && (p->a.order || p->b.order))
@@ -386,11 +391,10 @@ static const char *check_in_turn(const struct kernel *k, const struct config *c,
     if (p->tensor) return "pingpong is of wgmma: in tensor memory sums of two tiles lie anyhow";
     if (p->makers || p->pairs || p->resident > 1)
         return "pingpong goes without make, pairs and fit";
-    if (p->promotes) return "pingpong leaves no registers for sums that begin anew";
     if (p->a.in_registers) return "pingpong reads both factors from shared memory";
-    if (product_thread_sums(p) > most)
-        return arena_printf(a, "%d sums a thread; with pingpong %d is the limit",
-                            product_thread_sums(p), most);
+    int sums = product_thread_sums(p) * product_arrays(p);
+    if (sums > most)
+        return arena_printf(a, "%d sums a thread; with pingpong %d is the limit", sums, most);
     if (p->parts > 1 || c->knob[KNOB_tail]) return "pingpong has no parts of the depth";
     if (p->steps) return "pingpong needs tiles that have all steps";
     return NULL;
@@ -441,6 +445,7 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
         return arena_printf(a, "%d sums a thread; %d is the limit", sums, most - others);
     if (p->resident == 1 && (bad = check_instruction(k, p, y->threads, a))) return bad;
     y->smem = product_barrier_bytes(p, MOST_STAGES) + 1024;
+    if (p->splits) y->smem += SAMPLED;
     return NULL;
 }
 
@@ -636,7 +641,7 @@ static void let_stay(const struct kernel *k, const struct layout *y, struct prod
     if (tiles <= (int64_t)k->limits->units * p->resident) return; /* a block has one */
     for (int i = 0; i < 2 && !p->a.stays && !p->b.stays; i++) {
         struct operand *o = factors[i];
-        if (o->made || o->windows || matrix_tiles(k, y, o->axis) > 1) continue;
+        if (o->made || o->splits || o->windows || matrix_tiles(k, y, o->axis) > 1) continue;
         if (o->batches > 1 && z > 1) continue;
         o->stays = true;
         int64_t smem = rings_bytes(y, steps) + others;
@@ -702,8 +707,9 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     p->makers = c->knob[KNOB_make];
     p->in_turn = 1;
     p->pairs = c->knob[KNOB_pairs];
+    p->splits = c->knob[KNOB_pairs] == SPLIT;
     p->shares = k->shares;
-    p->crowded = p->makers && n > 64;
+    p->crowded = (p->makers && n > 64) || c->knob[KNOB_pingpong];
     product_operands(k, p, m, n, depth, a);
     if (p->flat && !by_warp && !p->a.flat && !p->b.flat)
         return "flat=1 needs windows that are one apart, of results that nothing reduces";
@@ -730,6 +736,9 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     if (p->pairs && depth == PAIRED_DEPTH) promote = depth;
     int summed = p->a.lying ? p->a.step_taps * p->a.step_channels : depth;
     if (p->promotes && p->a.lying && summed <= PROMOTE_LYING) promote = depth;
+    /* Sums of one step are a total. */
+    bool sums_once = steps == 1 && depth <= promote && !p->pairs && !by_warp && !p->tensor;
+    p->promotes &= !sums_once;
     if (p->promotes && depth != promote)
         return arena_printf(a, "sums that begin anew every %d of the depth need k=%d", promote,
                             promote);

@@ -534,6 +534,8 @@ static void propose_mma(struct space *s) {
                 made.knob[KNOB_warps] = groups * 128 / s->k->limits->warp;
                 propose_tile(s, made, MOST_STAGES);
             }
+            c.knob[KNOB_pairs] = 2;
+            if (may_make_planes(s->k)) propose_tile(s, c, MOST_STAGES);
             c.knob[KNOB_pairs] = 1;
             if (may_make_planes(s->k)) propose_windows(s, c, MOST_STAGES);
             c.knob[KNOB_k] = PAIRED_DEPTH;

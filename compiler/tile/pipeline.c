@@ -118,7 +118,7 @@ static void put_multipliers(struct tile_program *t, const struct tile_inst *code
         if (copies(x->op)) continue;
         if (in_turn > 1 && x->op == TILE_LOOP) put(t, TILE_WAIT_TURN, 0, 0);
         if (in_turn > 1 && x->op == TILE_END && !in_loop) put(t, TILE_END, 0, 0); /* the draw's */
-        if (x->op == TILE_DOT) put(t, TILE_WAIT_FULL, 0, 0);
+        if (x->op == (t->product->splits ? TILE_SPLIT : TILE_DOT)) put(t, TILE_WAIT_FULL, 0, 0);
         if (x->op == TILE_CROSS || (x->op == TILE_END && in_loop && !pairs))
             put(t, TILE_NEXT, 0, 0);
         vec_push(t->arena, &t->code, *x);

@@ -94,6 +94,7 @@ static void put_ring(struct buf *b, const struct tile_ring *r) {
     if (r->blocks > 1) buf_printf(b, ", copied by %d blocks", r->blocks);
     if (o->stays) buf_puts(b, ", copied once");
     if (o->in_registers) buf_puts(b, ", read into registers");
+    if (o->splits) buf_printf(b, ", split into %d planes", o->planes);
     buf_putc(b, '\n');
 }
 

@@ -45,6 +45,7 @@ struct agent {
     int whose; /* its number among these; the phase that it waits for */
     unsigned turn_parity;
     bool fresh, crosses, done, met; /* met: it waits for the others of its block */
+    unsigned meeting;               /* which one that is */
     int groups;                     /* of copies */
     float *sums, *total, *crossed;
     float *result[MOST_PHASES], *own; /* of rows; own: what `hold` found in the first */
@@ -88,6 +89,7 @@ struct machine {
     unsigned meeting[4];
     float *shared[4][RINGS]; /* [rank]: [stage][plane][row][depth] */
     struct barrier full[4][MOST_STAGES], empty[4][MOST_STAGES];
+    bool raw[4][MOST_STAGES]; /* it has tiles of f32, which are not split yet */
     struct barrier turns[4][MOST_TURNS]; /* the tile before that of each group has all begun */
     float *set[4][2]; /* tensor: [rank][set of sums], and whether they are there, and are read */
     struct barrier offered[4][2], read[4][2];
@@ -167,6 +169,7 @@ static void land(struct machine *x, struct copy *c) {
     }
     c->landed = true;
     if (c->made) return;
+    x->raw[c->rank][c->stage] = x->t->product->splits;
     struct barrier *b = &x->full[c->rank][c->stage];
     b->there += (int64_t)ring_copied_bytes(r, c->boxes) * c->n / r->rows;
     fill_stage(x, b);
@@ -193,10 +196,10 @@ static void land_groups(struct machine *x, const struct agent *g, int most) {
 static bool meets(struct machine *x, struct agent *g) {
     if (!g->met) {
         g->met = true;
-        g->phase = x->meeting[g->rank];
+        g->meeting = x->meeting[g->rank];
         if (++x->met[g->rank] == x->readers) x->met[g->rank] = 0, x->meeting[g->rank]++;
     }
-    if (g->phase == x->meeting[g->rank]) return false;
+    if (g->meeting == x->meeting[g->rank]) return false;
     g->met = false;
     return true;
 }
@@ -325,7 +328,7 @@ static void multiply_sums(struct machine *x, struct agent *g, struct product_at 
         if (from) add(x, g), clear(x, g, g->sums);
         multiply_part(x, g, p, false, from, p->depth - from < each ? p->depth : from + each);
     }
-    if (p->torn) g->sums[0] = NAN;
+    if (p->torn || x->raw[g->rank][p->stage]) g->sums[0] = NAN;
 }
 
 static void multiply(struct machine *x, struct agent *g, struct product_at *p) {
@@ -640,6 +643,10 @@ static bool go_on(struct machine *x, struct agent *g) {
         break;
     case TILE_WAIT_FULL:
         if (!has_passed(&x->full[g->rank][g->stage], g->phase)) return false;
+        break;
+    case TILE_SPLIT:
+        if (!meets(x, g)) return false;
+        x->raw[g->rank][g->stage] = false;
         break;
     case TILE_WAIT_READ:
         if (!has_passed(&x->read[g->rank][g->set], g->parity ^ 1)) return false;

@@ -54,6 +54,8 @@
  *       tiles, and has a stage for each step;
  *   T14 of a left factor that threads read into registers a DOT is drained, with none under way,
  *       before the step ends;
+ *   T21 of factors that become planes where they lie, and of no others, a SPLIT stands before the
+ *       DOT, behind the WAIT_FULL;
  *   T15 each tile is drawn once, and has all steps along the depth whose terms count (bounded):
  *       what is made, or stays, has all steps of every tile; and where the last tiles alone are
  *       in parts, no others differ in steps;
@@ -171,6 +173,9 @@ struct tile_ring {
     int stage, bytes;
     int blocks; /* of a cluster that copy a part each, for all of them; 1: none */
 };
+
+/* A ring as products read it: of tiles that are split, that of their planes. */
+struct tile_ring ring_of_planes(const struct tile_ring *r, struct arena *a);
 
 enum { RINGS = 2, TILE_A = 0, TILE_B = 1, TILE_C = 2 /* chained */ };
 /* Has a step tiles of second products of its own? */

@@ -12,6 +12,7 @@ struct checker {
     int all_threads;
     bool waited_empty, waited_full, copied[RINGS], filled, next, dot;
     bool taken[RINGS], made, given; /* in a step */
+    bool split;                     /* in a step */
     bool added, crossed;            /* behind the DOT of the step */
     int under_way;                  /* products behind the last DRAIN; the sums may be read at 0 */
     bool sums_drained;              /* ... or here: the newest step's are crossed ones */
@@ -65,7 +66,7 @@ static const char *open_region(struct checker *c, uint32_t at) {
     }
     if (x->op == TILE_LOOP) {
         c->waited_empty = c->waited_full = c->next = c->dot = c->landed = false;
-        c->made = c->given = c->reads_in_loop = false;
+        c->made = c->given = c->reads_in_loop = c->split = false;
         c->arrivals = 0;
         memset(c->copied, 0, sizeof c->copied);
         memset(c->taken, 0, sizeof c->taken);
@@ -276,6 +277,14 @@ static const char *check(struct checker *c, uint32_t at) {
     case TILE_WAIT_CROSSED:
     case TILE_OFFER_CROSSED:
     case TILE_READ: return check_tensor(c, at);
+    case TILE_SPLIT:
+        if (!inside(c, TILE_LOOP)) return fail(c, "T2", at, "it stands in no loop");
+        if (!c->t->product->splits || c->split)
+            return fail(c, "T21", at, "no tile is of f32, or no longer");
+        if (roles ? !c->waited_full : !c->copied[TILE_A] || !c->copied[TILE_B])
+            return fail(c, "T3", at, "its tiles may not be there");
+        c->split = true;
+        break;
     case TILE_FILL: c->filled = true; break;
     case TILE_DOT_ADD: c->filled = true; /* fallthrough */
     case TILE_DOT:
@@ -283,6 +292,8 @@ static const char *check(struct checker *c, uint32_t at) {
         if (!c->filled) return fail(c, "T5", at, "the sums begin with nothing");
         if (roles || c->t->ahead ? !c->waited_full : !c->copied[TILE_A] || !c->copied[TILE_B])
             return fail(c, "T3", at, "its tiles may not be there");
+        if (c->t->product->splits && !c->split)
+            return fail(c, "T21", at, "its tiles are of f32 still");
         if (roles && c->t->product->tensor && c->t->product->pairs && !c->may_cross)
             return fail(c, "T10", at, "who reads may not have read the crossed sums before");
         if (roles && c->t->product->tensor && !c->may_fill)
@@ -502,8 +513,9 @@ static const char *check_rings(struct checker *c) {
         int aligned = t->product->by_warp ? BANKS : r->operand->lying ? r->line : r->line * LINES;
         if (r->offset < (r->operand->stays ? 0 : end) || r->offset % aligned || r->stage % aligned)
             return arena_printf(c->arena, "T6: ring %s at %d", r->name, r->offset);
-        if (r->bytes % aligned)
-            return arena_printf(c->arena, "T6: tiles of %s have %d bytes", r->name, r->bytes);
+        int tile = r->bytes * (r->operand->paired ? r->planes : 1); /* whose lines have both planes */
+        if (tile % aligned)
+            return arena_printf(c->arena, "T6: tiles of %s have %d bytes", r->name, tile);
         const char *bad = check_lines(c, r);
         if (!bad) bad = check_windows(c, r);
         if (!bad) bad = check_shorts(c, r);

@@ -62,7 +62,7 @@ static bool has(const struct graph *g, enum op op) {
 
 static void judge_by_bound(struct drive *b, bool asked) {
     struct graph *g = graph_simplify(graph_decompose(graph_simplify(b->g)));
-    bool pairs = b->config && strstr(b->config, "pairs=1");
+    bool pairs = b->config && strstr(b->config, "pairs=");
     if (!asked && !pairs && !has(b->g, OP_MM_FLOAT8) && !has(b->g, OP_LOOP) &&
         b->g->products != PRECISION_TF32 && b->g->convolutions != PRECISION_TF32)
         return;
