@@ -28,6 +28,11 @@ static bool reads_parts_of_lines(const struct kernel *k, const struct layout *y,
            2 * kernel_bytes_of(k, v->buffer) > k->bytes_read;
 }
 
+/* Does a thread read its elements at once, in whichever order? */
+static bool is_whole(const struct kernel *k, const struct layout *y, const struct value_node *v) {
+    return layout_load_is_vector(k, y, v) || layout_load_reverses(k, y, v);
+}
+
 /* And nothing is wanted of L1: no two threads read from a line by elements. i8 of 134 MB, each for
  * eight neighbours, take an H200 824 us, and 3163 if they leave no copy in L1. */
 static bool needs_no_l1(const struct kernel *k, const struct layout *y) {
@@ -35,7 +40,7 @@ static bool needs_no_l1(const struct kernel *k, const struct layout *y) {
         const struct value_node *v = &k->values.at[i];
         if (v->kind != INST_LOAD || !(v->mask & MASK_R)) continue;
         if (v->n_args > v->guarded) return false; /* who knows what others look up */
-        if (!layout_load_is_vector(k, y, v) && !layout_load_is_uniform(k, y, v)) return false;
+        if (!is_whole(k, y, v) && !layout_load_is_uniform(k, y, v)) return false;
         if (reads_parts_of_lines(k, y, v)) return false;
     }
     return true;
@@ -203,7 +208,8 @@ static double access_us(const struct kernel *k, const struct layout *y) {
         bool uniform = v && layout_load_is_uniform(k, y, v);
         int bytes =
             dtype_bytes(k->schedule->loops->buffers.at[b].meta.dtype) * (uniform ? 1 : y->vec);
-        bool whole = v ? layout_load_is_vector(k, y, v) : layout_store_is_vector(k, y, st);
+        bool whole = v ? is_whole(k, y, v)
+                       : layout_store_is_vector(k, y, st) || layout_store_reverses(k, y, st);
         int rows_of_one = v && v->mask == MASK_R && y->one_head ? y->ex : 1;
         bool shifts = v && layout_load_shifts(k, y, v);
         bool along = whole || uniform || !v || layout_turns(k, y, i);
@@ -305,7 +311,7 @@ static double value_work(const struct kernel *k, const struct layout *y, value_i
     if (x->kind != INST_LOAD) return x->kind == INST_SUBSCRIPT ? CHECK : 0;
     if (layout_tap(y, v)) return TAP;
     if (!(x->mask & MASK_R)) return ADDRESS;
-    return layout_load_is_vector(k, y, x) ? 1 + (double)ADDRESS / y->vec : ADDRESS;
+    return is_whole(k, y, x) ? 1 + (double)ADDRESS / y->vec : ADDRESS;
 }
 
 /* What schedulers need for the instructions of a pointwise kernel alone: a thread computes what its

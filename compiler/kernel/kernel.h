@@ -907,6 +907,11 @@ int layout_ends(const struct layout *y);
 /* Does a thread read or write its vec elements at once? */
 bool layout_load_is_vector(const struct kernel *k, const struct layout *y,
                            const struct value_node *load);
+/* So, but from its last to its first: a gradient of a running sum goes along its rows backwards. */
+bool layout_load_reverses(const struct kernel *k, const struct layout *y,
+                          const struct value_node *load);
+bool layout_store_reverses(const struct kernel *k, const struct layout *y,
+                           const struct store_node *s);
 /* Or one for all of them: a weight of the channel that they lie in. */
 bool layout_load_is_uniform(const struct kernel *k, const struct layout *y,
                             const struct value_node *load);
@@ -1127,6 +1132,8 @@ int64_t kernel_size(const struct kernel *k,
 /* Can `index` be loaded or stored `vec` elements at a time along axis x (contiguous, aligned, no
  * vector cut)? */
 bool index_is_vector(const struct kernel *k, ex index, enum axis x, int vec);
+/* The same, if they run backwards: 255 - r, four at a time, from 252 - r on. */
+bool index_is_reversed(const struct kernel *k, ex index, enum axis x, int vec);
 /* Elements from the buffer's first to its last: where a vector divides them, one in which any of
  * them lies may be read. */
 ex kernel_extent(const struct kernel *k, buffer_id b);
@@ -1149,6 +1156,7 @@ int64_t index_local_stride(const struct kernel *k, ex index, enum axis x);
 int64_t index_usual_stride(const struct kernel *k, ex index, enum axis x);
 /* The two of a load, whose guard and subscripts may vary along the axis. */
 bool load_is_vector(const struct kernel *k, const struct value_node *load, enum axis x, int vec);
+bool load_is_reversed(const struct kernel *k, const struct value_node *load, enum axis x, int vec);
 /* Is it the same for vec neighbours, the first of which is a multiple of vec? */
 bool load_is_uniform(const struct kernel *k, const struct value_node *load, enum axis x, int vec);
 int64_t load_stride(const struct kernel *k, const struct value_node *load, enum axis x);
