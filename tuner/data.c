@@ -403,7 +403,7 @@ static enum ws_status compare_outputs(struct data *x, const char **message, stru
     *message = NULL;
     for (int i = 0; i < x->captured->n_outputs && !*message; i++) {
         struct ws_tensor_info t = ws_output_info(x->captured, i);
-        if (check_buffer(x->machine->device, x->outputs[i], &x->expected[i], t.size, t.rank,
+        if (check_buffer(x->machine->device, x->outputs[i], NULL, &x->expected[i], t.size, t.rank,
                          &x->worst[i], message, d) != WS_OK)
             return d->status;
         if (*message) *message = arena_printf(x->arena, "%s%s", t.name, *message);
