@@ -755,9 +755,9 @@ int lying_taps(const struct im2col *w, int most) {
     return lines ? lines * of_line : taps;
 }
 
-/* Steps of so much depth, some taps of some channels; false: none fit, or most channels would be
- * none, or taps of a line reach further than a tile does. So few channels that an instruction has
- * them have as many taps in a step as it has places for, or a few less. */
+/* Steps of so much depth, of some taps, as many as there are places for or less, some channels;
+ * false: none fit, or most channels would be none, or taps of a line reach further than a tile
+ * does. So few channels that an instruction has them fill its depth by taps. */
 static bool set_lying_steps(struct operand *o, const struct im2col *w, int depth) {
     enum { FEW = 8, MOST_WASTE = 2 };
     const struct im2col_dim *x = &w->dim[0];
@@ -765,7 +765,6 @@ static bool set_lying_steps(struct operand *o, const struct im2col *w, int depth
     for (int channels = LINE / dtype_bytes(o->stored); channels >= LYING_SLOT; channels /= 2) {
         int places = depth / channels, taps = places ? lying_taps(w, places) : 0;
         if (!taps || depth % channels || (channels <= FEW && w->channels > channels)) continue;
-        if (channels > FEW && taps < places) continue;
         int64_t of_line = taps < x->taps ? taps : x->taps;
         if (LYING_UNIT - 1 + (of_line - 1) * x->apart > LYING_BEHIND) continue;
         if (round_up(w->channels, channels) >= o->channels) continue;

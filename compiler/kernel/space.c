@@ -478,9 +478,14 @@ static void propose_windows(struct space *s, struct config c, int stages) {
     c.knob[KNOB_flat] = 2;
     c.knob[KNOB_k] = depth_of_few(s);
     if (c.knob[KNOB_k]) propose_tile(s, c, stages);
+    int line = 128 / element(s); /* of the right factor's depth */
     for (int taps = 1; taps <= MOST_TAPS && !depth_of_few(s); taps++) {
+        if (w->dim[0].taps % taps) continue;
         c.knob[KNOB_k] = taps * each;
-        if (w->dim[0].taps % taps == 0) propose_tile(s, c, stages);
+        if (!may_make_planes(s->k)) propose_tile(s, c, stages);
+        if (c.knob[KNOB_k] % line == 0) continue;
+        c.knob[KNOB_k] = (taps * each + line - 1) / line * line;
+        propose_tile(s, c, stages);
     }
 }
 
