@@ -792,9 +792,10 @@ static void put_scale(struct emitter *w, const struct tile_program *t, const str
          (long long)lines);
     line(w, "x[e] = 0;");
     line(w, "if (i < %lldLL)", (long long)all);
-    line(w, "    x[e] = k_load1(p%d + (%lldLL + z * %lldLL + line %% %lldLL * %lldLL + i %% %lldLL));",
-         argument_of(w, w->k->values.at[o->load].buffer), (long long)o->offset,
-         (long long)o->batch, (long long)lines, (long long)o->pitch, (long long)width);
+    line(w,
+         "    x[e] = k_load1(p%d + (%lldLL + z * %lldLL + line %% %lldLL * %lldLL + i %% %lldLL));",
+         argument_of(w, w->k->values.at[o->load].buffer), (long long)o->offset, (long long)o->batch,
+         (long long)lines, (long long)o->pitch, (long long)width);
     close_brace(w);
     line(w, "k_top_finite(most, x);");
     line(w, "scale_%c = k_scale_of_pairs(most);", ring_letter(r));
@@ -805,10 +806,9 @@ static void put_scale(struct emitter *w, const struct tile_program *t, const str
 static void put_scales(struct emitter *w, const struct tile_program *t) {
     const char *flags[RINGS];
     for (int i = 0; i < RINGS; i++)
-        flags[i] = ring(t, i)->operand->splits
-                       ? "verdict, 0"
-                       : arena_printf(w->arena, "flags_%c, %lld", 'a' + i,
-                                      (long long)tile_pack_blocks(t, i));
+        flags[i] = ring(t, i)->operand->splits ? "verdict, 0"
+                                               : arena_printf(w->arena, "flags_%c, %lld", 'a' + i,
+                                                              (long long)tile_pack_blocks(t, i));
     int words = split_verdicts(t);
     if (!ring(t, TILE_A)->operand->splits || !ring(t, TILE_B)->operand->splits) {
         line(w, "const bool wide = k_any_flag(%s, %s);", flags[0], flags[1]);
@@ -960,7 +960,8 @@ static void put_wide(struct emitter *w, struct tile_program *pairs) {
     t->beside = pairs;
     if (k->over) share_partials(pairs, t);
     pairs->verdict = larger(pairs->workspace, t->workspace);
-    w->out->workspace = (size_t)pairs->verdict + (pairs->product->splits ? own->grid * split_verdicts(pairs) * 4 : 16);
+    w->out->workspace = (size_t)pairs->verdict +
+                        (pairs->product->splits ? own->grid * split_verdicts(pairs) * 4 : 16);
     w->out->tickets = (size_t)larger(pairs->tickets, t->tickets);
     put_launches(w, pairs);
     w->p = p, w->k = k, w->y = &p->layout;

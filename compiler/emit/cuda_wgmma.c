@@ -157,7 +157,8 @@ void put_split(struct emitter *w, const struct tile_program *t) {
         const struct tile_ring *r = &t->ring[i];
         bool along = r->operand->along;
         if (!r->operand->splits) continue;
-        line(w, "k_split_in_place<%d, %d, %d, %s>(stages + (%d + s * %d), splitter, scale_%c, odd);",
+        line(w,
+             "k_split_in_place<%d, %d, %d, %s>(stages + (%d + s * %d), splitter, scale_%c, odd);",
              along ? r->depth : r->rows, (along ? r->rows : r->depth) / EACH, threads,
              along ? "true" : "false", r->offset, r->stage, ring_letter(r));
     }

@@ -247,7 +247,7 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
     /* The same of pairs that are split where they lie; of a clock, as much is issued, by one
      * warpgroup or by two; and the part of the products that goes on meanwhile. Not fitted yet. */
     const double SPLIT = 8, SPLITS = 0.7, SPLITS_ALONE = 0.45, CROSSED = 0.67;
-    const double PART = 10;  /* for a copy that is smaller than usual; not fitted to anything */
+    const double PART = 10; /* for a copy that is smaller than usual; not fitted to anything */
     const double BESIDE =
         0.1; /* of the faster of products and copies, which go on beside each other */
     /* Sums of a thread beside which there are registers for what spans of its rows come to: 8.5

@@ -4,7 +4,9 @@
  * f32. x = x0 + x1 + x2 of 8 bits each; of the nine products of two such the three smallest are
  * less than an f32's last bit. The units add up what is aligned to the largest term and cut off:
  * with a whole depth in one sum that is 20 to 90 times an f32's error. So the sum begins anew every
- * 64 of the depth, with the small products first, and is added to a total by the threads.
+ * 64 of the depth, with the small products first, and is added to a total by the threads. Of a
+ * depth that is one step the sum is the total, which leaves registers for twice as many sums, or
+ * for tiles in turn.
  *
  * f32 in pairs of f16 (the knob pairs). x 2^s = hi + 2^-11 lo, hi the nearest f16 and lo the
  * nearest to 2^11 times what hi leaves: 11 bits, the sign, and 11 bits. Three products: hi hi in
@@ -30,6 +32,13 @@
  * nothing. What pairs cannot tell is a result that stands on such small elements alone because the
  * other factor is 0 at all of the large ones; and of a factor that picks single elements of the
  * other (rows of an identity), one in four has its last bit rounded.
+ *
+ * Pairs that are split where they lie (pairs=2; operand.splits). Where a factor lies in memory as
+ * tensor maps want it, its tiles are copied as f32, and those who multiply make their pairs in
+ * place, which have as many bytes, while crossed products of the step before go on. No image is
+ * written and read, but a tile is split anew by each block that reads it. Each block takes the
+ * sample for itself; what is out of range is known behind all products, so that each warp leaves a
+ * word, which the launches in bf16 read.
  *
  * The left factor in registers (operand.in_registers). wgmma takes tf32 from shared memory along
  * the depth alone, but from registers however it has come there, an image's neighbours for each tap

@@ -89,7 +89,7 @@ struct machine {
     unsigned meeting[4];
     float *shared[4][RINGS]; /* [rank]: [stage][plane][row][depth] */
     struct barrier full[4][MOST_STAGES], empty[4][MOST_STAGES];
-    bool raw[4][MOST_STAGES]; /* it has tiles of f32, which are not split yet */
+    bool raw[4][MOST_STAGES];            /* it has tiles of f32, which are not split yet */
     struct barrier turns[4][MOST_TURNS]; /* the tile before that of each group has all begun */
     float *set[4][2]; /* tensor: [rank][set of sums], and whether they are there, and are read */
     struct barrier offered[4][2], read[4][2];

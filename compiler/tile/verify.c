@@ -513,7 +513,8 @@ static const char *check_rings(struct checker *c) {
         int aligned = t->product->by_warp ? BANKS : r->operand->lying ? r->line : r->line * LINES;
         if (r->offset < (r->operand->stays ? 0 : end) || r->offset % aligned || r->stage % aligned)
             return arena_printf(c->arena, "T6: ring %s at %d", r->name, r->offset);
-        int tile = r->bytes * (r->operand->paired ? r->planes : 1); /* whose lines have both planes */
+        int tile =
+            r->bytes * (r->operand->paired ? r->planes : 1); /* whose lines have both planes */
         if (tile % aligned)
             return arena_printf(c->arena, "T6: tiles of %s have %d bytes", r->name, tile);
         const char *bad = check_lines(c, r);
