@@ -353,7 +353,8 @@ const char *prelude_text(const char *module) {
                      "    return get\n"},
         {"platform", "system, machine = lambda: 'Linux', lambda: 'x86_64'\n"
                      "node = processor = release = version = lambda: ''\n"
-                     "python_version, python_version_tuple = lambda: '3.11.7', lambda: ('3', '11', '7')\n"
+                     "python_version = lambda: '3.11.7'\n"
+                     "python_version_tuple = lambda: ('3', '11', '7')\n"
                      "python_implementation = lambda: 'CPython'\n"},
         {"gc", "def collect(*args):\n"
                "    return 0\n"},
