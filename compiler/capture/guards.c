@@ -123,6 +123,31 @@ struct py guard_contents(struct vm *vm, struct py v) {
     return out;
 }
 
+static struct py guard_slice(struct vm *vm, struct py v) {
+    static const char *const names[] = {"start", "stop", "step"};
+    struct slice *out = NEW(vm->arena, struct slice);
+    *out = *v.slice;
+    struct py *const parts[] = {&out->start, &out->stop, &out->step};
+    for (int i = 0; i < 3; i++) stamp_attribute(vm, parts[i], v.source, names[i]);
+    return (struct py){.kind = PY_SLICE, .slice = out, .source = v.source};
+}
+
+struct py guard_whole(struct vm *vm, struct py v) {
+    if (!vm->trace) return v;
+    if (v.kind == PY_SLICE && place_is_known(v.source)) return guard_slice(vm, v);
+    if (!py_is_sequence(v)) return v;
+    bool deep = false;
+    for (uint32_t i = 0; i < v.list->n; i++)
+        deep |= py_is_sequence(v.list->at[i]) || v.list->at[i].kind == PY_SLICE;
+    v = guard_contents(vm, v);
+    if (!deep) return v;
+    struct py out = py_list(vm->arena, v.kind, v.list->at, v.list->n);
+    out.list->is_size = v.list->is_size;
+    for (uint32_t i = 0; i < out.list->n; i++)
+        out.list->at[i] = guard_whole(vm, out.list->at[i]);
+    return out;
+}
+
 static void put_sizes(struct buf *b, const struct exprs *ex, const struct meta *m, bool strides) {
     buf_putc(b, '[');
     for (int i = 0; i < m->rank; i++) {

@@ -394,6 +394,8 @@ void guard_has(struct vm *vm, struct py v, struct py key, bool has); /* of a dic
 /* A container that is read as a whole: what it holds, each with its place, under a guard of how
  * much and, of dicts and sets, under which keys. v itself where nothing is traced. */
 struct py guard_contents(struct vm *vm, struct py v);
+/* The same of a slice, and of what is in what it holds: an argument that an operator reads. */
+struct py guard_whole(struct vm *vm, struct py v);
 const char *guards_text(struct vm *vm);
 
 /* -- place.c */
