@@ -65,6 +65,7 @@ void guard_read(struct vm *vm, struct py v) {
     case PY_SET:
     case PY_SLICE:
     case PY_ITER:
+    case PY_SYMFLOAT:
     case PY_INSTANCE: guard_type(vm, v); break;
     default: break; /* constants are done, tensors are guarded when they become inputs */
     }
