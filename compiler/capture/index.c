@@ -130,6 +130,7 @@ static struct py of_array(struct vm *vm, struct py v) {
 
 /* A subscript of a tensor, with tensors for arrays: x[np.array([2, 0])], x[:, order]. */
 struct py index_of_arrays(struct vm *vm, struct py i) {
+    i = guard_whole(vm, i);
     if (i.kind != PY_TUPLE) return of_array(vm, i);
     struct py out = py_list(vm->arena, PY_TUPLE, i.list->at, i.list->n);
     for (uint32_t k = 0; k < i.list->n; k++) out.list->at[k] = of_array(vm, i.list->at[k]);

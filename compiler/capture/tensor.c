@@ -548,8 +548,9 @@ static struct py into_out(struct vm *vm, const struct builtin *b, const struct a
 
 /* x.float() of floats is x itself. */
 static bool converts_nothing(struct vm *vm, enum op op, const struct py *first, struct py out) {
-    static const enum op conversions[] = {OP_FLOAT, OP_HALF,  OP_DOUBLE, OP_BFLOAT16, OP_LONG,
-                                          OP_INT,   OP_SHORT, OP_CHAR,   OP_BYTE,     OP_BOOL};
+    static const enum op conversions[] = {OP_FLOAT, OP_HALF,  OP_DOUBLE, OP_BFLOAT16,
+                                          OP_LONG,  OP_INT,   OP_SHORT,  OP_CHAR,
+                                          OP_BYTE,  OP_BOOL,  OP_TYPE_AS};
     bool found = false;
     for (size_t i = 0; i < sizeof conversions / sizeof *conversions; i++)
         found |= conversions[i] == op;
@@ -633,7 +634,19 @@ static struct py complex_op(struct vm *vm, const struct builtin *b, const struct
     return vm_call(vm, attribute_get(vm, module, "called"), &all);
 }
 
-struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a) {
+/* What an operator reads of lists and slices from outside is guarded: torch.cat(xs) is another one
+ * for other xs. */
+static struct args guarded_args(struct vm *vm, const struct args *a) {
+    struct py *at = NEW_ARRAY(vm->arena, struct py, a->n),
+              *named = NEW_ARRAY(vm->arena, struct py, a->n_named);
+    for (uint32_t i = 0; i < a->n; i++) at[i] = guard_whole(vm, a->at[i]);
+    for (uint32_t i = 0; i < a->n_named; i++) named[i] = guard_whole(vm, a->named[i]);
+    return (struct args){at, a->n, a->names, named, a->n_named};
+}
+
+struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *given) {
+    struct args own = vm->trace ? guarded_args(vm, given) : *given;
+    const struct args *a = &own;
     if (any_complex(a->at, a->n) || any_complex(a->named, a->n_named)) return complex_op(vm, b, a);
     if (!vm->autocast.of[0] && !vm->autocast.of[1]) return apply(vm, b, a);
     struct args cast = autocast_args(vm, b, a);

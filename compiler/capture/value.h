@@ -292,6 +292,7 @@ struct storage {
     size_t size;
     uint32_t version;  /* counts updates in place, of both kinds */
     uint32_t recorded; /* eager: those that gradients go through */
+    bool shared;       /* tracked: several tensors of it outlive their segment */
     bool marked;       /* by the sweep that frees what nobody reaches */
     struct storage *next;
 };
