@@ -855,6 +855,7 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
         find_chained_edges(k);
     }
     if (w.captured) k->kind = KERNEL_MATMUL;
+    k->of_vector = w.g->matmul && k->kind == KERNEL_REDUCE;
     find_landing(k);
     k->whole_rows = scan_wants_rows(k);
     if (k->kind == KERNEL_MATMUL) {
