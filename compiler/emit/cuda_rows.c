@@ -216,25 +216,29 @@ static void put_end_elements(struct emitter *w, const struct phase *f) {
     close_ends(w, &s);
 }
 
-/* Rows of a matrix, of which a thread has all of its own at once: they are under way while the vector
- * is reduced. */
-static bool is_loaded_first(struct emitter *w, value_id v) {
+/* Is it a load of the rows of a matrix that is multiplied by a vector? */
+static bool is_of_matrix(struct emitter *w, value_id v) {
     const struct layout *y = w->y;
     const struct value_node *x = at(w, v);
-    bool plain = !y->rows_inner && y->one_read && !y->kept && !y->peel && !y->grid_r &&
-                 !y->blocks && !y->hits && y->split == 1 && y->cluster == 1;
+    bool plain = !y->rows_inner && !y->peel && !y->grid_r && !y->blocks && !y->hits &&
+                 y->split == 1 && y->cluster == 1;
     return w->k->of_vector && plain && x->mask == (MASK_X | MASK_R) && !x->guarded && !x->n_args &&
            !layout_tap(y, v) && !layout_copies(w->k, y, v) && !layout_load_shifts(w->k, y, x);
 }
 
-static struct phase first_loads(struct emitter *w) {
-    struct phase first = {0};
+/* Where a thread has all of its row at once, that is under way while the vector is reduced. */
+static bool is_loaded_first(struct emitter *w, value_id v) {
+    return w->y->one_read && !w->y->kept && is_of_matrix(w, v);
+}
+
+static struct phase loads_of_matrix(struct emitter *w, bool (*which)(struct emitter *, value_id)) {
+    struct phase some = {0};
     for (uint32_t i = 0; i < w->p->phases.n && w->k->of_vector; i++) {
         const struct phase *f = &w->p->phases.at[i];
         for (uint32_t j = 0; j < f->loads.n; j++)
-            if (is_loaded_first(w, f->loads.at[j])) vec_push(w->arena, &first.loads, f->loads.at[j]);
+            if (which(w, f->loads.at[j])) vec_push(w->arena, &some.loads, f->loads.at[j]);
     }
-    return first;
+    return some;
 }
 
 /* Do rows lie in memory as they are loaded, and does no launch of the program write them? */
@@ -242,7 +246,7 @@ static bool is_given(struct emitter *w, value_id v) {
     enum { LEAST = 16 }; /* bytes */
     const struct value_node *x = at(w, v);
     ex step, rest;
-    return w->k->limits->tma &&
+    return is_of_matrix(w, v) && w->k->limits->tma &&
            w->k->schedule->loops->buffers.at[x->buffer].kind == BUFFER_INPUT &&
            layout_load_is_vector(w->k, w->y, x) &&
            w->y->vec * dtype_bytes(buffer_dtype(w, x->buffer)) == LEAST &&
@@ -251,16 +255,15 @@ static bool is_given(struct emitter *w, value_id v) {
 }
 
 /* Rows that the program is given come to L2 while the launch before this one ends. */
-static void put_given_rows(struct emitter *w, const struct phase *first) {
-    for (uint32_t i = 0; i < first->loads.n; i++) {
-        value_id v = first->loads.at[i];
-        if (!is_given(w, v)) continue;
+static void put_given_rows(struct emitter *w) {
+    const struct phase given = loads_of_matrix(w, is_given);
+    for (uint32_t i = 0; i < given.loads.n; i++) {
+        const struct value_node *x = at(w, given.loads.at[i]);
         open_brace(w, "if (tr == 0)");
         open_unrolled(w, "e", w->y->ex);
         put_x(w, false);
         line(w, "const k_idx r = 0;");
-        line(w, "k_prefetch(p%d + (%s), nr);", argument_of(w, at(w, v)->buffer),
-             ex_text(w, at(w, v)->index));
+        line(w, "k_prefetch(p%d + (%s), nr);", argument_of(w, x->buffer), ex_text(w, x->index));
         close_brace(w);
         close_brace(w);
     }
@@ -434,9 +437,9 @@ void emit_cuda_rows(struct emitter *w) {
     l->smem = w->y->smem;
     l->cluster = layout_cluster(w->y);
     put_block_position(w);
-    const struct phase first = first_loads(w);
     if (w->k->of_vector) {
-        put_given_rows(w, &first);
+        const struct phase first = loads_of_matrix(w, is_loaded_first);
+        put_given_rows(w);
         line(w, "k_enter();");
         declare_packs(w, &first);
         put_loads(w, &first);
