@@ -144,7 +144,10 @@ static value_id expand_member(struct builder *w, const struct member *M, const s
     if (w->taps && n->n_reduce) return expand_taps(w, n, from, to, count);
     bool row = n->n_reduce || n->scan;
     bool across = w->by_rows || (w->g->columns && member_is_along(w->s, M, w->g->x, w->g->n_x));
-    uint8_t over = across ? MASK_X : w->g->matmul && (!n->matmul || second) ? BEHIND : MASK_R;
+    bool before = w->g->matmul && !w->g->n_between && !n->matmul &&
+                  member_is_along(w->s, M, w->g->r, w->g->n_r); /* of the vector that it multiplies */
+    bool behind = w->g->matmul && (!n->matmul || second) && !before;
+    uint8_t over = across ? MASK_X : behind ? BEHIND : MASK_R;
     return expand_nest(w, n, from, to, count, row ? NO_GUARD : guard, over);
 }
 
@@ -862,6 +865,7 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
         find_chained_edges(k);
     }
     if (w.captured) k->kind = KERNEL_MATMUL;
+    k->of_vector = w.g->matmul && k->kind == KERNEL_REDUCE;
     find_landing(k);
     k->whole_rows = scan_wants_rows(k);
     if (k->kind == KERNEL_MATMUL) {

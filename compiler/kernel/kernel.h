@@ -231,6 +231,7 @@ struct kernel {
     bool rows_inner; /* most bytes are contiguous along x, not along r: threads and vectors lie
                         along x */
     bool columns;    /* some reductions are across */
+    bool of_vector;  /* REDUCE: rows of a matrix, multiplied by one vector */
     bool whole_rows; /* SCAN: what a row comes to is wanted along it, by elements, a scan or another
                         reduction: a tile is a whole row */
     const struct landing *landing; /* NULL: terms count wherever they are */
