@@ -112,7 +112,8 @@ const char *unpack_text(struct emitter *w, value_id v) {
     switch (load_shape(w, at(w, v))) {
     case WHOLE_VECTOR:
     case SHIFTED_VECTOR: return arena_printf(w->arena, "k_get(%s[u], v)", pack);
-    case REVERSED_VECTOR: return arena_printf(w->arena, "k_get(%s[u], %d - v)", pack, w->y->vec - 1);
+    case REVERSED_VECTOR:
+        return arena_printf(w->arena, "k_get(%s[u], %d - v)", pack, w->y->vec - 1);
     case SHARED_VECTOR: return shared_text(w, at(w, v), pack);
     case ELEMENT_BY_ELEMENT: return arena_printf(w->arena, "k_get(%s[u][v], 0)", pack);
     case ONE_FOR_ALL: return arena_printf(w->arena, "k_get(%s[u], 0)", pack);

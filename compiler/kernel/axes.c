@@ -100,8 +100,7 @@ static bool merges_guards(const struct kernel *k, ex inner) {
     enum { SHORT = 128, VECTOR = 8 };
     int64_t n;
     return k->limits->kind != DEVICE_CPU &&
-           ex_is_const(k->ex, ex_symbol(k->ex, inner)->bound, &n) &&
-           (n < SHORT || n % VECTOR != 0);
+           ex_is_const(k->ex, ex_symbol(k->ex, inner)->bound, &n) && (n < SHORT || n % VECTOR != 0);
 }
 
 /* Merge neighbours (outer, inner) of the list wherever every index has the form c*(outer*size +
