@@ -109,7 +109,7 @@ static void put_role(struct emitter *w, const struct tile_program *t, enum role 
     if (copies && tile_made(t)) put_first_take(w, t, tile_made(t));
 }
 
-/* Words that each block of those that split leaves: of each warp whether anything was out of range. */
+/* Words that each block leaves that splits: of each warp whether anything was out of range. */
 static int split_verdicts(const struct tile_program *t) { return t->product->warpgroups * 4; }
 
 static void end_role(struct emitter *w, const struct tile_program *t, enum role role) {

@@ -146,7 +146,7 @@ static void put_pass(struct emitter *w, const struct tile_program *t, int pass, 
     close_brace(w);
 }
 
-/* Tiles of f32 become their planes where they lie: all threads that multiply have a part of each. */
+/* Tiles of f32 become their planes where they lie: of each, all who multiply have a part. */
 void put_split(struct emitter *w, const struct tile_program *t) {
     enum { EACH = 8, BARRIER = 8, WARPGROUP = 128 };
     int threads = t->product->warpgroups * WARPGROUP;
