@@ -11,12 +11,12 @@ struct checker {
     int role_threads; /* of the role at hand; 0: of none */
     int all_threads;
     bool waited_empty, waited_full, copied[RINGS], filled, next, dot;
-    bool taken[RINGS], made, given; /* in a step */
+    bool taken[RINGS], made, given;      /* in a step */
     bool split, split_next, waited_next; /* the step's stage, or the next one's */
-    bool added, crossed;            /* behind the DOT of the step */
-    int under_way;                  /* products behind the last DRAIN; the sums may be read at 0 */
-    bool sums_drained;              /* ... or here: the newest step's are crossed ones */
-    int arrivals;                   /* in a step */
+    bool added, crossed;                 /* behind the DOT of the step */
+    int under_way;     /* products behind the last DRAIN; the sums may be read at 0 */
+    bool sums_drained; /* ... or here: the newest step's are crossed ones */
+    int arrivals;      /* in a step */
     /* tensor: all have read the sums that products are to fill; these threads have read theirs */
     bool may_fill, may_cross, read, reads_in_loop;
     int offers_crossed, reads_crossed;
