@@ -244,9 +244,9 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
      * whatever the config; the units alone would take 256 and 128. */
     const double LYING = 0.5;
     const double PLANES = 7; /* instructions for an element's planes; four warps issue at a time */
-    /* The same of pairs that are split where they lie; of a clock, as much is issued, by one
-     * warpgroup or by two; and the part of the products that goes on meanwhile. Not fitted yet. */
-    const double SPLIT = 8, SPLITS = 0.7, SPLITS_ALONE = 0.45, CROSSED = 0.67;
+    /* The same of pairs that are split where they lie, while others are multiplied; of a clock, as
+     * much is issued, by one warpgroup or by two. Not fitted yet. */
+    const double SPLIT = 8, SPLITS = 0.6, SPLITS_ALONE = 0.45;
     const double PART = 10; /* for a copy that is smaller than usual; not fitted to anything */
     const double BESIDE =
         0.1; /* of the faster of products and copies, which go on beside each other */
@@ -385,7 +385,7 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
     double work = fmax(units, shared) + (p->a.lying ? LYING * fmin(units, shared) : 0);
     double split = (p->a.splits * m + p->b.splits * n) * depth * SPLIT / (4.0 * d->warp) /
                    (alone ? SPLITS_ALONE : SPLITS);
-    double multiplied = work + fmax(0, split - CROSSED * work) + wait;
+    double multiplied = fmax(work, split) + wait;
     double step = fmax(multiplied, lines) + BESIDE * fmin(multiplied, lines);
     /* Pairs give a stage back when the first products of the next step are done. */
     double ahead = y->stages - (p->pairs ? HELD : 1);

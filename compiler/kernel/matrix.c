@@ -5,8 +5,7 @@
  * less than an f32's last bit. The units add up what is aligned to the largest term and cut off:
  * with a whole depth in one sum that is 20 to 90 times an f32's error. So the sum begins anew every
  * 64 of the depth, with the small products first, and is added to a total by the threads. Of a
- * depth that is one step the sum is the total, which leaves registers for twice as many sums, or
- * for tiles in turn.
+ * depth that is one step the sum is the total, which leaves registers for twice as many sums.
  *
  * f32 in pairs of f16 (the knob pairs). x 2^s = hi + 2^-11 lo, hi the nearest f16 and lo the
  * nearest to 2^11 times what hi leaves: 11 bits, the sign, and 11 bits. Three products: hi hi in
@@ -400,10 +399,11 @@ static const char *check_in_turn(const struct kernel *k, const struct config *c,
     if (p->tensor) return "pingpong is of wgmma: in tensor memory sums of two tiles lie anyhow";
     if (p->makers || p->pairs || p->resident > 1)
         return "pingpong goes without make, pairs and fit";
+    if (p->promotes) return "pingpong leaves no registers for sums that begin anew";
     if (p->a.in_registers) return "pingpong reads both factors from shared memory";
-    int sums = product_thread_sums(p) * product_arrays(p);
-    if (sums > most)
-        return arena_printf(a, "%d sums a thread; with pingpong %d is the limit", sums, most);
+    if (product_thread_sums(p) > most)
+        return arena_printf(a, "%d sums a thread; with pingpong %d is the limit",
+                            product_thread_sums(p), most);
     if (p->parts > 1 || c->knob[KNOB_tail]) return "pingpong has no parts of the depth";
     if (p->steps) return "pingpong needs tiles that have all steps";
     return NULL;
@@ -718,7 +718,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     p->pairs = c->knob[KNOB_pairs];
     p->splits = c->knob[KNOB_pairs] == SPLIT;
     p->shares = k->shares;
-    p->crowded = (p->makers && n > 64) || c->knob[KNOB_pingpong];
+    p->crowded = p->makers && n > 64;
     product_operands(k, p, m, n, depth, a);
     if (p->flat && !by_warp && !p->a.flat && !p->b.flat)
         return "flat=1 needs windows that are one apart, of results that nothing reduces";

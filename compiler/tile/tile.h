@@ -54,8 +54,6 @@
  *       tiles, and has a stage for each step;
  *   T14 of a left factor that threads read into registers a DOT is drained, with none under way,
  *       before the step ends;
- *   T21 of factors that become planes where they lie, and of no others, a SPLIT stands before the
- *       DOT, behind the WAIT_FULL;
  *   T15 each tile is drawn once, and has all steps along the depth whose terms count (bounded):
  *       what is made, or stays, has all steps of every tile; and where the last tiles alone are
  *       in parts, no others differ in steps;
@@ -75,7 +73,10 @@
  *       are as many in all tiles, stands before the TURN, a WAIT_TURN before its LOOP, a PASS_TURN
  *       behind that; and each leaves what its epilogue exchanges in a place of its own. Those of
  *       chained products have the products of a step in turn: each DOT and DOT_SECOND stands
- *       between a WAIT_TURN and a PASS_TURN, as many in all groups.
+ *       between a WAIT_TURN and a PASS_TURN, as many in all groups;
+ *   T21 of factors that become planes where they lie, and of no others, a SPLIT stands before the
+ *       LOOP, of the first step, and behind the DOT, of the next one, each behind a WAIT_FULL of
+ *       that step; without roles, before the DOT.
  *
  * Where sums lie in tensor memory (sm_100a), one role of one thread has products made, and warps
  * read what these come to. So that some are read while others are made there may be two sets of

@@ -192,24 +192,19 @@ static const struct product_case by_warpgroups[] = {
     {"graph(%x: f32[2, 64, 512], %y: f32[512, 40]) {\n %m = gt(%x, 1)\n"
      " %u = where(%m, %x, 0)\n %a = sum(%u, [0])\n %z = mm(%a, %y)\n return %z\n}\n",
      "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=2"},
-    /* f32 of one step, whose sums are a total: in turn, with an epilogue, numbers that are none, a
-     * left factor that is read into registers, rows that are reduced; and in turn of several */
+    /* f32 of one step, whose sums are a total: with an epilogue, numbers that are none, a left
+     * factor that is read into registers, rows that are reduced; steps of 32 */
     {"graph(%x: f32[264, 40], %y: f32[40, 200], %c: f32[200]) {\n %z = mm(%x, %y)\n"
      " %s = add(%z, %c)\n %r = relu(%s)\n return %r\n}\n",
-     "mma=1 m=128 n=64 k=64 stages=2 warps=12 pingpong=1 band=16"},
+     "mma=1 m=128 n=192 k=64 stages=2 warps=12 band=16"},
     {"graph(%x: f32[200, 64], %y: f32[64, 264]) {\n %m = gt(%x, 2)\n %a = where(%m, inf, %x)\n"
      " %z = mm(%a, %y)\n return %z\n}\n",
-     "mma=1 m=64 n=64 k=64 stages=3 cluster=2 warps=12 pingpong=1"},
+     "mma=1 m=64 n=64 k=64 stages=3 cluster=2 warps=8"},
     {"graph(%x: f32[200, 32], %y: f32[32, 136]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=1 m=128 n=128 k=32 stages=2 cluster=2 warps=12"},
     {"graph(%x: f32[130, 64], %y: f32[64, 200]) {\n %z = mm(%x, %y)\n %s = softmax(%z, 1)\n"
      " return %s\n}\n",
      "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
-    {"graph(%x: f32[264, 136], %y: f32[136, 136]) {\n %z = mm(%x, %y)\n return %z\n}\n",
-     "mma=1 m=64 n=64 k=64 stages=3 cluster=2 warps=12 pingpong=1"},
-    {"graph(%x: f32[264, 136], %y: f32[136, 136]) {\n %z = mm(%x, %y)\n %r = sum(%z, [1])\n"
-     " return %r, %z\n}\n",
-     "mma=1 m=64 n=32 k=64 stages=3 warps=12 pingpong=1"},
     /* tf32: along the depth, along the rows, both, a batch, odd sizes, a factor that is computed,
      * one of bf16, parts, a depth whose sums begin anew */
     {"graph(%x: f32[136, 72], %y: f32[88, 72]) products tf32 {\n %b = permute(%y, [1, 0])\n"
