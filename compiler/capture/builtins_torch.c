@@ -135,7 +135,8 @@ NATIVE(torch_make_tensor) {
     if (rest->n == 1 && holds_arrays(rest->at[0]) &&
         dict_gets(module_import(vm, "torch")->dict, "FloatTensor", &make))
         return vm_call1(vm, make, rest->at[0]);
-    if (rest->n == 1 && (py_is_sequence(rest->at[0]) || rest->at[0].kind == PY_TENSOR)) {
+    bool sequence = rest->n == 1 && py_is_sequence(rest->at[0]) && !rest->at[0].list->is_size;
+    if (rest->n == 1 && (sequence || rest->at[0].kind == PY_TENSOR)) {
         if (rest->at[0].kind == PY_TENSOR) return rest->at[0];
         return vm->eager ? eager_data(vm, rest->at[0], &f32)
                          : tensor_constant(vm, rest->at[0], &f32);

@@ -245,6 +245,16 @@ static const char *path_of(const struct vm *vm, const char **folder, const char 
     return file;
 }
 
+/* Is it the package itself that the module's name says? A part that imports a name from its package
+ * has nothing else by that name. */
+static bool names_package(const struct vm *vm, const char *folder, const char *module) {
+    if (!strcmp(module, ".")) return true;
+    char *path = arena_strdup(vm->home, module);
+    for (char *p = path; *p; p++)
+        if (*p == '.') *p = '/';
+    return module[0] != '.' && !strcmp(in_folder(vm, vm->root, path), folder);
+}
+
 /* enough: deeper chains of `import *` are run */
 static struct binding binding_of(struct vm *vm, const struct code *c, const char *folder,
                                  const char *name, int enough) {
@@ -262,7 +272,10 @@ static struct binding binding_of(struct vm *vm, const struct code *c, const char
         if (in->op != OP_IMPORT_STAR || name[0] == '_') continue;
         const char *below = folder, *file = module[0] == '.' ? path_of(vm, &below, module) : NULL;
         if (!file || !enough) return (struct binding){.count = 2};
-        if (!binding_of(vm, code_at(vm, file, NULL), below, name, enough - 1).count) continue;
+        struct binding own = binding_of(vm, code_at(vm, file, NULL), below, name, enough - 1);
+        bool back = own.module && !strcmp(below, folder) && !strcmp(own.original, name) &&
+                    names_package(vm, folder, own.module);
+        if (!own.count || back) continue;
         b = (struct binding){b.count + 1, module, name};
     }
     return b;

@@ -274,6 +274,7 @@ const char *prelude_text(const char *module) {
         {"torch.autograd.variable", "from torch.autograd import Variable\n"},
         {"torch.autograd.functional", ws_prelude_torch_autograd_functional},
         {"torch.autograd.function", "from torch.autograd import Function, FunctionCtx\n"
+                                    "InplaceFunction = NestedIOFunction = Function\n"
                                     "def once_differentiable(function):\n"
                                     "    return function\n"},
         {"torch.distributions", ws_prelude_torch_distributions},

@@ -395,8 +395,7 @@ static struct py import_name(struct vm *vm, const char *name, bool leaf) {
 static struct py import_from(struct vm *vm, struct py m, const char *name) {
     struct py v;
     if (module_find(vm, m.module, name, &v)) return v;
-    if (m.module->prelude && !strncmp(m.module->name, "torch", 5) && !vm_may_be_caught(vm))
-        return module_later(vm, m.module->name, name);
+    if (m.module->prelude && !vm_may_be_caught(vm)) return module_later(vm, m.module->name, name);
     vm_raise(vm, EXC_ImportError, "cannot import name '%s' from '%s'", name, m.module->name);
 }
 
