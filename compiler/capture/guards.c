@@ -144,8 +144,7 @@ struct py guard_whole(struct vm *vm, struct py v) {
     if (!deep) return v;
     struct py out = py_list(vm->arena, v.kind, v.list->at, v.list->n);
     out.list->is_size = v.list->is_size;
-    for (uint32_t i = 0; i < out.list->n; i++)
-        out.list->at[i] = guard_whole(vm, out.list->at[i]);
+    for (uint32_t i = 0; i < out.list->n; i++) out.list->at[i] = guard_whole(vm, out.list->at[i]);
     return out;
 }
 

@@ -548,9 +548,9 @@ static struct py into_out(struct vm *vm, const struct builtin *b, const struct a
 
 /* x.float() of floats is x itself. */
 static bool converts_nothing(struct vm *vm, enum op op, const struct py *first, struct py out) {
-    static const enum op conversions[] = {OP_FLOAT, OP_HALF,  OP_DOUBLE, OP_BFLOAT16,
-                                          OP_LONG,  OP_INT,   OP_SHORT,  OP_CHAR,
-                                          OP_BYTE,  OP_BOOL,  OP_TYPE_AS};
+    static const enum op conversions[] = {OP_FLOAT, OP_HALF, OP_DOUBLE, OP_BFLOAT16,
+                                          OP_LONG,  OP_INT,  OP_SHORT,  OP_CHAR,
+                                          OP_BYTE,  OP_BOOL, OP_TYPE_AS};
     bool found = false;
     for (size_t i = 0; i < sizeof conversions / sizeof *conversions; i++)
         found |= conversions[i] == op;

@@ -582,8 +582,8 @@ static void assign_slots(struct entry *e) {
     e->watch = NEW_ARRAY(e->arena, struct watch, 4 * e->n_places);
 }
 
-/* Two places that held one tensor must do so again: the graph has one input for both. And those that
- * held two, of which the program has asked whether they are one. */
+/* Two places that held one tensor must do so again: the graph has one input for both. And so must
+ * those that held two, where the program has asked whether they are one. */
 static void keep_aliases(const struct trace *t) {
     struct entry *e = t->entry;
     e->aliases = NEW_ARRAY(e->arena, struct alias, e->n_tensors + t->apart.n);

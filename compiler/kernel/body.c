@@ -209,10 +209,10 @@ static value_id expand_load(struct builder *w, buffer_id b, enum dtype t, const 
     return (value_id)id;
 }
 
-/* Whether v comes from memory in this type: rounding it changes nothing. */
+/* Whether v comes from memory in this type, or is rounded to it: rounding it changes nothing. */
 static bool is_stored_as(const struct builder *w, value_id v, enum dtype t) {
     const struct value_node *x = &w->k->values.at[v];
-    return x->kind == INST_LOAD && x->dtype == t;
+    return (x->kind == INST_LOAD || (x->kind == INST_CAST && x->rounds)) && x->dtype == t;
 }
 
 value_id expand_nest(struct builder *w, const struct nest *n, const ex *axes, const ex *places,

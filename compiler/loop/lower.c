@@ -353,7 +353,9 @@ static inst_id as_compared(struct lowering *w, struct nest *n, const struct node
     enum dtype own = graph_common_dtype((struct graph *)w->g, x);
     bool rounds = dtype_is_float(own) && dtype_opmath(own) != own && has_rounded_number(x, own);
     struct inst i = {.kind = INST_CAST, .dtype = own, .rounds = true, .n_args = 1, .args = {v}};
-    return rounds && n->insts.at[v].dtype == own ? add_inst(w, n, i) : v;
+    const struct inst *of = &n->insts.at[v];
+    bool is_own = of->kind == INST_CAST && of->rounds;
+    return rounds && of->dtype == own && !is_own ? add_inst(w, n, i) : v;
 }
 
 static void lower_pointwise(struct lowering *w, node_id id) {
