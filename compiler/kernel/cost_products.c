@@ -145,12 +145,11 @@ static double epilogue_clocks(const struct kernel *k, const struct layout *y) {
  * to anything but ROUND, of one plane: tiles of tf32 that lie across, 256 by 32 by one group, take
  * 3400 clocks a step on an H100. */
 static double made_clocks(const struct kernel *k, const struct product *p, int rows, double steps) {
-    const double READ = 3, INSIDE = 2, PLANES = 8, ROUND = 22, WINDOW = 17, ISSUED = 0.7, LATENCY = 900;
+    const double READ = 3, INSIDE = 2, PLANES = 8, ROUND = 22, ISSUED = 0.7, LATENCY = 900;
     enum { GROUP = 128 };
     const struct operand *o = p->a.made ? &p->a : &p->b;
     const bool *needed = kernel_parts(k, o->factor);
-    bool taps = im2col_has_taps(k->im2col[p->b.made][0]);
-    double each = o->planes > 1 ? PLANES : taps ? WINDOW : ROUND;
+    double each = o->planes > 1 ? PLANES : ROUND;
     for (value_id v = 0; v <= o->factor; v++) {
         const struct value_node *x = &k->values.at[v];
         if (!needed[v] || !(x->mask & MASK_R)) continue;
