@@ -238,11 +238,9 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
     const double LOADED = 0.92; /* of the clock */
     const double LATENCY = 2000, WAIT = 125, WAIT_ALONE = 120, PROMOTE = 260, PROMOTE_ALONE = 520;
     const double READ = 40, READ_ALONE = 200; /* a factor into registers; not fitted to anything */
-    /* Of images as they lie: reads of a warp for each that it would take of whole vectors; and of
-     * the shorter of products and what they read of shared memory. 64 channels, 3 x 3, in 128
-     * filters, take an H200 some 400 clocks for 64 rows and 32 of the depth, and in 64 filters 270,
-     * whatever the config; the units alone would take 256 and 128. */
-    const double LYING = 0.5;
+    /* Of images as they lie: of the shorter of products and what they read of shared memory. 64
+     * channels, 3 x 3, in 128 filters take an H200 946 us, in 64 filters 1141. */
+    const double LYING = 0.15;
     const double PLANES = 7; /* instructions for an element's planes; four warps issue at a time */
     /* The same of pairs that are split where they lie, while others are multiplied; of a clock, as
      * much is issued, by one warpgroup or by two. Not fitted yet. */
@@ -298,6 +296,11 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
     /* Clocks for a byte: 262144 pixels of 512 phases and filters, 256 deep, take an H200 188 us in
      * tf32 by 128 x 256, of which products are 4096 * 8192 clocks of a multiprocessor. */
     const double STORED = 0.025;
+    /* Clocks of a tile of an image as it lies, and of each of its elements that is turned. Of 3
+     * channels, 3 x 3 x 3 in 16 filters, 7.3 million positions take an H200 some 2450 clocks for
+     * 128 positions and 3050 for 192, of 8 channels, 3 x 3 in 64 filters, 3250 for two blocks of 64
+     * and 5600 for 192; without these 1450, 1850, 2200 and 3300. Planes take less of their time. */
+    const double LAIN = 700, TURNED = 0.14, LAIN_PLANES = 300;
     /* us: pairs: the three launches in bf16 beside them, and that the first waits for a verdict:
      * 1000^3 takes 38.7 us on an H100, 29.9 without pairs. */
     const double IDLE = 15;
@@ -399,6 +402,8 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
     double behind = EPILOGUE * (n < USUAL ? 0.3 + 0.7 * n / USUAL : 1); /* not fitted */
     bool taps = im2col_has_taps(k->im2col[0][0]) || im2col_has_taps(k->im2col[1][0]);
     if (taps) behind = fmax(behind, m * n * STORED * stored_bytes(k));
+    if (p->a.lying)
+        behind += p->promotes ? LAIN_PLANES : LAIN + (p->turned ? m * n * TURNED : 0);
     behind += output;
     double tile = part * step + behind, uncut = steps * step + behind;
     if (p->tensor && p->sums_at_once > 1 && waves > 1) tile = fmax(part * step, behind);
