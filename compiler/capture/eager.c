@@ -247,6 +247,10 @@ static bool of_buffers(const struct graph *g) {
     return true;
 }
 
+bool tensor_is_constant(struct vm *vm, struct py t) {
+    return vm->tracing && !vm->eager && of_buffers(pruned_to(vm, vm->graph, tensor_node(vm, t)));
+}
+
 /* Elements of an argument that has few of them, as they are: a number that comes as a tensor, or
  * the strides of a few levels; or whatever is made of few integers: lengths, labels. Their values
  * may be part of what the graph is captured for, as a plain number is. */

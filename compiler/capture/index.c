@@ -137,14 +137,17 @@ struct py index_of_arrays(struct vm *vm, struct py i) {
     return out;
 }
 
-/* A mask of few elements whose values are known, and so how many rows it takes: these values. */
-static struct py mask_known(struct vm *vm, struct py mask) {
-    enum { FEW = 4096 };
+struct py mask_known(struct vm *vm, struct py mask) {
+    enum { FEW = 1 << 16 };
     int64_t n;
     if (mask.kind != PY_TENSOR || mask.tensor->selected || vm->trace) return mask;
     const struct meta *m = tensor_meta(vm, mask);
     bool few = m->dtype == DT_BOOL && ex_is_const(vm->ex, meta_numel(vm->ex, m), &n) && n <= FEW;
     return few ? tensor_value(vm, mask) : mask;
+}
+
+bool mask_is_constant(struct vm *vm, struct py mask) {
+    return !vm->trace && tensor_is_constant(vm, mask) && tensor_is_eager(vm, mask_known(vm, mask));
 }
 
 /* Where a known mask is set, along dimension k. */
@@ -260,6 +263,7 @@ static bool set_masked(struct vm *vm, struct py x, struct py i, struct py v) {
     int rows = tensor_meta(vm, x)->rank - tensor_meta(vm, i)->rank;
     bool picked = selected_value(vm, x, i, &v);
     bool fits = picked || v.kind != PY_TENSOR || tensor_meta(vm, v)->rank <= rows;
+    if (!fits && mask_is_constant(vm, i)) return false;
     if (rows < 0 || !fits) selected_refuse(vm);
     for (int k = tensor_meta(vm, i)->rank; k < tensor_meta(vm, x)->rank; k++) {
         struct py args[2] = {i, py_int(k)};

@@ -406,11 +406,25 @@ static struct py part(struct vm *vm, struct py x, struct py index) {
     return select(vm, out, p.of);
 }
 
-bool selected_subscript(struct vm *vm, struct py x, struct py mask, struct py *out) {
-    if (x.tensor->selected) return *out = part(vm, x, mask), true;
+/* x[mask, :] and x[mask, ...] are x[mask]. */
+static struct py without_whole_dims(struct py index) {
+    uint32_t n = index.kind == PY_TUPLE ? index.list->n : 0;
+    for (; n > 1; n--) {
+        struct py last = index.list->at[n - 1];
+        bool whole = last.kind == PY_SLICE && last.slice->start.kind == PY_NONE &&
+                     last.slice->stop.kind == PY_NONE && last.slice->step.kind == PY_NONE;
+        if (!whole && last.kind != PY_ELLIPSIS) return index;
+    }
+    return n ? index.list->at[0] : index;
+}
+
+bool selected_subscript(struct vm *vm, struct py x, struct py index, struct py *out) {
+    if (x.tensor->selected) return *out = part(vm, x, index), true;
+    struct py mask = without_whole_dims(index);
     if (tensor_is_eager(vm, x) || !is_mask(vm, mask) ||
         !has_rows_for(vm, tensor_meta(vm, x), tensor_meta(vm, mask)))
         return false;
+    if (mask_is_constant(vm, mask)) return false; /* it takes known rows */
     struct selection *s = NEW(vm->arena, struct selection);
     int rank = tensor_meta(vm, mask)->rank;
     struct py all = rows_of(vm, x, rank);

@@ -341,6 +341,8 @@ void eager_scatter(struct vm *vm, struct tensor *t, const struct tensor *places,
                    const struct tensor *from);
 struct py eager_truth(struct vm *vm, struct py t); /* of one element */
 /* The tensor with its value, where it has one before forward runs; others as they are. */
+/* Is a tracked tensor, in a workload, made of buffers and constants alone? */
+bool tensor_is_constant(struct vm *vm, struct py t);
 struct py tensor_value(struct vm *vm, struct py t);
 /* torch.tensor(data) of a workload. */
 struct py tensor_constant(struct vm *vm, struct py data, const enum dtype *dtype);
@@ -385,6 +387,9 @@ void sweep_if_due(struct vm *vm);
 void tensor_print(struct vm *vm, struct buf *b, const struct tensor *t);
 /* -- index.c */
 struct py index_of_arrays(struct vm *vm, struct py i);
+/* A mask of few elements whose values are known, and so how many rows it takes: these values. */
+struct py mask_known(struct vm *vm, struct py mask);
+bool mask_is_constant(struct vm *vm, struct py mask); /* and so the same in every call */
 struct py tensor_subscript(struct vm *vm, struct py x, struct py i);
 void tensor_subscript_set(struct vm *vm, struct py x, struct py i, struct py v);
 

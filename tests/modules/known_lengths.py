@@ -1,5 +1,6 @@
 """Lengths and labels that come as a few integers: what is made of them has values, which decide shapes and branches. Beside
-it a function with gradients of its own that has no @staticmethod, and tensors made of a size."""
+it a function with gradients of its own that has no @staticmethod, tensors made of a size, and masks that are the same in
+every call, of which it is known how many rows they take."""
 import logging
 from io import BytesIO, StringIO
 
@@ -32,7 +33,11 @@ def forward(x, lengths, labels):
     rest = x.mean(0)
     if labels.bincount().max() > 2:
         rest = rest * 2
-    return x.masked_fill(mask, 0.0)[:, :longest], pulled, rest, x[labels > 1, 1:], Sign.apply(x, 2) * torch.FloatTensor(x.shape).fill_(3)
+    alike = x @ x.T
+    others = alike[~torch.eye(rows, dtype=torch.bool)].view(rows, -1)
+    alike[torch.eye(rows, dtype=torch.bool)] = x[:, 0] * 2
+    pulled = pulled, others.logsumexp(1), alike[torch.randperm(rows)], x[x[:, 0] > 0, :].sum(0)
+    return x.masked_fill(mask, 0.0)[:, :longest], *pulled, rest, x[labels > 1, 1:], Sign.apply(x, 2) * torch.FloatTensor(x.shape).fill_(3)
 
 
 def get_inputs():

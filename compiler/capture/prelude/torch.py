@@ -379,7 +379,7 @@ def randint_like(input, low, high=None, dtype=None, **placement):
 
 
 def randperm(n, dtype=None, device=None, generator=None, **placement):
-    if not computes():
+    if is_script() and not computes():
         graph_break('call of torch.randperm()', 'pass the permutation')
     return _placed(rand_((n,), dtype=float64, generator=generator).argsort().to(dtype or int64), device)
 
