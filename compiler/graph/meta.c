@@ -249,6 +249,16 @@ static bool check_narrow(const struct infer *in, enum dtype result) {
     return true;
 }
 
+/* An integer tensor is filled with 3.7 as 3, and with no infinity, nan or 1e30. */
+static bool check_filled(const struct infer *in, enum dtype t) {
+    bool fills = in->op->id == OP_FULL || in->op->id == OP_FULL_LIKE;
+    if (!fills || !dtype_is_int(t) || t == DT_BOOL || in->args[1].kind != ARG_FLOAT) return true;
+    double v = trunc(in->args[1].f);
+    bool holds = fabs(v) < 0x1p63 && takes_number(t, (int64_t)v);
+    return holds || infer_fail(in, "value cannot be converted to type %s without overflow: %g",
+                               dtype_torch_name(t), in->args[1].f);
+}
+
 static bool check_float8(const struct infer *in, enum dtype result) {
     enum dtype t = result;
     for (int i = 0; i < in->op->n_params && !dtype_is_float8(t); i++) {
@@ -264,7 +274,8 @@ static bool check_float8(const struct infer *in, enum dtype result) {
 
 static bool check_dtype(const struct infer *in, enum dtype result) {
     int k;
-    if (!check_numbers(in, result) || !check_narrow(in, result) || !check_float8(in, result))
+    if (!check_numbers(in, result) || !check_narrow(in, result) || !check_filled(in, result) ||
+        !check_float8(in, result))
         return false;
     if (op_param(in->op->id, "reduction", &k) && !strcmp(in->args[k].s, "mean") &&
         !need_float(in, result)) /* a mean of integers is none */

@@ -2342,5 +2342,10 @@ row('torch.quantile(torch.tensor([-inf, -inf, 1.0]), 0.3, interpolation="midpoin
 row('torch.nanquantile(torch.tensor([-inf, 0.0, 1.0, nan]), 0.3)', lambda: torch.nanquantile(torch.tensor([-inf, 0.0, 1.0, nan]), 0.3), 'float32', [], [-inf])
 row('(H + 0.1) > 0.1', lambda: (H + 0.1) > 0.1, 'bool', [16], [False, False, True, False, True, False, True, True, False, True, False, False, False, False, False, True])
 row('(BF * 0 + 0.3) >= 0.3', lambda: (BF * 0 + 0.3) >= 0.3, 'bool', [16], [True, True, True, True, True, True, True, True, True, False, False, False, True, True, True, True])
+row('torch.full_like(I16, nan)', lambda: torch.full_like(I16, nan), 'raises', None, 'RuntimeError', alone=True)
+row('torch.full_like(I64, -inf)', lambda: torch.full_like(I64, -inf), 'raises', None, 'RuntimeError', alone=True)
+row('torch.full_like(U8, 300.5)', lambda: torch.full_like(U8, 300.5), 'raises', None, 'RuntimeError', alone=True)
+row('torch.full_like(I8, 3.7)', lambda: torch.full_like(I8, 3.7), 'int8', [8], [3, 3, 3, 3, 3, 3, 3, 3])
+row('torch.full((2,), 1e20, dtype=torch.int64)', lambda: torch.full((2,), 1e20, dtype=torch.int64), 'raises', None, 'RuntimeError', alone=True)
 
 hold_all()
