@@ -55,13 +55,14 @@ static void put_answer(struct emitter *w) {
 }
 
 static void put_columns(struct emitter *w) {
-    int n = w->y->br;
-    open_brace(w, "for (int c = (int)threadIdx.x / 32 * 32; c < %d; c += %d)", n, THREADS);
-    line(
-        w,
-        "const k_idx column = tile * %d + c + (int)threadIdx.x %% 32, n = k_clamp(column, nn - 1);",
-        n);
-    line(w, "const bool inside = c + (int)threadIdx.x %% 32 < %d && column < nn;", n);
+    int n = w->y->br, warp = w->k->limits->warp;
+    open_brace(w, "for (int c = (int)threadIdx.x / %d * %d; c < %d; c += %d)", warp, warp, n,
+               THREADS);
+    line(w,
+         "const k_idx column = tile * %d + c + (int)threadIdx.x %% %d, n = k_clamp(column, nn - "
+         "1);",
+         n, warp);
+    line(w, "const bool inside = c + (int)threadIdx.x %% %d < %d && column < nn;", warp, n);
     line(w, "(void)n;");
     for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
     put_asked(w, false);

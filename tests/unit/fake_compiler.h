@@ -317,14 +317,18 @@ const struct reference *ws_lower_reference(const struct ws_captured *c, enum dev
     return ws_lower_inputs(c, device);
 }
 
-/* Nothing is known of kernels by themselves. */
-struct ws_alone ws_alone_of(const struct ws_program *p) {
-    return (struct ws_alone){.parts = NEW_ARRAY(p->arena, struct ws_alone_part, p->n_kernels)};
+void ws_drop_lowered(const struct ws_captured *c, enum device_kind device) {
+    (void)c, (void)device;
 }
 
-struct ws_captured *ws_alone_join(const struct ws_alone *x, const bool *kernels,
+/* Nothing is known of kernels by themselves. */
+struct ws_alone ws_alone_of(const struct ws_program *p, struct arena *a) {
+    return (struct ws_alone){.parts = NEW_ARRAY(a, struct ws_alone_part, p->n_kernels)};
+}
+
+struct ws_captured *ws_alone_join(const struct ws_alone *x, const bool *kernels, struct arena *a,
                                   const int **outputs) {
-    (void)x, (void)kernels, (void)outputs;
+    (void)x, (void)kernels, (void)a, (void)outputs;
     return NULL;
 }
 
