@@ -271,8 +271,8 @@ static int64_t coordinate(void *ctx, ex symbol) {
     return symbol == p->k->axis[p->width_axis] ? p->at : 0;
 }
 
-/* Lines of memory in which a warp finds the first elements of its threads, of all loads, if `abreast`
- * threads lie along a line of the image, in its midst. */
+/* Lines of memory in which a warp finds the first elements of its threads, of all loads, if
+ * `abreast` threads lie along a line of the image, in its midst. */
 static int lines_of_warp(struct emitter *w, const struct operand *o, int64_t chunks, int64_t lines,
                          int each, int64_t abreast) {
     enum { LINE = 128, WARP = 32 };
@@ -324,22 +324,23 @@ static void open_lines(struct emitter *w, const struct operand *o, int64_t chunk
         int rows = warp / ABREAST;
         line(w, "const int thread = (int)(blockIdx.x * %d + threadIdx.x);", THREADS);
         if (across) {
-            line(w, "const int group = thread / %d, apart = (int)(gridDim.x * %d) / %lld * %d;", warp,
-                 THREADS / warp, groups, rows);
+            line(w, "const int group = thread / %d, apart = (int)(gridDim.x * %d) / %lld * %d;",
+                 warp, THREADS / warp, groups, rows);
             line(w, "const int first = group / %lld * %d + thread %% %d / %d;", groups, rows, warp,
                  ABREAST);
             line(w, "const k_idx c = (k_idx)(group %% %lld * %d + thread %% %d) * %d;", groups,
                  ABREAST, ABREAST, each);
         } else {
-            line(w, "const int apart = (int)(gridDim.x * %d) / %lld, first = thread / %lld;", THREADS,
-                 (long long)chunks, (long long)chunks);
+            line(w, "const int apart = (int)(gridDim.x * %d) / %lld, first = thread / %lld;",
+                 THREADS, (long long)chunks, (long long)chunks);
             line(w, "const k_idx c = (k_idx)(thread %% %lld) * %d;", (long long)chunks, each);
         }
         const char *is_one = across && chunks % ABREAST
                                  ? arena_printf(w->arena, " && c < %lld", (long long)chunks * each)
                                  : "";
         open_brace(
-            w, "for (long long line = first < apart%s ? first : %lldLL; line < %lldLL; line += apart)",
+            w,
+            "for (long long line = first < apart%s ? first : %lldLL; line < %lldLL; line += apart)",
             is_one, all, all);
     }
     line(w, "const k_idx at = (k_idx)(line %% %lldLL), z = (k_idx)(line / %lldLL);",

@@ -190,7 +190,7 @@ static int parts_taken(struct emitter *w, const struct phase *f) {
     return taken;
 }
 
-/* All loads stand before the first addition: each is a trip to L2, which others are not to await. */
+/* All loads stand before the first addition: each is a trip to L2, and others need not wait. */
 static void load_parts(struct emitter *w, const struct phase *f, int taken) {
     const struct layout *y = w->y;
     bool vectors = rows_exact(w), all = y->split % (y->t1 * taken) == 0;

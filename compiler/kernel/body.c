@@ -144,8 +144,9 @@ static value_id expand_member(struct builder *w, const struct member *M, const s
     if (w->taps && n->n_reduce) return expand_taps(w, n, from, to, count);
     bool row = n->n_reduce || n->scan;
     bool across = w->by_rows || (w->g->columns && member_is_along(w->s, M, w->g->x, w->g->n_x));
-    bool before = w->g->matmul && !w->g->n_between && !n->matmul &&
-                  member_is_along(w->s, M, w->g->r, w->g->n_r); /* of the vector that it multiplies */
+    bool before =
+        w->g->matmul && !w->g->n_between && !n->matmul &&
+        member_is_along(w->s, M, w->g->r, w->g->n_r); /* of the vector that it multiplies */
     bool behind = w->g->matmul && (!n->matmul || second) && !before;
     uint8_t over = across ? MASK_X : behind ? BEHIND : MASK_R;
     return expand_nest(w, n, from, to, count, row ? NO_GUARD : guard, over);

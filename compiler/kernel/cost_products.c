@@ -283,9 +283,9 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
      * 64 x 128 that copy them. */
     const double SPILLED = 1.5;
     enum { BESIDE_SUMS = 64 };
-    /* us, where columns' sums are read behind the tiles that have been summed up: 6272 pixels of 1024
-     * filters with a batch norm behind take an H200 87 us, 10, 13 and 14 as three kernels; 1568 of
-     * 2048 36 and 68 with one and two more loads, 9 and 12 to 24; 6272 pixels' gradients 71 for 60. */
+    /* us, where columns' sums are read behind the tiles that they are of: 6272 pixels of 1024
+     * filters with a batch norm behind take an H200 87 us, 10, 13 and 14 as three kernels; 1568
+     * of 2048 36 and 68 with one and two more loads, 9 and 12 to 24. */
     const double COLUMNS_MET = 20;
     /* us, for each of a thread's sums that stay while blocks wait for each other, and each element
      * beyond two that is loaded beside it: what is made of them is spilled. By 112 sums a thread,
