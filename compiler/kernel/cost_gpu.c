@@ -265,18 +265,9 @@ static int loaded_words(const struct kernel *k, const struct layout *y) {
 
 /* Compilers let blocks of one warp, of which no more than half as many warps fit, have twice the
  * registers, and more under way: a pool by 11 x 11 takes an H200 3,982 us so, 4,086 by two warps a
- * block and 4,037 by eight.
- *
- * A block that has a multiprocessor to itself computes while it has nothing under way, if its warps
- * go together: of one text sums of two tensors of 4 GB take 1,841 us in some processes, and 2,116
- * to 2,164 in others; in halves of its steps, by two blocks, 1,847. */
-static double in_step(const struct kernel *k, const struct layout *y) {
-    enum { OTHERS = 20 }; /* registers of a thread beside what it loads */
-    const double TOGETHER = 1.02;
-    bool loops = k->kind == KERNEL_REDUCE && !y->one_read && !y->kept && !y->rows_inner,
-         alone = 2 * y->threads * (layout_load_words(k, y) + OTHERS) > k->limits->regs_unit;
-    bool together = is_long_straight(k, y) ? y->threads > k->limits->warp : loops && alone;
-    return together ? TOGETHER : 1;
+ * block and 4,037 by eight. */
+static double held_back(const struct kernel *k, const struct layout *y) {
+    return is_long_straight(k, y) && y->threads > k->limits->warp ? 1.02 : 1;
 }
 
 /* Instructions for each element, about: what phases compute again is shared in part. */
@@ -720,7 +711,7 @@ static double tiles_cost(const struct kernel *k, const struct layout *y) {
     /* rows do not join */
     bool pieces = y->peel || y->ur > 1 || y->br < kernel_size(k, AXIS_R);
     if (y->rows_inner || (pieces && y->t1 < d->warp) || y->one_head) us *= short_runs(k, y);
-    us *= idle_clusters(k, y, grid) * by_elements(k, y) * in_step(k, y);
+    us *= idle_clusters(k, y, grid) * by_elements(k, y) * held_back(k, y);
     if (y->rows_inner && y->t1 > 1 && !scans_columns(k, y)) us += COMBINE_US * whole;
     us = waited_us(k, y, us, waves > 1 ? waves : 1, resident);
     if (y->cluster > 1 && y->one_read && !y->rows_inner) us *= 1.15; /* all blocks load, or none */
