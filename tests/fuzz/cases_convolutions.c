@@ -332,6 +332,11 @@ static const struct {
      " %c = convolution(%x, %w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n"
      " %d = add(%c, %r)\n %s = sum(%d, [2, 3])\n return %d, %s\n}\n",
      "mma=1 m=64 n=64 k=64 stages=2 warps=8", false},
+    /* what is read back of a batch of images, ahead of many columns */
+    {"graph(%x: f32[3, 32, 12, 11], %w: f32[250, 32, 1, 1], %r: f32[3, 250, 12, 11]) convolutions "
+     "tf32 {\n %c = convolution(%x, %w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n"
+     " %d = add(%c, %r)\n %e = relu(%d)\n return %e\n}\n",
+     "mma=1 m=128 n=256 k=32 stages=2 warps=12", false},
     {"graph(%x: f32[70, 40], %y: f32[40, 92]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=2 m=32 n=32 tm=16 tn=16 warps=4 k=64 stages=2", true},
 };
