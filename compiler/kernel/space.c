@@ -471,14 +471,9 @@ static void propose_few(struct space *s, struct config c, int stages) {
     }
 }
 
-static bool few_lie(const struct space *s) {
-    enum { FEW = 8 };
-    return windows_may_lie(s->k, 0, s->arena) && s->k->im2col[0][0]->channels <= FEW;
-}
-
 /* What is read through windows also as shifted rows, or as it lies, some taps at a time. */
 static void propose_windows(struct space *s, struct config c, int stages) {
-    enum { MOST_TAPS = 4, LEAST = 16 };
+    enum { MOST_TAPS = 4, LEAST = 16, FEW = 8 };
     propose_tile(s, c, stages);
     if (!im2col_has_taps(s->k->im2col[0][0]) && !im2col_has_taps(s->k->im2col[1][0])) return;
     c.knob[KNOB_flat] = 1;
@@ -491,7 +486,7 @@ static void propose_windows(struct space *s, struct config c, int stages) {
     int line = 128 / element(s), each = 32; /* of the right factor's depth; channels of a tap */
     while (each > LEAST && w->channels <= each / 2) each /= 2;
     c.knob[KNOB_flat] = 2;
-    if (few_lie(s)) {
+    if (w->channels <= FEW) {
         propose_few(s, c, stages);
         return;
     }
@@ -579,10 +574,10 @@ static void propose_mma(struct space *s) {
     /* Two blocks a multiprocessor, of tiles that leave room for two. */
     static const int halves[][2] = {{64, 192}, {64, 128}, {64, 96},  {64, 80}, {64, 64},
                                     {128, 64}, {128, 32}, {128, 24}, {128, 16}};
-    bool few = few_lie(s);
+    bool lie = windows_may_lie(s->k, 0, s->arena);
     for (size_t i = 0; i < sizeof halves / sizeof *halves; i++) {
         int n = halves[i][1];
-        if (n <= 32 && (!few || columns > n || columns <= n - 8)) continue;
+        if (n <= 32 && (!lie || columns > n || columns <= n - 8)) continue;
         struct config c =
             CONFIG(K(m, halves[i][0]), K(n, halves[i][1]), K(k, 128 / element(s)), K(fit, 2),
                    K(mma, 1), K(warps, (halves[i][0] / 64 + 1) * 128 / s->k->limits->warp));
