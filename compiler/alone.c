@@ -49,6 +49,13 @@ struct alone {
     struct ws_alone_part *said;
 };
 
+/* Empty. */
+static struct graph *graph_in(struct arena *a, const struct graph *like) {
+    struct graph given = *like;
+    given.arena = a;
+    return graph_like(&given);
+}
+
 static const struct buffer *buffer_at(const struct alone *x, int buffer) {
     return &x->p->loops->buffers.at[buffer];
 }
@@ -207,7 +214,7 @@ static void add_leaf(struct alone *x, struct part *part, node_id n) {
 
 static void make_part(struct alone *x, struct part *part) {
     struct rounding how = {.device = x->p->limits.kind, .stores = true};
-    struct graph *g = part->values = graph_like(x->g);
+    struct graph *g = part->values = graph_in(x->arena, x->g);
     for (uint32_t i = 0; i < x->needed.n; i++) /* a graph begins with its inputs */
         if (is_leaf(x, x->needed.at[i])) add_leaf(x, part, x->needed.at[i]);
     for (uint32_t i = 0; i < x->needed.n; i++) {
@@ -264,11 +271,10 @@ static void add_kernel(struct alone *x, int kernel) {
         if (node_of(x, k->reads[i]) != NONE) x->from[node_of(x, k->reads[i])] = NONE;
 }
 
-struct ws_alone ws_alone_of(const struct ws_program *p) {
-    struct arena *a = p->arena;
+struct ws_alone ws_alone_of(const struct ws_program *p, struct arena *a) {
     const struct graph *g = p->loops->graph;
     struct alone *x = NEW(a, struct alone);
-    *x = (struct alone){.p = p, .g = g, .arena = a, .all = graph_like(g)};
+    *x = (struct alone){.p = p, .g = g, .arena = a, .all = graph_in(a, g)};
     x->read = NEW_ARRAY(a, node_id, p->n_buffers);
     x->from = NEW_ARRAY(a, buffer_id, g->nodes.n);
     x->part = NEW_ARRAY(a, node_id, g->nodes.n);
@@ -283,8 +289,8 @@ struct ws_alone ws_alone_of(const struct ws_program *p) {
 
 /* ---- some of them ---------------------------------------------------------------------------- */
 
-static struct graph *inputs_of(const struct alone *x) {
-    struct graph *g = graph_like(x->all);
+static struct graph *inputs_of(const struct alone *x, struct arena *a) {
+    struct graph *g = graph_in(a, x->all);
     for (uint32_t i = 0; i < x->all->inputs.n; i++)
         graph_copy(g, x->all, x->all->inputs.at[i].node, NULL);
     return g;
@@ -304,22 +310,21 @@ static void join(const struct alone *x, const bool *kernels, struct graph *all) 
     VEC(node_id) bounds = {0};
     for (int k = 0; k < x->p->n_kernels; k++) {
         const struct part *part = &x->parts[k];
-        node_id *made = NEW_ARRAY(x->arena, node_id, part->outputs.n);
+        node_id *made = NEW_ARRAY(all->arena, node_id, part->outputs.n);
         if (!kernels[k] || !part->values) continue;
         joining_add(joining, part->values, part->inputs.at, made);
-        for (uint32_t i = 0; i < part->outputs.n; i++) vec_push(x->arena, &all->outputs, made[i]);
+        for (uint32_t i = 0; i < part->outputs.n; i++) vec_push(all->arena, &all->outputs, made[i]);
         joining_add(joining, part->bounds, part->inputs.at, made);
-        for (uint32_t i = 0; i < part->outputs.n; i++) vec_push(x->arena, &bounds, made[i]);
+        for (uint32_t i = 0; i < part->outputs.n; i++) vec_push(all->arena, &bounds, made[i]);
     }
-    for (uint32_t i = 0; i < bounds.n; i++) vec_push(x->arena, &all->outputs, bounds.at[i]);
+    for (uint32_t i = 0; i < bounds.n; i++) vec_push(all->arena, &all->outputs, bounds.at[i]);
 }
 
-struct ws_captured *ws_alone_join(const struct ws_alone *x, const bool *kernels,
+struct ws_captured *ws_alone_join(const struct ws_alone *x, const bool *kernels, struct arena *a,
                                   const int **outputs) {
     const struct alone *made = x->made;
     const struct ws_captured *c = made->p->captured;
-    struct arena *a = made->arena;
-    struct graph *all = inputs_of(made);
+    struct graph *all = inputs_of(made, a);
     struct ws_captured *out = NEW(a, struct ws_captured);
     VEC(int) buffers = {0};
     join(made, kernels, all);

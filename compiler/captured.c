@@ -269,10 +269,12 @@ static void free_values(struct value *v, int n) {
 
 static struct value *new_values(int n) { return calloc(n ? (size_t)n : 1, sizeof(struct value)); }
 
-/* The graph under the seed that the workload has now, and stopped when that is. */
+/* The graph under the seed that the workload has now, and stopped when that is. What is made of it
+ * lives as long as a. */
 static struct graph *seeded(const struct ws_captured *c, const struct graph *g, struct arena *a) {
     struct graph *copy = NEW(a, struct graph);
     *copy = *g;
+    copy->arena = a;
     copy->seed = c->seed;
     copy->stopped = c->limits.stopped;
     return copy;
@@ -413,6 +415,15 @@ const struct reference *ws_lower_inputs(const struct ws_captured *c, enum device
 
 const struct reference *ws_lower_reference(const struct ws_captured *c, enum device_kind device) {
     return lowered_once(c, device, &c->values[device].outputs, lower_reference);
+}
+
+void ws_drop_lowered(const struct ws_captured *c, enum device_kind device) {
+    struct ws_lowered *all[] = {&c->values[device].inputs, &c->values[device].outputs};
+    for (int i = 0; i < 2; i++) {
+        if (!all[i]->by) continue;
+        reference_free(all[i]->by);
+        *all[i] = (struct ws_lowered){0};
+    }
 }
 
 /* ---- judging what kernels made --------------------------------------------------------------- */

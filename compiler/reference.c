@@ -19,12 +19,24 @@ static double points_of(const struct exprs *p, const ex *axes, int n) {
     return all;
 }
 
+/* Bytes of the inputs. */
+static double bytes_read(const struct loops *l) {
+    double bytes = 0;
+    for (uint32_t b = 0; b < l->buffers.n; b++) {
+        const struct meta *m = &l->buffers.at[b].meta;
+        bool input = l->buffers.at[b].kind == BUFFER_INPUT;
+        if (input) bytes += (double)ex_value(l->ex, meta_numel(l->ex, m)) * dtype_bytes(m->dtype);
+    }
+    return bytes;
+}
+
 /* Is a compiler, and what it makes, done before the interpreter is? That computes some 10^9
- * instructions a second on each core, a random number being some ten, and hands results to a GPU at
- * some 3 GB/s; a kernel takes some 40 ms to compile, by NVRTC as by cc, and texts are compiled side
- * by side. On a CPU, kernels gain something where products are: elsewhere memory is what counts, of
- * which the interpreter needs less, as it computes neighbours together. What a GPU wants is not
- * made on the host where it is many bytes, which would be there as doubles. */
+ * instructions a second on each core, a random number being some ten, takes inputs from a GPU at
+ * some 1 GB/s, into memory that nobody has touched, and hands results to it at some 3 GB/s; a
+ * kernel takes some 40 ms to compile, by NVRTC as by cc, and texts are compiled side by side. On a
+ * CPU, kernels gain something where products are: elsewhere memory is what counts, of which the
+ * interpreter needs less, as it computes neighbours together. What a GPU wants is not made on the
+ * host where it is many bytes, which would be there as doubles. */
 static bool is_sooner(const struct reference *r) {
     enum { WORK_OF_PRODUCTS = 64 /* for each element that is made */, DRAW = 10 };
     static const double MANY = 64 << 20; /* bytes */
@@ -42,7 +54,8 @@ static bool is_sooner(const struct reference *r) {
         if (l->buffers.at[n->out].kind == BUFFER_OUTPUT) handed += 8 * elements;
     }
     if (r->cuda && handed > MANY) return true;
-    double interpreted = work / (1e9 * cores) + (r->cuda ? handed / 3e9 : 0);
+    double moved = r->cuda ? bytes_read(l) / 1e9 + handed / 3e9 : 0;
+    double interpreted = work / (1e9 * cores) + moved;
     double compiled = 0.25 + 0.04 * r->plain.functions.n / fmin(r->plain.texts.n, cores);
     return interpreted > compiled && (r->cuda || work >= WORK_OF_PRODUCTS * made);
 }
@@ -67,7 +80,7 @@ static bool lower(struct reference *r, struct graph *g, const struct reference_o
     struct loops *l = loops_lower(kept, a, &d);
     if (!l || (o->exact && !plain_is_exact(l))) return false;
     loops_within(l);
-    *r = (struct reference){.loops = l, .outputs = o->outputs, .cuda = o->cuda};
+    *r = (struct reference){.arena = a, .loops = l, .outputs = o->outputs, .cuda = o->cuda};
     if (!emit_plain(l, o->outputs, o->exact, o->cuda, a, &r->plain) || (o->sooner && !is_sooner(r)))
         return false;
     l->graph = outputs_of(kept, a);
@@ -87,6 +100,10 @@ struct reference *reference_lower(const struct graph *g, const struct reference_
     arena_free(scratch);
     if (!any) arena_free(own);
     return any ? r : NULL;
+}
+
+void reference_free(const struct reference *r) {
+    if (r) arena_free(r->arena);
 }
 
 /* ---- the order ------------------------------------------------------------------------------- */

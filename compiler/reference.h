@@ -12,6 +12,7 @@
 #include "slices.h"
 
 struct reference {
+    struct arena *arena; /* its own */
     const struct loops *loops;
     const struct placement *outputs; /* of the graph; NULL: doubles and integers, row-major */
     struct plain plain;
@@ -26,9 +27,10 @@ struct reference_options {
     const struct placement *outputs;
 };
 
-/* NULL: the graph, whose sizes are numbers, has no such kernels. */
+/* NULL: the graph, whose sizes are numbers, has no such kernels. It goes with a at the latest. */
 struct reference *reference_lower(const struct graph *g, const struct reference_options *o,
                                   struct arena *a);
+void reference_free(const struct reference *r); /* NULL: nothing */
 
 /* What texts were compiled into, in one arena: values are made again after a device was reset, of
  * the same texts. By one thread at a time. */

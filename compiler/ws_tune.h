@@ -96,10 +96,12 @@ enum ws_status ws_make_reference(const struct ws_captured *c, enum device_kind d
 
 /* The same made where kernels run: what makes the inputs, the same numbers to the last bit, each in
  * its type and strides; and the references, row-major as dtype_reference says, behind which the
- * bounds are, f32. Each is lowered once, and lives as long as the workload. NULL where the
- * interpreter is done sooner, or kernels cannot do it. */
+ * bounds are, f32. Each is lowered once, and lives as long as the workload, or until it is dropped.
+ * NULL where the interpreter is done sooner, or kernels cannot do it. */
 const struct reference *ws_lower_inputs(const struct ws_captured *c, enum device_kind device);
 const struct reference *ws_lower_reference(const struct ws_captured *c, enum device_kind device);
+/* What has run, and is lowered anew by who asks for it again. */
+void ws_drop_lowered(const struct ws_captured *c, enum device_kind device);
 
 /* What a reference and its bounds cost, by the count of graph_work. */
 double ws_reference_work(const struct ws_captured *c, enum device_kind device);
@@ -217,8 +219,9 @@ void ws_print_lines(struct buf *b, const struct ws_program *p, int k);
 /* alone.c. What each kernel should write, were what it reads right, and how far off that may be. Of
  * some kernels side by side that is a workload without values, for ws_make_reference and
  * ws_lower_reference: its inputs are the program's, then buffers that kernels read of others; its
- * outputs are buffers that these kernels write. Needs: sizes that are numbers. Lives in the
- * program's arena. */
+ * outputs are buffers that these kernels write. Needs: sizes that are numbers. Both live in arenas
+ * that may go before the program's, the workload with what is lowered of it: of a network that is
+ * tens of megabytes, for the moment in which its kernels are judged. */
 struct ws_alone_part {      /* of a kernel */
     double work;            /* as ws_reference_work counts it */
     double bytes;           /* of references and bounds */
@@ -230,9 +233,9 @@ struct ws_alone {
     const int *inputs; /* by input: the buffer that holds it; -1: nobody reads it */
     const struct alone *made;
 };
-struct ws_alone ws_alone_of(const struct ws_program *p);
+struct ws_alone ws_alone_of(const struct ws_program *p, struct arena *a);
 /* *outputs: the buffers. */
-struct ws_captured *ws_alone_join(const struct ws_alone *x, const bool *kernels,
+struct ws_captured *ws_alone_join(const struct ws_alone *x, const bool *kernels, struct arena *a,
                                   const int **outputs);
 
 /* Texts for `explain` and `compile --dump` that are not stage dumps. */

@@ -109,11 +109,12 @@ for t; do
     fi
 done
 
-# The long ones that would come last start first, so that no core waits for one at the end.
+# The long ones start first, so that no core waits for one at the end.
 early=() late=()
 for t in "${tests[@]}"; do
     case $t in
-    */test_graphs | tests/run/scripts.sh) early+=("$t") ;;
+    */test_graphs | */test_bytes | */test_tuner_flow | */test_tile_program | */test_compile_chained | */test_compile_plain | \
+        tests/run/scripts.sh | tests/run/modules.sh) early+=("$t") ;;
     *) late+=("$t") ;;
     esac
 done

@@ -11,13 +11,20 @@ static const double RIGHT = 2, WRONG = 16;
 /* Elements: no wish to save. */
 static const double A_MOMENT = 1 << 24;
 
-/* The first batch, as alone_begin has chosen it. */
-struct alone_ahead {
-    const struct ws_program *program;
-    struct ws_alone alone;
-    bool *batch;
+/* Kernels that are judged together, and what was lowered for that. */
+struct batch {
+    struct arena *arena; /* of it alone; NULL: there is none */
     const struct ws_captured *kernels;
     const int *outputs;
+};
+
+/* What kernels can be judged by, and the first batch, as alone_begin has chosen it. */
+struct alone_ahead {
+    struct arena *arena; /* all of it lives there */
+    const struct ws_program *program;
+    struct ws_alone alone;
+    bool *chosen;
+    struct batch batch;
 };
 
 struct judging {
@@ -82,27 +89,33 @@ static bool next_batch(struct judging *j) {
 
 /* ---- are they right -------------------------------------------------------------------------- */
 
+static struct batch join(const struct judging *j) {
+    struct batch b = {.arena = arena_within(j->arena)};
+    b.kernels = ws_alone_join(&j->alone, j->batch, b.arena, &b.outputs);
+    return b;
+}
+
 /* Was it joined ahead? Then it is lowered, and its texts are compiled by now. */
-static const struct ws_captured *joined(struct judging *j, const int **outputs) {
-    const struct alone_ahead *ahead = j->data->ahead;
-    bool same = ahead && ahead->program == j->program;
-    for (int k = 0; same && k < j->program->n_kernels; k++) same = ahead->batch[k] == j->batch[k];
-    if (!same) return ws_alone_join(&j->alone, j->batch, outputs);
-    *outputs = ahead->outputs;
-    return ahead->kernels;
+static struct batch take_batch(struct judging *j) {
+    struct alone_ahead *ahead = j->data->ahead;
+    bool same = ahead && ahead->program == j->program && ahead->batch.arena;
+    for (int k = 0; same && k < j->program->n_kernels; k++) same = ahead->chosen[k] == j->batch[k];
+    if (!same) return join(j);
+    struct batch taken = ahead->batch;
+    ahead->batch = (struct batch){0};
+    return taken;
 }
 
 /* What the batch should have written, from what is in place. */
-static enum ws_status make_references(struct judging *j, struct data *kernels, const int **outputs,
-                                      struct diag *d) {
+static enum ws_status make_references(struct judging *j, const struct batch *b,
+                                      struct data *kernels, struct diag *d) {
     struct testbed *t = j->bed;
-    const struct ws_captured *c = joined(j, outputs);
-    dptr *inputs = NEW_ARRAY(j->arena, dptr, c->n_inputs);
-    for (int i = 0; i < c->n_inputs; i++) {
+    dptr *inputs = NEW_ARRAY(b->arena, dptr, b->kernels->n_inputs);
+    for (int i = 0; i < b->kernels->n_inputs; i++) {
         int buffer = j->alone.inputs[i];
         inputs[i] = buffer < 0 ? t->data->inputs[i] : t->buffers.at[buffer];
     }
-    data_open_lent(kernels, t->data, c, inputs, j->arena);
+    data_open_lent(kernels, t->data, b->kernels, inputs, b->arena);
     return data_make_reference(kernels, d);
 }
 
@@ -133,21 +146,22 @@ static enum ws_status judge_kernel(struct judging *j, int k, struct diag *d) {
 static enum ws_status judge_batch(struct judging *j, struct diag *d) {
     struct testbed *t = j->bed;
     struct data kernels = {0};
-    const int *outputs;
-    make_references(j, &kernels, &outputs, d);
-    int n = d->status == WS_OK && kernels.reference ? kernels.captured->n_outputs : 0;
+    struct batch b = take_batch(j);
+    make_references(j, &b, &kernels, d);
+    int n = d->status == WS_OK && kernels.reference ? b.kernels->n_outputs : 0;
     for (int i = 0; i < n; i++) {
-        t->expected[outputs[i]] = kernels.expected[i];
-        j->known[outputs[i]] = true;
+        t->expected[b.outputs[i]] = kernels.expected[i];
+        j->known[b.outputs[i]] = true;
     }
     double begun = clock_ms();
     doing_what(t->machine->doing, "comparing each kernel with its reference");
     for (int k = 0; n && k < program_of(j)->n_kernels && !j->message; k++)
         if (j->batch[k] && judge_kernel(j, k, d) != WS_OK) break;
     machine_log_stage(t->machine, "alone: compare", begun);
-    for (int i = 0; i < n; i++) t->expected[outputs[i]] = (struct expected){0};
+    for (int i = 0; i < n; i++) t->expected[b.outputs[i]] = (struct expected){0};
     j->n_judged += n;
     data_close(&kernels);
+    arena_free(b.arena);
     return d->status;
 }
 
@@ -199,7 +213,7 @@ static void open_judging(struct judging *j, struct data *x, const struct ws_prog
                          double share, struct arena *a) {
     double whole = ws_reference_work(x->captured, x->machine->limits.kind);
     int n = p->n_kernels;
-    j->alone = x->ahead && x->ahead->program == p ? x->ahead->alone : ws_alone_of(p);
+    j->alone = x->ahead && x->ahead->program == p ? x->ahead->alone : ws_alone_of(p, a);
     j->chosen = NEW_ARRAY(a, bool, n);
     j->batch = NEW_ARRAY(a, bool, n);
     j->right = NEW_ARRAY(a, bool, n);
@@ -212,18 +226,25 @@ static struct judging judging_of(struct data *x, const struct ws_program *p, str
 }
 
 void alone_begin(struct data *x, const struct ws_program *p, struct arena *a) {
-    struct judging j = judging_of(x, p, a);
-    double begun = clock_ms();
     if (p->n_kernels < 2) return;
-    open_judging(&j, x, p, RIGHT, a);
+    struct arena *own = arena_within(a);
+    struct judging j = judging_of(x, p, own);
+    double begun = clock_ms();
+    open_judging(&j, x, p, RIGHT, own);
     if (next_batch(&j)) {
-        struct alone_ahead *ahead = NEW(a, struct alone_ahead);
-        *ahead = (struct alone_ahead){.program = p, .alone = j.alone, .batch = j.batch};
-        ahead->kernels = ws_alone_join(&j.alone, j.batch, &ahead->outputs);
-        data_begin_reference_of(x, ahead->kernels);
-        x->ahead = ahead;
+        struct alone_ahead *ahead = x->ahead = NEW(own, struct alone_ahead);
+        *ahead = (struct alone_ahead){
+            .arena = own, .program = p, .alone = j.alone, .chosen = j.batch, .batch = join(&j)};
+        data_begin_reference_of(x, ahead->batch.kernels);
+    } else {
+        arena_free(own);
     }
     machine_log_stage(x->machine, "alone: lower kernels", begun);
+}
+
+void alone_end(struct data *x) {
+    if (x->ahead) arena_free(x->ahead->arena);
+    x->ahead = NULL;
 }
 
 static enum ws_status judge(struct data *x, const struct plan *p, double share, struct testbed *bed,
@@ -257,24 +278,25 @@ enum ws_status alone_acquit(struct testbed *t, const struct variant *v, const ch
                             struct diag *d) {
     struct judging j = judging_of(t->data, t->plan->program, d->arena);
     struct data kernels = {0};
-    const int *outputs;
     j.bed = t;
     if (j.program->n_kernels < 2 || t->data->reference == REFERENCE_SAMPLED) return WS_OK;
     open_judging(&j, t->data, j.program, WRONG, d->arena);
     if (!j.chosen[v->kernel]) return WS_OK;
     j.batch[v->kernel] = true;
     patience_endless(t->machine->device); /* of plain kernels */
-    make_references(&j, &kernels, &outputs, d);
-    int n = d->status == WS_OK && kernels.reference ? kernels.captured->n_outputs : 0;
+    struct batch b = take_batch(&j);
+    make_references(&j, &b, &kernels, d);
+    int n = d->status == WS_OK && kernels.reference ? b.kernels->n_outputs : 0;
     struct expected *known = NEW_ARRAY(d->arena, struct expected, n);
     for (int i = 0; i < n; i++) {
-        known[i] = t->expected[outputs[i]];
-        if (t->taken[outputs[i]]) t->expected[outputs[i]] = kernels.expected[i];
+        known[i] = t->expected[b.outputs[i]];
+        if (t->taken[b.outputs[i]]) t->expected[b.outputs[i]] = kernels.expected[i];
     }
     patience_set(t->machine->device, t->default_ms);
     if (n) compare(&j, v, message, d);
-    for (int i = 0; i < n; i++) t->expected[outputs[i]] = known[i];
+    for (int i = 0; i < n; i++) t->expected[b.outputs[i]] = known[i];
     data_close(&kernels);
+    arena_free(b.arena);
     return d->status;
 }
 

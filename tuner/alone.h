@@ -22,6 +22,8 @@
 /* What the kernels of a program are compared with by alone_judge is lowered, and its texts begun to
  * be compiled, as far as there is room for it now. */
 void alone_begin(struct data *x, const struct ws_program *p, struct arena *a);
+/* Nobody will ask for kernels of that program any more. */
+void alone_end(struct data *x);
 
 /* Of a plan whose outputs are right. WS_WRONG names the first kernel that is wrong. The kernels
  * judged are those whose references are the least work, which together are at most twice that of

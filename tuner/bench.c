@@ -131,7 +131,7 @@ static enum ws_status open_kernels(struct bench_point *b) {
                                 .builder = &b->builder,
                                 .bed = &b->bed,
                                 .roof = b->run->roof,
-                                .arena = b->arena,
+                                .arena = arena_within(b->arena),
                                 .run_id = b->run->recorder.run_id,
                                 .samples_max = b->run->line.samples_max,
                                 .seed = b->run->line.seed,
@@ -358,6 +358,8 @@ static void close_program(struct bench_point *b) {
     plan_unload(&b->tuned, m);
     testbed_close(&b->bed);
     buffers_free(&b->fused_memory);
+    if (b->data) alone_end(b->data);
+    arena_free(b->tuning.arena);
 }
 
 static void close_values(struct bench_point *b) {

@@ -13,13 +13,16 @@
 /* Where every winner is stored, the eager program is trusted: of these very texts it was right when
  * the reference was made, of which the store remembers how far off its outputs may be. */
 static const char *share_key(const struct bench_point *b, int output) {
-    struct buf texts = buf_new(b->arena);
+    struct arena *scratch = arena_new();
+    struct buf texts = buf_new(scratch);
     for (int k = 0; k < b->eager_program->n_kernels; k++)
         if (variant_emit(b->eager.chosen[k], b->arena))
             buf_puts(&texts, b->eager.chosen[k]->text_hash);
-    return arena_printf(b->arena, "bound %s %016llx %llu %d", b->captured->graph_hash,
-                        (unsigned long long)hash_bytes(texts.p, texts.n),
-                        (unsigned long long)b->captured->seed, output);
+    const char *key = arena_printf(b->arena, "bound %s %016llx %llu %d", b->captured->graph_hash,
+                                   (unsigned long long)hash_bytes(texts.p, texts.n),
+                                   (unsigned long long)b->captured->seed, output);
+    arena_free(scratch);
+    return key;
 }
 
 static enum ws_status remember_shares(struct bench_point *b) {

@@ -57,12 +57,14 @@ static void print_values(struct buf *b, enum dtype t, const struct mismatch *m) 
         buf_printf(b, " is %.6g, expected %.6g", m->got, m->want);
 }
 
-enum ws_status check_buffer(struct device *dev, dptr got, const struct expected *e,
-                            const int64_t *size, int rank, struct mismatch *worst,
-                            const char **message, struct diag *d) {
+enum ws_status check_buffer(struct device *dev, dptr got, const struct runs *runs,
+                            const struct expected *e, const int64_t *size, int rank,
+                            struct mismatch *worst, const char **message, struct diag *d) {
     const struct mismatch *m = worst;
     *message = NULL;
-    if (device_compare(dev, got, e->dtype, e->want, e->n, e->bound, worst, d) != WS_OK || !m->bad)
+    if (device_compare_runs(dev, got, runs ? *runs : (struct runs){e->n, e->n}, e->dtype, e->want,
+                            e->n, e->bound, worst, d) != WS_OK ||
+        !m->bad)
         return d->status;
     struct buf b = buf_new(d->arena);
     check_print_index(&b, m->worst, size, rank);

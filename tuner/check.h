@@ -29,12 +29,13 @@ enum ws_status expected_take(struct device *dev, dptr buffer, enum dtype t, int6
                              struct expected *out, struct diag *d);
 void expected_free(struct device *dev, struct expected *e);
 
-/* *worst is the element that is furthest off, of its bound. *message is NULL if all is right, else
+/* runs: NULL where nobody else's memory lies between the elements of `got`.
+ * *worst is the element that is furthest off, of its bound. *message is NULL if all is right, else
  * "[3, 17] is 0.5, expected 0.25, off by more than 2e-07 (12 of 4096 elements are wrong)". size: of
  * the tensor, rank of them, for the index; rank 0 prints a flat one. */
-enum ws_status check_buffer(struct device *dev, dptr got, const struct expected *e,
-                            const int64_t *size, int rank, struct mismatch *worst,
-                            const char **message, struct diag *d);
+enum ws_status check_buffer(struct device *dev, dptr got, const struct runs *runs,
+                            const struct expected *e, const int64_t *size, int rank,
+                            struct mismatch *worst, const char **message, struct diag *d);
 
 /* Element `at` of a row-major tensor: "[3, 17]". */
 void check_print_index(struct buf *b, int64_t at, const int64_t *size, int rank);

@@ -75,15 +75,15 @@ static enum ws_status place_inputs(struct data *x, struct diag *d) {
     return d->status;
 }
 
-/* Of texts that nobody has begun. */
+/* Of texts that nobody has begun: they are compiled from the map's copies, as r may go before. */
 static void begin_texts(struct data *x, const struct reference *r) {
     for (uint32_t i = 0; i < r->plain.texts.n; i++) {
         const char *text = r->plain.texts.at[i];
         uint64_t begun;
         if (map_gets(x->texts, text, &begun) || reference_has_binary(x->binaries, text)) continue;
         struct builder_text *t = NEW(x->builder->arena, struct builder_text);
-        builder_begin_text(x->builder, text, t);
         map_puts(x->texts, text, (uintptr_t)t);
+        builder_begin_text(x->builder, x->texts->entries[x->texts->n - 1].key, t);
     }
 }
 
@@ -353,6 +353,7 @@ enum ws_status data_make_reference(struct data *x, struct diag *d) {
     else
         interpret_reference(x, d);
     x->reference_ms = clock_ms() - begun;
+    if (here) ws_drop_lowered(x->captured, x->machine->limits.kind);
     doing_what(x->machine->doing, "going on behind the reference");
     arena_free(a);
     return d->status;
@@ -402,7 +403,7 @@ static enum ws_status compare_outputs(struct data *x, const char **message, stru
     *message = NULL;
     for (int i = 0; i < x->captured->n_outputs && !*message; i++) {
         struct ws_tensor_info t = ws_output_info(x->captured, i);
-        if (check_buffer(x->machine->device, x->outputs[i], &x->expected[i], t.size, t.rank,
+        if (check_buffer(x->machine->device, x->outputs[i], NULL, &x->expected[i], t.size, t.rank,
                          &x->worst[i], message, d) != WS_OK)
             return d->status;
         if (*message) *message = arena_printf(x->arena, "%s%s", t.name, *message);

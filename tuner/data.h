@@ -52,7 +52,7 @@ struct data {
     bool has_inputs;
     struct mismatch *worst; /* of the outputs compared last, the element furthest off */
     bool *by_kernels; /* of each output: has every kernel behind it been judged alone (alone.h)? */
-    const struct alone_ahead *ahead; /* what alone_begin has made; NULL: nothing */
+    struct alone_ahead *ahead; /* what alone_begin has made; NULL: nothing */
     const struct data *lender; /* whose inputs come first, of what is lent; NULL: all are its own */
 };
 

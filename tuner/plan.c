@@ -261,10 +261,10 @@ static int bind_from(const struct plan *p, const struct buffers *b, int k, struc
     return end;
 }
 
-/* runs: of kernels, in all steps of their loops. */
-static struct launches launches_new(const struct buffers *b, int kernels, int runs) {
+/* runs: in all steps of loops. */
+static struct launches launches_new(const struct buffers *b, int launches, int runs) {
     return (struct launches){.at = NEW_ARRAY(b->arena, struct launch, runs),
-                             .load = NEW_ARRAY(b->arena, struct launch, kernels * WS_MAX_LAUNCHES)};
+                             .load = NEW_ARRAY(b->arena, struct launch, launches)};
 }
 
 enum ws_status variant_launches_again(const struct variant *v, struct buffers *b,
@@ -274,7 +274,7 @@ enum ws_status variant_launches_again(const struct variant *v, struct buffers *b
     if (buffers_renew(b, d) != WS_OK || need_scratch(b, v->source.workspace, d) != WS_OK ||
         need_tickets(b, v->source.tickets, d) != WS_OK || need_kept(v, b, d) != WS_OK)
         return d->status;
-    *out = launches_new(b, 1, WS_MAX_LAUNCHES);
+    *out = launches_new(b, v->source.n_launches, v->source.n_launches);
     out->kept = v->source.kept;
     bind(v, b, false, out);
     return WS_OK;
@@ -306,19 +306,20 @@ static enum ws_status ready(struct variant *v, struct machine *m, struct diag *d
 
 static enum ws_status launches_again(const struct plan *p, struct buffers *b, struct launches *out,
                                      struct diag *d) {
-    int n_kernels = p->program->n_kernels, runs = 0;
+    int n_kernels = p->program->n_kernels, launches = 0, runs = 0;
     size_t scratch = 0, tickets = 0; /* of the greediest: kernels run one after the other */
     for (int k = 0; k < n_kernels; k++) {
         const struct ws_source *s = &p->chosen[k]->source;
         if (s->workspace > scratch) scratch = s->workspace;
         if (s->tickets > tickets) tickets = s->tickets;
         const struct ws_kernel *kernel = &p->program->kernels[k];
+        launches += s->n_launches;
         runs += s->n_launches * (kernel->loop ? kernel->steps : 1);
     }
     if (buffers_renew(b, d) != WS_OK || need_scratch(b, scratch, d) != WS_OK ||
         need_tickets(b, tickets, d) != WS_OK)
         return d->status;
-    *out = launches_new(b, n_kernels, runs);
+    *out = launches_new(b, launches, runs);
     for (int k = 0; k < n_kernels; k++) {
         if (ready(p->chosen[k], b->machine, d) != WS_OK || need_kept(p->chosen[k], b, d) != WS_OK)
             return d->status;

@@ -9,12 +9,15 @@
 /* Two hashes over different texts: 128 bits, so that two sources never share a key by chance. */
 const char *store_binary_key(struct arena *a, const char *toolchain, const char *options,
                              const char *source) {
-    const char *setting = arena_printf(a, "%s\n%s", toolchain, options);
-    const char *forward = arena_printf(a, "%s\n%s", setting, source);
-    const char *back = arena_printf(a, "%s\n%s", source, setting);
-    return arena_printf(a, "%016llx%016llx",
-                        (unsigned long long)hash_bytes(forward, strlen(forward)),
-                        (unsigned long long)hash_bytes(back, strlen(back)));
+    struct arena *scratch = arena_new(); /* of a network's thousand sources it would be 60 MB */
+    const char *setting = arena_printf(scratch, "%s\n%s", toolchain, options);
+    const char *forward = arena_printf(scratch, "%s\n%s", setting, source);
+    const char *back = arena_printf(scratch, "%s\n%s", source, setting);
+    const char *key =
+        arena_printf(a, "%016llx%016llx", (unsigned long long)hash_bytes(forward, strlen(forward)),
+                     (unsigned long long)hash_bytes(back, strlen(back)));
+    arena_free(scratch);
+    return key;
 }
 
 void store_limit_binaries(struct store *s, int64_t bytes) { s->binary_bytes = bytes; }

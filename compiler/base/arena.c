@@ -4,9 +4,11 @@
  * behind one of malloc(). */
 #include "base/arena.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/budget.h"
@@ -42,7 +44,11 @@ struct arena {
     struct arena *beside;
 };
 
-enum { FIRST_CHUNK = 1 << 16 };
+/* Large chunks are pages of their own, as zeroed as a chunk must be: what of one nobody touches
+ * takes no memory, and all of it is the system's again when it is freed. malloc keeps holes of up
+ * to 32 MB, and what it hands out of them is written whole to be zero. Tools that look for leaks
+ * see into malloc's memory alone. */
+enum { FIRST_CHUNK = 1 << 16, LARGE = ZONE ? INT_MAX : 1 << 20 };
 
 enum { MACHINE_CANNOT = 3 }; /* exit code: WS_MACHINE */
 
@@ -54,8 +60,22 @@ static void *must(void *p) {
     return p;
 }
 
+static void *pages_new(size_t n) {
+    void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+static void chunk_free(struct chunk *c) {
+    allow(c->data, c->cap);
+    if (c->cap < LARGE)
+        free(c);
+    else
+        munmap(c, sizeof *c + c->cap);
+}
+
 static struct chunk *chunk_new(size_t cap, struct chunk *next) {
-    struct chunk *c = must(calloc(1, sizeof *c + cap));
+    size_t n = sizeof(struct chunk) + cap;
+    struct chunk *c = must(cap < LARGE ? calloc(1, n) : pages_new(n));
     c->cap = cap;
     c->next = next;
     forbid(c->data, cap);
@@ -89,8 +109,7 @@ void arena_free(struct arena *a) {
     leave_owner(a);
     for (struct chunk *c = a->head, *next; c; c = next) {
         next = c->next;
-        allow(c->data, c->cap);
-        free(c);
+        chunk_free(c);
     }
     free(a);
 }

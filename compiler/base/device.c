@@ -93,8 +93,8 @@ bool device_rows_apart(const struct device_limits *d, int64_t rows, int64_t colu
     if (columns >= DEVICE_LONG_ROW && !device_rows_fill(d, rows, columns * 4, rows_inner))
         return true;
     int64_t strip = NEIGHBOURS * 4 * columns, kept = device_kept_bytes(d, rows_inner);
-    bool clusters = d->kind == DEVICE_CUDA && d->max_cluster > 1;
-    return clusters && rows_inner && strip <= kept && 2 * strip > kept;
+    bool clusters = d->kind == DEVICE_CUDA && d->max_cluster > 1 && rows_inner && strip <= kept;
+    return clusters && (2 * strip > kept || rows * columns >= DEVICE_CLUSTERED);
 }
 
 const char *device_arch_names(void) {

@@ -63,10 +63,10 @@ bool device_rows_fill(const struct device_limits *d, int64_t rows, int64_t row_b
 int64_t device_kept_bytes(const struct device_limits *d, bool rows_inner);
 /* Are rows of so many columns better reduced by a kernel of their own than by one that goes along
  * them again with what they came to? If they are long and do not fill the device; and where a
- * cluster hardly keeps the rows of a sector, 25,088 pixels of eight channels: its blocks wait for
- * each other, so that all of the device reads, and then all writes. What no cluster keeps is read
- * twice in any case. */
-enum { DEVICE_LONG_ROW = 65536 };
+ * cluster hardly keeps the rows of a sector, 25,088 pixels of eight channels, or goes over more than
+ * a launch is worth, 6,272 pixels of 1024: its blocks wait for each other, so that all of the device
+ * reads, and then all writes. What no cluster keeps is read twice in any case. */
+enum { DEVICE_LONG_ROW = 65536, DEVICE_CLUSTERED = 4 << 20 };
 bool device_rows_apart(const struct device_limits *d, int64_t rows, int64_t columns,
                        bool rows_inner);
 

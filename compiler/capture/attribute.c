@@ -52,7 +52,11 @@ struct py attribute_bind(struct vm *vm, struct py v, struct py self, struct clas
     case PY_FUNCTION:
     case PY_BUILTIN: return self.kind == PY_UNSET ? v : py_method(vm->arena, v, self);
     case PY_STATICMETHOD: return *v.wrapped;
-    case PY_CLASSMETHOD: return py_method(vm->arena, *v.wrapped, py_pointer(PY_CLASS, class));
+    case PY_CLASSMETHOD: {
+        struct py own = py_pointer(PY_CLASS, class);
+        stamp_attribute(vm, &own, self.kind == PY_INSTANCE ? self.source : NULL, "__class__");
+        return py_method(vm->arena, *v.wrapped, own);
+    }
     case PY_PROPERTY: return self.kind == PY_UNSET ? v : vm_call1(vm, *v.wrapped, self);
     case PY_INSTANCE: {
         struct py get[2] = {self, py_pointer(PY_CLASS, class)}, out;
@@ -69,6 +73,7 @@ static struct py stamp(struct vm *vm, struct py o, const char *name, struct py v
 }
 
 static bool find_in_object(struct vm *vm, const char *name, struct py *out);
+static bool find_in_class(struct vm *vm, struct class *c, const char *name, struct py *out);
 
 static struct py module_name(const struct class *c) {
     return py_str(c->module ? c->module->name : "builtins");
@@ -105,8 +110,10 @@ static bool find_in_instance(struct vm *vm, struct py o, const char *name, struc
         *out = v.kind == PY_METHOD || v.kind == PY_FUNCTION ? v : stamp(vm, o, name, v);
         return true;
     }
-    if (!strcmp(name, "__class__")) return *out = py_pointer(PY_CLASS, x->class), true;
+    if (!strcmp(name, "__class__"))
+        return *out = stamp(vm, o, name, py_pointer(PY_CLASS, x->class)), true;
     if (!strcmp(name, "__module__")) return *out = module_name(x->class), true;
+    if (!strcmp(name, "__doc__")) return find_in_class(vm, x->class, name, out);
     if (!strcmp(name, "__dict__"))
         return *out = stamp(vm, o, name, py_pointer(PY_DICT, x->dict)), true;
     if (find_in_object(vm, name, &v)) return *out = py_method(vm->arena, v, o), true;
@@ -139,6 +146,7 @@ static bool find_in_class(struct vm *vm, struct class *c, const char *name, stru
     if (!strcmp(name, "__name__") || !strcmp(name, "__qualname__"))
         return *out = py_str(c->name), true;
     if (!strcmp(name, "__module__")) return *out = module_name(c), true;
+    if (!strcmp(name, "__doc__")) return *out = c->doc ? py_str(c->doc) : py_none, true;
     if (!strcmp(name, "__dict__")) return *out = py_pointer(PY_DICT, c->dict), true;
     if (!strcmp(name, "__mro__")) {
         *out = py_list(vm->arena, PY_TUPLE, NULL, 0);
@@ -189,15 +197,17 @@ static bool find_own(struct vm *vm, struct py o, const char *name, struct py *ou
     case PY_CLASS:
         if (!find_in_class(vm, o.class, name, out)) return false;
         if (vm->trace && py_is_constant(*out)) *out = stamp(vm, o, name, *out);
+        if (out->kind == PY_METHOD && out->method->self.p == o.p)
+            out->method->self.source = o.source; /* a classmethod's class */
         return true;
     case PY_SUPER: return find_in_super(vm, o.super, name, out);
     case PY_MODULE: return module_find(vm, o.module, name, out);
     case PY_FUNCTION: return find_in_function(vm, o.function, name, out);
     case PY_METHOD: return find_in_method(vm, o.method, name, out);
     case PY_SLICE:
-        if (!strcmp(name, "start")) return *out = o.slice->start, true;
-        if (!strcmp(name, "stop")) return *out = o.slice->stop, true;
-        if (!strcmp(name, "step")) return *out = o.slice->step, true;
+        if (!strcmp(name, "start")) return *out = stamp(vm, o, name, o.slice->start), true;
+        if (!strcmp(name, "stop")) return *out = stamp(vm, o, name, o.slice->stop), true;
+        if (!strcmp(name, "step")) return *out = stamp(vm, o, name, o.slice->step), true;
         return false;
     case PY_BUILTIN:
         if (!strcmp(name, "__name__")) return *out = py_str(o.builtin->name), true;

@@ -470,13 +470,8 @@ bool vm_in_body(const struct vm *vm) {
 
 NATIVE(eager_in_module_body) { return py_bool(vm_in_body(vm)); }
 
-/* The same of what functions do that the body calls. */
-NATIVE(eager_below_module_body) {
-    const struct frame *root = NULL;
-    for (const struct frame *f = vm->frame; f; f = f->caller)
-        if (!f->module->prelude) root = f;
-    return py_bool(root && root->names && is_of_workload(vm));
-}
+/* Is what a workload's forward takes still being made: its files, its module, its inputs? */
+NATIVE(eager_before_forward) { return py_bool(!vm->tracing && is_of_workload(vm)); }
 
 NATIVE(eager_is_compiling) { return py_bool(vm->tracing); }
 

@@ -558,7 +558,9 @@ NATIVE(python_issubclass) { return py_bool(is_subclass(vm, v[0], v[1])); }
 NATIVE(python_type) {
     if (rest->n || rest->n_named)
         vm_refuse(vm, "type() with three arguments is not supported; write a class statement");
-    return py_pointer(PY_CLASS, class_of(vm, v[0]));
+    struct py c = py_pointer(PY_CLASS, class_of(vm, v[0]));
+    if (v[0].kind == PY_INSTANCE) stamp_attribute(vm, &c, v[0].source, "__class__");
+    return c;
 }
 
 struct attribute {

@@ -49,7 +49,10 @@ NATIVE(torch_tensor_dtype) { return py_dtype(selected_meta(vm, v[0])->dtype); }
 NATIVE(torch_ndim) { return py_int(selected_meta(vm, v[0])->rank); }
 NATIVE(torch_numel) { return tensor_size(vm, meta_numel(vm->ex, tensor_meta(vm, v[0]))); }
 NATIVE(torch_element_size) { return py_int(dtype_bytes(selected_meta(vm, v[0])->dtype)); }
-NATIVE(torch_requires_grad) { return py_bool(v[0].tensor->requires_grad); }
+NATIVE(torch_requires_grad) {
+    if (vm->trace && !v[0].tensor->graph) trace_input(vm, v[0]); /* under a guard */
+    return py_bool(v[0].tensor->requires_grad);
+}
 NATIVE(torch_is_leaf) {
     const struct tensor *t = v[0].tensor;
     return py_bool(!t->requires_grad || (vm->eager ? !t->tape : t->graph == vm->init));
@@ -132,7 +135,8 @@ NATIVE(torch_make_tensor) {
     if (rest->n == 1 && holds_arrays(rest->at[0]) &&
         dict_gets(module_import(vm, "torch")->dict, "FloatTensor", &make))
         return vm_call1(vm, make, rest->at[0]);
-    if (rest->n == 1 && (py_is_sequence(rest->at[0]) || rest->at[0].kind == PY_TENSOR)) {
+    bool sequence = rest->n == 1 && py_is_sequence(rest->at[0]) && !rest->at[0].list->is_size;
+    if (rest->n == 1 && (sequence || rest->at[0].kind == PY_TENSOR)) {
         if (rest->at[0].kind == PY_TENSOR) return rest->at[0];
         return vm->eager ? eager_data(vm, rest->at[0], &f32)
                          : tensor_constant(vm, rest->at[0], &f32);

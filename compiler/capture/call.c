@@ -317,6 +317,7 @@ struct py vm_build_class(struct vm *vm, const struct args *a) {
     struct class **bases = class_bases(vm, a, &n);
     struct class *c = NEW(vm->arena, struct class);
     c->name = body->code->name;
+    c->doc = body->code->doc;
     c->module = body->module;
     c->dict = dict_new(vm->arena);
     c->meta = metaclass_of(vm, a, bases, n);

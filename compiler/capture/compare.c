@@ -9,6 +9,7 @@ static bool identical(struct vm *vm, struct py x, struct py y) {
     if (x.kind == y.kind) {
         guard_same(vm, x);
         guard_same(vm, y);
+        if (x.kind == PY_TENSOR && vm->trace) trace_compared(vm, x, y);
     }
     return py_same(x, y);
 }

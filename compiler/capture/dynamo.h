@@ -104,6 +104,7 @@ struct watch {
 /* Two tensors that were one. */
 struct alias {
     uint32_t a, b; /* of tensors */
+    bool differ;   /* they were two, and are to be two again; else one */
 };
 
 struct entry {
@@ -186,6 +187,7 @@ struct trace {
     const char *reason;
     struct span where;
     VEC(struct tensor_guard) tensors;
+    VEC(struct alias) apart; /* of tensors, that the program has told from each other */
     VEC(struct symbol) symbols;
     VEC(ex) conditions;
     VEC(struct attribute_effect) effects;

@@ -248,16 +248,25 @@ static bool of_buffers(const struct graph *g) {
 }
 
 /* Elements of an argument that has few of them, as they are: a number that comes as a tensor, or
- * the strides of a few levels. Its values may be part of what the graph is captured for, as a plain
- * number is. */
-static bool is_few_numbers(struct vm *vm, const struct graph *g) {
+ * the strides of a few levels; or whatever is made of few integers: lengths, labels. Their values
+ * may be part of what the graph is captured for, as a plain number is. */
+static bool is_of_few_numbers(struct vm *vm, const struct graph *g) {
     enum { FEW = 64 };
-    int64_t n;
-    if (g->inputs.n != 1 || g->inputs.at[0].kind != INPUT_ARG) return false;
-    for (node_id i = 0; i < g->nodes.n; i++)
-        if (!op_keeps_elements(g->nodes.at[i].op)) return false;
-    const struct meta *m = &g->nodes.at[g->inputs.at[0].node].meta;
-    return ex_is_const(vm->ex, meta_numel(vm->ex, m), &n) && n <= FEW;
+    bool integers = true, kept = g->inputs.n == 1, any = false;
+    for (uint32_t i = 0; i < g->inputs.n; i++) {
+        const struct meta *m = &g->nodes.at[g->inputs.at[i].node].meta;
+        int64_t n;
+        if (g->inputs.at[i].kind == INPUT_BUFFER) continue;
+        if (g->inputs.at[i].kind != INPUT_ARG) return false;
+        if (!ex_is_const(vm->ex, meta_numel(vm->ex, m), &n) || n > FEW) return false;
+        integers &= !dtype_is_float(m->dtype);
+        any = true;
+    }
+    for (node_id i = 0; i < g->nodes.n; i++) {
+        if (op_is_random(g->nodes.at[i].op)) return false;
+        kept &= op_keeps_elements(g->nodes.at[i].op);
+    }
+    return any && (integers || kept);
 }
 
 /* All of the argument is guarded, whatever of it is read. */
@@ -285,14 +294,15 @@ struct py tensor_value(struct vm *vm, struct py t) {
     for (int i = 0; i < m->rank; i++)
         if (!ex_is_const(vm->ex, m->size[i], &size[i])) return t;
     struct graph *g = pruned_to(vm, from, node);
-    bool given = vm->tracing && is_few_numbers(vm, g);
+    bool given = vm->tracing && is_of_few_numbers(vm, g);
     if (vm->tracing && !given && !of_buffers(g)) return t;
     struct value v;
     evaluate(vm, g, &v);
     struct py out = eager_new(vm, m->dtype, m->rank, size);
     eager_write(vm, out.tensor, &v);
     value_free(&v);
-    if (given) guard_argument(vm, &g->inputs.at[0]);
+    for (uint32_t i = 0; given && i < g->inputs.n; i++)
+        if (g->inputs.at[i].kind == INPUT_ARG) guard_argument(vm, &g->inputs.at[i]);
     return out;
 }
 

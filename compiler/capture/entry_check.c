@@ -19,6 +19,8 @@ static bool fetch_attribute(struct vm *vm, struct py base, const char *name, str
         if (!strcmp(name, BASE_NAME)) return *out = base.instance->base, true;
         if (dict_gets(base.instance->dict, name, out)) return true;
         if (!strcmp(name, "__dict__")) return *out = py_pointer(PY_DICT, base.instance->dict), true;
+        if (!strcmp(name, "__class__"))
+            return *out = py_pointer(PY_CLASS, base.instance->class), true;
         return class_find(base.instance->class, name, out);
     }
     if (base.kind == PY_MODULE) return module_find(vm, base.module, name, out);
@@ -241,7 +243,8 @@ static bool aliases_hold(const struct entry *e) {
     for (uint32_t i = 0; i < e->n_aliases; i++) {
         const struct tensor_guard *a = &e->tensors[e->aliases[i].a],
                                   *b = &e->tensors[e->aliases[i].b];
-        if (e->values[a->slot].p != e->values[b->slot].p) return false;
+        bool same = e->values[a->slot].p == e->values[b->slot].p;
+        if (same == e->aliases[i].differ) return false;
     }
     return true;
 }
@@ -351,7 +354,7 @@ static const char *check_tensors(struct vm *vm, struct entry *e, bool roots_only
         why = tensor_failure(vm, e, g, e->values[g->slot], want_text);
     }
     if (why) return why;
-    if (!aliases_hold(e)) return "two tensors are no longer the same";
+    if (!aliases_hold(e)) return "two tensors are no longer the same, or no longer two";
     for (uint32_t i = 0; i < e->n_conditions; i++)
         if (!ex_eval(e->ex, e->conditions[i], symbol_value, e))
             return want_text ? arena_printf(vm->arena, "%s does not hold",

@@ -65,6 +65,7 @@ void guard_read(struct vm *vm, struct py v) {
     case PY_SET:
     case PY_SLICE:
     case PY_ITER:
+    case PY_SYMFLOAT:
     case PY_INSTANCE: guard_type(vm, v); break;
     default: break; /* constants are done, tensors are guarded when they become inputs */
     }
@@ -120,6 +121,30 @@ struct py guard_contents(struct vm *vm, struct py v) {
         if (v.kind == PY_DICT) stamp_key(vm, &e.value, v.source, e.key);
         dict_put(vm->arena, out.dict, e.key, e.value);
     }
+    return out;
+}
+
+static struct py guard_slice(struct vm *vm, struct py v) {
+    static const char *const names[] = {"start", "stop", "step"};
+    struct slice *out = NEW(vm->arena, struct slice);
+    *out = *v.slice;
+    struct py *const parts[] = {&out->start, &out->stop, &out->step};
+    for (int i = 0; i < 3; i++) stamp_attribute(vm, parts[i], v.source, names[i]);
+    return (struct py){.kind = PY_SLICE, .slice = out, .source = v.source};
+}
+
+struct py guard_whole(struct vm *vm, struct py v) {
+    if (!vm->trace) return v;
+    if (v.kind == PY_SLICE && place_is_known(v.source)) return guard_slice(vm, v);
+    if (!py_is_sequence(v)) return v;
+    bool deep = false;
+    for (uint32_t i = 0; i < v.list->n; i++)
+        deep |= py_is_sequence(v.list->at[i]) || v.list->at[i].kind == PY_SLICE;
+    v = guard_contents(vm, v);
+    if (!deep) return v;
+    struct py out = py_list(vm->arena, v.kind, v.list->at, v.list->n);
+    out.list->is_size = v.list->is_size;
+    for (uint32_t i = 0; i < out.list->n; i++) out.list->at[i] = guard_whole(vm, out.list->at[i]);
     return out;
 }
 

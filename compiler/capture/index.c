@@ -130,10 +130,33 @@ static struct py of_array(struct vm *vm, struct py v) {
 
 /* A subscript of a tensor, with tensors for arrays: x[np.array([2, 0])], x[:, order]. */
 struct py index_of_arrays(struct vm *vm, struct py i) {
+    i = guard_whole(vm, i);
     if (i.kind != PY_TUPLE) return of_array(vm, i);
     struct py out = py_list(vm->arena, PY_TUPLE, i.list->at, i.list->n);
     for (uint32_t k = 0; k < i.list->n; k++) out.list->at[k] = of_array(vm, i.list->at[k]);
     return out;
+}
+
+/* A mask of few elements whose values are known, and so how many rows it takes: these values. */
+static struct py mask_known(struct vm *vm, struct py mask) {
+    enum { FEW = 4096 };
+    int64_t n;
+    if (mask.kind != PY_TENSOR || mask.tensor->selected || vm->trace) return mask;
+    const struct meta *m = tensor_meta(vm, mask);
+    bool few = m->dtype == DT_BOOL && ex_is_const(vm->ex, meta_numel(vm->ex, m), &n) && n <= FEW;
+    return few ? tensor_value(vm, mask) : mask;
+}
+
+/* Where a known mask is set, along dimension k. */
+static struct py places(struct vm *vm, struct py mask, int k) {
+    static const enum dtype i64 = DT_I64;
+    struct py found = eager_nonzero(vm, mask.tensor, k);
+    if (vm->eager) return found;
+    struct value v = eager_values(vm, found.tensor);
+    struct py numbers = py_list(vm->arena, PY_LIST, NULL, 0);
+    for (int64_t i = 0; i < v.n; i++) vec_push(vm->arena, numbers.list, py_int(v.w[i]));
+    value_free(&v);
+    return tensor_constant(vm, numbers, &i64);
 }
 
 struct py tensor_subscript(struct vm *vm, struct py x, struct py index) {
@@ -168,10 +191,11 @@ struct py tensor_subscript(struct vm *vm, struct py x, struct py index) {
         default:
             if (p.kind == PY_LIST || p.kind == PY_TUPLE) p = index_of_list(vm, p);
             if (p.kind == PY_RANGE) p = index_of_range(vm, p.range);
+            p = mask_known(vm, p);
             if (tensor_is_eager(vm, p) && p.tensor->meta.dtype == DT_BOOL) {
                 if (!p.tensor->meta.rank) x = row_if(vm, x, dim++, eager_truth(vm, p).i);
                 for (int k = 0; k < p.tensor->meta.rank; k++)
-                    add_lookup(vm, &found, eager_nonzero(vm, p.tensor, k), dim++);
+                    add_lookup(vm, &found, places(vm, p, k), dim++);
                 break;
             }
             if (!is_index(vm, p)) refuse_index(vm, p);

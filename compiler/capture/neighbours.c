@@ -6,7 +6,8 @@
  *   models/data.py                             import data                 models/data.py
  *
  * Where the file is in no package, its own folder is the root; in one, files beside it are found
- * without the package's name, too, as Python finds those beside a script. A file is one module,
+ * without the package's name, too, as Python finds those beside a script; last comes what the
+ * program has put into sys.path, from the folder that it was started in. A file is one module,
  * whatever names it is imported by. A package's __init__.py does not run when a part of it is
  * imported, as Python has it, nor for a name that it has from one of its parts by an import:
  * public packages import all that they have there. It runs when something else of it is asked
@@ -138,10 +139,16 @@ static struct module *open_in(struct vm *vm, const char *folder, const char *nam
     return is_folder(below) ? file_module(vm, below, dotted, below, true) : NULL;
 }
 
-/* "nets.vit" of root/nets, "vit" */
+static bool is_within(const char *folder, const char *outer) {
+    size_t n = strlen(outer);
+    if (!strcmp(outer, ".")) return folder[0] != '/';
+    return !strncmp(folder, outer, n) && (!folder[n] || folder[n] == '/' || outer[n - 1] == '/');
+}
+
+/* "nets.vit" of root/nets, "vit"; outside of the root the name alone */
 static const char *dotted_name(const struct vm *vm, const char *folder, const char *name) {
     size_t n = strlen(vm->root);
-    if (!strcmp(folder, vm->root)) return name;
+    if (!strcmp(folder, vm->root) || !is_within(folder, vm->root)) return name;
     const char *rest = strcmp(vm->root, ".") ? folder + n + (vm->root[n - 1] != '/') : folder;
     char *dotted = arena_printf(vm->home, "%s.%s", rest, name);
     for (char *p = dotted; *p; p++)
@@ -186,11 +193,34 @@ static struct module *import_relative(struct vm *vm, const struct module *from, 
     return file_module(vm, folder, ".", folder, true); /* from . import x, outside of a package */
 }
 
+/* A folder as paths below the root begin, so that a file has one name; NULL: there is none. */
+static const char *known_folder(const struct vm *vm, const char *folder) {
+    char real[PATH_MAX], root[PATH_MAX];
+    if (!realpath(folder, real) || !realpath(vm->root, root)) return NULL;
+    if (!is_within(real, root)) return arena_strdup(vm->home, real);
+    const char *rest = real + strlen(root) + (real[strlen(root)] == '/');
+    return *rest ? in_folder(vm, vm->root, rest) : vm->root;
+}
+
+static struct module *import_by_sys_path(struct vm *vm, const char *name) {
+    struct py path;
+    struct module *m = NULL;
+    if (!dict_gets(module_import(vm, "sys")->dict, "path", &path) || path.kind != PY_LIST)
+        return NULL;
+    for (uint32_t i = 0; i < path.list->n && !m; i++) {
+        struct py at = path.list->at[i];
+        const char *folder = at.kind == PY_STR ? known_folder(vm, at.s) : NULL;
+        if (folder) m = walk(vm, folder, name);
+    }
+    return m;
+}
+
 struct module *neighbour_import(struct vm *vm, const struct module *from, const char *name) {
     if (!from->folder) return NULL;
     if (name[0] == '.') return import_relative(vm, from, name);
     struct module *m = walk(vm, vm->root, name);
-    return m ? m : walk(vm, vm->main->folder, name);
+    if (!m) m = walk(vm, vm->main->folder, name);
+    return m ? m : import_by_sys_path(vm, name);
 }
 
 /* -- names of a package ---------------------------------------------------------------------- */
@@ -215,6 +245,16 @@ static const char *path_of(const struct vm *vm, const char **folder, const char 
     return file;
 }
 
+/* Is it the package itself that the module's name says? A part that imports a name from its package
+ * has nothing else by that name. */
+static bool names_package(const struct vm *vm, const char *folder, const char *module) {
+    if (!strcmp(module, ".")) return true;
+    char *path = arena_strdup(vm->home, module);
+    for (char *p = path; *p; p++)
+        if (*p == '.') *p = '/';
+    return module[0] != '.' && !strcmp(in_folder(vm, vm->root, path), folder);
+}
+
 /* enough: deeper chains of `import *` are run */
 static struct binding binding_of(struct vm *vm, const struct code *c, const char *folder,
                                  const char *name, int enough) {
@@ -232,7 +272,10 @@ static struct binding binding_of(struct vm *vm, const struct code *c, const char
         if (in->op != OP_IMPORT_STAR || name[0] == '_') continue;
         const char *below = folder, *file = module[0] == '.' ? path_of(vm, &below, module) : NULL;
         if (!file || !enough) return (struct binding){.count = 2};
-        if (!binding_of(vm, code_at(vm, file, NULL), below, name, enough - 1).count) continue;
+        struct binding own = binding_of(vm, code_at(vm, file, NULL), below, name, enough - 1);
+        bool back = own.module && !strcmp(below, folder) && !strcmp(own.original, name) &&
+                    names_package(vm, folder, own.module);
+        if (!own.count || back) continue;
         b = (struct binding){b.count + 1, module, name};
     }
     return b;
@@ -243,12 +286,21 @@ static struct binding own_binding(struct vm *vm, const struct module *m, const c
     return binding_of(vm, code_at(vm, m->begin->path, m->begin), m->folder, name, enough);
 }
 
+static bool find_part(struct vm *vm, struct module *m, const char *name, struct py *out) {
+    struct module *part = open_in(vm, m->folder, name, dotted_name(vm, m->folder, name));
+    if (!part) return false;
+    *out = py_pointer(PY_MODULE, part);
+    dict_puts(vm->home, m->dict, name, *out);
+    return true;
+}
+
 /* The one file that __init__.py has that name from, by which it need not be run. */
 static bool find_export(struct vm *vm, struct module *m, const char *name, struct py *out) {
     enum { ENOUGH = 8 };
     struct binding b = own_binding(vm, m, name, ENOUGH);
     if (b.count != 1 || !b.module || b.module[0] != '.') return false;
     struct module *from = neighbour_import(vm, m, b.module);
+    if (from == m) return find_part(vm, m, b.original, out); /* from . import part */
     if (!from || !neighbour_find(vm, from, b.original, out)) return false;
     dict_puts(vm->home, m->dict, name, *out);
     return true;
@@ -273,18 +325,12 @@ void neighbour_begin(struct vm *vm, struct module *m) {
 }
 
 bool neighbour_find(struct vm *vm, struct module *m, const char *name, struct py *out) {
-    struct module *part = NULL;
     if (dict_gets(m->dict, name, out)) return true;
     bool known = m->begin && !asks_itself(vm, m) && may_define(vm, m, name);
     if (known && find_export(vm, m, name, out)) return true;
     if (known) neighbour_begin(vm, m);
     if (dict_gets(m->dict, name, out)) return true;
-    if (m->package) part = open_in(vm, m->folder, name, dotted_name(vm, m->folder, name));
-    if (part) {
-        *out = py_pointer(PY_MODULE, part);
-        dict_puts(vm->home, m->dict, name, *out);
-        return true;
-    }
+    if (m->package && find_part(vm, m, name, out)) return true;
     if (m->begin && find_export(vm, m, name, out)) return true;
     neighbour_begin(vm, m);
     if (dict_gets(m->dict, name, out)) return true;

@@ -271,8 +271,10 @@ const char *prelude_text(const char *module) {
          "def nested_compile_region(fn=None):\n"
          "    return (lambda f: f) if fn is None else fn\n"},
         {"torch.autograd", ws_prelude_torch_autograd},
+        {"torch.autograd.variable", "from torch.autograd import Variable\n"},
         {"torch.autograd.functional", ws_prelude_torch_autograd_functional},
         {"torch.autograd.function", "from torch.autograd import Function, FunctionCtx\n"
+                                    "InplaceFunction = NestedIOFunction = Function\n"
                                     "def once_differentiable(function):\n"
                                     "    return function\n"},
         {"torch.distributions", ws_prelude_torch_distributions},
@@ -350,6 +352,11 @@ const char *prelude_text(const char *module) {
                      "            x = getattr(x, part)\n"
                      "        return x\n"
                      "    return get\n"},
+        {"platform", "system, machine = lambda: 'Linux', lambda: 'x86_64'\n"
+                     "node = processor = release = version = lambda: ''\n"
+                     "python_version = lambda: '3.11.7'\n"
+                     "python_version_tuple = lambda: ('3', '11', '7')\n"
+                     "python_implementation = lambda: 'CPython'\n"},
         {"gc", "def collect(*args):\n"
                "    return 0\n"},
         {"torch.jit", "def script(obj=None, **options):\n"

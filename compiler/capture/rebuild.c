@@ -29,6 +29,7 @@ struct collect {
     struct entry *e;
     struct graph *g;
     struct map seen;
+    VEC(struct tensor *) tensors; /* of the graph, that are no input's memory */
 };
 
 static void collect_node(struct collect *c, node_id n) {
@@ -51,7 +52,22 @@ static void collect_tensor(struct collect *c, struct tensor *t) {
     bool lost = t->lost_view || t->selected;
     if (lost && (!trace->lost || t->made_at < trace->lost->made_at)) trace->lost = t;
     if (t->selected) return;
-    if (t->graph == c->g && !input_behind(c->e, t)) collect_node(c, functional_node(c->vm, t));
+    if (t->graph != c->g || input_behind(c->e, t)) return;
+    for (uint32_t i = 0; i < c->tensors.n; i++) {
+        if (c->tensors.at[i] == t) return;
+        if (c->tensors.at[i]->storage == t->storage) t->storage->shared = true;
+    }
+    vec_push(c->e->arena, &c->tensors, t);
+}
+
+/* Of tensors that share memory all of it is an output, and they are taken from that: they are to go
+ * on sharing it. */
+static void collect_nodes(struct collect *c) {
+    for (uint32_t i = 0; i < c->tensors.n; i++) {
+        struct tensor *t = c->tensors.at[i];
+        node_id node = functional_node(c->vm, t);
+        collect_node(c, t->storage->shared ? t->storage->base : node);
+    }
 }
 
 static void collect(void *ctx, struct py v) {
@@ -90,6 +106,7 @@ void entry_collect_outputs(struct vm *vm, struct entry *e) {
         if (end->cells[i].written) collect(&c, end->cells[i].v);
     }
     for (uint32_t i = 0; i < e->n_effects; i++) collect(&c, e->effects[i].v);
+    collect_nodes(&c);
     collect_updates(&c);
     e->outputs = c.g->outputs.at;
     e->n_outputs = c.g->outputs.n;
@@ -152,18 +169,27 @@ static struct py take_step(const struct rebuild *r, struct py x, const struct vi
     return tensor_call(r->vm, s->op, args, s->n_args);
 }
 
-static struct py view_of_input(const struct rebuild *r, const struct tensor_guard *g,
-                               const struct tensor *t) {
-    struct py x = input_tensor(r->e, g);
-    if (x.tensor->requires_grad && !t->requires_grad) x = tensor_call(r->vm, OP_DETACH, &x, 1);
+static struct py view_of(const struct rebuild *r, struct py x, const struct tensor *t, bool cut) {
+    if (x.tensor->requires_grad && cut) x = tensor_call(r->vm, OP_DETACH, &x, 1);
     for (uint32_t i = 0; i < t->n_steps; i++) x = take_step(r, x, &t->steps[i]);
     return x;
 }
 
+/* All of the memory that several tensors share. */
+static struct py whole_of(struct rebuild *r, const struct storage *s) {
+    for (uint32_t i = 0; i < r->made.n; i++)
+        if (r->made.at[i].from == s) return r->made.at[i].to;
+    return remember(r, s, tensor_at(r, s->base));
+}
+
 static struct py rebuild_tensor(struct rebuild *r, struct py v) {
-    if (!v.tensor->graph) return v;
-    const struct tensor_guard *g = input_behind(r->e, v.tensor);
-    return remember(r, v.p, g ? view_of_input(r, g, v.tensor) : tensor_at(r, v.tensor->node));
+    const struct tensor *t = v.tensor;
+    if (!t->graph) return v;
+    const struct tensor_guard *g = input_behind(r->e, t);
+    struct py out = g                    ? view_of(r, input_tensor(r->e, g), t, !t->requires_grad)
+                    : t->storage->shared ? view_of(r, whole_of(r, t->storage), t, t->detached)
+                                         : tensor_at(r, t->node);
+    return remember(r, v.p, out);
 }
 
 /* Inputs that were updated in place get what the graph made of them. All values are taken before

@@ -195,6 +195,7 @@ static struct arg class_arg(struct vm *vm, struct py v) {
     if (v.class == vm->types[PY_FLOAT]) return arg_dtype(DT_F64);
     if (v.class == vm->types[PY_INT]) return arg_dtype(DT_I64);
     if (v.class == vm->types[PY_BOOL]) return arg_dtype(DT_BOOL);
+    if (is_missing(v)) missing_refuse(vm, v);
     vm_raise(vm, EXC_TypeError, "a class is no argument of an operator");
 }
 
@@ -547,8 +548,9 @@ static struct py into_out(struct vm *vm, const struct builtin *b, const struct a
 
 /* x.float() of floats is x itself. */
 static bool converts_nothing(struct vm *vm, enum op op, const struct py *first, struct py out) {
-    static const enum op conversions[] = {OP_FLOAT, OP_HALF,  OP_DOUBLE, OP_BFLOAT16, OP_LONG,
-                                          OP_INT,   OP_SHORT, OP_CHAR,   OP_BYTE,     OP_BOOL};
+    static const enum op conversions[] = {OP_FLOAT, OP_HALF, OP_DOUBLE, OP_BFLOAT16,
+                                          OP_LONG,  OP_INT,  OP_SHORT,  OP_CHAR,
+                                          OP_BYTE,  OP_BOOL, OP_TYPE_AS};
     bool found = false;
     for (size_t i = 0; i < sizeof conversions / sizeof *conversions; i++)
         found |= conversions[i] == op;
@@ -587,40 +589,9 @@ static struct py track(struct vm *vm, const struct builtin *b, const struct args
     return out;
 }
 
-static struct py named(const struct args *a, const char *name) {
-    for (uint32_t i = 0; i < a->n_named; i++)
-        if (!strcmp(a->names[i], name)) return a->named[i];
-    return py_unset;
-}
-
-/* A loss's arguments with `reduction` for size_average and reduce, which were its names once. */
-static struct args name_reduction(struct vm *vm, enum op op, const struct args *a) {
-    const struct op_info *info = op_info(op);
-    uint32_t behind = 0; /* first parameter that PyTorch has behind size_average */
-    bool loss = false;
-    for (int i = 0; i < info->n_params; i++) loss |= !strcmp(info->params[i].name, "reduction");
-    if (!loss) return *a;
-    while (strcmp(info->params[behind].name, "reduction") &&
-           strcmp(info->params[behind].name, "ignore_index") &&
-           strcmp(info->params[behind].name, "eps"))
-        behind++;
-    if (a->n > behind)
-        vm_refuse(vm, "argument %u of F.%s() is size_average; name those behind it", behind + 1,
-                  info->name);
-    struct py average = named(a, "size_average"), reduce = named(a, "reduce");
-    if (average.kind == PY_UNSET && reduce.kind == PY_UNSET) return *a;
-    struct args out = args_with(vm, a, "size_average", py_unset);
-    out = args_with(vm, &out, "reduce", py_unset);
-    bool no_average = average.kind == PY_UNSET || average.kind == PY_NONE;
-    bool no_reduce = reduce.kind == PY_UNSET || reduce.kind == PY_NONE;
-    if (no_average && no_reduce) return out;
-    bool one = no_reduce || vm_truth(vm, reduce), mean = no_average || vm_truth(vm, average);
-    return args_with(vm, &out, "reduction", py_str(!one ? "none" : mean ? "mean" : "sum"));
-}
-
 static struct py apply(struct vm *vm, const struct builtin *b, const struct args *given) {
-    struct args all = name_reduction(vm, b->op, given), *a = &all;
-    struct py to = named(a, "out");
+    struct args all = args_of_today(vm, b->op, given), *a = &all;
+    struct py to = args_named(a, "out");
     if (to.kind != PY_UNSET) return into_out(vm, b, a, to);
     check_sizes(vm, b->op, a);
     const struct py *first = first_tensor(a);
@@ -663,7 +634,19 @@ static struct py complex_op(struct vm *vm, const struct builtin *b, const struct
     return vm_call(vm, attribute_get(vm, module, "called"), &all);
 }
 
-struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a) {
+/* What an operator reads of lists and slices from outside is guarded: torch.cat(xs) is another one
+ * for other xs. */
+static struct args guarded_args(struct vm *vm, const struct args *a) {
+    struct py *at = NEW_ARRAY(vm->arena, struct py, a->n),
+              *named = NEW_ARRAY(vm->arena, struct py, a->n_named);
+    for (uint32_t i = 0; i < a->n; i++) at[i] = guard_whole(vm, a->at[i]);
+    for (uint32_t i = 0; i < a->n_named; i++) named[i] = guard_whole(vm, a->named[i]);
+    return (struct args){at, a->n, a->names, named, a->n_named};
+}
+
+struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *given) {
+    struct args own = vm->trace ? guarded_args(vm, given) : *given;
+    const struct args *a = &own;
     if (any_complex(a->at, a->n) || any_complex(a->named, a->n_named)) return complex_op(vm, b, a);
     if (!vm->autocast.of[0] && !vm->autocast.of[1]) return apply(vm, b, a);
     struct args cast = autocast_args(vm, b, a);

@@ -250,6 +250,26 @@ node_id trace_input(struct vm *vm, struct py v) {
     return g.storage ? g.storage->base : g.node;
 }
 
+/* Which of the trace's tensors v is; -1: it has no place of its own. */
+static int64_t placed_tensor(struct vm *vm, struct py v) {
+    const struct trace *t = vm->trace;
+    if (!place_is_known(v.source)) return -1;
+    trace_input(vm, v);
+    for (uint32_t i = 0; i < t->tensors.n; i++)
+        if (t->tensors.at[i].tensor == v.tensor && t->tensors.at[i].place &&
+            !strcmp(t->tensors.at[i].place->path, v.source->path))
+            return i;
+    return -1;
+}
+
+void trace_compared(struct vm *vm, struct py x, struct py y) {
+    if (x.tensor->graph || y.tensor->graph) return;
+    int64_t a = placed_tensor(vm, x), b = placed_tensor(vm, y);
+    if (a < 0 || b < 0 || x.tensor == y.tensor) return;
+    struct alias two = {(uint32_t)a, (uint32_t)b, .differ = true};
+    vec_push(vm->arena, &vm->trace->apart, two);
+}
+
 struct storage *trace_storage(struct vm *vm, struct py v) {
     struct trace *tr = vm->trace;
     struct storage *s = NULL;
@@ -562,15 +582,18 @@ static void assign_slots(struct entry *e) {
     e->watch = NEW_ARRAY(e->arena, struct watch, 4 * e->n_places);
 }
 
-/* Two places that held one tensor must do so again: the graph has one input for both. */
-static void keep_aliases(struct entry *e) {
-    e->aliases = NEW_ARRAY(e->arena, struct alias, e->n_tensors);
+/* Two places that held one tensor must do so again: the graph has one input for both. And so must
+ * those that held two, where the program has asked whether they are one. */
+static void keep_aliases(const struct trace *t) {
+    struct entry *e = t->entry;
+    e->aliases = NEW_ARRAY(e->arena, struct alias, e->n_tensors + t->apart.n);
+    for (uint32_t i = 0; i < t->apart.n; i++) e->aliases[e->n_aliases++] = t->apart.at[i];
     for (uint32_t i = 0; i < e->n_tensors; i++)
         for (uint32_t k = i + 1; k < e->n_tensors && e->tensors[i].tensor; k++) {
             if (e->tensors[k].tensor != e->tensors[i].tensor || !e->tensors[i].place ||
                 !e->tensors[k].place)
                 continue;
-            e->aliases[e->n_aliases++] = (struct alias){i, k};
+            e->aliases[e->n_aliases++] = (struct alias){.a = i, .b = k};
             break;
         }
 }
@@ -659,7 +682,7 @@ struct entry *trace_frame(struct vm *vm, struct frame *f, struct compiled_code *
         }
         if (done) {
             assign_slots(t->entry);
-            keep_aliases(t->entry);
+            keep_aliases(t);
             keep_graph(t);
             say_notes(vm, t);
         }

@@ -245,7 +245,7 @@ struct builtin {
 };
 
 struct class {
-    const char *name;
+    const char *name, *doc; /* doc: its docstring, or NULL */
     struct module *module;
     struct class **mro; /* itself first, object last */
     uint32_t n_mro;
@@ -276,6 +276,7 @@ struct module {
     struct dict *hidden; /* private natives by the names that its own code has for them; or NULL */
     bool prelude;        /* ours: errors in it are shown at the user's call */
     bool missing;        /* there is no such module */
+    const char *any_of;  /* one that is not there and that it imports * from; or NULL */
     /* Of a file of the program (neighbours.c): */
     const char *folder;         /* where its own relative imports look */
     const struct source *begin; /* of a package whose names nobody has asked for: __init__.py */
@@ -291,6 +292,7 @@ struct storage {
     size_t size;
     uint32_t version;  /* counts updates in place, of both kinds */
     uint32_t recorded; /* eager: those that gradients go through */
+    bool shared;       /* tracked: several tensors of it outlive their segment */
     bool marked;       /* by the sweep that frees what nobody reaches */
     struct storage *next;
 };

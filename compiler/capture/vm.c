@@ -36,6 +36,8 @@ static void jump(struct frame *f, int32_t to) { f->pc = (uint32_t)to - 1; } /* t
 
 /* -- names --------------------------------------------------------------------------------- */
 
+static void no_module(struct vm *vm, const char *name) __attribute__((noreturn));
+
 static struct py load_global(struct vm *vm, struct frame *f, const char *name) {
     struct py v;
     if (f->module->hidden && dict_gets(f->module->hidden, name, &v)) return v;
@@ -55,6 +57,7 @@ static struct py load_global(struct vm *vm, struct frame *f, const char *name) {
         if (!strcmp(name, written[i].name))
             return attribute_get(vm, py_pointer(PY_MODULE, module_import(vm, written[i].module)),
                                  written[i].as);
+    if (f->module->any_of) no_module(vm, f->module->any_of); /* which may have had it */
     vm_raise(vm, EXC_NameError, "name '%s' is not defined", name);
 }
 
@@ -343,7 +346,6 @@ static bool checks(struct vm *vm, const struct frame *f, struct instr in, struct
 
 /* -- imports ------------------------------------------------------------------------------- */
 
-static void no_module(struct vm *vm, const char *name) __attribute__((noreturn));
 static void no_module(struct vm *vm, const char *name) {
     vm_raise(vm, EXC_ModuleNotFoundError,
              "no module named '%s'; a workload may import torch, math, einops, much of numpy, and "
@@ -393,14 +395,16 @@ static struct py import_name(struct vm *vm, const char *name, bool leaf) {
 static struct py import_from(struct vm *vm, struct py m, const char *name) {
     struct py v;
     if (module_find(vm, m.module, name, &v)) return v;
-    if (m.module->prelude && !strncmp(m.module->name, "torch", 5) && !vm_may_be_caught(vm))
-        return module_later(vm, m.module->name, name);
+    if (m.module->prelude && !vm_may_be_caught(vm)) return module_later(vm, m.module->name, name);
     vm_raise(vm, EXC_ImportError, "cannot import name '%s' from '%s'", name, m.module->name);
 }
 
 static void import_star(struct vm *vm, struct frame *f, struct module *m) {
     struct py all;
-    if (m->missing) no_module(vm, m->name);
+    if (m->missing) {
+        f->module->any_of = m->name;
+        return;
+    }
     neighbour_begin(vm, m);
     if (dict_gets(m->dict, "__all__", &all)) {
         for (uint32_t i = 0; i < all.list->n; i++)

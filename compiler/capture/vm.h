@@ -273,6 +273,9 @@ struct py tensor_size(struct vm *vm, ex size);
 struct py tensor_sizes(struct vm *vm, const struct meta *m, int from);
 /* The call with v as the argument of that name; UNSET: without it. */
 struct args args_with(struct vm *vm, const struct args *a, const char *name, struct py v);
+struct py args_named(const struct args *a, const char *name); /* UNSET: not given */
+/* Of an operator that is called as earlier versions of PyTorch had it, what it is now. */
+struct args args_of_today(struct vm *vm, enum op op, const struct args *a);
 struct py tensor_op(struct vm *vm, const struct builtin *b, const struct args *a);
 /* The operands as torch.autocast has them, and the result of these: autocast.c. */
 struct args autocast_args(struct vm *vm, const struct builtin *b, const struct args *a);
@@ -366,6 +369,8 @@ struct py trace_read(struct vm *vm, struct py v); /* a local that may be symboli
 bool trace_set_attribute(struct vm *vm, struct py o, const char *name, struct py v);
 struct storage *trace_storage(struct vm *vm, struct py t); /* of an input */
 node_id trace_input(struct vm *vm, struct py t); /* an eager tensor that a trace touches */
+/* x is y, of tensors: the answer is guarded. */
+void trace_compared(struct vm *vm, struct py x, struct py y);
 /* -- symint.c: ints that sizes decide */
 bool symint_possible(const struct vm *vm);        /* may there be any? */
 struct py symint_fix(struct vm *vm, struct py v); /* a plain int; a SYMINT is guarded to be it */
@@ -394,6 +399,8 @@ void guard_has(struct vm *vm, struct py v, struct py key, bool has); /* of a dic
 /* A container that is read as a whole: what it holds, each with its place, under a guard of how
  * much and, of dicts and sets, under which keys. v itself where nothing is traced. */
 struct py guard_contents(struct vm *vm, struct py v);
+/* The same of a slice, and of what is in what it holds: an argument that an operator reads. */
+struct py guard_whole(struct vm *vm, struct py v);
 const char *guards_text(struct vm *vm);
 
 /* -- place.c */

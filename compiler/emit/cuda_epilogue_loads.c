@@ -72,7 +72,8 @@ static bool is_pair_of_row(struct emitter *w, value_id v) {
  * where they are innermost. */
 static bool is_alone(struct emitter *w, value_id v) {
     const struct value_node *x = &w->k->values.at[v];
-    return x->kind == INST_LOAD && x->mask == (MASK_M | MASK_N) && !x->guarded && !x->n_args &&
+    const uint8_t both = MASK_M | MASK_N; /* and perhaps the batch */
+    return x->kind == INST_LOAD && (x->mask & both) == both && !x->guarded && !x->n_args &&
            !operand_has_order(&w->y->product->b) && pair_load(w, v) == EACH_OF_PAIR;
 }
 

@@ -5,13 +5,21 @@
  *     q3[e][u] = k_load<k_f32, 4>(p0 + (x * 4096 + r));    put_loads
  *     k_get(q3[e][u], v)                                   unpack_text
  *
+ * What runs backwards is a vector, too, from its last element to its first: k_get(q3[e][u], 3 - v).
  * Neighbours that share elements, as two numbers that are in a byte do, are a shorter vector:
  * k_get(q3[e][u], v / 2). */
 #include "emit/cuda_rows.h"
 
 static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
 
-enum load_shape { WHOLE_VECTOR, SHIFTED_VECTOR, SHARED_VECTOR, ELEMENT_BY_ELEMENT, ONE_FOR_ALL };
+enum load_shape {
+    WHOLE_VECTOR,
+    REVERSED_VECTOR,
+    SHIFTED_VECTOR,
+    SHARED_VECTOR,
+    ELEMENT_BY_ELEMENT,
+    ONE_FOR_ALL
+};
 
 /* Do so many neighbours each, along r, share an element? Then out has these. */
 static bool shares(struct emitter *w, const struct value_node *x, struct run *out, int *each) {
@@ -34,6 +42,7 @@ static enum load_shape load_shape(struct emitter *w, const struct value_node *x)
     if (!(x->mask >> along & 1)) return ONE_FOR_ALL;
     if (layout_load_is_vector(w->k, w->y, x)) return WHOLE_VECTOR;
     if (layout_load_is_uniform(w->k, w->y, x)) return ONE_FOR_ALL;
+    if (layout_load_reverses(w->k, w->y, x)) return REVERSED_VECTOR;
     struct run run;
     int each;
     if (shares(w, x, &run, &each)) return SHARED_VECTOR;
@@ -45,7 +54,7 @@ static int vector_of(struct emitter *w, const struct value_node *x) {
     struct run run;
     int each;
     if (s == SHARED_VECTOR) return shares(w, x, &run, &each) ? run.width : 1;
-    return s == WHOLE_VECTOR || s == SHIFTED_VECTOR ? w->y->vec : 1;
+    return s == WHOLE_VECTOR || s == REVERSED_VECTOR || s == SHIFTED_VECTOR ? w->y->vec : 1;
 }
 
 /* Each row of the thread has its own; where heads differ, each has columns of its own. */
@@ -67,6 +76,7 @@ static const char *pack_type(struct emitter *w, const struct value_node *x) {
 const char *whole_pack(struct emitter *w, value_id v) {
     const struct value_node *x = at(w, v);
     bool whole = x->kind == INST_LOAD && !layout_tap(w->y, v) && vector_of(w, x) == w->y->vec;
+    whole = whole && load_shape(w, x) != REVERSED_VECTOR;
     return whole ? arena_printf(w->arena, "%s[u]", pack_name(w, v)) : NULL;
 }
 
@@ -102,6 +112,8 @@ const char *unpack_text(struct emitter *w, value_id v) {
     switch (load_shape(w, at(w, v))) {
     case WHOLE_VECTOR:
     case SHIFTED_VECTOR: return arena_printf(w->arena, "k_get(%s[u], v)", pack);
+    case REVERSED_VECTOR:
+        return arena_printf(w->arena, "k_get(%s[u], %d - v)", pack, w->y->vec - 1);
     case SHARED_VECTOR: return shared_text(w, at(w, v), pack);
     case ELEMENT_BY_ELEMENT: return arena_printf(w->arena, "k_get(%s[u][v], 0)", pack);
     case ONE_FOR_ALL: return arena_printf(w->arena, "k_get(%s[u], 0)", pack);
@@ -241,8 +253,10 @@ static void put_load_into(struct emitter *w, value_id v, const char *to) {
         return;
     }
     const char *condition = x->guarded ? arena_printf(w->arena, "%s, ", ref(w, x->args[0])) : "";
-    line(w, "%s = k_load%s<%s, %d%s>(%sp%d + (%s));", to, x->guarded ? "_if" : "", m, vec, hint,
-         condition, argument_of(w, x->buffer), ex_text(w, x->index));
+    const char *before =
+        load_shape(w, x) == REVERSED_VECTOR ? arena_printf(w->arena, " - %d", vec - 1) : "";
+    line(w, "%s = k_load%s<%s, %d%s>(%sp%d + (%s%s));", to, x->guarded ? "_if" : "", m, vec, hint,
+         condition, argument_of(w, x->buffer), ex_text(w, x->index), before);
 }
 
 static void put_load(struct emitter *w, value_id v) {

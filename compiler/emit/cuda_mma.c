@@ -101,6 +101,7 @@ static void put_role(struct emitter *w, const struct tile_program *t, enum role 
         if (in_turn) line(w, "unsigned turn_phase = own_turn ^ 1;");
         line(w, "const int tid = (int)threadIdx.x %% %d;", WARPGROUP);
         put_wgmma_operands(w, t);
+        if (t->product->splits) line(w, "bool odd = false;");
     }
     if (t->product->tensor) return;
     line(w, "int s = 0;");
@@ -108,7 +109,15 @@ static void put_role(struct emitter *w, const struct tile_program *t, enum role 
     if (copies && tile_made(t)) put_first_take(w, t, tile_made(t));
 }
 
+/* Words that each block leaves that splits: of each warp whether anything was out of range. */
+static int split_verdicts(const struct tile_program *t) { return t->product->warpgroups * 4; }
+
 static void end_role(struct emitter *w, const struct tile_program *t, enum role role) {
+    if (role == MULTIPLIES && t->product->splits) {
+        line(w, "odd = __any_sync(0xffffffffu, odd);");
+        line(w, "if (tid %% 32 == 0) verdict[blockIdx.x * %d + group * 4 + tid / 32] = odd;",
+             split_verdicts(t));
+    }
     close_brace(w);
     if (role == MULTIPLIES || (role == COPIES && tile_made(t))) return;
     line(w, "__syncwarp();");
@@ -460,16 +469,21 @@ static void begin_tile(struct emitter *w, const struct tile_program *t) {
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
-static void put_stores(struct emitter *w, const struct tile_program *t, int phase) {
-    if (!phase && t->product->parts == 1) put_first_sums(w, t); /* else they are in scope */
-    put_epilogue_of(w, t, sums_name(t), phase);
-}
-
 /* Sums of planes are so many times too large; to undo that takes no instruction of its own. */
 static const char *unscaled(const struct product *p) {
     static const char *const by[] = {"", " * 0x1p-16f", " * 0x1p-32f"};
     _Static_assert(PLANE_SCALE == 16, "as here");
     return p->pairs ? " * unscale" : by[(p->a.planes > 1) + (p->b.planes > 1)];
+}
+
+static void put_stores(struct emitter *w, const struct tile_program *t, int phase) {
+    const char *by = t->product->promotes ? "" : unscaled(t->product);
+    if (!phase && *by) line(w, "#pragma unroll");
+    if (!phase && *by)
+        line(w, "for (int i = 0; i < %d; i++) sums[i] = sums[i]%s;",
+             product_thread_sums(t->product), by);
+    if (!phase && t->product->parts == 1) put_first_sums(w, t); /* else they are in scope */
+    put_epilogue_of(w, t, sums_name(t), phase);
 }
 
 void put_add(struct emitter *w, const struct tile_program *t) {
@@ -524,6 +538,24 @@ static void put_wait_turn(struct emitter *w) {
 
 const char *group_barrier(const struct tile_program *t) {
     return t->product->in_turn > 1 ? "1 + own_turn" : "1 + group";
+}
+
+/* The stage at hand, or the next one, if there is a next step. */
+static void put_wait_full(struct emitter *w, const struct tile_program *t, int ahead) {
+    if (!ahead) {
+        const char *some = t->product->splits && t->product->bounded ? "if (steps) " : "";
+        line(w, "%sk_mbar_wait_block(full + s * 8, phase);", some);
+        return;
+    }
+    line(w, "const int on = s == %d ? 0 : s + 1;", tile_stages(t) - 1);
+    line(w, "if (step + 1 < steps) k_mbar_wait_block(full + on * 8, phase ^ (on == 0));");
+}
+
+/* Groups of instructions that may be under way of a step whose products have all begun: of pairs
+ * first planes' and crossed ones, and crossed ones of its first half. */
+static int groups_of_step(const struct tile_program *t) {
+    const struct product *p = t->product;
+    return !p->pairs ? 1 : p->promote_pairs < t->ring[TILE_A].depth ? 3 : 2;
 }
 
 static void put_next_turn(struct emitter *w, const struct tile_program *t) {
@@ -617,8 +649,9 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             if (tensor)
                 put_tensor_inst(w, t, x);
             else
-                line(w, "k_mbar_wait_block(full + s * 8, phase);");
+                put_wait_full(w, t, x->n);
             break;
+        case TILE_SPLIT: put_split(w, t, x->n); break;
         case TILE_FILL:
             fresh = in_loop;
             if (t->ahead || (!fresh && t->product->bounded && !tensor)) line(w, "k_zero(sums);");
@@ -636,7 +669,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             line(w, "k_wgmma_hold(sums);");
             break;
         case TILE_DRAIN:
-            line(w, "k_wgmma_wait<%d>();", x->n);
+            line(w, "k_wgmma_wait<%d>();", x->n * groups_of_step(t));
             if (!x->n) line(w, "k_wgmma_hold(sums);");
             break;
         case TILE_ARRIVE: put_arrive(w, t, x->n, in_loop); break;
@@ -740,19 +773,85 @@ void put_verdict_parameter(struct emitter *w, const struct tile_program *t, stru
 }
 
 void put_unless_wide(struct emitter *w, const struct tile_program *t) {
-    if (t->beside) line(w, "if (!*verdict) return;");
+    const struct tile_program *of = t->beside;
+    if (of && of->product->splits)
+        line(w, "if (!k_any_flag(verdict, %lld, verdict, 0)) return;",
+             (long long)of->block->grid * split_verdicts(of));
+    else if (of)
+        line(w, "if (!*verdict) return;");
 }
 
 static void put_flags_parameters(struct emitter *w, const struct tile_program *t,
                                  struct ws_launch *l) {
-    for (int i = 0; i < RINGS; i++)
+    for (int i = 0; i < RINGS; i++) {
+        if (ring(t, i)->operand->splits) continue;
         l->args[l->n_args++] = image_argument(ring(t, i)->operand, t->flags[i]);
+        buf_printf(&w->b, ", unsigned *flags_%c", 'a' + i);
+    }
     l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_WORKSPACE, .value = t->verdict};
-    buf_puts(&w->b, ", unsigned *flags_a, unsigned *flags_b, unsigned *verdict");
+    buf_puts(&w->b, ", unsigned *verdict");
+}
+
+/* The scale of a factor that blocks split themselves, as each finds out from the same 2048 elements
+ * or so, which lie all over it. */
+static void put_scale(struct emitter *w, const struct tile_program *t, const struct tile_ring *r) {
+    enum { EACH = 8 };
+    const struct operand *o = r->operand;
+    int64_t width = o->along ? o->rows : o->depth, lines = o->along ? o->depth : o->rows,
+            all = width * lines * o->batches, taken = (int64_t)t->threads * EACH;
+    open_scope(w);
+    line(w, "unsigned most = 0;");
+    line(w, "float x[%d];", EACH);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int e = 0; e < %d; e++)", EACH);
+    line(w, "const long long i = (e * %dLL + threadIdx.x) * %lldLL;", t->threads,
+         (long long)(all > taken ? all / taken | 1 : 1)); /* odd: not all are of one column */
+    line(w, "const long long line = i / %lldLL, z = line / %lldLL;", (long long)width,
+         (long long)lines);
+    line(w, "x[e] = 0;");
+    line(w, "if (i < %lldLL)", (long long)all);
+    line(w,
+         "    x[e] = k_load1(p%d + (%lldLL + z * %lldLL + line %% %lldLL * %lldLL + i %% %lldLL));",
+         argument_of(w, w->k->values.at[o->load].buffer), (long long)o->offset, (long long)o->batch,
+         (long long)lines, (long long)o->pitch, (long long)width);
+    close_brace(w);
+    line(w, "k_top_finite(most, x);");
+    line(w, "scale_%c = k_scale_of_pairs(most);", ring_letter(r));
+    line(w, "__syncthreads();");
+    close_brace(w);
+}
+
+static void put_scales(struct emitter *w, const struct tile_program *t) {
+    const char *flags[RINGS];
+    for (int i = 0; i < RINGS; i++)
+        flags[i] = ring(t, i)->operand->splits ? "verdict, 0"
+                                               : arena_printf(w->arena, "flags_%c, %lld", 'a' + i,
+                                                              (long long)tile_pack_blocks(t, i));
+    int words = split_verdicts(t);
+    if (!ring(t, TILE_A)->operand->splits || !ring(t, TILE_B)->operand->splits) {
+        line(w, "const bool wide = k_any_flag(%s, %s);", flags[0], flags[1]);
+        line(w, "if (wide && threadIdx.x < %d) verdict[blockIdx.x * %d + threadIdx.x] = 1;", words,
+             words);
+        line(w, "if (wide) return;");
+    }
+    for (int i = 0; i < RINGS; i++) {
+        const struct tile_ring *r = ring(t, i);
+        line(w, "float scale_%c;", 'a' + i);
+        if (r->operand->splits)
+            put_scale(w, t, r);
+        else
+            line(w, "scale_%c = 1.0f / k_as_float(flags_%c[%lld]);", 'a' + i, 'a' + i,
+                 (long long)tile_pack_blocks(t, i));
+    }
+    line(w, "const float unscale = 1.0f / scale_a / scale_b;");
 }
 
 /* Out, if anything of the factors is out of the range of pairs. */
 static void put_if_wide(struct emitter *w, const struct tile_program *t) {
+    if (t->product->splits) {
+        put_scales(w, t);
+        return;
+    }
     line(w, "const bool wide = k_any_flag(flags_a, %lld, flags_b, %lld);",
          (long long)tile_pack_blocks(t, TILE_A), (long long)tile_pack_blocks(t, TILE_B));
     line(w, "if (blockIdx.x == 0 && threadIdx.x == 0) *verdict = wide;");
@@ -879,7 +978,8 @@ static void put_wide(struct emitter *w, struct tile_program *pairs) {
     t->beside = pairs;
     if (k->over) share_partials(pairs, t);
     pairs->verdict = larger(pairs->workspace, t->workspace);
-    w->out->workspace = (size_t)pairs->verdict + 16;
+    w->out->workspace = (size_t)pairs->verdict +
+                        (pairs->product->splits ? own->grid * split_verdicts(pairs) * 4 : 16);
     w->out->tickets = (size_t)larger(pairs->tickets, t->tickets);
     put_launches(w, pairs);
     w->p = p, w->k = k, w->y = &p->layout;

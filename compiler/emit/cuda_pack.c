@@ -260,25 +260,89 @@ static void put_lines_of_rows(struct emitter *w, const struct operand *o, bool s
     close_brace(w);
 }
 
+/* Where an axis stands as a warp's loads are counted. */
+struct place {
+    const struct kernel *k;
+    enum axis line_axis, width_axis;
+    int64_t line, at;
+};
+
+static int64_t coordinate(void *ctx, ex symbol) {
+    const struct place *p = ctx;
+    if (symbol == p->k->axis[p->line_axis]) return p->line;
+    return symbol == p->k->axis[p->width_axis] ? p->at : 0;
+}
+
+/* Lines of memory in which a warp finds the first elements of its threads, of all loads, if `abreast`
+ * threads lie along a line of the image, in its midst. */
+static int lines_of_warp(struct emitter *w, const struct operand *o, int64_t chunks, int64_t lines,
+                         int each, int64_t abreast) {
+    enum { LINE = 128, WARP = 32 };
+    const struct kernel *k = w->k;
+    struct place p = {.k = k,
+                      .line_axis = o->along ? AXIS_R : o->axis,
+                      .width_axis = o->along ? o->axis : AXIS_R};
+    bool *needed = NEW_ARRAY(w->arena, bool, k->values.n);
+    int n = 0;
+    mark_needed(w, o->factor, needed);
+    for (value_id v = 0; v <= o->factor; v++) {
+        const struct value_node *x = &k->values.at[v];
+        int64_t seen[WARP];
+        int found = 0;
+        if (!needed[v] || x->kind != INST_LOAD) continue;
+        for (int t = 0; t < w->k->limits->warp && t < WARP; t++) {
+            p.line = lines / 2 + t / abreast;
+            p.at = t % abreast % chunks * each;
+            int64_t at = ex_eval(k->ex, x->index, coordinate, &p) *
+                         dtype_bytes(buffer_dtype(w, x->buffer)) / LINE;
+            int i = 0;
+            while (i < found && seen[i] != at) i++;
+            if (i == found) seen[found++] = at;
+        }
+        n += found;
+    }
+    return n;
+}
+
 /* Opens the loop over what threads have of lines. Where a line has few such, each thread has the
  * same of many lines: of an image of 401408 windows of 3 x 7 x 7, where in a window an element lies
- * would take most instructions of each. Of pairs all lanes of a line are to be there. */
+ * would take most instructions of each. Of pairs all lanes of a line are to be there. Where what
+ * neighbours along a line read lies apart, as taps of few channels do, a warp has two of each of 16
+ * lines, a sector of what it stores. */
 static void open_lines(struct emitter *w, const struct operand *o, int64_t chunks, int64_t lines,
                        int each, bool samples) {
+    enum { ABREAST = 2, NEARER = 2, MANY = 4096 };
     long long all = (long long)lines * o->batches;
+    int warp = w->k->limits->warp;
     if (samples || o->planes == 2 || chunks > THREADS) {
         open_loop(w, chunks * all, samples);
         line(w, "const k_idx c = (k_idx)(i %% %lld) * %d;", (long long)chunks, each);
         line(w, "const long long line = i / %lld;", (long long)chunks);
     } else {
+        bool across = !o->order && chunks > ABREAST && lines >= MANY &&
+                      NEARER * lines_of_warp(w, o, chunks, lines, each, ABREAST) <
+                          lines_of_warp(w, o, chunks, lines, each, chunks);
+        long long groups = tile_count(chunks, ABREAST);
+        int rows = warp / ABREAST;
         line(w, "const int thread = (int)(blockIdx.x * %d + threadIdx.x);", THREADS);
-        line(w, "const int apart = (int)(gridDim.x * %d) / %lld, first = thread / %lld;", THREADS,
-             (long long)chunks, (long long)chunks);
-        line(w, "const k_idx c = (k_idx)(thread %% %lld) * %d;", (long long)chunks, each);
+        if (across) {
+            line(w, "const int group = thread / %d, apart = (int)(gridDim.x * %d) / %lld * %d;", warp,
+                 THREADS / warp, groups, rows);
+            line(w, "const int first = group / %lld * %d + thread %% %d / %d;", groups, rows, warp,
+                 ABREAST);
+            line(w, "const k_idx c = (k_idx)(group %% %lld * %d + thread %% %d) * %d;", groups,
+                 ABREAST, ABREAST, each);
+        } else {
+            line(w, "const int apart = (int)(gridDim.x * %d) / %lld, first = thread / %lld;", THREADS,
+                 (long long)chunks, (long long)chunks);
+            line(w, "const k_idx c = (k_idx)(thread %% %lld) * %d;", (long long)chunks, each);
+        }
+        const char *is_one = across && chunks % ABREAST
+                                 ? arena_printf(w->arena, " && c < %lld", (long long)chunks * each)
+                                 : "";
         open_brace(
-            w,
-            "for (long long line = first < apart ? first : %lldLL; line < %lldLL; line += apart)",
-            all, all);
+            w, "for (long long line = first < apart%s ? first : %lldLL; line < %lldLL; line += apart)",
+            is_one, all, all);
     }
     line(w, "const k_idx at = (k_idx)(line %% %lldLL), z = (k_idx)(line / %lldLL);",
          (long long)lines, (long long)lines);

@@ -216,11 +216,65 @@ static void put_end_elements(struct emitter *w, const struct phase *f) {
     close_ends(w, &s);
 }
 
+/* Is it a load of the rows of a matrix that is multiplied by a vector? */
+static bool is_of_matrix(struct emitter *w, value_id v) {
+    const struct layout *y = w->y;
+    const struct value_node *x = at(w, v);
+    bool plain = !y->rows_inner && !y->peel && !y->grid_r && !y->blocks && !y->hits &&
+                 y->split == 1 && y->cluster == 1;
+    return w->k->of_vector && plain && x->mask == (MASK_X | MASK_R) && !x->guarded && !x->n_args &&
+           !layout_tap(y, v) && !layout_copies(w->k, y, v) && !layout_load_shifts(w->k, y, x);
+}
+
+/* Where a thread has all of its row at once, that is under way while the vector is reduced. */
+static bool is_loaded_first(struct emitter *w, value_id v) {
+    return w->y->one_read && !w->y->kept && is_of_matrix(w, v);
+}
+
+static struct phase loads_of_matrix(struct emitter *w, bool (*which)(struct emitter *, value_id)) {
+    struct phase some = {0};
+    for (uint32_t i = 0; i < w->p->phases.n && w->k->of_vector; i++) {
+        const struct phase *f = &w->p->phases.at[i];
+        for (uint32_t j = 0; j < f->loads.n; j++)
+            if (which(w, f->loads.at[j])) vec_push(w->arena, &some.loads, f->loads.at[j]);
+    }
+    return some;
+}
+
+/* Do rows lie in memory as they are loaded, and does no launch of the program write them? */
+static bool is_given(struct emitter *w, value_id v) {
+    enum { LEAST = 16 }; /* bytes */
+    const struct value_node *x = at(w, v);
+    ex step, rest;
+    return is_of_matrix(w, v) && w->k->limits->tma &&
+           w->k->schedule->loops->buffers.at[x->buffer].kind == BUFFER_INPUT &&
+           layout_load_is_vector(w->k, w->y, x) &&
+           w->y->vec * dtype_bytes(buffer_dtype(w, x->buffer)) == LEAST &&
+           ex_linear(w->k->ex, x->index, w->k->axis[AXIS_R], &step, &rest) &&
+           step == ex_const(w->k->ex, 1);
+}
+
+/* Rows that the program is given come to L2 while the launch before this one ends. */
+static void put_given_rows(struct emitter *w) {
+    const struct phase given = loads_of_matrix(w, is_given);
+    for (uint32_t i = 0; i < given.loads.n; i++) {
+        const struct value_node *x = at(w, given.loads.at[i]);
+        open_brace(w, "if (tr == 0)");
+        open_unrolled(w, "e", w->y->ex);
+        put_x(w, false);
+        line(w, "const k_idx r = 0;");
+        line(w, "k_prefetch(p%d + (%s), nr);", argument_of(w, x->buffer), ex_text(w, x->index));
+        close_brace(w);
+        close_brace(w);
+    }
+}
+
 /* The phase's loads, without those that stand before all rows. */
 static struct phase loads_of_row(struct emitter *w, const struct phase *f) {
     struct phase some = {0};
     for (uint32_t i = 0; i < f->loads.n; i++)
-        if (!is_of_all_rows(w, f->loads.at[i]) && !layout_copies(w->k, w->y, f->loads.at[i]))
+        if (!is_of_all_rows(w, f->loads.at[i]) && !layout_copies(w->k, w->y, f->loads.at[i]) &&
+            !is_loaded_first(w, f->loads.at[i]))
             vec_push(w->arena, &some.loads, f->loads.at[i]);
     return some;
 }
@@ -319,7 +373,7 @@ struct ws_launch *open_kernel(struct emitter *w, const char *name, int threads) 
     buf_puts(&w->b, ") {\n");
     w->indent++;
     line(w, "extern __shared__ __align__(16) unsigned char k_smem[];");
-    line(w, "k_enter();");
+    if (!first || !w->k->of_vector) line(w, "k_enter();");
     line(w, "const int tid = (int)threadIdx.x;");
     line(w, "const k_idx nx = %s, nr = %s;", ex_text(w, w->k->bound[AXIS_X]),
          ex_text(w, w->k->bound[AXIS_R]));
@@ -383,6 +437,13 @@ void emit_cuda_rows(struct emitter *w) {
     l->smem = w->y->smem;
     l->cluster = layout_cluster(w->y);
     put_block_position(w);
+    if (w->k->of_vector) {
+        const struct phase first = loads_of_matrix(w, is_loaded_first);
+        put_given_rows(w);
+        line(w, "k_enter();");
+        declare_packs(w, &first);
+        put_loads(w, &first);
+    }
     if (w->y->in_words) put_draw(w);
     if (w->y->hits) {
         put_hits(w);

@@ -144,7 +144,9 @@ void settle_best(struct emitter *w, const struct phase *f);
 
 /* cuda_squares.c: sums of squares about what is known only after the phase. put_squares: of the
  * element at hand; settle_squares: when the phase's other reductions are done, with the values that
- * stand on them, of which *rest has what is left. */
+ * stand on them, of which *rest has what is left. may_move: of an element, a condition for
+ * k_add_near. */
+const char *may_move(struct emitter *w);
 void declare_squares(struct emitter *w, const struct phase *f);
 void put_squares(struct emitter *w, const struct phase *f);
 void settle_squares(struct emitter *w, const struct phase *f, int *smem, struct phase *rest);

@@ -5,8 +5,9 @@
  *     if (tr == 0) part1[part * nx + x] = a1[e];
  *     if (!k_is_last_block(tickets + px, 64)) return;
  *     a1[e] = 0;
- *     for (int s = tr; s < 64; s += 256)
- *         a1[e] = k_sum::of(a1[e], k_load_part(part1 + (s * nx + x)));
+ *     for (int s = tr; s < 64; s += 32)
+ *         for (i ...) k_load_parts<4>(l1[i][e], part1 + (s + i * 8) * nx + x);
+ *         for (i ...) a1[e][v] = k_sum::of(a1[e][v], l1[i][e][v]);
  *     a1[e] = k_reduce_columns<k_sum, 32, 8, 1>(a1[e], ...);
  *
  * The second launch has a thread load its parts before it adds the first:
@@ -179,24 +180,65 @@ static void add_words(struct emitter *w, const struct phase *f) {
     close_brace(w);
 }
 
+/* Parts that a thread takes up at once: as many as it has, in 64 registers, or one. */
+static int parts_taken(struct emitter *w, const struct phase *f) {
+    enum { REGISTERS = 64 };
+    const struct layout *y = w->y;
+    int words = 0, n = (y->split + y->t1 - 1) / y->t1, taken = 1;
+    for (uint32_t i = 0; i < f->reduce.n; i++) words += reduction_words(w->k, f->reduce.at[i]);
+    while (taken * 2 <= n && taken * 2 * words * y->ex * y->vec <= REGISTERS) taken *= 2;
+    return taken;
+}
+
+/* All loads stand before the first addition: each is a trip to L2, which others are not to await. */
+static void load_parts(struct emitter *w, const struct phase *f, int taken) {
+    const struct layout *y = w->y;
+    bool vectors = rows_exact(w), all = y->split % (y->t1 * taken) == 0;
+    for (uint32_t i = 0; i < f->reduce.n; i++)
+        line(w, "%s l%u[%d][%d][%d];", accumulator_type(w, f->reduce.at[i]), f->reduce.at[i], taken,
+             y->ex, y->vec);
+    open_unrolled(w, "i", taken);
+    if (!all) open_brace(w, "if (s + i * %d < %d)", y->t1, y->split);
+    open_unrolled(w, "e", y->ex);
+    if (!vectors) open_unrolled(w, "v", y->vec);
+    put_x(w, !vectors);
+    line(w, "const long long at = (long long)(s + i * %d) * nx + x;", y->t1);
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        if (vectors)
+            line(w, "k_load_parts<%d>(l%u[i][e], part%u + at);", y->vec, v, v);
+        else
+            line(w, "l%u[i][e][v] = k_load_part(part%u + at);", v, v);
+    }
+    if (!vectors) close_brace(w);
+    close_brace(w);
+    if (!all) close_brace(w);
+    close_brace(w);
+}
+
 /* Takes the parts up from the workspace. */
 static void add_parts(struct emitter *w, const struct phase *f) {
     const struct layout *y = w->y;
-    line(w, "#pragma unroll 4");
-    open_brace(w, "for (int s = tr; s < %d; s += %d)", y->split, y->t1);
+    int taken = parts_taken(w, f);
+    line(w, "#pragma unroll 1");
+    open_brace(w, "for (int s = tr; s < %d; s += %d)", y->split, y->t1 * taken);
+    load_parts(w, f, taken);
+    open_unrolled(w, "i", taken);
+    if (y->split % (y->t1 * taken)) open_brace(w, "if (s + i * %d < %d)", y->t1, y->split);
     open_unrolled(w, "e", y->ex);
     open_unrolled(w, "v", y->vec);
-    put_x(w, true);
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
-        const char *acc = arena_printf(w->arena, "a%u[e][v]", v);
-        line(w, "%s = %s;", acc,
-             combine_text(
-                 w, v, acc,
-                 arena_printf(w->arena, "k_load_part(part%u + ((long long)s * nx + x))", v)));
+        const char *acc = arena_printf(w->arena, "a%u[e][v]", v),
+                   *part = arena_printf(w->arena, "l%u[i][e][v]", v);
+        if (w->k->values.at[v].reduction == REDUCTION_M2)
+            part = arena_printf(w->arena, "k_settled(%s)", part);
+        line(w, "%s = %s;", acc, combine_text(w, v, acc, part));
     }
     close_rows(w);
-    put_part_folds(w, f, 1);
+    if (y->split % (y->t1 * taken)) close_brace(w);
+    close_brace(w);
+    put_part_folds(w, f, taken);
     close_brace(w);
 }
 

@@ -22,9 +22,12 @@ void declare_squares(struct emitter *w, const struct phase *f) {
 
 /* Where n may be a power of two, and the number that elements differ from is to be looked at: at a
  * vector's begin, or a tile's. Loops that are unrolled count in constants. */
-static const char *may_move(const struct layout *y) {
-    bool whole_tiles = !y->one_read && (y->ur & (y->ur - 1)) == 0;
-    return !y->rows_inner ? "v == 0" : whole_tiles ? "u == 0" : "true";
+const char *may_move(struct emitter *w) {
+    const struct layout *y = w->y;
+    int steps = w->folds.levels ? layout_fold_steps(y) : y->ur;
+    if (!y->rows_inner) return "v == 0";
+    if (y->one_read || y->peel || steps & (steps - 1)) return "true";
+    return steps < y->ur ? arena_printf(w->arena, "u %% %d == 0", steps) : "u == 0";
 }
 
 void put_squares(struct emitter *w, const struct phase *f) {
@@ -32,7 +35,7 @@ void put_squares(struct emitter *w, const struct phase *f) {
         value_id v = f->squares.at[i], of = kernel_online_square(w->k, v, NULL);
         const char *s = w->subscript;
         line(w, "s%u%s = k_add_near(s%u%s, (%s)%s, %s);", v, s, v, s, accumulator_type(w, v),
-             ref(w, of), may_move(w->y));
+             ref(w, of), may_move(w));
     }
 }
 

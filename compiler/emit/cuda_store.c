@@ -8,7 +8,7 @@
 #include "emit/cuda_rows.h"
 
 static bool vector_store(struct emitter *w, const struct store_node *s) {
-    return layout_store_is_vector(w->k, w->y, s);
+    return layout_store_is_vector(w->k, w->y, s) || layout_store_reverses(w->k, w->y, s);
 }
 
 /* The results of a vector, before the loop over v: o3[n*v + place] of n stores that lie between
@@ -25,7 +25,9 @@ void declare_results(struct emitter *w, const struct phase *f) {
 
 static void put_result(struct emitter *w, uint32_t s, const char *value) {
     struct interleaved all = layout_interleaved(w->k, w->y, s);
-    if (all.n == 1)
+    if (layout_store_reverses(w->k, w->y, &w->k->stores.at[s]))
+        line(w, "o%u[%d - v] = %s;", s, w->y->vec - 1, value);
+    else if (all.n == 1)
         line(w, "o%u[v] = %s;", s, value);
     else
         line(w, "o%u[v * %d + %d] = %s;", all.first, all.n, all.place, value);
@@ -53,8 +55,10 @@ static void put_vector_store(struct emitter *w, uint32_t s) {
     if (all.first != s) return;
     line(w, "k_pack<%s, %d> w%u;", m, n, s);
     line(w, "k_put(w%u, o%u);", s, s);
-    line(w, "k_store<%s, %d, %d>(p%d + (%s), w%u);", m, n, w->y->streaming,
-         argument_of(w, st->buffer), ex_text(w, st->index), s);
+    const char *before =
+        layout_store_reverses(w->k, w->y, st) ? arena_printf(w->arena, " - %d", n - 1) : "";
+    line(w, "k_store<%s, %d, %d>(p%d + (%s%s), w%u);", m, n, w->y->streaming,
+         argument_of(w, st->buffer), ex_text(w, st->index), before, s);
 }
 
 /* After the loop over v. */

@@ -128,6 +128,8 @@ static void put_reductions(struct emitter *w, const struct phase *f) {
         if (is_of_vectors(w, f, v)) continue;
         if (at(w, v)->kind == INST_SCAN)
             line(w, "a%u[e][u][v] = %s;", v, operand_text(w, v));
+        else if (at(w, v)->reduction == REDUCTION_M2 && !w->y->hits && !w->y->peel)
+            line(w, "%s = k_add_near(%s, %s, %s);", acc, acc, operand_text(w, v), may_move(w));
         else
             line(w, "%s%s = %s;", w->y->hits ? "if (lands) " : "", acc,
                  combine_text(w, v, acc, operand_text(w, v)));

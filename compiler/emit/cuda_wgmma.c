@@ -9,7 +9,11 @@
  *                  k_wgmma_hold(sums); */
 #include "emit/cuda_mma.h"
 
-static const struct tile_ring *ring(const struct tile_program *t, int i) { return &t->ring[i]; }
+static const struct tile_ring *ring(const struct tile_program *t, int i) {
+    struct tile_ring *r = NEW(t->arena, struct tile_ring);
+    *r = ring_of_planes(&t->ring[i], t->arena);
+    return r;
+}
 
 /* Elements of 32 bytes. */
 int instruction_depth(const struct operand *o) { return 32 / dtype_bytes(o->dtype); }
@@ -141,6 +145,27 @@ static void put_pass(struct emitter *w, const struct tile_program *t, int pass, 
             sums = arena_printf(w->arena, "*(%s(*)[%d])(sums + %d)", sum_type(t), each, f * each);
         line(w, "%s(%s, %s, %s, %s);", wgmma_name(t), sums, rows, right, first);
     }
+    close_brace(w);
+}
+
+/* Tiles of f32 become their planes where they lie: of each, all who multiply have a part. The
+ * stage of `ahead` steps on, which is 0 or 1, has been waited for. */
+void put_split(struct emitter *w, const struct tile_program *t, int ahead) {
+    enum { EACH = 8, BARRIER = 8, WARPGROUP = 128 };
+    int threads = t->product->warpgroups * WARPGROUP;
+    open_brace(w, "if (%s < steps)", ahead ? "step + 1" : "0");
+    line(w, "const int splitter = group * %d + tid;", WARPGROUP);
+    for (int i = 0; i < RINGS; i++) {
+        const struct tile_ring *r = &t->ring[i];
+        bool along = r->operand->along;
+        if (!r->operand->splits) continue;
+        line(w,
+             "k_split_in_place<%d, %d, %d, %s>(stages + (%d + %s * %d), splitter, scale_%c, odd);",
+             along ? r->depth : r->rows, (along ? r->rows : r->depth) / EACH, threads,
+             along ? "true" : "false", r->offset, ahead ? "on" : "s", r->stage, ring_letter(r));
+    }
+    line(w, "k_fence_async_shared();");
+    line(w, "k_barrier_sync(%d, %d);", BARRIER, threads);
     close_brace(w);
 }
 
@@ -290,7 +315,7 @@ static void put_dot_of_depth(struct emitter *w, const struct tile_program *t, in
 }
 
 void put_dot_by_warpgroups(struct emitter *w, const struct tile_program *t, bool fresh) {
-    const struct tile_ring *a = ring(t, TILE_A), *kept = tile_staying(t);
+    const struct tile_ring *a = &t->ring[TILE_A], *kept = tile_staying(t);
     const struct short_steps *shorts = &t->product->shorts;
     line(w, "const unsigned at = (unsigned)s * %d;", moving_ring(t)->stage / 16);
     if (kept) line(w, "const unsigned at_step = (unsigned)step * %d;", kept->stage / 16);

@@ -48,11 +48,11 @@ static int unit_of(const struct plain_emitter *w) { return w->cuda ? CUDA_UNIT :
 static struct ws_launch *add_launch(struct plain_emitter *w, uint64_t function, int64_t outputs,
                                     int64_t threads) {
     int unit = unit_of(w);
-    const char *entry = arena_printf(w->arena, "n%d", (int)(function % (uint64_t)unit));
+    const char *entry = arena_printf(w->whole, "n%d", (int)(function % (uint64_t)unit));
     struct plain_made made = {
         .nest = w->nest, .text = (uint32_t)(function / (uint64_t)unit), .outputs = outputs};
-    vec_push(w->arena, &w->out->launches, (struct ws_launch){.entry = entry});
-    vec_push(w->arena, &w->out->made, made);
+    vec_push(w->whole, &w->out->launches, (struct ws_launch){.entry = entry});
+    vec_push(w->whole, &w->out->made, made);
     struct ws_launch *l = &vec_last(&w->out->launches);
     int64_t blocks = (threads + PLAIN_THREADS - 1) / PLAIN_THREADS;
     l->grid[0] = !w->cuda ? 1 : blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS;
@@ -97,8 +97,8 @@ static uint64_t function_for(struct plain_emitter *w, const char *text) {
         number = w->out->functions.n;
         map_puts(&w->out->functions, text, number);
         if (number % (uint64_t)unit_of(w) == 0)
-            vec_push(w->arena, &w->out->units,
-                     ((struct plain_unit){.functions = buf_new(w->arena)}));
+            vec_push(w->whole, &w->out->units,
+                     ((struct plain_unit){.functions = buf_new(w->whole)}));
         struct plain_unit *unit = &vec_last(&w->out->units);
         buf_printf(&unit->functions, w->cuda ? "extern \"C\" __global__ void n%d" : "void n%d",
                    unit->n++);
@@ -365,18 +365,31 @@ static void keep(struct plain *out, struct arena *a) {
     out->units.n = 0;
 }
 
+/* What nests were written with on the way goes when it is a megabyte: of a network it is tens. */
+static void begin_nest(struct plain_emitter *w) {
+    enum { MUCH = 1 << 20 };
+    if (arena_used(w->arena) > MUCH) {
+        arena_free(w->arena);
+        w->arena = arena_new();
+    }
+    w->b = buf_new(w->arena);
+    w->n_args = w->n_sizes = w->n_reals = w->indent = 0;
+}
+
 static bool emit_all(struct plain_emitter *w, const struct loops *l) {
+    /* Most nests are one launch. */
+    vec_reserve(w->whole, &w->out->launches, l->nests.n + l->nests.n / 2);
+    vec_reserve(w->whole, &w->out->made, l->nests.n + l->nests.n / 2);
     for (uint32_t k = 0; k < l->nests.n; k++) {
         const struct nest *n = &l->nests.at[k];
         w->n = n;
         w->nest = k;
-        w->n_args = w->n_sizes = w->n_reals = w->indent = 0;
+        begin_nest(w);
         enum reduction r = n->insts.at[n->insts.n - 1].reduction;
         if (n->n_reduce && (r == REDUCTION_M2 || r == REDUCTION_EXPSUM)) return false;
         if (plain_points(w, n->axes, n->n_axes) == 0) continue;
         (w->cuda ? emit_cuda : emit_c)(w);
         place_outputs(w, n->out);
-        w->b = buf_new(w->arena);
     }
     return true;
 }
@@ -389,10 +402,11 @@ bool emit_plain(const struct loops *l, const struct placement *outputs, bool exa
                               .cuda = cuda,
                               .exact = exact,
                               .placed = outputs,
-                              .arena = scratch,
-                              .b = buf_new(scratch),
+                              .whole = scratch,
+                              .arena = arena_new(),
                               .out = out};
     bool all = emit_all(&w, l);
+    arena_free(w.arena);
     for (uint32_t i = 0; all && i < out->units.n; i++) {
         const struct plain_unit *unit = &out->units.at[i];
         struct buf text = buf_new(scratch);

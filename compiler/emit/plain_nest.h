@@ -14,7 +14,8 @@ struct plain_emitter {
     uint32_t nest; /* its number */
     bool cuda, exact;
     const struct placement *placed; /* of the graph's outputs; NULL: none */
-    struct arena *arena;
+    struct arena *whole;            /* for all nests, ... */
+    struct arena *arena;            /* and for the one that is written */
     struct buf b;
     int indent;
     bool used[OP_COUNT][2]; /* by the function that is written: of floats, of integers */

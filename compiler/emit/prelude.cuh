@@ -1017,6 +1017,27 @@ template <int N, typename T> K_DEVICE k_m2_state<T> k_m2_parts(const k_m2_state<
     return k_m2_state<T>{n, near + mean, (T)0, squares};
 }
 
+/* Of N states `apart` from each other, each of which differs from its mean already. */
+template <int N, typename T> K_DEVICE k_m2_state<T> k_m2_settled(const k_m2_state<T> *v, int apart) {
+    const T near = v->near;
+    T n = 0, all = 0, squares = 0;
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        n += v[i * apart].n;
+        all += v[i * apart].n * (v[i * apart].near - near);
+    }
+    const T mean = n > (T)0 ? k_div(all, n) : (T)0;
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        const T d = v[i * apart].near - near - mean;
+        squares += v[i * apart].squares + v[i * apart].n * d * d;
+    }
+    return k_m2_state<T>{n, near + mean, (T)0, squares};
+}
+
+/* What a block has left is about its mean: no division to find how far off it is. */
+template <typename T> K_DEVICE k_m2_state<T> k_settled(k_m2_state<T> a) { return k_m2_state<T>{a.n, a.near, (T)0, a.squares}; }
+
 /* The two halves of k_reduce_row, between which the caller puts a barrier, one for several reductions. */
 template <typename OP, int T1, typename T> K_DEVICE T k_reduce_warps(T v, T *smem) {
 #pragma unroll
@@ -1130,6 +1151,26 @@ template <typename OP, int T0, int T1, int N, typename T> K_DEVICE void k_reduce
             for (int p = 1; p < W; p++) sum = OP::of(sum, smem[p * ROWS + i]);
             smem[i] = sum;
         }
+        __syncthreads();
+#pragma unroll
+        for (int n = 0; n < N; n++) v[n] = smem[n * T0 + row];
+    }
+}
+/* States are joined in two sums, their mean's and that of what they are off by it: as text, two by two, they would be most
+ * of a kernel, and instructions that nobody has had before come from memory as well. */
+template <typename OP, int T0, int T1, int N, typename T>
+K_DEVICE void k_reduce_columns(k_m2_state<T> *v, k_m2_state<T> *smem) {
+    const int S = T0 < 32 ? 32 / T0 : 1, W = T1 / S, ROWS = N * T0;
+#pragma unroll
+    for (int n = 0; n < N; n++) v[n] = k_m2_lanes<(T0 < 32 ? T0 : 32), 32>(v[n]);
+    if (W > 1) {
+        const int tid = (int)threadIdx.x, row = tid % T0, part = tid / (T0 * S);
+        if (S == 1 || (tid & 31) < T0)
+#pragma unroll
+            for (int n = 0; n < N; n++) smem[part * ROWS + n * T0 + row] = v[n];
+        __syncthreads();
+#pragma unroll 1
+        for (int i = tid; i < ROWS; i += T0 * T1) smem[i] = k_m2_settled<W>(smem + i, ROWS);
         __syncthreads();
 #pragma unroll
         for (int n = 0; n < N; n++) v[n] = smem[n * T0 + row];
@@ -2931,6 +2972,50 @@ template <int N> K_DEVICE bool k_out_of_range(const unsigned (&top)[N], float sc
 #pragma unroll
     for (int i = 0; i < N; i++) out |= top[i] && (top[i] < least || top[i] >= end);
     return out;
+}
+/* A tile of f32 in swizzled lines of 128 bytes becomes the two planes of its pairs where it lies: LINES lines, of each
+ * CHUNKS of eight numbers, first in boxes of 32, then, of each plane, of 64. A chunk is two pieces of one box and one of
+ * each plane, all at the line's own place, and a warp has whole lines, so that it meets nobody else: it reads, then writes.
+ * Eight threads have four chunks each of two lines that are 5 apart in the bits of their numbers: they read even pieces of
+ * the one and odd ones of the other, and write lower and upper ones. odd: of eight neighbours along the depth, or ALONG
+ * the lines of as many as a warp has of one, or more, some are out of range. */
+template <int LINES, int CHUNKS, int THREADS, bool ALONG>
+K_DEVICE void k_split_in_place(k_shared tile, int thread, float scale, bool &odd) {
+    enum { STEP = THREADS / CHUNKS, TOPS = ALONG ? 8 : 1 };
+    static_assert((CHUNKS == 8 || CHUNKS == 16) && STEP % 8 == 0 && LINES % STEP == 0, "warps have whole lines");
+    const unsigned chunk = thread % 4 + thread / 8 % (CHUNKS / 4) * 4, two = thread / (2 * CHUNKS);
+    const unsigned of8 = two % 4 ^ (thread / 4 % 2 ? 5u : 0u), first = two / 4 * 8 + of8;
+    const k_shared from = tile + (chunk / 4 * LINES + first) * 128, to = tile + (chunk / 8 * LINES + first) * 128;
+    const unsigned read = (chunk % 4 * 2 ^ of8) * 16, written = (chunk % 8 ^ of8) * 16;
+    unsigned top[TOPS];
+#pragma unroll
+    for (int i = 0; i < TOPS; i++) top[i] = 0;
+#pragma unroll
+    for (int l = 0; l < LINES; l += STEP) {
+        float half[2][4], x[8];
+        k_pack<k_f16, 8> plane[2];
+        k_shared_get(half[0], from + l * 128 + read);
+        k_shared_get(half[1], from + l * 128 + (read ^ 16));
+#pragma unroll
+        for (int i = 0; i < 8; i++) x[i] = half[i / 4][i % 4];
+        if (!ALONG) top[0] = 0;
+        k_top(top, x);
+        if (!ALONG) odd |= k_out_of_range(top, scale);
+        k_halve<true>(plane[0], x, scale);
+        k_halve<false>(plane[1], x, scale);
+        __syncwarp();
+        k_put_piece(to + l * 128 + written, plane[0], 0);
+        k_put_piece(to + (CHUNKS / 8 * LINES + l) * 128 + written, plane[1], 0);
+    }
+    if (!ALONG) return;
+#pragma unroll
+    for (int d = CHUNKS == 8 ? 16 : 4; d; d = d == 16 ? 4 : 0)
+#pragma unroll
+        for (int i = 0; i < TOPS; i++) {
+            const unsigned other = __shfl_xor_sync(0xffffffffu, top[i], d);
+            top[i] = other > top[i] ? other : top[i];
+        }
+    odd |= k_out_of_range(top, scale);
 }
 /* A word of the block's: did any thread find something; behind those of all blocks, what takes the scale back. And whether
  * any of so many blocks found something, which all threads ask. */

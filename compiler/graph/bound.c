@@ -25,8 +25,8 @@
  * matrix product's chains are longer; their roundings are taken as independent: at most
  * CHAIN + 4 sqrt(n) (Higham and Mary, A new approach to probabilistic rounding error analysis,
  * 2019). On a GPU, products of 16 bits are added up in steps of 16 without rounding to nearest:
- * n / 8 more; of tf32 in steps of 8. Of float8, where a graph asks for what its units have, 33/2048
- * of sum|x y| are theirs.
+ * n / 8 more; of tf32 in steps of 8. Those of f32 may be six of 16 bits, each cut off: h is 12 at
+ * least. Of float8, where a graph asks for what its units have, 33/2048 of sum|x y| are theirs.
  *
  * Where a product may be made of tf32, A and B are rounded to 11 bits, to R(A) and R(B). What that
  * does is known, as they are: |A B - R(A) R(B)|, and then the product is as above, of R(A) and R(B)

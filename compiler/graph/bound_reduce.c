@@ -142,10 +142,16 @@ node_id bound_argument(struct bounds *w, node_id id) {
 
 /* ---- matrix products ------------------------------------------------------------------------- */
 
+/* A product of f32 may be one of its factors' pieces of 16 bits: at least so many instructions,
+ * each of which cuts its sum off instead of rounding it, by up to two units. */
+enum { PIECES = 6, CUT_UNITS = 2 };
+
 static double product_depth(const struct bounds *w, int64_t n, enum dtype t, bool tf32) {
     double x = (double)n, h = fmin(x, CHAIN + 4 * sqrt(x));
-    bool tensor_cores = w->how.device == DEVICE_CUDA && dtype_opmath(t) != t;
-    return w->how.doubles ? x : tf32 ? h + x / 4 : tensor_cores ? h + x / 8 : h;
+    bool gpu = w->how.device == DEVICE_CUDA, tensor_cores = gpu && dtype_opmath(t) != t;
+    if (w->how.doubles) return x;
+    if (gpu && t == DT_F32 && !tf32) return fmax(h, PIECES * CUT_UNITS);
+    return tf32 ? h + x / 4 : tensor_cores ? h + x / 8 : h;
 }
 
 static int64_t product_terms(struct bounds *w, const struct node *n) {

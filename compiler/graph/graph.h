@@ -365,6 +365,10 @@ struct graph *graph_totals_either_way(struct graph *g, double least);
  * graph. Returns a new graph in the same arena. */
 struct graph *graph_scans_last(struct graph *g);
 
+/* views_last.c: view(cumsum(x)) * 0.5 as view(cumsum(x) * 0.5), where the view splits the axis of
+ * the scan. Needs: a decomposed, simplified graph. Returns such a graph in the same arena, or g. */
+struct graph *graph_views_last(struct graph *g);
+
 /* tanh_softplus.c: tanh(log1p(exp(x))), as in mish, as a quotient of polynomials of exp(x). Needs:
  * a decomposed, simplified graph. Returns such a graph in the same arena, or g. */
 struct graph *graph_divide_softplus(struct graph *g);

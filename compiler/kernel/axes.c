@@ -30,19 +30,45 @@ void each_index(struct kernel *k, void (*f)(void *ctx, ex *index), void *ctx) {
     }
 }
 
-struct merge_test {
+/* Two axes as digits of one number; both: that, EX_NONE while it is asked whether they may be. */
+struct merging {
     struct exprs *p;
-    ex outer, inner;
+    ex outer, inner, both;
+    bool guards; /* may comparisons say where along the outer one they hold? */
     bool ok;
 };
 
+/* Such a comparison of the number: outer < 5 is, for 22 inner ones, both < 110. EX_NONE if it is
+ * another one. */
+static ex merged_guard(struct merging *t, ex e) {
+    struct exprs *p = t->p;
+    enum ex_kind kind = ex_kind(p, e);
+    if (!ex_uses(p, e, t->outer) && !ex_uses(p, e, t->inner)) return e;
+    if (kind != EX_AND && kind != EX_LT && kind != EX_LE) return EX_NONE;
+    ex a = ex_lhs(p, e), b = ex_rhs(p, e), one = ex_const(p, 1), c, rest;
+    if (kind == EX_AND) {
+        a = merged_guard(t, a), b = merged_guard(t, b);
+        return a == EX_NONE || b == EX_NONE ? EX_NONE : ex_and(p, a, b);
+    }
+    bool behind = ex_uses(p, b, t->outer); /* at <= outer, else outer < at */
+    if (ex_uses(p, e, t->inner) || ex_uses(p, behind ? a : b, t->outer) ||
+        !ex_linear(p, behind ? b : a, t->outer, &c, &rest) || c != one)
+        return EX_NONE;
+    ex at = ex_sub(p, behind ? a : b, rest);
+    if (behind == (kind == EX_LT)) at = ex_add(p, at, one);
+    at = ex_mul(p, at, ex_symbol(p, t->inner)->bound);
+    ex both = t->both == EX_NONE ? t->outer : t->both;
+    return behind ? ex_compare(p, EX_LE, at, both) : ex_compare(p, EX_LT, both, at);
+}
+
 static void test_merge(void *ctx, ex *index) {
-    struct merge_test *t = ctx;
+    struct merging *t = ctx;
     ex co, ci, rest;
     if (!t->ok) return;
-    t->ok = ex_linear(t->p, *index, t->outer, &co, &rest) &&
-            ex_linear(t->p, *index, t->inner, &ci, &rest) &&
-            co == ex_mul(t->p, ci, ex_symbol(t->p, t->inner)->bound);
+    t->ok = ex_linear(t->p, *index, t->outer, &co, &rest)
+                ? ex_linear(t->p, *index, t->inner, &ci, &rest) &&
+                      co == ex_mul(t->p, ci, ex_symbol(t->p, t->inner)->bound)
+                : t->guards && merged_guard(t, *index) != EX_NONE;
 }
 
 struct rewrite {
@@ -56,11 +82,37 @@ static void apply_rewrite(void *ctx, ex *index) {
     *index = ex_subst(r->p, *index, r->from, r->to, r->n);
 }
 
+/* c*(outer*size + inner) becomes c*both: substitute outer by 0 and inner by both, which is linear.
+ */
+static void apply_merge(void *ctx, ex *index) {
+    struct merging *t = ctx;
+    ex from[] = {t->outer, t->inner}, to[] = {ex_const(t->p, 0), t->both}, c, rest;
+    if (ex_linear(t->p, *index, t->outer, &c, &rest))
+        *index = ex_subst(t->p, *index, from, to, 2);
+    else
+        *index = merged_guard(t, *index);
+}
+
+/* Rows of a pointwise kernel that are short, or that no vectors divide, of which some are of one
+ * tensor and the rest of another: along all of them there are vectors. On a CPU a row has one guard
+ * for all of its loop. */
+static bool merges_guards(const struct kernel *k, ex inner) {
+    enum { SHORT = 128, VECTOR = 8 };
+    int64_t n;
+    return k->limits->kind != DEVICE_CPU &&
+           ex_is_const(k->ex, ex_symbol(k->ex, inner)->bound, &n) && (n < SHORT || n % VECTOR != 0);
+}
+
 /* Merge neighbours (outer, inner) of the list wherever every index has the form c*(outer*size +
- * inner) + rest. */
-int merge_axes(struct kernel *k, ex *axes, int n) {
+ * inner) + rest; with guards, or says where along the outer one something holds. */
+static int merge(struct kernel *k, ex *axes, int n, bool guards) {
     for (int i = 0; i + 1 < n;) {
-        struct merge_test t = {k->ex, axes[i], axes[i + 1], true};
+        struct merging t = {.p = k->ex,
+                            .outer = axes[i],
+                            .inner = axes[i + 1],
+                            .both = EX_NONE,
+                            .guards = guards && merges_guards(k, axes[i + 1]),
+                            .ok = true};
         each_index(k, test_merge, &t);
         if (!t.ok) {
             i++;
@@ -68,11 +120,8 @@ int merge_axes(struct kernel *k, ex *axes, int n) {
         }
         ex bo = ex_symbol(k->ex, axes[i])->bound, bi = ex_symbol(k->ex, axes[i + 1])->bound;
         ex both = ex_index(k->ex, ex_symbol(k->ex, axes[i])->name, ex_mul(k->ex, bo, bi));
-        /* c*(outer*size + inner) becomes c*both: substitute outer by 0 and inner by both, which is
-         * linear. */
-        struct rewrite r = {
-            .p = k->ex, .from = {axes[i], axes[i + 1]}, .to = {ex_const(k->ex, 0), both}, .n = 2};
-        each_index(k, apply_rewrite, &r);
+        t.both = both;
+        each_index(k, apply_merge, &t);
         if (k->counts &&
             (ex_uses(k->ex, k->counts, axes[i]) || ex_uses(k->ex, k->counts, axes[i + 1])))
             k->counts = EX_NONE; /* it would be one of a quotient, or of what remains */
@@ -82,6 +131,8 @@ int merge_axes(struct kernel *k, ex *axes, int n) {
     }
     return n;
 }
+
+int merge_axes(struct kernel *k, ex *axes, int n) { return merge(k, axes, n, false); }
 
 /* The axes that one becomes. Those that count as one number where something is stored are one digit
  * there, though loads have them apart, as windows do. Of n = (i0: 8, i1: 4, i2: 16),
@@ -642,7 +693,7 @@ void choose_axes(struct builder *w) {
     k->kind = g->scan ? KERNEL_SCAN : nr ? KERNEL_REDUCE : KERNEL_POINTWISE;
     if (!w->by_rows && !g->columns) sort_by_memory(w, x, nx);
     if (k->kind == KERNEL_REDUCE && !w->by_rows && !g->columns) nx = bring_loads_near(w, x, nx);
-    nx = merge_axes(k, x, nx);
+    nx = merge(k, x, nx, k->kind == KERNEL_POINTWISE);
     nr = merge_axes(k, r, nr);
     if (!nr && nx) r[nr++] = x[--nx]; /* pointwise: the innermost axis is the columns */
     flatten(k, AXIS_X, "x", x, nx);

@@ -144,7 +144,10 @@ static value_id expand_member(struct builder *w, const struct member *M, const s
     if (w->taps && n->n_reduce) return expand_taps(w, n, from, to, count);
     bool row = n->n_reduce || n->scan;
     bool across = w->by_rows || (w->g->columns && member_is_along(w->s, M, w->g->x, w->g->n_x));
-    uint8_t over = across ? MASK_X : w->g->matmul && (!n->matmul || second) ? BEHIND : MASK_R;
+    bool before = w->g->matmul && !w->g->n_between && !n->matmul &&
+                  member_is_along(w->s, M, w->g->r, w->g->n_r); /* of the vector that it multiplies */
+    bool behind = w->g->matmul && (!n->matmul || second) && !before;
+    uint8_t over = across ? MASK_X : behind ? BEHIND : MASK_R;
     return expand_nest(w, n, from, to, count, row ? NO_GUARD : guard, over);
 }
 
@@ -206,6 +209,12 @@ static value_id expand_load(struct builder *w, buffer_id b, enum dtype t, const 
     return (value_id)id;
 }
 
+/* Whether v comes from memory in this type, or is rounded to it: rounding it changes nothing. */
+static bool is_stored_as(const struct builder *w, value_id v, enum dtype t) {
+    const struct value_node *x = &w->k->values.at[v];
+    return (x->kind == INST_LOAD || (x->kind == INST_CAST && x->rounds)) && x->dtype == t;
+}
+
 value_id expand_nest(struct builder *w, const struct nest *n, const ex *axes, const ex *places,
                      int count, value_id guard, uint8_t over) {
     value_id *of = NEW_ARRAY(w->k->arena, value_id, n->insts.n);
@@ -226,6 +235,10 @@ value_id expand_nest(struct builder *w, const struct nest *n, const ex *axes, co
             continue;
         }
         if (x->kind == INST_REDUCE && w->taps) return of[x->args[0]];
+        if (x->kind == INST_CAST && x->rounds && is_stored_as(w, of[x->args[0]], x->dtype)) {
+            of[i] = of[x->args[0]];
+            continue;
+        }
         struct value_node v = {.kind = x->kind,
                                .op = x->op,
                                .reduction = x->reduction,
@@ -852,6 +865,7 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
         find_chained_edges(k);
     }
     if (w.captured) k->kind = KERNEL_MATMUL;
+    k->of_vector = w.g->matmul && k->kind == KERNEL_REDUCE;
     find_landing(k);
     k->whole_rows = scan_wants_rows(k);
     if (k->kind == KERNEL_MATMUL) {

@@ -59,8 +59,11 @@
          "around it; those beyond its edges are multiplied for nothing; 2: the same of an image "  \
          "of f32 as it lies in memory, which threads read into registers: none is packed; on "     \
          "the CPU, 1: they stay in a copy of their part of it, and vectors go along the filters")  \
-    KNOB(pairs, "1: products of f32 with mma=1 are three of pairs of f16, where the data are in "  \
-                "range of these; 0: six of bf16")                                                  \
+    KNOB(pairs,                                                                                    \
+         "1: products of f32 with mma=1 are three of pairs of f16, where the data are in "         \
+         "range of these; 2: the same, and factors that lie as tensor maps want are copied "       \
+         "as f32, which those who multiply split where it lies: none of them is packed; "          \
+         "0: six of bf16")                                                                         \
     KNOB(band, "matmul: tiles of a band, down which blocks go before they move a column on")       \
     KNOB(tail, "matmul: so many tiles at the end (of a cluster) are done in split parts, so that " \
                "all multiprocessors are done at about the same time; 0: all tiles")                \

@@ -28,6 +28,11 @@ static bool reads_parts_of_lines(const struct kernel *k, const struct layout *y,
            2 * kernel_bytes_of(k, v->buffer) > k->bytes_read;
 }
 
+/* Does a thread read its elements at once, in whichever order? */
+static bool is_whole(const struct kernel *k, const struct layout *y, const struct value_node *v) {
+    return layout_load_is_vector(k, y, v) || layout_load_reverses(k, y, v);
+}
+
 /* And nothing is wanted of L1: no two threads read from a line by elements. i8 of 134 MB, each for
  * eight neighbours, take an H200 824 us, and 3163 if they leave no copy in L1. */
 static bool needs_no_l1(const struct kernel *k, const struct layout *y) {
@@ -35,7 +40,7 @@ static bool needs_no_l1(const struct kernel *k, const struct layout *y) {
         const struct value_node *v = &k->values.at[i];
         if (v->kind != INST_LOAD || !(v->mask & MASK_R)) continue;
         if (v->n_args > v->guarded) return false; /* who knows what others look up */
-        if (!layout_load_is_vector(k, y, v) && !layout_load_is_uniform(k, y, v)) return false;
+        if (!is_whole(k, y, v) && !layout_load_is_uniform(k, y, v)) return false;
         if (reads_parts_of_lines(k, y, v)) return false;
     }
     return true;
@@ -203,7 +208,8 @@ static double access_us(const struct kernel *k, const struct layout *y) {
         bool uniform = v && layout_load_is_uniform(k, y, v);
         int bytes =
             dtype_bytes(k->schedule->loops->buffers.at[b].meta.dtype) * (uniform ? 1 : y->vec);
-        bool whole = v ? layout_load_is_vector(k, y, v) : layout_store_is_vector(k, y, st);
+        bool whole = v ? is_whole(k, y, v)
+                       : layout_store_is_vector(k, y, st) || layout_store_reverses(k, y, st);
         int rows_of_one = v && v->mask == MASK_R && y->one_head ? y->ex : 1;
         bool shifts = v && layout_load_shifts(k, y, v);
         bool along = whole || uniform || !v || layout_turns(k, y, i);
@@ -246,11 +252,31 @@ static bool is_straight(const struct kernel *k, const struct layout *y) {
     return k->kind == KERNEL_REDUCE && !y->rows_inner && whole && cost_windows(k, y) > 1;
 }
 
+enum { STRAIGHT_WORDS = 20 }; /* of such a thread's that are under way */
+
+static bool is_long_straight(const struct kernel *k, const struct layout *y) {
+    return layout_load_words(k, y) > STRAIGHT_WORDS && is_straight(k, y);
+}
+
 /* Words of a thread's that are under way. */
 static int loaded_words(const struct kernel *k, const struct layout *y) {
-    enum { STRAIGHT = 20 };
-    int words = layout_load_words(k, y);
-    return words > STRAIGHT && is_straight(k, y) ? STRAIGHT : words;
+    return is_long_straight(k, y) ? STRAIGHT_WORDS : layout_load_words(k, y);
+}
+
+/* Compilers let blocks of one warp, of which no more than half as many warps fit, have twice the
+ * registers, and more under way: a pool by 11 x 11 takes an H200 3,982 us so, 4,086 by two warps a
+ * block and 4,037 by eight.
+ *
+ * A block that has a multiprocessor to itself computes while it has nothing under way, if its warps
+ * go together: of one text sums of two tensors of 4 GB take 1,841 us in some processes, and 2,116
+ * to 2,164 in others; in halves of its steps, by two blocks, 1,847. */
+static double in_step(const struct kernel *k, const struct layout *y) {
+    enum { OTHERS = 20 }; /* registers of a thread beside what it loads */
+    const double TOGETHER = 1.02;
+    bool loops = k->kind == KERNEL_REDUCE && !y->one_read && !y->kept && !y->rows_inner,
+         alone = 2 * y->threads * (layout_load_words(k, y) + OTHERS) > k->limits->regs_unit;
+    bool together = is_long_straight(k, y) ? y->threads > k->limits->warp : loops && alone;
+    return together ? TOGETHER : 1;
 }
 
 /* Instructions for each element, about: what phases compute again is shared in part. */
@@ -305,7 +331,7 @@ static double value_work(const struct kernel *k, const struct layout *y, value_i
     if (x->kind != INST_LOAD) return x->kind == INST_SUBSCRIPT ? CHECK : 0;
     if (layout_tap(y, v)) return TAP;
     if (!(x->mask & MASK_R)) return ADDRESS;
-    return layout_load_is_vector(k, y, x) ? 1 + (double)ADDRESS / y->vec : ADDRESS;
+    return is_whole(k, y, x) ? 1 + (double)ADDRESS / y->vec : ADDRESS;
 }
 
 /* What schedulers need for the instructions of a pointwise kernel alone: a thread computes what its
@@ -694,7 +720,7 @@ static double tiles_cost(const struct kernel *k, const struct layout *y) {
     /* rows do not join */
     bool pieces = y->peel || y->ur > 1 || y->br < kernel_size(k, AXIS_R);
     if (y->rows_inner || (pieces && y->t1 < d->warp) || y->one_head) us *= short_runs(k, y);
-    us *= idle_clusters(k, y, grid) * by_elements(k, y);
+    us *= idle_clusters(k, y, grid) * by_elements(k, y) * in_step(k, y);
     if (y->rows_inner && y->t1 > 1 && !scans_columns(k, y)) us += COMBINE_US * whole;
     us = waited_us(k, y, us, waves > 1 ? waves : 1, resident);
     if (y->cluster > 1 && y->one_read && !y->rows_inner) us *= 1.15; /* all blocks load, or none */

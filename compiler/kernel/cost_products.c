@@ -242,7 +242,10 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
      * channels, 3 x 3, in 128 filters take an H200 946 us, in 64 filters 1141. */
     const double LYING = 0.15;
     const double PLANES = 7; /* instructions for an element's planes; four warps issue at a time */
-    const double PART = 10;  /* for a copy that is smaller than usual; not fitted to anything */
+    /* The same of pairs that are split where they lie, while others are multiplied; of a clock, as
+     * much is issued, by one warpgroup or by two. Not fitted yet. */
+    const double SPLIT = 8, SPLITS = 0.6, SPLITS_ALONE = 0.45;
+    const double PART = 10; /* for a copy that is smaller than usual; not fitted to anything */
     const double BESIDE =
         0.1; /* of the faster of products and copies, which go on beside each other */
     /* Sums of a thread beside which there are registers for what spans of its rows come to: 8.5
@@ -280,6 +283,10 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
      * 64 x 128 that copy them. */
     const double SPILLED = 1.5;
     enum { BESIDE_SUMS = 64 };
+    /* us, where columns' sums are read behind the tiles that have been summed up: 6272 pixels of 1024
+     * filters with a batch norm behind take an H200 87 us, 10, 13 and 14 as three kernels; 1568 of
+     * 2048 36 and 68 with one and two more loads, 9 and 12 to 24; 6272 pixels' gradients 71 for 60. */
+    const double COLUMNS_MET = 20;
     /* us, for each of a thread's sums that stay while blocks wait for each other, and each element
      * beyond two that is loaded beside it: what is made of them is spilled. By 112 sums a thread,
      * layers of 1568 pixels take an H200 13 us more than by themselves with one load, 36 to 73 with
@@ -336,6 +343,7 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
     if (p->a.in_registers)
         shared = left * depth * p->warpgroups *
                  (64 * dtype_bytes(p->a.stored) + p->n_passes * bytes * read) / SHARED;
+    shared += (p->a.splits * m + p->b.splits * n) * depth * 2 * dtype_bytes(DT_F32) / SHARED;
     if (p->tensor) { /* an instruction has all rows; those of 64 take as long as of 128 */
         shared = left * p->n_passes * depth * bytes * (m + n) / SHARED;
         if (m < LANES) units *= LANES / m;
@@ -376,7 +384,9 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
     lines = fmax(lines, boxes) + BOTH * fmin(lines, boxes);
     if (p->makers) lines += made_clocks(k, p, p->a.made ? y->bx : y->br, steps);
     double work = fmax(units, shared) + (p->a.lying ? LYING * fmin(units, shared) : 0);
-    double multiplied = work + wait;
+    double split = (p->a.splits * m + p->b.splits * n) * depth * SPLIT / (4.0 * d->warp) /
+                   (alone ? SPLITS_ALONE : SPLITS);
+    double multiplied = fmax(work, split) + wait;
     double step = fmax(multiplied, lines) + BESIDE * fmin(multiplied, lines);
     /* Pairs give a stage back when the first products of the next step are done. */
     double ahead = y->stages - (p->pairs ? HELD : 1);
@@ -427,6 +437,7 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
         us *= 1 + fmin(MOST_SKEWED, SKEW * p->sharing) * meetings;
         us += waves * meetings * READ_BY_ALL * p->sharing * p->sharing;
         us += exposed_us(k, p) + MEETING * meetings;
+        if (k->over & MASK_M && !kernel_has_spans(k)) us += COLUMNS_MET * meetings;
         int sums = product_thread_sums(p), more = element_loads(k) - FEW_LOADS;
         if (!p->online && sums > MOST_KEPT && more > 0) us += STAYS * sums * more * meetings;
     }

@@ -140,6 +140,13 @@ bool index_is_vector(const struct kernel *k, ex index, enum axis x, int vec) {
            ex_divides(k->ex, vec, k->bound[x]);
 }
 
+bool index_is_reversed(const struct kernel *k, ex index, enum axis x, int vec) {
+    ex axis = k->axis[x];
+    if (!axis || vec < 2 || stride_inside(k, index, x, vec) >= 0) return false;
+    ex last = ex_sub(k->ex, k->bound[x], ex_const(k->ex, 1)), turned = ex_sub(k->ex, last, axis);
+    return index_is_vector(k, ex_subst(k->ex, index, &axis, &turned, 1), x, vec);
+}
+
 ex kernel_extent(const struct kernel *k, buffer_id b) {
     const struct meta *m = &k->schedule->loops->buffers.at[b].meta;
     ex one = ex_const(k->ex, 1), e = one;
@@ -173,16 +180,24 @@ bool value_is_uniform(const struct kernel *k, value_id id, enum axis x, int vec)
     return is_uniform(k, id, x, vec, NEW_ARRAY(k->arena, bool, id + 1));
 }
 
-bool load_is_vector(const struct kernel *k, const struct value_node *load, enum axis x, int vec) {
+/* Do vec neighbours have one guard and the same subscripts? */
+static bool asks_once(const struct kernel *k, const struct value_node *load, enum axis x, int vec) {
     for (int a = 0; a < load->n_args; a++)
         if (!value_is_uniform(k, load->args[a], x, vec)) return false;
-    return index_is_vector(k, load->index, x, vec);
+    return true;
+}
+
+bool load_is_vector(const struct kernel *k, const struct value_node *load, enum axis x, int vec) {
+    return asks_once(k, load, x, vec) && index_is_vector(k, load->index, x, vec);
+}
+
+bool load_is_reversed(const struct kernel *k, const struct value_node *load, enum axis x, int vec) {
+    return asks_once(k, load, x, vec) && index_is_reversed(k, load->index, x, vec);
 }
 
 bool load_is_uniform(const struct kernel *k, const struct value_node *load, enum axis x, int vec) {
-    for (int a = 0; a < load->n_args; a++)
-        if (!value_is_uniform(k, load->args[a], x, vec)) return false;
-    return index_is_uniform(k, load->index, x, vec) && ex_divides(k->ex, vec, k->bound[x]);
+    return asks_once(k, load, x, vec) && index_is_uniform(k, load->index, x, vec) &&
+           ex_divides(k->ex, vec, k->bound[x]);
 }
 
 /* Is where it loads from a matter of its index alone, along x? */

@@ -231,6 +231,7 @@ struct kernel {
     bool rows_inner; /* most bytes are contiguous along x, not along r: threads and vectors lie
                         along x */
     bool columns;    /* some reductions are across */
+    bool of_vector;  /* REDUCE: rows of a matrix, multiplied by one vector */
     bool whole_rows; /* SCAN: what a row comes to is wanted along it, by elements, a scan or another
                         reduction: a tile is a whole row */
     const struct landing *landing; /* NULL: terms count wherever they are */
@@ -471,6 +472,7 @@ struct operand {
      * rows, which the units do not take from there; of f32, of which the threads make planes. */
     bool in_registers;
     bool made;    /* neither: warps of the block write its tiles themselves */
+    bool splits;  /* pairs: a tile of f32 becomes its two planes where it lies, in as many bytes */
     bool stays;   /* all of a block's tiles have the same of it, which shared memory holds whole */
     bool once;    /* each tile of it is copied for one tile of the product alone */
     bool at_load; /* packed: once, into memory that is kept across calls */
@@ -561,6 +563,7 @@ struct product {
     int n_passes;
     bool flat, lying;   /* windows of an operand are */
     bool pairs, shares; /* shares: as of the kernel */
+    bool splits;        /* pairs: who multiplies makes those of factors that lie as maps want */
     int promote_pairs;  /* of pairs: the depth that products of first planes sum up */
     bool by_warp; /* mma.sync: a warp waits for its products, and all warps copy; else wgmma */
     bool tensor;  /* else, tcgen05: a thread has products made, whose sums lie in tensor memory */
@@ -912,6 +915,11 @@ int layout_ends(const struct layout *y);
 /* Does a thread read or write its vec elements at once? */
 bool layout_load_is_vector(const struct kernel *k, const struct layout *y,
                            const struct value_node *load);
+/* So, but from its last to its first: a gradient of a running sum goes along its rows backwards. */
+bool layout_load_reverses(const struct kernel *k, const struct layout *y,
+                          const struct value_node *load);
+bool layout_store_reverses(const struct kernel *k, const struct layout *y,
+                           const struct store_node *s);
 /* Or one for all of them: a weight of the channel that they lie in. */
 bool layout_load_is_uniform(const struct kernel *k, const struct layout *y,
                             const struct value_node *load);
@@ -1132,6 +1140,8 @@ int64_t kernel_size(const struct kernel *k,
 /* Can `index` be loaded or stored `vec` elements at a time along axis x (contiguous, aligned, no
  * vector cut)? */
 bool index_is_vector(const struct kernel *k, ex index, enum axis x, int vec);
+/* The same, if they run backwards: 255 - r, four at a time, from 252 - r on. */
+bool index_is_reversed(const struct kernel *k, ex index, enum axis x, int vec);
 /* Elements from the buffer's first to its last: where a vector divides them, one in which any of
  * them lies may be read. */
 ex kernel_extent(const struct kernel *k, buffer_id b);
@@ -1154,6 +1164,7 @@ int64_t index_local_stride(const struct kernel *k, ex index, enum axis x);
 int64_t index_usual_stride(const struct kernel *k, ex index, enum axis x);
 /* The two of a load, whose guard and subscripts may vary along the axis. */
 bool load_is_vector(const struct kernel *k, const struct value_node *load, enum axis x, int vec);
+bool load_is_reversed(const struct kernel *k, const struct value_node *load, enum axis x, int vec);
 /* Is it the same for vec neighbours, the first of which is a multiple of vec? */
 bool load_is_uniform(const struct kernel *k, const struct value_node *load, enum axis x, int vec);
 int64_t load_stride(const struct kernel *k, const struct value_node *load, enum axis x);

@@ -685,7 +685,7 @@ static const char *check_knobs(const struct config *c, enum kernel_kind kind, st
     static const enum knob switches[] = {
         KNOB_nt,    KNOB_skip_l1,    KNOB_leave_l2, KNOB_stay_l2,   KNOB_online,
         KNOB_turn,  KNOB_last_block, KNOB_window,   KNOB_look_back, KNOB_ahead,
-        KNOB_shift, KNOB_pairs,      KNOB_sort,     KNOB_pingpong,  KNOB_skip};
+        KNOB_shift, KNOB_sort,       KNOB_pingpong, KNOB_skip};
     static const enum knob dot_only[] = {KNOB_m,    KNOB_n,        KNOB_k,    KNOB_tm,   KNOB_tn,
                                          KNOB_mma,  KNOB_pairs,    KNOB_band, KNOB_tail, KNOB_make,
                                          KNOB_flat, KNOB_pingpong, KNOB_skip};
@@ -697,6 +697,7 @@ static const char *check_knobs(const struct config *c, enum kernel_kind kind, st
             return arena_printf(a, "%s is 0 or 1", knob_name(switches[i]));
     if (c->knob[KNOB_keep] > 2) return "keep is 0, 1 or 2";
     if (c->knob[KNOB_flat] > 2) return "flat is 0, 1 or 2";
+    if (c->knob[KNOB_pairs] > 2) return "pairs is 0, 1 or 2";
     if (c->knob[KNOB_mma] > 2) return "mma is 0, 1 or 2";
     for (size_t i = 0; i < sizeof dot_only / sizeof *dot_only && !dot; i++)
         if (c->knob[dot_only[i]])

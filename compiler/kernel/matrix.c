@@ -4,7 +4,8 @@
  * f32. x = x0 + x1 + x2 of 8 bits each; of the nine products of two such the three smallest are
  * less than an f32's last bit. The units add up what is aligned to the largest term and cut off:
  * with a whole depth in one sum that is 20 to 90 times an f32's error. So the sum begins anew every
- * 64 of the depth, with the small products first, and is added to a total by the threads.
+ * 64 of the depth, with the small products first, and is added to a total by the threads. Of a
+ * depth that is one step the sum is the total, which leaves registers for twice as many sums.
  *
  * f32 in pairs of f16 (the knob pairs). x 2^s = hi + 2^-11 lo, hi the nearest f16 and lo the
  * nearest to 2^11 times what hi leaves: 11 bits, the sign, and 11 bits. Three products: hi hi in
@@ -30,6 +31,13 @@
  * nothing. What pairs cannot tell is a result that stands on such small elements alone because the
  * other factor is 0 at all of the large ones; and of a factor that picks single elements of the
  * other (rows of an identity), one in four has its last bit rounded.
+ *
+ * Pairs that are split where they lie (pairs=2; operand.splits). Where a factor lies in memory as
+ * tensor maps want it, its tiles are copied as f32, and those who multiply make their pairs in
+ * place, which have as many bytes, while crossed products of the step before go on. No image is
+ * written and read, but a tile is split anew by each block that reads it. Each block takes the
+ * sample for itself; what is out of range is known behind all products, so that each warp leaves a
+ * word, which the launches in bf16 read.
  *
  * The left factor in registers (operand.in_registers). wgmma takes tf32 from shared memory along
  * the depth alone, but from registers however it has come there, an image's neighbours for each tap
@@ -59,6 +67,7 @@
 #include "kernel/kernel.h"
 
 enum { BY_WARPGROUP = 1, BY_WARP = 2 }; /* the knob mma */
+enum { SPLIT = 2 };                     /* the knob pairs */
 
 enum {
     GROUP_ROWS = 64, /* of the accumulators of a warpgroup */
@@ -68,6 +77,7 @@ enum {
     UNPROMOTED = 32768, /* depth that tf32, bf16 and f16 may be summed up along in a unit, which
                            cuts sums off: 1/2^24 for each 8 of tf32, or 16, is below their own */
     MOST_PARTS = 128,
+    SAMPLED = 128, /* bytes in which warps leave what they have seen of factors: k_scale_of_pairs */
 };
 
 /* Of which plane each is multiplied with which, the smallest products first. */
@@ -126,7 +136,8 @@ static struct short_steps find_shorts(const struct product *p, int depth) {
     int64_t every = round_up(whole, depth) / depth;
     int64_t left = round_up(counts - (every - 1) * depth, unit);
     if (o->step_taps > 1) return (struct short_steps){0};
-    if (p->by_warp || (depth - left) * LEAST < depth * every) return (struct short_steps){0};
+    if (p->by_warp || p->splits || (depth - left) * LEAST < depth * every)
+        return (struct short_steps){0};
     return (struct short_steps){.depth = (int)left, .every = every, .at = every - 1};
 }
 
@@ -325,6 +336,8 @@ static const char *check_pairs(const struct kernel *k, const struct config *c,
     if (c->knob[KNOB_m] > 2 * GROUP_ROWS)
         return "pairs=1 needs an m of 64 or 128: three warpgroups have too few registers for it";
     if (p->a.planes != 2 || p->b.planes != 2) return "pairs=1 needs two factors of f32";
+    if (p->splits && !p->a.splits && !p->b.splits)
+        return "pairs=2 needs a factor of f32 that lies as tensor maps want it, and k=64";
     if ((p->a.windows && p->a.along) || (p->b.windows && p->b.along))
         return "pairs=1 is not of windows along the depth";
     if (c->knob[KNOB_k] == PAIRED_DEPTH && (p->a.order || p->b.order))
@@ -441,6 +454,7 @@ static const char *check_warpgroups(const struct kernel *k, const struct config 
         return arena_printf(a, "%d sums a thread; %d is the limit", sums, most - others);
     if (p->resident == 1 && (bad = check_instruction(k, p, y->threads, a))) return bad;
     y->smem = product_barrier_bytes(p, MOST_STAGES) + 1024;
+    if (p->splits) y->smem += SAMPLED;
     return NULL;
 }
 
@@ -636,7 +650,7 @@ static void let_stay(const struct kernel *k, const struct layout *y, struct prod
     if (tiles <= (int64_t)k->limits->units * p->resident) return; /* a block has one */
     for (int i = 0; i < 2 && !p->a.stays && !p->b.stays; i++) {
         struct operand *o = factors[i];
-        if (o->made || o->windows || matrix_tiles(k, y, o->axis) > 1) continue;
+        if (o->made || o->splits || o->windows || matrix_tiles(k, y, o->axis) > 1) continue;
         if (o->batches > 1 && z > 1) continue;
         o->stays = true;
         int64_t smem = rings_bytes(y, steps) + others;
@@ -702,6 +716,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     p->makers = c->knob[KNOB_make];
     p->in_turn = 1;
     p->pairs = c->knob[KNOB_pairs];
+    p->splits = c->knob[KNOB_pairs] == SPLIT;
     p->shares = k->shares;
     p->crowded = p->makers && n > 64;
     product_operands(k, p, m, n, depth, a);
@@ -730,6 +745,9 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     if (p->pairs && depth == PAIRED_DEPTH) promote = depth;
     int summed = p->a.lying ? p->a.step_taps * p->a.step_channels : depth;
     if (p->promotes && p->a.lying && summed <= PROMOTE_LYING) promote = depth;
+    /* Sums of one step are a total. */
+    bool sums_once = steps == 1 && depth <= promote && !p->pairs && !by_warp && !p->tensor;
+    p->promotes &= !sums_once;
     if (p->promotes && depth != promote)
         return arena_printf(a, "sums that begin anew every %d of the depth need k=%d", promote,
                             promote);

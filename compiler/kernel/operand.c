@@ -5,6 +5,7 @@
  *     a[m, k] f32                     tiles of p0, of which threads make three planes of bf16,
  *                                     which add up to a
  *     b[n, k] f32                     an image of three planes; mma=2: as a
+ *     the same, pairs=2               tiles of p1, which become two planes of f16 where they lie
  *     a[m, k] f8                      tiles of p0; where there are no units for it, or sums are to
  *                                     be f32's own: an image of a in bf16, which has all of f8
  *     a[m, k] f32, in tf32            tiles of p0, which are rounded on their way
@@ -198,7 +199,7 @@ static bool runs_along_rows(const struct kernel *k, const struct operand *o) {
 static void set_image(struct operand *o, int64_t pitch) {
     o->load = NO_VALUE;
     o->stored = o->dtype;
-    o->stacked = false;
+    o->stacked = o->splits = false;
     o->pitch = pitch;
     o->batch = pitch * (o->along ? o->depth : o->rows);
     o->plane = o->batch * o->batches;
@@ -523,6 +524,14 @@ static bool is_far_apart(const struct kernel *k, const struct operand *o, int64_
            bytes <= k->limits->memory_bytes / PART;
 }
 
+/* Lines of 128 bytes, of f32 and of each plane, and a warp has whole lines of a step. */
+static bool tile_may_split(const struct operand *o, int tile, int depth) {
+    enum { MOST = 128 };
+    int line = o->along ? tile : depth;
+    return depth == PROMOTE_DEPTH && tile % (LINE / 2) == 0 && tile <= MOST &&
+           line * dtype_bytes(o->dtype) % LINE == 0;
+}
+
 /* tile, depth: of the tile in shared memory. */
 static struct operand make_operand(const struct kernel *k, value_id factor, enum axis axis,
                                    int tile, int depth, const struct product *p) {
@@ -567,6 +576,9 @@ static struct operand make_operand(const struct kernel *k, value_id factor, enum
                      (!fixed || others <= FEW) && is_matrix(k, load, &o) &&
                      operand_line(&o, tile, depth) == LINE;
     if (o.in_registers) return o;
+    o.splits = p->splits && reads && is_f32 && !fixed && is_matrix(k, load, &o) &&
+               tile_may_split(&o, tile, depth);
+    if (o.splits) return o;
     if (o.planes > 1 && by_warp && o.rows * SMALL > others && (!fixed || others <= FEW) && is_f32 &&
         (is_matrix(k, load, &o) || lies_in_pieces(k, load, &o)) &&
         operand_line(&o, tile, depth) == 128)

@@ -129,6 +129,16 @@ bool layout_load_is_vector(const struct kernel *k, const struct layout *y,
     return load_is_vector(k, load, y->rows_inner ? AXIS_X : AXIS_R, y->vec);
 }
 
+bool layout_load_reverses(const struct kernel *k, const struct layout *y,
+                          const struct value_node *load) {
+    return !y->peel && !y->rows_inner && load_is_reversed(k, load, AXIS_R, y->vec);
+}
+
+bool layout_store_reverses(const struct kernel *k, const struct layout *y,
+                           const struct store_node *s) {
+    return !y->peel && !y->rows_inner && index_is_reversed(k, s->index, AXIS_R, y->vec);
+}
+
 bool layout_load_is_uniform(const struct kernel *k, const struct layout *y,
                             const struct value_node *load) {
     return !y->peel && y->vec > 1 &&

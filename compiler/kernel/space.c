@@ -536,12 +536,16 @@ static void propose_mma(struct space *s) {
                                    {64, 128},  {64, 64},   {192, 128}, {64, 32},  {128, 32},
                                    {128, 8},   {128, 16},  {128, 24},  {128, 48}, {192, 64}};
     int64_t columns = size_of(s->k, AXIS_N);
+    /* Of planes whose depth is half a line such steps leave room for tiles twice as wide: of 32768 x
+     * 32 x 32768 they take an H200 1539 us by 128 x 256, and 1607 by 128 x 128. */
+    int depth = 128 / element(s);
+    if (may_make_planes(s->k) && size_of(s->k, AXIS_R) <= depth / 2) depth /= 2;
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
         for (int cluster = 1; cluster <= 2; cluster++) {
             bool narrow = tiles[i][1] < 64 && tiles[i][1] % 32, tall = tiles[i][0] == 192;
             if (narrow && (columns > tiles[i][1] || columns <= tiles[i][1] - 8)) continue;
             if (tall && tiles[i][1] == 64 && columns > 64) continue;
-            struct config c = CONFIG(K(m, tiles[i][0]), K(n, tiles[i][1]), K(k, 128 / element(s)),
+            struct config c = CONFIG(K(m, tiles[i][0]), K(n, tiles[i][1]), K(k, depth),
                                      K(cluster, cluster > 1 ? cluster : 0), K(mma, 1),
                                      K(warps, (tiles[i][0] / 64 + 1) * 128 / s->k->limits->warp));
             propose_windows(s, c, MOST_STAGES);
@@ -552,6 +556,8 @@ static void propose_mma(struct space *s) {
                 made.knob[KNOB_warps] = groups * 128 / s->k->limits->warp;
                 propose_tile(s, made, MOST_STAGES);
             }
+            c.knob[KNOB_pairs] = 2;
+            if (may_make_planes(s->k)) propose_tile(s, c, MOST_STAGES);
             c.knob[KNOB_pairs] = 1;
             if (may_make_planes(s->k)) propose_windows(s, c, MOST_STAGES);
             c.knob[KNOB_k] = PAIRED_DEPTH;

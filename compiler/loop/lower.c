@@ -339,6 +339,25 @@ inst_id convert(struct lowering *w, struct nest *n, inst_id v, enum dtype t) {
     return add_cast(w, n, v, dtype_opmath(t), false);
 }
 
+/* Whether x compares with a number that the type of its operands does not hold. */
+static bool has_rounded_number(const struct node *x, enum dtype own) {
+    for (int k = 0; k < x->n_args; k++)
+        if (x->args[k].kind == ARG_FLOAT && rounded(own, x->args[k].f) != x->args[k].f) return true;
+    return false;
+}
+
+/* What is compared with a number has its own type then, too, though it was not stored: f16 x + 0.1
+ * equals 0.1 where x is 0. */
+static inst_id as_compared(struct lowering *w, struct nest *n, const struct node *x, inst_id v) {
+    if (!op_compares(x->op) || w->g->in_doubles) return v;
+    enum dtype own = graph_common_dtype((struct graph *)w->g, x);
+    bool rounds = dtype_is_float(own) && dtype_opmath(own) != own && has_rounded_number(x, own);
+    struct inst i = {.kind = INST_CAST, .dtype = own, .rounds = true, .n_args = 1, .args = {v}};
+    const struct inst *of = &n->insts.at[v];
+    bool is_own = of->kind == INST_CAST && of->rounds;
+    return rounds && of->dtype == own && !is_own ? add_inst(w, n, i) : v;
+}
+
 static void lower_pointwise(struct lowering *w, node_id id) {
     const struct node *x = &w->g->nodes.at[id];
     struct nest n = begin_nest(w, id);
@@ -355,6 +374,7 @@ static void lower_pointwise(struct lowering *w, node_id id) {
     for (int k = 0; k < n_operands; k++) {
         bool condition = k < op_first_number(x->op);
         inst_id v = read_operand(w, &n, x, &x->args[k], t);
+        if (x->args[k].kind == ARG_NODE) v = as_compared(w, &n, x, v);
         i.args[i.n_args++] = condition ? v : convert(w, &n, v, t);
     }
     add_inst(w, &n, i);

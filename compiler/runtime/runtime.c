@@ -322,11 +322,17 @@ enum ws_status device_count(struct device *dev, const struct launch *l, int n, s
     return n > 0 ? dev->ops->count(dev, l, n, out, d) : WS_OK;
 }
 
-enum ws_status device_compare(struct device *dev, dptr got, enum dtype dtype, dptr want, int64_t n,
-                              dptr bound, struct mismatch *out, struct diag *d) {
+enum ws_status device_compare_runs(struct device *dev, dptr got, struct runs runs, enum dtype dtype,
+                                   dptr want, int64_t n, dptr bound, struct mismatch *out,
+                                   struct diag *d) {
     *out = (struct mismatch){.worst = -1};
     USABLE(dev, d);
-    return n > 0 ? dev->ops->compare(dev, got, dtype, want, n, bound, out, d) : WS_OK;
+    return n > 0 ? dev->ops->compare(dev, got, runs, dtype, want, n, bound, out, d) : WS_OK;
+}
+
+enum ws_status device_compare(struct device *dev, dptr got, enum dtype dtype, dptr want, int64_t n,
+                              dptr bound, struct mismatch *out, struct diag *d) {
+    return device_compare_runs(dev, got, (struct runs){n, n}, dtype, want, n, bound, out, d);
 }
 
 enum ws_status device_take(struct device *dev, dptr from, enum dtype dtype, dptr want, int64_t n,

@@ -298,6 +298,14 @@ struct mismatch {
 };
 enum ws_status device_compare(struct device *dev, dptr got, enum dtype dtype, dptr want, int64_t n,
                               dptr bound, struct mismatch *out, struct diag *d);
+/* The same where others' memory lies between the elements of `got`: after so many of them, the next
+ * so many begin `pitch` elements behind the first of these. */
+struct runs {
+    int64_t length, pitch;
+};
+enum ws_status device_compare_runs(struct device *dev, dptr got, struct runs runs, enum dtype dtype,
+                                   dptr want, int64_t n, dptr bound, struct mismatch *out,
+                                   struct diag *d);
 
 /* What a trusted kernel left, as a reference: n elements of type dtype at `from` become f64 or i64
  * at `want`, and, unless it is 0, the f32 at `bound` that share of an element's size and of the

@@ -41,7 +41,7 @@ struct device_ops {
     /* NULL: no counters */
     enum ws_status (*count)(struct device *, const struct launch *, int, struct counters *,
                             struct diag *);
-    enum ws_status (*compare)(struct device *, dptr, enum dtype, dptr, int64_t, dptr,
+    enum ws_status (*compare)(struct device *, dptr, struct runs, enum dtype, dptr, int64_t, dptr,
                               struct mismatch *, struct diag *);
     enum ws_status (*take)(struct device *, dptr, enum dtype, dptr, int64_t, double, dptr,
                            struct diag *);

@@ -98,6 +98,7 @@ static bool may_bind(struct fuser *f, const struct merge *m, ex g, ex h) {
     if (!is_axis(G, g, &g_reduces) || !is_axis(H, h, &h_reduces)) return false;
     if (bound_of(f, g) != bound_of(f, h) || bound_to(m, g) || taken(f, m, h)) return false;
     if (m->across && g_reduces == h_reduces) return false;
+    if (m->makes) return g_reduces && h_reduces;
     if (H->matmul) return !h_reduces;                      /* an epilogue has no depth */
     return m->across || !G->n_r || g_reduces == h_reduces; /* a reducing guest keeps its roles */
 }
@@ -327,6 +328,7 @@ static const char *covers(struct fuser *f, const struct merge *m) {
     const struct group *G = group_at(f, m->guest), *H = group_at(f, m->host);
     if (m->n < G->n_x + G->n_r) return "iteration spaces differ";
     int rows = H->matmul ? H->n_x : H->n_x - H->n_arms; /* a reduction's arms are covered or not */
+    if (m->makes) rows = 0;
     for (int k = 0; k < rows; k++)
         if (!taken(f, m, H->x[k])) return "iteration spaces differ: not every row is covered";
     int r = 0;
@@ -425,11 +427,50 @@ static bool is_dear(struct fuser *f, const struct group *G) {
     return false;
 }
 
-static const char *matmul_reason(struct fuser *f, const struct merge *m) {
+/* Does instruction i of a nest vary with any of its axes? */
+static bool varies(struct fuser *f, const struct nest *n, inst_id i) {
+    const struct inst *x = &n->insts.at[i];
+    bool any = false;
+    for (int d = 0; d < x->n_index; d++)
+        for (int k = 0; k < n->n_axes; k++) any |= ex_uses(f->l->ex, x->index[d], n->axes[k]);
+    for (int a = 0; a < x->n_args; a++) any |= varies(f, n, x->args[a]);
+    return any;
+}
+
+/* The product of a matrix and of one vector: rows, of which each is a sum. */
+static bool is_of_vector(struct fuser *f, const struct group *G) {
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        const struct nest *n = nest_at(f, G->members.at[m].nest);
+        if (!n->matmul || !n->n_reduce) continue;
+        const struct inst *sum = &n->insts.at[n->insts.n - 1], *mul = &n->insts.at[sum->args[0]];
+        return mul->n_args == 2 && varies(f, n, mul->args[0]) != varies(f, n, mul->args[1]);
+    }
+    return false;
+}
+
+/* A vector that is reduced on its way, as one that is normalized, is made by the kernel that
+ * multiplies it, again for each row: a short one takes less than a launch does. */
+static bool makes_vector(struct fuser *f, uint32_t product, uint32_t g) {
+    enum { SHORT = 4096 };
+    const struct group *G = group_at(f, g);
+    if (f->limits->kind != DEVICE_CUDA || f->eager || G->n_x || !G->n_r || G->scan || G->columns ||
+        G->matmul || G->n_between || axes_numel(f->l, G->r, G->n_r) > SHORT ||
+        !is_of_vector(f, group_at(f, product)))
+        return false;
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        const struct nest *n = nest_at(f, G->members.at[m].nest);
+        bool values = reduction_of_values(n->insts.at[n->insts.n - 1].reduction);
+        if (escapes(f, n->out, product, g) || (n->n_reduce && !values)) return false;
+    }
+    return true;
+}
+
+static const char *matmul_reason(struct fuser *f, struct merge *m) {
     const struct group *H = group_at(f, m->host), *G = group_at(f, m->guest);
     if (!H->matmul && !G->matmul) return NULL;
     uint32_t mm = H->matmul ? m->host : m->guest, other = H->matmul ? m->guest : m->host;
     if (H->matmul && G->matmul) return "two matrix products";
+    if (depends(f, mm, other) && (m->makes = makes_vector(f, mm, other))) return NULL;
     if (depends(f, mm, other))
         return "a producer would be recomputed for every tile of the matrix product";
     if (!depends(f, other, mm)) return "it shares no result with the matrix product";

@@ -68,6 +68,7 @@ struct merge {
     uint32_t host, guest;
     bool inline_guest; /* the guest is pointwise and vanishes into its readers */
     bool across;       /* the guest reduces the host's rows, and keeps its columns (columns.c) */
+    bool makes;        /* the guest makes the vector of the host's product, once a row */
     bool by_columns;   /* while S3 is checked: the reader covers no row */
     bool by_places;    /* axes are told by their steps through memory (split.c) */
     struct group *split[2]; /* a and b with axes split for each other; NULL: as they are */

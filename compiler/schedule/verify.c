@@ -60,6 +60,13 @@ static bool is_of_rows(const struct schedule *s, const struct group *G, const st
     return reduces;
 }
 
+/* Of a product's vector, which each row makes: of X nothing. */
+static bool is_of_vector(const struct schedule *s, const struct group *G, const struct member *M) {
+    for (int k = 0; k < G->n_x; k++)
+        if (has(s, M, G->x[k])) return false;
+    return G->matmul && !s->loops->nests.at[M->nest].matmul;
+}
+
 static const char *check_cover(const struct schedule *s) {
     for (uint32_t g = 0; g < s->groups.n; g++) {
         const struct group *G = &s->groups.at[g];
@@ -74,7 +81,7 @@ static const char *check_cover(const struct schedule *s) {
             int r = 0;
             bool second = group_is_second(G, M->nest);
             if (G->n_between && n->n_reduce && !second) continue; /* where it is read */
-            if (is_of_columns(s, G, M) || is_of_rows(s, G, M)) continue;
+            if (is_of_columns(s, G, M) || is_of_rows(s, G, M) || is_of_vector(s, G, M)) continue;
             int arms = G->n_x - G->n_arms;
             for (int k = 0; k < arms; k++)
                 if (!has(s, M, G->x[k]))

@@ -36,6 +36,18 @@ int ring_box_sharers(const struct tile_ring *r) {
     return r->blocks > boxes ? r->blocks / boxes : 1;
 }
 
+struct tile_ring ring_of_planes(const struct tile_ring *r, struct arena *a) {
+    struct tile_ring planes = *r;
+    if (!r->operand->splits) return planes;
+    struct operand *o = NEW(a, struct operand);
+    *o = *r->operand;
+    o->stored = o->dtype;
+    planes.operand = o;
+    planes.planes = o->planes;
+    planes.bytes = r->bytes / o->planes;
+    return planes;
+}
+
 bool tile_step_is_short(const struct tile_program *t, int64_t i) {
     const struct short_steps *s = &t->product->shorts;
     return s->every && i % s->every == s->at;
@@ -317,6 +329,7 @@ struct tile_program *tile_dot(const struct block *p, struct arena *a) {
     if (x->by_warp && (operand_makes_planes(&x->a) || operand_makes_planes(&x->b))) {
         put(t, TILE_DOT_ADD, 0, 0);
     } else {
+        if (x->splits) put(t, TILE_SPLIT, 0, 0);
         if (x->promotes) put(t, TILE_FILL, 0, 0);
         put(t, TILE_DOT, 0, 0);
         if (x->promotes) put(t, TILE_ADD, 0, 0);

@@ -94,6 +94,7 @@ static void put_ring(struct buf *b, const struct tile_ring *r) {
     if (r->blocks > 1) buf_printf(b, ", copied by %d blocks", r->blocks);
     if (o->stays) buf_puts(b, ", copied once");
     if (o->in_registers) buf_puts(b, ", read into registers");
+    if (o->splits) buf_printf(b, ", split into %d planes", o->planes);
     buf_putc(b, '\n');
 }
 
@@ -106,7 +107,7 @@ struct tile_words tile_op_words(enum tile_op op) {
     struct tile_words w = {.text = tile_op_name(op)};
     w.ring = op == TILE_COPY || op == TILE_TAKE || op == TILE_MAKE;
     w.phase = op == TILE_STORE || op == TILE_REDUCE || op == TILE_LEAVE_PARTIALS;
-    w.may_count = op == TILE_COPY || op == TILE_STORE;
+    w.may_count = op == TILE_COPY || op == TILE_STORE || op == TILE_WAIT_FULL || op == TILE_SPLIT;
     w.counts = op == TILE_ROLE || op == TILE_TURN || op == TILE_SKIP || op == TILE_DRAIN ||
                op == TILE_ARRIVE || op == TILE_FOLD || op == TILE_CROSS || op == TILE_MEET ||
                op == TILE_AHEAD || op == TILE_LANDED || op == TILE_REDUCE ||

@@ -45,6 +45,7 @@ struct agent {
     int whose; /* its number among these; the phase that it waits for */
     unsigned turn_parity;
     bool fresh, crosses, done, met; /* met: it waits for the others of its block */
+    unsigned meeting;               /* which one that is */
     int groups;                     /* of copies */
     float *sums, *total, *crossed;
     float *result[MOST_PHASES], *own; /* of rows; own: what `hold` found in the first */
@@ -88,6 +89,7 @@ struct machine {
     unsigned meeting[4];
     float *shared[4][RINGS]; /* [rank]: [stage][plane][row][depth] */
     struct barrier full[4][MOST_STAGES], empty[4][MOST_STAGES];
+    bool raw[4][MOST_STAGES];            /* it has tiles of f32, which are not split yet */
     struct barrier turns[4][MOST_TURNS]; /* the tile before that of each group has all begun */
     float *set[4][2]; /* tensor: [rank][set of sums], and whether they are there, and are read */
     struct barrier offered[4][2], read[4][2];
@@ -167,6 +169,7 @@ static void land(struct machine *x, struct copy *c) {
     }
     c->landed = true;
     if (c->made) return;
+    x->raw[c->rank][c->stage] = x->t->product->splits;
     struct barrier *b = &x->full[c->rank][c->stage];
     b->there += (int64_t)ring_copied_bytes(r, c->boxes) * c->n / r->rows;
     fill_stage(x, b);
@@ -193,10 +196,10 @@ static void land_groups(struct machine *x, const struct agent *g, int most) {
 static bool meets(struct machine *x, struct agent *g) {
     if (!g->met) {
         g->met = true;
-        g->phase = x->meeting[g->rank];
+        g->meeting = x->meeting[g->rank];
         if (++x->met[g->rank] == x->readers) x->met[g->rank] = 0, x->meeting[g->rank]++;
     }
-    if (g->phase == x->meeting[g->rank]) return false;
+    if (g->meeting == x->meeting[g->rank]) return false;
     g->met = false;
     return true;
 }
@@ -240,6 +243,17 @@ static struct product_at product_of(const struct machine *x, const struct agent 
                                    is_short ? x->t->product->shorts.depth : ring(x, TILE_A)->depth};
 }
 
+/* Is there a step so many on? Its stage; is that behind the ring's last? */
+static bool is_there(const struct agent *g, int ahead) {
+    return ahead ? g->step + ahead < g->steps : g->steps > 0;
+}
+static int stage_on(const struct machine *x, const struct agent *g, int ahead) {
+    return (g->stage + ahead) % tile_stages(x->t);
+}
+static unsigned wraps(const struct machine *x, const struct agent *g, int ahead) {
+    return g->stage + ahead >= tile_stages(x->t);
+}
+
 static void start_copy(struct machine *x, const struct agent *g, int i, int ahead) {
     const struct tile_ring *r = ring(x, i);
     int64_t z, m, n;
@@ -248,7 +262,7 @@ static void start_copy(struct machine *x, const struct agent *g, int i, int ahea
     if (g->step + ahead >= g->steps) return;
     if (r->operand->stays && g->tile != g->first_tile) return;
     int64_t number = step_number(x, g, ahead);
-    int stage = (g->stage + ahead) % tile_stages(x->t);
+    int stage = stage_on(x, g, ahead);
     struct copy c = {.ring = i,
                      .boxes = tile_step_is_short(x->t, number) ? ring_boxes_of_short(x->t, r)
                                                                : ring_boxes(r),
@@ -325,7 +339,7 @@ static void multiply_sums(struct machine *x, struct agent *g, struct product_at 
         if (from) add(x, g), clear(x, g, g->sums);
         multiply_part(x, g, p, false, from, p->depth - from < each ? p->depth : from + each);
     }
-    if (p->torn) g->sums[0] = NAN;
+    if (p->torn || x->raw[g->rank][p->stage]) g->sums[0] = NAN;
 }
 
 static void multiply(struct machine *x, struct agent *g, struct product_at *p) {
@@ -639,7 +653,14 @@ static bool go_on(struct machine *x, struct agent *g) {
         if (!meets(x, g)) return false;
         break;
     case TILE_WAIT_FULL:
-        if (!has_passed(&x->full[g->rank][g->stage], g->phase)) return false;
+        if (is_there(g, c->n) &&
+            !has_passed(&x->full[g->rank][stage_on(x, g, c->n)], g->phase ^ wraps(x, g, c->n)))
+            return false;
+        break;
+    case TILE_SPLIT:
+        if (!is_there(g, c->n)) break;
+        if (!meets(x, g)) return false;
+        x->raw[g->rank][stage_on(x, g, c->n)] = false;
         break;
     case TILE_WAIT_READ:
         if (!has_passed(&x->read[g->rank][g->set], g->parity ^ 1)) return false;

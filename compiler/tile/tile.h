@@ -73,7 +73,10 @@
  *       are as many in all tiles, stands before the TURN, a WAIT_TURN before its LOOP, a PASS_TURN
  *       behind that; and each leaves what its epilogue exchanges in a place of its own. Those of
  *       chained products have the products of a step in turn: each DOT and DOT_SECOND stands
- *       between a WAIT_TURN and a PASS_TURN, as many in all groups.
+ *       between a WAIT_TURN and a PASS_TURN, as many in all groups;
+ *   T21 of factors that become planes where they lie, and of no others, a SPLIT stands before the
+ *       LOOP, of the first step, and behind the DOT, of the next one, each behind a WAIT_FULL of
+ *       that step; without roles, before the DOT.
  *
  * Where sums lie in tensor memory (sm_100a), one role of one thread has products made, and warps
  * read what these come to. So that some are read while others are made there may be two sets of
@@ -171,6 +174,9 @@ struct tile_ring {
     int stage, bytes;
     int blocks; /* of a cluster that copy a part each, for all of them; 1: none */
 };
+
+/* A ring as products read it: of tiles that are split, that of their planes. */
+struct tile_ring ring_of_planes(const struct tile_ring *r, struct arena *a);
 
 enum { RINGS = 2, TILE_A = 0, TILE_B = 1, TILE_C = 2 /* chained */ };
 /* Has a step tiles of second products of its own? */

@@ -336,6 +336,12 @@ static const struct {
      "mma=2 m=32 n=32 tm=16 tn=16 warps=4 k=64 stages=2", true},
 };
 
+/* A weight's gradient: the images are the channels, few of them, and what comes back slides over
+ * them. Its image has 4096 lines and more, whose windows a warp has across them. */
+static const char weight_gradient[] =
+    "graph(%x: bf16[3, 2, 99, 95], %g: bf16[24, 2, 50, 48]) {\n"
+    " %c = convolution(%x, %g, None, [1, 1], [3, 3], [2, 2], False, [0, 0], 1)\n return %c\n}\n";
+
 /* Windows as shifted rows: stores by eights, by pairs, one by one; more or less padding than taps
  * reach, images larger than these; groups, dilation, runs that are apart, three dimensions, what is
  * read back beside the product, numbers that are none. */
@@ -727,6 +733,10 @@ void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
              ((struct case_graph){.text = pooled,
                                   .every = CASES_DEFAULT,
                                   .config = "mma=1 m=64 n=32 k=64 stages=2 warps=8"}));
+    vec_push(a, out,
+             ((struct case_graph){.text = weight_gradient,
+                                  .every = CASES_DEFAULT,
+                                  .config = "mma=1 m=64 n=64 k=64 stages=2 warps=8 split=4"}));
     vec_push(a, out,
              ((struct case_graph){.text = infinite_neighbours,
                                   .every = CASES_DEFAULT,

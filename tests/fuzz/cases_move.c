@@ -282,6 +282,21 @@ static const char *const sorted[][2] = {
      "x=256 r=2 warps=1 vec=1 rows=8 hits=4 sort=1"},
 };
 
+/* Rows that run backwards, and short ones. */
+static const char *const rows[] = {
+    /* gradients of running sums */
+    "graph(%x: bf16[5, 96], %y: bf16[5, 96], %g: f32[]) {\n %f = flip(%x, [1])\n %h = flip(%y, "
+    "[1])\n %a = add(%f, %h)\n %c = cumsum(%a, 1)\n %r = flip(%c, [1])\n %m = mul(%r, %g)\n"
+    " return %r, %m\n}\n",
+    /* short and odd rows, one tensor's behind another's, and behind rows of padding */
+    "graph(%x: bf16[9, 22], %y: bf16[7, 22]) {\n %e = exp(%x)\n %c = cat([%e, %y], 0)\n %r = "
+    "mul(%c, 2)\n return %r\n}\n",
+    "graph(%x: f32[6, 12]) {\n %p = pad(%x, [0, 0, 1, 2], value=3)\n %e = relu(%p)\n return "
+    "%e\n}\n",
+    "graph(%x: f32[3, 4, 10], %y: f32[3, 2, 10]) {\n %c = cat([%x, %y], 1)\n %e = neg(%c)\n "
+    "return %e\n}\n",
+};
+
 void cases_move(struct arena *a, case_vec *out) {
     for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++)
         vec_push(a, out, ((struct case_graph){.text = graphs[i], .every = 1, .eager = i % 4 == 0}));
@@ -289,4 +304,6 @@ void cases_move(struct arena *a, case_vec *out) {
         vec_push(a, out,
                  ((struct case_graph){
                      .text = sorted[i][0], .every = CASES_DEFAULT, .config = sorted[i][1]}));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        vec_push(a, out, ((struct case_graph){.text = rows[i], .every = 1}));
 }

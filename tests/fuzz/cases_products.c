@@ -113,6 +113,9 @@ static const struct product_case by_warpgroups[] = {
      * sums; out of range */
     {"graph(%x: f32[140, 544], %y: f32[544, 72]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=1 m=128 n=64 k=32 stages=3 warps=12 pairs=1"},
+    {"graph(%x: f32[70, 1024], %y: f32[1024, 3]) {\n %a = sigmoid(%x)\n %z = mm(%a, %y)\n"
+     " return %z\n}\n",
+     "mma=1 m=128 n=8 k=32 stages=4 warps=12 pairs=1"},
     {"graph(%x: f32[2, 70, 1216], %y: f32[2, 72, 1216]) {\n %b = permute(%y, [0, 2, 1])\n"
      " %z = bmm(%x, %b)\n return %z\n}\n",
      "mma=1 m=64 n=32 k=32 stages=4 warps=8 split=2 pairs=1"},
@@ -155,6 +158,53 @@ static const struct product_case by_warpgroups[] = {
     {"graph(%x: f32[64, 512], %y: f32[512, 40]) {\n %m = gt(%x, 1)\n %a = where(%m, %x, 0)\n"
      " %z = mm(%a, %y)\n return %z\n}\n",
      "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1"},
+    /* pairs that those who multiply split where they lie: along the depth and the rows, by one
+     * warpgroup and by two, edges, a last step of half and of less, batches, clusters, parts, the
+     * last tiles in parts; beside an image; an epilogue; crossed sums that go to the total twice */
+    {"graph(%x: f32[72, 520], %y: f32[520, 40]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=2"},
+    {"graph(%x: f32[524, 68], %y: f32[44, 524]) {\n %a = permute(%x, [1, 0])\n"
+     " %b = permute(%y, [1, 0])\n %z = mm(%a, %b)\n return %z\n}\n",
+     "mma=1 m=128 n=64 k=64 stages=3 warps=12 pairs=2"},
+    {"graph(%x: f32[2, 132, 576], %y: f32[2, 576, 72]) {\n %z = bmm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=128 n=128 k=64 stages=2 warps=12 cluster=2 split=2 pairs=2"},
+    {"graph(%x: f32[132, 544], %y: f32[544, 200]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=128 k=64 stages=2 warps=8 cluster=2 pairs=2"},
+    {"graph(%x: f32[132, 1024], %y: f32[1024, 136]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 split=2 tail=4 pairs=2"},
+    {"graph(%x: f32[64, 4200], %y: f32[4200, 8]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=128 n=64 k=64 stages=3 warps=12 pairs=2"},
+    {"graph(%x: f32[64, 512], %y: f32[512, 72], %c: f32[72]) {\n %a = sigmoid(%x)\n"
+     " %z = mm(%a, %y)\n %s = add(%z, %c)\n %r = relu(%s)\n return %r\n}\n",
+     "mma=1 m=64 n=128 k=64 stages=2 warps=8 pairs=2"},
+    {"graph(%x: f32[132, 512], %y: f32[512, 200]) {\n %z = mm(%x, %y)\n %s = softmax(%z, 1)\n"
+     " return %s\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=2"},
+    /* out of their range, of the left factor and of the right one: infinite, some rows too small;
+     * all 0 but a few */
+    {"graph(%x: f32[2, 64, 512], %y: f32[512, 40]) {\n %m = gt(%x, 2)\n"
+     " %u = where(%m, inf, %x)\n %a = amax(%u, [0])\n %z = mm(%a, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 split=2 pairs=2"},
+    {"graph(%x: f32[64, 512], %y: f32[2, 512, 40], %s: f32[40]) {\n %m = gt(%s, 1)\n"
+     " %f = where(%m, 1e-12, 1)\n %u = mul(%y, %f)\n %b = sum(%u, [0])\n %z = mm(%x, %b)\n"
+     " return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=2"},
+    {"graph(%x: f32[2, 64, 512], %y: f32[512, 40]) {\n %m = gt(%x, 1)\n"
+     " %u = where(%m, %x, 0)\n %a = sum(%u, [0])\n %z = mm(%a, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=2"},
+    /* f32 of one step, whose sums are a total: with an epilogue, numbers that are none, a left
+     * factor that is read into registers, rows that are reduced; steps of 32 */
+    {"graph(%x: f32[264, 40], %y: f32[40, 200], %c: f32[200]) {\n %z = mm(%x, %y)\n"
+     " %s = add(%z, %c)\n %r = relu(%s)\n return %r\n}\n",
+     "mma=1 m=128 n=192 k=64 stages=2 warps=12 band=16"},
+    {"graph(%x: f32[200, 64], %y: f32[64, 264]) {\n %m = gt(%x, 2)\n %a = where(%m, inf, %x)\n"
+     " %z = mm(%a, %y)\n return %z\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=3 cluster=2 warps=8"},
+    {"graph(%x: f32[200, 32], %y: f32[32, 136]) {\n %z = mm(%x, %y)\n return %z\n}\n",
+     "mma=1 m=128 n=128 k=32 stages=2 cluster=2 warps=12"},
+    {"graph(%x: f32[130, 64], %y: f32[64, 200]) {\n %z = mm(%x, %y)\n %s = softmax(%z, 1)\n"
+     " return %s\n}\n",
+     "mma=1 m=64 n=64 k=64 stages=2 warps=8"},
     /* tf32: along the depth, along the rows, both, a batch, odd sizes, a factor that is computed,
      * one of bf16, parts, a depth whose sums begin anew */
     {"graph(%x: f32[136, 72], %y: f32[88, 72]) products tf32 {\n %b = permute(%y, [1, 0])\n"

@@ -659,6 +659,17 @@ static const char *const across[] = {
     " %a = permute(%s, [1, 0])\n %b = permute(%v, [1, 0])\n %y = mul(%a, %b)\n return %y\n}\n",
 };
 
+/* Vectors that are normalized, or made of what they come to, by the products that multiply them. */
+static const char *const multiplied[] = {
+    "graph(%x: bf16[1, 96], %w: bf16[40, 96], %g: bf16[96], %b: bf16[40]) {\n"
+    " %n = layer_norm(%x, [96], %g)\n %y = linear(%n, %w, %b)\n %z = gelu(%y)\n return %z\n}\n",
+    "graph(%x: f32[1, 1, 50], %r: f32[1, 1, 50], %w: f32[23, 50], %u: f32[23]) {\n"
+    " %s = add(%x, %r)\n %n = rms_norm(%s, [50])\n %y = linear(%n, %w)\n %z = add(%y, %u)\n"
+    " return %s, %z\n}\n",
+    "graph(%x: f32[1, 70], %w: f32[33, 70]) {\n %p = softmax(%x, 1)\n %y = linear(%p, %w)\n"
+    " return %y\n}\n",
+};
+
 /* Concatenations behind reductions, stored part by part: of rows, along them, of three parts, with
  * what is stored once; and in pieces. */
 static const char *const joined[] = {
@@ -766,6 +777,8 @@ void cases_shapes(struct arena *a, case_vec *out) {
     operator_graphs(a, DT_U8, out);
     for (size_t i = 0; i < sizeof across / sizeof *across; i++)
         vec_push(a, out, ((struct case_graph){.text = across[i], .every = 1}));
+    for (size_t i = 0; i < sizeof multiplied / sizeof *multiplied; i++)
+        vec_push(a, out, ((struct case_graph){.text = multiplied[i], .every = 4}));
     for (size_t i = 0; i < sizeof joined / sizeof *joined; i++)
         vec_push(a, out, ((struct case_graph){.text = joined[i], .every = 1}));
     for (size_t i = 0; i < sizeof batch_norm_configs / sizeof *batch_norm_configs; i++)

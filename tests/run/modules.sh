@@ -18,7 +18,7 @@ check() { # FILE MODE
     fi
 }
 for module in tests/modules/*.py; do check "$module" fwd; done
-for name in layernorm_by_hand focal_loss squeeze_excite cancelled_mean pooled_gate normed_weights convnet separable_conv causal_conv rnn_aligned own_gradients gradient_penalty timm_block conv_mixer functional captured_graph known_shapes complex_numbers complex_functions complex_parts public_names public_idioms public_files; do check tests/modules/$name.py train; done
+for name in layernorm_by_hand focal_loss squeeze_excite cancelled_mean pooled_gate normed_weights convnet separable_conv causal_conv rnn_aligned own_gradients gradient_penalty timm_block conv_mixer functional captured_graph known_shapes complex_numbers complex_functions complex_parts public_names public_idioms public_files public_calls known_lengths; do check tests/modules/$name.py train; done
 
 # A file in a package that names the files beside it without the package, as Python finds those beside a script.
 mkdir "$TMP/package"
@@ -32,5 +32,12 @@ printf 'import seen\n\nseen.times.append(1)\nTWO = 2 if len(seen.times) > 1 else
 printf 'times = []\n' >"$TMP/seen.py"
 printf 'import torch\ntry:\n    from flaky import TWO\nexcept NameError:\n    from flaky import TWO\n\n\ndef forward(x):\n    return x * TWO\n\n\ndef get_inputs():\n    return [torch.randn(8)]\n' >"$TMP/again.py"
 check "$TMP/again.py" fwd
+# sys.path, and a package of which __init__.py has its parts as `from . import part`.
+mkdir -p "$TMP/repo/core/nets"
+printf 'from . import blocks\nfrom .blocks import unused\nfrom missing_package import *\n' >"$TMP/repo/core/nets/__init__.py"
+printf 'import sizes\n\nunused = 0\n\n\ndef scale(x):\n    return x * sizes.SCALE\n' >"$TMP/repo/core/nets/blocks.py"
+printf 'SCALE = 3\n' >"$TMP/repo/core/sizes.py"
+printf 'import os, sys\nsys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "core"))\nimport torch\nfrom nets import blocks\n\n\ndef forward(x):\n    return blocks.scale(x)\n\n\ndef get_inputs():\n    return [torch.randn(8)]\n' >"$TMP/repo/user.py"
+check "$TMP/repo/user.py" fwd
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

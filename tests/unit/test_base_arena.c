@@ -3,7 +3,9 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -34,6 +36,34 @@ static void test_large(void **state) {
     }
     assert_string_equal(small, "still here");
     arena_free(a);
+}
+
+/* MB in memory; 0: the system does not say. */
+static long resident(void) {
+    FILE *f = fopen("/proc/self/statm", "r");
+    long all, now = 0;
+    if (!f) return 0;
+    if (fscanf(f, "%ld %ld", &all, &now) != 2) now = 0;
+    fclose(f);
+    return now * sysconf(_SC_PAGESIZE) >> 20;
+}
+
+/* What is freed is the system's again: stages whose scratch is tens of megabytes follow each
+ * other. */
+static void test_given_back(void **state) {
+#ifdef __SANITIZE_ADDRESS__
+    skip(); /* it keeps what is freed for a while */
+#endif
+    enum { MB = 1 << 20, BYTES = 6 * MB, LEFT = 2 };
+    long before = resident();
+    for (int i = 0; i < 3; i++) {
+        struct arena *a = arena_new(), *small = arena_within(a);
+        memset(arena_alloc(a, BYTES), 1, BYTES);
+        arena_alloc(small, 1000);
+        assert_true(resident() >= before + BYTES / MB - LEFT || !before);
+        arena_free(a);
+        assert_true(resident() <= before + LEFT);
+    }
 }
 
 /* Those within another one end with it, or before, in any order; a leak would be found by the
@@ -122,9 +152,11 @@ static void test_wrap(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alloc),   cmocka_unit_test(test_large),  cmocka_unit_test(test_used),
-        cmocka_unit_test(test_strings), cmocka_unit_test(test_vec),    cmocka_unit_test(test_buf),
-        cmocka_unit_test(test_wrap),    cmocka_unit_test(test_within),
+        cmocka_unit_test(test_alloc),      cmocka_unit_test(test_large),
+        cmocka_unit_test(test_used),       cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_vec),        cmocka_unit_test(test_buf),
+        cmocka_unit_test(test_wrap),       cmocka_unit_test(test_within),
+        cmocka_unit_test(test_given_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -224,6 +224,21 @@ static void test_windows_of_values(void **state) {
     arena_free(a);
 }
 
+/* What kernels are judged by goes with its arena: of it the program's keeps at most sizes. */
+static void leaves_little(const struct ws_program *p) {
+    struct arena *own = arena_new();
+    size_t before = arena_used(p->arena);
+    const int *outputs;
+    bool *all = NEW_ARRAY(own, bool, p->n_kernels);
+    for (int k = 0; k < p->n_kernels; k++) all[k] = true;
+    struct ws_alone alone = ws_alone_of(p, own);
+    struct ws_captured *c = ws_alone_join(&alone, all, own, &outputs);
+    ws_lower_reference(c, DEVICE_CUDA);
+    ws_drop_lowered(c, DEVICE_CUDA);
+    assert_true(arena_used(p->arena) - before < arena_used(own) / 4);
+    arena_free(own);
+}
+
 /* Rows that lie between kernels begin at lines of memory where products read them, unless they are
  * whole pieces of 16 bytes already. */
 static void test_pitch(void **state) {
@@ -246,11 +261,12 @@ static void test_pitch(void **state) {
             found++;
         }
         assert_int_equal(found, 1);
-        struct ws_alone alone = ws_alone_of(p); /* and each kernel is judged by itself */
+        struct ws_alone alone = ws_alone_of(p, a); /* and each kernel is judged by itself */
         for (int k = 0; k < p->n_kernels; k++) {
             assert_int_equal(alone.parts[k].n_known, 1);
             assert_int_equal(alone.parts[k].n_unknown, 0);
         }
+        leaves_little(p);
         arena_free(a);
     }
 }
@@ -282,7 +298,7 @@ static void test_pieces(void **state) {
         struct ws_program *p = lower(a, text);
         if (p->n_kernels != cases[i].kernels)
             fail_msg("%d kernels for cat([%s])", p->n_kernels, cases[i].pieces);
-        struct ws_alone alone = ws_alone_of(p); /* and each kernel is judged by itself */
+        struct ws_alone alone = ws_alone_of(p, a); /* and each kernel is judged by itself */
         for (int k = 0; k < p->n_kernels; k++) assert_int_equal(alone.parts[k].n_unknown, 0);
     }
     arena_free(a);

@@ -178,6 +178,7 @@ static void test_every_operator(void **state) {
 int main(void) {
     struct arena *a = arena_new();
     struct diag d = diag_new(a);
+    quick_compiler();
     struct env env = env_read(a);
     if (device_open("cpu", &env, a, &d, &here.dev, NULL) != WS_OK ||
         toolchain_open(DEVICE_CPU, device_limits(here.dev)->arch, &env, a, &d, &here.cc) != WS_OK) {

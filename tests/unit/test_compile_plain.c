@@ -230,6 +230,20 @@ static void test_short_axes(void **state) {
         "  return %s, %m, %t, %p, %k\n}\n");
 }
 
+/* What a GPU has is computed there if it would take long to fetch, however little is computed. */
+static void test_large_inputs(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "graph(%x: f32[128, 4096, 4095]) {\n  %m = amax(%x, dim=[1])\n  return %m\n}\n",
+        "graph(%x: f32[128, 64, 63]) {\n  %m = amax(%x, dim=[1])\n  return %m\n}\n"};
+    for (int k = 0; k < 2; k++) {
+        struct arena *a = arena_new();
+        struct reference_options gpu = {.cuda = true, .sooner = true};
+        assert_true((reference_lower(must_parse(a, texts[k]), &gpu, a) != NULL) == (k == 0));
+        arena_free(a);
+    }
+}
+
 static const struct device_ops *true_ops;
 static int placed, held, most_held;
 
@@ -557,6 +571,7 @@ int main(void) {
                                      cmocka_unit_test(test_scans),
                                      cmocka_unit_test(test_several),
                                      cmocka_unit_test(test_short_axes),
+                                     cmocka_unit_test(test_large_inputs),
                                      cmocka_unit_test(test_shared),
                                      cmocka_unit_test(test_sizes),
                                      cmocka_unit_test(test_within),

@@ -28,6 +28,11 @@ static double wide(uint64_t i) {
     return (float)(exp2(8 * random_normal(3, 0, i)) * random_normal(3, 1, i));
 }
 
+/* 64 columns about 1000, of which one begins elsewhere: what is near the first is near no other. */
+static double distant(uint64_t i) {
+    return (float)(i % 64 == 5 && i < 64 ? -5e4 : 1000 + random_normal(11, 0, i));
+}
+
 struct sums {
     const char *graph, *config; /* of a GPU, besides its own; NULL: none */
     double (*term)(uint64_t i);
@@ -48,6 +53,8 @@ static const struct sums all[] = {
      NULL, unlucky, 1, 1},
     {"graph(%x: f32[64, 512], %y: f32[512, 64]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=1 m=64 n=64 k=64 stages=2 warps=8 pairs=1", positive, 5.6, 0},
+    {"graph(%x: f32[4096, 64]) {\n %y = m2(%x, [0])\n return %y\n}\n",
+     "x=32 r=128 warps=8 vec=4 split=16 last_block=1", distant, 64, 0},
     {"graph(%x: f32[2, 1100]) {\n %y = cumsum(%x, 1)\n return %y\n}\n", NULL, wide, 0, 1.001},
 };
 

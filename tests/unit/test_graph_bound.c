@@ -304,6 +304,39 @@ static void test_tf32(void **state) {
         assert_int_equal(outside(between_one_and_two, how, 1), SIDE * SIDE);
 }
 
+/* The first `bits` of x, cut off. */
+static double leading(int bits, double x) {
+    int exponent;
+    double fraction = frexp(x, &exponent);
+    return ldexp(trunc(ldexp(fraction, bits)), exponent - bits);
+}
+
+/* A product of f32 by its factors' pieces of 8 bits: six instructions, each of which cuts the sum
+ * off at f32's 24 bits, is right however few terms there are. */
+static void test_few_terms_by_pieces(void **state) {
+    (void)state;
+    enum { TERMS = 3, PIECES = 3 };
+    struct bounded b =
+        bounded_by("graph(%x: f32[4, 3], %y: f32[3, 4]) {\n %r = mm(%x, %y)\n return %r\n}\n",
+                   DEVICE_CUDA, true, between_one_and_two);
+    for (int i = 0; i < SIDE * SIDE; i++) {
+        double sum = 0;
+        for (int p = 0; p < PIECES; p++)
+            for (int q = 0; p + q < PIECES; q++) {
+                for (int k = 0; k < TERMS; k++) {
+                    double x = (double)(float)b.in[0].v[i / SIDE * TERMS + k];
+                    double y = (double)(float)b.in[1].v[k * SIDE + i % SIDE];
+                    for (int j = 0; j < p; j++) x -= leading(8, x);
+                    for (int j = 0; j < q; j++) y -= leading(8, y);
+                    sum += leading(8, x) * leading(8, y);
+                }
+                sum = leading(24, sum);
+            }
+        assert_true(fabs(sum - exact_at(&b, i)) <= bound_at(&b, 0, i));
+    }
+    end(&b);
+}
+
 /* Only where it was allowed, and where there is tf32. */
 static void test_tf32_allowed(void **state) {
     static const char f32[] =
@@ -726,6 +759,7 @@ int main(void) {
         cmocka_unit_test(test_four_ulp),
         cmocka_unit_test(test_dropped_term),
         cmocka_unit_test(test_tf32),
+        cmocka_unit_test(test_few_terms_by_pieces),
         cmocka_unit_test(test_tf32_allowed),
         cmocka_unit_test(test_tf32_computed),
         cmocka_unit_test(test_border),

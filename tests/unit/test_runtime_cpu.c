@@ -520,6 +520,27 @@ static void test_compare_ranks(void **state) {
     device_free(f->dev, w);
 }
 
+/* Rows of 3 that begin 8 elements apart: what lies between them is nobody's. */
+static void test_compare_runs(void **state) {
+    struct fixture *f = *state;
+    enum { ROWS = 5, LENGTH = 3, PITCH = 8, COUNT = ROWS * LENGTH };
+    float got[ROWS * PITCH];
+    double want[COUNT];
+    struct mismatch r;
+    for (int i = 0; i < ROWS * PITCH; i++) got[i] = i % PITCH < LENGTH ? 1 : NAN;
+    for (int i = 0; i < COUNT; i++) want[i] = 1;
+    got[3 * PITCH + 2] = 7;
+    dptr g = upload(f, got, sizeof got), w = upload(f, want, sizeof want);
+    struct runs runs = {LENGTH, PITCH};
+    assert_int_equal(device_compare_runs(f->dev, g, runs, DT_F32, w, COUNT, 0, &r, &f->diag),
+                     WS_OK);
+    assert_int_equal(r.bad, 1);
+    assert_int_equal(r.worst, 3 * LENGTH + 2);
+    assert_true(r.got == 7 && r.want == 1);
+    device_free(f->dev, g);
+    device_free(f->dev, w);
+}
+
 static void test_compare_every_dtype(void **state) {
     struct fixture *f = *state;
     enum { COUNT = 100 };
@@ -608,6 +629,7 @@ int main(void) {
         TEST(test_compare_special_values),
         TEST(test_compare_ranks),
         TEST(test_compare_every_dtype),
+        TEST(test_compare_runs),
         TEST(test_compare_integers),
         TEST(test_compare_nothing),
         TEST(test_copy_bandwidth),

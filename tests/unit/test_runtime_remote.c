@@ -122,6 +122,10 @@ static void test_runs_times_and_compares(void **state) {
     struct mismatch m;
     assert_int_equal(device_compare(f->dev, p, DT_F32, w, 1000, 0, &m, &f->diag), WS_OK);
     assert_int_equal(m.bad, 0);
+    struct runs second = {1, 2}; /* of 0, -1, -2, .. every second one */
+    assert_int_equal(device_compare_runs(f->dev, p, second, DT_F32, w, 500, 0, &m, &f->diag),
+                     WS_OK);
+    assert_int_equal(m.bad, 499);
     int changed;
     dptr places[2] = {p, p + sizeof(float)}; /* -0, and another */
     assert_int_equal(device_find_changed(f->dev, places, 2, 3, 0, &changed, &f->diag), WS_OK);

@@ -23,6 +23,8 @@ static const char deep[] = "graph(%a: f32[40, 4264], %b: f32[4264, 24]) {\n"
                            "  return %c\n}\n";
 static const char of_pairs[] = "mma=1 m=64 n=32 k=64 stages=2 warps=8 pairs=1";
 
+static const char of_split[] = "mma=1 m=128 n=64 k=64 stages=2 warps=12 pairs=2";
+
 static const char tf32[] = "graph(%a: f32[130, 200], %b: f32[200, 40]) products tf32 {\n"
                            "  %c: f32[130, 40] = mm(%a, %b)\n"
                            "  return %c\n}\n";
@@ -371,6 +373,8 @@ static void test_numbers(void **state) {
         {wide, "mma=1 m=128 n=64 k=64 stages=2 warps=12"},
         {deep, of_pairs},
         {deep, "mma=1 m=64 n=32 k=64 stages=3 warps=8 split=2 pairs=1"},
+        {deep, of_split},
+        {deep, "mma=1 m=64 n=64 k=64 stages=3 warps=8 cluster=2 split=2 pairs=2"},
         {deep_paired, "mma=1 m=64 n=32 k=32 stages=4 warps=8 split=2 pairs=1"},
         {deep_paired, "mma=1 m=128 n=32 k=32 stages=3 warps=12 cluster=2 pairs=1"},
         {tf32, "mma=1 m=64 n=64 k=32 stages=2 warps=8"},
@@ -791,7 +795,7 @@ static void test_listed_steps(void **state) {
 /* ---- planted mistakes ------------------------------------------------------------------------ */
 
 static const char *graph_of(const char *config) {
-    return config == of_pairs ? deep : config == of_makers ? first : plain;
+    return config == of_pairs || config == of_split ? deep : config == of_makers ? first : plain;
 }
 
 /* What the verifier says, and the machine, of a program without the nth of these instructions. */
@@ -817,7 +821,8 @@ static void test_mistakes(void **state) {
         {TILE_ADD, 0, "T10", of_pairs},        {TILE_CROSS, 0, "T10", of_pairs},
         {TILE_DRAIN_SUMS, 0, "T4", of_pairs},  {TILE_SKIP, 0, "T20", in_turn},
         {TILE_TURN, 0, "T", in_turn},          {TILE_WAIT_TURN, 0, "T20", in_turn},
-        {TILE_PASS_TURN, 0, "T20", in_turn},
+        {TILE_PASS_TURN, 0, "T20", in_turn},   {TILE_SPLIT, 0, "T21", of_split},
+        {TILE_WAIT_FULL, 0, "T3", of_split},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena *a = arena_new();
@@ -1114,7 +1119,8 @@ static void test_machine_finds_mistakes(void **state) {
                  {TILE_ADD, 0, of_pairs},         {TILE_DRAIN_SUMS, 0, of_pairs},
                  {TILE_MAKE, 0, of_makers},       {TILE_GIVE, 0, of_makers},
                  {TILE_WAIT_EMPTY, 0, of_makers}, {TILE_SKIP, 0, in_turn},
-                 {TILE_WAIT_TURN, 0, in_turn},    {TILE_PASS_TURN, 0, in_turn}};
+                 {TILE_WAIT_TURN, 0, in_turn},    {TILE_PASS_TURN, 0, in_turn},
+                 {TILE_SPLIT, 0, of_split},       {TILE_WAIT_FULL, 0, of_split}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bool found = false;
         for (uint64_t seed = 0; seed < 4 && !found; seed++) {

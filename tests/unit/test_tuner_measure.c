@@ -409,7 +409,7 @@ static void test_integers(void **state) {
         assert_int_equal(
             expected_upload(dev, cases[i].t, want, cases[i].bound > 0 ? bound : NULL, N, &e, &d),
             WS_OK);
-        assert_int_equal(check_buffer(dev, p, &e, NULL, 0, &worst, &message, &d), WS_OK);
+        assert_int_equal(check_buffer(dev, p, NULL, &e, NULL, 0, &worst, &message, &d), WS_OK);
         if (cases[i].message)
             assert_string_equal(message, cases[i].message);
         else

@@ -87,11 +87,38 @@ static void test_says_what_takes_long(void **state) {
     assert_null(strstr(text, "\n: "));
 }
 
+/* Steps of a run whose stderr is no terminal: a line for each quarter, and none where there is
+ * nothing to do, or little. */
+static void test_says_quarters(void **state) {
+    static const struct {
+        int most, steps, lines;
+    } cases[] = {{16, 16, 4}, {8, 8, 4}, {7, 7, 0}, {0, 3, 0}, {16, 3, 0}, {16, 9, 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[4096];
+        FILE *f = tmpfile();
+        int before = dup(STDERR_FILENO);
+        (void)state;
+        assert_non_null(f);
+        dup2(fileno(f), STDERR_FILENO);
+        struct progress p =
+            progress_start("k", cases[i].most, (struct progress_whole){.plain = true});
+        for (int k = 0; k < cases[i].steps; k++) progress_step(&p, "");
+        progress_end(&p);
+        said_in(f, text, sizeof text);
+        dup2(before, STDERR_FILENO);
+        close(before);
+        fclose(f);
+        assert_int_equal(count(text, "k: "), cases[i].lines);
+        if (cases[i].lines == 4) assert_int_equal(count(text, "of at most"), 4);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fits_every_width),
         cmocka_unit_test(test_says_most_and_the_whole),
         cmocka_unit_test(test_says_what_takes_long),
+        cmocka_unit_test(test_says_quarters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -253,7 +253,9 @@ static void test_binary_key_has_all_parts(void **state) {
     struct fixture *f = *state;
     const char *k = store_binary_key(f->arena, "t", "o", "s");
     assert_int_equal(strlen(k), 32);
+    size_t before = arena_used(f->arena);
     assert_string_equal(k, store_binary_key(f->arena, "t", "o", "s"));
+    assert_true(arena_used(f->arena) - before < 100); /* the key, and no copy of a text */
     assert_string_not_equal(k, store_binary_key(f->arena, "T", "o", "s"));
     assert_string_not_equal(k, store_binary_key(f->arena, "t", "O", "s"));
     assert_string_not_equal(k, store_binary_key(f->arena, "t", "o", "S"));

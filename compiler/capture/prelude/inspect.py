@@ -36,6 +36,10 @@ def isclass(obj):
     return isinstance(obj, type)
 
 
+def getmro(cls):
+    return cls.__mro__
+
+
 def isfunction(obj):
     return isinstance(obj, type(isclass))
 

@@ -104,6 +104,23 @@ class Logger:
     warn, exception, fatal = warning, error, critical
 
 
+class LoggerAdapter:
+    def __init__(self, logger, extra=None, merge_extra=False):
+        self.logger, self.extra = logger, extra
+
+    def process(self, msg, kwargs):
+        return msg, kwargs
+
+    def log(self, level, msg, *args, **options):
+        msg, options = self.process(msg, options)
+        self.logger.log(level, msg, *args)
+
+    def __getattr__(self, name):
+        return getattr(self.logger, name)
+    debug, info, warning = Logger.debug, Logger.info, Logger.warning
+    error, critical, warn, exception = Logger.error, Logger.critical, Logger.warn, Logger.exception
+
+
 root = Logger('root')
 
 

@@ -1,6 +1,6 @@
 """A module that is not there, for a file that imports it and never uses it: whatever is made of its names is refused, but for
-what a workload's own body makes and forward does not use: matplotlib.use('Agg'), TABLE = registry.Registry('models')."""
-from _warpsmith import in_module_body, below_module_body
+what a workload makes before forward, which does not use it: matplotlib.use('Agg'), self.history = callbacks.History()."""
+from _warpsmith import in_module_body, before_forward
 
 
 def refuse(name):
@@ -21,7 +21,7 @@ def of(name):
 
 def made(name):
     """What is made of a missing name is missing as well."""
-    if not below_module_body():
+    if not before_forward():
         refuse(name.split('(')[0].split('.')[0])
     return of(name)
 

@@ -153,6 +153,11 @@ def _out(t):
     return t.item() if t.ndim == 0 else ndarray(t)
 
 
+def _of_elements(t, *given):
+    """What a function of elements gives: of tensors, as numpy asks them to say, a tensor."""
+    return t if _any([isinstance(x, torch.Tensor) for x in given]) else _out(t)
+
+
 def _is_number(x):
     return isinstance(x, (int, float))
 
@@ -163,17 +168,17 @@ def _into(out, value):
 
 def _binary(function):
     def run(a, b, out=None):
-        return _into(out, of_two(a, b))
+        return _into(out, _of_elements(of_two(a, b), a, b))
 
     def of_two(a, b):
         if _is_number(a):
             b = _t(b)
-            return _out(function(a, b.double() if isinstance(a, float) and not b.is_floating_point() else b))
+            return function(a, b.double() if isinstance(a, float) and not b.is_floating_point() else b)
         a = _t(a)
         if _is_number(b):
-            return _out(function(a.double() if isinstance(b, float) and not a.is_floating_point() else a, b))
+            return function(a.double() if isinstance(b, float) and not a.is_floating_point() else a, b)
         a, b = _alike([a, _t(b)])
-        return _out(function(a, b))
+        return function(a, b)
     return run
 
 
@@ -428,7 +433,7 @@ ogrid, mgrid = _Grid(False), _Grid(True)
 
 def _elementwise(of_number, function):
     def run(x, out=None):
-        return _into(out, of_number(x) if _is_number(x) else _out(function(_floats(_t(x)))))
+        return _into(out, of_number(x) if _is_number(x) else _of_elements(function(_floats(_t(x))), x))
     return run
 
 
@@ -446,14 +451,14 @@ deg2rad = radians = _elementwise(math.radians, torch.deg2rad)
 
 
 def abs(x):
-    return _abs(x) if _is_number(x) else _out(_t(x).abs())
+    return _abs(x) if _is_number(x) else _of_elements(_t(x).abs(), x)
 
 
 absolute = fabs = abs
 
 
 def sign(x):
-    return type(x)((x > 0) - (x < 0)) if _is_number(x) else _out(_t(x).sign())
+    return type(x)((x > 0) - (x < 0)) if _is_number(x) else _of_elements(_t(x).sign(), x)
 
 
 def square(x):
@@ -499,7 +504,7 @@ def logical_not(x):
 def clip(a, a_min=None, a_max=None):
     if _is_number(a):
         return _min(_max(a, a_min), a_max)
-    return _out(_t(a).clamp(a_min, a_max))
+    return _of_elements(_t(a).clamp(a_min, a_max), a)
 
 
 def where(condition, x=None, y=None):

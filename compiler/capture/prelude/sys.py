@@ -1,7 +1,7 @@
 """sys: the two streams, and what programs ask about the interpreter."""
 from _warpsmith import log
 
-argv = path = []
+argv, path = [], []
 modules = {}
 maxsize = 9223372036854775807
 platform, byteorder, executable = 'linux', 'little', 'python3'

@@ -209,6 +209,12 @@ class Module:
             found += [(path + '.' + name if path else name, v) for name, v in module._tensors() if wanted(v)]
         return found
 
+    def _named_members(self, get_members_fn, prefix='', recurse=True, remove_duplicate=True):
+        found = []
+        for path, module in self._all_modules(prefix) if recurse else [(prefix, self)]:
+            found += [(path + '.' + name if path else name, v) for name, v in get_members_fn(module) if v is not None]
+        return _once(found) if remove_duplicate else found
+
     def named_parameters(self, prefix='', recurse=True, remove_duplicate=True):
         found = self._named(is_parameter, prefix, recurse)
         return _once(found) if remove_duplicate else found
@@ -1185,6 +1191,14 @@ class Embedding(Module):
         self.weight = Parameter(torch.empty(num_embeddings, embedding_dim, dtype=dtype) if _weight is None else _weight)
         if _weight is None:
             self.reset_parameters()
+
+    @classmethod
+    def from_pretrained(cls, embeddings, freeze=True, padding_idx=None, max_norm=None, norm_type=2.0,
+                        scale_grad_by_freq=False, sparse=False, **settings):
+        made = cls(*embeddings.shape, padding_idx=padding_idx, max_norm=max_norm, norm_type=norm_type,
+                   scale_grad_by_freq=scale_grad_by_freq, sparse=sparse, _weight=embeddings, **settings)
+        made.weight.requires_grad = not freeze
+        return made
 
     def extra_repr(self):
         padding = '' if self.padding_idx is None else f', padding_idx={self.padding_idx}'

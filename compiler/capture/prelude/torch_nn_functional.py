@@ -194,10 +194,16 @@ def huber_loss(input, target, reduction='mean', delta=1.0, weight=None):
 
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
-    x1, x2 = (x if x.is_floating_point() else x.float() for x in (x1, x2))
+    """In f32 at least: squares of f16 are soon infinite, or 0."""
+    own = torch.result_type(x1, x2)
+    own = own if own.is_floating_point else torch.float32
+    wide = torch.float64 if own == torch.float64 else torch.float32
+    x1, x2 = x1.to(wide), x2.to(wide)
+    if x1.shape != x2.shape:
+        x1, x2 = torch.broadcast_tensors(x1, x2)
     n1 = (x1 * x1).sum(dim).sqrt().clamp_min(eps)
     n2 = (x2 * x2).sum(dim).sqrt().clamp_min(eps)
-    return (x1 * x2).sum(dim) / (n1 * n2)
+    return ((x1 * x2).sum(dim) / (n1 * n2)).to(own)
 
 
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):

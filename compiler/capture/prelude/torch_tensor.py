@@ -399,9 +399,9 @@ def quantile(self, q, dim=None, keepdim=False, *, interpolation='linear'):
         part = q * last - low
         nearest = low if part < 0.5 or part == 0.5 and low % 2 == 0 else high  # halves to even
     if interpolation == 'linear':
-        out = rows[low] + (rows[high] - rows[low]) * part
+        out = torch.lerp(rows[low], rows[high], part)
     elif interpolation == 'midpoint':
-        out = (rows[low] + rows[high]) / 2
+        out = torch.lerp(rows[low], rows[high], 0.5)
     else:
         out = rows[{'lower': low, 'higher': high, 'nearest': nearest}[interpolation]]
     bad = (self != self).any(dim)
@@ -422,9 +422,9 @@ def nanquantile(self, q, dim=None, keepdim=False, *, interpolation='linear'):
     low, high = at.floor(), at.ceil()
     value = lambda place: rows.gather(-1, place.long())
     if interpolation == 'linear':
-        out = value(low) + (value(high) - value(low)) * (at - low)
+        out = torch.lerp(value(low), value(high), at - low)
     elif interpolation == 'midpoint':
-        out = (value(low) + value(high)) / 2
+        out = torch.lerp(value(low), value(high), 0.5)
     else:
         out = value({'lower': low, 'higher': high, 'nearest': torch.round(at)}[interpolation])
     out = torch.where(many == 0, torch.nan, out)
@@ -507,14 +507,28 @@ def _plus_product(self, product, beta, alpha):
     return product + (self if beta == 1 else self * beta)
 
 
+def _numbers_last(function):
+    """addmv(beta, self, alpha, mat, vec), as earlier versions had it, which PyTorch still takes."""
+    def called(*args, **kwargs):
+        if len(args) > 3 and isinstance(args[-1], torch.Tensor):
+            tensors = [x for x in args if isinstance(x, torch.Tensor)]
+            args = tensors + [x for x in args if not isinstance(x, torch.Tensor)]
+        return function(*args, **kwargs)
+    called.__name__ = function.__name__
+    return called
+
+
+@_numbers_last
 def addmv(self, mat, vec, beta=1, alpha=1):
     return _plus_product(self, mv(mat, vec), beta, alpha)
 
 
+@_numbers_last
 def addr(self, vec1, vec2, beta=1, alpha=1):
     return _plus_product(self, outer(vec1, vec2), beta, alpha)
 
 
+@_numbers_last
 def addbmm(self, batch1, batch2, beta=1, alpha=1):
     return _plus_product(self, torch.bmm(batch1, batch2).sum(0, dtype=batch1.dtype), beta, alpha)
 
@@ -621,7 +635,8 @@ def diff(self, n=1, dim=-1, prepend=None, append=None):
         self = torch.cat(parts, dim)
     for _ in _range(n):
         size = self.size(dim)
-        self = _slice(self, dim, 1, size) - _slice(self, dim, 0, size - 1)
+        next, last = _slice(self, dim, 1, size), _slice(self, dim, 0, size - 1)
+        self = next ^ last if self.dtype == torch.bool else next - last
     return self
 
 
@@ -906,7 +921,7 @@ conj_physical = conj_physical_ = resolve_conj = resolve_neg = conj
 def angle(self):
     """Half a turn where it is negative."""
     x = self if self.is_floating_point() else self.float()
-    return _where(x != x, x, _where(x < 0, math.pi, 0.0).to(x.dtype)) if self.dtype != torch.bool else x * 0
+    return _where(x != x, x, (x < 0).to(x.dtype) * math.pi) if self.dtype != torch.bool else x * 0
 
 
 def index_put(self, indices, values, accumulate=False):
@@ -1140,6 +1155,7 @@ def msort(self):
 
 
 def logit(self, eps=None):
+    self = self if self.is_floating_point() else self.float()
     if eps is not None:
         self = self.clamp(eps, 1 - eps)
     return (self / (1 - self)).log()

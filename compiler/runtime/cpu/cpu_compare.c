@@ -51,6 +51,7 @@ struct found {
 
 struct comparison {
     const void *got;
+    struct runs runs;
     enum dtype dtype;
     const void *want;
     int64_t n, parts;
@@ -62,13 +63,19 @@ static bool is_unbounded(const struct comparison *c, int64_t i) {
     return c->bound && c->bound[i] == INFINITY;
 }
 
+/* Where element i of what is compared lies. */
+static size_t place_of(const struct comparison *c, int64_t i) {
+    return (size_t)(i / c->runs.length * c->runs.pitch + i % c->runs.length);
+}
+
 static double badness_at(const struct comparison *c, size_t i, bool *bad) {
     enum dtype r = dtype_reference(c->dtype);
     double bound = c->bound ? (double)c->bound[i] : 0;
+    size_t at = place_of(c, (int64_t)i);
     return r == DT_I64
-               ? int_badness(dtype_load_int(c->dtype, c->got, i), dtype_load_int(r, c->want, i),
+               ? int_badness(dtype_load_int(c->dtype, c->got, at), dtype_load_int(r, c->want, i),
                              bound, bad)
-               : badness(dtype_load(c->dtype, c->got, i), dtype_load(r, c->want, i), bound, bad);
+               : badness(dtype_load(c->dtype, c->got, at), dtype_load(r, c->want, i), bound, bad);
 }
 
 static void compare_part(void *arg, int64_t part) {
@@ -84,13 +91,13 @@ static void compare_part(void *arg, int64_t part) {
     c->found[part] = f;
 }
 
-enum ws_status cpu_compare(struct device *dev, dptr got, enum dtype dtype, dptr want, int64_t n,
-                           dptr bound, struct mismatch *out, struct diag *d) {
+enum ws_status cpu_compare(struct device *dev, dptr got, struct runs runs, enum dtype dtype,
+                           dptr want, int64_t n, dptr bound, struct mismatch *out, struct diag *d) {
     const struct cpu_device *dc = (const struct cpu_device *)dev;
     struct found found[MAX_CPUS], all = {.badness = -1};
-    struct comparison c = {
-        (const void *)(uintptr_t)got,    dtype, (const void *)(uintptr_t)want, n, dc->threads,
-        (const float *)(uintptr_t)bound, found};
+    struct comparison c = {(const void *)(uintptr_t)got,    runs, dtype,
+                           (const void *)(uintptr_t)want,   n,    dc->threads,
+                           (const float *)(uintptr_t)bound, found};
     (void)d;
     cpu_each(dc, c.parts, compare_part, &c);
     for (int64_t i = 0; i < c.parts; i++) {
@@ -100,6 +107,10 @@ enum ws_status cpu_compare(struct device *dev, dptr got, enum dtype dtype, dptr 
             all.badness = found[i].badness, all.worst = found[i].worst;
     }
     *out = (struct mismatch){.bad = all.bad, .unbounded = all.unbounded, .worst = all.worst};
-    mismatch_values(out, dtype, c.got, c.want, c.bound, (size_t)all.worst);
+    size_t worst = (size_t)all.worst;
+    const char *element =
+        (const char *)c.got + place_of(&c, all.worst) * (size_t)dtype_bytes(dtype);
+    mismatch_values(out, dtype, element, (const char *)c.want + 8 * worst,
+                    c.bound ? c.bound + worst : NULL, 0);
     return WS_OK;
 }

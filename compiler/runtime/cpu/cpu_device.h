@@ -57,8 +57,8 @@ enum ws_status cpu_take(struct device *dev, dptr from, enum dtype dtype, dptr wa
                         double share, dptr bound, struct diag *d);
 enum ws_status cpu_share(struct device *dev, enum dtype dtype, dptr want, dptr bound, int64_t n,
                          double *share, struct diag *d);
-enum ws_status cpu_compare(struct device *dev, dptr got, enum dtype dtype, dptr want, int64_t n,
-                           dptr bound, struct mismatch *out, struct diag *d);
+enum ws_status cpu_compare(struct device *dev, dptr got, struct runs runs, enum dtype dtype,
+                           dptr want, int64_t n, dptr bound, struct mismatch *out, struct diag *d);
 
 /* cpu_stream.c */
 size_t cpu_flush_size(int64_t cache); /* bytes to sweep where the last-level caches hold so many */

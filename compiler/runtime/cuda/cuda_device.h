@@ -117,8 +117,8 @@ enum ws_status helpers_flush(struct cuda_device *c, int times, struct diag *d);
 enum ws_status helpers_drain_launch(struct cuda_device *c, struct diag *d);
 enum ws_status helpers_prepare(struct cuda_device *c, struct diag *d);
 void helpers_release(struct cuda_device *c);
-enum ws_status cuda_compare(struct device *dev, dptr got, enum dtype dtype, dptr want, int64_t n,
-                            dptr bound, struct mismatch *out, struct diag *d);
+enum ws_status cuda_compare(struct device *dev, dptr got, struct runs runs, enum dtype dtype,
+                            dptr want, int64_t n, dptr bound, struct mismatch *out, struct diag *d);
 enum ws_status cuda_take(struct device *dev, dptr from, enum dtype dtype, dptr want, int64_t n,
                          double share, dptr bound, struct diag *d);
 enum ws_status cuda_share(struct device *dev, enum dtype dtype, dptr want, dptr bound, int64_t n,

@@ -105,11 +105,11 @@ static unsigned int_badness(i64 got, i64 want, double bound, bool *bad) {
     unsigned long long g = got, w = want;
     return distance_badness((double)(got > want ? g - w : w - g), bound, bad);
 }
-/* want: f64 of floats, i64 of the rest; bound: 0 if all must be equal */
-static unsigned badness(int dtype, const void *got, const void *want, const float *bound, i64 i, bool *bad) {
+/* want: f64 of floats, i64 of the rest; bound: 0 if all must be equal; at: where element i of `got` lies */
+static unsigned badness(int dtype, const void *got, i64 at, const void *want, const float *bound, i64 i, bool *bad) {
     double off = bound ? bound[i] : 0;
-    return is_float(dtype) ? float_badness(element(dtype, got, i), ((const double *)want)[i], off, bad)
-                           : int_badness(int_element(dtype, got, i), ((const i64 *)want)[i], off, bad);
+    return is_float(dtype) ? float_badness(element(dtype, got, at), ((const double *)want)[i], off, bad)
+                           : int_badness(int_element(dtype, got, at), ((const i64 *)want)[i], off, bad);
 }
 /* Of some elements: how many are wrong, how many have no bound, and the first of the worst. */
 struct tally {
@@ -142,15 +142,17 @@ static void add_threads(tally *mine) {
 static void copy_bytes(unsigned char *to, const void *p, i64 i, int bytes) {
     for (int k = 0; k < bytes; k++) to[k] = ((const unsigned char *)p)[i * bytes + k];
 }
+/* Others' memory may lie between runs of what is compared. */
+static i64 place_of(i64 i, i64 run, i64 pitch) { return run == pitch ? i : i / run * pitch + i % run; }
 /* One pass over what is compared: the block that is done last adds up what all have left in `parts`. */
 extern "C" __global__ void __launch_bounds__(THREADS)
     ws_compare(result *r, tally *parts, const void *got, int dtype, int bytes, const void *want, const float *bound,
-               i64 n) {
+               i64 n, i64 run, i64 pitch) {
     __shared__ bool is_last;
     tally mine = {0, 0, ~0ull, 0, 0};
     for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
         bool bad;
-        unsigned worst = badness(dtype, got, want, bound, i, &bad);
+        unsigned worst = badness(dtype, got, place_of(i, run, pitch), want, bound, i, &bad);
         tally one = {bad, bound && __float_as_uint(bound[i]) == 0x7f800000u, (unsigned long long)i, worst, 0};
         add(&mine, &one);
     }
@@ -169,7 +171,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     add_threads(&mine);
     if (threadIdx.x != 0) return;
     r->all = mine;
-    copy_bytes(r->element, got, (i64)mine.index, bytes);
+    copy_bytes(r->element, got, place_of((i64)mine.index, run, pitch), bytes);
     copy_bytes(r->reference, want, (i64)mine.index, 8);
     if (bound) r->allowed = bound[mine.index];
 }

@@ -203,16 +203,18 @@ static enum ws_status run_and_read(struct cuda_device *c, const struct launch *l
     return device_download(&c->base, result, c->helpers.result, bytes, d);
 }
 
-enum ws_status cuda_compare(struct device *dev, dptr got, enum dtype dtype, dptr want, int64_t n,
-                            dptr bound, struct mismatch *out, struct diag *d) {
+enum ws_status cuda_compare(struct device *dev, dptr got, struct runs runs, enum dtype dtype,
+                            dptr want, int64_t n, dptr bound, struct mismatch *out,
+                            struct diag *d) {
     struct cuda_device *c = (struct cuda_device *)dev;
     struct compare_result r;
     int code = dtype, bytes = dtype_bytes(dtype);
     if (helpers_prepare(c, d) != WS_OK) return d->status;
     struct launch l = over(c, "ws_compare", n);
-    void *args[] = {&c->helpers.parts, &got, &code, &bytes, &want, &bound, &n};
+    void *args[] = {&c->helpers.parts, &got,       &code, &bytes, &want, &bound, &n,
+                    &runs.length,      &runs.pitch};
     memcpy(&l.args[1], args, sizeof args);
-    l.n_args = 8;
+    l.n_args = 10;
     if (device_fill(dev, c->helpers.result, 0, sizeof r, d) != WS_OK ||
         run_and_read(c, &l, &r, sizeof r, d) != WS_OK)
         return d->status;

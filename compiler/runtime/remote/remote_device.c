@@ -290,10 +290,12 @@ static enum ws_status remote_count(struct device *dev, const struct launch *l, i
     return d->status;
 }
 
-static enum ws_status remote_compare(struct device *dev, dptr got, enum dtype dtype, dptr want,
-                                     int64_t n, dptr bound, struct mismatch *m, struct diag *d) {
+static enum ws_status remote_compare(struct device *dev, dptr got, struct runs runs,
+                                     enum dtype dtype, dptr want, int64_t n, dptr bound,
+                                     struct mismatch *m, struct diag *d) {
     struct packet *out = begin(dev, OP_compare);
     packet_put_u64(out, got);
+    packet_put(out, &runs, sizeof runs);
     packet_put_u64(out, dtype);
     packet_put_u64(out, want);
     packet_put_u64(out, (uint64_t)n);
@@ -573,12 +575,14 @@ static void serve_count(struct server *s, struct diag *d) {
 
 static void serve_compare(struct server *s, struct diag *d) {
     dptr got = packet_get_u64(&s->in);
+    struct runs runs;
+    packet_get(&s->in, &runs, sizeof runs);
     enum dtype t = (enum dtype)packet_get_u64(&s->in);
     dptr want = packet_get_u64(&s->in);
     int64_t n = (int64_t)packet_get_u64(&s->in);
     dptr bound = packet_get_u64(&s->in);
     struct mismatch m;
-    device_compare(s->dev, got, t, want, n, bound, &m, d);
+    device_compare_runs(s->dev, got, runs, t, want, n, bound, &m, d);
     packet_put(&s->results, &m, sizeof m);
 }
 

@@ -1,0 +1,91 @@
+/* views_last.c: what is scanned is computed on before the axis of the scan is split.
+ *
+ *   %c = cumsum(%x, 1)                             %c = cumsum(%x, 1)
+ *   %v = view(%c, [8, 4, 128, 64])                 %m = mul(%c, 0.5)
+ *   %y = mul(%v, 0.5)                              %y = view(%m, [8, 4, 128, 64])
+ *
+ * A scan goes along its axis as one: what has it in two is another kernel, which reads again all
+ * that the scan has stored. Elements do not care about shapes, as long as nothing else is combined
+ * with them.
+ *
+ * Needs: a decomposed, simplified graph. Breaks: nothing. */
+#include "graph/graph_impl.h"
+
+#define NONE UINT32_MAX
+
+static const struct node *at(const struct graph *g, node_id n) { return &g->nodes.at[n]; }
+
+/* Has the view a dimension that is the one along which it was scanned? */
+static bool keeps_axis(struct graph *g, const struct node *view, const struct node *scan) {
+    struct exprs *p = g->ex;
+    const struct meta *from = &scan->meta, *to = &view->meta;
+    int dim = 0;
+    int64_t along;
+    if (!ex_is_const(p, scan->args[1].i, &along)) return true;
+    along += along < 0 ? from->rank : 0;
+    ex before = ex_const(p, 1), reached = ex_const(p, 1);
+    for (int d = 0; d < along; d++) before = ex_mul(p, before, from->size[d]);
+    while (dim < to->rank && reached != before) reached = ex_mul(p, reached, to->size[dim++]);
+    while (dim < to->rank && to->size[dim] == ex_const(p, 1) && from->size[along] != to->size[dim])
+        dim++;
+    return dim < to->rank && to->size[dim] == from->size[along];
+}
+
+static bool splits_scan(struct graph *g, const struct node *n) {
+    if (n->op != OP_VIEW) return false;
+    const struct node *x = at(g, n->args[0].node);
+    return op_info(x->op)->class == SCAN && x->meta.rank && !keeps_axis(g, n, x);
+}
+
+/* The one tensor that is computed on, element by element; NONE if there are several, or none. */
+static node_id only_operand(const struct node *n) {
+    node_id one = NONE;
+    if (op_info(n->op)->class != POINTWISE) return NONE;
+    for (int i = 0; i < n->n_args; i++) {
+        if (n->args[i].kind == ARG_NODES) return NONE;
+        if (n->args[i].kind != ARG_NODE) continue;
+        if (one != NONE && one != n->args[i].node) return NONE;
+        one = n->args[i].node;
+    }
+    return one;
+}
+
+static node_id must_call(struct graph *g, const struct node *like, const struct arg *args) {
+    struct diag d = diag_new(g->arena);
+    node_id out;
+    if (!graph_call(g, like->op, args, like->n_args, like->where, &d, &out))
+        graph_refused(g, "views last", &d);
+    return out;
+}
+
+struct graph *graph_views_last(struct graph *g) {
+    uint32_t n = g->nodes.n;
+    node_id *map = NEW_ARRAY(g->arena, node_id, n);
+    node_id *inner = NEW_ARRAY(g->arena, node_id, n); /* in the shape of the scan */
+    node_id *view = NEW_ARRAY(g->arena, node_id, n);  /* by which it is seen */
+    bool any = false;
+    for (node_id i = 0; i < n; i++) any |= splits_scan(g, at(g, i));
+    if (!any) return g;
+    struct graph *to = graph_like(g);
+    for (node_id i = 0; i < n; i++) {
+        const struct node *x = at(g, i);
+        node_id of = only_operand(x);
+        inner[i] = NONE;
+        if (splits_scan(g, x)) inner[i] = map[x->args[0].node], view[i] = i;
+        if (of == NONE || inner[of] == NONE) {
+            map[i] = graph_copy(to, g, i, map);
+            continue;
+        }
+        struct arg *args = NEW_ARRAY(to->arena, struct arg, x->n_args);
+        for (int a = 0; a < x->n_args; a++)
+            args[a] = x->args[a].kind == ARG_NODE ? arg_node(inner[of]) : x->args[a];
+        inner[i] = must_call(to, x, args), view[i] = view[of];
+        to->nodes.at[inner[i]].origin = x->origin;
+        struct arg seen[] = {arg_node(inner[i]), at(g, view[i])->args[1]};
+        map[i] = must_call(to, at(g, view[i]), seen);
+        to->nodes.at[map[i]].origin = x->origin;
+    }
+    for (uint32_t i = 0; i < g->outputs.n; i++)
+        vec_push(to->arena, &to->outputs, map[g->outputs.at[i]]);
+    return graph_simplify(to);
+}
