@@ -62,8 +62,8 @@ static void put_copy_lying(struct emitter *w, const struct tile_program *t,
     const struct operand *o = r->operand;
     open_scope(w);
     put_lying_step(w, t);
-    line(w, "const int channel = number %% %lld * %d;",
-         (long long)(o->channels / o->step_channels), o->step_channels);
+    line(w, "const int channel = number %% %lld * %d;", (long long)(o->channels / o->step_channels),
+         o->step_channels);
     for (int l = 0; l < ring_boxes(r); l++)
         line(w,
              "k_map_load(stage + %d, &map_a, full + s * 8, a_at + (further%d & -%d), channel, "

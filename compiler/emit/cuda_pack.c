@@ -111,7 +111,9 @@ static void put_tap_of_depth(struct emitter *w, const struct operand *o) {
         return;
     }
     if (operand_has_pairs_of_slots(o))
-        line(w, "const k_idx of = (c + e) %% 16, at = c + e - of + (of / 8 * 2 + of %% 2) * %d + of %% 8 / 2;",
+        line(w,
+             "const k_idx of = (c + e) %% 16, at = c + e - of + (of / 8 * 2 + of %% 2) * %d + of "
+             "%% 8 / 2;",
              LYING_SLOT);
     else
         line(w, "const k_idx at = c + e;");

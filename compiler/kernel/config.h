@@ -57,7 +57,7 @@
     KNOB(flat,                                                                                     \
          "matmul: 1: windows of an image are its rows, one behind the other, with the zeros "      \
          "around it; those beyond its edges are multiplied for nothing; 2: the same of an image "  \
-         "of f32 as it lies in memory, which threads read into registers: none is packed; on "    \
+         "of f32 as it lies in memory, which threads read into registers: none is packed; on "     \
          "the CPU, 1: they stay in a copy of their part of it, and vectors go along the filters")  \
     KNOB(pairs,                                                                                    \
          "1: products of f32 with mma=1 are three of pairs of f16, where the data are in "         \

@@ -342,9 +342,7 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
     double shared = left * p->n_passes * depth * bytes * groups * (64 + read) / SHARED;
     if (p->a.in_registers)
         shared = left * depth * p->warpgroups *
-                 (64 * dtype_bytes(p->a.stored) +
-                  p->n_passes * bytes * read) /
-                 SHARED;
+                 (64 * dtype_bytes(p->a.stored) + p->n_passes * bytes * read) / SHARED;
     shared += (p->a.splits * m + p->b.splits * n) * depth * 2 * dtype_bytes(DT_F32) / SHARED;
     if (p->tensor) { /* an instruction has all rows; those of 64 take as long as of 128 */
         shared = left * p->n_passes * depth * bytes * (m + n) / SHARED;
@@ -402,8 +400,7 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
     double behind = EPILOGUE * (n < USUAL ? 0.3 + 0.7 * n / USUAL : 1); /* not fitted */
     bool taps = im2col_has_taps(k->im2col[0][0]) || im2col_has_taps(k->im2col[1][0]);
     if (taps) behind = fmax(behind, m * n * STORED * stored_bytes(k));
-    if (p->a.lying)
-        behind += p->promotes ? LAIN_PLANES : LAIN + (p->turned ? m * n * TURNED : 0);
+    if (p->a.lying) behind += p->promotes ? LAIN_PLANES : LAIN + (p->turned ? m * n * TURNED : 0);
     behind += output;
     double tile = part * step + behind, uncut = steps * step + behind;
     if (p->tensor && p->sums_at_once > 1 && waves > 1) tile = fmax(part * step, behind);

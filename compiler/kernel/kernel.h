@@ -538,7 +538,14 @@ struct short_steps {
 
 /* Sums of products of planes, small ones first; what has summed up `promote` of the depth, if not
  * 0, goes to a total of its own (f32: products of tensor cores are cut off, not rounded). */
-enum { MOST_PASSES = 6, PROMOTE_DEPTH = 64, PROMOTE_LYING = 72, PROMOTE_TF32 = 32, PROMOTE_F8 = 128, PLANE_SCALE = 16 };
+enum {
+    MOST_PASSES = 6,
+    PROMOTE_DEPTH = 64,
+    PROMOTE_LYING = 72,
+    PROMOTE_TF32 = 32,
+    PROMOTE_F8 = 128,
+    PLANE_SCALE = 16
+};
 /* Of pairs of f16: what the first plane leaves of a factor is 2^PAIR_SHIFT times as large in the
  * second; products of first planes sum up PROMOTE_DEPTH, or half of it where the depth is less than
  * PAIRS_DEEP; those of a first and a second plane have sums of their own, which go to the total

@@ -453,16 +453,19 @@ static bool may_make_planes(const struct kernel *k) {
 }
 
 /* Windows as they lie, of so few channels that an instruction has several taps: steps of as many
- * taps as there may be, in whole lines of the right factor's, or of fewer, which hold fewer
- * registers. Of three channels, 3 x 3 x 3, 16 filters take an H200 483 us so and 576 made, 64 take
- * 548 and 406. */
+ * taps as there may be, in whole lines of the right factor's, or of few filters of fewer, which
+ * hold fewer registers. Of three channels, 3 x 3 x 3, 16 filters take an H200 483 us so and 576
+ * made, 64 take 548 and 406. Planes of 8 channels, 3 x 3, in 64 filters take 304 us by 128 rows,
+ * 332 by clusters, where the filters do not stay, and 353 by two blocks of 64, whose registers are
+ * fewer. */
 static void propose_few(struct space *s, struct config c, int stages) {
     enum { FEW = 8, MOST = 128, LESS = 48, COLUMNS = 32 };
     const struct im2col *w = s->k->im2col[0][0];
-    bool planes = may_make_planes(s->k);
+    bool planes = may_make_planes(s->k), narrow = size_of(s->k, AXIS_N) <= COLUMNS;
     int line = 128 / element(s), each = w->channels > LYING_SLOT ? FEW : LYING_SLOT, last = 0;
-    if (each == LYING_SLOT && size_of(s->k, AXIS_N) > COLUMNS) return;
-    for (int most = planes ? PROMOTE_LYING : MOST; most; most = most > LESS ? LESS : 0) {
+    if (each == LYING_SLOT && !narrow) return;
+    if (planes && (c.knob[KNOB_cluster] || (c.knob[KNOB_fit] && c.knob[KNOB_m] == 64))) return;
+    for (int most = planes ? PROMOTE_LYING : MOST; most; most = narrow && most > LESS ? LESS : 0) {
         int taps = lying_taps(w, most / each);
         if (taps == last) continue;
         c.knob[KNOB_k] = (taps * each + line - 1) / line * line;
@@ -471,27 +474,21 @@ static void propose_few(struct space *s, struct config c, int stages) {
     }
 }
 
-static bool few_lie(const struct space *s) {
-    enum { FEW = 8 };
-    return windows_may_lie(s->k, 0, s->arena) && s->k->im2col[0][0]->channels <= FEW;
-}
-
 /* What is read through windows also as shifted rows, or as it lies, some taps at a time. */
 static void propose_windows(struct space *s, struct config c, int stages) {
-    enum { MOST_TAPS = 4, LEAST = 16 };
+    enum { MOST_TAPS = 4, LEAST = 16, FEW = 8 };
     propose_tile(s, c, stages);
     if (!im2col_has_taps(s->k->im2col[0][0]) && !im2col_has_taps(s->k->im2col[1][0])) return;
     c.knob[KNOB_flat] = 1;
     propose_tile(s, c, stages);
-    /* Planes want registers: of 8 channels, 3 x 3, in 64 filters 304 us by 128 rows, 353 by two
-     * blocks of 64. */
-    bool crowded = may_make_planes(s->k) && c.knob[KNOB_fit] && c.knob[KNOB_m] == 64;
-    if (c.knob[KNOB_pairs] || crowded || !windows_may_lie(s->k, 0, s->arena)) return;
+    if (c.knob[KNOB_pairs] || !windows_may_lie(s->k, 0, s->arena)) return;
     const struct im2col *w = s->k->im2col[0][0];
     int line = 128 / element(s), each = 32; /* of the right factor's depth; channels of a tap */
+    /* 32 channels, 3 x 7, in 32 filters take an H200 2142 us as they lie, 1654 by windows. */
+    if (w->channels > FEW && size_of(s->k, AXIS_N) <= 32) return;
     while (each > LEAST && w->channels <= each / 2) each /= 2;
     c.knob[KNOB_flat] = 2;
-    if (few_lie(s)) {
+    if (w->channels <= FEW) {
         propose_few(s, c, stages);
         return;
     }
@@ -585,7 +582,7 @@ static void propose_mma(struct space *s) {
     /* Two blocks a multiprocessor, of tiles that leave room for two. */
     static const int halves[][2] = {{64, 192}, {64, 128}, {64, 96},  {64, 80}, {64, 64},
                                     {128, 64}, {128, 32}, {128, 24}, {128, 16}};
-    bool few = few_lie(s);
+    bool few = windows_may_lie(s->k, 0, s->arena) && s->k->im2col[0][0]->channels <= 8;
     for (size_t i = 0; i < sizeof halves / sizeof *halves; i++) {
         int n = halves[i][1];
         if (n <= 32 && (!few || columns > n || columns <= n - 8)) continue;
