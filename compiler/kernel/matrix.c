@@ -34,7 +34,7 @@
  *
  * Pairs that are split where they lie (pairs=2; operand.splits). Where a factor lies in memory as
  * tensor maps want it, its tiles are copied as f32, and those who multiply make their pairs in
- * place, which have as many bytes, while crossed products of the step before go on. No image is
+ * place, which have as many bytes, while products of the step before are made. No image is
  * written and read, but a tile is split anew by each block that reads it. Each block takes the
  * sample for itself; what is out of range is known behind all products, so that each warp leaves a
  * word, which the launches in bf16 read.
