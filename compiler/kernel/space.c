@@ -464,8 +464,9 @@ static void propose_few(struct space *s, struct config c, int stages) {
     bool planes = may_make_planes(s->k), narrow = size_of(s->k, AXIS_N) <= COLUMNS;
     int line = 128 / element(s), each = w->channels > LYING_SLOT ? FEW : LYING_SLOT, last = 0;
     if (each == LYING_SLOT && !narrow) return;
-    if (planes && (c.knob[KNOB_cluster] || (c.knob[KNOB_fit] && c.knob[KNOB_m] == 64))) return;
-    for (int most = planes ? PROMOTE_LYING : MOST; most; most = narrow && most > LESS ? LESS : 0) {
+    if (planes && (c.knob[KNOB_cluster] || c.knob[KNOB_m] != 128)) return;
+    for (int most = planes ? PROMOTE_LYING : MOST; most;
+         most = narrow && !planes && most > LESS ? LESS : 0) {
         int taps = lying_taps(w, most / each);
         if (taps == last) continue;
         c.knob[KNOB_k] = (taps * each + line - 1) / line * line;
