@@ -244,8 +244,8 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
      * whatever the config; the units alone would take 256 and 128. */
     const double CONFLICTS = 1.44, LYING = 0.5;
     const double PLANES = 7; /* instructions for an element's planes; four warps issue at a time */
-    /* The same of pairs that are split where they lie, which goes on beside nothing: 4096^3 takes an
-     * H200 1009 us so, 682 with images of pairs, 128 of 512 x 1024 x 2048 2040 and 2061. A
+    /* The same of pairs that are split where they lie, which goes on beside nothing: 4096^3 takes
+     * an H200 1009 us so, 682 with images of pairs, 128 of 512 x 1024 x 2048 2040 and 2061. A
      * warpgroup alone is not measured. */
     const double SPLIT = 8, SPLITS = 0.7, SPLITS_ALONE = 0.45;
     const double PART = 10; /* for a copy that is smaller than usual; not fitted to anything */
