@@ -540,24 +540,6 @@ const char *group_barrier(const struct tile_program *t) {
     return t->product->in_turn > 1 ? "1 + own_turn" : "1 + group";
 }
 
-/* The stage at hand, or the next one, if there is a next step. */
-static void put_wait_full(struct emitter *w, const struct tile_program *t, int ahead) {
-    if (!ahead) {
-        const char *some = t->product->splits && t->product->bounded ? "if (steps) " : "";
-        line(w, "%sk_mbar_wait_block(full + s * 8, phase);", some);
-        return;
-    }
-    line(w, "const int on = s == %d ? 0 : s + 1;", tile_stages(t) - 1);
-    line(w, "if (step + 1 < steps) k_mbar_wait_block(full + on * 8, phase ^ (on == 0));");
-}
-
-/* Groups of instructions that may be under way of a step whose products have all begun: of pairs
- * first planes' and crossed ones, and crossed ones of its first half. */
-static int groups_of_step(const struct tile_program *t) {
-    const struct product *p = t->product;
-    return !p->pairs ? 1 : p->promote_pairs < t->ring[TILE_A].depth ? 3 : 2;
-}
-
 static void put_next_turn(struct emitter *w, const struct tile_program *t) {
     line(w, "if (++turn == %d) turn = 0;", t->product->makers);
 }
@@ -649,9 +631,9 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             if (tensor)
                 put_tensor_inst(w, t, x);
             else
-                put_wait_full(w, t, x->n);
+                line(w, "k_mbar_wait_block(full + s * 8, phase);");
             break;
-        case TILE_SPLIT: put_split(w, t, x->n); break;
+        case TILE_SPLIT: put_split(w, t); break;
         case TILE_FILL:
             fresh = in_loop;
             if (t->ahead || (!fresh && t->product->bounded && !tensor)) line(w, "k_zero(sums);");
@@ -669,7 +651,7 @@ static void put_code(struct emitter *w, const struct tile_program *t) {
             line(w, "k_wgmma_hold(sums);");
             break;
         case TILE_DRAIN:
-            line(w, "k_wgmma_wait<%d>();", x->n * groups_of_step(t));
+            line(w, "k_wgmma_wait<%d>();", x->n);
             if (!x->n) line(w, "k_wgmma_hold(sums);");
             break;
         case TILE_ARRIVE: put_arrive(w, t, x->n, in_loop); break;

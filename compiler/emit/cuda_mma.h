@@ -118,7 +118,7 @@ const char *tap_digit_text(struct emitter *w, const struct im2col *of, int d, co
 /* cuda_mma.c: the launches of a product in bf16 that stands beside one of pairs do nothing unless
  * that one has found something out of its range: their parameter, and the way out. */
 void put_verdict_parameter(struct emitter *w, const struct tile_program *t, struct ws_launch *l);
-void put_split(struct emitter *w, const struct tile_program *t, int ahead); /* cuda_wgmma.c */
+void put_split(struct emitter *w, const struct tile_program *t); /* cuda_wgmma.c */
 void put_unless_wide(struct emitter *w, const struct tile_program *t);
 
 /* cuda_mma.c: what was summed up is added to the total. */

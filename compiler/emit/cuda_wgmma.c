@@ -148,25 +148,22 @@ static void put_pass(struct emitter *w, const struct tile_program *t, int pass, 
     close_brace(w);
 }
 
-/* Tiles of f32 become their planes where they lie: of each, all who multiply have a part. The
- * stage of `ahead` steps on, which is 0 or 1, has been waited for. */
-void put_split(struct emitter *w, const struct tile_program *t, int ahead) {
+/* Tiles of f32 become their planes where they lie: of each, all who multiply have a part. */
+void put_split(struct emitter *w, const struct tile_program *t) {
     enum { EACH = 8, BARRIER = 8, WARPGROUP = 128 };
     int threads = t->product->warpgroups * WARPGROUP;
-    open_brace(w, "if (%s < steps)", ahead ? "step + 1" : "0");
     line(w, "const int splitter = group * %d + tid;", WARPGROUP);
     for (int i = 0; i < RINGS; i++) {
         const struct tile_ring *r = &t->ring[i];
         bool along = r->operand->along;
         if (!r->operand->splits) continue;
         line(w,
-             "k_split_in_place<%d, %d, %d, %s>(stages + (%d + %s * %d), splitter, scale_%c, odd);",
+             "k_split_in_place<%d, %d, %d, %s>(stages + (%d + s * %d), splitter, scale_%c, odd);",
              along ? r->depth : r->rows, (along ? r->rows : r->depth) / EACH, threads,
-             along ? "true" : "false", r->offset, ahead ? "on" : "s", r->stage, ring_letter(r));
+             along ? "true" : "false", r->offset, r->stage, ring_letter(r));
     }
     line(w, "k_fence_async_shared();");
     line(w, "k_barrier_sync(%d, %d);", BARRIER, threads);
-    close_brace(w);
 }
 
 /* Groups of instructions by turns: of first planes, whose sums begin anew every promote_pairs

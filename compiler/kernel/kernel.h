@@ -547,9 +547,9 @@ enum {
     PLANE_SCALE = 16
 };
 /* Of pairs of f16: what the first plane leaves of a factor is 2^PAIR_SHIFT times as large in the
- * second; products of first planes sum up PROMOTE_DEPTH, or half of it where the depth is less than
- * PAIRS_DEEP; those of a first and a second plane have sums of their own, which go to the total
- * every CROSS_STEPS steps. */
+ * second; products of first planes sum up PROMOTE_DEPTH, or half of it where the depth is no more
+ * than PAIRS_DEEP; those of a first and a second plane have sums of their own, which go to the
+ * total every CROSS_STEPS steps. */
 /* Elements from a column to the next in what a warpgroup turns: four threads' columns lie in other
  * banks. */
 enum { TURNED_PITCH = 68 };

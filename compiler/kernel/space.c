@@ -537,8 +537,8 @@ static void propose_mma(struct space *s) {
                                    {64, 128},  {64, 64},   {192, 128}, {64, 32},  {128, 32},
                                    {128, 8},   {128, 16},  {128, 24},  {128, 48}, {192, 64}};
     int64_t columns = size_of(s->k, AXIS_N);
-    /* Of planes whose depth is half a line such steps leave room for tiles twice as wide: of 32768 x
-     * 32 x 32768 they take an H200 1539 us by 128 x 256, and 1607 by 128 x 128. */
+    /* Of planes whose depth is half a line such steps leave room for tiles twice as wide: 32768 x
+     * 32 x 32768 takes an H200 1539 us by 128 x 256, and 1607 by 128 x 128. */
     int depth = 128 / element(s);
     if (may_make_planes(s->k) && size_of(s->k, AXIS_R) <= depth / 2) depth /= 2;
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)

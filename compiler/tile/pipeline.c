@@ -108,32 +108,17 @@ static void put_after_dot(struct tile_program *t, bool drains) {
     put(t, TILE_ARRIVE, 0, drains ? 0 : 1);
 }
 
-/* The next step's tiles become planes while this one's products are made: behind those of the step
- * before, whose stage is free, and before anybody waits for these. */
-static void put_split_ahead(struct tile_program *t) {
-    put(t, TILE_DRAIN, 0, 1);
-    put(t, TILE_ARRIVE, 0, 1);
-    put(t, TILE_WAIT_FULL, 0, 1);
-    put(t, TILE_SPLIT, 0, 1);
-    put(t, TILE_DRAIN_SUMS, 0, 0);
-}
-
 static void put_multipliers(struct tile_program *t, const struct tile_inst *code, uint32_t n) {
     bool pairs = t->product->pairs, in_loop = false;
     bool drains = (t->product->promotes && !pairs) || t->product->a.in_registers;
-    bool splits = t->product->splits;
     int in_turn = t->product->in_turn;
     put(t, TILE_ROLE, 0, t->threads - t->copiers);
     for (uint32_t i = 0; i < n; i++) {
         const struct tile_inst *x = &code[i];
-        if (copies(x->op) || x->op == TILE_SPLIT) continue;
-        if (splits && x->op == TILE_LOOP) {
-            put(t, TILE_WAIT_FULL, 0, 0);
-            put(t, TILE_SPLIT, 0, 0);
-        }
+        if (copies(x->op)) continue;
         if (in_turn > 1 && x->op == TILE_LOOP) put(t, TILE_WAIT_TURN, 0, 0);
         if (in_turn > 1 && x->op == TILE_END && !in_loop) put(t, TILE_END, 0, 0); /* the draw's */
-        if (x->op == TILE_DOT && !splits) put(t, TILE_WAIT_FULL, 0, 0);
+        if (x->op == (t->product->splits ? TILE_SPLIT : TILE_DOT)) put(t, TILE_WAIT_FULL, 0, 0);
         if (x->op == TILE_CROSS || (x->op == TILE_END && in_loop && !pairs))
             put(t, TILE_NEXT, 0, 0);
         vec_push(t->arena, &t->code, *x);
@@ -142,10 +127,7 @@ static void put_multipliers(struct tile_program *t, const struct tile_inst *code
             put(t, TILE_TURN, 0, in_turn);
         }
         if (in_turn > 1 && x->op == TILE_END && in_loop) put(t, TILE_PASS_TURN, 0, 0);
-        if (x->op == TILE_DOT && splits)
-            put_split_ahead(t);
-        else if (x->op == TILE_DOT)
-            put_after_dot(t, drains);
+        if (x->op == TILE_DOT) put_after_dot(t, drains);
         if (x->op == TILE_END && in_loop && !drains) {
             if (!pairs) put(t, TILE_DRAIN, 0, 0); /* the last CROSS has */
             put(t, TILE_ARRIVE, 0, 1);

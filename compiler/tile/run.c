@@ -243,17 +243,6 @@ static struct product_at product_of(const struct machine *x, const struct agent 
                                    is_short ? x->t->product->shorts.depth : ring(x, TILE_A)->depth};
 }
 
-/* Is there a step so many on? Its stage; is that behind the ring's last? */
-static bool is_there(const struct agent *g, int ahead) {
-    return ahead ? g->step + ahead < g->steps : g->steps > 0;
-}
-static int stage_on(const struct machine *x, const struct agent *g, int ahead) {
-    return (g->stage + ahead) % tile_stages(x->t);
-}
-static unsigned wraps(const struct machine *x, const struct agent *g, int ahead) {
-    return g->stage + ahead >= tile_stages(x->t);
-}
-
 static void start_copy(struct machine *x, const struct agent *g, int i, int ahead) {
     const struct tile_ring *r = ring(x, i);
     int64_t z, m, n;
@@ -262,7 +251,7 @@ static void start_copy(struct machine *x, const struct agent *g, int i, int ahea
     if (g->step + ahead >= g->steps) return;
     if (r->operand->stays && g->tile != g->first_tile) return;
     int64_t number = step_number(x, g, ahead);
-    int stage = stage_on(x, g, ahead);
+    int stage = (g->stage + ahead) % tile_stages(x->t);
     struct copy c = {.ring = i,
                      .boxes = tile_step_is_short(x->t, number) ? ring_boxes_of_short(x->t, r)
                                                                : ring_boxes(r),
@@ -653,14 +642,11 @@ static bool go_on(struct machine *x, struct agent *g) {
         if (!meets(x, g)) return false;
         break;
     case TILE_WAIT_FULL:
-        if (is_there(g, c->n) &&
-            !has_passed(&x->full[g->rank][stage_on(x, g, c->n)], g->phase ^ wraps(x, g, c->n)))
-            return false;
+        if (!has_passed(&x->full[g->rank][g->stage], g->phase)) return false;
         break;
     case TILE_SPLIT:
-        if (!is_there(g, c->n)) break;
         if (!meets(x, g)) return false;
-        x->raw[g->rank][stage_on(x, g, c->n)] = false;
+        x->raw[g->rank][g->stage] = false;
         break;
     case TILE_WAIT_READ:
         if (!has_passed(&x->read[g->rank][g->set], g->parity ^ 1)) return false;

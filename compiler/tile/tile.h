@@ -75,8 +75,7 @@
  *       chained products have the products of a step in turn: each DOT and DOT_SECOND stands
  *       between a WAIT_TURN and a PASS_TURN, as many in all groups;
  *   T21 of factors that become planes where they lie, and of no others, a SPLIT stands before the
- *       LOOP, of the first step, and behind the DOT, of the next one, each behind a WAIT_FULL of
- *       that step; without roles, before the DOT.
+ *       DOT, behind the WAIT_FULL.
  *
  * Where sums lie in tensor memory (sm_100a), one role of one thread has products made, and warps
  * read what these come to. So that some are read while others are made there may be two sets of

@@ -11,12 +11,12 @@ struct checker {
     int role_threads; /* of the role at hand; 0: of none */
     int all_threads;
     bool waited_empty, waited_full, copied[RINGS], filled, next, dot;
-    bool taken[RINGS], made, given;      /* in a step */
-    bool split, split_next, waited_next; /* the step's stage, or the next one's */
-    bool added, crossed;                 /* behind the DOT of the step */
-    int under_way;     /* products behind the last DRAIN; the sums may be read at 0 */
-    bool sums_drained; /* ... or here: the newest step's are crossed ones */
-    int arrivals;      /* in a step */
+    bool taken[RINGS], made, given; /* in a step */
+    bool split;                     /* in a step */
+    bool added, crossed;            /* behind the DOT of the step */
+    int under_way;                  /* products behind the last DRAIN; the sums may be read at 0 */
+    bool sums_drained;              /* ... or here: the newest step's are crossed ones */
+    int arrivals;                   /* in a step */
     /* tensor: all have read the sums that products are to fill; these threads have read theirs */
     bool may_fill, may_cross, read, reads_in_loop;
     int offers_crossed, reads_crossed;
@@ -54,7 +54,7 @@ static const char *open_region(struct checker *c, uint32_t at) {
         if (x->n + tile_turns_go_on(c->t) > tile_stages(c->t))
             return fail(c, "T4", at, "a round of its stage may be left out");
     }
-    if (x->op == TILE_DRAW) c->skipped = c->split = false;
+    if (x->op == TILE_DRAW) c->skipped = false;
     if (x->op == TILE_ROLE && c->depth) return fail(c, "T1", at, "a role is outermost");
     if ((x->op == TILE_LOOP || x->op == TILE_AHEAD) && !inside(c, TILE_DRAW))
         return fail(c, "T2", at, "of no output tile");
@@ -66,7 +66,7 @@ static const char *open_region(struct checker *c, uint32_t at) {
     }
     if (x->op == TILE_LOOP) {
         c->waited_empty = c->waited_full = c->next = c->dot = c->landed = false;
-        c->made = c->given = c->reads_in_loop = c->split_next = c->waited_next = false;
+        c->made = c->given = c->reads_in_loop = c->split = false;
         c->arrivals = 0;
         memset(c->copied, 0, sizeof c->copied);
         memset(c->taken, 0, sizeof c->taken);
@@ -95,8 +95,6 @@ static const char *close_region(struct checker *c, uint32_t at) {
         !(c->added && c->crossed))
         return fail(c, "T10", at, "some sums of pairs do not come to the total");
     if (op == TILE_LOOP && c->crossed) c->under_way = 0; /* the last step's CROSS */
-    if (op == TILE_LOOP && c->dot && c->t->product->splits && !c->split_next)
-        return fail(c, "T21", at, "the next step's tiles are of f32 still");
     if ((op == TILE_LOOP || op == TILE_AHEAD) && c->t->ahead) {
         if (op == TILE_LOOP && !c->next) return fail(c, "T7", at, "the role stays at a stage");
         if (c->ungrouped) return fail(c, "T3", at, "copies are of no group");
@@ -252,23 +250,6 @@ static const char *check_turn(struct checker *c, uint32_t at) {
     return NULL;
 }
 
-/* Tiles of f32 become planes: of the first step before the loop, and in it of the next one, which
- * is there behind each step; or, where there are no roles, of the step itself. */
-static const char *check_split(struct checker *c, uint32_t at) {
-    const struct tile_inst *x = &c->t->code.at[at];
-    bool in_loop = inside(c, TILE_LOOP), roles = c->t->copiers > 0;
-    bool *split = x->n ? &c->split_next : &c->split;
-    if (!inside(c, TILE_DRAW) || roles == (in_loop && !x->n) || x->n > 1)
-        return fail(c, "T2", at, "it is of another step");
-    if (!c->t->product->splits) return fail(c, "T21", at, "no tile is of f32");
-    if (roles ? !(x->n ? c->waited_next : c->waited_full)
-              : !c->copied[TILE_A] || !c->copied[TILE_B])
-        return fail(c, "T3", at, "its tiles may not be there");
-    *split = true;
-    c->split_next |= in_loop;
-    return NULL;
-}
-
 static const char *check(struct checker *c, uint32_t at) {
     const struct tile_inst *x = &c->t->code.at[at];
     bool roles = c->t->copiers > 0;
@@ -280,7 +261,7 @@ static const char *check(struct checker *c, uint32_t at) {
     case TILE_LOOP: return open_region(c, at);
     case TILE_END: return close_region(c, at);
     case TILE_WAIT_EMPTY: c->waited_empty = true; break;
-    case TILE_WAIT_FULL: *(x->n ? &c->waited_next : &c->waited_full) = true; break;
+    case TILE_WAIT_FULL: c->waited_full = true; break;
     case TILE_COPY: return check_copy(c, at);
     case TILE_TAKE:
     case TILE_MAKE:
@@ -296,17 +277,23 @@ static const char *check(struct checker *c, uint32_t at) {
     case TILE_WAIT_CROSSED:
     case TILE_OFFER_CROSSED:
     case TILE_READ: return check_tensor(c, at);
-    case TILE_SPLIT: return check_split(c, at);
+    case TILE_SPLIT:
+        if (!inside(c, TILE_LOOP)) return fail(c, "T2", at, "it stands in no loop");
+        if (!c->t->product->splits || c->split)
+            return fail(c, "T21", at, "no tile is of f32, or no longer");
+        if (roles ? !c->waited_full : !c->copied[TILE_A] || !c->copied[TILE_B])
+            return fail(c, "T3", at, "its tiles may not be there");
+        c->split = true;
+        break;
     case TILE_FILL: c->filled = true; break;
     case TILE_DOT_ADD: c->filled = true; /* fallthrough */
     case TILE_DOT:
         if (!inside(c, TILE_LOOP)) return fail(c, "T2", at, "it stands in no loop");
         if (!c->filled) return fail(c, "T5", at, "the sums begin with nothing");
-        if (c->t->product->splits && !c->split)
-            return fail(c, "T21", at, "its tiles are of f32 still");
-        c->waited_full |= c->t->product->splits; /* before they were split */
         if (roles || c->t->ahead ? !c->waited_full : !c->copied[TILE_A] || !c->copied[TILE_B])
             return fail(c, "T3", at, "its tiles may not be there");
+        if (c->t->product->splits && !c->split)
+            return fail(c, "T21", at, "its tiles are of f32 still");
         if (roles && c->t->product->tensor && c->t->product->pairs && !c->may_cross)
             return fail(c, "T10", at, "who reads may not have read the crossed sums before");
         if (roles && c->t->product->tensor && !c->may_fill)
