@@ -94,7 +94,8 @@ bool device_rows_apart(const struct device_limits *d, int64_t rows, int64_t colu
         return true;
     int64_t strip = NEIGHBOURS * 4 * columns, kept = device_kept_bytes(d, rows_inner);
     bool clusters = d->kind == DEVICE_CUDA && d->max_cluster > 1 && rows_inner && strip <= kept;
-    return clusters && (2 * strip > kept || rows * columns >= DEVICE_CLUSTERED);
+    bool shared = strip > registers_kept(d); /* else a block has it, and waits for no other */
+    return clusters && (2 * strip > kept || (shared && rows * columns >= DEVICE_CLUSTERED));
 }
 
 const char *device_arch_names(void) {
