@@ -300,11 +300,12 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
     /* Clocks of a tile of an image as it lies, and of each of its elements that is turned. Of 3
      * channels, 3 x 3 x 3 in 16 filters, 7.3 million positions take an H200 some 2450 clocks for
      * 128 positions and 3050 for 192, of 8 channels, 3 x 3 in 64 filters, 3250 for two blocks of 64
-     * and 5600 for 192; without these 1450, 1850, 2200 and 3300. Planes take less of their time. */
-    const double LAIN = 700, TURNED = 0.14, LAIN_PLANES = 300;
+     * and 5600 for 192; without these 1450, 1850, 2200 and 3300. What is not turned, or
+     * made of planes, hides more of it. */
+    const double LAIN = 700, TURNED = 0.14, STRAIGHT = 300;
     /* Of that, what two blocks do not hide of each other: by two of 128 these take 2050 and 3700
      * for each tile. */
-    const double ROW = 5.5, ELEMENT = 0.154;
+    const double ROW = 5.5, ELEMENT = 0.1548;
     /* us: pairs: the three launches in bf16 beside them, and that the first waits for a verdict:
      * 1000^3 takes 38.7 us on an H100, 29.9 without pairs. */
     const double IDLE = 15;
@@ -403,7 +404,8 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
     double behind = EPILOGUE * (n < USUAL ? 0.3 + 0.7 * n / USUAL : 1); /* not fitted */
     bool taps = im2col_has_taps(k->im2col[0][0]) || im2col_has_taps(k->im2col[1][0]);
     if (taps) behind = fmax(behind, m * n * STORED * stored_bytes(k));
-    if (p->a.lying) behind += p->a.planes > 1 ? LAIN_PLANES : LAIN + (p->turned ? m * n * TURNED : 0);
+    bool turns = p->a.lying && p->turned && p->a.planes == 1;
+    if (p->a.lying) behind += turns ? LAIN + m * n * TURNED : STRAIGHT;
     behind += output;
     double tile = part * step + behind, uncut = steps * step + behind;
     if (p->tensor && p->sums_at_once > 1 && waves > 1) tile = fmax(part * step, behind);
@@ -416,7 +418,7 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
     if (!p->by_warp && resident > 1) { /* what one waits for is another's time */
         double busy = work, copies = of_a + of_b;
         busy = fmax(busy, copies) + BESIDE * fmin(busy, copies);
-        double turned = p->a.lying && p->a.planes == 1 && p->turned ? m * (ROW + n * ELEMENT) : 0;
+        double turned = turns ? m * (ROW + n * ELEMENT) : 0;
         tile = fmax(fmax(tile / resident, part * busy + turned), output);
         uncut = fmax(fmax(uncut / resident, steps * busy + turned), output);
     }
