@@ -477,7 +477,7 @@ static void propose_few(struct space *s, struct config c, int stages) {
 
 /* What is read through windows also as shifted rows, or as it lies, some taps at a time. */
 static void propose_windows(struct space *s, struct config c, int stages) {
-    enum { MOST_TAPS = 4, LEAST = 16, FEW = 8 };
+    enum { MOST_TAPS = 4, LEAST = 16, FEW = 8, NARROW = 32, PAIRED = 512 };
     propose_tile(s, c, stages);
     if (!im2col_has_taps(s->k->im2col[0][0]) && !im2col_has_taps(s->k->im2col[1][0])) return;
     c.knob[KNOB_flat] = 1;
@@ -485,18 +485,22 @@ static void propose_windows(struct space *s, struct config c, int stages) {
     if (c.knob[KNOB_pairs] || !windows_may_lie(s->k, 0, s->arena)) return;
     const struct im2col *w = s->k->im2col[0][0];
     int line = 128 / element(s), each = 32; /* of the right factor's depth; channels of a tap */
-    /* 32 channels, 3 x 7, in 32 filters take an H200 2142 us as they lie, 1654 by windows. */
-    if (w->channels > FEW && size_of(s->k, AXIS_N) <= 32) return;
     while (each > LEAST && w->channels <= each / 2) each /= 2;
     c.knob[KNOB_flat] = 2;
     if (w->channels <= FEW) {
         propose_few(s, c, stages);
         return;
     }
+    /* From a depth of 512 on pairs take three products where planes take six: 32 channels, 3 x 7,
+     * take 2154 us and 2731. */
+    bool planes = may_make_planes(s->k), crowded = c.knob[KNOB_fit] && c.knob[KNOB_m] == 64;
+    if (planes && (crowded || size_of(s->k, AXIS_R) >= PAIRED)) return;
     for (int taps = 1; taps <= MOST_TAPS; taps++) {
         if (w->dim[0].taps % taps) continue;
+        /* 32 channels, 3 x 7, a tap a step, in 32 filters take an H200 2142 us, 1654 by windows. */
+        if (taps == 1 && size_of(s->k, AXIS_N) <= NARROW) continue;
         c.knob[KNOB_k] = taps * each;
-        if (!may_make_planes(s->k)) propose_tile(s, c, stages);
+        if (!planes) propose_tile(s, c, stages);
         if (c.knob[KNOB_k] % line == 0) continue;
         c.knob[KNOB_k] = (taps * each + line - 1) / line * line;
         propose_tile(s, c, stages);

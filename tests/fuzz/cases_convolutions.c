@@ -406,7 +406,7 @@ static const struct {
     {"graph(%lying: f32[2, 17, 12, 13], %w: f32[5, 17, 5, 5]) convolutions tf32 {\n"
      " %c = convolution(%lying, %w, None, 1, 4, 2)\n return %c\n}\n",
      "mma=1 m=64 n=8 k=32 stages=3 warps=8 flat=2"},
-    {"graph(%lying: f32[2, 34, 52], %w: f32[40, 17, 3]) convolutions tf32 {\n"
+    {"graph(%lying: f32[2, 34, 180], %w: f32[40, 17, 3]) convolutions tf32 {\n"
      " %c = convolution(%lying, %w, None, 1, 1, 2, False, 0, 2, 1)\n return %c\n}\n",
      "mma=1 m=64 n=32 k=96 stages=2 warps=8 flat=2"},
     {"graph(%lying: f32[2, 33, 5, 6, 8], %w: f32[24, 33, 2, 3, 3]) convolutions tf32 {\n"
@@ -418,9 +418,9 @@ static const struct {
     {"graph(%lying: f32[2, 64, 16, 16], %w: f32[64, 64, 3, 3]) convolutions tf32 {\n"
      " %c = convolution(%lying, %w, None, 1, 1)\n return %c\n}\n",
      "mma=1 m=64 n=64 k=32 stages=2 warps=8 cluster=2 flat=2"},
-    {"graph(%lying: f32[3, 32, 8, 30], %w: f32[200, 32, 3, 3]) convolutions tf32 {\n"
+    {"graph(%lying: f32[3, 32, 8, 30], %w: f32[48, 32, 3, 3]) convolutions tf32 {\n"
      " %c = convolution(%lying, %w, None, 1, 1)\n %r = sigmoid(%c)\n return %r\n}\n",
-     "mma=1 m=192 n=104 k=96 stages=2 warps=16 flat=2"},
+     "mma=1 m=192 n=48 k=96 stages=2 warps=16 flat=2"},
     {"graph(%lying: f32[2, 48, 7, 12], %w: f32[16, 48, 2, 4]) convolutions tf32 {\n"
      " %c = convolution(%lying, %w, None, 1, [0, 2], [1, 3])\n return %c\n}\n",
      "mma=1 m=64 n=16 k=64 stages=2 warps=8 flat=2"},

@@ -109,7 +109,7 @@ static const char lying_plane[] =
     "  %c = convolution(%x, %w, None, 1, 1)\n"
     "  return %c\n}\n";
 static const char lying_line[] =
-    "graph(%x: f32[2, 34, 52], %w: f32[40, 17, 3]) convolutions tf32 {\n"
+    "graph(%x: f32[2, 34, 180], %w: f32[40, 17, 3]) convolutions tf32 {\n"
     "  %c = convolution(%x, %w, None, 1, 1, 2, False, 0, 2, 1)\n"
     "  return %c\n}\n";
 static const char lying_solid[] =
