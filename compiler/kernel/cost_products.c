@@ -204,17 +204,6 @@ static double again_us(const struct kernel *k, const struct layout *y) {
     return us / (k->limits->units * device_clock_ghz(k->limits) * 1e3);
 }
 
-/* What is loaded behind the product for each of its elements. */
-static int element_loads(const struct kernel *k) {
-    const unsigned both = MASK_M | MASK_N;
-    int n = 0;
-    for (value_id v = 0; v < k->values.n; v++) {
-        const struct value_node *x = &k->values.at[v];
-        n += x->kind == INST_LOAD && (x->mask & (both | MASK_R)) == both;
-    }
-    return n;
-}
-
 /* Of each element of the product, in all outputs that have one. */
 static double stored_bytes(const struct kernel *k) {
     double bytes = 0;
@@ -438,13 +427,13 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
     if (y->cluster > 1) us += TOGETHER;
     double meetings = p->sharing > 1 ? p->online ? 1 : k->levels - 1 : 0;
     if (k->over & MASK_M && !kernel_has_spans(k))
-        us += SUMMED * product_thread_sums(p) * (1 + element_loads(k)) * waves * (1 + meetings);
+        us += SUMMED * product_thread_sums(p) * (1 + epilogue_loads(k)) * waves * (1 + meetings);
     if (p->sharing > 1) {
         us *= 1 + fmin(MOST_SKEWED, SKEW * p->sharing) * meetings;
         us += waves * meetings * READ_BY_ALL * p->sharing * p->sharing;
         us += exposed_us(k, p) + MEETING * meetings;
         if (k->over & MASK_M && !kernel_has_spans(k)) us += COLUMNS_MET * meetings;
-        int sums = product_thread_sums(p), more = element_loads(k) - FEW_LOADS;
+        int sums = product_thread_sums(p), more = epilogue_loads(k) - FEW_LOADS;
         if (!p->online && sums > MOST_KEPT && more > 0) us += STAYS * sums * more * meetings;
     }
     bool of_memory = least > us;

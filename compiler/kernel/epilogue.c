@@ -80,6 +80,16 @@ bool epilogue_reads_results(const struct kernel *k) {
     return reads;
 }
 
+int epilogue_loads(const struct kernel *k) {
+    const unsigned both = MASK_M | MASK_N;
+    int n = 0;
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        n += x->kind == INST_LOAD && (x->mask & (both | MASK_R)) == both;
+    }
+    return n;
+}
+
 bool epilogue_is_online(const struct kernel *k) {
     int *stage = epilogue_stages(k), sums = 0;
     for (value_id v = 0; v < k->values.n; v++) {

@@ -547,9 +547,9 @@ enum {
     PLANE_SCALE = 16
 };
 /* Of pairs of f16: what the first plane leaves of a factor is 2^PAIR_SHIFT times as large in the
- * second; products of first planes sum up PROMOTE_DEPTH, or half of it where the depth is no more
- * than PAIRS_DEEP; those of a first and a second plane have sums of their own, which go to the
- * total every CROSS_STEPS steps. */
+ * second; products of first planes sum up PROMOTE_DEPTH, or half of it where the depth is less than
+ * PAIRS_DEEP; those of a first and a second plane have sums of their own, which go to the total
+ * every CROSS_STEPS steps. */
 /* Elements from a column to the next in what a warpgroup turns: four threads' columns lie in other
  * banks. */
 enum { TURNED_PITCH = 68 };
@@ -853,6 +853,8 @@ int *epilogue_stages(const struct kernel *k);
  * are for each phase from theirs on. */
 double epilogue_size(const struct kernel *k, int phases);
 bool epilogue_reads_results(const struct kernel *k);
+/* How many loads there are behind a product for each of its elements. */
+int epilogue_loads(const struct kernel *k);
 /* Are all reductions that stand on another one sums of exp(x - max), which tiles may have relative
  * to their own maximum, and nothing else reads a maximum before? epilogue_kept: the terms of such a
  * sum, if all that comes later reads these instead of the product; NO_VALUE: it does not. */

@@ -9,7 +9,7 @@
  *
  * f32 in pairs of f16 (the knob pairs). x 2^s = hi + 2^-11 lo, hi the nearest f16 and lo the
  * nearest to 2^11 times what hi leaves: 11 bits, the sign, and 11 bits. Three products: hi hi in
- * sums that begin anew every 64 of the depth, or every 32 of one to 1024; hi lo and lo hi,
+ * sums that begin anew every 64 of the depth, or every 32 of one below 1024; hi lo and lo hi,
  * 2^-11 times as large, in sums of their own, where what the units cut off counts 2^11 times less,
  * so that they begin anew every 4096. Where hi is no denormal (x 2^s from 2^-14 on), a pair is x
  * but for 2^-23 of it, and three times in four it is x; lo lo, which is left out, is less than
@@ -18,8 +18,8 @@
  * off of hi hi, products of 22 bits, where these are aligned to their sum: of positive factors
  * 3 u sum|x y| in the mean, more than of bf16, whose products have 16 bits. It grows with how large
  * a sum is before it is added to the total, and is 1.3 u where sums begin anew every 32, which
- * takes longer: of a depth of 512 cuBLAS is off by so little that 3 u are too much; of 1024 an H200
- * is off by 6.5 u where that is most, and cuBLAS by 4.1. Of 256 wide factors are too far off.
+ * takes longer: of a depth of 512 cuBLAS is off by so little that 3 u are too much. Of 256 wide
+ * factors are too far off.
  *
  * s is the same for all of a factor: of 2048 elements or so that lie all over it, as each block of
  * the launch that packs finds out for itself, the largest becomes about 2^10. Below 2^-14 pairs
@@ -751,9 +751,7 @@ const char *matrix_layout(const struct kernel *k, const struct config *c, struct
     if (p->promotes && depth != promote)
         return arena_printf(a, "sums that begin anew every %d of the depth need k=%d", promote,
                             promote);
-    /* Units of tcgen05 have no half steps. */
-    bool shallow = p->tensor ? part < PAIRS_DEEP : part <= PAIRS_DEEP;
-    p->promote_pairs = shallow ? PROMOTE_DEPTH / 2 : promote;
+    p->promote_pairs = part < PAIRS_DEEP ? PROMOTE_DEPTH / 2 : promote;
     if (p->promotes) p->folds = promoted_folds(part, promote, p->pairs);
     p->a_bytes = operand_tile_bytes(&p->a, m, depth) * stored_planes(&p->a);
     p->b_bytes = operand_tile_bytes(&p->b, n, depth) * stored_planes(&p->b);
