@@ -560,26 +560,17 @@ int main(void) {
     sliced.memory = 1;
     struct diag quiet = diag_new(a);
     toolchain_open(DEVICE_CUDA, "sm_90a", &env, a, &quiet, &nvrtc);
-    const struct CMUnitTest all[] = {cmocka_unit_test(test_random_graphs),
-                                     cmocka_unit_test(test_rows),
-                                     cmocka_unit_test(test_numbers),
-                                     cmocka_unit_test(test_one_pass),
-                                     cmocka_unit_test(test_random_elements),
-                                     cmocka_unit_test(test_places),
-                                     cmocka_unit_test(test_random_numbers),
-                                     cmocka_unit_test(test_steps),
-                                     cmocka_unit_test(test_scans),
-                                     cmocka_unit_test(test_several),
-                                     cmocka_unit_test(test_short_axes),
-                                     cmocka_unit_test(test_large_inputs),
-                                     cmocka_unit_test(test_shared),
-                                     cmocka_unit_test(test_sizes),
-                                     cmocka_unit_test(test_within),
-                                     cmocka_unit_test(test_lanes),
-                                     cmocka_unit_test(test_exact),
-                                     cmocka_unit_test(test_nothing_stays),
-                                     cmocka_unit_test(test_no_room),
-                                     cmocka_unit_test(test_memory_is_taken_again)};
+    const struct CMUnitTest all[] = {
+        cmocka_unit_test(test_random_graphs),   cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_numbers),         cmocka_unit_test(test_one_pass),
+        cmocka_unit_test(test_random_elements), cmocka_unit_test(test_places),
+        cmocka_unit_test(test_random_numbers),  cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_scans),           cmocka_unit_test(test_several),
+        cmocka_unit_test(test_short_axes),      cmocka_unit_test(test_large_inputs),
+        cmocka_unit_test(test_shared),          cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_within),          cmocka_unit_test(test_lanes),
+        cmocka_unit_test(test_exact),           cmocka_unit_test(test_nothing_stays),
+        cmocka_unit_test(test_no_room),         cmocka_unit_test(test_memory_is_taken_again)};
     int failed = cmocka_run_group_tests(all, NULL, NULL);
     toolchain_close(here.cc);
     if (nvrtc) toolchain_close(nvrtc);
