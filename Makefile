@@ -264,6 +264,6 @@ include tests/cost/rules.mk
 include tests/kill/rules.mk
 
 # The prelude files are in the binary (.incbin).
-$(BUILD)/compiler/emit/prelude.o: compiler/emit/prelude.cuh compiler/emit/prelude_c.h compiler/emit/prelude_vector.h \
+$(BUILD)/compiler/emit/prelude.o: $(wildcard compiler/emit/prelude/*.cuh) compiler/emit/prelude_c.h compiler/emit/prelude_vector.h \
     compiler/graph/ref_maths.h compiler/graph/random_maths.h compiler/emit/prelude_plain.h
 $(BUILD)/compiler/runtime/cuda/kernels.o: compiler/runtime/cuda/helpers.cu

@@ -1,6 +1,6 @@
 /* emit.h: block program -> source text. Two backends share the expressions (text.c): CUDA C++
  * (cuda_*.c) for NVRTC, C with OpenMP (c_*.c) for cc. Both put what they use of a prelude in front
- * (prelude.cuh; prelude_c.h with prelude_vector.h) that names every operation k_*.
+ * (prelude/ for CUDA; prelude_c.h with prelude_vector.h) that names every operation k_*.
  *
  * The text depends on the block program and nothing else: same input, same bytes. */
 #ifndef WS_EMIT_H

@@ -7,7 +7,9 @@
 #define EMBED(name, files)                                                                         \
     __asm__(".section .rodata\n.global " #name "\n" #name ":\n" files ".byte 0\n.previous\n")
 
-EMBED(prelude_cuda, INCLUDE("compiler/emit/prelude.cuh"));
+#define PART(name) INCLUDE("compiler/emit/prelude/" name ".cuh")
+EMBED(prelude_cuda,
+      PART("memory") PART("maths") PART("reduce") PART("copies") PART("tensor") PART("products"));
 EMBED(prelude_c, INCLUDE("compiler/emit/prelude_c.h") INCLUDE("compiler/emit/prelude_vector.h"));
 /* The operators' maths between the types that it needs and what is made of it. */
 EMBED(prelude_plain, INCLUDE("compiler/emit/prelude_plain.h") INCLUDE("compiler/graph/ref_maths.h")

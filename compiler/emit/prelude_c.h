@@ -1,4 +1,4 @@
-/* prelude_c.h: the head of every generated C kernel (CPU device). The same k_ names as prelude.cuh;
+/* prelude_c.h: the head of every generated C kernel (CPU device). The same k_ names as prelude/;
  * float versions are straight-line so that the compiler's vectoriser takes them into SIMD loops.
  * Error bounds are against the exact value. */
 #include <math.h>

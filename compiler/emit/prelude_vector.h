@@ -534,7 +534,7 @@ K_INLINE k_v k_angle_v(k_v a, k_m *quarters) {
     rest = K_FMA(q, k_splat(-0x1.444p-24f), rest);
     return K_FMA(q, k_splat(-0x1.68c234p-39f), rest);
 }
-/* The sine, by the series that prelude.cuh has. */
+/* The sine, by the series that prelude/maths.cuh has. */
 K_INLINE k_v k_wave_v(k_v rest, k_m quarters) {
     k_m odd = (quarters & 1) != 0;
     k_v s = rest * rest, x = k_select(odd, k_splat(1.0f), rest);

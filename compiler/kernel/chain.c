@@ -32,7 +32,7 @@ enum {
     GPU_FEW = 32,  /* of a thread that has an accumulator for each row: not worth folding */
     GPU_MANY = 64, /* of one with a vector of them */
     LONGEST = 128, /* of what is folded seldom, or never, if that is all there is */
-    LOOK_BACK_BLOCK = 64, /* as prelude.cuh has it */
+    LOOK_BACK_BLOCK = 64, /* as prelude/reduce.cuh has it */
     MOST_LEVELS = 2,      /* of a GPU's thread, unless the radix would be larger than LONGEST */
 };
 

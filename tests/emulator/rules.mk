@@ -5,7 +5,7 @@ EMULATOR      := tests/emulator
 EMULATOR_TEST := $(sort $(wildcard $(EMULATOR)/test_*.c))
 EMULATOR_BINS := $(EMULATOR_TEST:%.c=$(BUILD)/%)
 EMULATOR_SRC  := $(filter-out $(EMULATOR)/test_% $(EMULATOR)/bench_%,$(sort $(wildcard $(EMULATOR)/*.c)))
-EMULATOR_LIBS := $(BUILD)/libemulator.a $(BUILD)/libbase.a
+EMULATOR_LIBS := $(BUILD)/libemulator.a $(BUILD)/libbase.a $(BUILD)/libemit.a
 # A hook's frame, which tells the line, must be there as long as the hook runs.
 EXTRA_emulator = $(if $(filter -O2,$(CFLAGS)),-O3) -fno-optimize-sibling-calls -DEMU_DIR='"$(CURDIR)/$(EMULATOR)"'
 UNIT_BINS     += $(EMULATOR_BINS)

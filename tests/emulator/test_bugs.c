@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "emit/emit.h"
 #include "tests/emulator/emu.h"
 
 /* Every kernel is `name(const float *x, float *y, int n)` with 64 floats in x and y, 64 threads in
@@ -481,9 +482,7 @@ struct fix {
 static struct fix begin(const char *kernels, const char *const *names, int n) {
     struct fix f = {.a = arena_new(), .e = emu_new()};
     struct diag d = diag_new(f.a);
-    const struct source *prelude = source_read(f.a, "compiler/emit/prelude.cuh", &d);
-    assert_non_null(prelude);
-    f.text = arena_printf(f.a, "%s\n%s", prelude->text, kernels);
+    f.text = arena_printf(f.a, "%s\n%s", prelude_cuda, kernels);
     f.m = emu_open(f.e, f.text, names, n, &d);
     if (!f.m) fail_msg("%s", d.text);
     f.x = emu_alloc(f.e, "x", 256);

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "emit/emit.h"
 #include "tests/emulator/emu.h"
 
 /* ---- clusters ------------------------------------------------------------------------------- */
@@ -185,9 +186,7 @@ struct fix {
 static struct fix begin(const char *text, const char *const *kernels, int n) {
     struct fix f = {.a = arena_new(), .e = emu_new()};
     struct diag d = diag_new(f.a);
-    const struct source *prelude = source_read(f.a, "compiler/emit/prelude.cuh", &d);
-    assert_non_null(prelude);
-    f.m = emu_open(f.e, arena_printf(f.a, "%s\n%s", prelude->text, text), kernels, n, &d);
+    f.m = emu_open(f.e, arena_printf(f.a, "%s\n%s", prelude_cuda, text), kernels, n, &d);
     if (!f.m) fail_msg("%s", d.text);
     return f;
 }

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "emit/emit.h"
 #include "tests/emulator/emu.h"
 
 static const enum dtype TYPES[] = {DT_BOOL, DT_U8,   DT_I8,  DT_I16, DT_I32,    DT_I64,
@@ -28,12 +29,9 @@ struct batch {
 
 static struct batch begin_with(const char *defines) {
     struct batch b = {.a = arena_new(), .e = emu_new()};
-    struct diag d = diag_new(b.a);
     b.text = buf_new(b.a);
     buf_puts(&b.text, defines);
-    const struct source *prelude = source_read(b.a, "compiler/emit/prelude.cuh", &d);
-    assert_non_null(prelude);
-    buf_puts(&b.text, prelude->text);
+    buf_puts(&b.text, prelude_cuda);
     return b;
 }
 

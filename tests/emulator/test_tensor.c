@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "emit/emit.h"
 #include "tests/emulator/emu.h"
 
 /* ---- kernels --------------------------------------------------------------------------------- */
@@ -195,11 +196,9 @@ static void *fill(struct fix *f, const char *name, size_t n, size_t from) {
 static struct fix begin(const struct tiles *tiles, int n) {
     struct fix f = {.a = arena_new(), .e = emu_new()};
     struct diag d = diag_new(f.a);
-    const struct source *prelude = source_read(f.a, "compiler/emit/prelude.cuh", &d);
     const char **names = NEW_ARRAY(f.a, const char *, n);
     struct buf text = buf_new(f.a);
-    assert_non_null(prelude);
-    buf_printf(&text, "%s\n%s", prelude->text, TENSOR_TEXT);
+    buf_printf(&text, "%s\n%s", prelude_cuda, TENSOR_TEXT);
     for (int i = 0; i < n; i++) {
         names[i] = tiles[i].name;
         buf_printf(&text, "TILES(%s, %d, %d, %s)\n", names[i], tiles[i].rows, tiles[i].sets,
