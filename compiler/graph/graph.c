@@ -241,6 +241,15 @@ void graph_refused(struct graph *g, const char *pass, const struct diag *d) {
     WS_BUG("%s: %s", pass, d->text);
 }
 
+node_id graph_call_like(struct graph *g, const char *pass, const struct node *like,
+                        const struct arg *args) {
+    struct diag d = diag_new(g->arena);
+    node_id out;
+    if (!graph_call(g, like->op, args, like->n_args, like->where, &d, &out))
+        graph_refused(g, pass, &d);
+    return out;
+}
+
 /* ---- shorthands ------------------------------------------------------------------------------ */
 
 static node_id must_call(struct graph *g, enum op op, const struct arg *args, int n) {

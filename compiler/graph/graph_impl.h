@@ -11,6 +11,9 @@
  * (base/expr.h), as an operator may be small and what it is made of not; anything else is a bug. */
 void graph_refused(struct graph *g, const char *pass, const struct diag *d)
     __attribute__((noreturn));
+/* A pass calls the operator of `like` with other arguments, which it must not refuse. */
+node_id graph_call_like(struct graph *g, const char *pass, const struct node *like,
+                        const struct arg *args);
 node_id graph_push(struct graph *g, struct node n, const char *hint); /* names it, appends it */
 void graph_rename(struct graph *g, node_id n, const char *name);      /* name must be free */
 bool is_identifier(const char *s);

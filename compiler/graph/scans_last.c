@@ -40,14 +40,6 @@ static node_id scan_of(const struct graph *g, const struct node *cat, const uint
     return last;
 }
 
-static node_id must_call(struct graph *g, const struct node *like, const struct arg *args) {
-    struct diag d = diag_new(g->arena);
-    node_id out;
-    if (!graph_call(g, like->op, args, like->n_args, like->where, &d, &out))
-        graph_refused(g, "scans last", &d);
-    return out;
-}
-
 /* The concatenation of what the scan is of, scanned. */
 static node_id put_scan(struct graph *to, const struct node *cat, const struct node *scan,
                         const node_id *map) {
@@ -57,8 +49,9 @@ static node_id put_scan(struct graph *to, const struct node *cat, const struct n
     parts[all.nodes.n - 1] = map[scan->args[0].node];
     all.nodes.at = parts;
     struct arg of_cat[] = {all, cat->args[1]};
-    struct arg of_scan[] = {arg_node(must_call(to, cat, of_cat)), scan->args[1], scan->args[2]};
-    return must_call(to, scan, of_scan);
+    struct arg of_scan[] = {arg_node(graph_call_like(to, "scans last", cat, of_cat)), scan->args[1],
+                            scan->args[2]};
+    return graph_call_like(to, "scans last", scan, of_scan);
 }
 
 struct graph *graph_scans_last(struct graph *g) {

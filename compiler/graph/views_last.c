@@ -50,14 +50,6 @@ static node_id only_operand(const struct node *n) {
     return one;
 }
 
-static node_id must_call(struct graph *g, const struct node *like, const struct arg *args) {
-    struct diag d = diag_new(g->arena);
-    node_id out;
-    if (!graph_call(g, like->op, args, like->n_args, like->where, &d, &out))
-        graph_refused(g, "views last", &d);
-    return out;
-}
-
 struct graph *graph_views_last(struct graph *g) {
     uint32_t n = g->nodes.n;
     node_id *map = NEW_ARRAY(g->arena, node_id, n);
@@ -79,10 +71,10 @@ struct graph *graph_views_last(struct graph *g) {
         struct arg *args = NEW_ARRAY(to->arena, struct arg, x->n_args);
         for (int a = 0; a < x->n_args; a++)
             args[a] = x->args[a].kind == ARG_NODE ? arg_node(inner[of]) : x->args[a];
-        inner[i] = must_call(to, x, args), view[i] = view[of];
+        inner[i] = graph_call_like(to, "views last", x, args), view[i] = view[of];
         to->nodes.at[inner[i]].origin = x->origin;
         struct arg seen[] = {arg_node(inner[i]), at(g, view[i])->args[1]};
-        map[i] = must_call(to, at(g, view[i]), seen);
+        map[i] = graph_call_like(to, "views last", at(g, view[i]), seen);
         to->nodes.at[map[i]].origin = x->origin;
     }
     for (uint32_t i = 0; i < g->outputs.n; i++)
