@@ -33,10 +33,13 @@ struct space {
     struct arena *arena;
     VEC(struct candidate) all;
     struct map met; /* their configs */
+    bool lies;      /* windows of the left factor may be read as they lie in memory */
 };
 
+enum { FEW_CHANNELS = 8 }; /* of an image as it lies: an instruction has several taps of so few */
+
 static struct space space_of(const struct kernel *k, struct arena *a) {
-    return (struct space){.k = k, .arena = a, .met = map_new(a)};
+    return (struct space){.k = k, .arena = a, .met = map_new(a), .lies = windows_may_lie(k, 0, a)};
 }
 
 static void propose(struct space *s, struct config c) {
@@ -459,10 +462,11 @@ static bool may_make_planes(const struct kernel *k) {
  * 332 by clusters, where the filters do not stay, and 353 by two blocks of 64, whose registers are
  * fewer. */
 static void propose_few(struct space *s, struct config c, int stages) {
-    enum { FEW = 8, MOST = 128, LESS = 48, COLUMNS = 32 };
+    enum { MOST = 128, LESS = 48, COLUMNS = 32 };
     const struct im2col *w = s->k->im2col[0][0];
     bool planes = may_make_planes(s->k), narrow = size_of(s->k, AXIS_N) <= COLUMNS;
-    int line = 128 / element(s), each = w->channels > LYING_SLOT ? FEW : LYING_SLOT, last = 0;
+    int line = 128 / element(s), last = 0;
+    int each = w->channels > LYING_SLOT ? FEW_CHANNELS : LYING_SLOT;
     if (each == LYING_SLOT && !narrow) return;
     if (planes && (c.knob[KNOB_cluster] || c.knob[KNOB_m] != 128)) return;
     for (int most = planes ? PROMOTE_LYING : MOST; most;
@@ -477,12 +481,12 @@ static void propose_few(struct space *s, struct config c, int stages) {
 
 /* What is read through windows also as shifted rows, or as it lies, some taps at a time. */
 static void propose_windows(struct space *s, struct config c, int stages) {
-    enum { MOST_TAPS = 4, LEAST = 16, FEW = 8, NARROW = 32, READ = 64, PAIRED = 512 };
+    enum { MOST_TAPS = 4, LEAST = 16, NARROW = 32, READ = 64, PAIRED = 512 };
     propose_tile(s, c, stages);
     if (!im2col_has_taps(s->k->im2col[0][0]) && !im2col_has_taps(s->k->im2col[1][0])) return;
     c.knob[KNOB_flat] = 1;
     propose_tile(s, c, stages);
-    if (c.knob[KNOB_pairs] || !windows_may_lie(s->k, 0, s->arena)) return;
+    if (c.knob[KNOB_pairs] || !s->lies) return;
     /* Registers are short where as much is read as stored: transposed, 32 channels in 64 filters of
      * 8 phases, with what is added, take an H200 1395 us as they lie, 872 by windows. */
     if (epilogue_loads(s->k) && c.knob[KNOB_n] > READ) return;
@@ -490,7 +494,7 @@ static void propose_windows(struct space *s, struct config c, int stages) {
     int line = 128 / element(s), each = 32; /* of the right factor's depth; channels of a tap */
     while (each > LEAST && w->channels <= each / 2) each /= 2;
     c.knob[KNOB_flat] = 2;
-    if (w->channels <= FEW) {
+    if (w->channels <= FEW_CHANNELS) {
         propose_few(s, c, stages);
         return;
     }
@@ -593,7 +597,7 @@ static void propose_mma(struct space *s) {
     /* Two blocks a multiprocessor, of tiles that leave room for two. */
     static const int halves[][2] = {{64, 192}, {64, 128}, {64, 96},  {64, 80}, {64, 64},
                                     {128, 64}, {128, 32}, {128, 24}, {128, 16}};
-    bool few = windows_may_lie(s->k, 0, s->arena) && s->k->im2col[0][0]->channels <= 8;
+    bool few = s->lies && s->k->im2col[0][0]->channels <= FEW_CHANNELS;
     for (size_t i = 0; i < sizeof halves / sizeof *halves; i++) {
         int n = halves[i][1];
         if (n <= 32 && (!few || columns > n || columns <= n - 8)) continue;
