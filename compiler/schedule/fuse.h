@@ -154,9 +154,7 @@ const char *epilogue_reason(struct fuser *f, const struct merge *m);
 bool *values_made_once(const struct schedule *s);
 const char *once_reason(struct fuser *f, const struct merge *m);
 
-/* at_load.c: per buffer: is it made of what is the same in every call alone? Why a kernel would be
- * of the load and of calls; NULL if it would not. */
-bool *values_fixed(const struct loops *l, bool eager, struct arena *a);
+/* at_load.c: why a kernel would be of the load and of calls; NULL if it would not. */
 bool one_at_load(struct fuser *f, uint32_t a, uint32_t b); /* and not both */
 const char *at_load_reason(struct fuser *f, const struct merge *m);
 
