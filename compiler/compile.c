@@ -34,8 +34,7 @@ struct compile {
     struct loops *loops;
     struct schedule *schedule;
     struct ws_program *program;
-    struct map costs;    /* us of a kernel's text, as bits */
-    struct arena *trial; /* of schedules that are only compared */
+    struct map costs; /* us of a kernel's text, as bits */
     bool done;
 };
 
@@ -226,9 +225,9 @@ static bool lower(struct compile *c) {
     return dump(c, "ir_pre_fusion.txt", -1, print_loops) && stage(c, "lower");
 }
 
-static struct schedule *ready_anew(const struct apart_marks *marks, void *ctx) {
+static struct schedule *ready_anew(const struct apart_marks *marks, struct arena *a, void *ctx) {
     struct compile *c = ctx;
-    struct schedule *s = fuse_anew(c, c->graph, marks, c->trial);
+    struct schedule *s = fuse_anew(c, c->graph, marks, a);
     make_ready(s, false);
     return s;
 }
@@ -237,9 +236,7 @@ static struct schedule *ready_anew(const struct apart_marks *marks, void *ctx) {
 static void take_apart(struct compile *c) {
     if (c->fusion != WS_FUSE || c->limits->kind != DEVICE_CUDA) return;
     make_ready(c->schedule, false);
-    c->trial = arena_within(c->arena);
     struct apart_marks marks = schedule_apart(c->schedule, c->limits, ready_anew, group_us, c);
-    arena_free(c->trial);
     if (!marks.any) return;
     c->schedule = fuse_anew(c, c->graph, &marks, c->arena);
     c->loops = c->schedule->loops;

@@ -37,6 +37,7 @@ struct group_size {
 struct fuser {
     struct schedule *s;
     struct loops *l;
+    struct arena *arena; /* of what is known of groups while they are made */
     const struct device_limits *limits;
     bool eager;
     const uint8_t *apart;      /* per buffer that a product writes: what has kernels of its own

@@ -139,7 +139,8 @@ void schedule_chain(struct schedule *s, const struct device_limits *limits, chai
 /* apart.c, on a GPU, not for eager: what a schedule, chains and all, had better have apart, as far
  * as `us` tells; of chained products nothing. Needs what kernels do: order and memory. `make` fuses
  * the loops anew with these marks, or with none, if NULL, and has that ready for kernels. */
-typedef struct schedule *apart_schedule_fn(const struct apart_marks *marks, void *ctx);
+typedef struct schedule *apart_schedule_fn(const struct apart_marks *marks, struct arena *a,
+                                           void *ctx);
 struct apart_marks schedule_apart(struct schedule *s, const struct device_limits *limits,
                                   apart_schedule_fn *make, group_us_fn *us, void *ctx);
 /* beside.c, on a GPU, behind order and what runs at load, not for eager: `us` is what a group's
