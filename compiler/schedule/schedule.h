@@ -129,10 +129,10 @@ void schedule_renumber(struct schedule *s, const uint32_t *place);
 static const double LAUNCH_US = 1.5;
 /* us that a group's kernel takes, about. */
 typedef double group_us_fn(struct schedule *s, uint32_t group, void *ctx);
-/* chained.c, on a GPU, not for eager, nor apart: `reason` is asked of the group of each nest that may
- * be the second one of chained products; if it has one, or if the kernels that there are without
- * that group take less by `group_us` (NULL: they are not asked), the group is undone; else *us is
- * what its kernel takes, about. Needs groups; leaves them in no order. */
+/* chained.c, on a GPU, not for eager, nor apart: `reason` is asked of the group of each nest that
+ * may be the second one of chained products; if it has one, or if the kernels that there are
+ * without that group take less by `group_us` (NULL: they are not asked), the group is undone; else
+ * *us is what its kernel takes, about. Needs groups; leaves them in no order. */
 typedef const char *chain_reason_fn(struct schedule *s, uint32_t group, double *us, void *ctx);
 void schedule_chain(struct schedule *s, const struct device_limits *limits, chain_reason_fn *reason,
                     group_us_fn *group_us, void *ctx);
