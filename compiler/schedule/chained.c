@@ -53,8 +53,7 @@ struct was {
 struct chains {
     struct schedule *s;
     const struct device_limits *limits;
-    uint32_t *reader, *begin;   /* nests that read what a nest makes; per nest, and one more: its
-                                   part of that list */
+    struct reader_lists readers;
     const bool *fixed;          /* per buffer: it would hold the same in every call, made at load */
     struct marks stands;        /* nests by way of which a factor stands on a first product */
     struct marks taken;         /* groups whose members are in the chain */
@@ -211,8 +210,8 @@ static bool may_take(const struct chains *c, uint32_t g, uint32_t second) {
         const struct nest *x = nest_at(c, w);
         if (s->loops->buffers.at[x->out].kind != BUFFER_TEMP) return false;
         if (x->epoch != nest_at(c, second)->epoch) return false;
-        for (uint32_t r = c->begin[w]; r < c->begin[w + 1]; r++) {
-            uint32_t n = c->reader[r];
+        for (uint32_t r = c->readers.begin[x->out]; r < c->readers.begin[x->out + 1]; r++) {
+            uint32_t n = c->readers.nest[r];
             if (s->group_of[n] == g) continue;
             if (masks ? !c->stands.is[n] : !is_first(c, n) && n != second) return false;
         }
@@ -277,8 +276,8 @@ static const char *between_reason(const struct chains *c, uint32_t n, uint32_t s
     if (x->epoch != nest_at(c, second)->epoch) return "products of other steps";
     if (x->scan || (x->n_reduce && !c->stands.is[n]))
         return "a scan, or another reduction, is between two products";
-    for (uint32_t r = c->begin[n]; r < c->begin[n + 1]; r++) {
-        uint32_t g = s->group_of[c->reader[r]];
+    for (uint32_t r = c->readers.begin[x->out]; r < c->readers.begin[x->out + 1]; r++) {
+        uint32_t g = s->group_of[c->readers.nest[r]];
         if (c->taken.is[g] || g == own) continue;
         if (!is_of_rows(c, n)) return "another kernel reads what is between two products";
         if (is_below(c, own, g)) return "what is behind it would wait for it";
@@ -408,11 +407,10 @@ static void settle(const struct chains *c, uint32_t g) {
     struct schedule *s = c->s;
     const struct group *G = &s->groups.at[g];
     for (uint32_t m = 0; m < G->members.n; m++) {
-        uint32_t n = G->members.at[m].nest;
-        buffer_id out = nest_at(c, n)->out;
+        buffer_id out = nest_at(c, G->members.at[m].nest)->out;
         bool stored = s->loops->buffers.at[out].kind != BUFFER_TEMP;
-        for (uint32_t r = c->begin[n]; r < c->begin[n + 1] && !stored; r++)
-            stored = s->group_of[c->reader[r]] != g;
+        for (uint32_t r = c->readers.begin[out]; r < c->readers.begin[out + 1] && !stored; r++)
+            stored = s->group_of[c->readers.nest[r]] != g;
         s->stored[out] = stored;
     }
     group_at_load(s, g, c->fixed);
@@ -682,24 +680,6 @@ static bool try_twins(struct chains *c, uint32_t second, uint32_t other) {
     return !bad;
 }
 
-static void find_readers(struct chains *c) {
-    const struct loops *l = c->s->loops;
-    c->begin = NEW_ARRAY(c->s->arena, uint32_t, l->nests.n + 1);
-    for (int pass = 0; pass < 2; pass++) { /* counts them, then lists them */
-        for (uint32_t n = l->nests.n; n-- > 0;)
-            for (uint32_t i = 0; i < l->nests.at[n].insts.n; i++) {
-                uint32_t w = writer_of(c, &l->nests.at[n].insts.at[i]);
-                if (w == NO_NEST) continue;
-                if (pass == 0)
-                    c->begin[w]++;
-                else
-                    c->reader[--c->begin[w]] = n;
-            }
-        for (uint32_t n = 0; n < l->nests.n && pass == 0; n++) c->begin[n + 1] += c->begin[n];
-        if (pass == 0) c->reader = NEW_ARRAY(c->s->arena, uint32_t, c->begin[l->nests.n]);
-    }
-}
-
 /* Groups that have nothing left go. */
 static void drop_empty(struct schedule *s) {
     uint32_t kept = 0;
@@ -729,6 +709,7 @@ void schedule_chain(struct schedule *s, const struct device_limits *limits, chai
     uint32_t nests = s->loops->nests.n;
     struct chains c = {.s = s,
                        .limits = limits,
+                       .readers = loops_readers(s->loops, s->arena),
                        .fixed = values_fixed(s->loops, false, s->arena),
                        .stands = no_marks(s->arena, nests),
                        .taken = no_marks(s->arena, s->groups.n),
@@ -737,7 +718,6 @@ void schedule_chain(struct schedule *s, const struct device_limits *limits, chai
                        .reason = reason,
                        .group_us = group_us,
                        .ctx = ctx};
-    find_readers(&c);
     for (uint32_t n = 0; n < nests; n++) try_sides(&c, n);
     for (uint32_t i = 0; i < c.seconds.n; i++)
         for (uint32_t j = 0; j < i; j++) {

@@ -170,6 +170,12 @@ void schedule_print(struct buf *b, const struct schedule *s); /* groups with the
 void schedule_print_memory(struct buf *b, const struct schedule *s);
 const char *schedule_verify(const struct schedule *s);
 
+/* readers.c: nests that read buffer b are nest[begin[b]] to nest[begin[b + 1] - 1]. */
+struct reader_lists {
+    uint32_t *nest, *begin;
+};
+struct reader_lists loops_readers(const struct loops *l, struct arena *a);
+
 /* Shared with later stages. */
 /* At the size hints: bytes of the distinct elements; bytes of memory from the first to the last. */
 int64_t buffer_bytes(const struct loops *l, buffer_id b);
