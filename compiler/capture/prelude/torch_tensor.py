@@ -374,6 +374,14 @@ def lcm(self, other):
     return (self // _where(divisor == 0, 1, divisor) * other).abs()
 
 
+def igamma(self, other):
+    return torch.igamma(self, other)
+
+
+def igammac(self, other):
+    return torch.igammac(self, other)
+
+
 def mvlgamma(self, p):
     shifts = torch.arange(p, dtype=self.dtype) / 2
     return (self.unsqueeze(-1) - shifts).lgamma().sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
@@ -798,6 +806,10 @@ def _strided_places(self, size, stride, storage_offset):
 def as_strided(self, size, stride, storage_offset=None):
     """A copy, in which nothing can be updated."""
     return _copy_of_view(self, self.reshape(-1)[_strided_places(self, list(size), list(stride), storage_offset)])
+
+
+def as_strided_(self, size, stride, storage_offset=None):
+    return reshaped(self, as_strided(self, size, stride, storage_offset))
 
 
 def as_strided_scatter(self, src, size, stride, storage_offset=None):
@@ -1280,7 +1292,7 @@ def _zeta(s, q):
         out = out + (q + k) ** -s
     w = q + 8
     out = out + w ** (1 - s) / (s - 1) + w ** -s / 2
-    factor, r, power = float(s), 1 / (w * w), w ** (-s - 1)
+    factor, r, power = s * 1.0, 1 / (w * w), w ** (-s - 1)
     for j, b in enumerate(_BERNOULLI):
         out = out + power * (b * factor / math.factorial(2 * j + 2))
         factor, power = factor * (s + 2 * j + 1) * (s + 2 * j + 2), power * r
@@ -1493,6 +1505,7 @@ heaviside_, float_power_, renorm_ = (_in_place(f) for f in (heaviside, float_pow
 polygamma_ = _in_place(polygamma)
 digamma_, i0_, lgamma_ = (_in_place(f) for f in (digamma, i0, lgamma))
 sinc_, ldexp_, mvlgamma_, gcd_, lcm_ = (_in_place(f) for f in (sinc, ldexp, mvlgamma, gcd, lcm))
+igamma_, igammac_ = (_in_place(f) for f in (igamma, igammac))
 addmv_, addr_, addbmm_ = (_in_place(f) for f in (addmv, addr, addbmm))
 
 
