@@ -9,7 +9,7 @@ from _warpsmith import (op, refuse, graph_break, assign, reshaped, fills_memory 
                         retain_grad as _retain_grad, storage_offset as _storage_offset, data_ptr as _data_ptr,
                         grad_name as _grad_name)
 _range, _reversed, _sorted = range, reversed, sorted
-_diagonal, _least, _most = op('diagonal'), min, max
+diagonal, _least, _most = op('diagonal'), min, max
 _squeeze, _var, _std, _max, _min, _norm = op('squeeze'), op('var'), op('std'), op('max'), op('min'), op('norm')
 _softmax, _log_softmax, _to, _slice, _select = op('softmax'), op('log_softmax'), op('to'), op('slice'), op('select')
 _matmul, _amax, _amin, _argmax, _argmin = op('matmul'), op('amax'), op('amin'), op('argmax'), op('argmin')
@@ -1083,18 +1083,6 @@ def scatter_reduce_(self, dim, index, src, reduce, *, include_self=True):
 def masked_select(self, mask):
     self, mask = torch.broadcast_tensors(self, mask)
     return self[mask]
-
-
-def diagonal(self, offset=0, dim1=0, dim2=1):
-    """Where there are values it is a view, for what is updated in place through it."""
-    if not computes() or not self.is_contiguous() or (dim1 % self.ndim, dim2 % self.ndim) != (self.ndim - 2, self.ndim - 1):
-        return _diagonal(self, offset, dim1, dim2)
-    rows, columns = self.shape[-2:]
-    n = _least(rows, columns - offset) if offset >= 0 else _least(rows + offset, columns)
-    start = offset if offset >= 0 else -offset * columns
-    if n <= 0:
-        return _diagonal(self, offset, dim1, dim2)
-    return self.flatten(-2)[..., start:start + (n - 1) * (columns + 1) + 1:columns + 1]
 
 
 def argwhere(self):
