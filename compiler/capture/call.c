@@ -114,9 +114,10 @@ static bool is_compiled(struct vm *vm, const struct function *fn) {
  * that knows no out= itself. */
 static bool takes_out(const struct function *fn, const struct args *a, struct py *to) {
     static const char *const modules[] = {
-        "torch",         "torch._tensor", "torch._functions",    "torch.linalg",
-        "torch.special", "torch.fft",     "torch._windows",      "torch._complex",
-        "torch._C._nn",  "torch._aten",   "torch.nn.functional", "torch.signal.windows"};
+        "torch",           "torch._tensor",     "torch._functions",    "torch.linalg",
+        "torch.special",   "torch.fft",         "torch._windows",      "torch._complex",
+        "torch._C._nn",    "torch._aten",       "torch.nn.functional", "torch.signal.windows",
+        "torch._spectral", "torch._polynomials"};
     int k = find_name(a->names, a->n_named, "out");
     if (k < 0 || !fn->module->prelude) return false;
     const struct code *c = fn->code;

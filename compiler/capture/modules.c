@@ -87,6 +87,7 @@ static const struct {
     {"torch.distributions", NULL, NULL},
     {"torch._tensor", NULL, NULL},
     {"torch._spectral", NULL, NULL},
+    {"torch._polynomials", NULL, NULL},
     {"torch._windows", NULL, NULL},
     {"torch._functions", NULL, NULL},
     {"torch.signal", NULL, NULL},

@@ -59,6 +59,7 @@
     FILE(torch_linalg, "torch_linalg.py")                                                          \
     FILE(torch_spectral, "torch_spectral.py")                                                      \
     FILE(torch_special, "torch_special.py")                                                        \
+    FILE(torch_polynomials, "torch_polynomials.py")                                                \
     FILE(torch_windows, "torch_windows.py")                                                        \
     FILE(torch_functions, "torch_functions.py")                                                    \
     FILE(torch_signal_windows, "torch_signal_windows.py")                                          \
@@ -126,6 +127,7 @@ const char *prelude_text(const char *module) {
         {"torch.linalg", ws_prelude_torch_linalg},
         {"torch._spectral", ws_prelude_torch_spectral},
         {"torch.special", ws_prelude_torch_special},
+        {"torch._polynomials", ws_prelude_torch_polynomials},
         {"torch._windows", ws_prelude_torch_windows},
         {"torch._functions", ws_prelude_torch_functions},
         {"torch.masked", ws_prelude_torch_masked},
