@@ -27,7 +27,18 @@ class Generic:
     pass
 
 
-class Protocol:
+class _Protocols:
+    """Metaclass: isinstance() of a protocol asks for the names that its body has."""
+
+    def __instancecheck__(cls, value):
+        names = [*cls.__dict__, *cls.__dict__.get('__annotations__', ())]
+        return Protocol in cls.__bases__ and all([hasattr(value, name) for name in names if name not in _NO_MEMBERS])
+
+
+_NO_MEMBERS = ('__annotations__', '__doc__', '__init__', '__module__', '__slots__')
+
+
+class Protocol(metaclass=_Protocols):
     pass
 
 
