@@ -132,8 +132,7 @@ static struct py of_array(struct vm *vm, struct py v) {
     return array ? attribute_get(vm, v, "_t") : v;
 }
 
-/* x[[rows, columns]] is x[rows, columns] in PyTorch, where one of a short list is more than a number.
- */
+/* x[[rows, columns]] is x[rows, columns] in PyTorch, where a short list has more than numbers. */
 static bool is_tuple_of_indices(const struct list *l) {
     enum { SHORT = 32 };
     for (uint32_t i = 0; i < l->n && l->n < SHORT; i++) {
