@@ -558,10 +558,13 @@ NATIVE(python_isinstance) { return py_bool(is_instance(vm, v[0], v[1])); }
 /* of: a class, or a tuple of these. */
 static bool is_subclass(struct vm *vm, struct py c, struct py of) {
     bool any = false;
+    struct py yes;
     vm_deep(vm);
     vm_work(vm, 1);
     if (c.kind != PY_CLASS) vm_raise(vm, EXC_TypeError, "issubclass() arg 1 must be a class");
-    if (of.kind == PY_CLASS) return class_is(c.class, of.class);
+    if (of.kind == PY_CLASS && class_is(c.class, of.class)) return true;
+    if (vm_call_special(vm, of, "__subclasscheck__", &c, 1, &yes)) return vm_truth(vm, yes);
+    if (of.kind == PY_CLASS) return false;
     if (of.kind != PY_TUPLE)
         vm_raise(vm, EXC_TypeError, "issubclass() arg 2 must be a class or a tuple of classes");
     for (uint32_t i = 0; !any && i < of.list->n; i++) any = is_subclass(vm, c, of.list->at[i]);

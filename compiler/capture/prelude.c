@@ -80,6 +80,10 @@
     FILE(torch_pytree, "torch_pytree.py")                                                          \
     FILE(timm_layers, "timm_layers.py")                                                            \
     FILE(version, "version.py")                                                                    \
+    FILE(threading, "threading.py")                                                                \
+    FILE(queue, "queue.py")                                                                        \
+    FILE(statistics, "statistics.py")                                                              \
+    FILE(collections_abc, "collections_abc.py")                                                    \
     FILE(missing, "missing.py")                                                                    \
     FILE(later, "later.py")
 
@@ -284,7 +288,7 @@ const char *prelude_text(const char *module) {
         {"dataclasses", ws_prelude_dataclasses},
         {"enum", ws_prelude_enum},
         {"collections", ws_prelude_collections},
-        {"collections.abc", "from typing import __getattr__\n"},
+        {"collections.abc", ws_prelude_collections_abc},
         {"copy", ws_prelude_copy},
         {"numpy", ws_prelude_numpy},
         {"numpy.random", ws_prelude_numpy_random},
@@ -308,7 +312,15 @@ const char *prelude_text(const char *module) {
                   "class SimpleNamespace:\n"
                   "    def __init__(self, **kwargs):\n"
                   "        for name, value in kwargs.items():\n"
-                  "            setattr(self, name, value)\n"},
+                  "            setattr(self, name, value)\n"
+                  "    def __repr__(self):\n"
+                  "        items = [f'{name}={value!r}' for name, value in vars(self).items()]\n"
+                  "        return 'namespace(' + ', '.join(items) + ')'\n"
+                  "    def __eq__(self, other):\n"
+                  "        same = isinstance(other, SimpleNamespace)\n"
+                  "        return vars(self) == vars(other) if same else NotImplemented\n"
+                  "def MappingProxyType(mapping):\n"
+                  "    return dict(mapping)\n"},
         {"abc", "class ABCMeta:\n"
                 "    pass\n"
                 "class ABC(metaclass=ABCMeta):\n"
@@ -476,6 +488,9 @@ const char *prelude_text(const char *module) {
         {"tqdm", ws_prelude_tqdm},
         {"tqdm.auto", "from tqdm import tqdm, trange\n"},
         {"heapq", ws_prelude_heapq},
+        {"threading", ws_prelude_threading},
+        {"queue", ws_prelude_queue},
+        {"statistics", ws_prelude_statistics},
         {"string", "ascii_lowercase = 'abcdefghijklmnopqrstuvwxyz'\n"
                    "ascii_uppercase = ascii_lowercase.upper()\n"
                    "ascii_letters = ascii_lowercase + ascii_uppercase\n"
