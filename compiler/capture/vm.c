@@ -356,7 +356,8 @@ static void no_module(struct vm *vm, const char *name) {
 /* Ours come before a neighbour of their name, unless they are parts of somebody else's package, of
  * which the whole may lie here. */
 static struct module *find_module(struct vm *vm, const char *name) {
-    static const char *const foreign[] = {"einops", "timm", "tqdm", "packaging", "beartype", "typeguard"};
+    static const char *const foreign[] = {"einops",    "timm",     "tqdm",
+                                          "packaging", "beartype", "typeguard"};
     const struct module *from = vm->frame->module;
     struct module *m = NULL;
     bool ours = name[0] != '.';
