@@ -368,7 +368,7 @@ static struct module *find_module(struct vm *vm, const char *name) {
     return m || ours ? m : module_import(vm, name);
 }
 
-/* importlib.import_module(name), as an import statement there would find it; None: there is none. */
+/* What an import statement of the program would find there; None: there is none. */
 NATIVE(python_module_named) {
     struct frame *own = vm->frame;
     while (vm->frame->caller && vm->frame->module->prelude) vm->frame = vm->frame->caller;
