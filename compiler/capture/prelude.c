@@ -491,39 +491,34 @@ const char *prelude_text(const char *module) {
         {"tqdm.auto", "from tqdm import tqdm, trange\n"},
         {"heapq", ws_prelude_heapq},
         {"threading", ws_prelude_threading},
-        {"torch.distributions.constraints",
-         "class Constraint:\n"
-         "    is_discrete, event_dim = False, 0\n"
-         "    def __init__(self, *bounds):\n"
-         "        self.bounds = bounds\n"
-         "    def __call__(self, *bounds):\n"
-         "        return Constraint(*bounds)\n"
-         "def __getattr__(name):\n"
-         "    return Constraint()\n"},
-        {"importlib",
-         "from _warpsmith import module_named\n"
-         "def import_module(name, package=None):\n"
-         "    dots = len(name) - len(name.lstrip('.'))\n"
-         "    if dots:\n"
-         "        parts = package.split('.')\n"
-         "        name = '.'.join([*parts[:len(parts) - dots + 1], name[dots:]])\n"
-         "    found = module_named(name)\n"
-         "    if found is None:\n"
-         "        raise ModuleNotFoundError(f\"No module named '{name}'\")\n"
-         "    return found\n"
-         "def invalidate_caches():\n"
-         "    pass\n"},
-        {"importlib.util",
-         "from _warpsmith import module_named\n"
-         "def find_spec(name, package=None):\n"
-         "    return module_named(name)\n"},
-        {"beartype",
-         "def beartype(obj=None, **options):\n"
-         "    return beartype if obj is None else obj\n"},
+        {"torch.distributions.constraints", "class Constraint:\n"
+                                            "    is_discrete, event_dim = False, 0\n"
+                                            "    def __init__(self, *bounds):\n"
+                                            "        self.bounds = bounds\n"
+                                            "    def __call__(self, *bounds):\n"
+                                            "        return Constraint(*bounds)\n"
+                                            "def __getattr__(name):\n"
+                                            "    return Constraint()\n"},
+        {"importlib", "from _warpsmith import module_named\n"
+                      "def import_module(name, package=None):\n"
+                      "    dots = len(name) - len(name.lstrip('.'))\n"
+                      "    if dots:\n"
+                      "        parts = package.split('.')\n"
+                      "        name = '.'.join([*parts[:len(parts) - dots + 1], name[dots:]])\n"
+                      "    found = module_named(name)\n"
+                      "    if found is None:\n"
+                      "        raise ModuleNotFoundError(f\"No module named '{name}'\")\n"
+                      "    return found\n"
+                      "def invalidate_caches():\n"
+                      "    pass\n"},
+        {"importlib.util", "from _warpsmith import module_named\n"
+                           "def find_spec(name, package=None):\n"
+                           "    return module_named(name)\n"},
+        {"beartype", "def beartype(obj=None, **options):\n"
+                     "    return beartype if obj is None else obj\n"},
         {"beartype.typing", "from typing import *\nfrom typing import __getattr__\n"},
-        {"typeguard",
-         "def typechecked(obj=None, **options):\n"
-         "    return typechecked if obj is None else obj\n"},
+        {"typeguard", "def typechecked(obj=None, **options):\n"
+                      "    return typechecked if obj is None else obj\n"},
         {"queue", ws_prelude_queue},
         {"statistics", ws_prelude_statistics},
         {"string", "ascii_lowercase = 'abcdefghijklmnopqrstuvwxyz'\n"

@@ -730,8 +730,10 @@ struct py tensor_assign(struct vm *vm, struct py x, struct py v) {
         vm->trace->n_steps = t->made_at; /* the segment has to end before there is a view */
         vm_break(vm, "update in place through a view of this kind", "update the tensor itself");
     }
-    if (vm->trace && outside && vm->grad_enabled && (t->requires_grad || v.tensor->requires_grad)) {
-        if (t->requires_grad && !t->tape) raise_leaf(vm);
+    const struct tensor *owner = t->detached ? NULL : trace_owner(vm, t->storage);
+    bool grad = t->requires_grad || v.tensor->requires_grad || (owner && owner->requires_grad);
+    if (vm->trace && (outside || owner) && vm->grad_enabled && grad) {
+        if (outside && t->requires_grad && !t->tape) raise_leaf(vm);
         vm_refuse(vm, "an update in place of an outside tensor that gradients go through");
     }
     if (!same_shape(tensor_meta(vm, x), tensor_meta(vm, v)))

@@ -374,6 +374,8 @@ struct py trace_read(struct vm *vm, struct py v); /* a local that may be symboli
 bool trace_set_attribute(struct vm *vm, struct py o, const char *name, struct py v);
 struct storage *trace_storage(struct vm *vm, struct py t); /* of an input */
 node_id trace_input(struct vm *vm, struct py t); /* an eager tensor that a trace touches */
+/* The outside tensor whose memory it is, in the trace; NULL: the memory was made there. */
+const struct tensor *trace_owner(const struct vm *vm, const struct storage *s);
 /* x is y, of tensors: the answer is guarded. */
 void trace_compared(struct vm *vm, struct py x, struct py y);
 /* -- symint.c: ints that sizes decide */
