@@ -35,6 +35,7 @@ enum { LEAST_STEPS = 8, MOST_LANES = 16 };
 /* One of the loops. */
 struct lane {
     const struct node *loop;
+    int64_t steps; /* stacked: at most those of the one before */
     /* What it makes of what the lane before stacks, of a row of it: output i is sliced operand i's;
      * input i is leaf i: an output of that loop, or what is the same in each step. */
     struct graph *rows;
@@ -60,7 +61,7 @@ struct wavefront {
     bool skewed;
     bool *behind; /* by node: depends on one of the loops */
     const struct graph *body;
-    int64_t steps;
+    int64_t steps; /* of the first */
 
     struct graph *inner; /* the new body */
     VEC(struct taken) taken;
@@ -138,7 +139,8 @@ static bool same_graph(const struct graph *a, const struct graph *b) {
 
 /* The same steps, of operands that come in the same ways. */
 static bool same_loop(const struct wavefront *w, const struct node *n) {
-    if (loop_steps(w->from, n->args) != w->steps ||
+    int64_t steps = loop_steps(w->from, n->args), before = w->lane[w->n - 1].steps;
+    if ((w->skewed ? steps > before : steps != before) ||
         !same_graph(n->args[LOOP_BODY].graph, w->body))
         return false;
     for (uint32_t i = 0; i < w->body->inputs.n; i++) {
@@ -164,7 +166,7 @@ struct rows {
 
 static node_id row_sizes(struct rows *r, struct build *b, const struct node *n) {
     if (r->axis[n->args[0].node] != 0 || n->meta.rank < 1 ||
-        n->meta.size[0] != ex_const(b->g->ex, r->w->steps))
+        n->meta.size[0] != ex_const(b->g->ex, r->w->lane[r->w->n - 1].steps))
         return NONE;
     return call(b, OP_VIEW, arg_node(r->map[n->args[0].node]),
                 arg_ints(b->g, n->meta.size + 1, n->meta.rank - 1U));
@@ -336,6 +338,7 @@ static bool may_go(const struct graph *g, const struct node *n) {
 
 static bool add_lane(struct wavefront *w, node_id id) {
     struct lane lane = {.loop = &w->from->nodes.at[id]};
+    lane.steps = loop_steps(w->from, lane.loop->args);
     if (!may_go(w->from, lane.loop) || !same_loop(w, lane.loop)) return false;
     if (w->skewed) {
         if (2 * w->n > w->steps || !make_rows(w, &lane)) return false;
@@ -362,9 +365,9 @@ static bool find_lanes(struct wavefront *w, const bool *first, node_id id) {
     struct graph *g = w->from;
     w->n = 1;
     w->id[0] = id;
-    w->lane[0] = (struct lane){.loop = &g->nodes.at[id]};
     w->body = g->nodes.at[id].args[LOOP_BODY].graph;
     w->steps = loop_steps(g, g->nodes.at[id].args);
+    w->lane[0] = (struct lane){.loop = &g->nodes.at[id], .steps = w->steps};
     w->behind = NEW_ARRAY(g->arena, bool, g->nodes.n);
     w->taken.n = 0;
     if (!may_go(g, &g->nodes.at[id]) || (w->skewed && !carries_once(w))) return false;
@@ -586,12 +589,21 @@ static node_id first_slices(struct wavefront *w, struct build *b, node_id x, str
     return call(b, OP_CAT, nodes_arg(at, 2), arg_int(b->g, 0));
 }
 
+/* How many steps each lane has: a number, or [lanes]. */
+static struct arg lane_steps(struct wavefront *w, struct build *b) {
+    struct meta m = {.dtype = DT_I64, .rank = 1, .size = {ex_const(b->g->ex, 1)}};
+    node_id *at = NEW_ARRAY(b->g->arena, node_id, w->n);
+    if (w->lane[w->n - 1].steps == w->steps) return arg_int(b->g, w->steps);
+    for (uint32_t l = 0; l < w->n; l++) at[l] = full(b, &m, (double)w->lane[l].steps);
+    return arg_node(call(b, OP_CAT, nodes_arg(at, w->n), arg_int(b->g, 0)));
+}
+
 /* Is lane l at work in step s? 0 <= s - l < steps, [all steps, lanes] */
 static node_id at_work(struct wavefront *w, struct build *b) {
     node_id s = iota(b, ex_const(b->g->ex, all_steps(w))), l = iota(b, ex_const(b->g->ex, w->n));
     node_id step = binary(b, OP_SUB, call(b, OP_UNSQUEEZE, arg_node(s), arg_int(b->g, 1)), l);
     return binary(b, OP_LOGICAL_AND, call(b, OP_GE, arg_node(step), arg_int(b->g, 0)),
-                  call(b, OP_LT, arg_node(step), arg_int(b->g, w->steps)));
+                  call(b, OP_LT, arg_node(step), lane_steps(w, b)));
 }
 
 static node_id operand_node(struct wavefront *w, struct build *b, struct taken *t,
@@ -653,7 +665,7 @@ static node_id lane_stack(struct wavefront *w, struct graph *to, const struct no
     struct build b = {to, n->where};
     if (w->skewed)
         stack = cut(&b, stack, 0, ex_const(to->ex, skew(w, l)),
-                    ex_const(to->ex, skew(w, l) + w->steps));
+                    ex_const(to->ex, skew(w, l) + w->lane[l].steps));
     return call(&b, OP_SELECT, arg_node(stack), arg_int(to, 1), arg_int(to, l));
 }
 
@@ -662,12 +674,11 @@ static node_id lane_stack(struct wavefront *w, struct graph *to, const struct no
 static node_id last_step(struct wavefront *w, struct graph *to, const struct node *n,
                          const node_id *stacks) {
     struct build b = {to, n->where};
-    ex zero = ex_const(to->ex, 0), last = ex_const(to->ex, w->steps - 1);
-    if ((n->op != OP_SELECT && n->op != OP_SLICE) || n->args[1].i != zero || n->args[2].i != last)
+    if ((n->op != OP_SELECT && n->op != OP_SLICE) || n->args[1].i != ex_const(to->ex, 0))
         return NONE;
     const struct node *loop = &w->from->nodes.at[n->args[0].node];
     uint32_t l = lane_of(w, loop);
-    if (l == NONE) return NONE;
+    if (l == NONE || n->args[2].i != ex_const(to->ex, w->lane[l].steps - 1)) return NONE;
     uint32_t k = loop_output(w->from, loop->args);
     if (w->skewed && carrier_of(w, k) == NONE) return NONE;
     node_id x = cut(&b, stacks[k], 0, ex_const(to->ex, all_steps(w) - 1),
