@@ -42,6 +42,18 @@ static const struct program {
     {"%h0: bf16[1, 33], %u: bf16[33, 33], %v: bf16[33]",
      "%p@ = mm(%h~, %u)\n%a@ = add(%p@, %v)\n%h@ = sigmoid(%a@)\n", "return %h9, %h4\n", NULL,
      NULL},
+    /* two layers, one loop of ten steps on a GPU; the end of one, all steps of the other */
+    {"%x: f32[9, 3, 20], %h0: f32[3, 5], %c0: f32[3, 5], %u: f32[20, 5], %g0: f32[3, 5], "
+     "%d0: f32[3, 5], %v: f32[20, 5], %w: f32[20, 5], %b: f32[20]",
+     LSTM("x", "h", "c", "u", "a"), "%z = stack(" STACK("g") ")\nreturn %z, %h9, %d9\n",
+     "%y = stack(" STACK("h") ")\n%j = linear(%y, %w, %b)\n", LSTM("j", "g", "d", "v", "b")},
+    /* two directions, bf16 */
+    {"%x: bf16[9, 2, 16], %h0: bf16[2, 16], %u: bf16[16, 16], %g0: bf16[2, 16], %v: bf16[16, 16]",
+     "%ax@ = select(%x, 0, ~)\n%ap@ = mm(%h~, %u)\n%as@ = add(%ax@, %ap@)\n%h@ = tanh(%as@)\n",
+     "%y = stack(" STACK("h") ")\n%z = stack(" STACK("g") ")\n%f = flip(%z, [0])\n"
+     "%c = cat([%y, %f], 2)\nreturn %c\n",
+     "%j = flip(%x, [0])\n",
+     "%bx@ = select(%j, 0, ~)\n%bp@ = mm(%g~, %v)\n%bs@ = add(%bx@, %bp@)\n%g@ = tanh(%bs@)\n"},
 };
 
 static void put_steps(struct buf *b, const char *step) {
