@@ -95,8 +95,7 @@ static bool is_product(enum op op) {
 /* ---- dimensions ------------------------------------------------------------------------------ */
 
 static bool is_permutation(enum op op) {
-    return op == OP_PERMUTE || op == OP_TRANSPOSE || op == OP_T || op == OP_MT ||
-           op == OP_MOVEDIM;
+    return op == OP_PERMUTE || op == OP_TRANSPOSE || op == OP_T || op == OP_MT || op == OP_MOVEDIM;
 }
 
 static node_id add_permutation(struct laning *w, struct build *b, const struct node *n) {

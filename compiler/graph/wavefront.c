@@ -47,9 +47,9 @@ enum how { AS_IT_IS, OF_LANES, OF_FIRST, AT_WORK, ZEROS, ROWS_OF };
 /* An operand of the new loop. */
 struct taken {
     enum how how;
-    node_id of[MOST_LANES];       /* nodes of the old graph */
-    int64_t carried, first, way;  /* as a loop says it */
-    const struct taken *rows;     /* what has the rows */
+    node_id of[MOST_LANES];      /* nodes of the old graph */
+    int64_t carried, first, way; /* as a loop says it */
+    const struct taken *rows;    /* what has the rows */
     uint32_t n_rows;
 };
 
@@ -220,8 +220,7 @@ static node_id row_of(struct rows *r, const struct node *n, int *axis) {
         if (!first || rank < 3 || *axis == rank - 1) return NONE;
         break;
     case OP_MATMUL:
-        first &= !r->timed[n->args[1].node] &&
-                 r->w->from->nodes.at[n->args[1].node].meta.rank == 2;
+        first &= !r->timed[n->args[1].node] && r->w->from->nodes.at[n->args[1].node].meta.rank == 2;
         if (!first || rank < 3 || *axis == rank - 1) return NONE;
         break;
     case OP_CONTIGUOUS:
@@ -331,9 +330,12 @@ static bool carries_once(const struct wavefront *w) {
     return true;
 }
 
+/* Is a loop long, a step of it small, and room for two dimensions: of lanes, and of steps? */
 static bool may_go(const struct graph *g, const struct node *n) {
-    return loop_steps(g, n->args) >= LEAST_STEPS &&
-           graph_work(n->args[LOOP_BODY].graph) <= MOST_WORK;
+    const struct graph *body = n->args[LOOP_BODY].graph;
+    for (node_id id = 0; id < body->nodes.n; id++)
+        if (body->nodes.at[id].meta.rank + 2 > WS_MAX_RANK) return false;
+    return loop_steps(g, n->args) >= LEAST_STEPS && graph_work(body) <= MOST_WORK;
 }
 
 static bool add_lane(struct wavefront *w, node_id id) {
@@ -410,8 +412,8 @@ static void take_slices(struct wavefront *w, uint32_t i, const struct node *n, n
         struct loop_role r = role_of(w, l, i), zero = role_of(w, 0, i);
         struct taken t = {.how = AS_IT_IS, .carried = -1, .first = r.first, .way = r.way};
         t.of[0] = operand_of(w, l, i);
-        bool same = l && t.of[0] == operand_of(w, 0, i) && r.first == zero.first &&
-                    r.way == zero.way;
+        bool same =
+            l && t.of[0] == operand_of(w, 0, i) && r.first == zero.first && r.way == zero.way;
         slices[l] = same ? slices[0] : take(w, &t, n->name, &n->meta, false).node;
     }
 }
@@ -458,8 +460,7 @@ static void take_leaves(struct wavefront *w, const struct lane_value *x, struct 
                                     : x[w->body->inputs.at[carrier].node];
             continue;
         }
-        for (uint32_t l = 0; l < w->n; l++)
-            of[l] = w->lane[l + 1 < w->n ? l + 1 : l].leaves.at[i];
+        for (uint32_t l = 0; l < w->n; l++) of[l] = w->lane[l + 1 < w->n ? l + 1 : l].leaves.at[i];
         y[id] = take_whole(w, of, n->name, m);
     }
 }
@@ -681,8 +682,8 @@ static node_id last_step(struct wavefront *w, struct graph *to, const struct nod
     if (l == NONE || n->args[2].i != ex_const(to->ex, w->lane[l].steps - 1)) return NONE;
     uint32_t k = loop_output(w->from, loop->args);
     if (w->skewed && carrier_of(w, k) == NONE) return NONE;
-    node_id x = cut(&b, stacks[k], 0, ex_const(to->ex, all_steps(w) - 1),
-                    ex_const(to->ex, all_steps(w)));
+    node_id x =
+        cut(&b, stacks[k], 0, ex_const(to->ex, all_steps(w) - 1), ex_const(to->ex, all_steps(w)));
     x = call(&b, OP_SELECT, arg_node(x), arg_int(to, 1), arg_int(to, l));
     return n->op == OP_SLICE ? x : call(&b, OP_SELECT, arg_node(x), arg_int(to, 0), arg_int(to, 0));
 }

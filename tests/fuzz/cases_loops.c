@@ -7,17 +7,16 @@
 
 enum { STEPS = 9 };
 
-#define STACK(h)                                                                                   \
-    "[%" h "1, %" h "2, %" h "3, %" h "4, %" h "5, %" h "6, %" h "7, %" h "8, %" h "9]"
+#define STACK(h) "[%" h "1, %" h "2, %" h "3, %" h "4, %" h "5, %" h "6, %" h "7, %" h "8, %" h "9]"
 /* A cell over slices of x, of states h and c of 5; its names begin with n. */
 #define LSTM(x, h, c, u, n)                                                                        \
     "%" n "x@ = select(%" x ", 0, ~)\n%" n "p@ = linear(%" h "~, %" u ")\n"                        \
-    "%" n "g@ = add(%" n "x@, %" n "p@)\n%" n "k@ = slice(%" n "g@, 1, 0, 5)\n"                     \
-    "%" n "l@ = slice(%" n "g@, 1, 5, 10)\n%" n "m@ = slice(%" n "g@, 1, 10, 15)\n"                 \
-    "%" n "n@ = slice(%" n "g@, 1, 15, 20)\n%" n "i@ = sigmoid(%" n "k@)\n"                         \
-    "%" n "f@ = sigmoid(%" n "l@)\n%" n "t@ = tanh(%" n "m@)\n%" n "o@ = sigmoid(%" n "n@)\n"        \
-    "%" n "q@ = mul(%" n "f@, %" c "~)\n%" n "r@ = mul(%" n "i@, %" n "t@)\n"                        \
-    "%" c "@ = add(%" n "q@, %" n "r@)\n%" n "s@ = tanh(%" c "@)\n"                                 \
+    "%" n "g@ = add(%" n "x@, %" n "p@)\n%" n "k@ = slice(%" n "g@, 1, 0, 5)\n"                    \
+    "%" n "l@ = slice(%" n "g@, 1, 5, 10)\n%" n "m@ = slice(%" n "g@, 1, 10, 15)\n"                \
+    "%" n "n@ = slice(%" n "g@, 1, 15, 20)\n%" n "i@ = sigmoid(%" n "k@)\n"                        \
+    "%" n "f@ = sigmoid(%" n "l@)\n%" n "t@ = tanh(%" n "m@)\n%" n "o@ = sigmoid(%" n "n@)\n"      \
+    "%" n "q@ = mul(%" n "f@, %" c "~)\n%" n "r@ = mul(%" n "i@, %" n "t@)\n"                      \
+    "%" c "@ = add(%" n "q@, %" n "r@)\n%" n "s@ = tanh(%" c "@)\n"                                \
     "%" h "@ = mul(%" n "o@, %" n "s@)\n"
 
 /* Cells, @ the step and ~ the one before, and what comes after; of a second layer or direction its
@@ -51,7 +50,7 @@ static const struct program {
     {"%x: bf16[9, 2, 16], %h0: bf16[2, 16], %u: bf16[16, 16], %g0: bf16[2, 16], %v: bf16[16, 16]",
      "%ax@ = select(%x, 0, ~)\n%ap@ = mm(%h~, %u)\n%as@ = add(%ax@, %ap@)\n%h@ = tanh(%as@)\n",
      "%y = stack(" STACK("h") ")\n%z = stack(" STACK("g") ")\n%f = flip(%z, [0])\n"
-     "%c = cat([%y, %f], 2)\nreturn %c\n",
+                                                          "%c = cat([%y, %f], 2)\nreturn %c\n",
      "%j = flip(%x, [0])\n",
      "%bx@ = select(%j, 0, ~)\n%bp@ = mm(%g~, %v)\n%bs@ = add(%bx@, %bp@)\n%g@ = tanh(%bs@)\n"},
 };

@@ -286,12 +286,9 @@ static void test_others(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layers),
-        cmocka_unit_test(test_products),
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_directions),
-        cmocka_unit_test(test_nets),
-        cmocka_unit_test(test_others),
+        cmocka_unit_test(test_layers), cmocka_unit_test(test_products),
+        cmocka_unit_test(test_rows),   cmocka_unit_test(test_directions),
+        cmocka_unit_test(test_nets),   cmocka_unit_test(test_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
