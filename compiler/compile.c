@@ -9,6 +9,7 @@
 
 #include "emit/emit.h"
 #include "graph/graph.h"
+#include "graph/loop.h"
 #include "kernel/kernel.h"
 #include "limited.h"
 #include "loop/loop.h"
@@ -202,6 +203,8 @@ static bool makes_chains(const struct compile *c) {
 static bool transform(struct compile *c) {
     c->captured->graph->seed = c->captured->seed; /* of what forward draws */
     c->graph = graph_simplify(c->captured->graph);
+    if (c->fusion != WS_EAGER && c->limits->kind == DEVICE_CUDA)
+        c->graph = graph_wavefront(c->graph);
     if (c->fusion != WS_EAGER)
         c->graph = graph_totals_first(graph_pools_first(c->graph), TOTALS_PAY);
     c->graph = graph_simplify(graph_decompose_for(c->graph, c->limits));
