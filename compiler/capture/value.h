@@ -295,10 +295,11 @@ struct storage {
     node_id base;         /* tracked: the value of all of it */
     unsigned char *bytes; /* malloc'ed, owned by the VM (eager.c) */
     size_t size;
-    uint32_t version;  /* counts updates in place, of both kinds */
-    uint32_t recorded; /* eager: those that gradients go through */
-    bool shared;       /* tracked: several tensors of it outlive their segment */
-    bool marked;       /* by the sweep that frees what nobody reaches */
+    uint32_t version;              /* counts updates in place, of both kinds */
+    uint32_t recorded;             /* eager: those that gradients go through */
+    bool shared;                   /* tracked: several tensors of it outlive their segment */
+    bool marked;                   /* by the sweep that frees what nobody reaches */
+    const struct storage *updated; /* eager, while an entry is checked: the trace's that changes */
     struct storage *next;
 };
 struct view_step { /* a VIEW operator; args[0] is what it is applied to */

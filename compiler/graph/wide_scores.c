@@ -17,7 +17,7 @@ static bool is_product(const struct node *n) {
 
 static bool widens(const struct node *n) { return n->op == OP_CONVERT && n->meta.dtype == DT_F32; }
 
-/* Which nodes are read as they are, rounded: by anything but views and conversions, or as outputs. */
+/* Which nodes are read as they are, rounded: by anything but views and conversions, or outputs. */
 static bool *rounded_nodes(const struct graph *g) {
     bool *rounded = NEW_ARRAY(g->arena, bool, g->nodes.n);
     for (uint32_t i = 0; i < g->outputs.n; i++) rounded[g->outputs.at[i]] = true;

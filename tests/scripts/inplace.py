@@ -198,3 +198,16 @@ g = torch.arange(12.0).reshape(3, 4).requires_grad_()
 (g.diagonal(1) * torch.tensor([1.0, 2.0, 3.0])).sum().backward()
 g.unfold(1, 2, 1).sum().backward()
 print(g.grad.tolist())
+
+
+def two(x, y):
+    x.add_(2)
+    y.mul_(2)
+    return x + y
+
+
+for f in (two, torch.compile(two)):
+    for pair in (lambda t: (t, t + 1), lambda t: (t, t[:]), lambda t: (t, t), lambda t: (t[:2], t[2:]), lambda t: (t, t.view(4)), lambda t: (t, t * 2)):
+        t = torch.arange(4.0)
+        print(f(*pair(t)).tolist(), t.tolist(), end=' ')
+    print()
