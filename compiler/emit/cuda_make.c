@@ -1,5 +1,6 @@
-/* cuda_make.c: tiles that warps of the block make of what a factor reads (kernel/operand.c), where
- * an image of it would be written and read again, or could not be copied at all: TAKE and MAKE.
+/* cuda_make.c: tiles that warps of the block make of what a factor reads (kernel/operand_made.c),
+ * where an image of it would be written and read again, or could not be copied at all: TAKE and
+ * MAKE.
  *
  * A thread has a row of the tile, as its neighbours have those beside it, so that what they read
  * lies together in memory; eight of the depth are a piece of a line, for each plane.

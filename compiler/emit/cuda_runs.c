@@ -2,8 +2,8 @@
  * weights do: what TAKE and MAKE of cuda_make.c are there.
  *
  * A thread has runs of 16 of the depth, of some rows; neighbours have those beside it, so that what
- * a warp reads at once is whole sectors. What a run reads is a vector (kernel/operand.c): 16 bytes
- * of int8, 8 of what has two numbers in each byte, one scale for all of a group. It is in
+ * a warp reads at once is whole sectors. What a run reads is a vector (kernel/operand_made.c): 16
+ * bytes of int8, 8 of what has two numbers in each byte, one scale for all of a group. It is in
  * registers, as it is stored, from the turn before on: memory takes about as long as the other
  * group's turn.
  *

@@ -148,7 +148,7 @@ struct kernel {
     double bytes_read, bytes_written, flops;
 };
 
-/* chained.c: why the products of a group that schedule_chain has made are no kernel; NULL: they
+/* chained_own.c: why the products of a group that schedule_chain has made are no kernel; NULL: they
  * are, which takes *us by the cost model. */
 const char *kernel_chain_reason(const struct schedule *s, uint32_t group,
                                 const struct device_limits *limits, double *us, struct arena *a);

@@ -1,6 +1,6 @@
 /* chained.h: products behind products: what a config means for them.
  *
- * A part of a layout; what a chain is stands in the body. chained.c, skipped.c. */
+ * A part of a layout; what a chain is stands in the body. chained_layout.c, skipped.c. */
 #ifndef WS_KERNEL_CHAINED_H
 #define WS_KERNEL_CHAINED_H
 
@@ -58,7 +58,7 @@ struct chained {
 /* skipped.c: lists of tiles that count, of a config that has them, and numbers in each. */
 int64_t skipped_lists(const struct kernel *k, const struct layout *y);
 int64_t skipped_length(const struct kernel *k, const struct layout *y);
-/* chained.c: the same of chained products. */
+/* chained_layout.c: the same of chained products. */
 /* Floats of a thread that a part leaves for the block that comes last, where y->split > 1. */
 int chained_part_floats(const struct kernel *k, const struct chained *x);
 /* Of the rows that a thread has, those that there may be: one of two, of eight rows at most. */

@@ -101,13 +101,13 @@ enum {
     PROMOTE_F8 = 128,
     PLANE_SCALE = 16
 };
+/* Elements from a column to the next in what a warpgroup turns: four threads' columns lie in other
+ * banks. */
+enum { TURNED_PITCH = 68 };
 /* Of pairs of f16: what the first plane leaves of a factor is 2^PAIR_SHIFT times as large in the
  * second; products of first planes sum up PROMOTE_DEPTH, or half of it where the depth is less than
  * PAIRS_DEEP; those of a first and a second plane have sums of their own, which go to the total
  * every CROSS_STEPS steps. */
-/* Elements from a column to the next in what a warpgroup turns: four threads' columns lie in other
- * banks. */
-enum { TURNED_PITCH = 68 };
 enum { PAIR_SHIFT = 11, PAIRS_DEEP = 1024, CROSS_STEPS = 64, PAIRED_DEPTH = 32 };
 struct product {
     struct operand a, b;
