@@ -365,6 +365,39 @@ static const struct param *param_named(const struct op_info *info, const char *n
     return NULL;
 }
 
+static bool takes_symbolic_float(const struct args *a) {
+    for (uint32_t i = 0; i < a->n; i++)
+        if (a->at[i].kind == PY_SYMFLOAT) return true;
+    for (uint32_t i = 0; i < a->n_named; i++)
+        if (a->named[i].kind == PY_SYMFLOAT) return true;
+    return false;
+}
+
+/* A float of the program is an input of the graph, a tensor of f64, but it widens nothing: the
+ * result has the type that a number would make it. */
+static node_id as_of_number(struct vm *vm, const struct args *a, node_id node) {
+    struct graph *g = vm_graph(vm);
+    const struct node *n = &g->nodes.at[node];
+    struct arg args[MAX_PARAMS];
+    struct meta want;
+    struct diag d = diag_new(vm->arena);
+    memcpy(args, n->args, sizeof *args * (size_t)n->n_args);
+    for (uint32_t i = 0; i < a->n + a->n_named; i++) {
+        struct py v = i < a->n ? a->at[i] : a->named[i - a->n];
+        if (v.kind != PY_SYMFLOAT) continue;
+        for (int k = 0; k < n->n_args; k++)
+            if (args[k].kind == ARG_NODE && args[k].node == trace_float(vm, v))
+                args[k] = arg_float(0.5);
+    }
+    n = &g->nodes.at[node];
+    if (n->meta.dtype != DT_F64 || !graph_meta(g, n->op, args, vm_line(vm), &d, &want) ||
+        !dtype_is_float(want.dtype) || want.dtype == n->meta.dtype)
+        return node;
+    struct arg to[2] = {arg_node(node), arg_dtype(want.dtype)};
+    if (!graph_call(g, OP_CAST, to, 2, vm_line(vm), vm->diag, &node)) vm_leave(vm);
+    return node;
+}
+
 static node_id bind(struct vm *vm, const struct builtin *b, const struct args *a) {
     const struct op_info *info = op_info(b->op);
     if (vm->trace && vm->graph->nodes.n > MAX_TRACE_NODES)
@@ -397,7 +430,7 @@ static node_id bind(struct vm *vm, const struct builtin *b, const struct args *a
     if (!ok) refuse_call(vm);
     for (uint32_t i = before; elsewhere && i < g->nodes.n; i++) g->nodes.at[i].where = vm_line(vm);
     check_result(vm, node);
-    return node;
+    return vm->trace && takes_symbolic_float(a) ? as_of_number(vm, a, node) : node;
 }
 
 /* torch.randn(8, device="cuda:0") */

@@ -92,3 +92,16 @@ for n in (5, 40):
     x, y = torch.randn(n), torch.randn(n)
     assert torch.equal(f(x, y.clone())[1:], (x + y)[1:]) and f(x, y.clone())[0] == x[0] + 1
 print('fine')
+
+
+# A float that has become an input of the graph widens nothing.
+def of_float(x, n):
+    i, s = x.long(), x.sum()
+    return (torch.arange(3) * n, n - i, i // n, i / n, s * n, s.half() + n, s.bfloat16() * n, x * n, x.half() * n, x.double() * n, i ** n,
+            torch.where(x > 0, i, n), i > n, torch.clamp(i, max=n), (x > 0) * n, torch.pow(n, i), s.add(n), n * n + i)
+
+
+compiled = torch.compile(of_float)
+for n in (0.5, 2.5, 3.5):
+    for a, b in zip(compiled(torch.arange(3.0), n), of_float(torch.arange(3.0), n)):
+        assert a.dtype == b.dtype and torch.allclose(a.double(), b.double(), equal_nan=True), (n, a, b)

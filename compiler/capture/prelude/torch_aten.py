@@ -107,8 +107,9 @@ def _scaled_dot_product_flash_attention(query, key, value, dropout_p=0.0, is_cau
 
 
 def _scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout_p=0.0, is_causal=False, *, attn_mask=None, scale=None):
-    scores = (query @ key.mT).to(torch.float64 if query.dtype == torch.float64 else torch.float32)
-    scores = scores.detach() * (query.shape[-1] ** -0.5 if scale is None else scale)
+    wide = torch.float64 if query.dtype == torch.float64 else torch.float32
+    scores = query.detach().to(wide) @ key.detach().to(wide).mT
+    scores = scores * (query.shape[-1] ** -0.5 if scale is None else scale)
     if is_causal:
         scores = scores.masked_fill(torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1), -torch.inf)
     if attn_mask is not None:
