@@ -274,6 +274,7 @@ static bool find_own(struct vm *vm, struct py o, const char *name, struct py *ou
     case PY_PROPERTY: return find_in_property(o, name, out);
     case PY_CELL:
         if (strcmp(name, "cell_contents")) return false;
+        if (vm->trace) vm_break(vm, "read of a function's cell", "pass what it holds");
         if (o.cell->v.kind == PY_UNSET) vm_raise(vm, EXC_ValueError, "Cell is empty");
         return *out = o.cell->v, true;
     case PY_BUILTIN:

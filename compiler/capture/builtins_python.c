@@ -708,7 +708,7 @@ static int64_t hash_of(struct vm *vm, struct py v) {
     default: return py_is_object(v) ? (int64_t)((uintptr_t)v.p >> 4) : (int64_t)v.kind;
     }
 }
-NATIVE(python_hash) { return py_int(hash_of(vm, v[0])); }
+NATIVE(python_hash) { return py_int(hash_of(vm, guard_whole(vm, v[0]))); }
 
 static struct py property_of(struct vm *vm, const struct py *parts) {
     struct py *w = NEW_ARRAY(vm->arena, struct py, N_PROPERTY);

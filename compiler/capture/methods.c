@@ -237,7 +237,7 @@ static struct py as_set(struct vm *vm, struct py v) {
 static struct py set_with(struct vm *vm, enum binary_operator op, struct py self,
                           const struct args *others) {
     struct py out = py_dict(vm->arena, PY_SET);
-    dict_update(vm->arena, out.dict, self.dict);
+    dict_update(vm->arena, out.dict, as_set(vm, self).dict);
     for (uint32_t i = 0; i < others->n; i++)
         out = vm_binary(vm, op, out, as_set(vm, others->at[i]), false);
     return out;
