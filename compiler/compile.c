@@ -213,6 +213,7 @@ static bool transform(struct compile *c) {
         c->graph = graph_divide_softplus(c->graph);
         if (c->limits->kind == DEVICE_CUDA && c->limits->sm >= 80)
             c->graph = graph_store_reshaped(graph_turn_products(graph_channels_last(c->graph)));
+        if (c->limits->kind != DEVICE_CUDA) c->graph = graph_simplify(graph_widen_scores(c->graph));
         make_one_pass(c);
     }
     if (makes_chains(c)) make_chains(c);
