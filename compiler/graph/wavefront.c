@@ -4,7 +4,7 @@
  * layer before, and its own step before, so that steps along a diagonal go together: a wavefront,
  * or a software pipeline of loops.
  *
- *   a = loop([h0, linear(x, w0), u0], steps=T, ..)      hs = loop([stack(h0, h1), cat(linear(x, w0),
+ *   a = loop([h0, linear(x, w0), u0], steps=T, ..)     hs = loop([stack(h0, h1), cat(linear(x, w0),
  *   b = loop([h1, linear(a, w1), u1], steps=T, ..)  ->         zeros), stack(u0, u1), w1, ..],
  *                                                             steps=T + 1, body=graph(..) { .. })
  *                                                       a = hs[:T, 0];  b = hs[1:, 1]
