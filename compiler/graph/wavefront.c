@@ -5,9 +5,9 @@
  * or a software pipeline of loops.
  *
  *   a = loop([h0, linear(x, w0), u0], steps=T, ..)     hs = loop([stack(h0, h1), cat(linear(x, w0),
- *   b = loop([h1, linear(a, w1), u1], steps=T, ..)  ->         zeros), stack(u0, u1), w1, ..],
- *                                                             steps=T + 1, body=graph(..) { .. })
- *                                                       a = hs[:T, 0];  b = hs[1:, 1]
+ *   b = loop([h1, linear(a, w1), u1], steps=T, ..)  ->        zeros), stack(u0, u1), w1, ..],
+ *                                                            steps=T + 1, body=graph(..) { .. })
+ *                                                      a = hs[:T, 0];  b = hs[1:, 1]
  *
  * Step s of the loop is step s - l of layer l (a lane). All layers' carried values lie beside each
  * other; what layer l > 0 reads is made, in the loop, of what layer l - 1 carries: of its step
