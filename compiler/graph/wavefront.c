@@ -1,13 +1,13 @@
 /* wavefront.c: loops of equal steps as one loop, whose step is a step of each.
  *
- * Stacked: each reads what the one before stacks. A step of a layer needs the same step of the layer
- * before, and its own step before, so that steps along a diagonal go together: a wavefront, or a
- * software pipeline of loops.
+ * Stacked: each reads what the one before stacks. A step of a layer needs the same step of the
+ * layer before, and its own step before, so that steps along a diagonal go together: a wavefront,
+ * or a software pipeline of loops.
  *
- *   a = loop([h0, linear(x, w0), u0], steps=T, ..)      hs = loop([stack(h0, h1), cat(linear(x, w0),
- *   b = loop([h1, linear(a, w1), u1], steps=T, ..)  ->         zeros), stack(u0, u1), w1, ..],
- *                                                             steps=T + 1, body=graph(..) { .. })
- *                                                       a = hs[:T, 0];  b = hs[1:, 1]
+ *   a = loop([h0, linear(x, w0), u0], steps=T, ..)     hs = loop([stack(h0, h1), cat(linear(x, w0),
+ *   b = loop([h1, linear(a, w1), u1], steps=T, ..)  ->        zeros), stack(u0, u1), w1, ..],
+ *                                                            steps=T + 1, body=graph(..) { .. })
+ *                                                      a = hs[:T, 0];  b = hs[1:, 1]
  *
  * Step s of the loop is step s - l of layer l (a lane). All layers' carried values lie beside each
  * other; what layer l > 0 reads is made, in the loop, of what layer l - 1 carries: of its step
@@ -18,8 +18,8 @@
  * Beside each other: none needs another, as the two directions of a layer. Each lane's slices stay
  * as they are, and are put together in the step.
  *
- * A step's kernels are small: a GPU is idle but for a few multiprocessors, and of one loop after the
- * other each launch is waited for. Large steps stay.
+ * A step's kernels are small: a GPU is idle but for a few multiprocessors, and of one loop after
+ * the other each launch is waited for. Large steps stay.
  *
  * Needs: a captured, simplified graph. Keeps: every input; values, each lane's to the operation. */
 #include <string.h>
@@ -168,19 +168,22 @@ static node_id row_sizes(struct rows *r, struct build *b, const struct node *n) 
     if (r->axis[n->args[0].node] != 0 || n->meta.rank < 1 ||
         n->meta.size[0] != ex_const(b->g->ex, r->w->lane[r->w->n - 1].steps))
         return NONE;
-    return call(b, OP_VIEW, arg_node(r->map[n->args[0].node]),
-                arg_ints(b->g, n->meta.size + 1, n->meta.rank - 1U));
+    struct meta row = {.rank = (uint8_t)(n->meta.rank - 1)};
+    memcpy(row.size, n->meta.size + 1, row.rank * sizeof *row.size);
+    return reshape(b, r->map[n->args[0].node], &row);
 }
 
 static node_id row_permuted(struct rows *r, struct build *b, const struct node *n, int *axis) {
     int from[WS_MAX_RANK], order[WS_MAX_RANK] = {0}, rank = n->meta.rank, k = 0;
+    bool moves = false; /* more than the rows */
     permutation_of(b->g->ex, n->op, n->args, rank, from);
     for (int d = 0; d < rank; d++)
         if (from[d] == r->axis[n->args[0].node])
             *axis = d;
         else
             order[k++] = from[d] - (from[d] > r->axis[n->args[0].node]);
-    return reorder(b, r->map[n->args[0].node], order);
+    while (k-- > 0) moves |= order[k] != k;
+    return !moves ? r->map[n->args[0].node] : reorder(b, r->map[n->args[0].node], order);
 }
 
 /* Have its operands their rows along one dimension of the result, and the others none there? */
@@ -225,7 +228,7 @@ static node_id row_of(struct rows *r, const struct node *n, int *axis) {
         break;
     case OP_CONTIGUOUS:
     case OP_CLONE:
-    case OP_DETACH: break;
+    case OP_DETACH: return first ? r->map[n->args[0].node] : NONE;
     case OP_VIEW: return row_sizes(r, &b, n);
     case OP_PERMUTE:
     case OP_TRANSPOSE:
@@ -395,15 +398,23 @@ static struct lane_value take(struct wavefront *w, const struct taken *t, const 
     return (struct lane_value){id, differs};
 }
 
-/* What is the same in each step, of all lanes. */
+/* What is the same in each step, of all lanes; apart: each has its own, even if they are equal. */
 static struct lane_value take_whole(struct wavefront *w, const node_id *of, const char *name,
-                                    const struct meta *m) {
-    struct taken t = {.how = AS_IT_IS, .carried = -1};
+                                    const struct meta *m, bool apart) {
+    struct taken t = {.how = apart ? OF_LANES : AS_IT_IS, .carried = -1};
     for (uint32_t l = 0; l < w->n; l++) {
         t.of[l] = of[l];
         if (of[l] != of[0]) t.how = OF_LANES;
     }
     return take(w, &t, name, m, t.how == OF_LANES);
+}
+
+/* Has each layer weights of its own? */
+static bool has_own(const struct wavefront *w) {
+    for (uint32_t i = 0; i < w->body->inputs.n; i++)
+        if (role_of(w, 0, i).is == LOOP_IS_WHOLE && operand_of(w, 0, i) != operand_of(w, 1, i))
+            return true;
+    return false;
 }
 
 /* What each lane reads of step after step: an input for each, unless they read the same. */
@@ -445,10 +456,11 @@ static uint32_t carrier_of(const struct wavefront *w, uint32_t k) {
     return NONE;
 }
 
-/* The leaves of layer l + 1 for lane l; the last lane, whose rows nobody reads, has those of the one
- * before. */
+/* The leaves of layer l + 1 for lane l; the last lane, whose rows nobody reads, has those of the
+ * one before. Layers with weights of their own have all their own: products go together then. */
 static void take_leaves(struct wavefront *w, const struct lane_value *x, struct lane_value *y) {
     const struct lane *lane = &w->lane[1];
+    bool own = has_own(w);
     for (uint32_t i = 0; i < lane->leaves.n; i++) {
         const struct node *n = &w->from->nodes.at[lane->leaves.at[i]];
         node_id id = lane->rows->inputs.at[i].node, of[MOST_LANES];
@@ -461,7 +473,7 @@ static void take_leaves(struct wavefront *w, const struct lane_value *x, struct 
             continue;
         }
         for (uint32_t l = 0; l < w->n; l++) of[l] = w->lane[l + 1 < w->n ? l + 1 : l].leaves.at[i];
-        y[id] = take_whole(w, of, n->name, m);
+        y[id] = take_whole(w, of, n->name, m, own);
     }
 }
 
@@ -541,7 +553,7 @@ static bool make_body(struct wavefront *w) {
         struct loop_role r = role_of(w, 0, i);
         struct taken t = {.how = OF_LANES, .carried = r.output};
         for (uint32_t l = 0; l < w->n; l++) of[l] = t.of[l] = operand_of(w, l, i);
-        if (r.is == LOOP_IS_WHOLE) *v = take_whole(w, of, n->name, &n->meta);
+        if (r.is == LOOP_IS_WHOLE) *v = take_whole(w, of, n->name, &n->meta, false);
         if (r.is == LOOP_IS_CARRIED) *v = take(w, &t, n->name, &n->meta, true);
         if (r.is == LOOP_IS_SLICED && !w->skewed) take_slices(w, i, n, slices + i * w->n);
         if (r.is == LOOP_IS_SLICED && w->skewed) {
