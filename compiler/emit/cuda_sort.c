@@ -9,6 +9,11 @@
  *     ...
  *     kernel_x          lists what lies between the first and the last row of its tiles
  *
+ * With sort=2 a list of where each row's sources begin follows, by which threads find those of
+ * their own elements (cuda_own.c); few sources are counted, all in one launch:
+ *
+ *     kernel_x_ranks    order[as many as land before source r] = r
+ *
  * A pass keeps the order of equal digits: so what lands on a row is added up in the order of the
  * sources, the same in every run. */
 #include "emit/cuda_rows.h"
@@ -35,23 +40,72 @@ static struct ws_launch *open_launch(struct emitter *w, const char *what, int64_
     return l;
 }
 
+/* keys[r] of source r. */
+static void put_key(struct emitter *w) {
+    const char *counts, *target = put_target(w, &counts);
+    line(w, "keys[r] = (unsigned)(%s && %s >= 0 && %s < rows ? (k_idx)%s : rows);", counts, target,
+         target, target);
+}
+
+static void put_sizes(struct emitter *w) {
+    line(w, "k_enter();");
+    line(w, "const k_idx nr = %s, rows = %s;", ex_text(w, w->k->bound[AXIS_R]),
+         ex_text(w, w->k->landing->rows));
+}
+
 static void put_keys(struct emitter *w) {
-    const struct landing *of = w->k->landing;
     struct ws_launch *l = open_launch(w, "keys", tile_count(kernel_size(w->k, AXIS_R), THREADS));
     add_arguments(w, l);
     add_array(l, half_of(w, 0));
     put_parameters(w);
     buf_puts(&w->b, ", unsigned *__restrict__ keys) {\n");
     w->indent++;
-    line(w, "k_enter();");
-    line(w, "const k_idx nr = %s, r = (k_idx)blockIdx.x * %d + (int)threadIdx.x;",
-         ex_text(w, w->k->bound[AXIS_R]), THREADS);
+    put_sizes(w);
+    line(w, "const k_idx r = (k_idx)blockIdx.x * %d + (int)threadIdx.x;", THREADS);
     line(w, "if (r >= nr) return;");
-    line(w, "const k_idx rows = %s;", ex_text(w, of->rows));
-    const char *counts, *target = put_target(w, &counts);
-    line(w, "keys[r] = (unsigned)(%s && %s >= 0 && %s < rows ? (k_idx)%s : rows);", counts, target,
-         target, target);
+    put_key(w);
     close_brace(w);
+}
+
+/* Where the sorted sources and the list of where rows begin lie. */
+static int64_t order_at(const struct emitter *w) {
+    if (layout_counts_sort(w->k, w->y)) return 0;
+    return half_of(w, layout_sort_passes(w->k)) + layout_sort_array(w->k);
+}
+
+/* Each block has the keys of all sources in shared memory, and places some: a warp each. */
+static void put_ranks(struct emitter *w) {
+    enum { EACH = 4 }; /* sources of a warp */
+    int64_t nr = kernel_size(w->k, AXIS_R), a_block = (int64_t)THREADS / w->k->limits->warp * EACH;
+    struct ws_launch *l = open_launch(w, "ranks", tile_count(nr + 1, a_block));
+    l->smem = (int)(4 * nr);
+    add_arguments(w, l);
+    add_array(l, order_at(w));
+    add_array(l, layout_sort_begin(w->k, w->y));
+    put_parameters(w);
+    buf_puts(&w->b, ", unsigned *order, unsigned *begin) {\n");
+    w->indent++;
+    line(w, "extern __shared__ __align__(16) unsigned char k_smem[];");
+    line(w, "unsigned *const keys = (unsigned *)k_smem;");
+    put_sizes(w);
+    open_brace(w, "for (k_idx r = (int)threadIdx.x; r < nr; r += %d)", THREADS);
+    put_key(w);
+    close_brace(w);
+    line(w, "__syncthreads();");
+    line(w, "k_sort_ranks<%d>(keys, (unsigned)nr, (unsigned)rows, order, begin);", EACH);
+    close_brace(w);
+}
+
+static void put_begins(struct emitter *w) {
+    int64_t rows = ex_hint(w->k->ex, w->k->landing->rows);
+    struct ws_launch *l = open_launch(w, "begins", tile_count(rows + 1, THREADS));
+    add_array(l, half_of(w, layout_sort_passes(w->k)));
+    add_array(l, layout_sort_begin(w->k, w->y));
+    buf_puts(&w->b, "unsigned *keys, unsigned *begin) {\n");
+    buf_printf(&w->b,
+               "    k_enter();\n    const unsigned row = blockIdx.x * %d + threadIdx.x;\n"
+               "    if (row <= %lld) begin[row] = k_sort_bound(keys, %lldu, row);\n}\n",
+               THREADS, (long long)rows, (long long)kernel_size(w->k, AXIS_R));
 }
 
 static void put_pass(struct emitter *w, int pass) {
@@ -88,11 +142,22 @@ static void put_pass(struct emitter *w, int pass) {
 }
 
 void emit_cuda_sort(struct emitter *w) {
+    if (layout_counts_sort(w->k, w->y)) {
+        put_ranks(w);
+        return;
+    }
     put_keys(w);
     for (int pass = 0; pass < layout_sort_passes(w->k); pass++) put_pass(w, pass);
+    if (w->y->own) put_begins(w);
 }
 
 void put_sort_parameters(struct emitter *w, struct ws_launch *l) {
+    if (w->y->own) {
+        add_array(l, layout_sort_begin(w->k, w->y));
+        add_array(l, order_at(w));
+        buf_puts(&w->b, ", unsigned *__restrict__ begin, unsigned *__restrict__ order");
+        return;
+    }
     int64_t at = half_of(w, layout_sort_passes(w->k));
     add_array(l, at);
     add_array(l, at + layout_sort_array(w->k));

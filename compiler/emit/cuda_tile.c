@@ -121,7 +121,7 @@ static void put_vector_sums(struct emitter *w, const struct phase *f, bool begin
 static void put_reductions(struct emitter *w, const struct phase *f) {
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
-        const char *acc = w->y->hits          ? sum_of_hit(w, v)
+        const char *acc = w->y->held          ? sum_of_hit(w, v)
                           : sums_vector(w, v) ? arena_printf(w->arena, "s%u", v)
                                               : arena_printf(w->arena, "a%u%s", v, w->subscript);
         if (gathers_vector(w, v)) line(w, "c%u[v] = %s;", v, ref(w, at(w, v)->args[0]));

@@ -805,6 +805,61 @@ static double hits_cost(const struct kernel *k, const struct layout *y) {
            (y->sorted ? sort_us(k) : 0);
 }
 
+/* Loads of what a source brings to all spans, beside where it lands: each lies somewhere. */
+static double loads_of_sources(const struct kernel *k) {
+    double n = -1;
+    for (value_id v = 0; v < k->values.n; v++)
+        n += k->values.at[v].kind == INST_LOAD && k->values.at[v].mask == MASK_R;
+    return fmax(n, 0);
+}
+
+/* What a source brings to a span: sectors of memory that one run of its elements lies in. */
+static double run_sectors(const struct kernel *k) {
+    const double SECTOR = 32;
+    double bytes = 0, inner = (double)ex_hint(k->ex, k->landing->inner);
+    for (value_id v = 0; v < k->values.n; v++)
+        if (k->values.at[v].kind == INST_LOAD && k->values.at[v].mask == (MASK_X | MASK_R))
+            bytes = fmax(bytes, inner * dtype_bytes(k->values.at[v].dtype));
+    return bytes ? ceil(bytes / SECTOR) : 0;
+}
+
+/* Threads that go along the sources of their own elements (cuda_own.c): a warp as long as its
+ * longest list. Lists, what they name, and what that names are three loads one after the other.
+ * Not measured yet. */
+static double own_cost(const struct kernel *k, const struct layout *y) {
+    const double HEAD = 40, ROW = 8, STEP = 8, EACH = 3, LOAD = 4, WAIT_US = 0.7, L2_FASTER = 1.3;
+    const double COUNT_US = 3, COUNTED = 1e-3, BEGINS_US = 3;
+    const struct device_limits *d = k->limits;
+    double rows = (double)ex_hint(k->ex, k->landing->rows), nr = (double)kernel_size(k, AXIS_R),
+           inner = fmax(1, (double)ex_hint(k->ex, k->landing->inner)), each = nr / fmax(rows, 1),
+           near = fmin(rows, ceil(d->warp * y->vec / inner)),
+           longest = each + sqrt(2 * each * log(near)) + (near > 1 ? 0.5 : 0);
+    double loads = loads_of_sources(k),
+           registers = 32 + hit_words(k, y) * y->ex + 2 * loads * y->ur + 2 * y->ex * y->vec;
+    if (registers > 255) return 1e9; /* would spill */
+    double resident = fmin(d->max_threads_unit, d->regs_unit / registers) / y->threads;
+    resident = fmax(1, floor(fmin(resident, d->max_blocks_unit)));
+    double spans = (double)layout_spans(k), span = (double)layout_span(k), tile = y->bx / y->ex,
+           blocks = ceil(span / tile) * ceil(spans / y->ex),
+           waves = ceil(blocks / (resident * d->units)), steps = ceil(longest / y->ur);
+    double step = STEP + column_work(k, MASK_R) +
+                  y->ex * (LOAD + y->vec * (EACH + column_work(k, MASK_X | MASK_R)));
+    double work = HEAD + ROW * y->ex * y->vec + steps * y->ur * step;
+    double ghz = device_clock_ghz(d), gbps = device_gbps(d);
+    double busy = blocks * layout_warps(k, y) * work / (d->units * 4 * 0.7 * ghz * 1e3);
+    /* a block's sources share sectors where they are many of all */
+    double sectors = run_sectors(k), all = ceil(nr * sectors / fmax(1, 8 / inner)),
+           taken = fmin(1, tile / span) * nr * sectors,
+           distinct = all > 0 ? all * (1 - exp(-taken / all)) : 0,
+           again = blocks * y->ex * distinct * 32 / (gbps * 1e3 * L2_FASTER),
+           lines = spans * nr * fmax(1, sectors / 4) / (d->units * ghz * 1e3);
+    double scattered = loads * nr * 32 / (gbps * 1e3 * 0.5);
+    double memory = cost_traffic(k, y, 1) / (gbps * 1e3 * 0.85) + scattered;
+    double alone = waves * WAIT_US * (2 + steps * (1 + loads));
+    double sort = layout_counts_sort(k, y) ? COUNT_US + COUNTED * nr : sort_us(k) + BEGINS_US;
+    return hypot(hypot(memory, busy + lines), hypot(again, alone)) + finish_us(k, y) + 1 + sort;
+}
+
 /* The turns of persistent blocks: a row takes a thread's instructions, one after the other, and the
  * barriers of its reductions; all warps of a multiprocessor share its schedulers. */
 static double turns_us(const struct kernel *k, const struct layout *y, int64_t turns,
@@ -862,6 +917,6 @@ double cost_on_gpu(const struct kernel *k, const struct layout *y) {
     if (y->chained) return cost_chained(k, y);
     if (y->product) return cost_on_units(k, y);
     if (k->kind == KERNEL_MATMUL) return cost_by_threads(k, y);
-    if (y->hits) return hits_cost(k, y);
+    if (y->hits) return y->own ? own_cost(k, y) : hits_cost(k, y);
     return (y->blocks ? blocks_cost : tiles_cost)(k, y);
 }

@@ -179,6 +179,7 @@ bool layout_places_all(const struct kernel *k, const struct layout *y) {
 
 bool layout_lands_always(const struct kernel *k, const struct layout *y, value_id v) {
     if (!y->hits || v != k->landing->equal) return false;
+    if (y->own) return true;
     if (k->limits->kind == DEVICE_CPU) return ex_divides(k->ex, y->bx, k->landing->inner);
     int tiles = tiles_of_row(k, y) ? 1 : y->held; /* with which all that is tried begins and ends */
     return !k->landing->wraps && ex_divides(k->ex, (int64_t)y->bx * tiles, k->landing->inner);
@@ -200,9 +201,26 @@ int64_t layout_sort_array(const struct kernel *k) {
     return (kernel_size(k, AXIS_R) * 4 + 255) / 256 * 256;
 }
 
-int64_t layout_sort_bytes(const struct kernel *k) {
+bool layout_counts_sort(const struct kernel *k, const struct layout *y) {
+    enum { MOST = 8192 }; /* each is compared with all */
+    return y->own && kernel_size(k, AXIS_R) <= MOST;
+}
+
+int64_t layout_sort_begin(const struct kernel *k, const struct layout *y) {
+    if (layout_counts_sort(k, y)) return layout_sort_array(k);
     return 4 * layout_sort_array(k) + 4 * SORT_DIGITS * (layout_sort_blocks(k) + 1);
 }
+
+int64_t layout_sort_bytes(const struct kernel *k, const struct layout *y) {
+    return layout_sort_begin(k, y) + (y->own ? 4 * (ex_hint(k->ex, k->landing->rows) + 1) : 0);
+}
+
+int64_t layout_span(const struct kernel *k) {
+    return k->landing->wraps ? ex_hint(k->ex, k->landing->rows) * ex_hint(k->ex, k->landing->inner)
+                             : kernel_size(k, AXIS_X);
+}
+
+int64_t layout_spans(const struct kernel *k) { return kernel_size(k, AXIS_X) / layout_span(k); }
 
 double layout_hits(const struct kernel *k, const struct layout *y) {
     double rows = (double)ex_hint(k->ex, k->landing->rows),

@@ -17,6 +17,7 @@ enum {
     N_HINTS = 6,
     MAX_AHEAD = 8,    /* configs that copy rows ahead where no columns are summed up */
     MAX_LISTING = 8,  /* configs that list what lands in a tile */
+    MAX_OWN = 4,      /* configs whose threads have lists of their own */
     MAX_AGAIN = 6,    /* configs that read rows again, of those that the cost model ruled out */
     LONG_ROW = 8192,  /* columns from which a cluster of blocks may share a row */
     MOST_ALONE = 128, /* columns of a row that a thread has to itself, one by one */
@@ -338,6 +339,24 @@ static void propose_hits(struct space *s) {
                         }
                 }
             }
+}
+
+/* The same by threads that go along the sources of their own elements: as many under way as a row
+ * has about, of as many spans as registers have room for. */
+static void propose_own_hits(struct space *s) {
+    enum { MOST = 32 }; /* elements under way */
+    const struct kernel *k = s->k;
+    int64_t nr = size_of(k, AXIS_R), inner;
+    if (!k->landing || !ex_is_const(k->ex, k->landing->inner, &inner) || !inner) return;
+    double rows = (double)ex_hint(k->ex, k->landing->rows), each = (double)nr / fmax(rows, 1);
+    for (int vec = widest_divisor(k, AXIS_X); vec >= 1; vec /= 2)
+        for (int warps = 1; warps <= 8 && inner % vec == 0; warps *= 2)
+            for (int span = 1; span <= 8 && span <= layout_spans(k); span *= 2)
+                for (int u = 1; u <= 16 && u * span * vec <= MOST && (u == 1 || u < 4 * each);
+                     u *= 2)
+                    propose(s, CONFIG(K(x, warps * k->limits->warp * vec * span), K(r, u),
+                                      K(warps, warps), K(vec, vec), K(rows, span > 1 ? span : 0),
+                                      K(hits, 1), K(sort, 2)));
 }
 
 /* Scans across rows, of a sector's elements at least: t1 threads share a column and have u steps
@@ -978,10 +997,10 @@ static int add_again(const struct space *s, uint32_t from, struct config *list, 
 }
 
 /* What it costs to list sources has not been measured: a few such configs are tried, whatever the
- * cost model says; and two that sort them before, unless they are far behind. */
+ * cost model says; and some that sort them before, unless they are far behind. */
 static int add_listing(const struct space *s, uint32_t from, struct config *list) {
     enum { FAR = 5 };
-    int added = 0, most[2] = {MAX_LISTING, 2};
+    int added = 0, most[3] = {MAX_LISTING, 2, MAX_OWN};
     for (uint32_t i = from; i < s->all.n; i++) {
         const struct config *c = &s->all.at[i].c;
         int sort = c->knob[KNOB_sort];
@@ -1118,7 +1137,7 @@ static struct space all_configs(const struct kernel *k, struct arena *a) {
     else if (k->rows_inner && k->kind == KERNEL_SCAN)
         propose_scan_rows(&s);
     else if (k->rows_inner)
-        propose_rows(&s), propose_hits(&s);
+        propose_rows(&s), propose_hits(&s), propose_own_hits(&s);
     else
         propose_columns(&s);
     if (s.all.n) sort_by_cost(&s);
@@ -1165,9 +1184,9 @@ void kernel_configs(const struct kernel *k, struct arena *a, const struct config
     struct space s = legal_configs(k, a);
     uint32_t keep = s.all.n < MAX_CONFIGS ? s.all.n : MAX_CONFIGS;
     while (keep > 16 && s.all.at[keep - 1].cost > 3 * s.all.at[0].cost) keep--;
-    struct config *list =
-        NEW_ARRAY(a, struct config,
-                  keep + N_HINTS * MAX_STAYING + 2 * MAX_AHEAD + MAX_AGAIN + MAX_LISTING + 2);
+    struct config *list = NEW_ARRAY(a, struct config,
+                                    keep + N_HINTS * MAX_STAYING + 2 * MAX_AHEAD + MAX_AGAIN +
+                                        MAX_LISTING + 2 + MAX_OWN);
     for (uint32_t i = 0; i < keep; i++) list[i] = s.all.at[i].c;
     *out = list;
     *n = (int)keep + add_hinted(k, a, list, (int)keep);

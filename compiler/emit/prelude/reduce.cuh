@@ -465,25 +465,36 @@ K_DEVICE void k_sort_scan(unsigned *counts, unsigned blocks, unsigned *totals) {
 }
 
 /* Keys and sources to where they belong by the digit: those of equal digits keep their order. FIRST: sources are as they
- * come. next[d]: where the next of digit d goes; warps[w][d]: the same of warp w. */
+ * come. next[d]: where the next of digit d goes; warps[w][d]: the same of warp w, which has EACH rows of 32 at a time. */
 template <bool FIRST>
 K_DEVICE void k_sort_move(const unsigned *keys, const unsigned *order, unsigned n, int shift, const unsigned *counts,
                           const unsigned *totals, unsigned *keys_to, unsigned *order_to) {
+    enum { EACH = 4 };
     extern __shared__ __align__(16) unsigned char k_smem[];
     unsigned *const next = (unsigned *)k_smem, *const warps = next + 256;
     const unsigned tid = threadIdx.x, lane = tid & 31, end = k_sort_begin(n, blockIdx.x + 1);
     unsigned *const own = warps + tid / 32 * 256;
     const unsigned smaller = k_sort_before(totals[tid], next);
     next[tid] = smaller + counts[tid * gridDim.x + blockIdx.x];
-    for (unsigned from = k_sort_begin(n, blockIdx.x); from < end; from += 256) {
-        const unsigned i = from + tid;
-        const bool counted = i < end;
-        const unsigned key = counted ? keys[i] : 0, source = FIRST || !counted ? i : order[i];
-        const unsigned digit = counted ? key >> shift & 255 : 256;
+    for (unsigned from = k_sort_begin(n, blockIdx.x); from < end; from += 256 * EACH) {
+        unsigned key[EACH], source[EACH], digit[EACH], rank[EACH];
+#pragma unroll
+        for (int i = 0; i < EACH; i++) {
+            const unsigned at = from + (tid / 32 * EACH + i) * 32 + lane;
+            key[i] = at < end ? keys[at] : 0, source[i] = FIRST || at >= end ? at : order[at];
+            digit[i] = at < end ? key[i] >> shift & 255 : 256;
+        }
         for (int w = 0; w < 8; w++) warps[w * 256 + tid] = 0;
         __syncthreads();
-        const unsigned peers = __match_any_sync(0xffffffffu, digit), rank = __popc(peers & ((1u << lane) - 1));
-        if (counted && rank == 0) own[digit] = __popc(peers);
+#pragma unroll
+        for (int i = 0; i < EACH; i++) { /* behind those of the warp's rows before */
+            const unsigned peers = __match_any_sync(0xffffffffu, digit[i]), before = __popc(peers & ((1u << lane) - 1));
+            const unsigned so_far = digit[i] < 256 ? own[digit[i]] : 0;
+            __syncwarp();
+            if (digit[i] < 256 && before == 0) own[digit[i]] = so_far + __popc(peers);
+            __syncwarp();
+            rank[i] = so_far + before;
+        }
         __syncthreads();
         unsigned at = next[tid];
         for (int w = 0; w < 8; w++) {
@@ -493,8 +504,41 @@ K_DEVICE void k_sort_move(const unsigned *keys, const unsigned *order, unsigned 
         }
         next[tid] = at;
         __syncthreads();
-        if (counted) keys_to[own[digit] + rank] = key, order_to[own[digit] + rank] = source;
+#pragma unroll
+        for (int i = 0; i < EACH; i++)
+            if (digit[i] < 256) keys_to[own[digit[i]] + rank[i]] = key[i], order_to[own[digit[i]] + rank[i]] = source[i];
         __syncthreads();
+    }
+}
+
+/* A warp places EACH of the n sources, whose keys are below rows, or rows: by how many keys are less, and equal ones before
+ * it. begin[row] is how many are less than row: the first source of a key knows it for that, and for those up to the next
+ * lesser key, that nobody has; behind the last source is one more, of key rows. */
+template <int EACH>
+K_DEVICE void k_sort_ranks(const unsigned *keys, unsigned n, unsigned rows, unsigned *order, unsigned *begin) {
+    const unsigned lane = threadIdx.x & 31, first = (blockIdx.x * 8 + threadIdx.x / 32) * EACH;
+    unsigned key[EACH], less[EACH], equal[EACH], next[EACH]; /* next: behind the greatest lesser key */
+#pragma unroll
+    for (int s = 0; s < EACH; s++) key[s] = first + s < n ? keys[first + s] : rows, less[s] = equal[s] = next[s] = 0;
+    for (unsigned i = lane; i < n; i += 32) {
+        const unsigned other = keys[i];
+#pragma unroll
+        for (int s = 0; s < EACH; s++) {
+            less[s] += other < key[s];
+            equal[s] += other == key[s] && i < first + s;
+            if (other < key[s] && other >= next[s]) next[s] = other + 1;
+        }
+    }
+#pragma unroll
+    for (int s = 0; s < EACH; s++) {
+        for (int apart = 16; apart; apart /= 2) {
+            less[s] += k_shfl_xor(less[s], apart), equal[s] += k_shfl_xor(equal[s], apart);
+            const unsigned others = k_shfl_xor(next[s], apart);
+            next[s] = others > next[s] ? others : next[s];
+        }
+        if (lane == 0 && first + s < n) order[less[s] + equal[s]] = first + s;
+        if (!equal[s] && first + s <= n)
+            for (unsigned row = next[s] + lane; row <= key[s]; row += 32) begin[row] = less[s];
     }
 }
 
