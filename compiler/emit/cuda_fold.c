@@ -193,6 +193,8 @@ static void put_all(struct emitter *w, const struct phase *f, bool unfold) {
     for (uint32_t i = 0; i < f->squares.n; i++) put_one(w, f, f->squares.at[i], SQUARES, unfold);
 }
 
+void put_all_folds(struct emitter *w, const struct phase *f) { put_all(w, f, false); }
+
 void put_step_folds(struct emitter *w, const struct phase *f) {
     int steps = w->ends || !w->folds.levels ? w->y->ur : layout_fold_steps(w->y);
     if (steps >= w->y->ur) return;

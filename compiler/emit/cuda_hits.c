@@ -26,7 +26,7 @@ static void mark_rows(struct emitter *w, value_id v, bool *marks) {
 }
 
 /* Of a tile that a source lands in; or, later, of a tile that is stored. */
-static void put_rows_of_tile(struct emitter *w, bool for_columns) {
+void put_rows_of_tile(struct emitter *w, bool for_columns) {
     const struct block *p = w->p;
     bool *marks = NEW_ARRAY(w->arena, bool, w->k->values.n);
     VEC(value_id) some = {0};
@@ -138,12 +138,7 @@ static void put_results(struct emitter *w, const struct phase *f) {
     close_brace(w);
 }
 
-void put_hits(struct emitter *w) {
-    const struct phase *f = &w->p->phases.at[0];
-    line(w, "const k_idx first_tile = px * %d;", w->y->held);
-    declare_sums(w, f);
-    w->folds = layout_row_folds(w->k, w->y);
-    declare_folds(w, f);
+static void put_lists_loop(struct emitter *w, const struct phase *f) {
     declare_lists(w);
     if (w->y->sorted)
         open_sorted(w);
@@ -160,6 +155,15 @@ void put_hits(struct emitter *w) {
     put_tile_folds(w, f);
     close_brace(w);
     close_brace(w);
+}
+
+void put_hits(struct emitter *w) {
+    const struct phase *f = &w->p->phases.at[0];
+    line(w, "const k_idx first_tile = px * %d;", w->y->held);
+    declare_sums(w, f);
+    w->folds = layout_row_folds(w->k, w->y);
+    declare_folds(w, f);
+    w->y->turns ? put_turns_loop(w, f) : put_lists_loop(w, f);
     put_unfolded(w, f);
     put_results(w, f);
 }

@@ -42,6 +42,10 @@ void put_x(struct emitter *w, bool element) {
         put_own_hit_x(w, element);
         return;
     }
+    if (w->by_source) {
+        line(w, "const k_idx x = landed;");
+        return;
+    }
     const char *start =
         y->rows_inner ? arena_printf(w->arena, "px * %d + (e * %d + tx) * %d", y->bx, y->t0, y->vec)
                       : arena_printf(w->arena, "px * %d + e * %d + tx", y->bx, y->t0);
@@ -170,7 +174,7 @@ void open_columns(struct emitter *w) {
     open_unrolled(w, "u", y->ur);
     if (y->peel) return;
     if (y->hits) {
-        y->own ? open_own_hit(w) : open_hit(w);
+        y->own ? open_own_hit(w) : y->turns ? open_turn(w) : open_hit(w);
         return;
     }
     if (y->rows_inner && w->k->kind == KERNEL_SCAN)

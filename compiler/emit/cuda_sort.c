@@ -14,6 +14,10 @@
  *
  *     kernel_x_ranks    order[as many as land before source r] = r
  *
+ * With sort=3 one pass sorts by the block that has the row (cuda_turns.c), without a list of keys:
+ *
+ *     kernel_x_count, kernel_x_scan, kernel_x_move
+ *
  * A pass keeps the order of equal digits: so what lands on a row is added up in the order of the
  * sources, the same in every run. */
 #include "emit/cuda_rows.h"
@@ -96,6 +100,81 @@ static void put_ranks(struct emitter *w) {
     close_brace(w);
 }
 
+/* The keys of EACH sources of a thread, in rows of warps from source `from` on: where they land, or
+ * nowhere. */
+static void put_thread_keys(struct emitter *w, int each) {
+    int warp = w->k->limits->warp;
+    line(w, "unsigned keys[%d];", each);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int i = 0; i < %d; i++)", each);
+    line(w, "const unsigned own = from + (threadIdx.x / %d * %d + i) * %d + threadIdx.x %% %d;", warp,
+         each, warp, warp);
+    line(w, "const k_idx r = k_clamp((k_idx)own, nr - 1);");
+    const char *counts, *target = put_target(w, &counts);
+    line(w, "keys[i] = own < end && %s && %s >= 0 && %s < rows ? (unsigned)%s : 0xffffffffu;",
+         counts, target, target, target);
+    close_brace(w);
+}
+
+static void open_buckets(struct emitter *w) {
+    line(w, "extern __shared__ __align__(16) unsigned char k_smem[];");
+    put_sizes(w);
+    line(w, "const unsigned end = k_sort_begin(nr, blockIdx.x + 1);");
+}
+
+static void put_buckets(struct emitter *w) {
+    enum { EACH = 16, WARPS = 8 };
+    int64_t array = layout_sort_array(w->k), counts = 2 * array, blocks = layout_sort_blocks(w->k),
+            digits = layout_buckets(w->k, w->y), totals = counts + 4 * digits * blocks;
+    int shift = 0;
+    while (1 << shift < w->y->bx * w->y->held) shift++;
+    struct ws_launch *l = open_launch(w, "count", blocks);
+    l->smem = (int)(4 * digits);
+    add_arguments(w, l);
+    add_array(l, counts);
+    put_parameters(w);
+    buf_puts(&w->b, ", unsigned *counts) {\n");
+    w->indent++;
+    open_buckets(w);
+    line(w, "unsigned *const all = (unsigned *)k_smem;");
+    line(w, "k_bucket_clear(all, %lld);", (long long)digits);
+    open_brace(w, "for (unsigned from = k_sort_begin(nr, blockIdx.x); from < end; from += %d)",
+               THREADS * EACH);
+    put_thread_keys(w, EACH);
+    line(w, "k_bucket_count(keys, %d, all);", shift);
+    close_brace(w);
+    line(w, "k_bucket_store(all, %lld, counts);", (long long)digits);
+    close_brace(w);
+    l = open_launch(w, "scan", digits);
+    l->smem = 4 * SORT_DIGITS;
+    add_array(l, counts);
+    add_array(l, totals);
+    buf_puts(&w->b, "unsigned *counts, unsigned *totals) {\n");
+    buf_printf(&w->b, "    k_enter();\n    k_sort_scan(counts, %lld, totals);\n}\n",
+               (long long)blocks);
+    l = open_launch(w, "move", blocks);
+    l->smem = (int)(4 * digits * (1 + WARPS));
+    if (l->smem < 8 * SORT_DIGITS) l->smem = 8 * SORT_DIGITS;
+    add_arguments(w, l);
+    int64_t places[] = {counts, totals, 0, array, layout_sort_begin(w->k, w->y)};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) add_array(l, places[i]);
+    put_parameters(w);
+    buf_puts(&w->b, ", unsigned *counts, unsigned *totals, unsigned *keys_to, unsigned *order_to, "
+                    "unsigned *begin) {\n");
+    w->indent++;
+    open_buckets(w);
+    line(w, "unsigned *const next = (unsigned *)k_smem, *const warps = next + %lld;",
+         (long long)digits);
+    line(w, "k_bucket_begin(counts, totals, %lld, next, warps, begin);", (long long)digits);
+    open_brace(w, "for (unsigned from = k_sort_begin(nr, blockIdx.x); from < end; from += %d)",
+               THREADS * EACH);
+    put_thread_keys(w, EACH);
+    line(w, "k_bucket_move(keys, from, %d, %lld, next, warps, keys_to, order_to);", shift,
+         (long long)digits);
+    close_brace(w);
+    close_brace(w);
+}
+
 static void put_begins(struct emitter *w) {
     int64_t rows = ex_hint(w->k->ex, w->k->landing->rows);
     struct ws_launch *l = open_launch(w, "begins", tile_count(rows + 1, THREADS));
@@ -142,8 +221,8 @@ static void put_pass(struct emitter *w, int pass) {
 }
 
 void emit_cuda_sort(struct emitter *w) {
-    if (layout_counts_sort(w->k, w->y)) {
-        put_ranks(w);
+    if (w->y->turns || layout_counts_sort(w->k, w->y)) {
+        w->y->turns ? put_buckets(w) : put_ranks(w);
         return;
     }
     put_keys(w);
@@ -152,6 +231,13 @@ void emit_cuda_sort(struct emitter *w) {
 }
 
 void put_sort_parameters(struct emitter *w, struct ws_launch *l) {
+    if (w->y->turns) {
+        int64_t places[] = {layout_sort_begin(w->k, w->y), 0, layout_sort_array(w->k)};
+        for (size_t i = 0; i < sizeof places / sizeof *places; i++) add_array(l, places[i]);
+        buf_puts(&w->b, ", unsigned *__restrict__ begin, unsigned *__restrict__ keys, "
+                        "unsigned *__restrict__ order");
+        return;
+    }
     if (w->y->own) {
         add_array(l, layout_sort_begin(w->k, w->y));
         add_array(l, order_at(w));

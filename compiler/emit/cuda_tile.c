@@ -119,6 +119,10 @@ static void put_vector_sums(struct emitter *w, const struct phase *f, bool begin
 }
 
 static void put_reductions(struct emitter *w, const struct phase *f) {
+    if (w->y->turns) {
+        put_turn_sums(w, f);
+        return;
+    }
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
         const char *acc = w->y->held          ? sum_of_hit(w, v)

@@ -179,7 +179,7 @@ bool layout_places_all(const struct kernel *k, const struct layout *y) {
 
 bool layout_lands_always(const struct kernel *k, const struct layout *y, value_id v) {
     if (!y->hits || v != k->landing->equal) return false;
-    if (y->own) return true;
+    if (y->own || y->turns) return true;
     if (k->limits->kind == DEVICE_CPU) return ex_divides(k->ex, y->bx, k->landing->inner);
     int tiles = tiles_of_row(k, y) ? 1 : y->held; /* with which all that is tried begins and ends */
     return !k->landing->wraps && ex_divides(k->ex, (int64_t)y->bx * tiles, k->landing->inner);
@@ -206,13 +206,22 @@ bool layout_counts_sort(const struct kernel *k, const struct layout *y) {
     return y->own && kernel_size(k, AXIS_R) <= MOST;
 }
 
+int64_t layout_buckets(const struct kernel *k, const struct layout *y) {
+    int64_t each = (int64_t)y->bx * y->held;
+    return (kernel_size(k, AXIS_X) + each - 1) / each;
+}
+
 int64_t layout_sort_begin(const struct kernel *k, const struct layout *y) {
     if (layout_counts_sort(k, y)) return layout_sort_array(k);
-    return 4 * layout_sort_array(k) + 4 * SORT_DIGITS * (layout_sort_blocks(k) + 1);
+    int64_t digits = y->turns ? layout_buckets(k, y) : SORT_DIGITS;
+    return (y->turns ? 2 : 4) * layout_sort_array(k) + 4 * digits * (layout_sort_blocks(k) + 1);
 }
 
 int64_t layout_sort_bytes(const struct kernel *k, const struct layout *y) {
-    return layout_sort_begin(k, y) + (y->own ? 4 * (ex_hint(k->ex, k->landing->rows) + 1) : 0);
+    int64_t begins = y->own     ? ex_hint(k->ex, k->landing->rows) + 1
+                     : y->turns ? layout_buckets(k, y) + 1
+                                : 0;
+    return layout_sort_begin(k, y) + 4 * begins;
 }
 
 int64_t layout_span(const struct kernel *k) {

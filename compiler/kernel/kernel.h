@@ -684,6 +684,8 @@ struct layout {
     bool own;       /* sorted: a thread goes along the sources of its own vector, which has one row;
                        x = (group*ex + e)*span + tile*t0*vec + tx*vec + v, span being all rows */
     int held;       /* hits: tiles of bx rows whose results a block has in shared memory */
+    bool turns;     /* sorted: only by blocks of a warp, whose threads have a source each; what goes
+                       to one row is added in turn */
     bool turn;      /* pointwise: what lies across the columns is read along the rows, see below */
     bool grid_r;    /* pointwise: columns are spread over blocks, not looped over */
     bool streaming; /* non-temporal stores */
@@ -1014,6 +1016,9 @@ int layout_sort_passes(const struct kernel *k);
 int64_t layout_sort_blocks(const struct kernel *k);
 int64_t layout_sort_array(const struct kernel *k);
 bool layout_counts_sort(const struct kernel *k, const struct layout *y);
+/* Turns: blocks of rows, by which alone sources are sorted. */
+enum { MOST_BUCKETS = 4096 };
+int64_t layout_buckets(const struct kernel *k, const struct layout *y);
 int64_t layout_sort_begin(const struct kernel *k, const struct layout *y);
 int64_t layout_sort_bytes(const struct kernel *k, const struct layout *y);
 /* Own: elements of x before rows begin again, and how often they do. */

@@ -432,7 +432,7 @@ int layout_listed(const struct layout *y) { return y->threads * (y->hits + 1); }
 /* Sources, and rows, have numbers of 31 bits. */
 static const char *check_sort(const struct kernel *k, const struct layout *y, struct arena *a) {
     int64_t nr, rows, most = INT32_MAX;
-    int sort = y->own ? 2 : 1;
+    int sort = y->own ? 2 : y->turns ? 3 : 1;
     if (!y->sorted) return NULL;
     if (!y->hits || y->split > 1 || k->limits->kind == DEVICE_CPU)
         return arena_printf(a, "sort=%d needs hits, and split=1, on a GPU", sort);
@@ -475,6 +475,7 @@ static const char *check_hits(const struct kernel *k, struct layout *y, struct a
                             y->threads);
     if (y->own) return NULL; /* all is in registers */
     int64_t sums = 0, lists = layout_listed(y) * (k->wide_index ? 12 : 8) + layout_warps(k, y) * 4;
+    if (y->turns) lists = 0;
     for (value_id v = 0; v < k->values.n; v++)
         if (k->values.at[v].kind == INST_REDUCE)
             sums += (int64_t)y->held * y->bx * reduction_bytes(k, v);
@@ -484,6 +485,21 @@ static const char *check_hits(const struct kernel *k, struct layout *y, struct a
     y->ring = (int)sums;
     y->smem = (int)(sums + lists);
     return NULL;
+}
+
+/* A block is a warp, each of whose threads has a source; its rows are a digit of where these land. */
+static const char *check_turns(const struct kernel *k, const struct layout *y, struct arena *a) {
+    int64_t inner, each = (int64_t)y->bx * y->held;
+    if (!y->turns) return NULL;
+    if (k->landing->wraps || !ex_is_const(k->ex, k->landing->inner, &inner) || inner != 1 ||
+        !ex_is_const(k->ex, k->bound[AXIS_X], NULL))
+        return "sort=3 needs rows of an element each, of a known number";
+    if (y->threads != k->limits->warp || y->vec > 1 || !is_power_of_two((int)each))
+        return "sort=3 needs warps=1, vec=1 and x a power of two";
+    return layout_buckets(k, y) <= MOST_BUCKETS
+               ? NULL
+               : arena_printf(a, "sort=3 by %lld blocks; %d is the limit",
+                              (long long)layout_buckets(k, y), MOST_BUCKETS);
 }
 
 static const char *check_grid(int64_t blocks, struct arena *a) {
@@ -714,7 +730,7 @@ static const char *check_knobs(const struct config *c, enum kernel_kind kind, st
             return arena_printf(a, "%s is 0 or 1", knob_name(switches[i]));
     if (c->knob[KNOB_keep] > 2) return "keep is 0, 1 or 2";
     if (c->knob[KNOB_flat] > 2) return "flat is 0, 1 or 2";
-    if (c->knob[KNOB_sort] > 2) return "sort is 0, 1 or 2";
+    if (c->knob[KNOB_sort] > 3) return "sort is 0, 1, 2 or 3";
     if (c->knob[KNOB_pairs] > 2) return "pairs is 0, 1 or 2";
     if (c->knob[KNOB_mma] > 2) return "mma is 0, 1 or 2";
     for (size_t i = 0; i < sizeof dot_only / sizeof *dot_only && !dot; i++)
@@ -769,7 +785,8 @@ static const char *find_layout(const struct kernel *k, const struct config *c, s
                          .ahead = c->knob[KNOB_ahead] == 1,
                          .hits = c->knob[KNOB_hits],
                          .sorted = c->knob[KNOB_sort] > 0,
-                         .own = c->knob[KNOB_sort] == 2};
+                         .own = c->knob[KNOB_sort] == 2,
+                         .turns = c->knob[KNOB_sort] == 3};
     bool gpu = k->limits->kind == DEVICE_CUDA,
          dot = k->kind == KERNEL_MATMUL || k->kind == KERNEL_CHAINED;
     y->apart = gpu && y->cluster > 1 && kernel_only_columns(k);
@@ -803,6 +820,7 @@ static const char *find_layout(const struct kernel *k, const struct config *c, s
     if (!bad) bad = check_hits(k, y, a);
     if (!bad) bad = check_sort(k, y, a);
     if (!bad) bad = check_own(k, y, a);
+    if (!bad) bad = check_turns(k, y, a);
     if (!bad) bad = check_blocks(k, c, y, a);
     if (!bad) bad = check_fit(k, c->knob[KNOB_fit], y, a);
     if (!bad) bad = check_stages(k, c->knob[KNOB_stages], y, a);

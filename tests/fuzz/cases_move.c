@@ -311,6 +311,30 @@ static const char *const own[][2] = {
      "x=64 r=1 warps=2 vec=1 hits=1 sort=2"},
 };
 
+/* The same in turns: many sources of few rows, which take more additions than one chain; rows and
+ * sources that no block has whole; several reductions; some land nowhere; all on one row. */
+static const char *const turns[][2] = {
+    {"graph(%x: f32[40], %i: i64[9000], %s: f32[9000]) {\n %j = remainder(%i, 40)\n"
+     " %a = index_add(%x, 0, %j, %s)\n return %a\n}\n",
+     "x=64 r=4 warps=1 vec=1 rows=2 hits=1 sort=3"},
+    {"graph(%x: bf16[3000], %i: i64[7000], %s: bf16[7000]) {\n %j = remainder(%i, 3000)\n"
+     " %e = exp(%s)\n %a = index_add(%x, 0, %j, %e, 0.5)\n %b = relu(%a)\n return %b\n}\n",
+     "x=256 r=2 warps=1 vec=1 rows=8 hits=1 sort=3"},
+    {"graph(%x: i32[5000], %i: i64[12000], %s: i32[12000]) {\n %j = remainder(%i, 300)\n"
+     " %k = add(%j, 1000)\n %a = index_add(%x, 0, %k, %s)\n return %a\n}\n",
+     "x=512 r=1 warps=1 vec=1 rows=16 hits=1 sort=3"},
+    {"graph(%i: i64[3000], %s: f32[3000]) {\n %r = remainder(%i, 180)\n %j = sub(%r, 90)\n"
+     " %z = zeros([90], f32)\n %n = lt(%j, 0)\n %p = add(%j, 90)\n %k = where(%n, %p, %j)\n"
+     " %a = index_add(%z, 0, %k, %s)\n return %a\n}\n",
+     "x=32 r=8 warps=1 vec=1 hits=1 sort=3"},
+    {"graph(%x: f32[70], %i: i64[2000], %s: f32[2000]) {\n %j = remainder(%i, 1)\n"
+     " %k = add(%j, 69)\n %a = index_add(%x, 0, %k, %s)\n return %a\n}\n",
+     "x=32 r=4 warps=1 vec=1 hits=1 sort=3"},
+    {"graph(%x: bf16[3, 2048], %i: i64[3, 3000], %s: bf16[3, 3000]) {\n"
+     " %j = remainder(%i, 2048)\n %a = scatter_add(%x, 1, %j, %s)\n return %a\n}\n",
+     "x=1024 r=2 warps=1 vec=1 rows=32 hits=1 sort=3"},
+};
+
 /* Rows that run backwards, and short ones. */
 static const char *const rows[] = {
     /* gradients of running sums */
@@ -337,6 +361,10 @@ void cases_move(struct arena *a, case_vec *out) {
         vec_push(
             a, out,
             ((struct case_graph){.text = own[i][0], .every = CASES_DEFAULT, .config = own[i][1]}));
+    for (size_t i = 0; i < sizeof turns / sizeof *turns; i++)
+        vec_push(a, out,
+                 ((struct case_graph){
+                     .text = turns[i][0], .every = CASES_DEFAULT, .config = turns[i][1]}));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         vec_push(a, out, ((struct case_graph){.text = rows[i], .every = 1}));
 }

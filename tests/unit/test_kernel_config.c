@@ -231,7 +231,7 @@ static void test_refusals_gpu(void **state) {
         {landing, "x=256 r=4 warps=2 vec=4 split=4 hits=4 sort=1",
          "sort=1 needs hits, and split=1, on a GPU"},
         {landing, "x=256 r=4 warps=2 vec=4 hits=1 sort=2", NULL},
-        {landing, "x=256 r=4 warps=2 vec=4 hits=1 sort=3", "sort is 0, 1 or 2"},
+        {landing, "x=256 r=4 warps=2 vec=4 hits=1 sort=4", "sort is 0, 1, 2 or 3"},
         {landing, "x=256 r=4 warps=2 vec=4 sort=2", "sort=2 needs hits, and split=1, on a GPU"},
         {landing, "x=512 r=4 warps=2 vec=4 rows=2 hits=1 sort=2", "rows=2, but rows begin 1 times"},
         {landing, "x=256 r=32 warps=2 vec=4", NULL},

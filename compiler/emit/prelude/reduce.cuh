@@ -511,6 +511,86 @@ K_DEVICE void k_sort_move(const unsigned *keys, const unsigned *order, unsigned 
     }
 }
 
+/* Sources of 256 threads, EACH in rows of a warp, go to the buckets keys >> shift, those of key ~0 to none. `all` has a
+ * number for each bucket: how many sources of the block it has. */
+K_DEVICE void k_bucket_clear(unsigned *all, int buckets) {
+    for (int d = (int)threadIdx.x; d < buckets; d += 256) all[d] = 0;
+    __syncthreads();
+}
+template <int EACH> K_DEVICE void k_bucket_count(const unsigned (&keys)[EACH], int shift, unsigned *all) {
+#pragma unroll
+    for (int i = 0; i < EACH; i++)
+        if (keys[i] != 0xffffffffu) atomicAdd(all + (keys[i] >> shift), 1u);
+}
+K_DEVICE void k_bucket_store(const unsigned *all, int buckets, unsigned *counts) {
+    __syncthreads();
+    for (int d = (int)threadIdx.x; d < buckets; d += 256) counts[d * gridDim.x + blockIdx.x] = all[d];
+}
+
+/* next[d] is where the block's first source of bucket d goes; begin[d] where that bucket begins. `own` is shared memory
+ * for 256 numbers. */
+K_DEVICE void k_bucket_begin(const unsigned *counts, const unsigned *totals, int buckets, unsigned *next, unsigned *own,
+                             unsigned *begin) {
+    unsigned so_far = 0;
+    for (int from = 0; from < buckets; from += 256) {
+        const int d = from + (int)threadIdx.x;
+        const unsigned v = d < buckets ? totals[d] : 0, before = k_sort_before(v, own);
+        own[threadIdx.x] = before + v;
+        __syncthreads();
+        if (d < buckets) next[d] = so_far + before + counts[d * gridDim.x + blockIdx.x];
+        if (d < buckets && blockIdx.x == 0) begin[d] = so_far + before;
+        so_far += own[255];
+        __syncthreads();
+    }
+    if (blockIdx.x == 0 && threadIdx.x == 0) begin[buckets] = so_far;
+}
+
+/* Those of a bucket keep their order. warps[w][d]: where warp w's next source of bucket d goes. */
+template <int EACH>
+K_DEVICE void k_bucket_move(const unsigned (&keys)[EACH], unsigned from, int shift, int buckets, unsigned *next,
+                            unsigned *warps, unsigned *keys_to, unsigned *order_to) {
+    const unsigned lane = threadIdx.x & 31, warp = threadIdx.x / 32;
+    unsigned *const own = warps + warp * buckets;
+    unsigned rank[EACH];
+    for (int d = (int)threadIdx.x; d < 8 * buckets; d += 256) warps[d] = 0;
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {
+        const bool counted = keys[i] != 0xffffffffu;
+        const unsigned bucket = counted ? keys[i] >> shift : 0xffffffffu;
+        const unsigned peers = __match_any_sync(0xffffffffu, bucket), before = __popc(peers & ((1u << lane) - 1));
+        const unsigned so_far = counted ? own[bucket] : 0;
+        __syncwarp();
+        if (counted && before == 0) own[bucket] = so_far + __popc(peers);
+        __syncwarp();
+        rank[i] = so_far + before;
+    }
+    __syncthreads();
+    for (int d = (int)threadIdx.x; d < buckets; d += 256) {
+        unsigned at = next[d];
+        for (int w = 0; w < 8; w++) {
+            const unsigned count = warps[w * buckets + d];
+            warps[w * buckets + d] = at;
+            at += count;
+        }
+        next[d] = at;
+    }
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < EACH; i++)
+        if (keys[i] != 0xffffffffu) {
+            const unsigned at = own[keys[i] >> shift] + rank[i];
+            keys_to[at] = keys[i], order_to[at] = from + (warp * EACH + i) * 32 + lane;
+        }
+    __syncthreads();
+}
+
+/* How many threads of the warp before this one go to the same place; of one that goes nowhere: 0. */
+K_DEVICE unsigned k_turn(bool lands, unsigned place) {
+    const unsigned peers = __match_any_sync(0xffffffffu, lands ? place : 0xffffffffu);
+    return lands ? __popc(peers & ((1u << (threadIdx.x & 31)) - 1)) : 0;
+}
+
 /* A warp places EACH of the n sources, whose keys are below rows, or rows: by how many keys are less, and equal ones before
  * it. begin[row] is how many are less than row: the first source of a key knows it for that, and for those up to the next
  * lesser key, that nobody has; behind the last source is one more, of key rows. */

@@ -1,0 +1,62 @@
+/* cuda_turns.c: reductions to which a source contributes where it lands, with sort=3
+ * (kernel/hits.c), in CUDA. Launches before have sorted the sources by blocks, and kept their order
+ * within each. A block is a warp, which goes along its sources, a thread each; what the threads
+ * bring is added to results in shared memory, in turn where several go to one row:
+ *
+ *     for (unsigned from = begin[px]; from < begin[px + 1]; from += 4 * 32)
+ *         for (u) { r = order[from + u * 32 + tx]; landed = keys[...]; ... }
+ *         for (u)
+ *             rank = k_turn(lands, landed), turns = ...     how many threads before go there, too
+ *             for (turn < turns) if (lands && rank == turn) s6[landed - first] = ...
+ *
+ * So the order of additions is that of the sources. A row's chain is no longer than the turns since
+ * it was folded. */
+#include "emit/cuda_rows.h"
+
+enum { LONGEST_CHAIN = 128 };
+
+/* Behind the last source it is the last again, which then does not land. */
+void open_turn(struct emitter *w) {
+    line(w, "const unsigned at = from + u * %d + tx;", w->y->t0);
+    line(w, "const bool lands = at < to;");
+    line(w, "const k_idx r = (k_idx)order[lands ? at : to - 1];");
+    line(w, "const k_idx landed = (k_idx)keys[lands ? at : to - 1];");
+    line(w, "(void)r;");
+    put_rows_of_tile(w, true);
+}
+
+void put_turn_sums(struct emitter *w, const struct phase *f) {
+    line(w, "const unsigned rank = k_turn(lands, (unsigned)landed);");
+    line(w, "const int turns = (int)__reduce_max_sync(0xffffffffu, rank) + 1;");
+    if (w->folds.levels) {
+        open_brace(w, "if (since + turns > %d)", LONGEST_CHAIN);
+        line(w, "since = 0;");
+        put_all_folds(w, f);
+        line(w, "__syncwarp();");
+        close_brace(w);
+        line(w, "since += turns;");
+    }
+    open_brace(w, "for (int turn = 0; turn < turns; turn++)");
+    open_brace(w, "if (lands && (int)rank == turn)");
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        value_id v = f->reduce.at[i];
+        const char *acc =
+            arena_printf(w->arena, "s%u[landed - first_tile * %d]", v, w->y->bx);
+        line(w, "%s = %s;", acc, combine_text(w, v, acc, operand_text(w, v)));
+    }
+    close_brace(w);
+    line(w, "__syncwarp();");
+    close_brace(w);
+}
+
+void put_turns_loop(struct emitter *w, const struct phase *f) {
+    line(w, "__syncwarp(); /* sums are nothing yet */");
+    line(w, "const unsigned to = begin[px + 1];");
+    open_brace(w, "for (unsigned from = begin[px]; from < to; from += %d)", w->y->ur * w->y->t0);
+    w->by_source = true;
+    declare_packs(w, f);
+    put_loads(w, f);
+    put_tile(w, f);
+    w->by_source = false;
+    close_brace(w);
+}
