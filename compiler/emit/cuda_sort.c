@@ -100,11 +100,23 @@ static void put_ranks(struct emitter *w) {
     close_brace(w);
 }
 
+static void put_carried(struct emitter *w, value_id v) {
+    bool *marks = NEW_ARRAY(w->arena, bool, w->k->values.n);
+    mark_needed(w, v, marks);
+    open_scope(w);
+    line(w, "named[i] = k_as_uint(%s);", put_expression(w, v));
+    close_brace(w);
+    for (value_id i = 0; i < w->k->values.n; i++)
+        if (marks[i]) w->where[i] = NOWHERE;
+}
+
 /* The keys of EACH sources of a thread, in rows of warps from source `from` on: where they land, or
- * nowhere. */
-static void put_thread_keys(struct emitter *w, int each) {
+ * nowhere; and, if asked, their names: their numbers, or what they bring. */
+static void put_thread_keys(struct emitter *w, int each, bool names) {
+    value_id carried = layout_carried(w->k, w->y);
     int warp = w->k->limits->warp;
     line(w, "unsigned keys[%d];", each);
+    if (names) line(w, "unsigned named[%d];", each);
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = 0; i < %d; i++)", each);
     line(w, "const unsigned own = from + (threadIdx.x / %d * %d + i) * %d + threadIdx.x %% %d;", warp,
@@ -113,6 +125,8 @@ static void put_thread_keys(struct emitter *w, int each) {
     const char *counts, *target = put_target(w, &counts);
     line(w, "keys[i] = own < end && %s && %s >= 0 && %s < rows ? (unsigned)%s : 0xffffffffu;",
          counts, target, target, target);
+    if (names && carried == NO_VALUE) line(w, "named[i] = own;");
+    if (names && carried != NO_VALUE) put_carried(w, carried);
     close_brace(w);
 }
 
@@ -140,7 +154,7 @@ static void put_buckets(struct emitter *w) {
     line(w, "k_bucket_clear(all, %lld);", (long long)digits);
     open_brace(w, "for (unsigned from = k_sort_begin(nr, blockIdx.x); from < end; from += %d)",
                THREADS * EACH);
-    put_thread_keys(w, EACH);
+    put_thread_keys(w, EACH, false);
     line(w, "k_bucket_count(keys, %d, all);", shift);
     close_brace(w);
     line(w, "k_bucket_store(all, %lld, counts);", (long long)digits);
@@ -168,8 +182,8 @@ static void put_buckets(struct emitter *w) {
     line(w, "k_bucket_begin(counts, totals, %lld, next, warps, begin);", (long long)digits);
     open_brace(w, "for (unsigned from = k_sort_begin(nr, blockIdx.x); from < end; from += %d)",
                THREADS * EACH);
-    put_thread_keys(w, EACH);
-    line(w, "k_bucket_move(keys, from, %d, %lld, next, warps, keys_to, order_to);", shift,
+    put_thread_keys(w, EACH, true);
+    line(w, "k_bucket_move(keys, named, %d, %lld, next, warps, keys_to, order_to);", shift,
          (long long)digits);
     close_brace(w);
     close_brace(w);

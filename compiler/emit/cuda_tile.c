@@ -16,6 +16,7 @@ static void mark_wanted(struct emitter *w, value_id v, bool *marks) {
     const struct value_node *x = at(w, v);
     if (marks[v]) return;
     marks[v] = true;
+    if (w->carried && v == *w->carried) return;
     const struct window_tap *tap = layout_tap(w->y, v);
     if (tap && tap->masked) mark_wanted(w, x->args[0], marks);
     if (x->kind == INST_LOAD || x->kind == INST_REDUCE || x->kind == INST_SCAN) return;
@@ -83,6 +84,8 @@ static const char *element_text(struct emitter *w, value_id v) {
 static void put_element(struct emitter *w, value_id v) {
     if (numbers_blocks(w, v))
         line(w, "const k_number v%u = {i%u + v / %d, v %% %d};", v, v, RANDOM_BLOCK, RANDOM_BLOCK);
+    else if (w->carried && v == *w->carried)
+        line(w, "const float v%u = k_as_float(named[u]);", v);
     else
         line(w, "const %s v%u = %s;", math_type(at(w, v)->dtype), v, element_text(w, v));
     w->where[v] = LOCAL;

@@ -4,12 +4,13 @@
  * bring is added to results in shared memory, in turn where several go to one row:
  *
  *     for (unsigned from = begin[px]; from < begin[px + 1]; from += 4 * 32)
- *         for (u) { r = order[from + u * 32 + tx]; landed = keys[...]; ... }
+ *         for (u) places[u] = keys[from + u * 32 + tx], named[u] = order[...];
  *         for (u)
  *             rank = k_turn(lands, landed), turns = ...     how many threads before go there, too
  *             for (turn < turns) if (lands && rank == turn) s6[landed - first] = ...
  *
- * So the order of additions is that of the sources. A row's chain is no longer than the turns since
+ * order[] has the number of the source; or, where all that a source brings is one number, that
+ * (layout_carried). The order of additions is that of the sources. A row's chain is no longer than the turns since
  * it was folded. */
 #include "emit/cuda_rows.h"
 
@@ -17,11 +18,10 @@ enum { LONGEST_CHAIN = 128 };
 
 /* Behind the last source it is the last again, which then does not land. */
 void open_turn(struct emitter *w) {
-    line(w, "const unsigned at = from + u * %d + tx;", w->y->t0);
-    line(w, "const bool lands = at < to;");
-    line(w, "const k_idx r = (k_idx)order[lands ? at : to - 1];");
-    line(w, "const k_idx landed = (k_idx)keys[lands ? at : to - 1];");
-    line(w, "(void)r;");
+    line(w, "const bool lands = from + u * %d + tx < to;", w->y->t0);
+    line(w, "const k_idx landed = (k_idx)places[u];");
+    if (!w->carried) line(w, "const k_idx r = (k_idx)named[u];");
+    if (!w->carried) line(w, "(void)r;");
     put_rows_of_tile(w, true);
 }
 
@@ -49,14 +49,30 @@ void put_turn_sums(struct emitter *w, const struct phase *f) {
     close_brace(w);
 }
 
+/* Where the sources at hand land, and which they are, or what each brings. */
+static void put_names(struct emitter *w) {
+    line(w, "unsigned places[%d], named[%d];", w->y->ur, w->y->ur);
+    open_unrolled(w, "u", w->y->ur);
+    line(w, "const unsigned wanted = from + u * %d + tx, at = wanted < to ? wanted : to - 1;",
+         w->y->t0);
+    line(w, "places[u] = keys[at], named[u] = order[at];");
+    close_brace(w);
+}
+
 void put_turns_loop(struct emitter *w, const struct phase *f) {
+    const value_id carried = layout_carried(w->k, w->y);
     line(w, "__syncwarp(); /* sums are nothing yet */");
     line(w, "const unsigned to = begin[px + 1];");
     open_brace(w, "for (unsigned from = begin[px]; from < to; from += %d)", w->y->ur * w->y->t0);
+    put_names(w);
+    if (carried != NO_VALUE) w->carried = &carried;
     w->by_source = true;
-    declare_packs(w, f);
-    put_loads(w, f);
+    if (!w->carried) {
+        declare_packs(w, f);
+        put_loads(w, f);
+    }
     put_tile(w, f);
     w->by_source = false;
+    w->carried = NULL;
     close_brace(w);
 }

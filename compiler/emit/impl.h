@@ -36,7 +36,8 @@ struct emitter {
     uint8_t *forms;        /* C, per value: what c_vector.c has found of it; 0: nothing yet */
     const uint8_t *kept;   /* C, per value: what c_keep.c has found of all; NULL: nothing yet */
     int exchanges;         /* CUDA: of the cluster's blocks, so far */
-    bool by_source;        /* CUDA: each thread is at a source, and x is where that lands */
+    const value_id *carried; /* CUDA: the value that is there for each source; NULL */
+    bool by_source;          /* CUDA: each thread is at a source, and x is where that lands */
     bool ends;             /* CUDA: the text at hand is of the heads and tails of rows */
     bool whole;            /* CUDA, chained: and here of tiles whose columns are all there */
     struct folds folds;    /* CUDA: of the phase at hand */

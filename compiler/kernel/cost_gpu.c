@@ -852,12 +852,42 @@ static double own_cost(const struct kernel *k, const struct layout *y) {
            taken = fmin(1, tile / span) * nr * sectors,
            distinct = all > 0 ? all * (1 - exp(-taken / all)) : 0,
            again = blocks * y->ex * distinct * 32 / (gbps * 1e3 * L2_FASTER),
-           lines = spans * nr * fmax(1, sectors / 4) / (d->units * ghz * 1e3);
+           there = fmax(1, all / 4), active = fmin(near, d->warp) * each / fmax(longest, 1e-9),
+           lines = near * each > 0 ? there * (1 - exp(-active / there)) / fmax(active, 1e-9) : 0;
+    lines *= spans * nr * fmax(1, sectors / 4) / (d->units * ghz * 1e3); /* a line a clock */
     double scattered = loads * nr * 32 / (gbps * 1e3 * 0.5);
     double memory = cost_traffic(k, y, 1) / (gbps * 1e3 * 0.85) + scattered;
-    double alone = waves * WAIT_US * (2 + steps * (1 + loads));
+    double none = exp(-near * each); /* warps to which nothing lands */
+    double alone = waves * WAIT_US * (1 + (1 - none) * (1 + steps * (1 + loads)));
     double sort = layout_counts_sort(k, y) ? COUNT_US + COUNTED * nr : sort_us(k) + BEGINS_US;
     return hypot(hypot(memory, busy + lines), hypot(again, alone)) + finish_us(k, y) + 1 + sort;
+}
+
+/* Warps that take a source a thread, in turns (cuda_turns.c), behind three launches: each of these
+ * and of the warps goes along its sources in steps that wait. Not measured yet. */
+static double turns_hits_cost(const struct kernel *k, const struct layout *y) {
+    const double LAUNCH_US = 2.5, SORT_STEP = 4096, SORT_US = 1, EACH_BUCKET = 1.5e-3, STEP = 60;
+    const double WAIT_US = 0.6, TURN_US = 0.1, CLEAR_US = 0.02, SCATTERED = 0.5;
+    const struct device_limits *d = k->limits;
+    double nr = (double)kernel_size(k, AXIS_R), buckets = (double)layout_buckets(k, y),
+           loads = layout_carried(k, y) == NO_VALUE ? loads_of_sources(k) : 0,
+           gbps = device_gbps(d), ghz = device_clock_ghz(d);
+    double sorts = (double)layout_sort_blocks(k),
+           room = floor(d->smem_unit / (36 * buckets + SMEM_RESERVED)),
+           waves = ceil(sorts / (fmax(1, fmin(room, 8)) * d->units)),
+           steps = ceil(nr / sorts / SORT_STEP) * waves;
+    double sort = 3 * LAUNCH_US + 2 * steps * (SORT_US + EACH_BUCKET * buckets) +
+                  nr * (8 + 8 + 16) / (gbps * 1e3 * SCATTERED);
+    double resident = fmin(d->max_blocks_unit, floor(d->smem_unit / (y->smem + SMEM_RESERVED)));
+    if (resident < 1) return 1e9;
+    double each = nr / buckets / d->warp / y->ur, turn = WAIT_US * (1 + loads) + TURN_US * y->ur,
+           alone = ceil(buckets / (resident * d->units)) * (ceil(each) * turn + CLEAR_US * y->held);
+    double work = STEP + column_work(k, MASK_R) + column_work(k, MASK_X | MASK_R),
+           busy = (nr * work + kernel_size(k, AXIS_X) * 20) / d->warp /
+                  (d->units * 4 * 0.7 * ghz * 1e3);
+    double memory = cost_traffic(k, y, 1) / (gbps * 1e3 * 0.85) +
+                    loads * nr * 32 / (gbps * 1e3 * SCATTERED);
+    return sort + hypot(hypot(memory, busy), alone) + finish_us(k, y) + 1;
 }
 
 /* The turns of persistent blocks: a row takes a thread's instructions, one after the other, and the
@@ -917,6 +947,9 @@ double cost_on_gpu(const struct kernel *k, const struct layout *y) {
     if (y->chained) return cost_chained(k, y);
     if (y->product) return cost_on_units(k, y);
     if (k->kind == KERNEL_MATMUL) return cost_by_threads(k, y);
-    if (y->hits) return y->own ? own_cost(k, y) : hits_cost(k, y);
+    if (y->hits)
+        return y->own     ? own_cost(k, y)
+               : y->turns ? turns_hits_cost(k, y)
+                          : hits_cost(k, y);
     return (y->blocks ? blocks_cost : tiles_cost)(k, y);
 }

@@ -13,9 +13,8 @@
 
 #include "kernel/builder.h"
 
-/* As many comparisons for each element cost less than a list: on a CPU, which sorts once for all
- * tiles, hardly any do. */
-enum { FEW_ROWS = 32, FEW_ROWS_CPU = 3 };
+/* As many comparisons for each element cost less than a list, which is made once for all tiles. */
+enum { FEW_ROWS = 4, FEW_ROWS_CPU = 3 };
 
 static const struct value_node *at(const struct kernel *k, value_id v) { return &k->values.at[v]; }
 
@@ -222,6 +221,33 @@ int64_t layout_sort_bytes(const struct kernel *k, const struct layout *y) {
                      : y->turns ? layout_buckets(k, y) + 1
                                 : 0;
     return layout_sort_begin(k, y) + 4 * begins;
+}
+
+/* Does v stand on sources by one value at most, by that of *one? */
+static bool stands_on_one(const struct kernel *k, value_id v, value_id *one, bool *seen) {
+    const struct value_node *x = at(k, v);
+    if (seen[v] || v == k->landing->equal || !(x->mask & MASK_R)) return true;
+    seen[v] = true;
+    if (x->mask == MASK_R) {
+        bool first = *one == NO_VALUE;
+        if (first) *one = v;
+        return first;
+    }
+    if (x->kind != INST_OP && x->kind != INST_CAST) return false;
+    for (int a = 0; a < x->n_args; a++)
+        if (!stands_on_one(k, x->args[a], one, seen)) return false;
+    return true;
+}
+
+value_id layout_carried(const struct kernel *k, const struct layout *y) {
+    if (!y->turns) return NO_VALUE;
+    value_id one = NO_VALUE;
+    bool *seen = NEW_ARRAY(k->arena, bool, k->values.n);
+    for (value_id v = 0; v < k->values.n; v++)
+        if (at(k, v)->kind == INST_REDUCE && !stands_on_one(k, at(k, v)->args[0], &one, seen))
+            return NO_VALUE;
+    bool floats = one != NO_VALUE && dtype_opmath(at(k, one)->dtype) == DT_F32;
+    return floats ? one : NO_VALUE;
 }
 
 int64_t layout_span(const struct kernel *k) {

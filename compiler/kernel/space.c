@@ -17,7 +17,7 @@ enum {
     N_HINTS = 6,
     MAX_AHEAD = 8,    /* configs that copy rows ahead where no columns are summed up */
     MAX_LISTING = 8,  /* configs that list what lands in a tile */
-    MAX_OWN = 4,      /* configs whose threads have lists of their own */
+    MAX_OWN = 4,      /* configs whose threads have lists of their own; or take sources in turns */
     MAX_AGAIN = 6,    /* configs that read rows again, of those that the cost model ruled out */
     LONG_ROW = 8192,  /* columns from which a cluster of blocks may share a row */
     MOST_ALONE = 128, /* columns of a row that a thread has to itself, one by one */
@@ -357,6 +357,16 @@ static void propose_own_hits(struct space *s) {
                     propose(s, CONFIG(K(x, warps * k->limits->warp * vec * span), K(r, u),
                                       K(warps, warps), K(vec, vec), K(rows, span > 1 ? span : 0),
                                       K(hits, 1), K(sort, 2)));
+}
+
+/* Or by warps that take a source a thread: of as many rows as a warp's part of shared memory has. */
+static void propose_in_turn(struct space *s) {
+    const struct kernel *k = s->k;
+    if (!k->landing) return;
+    for (int held = 8; held <= 128; held *= 2)
+        for (int u = 1; u <= 8; u *= 2)
+            propose(s, CONFIG(K(x, k->limits->warp * held), K(r, u), K(warps, 1), K(vec, 1),
+                              K(rows, held), K(hits, 1), K(sort, 3)));
 }
 
 /* Scans across rows, of a sector's elements at least: t1 threads share a column and have u steps
@@ -1000,7 +1010,7 @@ static int add_again(const struct space *s, uint32_t from, struct config *list, 
  * cost model says; and some that sort them before, unless they are far behind. */
 static int add_listing(const struct space *s, uint32_t from, struct config *list) {
     enum { FAR = 5 };
-    int added = 0, most[3] = {MAX_LISTING, 2, MAX_OWN};
+    int added = 0, most[4] = {MAX_LISTING, 2, MAX_OWN, MAX_OWN};
     for (uint32_t i = from; i < s->all.n; i++) {
         const struct config *c = &s->all.at[i].c;
         int sort = c->knob[KNOB_sort];
@@ -1137,7 +1147,7 @@ static struct space all_configs(const struct kernel *k, struct arena *a) {
     else if (k->rows_inner && k->kind == KERNEL_SCAN)
         propose_scan_rows(&s);
     else if (k->rows_inner)
-        propose_rows(&s), propose_hits(&s), propose_own_hits(&s);
+        propose_rows(&s), propose_hits(&s), propose_own_hits(&s), propose_in_turn(&s);
     else
         propose_columns(&s);
     if (s.all.n) sort_by_cost(&s);
@@ -1186,7 +1196,7 @@ void kernel_configs(const struct kernel *k, struct arena *a, const struct config
     while (keep > 16 && s.all.at[keep - 1].cost > 3 * s.all.at[0].cost) keep--;
     struct config *list = NEW_ARRAY(a, struct config,
                                     keep + N_HINTS * MAX_STAYING + 2 * MAX_AHEAD + MAX_AGAIN +
-                                        MAX_LISTING + 2 + MAX_OWN);
+                                        MAX_LISTING + 2 + 2 * MAX_OWN);
     for (uint32_t i = 0; i < keep; i++) list[i] = s.all.at[i].c;
     *out = list;
     *n = (int)keep + add_hinted(k, a, list, (int)keep);

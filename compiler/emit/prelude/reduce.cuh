@@ -547,10 +547,10 @@ K_DEVICE void k_bucket_begin(const unsigned *counts, const unsigned *totals, int
 
 /* Those of a bucket keep their order. warps[w][d]: where warp w's next source of bucket d goes. */
 template <int EACH>
-K_DEVICE void k_bucket_move(const unsigned (&keys)[EACH], unsigned from, int shift, int buckets, unsigned *next,
-                            unsigned *warps, unsigned *keys_to, unsigned *order_to) {
-    const unsigned lane = threadIdx.x & 31, warp = threadIdx.x / 32;
-    unsigned *const own = warps + warp * buckets;
+K_DEVICE void k_bucket_move(const unsigned (&keys)[EACH], const unsigned (&named)[EACH], int shift, int buckets,
+                            unsigned *next, unsigned *warps, unsigned *keys_to, unsigned *order_to) {
+    const unsigned lane = threadIdx.x & 31;
+    unsigned *const own = warps + threadIdx.x / 32 * buckets;
     unsigned rank[EACH];
     for (int d = (int)threadIdx.x; d < 8 * buckets; d += 256) warps[d] = 0;
     __syncthreads();
@@ -580,7 +580,7 @@ K_DEVICE void k_bucket_move(const unsigned (&keys)[EACH], unsigned from, int shi
     for (int i = 0; i < EACH; i++)
         if (keys[i] != 0xffffffffu) {
             const unsigned at = own[keys[i] >> shift] + rank[i];
-            keys_to[at] = keys[i], order_to[at] = from + (warp * EACH + i) * 32 + lane;
+            keys_to[at] = keys[i], order_to[at] = named[i];
         }
     __syncthreads();
 }
