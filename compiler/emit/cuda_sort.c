@@ -119,8 +119,8 @@ static void put_thread_keys(struct emitter *w, int each, bool names) {
     if (names) line(w, "unsigned named[%d];", each);
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = 0; i < %d; i++)", each);
-    line(w, "const unsigned own = from + (threadIdx.x / %d * %d + i) * %d + threadIdx.x %% %d;", warp,
-         each, warp, warp);
+    line(w, "const unsigned own = from + (threadIdx.x / %d * %d + i) * %d + threadIdx.x %% %d;",
+         warp, each, warp, warp);
     line(w, "const k_idx r = k_clamp((k_idx)own, nr - 1);");
     const char *counts, *target = put_target(w, &counts);
     line(w, "keys[i] = own < end && %s && %s >= 0 && %s < rows ? (unsigned)%s : 0xffffffffu;",

@@ -40,8 +40,7 @@ void put_turn_sums(struct emitter *w, const struct phase *f) {
     open_brace(w, "if (lands && (int)rank == turn)");
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
-        const char *acc =
-            arena_printf(w->arena, "s%u[landed - first_tile * %d]", v, w->y->bx);
+        const char *acc = arena_printf(w->arena, "s%u[landed - first_tile * %d]", v, w->y->bx);
         line(w, "%s = %s;", acc, combine_text(w, v, acc, operand_text(w, v)));
     }
     close_brace(w);

@@ -885,8 +885,8 @@ static double turns_hits_cost(const struct kernel *k, const struct layout *y) {
     double work = STEP + column_work(k, MASK_R) + column_work(k, MASK_X | MASK_R),
            busy = (nr * work + kernel_size(k, AXIS_X) * 20) / d->warp /
                   (d->units * 4 * 0.7 * ghz * 1e3);
-    double memory = cost_traffic(k, y, 1) / (gbps * 1e3 * 0.85) +
-                    loads * nr * 32 / (gbps * 1e3 * SCATTERED);
+    double memory =
+        cost_traffic(k, y, 1) / (gbps * 1e3 * 0.85) + loads * nr * 32 / (gbps * 1e3 * SCATTERED);
     return sort + hypot(hypot(memory, busy), alone) + finish_us(k, y) + 1;
 }
 
@@ -948,8 +948,6 @@ double cost_on_gpu(const struct kernel *k, const struct layout *y) {
     if (y->product) return cost_on_units(k, y);
     if (k->kind == KERNEL_MATMUL) return cost_by_threads(k, y);
     if (y->hits)
-        return y->own     ? own_cost(k, y)
-               : y->turns ? turns_hits_cost(k, y)
-                          : hits_cost(k, y);
+        return y->own ? own_cost(k, y) : y->turns ? turns_hits_cost(k, y) : hits_cost(k, y);
     return (y->blocks ? blocks_cost : tiles_cost)(k, y);
 }

@@ -487,7 +487,8 @@ static const char *check_hits(const struct kernel *k, struct layout *y, struct a
     return NULL;
 }
 
-/* A block is a warp, each of whose threads has a source; its rows are a digit of where these land. */
+/* A block is a warp, each of whose threads has a source; its rows are a digit of where these
+ * land. */
 static const char *check_turns(const struct kernel *k, const struct layout *y, struct arena *a) {
     int64_t inner, each = (int64_t)y->bx * y->held;
     if (!y->turns) return NULL;

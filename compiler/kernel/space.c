@@ -359,7 +359,7 @@ static void propose_own_hits(struct space *s) {
                                       K(hits, 1), K(sort, 2)));
 }
 
-/* Or by warps that take a source a thread: of as many rows as a warp's part of shared memory has. */
+/* Or by warps that take a source a thread: of as many rows as their part of shared memory has. */
 static void propose_in_turn(struct space *s) {
     const struct kernel *k = s->k;
     if (!k->landing) return;

@@ -282,9 +282,9 @@ static const char *const sorted[][2] = {
      "x=256 r=2 warps=1 vec=1 rows=8 hits=4 sort=1"},
 };
 
-/* The same where threads go along the sources of their own elements: few sources, which are counted,
- * and many; more to a row than one chain of additions takes; rows that begin again, of which the
- * last thread has fewer; rows that nobody lands on, at either end. */
+/* The same where threads go along the sources of their own elements: few sources, which are
+ * counted, and many; more to a row than one chain of additions takes; rows that begin again, of
+ * which the last thread has fewer; rows that nobody lands on, at either end. */
 static const char *const own[][2] = {
     {"graph(%x: f32[300, 12], %i: i64[9000], %s: f32[9000, 12]) {\n %j = remainder(%i, 300)\n"
      " %a = index_add(%x, 0, %j, %s)\n return %a\n}\n",
