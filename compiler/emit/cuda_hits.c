@@ -59,6 +59,7 @@ static void declare_sums(struct emitter *w, const struct phase *f) {
         line(w, "%s *const s%u = (%s *)(k_smem + %d);", t, v, t, offset);
         offset += y->held * y->bx * reduction_bytes(w->k, v);
     }
+    if (y->turns) line(w, "#pragma unroll 4");
     open_brace(w, "for (int held = 0; held < %d; held++)", y->held);
     open_unrolled(w, "v", y->vec);
     for (uint32_t i = 0; i < f->reduce.n; i++)
@@ -118,6 +119,7 @@ static void put_listing(struct emitter *w) {
 
 static void put_results(struct emitter *w, const struct phase *f) {
     const struct layout *y = w->y;
+    if (y->turns) line(w, "#pragma unroll 4"); /* what results stand on is under way together */
     open_brace(w, "for (int held = 0; held < %d && (first_tile + held) * %d < nx; held++)", y->held,
                y->bx);
     line(w, "const k_idx px = first_tile + held;");

@@ -136,12 +136,17 @@ static void open_buckets(struct emitter *w) {
     line(w, "const unsigned end = k_sort_begin(nr, blockIdx.x + 1);");
 }
 
+static int bits_of(int64_t numbers) {
+    int bits = 0;
+    while ((int64_t)1 << bits < numbers) bits++;
+    return bits;
+}
+
 static void put_buckets(struct emitter *w) {
     enum { EACH = 16, WARPS = 8 };
     int64_t array = layout_sort_array(w->k), counts = 2 * array, blocks = layout_sort_blocks(w->k),
             digits = layout_buckets(w->k, w->y), totals = counts + 4 * digits * blocks;
-    int shift = 0;
-    while (1 << shift < w->y->bx * w->y->held) shift++;
+    int shift = bits_of(w->y->bx * w->y->held);
     struct ws_launch *l = open_launch(w, "count", blocks);
     l->smem = (int)(4 * digits);
     add_arguments(w, l);
@@ -183,8 +188,8 @@ static void put_buckets(struct emitter *w) {
     open_brace(w, "for (unsigned from = k_sort_begin(nr, blockIdx.x); from < end; from += %d)",
                THREADS * EACH);
     put_thread_keys(w, EACH, true);
-    line(w, "k_bucket_move(keys, named, %d, %lld, next, warps, keys_to, order_to);", shift,
-         (long long)digits);
+    line(w, "k_bucket_move<%d>(keys, named, %d, %lld, next, warps, keys_to, order_to);",
+         bits_of(digits), shift, (long long)digits);
     close_brace(w);
     close_brace(w);
 }

@@ -26,7 +26,9 @@ void open_turn(struct emitter *w) {
 }
 
 void put_turn_sums(struct emitter *w, const struct phase *f) {
-    line(w, "const unsigned rank = k_turn(lands, (unsigned)landed);");
+    int bits = 0;
+    while (1 << bits < w->y->bx * w->y->held) bits++; /* rows of a block, a power of two */
+    line(w, "const unsigned rank = k_turn<%d>(lands, (unsigned)landed);", bits);
     line(w, "const int turns = (int)__reduce_max_sync(0xffffffffu, rank) + 1;");
     if (w->folds.levels) {
         open_brace(w, "if (since + turns > %d)", LONGEST_CHAIN);

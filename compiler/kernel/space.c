@@ -350,7 +350,7 @@ static void propose_own_hits(struct space *s) {
     if (!k->landing || !ex_is_const(k->ex, k->landing->inner, &inner) || !inner) return;
     double rows = (double)ex_hint(k->ex, k->landing->rows), each = (double)nr / fmax(rows, 1);
     for (int vec = widest_divisor(k, AXIS_X); vec >= 1; vec /= 2)
-        for (int warps = 1; warps <= 8 && inner % vec == 0; warps *= 2)
+        for (int warps = 1; warps <= 16 && inner % vec == 0; warps *= 2)
             for (int span = 1; span <= 8 && span <= layout_spans(k); span *= 2)
                 for (int u = 1; u <= 16 && u * span * vec <= MOST && (u == 1 || u < 4 * each);
                      u *= 2)

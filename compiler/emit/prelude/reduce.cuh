@@ -464,6 +464,18 @@ K_DEVICE void k_sort_scan(unsigned *counts, unsigned blocks, unsigned *totals) {
     if (threadIdx.x == 0) totals[blockIdx.x] = so_far;
 }
 
+/* Which threads of the warp, of those that count, have the same number of so many bits. A vote for each bit: comparing all
+ * with all by one instruction takes an H200 as long as there are different numbers. */
+template <int BITS> K_DEVICE unsigned k_peers(bool counts, unsigned number) {
+    unsigned peers = __ballot_sync(0xffffffffu, counts);
+#pragma unroll
+    for (int b = 0; b < BITS; b++) {
+        const unsigned set = __ballot_sync(0xffffffffu, number >> b & 1);
+        peers &= number >> b & 1 ? set : ~set;
+    }
+    return peers;
+}
+
 /* Keys and sources to where they belong by the digit: those of equal digits keep their order. FIRST: sources are as they
  * come. next[d]: where the next of digit d goes; warps[w][d]: the same of warp w, which has EACH rows of 32 at a time. */
 template <bool FIRST>
@@ -488,7 +500,7 @@ K_DEVICE void k_sort_move(const unsigned *keys, const unsigned *order, unsigned 
         __syncthreads();
 #pragma unroll
         for (int i = 0; i < EACH; i++) { /* behind those of the warp's rows before */
-            const unsigned peers = __match_any_sync(0xffffffffu, digit[i]), before = __popc(peers & ((1u << lane) - 1));
+            const unsigned peers = k_peers<8>(digit[i] < 256, digit[i]), before = __popc(peers & ((1u << lane) - 1));
             const unsigned so_far = digit[i] < 256 ? own[digit[i]] : 0;
             __syncwarp();
             if (digit[i] < 256 && before == 0) own[digit[i]] = so_far + __popc(peers);
@@ -545,8 +557,8 @@ K_DEVICE void k_bucket_begin(const unsigned *counts, const unsigned *totals, int
     if (blockIdx.x == 0 && threadIdx.x == 0) begin[buckets] = so_far;
 }
 
-/* Those of a bucket keep their order. warps[w][d]: where warp w's next source of bucket d goes. */
-template <int EACH>
+/* Those of a bucket, whose number has BITS bits, keep their order. warps[w][d]: where warp w's next source of bucket d goes. */
+template <int BITS, int EACH>
 K_DEVICE void k_bucket_move(const unsigned (&keys)[EACH], const unsigned (&named)[EACH], int shift, int buckets,
                             unsigned *next, unsigned *warps, unsigned *keys_to, unsigned *order_to) {
     const unsigned lane = threadIdx.x & 31;
@@ -557,8 +569,8 @@ K_DEVICE void k_bucket_move(const unsigned (&keys)[EACH], const unsigned (&named
 #pragma unroll
     for (int i = 0; i < EACH; i++) {
         const bool counted = keys[i] != 0xffffffffu;
-        const unsigned bucket = counted ? keys[i] >> shift : 0xffffffffu;
-        const unsigned peers = __match_any_sync(0xffffffffu, bucket), before = __popc(peers & ((1u << lane) - 1));
+        const unsigned bucket = keys[i] >> shift;
+        const unsigned peers = k_peers<BITS>(counted, bucket), before = __popc(peers & ((1u << lane) - 1));
         const unsigned so_far = counted ? own[bucket] : 0;
         __syncwarp();
         if (counted && before == 0) own[bucket] = so_far + __popc(peers);
@@ -585,40 +597,48 @@ K_DEVICE void k_bucket_move(const unsigned (&keys)[EACH], const unsigned (&named
     __syncthreads();
 }
 
-/* How many threads of the warp before this one go to the same place; of one that goes nowhere: 0. */
-K_DEVICE unsigned k_turn(bool lands, unsigned place) {
-    const unsigned peers = __match_any_sync(0xffffffffu, lands ? place : 0xffffffffu);
+/* How many threads of the warp before this one go to the same place, of so many bits; of one that goes nowhere: 0. */
+template <int BITS> K_DEVICE unsigned k_turn(bool lands, unsigned place) {
+    const unsigned peers = k_peers<BITS>(lands, place);
     return lands ? __popc(peers & ((1u << (threadIdx.x & 31)) - 1)) : 0;
 }
 
-/* A warp places EACH of the n sources, whose keys are below rows, or rows: by how many keys are less, and equal ones before
- * it. begin[row] is how many are less than row: the first source of a key knows it for that, and for those up to the next
- * lesser key, that nobody has; behind the last source is one more, of key rows. */
+/* Of a source with that key: one more is before it; next is behind the greatest key of these. */
+K_DEVICE void k_sort_behind(bool before, unsigned other, unsigned &rank, unsigned &next) {
+    rank += before;
+    if (before && other >= next) next = other + 1;
+}
+
+/* A warp places EACH of the n sources, whose keys are below rows, or rows: by how many are before it, which have lesser
+ * keys, or equal ones and come before. begin[row] is how many have keys less than row: the first source of a key knows it
+ * for that, and for those up to the next lesser key, that nobody has; behind the last source is one more, of key rows. */
 template <int EACH>
 K_DEVICE void k_sort_ranks(const unsigned *keys, unsigned n, unsigned rows, unsigned *order, unsigned *begin) {
     const unsigned lane = threadIdx.x & 31, first = (blockIdx.x * 8 + threadIdx.x / 32) * EACH;
-    unsigned key[EACH], less[EACH], equal[EACH], next[EACH]; /* next: behind the greatest lesser key */
+    unsigned key[EACH], rank[EACH], next[EACH];
 #pragma unroll
-    for (int s = 0; s < EACH; s++) key[s] = first + s < n ? keys[first + s] : rows, less[s] = equal[s] = next[s] = 0;
-    for (unsigned i = lane; i < n; i += 32) {
-        const unsigned other = keys[i];
+    for (int s = 0; s < EACH; s++) key[s] = first + s < n ? keys[first + s] : rows, rank[s] = next[s] = 0;
+    for (unsigned i = lane; i < first && i < n; i += 32)
 #pragma unroll
-        for (int s = 0; s < EACH; s++) {
-            less[s] += other < key[s];
-            equal[s] += other == key[s] && i < first + s;
-            if (other < key[s] && other >= next[s]) next[s] = other + 1;
-        }
-    }
+        for (int s = 0; s < EACH; s++) k_sort_behind(keys[i] <= key[s], keys[i], rank[s], next[s]);
+    if (lane < EACH && first + lane < n)
+#pragma unroll
+        for (int s = 0; s < EACH; s++)
+            k_sort_behind(keys[first + lane] < key[s] || (keys[first + lane] == key[s] && lane < s), keys[first + lane],
+                          rank[s], next[s]);
+    for (unsigned i = first + EACH + lane; i < n; i += 32)
+#pragma unroll
+        for (int s = 0; s < EACH; s++) k_sort_behind(keys[i] < key[s], keys[i], rank[s], next[s]);
 #pragma unroll
     for (int s = 0; s < EACH; s++) {
         for (int apart = 16; apart; apart /= 2) {
-            less[s] += k_shfl_xor(less[s], apart), equal[s] += k_shfl_xor(equal[s], apart);
+            rank[s] += k_shfl_xor(rank[s], apart);
             const unsigned others = k_shfl_xor(next[s], apart);
             next[s] = others > next[s] ? others : next[s];
         }
-        if (lane == 0 && first + s < n) order[less[s] + equal[s]] = first + s;
-        if (!equal[s] && first + s <= n)
-            for (unsigned row = next[s] + lane; row <= key[s]; row += 32) begin[row] = less[s];
+        if (lane == 0 && first + s < n) order[rank[s]] = first + s;
+        if (first + s <= n) /* none, if one before it has the key */
+            for (unsigned row = next[s] + lane; row <= key[s]; row += 32) begin[row] = rank[s];
     }
 }
 
