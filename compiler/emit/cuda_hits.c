@@ -157,6 +157,7 @@ static void put_lists_loop(struct emitter *w, const struct phase *f) {
     put_tile_folds(w, f);
     close_brace(w);
     close_brace(w);
+    put_unfolded(w, f);
 }
 
 void put_hits(struct emitter *w) {
@@ -166,6 +167,5 @@ void put_hits(struct emitter *w) {
     w->folds = layout_row_folds(w->k, w->y);
     declare_folds(w, f);
     w->y->turns ? put_turns_loop(w, f) : put_lists_loop(w, f);
-    put_unfolded(w, f);
     put_results(w, f);
 }

@@ -44,11 +44,11 @@ static struct ws_launch *open_launch(struct emitter *w, const char *what, int64_
     return l;
 }
 
-/* keys[r] of source r. */
+/* The key of source r. */
 static void put_key(struct emitter *w) {
     const char *counts, *target = put_target(w, &counts);
-    line(w, "keys[r] = (unsigned)(%s && %s >= 0 && %s < rows ? (k_idx)%s : rows);", counts, target,
-         target, target);
+    line(w, "const unsigned key = (unsigned)(%s && %s >= 0 && %s < rows ? (k_idx)%s : rows);",
+         counts, target, target, target);
 }
 
 static void put_sizes(struct emitter *w) {
@@ -68,6 +68,7 @@ static void put_keys(struct emitter *w) {
     line(w, "const k_idx r = (k_idx)blockIdx.x * %d + (int)threadIdx.x;", THREADS);
     line(w, "if (r >= nr) return;");
     put_key(w);
+    line(w, "keys[r] = key;");
     close_brace(w);
 }
 
@@ -92,8 +93,12 @@ static void put_ranks(struct emitter *w) {
     line(w, "extern __shared__ __align__(16) unsigned char k_smem[];");
     line(w, "unsigned *const keys = (unsigned *)k_smem;");
     put_sizes(w);
-    open_brace(w, "for (k_idx r = (int)threadIdx.x; r < nr; r += %d)", THREADS);
+    line(w, "#pragma unroll 8"); /* all loads under way together */
+    open_brace(w, "for (k_idx own = (int)threadIdx.x; own - (int)threadIdx.x < nr; own += %d)",
+               THREADS);
+    line(w, "const k_idx r = k_clamp(own, nr - 1);");
     put_key(w);
+    line(w, "if (own < nr) keys[r] = key;");
     close_brace(w);
     line(w, "__syncthreads();");
     line(w, "k_sort_ranks<%d>(keys, (unsigned)nr, (unsigned)rows, order, begin);", EACH);

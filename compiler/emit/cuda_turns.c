@@ -32,7 +32,7 @@ void put_turn_sums(struct emitter *w, const struct phase *f) {
     line(w, "const int turns = (int)__reduce_max_sync(0xffffffffu, rank) + 1;");
     if (w->folds.levels) {
         open_brace(w, "if (since + turns > %d)", LONGEST_CHAIN);
-        line(w, "since = 0;");
+        line(w, "since = 0, folded = true;");
         put_all_folds(w, f);
         line(w, "__syncwarp();");
         close_brace(w);
@@ -64,6 +64,7 @@ void put_turns_loop(struct emitter *w, const struct phase *f) {
     const value_id carried = layout_carried(w->k, w->y);
     line(w, "__syncwarp(); /* sums are nothing yet */");
     line(w, "const unsigned to = begin[px + 1];");
+    if (w->folds.levels) line(w, "bool folded = false; /* few sources of a row are not */");
     open_brace(w, "for (unsigned from = begin[px]; from < to; from += %d)", w->y->ur * w->y->t0);
     put_names(w);
     if (carried != NO_VALUE) w->carried = &carried;
@@ -76,4 +77,7 @@ void put_turns_loop(struct emitter *w, const struct phase *f) {
     w->by_source = false;
     w->carried = NULL;
     close_brace(w);
+    if (w->folds.levels) open_brace(w, "if (folded)");
+    put_unfolded(w, f);
+    if (w->folds.levels) close_brace(w);
 }

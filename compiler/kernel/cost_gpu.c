@@ -831,7 +831,7 @@ static double run_sectors(const struct kernel *k) {
  * 216 us by 151000 blocks, 126 by half as many, 81 and 65. */
 static double own_cost(const struct kernel *k, const struct layout *y) {
     const double HEAD = 25, ROW = 6, STEP = 6, EACH = 2, LOAD = 2, WAIT_US = 0.45, L2_FASTER = 1.3;
-    const double COUNT_US = 3, COUNTED = 1e-7, BEGINS_US = 3, BEGIN_US = 1.3e-3, L1 = 180e3;
+    const double COUNT_US = 3, COUNTED = 3e-7, BEGINS_US = 3, BEGIN_US = 1.3e-3, L1 = 180e3;
     const struct device_limits *d = k->limits;
     double rows = (double)ex_hint(k->ex, k->landing->rows), nr = (double)kernel_size(k, AXIS_R),
            inner = fmax(1, (double)ex_hint(k->ex, k->landing->inner)), each = nr / fmax(rows, 1),
@@ -869,10 +869,11 @@ static double own_cost(const struct kernel *k, const struct layout *y) {
 }
 
 /* Warps that take a source a thread, in turns (cuda_turns.c), behind three launches: each of these
- * and of the warps goes along its sources in steps that wait. Not measured yet. */
+ * and of the warps goes along its sources in steps that wait. What lands on 2^20 elements, from as
+ * many sources, takes an H200 66 us by blocks of 512, 71 of 1024 and 140 of 4096. */
 static double turns_hits_cost(const struct kernel *k, const struct layout *y) {
-    const double LAUNCH_US = 2.5, SORT_STEP = 4096, SORT_US = 1, EACH_BUCKET = 1.5e-3, STEP = 60;
-    const double WAIT_US = 0.6, TURN_US = 0.1, CLEAR_US = 0.02, SCATTERED = 0.5;
+    const double LAUNCH_US = 2.5, SORT_STEP = 4096, SORT_US = 1, EACH_BUCKET = 2.5e-3, STEP = 60;
+    const double WAIT_US = 0.6, TURN_US = 0.1, CLEAR_US = 0.5, SCATTERED = 0.5;
     const struct device_limits *d = k->limits;
     double nr = (double)kernel_size(k, AXIS_R), buckets = (double)layout_buckets(k, y),
            loads = layout_carried(k, y) == NO_VALUE ? loads_of_sources(k) : 0,

@@ -201,7 +201,7 @@ int64_t layout_sort_array(const struct kernel *k) {
 }
 
 bool layout_counts_sort(const struct kernel *k, const struct layout *y) {
-    enum { MOST = 12288 }; /* each is compared with all */
+    enum { MOST = 8192 }; /* each is compared with all */
     return y->own && kernel_size(k, AXIS_R) <= MOST;
 }
 

@@ -435,17 +435,21 @@ K_DEVICE void k_sort_count(const unsigned *keys, unsigned n, int shift, unsigned
     counts[tid * gridDim.x + blockIdx.x] = own[tid];
 }
 
-/* What threads before this one have of 256, in all; own is shared memory for a number of each, which nobody uses. */
+/* What threads before this one have of 256, in all; own is shared memory for 8 numbers, which nobody uses. */
 K_DEVICE unsigned k_sort_before(unsigned v, unsigned *own) {
-    const unsigned tid = threadIdx.x;
-    unsigned sum = v;
-    for (unsigned apart = 1; apart < 256; apart *= 2) {
-        own[tid] = sum;
-        __syncthreads();
-        sum += tid >= apart ? own[tid - apart] : 0;
-        __syncthreads();
+    const unsigned lane = threadIdx.x & 31, warp = threadIdx.x / 32;
+    unsigned sum = v, before = 0;
+#pragma unroll
+    for (unsigned apart = 1; apart < 32; apart *= 2) {
+        const unsigned other = __shfl_up_sync(0xffffffffu, sum, apart);
+        sum += lane >= apart ? other : 0;
     }
-    return sum - v;
+    if (lane == 31) own[warp] = sum;
+    __syncthreads();
+#pragma unroll
+    for (unsigned w = 0; w < 8; w++) before += w < warp ? own[w] : 0;
+    __syncthreads();
+    return before + sum - v;
 }
 
 /* Block d: counts[d] become what blocks before have of digit d; totals[d]: what all have. */
