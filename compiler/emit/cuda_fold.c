@@ -97,8 +97,8 @@ static struct uppers uppers_of(struct emitter *w, const struct phase *f, value_i
     const struct layout *y = w->y;
     struct uppers u = {.v = v, .levels = w->folds.levels};
     u.type = type_of(w, f, v, what, &u.bytes);
-    u.dims = y->hits ? arena_printf(w->arena, "[%d][%d]", y->held, y->vec) : accumulator_dims(w);
-    u.cells = y->hits ? y->held * y->vec : y->rows_inner ? y->ex * y->vec : y->ex;
+    u.dims = y->held ? arena_printf(w->arena, "[%d][%d]", y->held, y->vec) : accumulator_dims(w);
+    u.cells = y->held ? y->held * y->vec : y->rows_inner ? y->ex * y->vec : y->ex;
     return u;
 }
 
@@ -110,7 +110,7 @@ static const char *nothing(struct emitter *w, const struct uppers *u, enum what 
 
 /* A loop over the accumulators, with the subscript of one. */
 static void open_cells(struct emitter *w) {
-    if (!w->y->hits) {
+    if (!w->y->held) {
         open_accumulators(w);
         return;
     }
@@ -120,8 +120,8 @@ static void open_cells(struct emitter *w) {
 }
 
 static void close_cells(struct emitter *w) {
-    if (w->y->hits) close_brace(w);
-    w->y->hits ? close_brace(w) : close_rows(w);
+    if (w->y->held) close_brace(w);
+    w->y->held ? close_brace(w) : close_rows(w);
 }
 
 static void declare_one(struct emitter *w, const struct phase *f, value_id v, enum what what) {
@@ -172,7 +172,7 @@ static void put_one(struct emitter *w, const struct phase *f, value_id v, enum w
     open_uppers(w, &u);
     open_cells(w);
     const char *s = w->subscript,
-               *acc = w->y->hits
+               *acc = w->y->held
                           ? sum_of_hit(w, v)
                           : arena_printf(w->arena, "%c%u%s", what == SQUARES ? 's' : 'a', v, s);
     if (n) {
@@ -192,6 +192,8 @@ static void put_all(struct emitter *w, const struct phase *f, bool unfold) {
         put_one(w, f, f->reduce.at[i], what_of(w, f, f->reduce.at[i]), unfold);
     for (uint32_t i = 0; i < f->squares.n; i++) put_one(w, f, f->squares.at[i], SQUARES, unfold);
 }
+
+void put_all_folds(struct emitter *w, const struct phase *f) { put_all(w, f, false); }
 
 void put_step_folds(struct emitter *w, const struct phase *f) {
     int steps = w->ends || !w->folds.levels ? w->y->ur : layout_fold_steps(w->y);

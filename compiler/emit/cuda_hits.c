@@ -26,7 +26,7 @@ static void mark_rows(struct emitter *w, value_id v, bool *marks) {
 }
 
 /* Of a tile that a source lands in; or, later, of a tile that is stored. */
-static void put_rows_of_tile(struct emitter *w, bool for_columns) {
+void put_rows_of_tile(struct emitter *w, bool for_columns) {
     const struct block *p = w->p;
     bool *marks = NEW_ARRAY(w->arena, bool, w->k->values.n);
     VEC(value_id) some = {0};
@@ -59,6 +59,7 @@ static void declare_sums(struct emitter *w, const struct phase *f) {
         line(w, "%s *const s%u = (%s *)(k_smem + %d);", t, v, t, offset);
         offset += y->held * y->bx * reduction_bytes(w->k, v);
     }
+    if (y->turns) line(w, "#pragma unroll 4");
     open_brace(w, "for (int held = 0; held < %d; held++)", y->held);
     open_unrolled(w, "v", y->vec);
     for (uint32_t i = 0; i < f->reduce.n; i++)
@@ -118,6 +119,7 @@ static void put_listing(struct emitter *w) {
 
 static void put_results(struct emitter *w, const struct phase *f) {
     const struct layout *y = w->y;
+    if (y->turns) line(w, "#pragma unroll 4"); /* what results stand on is under way together */
     open_brace(w, "for (int held = 0; held < %d && (first_tile + held) * %d < nx; held++)", y->held,
                y->bx);
     line(w, "const k_idx px = first_tile + held;");
@@ -138,12 +140,7 @@ static void put_results(struct emitter *w, const struct phase *f) {
     close_brace(w);
 }
 
-void put_hits(struct emitter *w) {
-    const struct phase *f = &w->p->phases.at[0];
-    line(w, "const k_idx first_tile = px * %d;", w->y->held);
-    declare_sums(w, f);
-    w->folds = layout_row_folds(w->k, w->y);
-    declare_folds(w, f);
+static void put_lists_loop(struct emitter *w, const struct phase *f) {
     declare_lists(w);
     if (w->y->sorted)
         open_sorted(w);
@@ -161,5 +158,14 @@ void put_hits(struct emitter *w) {
     close_brace(w);
     close_brace(w);
     put_unfolded(w, f);
+}
+
+void put_hits(struct emitter *w) {
+    const struct phase *f = &w->p->phases.at[0];
+    line(w, "const k_idx first_tile = px * %d;", w->y->held);
+    declare_sums(w, f);
+    w->folds = layout_row_folds(w->k, w->y);
+    declare_folds(w, f);
+    w->y->turns ? put_turns_loop(w, f) : put_lists_loop(w, f);
     put_results(w, f);
 }

@@ -18,6 +18,8 @@ static const struct value_node *at(struct emitter *w, value_id v) { return &w->k
 
 bool rows_exact(const struct emitter *w) {
     int64_t n;
+    if (w->y->own)
+        return layout_span(w->k) % (w->y->bx / w->y->ex) == 0 && layout_spans(w->k) % w->y->ex == 0;
     return ex_is_const(w->k->ex, w->k->bound[AXIS_X], &n) && n % w->y->bx == 0;
 }
 
@@ -36,6 +38,14 @@ const char *element_place(struct emitter *w, const char *first) {
  * last one: they compute, and do not store. */
 void put_x(struct emitter *w, bool element) {
     const struct layout *y = w->y;
+    if (y->own) {
+        put_own_hit_x(w, element);
+        return;
+    }
+    if (w->by_source) {
+        line(w, "const k_idx x = landed;");
+        return;
+    }
     const char *start =
         y->rows_inner ? arena_printf(w->arena, "px * %d + (e * %d + tx) * %d", y->bx, y->t0, y->vec)
                       : arena_printf(w->arena, "px * %d + e * %d + tx", y->bx, y->t0);
@@ -54,6 +64,7 @@ void put_own_x(struct emitter *w) {
 
 const char *row_is_real(struct emitter *w) {
     const struct layout *y = w->y;
+    if (y->own) return own_hit_is_real(w);
     return y->rows_inner
                ? arena_printf(w->arena, "px * %d + (e * %d + tx) * %d < nx", y->bx, y->t0, y->vec)
                : arena_printf(w->arena, "px * %d + e * %d + tx < nx", y->bx, y->t0);
@@ -163,7 +174,7 @@ void open_columns(struct emitter *w) {
     open_unrolled(w, "u", y->ur);
     if (y->peel) return;
     if (y->hits) {
-        open_hit(w);
+        y->own ? open_own_hit(w) : y->turns ? open_turn(w) : open_hit(w);
         return;
     }
     if (y->rows_inner && w->k->kind == KERNEL_SCAN)
@@ -446,7 +457,7 @@ void emit_cuda_rows(struct emitter *w) {
     }
     if (w->y->in_words) put_draw(w);
     if (w->y->hits) {
-        put_hits(w);
+        w->y->own ? put_own_hits(w) : put_hits(w);
         close_brace(w);
         if (w->y->split > 1) emit_finish(w);
         return;

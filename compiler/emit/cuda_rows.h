@@ -183,6 +183,21 @@ void put_hits(struct emitter *w);
 void open_hit(struct emitter *w);
 const char *sum_of_hit(struct emitter *w, value_id v);
 
+/* cuda_turns.c: the loop over a block's sources where threads have a source each; in it open_turn,
+ * in the loop over steps u, and the reductions, in turn. put_rows_of_tile: see cuda_hits.c. */
+void put_turns_loop(struct emitter *w, const struct phase *f);
+void open_turn(struct emitter *w);
+void put_turn_sums(struct emitter *w, const struct phase *f);
+void put_rows_of_tile(struct emitter *w, bool for_columns);
+void put_all_folds(struct emitter *w, const struct phase *f); /* of cuda_fold.c: now */
+
+/* cuda_own.c: the same where a thread goes along the sources of its own elements: open_own_hit, and
+ * what put_x and row_is_real are there. */
+void put_own_hits(struct emitter *w);
+void open_own_hit(struct emitter *w);
+void put_own_hit_x(struct emitter *w, bool element);
+const char *own_hit_is_real(struct emitter *w);
+
 /* cuda_split.c: split > 1. add_tickets: a parameter, the counters. put_draw: as a block begins.
  * spread_parts: more threads along the parts of so many columns, if these are too many for a thread
  * to have under way together. put_parts_sum: adds those of a thread, every t1th from tr on, to what

@@ -9,6 +9,15 @@
  *     ...
  *     kernel_x          lists what lies between the first and the last row of its tiles
  *
+ * With sort=2 a list of where each row's sources begin follows, by which threads find those of
+ * their own elements (cuda_own.c); few sources are counted, all in one launch:
+ *
+ *     kernel_x_ranks    order[as many as land before source r] = r
+ *
+ * With sort=3 one pass sorts by the block that has the row (cuda_turns.c), without a list of keys:
+ *
+ *     kernel_x_count, kernel_x_scan, kernel_x_move
+ *
  * A pass keeps the order of equal digits: so what lands on a row is added up in the order of the
  * sources, the same in every run. */
 #include "emit/cuda_rows.h"
@@ -35,23 +44,171 @@ static struct ws_launch *open_launch(struct emitter *w, const char *what, int64_
     return l;
 }
 
+/* The key of source r. */
+static void put_key(struct emitter *w) {
+    const char *counts, *target = put_target(w, &counts);
+    line(w, "const unsigned key = (unsigned)(%s && %s >= 0 && %s < rows ? (k_idx)%s : rows);",
+         counts, target, target, target);
+}
+
+static void put_sizes(struct emitter *w) {
+    line(w, "k_enter();");
+    line(w, "const k_idx nr = %s, rows = %s;", ex_text(w, w->k->bound[AXIS_R]),
+         ex_text(w, w->k->landing->rows));
+}
+
 static void put_keys(struct emitter *w) {
-    const struct landing *of = w->k->landing;
     struct ws_launch *l = open_launch(w, "keys", tile_count(kernel_size(w->k, AXIS_R), THREADS));
     add_arguments(w, l);
     add_array(l, half_of(w, 0));
     put_parameters(w);
     buf_puts(&w->b, ", unsigned *__restrict__ keys) {\n");
     w->indent++;
-    line(w, "k_enter();");
-    line(w, "const k_idx nr = %s, r = (k_idx)blockIdx.x * %d + (int)threadIdx.x;",
-         ex_text(w, w->k->bound[AXIS_R]), THREADS);
+    put_sizes(w);
+    line(w, "const k_idx r = (k_idx)blockIdx.x * %d + (int)threadIdx.x;", THREADS);
     line(w, "if (r >= nr) return;");
-    line(w, "const k_idx rows = %s;", ex_text(w, of->rows));
-    const char *counts, *target = put_target(w, &counts);
-    line(w, "keys[r] = (unsigned)(%s && %s >= 0 && %s < rows ? (k_idx)%s : rows);", counts, target,
-         target, target);
+    put_key(w);
+    line(w, "keys[r] = key;");
     close_brace(w);
+}
+
+/* Where the sorted sources and the list of where rows begin lie. */
+static int64_t order_at(const struct emitter *w) {
+    if (layout_counts_sort(w->k, w->y)) return 0;
+    return half_of(w, layout_sort_passes(w->k)) + layout_sort_array(w->k);
+}
+
+/* Each block has the keys of all sources in shared memory, and places some: a warp each. */
+static void put_ranks(struct emitter *w) {
+    enum { EACH = 4 }; /* sources of a warp */
+    int64_t nr = kernel_size(w->k, AXIS_R), a_block = (int64_t)THREADS / w->k->limits->warp * EACH;
+    struct ws_launch *l = open_launch(w, "ranks", tile_count(nr + 1, a_block));
+    l->smem = (int)(4 * nr);
+    add_arguments(w, l);
+    add_array(l, order_at(w));
+    add_array(l, layout_sort_begin(w->k, w->y));
+    put_parameters(w);
+    buf_puts(&w->b, ", unsigned *order, unsigned *begin) {\n");
+    w->indent++;
+    line(w, "extern __shared__ __align__(16) unsigned char k_smem[];");
+    line(w, "unsigned *const keys = (unsigned *)k_smem;");
+    put_sizes(w);
+    line(w, "#pragma unroll 8"); /* all loads under way together */
+    open_brace(w, "for (k_idx own = (int)threadIdx.x; own - (int)threadIdx.x < nr; own += %d)",
+               THREADS);
+    line(w, "const k_idx r = k_clamp(own, nr - 1);");
+    put_key(w);
+    line(w, "if (own < nr) keys[r] = key;");
+    close_brace(w);
+    line(w, "__syncthreads();");
+    line(w, "k_sort_ranks<%d>(keys, (unsigned)nr, (unsigned)rows, order, begin);", EACH);
+    close_brace(w);
+}
+
+static void put_carried(struct emitter *w, value_id v) {
+    bool *marks = NEW_ARRAY(w->arena, bool, w->k->values.n);
+    mark_needed(w, v, marks);
+    open_scope(w);
+    line(w, "named[i] = k_as_uint(%s);", put_expression(w, v));
+    close_brace(w);
+    for (value_id i = 0; i < w->k->values.n; i++)
+        if (marks[i]) w->where[i] = NOWHERE;
+}
+
+/* The keys of EACH sources of a thread, in rows of warps from source `from` on: where they land, or
+ * nowhere; and, if asked, their names: their numbers, or what they bring. */
+static void put_thread_keys(struct emitter *w, int each, bool names) {
+    value_id carried = layout_carried(w->k, w->y);
+    int warp = w->k->limits->warp;
+    line(w, "unsigned keys[%d];", each);
+    if (names) line(w, "unsigned named[%d];", each);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int i = 0; i < %d; i++)", each);
+    line(w, "const unsigned own = from + (threadIdx.x / %d * %d + i) * %d + threadIdx.x %% %d;",
+         warp, each, warp, warp);
+    line(w, "const k_idx r = k_clamp((k_idx)own, nr - 1);");
+    const char *counts, *target = put_target(w, &counts);
+    line(w, "keys[i] = own < end && %s && %s >= 0 && %s < rows ? (unsigned)%s : 0xffffffffu;",
+         counts, target, target, target);
+    if (names && carried == NO_VALUE) line(w, "named[i] = own;");
+    if (names && carried != NO_VALUE) put_carried(w, carried);
+    close_brace(w);
+}
+
+static void open_buckets(struct emitter *w) {
+    line(w, "extern __shared__ __align__(16) unsigned char k_smem[];");
+    put_sizes(w);
+    line(w, "const unsigned end = k_sort_begin(nr, blockIdx.x + 1);");
+}
+
+static int bits_of(int64_t numbers) {
+    int bits = 0;
+    while ((int64_t)1 << bits < numbers) bits++;
+    return bits;
+}
+
+static void put_buckets(struct emitter *w) {
+    enum { EACH = 16, WARPS = 8 };
+    int64_t array = layout_sort_array(w->k), counts = 2 * array, blocks = layout_sort_blocks(w->k),
+            digits = layout_buckets(w->k, w->y), totals = counts + 4 * digits * blocks;
+    int shift = bits_of(w->y->bx * w->y->held);
+    struct ws_launch *l = open_launch(w, "count", blocks);
+    l->smem = (int)(4 * digits);
+    add_arguments(w, l);
+    add_array(l, counts);
+    put_parameters(w);
+    buf_puts(&w->b, ", unsigned *counts) {\n");
+    w->indent++;
+    open_buckets(w);
+    line(w, "unsigned *const all = (unsigned *)k_smem;");
+    line(w, "k_bucket_clear(all, %lld);", (long long)digits);
+    open_brace(w, "for (unsigned from = k_sort_begin(nr, blockIdx.x); from < end; from += %d)",
+               THREADS * EACH);
+    put_thread_keys(w, EACH, false);
+    line(w, "k_bucket_count(keys, %d, all);", shift);
+    close_brace(w);
+    line(w, "k_bucket_store(all, %lld, counts);", (long long)digits);
+    close_brace(w);
+    l = open_launch(w, "scan", digits);
+    l->smem = 4 * SORT_DIGITS;
+    add_array(l, counts);
+    add_array(l, totals);
+    buf_puts(&w->b, "unsigned *counts, unsigned *totals) {\n");
+    buf_printf(&w->b, "    k_enter();\n    k_sort_scan(counts, %lld, totals);\n}\n",
+               (long long)blocks);
+    l = open_launch(w, "move", blocks);
+    l->smem = (int)(4 * digits * (1 + WARPS));
+    if (l->smem < 8 * SORT_DIGITS) l->smem = 8 * SORT_DIGITS;
+    add_arguments(w, l);
+    int64_t places[] = {counts, totals, 0, array, layout_sort_begin(w->k, w->y)};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) add_array(l, places[i]);
+    put_parameters(w);
+    buf_puts(&w->b, ", unsigned *counts, unsigned *totals, unsigned *keys_to, unsigned *order_to, "
+                    "unsigned *begin) {\n");
+    w->indent++;
+    open_buckets(w);
+    line(w, "unsigned *const next = (unsigned *)k_smem, *const warps = next + %lld;",
+         (long long)digits);
+    line(w, "k_bucket_begin(counts, totals, %lld, next, warps, begin);", (long long)digits);
+    open_brace(w, "for (unsigned from = k_sort_begin(nr, blockIdx.x); from < end; from += %d)",
+               THREADS * EACH);
+    put_thread_keys(w, EACH, true);
+    line(w, "k_bucket_move<%d>(keys, named, %d, %lld, next, warps, keys_to, order_to);",
+         bits_of(digits), shift, (long long)digits);
+    close_brace(w);
+    close_brace(w);
+}
+
+static void put_begins(struct emitter *w) {
+    int64_t rows = ex_hint(w->k->ex, w->k->landing->rows);
+    struct ws_launch *l = open_launch(w, "begins", tile_count(rows + 1, THREADS));
+    add_array(l, half_of(w, layout_sort_passes(w->k)));
+    add_array(l, layout_sort_begin(w->k, w->y));
+    buf_puts(&w->b, "unsigned *keys, unsigned *begin) {\n");
+    buf_printf(&w->b,
+               "    k_enter();\n    const unsigned row = blockIdx.x * %d + threadIdx.x;\n"
+               "    if (row <= %lld) begin[row] = k_sort_bound(keys, %lldu, row);\n}\n",
+               THREADS, (long long)rows, (long long)kernel_size(w->k, AXIS_R));
 }
 
 static void put_pass(struct emitter *w, int pass) {
@@ -88,11 +245,29 @@ static void put_pass(struct emitter *w, int pass) {
 }
 
 void emit_cuda_sort(struct emitter *w) {
+    if (w->y->turns || layout_counts_sort(w->k, w->y)) {
+        w->y->turns ? put_buckets(w) : put_ranks(w);
+        return;
+    }
     put_keys(w);
     for (int pass = 0; pass < layout_sort_passes(w->k); pass++) put_pass(w, pass);
+    if (w->y->own) put_begins(w);
 }
 
 void put_sort_parameters(struct emitter *w, struct ws_launch *l) {
+    if (w->y->turns) {
+        int64_t places[] = {layout_sort_begin(w->k, w->y), 0, layout_sort_array(w->k)};
+        for (size_t i = 0; i < sizeof places / sizeof *places; i++) add_array(l, places[i]);
+        buf_puts(&w->b, ", unsigned *__restrict__ begin, unsigned *__restrict__ keys, "
+                        "unsigned *__restrict__ order");
+        return;
+    }
+    if (w->y->own) {
+        add_array(l, layout_sort_begin(w->k, w->y));
+        add_array(l, order_at(w));
+        buf_puts(&w->b, ", unsigned *__restrict__ begin, unsigned *__restrict__ order");
+        return;
+    }
     int64_t at = half_of(w, layout_sort_passes(w->k));
     add_array(l, at);
     add_array(l, at + layout_sort_array(w->k));

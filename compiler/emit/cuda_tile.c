@@ -16,6 +16,7 @@ static void mark_wanted(struct emitter *w, value_id v, bool *marks) {
     const struct value_node *x = at(w, v);
     if (marks[v]) return;
     marks[v] = true;
+    if (w->carried && v == *w->carried) return;
     const struct window_tap *tap = layout_tap(w->y, v);
     if (tap && tap->masked) mark_wanted(w, x->args[0], marks);
     if (x->kind == INST_LOAD || x->kind == INST_REDUCE || x->kind == INST_SCAN) return;
@@ -83,6 +84,8 @@ static const char *element_text(struct emitter *w, value_id v) {
 static void put_element(struct emitter *w, value_id v) {
     if (numbers_blocks(w, v))
         line(w, "const k_number v%u = {i%u + v / %d, v %% %d};", v, v, RANDOM_BLOCK, RANDOM_BLOCK);
+    else if (w->carried && v == *w->carried)
+        line(w, "const float v%u = k_as_float(named[u]);", v);
     else
         line(w, "const %s v%u = %s;", math_type(at(w, v)->dtype), v, element_text(w, v));
     w->where[v] = LOCAL;
@@ -119,9 +122,13 @@ static void put_vector_sums(struct emitter *w, const struct phase *f, bool begin
 }
 
 static void put_reductions(struct emitter *w, const struct phase *f) {
+    if (w->y->turns) {
+        put_turn_sums(w, f);
+        return;
+    }
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         value_id v = f->reduce.at[i];
-        const char *acc = w->y->hits          ? sum_of_hit(w, v)
+        const char *acc = w->y->held          ? sum_of_hit(w, v)
                           : sums_vector(w, v) ? arena_printf(w->arena, "s%u", v)
                                               : arena_printf(w->arena, "a%u%s", v, w->subscript);
         if (gathers_vector(w, v)) line(w, "c%u[v] = %s;", v, ref(w, at(w, v)->args[0]));

@@ -32,14 +32,16 @@ struct emitter {
     int ahead;            /* CUDA: chunks of a row whose loads come before the first is stored */
     bool depth_is_number; /* CUDA: what the depth is in the text at hand is known to the compiler */
     int indent;
-    uint8_t *where;        /* per value: enum where */
-    uint8_t *forms;        /* C, per value: what c_vector.c has found of it; 0: nothing yet */
-    const uint8_t *kept;   /* C, per value: what c_keep.c has found of all; NULL: nothing yet */
-    int exchanges;         /* CUDA: of the cluster's blocks, so far */
-    bool ends;             /* CUDA: the text at hand is of the heads and tails of rows */
-    bool whole;            /* CUDA, chained: and here of tiles whose columns are all there */
-    struct folds folds;    /* CUDA: of the phase at hand */
-    const char *subscript; /* of ARRAY values in the scope at hand: "[e]", "[e][v]", "[l]", "" */
+    uint8_t *where;          /* per value: enum where */
+    uint8_t *forms;          /* C, per value: what c_vector.c has found of it; 0: nothing yet */
+    const uint8_t *kept;     /* C, per value: what c_keep.c has found of all; NULL: nothing yet */
+    int exchanges;           /* CUDA: of the cluster's blocks, so far */
+    const value_id *carried; /* CUDA: the value that is there for each source; NULL */
+    bool by_source;          /* CUDA: each thread is at a source, and x is where that lands */
+    bool ends;               /* CUDA: the text at hand is of the heads and tails of rows */
+    bool whole;              /* CUDA, chained: and here of tiles whose columns are all there */
+    struct folds folds;      /* CUDA: of the phase at hand */
+    const char *subscript;   /* of ARRAY values in the scope at hand: "[e]", "[e][v]", "[l]", "" */
 };
 
 /* text.c */

@@ -327,6 +327,8 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
               (y->grid_r ? layout_column_tiles(k, y) : 1) * y->split * y->cluster;
     if (y->held)
         p->grid = tile_count(tile_count(kernel_size(k, AXIS_X), y->bx), y->held) * y->split;
+    if (y->own)
+        p->grid = tile_count(layout_span(k), y->bx / y->ex) * tile_count(layout_spans(k), y->ex);
     int64_t counters = tile_count(kernel_size(k, AXIS_X), y->bx);
     if (y->last_block) p->tickets = (size_t)counters * 4;
     if (y->in_words)
@@ -338,7 +340,7 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
                                  (size_t)layout_flag_bytes(y);
     }
     if (k->columns) build_finish(p);
-    if (y->sorted) p->workspace += (size_t)layout_sort_bytes(k);
+    if (y->sorted) p->workspace += (size_t)layout_sort_bytes(k, y);
     if (y->blocks) p->grid = (int64_t)y->blocks * y->cluster;
     for (uint32_t v = 0; v < k->values.n; v++)
         if (goes_across(&k->values.at[v]) ||

@@ -76,8 +76,12 @@
     KNOB(hits, "scatter: sources that a thread tests at a time for whether they go to the x rows " \
                "of its block, which then reads those only; on the CPU 1: all are sorted by where " \
                "they go")                                                                          \
-    KNOB(sort, "scatter, with hits: 1: launches before sort all sources by where they go, and a "  \
-               "block looks at its own")                                                           \
+    KNOB(sort,                                                                                     \
+         "scatter, with hits: 1: launches before sort all sources by where they go, and a block "  \
+         "looks at its own; 2: they list where each row's begin, too, and a thread goes along "    \
+         "those of its own elements, of which it has `rows`, in as many rows of the outer axes; "  \
+         "3: they sort by blocks alone, of a warp each, whose threads take a source each, in "     \
+         "turns where they go to one row")                                                         \
     KNOB(skip,                                                                                     \
          "chained products: 1: a launch before lists the tiles of which masks of data leave "      \
          "something, and steps go along these")

@@ -13,9 +13,8 @@
 
 #include "kernel/builder.h"
 
-/* As many comparisons for each element cost less than a list: on a CPU, which sorts once for all
- * tiles, hardly any do. */
-enum { FEW_ROWS = 32, FEW_ROWS_CPU = 3 };
+/* As many comparisons for each element cost less than a list, which is made once for all tiles. */
+enum { FEW_ROWS = 4, FEW_ROWS_CPU = 3 };
 
 static const struct value_node *at(const struct kernel *k, value_id v) { return &k->values.at[v]; }
 
@@ -179,6 +178,7 @@ bool layout_places_all(const struct kernel *k, const struct layout *y) {
 
 bool layout_lands_always(const struct kernel *k, const struct layout *y, value_id v) {
     if (!y->hits || v != k->landing->equal) return false;
+    if (y->own || y->turns) return true;
     if (k->limits->kind == DEVICE_CPU) return ex_divides(k->ex, y->bx, k->landing->inner);
     int tiles = tiles_of_row(k, y) ? 1 : y->held; /* with which all that is tried begins and ends */
     return !k->landing->wraps && ex_divides(k->ex, (int64_t)y->bx * tiles, k->landing->inner);
@@ -200,9 +200,62 @@ int64_t layout_sort_array(const struct kernel *k) {
     return (kernel_size(k, AXIS_R) * 4 + 255) / 256 * 256;
 }
 
-int64_t layout_sort_bytes(const struct kernel *k) {
-    return 4 * layout_sort_array(k) + 4 * SORT_DIGITS * (layout_sort_blocks(k) + 1);
+bool layout_counts_sort(const struct kernel *k, const struct layout *y) {
+    enum { MOST = 8192 }; /* each is compared with all */
+    return y->own && kernel_size(k, AXIS_R) <= MOST;
 }
+
+int64_t layout_buckets(const struct kernel *k, const struct layout *y) {
+    int64_t each = (int64_t)y->bx * y->held;
+    return (kernel_size(k, AXIS_X) + each - 1) / each;
+}
+
+int64_t layout_sort_begin(const struct kernel *k, const struct layout *y) {
+    if (layout_counts_sort(k, y)) return layout_sort_array(k);
+    int64_t digits = y->turns ? layout_buckets(k, y) : SORT_DIGITS;
+    return (y->turns ? 2 : 4) * layout_sort_array(k) + 4 * digits * (layout_sort_blocks(k) + 1);
+}
+
+int64_t layout_sort_bytes(const struct kernel *k, const struct layout *y) {
+    int64_t begins = y->own     ? ex_hint(k->ex, k->landing->rows) + 1
+                     : y->turns ? layout_buckets(k, y) + 1
+                                : 0;
+    return layout_sort_begin(k, y) + 4 * begins;
+}
+
+/* Does v stand on sources by one value at most, by that of *one? */
+static bool stands_on_one(const struct kernel *k, value_id v, value_id *one, bool *seen) {
+    const struct value_node *x = at(k, v);
+    if (seen[v] || v == k->landing->equal || !(x->mask & MASK_R)) return true;
+    seen[v] = true;
+    if (x->mask == MASK_R) {
+        bool first = *one == NO_VALUE;
+        if (first) *one = v;
+        return first;
+    }
+    if (x->kind != INST_OP && x->kind != INST_CAST) return false;
+    for (int a = 0; a < x->n_args; a++)
+        if (!stands_on_one(k, x->args[a], one, seen)) return false;
+    return true;
+}
+
+value_id layout_carried(const struct kernel *k, const struct layout *y) {
+    if (!y->turns) return NO_VALUE;
+    value_id one = NO_VALUE;
+    bool *seen = NEW_ARRAY(k->arena, bool, k->values.n);
+    for (value_id v = 0; v < k->values.n; v++)
+        if (at(k, v)->kind == INST_REDUCE && !stands_on_one(k, at(k, v)->args[0], &one, seen))
+            return NO_VALUE;
+    bool floats = one != NO_VALUE && dtype_opmath(at(k, one)->dtype) == DT_F32;
+    return floats ? one : NO_VALUE;
+}
+
+int64_t layout_span(const struct kernel *k) {
+    return k->landing->wraps ? ex_hint(k->ex, k->landing->rows) * ex_hint(k->ex, k->landing->inner)
+                             : kernel_size(k, AXIS_X);
+}
+
+int64_t layout_spans(const struct kernel *k) { return kernel_size(k, AXIS_X) / layout_span(k); }
 
 double layout_hits(const struct kernel *k, const struct layout *y) {
     double rows = (double)ex_hint(k->ex, k->landing->rows),

@@ -432,15 +432,31 @@ int layout_listed(const struct layout *y) { return y->threads * (y->hits + 1); }
 /* Sources, and rows, have numbers of 31 bits. */
 static const char *check_sort(const struct kernel *k, const struct layout *y, struct arena *a) {
     int64_t nr, rows, most = INT32_MAX;
+    int sort = y->own ? 2 : y->turns ? 3 : 1;
     if (!y->sorted) return NULL;
     if (!y->hits || y->split > 1 || k->limits->kind == DEVICE_CPU)
-        return "sort=1 needs hits, and split=1, on a GPU";
+        return arena_printf(a, "sort=%d needs hits, and split=1, on a GPU", sort);
     if (!ex_is_const(k->ex, k->bound[AXIS_R], &nr) || !ex_is_const(k->ex, k->landing->rows, &rows))
-        return "sort=1 needs sources and rows of known numbers";
-    return nr < most && rows < most
-               ? NULL
-               : arena_printf(a, "sort=1 of %lld sources to %lld rows; 2^31 - 2 is the limit",
-                              (long long)nr, (long long)rows);
+        return arena_printf(a, "sort=%d needs sources and rows of known numbers", sort);
+    if (nr >= most || rows >= most)
+        return arena_printf(a, "sort=%d of %lld sources to %lld rows; 2^31 - 2 is the limit", sort,
+                            (long long)nr, (long long)rows);
+    return NULL;
+}
+
+/* A thread's vector is of one row, and so are its elements of other spans. */
+static const char *check_own(const struct kernel *k, const struct layout *y, struct arena *a) {
+    int64_t nx, inner;
+    if (!y->own) return NULL;
+    if (!ex_is_const(k->ex, k->bound[AXIS_X], &nx) ||
+        !ex_is_const(k->ex, k->landing->inner, &inner) || nx % layout_span(k))
+        return "sort=2 needs rows of x that begin again in known places";
+    if (inner % y->vec)
+        return arena_printf(a, "sort=2: vec=%d does not divide the %lld elements of a row", y->vec,
+                            (long long)inner);
+    return y->ex <= layout_spans(k) ? NULL
+                                    : arena_printf(a, "rows=%d, but rows begin %lld times", y->ex,
+                                                   (long long)layout_spans(k));
 }
 
 /* A block's results, of one tile after the other, then the list and how many a warp has found. */
@@ -457,7 +473,9 @@ static const char *check_hits(const struct kernel *k, struct layout *y, struct a
     if (y->t1 > 1)
         return arena_printf(a, "hits=%d has the threads of a block along x, all %d", y->hits,
                             y->threads);
+    if (y->own) return NULL; /* all is in registers */
     int64_t sums = 0, lists = layout_listed(y) * (k->wide_index ? 12 : 8) + layout_warps(k, y) * 4;
+    if (y->turns) lists = 0;
     for (value_id v = 0; v < k->values.n; v++)
         if (k->values.at[v].kind == INST_REDUCE)
             sums += (int64_t)y->held * y->bx * reduction_bytes(k, v);
@@ -467,6 +485,22 @@ static const char *check_hits(const struct kernel *k, struct layout *y, struct a
     y->ring = (int)sums;
     y->smem = (int)(sums + lists);
     return NULL;
+}
+
+/* A block is a warp, each of whose threads has a source; its rows are a digit of where these
+ * land. */
+static const char *check_turns(const struct kernel *k, const struct layout *y, struct arena *a) {
+    int64_t inner, each = (int64_t)y->bx * y->held;
+    if (!y->turns) return NULL;
+    if (k->landing->wraps || !ex_is_const(k->ex, k->landing->inner, &inner) || inner != 1 ||
+        !ex_is_const(k->ex, k->bound[AXIS_X], NULL))
+        return "sort=3 needs rows of an element each, of a known number";
+    if (y->threads != k->limits->warp || y->vec > 1 || !is_power_of_two((int)each))
+        return "sort=3 needs warps=1, vec=1 and x a power of two";
+    return layout_buckets(k, y) <= MOST_BUCKETS
+               ? NULL
+               : arena_printf(a, "sort=3 by %lld blocks; %d is the limit",
+                              (long long)layout_buckets(k, y), MOST_BUCKETS);
 }
 
 static const char *check_grid(int64_t blocks, struct arena *a) {
@@ -504,7 +538,7 @@ static const char *gpu_layout(const struct kernel *k, const struct config *c, st
     y->threads = warps * k->limits->warp;
     if (y->ex > MAX_ELEMENTS) return arena_printf(a, "%d rows a thread", y->ex);
     int vx = y->rows_inner ? y->vec : 1, vr = y->rows_inner ? 1 : y->vec;
-    if (y->hits) { /* a thread's rows are one tile after the other */
+    if (y->hits && !y->own) { /* a thread's rows are one tile after the other */
         if (x % y->ex) return arena_printf(a, "x=%d is no multiple of rows=%d", x, y->ex);
         y->held = y->ex, x /= y->held, y->ex = 1;
     }
@@ -685,7 +719,7 @@ static const char *check_knobs(const struct config *c, enum kernel_kind kind, st
     static const enum knob switches[] = {
         KNOB_nt,    KNOB_skip_l1,    KNOB_leave_l2, KNOB_stay_l2,   KNOB_online,
         KNOB_turn,  KNOB_last_block, KNOB_window,   KNOB_look_back, KNOB_ahead,
-        KNOB_shift, KNOB_sort,       KNOB_pingpong, KNOB_skip};
+        KNOB_shift, KNOB_pingpong,   KNOB_skip};
     static const enum knob dot_only[] = {KNOB_m,    KNOB_n,        KNOB_k,    KNOB_tm,   KNOB_tn,
                                          KNOB_mma,  KNOB_pairs,    KNOB_band, KNOB_tail, KNOB_make,
                                          KNOB_flat, KNOB_pingpong, KNOB_skip};
@@ -697,6 +731,7 @@ static const char *check_knobs(const struct config *c, enum kernel_kind kind, st
             return arena_printf(a, "%s is 0 or 1", knob_name(switches[i]));
     if (c->knob[KNOB_keep] > 2) return "keep is 0, 1 or 2";
     if (c->knob[KNOB_flat] > 2) return "flat is 0, 1 or 2";
+    if (c->knob[KNOB_sort] > 3) return "sort is 0, 1, 2 or 3";
     if (c->knob[KNOB_pairs] > 2) return "pairs is 0, 1 or 2";
     if (c->knob[KNOB_mma] > 2) return "mma is 0, 1 or 2";
     for (size_t i = 0; i < sizeof dot_only / sizeof *dot_only && !dot; i++)
@@ -750,7 +785,9 @@ static const char *find_layout(const struct kernel *k, const struct config *c, s
                          .look_back = c->knob[KNOB_look_back] == 1,
                          .ahead = c->knob[KNOB_ahead] == 1,
                          .hits = c->knob[KNOB_hits],
-                         .sorted = c->knob[KNOB_sort] == 1};
+                         .sorted = c->knob[KNOB_sort] > 0,
+                         .own = c->knob[KNOB_sort] == 2,
+                         .turns = c->knob[KNOB_sort] == 3};
     bool gpu = k->limits->kind == DEVICE_CUDA,
          dot = k->kind == KERNEL_MATMUL || k->kind == KERNEL_CHAINED;
     y->apart = gpu && y->cluster > 1 && kernel_only_columns(k);
@@ -783,6 +820,8 @@ static const char *find_layout(const struct kernel *k, const struct config *c, s
     if (!bad) bad = check_split(k, y, a);
     if (!bad) bad = check_hits(k, y, a);
     if (!bad) bad = check_sort(k, y, a);
+    if (!bad) bad = check_own(k, y, a);
+    if (!bad) bad = check_turns(k, y, a);
     if (!bad) bad = check_blocks(k, c, y, a);
     if (!bad) bad = check_fit(k, c->knob[KNOB_fit], y, a);
     if (!bad) bad = check_stages(k, c->knob[KNOB_stages], y, a);

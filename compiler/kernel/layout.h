@@ -87,7 +87,11 @@ struct layout {
     int hits;       /* sources that a thread tests at a time, to list those that land in its block's
                        tiles (CPU: in any); 0: all are gone along. See hits.c */
     bool sorted;    /* hits: sources are sorted by where they land, before; see cuda_sort.c */
+    bool own;       /* sorted: a thread goes along the sources of its own vector, which has one row;
+                       x = (group*ex + e)*span + tile*t0*vec + tx*vec + v, span being all rows */
     int held;       /* hits: tiles of bx rows whose results a block has in shared memory */
+    bool turns;     /* sorted: only by blocks of a warp, whose threads have a source each; what goes
+                       to one row is added in turn */
     bool turn;      /* pointwise: what lies across the columns is read along the rows, see below */
     bool grid_r;    /* pointwise: columns are spread over blocks, not looped over */
     bool streaming; /* non-temporal stores */
@@ -233,12 +237,25 @@ int layout_tiles_of_hit(const struct kernel *k, const struct layout *y);
 bool layout_places_all(const struct kernel *k, const struct layout *y);
 double layout_hits(const struct kernel *k, const struct layout *y);
 /* Sources that are sorted by where they land, digit by digit: passes; blocks of one; bytes of an
- * array with a number for each source, and of four and the counts. */
+ * array with a number for each source. Few are counted instead, in one launch, where what follows
+ * wants no keys: layout_counts_sort. Behind that a list of where each row's begin, from byte
+ * layout_sort_begin on; bytes of all. */
 enum { SORT_BITS = 8, SORT_DIGITS = 1 << SORT_BITS };
 int layout_sort_passes(const struct kernel *k);
 int64_t layout_sort_blocks(const struct kernel *k);
 int64_t layout_sort_array(const struct kernel *k);
-int64_t layout_sort_bytes(const struct kernel *k);
+bool layout_counts_sort(const struct kernel *k, const struct layout *y);
+/* Turns: blocks of rows, by which alone sources are sorted. */
+enum { MOST_BUCKETS = 4096 };
+int64_t layout_buckets(const struct kernel *k, const struct layout *y);
+int64_t layout_sort_begin(const struct kernel *k, const struct layout *y);
+int64_t layout_sort_bytes(const struct kernel *k, const struct layout *y);
+/* Turns: the one number by which what a source brings stands on the source, of f32: the launches
+ * before bring it along, and nobody has to look the source up. NO_VALUE: there is no such one. */
+value_id layout_carried(const struct kernel *k, const struct layout *y);
+/* Own: elements of x before rows begin again, and how often they do. */
+int64_t layout_span(const struct kernel *k);
+int64_t layout_spans(const struct kernel *k);
 /* Rows are read again after their first reduction: keeping them saves traffic. */
 bool kernel_reads_twice(const struct kernel *k);
 /* Sources that a block lists before it goes along them: these at most. */

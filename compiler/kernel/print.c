@@ -210,7 +210,11 @@ static void put_phase(struct buf *b, const struct block *p, uint32_t i) {
         buf_printf(b, "phase %u: tile of %d columns\n", i, p->layout.br);
     else if (p->layout.hits)
         buf_printf(b, "phase %u: columns%s whose v%u lands, in steps of %d\n", i,
-                   p->layout.sorted ? ", sorted," : "", k->landing->target, p->layout.br);
+                   p->layout.own      ? ", sorted and a thread's own,"
+                   : p->layout.turns  ? ", sorted by blocks and in turns,"
+                   : p->layout.sorted ? ", sorted,"
+                                      : "",
+                   k->landing->target, p->layout.br);
     else
         buf_printf(b, "phase %u: columns in steps of %d%s\n", i, p->layout.br,
                    all_loads_kept(p, i) ? ", from registers" : "");

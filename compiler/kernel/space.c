@@ -125,10 +125,10 @@ static int add_again(const struct space *s, uint32_t from, struct config *list, 
 }
 
 /* What it costs to list sources has not been measured: a few such configs are tried, whatever the
- * cost model says; and two that sort them before, unless they are far behind. */
+ * cost model says; and some that sort them before, unless they are far behind. */
 static int add_listing(const struct space *s, uint32_t from, struct config *list) {
     enum { FAR = 5 };
-    int added = 0, most[2] = {MAX_LISTING, 2};
+    int added = 0, most[4] = {MAX_LISTING, 2, MAX_OWN, MAX_OWN};
     for (uint32_t i = from; i < s->all.n; i++) {
         const struct config *c = &s->all.at[i].c;
         int sort = c->knob[KNOB_sort];
@@ -265,7 +265,7 @@ static struct space all_configs(const struct kernel *k, struct arena *a) {
     else if (k->rows_inner && k->kind == KERNEL_SCAN)
         propose_scan_rows(&s);
     else if (k->rows_inner)
-        propose_rows(&s), propose_hits(&s);
+        propose_rows(&s), propose_hits(&s), propose_own_hits(&s), propose_in_turn(&s);
     else
         propose_columns(&s);
     if (s.all.n) sort_by_cost(&s);
@@ -312,9 +312,9 @@ void kernel_configs(const struct kernel *k, struct arena *a, const struct config
     struct space s = legal_configs(k, a);
     uint32_t keep = s.all.n < MAX_CONFIGS ? s.all.n : MAX_CONFIGS;
     while (keep > 16 && s.all.at[keep - 1].cost > 3 * s.all.at[0].cost) keep--;
-    struct config *list =
-        NEW_ARRAY(a, struct config,
-                  keep + N_HINTS * MAX_STAYING + 2 * MAX_AHEAD + MAX_AGAIN + MAX_LISTING + 2);
+    struct config *list = NEW_ARRAY(a, struct config,
+                                    keep + N_HINTS * MAX_STAYING + 2 * MAX_AHEAD + MAX_AGAIN +
+                                        MAX_LISTING + 2 + 2 * MAX_OWN);
     for (uint32_t i = 0; i < keep; i++) list[i] = s.all.at[i].c;
     *out = list;
     *n = (int)keep + add_hinted(k, a, list, (int)keep);

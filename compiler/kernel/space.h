@@ -14,6 +14,7 @@ enum {
     N_HINTS = 6,
     MAX_AHEAD = 8,    /* configs that copy rows ahead where no columns are summed up */
     MAX_LISTING = 8,  /* configs that list what lands in a tile */
+    MAX_OWN = 4,      /* configs whose threads have lists of their own; or take sources in turns */
     MAX_AGAIN = 6,    /* configs that read rows again, of those that the cost model ruled out */
     LONG_ROW = 8192,  /* columns from which a cluster of blocks may share a row */
     MOST_ALONE = 128, /* columns of a row that a thread has to itself, one by one */
@@ -72,6 +73,8 @@ void propose_columns(struct space *s);
 void propose_blocks(struct space *s);
 void propose_rows(struct space *s);
 void propose_hits(struct space *s);
+void propose_own_hits(struct space *s);
+void propose_in_turn(struct space *s);
 void propose_scan_rows(struct space *s);
 void propose_pointwise(struct space *s);
 

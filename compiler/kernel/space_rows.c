@@ -1,5 +1,7 @@
 /* space_rows.c: configs of rows and columns on a GPU: pointwise kernels, reductions, scans, sums
  * of columns, and lists of what lands where. They see sizes and strides alone, no times. */
+#include <math.h>
+
 #include "kernel/space.h"
 
 /* The widest vector that moves 16 bytes of the widest element. What is read once a row, such as
@@ -266,6 +268,34 @@ void propose_hits(struct space *s) {
                         }
                 }
             }
+}
+
+/* The same by threads that go along the sources of their own elements: as many under way as a row
+ * has about, of as many spans as registers have room for. */
+void propose_own_hits(struct space *s) {
+    enum { MOST = 32 }; /* elements under way */
+    const struct kernel *k = s->k;
+    int64_t nr = size_of(k, AXIS_R), inner;
+    if (!k->landing || !ex_is_const(k->ex, k->landing->inner, &inner) || !inner) return;
+    double rows = (double)ex_hint(k->ex, k->landing->rows), each = (double)nr / fmax(rows, 1);
+    for (int vec = widest_divisor(k, AXIS_X); vec >= 1; vec /= 2)
+        for (int warps = 1; warps <= 16 && inner % vec == 0; warps *= 2)
+            for (int span = 1; span <= 8 && span <= layout_spans(k); span *= 2)
+                for (int u = 1; u <= 16 && u * span * vec <= MOST && (u == 1 || u < 4 * each);
+                     u *= 2)
+                    propose(s, CONFIG(K(x, warps * k->limits->warp * vec * span), K(r, u),
+                                      K(warps, warps), K(vec, vec), K(rows, span > 1 ? span : 0),
+                                      K(hits, 1), K(sort, 2)));
+}
+
+/* Or by warps that take a source a thread: of as many rows as their part of shared memory has. */
+void propose_in_turn(struct space *s) {
+    const struct kernel *k = s->k;
+    if (!k->landing) return;
+    for (int held = 8; held <= 128; held *= 2)
+        for (int u = 1; u <= 8; u *= 2)
+            propose(s, CONFIG(K(x, k->limits->warp * held), K(r, u), K(warps, 1), K(vec, 1),
+                              K(rows, held), K(hits, 1), K(sort, 3)));
 }
 
 /* Scans across rows, of a sector's elements at least: t1 threads share a column and have u steps

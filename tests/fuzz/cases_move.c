@@ -282,6 +282,59 @@ static const char *const sorted[][2] = {
      "x=256 r=2 warps=1 vec=1 rows=8 hits=4 sort=1"},
 };
 
+/* The same where threads go along the sources of their own elements: few sources, which are
+ * counted, and many; more to a row than one chain of additions takes; rows that begin again, of
+ * which the last thread has fewer; rows that nobody lands on, at either end. */
+static const char *const own[][2] = {
+    {"graph(%x: f32[300, 12], %i: i64[9000], %s: f32[9000, 12]) {\n %j = remainder(%i, 300)\n"
+     " %a = index_add(%x, 0, %j, %s)\n return %a\n}\n",
+     "x=128 r=4 warps=1 vec=4 hits=1 sort=2"},
+    {"graph(%x: f32[90, 40], %i: i64[3000], %s: f32[3000, 40]) {\n %j = remainder(%i, 90)\n"
+     " %c = gt(%j, 70)\n %u = view(%c, [3000, 1])\n %t = where(%u, 0.0, %s)\n"
+     " %a = index_add(%x, 0, %j, %t)\n %b = relu(%a)\n return %b\n}\n",
+     "x=128 r=2 warps=2 vec=2 hits=1 sort=2"},
+    {"graph(%x: bf16[66000, 2], %i: i64[700], %s: bf16[700, 2]) {\n %j = remainder(%i, 9)\n"
+     " %k = mul(%j, 7000)\n %l = add(%k, 100)\n %a = index_add(%x, 0, %l, %s, 0.5)\n return "
+     "%a\n}\n",
+     "x=512 r=8 warps=8 vec=2 hits=1 sort=2"},
+    {"graph(%x: i64[3, 260], %i: i32[4100], %s: i64[3, 4100]) {\n %j = remainder(%i, 260)\n"
+     " %a = index_add(%x, 1, %j, %s)\n return %a\n}\n",
+     "x=64 r=4 warps=1 vec=1 rows=2 hits=1 sort=2"},
+    {"graph(%x: f32[5, 48, 4], %i: i64[9000], %s: f32[5, 9000, 4]) {\n %j = remainder(%i, 48)\n"
+     " %a = index_add(%x, 1, %j, %s)\n %e = exp(%a)\n return %e\n}\n",
+     "x=512 r=2 warps=2 vec=2 rows=4 hits=1 sort=2"},
+    {"graph(%x: f32[2048, 3], %i: i64[2900, 2], %s: f32[2900, 3]) {\n %j = remainder(%i, 2048)\n"
+     " %a = scatter_add(%x, 0, %j, %s)\n return %a\n}\n",
+     "x=256 r=2 warps=8 vec=1 hits=1 sort=2"},
+    {"graph(%x: bf16[3, 2048], %i: i64[3, 3000], %s: bf16[3, 3000]) {\n"
+     " %j = remainder(%i, 2048)\n %a = scatter_add(%x, 1, %j, %s)\n return %a\n}\n",
+     "x=64 r=1 warps=2 vec=1 hits=1 sort=2"},
+};
+
+/* The same in turns: many sources of few rows, which take more additions than one chain; rows and
+ * sources that no block has whole; several reductions; some land nowhere; all on one row. */
+static const char *const turns[][2] = {
+    {"graph(%x: f32[40], %i: i64[9000], %s: f32[9000]) {\n %j = remainder(%i, 40)\n"
+     " %a = index_add(%x, 0, %j, %s)\n return %a\n}\n",
+     "x=64 r=4 warps=1 vec=1 rows=2 hits=1 sort=3"},
+    {"graph(%x: bf16[3000], %i: i64[7000], %s: bf16[7000]) {\n %j = remainder(%i, 3000)\n"
+     " %e = exp(%s)\n %a = index_add(%x, 0, %j, %e, 0.5)\n %b = relu(%a)\n return %b\n}\n",
+     "x=256 r=2 warps=1 vec=1 rows=8 hits=1 sort=3"},
+    {"graph(%x: i32[5000], %i: i64[12000], %s: i32[12000]) {\n %j = remainder(%i, 300)\n"
+     " %k = add(%j, 1000)\n %a = index_add(%x, 0, %k, %s)\n return %a\n}\n",
+     "x=512 r=1 warps=1 vec=1 rows=16 hits=1 sort=3"},
+    {"graph(%i: i64[3000], %s: f32[3000]) {\n %r = remainder(%i, 180)\n %j = sub(%r, 90)\n"
+     " %z = zeros([90], f32)\n %n = lt(%j, 0)\n %p = add(%j, 90)\n %k = where(%n, %p, %j)\n"
+     " %a = index_add(%z, 0, %k, %s)\n return %a\n}\n",
+     "x=32 r=8 warps=1 vec=1 hits=1 sort=3"},
+    {"graph(%x: f32[70], %i: i64[2000], %s: f32[2000]) {\n %j = remainder(%i, 1)\n"
+     " %k = add(%j, 69)\n %a = index_add(%x, 0, %k, %s)\n return %a\n}\n",
+     "x=32 r=4 warps=1 vec=1 hits=1 sort=3"},
+    {"graph(%x: bf16[3, 2048], %i: i64[3, 3000], %s: bf16[3, 3000]) {\n"
+     " %j = remainder(%i, 2048)\n %a = scatter_add(%x, 1, %j, %s)\n return %a\n}\n",
+     "x=1024 r=2 warps=1 vec=1 rows=32 hits=1 sort=3"},
+};
+
 /* Rows that run backwards, and short ones. */
 static const char *const rows[] = {
     /* gradients of running sums */
@@ -304,6 +357,14 @@ void cases_move(struct arena *a, case_vec *out) {
         vec_push(a, out,
                  ((struct case_graph){
                      .text = sorted[i][0], .every = CASES_DEFAULT, .config = sorted[i][1]}));
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        vec_push(
+            a, out,
+            ((struct case_graph){.text = own[i][0], .every = CASES_DEFAULT, .config = own[i][1]}));
+    for (size_t i = 0; i < sizeof turns / sizeof *turns; i++)
+        vec_push(a, out,
+                 ((struct case_graph){
+                     .text = turns[i][0], .every = CASES_DEFAULT, .config = turns[i][1]}));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         vec_push(a, out, ((struct case_graph){.text = rows[i], .every = 1}));
 }

@@ -435,17 +435,21 @@ K_DEVICE void k_sort_count(const unsigned *keys, unsigned n, int shift, unsigned
     counts[tid * gridDim.x + blockIdx.x] = own[tid];
 }
 
-/* What threads before this one have of 256, in all; own is shared memory for a number of each, which nobody uses. */
+/* What threads before this one have of 256, in all; own is shared memory for 8 numbers, which nobody uses. */
 K_DEVICE unsigned k_sort_before(unsigned v, unsigned *own) {
-    const unsigned tid = threadIdx.x;
-    unsigned sum = v;
-    for (unsigned apart = 1; apart < 256; apart *= 2) {
-        own[tid] = sum;
-        __syncthreads();
-        sum += tid >= apart ? own[tid - apart] : 0;
-        __syncthreads();
+    const unsigned lane = threadIdx.x & 31, warp = threadIdx.x / 32;
+    unsigned sum = v, before = 0;
+#pragma unroll
+    for (unsigned apart = 1; apart < 32; apart *= 2) {
+        const unsigned other = __shfl_up_sync(0xffffffffu, sum, apart);
+        sum += lane >= apart ? other : 0;
     }
-    return sum - v;
+    if (lane == 31) own[warp] = sum;
+    __syncthreads();
+#pragma unroll
+    for (unsigned w = 0; w < 8; w++) before += w < warp ? own[w] : 0;
+    __syncthreads();
+    return before + sum - v;
 }
 
 /* Block d: counts[d] become what blocks before have of digit d; totals[d]: what all have. */
@@ -464,26 +468,49 @@ K_DEVICE void k_sort_scan(unsigned *counts, unsigned blocks, unsigned *totals) {
     if (threadIdx.x == 0) totals[blockIdx.x] = so_far;
 }
 
+/* Which threads of the warp, of those that count, have the same number of so many bits. A vote for each bit: comparing all
+ * with all by one instruction takes an H200 as long as there are different numbers. */
+template <int BITS> K_DEVICE unsigned k_peers(bool counts, unsigned number) {
+    unsigned peers = __ballot_sync(0xffffffffu, counts);
+#pragma unroll
+    for (int b = 0; b < BITS; b++) {
+        const unsigned set = __ballot_sync(0xffffffffu, number >> b & 1);
+        peers &= number >> b & 1 ? set : ~set;
+    }
+    return peers;
+}
+
 /* Keys and sources to where they belong by the digit: those of equal digits keep their order. FIRST: sources are as they
- * come. next[d]: where the next of digit d goes; warps[w][d]: the same of warp w. */
+ * come. next[d]: where the next of digit d goes; warps[w][d]: the same of warp w, which has EACH rows of 32 at a time. */
 template <bool FIRST>
 K_DEVICE void k_sort_move(const unsigned *keys, const unsigned *order, unsigned n, int shift, const unsigned *counts,
                           const unsigned *totals, unsigned *keys_to, unsigned *order_to) {
+    enum { EACH = 4 };
     extern __shared__ __align__(16) unsigned char k_smem[];
     unsigned *const next = (unsigned *)k_smem, *const warps = next + 256;
     const unsigned tid = threadIdx.x, lane = tid & 31, end = k_sort_begin(n, blockIdx.x + 1);
     unsigned *const own = warps + tid / 32 * 256;
     const unsigned smaller = k_sort_before(totals[tid], next);
     next[tid] = smaller + counts[tid * gridDim.x + blockIdx.x];
-    for (unsigned from = k_sort_begin(n, blockIdx.x); from < end; from += 256) {
-        const unsigned i = from + tid;
-        const bool counted = i < end;
-        const unsigned key = counted ? keys[i] : 0, source = FIRST || !counted ? i : order[i];
-        const unsigned digit = counted ? key >> shift & 255 : 256;
+    for (unsigned from = k_sort_begin(n, blockIdx.x); from < end; from += 256 * EACH) {
+        unsigned key[EACH], source[EACH], digit[EACH], rank[EACH];
+#pragma unroll
+        for (int i = 0; i < EACH; i++) {
+            const unsigned at = from + (tid / 32 * EACH + i) * 32 + lane;
+            key[i] = at < end ? keys[at] : 0, source[i] = FIRST || at >= end ? at : order[at];
+            digit[i] = at < end ? key[i] >> shift & 255 : 256;
+        }
         for (int w = 0; w < 8; w++) warps[w * 256 + tid] = 0;
         __syncthreads();
-        const unsigned peers = __match_any_sync(0xffffffffu, digit), rank = __popc(peers & ((1u << lane) - 1));
-        if (counted && rank == 0) own[digit] = __popc(peers);
+#pragma unroll
+        for (int i = 0; i < EACH; i++) { /* behind those of the warp's rows before */
+            const unsigned peers = k_peers<8>(digit[i] < 256, digit[i]), before = __popc(peers & ((1u << lane) - 1));
+            const unsigned so_far = digit[i] < 256 ? own[digit[i]] : 0;
+            __syncwarp();
+            if (digit[i] < 256 && before == 0) own[digit[i]] = so_far + __popc(peers);
+            __syncwarp();
+            rank[i] = so_far + before;
+        }
         __syncthreads();
         unsigned at = next[tid];
         for (int w = 0; w < 8; w++) {
@@ -493,8 +520,129 @@ K_DEVICE void k_sort_move(const unsigned *keys, const unsigned *order, unsigned 
         }
         next[tid] = at;
         __syncthreads();
-        if (counted) keys_to[own[digit] + rank] = key, order_to[own[digit] + rank] = source;
+#pragma unroll
+        for (int i = 0; i < EACH; i++)
+            if (digit[i] < 256) keys_to[own[digit[i]] + rank[i]] = key[i], order_to[own[digit[i]] + rank[i]] = source[i];
         __syncthreads();
+    }
+}
+
+/* Sources of 256 threads, EACH in rows of a warp, go to the buckets keys >> shift, those of key ~0 to none. `all` has a
+ * number for each bucket: how many sources of the block it has. */
+K_DEVICE void k_bucket_clear(unsigned *all, int buckets) {
+    for (int d = (int)threadIdx.x; d < buckets; d += 256) all[d] = 0;
+    __syncthreads();
+}
+template <int EACH> K_DEVICE void k_bucket_count(const unsigned (&keys)[EACH], int shift, unsigned *all) {
+#pragma unroll
+    for (int i = 0; i < EACH; i++)
+        if (keys[i] != 0xffffffffu) atomicAdd(all + (keys[i] >> shift), 1u);
+}
+K_DEVICE void k_bucket_store(const unsigned *all, int buckets, unsigned *counts) {
+    __syncthreads();
+    for (int d = (int)threadIdx.x; d < buckets; d += 256) counts[d * gridDim.x + blockIdx.x] = all[d];
+}
+
+/* next[d] is where the block's first source of bucket d goes; begin[d] where that bucket begins. `own` is shared memory
+ * for 256 numbers. */
+K_DEVICE void k_bucket_begin(const unsigned *counts, const unsigned *totals, int buckets, unsigned *next, unsigned *own,
+                             unsigned *begin) {
+    unsigned so_far = 0;
+    for (int from = 0; from < buckets; from += 256) {
+        const int d = from + (int)threadIdx.x;
+        const unsigned v = d < buckets ? totals[d] : 0, before = k_sort_before(v, own);
+        own[threadIdx.x] = before + v;
+        __syncthreads();
+        if (d < buckets) next[d] = so_far + before + counts[d * gridDim.x + blockIdx.x];
+        if (d < buckets && blockIdx.x == 0) begin[d] = so_far + before;
+        so_far += own[255];
+        __syncthreads();
+    }
+    if (blockIdx.x == 0 && threadIdx.x == 0) begin[buckets] = so_far;
+}
+
+/* Those of a bucket, whose number has BITS bits, keep their order. warps[w][d]: where warp w's next source of bucket d goes. */
+template <int BITS, int EACH>
+K_DEVICE void k_bucket_move(const unsigned (&keys)[EACH], const unsigned (&named)[EACH], int shift, int buckets,
+                            unsigned *next, unsigned *warps, unsigned *keys_to, unsigned *order_to) {
+    const unsigned lane = threadIdx.x & 31;
+    unsigned *const own = warps + threadIdx.x / 32 * buckets;
+    unsigned rank[EACH];
+    for (int d = (int)threadIdx.x; d < 8 * buckets; d += 256) warps[d] = 0;
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {
+        const bool counted = keys[i] != 0xffffffffu;
+        const unsigned bucket = keys[i] >> shift;
+        const unsigned peers = k_peers<BITS>(counted, bucket), before = __popc(peers & ((1u << lane) - 1));
+        const unsigned so_far = counted ? own[bucket] : 0;
+        __syncwarp();
+        if (counted && before == 0) own[bucket] = so_far + __popc(peers);
+        __syncwarp();
+        rank[i] = so_far + before;
+    }
+    __syncthreads();
+    for (int d = (int)threadIdx.x; d < buckets; d += 256) {
+        unsigned at = next[d];
+        for (int w = 0; w < 8; w++) {
+            const unsigned count = warps[w * buckets + d];
+            warps[w * buckets + d] = at;
+            at += count;
+        }
+        next[d] = at;
+    }
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < EACH; i++)
+        if (keys[i] != 0xffffffffu) {
+            const unsigned at = own[keys[i] >> shift] + rank[i];
+            keys_to[at] = keys[i], order_to[at] = named[i];
+        }
+    __syncthreads();
+}
+
+/* How many threads of the warp before this one go to the same place, of so many bits; of one that goes nowhere: 0. */
+template <int BITS> K_DEVICE unsigned k_turn(bool lands, unsigned place) {
+    const unsigned peers = k_peers<BITS>(lands, place);
+    return lands ? __popc(peers & ((1u << (threadIdx.x & 31)) - 1)) : 0;
+}
+
+/* Of a source with that key: one more is before it; next is behind the greatest key of these. */
+K_DEVICE void k_sort_behind(bool before, unsigned other, unsigned &rank, unsigned &next) {
+    rank += before;
+    if (before && other >= next) next = other + 1;
+}
+
+/* A warp places EACH of the n sources, whose keys are below rows, or rows: by how many are before it, which have lesser
+ * keys, or equal ones and come before. begin[row] is how many have keys less than row: the first source of a key knows it
+ * for that, and for those up to the next lesser key, that nobody has; behind the last source is one more, of key rows. */
+template <int EACH>
+K_DEVICE void k_sort_ranks(const unsigned *keys, unsigned n, unsigned rows, unsigned *order, unsigned *begin) {
+    const unsigned lane = threadIdx.x & 31, first = (blockIdx.x * 8 + threadIdx.x / 32) * EACH;
+    unsigned key[EACH], rank[EACH], next[EACH];
+#pragma unroll
+    for (int s = 0; s < EACH; s++) key[s] = first + s < n ? keys[first + s] : rows, rank[s] = next[s] = 0;
+    for (unsigned i = lane; i < first && i < n; i += 32)
+#pragma unroll
+        for (int s = 0; s < EACH; s++) k_sort_behind(keys[i] <= key[s], keys[i], rank[s], next[s]);
+    if (lane < EACH && first + lane < n)
+#pragma unroll
+        for (int s = 0; s < EACH; s++)
+            k_sort_behind(keys[first + lane] < key[s] || (keys[first + lane] == key[s] && lane < s), keys[first + lane],
+                          rank[s], next[s]);
+    for (unsigned i = first + EACH + lane; i < n; i += 32)
+#pragma unroll
+        for (int s = 0; s < EACH; s++) k_sort_behind(keys[i] < key[s], keys[i], rank[s], next[s]);
+#pragma unroll
+    for (int s = 0; s < EACH; s++) {
+        for (int apart = 16; apart; apart /= 2) {
+            rank[s] += k_shfl_xor(rank[s], apart);
+            const unsigned others = k_shfl_xor(next[s], apart);
+            next[s] = others > next[s] ? others : next[s];
+        }
+        if (lane == 0 && first + s < n) order[rank[s]] = first + s;
+        if (first + s <= n) /* none, if one before it has the key */
+            for (unsigned row = next[s] + lane; row <= key[s]; row += 32) begin[row] = rank[s];
     }
 }
 
