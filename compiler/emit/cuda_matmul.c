@@ -9,6 +9,14 @@
  *     }
  *     for i, j: epilogue values at (m, n); store
  *
+ * In parts of the depth (split), each block leaves its sums in the workspace, meets the others of
+ * its tile, and has the epilogue of every so manieth unit of each thread's:
+ *
+ *     k_store_parts<4>(of_part + unit * 1024, acc[i] + j0);  for all units
+ *     k_meet_parts<256>(tickets + blockIdx.x / 8, 8, 1);
+ *     for (int unit = part; unit < 16; unit += 8)
+ *         own[e] = sum of k_load_parts<4>(of_tile + (p * 16 + unit) * 1024) over p;  epilogue; store
+ *
  * The factors are any values of (z, m, r) and (z, n, r): a transposed or strided operand is only
  * another index. What memory has along m or n, or along the depth, a thread reads as vectors of
  * four, under way while the panel before is multiplied; what lies in memory as it will in a panel
@@ -270,7 +278,7 @@ static void put_panel(struct emitter *w, const struct panel *a, const struct pan
     const int32_t *c = w->p->config.knob;
     int depth = c[KNOB_k], tm = c[KNOB_tm], tn = c[KNOB_tn];
     const char *t = math_type(at(w, w->k->dot)->dtype);
-    const struct folds f = layout_depth_folds(w->k, depth);
+    const struct folds f = layout_depth_folds(w->k, depth, w->y->split);
     line(w, "const %s *const As = panels + (s ^ 1) * %d, *const Bs = As + %d;", t,
          (a->size + b->size) * depth, a->size * depth);
     line(w, "#pragma unroll");
@@ -294,7 +302,8 @@ static void put_panel(struct emitter *w, const struct panel *a, const struct pan
         put_folded(w, &f, tm, tn, false);
     } else if (f.levels) {
         int panels = f.block / depth;
-        open_brace(w, "if (next / %d %% %d == 0)", depth, panels);
+        const char *done = w->y->split > 1 ? "(next - begin)" : "next";
+        open_brace(w, "if (%s / %d %% %d == 0)", done, depth, panels);
         put_folded(w, &f, tm, tn, false);
         close_brace(w);
     }
@@ -313,17 +322,25 @@ static void put_main_loop(struct emitter *w) {
     line(w, "#pragma unroll");
     line(w, "for (int j = 0; j < %d; j++) acc[i][j] = 0;", tn);
     close_brace(w);
-    const struct folds f = layout_depth_folds(w->k, depth);
+    const struct folds f = layout_depth_folds(w->k, depth, w->y->split);
     if (f.levels) declare_folded(w, &f, tm, tn);
     line(w, "int s = 0;");
-    bool bounded = w->k->edges.n;
-    if (bounded) {
+    bool bounded = w->k->edges.n, part = w->y->split > 1;
+    if (part) {
+        line(w, "const int part = (int)blockIdx.x %% %d;", w->y->split);
+        line(w, "const long long steps = (nr + %d) / %d;", depth - 1, depth);
+        line(w, "const k_idx begin = (k_idx)(part * steps / %d * %d);", w->y->split, depth);
+        line(w, "const k_idx end = (k_idx)((part + 1) * steps / %d * %d);", w->y->split, depth);
+    } else if (bounded) {
         put_depth_range(w, "k_idx", arena_printf(w->arena, "pm * %d", c[KNOB_m]), c[KNOB_m],
                         arena_printf(w->arena, "pn * %d", c[KNOB_n]), c[KNOB_n], "nr");
         line(w, "const k_idx begin = r_from / %d * %d;", depth, depth);
     }
-    const char *begin = bounded ? "begin" : "0", *end = bounded ? "r_end" : "nr",
-               *begun = bounded ? "next > begin" : "next";
+    const char *begin = part || bounded ? "begin" : "0",
+               *begun = part || bounded ? "next > begin" : "next",
+               *end = part      ? "end"
+                      : bounded ? "r_end"
+                                : "nr";
     line(w, "#pragma unroll 1");
     open_brace(w, "for (k_idx next = %s;; next += %d, s ^= 1)", begin, depth);
     line(w, "%s *const As = panels + s * %d, *const Bs = As + %d;", t, (a.size + b.size) * depth,
@@ -374,8 +391,8 @@ static int stored_along(struct emitter *w) {
     return rows ? AXIS_M : AXIS_N;
 }
 
-/* Elements i, from i0 on, or j, of a row or a column, whose n or m is known. */
-static void put_unit(struct emitter *w, int axis) {
+/* Elements i, from i0 on, or j, of a row or a column, whose n or m is known; `sum` is such a one's. */
+static void put_unit(struct emitter *w, int axis, const char *sum) {
     const struct loops *l = w->k->schedule->loops;
     int unit = unit_along(w, axis);
     char along = axis == AXIS_N ? 'n' : 'm', i = axis == AXIS_N ? 'j' : 'i';
@@ -391,8 +408,7 @@ static void put_unit(struct emitter *w, int axis) {
     line(w, "const k_idx %c = %c0 + %c;", along, along, i);
     open_brace(w, "if (%c < n%c)", along, along);
     for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
-    line(w, "const %s v%u = acc[%s][%s];", math_type(at(w, w->k->dot)->dtype), w->k->dot,
-         axis == AXIS_N ? "i" : "i0 + i", axis == AXIS_N ? "j0 + j" : "j");
+    line(w, "const %s v%u = %s;", math_type(at(w, w->k->dot)->dtype), w->k->dot, sum);
     w->where[w->k->dot] = LOCAL;
     for (uint32_t b = 0; b < w->p->before.n; b++) put_local(w, w->p->before.at[b]);
     for (uint32_t s = 0; s < w->k->stores.n; s++) {
@@ -418,28 +434,92 @@ static void put_unit(struct emitter *w, int axis) {
     }
 }
 
-static void put_epilogue(struct emitter *w) {
+/* Row or column number i, or j, of a thread's; nothing more of it where it hangs over the edge. */
+static void put_line(struct emitter *w, int axis, const char *outside) {
     int tm = w->y->ex, tn = w->y->vec, rows = layout_unit(tm), columns = layout_unit(tn);
-    int axis = stored_along(w);
-    line(w, "#pragma unroll");
-    if (axis == AXIS_N) {
-        open_brace(w, "for (int i = 0; i < %d; i++)", tm);
+    if (axis == AXIS_N)
         line(w, "const k_idx m = pm * %d + ty * %d + i / %d * %d + i %% %d;", w->y->bx, rows, rows,
              unit_distance(w->y->bx, tm), rows);
-        line(w, "if (m >= nm) break;");
-    } else {
-        open_brace(w, "for (int j = 0; j < %d; j++)", tn);
+    else
         line(w, "const k_idx n = pn * %d + tx * %d + j / %d * %d + j %% %d;", w->y->br, columns,
              columns, unit_distance(w->y->br, tn), columns);
-        line(w, "if (n >= nn) break;");
-    }
+    line(w, axis == AXIS_N ? "if (m >= nm) %s;" : "if (n >= nn) %s;", outside);
+}
+
+static void put_epilogue(struct emitter *w, int axis) {
+    int tm = w->y->ex, tn = w->y->vec, unit = unit_along(w, axis);
+    bool across = axis == AXIS_N;
     line(w, "#pragma unroll");
-    if (axis == AXIS_N)
-        open_brace(w, "for (int j0 = 0; j0 < %d; j0 += %d)", tn, columns);
-    else
-        open_brace(w, "for (int i0 = 0; i0 < %d; i0 += %d)", tm, rows);
-    put_unit(w, axis);
+    open_brace(w, across ? "for (int i = 0; i < %d; i++)" : "for (int j = 0; j < %d; j++)",
+               across ? tm : tn);
+    put_line(w, axis, "break");
+    line(w, "#pragma unroll");
+    open_brace(
+        w, across ? "for (int j0 = 0; j0 < %d; j0 += %d)" : "for (int i0 = 0; i0 < %d; i0 += %d)",
+        across ? tn : tm, unit);
+    put_unit(w, axis, across ? "acc[i][j0 + j]" : "acc[i0 + i][j]");
     close_brace(w);
+    close_brace(w);
+}
+
+/* ---- parts of the depth ---------------------------------------------------------------------- */
+
+/* Number `unit` of a thread's, which go along an axis: i and j0, or j and i0. */
+static void put_unit_place(struct emitter *w, int axis, int units) {
+    const char *line_of = axis == AXIS_N ? "i" : "j", *first = axis == AXIS_N ? "j0" : "i0";
+    line(w, "const int %s = unit / %d, %s = unit %% %d * %d;", line_of, units, first, units,
+         unit_along(w, axis));
+}
+
+static void put_leave(struct emitter *w, int axis, int units, int all) {
+    int unit = unit_along(w, axis), threads = w->y->threads;
+    line(w, "float *const of_tile = parts + ((long long)(blockIdx.x / %d) * %lld + tid * %d);",
+         w->y->split, (long long)w->y->split * all * unit * threads, unit);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int unit = 0; unit < %d; unit++)", all);
+    put_unit_place(w, axis, units);
+    line(w, "float x[%d];", unit);
+    line(w, "#pragma unroll");
+    line(w, "for (int e = 0; e < %d; e++) x[e] = acc[%s];", unit,
+         axis == AXIS_N ? "i][j0 + e" : "i0 + e][j");
+    line(w, "k_store_parts<%d>(of_tile + (part * %d + unit) * %d, x);", unit, all, threads * unit);
+    close_brace(w);
+    line(w, "k_meet_parts<%d>(tickets + blockIdx.x / %d, %d, 1);", threads, w->y->split,
+         w->y->split);
+}
+
+/* What all parts come to, in their order: the same bits in every run. */
+static void put_sum_of_parts(struct emitter *w, int unit, int all) {
+    enum { AT_ONCE = 16 };
+    int parts = w->y->split, rounds = (parts + AT_ONCE - 1) / AT_ONCE,
+        many = (parts + rounds - 1) / rounds;
+    line(w, "float own[%d];", unit);
+    line(w, "k_zero(own);");
+    line(w, "#pragma unroll 1");
+    open_brace(w, "for (int first = 0; first < %d; first += %d)", parts, many);
+    line(w, "float x[%d][%d];", many, unit);
+    line(w, "#pragma unroll");
+    line(w, "for (int p = 0; p < %d; p++)", many);
+    const char *there = parts % many ? arena_printf(w->arena, "if (first + p < %d) ", parts) : "";
+    line(w, "    %sk_load_parts<%d>(x[p], of_tile + ((first + p) * %d + unit) * %d);", there, unit,
+         all, unit * w->y->threads);
+    line(w, "#pragma unroll");
+    line(w, "for (int p = 0; p < %d; p++)", many);
+    line(w, "    for (int e = 0; %se < %d; e++) own[e] += x[p][e];",
+         parts % many ? arena_printf(w->arena, "first + p < %d && ", parts) : "", unit);
+    close_brace(w);
+}
+
+static void put_share(struct emitter *w, int axis) {
+    int unit = unit_along(w, axis), along = axis == AXIS_N ? w->y->vec : w->y->ex;
+    int units = along / unit, all = w->y->ex * w->y->vec / unit;
+    put_leave(w, axis, units, all);
+    line(w, "#pragma unroll 1");
+    open_brace(w, "for (int unit = part; unit < %d; unit += %d)", all, w->y->split);
+    put_unit_place(w, axis, units);
+    put_line(w, axis, "continue");
+    put_sum_of_parts(w, unit, all);
+    put_unit(w, axis, axis == AXIS_N ? "own[j]" : "own[i]");
     close_brace(w);
 }
 
@@ -449,7 +529,7 @@ static const char *least_blocks(struct emitter *w) {
     enum { REGISTERS = 128, MOVED = 64 /* bytes */ };
     const int32_t *c = w->p->config.knob;
     int blocks = (int)(w->k->limits->regs_unit / (w->y->threads * REGISTERS));
-    bool folds = layout_depth_folds(w->k, c[KNOB_k]).levels > 0;
+    bool folds = layout_depth_folds(w->k, c[KNOB_k], w->y->split).levels > 0;
     bool fits = dtype_opmath(at(w, w->k->dot)->dtype) != DT_F64 && c[KNOB_tm] * c[KNOB_tn] == 64;
     if (!folds || !fits || blocks < 2) return "";
     add_stack(&w->out->launches[w->out->n_launches - 1], MOVED);
@@ -479,11 +559,17 @@ void emit_cuda_matmul(struct emitter *w) {
     *l = (struct ws_launch){.entry = k->entry,
                             .grid = {w->p->grid, 1, 1},
                             .threads = w->y->threads,
-                            .smem = w->y->smem};
+                            .smem = w->y->smem,
+                            .meets = w->y->split > 1};
     add_arguments(w, l);
     buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d%s) %s(", w->y->threads,
                least_blocks(w), k->entry);
     put_parameters(w);
+    if (w->y->split > 1) {
+        l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_WORKSPACE};
+        l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_TICKETS};
+        buf_puts(&w->b, ", float *parts, unsigned *tickets");
+    }
     buf_puts(&w->b, ") {\n");
     w->indent++;
     line(w, "extern __shared__ __align__(16) unsigned char k_smem[];");
@@ -493,8 +579,11 @@ void emit_cuda_matmul(struct emitter *w) {
          ex_text(w, k->bound[AXIS_N]), ex_text(w, k->bound[AXIS_R]));
     line(w, "const k_idx tiles_m = (nm + %d) / %d, tiles_n = (nn + %d) / %d;", c[KNOB_m] - 1,
          c[KNOB_m], c[KNOB_n] - 1, c[KNOB_n]);
-    line(w, "const k_idx tile = (k_idx)blockIdx.x %% (tiles_m * tiles_n), z = (k_idx)blockIdx.x / "
-            "(tiles_m * tiles_n);");
+    const char *block = w->y->split > 1
+                            ? arena_printf(w->arena, "((k_idx)blockIdx.x / %d)", w->y->split)
+                            : "(k_idx)blockIdx.x";
+    line(w, "const k_idx tile = %s %% (tiles_m * tiles_n), z = %s / (tiles_m * tiles_n);", block,
+         block);
     line(w, "/* bands of 8 tile rows, column by column inside a band: neighbours in time share "
             "operands in L2 */");
     line(w, "const k_idx band = tile / (8 * tiles_n), rows = k_clamp(tiles_m - band * 8, "
@@ -503,6 +592,7 @@ void emit_cuda_matmul(struct emitter *w) {
     line(w, "const k_idx pm = band * 8 + in %% rows, pn = in / rows;");
     line(w, "(void)z;");
     put_main_loop(w);
-    put_epilogue(w);
+    int axis = stored_along(w);
+    (w->y->split > 1 ? put_share : put_epilogue)(w, axis);
     close_brace(w);
 }

@@ -25,6 +25,11 @@ static double scattered_us(const struct kernel *k, const struct layout *y) {
     return us;
 }
 
+/* What blocks leave of parts of the depth is written, waited for, and read once more. */
+static double parts_us(const struct kernel *k, double bytes) {
+    return 2.5 + 2 * bytes / (device_gbps(k->limits) * 1e3);
+}
+
 /* Clocks of a multiprocessor for each step along the depth: what nothing hides, for it is waited
  * for together (a tile's loads and barriers, the copies into shared memory), and what the warps of
  * all resident blocks take from its four schedulers. The numbers are fitted to products of 1024^3
@@ -48,7 +53,7 @@ double cost_by_threads(const struct kernel *k, const struct layout *y) {
     enum { FEW_SUMS = 64 };
     const struct device_limits *d = k->limits;
     double tiles = (double)kernel_size(k, AXIS_Z) * ceil((double)kernel_size(k, AXIS_M) / y->bx) *
-                   ceil((double)kernel_size(k, AXIS_N) / y->br);
+                   ceil((double)kernel_size(k, AXIS_N) / y->br) * y->split;
     int bytes = dtype_bytes(dtype_opmath(k->values.at[k->dot].dtype));
     double depth = (double)y->smem / 2 / bytes / (y->bx + y->br); /* of one of two stages */
     double copied = (double)(y->bx + y->br) / y->threads; /* elements a thread, for each step */
@@ -60,12 +65,14 @@ double cost_by_threads(const struct kernel *k, const struct layout *y) {
     double blocks = ceil(tiles / d->units);
     double step = alone + blocks * layout_warps(k, y) * warp;
     double ghz = device_clock_ghz(k->limits);
-    double steps = ceil((double)kernel_size(k, AXIS_R) / depth) * depth; /* a tile's are all made */
+    double steps = ceil(ceil((double)kernel_size(k, AXIS_R) / depth) / y->split) * depth;
     double us = steps * step * (y->vec > 8 ? WIDE : 1) / (ghz * 1e3);
     double least = (k->bytes_read + k->bytes_written) / (device_gbps(d) * 1e3 * 0.9);
     least = fmax(least, scattered_us(k, y));
     double waited = (sums > FEW_SUMS ? ALONE : ALL) * depth / steps;
-    return fmax(us, least) + fmax(BESIDE, waited) * fmin(us, least);
+    us = fmax(us, least) + fmax(BESIDE, waited) * fmin(us, least);
+    if (y->split > 1) us += parts_us(k, tiles * y->bx * y->br * 4);
+    return us;
 }
 
 /* Clocks of a step whose warps copy and multiply both, of which a multiprocessor has `warps`: units
@@ -442,7 +449,7 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
      * parts, 56.7 in one, 16 x 4096 x 11008 takes 47.2 in three and 42.3. */
     double rows = fmin(m, (double)p->a.rows);
     if (p->parts > 1 && y->cluster > 1) us += PARTED;
-    if (p->parts > 1) us += 2.5 + 2 * cut * p->parts * rows * n * 4 / (gbps * 1e3);
+    if (p->parts > 1) us += parts_us(k, cut * p->parts * rows * n * 4);
     if (y->leave_l2)
         us +=
             cost_leaving_us(k, once_bytes(p), once_bytes(p) / (gbps * 1e3), of_memory ? SLOWER : 0);

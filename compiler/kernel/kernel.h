@@ -1042,11 +1042,11 @@ int kernel_blocks_loading(const struct kernel *k, const struct layout *y);
 bool reduction_rounds(const struct kernel *k, value_id v);
 int64_t folds_chain(const struct folds *f); /* additions one after the other, at most */
 /* Of a phase's reductions along r; of a block's (CPU: task's) sums of columns; of so many parts of
- * a result that one thread adds up; of a matrix product, whose depth goes by steps. */
+ * a result that one thread adds up; of a matrix product, whose depth goes by steps, in parts. */
 struct folds layout_row_folds(const struct kernel *k, const struct layout *y);
 struct folds layout_column_folds(const struct kernel *k, const struct layout *y);
 struct folds layout_part_folds(const struct kernel *k, int64_t parts);
-struct folds layout_depth_folds(const struct kernel *k, int depth);
+struct folds layout_depth_folds(const struct kernel *k, int depth, int parts);
 enum { DEPTH_AT_ONCE = 128 }; /* CPU: of a matrix product, in registers */
 /* CPU, matrix products: steps of the depth that are packed at a time under knob k; is that all of
  * it, always? Numbers in each of the vectors that make a block's tn columns; registers that a block

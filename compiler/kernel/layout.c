@@ -630,6 +630,27 @@ static const char *cpu_matmul_layout(const struct kernel *k, const struct config
 
 int layout_unit(int elements) { return elements % 4 == 0 ? 4 : elements % 2 == 0 ? 2 : 1; }
 
+/* Blocks that have parts of the depth wait for each other: those of a tile, which begin one after
+ * the other, find room at a time. What each leaves is f32. */
+static const char *check_depth_parts(const struct kernel *k, int depth, const struct layout *y,
+                                     struct arena *a) {
+    static const enum axis axes[] = {AXIS_Z, AXIS_M, AXIS_N, AXIS_R};
+    if (y->split == 1) return NULL;
+    if (k->limits->kind == DEVICE_CPU) return "split is no knob of products on the CPU";
+    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {
+        int64_t n;
+        if (k->axis[axes[i]] && !ex_is_const(k->ex, k->bound[axes[i]], &n))
+            return "parts of the depth need sizes that are known";
+    }
+    if (k->edges.n) return "parts of the depth need tiles that have all steps";
+    if (dtype_opmath(k->values.at[k->dot].dtype) != DT_F32) return "parts of the depth are f32";
+    int64_t steps = tile_count(kernel_size(k, AXIS_R), depth), units = k->limits->units;
+    int64_t most = steps < units ? steps : units;
+    return y->split <= most ? NULL
+                            : arena_printf(a, "split=%d of %lld steps on %lld multiprocessors",
+                                           y->split, (long long)steps, (long long)units);
+}
+
 static const char *matmul_layout(const struct kernel *k, const struct config *c, struct layout *y,
                                  struct arena *a) {
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n], depth = c->knob[KNOB_k], tm = c->knob[KNOB_tm],
@@ -643,8 +664,8 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
     if (c->knob[KNOB_mma]) return matrix_layout(k, c, y, a);
     if (k->over) return "reductions behind a product need mma=1 or 2";
     if (k->shares) return "phases that share what they read need mma=1 or 2";
-    if (c->knob[KNOB_stages] || c->knob[KNOB_cluster] || c->knob[KNOB_band] || c->knob[KNOB_split])
-        return "stages, cluster, band and split are knobs of products with mma=1 or 2";
+    if (c->knob[KNOB_stages] || c->knob[KNOB_cluster] || c->knob[KNOB_band])
+        return "stages, cluster and band are knobs of products with mma=1 or 2";
     if (c->knob[KNOB_tail]) return "tail is a knob of products with mma=1";
     if (c->knob[KNOB_make]) return "make is a knob of products with mma=1";
     if (c->knob[KNOB_pingpong]) return "pingpong is a knob of products with mma=1";
@@ -652,6 +673,8 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
         return "a matrix product needs m, n, k, tm and tn";
     if (m % tm || n % tn)
         return arena_printf(a, "m=%d n=%d are no multiples of tm=%d tn=%d", m, n, tm, tn);
+    const char *bad = check_depth_parts(k, depth, y, a);
+    if (bad) return bad;
     int64_t sums = (int64_t)tm * tn, size = dtype_bytes(dtype_opmath(k->values.at[k->dot].dtype));
     if (sums > MAX_ACCUMULATORS && k->limits->kind == DEVICE_CUDA)
         return arena_printf(a, "tm*tn=%lld accumulators a thread; %d is the limit", (long long)sums,
@@ -675,7 +698,7 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
     y->threads = (int)threads;
     y->smem = (int)(smem * size);
     return check_grid(kernel_size(k, AXIS_Z) * tile_count(kernel_size(k, AXIS_M), m) *
-                          tile_count(kernel_size(k, AXIS_N), n),
+                          tile_count(kernel_size(k, AXIS_N), n) * y->split,
                       a);
 }
 

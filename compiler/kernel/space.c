@@ -727,6 +727,19 @@ static void propose_chained(struct space *s) {
                                     K(warps, tiles[i][0] / tiles[i][1])));
 }
 
+/* By threads: whole, and where tiles leave multiprocessors idle in so many parts of the depth that
+ * these have 1 to 4 blocks. */
+static void propose_depth_parts(struct space *s, struct config c) {
+    enum { EACH = 4 };
+    int64_t tiles = size_of(s->k, AXIS_Z) * ceil_div(size_of(s->k, AXIS_M), c.knob[KNOB_m]) *
+                    ceil_div(size_of(s->k, AXIS_N), c.knob[KNOB_n]);
+    propose(s, c);
+    for (int each = 1; each <= EACH && s->k->limits->kind == DEVICE_CUDA; each++) {
+        c.knob[KNOB_split] = (int)(each * s->k->limits->units / tiles);
+        if (c.knob[KNOB_split] > 1) propose(s, c);
+    }
+}
+
 static void propose_matmul(struct space *s) {
     propose_mma(s);
     propose_warps(s);
@@ -739,8 +752,8 @@ static void propose_matmul(struct space *s) {
     };
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         const int *t = shapes[i];
-        propose(s, CONFIG(K(m, t[0]), K(n, t[1]), K(k, t[2]), K(tm, t[3]), K(tn, t[4]),
-                          K(warps, t[0] / t[3] * (t[1] / t[4]) / s->k->limits->warp)));
+        propose_depth_parts(s, CONFIG(K(m, t[0]), K(n, t[1]), K(k, t[2]), K(tm, t[3]), K(tn, t[4]),
+                                      K(warps, t[0] / t[3] * (t[1] / t[4]) / s->k->limits->warp)));
     }
 }
 

@@ -638,6 +638,23 @@ static const struct product_case by_threads[] = {
     {"graph(%x: f32[2, 6, 9, 9], %w: f32[12, 6, 3, 3]) convolutions strict {\n"
      " %c = convolution(%x, %w, padding=1)\n return %c\n}\n",
      "m=16 n=64 k=16 tm=2 tn=4 warps=4"},
+    /* parts of the depth: uneven ones, more than units, folds, an epilogue, rows and columns that
+     * hang over, results that are stored along the columns, windows */
+    {"graph(%x: f32[70, 300], %y: f32[300, 88], %b: f32[88]) products strict {\n"
+     " %z = mm(%x, %y)\n %s = add(%z, %b)\n %r = relu(%s)\n return %r\n}\n",
+     "m=64 n=64 k=16 tm=8 tn=8 warps=2 split=3"},
+    {"graph(%x: f32[9, 512], %y: f32[72, 512]) products strict {\n %b = permute(%y, [1, 0])\n"
+     " %z = mm(%x, %b)\n return %z\n}\n",
+     "m=16 n=32 k=32 tm=2 tn=2 warps=4 split=5"},
+    {"graph(%x: f32[40, 2600], %y: f32[2600, 40]) products strict {\n %z = mm(%x, %y)\n"
+     " return %z\n}\n",
+     "m=64 n=64 k=16 tm=8 tn=8 warps=2 split=4"},
+    {"graph(%x: f32[2, 36, 600], %y: f32[2, 600, 33]) products strict {\n %z = bmm(%x, %y)\n"
+     " %t = permute(%z, [0, 2, 1])\n %c = exp(%t)\n return %c\n}\n",
+     "m=32 n=32 k=32 tm=4 tn=2 warps=4 split=18"},
+    {"graph(%x: f32[2, 6, 9, 9], %w: f32[12, 6, 3, 3]) convolutions strict {\n"
+     " %c = convolution(%x, %w, padding=1)\n return %c\n}\n",
+     "m=16 n=64 k=16 tm=2 tn=4 warps=4 split=2"},
 };
 
 /* Where terms count (kernel/edges.c): half of the results, above or below a diagonal that is none
