@@ -26,9 +26,12 @@
  * A thread's rows and columns are quads, so far apart that a warp, 4 by 8 threads, reads 64 and 128
  * bytes of shared memory side by side: at most a wavefront each. A panel that is written across,
  * for memory runs along the depth, is swizzled by quads, or all of it would go to a few banks. */
+#include <string.h>
+
 #include "emit/impl.h"
 
 enum { QUAD = 4, LANES_M = 4, LANES_N = 8 };
+enum { MOST_APART = 1 << 23 }; /* bytes that an instruction's address has a number for */
 
 static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
 
@@ -44,9 +47,10 @@ struct panel {
     const char *side; /* "m" */
     char letter;      /* of its arrays: ra, As */
     int size, depth;
+    int pitch;        /* from depth kk to kk + 1 */
     bool along_depth; /* is memory */
     int each;         /* elements that a thread reads at once, along memory */
-    value_id copied;  /* a load that is the factor, and lies as the panel does; NO_VALUE: none */
+    value_id copied;  /* a load that is the factor, of elements as they are; NO_VALUE: none */
     bool gathered;    /* where its elements are takes many registers: it is read as it is written */
     int rounds;       /* of all threads */
     const bool *needed;
@@ -63,11 +67,13 @@ static bool loads_vectors(struct emitter *w, const struct panel *p, enum axis al
     return true;
 }
 
+/* Vectors of four where the panel lies as memory does, else one element at a time. */
 static value_id copied_load(struct emitter *w, const struct panel *p) {
     const struct value_node *x = at(w, p->factor);
     bool is_load = x->kind == INST_LOAD && buffer_dtype(w, x->buffer) == x->dtype &&
                    x->dtype == dtype_opmath(at(w, w->k->dot)->dtype);
-    bool fits = p->each == QUAD && dtype_bytes(x->dtype) * QUAD == 16 && !p->along_depth;
+    bool fits = w->y->stages ? dtype_bytes(x->dtype) == 4 && !p->gathered
+                             : p->each * dtype_bytes(x->dtype) == 16 && !p->along_depth;
     return is_load && fits && w->k->limits->sm >= 80 ? p->factor : NO_VALUE;
 }
 
@@ -81,6 +87,7 @@ static struct panel make_panel(struct emitter *w, value_id factor, enum axis axi
                       .letter = is_m ? 'a' : 'b',
                       .size = c[is_m ? KNOB_m : KNOB_n],
                       .depth = c[KNOB_k],
+                      .pitch = c[is_m ? KNOB_m : KNOB_n] + (w->y->stages ? PANEL_GAP : 0),
                       .needed = needed,
                       .each = 1};
     for (value_id v = 0; v <= factor; v++) {
@@ -91,6 +98,7 @@ static struct panel make_panel(struct emitter *w, value_id factor, enum axis axi
     int width = p.along_depth ? p.depth : p.size;
     if (width % QUAD == 0 && loads_vectors(w, &p, p.along_depth ? AXIS_R : axis)) p.each = QUAD;
     p.copied = copied_load(w, &p);
+    if (p.copied != NO_VALUE && p.along_depth) p.each = 1;
     int pieces = p.size * p.depth / p.each;
     p.rounds = (pieces + w->y->threads - 1) / w->y->threads;
     return p;
@@ -98,14 +106,47 @@ static struct panel make_panel(struct emitter *w, value_id factor, enum axis axi
 
 /* Where row number `row` lies at depth kk. */
 static const char *swizzled(struct emitter *w, const struct panel *p, const char *row) {
-    if (!p->along_depth || p->size % 32) return row;
+    if (!p->along_depth || p->size % 32 || p->pitch > p->size) return row;
     return arena_printf(w->arena, "(%s ^ kk %s)", row, p->each == QUAD ? "/ 4 % 4 * 8" : "% 8 * 4");
+}
+
+/* Pieces of a thread that lie apart by the same everywhere: of a panel whose memory runs along the
+ * depth single elements of eight steps, which go to a bank each. */
+struct even_pieces {
+    int width, lines; /* threads along memory, and across */
+    int turns;        /* pieces along memory, of those across each */
+    bool fit;
+};
+
+static struct even_pieces even_pieces(struct emitter *w, const struct panel *p) {
+    enum { EIGHT = 8 };
+    int along = (p->along_depth ? p->depth : p->size) / p->each,
+        across = p->along_depth ? p->size : p->depth;
+    struct even_pieces e = {.width = along, .turns = 1};
+    if (p->along_depth && p->each == 1 && along % EIGHT == 0)
+        e.width = EIGHT, e.turns = along / EIGHT;
+    e.lines = w->y->threads / e.width;
+    e.fit = w->y->threads % e.width == 0 && across % e.lines == 0;
+    return e;
+}
+
+static void put_even_piece(struct emitter *w, const struct panel *p, const struct even_pieces *e,
+                           bool first) {
+    const char *turn = first ? "" : arena_printf(w->arena, " + i %% %d * %d", e->turns, e->width),
+               *line_of = first ? "" : arena_printf(w->arena, " + i / %d * %d", e->turns, e->lines);
+    line(w, "const int %s = tid %% %d * %d%s, %s = tid / %d%s;", p->along_depth ? "kk" : "ss",
+         e->width, p->each, turn, p->along_depth ? "ss" : "kk", e->width, line_of);
 }
 
 /* Which elements of the panel a thread's piece number i begins with. */
 static void put_piece(struct emitter *w, const struct panel *p) {
     int width = (p->along_depth ? p->depth : p->size) / p->each;
     int pieces = p->size * p->depth / p->each;
+    struct even_pieces e = even_pieces(w, p);
+    if (w->y->stages && e.fit) {
+        put_even_piece(w, p, &e, false);
+        return;
+    }
     line(w, "const int at = i * %d + tid;", w->y->threads);
     if (pieces % w->y->threads) line(w, "if (at >= %d) break;", pieces);
     line(w, "const int %s = at %% %d * %d, %s = at / %d;", p->along_depth ? "kk" : "ss", width,
@@ -145,8 +186,36 @@ static const char *inside(struct emitter *w, const struct panel *p) {
                          : NULL;
 }
 
+/* The same where each piece lies as far from the first as the text says, and all is inside. */
+static bool put_even_copy(struct emitter *w, const struct panel *p) {
+    const struct value_node *x = at(w, p->copied);
+    struct even_pieces e = even_pieces(w, p);
+    int64_t along = load_stride(w->k, x, p->axis), deeper = load_stride(w->k, x, AXIS_R);
+    if (!w->y->stages || !e.fit || inside(w, p) || along < 0 || deeper < 0) return false;
+    if (p->rounds * e.lines * (along > deeper ? along : deeper) > MOST_APART / 4) return false;
+    open_scope(w);
+    put_even_piece(w, p, &e, true);
+    line(w, "const k_idx %s = p%s * %d + ss, r = next + kk;", p->side, p->side, p->size);
+    line(w, "%s *const to = %cs + kk * %d + ss;", math_type(at(w, w->k->dot)->dtype),
+         p->letter == 'a' ? 'A' : 'B', p->pitch);
+    line(w, "const %s *const from = p%d + (%s);", memory_type(w, buffer_dtype(w, x->buffer)),
+         argument_of(w, x->buffer), ex_text(w, x->index));
+    int bytes = p->each * 4;
+    int64_t turn = p->along_depth ? e.width * deeper : 0, turn_to = e.width * p->pitch,
+            line_from = e.lines * (p->along_depth ? along : deeper),
+            line_to = e.lines * (p->along_depth ? 1 : p->pitch);
+    for (int i = 0; i < p->rounds; i++) {
+        int t = i % e.turns, l = i / e.turns;
+        line(w, "k_cp_async_apart<%d, %lld, %lld>(to, from);", bytes,
+             (long long)(t * turn_to + l * line_to) * 4, (long long)(t * turn + l * line_from) * 4);
+    }
+    close_brace(w);
+    return true;
+}
+
 /* Straight into the panel; of what lies outside, zeros. */
 static void put_copy(struct emitter *w, const struct panel *p) {
+    if (put_even_copy(w, p)) return;
     const struct value_node *x = at(w, p->copied);
     const char *guard = inside(w, p);
     line(w, "#pragma unroll");
@@ -154,9 +223,10 @@ static void put_copy(struct emitter *w, const struct panel *p) {
     put_piece(w, p);
     line(w, "const k_idx %s = p%s * %d + ss, r = next + kk;", p->side, p->side, p->size);
     if (guard) line(w, "const bool inside = %s;", guard);
-    line(w, "k_cp_async<16>(%cs + kk * %d + ss, p%d + (%s%s);", p->letter == 'a' ? 'A' : 'B',
-         p->size, argument_of(w, x->buffer), ex_text(w, x->index),
-         guard ? ") * inside, inside ? 16u : 0u" : ")");
+    int bytes = p->each * 4;
+    line(w, "k_cp_async<%d>(%cs + kk * %d + %s, p%d + (%s%s);", bytes, p->letter == 'a' ? 'A' : 'B',
+         p->pitch, swizzled(w, p, "ss"), argument_of(w, x->buffer), ex_text(w, x->index),
+         guard ? arena_printf(w->arena, ") * inside, inside ? %du : 0u", bytes) : ")");
     close_brace(w);
 }
 
@@ -204,7 +274,7 @@ static void put_gathered(struct emitter *w, const struct panel *p) {
     put_element(w, p);
     line(w, "x = (%s)%s;", t, ref(w, p->factor));
     close_brace(w);
-    line(w, "%cs[kk * %d + %s] = x;", p->letter == 'a' ? 'A' : 'B', p->size, swizzled(w, p, "ss"));
+    line(w, "%cs[kk * %d + %s] = x;", p->letter == 'a' ? 'A' : 'B', p->pitch, swizzled(w, p, "ss"));
     close_brace(w);
 }
 
@@ -215,28 +285,28 @@ static void put_fill(struct emitter *w, const struct panel *p) {
     open_brace(w, "for (int i = 0; i < %d; i++)", p->rounds);
     put_piece(w, p);
     if (p->each == 1) {
-        line(w, "%cs[kk * %d + %s] = r%c[i][0];", array, p->size, swizzled(w, p, "ss"), p->letter);
+        line(w, "%cs[kk * %d + %s] = r%c[i][0];", array, p->pitch, swizzled(w, p, "ss"), p->letter);
     } else if (p->along_depth) {
         line(w, "#pragma unroll");
         line(w, "for (int e = 0; e < %d; e++) %cs[(kk + e) * %d + %s] = r%c[i][e];", QUAD, array,
-             p->size, swizzled(w, p, "ss"), p->letter);
+             p->pitch, swizzled(w, p, "ss"), p->letter);
     } else {
-        line(w, "k_put_side_by_side<%s, %d>(%cs + kk * %d + ss, r%c[i]);", t, QUAD, array, p->size,
+        line(w, "k_put_side_by_side<%s, %d>(%cs + kk * %d + ss, r%c[i]);", t, QUAD, array, p->pitch,
              p->letter);
     }
     close_brace(w);
 }
 
-/* A thread's elements of a panel at depth kk, a[] or b[]. */
-static void put_operands(struct emitter *w, const struct panel *p, int elements) {
+/* A thread's elements of a panel at depth kk, in a[] or b[] or what is called so. */
+static void put_operands(struct emitter *w, const struct panel *p, int elements, const char *to) {
     const char *t = math_type(at(w, w->k->dot)->dtype), *thread = p->letter == 'a' ? "ty" : "tx";
     int unit = layout_unit(elements), distance = unit_distance(p->size, elements);
     line(w, "#pragma unroll");
     line(w, "for (int i = 0; i < %d; i += %d)", elements, unit);
     const char *row =
         arena_printf(w->arena, "(%s * %d + i / %d * %d)", thread, unit, unit, distance);
-    line(w, "    k_get_side_by_side<%s, %d>(%c + i, %cs + kk * %d + %s);", t, unit, p->letter,
-         p->letter == 'a' ? 'A' : 'B', p->size, swizzled(w, p, row));
+    line(w, "    k_get_side_by_side<%s, %d>(%s + i, %cs + kk * %d + %s);", t, unit, to,
+         p->letter == 'a' ? 'A' : 'B', p->pitch, swizzled(w, p, row));
 }
 
 /* What is above a thread's accumulators (kernel/chain.c) is in local memory, as cuda_fold.c has it:
@@ -249,8 +319,30 @@ static void open_cells(struct emitter *w, const struct folds *f, int tm, int tn)
     line(w, "#pragma unroll");
 }
 
+/* ... or, four by four, beside those of the other threads in shared memory. */
+static void put_folded_in_shared(struct emitter *w, int tm, int tn, const char *each,
+                                 const char *after) {
+    const char *t = math_type(at(w, w->k->dot)->dtype);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int q = 0; q < %d; q += %d)", tm * tn, QUAD);
+    line(w, "%s up[%d], *const at = (%s *)(k_smem + %d) + q * %d + tid * %d;", t, QUAD, t,
+         w->y->folded, w->y->threads, QUAD);
+    if (strstr(each, "+=")) line(w, "k_get_side_by_side<%s, %d>(up, at);", t, QUAD);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int e = 0; e < %d; e++)", QUAD);
+    line(w, "%s &sum = acc[(q + e) / %d][(q + e) %% %d];", t, tn, tn);
+    line(w, "%s;%s", each, after);
+    close_brace(w);
+    if (strncmp(each, "sum", 3)) line(w, "k_put_side_by_side<%s, %d>(at, up);", t, QUAD);
+    close_brace(w);
+}
+
 static void declare_folded(struct emitter *w, const struct folds *f, int tm, int tn) {
     const char *t = math_type(at(w, w->k->dot)->dtype);
+    if (w->y->folded) {
+        put_folded_in_shared(w, tm, tn, "up[e] = sum", "");
+        return;
+    }
     line(w, "%s local[%d][%d][%d];", t, tm, tn, f->levels);
     if (f->levels > 1) line(w, "unsigned folds = 0;");
     open_cells(w, f, tm, tn);
@@ -263,6 +355,11 @@ static void declare_folded(struct emitter *w, const struct folds *f, int tm, int
 
 static void put_folded(struct emitter *w, const struct folds *f, int tm, int tn, bool unfold) {
     const char *t = math_type(at(w, w->k->dot)->dtype);
+    if (w->y->folded) {
+        put_folded_in_shared(w, tm, tn, unfold ? "sum += up[e]" : "up[e] += sum",
+                             unfold ? "" : " sum = 0;");
+        return;
+    }
     open_cells(w, f, tm, tn);
     if (unfold)
         line(w, "for (int j = 0; j < %d; j++) acc[i][j] = k_unfold<k_sum>(up[j], acc[i][j]);", tn);
@@ -284,8 +381,8 @@ static void put_panel(struct emitter *w, const struct panel *a, const struct pan
     line(w, "#pragma unroll");
     open_brace(w, "for (int kk = 0; kk < %d; kk++)", depth);
     line(w, "%s a[%d], b[%d];", t, tm, tn);
-    put_operands(w, a, tm);
-    put_operands(w, b, tn);
+    put_operands(w, a, tm, "a");
+    put_operands(w, b, tn, "b");
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = 0; i < %d; i++)", tm);
     line(w, "#pragma unroll");
@@ -309,6 +406,171 @@ static void put_panel(struct emitter *w, const struct panel *a, const struct pan
     }
 }
 
+/* Where the depth of this block begins and ends, as text. */
+struct range {
+    const char *begin, *end;
+    bool from_0;
+};
+
+static struct range put_range(struct emitter *w) {
+    const int32_t *c = w->p->config.knob;
+    int depth = c[KNOB_k], parts = w->y->split;
+    if (parts > 1) {
+        line(w, "const int part = (int)blockIdx.x %% %d;", parts);
+        line(w, "const long long steps = (nr + %d) / %d;", depth - 1, depth);
+        line(w, "const k_idx begin = (k_idx)(part * steps / %d * %d);", parts, depth);
+        line(w, "const k_idx end = (k_idx)((part + 1) * steps / %d * %d);", parts, depth);
+        return (struct range){"begin", "end", false};
+    }
+    if (!w->k->edges.n) return (struct range){"0", "nr", true};
+    put_depth_range(w, "k_idx", arena_printf(w->arena, "pm * %d", c[KNOB_m]), c[KNOB_m],
+                    arena_printf(w->arena, "pn * %d", c[KNOB_n]), c[KNOB_n], "nr");
+    line(w, "const k_idx begin = r_from / %d * %d;", depth, depth);
+    return (struct range){"begin", "r_end", false};
+}
+
+static void put_fetches(struct emitter *w, const struct panel *const *side) {
+    for (int i = 0; i < 2; i++)
+        if (!side[i]->gathered) (is_staged(side[i]) ? put_fetch : put_copy)(w, side[i]);
+}
+
+static void put_fills(struct emitter *w, const struct panel *const *side) {
+    for (int i = 0; i < 2; i++)
+        if (side[i]->copied == NO_VALUE) (side[i]->gathered ? put_gathered : put_fill)(w, side[i]);
+}
+
+static void declare_staged(struct emitter *w, const struct panel *const *side) {
+    const char *t = math_type(at(w, w->k->dot)->dtype);
+    for (int i = 0; i < 2; i++)
+        if (is_staged(side[i]))
+            line(w, "%s r%c[%d][%d];", t, side[i]->letter, side[i]->rounds, side[i]->each);
+}
+
+/* The arrays of the panel of a stage. */
+static void put_stage(struct emitter *w, const struct panel *const *side, const char *stage,
+                      bool is_const) {
+    const char *t = math_type(at(w, w->k->dot)->dtype);
+    int depth = side[0]->depth;
+    line(w, "%s%s *const As = panels + %s * %d, *const Bs = As + %d;", is_const ? "const " : "", t,
+         stage, (side[0]->pitch + side[1]->pitch) * depth, side[0]->pitch * depth);
+}
+
+/* One of two panels is multiplied while the next one's factors are under way. */
+static void put_loop(struct emitter *w, const struct panel *const *side, const struct range *r) {
+    int depth = side[0]->depth;
+    line(w, "int s = 0;");
+    line(w, "#pragma unroll 1");
+    open_brace(w, "for (k_idx next = %s;; next += %d, s ^= 1)", r->begin, depth);
+    put_stage(w, side, "s", false);
+    declare_staged(w, side);
+    bool copies = side[0]->copied != NO_VALUE || side[1]->copied != NO_VALUE;
+    open_brace(w, "if (next < %s)", r->end);
+    put_fetches(w, side);
+    if (copies) line(w, "k_cp_async_commit();");
+    close_brace(w);
+    open_brace(w, r->from_0 ? "if (next)" : "if (next > begin)");
+    put_panel(w, side[0], side[1]);
+    close_brace(w);
+    line(w, "if (next >= %s) break;", r->end);
+    put_fills(w, side);
+    if (copies) line(w, "k_cp_async_wait<0>();");
+    line(w, "__syncthreads();");
+    close_brace(w);
+}
+
+/* A thread's elements of both panels at depth kk of the stage, into half `to` of a and b. */
+static void put_halves(struct emitter *w, const struct panel *const *side, const char *stage,
+                       const char *kk, const char *to) {
+    const int32_t *c = w->p->config.knob;
+    open_scope(w);
+    put_stage(w, side, stage, true);
+    line(w, "const int kk = %s;", kk);
+    put_operands(w, side[0], c[KNOB_tm], arena_printf(w->arena, "a[%s]", to));
+    put_operands(w, side[1], c[KNOB_tn], arena_printf(w->arena, "b[%s]", to));
+    close_brace(w);
+}
+
+/* In snakes: of two sums that are made one after the other, one factor is in the same register, so
+ * that a scheduler has no more than two to fetch. */
+static void put_snake(struct emitter *w) {
+    const int32_t *c = w->p->config.knob;
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int i = 0; i < %d; i++)", c[KNOB_tm]);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int e = 0; e < %d; e++)", c[KNOB_tn]);
+    line(w, "const int j = i %% 2 ? %d - e : e;", c[KNOB_tn] - 1);
+    line(w, "%s",
+         multiply_add_text(w, value_math(w, w->k->dot), "acc[i][j]", "a[half][i]", "b[half][j]"));
+    close_brace(w);
+    close_brace(w);
+}
+
+/* Several panels ahead: copies of the one `stages - 1` further on begin with a panel, and of the
+ * next depth a thread has its elements before it multiplies those of this one, across panels,
+ * too. */
+static void put_loop_ahead(struct emitter *w, const struct panel *const *side,
+                           const struct range *r) {
+    const int32_t *c = w->p->config.knob;
+    int depth = side[0]->depth, stages = w->y->stages, tm = c[KNOB_tm], tn = c[KNOB_tn];
+    const char *t = math_type(at(w, w->k->dot)->dtype);
+    const struct folds f = layout_depth_folds(w->k, depth, w->y->split);
+    line(w, "#pragma unroll 1");
+    open_brace(w, "for (int s = 0; s < %d; s++)", stages - 1);
+    line(w, "const k_idx next = %s + s * %d;", r->begin, depth);
+    put_stage(w, side, "s", false);
+    open_brace(w, "if (next < %s)", r->end);
+    declare_staged(w, side);
+    put_fetches(w, side);
+    put_fills(w, side);
+    close_brace(w);
+    line(w, "k_cp_async_commit();");
+    close_brace(w);
+    line(w, "k_cp_async_wait<%d>();", stages - 2);
+    line(w, "__syncthreads();");
+    line(w, "%s a[2][%d], b[2][%d];", t, tm, tn);
+    line(w, "int read = 0, write = %d;", stages - 1);
+    line(w, "if (%s < %s)", r->begin, r->end);
+    put_halves(w, side, "0", "0", "0");
+    line(w, "#pragma unroll 1");
+    open_brace(w, "for (k_idx done = %s; done < %s;)", r->begin, r->end);
+    line(w, "const k_idx next = done + %d;", (stages - 1) * depth);
+    declare_staged(w, side);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int k = 0; k < %d; k++)", depth);
+    line(w, "const int half = k %% 2;");
+    open_brace(w, "if (k == %d)", depth - 1);
+    open_brace(w, "if (next < %s)", r->end);
+    put_stage(w, side, "write", false);
+    line(w, "(void)As, (void)Bs;");
+    put_fills(w, side);
+    close_brace(w);
+    line(w, "k_cp_async_wait<%d>();", stages - 2);
+    line(w, "__syncthreads();");
+    line(w, "read = read == %d ? 0 : read + 1;", stages - 1);
+    close_brace(w);
+    line(w, "if (k < %d || done + %d < %s)", depth - 1, depth, r->end);
+    put_halves(w, side, "read", arena_printf(w->arena, "(k + 1) %% %d", depth), "half ^ 1");
+    open_brace(w, "if (k == 0)");
+    put_stage(w, side, "write", false);
+    line(w, "(void)As, (void)Bs;");
+    open_brace(w, "if (next < %s)", r->end);
+    put_fetches(w, side);
+    close_brace(w);
+    line(w, "k_cp_async_commit();");
+    close_brace(w);
+    put_snake(w);
+    close_brace(w);
+    line(w, "write = write == %d ? 0 : write + 1;", stages - 1);
+    line(w, "done += %d;", depth);
+    if (f.levels) {
+        const char *terms = r->from_0 ? "done" : arena_printf(w->arena, "(done - %s)", r->begin);
+        open_brace(w, "if (%s / %d %% %d == 0)", terms, depth, f.block / depth);
+        put_folded(w, &f, tm, tn, false);
+        close_brace(w);
+    }
+    close_brace(w);
+}
+
 static void put_main_loop(struct emitter *w) {
     const int32_t *c = w->p->config.knob;
     int depth = c[KNOB_k], tm = c[KNOB_tm], tn = c[KNOB_tn];
@@ -324,45 +586,8 @@ static void put_main_loop(struct emitter *w) {
     close_brace(w);
     const struct folds f = layout_depth_folds(w->k, depth, w->y->split);
     if (f.levels) declare_folded(w, &f, tm, tn);
-    line(w, "int s = 0;");
-    bool bounded = w->k->edges.n, part = w->y->split > 1;
-    if (part) {
-        line(w, "const int part = (int)blockIdx.x %% %d;", w->y->split);
-        line(w, "const long long steps = (nr + %d) / %d;", depth - 1, depth);
-        line(w, "const k_idx begin = (k_idx)(part * steps / %d * %d);", w->y->split, depth);
-        line(w, "const k_idx end = (k_idx)((part + 1) * steps / %d * %d);", w->y->split, depth);
-    } else if (bounded) {
-        put_depth_range(w, "k_idx", arena_printf(w->arena, "pm * %d", c[KNOB_m]), c[KNOB_m],
-                        arena_printf(w->arena, "pn * %d", c[KNOB_n]), c[KNOB_n], "nr");
-        line(w, "const k_idx begin = r_from / %d * %d;", depth, depth);
-    }
-    const char *begin = part || bounded ? "begin" : "0",
-               *begun = part || bounded ? "next > begin" : "next",
-               *end = part      ? "end"
-                      : bounded ? "r_end"
-                                : "nr";
-    line(w, "#pragma unroll 1");
-    open_brace(w, "for (k_idx next = %s;; next += %d, s ^= 1)", begin, depth);
-    line(w, "%s *const As = panels + s * %d, *const Bs = As + %d;", t, (a.size + b.size) * depth,
-         a.size * depth);
-    for (int i = 0; i < 2; i++)
-        if (is_staged(side[i]))
-            line(w, "%s r%c[%d][%d];", t, side[i]->letter, side[i]->rounds, side[i]->each);
-    bool copies = a.copied != NO_VALUE || b.copied != NO_VALUE;
-    open_brace(w, "if (next < %s)", end);
-    for (int i = 0; i < 2; i++)
-        if (!side[i]->gathered) (is_staged(side[i]) ? put_fetch : put_copy)(w, side[i]);
-    if (copies) line(w, "k_cp_async_commit();");
-    close_brace(w);
-    open_brace(w, "if (%s)", begun);
-    put_panel(w, &a, &b);
-    close_brace(w);
-    line(w, "if (next >= %s) break;", end);
-    for (int i = 0; i < 2; i++)
-        if (side[i]->copied == NO_VALUE) (side[i]->gathered ? put_gathered : put_fill)(w, side[i]);
-    if (copies) line(w, "k_cp_async_wait<0>();");
-    line(w, "__syncthreads();");
-    close_brace(w);
+    const struct range r = put_range(w);
+    (w->y->stages ? put_loop_ahead : put_loop)(w, side, &r);
     if (f.levels) put_folded(w, &f, tm, tn, true);
 }
 

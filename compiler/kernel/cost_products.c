@@ -40,6 +40,7 @@ static double parts_us(const struct kernel *k, double bytes) {
 double cost_by_threads(const struct kernel *k, const struct layout *y) {
     const double TILE = 990, STEP = 53, COPY = 150; /* clocks: of each tile, step, element copied */
     const double OPERAND = 0.17, COPIED = 25;       /* instructions: from shared memory, into it */
+    const double AHEAD = 1.25, COPIED_AHEAD = 6;
     /* So many times that where it takes finding an element of a window in an image: 64 filters of
      * 27 terms at 10.3 million places take 5.6 ms on an H100. */
     const double WINDOW = 16;
@@ -55,18 +56,24 @@ double cost_by_threads(const struct kernel *k, const struct layout *y) {
     double tiles = (double)kernel_size(k, AXIS_Z) * ceil((double)kernel_size(k, AXIS_M) / y->bx) *
                    ceil((double)kernel_size(k, AXIS_N) / y->br) * y->split;
     int bytes = dtype_bytes(dtype_opmath(k->values.at[k->dot].dtype));
-    double depth = (double)y->smem / 2 / bytes / (y->bx + y->br); /* of one of two stages */
+    int panels = y->stages ? y->stages : 2, gaps = y->stages ? 2 * PANEL_GAP : 0;
+    double depth =
+        (double)(y->folded ? y->folded : y->smem) / panels / bytes / (y->bx + y->br + gaps);
     double copied = (double)(y->bx + y->br) / y->threads; /* elements a thread, for each step */
     bool taps = im2col_has_taps(k->im2col[0][0]) || im2col_has_taps(k->im2col[1][0]);
     double found = taps ? WINDOW : 1;
     double sums = (double)y->ex * y->vec;
     double alone = STEP + COPY * copied + TILE / depth,
            warp = (sums + OPERAND * (y->ex + y->vec) + COPIED * found * copied) / 4;
+    if (y->stages) { /* panels ahead */
+        alone = STEP + TILE / depth / 4;
+        warp = (AHEAD * sums + OPERAND * (y->ex + y->vec) + COPIED_AHEAD * copied) / 4;
+    }
     double blocks = ceil(tiles / d->units);
     double step = alone + blocks * layout_warps(k, y) * warp;
     double ghz = device_clock_ghz(k->limits);
     double steps = ceil(ceil((double)kernel_size(k, AXIS_R) / depth) / y->split) * depth;
-    double us = steps * step * (y->vec > 8 ? WIDE : 1) / (ghz * 1e3);
+    double us = steps * step * (y->vec > 8 && !y->stages ? WIDE : 1) / (ghz * 1e3);
     double least = (k->bytes_read + k->bytes_written) / (device_gbps(d) * 1e3 * 0.9);
     least = fmax(least, scattered_us(k, y));
     double waited = (sums > FEW_SUMS ? ALONE : ALL) * depth / steps;

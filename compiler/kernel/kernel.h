@@ -675,6 +675,8 @@ struct layout {
     int stages;      /* blocks: rows under way, of which all but one are copied to shared memory */
     int kept;        /* tiles of a row that is kept in shared memory; 0: of none */
     int ring;        /* both: from this byte on */
+    int folded;      /* matmul by threads: from this byte of shared memory on there is what lies above
+                        a thread's sums; 0: it is in local memory */
     int blocks; /* blocks, or clusters or rows of blocks apart, of a persistent grid, each over many
                    rows; sums of columns have a part of each (CPU: of each task); 0: none */
     bool look_back; /* scan: each tile of a row is a block's */
@@ -900,6 +902,10 @@ int stored_planes(const struct operand *o);
 int operand_line(const struct operand *o, int rows, int depth);
 /* matmul by plain arithmetic: of a thread's tm or tn elements, how many lie side by side. */
 int layout_unit(int elements);
+/* Numbers of all panels ahead, whose rows have a gap behind them: what is written across a panel
+ * goes to all banks. */
+enum { PANEL_GAP = 4 };
+int64_t layout_panels(const struct layout *y, int depth);
 
 /* peel.c: how far before its first element rows start, in the tensors that a kernel whose row
  * length vec does not divide reads and writes by vectors; EX_NONE if it has none. */

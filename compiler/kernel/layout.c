@@ -651,6 +651,28 @@ static const char *check_depth_parts(const struct kernel *k, int depth, const st
                                            y->split, (long long)steps, (long long)units);
 }
 
+enum { MOST_PANELS = 4, MOST_AHEAD = 32 }; /* panels ahead, and their depth */
+
+int64_t layout_panels(const struct layout *y, int depth) {
+    return (int64_t)(y->bx + y->br + 2 * PANEL_GAP) * depth * y->stages;
+}
+
+/* Where the blocks that registers leave room for find it, what is above a thread's sums, `bytes`, is
+ * in shared memory: 128 sums of 128 threads are read and written there for nothing while another
+ * block multiplies, and in local memory take a seventh of 4096^3 on an H200. */
+static void fold_in_shared(const struct kernel *k, int depth, int64_t bytes, struct layout *y) {
+    enum { FEW = 64, SMALL = 128, LARGE = 256 }; /* sums; registers of a thread */
+    struct folds f = layout_depth_folds(k, depth, y->split);
+    int64_t blocks = k->limits->regs_unit / (y->threads * (y->ex * y->vec > FEW ? LARGE : SMALL)),
+            smem = y->smem + bytes * y->threads;
+    if (blocks < 1) blocks = 1;
+    bool fits =
+        smem <= k->limits->smem_block && (smem + SMEM_RESERVED) * blocks <= k->limits->smem_unit;
+    if (f.levels != 1 || bytes % 16 || y->smem % 16 || !fits) return;
+    y->folded = y->smem;
+    y->smem = (int)smem;
+}
+
 static const char *matmul_layout(const struct kernel *k, const struct config *c, struct layout *y,
                                  struct arena *a) {
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n], depth = c->knob[KNOB_k], tm = c->knob[KNOB_tm],
@@ -664,8 +686,8 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
     if (c->knob[KNOB_mma]) return matrix_layout(k, c, y, a);
     if (k->over) return "reductions behind a product need mma=1 or 2";
     if (k->shares) return "phases that share what they read need mma=1 or 2";
-    if (c->knob[KNOB_stages] || c->knob[KNOB_cluster] || c->knob[KNOB_band])
-        return "stages, cluster and band are knobs of products with mma=1 or 2";
+    if (c->knob[KNOB_cluster] || c->knob[KNOB_band])
+        return "cluster and band are knobs of products with mma=1 or 2";
     if (c->knob[KNOB_tail]) return "tail is a knob of products with mma=1";
     if (c->knob[KNOB_make]) return "make is a knob of products with mma=1";
     if (c->knob[KNOB_pingpong]) return "pingpong is a knob of products with mma=1";
@@ -685,7 +707,12 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
     y->bx = m;
     y->br = n;
     if (k->limits->kind == DEVICE_CPU) return cpu_matmul_layout(k, c, y, a);
-    int64_t threads = (int64_t)(m / tm) * (n / tn), smem = ((int64_t)m + n) * depth * 2;
+    y->stages = c->knob[KNOB_stages];
+    if (y->stages == 1 || y->stages > MOST_PANELS || (y->stages && depth > MOST_AHEAD))
+        return arena_printf(a, "stages=%d of k=%d: 2 to %d, of %d at most, are panels ahead",
+                            y->stages, depth, MOST_PANELS, MOST_AHEAD);
+    int64_t threads = (int64_t)(m / tm) * (n / tn),
+            smem = y->stages ? layout_panels(y, depth) : ((int64_t)m + n) * depth * 2;
     if ((int64_t)c->knob[KNOB_warps] * k->limits->warp != threads)
         return arena_printf(a, "m/tm * n/tn = %lld threads, but warps=%d", (long long)threads,
                             c->knob[KNOB_warps]);
@@ -697,6 +724,7 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
                             (long long)smem, (long long)(k->limits->smem_block / size));
     y->threads = (int)threads;
     y->smem = (int)(smem * size);
+    if (y->stages) fold_in_shared(k, depth, sums * size, y);
     return check_grid(kernel_size(k, AXIS_Z) * tile_count(kernel_size(k, AXIS_M), m) *
                           tile_count(kernel_size(k, AXIS_N), n) * y->split,
                       a);

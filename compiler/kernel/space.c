@@ -740,8 +740,29 @@ static void propose_depth_parts(struct space *s, struct config c) {
     }
 }
 
+/* Panels ahead, of factors that are copied: threads of 128 sums have more to multiply for what they
+ * read of shared memory, and a block a quarter of a multiprocessor's warps. */
+static void propose_ahead(struct space *s) {
+    static const int shapes[][6] = {
+        /* m, n, k, tm, tn, stages */
+        {128, 128, 8, 8, 16, 3}, {128, 128, 8, 16, 8, 3}, {64, 256, 8, 8, 16, 3},
+        {128, 256, 8, 8, 16, 3}, {128, 128, 8, 8, 8, 3},  {64, 128, 8, 8, 8, 3},
+        {64, 64, 16, 8, 8, 3},   {64, 64, 16, 4, 8, 3},   {32, 128, 16, 4, 8, 3},
+        {32, 64, 16, 4, 4, 3},   {16, 128, 32, 4, 8, 3},  {16, 64, 32, 4, 4, 3},
+        {8, 128, 32, 4, 4, 3},   {8, 64, 32, 4, 4, 3},
+    };
+    if (s->k->limits->kind != DEVICE_CUDA || s->k->im2col[0][0] || s->k->im2col[1][0]) return;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const int *t = shapes[i];
+        propose_depth_parts(s, CONFIG(K(m, t[0]), K(n, t[1]), K(k, t[2]), K(tm, t[3]), K(tn, t[4]),
+                                      K(stages, t[5]),
+                                      K(warps, t[0] / t[3] * (t[1] / t[4]) / s->k->limits->warp)));
+    }
+}
+
 static void propose_matmul(struct space *s) {
     propose_mma(s);
+    propose_ahead(s);
     propose_warps(s);
     static const int shapes[][5] = {
         /* m, n, k, tm, tn */

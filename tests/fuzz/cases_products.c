@@ -650,11 +650,37 @@ static const struct product_case by_threads[] = {
      " return %z\n}\n",
      "m=64 n=64 k=16 tm=8 tn=8 warps=2 split=4"},
     {"graph(%x: f32[2, 36, 600], %y: f32[2, 600, 33]) products strict {\n %z = bmm(%x, %y)\n"
-     " %t = permute(%z, [0, 2, 1])\n %c = exp(%t)\n return %c\n}\n",
+     " %t = permute(%z, [0, 2, 1])\n %c = relu(%t)\n return %c\n}\n",
      "m=32 n=32 k=32 tm=4 tn=2 warps=4 split=18"},
     {"graph(%x: f32[2, 6, 9, 9], %w: f32[12, 6, 3, 3]) convolutions strict {\n"
      " %c = convolution(%x, %w, padding=1)\n return %c\n}\n",
      "m=16 n=64 k=16 tm=2 tn=4 warps=4 split=2"},
+    /* panels ahead: copied across and along the depth, in pieces that lie evenly and with edges,
+     * computed, gathered; folds in shared memory and in local memory; fewer panels than stages */
+    {"graph(%x: f32[256, 176], %y: f32[176, 128]) products strict {\n %z = mm(%x, %y)\n"
+     " return %z\n}\n",
+     "m=128 n=128 k=8 tm=8 tn=16 warps=4 stages=3"},
+    {"graph(%x: f32[176, 128], %y: f32[128, 176]) products strict {\n %a = permute(%x, [1, 0])\n"
+     " %b = permute(%y, [1, 0])\n %z = mm(%a, %b)\n return %z\n}\n",
+     "m=64 n=128 k=16 tm=8 tn=8 warps=4 stages=2"},
+    {"graph(%x: f32[2, 67, 333], %y: f32[2, 333, 41]) products strict {\n %z = bmm(%x, %y)\n"
+     " %r = relu(%z)\n return %r\n}\n",
+     "m=32 n=64 k=16 tm=4 tn=4 warps=4 stages=4"},
+    {"graph(%x: f32[64, 2176], %y: f32[2176, 32]) products strict {\n %z = mm(%x, %y)\n"
+     " return %z\n}\n",
+     "m=64 n=64 k=16 tm=8 tn=8 warps=2 stages=3 split=3"},
+    {"graph(%x: f32[40, 300], %y: f32[300, 256], %b: f32[256]) products strict {\n"
+     " %a = sigmoid(%x)\n %z = mm(%a, %y)\n %s = add(%z, %b)\n return %z, %s\n}\n",
+     "m=128 n=256 k=8 tm=8 tn=16 warps=8 stages=3"},
+    {"graph(%x: f64[36, 444], %y: f64[40, 444]) {\n %b = permute(%y, [1, 0])\n"
+     " %z = mm(%x, %b)\n return %z\n}\n",
+     "m=32 n=32 k=16 tm=2 tn=4 warps=4 stages=2"},
+    {"graph(%x: f32[9, 12], %y: f32[72, 12]) products strict {\n %b = permute(%y, [1, 0])\n"
+     " %z = mm(%x, %b)\n return %z\n}\n",
+     "m=16 n=32 k=8 tm=2 tn=2 warps=4 stages=4"},
+    {"graph(%x: f32[2, 6, 9, 9], %w: f32[12, 6, 3, 3]) convolutions strict {\n"
+     " %c = convolution(%x, %w, padding=1)\n return %c\n}\n",
+     "m=16 n=64 k=16 tm=2 tn=4 warps=4 stages=3"},
 };
 
 /* Where terms count (kernel/edges.c): half of the results, above or below a diagonal that is none
