@@ -35,9 +35,6 @@ enum { MOST_APART = 1 << 23 }; /* bytes that an instruction's address has a numb
 
 static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
 
-/* From one unit of a thread's elements to the next. */
-static int unit_distance(int tile, int elements) { return tile / elements * layout_unit(elements); }
-
 /* ---- panels ---------------------------------------------------------------------------------- */
 
 /* A factor's panel: `size` rows, of m or n, by `depth`. */
@@ -52,6 +49,8 @@ struct panel {
     int each;         /* elements that a thread reads at once, along memory */
     value_id copied;  /* a load that is the factor, of elements as they are; NO_VALUE: none */
     bool gathered;    /* where its elements are takes many registers: it is read as it is written */
+    bool upright;     /* panels ahead: it is as memory has it, along the depth, and read by fours */
+    int elements;     /* of a thread */
     int rounds;       /* of all threads */
     const bool *needed;
 };
@@ -72,9 +71,25 @@ static value_id copied_load(struct emitter *w, const struct panel *p) {
     const struct value_node *x = at(w, p->factor);
     bool is_load = x->kind == INST_LOAD && buffer_dtype(w, x->buffer) == x->dtype &&
                    x->dtype == dtype_opmath(at(w, w->k->dot)->dtype);
-    bool fits = w->y->stages ? dtype_bytes(x->dtype) == 4 && !p->gathered
-                             : p->each * dtype_bytes(x->dtype) == 16 && !p->along_depth;
-    return is_load && fits && w->k->limits->sm >= 80 ? p->factor : NO_VALUE;
+    bool fits = p->each * dtype_bytes(x->dtype) == 16 && !p->along_depth;
+    return w->y->stages || (is_load && fits && w->k->limits->sm >= 80) ? p->factor : NO_VALUE;
+}
+
+/* Rows of as many quads of the depth, of which eight lie in all banks, whoever reads which. */
+static int quads(const struct panel *p) { return p->depth / QUAD; }
+
+static bool may_be_upright(struct emitter *w, const struct panel *p) {
+    enum { EIGHT = 8 };
+    int threads = w->y->threads, lines = threads / quads(p);
+    bool even = threads % quads(p) == 0 && lines % EIGHT == 0 && p->size % lines == 0 &&
+                p->size / p->elements % EIGHT == 0;
+    return p->along_depth && even && p->each == QUAD;
+}
+
+static void set_rounds(struct emitter *w, struct panel *p) {
+    if (w->y->stages && p->along_depth && !p->upright) p->each = 1;
+    int pieces = p->size * p->depth / p->each;
+    p->rounds = (pieces + w->y->threads - 1) / w->y->threads;
 }
 
 static struct panel make_panel(struct emitter *w, value_id factor, enum axis axis) {
@@ -87,6 +102,7 @@ static struct panel make_panel(struct emitter *w, value_id factor, enum axis axi
                       .letter = is_m ? 'a' : 'b',
                       .size = c[is_m ? KNOB_m : KNOB_n],
                       .depth = c[KNOB_k],
+                      .elements = c[is_m ? KNOB_tm : KNOB_tn],
                       .pitch = c[is_m ? KNOB_m : KNOB_n] + (w->y->stages ? PANEL_GAP : 0),
                       .needed = needed,
                       .each = 1};
@@ -98,16 +114,59 @@ static struct panel make_panel(struct emitter *w, value_id factor, enum axis axi
     int width = p.along_depth ? p.depth : p.size;
     if (width % QUAD == 0 && loads_vectors(w, &p, p.along_depth ? AXIS_R : axis)) p.each = QUAD;
     p.copied = copied_load(w, &p);
-    if (p.copied != NO_VALUE && p.along_depth) p.each = 1;
-    int pieces = p.size * p.depth / p.each;
-    p.rounds = (pieces + w->y->threads - 1) / w->y->threads;
+    p.upright = w->y->stages && may_be_upright(w, &p);
+    set_rounds(w, &p);
     return p;
+}
+
+/* Of panels that may be upright the larger one is, and the other one, too, where registers hold two
+ * quads of each of a thread's elements: of one as large the one of which a thread has fewer. */
+static void make_panels(struct emitter *w, struct panel *a, struct panel *b) {
+    enum { FEW = 64, REGISTERS = 112, ALL = 224 };
+    *a = make_panel(w, w->k->dot_a, AXIS_M), *b = make_panel(w, w->k->dot_b, AXIS_N);
+    bool b_first = b->size == a->size ? b->elements < a->elements : b->size > a->size;
+    struct panel *const order[] = {b_first ? b : a, b_first ? a : b};
+    int sums = a->elements * b->elements, left = (sums > FEW ? ALL : REGISTERS) - sums;
+    left -= 2 * (a->elements + b->elements);
+    for (int i = 0; i < 2; i++) {
+        int more = 2 * (QUAD - 1) * order[i]->elements;
+        order[i]->upright &= more <= left;
+        if (order[i]->upright) left -= more;
+        set_rounds(w, order[i]);
+    }
+}
+
+/* Neighbours that a thread has of a tile's rows or columns, and from those to its next ones. */
+static int thread_unit(struct emitter *w, enum axis axis) {
+    struct panel a, b;
+    make_panels(w, &a, &b);
+    const struct panel *p = axis == AXIS_M ? &a : &b;
+    return p->upright ? 1 : layout_unit(p->elements);
+}
+
+static int unit_distance(struct emitter *w, enum axis axis) {
+    const struct layout *y = w->y;
+    return (axis == AXIS_M ? y->bx / y->ex : y->br / y->vec) * thread_unit(w, axis);
 }
 
 /* Where row number `row` lies at depth kk. */
 static const char *swizzled(struct emitter *w, const struct panel *p, const char *row) {
     if (!p->along_depth || p->size % 32 || p->pitch > p->size) return row;
     return arena_printf(w->arena, "(%s ^ kk %s)", row, p->each == QUAD ? "/ 4 % 4 * 8" : "% 8 * 4");
+}
+
+/* Which quad of row `row`, number `quad` of the depth, lies as which. */
+static const char *upright_quad(struct emitter *w, const struct panel *p, const char *row,
+                                const char *quad) {
+    return arena_printf(w->arena, "(%s ^ %s / %d %% %d)", quad, row, 8 / quads(p), quads(p));
+}
+
+/* Where a piece from row ss and depth kk on lies. */
+static const char *position(struct emitter *w, const struct panel *p) {
+    if (p->upright)
+        return arena_printf(w->arena, "ss * %d + %s * %d", p->depth,
+                            upright_quad(w, p, "ss", "kk / 4"), QUAD);
+    return arena_printf(w->arena, "kk * %d + %s", p->pitch, swizzled(w, p, "ss"));
 }
 
 /* Pieces of a thread that lie apart by the same everywhere: of a panel whose memory runs along the
@@ -196,14 +255,16 @@ static bool put_even_copy(struct emitter *w, const struct panel *p) {
     open_scope(w);
     put_even_piece(w, p, &e, true);
     line(w, "const k_idx %s = p%s * %d + ss, r = next + kk;", p->side, p->side, p->size);
-    line(w, "%s *const to = %cs + kk * %d + ss;", math_type(at(w, w->k->dot)->dtype),
-         p->letter == 'a' ? 'A' : 'B', p->pitch);
+    line(w, "%s *const to = %cs + %s;", math_type(at(w, w->k->dot)->dtype),
+         p->letter == 'a' ? 'A' : 'B', position(w, p));
     line(w, "const %s *const from = p%d + (%s);", memory_type(w, buffer_dtype(w, x->buffer)),
          argument_of(w, x->buffer), ex_text(w, x->index));
     int bytes = p->each * 4;
     int64_t turn = p->along_depth ? e.width * deeper : 0, turn_to = e.width * p->pitch,
             line_from = e.lines * (p->along_depth ? along : deeper),
-            line_to = e.lines * (p->along_depth ? 1 : p->pitch);
+            line_to = e.lines * (p->upright       ? p->depth
+                                 : p->along_depth ? 1
+                                                  : p->pitch);
     for (int i = 0; i < p->rounds; i++) {
         int t = i % e.turns, l = i / e.turns;
         line(w, "k_cp_async_apart<%d, %lld, %lld>(to, from);", bytes,
@@ -224,8 +285,8 @@ static void put_copy(struct emitter *w, const struct panel *p) {
     line(w, "const k_idx %s = p%s * %d + ss, r = next + kk;", p->side, p->side, p->size);
     if (guard) line(w, "const bool inside = %s;", guard);
     int bytes = p->each * 4;
-    line(w, "k_cp_async<%d>(%cs + kk * %d + %s, p%d + (%s%s);", bytes, p->letter == 'a' ? 'A' : 'B',
-         p->pitch, swizzled(w, p, "ss"), argument_of(w, x->buffer), ex_text(w, x->index),
+    line(w, "k_cp_async<%d>(%cs + %s, p%d + (%s%s);", bytes, p->letter == 'a' ? 'A' : 'B',
+         position(w, p), argument_of(w, x->buffer), ex_text(w, x->index),
          guard ? arena_printf(w->arena, ") * inside, inside ? %du : 0u", bytes) : ")");
     close_brace(w);
 }
@@ -300,7 +361,7 @@ static void put_fill(struct emitter *w, const struct panel *p) {
 /* A thread's elements of a panel at depth kk, in a[] or b[] or what is called so. */
 static void put_operands(struct emitter *w, const struct panel *p, int elements, const char *to) {
     const char *t = math_type(at(w, w->k->dot)->dtype), *thread = p->letter == 'a' ? "ty" : "tx";
-    int unit = layout_unit(elements), distance = unit_distance(p->size, elements);
+    int unit = layout_unit(elements), distance = p->size / elements * unit;
     line(w, "#pragma unroll");
     line(w, "for (int i = 0; i < %d; i += %d)", elements, unit);
     const char *row =
@@ -478,40 +539,75 @@ static void put_loop(struct emitter *w, const struct panel *const *side, const s
     close_brace(w);
 }
 
-/* A thread's elements of both panels at depth kk of the stage, into half `to` of a and b. */
-static void put_halves(struct emitter *w, const struct panel *const *side, const char *stage,
-                       const char *kk, const char *to) {
-    const int32_t *c = w->p->config.knob;
-    open_scope(w);
+/* ---- panels ahead ---------------------------------------------------------------------------- */
+
+/* At depth k a thread's elements at depth k + 1 are read, of an upright panel a quarter of those at
+ * the next four: of this panel, or of the next one; behind the last one of another, for nothing. */
+static void put_read(struct emitter *w, const struct panel *const *side, int i, const char *stage,
+                     const char *k) {
+    const struct panel *p = side[i];
+    const char *t = math_type(at(w, w->k->dot)->dtype), *thread = i ? "tx" : "ty";
+    char x = p->letter;
     put_stage(w, side, stage, true);
-    line(w, "const int kk = %s;", kk);
-    put_operands(w, side[0], c[KNOB_tm], arena_printf(w->arena, "a[%s]", to));
-    put_operands(w, side[1], c[KNOB_tn], arena_printf(w->arena, "b[%s]", to));
+    line(w, "(void)As, (void)Bs;");
+    if (!p->upright) {
+        line(w, "const int kk = (%s + 1) %% %d;", k, p->depth);
+        put_operands(w, p, p->elements, arena_printf(w->arena, "%c[(%s + 1) %% 2]", x, k));
+        return;
+    }
+    line(w, "const int quad = (%s / %d + 1) %% %d;", k, QUAD, quads(p));
+    line(w, "#pragma unroll");
+    line(w, "for (int i = %s %% %d * %d / %d; i < (%s %% %d + 1) * %d / %d; i++)", k, QUAD,
+         p->elements, QUAD, k, QUAD, p->elements, QUAD);
+    line(w,
+         "    k_get_side_by_side<%s, %d>(%c[(%s / %d + 1) %% 2][i], %cs + (%s + i * %d) * %d + %s "
+         "* %d);",
+         t, QUAD, x, k, QUAD, i ? 'B' : 'A', thread, p->size / p->elements, p->depth,
+         upright_quad(w, p, thread, "quad"), QUAD);
+}
+
+/* The first ones of all, as if at the end of a panel before. */
+static void put_first_reads(struct emitter *w, const struct panel *const *side) {
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int k = %d; k < %d; k++)", side[0]->depth - QUAD, side[0]->depth);
+    for (int i = 0; i < 2; i++) {
+        open_brace(w, side[i]->upright ? "if (true)" : "if (k == %d)", side[0]->depth - 1);
+        put_read(w, side, i, "0", "k");
+        close_brace(w);
+    }
     close_brace(w);
+}
+
+static void put_reads(struct emitter *w, const struct panel *const *side) {
+    int depth = side[0]->depth;
+    for (int i = 0; i < 2; i++) {
+        int here = depth - (side[i]->upright ? QUAD : 1);
+        open_scope(w);
+        put_read(w, side, i, arena_printf(w->arena, "(k < %d ? read : after)", here), "k");
+        close_brace(w);
+    }
 }
 
 /* In snakes: of two sums that are made one after the other, one factor is in the same register, so
  * that a scheduler has no more than two to fetch. */
-static void put_snake(struct emitter *w) {
-    const int32_t *c = w->p->config.knob;
+static void put_snake(struct emitter *w, const struct panel *a, const struct panel *b) {
+    const char *x = a->upright ? "a[k / 4 % 2][i][k % 4]" : "a[k % 2][i]",
+               *y = b->upright ? "b[k / 4 % 2][j][k % 4]" : "b[k % 2][j]";
     line(w, "#pragma unroll");
-    open_brace(w, "for (int i = 0; i < %d; i++)", c[KNOB_tm]);
+    open_brace(w, "for (int i = 0; i < %d; i++)", a->elements);
     line(w, "#pragma unroll");
-    open_brace(w, "for (int e = 0; e < %d; e++)", c[KNOB_tn]);
-    line(w, "const int j = i %% 2 ? %d - e : e;", c[KNOB_tn] - 1);
-    line(w, "%s",
-         multiply_add_text(w, value_math(w, w->k->dot), "acc[i][j]", "a[half][i]", "b[half][j]"));
+    open_brace(w, "for (int e = 0; e < %d; e++)", b->elements);
+    line(w, "const int j = i %% 2 ? %d - e : e;", b->elements - 1);
+    line(w, "%s", multiply_add_text(w, value_math(w, w->k->dot), "acc[i][j]", x, y));
     close_brace(w);
     close_brace(w);
 }
 
-/* Several panels ahead: copies of the one `stages - 1` further on begin with a panel, and of the
- * next depth a thread has its elements before it multiplies those of this one, across panels,
- * too. */
+/* In the middle of a panel all have left the one before: then copies of the one `stages - 1`
+ * further on begin in its place, and the next one is there for all. */
 static void put_loop_ahead(struct emitter *w, const struct panel *const *side,
                            const struct range *r) {
-    const int32_t *c = w->p->config.knob;
-    int depth = side[0]->depth, stages = w->y->stages, tm = c[KNOB_tm], tn = c[KNOB_tn];
+    int depth = side[0]->depth, stages = w->y->stages, tm = w->y->ex, tn = w->y->vec;
     const char *t = math_type(at(w, w->k->dot)->dtype);
     const struct folds f = layout_depth_folds(w->k, depth, w->y->split);
     line(w, "#pragma unroll 1");
@@ -519,48 +615,34 @@ static void put_loop_ahead(struct emitter *w, const struct panel *const *side,
     line(w, "const k_idx next = %s + s * %d;", r->begin, depth);
     put_stage(w, side, "s", false);
     open_brace(w, "if (next < %s)", r->end);
-    declare_staged(w, side);
     put_fetches(w, side);
-    put_fills(w, side);
     close_brace(w);
     line(w, "k_cp_async_commit();");
     close_brace(w);
     line(w, "k_cp_async_wait<%d>();", stages - 2);
     line(w, "__syncthreads();");
-    line(w, "%s a[2][%d], b[2][%d];", t, tm, tn);
-    line(w, "int read = 0, write = %d;", stages - 1);
-    line(w, "if (%s < %s)", r->begin, r->end);
-    put_halves(w, side, "0", "0", "0");
+    line(w, "%s a[2][%d]%s, b[2][%d]%s;", t, tm, side[0]->upright ? "[4]" : "", tn,
+         side[1]->upright ? "[4]" : "");
+    put_first_reads(w, side);
+    line(w, "int read = 0, after = 1, write = %d;", stages - 1);
     line(w, "#pragma unroll 1");
     open_brace(w, "for (k_idx done = %s; done < %s;)", r->begin, r->end);
-    line(w, "const k_idx next = done + %d;", (stages - 1) * depth);
-    declare_staged(w, side);
     line(w, "#pragma unroll");
     open_brace(w, "for (int k = 0; k < %d; k++)", depth);
-    line(w, "const int half = k %% 2;");
-    open_brace(w, "if (k == %d)", depth - 1);
-    open_brace(w, "if (next < %s)", r->end);
-    put_stage(w, side, "write", false);
-    line(w, "(void)As, (void)Bs;");
-    put_fills(w, side);
-    close_brace(w);
-    line(w, "k_cp_async_wait<%d>();", stages - 2);
+    open_brace(w, "if (k == %d)", depth / 2);
+    line(w, "const k_idx next = done + %d;", (stages - 1) * depth);
+    line(w, "k_cp_async_wait<%d>();", stages - 3);
     line(w, "__syncthreads();");
-    line(w, "read = read == %d ? 0 : read + 1;", stages - 1);
-    close_brace(w);
-    line(w, "if (k < %d || done + %d < %s)", depth - 1, depth, r->end);
-    put_halves(w, side, "read", arena_printf(w->arena, "(k + 1) %% %d", depth), "half ^ 1");
-    open_brace(w, "if (k == 0)");
     put_stage(w, side, "write", false);
-    line(w, "(void)As, (void)Bs;");
     open_brace(w, "if (next < %s)", r->end);
     put_fetches(w, side);
     close_brace(w);
     line(w, "k_cp_async_commit();");
     close_brace(w);
-    put_snake(w);
+    put_reads(w, side);
+    put_snake(w, side[0], side[1]);
     close_brace(w);
-    line(w, "write = write == %d ? 0 : write + 1;", stages - 1);
+    line(w, "write = read, read = after, after = after == %d ? 0 : after + 1;", stages - 1);
     line(w, "done += %d;", depth);
     if (f.levels) {
         const char *terms = r->from_0 ? "done" : arena_printf(w->arena, "(done - %s)", r->begin);
@@ -575,8 +657,9 @@ static void put_main_loop(struct emitter *w) {
     const int32_t *c = w->p->config.knob;
     int depth = c[KNOB_k], tm = c[KNOB_tm], tn = c[KNOB_tn];
     const char *t = math_type(at(w, w->k->dot)->dtype);
-    const struct panel a = make_panel(w, w->k->dot_a, AXIS_M),
-                       b = make_panel(w, w->k->dot_b, AXIS_N), *const side[] = {&a, &b};
+    struct panel a, b;
+    make_panels(w, &a, &b);
+    const struct panel *const side[] = {&a, &b};
     line(w, "%s *const panels = (%s *)k_smem;", t, t);
     line(w, "%s acc[%d][%d];", t, tm, tn);
     line(w, "#pragma unroll");
@@ -594,9 +677,7 @@ static void put_main_loop(struct emitter *w) {
 /* ---- what follows ---------------------------------------------------------------------------- */
 
 /* Elements of a tile's row, or column, that a thread has side by side. */
-static int unit_along(const struct emitter *w, int axis) {
-    return layout_unit(axis == AXIS_N ? w->y->vec : w->y->ex);
-}
+static int unit_along(struct emitter *w, enum axis axis) { return thread_unit(w, axis); }
 
 /* Vector stores along an axis where a thread's elements are contiguous, none hangs over the edge,
  * and memory has an instruction for so many. */
@@ -627,7 +708,7 @@ static void put_unit(struct emitter *w, int axis, const char *sum) {
                  s, unit);
     line(w, "const k_idx %c0 = p%c * %d + t%c * %d + %c0 / %d * %d;", along, along,
          axis == AXIS_N ? w->y->br : w->y->bx, axis == AXIS_N ? 'x' : 'y', unit, i, unit,
-         axis == AXIS_N ? unit_distance(w->y->br, w->y->vec) : unit_distance(w->y->bx, w->y->ex));
+         unit_distance(w, axis));
     line(w, "#pragma unroll");
     open_brace(w, "for (int %c = 0; %c < %d; %c++)", i, i, unit, i);
     line(w, "const k_idx %c = %c0 + %c;", along, along, i);
@@ -661,13 +742,13 @@ static void put_unit(struct emitter *w, int axis, const char *sum) {
 
 /* Row or column number i, or j, of a thread's; nothing more of it where it hangs over the edge. */
 static void put_line(struct emitter *w, int axis, const char *outside) {
-    int tm = w->y->ex, tn = w->y->vec, rows = layout_unit(tm), columns = layout_unit(tn);
+    int rows = thread_unit(w, AXIS_M), columns = thread_unit(w, AXIS_N);
     if (axis == AXIS_N)
         line(w, "const k_idx m = pm * %d + ty * %d + i / %d * %d + i %% %d;", w->y->bx, rows, rows,
-             unit_distance(w->y->bx, tm), rows);
+             unit_distance(w, AXIS_M), rows);
     else
         line(w, "const k_idx n = pn * %d + tx * %d + j / %d * %d + j %% %d;", w->y->br, columns,
-             columns, unit_distance(w->y->br, tn), columns);
+             columns, unit_distance(w, AXIS_N), columns);
     line(w, axis == AXIS_N ? "if (m >= nm) %s;" : "if (n >= nn) %s;", outside);
 }
 

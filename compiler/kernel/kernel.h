@@ -905,6 +905,7 @@ int layout_unit(int elements);
 /* Numbers of all panels ahead, whose rows have a gap behind them: what is written across a panel
  * goes to all banks. */
 enum { PANEL_GAP = 4 };
+bool factor_is_copied(const struct kernel *k, value_id factor); /* by cp.async, as it is */
 int64_t layout_panels(const struct layout *y, int depth);
 
 /* peel.c: how far before its first element rows start, in the tensors that a kernel whose row

@@ -651,7 +651,30 @@ static const char *check_depth_parts(const struct kernel *k, int depth, const st
                                            y->split, (long long)steps, (long long)units);
 }
 
-enum { MOST_PANELS = 4, MOST_AHEAD = 32 }; /* panels ahead, and their depth */
+enum { FEWEST_PANELS = 3, MOST_PANELS = 4, MOST_AHEAD = 32 }; /* panels ahead, and their depth */
+
+bool factor_is_copied(const struct kernel *k, value_id factor) {
+    const struct value_node *x = &k->values.at[factor];
+    if (x->kind != INST_LOAD || x->n_args || k->limits->sm < 80) return false;
+    return dtype_bytes(x->dtype) == 4 &&
+           k->schedule->loops->buffers.at[x->buffer].meta.dtype == x->dtype &&
+           dtype_opmath(k->values.at[k->dot].dtype) == x->dtype;
+}
+
+static const char *check_panels(const struct kernel *k, int depth, const struct layout *y,
+                                struct arena *a) {
+    if (!y->stages) return NULL;
+    if (y->stages < FEWEST_PANELS || y->stages > MOST_PANELS || depth > MOST_AHEAD || depth % 8)
+        return arena_printf(a, "stages=%d of k=%d: %d or %d, of eights to %d, are panels ahead",
+                            y->stages, depth, FEWEST_PANELS, MOST_PANELS, MOST_AHEAD);
+    int64_t deep;
+    if (!ex_is_const(k->ex, k->bound[AXIS_R], &deep) || k->edges.n ||
+        tile_count(deep, depth) / y->split < y->stages)
+        return "panels ahead need a depth that is known, and as many panels of each part";
+    return factor_is_copied(k, k->dot_a) && factor_is_copied(k, k->dot_b)
+               ? NULL
+               : "panels ahead are of factors that are copied, of 4 bytes each";
+}
 
 int64_t layout_panels(const struct layout *y, int depth) {
     return (int64_t)(y->bx + y->br + 2 * PANEL_GAP) * depth * y->stages;
@@ -708,9 +731,7 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
     y->br = n;
     if (k->limits->kind == DEVICE_CPU) return cpu_matmul_layout(k, c, y, a);
     y->stages = c->knob[KNOB_stages];
-    if (y->stages == 1 || y->stages > MOST_PANELS || (y->stages && depth > MOST_AHEAD))
-        return arena_printf(a, "stages=%d of k=%d: 2 to %d, of %d at most, are panels ahead",
-                            y->stages, depth, MOST_PANELS, MOST_AHEAD);
+    if ((bad = check_panels(k, depth, y, a))) return bad;
     int64_t threads = (int64_t)(m / tm) * (n / tn),
             smem = y->stages ? layout_panels(y, depth) : ((int64_t)m + n) * depth * 2;
     if ((int64_t)c->knob[KNOB_warps] * k->limits->warp != threads)

@@ -751,7 +751,7 @@ static void propose_ahead(struct space *s) {
         {32, 64, 16, 4, 4, 3},   {16, 128, 32, 4, 8, 3},  {16, 64, 32, 4, 4, 3},
         {8, 128, 32, 4, 4, 3},   {8, 64, 32, 4, 4, 3},
     };
-    if (s->k->limits->kind != DEVICE_CUDA || s->k->im2col[0][0] || s->k->im2col[1][0]) return;
+    if (!factor_is_copied(s->k, s->k->dot_a) || !factor_is_copied(s->k, s->k->dot_b)) return;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         const int *t = shapes[i];
         propose_depth_parts(s, CONFIG(K(m, t[0]), K(n, t[1]), K(k, t[2]), K(tm, t[3]), K(tn, t[4]),
