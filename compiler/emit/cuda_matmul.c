@@ -365,7 +365,8 @@ static void put_operands(struct emitter *w, const struct panel *p, int elements,
     line(w, "#pragma unroll");
     line(w, "for (int i = 0; i < %d; i += %d)", elements, unit);
     const char *row =
-        arena_printf(w->arena, "(%s * %d + i / %d * %d)", thread, unit, unit, distance);
+        arena_printf(w->arena, w->y->stages ? "%s * %d + i / %d * %d" : "(%s * %d + i / %d * %d)",
+                     thread, unit, unit, distance);
     line(w, "    k_get_side_by_side<%s, %d>(%s + i, %cs + kk * %d + %s);", t, unit, to,
          p->letter == 'a' ? 'A' : 'B', p->pitch, swizzled(w, p, row));
 }
@@ -560,9 +561,9 @@ static void put_read(struct emitter *w, const struct panel *const *side, int i, 
     line(w, "for (int i = %s %% %d * %d / %d; i < (%s %% %d + 1) * %d / %d; i++)", k, QUAD,
          p->elements, QUAD, k, QUAD, p->elements, QUAD);
     line(w,
-         "    k_get_side_by_side<%s, %d>(%c[(%s / %d + 1) %% 2][i], %cs + (%s + i * %d) * %d + %s "
-         "* %d);",
-         t, QUAD, x, k, QUAD, i ? 'B' : 'A', thread, p->size / p->elements, p->depth,
+         "    k_get_side_by_side<%s, %d>(%c[(%s / %d + 1) %% 2][i], %cs + %s * %d + i * %d + %s * "
+         "%d);",
+         t, QUAD, x, k, QUAD, i ? 'B' : 'A', thread, p->depth, p->size / p->elements * p->depth,
          upright_quad(w, p, thread, "quad"), QUAD);
 }
 
