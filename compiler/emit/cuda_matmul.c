@@ -245,13 +245,26 @@ static const char *inside(struct emitter *w, const struct panel *p) {
                          : NULL;
 }
 
-/* The same where each piece lies as far from the first as the text says, and all is inside. */
+/* How many of an even piece's lines, from the first on, are inside; NULL: all are. */
+static const char *lines_inside(struct emitter *w, const struct panel *p) {
+    const char *const row[] = {p->side, arena_printf(w->arena, "n%s", p->side)}, *const depth[] = {
+                                                                                     "r", "nr"};
+    const char *const *across = p->along_depth ? row : depth, *const *along =
+                                                                  p->along_depth ? depth : row;
+    if (!inside(w, p)) return NULL;
+    return arena_printf(w->arena, "%s < %s ? %s - %s : 0", along[0], along[1], across[1],
+                        across[0]);
+}
+
+/* The same where each piece lies as far from the first as the text says. */
 static bool put_even_copy(struct emitter *w, const struct panel *p) {
     const struct value_node *x = at(w, p->copied);
     struct even_pieces e = even_pieces(w, p);
     int64_t along = load_stride(w->k, x, p->axis), deeper = load_stride(w->k, x, AXIS_R);
-    if (!w->y->stages || !e.fit || inside(w, p) || along < 0 || deeper < 0) return false;
+    if (!w->y->stages || !e.fit || along < 0 || deeper < 0) return false;
     if (p->rounds * e.lines * (along > deeper ? along : deeper) > MOST_APART / 4) return false;
+    const char *lines = lines_inside(w, p);
+    if (lines && e.turns > 1) return false;
     open_scope(w);
     put_even_piece(w, p, &e, true);
     line(w, "const k_idx %s = p%s * %d + ss, r = next + kk;", p->side, p->side, p->size);
@@ -259,6 +272,7 @@ static bool put_even_copy(struct emitter *w, const struct panel *p) {
          p->letter == 'a' ? 'A' : 'B', position(w, p));
     line(w, "const %s *const from = p%d + (%s);", memory_type(w, buffer_dtype(w, x->buffer)),
          argument_of(w, x->buffer), ex_text(w, x->index));
+    if (lines) line(w, "const k_idx lines = %s;", lines);
     int bytes = p->each * 4;
     int64_t turn = p->along_depth ? e.width * deeper : 0, turn_to = e.width * p->pitch,
             line_from = e.lines * (p->along_depth ? along : deeper),
@@ -267,8 +281,11 @@ static bool put_even_copy(struct emitter *w, const struct panel *p) {
                                                   : p->pitch);
     for (int i = 0; i < p->rounds; i++) {
         int t = i % e.turns, l = i / e.turns;
-        line(w, "k_cp_async_apart<%d, %lld, %lld>(to, from);", bytes,
-             (long long)(t * turn_to + l * line_to) * 4, (long long)(t * turn + l * line_from) * 4);
+        const char *valid =
+            lines ? arena_printf(w->arena, ", lines > %d ? %du : 0u", l * e.lines, bytes) : "";
+        line(w, "k_cp_async_apart<%d, %lld, %lld>(to, from%s);", bytes,
+             (long long)(t * turn_to + l * line_to) * 4, (long long)(t * turn + l * line_from) * 4,
+             valid);
     }
     close_brace(w);
     return true;
@@ -544,47 +561,35 @@ static void put_loop(struct emitter *w, const struct panel *const *side, const s
 
 /* At depth k a thread's elements at depth k + 1 are read, of an upright panel a quarter of those at
  * the next four: of this panel, or of the next one; behind the last one of another, for nothing. */
-static void put_read(struct emitter *w, const struct panel *const *side, int i, const char *stage,
-                     const char *k) {
+static void put_read(struct emitter *w, const struct panel *const *side, int i, const char *stage) {
     const struct panel *p = side[i];
+    int last = p->depth - QUAD;
     const char *t = math_type(at(w, w->k->dot)->dtype), *thread = i ? "tx" : "ty";
     char x = p->letter;
     put_stage(w, side, stage, true);
     line(w, "(void)As, (void)Bs;");
     if (!p->upright) {
-        line(w, "const int kk = (%s + 1) %% %d;", k, p->depth);
-        put_operands(w, p, p->elements, arena_printf(w->arena, "%c[(%s + 1) %% 2]", x, k));
+        line(w, "const int kk = (k + 1) %% %d;", p->depth);
+        put_operands(w, p, p->elements, arena_printf(w->arena, "%c[(k + 1) %% 2]", x));
         return;
     }
-    line(w, "const int quad = (%s / %d + 1) %% %d;", k, QUAD, quads(p));
+    line(w, "const int quad = (k / %d + 1) %% %d;", QUAD, quads(p));
     line(w, "#pragma unroll");
-    line(w, "for (int i = %s %% %d * %d / %d; i < (%s %% %d + 1) * %d / %d; i++)", k, QUAD,
-         p->elements, QUAD, k, QUAD, p->elements, QUAD);
     line(w,
-         "    k_get_side_by_side<%s, %d>(%c[(%s / %d + 1) %% 2][i], %cs + %s * %d + i * %d + %s * "
+         "for (int i = k < %d ? k %% %d * %d / %d : 0; i < (k < %d ? (k %% %d + 1) * %d / %d : "
+         "k == %d ? %d : 0); i++)",
+         last, QUAD, p->elements, QUAD, last, QUAD, p->elements, QUAD, p->depth - 1, p->elements);
+    line(w,
+         "    k_get_side_by_side<%s, %d>(%c[(k / %d + 1) %% 2][i], %cs + %s * %d + i * %d + %s * "
          "%d);",
-         t, QUAD, x, k, QUAD, i ? 'B' : 'A', thread, p->depth, p->size / p->elements * p->depth,
+         t, QUAD, x, QUAD, i ? 'B' : 'A', thread, p->depth, p->size / p->elements * p->depth,
          upright_quad(w, p, thread, "quad"), QUAD);
 }
 
-/* The first ones of all, as if at the end of a panel before. */
-static void put_first_reads(struct emitter *w, const struct panel *const *side) {
-    line(w, "#pragma unroll");
-    open_brace(w, "for (int k = %d; k < %d; k++)", side[0]->depth - QUAD, side[0]->depth);
+static void put_reads(struct emitter *w, const struct panel *const *side, const char *stage) {
     for (int i = 0; i < 2; i++) {
-        open_brace(w, side[i]->upright ? "if (true)" : "if (k == %d)", side[0]->depth - 1);
-        put_read(w, side, i, "0", "k");
-        close_brace(w);
-    }
-    close_brace(w);
-}
-
-static void put_reads(struct emitter *w, const struct panel *const *side) {
-    int depth = side[0]->depth;
-    for (int i = 0; i < 2; i++) {
-        int here = depth - (side[i]->upright ? QUAD : 1);
         open_scope(w);
-        put_read(w, side, i, arena_printf(w->arena, "(k < %d ? read : after)", here), "k");
+        put_read(w, side, i, stage);
         close_brace(w);
     }
 }
@@ -604,46 +609,49 @@ static void put_snake(struct emitter *w, const struct panel *a, const struct pan
     close_brace(w);
 }
 
-/* In the middle of a panel all have left the one before: then copies of the one `stages - 1`
- * further on begin in its place, and the next one is there for all. */
+/* Before the last depth of a panel is multiplied all have read it: then the next one is there for
+ * all, and copies of the one `stages` further on begin in its place. */
 static void put_loop_ahead(struct emitter *w, const struct panel *const *side,
                            const struct range *r) {
     int depth = side[0]->depth, stages = w->y->stages, tm = w->y->ex, tn = w->y->vec;
     const char *t = math_type(at(w, w->k->dot)->dtype);
     const struct folds f = layout_depth_folds(w->k, depth, w->y->split);
     line(w, "#pragma unroll 1");
-    open_brace(w, "for (int s = 0; s < %d; s++)", stages - 1);
+    open_brace(w, "for (int s = 0; s < %d; s++)", stages);
     line(w, "const k_idx next = %s + s * %d;", r->begin, depth);
     put_stage(w, side, "s", false);
-    open_brace(w, "if (next < %s)", r->end);
     put_fetches(w, side);
-    close_brace(w);
     line(w, "k_cp_async_commit();");
     close_brace(w);
-    line(w, "k_cp_async_wait<%d>();", stages - 2);
+    line(w, "k_cp_async_wait<%d>();", stages - 1);
     line(w, "__syncthreads();");
     line(w, "%s a[2][%d]%s, b[2][%d]%s;", t, tm, side[0]->upright ? "[4]" : "", tn,
          side[1]->upright ? "[4]" : "");
-    put_first_reads(w, side);
-    line(w, "int read = 0, after = 1, write = %d;", stages - 1);
+    open_scope(w);
+    line(w, "const int k = %d;", depth - 1);
+    put_reads(w, side, "0");
+    close_brace(w);
+    line(w, "int read = 0, after = 1;");
     line(w, "#pragma unroll 1");
     open_brace(w, "for (k_idx done = %s; done < %s;)", r->begin, r->end);
     line(w, "#pragma unroll");
     open_brace(w, "for (int k = 0; k < %d; k++)", depth);
-    open_brace(w, "if (k == %d)", depth / 2);
-    line(w, "const k_idx next = done + %d;", (stages - 1) * depth);
-    line(w, "k_cp_async_wait<%d>();", stages - 3);
+    open_brace(w, "if (k == %d)", depth - 1);
+    line(w, "k_cp_async_wait<%d>();", stages - 2);
     line(w, "__syncthreads();");
-    put_stage(w, side, "write", false);
+    close_brace(w);
+    put_reads(w, side, arena_printf(w->arena, "(k < %d ? read : after)", depth - 1));
+    open_brace(w, "if (k == %d)", depth - 1);
+    line(w, "const k_idx next = done + %d;", stages * depth);
+    put_stage(w, side, "read", false);
     open_brace(w, "if (next < %s)", r->end);
     put_fetches(w, side);
     close_brace(w);
     line(w, "k_cp_async_commit();");
     close_brace(w);
-    put_reads(w, side);
     put_snake(w, side[0], side[1]);
     close_brace(w);
-    line(w, "write = read, read = after, after = after == %d ? 0 : after + 1;", stages - 1);
+    line(w, "read = after, after = after == %d ? 0 : after + 1;", stages - 1);
     line(w, "done += %d;", depth);
     if (f.levels) {
         const char *terms = r->from_0 ? "done" : arena_printf(w->arena, "(done - %s)", r->begin);

@@ -40,7 +40,10 @@ static double parts_us(const struct kernel *k, double bytes) {
 double cost_by_threads(const struct kernel *k, const struct layout *y) {
     const double TILE = 990, STEP = 53, COPY = 150; /* clocks: of each tile, step, element copied */
     const double OPERAND = 0.17, COPIED = 25;       /* instructions: from shared memory, into it */
-    const double AHEAD = 1.25, COPIED_AHEAD = 6;
+    /* The same of panels ahead, and of each sum; of a block that is alone on its multiprocessor, whose
+     * warps fold their sums and wait for each other at a time. Fitted to 4096^3 on an H200. */
+    const double AHEAD = 1.3, OPERAND_AHEAD = 0.3, COPIED_AHEAD = 3, ALONE_AHEAD = 1.05;
+    enum { ALONE_FROM = 256 * 128 }; /* sums of a block */
     /* So many times that where it takes finding an element of a window in an image: 64 filters of
      * 27 terms at 10.3 million places take 5.6 ms on an H100. */
     const double WINDOW = 16;
@@ -67,7 +70,8 @@ double cost_by_threads(const struct kernel *k, const struct layout *y) {
            warp = (sums + OPERAND * (y->ex + y->vec) + COPIED * found * copied) / 4;
     if (y->stages) { /* panels ahead */
         alone = STEP + TILE / depth / 4;
-        warp = (AHEAD * sums + OPERAND * (y->ex + y->vec) + COPIED_AHEAD * copied) / 4;
+        warp = (AHEAD * sums + OPERAND_AHEAD * (y->ex + y->vec) + COPIED_AHEAD * copied) / 4;
+        if (y->bx * y->br >= ALONE_FROM) warp *= ALONE_AHEAD;
     }
     double blocks = ceil(tiles / d->units);
     double step = alone + blocks * layout_warps(k, y) * warp;

@@ -745,7 +745,8 @@ static void propose_depth_parts(struct space *s, struct config c) {
 static void propose_ahead(struct space *s) {
     static const int shapes[][6] = {
         /* m, n, k, tm, tn, stages */
-        {128, 128, 8, 8, 16, 3}, {128, 128, 8, 16, 8, 3}, {64, 256, 8, 8, 16, 3},
+        {128, 128, 8, 16, 8, 3}, {128, 128, 8, 16, 8, 4}, {64, 128, 8, 16, 8, 3},
+        {128, 64, 8, 16, 8, 3},  {128, 128, 8, 8, 16, 3}, {64, 256, 8, 8, 16, 3},
         {128, 256, 8, 8, 16, 3}, {128, 128, 8, 8, 8, 3},  {64, 128, 8, 8, 8, 3},
         {64, 64, 16, 8, 8, 3},   {64, 64, 16, 4, 8, 3},   {32, 128, 16, 4, 8, 3},
         {32, 64, 16, 4, 4, 3},   {16, 128, 32, 4, 8, 3},  {16, 64, 32, 4, 4, 3},
@@ -762,8 +763,8 @@ static void propose_ahead(struct space *s) {
 
 static void propose_matmul(struct space *s) {
     propose_mma(s);
-    propose_ahead(s);
     propose_warps(s);
+    bool units = s->all.n; /* these win wherever they can multiply */
     static const int shapes[][5] = {
         /* m, n, k, tm, tn */
         {128, 128, 16, 8, 8}, {128, 128, 8, 8, 8},  {64, 128, 16, 8, 8},   {128, 64, 16, 8, 8},
@@ -773,9 +774,11 @@ static void propose_matmul(struct space *s) {
     };
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         const int *t = shapes[i];
-        propose_depth_parts(s, CONFIG(K(m, t[0]), K(n, t[1]), K(k, t[2]), K(tm, t[3]), K(tn, t[4]),
-                                      K(warps, t[0] / t[3] * (t[1] / t[4]) / s->k->limits->warp)));
+        struct config c = CONFIG(K(m, t[0]), K(n, t[1]), K(k, t[2]), K(tm, t[3]), K(tn, t[4]),
+                                 K(warps, t[0] / t[3] * (t[1] / t[4]) / s->k->limits->warp));
+        (units ? propose : propose_depth_parts)(s, c);
     }
+    if (!units) propose_ahead(s);
 }
 
 /* Rows that make a tile of about r elements, in powers of two: texts that differ little from size
