@@ -663,6 +663,9 @@ static const struct product_case by_threads[] = {
     {"graph(%x: f32[256, 144], %y: f32[256, 144]) products strict {\n %b = permute(%y, [1, 0])\n"
      " %z = mm(%x, %b)\n return %z\n}\n",
      "m=128 n=128 k=8 tm=16 tn=8 warps=4 stages=4"},
+    {"graph(%x: f32[100, 144], %y: f32[144, 132]) products strict {\n %z = mm(%x, %y)\n"
+     " return %z\n}\n",
+     "m=96 n=128 k=8 tm=12 tn=8 warps=4 stages=3"},
     {"graph(%x: f32[176, 128], %y: f32[128, 176]) products strict {\n %a = permute(%x, [1, 0])\n"
      " %b = permute(%y, [1, 0])\n %z = mm(%a, %b)\n return %z\n}\n",
      "m=64 n=128 k=16 tm=8 tn=8 warps=4 stages=3"},
