@@ -253,15 +253,16 @@ def as_real(tensor, text):
     return f"torch.view_as_real(torch.resolve_conj({text}))" if tensor.is_complex() else text
 
 
-def into_memory(torch, case):
-    """The same call with memory for its results, out=."""
+def into_memory(torch, name, case):
+    """The same call with memory for its results, out=, of which is compared what is of the results."""
     found = evaluated(torch, case, 1)
     tensors = tensors_in(torch, found)
     if any(x.is_complex() for x in tensors):
         raise Unwritable("memory of complex numbers")
-    case.results = [f"{{r}}o{i}" for i in range(len(tensors))]
+    memory = [f"{{r}}o{i}" for i in range(len(tensors))]
+    case.results = [re.sub(r"\{r\}\[(\d)\]", r"{r}o\1", text) for text in UNIQUE.get(name, memory)]
     case.before = [f"{{r}}o{i} = torch.empty({tuple(x.shape)}, dtype={x.dtype})" for i, x in enumerate(tensors)]
-    memory = case.results[0] if isinstance(found, torch.Tensor) else f"({', '.join(case.results)})"
+    memory = memory[0] if isinstance(found, torch.Tensor) else f"({', '.join(memory)})"
     case.text = f"{case.text[:-1]}, out={memory})"
 
 
@@ -336,7 +337,7 @@ def check(given, modules, op, dtype_name, rows_done, write):
                 case = Case(variant, i, *calls_of(torch, op, sample, "function" if variant == "out" else variant, names))
                 look(torch, op.name, case)
                 if variant == "out":
-                    into_memory(torch, case)
+                    into_memory(torch, op.name, case)
                 todo.append(case)
             except Unwritable as error:
                 lost.append(f"the call cannot be written: {error}")

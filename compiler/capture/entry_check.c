@@ -249,6 +249,29 @@ static bool aliases_hold(const struct entry *e) {
     return true;
 }
 
+static struct storage *memory_of(const struct entry *e, uint32_t i) {
+    const struct tensor_guard *g = &e->tensors[i];
+    if (!g->place) return g->tensor ? g->tensor->storage : NULL;
+    struct py v = e->values[g->slot];
+    return v.kind == PY_TENSOR ? v.tensor->storage : NULL;
+}
+
+/* Is what is updated in place the memory of no other tensor, as it was when it was traced? */
+static bool updates_alone(const struct entry *e) {
+    bool alone = true;
+    for (uint32_t i = 0; i < e->n_updates; i++) {
+        struct storage *s = memory_of(e, e->updates[i]);
+        alone &= !s->updated;
+        s->updated = e->tensors[e->updates[i]].storage;
+    }
+    for (uint32_t i = 0; e->n_updates && i < e->n_tensors; i++) {
+        const struct storage *s = memory_of(e, i);
+        alone &= !s || !s->updated || s->updated == e->tensors[i].storage;
+    }
+    for (uint32_t i = 0; i < e->n_updates; i++) memory_of(e, e->updates[i])->updated = NULL;
+    return alone;
+}
+
 /* -- what has not changed ------------------------------------------------------------------ */
 
 /* Are the frame's own values those of the last time, tensors aside, and has nothing that the places
@@ -355,6 +378,7 @@ static const char *check_tensors(struct vm *vm, struct entry *e, bool roots_only
     }
     if (why) return why;
     if (!aliases_hold(e)) return "two tensors are no longer the same, or no longer two";
+    if (!updates_alone(e)) return "two tensors share the memory that is updated in place";
     for (uint32_t i = 0; i < e->n_conditions; i++)
         if (!ex_eval(e->ex, e->conditions[i], symbol_value, e))
             return want_text ? arena_printf(vm->arena, "%s does not hold",

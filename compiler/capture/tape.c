@@ -78,13 +78,19 @@ uint32_t tape_inputs(const struct tape *t, struct tensor *const **inputs, struct
     return t->n_inputs;
 }
 
-/* The values are copied: a gradient may need them. */
-void tape_leave(struct vm *vm, struct tensor *t) {
+/* A copy of what the tensor holds now, that gradients do not go through. */
+static struct tensor *copy_of(struct vm *vm, struct tensor *t) {
     struct py args[1] = {py_pointer(PY_TENSOR, t)};
     bool enabled = vm->grad_enabled;
     vm->grad_enabled = false;
-    struct tensor *old = tensor_call(vm, OP_CLONE, args, 1).tensor;
+    struct tensor *copy = tensor_call(vm, OP_CLONE, args, 1).tensor;
     vm->grad_enabled = enabled;
+    return copy;
+}
+
+/* The values are copied: a gradient may need them. */
+void tape_leave(struct vm *vm, struct tensor *t) {
+    struct tensor *old = copy_of(vm, t);
     old->storage->version = t->storage->version;
     old->requires_grad = t->requires_grad;
     old->id = t->id;
@@ -119,12 +125,27 @@ void tape_rename(struct tensor *t, const char *name) {
     if (t->tape) t->tape->name = name;
 }
 
+static bool is_updated(const struct entry *e, const struct tensor *input) {
+    for (uint32_t i = 0; i < e->n_updates; i++) {
+        const struct tensor_guard *g = &e->tensors[e->updates[i]];
+        if (input == (g->place ? e->values[g->slot].tensor : g->tensor)) return true;
+    }
+    return false;
+}
+
+/* Buffers that the graph updates in place have not got their new values yet: gradients begin with
+ * the old ones, as the graph did. */
 void tape_record_entry(struct vm *vm, struct entry *e, const struct bindings *b,
                        struct tensor *const *inputs, const struct py *outputs) {
     bool needed = false;
     for (uint32_t i = 0; i < e->n_outputs; i++) needed |= e->has_gradient[i];
     if (!needed) return;
-    struct tape *t = tape_new(vm, e->graph, inputs, e->graph->inputs.n, e->n_outputs);
+    uint32_t n = e->graph->inputs.n;
+    struct tensor **kept = NEW_ARRAY(vm->arena, struct tensor *, n);
+    for (uint32_t i = 0; i < n; i++)
+        kept[i] = !inputs[i]->requires_grad && is_updated(e, inputs[i]) ? copy_of(vm, inputs[i])
+                                                                        : inputs[i];
+    struct tape *t = tape_new(vm, e->graph, kept, n, e->n_outputs);
     t->entry = e;
     t->bindings = *b; /* so that the forward part, computed again, draws the same numbers */
     for (uint32_t i = 0; i < e->n_outputs; i++) {

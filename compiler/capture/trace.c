@@ -250,6 +250,13 @@ node_id trace_input(struct vm *vm, struct py v) {
     return g.storage ? g.storage->base : g.node;
 }
 
+const struct tensor *trace_owner(const struct vm *vm, const struct storage *s) {
+    const struct trace *tr = vm->trace;
+    for (uint32_t i = 0; tr && s && i < tr->tensors.n; i++)
+        if (tr->tensors.at[i].storage == s) return tr->tensors.at[i].tensor;
+    return NULL;
+}
+
 /* Which of the trace's tensors v is; -1: it has no place of its own. */
 static int64_t placed_tensor(struct vm *vm, struct py v) {
     const struct trace *t = vm->trace;

@@ -132,13 +132,16 @@ struct py {
         struct class *class;
         struct instance *instance;
         struct super *super;
-        struct py *wrapped; /* STATICMETHOD, CLASSMETHOD, PROPERTY: getter and setter */
+        struct py *wrapped; /* STATICMETHOD, CLASSMETHOD: one; PROPERTY: N_PROPERTY */
         struct module *module;
         struct tensor *tensor;
         enum dtype dtype;
     };
     const struct place *source;
 };
+
+/* What a property is made of; UNSET: it has none. */
+enum property_part { PROPERTY_GET, PROPERTY_SET, PROPERTY_DELETE, PROPERTY_DOC, N_PROPERTY };
 
 /* Where a value lies when a frame is entered. Steps start at the frame and go on through `base`. */
 enum place_kind {
@@ -249,6 +252,8 @@ struct class {
     struct module *module;
     struct class **mro; /* itself first, object last */
     uint32_t n_mro;
+    struct class *const *bases; /* as they were named */
+    uint32_t n_bases;
     struct dict *dict;
     const struct class *meta; /* has what is asked of the class itself: its length, its call */
     const struct native
@@ -290,10 +295,11 @@ struct storage {
     node_id base;         /* tracked: the value of all of it */
     unsigned char *bytes; /* malloc'ed, owned by the VM (eager.c) */
     size_t size;
-    uint32_t version;  /* counts updates in place, of both kinds */
-    uint32_t recorded; /* eager: those that gradients go through */
-    bool shared;       /* tracked: several tensors of it outlive their segment */
-    bool marked;       /* by the sweep that frees what nobody reaches */
+    uint32_t version;              /* counts updates in place, of both kinds */
+    uint32_t recorded;             /* eager: those that gradients go through */
+    bool shared;                   /* tracked: several tensors of it outlive their segment */
+    bool marked;                   /* by the sweep that frees what nobody reaches */
+    const struct storage *updated; /* eager, while an entry is checked: the trace's that changes */
     struct storage *next;
 };
 struct view_step { /* a VIEW operator; args[0] is what it is applied to */
@@ -358,6 +364,7 @@ struct py py_dict(struct arena *a, enum py_kind kind); /* DICT or SET */
 struct py py_range(struct arena *a, int64_t start, int64_t stop, int64_t step);
 struct py py_method(struct arena *a, struct py function, struct py self);
 struct py py_wrap(struct arena *a, enum py_kind kind, struct py wrapped);
+struct py py_property(struct arena *a, struct py get);
 struct py py_native(struct arena *a, const struct native *native);
 struct py py_constant(struct arena *a, const struct constant *k); /* not of code */
 

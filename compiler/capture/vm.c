@@ -355,9 +355,9 @@ static void no_module(struct vm *vm, const char *name) {
 
 /* Ours come before a neighbour of their name, unless they are parts of somebody else's package, of
  * which the whole may lie here. */
-static struct module *find_module(struct vm *vm, const char *name) {
-    static const char *const foreign[] = {"einops", "timm", "tqdm", "packaging"};
-    const struct module *from = vm->frame->module;
+static struct module *find_module(struct vm *vm, const struct module *from, const char *name) {
+    static const char *const foreign[] = {"einops",    "timm",     "tqdm",
+                                          "packaging", "beartype", "typeguard"};
     struct module *m = NULL;
     bool ours = name[0] != '.';
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
@@ -367,26 +367,35 @@ static struct module *find_module(struct vm *vm, const char *name) {
     return m || ours ? m : module_import(vm, name);
 }
 
+/* What an import statement of the program would find there; None: there is none. */
+NATIVE(python_module_named) {
+    const struct frame *f = vm->frame;
+    while (f && f->module->prelude) f = f->caller;
+    struct module *m = find_module(vm, f ? f->module : vm->main, v[0].s);
+    return m ? py_pointer(PY_MODULE, m) : py_none;
+}
+
 /* import torch.nn.utils.spectral_norm as f: what the package has under that name, where a function
  * has taken the place of the module that it is from. */
 static bool import_function(struct vm *vm, const char *name, struct py *out) {
     const char *dot = strrchr(name, '.');
     if (!dot || vm->frame->module->prelude) return false;
-    struct module *of = find_module(vm, arena_strndup(vm->arena, name, (size_t)(dot - name)));
+    struct module *of =
+        find_module(vm, vm->frame->module, arena_strndup(vm->arena, name, (size_t)(dot - name)));
     return of && of->prelude && dict_gets(of->dict, dot + 1, out) && out->kind == PY_FUNCTION;
 }
 
 /* Of what is not there, a module whose names can be imported, not used: public files import plots,
  * loggers and data sets beside the model. A program that is ready for an ImportError gets it. */
 static struct py import_name(struct vm *vm, const char *name, bool leaf) {
-    struct module *m = find_module(vm, name);
+    struct module *m = find_module(vm, vm->frame->module, name);
     struct py function;
     if (!m && import_function(vm, name, &function)) m = function.function->module;
     if (!m && !vm_may_be_caught(vm)) m = module_missing(vm, name);
     if (!m) no_module(vm, name);
     if (!leaf) {
         const char *first = arena_strndup(vm->arena, name, strcspn(name, "."));
-        m = find_module(vm, first);
+        m = find_module(vm, vm->frame->module, first);
         if (!m) m = module_missing(vm, first);
     }
     return py_pointer(PY_MODULE, m);

@@ -304,6 +304,9 @@ void selected_refuse(struct vm *vm) __attribute__((noreturn));
 void tensor_set_data(struct vm *vm, struct py x, struct py v); /* x.data = v, in a graph */
 /* x, which is of the graph that is built, becomes of v's memory, where v is. */
 void tensor_share(struct vm *vm, struct py x, struct py v);
+/* copy has the elements of a view of x that no steps lead to: it may not be updated in place, nor
+ * be looked at once x was. */
+void tensor_copies_view(struct vm *vm, struct py x, struct py copy);
 bool tensor_carries_gradient(struct vm *vm, node_id node);
 node_id tensor_detached(struct vm *vm, node_id node); /* node, where gradients end */
 /* -- functional.c: views and updates in place */
@@ -371,6 +374,8 @@ struct py trace_read(struct vm *vm, struct py v); /* a local that may be symboli
 bool trace_set_attribute(struct vm *vm, struct py o, const char *name, struct py v);
 struct storage *trace_storage(struct vm *vm, struct py t); /* of an input */
 node_id trace_input(struct vm *vm, struct py t); /* an eager tensor that a trace touches */
+/* The outside tensor whose memory it is, in the trace; NULL: the memory was made there. */
+const struct tensor *trace_owner(const struct vm *vm, const struct storage *s);
 /* x is y, of tensors: the answer is guarded. */
 void trace_compared(struct vm *vm, struct py x, struct py y);
 /* -- symint.c: ints that sizes decide */

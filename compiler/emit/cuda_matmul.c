@@ -120,19 +120,14 @@ static struct panel make_panel(struct emitter *w, value_id factor, enum axis axi
 }
 
 /* Of panels that may be upright the larger one is, and the other one, too, where registers hold two
- * quads of each of a thread's elements: of one as large the one of which a thread has fewer. */
+ * quads of each of a thread's elements; not beside many sums, which leave no room to read them a
+ * little at a time. */
 static void make_panels(struct emitter *w, struct panel *a, struct panel *b) {
-    /* Of 128, 168 and 255 registers, four, three and two blocks of 128 threads, the others are
-     * addresses. */
-    enum { FEW = 64, OF_FEW = 112, MORE = 96, OF_MORE = 136, ALL = 224 };
+    enum { FEW = 64, REGISTERS = 112 }; /* of 128; the others are addresses */
     *a = make_panel(w, w->k->dot_a, AXIS_M), *b = make_panel(w, w->k->dot_b, AXIS_N);
-    bool b_first = b->size == a->size ? b->elements < a->elements : b->size > a->size;
-    struct panel *const order[] = {b_first ? b : a, b_first ? a : b};
-    int sums = a->elements * b->elements, left = (sums <= FEW    ? OF_FEW
-                                                  : sums <= MORE ? OF_MORE
-                                                                 : ALL) -
-                                                 sums;
-    left -= 2 * (a->elements + b->elements);
+    struct panel *const order[] = {b->size > a->size ? b : a, b->size > a->size ? a : b};
+    int sums = a->elements * b->elements,
+        left = sums > FEW ? 0 : REGISTERS - sums - 2 * (a->elements + b->elements);
     for (int i = 0; i < 2; i++) {
         int more = 2 * (QUAD - 1) * order[i]->elements;
         order[i]->upright &= more <= left;

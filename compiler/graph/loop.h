@@ -62,6 +62,11 @@ struct graph *graph_roll(struct graph *g);
  * same arena, or g. */
 struct graph *graph_hoist(struct graph *g);
 
+/* wavefront.c: loops of small, equal steps that need not wait for each other, or for more of each
+ * other than a step, as one. Needs: a captured, simplified graph. Returns a new graph in the same
+ * arena, or g. */
+struct graph *graph_wavefront(struct graph *g);
+
 /* unroll.c: the inverse: every loop as the nodes of its steps. */
 struct graph *graph_unroll(struct graph *g);
 
