@@ -442,7 +442,7 @@ static struct panels panels_of(struct emitter *w) {
     q.runs = c_runs_of(w, AXIS_N, "n", needed, false);
     if (q.flat) return q; /* its sums are not folded */
     int cells = q.m * q.n;
-    q.sums = (struct c_folds){.f = layout_depth_folds(k, q.depth),
+    q.sums = (struct c_folds){.f = layout_depth_folds(k, q.depth, 1),
                               .list = &k->dot,
                               .n = 1,
                               .acc = 's',

@@ -318,8 +318,12 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
     if (k->kind == KERNEL_MATMUL) {
         (k->over ? build_reductions : build_epilogue)(p);
         if (y->product) return p->grid = matrix_blocks(k, y), p;
-        p->grid = kernel_size(k, AXIS_Z) * tile_count(kernel_size(k, AXIS_M), y->bx) *
-                  tile_count(kernel_size(k, AXIS_N), y->br);
+        int64_t tiles = kernel_size(k, AXIS_Z) * tile_count(kernel_size(k, AXIS_M), y->bx) *
+                        tile_count(kernel_size(k, AXIS_N), y->br);
+        p->grid = tiles * y->split;
+        if (y->split == 1) return p;
+        p->tickets = (size_t)tiles * 4;
+        p->workspace = (size_t)(p->grid * y->bx * y->br) * 4;
         return p;
     }
     build_phases(p);

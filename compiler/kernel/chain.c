@@ -170,9 +170,9 @@ struct folds layout_part_folds(const struct kernel *k, int64_t parts) {
 
 /* A CPU's registers have `most` steps of the depth at most, and a panel leaves as many sums as that
  * takes in the tile's; a GPU's thread keeps its own. */
-struct folds layout_depth_folds(const struct kernel *k, int depth) {
+struct folds layout_depth_folds(const struct kernel *k, int depth, int parts) {
     if (!dtype_is_float(k->values.at[k->dot].dtype)) return never(0);
-    int64_t panels = ceil_div(most_of(k, AXIS_R), depth), each = depth;
+    int64_t panels = ceil_div(ceil_div(most_of(k, AXIS_R), depth), parts), each = depth;
     if (k->limits->kind == DEVICE_CPU) each = ceil_div(depth, DEPTH_AT_ONCE);
     int block = (int)(each < LONGEST ? LONGEST / each * each : each);
     if (panels * each <= LONGEST) return never(panels * each);
@@ -231,8 +231,8 @@ int64_t layout_chain(const struct kernel *k, const struct config *c, const struc
     if (k->kind == KERNEL_CHAINED) return y->br / 4; /* of a tile; these are folded in */
     if (k->kind == KERNEL_MATMUL) {
         int depth = gpu ? c->knob[KNOB_k] : y->ur;
-        of[2] = y->product ? y->product->folds : layout_depth_folds(k, depth);
-        if (y->product) longest = longer(longest, y->product->parts);
+        of[2] = y->product ? y->product->folds : layout_depth_folds(k, depth, y->split);
+        longest = longer(longest, y->split);
         longest = longer(longest, epilogue_chain(k, y));
         bool rounds = dtype_is_float(k->values.at[k->dot].dtype);
         if (!gpu && rounds) longest = longer(longest, at_most(depth, DEPTH_AT_ONCE));

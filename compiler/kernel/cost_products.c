@@ -25,6 +25,11 @@ static double scattered_us(const struct kernel *k, const struct layout *y) {
     return us;
 }
 
+/* What blocks leave of parts of the depth is written, waited for, and read once more. */
+static double parts_us(const struct kernel *k, double bytes) {
+    return 2.5 + 2 * bytes / (device_gbps(k->limits) * 1e3);
+}
+
 /* Clocks of a multiprocessor for each step along the depth: what nothing hides, for it is waited
  * for together (a tile's loads and barriers, the copies into shared memory), and what the warps of
  * all resident blocks take from its four schedulers. The numbers are fitted to products of 1024^3
@@ -35,6 +40,10 @@ static double scattered_us(const struct kernel *k, const struct layout *y) {
 double cost_by_threads(const struct kernel *k, const struct layout *y) {
     const double TILE = 990, STEP = 53, COPY = 150; /* clocks: of each tile, step, element copied */
     const double OPERAND = 0.17, COPIED = 25;       /* instructions: from shared memory, into it */
+    /* The same of panels ahead, and of each sum; of a block that is alone on its multiprocessor, whose
+     * warps fold their sums and wait for each other at a time. Fitted to 4096^3 on an H200. */
+    const double AHEAD = 1.3, OPERAND_AHEAD = 0.3, COPIED_AHEAD = 3, ALONE_AHEAD = 1.05;
+    enum { ALONE_FROM = 256 * 128 }; /* sums of a block */
     /* So many times that where it takes finding an element of a window in an image: 64 filters of
      * 27 terms at 10.3 million places take 5.6 ms on an H100. */
     const double WINDOW = 16;
@@ -48,24 +57,33 @@ double cost_by_threads(const struct kernel *k, const struct layout *y) {
     enum { FEW_SUMS = 64 };
     const struct device_limits *d = k->limits;
     double tiles = (double)kernel_size(k, AXIS_Z) * ceil((double)kernel_size(k, AXIS_M) / y->bx) *
-                   ceil((double)kernel_size(k, AXIS_N) / y->br);
+                   ceil((double)kernel_size(k, AXIS_N) / y->br) * y->split;
     int bytes = dtype_bytes(dtype_opmath(k->values.at[k->dot].dtype));
-    double depth = (double)y->smem / 2 / bytes / (y->bx + y->br); /* of one of two stages */
+    int panels = y->stages ? y->stages : 2, gaps = y->stages ? 2 * PANEL_GAP : 0;
+    double depth =
+        (double)(y->folded ? y->folded : y->smem) / panels / bytes / (y->bx + y->br + gaps);
     double copied = (double)(y->bx + y->br) / y->threads; /* elements a thread, for each step */
     bool taps = im2col_has_taps(k->im2col[0][0]) || im2col_has_taps(k->im2col[1][0]);
     double found = taps ? WINDOW : 1;
     double sums = (double)y->ex * y->vec;
     double alone = STEP + COPY * copied + TILE / depth,
            warp = (sums + OPERAND * (y->ex + y->vec) + COPIED * found * copied) / 4;
+    if (y->stages) { /* panels ahead */
+        alone = STEP + TILE / depth / 4;
+        warp = (AHEAD * sums + OPERAND_AHEAD * (y->ex + y->vec) + COPIED_AHEAD * copied) / 4;
+        if (y->bx * y->br >= ALONE_FROM) warp *= ALONE_AHEAD;
+    }
     double blocks = ceil(tiles / d->units);
     double step = alone + blocks * layout_warps(k, y) * warp;
     double ghz = device_clock_ghz(k->limits);
-    double steps = ceil((double)kernel_size(k, AXIS_R) / depth) * depth; /* a tile's are all made */
-    double us = steps * step * (y->vec > 8 ? WIDE : 1) / (ghz * 1e3);
+    double steps = ceil(ceil((double)kernel_size(k, AXIS_R) / depth) / y->split) * depth;
+    double us = steps * step * (y->vec > 8 && !y->stages ? WIDE : 1) / (ghz * 1e3);
     double least = (k->bytes_read + k->bytes_written) / (device_gbps(d) * 1e3 * 0.9);
     least = fmax(least, scattered_us(k, y));
     double waited = (sums > FEW_SUMS ? ALONE : ALL) * depth / steps;
-    return fmax(us, least) + fmax(BESIDE, waited) * fmin(us, least);
+    us = fmax(us, least) + fmax(BESIDE, waited) * fmin(us, least);
+    if (y->split > 1) us += parts_us(k, tiles * y->bx * y->br * 4);
+    return us;
 }
 
 /* Clocks of a step whose warps copy and multiply both, of which a multiprocessor has `warps`: units
@@ -442,7 +460,7 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
      * parts, 56.7 in one, 16 x 4096 x 11008 takes 47.2 in three and 42.3. */
     double rows = fmin(m, (double)p->a.rows);
     if (p->parts > 1 && y->cluster > 1) us += PARTED;
-    if (p->parts > 1) us += 2.5 + 2 * cut * p->parts * rows * n * 4 / (gbps * 1e3);
+    if (p->parts > 1) us += parts_us(k, cut * p->parts * rows * n * 4);
     if (y->leave_l2)
         us +=
             cost_leaving_us(k, once_bytes(p), once_bytes(p) / (gbps * 1e3), of_memory ? SLOWER : 0);

@@ -103,7 +103,7 @@ const char *flat_layout(const struct kernel *k, const struct config *c, int64_t 
     if (bytes > (double)most_bytes)
         return arena_printf(a, "needs %.0f bytes of stack; %lld is the limit", bytes,
                             (long long)most_bytes);
-    if (layout_depth_folds(k, (int)depth).levels) return "flat=1 is not for so deep a product";
+    if (layout_depth_folds(k, (int)depth, 1).levels) return "flat=1 is not for so deep a product";
     y->vec = tm; /* vectors go along the filters */
     y->ex = tn;
     y->ur = (int)depth;

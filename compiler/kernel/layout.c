@@ -664,6 +664,72 @@ static const char *cpu_matmul_layout(const struct kernel *k, const struct config
 
 int layout_unit(int elements) { return elements % 4 == 0 ? 4 : elements % 2 == 0 ? 2 : 1; }
 
+/* Blocks that have parts of the depth wait for each other: those of a tile, which begin one after
+ * the other, find room at a time. What each leaves is f32. */
+static const char *check_depth_parts(const struct kernel *k, int depth, const struct layout *y,
+                                     struct arena *a) {
+    static const enum axis axes[] = {AXIS_Z, AXIS_M, AXIS_N, AXIS_R};
+    if (y->split == 1) return NULL;
+    if (k->limits->kind == DEVICE_CPU) return "split is no knob of products on the CPU";
+    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {
+        int64_t n;
+        if (k->axis[axes[i]] && !ex_is_const(k->ex, k->bound[axes[i]], &n))
+            return "parts of the depth need sizes that are known";
+    }
+    if (k->edges.n) return "parts of the depth need tiles that have all steps";
+    if (dtype_opmath(k->values.at[k->dot].dtype) != DT_F32) return "parts of the depth are f32";
+    int64_t steps = tile_count(kernel_size(k, AXIS_R), depth), units = k->limits->units;
+    int64_t most = steps < units ? steps : units;
+    return y->split <= most ? NULL
+                            : arena_printf(a, "split=%d of %lld steps on %lld multiprocessors",
+                                           y->split, (long long)steps, (long long)units);
+}
+
+enum { FEWEST_PANELS = 3, MOST_PANELS = 4, MOST_AHEAD = 32 }; /* panels ahead, and their depth */
+
+bool factor_is_copied(const struct kernel *k, value_id factor) {
+    const struct value_node *x = &k->values.at[factor];
+    if (x->kind != INST_LOAD || x->n_args || k->limits->sm < 80) return false;
+    return dtype_bytes(x->dtype) == 4 &&
+           k->schedule->loops->buffers.at[x->buffer].meta.dtype == x->dtype &&
+           dtype_opmath(k->values.at[k->dot].dtype) == x->dtype;
+}
+
+static const char *check_panels(const struct kernel *k, int depth, const struct layout *y,
+                                struct arena *a) {
+    if (!y->stages) return NULL;
+    if (y->stages < FEWEST_PANELS || y->stages > MOST_PANELS || depth > MOST_AHEAD || depth % 8)
+        return arena_printf(a, "stages=%d of k=%d: %d or %d, of eights to %d, are panels ahead",
+                            y->stages, depth, FEWEST_PANELS, MOST_PANELS, MOST_AHEAD);
+    int64_t deep;
+    if (!ex_is_const(k->ex, k->bound[AXIS_R], &deep) || k->edges.n ||
+        tile_count(deep, depth) / y->split < y->stages)
+        return "panels ahead need a depth that is known, and as many panels of each part";
+    return factor_is_copied(k, k->dot_a) && factor_is_copied(k, k->dot_b)
+               ? NULL
+               : "panels ahead are of factors that are copied, of 4 bytes each";
+}
+
+int64_t layout_panels(const struct layout *y, int depth) {
+    return (int64_t)(y->bx + y->br + 2 * PANEL_GAP) * depth * y->stages;
+}
+
+/* Where the blocks that registers leave room for find it, what is above a thread's sums, `bytes`, is
+ * in shared memory: 128 sums of 128 threads are read and written there for nothing while another
+ * block multiplies, and in local memory take a seventh of 4096^3 on an H200. */
+static void fold_in_shared(const struct kernel *k, int depth, int64_t bytes, struct layout *y) {
+    enum { FEW = 64, SMALL = 128, LARGE = 256 }; /* sums; registers of a thread */
+    struct folds f = layout_depth_folds(k, depth, y->split);
+    int64_t blocks = k->limits->regs_unit / (y->threads * (y->ex * y->vec > FEW ? LARGE : SMALL)),
+            smem = y->smem + bytes * y->threads;
+    if (blocks < 1) blocks = 1;
+    bool fits =
+        smem <= k->limits->smem_block && (smem + SMEM_RESERVED) * blocks <= k->limits->smem_unit;
+    if (f.levels != 1 || bytes % 16 || y->smem % 16 || !fits) return;
+    y->folded = y->smem;
+    y->smem = (int)smem;
+}
+
 static const char *matmul_layout(const struct kernel *k, const struct config *c, struct layout *y,
                                  struct arena *a) {
     int m = c->knob[KNOB_m], n = c->knob[KNOB_n], depth = c->knob[KNOB_k], tm = c->knob[KNOB_tm],
@@ -677,8 +743,8 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
     if (c->knob[KNOB_mma]) return matrix_layout(k, c, y, a);
     if (k->over) return "reductions behind a product need mma=1 or 2";
     if (k->shares) return "phases that share what they read need mma=1 or 2";
-    if (c->knob[KNOB_stages] || c->knob[KNOB_cluster] || c->knob[KNOB_band] || c->knob[KNOB_split])
-        return "stages, cluster, band and split are knobs of products with mma=1 or 2";
+    if (c->knob[KNOB_cluster] || c->knob[KNOB_band])
+        return "cluster and band are knobs of products with mma=1 or 2";
     if (c->knob[KNOB_tail]) return "tail is a knob of products with mma=1";
     if (c->knob[KNOB_make]) return "make is a knob of products with mma=1";
     if (c->knob[KNOB_pingpong]) return "pingpong is a knob of products with mma=1";
@@ -686,6 +752,8 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
         return "a matrix product needs m, n, k, tm and tn";
     if (m % tm || n % tn)
         return arena_printf(a, "m=%d n=%d are no multiples of tm=%d tn=%d", m, n, tm, tn);
+    const char *bad = check_depth_parts(k, depth, y, a);
+    if (bad) return bad;
     int64_t sums = (int64_t)tm * tn, size = dtype_bytes(dtype_opmath(k->values.at[k->dot].dtype));
     if (sums > MAX_ACCUMULATORS && k->limits->kind == DEVICE_CUDA)
         return arena_printf(a, "tm*tn=%lld accumulators a thread; %d is the limit", (long long)sums,
@@ -696,7 +764,10 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
     y->bx = m;
     y->br = n;
     if (k->limits->kind == DEVICE_CPU) return cpu_matmul_layout(k, c, y, a);
-    int64_t threads = (int64_t)(m / tm) * (n / tn), smem = ((int64_t)m + n) * depth * 2;
+    y->stages = c->knob[KNOB_stages];
+    if ((bad = check_panels(k, depth, y, a))) return bad;
+    int64_t threads = (int64_t)(m / tm) * (n / tn),
+            smem = y->stages ? layout_panels(y, depth) : ((int64_t)m + n) * depth * 2;
     if ((int64_t)c->knob[KNOB_warps] * k->limits->warp != threads)
         return arena_printf(a, "m/tm * n/tn = %lld threads, but warps=%d", (long long)threads,
                             c->knob[KNOB_warps]);
@@ -708,8 +779,9 @@ static const char *matmul_layout(const struct kernel *k, const struct config *c,
                             (long long)smem, (long long)(k->limits->smem_block / size));
     y->threads = (int)threads;
     y->smem = (int)(smem * size);
+    if (y->stages) fold_in_shared(k, depth, sums * size, y);
     return check_grid(kernel_size(k, AXIS_Z) * tile_count(kernel_size(k, AXIS_M), m) *
-                          tile_count(kernel_size(k, AXIS_N), n),
+                          tile_count(kernel_size(k, AXIS_N), n) * y->split,
                       a);
 }
 

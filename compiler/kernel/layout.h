@@ -81,6 +81,8 @@ struct layout {
     int stages;      /* blocks: rows under way, of which all but one are copied to shared memory */
     int kept;        /* tiles of a row that is kept in shared memory; 0: of none */
     int ring;        /* both: from this byte on */
+    int folded;      /* matmul by threads: from this byte of shared memory on there is what lies above
+                        a thread's sums; 0: it is in local memory */
     int blocks; /* blocks, or clusters or rows of blocks apart, of a persistent grid, each over many
                    rows; sums of columns have a part of each (CPU: of each task); 0: none */
     bool look_back; /* scan: each tile of a row is a block's */
@@ -133,6 +135,11 @@ const char *kernel_layout(const struct kernel *k, const struct config *c, struct
                           struct arena *a);
 /* matmul by plain arithmetic: of a thread's tm or tn elements, how many lie side by side. */
 int layout_unit(int elements);
+/* Numbers of all panels ahead, whose rows have a gap behind them: what is written across a panel
+ * goes to all banks. */
+enum { PANEL_GAP = 4 };
+bool factor_is_copied(const struct kernel *k, value_id factor); /* by cp.async, as it is */
+int64_t layout_panels(const struct layout *y, int depth);
 
 /* peel.c: how far before its first element rows start, in the tensors that a kernel whose row
  * length vec does not divide reads and writes by vectors; EX_NONE if it has none. */
@@ -280,11 +287,11 @@ int layout_row_slots(const struct kernel *k, const struct layout *y);
 bool reduction_rounds(const struct kernel *k, value_id v);
 int64_t folds_chain(const struct folds *f); /* additions one after the other, at most */
 /* Of a phase's reductions along r; of a block's (CPU: task's) sums of columns; of so many parts of
- * a result that one thread adds up; of a matrix product, whose depth goes by steps. */
+ * a result that one thread adds up; of a matrix product, whose depth goes by steps, in parts. */
 struct folds layout_row_folds(const struct kernel *k, const struct layout *y);
 struct folds layout_column_folds(const struct kernel *k, const struct layout *y);
 struct folds layout_part_folds(const struct kernel *k, int64_t parts);
-struct folds layout_depth_folds(const struct kernel *k, int depth);
+struct folds layout_depth_folds(const struct kernel *k, int depth, int parts);
 enum { DEPTH_AT_ONCE = 128 }; /* CPU: of a matrix product, in registers */
 /* CPU, matrix products: steps of the depth that are packed at a time under knob k; is that all of
  * it, always? Numbers in each of the vectors that make a block's tn columns; registers that a block

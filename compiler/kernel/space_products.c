@@ -339,9 +339,45 @@ void propose_chained(struct space *s) {
                                     K(warps, tiles[i][0] / tiles[i][1])));
 }
 
+/* By threads: whole, and where tiles leave multiprocessors idle in so many parts of the depth that
+ * these have 1 to 4 blocks. */
+static void propose_depth_parts(struct space *s, struct config c) {
+    enum { EACH = 4 };
+    int64_t tiles = size_of(s->k, AXIS_Z) * ceil_div(size_of(s->k, AXIS_M), c.knob[KNOB_m]) *
+                    ceil_div(size_of(s->k, AXIS_N), c.knob[KNOB_n]);
+    propose(s, c);
+    for (int each = 1; each <= EACH && s->k->limits->kind == DEVICE_CUDA; each++) {
+        c.knob[KNOB_split] = (int)(each * s->k->limits->units / tiles);
+        if (c.knob[KNOB_split] > 1) propose(s, c);
+    }
+}
+
+/* Panels ahead, of factors that are copied: threads of 128 sums have more to multiply for what they
+ * read of shared memory, and a block a quarter of a multiprocessor's warps. */
+static void propose_ahead(struct space *s) {
+    static const int shapes[][6] = {
+        /* m, n, k, tm, tn, stages */
+        {96, 128, 8, 12, 8, 3},  {128, 96, 8, 8, 12, 3}, {128, 128, 8, 16, 8, 3},
+        {128, 128, 8, 16, 8, 4}, {64, 128, 8, 16, 8, 3}, {128, 64, 8, 16, 8, 3},
+        {128, 128, 8, 8, 16, 3}, {64, 256, 8, 8, 16, 3}, {128, 256, 8, 8, 16, 3},
+        {128, 128, 8, 8, 8, 3},  {64, 128, 8, 8, 8, 3},  {64, 64, 16, 8, 8, 3},
+        {64, 64, 16, 4, 8, 3},   {32, 128, 16, 4, 8, 3}, {32, 64, 16, 4, 4, 3},
+        {16, 128, 32, 4, 8, 3},  {16, 64, 32, 4, 4, 3},  {8, 128, 32, 4, 4, 3},
+        {8, 64, 32, 4, 4, 3},
+    };
+    if (!factor_is_copied(s->k, s->k->dot_a) || !factor_is_copied(s->k, s->k->dot_b)) return;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const int *t = shapes[i];
+        propose_depth_parts(s, CONFIG(K(m, t[0]), K(n, t[1]), K(k, t[2]), K(tm, t[3]), K(tn, t[4]),
+                                      K(stages, t[5]),
+                                      K(warps, t[0] / t[3] * (t[1] / t[4]) / s->k->limits->warp)));
+    }
+}
+
 void propose_matmul(struct space *s) {
     propose_mma(s);
     propose_warps(s);
+    bool units = s->all.n; /* these win wherever they can multiply */
     static const int shapes[][5] = {
         /* m, n, k, tm, tn */
         {128, 128, 16, 8, 8}, {128, 128, 8, 8, 8},  {64, 128, 16, 8, 8},   {128, 64, 16, 8, 8},
@@ -351,7 +387,9 @@ void propose_matmul(struct space *s) {
     };
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         const int *t = shapes[i];
-        propose(s, CONFIG(K(m, t[0]), K(n, t[1]), K(k, t[2]), K(tm, t[3]), K(tn, t[4]),
-                          K(warps, t[0] / t[3] * (t[1] / t[4]) / s->k->limits->warp)));
+        struct config c = CONFIG(K(m, t[0]), K(n, t[1]), K(k, t[2]), K(tm, t[3]), K(tn, t[4]),
+                                 K(warps, t[0] / t[3] * (t[1] / t[4]) / s->k->limits->warp));
+        (units ? propose : propose_depth_parts)(s, c);
     }
+    if (!units) propose_ahead(s);
 }

@@ -638,6 +638,52 @@ static const struct product_case by_threads[] = {
     {"graph(%x: f32[2, 6, 9, 9], %w: f32[12, 6, 3, 3]) convolutions strict {\n"
      " %c = convolution(%x, %w, padding=1)\n return %c\n}\n",
      "m=16 n=64 k=16 tm=2 tn=4 warps=4"},
+    /* parts of the depth: uneven ones, more than units, folds, an epilogue, rows and columns that
+     * hang over, results that are stored along the columns, windows */
+    {"graph(%x: f32[70, 300], %y: f32[300, 88], %b: f32[88]) products strict {\n"
+     " %z = mm(%x, %y)\n %s = add(%z, %b)\n %r = relu(%s)\n return %r\n}\n",
+     "m=64 n=64 k=16 tm=8 tn=8 warps=2 split=3"},
+    {"graph(%x: f32[9, 512], %y: f32[72, 512]) products strict {\n %b = permute(%y, [1, 0])\n"
+     " %z = mm(%x, %b)\n return %z\n}\n",
+     "m=16 n=32 k=32 tm=2 tn=2 warps=4 split=5"},
+    {"graph(%x: f32[40, 2600], %y: f32[2600, 40]) products strict {\n %z = mm(%x, %y)\n"
+     " return %z\n}\n",
+     "m=64 n=64 k=16 tm=8 tn=8 warps=2 split=4"},
+    {"graph(%x: f32[2, 36, 600], %y: f32[2, 600, 33]) products strict {\n %z = bmm(%x, %y)\n"
+     " %t = permute(%z, [0, 2, 1])\n %c = relu(%t)\n return %c\n}\n",
+     "m=32 n=32 k=32 tm=4 tn=2 warps=4 split=18"},
+    {"graph(%x: f32[2, 6, 9, 9], %w: f32[12, 6, 3, 3]) convolutions strict {\n"
+     " %c = convolution(%x, %w, padding=1)\n return %c\n}\n",
+     "m=16 n=64 k=16 tm=2 tn=4 warps=4 split=2"},
+    /* panels ahead: copied across, upright and by elements, in pieces that lie evenly and with
+     * edges; folds in shared memory and in local memory; no more panels than stages; parts */
+    {"graph(%x: f32[256, 176], %y: f32[176, 128]) products strict {\n %z = mm(%x, %y)\n"
+     " return %z\n}\n",
+     "m=128 n=128 k=8 tm=8 tn=16 warps=4 stages=3"},
+    {"graph(%x: f32[256, 144], %y: f32[256, 144]) products strict {\n %b = permute(%y, [1, 0])\n"
+     " %z = mm(%x, %b)\n return %z\n}\n",
+     "m=128 n=128 k=8 tm=16 tn=8 warps=4 stages=4"},
+    {"graph(%x: f32[100, 144], %y: f32[144, 132]) products strict {\n %z = mm(%x, %y)\n"
+     " return %z\n}\n",
+     "m=96 n=128 k=8 tm=12 tn=8 warps=4 stages=3"},
+    {"graph(%x: f32[176, 128], %y: f32[128, 176]) products strict {\n %a = permute(%x, [1, 0])\n"
+     " %b = permute(%y, [1, 0])\n %z = mm(%a, %b)\n return %z\n}\n",
+     "m=64 n=128 k=16 tm=8 tn=8 warps=4 stages=3"},
+    {"graph(%x: f32[2, 67, 333], %y: f32[2, 333, 41]) products strict {\n %z = bmm(%x, %y)\n"
+     " %r = relu(%z)\n return %r\n}\n",
+     "m=32 n=64 k=16 tm=4 tn=4 warps=4 stages=4"},
+    {"graph(%x: f32[64, 2176], %y: f32[2176, 32]) products strict {\n %z = mm(%x, %y)\n"
+     " return %z\n}\n",
+     "m=64 n=64 k=16 tm=8 tn=8 warps=2 stages=3 split=3"},
+    {"graph(%x: f32[40, 300], %y: f32[72, 300], %b: f32[72]) products strict {\n"
+     " %t = permute(%y, [1, 0])\n %z = mm(%x, %t)\n %s = add(%z, %b)\n return %s\n}\n",
+     "m=32 n=64 k=32 tm=4 tn=4 warps=4 stages=3"},
+    {"graph(%x: f32[9, 28], %y: f32[72, 28]) products strict {\n %b = permute(%y, [1, 0])\n"
+     " %z = mm(%x, %b)\n return %z\n}\n",
+     "m=16 n=32 k=8 tm=2 tn=2 warps=4 stages=4"},
+    {"graph(%x: f32[9, 512], %y: f32[136, 512]) products strict {\n %b = permute(%y, [1, 0])\n"
+     " %z = mm(%x, %b)\n %t = permute(%z, [1, 0])\n return %t\n}\n",
+     "m=8 n=128 k=32 tm=4 tn=4 warps=2 stages=3 split=5"},
 };
 
 /* Where terms count (kernel/edges.c): half of the results, above or below a diagonal that is none

@@ -275,6 +275,49 @@ static void test_products(void **state) {
     }
 }
 
+/* The same by multiply-adds alone, in parts of the depth and with panels ahead; no part where the
+ * matrix units multiply. */
+static void test_strict_products(void **state) {
+    static const struct {
+        int m, k, n;
+        const char *faster, *slower;
+    } measured[] = {
+        {256, 524288, 256, "warps=4 split=132 m=128 n=128 k=8 tm=16 tn=8 stages=3",
+         "warps=4 split=33 m=128 n=128 k=8 tm=16 tn=8 stages=3"}, /* 1554, 1777 us */
+        {256, 524288, 256, "warps=4 split=33 m=128 n=128 k=8 tm=16 tn=8 stages=3",
+         "warps=2 split=24 m=64 n=64 k=16 tm=8 tn=8 stages=3"}, /* 2701 */
+        {512, 65536, 512, "warps=4 split=33 m=128 n=128 k=8 tm=16 tn=8 stages=3",
+         "warps=4 m=32 n=32 k=32 tm=2 tn=4"}, /* 775, 1469 */
+        {8, 4096, 4096, "warps=1 split=8 m=8 n=64 k=32 tm=4 tn=4 stages=3",
+         "warps=4 split=8 m=32 n=128 k=16 tm=4 tn=8 stages=3"}, /* 37, 46 */
+        {4096, 4096, 4096, "warps=4 m=128 n=128 k=8 tm=16 tn=8 stages=3",
+         "warps=8 m=128 n=128 k=8 tm=8 tn=8 stages=3"}, /* 3110, 3304 */
+    };
+    struct device_limits limits = test_gpu("sm_90a");
+    for (int strict = 0; strict <= 1; strict++)
+        for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
+            struct arena *a = arena_new();
+            int m = measured[i].m, depth = measured[i].k, n = measured[i].n;
+            const char *text = arena_printf(a,
+                                            "graph(%%x: f32[%d, %d], %%z: f32[%d, %d])%s {\n"
+                                            " %%y = mm(%%x, %%z)\n return %%y\n}\n",
+                                            m, depth, depth, n, strict ? " products strict" : "");
+            const struct kernel *k = first_kernel(a, text, &limits);
+            const struct config *all;
+            int many, pruned;
+            kernel_configs(k, a, &all, &many, &pruned);
+            for (int c = 0; c < many && !strict; c++)
+                assert_true(all[c].knob[KNOB_mma] ||
+                            (!all[c].knob[KNOB_split] && !all[c].knob[KNOB_stages]));
+            if (strict && all[0].knob[KNOB_stages] != 3)
+                fail_msg("%s: %s", text, config_str(a, &all[0]));
+            if (strict && !(cost_of(k, measured[i].faster, a) < cost_of(k, measured[i].slower, a)))
+                fail_msg("%s: %s is not put before %s", text, measured[i].faster,
+                         measured[i].slower);
+            arena_free(a);
+        }
+}
+
 /* Sizes that are arguments: what divides is not known, nothing else changes. */
 static void test_symbolic(void **state) {
     static const char *const graphs[] = {
@@ -1096,6 +1139,7 @@ int main(void) {
         cmocka_unit_test(test_huge),
         cmocka_unit_test(test_wide_index),
         cmocka_unit_test(test_products),
+        cmocka_unit_test(test_strict_products),
         cmocka_unit_test(test_enough),
         cmocka_unit_test(test_symbolic),
         cmocka_unit_test(test_tiny_devices),

@@ -92,6 +92,31 @@ template <int BYTES> K_DEVICE void k_cp_async(void *smem, const void *gmem, unsi
                      : : "r"(k_shared_address(smem)), "l"(gmem), "n"(BYTES & 15 ? BYTES : 4), "r"(valid) : "memory");
 #endif
 }
+/* The same of what lies so many bytes behind both: numbers that instructions have in them. */
+template <int BYTES, int TO, int FROM> K_DEVICE void k_cp_async_apart(void *smem, const void *gmem) {
+#ifdef WS_EMULATOR
+    emu_cp_async((char *)smem + TO, (const char *)gmem + FROM, BYTES, BYTES);
+#else
+    if (BYTES == 16)
+        asm volatile("cp.async.cg.shared.global [%0 + %2], [%1 + %3], 16;"
+                     : : "r"(k_shared_address(smem)), "l"(gmem), "n"(TO), "n"(FROM) : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0 + %2], [%1 + %3], %4;"
+                     : : "r"(k_shared_address(smem)), "l"(gmem), "n"(TO), "n"(FROM), "n"(BYTES & 15 ? BYTES : 4) : "memory");
+#endif
+}
+template <int BYTES, int TO, int FROM> K_DEVICE void k_cp_async_apart(void *smem, const void *gmem, unsigned valid) {
+#ifdef WS_EMULATOR
+    emu_cp_async((char *)smem + TO, (const char *)gmem + FROM, BYTES, valid);
+#else
+    if (BYTES == 16)
+        asm volatile("cp.async.cg.shared.global [%0 + %2], [%1 + %3], 16, %4;"
+                     : : "r"(k_shared_address(smem)), "l"(gmem), "n"(TO), "n"(FROM), "r"(valid) : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0 + %2], [%1 + %3], %4, %5;"
+                     : : "r"(k_shared_address(smem)), "l"(gmem), "n"(TO), "n"(FROM), "n"(BYTES & 15 ? BYTES : 4), "r"(valid) : "memory");
+#endif
+}
 K_DEVICE void k_cp_async_commit() {
 #ifdef WS_EMULATOR
     emu_cp_async_commit();
