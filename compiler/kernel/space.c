@@ -481,7 +481,7 @@ static void propose_few(struct space *s, struct config c, int stages) {
 
 /* What is read through windows also as shifted rows, or as it lies, some taps at a time. */
 static void propose_windows(struct space *s, struct config c, int stages) {
-    enum { MOST_TAPS = 4, LEAST = 16, NARROW = 32, READ = 64, PAIRED = 512 };
+    enum { MOST_TAPS = 4, LEAST = 16, NARROW = 32, READ = 64, PAIRED = 512, FILTERS = 48 };
     propose_tile(s, c, stages);
     if (!im2col_has_taps(s->k->im2col[0][0]) && !im2col_has_taps(s->k->im2col[1][0])) return;
     c.knob[KNOB_flat] = 1;
@@ -498,14 +498,16 @@ static void propose_windows(struct space *s, struct config c, int stages) {
         propose_few(s, c, stages);
         return;
     }
-    /* From a depth of 512 on pairs take three products where planes take six: 32 channels, 3 x 7,
-     * take 2154 us and 2731. */
+    /* From a depth of 512 on pairs take three products where planes take six, but copy each tap,
+     * which of few filters takes longer: 48 channels, 3 x 3 x 3, in 24 filters take an H200 13.7 ms
+     * by pairs and 7.8 as they lie, in 48 filters 3.2 and 2.8. */
     bool planes = may_make_planes(s->k), crowded = c.knob[KNOB_fit] && c.knob[KNOB_m] == 64;
-    if (planes && (crowded || size_of(s->k, AXIS_R) >= PAIRED)) return;
+    bool paired = size_of(s->k, AXIS_R) >= PAIRED && size_of(s->k, AXIS_N) > FILTERS;
+    if (planes && (crowded || paired)) return;
     for (int taps = 1; taps <= MOST_TAPS; taps++) {
         if (w->dim[0].taps % taps) continue;
         /* 32 channels, 3 x 7, a tap a step, in 32 filters take an H200 2142 us, 1654 by windows. */
-        if (taps == 1 && size_of(s->k, AXIS_N) <= NARROW) continue;
+        if (taps == 1 && size_of(s->k, AXIS_N) <= NARROW && !planes) continue;
         c.knob[KNOB_k] = taps * each;
         if (!planes) propose_tile(s, c, stages);
         if (c.knob[KNOB_k] % line == 0) continue;
@@ -544,9 +546,9 @@ static void propose_even(struct space *s, int stages) {
  * factor three times the stages' memory: what does not fit is refused. */
 static void propose_mma(struct space *s) {
     enum { MOST_STAGES = 8 };
-    static const int tiles[][2] = {{128, 256}, {128, 192}, {128, 128}, {128, 64}, {64, 256},
-                                   {64, 128},  {64, 64},   {192, 128}, {64, 32},  {128, 32},
-                                   {128, 8},   {128, 16},  {128, 24},  {128, 48}, {192, 64}};
+    static const int tiles[][2] = {
+        {128, 256}, {128, 192}, {128, 128}, {128, 64}, {64, 256}, {64, 128}, {64, 64},  {192, 128},
+        {64, 32},   {128, 32},  {128, 8},   {128, 16}, {128, 24}, {128, 48}, {192, 64}, {192, 48}};
     int64_t columns = size_of(s->k, AXIS_N);
     /* Of planes whose depth is half a line such steps leave room for tiles twice as wide: 32768 x
      * 32 x 32768 takes an H200 1539 us by 128 x 256, and 1607 by 128 x 128. */
@@ -560,6 +562,7 @@ static void propose_mma(struct space *s) {
             bool narrow = tiles[i][1] < 64 && tiles[i][1] % 32, tall = tiles[i][0] == 192;
             if (narrow && (columns > tiles[i][1] || columns <= tiles[i][1] - 8)) continue;
             if (tall && tiles[i][1] == 64 && columns > 64) continue;
+            if (tall && narrow && !s->lies) continue;
             struct config c = CONFIG(K(m, tiles[i][0]), K(n, tiles[i][1]), K(k, depth),
                                      K(cluster, cluster > 1 ? cluster : 0), K(mma, 1),
                                      K(warps, (tiles[i][0] / 64 + 1) * 128 / s->k->limits->warp));
