@@ -237,20 +237,9 @@ static void put_slot(struct emitter *w, const struct operand *o, int slot) {
              slot % 4 / 2 * 2 + h, slot - 1, h, slot, h);
 }
 
-/* Instructions `from` to `to` of the step's depth begin: all passes, or of planes those of small
- * products; the largest ones come behind these, of all the depth. */
-static void put_group_of_lying(struct emitter *w, const struct tile_program *t, int from, int to,
-                               bool fresh) {
-    int passes = t->product->n_passes - (t->product->a.planes > 1);
-    line(w, "k_wgmma_begin();");
-    for (int p = 0; p < passes; p++)
-        put_pass(w, t, p, from, to, p ? "1" : fresh ? "i" : "step | i");
-    line(w, "k_wgmma_commit();");
-}
-
-/* Tap by tap, of planes instruction by instruction: what one reads comes to registers while the one
- * before is multiplied. A slot of an instruction's depth is LYING_SLOT channels of a tap, one for
- * each of four neighbouring lanes. */
+/* Tap by tap: what one reads comes to registers while the one before is multiplied, but for planes,
+ * whose small products come first. A slot of an instruction's depth is LYING_SLOT channels of a
+ * tap, one for each of four neighbouring lanes. */
 static void put_dot_of_lying(struct emitter *w, const struct tile_program *t, bool fresh) {
     const struct tile_ring *a = ring(t, TILE_A);
     const struct operand *o = a->operand;
@@ -270,29 +259,20 @@ static void put_dot_of_lying(struct emitter *w, const struct tile_program *t, bo
         const char *tap = i ? arena_printf(w->arena, "(tap + %d)", i) : "tap";
         bool edges = put_inside_of_lying(w, o, tap), last = i + 1 == o->step_taps;
         if (!edges) line(w, "const unsigned inside[2] = {0, 0};");
-        for (int j = 0; j < of_tap; j++) {
-            int slot = i * of_tap + j, end = slot + 1;
+        for (int j = 0; j < of_tap; j++)
             line(w, "k_left_of_lying<%s>(lain[%d], of_line%d + %d, inside);",
-                 edges ? "true" : "false", slot, i / of_line,
+                 edges ? "true" : "false", i * of_tap + j, i / of_line,
                  (i / of_line * of_tap + j) * LYING_SLOT * pitch +
                      i % of_line * (int)o->order->dim[0].apart * bytes);
-            if (o->planes == 1 || (end % each && end < slots)) continue;
-            for (int of = done * each; of < (done + 1) * each; of++) put_slot(w, o, of);
-            put_group_of_lying(w, t, done, done + 1, fresh);
-            done++;
-        }
         close_brace(w);
+        for (int j = i * of_tap; j < (last ? all * each : (i + 1) * of_tap); j++) put_slot(w, o, j);
         int to = last ? all : (i + 1) * of_tap / each;
-        for (int j = i * of_tap; o->planes == 1 && j < (last ? all * each : (i + 1) * of_tap); j++)
-            put_slot(w, o, j);
-        if (to == done) continue;
-        put_group_of_lying(w, t, done, to, fresh);
-        done = to;
-    }
-    if (o->planes > 1) {
+        if (to == done || (o->planes > 1 && !last)) continue;
         line(w, "k_wgmma_begin();");
-        put_pass(w, t, t->product->n_passes - 1, 0, all, "1");
+        for (int p = 0; p < t->product->n_passes; p++)
+            put_pass(w, t, p, done, to, p ? "1" : fresh ? "i" : "step | i");
         line(w, "k_wgmma_commit();");
+        done = to;
     }
     line(w, "k_wgmma_hold(sums);");
 }

@@ -914,7 +914,8 @@ static struct kernel *lies_better_swapped(const struct schedule *s, uint32_t gro
                                           const struct device_limits *limits, struct arena *a) {
     struct arena *scratch = arena_within(a), *own = arena_within(a);
     struct kernel *left = NULL;
-    if (windows_may_lie(k, 1, scratch)) {
+    bool in_memory;
+    if (windows_may_lie(k, 1, &in_memory, scratch)) {
         struct config best;
         left = build(s, group, limits, (struct form){.swaps = true}, own);
         double least = kernel_least_cost(left, &best, scratch);

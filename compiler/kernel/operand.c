@@ -862,7 +862,7 @@ static bool counts_positions(const struct kernel *k) {
     return !(k->over & MASK_Z) && !k->span[AXIS_M] && !k->span[AXIS_N];
 }
 
-bool windows_may_lie(const struct kernel *k, int side, struct arena *a) {
+bool windows_may_lie(const struct kernel *k, int side, bool *in_memory, struct arena *a) {
     enum { LEAST_ROWS = 64 };
     if (k->kind != KERNEL_MATMUL || !k->limits->wgmma || !counts_positions(k)) return false;
     value_id factor = side ? k->dot_b : k->dot_a;
@@ -877,7 +877,9 @@ bool windows_may_lie(const struct kernel *k, int side, struct arena *a) {
                         .planes = planes ? 3 : 1,
                         .batches = batched ? kernel_size(k, AXIS_Z) : 1};
     bool fixed = side ? k->b_fixed : k->a_fixed;
-    return w && !fixed && set_lying(k, &o, w, LEAST_ROWS, LINE / dtype_bytes(o.stored), a);
+    bool may = w && !fixed && set_lying(k, &o, w, LEAST_ROWS, LINE / dtype_bytes(o.stored), a);
+    *in_memory = may && o.load != NO_VALUE;
+    return may;
 }
 
 /* The left factor, of tf32, or f32 of which threads make planes, where these read what neither

@@ -33,13 +33,16 @@ struct space {
     struct arena *arena;
     VEC(struct candidate) all;
     struct map met; /* their configs */
-    bool lies;      /* windows of the left factor may be read as they lie in memory */
+    bool lies;      /* windows of the left factor may be read as they lie, */
+    bool in_memory; /* there, or in an image that a launch before writes */
 };
 
 enum { FEW_CHANNELS = 8 }; /* of an image as it lies: an instruction has several taps of so few */
 
 static struct space space_of(const struct kernel *k, struct arena *a) {
-    return (struct space){.k = k, .arena = a, .met = map_new(a), .lies = windows_may_lie(k, 0, a)};
+    struct space s = {.k = k, .arena = a, .met = map_new(a)};
+    s.lies = windows_may_lie(k, 0, &s.in_memory, a);
+    return s;
 }
 
 static void propose(struct space *s, struct config c) {
@@ -481,7 +484,15 @@ static void propose_few(struct space *s, struct config c, int stages) {
 
 /* What is read through windows also as shifted rows, or as it lies, some taps at a time. */
 static void propose_windows(struct space *s, struct config c, int stages) {
-    enum { MOST_TAPS = 4, LEAST = 16, NARROW = 32, READ = 64, PAIRED = 512, FILTERS = 48 };
+    enum {
+        MOST_TAPS = 4,
+        LEAST = 16,
+        NARROW = 32,
+        READ = 64,
+        PAIRED = 512,
+        FILTERS = 48,
+        CHANNELS = 32
+    };
     propose_tile(s, c, stages);
     if (!im2col_has_taps(s->k->im2col[0][0]) && !im2col_has_taps(s->k->im2col[1][0])) return;
     c.knob[KNOB_flat] = 1;
@@ -498,16 +509,20 @@ static void propose_windows(struct space *s, struct config c, int stages) {
         propose_few(s, c, stages);
         return;
     }
-    /* From a depth of 512 on pairs take three products where planes take six, but copy each tap,
-     * which of few filters takes longer: 48 channels, 3 x 3 x 3, in 24 filters take an H200 13.7 ms
-     * by pairs and 7.8 as they lie, in 48 filters 3.2 and 2.8. */
+    /* From a depth of 512 on pairs take three products where planes take six, but copy each tap, in
+     * lines of 32 or 64 channels: 48, 3 x 3 x 3, in 24 filters take an H200 14.3 ms by pairs and
+     * 9.4 as they lie, 32, 3 x 5 x 7, in 16 filters 1.8 and 2.9, 3 x 7, in 32 filters 2.2 and 2.5.
+     */
     bool planes = may_make_planes(s->k), crowded = c.knob[KNOB_fit] && c.knob[KNOB_m] == 64;
-    bool paired = size_of(s->k, AXIS_R) >= PAIRED && size_of(s->k, AXIS_N) > FILTERS;
-    if (planes && (crowded || paired)) return;
+    bool fills = w->channels % CHANNELS == 0 || size_of(s->k, AXIS_N) > FILTERS;
+    if (planes && (crowded || (fills && size_of(s->k, AXIS_R) >= PAIRED))) return;
     for (int taps = 1; taps <= MOST_TAPS; taps++) {
         if (w->dim[0].taps % taps) continue;
-        /* 32 channels, 3 x 7, a tap a step, in 32 filters take an H200 2142 us, 1654 by windows. */
-        if (taps == 1 && size_of(s->k, AXIS_N) <= NARROW && !planes) continue;
+        /* A tap a step copies as much as windows do: 32 channels, 3 x 7, in 32 filters take an H200
+         * 2142 us so, 1654 by windows, and by images in 64 filters 64, 3 x 7, 2367 and 1917, 32,
+         * 3 x 5 x 5, 9187 and 7504. */
+        bool pays = s->in_memory && size_of(s->k, AXIS_N) > NARROW;
+        if (taps == 1 && !planes && !pays) continue;
         c.knob[KNOB_k] = taps * each;
         if (!planes) propose_tile(s, c, stages);
         if (c.knob[KNOB_k] % line == 0) continue;
@@ -516,13 +531,27 @@ static void propose_windows(struct space *s, struct config c, int stages) {
     }
 }
 
+/* Are columns windows of images, whose results are no whole sectors? */
+static bool has_odd_windows(const struct kernel *k) {
+    enum { SECTOR = 32 };
+    if (!im2col_has_taps(k->im2col[1][0])) return false;
+    for (uint32_t i = 0; i < k->stores.n; i++) {
+        const struct store_node *s = &k->stores.at[i];
+        int bytes = dtype_bytes(k->schedule->loops->buffers.at[s->buffer].meta.dtype);
+        if (s->mask & MASK_N && !index_is_vector(k, s->index, AXIS_N, SECTOR / bytes)) return true;
+    }
+    return false;
+}
+
 /* Tiles of as many columns as give each multiprocessor one, or two in turn or at a time: of 1024 x
  * 768 results 128 tiles of 64 x 96, which with a depth of 3072 take an H200 10.7 us. Where two
  * blocks share a factor's tile less is read from L2, but they begin and end later: 11.5 us (19.4
  * where four do: of such clusters it has room for fewer than 32). Columns are thirty-twos, which
- * are stored by whole sectors: 128 x 144 took 12.2 us of 1024 x 768 x 2304, 128 x 192 9.4. */
+ * are stored by whole sectors: 128 x 144 took 12.2 us of 1024 x 768 x 2304, 128 x 192 9.4; but of
+ * windows in images that are none, eights. */
 static void propose_even(struct space *s, int stages) {
-    enum { EACH = 32, LEAST = 64, MOST = 256 };
+    enum { WHOLE = 32, EIGHTS = 8, LEAST = 64, MOST = 256 };
+    int each = has_odd_windows(s->k) ? EIGHTS : WHOLE;
     int64_t units = s->k->limits->units, z = size_of(s->k, AXIS_Z), columns = size_of(s->k, AXIS_N);
     for (int m = 64; m <= 192; m += 64)
         for (int cluster = 1; cluster <= 2; cluster++)
@@ -531,7 +560,7 @@ static void propose_even(struct space *s, int stages) {
                 if (down == 1 && cluster > 1) continue;
                 int64_t across = units / cluster * rounds / (ceil_div(down, cluster) * z);
                 if (!across) continue;
-                int64_t n = ceil_div(ceil_div(columns, across), EACH) * EACH;
+                int64_t n = ceil_div(ceil_div(columns, across), each) * each;
                 if (n < LEAST || n > MOST) continue;
                 struct config c = CONFIG(K(m, m), K(n, (int)n), K(k, 128 / element(s)),
                                          K(cluster, cluster > 1 ? cluster : 0), K(mma, 1),
