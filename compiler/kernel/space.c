@@ -463,15 +463,17 @@ static bool may_make_planes(const struct kernel *k) {
  * hold fewer registers. Of three channels, 3 x 3 x 3, 16 filters take an H200 483 us so and 576
  * made, 64 take 548 and 406. Planes of 8 channels, 3 x 3, in 64 filters take 304 us by 128 rows,
  * 332 by clusters, where the filters do not stay, and 353 by two blocks of 64, whose registers are
- * fewer. */
+ * fewer; of 3, 3 x 3 x 3, in 16 filters they take 1027, for making them is most of it, and 828
+ * where others do. */
 static void propose_few(struct space *s, struct config c, int stages) {
-    enum { MOST = 128, LESS = 48, COLUMNS = 32 };
+    enum { MOST = 128, LESS = 48, COLUMNS = 32, LEAST = 16 };
     const struct im2col *w = s->k->im2col[0][0];
     bool planes = may_make_planes(s->k), narrow = size_of(s->k, AXIS_N) <= COLUMNS;
     int line = 128 / element(s), last = 0;
     int each = w->channels > LYING_SLOT ? FEW_CHANNELS : LYING_SLOT;
     if (each == LYING_SLOT && !narrow) return;
     if (planes && (c.knob[KNOB_cluster] || c.knob[KNOB_m] != 128)) return;
+    if (planes && size_of(s->k, AXIS_N) <= LEAST) return;
     for (int most = planes ? PROMOTE_LYING : MOST; most;
          most = narrow && !planes && most > LESS ? LESS : 0) {
         int taps = lying_taps(w, most / each);
