@@ -750,7 +750,7 @@ static void put_runs(struct emitter *w, const struct operand *o, bool samples) {
     close_brace(w);
 }
 
-/* ---- what is read as it lies ------------------------------------------------------------------ */
+/* ---- what is read as it lies ----------------------------------------------------------------- */
 
 enum { POSITIONS = 4 }; /* that a thread has of a line */
 
