@@ -40,7 +40,8 @@
  *
  * The other factor's depth then is taps, of each all channels. Runs of few channels (im2col_runs)
  * have the zeros around the input in their image, and a thread has some neighbouring pixels with
- * all their channels. */
+ * all their channels. What is read as it lies has positions innermost, as memory has, or would
+ * have. */
 #include "emit/cuda_mma.h"
 
 enum { EACH = PACK_EACH, THREADS = PACK_THREADS, TILE = PACK_TILE, QUAD = 4 };
@@ -749,6 +750,84 @@ static void put_runs(struct emitter *w, const struct operand *o, bool samples) {
     close_brace(w);
 }
 
+/* ---- what is read as it lies ----------------------------------------------------------------- */
+
+enum { POSITIONS = 4 }; /* that a thread has of a line */
+
+/* Which line of positions number `line` is: where in the outer dimensions, and of which channel. */
+static void put_line_of_positions(struct emitter *w, const struct operand *o) {
+    const struct im2col *of = o->order;
+    long long below = 1;
+    struct buf to = buf_new(w->arena);
+    for (int d = 1; d < of->n; d++) {
+        line(w, "const k_idx at%d = line / %lld %% %lld;", d, below, (long long)of->dim[d].size);
+        buf_printf(&to, " + at%d * %lld", d, (long long)o->step[d]);
+        below *= of->dim[d].size;
+    }
+    line(w, "const k_idx plane = line / %lld, channel = plane %% %lld;", below,
+         (long long)of->channels);
+    line(w, "const k_idx z = plane / %lld %% %lld, picture = plane / %lld;",
+         (long long)of->channels, (long long)o->batches, (long long)(of->channels * o->batches));
+    line(w, "(void)channel, (void)z, (void)picture;");
+    line(w, "const long long to = plane * %lldLL + first%s;", (long long)o->pitch, to.p);
+}
+
+/* What positions of a line are read as one vector, where all begin at multiples of it. */
+static bool put_position_vectors(struct emitter *w, const struct operand *o, const bool *needed) {
+    const struct im2col *of = o->order;
+    bool whole = of->dim[0].size % POSITIONS == 0;
+    for (value_id v = 0; v <= o->factor; v++) {
+        const struct value_node *x = &w->k->values.at[v];
+        if (needed[v] && x->kind == INST_LOAD && reads_pixels(w, of, v))
+            whole = whole && pixels_are_vector(w, of, v, POSITIONS);
+    }
+    for (value_id v = 0; v <= o->factor && whole; v++) {
+        const struct value_node *x = &w->k->values.at[v];
+        if (!needed[v] || x->kind != INST_LOAD || !reads_pixels(w, of, v)) continue;
+        const char *type = memory_type(w, buffer_dtype(w, x->buffer));
+        line(w, "k_pack<%s, %d> l%u[1];", type, POSITIONS, v);
+        open_brace(w, "if (first < %lld)", (long long)of->dim[0].size);
+        line(w, "const k_idx at0 = first;");
+        line(w, "l%u[0] = k_load<%s, %d>(p%d + (%s));", v, type, POSITIONS,
+             argument_of(w, x->buffer), ex_text(w, im2col_index(w->k, of, x->index)));
+        close_brace(w);
+    }
+    return whole;
+}
+
+/* Channel by channel, some neighbouring positions of a line each; behind its end they are 0. */
+static void put_lying(struct emitter *w, const struct operand *o, bool samples) {
+    const struct kernel *k = w->k;
+    const struct im2col *of = o->order;
+    int64_t chunks = (of->n > 1 ? o->step[1] : o->pitch) / POSITIONS, lines = 1;
+    bool *needed = NEW_ARRAY(w->arena, bool, k->values.n);
+    WS_ASSERT(!samples);
+    if (of->guard != NO_VALUE) needed[of->guard] = true;
+    mark_needed(w, o->factor, needed);
+    for (int d = 1; d < of->n; d++) lines *= of->dim[d].size;
+    open_loop(w, lines * of->channels * o->batches * of->images * chunks, false);
+    line(w, "const k_idx first = (k_idx)(i %% %lld) * %d, line = (k_idx)(i / %lld);",
+         (long long)chunks, POSITIONS, (long long)chunks);
+    put_line_of_positions(w, o);
+    bool vectors = put_position_vectors(w, o, needed);
+    line(w, "float values[%d];", POSITIONS);
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int j = 0; j < %d; j++)", POSITIONS);
+    line(w, "const int e = 0;");
+    line(w, "float x[1] = {0};");
+    line(w, "const k_idx at0 = first + j;");
+    for (value_id v = 0; v < k->values.n; v++) w->where[v] = NOWHERE;
+    open_brace(w, "if (at0 < %lld)", (long long)of->dim[0].size);
+    put_inside(w, o, of, needed, vectors ? POSITIONS : 1);
+    close_brace(w);
+    line(w, "values[j] = x[0];");
+    close_brace(w);
+    line(w, "k_pack<k_f32, %d> w;", POSITIONS);
+    line(w, "k_put(w, values);");
+    line(w, "k_store<k_f32, %d, 0>(image + to, w);", POSITIONS);
+    close_brace(w);
+}
+
 /* ---- the launch ------------------------------------------------------------------------------ */
 
 struct ws_arg image_argument(const struct operand *o, int64_t image) {
@@ -768,7 +847,7 @@ void emit_cuda_pack(struct emitter *w, const struct tile_program *t, int ring, c
     l->args[l->n_args++] = image_argument(o, image);
     buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d) %s(", THREADS, name);
     put_parameters(w);
-    buf_printf(&w->b, ", %s *__restrict__ image", memory_type(w, o->dtype));
+    buf_printf(&w->b, ", %s *__restrict__ image", memory_type(w, o->stored));
     if (pairs) {
         l->args[l->n_args++] = image_argument(o, t->flags[ring]);
         buf_puts(&w->b, ", unsigned *flags");
@@ -779,11 +858,12 @@ void emit_cuda_pack(struct emitter *w, const struct tile_program *t, int ring, c
     line(w, "k_enter();");
     put_unless_wide(w, t);
     void (*const put)(struct emitter *, const struct operand *, bool) =
-        operand_has_runs(o) ? put_runs
-        : o->windows        ? put_windows
-        : o->across         ? put_tiles
-        : pairs && o->along ? put_lines_of_rows
-                            : put_lines;
+        o->lying              ? put_lying
+        : operand_has_runs(o) ? put_runs
+        : o->windows          ? put_windows
+        : o->across           ? put_tiles
+        : pairs && o->along   ? put_lines_of_rows
+                              : put_lines;
     if (pairs) {
         line(w, "unsigned most = 0;");
         put(w, o, true);

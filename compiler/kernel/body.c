@@ -906,27 +906,31 @@ static bool goes_by_rows(const struct kernel *k) {
     return stores && columns * bytes <= k->limits->regs_unit * 2; /* half of them */
 }
 
-/* Is the right factor one whose windows had better lie as they are, on the left? What is tried is
- * given back: some megabytes for each convolution. */
-static bool lies_better_swapped(const struct schedule *s, uint32_t group, const struct kernel *k,
-                                const struct device_limits *limits, struct arena *a) {
-    struct arena *scratch = arena_within(a);
-    bool better = false;
-    if (windows_may_lie(k, 1, scratch)) {
-        struct kernel *left = build(s, group, limits, (struct form){.swaps = true}, scratch);
+/* The kernel with its factors swapped, if the right one is read through windows that had better lie
+ * as they are, on the left; else NULL, and what was tried is given back: some megabytes for each
+ * convolution. */
+static struct kernel *lies_better_swapped(const struct schedule *s, uint32_t group,
+                                          const struct kernel *k,
+                                          const struct device_limits *limits, struct arena *a) {
+    struct arena *scratch = arena_within(a), *own = arena_within(a);
+    struct kernel *left = NULL;
+    bool in_memory;
+    if (windows_may_lie(k, 1, &in_memory, scratch)) {
         struct config best;
+        left = build(s, group, limits, (struct form){.swaps = true}, own);
         double least = kernel_least_cost(left, &best, scratch);
-        better = best.knob[KNOB_flat] == 2 && least < kernel_least_cost(k, NULL, scratch);
+        if (best.knob[KNOB_flat] != 2 || least >= kernel_least_cost(k, NULL, scratch)) left = NULL;
     }
     arena_free(scratch);
-    return better;
+    if (!left) arena_free(own);
+    return left;
 }
 
 struct kernel *kernel_build(const struct schedule *s, uint32_t group,
                             const struct device_limits *limits, struct arena *a) {
-    struct kernel *k = build(s, group, limits, (struct form){0}, a);
-    if (lies_better_swapped(s, group, k, limits, a))
-        return build(s, group, limits, (struct form){.swaps = true}, a);
+    struct kernel *k = build(s, group, limits, (struct form){0}, a),
+                  *swapped = lies_better_swapped(s, group, k, limits, a);
+    if (swapped) return swapped;
     return goes_by_rows(k) ? build(s, group, limits, (struct form){.by_rows = true}, a) : k;
 }
 

@@ -22,8 +22,9 @@
  *                                     tiles are windows of it (im2col.c); of few channels
  *                                     the image has zeros around it, and lines of a tile are runs
  *                                     of neighbours, which overlap in memory
- *     the same, pixels innermost,     flat=2: tiles of p0, channel by channel, of pixels one behind
- *         in tf32                     the other, which threads read into registers tap by tap
+ *     the same, pixels innermost,     flat=2: tiles of p0, or of an image of x, channel by channel,
+ *         in tf32 or f32              of pixels one behind the other, which threads read into
+ *                                     registers tap by tap
  *
  * Which of these it is, is chosen here; where elements of an image and of a tile lie is in
  * operand_image.c, windows are in operand_windows.c, what warps make in operand_made.c. */

@@ -169,7 +169,7 @@ double operand_pack_us(const struct kernel *k, const struct operand *o) {
     double clock = device_clock_ghz(d) * 1e3, gbps = device_gbps(d), bytes = (double)o->bytes;
     bool taps = im2col_has_taps(k->im2col[o->axis == AXIS_N][0]) && !o->windows && !o->order;
     double each = taps ? OF_WINDOWS : OF_IMAGE,
-           elements = bytes / o->planes / dtype_bytes(o->dtype);
+           elements = bytes / stored_planes(o) / dtype_bytes(o->stored);
     double issued = elements * each / (128.0 * d->units * clock);
     if (!o->bytes || o->at_load) return 0;
     double stays = fmin(1, (double)d->l2_bytes / 2 / bytes);
@@ -299,44 +299,73 @@ static bool set_lying_steps(struct operand *o, const struct im2col *w, int depth
     return o->channels <= MOST_WASTE * w->channels;
 }
 
-/* Rows are positions of the image as it lies, one behind the other, so that a tap is so many on;
- * only windows that are one apart. A tile of so many rows is of one image. */
-static bool set_lying(const struct kernel *k, struct operand *o, const struct im2col *w, int rows,
-                      int depth, struct arena *a) {
+/* Does the load's memory have positions one behind the other, channels so many elements apart, and
+ * all that windows reach in its lines? Then o has where. */
+static bool lies_in_memory(const struct kernel *k, struct operand *o, const struct im2col *w) {
     value_id load = plain_load(k, o->factor);
-    int64_t unit = PIECE / dtype_bytes(o->stored), last = 0;
-    if (load == NO_VALUE || k->values.at[load].dtype != o->stored || w->phases) return false;
-    if (!set_lying_steps(o, w, depth)) return false;
+    int64_t unit = PIECE / dtype_bytes(o->stored);
+    if (load == NO_VALUE || k->values.at[load].dtype != o->stored) return false;
     ex rest = im2col_index(k, w, k->values.at[load].index);
     if (!take_step(k, &rest, w->channel, &o->pitch)) return false;
     if (!take_step(k, &rest, k->axis[AXIS_Z], &o->batch)) return false;
     if (!take_step(k, &rest, w->image, &o->step[w->n])) return false;
     for (int d = 0; d < w->n; d++)
-        if (!take_step(k, &rest, w->at[d], &o->step[d]) || w->dim[d].step != 1) return false;
+        if (!take_step(k, &rest, w->at[d], &o->step[d])) return false;
     if (!ex_is_const(k->ex, rest, &o->offset) || o->offset % unit || o->step[0] != 1) return false;
     if (w->channels == 1) o->pitch = unit;
     if (w->images == 1)
         o->step[w->n] = o->batches > 1 ? o->batch * o->batches : o->pitch * w->channels;
     if (o->batches > 1 && (!o->batch || o->step[w->n] % o->batch)) return false;
-    for (int d = 0; d < w->n; d++) {
-        const struct im2col_dim *x = &w->dim[d];
-        o->padded[d] = x->windows;
-        last += (x->windows - 1) * o->step[d];
-        if (d + 1 == w->n) continue;
+    for (int d = 0; d + 1 < w->n; d++) {
         o->padded[d] = o->step[d] ? o->step[d + 1] / o->step[d] : 0;
-        if (o->padded[d] * o->step[d] != o->step[d + 1] || o->padded[d] < x->windows ||
-            o->padded[d] < x->size)
+        if (o->padded[d] * o->step[d] != o->step[d + 1] || o->padded[d] < w->dim[d].windows ||
+            o->padded[d] < w->dim[d].size)
             return false;
     }
+    o->load = load;
+    o->bytes = 0;
+    return true;
+}
+
+/* Else an image of it does, [image][batch][channel][positions], whose lines have room for all
+ * windows: of inputs that are padded so much that there are more windows than positions, of rows
+ * that begin anywhere, or of what is computed of what is read. */
+static void set_lying_image(struct operand *o, const struct im2col *w) {
+    int64_t unit = PIECE / dtype_bytes(o->stored);
+    o->load = NO_VALUE;
+    o->offset = 0;
+    o->step[0] = 1;
+    for (int d = 0; d < w->n; d++) {
+        const struct im2col_dim *x = &w->dim[d];
+        int64_t room = d + 1 < w->n && x->windows > x->size ? x->windows : x->size;
+        o->padded[d] = d ? room : round_up(room, unit);
+        o->step[d + 1] = o->step[d] * o->padded[d];
+    }
+    o->pitch = o->step[w->n];
+    o->batch = o->pitch * w->channels;
+    o->step[w->n] = o->batch * o->batches;
+    o->bytes = round_up(o->step[w->n] * w->images * dtype_bytes(o->stored), 1024);
+}
+
+/* Rows are positions of the image as it lies, one behind the other, so that a tap is so many on;
+ * only windows that are one apart. A tile of so many rows is of one image. */
+static bool set_lying(const struct kernel *k, struct operand *o, const struct im2col *w, int rows,
+                      int depth, struct arena *a) {
+    int64_t last = 0;
+    if (w->phases || !set_lying_steps(o, w, depth)) return false;
+    for (int d = 0; d < w->n; d++)
+        if (w->dim[d].step != 1) return false;
+    if (!lies_in_memory(k, o, w)) set_lying_image(o, w);
+    o->padded[w->n - 1] = w->dim[w->n - 1].windows;
+    for (int d = 0; d < w->n; d++) last += (w->dim[d].windows - 1) * o->step[d];
     o->positions = round_up(last + 1, rows);
     o->rows = w->images * o->positions;
     o->depth = w->taps / o->step_taps * o->step_places * o->channels;
     o->lying = o->windows = o->flat = o->in_registers = true;
     o->along = o->across = false;
     o->order = w;
-    o->load = load;
     o->line = LINE;
-    o->plane = o->bytes = 0;
+    o->plane = 0;
     return o->rows <= MATRIX_SIZE && windows_fit(o, LINE, rows, a);
 }
 
@@ -355,7 +384,7 @@ static bool counts_positions(const struct kernel *k) {
     return !(k->over & MASK_Z) && !k->span[AXIS_M] && !k->span[AXIS_N];
 }
 
-bool windows_may_lie(const struct kernel *k, int side, struct arena *a) {
+bool windows_may_lie(const struct kernel *k, int side, bool *in_memory, struct arena *a) {
     enum { LEAST_ROWS = 64 };
     if (k->kind != KERNEL_MATMUL || !k->limits->wgmma || !counts_positions(k)) return false;
     value_id factor = side ? k->dot_b : k->dot_a;
@@ -370,7 +399,9 @@ bool windows_may_lie(const struct kernel *k, int side, struct arena *a) {
                         .planes = planes ? 3 : 1,
                         .batches = batched ? kernel_size(k, AXIS_Z) : 1};
     bool fixed = side ? k->b_fixed : k->a_fixed;
-    return w && !fixed && set_lying(k, &o, w, LEAST_ROWS, LINE / dtype_bytes(o.stored), a);
+    bool may = w && !fixed && set_lying(k, &o, w, LEAST_ROWS, LINE / dtype_bytes(o.stored), a);
+    *in_memory = may && o.load != NO_VALUE;
+    return may;
 }
 
 /* The left factor, of tf32, or f32 of which threads make planes, where these read what neither

@@ -286,7 +286,7 @@ void operand_tap(const struct operand *o, int64_t depth, int64_t *tap, int64_t *
 bool operand_has_edge(const struct operand *o, int d);
 /* May threads read the windows of the left factor, 0, or the right one, 1, as they lie (lying), if
  * it is the left one? */
-bool windows_may_lie(const struct kernel *k, int side, struct arena *a);
+bool windows_may_lie(const struct kernel *k, int side, bool *in_memory, struct arena *a);
 /* The most of so many taps that are part of a line of taps, or whole lines, as a step has. */
 int lying_taps(const struct im2col *w, int most);
 /* Bytes of a plane's tile in shared memory, of which so many are copied. */

@@ -10,7 +10,9 @@
 #include "kernel/space.h"
 
 static struct space space_of(const struct kernel *k, struct arena *a) {
-    return (struct space){.k = k, .arena = a, .met = map_new(a), .lies = windows_may_lie(k, 0, a)};
+    struct space s = {.k = k, .arena = a, .met = map_new(a)};
+    s.lies = windows_may_lie(k, 0, &s.in_memory, a);
+    return s;
 }
 
 void propose(struct space *s, struct config c) {

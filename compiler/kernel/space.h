@@ -31,7 +31,8 @@ struct space {
     struct arena *arena;
     VEC(struct candidate) all;
     struct map met; /* their configs */
-    bool lies;      /* windows of the left factor may be read as they lie in memory */
+    bool lies;      /* windows of the left factor may be read as they lie, */
+    bool in_memory; /* there, or in an image that a launch before writes */
 };
 
 /* A size for the grids below; an empty axis counts as 1. */

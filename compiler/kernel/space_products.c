@@ -72,15 +72,17 @@ static bool may_make_planes(const struct kernel *k) {
  * hold fewer registers. Of three channels, 3 x 3 x 3, 16 filters take an H200 483 us so and 576
  * made, 64 take 548 and 406. Planes of 8 channels, 3 x 3, in 64 filters take 304 us by 128 rows,
  * 332 by clusters, where the filters do not stay, and 353 by two blocks of 64, whose registers are
- * fewer. */
+ * fewer; of 3, 3 x 3 x 3, in 16 filters they take 1027, for making them is most of it, and 828
+ * where others do. */
 static void propose_few(struct space *s, struct config c, int stages) {
-    enum { MOST = 128, LESS = 48, COLUMNS = 32 };
+    enum { MOST = 128, LESS = 48, COLUMNS = 32, LEAST = 16 };
     const struct im2col *w = s->k->im2col[0][0];
     bool planes = may_make_planes(s->k), narrow = size_of(s->k, AXIS_N) <= COLUMNS;
     int line = 128 / element(s), last = 0;
     int each = w->channels > LYING_SLOT ? FEW_CHANNELS : LYING_SLOT;
     if (each == LYING_SLOT && !narrow) return;
     if (planes && (c.knob[KNOB_cluster] || c.knob[KNOB_m] != 128)) return;
+    if (planes && size_of(s->k, AXIS_N) <= LEAST) return;
     for (int most = planes ? PROMOTE_LYING : MOST; most;
          most = narrow && !planes && most > LESS ? LESS : 0) {
         int taps = lying_taps(w, most / each);
@@ -93,7 +95,15 @@ static void propose_few(struct space *s, struct config c, int stages) {
 
 /* What is read through windows also as shifted rows, or as it lies, some taps at a time. */
 static void propose_windows(struct space *s, struct config c, int stages) {
-    enum { MOST_TAPS = 4, LEAST = 16, NARROW = 32, READ = 64, PAIRED = 512 };
+    enum {
+        MOST_TAPS = 4,
+        LEAST = 16,
+        NARROW = 32,
+        READ = 64,
+        PAIRED = 512,
+        FILTERS = 48,
+        CHANNELS = 32
+    };
     propose_tile(s, c, stages);
     if (!im2col_has_taps(s->k->im2col[0][0]) && !im2col_has_taps(s->k->im2col[1][0])) return;
     c.knob[KNOB_flat] = 1;
@@ -110,14 +120,20 @@ static void propose_windows(struct space *s, struct config c, int stages) {
         propose_few(s, c, stages);
         return;
     }
-    /* From a depth of 512 on pairs take three products where planes take six: 32 channels, 3 x 7,
-     * take 2154 us and 2731. */
+    /* From a depth of 512 on pairs take three products where planes take six, but copy each tap, in
+     * lines of 32 or 64 channels: 48, 3 x 3 x 3, in 24 filters take an H200 14.3 ms by pairs and
+     * 9.4 as they lie, 32, 3 x 5 x 7, in 16 filters 1.8 and 2.9, 3 x 7, in 32 filters 2.2 and 2.5.
+     */
     bool planes = may_make_planes(s->k), crowded = c.knob[KNOB_fit] && c.knob[KNOB_m] == 64;
-    if (planes && (crowded || size_of(s->k, AXIS_R) >= PAIRED)) return;
+    bool fills = w->channels % CHANNELS == 0 || size_of(s->k, AXIS_N) > FILTERS;
+    if (planes && (crowded || (fills && size_of(s->k, AXIS_R) >= PAIRED))) return;
     for (int taps = 1; taps <= MOST_TAPS; taps++) {
         if (w->dim[0].taps % taps) continue;
-        /* 32 channels, 3 x 7, a tap a step, in 32 filters take an H200 2142 us, 1654 by windows. */
-        if (taps == 1 && size_of(s->k, AXIS_N) <= NARROW) continue;
+        /* A tap a step copies as much as windows do: 32 channels, 3 x 7, in 32 filters take an H200
+         * 2142 us so, 1654 by windows, and by images in 64 filters 64, 3 x 7, 2367 and 1917, 32,
+         * 3 x 5 x 5, 9187 and 7504. */
+        bool pays = s->in_memory && size_of(s->k, AXIS_N) > NARROW;
+        if (taps == 1 && !planes && !pays) continue;
         c.knob[KNOB_k] = taps * each;
         if (!planes) propose_tile(s, c, stages);
         if (c.knob[KNOB_k] % line == 0) continue;
@@ -126,13 +142,27 @@ static void propose_windows(struct space *s, struct config c, int stages) {
     }
 }
 
+/* Are columns windows of images, whose results are no whole sectors? */
+static bool has_odd_windows(const struct kernel *k) {
+    enum { SECTOR = 32 };
+    if (!im2col_has_taps(k->im2col[1][0])) return false;
+    for (uint32_t i = 0; i < k->stores.n; i++) {
+        const struct store_node *s = &k->stores.at[i];
+        int bytes = dtype_bytes(k->schedule->loops->buffers.at[s->buffer].meta.dtype);
+        if (s->mask & MASK_N && !index_is_vector(k, s->index, AXIS_N, SECTOR / bytes)) return true;
+    }
+    return false;
+}
+
 /* Tiles of as many columns as give each multiprocessor one, or two in turn or at a time: of 1024 x
  * 768 results 128 tiles of 64 x 96, which with a depth of 3072 take an H200 10.7 us. Where two
  * blocks share a factor's tile less is read from L2, but they begin and end later: 11.5 us (19.4
  * where four do: of such clusters it has room for fewer than 32). Columns are thirty-twos, which
- * are stored by whole sectors: 128 x 144 took 12.2 us of 1024 x 768 x 2304, 128 x 192 9.4. */
+ * are stored by whole sectors: 128 x 144 took 12.2 us of 1024 x 768 x 2304, 128 x 192 9.4; but of
+ * windows in images that are none, eights. */
 static void propose_even(struct space *s, int stages) {
-    enum { EACH = 32, LEAST = 64, MOST = 256 };
+    enum { WHOLE = 32, EIGHTS = 8, LEAST = 64, MOST = 256 };
+    int each = has_odd_windows(s->k) ? EIGHTS : WHOLE;
     int64_t units = s->k->limits->units, z = size_of(s->k, AXIS_Z), columns = size_of(s->k, AXIS_N);
     for (int m = 64; m <= 192; m += 64)
         for (int cluster = 1; cluster <= 2; cluster++)
@@ -141,7 +171,7 @@ static void propose_even(struct space *s, int stages) {
                 if (down == 1 && cluster > 1) continue;
                 int64_t across = units / cluster * rounds / (ceil_div(down, cluster) * z);
                 if (!across) continue;
-                int64_t n = ceil_div(ceil_div(columns, across), EACH) * EACH;
+                int64_t n = ceil_div(ceil_div(columns, across), each) * each;
                 if (n < LEAST || n > MOST) continue;
                 struct config c = CONFIG(K(m, m), K(n, (int)n), K(k, 128 / element(s)),
                                          K(cluster, cluster > 1 ? cluster : 0), K(mma, 1),
@@ -156,9 +186,9 @@ static void propose_even(struct space *s, int stages) {
  * factor three times the stages' memory: what does not fit is refused. */
 static void propose_mma(struct space *s) {
     enum { MOST_STAGES = 8 };
-    static const int tiles[][2] = {{128, 256}, {128, 192}, {128, 128}, {128, 64}, {64, 256},
-                                   {64, 128},  {64, 64},   {192, 128}, {64, 32},  {128, 32},
-                                   {128, 8},   {128, 16},  {128, 24},  {128, 48}, {192, 64}};
+    static const int tiles[][2] = {
+        {128, 256}, {128, 192}, {128, 128}, {128, 64}, {64, 256}, {64, 128}, {64, 64},  {192, 128},
+        {64, 32},   {128, 32},  {128, 8},   {128, 16}, {128, 24}, {128, 48}, {192, 64}, {192, 48}};
     int64_t columns = size_of(s->k, AXIS_N);
     /* Of planes whose depth is half a line such steps leave room for tiles twice as wide: 32768 x
      * 32 x 32768 takes an H200 1539 us by 128 x 256, and 1607 by 128 x 128. */
@@ -172,6 +202,7 @@ static void propose_mma(struct space *s) {
             bool narrow = tiles[i][1] < 64 && tiles[i][1] % 32, tall = tiles[i][0] == 192;
             if (narrow && (columns > tiles[i][1] || columns <= tiles[i][1] - 8)) continue;
             if (tall && tiles[i][1] == 64 && columns > 64) continue;
+            if (tall && narrow && !s->lies) continue;
             struct config c = CONFIG(K(m, tiles[i][0]), K(n, tiles[i][1]), K(k, depth),
                                      K(cluster, cluster > 1 ? cluster : 0), K(mma, 1),
                                      K(warps, (tiles[i][0] / 64 + 1) * 128 / s->k->limits->warp));

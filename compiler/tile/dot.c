@@ -257,7 +257,7 @@ static void place_rings(struct tile_program *t) {
 int64_t tile_pack_blocks(const struct tile_program *t, int ring) {
     enum { AT_ONCE = 8 };
     const struct operand *o = t->ring[ring].operand;
-    int64_t elements = o->bytes / o->planes / dtype_bytes(o->dtype);
+    int64_t elements = o->bytes / stored_planes(o) / dtype_bytes(o->stored);
     int64_t work = (elements + PACK_EACH * PACK_THREADS - 1) / (PACK_EACH * PACK_THREADS);
     if (o->across)
         work = ((o->rows + PACK_TILE - 1) / PACK_TILE) * ((o->depth + PACK_TILE - 1) / PACK_TILE) *

@@ -460,6 +460,26 @@ static const struct {
     {"graph(%lying: f32[2, 32, 9, 16], %w: f32[24, 16, 3, 3]) {\n"
      " %c = convolution(%lying, %w, None, 1, 1, 1, False, 0, 2)\n return %c\n}\n",
      "mma=1 m=128 n=16 k=48 stages=2 warps=12 flat=2 cluster=2"},
+    /* images that a launch before writes: more windows than positions, rows that lie apart or begin
+     * anywhere, what is computed of what is read */
+    {"graph(%lying: f32[2, 24, 9, 14], %w: f32[24, 24, 3, 3], %b: f32[24]) convolutions tf32 {\n"
+     " %c = convolution(%lying, %w, %b, 1, 2)\n %r = relu(%c)\n return %r\n}\n",
+     "mma=1 m=128 n=32 k=96 stages=2 warps=12 flat=2"},
+    {"graph(%lying: f32[2, 18, 5, 6, 7], %w: f32[24, 9, 2, 3, 3]) convolutions tf32 {\n"
+     " %c = convolution(%lying, %w, None, 1, [1, 2, 2], 1, False, 0, 2, 3)\n return %c\n}\n",
+     "mma=1 m=64 n=32 k=48 stages=2 warps=8 flat=2"},
+    {"graph(%lying: f32[3, 17, 33], %w: f32[40, 17, 3]) convolutions tf32 {\n"
+     " %e = mul(%lying, 1.5)\n %h = relu(%e)\n %c = convolution(%h, %w, None, 1, 4, 2, False, 0, "
+     "1, 1)\n"
+     " return %c\n}\n",
+     "mma=1 m=64 n=40 k=96 stages=2 warps=8 flat=2"},
+    {"graph(%lying: f32[2, 24, 9, 16], %s: f32[24, 1, 1], %w: f32[16, 24, 3, 3]) {\n"
+     " %h = mul(%lying, %s)\n %e = sigmoid(%h)\n %c = convolution(%e, %w, None, 1, 2)\n"
+     " return %c\n}\n",
+     "mma=1 m=128 n=16 k=64 stages=2 warps=12 flat=2"},
+    {"graph(%lying: f32[4, 16, 40, 3], %w: f32[24, 16, 3, 3]) {\n"
+     " %c = convolution(%lying, %w, None, 1, [0, 1])\n return %c\n}\n",
+     "mma=1 m=64 n=24 k=64 stages=2 warps=8 flat=2"},
     /* what channels, pixels or all of them come to */
     {"graph(%lying: f32[3, 64, 18, 30], %w: f32[40, 64, 3, 3], %b: f32[40]) convolutions tf32 {\n"
      " %c = convolution(%lying, %w, %b)\n %a = amin(%c, [1], True)\n %r = tanh(%a)\n"

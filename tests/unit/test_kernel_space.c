@@ -427,6 +427,54 @@ static void test_even_tiles(void **state) {
     }
 }
 
+/* Windows that are read as they lie, out of an image where the input does not lie so: of more
+ * windows than positions. Not a tap at a time, nor deep ones of f32 whose channels are whole lines
+ * of pairs. */
+static void test_lying_images(void **state) {
+    static const struct {
+        const char *precision;
+        int channels, filters, taps, padding, lies;
+    } cases[] = {{" convolutions tf32", 64, 64, 3, 2, true},
+                 {" convolutions tf32", 64, 64, 3, 0, true},
+                 {" convolutions tf32", 64, 64, 7, 6, false},
+                 {"", 48, 24, 9, 8, true},
+                 {"", 64, 24, 9, 8, false}};
+    const struct device_limits gpu = test_gpu("sm_90a");
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        int c = cases[i].channels;
+        const char *text = arena_printf(
+            a,
+            "graph(%%x: f32[8, %d, 256, 256], %%w: f32[%d, %d, 3, %d])%s {\n"
+            " %%y = convolution(%%x, %%w, None, 1, [0, %d])\n return %%y\n}\n",
+            c, cases[i].filters, c, cases[i].taps, cases[i].precision, cases[i].padding);
+        const struct config *guesses;
+        int n, pruned;
+        kernel_configs(first_kernel(a, text, &gpu), a, &guesses, &n, &pruned);
+        if ((guesses->knob[KNOB_flat] == 2) != cases[i].lies)
+            fail_msg("%s: flat=%d", text, guesses->knob[KNOB_flat]);
+        arena_free(a);
+    }
+}
+
+/* Columns that are windows of odd images: two rounds of tiles cover all of them. */
+static void test_even_windows(void **state) {
+    struct device_limits gpu = test_gpu("sm_90a");
+    struct arena *a = arena_new();
+    const struct config *c;
+    int n, pruned;
+    (void)state;
+    kernel_configs(first_kernel(a,
+                                "graph(%x: bf16[16, 512, 33, 33], %w: bf16[256, 512, 3, 3]) {\n"
+                                " %y = convolution(%x, %w, None, 1, 6, 6)\n return %y\n}\n",
+                                &gpu),
+                   a, &c, &n, &pruned);
+    assert_int_equal(c->knob[KNOB_m], 128);
+    assert_int_equal(c->knob[KNOB_n], 136);
+    arena_free(a);
+}
+
 /* A long epilogue behind many tiles is one warpgroup's while the other one multiplies; a short one
  * is not worth it. */
 static void test_tiles_in_turn(void **state) {
@@ -1168,6 +1216,8 @@ int main(void) {
         cmocka_unit_test(test_far_apart),
         cmocka_unit_test(test_tails),
         cmocka_unit_test(test_even_tiles),
+        cmocka_unit_test(test_even_windows),
+        cmocka_unit_test(test_lying_images),
         cmocka_unit_test(test_even_steps),
         cmocka_unit_test(test_small_products),
         cmocka_unit_test(test_streams),
