@@ -554,7 +554,7 @@ static void put_whole(struct emitter *w, const struct tile_program *t, const cha
     else if (!kernel_has_spans(w->k) && t->product->warp_rows > 16 && t->product->in_turn > 1)
         put_by_columns(w, t, &f, sums);
     else if (octets >= MANY && !kernel_has_spans(w->k) &&
-             (any_across(w, &f) || !chunks_ahead(w, &f, octets / chunk, chunk)) &&
+             (any_across(w, &f) || !are_ahead_evenly(w, &f, octets / chunk, chunk)) &&
              (rows_are_places(w, &f) || loads_of_columns(w, &f, octets / chunk, chunk)))
         put_by_columns(w, t, &f, sums);
     else

@@ -347,6 +347,21 @@ template <typename T> K_DEVICE typename k_math<T>::type k_load1_if(bool c, const
     return k_get(k_load_if<T, 1>(c, at), 0);
 }
 template <typename T> K_DEVICE typename k_math<T>::type k_load1(const T *at) { return k_get(k_load<T, 1>(at), 0); }
+/* Where the text says, before all stores that follow: the compiler of text moves other loads down to where they are used,
+ * one behind the other, as soon as registers are few. */
+template <typename T> K_DEVICE typename k_math<T>::type k_load1_here(const T *at) {
+#ifndef WS_EMULATOR
+    if (sizeof(T) == 4) {
+        k_pack<T, 1> p;
+        asm volatile("ld.global.u32 %0, [%1];" : "=r"(p.w[0]) : "l"(at) : "memory");
+        return k_get(p, 0);
+    }
+#endif
+    return k_load1(at);
+}
+template <typename T> K_DEVICE typename k_math<T>::type k_load1_here_if(bool c, const T *at) {
+    return c ? k_load1_here(at) : typename k_math<T>::type(0);
+}
 template <int STREAM = 0, typename T> K_DEVICE void k_store1(T *at, typename k_math<T>::type v) {
     k_pack<T, 1> p;
     k_put(p, &v);
