@@ -347,20 +347,29 @@ template <typename T> K_DEVICE typename k_math<T>::type k_load1_if(bool c, const
     return k_get(k_load_if<T, 1>(c, at), 0);
 }
 template <typename T> K_DEVICE typename k_math<T>::type k_load1(const T *at) { return k_get(k_load<T, 1>(at), 0); }
-/* Where the text says, before all stores that follow: the compiler of text moves other loads down to where they are used,
- * one behind the other, as soon as registers are few. */
-template <typename T> K_DEVICE typename k_math<T>::type k_load1_here(const T *at) {
-#ifndef WS_EMULATOR
-    if (sizeof(T) == 4) {
-        k_pack<T, 1> p;
+/* Where the text says, before all stores that follow: compilers move other loads down to where they are used, one behind
+ * the other, as soon as registers are few. */
+template <typename T, int N> K_DEVICE k_pack<T, N> k_load_here(const T *at) {
+    k_pack<T, N> p;
+#ifdef WS_EMULATOR
+    p = k_load<T, N>(at);
+#else
+    if (p.BYTES == 4)
         asm volatile("ld.global.u32 %0, [%1];" : "=r"(p.w[0]) : "l"(at) : "memory");
-        return k_get(p, 0);
-    }
+    else if (p.BYTES == 8)
+        asm volatile("ld.global.v2.u32 {%0, %1}, [%2];"
+                     : "=r"(p.w[0]), "=r"(p.w[p.BYTES > 4]) : "l"(at) : "memory");
+    else
+        p = k_load<T, N>(at);
 #endif
-    return k_load1(at);
+    return p;
 }
-template <typename T> K_DEVICE typename k_math<T>::type k_load1_here_if(bool c, const T *at) {
-    return c ? k_load1_here(at) : typename k_math<T>::type(0);
+template <typename T, int N> K_DEVICE k_pack<T, N> k_load_here_if(bool c, const T *at) {
+    k_pack<T, N> p;
+#pragma unroll
+    for (int i = 0; i < (int)(sizeof p.w / sizeof *p.w); i++) p.w[i] = 0;
+    if (c) p = k_load_here<T, N>(at);
+    return p;
 }
 template <int STREAM = 0, typename T> K_DEVICE void k_store1(T *at, typename k_math<T>::type v) {
     k_pack<T, 1> p;
