@@ -206,8 +206,8 @@ static const char *even_text(struct emitter *w, value_id v, int width, const cha
     const char *at =
         arena_printf(w->arena, "begin%u + %s * %lld", v, behind, (long long)even_step(w, v));
     if (kernel_size(w->k, AXIS_N) % w->y->br == 0)
-        return arena_printf(w->arena, "k_load_here<%s, %d>(%s)", type, width, at);
-    return arena_printf(w->arena, "k_load_here_if<%s, %d>(left + %s < nn, %s)", type, width, behind,
+        return arena_printf(w->arena, "k_load<%s, %d, K_HERE>(%s)", type, width, at);
+    return arena_printf(w->arena, "k_load_if<%s, %d, K_HERE>(left + %s < nn, %s)", type, width, behind,
                         at);
 }
 

@@ -286,7 +286,9 @@ static void put_prefetches(struct emitter *w) {
 static void put_first_loads(struct emitter *w, bool (*which)(struct emitter *, value_id)) {
     const struct phase first = loads_that(w, which);
     declare_packs(w, &first);
+    w->here = true;
     put_loads(w, &first);
+    w->here = false;
 }
 
 /* The phase's loads, without those that stand before all rows. */
