@@ -184,14 +184,14 @@ void declare_columns(struct emitter *w, const struct phase *f, int octets) {
     }
 }
 
-/* Where a row's loads ahead begin, of a thread's first columns. */
+/* Where a row's elements that are loaded alone begin, of a thread's first columns. */
 static void put_begins(struct emitter *w, const struct phase *f) {
     ex n = w->k->axis[AXIS_N], left = ex_index(w->k->ex, "left", w->k->bound[AXIS_N]);
     bool any = false;
     for (uint32_t i = 0; i < f->compute.n; i++) {
         value_id v = f->compute.at[i];
         const struct value_node *x = &w->k->values.at[v];
-        if (!is_ahead(w, v) || !even_step(w, v)) continue;
+        if (!is_ahead(w, v) || !is_alone(w, v) || !even_step(w, v)) continue;
         if (!any) line(w, "const k_idx left = first_column + quad * %d;", PAIR);
         any = true;
         line(w, "const %s *const begin%u = p%d + (%s);",
@@ -200,23 +200,17 @@ static void put_begins(struct emitter *w, const struct phase *f) {
     }
 }
 
-/* The load of so many that lie evenly, `behind` columns from there. */
-static const char *even_text(struct emitter *w, value_id v, int width, const char *behind) {
-    const char *type = memory_type(w, buffer_dtype(w, w->k->values.at[v].buffer));
+/* The load of an element alone, of octet i behind b. */
+static const char *alone_text(struct emitter *w, value_id v, int chunk) {
+    const char *type = memory_type(w, buffer_dtype(w, w->k->values.at[v].buffer)),
+               *behind = arena_printf(w->arena, "((b * %d + i) * %d + e)", chunk, OCTET);
+    if (!even_step(w, v)) return source_text(w, v);
     const char *at =
         arena_printf(w->arena, "begin%u + %s * %lld", v, behind, (long long)even_step(w, v));
     if (kernel_size(w->k, AXIS_N) % w->y->br == 0)
-        return arena_printf(w->arena, "k_load<%s, %d, K_HERE>(%s)", type, width, at);
-    return arena_printf(w->arena, "k_load_if<%s, %d, K_HERE>(left + %s < nn, %s)", type, width, behind,
-                        at);
-}
-
-static const char *ahead_text(struct emitter *w, value_id v, int chunk) {
-    if (!even_step(w, v)) return is_alone(w, v) ? source_text(w, v) : pair_text(w, v, PAIR);
-    if (!is_alone(w, v))
-        return even_text(w, v, PAIR, arena_printf(w->arena, "(b * %d + i) * %d", chunk, OCTET));
-    const char *behind = arena_printf(w->arena, "((b * %d + i) * %d + e)", chunk, OCTET);
-    return arena_printf(w->arena, "k_get(%s, 0)", even_text(w, v, 1, behind));
+        return arena_printf(w->arena, "k_get(k_load<%s, 1, K_HERE>(%s), 0)", type, at);
+    return arena_printf(w->arena, "k_get(k_load_if<%s, 1, K_HERE>(left + %s < nn, %s), 0)", type,
+                        behind, at);
 }
 
 static void put_loads_ahead(struct emitter *w, const struct phase *f, int chunk, int ahead) {
@@ -239,7 +233,7 @@ static void put_loads_ahead(struct emitter *w, const struct phase *f, int chunk,
     for (uint32_t i = 0; i < f->compute.n; i++)
         if (is_ahead(w, f->compute.at[i]) && !is_alone(w, f->compute.at[i]))
             line(w, "ahead%u[i / %d][i %% %d] = %s;", f->compute.at[i], chunk, chunk,
-                 ahead_text(w, f->compute.at[i], chunk));
+                 pair_text(w, f->compute.at[i], PAIR));
     if (alone) {
         line(w, "#pragma unroll");
         open_brace(w, "for (int e = 0; e < %d; e++)", PAIR);
@@ -247,7 +241,7 @@ static void put_loads_ahead(struct emitter *w, const struct phase *f, int chunk,
         for (uint32_t i = 0; i < f->compute.n; i++)
             if (is_ahead(w, f->compute.at[i]) && is_alone(w, f->compute.at[i]))
                 line(w, "ahead%u[i / %d][i %% %d][e] = %s;", f->compute.at[i], chunk, chunk,
-                     ahead_text(w, f->compute.at[i], chunk));
+                     alone_text(w, f->compute.at[i], chunk));
         close_brace(w);
     }
     close_brace(w);

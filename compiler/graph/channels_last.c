@@ -240,14 +240,30 @@ static bool has_units(const struct pass *s, const struct node *n, const struct m
             node_at(s, n->args[0].node)->meta.size[1] == ex_const(s->from->ex, 1));
 }
 
-/* What is elementwise is stored by who makes what it reads. */
+/* Is it a sum over an image that may move, or made of one? sums: of nodes before it. */
+static bool is_of_sums(const struct pass *s, const struct node *n, const bool *sums) {
+    for (int k = 0; k < n->n_args; k++) {
+        const node_id *at;
+        for (int j = arg_nodes(&n->args[k], &at); j-- > 0;)
+            if (sums[at[j]] ||
+                (op_info(n->op)->class == REDUCE && s->above[shown(s, at[j])] != NONE))
+                return true;
+    }
+    return false;
+}
+
+/* What is elementwise is stored by who makes what it reads, unless it takes a sum over that. */
 static void find_made(struct pass *s) {
+    bool *sums = NEW_ARRAY(s->from->arena, bool, s->from->nodes.n);
     for (node_id i = 0; i < s->from->nodes.n; i++) {
         const struct node *n = node_at(s, i);
+        sums[i] = s->above[i] == NONE && is_of_sums(s, n, sums);
         if (s->above[i] == NONE) continue;
         s->made[i] = n->op == OP_VIEW || pooled(s, n) != NONE;
         for (int k = 0; k < n->n_args; k++)
             if (n->args[k].kind == ARG_NODE) s->made[i] |= s->made[n->args[k].node];
+        for (int k = 0; k < n->n_args; k++)
+            if (n->args[k].kind == ARG_NODE && sums[n->args[k].node]) s->made[i] = false;
     }
 }
 
