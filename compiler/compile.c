@@ -34,8 +34,7 @@ struct compile {
     struct loops *loops;
     struct schedule *schedule;
     struct ws_program *program;
-    struct map costs;    /* us of a kernel's text, as bits */
-    struct arena *trial; /* of schedules that are only compared */
+    struct map costs; /* us of a kernel's text, as bits */
     bool done;
 };
 
@@ -148,40 +147,18 @@ static double group_us(struct schedule *s, uint32_t group, void *ctx) {
     return us_of(ctx, s, group, false);
 }
 
-/* us that the kernels take which have the members of a chain, G, where they are no chain; how many
- * these are. */
-static double apart_us(struct compile *c, struct schedule *apart, const struct group *G,
-                       int *kernels) {
-    double us = 0;
-    *kernels = 0;
-    make_ready(apart, false);
-    bool *counted = NEW_ARRAY(c->arena, bool, apart->groups.n);
-    for (uint32_t m = 0; m < G->members.n; m++) {
-        uint32_t g = apart->group_of[G->members.at[m].nest];
-        if (!counted[g]) us += group_us(apart, g, c), ++*kernels;
-        counted[g] = true;
-    }
-    return us;
-}
-
-/* Why a group of chained products, that of nest `second`, is no kernel, or not worth one. What lies
- * between the products grows with the square of their rows and is memory that others have, so that
- * a guess has to say by some margin that they are faster apart. */
-static const char *chain_reason(struct schedule *s, uint32_t second, struct schedule *apart,
-                                double *us, void *ctx) {
-    const double MARGIN = 1.5;
+/* Why a group of chained products is no kernel. */
+static const char *chain_reason(struct schedule *s, uint32_t group, double *us, void *ctx) {
     struct compile *c = ctx;
-    bool weighs = apart && c->fusion == WS_FUSE;
-    int kernels = 0;
-    double without =
-        weighs ? apart_us(c, apart, &s->groups.at[s->group_of[second]], &kernels) : INFINITY;
-    make_ready(s, false);
     struct arena *scratch = arena_within(c->arena);
-    const char *bad = kernel_chain_reason(s, s->group_of[second], c->limits, us, scratch);
+    const char *bad = kernel_chain_reason(s, group, c->limits, us, scratch);
     if (bad) bad = arena_strdup(c->arena, bad);
     arena_free(scratch);
-    bool less = *us > MARGIN * without + (kernels - 1) * LAUNCH_US;
-    return bad || !less ? bad : "apart they take less";
+    return bad;
+}
+
+static void chain(struct compile *c, struct schedule *s) {
+    schedule_chain(s, c->limits, chain_reason, c->fusion == WS_FUSE ? group_us : NULL, c);
 }
 
 /* The loops of a graph, fused, with what products have apart; NULL if there are none. */
@@ -200,7 +177,7 @@ static int count_chains(struct compile *c, const struct graph *g) {
     int n = 0;
     struct arena *scratch = arena_within(c->arena);
     struct schedule *s = fuse_anew(c, g, NULL, scratch);
-    if (s) schedule_chain(s, c->limits, chain_reason, c);
+    if (s) chain(c, s);
     for (uint32_t i = 0; s && i < s->groups.n; i++) {
         const struct group *G = &s->groups.at[i];
         if (G->n_between) n += G->twin == NO_NEST ? 1 : 2;
@@ -233,6 +210,7 @@ static bool transform(struct compile *c) {
         c->graph = graph_divide_softplus(c->graph);
         if (c->limits->kind == DEVICE_CUDA && c->limits->sm >= 80)
             c->graph = graph_store_reshaped(graph_turn_products(graph_channels_last(c->graph)));
+        if (c->limits->kind != DEVICE_CUDA) c->graph = graph_simplify(graph_widen_scores(c->graph));
         make_one_pass(c);
     }
     if (makes_chains(c)) make_chains(c);
@@ -248,9 +226,9 @@ static bool lower(struct compile *c) {
     return dump(c, "ir_pre_fusion.txt", -1, print_loops) && stage(c, "lower");
 }
 
-static struct schedule *ready_anew(const struct apart_marks *marks, void *ctx) {
+static struct schedule *ready_anew(const struct apart_marks *marks, struct arena *a, void *ctx) {
     struct compile *c = ctx;
-    struct schedule *s = fuse_anew(c, c->graph, marks, c->trial);
+    struct schedule *s = fuse_anew(c, c->graph, marks, a);
     make_ready(s, false);
     return s;
 }
@@ -259,13 +237,11 @@ static struct schedule *ready_anew(const struct apart_marks *marks, void *ctx) {
 static void take_apart(struct compile *c) {
     if (c->fusion != WS_FUSE || c->limits->kind != DEVICE_CUDA) return;
     make_ready(c->schedule, false);
-    c->trial = arena_within(c->arena);
     struct apart_marks marks = schedule_apart(c->schedule, c->limits, ready_anew, group_us, c);
-    arena_free(c->trial);
     if (!marks.any) return;
     c->schedule = fuse_anew(c, c->graph, &marks, c->arena);
     c->loops = c->schedule->loops;
-    schedule_chain(c->schedule, c->limits, chain_reason, c);
+    chain(c, c->schedule);
 }
 
 static bool fuse(struct compile *c) {
@@ -275,7 +251,7 @@ static bool fuse(struct compile *c) {
                                        [WS_APART] = FUSING_APART};
     c->schedule = schedule_fuse(c->loops, c->limits, what[c->fusion], c->arena);
     if (c->fusion != WS_EAGER) schedule_recompute(c->schedule, c->limits);
-    if (makes_chains(c)) schedule_chain(c->schedule, c->limits, chain_reason, c);
+    if (makes_chains(c)) chain(c, c->schedule);
     take_apart(c);
     make_ready(c->schedule, c->fusion == WS_EAGER);
     if (c->fusion != WS_EAGER && c->limits->kind == DEVICE_CUDA) {

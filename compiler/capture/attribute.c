@@ -18,12 +18,13 @@ bool is_instance(struct vm *vm, struct py v, struct py type) {
     if (type.kind == PY_CLASS) {
         if (type.class == vm->types[PY_INT] && v.kind == PY_BOOL) return true;
         if (type.class == vm->types[PY_BUILTIN] && v.kind == PY_METHOD) return false;
-        return class_is(class_of(vm, v), type.class);
+        if (class_is(class_of(vm, v), type.class)) return true;
     }
     vm_deep(vm);
     vm_work(vm, 1);
     struct py yes;
     if (vm_call_special(vm, type, "__instancecheck__", &v, 1, &yes)) return vm_truth(vm, yes);
+    if (type.kind == PY_CLASS) return false;
     if (type.kind != PY_TUPLE)
         vm_raise(vm, EXC_TypeError,
                  "isinstance() arg 2 must be a type, a tuple of types, or a union");
@@ -57,11 +58,16 @@ struct py attribute_bind(struct vm *vm, struct py v, struct py self, struct clas
         stamp_attribute(vm, &own, self.kind == PY_INSTANCE ? self.source : NULL, "__class__");
         return py_method(vm->arena, *v.wrapped, own);
     }
-    case PY_PROPERTY: return self.kind == PY_UNSET ? v : vm_call1(vm, *v.wrapped, self);
+    case PY_PROPERTY:
+        if (self.kind == PY_UNSET) return v;
+        if (v.wrapped[PROPERTY_GET].kind == PY_UNSET)
+            vm_raise(vm, EXC_AttributeError, "property of '%s' object has no getter",
+                     type_name(vm, self));
+        return vm_call1(vm, v.wrapped[PROPERTY_GET], self);
     case PY_INSTANCE: {
         struct py get[2] = {self, py_pointer(PY_CLASS, class)}, out;
-        bool binds = self.kind != PY_UNSET && vm_call_special(vm, v, "__get__", get, 2, &out);
-        return binds ? out : v;
+        if (self.kind == PY_UNSET) get[0] = py_none;
+        return vm_call_special(vm, v, "__get__", get, 2, &out) ? out : v;
     }
     default: return v;
     }
@@ -96,11 +102,28 @@ static bool hidden_by_class(const struct instance *x, struct py of_class, struct
                                  : own.kind == PY_INSTANCE && is_torch_module(own.instance->class);
 }
 
+static bool find_in_exception(struct vm *vm, const struct instance *x, const char *name,
+                              struct py *out) {
+    if (!class_is(x->class, vm->exceptions[EXC_BaseException])) return false;
+    bool none = !strcmp(name, "__cause__") || !strcmp(name, "__traceback__");
+    if (none) return *out = py_none, true;
+    if (strcmp(name, "__suppress_context__")) return false;
+    return *out = py_bool(dict_gets(x->dict, "__cause__", out)), true;
+}
+
+/* A property, or an object with __set__: it comes before what the instance itself has. */
+static bool is_data_descriptor(struct py of_class) {
+    struct py f;
+    if (of_class.kind == PY_PROPERTY) return true;
+    return of_class.kind == PY_INSTANCE && (class_find(of_class.instance->class, "__set__", &f) ||
+                                            class_find(of_class.instance->class, "__delete__", &f));
+}
+
 static bool find_in_instance(struct vm *vm, struct py o, const char *name, struct py *out) {
     struct instance *x = o.instance;
     struct py v;
     bool in_class = class_find(x->class, name, &v);
-    if (in_class && v.kind == PY_PROPERTY) return *out = attribute_bind(vm, v, o, x->class), true;
+    if (in_class && is_data_descriptor(v)) return *out = attribute_bind(vm, v, o, x->class), true;
     struct py own;
     if (vm->trace && trace_attribute(vm, x, name, out)) return true;
     if (dict_gets(x->dict, name, &own) && !(in_class && hidden_by_class(x, v, own)))
@@ -117,6 +140,7 @@ static bool find_in_instance(struct vm *vm, struct py o, const char *name, struc
     if (!strcmp(name, "__dict__"))
         return *out = stamp(vm, o, name, py_pointer(PY_DICT, x->dict)), true;
     if (find_in_object(vm, name, &v)) return *out = py_method(vm->arena, v, o), true;
+    if (find_in_exception(vm, x, name, out)) return true;
     guard_absent(vm, o, name);
     struct py text = py_str(name);
     return vm_call_special(vm, o, "__getattr__", &text, 1, out);
@@ -130,14 +154,27 @@ NATIVE(object_new) { return instance_new(vm, v[0].class, rest); }
 
 static void set_plainly(struct vm *vm, struct py o, const char *name, struct py v);
 
+static void delete_plainly(struct vm *vm, struct py o, const char *name);
+
 NATIVE(object_setattr) {
     set_plainly(vm, v[0], v[1].s, v[2]);
+    return py_none;
+}
+
+NATIVE(object_delattr) {
+    delete_plainly(vm, v[0], v[1].s);
     return py_none;
 }
 
 static bool find_in_object(struct vm *vm, const char *name, struct py *out) {
     const struct native *f = native_find(vm, PLACE_OBJECT, name);
     return f && (*out = py_native(vm->arena, f), true);
+}
+
+static struct py classes(struct vm *vm, struct class *const *at, uint32_t n) {
+    struct py out = py_list(vm->arena, PY_TUPLE, NULL, 0);
+    for (uint32_t i = 0; i < n; i++) vec_push(vm->arena, out.list, py_pointer(PY_CLASS, at[i]));
+    return out;
 }
 
 static bool find_in_class(struct vm *vm, struct class *c, const char *name, struct py *out) {
@@ -148,12 +185,8 @@ static bool find_in_class(struct vm *vm, struct class *c, const char *name, stru
     if (!strcmp(name, "__module__")) return *out = module_name(c), true;
     if (!strcmp(name, "__doc__")) return *out = c->doc ? py_str(c->doc) : py_none, true;
     if (!strcmp(name, "__dict__")) return *out = py_pointer(PY_DICT, c->dict), true;
-    if (!strcmp(name, "__mro__")) {
-        *out = py_list(vm->arena, PY_TUPLE, NULL, 0);
-        for (uint32_t i = 0; i < c->n_mro; i++)
-            vec_push(vm->arena, out->list, py_pointer(PY_CLASS, c->mro[i]));
-        return true;
-    }
+    if (!strcmp(name, "__mro__")) return *out = classes(vm, c->mro, c->n_mro), true;
+    if (!strcmp(name, "__bases__")) return *out = classes(vm, c->bases, c->n_bases), true;
     if (class_is(c, vm->types[PY_TENSOR]) && operator_find(vm, "Tensor.", name, out)) return true;
     return find_in_object(vm, name, out);
 }
@@ -173,6 +206,19 @@ static bool find_in_super(struct vm *vm, const struct super *s, const char *name
     return *out = strcmp(name, "__new__") ? py_method(vm->arena, f, s->self) : f, true;
 }
 
+static struct py defaults_of(struct vm *vm, const struct function *f) {
+    if (!f->defaults || !f->defaults->n) return py_none;
+    return py_list(vm->arena, PY_TUPLE, f->defaults->at, f->defaults->n);
+}
+
+static struct py closure_of(struct vm *vm, const struct function *f) {
+    uint32_t n = f->code->frees.n;
+    struct py cells = py_list(vm->arena, PY_TUPLE, NULL, 0);
+    for (uint32_t i = 0; i < n; i++)
+        vec_push(vm->arena, cells.list, py_pointer(PY_CELL, f->closure[i]));
+    return n ? cells : py_none;
+}
+
 static bool find_in_function(struct vm *vm, const struct function *f, const char *name,
                              struct py *out) {
     if (f->attributes && dict_gets(f->attributes, name, out)) return true;
@@ -180,6 +226,10 @@ static bool find_in_function(struct vm *vm, const struct function *f, const char
     if (!strcmp(name, "__qualname__")) return *out = py_str(f->code->qualname), true;
     if (!strcmp(name, "__doc__")) return *out = f->code->doc ? py_str(f->code->doc) : py_none, true;
     if (!strcmp(name, "__module__")) return *out = py_str(f->module->name), true;
+    if (!strcmp(name, "__defaults__")) return *out = defaults_of(vm, f), true;
+    if (!strcmp(name, "__kwdefaults__"))
+        return *out = f->kwdefaults ? py_pointer(PY_DICT, f->kwdefaults) : py_none, true;
+    if (!strcmp(name, "__closure__")) return *out = closure_of(vm, f), true;
     return false;
 }
 
@@ -188,6 +238,18 @@ static bool find_in_method(struct vm *vm, const struct method *m, const char *na
     if (!strcmp(name, "__self__")) return *out = m->self, true;
     if (!strcmp(name, "__func__")) return *out = m->function, true;
     return attribute_find(vm, m->function, name, out);
+}
+
+static bool find_in_property(struct py o, const char *name, struct py *out) {
+    static const char *const names[N_PROPERTY] = {"fget", "fset", "fdel", "__doc__"};
+    for (uint32_t i = 0; i < N_PROPERTY; i++) {
+        if (strcmp(name, names[i])) continue;
+        struct py v = o.wrapped[i], get = o.wrapped[PROPERTY_GET];
+        if (i == PROPERTY_DOC && v.kind == PY_UNSET && get.kind == PY_FUNCTION)
+            v = get.function->code->doc ? py_str(get.function->code->doc) : py_none;
+        return *out = v.kind == PY_UNSET ? py_none : v, true;
+    }
+    return false;
 }
 
 /* What only one kind of value has, before its class is asked. */
@@ -209,6 +271,11 @@ static bool find_own(struct vm *vm, struct py o, const char *name, struct py *ou
         if (!strcmp(name, "stop")) return *out = stamp(vm, o, name, o.slice->stop), true;
         if (!strcmp(name, "step")) return *out = stamp(vm, o, name, o.slice->step), true;
         return false;
+    case PY_PROPERTY: return find_in_property(o, name, out);
+    case PY_CELL:
+        if (strcmp(name, "cell_contents")) return false;
+        if (o.cell->v.kind == PY_UNSET) vm_raise(vm, EXC_ValueError, "Cell is empty");
+        return *out = o.cell->v, true;
     case PY_BUILTIN:
         if (!strcmp(name, "__name__")) return *out = py_str(o.builtin->name), true;
         return false;
@@ -362,22 +429,30 @@ static void set_all(struct vm *vm, struct py o, struct py v) {
 }
 
 void attribute_set(struct vm *vm, struct py o, const char *name, struct py v) {
-    struct py old, pair[2] = {py_str(name), v}, done;
-    if (o.kind == PY_INSTANCE && class_find(o.instance->class, name, &old) &&
-        old.kind == PY_PROPERTY) {
-        if (old.wrapped[1].kind == PY_UNSET)
-            vm_raise(vm, EXC_AttributeError, "property '%s' of '%s' object has no setter", name,
-                     type_name(vm, o));
-        vm_call1(vm, py_method(vm->arena, old.wrapped[1], o), v);
-        return;
-    }
+    struct py pair[2] = {py_str(name), v}, done;
     if (vm_call_special(vm, o, "__setattr__", pair, 2, &done)) return;
     set_plainly(vm, o, name, v);
+}
+
+/* What the class of o has for o.name = v (v: one value), or del o.name (none). */
+static bool descriptor_takes(struct vm *vm, struct py o, const char *name, const struct py *v) {
+    struct py d, unused, given[2] = {o, v ? *v : py_unset};
+    enum property_part part = v ? PROPERTY_SET : PROPERTY_DELETE;
+    if (o.kind != PY_INSTANCE || !class_find(o.instance->class, name, &d)) return false;
+    if (d.kind == PY_INSTANCE)
+        return vm_call_special(vm, d, v ? "__set__" : "__delete__", given, v ? 2 : 1, &unused);
+    if (d.kind != PY_PROPERTY) return false;
+    if (d.wrapped[part].kind == PY_UNSET)
+        vm_raise(vm, EXC_AttributeError, "property '%s' of '%s' object has no %s", name,
+                 type_name(vm, o), v ? "setter" : "deleter");
+    vm_call(vm, d.wrapped[part], &(struct args){.at = given, .n = v ? 2 : 1});
+    return true;
 }
 
 /* As object.__setattr__() does. */
 static void set_plainly(struct vm *vm, struct py o, const char *name, struct py v) {
     struct dict *d = attributes_of(vm, o);
+    if (descriptor_takes(vm, o, name, &v)) return;
     if (o.kind == PY_INSTANCE && !strcmp(name, "__dict__")) return set_all(vm, o, v);
     if (o.kind == PY_CLASS && !strcmp(name, "__name__") && v.kind == PY_STR && o.class->module) {
         o.class->name = v.s;
@@ -416,9 +491,14 @@ static void set_plainly(struct vm *vm, struct py o, const char *name, struct py 
 }
 
 void attribute_delete(struct vm *vm, struct py o, const char *name) {
-    struct dict *d = attributes_of(vm, o);
     struct py text = py_str(name), done;
-    if (vm_call_special(vm, o, "__delattr__", &text, 1, &done)) return;
+    if (!vm_call_special(vm, o, "__delattr__", &text, 1, &done)) delete_plainly(vm, o, name);
+}
+
+/* As object.__delattr__() does. */
+static void delete_plainly(struct vm *vm, struct py o, const char *name) {
+    struct dict *d = attributes_of(vm, o);
+    if (descriptor_takes(vm, o, name, NULL)) return;
     vm_need_own(vm, o.p, "an object");
     if (!d || !dict_delete(vm->arena, d, py_str(name)))
         vm_raise(vm, EXC_AttributeError, "'%s' object has no attribute '%s'", type_name(vm, o),

@@ -60,10 +60,12 @@ static bool evaluate(struct graph *g, const struct bindings *b, uint64_t seed,
     return ok;
 }
 
-static void *compile_eager(void *ctx, struct graph *g, struct diag *d) { return g; }
+static void *compile_eager(void *ctx, struct graph *g, struct diag *d) {
+    return graph_widen_scores(g);
+}
 
 static void *compile_aot(void *ctx, struct graph *g, struct diag *d) {
-    return graph_simplify(graph_decompose(graph_simplify(g)));
+    return graph_widen_scores(graph_simplify(graph_decompose(graph_simplify(g))));
 }
 
 static bool run(void *ctx, void *callable, const struct bindings *b, uint64_t seed,

@@ -315,7 +315,22 @@ NATIVE(python_round) {
     return py_int((int64_t)rint(f));
 }
 
-NATIVE(python_pow) { return vm_binary(vm, BINARY_POW, v[0], v[1], false); }
+static int64_t power_modulo(int64_t x, int64_t n, int64_t m) {
+    __int128 result = 1 % m, square = x % m;
+    for (; n; n >>= 1, square = square * square % m)
+        if (n & 1) result = result * square % m;
+    return (int64_t)(result && (result < 0) != (m < 0) ? result + m : result);
+}
+
+NATIVE(python_pow) {
+    if (!GIVEN(2) || v[2].kind == PY_NONE) return vm_binary(vm, BINARY_POW, v[0], v[1], false);
+    if (v[0].kind != PY_INT || v[1].kind != PY_INT || v[2].kind != PY_INT)
+        vm_raise(vm, EXC_TypeError,
+                 "pow() 3rd argument not allowed unless all arguments are integers");
+    if (!v[2].i) vm_raise(vm, EXC_ValueError, "pow() 3rd argument cannot be 0");
+    if (v[1].i < 0) vm_refuse(vm, "pow() with a negative exponent and a modulus is not supported");
+    return py_int(power_modulo(v[0].i, v[1].i, v[2].i));
+}
 
 /* An int in another base, with its prefix. */
 static struct py in_base(struct vm *vm, struct py v, const char *spec) {
@@ -543,10 +558,13 @@ NATIVE(python_isinstance) { return py_bool(is_instance(vm, v[0], v[1])); }
 /* of: a class, or a tuple of these. */
 static bool is_subclass(struct vm *vm, struct py c, struct py of) {
     bool any = false;
+    struct py yes;
     vm_deep(vm);
     vm_work(vm, 1);
     if (c.kind != PY_CLASS) vm_raise(vm, EXC_TypeError, "issubclass() arg 1 must be a class");
-    if (of.kind == PY_CLASS) return class_is(c.class, of.class);
+    if (of.kind == PY_CLASS && class_is(c.class, of.class)) return true;
+    if (vm_call_special(vm, of, "__subclasscheck__", &c, 1, &yes)) return vm_truth(vm, yes);
+    if (of.kind == PY_CLASS) return false;
     if (of.kind != PY_TUPLE)
         vm_raise(vm, EXC_TypeError, "issubclass() arg 2 must be a class or a tuple of classes");
     for (uint32_t i = 0; !any && i < of.list->n; i++) any = is_subclass(vm, c, of.list->at[i]);
@@ -620,22 +638,96 @@ NATIVE(python_id) {
     return py_int((int64_t)(intptr_t)v[0].p);
 }
 
-NATIVE(python_property) {
-    struct py p = py_wrap(vm->arena, PY_PROPERTY, v[0]);
-    p.wrapped[1] = v[1];
-    return p;
+enum { HASH_BITS = 61 }; /* hashes of numbers are remainders modulo 2^61 - 1, as CPython's */
+
+static int64_t hash_of_int(int64_t i) {
+    const uint64_t modulus = ((uint64_t)1 << HASH_BITS) - 1;
+    int64_t h = (int64_t)((i < 0 ? 0 - (uint64_t)i : (uint64_t)i) % modulus);
+    if (i < 0) h = -h;
+    return h == -1 ? -2 : h;
 }
+
+/* m * 2^e, 28 bits of m at a time. */
+static int64_t hash_of_float(double f) {
+    const uint64_t modulus = ((uint64_t)1 << HASH_BITS) - 1;
+    uint64_t h = 0;
+    int e;
+    if (!isfinite(f)) return isnan(f) ? 0 : f > 0 ? 314159 : -314159;
+    for (double m = fabs(frexp(f, &e)); m; e -= 28) {
+        h = ((h << 28) & modulus) | h >> (HASH_BITS - 28);
+        m *= 1 << 28;
+        h += (uint64_t)m;
+        m -= (double)(uint64_t)m;
+        if (h >= modulus) h -= modulus;
+    }
+    e = e >= 0 ? e % HASH_BITS : HASH_BITS - 1 - (-1 - e) % HASH_BITS;
+    h = ((h << e) & modulus) | h >> (HASH_BITS - e);
+    int64_t signed_h = f < 0 ? -(int64_t)h : (int64_t)h;
+    return signed_h == -1 ? -2 : signed_h;
+}
+
+static int64_t hash_of_text(const char *s) {
+    uint64_t h = 14695981039346656037u;
+    for (; *s; s++) h = (h ^ (unsigned char)*s) * 1099511628211u;
+    return (int64_t)(h >> 1);
+}
+
+static int64_t hash_of(struct vm *vm, struct py v);
+
+/* As CPython's: xxHash of the items' hashes. */
+static int64_t hash_of_tuple(struct vm *vm, const struct list *items) {
+    uint64_t h = 2870177450012600261u;
+    for (uint32_t i = 0; i < items->n; i++) {
+        h += (uint64_t)hash_of(vm, items->at[i]) * 14029467366897019727u;
+        h = (h << 31 | h >> 33) * 11400714785074694791u;
+    }
+    h += items->n ^ (2870177450012600261u ^ 3527539u);
+    return h == UINT64_MAX ? 1546275796 : (int64_t)h;
+}
+
+static int64_t hash_of(struct vm *vm, struct py v) {
+    struct py own;
+    vm_deep(vm);
+    vm_work(vm, 1);
+    if (vm_call_special(vm, v, "__hash__", NULL, 0, &own)) {
+        if (own.kind != PY_INT)
+            vm_raise(vm, EXC_TypeError, "__hash__ method should return an integer");
+        return hash_of_int(own.i);
+    }
+    v = py_plain(vm, v);
+    if (!dict_key_ok(v) || (v.kind == PY_INSTANCE && class_find(v.instance->class, "__eq__", &own)))
+        vm_raise(vm, EXC_TypeError, "unhashable type: '%s'", type_name(vm, v));
+    switch (v.kind) {
+    case PY_BOOL: return v.b;
+    case PY_INT: return hash_of_int(v.i);
+    case PY_FLOAT: return hash_of_float(v.f);
+    case PY_STR: return hash_of_text(v.s);
+    case PY_TUPLE: return hash_of_tuple(vm, v.list);
+    case PY_SYMINT:
+    case PY_SYMFLOAT: vm_break(vm, "hash of a size", "hash what is known");
+    default: return py_is_object(v) ? (int64_t)((uintptr_t)v.p >> 4) : (int64_t)v.kind;
+    }
+}
+NATIVE(python_hash) { return py_int(hash_of(vm, v[0])); }
+
+static struct py property_of(struct vm *vm, const struct py *parts) {
+    struct py *w = NEW_ARRAY(vm->arena, struct py, N_PROPERTY);
+    for (uint32_t i = 0; i < N_PROPERTY; i++) w[i] = parts[i].kind == PY_NONE ? py_unset : parts[i];
+    return py_pointer(PY_PROPERTY, w);
+}
+NATIVE(python_property) { return property_of(vm, v); }
+
 /* @size.setter: the property with a setter. */
-NATIVE(python_setter) {
-    struct py p = py_wrap(vm->arena, PY_PROPERTY, v[0].wrapped[0]);
-    p.wrapped[1] = v[1];
-    return p;
+static struct py property_with(struct vm *vm, struct py property, enum property_part i,
+                               struct py f) {
+    struct py parts[N_PROPERTY];
+    memcpy(parts, property.wrapped, sizeof parts);
+    parts[i] = f;
+    return property_of(vm, parts);
 }
-NATIVE(python_getter) {
-    struct py p = py_wrap(vm->arena, PY_PROPERTY, v[1]);
-    p.wrapped[1] = v[0].wrapped[1];
-    return p;
-}
+NATIVE(python_getter) { return property_with(vm, v[0], PROPERTY_GET, v[1]); }
+NATIVE(python_setter) { return property_with(vm, v[0], PROPERTY_SET, v[1]); }
+NATIVE(python_deleter) { return property_with(vm, v[0], PROPERTY_DELETE, v[1]); }
 NATIVE(python_staticmethod) { return py_wrap(vm->arena, PY_STATICMETHOD, v[0]); }
 NATIVE(python_classmethod) { return py_wrap(vm->arena, PY_CLASSMETHOD, v[0]); }
 
@@ -664,8 +756,12 @@ NATIVE(python_exception_init) {
     dict_puts(vm->arena, e->dict, "args", py_list(vm->arena, PY_TUPLE, rest->at, rest->n));
     if (class_is(e->class, vm->exceptions[EXC_SystemExit]))
         dict_puts(vm->arena, e->dict, "code", rest->n ? rest->at[0] : py_none);
+    if (class_is(e->class, vm->exceptions[EXC_StopIteration]) && rest->n)
+        dict_puts(vm->arena, e->dict, "value", rest->at[0]);
     return py_none;
 }
+
+NATIVE(python_with_traceback) { return v[0]; }
 
 static void put_class(struct vm *vm, struct dict *d, struct class *c) {
     dict_puts(vm->arena, d, c->name, py_pointer(PY_CLASS, c));

@@ -114,10 +114,7 @@ NATIVE(torch_fills_memory) {
 
 /* copy has the elements of a view of x that no steps lead to: neither may be updated in place. */
 NATIVE(torch_copy_of_view) {
-    struct tensor *copy = v[1].tensor;
-    copy->lost_view = true;
-    copy->viewed = tensor_is_eager(vm, v[0]) ? v[0].tensor->storage : functional_storage(vm, v[0]);
-    copy->viewed_at = copy->viewed->version;
+    tensor_copies_view(vm, v[0], v[1]);
     return v[1];
 }
 

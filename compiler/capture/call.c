@@ -114,9 +114,10 @@ static bool is_compiled(struct vm *vm, const struct function *fn) {
  * that knows no out= itself. */
 static bool takes_out(const struct function *fn, const struct args *a, struct py *to) {
     static const char *const modules[] = {
-        "torch",         "torch._tensor", "torch._functions",    "torch.linalg",
-        "torch.special", "torch.fft",     "torch._windows",      "torch._complex",
-        "torch._C._nn",  "torch._aten",   "torch.nn.functional", "torch.signal.windows"};
+        "torch",           "torch._tensor",     "torch._functions",    "torch.linalg",
+        "torch.special",   "torch.fft",         "torch._windows",      "torch._complex",
+        "torch._C._nn",    "torch._aten",       "torch.nn.functional", "torch.signal.windows",
+        "torch._spectral", "torch._polynomials"};
     int k = find_name(a->names, a->n_named, "out");
     if (k < 0 || !fn->module->prelude) return false;
     const struct code *c = fn->code;
@@ -305,8 +306,26 @@ static void tell_base(struct vm *vm, struct class *c, const struct args *a) {
         names[told.n_named] = a->names[k];
         named[told.n_named++] = a->named[k];
     }
-    struct py f = hook.kind == PY_CLASSMETHOD ? *hook.wrapped : hook;
-    vm_call(vm, py_method(vm->arena, f, py_pointer(PY_CLASS, c)), &told);
+    vm_call(vm, attribute_bind(vm, hook, py_unset, c), &told);
+}
+
+/* These are class methods without being called so. */
+static void bind_hooks(struct vm *vm, struct class *c) {
+    static const char *const names[] = {"__init_subclass__", "__class_getitem__"};
+    struct py f;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (dict_gets(c->dict, names[i], &f) && f.kind == PY_FUNCTION)
+            dict_puts(vm->arena, c->dict, names[i], py_wrap(vm->arena, PY_CLASSMETHOD, f));
+}
+
+/* What the body holds is told the name that it is held by. */
+static void name_descriptors(struct vm *vm, struct class *c) {
+    for (uint32_t i = 0; i < c->dict->entries.n; i++) {
+        struct dict_entry e = c->dict->entries.at[i];
+        struct py told[2] = {py_pointer(PY_CLASS, c), e.key}, unused;
+        if (e.live && e.value.kind == PY_INSTANCE)
+            vm_call_special(vm, e.value, "__set_name__", told, 2, &unused);
+    }
 }
 
 /* a: the body, then the bases. The body runs in a namespace of its own, which becomes the class's.
@@ -334,6 +353,8 @@ struct py vm_build_class(struct vm *vm, const struct args *a) {
     for (uint32_t i = 0; i < code->frees.n; i++) f.cells[code->cells.n + i] = body->closure[i];
     struct py result = vm_run(vm, &f), made = py_pointer(PY_CLASS, c);
     if (result.kind == PY_CELL) result.cell->v = made;
+    bind_hooks(vm, c);
+    name_descriptors(vm, c);
     tell_base(vm, c, a);
     return made;
 }

@@ -471,8 +471,6 @@ static bool view_step(const struct graph *g, const struct node *n, int64_t *offs
 static bool view_of(struct vm *vm, node_id node, const struct tensor *first, int64_t *offset) {
     struct graph *g = vm->op_graph;
     const struct meta *want = &g->nodes.at[node].meta;
-    g->outputs.n = 0;
-    vec_push(g->arena, &g->outputs, node);
     struct graph *d = graph_decompose(g);
     node_id n = d->outputs.at[0];
     *offset = first->offset;
@@ -485,10 +483,37 @@ static bool view_of(struct vm *vm, node_id node, const struct tensor *first, int
            d->nodes.at[n].meta.dtype == want->dtype;
 }
 
+/* Is node x's memory under other strides: a diagonal, or windows? m: its sizes and strides. */
+static bool strided_view(const struct vm *vm, node_id node, const struct tensor *x, struct meta *m,
+                         int64_t *offset) {
+    const struct node *n = &vm->op_graph->nodes.at[node];
+    int rank = x->meta.rank, k = 0;
+    int64_t v[3];
+    *m = n->meta;
+    *offset = x->offset;
+    if (n->op != OP_DIAGONAL && n->op != OP_UNFOLD) return false;
+    for (int i = 0; i < 3; i++) v[i] = ex_value(vm->constants, n->args[i + 1].i);
+    int dim = (int)(n->op == OP_UNFOLD ? v[0] : v[1]),
+        other = n->op == OP_UNFOLD ? rank : (int)v[2];
+    dim += dim < 0 ? rank : 0;
+    other += other < 0 ? rank : 0;
+    for (int i = 0; i < rank; i++)
+        if (n->op == OP_UNFOLD || (i != dim && i != other)) m->stride[k++] = x->meta.stride[i];
+    int64_t along = eager_stride(vm, x, dim), across = 0;
+    if (n->op == OP_UNFOLD) {
+        m->stride[dim] = ex_const(vm->constants, along * v[2]);
+        m->stride[k] = ex_const(vm->constants, along);
+        return true;
+    }
+    across = eager_stride(vm, x, other);
+    m->stride[k] = ex_const(vm->constants, along + across);
+    if (ex_value(vm->constants, meta_numel(vm->constants, m)))
+        *offset += v[0] < 0 ? -v[0] * along : v[0] * across;
+    return true;
+}
+
 static struct py compute(struct vm *vm, node_id node) {
     struct graph *g = vm->op_graph;
-    g->outputs.n = 0;
-    vec_push(g->arena, &g->outputs, node);
     struct value *in = NEW_ARRAY(g->arena, struct value, g->inputs.n), out = {0};
     for (uint32_t i = 0; i < g->inputs.n; i++) in[i] = eager_values(vm, vm->op_inputs.at[i]);
     struct diag d = diag_new(g->arena);
@@ -509,9 +534,15 @@ static struct py compute(struct vm *vm, node_id node) {
 struct py eager_compute(struct vm *vm, node_id node, const struct py *first, bool alias) {
     struct graph *g = vm->op_graph;
     int64_t offset;
+    struct meta strided;
     vm->n_random = g->n_random;
+    g->outputs.n = 0;
+    vec_push(g->arena, &g->outputs, node);
     struct py out;
-    if (alias && view_of(vm, node, first->tensor, &offset))
+    if (alias && strided_view(vm, node, first->tensor, &strided, &offset)) {
+        out = py_pointer(PY_TENSOR, tensor_in(vm, first->tensor->storage, &strided, offset));
+        out.tensor->lost_view = g->nodes.at[node].op == OP_UNFOLD; /* elements may be shared */
+    } else if (alias && view_of(vm, node, first->tensor, &offset))
         out = py_pointer(PY_TENSOR,
                          tensor_in(vm, first->tensor->storage, &g->nodes.at[node].meta, offset));
     else

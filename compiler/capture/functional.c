@@ -50,6 +50,11 @@ static struct arg *kept_args(struct vm *vm, const struct node *n) {
     return args;
 }
 
+static int dim_from_end(const struct exprs *p, const struct arg *a, int rank) {
+    int64_t d = ex_value(p, a->i);
+    return (int)(d < 0 ? d + rank : d);
+}
+
 /* n more steps behind those of parent; where they go. */
 static struct view_step *view_of(struct vm *vm, struct py parent, node_id node, uint32_t n,
                                  struct py *out) {
@@ -84,6 +89,41 @@ static bool is_step(const struct graph *g, const struct node *n) {
            functional_keeps_memory(g, n);
 }
 
+/* A diagonal, of rows that lie one behind the other, as every (columns + 1)th element of these. */
+static bool diagonal_view(struct vm *vm, struct py parent, node_id node, struct py *out) {
+    struct graph *g = vm_graph(vm);
+    const struct node *n = &g->nodes.at[node];
+    const struct meta *m = &g->nodes.at[n->args[0].node].meta;
+    struct exprs *p = vm->ex;
+    int rank = m->rank, order[WS_MAX_RANK], k = 0;
+    int row = dim_from_end(p, &n->args[2], rank), column = dim_from_end(p, &n->args[3], rank);
+    ex columns = m->size[column], size[WS_MAX_RANK], to[WS_MAX_RANK], next = ex_const(p, 1);
+    if (m->stride[row] != ex_mul(p, columns, m->stride[column])) return false;
+    for (int i = 0; i < rank; i++)
+        if (i != row && i != column) order[k++] = i;
+    order[k] = row, order[k + 1] = column;
+    for (int i = 0; i < rank; i++) to[i] = ex_const(p, order[i]), size[i] = m->size[order[i]];
+    size[rank - 2] = ex_mul(p, m->size[row], columns);
+    ex length = n->meta.size[rank - 2], step = ex_add(p, columns, next);
+    ex offset = n->args[1].i, zero = ex_const(p, 0);
+    if (ex_value(p, offset) < 0) offset = ex_mul(p, ex_sub(p, zero, offset), columns);
+    ex end = length == zero
+                 ? offset
+                 : ex_add(p, ex_add(p, offset, next), ex_mul(p, ex_sub(p, length, next), step));
+    bool turned = false;
+    for (int i = 0; i < rank; i++) turned |= order[i] != i;
+    struct view_step *steps = view_of(vm, parent, node, 2 + turned, out);
+    struct arg *args = NEW_ARRAY(vm->arena, struct arg, 9);
+    args[1] = arg_ints(g, to, (uint32_t)rank);
+    args[3] = arg_ints(g, size, (uint32_t)rank - 1);
+    args[5] = arg_int(g, rank - 2), args[6] = arg_ex(offset), args[7] = arg_ex(end);
+    args[8] = arg_ex(step);
+    if (turned) *steps++ = (struct view_step){OP_PERMUTE, args, 2};
+    steps[0] = (struct view_step){OP_VIEW, args + 2, 2};
+    steps[1] = (struct view_step){OP_SLICE, args + 4, 5};
+    return true;
+}
+
 /* The view `node` of parent, if it is one. Composites are told in memory of its own: a loop has
  * thousands. */
 bool functional_view(struct vm *vm, struct py parent, node_id node, struct py *out) {
@@ -92,6 +132,7 @@ bool functional_view(struct vm *vm, struct py parent, node_id node, struct py *o
         *view_of(vm, parent, node, 1, out) = (struct view_step){n->op, n->args, n->n_args};
         return true;
     }
+    if (n->op == OP_DIAGONAL) return diagonal_view(vm, parent, node, out);
     struct arena *scratch = arena_new();
     const struct graph *d = view_graph(vm, node, scratch);
     if (d) view_by_graph(vm, parent, node, d, out);

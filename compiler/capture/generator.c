@@ -143,9 +143,19 @@ NATIVE(generator_next) { return send(vm, v[0].generator, py_none); }
 
 NATIVE(generator_send) { return send(vm, v[0].generator, v[1]); }
 
+/* throw(KeyError("k")), throw(KeyError), and the older throw(KeyError, "k"). */
 NATIVE(generator_throw) {
-    struct py item;
-    if (!throw_in(vm, v[0].generator, v[1], &item)) generator_stop(vm, v[0].generator);
+    struct py item, error = v[1], value = v[2];
+    bool has_value = GIVEN(2) && v[2].kind != PY_NONE;
+    if (has_value && vm_exception(vm, &value))
+        error = value;
+    else if (has_value && error.kind == PY_CLASS)
+        error = vm_call1(vm, error, value);
+    if (!vm_exception(vm, &error))
+        vm_raise(vm, EXC_TypeError,
+                 "exceptions must be classes or instances deriving from BaseException, not %s",
+                 type_name(vm, error));
+    if (!throw_in(vm, v[0].generator, error, &item)) generator_stop(vm, v[0].generator);
     return item;
 }
 

@@ -90,6 +90,10 @@ static bool rows_of_bools(struct vm *vm, struct py list, struct list *rows) {
     return rows->n > 0;
 }
 
+static bool is_index(struct vm *vm, struct py i) {
+    return i.kind == PY_TENSOR && dtype_is_int(tensor_meta(vm, i)->dtype);
+}
+
 /* [2, 0] as a tensor, and [[2, 0], [1, 1]]; anything else than integers is refused. */
 static struct py index_of_list(struct vm *vm, struct py list) {
     struct list numbers = {0}, rows = {0};
@@ -99,6 +103,10 @@ static struct py index_of_list(struct vm *vm, struct py list) {
         struct py at = list.list->at[i];
         if (py_is_sequence(at)) {
             vec_push(vm->arena, &numbers, index_of_list(vm, at));
+            continue;
+        }
+        if (is_index(vm, at) && !tensor_meta(vm, at)->rank) {
+            vec_push(vm->arena, &numbers, at);
             continue;
         }
         if (at.kind != PY_INT) refuse_index(vm, list);
@@ -116,10 +124,6 @@ static struct py index_of_range(struct vm *vm, const struct range *r) {
     return tensor_call(vm, OP_ARANGE, args, 4);
 }
 
-static bool is_index(struct vm *vm, struct py i) {
-    return i.kind == PY_TENSOR && dtype_is_int(tensor_meta(vm, i)->dtype);
-}
-
 /* An array of numpy is an object of the prelude that keeps a tensor. */
 static struct py of_array(struct vm *vm, struct py v) {
     if (v.kind != PY_INSTANCE) return v;
@@ -128,9 +132,22 @@ static struct py of_array(struct vm *vm, struct py v) {
     return array ? attribute_get(vm, v, "_t") : v;
 }
 
+/* x[[rows, columns]] is x[rows, columns] in PyTorch, where a short list has more than numbers. */
+static bool is_tuple_of_indices(const struct list *l) {
+    enum { SHORT = 32 };
+    for (uint32_t i = 0; i < l->n && l->n < SHORT; i++) {
+        enum py_kind k = l->at[i].kind;
+        if (k == PY_TENSOR || k == PY_SLICE || k == PY_ELLIPSIS || k == PY_NONE || k == PY_RANGE ||
+            py_is_sequence(l->at[i]))
+            return true;
+    }
+    return false;
+}
+
 /* A subscript of a tensor, with tensors for arrays: x[np.array([2, 0])], x[:, order]. */
 struct py index_of_arrays(struct vm *vm, struct py i) {
     i = guard_whole(vm, i);
+    if (i.kind == PY_LIST && is_tuple_of_indices(i.list)) i.kind = PY_TUPLE;
     if (i.kind != PY_TUPLE) return of_array(vm, i);
     struct py out = py_list(vm->arena, PY_TUPLE, i.list->at, i.list->n);
     for (uint32_t k = 0; k < i.list->n; k++) out.list->at[k] = of_array(vm, i.list->at[k]);

@@ -233,9 +233,18 @@ static struct py as_set(struct vm *vm, struct py v) {
     return v.kind == PY_SET ? guard_contents(vm, v)
                             : vm_call1(vm, py_pointer(PY_CLASS, vm->types[PY_SET]), v);
 }
-NATIVE(set_union) { return vm_binary(vm, BINARY_OR, v[0], as_set(vm, v[1]), false); }
-NATIVE(set_intersection) { return vm_binary(vm, BINARY_AND, v[0], as_set(vm, v[1]), false); }
-NATIVE(set_difference) { return vm_binary(vm, BINARY_SUB, v[0], as_set(vm, v[1]), false); }
+/* self op each of the others, a set of its own. */
+static struct py set_with(struct vm *vm, enum binary_operator op, struct py self,
+                          const struct args *others) {
+    struct py out = py_dict(vm->arena, PY_SET);
+    dict_update(vm->arena, out.dict, self.dict);
+    for (uint32_t i = 0; i < others->n; i++)
+        out = vm_binary(vm, op, out, as_set(vm, others->at[i]), false);
+    return out;
+}
+NATIVE(set_union) { return set_with(vm, BINARY_OR, v[0], rest); }
+NATIVE(set_intersection) { return set_with(vm, BINARY_AND, v[0], rest); }
+NATIVE(set_difference) { return set_with(vm, BINARY_SUB, v[0], rest); }
 
 NATIVE(set_symmetric_difference) {
     return vm_binary(vm, BINARY_XOR, v[0], as_set(vm, v[1]), false);
@@ -258,11 +267,39 @@ NATIVE(set_isdisjoint) {
 }
 
 NATIVE(set_update) {
-    dict_update(vm->arena, v[0].dict, as_set(vm, v[1]).dict);
+    for (uint32_t i = 0; i < rest->n; i++)
+        dict_update(vm->arena, v[0].dict, as_set(vm, rest->at[i]).dict);
     return py_none;
 }
 
-NATIVE(set_fill) { return GIVEN(1) ? native_set_update(vm, v, rest) : py_none; }
+NATIVE(set_fill) {
+    if (GIVEN(1)) dict_update(vm->arena, v[0].dict, as_set(vm, v[1]).dict);
+    return py_none;
+}
+
+static struct py set_become(struct vm *vm, struct py self, struct py now) {
+    native_dict_clear(vm, &self, NULL);
+    dict_update(vm->arena, self.dict, now.dict);
+    return py_none;
+}
+NATIVE(set_intersection_update) {
+    return set_become(vm, v[0], set_with(vm, BINARY_AND, v[0], rest));
+}
+NATIVE(set_difference_update) { return set_become(vm, v[0], set_with(vm, BINARY_SUB, v[0], rest)); }
+NATIVE(set_symmetric_difference_update) {
+    return set_become(vm, v[0], vm_binary(vm, BINARY_XOR, v[0], as_set(vm, v[1]), false));
+}
+
+/* Any of them, as Python says: the oldest. */
+NATIVE(set_pop) {
+    for (uint32_t i = 0; i < v[0].dict->entries.n; i++) {
+        struct dict_entry e = v[0].dict->entries.at[i];
+        if (!e.live) continue;
+        dict_delete(vm->arena, v[0].dict, e.key);
+        return e.key;
+    }
+    vm_raise_key(vm, py_str("pop from an empty set"));
+}
 
 /* -- numbers ------------------------------------------------------------------------------- */
 

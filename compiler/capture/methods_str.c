@@ -92,13 +92,27 @@ NATIVE(str_rsplit) { return split_at(vm, v, true); }
 
 NATIVE(str_splitlines) {
     struct py out = py_list(vm->arena, PY_LIST, NULL, 0);
+    bool keep = GIVEN(1) && vm_truth(vm, v[1]);
     for (const char *s = v[0].s; *s;) {
-        size_t n = strcspn(s, "\n\r");
-        vec_push(vm->arena, out.list, part(vm, s, n));
-        s += n;
-        s += s[0] == '\r' && s[1] == '\n' ? 2 : *s != 0;
+        size_t n = strcspn(s, "\n\r"), end = s[n] == '\r' && s[n + 1] == '\n' ? 2 : s[n] != 0;
+        vec_push(vm->arena, out.list, part(vm, s, keep ? n + end : n));
+        s += n + end;
     }
     return out;
+}
+
+NATIVE(str_expandtabs) {
+    int64_t width = GIVEN(1) ? v[1].i : 8, column = 0;
+    struct buf b = buf_new(vm->arena);
+    for (const char *s = v[0].s; *s; s++) {
+        int64_t blanks = *s == '\t' && width > 0 ? width - column % width : 0;
+        vm_need_bytes(vm, b.n + (size_t)blanks);
+        for (int64_t i = 0; i < blanks; i++) buf_putc(&b, ' ');
+        if (*s != '\t') buf_putc(&b, *s);
+        column += blanks + (*s != '\t' && (*s & 0xc0) != 0x80);
+        if (*s == '\n' || *s == '\r') column = 0;
+    }
+    return py_str(b.n ? b.p : "");
 }
 
 static const char *last_of(const char *s, const char *what) {
@@ -213,6 +227,12 @@ static struct py all_are(const char *s, int (*f)(int)) {
     bool all = *s != 0;
     for (; *s; s++) all &= (unsigned char)*s < 128 && f((unsigned char)*s);
     return py_bool(all);
+}
+NATIVE(str_istitle) {
+    struct py title = titled(vm, v[0].s, true);
+    bool letter = false;
+    for (const char *s = v[0].s; *s; s++) letter |= isalpha((unsigned char)*s) != 0;
+    return py_bool(letter && !strcmp(title.s, v[0].s));
 }
 NATIVE(str_isdigit) { return all_are(v[0].s, isdigit); }
 NATIVE(str_isalpha) { return all_are(v[0].s, isalpha); }

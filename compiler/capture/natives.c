@@ -124,7 +124,7 @@ void natives_put_properties(struct vm *vm, struct class *c, enum native_place pl
     for (uint32_t i = 0; i < vm->natives.n; i++)
         if (vm->natives.at[i].place == place)
             dict_puts(vm->arena, c->dict, vm->natives.at[i].leaf,
-                      py_wrap(vm->arena, PY_PROPERTY, py_native(vm->arena, &vm->natives.at[i])));
+                      py_property(vm->arena, py_native(vm->arena, &vm->natives.at[i])));
 }
 
 const struct native *native_find(const struct vm *vm, enum native_place place, const char *name) {

@@ -332,6 +332,8 @@ bool neighbour_find(struct vm *vm, struct module *m, const char *name, struct py
     if (dict_gets(m->dict, name, out)) return true;
     if (m->package && find_part(vm, m, name, out)) return true;
     if (m->begin && find_export(vm, m, name, out)) return true;
+    if (m->begin && asks_itself(vm, m) && !may_define(vm, m, name) && !may_define(vm, m, "__getattr__"))
+        return false; /* a part looks for one that is not there; __init__.py needs that very part */
     neighbour_begin(vm, m);
     if (dict_gets(m->dict, name, out)) return true;
     struct py get;

@@ -59,6 +59,7 @@
     FILE(torch_linalg, "torch_linalg.py")                                                          \
     FILE(torch_spectral, "torch_spectral.py")                                                      \
     FILE(torch_special, "torch_special.py")                                                        \
+    FILE(torch_polynomials, "torch_polynomials.py")                                                \
     FILE(torch_windows, "torch_windows.py")                                                        \
     FILE(torch_functions, "torch_functions.py")                                                    \
     FILE(torch_signal_windows, "torch_signal_windows.py")                                          \
@@ -80,6 +81,10 @@
     FILE(torch_pytree, "torch_pytree.py")                                                          \
     FILE(timm_layers, "timm_layers.py")                                                            \
     FILE(version, "version.py")                                                                    \
+    FILE(threading, "threading.py")                                                                \
+    FILE(queue, "queue.py")                                                                        \
+    FILE(statistics, "statistics.py")                                                              \
+    FILE(collections_abc, "collections_abc.py")                                                    \
     FILE(missing, "missing.py")                                                                    \
     FILE(later, "later.py")
 
@@ -126,6 +131,7 @@ const char *prelude_text(const char *module) {
         {"torch.linalg", ws_prelude_torch_linalg},
         {"torch._spectral", ws_prelude_torch_spectral},
         {"torch.special", ws_prelude_torch_special},
+        {"torch._polynomials", ws_prelude_torch_polynomials},
         {"torch._windows", ws_prelude_torch_windows},
         {"torch._functions", ws_prelude_torch_functions},
         {"torch.masked", ws_prelude_torch_masked},
@@ -284,7 +290,7 @@ const char *prelude_text(const char *module) {
         {"dataclasses", ws_prelude_dataclasses},
         {"enum", ws_prelude_enum},
         {"collections", ws_prelude_collections},
-        {"collections.abc", "from typing import __getattr__\n"},
+        {"collections.abc", ws_prelude_collections_abc},
         {"copy", ws_prelude_copy},
         {"numpy", ws_prelude_numpy},
         {"numpy.random", ws_prelude_numpy_random},
@@ -308,7 +314,15 @@ const char *prelude_text(const char *module) {
                   "class SimpleNamespace:\n"
                   "    def __init__(self, **kwargs):\n"
                   "        for name, value in kwargs.items():\n"
-                  "            setattr(self, name, value)\n"},
+                  "            setattr(self, name, value)\n"
+                  "    def __repr__(self):\n"
+                  "        items = [f'{name}={value!r}' for name, value in vars(self).items()]\n"
+                  "        return 'namespace(' + ', '.join(items) + ')'\n"
+                  "    def __eq__(self, other):\n"
+                  "        same = isinstance(other, SimpleNamespace)\n"
+                  "        return vars(self) == vars(other) if same else NotImplemented\n"
+                  "def MappingProxyType(mapping):\n"
+                  "    return dict(mapping)\n"},
         {"abc", "class ABCMeta:\n"
                 "    pass\n"
                 "class ABC(metaclass=ABCMeta):\n"
@@ -476,6 +490,42 @@ const char *prelude_text(const char *module) {
         {"tqdm", ws_prelude_tqdm},
         {"tqdm.auto", "from tqdm import tqdm, trange\n"},
         {"heapq", ws_prelude_heapq},
+        {"threading", ws_prelude_threading},
+        {"torch.distributions.constraints",
+         "class Constraint:\n"
+         "    is_discrete, event_dim = False, 0\n"
+         "    def __init__(self, *bounds):\n"
+         "        self.bounds = bounds\n"
+         "    def __call__(self, *bounds):\n"
+         "        return Constraint(*bounds)\n"
+         "def __getattr__(name):\n"
+         "    return Constraint()\n"},
+        {"importlib",
+         "from _warpsmith import module_named\n"
+         "def import_module(name, package=None):\n"
+         "    dots = len(name) - len(name.lstrip('.'))\n"
+         "    if dots:\n"
+         "        parts = package.split('.')\n"
+         "        name = '.'.join([*parts[:len(parts) - dots + 1], name[dots:]])\n"
+         "    found = module_named(name)\n"
+         "    if found is None:\n"
+         "        raise ModuleNotFoundError(f\"No module named '{name}'\")\n"
+         "    return found\n"
+         "def invalidate_caches():\n"
+         "    pass\n"},
+        {"importlib.util",
+         "from _warpsmith import module_named\n"
+         "def find_spec(name, package=None):\n"
+         "    return module_named(name)\n"},
+        {"beartype",
+         "def beartype(obj=None, **options):\n"
+         "    return beartype if obj is None else obj\n"},
+        {"beartype.typing", "from typing import *\nfrom typing import __getattr__\n"},
+        {"typeguard",
+         "def typechecked(obj=None, **options):\n"
+         "    return typechecked if obj is None else obj\n"},
+        {"queue", ws_prelude_queue},
+        {"statistics", ws_prelude_statistics},
         {"string", "ascii_lowercase = 'abcdefghijklmnopqrstuvwxyz'\n"
                    "ascii_uppercase = ascii_lowercase.upper()\n"
                    "ascii_letters = ascii_lowercase + ascii_uppercase\n"

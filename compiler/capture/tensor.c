@@ -125,10 +125,18 @@ static node_id input_of(struct vm *vm, struct py t) {
     return graph_input(vm->graph, input_name(vm->arena, source), kind, source, &meta, init);
 }
 
+/* The elements of a view are no longer those that were copied: where there is memory they are. */
+static __attribute__((noreturn)) void refuse_stale(struct vm *vm, const struct tensor *t) {
+    const char *why = "an update in place of what a view of this kind looks at";
+    if (!vm->trace || t->graph != vm_graph(vm)) vm_refuse(vm, "%s is not supported", why);
+    vm->trace->n_steps = t->made_at; /* the segment has to end before there is a view */
+    vm_break(vm, why, "update the tensor before there is a view of it");
+}
+
 node_id tensor_node(struct vm *vm, struct py t) {
     if (t.tensor->selected) selected_refuse(vm);
     if (t.tensor->viewed && t.tensor->viewed->version != t.tensor->viewed_at)
-        vm_refuse(vm, "an update in place of what a view of this kind looks at is not supported");
+        refuse_stale(vm, t.tensor);
     if (tensor_is_eager(vm, t)) return eager_input(vm, t.tensor);
     if (t.tensor->graph == vm_graph(vm)) return functional_node(vm, t.tensor);
     if (vm->trace) return trace_input(vm, t);
@@ -227,10 +235,10 @@ static struct arg to_arg(struct vm *vm, const char *name, const struct param *p,
 /* Can the result be the same memory as the first tensor argument? */
 static bool may_alias(enum op op) {
     static const enum op composites[] = {
-        OP_FLATTEN, OP_UNFLATTEN, OP_TRANSPOSE,  OP_T,         OP_MT,      OP_MOVEDIM,
-        OP_NARROW,  OP_SELECT,    OP_DETACH,     OP_EXPAND_AS, OP_VIEW_AS, OP_FLOAT,
-        OP_HALF,    OP_DOUBLE,    OP_CONTIGUOUS, OP_BFLOAT16,  OP_LONG,    OP_INT,
-        OP_SHORT,   OP_CHAR,      OP_BYTE,       OP_BOOL,      OP_TYPE_AS};
+        OP_FLATTEN,    OP_UNFLATTEN, OP_TRANSPOSE, OP_T,       OP_MT,    OP_MOVEDIM, OP_NARROW,
+        OP_SELECT,     OP_DETACH,    OP_EXPAND_AS, OP_VIEW_AS, OP_FLOAT, OP_HALF,    OP_DOUBLE,
+        OP_CONTIGUOUS, OP_BFLOAT16,  OP_LONG,      OP_INT,     OP_SHORT, OP_CHAR,    OP_BYTE,
+        OP_BOOL,       OP_TYPE_AS,   OP_DIAGONAL,  OP_UNFOLD};
     if (op == OP_CAST || op_info(op)->class == VIEW) return true;
     for (size_t i = 0; i < sizeof composites / sizeof *composites; i++)
         if (composites[i] == op) return true;
@@ -559,8 +567,15 @@ static bool converts_nothing(struct vm *vm, enum op op, const struct py *first, 
 
 /* PyTorch's is a view, ours a copy: what is updated in place through it would be lost. */
 static bool is_lost_view(const struct vm *vm, enum op op) {
-    return op == OP_UNFOLD ||
-           (vm->trace && (op == OP_VIEW_AS || op == OP_EXPAND_AS || op == OP_DIAGONAL));
+    return op == OP_UNFOLD || op == OP_DIAGONAL ||
+           (vm->trace && (op == OP_VIEW_AS || op == OP_EXPAND_AS));
+}
+
+void tensor_copies_view(struct vm *vm, struct py x, struct py copy) {
+    struct tensor *t = copy.tensor;
+    t->lost_view = true;
+    t->viewed = tensor_is_eager(vm, x) ? x.tensor->storage : functional_storage(vm, x);
+    t->viewed_at = t->viewed->version;
 }
 
 /* The operator as a node. */
@@ -583,6 +598,7 @@ static struct py track(struct vm *vm, const struct builtin *b, const struct args
         out = tensor_new(vm, ends);
     }
     out.tensor->lost_view = !view && is_lost_view(vm, b->op);
+    if (!view && (b->op == OP_DIAGONAL || b->op == OP_UNFOLD)) tensor_copies_view(vm, *first, out);
     if (vm->trace) out.tensor->made_at = vm->trace->n_steps;
     if (vm->trace && converts_nothing(vm, b->op, first, out)) return *first;
     out.tensor->requires_grad = grad && !stops;
@@ -601,7 +617,6 @@ static struct py apply(struct vm *vm, const struct builtin *b, const struct args
         bool now = vm->eager && !vm->tracing;
         out = now ? compute(vm, b, a, needs_grad(vm, b->op, a)) : track(vm, b, a, first, in_place);
         if (now && converts_nothing(vm, b->op, first, out)) return *first;
-        if (now) out.tensor->lost_view = is_lost_view(vm, b->op);
     }
     return in_place ? update(vm, *first, out) : out;
 }

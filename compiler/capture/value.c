@@ -66,9 +66,15 @@ struct py py_method(struct arena *a, struct py function, struct py self) {
 }
 
 struct py py_wrap(struct arena *a, enum py_kind kind, struct py wrapped) {
-    struct py *w = NEW_ARRAY(a, struct py, 2); /* the second is a property's setter */
-    w[0] = wrapped;
+    struct py *w = NEW(a, struct py);
+    *w = wrapped;
     return py_pointer(kind, w);
+}
+
+struct py py_property(struct arena *a, struct py get) {
+    struct py *w = NEW_ARRAY(a, struct py, N_PROPERTY);
+    w[PROPERTY_GET] = get;
+    return py_pointer(PY_PROPERTY, w);
 }
 
 struct py py_native(struct arena *a, const struct native *native) {
@@ -310,8 +316,8 @@ bool class_linearize(struct arena *a, struct class *c, struct class *const *base
         lengths[i] = bases[i]->n_mro;
         left += lengths[i];
     }
-    lists[n] = bases;
-    lengths[n] = n;
+    lists[n] = c->bases = bases;
+    lengths[n] = c->n_bases = n;
     c->mro = NEW_ARRAY(a, struct class *, left + 1);
     c->n_mro = 0;
     c->mro[c->n_mro++] = c;
@@ -394,10 +400,9 @@ void py_visit(struct py v, void (*visit)(void *ctx, struct py child), void *ctx)
         break;
     case PY_SUPER: visit(ctx, v.super->self); break;
     case PY_STATICMETHOD:
-    case PY_CLASSMETHOD:
+    case PY_CLASSMETHOD: visit(ctx, *v.wrapped); break;
     case PY_PROPERTY:
-        visit(ctx, v.wrapped[0]);
-        visit(ctx, v.wrapped[1]);
+        for (uint32_t i = 0; i < N_PROPERTY; i++) visit(ctx, v.wrapped[i]);
         break;
     default: break;
     }

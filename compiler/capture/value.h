@@ -132,13 +132,16 @@ struct py {
         struct class *class;
         struct instance *instance;
         struct super *super;
-        struct py *wrapped; /* STATICMETHOD, CLASSMETHOD, PROPERTY: getter and setter */
+        struct py *wrapped; /* STATICMETHOD, CLASSMETHOD: one; PROPERTY: N_PROPERTY */
         struct module *module;
         struct tensor *tensor;
         enum dtype dtype;
     };
     const struct place *source;
 };
+
+/* What a property is made of; UNSET: it has none. */
+enum property_part { PROPERTY_GET, PROPERTY_SET, PROPERTY_DELETE, PROPERTY_DOC, N_PROPERTY };
 
 /* Where a value lies when a frame is entered. Steps start at the frame and go on through `base`. */
 enum place_kind {
@@ -249,6 +252,8 @@ struct class {
     struct module *module;
     struct class **mro; /* itself first, object last */
     uint32_t n_mro;
+    struct class *const *bases; /* as they were named */
+    uint32_t n_bases;
     struct dict *dict;
     const struct class *meta; /* has what is asked of the class itself: its length, its call */
     const struct native
@@ -358,6 +363,7 @@ struct py py_dict(struct arena *a, enum py_kind kind); /* DICT or SET */
 struct py py_range(struct arena *a, int64_t start, int64_t stop, int64_t step);
 struct py py_method(struct arena *a, struct py function, struct py self);
 struct py py_wrap(struct arena *a, enum py_kind kind, struct py wrapped);
+struct py py_property(struct arena *a, struct py get);
 struct py py_native(struct arena *a, const struct native *native);
 struct py py_constant(struct arena *a, const struct constant *k); /* not of code */
 

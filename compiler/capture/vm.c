@@ -356,7 +356,7 @@ static void no_module(struct vm *vm, const char *name) {
 /* Ours come before a neighbour of their name, unless they are parts of somebody else's package, of
  * which the whole may lie here. */
 static struct module *find_module(struct vm *vm, const char *name) {
-    static const char *const foreign[] = {"einops", "timm", "tqdm", "packaging"};
+    static const char *const foreign[] = {"einops", "timm", "tqdm", "packaging", "beartype", "typeguard"};
     const struct module *from = vm->frame->module;
     struct module *m = NULL;
     bool ours = name[0] != '.';
@@ -365,6 +365,15 @@ static struct module *find_module(struct vm *vm, const char *name) {
     if (ours || from->prelude) m = module_import(vm, name);
     if (!m && !from->prelude) m = neighbour_import(vm, from, name);
     return m || ours ? m : module_import(vm, name);
+}
+
+/* importlib.import_module(name), as an import statement there would find it; None: there is none. */
+NATIVE(python_module_named) {
+    struct frame *own = vm->frame;
+    while (vm->frame->caller && vm->frame->module->prelude) vm->frame = vm->frame->caller;
+    struct module *m = find_module(vm, v[0].s);
+    vm->frame = own;
+    return m ? py_pointer(PY_MODULE, m) : py_none;
 }
 
 /* import torch.nn.utils.spectral_norm as f: what the package has under that name, where a function

@@ -304,6 +304,9 @@ void selected_refuse(struct vm *vm) __attribute__((noreturn));
 void tensor_set_data(struct vm *vm, struct py x, struct py v); /* x.data = v, in a graph */
 /* x, which is of the graph that is built, becomes of v's memory, where v is. */
 void tensor_share(struct vm *vm, struct py x, struct py v);
+/* copy has the elements of a view of x that no steps lead to: it may not be updated in place, nor
+ * be looked at once x was. */
+void tensor_copies_view(struct vm *vm, struct py x, struct py copy);
 bool tensor_carries_gradient(struct vm *vm, node_id node);
 node_id tensor_detached(struct vm *vm, node_id node); /* node, where gradients end */
 /* -- functional.c: views and updates in place */

@@ -229,6 +229,7 @@ struct stmt {
         } augmented;
         struct {
             struct expr *target, *value; /* value may be NULL */
+            const char *annotation;      /* its text */
         } annotated;
         struct {
             struct expr *exception, *cause; /* NULL where left out */

@@ -42,13 +42,17 @@ static void compile_augmented(struct unit *u, const struct stmt *s) {
     }
 }
 
-/* Annotations are dropped, but a class keeps the names that have one, in their order: it is what
- * @dataclass asks for. */
-static void note_annotation(struct unit *u, const char *name) {
-    unit_emit_none(u);
-    unit_emit_load(u, "__annotations__");
+static void emit_text(struct unit *u, const char *text) {
     unit_emit_const(
-        u, (struct constant){.kind = CONSTANT_STRING, .n = (uint32_t)strlen(name), .s = name});
+        u, (struct constant){.kind = CONSTANT_STRING, .n = (uint32_t)strlen(text), .s = text});
+}
+
+/* Annotations are not evaluated, but a class keeps the names that have one, in their order, and its
+ * text, as with `from __future__ import annotations`: it is what @dataclass asks for. */
+static void note_annotation(struct unit *u, const char *name, const char *annotation) {
+    emit_text(u, annotation);
+    unit_emit_load(u, "__annotations__");
+    emit_text(u, name);
     unit_emit(u, OP_STORE_SUBSCR, 0, 0);
 }
 
@@ -58,7 +62,8 @@ static void compile_annotated(struct unit *u, const struct stmt *s) {
         compile_expr(u, s->annotated.value);
         compile_store(u, target);
     }
-    if (u->code->kind == CODE_CLASS && target->kind == E_NAME) note_annotation(u, target->name);
+    if (u->code->kind == CODE_CLASS && target->kind == E_NAME)
+        note_annotation(u, target->name, s->annotated.annotation);
 }
 
 /* ---- control */

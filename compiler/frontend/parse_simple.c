@@ -39,7 +39,11 @@ static struct stmt *parse_annotated(struct parser *p, struct expr *target) {
     struct stmt *s = tree_stmt(p, S_ANNOTATED, target->at);
     s->annotated.target = target;
     token_expect(p, T_COLON);
+    const struct token *first = token_peek(p);
     parse_expression(p);
+    const struct token *last = &p->tokens.at[p->i - 1];
+    s->annotated.annotation =
+        arena_strndup(p->f->arena, first->text, (size_t)(last->text + last->len - first->text));
     if (token_accept(p, T_ASSIGN)) s->annotated.value = check_value(p, parse_values(p));
     return s;
 }

@@ -288,9 +288,10 @@ bool shape_eye(const struct infer *in, struct meta *out) {
 
 /* ---- looked up ------------------------------------------------------------------------------- */
 
+/* Of what is not looked up, any type will do. */
 static bool need_index(const struct infer *in, int arg) {
     enum dtype d = infer_meta(in, arg)->dtype;
-    return dtype_is_index(d) ||
+    return dtype_is_index(d) || meta_numel(in->g->ex, infer_meta(in, arg)) == constant(in, 0) ||
            infer_fail(in, "Expected dtype int32/int64 for index, got %s", dtype_name(d));
 }
 

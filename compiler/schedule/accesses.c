@@ -101,8 +101,8 @@ static void find_accesses(struct fuser *f, uint32_t g) {
     struct touched *t = &f->touched[g];
     for (uint32_t i = 0; i < n->insts.n; i++)
         if (n->insts.at[i].kind == INST_LOAD)
-            vec_push(f->s->arena, &t->list, ((struct touched_buffer){n->insts.at[i].buffer, true}));
-    vec_push(f->s->arena, &t->list, ((struct touched_buffer){n->out, false}));
+            vec_push(f->arena, &t->list, ((struct touched_buffer){n->insts.at[i].buffer, true}));
+    vec_push(f->arena, &t->list, ((struct touched_buffer){n->out, false}));
     qsort(t->list.at, t->list.n, sizeof *t->list.at, by_number);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < t->list.n; i++) {
@@ -114,7 +114,7 @@ static void find_accesses(struct fuser *f, uint32_t g) {
     }
     t->list.n = kept;
     for (uint32_t i = 0; i < kept; i++)
-        vec_push(f->s->arena, &f->touchers[t->list.at[i].buffer].list, g);
+        vec_push(f->arena, &f->touchers[t->list.at[i].buffer].list, g);
 }
 
 /* Those that touch b: the host for the guest, in order. */
@@ -131,7 +131,7 @@ static void replace_toucher(struct fuser *f, buffer_id b, uint32_t host, uint32_
     }
     t->list.n = kept;
     if (there) return;
-    vec_push(f->s->arena, &t->list, host);
+    vec_push(f->arena, &t->list, host);
     memmove(&t->list.at[at + 1], &t->list.at[at], (kept - at) * sizeof *t->list.at);
     t->list.at[at] = host;
 }
@@ -144,7 +144,7 @@ static void join_touched(struct fuser *f, uint32_t host, uint32_t guest) {
             j == G->list.n || (i < H->list.n && H->list.at[i].buffer <= G->list.at[j].buffer);
         struct touched_buffer x = from_host ? H->list.at[i++] : G->list.at[j];
         if (j < G->list.n && G->list.at[j].buffer == x.buffer) x.read |= G->list.at[j++].read;
-        vec_push(f->s->arena, &all.list, x);
+        vec_push(f->arena, &all.list, x);
     }
     for (uint32_t j = 0; j < G->list.n; j++) replace_toucher(f, G->list.at[j].buffer, host, guest);
     f->touched[host] = all;
@@ -225,7 +225,7 @@ bool third_between(struct fuser *f, uint32_t a, uint32_t b) {
 }
 
 void find_all_accesses(struct fuser *f) {
-    struct arena *a = f->s->arena;
+    struct arena *a = f->arena;
     f->n_words = (f->n + 63) / 64;
     f->touched = NEW_ARRAY(a, struct touched, f->n);
     f->before = NEW_ARRAY(a, uint64_t, f->n * f->n_words);

@@ -135,12 +135,13 @@ static void join_members(struct choice *c, const struct schedule *s) {
     }
 }
 
-/* us that the kernels of a part take. */
-static double part_us(const struct choice *c, struct schedule *s, uint32_t part) {
-    double us = 0;
+/* us that the kernels of each part take that is asked for. */
+static double *find_us(const struct choice *c, struct schedule *s, const bool *asked,
+                       struct arena *a) {
+    double *us = NEW_ARRAY(a, double, c->n);
     for (uint32_t g = 0; g < s->groups.n; g++) {
-        uint32_t first = first_of(c, s, g);
-        if (first < c->n && part_of(c, first) == part) us += LAUNCH_US + c->us(s, g, c->ctx);
+        uint32_t first = first_of(c, s, g), part = first < c->n ? part_of(c, first) : first;
+        if (first < c->n && asked[part]) us[part] += LAUNCH_US + c->us(s, g, c->ctx);
     }
     return us;
 }
@@ -150,25 +151,28 @@ static double part_us(const struct choice *c, struct schedule *s, uint32_t part)
  * more. */
 static void compare(struct choice *c, const struct apart_marks *marks, double *saves,
                     struct apart_marks *out, struct arena *a) {
-    const double MARGIN = 0.97, SURE = 2;       /* us */
-    double *saved = NEW_ARRAY(a, double, c->n); /* per part */
-    bool *known = NEW_ARRAY(a, bool, c->n);
+    const double MARGIN = 0.97, SURE = 2; /* us */
+    bool *asked = NEW_ARRAY(a, bool, c->n);
     for (uint32_t b = 0; b < c->n; b++) c->above[b] = b;
     join_members(c, c->fused);
     join_members(c, c->apart);
+    for (uint32_t b = 0; b < c->n; b++) asked[part_of(c, b)] |= marks->of[b];
+    double *fused = find_us(c, c->fused, asked, a), *apart = find_us(c, c->apart, asked, a);
     for (uint32_t b = 0; b < c->n; b++) {
         uint32_t part = part_of(c, b);
-        if (!marks->of[b]) continue;
-        if (!known[part]) {
-            double fused = part_us(c, c->fused, part), apart = part_us(c, c->apart, part);
-            saved[part] = apart + SURE < MARGIN * fused ? fused - apart : 0;
-            known[part] = true;
-        }
-        if (saved[part] <= saves[b]) continue;
-        saves[b] = saved[part];
+        double saved = fused[part] - apart[part];
+        if (!marks->of[b] || apart[part] + SURE >= MARGIN * fused[part] || saved <= saves[b])
+            continue;
+        saves[b] = saved;
         out->of[b] = marks->of[b];
         out->any = true;
     }
+}
+
+static bool has_chains(const struct schedule *s) {
+    for (uint32_t g = 0; g < s->groups.n; g++)
+        if (s->groups.at[g].n_between) return true;
+    return false;
 }
 
 struct apart_marks schedule_apart(struct schedule *s, const struct device_limits *limits,
@@ -194,13 +198,17 @@ struct apart_marks schedule_apart(struct schedule *s, const struct device_limits
         }
     }
     if (!any) return out;
-    c.fused = make(NULL, ctx);
-    double *saves = NEW_ARRAY(s->arena, double, may.n);
+    struct arena *trial = arena_within(s->arena);
+    c.fused = has_chains(s) ? make(NULL, trial, ctx) : s;
+    double *saves = NEW_ARRAY(trial, double, may.n);
     for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++) {
         if (!(any & ways[w].needs)) continue;
         for (uint32_t b = 0; b < may.n; b++) marks.of[b] = may.of[b] & ways[w].marks;
-        c.apart = make(&marks, ctx);
-        compare(&c, &marks, saves, &out, s->arena);
+        struct arena *one = arena_within(trial);
+        c.apart = make(&marks, one, ctx);
+        compare(&c, &marks, saves, &out, one);
+        arena_free(one);
     }
+    arena_free(trial);
     return out;
 }

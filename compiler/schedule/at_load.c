@@ -90,6 +90,17 @@ static bool runs_at_load(const struct schedule *s, uint32_t g) {
     return true;
 }
 
+void group_at_load(struct schedule *s, uint32_t g, const bool *fixed) {
+    struct group *G = &s->groups.at[g];
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        buffer_id out = s->loops->nests.at[G->members.at[m].nest].out;
+        s->fixed[out] = fixed[out];
+    }
+    G->at_load = runs_at_load(s, g);
+    for (uint32_t m = 0; m < G->members.n && !G->at_load; m++)
+        s->fixed[s->loops->nests.at[G->members.at[m].nest].out] = false;
+}
+
 void schedule_at_load(struct schedule *s, bool eager) {
     s->fixed = values_fixed(s->loops, eager, s->arena);
     for (uint32_t g = 0; g < s->groups.n; g++) s->groups.at[g].at_load = runs_at_load(s, g);

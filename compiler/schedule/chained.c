@@ -16,7 +16,9 @@
  *   - behind the second product there are no reductions;
  *   - the device multiplies both on its matrix units.
  * Whether what rows come to can be known along the way (kernel/chained.c) is seen in the kernel:
- * who calls this asks, and a chain that has none is undone.
+ * who calls this asks, and a chain that has none is undone. A program may have thousands of
+ * products: of a chain that is tried only what has to do with its own groups is looked at, and put
+ * back.
  *
  * Twins. Two chains may have equal first products, made for each (chain_copies.c), as gradients of
  * keys and of values do. Where the rest of their axes is alike, too, one group has both second
@@ -28,24 +30,57 @@
  *   group x[i0: 512, i1: 64] r[r1: 512, r0: 64] of both
  *
  * Needs: groups. Breaks group indices. */
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "schedule/schedule.h"
 
 enum { MOST_PRODUCTS = 2, MOST_FOUND = 8 };
 
+/* Some of the nests, or of the groups: which they are, and whether one is among them. */
+struct marks {
+    bool *is;
+    VEC(uint32_t) list;
+};
+
+/* A group as it was before a chain was tried. */
+struct was {
+    uint32_t g;
+    struct group group;
+};
+
 struct chains {
     struct schedule *s;
     const struct device_limits *limits;
-    bool *stands;               /* per nest: a factor stands on a first product by way of it */
-    bool *taken;                /* per group: its members are in the chain */
+    struct reader_lists readers;
+    const bool *fixed;          /* per buffer: it would hold the same in every call, made at load */
+    struct marks stands;        /* nests by way of which a factor stands on a first product */
+    struct marks taken;         /* groups whose members are in the chain */
+    struct marks seen;          /* nests, on a way back */
     uint32_t first[MOST_FOUND]; /* products */
     int n_first;
-    VEC(uint32_t) seconds; /* of the chains that were made */
-    double *us;            /* per nest: of these, what their kernels take */
+    VEC(struct was) before; /* what the last chain, or twins, took the place of */
+    VEC(uint32_t) seconds;  /* of the chains that were made */
+    double *us;             /* per nest: of these, what their kernels take */
     chain_reason_fn *reason;
+    group_us_fn *group_us;
     void *ctx;
 };
+
+static struct marks no_marks(struct arena *a, uint32_t n) {
+    return (struct marks){.is = NEW_ARRAY(a, bool, n)};
+}
+
+static void add_mark(const struct chains *c, struct marks *m, uint32_t i) {
+    if (!m->is[i]) vec_push(c->s->arena, &m->list, i);
+    m->is[i] = true;
+}
+
+static void clear_marks(struct marks *m) {
+    for (uint32_t i = 0; i < m->list.n; i++) m->is[m->list.at[i]] = false;
+    m->list.n = 0;
+}
 
 static const struct nest *nest_at(const struct chains *c, uint32_t n) {
     return &c->s->loops->nests.at[n];
@@ -78,10 +113,10 @@ static uint32_t writer_of(const struct chains *c, const struct inst *x) {
 }
 
 /* The products that a nest is made of, element by element; false: of too many, or of others. */
-static bool find_first(struct chains *c, uint32_t nest, bool *seen) {
+static bool find_first(struct chains *c, uint32_t nest) {
     const struct nest *n = nest_at(c, nest);
-    if (seen[nest]) return true;
-    seen[nest] = true;
+    if (c->seen.is[nest]) return true;
+    add_mark(c, &c->seen, nest);
     if (n->matmul) {
         if (c->n_first == MOST_FOUND || !may_be_chained(n)) return false;
         c->first[c->n_first++] = nest;
@@ -90,7 +125,7 @@ static bool find_first(struct chains *c, uint32_t nest, bool *seen) {
     if (n->n_reduce || n->scan) return true;
     for (uint32_t i = 0; i < n->insts.n; i++) {
         uint32_t w = writer_of(c, &n->insts.at[i]);
-        if (w != NO_NEST && !find_first(c, w, seen)) return false;
+        if (w != NO_NEST && !find_first(c, w)) return false;
     }
     return true;
 }
@@ -115,26 +150,26 @@ static void keep_largest(struct chains *c) {
 
 /* Marks the nests that stand on one of these. What rows of another product come to lies in memory,
  * as what other kernels make does. */
-static bool mark(struct chains *c, uint32_t nest, bool *seen) {
+static bool mark(struct chains *c, uint32_t nest) {
     const struct nest *n = nest_at(c, nest);
-    if (seen[nest]) return c->stands[nest];
-    seen[nest] = true;
-    c->stands[nest] = is_first(c, nest);
+    if (c->seen.is[nest]) return c->stands.is[nest];
+    add_mark(c, &c->seen, nest);
+    if (is_first(c, nest)) add_mark(c, &c->stands, nest);
     for (uint32_t i = 0; i < n->insts.n && !n->matmul; i++) {
         uint32_t w = writer_of(c, &n->insts.at[i]);
-        if (w != NO_NEST && mark(c, w, seen)) c->stands[nest] = true;
+        if (w != NO_NEST && mark(c, w)) add_mark(c, &c->stands, nest);
     }
-    return c->stands[nest];
+    return c->stands.is[nest];
 }
 
 /* What factor `at` of the second product reads goes back to the first ones. */
-static bool go_back(struct chains *c, const struct nest *second, inst_id at, bool *seen,
-                    bool (*visit)(struct chains *, uint32_t, bool *)) {
+static bool go_back(struct chains *c, const struct nest *second, inst_id at,
+                    bool (*visit)(struct chains *, uint32_t)) {
     const struct inst *x = &second->insts.at[at];
     bool all = true;
-    for (int a = 0; a < x->n_args; a++) all &= go_back(c, second, x->args[a], seen, visit);
+    for (int a = 0; a < x->n_args; a++) all &= go_back(c, second, x->args[a], visit);
     uint32_t w = writer_of(c, x);
-    if (w != NO_NEST) all &= visit(c, w, seen);
+    if (w != NO_NEST) all &= visit(c, w);
     return all;
 }
 
@@ -164,30 +199,42 @@ static bool only_positions(const struct chains *c, const struct group *G) {
     return true;
 }
 
+/* May the chain take group g, which makes what is only moved, or masks, for it alone? */
+static bool may_take(const struct chains *c, uint32_t g, uint32_t second) {
+    const struct schedule *s = c->s;
+    const struct group *G = &s->groups.at[g];
+    bool masks = only_positions(c, G);
+    if (!masks && !only_moves(c, G)) return false;
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        uint32_t w = G->members.at[m].nest;
+        const struct nest *x = nest_at(c, w);
+        if (s->loops->buffers.at[x->out].kind != BUFFER_TEMP) return false;
+        if (x->epoch != nest_at(c, second)->epoch) return false;
+        for (uint32_t r = c->readers.begin[x->out]; r < c->readers.begin[x->out + 1]; r++) {
+            uint32_t n = c->readers.nest[r];
+            if (s->group_of[n] == g) continue;
+            if (masks ? !c->stands.is[n] : !is_first(c, n) && n != second) return false;
+        }
+    }
+    return true;
+}
+
+/* What nest n reads of other groups goes into the chain where it may. */
+static void take_read(struct chains *c, uint32_t n, uint32_t second) {
+    const struct nest *x = nest_at(c, n);
+    for (uint32_t i = 0; i < x->insts.n; i++) {
+        uint32_t w = writer_of(c, &x->insts.at[i]), g = w == NO_NEST ? w : c->s->group_of[w];
+        if (w == NO_NEST || c->taken.is[g] || g == c->s->group_of[second]) continue;
+        if (may_take(c, g, second)) add_mark(c, &c->taken, g);
+    }
+}
+
 /* Factors that are repeated for several heads, say, are read where they lie, if nobody else wants
  * them as they would be; and masks of positions are made again for each element, as where they
  * leave nothing is known then. */
 static void take_moves(struct chains *c, uint32_t second) {
-    const struct schedule *s = c->s;
-    for (uint32_t g = 0; g < s->groups.n; g++) {
-        const struct group *G = &s->groups.at[g];
-        bool masks = only_positions(c, G);
-        bool may = !c->taken[g] && g != s->group_of[second] && (masks || only_moves(c, G));
-        for (uint32_t m = 0; m < G->members.n && may; m++)
-            may =
-                s->loops->buffers.at[nest_at(c, G->members.at[m].nest)->out].kind == BUFFER_TEMP &&
-                nest_at(c, G->members.at[m].nest)->epoch == nest_at(c, second)->epoch;
-        bool read = false;
-        for (uint32_t n = 0; n < s->loops->nests.n && may; n++)
-            for (uint32_t i = 0; i < nest_at(c, n)->insts.n && may; i++) {
-                const struct inst *x = &nest_at(c, n)->insts.at[i];
-                if (x->kind != INST_LOAD || s->writer[x->buffer] == NO_NEST) continue;
-                if (s->group_of[s->writer[x->buffer]] != g || s->group_of[n] == g) continue;
-                read = true;
-                may = masks ? c->stands[n] : is_first(c, n) || n == second;
-            }
-        if (may && read) c->taken[g] = true;
-    }
+    take_read(c, second, second);
+    for (uint32_t i = 0; i < c->stands.list.n; i++) take_read(c, c->stands.list.at[i], second);
 }
 
 /* Groups that group g stands on. */
@@ -204,35 +251,53 @@ static void mark_below(const struct chains *c, uint32_t g, bool *below) {
     }
 }
 
+/* Does group g stand on group h? */
+static bool is_below(const struct chains *c, uint32_t g, uint32_t h) {
+    struct arena *scratch = arena_within(c->s->arena);
+    bool *below = NEW_ARRAY(scratch, bool, c->s->groups.n);
+    mark_below(c, g, below);
+    bool is = below[h];
+    arena_free(scratch);
+    return is;
+}
+
 /* Does nest n have what rows of what is between come to? */
 static bool is_of_rows(const struct chains *c, uint32_t n) {
-    return c->stands[n] && nest_at(c, n)->n_reduce && !nest_at(c, n)->matmul;
+    return c->stands.is[n] && nest_at(c, n)->n_reduce && !nest_at(c, n)->matmul;
+}
+
+/* Why nest n, of a group that has a nest between, cannot be in the chain. */
+static const char *between_reason(const struct chains *c, uint32_t n, uint32_t second) {
+    const struct schedule *s = c->s;
+    const struct nest *x = nest_at(c, n);
+    uint32_t own = s->group_of[second];
+    if (s->loops->buffers.at[x->out].kind != BUFFER_TEMP)
+        return "what is between two products is an output";
+    if (x->epoch != nest_at(c, second)->epoch) return "products of other steps";
+    if (x->scan || (x->n_reduce && !c->stands.is[n]))
+        return "a scan, or another reduction, is between two products";
+    for (uint32_t r = c->readers.begin[x->out]; r < c->readers.begin[x->out + 1]; r++) {
+        uint32_t g = s->group_of[c->readers.nest[r]];
+        if (c->taken.is[g] || g == own) continue;
+        if (!is_of_rows(c, n)) return "another kernel reads what is between two products";
+        if (is_below(c, own, g)) return "what is behind it would wait for it";
+    }
+    return NULL;
 }
 
 /* All groups that have a nest between have no others but what is read by these alone, or what rows
  * come to. */
 static const char *take_groups(struct chains *c, uint32_t second) {
     const struct schedule *s = c->s;
-    const struct loops *l = s->loops;
-    uint32_t own = s->group_of[second];
-    bool *below = NEW_ARRAY(s->arena, bool, s->groups.n);
-    for (uint32_t n = 0; n < l->nests.n; n++)
-        if (c->stands[n]) c->taken[s->group_of[n]] = true;
-    if (c->taken[own]) return "a product behind a product reads what its own kernel makes";
-    mark_below(c, own, below);
-    for (uint32_t n = 0; n < l->nests.n; n++) {
-        const struct nest *x = &l->nests.at[n];
-        bool in = c->taken[s->group_of[n]];
-        if (in && l->buffers.at[x->out].kind != BUFFER_TEMP)
-            return "what is between two products is an output";
-        if (in && x->epoch != l->nests.at[second].epoch) return "products of other steps";
-        if (in && (x->scan || (x->n_reduce && !c->stands[n])))
-            return "a scan, or another reduction, is between two products";
-        for (uint32_t i = 0; i < x->insts.n && !in && s->group_of[n] != own; i++) {
-            uint32_t w = writer_of(c, &x->insts.at[i]);
-            if (w == NO_NEST || !c->taken[s->group_of[w]]) continue;
-            if (!is_of_rows(c, w)) return "another kernel reads what is between two products";
-            if (below[s->group_of[n]]) return "what is behind it would wait for it";
+    for (uint32_t i = 0; i < c->stands.list.n; i++)
+        add_mark(c, &c->taken, s->group_of[c->stands.list.at[i]]);
+    if (c->taken.is[s->group_of[second]])
+        return "a product behind a product reads what its own kernel makes";
+    for (uint32_t i = 0; i < c->taken.list.n; i++) {
+        const struct group *G = &s->groups.at[c->taken.list.at[i]];
+        for (uint32_t m = 0; m < G->members.n; m++) {
+            const char *bad = between_reason(c, G->members.at[m].nest, second);
+            if (bad) return bad;
         }
     }
     return NULL;
@@ -241,9 +306,9 @@ static const char *take_groups(struct chains *c, uint32_t second) {
 /* Reductions between go along what the second product does, and as these axes. */
 static const char *reductions_reason(const struct chains *c, uint32_t second) {
     const struct nest *to = nest_at(c, second);
-    for (uint32_t n = 0; n < c->s->loops->nests.n; n++) {
-        const struct nest *x = nest_at(c, n);
-        if (!is_of_rows(c, n)) continue;
+    for (uint32_t k = 0; k < c->stands.list.n; k++) {
+        const struct nest *x = nest_at(c, c->stands.list.at[k]);
+        if (!is_of_rows(c, c->stands.list.at[k])) continue;
         bool same = x->n_reduce == to->n_reduce;
         for (int i = 0; i < x->n_reduce && same; i++)
             same = ex_symbol(c->s->loops->ex, x->reduce[i])->bound ==
@@ -279,8 +344,8 @@ static const char *group_reason(const struct chains *c, uint32_t second) {
     if (G->n_r != nest_at(c, second)->n_reduce) return "the second product's axes are split";
     if (G->n_r + first->n_reduce > GROUP_MAX_AXES) return "too many axes";
     uint32_t members = 0;
-    for (uint32_t g = 0; g < c->s->groups.n; g++)
-        if (c->taken[g]) members += c->s->groups.at[g].members.n;
+    for (uint32_t i = 0; i < c->taken.list.n; i++)
+        members += c->s->groups.at[c->taken.list.at[i]].members.n;
     if (members + G->members.n > GROUP_MAX_NESTS) return "too many operators for a kernel";
     for (uint32_t m = 0; m < G->members.n; m++) {
         const struct nest *n = nest_at(c, G->members.at[m].nest);
@@ -297,7 +362,7 @@ static bool find_place(const struct chains *c, uint32_t n, const ex *from, const
     for (uint32_t i = 0; i < x->insts.n; i++) {
         const struct inst *load = &x->insts.at[i];
         uint32_t w = writer_of(c, load);
-        if (w == NO_NEST || !c->stands[w]) continue;
+        if (w == NO_NEST || !c->stands.is[w]) continue;
         for (int d = 0; d < load->n_index; d++)
             index[d] = ex_subst(c->s->loops->ex, load->index[d], from, to, count);
         if (w == nest) return true;
@@ -337,60 +402,84 @@ static struct member member_of(const struct chains *c, const struct group *G, ui
     return M;
 }
 
-/* G takes the place of group `own` and of those that are taken. */
+/* Which of what the group makes lies in memory, and whether it runs at load. */
+static void settle(const struct chains *c, uint32_t g) {
+    struct schedule *s = c->s;
+    const struct group *G = &s->groups.at[g];
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        buffer_id out = nest_at(c, G->members.at[m].nest)->out;
+        bool stored = s->loops->buffers.at[out].kind != BUFFER_TEMP;
+        for (uint32_t r = c->readers.begin[out]; r < c->readers.begin[out + 1] && !stored; r++)
+            stored = s->group_of[c->readers.nest[r]] != g;
+        s->stored[out] = stored;
+    }
+    group_at_load(s, g, c->fixed);
+}
+
+/* G takes the place of group `own` and of those that are taken, which have nothing left. */
 static void take_place(struct chains *c, uint32_t own, const struct group *G) {
     struct schedule *s = c->s;
-    uint32_t kept = 0;
-    struct group *groups = NEW_ARRAY(s->arena, struct group, s->groups.n);
-    uint32_t *now = NEW_ARRAY(s->arena, uint32_t, s->groups.n);
-    for (uint32_t g = 0; g < s->groups.n; g++) {
-        if (c->taken[g]) continue;
-        groups[kept] = g == own ? *G : s->groups.at[g];
-        now[g] = kept++;
+    c->before.n = 0;
+    add_mark(c, &c->taken, own);
+    for (uint32_t i = 0; i < c->taken.list.n; i++) {
+        uint32_t g = c->taken.list.at[i];
+        struct group *H = &s->groups.at[g];
+        vec_push(s->arena, &c->before, ((struct was){g, *H}));
+        for (uint32_t m = 0; m < H->members.n; m++) s->group_of[H->members.at[m].nest] = own;
+        memset(&H->members, 0, sizeof H->members);
     }
-    uint32_t *group_of = NEW_ARRAY(s->arena, uint32_t, s->loops->nests.n);
-    for (uint32_t n = 0; n < s->loops->nests.n; n++) {
-        uint32_t g = s->group_of[n];
-        group_of[n] = c->taken[g] ? now[own] : now[g];
+    s->groups.at[own] = *G;
+    settle(c, own);
+}
+
+static void undo(const struct chains *c) {
+    struct schedule *s = c->s;
+    for (uint32_t i = 0; i < c->before.n; i++) {
+        const struct was *w = &c->before.at[i];
+        s->groups.at[w->g] = w->group;
+        for (uint32_t m = 0; m < w->group.members.n; m++)
+            s->group_of[w->group.members.at[m].nest] = w->g;
     }
-    s->groups.at = groups;
-    s->groups.n = kept;
-    s->group_of = group_of;
+    for (uint32_t i = 0; i < c->before.n; i++) settle(c, c->before.at[i].g);
+}
+
+static int by_nest(const void *a, const void *b) {
+    const struct member *x = a, *y = b;
+    return (x->nest > y->nest) - (x->nest < y->nest);
 }
 
 static void join(struct chains *c, uint32_t second) {
     struct schedule *s = c->s;
     uint32_t own = s->group_of[second];
     struct group G = s->groups.at[own];
+    const struct group *O = &s->groups.at[own];
     const struct nest *first = nest_at(c, c->first[0]);
-    VEC(struct member) all = {0};
-    for (uint32_t n = 0; n < s->loops->nests.n; n++) {
-        if (c->taken[s->group_of[n]]) {
-            vec_push(s->arena, &all, member_of(c, &G, second, n));
-            continue;
-        }
-        for (uint32_t m = 0; m < G.members.n; m++)
-            if (G.members.at[m].nest == n) vec_push(s->arena, &all, G.members.at[m]);
-    }
     memset(&G.members, 0, sizeof G.members);
-    for (uint32_t i = 0; i < all.n; i++) vec_push(s->arena, &G.members, all.at[i]);
+    for (uint32_t m = 0; m < O->members.n; m++) vec_push(s->arena, &G.members, O->members.at[m]);
+    for (uint32_t i = 0; i < c->taken.list.n; i++) {
+        const struct group *H = &s->groups.at[c->taken.list.at[i]];
+        for (uint32_t m = 0; m < H->members.n; m++)
+            vec_push(s->arena, &G.members, member_of(c, O, second, H->members.at[m].nest));
+    }
+    qsort(G.members.at, G.members.n, sizeof *G.members.at, by_nest);
     G.n_between = G.n_r;
     G.second = second;
     G.twin = NO_NEST;
     for (int i = 0; i < first->n_reduce; i++) G.r[G.n_r++] = first->reduce[i];
     take_place(c, own, &G);
 }
+
 static const char *chain_by(struct chains *c, uint32_t second, inst_id factor) {
-    const struct schedule *s = c->s;
     const struct nest *n = nest_at(c, second);
-    uint32_t n_nests = s->loops->nests.n;
-    c->taken = NEW_ARRAY(s->arena, bool, s->groups.n);
-    c->stands = NEW_ARRAY(s->arena, bool, n_nests);
+    clear_marks(&c->taken);
+    clear_marks(&c->stands);
+    clear_marks(&c->seen);
     c->n_first = 0;
-    if (!go_back(c, n, factor, NEW_ARRAY(s->arena, bool, n_nests), find_first)) return "";
+    if (!go_back(c, n, factor, find_first)) return "";
     keep_largest(c);
     if (!c->n_first || c->n_first > MOST_PRODUCTS) return "";
-    go_back(c, n, factor, NEW_ARRAY(s->arena, bool, n_nests), mark);
+    clear_marks(&c->seen);
+    go_back(c, n, factor, mark);
     const char *bad = take_groups(c, second);
     if (!bad) take_moves(c, second);
     if (!bad) bad = reductions_reason(c, second);
@@ -407,30 +496,29 @@ static void log_chain(struct chains *c, uint32_t second, const char *bad) {
     buf_printf(b, bad ? "not fused: %s\n" : "fused, tile by tile\n", bad);
 }
 
-/* What there was before groups became one of which it is not known yet whether it has a kernel. */
-static struct schedule copy_of(const struct schedule *s) {
-    struct schedule copy = *s;
-    copy.group_of = NEW_ARRAY(s->arena, uint32_t, s->loops->nests.n);
-    memcpy(copy.group_of, s->group_of, sizeof *s->group_of * s->loops->nests.n);
-    return copy;
+/* us that the kernels take which have the members of a chain where they are none. */
+static double apart_us(const struct chains *c, uint32_t second) {
+    double us = c->group_us(c->s, c->s->group_of[second], c->ctx);
+    for (uint32_t i = 0; i < c->taken.list.n; i++)
+        us += c->group_us(c->s, c->taken.list.at[i], c->ctx);
+    return us;
 }
 
-static void undo(struct chains *c, const struct schedule *before) {
-    c->s->groups = before->groups;
-    c->s->group_of = before->group_of;
-}
-
-/* True: they are one kernel now. */
+/* True: they are one kernel now. What lies between the products grows with the square of their rows
+ * and is memory that others have, so that a guess has to say by some margin that they are faster
+ * apart. */
 static bool try_chain(struct chains *c, uint32_t second, inst_id factor) {
+    const double MARGIN = 1.5;
     struct schedule *s = c->s;
     const char *bad = chain_by(c, second, factor);
     if (bad) return log_chain(c, second, bad), false;
-    /* Who asks what they take apart may order these. */
-    struct schedule before = copy_of(s), apart = copy_of(s);
+    double saved = c->taken.list.n * LAUNCH_US;
+    double apart = c->group_us ? apart_us(c, second) : INFINITY;
     join(c, second);
-    bad = c->reason(s, second, &apart, &c->us[second], c->ctx);
+    bad = c->reason(s, s->group_of[second], &c->us[second], c->ctx);
+    if (!bad && c->us[second] > MARGIN * apart + saved) bad = "apart they take less";
     if (bad) {
-        undo(c, &before);
+        undo(c);
     } else {
         s->may_be_apart = true;
         vec_push(s->arena, &c->seconds, second);
@@ -474,7 +562,8 @@ static bool look_equal(const struct chains *c, uint32_t a, uint32_t b) {
 static bool place_in(struct chains *c, uint32_t g, uint32_t nest, ex *index) {
     const struct group *G = &c->s->groups.at[g];
     const struct member *S = second_member(G);
-    for (uint32_t n = 0; n < c->s->loops->nests.n; n++) c->stands[n] = c->s->group_of[n] == g;
+    clear_marks(&c->stands);
+    for (uint32_t m = 0; m < G->members.n; m++) add_mark(c, &c->stands, G->members.at[m].nest);
     return find_place(c, G->second, S->from, S->to, S->n, nest, index);
 }
 
@@ -551,8 +640,8 @@ static void join_twins(struct chains *c, uint32_t g, uint32_t h, const struct al
     memset(&G.members, 0, sizeof G.members);
     for (uint32_t i = 0; i < all.n; i++) vec_push(s->arena, &G.members, all.at[i]);
     G.twin = H->second;
-    c->taken = NEW_ARRAY(s->arena, bool, s->groups.n);
-    c->taken[h] = true;
+    clear_marks(&c->taken);
+    add_mark(c, &c->taken, h);
     take_place(c, g, &G);
 }
 
@@ -561,20 +650,15 @@ static void join_twins(struct chains *c, uint32_t g, uint32_t h, const struct al
 static bool may_be_twins(struct chains *c, uint32_t g, uint32_t h, struct along *t) {
     const struct schedule *s = c->s;
     const struct group *G = &s->groups.at[g], *H = &s->groups.at[h];
-    bool *below_g = NEW_ARRAY(s->arena, bool, s->groups.n),
-         *below_h = NEW_ARRAY(s->arena, bool, s->groups.n);
     if (G->members.n + H->members.n > GROUP_MAX_NESTS) return false;
     if (nest_at(c, G->second)->epoch != nest_at(c, H->second)->epoch) return false;
-    mark_below(c, g, below_g);
-    mark_below(c, h, below_h);
-    if (below_g[h] || below_h[g]) return false;
     for (uint32_t i = 0; i < G->members.n; i++)
         for (uint32_t j = 0; j < H->members.n; j++) {
             uint32_t own = G->members.at[i].nest, other = H->members.at[j].nest;
             *t = (struct along){0};
             if (is_first_of(c, G, own) && is_first_of(c, H, other) && look_equal(c, own, other) &&
                 map_axes(c, g, own, h, other, t))
-                return true;
+                return !is_below(c, g, h) && !is_below(c, h, g);
         }
     return false;
 }
@@ -587,35 +671,58 @@ static bool try_twins(struct chains *c, uint32_t second, uint32_t other) {
     double us = 0;
     if (s->groups.at[g].twin != NO_NEST || s->groups.at[h].twin != NO_NEST) return false;
     if (!may_be_twins(c, g, h, &t)) return false;
-    struct schedule before = copy_of(s);
     join_twins(c, g, h, &t);
-    const char *bad = c->reason(s, second, NULL, &us, c->ctx);
+    const char *bad = c->reason(s, g, &us, c->ctx);
     if (!bad && us > c->us[second] + c->us[other]) bad = "they are as fast apart";
-    if (bad) undo(c, &before);
+    if (bad) undo(c);
     buf_printf(&s->log, "%s  beside  %s: ", nest_at(c, second)->name, nest_at(c, other)->name);
     buf_printf(&s->log, bad ? "not fused: %s\n" : "fused, behind the same products\n", bad);
     return !bad;
 }
 
+/* Groups that have nothing left go. */
+static void drop_empty(struct schedule *s) {
+    uint32_t kept = 0;
+    for (uint32_t g = 0; g < s->groups.n; g++) {
+        const struct group *G = &s->groups.at[g];
+        if (!G->members.n) continue;
+        for (uint32_t m = 0; m < G->members.n; m++) s->group_of[G->members.at[m].nest] = kept;
+        s->groups.at[kept++] = *G;
+    }
+    s->groups.n = kept;
+}
+
+static void try_sides(struct chains *c, uint32_t n) {
+    const struct nest *x = nest_at(c, n);
+    if (!may_be_chained(x)) return;
+    const struct inst *mul = &x->insts.at[x->insts.at[x->insts.n - 1].args[0]];
+    bool factors = mul->kind == INST_OP && mul->op == OP_MUL && mul->n_args == 2;
+    for (int side = 0; side < 2 && factors; side++)
+        if (try_chain(c, n, mul->args[side])) return;
+}
+
 void schedule_chain(struct schedule *s, const struct device_limits *limits, chain_reason_fn *reason,
-                    void *ctx) {
+                    group_us_fn *group_us, void *ctx) {
+    if (limits->kind != DEVICE_CUDA || limits->sm < 80) return;
+    schedule_order(s);
+    schedule_at_load(s, false);
+    uint32_t nests = s->loops->nests.n;
     struct chains c = {.s = s,
                        .limits = limits,
+                       .readers = loops_readers(s->loops, s->arena),
+                       .fixed = values_fixed(s->loops, false, s->arena),
+                       .stands = no_marks(s->arena, nests),
+                       .taken = no_marks(s->arena, s->groups.n),
+                       .seen = no_marks(s->arena, nests),
+                       .us = NEW_ARRAY(s->arena, double, nests),
                        .reason = reason,
-                       .ctx = ctx,
-                       .us = NEW_ARRAY(s->arena, double, s->loops->nests.n)};
-    if (limits->kind != DEVICE_CUDA || limits->sm < 80) return;
-    for (uint32_t n = 0; n < s->loops->nests.n; n++) {
-        const struct nest *x = nest_at(&c, n);
-        if (!may_be_chained(x)) continue;
-        const struct inst *mul = &x->insts.at[x->insts.at[x->insts.n - 1].args[0]];
-        bool factors = mul->kind == INST_OP && mul->op == OP_MUL && mul->n_args == 2;
-        for (int side = 0; side < 2 && factors; side++)
-            if (try_chain(&c, n, mul->args[side])) break;
-    }
+                       .group_us = group_us,
+                       .ctx = ctx};
+    for (uint32_t n = 0; n < nests; n++) try_sides(&c, n);
     for (uint32_t i = 0; i < c.seconds.n; i++)
         for (uint32_t j = 0; j < i; j++) {
             uint32_t a = c.seconds.at[i], b = c.seconds.at[j];
             if (!try_twins(&c, a, b)) try_twins(&c, b, a);
         }
+    drop_empty(s);
 }

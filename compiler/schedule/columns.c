@@ -85,7 +85,7 @@ const char *columns_too_wide(struct fuser *f, const struct merge *m) {
                        ? f->limits->l2_bytes / f->limits->units
                        : f->limits->regs_unit * 4 / 2 * (f->limits->max_cluster > 1 ? 2 : 1);
     if (need <= have) return NULL;
-    return arena_printf(f->s->arena,
+    return arena_printf(f->arena,
                         "a row of %lld columns and their sums take %lld bytes of %lld in registers",
                         (long long)columns, (long long)need, (long long)have);
 }
@@ -125,12 +125,12 @@ static const char *columns_reason(struct fuser *f, struct merge *m) {
     if (!they_meet(f, m)) return "rows and columns share no element";
     int64_t rows = axes_numel(f->l, H->x, H->n_x), columns = axes_numel(f->l, H->r, H->n_r);
     if (rows < f->limits->units)
-        return arena_printf(f->s->arena, "%lld rows cannot fill %d units and sum up columns",
+        return arena_printf(f->arena, "%lld rows cannot fill %d units and sum up columns",
                             (long long)rows, f->limits->units);
     int64_t parts = rows < 2 * f->limits->units ? rows : 2 * f->limits->units;
     int64_t sums = parts * columns * sums_of_column(f, m, m->guest);
     if (sums >= m->saved)
-        return arena_printf(f->s->arena,
+        return arena_printf(f->arena,
                             "columns' sums of %lld blocks are %lld bytes, no less "
                             "than what is saved",
                             (long long)parts, (long long)sums);

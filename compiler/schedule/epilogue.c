@@ -186,7 +186,7 @@ static const char *units_reason(struct fuser *f, const struct merge *m, const st
         return "a factor's image would be too large";
     int64_t tiles = of_z * ((rows + TILE - 1) / TILE) * ((columns + TILE - 1) / TILE);
     if (tiles < f->limits->units && depth > DEEP)
-        return arena_printf(f->s->arena, "%lld tiles cannot fill %d units, but parts of the depth",
+        return arena_printf(f->arena, "%lld tiles cannot fill %d units, but parts of the depth",
                             (long long)tiles, f->limits->units);
     return NULL;
 }
@@ -286,12 +286,11 @@ static const char *readers_reason(struct fuser *f, const struct merge *m, const 
     int64_t down = size_of_axes(f, H, p.both) * ((size_of_axes(f, H, others) + ROWS - 1) / ROWS);
     if (sharing == 1) return NULL;
     if (sharing > units)
-        return arena_printf(f->s->arena,
-                            "%lld tiles share a row; %lld blocks are at work at a time",
+        return arena_printf(f->arena, "%lld tiles share a row; %lld blocks are at work at a time",
                             (long long)sharing, (long long)units);
     if (turns(down * sharing, units - units % sharing) * 100 >
         turns(down * sharing, units) * PERCENT)
-        return arena_printf(f->s->arena, "%lld tiles share a row, which leaves %lld units idle",
+        return arena_printf(f->arena, "%lld tiles share a row, which leaves %lld units idle",
                             (long long)sharing, (long long)(units % sharing));
     return NULL;
 }

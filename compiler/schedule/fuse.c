@@ -401,13 +401,13 @@ static const char *too_few_rows(struct fuser *f, const struct merge *m) {
     if (!apart && !forgotten) return NULL;
     if (!goes_twice(f, m)) return NULL;
     if (apart && device_rows_fill(f->limits, rows, cols * 4, inner))
-        return arena_printf(f->s->arena,
+        return arena_printf(f->arena,
                             "a cluster hardly holds rows of %lld bytes, and waits for all of them",
                             (long long)cols * 4);
     if (!apart)
-        return arena_printf(f->s->arena, "a row of %lld bytes would be read from memory twice",
+        return arena_printf(f->arena, "a row of %lld bytes would be read from memory twice",
                             (long long)cols * 4);
-    return arena_printf(f->s->arena,
+    return arena_printf(f->arena,
                         "%lld rows cannot fill %d units; apart, the reduction can be split",
                         (long long)rows, f->limits->units);
 }
@@ -565,11 +565,11 @@ static const char *scanned_rows_reason(struct fuser *f, const struct merge *m) {
     bool inner = bytes_along(f, m->host, H->x, H->n_x) > bytes_along(f, m->host, H->r, H->n_r);
     if (block_holds_row(f, m, inner)) return NULL;
     if (goes_twice(f, m))
-        return arena_printf(f->s->arena, "no block holds a row of %lld, to reduce and to scan it",
+        return arena_printf(f->arena, "no block holds a row of %lld, to reduce and to scan it",
                             (long long)cols);
     if (inner) rows /= SECTOR;
     if (rows >= 2 * f->limits->units) return NULL;
-    return arena_printf(f->s->arena, "%lld rows cannot fill %d units; apart, blocks share a scan",
+    return arena_printf(f->arena, "%lld rows cannot fill %d units; apart, blocks share a scan",
                         (long long)rows, f->limits->units);
 }
 
@@ -645,7 +645,7 @@ static struct group_size size_of_nest(const struct nest *n) {
 }
 
 const char *too_big(struct fuser *f, uint32_t a, uint32_t b) {
-    struct arena *arena = f->s->arena;
+    struct arena *arena = f->arena;
     const struct group *A = group_at(f, a), *B = group_at(f, b);
     uint32_t nests = A->members.n + B->members.n;
     int size = f->size[a].size + f->size[b].size;
@@ -783,6 +783,7 @@ static void join(struct fuser *f, const struct merge *m) {
     out.scan = H->scan || G->scan;
     out.columns = H->columns || G->columns || m->across;
     uint32_t i = 0, j = 0;
+    vec_reserve(f->s->arena, &out.members, H->members.n + G->members.n);
     while (i < H->members.n || j < G->members.n) { /* both lists are in nest order: merge */
         bool from_host = j == G->members.n ||
                          (i < H->members.n && H->members.at[i].nest < G->members.at[j].nest);
@@ -876,6 +877,7 @@ static void start_group(struct fuser *f, uint32_t nest) {
     }
     for (int k = 0; k < M.n; k++)
         M.from[k] = M.to[k] = k < n->n_axes ? n->axes[k] : n->reduce[k - n->n_axes];
+    vec_reserve(f->s->arena, &g.members, 1); /* that of many groups stays so */
     vec_push(f->s->arena, &g.members, M);
     vec_push(f->s->arena, &f->s->groups, g);
 }
@@ -899,12 +901,18 @@ struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits,
     s->stored = NEW_ARRAY(a, bool, l->buffers.n);
     s->offset = NEW_ARRAY(a, size_t, l->buffers.n);
     for (buffer_id b = 0; b < l->buffers.n; b++) s->writer[b] = NO_NEST;
-    struct fuser f = {
-        .s = s, .l = l, .limits = limits, .eager = eager, .seen = map_new(a), .halves = map_new(a)};
+    struct arena *own = arena_within(a);
+    struct fuser f = {.s = s,
+                      .arena = own,
+                      .l = l,
+                      .limits = limits,
+                      .eager = eager,
+                      .seen = map_new(own),
+                      .halves = map_new(own)};
     WS_ASSERT(!marks || marks->n == l->buffers.n);
     f.apart = marks ? marks->of : NULL;
     if (what == FUSING_APART) {
-        uint8_t *all = NEW_ARRAY(a, uint8_t, l->buffers.n);
+        uint8_t *all = NEW_ARRAY(own, uint8_t, l->buffers.n);
         memset(all, APART_REDUCED, l->buffers.n);
         f.apart = all;
     }
@@ -912,8 +920,9 @@ struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits,
     for (int d = 0; d < 2 * WS_MAX_RANK; d++) /* of any size: nothing is simplified for one */
         f.dims[d] = ex_index(l->ex, arena_printf(a, "$d%d", d), ex_const(l->ex, INT32_MAX));
     f.n = l->nests.n;
-    f.alive = NEW_ARRAY(a, bool, f.n);
-    f.size = NEW_ARRAY(a, struct group_size, f.n);
+    f.alive = NEW_ARRAY(own, bool, f.n);
+    f.size = NEW_ARRAY(own, struct group_size, f.n);
+    vec_reserve(a, &s->groups, f.n);
     for (uint32_t n = 0; n < f.n; n++) {
         start_group(&f, n);
         s->group_of[n] = n;
@@ -942,6 +951,7 @@ struct schedule *fuse_nests(struct loops *l, const struct device_limits *limits,
         for (uint32_t k = 0; k < s->groups.at[g].members.n; k++)
             s->group_of[s->groups.at[g].members.at[k].nest] = g;
     arena_free(f.scratch);
+    arena_free(own);
     return s;
 }
 

@@ -37,6 +37,7 @@ struct group_size {
 struct fuser {
     struct schedule *s;
     struct loops *l;
+    struct arena *arena; /* of what is known of groups while they are made */
     const struct device_limits *limits;
     bool eager;
     const uint8_t *apart;      /* per buffer that a product writes: what has kernels of its own
@@ -154,9 +155,7 @@ const char *epilogue_reason(struct fuser *f, const struct merge *m);
 bool *values_made_once(const struct schedule *s);
 const char *once_reason(struct fuser *f, const struct merge *m);
 
-/* at_load.c: per buffer: is it made of what is the same in every call alone? Why a kernel would be
- * of the load and of calls; NULL if it would not. */
-bool *values_fixed(const struct loops *l, bool eager, struct arena *a);
+/* at_load.c: why a kernel would be of the load and of calls; NULL if it would not. */
 bool one_at_load(struct fuser *f, uint32_t a, uint32_t b); /* and not both */
 const char *at_load_reason(struct fuser *f, const struct merge *m);
 

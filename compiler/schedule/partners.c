@@ -66,7 +66,7 @@ static void put_partner(struct fuser *f, uint32_t g, struct partner x) {
     struct partners *p = &f->partners[g];
     uint32_t at = find_partner(p, x.group);
     if (!is_at(p, at, x.group)) {
-        vec_push(f->s->arena, &p->list, x);
+        vec_push(f->arena, &p->list, x);
         memmove(&p->list.at[at + 1], &p->list.at[at], (p->list.n - 1 - at) * sizeof x);
     }
     p->list.at[at] = x;
@@ -122,7 +122,7 @@ static void judge_touchers(struct fuser *f, uint32_t g, buffer_id b, bool all) {
 }
 
 void find_partners(struct fuser *f) {
-    struct arena *a = f->s->arena;
+    struct arena *a = f->arena;
     f->n_leaves = 1;
     while (f->n_leaves < f->n) f->n_leaves *= 2;
     f->most = NEW_ARRAY(a, int64_t, 2 * (size_t)f->n_leaves);

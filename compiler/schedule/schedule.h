@@ -125,23 +125,22 @@ void schedule_recompute(struct schedule *s, const struct device_limits *limits);
 /* The same step of it for others: members under their new numbers, in that order, by nest as they
  * were; NO_NEST: it has gone. Groups that have none left go. */
 void schedule_renumber(struct schedule *s, const uint32_t *place);
-/* chained.c, before order, not for eager, nor apart: `reason` is asked of the group of each nest
- * that may be the second one of chained products, with all that it needs of the passes behind,
- * which it calls; if it has one, that group is undone; else *us is what the kernel takes, about.
- * `apart`, which is its to change, is what there is without that group; NULL: of two such groups,
- * which are known. */
-typedef const char *chain_reason_fn(struct schedule *s, uint32_t second, struct schedule *apart,
-                                    double *us, void *ctx);
-void schedule_chain(struct schedule *s, const struct device_limits *limits, chain_reason_fn *reason,
-                    void *ctx);
 /* us that a launch takes beside its kernel, which no kernel's cost counts. */
 static const double LAUNCH_US = 1.5;
 /* us that a group's kernel takes, about. */
 typedef double group_us_fn(struct schedule *s, uint32_t group, void *ctx);
+/* chained.c, on a GPU, not for eager, nor apart: `reason` is asked of the group of each nest that
+ * may be the second one of chained products; if it has one, or if the kernels that there are
+ * without that group take less by `group_us` (NULL: they are not asked), the group is undone; else
+ * *us is what its kernel takes, about. Needs groups; leaves them in no order. */
+typedef const char *chain_reason_fn(struct schedule *s, uint32_t group, double *us, void *ctx);
+void schedule_chain(struct schedule *s, const struct device_limits *limits, chain_reason_fn *reason,
+                    group_us_fn *group_us, void *ctx);
 /* apart.c, on a GPU, not for eager: what a schedule, chains and all, had better have apart, as far
  * as `us` tells; of chained products nothing. Needs what kernels do: order and memory. `make` fuses
  * the loops anew with these marks, or with none, if NULL, and has that ready for kernels. */
-typedef struct schedule *apart_schedule_fn(const struct apart_marks *marks, void *ctx);
+typedef struct schedule *apart_schedule_fn(const struct apart_marks *marks, struct arena *a,
+                                           void *ctx);
 struct apart_marks schedule_apart(struct schedule *s, const struct device_limits *limits,
                                   apart_schedule_fn *make, group_us_fn *us, void *ctx);
 /* beside.c, on a GPU, behind order and what runs at load, not for eager: `us` is what a group's
@@ -151,6 +150,10 @@ void schedule_beside(struct schedule *s, group_us_fn *us, void *ctx);
 void schedule_order(struct schedule *s); /* needs groups; breaks group indices held elsewhere */
 /* at_load.c: which groups run at load, and what is `fixed`; for eager nothing is. Needs order. */
 void schedule_at_load(struct schedule *s, bool eager);
+/* Per buffer: is it made of what is the same in every call alone? And group_at_load: the same pass
+ * for a group that has become another one, of these values. */
+bool *values_fixed(const struct loops *l, bool eager, struct arena *a);
+void group_at_load(struct schedule *s, uint32_t g, const bool *fixed);
 /* pieces.c, on a GPU, not for eager: what is concatenated is stored where its piece of the whole
  * is. The last that changes groups. */
 void schedule_pieces(struct schedule *s);
@@ -166,6 +169,12 @@ void schedule_life(const struct schedule *s, uint32_t *born, uint32_t *dies);
 void schedule_print(struct buf *b, const struct schedule *s); /* groups with their nests */
 void schedule_print_memory(struct buf *b, const struct schedule *s);
 const char *schedule_verify(const struct schedule *s);
+
+/* readers.c: nests that read buffer b are nest[begin[b]] to nest[begin[b + 1] - 1]. */
+struct reader_lists {
+    uint32_t *nest, *begin;
+};
+struct reader_lists loops_readers(const struct loops *l, struct arena *a);
 
 /* Shared with later stages. */
 /* At the size hints: bytes of the distinct elements; bytes of memory from the first to the last. */

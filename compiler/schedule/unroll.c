@@ -21,22 +21,28 @@ enum {
     MAX_UNROLLED = 256, /* instructions */
 };
 
-static bool loads(const struct nest *n, buffer_id b) {
-    for (uint32_t i = 0; i < n->insts.n; i++)
-        if (n->insts.at[i].kind == INST_LOAD && n->insts.at[i].buffer == b) return true;
-    return false;
+struct unroller {
+    struct loops *l;
+    struct reader_lists readers;
+    uint32_t *writer; /* per buffer: the nest that writes it, and one; 0: none */
+    uint32_t *seen;   /* per buffer: by which question, of `asked` */
+    uint32_t asked;
+};
+
+static const struct nest *nest_at(const struct unroller *u, uint32_t n) {
+    return &u->l->nests.at[n];
 }
 
 /* Is nest *found all that reduces or scans what depends on b? *found is NO_NEST until one does. */
-static bool leads_to_one(const struct loops *l, buffer_id b, bool *seen, uint32_t *found) {
-    if (l->buffers.at[b].kind != BUFFER_TEMP) return false;
-    if (seen[b]) return true;
-    seen[b] = true;
-    for (uint32_t k = 0; k < l->nests.n; k++) {
-        const struct nest *n = &l->nests.at[k];
-        if (!loads(n, b)) continue;
+static bool leads_to_one(const struct unroller *u, buffer_id b, uint32_t *found) {
+    if (u->l->buffers.at[b].kind != BUFFER_TEMP) return false;
+    if (u->seen[b] == u->asked) return true;
+    u->seen[b] = u->asked;
+    for (uint32_t r = u->readers.begin[b]; r < u->readers.begin[b + 1]; r++) {
+        uint32_t k = u->readers.nest[r];
+        const struct nest *n = nest_at(u, k);
         if (n->scan || n->matmul) return false;
-        if (!n->n_reduce && !leads_to_one(l, n->out, seen, found)) return false;
+        if (!n->n_reduce && !leads_to_one(u, n->out, found)) return false;
         if (!n->n_reduce) continue;
         if (*found != NO_NEST && *found != k) return false;
         *found = k;
@@ -44,33 +50,22 @@ static bool leads_to_one(const struct loops *l, buffer_id b, bool *seen, uint32_
     return true;
 }
 
-static bool feeds_one_reduction(const struct loops *l, const struct nest *n) {
-    bool *seen = NEW_ARRAY(l->arena, bool, l->buffers.n);
+static bool feeds_one_reduction(struct unroller *u, const struct nest *n) {
     uint32_t found = NO_NEST;
-    return leads_to_one(l, n->out, seen, &found) && found != NO_NEST;
-}
-
-static uint32_t reader_count(const struct loops *l, buffer_id b) {
-    uint32_t count = 0;
-    for (uint32_t k = 0; k < l->nests.n; k++) count += loads(&l->nests.at[k], b);
-    return count;
-}
-
-static const struct nest *writer_of(const struct loops *l, buffer_id b) {
-    for (uint32_t k = 0; k < l->nests.n; k++)
-        if (l->nests.at[k].out == b) return &l->nests.at[k];
-    return NULL;
+    u->asked++;
+    return leads_to_one(u, n->out, &found) && found != NO_NEST;
 }
 
 /* Does n alone read what it loads, and what element-wise nests before it do? Of tensors smaller
  * than `bytes` it does not matter. */
-static bool reads_alone(const struct loops *l, const struct nest *n, int64_t bytes) {
+static bool reads_alone(const struct unroller *u, const struct nest *n, int64_t bytes) {
     for (uint32_t i = 0; i < n->insts.n; i++) {
         const struct inst *x = &n->insts.at[i];
-        if (x->kind != INST_LOAD || buffer_bytes(l, x->buffer) < bytes) continue;
-        if (reader_count(l, x->buffer) > 1) return false;
-        const struct nest *from = writer_of(l, x->buffer);
-        if (from && !from->n_reduce && !from->scan && !reads_alone(l, from, bytes)) return false;
+        if (x->kind != INST_LOAD || buffer_bytes(u->l, x->buffer) < bytes) continue;
+        if (u->readers.begin[x->buffer + 1] - u->readers.begin[x->buffer] > 1) return false;
+        if (!u->writer[x->buffer]) continue;
+        const struct nest *from = nest_at(u, u->writer[x->buffer] - 1);
+        if (!from->n_reduce && !from->scan && !reads_alone(u, from, bytes)) return false;
     }
     return true;
 }
@@ -136,10 +131,17 @@ static void unroll(const struct loops *l, struct nest *n) {
 }
 
 void schedule_unroll(struct loops *l) {
+    struct arena *scratch = arena_within(l->arena);
+    struct unroller u = {.l = l,
+                         .readers = loops_readers(l, scratch),
+                         .writer = NEW_ARRAY(scratch, uint32_t, l->buffers.n),
+                         .seen = NEW_ARRAY(scratch, uint32_t, l->buffers.n)};
+    for (uint32_t k = 0; k < l->nests.n; k++) u.writer[l->nests.at[k].out] = k + 1;
     for (uint32_t k = 0; k < l->nests.n; k++) {
         struct nest *n = &l->nests.at[k];
-        if (is_short(l, n) && feeds_one_reduction(l, n) &&
-            reads_alone(l, n, buffer_bytes(l, n->out)))
+        if (is_short(l, n) && feeds_one_reduction(&u, n) &&
+            reads_alone(&u, n, buffer_bytes(l, n->out)))
             unroll(l, n);
     }
+    arena_free(scratch);
 }

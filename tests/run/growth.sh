@@ -57,6 +57,11 @@ for depth in 6 12; do
     [ "$(find "$TMP/blocks$depth" -name '*.same' | wc -l)" = $((2 * depth - 2)) ] || fail "depth $depth: others say nothing"
 done
 
+# What a schedule is made by is gone when it is made: 500 products and what is between them, of which
+# each might be one kernel with the next, are scheduled in 200 MB.
+"$WARPSMITH" explain "$TMP/blocks.py" -D depth=500 --arch sm_90a --limit-memory 200 >"$TMP/out" 2>"$TMP/err" ||
+    fail "500 blocks: status $?" "$(tail -n 3 "$TMP/err")"
+
 # WS_LOGS=stages says what each stage takes.
 WS_LOGS=stages compile "$TMP/blocks.py" -D depth=1
 stages=$(sed -n 's/^\[stages\] \([a-z]*\): .* ms, .* ms of CPU, at most [0-9]* MB so far$/\1/p' "$TMP/err" | xargs)

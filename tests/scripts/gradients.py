@@ -132,3 +132,13 @@ for f in (scattered, put, torch.compile(scattered), torch.compile(put)):
 scores = torch.tensor([[1.0, 2.0, 3.0, 4.0]], requires_grad=True)  # as a penalty on repeated tokens does
 scores.scatter(1, at, scores.gather(1, at) * 2).backward(seed)
 assert scores.grad.tolist() == [[1.0, 40.0, 200.0, 1000.0]]
+
+
+# Scores of attention may be beyond f16, which ends at 65,504: they are never stored in it.
+import torch.nn.functional as F
+for attention in (F.scaled_dot_product_attention, torch.compile(F.scaled_dot_product_attention)):
+    q, k, v = [(((torch.arange(128) * m) % 23 - 11).reshape(1, 2, 4, 16) * s).half().requires_grad_() for m, s in ((37, 150.0), (53, 150.0), (71, 0.1))]
+    out = attention(q, k, v)
+    (out.float() * torch.arange(16.0)).sum().backward()
+    assert out.isfinite().all() and q.grad.isfinite().all() and k.grad.isfinite().all()
+    print(v.grad.float().sum().item(), out.float().sum().item())

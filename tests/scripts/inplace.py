@@ -176,3 +176,25 @@ def set_looked_up(x, i):
 
 
 print(set_looked_up(torch.arange(12.0).reshape(4, 3), torch.tensor([2, 0])).tolist())
+
+
+def diagonals(x):
+    t = x * 1
+    v, w, turned, windows = t.diagonal(), t.diagonal(1), t.mT.diagonal(1), t.unfold(1, 2, 1)
+    t.add_(1)
+    after = [v * 2, w * 2, turned * 2, windows * 2]
+    v.fill_(9.0)
+    torch.linalg.diagonal(t, offset=-1).mul_(3)
+    both = torch.stack([t, t])
+    torch.linalg.diagonal(both).add_(0.5)
+    both.diagonal(0, 0, 1)[1] += 100
+    return *after, t, both, w
+
+
+for f in (diagonals, torch.compile(diagonals)):
+    print([found.tolist() for found in f(torch.arange(9.0).reshape(3, 3))])
+
+g = torch.arange(12.0).reshape(3, 4).requires_grad_()
+(g.diagonal(1) * torch.tensor([1.0, 2.0, 3.0])).sum().backward()
+g.unfold(1, 2, 1).sum().backward()
+print(g.grad.tolist())

@@ -126,3 +126,25 @@ both('one number', lambda a: (F.prelu(a[0, 1], torch.tensor([0.25])),), x)
 both('attention', lambda a: torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(a[None, None], a[None, None], a[None, None], 0.0, True), x)
 import operator
 both('operator', lambda a: (operator.abs(a), operator.invert(a.long()), operator.xor(a > 0, a > 1), operator.lshift(a.long(), 2), operator.pos(a)), x)
+
+# -- polynomials, of a degree and of degrees; incomplete gamma functions, of large arguments too, and with their gradients; zeta
+degrees, t = torch.tensor([[0.0], [1.0], [4.9], [9.0], [-2.0]]), torch.linspace(-2.5, 2.5, 5)
+for f in ('chebyshev_polynomial_t', 'chebyshev_polynomial_u', 'chebyshev_polynomial_v', 'chebyshev_polynomial_w', 'shifted_chebyshev_polynomial_t',
+          'shifted_chebyshev_polynomial_u', 'shifted_chebyshev_polynomial_v', 'shifted_chebyshev_polynomial_w', 'hermite_polynomial_h',
+          'hermite_polynomial_he', 'laguerre_polynomial_l', 'legendre_polynomial_p'):
+    of = getattr(torch.special, f)
+    both(f, lambda a: (of(a, degrees), of(a.double(), 3)), t, graph=False)
+    both(f, lambda a: (of(a, 5), of(0.25, a.long())), t)
+both('airy', lambda a: (torch.special.airy_ai(a),), torch.tensor([-30.0, -8.5, -7.0, -2.5, 0.0, 1.0, 2.0, 3.5, 20.0, 110.0]))
+shapes, points = torch.tensor([[0.0], [0.01], [1.0], [7.5], [40.0], [1e5]]), torch.tensor([0.0, 1e-4, 0.3, 2.0, 8.0, 42.0, 100300.0, float('inf')])
+both('gamma', lambda a, b: (torch.igamma(a, b), torch.special.gammaincc(a, b), a.clone().igamma_(b.mean()), a.igammac(b.amin() + 1)), shapes, points, graph=False)
+both('gamma', lambda a, b: (torch.igamma(a, b),), shapes, points)
+slopes = points[1:6].clone().requires_grad_()
+(torch.igamma(torch.tensor(1.5), slopes) - 2 * slopes.igammac(torch.tensor(3.0)).detach() + torch.igammac(torch.tensor(40.0), slopes)).sum().backward()
+show('gamma', slopes.grad)
+both('zeta', lambda a: (torch.special.zeta(a, torch.tensor([[-2.3], [-1.0], [0.0], [0.5], [30.0]])), torch.special.zeta(2.0, a), torch.special.zeta(a, 3)),
+     torch.tensor([0.5, 1.0, 1.5, 2.0, 7.0]))
+memory = torch.empty(3, 3)
+assert torch.linalg.eigh(x + x.mT, out=(torch.empty(3), memory))[1] is memory
+both('chunks', lambda a: (torch._chunk_cat([a, a[:2]], 0, 2), torch._chunk_cat([a.long(), a.long()], -1, 5)), x)
+both('nothing', lambda a: (a.gather(0, torch.empty(0, dtype=torch.uint8)),), x[0])

@@ -6,13 +6,9 @@
 
 static struct device_limits gpu;
 
-static inline const char *reason(struct schedule *s, uint32_t second, struct schedule *apart,
-                                 double *us, void *ctx) {
-    (void)ctx, (void)apart;
-    schedule_order(s);
-    schedule_at_load(s, false);
-    schedule_memory(s);
-    return kernel_chain_reason(s, s->group_of[second], &gpu, us, s->arena);
+static inline const char *reason(struct schedule *s, uint32_t group, double *us, void *ctx) {
+    (void)ctx;
+    return kernel_chain_reason(s, group, &gpu, us, s->arena);
 }
 
 static inline struct schedule *chained(struct arena *a, const char *text, const char *arch) {
@@ -24,7 +20,7 @@ static inline struct schedule *chained(struct arena *a, const char *text, const 
     if (!l) fail_msg("%s", d.text);
     struct schedule *s = schedule_fuse(l, &gpu, FUSING_ALL, a);
     schedule_recompute(s, &gpu);
-    schedule_chain(s, &gpu, reason, NULL);
+    schedule_chain(s, &gpu, reason, NULL, NULL);
     schedule_order(s);
     schedule_at_load(s, false);
     schedule_memory(s);

@@ -60,9 +60,8 @@ static const char by_groups[] = "mma=1 m=128 n=16 stages=2 warps=12",
 static const char *const configs[] = {by_groups, in_turns, by_warps, in_parts};
 enum { N_CONFIGS = sizeof configs / sizeof *configs };
 
-static const char *no_reason(struct schedule *s, uint32_t second, struct schedule *apart,
-                             double *us, void *ctx) {
-    (void)second, (void)apart, (void)ctx, *us = 1;
+static const char *no_reason(struct schedule *s, uint32_t group, double *us, void *ctx) {
+    (void)group, (void)ctx, *us = 1;
     return s->groups.n ? NULL : "";
 }
 
@@ -77,7 +76,7 @@ static struct kernel *kernel_of(struct arena *a, const char *text) {
     schedule_order(s);
     schedule_memory(s); /* of kernels that are apart still */
     assert_true(s->pool_bytes > 0);
-    schedule_chain(s, &gpu, no_reason, NULL);
+    schedule_chain(s, &gpu, no_reason, NULL, NULL);
     schedule_order(s);
     schedule_at_load(s, false);
     schedule_memory(s);

@@ -102,6 +102,13 @@ class Counter(dict):
     def __sub__(self, other):
         return Counter({key: n - other[key] for key, n in self.items() if n > other[key]})
 
+    def __and__(self, other):
+        return Counter({key: min(n, other[key]) for key, n in self.items() if min(n, other[key]) > 0})
+
+    def __or__(self, other):
+        most = {key: max(self[key], other[key]) for key in {**self, **other}}
+        return Counter({key: n for key, n in most.items() if n > 0})
+
     def __repr__(self):
         return f'Counter({dict(self.most_common())!r})' if self else 'Counter()'
 
@@ -184,6 +191,36 @@ class deque:
 
     def clear(self):
         self._items.clear()
+
+    def count(self, item):
+        return self._items.count(item)
+
+    def index(self, item, *bounds):
+        return self._items.index(item, *bounds)
+
+    def insert(self, i, item):
+        if self.maxlen is not None and len(self._items) >= self.maxlen:
+            raise IndexError('deque already at its maximum size')
+        self._items.insert(i, item)
+
+    def remove(self, item):
+        self._items.remove(item)
+
+    def reverse(self):
+        self._items.reverse()
+
+    def copy(self):
+        return deque(self._items, self.maxlen)
+
+    def __iadd__(self, items):
+        self.extend(items)
+        return self
+
+    def __add__(self, other):
+        return deque(self._items + list(other), self.maxlen)
+
+    def __delitem__(self, i):
+        del self._items[i]
 
     def __setitem__(self, i, value):
         self._items[i] = value

@@ -3,7 +3,14 @@ MISSING = object()
 
 
 class KW_ONLY:
-    pass
+    """_: KW_ONLY: what follows is named in a call."""
+
+
+class InitVar:
+    """x: InitVar[int]: an argument that __post_init__ gets, and no attribute."""
+
+    def __class_getitem__(cls, item):
+        return cls
 
 
 class FrozenInstanceError(AttributeError):
@@ -15,6 +22,7 @@ class Field:
         self.default, self.default_factory, self.init = default, default_factory, init
         self.repr, self.compare, self.kw_only, self.metadata = repr, compare, kw_only, metadata or {}
         self.name = self.type = None
+        self.is_argument = False  # an InitVar
 
     def _is_required(self):
         return self.default is MISSING and self.default_factory is MISSING
@@ -29,12 +37,22 @@ def field(*, default=MISSING, default_factory=MISSING, init=True, repr=True, has
     return Field(default, default_factory, init, repr, compare, kw_only, metadata)
 
 
+def _kind(annotation):
+    """'InitVar' of dataclasses.InitVar[int]. Annotations are texts."""
+    return annotation.strip('\'"').split('[')[0].split('.')[-1].strip()
+
+
 def _own_fields(cls, kw_only):
     found = {}
-    for name in cls.__dict__.get('__annotations__', {}):
+    for name, annotation in cls.__dict__.get('__annotations__', {}).items():
+        kind = _kind(annotation)
+        kw_only = kw_only or kind == 'KW_ONLY'
+        if kind in ('ClassVar', 'KW_ONLY'):
+            continue
         given = cls.__dict__.get(name, MISSING)
         f = given if isinstance(given, Field) else Field(given, kw_only=kw_only)
-        f.name, f.kw_only = name, f.kw_only or kw_only
+        f.name, f.type, f.kw_only = name, annotation, f.kw_only or kw_only
+        f.is_argument = kind == 'InitVar'
         if isinstance(f.default, (list, dict, set)):
             raise ValueError(f'mutable default {type(f.default)} for field {name} is not allowed: use default_factory')
         if isinstance(given, Field):
@@ -71,6 +89,7 @@ def _make_init(cls, fields):
     positional = [f.name for f in fields.values() if f.init and not f.kw_only]
     taken = {f.name for f in fields.values() if f.init}
     needed = [f.name for f in fields.values() if f.init and f._is_required()]
+    arguments = [f for f in fields.values() if f.is_argument]
     where = f'{cls.__name__}.__init__()'
 
     def __init__(self, *args, **kwargs):
@@ -93,12 +112,14 @@ def _make_init(cls, fields):
         if missing:
             raise TypeError(f"{where} missing {len(missing)} required {kind} argument{'s' * (len(missing) > 1)}: {_quoted(missing)}")
         for name, f in fields.items():
+            if f.is_argument:
+                continue
             if name in given:
                 object.__setattr__(self, name, given[name])
             elif not f._is_required():
                 object.__setattr__(self, name, f._value())
         if hasattr(self, '__post_init__'):
-            self.__post_init__()
+            self.__post_init__(*[given[f.name] if f.name in given else f._value() for f in arguments])
     return __init__
 
 
@@ -130,7 +151,8 @@ def _make_order(values):
 
 def _make(cls, init, repr, eq, order, frozen, kw_only):
     fields = _all_fields(cls, kw_only)
-    shown, compared = [f.name for f in fields.values() if f.repr], [f.name for f in fields.values() if f.compare]
+    kept = [f for f in fields.values() if not f.is_argument]
+    shown, compared = [f.name for f in kept if f.repr], [f.name for f in kept if f.compare]
 
     def __repr__(self):
         return f"{type(self).__name__}({', '.join([f'{name}={getattr(self, name)!r}' for name in shown])})"
@@ -163,7 +185,7 @@ def dataclass(cls=None, *, init=True, repr=True, eq=True, order=False, unsafe_ha
 
 
 def fields(x):
-    return tuple(x.__dataclass_fields__.values())
+    return tuple([f for f in x.__dataclass_fields__.values() if not f.is_argument])
 
 
 def is_dataclass(x):
@@ -184,15 +206,19 @@ def _plain(x, whole):
 
 
 def asdict(x):
-    return {name: _plain(getattr(x, name), asdict) for name in x.__dataclass_fields__}
+    return {f.name: _plain(getattr(x, f.name), asdict) for f in fields(x)}
 
 
 def astuple(x):
-    return tuple([_plain(getattr(x, name), astuple) for name in x.__dataclass_fields__])
+    return tuple([_plain(getattr(x, f.name), astuple) for f in fields(x)])
 
 
 def replace(x, /, **changes):
     for f in x.__dataclass_fields__.values():
         if f.init and f.name not in changes:
+            if f.is_argument and f._is_required():
+                raise ValueError(f"InitVar '{f.name}' must be specified with replace()")
+            if f.is_argument:
+                continue
             changes[f.name] = getattr(x, f.name)
     return type(x)(**changes)

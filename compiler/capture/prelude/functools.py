@@ -1,3 +1,6 @@
+from _warpsmith import is_compiling as _is_compiling
+
+
 class partial:
     def __init__(self, func, /, *args, **keywords):
         if isinstance(func, partial):
@@ -10,6 +13,8 @@ class partial:
 
 class partialmethod(partial):
     def __get__(self, instance, owner):
+        if instance is None:
+            return self
         return partial(self.func, instance, *self.args, **self.keywords)
 
 
@@ -56,14 +61,84 @@ class cached_property:
         self.function = function
 
     def __get__(self, instance, owner):
+        if instance is None:
+            return self
         value = self.function(instance)
         setattr(instance, self.function.__name__, value)
         return value
 
 
-def cache(function):
-    return function
-
-
 def lru_cache(maxsize=128, typed=False):
-    return (lambda function: function) if isinstance(maxsize, int) or maxsize is None else maxsize
+    """Results are kept where Python runs for itself: what is compiled is traced each time, as by torch.compile."""
+    if callable(maxsize):
+        return lru_cache()(maxsize)
+
+    def kept(function):
+        found, counts = {}, {'hits': 0, 'misses': 0}
+
+        @wraps(function)
+        def cached(*args, **kwargs):
+            if _is_compiling():
+                return function(*args, **kwargs)
+            key = (args, tuple(kwargs.items()))
+            if typed:
+                key += (tuple([type(x) for x in args]), tuple([type(x) for x in kwargs.values()]))
+            if key in found:
+                counts['hits'] += 1
+                found[key] = value = found.pop(key)
+                return value
+            counts['misses'] += 1
+            value = function(*args, **kwargs)
+            if maxsize != 0:
+                found[key] = value
+            if maxsize is not None and len(found) > maxsize > 0:
+                del found[next(iter(found))]
+            return value
+
+        def cache_clear():
+            found.clear()
+            counts.update(hits=0, misses=0)
+
+        cached.cache_info = lambda: _CacheInfo(counts['hits'], counts['misses'], maxsize, len(found))
+        cached.cache_clear = cache_clear
+        cached.cache_parameters = lambda: {'maxsize': maxsize, 'typed': typed}
+        return cached
+    return kept
+
+
+def singledispatch(function):
+    """The function that is registered for the class of the first argument, or for the nearest of its bases."""
+    registered = {}
+
+    def dispatch(cls):
+        for base in (bool, int) if cls is bool else cls.__mro__:
+            if base in registered:
+                return registered[base]
+        return function
+
+    @wraps(function)
+    def choose(*args, **kwargs):
+        return dispatch(type(args[0]))(*args, **kwargs)
+
+    def register(cls, implementation=None):
+        if not isinstance(cls, type):
+            raise NotImplementedError('singledispatch: register() by an annotation is not supported; register(int) names the class')
+        if implementation is None:
+            return lambda implementation: register(cls, implementation)
+        registered[cls] = implementation
+        return implementation
+
+    choose.dispatch, choose.register, choose.registry = dispatch, register, registered
+    return choose
+
+
+def cache(function):
+    return lru_cache(None)(function)
+
+
+class _CacheInfo:
+    def __init__(self, hits, misses, maxsize, currsize):
+        self.hits, self.misses, self.maxsize, self.currsize = hits, misses, maxsize, currsize
+
+    def __repr__(self):
+        return f'CacheInfo(hits={self.hits}, misses={self.misses}, maxsize={self.maxsize}, currsize={self.currsize})'

@@ -38,7 +38,16 @@ def _text(x, indent, depth, options):
 
 
 def dumps(obj, *, indent=None, sort_keys=False, separators=None, default=None, ensure_ascii=True):
-    return _text(obj, indent, 0, (separators or (', ', ': '), sort_keys, default))
+    text = _text(obj, indent, 0, (separators or (', ', ': '), sort_keys, default))
+    return ''.join([c if ord(c) < 128 else _spelt(ord(c)) for c in text]) if ensure_ascii else text
+
+
+def _spelt(c):
+    """\\u00e9, and of what is beyond 16 bits a pair."""
+    if c < 0x10000:
+        return f'\\u{c:04x}'
+    c -= 0x10000
+    return f'\\u{0xd800 + (c >> 10):04x}\\u{0xdc00 + (c & 0x3ff):04x}'
 
 
 class JSONDecodeError(ValueError):

@@ -1,4 +1,5 @@
 """os.path, as on Linux."""
+import os
 from os import environ, fspath, getcwd
 from _warpsmith import path_kind
 

@@ -911,7 +911,7 @@ from torch._windows import bartlett_window, hann_window, hamming_window, blackma
 from torch._windows import trapezoid, cumulative_trapezoid, kaiser_window
 trapz = trapezoid
 from torch._functions import *
-from torch._functions import (_native_batch_norm_legit, _native_multi_head_attention, _softmax_backward_data, _unsafe_masked_index,
+from torch._functions import (_chunk_cat, _native_batch_norm_legit, _native_multi_head_attention, _softmax_backward_data, _unsafe_masked_index,
                               _unsafe_masked_index_put_accumulate, _weight_norm)
 
 

@@ -422,7 +422,17 @@ class MultivariateNormal(Distribution):
 
 
 class Transform:
-    """y = f(x), element by element."""
+    """y = f(x), element by element: of a program's own, _call() and _inverse()."""
+    bijective = False
+
+    def __init__(self, cache_size=0):
+        self._cache_size = cache_size
+
+    def __call__(self, x):
+        return self._call(x)
+
+    def inv(self, y):
+        return self._inverse(y)
 
 
 class ExpTransform(Transform):
@@ -451,9 +461,6 @@ class SigmoidTransform(Transform):
 
 
 class TanhTransform(Transform):
-    def __init__(self, cache_size=0):
-        pass
-
     def __call__(self, x):
         return x.tanh()
 
@@ -462,6 +469,29 @@ class TanhTransform(Transform):
 
     def log_abs_det_jacobian(self, x, y):
         return 2.0 * (math.log(2.0) - x - F.softplus(-2.0 * x))
+
+
+class ComposeTransform(Transform):
+    def __init__(self, parts, cache_size=0):
+        self.parts = list(parts)
+
+    def __call__(self, x):
+        for part in self.parts:
+            x = part(x)
+        return x
+
+    def inv(self, y):
+        for part in reversed(self.parts):
+            y = part.inv(y)
+        return y
+
+    def log_abs_det_jacobian(self, x, y):
+        total = 0
+        for part in self.parts:
+            y = part(x)
+            total = total + part.log_abs_det_jacobian(x, y)
+            x = y
+        return total
 
 
 class AffineTransform(Transform):

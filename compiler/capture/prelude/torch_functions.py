@@ -10,6 +10,8 @@ def _of(name, module='torch.nn.functional'):
     def function(*args, **kwargs):
         if module == 'torch.linalg':
             import torch.linalg as m
+        elif module == 'torch.special':
+            import torch.special as m
         else:
             import torch.nn.functional as m
         return getattr(m, name)(*args, **kwargs)
@@ -20,6 +22,7 @@ def _of(name, module='torch.nn.functional'):
     'bilinear', 'prelu', 'pairwise_distance', 'channel_shuffle', 'adaptive_max_pool1d')]
 (matrix_exp, lu, lu_solve, lu_unpack, geqrf, orgqr, ormqr) = [_of(name, 'torch.linalg') for name in (
     'matrix_exp', '_lu', '_lu_solve', '_lu_unpack', '_geqrf', 'householder_product', '_ormqr')]
+igamma, igammac = [_of(name, 'torch.special') for name in ('gammainc', 'gammaincc')]
 
 
 def stft(*args, **kwargs):
@@ -208,3 +211,15 @@ def norm_except_dim(v, pow=2, dim=0):
 def _native_multi_head_attention(*args, **kwargs):
     import torch._aten
     return torch._aten._native_multi_head_attention(*args, **kwargs)
+
+
+def _chunk_cat(tensors, dim, num_chunks):
+    """Each is padded by zeros to chunks of a size, which become rows: chunk by chunk, one tensor's beside another's."""
+    import torch
+    rows, dim = [], dim % tensors[0].ndim
+    for x in tensors:
+        size = -(-x.shape[dim] // num_chunks)
+        end = [0, 0] * (x.ndim - 1 - dim) + [0, size * num_chunks - x.shape[dim]]
+        whole = torch.nn.functional.pad(x, end)
+        rows.append(whole.reshape(*x.shape[:dim], num_chunks, -1))
+    return torch.cat(rows, -1)

@@ -4,7 +4,11 @@ import torch
 from torch._tensor import cross, inner, matrix_power
 from torch._spectral import eigh, eigvalsh, svd, svdvals, matrix_rank, pinv, matrix_sqrth, polar
 from _warpsmith import op, refuse
-_vector_norm, diagonal = op('norm'), op('diagonal')
+_vector_norm = op('norm')
+
+
+def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
+    return torch.diagonal(A, offset, dim1, dim2)
 
 
 def vector_norm(x, ord=2, dim=None, keepdim=False, dtype=None):

@@ -77,11 +77,14 @@ class _Forward(_Conv):
                          padding_mode, device, dtype)
 
     def forward(self, input):
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input, weight, bias):
         padding = self.padding
         if self.padding_mode != 'zeros':
             input, padding = F.pad(input, self._pads(), self.padding_mode), 0
         convolve = (F.conv1d, F.conv2d, F.conv3d)[self.n - 1]
-        return convolve(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        return convolve(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv1d(_Forward):

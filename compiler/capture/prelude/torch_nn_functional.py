@@ -239,6 +239,14 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     return _attention(query, key, value, attn_mask, dropout_p, is_causal, scale)
 
 
+_softsign = op('softsign')
+
+
+def softsign(input):
+    """Of integers in their own type, in which the largest and the least wrap around."""
+    return _softsign(input) if input.is_floating_point() else input / (input.abs() + 1)
+
+
 # -- windows of the last dimensions
 
 _max_pool, _avg_pool, _im2col = op('max_pool'), op('avg_pool'), op('im2col')

@@ -3,9 +3,11 @@ import math
 import torch
 from torch import sigmoid as expit, erf, erfc, exp2, expm1, log1p, round, sinc, logsumexp, logit, xlogy, erfinv
 from torch import digamma, digamma as psi, i0, polygamma, mvlgamma as multigammaln
-from torch._tensor import _bessel
+from torch._tensor import _bessel, _zeta
 from torch import lgamma as gammaln
 from torch import softmax, log_softmax
+from torch._polynomials import *
+from torch._polynomials import _doubles
 
 
 def entr(x):
@@ -186,3 +188,98 @@ def scaled_modified_bessel_k0(x):
 
 def scaled_modified_bessel_k1(x):
     return _third_kind(x, 1, True)
+
+
+def airy_ai(x):
+    """Up to 7 below zero and 2 above by its power series; below that by Hankel's, above by the integral of K of the order 1/3."""
+    z = x.double()
+    a = z.clamp(-7, 2)
+    cube, even, odd = a * a * a, 1, 1
+    for k in range(30, 0, -1):
+        even = 1 + even * cube / ((3 * k - 1) * 3 * k)
+        odd = 1 + odd * cube / (3 * k * (3 * k + 1))
+    near = even * 0.355028053887817239 - odd * a * 0.258819403792806798
+    b = (-z).clamp(min=7)
+    zeta = b ** 1.5 * (2 / 3)
+    r, p, q, term = 1 / zeta, 1, 0, 1
+    for k in range(1, 18):
+        term = term * r * ((6 * k - 5) * (6 * k - 1) / (72 * k))
+        sign = -1 if k // 2 % 2 else 1
+        p, q = (p, q + term * sign) if k % 2 else (p + term * sign, q)
+    angle = zeta - math.pi / 4
+    low = (angle.cos() * p + angle.sin() * q) / (math.pi ** 0.5 * b ** 0.25)
+    c = z.clamp(min=2)
+    zeta, far = c ** 1.5 * (2 / 3), 0.5
+    step = 0.25 * (2 / zeta).sqrt()
+    for j in range(1, 29):
+        t = step * j
+        far = far + (-zeta * 2 * (t / 2).sinh() ** 2).exp() * (t / 3).cosh()
+    high = far * step * (-zeta).exp() * (c / 3).sqrt() / math.pi
+    out = torch.where(z < -7, low, torch.where(z > 2, high, near))
+    return _from_double(x, torch.where(z.isinf(), math.nan, out))
+
+
+def zeta(x, q):
+    """The sum of (q + k)^-x. Below zero, x a whole number, it goes on from the terms there, which are those of 1 - q and of
+    what is left of q."""
+    (s, z), dtype = _doubles(x, q)
+    s, z = torch.broadcast_tensors(s, z)
+    whole, low = z == z.floor(), z < 0
+    safe = torch.where(s > 1, s, 2)
+    left = torch.where(low, torch.where(whole, 0.5, z - z.floor()), z.clamp(min=1e-300))
+    out = _zeta(safe, left)
+    mirrored = _zeta(safe, torch.where(low, 1 - left, 1)) - _zeta(safe, torch.where(low, 1 - z, 1))
+    out = torch.where(low, out + torch.where(s.remainder(2) == 0, mirrored, -mirrored), out)
+    out = torch.where((z <= 0) & whole, math.inf, torch.where(low & (s != s.floor()), math.nan, out))
+    out = torch.where(s == 1, math.inf, torch.where(s < 1, math.nan, out))
+    return torch.where((s != s) | (z != z), math.nan, out).to(dtype)
+
+
+def _incomplete(a, x):
+    """x^a e^-x / gamma(a) times the integral over u from 0 of exp(-(a w + x (e^-w - 1))): with w = u the lower incomplete gamma
+    function P where x <= a, with w = -u the upper one Q above. From u = 0 on it falls, first like exp(-(d u + x u^2 / 2)), d
+    the distance: u = scale exp(v - e^-v) has what counts in equal steps of v."""
+    lower = x <= a
+    distance = (a - x).abs()
+    near = 2 / (distance + (distance * distance + 2 * x).sqrt())
+    above = torch.where(x < 1, torch.minimum(near, 1 + torch.log1p(1 / x)), near)  # there it falls like exp(-x e^u)
+    scale = torch.where(lower, torch.maximum(near, 1 / a), above)
+    out, step = 0, 0.125
+    for j in range(-28, 41):
+        v = j * step
+        u = scale * math.exp(v - math.exp(-v))
+        w = torch.where(lower, u, -u)
+        out = out + torch.exp(-(a * w + x * torch.expm1(-w))) * u * (step * (1 + math.exp(-v)))
+    large, b = a > 16, a.clamp(min=16)
+    m = (x - b) / b
+    r = 1 / (b * b)
+    stirling = (((r / 1680 - 1 / 1260) * r + 1 / 360) * r - 1 / 12) / b
+    factor = (b / (2 * math.pi)).sqrt() * torch.exp(b * (torch.log1p(m) - m) + stirling)
+    small = a.clamp(max=16)
+    factor = torch.where(large, factor, torch.exp(small * x.log() - x - torch.lgamma(small)))
+    return lower, out * factor
+
+
+def _gammainc(a, x, upper):
+    (a, given), dtype = _doubles(a, x)
+    a, x = torch.broadcast_tensors(a.detach(), given.detach())
+    usual = (a > 0) & (x > 0) & (a < math.inf) & (x < math.inf)
+    b, y = torch.where(usual, a, 1), torch.where(usual, x, 1)
+    lower, part = _incomplete(b, y)
+    part = part.clamp(max=1)
+    out = torch.where(usual, torch.where(lower ^ upper, part, 1 - part), math.nan)
+    known = (a >= 0) & (x >= 0)
+    none = known & ((x == 0) & (a > 0) | (a == math.inf) & (x < math.inf))
+    whole = known & ((a == 0) & (x > 0) | (x == math.inf) & (a < math.inf))
+    out = torch.where(none, float(upper), torch.where(whole, 1 - float(upper), out))
+    slope = torch.exp((b - 1) * y.log() - y - torch.lgamma(b)) * (-1 if upper else 1)
+    change = torch.where(usual, given - x, 0)  # 0, with the gradient with respect to x: PyTorch has no other one
+    return (out + change * slope).to(dtype)
+
+
+def gammainc(input, other):
+    return _gammainc(input, other, False)
+
+
+def gammaincc(input, other):
+    return _gammainc(input, other, True)

@@ -9,7 +9,7 @@ from _warpsmith import (op, refuse, graph_break, assign, reshaped, fills_memory 
                         retain_grad as _retain_grad, storage_offset as _storage_offset, data_ptr as _data_ptr,
                         grad_name as _grad_name)
 _range, _reversed, _sorted = range, reversed, sorted
-_diagonal, _least, _most = op('diagonal'), min, max
+diagonal, _least, _most = op('diagonal'), min, max
 _squeeze, _var, _std, _max, _min, _norm = op('squeeze'), op('var'), op('std'), op('max'), op('min'), op('norm')
 _softmax, _log_softmax, _to, _slice, _select = op('softmax'), op('log_softmax'), op('to'), op('slice'), op('select')
 _matmul, _amax, _amin, _argmax, _argmin = op('matmul'), op('amax'), op('amin'), op('argmax'), op('argmin')
@@ -372,6 +372,14 @@ def gcd(self, other):
 def lcm(self, other):
     divisor = gcd(self, other)
     return (self // _where(divisor == 0, 1, divisor) * other).abs()
+
+
+def igamma(self, other):
+    return torch.igamma(self, other)
+
+
+def igammac(self, other):
+    return torch.igammac(self, other)
 
 
 def mvlgamma(self, p):
@@ -800,6 +808,10 @@ def as_strided(self, size, stride, storage_offset=None):
     return _copy_of_view(self, self.reshape(-1)[_strided_places(self, list(size), list(stride), storage_offset)])
 
 
+def as_strided_(self, size, stride, storage_offset=None):
+    return reshaped(self, as_strided(self, size, stride, storage_offset))
+
+
 def as_strided_scatter(self, src, size, stride, storage_offset=None):
     places = _strided_places(self, list(size), list(stride), storage_offset)
     flat = self.reshape(-1).index_put((places.reshape(-1),), src.reshape(-1))
@@ -1073,18 +1085,6 @@ def masked_select(self, mask):
     return self[mask]
 
 
-def diagonal(self, offset=0, dim1=0, dim2=1):
-    """Where there are values it is a view, for what is updated in place through it."""
-    if not computes() or not self.is_contiguous() or (dim1 % self.ndim, dim2 % self.ndim) != (self.ndim - 2, self.ndim - 1):
-        return _diagonal(self, offset, dim1, dim2)
-    rows, columns = self.shape[-2:]
-    n = _least(rows, columns - offset) if offset >= 0 else _least(rows + offset, columns)
-    start = offset if offset >= 0 else -offset * columns
-    if n <= 0:
-        return _diagonal(self, offset, dim1, dim2)
-    return self.flatten(-2)[..., start:start + (n - 1) * (columns + 1) + 1:columns + 1]
-
-
 def argwhere(self):
     return nonzero(self)
 
@@ -1280,7 +1280,7 @@ def _zeta(s, q):
         out = out + (q + k) ** -s
     w = q + 8
     out = out + w ** (1 - s) / (s - 1) + w ** -s / 2
-    factor, r, power = float(s), 1 / (w * w), w ** (-s - 1)
+    factor, r, power = s * 1.0, 1 / (w * w), w ** (-s - 1)
     for j, b in enumerate(_BERNOULLI):
         out = out + power * (b * factor / math.factorial(2 * j + 2))
         factor, power = factor * (s + 2 * j + 1) * (s + 2 * j + 2), power * r
@@ -1493,6 +1493,7 @@ heaviside_, float_power_, renorm_ = (_in_place(f) for f in (heaviside, float_pow
 polygamma_ = _in_place(polygamma)
 digamma_, i0_, lgamma_ = (_in_place(f) for f in (digamma, i0, lgamma))
 sinc_, ldexp_, mvlgamma_, gcd_, lcm_ = (_in_place(f) for f in (sinc, ldexp, mvlgamma, gcd, lcm))
+igamma_, igammac_ = (_in_place(f) for f in (igamma, igammac))
 addmv_, addr_, addbmm_ = (_in_place(f) for f in (addmv, addr, addbmm))
 
 

@@ -27,7 +27,18 @@ class Generic:
     pass
 
 
-class Protocol:
+class _Protocols:
+    """Metaclass: isinstance() of a protocol asks for the names that its body has."""
+
+    def __instancecheck__(cls, value):
+        names = [*cls.__dict__, *cls.__dict__.get('__annotations__', ())]
+        return Protocol in cls.__bases__ and all([hasattr(value, name) for name in names if name not in _NO_MEMBERS])
+
+
+_NO_MEMBERS = ('__annotations__', '__doc__', '__init__', '__module__', '__slots__')
+
+
+class Protocol(metaclass=_Protocols):
     pass
 
 
@@ -80,8 +91,16 @@ def _is(*classes):
     return lambda value: isinstance(value, classes)
 
 
+def _hashable(value):
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
 # What isinstance() asks of a value.
-_CHECKS = {'Any': lambda value: True, 'Callable': callable, 'Hashable': _has('__hash__'), 'Sized': _has('__len__'),
+_CHECKS = {'Any': lambda value: True, 'Callable': callable, 'Hashable': _hashable, 'Sized': _has('__len__'),
            'Container': _has('__contains__'), 'Iterator': _has('__next__'), 'Generator': _has('__next__'),
            'List': _is(list), 'Dict': _is(dict), 'Tuple': _is(tuple), 'Set': _is(set), 'FrozenSet': _is(frozenset), 'Type': _is(type),
            'Text': _is(str), 'Sequence': _is(list, tuple, str, range), 'MutableSequence': _is(list), 'Mapping': _is(dict),
