@@ -194,9 +194,8 @@ static void put_begins(struct emitter *w, const struct phase *f) {
         if (!is_ahead(w, v) || !is_alone(w, v) || !even_step(w, v)) continue;
         if (!any) line(w, "const k_idx left = first_column + quad * %d;", PAIR);
         any = true;
-        line(w, "const %s *const begin%u = p%d + (%s);",
-             memory_type(w, buffer_dtype(w, x->buffer)), v, argument_of(w, x->buffer),
-             ex_text(w, ex_subst(w->k->ex, x->index, &n, &left, 1)));
+        line(w, "const %s *const begin%u = p%d + (%s);", memory_type(w, buffer_dtype(w, x->buffer)),
+             v, argument_of(w, x->buffer), ex_text(w, ex_subst(w->k->ex, x->index, &n, &left, 1)));
     }
 }
 

@@ -216,7 +216,7 @@ static void put_end_elements(struct emitter *w, const struct phase *f) {
     close_ends(w, &s);
 }
 
-/* Of a product with a vector: a load of a whole tile of columns, by what is the same for all of it. */
+/* Of a product with a vector: a load of a tile of columns, by what is the same for all of it. */
 static bool is_plain(struct emitter *w, value_id v) {
     const struct layout *y = w->y;
     const struct value_node *x = at(w, v);

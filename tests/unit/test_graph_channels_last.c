@@ -135,13 +135,15 @@ static void test_stays(void **state) {
                      " return %y\n}\n",
             0);
     becomes("graph(%x: f32[2, 8, 4, 6], %u: f32[12, 8, 3, 3], %v: f32[8, 12, 3, 3]) convolutions "
-            "tf32 {\n" CONVOLUTION("a", "x",
-                                   "u") " %r = batch_norm(%a, None, None, None, None, True)\n"
-                CONVOLUTION("y", "r", "v") " return %y\n}\n",
+            "tf32 {\n" CONVOLUTION("a", "x", "u") " %r = batch_norm(%a, None, None, None, None, "
+                                                  "True)\n" CONVOLUTION("y", "r",
+                                                                        "v") " return %y\n}\n",
             0);
     becomes("graph(%x: f32[2, 8, 4, 6], %u: f32[12, 8, 3, 3], %v: f32[8, 20, 3, 3]) convolutions "
-            "tf32 {\n" CONVOLUTION("a", "x", "u") " %c = cat([%a, %x], 1)\n %r = relu(%c)\n"
-                CONVOLUTION("y", "r", "v") " return %y\n}\n",
+            "tf32 {\n" CONVOLUTION(
+                "a", "x",
+                "u") " %c = cat([%a, %x], 1)\n %r = relu(%c)\n" CONVOLUTION("y", "r",
+                                                                            "v") " return %y\n}\n",
             0);
     becomes(
         "graph(%x: bf16[2, 8, 5, 6], %u: bf16[16, 8, 3, 3], %v: bf16[16, 1, 3, 3]) {\n" CONVOLUTION(
