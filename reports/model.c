@@ -211,12 +211,6 @@ struct estimate case_speedup(const struct case_ *c, enum opponent o) {
     return speedup_of(from, c->ours);
 }
 
-bool model_has(const struct model *m, enum opponent o) {
-    for (size_t i = 0; i < m->n; i++)
-        if (isfinite(case_speedup(&m->cases[i], o).value)) return true;
-    return false;
-}
-
 struct mean model_mean(const struct model *m, size_t first, size_t n, enum opponent o) {
     struct mean mean = {0};
     for (size_t i = first; i < first + n; i++) {

@@ -102,7 +102,6 @@ void model_free(struct model *m);
 /* The row of an opponent, measured or not; NULL: there is none. */
 const struct result_row *case_opponent(const struct case_ *c, enum opponent o);
 struct estimate case_speedup(const struct case_ *c, enum opponent o);
-bool model_has(const struct model *m, enum opponent o); /* a case has such a speedup */
 
 /* "f32 dim=4096 rows=4096, H100": what tells it from the other cases of the model. At most `most`
  * letters (0: any number), of which whole words are left out at the end, said by an ellipsis. */

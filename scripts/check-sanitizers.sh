@@ -6,7 +6,8 @@
 #
 # What the sanitizers are for is our own code. Kernels that it makes are compiled without them, so that a test whose
 # time goes to compiling and running kernels takes a part of its cases here (tests/unit/part.h): of graphs all that are
-# taken are lowered and printed, fewer are run. Stacks have lines with -g1, which is a fifth cheaper to build than -g.
+# taken are lowered and printed, fewer are run. The emulator has sanitizers in its own tests alone (emulator/rules.mk).
+# Stacks have lines with -g1, which is a fifth cheaper to build than -g.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

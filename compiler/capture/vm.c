@@ -370,6 +370,7 @@ static struct module *find_module(struct vm *vm, const char *name) {
 /* importlib.import_module(name), as an import statement there would find it; None: there is none. */
 NATIVE(python_module_named) {
     struct frame *own = vm->frame;
+    if (!own) return py_none; /* no file asks for it */
     while (vm->frame->caller && vm->frame->module->prelude) vm->frame = vm->frame->caller;
     struct module *m = find_module(vm, v[0].s);
     vm->frame = own;

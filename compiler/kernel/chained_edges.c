@@ -6,7 +6,7 @@
 #include "kernel/chained_parts.h"
 
 /* Of s, what has at + by i >= 0. */
-void narrow(struct depth_range *s, int64_t at, int64_t by) {
+static void narrow(struct depth_range *s, int64_t at, int64_t by) {
     int64_t from = by > 0 && at < 0 ? (by - 1 - at) / by : 0;
     int64_t end = by < 0 && at >= 0 ? at / -by + 1 : by > 0 || at >= 0 ? s->end : 0;
     if (from > s->from) s->from = from;

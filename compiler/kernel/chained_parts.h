@@ -12,7 +12,4 @@ bool is_scale(const struct kernel *k, value_id v);
 const struct value_node *load_of(const struct kernel *k, value_id v);
 void find_own(const struct kernel *k, struct chained *x);
 
-/* chained_edges.c */
-void narrow(struct depth_range *s, int64_t at, int64_t by);
-
 #endif

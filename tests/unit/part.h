@@ -4,7 +4,9 @@
  *                                            one in PART
  *
  * The sanitizer looks for other mistakes than wrong results, which the plain run finds, and a line
- * counts as run only once; both take many times as long. */
+ * counts as run only once; both take many times as long. So do orders in which threads take turns:
+ *
+ *     for (uint64_t seed = 0; seed < 4; seed += PART) */
 #ifndef PART_H
 #define PART_H
 

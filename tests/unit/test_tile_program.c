@@ -446,7 +446,7 @@ static void test_numbers(void **state) {
         {bytes, "mma=1 m=64 n=16 k=64 stages=3 warps=12 pingpong=1"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        for (uint64_t seed = 0; seed < 4; seed++) {
+        for (uint64_t seed = 0; seed < 4; seed += PART) {
             struct arena *a = arena_new();
             const char *why;
             struct tile_program *t = program_of(a, cases[i].graph, cases[i].config);
@@ -521,7 +521,7 @@ static void test_rows(void **state) {
                  {norm, shared_by_warps},
                  {norm, "mma=2 m=64 n=64 k=64 tm=32 tn=16 stages=2 warps=8"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        for (uint64_t seed = 0; seed < 4; seed++) {
+        for (uint64_t seed = 0; seed < 4; seed += PART) {
             struct arena *a = arena_new();
             const char *why;
             struct tile_program *t = program_of(a, cases[i].graph, cases[i].config);
@@ -659,7 +659,7 @@ enum { BOUNDED_CASES = sizeof bounded_cases / sizeof *bounded_cases };
  * wants. */
 static void test_bounded(void **state) {
     for (int i = 0; i < BOUNDED_CASES; i++)
-        for (uint64_t seed = 0; seed < 4; seed++) {
+        for (uint64_t seed = 0; seed < 4; seed += PART) {
             struct arena *a = arena_new();
             const struct bounded_case *c = &bounded_cases[i];
             const char *why;

@@ -46,12 +46,33 @@ static void test_says_most_and_the_whole(void **state) {
     assert_non_null(strstr(line(p, "best 3 us", 200, 500), "10 of at most 20  best 3 us"));
 }
 
-/* What stderr has, since it is this file. */
-static const char *said_in(FILE *f, char *text, size_t size) {
+/* From catch_stderr to let_stderr_go, stderr is a file. */
+struct caught {
+    FILE *file;
+    int stderr_before;
+    char text[4096]; /* as said has found it */
+};
+
+static struct caught catch_stderr(void) {
+    struct caught c = {.file = tmpfile(), .stderr_before = dup(STDERR_FILENO)};
+    assert_non_null(c.file);
+    dup2(fileno(c.file), STDERR_FILENO);
+    return c;
+}
+
+static const char *said(struct caught *c) {
     fflush(stderr);
-    ssize_t n = pread(fileno(f), text, size - 1, 0);
-    text[n > 0 ? n : 0] = 0;
-    return text;
+    ssize_t n = pread(fileno(c->file), c->text, sizeof c->text - 1, 0);
+    c->text[n > 0 ? n : 0] = 0;
+    return c->text;
+}
+
+static const char *let_stderr_go(struct caught *c) {
+    said(c);
+    dup2(c->stderr_before, STDERR_FILENO);
+    close(c->stderr_before);
+    fclose(c->file);
+    return c->text;
 }
 
 static int count(const char *text, const char *what) {
@@ -63,25 +84,18 @@ static int count(const char *text, const char *what) {
 /* What takes long is said while it does, again and again; what is worth no line is not, nor what
  * has not taken long yet. */
 static void test_says_what_takes_long(void **state) {
-    char text[4096];
-    FILE *f = tmpfile();
-    int before = dup(STDERR_FILENO);
     (void)state;
-    assert_non_null(f);
-    dup2(fileno(f), STDERR_FILENO);
+    struct caught c = catch_stderr();
     struct doing *soon = doing_start(1), *late = doing_start(1e9);
     doing_what(late, "counting slowly");
     doing_what(soon, "counting");
     do usleep(500);
-    while (count(said_in(f, text, sizeof text), "counting: ") < 2);
+    while (count(said(&c), "counting: ") < 2);
     doing_what(soon, "");
     doing_stop(soon);
     doing_stop(late);
     doing_what(NULL, "nobody hears"), doing_stop(NULL);
-    said_in(f, text, sizeof text);
-    dup2(before, STDERR_FILENO);
-    close(before);
-    fclose(f);
+    const char *text = let_stderr_go(&c);
     assert_null(strstr(text, "slowly"));
     assert_null(strstr(text, "hears"));
     assert_null(strstr(text, "\n: "));
@@ -93,21 +107,14 @@ static void test_says_quarters(void **state) {
     static const struct {
         int most, steps, lines;
     } cases[] = {{16, 16, 4}, {8, 8, 4}, {7, 7, 0}, {0, 3, 0}, {16, 3, 0}, {16, 9, 2}};
+    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char text[4096];
-        FILE *f = tmpfile();
-        int before = dup(STDERR_FILENO);
-        (void)state;
-        assert_non_null(f);
-        dup2(fileno(f), STDERR_FILENO);
+        struct caught c = catch_stderr();
         struct progress p =
             progress_start("k", cases[i].most, (struct progress_whole){.plain = true});
         for (int k = 0; k < cases[i].steps; k++) progress_step(&p, "");
         progress_end(&p);
-        said_in(f, text, sizeof text);
-        dup2(before, STDERR_FILENO);
-        close(before);
-        fclose(f);
+        const char *text = let_stderr_go(&c);
         assert_int_equal(count(text, "k: "), cases[i].lines);
         if (cases[i].lines == 4) assert_int_equal(count(text, "of at most"), 4);
     }

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "lower_test.h"
+#include "part.h"
 #include "tile/tile.h"
 
 static inline struct kernel *product_on(struct arena *a, const char *text, const char *arch) {
