@@ -397,15 +397,6 @@ static bool rows_are_places(struct emitter *w, const struct phase *f) {
     return true;
 }
 
-/* Do digits of a column say where it is? Those of all of a row's, beside what has come ahead, are
- * more than a thread has registers for: 32 channels, 3 x 3 x 3, transposed, in 64 filters with a
- * residual take an H200 2277 us in f32 row by row, 1529 by columns. */
-static bool columns_have_digits(struct emitter *w, const struct phase *f) {
-    for (uint32_t i = 0; i < f->stores.n; i++)
-        if (index_stride(w->k, w->k->stores.at[f->stores.at[i]].index, AXIS_N) < 0) return true;
-    return false;
-}
-
 /* Is anything loaded of columns, and nothing of rows that had better come ahead? What a chunk of
  * columns has loaded would be kept for the other row, or loaded again: of two vectors beside 128
  * sums most of a thread's registers are spilled, and each chunk waits for what it has loaded. */
@@ -563,8 +554,7 @@ static void put_whole(struct emitter *w, const struct tile_program *t, const cha
     else if (!kernel_has_spans(w->k) && t->product->warp_rows > 16 && t->product->in_turn > 1)
         put_by_columns(w, t, &f, sums);
     else if (octets >= MANY && !kernel_has_spans(w->k) &&
-             (any_across(w, &f) || columns_have_digits(w, &f) ||
-              !chunks_ahead(w, &f, octets / chunk, chunk)) &&
+             (any_across(w, &f) || !are_ahead_evenly(w, &f, octets / chunk, chunk)) &&
              (rows_are_places(w, &f) || loads_of_columns(w, &f, octets / chunk, chunk)))
         put_by_columns(w, t, &f, sums);
     else

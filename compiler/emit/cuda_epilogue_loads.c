@@ -82,6 +82,22 @@ bool is_ahead(struct emitter *w, value_id v) {
     return w->ahead && !w->by_sixteens && (is_pair_of_row(w, v) || is_alone(w, v));
 }
 
+/* How far apart columns' elements of a load lie, if that is a number: then all that a thread loads of
+ * a row is one address, and numbers in the loads themselves. 0: it is none. */
+static int64_t even_step(struct emitter *w, value_id v) {
+    ex step, rest;
+    int64_t n;
+    bool is = ex_linear(w->k->ex, w->k->values.at[v].index, w->k->axis[AXIS_N], &step, &rest) &&
+              ex_is_const(w->k->ex, step, &n);
+    return is ? n : 0;
+}
+
+bool are_ahead_evenly(struct emitter *w, const struct phase *f, int chunks, int chunk) {
+    for (uint32_t i = 0; i < f->compute.n; i++)
+        if (is_alone(w, f->compute.at[i]) && !even_step(w, f->compute.at[i])) return false;
+    return chunks_ahead(w, f, chunks, chunk);
+}
+
 /* How many chunks' loads of the row's own are under way at a time, before the first chunk is
  * stored: no load goes past a store in the text, nor waits for another. 0: there are none, or too
  * little room for them. */
@@ -168,6 +184,34 @@ void declare_columns(struct emitter *w, const struct phase *f, int octets) {
     }
 }
 
+/* Where a row's elements that are loaded alone begin, of a thread's first columns. */
+static void put_begins(struct emitter *w, const struct phase *f) {
+    ex n = w->k->axis[AXIS_N], left = ex_index(w->k->ex, "left", w->k->bound[AXIS_N]);
+    bool any = false;
+    for (uint32_t i = 0; i < f->compute.n; i++) {
+        value_id v = f->compute.at[i];
+        const struct value_node *x = &w->k->values.at[v];
+        if (!is_ahead(w, v) || !is_alone(w, v) || !even_step(w, v)) continue;
+        if (!any) line(w, "const k_idx left = first_column + quad * %d;", PAIR);
+        any = true;
+        line(w, "const %s *const begin%u = p%d + (%s);", memory_type(w, buffer_dtype(w, x->buffer)),
+             v, argument_of(w, x->buffer), ex_text(w, ex_subst(w->k->ex, x->index, &n, &left, 1)));
+    }
+}
+
+/* The load of an element alone, of octet i behind b. */
+static const char *alone_text(struct emitter *w, value_id v, int chunk) {
+    const char *type = memory_type(w, buffer_dtype(w, w->k->values.at[v].buffer)),
+               *behind = arena_printf(w->arena, "((b * %d + i) * %d + e)", chunk, OCTET);
+    if (!even_step(w, v)) return source_text(w, v);
+    const char *at =
+        arena_printf(w->arena, "begin%u + %s * %lld", v, behind, (long long)even_step(w, v));
+    if (kernel_size(w->k, AXIS_N) % w->y->br == 0)
+        return arena_printf(w->arena, "k_get(k_load<%s, 1, K_HERE>(%s), 0)", type, at);
+    return arena_printf(w->arena, "k_get(k_load_if<%s, 1, K_HERE>(left + %s < nn, %s), 0)", type,
+                        behind, at);
+}
+
 static void put_loads_ahead(struct emitter *w, const struct phase *f, int chunk, int ahead) {
     bool alone = false;
     for (uint32_t i = 0; i < f->compute.n; i++) {
@@ -196,7 +240,7 @@ static void put_loads_ahead(struct emitter *w, const struct phase *f, int chunk,
         for (uint32_t i = 0; i < f->compute.n; i++)
             if (is_ahead(w, f->compute.at[i]) && is_alone(w, f->compute.at[i]))
                 line(w, "ahead%u[i / %d][i %% %d][e] = %s;", f->compute.at[i], chunk, chunk,
-                     source_text(w, f->compute.at[i]));
+                     alone_text(w, f->compute.at[i], chunk));
         close_brace(w);
     }
     close_brace(w);
@@ -205,6 +249,7 @@ static void put_loads_ahead(struct emitter *w, const struct phase *f, int chunk,
 /* The row's chunks, so many at a time, from b on: their loads, and the loop over them. */
 void open_ahead(struct emitter *w, const struct phase *f, int chunks, int chunk, int ahead) {
     w->ahead = ahead;
+    if (!w->by_sixteens) put_begins(w, f);
     line(w, "#pragma unroll");
     open_brace(w, "for (int b = 0; b < %d; b += %d)", chunks, ahead);
     if (w->by_sixteens)

@@ -150,8 +150,10 @@ static bool *open_address(struct emitter *w, value_id v) {
  * same for all rows, or all columns, is loaded again and stays. */
 const char *load_hint(struct emitter *w, bool once) {
     const char *l2 = once ? l2_hint(w) : "", *l1 = w->y->skip_l1 ? "K_SKIP_L1" : "";
-    if (!*l1 && !*l2) return "";
-    return arena_printf(w->arena, ", %s%s%s", l1, *l1 && *l2 ? " | " : "", l2);
+    const char *here = w->here ? "K_HERE" : "";
+    if (!*l1 && !*l2 && !*here) return "";
+    return arena_printf(w->arena, ", %s%s%s%s%s", l1, *l1 && *l2 ? " | " : "", l2,
+                        *here && (*l1 || *l2) ? " | " : "", here);
 }
 
 const char *l2_hint(const struct emitter *w) {

@@ -227,22 +227,49 @@ static void put_end_elements(struct emitter *w, const struct phase *f) {
     close_ends(w, &s);
 }
 
-/* Is it a load of the rows of a matrix that is multiplied by a vector? */
-static bool is_of_matrix(struct emitter *w, value_id v) {
+/* Of a product with a vector: a load of a tile of columns, by what is the same for all of it. */
+static bool is_plain(struct emitter *w, value_id v) {
     const struct layout *y = w->y;
     const struct value_node *x = at(w, v);
     bool plain = !y->rows_inner && !y->peel && !y->grid_r && !y->blocks && !y->hits &&
                  y->split == 1 && y->cluster == 1;
-    return w->k->of_vector && plain && x->mask == (MASK_X | MASK_R) && !x->guarded && !x->n_args &&
+    return w->k->of_vector && plain && x->mask & MASK_R && !x->guarded && !x->n_args &&
            !layout_tap(y, v) && !layout_copies(w->k, y, v) && !layout_load_shifts(w->k, y, x);
 }
 
-/* Where a thread has all of its row at once, that is under way while the vector is reduced. */
-static bool is_loaded_first(struct emitter *w, value_id v) {
-    return w->y->one_read && !w->y->kept && is_of_matrix(w, v);
+/* Does no launch of the program write what it reads, so that it needs to wait for none? */
+static bool is_given(struct emitter *w, value_id v) {
+    return w->k->schedule->loops->buffers.at[at(w, v)->buffer].kind == BUFFER_INPUT;
 }
 
-static struct phase loads_of_matrix(struct emitter *w, bool (*which)(struct emitter *, value_id)) {
+/* Rows of the matrix, of which a thread has all of its own at once, are under way while the vector
+ * is reduced; and with all that the program is given, while the launch before this one ends. */
+static bool is_loaded_first(struct emitter *w, value_id v) {
+    return w->y->one_read && !w->y->kept && is_plain(w, v) &&
+           (is_given(w, v) || at(w, v)->mask & MASK_X);
+}
+
+static bool is_given_first(struct emitter *w, value_id v) {
+    return is_loaded_first(w, v) && is_given(w, v);
+}
+
+static bool waits_first(struct emitter *w, value_id v) {
+    return is_loaded_first(w, v) && !is_given(w, v);
+}
+
+/* Rows that are longer than a tile, and lie in memory as they are loaded. */
+static bool is_prefetched(struct emitter *w, value_id v) {
+    enum { LEAST = 16 }; /* bytes */
+    const struct value_node *x = at(w, v);
+    ex step, rest;
+    return is_plain(w, v) && is_given(w, v) && !is_loaded_first(w, v) && x->mask & MASK_X &&
+           w->k->limits->tma && layout_load_is_vector(w->k, w->y, x) &&
+           w->y->vec * dtype_bytes(buffer_dtype(w, x->buffer)) == LEAST &&
+           ex_linear(w->k->ex, x->index, w->k->axis[AXIS_R], &step, &rest) &&
+           step == ex_const(w->k->ex, 1);
+}
+
+static struct phase loads_that(struct emitter *w, bool (*which)(struct emitter *, value_id)) {
     struct phase some = {0};
     for (uint32_t i = 0; i < w->p->phases.n && w->k->of_vector; i++) {
         const struct phase *f = &w->p->phases.at[i];
@@ -252,22 +279,9 @@ static struct phase loads_of_matrix(struct emitter *w, bool (*which)(struct emit
     return some;
 }
 
-/* Do rows lie in memory as they are loaded, and does no launch of the program write them? */
-static bool is_given(struct emitter *w, value_id v) {
-    enum { LEAST = 16 }; /* bytes */
-    const struct value_node *x = at(w, v);
-    ex step, rest;
-    return is_of_matrix(w, v) && w->k->limits->tma &&
-           w->k->schedule->loops->buffers.at[x->buffer].kind == BUFFER_INPUT &&
-           layout_load_is_vector(w->k, w->y, x) &&
-           w->y->vec * dtype_bytes(buffer_dtype(w, x->buffer)) == LEAST &&
-           ex_linear(w->k->ex, x->index, w->k->axis[AXIS_R], &step, &rest) &&
-           step == ex_const(w->k->ex, 1);
-}
-
-/* Rows that the program is given come to L2 while the launch before this one ends. */
-static void put_given_rows(struct emitter *w) {
-    const struct phase given = loads_of_matrix(w, is_given);
+/* Such rows come to L2 while the launch before this one ends. */
+static void put_prefetches(struct emitter *w) {
+    const struct phase given = loads_that(w, is_prefetched);
     for (uint32_t i = 0; i < given.loads.n; i++) {
         const struct value_node *x = at(w, given.loads.at[i]);
         open_brace(w, "if (tr == 0)");
@@ -278,6 +292,14 @@ static void put_given_rows(struct emitter *w) {
         close_brace(w);
         close_brace(w);
     }
+}
+
+static void put_first_loads(struct emitter *w, bool (*which)(struct emitter *, value_id)) {
+    const struct phase first = loads_that(w, which);
+    declare_packs(w, &first);
+    w->here = true;
+    put_loads(w, &first);
+    w->here = false;
 }
 
 /* The phase's loads, without those that stand before all rows. */
@@ -449,11 +471,10 @@ void emit_cuda_rows(struct emitter *w) {
     l->cluster = layout_cluster(w->y);
     put_block_position(w);
     if (w->k->of_vector) {
-        const struct phase first = loads_of_matrix(w, is_loaded_first);
-        put_given_rows(w);
+        put_prefetches(w);
+        put_first_loads(w, is_given_first);
         line(w, "k_enter();");
-        declare_packs(w, &first);
-        put_loads(w, &first);
+        put_first_loads(w, waits_first);
     }
     if (w->y->in_words) put_draw(w);
     if (w->y->hits) {

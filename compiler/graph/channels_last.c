@@ -14,7 +14,9 @@
  * them. Convolutions, elementwise operators of whole images and pools over windows that hang
  * together change their order together, or none of them does: each convolution that reads one saves
  * a pass, and each image beside them that lies otherwise costs something, as inputs and outputs do,
- * which keep the order that the user gave them. What costs nothing then follows whom it is linked
+ * which keep the order that the user gave them. Images of f32 are copied as they lie where products
+ * are in tf32, along the channels alone: those of 1 x 1 convolutions, too, and not by gradients of
+ * weights, which sum over pixels. What costs nothing then follows whom it is linked
  * to by operators among the pixels of a channel: the gradient of a pool, by places in windows of an
  * image that moves. Depthwise convolutions go along rows of pixels.
  *
@@ -28,7 +30,8 @@
 enum {
     LEAST_RANK = 3,
     CHANNELS = 1, /* which dimension they are */
-    UNIT = 8,     /* elements of 16 bits in the 16 bytes that tensor maps take */
+    SUMMED = 2,   /* which dimension of a convolution's arguments, that groups stand before */
+    UNIT = 16,    /* bytes that tensor maps take */
 };
 
 struct pass {
@@ -37,6 +40,7 @@ struct pass {
     node_id *above;        /* union-find over those that may move; NONE: it may not */
     node_id *counted;      /* the root that has counted this leaf */
     double *saved, *costs; /* by root, in bytes */
+    bool *made;            /* by node: a convolution or a pool of a group that may move stores it */
     bool *link, *moves;    /* by node, by root */
     node_id *map;          /* of each node, what has its dimensions in `to` */
     node_id *last;         /* and what has them in the other order; NONE */
@@ -74,6 +78,11 @@ static bool is_depthwise(const struct pass *s, const struct node *n) {
     return w->size[1] == ex_const(s->from->ex, 1) || w->size[2] == ex_const(s->from->ex, 1);
 }
 
+/* Are images of that type multiplied as they are stored? */
+static bool is_multiplied(const struct pass *s, enum dtype t) {
+    return dtype_bytes(t) == 2 || (t == DT_F32 && s->from->convolutions == PRECISION_TF32);
+}
+
 /* A convolution's result without its dimension of groups. */
 static bool shows_convolution(const struct pass *s, const struct node *n) {
     if (n->op != OP_VIEW || !is_image(s, &n->meta)) return false;
@@ -82,7 +91,7 @@ static bool shows_convolution(const struct pass *s, const struct node *n) {
         return false;
     for (int i = 0; i < n->meta.rank; i++)
         if (i != CHANNELS && n->meta.size[i] != x->meta.size[i + (i > CHANNELS)]) return false;
-    return dtype_bytes(n->meta.dtype) == 2;
+    return is_multiplied(s, n->meta.dtype);
 }
 
 /* The image that a pool reduces windows of: all its last dimensions. NONE: it is no pool. */
@@ -195,28 +204,73 @@ static void count_leaf(struct pass *s, node_id i, node_id o) {
     s->costs[root] += bytes_of(s, m);
 }
 
-/* Would the image that convolution n reads be packed if its channels were not innermost? */
-static bool is_packed(const struct pass *s, const struct node *n, const struct meta *image) {
+/* Elements of a unit of memory. */
+static int64_t unit_of(const struct meta *m) { return UNIT / dtype_bytes(m->dtype); }
+
+/* Does the convolution sum over what are channels of the image that its argument shows? */
+static bool sums_channels(const struct pass *s, node_id arg, const struct meta *image) {
+    const struct meta *m = &node_at(s, arg)->meta;
+    return m->rank > SUMMED && m->stride[SUMMED] == image->stride[CHANNELS];
+}
+
+/* Would the image that convolution n reads as its argument k be packed if its channels were not
+ * innermost, and not if they are? */
+static bool is_packed(const struct pass *s, const struct node *n, int k, const struct meta *image) {
     const struct meta *w = &node_at(s, n->args[1].node)->meta;
     int64_t channels, pixels = 1, taps = 1, size;
     bool apart = false; /* windows: what is between them is not read */
-    if (!ex_is_const(s->from->ex, image->size[CHANNELS], &channels)) return false;
+    if (!ex_is_const(s->from->ex, image->size[CHANNELS], &channels) || channels % unit_of(image) ||
+        !is_multiplied(s, image->dtype))
+        return false;
+    if (image->dtype == DT_F32) return sums_channels(s, n->args[k].node, image);
     for (uint32_t d = 0; d < n->args[2].ints.n; d++)
         apart |= n->args[2].ints.at[d] != ex_const(s->from->ex, 1);
     for (int d = 2; d < image->rank; d++)
         if (ex_is_const(s->from->ex, image->size[d], &size)) pixels *= size;
     for (int d = 3; d < w->rank; d++)
         if (ex_is_const(s->from->ex, w->size[d], &size)) taps *= size;
-    return dtype_bytes(image->dtype) == 2 && channels % UNIT == 0 &&
-           (taps > 1 || apart || pixels % UNIT);
+    return taps > 1 || apart || pixels % unit_of(image);
 }
 
 /* Channels of a group have whole units of memory. */
-static bool has_units(const struct pass *s, const struct node *n) {
+static bool has_units(const struct pass *s, const struct node *n, const struct meta *image) {
     int64_t channels;
-    return ex_is_const(s->from->ex, node_at(s, n->args[1].node)->meta.size[2], &channels) &&
-           (channels % UNIT == 0 ||
+    return ex_is_const(s->from->ex, node_at(s, n->args[1].node)->meta.size[SUMMED], &channels) &&
+           (channels % unit_of(image) == 0 ||
             node_at(s, n->args[0].node)->meta.size[1] == ex_const(s->from->ex, 1));
+}
+
+/* Is it a sum over an image that may move, or made of one? sums: of nodes before it. */
+static bool is_of_sums(const struct pass *s, const struct node *n, const bool *sums) {
+    for (int k = 0; k < n->n_args; k++) {
+        const node_id *at;
+        for (int j = arg_nodes(&n->args[k], &at); j-- > 0;)
+            if (sums[at[j]] ||
+                (op_info(n->op)->class == REDUCE && s->above[shown(s, at[j])] != NONE))
+                return true;
+    }
+    return false;
+}
+
+/* What is elementwise is stored by who makes what it reads, unless it takes a sum over that. */
+static void find_made(struct pass *s) {
+    bool *sums = NEW_ARRAY(s->from->arena, bool, s->from->nodes.n);
+    for (node_id i = 0; i < s->from->nodes.n; i++) {
+        const struct node *n = node_at(s, i);
+        sums[i] = s->above[i] == NONE && is_of_sums(s, n, sums);
+        if (s->above[i] == NONE) continue;
+        s->made[i] = n->op == OP_VIEW || pooled(s, n) != NONE;
+        for (int k = 0; k < n->n_args; k++)
+            if (n->args[k].kind == ARG_NODE) s->made[i] |= s->made[n->args[k].node];
+        for (int k = 0; k < n->n_args; k++)
+            if (n->args[k].kind == ARG_NODE && sums[n->args[k].node]) s->made[i] = false;
+    }
+}
+
+/* An image of f32 that no convolution makes is made by the pass that packs it. */
+static bool saves_pass(const struct pass *s, const struct node *n, int k, node_id image) {
+    const struct meta *m = &node_at(s, image)->meta;
+    return is_packed(s, n, k, m) && (m->dtype != DT_F32 || s->made[image]);
 }
 
 static void count_convolution(struct pass *s, const struct node *n) {
@@ -225,10 +279,12 @@ static void count_convolution(struct pass *s, const struct node *n) {
         if (s->above[image] == NONE) continue;
         const struct meta *m = &node_at(s, image)->meta;
         node_id root = root_of(s, image);
-        if (is_depthwise(s, n) || !has_units(s, n))
+        if (is_depthwise(s, n) || !has_units(s, n, m))
             s->costs[root] += 2 * bytes_of(s, m);
-        else if (is_packed(s, n, m))
+        else if (saves_pass(s, n, k, image))
             s->saved[root] += 2 * bytes_of(s, m);
+        else if (m->dtype == DT_F32 && !sums_channels(s, n->args[k].node, m))
+            s->costs[root] += 2 * bytes_of(s, m);
     }
 }
 
@@ -426,12 +482,14 @@ struct graph *graph_channels_last(struct graph *g) {
                      .counted = NEW_ARRAY(a, node_id, n),
                      .saved = NEW_ARRAY(a, double, n),
                      .costs = NEW_ARRAY(a, double, n),
+                     .made = NEW_ARRAY(a, bool, n),
                      .map = NEW_ARRAY(a, node_id, n),
                      .last = NEW_ARRAY(a, node_id, n)};
     find_movable(&s);
     find_links(&s);
     join_all(&s);
     for (node_id i = 0; i < n; i++) s.counted[i] = s.last[i] = NONE;
+    find_made(&s);
     count_all(&s);
     if (!choose(&s)) return g;
     s.to = graph_like(g);

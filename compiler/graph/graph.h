@@ -389,8 +389,8 @@ struct graph *graph_turn_products(struct graph *g);
 int graph_one_pass(struct graph *g, const struct device_limits *limits, bool behind);
 
 /* channels_last.c: images between convolutions have their channels innermost, for a device that
- * multiplies matrices of 16 bits. Needs: a decomposed, simplified graph. Returns a new graph in the
- * same arena, or g. */
+ * multiplies matrices of 16 bits, or f32 in tf32. Needs: a decomposed, simplified graph. Returns
+ * a new graph in the same arena, or g. */
 struct graph *graph_channels_last(struct graph *g);
 
 /* reshaped.c: results of products that are reshaped across their memory before they are multiplied

@@ -337,6 +337,16 @@ static const struct {
      "tf32 {\n %c = convolution(%x, %w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n"
      " %d = add(%c, %r)\n %e = relu(%d)\n return %e\n}\n",
      "mma=1 m=128 n=256 k=32 stages=2 warps=12", false},
+    /* of images whose channels lie side by side: one address for each row, of whole tiles, and of
+     * columns that end within one */
+    {"graph(%x: f32[2, 32, 16, 8], %w: f32[128, 32, 1, 1], %r: f32[2, 16, 8, 128]) convolutions "
+     "tf32 {\n %c = convolution(%x, %w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n"
+     " %p = permute(%c, [0, 2, 3, 1])\n %d = add(%p, %r)\n %e = relu(%d)\n return %e\n}\n",
+     "mma=1 m=128 n=256 k=32 stages=2 warps=12", false},
+    {"graph(%x: f32[3, 32, 12, 11], %w: f32[120, 32, 1, 1], %r: f32[3, 12, 11, 120]) convolutions "
+     "tf32 {\n %c = convolution(%x, %w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n"
+     " %p = permute(%c, [0, 2, 3, 1])\n %d = add(%p, %r)\n %e = relu(%d)\n return %e\n}\n",
+     "mma=1 m=128 n=256 k=32 stages=2 warps=12", false},
     {"graph(%x: f32[70, 40], %y: f32[40, 92]) {\n %z = mm(%x, %y)\n return %z\n}\n",
      "mma=2 m=32 n=32 tm=16 tn=16 warps=4 k=64 stages=2", true},
 };

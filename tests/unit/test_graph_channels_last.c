@@ -80,6 +80,11 @@ static void test_chains(void **state) {
             "a", "x", "u") " %r = relu(%a)\n %y = convolution(%r, %v, None, 2)\n"
                            " return %y\n}\n",
         1);
+    /* f32 in tf32, of which tensor maps take four, is packed for a 1 x 1 convolution, too */
+    becomes("graph(%x: f32[2, 8, 4, 6], %u: f32[12, 8, 3, 3], %v: f32[8, 12, 1, 1]) convolutions "
+            "tf32 {\n" CONVOLUTION("a", "x", "u") " %r = relu(%a)\n %y = convolution(%r, %v)\n"
+                                                  " return %y\n}\n",
+            1);
     /* the gradient of a pool, which finds each window's place and puts an image there: %g, and the
      * places, hang together with the image that it is added to */
     becomes(POOLED " %e = pad(%d, [0, 0, 0, 0, 0, 0, 1, 0])\n %k = arange(0, 3)\n"
@@ -120,6 +125,26 @@ static void test_stays(void **state) {
         "graph(%x: f32[2, 8, 5, 6], %u: f32[16, 8, 3, 3], %v: f32[8, 16, 3, 3]) {\n" CONVOLUTION(
             "a", "x", "u") CONVOLUTION("y", "a", "v") " return %y\n}\n",
         0);
+    /* a weight's gradient in tf32 sums over pixels, and what takes batch statistics, or is read of
+     * a concatenation, is made by who packs it */
+    becomes("graph(%x: f32[2, 8, 4, 6], %u: f32[12, 8, 3, 3]) convolutions tf32 {\n" CONVOLUTION(
+                "a", "x",
+                "u") " %r = relu(%a)\n %v = view(%r, [2, 1, 12, 4, 6])\n %p = permute(%v, [2, 1, "
+                     "0, 3, 4])\n %q = permute(%v, [1, 2, 0, 3, 4])\n"
+                     " %y = convolve(%p, %q, [1, 1], [1, 1], [1, 1], False, [3, 3])\n"
+                     " return %y\n}\n",
+            0);
+    becomes("graph(%x: f32[2, 8, 4, 6], %u: f32[12, 8, 3, 3], %v: f32[8, 12, 3, 3]) convolutions "
+            "tf32 {\n" CONVOLUTION("a", "x", "u") " %r = batch_norm(%a, None, None, None, None, "
+                                                  "True)\n" CONVOLUTION("y", "r",
+                                                                        "v") " return %y\n}\n",
+            0);
+    becomes("graph(%x: f32[2, 8, 4, 6], %u: f32[12, 8, 3, 3], %v: f32[8, 20, 3, 3]) convolutions "
+            "tf32 {\n" CONVOLUTION(
+                "a", "x",
+                "u") " %c = cat([%a, %x], 1)\n %r = relu(%c)\n" CONVOLUTION("y", "r",
+                                                                            "v") " return %y\n}\n",
+            0);
     becomes(
         "graph(%x: bf16[2, 8, 5, 6], %u: bf16[16, 8, 3, 3], %v: bf16[16, 1, 3, 3]) {\n" CONVOLUTION(
             "a", "x",

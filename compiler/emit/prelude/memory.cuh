@@ -218,8 +218,10 @@ template <int N> K_DEVICE void k_put(k_pack<k_bool, N> &p, const bool *v) {
 
 /* ---- global memory. `at` must be aligned to the pack's size; sizes 1, 2, 4, 8, 16, and multiples of 16  */
 
-/* What loads are told, as bits: leave no copy in L1; leave L2 before what is stored does, or after it. */
-enum { K_SKIP_L1 = 1, K_LEAVE_L2 = 2, K_STAY_L2 = 4 };
+/* What loads are told, as bits: leave no copy in L1; leave L2 before what is stored does, or after it; stay where the text
+ * has them, before the stores and waits that follow. Compilers move other loads down to where they are used, one behind
+ * the other, as soon as registers are few. */
+enum { K_SKIP_L1 = 1, K_LEAVE_L2 = 2, K_STAY_L2 = 4, K_HERE = 8 };
 #ifndef WS_EMULATOR
 template <int HINTS> K_DEVICE unsigned long long k_l2_policy() {
     unsigned long long policy = 0;
@@ -228,24 +230,26 @@ template <int HINTS> K_DEVICE unsigned long long k_l2_policy() {
     return policy;
 }
 #endif
-#define K_LOAD_WORDS(hint, POLICY, policy_input)                                                          \
+#define K_LOAD_WORDS(kind, hint, POLICY, policy_input)                                                    \
     if (BYTES == 1) {                                                                                     \
         unsigned short h;                                                                                 \
-        asm volatile("ld.global.nc" hint ".u8 %0, [%1]" POLICY(2) ";" : "=h"(h) : "l"(at) policy_input);  \
+        asm volatile("ld.global" kind hint ".u8 %0, [%1]" POLICY(2) ";"                                   \
+                     : "=h"(h) : "l"(at) policy_input);                                                   \
         w[0] = h;                                                                                         \
     } else if (BYTES == 2) {                                                                              \
         unsigned short h;                                                                                 \
-        asm volatile("ld.global.nc" hint ".u16 %0, [%1]" POLICY(2) ";" : "=h"(h) : "l"(at) policy_input); \
+        asm volatile("ld.global" kind hint ".u16 %0, [%1]" POLICY(2) ";"                                  \
+                     : "=h"(h) : "l"(at) policy_input);                                                   \
         w[0] = h;                                                                                         \
     } else if (BYTES == 4) {                                                                              \
-        asm volatile("ld.global.nc" hint ".u32 %0, [%1]" POLICY(2) ";"                                    \
+        asm volatile("ld.global" kind hint ".u32 %0, [%1]" POLICY(2) ";"                                  \
                      : "=r"(w[0]) : "l"(at) policy_input);                                                \
     } else if (BYTES == 8) {                                                                              \
-        asm volatile("ld.global.nc" hint ".v2.u32 {%0, %1}, [%2]" POLICY(3) ";"                           \
+        asm volatile("ld.global" kind hint ".v2.u32 {%0, %1}, [%2]" POLICY(3) ";"                         \
                      : "=r"(w[0]), "=r"(w[1]) : "l"(at) policy_input);                                    \
     } else {                                                                                              \
         _Pragma("unroll") for (int i = 0; i < BYTES / 16; i++)                                            \
-            asm volatile("ld.global.nc" hint ".v4.u32 {%0, %1, %2, %3}, [%4]" POLICY(5) ";"               \
+            asm volatile("ld.global" kind hint ".v4.u32 {%0, %1, %2, %3}, [%4]" POLICY(5) ";"             \
                          : "=r"(w[4 * i]), "=r"(w[4 * i + 1]), "=r"(w[4 * i + 2]), "=r"(w[4 * i + 3])     \
                          : "l"((const char *)at + 16 * i) policy_input);                                  \
     }
@@ -257,16 +261,22 @@ template <int BYTES, int HINTS> K_DEVICE void k_load_words(unsigned *w, const vo
     emu_load(w, at, BYTES);
 #else
     const unsigned long long policy = k_l2_policy<HINTS>();
-    if (HINTS & (K_LEAVE_L2 | K_STAY_L2)) {
-        if (HINTS & K_SKIP_L1) {
-            K_LOAD_WORDS(".L1::no_allocate.L2::cache_hint", K_POLICY, K_POLICY_INPUT)
+    if (HINTS & K_HERE) {
+        if (HINTS & (K_LEAVE_L2 | K_STAY_L2)) {
+            K_LOAD_WORDS("", ".L2::cache_hint", K_POLICY, K_POLICY_INPUT)
         } else {
-            K_LOAD_WORDS(".L2::cache_hint", K_POLICY, K_POLICY_INPUT)
+            K_LOAD_WORDS("", "", K_NO_POLICY, )
+        }
+    } else if (HINTS & (K_LEAVE_L2 | K_STAY_L2)) {
+        if (HINTS & K_SKIP_L1) {
+            K_LOAD_WORDS(".nc", ".L1::no_allocate.L2::cache_hint", K_POLICY, K_POLICY_INPUT)
+        } else {
+            K_LOAD_WORDS(".nc", ".L2::cache_hint", K_POLICY, K_POLICY_INPUT)
         }
     } else if (HINTS & K_SKIP_L1) {
-        K_LOAD_WORDS(".L1::no_allocate", K_NO_POLICY, )
+        K_LOAD_WORDS(".nc", ".L1::no_allocate", K_NO_POLICY, )
     } else {
-        K_LOAD_WORDS("", K_NO_POLICY, )
+        K_LOAD_WORDS(".nc", "", K_NO_POLICY, )
     }
 #endif
 }
