@@ -714,8 +714,8 @@ int64_t layout_panels(const struct layout *y, int depth) {
     return (int64_t)(y->bx + y->br + 2 * PANEL_GAP) * depth * y->stages;
 }
 
-/* Where the blocks that registers leave room for find it, what is above a thread's sums, `bytes`, is
- * in shared memory: 128 sums of 128 threads are read and written there for nothing while another
+/* Where the blocks that registers leave room for find it, what is above a thread's sums, `bytes`,
+ * is in shared memory: 128 sums of 128 threads are read and written there for nothing while another
  * block multiplies, and in local memory take a seventh of 4096^3 on an H200. */
 static void fold_in_shared(const struct kernel *k, int depth, int64_t bytes, struct layout *y) {
     enum { FEW = 64, SMALL = 128, LARGE = 256 }; /* sums; registers of a thread */

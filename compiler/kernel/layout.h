@@ -81,8 +81,8 @@ struct layout {
     int stages;      /* blocks: rows under way, of which all but one are copied to shared memory */
     int kept;        /* tiles of a row that is kept in shared memory; 0: of none */
     int ring;        /* both: from this byte on */
-    int folded;      /* matmul by threads: from this byte of shared memory on there is what lies above
-                        a thread's sums; 0: it is in local memory */
+    int folded;      /* matmul by threads: from this byte of shared memory on there is what lies
+                        above a thread's sums; 0: it is in local memory */
     int blocks; /* blocks, or clusters or rows of blocks apart, of a persistent grid, each over many
                    rows; sums of columns have a part of each (CPU: of each task); 0: none */
     bool look_back; /* scan: each tile of a row is a block's */

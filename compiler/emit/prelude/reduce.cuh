@@ -468,8 +468,8 @@ K_DEVICE void k_sort_scan(unsigned *counts, unsigned blocks, unsigned *totals) {
     if (threadIdx.x == 0) totals[blockIdx.x] = so_far;
 }
 
-/* Which threads of the warp, of those that count, have the same number of so many bits. A vote for each bit: comparing all
- * with all by one instruction takes an H200 as long as there are different numbers. */
+/* Which threads of the warp, of those that count, have the same number of so many bits, by a
+ * vote for each bit. */
 template <int BITS> K_DEVICE unsigned k_peers(bool counts, unsigned number) {
     unsigned peers = __ballot_sync(0xffffffffu, counts);
 #pragma unroll
