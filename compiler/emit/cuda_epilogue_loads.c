@@ -82,8 +82,8 @@ bool is_ahead(struct emitter *w, value_id v) {
     return w->ahead && !w->by_sixteens && (is_pair_of_row(w, v) || is_alone(w, v));
 }
 
-/* How far apart columns' elements of a load lie, if that is a number: then all that a thread loads of
- * a row is one address, and numbers in the loads themselves. 0: it is none. */
+/* How far apart columns' elements of a load lie, if that is a number: then all that a thread loads
+ * of a row is one address, and numbers in the loads themselves. 0: it is none. */
 static int64_t even_step(struct emitter *w, value_id v) {
     ex step, rest;
     int64_t n;

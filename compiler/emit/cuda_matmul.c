@@ -15,7 +15,7 @@
  *     k_store_parts<4>(of_part + unit * 1024, acc[i] + j0);  for all units
  *     k_meet_parts<256>(tickets + blockIdx.x / 8, 8, 1);
  *     for (int unit = part; unit < 16; unit += 8)
- *         own[e] = sum of k_load_parts<4>(of_tile + (p * 16 + unit) * 1024) over p;  epilogue; store
+ *         own[e] = sum of k_load_parts<4>(of_tile + (p * 16 + unit) * 1024) over p; epilogue; store
  *
  * The factors are any values of (z, m, r) and (z, n, r): a transposed or strided operand is only
  * another index. What memory has along m or n, or along the depth, a thread reads as vectors of
@@ -706,7 +706,7 @@ static int stored_along(struct emitter *w) {
     return rows ? AXIS_M : AXIS_N;
 }
 
-/* Elements i, from i0 on, or j, of a row or a column, whose n or m is known; `sum` is such a one's. */
+/* Elements i, from i0 on, or j, of a row or a column, whose n or m is known; `sum` is one's. */
 static void put_unit(struct emitter *w, int axis, const char *sum) {
     const struct loops *l = w->k->schedule->loops;
     int unit = unit_along(w, axis);

@@ -186,9 +186,11 @@ static node_id row_permuted(struct rows *r, struct build *b, const struct node *
     return !moves ? r->map[n->args[0].node] : reorder(b, r->map[n->args[0].node], order);
 }
 
-/* Have its operands their rows along one dimension of the result, and the others none there? */
+/* Is it made element by element of operands that have their rows along one dimension of the result,
+ * and of others that have none there? */
 static bool is_rowwise(const struct rows *r, const struct node *n, int *axis) {
     *axis = -1;
+    if (op_info(n->op)->class != POINTWISE) return false;
     for (int i = 0; i < n->n_args; i++) {
         const node_id *at;
         for (int k = arg_nodes(&n->args[i], &at); k-- > 0;) {
@@ -208,36 +210,32 @@ static bool is_rowwise(const struct rows *r, const struct node *n, int *axis) {
     return true;
 }
 
+static bool is_permutation(enum op op) {
+    return op == OP_PERMUTE || op == OP_TRANSPOSE || op == OP_T || op == OP_MT || op == OP_MOVEDIM;
+}
+
+/* A product whose left factor alone has rows for steps, of which it leaves each as it is. */
+static bool is_product_of_rows(const struct rows *r, const struct node *n, int axis) {
+    const struct node *weights = &r->w->from->nodes.at[n->args[1].node];
+    for (int i = 1; i < n->n_args; i++)
+        if (n->args[i].kind == ARG_NODE && r->timed[n->args[i].node]) return false;
+    return r->timed[n->args[0].node] && n->meta.rank >= 3 && axis != n->meta.rank - 1 &&
+           (n->op == OP_LINEAR || weights->meta.rank == 2);
+}
+
 static node_id row_of(struct rows *r, const struct node *n, int *axis) {
     struct build b = {r->to, n->where};
-    const struct op_info *op = op_info(n->op);
-    int rank = n->meta.rank;
     struct arg *args = NEW_ARRAY(r->to->arena, struct arg, n->n_args);
     for (int i = 0; i < n->n_args; i++) args[i] = arg_map(r->to, &n->args[i], r->map);
     bool first = n->n_args && n->args[0].kind == ARG_NODE && r->timed[n->args[0].node];
     *axis = first ? r->axis[n->args[0].node] : -1;
-    switch (n->op) {
-    case OP_LINEAR:
-        for (int i = 1; i < n->n_args; i++)
-            first &= n->args[i].kind != ARG_NODE || !r->timed[n->args[i].node];
-        if (!first || rank < 3 || *axis == rank - 1) return NONE;
-        break;
-    case OP_MATMUL:
-        first &= !r->timed[n->args[1].node] && r->w->from->nodes.at[n->args[1].node].meta.rank == 2;
-        if (!first || rank < 3 || *axis == rank - 1) return NONE;
-        break;
-    case OP_CONTIGUOUS:
-    case OP_CLONE:
-    case OP_DETACH: return first ? r->map[n->args[0].node] : NONE;
-    case OP_VIEW: return row_sizes(r, &b, n);
-    case OP_PERMUTE:
-    case OP_TRANSPOSE:
-    case OP_T:
-    case OP_MT:
-    case OP_MOVEDIM: return row_permuted(r, &b, n, axis);
-    default:
-        if (op->class != POINTWISE || !is_rowwise(r, n, axis)) return NONE;
-    }
+    if (n->op == OP_CONTIGUOUS || n->op == OP_CLONE || n->op == OP_DETACH)
+        return first ? r->map[n->args[0].node] : NONE;
+    if (n->op == OP_VIEW) return row_sizes(r, &b, n);
+    if (is_permutation(n->op)) return row_permuted(r, &b, n, axis);
+    bool of_rows = n->op == OP_LINEAR || n->op == OP_MATMUL ? is_product_of_rows(r, n, *axis)
+                                                            : is_rowwise(r, n, axis);
+    if (!of_rows) return NONE;
     return build_call(&b, n->op, args, n->n_args);
 }
 

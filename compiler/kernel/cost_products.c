@@ -40,8 +40,8 @@ static double parts_us(const struct kernel *k, double bytes) {
 double cost_by_threads(const struct kernel *k, const struct layout *y) {
     const double TILE = 990, STEP = 53, COPY = 150; /* clocks: of each tile, step, element copied */
     const double OPERAND = 0.17, COPIED = 25;       /* instructions: from shared memory, into it */
-    /* The same of panels ahead, and of each sum; of a block that is alone on its multiprocessor, whose
-     * warps fold their sums and wait for each other at a time. Fitted to 4096^3 on an H200. */
+    /* The same of panels ahead, and of each sum; of a block that is alone on its multiprocessor,
+     * whose warps fold their sums and wait for each other at a time. Fitted to 4096^3, an H200. */
     const double AHEAD = 1.3, OPERAND_AHEAD = 0.3, COPIED_AHEAD = 3, ALONE_AHEAD = 1.05;
     enum { ALONE_FROM = 256 * 128 }; /* sums of a block */
     /* So many times that where it takes finding an element of a window in an image: 64 filters of
