@@ -213,11 +213,19 @@ static bool sums_channels(const struct pass *s, node_id arg, const struct meta *
     return m->rank > SUMMED && m->stride[SUMMED] == image->stride[CHANNELS];
 }
 
+/* Elements of a filter, but for its channels. */
+static int64_t taps_of(const struct pass *s, const struct node *n) {
+    const struct meta *w = &node_at(s, n->args[1].node)->meta;
+    int64_t taps = 1, size;
+    for (int d = SUMMED + 1; d < w->rank; d++)
+        if (ex_is_const(s->from->ex, w->size[d], &size)) taps *= size;
+    return taps;
+}
+
 /* Would the image that convolution n reads as its argument k be packed if its channels were not
  * innermost, and not if they are? */
 static bool is_packed(const struct pass *s, const struct node *n, int k, const struct meta *image) {
-    const struct meta *w = &node_at(s, n->args[1].node)->meta;
-    int64_t channels, pixels = 1, taps = 1, size;
+    int64_t channels, pixels = 1, size;
     bool apart = false; /* windows: what is between them is not read */
     if (!ex_is_const(s->from->ex, image->size[CHANNELS], &channels) || channels % unit_of(image) ||
         !is_multiplied(s, image->dtype))
@@ -227,9 +235,7 @@ static bool is_packed(const struct pass *s, const struct node *n, int k, const s
         apart |= n->args[2].ints.at[d] != ex_const(s->from->ex, 1);
     for (int d = 2; d < image->rank; d++)
         if (ex_is_const(s->from->ex, image->size[d], &size)) pixels *= size;
-    for (int d = 3; d < w->rank; d++)
-        if (ex_is_const(s->from->ex, w->size[d], &size)) taps *= size;
-    return taps > 1 || apart || pixels % unit_of(image);
+    return taps_of(s, n) > 1 || apart || pixels % unit_of(image);
 }
 
 /* Channels of a group have whole units of memory. */
@@ -252,14 +258,16 @@ static bool is_of_sums(const struct pass *s, const struct node *n, const bool *s
     return false;
 }
 
-/* What is elementwise is stored by who makes what it reads, unless it takes a sum over that. */
+/* What is elementwise is stored by who makes what it reads, unless it takes a sum over that; a pool
+ * makes an image of one that moves as well: else it would turn around each window. */
 static void find_made(struct pass *s) {
     bool *sums = NEW_ARRAY(s->from->arena, bool, s->from->nodes.n);
     for (node_id i = 0; i < s->from->nodes.n; i++) {
         const struct node *n = node_at(s, i);
         sums[i] = s->above[i] == NONE && is_of_sums(s, n, sums);
         if (s->above[i] == NONE) continue;
-        s->made[i] = n->op == OP_VIEW || pooled(s, n) != NONE;
+        node_id of = pooled(s, n);
+        s->made[i] = n->op == OP_VIEW || (of != NONE && s->above[of] != NONE);
         for (int k = 0; k < n->n_args; k++)
             if (n->args[k].kind == ARG_NODE) s->made[i] |= s->made[n->args[k].node];
         for (int k = 0; k < n->n_args; k++)

@@ -355,7 +355,11 @@ static bool set_lying(const struct kernel *k, struct operand *o, const struct im
     if (w->phases || !set_lying_steps(o, w, depth)) return false;
     for (int d = 0; d < w->n; d++)
         if (w->dim[d].step != 1) return false;
-    if (!lies_in_memory(k, o, w)) set_lying_image(o, w);
+    if (!lies_in_memory(k, o, w)) {
+        struct operand by_windows = *o; /* which need no image where channels are innermost */
+        if (o->planes == 1 && set_in_memory(k, &by_windows, w)) return false;
+        set_lying_image(o, w);
+    }
     o->padded[w->n - 1] = w->dim[w->n - 1].windows;
     for (int d = 0; d < w->n; d++) last += (w->dim[d].windows - 1) * o->step[d];
     o->positions = round_up(last + 1, rows);

@@ -82,7 +82,7 @@ static void propose_few(struct space *s, struct config c, int stages) {
     int each = w->channels > LYING_SLOT ? FEW_CHANNELS : LYING_SLOT;
     if (each == LYING_SLOT && !narrow) return;
     if (planes && (c.knob[KNOB_cluster] || c.knob[KNOB_m] != 128)) return;
-    if (planes && size_of(s->k, AXIS_N) <= LEAST) return;
+    if (planes && each == LYING_SLOT && size_of(s->k, AXIS_N) <= LEAST) return;
     for (int most = planes ? PROMOTE_LYING : MOST; most;
          most = narrow && !planes && most > LESS ? LESS : 0) {
         int taps = lying_taps(w, most / each);
@@ -142,14 +142,16 @@ static void propose_windows(struct space *s, struct config c, int stages) {
     }
 }
 
-/* Are columns windows of images, whose results are no whole sectors? */
+/* Are columns windows of images, which lie one behind the other, but in no whole sectors? */
 static bool has_odd_windows(const struct kernel *k) {
     enum { SECTOR = 32 };
     if (!im2col_has_taps(k->im2col[1][0])) return false;
     for (uint32_t i = 0; i < k->stores.n; i++) {
         const struct store_node *s = &k->stores.at[i];
         int bytes = dtype_bytes(k->schedule->loops->buffers.at[s->buffer].meta.dtype);
-        if (s->mask & MASK_N && !index_is_vector(k, s->index, AXIS_N, SECTOR / bytes)) return true;
+        if (s->mask & MASK_N && index_usual_stride(k, s->index, AXIS_N) == 1 &&
+            !index_is_vector(k, s->index, AXIS_N, SECTOR / bytes))
+            return true;
     }
     return false;
 }
