@@ -733,44 +733,6 @@ static void put_tile_vector(struct emitter *w, uint32_t index, bool folds, bool 
     }
 }
 
-enum { STRIP = 4, NARROW = 256 }; /* vectors of a strip; elements of a narrow tile */
-
-/* Has a task few columns of memory, whose sums of a block of rows may stay in registers? */
-static bool goes_by_strips(struct emitter *w, const struct phase *f, const struct c_folds *c) {
-    return c->f.levels && !f->stores.n && w->y->bx <= NARROW;
-}
-
-/* Side by side, as wide as cores have additions under way: all rows of a block, then its sums. */
-static void put_strips(struct emitter *w, uint32_t index, const char *end) {
-    const struct phase *f = &w->p->phases.at[index];
-    open_brace(w, "for (; l + %d * K_LANES <= lanes; l += %d * K_LANES)", STRIP, STRIP);
-    for (uint32_t i = 0; i < f->reduce.n; i++)
-        for (int s = 0; s < STRIP; s++)
-            line(w, "k_v t%u_%d = k_splat(%s);", f->reduce.at[i], s,
-                 identity_text(w, f->reduce.at[i]));
-    open_brace(w, "for (k_idx r = r4; r < %s; r++)", end);
-    for (int s = 0; s < STRIP; s++) {
-        open_scope(w);
-        line(w, "const k_idx x = x0 + l + %d * K_LANES;", s);
-        for (uint32_t i = 0; i < f->reduce.n; i++)
-            line(w, "k_v t%u = t%u_%d;", f->reduce.at[i], f->reduce.at[i], s);
-        put_ahead(w, index);
-        put_vector(w, index, false);
-        for (uint32_t i = 0; i < f->reduce.n; i++)
-            line(w, "t%u_%d = t%u;", f->reduce.at[i], s, f->reduce.at[i]);
-        close_brace(w);
-    }
-    close_brace(w);
-    for (uint32_t i = 0; i < f->reduce.n; i++)
-        for (int s = 0; s < STRIP; s++) {
-            value_id v = f->reduce.at[i];
-            const char *c = arena_printf(w->arena, "k_load_v(c%u + l + %d * K_LANES)", v, s);
-            line(w, "k_store_v(c%u + l + %d * K_LANES, %s);", v, s,
-                 combine_text(w, v, c, arena_printf(w->arena, "t%u_%d", v, s)));
-        }
-    close_brace(w);
-}
-
 static void put_rows(struct emitter *w, uint32_t index) {
     const struct phase *f = &w->p->phases.at[index];
     for (uint32_t i = 0; i < f->reduce.n; i++) put_row_accumulators(w, f->reduce.at[i]);
@@ -778,15 +740,11 @@ static void put_rows(struct emitter *w, uint32_t index) {
     int many = f->stores.n ? 1 : 4;
     const struct c_folds c = c_folds_of(w, f, NULL, arena_printf(w->arena, "%d", w->y->bx), "l");
     const char *end = c.f.levels ? "stop" : "r_end";
-    bool strips = goes_by_strips(w, f, &c);
     if (c.f.levels) open_scope(w);
     declare_c_folds(w, &c);
-    struct c_folds at_once = c; /* a block's rows are one step */
-    if (strips) at_once.f.block = 1, many *= c.f.block;
-    open_rows_block(w, &at_once, "k_idx", "r4", "r_begin", "r_end", many);
+    open_rows_block(w, &c, "k_idx", "r4", "r_begin", "r_end", many);
     line(w, "const int columns = %s - r4 < %d ? (int)(%s - r4) : %d;", end, many, end, many);
     line(w, "int l = 0;");
-    if (strips) put_strips(w, index, end);
     open_brace(w, "for (; l + K_LANES <= lanes; l += K_LANES)");
     put_tile_vector(w, index, c.f.levels && many > 1, false);
     close_brace(w);
