@@ -147,6 +147,18 @@ static int bits_of(int64_t numbers) {
     return bits;
 }
 
+/* Where each block's own of a digit begin, by a block for each digit, and how many there are. */
+static void put_scan(struct emitter *w, const char *name, int64_t digits, int64_t counts,
+                     int64_t totals, int64_t blocks) {
+    struct ws_launch *l = open_launch(w, name, digits);
+    l->smem = 4 * SORT_DIGITS;
+    add_array(l, counts);
+    add_array(l, totals);
+    buf_puts(&w->b, "unsigned *counts, unsigned *totals) {\n");
+    buf_printf(&w->b, "    k_enter();\n    k_sort_scan(counts, %lld, totals);\n}\n",
+               (long long)blocks);
+}
+
 static void put_buckets(struct emitter *w) {
     enum { EACH = 16, WARPS = 8 };
     int64_t array = layout_sort_array(w->k), counts = 2 * array, blocks = layout_sort_blocks(w->k),
@@ -169,13 +181,7 @@ static void put_buckets(struct emitter *w) {
     close_brace(w);
     line(w, "k_bucket_store(all, %lld, counts);", (long long)digits);
     close_brace(w);
-    l = open_launch(w, "scan", digits);
-    l->smem = 4 * SORT_DIGITS;
-    add_array(l, counts);
-    add_array(l, totals);
-    buf_puts(&w->b, "unsigned *counts, unsigned *totals) {\n");
-    buf_printf(&w->b, "    k_enter();\n    k_sort_scan(counts, %lld, totals);\n}\n",
-               (long long)blocks);
+    put_scan(w, "scan", digits, counts, totals, blocks);
     l = open_launch(w, "move", blocks);
     l->smem = (int)(4 * digits * (1 + WARPS));
     if (l->smem < 8 * SORT_DIGITS) l->smem = 8 * SORT_DIGITS;
@@ -222,13 +228,7 @@ static void put_pass(struct emitter *w, int pass) {
     add_array(l, counts);
     buf_puts(&w->b, "unsigned *keys, unsigned *counts) {\n");
     buf_printf(&w->b, "    k_enter();\n    k_sort_count(keys, %lld, %d, counts);\n}\n", nr, shift);
-    l = open_launch(w, arena_printf(w->arena, "scan%d", pass), SORT_DIGITS);
-    l->smem = 4 * SORT_DIGITS;
-    add_array(l, counts);
-    add_array(l, totals);
-    buf_puts(&w->b, "unsigned *counts, unsigned *totals) {\n");
-    buf_printf(&w->b, "    k_enter();\n    k_sort_scan(counts, %lld, totals);\n}\n",
-               (long long)blocks);
+    put_scan(w, arena_printf(w->arena, "scan%d", pass), SORT_DIGITS, counts, totals, blocks);
     l = open_launch(w, arena_printf(w->arena, "move%d", pass), blocks);
     l->smem = 4 * SORT_DIGITS * (1 + THREADS / w->k->limits->warp);
     for (int from = 0; from < 2; from++) add_array(l, keys + from * array);

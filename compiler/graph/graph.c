@@ -285,6 +285,11 @@ static ex at_least_one(struct exprs *p, ex e) {
     return lo >= 1 ? e : ex_max(p, e, ex_const(p, 1));
 }
 
+bool meta_same_shape(const struct meta *a, const struct meta *b) {
+    return a->dtype == b->dtype && a->rank == b->rank &&
+           !memcmp(a->size, b->size, a->rank * sizeof(ex));
+}
+
 void meta_contiguous(struct exprs *p, struct meta *m) {
     ex step = ex_const(p, 1);
     for (int i = m->rank - 1; i >= 0; i--) {

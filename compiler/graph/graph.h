@@ -272,6 +272,7 @@ enum dtype graph_common_dtype(struct graph *g, const struct node *n);
  * dimensions `dims` of a tensor of that rank if those are one stretch, else in front. */
 int graph_index_position(const struct exprs *p, const struct arg *dims, int rank);
 void meta_contiguous(struct exprs *p, struct meta *m); /* set row-major strides from sizes */
+bool meta_same_shape(const struct meta *a, const struct meta *b); /* and type; not strides */
 bool meta_is_contiguous(struct exprs *p, const struct meta *m);
 ex meta_numel(struct exprs *p, const struct meta *m);
 

@@ -80,11 +80,6 @@ static void slice_meta(const struct meta *m, struct meta *out) {
     memcpy(out->size, m->size + 1, out->rank * sizeof(ex));
 }
 
-static bool same_shape(const struct meta *a, const struct meta *b) {
-    return a->dtype == b->dtype && a->rank == b->rank &&
-           !memcmp(a->size, b->size, a->rank * sizeof(ex));
-}
-
 static bool fits_slices(const struct infer *in, const struct meta *m, const struct loop_role *r) {
     int64_t n, last = r->first + r->way * (loop_steps(in->g, in->args) - 1);
     return m->rank && ex_is_const(in->g->ex, m->size[0], &n) && r->first >= 0 && r->first < n &&
@@ -101,13 +96,13 @@ static bool check_operand(const struct infer *in, uint32_t i) {
     if (r.is == LOOP_IS_CARRIED) {
         if (r.output >= body->outputs.n) return infer_fail(in, "the body has no such output");
         const struct meta *next = &body->nodes.at[body->outputs.at[r.output]].meta;
-        if (!same_shape(next, want)) return infer_fail(in, "operand %u changes its shape", i);
+        if (!meta_same_shape(next, want)) return infer_fail(in, "operand %u changes its shape", i);
     }
     if (r.is == LOOP_IS_SLICED) {
         if (!fits_slices(in, given, &r)) return infer_fail(in, "operand %u has no such slices", i);
         slice_meta(given, &step);
     }
-    return same_shape(r.is == LOOP_IS_SLICED ? &step : given, want) ||
+    return meta_same_shape(r.is == LOOP_IS_SLICED ? &step : given, want) ||
            infer_fail(in, "operand %u is not what the body takes", i);
 }
 

@@ -117,17 +117,12 @@ static bool same_arg(const struct arg *a, const struct arg *b) {
     return false;
 }
 
-static bool same_shape(const struct meta *a, const struct meta *b) {
-    return a->dtype == b->dtype && a->rank == b->rank &&
-           !memcmp(a->size, b->size, a->rank * sizeof(ex));
-}
-
 static bool same_graph(const struct graph *a, const struct graph *b) {
     if (a->nodes.n != b->nodes.n || a->inputs.n != b->inputs.n || a->outputs.n != b->outputs.n)
         return false;
     for (node_id id = 0; id < a->nodes.n; id++) {
         const struct node *x = &a->nodes.at[id], *y = &b->nodes.at[id];
-        if (x->op != y->op || x->n_args != y->n_args || !same_shape(&x->meta, &y->meta))
+        if (x->op != y->op || x->n_args != y->n_args || !meta_same_shape(&x->meta, &y->meta))
             return false;
         for (int i = 0; i < x->n_args; i++)
             if (!same_arg(&x->args[i], &y->args[i])) return false;
