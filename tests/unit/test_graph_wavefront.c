@@ -195,8 +195,8 @@ static void test_rows(void **state) {
     static const char *const rows[] = {
         "%p1 = relu(%y0)\n",
         "%q = matmul(%y0, %w)\n%r = mul(%q, 2)\n%p1 = sigmoid(%r)\n",
-        "%t = transpose(%y0, 0, 1)\n%o = contiguous(%t)\n%q = linear(%o, %w)\n%p1 = transpose(%q, "
-        "0, 1)\n",
+        ("%t = transpose(%y0, 0, 1)\n%o = contiguous(%t)\n%q = linear(%o, %w)\n"
+         "%p1 = transpose(%q, 0, 1)\n"),
         "%t = permute(%y0, [2, 0, 1])\n%q = add(%t, 1)\n%p1 = permute(%q, [1, 2, 0])\n",
         "%v = view(%y0, [9, 12])\n%q = exp(%v)\n%p1 = view(%q, [9, 3, 4])\n",
         "%e = tanh(%y0)\n%q = linear(%e, %w)\n%p1 = add(%q, %y0)\n",
