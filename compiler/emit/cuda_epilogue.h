@@ -30,8 +30,9 @@ void put_loads_across(struct emitter *w, const struct phase *f, const char *from
 /* Is a load made before the first store of several chunks, how many, and where they begin. */
 bool is_ahead(struct emitter *w, value_id v);
 int chunks_ahead(struct emitter *w, const struct phase *f, int chunks, int chunk);
-/* The same, where what the row has alone lies evenly: it takes no register but its own. */
-bool are_ahead_evenly(struct emitter *w, const struct phase *f, int chunks, int chunk);
+/* Are elements that the row has alone among these, which lie evenly: they take no register but
+ * their own. */
+bool alone_ahead_evenly(struct emitter *w, const struct phase *f, int chunks, int chunk);
 void open_ahead(struct emitter *w, const struct phase *f, int chunks, int chunk, int ahead);
 
 /* Where a store's elements are, and which of them there are, as what rows have to themselves, and

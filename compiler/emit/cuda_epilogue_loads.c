@@ -92,10 +92,14 @@ static int64_t even_step(struct emitter *w, value_id v) {
     return is ? n : 0;
 }
 
-bool are_ahead_evenly(struct emitter *w, const struct phase *f, int chunks, int chunk) {
-    for (uint32_t i = 0; i < f->compute.n; i++)
-        if (is_alone(w, f->compute.at[i]) && !even_step(w, f->compute.at[i])) return false;
-    return chunks_ahead(w, f, chunks, chunk);
+bool alone_ahead_evenly(struct emitter *w, const struct phase *f, int chunks, int chunk) {
+    bool any = false;
+    for (uint32_t i = 0; i < f->compute.n; i++) {
+        if (!is_alone(w, f->compute.at[i])) continue;
+        if (!even_step(w, f->compute.at[i])) return false;
+        any = true;
+    }
+    return any && chunks_ahead(w, f, chunks, chunk);
 }
 
 /* How many chunks' loads of the row's own are under way at a time, before the first chunk is

@@ -379,29 +379,39 @@ static void test_wide_places(void **state) {
     arena_free(a);
 }
 
-/* What is loaded of columns is used for both of a thread's rows, and not kept beside its sums. */
-static void test_vectors_of_columns(void **state) {
-    static const char TEXT[] =
-        "graph(%x: f32[4096, 1024], %y: f32[4096, 1024], %b: f32[4096], %c: f32[4096]) products "
-        "tf32, convolutions tf32 {\n"
-        " %p = permute(%y, [1, 0])\n %z = mm(%x, %p)\n %s = add(%z, %b)\n %t = sigmoid(%s)\n %u = "
-        "mul(%t, %s)\n"
-        " %v = add(%u, %c)\n return %v\n}\n";
-    static const char CONFIG[] = "warps=12 m=128 n=256 k=32 cluster=2 stages=4 mma=1";
+/* What is loaded of columns is used for both of a thread's rows, and not kept beside its sums; nor
+ * are pairs of rows that are nearer to each other than columns. */
+static void test_columns_first(void **state) {
+    static const struct {
+        const char *text, *config;
+    } cases[] = {
+        {"graph(%x: f32[4096, 1024], %y: f32[4096, 1024], %b: f32[4096], %c: f32[4096]) products "
+         "tf32, convolutions tf32 {\n"
+         " %p = permute(%y, [1, 0])\n %z = mm(%x, %p)\n %s = add(%z, %b)\n %t = sigmoid(%s)\n "
+         "%u = mul(%t, %s)\n %v = add(%u, %c)\n return %v\n}\n",
+         "warps=12 m=128 n=256 k=32 cluster=2 stages=4 mma=1"},
+        {"graph(%x: f32[128, 32, 16, 16, 16], %w: f32[32, 64, 3, 3, 3], %b: f32[64], "
+         "%r: f32[128, 64, 32, 32, 32]) convolutions tf32 {\n"
+         " %c = convolution(%x, %w, %b, [2, 2, 2], [1, 1, 1], [1, 1, 1], True, [1, 1, 1], 1, 3)\n"
+         " %s = add(%c, %r)\n %h = hardswish(%s)\n %v = mul(%s, %h)\n return %v\n}\n",
+         "warps=16 m=192 n=128 k=32 cluster=2 stages=5 mma=1"},
+    };
     struct arena *a = arena_new();
     struct diag d = diag_new(a);
     struct toolchain *t = toolchain_of(a, "sm_90a", &d);
-    struct ws_source source;
-    struct config config;
-    struct compiled c;
-    struct ws_program *p = fused(a, TEXT, "sm_90a", &d);
-    if (!p || p->n_kernels != 1 || !config_parse(CONFIG, &config, &d) ||
-        ws_emit(p, 0, &config, a, &source, &d) != WS_OK)
-        fail_msg("%s", d.text);
-    toolchain_compile(t, "variant", source.text, false, &c);
-    if (!c.ok) fail_msg("%s", c.log);
-    assert_int_equal(frame_bytes(c.binary), 0);
-    compiled_free(&c);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ws_source source;
+        struct config config;
+        struct compiled c;
+        struct ws_program *p = fused(a, cases[i].text, "sm_90a", &d);
+        if (!p || p->n_kernels != 1 || !config_parse(cases[i].config, &config, &d) ||
+            ws_emit(p, 0, &config, a, &source, &d) != WS_OK)
+            fail_msg("%s", d.text);
+        toolchain_compile(t, "variant", source.text, false, &c);
+        if (!c.ok) fail_msg("%s", c.log);
+        assert_int_equal(frame_bytes(c.binary), 0);
+        compiled_free(&c);
+    }
     toolchain_close(t);
     arena_free(a);
 }
@@ -411,6 +421,6 @@ int main(void) {
         cmocka_unit_test(test_new_gpu),       cmocka_unit_test(test_old_gpu),
         cmocka_unit_test(test_random_blocks), cmocka_unit_test(test_precisions),
         cmocka_unit_test(test_matrix_units),  cmocka_unit_test(test_tensor_memory),
-        cmocka_unit_test(test_wide_places),   cmocka_unit_test(test_vectors_of_columns)};
+        cmocka_unit_test(test_wide_places),   cmocka_unit_test(test_columns_first)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
