@@ -14,6 +14,10 @@
  *
  *     kernel_x_ranks    order[as many as land before source r] = r
  *
+ * and some more are listed, in one launch as well, by blocks of some rows each:
+ *
+ *     kernel_x_lists    all keys; own sources in order; then row by row
+ *
  * With sort=3 one pass sorts by the block that has the row (cuda_turns.c), without a list of keys:
  *
  *     kernel_x_count, kernel_x_scan, kernel_x_move
@@ -33,13 +37,14 @@ static void add_array(struct ws_launch *l, int64_t offset) {
     l->args[l->n_args++] = (struct ws_arg){.kind = WS_ARG_WORKSPACE, .value = offset};
 }
 
-static struct ws_launch *open_launch(struct emitter *w, const char *what, int64_t blocks) {
+static struct ws_launch *open_launch(struct emitter *w, const char *what, int64_t blocks,
+                                     int threads) {
     struct ws_launch *l = &w->out->launches[w->out->n_launches++];
     WS_ASSERT(w->out->n_launches < WS_MAX_LAUNCHES);
     *l = (struct ws_launch){.entry = arena_printf(w->arena, "%s_%s", w->k->entry, what),
                             .grid = {blocks, 1, 1},
-                            .threads = THREADS};
-    buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d) %s(", THREADS,
+                            .threads = threads};
+    buf_printf(&w->b, "\nextern \"C\" __global__ void __launch_bounds__(%d) %s(", threads,
                l->entry);
     return l;
 }
@@ -58,7 +63,8 @@ static void put_sizes(struct emitter *w) {
 }
 
 static void put_keys(struct emitter *w) {
-    struct ws_launch *l = open_launch(w, "keys", tile_count(kernel_size(w->k, AXIS_R), THREADS));
+    struct ws_launch *l =
+        open_launch(w, "keys", tile_count(kernel_size(w->k, AXIS_R), THREADS), THREADS);
     add_arguments(w, l);
     add_array(l, half_of(w, 0));
     put_parameters(w);
@@ -74,7 +80,7 @@ static void put_keys(struct emitter *w) {
 
 /* Where the sorted sources and the list of where rows begin lie. */
 static int64_t order_at(const struct emitter *w) {
-    if (layout_counts_sort(w->k, w->y)) return 0;
+    if (layout_counts_sort(w->k, w->y) || layout_lists_sort(w->k, w->y)) return 0;
     return half_of(w, layout_sort_passes(w->k)) + layout_sort_array(w->k);
 }
 
@@ -82,7 +88,7 @@ static int64_t order_at(const struct emitter *w) {
 static void put_ranks(struct emitter *w) {
     enum { EACH = 4 }; /* sources of a warp */
     int64_t nr = kernel_size(w->k, AXIS_R), a_block = (int64_t)THREADS / w->k->limits->warp * EACH;
-    struct ws_launch *l = open_launch(w, "ranks", tile_count(nr + 1, a_block));
+    struct ws_launch *l = open_launch(w, "ranks", tile_count(nr + 1, a_block), THREADS);
     l->smem = (int)(4 * nr);
     add_arguments(w, l);
     add_array(l, order_at(w));
@@ -102,6 +108,48 @@ static void put_ranks(struct emitter *w) {
     close_brace(w);
     line(w, "__syncthreads();");
     line(w, "k_sort_ranks<%d>(keys, (unsigned)nr, (unsigned)rows, order, begin);", EACH);
+    close_brace(w);
+}
+
+/* Each block looks at the keys of all sources, and lists those of its own rows. */
+static void put_lists(struct emitter *w) {
+    enum { LIST_THREADS = 1024 };
+    int64_t nr = kernel_size(w->k, AXIS_R), each = tile_count(nr, LIST_THREADS),
+            own_rows = layout_list_rows(w->k);
+    int64_t blocks = tile_count(ex_hint(w->k->ex, w->k->landing->rows), own_rows);
+    struct ws_launch *l = open_launch(w, "lists", blocks, LIST_THREADS);
+    l->smem = (int)layout_list_bytes(w->k);
+    add_arguments(w, l);
+    add_array(l, order_at(w));
+    add_array(l, layout_sort_begin(w->k, w->y));
+    put_parameters(w);
+    buf_puts(&w->b, ", unsigned *order, unsigned *begin) {\n");
+    w->indent++;
+    line(w, "extern __shared__ __align__(16) unsigned char k_smem[];");
+    line(w, "unsigned *const list = (unsigned *)k_smem, *const starts = list + %lld;",
+         (long long)nr);
+    put_sizes(w);
+    line(w, "const unsigned lo = blockIdx.x * %lld;", (long long)own_rows);
+    line(w, "const unsigned hi = lo + %lld < rows ? lo + %lld : (unsigned)rows;",
+         (long long)own_rows, (long long)own_rows);
+    line(w, "unsigned found = 0, less = 0;");
+    line(w, "#pragma unroll 8"); /* loads under way together */
+    open_brace(w, "for (int i = 0; i < %lld; i++)", (long long)each);
+    line(w, "const k_idx own = (threadIdx.x / 32 * %lld + i) * 32 + threadIdx.x %% 32;",
+         (long long)each);
+    line(w, "const k_idx r = k_clamp(own, nr - 1);");
+    put_key(w);
+    line(w, "less += own < nr && key < lo;");
+    line(w, "found |= (unsigned)(own < nr && key >= lo && key < hi) << i;");
+    close_brace(w);
+    line(w, "const unsigned n = k_sort_found<%lld>(found, less, list, starts);", (long long)each);
+    open_brace(w, "for (unsigned i = threadIdx.x; i < n; i += %d)", LIST_THREADS);
+    line(w, "const k_idx r = (k_idx)list[i];");
+    put_key(w);
+    line(w, "list[i] |= (key - lo) << 16;");
+    close_brace(w);
+    line(w, "if (hi == rows && threadIdx.x == 0) begin[hi] = less + n;");
+    line(w, "k_sort_list(list, n, hi - lo, less, starts, order, begin + lo);");
     close_brace(w);
 }
 
@@ -150,7 +198,7 @@ static int bits_of(int64_t numbers) {
 /* Where each block's own of a digit begin, by a block for each digit, and how many there are. */
 static void put_scan(struct emitter *w, const char *name, int64_t digits, int64_t counts,
                      int64_t totals, int64_t blocks) {
-    struct ws_launch *l = open_launch(w, name, digits);
+    struct ws_launch *l = open_launch(w, name, digits, THREADS);
     l->smem = 4 * SORT_DIGITS;
     add_array(l, counts);
     add_array(l, totals);
@@ -159,12 +207,25 @@ static void put_scan(struct emitter *w, const char *name, int64_t digits, int64_
                (long long)blocks);
 }
 
+/* What blocks before have of each bucket, by a thread for each bucket and some blocks. */
+static void put_bucket_scan(struct emitter *w, int64_t buckets, int64_t counts, int64_t totals) {
+    int warp = w->k->limits->warp, blocks = (int)layout_sort_blocks(w->k),
+        each = (int)tile_count(blocks, warp), warps = (int)tile_count(blocks, each);
+    struct ws_launch *l = open_launch(w, "scan", tile_count(buckets, warp), warps * warp);
+    l->smem = 4 * warps * warp;
+    add_array(l, counts);
+    add_array(l, totals);
+    buf_puts(&w->b, "unsigned *counts, unsigned *totals) {\n");
+    buf_printf(&w->b, "    k_enter();\n    k_bucket_scan<%d, %d>(counts, %d, %lld, totals);\n}\n",
+               warps, each, blocks, (long long)buckets);
+}
+
 static void put_buckets(struct emitter *w) {
     enum { EACH = 16, WARPS = 8 };
     int64_t array = layout_sort_array(w->k), counts = 2 * array, blocks = layout_sort_blocks(w->k),
             digits = layout_buckets(w->k, w->y), totals = counts + 4 * digits * blocks;
     int shift = bits_of(w->y->bx * w->y->held);
-    struct ws_launch *l = open_launch(w, "count", blocks);
+    struct ws_launch *l = open_launch(w, "count", blocks, THREADS);
     l->smem = (int)(4 * digits);
     add_arguments(w, l);
     add_array(l, counts);
@@ -181,33 +242,33 @@ static void put_buckets(struct emitter *w) {
     close_brace(w);
     line(w, "k_bucket_store(all, %lld, counts);", (long long)digits);
     close_brace(w);
-    put_scan(w, "scan", digits, counts, totals, blocks);
-    l = open_launch(w, "move", blocks);
+    put_bucket_scan(w, digits, counts, totals);
+    l = open_launch(w, "move", blocks, THREADS);
     l->smem = (int)(4 * digits * (1 + WARPS));
-    if (l->smem < 8 * SORT_DIGITS) l->smem = 8 * SORT_DIGITS;
     add_arguments(w, l);
-    int64_t places[] = {counts, totals, 0, array, layout_sort_begin(w->k, w->y)};
+    int64_t places[] = {counts, totals, 0, layout_sort_begin(w->k, w->y)};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) add_array(l, places[i]);
     put_parameters(w);
-    buf_puts(&w->b, ", unsigned *counts, unsigned *totals, unsigned *keys_to, unsigned *order_to, "
+    buf_puts(&w->b, ", unsigned *counts, unsigned *totals, unsigned long long *pairs, "
                     "unsigned *begin) {\n");
     w->indent++;
     open_buckets(w);
     line(w, "unsigned *const next = (unsigned *)k_smem, *const warps = next + %lld;",
          (long long)digits);
-    line(w, "k_bucket_begin(counts, totals, %lld, next, warps, begin);", (long long)digits);
+    line(w, "k_bucket_begin<%lld>(counts, totals, %lld, next, warps, begin);",
+         (long long)tile_count(digits, THREADS), (long long)digits);
     open_brace(w, "for (unsigned from = k_sort_begin(nr, blockIdx.x); from < end; from += %d)",
                THREADS * EACH);
     put_thread_keys(w, EACH, true);
-    line(w, "k_bucket_move<%d>(keys, named, %d, %lld, next, warps, keys_to, order_to);",
-         bits_of(digits), shift, (long long)digits);
+    line(w, "k_bucket_move<%d>(keys, named, %d, %lld, next, warps, pairs);", bits_of(digits), shift,
+         (long long)digits);
     close_brace(w);
     close_brace(w);
 }
 
 static void put_begins(struct emitter *w) {
     int64_t rows = ex_hint(w->k->ex, w->k->landing->rows);
-    struct ws_launch *l = open_launch(w, "begins", tile_count(rows + 1, THREADS));
+    struct ws_launch *l = open_launch(w, "begins", tile_count(rows + 1, THREADS), THREADS);
     add_array(l, half_of(w, layout_sort_passes(w->k)));
     add_array(l, layout_sort_begin(w->k, w->y));
     buf_puts(&w->b, "unsigned *keys, unsigned *begin) {\n");
@@ -222,14 +283,14 @@ static void put_pass(struct emitter *w, int pass) {
             blocks = layout_sort_blocks(w->k), totals = counts + 4 * SORT_DIGITS * blocks;
     long long nr = kernel_size(w->k, AXIS_R);
     int shift = pass * SORT_BITS;
-    struct ws_launch *l = open_launch(w, arena_printf(w->arena, "count%d", pass), blocks);
+    struct ws_launch *l = open_launch(w, arena_printf(w->arena, "count%d", pass), blocks, THREADS);
     l->smem = 4 * SORT_DIGITS;
     add_array(l, keys);
     add_array(l, counts);
     buf_puts(&w->b, "unsigned *keys, unsigned *counts) {\n");
     buf_printf(&w->b, "    k_enter();\n    k_sort_count(keys, %lld, %d, counts);\n}\n", nr, shift);
     put_scan(w, arena_printf(w->arena, "scan%d", pass), SORT_DIGITS, counts, totals, blocks);
-    l = open_launch(w, arena_printf(w->arena, "move%d", pass), blocks);
+    l = open_launch(w, arena_printf(w->arena, "move%d", pass), blocks, THREADS);
     l->smem = 4 * SORT_DIGITS * (1 + THREADS / w->k->limits->warp);
     for (int from = 0; from < 2; from++) add_array(l, keys + from * array);
     add_array(l, counts);
@@ -244,22 +305,28 @@ static void put_pass(struct emitter *w, int pass) {
         pass ? "false" : "true", nr, shift);
 }
 
-void emit_cuda_sort(struct emitter *w) {
-    if (w->y->turns || layout_counts_sort(w->k, w->y)) {
-        w->y->turns ? put_buckets(w) : put_ranks(w);
-        return;
-    }
+static void put_all_passes(struct emitter *w) {
     put_keys(w);
     for (int pass = 0; pass < layout_sort_passes(w->k); pass++) put_pass(w, pass);
     if (w->y->own) put_begins(w);
 }
 
+void emit_cuda_sort(struct emitter *w) {
+    if (w->y->turns)
+        put_buckets(w);
+    else if (layout_counts_sort(w->k, w->y))
+        put_ranks(w);
+    else if (layout_lists_sort(w->k, w->y))
+        put_lists(w);
+    else
+        put_all_passes(w);
+}
+
 void put_sort_parameters(struct emitter *w, struct ws_launch *l) {
     if (w->y->turns) {
-        int64_t places[] = {layout_sort_begin(w->k, w->y), 0, layout_sort_array(w->k)};
-        for (size_t i = 0; i < sizeof places / sizeof *places; i++) add_array(l, places[i]);
-        buf_puts(&w->b, ", unsigned *__restrict__ begin, unsigned *__restrict__ keys, "
-                        "unsigned *__restrict__ order");
+        add_array(l, layout_sort_begin(w->k, w->y));
+        add_array(l, 0);
+        buf_puts(&w->b, ", unsigned *__restrict__ begin, unsigned long long *__restrict__ pairs");
         return;
     }
     if (w->y->own) {

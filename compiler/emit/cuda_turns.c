@@ -4,13 +4,13 @@
  * bring is added to results in shared memory, in turn where several go to one row:
  *
  *     for (unsigned from = begin[px]; from < begin[px + 1]; from += 4 * 32)
- *         for (u) places[u] = keys[from + u * 32 + tx], named[u] = order[...];
+ *         for (u) places[u], named[u] = pairs[from + u * 32 + tx];
  *         for (u)
  *             rank = k_turn(lands, landed), turns = ...     how many threads before go there, too
  *             for (turn < turns) if (lands && rank == turn) s6[landed - first] = ...
  *
- * order[] has the number of the source; or, where all that a source brings is one number, that
- * (layout_carried). The order of additions is that of the sources. A row's chain is no longer than
+ * A pair has where the source lands and its number; or, where all that a source brings is one
+ * number, that (layout_carried). The order of additions is that of the sources. A row's chain is no longer than
  * the turns since it was folded. */
 #include "emit/cuda_rows.h"
 
@@ -56,7 +56,8 @@ static void put_names(struct emitter *w) {
     open_unrolled(w, "u", w->y->ur);
     line(w, "const unsigned wanted = from + u * %d + tx, at = wanted < to ? wanted : to - 1;",
          w->y->t0);
-    line(w, "places[u] = keys[at], named[u] = order[at];");
+    line(w, "const unsigned long long pair = pairs[at];");
+    line(w, "places[u] = (unsigned)pair, named[u] = (unsigned)(pair >> 32);");
     close_brace(w);
 }
 

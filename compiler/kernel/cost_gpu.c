@@ -832,6 +832,7 @@ static double run_sectors(const struct kernel *k) {
 static double own_cost(const struct kernel *k, const struct layout *y) {
     const double HEAD = 25, ROW = 6, STEP = 6, EACH = 2, LOAD = 2, WAIT_US = 0.45, L2_FASTER = 1.3;
     const double COUNT_US = 3, COUNTED = 3e-7, BEGINS_US = 3, BEGIN_US = 1.3e-3, L1 = 180e3;
+    const double LISTS_US = 4, LISTED = 4e-4; /* not measured yet */
     const struct device_limits *d = k->limits;
     double rows = (double)ex_hint(k->ex, k->landing->rows), nr = (double)kernel_size(k, AXIS_R),
            inner = fmax(1, (double)ex_hint(k->ex, k->landing->inner)), each = nr / fmax(rows, 1),
@@ -863,7 +864,9 @@ static double own_cost(const struct kernel *k, const struct layout *y) {
     double memory = cost_traffic(k, y, 1) / (gbps * 1e3 * 0.85) + scattered;
     double none = exp(-near * each); /* warps to which nothing lands */
     double alone = waves * WAIT_US * (1 + (1 - none) * (1 + steps * (1 + loads)));
-    double sort = layout_counts_sort(k, y) ? COUNT_US + COUNTED * nr * nr : sort_us(k) + BEGINS_US;
+    double sort = layout_counts_sort(k, y)  ? COUNT_US + COUNTED * nr * nr
+                  : layout_lists_sort(k, y) ? LISTS_US + LISTED * nr
+                                            : sort_us(k) + BEGINS_US;
     double us = hypot(hypot(memory, busy + lines), hypot(again, alone));
     return hypot(us, blocks * BEGIN_US) + finish_us(k, y) + 1 + sort;
 }

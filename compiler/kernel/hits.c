@@ -200,9 +200,32 @@ int64_t layout_sort_array(const struct kernel *k) {
     return (kernel_size(k, AXIS_R) * 4 + 255) / 256 * 256;
 }
 
+int64_t layout_list_rows(const struct kernel *k) {
+    enum { BLOCKS = 128, LEAST = 8 };
+    int64_t each = tile_count(ex_hint(k->ex, k->landing->rows), BLOCKS);
+    return each > LEAST ? each : LEAST;
+}
+
+int64_t layout_list_bytes(const struct kernel *k) {
+    enum { WARPS = 32 }; /* the list, how many each row has, and two numbers of each warp */
+    return 4 * (kernel_size(k, AXIS_R) + layout_list_rows(k) + 2 * WARPS);
+}
+
+bool layout_lists_sort(const struct kernel *k, const struct layout *y) {
+    enum { LEAST = 4096, MOST = 32768, ROWS = 1024 }; /* a thread's sources, and rows, are a word */
+    int64_t nr = kernel_size(k, AXIS_R);
+    return y->own && nr > LEAST && nr <= MOST && layout_list_rows(k) <= ROWS &&
+           layout_list_bytes(k) <= k->limits->smem_block;
+}
+
 bool layout_counts_sort(const struct kernel *k, const struct layout *y) {
     enum { MOST = 8192 }; /* each is compared with all */
-    return y->own && kernel_size(k, AXIS_R) <= MOST;
+    return y->own && kernel_size(k, AXIS_R) <= MOST && !layout_lists_sort(k, y);
+}
+
+/* One launch has the sources in order, and wants no keys of them in memory. */
+static bool sorts_at_once(const struct kernel *k, const struct layout *y) {
+    return layout_counts_sort(k, y) || layout_lists_sort(k, y);
 }
 
 int64_t layout_buckets(const struct kernel *k, const struct layout *y) {
@@ -211,7 +234,7 @@ int64_t layout_buckets(const struct kernel *k, const struct layout *y) {
 }
 
 int64_t layout_sort_begin(const struct kernel *k, const struct layout *y) {
-    if (layout_counts_sort(k, y)) return layout_sort_array(k);
+    if (sorts_at_once(k, y)) return layout_sort_array(k);
     int64_t digits = y->turns ? layout_buckets(k, y) : SORT_DIGITS;
     return (y->turns ? 2 : 4) * layout_sort_array(k) + 4 * digits * (layout_sort_blocks(k) + 1);
 }

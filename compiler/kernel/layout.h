@@ -252,6 +252,10 @@ int layout_sort_passes(const struct kernel *k);
 int64_t layout_sort_blocks(const struct kernel *k);
 int64_t layout_sort_array(const struct kernel *k);
 bool layout_counts_sort(const struct kernel *k, const struct layout *y);
+/* Some more are listed by blocks, in one launch as well: rows of a block, and its shared memory. */
+bool layout_lists_sort(const struct kernel *k, const struct layout *y);
+int64_t layout_list_rows(const struct kernel *k);
+int64_t layout_list_bytes(const struct kernel *k);
 /* Turns: blocks of rows, by which alone sources are sorted. */
 enum { MOST_BUCKETS = 4096 };
 int64_t layout_buckets(const struct kernel *k, const struct layout *y);

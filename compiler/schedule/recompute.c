@@ -45,7 +45,7 @@
 enum {
     MAX_CHAIN = 16,       /* nests to compute again for one value */
     MAX_WORK = 40,        /* ... and what they may cost, in additions */
-    WORK_OF_CALL = 8,     /* exp and the like */
+    WORK_OF_CALL = 8,     /* exp and the like, roots and remainders */
     WORK_OF_BYTE = 8,     /* additions in the time that a byte takes, with some distance */
     WORK_OF_LOAD = 8,     /* address and wait, where a byte read is there already, or nearly */
     WORK_OF_LEAF = 2,     /* address, of each leaf but one of an element of a factor */
@@ -115,6 +115,13 @@ static bool in_memory(const struct recompute *r, buffer_id b) {
 
 /* ---- what it takes --------------------------------------------------------------------------- */
 
+/* Of maxima, of what is rounded to whole numbers and of magnitudes a call leaves an instruction or
+ * two. */
+static int op_work(enum op op) {
+    bool light = !op_is_expensive(op) && !op_divides(op) && (op_keeps_bits(op) || op_folds(op));
+    return op_calls(op) && !light ? WORK_OF_CALL : 1;
+}
+
 /* Instructions of a nest in additions; -1 for what depends on its place in its kernel. */
 static int nest_work(const struct nest *n) {
     int work = 0;
@@ -127,7 +134,7 @@ static int nest_work(const struct nest *n) {
         case INST_LOAD:
         case INST_CAST: break;
         case INST_SUBSCRIPT: work += 2; break;
-        case INST_OP: work += op_calls(x->op) ? WORK_OF_CALL : 1; break;
+        case INST_OP: work += op_work(x->op); break;
         case INST_SCAN:
         case INST_REDUCE: return -1;
         }

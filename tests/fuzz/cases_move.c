@@ -283,7 +283,7 @@ static const char *const sorted[][2] = {
 };
 
 /* The same where threads go along the sources of their own elements: few sources, which are
- * counted, and many; more to a row than one chain of additions takes; rows that begin again, of
+ * counted, some, which are listed, and many; more to a row than one chain of additions takes; rows that begin again, of
  * which the last thread has fewer; rows that nobody lands on, at either end. */
 static const char *const own[][2] = {
     {"graph(%x: f32[300, 12], %i: i64[9000], %s: f32[9000, 12]) {\n %j = remainder(%i, 300)\n"
@@ -303,6 +303,13 @@ static const char *const own[][2] = {
     {"graph(%x: f32[5, 48, 4], %i: i64[9000], %s: f32[5, 9000, 4]) {\n %j = remainder(%i, 48)\n"
      " %a = index_add(%x, 1, %j, %s)\n %e = exp(%a)\n return %e\n}\n",
      "x=512 r=2 warps=2 vec=2 rows=4 hits=1 sort=2"},
+    {"graph(%x: f32[300], %i: i64[33000], %s: f32[33000]) {\n %j = remainder(%i, 300)\n"
+     " %a = index_add(%x, 0, %j, %s)\n return %a\n}\n",
+     "x=64 r=4 warps=2 vec=1 hits=1 sort=2"},
+    {"graph(%i: i64[5000], %s: f32[5000, 2]) {\n %r = remainder(%i, 1800)\n %j = sub(%r, 900)\n"
+     " %z = zeros([900, 2], f32)\n %n = lt(%j, 0)\n %p = add(%j, 900)\n %k = where(%n, %p, %j)\n"
+     " %m = clamp(%k, 890, 899)\n %a = index_add(%z, 0, %m, %s)\n return %a\n}\n",
+     "x=64 r=4 warps=1 vec=2 hits=1 sort=2"},
     {"graph(%x: f32[2048, 3], %i: i64[2900, 2], %s: f32[2900, 3]) {\n %j = remainder(%i, 2048)\n"
      " %a = scatter_add(%x, 0, %j, %s)\n return %a\n}\n",
      "x=256 r=2 warps=8 vec=1 hits=1 sort=2"},
@@ -312,7 +319,8 @@ static const char *const own[][2] = {
 };
 
 /* The same in turns: many sources of few rows, which take more additions than one chain; rows and
- * sources that no block has whole; several reductions; some land nowhere; all on one row. */
+ * sources that no block has whole; several reductions; some land nowhere; all on one row; more
+ * blocks than one has threads. */
 static const char *const turns[][2] = {
     {"graph(%x: f32[40], %i: i64[9000], %s: f32[9000]) {\n %j = remainder(%i, 40)\n"
      " %a = index_add(%x, 0, %j, %s)\n return %a\n}\n",
@@ -330,6 +338,9 @@ static const char *const turns[][2] = {
     {"graph(%x: f32[70], %i: i64[2000], %s: f32[2000]) {\n %j = remainder(%i, 1)\n"
      " %k = add(%j, 69)\n %a = index_add(%x, 0, %k, %s)\n return %a\n}\n",
      "x=32 r=4 warps=1 vec=1 hits=1 sort=3"},
+    {"graph(%x: f32[9000], %i: i64[5000], %s: f32[5000]) {\n %j = remainder(%i, 9000)\n"
+     " %a = index_add(%x, 0, %j, %s)\n return %a\n}\n",
+     "x=32 r=2 warps=1 vec=1 hits=1 sort=3"},
     {"graph(%x: bf16[3, 2048], %i: i64[3, 3000], %s: bf16[3, 3000]) {\n"
      " %j = remainder(%i, 2048)\n %a = scatter_add(%x, 1, %j, %s)\n return %a\n}\n",
      "x=1024 r=2 warps=1 vec=1 rows=32 hits=1 sort=3"},

@@ -87,6 +87,12 @@ static void test_kernel_goes(void **state) {
     static const struct test tests[] = {
         {"graph(%x: f32[2, 131072]) {\n %y = softmax(%x, 1)\n return %y\n}\n", 3,
          "exp: computed again where it is read"},
+        /* of calls only exp and the root are much work */
+        {"graph(%x: f32[2, 131072]) {\n %a = abs(%x)\n %m = maximum(%a, 0.5)\n %n = minimum(%m, "
+         "9.0)"
+         "\n %e = exp(%n)\n %q = sqrt(%e)\n %s = sum(%q, 1, True)\n %y = sub(%q, %s)\n return "
+         "%y\n}\n",
+         2, "q: computed again where it is read, saves 1048576 bytes\n"},
     };
     CHECK(tests);
 }

@@ -435,8 +435,8 @@ K_DEVICE void k_sort_count(const unsigned *keys, unsigned n, int shift, unsigned
     counts[tid * gridDim.x + blockIdx.x] = own[tid];
 }
 
-/* What threads before this one have of 256, in all; own is shared memory for 8 numbers, which nobody uses. */
-K_DEVICE unsigned k_sort_before(unsigned v, unsigned *own) {
+/* What threads before this one have, in all; own is shared memory for a number of each warp, which nobody uses. */
+template <int WARPS = 8> K_DEVICE unsigned k_sort_before(unsigned v, unsigned *own) {
     const unsigned lane = threadIdx.x & 31, warp = threadIdx.x / 32;
     unsigned sum = v, before = 0;
 #pragma unroll
@@ -447,7 +447,7 @@ K_DEVICE unsigned k_sort_before(unsigned v, unsigned *own) {
     if (lane == 31) own[warp] = sum;
     __syncthreads();
 #pragma unroll
-    for (unsigned w = 0; w < 8; w++) before += w < warp ? own[w] : 0;
+    for (unsigned w = 0; w < WARPS; w++) before += w < warp ? own[w] : 0;
     __syncthreads();
     return before + sum - v;
 }
@@ -540,31 +540,78 @@ template <int EACH> K_DEVICE void k_bucket_count(const unsigned (&keys)[EACH], i
 }
 K_DEVICE void k_bucket_store(const unsigned *all, int buckets, unsigned *counts) {
     __syncthreads();
-    for (int d = (int)threadIdx.x; d < buckets; d += 256) counts[d * gridDim.x + blockIdx.x] = all[d];
+    for (int d = (int)threadIdx.x; d < buckets; d += 256) counts[(int)blockIdx.x * buckets + d] = all[d];
+}
+
+/* counts[b][d] become what blocks before b have of bucket d; totals[d]: what all have. A thread has a bucket, of EACH
+ * blocks, whose counts are under way together; k_smem holds a number for each thread. */
+template <int WARPS, int EACH>
+K_DEVICE void k_bucket_scan(unsigned *counts, int blocks, int buckets, unsigned *totals) {
+    extern __shared__ __align__(16) unsigned char k_smem[];
+    unsigned *const own = (unsigned *)k_smem;
+    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32, first = warp * EACH;
+    const int bucket = (int)blockIdx.x * 32 + lane, most = bucket < buckets ? blocks : 0;
+    unsigned v[EACH], before = 0;
+#pragma unroll
+    for (int i = 0; i < EACH; i++) v[i] = first + i < most ? counts[(first + i) * buckets + bucket] : 0;
+#pragma unroll
+    for (int i = 0; i < EACH; i++) before += v[i];
+    own[threadIdx.x] = before, before = 0;
+    __syncthreads();
+#pragma unroll
+    for (int w = 0; w < WARPS; w++) before += w < warp ? own[w * 32 + lane] : 0;
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {
+        if (first + i < most) counts[(first + i) * buckets + bucket] = before;
+        before += v[i];
+    }
+    if (most && warp == WARPS - 1) totals[bucket] = before;
 }
 
 /* next[d] is where the block's first source of bucket d goes; begin[d] where that bucket begins. `own` is shared memory
- * for 256 numbers. */
+ * for 8 numbers of each 256 buckets, of which a thread has one. */
+template <int CHUNKS>
 K_DEVICE void k_bucket_begin(const unsigned *counts, const unsigned *totals, int buckets, unsigned *next, unsigned *own,
                              unsigned *begin) {
-    unsigned so_far = 0;
-    for (int from = 0; from < buckets; from += 256) {
-        const int d = from + (int)threadIdx.x;
-        const unsigned v = d < buckets ? totals[d] : 0, before = k_sort_before(v, own);
-        own[threadIdx.x] = before + v;
-        __syncthreads();
-        if (d < buckets) next[d] = so_far + before + counts[d * gridDim.x + blockIdx.x];
-        if (d < buckets && blockIdx.x == 0) begin[d] = so_far + before;
-        so_far += own[255];
-        __syncthreads();
+    const unsigned lane = threadIdx.x & 31, warp = threadIdx.x / 32;
+    unsigned total[CHUNKS], mine[CHUNKS], sum[CHUNKS], so_far = 0;
+#pragma unroll
+    for (int c = 0; c < CHUNKS; c++) { /* all under way together */
+        const int d = c * 256 + (int)threadIdx.x;
+        total[c] = d < buckets ? totals[d] : 0, mine[c] = d < buckets ? counts[(int)blockIdx.x * buckets + d] : 0;
+    }
+#pragma unroll
+    for (int c = 0; c < CHUNKS; c++) {
+        sum[c] = total[c];
+#pragma unroll
+        for (unsigned apart = 1; apart < 32; apart *= 2) {
+            const unsigned other = __shfl_up_sync(0xffffffffu, sum[c], apart);
+            sum[c] += lane >= apart ? other : 0;
+        }
+        if (lane == 31) own[c * 8 + warp] = sum[c];
+    }
+    __syncthreads();
+#pragma unroll
+    for (int c = 0; c < CHUNKS; c++) {
+        const int d = c * 256 + (int)threadIdx.x;
+        unsigned before = so_far - total[c] + sum[c];
+#pragma unroll
+        for (unsigned w = 0; w < 8; w++) {
+            const unsigned count = own[c * 8 + w];
+            before += w < warp ? count : 0, so_far += count;
+        }
+        if (d < buckets) next[d] = before + mine[c];
+        if (d < buckets && blockIdx.x == 0) begin[d] = before;
     }
     if (blockIdx.x == 0 && threadIdx.x == 0) begin[buckets] = so_far;
+    __syncthreads();
 }
 
-/* Those of a bucket, whose number has BITS bits, keep their order. warps[w][d]: where warp w's next source of bucket d goes. */
+/* Those of a bucket, whose number has BITS bits, keep their order. warps[w][d]: where warp w's next source of bucket d
+ * goes. A pair is a key and, in its upper half, a name. */
 template <int BITS, int EACH>
 K_DEVICE void k_bucket_move(const unsigned (&keys)[EACH], const unsigned (&named)[EACH], int shift, int buckets,
-                            unsigned *next, unsigned *warps, unsigned *keys_to, unsigned *order_to) {
+                            unsigned *next, unsigned *warps, unsigned long long *pairs) {
     const unsigned lane = threadIdx.x & 31;
     unsigned *const own = warps + threadIdx.x / 32 * buckets;
     unsigned rank[EACH];
@@ -583,21 +630,21 @@ K_DEVICE void k_bucket_move(const unsigned (&keys)[EACH], const unsigned (&named
     }
     __syncthreads();
     for (int d = (int)threadIdx.x; d < buckets; d += 256) {
-        unsigned at = next[d];
+        unsigned at = next[d], count[8];
+#pragma unroll
+        for (int w = 0; w < 8; w++) count[w] = warps[w * buckets + d];
+#pragma unroll
         for (int w = 0; w < 8; w++) {
-            const unsigned count = warps[w * buckets + d];
             warps[w * buckets + d] = at;
-            at += count;
+            at += count[w];
         }
         next[d] = at;
     }
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < EACH; i++)
-        if (keys[i] != 0xffffffffu) {
-            const unsigned at = own[keys[i] >> shift] + rank[i];
-            keys_to[at] = keys[i], order_to[at] = named[i];
-        }
+        if (keys[i] != 0xffffffffu)
+            pairs[own[keys[i] >> shift] + rank[i]] = (unsigned long long)named[i] << 32 | keys[i];
     __syncthreads();
 }
 
@@ -643,6 +690,57 @@ K_DEVICE void k_sort_ranks(const unsigned *keys, unsigned n, unsigned rows, unsi
         if (lane == 0 && first + s < n) order[rank[s]] = first + s;
         if (first + s <= n) /* none, if one before it has the key */
             for (unsigned row = next[s] + lane; row <= key[s]; row += 32) begin[row] = rank[s];
+    }
+}
+
+/* Sources that the 1024 threads of a block have looked at, EACH in a row of warps, as in k_list_hits: those whose bits are
+ * in `found` are listed, in order; returns how many they are. `less` becomes the sum of all threads'. counts[] holds two
+ * numbers for each warp. */
+template <int EACH> K_DEVICE unsigned k_sort_found(unsigned found, unsigned &less, unsigned *list, unsigned *counts) {
+    const unsigned lane = threadIdx.x & 31, warp = threadIdx.x / 32;
+    unsigned own = 0, at = 0, all = 0;
+#pragma unroll
+    for (int i = 0; i < EACH; i++) own += __popc(__ballot_sync(0xffffffffu, found >> i & 1));
+    for (int apart = 16; apart; apart /= 2) less += k_shfl_xor(less, apart);
+    if (lane == 0) counts[warp] = own, counts[32 + warp] = less;
+    __syncthreads();
+    less = 0;
+#pragma unroll
+    for (unsigned w = 0; w < 32; w++) {
+        const unsigned count = counts[w];
+        at += w < warp ? count : 0, all += count, less += counts[32 + w];
+    }
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {
+        const unsigned mask = __ballot_sync(0xffffffffu, found >> i & 1);
+        if (found >> i & 1) list[at + __popc(mask & ((1u << lane) - 1))] = (warp * EACH + i) * 32 + lane;
+        at += __popc(mask);
+    }
+    __syncthreads();
+    return all;
+}
+
+/* The n listed sources, each with its row, of up to 1024, in the upper half, go to order[], row by row, those of a row in
+ * order; begin[row]: where they begin, `base` behind. starts[] holds a number for each row, and 32 more. */
+K_DEVICE void k_sort_list(const unsigned *list, unsigned n, unsigned rows, unsigned base, unsigned *starts, unsigned *order,
+                          unsigned *begin) {
+    const unsigned tid = threadIdx.x, lane = tid & 31;
+    if (tid < rows) starts[tid] = 0;
+    __syncthreads();
+    for (unsigned i = tid; i < n; i += 1024) atomicAdd(starts + (list[i] >> 16), 1u);
+    __syncthreads();
+    const unsigned start = k_sort_before<32>(tid < rows ? starts[tid] : 0, starts + rows);
+    if (tid < rows) starts[tid] = start, begin[tid] = base + start;
+    __syncthreads();
+    for (unsigned row = tid / 32; row < rows; row += 32) {
+        const unsigned end = row + 1 < rows ? starts[row + 1] : n;
+        unsigned at = starts[row];
+        for (unsigned i = lane; at < end; i += 32) { /* until all of the row are found */
+            const bool here = i < n && list[i] >> 16 == row;
+            const unsigned mask = __ballot_sync(0xffffffffu, here);
+            if (here) order[base + at + __popc(mask & ((1u << lane) - 1))] = list[i] & 0xffff;
+            at += __popc(mask);
+        }
     }
 }
 
