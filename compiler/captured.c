@@ -93,6 +93,7 @@ struct ws_captured *ws_capture(const struct ws_options *o, struct stages *s, str
     c->guards = from->guards;
     c->graph = from->graph;
     c->init = from->init;
+    if (o->mode != WS_BWD) c->updates = from->updates;
     c->seed = o->seed;
     c->dtype = dtype_name(o->cast ? o->dtype : common_dtype(c->graph));
     c->mode = mode_name(o->mode, o->eval);

@@ -4,6 +4,7 @@
 #ifndef WS_TUNE_H
 #define WS_TUNE_H
 
+#include "capture/capture.h"
 #include "capture/script.h"
 #include "emit/source.h"
 #include "graph/sample.h"
@@ -31,6 +32,7 @@ struct ws_captured {
     const char *guards;  /* one guard a line */
     struct graph *graph; /* captured, composites intact */
     struct graph *init;  /* computes the value of every input and parameter; no inputs */
+    struct updates updates;
     uint64_t seed;
     int n_inputs, n_outputs;
     struct budget_limits limits; /* of each lowering */

@@ -59,7 +59,9 @@ class Saved:
         # but constants of forward, and what an array of numpy is made of
         self.inputs = [(source, t) for source, t in fed if not source.startswith("T[") and not source.endswith("._t")]
         self.tangents = {int(source[9:-1]): t for kind, source, _, t in loaded if kind == "tangent"}
-        self.outputs = [(source, dtype, t) for kind, source, dtype, t in loaded if kind == "output"]
+        made = [row for row in loaded if row[0] == "output" or row[0] == "update" and not row[1].startswith("T[")]
+        self.outputs = [(source, dtype, t) for _, source, dtype, t in made]
+        self.updates = [source for kind, source, _, _ in made if kind == "update"]
         self.wanted = [s for kind, s, _, t in loaded if kind in ("argument", "parameter") and t.is_floating_point()]
 
 
@@ -83,24 +85,19 @@ def scope_of(names, model, inputs):
     return {"L": {**arguments.arguments, "self": model}, "G": names, "C": cells_of(model), "M": sys.modules}
 
 
+def whole_of(source, scope):
+    """The tensor that gradients are taken of, and which part of it the source is, if it is of complex numbers."""
+    base, _, part = source.rpartition(".")
+    whole = eval(base, scope) if part in ("real", "imag") else None
+    return (whole, part) if hasattr(whole, "is_complex") and whole.is_complex() else (eval(source, scope), "")
+
+
 def clones(torch, value):
     if isinstance(value, torch.Tensor):
         return value.clone()
     if isinstance(value, (list, tuple)):
         return type(value)(clones(torch, item) for item in value)
     return value
-
-
-def with_unread(torch, model, scope, tensors):
-    """Buffers and arguments that are written before anybody reads them, too, which no graph has as inputs: a spectral norm's
-    weight_v. Where there are some, all come in the order in which the model has them, that of their updates."""
-    buffers = dict(getattr(model, "named_buffers", dict)())
-    given = {f"L['{name}']": t for name, t in scope["L"].items() if isinstance(t, torch.Tensor)}
-    sources = {id(t): source for source, t in tensors.items()}
-    every = {sources.get(id(t), name): t for name, t in {**buffers, **given}.items()}
-    if every.keys() <= tensors.keys():
-        return tensors
-    return {**{source: t for source, t in tensors.items() if source not in every}, **every}
 
 
 def torch_outputs(torch, path, axes, mode, dtype, device, saved):
@@ -120,29 +117,32 @@ def torch_outputs(torch, path, axes, mode, dtype, device, saved):
                 if target.stride(d) == 0 and target.shape[d] > 1:
                     target, value = target.narrow(d, 0, 1), value.narrow(d, 0, 1)
             target.copy_(value.to(device=device, dtype=target.dtype))
-    wants = [eval(source, scope) for source in saved.wanted] if mode == "train" else []
-    for tensor in wants:
+    wants = [whole_of(source, scope) for source in saved.wanted] if mode == "train" else []
+    for tensor, _ in wants:
         tensor.requires_grad_()
     with torch.set_grad_enabled(mode == "train"):
         given = clones(torch, inputs)  # autograd lets a forward update these in place, and not its leaves
         scope = scope_of(names, model, given)
-        tensors = {source: eval(source, scope) for source, _ in saved.inputs}
-        tensors = with_unread(torch, model, scope, tensors)
-        before = {source: (t._version, t.detach().clone()) for source, t in tensors.items()}
+        updated = [(source, eval(source, scope)) for source in saved.updates]
+        kept = {source: eval(source, scope) for source, _ in saved.inputs}
+        kept.update(getattr(model, "named_buffers", dict)())
+        memory = {t.untyped_storage().data_ptr() for _, t in updated}
+        kept = {name: t for name, t in kept.items() if t.untyped_storage().data_ptr() not in memory}
+        before = {name: t.detach().clone() for name, t in kept.items()}
         outputs = tensors_of(torch, model(*given))
-    titles = [f"out{i}" for i in range(len(outputs))]
-    for source, tensor in tensors.items():  # what is updated in place is an output too, in the order of the inputs
-        version, value = before[source]  # batch_norm updates its statistics without counting a version
-        if tensor._version != version or not torch.allclose(tensor, value, 0, 0, equal_nan=True):
-            titles.append(f"updated {source}")
-            outputs.append(tensor)
+    for name, tensor in kept.items():
+        if not torch.allclose(tensor, before[name], 0, 0, equal_nan=True):
+            raise Failure(1, f"PyTorch updates {name}, warpsmith does not")
+    titles = [f"out{i}" for i in range(len(outputs))] + [f"updated {source}" for source, _ in updated]
+    outputs += [tensor for _, tensor in updated]
     found = [(title, t.detach()) for title, t in zip(titles, outputs)]
     if mode == "train":
         pairs = [(t, saved.tangents[i]) for i, t in enumerate(outputs) if i in saved.tangents and t.requires_grad]
         tangents = [tangent.to(device=device, dtype=t.dtype) for t, tangent in pairs]
-        gradients = torch.autograd.grad([t for t, _ in pairs], wants, tangents, allow_unused=True)
-        for source, want, gradient in zip(saved.wanted, wants, gradients):
-            found.append((f"grad {source}", torch.zeros_like(want) if gradient is None else gradient))
+        gradients = torch.autograd.grad([t for t, _ in pairs], [t for t, _ in wants], tangents, allow_unused=True)
+        for source, (want, part), gradient in zip(saved.wanted, wants, gradients):
+            gradient = torch.zeros_like(want) if gradient is None else gradient
+            found.append((f"grad {source}", getattr(gradient, part) if part else gradient))
     return found
 
 
@@ -231,24 +231,12 @@ def exact_outputs(torch, path, axes, mode, device, saved):
         return []
 
 
-def drop_unchanged(torch, saved, found):
-    """Inputs that were updated to what they were: PyTorch has nothing to tell of them (batch_norm with momentum=0)."""
-    returned = sum(title.startswith("out") for title, _ in found)
-    for i in range(len(saved.outputs) - 1, returned - 1, -1):
-        if len(saved.outputs) <= len(found):
-            return
-        same = [t for _, t in saved.inputs if t.shape == saved.outputs[i][2].shape and t.equal(saved.outputs[i][2])]
-        if same:
-            del saved.outputs[i]
-
-
 def compare(torch, path, axes, mode, dtype, device):
     """One row of results for each output."""
     with tempfile.TemporaryDirectory() as folder:
         run_warpsmith(path, axes, mode, dtype, device, pathlib.Path(folder))
         saved = Saved(torch, pathlib.Path(folder))
     found = torch_outputs(torch, path, axes, mode, dtype_of(torch, dtype), device, saved)
-    drop_unchanged(torch, saved, found)
     if len(found) != len(saved.outputs):
         raise Failure(1, f"warpsmith has {len(saved.outputs)} outputs, PyTorch {len(found)}")
     exact = None

@@ -122,6 +122,15 @@ def find_class(torch, names, stem):
     return made[-1] if made else None
 
 
+def cast(torch, model, dtype):
+    """Module.to(dtype) of a real type would drop the imaginary parts of what is complex."""
+    if not any(t.is_complex() for t in [*model.parameters(), *model.buffers()]):
+        return model.to(dtype=dtype)
+    both = {torch.float64: torch.complex128, torch.float32: torch.complex64}
+    of = lambda t: both.get(dtype, t.dtype) if t.is_complex() else dtype if t.is_floating_point() else t.dtype
+    return model._apply(lambda t: t.to(of(t)))
+
+
 def made_on(torch, device, make):
     """What a function of the file makes, on the device at once if it can: random numbers for gigabytes take a CPU long."""
     if device == "cpu":
@@ -147,7 +156,7 @@ def build(torch, names, path, dtype, device):
         init = names.get("get_init_inputs", list)()
         both = [type(part) for part in init] == [list, dict]
         model = made_on(torch, device, lambda: model_class(*init[0], **init[1]) if both else model_class(*init))
-        model = model.to(device=device, dtype=dtype)
+        model = cast(torch, model.to(device=device), dtype)
         kept = list(model.parameters()) + list(model.buffers())
     elif path.stem in names or "forward" in names:
         model, kept = names.get(path.stem) or names["forward"], []

@@ -231,7 +231,8 @@ static const char *kind_of(const struct graph_input *in) {
 }
 
 /* tensors.txt: what each saved file holds, inputs in the order of the graph, then outputs. A line
- * is "x.npy argument f32 L['x']": file, kind, dtype (a file of bf16 holds f32), source. */
+ * is "x.npy argument f32 L['x']": file, kind, dtype (a file of bf16 holds f32), source; an output
+ * that is what a tensor was updated to is "out1.npy update f32 L['self'].running_mean". */
 static enum ws_status save_list(struct run *r, struct diag *d) {
     struct buf b = buf_new(r->arena);
     for (int i = 0; i < r->captured->n_inputs; i++) {
@@ -241,7 +242,11 @@ static enum ws_status save_list(struct run *r, struct diag *d) {
     }
     for (int i = 0; i < r->captured->n_outputs; i++) {
         struct ws_tensor_info t = ws_output_info(r->captured, i);
-        buf_printf(&b, "%s.npy output %s %s\n", t.name, dtype_name(t.dtype), t.name);
+        const struct updates *u = &r->captured->updates;
+        uint32_t k = (uint32_t)i - u->first;
+        bool update = (uint32_t)i >= u->first && k < u->sources.n;
+        buf_printf(&b, "%s.npy %s %s %s\n", t.name, update ? "update" : "output",
+                   dtype_name(t.dtype), update ? u->sources.at[k] : t.name);
     }
     return file_write(arena_printf(r->arena, "%s/tensors.txt", r->line.save), b.p, b.n, d);
 }

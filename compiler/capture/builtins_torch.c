@@ -188,19 +188,31 @@ static struct py parameter_of_call(struct vm *vm, struct py data, bool grad) {
     return out;
 }
 
+/* A tensor of complex numbers is as its parts are. */
+static enum input_kind kind_of(struct vm *vm, struct py v) {
+    struct py part = v;
+    if (tensor_is_complex(v) && !attribute_find(vm, v, "real", &part)) return INPUT_ARG;
+    return part.kind == PY_TENSOR ? part.tensor->kind : INPUT_ARG;
+}
+
 NATIVE(torch_parameter) {
+    if (tensor_is_complex(v[0])) {
+        struct py module = py_pointer(PY_MODULE, module_import(vm, "torch._complex"));
+        struct py given[2] = {v[0], GIVEN(1) ? v[1] : py_true};
+        return vm_call(vm, attribute_get(vm, module, "parameter"),
+                       &(struct args){.at = given, .n = 2});
+    }
+    if (v[0].kind != PY_TENSOR)
+        vm_raise(vm, EXC_TypeError, "Parameter(): argument 'data' must be Tensor, not %s",
+                 type_name(vm, v[0]));
     if (vm->tracing) return parameter_of_call(vm, v[0], !GIVEN(1) || vm_truth(vm, v[1]));
     return owned(vm, v[0], INPUT_PARAMETER, !GIVEN(1) || vm_truth(vm, v[1]));
 }
 
 NATIVE(torch_buffer) { return owned(vm, v[0], INPUT_BUFFER, false); }
 
-NATIVE(torch_is_parameter) {
-    return py_bool(v[0].kind == PY_TENSOR && v[0].tensor->kind == INPUT_PARAMETER);
-}
-NATIVE(torch_is_buffer) {
-    return py_bool(v[0].kind == PY_TENSOR && v[0].tensor->kind == INPUT_BUFFER);
-}
+NATIVE(torch_is_parameter) { return py_bool(kind_of(vm, v[0]) == INPUT_PARAMETER); }
+NATIVE(torch_is_buffer) { return py_bool(kind_of(vm, v[0]) == INPUT_BUFFER); }
 
 /* An object of the class, before its __init__; value: what it is of a built-in type. */
 NATIVE(torch_bare) {

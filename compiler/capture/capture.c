@@ -11,7 +11,8 @@ struct forward {
     const char *workload;
     const struct code *code;
     VEC(struct py) outputs; /* tensors */
-    struct py error;        /* an exception that nobody caught, and its text */
+    struct updates updates;
+    struct py error; /* an exception that nobody caught, and its text */
     const char *text;
 };
 
@@ -156,14 +157,18 @@ static void collect_outputs(struct forward *t, struct py v) {
 }
 
 /* Inputs updated in place are outputs, too. */
-static void add_updates(struct vm *vm) {
+static void add_updates(struct vm *vm, struct updates *updates) {
     struct graph *g = vm->graph;
+    updates->first = g->outputs.n;
     for (uint32_t i = 0; i < vm->init_storages.n; i++) {
         const struct storage *s = vm->init_storages.at[i];
         if (!s || !s->version) continue;
         vec_push(vm->arena, &g->outputs, s->base);
-        for (uint32_t k = 0; k < g->inputs.n; k++)
-            if (g->inputs.at[k].init == i) g->inputs.at[k].becomes = g->outputs.n;
+        for (uint32_t k = 0; k < g->inputs.n; k++) {
+            if (g->inputs.at[k].init != i) continue;
+            g->inputs.at[k].becomes = g->outputs.n;
+            vec_push(vm->arena, &updates->sources, g->inputs.at[k].source);
+        }
     }
 }
 
@@ -189,7 +194,7 @@ static void trace_forward(void *ctx) {
     collect_outputs(t, out);
     for (uint32_t i = 0; i < t->outputs.n; i++)
         vec_push(vm->arena, &vm->graph->outputs, tensor_node(vm, t->outputs.at[i]));
-    add_updates(vm);
+    add_updates(vm, &t->updates);
     if (!vm->graph->outputs.n)
         vm_refuse(vm, "%s returns no tensor", skip ? "forward" : t->workload);
 }
@@ -270,6 +275,7 @@ static struct captured *capture_within(struct arena *a, const struct capture_opt
     if (vm->init->outputs.n) check(vm->init);
     c->graph = vm->graph;
     c->init = vm->init;
+    c->updates = t.updates;
     c->guards = guards_text(vm);
     if (s && !dump(vm, c, s, d)) return NULL;
     if (s) stage_end(s, "capture");

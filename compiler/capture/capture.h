@@ -54,12 +54,20 @@ struct capture_options {
     void *print_ctx;
 };
 
+/* What forward updates in place: the sources of those tensors, whose new values are the graph's
+ * outputs from first on. */
+struct updates {
+    uint32_t first;
+    VEC(const char *) sources;
+};
+
 struct captured {
     const char *workload; /* file name without folder and .py */
     const char *axes;     /* "rows=4096 dim=4096", in file order */
     const char *guards;   /* one a line */
     struct graph *graph;
     struct graph *init; /* output i is the value of input graph.inputs[j] with init == i */
+    struct updates updates;
 };
 
 /* Errors: WS_USAGE (no such file, unknown axis, bad value), WS_WRONG (the program: syntax,

@@ -216,12 +216,14 @@ static const char *const later[] = {
 /* Modules whose whole stands for each of their parts. */
 static const struct {
     const char *prefix, *whole;
-    const char *parts[16];
+    const char *parts[24];
 } divided[] = {
     {"torch.nn.modules.",
      "torch.nn",
-     {"activation", "batchnorm", "container", "conv", "dropout", "instancenorm", "linear", "loss",
-      "module", "normalization", "padding", "pooling", "rnn", "sparse", "transformer"}},
+     {"activation", "adaptive", "batchnorm",     "channelshuffle", "container",    "conv",
+      "distance",   "dropout",  "flatten",       "fold",           "instancenorm", "linear",
+      "loss",       "module",   "normalization", "padding",        "pixelshuffle", "pooling",
+      "rnn",        "sparse",   "transformer",   "upsampling"}},
     {"torch.distributions.",
      "torch.distributions",
      {"normal", "categorical", "bernoulli", "uniform", "independent", "multivariate_normal", "kl",

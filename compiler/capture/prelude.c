@@ -442,7 +442,9 @@ const char *prelude_text(const char *module) {
          "def _ntuple(n):\n"
          "    return lambda x: (x,) * n if isinstance(x, (int, float)) "
          "else tuple(x)\n"
-         "_single, _pair, _triple = _ntuple(1), _ntuple(2), _ntuple(3)\n"},
+         "_single, _pair, _triple, _quadruple = [_ntuple(n) for n in (1, 2, 3, 4)]\n"
+         "def _reverse_repeat_tuple(t, n):\n"
+         "    return tuple([x for x in reversed(t) for _ in range(n)])\n"},
         {"torch.types", "from numbers import Number\n"
                         "from typing import __getattr__\n"},
         {"numbers", "Number = Complex = Real = (int, float)\n"

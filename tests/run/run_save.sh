@@ -46,6 +46,17 @@ out2.npy output bf16 out2
 out3.npy output bf16 out3
 END
 
+# What forward updates, read by it or not, has the name of what it was: by that PyTorch's is found.
+printf 'import torch\n\n\nclass Model(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.register_buffer("total", torch.zeros(3))\n        self.register_buffer("last", torch.zeros(3))\n\n    def forward(self, x):\n        self.total += x\n        self.last.data.copy_(x)\n        return x * 2\n\n\ndef get_inputs():\n    return [torch.randn(3)]\n' >"$TMP/updates.py"
+"$WARPSMITH" run "$TMP/updates.py" --device cpu --save "$TMP/updates" >"$TMP/out" 2>&1 </dev/null
+diff "$TMP/updates/tensors.txt" - <<'END'
+x.npy argument f32 L['x']
+total.npy buffer f32 L['self'].total
+out0.npy output f32 out0
+out1.npy update f32 L['self'].total
+out2.npy update f32 L['self'].last
+END
+
 # Unwritable: status 3.
 code=0
 "$WARPSMITH" run workloads/softmax.py --device cpu -D rows=3 -D dim=5 --save /proc/nowhere >"$TMP/out" 2>&1 </dev/null || code=$?

@@ -46,3 +46,32 @@ nn.functional.fractional_max_pool2d(image, 3, 2, _random_samples=samples).square
 show(image.grad)
 show(nn.MultiLabelMarginLoss(reduction='sum')(x[0], torch.tensor([[0, -1, 2], [1, 0, -1], [-1, 0, 1], [2, 1, 0]])))
 print(list(nn.FractionalMaxPool2d(2, output_ratio=0.5)(image).shape))
+
+# -- what layers are, and what their subclasses may call
+kinds = [nn.BatchNorm2d(2), nn.InstanceNorm2d(2), nn.ConvTranspose2d(2, 2, 1), nn.ModuleList(), nn.ZeroPad2d(1), nn.ReLU6(), nn.Dropout2d(), nn.EmbeddingBag(2, 2)]
+bases = [nn.modules.batchnorm._NormBase, nn.modules.instancenorm._InstanceNorm, nn.modules.conv._ConvNd, nn.Sequential, nn.ConstantPad2d, nn.Hardtanh,
+         nn.modules.dropout._DropoutNd, nn.Embedding, nn.InstanceNorm1d, nn.Dropout1d]
+print([[int(isinstance(m, base)) for base in bases] for m in kinds])
+for m in (nn.BatchNorm1d(2), nn.GroupNorm(1, 2), nn.RMSNorm(2), nn.PReLU(2), nn.InstanceNorm1d(2, affine=True, track_running_stats=True)):
+    for t in m.state_dict().values():
+        t.fill_(7)
+    m.reset_parameters()
+    print(m._get_name(), [t.tolist() for t in m.state_dict().values()])
+try:
+    nn.BatchNorm2d(2)(torch.ones(2, 2))
+except ValueError as error:
+    print(error)
+for m in (nn.RNN(2, 3, nonlinearity='relu', bias=False), nn.LSTM(2, 4, num_layers=2, proj_size=3)):
+    m.reset_parameters()
+    print(m.mode, [[list(w.shape) for w in row] for row in m.all_weights], max([p.abs().max().item() for p in m.parameters()]) <= m.hidden_size ** -0.5)
+print(list(nn.Conv2d(1, 1, 3, padding=(1, 2), padding_mode='reflect')._reversed_padding_repeated_twice), nn.AvgPool1d(2), nn.ZeroPad1d(1), nn.ReLU6(True))
+
+# -- a parameter of complex numbers is trained as its two parts are
+w = nn.Parameter(torch.complex(torch.tensor([1.0, -2.0]), torch.tensor([0.5, 3.0])))
+optimizer = torch.optim.Adam([w], lr=0.1)
+for _ in range(3):
+    optimizer.zero_grad()
+    (torch.fft.irfft(w, n=2) - 1).square().sum().backward()
+    print([round(v, 4) + 0.0 for v in torch.view_as_real(w.grad).flatten().tolist()])
+    optimizer.step()
+print([round(v, 4) for v in torch.view_as_real(w.detach()).flatten().tolist()])

@@ -8,7 +8,7 @@ import operator
 
 import torch
 import torch.nn.functional as F
-from _warpsmith import op, refuse
+from _warpsmith import op, refuse, Parameter
 
 
 def _wide(part, other):
@@ -196,6 +196,27 @@ class Complex:
     def is_floating_point(self):
         return False
 
+    requires_grad = property(lambda self: self.real.requires_grad, lambda self, value: self.requires_grad_(value) and None)
+    data = property(detach)
+    is_leaf, is_cuda = [property(lambda self, n=n: getattr(self.real, n)) for n in ('is_leaf', 'is_cuda')]
+
+    def requires_grad_(self, requires_grad=True):
+        self.real.requires_grad_(requires_grad)
+        self.imag.requires_grad_(requires_grad)
+        return self
+
+    @property
+    def grad(self):
+        """None where neither part has one."""
+        parts = [self.real.grad, self.imag.grad]
+        if parts == [None, None]:
+            return None
+        return Complex(*[torch.zeros_like(x) if g is None else g for x, g in zip((self.real, self.imag), parts)])
+
+    @grad.setter
+    def grad(self, value):
+        self.real.grad, self.imag.grad = (None, None) if value is None else (_real(value), _imag(value))
+
     def __iter__(self):
         return iter(self.unbind())
 
@@ -292,6 +313,15 @@ def _made(real, imag):
     """Of tensors, or of numbers."""
     tensors = isinstance(real, torch.Tensor) or isinstance(imag, torch.Tensor)
     return Complex(real, imag) if tensors else Number(real, imag)
+
+
+def parameter(x, requires_grad):
+    return x._each(lambda part: Parameter(part, requires_grad))
+
+
+def parts_of(tensors):
+    """The list, with the two parts of each tensor of complex numbers in its place."""
+    return [part for x in tensors for part in ((x.real, x.imag) if isinstance(x, Complex) else (x,))]
 
 
 def complex(real, imag):

@@ -30,10 +30,11 @@ def _scale(n, norm, inverse):
 
 
 def _roots(n, m, like, sign):
-    """cos and sin of 2 pi j k / n, for j below n and k below m. j * k is reduced by n first, to keep the angle exact."""
+    """cos and sin of 2 pi j k / n, for j below n and k below m. j * k is reduced by n first, to keep the angle exact, and
+    what is 0 is 0: an optimizer makes a step of its own size of a gradient that is only nearly 0."""
     turns = (torch.arange(n).unsqueeze(1) * torch.arange(m)) % n
     angle = turns.to(like.dtype) * (sign * 2 * math.pi / n)
-    return angle.cos(), angle.sin()
+    return torch.where(turns * 4 % (2 * n) == n, 0, angle.cos()), torch.where(turns * 2 % n == 0, 0, angle.sin())
 
 
 def _along(x, matrix, dim):

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 import torch.nn.init as init
 from torch.nn.functional import _reduction
 from collections import _Named
+from torch._complex import parts_of
 from torch._tensor import RemovableHandle as _RemovableHandle
 from _warpsmith import is_script, is_differentiated, move, computes, set_grad_mode, Parameter, buffer, is_parameter, is_buffer, replace, refuse
 
@@ -253,7 +254,7 @@ class Module:
         return self
 
     def to(self, *args, **kwargs):
-        for value in self.parameters() + self.buffers():
+        for value in parts_of(self.parameters() + self.buffers()):
             new = value.to(*args, **kwargs)
             if value.is_floating_point() and new.dtype != value.dtype:
                 replace(value, new)
@@ -282,6 +283,15 @@ class Module:
 
     def cpu(self):
         return self.to('cpu')
+
+    def type(self, dst_type):
+        return self.to(dst_type)
+
+    def to_empty(self, *, device, recurse=True):
+        return self.to(device)
+
+    def share_memory(self):
+        return self
 
     def _named_state(self):
         found = []
@@ -351,6 +361,16 @@ class Module:
     def get_parameter(self, target):
         return dict(self.named_parameters())[target]
 
+    def get_buffer(self, target):
+        return dict(self.named_buffers())[target]
+
+    def set_submodule(self, target, module, strict=False):
+        path, _, name = target.rpartition('.')
+        setattr(self.get_submodule(path), name, module)
+
+    def _get_name(self):
+        return type(self).__name__
+
     _shown = ''  # what extra_repr() says: name=value of each, of `name!` the value alone, of `name?` only if it is true
 
     def extra_repr(self):
@@ -397,14 +417,8 @@ class Identity(Module):
         return input
 
 
-class Sequential(Module):
+class _Row(Module):
     """Modules in a row, _items, and what each is called, _names: its number, or as a dict or add_module() says."""
-
-    def __init__(self, *modules):
-        self._items, self._names = [], []
-        named = len(modules) == 1 and isinstance(modules[0], dict)
-        for name, module in modules[0].items() if named else enumerate(modules):
-            self.add_module(str(name), module)
 
     def add_module(self, name, module):
         if name in self._names:
@@ -479,13 +493,21 @@ class Sequential(Module):
         self._renumber()
         return module
 
+
+class Sequential(_Row):
+    def __init__(self, *modules):
+        self._items, self._names = [], []
+        named = len(modules) == 1 and isinstance(modules[0], dict)
+        for name, module in modules[0].items() if named else enumerate(modules):
+            self.add_module(str(name), module)
+
     def forward(self, input):
         for module in self._items:
             input = module(input)
         return input
 
 
-class ModuleList(Sequential):
+class ModuleList(_Row):
     def __init__(self, modules=()):
         self._items, self._names = [], []
         self.extend(modules or ())
@@ -546,20 +568,10 @@ class ParameterList(Module):
         return self
 
 
-class ModuleDict(Module, _Mapping):
+class _Dict(Module, _Mapping):
     def __init__(self, modules=None):
         self._items = {}
         self.update(modules or {})
-
-    def add_module(self, name, module):
-        self[name] = module
-    register_module = add_module
-
-    def _children(self):
-        return list(self._items.items())
-
-    def __setitem__(self, key, module):
-        self._items[key] = module
 
     def __delitem__(self, key):
         del self._items[key]
@@ -578,6 +590,18 @@ class ModuleDict(Module, _Mapping):
 
     def clear(self):
         self._items.clear()
+
+
+class ModuleDict(_Dict):
+    def add_module(self, name, module):
+        self[name] = module
+    register_module = add_module
+
+    def _children(self):
+        return list(self._items.items())
+
+    def __setitem__(self, key, module):
+        self._items[key] = module
 
 
 class Linear(Module):
@@ -608,6 +632,14 @@ def _tuple(shape):
     return (shape,) if isinstance(shape, int) else tuple(shape)
 
 
+def _ones_and_zeros(module):
+    """The weight and the bias that change nothing."""
+    if module.weight is not None:
+        init.ones_(module.weight)
+    if getattr(module, 'bias', None) is not None:
+        init.zeros_(module.bias)
+
+
 class LayerNorm(Module):
     _shown = 'normalized_shape! eps elementwise_affine'
 
@@ -619,10 +651,7 @@ class LayerNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self):
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
+        _ones_and_zeros(self)
 
     def forward(self, input):
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -634,6 +663,9 @@ class RMSNorm(Module):
     def __init__(self, normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None):
         self.normalized_shape, self.eps, self.elementwise_affine = _tuple(normalized_shape), eps, elementwise_affine
         self.weight = Parameter(torch.ones(self.normalized_shape, dtype=dtype)) if elementwise_affine else None
+
+    def reset_parameters(self):
+        _ones_and_zeros(self)
 
     def forward(self, input):
         return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
@@ -647,11 +679,20 @@ class GroupNorm(Module):
         self.weight = Parameter(torch.ones(num_channels, dtype=dtype)) if affine else None
         self.bias = Parameter(torch.zeros(num_channels, dtype=dtype)) if affine and bias else None
 
+    def reset_parameters(self):
+        _ones_and_zeros(self)
+
     def forward(self, input):
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
 
-class _BatchNorm(Module):
+def _expect_rank(input, *ranks):
+    if input.dim() not in ranks:
+        raise ValueError(f"expected {' or '.join([f'{n}D' for n in ranks])} input (got {input.dim()}D input)")
+
+
+class _NormBase(Module):
+    """Statistics of channels, of the batch or of all batches so far."""
     _shown = 'num_features! eps momentum affine track_running_stats'
 
     def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None,
@@ -664,7 +705,23 @@ class _BatchNorm(Module):
         self.running_var = buffer(torch.ones(num_features, dtype=dtype)) if track_running_stats else None
         self.num_batches_tracked = buffer(torch.tensor(0)) if track_running_stats else None
 
+    def reset_running_stats(self):
+        if self.track_running_stats:
+            self.running_mean.zero_()
+            self.running_var.fill_(1)
+            self.num_batches_tracked.zero_()
+
+    def reset_parameters(self):
+        self.reset_running_stats()
+        _ones_and_zeros(self)
+
+    def _check_input_dim(self, input):
+        pass
+
+
+class _BatchNorm(_NormBase):
     def forward(self, input):
+        self._check_input_dim(input)
         batch_stats = self.training or self.running_mean is None
         momentum = self.momentum or 0.0
         if self.training and self.running_mean is not None:
@@ -676,15 +733,18 @@ class _BatchNorm(Module):
 
 
 class BatchNorm1d(_BatchNorm):
-    pass
+    def _check_input_dim(self, input):
+        _expect_rank(input, 2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
-    pass
+    def _check_input_dim(self, input):
+        _expect_rank(input, 4)
 
 
 class BatchNorm3d(_BatchNorm):
-    pass
+    def _check_input_dim(self, input):
+        _expect_rank(input, 5)
 
 
 class SyncBatchNorm(_BatchNorm):
@@ -706,37 +766,39 @@ class SyncBatchNorm(_BatchNorm):
         return module
 
 
-class InstanceNorm1d(Module):
-    _spatial = 1
-    _shown = 'num_features! eps momentum affine track_running_stats'
+class _InstanceNorm(_NormBase):
+    def _check_input_dim(self, input):
+        least = self._get_no_batch_dim()
+        _expect_rank(input, least, least + 1)
 
     def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, device=None,
                  dtype=None, *, bias=True):
-        self.num_features, self.eps, self.momentum = num_features, eps, momentum
-        self.affine, self.track_running_stats = affine, track_running_stats
-        self.weight = Parameter(torch.ones(num_features, dtype=dtype)) if affine else None
-        self.bias = Parameter(torch.zeros(num_features, dtype=dtype)) if affine and bias else None
-
-        self.running_mean = buffer(torch.zeros(num_features, dtype=dtype)) if track_running_stats else None
-        self.running_var = buffer(torch.ones(num_features, dtype=dtype)) if track_running_stats else None
-        self.num_batches_tracked = buffer(torch.tensor(0)) if track_running_stats else None
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def forward(self, input):
-        single = input.ndim == self._spatial + 1
+        self._check_input_dim(input)
+        single = input.ndim == self._get_no_batch_dim()
         out = F.instance_norm(input.unsqueeze(0) if single else input, self.running_mean, self.running_var, self.weight,
                               self.bias, self.training or self.running_mean is None, self.momentum or 0.0, self.eps)
         return out.squeeze(0) if single else out
 
 
-class InstanceNorm2d(InstanceNorm1d):
-    _spatial = 2
+class InstanceNorm1d(_InstanceNorm):
+    def _get_no_batch_dim(self):
+        return 2
 
 
-class InstanceNorm3d(InstanceNorm1d):
-    _spatial = 3
+class InstanceNorm2d(_InstanceNorm):
+    def _get_no_batch_dim(self):
+        return 3
 
 
-class _Dropout(Module):
+class InstanceNorm3d(_InstanceNorm):
+    def _get_no_batch_dim(self):
+        return 4
+
+
+class _DropoutNd(Module):
     _shown = 'p inplace'
 
     def __init__(self, p=0.5, inplace=False):
@@ -745,27 +807,34 @@ class _Dropout(Module):
         self.p, self.inplace = p, inplace
 
 
-class Dropout(_Dropout):
+class Dropout(_DropoutNd):
     def forward(self, input):
         return F.dropout(input, self.p, self.training, self.inplace)
 
 
-class Dropout1d(_Dropout):
+class Dropout1d(_DropoutNd):
     def forward(self, input):
         return F.dropout1d(input, self.p, self.training, self.inplace)
 
 
-class AlphaDropout(_Dropout):
+class AlphaDropout(_DropoutNd):
     def forward(self, input):
         return F.alpha_dropout(input, self.p, self.training, self.inplace)
 
 
-class Dropout2d(Dropout1d):
-    pass
+class Dropout2d(_DropoutNd):
+    def forward(self, input):
+        return F.dropout2d(input, self.p, self.training, self.inplace)
 
 
-class Dropout3d(Dropout1d):
-    pass
+class Dropout3d(_DropoutNd):
+    def forward(self, input):
+        return F.dropout3d(input, self.p, self.training, self.inplace)
+
+
+class FeatureAlphaDropout(_DropoutNd):
+    def forward(self, input):
+        return F.feature_alpha_dropout(input, self.p, self.training, self.inplace)
 
 
 class _Activation(Module):
@@ -778,11 +847,6 @@ class _Activation(Module):
 class ReLU(_Activation):
     def forward(self, input):
         return F.relu(input, inplace=self.inplace)
-
-
-class ReLU6(_Activation):
-    def forward(self, input):
-        return F.relu6(input, inplace=self.inplace)
 
 
 class SiLU(_Activation):
@@ -870,6 +934,13 @@ class Hardtanh(Module):
         return F.hardtanh(input, self.min_val, self.max_val, inplace=self.inplace)
 
 
+class ReLU6(Hardtanh):
+    _shown = 'inplace?'
+
+    def __init__(self, inplace=False):
+        super().__init__(0.0, 6.0, inplace)
+
+
 class Softplus(Module):
     _shown = 'beta threshold'
 
@@ -894,8 +965,12 @@ class PReLU(Module):
     _shown = 'num_parameters'
 
     def __init__(self, num_parameters=1, init=0.25, device=None, dtype=None):
-        self.num_parameters = num_parameters
-        self.weight = Parameter(torch.full((num_parameters,), init, dtype=dtype))
+        self.num_parameters, self.init = num_parameters, init
+        self.weight = Parameter(torch.empty(num_parameters, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        init.constant_(self.weight, self.init)
 
     def forward(self, input):
         return F.prelu(input, self.weight)
@@ -905,21 +980,23 @@ class RReLU(Module):
     _shown = 'lower upper inplace?'
 
     def __init__(self, lower=1.0 / 8, upper=1.0 / 3, inplace=False):
-        self.lower, self.upper = lower, upper
+        self.lower, self.upper, self.inplace = lower, upper, inplace
 
     def forward(self, input):
-        return F.rrelu(input, self.lower, self.upper, self.training)
+        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
 
-class Hardshrink(Module):
+class _Shrink(Module):
     def __init__(self, lambd=0.5):
         self.lambd = lambd
 
+
+class Hardshrink(_Shrink):
     def forward(self, input):
         return F.hardshrink(input, self.lambd)
 
 
-class Softshrink(Hardshrink):
+class Softshrink(_Shrink):
     def forward(self, input):
         return F.softshrink(input, self.lambd)
 
@@ -1075,15 +1152,17 @@ class HingeEmbeddingLoss(Module):
         return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
 
 
-class MarginRankingLoss(Module):
+class _MarginLoss(Module):
     def __init__(self, margin=0.0, size_average=None, reduce=None, reduction='mean'):
         self.margin, self.reduction = margin, _reduction(size_average, reduce, reduction)
 
+
+class MarginRankingLoss(_MarginLoss):
     def forward(self, input1, input2, target):
         return F.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
 
 
-class CosineEmbeddingLoss(MarginRankingLoss):
+class CosineEmbeddingLoss(_MarginLoss):
     def forward(self, input1, input2, target):
         return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
 
@@ -1176,7 +1255,9 @@ class PairwiseDistance(Module):
         return F.pairwise_distance(x1, x2, self.p, self.eps, self.keepdim)
 
 
-class Embedding(Module):
+class _Rows(Module):
+    """A table of rows that indices choose from."""
+
     def __init__(self, num_embeddings, embedding_dim, padding_idx=None, max_norm=None, norm_type=2.0,
                  scale_grad_by_freq=False, sparse=False, _weight=None, device=None, dtype=None):
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
@@ -1206,16 +1287,21 @@ class Embedding(Module):
 
     def reset_parameters(self):
         init.normal_(self.weight)
+        self._fill_padding_idx_with_zero()
+
+    def _fill_padding_idx_with_zero(self):
         if self.padding_idx is not None:
             with torch.no_grad():
                 place = torch.arange(self.num_embeddings).unsqueeze(1)
                 self.weight.copy_(torch.where(place == self.padding_idx, 0.0, self.weight))
 
+
+class Embedding(_Rows):
     def forward(self, input):
         return F.embedding(input, self.weight, self.padding_idx, self.max_norm)
 
 
-class _MaxPool(Module):
+class _MaxPoolNd(Module):
     _shown = 'kernel_size stride padding dilation ceil_mode'
 
     def __init__(self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False):
@@ -1228,54 +1314,47 @@ class _MaxPool(Module):
                           self.return_indices)
 
 
-class MaxPool1d(_MaxPool):
+class MaxPool1d(_MaxPoolNd):
     def _pool(self, *args):
         return F.max_pool1d(*args)
 
 
-class MaxPool2d(_MaxPool):
+class MaxPool2d(_MaxPoolNd):
     def _pool(self, *args):
         return F.max_pool2d(*args)
 
 
-class MaxPool3d(_MaxPool):
+class MaxPool3d(_MaxPoolNd):
     def _pool(self, *args):
         return F.max_pool3d(*args)
 
 
-class MaxUnpool1d(Module):
+class _MaxUnpoolNd(Module):
     _shown = 'kernel_size stride padding'
 
     def __init__(self, kernel_size, stride=None, padding=0):
         self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
 
-    def _pool(self, *args):
-        return F.max_unpool1d(*args)
-
     def forward(self, input, indices, output_size=None):
         return self._pool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
-class MaxUnpool2d(MaxUnpool1d):
+class MaxUnpool1d(_MaxUnpoolNd):
+    def _pool(self, *args):
+        return F.max_unpool1d(*args)
+
+
+class MaxUnpool2d(_MaxUnpoolNd):
     def _pool(self, *args):
         return F.max_unpool2d(*args)
 
 
-class MaxUnpool3d(MaxUnpool1d):
+class MaxUnpool3d(_MaxUnpoolNd):
     def _pool(self, *args):
         return F.max_unpool3d(*args)
 
 
-class AvgPool1d(Module):
-    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
-        self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
-        self.ceil_mode, self.count_include_pad = ceil_mode, count_include_pad
-
-    def forward(self, input):
-        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
-
-
-class AvgPool2d(Module):
+class _AvgPoolNd(Module):
     _shown = 'kernel_size stride padding'
 
     def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
@@ -1284,95 +1363,126 @@ class AvgPool2d(Module):
         self.stride = kernel_size if stride is None else stride
         self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
 
-    def _pool(self, *args):
-        return F.avg_pool2d(*args)
-
     def forward(self, input):
         return self._pool(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
                           self.divisor_override)
 
 
-class AvgPool3d(AvgPool2d):
+class AvgPool1d(_AvgPoolNd):
+    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+        stride = kernel_size if stride is None else stride
+        super().__init__(*[_tuple(v) for v in (kernel_size, stride, padding)], ceil_mode, count_include_pad)
+
+    def _pool(self, *args):
+        return F.avg_pool1d(*args[:-1])
+
+
+class AvgPool2d(_AvgPoolNd):
+    def _pool(self, *args):
+        return F.avg_pool2d(*args)
+
+
+class AvgPool3d(_AvgPoolNd):
     def _pool(self, *args):
         return F.avg_pool3d(*args)
 
 
-class _AdaptivePool(Module):
+class _AdaptiveAvgPoolNd(Module):
+    _shown = 'output_size'
+
+    def __init__(self, output_size):
+        self.output_size = output_size
+
+
+class _AdaptiveMaxPoolNd(Module):
     _shown = 'output_size'
 
     def __init__(self, output_size, return_indices=False):
         self.output_size, self.return_indices = output_size, return_indices
 
 
-class AdaptiveAvgPool1d(_AdaptivePool):
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     def forward(self, input):
         return F.adaptive_avg_pool1d(input, self.output_size)
 
 
-class AdaptiveAvgPool2d(_AdaptivePool):
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     def forward(self, input):
         return F.adaptive_avg_pool2d(input, self.output_size)
 
 
-class AdaptiveAvgPool3d(_AdaptivePool):
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     def forward(self, input):
         return F.adaptive_avg_pool3d(input, self.output_size)
 
 
-class AdaptiveMaxPool1d(_AdaptivePool):
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     def forward(self, input):
         return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
 
 
-class AdaptiveMaxPool2d(_AdaptivePool):
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     def forward(self, input):
         return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
 
 
-class AdaptiveMaxPool3d(_AdaptivePool):
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     def forward(self, input):
         return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
 
 
 class _Pad(Module):
-    mode, value = 'constant', 0.0
+    mode, value, _says_value = 'constant', 0.0, False
 
     def __init__(self, padding):
         self.padding = (padding,) * (2 * self.dims) if isinstance(padding, int) else tuple(padding)
 
     def extra_repr(self):
-        return f'padding={self.padding}, value={self.value}' if isinstance(self, ConstantPad1d) else str(self.padding)
+        return f'padding={self.padding}, value={self.value}' if self._says_value else str(self.padding)
 
     def forward(self, input):
         return F.pad(input, self.padding, self.mode, self.value if self.mode == 'constant' else None)
 
 
-class ConstantPad1d(_Pad):
-    dims = 1
+class _ConstantPadNd(_Pad):
+    _says_value = True
 
     def __init__(self, padding, value):
         super().__init__(padding)
         self.value = value
 
 
-class ConstantPad2d(ConstantPad1d):
-    dims = 2
-
-
-class ConstantPad3d(ConstantPad1d):
-    dims = 3
-
-
-class ZeroPad1d(_Pad):
+class ConstantPad1d(_ConstantPadNd):
     dims = 1
 
 
-class ZeroPad2d(_Pad):
+class ConstantPad2d(_ConstantPadNd):
     dims = 2
 
 
-class ZeroPad3d(_Pad):
+class ConstantPad3d(_ConstantPadNd):
     dims = 3
+
+
+class ZeroPad1d(ConstantPad1d):
+    _says_value = False
+
+    def __init__(self, padding):
+        super().__init__(padding, 0.0)
+
+
+class ZeroPad2d(ConstantPad2d):
+    _says_value = False
+
+    def __init__(self, padding):
+        super().__init__(padding, 0.0)
+
+
+class ZeroPad3d(ConstantPad3d):
+    _says_value = False
+
+    def __init__(self, padding):
+        super().__init__(padding, 0.0)
 
 
 class ReflectionPad1d(_Pad):
@@ -1503,17 +1613,19 @@ class ChannelShuffle(Module):
         return F.channel_shuffle(input, self.groups)
 
 
-class LPPool1d(Module):
+class _LPPoolNd(Module):
     _shown = 'norm_type kernel_size stride ceil_mode'
 
     def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
         self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, ceil_mode
 
+
+class LPPool1d(_LPPoolNd):
     def forward(self, input):
         return F.lp_pool1d(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
 
 
-class LPPool2d(LPPool1d):
+class LPPool2d(_LPPoolNd):
     def forward(self, input):
         return F.lp_pool2d(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
 
@@ -1521,9 +1633,14 @@ class LPPool2d(LPPool1d):
 class Bilinear(Module):
     def __init__(self, in1_features, in2_features, out_features, bias=True, device=None, dtype=None):
         self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
-        bound = 1 / math.sqrt(in1_features)
-        self.weight = Parameter(torch.empty(out_features, in1_features, in2_features, dtype=dtype).uniform_(-bound, bound))
-        self.bias = Parameter(torch.empty(out_features, dtype=dtype).uniform_(-bound, bound)) if bias else None
+        self.weight = Parameter(torch.empty(out_features, in1_features, in2_features, dtype=dtype))
+        self.bias = Parameter(torch.empty(out_features, dtype=dtype)) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        bound = 1 / math.sqrt(self.in1_features)
+        for p in self.parameters():
+            init.uniform_(p, -bound, bound)
 
     def extra_repr(self):
         return (f'in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, '
@@ -1533,7 +1650,7 @@ class Bilinear(Module):
         return F.bilinear(input1, input2, self.weight, self.bias)
 
 
-class EmbeddingBag(Embedding):
+class EmbeddingBag(_Rows):
     def __init__(self, num_embeddings, embedding_dim, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, mode='mean',
                  sparse=False, _weight=None, include_last_offset=False, padding_idx=None, device=None, dtype=None):
         super().__init__(num_embeddings, embedding_dim, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, _weight,
@@ -1557,14 +1674,12 @@ class MultiLabelSoftMarginLoss(Module):
         return F.multilabel_soft_margin_loss(input, target, self.weight, reduction=self.reduction)
 
 
-class LPPool3d(LPPool1d):
+class LPPool3d(_LPPoolNd):
     def forward(self, input):
         return F.lp_pool3d(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
 
 
-class FractionalMaxPool2d(Module):
-    _pool = F.fractional_max_pool2d
-
+class _FractionalMaxPoolNd(Module):
     def __init__(self, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
         self.kernel_size, self.output_size, self.output_ratio = kernel_size, output_size, output_ratio
         self.return_indices, self._random_samples = return_indices, _buffer(_random_samples)
@@ -1573,7 +1688,11 @@ class FractionalMaxPool2d(Module):
         return type(self)._pool(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, self._random_samples)
 
 
-class FractionalMaxPool3d(FractionalMaxPool2d):
+class FractionalMaxPool2d(_FractionalMaxPoolNd):
+    _pool = F.fractional_max_pool2d
+
+
+class FractionalMaxPool3d(_FractionalMaxPoolNd):
     _pool = F.fractional_max_pool3d
 
 
@@ -1603,17 +1722,19 @@ class TripletMarginWithDistanceLoss(Module):
                                                    margin=self.margin, swap=self.swap, reduction=self.reduction)
 
 
-class ParameterDict(ModuleDict):
+class ParameterDict(_Dict):
     def __setitem__(self, key, value):
         self._items[key] = _as_parameter(value)
 
-    def _children(self):
-        return []
+    def setdefault(self, key, default=None):
+        if key not in self:
+            self[key] = default
+        return self[key]
 
     def _tensors(self):
         return self._items.items()
 
 
-from torch.nn._conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
-from torch.nn._sequence import RNNBase, RNN, LSTM, GRU, RNNCell, LSTMCell, GRUCell, MultiheadAttention
+from torch.nn._conv import _ConvNd, _ConvTransposeNd, Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
+from torch.nn._sequence import RNNBase, RNN, LSTM, GRU, RNNCellBase, RNNCell, LSTMCell, GRUCell, MultiheadAttention
 from torch.nn._sequence import _get_activation_fn, _get_clones, TransformerEncoderLayer, TransformerEncoder, TransformerDecoderLayer, TransformerDecoder, Transformer

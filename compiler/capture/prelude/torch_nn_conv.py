@@ -11,7 +11,7 @@ def _tuple(v, n):
     return (v,) * n if isinstance(v, int) else tuple(v)
 
 
-class _Conv(nn.Module):
+class _ConvNd(nn.Module):
     """Subclasses say over how many dimensions (n) they slide."""
 
     def __init__(self, in_channels, out_channels, kernel_size, stride, padding, dilation, transposed, output_padding,
@@ -38,6 +38,7 @@ class _Conv(nn.Module):
         channels = (in_channels, out_channels // groups) if transposed else (out_channels, in_channels // groups)
         self.weight = Parameter(torch.empty(*channels, *self.kernel_size, dtype=dtype))
         self.bias = Parameter(torch.empty(out_channels, dtype=dtype)) if bias else None
+        self._reversed_padding_repeated_twice = self._pads()
         self.reset_parameters()
 
     def reset_parameters(self):
@@ -70,7 +71,7 @@ class _Conv(nn.Module):
         return text
 
 
-class _Forward(_Conv):
+class _Forward(_ConvNd):
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True,
                  padding_mode='zeros', device=None, dtype=None):
         super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, False, 0, groups, bias,
@@ -82,7 +83,7 @@ class _Forward(_Conv):
     def _conv_forward(self, input, weight, bias):
         padding = self.padding
         if self.padding_mode != 'zeros':
-            input, padding = F.pad(input, self._pads(), self.padding_mode), 0
+            input, padding = F.pad(input, self._reversed_padding_repeated_twice, self.padding_mode), 0
         convolve = (F.conv1d, F.conv2d, F.conv3d)[self.n - 1]
         return convolve(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
@@ -99,7 +100,7 @@ class Conv3d(_Forward):
     n = 3
 
 
-class _Transposed(_Conv):
+class _ConvTransposeNd(_ConvNd):
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1,
                  bias=True, dilation=1, padding_mode='zeros', device=None, dtype=None):
         if padding_mode != 'zeros':
@@ -107,31 +108,33 @@ class _Transposed(_Conv):
         super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, True, output_padding,
                          groups, bias, padding_mode, device, dtype)
 
-    def _padding_for(self, input, output_size):
+    def _output_padding(self, input, output_size, stride, padding, kernel_size, num_spatial_dims, dilation=None):
         """The output_padding that makes the result of that size."""
+        if output_size is None:
+            return self.output_padding
         least = [(s - 1) * t - 2 * p + d * (k - 1) + 1 for s, t, p, d, k in
-                 zip(input.shape[-self.n:], self.stride, self.padding, self.dilation, self.kernel_size)]
+                 zip(input.shape[-self.n:], stride, padding, dilation or (1,) * self.n, kernel_size)]
         more = [s - l for s, l in zip(list(output_size)[-self.n:], least)]
-        for m, stride in zip(more, self.stride):
-            if not 0 <= m < stride:
-                most = [l + t - 1 for l, t in zip(least, self.stride)]
+        for m, step in zip(more, stride):
+            if not 0 <= m < step:
+                most = [l + t - 1 for l, t in zip(least, stride)]
                 raise ValueError(f'requested an output size of {output_size}, but valid sizes range from {least} to '
                                  f'{most} (for an input of {input.shape[2:]})')
         return more
 
     def forward(self, input, output_size=None):
-        more = self.output_padding if output_size is None else self._padding_for(input, output_size)
+        more = self._output_padding(input, output_size, self.stride, self.padding, self.kernel_size, self.n, self.dilation)
         convolve = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[self.n - 1]
         return convolve(input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation)
 
 
-class ConvTranspose1d(_Transposed):
+class ConvTranspose1d(_ConvTransposeNd):
     n = 1
 
 
-class ConvTranspose2d(_Transposed):
+class ConvTranspose2d(_ConvTransposeNd):
     n = 2
 
 
-class ConvTranspose3d(_Transposed):
+class ConvTranspose3d(_ConvTransposeNd):
     n = 3

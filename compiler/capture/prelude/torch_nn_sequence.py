@@ -32,14 +32,24 @@ def _gru_step(x, state, u, b):
     return (n + z * (h - n),)
 
 
-class _Cell(nn.Module):
+def _uniform(module):
+    bound = 1 / math.sqrt(module.hidden_size) if module.hidden_size else 0
+    for p in module.parameters():
+        nn.init.uniform_(p, -bound, bound)
+
+
+class RNNCellBase(nn.Module):
     def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
-        k, n = 1 / math.sqrt(hidden_size), self.gates * hidden_size
-        new = lambda *size: Parameter(torch.empty(*size, dtype=dtype).uniform_(-k, k))
+        n = self.gates * hidden_size
+        new = lambda *size: Parameter(torch.empty(*size, dtype=dtype))
         self.weight_ih, self.weight_hh = new(n, input_size), new(n, hidden_size)
         self.bias_ih, self.bias_hh = (new(n), new(n)) if bias else (None, None)
+        _uniform(self)
+
+    def reset_parameters(self):
+        _uniform(self)
 
     def extra_repr(self):
         return f'{self.input_size}, {self.hidden_size}' + ('' if self.bias else ', bias=False')
@@ -56,7 +66,7 @@ class _Cell(nn.Module):
         return state[0]
 
 
-class RNNCell(_Cell):
+class RNNCell(RNNCellBase):
     gates = 1
 
     def __init__(self, input_size, hidden_size, bias=True, nonlinearity='tanh', device=None, dtype=None):
@@ -67,7 +77,7 @@ class RNNCell(_Cell):
         return _rnn_step(torch.relu if self.nonlinearity == 'relu' else torch.tanh)
 
 
-class LSTMCell(_Cell):
+class LSTMCell(RNNCellBase):
     gates = 4
 
     def step(self):
@@ -77,7 +87,7 @@ class LSTMCell(_Cell):
         return state
 
 
-class GRUCell(_Cell):
+class GRUCell(RNNCellBase):
     gates = 3
 
     def step(self):
@@ -101,8 +111,8 @@ class RNNBase(nn.Module):
             raise ValueError('proj_size has to be smaller than hidden_size')
         self.input_size, self.hidden_size, self.num_layers, self.bias = input_size, hidden_size, num_layers, bias
         self.batch_first, self.dropout, self.bidirectional, self.proj_size = batch_first, dropout, bidirectional, proj_size
-        k, n, self.directions = 1 / math.sqrt(hidden_size), self.gates * hidden_size, 2 if bidirectional else 1
-        new = lambda *size: Parameter(torch.empty(*size, dtype=dtype).uniform_(-k, k))
+        n, self.directions = self.gates * hidden_size, 2 if bidirectional else 1
+        new = lambda *size: Parameter(torch.empty(*size, dtype=dtype))
         self._outputs = proj_size or hidden_size
         for name in self._names():
             inputs = input_size if name[:2] == '_l' and name[2:].split('_')[0] == '0' else self._outputs * self.directions
@@ -113,6 +123,15 @@ class RNNBase(nn.Module):
                 setattr(self, 'bias_hh' + name, new(n))
             if proj_size:
                 setattr(self, 'weight_hr' + name, new(proj_size, hidden_size))
+        _uniform(self)
+
+    def reset_parameters(self):
+        _uniform(self)
+
+    @property
+    def all_weights(self):
+        kinds = ['weight_ih', 'weight_hh'] + ['bias_ih', 'bias_hh'] * bool(self.bias) + ['weight_hr'] * bool(self.proj_size)
+        return [[getattr(self, kind + name) for kind in kinds] for name in self._names()]
 
     def extra_repr(self):
         text = f'{self.input_size}, {self.hidden_size}'
@@ -191,6 +210,10 @@ class RNNBase(nn.Module):
 class RNN(RNNBase):
     gates, states = 1, 1
 
+    @property
+    def mode(self):
+        return 'RNN_' + self.nonlinearity.upper()
+
     def __init__(self, input_size, hidden_size, num_layers=1, nonlinearity='tanh', *args, **kwargs):
         super().__init__(input_size, hidden_size, num_layers, *args, **kwargs)
         self.nonlinearity = nonlinearity
@@ -200,14 +223,14 @@ class RNN(RNNBase):
 
 
 class LSTM(RNNBase):
-    gates, states = 4, 2
+    gates, states, mode = 4, 2, 'LSTM'
 
     def step(self):
         return _lstm_step
 
 
 class GRU(RNNBase):
-    gates, states = 3, 1
+    gates, states, mode = 3, 1, 'GRU'
 
     def step(self):
         return _gru_step
@@ -234,15 +257,20 @@ class MultiheadAttention(nn.Module):
             self.in_proj_weight = Parameter(torch.empty(3 * embed_dim, embed_dim, dtype=dtype))
         self.in_proj_bias = Parameter(torch.zeros(3 * embed_dim, dtype=dtype)) if bias else None
         self.out_proj = nn.Linear(embed_dim, embed_dim, bias=bias, dtype=dtype)
+        if add_bias_kv:
+            self.bias_k, self.bias_v = [Parameter(torch.empty(1, 1, embed_dim, dtype=dtype)) for _ in range(2)]
+        self._reset_parameters()
+
+    def _reset_parameters(self):
         for weight in (self.in_proj_weight, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight):
             if weight is not None:
                 nn.init.xavier_uniform_(weight)
-        if bias:
+        if self.in_proj_bias is not None:
+            nn.init.zeros_(self.in_proj_bias)
             nn.init.zeros_(self.out_proj.bias)
-        if add_bias_kv:
-            self.bias_k, self.bias_v = [Parameter(torch.empty(1, 1, embed_dim, dtype=dtype)) for _ in range(2)]
-            nn.init.xavier_normal_(self.bias_k)
-            nn.init.xavier_normal_(self.bias_v)
+        for bias in (self.bias_k, self.bias_v):
+            if bias is not None:
+                nn.init.xavier_normal_(bias)
 
     def _project(self, x, first, n):
         """n of the three projections of x, by one product: [batch, heads, length, head_dim] each."""
@@ -314,7 +342,7 @@ def _activation(f):
     return _get_activation_fn(f) if isinstance(f, str) else f
 
 
-class TransformerEncoderLayer(nn.Module):
+class _TransformerLayer(nn.Module):
     def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation='relu', layer_norm_eps=1e-5,
                  batch_first=False, norm_first=False, bias=True, device=None, dtype=None):
         super().__init__()
@@ -342,6 +370,8 @@ class TransformerEncoderLayer(nn.Module):
     def _ff_block(self, x):
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
+
+class TransformerEncoderLayer(_TransformerLayer):
     def forward(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):
         if self.norm_first:
             x = src + self._sa_block(self.norm1(src), src_mask, src_key_padding_mask, is_causal=is_causal)
@@ -350,7 +380,7 @@ class TransformerEncoderLayer(nn.Module):
         return self.norm2(x + self._ff_block(x))
 
 
-class TransformerDecoderLayer(TransformerEncoderLayer):
+class TransformerDecoderLayer(_TransformerLayer):
     def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation='relu', layer_norm_eps=1e-5,
                  batch_first=False, norm_first=False, bias=True, device=None, dtype=None):
         super().__init__(d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first,
@@ -416,6 +446,9 @@ class Transformer(nn.Module):
         self.encoder = custom_encoder or TransformerEncoder(TransformerEncoderLayer(*options, dtype=dtype), num_encoder_layers, norm())
         self.decoder = custom_decoder or TransformerDecoder(TransformerDecoderLayer(*options, dtype=dtype), num_decoder_layers, norm())
         self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
+        self._reset_parameters()
+
+    def _reset_parameters(self):
         for p in self.parameters():
             if p.dim() > 1:
                 nn.init.xavier_uniform_(p)
