@@ -57,6 +57,13 @@ void put_vector_scan(struct emitter *w);
 /* Pointwise: a task's tiles of operands that lie across. */
 void put_turned(struct emitter *w);
 
+/* c_lanes.c: can a lane have it by itself, without calls? For a vector at x or r, and l, of which
+ * the first n lanes count where `part`: put_lane_values makes floats and masks v7 of those in the list;
+ * put_lane_store stores v7, as which `vector` is at hand, or what lanes make of it (NULL). */
+bool goes_by_lanes(struct emitter *w, value_id v);
+void put_lane_values(struct emitter *w, const value_id *list, uint32_t n, bool part);
+void put_lane_store(struct emitter *w, const struct store_node *st, const char *vector, bool part);
+
 /* c_places.c: by how many neighbours along the axis, of `most`, a scalar loop of the phase goes at
  * a time, so that indices that divide it grow evenly; 0 if none does, or by too few. */
 int c_even_tile(struct emitter *w, uint32_t index, enum axis axis, int most);
