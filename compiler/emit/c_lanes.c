@@ -17,6 +17,8 @@
 
 static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
 
+static enum axis along(const struct emitter *w) { return w->y->rows_inner ? AXIS_X : AXIS_R; }
+
 /* Is there a number of it in the scope at hand, whatever the lane? */
 static bool is_there(struct emitter *w, value_id v) {
     return !(at(w, v)->mask & MASK_R) || w->where[v] == UNIFORM;
@@ -47,7 +49,7 @@ static void mark_made(struct emitter *w, value_id v, bool *marks) {
 /* Of so many neighbours, 4 at least, the places are even from the first on; 0: of none. Vectors
  * begin at multiples of their own length. */
 static int block_of(struct emitter *w, ex index) {
-    enum axis axis = w->y->rows_inner ? AXIS_X : AXIS_R;
+    enum axis axis = along(w);
     int block = WIDEST;
     if (index_stride(w->k, index, axis) >= 0) return 0; /* all are */
     while (block >= 4 && index_stride_inside(w->k, index, axis, block) < 0) block /= 2;
@@ -56,11 +58,10 @@ static int block_of(struct emitter *w, ex index) {
 
 /* Where a block's first element is, and so the others. */
 static const char *put_place(struct emitter *w, ex index, int block, const char *name) {
-    enum axis axis = w->y->rows_inner ? AXIS_X : AXIS_R;
     if (block_of(w, index) < block) return NULL;
     line(w, "const long long %s = %s;", name, ex_text(w, index));
     return arena_printf(w->arena, "%s + (e - b) * %lldLL", name,
-                        (long long)index_stride_inside(w->k, index, axis, block));
+                        (long long)index_stride_inside(w->k, index, along(w), block));
 }
 
 static bool is_plain_load(const struct value_node *x) {
@@ -153,8 +154,77 @@ void put_lane_values(struct emitter *w, const value_id *list, uint32_t n, bool p
     }
 }
 
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+enum { SHORT_RUN = 8 };
+
+static const char *ending(enum dtype t) {
+    return t == DT_BF16 ? "_bf16" : t == DT_F16 ? "_f16" : "";
+}
+
+/* The loop over the runs of a vector: lane b on, so many lanes, from element `at` of memory on. */
+static void open_runs(struct emitter *w, ex index, int64_t length, bool part) {
+    const char *axis = along(w) == AXIS_X ? "x" : "r", *end = part ? "n" : "K_LANES";
+    open_scope(w);
+    line(w, "const k_idx first = %s;", axis);
+    open_brace(w, "for (int b = 0, run; b < %s; b += run)", end);
+    line(w, "const k_idx %s = first + b;", axis);
+    line(w, "const long long at = %s;", ex_text(w, index));
+    line(w, "run = (int)(%lld - %s %% %lld);", (long long)length, axis, (long long)length);
+    line(w, "if (run > %s - b) run = %s - b;", end, end);
+}
+
+static void close_runs(struct emitter *w) {
+    close_brace(w);
+    close_brace(w);
+}
+
+bool put_run_load(struct emitter *w, value_id v, bool part) {
+    const struct value_node *x = at(w, v);
+    if (x->kind != INST_LOAD || x->n_args) return false;
+    enum dtype t = buffer_dtype(w, x->buffer);
+    struct c_run run = c_run_of(w, x->index, along(w));
+    if (!dtype_takes_vectors(t) || !run.length) return false;
+    bool whole = run.length % WIDEST == 0;
+    int p = argument_of(w, x->buffer);
+    if (run.step == -1 && whole && !part) {
+        line(w, "const k_v v%u = k_backwards(k_load_v%s(p%d + (%s) - (K_LANES - 1)));", v,
+             ending(t), p, ex_text(w, x->index));
+    } else if (run.step == 1 && !whole && run.length >= SHORT_RUN) {
+        line(w, "k_v v%u = {0};", v);
+        open_runs(w, x->index, run.length, part);
+        line(w, "const k_m which = (k_lanes() >= b) & (k_lanes() < b + run);");
+        line(w, "v%u = k_as_v(k_as_m(v%u) | k_as_m(k_load_if%s(which, p%d + (at - b), 1)));", v, v,
+             ending(t), p);
+        close_runs(w);
+    } else {
+        return false;
+    }
+    w->where[v] = LOCAL;
+    return true;
+}
+
+/* Floats, whose runs are the beginnings of vectors. */
+static bool put_run_store(struct emitter *w, const struct store_node *st, const char *vector,
+                          bool part) {
+    enum dtype t = buffer_dtype(w, st->buffer);
+    struct c_run run = c_run_of(w, st->index, along(w));
+    bool floats = dtype_opmath(at(w, st->value)->dtype) == DT_F32 && dtype_takes_vectors(t);
+    if (!vector || !floats || run.step != 1 || run.length < SHORT_RUN) return false;
+    open_scope(w);
+    line(w, "float stored[2 * K_LANES] __attribute__((aligned(64)));");
+    line(w, "k_store_v(stored, %s);", vector);
+    open_runs(w, st->index, run.length, part);
+    line(w, "k_store_n%s(p%d + at, k_load_v(stored + b), run);", ending(t),
+         argument_of(w, st->buffer));
+    close_runs(w);
+    close_brace(w);
+    return true;
+}
+
 void put_lane_store(struct emitter *w, const struct store_node *st, const char *vector, bool part) {
     bool *marks = NEW_ARRAY(w->arena, bool, w->k->values.n), flag = is_flag(w, st->value);
+    if (put_run_store(w, st, vector, part)) return;
     open_scope(w);
     if (vector) {
         line(w, "float stored[K_LANES] __attribute__((aligned(64)));");

@@ -400,7 +400,7 @@ static void put_one(struct emitter *w, uint32_t index, value_id v, bool part) {
 static bool put_by_lanes(struct emitter *w, uint32_t index, const bool *need, bool part) {
     const struct phase *f = &w->p->phases.at[index];
     value_id *list = NEW_ARRAY(w->arena, value_id, f->compute.n + 1);
-    uint32_t n = 0;
+    uint32_t n = 0, n_lanes = 0;
     bool any = false;
     for (uint32_t i = 0; i < f->compute.n; i++) {
         value_id v = f->compute.at[i];
@@ -412,7 +412,9 @@ static bool put_by_lanes(struct emitter *w, uint32_t index, const bool *need, bo
         value_id v = f->compute.at[i];
         if (need[v] && form_of(w, v) == FORM_UNIFORM) put_one(w, index, v, part);
     }
-    if (n) put_lane_values(w, list, n, part);
+    for (uint32_t i = 0; i < n; i++)
+        if (!put_run_load(w, list[i], part)) list[n_lanes++] = list[i];
+    if (n_lanes) put_lane_values(w, list, n_lanes, part);
     return any;
 }
 

@@ -36,11 +36,14 @@ static double torn_us(const struct kernel *k, const struct layout *y) {
     return rows * ROW / k->limits->units;
 }
 
-/* Vectors of a row that are not whole tiles go one by one, with their lanes counted. */
+/* Vectors of a row that are not whole tiles go one by one, with their lanes counted; tiles that are
+ * no vectors on some machine are none on any. */
 static double ends_factor(const struct kernel *k, const struct layout *y) {
+    enum { WIDEST = 16 };
     int lanes = k->limits->simd_bytes / 4;
     double nr = (double)kernel_size(k, AXIS_R);
     if (y->rows_inner || k->kind != KERNEL_REDUCE || lanes < 1) return 1;
+    if (y->vec % WIDEST) return 1.5;
     double ends = ceil(fmod(nr, y->vec) / lanes);
     return 1 + 0.5 * ends / fmax(ceil(nr / lanes), 1);
 }
