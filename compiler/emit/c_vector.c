@@ -219,20 +219,30 @@ static bool is_lane_store(struct emitter *w, const struct store_node *st) {
            goes_by_lanes(w, st->value);
 }
 
-/* Vectors of what is made lane by lane pay where they spare what compilers make no vectors of: calls
- * of maths, rounding, extrema that keep NaN. */
+/* Does it go by lanes because of where it lies, which no compiler makes vectors of? Integers beside
+ * each other are some to it. */
+static bool lies_apart(struct emitter *w, value_id v) {
+    const struct value_node *x = at(w, v);
+    if (x->kind != INST_LOAD || form_of(w, v) != FORM_BY_LANES) return false;
+    return x->n_args > x->guarded || index_stride(w->k, x->index, along(w)) < 0;
+}
+
+/* Vectors of what is made lane by lane pay where they spare calls of maths; or, of what lies apart,
+ * rounding and extrema that keep NaN. */
 static bool lanes_pay(struct emitter *w, const struct phase *f) {
+    bool apart = false, some = false;
     for (uint32_t i = 0; i < f->compute.n; i++) {
         const struct value_node *x = at(w, f->compute.at[i]);
-        bool rounds = x->kind == INST_CAST && x->rounds;
-        if (!rounds && (x->kind != INST_OP || !op_is_expensive(x->op))) continue;
-        if (form_of(w, f->compute.at[i]) == FORM_FLOATS) return true;
+        apart |= lies_apart(w, f->compute.at[i]);
+        if (form_of(w, f->compute.at[i]) != FORM_FLOATS) continue;
+        if (x->kind == INST_OP && op_is_expensive(x->op)) return true;
+        some |= x->kind == INST_CAST && x->rounds;
     }
     for (uint32_t i = 0; i < f->reduce.n; i++) {
         enum reduction r = at(w, f->reduce.at[i])->reduction;
-        if (r == REDUCTION_AMAX || r == REDUCTION_AMIN) return true;
+        some |= r == REDUCTION_AMAX || r == REDUCTION_AMIN;
     }
-    return false;
+    return apart && some;
 }
 
 bool phase_is_vector(struct emitter *w, uint32_t index) {
