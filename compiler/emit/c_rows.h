@@ -57,6 +57,16 @@ void put_vector_scan(struct emitter *w);
 /* Pointwise: a task's tiles of operands that lie across. */
 void put_turned(struct emitter *w);
 
+/* c_lanes.c: can a lane have it by itself, without calls? For a vector at x or r, and l, of which
+ * the first n lanes count where `part`: put_lane_values makes floats and masks v7 of those in the list;
+ * put_lane_store stores v7, as which `vector` is at hand, or what lanes make of it (NULL). */
+bool goes_by_lanes(struct emitter *w, value_id v);
+void put_lane_values(struct emitter *w, const value_id *list, uint32_t n, bool part);
+void put_lane_store(struct emitter *w, const struct store_node *st, const char *vector, bool part);
+/* The same of a load that is whole vectors from the last to the first, or parts of vectors; false:
+ * it is not. */
+bool put_run_load(struct emitter *w, value_id v, bool part);
+
 /* c_places.c: by how many neighbours along the axis, of `most`, a scalar loop of the phase goes at
  * a time, so that indices that divide it grow evenly; 0 if none does, or by too few. */
 int c_even_tile(struct emitter *w, uint32_t index, enum axis axis, int most);
@@ -65,6 +75,13 @@ int c_even_tile(struct emitter *w, uint32_t index, enum axis axis, int most);
 void put_c_places(struct emitter *w, uint32_t index, enum axis axis, int tile, const char *first,
                   const char *lane);
 void end_c_places(struct emitter *w);
+
+/* c_runs.c: an index along an axis, which it divides: from each multiple of `length` on it grows by
+ * `step` so many times, 2^30 where nothing is divided; 0: it does not. */
+struct c_run {
+    int64_t length, step;
+};
+struct c_run c_run_of(struct emitter *w, ex index, enum axis axis);
 
 /* c_runs.c: how long the runs of an axis are in which nothing changes by which these values, and
  * the stores, divide it; 0: they do not. Inside of a loop over the runs of `count` elements from

@@ -19,6 +19,25 @@ static int64_t divisor_in(const struct exprs *p, ex e, ex axis, int64_t d) {
     return divisor_in(p, ex_rhs(p, e), axis, divisor_in(p, ex_lhs(p, e), axis, d));
 }
 
+struct c_run c_run_of(struct emitter *w, ex index, enum axis axis) {
+    struct exprs *p = w->k->ex;
+    ex step, rest, symbol = w->k->axis[axis];
+    struct c_run out = {0};
+    if (!symbol) return out;
+    int64_t length = divisor_in(p, index, symbol, 0);
+    if (length == 1) return out;
+    if (length) {
+        ex n = ex_const(p, length), q = ex_index(p, "run_q", ex_ceildiv(p, w->k->bound[axis], n)),
+           x = ex_index(p, "run_x", n), is = ex_add(p, ex_mul(p, q, n), x);
+        index = ex_subst(p, index, &symbol, &is, 1);
+        symbol = x;
+    }
+    if (!ex_linear(p, index, symbol, &step, &rest) || !ex_is_const(p, step, &out.step))
+        return (struct c_run){0};
+    out.length = length ? length : 1 << 30;
+    return out;
+}
+
 struct c_runs c_runs_of(struct emitter *w, enum axis axis, const char *name, const bool *needed,
                         bool stores) {
     const struct kernel *k = w->k;

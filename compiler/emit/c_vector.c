@@ -25,8 +25,9 @@
 #include "graph/traits.h"
 
 /* What a value is in a vector loop. A number counts the columns: what is drawn for a vector may
- * begin at one, and an argmax or argmin keeps columns, and knows its number in the end. */
-enum form { FORM_NONE, FORM_FLOATS, FORM_MASK, FORM_UNIFORM, FORM_NUMBER };
+ * begin at one, and an argmax or argmin keeps columns, and knows its number in the end. What goes by
+ * lanes (c_lanes.c) is floats or a mask to others, or what these alone are made of. */
+enum form { FORM_NONE, FORM_FLOATS, FORM_MASK, FORM_UNIFORM, FORM_NUMBER, FORM_BY_LANES };
 
 static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
 
@@ -44,8 +45,17 @@ static enum axis along(const struct emitter *w) { return w->y->rows_inner ? AXIS
 
 static enum form form_of(struct emitter *w, value_id v);
 
-static bool fits(struct emitter *w, value_id v, enum form form) {
+/* What others see of it. */
+static enum form seen_form(struct emitter *w, value_id v) {
     enum form f = form_of(w, v);
+    enum dtype t = at(w, v)->dtype;
+    if (f != FORM_BY_LANES) return f;
+    if (!(at(w, v)->mask & MASK_R)) return FORM_NONE; /* a number a row, which lanes alone read */
+    return is_float(t) ? FORM_FLOATS : t == DT_BOOL ? FORM_MASK : FORM_NONE;
+}
+
+static bool fits(struct emitter *w, value_id v, enum form form) {
+    enum form f = seen_form(w, v);
     return f == form || (f == FORM_UNIFORM && form == FORM_FLOATS && is_float(at(w, v)->dtype));
 }
 
@@ -98,7 +108,7 @@ static enum form form_of_op(struct emitter *w, const struct value_node *x) {
     }
     if (!op_takes_vectors(x->op)) return FORM_NONE;
     if (x->op == OP_WHERE) {
-        enum form which = form_of(w, x->args[0]);
+        enum form which = seen_form(w, x->args[0]);
         bool fit =
             (which == FORM_MASK || which == FORM_UNIFORM) && operands_fit(w, x, 1, FORM_FLOATS);
         return fit && is_float(x->dtype) ? FORM_FLOATS : FORM_NONE;
@@ -125,7 +135,7 @@ static enum form form_of_load(struct emitter *w, value_id v) {
     const struct value_node *x = at(w, v);
     if (turns(w, v)) return FORM_FLOATS;
     for (int a = 0; a < x->n_args; a++) { /* a guard, subscripts */
-        enum form form = form_of(w, x->args[a]);
+        enum form form = seen_form(w, x->args[a]);
         bool mask = form == FORM_MASK && a == 0 && x->guarded;
         if (form != FORM_UNIFORM && !mask) return FORM_NONE;
     }
@@ -169,16 +179,20 @@ static enum form find_form(struct emitter *w, value_id v) {
     if (x->kind == INST_OP) return form_of_op(w, x);
     if (x->kind != INST_CAST || !is_float(x->dtype)) return FORM_NONE;
     if (x->rounds && !dtype_takes_vectors(x->dtype)) return FORM_NONE;
-    enum form from = form_of(w, x->args[0]);
+    enum form from = seen_form(w, x->args[0]);
     return from == FORM_FLOATS || from == FORM_MASK ? FORM_FLOATS : FORM_NONE;
 }
 
 /* Each is found once: values that share values have very many ways down. */
 static enum form form_of(struct emitter *w, value_id v) {
-    if (!w->forms[v]) w->forms[v] = (uint8_t)(1 + find_form(w, v));
+    if (w->forms[v]) return (enum form)(w->forms[v] - 1);
+    enum form f = find_form(w, v);
+    if (f == FORM_NONE && goes_by_lanes(w, v)) f = FORM_BY_LANES;
+    w->forms[v] = (uint8_t)(1 + f);
     return (enum form)(w->forms[v] - 1);
 }
 
+/* Of whole vectors, beside each other; others go lane by lane. */
 static bool is_vector_store(struct emitter *w, const struct store_node *st) {
     return dtype_takes_vectors(buffer_dtype(w, st->buffer)) &&
            index_runs(w->k, st->index, along(w), WIDEST) && fits(w, st->value, FORM_FLOATS);
@@ -199,13 +213,54 @@ static bool begins_evenly(const struct layout *y) {
     return y->vec % WIDEST == 0 && (y->rows_inner || !pieces || y->br % WIDEST == 0);
 }
 
+/* Can it be stored lane by lane? What vectors have, or what lanes have by themselves. */
+static bool is_lane_store(struct emitter *w, const struct store_node *st) {
+    return fits(w, st->value, FORM_FLOATS) || fits(w, st->value, FORM_MASK) ||
+           goes_by_lanes(w, st->value);
+}
+
+/* Does it go by lanes because of where it lies, which no compiler makes vectors of? Integers beside
+ * each other are some to it. */
+static bool lies_apart(struct emitter *w, value_id v) {
+    const struct value_node *x = at(w, v);
+    if (x->kind != INST_LOAD || form_of(w, v) != FORM_BY_LANES) return false;
+    return x->n_args > x->guarded || index_stride(w->k, x->index, along(w)) < 0;
+}
+
+/* Vectors of what is made lane by lane pay where they spare calls of maths; or, of what lies apart,
+ * rounding and extrema that keep NaN. */
+static bool lanes_pay(struct emitter *w, const struct phase *f) {
+    bool apart = false, some = false;
+    for (uint32_t i = 0; i < f->compute.n; i++) {
+        const struct value_node *x = at(w, f->compute.at[i]);
+        apart |= lies_apart(w, f->compute.at[i]);
+        if (form_of(w, f->compute.at[i]) != FORM_FLOATS) continue;
+        if (x->kind == INST_OP && op_is_expensive(x->op)) return true;
+        some |= x->kind == INST_CAST && x->rounds;
+    }
+    for (uint32_t i = 0; i < f->reduce.n; i++) {
+        enum reduction r = at(w, f->reduce.at[i])->reduction;
+        some |= r == REDUCTION_AMAX || r == REDUCTION_AMIN;
+    }
+    return apart && some;
+}
+
 bool phase_is_vector(struct emitter *w, uint32_t index) {
     const struct phase *f = &w->p->phases.at[index];
+    bool lanes = false;
     if (!begins_evenly(w->y)) return false;
-    for (uint32_t i = 0; i < f->compute.n; i++)
-        if (form_of(w, f->compute.at[i]) == FORM_NONE) return false;
-    for (uint32_t i = 0; i < f->stores.n; i++)
-        if (!is_vector_store(w, &w->k->stores.at[f->stores.at[i]])) return false;
+    for (uint32_t i = 0; i < f->compute.n; i++) {
+        enum form form = form_of(w, f->compute.at[i]);
+        if (form == FORM_NONE) return false;
+        lanes |= form == FORM_BY_LANES;
+    }
+    for (uint32_t i = 0; i < f->stores.n; i++) {
+        const struct store_node *st = &w->k->stores.at[f->stores.at[i]];
+        if (is_vector_store(w, st)) continue;
+        if (!is_lane_store(w, st)) return false;
+        lanes = true;
+    }
+    if (lanes && !lanes_pay(w, f)) return false;
     for (uint32_t i = 0; i < f->reduce.n; i++)
         if (!is_vector_reduction(w, f->reduce.at[i])) return false;
     for (uint32_t i = 0; i < f->across.n; i++)
@@ -284,7 +339,7 @@ static const char *load_text_at(struct emitter *w, const struct value_node *x, b
     const char *place = place_of(w, x->buffer, x->index);
     enum dtype t = buffer_dtype(w, x->buffer);
     int step = step_of(w, x->index);
-    bool masked = x->guarded && form_of(w, x->args[0]) == FORM_MASK;
+    bool masked = x->guarded && seen_form(w, x->args[0]) == FORM_MASK;
     if (step == 1 && !masked) {
         const char *load = load_of(w, t, place, part);
         return x->guarded ? choice_text(w, x->args[0], load, "k_splat(0.0f)") : load;
@@ -317,7 +372,7 @@ static const char *vector_text(struct emitter *w, value_id v, bool part) {
             part);
     if (x->kind == INST_LOAD) return load_text_at(w, x, part);
     if (x->kind == INST_INDEX) return mask_text(w, x->index);
-    if (x->kind == INST_CAST && form_of(w, x->args[0]) == FORM_MASK)
+    if (x->kind == INST_CAST && seen_form(w, x->args[0]) == FORM_MASK)
         return choice_text(w, x->args[0], "k_splat(1.0f)", "k_splat(0.0f)");
     if (op && x->op == OP_WHERE)
         return choice_text(w, x->args[0], ref(w, x->args[1]), ref(w, x->args[2]));
@@ -338,36 +393,72 @@ static void put_uniform(struct emitter *w, value_id v) {
     if (at(w, v)->kind != INST_CONST) w->where[v] = UNIFORM;
 }
 
+/* One number for the vector; kept once for each lane. */
+static void put_one(struct emitter *w, uint32_t index, value_id v, bool part) {
+    const char *kept = kept_place(w, v);
+    if (computed_before(w, index, v)) {
+        line(w, "const %s v%u = *(%s);", math_type(at(w, v)->dtype), v, kept);
+        w->where[v] = UNIFORM;
+        return;
+    }
+    put_uniform(w, v);
+    if (worth_keeping(w, index, v)) put_store_at(w, kept, ref(w, v), part);
+}
+
+/* What goes by lanes and is wanted in vectors, behind the numbers of which it is made. Is there
+ * any? */
+static bool put_by_lanes(struct emitter *w, uint32_t index, const bool *need, bool part) {
+    const struct phase *f = &w->p->phases.at[index];
+    value_id *list = NEW_ARRAY(w->arena, value_id, f->compute.n + 1);
+    uint32_t n = 0, n_lanes = 0;
+    bool any = false;
+    for (uint32_t i = 0; i < f->compute.n; i++) {
+        value_id v = f->compute.at[i];
+        if (!need[v] || form_of(w, v) != FORM_BY_LANES) continue;
+        any = true;
+        if (seen_form(w, v) != FORM_NONE && !computed_before(w, index, v)) list[n++] = v;
+    }
+    for (uint32_t i = 0; i < f->compute.n && any; i++) {
+        value_id v = f->compute.at[i];
+        if (need[v] && form_of(w, v) == FORM_UNIFORM) put_one(w, index, v, part);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (!put_run_load(w, list[i], part)) list[n_lanes++] = list[i];
+    if (n_lanes) put_lane_values(w, list, n_lanes, part);
+    return any;
+}
+
 static void put_values(struct emitter *w, uint32_t index, bool part) {
     const struct phase *f = &w->p->phases.at[index];
     const bool *need = needed_beside_kept(w, index);
+    for (uint32_t i = 0; i < f->compute.n; i++) w->where[f->compute.at[i]] = NOWHERE;
+    bool lanes = put_by_lanes(w, index, need, part);
     for (uint32_t i = 0; i < f->compute.n; i++) {
         value_id v = f->compute.at[i];
+        enum form form = form_of(w, v), seen = seen_form(w, v);
+        bool before = computed_before(w, index, v);
+        if (form == FORM_NUMBER || seen == FORM_NONE || !need[v]) continue;
+        if (form == FORM_UNIFORM) {
+            if (!lanes) put_one(w, index, v, part);
+            continue;
+        }
         const char *kept = kept_place(w, v);
-        enum form form = form_of(w, v);
-        bool before = computed_before(w, index, v), keep = worth_keeping(w, index, v);
-        w->where[v] = NOWHERE;
-        if (form == FORM_NUMBER || !need[v]) continue;
-        if (form == FORM_UNIFORM && !before) {
-            put_uniform(w, v);
-            if (keep) put_store_at(w, kept, ref(w, v), part);
-            continue;
-        }
-        if (form == FORM_UNIFORM) { /* kept once for each lane */
-            line(w, "const %s v%u = *(%s);", math_type(at(w, v)->dtype), v, kept);
-            w->where[v] = UNIFORM;
-            continue;
-        }
-        line(w, "const %s v%u = %s;", form == FORM_MASK ? "k_m" : "k_v", v,
-             before ? load_at(w, kept, part) : vector_text(w, v, part));
+        if (before || form != FORM_BY_LANES)
+            line(w, "const %s v%u = %s;", seen == FORM_MASK ? "k_m" : "k_v", v,
+                 before ? load_at(w, kept, part) : vector_text(w, v, part));
         w->where[v] = LOCAL;
-        if (keep && !before) put_store_at(w, kept, ref(w, v), part);
+        if (worth_keeping(w, index, v) && !before) put_store_at(w, kept, ref(w, v), part);
     }
 }
 
 static void put_vector_stores(struct emitter *w, const struct phase *f, bool part) {
     for (uint32_t i = 0; i < f->stores.n; i++) {
         const struct store_node *st = &w->k->stores.at[f->stores.at[i]];
+        if (!is_vector_store(w, st)) {
+            bool vector = seen_form(w, st->value) != FORM_NONE && w->where[st->value] == LOCAL;
+            put_lane_store(w, st, vector ? ref(w, st->value) : NULL, part);
+            continue;
+        }
         const char *p = place_of(w, st->buffer, st->index), *value = ref(w, st->value);
         enum dtype t = buffer_dtype(w, st->buffer);
         if (!part && layout_streams(w->k, w->y, st))

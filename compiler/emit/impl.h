@@ -35,6 +35,7 @@ struct emitter {
     int indent;
     uint8_t *where;          /* per value: enum where */
     uint8_t *forms;          /* C, per value: what c_vector.c has found of it; 0: nothing yet */
+    uint8_t *by_lanes;       /* C, per value: and c_lanes.c: 1 yes, 2 no */
     const uint8_t *kept;     /* C, per value: what c_keep.c has found of all; NULL: nothing yet */
     int exchanges;           /* CUDA: of the cluster's blocks, so far */
     const value_id *carried; /* CUDA: the value that is there for each source; NULL */

@@ -98,6 +98,17 @@ K_INLINE k_v k_load_if(k_m which, const float *p, int step) {
 #endif
 }
 
+/* The last lane first. */
+K_INLINE k_v k_backwards(k_v x) {
+#if defined(__clang__)
+    k_v y;
+    for (int l = 0; l < K_LANES; l++) y[l] = x[K_LANES - 1 - l];
+    return y;
+#else
+    return __builtin_shuffle(x, K_LANES - 1 - k_lanes());
+#endif
+}
+
 /* New values in the first n lanes, old ones in the others. */
 K_INLINE k_v k_first_n(k_v now, k_v old, int n) {
 #if defined(K_AVX512)

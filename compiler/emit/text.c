@@ -633,6 +633,7 @@ bool emit_source(const struct block *p, struct arena *a, struct ws_source *out, 
                         .subscript = ""};
     w.where = NEW_ARRAY(a, uint8_t, p->kernel->values.n);
     w.forms = NEW_ARRAY(a, uint8_t, p->kernel->values.n);
+    w.by_lanes = NEW_ARRAY(a, uint8_t, p->kernel->values.n);
     begin(&w);
     bool dot = p->kernel->kind == KERNEL_MATMUL;
     if (p->layout.chained)

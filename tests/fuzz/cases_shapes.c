@@ -39,6 +39,19 @@ static const char *const shapes[] = {
     "graph(%x: f32[33, 100]) {\n %s = silu(%x)\n %t = sin(%s)\n %m = mean(%t, [0], True)\n"
     " %d = sub(%t, %m)\n %q = mul(%d, %d)\n %v = mean(%q, [0], True)\n %y = div(%d, %v)\n"
     " %e = exp(%v)\n %z = mul(%s, %e)\n return %y, %z\n}\n",
+    /* maths of what no vector follows: integers, runs of odd lengths that end within vectors, runs
+     * backwards, what is looked up, flags in memory */
+    "graph(%x: i8[6, 7, 43], %y: f32[43], %n: bool[6, 7, 43]) {\n %f = to(%x, f32)\n"
+    " %a = mul(%f, %y)\n %e = sigmoid(%a)\n %w = where(%n, %e, %a)\n %s = sum(%w, [1, 2])\n"
+    " %c = gt(%a, 1)\n return %w, %s, %c\n}\n",
+    "graph(%x: f32[5, 3, 4, 34]) {\n %e = silu(%x)\n %m = amax(%x, [0, 3])\n"
+    " return %m, %e\n}\n",
+    "graph(%x: bf16[9, 96]) {\n %f = flip(%x, [1])\n %a = add(%x, %f)\n %s = sin(%a)\n"
+    " %m = amax(%x)\n return %s, %m\n}\n",
+    "graph(%x: f16[4, 9, 33], %i: i64[4, 9, 33]) {\n %j = remainder(%i, 33)\n %g = gather(%x, 2, "
+    "%j)\n %e = exp(%g)\n"
+    " %p = permute(%e, [0, 2, 1])\n %s = sum(%p, 1)\n %c = contiguous(%p)\n"
+    " return %s, %c\n}\n",
     /* rows that are shorter than vectors */
     "graph(%x: f32[300, 6, 7]) {\n %i = argmax(%x, 1)\n %m = amax(%x, 1, True)\n"
     " %d = sub(%x, %m)\n %p = permute(%d, [0, 2, 1])\n %c = contiguous(%p)\n return %i, %c\n}\n",
