@@ -258,11 +258,13 @@ static node_id step_back(struct vm *vm, const struct view_step *s, node_id whole
 
 /* What autograd does not see, as under no_grad() or through .data: the value changes, and gradients
  * go where those of the old value went. */
-static node_id behind_autograd(struct vm *vm, node_id old, node_id value) {
+static node_id behind_autograd(struct vm *vm, node_id old, node_id value,
+                               const struct meta *memory) {
     if (!tensor_carries_gradient(vm, old)) return value;
     struct arg args[2] = {arg_node(old), arg_node(value)};
     node_id out;
     if (!graph_call(vm_graph(vm), OP_SET_DATA, args, 2, vm_line(vm), vm->diag, &out)) vm_leave(vm);
+    memcpy(vm_graph(vm)->nodes.at[out].meta.stride, memory->stride, sizeof memory->stride);
     return out;
 }
 
@@ -276,11 +278,8 @@ void functional_write(struct vm *vm, struct py x, node_id value, bool unseen) {
     for (uint32_t i = 0; i + 1 < n; i++)
         whole[i + 1] = take_step(vm, vm_graph(vm), whole[i], &t->steps[i]);
     for (uint32_t i = n; i-- > 0;) value = step_back(vm, &t->steps[i], whole[i], value);
-    /* Memory is as it was: what came back through a transposed view must not look transposed. */
-    struct py turned = wrap(vm, value);
-    if (meta_is_contiguous(vm->ex, meta_of(vm, s->base)) &&
-        !meta_is_contiguous(vm->ex, meta_of(vm, value)))
-        value = op(vm, OP_CONTIGUOUS, &turned, 1);
-    s->base = unseen ? behind_autograd(vm, s->base, value) : value;
+    struct meta memory = *meta_of(vm, s->base);
+    value = strides_as(vm, value, &memory); /* it is as it was, whatever the view looked like */
+    s->base = unseen ? behind_autograd(vm, s->base, value, &memory) : value;
     s->version++;
 }

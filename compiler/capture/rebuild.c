@@ -113,6 +113,11 @@ void entry_collect_outputs(struct vm *vm, struct entry *e) {
     if (!c.g->outputs.n) return;
     e->outputs = NEW_ARRAY(e->arena, node_id, e->n_outputs);
     memcpy(e->outputs, c.g->outputs.at, e->n_outputs * sizeof *e->outputs);
+    e->laid = NEW_ARRAY(e->arena, struct meta, e->n_outputs);
+    for (uint32_t i = 0; i < e->n_outputs; i++) {
+        const struct meta *m = &c.g->nodes.at[e->outputs[i]].meta;
+        if (strides_permute(c.g->ex, m)) e->laid[i] = *m;
+    }
 }
 
 /* -- making values ------------------------------------------------------------------------- */

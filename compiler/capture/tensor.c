@@ -398,6 +398,13 @@ static node_id as_of_number(struct vm *vm, const struct args *a, node_id node) {
     return node;
 }
 
+/* A memory format other than torch.preserve_format: row-major, whichever it is. */
+static bool is_format(struct py v) {
+    struct py name;
+    return v.kind == PY_INSTANCE && dict_gets(v.instance->dict, "name", &name) &&
+           name.kind == PY_STR && strcmp(name.s, "preserve_format") != 0;
+}
+
 static node_id bind(struct vm *vm, const struct builtin *b, const struct args *a) {
     const struct op_info *info = op_info(b->op);
     if (vm->trace && vm->graph->nodes.n > MAX_TRACE_NODES)
@@ -410,9 +417,11 @@ static node_id bind(struct vm *vm, const struct builtin *b, const struct args *a
         names = NEW_ARRAY(vm->arena, const char *, a->n_named);
     }
     uint32_t n_named = 0;
+    bool format = false;
     for (uint32_t i = 0; i < a->n; i++)
         pos[i] = to_arg(vm, b->name, param_at(info, a, i), a->at[i]);
     for (uint32_t i = 0; i < a->n_named; i++) {
+        format |= !strcmp(a->names[i], "memory_format") && is_format(a->named[i]);
         if (is_placement(a->names[i])) continue;
         names[n_named] = a->names[i];
         named[n_named++] = to_arg(vm, b->name, param_named(info, a->names[i]), a->named[i]);
@@ -430,6 +439,7 @@ static node_id bind(struct vm *vm, const struct builtin *b, const struct args *a
     if (!ok) refuse_call(vm);
     for (uint32_t i = before; elsewhere && i < g->nodes.n; i++) g->nodes.at[i].where = vm_line(vm);
     check_result(vm, node);
+    if (!format) strides_follow(vm, node);
     return vm->trace && takes_symbolic_float(a) ? as_of_number(vm, a, node) : node;
 }
 

@@ -317,6 +317,14 @@ node_id functional_node(struct vm *vm, struct tensor *t);
 void functional_write(struct vm *vm, struct py x, node_id value,
                       bool unseen);                             /* unseen: by autograd */
 struct storage *functional_storage(struct vm *vm, struct py t); /* tensor.c; of an input too */
+/* -- strides.c: in which order elements lie, while a graph is built */
+bool strides_are_followed(enum op op);            /* does a result lie as its operands do? */
+void strides_follow(struct vm *vm, node_id node); /* if so, it does from now on */
+/* node in memory of m's strides: what has been written to it. */
+node_id strides_as(struct vm *vm, node_id node, const struct meta *m);
+/* Do m's elements fill memory, in another order than row-major? */
+bool strides_permute(struct exprs *p, const struct meta *m);
+void strides_forget(struct graph *g); /* what is captured lies row-major */
 /* -- eager.c: tensors with values */
 bool tensor_is_eager(const struct vm *vm, struct py t); /* and is it to be used as such now? */
 struct py eager_new(struct vm *vm, enum dtype t, int rank, const int64_t *size);
