@@ -311,11 +311,18 @@ static const struct py *first_tensor(const struct args *a) {
     return NULL;
 }
 
+uint32_t *tensor_recorded(const struct tensor *t) {
+    return t->own ? &t->own->recorded : &t->storage->recorded;
+}
+
+/* One of whose memory a part has been given a gradient, as well: autograd has to refuse it. */
 static bool tensor_needs_grad(const struct py *v) {
-    if (v->kind == PY_TENSOR) return v->tensor->requires_grad;
+    if (v->kind == PY_TENSOR)
+        return v->tensor->requires_grad ||
+               (!v->tensor->graph && v->tensor->recorded != *tensor_recorded(v->tensor));
     bool grad = false;
     for (uint32_t i = 0; tensor_in(v) && i < v->list->n; i++)
-        grad |= v->list->at[i].kind == PY_TENSOR && v->list->at[i].tensor->requires_grad;
+        grad |= v->list->at[i].kind == PY_TENSOR && tensor_needs_grad(&v->list->at[i]);
     return grad;
 }
 
@@ -484,8 +491,11 @@ static struct py compute(struct vm *vm, const struct builtin *b, const struct ar
     node_id node = bind_to_stream(vm, b, a);
     struct py out = eager_compute(vm, node, first, first && may_alias(b->op));
     if (!first) place_result(vm, a, out.tensor);
-    if (first && out.tensor->storage == first->tensor->storage)
+    if (first && out.tensor->storage == first->tensor->storage) {
         out.tensor->detached = b->op == OP_DETACH || first->tensor->detached;
+        out.tensor->own = b->op == OP_DETACH ? NEW(vm->home, struct detached) : first->tensor->own;
+        out.tensor->recorded = *tensor_recorded(out.tensor);
+    }
     bool differentiable = dtype_is_float(out.tensor->meta.dtype);
     if (keep && differentiable) tape_record(vm, out.tensor);
     out.tensor->requires_grad = grad && (vm->grad_enabled || leaf) && differentiable;
@@ -636,7 +646,7 @@ static struct py track(struct vm *vm, const struct builtin *b, const struct args
     bool view = alias && functional_view(vm, *first, node, &out);
     if (view) {
         out.tensor->node = ends;
-        out.tensor->detached |= vm->tracing && (stops || b->op == OP_DETACH);
+        if (vm->tracing && (stops || b->op == OP_DETACH)) functional_detach(vm, out.tensor);
     } else {
         out = tensor_new(vm, ends);
     }
@@ -758,7 +768,7 @@ static struct py eager_assign(struct vm *vm, struct py x, struct py v) {
     value_free(&values);
     if (!recorded) return x;
     tape_move(t, v.tensor);
-    if (!t->detached) t->recorded = ++t->storage->recorded;
+    t->recorded = ++*tensor_recorded(t);
     return x;
 }
 
@@ -788,8 +798,7 @@ struct py tensor_assign(struct vm *vm, struct py x, struct py v) {
         v = tensor_call(vm, OP_CAST, cast, 2);
     }
     node_id value = tensor_node(vm, v);
-    if (t->detached && vm->grad_enabled && tensor_carries_gradient(vm, value)) t->detached = false;
-    functional_write(vm, x, value, vm->tracing && (!vm->grad_enabled || t->detached));
+    functional_write(vm, x, value, vm->tracing && !vm->grad_enabled);
     t->requires_grad |= !outside && v.tensor->requires_grad;
     return x;
 }

@@ -307,6 +307,8 @@ void tensor_share(struct vm *vm, struct py x, struct py v);
 /* copy has the elements of a view of x that no steps lead to: it may not be updated in place, nor
  * be looked at once x was. */
 void tensor_copies_view(struct vm *vm, struct py x, struct py copy);
+/* Eager: how often what gradients go through was written to t's memory, as autograd sees it. */
+uint32_t *tensor_recorded(const struct tensor *t);
 bool tensor_carries_gradient(struct vm *vm, node_id node);
 node_id tensor_detached(struct vm *vm, node_id node); /* node, where gradients end */
 /* -- functional.c: views and updates in place */
@@ -314,6 +316,7 @@ node_id tensor_detached(struct vm *vm, node_id node); /* node, where gradients e
 bool functional_keeps_memory(const struct graph *g, const struct node *n);
 bool functional_view(struct vm *vm, struct py parent, node_id node, struct py *out);
 node_id functional_node(struct vm *vm, struct tensor *t);
+void functional_detach(struct vm *vm, struct tensor *t); /* autograd sees its memory apart */
 void functional_write(struct vm *vm, struct py x, node_id value,
                       bool unseen);                             /* unseen: by autograd */
 struct storage *functional_storage(struct vm *vm, struct py t); /* tensor.c; of an input too */
