@@ -470,6 +470,7 @@ static void set_plainly(struct vm *vm, struct py o, const char *name, struct py 
         o.tensor->storage = v.tensor->storage;
         o.tensor->meta = v.tensor->meta;
         o.tensor->offset = v.tensor->offset;
+        o.tensor->own = v.tensor->own;
         o.tensor->recorded = v.tensor->recorded;
         o.tensor->version++;
         return;

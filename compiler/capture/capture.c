@@ -217,6 +217,7 @@ static void report(struct vm *vm, struct forward *t) {
 /* Keep the inputs that are used; the init graph computes those, in their order. */
 static void tidy(struct vm *vm) {
     graph_prune_in_place(vm->graph);
+    strides_forget(vm->graph);
     VEC(bool) grad = {0};
     for (uint32_t i = 0; i < vm->graph->inputs.n; i++) {
         struct graph_input *in = &vm->graph->inputs.at[i];

@@ -360,6 +360,23 @@ void run_graph(struct vm *vm, const struct backend *backend, struct graph *g, vo
         vm_raise(vm, EXC_RuntimeError, "%s", d.message ? d.message : "the backend failed");
 }
 
+/* x, which a kernel has written row-major, as the program's operators would have laid it. */
+static struct py laid_as(struct vm *vm, const struct bindings *b, const struct meta *m,
+                         struct exprs *p, struct py x) {
+    int64_t size[WS_MAX_RANK], stride[WS_MAX_RANK];
+    for (int i = 0; i < m->rank; i++) {
+        size[i] = bindings_value(b, p, m->size[i]);
+        stride[i] = bindings_value(b, p, m->stride[i]);
+    }
+    struct storage *memory = eager_storage(vm, x.tensor->storage->size);
+    struct py out = eager_in(vm, memory, m->dtype, m->rank, size, stride, 0);
+    struct value v = eager_values(vm, x.tensor);
+    eager_write(vm, out.tensor, &v);
+    value_free(&v);
+    out.tensor->on_cuda = x.tensor->on_cuda;
+    return out;
+}
+
 static void compute(struct vm *vm, struct entry *e, struct py *outputs) {
     struct graph *g = e->graph;
     struct bindings b = bindings_of(vm, e);
@@ -367,6 +384,8 @@ static void compute(struct vm *vm, struct entry *e, struct py *outputs) {
     struct tensor **in = NEW_ARRAY(vm->arena, struct tensor *, g->inputs.n);
     for (uint32_t i = 0; i < g->inputs.n; i++) in[i] = input_tensor(vm, e, i);
     run_graph(vm, e->how->backend, g, e->callable, &b, in, outputs);
+    for (uint32_t i = 0; i < e->n_outputs; i++)
+        if (e->laid[i].rank) outputs[i] = laid_as(vm, &b, &e->laid[i], e->ex, outputs[i]);
     vm->n_random += e->n_random;
     tape_record_entry(vm, e, &b, in, outputs);
 }

@@ -148,6 +148,7 @@ struct entry {
     bool *has_gradient;  /* of its outputs, which need it where autograd is asked */
     uint32_t *inputs;    /* input i of the graph is tensors[inputs[i]] */
     node_id *outputs;    /* output i is this node of the trace */
+    struct meta *laid;   /* and lies so in the program's memory; rank 0: row-major */
     uint32_t n_outputs, n_ops;
     uint32_t n_random; /* random tensors of the graph, under seed, numbered from random_base */
     uint64_t seed;

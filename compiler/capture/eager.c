@@ -55,8 +55,9 @@ static struct tensor *tensor_in(struct vm *vm, struct storage *s, const struct m
     return t;
 }
 
-static struct py row_major(struct vm *vm, struct meta m) {
-    meta_contiguous(vm->constants, &m);
+/* m's strides are a permutation of the row-major ones, or of other memory's. */
+static struct py tensor_of(struct vm *vm, struct meta m, bool keeps_strides) {
+    if (!keeps_strides) meta_contiguous(vm->constants, &m);
     int64_t n = ex_value(vm->constants, meta_numel(vm->constants, &m));
     struct storage *s = storage_new(vm, (size_t)n * (size_t)dtype_bytes(m.dtype));
     return py_pointer(PY_TENSOR, tensor_in(vm, s, &m, 0));
@@ -65,7 +66,7 @@ static struct py row_major(struct vm *vm, struct meta m) {
 struct py eager_new(struct vm *vm, enum dtype t, int rank, const int64_t *size) {
     struct meta m = {.dtype = t, .rank = (uint8_t)rank};
     for (int i = 0; i < rank; i++) m.size[i] = ex_const(vm->constants, size[i]);
-    return row_major(vm, m);
+    return tensor_of(vm, m, false);
 }
 
 struct storage *eager_storage(struct vm *vm, uint64_t bytes) {
@@ -525,7 +526,8 @@ static struct py compute(struct vm *vm, node_id node) {
         vm_raise(vm, strstr(d.message, "out of bounds") ? EXC_IndexError : EXC_RuntimeError, "%s",
                  d.message);
     }
-    struct py result = row_major(vm, g->nodes.at[node].meta);
+    const struct node *n = &g->nodes.at[node];
+    struct py result = tensor_of(vm, n->meta, strides_are_followed(n->op));
     eager_write(vm, result.tensor, &out);
     value_free(&out);
     return result;

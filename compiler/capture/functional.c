@@ -65,6 +65,7 @@ static struct view_step *view_of(struct vm *vm, struct py parent, node_id node, 
     out->tensor->steps = steps;
     out->tensor->n_steps = before + n;
     out->tensor->detached = parent.tensor->graph == vm_graph(vm) && parent.tensor->detached;
+    out->tensor->own = out->tensor->detached ? parent.tensor->own : NULL;
     out->tensor->seen = out->tensor->storage->version;
     return steps + before;
 }
@@ -149,13 +150,24 @@ static node_id take_step(struct vm *vm, struct graph *g, node_id from, const str
     return out;
 }
 
+/* The value of all of t's memory, as it is seen through t. */
+static node_id memory_of(struct vm *vm, const struct tensor *t, const struct storage *s) {
+    if (t->own && t->own->version == s->version) return t->own->base;
+    return t->own ? tensor_detached(vm, s->base) : s->base;
+}
+
+void functional_detach(struct vm *vm, struct tensor *t) {
+    t->detached = true;
+    t->own = NEW(vm->arena, struct detached);
+    t->own->version = UINT32_MAX;
+}
+
 /* The node of its graph that a tracked tensor is now. */
 node_id functional_node(struct vm *vm, struct tensor *t) {
     if (t->seen == t->storage->version) return t->node;
-    t->node = t->storage->base;
+    t->node = memory_of(vm, t, t->storage);
     for (uint32_t i = 0; i < t->n_steps; i++)
         t->node = take_step(vm, t->graph, t->node, &t->steps[i]);
-    if (t->detached) t->node = tensor_detached(vm, t->node);
     t->seen = t->storage->version;
     return t->node;
 }
@@ -258,11 +270,13 @@ static node_id step_back(struct vm *vm, const struct view_step *s, node_id whole
 
 /* What autograd does not see, as under no_grad() or through .data: the value changes, and gradients
  * go where those of the old value went. */
-static node_id behind_autograd(struct vm *vm, node_id old, node_id value) {
-    if (!tensor_carries_gradient(vm, old)) return value;
+static node_id behind_autograd(struct vm *vm, node_id old, node_id value,
+                               const struct meta *memory) {
+    if (!tensor_carries_gradient(vm, old)) return tensor_detached(vm, value);
     struct arg args[2] = {arg_node(old), arg_node(value)};
     node_id out;
     if (!graph_call(vm_graph(vm), OP_SET_DATA, args, 2, vm_line(vm), vm->diag, &out)) vm_leave(vm);
+    memcpy(vm_graph(vm)->nodes.at[out].meta.stride, memory->stride, sizeof memory->stride);
     return out;
 }
 
@@ -270,17 +284,18 @@ static node_id behind_autograd(struct vm *vm, node_id old, node_id value) {
 void functional_write(struct vm *vm, struct py x, node_id value, bool unseen) {
     struct tensor *t = x.tensor;
     struct storage *s = functional_storage(vm, x);
-    uint32_t n = t->graph == vm_graph(vm) ? t->n_steps : 0;
+    bool tracked = t->graph == vm_graph(vm);
+    uint32_t n = tracked ? t->n_steps : 0;
+    struct detached *own = tracked ? t->own : NULL;
     node_id *whole = NEW_ARRAY(vm->arena, node_id, n + 1);
-    whole[0] = s->base;
+    whole[0] = own ? memory_of(vm, t, s) : s->base;
     for (uint32_t i = 0; i + 1 < n; i++)
         whole[i + 1] = take_step(vm, vm_graph(vm), whole[i], &t->steps[i]);
     for (uint32_t i = n; i-- > 0;) value = step_back(vm, &t->steps[i], whole[i], value);
-    /* Memory is as it was: what came back through a transposed view must not look transposed. */
-    struct py turned = wrap(vm, value);
-    if (meta_is_contiguous(vm->ex, meta_of(vm, s->base)) &&
-        !meta_is_contiguous(vm->ex, meta_of(vm, value)))
-        value = op(vm, OP_CONTIGUOUS, &turned, 1);
-    s->base = unseen ? behind_autograd(vm, s->base, value) : value;
+    struct meta memory = *meta_of(vm, s->base);
+    value = strides_as(vm, value, &memory); /* it is as it was, whatever the view looked like */
+    if (own) own->base = unseen ? behind_autograd(vm, whole[0], value, &memory) : value;
+    s->base = unseen || own ? behind_autograd(vm, s->base, value, &memory) : value;
     s->version++;
+    if (own) own->version = s->version;
 }

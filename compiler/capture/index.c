@@ -357,7 +357,7 @@ static void set_looked_up(struct vm *vm, struct py x, struct py i, struct py par
 /* Is v what `x[i] += w` has made of the view x[i], and x not told of it yet? */
 static bool is_own_part(struct py x, struct py v) {
     return v.kind == PY_TENSOR && v.tensor->storage == x.tensor->storage &&
-           v.tensor->recorded == v.tensor->storage->recorded &&
+           v.tensor->own == x.tensor->own && v.tensor->recorded == *tensor_recorded(v.tensor) &&
            x.tensor->recorded + 1 == v.tensor->recorded;
 }
 
@@ -379,7 +379,7 @@ static void set_recorded(struct vm *vm, struct py x, struct py i, struct py v) {
                  "a view of a leaf Variable that requires grad is being used in an in-place "
                  "operation.");
     bool own = is_own_part(x, v);
-    if (own) t->recorded = t->storage->recorded;
+    if (own) t->recorded = *tensor_recorded(t);
     struct py part = tensor_subscript(vm, x, i);
     if (own && !same_view(vm, part.tensor, v.tensor)) {
         t->recorded = before;

@@ -46,11 +46,20 @@ static const struct tensor_guard *input_behind(const struct entry *e, const stru
     return NULL;
 }
 
+/* Is it a detached tensor of memory that outlives the segment, too, with a gradient of its own? */
+static bool has_own_gradient(struct collect *c, const struct tensor *t) {
+    bool own = t->graph == c->g && t->own && t->own->version == t->storage->version;
+    return own && tensor_carries_gradient(c->vm, t->own->base) &&
+           (input_behind(c->e, t) || t->storage->shared);
+}
+
+static void lose(struct trace *trace, struct tensor *t) {
+    if (!trace->lost || t->made_at < trace->lost->made_at) trace->lost = t;
+}
+
 /* A view of an input is taken again from the input, so that it goes on sharing its memory. */
 static void collect_tensor(struct collect *c, struct tensor *t) {
-    struct trace *trace = c->vm->trace;
-    bool lost = t->lost_view || t->selected;
-    if (lost && (!trace->lost || t->made_at < trace->lost->made_at)) trace->lost = t;
+    if (t->lost_view || t->selected || has_own_gradient(c, t)) lose(c->vm->trace, t);
     if (t->selected) return;
     if (t->graph != c->g || input_behind(c->e, t)) return;
     for (uint32_t i = 0; i < c->tensors.n; i++) {
@@ -65,6 +74,7 @@ static void collect_tensor(struct collect *c, struct tensor *t) {
 static void collect_nodes(struct collect *c) {
     for (uint32_t i = 0; i < c->tensors.n; i++) {
         struct tensor *t = c->tensors.at[i];
+        if (has_own_gradient(c, t)) lose(c->vm->trace, t);
         node_id node = functional_node(c->vm, t);
         collect_node(c, t->storage->shared ? t->storage->base : node);
     }
@@ -113,6 +123,11 @@ void entry_collect_outputs(struct vm *vm, struct entry *e) {
     if (!c.g->outputs.n) return;
     e->outputs = NEW_ARRAY(e->arena, node_id, e->n_outputs);
     memcpy(e->outputs, c.g->outputs.at, e->n_outputs * sizeof *e->outputs);
+    e->laid = NEW_ARRAY(e->arena, struct meta, e->n_outputs);
+    for (uint32_t i = 0; i < e->n_outputs; i++) {
+        const struct meta *m = &c.g->nodes.at[e->outputs[i]].meta;
+        if (strides_permute(c.g->ex, m)) e->laid[i] = *m;
+    }
 }
 
 /* -- making values ------------------------------------------------------------------------- */

@@ -35,7 +35,7 @@ struct tape_use {
 
 /* Leaves are never updated in place under autograd. */
 static void note_use(struct vm *vm, struct tape *t, struct tensor *input) {
-    if (input->recorded != input->storage->recorded)
+    if (input->recorded != *tensor_recorded(input))
         vm_refuse(vm, "gradients of a tensor whose memory was updated in place through another "
                       "view of it are not supported; update the tensor itself");
     if (input->requires_grad && !input->tape) return;

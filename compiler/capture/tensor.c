@@ -311,11 +311,18 @@ static const struct py *first_tensor(const struct args *a) {
     return NULL;
 }
 
+uint32_t *tensor_recorded(const struct tensor *t) {
+    return t->own ? &t->own->recorded : &t->storage->recorded;
+}
+
+/* One of whose memory a part has been given a gradient, as well: autograd has to refuse it. */
 static bool tensor_needs_grad(const struct py *v) {
-    if (v->kind == PY_TENSOR) return v->tensor->requires_grad;
+    if (v->kind == PY_TENSOR)
+        return v->tensor->requires_grad ||
+               (!v->tensor->graph && v->tensor->recorded != *tensor_recorded(v->tensor));
     bool grad = false;
     for (uint32_t i = 0; tensor_in(v) && i < v->list->n; i++)
-        grad |= v->list->at[i].kind == PY_TENSOR && v->list->at[i].tensor->requires_grad;
+        grad |= v->list->at[i].kind == PY_TENSOR && tensor_needs_grad(&v->list->at[i]);
     return grad;
 }
 
@@ -398,6 +405,13 @@ static node_id as_of_number(struct vm *vm, const struct args *a, node_id node) {
     return node;
 }
 
+/* A memory format other than torch.preserve_format: row-major, whichever it is. */
+static bool is_format(struct py v) {
+    struct py name;
+    return v.kind == PY_INSTANCE && dict_gets(v.instance->dict, "name", &name) &&
+           name.kind == PY_STR && strcmp(name.s, "preserve_format") != 0;
+}
+
 static node_id bind(struct vm *vm, const struct builtin *b, const struct args *a) {
     const struct op_info *info = op_info(b->op);
     if (vm->trace && vm->graph->nodes.n > MAX_TRACE_NODES)
@@ -410,9 +424,11 @@ static node_id bind(struct vm *vm, const struct builtin *b, const struct args *a
         names = NEW_ARRAY(vm->arena, const char *, a->n_named);
     }
     uint32_t n_named = 0;
+    bool format = false;
     for (uint32_t i = 0; i < a->n; i++)
         pos[i] = to_arg(vm, b->name, param_at(info, a, i), a->at[i]);
     for (uint32_t i = 0; i < a->n_named; i++) {
+        format |= !strcmp(a->names[i], "memory_format") && is_format(a->named[i]);
         if (is_placement(a->names[i])) continue;
         names[n_named] = a->names[i];
         named[n_named++] = to_arg(vm, b->name, param_named(info, a->names[i]), a->named[i]);
@@ -430,6 +446,7 @@ static node_id bind(struct vm *vm, const struct builtin *b, const struct args *a
     if (!ok) refuse_call(vm);
     for (uint32_t i = before; elsewhere && i < g->nodes.n; i++) g->nodes.at[i].where = vm_line(vm);
     check_result(vm, node);
+    if (!format) strides_follow(vm, node);
     return vm->trace && takes_symbolic_float(a) ? as_of_number(vm, a, node) : node;
 }
 
@@ -474,8 +491,11 @@ static struct py compute(struct vm *vm, const struct builtin *b, const struct ar
     node_id node = bind_to_stream(vm, b, a);
     struct py out = eager_compute(vm, node, first, first && may_alias(b->op));
     if (!first) place_result(vm, a, out.tensor);
-    if (first && out.tensor->storage == first->tensor->storage)
+    if (first && out.tensor->storage == first->tensor->storage) {
         out.tensor->detached = b->op == OP_DETACH || first->tensor->detached;
+        out.tensor->own = b->op == OP_DETACH ? NEW(vm->home, struct detached) : first->tensor->own;
+        out.tensor->recorded = *tensor_recorded(out.tensor);
+    }
     bool differentiable = dtype_is_float(out.tensor->meta.dtype);
     if (keep && differentiable) tape_record(vm, out.tensor);
     out.tensor->requires_grad = grad && (vm->grad_enabled || leaf) && differentiable;
@@ -626,7 +646,7 @@ static struct py track(struct vm *vm, const struct builtin *b, const struct args
     bool view = alias && functional_view(vm, *first, node, &out);
     if (view) {
         out.tensor->node = ends;
-        out.tensor->detached |= vm->tracing && (stops || b->op == OP_DETACH);
+        if (vm->tracing && (stops || b->op == OP_DETACH)) functional_detach(vm, out.tensor);
     } else {
         out = tensor_new(vm, ends);
     }
@@ -748,7 +768,7 @@ static struct py eager_assign(struct vm *vm, struct py x, struct py v) {
     value_free(&values);
     if (!recorded) return x;
     tape_move(t, v.tensor);
-    if (!t->detached) t->recorded = ++t->storage->recorded;
+    t->recorded = ++*tensor_recorded(t);
     return x;
 }
 
@@ -778,8 +798,7 @@ struct py tensor_assign(struct vm *vm, struct py x, struct py v) {
         v = tensor_call(vm, OP_CAST, cast, 2);
     }
     node_id value = tensor_node(vm, v);
-    if (t->detached && vm->grad_enabled && tensor_carries_gradient(vm, value)) t->detached = false;
-    functional_write(vm, x, value, vm->tracing && (!vm->grad_enabled || t->detached));
+    functional_write(vm, x, value, vm->tracing && !vm->grad_enabled);
     t->requires_grad |= !outside && v.tensor->requires_grad;
     return x;
 }

@@ -302,6 +302,13 @@ struct storage {
     const struct storage *updated; /* eager, while an entry is checked: the trace's that changes */
     struct storage *next;
 };
+/* What autograd sees of a memory through a detached tensor and the views of it: what is written
+ * through them has a gradient there alone. */
+struct detached {
+    node_id base;      /* the value of all of it */
+    uint32_t version;  /* of the storage that it was then; else it is the storage's, detached */
+    uint32_t recorded; /* eager: as a storage's */
+};
 struct view_step { /* a VIEW operator; args[0] is what it is applied to */
     enum op op;
     const struct arg *args;
@@ -326,7 +333,8 @@ struct tensor {
 
     /* Tracked tensors. */
     const struct view_step *steps; /* from storage->base to node */
-    bool detached;  /* as .data is: its memory is another's, its gradient ends here */
+    bool detached;        /* as .data is: its memory is another's, its gradient ends here */
+    struct detached *own; /* if so */
     bool lost_view; /* while tracing: of another's memory, by steps that a graph cannot repeat */
     const struct storage *viewed; /* whose copy it is, at version viewed_at; else NULL */
     uint32_t viewed_at;
@@ -342,7 +350,7 @@ struct tensor {
     struct tape *tape;     /* how it was computed from tensors that require gradients; else NULL */
     struct tape_use *uses; /* tapes that it is an input of */
     uint32_t output;       /* which output of tape */
-    uint32_t recorded;     /* storage->recorded when tape was all there was to know */
+    uint32_t recorded;     /* the memory's when tape was all there was to know */
     struct dict *hooks;    /* number -> function of the gradient; NULL if there are none */
 
     struct dict *attributes; /* what the program has set: p.no_decay = True; NULL: nothing */

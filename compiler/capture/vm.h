@@ -307,6 +307,8 @@ void tensor_share(struct vm *vm, struct py x, struct py v);
 /* copy has the elements of a view of x that no steps lead to: it may not be updated in place, nor
  * be looked at once x was. */
 void tensor_copies_view(struct vm *vm, struct py x, struct py copy);
+/* Eager: how often what gradients go through was written to t's memory, as autograd sees it. */
+uint32_t *tensor_recorded(const struct tensor *t);
 bool tensor_carries_gradient(struct vm *vm, node_id node);
 node_id tensor_detached(struct vm *vm, node_id node); /* node, where gradients end */
 /* -- functional.c: views and updates in place */
@@ -314,9 +316,18 @@ node_id tensor_detached(struct vm *vm, node_id node); /* node, where gradients e
 bool functional_keeps_memory(const struct graph *g, const struct node *n);
 bool functional_view(struct vm *vm, struct py parent, node_id node, struct py *out);
 node_id functional_node(struct vm *vm, struct tensor *t);
+void functional_detach(struct vm *vm, struct tensor *t); /* autograd sees its memory apart */
 void functional_write(struct vm *vm, struct py x, node_id value,
                       bool unseen);                             /* unseen: by autograd */
 struct storage *functional_storage(struct vm *vm, struct py t); /* tensor.c; of an input too */
+/* -- strides.c: in which order elements lie, while a graph is built */
+bool strides_are_followed(enum op op);            /* does a result lie as its operands do? */
+void strides_follow(struct vm *vm, node_id node); /* if so, it does from now on */
+/* node in memory of m's strides: what has been written to it. */
+node_id strides_as(struct vm *vm, node_id node, const struct meta *m);
+/* Do m's elements fill memory, in another order than row-major? */
+bool strides_permute(struct exprs *p, const struct meta *m);
+void strides_forget(struct graph *g); /* what is captured lies row-major */
 /* -- eager.c: tensors with values */
 bool tensor_is_eager(const struct vm *vm, struct py t); /* and is it to be used as such now? */
 struct py eager_new(struct vm *vm, enum dtype t, int rank, const int64_t *size);
