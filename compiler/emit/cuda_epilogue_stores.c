@@ -81,6 +81,14 @@ static bool in_sectors(struct emitter *w, const struct store_node *s) {
            !index_is_vector(w->k, s->index, AXIS_N, OCTET);
 }
 
+/* May a row of memory end between two octets of a row? */
+static bool rows_end(struct emitter *w, const struct store_node *s) {
+    struct exprs *p = w->k->ex;
+    ex step, rest;
+    bool straight = ex_linear(p, s->index, w->k->axis[AXIS_N], &step, &rest);
+    return operand_has_order(&w->y->product->b) || !straight || step != ex_const(p, 1);
+}
+
 /* Does a row go to memory by vectors that begin elsewhere than its octets do? */
 static bool is_moved_on(struct emitter *w, const struct store_node *s) {
     const struct product *p = w->y->product;
@@ -354,8 +362,9 @@ void put_store(struct emitter *w, uint32_t i, int width, int chunk, const char *
         line(w, "k_put(x, o%u[j]);", i);
         const char *also, *at = put_place(w, s, &also);
         if (rest && in_sectors(w, s))
-            line(w, "k_store_sectors<%d>(rest%u%s, %s + %s, x, row < nm && n < nn%s);",
-                 w->y->streaming, i, rest, p, at, stores_once(w));
+            line(w, "k_store_sectors<%s, %d>(rest%u%s, %s + %s, x, row < nm && n < nn%s);",
+                 rows_end(w, s) ? "true" : "false", w->y->streaming, i, rest, p, at,
+                 stores_once(w));
         else
             line(w, "if (row < nm && n < nn%s) k_store<%s, %d, %d>(%s + %s, x);", stores_once(w),
                  type, PAIR, w->y->streaming, p, at);

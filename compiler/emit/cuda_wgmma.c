@@ -23,18 +23,67 @@ static const char *wgmma_name(const struct tile_program *t) {
     return t->product->pairs ? "k_wgmma_pairs" : "k_wgmma";
 }
 
-/* One for its number of sums: PTX names each register. */
-void put_wgmma(struct emitter *w, const struct tile_program *t) {
-    const struct operand *a = &t->product->a, *b = &t->product->b;
-    struct wgmma x = {.name = wgmma_name(t),
-                      .type = sum_type(t),
-                      .columns = ring(t, TILE_B)->rows,
-                      .a = a->dtype,
-                      .b = b->dtype,
-                      .held = a->in_registers,
-                      .along_a = a->along,
-                      .along_b = b->along};
-    put_wgmma_instruction(w, &x);
+/* Is the left factor planes in registers, of one instruction's rows? Then a pass's instructions are
+ * a statement. */
+static bool goes_by_groups(const struct tile_program *t) {
+    const struct product *of = t->product;
+    return of->a.in_registers && !of->a.lying && !of->pairs && operand_makes_planes(&of->a) &&
+           dtype_bytes(of->a.dtype) == 2 && product_thread_sums(of) == of->warp_columns / 2;
+}
+
+/* Of the steps that are as deep as they get. */
+static int depth_of_whole(const struct tile_program *t) {
+    const struct short_steps *shorts = &t->product->shorts;
+    return shorts->every == 1 ? shorts->depth : t->ring[TILE_A].depth;
+}
+
+/* The sums as operands number 0 on, and in C++. */
+static void put_wgmma_sums(struct emitter *w, int sums, bool names, const char *kind) {
+    for (int i = 0; i < sums; i += 8) {
+        struct buf text = buf_new(w->arena);
+        for (int j = i; j < i + 8 && j < sums; j++) {
+            const char *comma = j + 1 < sums ? ", " : "";
+            if (names)
+                buf_printf(&text, "\"+%s\"(d[%d])%s", kind, j, comma);
+            else
+                buf_printf(&text, "%%%d%s", j, comma);
+        }
+        if (names)
+            line(w, "        %s %s", i ? " " : ":", text.p);
+        else
+            line(w, "        \"%s\"", text.p);
+    }
+}
+
+/* So many instructions of planes that threads hold, each of which adds to what the one before
+ * leaves: one statement, as a compiler takes its time for each that has all sums as operands. */
+static void put_wgmma_group(struct emitter *w, const struct wgmma *x, int count) {
+    int sums = x->columns / 2, b = sums + 4 * count, add = b + count;
+    struct buf a_text = buf_new(w->arena), b_text = buf_new(w->arena);
+    line(w,
+         "K_DEVICE void %s(%s (&d)[%d], const unsigned (*a)[4], "
+         "const unsigned long long (&b)[%d], int add) {",
+         x->name, x->type, sums, count);
+    line(w, "#ifdef WS_EMULATOR");
+    line(w, "    for (int i = 0; i < %d; i++) %s(d, a[i], b[i], i ? 1 : add);", count, x->name);
+    line(w, "#else");
+    line(w, "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %%%d, 0;\"", add);
+    for (int i = 0; i < count; i++) {
+        int a = sums + 4 * i;
+        line(w, "        \" wgmma.mma_async.sync.aligned.m64n%dk%d.f32.%s.%s {\"", x->columns,
+             32 / dtype_bytes(x->a), unit_type(x->a), unit_type(x->b));
+        put_wgmma_sums(w, sums, false, NULL);
+        line(w, "        \"}, {%%%d, %%%d, %%%d, %%%d}, %%%d, %s, 1, 1, %d;\"", a, a + 1, a + 2,
+             a + 3, b + i, i ? "1" : "p", x->along_b);
+        buf_printf(&a_text, "\"r\"(a[%d][0]), \"r\"(a[%d][1]), \"r\"(a[%d][2]), \"r\"(a[%d][3]), ",
+                   i, i, i, i);
+        buf_printf(&b_text, "\"l\"(b[%d]), ", i);
+    }
+    line(w, "        \" }\"");
+    put_wgmma_sums(w, sums, true, "f");
+    line(w, "        : %s%s\"r\"(add));", a_text.p, b_text.p);
+    line(w, "#endif");
+    line(w, "}");
 }
 
 void put_wgmma_instruction(struct emitter *w, const struct wgmma *x) {
@@ -49,12 +98,7 @@ void put_wgmma_instruction(struct emitter *w, const struct wgmma *x) {
     line(w, "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %%%d, 0;\"", sums + (held ? 5 : 2));
     line(w, "        \" wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s {\"", n,
          32 / dtype_bytes(x->a), whole ? "s32" : "f32", unit_type(x->a), unit_type(x->b));
-    for (int i = 0; i < sums; i += 8) {
-        struct buf text = buf_new(w->arena);
-        for (int j = i; j < i + 8 && j < sums; j++)
-            buf_printf(&text, "%%%d%s", j, j + 1 < sums ? ", " : "");
-        line(w, "        \"%s\"", text.p);
-    }
+    put_wgmma_sums(w, sums, false, NULL);
     /* Signs of factors; lines along the rows, in shared memory: where there are such. */
     const char *how = whole ? "" : ", 1, 1";
     if (dtype_bytes(x->a) == 2)
@@ -65,16 +109,30 @@ void put_wgmma_instruction(struct emitter *w, const struct wgmma *x) {
              sums + 3, sums + 4, how);
     else
         line(w, "        \"}, %%%d, %%%d, p%s; }\"", sums, sums + 1, how);
-    for (int i = 0; i < sums; i += 8) {
-        struct buf text = buf_new(w->arena);
-        for (int j = i; j < i + 8 && j < sums; j++)
-            buf_printf(&text, "\"+%c\"(d[%d])%s", whole ? 'r' : 'f', j, j + 1 < sums ? ", " : "");
-        line(w, "        %s %s", i ? " " : ":", text.p);
-    }
+    put_wgmma_sums(w, sums, true, whole ? "r" : "f");
     line(w, "        : %s, \"l\"(b), \"r\"(add));",
          held ? "\"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3])" : "\"l\"(a)");
     line(w, "#endif");
     line(w, "}");
+}
+
+/* One for its number of sums: PTX names each register. */
+void put_wgmma(struct emitter *w, const struct tile_program *t) {
+    const struct operand *a = &t->product->a, *b = &t->product->b;
+    struct wgmma x = {.name = wgmma_name(t),
+                      .type = sum_type(t),
+                      .columns = ring(t, TILE_B)->rows,
+                      .a = a->dtype,
+                      .b = b->dtype,
+                      .held = a->in_registers,
+                      .along_a = a->along,
+                      .along_b = b->along};
+    put_wgmma_instruction(w, &x);
+    if (!goes_by_groups(t)) return;
+    int counts[] = {depth_of_whole(t) / instruction_depth(a),
+                    tile_has_both_steps(t) ? t->product->shorts.depth / instruction_depth(a) : 0};
+    for (int i = 0; i < 2; i++)
+        if (counts[i] > 1 && (!i || counts[1] != counts[0])) put_wgmma_group(w, &x, counts[i]);
 }
 
 /* The rows of the warpgroup: so far behind those of the one before. */
@@ -124,6 +182,20 @@ const char *operand_of(struct emitter *w, const struct tile_ring *r, int plane) 
                         plane * (r->operand->paired ? r->line / r->planes : r->bytes), step);
 }
 
+static void put_grouped_pass(struct emitter *w, const struct tile_program *t, int pass, int count,
+                             const char *first) {
+    const struct product *of = t->product;
+    open_scope(w);
+    if (strchr(first, 'i')) line(w, "const int i = 0;");
+    line(w, "unsigned long long right[%d];", count);
+    line(w, "#pragma unroll");
+    line(w, "for (int i = 0; i < %d; i++) right[i] = %s;", count,
+         operand_of(w, ring(t, TILE_B), of->pass[pass].b));
+    line(w, "%s(%s, left[%d], right, %s);", wgmma_name(t),
+         of->pass[pass].crossed ? "crossed" : "sums", of->pass[pass].a, first);
+    close_brace(w);
+}
+
 /* Products of two planes, of all the rows that the warpgroup has, instructions from number `from`
  * on; first: a text that is 0 where the sums begin. */
 static void put_pass(struct emitter *w, const struct tile_program *t, int pass, int from, int end,
@@ -134,6 +206,10 @@ static void put_pass(struct emitter *w, const struct tile_program *t, int pass, 
                                           : operand_of(w, ring(t, TILE_A), of->pass[pass].a),
                *right = operand_of(w, ring(t, TILE_B), of->pass[pass].b);
     int each = of->warp_columns / 2, instructions = product_thread_sums(of) / each;
+    if (goes_by_groups(t) && !from && end > 1) {
+        put_grouped_pass(w, t, pass, end, first);
+        return;
+    }
     line(w, "#pragma unroll");
     open_brace(w, "for (int i = %d; i < %d; i++)", from, end);
     for (int f = 0; f < instructions; f++) {
@@ -277,9 +353,29 @@ static void put_dot_of_lying(struct emitter *w, const struct tile_program *t, bo
     line(w, "k_wgmma_hold(sums);");
 }
 
-/* The products of so much of the step's depth: a group of instructions. */
-static void put_dot_of_depth(struct emitter *w, const struct tile_program *t, int depth,
-                             bool fresh) {
+/* Registers of a left factor's instructions for so much depth. Planes are made for two at a time. */
+static int left_registers(const struct tile_program *t, int depth) {
+    const struct operand *o = &t->product->a;
+    int n = depth / instruction_depth(o);
+    return operand_makes_planes(o) ? n + n % 2 : n;
+}
+
+/* What a thread has of the left factor, for so much of the step's depth. */
+static void put_left(struct emitter *w, const struct tile_program *t, int depth) {
+    const struct tile_ring *a = ring(t, TILE_A);
+    const char *stage = a->operand->stays ? "step" : "s";
+    line(w, "unsigned left[%d][%d][4];", a->operand->planes, left_registers(t, depth));
+    if (operand_makes_planes(a->operand))
+        line(w, "k_left_planes_of_lane<%s, %d>(left, of_a + %s * %d);", left_kind(a),
+             ring_box_lines(a) * a->line, stage, a->stage);
+    else
+        line(w, "k_left_across(left[0], of_a + %s * %d);", stage, a->stage);
+}
+
+/* The products of so much of the step's depth: a group of instructions. shared: the left factor's
+ * registers are there. */
+static void put_dot_of_depth(struct emitter *w, const struct tile_program *t, int depth, bool fresh,
+                             bool shared) {
     if (t->product->pairs) {
         put_dot_of_pairs(w, t, depth);
         return;
@@ -288,18 +384,7 @@ static void put_dot_of_depth(struct emitter *w, const struct tile_program *t, in
         put_dot_of_lying(w, t, fresh);
         return;
     }
-    if (t->product->a.in_registers) {
-        const struct tile_ring *a = ring(t, TILE_A);
-        bool planes = operand_makes_planes(a->operand);
-        const char *stage = a->operand->stays ? "step" : "s";
-        int n = depth / instruction_depth(a->operand);
-        line(w, "unsigned left[%d][%d][4];", a->operand->planes, planes ? n + n % 2 : n);
-        if (planes)
-            line(w, "k_left_planes_of_lane<%s, %d>(left, of_a + %s * %d);", left_kind(a),
-                 ring_box_lines(a) * a->line, stage, a->stage);
-        else
-            line(w, "k_left_across(left[0], of_a + %s * %d);", stage, a->stage);
-    }
+    if (t->product->a.in_registers && !shared) put_left(w, t, depth);
     line(w, "k_wgmma_hold(sums);");
     line(w, "k_wgmma_begin();");
     for (int p = 0; p < t->product->n_passes; p++)
@@ -318,13 +403,18 @@ void put_dot_by_warpgroups(struct emitter *w, const struct tile_program *t, bool
     if (kept) line(w, "const unsigned at_step = (unsigned)step * %d;", kept->stage / 16);
     put_whole_step(w, t);
     if (!tile_has_both_steps(t)) {
-        put_dot_of_depth(w, t, shorts->every ? shorts->depth : a->depth, fresh);
+        put_dot_of_depth(w, t, depth_of_whole(t), fresh, false);
         return;
     }
+    /* A factor that threads read is read once for both: its text is the longer part of a step's. */
+    const struct operand *left = &t->product->a;
+    bool shared = left->in_registers && !left->lying && !t->product->pairs &&
+                  left_registers(t, shorts->depth) == left_registers(t, a->depth);
+    if (shared) put_left(w, t, a->depth);
     open_brace(w, "if (whole)");
-    put_dot_of_depth(w, t, a->depth, fresh);
+    put_dot_of_depth(w, t, a->depth, fresh, shared);
     close_brace(w);
     open_brace(w, "else");
-    put_dot_of_depth(w, t, shorts->depth, fresh);
+    put_dot_of_depth(w, t, shorts->depth, fresh, shared);
     close_brace(w);
 }

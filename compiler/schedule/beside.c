@@ -34,6 +34,9 @@ struct beside {
     size_t n_words;
     bool *joined;       /* per nest: the first one of a group that was made here */
     struct map refused; /* log lines */
+    struct arena *pair; /* what a look at two groups needs, gone when it has ended */
+    uint32_t *seen;     /* per buffer: the number of the last look that met it */
+    uint32_t looks;
 };
 
 /* us: a few launches; and what a kernel takes beside what the cost model counts, which on an H200
@@ -90,7 +93,7 @@ struct load {
     int size, subscripts;
 };
 
-static void count(const struct beside *b, const struct group *G, bool *seen, struct load *x) {
+static void count(struct beside *b, const struct group *G, struct load *x) {
     const struct schedule *s = b->s;
     for (uint32_t m = 0; m < G->members.n; m++) {
         const struct nest *n = nest_of(b, G, m);
@@ -100,18 +103,18 @@ static void count(const struct beside *b, const struct group *G, bool *seen, str
         for (uint32_t i = 0; i < n->insts.n; i++) {
             const struct inst *at = &n->insts.at[i];
             x->subscripts += at->kind == INST_SUBSCRIPT;
-            if (at->kind != INST_LOAD || seen[at->buffer]) continue;
-            seen[at->buffer] = true;
+            if (at->kind != INST_LOAD || b->seen[at->buffer] == b->looks) continue;
+            b->seen[at->buffer] = b->looks;
             x->arguments += s->stored[at->buffer];
         }
     }
 }
 
-static bool kernel_can_hold(const struct beside *b, const struct group *A, const struct group *B) {
+static bool kernel_can_hold(struct beside *b, const struct group *A, const struct group *B) {
     struct load x = {0};
-    bool *seen = NEW_ARRAY(b->s->arena, bool, b->s->loops->buffers.n);
-    count(b, A, seen, &x);
-    count(b, B, seen, &x);
+    b->looks++;
+    count(b, A, &x);
+    count(b, B, &x);
     return x.nests <= GROUP_MAX_NESTS && x.size <= GROUP_MAX_SIZE &&
            x.subscripts <= GROUP_MAX_SUBSCRIPTS && x.arguments <= GROUP_MAX_BUFFERS;
 }
@@ -147,8 +150,8 @@ static void add_read(const struct beside *b, struct reads *out, const struct ins
         if (out->loads.at[k]->buffer == x->buffer &&
             !memcmp(out->index.at[k], index, sizeof *index * (size_t)x->n_index))
             return;
-    vec_push(b->s->arena, &out->loads, x);
-    vec_push(b->s->arena, &out->index, index);
+    vec_push(b->pair, &out->loads, x);
+    vec_push(b->pair, &out->index, index);
 }
 
 /* Of a nest whose n axes `from` are `to`; and of those that are inlined into it, at its places. */
@@ -160,7 +163,7 @@ static void find_reads(const struct beside *b, struct reads *out, const struct n
     for (uint32_t i = 0; i < nest->insts.n; i++) {
         const struct inst *x = &nest->insts.at[i];
         if (x->kind != INST_LOAD) continue;
-        ex *index = NEW_ARRAY(s->arena, ex, x->n_index ? x->n_index : 1);
+        ex *index = NEW_ARRAY(b->pair, ex, x->n_index ? x->n_index : 1);
         for (int d = 0; d < x->n_index; d++)
             index[d] = ex_subst(s->loops->ex, x->index[d], from, to, n);
         uint32_t w = s->writer[x->buffer];
@@ -234,7 +237,7 @@ static struct group both(const struct beside *b, uint32_t g, uint32_t h) {
         struct member M = first ? A->members.at[i++] : B->members.at[j++];
         for (int k = 0; k < M.n && !first; k++)
             M.to[k] = ex_subst(s->loops->ex, M.to[k], from, to, n);
-        vec_push(s->arena, &out.members, M);
+        vec_push(b->pair, &out.members, M);
     }
     return out;
 }
@@ -242,6 +245,7 @@ static struct group both(const struct beside *b, uint32_t g, uint32_t h) {
 /* The schedule with g and h as one group; which comes behind all that either stands on. */
 static struct schedule joined(const struct beside *b, uint32_t g, uint32_t h) {
     struct schedule s = *b->s;
+    s.arena = b->pair;
     uint32_t n = s.loops->nests.n, kept = 0;
     struct group *groups = NEW_ARRAY(s.arena, struct group, s.groups.n);
     s.group_of = NEW_ARRAY(s.arena, uint32_t, n);
@@ -263,7 +267,7 @@ static void put_names(struct buf *log, const struct beside *b, const struct grou
 }
 
 static char *pair_names(const struct beside *b, uint32_t g, uint32_t h) {
-    struct buf names = buf_new(b->s->arena);
+    struct buf names = buf_new(b->pair);
     put_names(&names, b, &b->s->groups.at[g]);
     buf_puts(&names, "  beside  ");
     put_names(&names, b, &b->s->groups.at[h]);
@@ -285,6 +289,7 @@ static bool try_join(struct beside *b, uint32_t g, uint32_t h) {
     buf_printf(&s.log, "%s: %s\n", names,
                less ? "fused, saves a launch" : "not fused: apart they take less");
     if (less) {
+        s.arena = b->s->arena;
         *b->s = s;
         b->joined[s.groups.at[s.group_of[nest]].members.at[0].nest] = true;
     } else {
@@ -308,9 +313,12 @@ static bool join_first(struct beside *b) {
         if (!only_reduces(&b->s->groups.at[g])) continue;
         int tries = 0;
         for (uint32_t h = g + 1; h < n && tries < TRIES; h++) {
-            if (!may_join(b, g, h) || !is_worth_a_try(b, g, h)) continue;
-            if (try_join(b, g, h)) return true;
-            tries++;
+            if (!may_join(b, g, h)) continue;
+            b->pair = arena_within(b->s->arena);
+            bool worth = is_worth_a_try(b, g, h);
+            if (worth && try_join(b, g, h)) return true; /* what it holds is the schedule's now */
+            tries += worth;
+            arena_free(b->pair);
         }
     }
     return false;
@@ -319,6 +327,7 @@ static bool join_first(struct beside *b) {
 void schedule_beside(struct schedule *s, group_us_fn *us, void *ctx) {
     struct beside b = {.s = s, .us = us, .ctx = ctx, .refused = map_new(s->arena)};
     b.joined = NEW_ARRAY(s->arena, bool, s->loops->nests.n);
+    b.seen = NEW_ARRAY(s->arena, uint32_t, s->loops->buffers.n);
     begin(&b);
     while (join_first(&b)) begin(&b);
 }

@@ -663,6 +663,18 @@ static bool may_be_twins(struct chains *c, uint32_t g, uint32_t h, struct along 
     return false;
 }
 
+/* Bits of the tensors that first products of a second one read: twins have some in common. */
+static uint64_t read_by_first(const struct chains *c, uint32_t second) {
+    const struct group *G = &c->s->groups.at[c->s->group_of[second]];
+    uint64_t bits = 0;
+    for (uint32_t m = 0; m < G->members.n; m++) {
+        const struct nest *n = nest_at(c, G->members.at[m].nest);
+        for (uint32_t i = 0; i < n->insts.n && is_first_of(c, G, G->members.at[m].nest); i++)
+            if (n->insts.at[i].kind == INST_LOAD) bits |= UINT64_C(1) << n->insts.at[i].buffer % 64;
+    }
+    return bits;
+}
+
 /* True: two second products are one kernel's now. */
 static bool try_twins(struct chains *c, uint32_t second, uint32_t other) {
     struct schedule *s = c->s;
@@ -719,9 +731,12 @@ void schedule_chain(struct schedule *s, const struct device_limits *limits, chai
                        .group_us = group_us,
                        .ctx = ctx};
     for (uint32_t n = 0; n < nests; n++) try_sides(&c, n);
+    uint64_t *reads = NEW_ARRAY(s->arena, uint64_t, c.seconds.n);
+    for (uint32_t i = 0; i < c.seconds.n; i++) reads[i] = read_by_first(&c, c.seconds.at[i]);
     for (uint32_t i = 0; i < c.seconds.n; i++)
         for (uint32_t j = 0; j < i; j++) {
             uint32_t a = c.seconds.at[i], b = c.seconds.at[j];
+            if (!(reads[i] & reads[j])) continue;
             if (!try_twins(&c, a, b)) try_twins(&c, b, a);
         }
     drop_empty(s);

@@ -428,48 +428,56 @@ static void test_exp_below(void **state) {
     end(&b);
 }
 
-/* Rows that begin anywhere in a sector, one end of memory's row among their octets: after each
- * octet no sector is stored in part but those where a row of memory begins or ends. */
+/* Rows that begin anywhere in a sector, one end of memory's row among their octets, or none: after
+ * each octet no sector is stored in part but those where a row of memory begins or ends. */
 static void test_sectors(void **state) {
     enum { ROWS = 8, OCTETS = 9, ENDS = 40, PITCH = 250, ALL = ROWS * PITCH };
     struct batch b = begin();
-    add_kernel(&b, "k_f32 *y, k_f32 *parts",
-               "    const int row = threadIdx.x / 4, q = threadIdx.x % 4;\n"
-               "    k_rest<k_f32> rest = {};\n"
-               "    for (int i = threadIdx.x; i < 2000; i += 32) k_store1(y + i, 0);\n"
-               "    __syncthreads();\n"
-               "    for (int g = 0; g <= 9; g++) {\n"
-               "        const int n = g * 8 + q * 2, at = row * 250 + n + (n < 40 ? 0 : 50);\n"
-               "        const float v[2] = {n + 1.0f, n + 2.0f};\n"
-               "        k_pack<k_f32, 2> x;\n"
-               "        k_put(x, v);\n"
-               "        if (g < 9) k_store_sectors<0>(rest, y + at, x, row != 5 || n != 4);\n"
-               "        else k_store_rest<0>(rest);\n"
-               "        __syncthreads();\n"
-               "        int parted = 0;\n"
-               "        for (int i = row * 250 & ~7; i < row * 250 + 250 && q == 0; i += 8) {\n"
-               "            int there = 0;\n"
-               "            for (int j = i; j < i + 8; j++)\n"
-               "                if (j >= row * 250 && j < row * 250 + 250) there += y[j] != 0;\n"
-               "            parted += there > 0 && there < 8;\n"
-               "        }\n"
-               "        if (q == 0 && g < 9) k_store1(parts + row * 9 + g, (float)parted);\n"
-               "        __syncthreads();\n"
-               "    }\n");
+    for (int ends = 0; ends < 2; ends++)
+        add_kernel(
+            &b, "k_f32 *y, k_f32 *parts",
+            arena_printf(
+                b.a,
+                "    const int row = threadIdx.x / 4, q = threadIdx.x %% 4;\n"
+                "    k_rest<k_f32> rest = {};\n"
+                "    for (int i = threadIdx.x; i < 2000; i += 32) k_store1(y + i, 0);\n"
+                "    __syncthreads();\n"
+                "    for (int g = 0; g <= 9; g++) {\n"
+                "        const int n = g * 8 + q * 2, at = row * 250 + n + (n < 40 ? 0 : %d);\n"
+                "        const float v[2] = {n + 1.0f, n + 2.0f};\n"
+                "        k_pack<k_f32, 2> x;\n"
+                "        k_put(x, v);\n"
+                "        if (g < 9) k_store_sectors<%s, 0>(rest, y + at, x, row != 5 || n != 4);\n"
+                "        else k_store_rest<0>(rest);\n"
+                "        __syncthreads();\n"
+                "        int parted = 0;\n"
+                "        for (int i = row * 250 & ~7; i < row * 250 + 250 && q == 0; i += 8) {\n"
+                "            int there = 0;\n"
+                "            for (int j = i; j < i + 8; j++)\n"
+                "                if (j >= row * 250 && j < row * 250 + 250) there += y[j] != 0;\n"
+                "            parted += there > 0 && there < 8;\n"
+                "        }\n"
+                "        if (q == 0 && g < 9) k_store1(parts + row * 9 + g, (float)parted);\n"
+                "        __syncthreads();\n"
+                "    }\n",
+                ends ? 50 : 0, ends ? "true" : "false"));
     compile(&b);
     float *y = emu_alloc(b.e, "y", ALL * 4), *parts = emu_alloc(b.e, "parts", ROWS * OCTETS * 4);
-    check(&b, b.names[0], ROWS * 4, (void *[]){&y, &parts}, 2);
-    for (int row = 0; row < ROWS; row++)
-        for (int n = 0; n < OCTETS * 8; n++) {
+    for (int ends = 0; ends < 2; ends++) {
+        check(&b, b.names[ends], ROWS * 4, (void *[]){&y, &parts}, 2);
+        for (int i = 0; i < ROWS * OCTETS * 8; i++) {
+            int row = i / (OCTETS * 8), n = i % (OCTETS * 8);
             bool there = row != 5 || n / 2 != 2;
-            float want = there ? (float)(n + 1) : 0, got = y[row * PITCH + n + (n < ENDS ? 0 : 50)];
+            float want = there ? (float)(n + 1) : 0,
+                  got = y[row * PITCH + n + (ends && n >= ENDS ? 50 : 0)];
             if (got != want)
                 fail_msg("row %d, column %d: %g, not %g", row, n, (double)got, (double)want);
-            int most = n < ENDS ? 1 : 3;
+            int most = ends && n >= ENDS ? 3 : 1;
             if (row != 5 && parts[row * OCTETS + n / 8] > (float)most)
                 fail_msg("row %d, octet %d: %g sectors in part", row, n / 8,
                          (double)parts[row * OCTETS + n / 8]);
         }
+    }
     end(&b);
 }
 

@@ -442,13 +442,13 @@ K_DEVICE bool k_any_flag(const unsigned *a, int n_a, const unsigned *b, int n_b)
 }
 /* Pairs of a row, eight elements of four bytes beside each other in four threads, and the next eight in the next call.
  * Those that lie in the eight's second sector of memory wait, and are stored with the first ones of the next. Where a
- * row of memory ends between the two, both are stored. */
+ * row of memory ENDS between the two, both are stored; where none does, a thread's pairs all wait, or none. */
 template <typename T> struct k_rest {
     k_pack<T, 2> x;
     T *at;
     bool is;
 };
-template <int STREAM, typename T>
+template <bool ENDS, int STREAM, typename T>
 K_DEVICE void k_store_sectors(k_rest<T> &rest, T *at, const k_pack<T, 2> &x, bool there) {
     const bool later = ((unsigned)(unsigned long long)at & 31u) < (threadIdx.x & 3) * 8;
     const bool now = there && !later;
@@ -456,7 +456,7 @@ K_DEVICE void k_store_sectors(k_rest<T> &rest, T *at, const k_pack<T, 2> &x, boo
 #pragma unroll
     for (int i = 0; i < 2; i++) y.w[i] = rest.is ? rest.x.w[i] : x.w[i];
     if (rest.is || now) k_store<T, 2, STREAM>(rest.is ? rest.at : at, y);
-    if (rest.is && now) k_store<T, 2, STREAM>(at, x);
+    if (ENDS && rest.is && now) k_store<T, 2, STREAM>(at, x);
     rest.x = x, rest.at = at, rest.is = there && later;
 }
 template <int STREAM, typename T> K_DEVICE void k_store_rest(const k_rest<T> &rest) {

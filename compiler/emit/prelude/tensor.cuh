@@ -216,17 +216,22 @@ template <int N> K_DEVICE void k_wgmma_wait() {
     asm volatile("wgmma.wait_group.sync.aligned %0;" : : "n"(N) : "memory");
 #endif
 }
-/* Keeps the compiler from moving what it does with these registers across. */
+/* Keeps the compiler from moving what it does with these registers across. Four in each statement: a compiler takes its
+ * time for statements. */
 template <int N> K_DEVICE void k_wgmma_hold(float (&acc)[N]) {
+    static_assert(N % 4 == 0, "an instruction has eight columns at least");
 #ifndef WS_EMULATOR
 #pragma unroll
-    for (int i = 0; i < N; i++) asm volatile("" : "+f"(acc[i]) : : "memory");
+    for (int i = 0; i < N; i += 4)
+        asm volatile("" : "+f"(acc[i]), "+f"(acc[i + 1]), "+f"(acc[i + 2]), "+f"(acc[i + 3]) : : "memory");
 #endif
 }
 template <int N> K_DEVICE void k_wgmma_hold(int (&acc)[N]) {
+    static_assert(N % 4 == 0, "an instruction has eight columns at least");
 #ifndef WS_EMULATOR
 #pragma unroll
-    for (int i = 0; i < N; i++) asm volatile("" : "+r"(acc[i]) : : "memory");
+    for (int i = 0; i < N; i += 4)
+        asm volatile("" : "+r"(acc[i]), "+r"(acc[i + 1]), "+r"(acc[i + 2]), "+r"(acc[i + 3]) : : "memory");
 #endif
 }
 /* x is there before what is waited for behind this: ptxas moves arithmetic across such waits, but no store. `at`: of the
