@@ -29,7 +29,7 @@ struct beside {
     struct schedule *s;
     group_us_fn *us;
     void *ctx;
-    double *takes;   /* us, per group; negative: not asked for */
+    double *takes;   /* us, of the group whose first nest it is; negative: not asked for */
     uint64_t *below; /* [group][n_words] of bits: it stands on these */
     size_t n_words;
     bool *joined;       /* per nest: the first one of a group that was made here */
@@ -55,7 +55,8 @@ static bool stands_on(const struct beside *b, uint32_t g, uint32_t h) {
 static void find_below(struct beside *b) {
     const struct schedule *s = b->s;
     b->n_words = (s->groups.n + 63) / 64;
-    b->below = NEW_ARRAY(s->arena, uint64_t, s->groups.n * b->n_words);
+    if (!b->below) b->below = NEW_ARRAY(s->arena, uint64_t, s->groups.n * b->n_words);
+    memset(b->below, 0, s->groups.n * b->n_words * sizeof *b->below); /* groups become fewer */
     for (uint32_t g = 0; g < s->groups.n; g++)
         for (uint32_t m = 0; m < s->groups.at[g].members.n; m++) {
             const struct nest *n = nest_of(b, &s->groups.at[g], m);
@@ -120,8 +121,9 @@ static bool kernel_can_hold(struct beside *b, const struct group *A, const struc
 }
 
 static double us_of(struct beside *b, uint32_t g) {
-    if (b->takes[g] < 0) b->takes[g] = b->us(b->s, g, b->ctx);
-    return b->takes[g];
+    double *takes = &b->takes[b->s->groups.at[g].members.at[0].nest];
+    if (*takes < 0) *takes = b->us(b->s, g, b->ctx);
+    return *takes;
 }
 
 /* Or made of those that are. */
@@ -291,19 +293,14 @@ static bool try_join(struct beside *b, uint32_t g, uint32_t h) {
     if (less) {
         s.arena = b->s->arena;
         *b->s = s;
-        b->joined[s.groups.at[s.group_of[nest]].members.at[0].nest] = true;
+        uint32_t first = s.groups.at[s.group_of[nest]].members.at[0].nest;
+        b->joined[first] = true;
+        b->takes[first] = -1;
     } else {
         b->s->log = s.log;
         map_puts(&b->refused, names, 1);
     }
     return less;
-}
-
-static void begin(struct beside *b) {
-    struct schedule *s = b->s;
-    b->takes = NEW_ARRAY(s->arena, double, s->groups.n);
-    for (uint32_t g = 0; g < s->groups.n; g++) b->takes[g] = -1;
-    find_below(b);
 }
 
 /* False: no pair becomes one. */
@@ -328,6 +325,8 @@ void schedule_beside(struct schedule *s, group_us_fn *us, void *ctx) {
     struct beside b = {.s = s, .us = us, .ctx = ctx, .refused = map_new(s->arena)};
     b.joined = NEW_ARRAY(s->arena, bool, s->loops->nests.n);
     b.seen = NEW_ARRAY(s->arena, uint32_t, s->loops->buffers.n);
-    begin(&b);
-    while (join_first(&b)) begin(&b);
+    b.takes = NEW_ARRAY(s->arena, double, s->loops->nests.n);
+    for (uint32_t n = 0; n < s->loops->nests.n; n++) b.takes[n] = -1;
+    do find_below(&b);
+    while (join_first(&b));
 }
