@@ -19,7 +19,7 @@
  *   - a kernel can hold the operators, and a launch the arguments of both.
  * Pointwise kernels have done so before (abreast.c); products do not.
  *
- * Needs: order, what runs at load. Breaks group indices. */
+ * Needs: order, what runs at load. Breaks group indices, memory. */
 #include <math.h>
 #include <string.h>
 
@@ -90,7 +90,7 @@ static bool same_shape(const struct beside *b, const struct group *A, const stru
 
 /* What a kernel of both would have. */
 struct load {
-    uint32_t nests, arguments;
+    uint32_t arguments;
     int size, subscripts;
 };
 
@@ -98,7 +98,6 @@ static void count(struct beside *b, const struct group *G, struct load *x) {
     const struct schedule *s = b->s;
     for (uint32_t m = 0; m < G->members.n; m++) {
         const struct nest *n = nest_of(b, G, m);
-        x->nests++;
         x->size += nest_size(n);
         x->arguments += s->stored[n->out] + (n->n_reduce > 0); /* its parts, were it split */
         for (uint32_t i = 0; i < n->insts.n; i++) {
@@ -113,11 +112,12 @@ static void count(struct beside *b, const struct group *G, struct load *x) {
 
 static bool kernel_can_hold(struct beside *b, const struct group *A, const struct group *B) {
     struct load x = {0};
+    if (A->members.n + B->members.n > GROUP_MAX_NESTS) return false;
     b->looks++;
     count(b, A, &x);
     count(b, B, &x);
-    return x.nests <= GROUP_MAX_NESTS && x.size <= GROUP_MAX_SIZE &&
-           x.subscripts <= GROUP_MAX_SUBSCRIPTS && x.arguments <= GROUP_MAX_BUFFERS;
+    return x.size <= GROUP_MAX_SIZE && x.subscripts <= GROUP_MAX_SUBSCRIPTS &&
+           x.arguments <= GROUP_MAX_BUFFERS;
 }
 
 static double us_of(struct beside *b, uint32_t g) {
@@ -286,7 +286,6 @@ static bool try_join(struct beside *b, uint32_t g, uint32_t h) {
     struct schedule s = joined(b, g, h);
     schedule_order(&s);
     schedule_at_load(&s, false);
-    schedule_memory(&s);
     bool less = b->us(&s, s.group_of[nest], b->ctx) <= apart;
     buf_printf(&s.log, "%s: %s\n", names,
                less ? "fused, saves a launch" : "not fused: apart they take less");
