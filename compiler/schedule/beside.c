@@ -25,6 +25,11 @@
 
 #include "schedule/schedule.h"
 
+/* Two groups: their first nests, and how many each has. Groups do but grow. */
+struct pair {
+    uint32_t nest[2], members[2];
+};
+
 struct beside {
     struct schedule *s;
     group_us_fn *us;
@@ -33,7 +38,8 @@ struct beside {
     uint64_t *below; /* [group][n_words] of bits: it stands on these */
     size_t n_words;
     bool *joined;       /* per nest: the first one of a group that was made here */
-    struct map refused; /* log lines */
+    int *sizes;         /* per nest: nest_size */
+    struct map refused; /* struct pair */
     struct arena *pair; /* what a look at two groups needs, gone when it has ended */
     uint32_t *seen;     /* per buffer: the number of the last look that met it */
     uint32_t looks;
@@ -98,7 +104,7 @@ static void count(struct beside *b, const struct group *G, struct load *x) {
     const struct schedule *s = b->s;
     for (uint32_t m = 0; m < G->members.n; m++) {
         const struct nest *n = nest_of(b, G, m);
-        x->size += nest_size(n);
+        x->size += b->sizes[G->members.at[m].nest];
         x->arguments += s->stored[n->out] + (n->n_reduce > 0); /* its parts, were it split */
         for (uint32_t i = 0; i < n->insts.n; i++) {
             const struct inst *at = &n->insts.at[i];
@@ -278,10 +284,12 @@ static char *pair_names(const struct beside *b, uint32_t g, uint32_t h) {
 
 /* True: one group has both now, and all indices are others. */
 static bool try_join(struct beside *b, uint32_t g, uint32_t h) {
-    uint32_t nest = b->s->groups.at[g].members.at[0].nest;
-    const char *names = pair_names(b, g, h);
+    const struct group *A = &b->s->groups.at[g], *B = &b->s->groups.at[h];
+    uint32_t nest = A->members.at[0].nest;
+    const struct pair pair = {{nest, B->members.at[0].nest}, {A->members.n, B->members.n}};
     uint64_t known;
-    if (map_gets(&b->refused, names, &known)) return false;
+    if (map_get(&b->refused, &pair, sizeof pair, &known)) return false;
+    const char *names = pair_names(b, g, h);
     double apart = us_of(b, g) + us_of(b, h) + LAUNCH;
     struct schedule s = joined(b, g, h);
     schedule_order(&s);
@@ -297,7 +305,7 @@ static bool try_join(struct beside *b, uint32_t g, uint32_t h) {
         b->takes[first] = -1;
     } else {
         b->s->log = s.log;
-        map_puts(&b->refused, names, 1);
+        map_put(&b->refused, &pair, sizeof pair, 1);
     }
     return less;
 }
@@ -325,7 +333,11 @@ void schedule_beside(struct schedule *s, group_us_fn *us, void *ctx) {
     b.joined = NEW_ARRAY(s->arena, bool, s->loops->nests.n);
     b.seen = NEW_ARRAY(s->arena, uint32_t, s->loops->buffers.n);
     b.takes = NEW_ARRAY(s->arena, double, s->loops->nests.n);
-    for (uint32_t n = 0; n < s->loops->nests.n; n++) b.takes[n] = -1;
+    b.sizes = NEW_ARRAY(s->arena, int, s->loops->nests.n);
+    for (uint32_t n = 0; n < s->loops->nests.n; n++) {
+        b.takes[n] = -1;
+        b.sizes[n] = nest_size(&s->loops->nests.at[n]);
+    }
     do find_below(&b);
     while (join_first(&b));
 }
