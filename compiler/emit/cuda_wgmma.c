@@ -353,7 +353,7 @@ static void put_dot_of_lying(struct emitter *w, const struct tile_program *t, bo
     line(w, "k_wgmma_hold(sums);");
 }
 
-/* Registers of a left factor's instructions for so much depth. Planes are made for two at a time. */
+/* Registers of a left factor's instructions for so much depth; planes are made for two of them. */
 static int left_registers(const struct tile_program *t, int depth) {
     const struct operand *o = &t->product->a;
     int n = depth / instruction_depth(o);

@@ -29,8 +29,10 @@ bool pair_is_small(struct fuser *f, uint32_t a, uint32_t b) {
     return pair_bytes(f, a, b) <= LAUNCH_BYTES;
 }
 
+static bool is_pointwise(const struct group *G) { return !G->n_r && !G->matmul; }
+
 static bool same_shape(struct fuser *f, const struct group *A, const struct group *B) {
-    if (A->n_x != B->n_x || A->n_r || B->n_r || A->matmul || B->matmul) return false;
+    if (A->n_x != B->n_x || !is_pointwise(B)) return false;
     for (int k = 0; k < A->n_x; k++)
         if (ex_symbol(f->l->ex, A->x[k])->bound != ex_symbol(f->l->ex, B->x[k])->bound)
             return false;
@@ -46,9 +48,10 @@ static bool independent(struct fuser *f, uint32_t a, uint32_t b) {
 bool find_abreast(struct fuser *f, struct merge *m) {
     for (uint32_t a = f->abreast; a < f->s->groups.n; a++) {
         f->abreast = a;
-        for (uint32_t b = a + 1; f->alive[a] && b < f->s->groups.n; b++) {
+        if (!f->alive[a] || !is_pointwise(group_at(f, a))) continue;
+        for (uint32_t b = a + 1; b < f->s->groups.n; b++) {
             const struct group *A = group_at(f, a), *B = group_at(f, b);
-            if (!f->alive[b] || epoch_of(f, a) != epoch_of(f, b) || !same_shape(f, A, B) ||
+            if (!f->alive[b] || !same_shape(f, A, B) || epoch_of(f, a) != epoch_of(f, b) ||
                 !pair_is_small(f, a, b) || one_at_load(f, a, b) || too_big(f, a, b) ||
                 !independent(f, a, b))
                 continue;

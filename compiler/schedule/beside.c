@@ -19,21 +19,27 @@
  *   - a kernel can hold the operators, and a launch the arguments of both.
  * Pointwise kernels have done so before (abreast.c); products do not.
  *
- * Needs: order, what runs at load. Breaks group indices. */
+ * Needs: order, what runs at load. Breaks group indices, memory. */
 #include <math.h>
 #include <string.h>
 
 #include "schedule/schedule.h"
 
+/* Two groups: their first nests, and how many each has. Groups do but grow. */
+struct pair {
+    uint32_t nest[2], members[2];
+};
+
 struct beside {
     struct schedule *s;
     group_us_fn *us;
     void *ctx;
-    double *takes;   /* us, per group; negative: not asked for */
+    double *takes;   /* us, of the group whose first nest it is; negative: not asked for */
     uint64_t *below; /* [group][n_words] of bits: it stands on these */
     size_t n_words;
     bool *joined;       /* per nest: the first one of a group that was made here */
-    struct map refused; /* log lines */
+    int *sizes;         /* per nest: nest_size */
+    struct map refused; /* struct pair */
     struct arena *pair; /* what a look at two groups needs, gone when it has ended */
     uint32_t *seen;     /* per buffer: the number of the last look that met it */
     uint32_t looks;
@@ -55,7 +61,8 @@ static bool stands_on(const struct beside *b, uint32_t g, uint32_t h) {
 static void find_below(struct beside *b) {
     const struct schedule *s = b->s;
     b->n_words = (s->groups.n + 63) / 64;
-    b->below = NEW_ARRAY(s->arena, uint64_t, s->groups.n * b->n_words);
+    if (!b->below) b->below = NEW_ARRAY(s->arena, uint64_t, s->groups.n * b->n_words);
+    memset(b->below, 0, s->groups.n * b->n_words * sizeof *b->below); /* groups become fewer */
     for (uint32_t g = 0; g < s->groups.n; g++)
         for (uint32_t m = 0; m < s->groups.at[g].members.n; m++) {
             const struct nest *n = nest_of(b, &s->groups.at[g], m);
@@ -89,7 +96,7 @@ static bool same_shape(const struct beside *b, const struct group *A, const stru
 
 /* What a kernel of both would have. */
 struct load {
-    uint32_t nests, arguments;
+    uint32_t arguments;
     int size, subscripts;
 };
 
@@ -97,8 +104,7 @@ static void count(struct beside *b, const struct group *G, struct load *x) {
     const struct schedule *s = b->s;
     for (uint32_t m = 0; m < G->members.n; m++) {
         const struct nest *n = nest_of(b, G, m);
-        x->nests++;
-        x->size += nest_size(n);
+        x->size += b->sizes[G->members.at[m].nest];
         x->arguments += s->stored[n->out] + (n->n_reduce > 0); /* its parts, were it split */
         for (uint32_t i = 0; i < n->insts.n; i++) {
             const struct inst *at = &n->insts.at[i];
@@ -112,16 +118,18 @@ static void count(struct beside *b, const struct group *G, struct load *x) {
 
 static bool kernel_can_hold(struct beside *b, const struct group *A, const struct group *B) {
     struct load x = {0};
+    if (A->members.n + B->members.n > GROUP_MAX_NESTS) return false;
     b->looks++;
     count(b, A, &x);
     count(b, B, &x);
-    return x.nests <= GROUP_MAX_NESTS && x.size <= GROUP_MAX_SIZE &&
-           x.subscripts <= GROUP_MAX_SUBSCRIPTS && x.arguments <= GROUP_MAX_BUFFERS;
+    return x.size <= GROUP_MAX_SIZE && x.subscripts <= GROUP_MAX_SUBSCRIPTS &&
+           x.arguments <= GROUP_MAX_BUFFERS;
 }
 
 static double us_of(struct beside *b, uint32_t g) {
-    if (b->takes[g] < 0) b->takes[g] = b->us(b->s, g, b->ctx);
-    return b->takes[g];
+    double *takes = &b->takes[b->s->groups.at[g].members.at[0].nest];
+    if (*takes < 0) *takes = b->us(b->s, g, b->ctx);
+    return *takes;
 }
 
 /* Or made of those that are. */
@@ -276,34 +284,30 @@ static char *pair_names(const struct beside *b, uint32_t g, uint32_t h) {
 
 /* True: one group has both now, and all indices are others. */
 static bool try_join(struct beside *b, uint32_t g, uint32_t h) {
-    uint32_t nest = b->s->groups.at[g].members.at[0].nest;
-    const char *names = pair_names(b, g, h);
+    const struct group *A = &b->s->groups.at[g], *B = &b->s->groups.at[h];
+    uint32_t nest = A->members.at[0].nest;
+    const struct pair pair = {{nest, B->members.at[0].nest}, {A->members.n, B->members.n}};
     uint64_t known;
-    if (map_gets(&b->refused, names, &known)) return false;
+    if (map_get(&b->refused, &pair, sizeof pair, &known)) return false;
+    const char *names = pair_names(b, g, h);
     double apart = us_of(b, g) + us_of(b, h) + LAUNCH;
     struct schedule s = joined(b, g, h);
     schedule_order(&s);
     schedule_at_load(&s, false);
-    schedule_memory(&s);
     bool less = b->us(&s, s.group_of[nest], b->ctx) <= apart;
     buf_printf(&s.log, "%s: %s\n", names,
                less ? "fused, saves a launch" : "not fused: apart they take less");
     if (less) {
         s.arena = b->s->arena;
         *b->s = s;
-        b->joined[s.groups.at[s.group_of[nest]].members.at[0].nest] = true;
+        uint32_t first = s.groups.at[s.group_of[nest]].members.at[0].nest;
+        b->joined[first] = true;
+        b->takes[first] = -1;
     } else {
         b->s->log = s.log;
-        map_puts(&b->refused, names, 1);
+        map_put(&b->refused, &pair, sizeof pair, 1);
     }
     return less;
-}
-
-static void begin(struct beside *b) {
-    struct schedule *s = b->s;
-    b->takes = NEW_ARRAY(s->arena, double, s->groups.n);
-    for (uint32_t g = 0; g < s->groups.n; g++) b->takes[g] = -1;
-    find_below(b);
 }
 
 /* False: no pair becomes one. */
@@ -328,6 +332,12 @@ void schedule_beside(struct schedule *s, group_us_fn *us, void *ctx) {
     struct beside b = {.s = s, .us = us, .ctx = ctx, .refused = map_new(s->arena)};
     b.joined = NEW_ARRAY(s->arena, bool, s->loops->nests.n);
     b.seen = NEW_ARRAY(s->arena, uint32_t, s->loops->buffers.n);
-    begin(&b);
-    while (join_first(&b)) begin(&b);
+    b.takes = NEW_ARRAY(s->arena, double, s->loops->nests.n);
+    b.sizes = NEW_ARRAY(s->arena, int, s->loops->nests.n);
+    for (uint32_t n = 0; n < s->loops->nests.n; n++) {
+        b.takes[n] = -1;
+        b.sizes[n] = nest_size(&s->loops->nests.at[n]);
+    }
+    do find_below(&b);
+    while (join_first(&b));
 }

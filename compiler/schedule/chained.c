@@ -663,14 +663,18 @@ static bool may_be_twins(struct chains *c, uint32_t g, uint32_t h, struct along 
     return false;
 }
 
-/* Bits of the tensors that first products of a second one read: twins have some in common. */
+/* A bit for the tensors that each first product of a second one reads: twins have one in common. */
 static uint64_t read_by_first(const struct chains *c, uint32_t second) {
     const struct group *G = &c->s->groups.at[c->s->group_of[second]];
     uint64_t bits = 0;
     for (uint32_t m = 0; m < G->members.n; m++) {
+        uint64_t all = 0;
+        if (!is_first_of(c, G, G->members.at[m].nest)) continue;
         const struct nest *n = nest_at(c, G->members.at[m].nest);
-        for (uint32_t i = 0; i < n->insts.n && is_first_of(c, G, G->members.at[m].nest); i++)
-            if (n->insts.at[i].kind == INST_LOAD) bits |= UINT64_C(1) << n->insts.at[i].buffer % 64;
+        for (uint32_t i = 0; i < n->insts.n; i++)
+            if (n->insts.at[i].kind == INST_LOAD)
+                all = (all + n->insts.at[i].buffer + 1) * UINT64_C(0x9e3779b97f4a7c15);
+        bits |= UINT64_C(1) << (all >> 58);
     }
     return bits;
 }

@@ -62,6 +62,10 @@ done
 "$WARPSMITH" explain "$TMP/blocks.py" -D depth=500 --arch sm_90a --limit-memory 200 >"$TMP/out" 2>"$TMP/err" ||
     fail "500 blocks: status $?" "$(tail -n 3 "$TMP/err")"
 
+# Nor does a look at each pair of what is summed up in training leave anything behind.
+"$WARPSMITH" explain "$TMP/blocks.py" -D depth=60 --mode train --arch sm_90a --limit-memory 150 >"$TMP/out" 2>"$TMP/err" ||
+    fail "60 blocks in training: status $?" "$(tail -n 3 "$TMP/err")"
+
 # WS_LOGS=stages says what each stage takes.
 WS_LOGS=stages compile "$TMP/blocks.py" -D depth=1
 stages=$(sed -n 's/^\[stages\] \([a-z]*\): .* ms, .* ms of CPU, at most [0-9]* MB so far$/\1/p' "$TMP/err" | xargs)
