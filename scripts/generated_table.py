@@ -46,6 +46,8 @@ class Case:
                      if (r["dtype"], r["mode"]) == (self.dtype, self.mode)]
         self.programs = {(r["role"], r["config"] if r["role"] == "torch_compile" else ""): r
                          for r in self.rows if r["kernel"] == "program"}
+        if ("default", "") in self.programs:  # of bench --no-search that is what is ours
+            self.programs.setdefault(("tuned", ""), self.programs["default", ""])
 
     def failure(self, of):
         path = self.out / "failed" / f"{self.name}.{of}"

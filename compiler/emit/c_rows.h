@@ -58,8 +58,8 @@ void put_vector_scan(struct emitter *w);
 void put_turned(struct emitter *w);
 
 /* c_lanes.c: can a lane have it by itself, without calls? For a vector at x or r, and l, of which
- * the first n lanes count where `part`: put_lane_values makes floats and masks v7 of those in the list;
- * put_lane_store stores v7, as which `vector` is at hand, or what lanes make of it (NULL). */
+ * the first n lanes count where `part`: put_lane_values makes floats and masks v7 of those in the
+ * list; put_lane_store stores v7, as which `vector` is at hand, or what lanes make of it (NULL). */
 bool goes_by_lanes(struct emitter *w, value_id v);
 void put_lane_values(struct emitter *w, const value_id *list, uint32_t n, bool part);
 void put_lane_store(struct emitter *w, const struct store_node *st, const char *vector, bool part);

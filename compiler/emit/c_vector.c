@@ -25,8 +25,8 @@
 #include "graph/traits.h"
 
 /* What a value is in a vector loop. A number counts the columns: what is drawn for a vector may
- * begin at one, and an argmax or argmin keeps columns, and knows its number in the end. What goes by
- * lanes (c_lanes.c) is floats or a mask to others, or what these alone are made of. */
+ * begin at one, and an argmax or argmin keeps columns, and knows its number in the end. What goes
+ * by lanes (c_lanes.c) is floats or a mask to others, or what these alone are made of. */
 enum form { FORM_NONE, FORM_FLOATS, FORM_MASK, FORM_UNIFORM, FORM_NUMBER, FORM_BY_LANES };
 
 static const struct value_node *at(struct emitter *w, value_id v) { return &w->k->values.at[v]; }
