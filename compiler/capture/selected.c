@@ -138,8 +138,8 @@ struct picked {
     VEC(node_id) nodes; /* of these tensors */
 };
 
-/* A view of what was picked, as picked[..., 0]: of its values at that version. An update of the view
- * is one of picked, where the index says how. */
+/* A view of what was picked, as picked[..., 0]: of its values at that version. An update of the
+ * view is one of picked, where the index says how. */
 struct selected_part {
     struct py of, index; /* UNSET: it is no subscript */
     uint32_t at;

@@ -39,8 +39,8 @@ static struct expr *parse_float(struct parser *p) {
     return (t->text[t->len - 1] | 0x20) == 'j' ? imaginary(p, e) : e;
 }
 
-/* A decimal literal beyond 64 bits, as tables of coefficients have them, is the float that arithmetic
- * on tensors would make of it; one of bits is hexadecimal, and an error. */
+/* A decimal literal beyond 64 bits, as tables of coefficients have them, is the float that
+ * arithmetic on tensors would make of it; one of bits is hexadecimal, and an error. */
 static struct expr *parse_int(struct parser *p) {
     const struct token *t = token_peek(p);
     struct expr *e = constant_new(p, CONSTANT_INT, t->at);
