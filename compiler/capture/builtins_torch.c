@@ -8,8 +8,19 @@
 
 /* -- Tensor -------------------------------------------------------------------------------- */
 
+/* Of x[mask] all sizes but the first are known: does `x[mask].shape[-1]` go on to ask for one? */
+static bool asks_for_other_than_rows(struct vm *vm, struct py t) {
+    const struct frame *f = vm->frame;
+    if (!t.tensor->selected || !f || f->pc + 2 >= f->code->n_instrs) return false;
+    const struct instr *next = &f->code->instrs[f->pc + 1];
+    if (next[0].op != OP_LOAD_CONST || next[1].op != OP_BINARY_SUBSCR) return false;
+    const struct constant *c = &f->code->consts[next[0].a];
+    return c->kind == CONSTANT_INT && c->i && c->i != -selected_meta(vm, t)->rank;
+}
+
 NATIVE(torch_shape) {
-    const struct meta *m = tensor_meta(vm, v[0]);
+    bool others = asks_for_other_than_rows(vm, v[0]); /* the first size is seen by nobody */
+    const struct meta *m = others ? selected_meta(vm, v[0]) : tensor_meta(vm, v[0]);
     struct py out = py_list(vm->arena, PY_TUPLE, NULL, 0);
     out.list->is_size = true;
     for (int i = 0; i < m->rank; i++) vec_push(vm->arena, out.list, tensor_size(vm, m->size[i]));
@@ -23,7 +34,7 @@ NATIVE(torch_make_size) {
 }
 
 static int dimension(struct vm *vm, struct py t, struct py dim) {
-    int rank = tensor_meta(vm, t)->rank;
+    int rank = selected_meta(vm, t)->rank;
     int64_t d = dim.i;
     if (d < -rank || d >= rank)
         vm_raise(vm, EXC_IndexError,
@@ -34,7 +45,8 @@ static int dimension(struct vm *vm, struct py t, struct py dim) {
 
 NATIVE(torch_size) {
     if (v[1].kind != PY_INT) return native_torch_shape(vm, v, rest);
-    return tensor_size(vm, tensor_meta(vm, v[0])->size[dimension(vm, v[0], v[1])]);
+    int d = dimension(vm, v[0], v[1]);
+    return tensor_size(vm, (d ? selected_meta(vm, v[0]) : tensor_meta(vm, v[0]))->size[d]);
 }
 
 NATIVE(torch_stride) {

@@ -87,7 +87,7 @@ static bool rows_of_bools(struct vm *vm, struct py list, struct list *rows) {
         if (list.list->at[i].kind != PY_BOOL) return false;
         if (list.list->at[i].b) vec_push(vm->arena, rows, py_int(i));
     }
-    return rows->n > 0;
+    return list.list->n > 0;
 }
 
 static bool is_index(struct vm *vm, struct py i) {
@@ -113,7 +113,10 @@ static struct py index_of_list(struct vm *vm, struct py list) {
         struct py args[2] = {py_pointer(PY_TUPLE, &none), at};
         vec_push(vm->arena, &numbers, tensor_call(vm, OP_FULL, args, 2));
     }
-    if (!numbers.n) refuse_index(vm, list);
+    if (!numbers.n) { /* [] and [False, False]: no rows */
+        struct py zero = py_int(0), args[2] = {py_list(vm->arena, PY_TUPLE, &zero, 1), zero};
+        return tensor_call(vm, OP_FULL, args, 2);
+    }
     struct py all = py_pointer(PY_LIST, &numbers);
     return tensor_call(vm, OP_STACK, &all, 1);
 }
@@ -164,7 +167,9 @@ struct py mask_known(struct vm *vm, struct py mask) {
 }
 
 bool mask_is_constant(struct vm *vm, struct py mask) {
-    return !vm->trace && tensor_is_constant(vm, mask) && tensor_is_eager(vm, mask_known(vm, mask));
+    bool may =
+        !vm->trace && (!vm->tracing || tensor_is_constant(vm, mask)); /* in __init__, all is */
+    return may && tensor_is_eager(vm, mask_known(vm, mask));
 }
 
 /* Where a known mask is set, along dimension k. */
@@ -392,6 +397,7 @@ static void set_recorded(struct vm *vm, struct py x, struct py i, struct py v) {
 
 /* x[i] = v: an update in place of the view x[i]. */
 void tensor_subscript_set(struct vm *vm, struct py x, struct py i, struct py v) {
+    if (x.tensor->selected) return selected_subscript_set(vm, x, i, v);
     if (!tensor_is_eager(vm, x) && set_masked(vm, x, i, v)) return;
     bool grad = x.tensor->requires_grad || (v.kind == PY_TENSOR && v.tensor->requires_grad);
     if (tensor_is_eager(vm, x) && vm->grad_enabled && grad) return set_recorded(vm, x, i, v);

@@ -5,6 +5,8 @@
  *   picked.mean()           sum(where(mask, picked, 0)) / sum(mask)
  *   x[mask] = y[mask] * 2   x = where(mask, y * 2, x)
  *
+ *   picked[:, 0] = 1        what is picked is memory of its own, which nobody else looks at
+ *
  * Between the mask and the reduction there may be whatever makes each row of that row alone, by the
  * proof of graph/rowwise.c; all that is picked by one mask goes together. Anything else asks for
  * the shape, and is refused as the subscript would be. A trace of a script in which something that
@@ -136,6 +138,24 @@ struct picked {
     VEC(node_id) nodes; /* of these tensors */
 };
 
+/* A view of what was picked, as picked[..., 0]: of its values at that version. An update of the
+ * view is one of picked, where the index says how. */
+struct selected_part {
+    struct py of, index; /* UNSET: it is no subscript */
+    uint32_t at;
+};
+
+static void part_of(struct vm *vm, struct py view, struct py of, struct py index) {
+    view.tensor->part = NEW(vm->arena, struct selected_part);
+    *view.tensor->part = (struct selected_part){of, index, of.tensor->version};
+}
+
+static bool is_stale(const struct tensor *t) {
+    for (; t->part; t = t->part->of.tensor)
+        if (t->part->of.tensor->version != t->part->at) return true;
+    return false;
+}
+
 static struct py all_rows(struct vm *vm, struct picked *p, struct py v) {
     if (py_is_sequence(v)) {
         struct py list = py_list(vm->arena, v.kind, v.list->at, v.list->n);
@@ -145,7 +165,7 @@ static struct py all_rows(struct vm *vm, struct picked *p, struct py v) {
         return list;
     }
     if (v.kind != PY_TENSOR || !v.tensor->selected) return v;
-    bool here = v.tensor->graph == vm_graph(vm);
+    bool here = v.tensor->graph == vm_graph(vm) && !is_stale(v.tensor);
     if (!here || (p->of && !same_selection(vm, p->of, v.tensor->selected))) selected_refuse(vm);
     p->of = v.tensor->selected;
     struct py out = tensor_new(vm, v.tensor->node);
@@ -391,6 +411,8 @@ bool selected_op(struct vm *vm, const struct builtin *b, const struct args *a, s
     if (reduce(vm, &p, &n, out) || loss(vm, &p, &n, out)) return true;
     if (!op_is_like(b->op) && !is_rowwise(vm, &p, since, all)) selected_refuse(vm);
     *out = select(vm, all, p.of);
+    bool view = op_info(b->op)->class == VIEW && a->n && a->at[0].kind == PY_TENSOR;
+    if (view && a->at[0].tensor->selected) part_of(vm, *out, a->at[0], py_unset);
     return true;
 }
 
@@ -403,7 +425,47 @@ static struct py part(struct vm *vm, struct py x, struct py index) {
     struct py out = tensor_subscript(vm, p.all.at[0], index);
     if (out.tensor->node < since) return x;
     if (!is_rowwise(vm, &p, since, out)) selected_refuse(vm);
-    return select(vm, out, p.of);
+    out = select(vm, out, p.of);
+    part_of(vm, out, x, index);
+    return out;
+}
+
+struct py selected_update(struct vm *vm, struct py x, struct py result) {
+    struct selected_part *part = x.tensor->part;
+    uint32_t version = x.tensor->version;
+    enum dtype type = selected_meta(vm, x)->dtype;
+    if (!result.tensor->selected || (part && part->index.kind == PY_UNSET)) selected_refuse(vm);
+    if (selected_meta(vm, result)->dtype != type)
+        result = call2(vm, OP_CAST, result, py_dtype(type));
+    *x.tensor = *result.tensor;
+    x.tensor->part = part;
+    x.tensor->version = version + 1;
+    if (!part) return x;
+    part->at = part->of.tensor->version; /* it is no other view that makes it stale */
+    selected_subscript_set(vm, part->of, part->index, x);
+    part->at = part->of.tensor->version;
+    return x;
+}
+
+/* By dimensions that all rows have alike: numbers, slices, None. */
+static bool is_plain_index(struct py i) {
+    bool plain = i.kind != PY_TENSOR;
+    for (uint32_t k = 0; py_is_sequence(i) && k < i.list->n; k++)
+        plain &= i.list->at[k].kind != PY_TENSOR && !py_is_sequence(i.list->at[k]);
+    return plain && i.kind != PY_LIST;
+}
+
+void selected_subscript_set(struct vm *vm, struct py x, struct py i, struct py v) {
+    struct py given[2] = {x, v};
+    struct picked p = pick(vm, &(struct args){.at = given, .n = 2});
+    if (!is_plain_index(i)) selected_refuse(vm);
+    node_id since = vm_graph(vm)->nodes.n;
+    struct py all = tensor_call(vm, OP_CLONE, &p.all.at[0], 1);
+    tensor_subscript_set(vm, all, i, p.all.at[1]);
+    struct py out = tensor_new(vm, tensor_node(vm, all));
+    out.tensor->requires_grad = all.tensor->requires_grad;
+    if (!is_rowwise(vm, &p, since, out)) selected_refuse(vm);
+    selected_update(vm, x, select(vm, out, p.of));
 }
 
 /* x[mask, :] and x[mask, ...] are x[mask]. */

@@ -532,10 +532,7 @@ node_id tensor_detached(struct vm *vm, node_id node) {
 
 /* x becomes an operator's result, which may be of another type, but of no higher category. */
 static struct py update(struct vm *vm, struct py x, struct py result) {
-    if (x.tensor->selected) { /* nobody else looks at what a mask has picked out */
-        *x.tensor = *result.tensor;
-        return x;
-    }
+    if (x.tensor->selected) return selected_update(vm, x, result);
     enum dtype from = tensor_meta(vm, result)->dtype, to = tensor_meta(vm, x)->dtype;
     if (dtype_category(from) > dtype_category(to))
         vm_raise(vm, EXC_RuntimeError, "result type %s can't be cast to the desired output type %s",

@@ -325,6 +325,7 @@ struct tensor {
     node_id node;
     enum input_kind kind;             /* what it is once it becomes an input */
     const struct selection *selected; /* NULL: it is what node is */
+    struct selected_part *part;       /* selected, and a view of what is; else NULL */
     struct storage *storage;
     bool requires_grad;
     bool retains_grad; /* keeps its gradient though it was computed */
@@ -344,7 +345,7 @@ struct tensor {
     /* Eager tensors. */
     struct meta meta; /* constants of vm->constants */
     int64_t offset;   /* of the first element in storage, in elements */
-    uint32_t version; /* of all but the values */
+    uint32_t version; /* of all but the values; of a selected tensor, of these */
     uint32_t id;      /* counts tensors: a place in the order of making */
     struct tensor *grad;
     struct tape *tape;     /* how it was computed from tensors that require gradients; else NULL */

@@ -296,6 +296,9 @@ bool selected_subscript(struct vm *vm, struct py x, struct py mask, struct py *o
 bool selected_op(struct vm *vm, const struct builtin *b, const struct args *a, struct py *out);
 /* x[mask] = v, v selected by the same mask: *v becomes all of its rows, shaped as x is. */
 bool selected_value(struct vm *vm, struct py x, struct py mask, struct py *v);
+/* In place: picked becomes the result of an operator; picked[i] = v. */
+struct py selected_update(struct vm *vm, struct py x, struct py result);
+void selected_subscript_set(struct vm *vm, struct py x, struct py i, struct py v);
 #define SELECTED_SHAPE "shape of an index by a mask" /* what nobody knows, and what to do */
 #define SELECTED_INSTEAD "torch.where keeps the shape"
 /* Of any tensor; of a selected one all but its first size. */

@@ -17,29 +17,6 @@ static struct expr *constant_new(struct parser *p, enum constant_kind kind, stru
 
 /* ---- numbers */
 
-static struct expr *parse_int(struct parser *p) {
-    const struct token *t = token_peek(p);
-    struct expr *e = constant_new(p, CONSTANT_INT, t->at);
-    const char *s = t->text, *end = s + t->len;
-    unsigned base = 10;
-    if (t->len > 2 && *s == '0' && strchr("xXoObB", s[1])) {
-        base = strchr("xX", s[1]) ? 16 : strchr("oO", s[1]) ? 8 : 2;
-        s += 2;
-    }
-    uint64_t v = 0, limit = (uint64_t)INT64_MAX + 1;
-    for (; s < end; s++) {
-        if (*s == '_') continue;
-        unsigned digit = (unsigned)(*s <= '9' ? *s - '0' : (*s | 0x20) - 'a' + 10);
-        if (v > (limit - digit) / base)
-            syntax_error(p->f, t->at, "integer literal does not fit in 64 bits");
-        v = v * base + digit;
-    }
-    e->constant.minus_only = v == limit;
-    e->constant.value.i = (int64_t)v;
-    p->i++;
-    return e;
-}
-
 /* 2j is complex(0.0, 2.0) */
 static struct expr *imaginary(struct parser *p, struct expr *part) {
     struct expr *e = tree_expr(p, E_CALL, part->at),
@@ -60,6 +37,33 @@ static struct expr *parse_float(struct parser *p) {
     e->constant.value.f = strtod(digits.p, NULL);
     p->i++;
     return (t->text[t->len - 1] | 0x20) == 'j' ? imaginary(p, e) : e;
+}
+
+/* A decimal literal beyond 64 bits, as tables of coefficients have them, is the float that
+ * arithmetic on tensors would make of it; one of bits is hexadecimal, and an error. */
+static struct expr *parse_int(struct parser *p) {
+    const struct token *t = token_peek(p);
+    struct expr *e = constant_new(p, CONSTANT_INT, t->at);
+    const char *s = t->text, *end = s + t->len;
+    unsigned base = 10;
+    if (t->len > 2 && *s == '0' && strchr("xXoObB", s[1])) {
+        base = strchr("xX", s[1]) ? 16 : strchr("oO", s[1]) ? 8 : 2;
+        s += 2;
+    }
+    uint64_t v = 0, limit = (uint64_t)INT64_MAX + 1;
+    for (; s < end; s++) {
+        if (*s == '_') continue;
+        unsigned digit = (unsigned)(*s <= '9' ? *s - '0' : (*s | 0x20) - 'a' + 10);
+        if (v > (limit - digit) / base) {
+            if (base == 10) return parse_float(p);
+            syntax_error(p->f, t->at, "integer literal does not fit in 64 bits");
+        }
+        v = v * base + digit;
+    }
+    e->constant.minus_only = v == limit;
+    e->constant.value.i = (int64_t)v;
+    p->i++;
+    return e;
 }
 
 /* ---- comprehensions */

@@ -33,6 +33,14 @@ def ways(logits, labels, x, keep, w):
     pairs.append((labels[m].min() + labels[m].max() * 0.0, torch.where(m, labels, 99).min() * 1.0))
     pairs.append((torch.masked_select(keep, m).std(), keep[m].var().sqrt()))
     pairs.append((F.l1_loss(x[m], torch.zeros_like(x[m]), reduction='sum'), torch.where(few, x.abs(), 0).sum()))
+    z = x[m]
+    z[:, 0] = 3
+    z[..., -1] += w[0, 0]
+    z[:, 1].mul_(2)
+    y = torch.zeros_like(x)
+    y[m] = z * z.shape[-1] + z.size(1)
+    z = torch.cat([torch.full_like(x[..., :1], 3), x[..., 1:2] * 2, x[..., 2:4], x[..., 4:] + w[0, 0]], -1)
+    pairs.append((y, torch.where(few, z * 5 + 5, 0)))
     return pairs
 
 
@@ -67,3 +75,8 @@ for mode in fwd train; do
         exit 1
     }
 done
+
+# A view of what is picked sees what is done to it afterwards; this one would not.
+printf 'import torch\n\n\ndef forward(x):\n    y = x[x[:, 0] > 0]\n    first = y[:, 0]\n    y += 1\n    return first.sum()\n\n\ndef get_inputs():\n    return [torch.randn(4, 3)]\n' >"$TMP/stale.py"
+"$WARPSMITH" run "$TMP/stale.py" --device cpu --check >"$TMP/out" 2>&1 </dev/null && { echo "a stale view: expected a graph break"; exit 1; }
+grep -q 'graph break: data-dependent shape of an index by a mask at line 8' "$TMP/out" || { cat "$TMP/out"; exit 1; }

@@ -75,3 +75,14 @@ for _ in range(3):
     print([round(v, 4) + 0.0 for v in torch.view_as_real(w.grad).flatten().tolist()])
     optimizer.step()
 print([round(v, 4) for v in torch.view_as_real(w.detach()).flatten().tolist()])
+
+# -- the power method of parametrizations begins with v, that of nn.utils.spectral_norm with u
+for norm in (nn.utils.parametrizations.spectral_norm, nn.utils.spectral_norm):
+    m = nn.Linear(2, 2, bias=False)
+    with torch.no_grad():
+        m.weight.copy_(torch.tensor([[1.0, 2.0], [3.0, 5.0]]))
+    m = norm(m)
+    named = {name.rpartition('.')[2][-2:]: t for name, t in m.named_buffers()}
+    named['_u'].copy_(torch.tensor([1.0, 0.0]))
+    named['_v'].copy_(torch.tensor([0.0, 1.0]))
+    print([round(t, 4) for t in m(torch.eye(2)).flatten().tolist()], [[round(t, 4) for t in named[n].tolist()] for n in ('_u', '_v')])

@@ -75,6 +75,7 @@ static const struct {
                "truncated \\xXX escape"},
     /* Python, but not ours */
     {"x = 9223372036854775808", "1:5: SyntaxError: integer literal does not fit in 64 bits"},
+    {"x = 0x8000000000000001", "1:5: SyntaxError: integer literal does not fit in 64 bits"},
     {"x = 2jx", "1:5: SyntaxError: invalid decimal literal"},
     {"async def f(): pass", "1:1: SyntaxError: 'async' is not supported"},
     {"x = yield 1", "1:5: SyntaxError: 'yield' outside function"},

@@ -12,6 +12,9 @@ class Parameter:
         self.name, self.kind, self.default = name, kind, default
 
 
+_empty = Parameter.empty
+
+
 class Signature:
     def __init__(self, parameters):
         self.parameters = parameters

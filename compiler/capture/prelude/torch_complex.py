@@ -319,11 +319,6 @@ def parameter(x, requires_grad):
     return x._each(lambda part: Parameter(part, requires_grad))
 
 
-def parts_of(tensors):
-    """The list, with the two parts of each tensor of complex numbers in its place."""
-    return [part for x in tensors for part in ((x.real, x.imag) if isinstance(x, Complex) else (x,))]
-
-
 def complex(real, imag):
     return Complex(*torch.broadcast_tensors(real, imag))
 

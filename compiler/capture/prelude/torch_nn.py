@@ -11,7 +11,6 @@ import torch.nn.functional as F
 import torch.nn.init as init
 from torch.nn.functional import _reduction
 from collections import _Named
-from torch._complex import parts_of
 from torch._tensor import RemovableHandle as _RemovableHandle
 from _warpsmith import is_script, is_differentiated, move, computes, set_grad_mode, Parameter, buffer, is_parameter, is_buffer, replace, refuse
 
@@ -20,6 +19,11 @@ def _once(named):
     """The pairs whose second is not that of an earlier one: a weight that two layers share counts once."""
     seen = set()
     return [(name, value) for name, value in named if not (id(value) in seen or seen.add(id(value)))]
+
+
+def _parts_of(tensors):
+    """The list, with the two parts of each tensor of complex numbers in its place."""
+    return [part for x in tensors for part in ((x.real, x.imag) if torch.is_complex(x) else (x,))]
 
 
 class _Mapping:
@@ -254,7 +258,7 @@ class Module:
         return self
 
     def to(self, *args, **kwargs):
-        for value in parts_of(self.parameters() + self.buffers()):
+        for value in _parts_of(self.parameters() + self.buffers()):
             new = value.to(*args, **kwargs)
             if value.is_floating_point() and new.dtype != value.dtype:
                 replace(value, new)

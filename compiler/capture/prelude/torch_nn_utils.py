@@ -84,6 +84,7 @@ def remove_spectral_norm(module, name='weight'):
 
 
 def _power(weight, u, v, rounds, eps):
+    """Begins with u: what v was is not read. With the transposed weight, and v for u, it begins with v."""
     with torch.no_grad():
         for _ in range(rounds):
             v.copy_(F.normalize(weight.t().mv(u), dim=0, eps=eps))
@@ -94,10 +95,9 @@ def _rows(weight, dim):
     return weight.movedim(dim, 0).flatten(1)
 
 
-def _spectral(weight, u, v, dim, rounds, eps):
+def _over_largest(weight, u, v, dim):
     """The weight over its largest singular value, which u and v estimate."""
     rows = _rows(weight, dim)
-    _power(rows, u, v, rounds, eps)
     u, v = u.clone(), v.clone()
     return weight / u.dot(rows.mv(v))
 
@@ -116,7 +116,9 @@ def spectral_norm(module, name='weight', n_power_iterations=1, eps=1e-12, dim=No
 
     def normed(m):
         u, v = getattr(m, name + '_u'), getattr(m, name + '_v')
-        return _spectral(getattr(m, name + '_orig'), u, v, dim, n_power_iterations if m.training else 0, eps)
+        weight = getattr(m, name + '_orig')
+        _power(_rows(weight, dim), u, v, n_power_iterations if m.training else 0, eps)
+        return _over_largest(weight, u, v, dim)
     return _compute(module, name, normed)
 
 
@@ -148,12 +150,12 @@ def spectral_norm_parts(module, name='weight', n_power_iterations=1, eps=1e-12, 
     parts.append(nn.Module())
     parts[0]._u, parts[0]._v = _directions(weight, dim, eps)
     with torch.no_grad():
-        _power(_rows(weight, dim), parts[0]._u, parts[0]._v, 15, eps)
+        _power(_rows(weight, dim).t(), parts[0]._v, parts[0]._u, 15, eps)
 
     def normed(m):
         parts = m.parametrizations[name]
-        rounds = n_power_iterations if m.training else 0
-        return _spectral(parts.original, parts[0]._u, parts[0]._v, dim, rounds, eps)
+        _power(_rows(parts.original, dim).t(), parts[0]._v, parts[0]._u, n_power_iterations if m.training else 0, eps)
+        return _over_largest(parts.original, parts[0]._u, parts[0]._v, dim)
     return _compute(module, name, normed)
 
 

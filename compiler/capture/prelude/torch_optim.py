@@ -3,7 +3,7 @@ import math
 
 import torch
 from collections import defaultdict
-from torch._complex import parts_of
+from torch.nn import _parts_of
 from _warpsmith import refuse
 
 
@@ -25,7 +25,7 @@ class Optimizer:
 
     def add_param_group(self, group):
         params = group['params']
-        params = parts_of([params] if isinstance(params, torch.Tensor) else list(params))
+        params = _parts_of([params] if isinstance(params, torch.Tensor) else list(params))
         self.param_groups.append({**group, 'params': params, **{k: v for k, v in self.defaults.items() if k not in group}})
 
     def zero_grad(self, set_to_none=True):

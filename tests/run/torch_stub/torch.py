@@ -12,7 +12,7 @@ sys.modules["torch"] = sys.modules[__name__]
 
 
 class Tensor:
-    requires_grad, _version = False, 0
+    requires_grad = False
 
     def __init__(self, values, shape, dtype=float32, parts=()):
         self.values, self.shape, self.dtype, self.parts = list(values), tuple(shape), dtype, parts
@@ -83,6 +83,15 @@ class Tensor:
     def dim(self):
         return len(self.shape)
 
+    def is_complex(self):
+        return False
+
+    def untyped_storage(self):
+        return self
+
+    def data_ptr(self):
+        return id(self)
+
     def is_floating_point(self):
         return "f" in self.dtype
 
@@ -98,7 +107,6 @@ class Tensor:
 
     def copy_(self, other):
         self.values = list(other.values)
-        self._version += 1
         return self
 
     def mul_(self, other):
