@@ -99,6 +99,7 @@ NATIVE(torch_reshaped) {
     *t = *v[1].tensor;
     t->kind = old.kind;
     t->grad = old.grad;
+    t->requires_grad |= old.requires_grad && !old.tape; /* under no_grad(), too */
     return v[0];
 }
 

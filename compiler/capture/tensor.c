@@ -326,11 +326,17 @@ static bool tensor_needs_grad(const struct py *v) {
     return grad;
 }
 
+uint32_t tensor_gradient_operands(enum op op, uint32_t n) {
+    bool first = op == OP_SET_DATA || op == OP_TYPE_AS || op == OP_VIEW_AS || op == OP_EXPAND_AS;
+    return op_ends_gradient(op) ? 0 : first && n ? 1 : n;
+}
+
 static bool needs_grad(struct vm *vm, enum op op, const struct args *a) {
-    bool grad = false, values = !op_ends_gradient(op);
-    for (uint32_t i = 0; i < a->n; i++) grad |= values && tensor_needs_grad(&a->at[i]);
+    uint32_t n = tensor_gradient_operands(op, a->n);
+    bool grad = false;
+    for (uint32_t i = 0; i < n; i++) grad |= tensor_needs_grad(&a->at[i]);
     for (uint32_t i = 0; i < a->n_named; i++) {
-        grad |= values && tensor_needs_grad(&a->named[i]);
+        grad |= !op_ends_gradient(op) && tensor_needs_grad(&a->named[i]);
         grad |= !strcmp(a->names[i], "requires_grad") && vm_truth(vm, a->named[i]);
     }
     return grad;
@@ -510,7 +516,7 @@ static bool carries_gradient(const struct graph *g, node_id at, bool *seen) {
     seen[at] = true;
     for (uint32_t i = 0; n->op == OP_INPUT && i < g->inputs.n; i++)
         if (g->inputs.at[i].node == at) return g->inputs.at[i].kind != INPUT_BUFFER;
-    for (int i = 0; i < n->n_args; i++) {
+    for (uint32_t i = 0; i < tensor_gradient_operands(n->op, n->n_args); i++) {
         const struct arg *a = &n->args[i];
         if (a->kind == ARG_NODE && carries_gradient(g, a->node, seen)) return true;
         for (uint32_t k = 0; a->kind == ARG_NODES && k < a->nodes.n; k++)

@@ -309,6 +309,9 @@ void tensor_share(struct vm *vm, struct py x, struct py v);
 void tensor_copies_view(struct vm *vm, struct py x, struct py copy);
 /* Eager: how often what gradients go through was written to t's memory, as autograd sees it. */
 uint32_t *tensor_recorded(const struct tensor *t);
+/* How many of n operands, from the first on, gradients go to: of others only types and shapes count.
+ */
+uint32_t tensor_gradient_operands(enum op op, uint32_t n);
 bool tensor_carries_gradient(struct vm *vm, node_id node);
 node_id tensor_detached(struct vm *vm, node_id node); /* node, where gradients end */
 /* -- functional.c: views and updates in place */
