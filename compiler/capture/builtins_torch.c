@@ -62,6 +62,8 @@ NATIVE(torch_tensor_is_float) { return py_bool(dtype_is_float(selected_meta(vm, 
 NATIVE(torch_is_contiguous) { return py_bool(meta_is_contiguous(vm->ex, tensor_meta(vm, v[0]))); }
 
 NATIVE(torch_requires_grad_) {
+    bool wants = !GIVEN(1) || vm_truth(vm, v[1]);
+    if (wants && !v[0].tensor->requires_grad) tensor_break_leaf(vm, v[0].tensor->graph);
     v[0].tensor->requires_grad = !GIVEN(1) || vm_truth(vm, v[1]);
     if (v[0].tensor->requires_grad && !dtype_is_float(tensor_meta(vm, v[0])->dtype))
         vm_raise(vm, EXC_RuntimeError,
