@@ -1,5 +1,5 @@
-/* test_graph_wide_scores.c: which products of f16 and bf16 are summed up in f32, which are stored as they
- * are, and that what is beyond f16 has a softmax. */
+/* test_graph_wide_scores.c: which products of f16 and bf16 are summed up in f32, which are stored
+ * as they are, and that what is beyond f16 has a softmax. */
 #include "graph_test.h"
 
 static void becomes(const char *body, const char *want) {
