@@ -74,6 +74,8 @@ NATIVE(torch_tensor_is_float) { return py_bool(dtype_is_float(selected_meta(vm, 
 NATIVE(torch_is_contiguous) { return py_bool(meta_is_contiguous(vm->ex, tensor_meta(vm, v[0]))); }
 
 NATIVE(torch_requires_grad_) {
+    bool wants = !GIVEN(1) || vm_truth(vm, v[1]);
+    if (wants && !v[0].tensor->requires_grad) tensor_break_leaf(vm, v[0].tensor->graph);
     v[0].tensor->requires_grad = !GIVEN(1) || vm_truth(vm, v[1]);
     if (v[0].tensor->requires_grad && !dtype_is_float(tensor_meta(vm, v[0])->dtype))
         vm_raise(vm, EXC_RuntimeError,
@@ -111,6 +113,7 @@ NATIVE(torch_reshaped) {
     *t = *v[1].tensor;
     t->kind = old.kind;
     t->grad = old.grad;
+    t->requires_grad |= old.requires_grad && !old.tape; /* under no_grad(), too */
     return v[0];
 }
 

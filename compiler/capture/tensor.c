@@ -326,14 +326,26 @@ static bool tensor_needs_grad(const struct py *v) {
     return grad;
 }
 
+/* torch.zeros(3, requires_grad=True) */
+static bool makes_leaf(struct vm *vm, const struct args *a) {
+    bool leaf = false;
+    for (uint32_t i = 0; i < a->n_named; i++)
+        leaf |= !strcmp(a->names[i], "requires_grad") && vm_truth(vm, a->named[i]);
+    return leaf;
+}
+
+uint32_t tensor_gradient_operands(enum op op, uint32_t n) {
+    bool first = op == OP_SET_DATA || op == OP_TYPE_AS || op == OP_VIEW_AS || op == OP_EXPAND_AS;
+    return op_ends_gradient(op) ? 0 : first && n ? 1 : n;
+}
+
 static bool needs_grad(struct vm *vm, enum op op, const struct args *a) {
-    bool grad = false, values = !op_ends_gradient(op);
-    for (uint32_t i = 0; i < a->n; i++) grad |= values && tensor_needs_grad(&a->at[i]);
-    for (uint32_t i = 0; i < a->n_named; i++) {
-        grad |= values && tensor_needs_grad(&a->named[i]);
-        grad |= !strcmp(a->names[i], "requires_grad") && vm_truth(vm, a->named[i]);
-    }
-    return grad;
+    uint32_t n = tensor_gradient_operands(op, a->n);
+    bool grad = false;
+    for (uint32_t i = 0; i < n; i++) grad |= tensor_needs_grad(&a->at[i]);
+    for (uint32_t i = 0; i < a->n_named; i++)
+        grad |= !op_ends_gradient(op) && tensor_needs_grad(&a->named[i]);
+    return grad || makes_leaf(vm, a);
 }
 
 /* Of the positional argument i; sizes may be spread over all that are left: x.view(2, -1). */
@@ -510,7 +522,7 @@ static bool carries_gradient(const struct graph *g, node_id at, bool *seen) {
     seen[at] = true;
     for (uint32_t i = 0; n->op == OP_INPUT && i < g->inputs.n; i++)
         if (g->inputs.at[i].node == at) return g->inputs.at[i].kind != INPUT_BUFFER;
-    for (int i = 0; i < n->n_args; i++) {
+    for (uint32_t i = 0; i < tensor_gradient_operands(n->op, n->n_args); i++) {
         const struct arg *a = &n->args[i];
         if (a->kind == ARG_NODE && carries_gradient(g, a->node, seen)) return true;
         for (uint32_t k = 0; a->kind == ARG_NODES && k < a->nodes.n; k++)
@@ -628,11 +640,18 @@ void tensor_copies_view(struct vm *vm, struct py x, struct py copy) {
     t->viewed_at = t->viewed->version;
 }
 
+void tensor_break_leaf(struct vm *vm, const struct graph *of) {
+    if (vm->trace && of == vm_graph(vm))
+        vm_break(vm, "a tensor that is made here to require gradients",
+                 "make it outside of what is compiled");
+}
+
 /* The operator as a node. */
 static struct py track(struct vm *vm, const struct builtin *b, const struct args *a,
                        const struct py *first, bool in_place) {
     if (vm->trace && own_stream(vm, a))
         vm_break(vm, "use of a torch.Generator", "torch.manual_seed() seeds compiled functions");
+    if (vm->trace && makes_leaf(vm, a)) tensor_break_leaf(vm, vm_graph(vm));
     node_id node = bind(vm, b, a);
     bool grad = needs_grad(vm, b->op, a) && dtype_is_float(vm_graph(vm)->nodes.at[node].meta.dtype);
     bool stops = vm->tracing && !vm->grad_enabled && first;

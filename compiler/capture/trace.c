@@ -614,8 +614,7 @@ static bool *outputs_with_gradient(const struct entry *e, const struct graph *g)
         has[g->inputs.at[i].node] = e->tensors[e->inputs[i]].requires_grad;
     for (node_id i = 0; i < g->nodes.n; i++) {
         const struct node *n = &g->nodes.at[i];
-        int with = n->op == OP_SET_DATA ? 1 : n->n_args; /* the data has none */
-        for (int k = 0; k < with; k++) {
+        for (uint32_t k = 0; k < tensor_gradient_operands(n->op, n->n_args); k++) {
             const node_id *at;
             for (int left = arg_nodes(&n->args[k], &at); left-- > 0;) has[i] |= has[at[left]];
         }

@@ -312,6 +312,10 @@ void tensor_share(struct vm *vm, struct py x, struct py v);
 void tensor_copies_view(struct vm *vm, struct py x, struct py copy);
 /* Eager: how often what gradients go through was written to t's memory, as autograd sees it. */
 uint32_t *tensor_recorded(const struct tensor *t);
+/* A tensor of graph `of` is to require gradients: no segment's outputs can say so. */
+void tensor_break_leaf(struct vm *vm, const struct graph *of);
+/* How many of n operands gradients go to, from the first on: of others types and shapes count. */
+uint32_t tensor_gradient_operands(enum op op, uint32_t n);
 bool tensor_carries_gradient(struct vm *vm, node_id node);
 node_id tensor_detached(struct vm *vm, node_id node); /* node, where gradients end */
 /* -- functional.c: views and updates in place */

@@ -370,7 +370,7 @@ struct graph *graph_scans_last(struct graph *g);
  * the scan. Needs: a decomposed, simplified graph. Returns such a graph in the same arena, or g. */
 struct graph *graph_views_last(struct graph *g);
 
-/* wide_scores.c: products of f16 that are converted wherever they are read, summed up in f32.
+/* wide_scores.c: products of f16 or bf16 that are converted wherever they are read, in f32.
  * Needs: a decomposed graph. Returns a new graph in the same arena, or g. */
 struct graph *graph_widen_scores(struct graph *g);
 

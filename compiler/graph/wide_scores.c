@@ -1,5 +1,5 @@
-/* wide_scores.c: products of f16 that are converted wherever they are read are summed up in f32,
- * and never rounded to f16, which has nothing beyond 65,504.
+/* wide_scores.c: products of f16 or bf16 that are converted wherever they are read are
+ * summed up in f32, and never rounded: f16 has nothing beyond 65,504, bf16 three digits.
  *
  *   %s = bmm(%q, %k): f16                %a = convert(%q, f32), %b = convert(%k, f32)
  *   %v = view(%s, [2, 4, 8, 8])          %s = bmm(%a, %b): f32
@@ -12,7 +12,8 @@
 #include "graph/graph_impl.h"
 
 static bool is_product(const struct node *n) {
-    return n->meta.dtype == DT_F16 && (n->op == OP_MM || n->op == OP_BMM || n->op == OP_MATMUL);
+    bool half = n->meta.dtype == DT_F16 || n->meta.dtype == DT_BF16;
+    return half && (n->op == OP_MM || n->op == OP_BMM || n->op == OP_MATMUL);
 }
 
 static bool widens(const struct node *n) { return n->op == OP_CONVERT && n->meta.dtype == DT_F32; }

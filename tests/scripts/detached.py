@@ -57,3 +57,15 @@ for f in (added_to_result, added_to_data, leaf, straight_through, returned):
             run(how, True, True)
             run(how, False, True)
 run(torch.compile(part_of_detached), True, True)
+
+
+@torch.compile
+def makes_leaves(x):
+    a = (x * 2).requires_grad_()
+    b = torch.ones(4, requires_grad=True)
+    return a, b, a * b
+
+
+a, b, c = makes_leaves(torch.arange(4.0))
+c.sum().backward()
+print(a.requires_grad, b.requires_grad, c.requires_grad, a.grad.tolist(), b.grad.tolist())

@@ -55,3 +55,13 @@ def updated(x, y):
 x, w = torch.zeros(2, 3).t(), torch.ones(2, 3)
 z, v = updated(x, w)
 print(x.tolist(), z.tolist(), v.stride())
+
+s = torch.ones(2, 3).requires_grad_()
+q = s.squeeze()  # a tensor of its own
+print(q is s, q.is_leaf, x.type_as(s).requires_grad, x.view_as(s.t()).requires_grad, w.sort(0)[0].stride())
+with torch.no_grad():
+    s.transpose_(0, 1)
+print(s.shape, s.stride(), s.requires_grad)
+v = torch.ones(3)
+v.squeeze().unsqueeze_(0)
+print(v.shape)

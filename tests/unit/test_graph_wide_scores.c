@@ -1,14 +1,18 @@
-/* test_graph_wide_scores.c: which products of f16 are summed up in f32, which are stored as they
- * are, and that what is beyond f16 has a softmax. */
+/* test_graph_wide_scores.c: which products of f16 and bf16 are summed up in f32, which are stored
+ * as they are, and that what is beyond f16 has a softmax. */
 #include "graph_test.h"
 
 static void becomes(const char *body, const char *want) {
-    struct arena *a = arena_new();
-    const char *head = "graph(%x: f16[2, 3, 4], %y: f16[2, 4, 3]) {\n";
-    struct graph *g = graph_widen_scores(must_parse(a, arena_printf(a, "%s%s}\n", head, body)));
-    assert_true(graph_verify(g, true) == NULL);
-    assert_string_equal(operators(g), want);
-    arena_free(a);
+    for (int i = 0; i < 2; i++) {
+        const char *type = i ? "bf16" : "f16";
+        struct arena *a = arena_new();
+        const char *text =
+            arena_printf(a, "graph(%%x: %s[2, 3, 4], %%y: %s[2, 4, 3]) {\n%s}\n", type, type, body);
+        struct graph *g = graph_widen_scores(must_parse(a, text));
+        assert_true(graph_verify(g, true) == NULL);
+        assert_string_equal(operators(g), want);
+        arena_free(a);
+    }
 }
 
 #define PRODUCT "%m = bmm(%x, %y)\n"

@@ -26,10 +26,17 @@ def squeeze(self, dim=None):
         return self
     if dim is not None:
         return _squeeze(self, dim)
+    out = self
     for d in _reversed(_range(self.ndim)):
         if self.shape[d] == 1:
-            self = _squeeze(self, d)
-    return self
+            out = _squeeze(out, d)
+    return out if out is not self or not computes() else self.expand(self.shape)  # a tensor of its own
+
+
+def _back(x, dim):
+    """What was computed along the last dimension, which belongs here; it lies in memory as a result does."""
+    x = x.movedim(-1, dim)
+    return x.contiguous() if computes() else x
 
 
 def softmax(self, dim, dtype=None):
@@ -179,7 +186,7 @@ def _sort_values(self, dim, descending):
     for row in x.reshape(-1, x.size(-1)).tolist():
         key = lambda i: (row[i] != row[i], 0 if row[i] != row[i] else row[i])
         order.append(_sorted(_range(len(row)), key=key, reverse=descending))
-    indices = torch.tensor(order).reshape(x.shape).movedim(-1, dim)
+    indices = _back(torch.tensor(order).reshape(x.shape), dim)
     return _Pair(self.gather(dim, indices), indices, 'sort')
 
 
@@ -208,7 +215,7 @@ def _sort(self, dim, descending):
     rank = (before | (same & (number < place))).sum(-1, keepdim=True)
     found = rank == number
     values = torch.where(found, own, 0).sum(-2).to(self.dtype)
-    return _Pair(values.movedim(-1, dim), torch.where(found, place, 0).sum(-2).movedim(-1, dim), 'sort')
+    return _Pair(_back(values, dim), _back(torch.where(found, place, 0).sum(-2), dim), 'sort')
 
 
 def argsort(self, dim=-1, descending=False, stable=False):
@@ -238,7 +245,7 @@ def topk(self, k, dim=-1, largest=True, sorted=True):
             value, index, nothing = _min_dim(x, -1, True), _argmin(x, -1, True), torch.inf
         x = torch.where(number == index, nothing, x)
         values, indices = torch.where(slot == i, value, values), torch.where(slot == i, index, indices)
-    return _Pair(values.movedim(-1, dim), indices.movedim(-1, dim))
+    return _Pair(_back(values, dim), _back(indices, dim))
 
 
 def kthvalue(self, k, dim=-1, keepdim=False):
@@ -757,7 +764,7 @@ def logcumsumexp(self, dim):
         refuse(f'logcumsumexp of more than 1024 elements is not supported, got {n}')
     x = self.movedim(dim, -1)
     earlier = torch.arange(n) <= torch.arange(n).unsqueeze(1)
-    return _where(earlier, _unsqueeze(x, -2), -torch.inf).logsumexp(-1).movedim(-1, dim)
+    return _back(_where(earlier, _unsqueeze(x, -2), -torch.inf).logsumexp(-1), dim)
 
 
 def tensor_split(self, indices_or_sections=None, dim=0, *, indices=None, sections=None):
@@ -1059,7 +1066,7 @@ def scatter_reduce(self, dim, index, src, reduce, *, include_self=True):
         out = torch.minimum(own(most), among(most).amin(-1))
     else:
         raise RuntimeError('reduce argument must be either sum, prod, mean, amax or amin, got ' + reduce)
-    return _where(many == 0, x, out).to(self.dtype).movedim(-1, dim)
+    return _back(_where(many == 0, x, out).to(self.dtype), dim)
 
 
 def index_reduce(self, dim, index, source, reduce, *, include_self=True):
@@ -1145,7 +1152,7 @@ def mode(self, dim=-1, keepdim=False):
     best = best.amin(-1, True)
     best = torch.where(number.any(-1, True), best, torch.nan) if x.is_floating_point() else best
     index = torch.where(most & (x == best), torch.arange(n), -1).amax(-1, True)
-    values, index = x.gather(-1, index).movedim(-1, dim), index.movedim(-1, dim)
+    values, index = _back(x.gather(-1, index), dim), _back(index, dim)
     values, index = (values, index) if keepdim else (_squeeze(values, dim), _squeeze(index, dim))
     return _Pair(values, index, 'mode')
 
