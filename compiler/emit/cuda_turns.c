@@ -10,8 +10,8 @@
  *             for (turn < turns) if (lands && rank == turn) s6[landed - first] = ...
  *
  * A pair has where the source lands and its number; or, where all that a source brings is one
- * number, that (layout_carried). The order of additions is that of the sources. A row's chain is no longer than
- * the turns since it was folded. */
+ * number, that (layout_carried). The order of additions is that of the sources. A row's chain is no
+ * longer than the turns since it was folded. */
 #include "emit/cuda_rows.h"
 
 enum { LONGEST_CHAIN = 128 };

@@ -58,6 +58,7 @@ enum {
 
 struct readers {
     VEC(uint32_t) groups;
+    int loads; /* of all nests, copies too */
 };
 
 struct recompute {
@@ -97,7 +98,9 @@ static bool read_outside(const struct recompute *r, buffer_id b) {
 static void note_reader(struct recompute *r, uint32_t group, const struct nest *n) {
     for (uint32_t i = 0; i < n->insts.n; i++) {
         const struct inst *x = &n->insts.at[i];
-        if (x->kind == INST_LOAD && !group_reads(r, group, x->buffer))
+        if (x->kind != INST_LOAD) continue;
+        r->readers.at[x->buffer].loads++;
+        if (!group_reads(r, group, x->buffer))
             vec_push(r->s->arena, &r->readers.at[x->buffer].groups, group);
     }
 }
@@ -181,6 +184,25 @@ static bool only_reorders(const struct recompute *r, const struct nest *n) {
     return !ordered;
 }
 
+/* Nobody stored it so far, and it is not made again. */
+static bool would_be_stored(const struct recompute *r, buffer_id x) {
+    const struct nest *from = writer_of(r, x);
+    return from && !in_memory(r, x) && (nest_work(from) < 0 || only_reorders(r, from));
+}
+
+/* Is what nest n makes stored rather than what it is made of, as no more bytes are, which nobody
+ * else wants? A product's masked result then takes a load where it is read, and the mask none. */
+static bool stands_for_leaf(const struct recompute *r, const struct nest *n) {
+    for (uint32_t i = 0; i < n->insts.n; i++) {
+        const struct inst *x = &n->insts.at[i];
+        if (x->kind == INST_LOAD && r->readers.at[x->buffer].loads == 1 &&
+            would_be_stored(r, x->buffer) &&
+            buffer_bytes(r->l, n->out) <= buffer_bytes(r->l, x->buffer))
+            return !is_inlined(r, n->out);
+    }
+    return false;
+}
+
 static void collect(const struct recompute *r, buffer_id b, struct chain *c) {
     uint32_t w = r->s->writer[b];
     for (int k = 0; k < c->n; k++)
@@ -195,7 +217,7 @@ static void collect(const struct recompute *r, buffer_id b, struct chain *c) {
         if (n->insts.at[i].kind != INST_LOAD) continue;
         const struct nest *from = writer_of(r, x);
         if (!from || in_memory(r, x) || nest_work(from) < 0 || is_small(r, x, b) ||
-            only_reorders(r, from)) {
+            only_reorders(r, from) || stands_for_leaf(r, from)) {
             add_leaf(r, x, c);
             c->possible &= !from || in_memory(r, x) || !is_inlined(r, x);
         } else

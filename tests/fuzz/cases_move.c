@@ -283,8 +283,9 @@ static const char *const sorted[][2] = {
 };
 
 /* The same where threads go along the sources of their own elements: few sources, which are
- * counted, some, which are listed, and many; more to a row than one chain of additions takes; rows that begin again, of
- * which the last thread has fewer; rows that nobody lands on, at either end. */
+ * counted, some, which are listed, and many; more to a row than one chain of additions takes; rows
+ * that begin again, of which the last thread has fewer; rows that nobody lands on, at either
+ * end. */
 static const char *const own[][2] = {
     {"graph(%x: f32[300, 12], %i: i64[9000], %s: f32[9000, 12]) {\n %j = remainder(%i, 300)\n"
      " %a = index_add(%x, 0, %j, %s)\n return %a\n}\n",

@@ -97,6 +97,20 @@ static void test_kernel_goes(void **state) {
     CHECK(tests);
 }
 
+/* Of a product's result that is masked and widened the masked one is stored: who reads it wants no
+ * mask. */
+static void test_masked_result(void **state) {
+    static const struct test tests[] = {
+        {"graph(%x: bf16[65536, 32], %w: bf16[32, 64], %c: bool[65536, 64]) {\n %m = mm(%x, %w)\n "
+         "%t "
+         "= "
+         "where(%c, 0.0, %m)\n %f = convert(%t, f32)\n %s = sum(%f, 0)\n %y = sub(%f, %s)\n"
+         " return %y\n}\n",
+         2, "f: computed again where it is read, saves 16777216 bytes\n"},
+    };
+    CHECK(tests);
+}
+
 /* A reduction is never computed again, nor what a product of matrices reads. */
 static void test_never(void **state) {
     static const struct test tests[] = {
@@ -271,11 +285,17 @@ static void test_windows(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_two_reductions), cmocka_unit_test(test_diamond),
-        cmocka_unit_test(test_work),           cmocka_unit_test(test_kernel_goes),
-        cmocka_unit_test(test_never),          cmocka_unit_test(test_masks),
-        cmocka_unit_test(test_factors),        cmocka_unit_test(test_behind_products),
-        cmocka_unit_test(test_windows),        cmocka_unit_test(test_room_behind_products),
+        cmocka_unit_test(test_two_reductions),
+        cmocka_unit_test(test_diamond),
+        cmocka_unit_test(test_work),
+        cmocka_unit_test(test_kernel_goes),
+        cmocka_unit_test(test_masked_result),
+        cmocka_unit_test(test_never),
+        cmocka_unit_test(test_masks),
+        cmocka_unit_test(test_factors),
+        cmocka_unit_test(test_behind_products),
+        cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_room_behind_products),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
