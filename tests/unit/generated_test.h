@@ -20,7 +20,7 @@
 #include "part.h"
 #include "tests/fuzz/cases.h"
 
-/* Where a part is taken, of every second graph of that the text is made and not run: a kernel's code
+/* Where a part is taken, of every second graph of it the text is made and not run: a kernel's code
  * is none of ours, and the compiler of it and the emulator take most of the time. The texts of more
  * graphs of the same kinds are made by test_compile_digests. The emulator's own tests run whole. */
 enum {
