@@ -471,7 +471,7 @@ static node_id reduce_last(struct pass *s, node_id i, bool *same) {
     uint32_t pixels = (1u << rank) - (1u << (CHANNELS + 1));
     *same = !n->args[keepdim].b;
     if (*same && !(set >> CHANNELS & 1) && (set & pixels) != pixels) return NONE;
-    ex dims[WS_MAX_RANK];
+    ex dims[WS_MAX_RANK] = {0};
     for (int d = 0; d < rank; d++)
         if (set >> (d < CHANNELS ? d : d + 1 < rank ? d + 1 : CHANNELS) & 1)
             dims[kept++] = ex_const(s->to->ex, d);
