@@ -455,7 +455,7 @@ static bool follows(const struct pass *s, const struct node *n) {
 }
 
 /* The same reduction of the image in its other order; *same: its result has the same dimensions as
- * before, and no other order. NONE: it is read as it was. */
+ * before, and no other order. NONE: it is read as it was, as by what counts places in all of it. */
 static node_id reduce_last(struct pass *s, node_id i, bool *same) {
     const struct node *n = node_at(s, i);
     int dim, keepdim;
@@ -464,19 +464,22 @@ static node_id reduce_last(struct pass *s, node_id i, bool *same) {
     if (s->last[o] == NONE || !op_param(n->op, "dim", &dim) ||
         !op_param(n->op, "keepdim", &keepdim))
         return NONE;
+    bool places = n->op == OP_ARGMAX || n->op == OP_ARGMIN;
+    if (places && n->args[dim].kind == ARG_NONE) return NONE;
     int rank = node_at(s, o)->meta.rank;
     uint32_t set = dims_of(s->from, n, "dim", rank), kept = 0;
     uint32_t pixels = (1u << rank) - (1u << (CHANNELS + 1));
     *same = !n->args[keepdim].b;
     if (*same && !(set >> CHANNELS & 1) && (set & pixels) != pixels) return NONE;
-    ex dims[WS_MAX_RANK];
+    ex dims[WS_MAX_RANK] = {0};
     for (int d = 0; d < rank; d++)
         if (set >> (d < CHANNELS ? d : d + 1 < rank ? d + 1 : CHANNELS) & 1)
             dims[kept++] = ex_const(s->to->ex, d);
     struct arg *args = NEW_ARRAY(s->to->arena, struct arg, n->n_args);
     for (int k = 0; k < n->n_args; k++) args[k] = arg_copy(s->to, &n->args[k]);
     args[0] = arg_node(s->last[o]);
-    args[dim] = arg_ints(s->to, dims, kept);
+    args[dim] = n->args[dim].kind == ARG_INT ? (struct arg){.kind = ARG_INT, .i = dims[0]}
+                                             : arg_ints(s->to, dims, kept);
     return add(s, n->op, args, n->n_args, i);
 }
 

@@ -189,13 +189,13 @@ bool lanes_add(struct graph *to, int64_t lanes, const struct graph *from, struct
 
 /* ---- products that go together --------------------------------------------------------------- */
 
-/* The number of the input whose rows n multiplies an input by; NONE. */
-static uint32_t weight_of(const struct graph *g, const struct node *n) {
+/* The number of the input, of those that are `whole`, whose rows n multiplies an input by; NONE. */
+static uint32_t weight_of(const struct graph *g, const struct node *n, const bool *whole) {
     if (n->op != OP_MATMUL || g->nodes.at[n->args[0].node].op != OP_INPUT) return NONE;
     const struct node *y = &g->nodes.at[n->args[1].node];
     if (y->op != OP_MT || g->nodes.at[y->args[0].node].op != OP_INPUT) return NONE;
     for (uint32_t i = 0; i < g->inputs.n; i++)
-        if (g->inputs.at[i].node == y->args[0].node) return i;
+        if (g->inputs.at[i].node == y->args[0].node) return whole[i] ? i : NONE;
     return NONE;
 }
 
@@ -214,14 +214,14 @@ static bool fit(const struct graph *g, uint32_t a, uint32_t b) {
 }
 
 /* The node that is multiplied more than once; NONE. */
-static node_id find_shared(const struct graph *g, lanes_weights *weights) {
+static node_id find_shared(const struct graph *g, const bool *whole, lanes_weights *weights) {
     for (node_id id = 0; id < g->nodes.n; id++) {
-        uint32_t first = weight_of(g, &g->nodes.at[id]);
+        uint32_t first = weight_of(g, &g->nodes.at[id], whole);
         if (first == NONE) continue;
         weights->n = 0;
         vec_push(g->arena, weights, first);
         for (node_id k = id + 1; k < g->nodes.n; k++) {
-            uint32_t other = weight_of(g, &g->nodes.at[k]);
+            uint32_t other = weight_of(g, &g->nodes.at[k], whole);
             if (other != NONE && g->nodes.at[k].args[0].node == g->nodes.at[id].args[0].node &&
                 other != first && fit(g, first, other))
                 vec_push(g->arena, weights, other);
@@ -231,9 +231,9 @@ static node_id find_shared(const struct graph *g, lanes_weights *weights) {
     return NONE;
 }
 
-struct graph *lanes_join_products(struct graph *g, lanes_weights *weights) {
+struct graph *lanes_join_products(struct graph *g, const bool *whole, lanes_weights *weights) {
     struct graph *to = graph_like(g);
-    node_id shared = find_shared(g, weights), joint = NONE, weight = NONE;
+    node_id shared = find_shared(g, whole, weights), joint = NONE, weight = NONE;
     node_id *map = NEW_ARRAY(g->arena, node_id, g->nodes.n);
     if (shared == NONE) return g;
     for (node_id id = 0; id < g->nodes.n; id++) {
@@ -246,7 +246,7 @@ struct graph *lanes_join_products(struct graph *g, lanes_weights *weights) {
             meta_contiguous(g->ex, &m);
             weight = graph_input(to, "weights", INPUT_ARG, NULL, &m, to->inputs.n);
         }
-        uint32_t mine = weight_of(g, n), i = 0;
+        uint32_t mine = weight_of(g, n, whole), i = 0;
         while (mine != NONE && i < weights->n && weights->at[i] != mine) i++;
         if (mine == NONE || i == weights->n || n->args[0].node != shared) {
             map[id] = graph_copy(to, g, id, map);

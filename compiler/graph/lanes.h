@@ -16,8 +16,9 @@ bool lanes_add(struct graph *to, int64_t lanes, const struct graph *from, struct
 
 /* Products of one value by weights that are inputs of g, W[i] transposed, as one product by a new
  * input, its last, which has the rows of all: weights[] are the numbers of the inputs that it puts
- * together. Returns a graph in the same arena, or g if there are none (or no more). */
+ * together, which are among those that are whole[], the same in each step. Returns a graph in the
+ * same arena, or g if there are none (or no more). */
 typedef VEC(uint32_t) lanes_weights;
-struct graph *lanes_join_products(struct graph *g, lanes_weights *weights);
+struct graph *lanes_join_products(struct graph *g, const bool *whole, lanes_weights *weights);
 
 #endif

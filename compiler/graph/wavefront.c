@@ -522,7 +522,10 @@ static void drop_unread(struct wavefront *w) {
 static void join_products(struct wavefront *w) {
     lanes_weights weights = {0};
     for (;;) {
-        struct graph *joined = lanes_join_products(w->inner, &weights);
+        bool *whole = NEW_ARRAY(w->inner->arena, bool, w->taken.n);
+        for (uint32_t i = 0; i < w->taken.n; i++)
+            whole[i] = w->taken.at[i].carried < 0 && !w->taken.at[i].way;
+        struct graph *joined = lanes_join_products(w->inner, whole, &weights);
         if (joined == w->inner) return;
         struct taken *rows = NEW_ARRAY(w->inner->arena, struct taken, weights.n);
         for (uint32_t i = 0; i < weights.n; i++) rows[i] = w->taken.at[weights.at[i]];
@@ -686,7 +689,8 @@ static node_id last_step(struct wavefront *w, struct graph *to, const struct nod
     uint32_t l = lane_of(w, loop);
     if (l == NONE || n->args[2].i != ex_const(to->ex, w->lane[l].steps - 1)) return NONE;
     uint32_t k = loop_output(w->from, loop->args);
-    if (w->skewed && carrier_of(w, k) == NONE) return NONE;
+    bool empty = n->op == OP_SLICE && n->meta.size[0] != ex_const(to->ex, 1);
+    if (empty || (w->skewed && carrier_of(w, k) == NONE)) return NONE;
     node_id x =
         cut(&b, stacks[k], 0, ex_const(to->ex, all_steps(w) - 1), ex_const(to->ex, all_steps(w)));
     x = call(&b, OP_SELECT, arg_node(x), arg_int(to, 1), arg_int(to, l));

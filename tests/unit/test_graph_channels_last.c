@@ -63,6 +63,12 @@ static void test_chains(void **state) {
             "u") " %r = batch_norm(%a, None, None, None, None, True)\n %m = mean(%a, [0, 2, 3])\n"
                  " %s = sum(%a, [1])\n" CONVOLUTION("y", "r", "v") " return %y, %m, %s\n}\n",
         1);
+    /* the place of a maximum among channels, and among all that there is, in the old order */
+    becomes(FIRST CONVOLUTION("a", "x", "u") " %r = relu(%a)\n" CONVOLUTION(
+                "y", "r", "v") " %c = argmax(%r, 1)\n %k = argmin(%r, 1, True)\n %m = argmax(%r)\n "
+                               "%w = argmin(%a)\n"
+                               " %h = argmax(%a, 2)\n return %y, %c, %k, %m, %w, %h\n}\n",
+            1);
     /* what is read beside it lies so, and what is stored does */
     becomes("graph(%x: bf16[2, 5, 6, 8], %u: bf16[16, 8, 3, 3], %v: bf16[8, 16, 3, 3]) {\n"
             " %p = permute(%x, [0, 3, 1, 2])\n" CONVOLUTION(

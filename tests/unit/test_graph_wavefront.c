@@ -268,6 +268,36 @@ static void test_nets(void **state) {
     arena_free(a);
 }
 
+/* Matrices that each step makes anew, or that each step has another of, are no weights that
+ * products of one value could have in common. */
+static void test_changing_matrices(void **state) {
+    static const char *const ways[] = {
+        "carried=[0, 1, 2, -1], first=[0, 0, 0, 0], way=[0, 0, 0, 1]",
+        "carried=[0, -1, -1, -1], first=[0, 0, 0, 0], "
+        "way=[0, 1, 1, 1]"};
+    struct arena *a = arena_new();
+    for (int k = 0; k < 2; k++) {
+        struct buf b = buf_new(a);
+        const char *m = k ? "f32[9, 4, 4]" : "f32[4, 4]";
+        buf_printf(
+            &b, "graph(%%h0: f32[3, 4], %%h1: f32[3, 4], %%m: %s, %%n: %s, %%x: f32[9, 3, 4]) {\n",
+            m, m);
+        for (int l = 0; l < 2; l++)
+            buf_printf(
+                &b,
+                "%%y%d = loop([%%h%d, %%m, %%n, %%x], %s, steps=9, body=graph(%%h: f32[3, 4], "
+                "%%m: f32[4, 4], %%n: f32[4, 4], %%x: f32[3, 4]) {\n"
+                "%%p: f32[3, 4] = linear(%%h, %%m)\n%%q: f32[3, 4] = linear(%%h, %%n)\n"
+                "%%s = sub(%%p, %%q)\n%%t = add(%%s, %%x)\n%%y = tanh(%%t)\n"
+                "%%mm = mul(%%m, 0.5)\n%%nn = mul(%%n, 0.75)\n"
+                "return %%y, %%mm, %%nn }, output=0)\n",
+                l, l, ways[k]);
+        buf_puts(&b, "return %y0, %y1\n}\n");
+        joins(must_parse(a, b.p), 1, 9);
+    }
+    arena_free(a);
+}
+
 /* `second` in the place of one of the second loop's texts. */
 static const char *changed(struct arena *a, const char *text, const char *was, const char *now) {
     const char *at = strstr(text, was);
@@ -289,9 +319,13 @@ static void test_others(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layers), cmocka_unit_test(test_products),
-        cmocka_unit_test(test_rows),   cmocka_unit_test(test_directions),
-        cmocka_unit_test(test_nets),   cmocka_unit_test(test_others),
+        cmocka_unit_test(test_layers),
+        cmocka_unit_test(test_products),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_directions),
+        cmocka_unit_test(test_nets),
+        cmocka_unit_test(test_others),
+        cmocka_unit_test(test_changing_matrices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
