@@ -36,6 +36,7 @@ struct compile {
     struct schedule *schedule;
     struct ws_program *program;
     struct map costs; /* us of a kernel's text, as bits */
+    bool may_persist;
     bool done;
 };
 
@@ -148,6 +149,11 @@ static double group_us(struct schedule *s, uint32_t group, void *ctx) {
     return us_of(ctx, s, group, false);
 }
 
+/* What is fused by rule, all of it. */
+static bool is_by_rule(const struct compile *c) {
+    return c->fusion == WS_FUSE || c->fusion == WS_PERSISTENT;
+}
+
 /* Why a group of chained products is no kernel. */
 static const char *chain_reason(struct schedule *s, uint32_t group, double *us, void *ctx) {
     struct compile *c = ctx;
@@ -159,7 +165,7 @@ static const char *chain_reason(struct schedule *s, uint32_t group, double *us, 
 }
 
 static void chain(struct compile *c, struct schedule *s) {
-    schedule_chain(s, c->limits, chain_reason, c->fusion == WS_FUSE ? group_us : NULL, c);
+    schedule_chain(s, c->limits, chain_reason, is_by_rule(c) ? group_us : NULL, c);
 }
 
 /* The loops of a graph, fused, with what products have apart; NULL if there are none. */
@@ -197,7 +203,7 @@ static void make_chains(struct compile *c) {
 }
 
 static bool makes_chains(const struct compile *c) {
-    return c->fusion == WS_FUSE || c->fusion == WS_CHAINED;
+    return is_by_rule(c) || c->fusion == WS_CHAINED;
 }
 
 static bool transform(struct compile *c) {
@@ -238,7 +244,7 @@ static struct schedule *ready_anew(const struct apart_marks *marks, struct arena
 
 /* What had better be apart: what stands behind products, what windows read. */
 static void take_apart(struct compile *c) {
-    if (c->fusion != WS_FUSE || c->limits->kind != DEVICE_CUDA) return;
+    if (!is_by_rule(c) || c->limits->kind != DEVICE_CUDA) return;
     make_ready(c->schedule, false);
     struct apart_marks marks = schedule_apart(c->schedule, c->limits, ready_anew, group_us, c);
     if (!marks.any) return;
@@ -247,10 +253,33 @@ static void take_apart(struct compile *c) {
     chain(c, c->schedule);
 }
 
+static bool persists(struct schedule *s, uint32_t group, void *ctx) {
+    struct compile *c = ctx;
+    struct arena *scratch = arena_within(c->arena);
+    double us;
+    const char *bad = kernel_persistent_reason(s, group, c->limits, &us, scratch);
+    if (bad) buf_printf(&s->log, "steps: no kernel of their own: %s\n", bad);
+    arena_free(scratch);
+    return !bad;
+}
+
+static bool might_persist(struct schedule *s, uint32_t group, void *ctx) {
+    struct compile *c = ctx;
+    c->may_persist |= persists(s, group, ctx);
+    return false;
+}
+
+static void make_persistent(struct compile *c) {
+    if (!is_by_rule(c)) return;
+    bool persistent = c->fusion == WS_PERSISTENT;
+    schedule_persistent(c->schedule, persistent ? persists : might_persist, c);
+}
+
 static bool fuse(struct compile *c) {
     static const enum fusing what[] = {[WS_EAGER] = FUSING_EAGER,
                                        [WS_FUSE] = FUSING_ALL,
                                        [WS_CHAINED] = FUSING_ALL,
+                                       [WS_PERSISTENT] = FUSING_ALL,
                                        [WS_APART] = FUSING_APART};
     c->schedule = schedule_fuse(c->loops, c->limits, what[c->fusion], c->arena);
     if (c->fusion != WS_EAGER) schedule_recompute(c->schedule, c->limits);
@@ -261,6 +290,7 @@ static bool fuse(struct compile *c) {
         schedule_beside(c->schedule, small_us, c);
         schedule_pieces(c->schedule);
         schedule_pitch(c->schedule, group_us, c);
+        make_persistent(c);
         schedule_memory(c->schedule);
     }
     must_hold("schedule", schedule_verify(c->schedule));
@@ -363,17 +393,22 @@ static struct ws_kernel describe_kernel(struct compile *c, const struct kernel *
                             .flops = k->flops,
                             .spared = k->questions.n ? k->flops : 0};
     uint32_t loop = loop_of(nest_of(c, k)->epoch);
-    if (loop != NO_LOOP && !out.at_load) {
+    if (loop != NO_LOOP && !out.at_load && !k->steps) {
         out.loop = (int)loop + 1;
         out.steps = (int)nest_steps(c->loops, nest_of(c, k));
     }
     const char *canonical = symbols_rename(c->captured, text.p);
     out.hash = arena_printf(c->arena, "%016llx",
                             (unsigned long long)hash_bytes(canonical, strlen(canonical)));
-    for (uint32_t i = 0; i < k->buffers.n; i++) {
-        buffer_id b = k->buffers.at[i];
+    buffer_vec memory = {0}; /* of all steps: what windows go along */
+    if (k->steps) memory = persistent_memory(k, c->arena);
+    for (uint32_t i = 0; i < (k->steps ? memory.n : k->buffers.n); i++) {
+        buffer_id b = k->steps ? memory.at[i] : k->buffers.at[i];
         bool stored = false;
-        for (uint32_t s = 0; s < k->stores.n; s++) stored |= k->stores.at[s].buffer == b;
+        for (uint32_t s = 0; s < k->stores.n; s++) {
+            buffer_id to = k->stores.at[s].buffer;
+            stored |= to == b || (k->steps && c->loops->buffers.at[to].window.of == b);
+        }
         if (stored)
             out.writes[out.n_writes++] = (int)b;
         else
@@ -505,6 +540,7 @@ static bool build_kernels(struct compile *c) {
     }
     p->bytes = least_bytes(c);
     p->may_be_apart = c->schedule->may_be_apart;
+    p->may_persist = c->may_persist;
     p->configs = NEW_ARRAY(c->arena, struct ws_configs, p->n_kernels);
     find_same(c);
     return stage(c, "kernel");

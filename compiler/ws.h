@@ -51,11 +51,13 @@ struct ws_program;
 struct ws_captured *ws_capture(const struct ws_options *o, struct stages *s, struct diag *d);
 
 enum ws_fusion {
-    WS_EAGER,   /* one kernel per operator of the captured graph, as PyTorch's eager mode launches
+    WS_EAGER, /* one kernel per operator of the captured graph, as PyTorch's eager mode launches
                  them */
-    WS_FUSE,    /* fused by rule */
-    WS_APART,   /* the same, but for reductions of what a matrix product comes to */
-    WS_CHAINED, /* as WS_FUSE, but products behind products are one kernel wherever that has a
+    WS_FUSE,  /* fused by rule */
+    WS_APART, /* the same, but for reductions of what a matrix product comes to */
+    WS_PERSISTENT, /* as WS_FUSE, but all steps of a loop are one kernel wherever that has a config
+                    */
+    WS_CHAINED,    /* as WS_FUSE, but products behind products are one kernel wherever that has a
                    config, whatever it takes: for tests */
 };
 

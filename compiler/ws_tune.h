@@ -183,8 +183,14 @@ struct ws_program {
     double bytes, flops; /* of the whole graph if it were one kernel: inputs read once, outputs
                             written once; what runs at load left out */
     bool may_be_apart;   /* under WS_APART it is another program, which may be faster */
+    bool may_persist;    /* the same of WS_PERSISTENT */
     struct ws_configs *configs; /* by kernel, of those that were asked for: see ws_configs */
 };
+
+/* Of a program by rule, how it may be faster, which measuring it alone tells; WS_FUSE: no how. */
+static inline enum ws_fusion ws_another(const struct ws_program *p) {
+    return p->may_persist ? WS_PERSISTENT : p->may_be_apart ? WS_APART : WS_FUSE;
+}
 
 /* Where buffer b is in step t of its loop: the buffer, and from which byte on. b itself, from 0, if
  * it is no window. */

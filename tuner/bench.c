@@ -39,8 +39,7 @@ static enum ws_status capture_workload(struct bench_point *b) {
 static enum ws_status lower_programs(struct bench_point *b) {
     const struct device_limits *limits = &b->run->machine.limits;
     struct stages quiet = stages_new(b->arena, NULL, 0);
-    b->fused_program =
-        ws_lower(b->captured, limits, b->apart ? WS_APART : WS_FUSE, &b->stages, b->d);
+    b->fused_program = ws_lower(b->captured, limits, b->fusion, &b->stages, b->d);
     if (b->other)
         b->eager_program = b->other->eager_program;
     else if (b->fused_program)
@@ -104,23 +103,31 @@ static enum ws_status open_store(struct bench_point *b) {
     return WS_OK;
 }
 
-/* Reductions behind products are fused, apart if the store says so, or both are tuned: of points
- * that stand for themselves. */
+/* What another program does otherwise, and how; and how the one by rule does it. */
+static const char *const
+    what_else[] = {[WS_APART] = "reductions behind products", [WS_PERSISTENT] = "steps of loops"},
+    *const other_how[] = {[WS_APART] = "apart", [WS_PERSISTENT] = "one kernel"},
+    *const by_rule[] = {[WS_APART] = "fused", [WS_PERSISTENT] = "launches"};
+
+/* The program by rule, another one if the store says so, or both are tuned: of points that stand
+ * for themselves. */
 static enum ws_status choose_program(struct bench_point *b) {
     struct bench_run *r = b->run;
     const struct command_line *line = &r->line;
-    bool apart, found;
-    if (b->apart || r->replay || r->sweep.ladder >= 0 || !b->fused_program->may_be_apart)
+    bool faster, found;
+    enum ws_fusion another = ws_another(b->fused_program);
+    if (b->fusion != WS_FUSE || r->replay || r->sweep.ladder >= 0 || another == WS_FUSE)
         return WS_OK;
-    if (winner_apart(r->store, &r->machine, b->fused_program, &apart, &found, b->arena, b->d) !=
+    if (winner_another(r->store, &r->machine, b->fused_program, &faster, &found, b->arena, b->d) !=
         WS_OK)
         return b->d->status;
     b->open = !line->no_search && (!found || line->retune);
-    if (!apart || b->open) return WS_OK;
+    if (!faster || b->open) return WS_OK;
     struct stages quiet = stages_new(b->arena, NULL, 0);
-    b->apart = true;
-    b->fused_program = ws_lower(b->captured, &r->machine.limits, WS_APART, &quiet, b->d);
-    if (b->fused_program) puts("reductions behind products are apart: it was faster when tuned");
+    b->fusion = another;
+    b->fused_program = ws_lower(b->captured, &r->machine.limits, another, &quiet, b->d);
+    if (b->fused_program)
+        printf("%s are %s: it was faster when tuned\n", what_else[another], other_how[another]);
     return b->d->status;
 }
 
@@ -238,7 +245,7 @@ static enum ws_status make_values(struct bench_point *b) {
     return b->d->status;
 }
 
-/* Is this the program with reductions apart, and not the better one? */
+/* Is this another program, and not the better one? */
 static bool has_lost(const struct bench_point *b) {
     const double WORTH = 0.99; /* of the other's time: else the simpler one stays */
     return b->other && !(b->tuned_time.us.median < WORTH * b->other->tuned_time.us.median);
@@ -248,13 +255,14 @@ static bool has_lost(const struct bench_point *b) {
 static enum ws_status keep_program(struct bench_point *b) {
     if (!b->other) return WS_OK;
     const struct bench_point *o = b->other;
-    printf("reductions behind products: fused %.2f us (%.2f us untuned), apart %.2f us (%.2f us "
-           "untuned); %s\n",
-           o->tuned_time.us.median, o->default_time.us.median, b->tuned_time.us.median,
-           b->default_time.us.median,
-           has_lost(b) ? "they stay fused" : "they are apart from now on");
-    return winner_keep_apart(b->run->store, &b->run->machine, b->other->fused_program, !has_lost(b),
-                             b->arena, b->d);
+    bool lost = has_lost(b);
+    printf("%s: %s %.2f us (%.2f us untuned), %s %.2f us (%.2f us untuned); they %s %s%s\n",
+           what_else[b->fusion], by_rule[b->fusion], o->tuned_time.us.median,
+           o->default_time.us.median, other_how[b->fusion], b->tuned_time.us.median,
+           b->default_time.us.median, lost ? "stay" : "are",
+           (lost ? by_rule : other_how)[b->fusion], lost ? "" : " from now on");
+    return winner_keep_another(b->run->store, &b->run->machine, b->other->fused_program,
+                               !has_lost(b), b->arena, b->d);
 }
 
 static enum ws_status keep_evidence(struct bench_point *b) {
@@ -379,19 +387,20 @@ static void run_stage(struct bench_point *b, int stage) {
                       arena_printf(b->arena, "bench %s", bench_stages[stage].name), begun);
 }
 
-/* The program with reductions apart has more intermediates, and its check more references: where a
- * device has no memory for them, the other one is all there is, and stays. Was that so? */
+/* Another program may have more intermediates, and its check more references: where a device has no
+ * memory for them, the one by rule is all there is, and stays. Was that so? */
 static bool goes_without(struct bench_point *b) {
     if (!b->other || b->d->status != WS_MACHINE || interrupted()) return false;
     struct diag quiet = diag_new(b->arena);
-    fprintf(stderr, "reductions behind products: apart not measured, they stay fused: %s\n",
-            b->d->message);
-    winner_keep_apart(b->run->store, &b->run->machine, b->other->fused_program, false, b->arena,
-                      &quiet);
+    fprintf(stderr, "%s: %s not measured, they stay %s: %s\n", what_else[b->fusion],
+            other_how[b->fusion], by_rule[b->fusion], b->d->message);
+    winner_keep_another(b->run->store, &b->run->machine, b->other->fused_program, false, b->arena,
+                        &quiet);
     return true;
 }
 
-/* Returns the exit code. other: the point with all fused, which was right; this one is apart. */
+/* Returns the exit code. other: the point by rule, which was right; this one is the other program.
+ */
 static int run_program(struct bench_run *r, int point, struct bench_point *other) {
     struct arena *a = arena_new();
     struct diag d = diag_new(a);
@@ -400,7 +409,7 @@ static int run_program(struct bench_run *r, int point, struct bench_point *other
                             .arena = a,
                             .d = &d,
                             .started_ms = other ? other->started_ms : clock_ms(),
-                            .apart = other != NULL,
+                            .fusion = other ? ws_another(other->fused_program) : r->line.fusion,
                             .other = other,
                             .shares = other && !other->trusts};
     for (int i = 0; i < N_STAGES && d.status == WS_OK && !interrupted(); i++) run_stage(&b, i);

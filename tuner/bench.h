@@ -48,9 +48,9 @@ struct bench_point {
     struct stages stages;
     struct ws_captured *captured;
     struct ws_program *eager_program, *fused_program;
-    bool apart;                /* fused, but for reductions of what products come to */
+    enum ws_fusion fusion;
     bool open;                 /* whether they had better be is to be found out */
-    struct bench_point *other; /* apart: the same point with them fused, whose time is known */
+    struct bench_point *other; /* the same point by rule, whose time is known */
     bool shares;               /* the other's values, and its eager program, compiled and right */
 
     struct tuning tuning;

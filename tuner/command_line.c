@@ -251,7 +251,7 @@ struct budget_limits command_line_limits(const struct command_line *line, bool s
 
 static enum ws_status read_values(const struct given *g, struct command_line *out, struct diag *d) {
     static const char *const modes[] = {"fwd", "bwd", "train", NULL};
-    static const char *const fusions[] = {"eager", "fuse", "apart", NULL};
+    static const char *const fusions[] = {"eager", "fuse", "apart", "persistent", NULL};
     static const char *const weights[] = {"fixed", "changing", NULL};
     int mode = WS_FWD, fusion = WS_FUSE, change = 0;
     double seed = 0, samples_max = 100;

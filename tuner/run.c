@@ -52,7 +52,7 @@ static enum ws_status lower(struct run *r, struct diag *d) {
     r->captured =
         capture_file(&r->line, &r->machine.limits, r->axes, r->n_axes, r->arena, &r->stages, d);
     if (r->captured && room_check(&r->machine, r->captured, r->line.check, d) == WS_OK)
-        r->program = ws_lower(r->captured, &r->machine.limits, WS_FUSE, &r->stages, d);
+        r->program = ws_lower(r->captured, &r->machine.limits, r->line.fusion, &r->stages, d);
     return d->status;
 }
 
@@ -89,13 +89,13 @@ static const struct config *of_ranges(struct run *r, int kernel, const char **or
 }
 
 /* As bench has found to be faster. */
-static enum ws_status take_apart(struct run *r, struct diag *d) {
-    bool apart, found;
-    if (winner_apart(r->store, &r->machine, r->program, &apart, &found, r->arena, d) != WS_OK ||
-        !apart)
+static enum ws_status take_another(struct run *r, struct diag *d) {
+    bool faster, found;
+    if (winner_another(r->store, &r->machine, r->program, &faster, &found, r->arena, d) != WS_OK ||
+        !faster)
         return d->status;
     struct stages quiet = stages_new(r->arena, NULL, 0);
-    r->program = ws_lower(r->captured, &r->machine.limits, WS_APART, &quiet, d);
+    r->program = ws_lower(r->captured, &r->machine.limits, ws_another(r->program), &quiet, d);
     return d->status;
 }
 
@@ -123,7 +123,7 @@ static enum ws_status choose(struct run *r, struct diag *d) {
         store_open(r->machine.env.store_path, r->arena, d, &r->store, &note);
     fputs(note, stderr);
     bool chosen = r->line.configs.n > 0; /* of these kernels */
-    if (d->status != WS_OK || (!chosen && take_apart(r, d) != WS_OK) ||
+    if (d->status != WS_OK || (!chosen && take_another(r, d) != WS_OK) ||
         (!chosen && configs_parse(r->program, &r->line.configs, r->arena, &given, d) != WS_OK))
         return d->status;
     r->plan = plan_new("chosen", r->program, r->arena);

@@ -67,31 +67,32 @@ enum ws_status winner_look_up(struct store *s, const struct store_key *key,
     return WS_OK;
 }
 
-/* ---- reductions apart ------------------------------------------------------------------------ */
+/* ---- another program ------------------------------------------------------------------------- */
 
-/* p is the program with them fused. */
-static const char *apart_fact(const struct machine *m, const struct ws_program *p,
-                              struct arena *a) {
+/* p is the program by rule. */
+static const char *another_fact(const struct machine *m, const struct ws_program *p,
+                                struct arena *a) {
     struct store_key key = winner_key(m, p->captured, p, -1, a);
     struct buf kernels = buf_new(a);
     for (int k = 0; k < p->n_kernels; k++) buf_printf(&kernels, "%s ", p->kernels[k].hash);
-    return arena_printf(a, "apart %s %016llx %s %s %s", key.graph,
+    return arena_printf(a, "%s %s %016llx %s %s %s",
+                        ws_another(p) == WS_PERSISTENT ? "persistent" : "apart", key.graph,
                         (unsigned long long)hash_bytes(kernels.p, kernels.n), key.device,
                         key.driver, key.toolchain);
 }
 
-enum ws_status winner_apart(struct store *s, const struct machine *m, const struct ws_program *p,
-                            bool *apart, bool *found, struct arena *a, struct diag *d) {
+enum ws_status winner_another(struct store *s, const struct machine *m, const struct ws_program *p,
+                              bool *faster, bool *found, struct arena *a, struct diag *d) {
     double value = 0;
-    *apart = *found = false;
-    if (!p->may_be_apart || !s) return WS_OK;
-    if (store_get_fact(s, apart_fact(m, p, a), &value, found, d) != WS_OK) return d->status;
-    *apart = *found && value > 0;
+    *faster = *found = false;
+    if (ws_another(p) == WS_FUSE || !s) return WS_OK;
+    if (store_get_fact(s, another_fact(m, p, a), &value, found, d) != WS_OK) return d->status;
+    *faster = *found && value > 0;
     return WS_OK;
 }
 
-enum ws_status winner_keep_apart(struct store *s, const struct machine *m,
-                                 const struct ws_program *p, bool apart, struct arena *a,
-                                 struct diag *d) {
-    return store_put_fact(s, apart_fact(m, p, a), apart, d);
+enum ws_status winner_keep_another(struct store *s, const struct machine *m,
+                                   const struct ws_program *p, bool faster, struct arena *a,
+                                   struct diag *d) {
+    return store_put_fact(s, another_fact(m, p, a), faster, d);
 }

@@ -29,12 +29,11 @@ enum ws_status winner_look_up(struct store *s, const struct store_key *key,
                               const struct ws_program *p, int kernel, struct winner *out,
                               struct arena *a, struct diag *d);
 
-/* Of a program whose reductions behind products may be apart (ws.h): has bench found that they had
- * better be? found: it has tried both. */
-enum ws_status winner_apart(struct store *s, const struct machine *m, const struct ws_program *p,
-                            bool *apart, bool *found, struct arena *a, struct diag *d);
-enum ws_status winner_keep_apart(struct store *s, const struct machine *m,
-                                 const struct ws_program *p, bool apart, struct arena *a,
-                                 struct diag *d);
+/* Of a program by rule: has bench found that ws_another is faster? found: it has tried both. */
+enum ws_status winner_another(struct store *s, const struct machine *m, const struct ws_program *p,
+                              bool *faster, bool *found, struct arena *a, struct diag *d);
+enum ws_status winner_keep_another(struct store *s, const struct machine *m,
+                                   const struct ws_program *p, bool faster, struct arena *a,
+                                   struct diag *d);
 
 #endif

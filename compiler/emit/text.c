@@ -414,9 +414,11 @@ const char *load_text(struct emitter *w, value_id v) {
                      : w->depth_is_number        ? apart_text(w, x->index)
                                                  : ex_text(w, x->index);
     const char *t = dtype_name(buffer_dtype(w, x->buffer));
+    const char *now = w->k->steps && persistent_changes(w->k, x->buffer) ? "_now" : "";
     if (w->cuda && x->guarded)
-        return arena_printf(w->arena, "k_load1_if(%s, p%d + (%s))", ref(w, x->args[0]), arg, at);
-    if (w->cuda) return arena_printf(w->arena, "k_load1(p%d + (%s))", arg, at);
+        return arena_printf(w->arena, "k_load1_if%s(%s, p%d + (%s))", now, ref(w, x->args[0]), arg,
+                            at);
+    if (w->cuda) return arena_printf(w->arena, "k_load1%s(p%d + (%s))", now, arg, at);
     const char *where = x->guarded ? ref(w, x->args[0]) : w->load_if;
     if (x->guarded && w->load_if) where = arena_printf(w->arena, "%s && %s", w->load_if, where);
     if (where) return arena_printf(w->arena, "(%s ? k_from_%s(p%d[%s]) : 0)", where, t, arg, at);
@@ -549,7 +551,7 @@ static bool is_large(const struct emitter *w) {
     int64_t size = kernel_size_of_element(w->k);
     if (!w->cuda) return size > MOST_OF_C;
     bool dot = w->k->kind == KERNEL_MATMUL;
-    if (y->chained) return false;
+    if (y->chained || y->persistent) return false;
     if (y->product) return product_calls_maths(w->k, y->product);
     if (dot) return size * knob[KNOB_tm] * knob[KNOB_tn] > MOST;
     return size * (elements > FEW ? elements : FEW) > MOST;
@@ -638,6 +640,8 @@ bool emit_source(const struct block *p, struct arena *a, struct ws_source *out, 
     bool dot = p->kernel->kind == KERNEL_MATMUL;
     if (p->layout.chained)
         emit_cuda_chained(&w);
+    else if (p->layout.persistent)
+        emit_cuda_persistent(&w);
     else if (w.cuda)
         (p->layout.product ? emit_cuda_mma : dot ? emit_cuda_matmul : emit_cuda_rows)(&w);
     else

@@ -291,6 +291,11 @@ struct block *block_build(const struct kernel *k, const struct config *c, struct
     const char *bad = kernel_layout(k, c, &p->layout, a);
     if (bad) WS_BUG("illegal config: %s", bad);
     const struct layout *y = &p->layout;
+    if (k->kind == KERNEL_PERSISTENT) {
+        p->grid = y->persistent->blocks;
+        p->tickets = 4;
+        return p;
+    }
     if (k->kind == KERNEL_CHAINED) {
         build_chained(p);
         p->grid = kernel_size(k, AXIS_Z) * tile_count(kernel_size(k, AXIS_M), y->bx) * y->split;

@@ -15,6 +15,7 @@ enum { NARROW_LIMIT = INT32_MAX - (1 << 20) };
 struct access {
     buffer_id buffer;
     value_id guard;
+    uint32_t in_product; /* as the builder has it */
     ex index[WS_MAX_RANK];
 };
 #define NO_GUARD NO_VALUE
@@ -149,7 +150,12 @@ static value_id expand_member(struct builder *w, const struct member *M, const s
         member_is_along(w->s, M, w->g->r, w->g->n_r); /* of the vector that it multiplies */
     bool behind = w->g->matmul && (!n->matmul || second) && !before;
     uint8_t over = across ? MASK_X : behind ? BEHIND : MASK_R;
-    return expand_nest(w, n, from, to, count, row ? NO_GUARD : guard, over);
+    if (!w->g->persistent) return expand_nest(w, n, from, to, count, row ? NO_GUARD : guard, over);
+    bool outside = !w->in_product; /* of a loop's steps a sum is read anywhere */
+    w->in_product |= n->n_reduce > 0;
+    value_id v = expand_nest(w, n, from, to, count, guard, over);
+    w->in_product &= !outside;
+    return v;
 }
 
 /* Does nest n choose what it reads, as cat does? */
@@ -188,6 +194,7 @@ static value_id expand_load(struct builder *w, buffer_id b, enum dtype t, const 
                             value_id guard) {
     uint32_t nest = w->s->writer[b];
     const struct member *M = nest == NO_NEST ? NULL : member_of(w, nest);
+    if (M && w->in_product && w->s->stored[b]) M = NULL;
     struct member own = {.nest = nest, .inlined = true};
     if (!M && w->g->n_between && is_of_positions(w, nest, 0)) M = &own; /* a mask, say */
     if (!M) {
@@ -201,7 +208,7 @@ static value_id expand_load(struct builder *w, buffer_id b, enum dtype t, const 
     if (guard != NO_GUARD && chooses(&w->l->nests.at[nest]) &&
         is_inside(w, &w->l->buffers.at[b].meta, index))
         guard = NO_GUARD;
-    struct access key = {.buffer = b, .guard = guard};
+    struct access key = {.buffer = b, .guard = guard, .in_product = w->in_product};
     uint64_t id;
     memcpy(key.index, index, sizeof(ex) * w->l->buffers.at[b].meta.rank);
     if (map_get(&w->expanded, &key, sizeof key, &id)) return (value_id)id;
@@ -325,7 +332,7 @@ static void expand_arms(struct builder *w, const struct member *M) {
     }
 }
 
-static void expand_group(struct builder *w) {
+void expand_group(struct builder *w) {
     for (uint32_t m = 0; m < w->g->members.n; m++) {
         const struct member *M = &w->g->members.at[m];
         if (!w->s->stored[w->l->nests.at[M->nest].out]) continue;
@@ -344,7 +351,7 @@ static uint8_t index_mask(const struct kernel *k, ex index) {
     return m;
 }
 
-static void find_masks(struct kernel *k) {
+void find_masks(struct kernel *k) {
     for (uint32_t i = 0; i < k->values.n; i++) {
         struct value_node *v = &k->values.at[i];
         v->mask = v->index ? index_mask(k, v->index) : 0;
@@ -801,8 +808,8 @@ static bool has_lost_product(const struct kernel *k) {
     return behind && !product;
 }
 
-static struct kernel *build(const struct schedule *s, uint32_t group,
-                            const struct device_limits *limits, struct form form, struct arena *a) {
+struct kernel *kernel_new(const struct schedule *s, const struct device_limits *limits,
+                          struct arena *a) {
     struct kernel *k = NEW(a, struct kernel);
     *k = (struct kernel){.arena = a,
                          .ex = s->loops->ex,
@@ -812,6 +819,18 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
                          .ranking = ranking_unknown(a),
                          .beside = NO_VALUE,
                          .twin = NO_VALUE};
+    return k;
+}
+
+void name_kernel(struct builder *w) {
+    w->k->group = w->group;
+    w->k->name = kernel_name_of(w);
+    w->k->entry = entry_of(w);
+}
+
+static struct kernel *build(const struct schedule *s, uint32_t group,
+                            const struct device_limits *limits, struct form form, struct arena *a) {
+    struct kernel *k = kernel_new(s, limits, a);
     struct builder w = {.k = k,
                         .s = s,
                         .l = s->loops,
@@ -830,9 +849,7 @@ static struct kernel *build(const struct schedule *s, uint32_t group,
     sums.n_arms = 0;
     if (form.thin) w.g = &sums;
     for (int i = w.g->n_x - w.g->n_arms; i < w.g->n_x; i++) w.arms[w.n_arms++] = w.g->x[i];
-    k->group = group;
-    k->name = kernel_name_of(&w);
-    k->entry = entry_of(&w);
+    name_kernel(&w);
     expand_group(&w);
     if (has_lost_product(k) && !form.keeps_choices)
         return build(s, group, limits, (struct form){.keeps_choices = true}, a);
@@ -928,6 +945,7 @@ static struct kernel *lies_better_swapped(const struct schedule *s, uint32_t gro
 
 struct kernel *kernel_build(const struct schedule *s, uint32_t group,
                             const struct device_limits *limits, struct arena *a) {
+    if (s->groups.at[group].persistent) return kernel_build_persistent(s, group, limits, a);
     struct kernel *k = build(s, group, limits, (struct form){0}, a),
                   *swapped = lies_better_swapped(s, group, k, limits, a);
     if (swapped) return swapped;

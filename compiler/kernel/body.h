@@ -7,7 +7,14 @@
 
 #include "schedule/schedule.h"
 
-enum kernel_kind { KERNEL_POINTWISE, KERNEL_REDUCE, KERNEL_SCAN, KERNEL_MATMUL, KERNEL_CHAINED };
+enum kernel_kind {
+    KERNEL_POINTWISE,
+    KERNEL_REDUCE,
+    KERNEL_SCAN,
+    KERNEL_MATMUL,
+    KERNEL_CHAINED,
+    KERNEL_PERSISTENT /* all steps of a loop: see persistent.h */
+};
 enum axis { AXIS_X, AXIS_R, AXIS_Z, AXIS_M, AXIS_N, AXIS_C, AXIS_COUNT };
 enum {
     MASK_X = 1 << AXIS_X,
@@ -139,6 +146,7 @@ struct kernel {
     bool of_vector;  /* REDUCE: rows of a matrix, multiplied by one vector */
     bool whole_rows; /* SCAN: what a row comes to is wanted along it, by elements, a scan or another
                         reduction: a tile is a whole row */
+    const struct steps *steps;     /* PERSISTENT */
     const struct landing *landing; /* NULL: terms count wherever they are */
     bool unrolled;   /* taps or arms (taps.c, arms.c): several loads and stores a point are of one
                         buffer */

@@ -17,6 +17,7 @@ struct builder {
     bool swaps;         /* the right factor of a product is the left one */
     int n_arms;         /* parallel axes that are no loops, see arms.c; a group may say */
     ex arms[GROUP_MAX_AXES];
+    bool in_product;     /* of a loop's steps: what these store is read, not made again */
     bool folds;          /* values were folded, see positions.c: some may be wanted no more */
     struct map numbers;  /* value bytes -> value id */
     bool captured;       /* chained products: what is reduced along n is read along it */
@@ -34,6 +35,14 @@ ex symbol_of(struct builder *w, value_id v);
 enum { BEHIND = MASK_N };
 value_id expand_nest(struct builder *w, const struct nest *n, const ex *axes, const ex *places,
                      int count, value_id guard, uint8_t over);
+
+/* body.c: kernel_new: without values. name_kernel: by the group's nests. expand_group: its values
+ * and stores, in its own axes. find_masks: masks and levels, of the kernel's axes. */
+struct kernel *kernel_new(const struct schedule *s, const struct device_limits *limits,
+                          struct arena *a);
+void name_kernel(struct builder *w);
+void expand_group(struct builder *w);
+void find_masks(struct kernel *k);
 
 /* taps.c. reduces_windows needs the group expanded, in its own axes: are all of its reductions over
  * windows that are short, and overlap or are too narrow for vectors? expand_taps: reduction n as

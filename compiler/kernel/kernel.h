@@ -104,6 +104,7 @@
 #include "kernel/im2col.h"
 #include "kernel/index.h"
 #include "kernel/layout.h"
+#include "kernel/persistent.h"
 #include "kernel/product.h"
 
 /* cost.c */

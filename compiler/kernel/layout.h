@@ -11,6 +11,7 @@
 
 struct product;
 struct chained;
+struct persistent;
 
 /* How many tiles of that size there are, the last one not always full. */
 static inline int64_t tile_count(int64_t size, int64_t tile) { return (size + tile - 1) / tile; }
@@ -114,7 +115,8 @@ struct layout {
     const struct windows *windows; /* pointwise: loads that share vectors; NULL if none do */
     const struct product *product; /* matmul: on the matrix units; NULL: by plain arithmetic */
     const struct chained *chained; /* chained products; NULL of others */
-    const struct flat_tile *flat;  /* matmul on a CPU: windows stay in an image; NULL: in panels */
+    const struct persistent *persistent; /* a loop's steps; NULL of others */
+    const struct flat_tile *flat; /* matmul on a CPU: windows stay in an image; NULL: in panels */
 };
 
 /* flat.c: CPU: a tile of windows, and the copy of what they reach: [image][channel][position of the

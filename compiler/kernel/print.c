@@ -94,6 +94,7 @@ const char *kernel_kind_name(enum kernel_kind kind) {
     case KERNEL_SCAN: return "scan";
     case KERNEL_MATMUL: return "matmul";
     case KERNEL_CHAINED: return "products";
+    case KERNEL_PERSISTENT: return "steps";
     }
     WS_BUG("no kernel kind: %d", (int)kind);
 }
@@ -113,12 +114,27 @@ static void put_edge(struct buf *b, const struct edge *e) {
     buf_putc(b, '\n');
 }
 
+/* ", a step before, of 2560 elements of memory 3, 2 in turns": memory as persistent_memory lists
+ * it. */
+static void put_window_of(struct buf *b, const struct kernel *k, const struct buffer *B) {
+    const struct loop_window *x = &B->window;
+    buffer_vec memory = persistent_memory(k, k->arena);
+    uint32_t of = 0, start = 0;
+    while (memory.at[of] != x->of) of++;
+    buf_printf(b, ", %lld + %lld t of %lld in memory %u", (long long)x->first, (long long)x->way,
+               (long long)x->each, of);
+    while (x->carried && memory.at[start] != x->start) start++;
+    if (x->carried) buf_printf(b, ", a step before, at first memory %u", start);
+    if (x->ring) buf_printf(b, ", %lld in turns", (long long)x->ring);
+}
+
 void kernel_print(struct buf *b, const struct kernel *k) {
     const char *const *names = axis_names;
     const struct loops *l = k->schedule->loops;
     buf_printf(b, "kernel %s\n", kernel_kind_name(k->kind));
     if (k->precision != PRECISION_F32)
         buf_printf(b, "  precision %s\n", precision_name(k->precision));
+    if (k->steps) buf_printf(b, "  %lld steps\n", (long long)k->steps->n);
     if (k->a_fixed) buf_printf(b, "  v%u is the same in every call\n", k->dot_a);
     if (k->b_fixed) buf_printf(b, "  v%u is the same in every call\n", k->dot_b);
     for (int a = 0; a < AXIS_COUNT; a++) {
@@ -138,6 +154,7 @@ void kernel_print(struct buf *b, const struct kernel *k) {
         buf_putc(b, ']');
         buffer_id place = kernel_place_of(k, k->buffers.at[i]);
         if (place != k->buffers.at[i]) buf_printf(b, " in p%d", argument(k, place));
+        if (k->steps && B->kind == BUFFER_WINDOW) put_window_of(b, k, B);
         buf_putc(b, '\n');
     }
     for (value_id v = 0; v < k->values.n; v++) {
@@ -263,6 +280,29 @@ static void put_window(struct buf *b, const struct kernel *k, const struct layou
     buf_printf(b, ", vectors of %d\n", w->unit);
 }
 
+static void put_persistent(struct buf *b, const struct block *p) {
+    const struct kernel *k = p->kernel;
+    const struct persistent *x = p->layout.persistent;
+    buf_printf(b, "%lld steps, a block %lld columns: %lld of products; ", (long long)k->steps->n,
+               (long long)x->units, (long long)x->sums);
+    if (x->by_warp)
+        buf_printf(b, "a warp %d of them, in %d parts of the depth%s\n", x->across, x->parts,
+                   x->in_registers ? ", the right factor in registers" : "");
+    else
+        buf_printf(b, "%d threads for a tile of %dx%d\n", x->lanes, x->rows, x->across);
+    for (uint32_t i = 0; i < k->steps->taps.n; i++) {
+        const struct step_sum *t = &k->steps->taps.at[i];
+        buf_printf(b, "v%u += dot(v%u, v%u) over r, the right one stays\n", t->sum,
+                   k->steps->slabs.at[t->slab], t->b);
+    }
+    for (value_id v = 0; v < k->values.n; v++) put_values(b, k, &v, 1, 1);
+    for (uint32_t i = 0; i < k->stores.n; i++) {
+        buf_puts(b, "    ");
+        put_store(b, k, &k->stores.at[i]);
+        buf_putc(b, '\n');
+    }
+}
+
 void block_print(struct buf *b, const struct block *p) {
     const struct kernel *k = p->kernel;
     const struct layout *y = &p->layout;
@@ -290,6 +330,9 @@ void block_print(struct buf *b, const struct block *p) {
             buf_printf(b, "%d warpgroups%s\n", product_groups(y->product) * y->product->in_turn,
                        y->product->in_turn > 1 ? " in turn" : "");
         buf_printf(b, "v%u += dot(v%u, v%u) over r\n", k->dot, k->dot_a, k->dot_b);
+    } else if (y->persistent) {
+        put_persistent(b, p);
+        return;
     } else if (y->chained) {
         buf_printf(b, "tile m=%d n=%d, warp %d, %d columns\n", y->bx, y->br, y->chained->warp_rows,
                    y->chained->columns);

@@ -83,6 +83,9 @@ void propose_pointwise(struct space *s);
 void propose_chained(struct space *s);
 void propose_matmul(struct space *s);
 
+/* persistent.c */
+void propose_persistent(struct space *s);
+
 /* space_cpu.c */
 void propose_cpu(struct space *s);
 

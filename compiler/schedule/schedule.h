@@ -64,6 +64,8 @@ struct group {
     bool scan;       /* R is scanned along, not reduced: every member may vary with it */
     bool columns;    /* some members reduce along X, what they keep is R */
     bool at_load;    /* runs once, when the program is loaded (at_load.c) */
+    bool persistent; /* all steps of a loop (persistent.c): stored members are at X, products' depth
+                        is R, wherever they are read */
     VEC(struct member) members; /* in nest order */
 };
 enum { NO_NEST = UINT32_MAX };
@@ -160,6 +162,10 @@ void schedule_pieces(struct schedule *s);
 /* pitch.c, on a GPU, not for eager, behind pieces: rows of temporaries begin at lines of memory
  * where `us`, what groups' kernels take, says that it pays. */
 void schedule_pitch(struct schedule *s, group_us_fn *us, void *ctx);
+/* persistent.c, on a GPU, not for eager, behind pitch: loops whose steps are one group, where that
+ * is a kernel, which `persists` is asked of; how many there are. Needs order; memory comes anew. */
+typedef bool persists_fn(struct schedule *s, uint32_t group, void *ctx);
+int schedule_persistent(struct schedule *s, persists_fn *persists, void *ctx);
 void schedule_memory(struct schedule *s); /* needs both */
 /* memory.c. Has it a place in the pool? Per buffer, from which group to which, both included, that
  * has to be its own; needs order. */

@@ -22,8 +22,8 @@
  * a warpgroup that do not agree; wrong swizzles, strides and fragments become wrong numbers. Of
  * tensor memory: sums read before their products are through, or made anew before they are read,
  * lanes and columns that are not the warp's or the block's, instructions that say what cannot be,
- * missing tcgen05 fences, memory that is not given back. Not found are other missing fences and
- * proxies.
+ * missing tcgen05 fences, memory that is not given back. Loads by way of the cache of constants
+ * (ld.global.nc) of what the launch has written. Not found are other missing fences and proxies.
  *
  * Ownership: emu_free ends the modules and buffers too. One host thread uses an emu at a time. */
 #ifndef EMU_EMU_H

@@ -73,9 +73,13 @@ EMU_HOOK void __tsan_func_entry(void *) {}
 EMU_HOOK void __tsan_func_exit() {}
 
 /* What the prelude's loads and stores become: n is 1, 2, 4, 8, 16 or a multiple of 16, and the
- * address a multiple of it (of 16 at most). A load of less than a word clears the word's rest. */
+ * address a multiple of it (of 16 at most). A load of less than a word clears the word's rest. It
+ * is of what the launch does not write, as ld.global.nc is, but for loads `now`. */
 static EMU_QUIET void emu_load(unsigned *words, const void *at, int n) {
     emu_host.load(emu_host.emu, words, at, (unsigned)n);
+}
+static EMU_QUIET void emu_load_now(unsigned *words, const void *at, int n) {
+    emu_host.load_now(emu_host.emu, words, at, (unsigned)n);
 }
 static EMU_QUIET void emu_store(void *at, const unsigned *words, int n) {
     emu_host.store(emu_host.emu, at, words, (unsigned)n);

@@ -69,6 +69,7 @@ struct emu_host {
     /* Before the access happens. aligned: the address must be a multiple of min(bytes, 16). */
     void (*access)(struct emu *, const void *at, unsigned bytes, int how, int aligned);
     void (*load)(struct emu *, void *to, const void *at, unsigned bytes);
+    void (*load_now)(struct emu *, void *to, const void *at, unsigned bytes);
     void (*store)(struct emu *, void *at, const void *from, unsigned bytes);
     /* __syncthreads with a vote: the number of threads whose predicate is true. */
     unsigned (*sync_block)(struct emu *, int line, int predicate);

@@ -25,6 +25,7 @@ struct emu *emu_new(void) {
         .emu = e,
         .access = memory_access,
         .load = memory_load,
+        .load_now = memory_load_now,
         .store = memory_store,
         .sync_block = sync_block,
         .sync_named = sync_named,

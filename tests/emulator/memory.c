@@ -324,9 +324,25 @@ void memory_judge_unit(struct emu *e, const void *at, unsigned bytes, unsigned u
              unit);
 }
 
-void memory_load(struct emu *e, void *to, const void *at, unsigned bytes) {
+void memory_load_now(struct emu *e, void *to, const void *at, unsigned bytes) {
     e->frame = __builtin_frame_address(0);
     memory_judge_of(e, e->b, at, bytes, EMU_READ);
+    if (bytes < 4) memset(to, 0, 4);
+    memcpy(to, at, bytes);
+}
+
+/* ld.global.nc: of what no thread writes while the kernel runs. */
+void memory_load(struct emu *e, void *to, const void *at, unsigned bytes) {
+    const struct buffer *b = memory_is_shared(e, at) ? NULL : memory_buffer(e, at);
+    e->frame = __builtin_frame_address(0);
+    memory_judge_of(e, e->b, at, bytes, EMU_READ);
+    for (unsigned i = 0; b && b->role != EMU_IN && b->shadow && i < bytes; i++) {
+        const unsigned char *p = (const unsigned char *)at + i;
+        if (b->shadow[p - b->at].written < e->run_start) continue;
+        struct access a = {.at = p, .bytes = bytes - i, .how = EMU_READ, .base = b->at};
+        a.where = b->name;
+        mistake(e, EMU_RACE, &a, ", which this launch has written, by a load that need not see it");
+    }
     if (bytes < 4) memset(to, 0, 4);
     memcpy(to, at, bytes);
 }

@@ -632,6 +632,51 @@ static void test_order(void **state) {
     end(&f);
 }
 
+/* Blocks that go through steps together: each reads what another one has left in the step before,
+ * and leaves its own where nobody reads it meanwhile. */
+#define STEPS(name, await, load)                                                                   \
+    "extern \"C\" __global__ void " name "(const float *x, float *y, unsigned *left) {\n"          \
+    "    const int t = (int)threadIdx.x, b = (int)blockIdx.x;\n"                                   \
+    "    for (int s = 0; s < 4; s++) {\n" await                                                    \
+    "        const int other = (s + 1) % 2 * 32 + (1 - b) * 16;\n"                                 \
+    "        const float v = s ? " load "(y + other + t % 16) : x[t];\n"                           \
+    "        if (t < 16) y[s % 2 * 32 + b * 16 + t] = v + 1;\n"                                    \
+    "        k_leave_step(left, 8);\n"                                                             \
+    "    }\n"                                                                                      \
+    "}\n"
+#define AWAIT "        if (s) k_await_step(left, 2 * s);\n"
+
+static void test_steps(void **state) {
+    static const struct {
+        const char *name;
+        enum emu_kind kind, or_kind;
+    } all[] = {{"right", EMU_OK, EMU_OK},
+               {"waits_for_nobody", EMU_ORDER, EMU_UNWRITTEN_READ},
+               {"reads_constants", EMU_RACE, EMU_RACE}};
+    static const char text[] = STEPS("right", AWAIT, "k_load1_now")
+        STEPS("waits_for_nobody", "", "k_load1_now") STEPS("reads_constants", AWAIT, "k_load1");
+    static const char *const names[] = {"right", "waits_for_nobody", "reads_constants"};
+    struct fix f = begin(text, names, 3);
+    unsigned *left = emu_alloc(f.e, "left", 4);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct emu_launch l = {.kernel = all[i].name,
+                               .grid = {2},
+                               .threads = {32},
+                               .args = (void *[]){&f.x, &f.y, &left},
+                               .n_args = 3,
+                               .roles = (enum emu_role[]){EMU_IN, EMU_INOUT, EMU_INOUT},
+                               .blocks_communicate = true,
+                               .all_at_work = true};
+        *left = 0;
+        memset(f.y, 0, 256);
+        struct emu_report r = emu_check(f.m, &l);
+        if (r.kind != all[i].kind && r.kind != all[i].or_kind)
+            fail_msg("%s: %s", all[i].name, r.message);
+        assert_true(!r.ok || *left == 0);
+    }
+    end(&f);
+}
+
 /* ---- wrong launches and texts --------------------------------------------------------------- */
 
 static void assert_refused(struct fix *f, struct emu_launch l, const char *says) {
@@ -738,6 +783,7 @@ int main(void) {
         cmocka_unit_test(test_unwritten_output),
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_steps),
         cmocka_unit_test(test_bad_launch),
         cmocka_unit_test(test_bad_text),
         cmocka_unit_test(test_two_modules),

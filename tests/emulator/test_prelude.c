@@ -516,7 +516,7 @@ static void test_moved_rows(void **state) {
                 "            for (int i = (16 - skew) %% 16; i + 16 <= columns; i += 16) {\n"
                 "                int there = 0;\n"
                 "                for (int j = i; j < i + 16; j++)\n"
-                "                    there += k_load1(first + j) != 0;\n"
+                "                    there += k_load1_now(first + j) != 0;\n"
                 "                parted += there > 0 && there < 16;\n"
                 "            }\n"
                 "            __syncthreads();\n"

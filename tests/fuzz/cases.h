@@ -17,12 +17,13 @@ enum { CASES_DEFAULT = 1 << 20 };
 
 struct case_graph {
     const char *text;
-    int every;    /* which configs: the default and one in so many; CASES_DEFAULT: the default */
-    bool eager;   /* also with a kernel for each operator */
-    bool old;     /* on the emulator: for sm_80, not sm_90a */
-    bool tensor;  /* on the emulator: for sm_100a */
-    bool chained; /* products behind products are one kernel, whatever they take apart */
-    bool tiny;    /* on the emulator: a sm_90a of 4 multiprocessors with an eighth of its registers;
+    int every;       /* which configs: the default and one in so many; CASES_DEFAULT: the default */
+    bool eager;      /* also with a kernel for each operator */
+    bool old;        /* on the emulator: for sm_80, not sm_90a */
+    bool tensor;     /* on the emulator: for sm_100a */
+    bool chained;    /* products behind products are one kernel, whatever they take apart */
+    bool persistent; /* steps of loops are one kernel, whatever they take apart */
+    bool tiny; /* on the emulator: a sm_90a of 4 multiprocessors with an eighth of its registers;
                    with fit= in the config, of 2 with all */
     const char *config; /* one more, of every kernel that it is legal for; NULL: none */
     bool maybe;         /* it need not be for any */

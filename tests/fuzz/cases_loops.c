@@ -1,6 +1,6 @@
 /* cases_loops.c: loops, with their gradients too: what is carried, sliced forwards and backwards,
  * whole, and stacked, in steps of sizes that fit no vector; layers and directions, which go
- * together on a GPU (graph/wavefront.c). */
+ * together on a GPU (graph/wavefront.c); and in one kernel each (kernel/persistent.h). */
 #include "graph/autograd.h"
 #include "graph/loop.h"
 #include "tests/fuzz/cases.h"
@@ -53,6 +53,13 @@ static const struct program {
                                                           "%c = cat([%y, %f], 2)\nreturn %c\n",
      "%j = flip(%x, [0])\n",
      "%bx@ = select(%j, 0, ~)\n%bp@ = mm(%g~, %v)\n%bs@ = add(%bx@, %bp@)\n%g@ = tanh(%bs@)\n"},
+    /* a cell with a product behind what it makes of another one */
+    {"%x: f32[9, 19, 14], %h0: f32[19, 7], %u: f32[14, 7], %v: f32[7, 7]",
+     "%x@ = select(%x, 0, ~)\n%p@ = linear(%h~, %u)\n%g@ = add(%x@, %p@)\n"
+     "%k@ = slice(%g@, 1, 0, 7)\n%l@ = slice(%g@, 1, 7, 14)\n%r@ = sigmoid(%k@)\n"
+     "%z@ = sigmoid(%l@)\n%q@ = mul(%r@, %h~)\n%n@ = linear(%q@, %v)\n%t@ = tanh(%n@)\n"
+     "%d@ = sub(%h~, %t@)\n%e@ = mul(%z@, %d@)\n%h@ = add(%t@, %e@)\n",
+     "%y = stack(" STACK("h") ")\nreturn %y\n", NULL, NULL},
 };
 
 static void put_steps(struct buf *b, const char *step) {
@@ -64,9 +71,9 @@ static void put_steps(struct buf *b, const char *step) {
                 buf_putc(b, *p);
 }
 
-static const char *steps_text(struct arena *a, const struct program *x) {
+static const char *steps_text(struct arena *a, const struct program *x, const char *products) {
     struct buf b = buf_new(a);
-    buf_printf(&b, "graph(%s) {\n", x->inputs);
+    buf_printf(&b, "graph(%s)%s {\n", x->inputs, products);
     put_steps(&b, x->step);
     if (x->second) {
         buf_puts(&b, x->between);
@@ -76,18 +83,32 @@ static const char *steps_text(struct arena *a, const struct program *x) {
     return b.p;
 }
 
+static struct graph *rolled(struct arena *a, const struct program *x, const char *products) {
+    struct diag d = diag_new(a);
+    const char *text = steps_text(a, x, products);
+    struct source src = {"program", text, strlen(text)};
+    struct graph *g = graph_parse(a, exprs_new(a), &src, &d);
+    if (!g) WS_BUG("%s", d.text);
+    struct graph *loop = graph_roll(g);
+    if (loop == g) WS_BUG("no loop: %s", text);
+    return loop;
+}
+
 void cases_loops(struct arena *a, case_vec *out) {
-    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+    enum { PROGRAMS = sizeof programs / sizeof *programs };
+    for (size_t i = 0; i < PROGRAMS; i++) {
         struct diag d = diag_new(a);
-        const char *text = steps_text(a, &programs[i]);
-        struct source src = {"program", text, strlen(text)};
-        struct graph *g = graph_parse(a, exprs_new(a), &src, &d);
-        if (!g) WS_BUG("%s", d.text);
         bool wants[16] = {true, true, true, true, true};
-        struct graph *loop = graph_roll(g), *joint = graph_backward(loop, wants, &d);
+        struct graph *loop = rolled(a, &programs[i], ""), *joint = graph_backward(loop, wants, &d);
         if (!joint) WS_BUG("%s", d.text);
-        if (loop == g) WS_BUG("no loop: %s", text);
         vec_push(a, out, ((struct case_graph){.text = case_text(loop), .every = 12}));
         vec_push(a, out, ((struct case_graph){.text = case_text(graph_hoist(joint)), .every = 48}));
+    }
+    for (size_t i = 0; i < 2 * PROGRAMS; i++) { /* by multiply-adds; on the matrix units */
+        const char *products = i % 2 ? " products tf32" : "";
+        struct graph *loop = rolled(a, &programs[i / 2], products);
+        vec_push(a, out,
+                 ((struct case_graph){
+                     .text = case_text(loop), .every = 8, .persistent = true, .tiny = true}));
     }
 }

@@ -232,7 +232,10 @@ static bool run_all(struct cases *c, struct device *dev, struct toolchain *t) {
             if (i % (uint32_t)step != (uint32_t)c->graph_first) continue;
             bool runs = !c->run_step || i / (uint32_t)step % (uint32_t)c->run_step == 0;
             if (g->eager) ok = add_program(&l, g, WS_EAGER, limits, runs);
-            ok = ok && add_program(&l, g, g->chained ? WS_CHAINED : WS_FUSE, limits, runs);
+            enum ws_fusion fusion = g->chained      ? WS_CHAINED
+                                    : g->persistent ? WS_PERSISTENT
+                                                    : WS_FUSE;
+            ok = ok && add_program(&l, g, fusion, limits, runs);
         }
         ok = ok && run_lot(&l);
         end_lot(&l);

@@ -210,6 +210,7 @@ static void test_graphs(void **state) {
             const struct device_limits *gpu = &gpus[c->tensor ? 2 : c->old ? 1 : 0];
             enum ws_fusion fusion = c->eager && i % 3 == 0 ? WS_EAGER
                                     : c->chained           ? WS_CHAINED
+                                    : c->persistent        ? WS_PERSISTENT
                                                            : WS_FUSE;
             print_graph(&all, key, c->text, gpu, fusion, i % 5 == 0);
             if (!kinds[k].gpu_only) print_graph(&all, key, c->text, &cpu, WS_FUSE, i % 5 == 0);

@@ -1,19 +1,23 @@
 /* Fusion of graphs that are big, or whose nodes are read along many paths: they must be compiled in
  * a time that grows with their size, not with the number of paths, and into kernels that a launch
  * can hold the arguments of. A compile that follows every path does not end. */
+#include "graph/loop.h"
 #include "graph_test.h"
 #include "ws_tune.h"
 
-static struct ws_program *lower(struct arena *a, const char *text) {
+static struct ws_program *lower_by(struct arena *a, struct graph *g, enum ws_fusion fusion) {
     struct ws_captured *c = NEW(a, struct ws_captured);
     struct device_limits *limits = NEW(a, struct device_limits);
     struct diag d = diag_new(a);
     assert_true(device_limits_for_arch("sm_90a", limits));
-    *c = (struct ws_captured){
-        .arena = a, .graph = must_parse(a, text), .guards = "", .workload = "test"};
-    struct ws_program *p = ws_lower(c, limits, WS_FUSE, NULL, &d);
+    *c = (struct ws_captured){.arena = a, .graph = g, .guards = "", .workload = "test"};
+    struct ws_program *p = ws_lower(c, limits, fusion, NULL, &d);
     if (!p) fail_msg("%s", d.text);
     return p;
+}
+
+static struct ws_program *lower(struct arena *a, const char *text) {
+    return lower_by(a, must_parse(a, text), WS_FUSE);
 }
 
 /* y60 = y59 * y59, ...: 2^60 paths lead to the input. */
@@ -304,8 +308,61 @@ static void test_pieces(void **state) {
     arena_free(a);
 }
 
+/* Twelve steps that are one kernel where each is pointwise on products of what it carries: by rule
+ * such a program is offered, and launches for each step are kept. */
+static void test_persistent(void **state) {
+    static const struct {
+        const char *inputs, *step;
+        bool persists;
+    } cases[] = {
+        {"%h0: f32[10, 96], %u: f32[96, 96]", "%p@ = mm(%h~, %u)\n%h@ = tanh(%p@)\n", true},
+        /* of half of what it carries; rows are a tensor's two outer dimensions */
+        {"%h0: f32[2, 5, 96], %u: f32[96, 96]",
+         "%p@ = matmul(%h~, %u)\n%s@ = sigmoid(%p@)\n%h@ = mul(%s@, %h~)\n", true},
+        /* a product behind another one */
+        {"%h0: f32[10, 96], %u: f32[96, 96], %v: f32[96, 96]",
+         "%p@ = mm(%h~, %u)\n%t@ = tanh(%p@)\n%q@ = mm(%t@, %v)\n%h@ = tanh(%q@)\n", true},
+        /* the same, of sums as they are */
+        {"%h0: f32[10, 96], %u: f32[96, 96], %v: f32[96, 96]",
+         "%p@ = mm(%h~, %u)\n%q@ = mm(%p@, %v)\n%h@ = tanh(%q@)\n", false},
+        /* a sum along what it carries */
+        {"%h0: f32[10, 96], %u: f32[96, 96]",
+         "%p@ = mm(%h~, %u)\n%s@ = sum(%h~, [1], True)\n%h@ = mul(%p@, %s@)\n", false},
+        /* right factors that have no room on the device */
+        {"%h0: f32[10, 4096], %u: f32[4096, 4096]", "%p@ = mm(%h~, %u)\n%h@ = tanh(%p@)\n", false},
+    };
+    enum { STEPS = 12 };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        struct buf b = buf_new(a);
+        buf_printf(&b, "graph(%s) {\n", cases[i].inputs);
+        for (int t = 0; t < STEPS; t++)
+            for (const char *p = cases[i].step; *p; p++)
+                if (*p == '@' || *p == '~')
+                    buf_printf(&b, "%d", *p == '@' ? t + 1 : t);
+                else
+                    buf_putc(&b, *p);
+        buf_printf(&b, "return %%h%d\n}\n", STEPS);
+        struct graph *g = graph_roll(must_parse(a, b.p));
+        struct ws_program *launches = lower_by(a, g, WS_FUSE),
+                          *steps = lower_by(a, g, WS_PERSISTENT);
+        int n = 0;
+        for (int k = 0; k < steps->n_kernels; k++) {
+            bool one = !strcmp(steps->kernels[k].kind, "steps");
+            n += one;
+            assert_true(!one || (steps->kernels[k].steps == 1 && !steps->kernels[k].loop));
+        }
+        if (n != cases[i].persists) fail_msg("%d kernels of all steps: %s", n, cases[i].step);
+        assert_int_equal(launches->may_persist, cases[i].persists);
+        assert_int_equal(ws_another(launches), cases[i].persists ? WS_PERSISTENT : WS_FUSE);
+        assert_true(!cases[i].persists || steps->n_kernels <= launches->n_kernels);
+        arena_free(a);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_persistent),
         cmocka_unit_test(test_paths),
         cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_size),

@@ -357,6 +357,23 @@ template <typename T> K_DEVICE typename k_math<T>::type k_load1_if(bool c, const
     return k_get(k_load_if<T, 1>(c, at), 0);
 }
 template <typename T> K_DEVICE typename k_math<T>::type k_load1(const T *at) { return k_get(k_load<T, 1>(at), 0); }
+/* One that a block of this launch has left: from L2, and by no load that need not see it. */
+template <typename T> K_DEVICE typename k_math<T>::type k_load1_if_now(bool c, const T *at) {
+    enum { BYTES = k_pack<T, 1>::BYTES };
+    k_pack<T, 1> p;
+    unsigned *const w = p.w;
+#pragma unroll
+    for (int i = 0; i < (int)(sizeof p.w / sizeof *p.w); i++) w[i] = 0;
+    if (c) {
+#ifdef WS_EMULATOR
+        emu_load_now(w, at, BYTES);
+#else
+        K_LOAD_WORDS(".cg", "", K_NO_POLICY, )
+#endif
+    }
+    return k_get(p, 0);
+}
+template <typename T> K_DEVICE typename k_math<T>::type k_load1_now(const T *at) { return k_load1_if_now(true, at); }
 template <int STREAM = 0, typename T> K_DEVICE void k_store1(T *at, typename k_math<T>::type v) {
     k_pack<T, 1> p;
     k_put(p, &v);

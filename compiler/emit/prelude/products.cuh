@@ -29,6 +29,57 @@ template <int THREADS> K_DEVICE void k_meet_parts(unsigned *counter, unsigned pa
     }
     k_barrier_sync(id, THREADS);
 }
+/* Steps of blocks that are all at work: who leaves one has written what the next one reads, and who waits sees it once
+ * so many have left as there are blocks, times steps before. `all` leave in a launch, which makes the counter 0 again: by
+ * then nobody waits. */
+K_DEVICE void k_leave_step(unsigned *counter, unsigned all) {
+    __syncthreads();
+    if (threadIdx.x) return;
+#ifdef WS_EMULATOR
+    atomicInc(counter, all - 1);
+#else
+    asm volatile("red.release.gpu.global.inc.u32 [%0], %1;" : : "l"(counter), "r"(all - 1) : "memory");
+#endif
+}
+K_DEVICE void k_await_step(unsigned *counter, unsigned left) {
+    if (threadIdx.x == 0) {
+#ifdef WS_EMULATOR
+        while (atomicOr(counter, 0u) < left) emu_yield();
+#else
+        unsigned there;
+        do
+            asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(there) : "l"(counter) : "memory");
+        while (there < left);
+#endif
+    }
+    __syncthreads();
+}
+/* One element to shared memory, where others have 16 bytes of them at once. */
+template <typename T> K_DEVICE void k_put_shared(T *smem, typename k_math<T>::type v) {
+    k_pack<T, 1> p;
+    k_put(p, &v);
+    if (sizeof(T) == 2)
+        *(unsigned short *)smem = (unsigned short)p.w[0];
+    else
+        for (int i = 0; i < (int)sizeof(T) / 4; i++) ((unsigned *)smem)[i] = p.w[i];
+}
+/* Each of N numbers summed up over LANES neighbours, 8 at least, which then have N / LANES of the sums each, in their order:
+ * half of what there is goes to the other half of the lanes, and so on. */
+template <int LANES, int N, typename T> K_DEVICE void k_sum_lanes(T (&v)[N], int lane) {
+    static_assert(N % LANES == 0, "lanes have as many sums each");
+    int n = N;
+#pragma unroll
+    for (int far = LANES / 2; far; far /= 2) {
+        const bool upper = (lane & far) != 0;
+        n /= 2;
+#pragma unroll
+        for (int i = 0; i < N / 2; i++) {
+            if (i >= n) break;
+            const T mine = upper ? v[n + i] : v[i], other = upper ? v[i] : v[n + i];
+            v[i] = mine + __shfl_xor_sync(0xffffffffu, other, far);
+        }
+    }
+}
 /* N neighbours in shared memory, aligned to their size, or to 16 bytes. */
 template <typename T, int N> struct k_side_by_side { alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) T v[N]; };
 template <typename T, int N> K_DEVICE void k_get_side_by_side(T *to, const T *smem) {
