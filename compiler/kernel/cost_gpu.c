@@ -655,8 +655,8 @@ static double joined_us(const struct kernel *k, const struct layout *y) {
     return words * y->ex * (STEP * log2(lanes) + PART * (y->t1 / lanes - 1));
 }
 
-/* Lines of memory that a block asks for beyond those that its elements fill, a clock each: lanes of a
- * warp that have rows apart from each other. */
+/* Lines of memory that warps ask for beyond those that their elements fill, a clock each: of lanes
+ * that have rows apart from each other. */
 static double torn_clocks(const struct kernel *k, const struct layout *y) {
     enum axis inner = y->rows_inner ? AXIS_X : AXIS_R, outer = y->rows_inner ? AXIS_R : AXIS_X;
     int warp = k->limits->warp, threads = y->rows_inner ? y->t0 : y->t1,
@@ -696,10 +696,10 @@ static double short_us(const struct kernel *k, const struct layout *y, double gr
                  SHARED = 1, SECOND = 1.2, LAST = 1.25, COPIED = 0.31, STEP = 0.05,
                  HINT = 0.2;   /* gains nothing: what differs otherwise is tried first */
     const double UNIT = 110e3; /* bytes that a multiprocessor reads in 1 us */
-    /* Clocks of a scheduler: for each warp of later blocks, and of all for each instruction that
-     * joins what lanes have, and each of an element, or what is expensive; us: blocks that come when
-     * others have ended. A norm and its product with bf16[2304, 768] take an H200 3.7 us by 1152
-     * blocks of 2 warps, a row each, 4.5 by 2304 of 4, 5.4 by 288 of 32; 12 rows of 1024 by
+    /* Clocks of a scheduler, of each warp of later blocks, and of all for each instruction that
+     * joins what lanes have, and for each of an element, or what is expensive; us: of blocks that
+     * come when others have ended. A norm and its product with bf16[2304, 768] take an H200 3.7 us
+     * by 1152 blocks of 2 warps, a row each, 4.5 by 2304 of 4, 5.4 by 288 of 32; 12 rows of 1024 by
      * [12, 1024, 64] 2.8 us by 8 columns a block, whose threads have rows of 128 bytes apart, 3.6
      * by 4 and 4.6 by 2. */
     const double ISSUED = 62, JOINS = 4, EACH = 1, DEAR = 4, LATER = 0.31;
