@@ -3,6 +3,8 @@
  * Lines of words separated by tabs come in, and one line answers each:
  *
  *   precision NAME                    "ok": of products of f32 in workloads from here on
+ *   plan NAME                         "ok": "fused" or "apart", of workloads from here on: in one
+ *                                     kernel with what reduces it, or not, is each product
  *   workload FILE MODE DTYPE AXES     "ok" or why not; AXES is "dim=4096 rows=4096"
  *   kernel NAME                       "ok" or "none": of the workload; configs that follow are its
  *   guesses N                         the configs that a search tries first, best guess first, N at
@@ -37,6 +39,7 @@ struct asked {
     struct ws_program *program; /* NULL: no workload yet */
     const struct kernel *kernel;
     enum precision precision;
+    enum ws_fusion plan;
     VEC(struct known) configs;
 };
 
@@ -73,7 +76,7 @@ static void take_workload(struct asked *a, char *rest) {
     o.n_axes = parse_axes(arena_strdup(own, next_word(&rest)), axes, MOST);
     struct ws_captured *c = ws_capture(&o, &quiet, &d);
     a->kernel = NULL;
-    a->program = c ? ws_lower(c, &a->limits, WS_FUSE, &quiet, &d) : NULL;
+    a->program = c ? ws_lower(c, &a->limits, a->plan, &quiet, &d) : NULL;
     puts(a->program ? "ok" : d.message);
 }
 
@@ -133,7 +136,7 @@ static void set_number(char *rest) {
 }
 
 int main(int argc, char **argv) {
-    struct asked a = {.arena = arena_new(), .precision = PRECISION_F32};
+    struct asked a = {.arena = arena_new(), .precision = PRECISION_F32, .plan = WS_FUSE};
     char *line = NULL;
     size_t size = 0;
     if (argc != 2 || !device_limits_for_arch(argv[1], &a.limits)) {
@@ -145,7 +148,10 @@ int main(int argc, char **argv) {
         const char *what = next_word(&rest);
         if (!strcmp(what, "precision"))
             puts(precision_parse(next_word(&rest), &a.precision) ? "ok" : "no such precision");
-        else if (!strcmp(what, "workload"))
+        else if (!strcmp(what, "plan")) {
+            a.plan = strcmp(next_word(&rest), "apart") ? WS_FUSE : WS_APART;
+            puts("ok");
+        } else if (!strcmp(what, "workload"))
             take_workload(&a, rest);
         else if (!strcmp(what, "kernel"))
             take_kernel(&a, rest);

@@ -51,6 +51,13 @@ static const char *const graphs[][2] = {
      "ceil_mode=False, value=0.0)\n"
      " %p = sum(%w, dim=[4, 5], keepdim=False, dtype=None)\n %g = sigmoid(%p)\n"
      " %y = sum(%g, [1, 2, 3])\n return %y\n}\n"},
+    {"values of a token", "graph(%p: bf16[12, 1, 1024], %v: bf16[12, 1024, 64]) {\n"
+                          " %y = bmm(%p, %v)\n return %y\n}\n"},
+    {"norm of a token", "graph(%x: bf16[1, 768], %w: bf16[2304, 768]) {\n %f = float(%x)\n"
+                        " %m = mean(%f, dim=[1], keepdim=True, dtype=None)\n %c = sub(%f, %m)\n"
+                        " %q = mul(%c, %c)\n %v = mean(%q, dim=[1], keepdim=True, dtype=None)\n"
+                        " %r = rsqrt(%v)\n %n = mul(%c, %r)\n %b = to(%n, dtype=bfloat16)\n"
+                        " %p = permute(%w, [1, 0])\n %z = mm(%b, %p)\n return %z\n}\n"},
     {"tiles that stay",
      "graph(%x: bf16[256, 512], %y: bf16[512, 6272], %a: bf16[256, 6272], %b: bf16[256, 6272], "
      "%c: bf16[256, 6272]) {\n"
