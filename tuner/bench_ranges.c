@@ -1,13 +1,12 @@
 /* bench_ranges.c: sizes that were never tuned, and the ranges, or sizes, that may do for them.
  *
  *   dim=1536   256 <= dim && dim < 4096 holds           its config, not searched
- *   dim=6000   none holds, that one is the nearest      tuned, its config first; its config alone
- *              no range is there, dim=4096 was tuned    under --no-search
+ *   dim=6000   none holds, that one is the nearest      tuned, that config first; under
+ *              or none is there; dim=4096 was tuned     --no-search, that config
  *
- * Only the axes that some ladder has climbed are tried: a workload that has none pays for no capture
+ * Only the axes that some ladder has climbed are tried: a workload that has none is not captured
  * with a symbol. */
 #include <stdio.h>
-#include <string.h>
 
 #include "tuner/bench.h"
 #include "tuner/winners.h"
@@ -83,7 +82,7 @@ static void ask_nearest(struct bench_point *b, const struct store_near *near, in
     range_count_nearest(b->run->ranges, found->graph, found->kernel, l->why);
     l->how = LOOKUP_NEAREST;
     l->config = c;
-    l->guard = winner_near_guard(found, b->arena);
+    l->guard = winner_near_guard(found, b->captured->axes, b->arena);
 }
 
 enum ws_status bench_look_up_nearest(struct bench_point *b) {
@@ -112,27 +111,25 @@ static void make_do(struct bench_point *b, int kernel) {
     b->untuned = b->defaulted = true;
 }
 
-/* What is legal here a search tries first, unless it leaves that out, or has an old winner of these
- * very sizes. */
-static const char *use_nearest(struct bench_point *b, int kernel, const char *config) {
+/* It is what a search tries first, unless that has an old winner of these very sizes. */
+static const char *use_nearest(struct bench_point *b, int kernel) {
     struct tune *t = &b->tunes[kernel];
     if (b->run->line.no_search) return "taken unmeasured";
-    if (t->hint < 0) tune_hint(t, config);
-    return t->hint >= 0 && !strcmp(t->variants[t->hint].text, config) ? "tried first"
-                                                                      : "tuning anew";
+    if (t->hint >= 0) return "tuning anew";
+    tune_hint_config(t, b->lookups[kernel].config);
+    return "tried first";
 }
 
 /* Of kernels that are the same once. */
 static void say_nearest(struct bench_point *b, int kernel) {
     const struct bench_lookup *l = &b->lookups[kernel];
     const struct ws_kernel *k = &b->fused_program->kernels[kernel];
-    const char *config = config_str(b->arena, l->config);
-    const char *use = use_nearest(b, kernel, config), *gap = "never tuned at these sizes";
+    const char *use = use_nearest(b, kernel), *gap = "never tuned at these sizes";
     if (l->axis)
         gap = arena_printf(b->arena, "no range holds for %s=%lld", l->axis, (long long)l->size);
     if (k->same == kernel)
         fprintf(stderr, "warning: %s: %s; the nearest, %s, has %s: %s\n", k->name, gap, l->guard,
-                config, use);
+                config_str(b->arena, l->config), use);
 }
 
 void bench_settle(struct bench_point *b) {

@@ -103,7 +103,8 @@ static const struct config *of_other_sizes(struct run *r, int kernel, bool misse
         winner_nearest(r->near, r->n_near, r->program, kernel, c, r->arena);
     if (!near) return NULL;
     range_count_nearest(r->ranges, near->graph, near->kernel, missed);
-    *origin = arena_printf(r->arena, "nearest is %s", winner_near_guard(near, r->arena));
+    *origin = arena_printf(r->arena, "nearest is %s",
+                           winner_near_guard(near, r->captured->axes, r->arena));
     return c;
 }
 

@@ -92,13 +92,22 @@ const struct store_near *winner_nearest(const struct store_near *near, int n,
     return NULL;
 }
 
-const char *winner_near_guard(const struct store_near *near, struct arena *a) {
+static bool has_axis(const char *axes, const char *axis, size_t n) {
+    for (; *axes; axes += strcspn(axes, " "), axes += *axes == ' ')
+        if (strcspn(axes, " ") == n && !memcmp(axes, axis, n)) return true;
+    return false;
+}
+
+const char *winner_near_guard(const struct store_near *near, const char *axes, struct arena *a) {
     struct buf b = buf_new(a);
-    for (const char *at = near->axes; *at; at++)
-        if (*at == ' ' || *at == '=')
-            buf_puts(&b, *at == ' ' ? " && " : " == ");
-        else
-            buf_printf(&b, "%c", *at);
+    size_t n;
+    for (const char *at = near->axes; *at; at += n, at += *at == ' ') {
+        n = strcspn(at, " ");
+        int name = (int)strcspn(at, " =");
+        if (has_axis(axes, at, n) || at[name] != '=') continue;
+        buf_printf(&b, "%s%.*s == %.*s", b.n ? " && " : "", name, at, (int)n - name - 1,
+                   at + name + 1);
+    }
     return b.n ? b.p : "other sizes";
 }
 

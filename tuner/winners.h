@@ -38,8 +38,9 @@ enum ws_status winner_look_up(struct store *s, const struct store_key *key,
 const struct store_near *winner_nearest(const struct store_near *near, int n,
                                         const struct ws_program *p, int kernel, struct config *out,
                                         struct arena *a);
-/* The sizes that it was tuned at, as rows say for what a config was: "rows == 16 && dim == 256". */
-const char *winner_near_guard(const struct store_near *near, struct arena *a);
+/* What it was tuned for, as rows say it: "dim == 256", those of its sizes that are others than
+ * these axes'. */
+const char *winner_near_guard(const struct store_near *near, const char *axes, struct arena *a);
 
 /* Of a program by rule: has bench found that ws_another is faster? found: it has tried both. */
 enum ws_status winner_another(struct store *s, const struct machine *m, const struct ws_program *p,

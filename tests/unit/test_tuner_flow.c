@@ -420,12 +420,30 @@ static void test_run_checks(void **state) {
     assert_int_equal(command_line_run(8, wrong), WS_WRONG);
 }
 
-/* ---- other sizes
- * -----------------------------------------------------------------------------
- */
+/* ---- other sizes ----------------------------------------------------------------------------- */
 
-/* The nearest size may have no kernel of that name, or a config that is not legal here, or cannot be
- * emitted. */
+/* A search tries what it is told first, whether its space has that or not. */
+static void test_a_hint(void **state) {
+    struct arena *a = arena_new();
+    struct ws_options o = {.arena = a};
+    struct device_limits limits = {.kind = DEVICE_CPU};
+    struct tuning shared = {.arena = a};
+    struct ws_program *p = ws_lower(ws_capture(&o, NULL, NULL), &limits, WS_FUSE, NULL, NULL);
+    for (int x = 2; x <= FAKE_VARIANTS + 1; x += FAKE_VARIANTS - 1) {
+        struct tune t;
+        struct config c = {0};
+        c.knob[KNOB_x] = x;
+        tune_open(&t, &shared, p, 0, (struct store_key){0});
+        tune_hint_config(&t, &c);
+        assert_int_equal(t.n, x > FAKE_VARIANTS ? FAKE_VARIANTS + 1 : FAKE_VARIANTS);
+        assert_int_equal(t.variants[t.hint].config->knob[KNOB_x], x);
+    }
+    (void)state;
+    arena_free(a);
+}
+
+/* The nearest sizes may have no kernel of that name, or a config that is not legal here, or cannot
+ * be emitted. */
 static void test_other_sizes(void **state) {
     static const struct store_near near[] = {
         {.kernel_name = "add", .config = "x=1", .axes = "n=1"},
@@ -443,7 +461,9 @@ static void test_other_sizes(void **state) {
         const struct store_near *found = winner_nearest(near, 6, &program, k, &c, a);
         assert_ptr_equal(found, &near[4]);
         assert_int_equal(c.knob[KNOB_x], 2);
-        assert_string_equal(winner_near_guard(found, a), "rows == 5 && n == 8");
+        assert_string_equal(winner_near_guard(found, "rows=4 n=4", a), "rows == 5 && n == 8");
+        assert_string_equal(winner_near_guard(found, "rows=5 n=80", a), "n == 8");
+        assert_string_equal(winner_near_guard(found, "rows=5 n=8", a), "other sizes");
     }
     assert_null(winner_nearest(near, 4, &program, 0, &c, a));
     (void)state;
