@@ -145,10 +145,7 @@ static enum ws_status open_kernels(struct bench_point *b) {
                                 .check_ms = b->tuning.check_ms,
                                 .time_ms = b->other ? b->other->tuning.time_ms : 0,
                                 .log = b->run->machine.env.logs >> LOG_AUTOTUNE & 1};
-    struct buf text = buf_new(b->arena);
-    ws_explain(b->captured, p, &text);
-    b->tuning.graph = (struct store_graph){text.p, b->captured->workload, b->captured->mode,
-                                           winner_type(b->captured, b->arena), b->captured->axes};
+    b->tuning.graph = winner_graph(b->captured, p, b->arena);
     b->tunes = NEW_ARRAY(b->arena, struct tune, p->n_kernels);
     for (int k = 0; k < p->n_kernels && b->d->status == WS_OK; k++) {
         tune_open(&b->tunes[k], &b->tuning, p, k,

@@ -30,11 +30,12 @@ struct bench_run {
 /* What the ranges say of a kernel. */
 struct bench_lookup {
     enum lookup how;
-    const char *axis; /* the symbol, and its size here */
+    const char *axis; /* the symbol, and its size here; NULL: what is nearest is no range */
     int64_t size;
-    const struct range_entry *entry;
-    const char *guard; /* with the axis for the symbol */
+    const struct config *config;
+    const char *guard; /* that it was tuned for, with the axis for the symbol */
     const char *why;   /* a miss */
+    bool stale;        /* what is known has another text: other sizes' will have, too */
 };
 
 /* One point: one workload with all axes fixed. */
@@ -95,7 +96,8 @@ enum ws_status bench_profile(struct bench_point *b);
 /* bench_ranges.c: sizes that are not in the store. */
 /* The point with an axis as a symbol. */
 struct symbolic_view bench_symbolic(struct bench_point *b, const char *axis);
-enum ws_status bench_look_up_ranges(struct bench_point *b); /* winners of ranges that hold */
+enum ws_status bench_look_up_ranges(struct bench_point *b);  /* winners of ranges that hold */
+enum ws_status bench_look_up_nearest(struct bench_point *b); /* else sizes that were tuned */
 void bench_settle(struct bench_point *b); /* says what is nearest; takes it under --no-search */
 
 /* bench_ladder.c: from the points of a ladder to ranges. */

@@ -94,6 +94,7 @@ static enum ws_status look_up_all(struct bench_point *b) {
     for (int k = 0; k < n && !b->run->line.retune; k++) {
         struct winner *w = &stored[k];
         if (look_up(b, &b->tunes[k], w) != WS_OK) return b->d->status;
+        b->lookups[k].stale = w->stale;
         found += b->tunes[k].winner != NULL;
         if (b->tunes[k].winner)
             range_count_point(b->run->ranges, b->tunes[k].key.graph, b->tunes[k].key.kernel);
@@ -102,7 +103,8 @@ static enum ws_status look_up_all(struct bench_point *b) {
     }
     /* A ladder tunes its rungs. */
     bool ranges = found < n && !b->run->line.retune && b->run->sweep.ladder < 0;
-    if (ranges && bench_look_up_ranges(b) != WS_OK) return b->d->status;
+    if (ranges && (bench_look_up_ranges(b) != WS_OK || bench_look_up_nearest(b) != WS_OK))
+        return b->d->status;
     for (int k = 0; k < n; k++)
         if (stored[k].stale && !b->tunes[k].winner) say_stale(b, &b->tunes[k], &stored[k]);
     struct store_key key =

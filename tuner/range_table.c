@@ -249,6 +249,14 @@ void range_count_point(struct range_table *t, const char *graph, const char *ker
     t->n[LOOKUP_POINT]++;
 }
 
+void range_count_nearest(struct range_table *t, const char *graph, const char *kernel,
+                         bool missed) {
+    struct range_list *l = find(t, graph, kernel);
+    if (l) l->at[0].nearest++;
+    t->n[LOOKUP_NEAREST]++;
+    t->n[LOOKUP_MISS] -= missed;
+}
+
 void range_count_miss(struct range_table *t) { t->n[LOOKUP_MISS]++; }
 
 struct range_counts range_counts(const struct range_table *t) {
@@ -262,7 +270,7 @@ const char *range_counts_text(const struct range_table *t, struct arena *a) {
     struct range_counts c = range_counts(t);
     const char *text = arena_printf(a,
                                     "%lld tuned at this size, %lld in a tuned range, %lld from the "
-                                    "nearest range, %lld not known",
+                                    "nearest sizes, %lld not known",
                                     (long long)c.n[LOOKUP_POINT], (long long)c.n[LOOKUP_RANGE],
                                     (long long)c.n[LOOKUP_NEAREST], (long long)c.n[LOOKUP_MISS]);
     if (c.stale)

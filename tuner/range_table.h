@@ -16,7 +16,7 @@
 enum lookup {
     LOOKUP_POINT,   /* tuned at exactly these sizes */
     LOOKUP_RANGE,   /* a range holds, and its config is legal */
-    LOOKUP_NEAREST, /* none does; the config of the nearest one is legal */
+    LOOKUP_NEAREST, /* none does; the config of the nearest one, or of a point, is legal */
     LOOKUP_MISS,
     LOOKUP_COUNT
 };
@@ -57,6 +57,8 @@ enum lookup range_look_up(struct range_table *t, const struct range_question *q,
 bool range_met_stale(const struct range_table *t);
 /* A point that was looked up with all its evidence, in the store itself. */
 void range_count_point(struct range_table *t, const char *graph, const char *kernel);
+/* A point of other sizes was the nearest. missed: a lookup has been counted as a miss before. */
+void range_count_nearest(struct range_table *t, const char *graph, const char *kernel, bool missed);
 /* A kernel that nothing is known of. */
 void range_count_miss(struct range_table *t);
 

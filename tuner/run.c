@@ -1,7 +1,7 @@
 /* run.c: `warpsmith run`: run a PyTorch file's model once, check the outputs, save them.
  *
  * Each kernel runs under the config given, else the stored winner of these sizes, of a range of
- * sizes that holds, or of the nearest one, else the default by rule. */
+ * sizes that holds, of the nearest one, or of the nearest other sizes, else the default by rule. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +28,8 @@ struct run {
     struct range_table *ranges;  /* NULL: not asked yet */
     struct symbolic_view *views; /* one for each axis that has ranges */
     int n_views;
+    struct store_near *near; /* other sizes, asked for with the ranges */
+    int n_near;
     const struct ws_axis *axes; /* as given */
     int n_axes;
     struct stages stages;
@@ -62,14 +64,17 @@ static enum ws_status open_ranges(struct run *r, struct diag *d) {
     if (store_ladder_axes(r->store, r->captured->workload, &axes, &r->n_views, d) != WS_OK ||
         range_table_load(r->arena, r->store, &here, &r->ranges, d) != WS_OK)
         return d->status;
+    struct store_key key = winner_key(&r->machine, r->captured, r->program, 0, r->arena);
+    struct store_graph graph = winner_graph(r->captured, r->program, r->arena);
+    if (store_nearest(r->store, &key, &graph, &r->near, &r->n_near, d) != WS_OK) return d->status;
     r->views = NEW_ARRAY(r->arena, struct symbolic_view, r->n_views);
     for (int i = 0; i < r->n_views; i++)
         r->views[i] = symbolic_view(&r->line, r->axes, r->n_axes, axes[i], r->program, r->arena);
     return WS_OK;
 }
 
-/* NULL: the ranges have nothing for this kernel; *origin may say that they had. */
-static const struct config *of_ranges(struct run *r, int kernel, const char **origin) {
+/* NULL: the ranges have nothing for this kernel; *stale: they had, and *origin says so. */
+static const struct config *of_ranges(struct run *r, int kernel, const char **origin, bool *stale) {
     const struct config *out = NULL;
     enum lookup best = LOOKUP_MISS;
     for (int i = 0; i < r->n_views && best != LOOKUP_RANGE; i++) {
@@ -77,8 +82,10 @@ static const struct config *of_ranges(struct run *r, int kernel, const char **or
         if (!r->views[i].program) continue;
         enum lookup how =
             symbolic_look_up(r->ranges, &r->views[i], r->program, kernel, r->arena, &e);
-        if (how == LOOKUP_MISS && range_met_stale(r->ranges))
+        if (how == LOOKUP_MISS && range_met_stale(r->ranges)) {
             *origin = "default; the text changed since its ranges were tuned";
+            *stale = true;
+        }
         if (how >= best) continue;
         best = how;
         out = &e->config;
@@ -86,6 +93,19 @@ static const struct config *of_ranges(struct run *r, int kernel, const char **or
                                symbolic_guard(e, r->views[i].axis, r->arena));
     }
     return out;
+}
+
+/* NULL: no other sizes have been tuned. */
+static const struct config *of_other_sizes(struct run *r, int kernel, bool missed,
+                                           const char **origin) {
+    struct config *c = NEW(r->arena, struct config);
+    const struct store_near *near =
+        winner_nearest(r->near, r->n_near, r->program, kernel, c, r->arena);
+    if (!near) return NULL;
+    range_count_nearest(r->ranges, near->graph, near->kernel, missed);
+    *origin = arena_printf(r->arena, "nearest is %s",
+                           winner_near_guard(near, r->captured->axes, r->arena));
+    return c;
 }
 
 /* As bench has found to be faster. */
@@ -110,9 +130,11 @@ static enum ws_status look_up(struct run *r, int kernel, const struct config **c
     if (!r->ranges && open_ranges(r, d) != WS_OK) return d->status;
     *origin = w.stale ? arena_printf(r->arena, "default; %s is stale: %s", w.evidence.config, w.why)
                       : "default";
-    *c = of_ranges(r, kernel, origin);
-    if (*c) return WS_OK;
-    *c = ws_default_config(r->program, kernel);
+    int64_t misses = range_counts(r->ranges).n[LOOKUP_MISS];
+    *c = of_ranges(r, kernel, origin, &w.stale);
+    if (!*c && !w.stale)
+        *c = of_other_sizes(r, kernel, range_counts(r->ranges).n[LOOKUP_MISS] > misses, origin);
+    if (!*c) *c = ws_default_config(r->program, kernel);
     return WS_OK;
 }
 

@@ -163,6 +163,21 @@ enum ws_status store_ladder_axes(struct store *s, const char *workload, const ch
 enum ws_status store_why_no_range(struct store *s, const struct store_key *k, const char **why,
                                   struct diag *d);
 
+/* ---- other sizes ----------------------------------------------------------------------------- */
+
+/* A winner of a graph that is g, of the same workload, but for the numbers in its text. Its kernel
+ * is one of k's graph if it has that one's name. */
+struct store_near {
+    const char *graph, *kernel; /* hashes */
+    const char *kernel_name, *config;
+    const char *axes; /* "rows=4096 dim=1024" */
+};
+/* Those under k's device, driver and toolchain, of the nearest graph first; of k's own, and of
+ * ranges, none. */
+enum ws_status store_nearest(struct store *s, const struct store_key *k,
+                             const struct store_graph *g, struct store_near **out, int *n,
+                             struct diag *d);
+
 /* How often an entry answered a lookup. id 0: what no entry answered, in `misses`. */
 struct store_uses {
     int64_t id, hits, nearest, misses;

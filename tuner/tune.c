@@ -27,7 +27,7 @@ void tune_open(struct tune *t, struct tuning *shared, const struct ws_program *p
                        .part = 1};
     ws_configs(p, kernel, &configs, &t->n, &t->n_pruned);
     WS_ASSERT(t->n > 0);
-    t->variants = NEW_ARRAY(shared->arena, struct variant, t->n);
+    t->variants = NEW_ARRAY(shared->arena, struct variant, t->n + 1); /* one may come */
     for (int i = 0; i < t->n; i++)
         t->variants[i] = variant_new(p, kernel, &configs[i], shared->arena);
     t->variants[0].is_default = true;
@@ -54,6 +54,15 @@ static struct variant *find_text(struct tune *t, const char *text) {
 void tune_hint(struct tune *t, const char *config) {
     const struct variant *v = find_text(t, config);
     t->hint = v ? (int)(v - t->variants) : -1;
+}
+
+void tune_hint_config(struct tune *t, const struct config *c) {
+    tune_hint(t, config_str(t->shared->arena, c));
+    if (t->hint >= 0) return;
+    WS_ASSERT(!t->added);
+    t->added = true;
+    t->variants[t->hint = t->n] = *tune_find(t, c);
+    t->n++;
 }
 
 /* Was it this text that was tried? What cannot be emitted is refused here, and known as well. */

@@ -41,6 +41,7 @@ struct tune {
 
     int search;             /* enum search_strategy */
     int hint;               /* a variant that is tried before any other, what won once; -1: none */
+    bool added;             /* the hint is one more variant, the last */
     const char *wanted;     /* a config that is tried whatever the search has learnt; NULL: none */
     double deadline_ms;     /* clock_ms at which the search ends; INFINITY: never */
     int trials_left;        /* before it ends; INT_MAX: no limit */
@@ -64,6 +65,9 @@ struct variant *tune_find(struct tune *t, const struct config *c);
 
 /* Try that config first, if the space has it. */
 void tune_hint(struct tune *t, const char *config);
+/* Try that config first, which is legal; if the space has it not, it has now. Once, and only if
+ * there is no hint. */
+void tune_hint_config(struct tune *t, const struct config *c);
 /* Take over what is stored of a run that was cut short, as far as the texts are still the same. */
 enum ws_status tune_resume(struct tune *t, struct diag *d);
 /* Emit those of n variants, by number, that are not known yet, and start compiling them. */

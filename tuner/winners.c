@@ -35,6 +35,13 @@ struct store_key winner_key(const struct machine *m, const struct ws_captured *c
     return key;
 }
 
+struct store_graph winner_graph(const struct ws_captured *c, const struct ws_program *p,
+                                struct arena *a) {
+    struct buf text = buf_new(a);
+    ws_explain(c, p, &text);
+    return (struct store_graph){text.p, c->workload, c->mode, winner_type(c, a), c->axes};
+}
+
 /* ---- what a winner is valid for -------------------------------------------------------------- */
 
 /* NULL: it is the text that was timed. */
@@ -65,6 +72,43 @@ enum ws_status winner_look_up(struct store *s, const struct store_key *key,
     out->stale = out->why != NULL;
     if (!out->why) out->config = c;
     return WS_OK;
+}
+
+/* ---- other sizes ----------------------------------------------------------------------------- */
+
+/* Of kernels that are the same the first one's winner is kept. */
+const struct store_near *winner_nearest(const struct store_near *near, int n,
+                                        const struct ws_program *p, int kernel, struct config *out,
+                                        struct arena *a) {
+    const char *name = p->kernels[p->kernels[kernel].same].name;
+    for (int i = 0; i < n; i++) {
+        struct diag own = diag_new(a);
+        struct ws_source source;
+        if (!strcmp(near[i].kernel_name, name) && config_parse(near[i].config, out, &own) &&
+            !ws_config_illegal(p, kernel, out, a) &&
+            source_emit(p, kernel, out, a, &source, &own) == WS_OK)
+            return &near[i];
+    }
+    return NULL;
+}
+
+static bool has_axis(const char *axes, const char *axis, size_t n) {
+    for (; *axes; axes += strcspn(axes, " "), axes += *axes == ' ')
+        if (strcspn(axes, " ") == n && !memcmp(axes, axis, n)) return true;
+    return false;
+}
+
+const char *winner_near_guard(const struct store_near *near, const char *axes, struct arena *a) {
+    struct buf b = buf_new(a);
+    size_t n;
+    for (const char *at = near->axes; *at; at += n, at += *at == ' ') {
+        n = strcspn(at, " ");
+        int name = (int)strcspn(at, " =");
+        if (has_axis(axes, at, n) || at[name] != '=') continue;
+        buf_printf(&b, "%s%.*s == %.*s", b.n ? " && " : "", name, at, (int)n - name - 1,
+                   at + name + 1);
+    }
+    return b.n ? b.p : "other sizes";
 }
 
 /* ---- another program ------------------------------------------------------------------------- */

@@ -28,7 +28,7 @@ said '^ranges of dim, from rows=16 dim=s0$'
 said '^    (64 <= dim|dim == 64)'
 said '(dim <= 512|dim == 512).*: x='
 said '^configs known before: 0 tuned at this size, 0 in a tuned range,$'
-said '^    0 from the nearest range, 4 not known$'
+said '^    0 from the nearest sizes, 4 not known$'
 [ "$(rows "$csv" 'r["role"] == "tuned"')" = 4 ] || fail "four rungs, four programs"
 [ "$(rows "$csv" 'r["role"] == "variant" and r["guard"] == "dim == 256"')" -ge 1 ] || fail "a rung's rows say its size"
 
@@ -57,16 +57,26 @@ said 'check: all outputs agree with the reference'
 # Beyond the ends nothing is claimed: the nearest is named, and taken only where nothing may be searched.
 bench workloads/softmax.py -D rows=16 -D dim=2048 --no-search
 warned '^warning: .*no range holds for dim=2048; the nearest, .*: taken unmeasured$'
-said '^    1 from the nearest range, 0 not known'
+said '^    1 from the nearest sizes, 0 not known'
 said_not 'configs: '
 bench workloads/softmax.py -D rows=16 -D dim=32 --budget 0
-warned '^warning: .*no range holds for dim=32; the nearest, .*: tuning anew$'
+warned '^warning: .*no range holds for dim=32; the nearest, .*: tried first$'
 said '^tuning 1 of 1 kernel: never tuned'
 
-# Other rows are another graph; where nothing is near and nothing may be searched, the default runs, and is no winner.
-before=$(rows "$csv" 'r["role"] == "tuned"')
+# Other rows are another graph, for which no range holds; the nearest sizes that were tuned do instead.
+near='rows == 16 && dim == (128|256)'
 bench workloads/softmax.py -D rows=8 -D dim=200 --no-search
-said '^miss: k_amax_sub_exp_sum_div_0 runs under its default config'
+warned "^warning: k_amax_sub_exp_sum_div_0: never tuned at these sizes; the nearest, $near, has x=.*: taken unmeasured\$"
+said '^    1 from the nearest sizes, 0 not known'
+[ "$(rows "$csv" 'r["role"] == "tuned" and "rows=8" in r["axes"] and "rows == 16" in r["guard"]')" = 1 ] ||
+    fail "the row says for which sizes its config was tuned"
+"$WARPSMITH" run workloads/softmax.py -D rows=8 -D dim=200 --device cpu >"$TMP/out" 2>&1
+said "  x=.*  \\(nearest is $near\\)\$"
+
+# Where nothing is near and nothing may be searched, the default runs, and is no winner.
+before=$(rows "$csv" 'r["role"] == "tuned"')
+bench workloads/softmax.py -D rows=8 -D dim=200 --no-search --dtype f16
+said '^miss: k_.* runs under its default config'
 [ "$(rows "$csv" 'r["role"] == "tuned"')" = "$before" ] || fail "a default was recorded as tuned"
 
 # A script's graphs find what bench has tuned: the first is captured for one size, the second for all.
@@ -76,7 +86,7 @@ run_script() {
     [ "$(grep -c True "$TMP/out")" = 4 ] || fail "wrong values:" "$(cat "$TMP/out")"
 }
 run_script
-said '^Configs known before: 1 tuned at this size, 2 in a tuned range, 1 from the nearest range, 0 not known'
+said '^Configs known before: 1 tuned at this size, 2 in a tuned range, 1 from the nearest sizes, 0 not known'
 warned '^\[autotune\] k_amax_sub_exp_sum_div_0: hit: x='
 warned '^\[autotune\] k_amax_sub_exp_sum_div_0: nearest: x=.*, tuned for .*s0'
 
@@ -86,7 +96,7 @@ db = sqlite3.connect(sys.argv[1])
 db.execute("UPDATE keys SET guard = guard || \" && s0 % 8 == 0\" WHERE guard <> \"\"")
 db.commit()' "$WARPSMITH_CACHE"
 run_script
-said '^Configs known before: 1 tuned at this size, 1 in a tuned range, 2 from the nearest range, 0 not known'
+said '^Configs known before: 1 tuned at this size, 1 in a tuned range, 2 from the nearest sizes, 0 not known'
 
 # A range is valid for the text of its kernel at its first rung, which is that of the point. Where it is another, nothing
 # of the range is used, and that is said.
@@ -102,7 +112,7 @@ texts=$(sql 'SELECT (SELECT DISTINCT text_hash FROM trials JOIN keys p ON p.id =
 [[ $texts =~ ^1(\ 1)*$ ]] || fail "texts of ranges and of their first rungs are others: $texts"
 sql 'UPDATE winners SET text_hash = text_hash || "0" WHERE key IN (SELECT key FROM rungs)'
 run_script
-said '1 tuned at this size, 0 in a tuned range, 0 from the nearest range, 3 not known, 3 of these passed over stale ones'
+said '1 tuned at this size, 0 in a tuned range, 0 from the nearest sizes, 3 not known, 3 of these passed over stale ones'
 warned '^\[autotune\] k_amax_sub_exp_sum_div_0: miss, the default config: its text changed since it was tuned$'
 "$WARPSMITH" run workloads/softmax.py -D rows=16 -D dim=208 --device cpu >"$TMP/out" 2>&1
 said '  x=.*  \(default; the text changed since its ranges were tuned\)$'
@@ -119,7 +129,7 @@ EOF
 chmod +x "$TMP/other-cc"
 CC=$TMP/other-cc bench workloads/softmax.py -D rows=16 -D dim=300 --budget 0
 said '^tuning 1 of 1 kernel: never tuned at this size, and of ranges: toolchain changed: .* -> other cc 99.1'
-said '^    0 from the nearest range, 1 not known'
+said '^    0 from the nearest sizes, 1 not known'
 
 # An axis that a number of the graph follows stays a point, and says why.
 cat >"$TMP/shift.py" <<'EOF'

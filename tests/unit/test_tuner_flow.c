@@ -1,5 +1,6 @@
-/* bench from end to end on the CPU with a made-up compiler: every way in which a variant can fail,
- * what is stored and written of it, and the cache hit after it. */
+/* bench from end to end on the CPU with a made-up compiler: every way in which
+ * a variant can fail, what is stored and written of it, and the cache hit after
+ * it. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +16,7 @@
 #include "tuner/sql.h"
 #include "tuner/store.h"
 #include "tuner/table.h"
+#include "tuner/winners.h"
 
 static void test_every_fate_of_a_variant(void **state) {
     struct place *p = *state;
@@ -30,7 +32,8 @@ static void test_every_fate_of_a_variant(void **state) {
     assert_int_equal(find(&r, "x=6", ROLE_variant)->status, STATUS_duplicate);
     /* Outputs are poisoned first, so one element that is left out shows. */
     assert_int_equal(find(&r, "x=7", ROLE_variant)->status, STATUS_wrong);
-    /* What breaks its process, or what belongs to others, costs nobody else anything. */
+    /* What breaks its process, or what belongs to others, costs nobody else
+   * anything. */
     const struct result_row *crashed = find(&r, "x=8", ROLE_variant);
     assert_int_equal(crashed->status, STATUS_launch_error);
     assert_int_equal(find(&r, "x=9", ROLE_variant)->status, STATUS_wrong);
@@ -52,7 +55,8 @@ static void test_every_fate_of_a_variant(void **state) {
     results_free(&r);
 }
 
-/* A config that is wrong is a defect: what is said of its kernel names it, and the element. */
+/* A config that is wrong is a defect: what is said of its kernel names it, and
+ * the element. */
 static void test_wrong_config_is_said(void **state) {
     struct arena *a = arena_new();
     struct buf said = buf_new(a);
@@ -70,7 +74,8 @@ static void test_wrong_config_is_said(void **state) {
     arena_free(a);
 }
 
-/* Of a kernel that is wrong under most of its configs the first few are said, and how many more. */
+/* Of a kernel that is wrong under most of its configs the first few are said,
+ * and how many more. */
 static void test_many_wrong_configs(void **state) {
     enum { ALL = 100, SAID = 8 };
     struct arena *a = arena_new();
@@ -91,8 +96,8 @@ static void test_many_wrong_configs(void **state) {
     arena_free(a);
 }
 
-/* Bench of a program that may be had in two: which is tuned, what is written, and what the store
- * says later. */
+/* Bench of a program that may be had in two: which is tuned, what is written,
+ * and what the store says later. */
 static void tune_both(struct place *p, int spins, int spins_apart, bool apart_wins) {
     struct results r;
     fake_spins = spins;
@@ -106,7 +111,8 @@ static void tune_both(struct place *p, int spins, int spins_apart, bool apart_wi
             fused += r.rows[i].role == ROLE_variant && !strcmp(r.rows[i].kernel, "mul_add");
             split += r.rows[i].role == ROLE_variant && !strncmp(r.rows[i].kernel, "split_", 6);
         }
-        /* Both are tried, once; the one that has lost leaves no times of programs. */
+        /* Both are tried, once; the one that has lost leaves no times of programs.
+     */
         assert_int_equal(fused, 1);
         assert_int_equal(split, 2);
         assert_int_equal(fake_references, 1); /* of both; later the eager program is trusted */
@@ -128,7 +134,8 @@ static void test_reductions_had_better_be_fused(void **state) {
     tune_both(*state, 20000, 2000000, false);
 }
 
-/* There is no memory for the one that is apart: what was measured of the other is the result. */
+/* There is no memory for the one that is apart: what was measured of the other
+ * is the result. */
 static void test_reductions_do_not_fit_apart(void **state) {
     struct place *p = *state;
     struct results r;
@@ -164,8 +171,9 @@ static void test_a_variant_that_never_ends(void **state) {
     results_free(&r);
 }
 
-/* No counters on the CPU: the bytes that were counted on paper stand for them, marked, in the rows
- * of the default and the winner alone. What the store knows gets rows with fresh times. */
+/* No counters on the CPU: the bytes that were counted on paper stand for them,
+ * marked, in the rows of the default and the winner alone. What the store knows
+ * gets rows with fresh times. */
 static void test_profile(void **state) {
     struct place *p = *state;
     struct results r;
@@ -198,7 +206,8 @@ static void test_profile(void **state) {
     results_free(&r);
 }
 
-/* Faster than the device can be: something was not measured, or not done. Nothing of it wins. */
+/* Faster than the device can be: something was not measured, or not done.
+ * Nothing of it wins. */
 static void test_implausible_times_never_win(void **state) {
     struct place *p = *state;
     struct results r;
@@ -258,8 +267,8 @@ static void alter_store(struct place *p, const char *statement) {
     arena_free(a);
 }
 
-/* Both are tuned, and which one stays is not known: the one with all fused trusts its eager
- * program, and the other one has a reference made. */
+/* Both are tuned, and which one stays is not known: the one with all fused
+ * trusts its eager program, and the other one has a reference made. */
 static void test_which_stays_is_forgotten(void **state) {
     struct place *p = *state;
     struct results r;
@@ -284,7 +293,8 @@ static int bench_all_briefly(struct place *p) {
     return command_line_run(12, argv);
 }
 
-/* A config means what it meant before a knob came: what was measured of it is taken over. */
+/* A config means what it meant before a knob came: what was measured of it is
+ * taken over. */
 static void test_a_new_knob(void **state) {
     struct place *p = *state;
     struct results r;
@@ -307,7 +317,9 @@ static void test_a_new_knob(void **state) {
     results_free(&r);
 }
 
-/* ---- stale winners --------------------------------------------------------------------------- */
+/* ---- stale winners
+ * ---------------------------------------------------------------------------
+ */
 
 /* The number that a query has. */
 static int64_t ask_store(struct place *p, const char *select) {
@@ -321,14 +333,17 @@ static int64_t ask_store(struct place *p, const char *select) {
     return n;
 }
 
-#define TRIALS_OF "SELECT count(*) FROM trials JOIN keys ON keys.id = trials.key WHERE kernel = "
+#define TRIALS_OF                                                                                  \
+    "SELECT count(*) FROM trials JOIN keys ON keys.id = trials.key WHERE "                         \
+    "kernel = "
 static void expect_trials(struct place *p, int64_t first, int64_t second) {
     assert_int_equal(ask_store(p, TRIALS_OF "'first'"), first);
     assert_int_equal(ask_store(p, TRIALS_OF "'second'"), second);
 }
 
-/* Only the kernel whose text is another is tuned again, of which all trials are of the old one. And
- * integers between two kernels are right only if they are equal. */
+/* Only the kernel whose text is another is tuned again, of which all trials are
+ * of the old one. And integers between two kernels are right only if they are
+ * equal. */
 static void test_a_changed_text(void **state) {
     struct place *p = *state;
     fake_plant.two = fake_plant.whole = true;
@@ -339,8 +354,10 @@ static void test_a_changed_text(void **state) {
     fake_comment[1] = "better";
     assert_int_equal(bench_all_briefly(p), 0);
     expect_trials(p, first, 2 * second);
-    /* A winner's hash is all that counts, and trials of the same texts are known. */
-    alter_store(p, "UPDATE winners SET text_hash = 'other' WHERE key = (SELECT id FROM keys WHERE "
+    /* A winner's hash is all that counts, and trials of the same texts are known.
+   */
+    alter_store(p, "UPDATE winners SET text_hash = 'other' WHERE key = (SELECT "
+                   "id FROM keys WHERE "
                    "kernel = 'first')");
     assert_int_equal(bench_all_briefly(p), 0);
     expect_trials(p, first + 1, 2 * second); /* the default is measured anew */
@@ -350,8 +367,8 @@ static void test_a_changed_text(void **state) {
     fake_plant.two = fake_plant.whole = false;
 }
 
-/* What won before its text changed is tried before the default and all others; run does not use
- * it. */
+/* What won before its text changed is tried before the default and all others;
+ * run does not use it. */
 static void test_a_stale_winner(void **state) {
     struct place *p = *state;
     char *run[] = {"warpsmith", "run", p->file, "--device", "cpu", "--check", NULL};
@@ -372,7 +389,7 @@ static void test_a_stale_winner(void **state) {
 static void test_replay(void **state) {
     struct place *p = *state;
     assert_int_equal(bench(p, "--config", "x=2"), 0);
-    assert_int_equal(bench(p, "--config", "mul_add: x=2"), 0);
+    assert_int_equal(bench(p, "--config", "x=2"), 0);
     assert_int_equal(bench(p, "--config", "x=3"), WS_WRONG);      /* computes something else */
     assert_int_equal(bench(p, "--config", "x=4"), WS_WRONG);      /* does not compile */
     assert_int_equal(bench(p, "--config", "x=9"), WS_WRONG);      /* writes behind y */
@@ -403,6 +420,56 @@ static void test_run_checks(void **state) {
     assert_int_equal(command_line_run(8, wrong), WS_WRONG);
 }
 
+/* ---- other sizes ----------------------------------------------------------------------------- */
+
+/* A search tries what it is told first, whether its space has that or not. */
+static void test_a_hint(void **state) {
+    struct arena *a = arena_new();
+    struct ws_options o = {.arena = a};
+    struct device_limits limits = {.kind = DEVICE_CPU};
+    struct tuning shared = {.arena = a};
+    struct ws_program *p = ws_lower(ws_capture(&o, NULL, NULL), &limits, WS_FUSE, NULL, NULL);
+    for (int x = 2; x <= FAKE_VARIANTS + 1; x += FAKE_VARIANTS - 1) {
+        struct tune t;
+        struct config c = {0};
+        c.knob[KNOB_x] = x;
+        tune_open(&t, &shared, p, 0, (struct store_key){0});
+        tune_hint_config(&t, &c);
+        assert_int_equal(t.n, x > FAKE_VARIANTS ? FAKE_VARIANTS + 1 : FAKE_VARIANTS);
+        assert_int_equal(t.variants[t.hint].config->knob[KNOB_x], x);
+    }
+    (void)state;
+    arena_free(a);
+}
+
+/* The nearest sizes may have no kernel of that name, or a config that is not legal here, or cannot
+ * be emitted. */
+static void test_other_sizes(void **state) {
+    static const struct store_near near[] = {
+        {.kernel_name = "add", .config = "x=1", .axes = "n=1"},
+        {.kernel_name = "mul_add", .config = "x=99", .axes = "n=2"},
+        {.kernel_name = "mul_add", .config = "x=5", .axes = "n=3"},
+        {.kernel_name = "mul_add", .config = "z=", .axes = "n=4"},
+        {.kernel_name = "mul_add", .config = "x=2", .axes = "rows=5 n=8"},
+        {.kernel_name = "mul_add", .config = "x=1", .axes = "n=6"},
+    };
+    struct arena *a = arena_new();
+    struct config c;
+    struct ws_kernel kernels[] = {{.name = "mul_add"}, {.name = "mul_add_2"}};
+    struct ws_program program = {.kernels = kernels, .n_kernels = 1};
+    for (int k = 0; k < 2; k++) { /* the second is the same as the first */
+        const struct store_near *found = winner_nearest(near, 6, &program, k, &c, a);
+        assert_ptr_equal(found, &near[4]);
+        assert_int_equal(c.knob[KNOB_x], 2);
+        assert_string_equal(winner_near_guard(found, "rows=4 n=4", a), "rows == 5 && n == 8");
+        assert_string_equal(winner_near_guard(found, "rows=5 n=80", a), "n == 8");
+        assert_string_equal(winner_near_guard(found, "rows=5 n=8", a), "other sizes");
+    }
+    assert_null(winner_nearest(near, 4, &program, 0, &c, a));
+    (void)state;
+    arena_free(a);
+}
+
 int main(int argc, char **argv) {
     worker_main(argc - 1, argv + 1);
     const struct CMUnitTest tests[] = {
@@ -413,6 +480,8 @@ int main(int argc, char **argv) {
         TEST(test_implausible_times_never_win),
         TEST(test_profile),
         TEST(test_a_new_knob),
+        cmocka_unit_test(test_a_hint),
+        cmocka_unit_test(test_other_sizes),
         TEST(test_a_changed_text),
         TEST(test_a_stale_winner),
         TEST(test_reductions_had_better_be_apart),

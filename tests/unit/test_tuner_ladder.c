@@ -332,7 +332,7 @@ static void test_lookups(void **state) {
     assert_int_equal(c.n[LOOKUP_MISS], 4);
     assert_int_equal(c.stale, 3);
     assert_non_null(strstr(range_counts_text(t, a),
-                           "4 in a tuned range, 5 from the nearest range, 4 not known, 3 of these "
+                           "4 in a tuned range, 5 from the nearest sizes, 4 not known, 3 of these "
                            "passed over stale ones, "));
     arena_free(a);
 }

@@ -277,6 +277,77 @@ static void test_travel(void **state) {
     store_close(other);
 }
 
+/* ---- other sizes ----------------------------------------------------------------------------- */
+
+/* The config that won a kernel of such a graph. */
+static void put_size(struct fixture *f, const char *hash, const char *kernel_name, const char *text,
+                     const char *config) {
+    struct store_key k = key;
+    struct store_graph g = graph;
+    struct store_winner w = range(f->arena, "", config, SIZES(1)).winner;
+    k.graph = hash;
+    k.kernel = arena_printf(f->arena, "%s of %s", kernel_name, hash);
+    g.text = text;
+    w.kernel_name = kernel_name;
+    ok(store_put_winner(f->store, &k, &g, &w, &f->d));
+}
+
+/* What is near a graph of that text, nearest first. */
+static const char *near(struct fixture *f, struct store_key k, struct store_graph g,
+                        const char *text) {
+    struct buf b = buf_new(f->arena);
+    struct store_near *found;
+    int n;
+    g.text = text;
+    ok(store_nearest(f->store, &k, &g, &found, &n, &f->d));
+    for (int i = 0; i < n; i++)
+        buf_printf(&b, "%s%s %s", i ? ", " : "", found[i].kernel_name, found[i].config);
+    return n ? b.p : "";
+}
+
+#define GRAPH(type, rows, columns, dim)                                                            \
+    "Op Count: 1\n\nGraph:\n%x_1: " type "[" #rows ", " #columns "] = softmax(" #dim ")\n"         \
+    "\nKernels: 1\n  k  moves " #rows " MB, hash " #rows "abc" #columns "\n"
+
+static void test_nearest(void **state) {
+    struct fixture *f = *state;
+    struct store_key k = key;
+    assert_string_equal(near(f, key, graph, GRAPH("f32", 16, 200, 1)), "");
+    put_size(f, "far", "k", GRAPH("f32", 16, 1000, 1), "x=1");
+    put_size(f, "near", "k", GRAPH("f32", 16, 256, 1), "x=2");
+    put_size(f, "near", "k_2", GRAPH("f32", 16, 256, 1), "x=3");
+    put_size(f, "type", "k", GRAPH("f64", 16, 200, 1), "x=4");
+    put_size(f, key.graph, "k", GRAPH("f32", 16, 200, 1), "x=5");
+    put(f, range(f->arena, "256 <= s0", "x=6", SIZES(256)));
+    put_size(f, "both", "k", GRAPH("f32", 20, 160, 1), "x=7");
+    /* By ratios, of all sizes; what won at these very sizes is not other sizes' winner. */
+    assert_string_equal(near(f, key, graph, GRAPH("f32", 16, 200, 1)),
+                        "k x=2, k_2 x=3, k x=7, k x=1");
+    assert_string_equal(near(f, key, graph, GRAPH("f32", 16, 501, 1)),
+                        "k x=2, k_2 x=3, k x=1, k x=7");
+    assert_string_equal(near(f, key, graph, GRAPH("f32", 16, 510, 1)),
+                        "k x=1, k x=2, k_2 x=3, k x=7");
+    /* Fractions are no sizes; names that hold digits are no numbers. */
+    put_size(f, "scale", "k", GRAPH("f16", 16, 64, 0.125), "x=8");
+    put_size(f, "scale 2", "k", GRAPH("f16", 16, 128, 0.5), "x=9");
+    assert_string_equal(near(f, key, graph, GRAPH("f16", 16, 65, 0.5)), "k x=8, k x=9");
+    assert_string_equal(near(f, key, graph, "Graph:\n%x_2: f16[16, 65] = softmax(0.5)\n"), "");
+    assert_string_equal(near(f, key, graph, GRAPH("f16", 16, 65, s0)), "");
+    /* Of equals the newest. */
+    put_size(f, "new", "k", GRAPH("f32", 16, 256, 1), "x=10");
+    assert_string_equal(near(f, key, graph, GRAPH("f32", 16, 256, 1)),
+                        "k x=10, k x=2, k_2 x=3, k x=7, k x=1");
+    /* Nothing of another driver, workload or mode. */
+    struct store_graph other = graph;
+    k.driver = "580.2";
+    assert_string_equal(near(f, k, graph, GRAPH("f16", 16, 65, 0.5)), "");
+    other.workload = "gelu";
+    assert_string_equal(near(f, key, other, GRAPH("f16", 16, 65, 0.5)), "");
+    other = graph;
+    other.mode = "bwd";
+    assert_string_equal(near(f, key, other, GRAPH("f16", 16, 65, 0.5)), "");
+}
+
 /* ---- files from before ----------------------------------------------------------------------- */
 
 static int64_t pragma(struct fixture *f, const char *path, const char *text) {
@@ -437,10 +508,15 @@ static void test_old_export_is_read(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_round_trip),  TEST(test_covered_ranges_go),
-        TEST(test_reasons),     TEST(test_uses),
-        TEST(test_travel),      TEST(test_old_file_is_brought_up),
-        TEST(test_old_numbers), TEST(test_old_export_is_read),
+        TEST(test_round_trip),
+        TEST(test_covered_ranges_go),
+        TEST(test_reasons),
+        TEST(test_uses),
+        TEST(test_travel),
+        TEST(test_nearest),
+        TEST(test_old_file_is_brought_up),
+        TEST(test_old_numbers),
+        TEST(test_old_export_is_read),
     };
     return cmocka_run_group_tests_name("tuner store ranges", tests, NULL, NULL);
 }
