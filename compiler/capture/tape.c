@@ -17,7 +17,7 @@
 
 struct tape {
     struct graph *graph;
-    uint32_t id; /* of its first output: tapes are made in this order */
+    uint32_t id;                      /* of its first output: tapes are made in this order */
     struct tensor **inputs, **values; /* values: of the inputs, or copies, which follow them */
     uint32_t *versions;
     uint32_t n_inputs, n_outputs;

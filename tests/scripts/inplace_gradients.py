@@ -100,12 +100,20 @@ y.transpose_(0, 1).unsqueeze_(0)
 y.squeeze_(0)
 ((y * y).sum() + before).backward()
 print(y.shape, y.label, x.grad.tolist())
-x.grad = None
-v = (x * 2)[:1]
-with torch.no_grad():
-    v.transpose_(0, 1)
-(v * v).sum().backward()
-print(v.shape, v.requires_grad, v.is_leaf, x.grad.tolist())
+
+
+def turned(x):
+    v = (x * 2)[:1]
+    with torch.no_grad():
+        v.transpose_(0, 1)
+    return v
+
+
+for f in (turned, torch.compile(turned)):
+    x.grad = None
+    v = f(x)
+    (v * v).sum().backward()
+    print(v.shape, v.requires_grad, v.is_leaf, x.grad.tolist())
 try:
     x.t_()
 except RuntimeError as error:

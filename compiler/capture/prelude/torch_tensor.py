@@ -862,7 +862,8 @@ def resize_as_(self, other, memory_format=None):
 
 def _becomes(self, op, *args):
     """It becomes that view of itself. What is no leaf stays none under no_grad(): gradients go through the view."""
-    before = _set_grad_mode(_grad_mode() or not self.is_leaf)
+    computed = not self.is_leaf or (self.requires_grad and not is_known(self))  # or in a graph
+    before = _set_grad_mode(_grad_mode() or computed)
     try:
         view = op(self, *args)
     finally:
