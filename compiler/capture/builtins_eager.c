@@ -155,8 +155,9 @@ NATIVE(eager_hooks) {
 
 NATIVE(eager_retain_grad) {
     struct tensor *t = need_eager(vm, v[0], "call of Tensor.retain_grad()");
-    if (!t->requires_grad)
+    if (!t->requires_grad && !tape_is_stale(t))
         vm_raise(vm, EXC_RuntimeError, "can't retain_grad on Tensor that has requires_grad=False");
+    if (!t->retains_grad) t->retained = *tensor_recorded(t);
     t->retains_grad = true;
     return py_none;
 }

@@ -63,10 +63,11 @@ NATIVE(torch_numel) { return tensor_size(vm, meta_numel(vm->ex, tensor_meta(vm, 
 NATIVE(torch_element_size) { return py_int(dtype_bytes(selected_meta(vm, v[0])->dtype)); }
 NATIVE(torch_requires_grad) {
     if (vm->trace && !v[0].tensor->graph) trace_input(vm, v[0]); /* under a guard */
-    return py_bool(v[0].tensor->requires_grad);
+    return py_bool(v[0].tensor->requires_grad || tape_is_stale(v[0].tensor));
 }
 NATIVE(torch_is_leaf) {
     const struct tensor *t = v[0].tensor;
+    if (tape_is_stale(t)) return py_false;
     return py_bool(!t->requires_grad || (vm->eager ? !t->tape : t->graph == vm->init));
 }
 NATIVE(torch_false) { return py_false; }
@@ -110,9 +111,17 @@ NATIVE(torch_reshaped) {
     struct tensor *t = v[0].tensor, old = *t;
     if (!tensor_is_eager(vm, v[0]) && t->graph != vm_graph(vm))
         vm_refuse(vm, "changing the shape of an input in place is not supported");
-    *t = *v[1].tensor;
+    bool leaf = t->requires_grad && !t->tape;
+    if (tensor_is_eager(vm, v[0]) && vm->grad_enabled && leaf)
+        vm_raise(vm, EXC_RuntimeError,
+                 "a leaf Variable that requires grad is being used in an in-place operation.");
+    if (t->tape || t->uses)
+        tape_reshape(vm, t, v[1].tensor);
+    else
+        *t = *v[1].tensor;
     t->kind = old.kind;
     t->grad = old.grad;
+    t->attributes = old.attributes;
     t->requires_grad |= old.requires_grad && !old.tape; /* under no_grad(), too */
     return v[0];
 }

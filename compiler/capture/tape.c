@@ -17,8 +17,8 @@
 
 struct tape {
     struct graph *graph;
-    uint32_t id; /* of its first output: tapes are made in this order */
-    struct tensor **inputs;
+    uint32_t id;                      /* of its first output: tapes are made in this order */
+    struct tensor **inputs, **values; /* values: of the inputs, or copies, which follow them */
     uint32_t *versions;
     uint32_t n_inputs, n_outputs;
     struct tensor **outputs;
@@ -33,9 +33,18 @@ struct tape_use {
     struct tape_use *next;
 };
 
+/* Inputs and copies of their values. */
+static uint32_t n_held(const struct tape *t) {
+    return t->values == t->inputs ? t->n_inputs : 2 * t->n_inputs;
+}
+
+bool tape_is_stale(const struct tensor *t) {
+    return !t->graph && t->recorded != *tensor_recorded(t);
+}
+
 /* Leaves are never updated in place under autograd. */
 static void note_use(struct vm *vm, struct tape *t, struct tensor *input) {
-    if (input->recorded != *tensor_recorded(input))
+    if (tape_is_stale(input))
         vm_refuse(vm, "gradients of a tensor whose memory was updated in place through another "
                       "view of it are not supported; update the tensor itself");
     if (input->requires_grad && !input->tape) return;
@@ -48,7 +57,7 @@ static struct tape *tape_new(struct vm *vm, struct graph *g, struct tensor *cons
                              uint32_t n_inputs, uint32_t n_outputs) {
     struct tape *t = NEW(vm->home, struct tape);
     *t = (struct tape){.graph = g, .n_inputs = n_inputs, .n_outputs = n_outputs};
-    t->inputs = NEW_ARRAY(vm->home, struct tensor *, t->n_inputs);
+    t->inputs = t->values = NEW_ARRAY(vm->home, struct tensor *, t->n_inputs);
     t->versions = NEW_ARRAY(vm->home, uint32_t, t->n_inputs);
     t->outputs = NEW_ARRAY(vm->home, struct tensor *, n_outputs);
     for (uint32_t i = 0; i < t->n_inputs; i++) {
@@ -75,7 +84,7 @@ void tape_record(struct vm *vm, struct tensor *out) {
 uint32_t tape_inputs(const struct tape *t, struct tensor *const **inputs, struct py *function) {
     *inputs = t->inputs;
     *function = t->function;
-    return t->n_inputs;
+    return n_held(t);
 }
 
 /* A copy of what the tensor holds now, that gradients do not go through. */
@@ -88,10 +97,8 @@ static struct tensor *copy_of(struct vm *vm, struct tensor *t) {
     return copy;
 }
 
-/* The values are copied: a gradient may need them. */
-void tape_leave(struct vm *vm, struct tensor *t) {
-    struct tensor *old = copy_of(vm, t);
-    old->storage->version = t->storage->version;
+/* What t was until now is old. */
+static void leave_to(struct tensor *old, struct tensor *t) {
     old->requires_grad = t->requires_grad;
     old->id = t->id;
     old->tape = t->tape;
@@ -100,11 +107,31 @@ void tape_leave(struct vm *vm, struct tensor *t) {
     old->uses = t->uses;
     if (t->tape) t->tape->outputs[t->output] = old;
     for (struct tape_use *use = t->uses; use; use = use->next)
-        for (uint32_t i = 0; i < use->tape->n_inputs; i++)
+        for (uint32_t i = 0; i < n_held(use->tape); i++)
             if (use->tape->inputs[i] == t) use->tape->inputs[i] = old;
     t->tape = NULL;
     t->hooks = NULL;
     t->uses = NULL;
+}
+
+/* The values are copied: a gradient may need them. */
+void tape_leave(struct vm *vm, struct tensor *t) {
+    struct tensor *old = copy_of(vm, t);
+    old->storage->version = t->storage->version;
+    leave_to(old, t);
+}
+
+void tape_reshape(struct vm *vm, struct tensor *t, const struct tensor *view) {
+    if (t->retains_grad)
+        vm_refuse(vm, "changing the shape of a tensor in place after its retain_grad() is not "
+                      "supported");
+    struct tensor *old = NEW(vm->home, struct tensor);
+    *old = *t;
+    old->grad = NULL;
+    old->attributes = NULL;
+    leave_to(old, t);
+    *t = *view;
+    if (t->tape) put_output(t->tape, t->output, t);
 }
 
 void tape_move(struct tensor *to, struct tensor *from) {
@@ -133,19 +160,27 @@ static bool is_updated(const struct entry *e, const struct tensor *input) {
     return false;
 }
 
-/* Buffers that the graph updates in place have not got their new values yet: gradients begin with
- * the old ones, as the graph did. */
+/* What the graph updates in place has not got its new values yet: gradients begin with the old
+ * ones, as the graph did. */
+static void keep_updated(struct vm *vm, struct tape *t, const struct entry *e) {
+    uint32_t n = t->n_inputs;
+    struct tensor **inputs = t->inputs;
+    t->inputs = NEW_ARRAY(vm->home, struct tensor *, 2 * n);
+    t->values = t->inputs + n;
+    for (uint32_t i = 0; i < n; i++) {
+        t->inputs[i] = inputs[i];
+        t->values[i] = is_updated(e, inputs[i]) ? copy_of(vm, inputs[i]) : inputs[i];
+        t->versions[i] = t->values[i]->storage->version;
+    }
+}
+
 void tape_record_entry(struct vm *vm, struct entry *e, const struct bindings *b,
                        struct tensor *const *inputs, const struct py *outputs) {
     bool needed = false;
     for (uint32_t i = 0; i < e->n_outputs; i++) needed |= e->has_gradient[i];
     if (!needed) return;
-    uint32_t n = e->graph->inputs.n;
-    struct tensor **kept = NEW_ARRAY(vm->arena, struct tensor *, n);
-    for (uint32_t i = 0; i < n; i++)
-        kept[i] = !inputs[i]->requires_grad && is_updated(e, inputs[i]) ? copy_of(vm, inputs[i])
-                                                                        : inputs[i];
-    struct tape *t = tape_new(vm, e->graph, kept, n, e->n_outputs);
+    struct tape *t = tape_new(vm, e->graph, inputs, e->graph->inputs.n, e->n_outputs);
+    if (e->n_updates) keep_updated(vm, t, e);
     t->entry = e;
     t->bindings = *b; /* so that the forward part, computed again, draws the same numbers */
     for (uint32_t i = 0; i < e->n_outputs; i++) {
@@ -254,7 +289,7 @@ static struct graph *gradients_graph(struct vm *vm, struct tape *t, uint32_t *n_
 }
 
 static void check_version(struct vm *vm, const struct tape *t, uint32_t input) {
-    if (t->inputs[input]->storage->version != t->versions[input])
+    if (t->values[input]->storage->version != t->versions[input])
         vm_raise(vm, EXC_RuntimeError,
                  "one of the variables needed for gradient computation has been modified by an "
                  "inplace operation");
@@ -264,6 +299,16 @@ static void check_version(struct vm *vm, const struct tape *t, uint32_t input) {
 static void check_versions(struct vm *vm, const struct tape *t, const struct graph *g) {
     for (uint32_t i = 0; i < g->inputs.n; i++)
         if (g->inputs.at[i].init < t->n_inputs) check_version(vm, t, g->inputs.at[i].init);
+}
+
+/* No gradient goes through a copy. */
+static void check_copies(struct vm *vm, const struct tape *t, const struct graph *g) {
+    for (uint32_t i = 0; i < g->inputs.n; i++) {
+        uint32_t k = g->inputs.at[i].init;
+        if (k < t->n_inputs && t->values[k] != t->inputs[k] && t->inputs[k]->requires_grad)
+            vm_refuse(vm, "create_graph=True where a compiled function has updated an input that "
+                          "requires gradients is not supported");
+    }
 }
 
 /* The graph of a compiled segment's gradients is compiled once. */
@@ -374,7 +419,7 @@ static void step_of_graph(struct backward *w, struct tape *t) {
     struct vm *vm = w->vm;
     struct tensor **all = NEW_ARRAY(vm->arena, struct tensor *, t->n_inputs + t->n_outputs);
     uint32_t n = t->n_inputs, n_wanted;
-    for (uint32_t i = 0; i < t->n_inputs; i++) all[i] = t->inputs[i];
+    for (uint32_t i = 0; i < t->n_inputs; i++) all[i] = t->values[i];
     for (uint32_t i = 0; i < t->n_outputs; i++) {
         const struct node *out = &t->graph->nodes.at[t->graph->outputs.at[i]];
         if (!dtype_is_float(out->meta.dtype)) continue;
@@ -386,6 +431,7 @@ static void step_of_graph(struct backward *w, struct tape *t) {
     check_versions(vm, t, g);
     struct tensor **in = NEW_ARRAY(vm->arena, struct tensor *, g->inputs.n);
     for (uint32_t i = 0; i < g->inputs.n; i++) in[i] = all[g->inputs.at[i].init];
+    if (w->create_graph) check_copies(vm, t, g);
     struct py *grads = NEW_ARRAY(vm->arena, struct py, n_wanted);
     run_graph(vm, how, g, callable, &t->bindings, in, grads);
     if (w->create_graph) record_gradients(vm, g, &t->bindings, in, grads);
@@ -442,6 +488,19 @@ static void walk(struct backward *w) {
     if (!ok) vm_leave(vm);
 }
 
+static bool is_view(const struct tensor *t) {
+    const struct graph *g = t->tape->graph;
+    return g && op_info(g->nodes.at[g->nodes.n - 1].op)->class == VIEW;
+}
+
+/* A gradient is of what a tensor is now. One that was updated through another tensor of its memory
+ * is another now, which nothing has been computed from; but a view learns of it only when it is
+ * looked at, as in PyTorch. */
+static bool retains(const struct tensor *t) {
+    if (!t->retains_grad) return false;
+    return !tape_is_stale(t) || (is_view(t) && t->retained == t->recorded);
+}
+
 void tape_backward(struct vm *vm, const struct list *roots, const struct list *tangents,
                    bool create_graph) {
     struct backward w = {vm, roots, tangents, .create_graph = create_graph};
@@ -449,7 +508,7 @@ void tape_backward(struct vm *vm, const struct list *roots, const struct list *t
     for (uint32_t i = 0; i < w.at.n; i++) {
         struct tensor *t = w.at.at[i].of;
         struct py grad = w.at.at[i].grad;
-        if ((t->tape && !t->retains_grad) || grad.kind != PY_TENSOR || !t->requires_grad) continue;
+        if ((t->tape && !retains(t)) || grad.kind != PY_TENSOR || !t->requires_grad) continue;
         if (t->grad) {
             bool enabled = vm->grad_enabled;
             vm->grad_enabled = create_graph;

@@ -317,9 +317,7 @@ uint32_t *tensor_recorded(const struct tensor *t) {
 
 /* One of whose memory a part has been given a gradient, as well: autograd has to refuse it. */
 static bool tensor_needs_grad(const struct py *v) {
-    if (v->kind == PY_TENSOR)
-        return v->tensor->requires_grad ||
-               (!v->tensor->graph && v->tensor->recorded != *tensor_recorded(v->tensor));
+    if (v->kind == PY_TENSOR) return v->tensor->requires_grad || tape_is_stale(v->tensor);
     bool grad = false;
     for (uint32_t i = 0; tensor_in(v) && i < v->list->n; i++)
         grad |= v->list->at[i].kind == PY_TENSOR && tensor_needs_grad(&v->list->at[i]);

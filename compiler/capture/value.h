@@ -352,6 +352,7 @@ struct tensor {
     struct tape_use *uses; /* tapes that it is an input of */
     uint32_t output;       /* which output of tape */
     uint32_t recorded;     /* the memory's when tape was all there was to know */
+    uint32_t retained;     /* the memory's when retain_grad() was called */
     struct dict *hooks;    /* number -> function of the gradient; NULL if there are none */
 
     struct dict *attributes; /* what the program has set: p.no_decay = True; NULL: nothing */

@@ -373,6 +373,10 @@ void eager_close(struct vm *vm);
 void tape_record(struct vm *vm, struct tensor *out); /* the operator computed last */
 /* Before t is updated in place: tapes go on with a tensor of the values that it has now. */
 void tape_leave(struct vm *vm, struct tensor *t);
+/* t becomes that view of itself: what it was is another tensor of the same memory. */
+void tape_reshape(struct vm *vm, struct tensor *t, const struct tensor *view);
+/* Has its memory been updated through another tensor, as gradients have to know? */
+bool tape_is_stale(const struct tensor *t);
 void tape_move(struct tensor *to, struct tensor *from); /* to is now what from was */
 /* How many; function: of the program, or UNSET. */
 uint32_t tape_inputs(const struct tape *t, struct tensor *const **inputs, struct py *function);

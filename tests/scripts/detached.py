@@ -26,6 +26,12 @@ def leaf(x, w):
     return x * w
 
 
+def part_of_leaf(x, w):
+    z = x.detach()
+    z[1:].add_(1)
+    return z * x * w
+
+
 def straight_through(x, w):
     q = x * 2
     z = (torch.round(q) - q).detach()
@@ -49,9 +55,9 @@ def run(f, x_grad, w_grad):
     print([t.tolist() for t in out], x.tolist(), *[t.grad.tolist() for t in (x, w) if t.grad is not None])
 
 
-for f in (added_to_result, added_to_data, leaf, straight_through, returned):
+for f in (added_to_result, added_to_data, leaf, part_of_leaf, straight_through, returned):
     print(f.__name__)
-    for how in (f, torch.compile(f)) if f is not leaf else (f,):
+    for how in (f, torch.compile(f)):
         run(how, True, False)
         if f is not added_to_data:
             run(how, True, True)

@@ -90,3 +90,50 @@ with torch.no_grad():
     w[0] = 5.
     w.add_(1)
 print(w)
+
+# What becomes a view of itself keeps its gradient; under no_grad() what is no leaf does, too.
+x = torch.tensor([[0., 1., 2.], [3., 4., 5.]], requires_grad=True)
+y = x * 2
+before = y.sum()
+y.label = 'y'
+y.transpose_(0, 1).unsqueeze_(0)
+y.squeeze_(0)
+((y * y).sum() + before).backward()
+print(y.shape, y.label, x.grad.tolist())
+
+
+def turned(x):
+    v = (x * 2)[:1]
+    with torch.no_grad():
+        v.transpose_(0, 1)
+    return v
+
+
+for f in (turned, torch.compile(turned)):
+    x.grad = None
+    v = f(x)
+    (v * v).sum().backward()
+    print(v.shape, v.requires_grad, v.is_leaf, x.grad.tolist())
+try:
+    x.t_()
+except RuntimeError as error:
+    print(error)
+
+# What a view updates is another tensor now, of which nothing has been computed yet; a view learns of it when it is asked.
+for of_view in (False, True):
+    for late in (False, True):
+        y = x * 2
+        v = y[:1]
+        kept, updated = (v, y) if of_view else (y, v)
+        if not late:
+            kept.retain_grad()
+        loss = (kept + 1).sum()
+        updated.mul_(3)
+        if late:
+            kept.retain_grad()
+        loss.backward()
+        print(of_view, late, kept.grad)
+y = torch.zeros(3)
+v, rest = y[:1], y[1:]
+v.add_(w[:1])
+print(y.requires_grad, y.is_leaf, rest.requires_grad, rest.is_leaf)

@@ -7,7 +7,7 @@ import torch
 from _warpsmith import (op, refuse, graph_break, assign, reshaped, fills_memory as _fills_memory, copy_of_view as _copy_of_view, item as _item, tolist as _tolist, backward as _backward, get_grad,
                         move, on_cuda, computes, is_known, nonzero as _nonzero, hooks as _hooks,
                         retain_grad as _retain_grad, storage_offset as _storage_offset, data_ptr as _data_ptr,
-                        grad_name as _grad_name)
+                        grad_name as _grad_name, grad_mode as _grad_mode, set_grad_mode as _set_grad_mode)
 _range, _reversed, _sorted = range, reversed, sorted
 diagonal, _least, _most = op('diagonal'), min, max
 _squeeze, _var, _std, _max, _min, _norm = op('squeeze'), op('var'), op('std'), op('max'), op('min'), op('norm')
@@ -860,20 +860,31 @@ def resize_as_(self, other, memory_format=None):
     return resize_(self, other.shape)
 
 
+def _becomes(self, op, *args):
+    """It becomes that view of itself. What is no leaf stays none under no_grad(): gradients go through the view."""
+    computed = not self.is_leaf or (self.requires_grad and not is_known(self))  # or in a graph
+    before = _set_grad_mode(_grad_mode() or computed)
+    try:
+        view = op(self, *args)
+    finally:
+        _set_grad_mode(before)
+    return reshaped(self, view)
+
+
 def unsqueeze_(self, dim):
-    return reshaped(self, _unsqueeze(self, dim))
+    return _becomes(self, _unsqueeze, dim)
 
 
 def squeeze_(self, dim=None):
-    return reshaped(self, squeeze(self, dim))
+    return _becomes(self, squeeze, dim)
 
 
 def transpose_(self, dim0, dim1):
-    return reshaped(self, _transpose(self, dim0, dim1))
+    return _becomes(self, _transpose, dim0, dim1)
 
 
 def t_(self):
-    return reshaped(self, _transpose(self, 0, 1)) if self.ndim == 2 else self
+    return _becomes(self, _transpose, 0, 1) if self.ndim == 2 else self
 
 
 def unfold(self, dimension, size, step):
