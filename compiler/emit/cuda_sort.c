@@ -84,12 +84,9 @@ static int64_t order_at(const struct emitter *w) {
     return half_of(w, layout_sort_passes(w->k)) + layout_sort_array(w->k);
 }
 
-/* Each block has the keys of all sources in shared memory, and places some: a warp each. */
-static void put_ranks(struct emitter *w) {
-    enum { EACH = 4 }; /* sources of a warp */
-    int64_t nr = kernel_size(w->k, AXIS_R), a_block = (int64_t)THREADS / w->k->limits->warp * EACH;
-    struct ws_launch *l = open_launch(w, "ranks", tile_count(nr + 1, a_block), THREADS);
-    l->smem = (int)(4 * nr);
+/* Behind the name of a kernel that writes the whole list, with so many bytes of shared memory. */
+static void open_sorter(struct emitter *w, struct ws_launch *l, int64_t bytes) {
+    l->smem = (int)bytes;
     add_arguments(w, l);
     add_array(l, order_at(w));
     add_array(l, layout_sort_begin(w->k, w->y));
@@ -97,6 +94,14 @@ static void put_ranks(struct emitter *w) {
     buf_puts(&w->b, ", unsigned *order, unsigned *begin) {\n");
     w->indent++;
     line(w, "extern __shared__ __align__(16) unsigned char k_smem[];");
+}
+
+/* Each block has the keys of all sources in shared memory, and places some: a warp each. */
+static void put_ranks(struct emitter *w) {
+    enum { EACH = 4 }; /* sources of a warp */
+    int64_t nr = kernel_size(w->k, AXIS_R), a_block = (int64_t)THREADS / w->k->limits->warp * EACH;
+    struct ws_launch *l = open_launch(w, "ranks", tile_count(nr + 1, a_block), THREADS);
+    open_sorter(w, l, 4 * nr);
     line(w, "unsigned *const keys = (unsigned *)k_smem;");
     put_sizes(w);
     line(w, "#pragma unroll 8"); /* all loads under way together */
@@ -118,14 +123,7 @@ static void put_lists(struct emitter *w) {
             own_rows = layout_list_rows(w->k);
     int64_t blocks = tile_count(ex_hint(w->k->ex, w->k->landing->rows), own_rows);
     struct ws_launch *l = open_launch(w, "lists", blocks, LIST_THREADS);
-    l->smem = (int)layout_list_bytes(w->k);
-    add_arguments(w, l);
-    add_array(l, order_at(w));
-    add_array(l, layout_sort_begin(w->k, w->y));
-    put_parameters(w);
-    buf_puts(&w->b, ", unsigned *order, unsigned *begin) {\n");
-    w->indent++;
-    line(w, "extern __shared__ __align__(16) unsigned char k_smem[];");
+    open_sorter(w, l, layout_list_bytes(w->k));
     line(w, "unsigned *const list = (unsigned *)k_smem, *const starts = list + %lld;",
          (long long)nr);
     put_sizes(w);

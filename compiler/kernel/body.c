@@ -822,6 +822,16 @@ struct kernel *kernel_new(const struct schedule *s, const struct device_limits *
     return k;
 }
 
+struct builder builder_of(struct kernel *k, uint32_t group) {
+    return (struct builder){.k = k,
+                            .s = k->schedule,
+                            .l = k->schedule->loops,
+                            .g = &k->schedule->groups.at[group],
+                            .group = group,
+                            .numbers = map_new(k->arena),
+                            .expanded = map_new(k->arena)};
+}
+
 void name_kernel(struct builder *w) {
     w->k->group = w->group;
     w->k->name = kernel_name_of(w);
@@ -831,19 +841,13 @@ void name_kernel(struct builder *w) {
 static struct kernel *build(const struct schedule *s, uint32_t group,
                             const struct device_limits *limits, struct form form, struct arena *a) {
     struct kernel *k = kernel_new(s, limits, a);
-    struct builder w = {.k = k,
-                        .s = s,
-                        .l = s->loops,
-                        .g = &s->groups.at[group],
-                        .group = group,
-                        .by_rows = form.by_rows,
-                        .taps = form.taps,
-                        .keeps_choices = form.keeps_choices,
-                        .swaps = form.swaps,
-                        .n_arms = form.arm != EX_NONE,
-                        .arms = {form.arm},
-                        .numbers = map_new(a),
-                        .expanded = map_new(a)};
+    struct builder w = builder_of(k, group);
+    w.by_rows = form.by_rows;
+    w.taps = form.taps;
+    w.keeps_choices = form.keeps_choices;
+    w.swaps = form.swaps;
+    w.n_arms = form.arm != EX_NONE;
+    w.arms[0] = form.arm;
     struct group sums = s->groups.at[group];
     sums.matmul = false;
     sums.n_arms = 0;

@@ -36,10 +36,12 @@ enum { BEHIND = MASK_N };
 value_id expand_nest(struct builder *w, const struct nest *n, const ex *axes, const ex *places,
                      int count, value_id guard, uint8_t over);
 
-/* body.c: kernel_new: without values. name_kernel: by the group's nests. expand_group: its values
- * and stores, in its own axes. find_masks: masks and levels, of the kernel's axes. */
+/* body.c: kernel_new: without values. builder_of: of this group's kernel, from nothing, with no
+ * choice made. name_kernel: by the group's nests. expand_group: its values and stores, in its own
+ * axes. find_masks: masks and levels, of the kernel's axes. */
 struct kernel *kernel_new(const struct schedule *s, const struct device_limits *limits,
                           struct arena *a);
+struct builder builder_of(struct kernel *k, uint32_t group);
 void name_kernel(struct builder *w);
 void expand_group(struct builder *w);
 void find_masks(struct kernel *k);

@@ -168,12 +168,10 @@ static void find_steps_arguments(struct kernel *k) {
     double n = (double)k->steps->n;
     for (value_id v = 0; v < k->values.n; v++) {
         buffer_id b = k->values.at[v].buffer;
-        const struct buffer *x = &l->buffers.at[b];
         if (k->values.at[v].kind != INST_LOAD || is_listed(k, b)) continue;
         vec_push(k->arena, &k->buffers, b);
-        bool window = x->kind == BUFFER_WINDOW;
-        bool here = (window && x->window.carried) || is_stored_here(k, b);
-        k->bytes_read += here ? 0 : bytes_of(k, b) * (window ? n : 1);
+        bool window = l->buffers.at[b].kind == BUFFER_WINDOW;
+        k->bytes_read += persistent_changes(k, b) ? 0 : bytes_of(k, b) * (window ? n : 1);
     }
     for (uint32_t i = 0; i < k->stores.n; i++) {
         buffer_id b = k->stores.at[i].buffer;
@@ -197,14 +195,8 @@ static struct kernel *build_steps(const struct schedule *s, uint32_t group,
                                   const struct device_limits *limits, const char **why,
                                   struct arena *a) {
     struct kernel *k = kernel_new(s, limits, a);
-    struct builder w = {.k = k,
-                        .s = s,
-                        .l = s->loops,
-                        .g = &s->groups.at[group],
-                        .group = group,
-                        .keeps_choices = true,
-                        .numbers = map_new(a),
-                        .expanded = map_new(a)};
+    struct builder w = builder_of(k, group);
+    w.keeps_choices = true;
     struct steps *steps = NEW(a, struct steps);
     steps->n = nest_steps(s->loops, &s->loops->nests.at[w.g->members.at[0].nest]);
     k->kind = KERNEL_PERSISTENT;
