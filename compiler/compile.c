@@ -253,26 +253,21 @@ static void take_apart(struct compile *c) {
     chain(c, c->schedule);
 }
 
-static bool persists(struct schedule *s, uint32_t group, void *ctx) {
+/* A cost is off by 20 % at times, and launches have less that can go wrong. */
+static bool persists(struct schedule *s, uint32_t group, double launches, void *ctx) {
+    const double WORTH = 0.8; /* of what the launches take */
     struct compile *c = ctx;
     struct arena *scratch = arena_within(c->arena);
     double us;
     const char *bad = kernel_persistent_reason(s, group, c->limits, &us, scratch);
-    if (bad) buf_printf(&s->log, "steps: no kernel of their own: %s\n", bad);
+    bool pays = !bad && us < WORTH * launches;
+    if (bad)
+        buf_printf(&s->log, "steps: no kernel of their own: %s\n", bad);
+    else
+        buf_printf(&s->log, "steps: %.0f us as launches, %.0f us as one kernel\n", launches, us);
     arena_free(scratch);
-    return !bad;
-}
-
-static bool might_persist(struct schedule *s, uint32_t group, void *ctx) {
-    struct compile *c = ctx;
-    c->may_persist |= persists(s, group, ctx);
-    return false;
-}
-
-static void make_persistent(struct compile *c) {
-    if (!is_by_rule(c)) return;
-    bool persistent = c->fusion == WS_PERSISTENT;
-    schedule_persistent(c->schedule, persistent ? persists : might_persist, c);
+    c->may_persist |= !bad && !pays;
+    return !bad && (pays || c->fusion == WS_PERSISTENT);
 }
 
 static bool fuse(struct compile *c) {
@@ -290,7 +285,7 @@ static bool fuse(struct compile *c) {
         schedule_beside(c->schedule, small_us, c);
         schedule_pieces(c->schedule);
         schedule_pitch(c->schedule, group_us, c);
-        make_persistent(c);
+        if (is_by_rule(c)) schedule_persistent(c->schedule, group_us, persists, c);
         schedule_memory(c->schedule);
     }
     must_hold("schedule", schedule_verify(c->schedule));

@@ -103,25 +103,37 @@ static bool make_group(const struct schedule *s, uint32_t loop, struct group *ou
     return true;
 }
 
-/* The loop's groups, which follow each other, as one; its number, or NO_NEST. */
-static uint32_t join(struct schedule *s, uint32_t loop) {
+static bool is_of(const struct schedule *s, const struct group *G, uint32_t loop) {
+    return loop_of(s->loops->nests.at[G->members.at[0].nest].epoch) == loop;
+}
+
+static bool is_at_load(const struct schedule *s, uint32_t loop) {
+    bool any = false;
+    for (uint32_t g = 0; g < s->groups.n; g++)
+        any |= is_of(s, &s->groups.at[g], loop) && s->groups.at[g].at_load;
+    return any;
+}
+
+/* us of a loop's steps as launches. */
+static double launches_us(struct schedule *s, uint32_t loop, group_us_fn *us, void *ctx) {
+    double step = 0;
+    for (uint32_t g = 0; g < s->groups.n; g++)
+        if (is_of(s, &s->groups.at[g], loop)) step += LAUNCH_US + us(s, g, ctx);
+    return step * (double)s->loops->steps.at[loop];
+}
+
+/* The loop's groups, which follow each other, as `joined`; its number. */
+static uint32_t join(struct schedule *s, uint32_t loop, struct group joined) {
     const struct loops *l = s->loops;
-    struct group joined;
     uint32_t at = NO_NEST, kept = 0, n = s->groups.n;
-    for (uint32_t g = 0; g < n; g++) {
-        const struct group *G = &s->groups.at[g];
-        if (loop_of(l->nests.at[G->members.at[0].nest].epoch) == loop && G->at_load) return NO_NEST;
-    }
-    if (!make_group(s, loop, &joined)) return NO_NEST;
     struct group *groups = NEW_ARRAY(s->arena, struct group, n);
     for (uint32_t g = 0; g < n; g++) {
         const struct group *G = &s->groups.at[g];
-        if (loop_of(l->nests.at[G->members.at[0].nest].epoch) != loop)
+        if (!is_of(s, G, loop))
             groups[kept++] = *G;
         else if (at == NO_NEST)
             groups[at = kept++] = joined;
     }
-    if (at == NO_NEST) return NO_NEST;
     s->groups.at = groups;
     s->groups.n = kept;
     for (uint32_t g = 0; g < kept; g++)
@@ -135,7 +147,7 @@ static uint32_t join(struct schedule *s, uint32_t loop) {
     return at;
 }
 
-int schedule_persistent(struct schedule *s, persists_fn *persists, void *ctx) {
+int schedule_persistent(struct schedule *s, group_us_fn *us, persists_fn *persists, void *ctx) {
     const struct loops *l = s->loops;
     int n = 0;
     for (uint32_t loop = 0; loop < l->steps.n; loop++) {
@@ -145,9 +157,11 @@ int schedule_persistent(struct schedule *s, persists_fn *persists, void *ctx) {
         bool *stored = NEW_ARRAY(s->arena, bool, l->buffers.n);
         memcpy(group_of, s->group_of, l->nests.n * sizeof *group_of);
         memcpy(stored, s->stored, l->buffers.n * sizeof *stored);
-        uint32_t g = join(s, loop);
-        if (g == NO_NEST) continue;
-        if (persists(s, g, ctx)) {
+        struct group joined;
+        if (is_at_load(s, loop) || !make_group(s, loop, &joined)) continue;
+        double launches = launches_us(s, loop, us, ctx);
+        uint32_t g = join(s, loop, joined);
+        if (persists(s, g, launches, ctx)) {
             n++;
             continue;
         }

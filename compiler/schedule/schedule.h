@@ -163,9 +163,10 @@ void schedule_pieces(struct schedule *s);
  * where `us`, what groups' kernels take, says that it pays. */
 void schedule_pitch(struct schedule *s, group_us_fn *us, void *ctx);
 /* persistent.c, on a GPU, not for eager, behind pitch: loops whose steps are one group, where that
- * is a kernel, which `persists` is asked of; how many there are. Needs order; memory comes anew. */
-typedef bool persists_fn(struct schedule *s, uint32_t group, void *ctx);
-int schedule_persistent(struct schedule *s, persists_fn *persists, void *ctx);
+ * is a kernel, which `persists` is asked of, `launches` being what its steps take as they are, in
+ * us; how many there are. Needs order; memory comes anew. */
+typedef bool persists_fn(struct schedule *s, uint32_t group, double launches, void *ctx);
+int schedule_persistent(struct schedule *s, group_us_fn *us, persists_fn *persists, void *ctx);
 void schedule_memory(struct schedule *s); /* needs both */
 /* memory.c. Has it a place in the pool? Per buffer, from which group to which, both included, that
  * has to be its own; needs order. */

@@ -23,6 +23,7 @@ struct case_graph {
     bool tensor;     /* on the emulator: for sm_100a */
     bool chained;    /* products behind products are one kernel, whatever they take apart */
     bool persistent; /* steps of loops are one kernel, whatever they take apart */
+    bool launches;   /* they are a kernel each */
     bool tiny; /* on the emulator: a sm_90a of 4 multiprocessors with an eighth of its registers;
                    with fit= in the config, of 2 with all */
     const char *config; /* one more, of every kernel that it is legal for; NULL: none */

@@ -101,7 +101,8 @@ void cases_loops(struct arena *a, case_vec *out) {
         bool wants[16] = {true, true, true, true, true};
         struct graph *loop = rolled(a, &programs[i], ""), *joint = graph_backward(loop, wants, &d);
         if (!joint) WS_BUG("%s", d.text);
-        vec_push(a, out, ((struct case_graph){.text = case_text(loop), .every = 12}));
+        vec_push(a, out,
+                 ((struct case_graph){.text = case_text(loop), .every = 12, .launches = true}));
         vec_push(a, out, ((struct case_graph){.text = case_text(graph_hoist(joint)), .every = 48}));
     }
     for (size_t i = 0; i < 2 * PROGRAMS; i++) { /* by multiply-adds; on the matrix units */

@@ -234,6 +234,7 @@ static bool run_all(struct cases *c, struct device *dev, struct toolchain *t) {
             if (g->eager) ok = add_program(&l, g, WS_EAGER, limits, runs);
             enum ws_fusion fusion = g->chained      ? WS_CHAINED
                                     : g->persistent ? WS_PERSISTENT
+                                    : g->launches   ? WS_APART
                                                     : WS_FUSE;
             ok = ok && add_program(&l, g, fusion, limits, runs);
         }

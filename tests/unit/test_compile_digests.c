@@ -211,6 +211,7 @@ static void test_graphs(void **state) {
             enum ws_fusion fusion = c->eager && i % 3 == 0 ? WS_EAGER
                                     : c->chained           ? WS_CHAINED
                                     : c->persistent        ? WS_PERSISTENT
+                                    : c->launches          ? WS_APART
                                                            : WS_FUSE;
             print_graph(&all, key, c->text, gpu, fusion, i % 5 == 0);
             if (!kinds[k].gpu_only) print_graph(&all, key, c->text, &cpu, WS_FUSE, i % 5 == 0);

@@ -308,28 +308,40 @@ static void test_pieces(void **state) {
     arena_free(a);
 }
 
-/* Twelve steps that are one kernel where each is pointwise on products of what it carries: by rule
- * such a program is offered, and launches for each step are kept. */
+static int count_steps(const struct ws_program *p) {
+    int n = 0;
+    for (int k = 0; k < p->n_kernels; k++) {
+        bool one = !strcmp(p->kernels[k].kind, "steps");
+        assert_true(!one || (p->kernels[k].steps == 1 && !p->kernels[k].loop));
+        n += one;
+    }
+    return n;
+}
+
+/* Twelve steps that may be one kernel where each is pointwise on products of what it carries: by
+ * rule they are where that takes less, and else another program is offered. */
 static void test_persistent(void **state) {
     static const struct {
         const char *inputs, *step;
-        bool persists;
+        bool persists, pays;
     } cases[] = {
-        {"%h0: f32[10, 96], %u: f32[96, 96]", "%p@ = mm(%h~, %u)\n%h@ = tanh(%p@)\n", true},
+        {"%h0: f32[10, 96], %u: f32[96, 96]", "%p@ = mm(%h~, %u)\n%h@ = tanh(%p@)\n", true, true},
+        /* rows that each block has to copy */
+        {"%h0: f32[160, 96], %u: f32[96, 96]", "%p@ = mm(%h~, %u)\n%h@ = tanh(%p@)\n", true, false},
         /* of half of what it carries; rows are a tensor's two outer dimensions */
         {"%h0: f32[2, 5, 96], %u: f32[96, 96]",
-         "%p@ = matmul(%h~, %u)\n%s@ = sigmoid(%p@)\n%h@ = mul(%s@, %h~)\n", true},
+         "%p@ = matmul(%h~, %u)\n%s@ = sigmoid(%p@)\n%h@ = mul(%s@, %h~)\n", true, true},
         /* a product behind another one */
         {"%h0: f32[10, 96], %u: f32[96, 96], %v: f32[96, 96]",
-         "%p@ = mm(%h~, %u)\n%t@ = tanh(%p@)\n%q@ = mm(%t@, %v)\n%h@ = tanh(%q@)\n", true},
+         "%p@ = mm(%h~, %u)\n%t@ = tanh(%p@)\n%q@ = mm(%t@, %v)\n%h@ = tanh(%q@)\n", true, true},
         /* the same, of sums as they are */
         {"%h0: f32[10, 96], %u: f32[96, 96], %v: f32[96, 96]",
-         "%p@ = mm(%h~, %u)\n%q@ = mm(%p@, %v)\n%h@ = tanh(%q@)\n", false},
+         "%p@ = mm(%h~, %u)\n%q@ = mm(%p@, %v)\n%h@ = tanh(%q@)\n", false, false},
         /* a sum along what it carries */
         {"%h0: f32[10, 96], %u: f32[96, 96]",
-         "%p@ = mm(%h~, %u)\n%s@ = sum(%h~, [1], True)\n%h@ = mul(%p@, %s@)\n", false},
+         "%p@ = mm(%h~, %u)\n%s@ = sum(%h~, [1], True)\n%h@ = mul(%p@, %s@)\n", false, false},
         /* right factors that have no room on the device */
-        {"%h0: f32[10, 4096], %u: f32[4096, 4096]", "%p@ = mm(%h~, %u)\n%h@ = tanh(%p@)\n", false},
+        {"%h0: f32[10, 4096], %u: f32[4096, 4096]", "%p@ = mm(%h~, %u)\n%h@ = tanh(%p@)\n", false, false},
     };
     enum { STEPS = 12 };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -344,17 +356,16 @@ static void test_persistent(void **state) {
                     buf_putc(&b, *p);
         buf_printf(&b, "return %%h%d\n}\n", STEPS);
         struct graph *g = graph_roll(must_parse(a, b.p));
-        struct ws_program *launches = lower_by(a, g, WS_FUSE),
+        struct ws_program *by_rule = lower_by(a, g, WS_FUSE),
+                          *launches = lower_by(a, g, WS_APART),
                           *steps = lower_by(a, g, WS_PERSISTENT);
-        int n = 0;
-        for (int k = 0; k < steps->n_kernels; k++) {
-            bool one = !strcmp(steps->kernels[k].kind, "steps");
-            n += one;
-            assert_true(!one || (steps->kernels[k].steps == 1 && !steps->kernels[k].loop));
-        }
-        if (n != cases[i].persists) fail_msg("%d kernels of all steps: %s", n, cases[i].step);
-        assert_int_equal(launches->may_persist, cases[i].persists);
-        assert_int_equal(ws_another(launches), cases[i].persists ? WS_PERSISTENT : WS_FUSE);
+        if (count_steps(steps) != cases[i].persists || count_steps(by_rule) != cases[i].pays)
+            fail_msg("%d kernels of all steps, %d by rule: %s", count_steps(steps),
+                     count_steps(by_rule), cases[i].step);
+        assert_int_equal(count_steps(launches), 0);
+        bool offered = cases[i].persists && !cases[i].pays;
+        assert_int_equal(by_rule->may_persist, offered);
+        assert_int_equal(ws_another(by_rule), offered ? WS_PERSISTENT : WS_FUSE);
         assert_true(!cases[i].persists || steps->n_kernels <= launches->n_kernels);
         arena_free(a);
     }
