@@ -314,9 +314,12 @@ static const char *check_steps_knobs(const struct config *c, struct arena *a) {
     return c->knob[KNOB_keep] > 1 ? "keep is 0 or 1" : NULL;
 }
 
-/* By multiply-adds. */
+/* By multiply-adds. They would not round factors to tf32, so that steps behind each other went
+ * another way than on the units, by more than what tells a wrong config from a right one. */
 static const char *tile_of_lanes(const struct kernel *k, const struct config *c,
                                  struct persistent *p, struct arena *a) {
+    if (p->type == DT_F32 && k->precision == PRECISION_TF32 && k->limits->sm >= 80)
+        return "tf32 is of the matrix units: it needs mma=2";
     p->lanes = c->knob[KNOB_k] / p->vec;
     if (p->lanes * p->vec != c->knob[KNOB_k] || (p->lanes != 8 && p->lanes != 16 && p->lanes != 32))
         return arena_printf(a, "k=%d: 8, 16 or 32 times %d", c->knob[KNOB_k], p->vec);
@@ -404,9 +407,9 @@ int64_t persistent_chain(const struct kernel *k, const struct persistent *p) {
     return p->depth + p->parts;
 }
 
-/* us, of an H200, where 40 configs of six layers of 10 x 256 took within 15 % of it: a meeting of all
- * blocks, which takes longer the more warps wait, the left factors' way from L2, multiply-adds at
- * half their rate, and what is left for a point. */
+/* us, of an H200, where 40 configs of six layers of 10 x 256 took within 15 % of it: a meeting of
+ * all blocks, which takes longer the more warps wait, the left factors' way from L2, multiply-adds
+ * at half their rate, and what is left for a point. */
 double persistent_cost(const struct kernel *k, const struct layout *y) {
     const double MEETING = 1.07, WARP = 0.022, L2_BYTES_A_US = 21e3, CLOCK = 1700, POINTS = 0.12;
     const struct persistent *p = y->persistent;

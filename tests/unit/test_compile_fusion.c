@@ -341,7 +341,8 @@ static void test_persistent(void **state) {
         {"%h0: f32[10, 96], %u: f32[96, 96]",
          "%p@ = mm(%h~, %u)\n%s@ = sum(%h~, [1], True)\n%h@ = mul(%p@, %s@)\n", false, false},
         /* right factors that have no room on the device */
-        {"%h0: f32[10, 4096], %u: f32[4096, 4096]", "%p@ = mm(%h~, %u)\n%h@ = tanh(%p@)\n", false, false},
+        {"%h0: f32[10, 4096], %u: f32[4096, 4096]", "%p@ = mm(%h~, %u)\n%h@ = tanh(%p@)\n", false,
+         false},
     };
     enum { STEPS = 12 };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -356,8 +357,7 @@ static void test_persistent(void **state) {
                     buf_putc(&b, *p);
         buf_printf(&b, "return %%h%d\n}\n", STEPS);
         struct graph *g = graph_roll(must_parse(a, b.p));
-        struct ws_program *by_rule = lower_by(a, g, WS_FUSE),
-                          *launches = lower_by(a, g, WS_APART),
+        struct ws_program *by_rule = lower_by(a, g, WS_FUSE), *launches = lower_by(a, g, WS_APART),
                           *steps = lower_by(a, g, WS_PERSISTENT);
         if (count_steps(steps) != cases[i].persists || count_steps(by_rule) != cases[i].pays)
             fail_msg("%d kernels of all steps, %d by rule: %s", count_steps(steps),
@@ -371,9 +371,40 @@ static void test_persistent(void **state) {
     }
 }
 
+/* Products of f32 are multiply-adds, and those in tf32 are of the matrix units, which round. */
+static void test_persistent_tf32(void **state) {
+    static const struct {
+        const char *products, *config, *why;
+    } cases[] = {
+        {"", "warps=4 n=4 k=32 tm=10 tn=4", NULL},
+        {"", "warps=1 n=2 tn=8 mma=2", "mma=2 needs factors of 16 bits, or tf32"},
+        {" products tf32", "warps=4 n=4 k=32 tm=10 tn=4", "tf32 is of the matrix units"},
+        {" products tf32", "warps=1 n=2 tn=8 mma=2", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_new();
+        struct buf b = buf_new(a);
+        buf_printf(&b, "graph(%%h0: f32[10, 96], %%u: f32[96, 96])%s {\n", cases[i].products);
+        for (int t = 0; t < 12; t++)
+            buf_printf(&b, "%%p%d = mm(%%h%d, %%u)\n%%h%d = tanh(%%p%d)\n", t, t, t + 1, t);
+        buf_puts(&b, "return %h12\n}\n");
+        struct ws_program *p = lower_by(a, graph_roll(must_parse(a, b.p)), WS_PERSISTENT);
+        struct diag d = diag_new(a);
+        struct config c;
+        int k = 0;
+        while (strcmp(p->kernels[k].kind, "steps") != 0) k++;
+        assert_true(config_parse(cases[i].config, &c, &d));
+        const char *why = ws_config_illegal(p, k, &c, a);
+        if (!why != !cases[i].why || (why && !strstr(why, cases[i].why)))
+            fail_msg("%s%s: %s", cases[i].config, cases[i].products, why ? why : "legal");
+        arena_free(a);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_persistent),
+        cmocka_unit_test(test_persistent_tf32),
         cmocka_unit_test(test_paths),
         cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_size),
