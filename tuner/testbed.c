@@ -5,9 +5,9 @@
 
 #include "tuner/patience.h"
 
-/* How far what two right kernels leave may be apart, as a share: see expected_take. Factors that are
- * rounded to tf32 may be rounded otherwise where they were made of other sums, as in a step behind
- * others. */
+/* How far what two right kernels leave may be apart, as a share: see expected_take. Factors that
+ * are rounded to tf32 may be rounded otherwise where they were made of other sums, as in a step
+ * behind others. */
 static double share_of(enum dtype t, enum precision p) {
     const double TF32 = 0x1p-11; /* a rounding */
     if (!dtype_is_float(t)) return 0;
