@@ -10,6 +10,10 @@
  *         what is made of them at each point, and is stored
  *         k_leave_step; the same again for products of what it has made so far
  *
+ * look_back=1: what left factors lie in is hidden first (k_hide1), for all steps, and all blocks
+ * meet once. Then a step waits for no counter, but for each vector (k_look, k_await_look), which
+ * others show (k_show1) as soon as they have it.
+ *
  * A block has a point for each row and each of its columns. Where a thread has one at most, what it
  * needs that is the same in all steps stays in registers, and the rest is loaded before the sums
  * are made. Memory has the names m0, m1, ..; windows into it, of a step, are p0, p1, .. */
@@ -90,10 +94,8 @@ static void find_needed(struct persistent_text *x) {
     for (value_id v = 0; v < k->values.n; v++) {
         const struct value_node *n = value_at(x, v);
         bool window = n->kind == INST_LOAD && buffer_at(x, n->buffer)->kind == BUFFER_WINDOW;
-        x->when[v] = is_sum(x, v)                                 ? BEHIND_SUMS
-                     : window && persistent_changes(k, n->buffer) ? BEHIND_WAIT
-                     : window                                     ? BEFORE
-                                                                  : ALWAYS;
+        bool waits = window && persistent_changes(k, n->buffer) && !x->p->looks; /* else its own */
+        x->when[v] = is_sum(x, v) ? BEHIND_SUMS : waits ? BEHIND_WAIT : window ? BEFORE : ALWAYS;
         for (int a = 0; a < n->n_args; a++)
             if (x->when[n->args[a]] > x->when[v]) x->when[v] = x->when[n->args[a]];
     }
@@ -123,26 +125,29 @@ static void put_whole(struct persistent_text *x) {
     }
 }
 
-/* Where windows are in step t. */
-static void put_windows(struct persistent_text *x) {
+/* Where window i, b, is in step t. */
+static void put_window(struct persistent_text *x, uint32_t i, buffer_id b) {
     struct emitter *w = x->w;
-    for (uint32_t i = 0; i < w->k->buffers.n; i++) {
-        buffer_id b = w->k->buffers.at[i];
-        const struct loop_window *of = &buffer_at(x, b)->window;
-        if (buffer_at(x, b)->kind != BUFFER_WINDOW) continue;
-        const char *at = arena_printf(w->arena, "%lld + %lld * (t - %d)", (long long)of->first,
-                                      (long long)of->way, of->carried);
-        if (of->ring) at = arena_printf(w->arena, "(%s) %% %lld", at, (long long)of->ring);
-        const char *place = arena_printf(w->arena, "m%d + (long long)(%s) * %lld",
-                                         memory_of(x, of->of), at, (long long)of->each);
-        bool stored = false;
-        for (uint32_t s = 0; s < w->k->stores.n; s++) stored |= w->k->stores.at[s].buffer == b;
-        if (of->carried)
-            line(w, "const %s *const p%u = t ? %s : m%d;", type_of(x, b), i, place,
-                 memory_of(x, of->start));
-        else
-            line(w, "%s%s *const p%u = %s;", stored ? "" : "const ", type_of(x, b), i, place);
-    }
+    const struct loop_window *of = &buffer_at(x, b)->window;
+    const char *at = arena_printf(w->arena, "%lld + %lld * (t - %d)", (long long)of->first,
+                                  (long long)of->way, of->carried);
+    if (of->ring) at = arena_printf(w->arena, "(%s) %% %lld", at, (long long)of->ring);
+    const char *place = arena_printf(w->arena, "m%d + (long long)(%s) * %lld", memory_of(x, of->of),
+                                     at, (long long)of->each);
+    bool stored = false;
+    for (uint32_t s = 0; s < w->k->stores.n; s++) stored |= w->k->stores.at[s].buffer == b;
+    if (of->carried)
+        line(w, "const %s *const p%u = t ? %s : m%d;", type_of(x, b), i, place,
+             memory_of(x, of->start));
+    else
+        line(w, "%s%s *const p%u = %s;", stored ? "" : "const ", type_of(x, b), i, place);
+}
+
+static void put_windows(struct persistent_text *x) {
+    const struct kernel *k = x->w->k;
+    for (uint32_t i = 0; i < k->buffers.n; i++)
+        if (buffer_at(x, k->buffers.at[i])->kind == BUFFER_WINDOW)
+            put_window(x, i, k->buffers.at[i]);
 }
 
 /* ---- factors --------------------------------------------------------------------------------- */
@@ -173,19 +178,40 @@ static void put_right_factors(struct persistent_text *x) {
     line(w, "__syncthreads();");
 }
 
-static bool loads_anything(const struct persistent_text *x, value_id v) {
-    const bool *parts = kernel_parts(x->w->k, v);
-    for (value_id i = 0; i <= v; i++)
-        if (parts[i] && value_at(x, i)->kind == INST_LOAD) return true;
-    return false;
+/* Each thread's vectors of a slab, of `turns` loads under way at a time. */
+static void open_vectors(struct persistent_text *x, int turns) {
+    struct emitter *w = x->w;
+    line(w, "#pragma unroll");
+    open_brace(w, "for (int j = 0; j < %d; j++)", turns);
+    line(w, "const int i = tid + j * %d;", w->y->threads);
+    line(w, "const k_idx m = i * %d / (int)nr, r = i * %d %% (int)nr;", x->p->vec, x->p->vec);
 }
 
-/* A slab as it lies; where its guard does not hold, which no step changes, there are zeros. */
-static bool copies(const struct persistent_text *x, int slab) {
-    const struct value_node *a = value_at(x, x->steps->slabs.at[slab]);
-    if (!persistent_copies(x->w->k, x->p, slab)) return false;
-    return !a->guarded ||
-           (!loads_anything(x, a->args[0]) && !(value_at(x, a->args[0])->mask & MASK_R));
+/* look_back=1: all that is there is loaded, and then what was not there yet, again. */
+static void put_left_looks(struct persistent_text *x) {
+    struct emitter *w = x->w;
+    const struct persistent *p = x->p;
+    int turns = persistent_vectors(w->k, p, w->y->threads), slabs = (int)x->steps->slabs.n;
+    long long all = (long long)(kernel_size(w->k, AXIS_M) * kernel_size(w->k, AXIS_R) / p->vec);
+    const char *t = memory_type(w, p->type);
+    line(w, "unsigned look[%d][%d][4];", slabs, turns);
+    for (int s = 0; s < 2 * slabs; s++) {
+        bool again = s >= slabs;
+        const struct value_node *a = value_at(x, x->steps->slabs.at[s % slabs]);
+        int64_t at = p->a_at + s % slabs * p->row_tiles * p->rows * p->line * dtype_bytes(p->type);
+        open_vectors(x, turns);
+        const char *when = a->guarded ? put_expression(w, a->args[0]) : "true";
+        const char *from =
+            arena_printf(w->arena, "p%d + (%s)", argument_of(w, a->buffer), ex_text(w, a->index));
+        if (again)
+            line(w,
+                 "if (i < %lld && %s) k_await_look<%s>((%s *)(k_smem + %lld) + (m * %lld + r), %s, "
+                 "look[%d][j], t > 0);",
+                 all, when, t, t, (long long)at, (long long)p->line, from, s % slabs);
+        else
+            line(w, "if (i < %lld && %s) k_look(look[%d][j], %s);", all, when, s, from);
+        close_brace(w);
+    }
 }
 
 static void put_left_factors(struct persistent_text *x, int phase) {
@@ -195,7 +221,7 @@ static void put_left_factors(struct persistent_text *x, int phase) {
     for (int s = persistent_slabs(w->k, phase); s < persistent_slabs(w->k, phase + 1); s++) {
         value_id v = x->steps->slabs.at[s];
         const struct value_node *a = value_at(x, v);
-        bool vectors = copies(x, s);
+        bool vectors = persistent_copies(w->k, p, s);
         int unit = vectors ? p->vec : 1;
         int64_t at = p->a_at + s * lines * p->line * dtype_bytes(p->type);
         open_brace(w, "for (int i = tid; i < %lld; i += %d)",
@@ -425,9 +451,16 @@ static void put_values(struct persistent_text *x, const bool *needed, enum when 
 }
 
 static void put_stores(struct persistent_text *x, int phase) {
-    for (uint32_t i = 0; i < x->w->k->stores.n; i++)
-        if (phase_of(x, &x->w->k->stores.at[i]) == phase)
-            put_store1(x->w, &x->w->k->stores.at[i], "");
+    struct emitter *w = x->w;
+    for (uint32_t i = 0; i < w->k->stores.n; i++) {
+        const struct store_node *s = &w->k->stores.at[i];
+        if (phase_of(x, s) != phase) continue;
+        if (x->p->looks && persistent_looked_at(w->k, s->buffer))
+            line(w, "k_show1(p%d + (%s), (%s)%s);", argument_of(w, s->buffer), ex_text(w, s->index),
+                 math_type(buffer_at(x, s->buffer)->meta.dtype), ref(w, s->value));
+        else
+            put_store1(w, s, "");
+    }
 }
 
 /* The point of number e. */
@@ -459,19 +492,44 @@ static void put_points(struct persistent_text *x, int phase) {
 
 /* ---- the kernel ------------------------------------------------------------------------------ */
 
+/* Of all steps, before the first: elements that nobody has seen yet. */
+static void put_unseen(struct persistent_text *x) {
+    struct emitter *w = x->w;
+    long long points = (long long)(x->p->units * kernel_size(w->k, AXIS_M));
+    for (uint32_t i = 0; i < w->k->stores.n; i++) {
+        const struct store_node *s = &w->k->stores.at[i];
+        if (!persistent_looked_at(w->k, s->buffer)) continue;
+        open_brace(w, "for (int t = 0; t < %lld; t++)", (long long)x->steps->n);
+        put_window(x, (uint32_t)argument_of(w, s->buffer), s->buffer);
+        open_brace(w, "for (int e = tid; e < %lld; e += %d)", points, w->y->threads);
+        put_place(x, "e");
+        line(w, "if (n0 + u < nn) k_hide1(p%d + (%s));", argument_of(w, s->buffer),
+             ex_text(w, s->index));
+        close_brace(w);
+        close_brace(w);
+    }
+    line(w, "k_leave_step(tickets, %lldu);", 2 * (long long)x->p->blocks);
+}
+
 static void put_phase(struct persistent_text *x, int phase) {
     struct emitter *w = x->w;
-    line(w, "%sk_await_step(tickets, (unsigned)(t * %d + %d) * %lld);", phase ? "" : "if (t) ",
-         x->steps->phases, phase, (long long)x->p->blocks);
-    put_left_factors(x, phase);
+    bool looks = x->p->looks;
+    if (!looks)
+        line(w, "%sk_await_step(tickets, (unsigned)(t * %d + %d) * %lld);", phase ? "" : "if (t) ",
+             x->steps->phases, phase, (long long)x->p->blocks);
+    if (looks)
+        put_left_looks(x);
+    else
+        put_left_factors(x, phase);
     if (x->one && !phase) put_values(x, x->needed, BEHIND_WAIT, BEHIND_WAIT);
-    line(w, "k_cp_async_wait<0>();");
+    if (!looks) line(w, "k_cp_async_wait<0>();");
     line(w, "__syncthreads();");
     (x->p->by_warp ? put_warp_sums : put_sums)(x, phase);
     line(w, "__syncthreads();");
     put_points(x, phase);
-    line(w, "k_leave_step(tickets, %lldu);",
-         (long long)(x->p->blocks * x->steps->n * x->steps->phases));
+    if (!looks)
+        line(w, "k_leave_step(tickets, %lldu);",
+             (long long)(x->p->blocks * x->steps->n * x->steps->phases));
 }
 
 static void put_step(struct persistent_text *x) {
@@ -512,7 +570,9 @@ void emit_cuda_persistent(struct emitter *w) {
          (long long)p->sums_at);
     line(w, "(void)z; (void)nm;");
     put_whole(&x);
+    if (p->looks) put_unseen(&x);
     put_right_factors(&x);
+    if (p->looks) line(w, "k_await_step(tickets, %lldu);", (long long)p->blocks);
     if (p->by_warp) put_warp(&x);
     if (x.one) {
         put_place(&x, arena_printf(w->arena, "(tid < %lld ? tid : 0)", (long long)points));
@@ -523,5 +583,6 @@ void emit_cuda_persistent(struct emitter *w) {
     open_brace(w, "for (int t = 0; t < %lld; t++)", (long long)x.steps->n);
     put_step(&x);
     close_brace(w);
+    if (p->looks) line(w, "k_leave_step(tickets, %lldu);", 2 * (long long)p->blocks);
     close_brace(w);
 }

@@ -47,7 +47,9 @@
     KNOB(turn, "1: pointwise operands that lie across are transposed in shared memory")            \
     KNOB(window, "1: pointwise loads that overlap or have gaps share whole vectors")               \
     KNOB(look_back,                                                                                \
-         "1: tiles of a scanned axis are blocks, which look back at the totals of those before")   \
+         "1: tiles of a scanned axis are blocks, which look back at the totals of those before; "  \
+         "blocks of a loop's steps look at what they read of the step before until it is there, "  \
+         "and do not meet")                                                                        \
     KNOB(ahead,                                                                                    \
          "1: on the CPU, what is read next is prefetched: the next row, or a page further on")     \
     KNOB(shift, "1: operands out of step with vectors are read by two of them, and shifted")       \

@@ -15,6 +15,7 @@ enum {
     MOST_THREADS = 512,
     MOST_REGISTERS = 255,
     OTHER_REGISTERS = 56, /* of a thread on the matrix units */
+    MOST_VECTORS = 12,    /* that a thread waits for at a time */
 };
 
 /* ---- the body -------------------------------------------------------------------------------- */
@@ -281,11 +282,79 @@ int persistent_taps(const struct kernel *k, int slab) {
     return persistent_first(k, slab + 1) - persistent_first(k, slab);
 }
 
+static bool loads_anything(const struct kernel *k, value_id v) {
+    const bool *parts = kernel_parts(k, v);
+    for (value_id i = 0; i <= v; i++)
+        if (parts[i] && k->values.at[i].kind == INST_LOAD) return true;
+    return false;
+}
+
 bool persistent_copies(const struct kernel *k, const struct persistent *p, int slab) {
     const struct value_node *x = &k->values.at[k->steps->slabs.at[slab]];
-    return x->kind == INST_LOAD &&
+    bool zeros = !x->guarded ||
+                 (!loads_anything(k, x->args[0]) && !(k->values.at[x->args[0]].mask & MASK_R));
+    return zeros && x->kind == INST_LOAD &&
            k->schedule->loops->buffers.at[x->buffer].meta.dtype == p->type &&
            load_is_vector(k, x, AXIS_R, p->vec);
+}
+
+/* ---- what is waited for by looking at it ------------------------------------------------------ */
+
+/* Windows into the same memory, of which each step has its own. */
+static bool go_along(const struct kernel *k, buffer_id a, buffer_id b) {
+    const struct buffer *x = &k->schedule->loops->buffers.at[a],
+                        *y = &k->schedule->loops->buffers.at[b];
+    return x->kind == BUFFER_WINDOW && y->kind == BUFFER_WINDOW && x->window.of == y->window.of;
+}
+
+static bool has_all_steps(const struct kernel *k, buffer_id b) {
+    const struct buffer *x = &k->schedule->loops->buffers.at[b];
+    return x->kind == BUFFER_WINDOW && !x->window.ring;
+}
+
+bool persistent_looked_at(const struct kernel *k, buffer_id stored) {
+    bool any = false;
+    for (uint32_t i = 0; i < k->steps->slabs.n; i++)
+        any |= go_along(k, k->values.at[k->steps->slabs.at[i]].buffer, stored);
+    return any;
+}
+
+int persistent_vectors(const struct kernel *k, const struct persistent *p, int threads) {
+    return (int)tile_count(kernel_size(k, AXIS_M) * kernel_size(k, AXIS_R) / p->vec, threads);
+}
+
+/* Is it what the same thread has left in the step before? */
+static bool is_own(const struct kernel *k, const struct value_node *load) {
+    for (uint32_t i = 0; i < k->stores.n; i++)
+        if (go_along(k, load->buffer, k->stores.at[i].buffer) &&
+            load->index == k->stores.at[i].index)
+            return true;
+    return false;
+}
+
+static const char *check_looks(const struct kernel *k, const struct persistent *p, int threads,
+                               struct arena *a) {
+    int vectors = persistent_vectors(k, p, threads) * (int)k->steps->slabs.n;
+    if (k->steps->phases > 1) return "look_back=1, but products stand on others of their step";
+    if (p->type != DT_F32 && dtype_bytes(p->type) != 2) return "look_back=1 is of f32 or 16 bits";
+    for (int s = 0; s < (int)k->steps->slabs.n; s++) {
+        const struct value_node *x = &k->values.at[k->steps->slabs.at[s]];
+        bool stored = false;
+        for (uint32_t i = 0; i < k->stores.n && x->kind == INST_LOAD; i++)
+            stored |= go_along(k, x->buffer, k->stores.at[i].buffer);
+        if (!stored || !persistent_copies(k, p, s) || !has_all_steps(k, x->buffer))
+            return "look_back=1 needs left factors as they lie, of all steps";
+    }
+    for (value_id v = 0; v < k->values.n; v++) {
+        const struct value_node *x = &k->values.at[v];
+        if (x->kind == INST_LOAD && persistent_changes(k, x->buffer) && !(x->mask & MASK_R) &&
+            !is_own(k, x))
+            return "look_back=1, but points read others' elements";
+    }
+    if (vectors > MOST_VECTORS)
+        return arena_printf(a, "look_back=1: %d vectors of a thread; %d is the limit", vectors,
+                            MOST_VECTORS);
+    return NULL;
 }
 
 /* ---- the layout ------------------------------------------------------------------------------ */
@@ -306,11 +375,13 @@ static const char *check_steps_knobs(const struct config *c, struct arena *a) {
     for (int i = 0; i < KNOB_COUNT; i++) {
         bool needed = i == KNOB_n || i == KNOB_tn || i == KNOB_warps ||
                       (by_warp ? i == KNOB_mma : i == KNOB_tm || i == KNOB_k);
+        bool may_be = i == KNOB_look_back || (by_warp && i == KNOB_keep);
         if (needed && !c->knob[i]) return arena_printf(a, "it needs %s", knob_name((enum knob)i));
-        if (c->knob[i] && !needed && !(by_warp && i == KNOB_keep))
+        if (c->knob[i] && !needed && !may_be)
             return arena_printf(a, "%s is no knob of a loop's steps", knob_name((enum knob)i));
     }
     if (by_warp && c->knob[KNOB_mma] != 2) return "of a loop's steps mma is 0 or 2";
+    if (c->knob[KNOB_look_back] > 1) return "look_back is 0 or 1";
     return c->knob[KNOB_keep] > 1 ? "keep is 0 or 1" : NULL;
 }
 
@@ -386,6 +457,8 @@ const char *persistent_layout(const struct kernel *k, const struct config *c, st
     p->column_tiles = tile_count(most * p->units, p->across);
     p->columns = p->column_tiles * p->across;
     bad = (p->by_warp ? tile_of_warp : tile_of_lanes)(k, c, p, a);
+    p->looks = c->knob[KNOB_look_back] == 1;
+    if (!bad && p->looks) bad = check_looks(k, p, y->threads, a);
     if (bad) return bad;
     p->row_tiles = tile_count(m, p->rows);
     p->sums = (int64_t)k->steps->taps.n * p->units;
@@ -411,7 +484,8 @@ int64_t persistent_chain(const struct kernel *k, const struct persistent *p) {
  * all blocks, which takes longer the more warps wait, the left factors' way from L2, multiply-adds
  * at half their rate, and what is left for a point. */
 double persistent_cost(const struct kernel *k, const struct layout *y) {
-    const double MEETING = 1.07, WARP = 0.022, L2_BYTES_A_US = 21e3, CLOCK = 1700, POINTS = 0.12;
+    const double MEETING = 1.07, WARP = 0.022, L2_BYTES_A_US = 21e3, CLOCK = 1700, POINTS = 0.12,
+                 UNMEASURED = 1.01;
     const struct persistent *p = y->persistent;
     double tiles = (double)(p->row_tiles * p->column_tiles) * k->steps->slabs.n;
     double groups = y->threads / p->lanes, rounds = ceil(tiles / groups);
@@ -432,7 +506,7 @@ double persistent_cost(const struct kernel *k, const struct layout *y) {
     double points = ceil((double)(p->units * kernel_size(k, AXIS_M)) / y->threads);
     double step = (MEETING + WARP * warps + POINTS * points) * k->steps->phases +
                   slabs / L2_BYTES_A_US + clocks / CLOCK;
-    return step * (double)k->steps->n;
+    return step * (double)k->steps->n * (p->looks ? UNMEASURED : 1);
 }
 
 /* ---- what is worth trying -------------------------------------------------------------------- */
@@ -453,10 +527,11 @@ void propose_persistent(struct space *s) {
     for (size_t u = 0; u < sizeof units / sizeof *units; u++)
         for (int32_t tn = MMA_COLUMNS; tn <= 96; tn += MMA_COLUMNS)
             for (int32_t parts = 1; parts <= 8; parts *= 2)
-                for (int32_t keep = 0; keep <= 1; keep++) {
+                for (int32_t how = 0; how < 4; how++) {
                     int64_t tiles = tile_count(most * units[u], tn) * k->steps->slabs.n;
-                    propose(s, CONFIG(K(n, (int32_t)units[u]), K(tn, tn), K(mma, 2), K(keep, keep),
-                                      K(warps, (int32_t)(tiles * parts))));
+                    propose(s,
+                            CONFIG(K(n, (int32_t)units[u]), K(tn, tn), K(mma, 2), K(keep, how & 1),
+                                   K(look_back, how >> 1), K(warps, (int32_t)(tiles * parts))));
                 }
     for (size_t u = 0; u < sizeof units / sizeof *units; u++)
         for (int lanes = 8; lanes <= 32; lanes *= 2)
@@ -464,10 +539,10 @@ void propose_persistent(struct space *s) {
                 int64_t rows = tile_count(m, parts);
                 if (rows > 16 || (parts > 1 && rows == tile_count(m, parts - 1))) continue;
                 for (size_t t = 0; t < sizeof acrosses / sizeof *acrosses; t++)
-                    for (size_t w = 0; w < sizeof warps / sizeof *warps; w++)
+                    for (size_t w = 0; w < 2 * sizeof warps / sizeof *warps; w++)
                         propose(s,
-                                CONFIG(K(n, (int32_t)units[u]),
+                                CONFIG(K(n, (int32_t)units[u]), K(look_back, w & 1),
                                        K(k, lanes * (16 / dtype_bytes(type))), K(tm, (int32_t)rows),
-                                       K(tn, acrosses[t]), K(warps, warps[w])));
+                                       K(tn, acrosses[t]), K(warps, warps[w / 2])));
             }
 }

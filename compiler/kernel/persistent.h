@@ -10,7 +10,11 @@
  * So what a point of a step needs of each product is a column of its own, as the four gates of a
  * unit are, and the block has its columns' right factors in shared memory for all steps. A step is:
  * wait until all blocks have left the one before, copy the left factors from L2, multiply, and do
- * what remains for each point. persistent.c. */
+ * what remains for each point.
+ *
+ * look_back=1: blocks do not meet. What all read of the step before begins as a nan that no element
+ * is stored as, and a block loads each until it is another number: a step takes one way to L2 and
+ * back, not a fence, a counter's, a load's. For that memory has all steps. persistent.c. */
 #ifndef WS_KERNEL_PERSISTENT_H
 #define WS_KERNEL_PERSISTENT_H
 
@@ -44,6 +48,7 @@ struct persistent {
     enum dtype type, math;
     bool by_warp;                    /* mma=2 */
     bool in_registers;               /* it keeps its columns there */
+    bool looks;                      /* look_back=1 */
     int vec, lanes;                  /* elements of 16 bytes; 1 by warp */
     int64_t units, slices;           /* n of a block; blocks of a z */
     int64_t blocks;                  /* of all */
@@ -74,8 +79,13 @@ int persistent_slabs(const struct kernel *k, int phase);
 /* Of a slab: how many taps are before it, and its own. */
 int persistent_first(const struct kernel *k, int slab);
 int persistent_taps(const struct kernel *k, int slab);
-/* May a slab's rows be copied a vector at a time as they lie? */
+/* May a slab's rows be copied a vector at a time as they lie? Where its guard does not hold, which
+ * no step changes, there are zeros. */
 bool persistent_copies(const struct kernel *k, const struct persistent *p, int slab);
+/* Do left factors lie in what is stored there? */
+bool persistent_looked_at(const struct kernel *k, buffer_id stored);
+/* Vectors of a slab, a thread. */
+int persistent_vectors(const struct kernel *k, const struct persistent *p, int threads);
 
 const char *persistent_layout(const struct kernel *k, const struct config *c, struct layout *y,
                               struct arena *a);

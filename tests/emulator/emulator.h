@@ -81,8 +81,17 @@ static EMU_QUIET void emu_load(unsigned *words, const void *at, int n) {
 static EMU_QUIET void emu_load_now(unsigned *words, const void *at, int n) {
     emu_host.load_now(emu_host.emu, words, at, (unsigned)n);
 }
+static EMU_QUIET void emu_look(unsigned *words, const void *at, int n) {
+    emu_host.look(emu_host.emu, words, at, (unsigned)n);
+}
 static EMU_QUIET void emu_store(void *at, const unsigned *words, int n) {
     emu_host.store(emu_host.emu, at, words, (unsigned)n);
+}
+
+/* To memory that others look at meanwhile. */
+static EMU_QUIET void emu_show(void *at, const unsigned *words, int n) {
+    emu_host.access(emu_host.emu, at, (unsigned)n, EMU_ATOMIC, 1);
+    __builtin_memcpy(at, words, (unsigned)n);
 }
 
 /* ---- synchronisation ---------------------------------------------------------------------- */

@@ -15,7 +15,8 @@ struct emu_index {
     unsigned x, y, z;
 };
 
-enum emu_access { EMU_READ, EMU_WRITE, EMU_ATOMIC };
+/* EMU_LOOK: a read that atomics may come before or behind, whichever. */
+enum emu_access { EMU_READ, EMU_WRITE, EMU_ATOMIC, EMU_LOOK };
 
 /* Warp collectives: each lane brings a value, the last one computes everyone's result. */
 enum emu_collective {
@@ -70,6 +71,7 @@ struct emu_host {
     void (*access)(struct emu *, const void *at, unsigned bytes, int how, int aligned);
     void (*load)(struct emu *, void *to, const void *at, unsigned bytes);
     void (*load_now)(struct emu *, void *to, const void *at, unsigned bytes);
+    void (*look)(struct emu *, void *to, const void *at, unsigned bytes);
     void (*store)(struct emu *, void *at, const void *from, unsigned bytes);
     /* __syncthreads with a vote: the number of threads whose predicate is true. */
     unsigned (*sync_block)(struct emu *, int line, int predicate);

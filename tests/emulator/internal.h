@@ -288,6 +288,7 @@ void module_trail(const struct emu_module *m, const void *frame, struct trail *t
 void memory_poison(void *at, size_t bytes);
 void memory_access(struct emu *e, const void *at, unsigned bytes, int how, int aligned);
 void memory_load(struct emu *e, void *to, const void *at, unsigned bytes);
+void memory_look(struct emu *e, void *to, const void *at, unsigned bytes);
 void memory_load_now(struct emu *e, void *to, const void *at, unsigned bytes);
 void memory_store(struct emu *e, void *at, const void *from, unsigned bytes);
 struct buffer *memory_buffer(struct emu *e, const void *at);

@@ -26,6 +26,7 @@ struct emu *emu_new(void) {
         .access = memory_access,
         .load = memory_load,
         .load_now = memory_load_now,
+        .look = memory_look,
         .store = memory_store,
         .sync_block = sync_block,
         .sync_named = sync_named,

@@ -99,7 +99,7 @@ struct access {
     bool starts_unwritten, blocks_communicate;
 };
 
-static const char *const VERBS[] = {"read", "write", "atomic operation"};
+static const char *const VERBS[] = {"read", "write", "atomic operation", "look"};
 
 static void mistake(struct emu *e, enum emu_kind kind, const struct access *a, const char *what) {
     block_report(e, kind, e->current, e->frame, "%s of %u bytes at offset %td of %s%s",
@@ -166,6 +166,13 @@ static void check_write(struct emu *e, const struct access *a, unsigned i, struc
     s->atomic = false;
 }
 
+static void check_look(struct emu *e, const struct access *a, unsigned i, const struct shadow *s) {
+    if (s->written < a->floor && a->starts_unwritten)
+        mistake(e, EMU_UNWRITTEN_READ, a, ", which nobody wrote");
+    if (s->written >= a->floor && !s->atomic && unseen(e, a, s->writer, s->written))
+        race(e, a, i, s->writer, s->written, "written");
+}
+
 /* Atomics do not race with each other. */
 static void check_atomic(struct emu *e, const struct access *a, unsigned i, struct shadow *s) {
     if (s->written < a->floor && a->starts_unwritten)
@@ -198,6 +205,8 @@ static void check_byte(struct emu *e, const struct access *a, unsigned i, struct
         check_read(e, a, i, s);
     else if (a->how == EMU_WRITE)
         check_write(e, a, i, s);
+    else if (a->how == EMU_LOOK)
+        check_look(e, a, i, s);
     else
         check_atomic(e, a, i, s);
 }
@@ -238,7 +247,8 @@ static void check_buffer(struct emu *e, struct access *a, struct buffer *b) {
     }
     if (b->role == EMU_VALUE) mistake(e, EMU_OUT_OF_BOUNDS, a, ", which is no argument");
     if (b->role == EMU_IN) {
-        if (a->how != EMU_READ) mistake(e, EMU_READ_ONLY, a, ", which is const");
+        if (a->how != EMU_READ && a->how != EMU_LOOK)
+            mistake(e, EMU_READ_ONLY, a, ", which is const");
         return;
     }
     a->shadow = b->shadow;
@@ -322,6 +332,12 @@ void memory_judge(struct emu *e, const void *at, unsigned bytes, int how) {
 void memory_judge_unit(struct emu *e, const void *at, unsigned bytes, unsigned unit) {
     check_by(e, &(struct access){.owner = e->b, .at = at, .bytes = bytes, .how = EMU_READ}, true,
              unit);
+}
+
+void memory_look(struct emu *e, void *to, const void *at, unsigned bytes) {
+    e->frame = __builtin_frame_address(0);
+    memory_judge_of(e, e->b, at, bytes, EMU_LOOK);
+    memcpy(to, at, bytes);
 }
 
 void memory_load_now(struct emu *e, void *to, const void *at, unsigned bytes) {

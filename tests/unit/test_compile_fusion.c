@@ -371,23 +371,29 @@ static void test_persistent(void **state) {
     }
 }
 
-/* Products of f32 are multiply-adds, and those in tf32 are of the matrix units, which round. */
-static void test_persistent_tf32(void **state) {
+/* Products of f32 are multiply-adds, and those in tf32 are of the matrix units, which round. Blocks
+ * look at elements where each step has its own. */
+static void test_persistent_configs(void **state) {
+#define ALL ", %h1, %h2, %h3, %h4, %h5, %h6, %h7, %h8, %h9, %h10, %h11"
     static const struct {
-        const char *products, *config, *why;
+        const char *products, *others, *config, *why;
     } cases[] = {
-        {"", "warps=4 n=4 k=32 tm=10 tn=4", NULL},
-        {"", "warps=1 n=2 tn=8 mma=2", "mma=2 needs factors of 16 bits, or tf32"},
-        {" products tf32", "warps=4 n=4 k=32 tm=10 tn=4", "tf32 is of the matrix units"},
-        {" products tf32", "warps=1 n=2 tn=8 mma=2", NULL},
+        {"", "", "warps=4 n=4 k=32 tm=10 tn=4", NULL},
+        {"", "", "warps=1 n=2 tn=8 mma=2", "mma=2 needs factors of 16 bits, or tf32"},
+        {" products tf32", "", "warps=4 n=4 k=32 tm=10 tn=4", "tf32 is of the matrix units"},
+        {" products tf32", "", "warps=1 n=2 tn=8 mma=2", NULL},
+        {"", "", "warps=4 n=4 k=32 tm=10 tn=4 look_back=1", "of all steps"},
+        {"", ALL, "warps=4 n=4 k=32 tm=10 tn=4 look_back=1", NULL},
+        {"", ALL, "warps=1 n=4 k=32 tm=10 tn=4 look_back=2", "look_back is 0 or 1"},
     };
+#undef ALL
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena *a = arena_new();
         struct buf b = buf_new(a);
         buf_printf(&b, "graph(%%h0: f32[10, 96], %%u: f32[96, 96])%s {\n", cases[i].products);
         for (int t = 0; t < 12; t++)
             buf_printf(&b, "%%p%d = mm(%%h%d, %%u)\n%%h%d = tanh(%%p%d)\n", t, t, t + 1, t);
-        buf_puts(&b, "return %h12\n}\n");
+        buf_printf(&b, "return %%h12%s\n}\n", cases[i].others);
         struct ws_program *p = lower_by(a, graph_roll(must_parse(a, b.p)), WS_PERSISTENT);
         struct diag d = diag_new(a);
         struct config c;
@@ -404,7 +410,7 @@ static void test_persistent_tf32(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_persistent),
-        cmocka_unit_test(test_persistent_tf32),
+        cmocka_unit_test(test_persistent_configs),
         cmocka_unit_test(test_paths),
         cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_size),

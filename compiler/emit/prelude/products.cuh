@@ -54,6 +54,54 @@ K_DEVICE void k_await_step(unsigned *counter, unsigned left) {
     }
     __syncthreads();
 }
+/* What blocks of this launch leave for each other without a meeting: an element of f32 or 16 bits is hidden, as a nan of all
+ * ones, which k_show1 stores as another one, until it is shown. Each says for itself that it is there: no order of stores,
+ * or of loads, is asked for. */
+template <typename T> K_DEVICE void k_put_now(T *at, unsigned bits) {
+#ifdef WS_EMULATOR
+    emu_show(at, &bits, sizeof(T));
+#else
+    if (sizeof(T) == 2)
+        asm volatile("st.relaxed.gpu.global.u16 [%0], %1;" : : "l"(at), "h"((unsigned short)bits) : "memory");
+    else
+        asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" : : "l"(at), "r"(bits) : "memory");
+#endif
+}
+template <typename T> K_DEVICE void k_hide1(T *at) {
+    const unsigned hidden[] = {0xffffffffu};
+    k_store_words<sizeof(T), 0>(at, hidden);
+}
+template <typename T> K_DEVICE void k_show1(T *at, typename k_math<T>::type v) {
+    const unsigned hidden = sizeof(T) == 2 ? 0xffffu : 0xffffffffu;
+    k_pack<T, 1> p;
+    k_put(p, &v);
+    k_put_now(at, p.w[0] == hidden ? hidden >> 1 : p.w[0]);
+}
+template <typename T> K_DEVICE void k_look(unsigned (&w)[4], const T *at) {
+#ifdef WS_EMULATOR
+    emu_look(w, at, 16);
+#else
+    asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]) : "l"(at) : "memory");
+#endif
+}
+template <typename T> K_DEVICE bool k_is_hidden(const unsigned (&w)[4]) {
+    unsigned any = 0;
+#pragma unroll
+    for (int i = 0; i < 4; i++) /* is a half of ~w 0 */
+        any |= sizeof(T) == 2 ? (~w[i] - 0x00010001u) & w[i] & 0x80008000u : (unsigned)(w[i] == 0xffffffffu);
+    return any != 0;
+}
+/* w is what was there; wait: until all of it is. Then it goes to shared memory. */
+template <typename T> K_DEVICE void k_await_look(T *smem, const T *at, unsigned (&w)[4], bool wait) {
+    while (wait && k_is_hidden<T>(w)) {
+#ifdef WS_EMULATOR
+        emu_yield();
+#endif
+        k_look(w, at);
+    }
+    *(k_four_words *)smem = k_four_words{{w[0], w[1], w[2], w[3]}};
+}
 /* One element to shared memory, where others have 16 bytes of them at once. */
 template <typename T> K_DEVICE void k_put_shared(T *smem, typename k_math<T>::type v) {
     k_pack<T, 1> p;
