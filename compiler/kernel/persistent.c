@@ -298,7 +298,7 @@ bool persistent_copies(const struct kernel *k, const struct persistent *p, int s
            load_is_vector(k, x, AXIS_R, p->vec);
 }
 
-/* ---- what is waited for by looking at it ------------------------------------------------------ */
+/* ---- what is waited for by looking at it ----------------------------------------------------- */
 
 /* Windows into the same memory, of which each step has its own. */
 static bool go_along(const struct kernel *k, buffer_id a, buffer_id b) {
