@@ -677,6 +677,63 @@ static void test_steps(void **state) {
     end(&f);
 }
 
+/* The same without a meeting: what each step leaves lies apart, begins hidden, and is looked at until
+ * it is there: also what is stored as the very number that hides it. */
+#define LOOKS(name, hide, show, see)                                                               \
+    "extern \"C\" __global__ void " name "(const float *x, float *y, unsigned *left) {\n"          \
+    "    extern __shared__ __align__(16) unsigned char k_smem[];\n"                                \
+    "    float *const all = (float *)k_smem;\n"                                                    \
+    "    const int t = (int)threadIdx.x, b = (int)blockIdx.x;\n"                                   \
+    "    for (int s = 0; s < 4; s++)\n"                                                            \
+    "        if (t < 8) " hide "(y + s * 16 + b * 8 + t);\n"                                       \
+    "    k_leave_step(left, 4);\n"                                                                 \
+    "    k_await_step(left, 2);\n"                                                                 \
+    "    for (int s = 0; s < 4; s++) {\n"                                                          \
+    "        const float *const before = s ? y + (s - 1) * 16 : x;\n"                              \
+    "        unsigned w[4];\n"                                                                     \
+    "        if (t < 4) k_look(w, before + t * 4);\n"                                              \
+    "        if (t < 4) " see "(all + t * 4, before + t * 4, w, s > 0);\n"                         \
+    "        __syncthreads();\n"                                                                   \
+    "        const float v = all[15 - (b * 8 + t) % 16];\n"                                        \
+    "        __syncthreads();\n"                                                                   \
+    "        if (t < 8) " show                                                                     \
+    "(y + s * 16 + b * 8 + t, s == 2 && b ? k_as_float(~0u) : v + 1);\n"                           \
+    "    }\n"                                                                                      \
+    "    k_leave_step(left, 4);\n"                                                                 \
+    "}\n"
+
+static void test_looks(void **state) {
+    static const struct {
+        const char *name;
+        enum emu_kind kind, or_kind;
+    } all[] = {{"right", EMU_OK, EMU_OK}, {"stores_plainly", EMU_RACE, EMU_RACE}};
+    static const char text[] = LOOKS("right", "k_hide1", "k_show1", "k_await_look")
+        LOOKS("stores_plainly", "k_hide1", "k_store1", "k_await_look");
+    static const char *const names[] = {"right", "stores_plainly"};
+    struct fix f = begin(text, names, 2);
+    unsigned *left = emu_alloc(f.e, "left", 4);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct emu_launch l = {.kernel = all[i].name,
+                               .grid = {2},
+                               .threads = {32},
+                               .shared = 64,
+                               .args = (void *[]){&f.x, &f.y, &left},
+                               .n_args = 3,
+                               .roles = (enum emu_role[]){EMU_IN, EMU_INOUT, EMU_INOUT},
+                               .blocks_communicate = true,
+                               .all_at_work = true};
+        *left = 0;
+        memset(f.y, 0, 256);
+        struct emu_report r = emu_check(f.m, &l);
+        if (r.kind != all[i].kind && r.kind != all[i].or_kind)
+            fail_msg("%s: %s", all[i].name, r.message);
+        for (int e = 0; r.ok && e < 16; e++) /* what was no number in step 2 is there, too */
+            if (e < 8 ? f.y[48 + e] == f.y[48 + e] : f.y[48 + e] != f.x[e] + 4)
+                fail_msg("[%d] is %g", e, (double)f.y[48 + e]);
+    }
+    end(&f);
+}
+
 /* ---- wrong launches and texts --------------------------------------------------------------- */
 
 static void assert_refused(struct fix *f, struct emu_launch l, const char *says) {
@@ -784,6 +841,7 @@ int main(void) {
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_looks),
         cmocka_unit_test(test_bad_launch),
         cmocka_unit_test(test_bad_text),
         cmocka_unit_test(test_two_modules),
