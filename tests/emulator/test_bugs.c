@@ -677,8 +677,8 @@ static void test_steps(void **state) {
     end(&f);
 }
 
-/* The same without a meeting: what each step leaves lies apart, begins hidden, and is looked at until
- * it is there: also what is stored as the very number that hides it. */
+/* The same without a meeting: what each step leaves lies apart, begins hidden, and is looked at
+ * until it is there: also what is stored as the very number that hides it. */
 #define LOOKS(name, hide, show, see)                                                               \
     "extern \"C\" __global__ void " name "(const float *x, float *y, unsigned *left) {\n"          \
     "    extern __shared__ __align__(16) unsigned char k_smem[];\n"                                \
