@@ -11,8 +11,8 @@
  *         k_leave_step; the same again for products of what it has made so far
  *
  * look_back=1: what left factors lie in is hidden first (k_hide1), for all steps, and all blocks
- * meet once. Then a step waits for no counter, but for each vector (k_look, k_await_look), which
- * others show (k_show1) as soon as they have it.
+ * meet once. Then a step waits for no counter, but for vectors (k_look, k_look_again), which others
+ * show (k_show1) as soon as they have them.
  *
  * A block has a point for each row and each of its columns. Where a thread has one at most, what it
  * needs that is the same in all steps stays in registers, and the rest is loaded before the sums
@@ -178,40 +178,71 @@ static void put_right_factors(struct persistent_text *x) {
     line(w, "__syncthreads();");
 }
 
-/* Each thread's vectors of a slab, of `turns` loads under way at a time. */
-static void open_vectors(struct persistent_text *x, int turns) {
+/* Each thread's vectors of a slab. */
+static void open_vectors(struct persistent_text *x) {
     struct emitter *w = x->w;
+    int slabs = x->p->by_warp ? (int)x->steps->slabs.n : 1, threads = w->y->threads / slabs;
     line(w, "#pragma unroll");
-    open_brace(w, "for (int j = 0; j < %d; j++)", turns);
-    line(w, "const int i = tid + j * %d;", w->y->threads);
+    open_brace(w, "for (int j = 0; j < %d; j++)", persistent_vectors(w->k, x->p, w->y->threads));
+    line(w, "const int i = tid %% %d + j * %d;", threads, threads);
     line(w, "const k_idx m = i * %d / (int)nr, r = i * %d %% (int)nr;", x->p->vec, x->p->vec);
 }
 
-/* look_back=1: all that is there is loaded, and then what was not there yet, again. */
-static void put_left_looks(struct persistent_text *x) {
+enum look { FIRST, AGAIN, KEEP };
+
+/* All of a slab is loaded; what was not there yet is loaded again; what is there is left in shared
+ * memory. */
+static void put_looks(struct persistent_text *x, int slab, enum look what) {
     struct emitter *w = x->w;
     const struct persistent *p = x->p;
-    int turns = persistent_vectors(w->k, p, w->y->threads), slabs = (int)x->steps->slabs.n;
     long long all = (long long)(kernel_size(w->k, AXIS_M) * kernel_size(w->k, AXIS_R) / p->vec);
-    const char *t = memory_type(w, p->type);
-    line(w, "unsigned look[%d][%d][4];", slabs, turns);
-    for (int s = 0; s < 2 * slabs; s++) {
-        bool again = s >= slabs;
-        const struct value_node *a = value_at(x, x->steps->slabs.at[s % slabs]);
-        int64_t at = p->a_at + s % slabs * p->row_tiles * p->rows * p->line * dtype_bytes(p->type);
-        open_vectors(x, turns);
-        const char *when = a->guarded ? put_expression(w, a->args[0]) : "true";
-        const char *from =
-            arena_printf(w->arena, "p%d + (%s)", argument_of(w, a->buffer), ex_text(w, a->index));
-        if (again)
-            line(w,
-                 "if (i < %lld && %s) k_await_look<%s>((%s *)(k_smem + %lld) + (m * %lld + r), %s, "
-                 "look[%d][j], t > 0);",
-                 all, when, t, t, (long long)at, (long long)p->line, from, s % slabs);
-        else
-            line(w, "if (i < %lld && %s) k_look(look[%d][j], %s);", all, when, s, from);
+    int64_t at = p->a_at + slab * p->row_tiles * p->rows * p->line * dtype_bytes(p->type);
+    const struct value_node *a = value_at(x, x->steps->slabs.at[slab]);
+    const char *t = memory_type(w, p->type), *when = "true";
+    if (what == FIRST)
+        line(w, "unsigned look%d[%d][4] = {};", slab, persistent_vectors(w->k, p, w->y->threads));
+    open_vectors(x);
+    if (a->guarded && what != AGAIN) when = put_expression(w, a->args[0]);
+    const char *from =
+        arena_printf(w->arena, "p%d + (%s)", argument_of(w, a->buffer), ex_text(w, a->index));
+    if (what == FIRST)
+        line(w, "if (i < %lld && %s) k_look(look%d[j], %s);", all, when, slab, from);
+    else if (what == AGAIN)
+        line(w, "wait |= k_look_again(look%d[j], %s);", slab, from);
+    else
+        line(w,
+             "if (i < %lld && %s) k_keep_look((%s *)(k_smem + %lld) + (m * %lld + r), look%d[j]);",
+             all, when, t, (long long)at, (long long)p->line, slab);
+    close_brace(w);
+}
+
+/* Of slabs `from` to `to`: loads are under way at a time, again and again, until all is there. */
+static void put_wait(struct persistent_text *x, int from, int to) {
+    struct emitter *w = x->w;
+    for (int s = from; s < to; s++) put_looks(x, s, FIRST);
+    open_brace(w, "for (bool wait = t > 0; wait;)");
+    line(w, "wait = false;");
+    for (int s = from; s < to; s++) put_looks(x, s, AGAIN);
+    close_brace(w);
+    for (int s = from; s < to; s++) put_looks(x, s, KEEP);
+}
+
+/* look_back=1. On the matrix units a slab is its warps' own, which wait for nobody else: layers run
+ * ahead of those that read them, so what another one has left is there, and its product is made,
+ * while the own one is waited for. */
+static void put_left_looks(struct persistent_text *x) {
+    struct emitter *w = x->w;
+    int slabs = (int)x->steps->slabs.n;
+    for (int s = 0; s < slabs && x->p->by_warp; s++) {
+        open_brace(w, "if (slab == %d)", s);
+        put_wait(x, s, s + 1);
         close_brace(w);
     }
+    if (!x->p->by_warp) put_wait(x, 0, slabs);
+    if (x->p->by_warp && slabs > 1)
+        line(w, "k_barrier_sync(1 + slab, %d);", w->y->threads / slabs);
+    else
+        line(w, "__syncthreads();");
 }
 
 static void put_left_factors(struct persistent_text *x, int phase) {
@@ -523,7 +554,7 @@ static void put_phase(struct persistent_text *x, int phase) {
         put_left_factors(x, phase);
     if (x->one && !phase) put_values(x, x->needed, BEHIND_WAIT, BEHIND_WAIT);
     if (!looks) line(w, "k_cp_async_wait<0>();");
-    line(w, "__syncthreads();");
+    if (!looks) line(w, "__syncthreads();");
     (x->p->by_warp ? put_warp_sums : put_sums)(x, phase);
     line(w, "__syncthreads();");
     put_points(x, phase);

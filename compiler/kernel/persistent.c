@@ -320,7 +320,8 @@ bool persistent_looked_at(const struct kernel *k, buffer_id stored) {
 }
 
 int persistent_vectors(const struct kernel *k, const struct persistent *p, int threads) {
-    return (int)tile_count(kernel_size(k, AXIS_M) * kernel_size(k, AXIS_R) / p->vec, threads);
+    int of_slab = p->by_warp ? threads / (int)k->steps->slabs.n : threads;
+    return (int)tile_count(kernel_size(k, AXIS_M) * kernel_size(k, AXIS_R) / p->vec, of_slab);
 }
 
 /* Is it what the same thread has left in the step before? */
@@ -334,7 +335,7 @@ static bool is_own(const struct kernel *k, const struct value_node *load) {
 
 static const char *check_looks(const struct kernel *k, const struct persistent *p, int threads,
                                struct arena *a) {
-    int vectors = persistent_vectors(k, p, threads) * (int)k->steps->slabs.n;
+    int vectors = persistent_vectors(k, p, threads) * (p->by_warp ? 1 : (int)k->steps->slabs.n);
     if (k->steps->phases > 1) return "look_back=1, but products stand on others of their step";
     if (p->type != DT_F32 && dtype_bytes(p->type) != 2) return "look_back=1 is of f32 or 16 bits";
     for (int s = 0; s < (int)k->steps->slabs.n; s++) {
@@ -485,7 +486,7 @@ int64_t persistent_chain(const struct kernel *k, const struct persistent *p) {
  * at half their rate, and what is left for a point. */
 double persistent_cost(const struct kernel *k, const struct layout *y) {
     const double MEETING = 1.07, WARP = 0.022, L2_BYTES_A_US = 21e3, CLOCK = 1700, POINTS = 0.12,
-                 UNMEASURED = 1.01;
+                 LOOK = 0.55, VECTOR = 0.03;
     const struct persistent *p = y->persistent;
     double tiles = (double)(p->row_tiles * p->column_tiles) * k->steps->slabs.n;
     double groups = y->threads / p->lanes, rounds = ceil(tiles / groups);
@@ -504,9 +505,10 @@ double persistent_cost(const struct kernel *k, const struct layout *y) {
     double slabs =
         (double)kernel_size(k, AXIS_M) * (double)p->line * dtype_bytes(p->type) * k->steps->slabs.n;
     double points = ceil((double)(p->units * kernel_size(k, AXIS_M)) / y->threads);
-    double step = (MEETING + WARP * warps + POINTS * points) * k->steps->phases +
+    double wait = p->looks ? LOOK + VECTOR * persistent_vectors(k, p, y->threads) : MEETING;
+    double step = (wait + WARP * warps + POINTS * points) * k->steps->phases +
                   slabs / L2_BYTES_A_US + clocks / CLOCK;
-    return step * (double)k->steps->n * (p->looks ? UNMEASURED : 1);
+    return step * (double)k->steps->n;
 }
 
 /* ---- what is worth trying -------------------------------------------------------------------- */

@@ -84,7 +84,8 @@ int persistent_taps(const struct kernel *k, int slab);
 bool persistent_copies(const struct kernel *k, const struct persistent *p, int slab);
 /* Do left factors lie in what is stored there? */
 bool persistent_looked_at(const struct kernel *k, buffer_id stored);
-/* Vectors of a slab, a thread. */
+/* look_back: vectors of a slab, a thread of those that wait for it: on the matrix units the slab's
+ * warps, else all. */
 int persistent_vectors(const struct kernel *k, const struct persistent *p, int threads);
 
 const char *persistent_layout(const struct kernel *k, const struct config *c, struct layout *y,

@@ -92,14 +92,16 @@ template <typename T> K_DEVICE bool k_is_hidden(const unsigned (&w)[4]) {
         any |= sizeof(T) == 2 ? (~w[i] - 0x00010001u) & w[i] & 0x80008000u : (unsigned)(w[i] == 0xffffffffu);
     return any != 0;
 }
-/* w is what was there; wait: until all of it is. Then it goes to shared memory. */
-template <typename T> K_DEVICE void k_await_look(T *smem, const T *at, unsigned (&w)[4], bool wait) {
-    while (wait && k_is_hidden<T>(w)) {
+/* w is what was there at last; once more, unless that is all of it. */
+template <typename T> K_DEVICE bool k_look_again(unsigned (&w)[4], const T *at) {
+    if (!k_is_hidden<T>(w)) return false;
 #ifdef WS_EMULATOR
-        emu_yield();
+    emu_yield();
 #endif
-        k_look(w, at);
-    }
+    k_look(w, at);
+    return true;
+}
+template <typename T> K_DEVICE void k_keep_look(T *smem, const unsigned (&w)[4]) {
     *(k_four_words *)smem = k_four_words{{w[0], w[1], w[2], w[3]}};
 }
 /* One element to shared memory, where others have 16 bytes of them at once. */
