@@ -324,6 +324,11 @@ int persistent_vectors(const struct kernel *k, const struct persistent *p, int t
     return (int)tile_count(kernel_size(k, AXIS_M) * kernel_size(k, AXIS_R) / p->vec, of_slab);
 }
 
+/* Of all slabs that a thread waits for. */
+static int all_vectors(const struct kernel *k, const struct persistent *p, int threads) {
+    return persistent_vectors(k, p, threads) * (p->by_warp ? 1 : (int)k->steps->slabs.n);
+}
+
 /* Is it what the same thread has left in the step before? */
 static bool is_own(const struct kernel *k, const struct value_node *load) {
     for (uint32_t i = 0; i < k->stores.n; i++)
@@ -335,7 +340,7 @@ static bool is_own(const struct kernel *k, const struct value_node *load) {
 
 static const char *check_looks(const struct kernel *k, const struct persistent *p, int threads,
                                struct arena *a) {
-    int vectors = persistent_vectors(k, p, threads) * (p->by_warp ? 1 : (int)k->steps->slabs.n);
+    int vectors = all_vectors(k, p, threads);
     if (k->steps->phases > 1) return "look_back=1, but products stand on others of their step";
     if (p->type != DT_F32 && dtype_bytes(p->type) != 2) return "look_back=1 is of f32 or 16 bits";
     for (int s = 0; s < (int)k->steps->slabs.n; s++) {
@@ -483,10 +488,11 @@ int64_t persistent_chain(const struct kernel *k, const struct persistent *p) {
 
 /* us, of an H200, where 40 configs of six layers of 10 x 256 took within 15 % of it: a meeting of
  * all blocks, which takes longer the more warps wait, the left factors' way from L2, multiply-adds
- * at half their rate, and what is left for a point. */
+ * at half their rate, and what is left for a point. Instead of meeting, a look and another one for
+ * each vector. */
 double persistent_cost(const struct kernel *k, const struct layout *y) {
     const double MEETING = 1.07, WARP = 0.022, L2_BYTES_A_US = 21e3, CLOCK = 1700, POINTS = 0.12,
-                 LOOK = 0.55, VECTOR = 0.03;
+                 LOOK = 0.55, VECTOR = 0.06;
     const struct persistent *p = y->persistent;
     double tiles = (double)(p->row_tiles * p->column_tiles) * k->steps->slabs.n;
     double groups = y->threads / p->lanes, rounds = ceil(tiles / groups);
@@ -505,7 +511,7 @@ double persistent_cost(const struct kernel *k, const struct layout *y) {
     double slabs =
         (double)kernel_size(k, AXIS_M) * (double)p->line * dtype_bytes(p->type) * k->steps->slabs.n;
     double points = ceil((double)(p->units * kernel_size(k, AXIS_M)) / y->threads);
-    double wait = p->looks ? LOOK + VECTOR * persistent_vectors(k, p, y->threads) : MEETING;
+    double wait = p->looks ? LOOK + VECTOR * all_vectors(k, p, y->threads) : MEETING;
     double step = (wait + WARP * warps + POINTS * points) * k->steps->phases +
                   slabs / L2_BYTES_A_US + clocks / CLOCK;
     return step * (double)k->steps->n;
