@@ -545,16 +545,16 @@ static void put_unseen(struct persistent_text *x) {
 static void put_phase(struct persistent_text *x, int phase) {
     struct emitter *w = x->w;
     bool looks = x->p->looks;
-    if (!looks)
+    if (looks) {
+        put_left_looks(x);
+    } else {
         line(w, "%sk_await_step(tickets, (unsigned)(t * %d + %d) * %lld);", phase ? "" : "if (t) ",
              x->steps->phases, phase, (long long)x->p->blocks);
-    if (looks)
-        put_left_looks(x);
-    else
         put_left_factors(x, phase);
-    if (x->one && !phase) put_values(x, x->needed, BEHIND_WAIT, BEHIND_WAIT);
-    if (!looks) line(w, "k_cp_async_wait<0>();");
-    if (!looks) line(w, "__syncthreads();");
+        if (x->one && !phase) put_values(x, x->needed, BEHIND_WAIT, BEHIND_WAIT);
+        line(w, "k_cp_async_wait<0>();");
+        line(w, "__syncthreads();");
+    }
     (x->p->by_warp ? put_warp_sums : put_sums)(x, phase);
     line(w, "__syncthreads();");
     put_points(x, phase);
