@@ -423,6 +423,47 @@ static void test_edge(void **state) {
     close_bed(&b);
 }
 
+/* A product in tf32 may be off by a few roundings of its factors from the default's, in f32 not. */
+static void test_tf32(void **state) {
+    static const struct {
+        enum precision precision;
+        double share;
+        bool wrong;
+    } rows[] = {{PRECISION_F32, 1e-5, false},
+                {PRECISION_F32, 2e-3, true},
+                {PRECISION_TF32, 2e-3, false},
+                {PRECISION_TF32, 2e-2, true}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        enum { PRODUCT = 3 };
+        struct bed b;
+        struct testbed bed;
+        const char *remark, *message;
+        bool spoilt;
+        open_bed(&b, CHAIN, CHAIN_INPUTS, WS_EAGER);
+        b.p->kernels[PRODUCT].precision = rows[i].precision;
+        build(&b);
+        if (alone_judge(&b.data, &b.plan, &bed, b.a, &remark, &b.d) != WS_OK ||
+            testbed_know(&bed, &b.d) != WS_OK)
+            fail_msg("%s", b.d.text);
+        struct plan sound = b.plan;
+        b.plan = plan_new("other", b.p, b.a);
+        struct variant v = variant_new(b.p, PRODUCT, ws_default_config(b.p, PRODUCT), b.a);
+        for (int k = 0; k < b.p->n_kernels; k++) b.plan.chosen[k] = sound.chosen[k];
+        b.plan.chosen[PRODUCT] = &v;
+        plant(&b, PRODUCT, 17, rows[i].share);
+        if (plan_begin(&b.plan, &b.builder, &b.d) != WS_OK ||
+            plan_finish(&b.plan, &b.builder, &b.d) != WS_OK ||
+            testbed_check(&bed, &v, false, &message, &spoilt, &b.d) != WS_OK)
+            fail_msg("%s", b.d.text);
+        if (!message == rows[i].wrong)
+            fail_msg("%g: %s", rows[i].share, message ? message : "right");
+        variant_unload(&v, &machine);
+        b.plan = sound;
+        testbed_close(&bed);
+        close_bed(&b);
+    }
+}
+
 /* ---- random graphs --------------------------------------------------------------------------- */
 
 /* Normal numbers; integers that are small, bools of them. */
@@ -490,6 +531,7 @@ int main(void) {
                                      cmocka_unit_test(test_kernel_by_kernel),
                                      cmocka_unit_test(test_memory),
                                      cmocka_unit_test(test_edge),
+                                     cmocka_unit_test(test_tf32),
                                      cmocka_unit_test(test_random_graphs)};
     return cmocka_run_group_tests(all, open_cpu, close_cpu);
 }
