@@ -437,7 +437,7 @@ static void test_tf32(void **state) {
         enum { PRODUCT = 3 };
         struct bed b;
         struct testbed bed;
-        const char *remark, *message;
+        const char *remark, *message = NULL;
         bool spoilt;
         open_bed(&b, CHAIN, CHAIN_INPUTS, WS_EAGER);
         b.p->kernels[PRODUCT].precision = rows[i].precision;
