@@ -187,6 +187,14 @@ static const char parts_of_pixels[] =
     " %c = convolution(%p, %w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n"
     " %s = sum(%c, [0, 2, 3], False)\n return %c, %s\n}\n";
 
+/* Few channels of each pixel are side by side, as phases are, and each has a norm. */
+static const char few_normed[] =
+    "graph(%x: bf16[3, 10, 10, 16], %w: bf16[8, 16, 1, 1]) {\n"
+    " %p = permute(%x, [0, 3, 1, 2])\n"
+    " %c = convolution(%p, %w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n"
+    " %n = batch_norm(%c, None, None, None, None, True)\n %y = permute(%n, [0, 2, 3, 1])\n"
+    " return %y\n}\n";
+
 /* Of each image and the channels of a group, whose pixels end within tiles. */
 static const char sums_of_images[] =
     "graph(%x: f32[3, 20, 12, 13], %w: f32[36, 20, 3, 3], %b: f32[36]) {\n"
@@ -815,6 +823,7 @@ void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
     odd_images(a, out);
     made_tiles(a, out);
     vec_push(a, out, ((struct case_graph){.text = sums_of_pixels, .every = CASES_DEFAULT}));
+    vec_push(a, out, ((struct case_graph){.text = few_normed, .every = CASES_DEFAULT}));
     vec_push(a, out,
              ((struct case_graph){.text = parts_of_pixels,
                                   .every = CASES_DEFAULT,
