@@ -223,8 +223,7 @@ void emit_column_finish(struct emitter *w) {
     while (t0 < THREADS && (THREADS / t0) > parts) t0 *= 2;
     struct layout y = {.threads = THREADS, .t0 = t0, .t1 = THREADS / t0, .vec = 1};
     const value_id *sums = w->p->across.at;
-    share_parts(w->k, sums, w->p->across.n, parts, kernel_size(w->k, AXIS_R), &y);
-    t0 = y.t0;
+    spread_parts(w->k, sums, w->p->across.n, parts, kernel_size(w->k, AXIS_R), &y);
     for (value_id v = 0; v < w->k->values.n; v++) w->where[v] = NOWHERE;
     struct ws_launch *l =
         open_kernel(w, arena_printf(w->arena, "%s_finish", w->k->entry), y.threads);

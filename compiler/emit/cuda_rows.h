@@ -199,10 +199,9 @@ void put_own_hit_x(struct emitter *w, bool element);
 const char *own_hit_is_real(struct emitter *w);
 
 /* cuda_split.c: split > 1. add_tickets: a parameter, the counters. put_draw: as a block begins.
- * share_parts: so many threads along the parts of each column, and so few columns a block, that a
- * thread has all of its parts under way together; false: they are too many. put_parts_sum: adds
- * those of a thread, every t1th from tr on, to what it has. Of a batch, loads come first, then the
- * additions, in their order. */
+ * spread_parts: more threads along the parts of so many columns, if these are too many for a thread
+ * to have under way together. put_parts_sum: adds those of a thread, every t1th from tr on, to what
+ * it has. Of a batch, loads come first, then the additions, in their order. */
 struct parts {
     const value_id *sums; /* n of them: a4 += part4[s * width + at] */
     uint32_t n;
@@ -218,8 +217,8 @@ void put_draw(struct emitter *w);
 void put_partials(struct emitter *w);
 void put_partial_parameters(struct emitter *w, struct ws_launch *l);
 void put_last_block(struct emitter *w);
-bool share_parts(const struct kernel *k, const value_id *sums, uint32_t n, int parts,
-                 int64_t columns, struct layout *y);
+void spread_parts(const struct kernel *k, const value_id *sums, uint32_t n, int parts,
+                  int64_t columns, struct layout *y);
 /* Part s of them, of sum v; all of them. */
 const char *part_at(struct emitter *w, const struct parts *p, value_id v, const char *s);
 void put_parts_sum(struct emitter *w, const struct parts *p, int threads);

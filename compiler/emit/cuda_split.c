@@ -282,8 +282,8 @@ static int parts_at_once(int threads, int bytes) {
 /* A trip to memory takes 0.7 us, and all of a second launch some 3: a column's parts are to be
  * under way together, if more threads along them can see to that and are on the device at the same
  * time. */
-static void spread_parts(const struct kernel *k, const value_id *sums, uint32_t n, int parts,
-                         int64_t columns, struct layout *y) {
+void spread_parts(const struct kernel *k, const value_id *sums, uint32_t n, int parts,
+                  int64_t columns, struct layout *y) {
     enum { SMEM = 48 << 10 }; /* bytes that a block has unasked */
     const struct device_limits *d = k->limits;
     int bytes = bytes_of(k, sums, n);
@@ -291,25 +291,6 @@ static void spread_parts(const struct kernel *k, const value_id *sums, uint32_t 
            (parts + y->t1 - 1) / y->t1 > parts_at_once(y->threads, bytes) && y->t1 * 2 <= parts &&
            tile_count(columns, y->t0) * y->threads * 2 <= (int64_t)d->units * d->max_threads_unit)
         y->threads *= 2, y->t1 *= 2;
-}
-
-/* Sums of few columns are of few blocks, whose threads would take turns: the same columns by more
- * blocks, of a sector of each part at least. 784 parts of a batch norm's 64 channels, 20 bytes
- * each, are five turns of two blocks, which take an H200 12.0 us, or one turn of 16. */
-static void narrow_parts(const struct kernel *k, const value_id *sums, uint32_t n, int parts,
-                         int64_t columns, struct layout *y) {
-    enum { NARROWEST = 4 };
-    int most = parts_at_once(y->threads, bytes_of(k, sums, n));
-    while (y->t0 > NARROWEST && (parts + y->t1 - 1) / y->t1 > most && y->t1 * 2 <= parts &&
-           tile_count(columns, y->t0) * 2 <= k->limits->units)
-        y->t0 /= 2, y->t1 *= 2;
-}
-
-bool share_parts(const struct kernel *k, const value_id *sums, uint32_t n, int parts,
-                 int64_t columns, struct layout *y) {
-    narrow_parts(k, sums, n, parts, columns, y);
-    spread_parts(k, sums, n, parts, columns, y);
-    return (parts + y->t1 - 1) / y->t1 <= parts_at_once(y->threads, bytes_of(k, sums, n));
 }
 
 const char *part_at(struct emitter *w, const struct parts *p, value_id v, const char *s) {

@@ -112,15 +112,8 @@ static double torn_lines(const struct operand *o) {
     return (pitch | from) % SECTOR ? SECTORS : (pitch | from) % LINE ? LINES : 1;
 }
 
-/* Clocks for each line of windows, which tensor maps are slow at; 0: they are copied as boxes are,
- * or as they lie. sharers: blocks of a cluster, which copy a part of the tile each. */
-static double window_line_clocks(const struct product *p, const struct operand *o, int rows,
-                                 int depth, int sharers) {
-    return operand_line_clocks(o, o->along ? depth : rows / sharers, p->by_warp);
-}
-
-/* Clocks of what a step's copies bring of a factor, by lines of windows or by bytes: short steps
- * bring less. */
+/* Clocks of what a step's copies bring of a factor, by lines of windows, which tensor maps are slow
+ * at, or by bytes: short steps bring less. sharers: blocks of a cluster that copy a part each. */
 static double copy_clocks(const struct product *p, const struct operand *o, int bytes, int rows,
                           int depth, int sharers) {
     /* A clock, at most, in lines of 128 bytes; others take as long: 8192^3 in bf16 takes an H100
@@ -138,11 +131,10 @@ static double copy_clocks(const struct product *p, const struct operand *o, int 
     double part = 1;
     if (p->shorts.every) part -= (1 - (double)of_short / of_lines) / (double)p->shorts.every;
     if (o->lying) return bytes / LAIN;
-    double of_line = window_line_clocks(p, o, rows, depth, sharers);
     if (!o->windows)
         return part * bytes / COPIED * torn_lines(o) * LINE / operand_line(o, rows, depth);
-    if (of_line == 0 && !p->by_warp) return part * bytes / COPIED * LINE / o->line;
     bool wide = operand_has_runs(o) && dtype_bytes(o->dtype) == 4 && !p->by_warp;
+    double of_line = operand_line_clocks(o, o->along ? depth : rows / sharers, p->by_warp);
     return part * bytes / o->line * (wide ? RUN : of_line);
 }
 
@@ -404,8 +396,7 @@ double cost_on_units(const struct kernel *k, const struct layout *y) {
     /* Nobody copies what is made; of other factors than windows this is as it was fitted. */
     bool made_windows = p->makers && im2col_has_taps(k->im2col[p->a.made ? 0 : 1][0]);
     if (made_windows) *(p->a.made ? &of_a : &of_b) = 0;
-    bool windows_a = window_line_clocks(p, &p->a, y->bx, (int)depth, cluster_a) > 0,
-         windows_b = window_line_clocks(p, &p->b, y->br, (int)depth, cluster_b) > 0;
+    bool windows_a = p->a.windows && !p->a.lying, windows_b = p->b.windows;
     double lines = windows_a * of_a * cluster_a + windows_b * of_b * cluster_b;
     double boxes = p->by_warp ? 0 : !windows_a * of_a + !windows_b * of_b;
     lines = fmax(lines, boxes) + BOTH * fmin(lines, boxes);

@@ -222,14 +222,14 @@ bool store_begins_anywhere(const struct kernel *k, const struct product *p,
 int64_t store_step(const struct kernel *k, const struct store_node *s, enum axis x, int by);
 /* What writing an operand's image takes in us, and its being read once (0: it has none); the clocks
  * that a line of a tile of so many windows takes at least: on an H100, tensor maps bring one in 5,
- * of 32 bytes as of 128; 0: no longer than other boxes, of bytes. */
+ * of 32 bytes as of 128. */
 double operand_pack_us(const struct kernel *k, const struct operand *o);
 double operand_line_clocks(const struct operand *o, int64_t lines, bool by_warp);
 /* What a tensor map is told of an operand whose boxes have so many lines, of `line` bytes; windows:
  * where the taps of the last one are must be asked beside. Its address is 0. */
 struct tensor_map operand_map(const struct operand *o, int line, int lines);
 /* Are so many windows, from a multiple of that on, whole lines of an image's, or whole images?
- * Then they are a box of it, at each tap, which comes as fast as any other; `box` has how many of
+ * Then they are a box of it, at each tap; `box` has how many of
  * them there are along each dimension, images last. */
 bool windows_are_box(const struct operand *o, int64_t lines, int *box);
 /* Where in the image of an operand of windows that element of the product is; -1: it is 0. */

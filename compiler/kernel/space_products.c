@@ -185,8 +185,8 @@ static void propose_even(struct space *s, int stages) {
 }
 
 /* The most windows, so many at least and at most, that are whole lines of an image's, or of several
- * of them, in sixteens or eights: a box of the image, which comes in half the time of as many
- * windows. 0: none are, or windows are not one apart. */
+ * of them, in sixteens or eights: a box of the image, which comes sooner than as many windows.
+ * 0: none are, or windows are not one apart. */
 static int windows_of_box(const struct im2col *w, int least, int most, int each) {
     if (!im2col_has_taps(w) || w->phases || w->dim[0].step != 1) return 0;
     int64_t line = w->dim[0].windows, lines = w->n > 1 ? w->dim[1].windows : 1;

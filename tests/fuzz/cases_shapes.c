@@ -486,6 +486,9 @@ static const struct {
     {"graph(%x: bf16[1201, 512], %w: bf16[512]) {\n %y = mul(%x, %w)\n %c = sum(%y, 0)\n return "
      "%y, %c\n}\n",
      "x=4 r=64 warps=1 vec=8 keep=1 cluster=8 blocks=2 stages=2"},
+    {"graph(%x: bf16[2201, 64], %w: bf16[64]) {\n %y = mul(%x, %w)\n %c = sum(%y, 0)\n return "
+     "%y, %c\n}\n",
+     "x=16 r=64 warps=1 vec=8 rows=4 keep=1 blocks=1"},
     {"graph(%x: f64[1201, 389]) {\n %y = mul(%x, %x)\n %c = sum(%y, 0)\n return %y, %c\n}\n",
      "x=32 r=25 warps=1 keep=1 cluster=16 blocks=1"},
     {"graph(%x: f64[1201, 389]) {\n %y = mul(%x, %x)\n %c = sum(%y, 0)\n return %y, %c\n}\n",
