@@ -25,6 +25,9 @@
  *     the same, pixels innermost,     flat=2: tiles of p0, or of an image of x, channel by channel,
  *         in tf32 or f32              of pixels one behind the other, which threads read into
  *                                     registers tap by tap
+ *     the depth is windows, in tf32   of more than a line of depth: an image of two planes of bf16,
+ *                                     which hold more digits and may run along the rows, as the
+ *                                     other factor's then do
  *
  * Which of these it is, is chosen here; where elements of an image and of a tile lie is in
  * operand_image.c, windows are in operand_windows.c, what warps make in operand_made.c. */

@@ -822,11 +822,6 @@ void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
     odd_images(a, out);
     made_tiles(a, out);
     vec_push(a, out, ((struct case_graph){.text = sums_of_pixels, .every = CASES_DEFAULT}));
-    vec_push(a, out, ((struct case_graph){.text = few_normed, .every = CASES_DEFAULT}));
-    vec_push(a, out,
-             ((struct case_graph){.text = parts_of_pixels,
-                                  .every = CASES_DEFAULT,
-                                  .config = "mma=1 m=64 n=8 k=16 stages=2 warps=8"}));
     vec_push(a, out,
              ((struct case_graph){.text = sums_of_images,
                                   .every = CASES_DEFAULT,
@@ -865,11 +860,6 @@ void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
                                       .every = CASES_DEFAULT,
                                       .tiny = strstr(shifted[i].config, "fit=") != NULL,
                                       .config = shifted[i].config}));
-    for (size_t i = 0; i < sizeof in_lines / sizeof *in_lines; i++)
-        vec_push(a, out,
-                 ((struct case_graph){.text = in_lines[i].text,
-                                      .every = CASES_DEFAULT,
-                                      .config = in_lines[i].config}));
     for (size_t i = 0; i < sizeof of_pairs / sizeof *of_pairs; i++)
         vec_push(a, out,
                  ((struct case_graph){.text = of_pairs[i],
@@ -931,4 +921,14 @@ void cases_convolutions(struct arena *a, uint64_t seed, int n, case_vec *out) {
                                       .maybe = true,
                                       .config = config}));
     }
+    vec_push(a, out, ((struct case_graph){.text = few_normed, .every = CASES_DEFAULT}));
+    vec_push(a, out,
+             ((struct case_graph){.text = parts_of_pixels,
+                                  .every = CASES_DEFAULT,
+                                  .config = "mma=1 m=64 n=8 k=16 stages=2 warps=8"}));
+    for (size_t i = 0; i < sizeof in_lines / sizeof *in_lines; i++)
+        vec_push(a, out,
+                 ((struct case_graph){.text = in_lines[i].text,
+                                      .every = CASES_DEFAULT,
+                                      .config = in_lines[i].config}));
 }
